@@ -1,0 +1,89 @@
+// The event stream of a run: what `-o jsonl`, `--trace` and hooks see.
+
+package runner
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+func strconvMillis(d time.Duration) []byte {
+	return strconv.AppendInt(nil, d.Milliseconds(), 10)
+}
+
+// EventType names an event. The zero value is unset.
+type EventType string
+
+// The events of a run.
+const (
+	RunStarted         EventType = "run_started"
+	SuperstepStarted   EventType = "superstep_started"
+	SuperstepCompleted EventType = "superstep_completed"
+	NodeStarted        EventType = "node_started"
+	NodeRetrying       EventType = "node_retrying"
+	NodeOutput         EventType = "node_output"
+	NodeEvent          EventType = "node_event"
+	LLMUsage           EventType = "llm_usage"
+	ToolCalled         EventType = "tool_called"
+	NodeCompleted      EventType = "node_completed"
+	NodeFailed         EventType = "node_failed"
+	EdgesResolved      EventType = "edges_resolved"
+	StateUpdated       EventType = "state_updated"
+	Checkpoint         EventType = "checkpoint"
+	RunPaused          EventType = "run_paused"
+	RunResumed         EventType = "run_resumed"
+	RunFinished        EventType = "run_finished"
+)
+
+// Event is one thing that happened. Which fields are set depends on Type; zero
+// fields are absent from its JSON.
+type Event struct {
+	Type  EventType
+	Seq   int64 // from 1, without gaps
+	Time  time.Time
+	RunID string
+
+	Step      int // the step that the node execution is
+	Superstep int
+	Node      string
+	Kind      string // node_started: the node's kind
+	Visit     int
+	Attempt   int
+	Branch    string
+	Duration  time.Duration // node_completed, node_failed, superstep_completed
+
+	// Graph, Start, MaxSteps: run_started; MaxSteps also edges_resolved.
+	Graph    string
+	Start    string
+	MaxSteps int
+	// Nodes are the nodes of a superstep (superstep_started, superstep_completed).
+	Nodes []string
+	// Input is run_started's input; Output node_completed's and edges_resolved's.
+	Input  any
+	Output any
+	// Cached says that node_completed comes from the cache; Skipped that the
+	// node did not run because of on_max_visits: skip.
+	Cached  bool
+	Skipped bool
+	Error   *machine.Failure // node_failed, node_retrying
+	// MaxAttempts and NextDelay: node_retrying.
+	MaxAttempts int
+	NextDelay   time.Duration
+	// Next and Candidates: edges_resolved.
+	Next       []string
+	Candidates []machine.Candidate
+	// Delta is state_updated: the keys that changed, sorted by name.
+	Delta []machine.KeyValue
+	// Said is node_event's and node_output's content.
+	Said *Said
+	// Result is run_finished's and run_paused's.
+	Result *Result
+}
+
+// Sink receives every event, one at a time, in order. The event is the
+// runner's again after Event returns: a sink that keeps it must copy it.
+type Sink interface {
+	Event(e *Event) error
+}

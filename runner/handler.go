@@ -1,0 +1,82 @@
+// Node kinds: how Go programs, and graphrun itself, give nodes something to do.
+
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Failure is what a handler returns to fail a node with a kind of its choice.
+// Any other error fails it with kind "failed" (or "timeout" and "cancelled"
+// where the context says so).
+type Failure = machine.Failure
+
+// Kind is a kind of node.
+type Kind struct {
+	// Spec names the kind and its keys, so that files that use it are checked.
+	Spec spec.Kind
+	// Handler runs a node of the kind. It is called from several goroutines.
+	Handler Handler
+}
+
+// Handler runs one attempt of a node and returns its output: nil, bool, int,
+// float64, string, []any, map[string]any, or anything that marshals to JSON.
+// It must return soon after ctx ends; work it started must have ended by then.
+type Handler interface {
+	Run(ctx context.Context, task *Task) (any, error)
+}
+
+// HandlerFunc is a function as a Handler.
+type HandlerFunc func(ctx context.Context, task *Task) (any, error)
+
+// Run calls f.
+func (f HandlerFunc) Run(ctx context.Context, task *Task) (any, error) { return f(ctx, task) }
+
+// Task is one attempt of one node. A handler must not change what it points to.
+type Task struct {
+	RunID string
+	// Node is the node's path: its id, or outer/inner in a subgraph.
+	Node    string
+	Kind    string
+	Visit   int // from 1
+	Attempt int // from 1
+	// Index is the element of an `each`, -1 otherwise.
+	Index int
+	// Key is the idempotency key: the same for every attempt of the same work.
+	Key string
+	// Config holds the keys of the node's kind as plain data, templates
+	// rendered, expressions evaluated.
+	Config map[string]any
+	// Input is the node's input.
+	Input any
+	// State holds the state keys that the node may read.
+	State map[string]any
+	// Dir is the folder of the graph file, to resolve relative paths.
+	Dir string
+	// Emit reports what a running node says: progress, text, custom. It may
+	// be called from any goroutine until Run returns.
+	Emit func(Said)
+}
+
+// Said is one message of a running node. Exactly the fields of its Type are set.
+type Said struct {
+	// Type is "progress", "text", "custom" or "warning".
+	Type    string
+	Percent float64 // progress
+	Message string  // progress, warning
+	Text    string  // text: a chunk of output for a person
+	Name    string  // custom: its type
+	Data    any     // custom
+}
+
+// Clock tells time; tests give one of their own.
+type Clock interface {
+	Now() time.Time
+	// AfterFunc calls f in its own goroutine after d. The returned function
+	// stops the timer.
+	AfterFunc(d time.Duration, f func()) (stop func() bool)
+}

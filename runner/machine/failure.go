@@ -1,0 +1,47 @@
+// What a failed node says.
+
+package machine
+
+// Failure is the error of a node, an edge or a run.
+type Failure struct {
+	// Kind is one of the failure kinds of the language: exit_status, timeout,
+	// http_status, llm, rate_limited, network, overloaded, auth,
+	// invalid_output, invalid_input, tool, escalated, loop_limit, max_visits,
+	// budget, policy, failed, expression, conflict, child_failed, cancelled,
+	// internal.
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+	Node    string `json:"node,omitempty"`
+	// Attempt counts from 1; 0 when no attempt was made.
+	Attempt int            `json:"attempt,omitempty"`
+	Details map[string]any `json:"details,omitempty"`
+	// Edge is the index of the edge whose expression failed.
+	Edge *int `json:"edge,omitempty"`
+	// Candidates and OutputPreview belong to stuck runs.
+	Candidates    []Candidate `json:"candidates,omitempty"`
+	OutputPreview string      `json:"output_preview,omitempty"`
+	// RetryAfter is the least delay in milliseconds before another attempt
+	// that the other side asked for; 0 when it did not.
+	RetryAfter int64 `json:"-"`
+}
+
+// Error makes a Failure an error.
+func (f *Failure) Error() string {
+	if f.Node == "" {
+		return f.Kind + ": " + f.Message
+	}
+	return "node " + f.Node + ": " + f.Kind + ": " + f.Message
+}
+
+// Candidate is one edge that was considered after a node, and what became of it.
+type Candidate struct {
+	Edge      int    `json:"edge"`
+	ID        string `json:"id,omitempty"`
+	To        string `json:"to"`
+	Condition string `json:"condition"`
+	When      string `json:"when,omitempty"`
+	// Fired says whether the edge was taken.
+	Fired bool `json:"fired"`
+	// Why is the reason in words: "confidence >= 0.8 is false".
+	Why string `json:"why"`
+}

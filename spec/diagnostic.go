@@ -1,0 +1,74 @@
+// Findings about a graph file.
+
+package spec
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Severity says how bad a finding is. The zero value is unset.
+type Severity int
+
+// The severities. A file with an Error finding is never run.
+const (
+	Error Severity = iota + 1
+	Warning
+)
+
+// String is the word that reports print.
+func (s Severity) String() string {
+	switch s {
+	case Error:
+		return "error"
+	case Warning:
+		return "warning"
+	}
+	return "unset"
+}
+
+// Diagnostic is one finding. Message is lower case, says what was found, then
+// what is allowed, quotes names, and ends without a period.
+type Diagnostic struct {
+	File     *File
+	Rule     string // slug of the rule, such as "unknown-key"
+	Severity Severity
+	Span     Span
+	Message  string
+	// Suggestion is a replacement for the text under Span ("timeout" for
+	// "timout"), or "" when there is none.
+	Suggestion string
+	Related    []Related
+}
+
+// Related is another place that explains a finding.
+type Related struct {
+	File    *File
+	Span    Span
+	Message string
+}
+
+// Diagnostics is a list of findings; several tools append to one.
+type Diagnostics []Diagnostic
+
+// Sort orders findings by file name, place, rule and message and drops exact
+// repeats, so that output never depends on the order in which rules ran.
+func (ds Diagnostics) Sort() Diagnostics {
+	slices.SortStableFunc(ds, compareDiagnostics)
+	return slices.CompactFunc(ds, func(a, b Diagnostic) bool { return compareDiagnostics(a, b) == 0 })
+}
+
+func compareDiagnostics(a, b Diagnostic) int {
+	return cmp.Or(
+		cmp.Compare(a.File.Name, b.File.Name),
+		cmp.Compare(a.Span.From, b.Span.From),
+		cmp.Compare(a.Span.To, b.Span.To),
+		cmp.Compare(a.Rule, b.Rule),
+		cmp.Compare(a.Message, b.Message),
+	)
+}
+
+// HasErrors reports whether any finding is an Error.
+func (ds Diagnostics) HasErrors() bool {
+	return slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == Error })
+}

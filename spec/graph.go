@@ -1,0 +1,234 @@
+// The graph as written in a file: every name and value with its place.
+
+package spec
+
+import "time"
+
+// Graph is one parsed graph file. Lists keep declaration order. A graph that
+// came with Error findings may be incomplete and must not be run.
+type Graph struct {
+	File        *File
+	Name        Text
+	Description Text
+	Goal        Goal
+	Persona     Text
+	Start       Text
+	Finish      []Text
+	// Output is the run's output: an expression (a string scalar) or a map of
+	// expressions; nil when not declared.
+	Output      *Value
+	State       []*StateKey
+	StrictState bool
+	Nodes       []*Node
+	Edges       []*Edge
+	Limits      Limits
+	Parallel    Parallel
+	Retry       *Retry
+	Cache       *Cache
+	PauseBefore []Text
+	PauseAfter  []Text
+	// Feedback is feedback_on_revisit.
+	Feedback     bool
+	Conversation *Value
+	Models       []Field
+	Providers    []Field
+	Tools        []Field
+	Secrets      []Secret
+	Policies     []Value
+
+	nodes map[string]*Node
+	keys  map[string]*StateKey
+}
+
+// Node returns the node with that id, or nil.
+func (g *Graph) Node(id string) *Node { return g.nodes[id] }
+
+// Key returns the declared state key of that name, or nil.
+func (g *Graph) Key(name string) *StateKey { return g.keys[name] }
+
+// Text is a scalar read as a string. The zero Text is absent.
+type Text struct {
+	Value  string
+	Span   Span
+	source *scalar
+}
+
+// IsSet reports whether the file has the scalar (it may still be "").
+func (t Text) IsSet() bool { return t.Span.To > t.Span.From || t.source != nil }
+
+// Goal is what the graph is for.
+type Goal struct {
+	Description     Text
+	SuccessCriteria []Text
+	Constraints     []Text
+}
+
+// StateKey declares one key of the shared state.
+type StateKey struct {
+	Name Text
+	Span Span
+	// Schema holds the JSON Schema keywords of the key as plain data, without
+	// graphrun's own (default, required, reducer, secret, once, scope).
+	Schema   map[string]any
+	Default  *Value
+	Required bool
+	Secret   bool
+	Once     bool
+	Scope    Text
+	// Reducer is a reducer's name or an expression over current and update;
+	// absent means "replace".
+	Reducer Text
+}
+
+// Secret is a named secret: exactly one of Env and File is set.
+type Secret struct {
+	Name      Text
+	Env, File Text
+}
+
+// Limits bound a run. Zero means "no limit", but for the defaults that Parse
+// fills in: MaxSteps 100, OnMaxSteps "fail", MaxConcurrency 16.
+type Limits struct {
+	MaxSteps       int
+	OnMaxSteps     string // fail, return_last, flag
+	Timeout        time.Duration
+	StepTimeout    time.Duration
+	NodeTimeout    time.Duration
+	MaxVisits      int
+	MaxConcurrency int
+	MaxTokens      int
+	MaxCostUSD     float64
+	Span           Span
+}
+
+// Parallel says what failing, conflicting and slow branches do. Empty strings
+// and zero mean "not declared here"; Parse fills the graph-level defaults
+// (fail_all, last_wins, explicit) on Graph.Parallel only.
+type Parallel struct {
+	OnFailure     string // fail_all, continue_others, wait_all
+	Conflict      string // last_wins, first_wins, error
+	BranchTimeout time.Duration
+	Join          string // explicit, auto
+	Span          Span
+}
+
+// Retry is a retry block with its defaults filled in: 3 attempts, 1s, x2, at
+// most 30s, jitter 0.1. On lists failure kinds; empty means every kind.
+type Retry struct {
+	MaxAttempts     int
+	InitialInterval time.Duration
+	Backoff         float64
+	MaxInterval     time.Duration
+	Jitter          float64
+	On              []Text
+	Span            Span
+}
+
+// Cache is a cache block: exactly one of Key (an expression) and Keys is set, or neither.
+type Cache struct {
+	TTL     time.Duration // 0: for ever
+	Key     Text
+	Keys    []Text
+	Version Text
+	Span    Span
+}
+
+// Node is one node. Index is its place in Graph.Nodes.
+type Node struct {
+	ID          Text
+	Index       int
+	Span        Span
+	Kind        Text
+	Description Text
+	// Reads lists the state keys the node may see; HasReads false means all.
+	Reads    []Text
+	HasReads bool
+	Writes   Writes
+	Retry    *Retry
+	Timeout  time.Duration
+	// MaxVisits is 0 without a limit of the node's own.
+	MaxVisits   int
+	OnMaxVisits string // fail (default), skip
+	Cache       *Cache
+	Routing     string // first (default), all
+	// Goto is an expression; absent when not declared.
+	Goto         Text
+	Ends         []End
+	HasEnds      bool
+	Join         *Join
+	Each         Text
+	Parallel     *Parallel
+	Feedback     *bool
+	Conversation *Value
+	Before       []NamedExpr
+	Emit         []NamedExpr
+	// Output is the JSON Schema of the node's output as plain data; nil when
+	// not declared.
+	Output     map[string]any
+	OutputSpan Span
+	// Fields are the keys of the node's kind (command, url, set, …), in file order.
+	Fields []Field
+}
+
+// Field returns the value of one of the node kind's keys, or nil.
+func (n *Node) Field(name string) *Value {
+	for i := range n.Fields {
+		if n.Fields[i].Key.Value == name {
+			return &n.Fields[i].Value
+		}
+	}
+	return nil
+}
+
+// Writes says which state keys a node writes: either Keys (the list form) or
+// Exprs (the map form key: expression), or neither.
+type Writes struct {
+	Keys  []Text
+	Exprs []NamedExpr
+	Span  Span
+}
+
+// NamedExpr is an entry `name: expression`.
+type NamedExpr struct {
+	Name Text
+	Expr Text
+}
+
+// End is a legal dynamic target: Label leads to Target (a node or END).
+type End struct {
+	Label  Text
+	Target Text
+}
+
+// Join makes a node a barrier. Wait is "all", "any" or "N", and Count the N.
+type Join struct {
+	Wait  string
+	Count int
+	Span  Span
+}
+
+// Edge is one edge from one node to one target. `from` and `to` lists are
+// expanded, `from` first; the edges of one declaration share Decl.
+type Edge struct {
+	// Index is the edge's place in Graph.Edges and its identity.
+	Index int
+	// Decl is the place of the declaration in the file's edges list; -1 for
+	// the edges that `finish` adds.
+	Decl int
+	ID   Text
+	From Text
+	To   Text
+	// Condition is never empty: always, on_success, on_failure, conditional, llm_decide.
+	Condition   string
+	When        Text
+	Label       Text
+	Description Text
+	Priority    int
+	Fallback    bool
+	// Transform is an expression or a map of them; nil when not declared.
+	Transform *Value
+	Span      Span
+}
+
+// END is the reserved target that completes a branch.
+const END = "END"

@@ -1,0 +1,67 @@
+// A YAML value of any shape with the place of each part.
+
+package spec
+
+// ValueKind says what a Value is. The zero value is unset.
+type ValueKind int
+
+// The kinds of values.
+const (
+	Null ValueKind = iota + 1
+	Bool
+	Int
+	Float
+	String
+	List
+	Map
+)
+
+// Value is a tree of YAML values. Scalars have Text (as written, decoded) and
+// Data; lists have Items; maps have Fields in file order.
+type Value struct {
+	Kind   ValueKind
+	Span   Span
+	Text   Text
+	data   any
+	Items  []Value
+	Fields []Field
+}
+
+// Field is one entry of a map.
+type Field struct {
+	Key   Text
+	Value Value
+}
+
+// Get returns the entry of that name of a map, or nil.
+func (v *Value) Get(name string) *Value {
+	if v == nil {
+		return nil
+	}
+	for i := range v.Fields {
+		if v.Fields[i].Key.Value == name {
+			return &v.Fields[i].Value
+		}
+	}
+	return nil
+}
+
+// Data returns the value as plain Go data: nil, bool, int, float64, string,
+// []any or map[string]any. Each call builds new lists and maps.
+func (v *Value) Data() any {
+	switch v.Kind {
+	case List:
+		out := make([]any, len(v.Items))
+		for i := range v.Items {
+			out[i] = v.Items[i].Data()
+		}
+		return out
+	case Map:
+		out := make(map[string]any, len(v.Fields))
+		for i := range v.Fields {
+			out[v.Fields[i].Key.Value] = v.Fields[i].Value.Data()
+		}
+		return out
+	}
+	return v.data
+}
