@@ -1,0 +1,52 @@
+// Package report prints findings about graph files: for people with the source
+// line and a caret, and for machines as JSON and as GitHub workflow commands.
+package report
+
+import (
+	"io"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Findings is what a check of some files found.
+type Findings struct {
+	// Files is how many files were checked.
+	Files int
+	// Diagnostics are the findings in the order to print them.
+	Diagnostics spec.Diagnostics
+}
+
+// Options say how findings are printed. The zero value prints plain text.
+type Options struct {
+	// Color paints the text format with ANSI sequences.
+	Color bool
+}
+
+// Format is a way to print findings.
+type Format struct {
+	// Name is what --format calls it.
+	Name string
+	// Write prints the findings; its error is that of the writer.
+	Write func(w io.Writer, f Findings, opts Options) error
+}
+
+// Formats lists the formats, sorted by name.
+func Formats() []Format {
+	return []Format{
+		{Name: "github", Write: writeGitHub},
+		{Name: "json", Write: writeJSON},
+		{Name: "text", Write: writeText},
+	}
+}
+
+// count returns how many findings are errors and how many warnings.
+func count(ds spec.Diagnostics) (errors, warnings int) {
+	for i := range ds {
+		if ds[i].Severity == spec.Error {
+			errors++
+		} else {
+			warnings++
+		}
+	}
+	return errors, warnings
+}

@@ -1,0 +1,173 @@
+// The part of a source line around a span, with the columns it takes on a
+// terminal.
+
+package report
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/width"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+const (
+	tabStop    = 4
+	maxColumns = 100 // of source text in one line
+	context    = 30  // columns kept before a span when a line is cut
+)
+
+// snippet is a printable piece of a line: the span begins after indent columns
+// and takes width columns, at least 1.
+type snippet struct {
+	text          string
+	indent, width int
+}
+
+// cell is one character as printed.
+type cell struct {
+	text    string
+	columns int
+}
+
+// cut returns the line where the span begins, shortened around the span when
+// it is long. It reports false when the line is empty.
+func cut(f *spec.File, s spec.Span) (snippet, bool) {
+	start := f.Position(s.From)
+	line := f.Line(start.Line)
+	if strings.TrimSpace(line) == "" {
+		return snippet{}, false
+	}
+	from := min(byteOffset(line, start.Column), len(line))
+	to := min(from+max(s.To-s.From, 0), len(line))
+	cells, first, last := layout(line, from, to)
+	lo, hi := window(cells, first, last)
+	var b strings.Builder
+	var out snippet
+	if lo > 0 {
+		b.WriteString("…")
+		out.indent = 1
+	}
+	for i := lo; i < hi; i++ {
+		b.WriteString(cells[i].text)
+		switch {
+		case i < first:
+			out.indent += cells[i].columns
+		case i < last:
+			out.width += cells[i].columns
+		}
+	}
+	if hi < len(cells) {
+		b.WriteString("…")
+	}
+	out.width = max(out.width, 1)
+	out.text = strings.TrimRight(b.String(), " ")
+	return out, true
+}
+
+// byteOffset is where the column (from 1, in code points) begins in a line.
+func byteOffset(line string, column int) int {
+	at := 0
+	for i := 1; i < column && at < len(line); i++ {
+		_, size := utf8.DecodeRuneInString(line[at:])
+		at += size
+	}
+	return at
+}
+
+// layout splits a line into cells; those of the span are first up to last.
+func layout(line string, from, to int) (cells []cell, first, last int) {
+	first, last = -1, -1
+	column := 0
+	for at, r := range line {
+		if at >= from && first < 0 {
+			first = len(cells)
+		}
+		if at >= to && last < 0 {
+			last = len(cells)
+		}
+		c := cell{text: string(r), columns: runeWidth(r)}
+		switch {
+		case r == '\t':
+			n := tabStop - column%tabStop
+			c = cell{text: strings.Repeat(" ", n), columns: n}
+		case unprintable(r):
+			c = cell{text: "�", columns: 1}
+		}
+		column += c.columns
+		cells = append(cells, c)
+	}
+	if first < 0 {
+		first = len(cells)
+	}
+	if last < 0 {
+		last = len(cells)
+	}
+	return cells, first, last
+}
+
+// window chooses the cells to show: all when they fit, else some around the span.
+func window(cells []cell, first, last int) (lo, hi int) {
+	total := 0
+	for _, c := range cells {
+		total += c.columns
+	}
+	if total <= maxColumns {
+		return 0, len(cells)
+	}
+	lo, before := first, 0
+	// A span at the end of a long line gets its context from the left.
+	room := maxColumns - columns(cells[first:last])
+	keep := max(context, room-columns(cells[last:]))
+	for lo > 0 && before+cells[lo-1].columns <= min(keep, maxColumns-context) {
+		lo--
+		before += cells[lo].columns
+	}
+	used := 0
+	for hi = lo; hi < len(cells) && used+cells[hi].columns <= maxColumns; hi++ {
+		used += cells[hi].columns
+	}
+	return lo, hi
+}
+
+func columns(cells []cell) int {
+	n := 0
+	for _, c := range cells {
+		n += c.columns
+	}
+	return n
+}
+
+// runeWidth is how many columns a character takes on a terminal.
+func runeWidth(r rune) int {
+	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// unprintable says whether a character could move the cursor, hide text or
+// start a terminal sequence.
+func unprintable(r rune) bool {
+	return unicode.IsControl(r) || r == utf8.RuneError ||
+		(unicode.Is(unicode.Cf, r) && r != '\u200d' && r != '\ufeff') || r == '\u2028' || r == '\u2029'
+}
+
+// clean makes text from a file safe for a terminal and keeps it on one line.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case unprintable(r):
+			return '�'
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,111 @@
+// Findings for people: place, message, source line and a caret under the
+// exact span.
+
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/fatih/color"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// palette holds the colours of the text format.
+type palette struct {
+	place, errorWord, warningWord, rule, gutter, caret, help func(a ...any) string
+}
+
+func newPalette(on bool) palette {
+	paint := func(attrs ...color.Attribute) func(a ...any) string {
+		c := color.New(attrs...)
+		if on {
+			c.EnableColor()
+		} else {
+			c.DisableColor()
+		}
+		return c.SprintFunc()
+	}
+	return palette{
+		place:       paint(color.Bold),
+		errorWord:   paint(color.FgRed, color.Bold),
+		warningWord: paint(color.FgYellow, color.Bold),
+		rule:        paint(color.FgHiBlack),
+		gutter:      paint(color.FgHiBlack),
+		caret:       paint(color.FgGreen, color.Bold),
+		help:        paint(color.FgCyan),
+	}
+}
+
+func writeText(w io.Writer, f Findings, opts Options) error {
+	out := bufio.NewWriter(w)
+	paint := newPalette(opts.Color)
+	for i := range f.Diagnostics {
+		writeFinding(out, &f.Diagnostics[i], paint)
+	}
+	return out.Flush()
+}
+
+func writeFinding(out *bufio.Writer, d *spec.Diagnostic, paint palette) {
+	severity := paint.errorWord
+	if d.Severity == spec.Warning {
+		severity = paint.warningWord
+	}
+	fmt.Fprintf(out, "%s %s %s %s\n", paint.place(place(d.File, d.Span)+":"),
+		severity(d.Severity.String()+":"), clean(d.Message), paint.rule("["+d.Rule+"]"))
+	number := fmt.Sprintf("%5d", d.File.Position(d.Span.From).Line)
+	blank := strings.Repeat(" ", len(number))
+	if s, ok := cut(d.File, d.Span); ok {
+		fmt.Fprintf(out, "%s%s\n", paint.gutter(number+" | "), s.text)
+		fmt.Fprintf(out, "%s%s%s\n", paint.gutter(blank+" | "), strings.Repeat(" ", s.indent),
+			paint.caret(strings.Repeat("^", s.width)))
+	}
+	if hint := hint(d); hint != "" {
+		fmt.Fprintf(out, "%s%s\n", paint.gutter(blank+" = "), paint.help("help: "+hint))
+	}
+	for _, r := range d.Related {
+		fmt.Fprintf(out, "%s%s: %s\n", paint.gutter(blank+" = "), place(r.File, r.Span), clean(r.Message))
+	}
+}
+
+// place is where a span begins, as editors and terminals understand it.
+func place(f *spec.File, s spec.Span) string {
+	p := f.Position(s.From)
+	return fmt.Sprintf("%s:%d:%d", clean(f.Name), p.Line, p.Column)
+}
+
+// hint is the sentence about a finding's suggestion; "" when there is none or
+// the message already has it.
+func hint(d *spec.Diagnostic) string {
+	if d.Suggestion == "" || strings.Contains(d.Message, "did you mean") {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q?", d.Suggestion)
+}
+
+// withHint is the message and its hint in one line.
+func withHint(d *spec.Diagnostic) string {
+	if h := hint(d); h != "" {
+		return d.Message + "; " + h
+	}
+	return d.Message
+}
+
+// Summary is one line about all findings: "3 files: 1 error, 2 warnings".
+func Summary(f Findings) string {
+	errors, warnings := count(f.Diagnostics)
+	files := plural(f.Files, "file")
+	if errors+warnings == 0 {
+		return files + ": no problems found"
+	}
+	return fmt.Sprintf("%s: %s, %s", files, plural(errors, "error"), plural(warnings, "warning"))
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,192 @@
+// Drawings in the DOT language of Graphviz.
+
+package render
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+)
+
+// DOTOptions lay a DOT drawing out. The zero value is top to bottom.
+type DOTOptions struct {
+	// RankDir is "TB" (top to bottom, the default) or "LR" (left to right).
+	RankDir string
+}
+
+// look is the shape and the colours of a box.
+type look struct{ shape, style, fill, line string }
+
+const (
+	inkColor     = "#1F2937"
+	quietColor   = "#6B7280"
+	failureColor = "#DC2626"
+	modelColor   = "#7C3AED"
+	gotoColor    = "#0369A1"
+)
+
+// looks gives each kind of node its own colour; kinds that call models are
+// violet, effects on the outside are warm, pure ones are cool.
+func looks(kind string) look {
+	const rounded = "rounded,filled"
+	switch kind {
+	case "set":
+		return look{"box", rounded, "#E0F2FE", "#0284C7"}
+	case "pass":
+		return look{"box", rounded, "#F3F4F6", "#9CA3AF"}
+	case "exec":
+		return look{"box", rounded, "#FEF3C7", "#D97706"}
+	case "http":
+		return look{"box", rounded, "#CCFBF1", "#0D9488"}
+	case "llm", "agent":
+		return look{"box", rounded, "#EDE9FE", "#7C3AED"}
+	case "tool", "tools":
+		return look{"box", rounded, "#FFEDD5", "#EA580C"}
+	case "human":
+		return look{"box", rounded, "#FCE7F3", "#DB2777"}
+	case "graph":
+		return look{"box", rounded, "#DCFCE7", "#16A34A"}
+	case "wait":
+		return look{"box", "rounded,filled,dashed", "#F9FAFB", "#6B7280"}
+	case "fail":
+		return look{"octagon", "filled", "#FEE2E2", "#DC2626"}
+	}
+	return look{"box", rounded, "#FFFFFF", "#374151"}
+}
+
+// WriteDOT writes a drawing; its error is that of the writer.
+func WriteDOT(w io.Writer, d *Drawing, opts DOTOptions) error {
+	out := bufio.NewWriter(w)
+	rankdir := opts.RankDir
+	if rankdir == "" {
+		rankdir = "TB"
+	}
+	title := quote(escapeText(d.Title))
+	fmt.Fprintf(out, "digraph %s {\n", title)
+	fmt.Fprintf(out, "  graph [rankdir=%s, label=%s, labelloc=t, fontname=\"Helvetica\", fontsize=16, "+
+		"fontcolor=%q, bgcolor=white, pad=0.3, nodesep=0.45, ranksep=0.55]\n", rankdir, title, inkColor)
+	fmt.Fprintf(out, "  node [fontname=\"Helvetica\", fontsize=12, fontcolor=%q, margin=\"0.2,0.1\", penwidth=1.2]\n", inkColor)
+	fmt.Fprintf(out, "  edge [fontname=\"Helvetica\", fontsize=10, arrowsize=0.75, penwidth=1.1]\n\n")
+	for i := range d.Boxes {
+		writeBox(out, &d.Boxes[i])
+	}
+	fmt.Fprintln(out)
+	for i := range d.Arrows {
+		writeArrow(out, &d.Arrows[i])
+	}
+	fmt.Fprintln(out, "}")
+	return out.Flush()
+}
+
+func writeBox(out *bufio.Writer, b *Box) {
+	switch b.Role {
+	case StartBox:
+		fmt.Fprintf(out, "  %s [label=\"\", tooltip=\"start\", shape=circle, style=filled, width=0.2, height=0.2, "+
+			"fixedsize=true, color=%q, fillcolor=%q]\n", quote(b.ID), inkColor, inkColor)
+	case EndBox:
+		fmt.Fprintf(out, "  %s [label=\"END\", shape=box, style=\"rounded,filled\", fontsize=11, fontcolor=white, "+
+			"margin=\"0.16,0.05\", height=0.3, color=%q, fillcolor=%q]\n", quote(b.ID), inkColor, inkColor)
+	case NodeBox:
+		l := looks(b.Kind)
+		fmt.Fprintf(out, "  %s [label=%s, shape=%s, style=%q, color=%q, fillcolor=%q", quote(b.ID), boxLabel(b, l), l.shape, l.style, l.line, l.fill)
+		if b.Kind == "graph" {
+			fmt.Fprint(out, ", peripheries=2")
+		}
+		writeTip(out, b.Tip)
+		fmt.Fprint(out, "]\n")
+	}
+}
+
+// boxLabel is the id in bold, the kind under it, and the notes under that.
+func boxLabel(b *Box, l look) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "<<b>%s</b><br/><font point-size=\"9\" color=%q>%s</font>", escapeHTML(b.ID), l.line, escapeHTML(b.Kind))
+	if len(b.Notes) > 0 {
+		fmt.Fprintf(&s, "<br/><font point-size=\"9\" color=%q>%s</font>", quietColor, escapeHTML(strings.Join(b.Notes, " · ")))
+	}
+	return s.String() + ">"
+}
+
+func writeArrow(out *bufio.Writer, a *Arrow) {
+	fmt.Fprintf(out, "  %s -> %s [", quote(a.From), quote(a.To))
+	style, color := "solid", inkColor
+	switch a.Role {
+	case StartArrow, ConditionArrow:
+	case UnconditionalArrow:
+		style, color = "dashed", quietColor
+	case FailureArrow:
+		color = failureColor
+		if !a.Conditional {
+			style = "dashed"
+		}
+	case ModelArrow:
+		color = modelColor
+	case GotoArrow:
+		style, color = "dotted", gotoColor
+	}
+	fmt.Fprintf(out, "style=%s, color=%q", style, color)
+	switch a.Role {
+	case ModelArrow:
+		fmt.Fprint(out, ", arrowhead=vee, arrowtail=odiamond, dir=both, penwidth=1.6")
+	case GotoArrow:
+		fmt.Fprint(out, ", penwidth=1.6")
+	}
+	if a.Label != "" {
+		// The margin of a space keeps the text off the line.
+		fmt.Fprintf(out, ", label=%s, fontcolor=%q", quote(" "+strings.ReplaceAll(escapeText(a.Label), "\\n", " \\n ")+" "), color)
+	}
+	writeTip(out, a.Tip)
+	fmt.Fprint(out, "]\n")
+}
+
+func writeTip(out *bufio.Writer, tip string) {
+	if tip = strings.TrimSpace(tip); tip != "" {
+		fmt.Fprintf(out, ", tooltip=%s", quote(escapeText(tip)))
+	}
+}
+
+// quote makes a DOT string. DOT knows one escape in a string, \", and leaves
+// other backslashes to those who read it, so labels are escaped before.
+func quote(s string) string {
+	return `"` + strings.ReplaceAll(printable(s), `"`, `\"`) + `"`
+}
+
+// escapeText makes text literal inside a label or tooltip: there \n is a line
+// break, \G the graph's name, and a backslash is written twice.
+func escapeText(s string) string {
+	s = strings.NewReplacer(`\`, `\\`, "\r\n", `\n`, "\n", `\n`).Replace(s)
+	var b strings.Builder
+	for i := range len(s) {
+		b.WriteByte(s[i])
+		if s[i] == '&' && isEntity(s[i+1:]) {
+			b.WriteString("amp;")
+		}
+	}
+	return b.String()
+}
+
+// isEntity says whether Graphviz would read "&" and s as a character entity.
+func isEntity(s string) bool {
+	name, _, ok := strings.Cut(s, ";")
+	return ok && name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r != '#' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+}
+
+// escapeHTML makes text literal inside an HTML-like label.
+func escapeHTML(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;").Replace(printable(s))
+}
+
+// printable replaces what Graphviz refuses or drops: control characters and
+// bytes that are no UTF-8.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "�"))
+}
