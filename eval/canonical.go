@@ -1,0 +1,233 @@
+// The canonical form of plain data: one Go type per JSON value.
+
+package eval
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+)
+
+// Numbers keep their meaning through a JSON round trip within these bounds.
+const (
+	maxInt   = 1 << 61 // |x| of an int
+	maxWhole = 1 << 53 // |x| up to which a whole float64 becomes an int
+	maxDepth = 1000    // of nested lists and objects
+)
+
+var (
+	errNotFinite = errors.New("number is not finite")
+	errTooDeep   = errors.New("value is nested deeper than 1000 levels")
+	errTooBig    = errors.New("integer overflow: the result is beyond 2^61")
+)
+
+// Canonical turns plain data into its canonical form: nil, bool, int, float64,
+// string, []any and map[string]any, where whole numbers up to 2^53 are int and
+// integers beyond 2^61 are float64. Other Go values (typed slices, maps,
+// structs) go through reflection or their JSON form. A value that is canonical
+// already is returned as it is, not copied; else only what changes is. NaN,
+// infinities, nesting deeper than 1,000 and values without a JSON form are
+// errors.
+func Canonical(v any) (any, error) {
+	c := canonizer{}
+	out, _, err := c.value(v, 0)
+	return out, err
+}
+
+// canonizer converts values; when strict, an integer beyond 2^61 is an error
+// instead of a float64.
+type canonizer struct{ strict bool }
+
+// value returns the canonical form and whether it differs from v.
+func (c canonizer) value(v any, depth int) (any, bool, error) {
+	switch v := v.(type) {
+	case nil, bool, string:
+		return v, false, nil
+	case int:
+		if v > maxInt || v < -maxInt {
+			return c.bigInt(float64(v))
+		}
+		return v, false, nil
+	case float64:
+		return c.float(v)
+	case []any:
+		return c.list(v, depth)
+	case map[string]any:
+		return c.object(v, depth)
+	}
+	out, err := c.other(v, depth)
+	return out, true, err
+}
+
+func (c canonizer) bigInt(f float64) (any, bool, error) {
+	if c.strict {
+		return nil, false, errTooBig
+	}
+	return f, true, nil
+}
+
+func (c canonizer) float(f float64) (any, bool, error) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil, false, errNotFinite
+	}
+	if f == math.Trunc(f) && f >= -maxWhole && f <= maxWhole {
+		return int(f), true, nil
+	}
+	return f, false, nil
+}
+
+func (c canonizer) list(v []any, depth int) (any, bool, error) {
+	if depth >= maxDepth {
+		return nil, false, errTooDeep
+	}
+	if v == nil {
+		return []any{}, true, nil
+	}
+	out := v
+	for i, e := range v {
+		n, changed, err := c.value(e, depth+1)
+		if err != nil {
+			return nil, false, err
+		}
+		if !changed {
+			continue
+		}
+		if len(out) > 0 && &out[0] == &v[0] {
+			out = append(make([]any, 0, len(v)), v...)
+		}
+		out[i] = n
+	}
+	return out, len(v) > 0 && &out[0] != &v[0], nil
+}
+
+func (c canonizer) object(v map[string]any, depth int) (any, bool, error) {
+	if depth >= maxDepth {
+		return nil, false, errTooDeep
+	}
+	if v == nil {
+		return map[string]any{}, true, nil
+	}
+	var out map[string]any
+	for k, e := range v {
+		n, changed, err := c.value(e, depth+1)
+		if err != nil {
+			return nil, false, err
+		}
+		if !changed {
+			continue
+		}
+		if out == nil {
+			out = make(map[string]any, len(v))
+			for k, e := range v {
+				out[k] = e
+			}
+		}
+		out[k] = n
+	}
+	if out == nil {
+		return v, false, nil
+	}
+	return out, true, nil
+}
+
+// other handles what Go callers may hand in.
+func (c canonizer) other(v any, depth int) (any, error) {
+	if depth >= maxDepth {
+		return nil, errTooDeep
+	}
+	switch v := v.(type) {
+	case json.Number:
+		return c.number(v)
+	case json.Marshaler:
+		return c.throughJSON(v, depth)
+	}
+	r := reflect.ValueOf(v)
+	switch r.Kind() {
+	case reflect.Bool:
+		return r.Bool(), nil
+	case reflect.String:
+		return r.String(), nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		out, _, err := c.value(int(r.Int()), depth)
+		return out, err
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		if u := r.Uint(); u > maxInt {
+			out, _, err := c.bigInt(float64(u))
+			return out, err
+		}
+		return int(r.Uint()), nil
+	case reflect.Float32, reflect.Float64:
+		out, _, err := c.float(r.Float())
+		return out, err
+	case reflect.Pointer, reflect.Interface:
+		if r.IsNil() {
+			return nil, nil
+		}
+		out, _, err := c.value(r.Elem().Interface(), depth+1)
+		return out, err
+	case reflect.Slice, reflect.Array:
+		return c.slice(r, depth)
+	case reflect.Map:
+		if r.Type().Key().Kind() == reflect.String {
+			return c.mapping(r, depth)
+		}
+	}
+	return c.throughJSON(v, depth)
+}
+
+func (c canonizer) slice(r reflect.Value, depth int) (any, error) {
+	if r.Kind() == reflect.Slice && r.Type().Elem().Kind() == reflect.Uint8 {
+		return c.throughJSON(r.Interface(), depth)
+	}
+	out := make([]any, r.Len())
+	for i := range out {
+		n, _, err := c.value(r.Index(i).Interface(), depth+1)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = n
+	}
+	return out, nil
+}
+
+func (c canonizer) mapping(r reflect.Value, depth int) (any, error) {
+	out := make(map[string]any, r.Len())
+	for it := r.MapRange(); it.Next(); {
+		n, _, err := c.value(it.Value().Interface(), depth+1)
+		if err != nil {
+			return nil, err
+		}
+		out[it.Key().String()] = n
+	}
+	return out, nil
+}
+
+func (c canonizer) number(n json.Number) (any, error) {
+	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
+		out, _, err := c.value(int(i), 0)
+		return out, err
+	}
+	f, err := strconv.ParseFloat(n.String(), 64)
+	if err != nil {
+		return nil, fmt.Errorf("number %q is beyond the range of a 64-bit float", n.String())
+	}
+	out, _, err := c.float(f)
+	return out, err
+}
+
+// throughJSON converts structs and other types by the JSON form they declare.
+func (c canonizer) throughJSON(v any, depth int) (any, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("value of type %T has no JSON form: %w", v, err)
+	}
+	plain, err := decodeJSON(data)
+	if err != nil {
+		return nil, fmt.Errorf("value of type %T has no JSON form: %w", v, err)
+	}
+	out, _, err := c.value(plain, depth)
+	return out, err
+}

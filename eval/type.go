@@ -1,0 +1,316 @@
+// Static types of the values that expressions read, in JSON terms.
+
+package eval
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Type describes a value for the checker. The zero value is any. Every type
+// but Bool, Int and the like also admits null: a key that nobody has written
+// yet reads as null, so null is a matter of the run, not of the types.
+type Type struct {
+	kind   kind
+	elem   *Type
+	fields map[string]Type
+	open   bool
+}
+
+type kind uint8
+
+const (
+	kindAny kind = iota
+	kindNull
+	kindBool
+	kindInt
+	kindFloat
+	kindString
+	kindList
+	kindObject
+)
+
+// Any is the type of values that nothing is known of.
+func Any() Type { return Type{} }
+
+// Null is the type of the constant None.
+func Null() Type { return Type{kind: kindNull} }
+
+// Bool is the type of true and false.
+func Bool() Type { return Type{kind: kindBool} }
+
+// Int is the type of whole numbers.
+func Int() Type { return Type{kind: kindInt} }
+
+// Float is the type of numbers, whole or not.
+func Float() Type { return Type{kind: kindFloat} }
+
+// String is the type of text.
+func String() Type { return Type{kind: kindString} }
+
+// List is the type of lists of elem.
+func List(elem Type) Type { return Type{kind: kindList, elem: &elem} }
+
+// Object is the type of objects with these fields. When open, other fields may
+// exist and are any; when closed, reading another field is an error. The map
+// is kept, so it must not change afterwards.
+func Object(fields map[string]Type, open bool) Type {
+	return Type{kind: kindObject, fields: fields, open: open}
+}
+
+// FromSchema reads the parts of a JSON Schema (plain data) that say what kind
+// of value it admits: type, enum, const, items, properties and
+// additionalProperties: false. Whatever it doesn't understand is any.
+func FromSchema(schema map[string]any) Type { return fromSchema(schema, 0) }
+
+const maxSchemaDepth = 100
+
+func fromSchema(schema map[string]any, depth int) Type {
+	if depth > maxSchemaDepth || schema["$ref"] != nil {
+		return Any()
+	}
+	switch t := schema["type"].(type) {
+	case string:
+		return fromTypeName(t, schema, depth)
+	case []any:
+		return fromTypeList(t, schema, depth)
+	case nil:
+		if values, ok := schema["enum"].([]any); ok {
+			return fromValues(values)
+		}
+		if value, ok := schema["const"]; ok {
+			return fromValues([]any{value})
+		}
+	}
+	return Any()
+}
+
+func fromTypeList(names []any, schema map[string]any, depth int) Type {
+	var out Type
+	for i, n := range names {
+		name, ok := n.(string)
+		if !ok {
+			return Any()
+		}
+		t := fromTypeName(name, schema, depth)
+		if i == 0 {
+			out = t
+			continue
+		}
+		out = join(out, t)
+	}
+	return out
+}
+
+func fromTypeName(name string, schema map[string]any, depth int) Type {
+	switch name {
+	case "null":
+		return Null()
+	case "boolean":
+		return Bool()
+	case "integer":
+		return Int()
+	case "number":
+		return Float()
+	case "string":
+		return String()
+	case "array":
+		if items, ok := schema["items"].(map[string]any); ok {
+			return List(fromSchema(items, depth+1))
+		}
+		return List(Any())
+	case "object":
+		return objectFromSchema(schema, depth)
+	}
+	return Any()
+}
+
+func objectFromSchema(schema map[string]any, depth int) Type {
+	props, _ := schema["properties"].(map[string]any)
+	fields := make(map[string]Type, len(props))
+	for name, sub := range props {
+		if m, ok := sub.(map[string]any); ok {
+			fields[name] = fromSchema(m, depth+1)
+		} else {
+			fields[name] = Any()
+		}
+	}
+	return Object(fields, schema["additionalProperties"] != false)
+}
+
+func fromValues(values []any) Type {
+	var out Type
+	for i, v := range values {
+		if i == 0 {
+			out = typeOf(v)
+			continue
+		}
+		out = join(out, typeOf(v))
+	}
+	return out
+}
+
+// typeOf is the type of a plain value.
+func typeOf(v any) Type {
+	switch v := v.(type) {
+	case nil:
+		return Null()
+	case bool:
+		return Bool()
+	case int:
+		return Int()
+	case float64:
+		return Float()
+	case string:
+		return String()
+	case []any:
+		if len(v) == 0 {
+			return List(Any())
+		}
+		out := typeOf(v[0])
+		for _, e := range v[1:] {
+			out = join(out, typeOf(e))
+		}
+		return List(out)
+	case map[string]any:
+		fields := make(map[string]Type, len(v))
+		for k, e := range v {
+			fields[k] = typeOf(e)
+		}
+		return Object(fields, true)
+	}
+	return Any()
+}
+
+// join is the narrowest of our types that holds the values of both.
+func join(a, b Type) Type {
+	switch {
+	case a.kind == kindNull:
+		return b
+	case b.kind == kindNull:
+		return a
+	case a.isNumber() && b.isNumber():
+		if a.kind == b.kind {
+			return a
+		}
+		return Float()
+	case a.kind != b.kind:
+		return Any()
+	case a.kind == kindList:
+		return List(join(a.item(), b.item()))
+	case a.kind == kindObject:
+		return joinObjects(a, b)
+	}
+	return a
+}
+
+func joinObjects(a, b Type) Type {
+	fields := make(map[string]Type, len(a.fields))
+	for name, t := range a.fields {
+		if u, ok := b.fields[name]; ok {
+			fields[name] = join(t, u)
+		}
+	}
+	same := len(fields) == len(a.fields) && len(fields) == len(b.fields)
+	return Object(fields, a.open || b.open || !same)
+}
+
+// Accepts reports whether a value of type v may be used where a t is wanted,
+// as far as the types can tell: any fits everywhere, null too, and an integer
+// is a number.
+func (t Type) Accepts(v Type) bool {
+	switch {
+	case t.kind == kindAny || v.kind == kindAny || v.kind == kindNull:
+		return true
+	case t.kind == kindFloat:
+		return v.isNumber()
+	case t.kind == kindInt:
+		// A number may be whole; only the run can tell.
+		return v.isNumber()
+	case t.kind != v.kind:
+		return false
+	case t.kind == kindList:
+		return t.item().Accepts(v.item())
+	case t.kind == kindObject:
+		for name, want := range t.fields {
+			if have, ok := v.fields[name]; ok && !want.Accepts(have) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// IsAny reports whether nothing is known of the value.
+func (t Type) IsAny() bool { return t.kind == kindAny }
+
+// IsList reports whether the value is known to be a list (or null).
+func (t Type) IsList() bool { return t.kind == kindList }
+
+// IsObject reports whether the value is known to be an object (or null).
+func (t Type) IsObject() bool { return t.kind == kindObject }
+
+// Field is the type of a member: known says that the object declares it,
+// allowed that reading it is no error.
+func (t Type) Field(name string) (f Type, known, allowed bool) {
+	switch t.kind {
+	case kindAny:
+		return Any(), false, true
+	case kindObject:
+		f, known = t.fields[name]
+		return f, known, known || t.open
+	}
+	return Any(), false, false
+}
+
+// Fields are the names of the declared members, sorted.
+func (t Type) Fields() []string { return slices.Sorted(maps.Keys(t.fields)) }
+
+// Elem is the type of a list's elements; any when t is no list.
+func (t Type) Elem() Type { return t.item() }
+
+func (t Type) item() Type {
+	if t.elem == nil {
+		return Any()
+	}
+	return *t.elem
+}
+
+func (t Type) isNumber() bool { return t.kind == kindInt || t.kind == kindFloat }
+
+// String names the type as messages do: string, integer, number, boolean,
+// list of integer, object, null, any.
+func (t Type) String() string {
+	var b strings.Builder
+	for i := 0; ; i++ {
+		if t.kind != kindList || t.elem == nil || t.elem.kind == kindAny || i > 3 {
+			b.WriteString(t.kind.String())
+			return b.String()
+		}
+		b.WriteString("list of ")
+		t = *t.elem
+	}
+}
+
+func (k kind) String() string {
+	switch k {
+	case kindNull:
+		return "null"
+	case kindBool:
+		return "boolean"
+	case kindInt:
+		return "integer"
+	case kindFloat:
+		return "number"
+	case kindString:
+		return "string"
+	case kindList:
+		return "list"
+	case kindObject:
+		return "object"
+	case kindAny:
+		return "any"
+	}
+	return "any"
+}
