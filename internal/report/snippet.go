@@ -5,11 +5,9 @@ package report
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/width"
-
+	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -88,13 +86,13 @@ func layout(line string, from, to int) (cells []cell, first, last int) {
 		if at >= to && last < 0 {
 			last = len(cells)
 		}
-		c := cell{text: string(r), columns: runeWidth(r)}
+		c := cell{text: string(r), columns: terminal.RuneWidth(r)}
 		switch {
 		case r == '\t':
 			n := tabStop - column%tabStop
 			c = cell{text: strings.Repeat(" ", n), columns: n}
-		case unprintable(r):
-			c = cell{text: "�", columns: 1}
+		case !terminal.Printable(r):
+			c = cell{text: terminal.Replacement, columns: 1}
 		}
 		column += c.columns
 		cells = append(cells, c)
@@ -138,36 +136,4 @@ func columns(cells []cell) int {
 		n += c.columns
 	}
 	return n
-}
-
-// runeWidth is how many columns a character takes on a terminal.
-func runeWidth(r rune) int {
-	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
-		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	}
-	return 1
-}
-
-// unprintable says whether a character could move the cursor, hide text or
-// start a terminal sequence.
-func unprintable(r rune) bool {
-	return unicode.IsControl(r) || r == utf8.RuneError ||
-		(unicode.Is(unicode.Cf, r) && r != '\u200d' && r != '\ufeff') || r == '\u2028' || r == '\u2029'
-}
-
-// clean makes text from a file safe for a terminal and keeps it on one line.
-func clean(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r':
-			return ' '
-		case unprintable(r):
-			return '�'
-		}
-		return r
-	}, s)
 }

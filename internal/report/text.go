@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fatih/color"
+	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -54,7 +55,7 @@ func writeFinding(out *bufio.Writer, d *spec.Diagnostic, paint palette) {
 		severity = paint.warningWord
 	}
 	fmt.Fprintf(out, "%s %s %s %s\n", paint.place(place(d.File, d.Span)+":"),
-		severity(d.Severity.String()+":"), clean(d.Message), paint.rule("["+d.Rule+"]"))
+		severity(d.Severity.String()+":"), terminal.Line(d.Message), paint.rule("["+d.Rule+"]"))
 	number := fmt.Sprintf("%5d", d.File.Position(d.Span.From).Line)
 	blank := strings.Repeat(" ", len(number))
 	if s, ok := cut(d.File, d.Span); ok {
@@ -66,14 +67,14 @@ func writeFinding(out *bufio.Writer, d *spec.Diagnostic, paint palette) {
 		fmt.Fprintf(out, "%s%s\n", paint.gutter(blank+" = "), paint.help("help: "+hint))
 	}
 	for _, r := range d.Related {
-		fmt.Fprintf(out, "%s%s: %s\n", paint.gutter(blank+" = "), place(r.File, r.Span), clean(r.Message))
+		fmt.Fprintf(out, "%s%s: %s\n", paint.gutter(blank+" = "), place(r.File, r.Span), terminal.Line(r.Message))
 	}
 }
 
 // place is where a span begins, as editors and terminals understand it.
 func place(f *spec.File, s spec.Span) string {
 	p := f.Position(s.From)
-	return fmt.Sprintf("%s:%d:%d", clean(f.Name), p.Line, p.Column)
+	return fmt.Sprintf("%s:%d:%d", terminal.Line(f.Name), p.Line, p.Column)
 }
 
 // hint is the sentence about a finding's suggestion; "" when there is none or

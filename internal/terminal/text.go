@@ -1,0 +1,87 @@
+// Package terminal knows how text lies on a terminal: how wide it is, how it
+// is shortened, and what must not be printed as it is.
+package terminal
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/width"
+)
+
+// Replacement stands for what can't be printed.
+const Replacement = "�"
+
+// RuneWidth is how many columns a character takes: 0, 1 or 2.
+func RuneWidth(r rune) int {
+	if r < 0x300 {
+		return 1
+	}
+	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// Width is how many columns a line of printable text takes.
+func Width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += RuneWidth(r)
+	}
+	return n
+}
+
+// Truncate shortens a line of printable text to at most columns columns; the
+// last is "…" when something was cut.
+func Truncate(s string, columns int) string {
+	if Width(s) <= columns {
+		return s
+	}
+	if columns < 1 {
+		return ""
+	}
+	used := 0
+	for at, r := range s {
+		if used += RuneWidth(r); used > columns-1 {
+			return s[:at] + "…"
+		}
+	}
+	return s
+}
+
+// Pad adds spaces up to columns columns.
+func Pad(s string, columns int) string {
+	return s + strings.Repeat(" ", max(columns-Width(s), 0))
+}
+
+// Printable says whether a character may be sent to a terminal: it neither
+// moves the cursor nor starts a sequence nor changes the direction of text.
+func Printable(r rune) bool {
+	switch {
+	case unicode.IsControl(r), r == utf8.RuneError, r == '\u2028', r == '\u2029':
+		return false
+	case unicode.Is(unicode.Cf, r):
+		return r == '\u200d' || r == '\u00ad'
+	}
+	return true
+}
+
+// Line makes any text safe for a terminal and keeps it on one line: white
+// space becomes a space, what can't be printed Replacement.
+func Line(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case !Printable(r):
+			return []rune(Replacement)[0]
+		}
+		return r
+	}, s)
+}

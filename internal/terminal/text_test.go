@@ -1,0 +1,56 @@
+package terminal
+
+import "testing"
+
+func TestWidthAndTruncate(t *testing.T) {
+	for _, c := range []struct {
+		in      string
+		width   int
+		columns int
+		want    string
+	}{
+		{"", 0, 3, ""},
+		{"plain", 5, 5, "plain"},
+		{"plain", 5, 4, "pla…"},
+		{"plain", 5, 1, "…"},
+		{"plain", 5, 0, ""},
+		{"日本語", 6, 6, "日本語"},
+		{"日本語", 6, 5, "日本…"},
+		{"日本語", 6, 4, "日…"},
+		{"e\u0301a", 2, 2, "e\u0301a"},
+	} {
+		if got := Width(c.in); got != c.width {
+			t.Errorf("Width(%q) = %d, want %d", c.in, got, c.width)
+		}
+		got := Truncate(c.in, c.columns)
+		if got != c.want {
+			t.Errorf("Truncate(%q, %d) = %q, want %q", c.in, c.columns, got, c.want)
+		}
+		if Width(got) > c.columns {
+			t.Errorf("Truncate(%q, %d) is %d columns wide", c.in, c.columns, Width(got))
+		}
+	}
+}
+
+func TestPad(t *testing.T) {
+	if got := Pad("日", 4); got != "日  " {
+		t.Errorf("got %q", got)
+	}
+	if got := Pad("long", 2); got != "long" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"a\nb\tc":         "a b c",
+		"\x1b[31mred":     "�[31mred",
+		"bad \xff byte":   "bad � byte",
+		"right\u202eleft": "right�left",
+		"naïve 日本":        "naïve 日本",
+	} {
+		if got := Line(in); got != want {
+			t.Errorf("Line(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
