@@ -1,0 +1,107 @@
+// One line of a child's events: from bytes to what the node says.
+
+package node
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/runner"
+)
+
+// eventParser reads the lines of one attempt.
+type eventParser struct {
+	number  int
+	percent float64
+}
+
+// line reads one line, without its line break, cut if tooLong. A line that is
+// no event gives a warning; an empty one gives nothing.
+func (p *eventParser) line(line []byte, tooLong bool) (runner.Said, bool) {
+	p.number++
+	if len(bytes.TrimSpace(line)) == 0 && !tooLong {
+		return runner.Said{}, false
+	}
+	said, err := p.parse(line, tooLong)
+	if err != nil {
+		shown := head(plain(headText(line, 400)), 80)
+		return runner.Said{
+			Type:    "warning",
+			Message: fmt.Sprintf("line %d of the task's events is skipped: %v: %q", p.number, err, shown),
+		}, true
+	}
+	return said, true
+}
+
+func (p *eventParser) parse(line []byte, tooLong bool) (runner.Said, error) {
+	if tooLong {
+		return runner.Said{}, fmt.Errorf("it is longer than %d bytes", maxEventLine)
+	}
+	v, err := decodeJSON(line)
+	if err != nil {
+		return runner.Said{}, fmt.Errorf("it is not JSON: %w", err)
+	}
+	fields, ok := v.(map[string]any)
+	if !ok {
+		return runner.Said{}, fmt.Errorf("it is %s; a JSON object is wanted", typeName(v))
+	}
+	switch name := fields["event"]; name {
+	case "progress":
+		return p.progress(fields)
+	case "text":
+		text, err := textField(fields, "text")
+		return runner.Said{Type: "text", Text: text}, err
+	case "custom":
+		name, err := textField(fields, "type")
+		if err == nil && name == "" {
+			err = errors.New(`"type" is empty`)
+		}
+		return runner.Said{Type: "custom", Name: name, Data: fields["data"]}, err
+	case "interrupt":
+		return runner.Said{}, errors.New("interrupts are not supported yet")
+	case nil:
+		return runner.Said{}, errors.New(`it has no "event" (custom, progress, text)`)
+	default:
+		return runner.Said{}, fmt.Errorf("unknown event %s (custom, progress, text)", preview(name))
+	}
+}
+
+// progress reads a progress event. One without a percentage repeats the last,
+// so that a message alone does not look like starting over.
+func (p *eventParser) progress(fields map[string]any) (runner.Said, error) {
+	percent, message := p.percent, ""
+	switch n := fields["percent"].(type) {
+	case nil:
+	case int:
+		percent = float64(n)
+	case float64:
+		percent = n
+	default:
+		return runner.Said{}, fmt.Errorf(`"percent" is %s; a number from 0 to 100 is wanted`, preview(n))
+	}
+	if percent < 0 || percent > 100 {
+		return runner.Said{}, fmt.Errorf(`"percent" is %s; a number from 0 to 100 is wanted`, eval.Text(percent))
+	}
+	if fields["message"] != nil {
+		var err error
+		if message, err = textField(fields, "message"); err != nil {
+			return runner.Said{}, err
+		}
+	}
+	p.percent = percent
+	return runner.Said{Type: "progress", Percent: percent, Message: message}, nil
+}
+
+func textField(fields map[string]any, name string) (string, error) {
+	v, ok := fields[name]
+	if !ok {
+		return "", fmt.Errorf("it has no %q", name)
+	}
+	s, ok := v.(string)
+	if !ok {
+		return "", fmt.Errorf("%q is %s; a text is wanted", name, typeName(v))
+	}
+	return s, nil
+}

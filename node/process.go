@@ -1,0 +1,224 @@
+// Running one program to its end: its group, its streams, its time.
+
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+)
+
+var errTooMuchOutput = errors.New("too much output")
+
+// process is a program to run.
+type process struct {
+	argv      []string
+	dir       string   // absolute
+	env       []string // later entries win
+	stdin     []byte
+	maxOutput int // bytes of stdout
+	grace     time.Duration
+	linger    time.Duration
+}
+
+// ending is how a program ended.
+type ending struct {
+	code    int    // as a shell reports it: 128 + n for signal n
+	signal  string // "" or the signal's name
+	stdout  []byte
+	stderr  string // its end
+	tooMuch bool   // stdout was over the cap; the program was stopped
+	stopped bool   // the context ended first; the program was stopped
+}
+
+// run starts the program and returns when it has ended and its streams are
+// read. An error is a *runner.Failure: the program could not be run.
+func (p *process) run(ctx context.Context) (*ending, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stdout := &capped{limit: p.maxOutput, over: func() { cancel(errTooMuchOutput) }}
+	stderr := &tail{keep: detailBytes}
+	cmd := &exec.Cmd{
+		Path: p.argv[0], Args: p.argv, Dir: p.dir, Env: p.env,
+		Stdin: bytes.NewReader(p.stdin), Stdout: stdout, Stderr: stderr,
+		WaitDelay: p.linger,
+	}
+	path, err := findProgram(p.argv[0], p.dir, p.env)
+	if err != nil {
+		return nil, startFailure(p, err)
+	}
+	cmd.Path = path
+	ownGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		return nil, startFailure(p, err)
+	}
+	ended, watched := make(chan struct{}), make(chan bool)
+	go func() { watched <- p.watch(ctx, cmd, ended) }()
+	err = cmd.Wait()
+	close(ended)
+	end := &ending{stopped: <-watched, tooMuch: stdout.exceeded, stdout: stdout.buf.Bytes(), stderr: stderr.String()}
+	if cmd.ProcessState == nil {
+		return nil, &runner.Failure{Kind: "internal", Message: fmt.Sprintf("lost sight of %q: %v", p.argv[0], err)}
+	}
+	end.code, end.signal = exitStatus(cmd.ProcessState)
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+		return nil, &runner.Failure{Kind: "internal", Message: fmt.Sprintf("can't read the output of %q: %v", p.argv[0], err)}
+	}
+	return end, nil
+}
+
+// watch ends the group when the context ends before the program and its
+// streams do, and reports whether it had to. It returns after the end of both.
+func (p *process) watch(ctx context.Context, cmd *exec.Cmd, ended <-chan struct{}) bool {
+	select {
+	case <-ended:
+		return false
+	case <-ctx.Done():
+	}
+	select {
+	case <-ended:
+		return false // both happened: a program that has ended needs no signal
+	default:
+	}
+	askGroup(cmd)
+	patience := time.NewTimer(p.grace)
+	defer patience.Stop()
+	select {
+	case <-ended:
+		// The program is gone, but others of its group may still clean up.
+		awaitGroup(cmd, patience.C)
+	case <-patience.C:
+	}
+	killGroup(cmd)
+	<-ended
+	return true
+}
+
+// awaitGroup returns when the group is empty or patience is over. Nothing
+// reports the end of processes that are not our children, so it looks.
+func awaitGroup(cmd *exec.Cmd, patience <-chan time.Time) {
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for groupAlive(cmd) {
+		select {
+		case <-look.C:
+		case <-patience:
+			return
+		}
+	}
+}
+
+// capped keeps the first limit bytes written to it, calls over once when there
+// are more, and goes on accepting: the program must not die of a closed pipe
+// before it is stopped in good order.
+type capped struct {
+	limit    int
+	over     func()
+	buf      bytes.Buffer
+	exceeded bool
+}
+
+func (c *capped) Write(p []byte) (int, error) {
+	n := len(p)
+	if room := c.limit - c.buf.Len(); n > room {
+		p = p[:room]
+		if !c.exceeded {
+			c.exceeded = true
+			c.over()
+		}
+	}
+	c.buf.Write(p)
+	return n, nil
+}
+
+// findProgram looks a program without a slash up in the PATH that it is going
+// to see, which is what a shell does too.
+func findProgram(name, dir string, env []string) (string, error) {
+	if strings.ContainsAny(name, `/\`) {
+		return name, nil
+	}
+	path := ""
+	for _, entry := range env {
+		if key, value, _ := strings.Cut(entry, "="); strings.EqualFold(key, "PATH") {
+			path = value
+		}
+	}
+	for _, folder := range filepath.SplitList(path) {
+		if folder == "" {
+			continue // the current directory to some shells, and a trap
+		}
+		if !filepath.IsAbs(folder) {
+			folder = filepath.Join(dir, folder)
+		}
+		if found, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
+			return found, nil
+		}
+	}
+	return "", exec.ErrNotFound
+}
+
+// startFailure says why a program did not start and what to look at.
+func startFailure(p *process, err error) *runner.Failure {
+	name := p.argv[0]
+	message := fmt.Sprintf("can't start %q: %v", name, err)
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		message = fmt.Sprintf("program %q was not found in PATH: check its name and that it is installed", name)
+	case errors.Is(err, fs.ErrNotExist):
+		message = fmt.Sprintf("program %q was not found: check its path, which is relative to %q, and the interpreter that its first line names", name, p.dir)
+	case errors.Is(err, fs.ErrPermission):
+		message = fmt.Sprintf("program %q can't be executed: check that it is a file with execute permission", name)
+	case errors.Is(err, syscall.E2BIG):
+		message = fmt.Sprintf("can't start %q: its arguments and environment are too large; give large data on stdin", name)
+	}
+	return &runner.Failure{Kind: "failed", Message: message}
+}
+
+// failure is what the end of a program means for its task; nil is a success.
+func (e *ending) failure(ctx context.Context, p *process) *runner.Failure {
+	name := p.argv[0]
+	switch {
+	case e.tooMuch:
+		return &runner.Failure{
+			Kind:    "invalid_output",
+			Message: fmt.Sprintf("%q was stopped: it printed more than %d bytes (max_output)", name, p.maxOutput),
+			Details: e.details(),
+		}
+	case e.stopped:
+		failure := stopped(ctx, fmt.Sprintf("%q was stopped", name))
+		failure.Details = e.details()
+		return failure
+	case e.code == 0:
+		return nil
+	}
+	how := fmt.Sprintf("%q exited with code %d", name, e.code)
+	if e.signal != "" {
+		how = fmt.Sprintf("%q was killed by signal %s", name, e.signal)
+	}
+	if line := lastLine(e.stderr); line != "" {
+		how += ": " + line
+	}
+	return &runner.Failure{Kind: "exit_status", Message: how, Details: e.details()}
+}
+
+func (e *ending) details() map[string]any {
+	details := map[string]any{
+		"exit_code": e.code,
+		"stderr":    e.stderr,
+		"stdout":    tailText(e.stdout, detailBytes),
+	}
+	if e.signal != "" {
+		details["signal"] = e.signal
+	}
+	return details
+}
