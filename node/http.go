@@ -16,13 +16,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner"
 )
 
 const maxRedirects = 10
 
-var errTooManyRedirects = fmt.Errorf("more than %d redirects", maxRedirects)
+var errTooManyRedirects = fmt.Errorf("was redirected more than %d times", maxRedirects)
 
 type httpHandler struct{ client *http.Client }
 
@@ -101,7 +100,7 @@ func readCall(ctx context.Context, config map[string]any) (*call, error) {
 		reader = bytes.NewReader(body)
 	}
 	if c.request, err = http.NewRequestWithContext(ctx, method, target.String(), reader); err != nil {
-		return nil, invalidInput("can't build the request: %v", errors.Unwrap(err))
+		return nil, invalidInput("\"url\" or \"method\" can't be requested: %s", method+" "+shownURL(target))
 	}
 	c.shown = method + " " + shownURL(target)
 	return c, setHeaders(c.request, config, bodyType)
@@ -230,7 +229,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 		return errTooManyRedirects
 	}
 	if scheme := req.URL.Scheme; scheme != "http" && scheme != "https" {
-		return fmt.Errorf("redirect to %q; http and https are allowed", scheme)
+		return fmt.Errorf("was redirected to a URL of scheme %q; http and https are allowed", scheme)
 	}
 	first := via[0].URL
 	if strings.EqualFold(first.Host, req.URL.Host) && (first.Scheme == req.URL.Scheme || req.URL.Scheme == "https") {
@@ -266,5 +265,5 @@ func (c *call) failure(ctx context.Context, resp *http.Response, err error) *run
 	if errors.Is(inner, context.DeadlineExceeded) {
 		kind = "timeout"
 	}
-	return &runner.Failure{Kind: kind, Message: c.shown + " failed: " + eval.Text(message)}
+	return &runner.Failure{Kind: kind, Message: c.shown + " failed: " + message}
 }
