@@ -3,7 +3,9 @@
 package report
 
 import (
+	"fmt"
 	"io"
+	"strings"
 
 	"github.com/graphrun/graphrun/spec"
 )
@@ -49,4 +51,23 @@ func count(ds spec.Diagnostics) (errors, warnings int) {
 		}
 	}
 	return errors, warnings
+}
+
+// FormatNames lists the names of the formats, sorted.
+func FormatNames() []string {
+	var names []string
+	for _, f := range Formats() {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+// Write prints findings in the format of that name.
+func Write(w io.Writer, format string, f Findings, opts Options) error {
+	for _, known := range Formats() {
+		if known.Name == format {
+			return known.Write(w, f, opts)
+		}
+	}
+	return fmt.Errorf("%q is no report format (allowed: %s)", format, strings.Join(FormatNames(), ", "))
 }

@@ -85,3 +85,13 @@ func Line(s string) string {
 		return r
 	}, s)
 }
+
+// Text makes any text safe for a terminal but keeps its lines and tabs.
+func Text(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || Printable(r) {
+			return r
+		}
+		return []rune(Replacement)[0]
+	}, s)
+}

@@ -1,0 +1,109 @@
+// Exit codes, and the errors that stand for them.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// The exit codes.
+const (
+	exitOK        = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitInvalid   = 3
+	exitStuck     = 4
+	exitLimit     = 5
+	exitPaused    = 10
+	exitCancelled = 130
+)
+
+// usageError is a mistake in how the program was called.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+// usage marks an error as a usage error.
+func usage(err error) error { return &usageError{err} }
+
+// usagef is a new usage error.
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+
+// silentError ends the program with a code when all has been said already.
+type silentError struct{ code int }
+
+func (e *silentError) Error() string { return fmt.Sprintf("exit %d", e.code) }
+
+// silent is the error for an exit code; nil for exitOK.
+func silent(code int) error {
+	if code == exitOK {
+		return nil
+	}
+	return &silentError{code}
+}
+
+// exitOf maps an error to its exit code.
+func exitOf(err error) int {
+	var said *silentError
+	var bad *usageError
+	var input *runner.InputError
+	var invalid *runner.InvalidError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &said):
+		return said.code
+	case errors.As(err, &invalid):
+		return exitInvalid
+	case errors.As(err, &bad), errors.As(err, &input), errors.Is(err, fs.ErrNotExist):
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// exitOfResult maps what a run came to to its exit code. With strict, a run
+// that completed but not cleanly is a failure.
+func exitOfResult(r *runner.Result, strict bool) int {
+	switch r.Status {
+	case machine.Completed:
+		switch {
+		case r.Limited:
+			return exitLimit
+		case strict && r.Quality != machine.Clean:
+			return exitFailed
+		}
+		return exitOK
+	case machine.Stuck:
+		return exitStuck
+	case machine.Limit:
+		return exitLimit
+	case machine.Paused:
+		return exitPaused
+	case machine.Cancelled:
+		return exitCancelled
+	case machine.Failed, machine.Running:
+		return exitFailed
+	}
+	return exitFailed
+}
+
+// report prints an error that has not been said yet and returns its exit code.
+func (a *app) report(err error) int {
+	var said *silentError
+	if errors.As(err, &said) {
+		return said.code
+	}
+	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+	fmt.Fprintf(a.Stderr, "graphrun: %s\n", lines[0])
+	for _, line := range lines[1:] {
+		fmt.Fprintf(a.Stderr, "  %s\n", strings.TrimSpace(line))
+	}
+	return exitOf(err)
+}

@@ -1,0 +1,98 @@
+// Finding graph files in folders.
+
+package cli
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// source is a graph to check. src is nil when the file has not been read.
+type source struct {
+	name string
+	src  []byte
+}
+
+// finder collects graphs, each once however often it is named.
+type finder struct {
+	sources []source
+	seen    map[string]bool
+}
+
+// add takes a source unless it is there already.
+func (f *finder) add(s source) {
+	key := filepath.Clean(s.name)
+	if f.seen[key] {
+		return
+	}
+	if f.seen == nil {
+		f.seen = map[string]bool{}
+	}
+	f.seen[key] = true
+	f.sources = append(f.sources, s)
+}
+
+// sorted returns the sources by name.
+func (f *finder) sorted() []source {
+	slices.SortFunc(f.sources, func(a, b source) int { return cmp.Compare(a.name, b.name) })
+	return f.sources
+}
+
+// find takes a file as it is, and from a folder all files that are graphs.
+func (f *finder) find(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		f.add(source{name: path})
+		return nil
+	}
+	return filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if name != path && skipFolder(entry.Name()) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		return f.consider(name, entry)
+	})
+}
+
+// consider takes a file found in a folder if it is a graph.
+func (f *finder) consider(name string, entry fs.DirEntry) error {
+	switch filepath.Ext(name) {
+	case ".yaml", ".yml", ".json":
+	default:
+		return nil
+	}
+	if !entry.Type().IsRegular() {
+		// A link to a file counts as the file; one to a folder, a broken one
+		// and a device do not.
+		info, err := os.Stat(name)
+		if err != nil || !info.Mode().IsRegular() {
+			return nil
+		}
+	}
+	src, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if spec.IsGraph(src) {
+		f.add(source{name: name, src: src})
+	}
+	return nil
+}
+
+func skipFolder(name string) bool {
+	return strings.HasPrefix(name, ".") || name == "node_modules"
+}

@@ -1,0 +1,223 @@
+// The view of a run on a terminal: finished steps scroll up, and the lines at
+// the bottom show what runs.
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner"
+)
+
+const (
+	frameTime  = 80 * time.Millisecond
+	maxRunning = 8 // lines of running nodes shown at once
+)
+
+// liveView redraws the bottom lines on events and, for the spinner and the
+// clocks, on a ticker.
+type liveView struct {
+	out     io.Writer
+	now     func() time.Time
+	columns func() int
+	stop    chan struct{}
+	stopped chan struct{}
+
+	mu      sync.Mutex // guards what follows: events, notes and the ticker are different goroutines
+	tracer  *tracer
+	running []*runningNode // in order of their start
+	pending []string       // finished lines that are not on the screen yet
+	drawn   []string       // the bottom lines on the screen, unpainted
+	frame   int
+	last    time.Time
+	closed  bool
+}
+
+// runningNode is a line at the bottom.
+type runningNode struct {
+	step, visit int
+	node        string
+	start       time.Time
+	attempt     string
+	progress    string
+	text        string
+}
+
+func newLiveView(out io.Writer, now func() time.Time, columns func() int, t *tracer) *liveView {
+	v := &liveView{
+		out: out, now: now, columns: columns, tracer: t,
+		stop: make(chan struct{}), stopped: make(chan struct{}),
+	}
+	go v.tick()
+	return v
+}
+
+func (v *liveView) tick() {
+	defer close(v.stopped)
+	ticker := time.NewTicker(frameTime)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-v.stop:
+			return
+		case <-ticker.C:
+			v.mu.Lock()
+			v.frame++
+			v.draw()
+			v.mu.Unlock()
+		}
+	}
+}
+
+func (v *liveView) event(e *runner.Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.pending = append(v.pending, v.tracer.lines(e)...)
+	switch e.Type {
+	case runner.NodeStarted:
+		if v.find(e) == nil {
+			v.running = append(v.running, &runningNode{step: e.Step, visit: e.Visit, node: e.Node, start: v.now()})
+		}
+	case runner.NodeCompleted, runner.NodeFailed:
+		v.running = slices.DeleteFunc(v.running, func(n *runningNode) bool { return n.step == e.Step && n.node == e.Node })
+	case runner.NodeRetrying:
+		if n := v.find(e); n != nil {
+			n.attempt = fmt.Sprintf("attempt %d/%d", e.Attempt+1, e.MaxAttempts)
+		}
+	case runner.NodeOutput:
+		if n := v.find(e); n != nil && e.Said != nil {
+			n.text = lastLine(n.text + e.Said.Text)
+		}
+	case runner.NodeEvent:
+		if n := v.find(e); n != nil && e.Said != nil && e.Said.Type == "progress" {
+			n.progress = strings.TrimSpace(progressText(e.Said))
+		}
+	}
+	// A fast run must not spend its time drawing.
+	if now := v.now(); now.Sub(v.last) >= frameTime/2 {
+		v.draw()
+	}
+}
+
+func (v *liveView) find(e *runner.Event) *runningNode {
+	for _, n := range v.running {
+		if n.step == e.Step && n.node == e.Node {
+			return n
+		}
+	}
+	return nil
+}
+
+// lastLine keeps the end of a streamed text: its last line that is not empty.
+func lastLine(s string) string {
+	trimmed := strings.TrimRight(s, "\n")
+	if at := strings.LastIndexByte(trimmed, '\n'); at >= 0 {
+		s = s[at+1:]
+	}
+	const most = 4 << 10
+	return s[max(0, len(s)-most):]
+}
+
+// draw replaces the bottom lines. Callers hold mu.
+func (v *liveView) draw() {
+	if v.closed {
+		return
+	}
+	columns := v.width()
+	var b strings.Builder
+	v.erase(&b, columns)
+	for _, line := range v.pending {
+		b.WriteString(line + "\r\n")
+	}
+	v.pending = v.pending[:0]
+	v.drawn = v.drawn[:0]
+	for i, n := range v.running {
+		if i == maxRunning {
+			v.drawn = append(v.drawn, terminal.Truncate(fmt.Sprintf("  … and %d more", len(v.running)-i), columns-1))
+			break
+		}
+		v.drawn = append(v.drawn, terminal.Truncate(v.status(n), columns-1))
+	}
+	for i, line := range v.drawn {
+		if i > 0 {
+			b.WriteString("\r\n")
+		}
+		b.WriteString(v.tracer.colors.info(line))
+	}
+	v.last = v.now()
+	if b.Len() > 0 {
+		// Nothing can be done about a terminal that is gone.
+		_, _ = io.WriteString(v.out, b.String())
+	}
+}
+
+// erase removes the bottom lines. A terminal that became narrower has wrapped
+// them, so rows are counted with its width of now.
+func (v *liveView) erase(b *strings.Builder, columns int) {
+	if len(v.drawn) == 0 {
+		return
+	}
+	rows := 0
+	for _, line := range v.drawn {
+		rows += max(1, (terminal.Width(line)+columns-1)/columns)
+	}
+	b.WriteString("\r")
+	if rows > 1 {
+		fmt.Fprintf(b, "\x1b[%dA", rows-1)
+	}
+	b.WriteString("\x1b[J")
+}
+
+func (v *liveView) width() int {
+	if v.columns != nil {
+		if n := v.columns(); n > 1 {
+			return n
+		}
+	}
+	return 80
+}
+
+// status is the line of a running node.
+func (v *liveView) status(n *runningNode) string {
+	const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+	frames := []rune(spinner)
+	name := n.node
+	if n.visit > 1 {
+		name = fmt.Sprintf("%s #%d", name, n.visit)
+	}
+	s := fmt.Sprintf("%c [%d] %s  %s", frames[v.frame%len(frames)], n.step, name, clock(v.now().Sub(n.start)))
+	for _, part := range []string{n.attempt, n.progress, terminal.Line(strings.TrimSpace(n.text))} {
+		if part != "" {
+			s += "  " + part
+		}
+	}
+	return s
+}
+
+func (v *liveView) note(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.pending = append(v.pending, v.tracer.colors.warn(text))
+	v.draw()
+}
+
+func (v *liveView) close() {
+	v.mu.Lock()
+	if v.closed {
+		v.mu.Unlock()
+		return
+	}
+	v.pending = append(v.pending, v.tracer.flush()...)
+	v.running = nil
+	v.draw()
+	v.closed = true
+	v.mu.Unlock()
+	close(v.stop)
+	<-v.stopped
+}

@@ -1,0 +1,87 @@
+// Package cli is the command line of graphrun: one file per command, and what
+// commands share: settings, streams, exit codes.
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// Program is one call of graphrun with all that it may touch besides files:
+// arguments, streams, signals and the clock. Environment variables are those of
+// the process.
+type Program struct {
+	// Args are the arguments after the program's name.
+	Args []string
+
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// StdoutTerminal and StderrTerminal say that a person reads the stream.
+	StdoutTerminal, StderrTerminal bool
+	// Columns is the width of the terminal behind Stderr; nil or a result of 0
+	// mean that it is not known.
+	Columns func() int
+
+	// Notify starts to deliver interrupts to a channel until stop is called;
+	// nil: there are none.
+	Notify func(c chan<- os.Signal) (stop func())
+	// Now tells the time; nil is the machine's clock.
+	Now func() time.Time
+	// ConfigDir is the folder of the user's settings; "" for none.
+	ConfigDir string
+}
+
+// System is the program as the operating system started it.
+func System() Program {
+	configDir, err := os.UserConfigDir()
+	if err != nil {
+		configDir = "" // no home folder: no settings of the user
+	}
+	stderr := int(os.Stderr.Fd())
+	return Program{
+		Args:  os.Args[1:],
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
+		StderrTerminal: term.IsTerminal(stderr),
+		Columns: func() int {
+			columns, _, err := term.GetSize(stderr)
+			if err != nil {
+				return 0
+			}
+			return columns
+		},
+		Notify: func(c chan<- os.Signal) func() {
+			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+			return func() { signal.Stop(c) }
+		},
+		Now:       time.Now,
+		ConfigDir: configDir,
+	}
+}
+
+// Main runs the program and returns its exit code.
+func Main(ctx context.Context, p Program) int {
+	a := &app{Program: p}
+	if a.Now == nil {
+		a.Now = time.Now
+	}
+	root := newRoot(a)
+	root.SetArgs(p.Args)
+	root.SetIn(p.Stdin)
+	root.SetOut(p.Stdout)
+	root.SetErr(p.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if !a.started {
+		err = usage(err) // cobra's own: an unknown command or flag, a bad argument
+	}
+	return a.report(err)
+}

@@ -1,0 +1,130 @@
+// The root command: what graphrun is, and the flags of every command.
+
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// app is what the commands share during one call.
+type app struct {
+	Program
+	color enum
+	store string
+	// started is set once cobra has accepted the command line: errors before
+	// that are usage errors.
+	started bool
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "graphrun",
+		Short: "Run, check and draw graphs of nodes, conditions and loops",
+		Long: `graphrun runs graph files: YAML or JSON that names nodes, the state they share and
+the edges between them. It checks a file before it runs it, says which edge was
+taken and why, and stops at a limit instead of looping for ever.
+
+Settings come from flags, then from environment variables (GRAPHRUN_MAX_STEPS for
+--max-steps), then from graphrun.yaml: the nearest one from the working directory
+upwards, else the one in the user's configuration folder. Its keys are flag names:
+
+  max-steps: 50
+  color: never
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hit,
+10 paused, 130 cancelled.`,
+		Example: `  graphrun validate                       check every graph file below this folder
+  graphrun run flow.yaml -i ticket="..."  run a graph
+  graphrun dot flow.yaml | dot -Tsvg -o flow.svg`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          noArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun: func(*cobra.Command, []string) {
+			a.started = true
+		},
+	}
+	a.color = newEnum("auto", "always", "auto", "never")
+	flags := root.PersistentFlags()
+	enumFlag(root, flags, &a.color, "color", "", "colour the output: always, auto (on a terminal), never")
+	flags.StringVar(&a.store, "store", "memory", "where runs are kept: memory, or a PATH; runs that outlive the process\n"+
+		"are not built yet, so a PATH is accepted and nothing is written to it")
+	setting(flags, "color", "store")
+	root.AddCommand(
+		newRunCommand(a), newValidateCommand(a), newDotCommand(a), newSchemaCommand(a), newVersionCommand(a),
+	)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" || c.Name() == "help" {
+			describeBuiltin(c)
+		}
+	}
+	return root
+}
+
+// describeBuiltin gives cobra's own commands the examples that all others have.
+func describeBuiltin(c *cobra.Command) {
+	switch c.Name() {
+	case "help":
+		c.Example = "  graphrun help run"
+	case "completion":
+		c.Example = "  source <(graphrun completion bash)\n  graphrun completion fish > ~/.config/fish/completions/graphrun.fish"
+	}
+}
+
+// noArgs refuses arguments, with the commands that were perhaps meant.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.HasParent() {
+		return usagef("%q takes no argument, got %q", cmd.CommandPath(), args[0])
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() || c.Name() == "help" {
+			names = append(names, c.Name())
+		}
+	}
+	hint := ""
+	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
+		hint = fmt.Sprintf("; did you mean %q?", s[0])
+	}
+	return usagef("unknown command %q%s (commands: %s)", args[0], hint, strings.Join(names, ", "))
+}
+
+// oneFlow wants exactly one argument, the path of a graph file.
+func oneFlow(cmd *cobra.Command, args []string) error {
+	switch len(args) {
+	case 1:
+		return nil
+	case 0:
+		return usagef("%q needs the path of a graph file; see %s --help", cmd.CommandPath(), cmd.CommandPath())
+	}
+	return usagef("%q takes one graph file, got %d arguments: %s", cmd.CommandPath(), len(args), strings.Join(args, " "))
+}
+
+// completeFlow completes the path of a graph file.
+func completeFlow(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// colorOn decides whether a stream is painted: --color, else NO_COLOR and
+// TERM=dumb, else whether a person reads it.
+func (a *app) colorOn(terminal bool) bool {
+	switch a.color.value {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}

@@ -1,0 +1,130 @@
+// Where a run's events and its result go.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// view shows a run to a person while it goes on. Its methods may be called
+// from several goroutines.
+type view interface {
+	event(e *runner.Event)
+	// note shows a remark of the program itself.
+	note(text string)
+	// close shows what is left and leaves the terminal as it was.
+	close()
+}
+
+// runOutput is the sink of a run: the view on stderr, JSON lines on stdout and
+// in the trace file.
+type runOutput struct {
+	app     *app
+	format  string
+	view    view // nil: nobody watches
+	colors  traceColors
+	writers []*eventWriter
+	trace   *os.File
+}
+
+func (a *app) newRunOutput(g *spec.Graph, f *runFlags) (*runOutput, error) {
+	o := &runOutput{app: a, format: f.output.value, colors: newTraceColors(a.colorOn(a.StderrTerminal))}
+	if f.trace != "" {
+		file, err := os.OpenFile(f.trace, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+		if err != nil {
+			return nil, usagef("--trace: %w", err)
+		}
+		o.trace = file
+		o.writers = append(o.writers, newEventWriter(file, nil))
+	}
+	if o.format == "jsonl" {
+		o.writers = append(o.writers, newEventWriter(a.Stdout, streamFilter(f.stream.values)))
+	}
+	tracer := newTracer(g, o.colors)
+	switch {
+	case o.format == "jsonl" && a.StdoutTerminal: // the events are the view
+	case a.StderrTerminal && os.Getenv("TERM") != "dumb":
+		o.view = newLiveView(a.Stderr, a.Now, a.Columns, tracer)
+	case o.format == "text":
+		o.view = &plainView{out: a.Stderr, tracer: tracer}
+	}
+	return o, nil
+}
+
+// Event passes an event on.
+func (o *runOutput) Event(e *runner.Event) error {
+	if o.view != nil {
+		o.view.event(e)
+	}
+	for _, w := range o.writers {
+		if err := w.Event(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *runOutput) note(text string) {
+	if o.view != nil {
+		o.view.note(text)
+		return
+	}
+	fmt.Fprintf(o.app.Stderr, "graphrun: %s\n", text)
+}
+
+// close ends the view and writes out what is buffered.
+func (o *runOutput) close() error {
+	if o.view != nil {
+		o.view.close()
+	}
+	var errs []error
+	for _, w := range o.writers {
+		errs = append(errs, w.close())
+	}
+	if o.trace != nil {
+		errs = append(errs, o.trace.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// result prints the result: to stdout what the run gave, to stderr how it went.
+func (o *runOutput) result(r *runner.Result) error {
+	a := o.app
+	if o.view != nil {
+		for _, line := range summary(r, o.colors) {
+			fmt.Fprintln(a.Stderr, line)
+		}
+	} else if r.Status != machine.Completed {
+		fmt.Fprintf(a.Stderr, "graphrun: %s\n", headline(r))
+	}
+	switch o.format {
+	case "json":
+		return writeJSON(a.Stdout, r, a.StdoutTerminal)
+	case "text":
+		return o.value(r.Output)
+	}
+	return nil
+}
+
+// value prints a run's output: text as it is, other values as JSON, null not
+// at all.
+func (o *runOutput) value(v any) error {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case string:
+		if o.app.StdoutTerminal {
+			v = terminal.Text(v)
+		}
+		_, err := fmt.Fprintln(o.app.Stdout, v)
+		return err
+	}
+	return writeJSON(o.app.Stdout, v, true)
+}

@@ -1,0 +1,90 @@
+// Reading graphrun.yaml strictly: every key is known and every mistake has its
+// line.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+)
+
+// settings is a settings file: flat values by name, and where each stands.
+type settings struct {
+	path   string
+	values map[string]any
+	lines  map[string]int
+}
+
+// place is where a setting stands in the file.
+func (s *settings) place(name string) string { return fmt.Sprintf("%s:%d", s.path, s.lines[name]) }
+
+// reservedSections are keys whose structure is read by later versions.
+func reservedSections() []string { return []string{"paths", "rules"} }
+
+// readSettings finds and reads the settings file; without one it is empty.
+func (a *app) readSettings(known []string) (*settings, error) {
+	path, src, err := a.findSettings()
+	if err != nil {
+		return nil, err
+	}
+	out := &settings{path: path}
+	if path == "" {
+		return out, nil
+	}
+	if problems := out.parse(src, known); len(problems) > 0 {
+		return nil, usage(errors.Join(problems...))
+	}
+	return out, nil
+}
+
+func (s *settings) parse(src []byte, known []string) []error {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(src, &doc); err != nil {
+		return []error{fmt.Errorf("%s: %w", s.path, err)}
+	}
+	if len(doc.Content) == 0 {
+		return nil // empty, or comments only
+	}
+	root := doc.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return []error{fmt.Errorf("%s:%d: settings must be a map of names to values", s.path, root.Line)}
+	}
+	s.values, s.lines = map[string]any{}, map[string]int{}
+	var problems []error
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if err := s.add(root.Content[i], root.Content[i+1], known); err != nil {
+			problems = append(problems, fmt.Errorf("%s:%d:%d: %w", s.path, root.Content[i].Line, root.Content[i].Column, err))
+		}
+	}
+	return problems
+}
+
+func (s *settings) add(key, value *yaml.Node, known []string) error {
+	name := key.Value
+	if s.lines[name] != 0 {
+		return fmt.Errorf("%q is set twice, first on line %d", name, s.lines[name])
+	}
+	s.lines[name] = key.Line
+	if slices.Contains(reservedSections(), name) {
+		return nil
+	}
+	if !slices.Contains(known, name) {
+		allowed := slices.Sorted(slices.Values(append(reservedSections(), known...)))
+		hint := ""
+		if near := suggest.Closest(strings.ReplaceAll(name, "_", "-"), allowed); near != "" {
+			hint = fmt.Sprintf("; did you mean %q?", near)
+		}
+		return fmt.Errorf("unknown setting %q%s (allowed: %s)", name, hint, strings.Join(allowed, ", "))
+	}
+	if value.Kind != yaml.ScalarNode || value.Tag == "!!null" {
+		return fmt.Errorf("%q must be a single value", name)
+	}
+	s.values[name] = value.Value
+	return nil
+}

@@ -1,0 +1,37 @@
+// Interrupts as a channel, and small readers that run shares.
+
+package cli
+
+import (
+	"os"
+	"strings"
+)
+
+// interrupted is why a run was cancelled.
+type interrupted struct{ signal os.Signal }
+
+func (e *interrupted) Error() string { return "cancelled by " + e.signal.String() }
+
+// signalChannel delivers interrupts until stop is called.
+type signalChannel struct {
+	c    <-chan os.Signal
+	stop func()
+}
+
+func (a *app) signals() signalChannel {
+	if a.Notify == nil {
+		return signalChannel{stop: func() {}}
+	}
+	c := make(chan os.Signal, 2) // two are all that matter; none may be lost
+	return signalChannel{c: c, stop: a.Notify(c)}
+}
+
+// textOrFile is a flag's text, or for @path the text of a file.
+func textOrFile(s string) (string, error) {
+	path, isFile := strings.CutPrefix(s, "@")
+	if !isFile {
+		return s, nil
+	}
+	src, err := os.ReadFile(path)
+	return strings.TrimRight(string(src), "\r\n"), err
+}

@@ -1,0 +1,110 @@
+// Events as JSON lines: -o jsonl, --stream and --trace.
+
+package cli
+
+import (
+	"bufio"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+)
+
+// flushDelay is the longest time an event waits in the buffer.
+const flushDelay = 20 * time.Millisecond
+
+// eventWriter writes events as JSON lines. It buffers, so that a fast run is
+// not slowed by a system call per event, and flushes soon, so that a reader
+// sees events as they happen.
+type eventWriter struct {
+	keep func(runner.EventType) bool // nil: all
+
+	mu    sync.Mutex // guards what follows: the timer flushes from its own goroutine
+	out   *bufio.Writer
+	line  []byte
+	timer *time.Timer
+	armed bool
+	err   error
+}
+
+func newEventWriter(w io.Writer, keep func(runner.EventType) bool) *eventWriter {
+	return &eventWriter{out: bufio.NewWriterSize(w, 64<<10), keep: keep}
+}
+
+// Event writes one event.
+func (w *eventWriter) Event(e *runner.Event) error {
+	if w.keep != nil && !w.keep(e.Type) {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	w.line = append(e.AppendJSON(w.line[:0]), '\n')
+	_, w.err = w.out.Write(w.line)
+	if !w.armed {
+		w.armed = true
+		if w.timer == nil {
+			w.timer = time.AfterFunc(flushDelay, w.flush)
+		} else {
+			w.timer.Reset(flushDelay)
+		}
+	}
+	return w.err
+}
+
+func (w *eventWriter) flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.armed = false
+	if err := w.out.Flush(); w.err == nil {
+		w.err = err
+	}
+}
+
+// close writes what is left.
+func (w *eventWriter) close() error {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.flush()
+	return w.err
+}
+
+// streamNames are the groups of events --stream chooses from, sorted.
+func streamNames() []string {
+	return []string{"checkpoints", "custom", "debug", "messages", "tasks", "updates"}
+}
+
+// streamFilter says which events the groups let through; with no group all.
+func streamFilter(groups []string) func(runner.EventType) bool {
+	if len(groups) == 0 {
+		return nil
+	}
+	return func(t runner.EventType) bool {
+		return strings.HasPrefix(string(t), "run_") ||
+			slices.ContainsFunc(groups, func(group string) bool { return inGroup(t, group) })
+	}
+}
+
+func inGroup(t runner.EventType, group string) bool {
+	switch group {
+	case "messages":
+		return t == runner.NodeOutput || t == runner.LLMUsage
+	case "updates":
+		return t == runner.StateUpdated || t == runner.EdgesResolved
+	case "tasks":
+		return strings.HasPrefix(string(t), "node_") || strings.HasPrefix(string(t), "superstep_") || t == runner.ToolCalled
+	case "checkpoints":
+		return t == runner.Checkpoint
+	case "custom":
+		return t == runner.NodeEvent
+	case "debug":
+		return inGroup(t, "tasks") || inGroup(t, "checkpoints")
+	}
+	return false
+}

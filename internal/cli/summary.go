@@ -1,0 +1,122 @@
+// How a run went, said at its end.
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+const (
+	maxSummaryValue = 100 // columns of a state value
+	maxOutputLines  = 12  // last lines shown of a child's stderr
+)
+
+// headline is a run's end in one line.
+func headline(r *runner.Result) string {
+	s := string(r.Status)
+	if r.Quality != "" && string(r.Quality) != s {
+		s += " (" + string(r.Quality) + ")"
+	}
+	s += fmt.Sprintf(" after %s in %s", count(r.Steps, "step"), clock(time.Duration(r.Duration)))
+	if r.Reason != "" && r.Reason != "end" {
+		s += ": " + r.Reason
+	}
+	if r.Error != nil {
+		s += ": "
+		if r.Error.Node != "" {
+			s += r.Error.Node + ": "
+		}
+		s += failureText(r.Error)
+	}
+	return s
+}
+
+// summary is a run's end for a person: status, what went wrong, state.
+func summary(r *runner.Result, c traceColors) []string {
+	paint := c.bad
+	switch {
+	case r.Status == machine.Completed && r.Quality == machine.Clean && !r.Limited:
+		paint = c.good
+	case r.Status == machine.Completed, r.Status == machine.Paused:
+		paint = c.warn
+	}
+	out := []string{paint(headline(r))}
+	if r.Error != nil {
+		out = append(out, failureLines(r.Error, c)...)
+	}
+	for _, p := range r.Pending {
+		out = append(out, fmt.Sprintf("  %s waits for an answer: %s", p.Node, terminal.Line(p.Prompt)))
+	}
+	return append(out, stateLines(r.State, c)...)
+}
+
+// failureLines tell the details of a failure.
+func failureLines(f *machine.Failure, c traceColors) []string {
+	var out []string
+	if f.Attempt > 1 {
+		out = append(out, fmt.Sprintf("  attempts: %d", f.Attempt))
+	}
+	for _, key := range sortedKeys(f.Details) {
+		text, ok := f.Details[key].(string)
+		if !ok || !strings.Contains(strings.TrimSpace(text), "\n") {
+			if text = strings.TrimSpace(text); !ok {
+				text = valueText(f.Details[key], maxSummaryValue)
+			}
+			if text != "" {
+				out = append(out, fmt.Sprintf("  %s: %s", key, terminal.Truncate(terminal.Line(text), 2*maxSummaryValue)))
+			}
+			continue
+		}
+		out = append(out, "  "+key+":")
+		lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+		for _, line := range lines[max(0, len(lines)-maxOutputLines):] {
+			out = append(out, c.quiet("    | ")+terminal.Line(line))
+		}
+	}
+	if len(f.Candidates) > 0 {
+		out = append(out, "  no edge fired:")
+	}
+	for _, cand := range f.Candidates {
+		out = append(out, fmt.Sprintf("    → %s  %s  %s", cand.To, cand.Condition, terminal.Line(cand.Why)))
+	}
+	if f.OutputPreview != "" {
+		out = append(out, "  output: "+terminal.Truncate(terminal.Line(f.OutputPreview), maxSummaryValue))
+	}
+	return out
+}
+
+// stateLines show the state, a key per line.
+func stateLines(state map[string]any, c traceColors) []string {
+	var out []string
+	width := 0
+	for key := range state {
+		width = max(width, terminal.Width(key))
+	}
+	for _, key := range sortedKeys(state) {
+		out = append(out, "  "+c.quiet(terminal.Pad(key, min(width, maxNodeColumn)))+"  "+valueText(state[key], maxSummaryValue))
+	}
+	return out
+}
+
+func sortedKeys(m map[string]any) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,264 @@
+// The trace of a run for people: a line per step with its outcome, its time,
+// the edge taken and why.
+
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fatih/color"
+
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// traceColors paints the parts of a trace; without colour it changes nothing.
+type traceColors struct {
+	strong, quiet, good, bad, warn, info func(a ...any) string
+}
+
+func newTraceColors(on bool) traceColors {
+	paint := func(attrs ...color.Attribute) func(a ...any) string {
+		c := color.New(attrs...)
+		if on {
+			c.EnableColor()
+		} else {
+			c.DisableColor()
+		}
+		return c.SprintFunc()
+	}
+	return traceColors{
+		strong: paint(color.Bold), quiet: paint(color.FgHiBlack), good: paint(color.FgGreen),
+		bad: paint(color.FgRed), warn: paint(color.FgYellow), info: paint(color.FgCyan),
+	}
+}
+
+const (
+	maxNodeColumn = 24
+	maxReason     = 72
+)
+
+// tracer turns events into lines. It is not safe for concurrent use.
+type tracer struct {
+	colors traceColors
+	// column is the width of the column of node names.
+	column int
+	// running counts the nodes that have started and not ended.
+	running int
+	// held are finished steps whose line waits for their routing.
+	held []finished
+}
+
+// finished is the end of a node execution.
+type finished struct {
+	step, visit int
+	node, word  string
+	duration    time.Duration
+	failure     *machine.Failure
+}
+
+func newTracer(g *spec.Graph, colors traceColors) *tracer {
+	t := &tracer{colors: colors}
+	for _, n := range g.Nodes {
+		t.column = max(t.column, terminal.Width(n.ID.Value))
+	}
+	t.column = min(t.column+3, maxNodeColumn) // room for " #2"
+	return t
+}
+
+// lines returns what an event adds to the trace; most events add nothing.
+func (t *tracer) lines(e *runner.Event) []string {
+	switch e.Type {
+	case runner.RunStarted:
+		return []string{t.colors.quiet(fmt.Sprintf("run %s of %s from %s, at most %d steps", e.RunID, e.Graph, e.Start, e.MaxSteps))}
+	case runner.NodeStarted:
+		t.running++
+		return t.flush()
+	case runner.NodeRetrying:
+		text := fmt.Sprintf("attempt %d of %d failed, next in %s", e.Attempt, e.MaxAttempts, clock(e.NextDelay))
+		if e.Error != nil {
+			text += ": " + failureText(e.Error)
+		}
+		return []string{t.prefix(e.Step, e.Node, e.Visit) + t.colors.warn("retry   ") + terminal.Line(text)}
+	case runner.NodeCompleted, runner.NodeFailed:
+		return t.ended(e)
+	case runner.EdgesResolved:
+		return t.routed(e)
+	case runner.NodeEvent:
+		return t.said(e)
+	case runner.SuperstepCompleted, runner.RunFinished, runner.RunPaused:
+		return t.flush()
+	}
+	return nil
+}
+
+// ended takes a node's end. Its line waits for the routing, which follows at
+// once unless other nodes still run.
+func (t *tracer) ended(e *runner.Event) []string {
+	t.running = max(t.running-1, 0)
+	f := finished{step: e.Step, node: e.Node, visit: e.Visit, duration: e.Duration, failure: e.Error, word: "ok"}
+	switch {
+	case e.Type == runner.NodeFailed:
+		f.word = "failed"
+	case e.Skipped:
+		f.word = "skipped"
+	case e.Cached:
+		f.word = "cached"
+	}
+	if t.running > 0 {
+		return []string{t.line(f, "")}
+	}
+	t.held = append(t.held, f)
+	return nil
+}
+
+// routed says where a step leads, in the line of its node if that waits.
+func (t *tracer) routed(e *runner.Event) []string {
+	route := t.route(e)
+	for i, f := range t.held {
+		if f.step == e.Step {
+			t.held = slices.Delete(t.held, i, i+1)
+			return []string{t.line(f, route)}
+		}
+	}
+	if route == "" {
+		return nil
+	}
+	return []string{t.prefix(e.Step, e.Node, e.Visit) + strings.Repeat(" ", 17) + route}
+}
+
+// flush returns the lines of steps that were not routed.
+func (t *tracer) flush() []string {
+	var out []string
+	for _, f := range t.held {
+		out = append(out, t.line(f, ""))
+	}
+	t.held = t.held[:0]
+	return out
+}
+
+// said is a line for what a running node reported and a person should keep.
+func (t *tracer) said(e *runner.Event) []string {
+	if e.Said == nil {
+		return nil
+	}
+	switch e.Said.Type {
+	case "custom":
+		return []string{t.prefix(e.Step, e.Node, e.Visit) + t.colors.info("event   ") + terminal.Line(e.Said.Name) + " " + valueText(e.Said.Data, maxReason)}
+	case "warning":
+		return []string{t.prefix(e.Step, e.Node, e.Visit) + t.colors.warn("warning ") + terminal.Line(e.Said.Message)}
+	}
+	return nil
+}
+
+func (t *tracer) line(f finished, route string) string {
+	paint := t.colors.good
+	switch f.word {
+	case "failed":
+		paint = t.colors.bad
+	case "skipped":
+		paint = t.colors.warn
+	}
+	s := t.prefix(f.step, f.node, f.visit) + paint(terminal.Pad(f.word, 8)) + t.colors.quiet(fmt.Sprintf("%7s", clock(f.duration))) + "  "
+	if route != "" {
+		s += route
+	}
+	if f.failure != nil {
+		if route != "" {
+			s += "  "
+		}
+		s += t.colors.bad(terminal.Truncate(failureText(f.failure), 2*maxReason))
+	}
+	return strings.TrimRight(s, " ")
+}
+
+// prefix is the start of a step's lines: its number and its node.
+func (t *tracer) prefix(step int, node string, visit int) string {
+	if visit > 1 {
+		node = fmt.Sprintf("%s #%d", node, visit)
+	}
+	number := ""
+	if step > 0 {
+		number = fmt.Sprintf("[%d]", step)
+	}
+	return t.colors.quiet(terminal.Pad(number, 5)) + t.colors.strong(terminal.Pad(node, t.column)) + "  "
+}
+
+// route says where a step leads and why.
+func (t *tracer) route(e *runner.Event) string {
+	if len(e.Next) == 0 {
+		return ""
+	}
+	s := "→ " + strings.Join(e.Next, ", ")
+	if why := reasons(e.Candidates); why != "" {
+		s += t.colors.quiet("  (" + terminal.Truncate(terminal.Line(why), maxReason) + ")")
+	}
+	return s
+}
+
+// reasons says why the edges that fired did.
+func reasons(candidates []machine.Candidate) string {
+	var out []string
+	conditions := slices.ContainsFunc(candidates, func(c machine.Candidate) bool {
+		return c.Condition == "conditional" && !c.Fired
+	})
+	for _, c := range candidates {
+		if !c.Fired {
+			continue
+		}
+		why := ""
+		switch c.Condition {
+		case "conditional":
+			why = strings.Join(strings.Fields(c.When), " ")
+		case "on_failure":
+			why = "on failure"
+			if c.When != "" {
+				why += ", " + strings.Join(strings.Fields(c.When), " ")
+			}
+		case "llm_decide":
+			why = c.Why
+		default:
+			if conditions {
+				why = "no condition matched"
+			}
+		}
+		if why != "" && !slices.Contains(out, why) {
+			out = append(out, why)
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+func failureText(f *machine.Failure) string {
+	return terminal.Line(f.Kind + ": " + f.Message)
+}
+
+// valueText is a value as JSON in one line of at most n columns.
+func valueText(v any, n int) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Sprint(v)
+	}
+	return terminal.Truncate(terminal.Line(strings.TrimSpace(b.String())), n)
+}
+
+// clock is a duration as a person reads it: 12ms, 3.2s, 2m03s, 1h05m.
+func clock(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%dms", d.Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+}

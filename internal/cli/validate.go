@@ -1,0 +1,185 @@
+// The validate command: check files and folders.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/internal/report"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// stdinName is what messages call the graph read from stdin.
+const stdinName = "<stdin>"
+
+type validateFlags struct {
+	format enum
+	strict bool
+	quiet  bool
+	rules  []string
+}
+
+func newValidateCommand(a *app) *cobra.Command {
+	var f validateFlags
+	f.format = newEnum("text", report.FormatNames()...)
+	cmd := &cobra.Command{
+		Use:     "validate [PATH...]",
+		Aliases: []string{"lint"},
+		Short:   "Check graph files without running anything",
+		Long: `validate checks graph files: their syntax, keys and values, the shape of the graph,
+and its expressions. Nothing is executed and no network is touched.
+
+A folder is searched for .yaml, .yml and .json files with a top-level graphrun key;
+hidden folders and node_modules are skipped, symbolic links to folders not followed.
+Without a path it is the working directory; - reads a graph from stdin.
+
+A comment silences rules on its own line, or on the line below when it stands alone:
+
+  # graphrun: ignore duplicate-edge, unreachable-node
+
+Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`,
+		Example: `  graphrun validate
+  graphrun validate flow.yaml flows/ --strict
+  graphrun validate --format json - < flow.yaml
+  graphrun validate --rule -duplicate-edge`,
+		PreRunE: a.loadSettings,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.validate(&f, args) },
+	}
+	flags := cmd.Flags()
+	enumFlag(cmd, flags, &f.format, "format", "", "form of the report")
+	flags.BoolVar(&f.strict, "strict", false, "warnings count as errors")
+	flags.BoolVar(&f.quiet, "quiet", false, "print errors only: no warnings, no summary")
+	flags.StringArrayVar(&f.rules, "rule", nil, "-name turns a rule off, +name on again; repeatable, the last one wins")
+	complete(cmd, "rule", ruleChoices())
+	setting(flags, "format", "strict", "quiet")
+	return cmd
+}
+
+func (a *app) validate(f *validateFlags, args []string) error {
+	off, err := disabledRules(f.rules)
+	if err != nil {
+		return err
+	}
+	sources, err := a.findSources(args)
+	if err != nil {
+		return err
+	}
+	found, err := checkAll(sources, off)
+	if err != nil {
+		return err
+	}
+	findings := report.Findings{Files: len(sources), Diagnostics: found}
+	shown := findings
+	if f.quiet && !f.strict {
+		shown.Diagnostics = errorsOnly(found)
+	}
+	opts := report.Options{Color: a.colorOn(a.StdoutTerminal)}
+	if err := report.Write(a.Stdout, f.format.value, shown, opts); err != nil {
+		return err
+	}
+	if f.format.value == "text" && !f.quiet {
+		fmt.Fprintln(a.Stderr, report.Summary(findings))
+	}
+	if found.HasErrors() || (f.strict && len(found) > 0) {
+		return silent(exitInvalid)
+	}
+	return nil
+}
+
+// findSources lists the graphs to check, sorted by name, each once.
+func (a *app) findSources(args []string) ([]source, error) {
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	var f finder
+	for _, arg := range args {
+		if arg == "-" {
+			src, err := io.ReadAll(a.Stdin)
+			if err != nil {
+				return nil, err
+			}
+			f.add(source{name: stdinName, src: src})
+			continue
+		}
+		if err := f.find(arg); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, usagef("no such file or folder: %s", arg)
+			}
+			return nil, usage(err)
+		}
+	}
+	return f.sorted(), nil
+}
+
+// checkAll checks the sources, several at once, and returns what was found in
+// their order.
+func checkAll(sources []source, off map[string]bool) (spec.Diagnostics, error) {
+	results := make([]spec.Diagnostics, len(sources))
+	errs := make([]error, len(sources))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range sources {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			results[i], errs[i] = sources[i].check(off)
+		})
+	}
+	wg.Wait()
+	var all spec.Diagnostics
+	for _, ds := range results {
+		all = append(all, ds...)
+	}
+	return all, errors.Join(errs...)
+}
+
+// check reads the source, if that has not been done, and returns its findings
+// but for rules that are off.
+func (s source) check(off map[string]bool) (spec.Diagnostics, error) {
+	src := s.src
+	if src == nil {
+		var err error
+		if src, err = os.ReadFile(s.name); err != nil {
+			return nil, usage(err)
+		}
+	}
+	var out spec.Diagnostics
+	for _, d := range check(s.name, src).found {
+		if !off[d.Rule] {
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+// disabledRules reads --rule flags: -name and +name, the last wins.
+func disabledRules(flags []string) (map[string]bool, error) {
+	off := map[string]bool{}
+	known := ruleNames()
+	for _, f := range flags {
+		sign, name := "", f
+		if strings.HasPrefix(f, "-") || strings.HasPrefix(f, "+") {
+			sign, name = f[:1], f[1:]
+		}
+		if sign == "" {
+			return nil, usagef("--rule %q: want -name to turn a rule off or +name to turn it on", f)
+		}
+		if !contains(known, name) {
+			return nil, usagef("--rule %q: no such rule%s", f, didYouMean(name, known))
+		}
+		off[name] = sign == "-"
+	}
+	return off, nil
+}

@@ -1,0 +1,77 @@
+// The version command.
+
+package cli
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// buildVersion is what the binary knows about itself; an unknown part is "".
+type buildVersion struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit"`
+	Time     string `json:"time"`
+	Modified bool   `json:"modified"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func readBuildVersion() buildVersion {
+	v := buildVersion{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Commit = s.Value
+		case "vcs.time":
+			v.Time = s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+	return v
+}
+
+// String is the version in one line.
+func (v buildVersion) String() string {
+	s := "graphrun " + v.Version
+	if v.Commit != "" {
+		s += " (commit " + v.Commit[:min(12, len(v.Commit))]
+		if v.Modified {
+			s += ", modified"
+		}
+		s += ")"
+	}
+	return s + " " + v.Go + " " + v.Platform
+}
+
+func newVersionCommand(a *app) *cobra.Command {
+	output := newEnum("text", "json", "text")
+	cmd := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of graphrun",
+		Long:    "version prints the version, the commit it was built from, and the Go version and platform.",
+		Example: "  graphrun version\n  graphrun version -o json",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			v := readBuildVersion()
+			if output.value == "json" {
+				return writeJSON(a.Stdout, v, a.StdoutTerminal)
+			}
+			_, err := fmt.Fprintln(a.Stdout, v)
+			return err
+		},
+	}
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	return cmd
+}
