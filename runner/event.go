@@ -3,15 +3,10 @@
 package runner
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
 )
-
-func strconvMillis(d time.Duration) []byte {
-	return strconv.AppendInt(nil, d.Milliseconds(), 10)
-}
 
 // EventType names an event. The zero value is unset.
 type EventType string

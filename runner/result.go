@@ -3,9 +3,12 @@
 package runner
 
 import (
+	"encoding/json"
+	"strconv"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // Result is the state of a run, finished or not. Its JSON is a public contract.
@@ -32,7 +35,7 @@ type Result struct {
 	PausedAt *PausedAt `json:"paused_at,omitempty"`
 	// Partial holds what interrupted nodes had produced, by node id.
 	Partial   map[string]any  `json:"partial,omitempty"`
-	Edges     []EdgeCount     `json:"edges"`
+	Edges     EdgeCounts      `json:"edges"`
 	Usage     Usage           `json:"usage"`
 	StartedAt time.Time       `json:"started_at"`
 	Duration  Milliseconds    `json:"duration_ms"`
@@ -52,6 +55,38 @@ type Pending struct {
 type PausedAt struct {
 	Phase string   `json:"phase"`
 	Nodes []string `json:"nodes"`
+}
+
+// EdgeCounts lists every edge of the graph with how often it fired. It is made
+// on demand, because a graph may have many more edges than a run has steps.
+type EdgeCounts struct {
+	graph *spec.Graph
+	fired map[int]int
+}
+
+// All returns the edges in declaration order.
+func (c EdgeCounts) All() []EdgeCount {
+	if c.graph == nil {
+		return []EdgeCount{}
+	}
+	out := make([]EdgeCount, len(c.graph.Edges))
+	for i, e := range c.graph.Edges {
+		out[i] = EdgeCount{
+			Index: i, ID: textOrNil(e.ID), From: e.From.Value, To: e.To.Value, Condition: e.Condition,
+			Label: textOrNil(e.Label), Fired: c.fired[i],
+		}
+	}
+	return out
+}
+
+// MarshalJSON prints All.
+func (c EdgeCounts) MarshalJSON() ([]byte, error) { return json.Marshal(c.All()) }
+
+func textOrNil(t spec.Text) *string {
+	if !t.IsSet() {
+		return nil
+	}
+	return &t.Value
 }
 
 // EdgeCount says how often an edge fired.
@@ -90,5 +125,28 @@ type Milliseconds time.Duration
 
 // MarshalJSON prints the whole milliseconds.
 func (m Milliseconds) MarshalJSON() ([]byte, error) {
-	return strconvMillis(time.Duration(m)), nil
+	return strconv.AppendInt(nil, time.Duration(m).Milliseconds(), 10), nil
+}
+
+// result is the run as it stands.
+func (d *driver) result() *Result {
+	s := d.state
+	path := make([]string, len(d.path))
+	for i, n := range d.path {
+		path[i] = d.flow.graph.Nodes[n].ID.Value
+	}
+	values := s.Values()
+	d.mask.learn(values)
+	return &Result{
+		RunID: d.opts.RunID, Graph: d.flow.graph.Name.Value, Status: s.Status, Quality: s.Quality,
+		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: s.Steps, MaxSteps: s.MaxSteps(),
+		Path: path, State: d.mask.state(values), Output: d.mask.value(s.Output), Error: d.mask.failure(s.Failure),
+		Pending: []Pending{}, Partial: d.partial(), Edges: EdgeCounts{d.flow.graph, s.FiredEdges()},
+		StartedAt: d.started.UTC(), Duration: Milliseconds(d.clock.Now().Sub(d.started)), History: d.history,
+	}
+}
+
+func (d *driver) partial() map[string]any {
+	partial, _ := d.mask.value(d.state.Partial()).(map[string]any)
+	return partial
 }

@@ -1,22 +1,36 @@
-// The door for Go users: check a graph, run it, watch it.
-
+// Package runner runs graphs: it drives the machine in this process. It is the
+// door for Go users: check a graph with spec.Parse, run it with a Runner,
+// watch it through a Sink, give it node kinds of your own.
 package runner
 
 import (
 	"context"
-	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Config configures a Runner. The zero value runs graphs of pure nodes.
+// Config configures a Runner. The zero value runs graphs of set, pass, wait
+// and fail nodes.
 type Config struct {
 	// Kinds are the node kinds that can run besides set, pass, wait and fail;
-	// node.Kinds() gives graphrun's own.
+	// node.Kinds gives graphrun's own.
 	Kinds []Kind
 	// Clock is the clock; nil is the machine's.
 	Clock Clock
+	// Decider answers llm_decide edges; nil: their fallback edge fires.
+	Decider Decider
+	// Store keeps the journals; nil: none is kept.
+	Store Store
+	// Hooks are called around every node that a handler runs.
+	Hooks Hooks
+	// NodeHooks are called for one node (by id), before Hooks.
+	NodeHooks map[string]Hooks
 }
 
 // Options are the settings of one run. The zero value takes all from the graph.
@@ -40,30 +54,129 @@ type Options struct {
 }
 
 // Runner runs graphs. It is safe for concurrent use.
-type Runner struct{ cfg Config }
-
-// New checks a Config.
-func New(cfg Config) (*Runner, error) { return &Runner{cfg: cfg}, nil }
-
-// Run runs a graph to its end, a pause or a limit. A run that failed, got
-// stuck or hit a limit is a Result, not an error; an error means that nothing
-// was run (*InputError for bad input, *InvalidError for a bad graph) or that
-// the tool itself could not work.
-func (r *Runner) Run(ctx context.Context, g *spec.Graph, opts Options) (*Result, error) {
-	return nil, errors.New("not written yet")
+type Runner struct {
+	cfg      Config
+	handlers map[string]Handler
+	kinds    []spec.Kind
 }
 
-// InputError says what is wrong with a run's input.
+// New checks a Config: kinds need a name, a handler, and be told apart.
+func New(cfg Config) (*Runner, error) {
+	r := &Runner{cfg: cfg, handlers: map[string]Handler{}}
+	if r.cfg.Clock == nil {
+		r.cfg.Clock = systemClock{}
+	}
+	for _, kind := range cfg.Kinds {
+		name := kind.Spec.Name
+		switch {
+		case name == "" || kind.Handler == nil:
+			return nil, fmt.Errorf("node kind %q needs a name and a handler", name)
+		case r.handlers[name] != nil || slices.Contains(machineKinds(), name):
+			return nil, fmt.Errorf("node kind %q is given twice", name)
+		}
+		r.handlers[name] = kind.Handler
+		r.kinds = append(r.kinds, kind.Spec)
+	}
+	return r, nil
+}
+
+// machineKinds are executed by the machine itself.
+func machineKinds() []string { return []string{"fail", "pass", "set", "wait"} }
+
+// Kinds returns the kinds to parse files with: spec.Options{Kinds: r.Kinds()}.
+func (r *Runner) Kinds() []spec.Kind { return r.kinds }
+
+// Flow is a graph ready to run, any number of times, concurrently too.
+type Flow struct {
+	runner *Runner
+	graph  *spec.Graph
+	plan   *machine.Plan
+}
+
+// Prepare compiles a graph. The error is an *InvalidError when the graph, or
+// something that this runner has no handler for, is at fault.
+func (r *Runner) Prepare(g *spec.Graph) (*Flow, error) {
+	plan, found := machine.Build(g, r.kinds)
+	for _, n := range g.Nodes {
+		kind := n.Kind.Value
+		if r.handlers[kind] == nil && !slices.Contains(machineKinds(), kind) {
+			found = append(found, spec.Diagnostic{
+				File: g.File, Rule: "not-yet", Severity: spec.Error, Span: n.Kind.Span,
+				Message: fmt.Sprintf("nodes of kind %q can be checked and drawn, but nothing here can run them; "+
+					"kinds that run: %s", kind, strings.Join(r.runnable(), ", ")),
+			})
+		}
+	}
+	if found.HasErrors() {
+		return nil, &InvalidError{Diagnostics: found.Sort()}
+	}
+	return &Flow{runner: r, graph: g, plan: plan}, nil
+}
+
+func (r *Runner) runnable() []string {
+	names := machineKinds()
+	for _, kind := range r.kinds {
+		names = append(names, kind.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Run prepares and runs a graph to its end, a pause or a limit. A run that
+// failed, got stuck or hit a limit is a Result, not an error; an error means
+// that nothing was run (*InputError for bad input, *InvalidError for a bad
+// graph) or that the tool itself could not work (a Sink or Store failed).
+// When ctx ends, running nodes are cancelled and the Result is cancelled.
+func (r *Runner) Run(ctx context.Context, g *spec.Graph, opts Options) (*Result, error) {
+	flow, err := r.Prepare(g)
+	if err != nil {
+		return nil, err
+	}
+	return flow.Run(ctx, opts)
+}
+
+// Run runs the flow; see Runner.Run.
+func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
+	input, err := checkInput(f.graph, opts.Input)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := readSecrets(f.graph)
+	if err != nil {
+		return nil, err
+	}
+	if opts.RunID == "" {
+		opts.RunID = newRunID(f.runner.cfg.Clock.Now())
+	}
+	if opts.Dir == "" {
+		opts.Dir = filepath.Dir(f.graph.File.Name)
+	}
+	d, err := newDriver(f, opts, secrets)
+	if err != nil {
+		return nil, err
+	}
+	return d.run(ctx, input)
+}
+
+// InputError says what is wrong with a run's input or its secrets.
 type InputError struct {
 	// Problems is one sentence per key, sorted by key.
 	Problems []string
 }
 
 // Error joins the problems.
-func (e *InputError) Error() string { return "bad input" }
+func (e *InputError) Error() string { return strings.Join(e.Problems, "; ") }
 
 // InvalidError says that a graph can't be run.
 type InvalidError struct{ Diagnostics spec.Diagnostics }
 
-// Error counts the findings.
-func (e *InvalidError) Error() string { return "the graph is not valid" }
+// Error is the first finding, and how many there are.
+func (e *InvalidError) Error() string {
+	first := e.Diagnostics[0]
+	at := first.File.Position(first.Span.From)
+	text := fmt.Sprintf("%s:%d:%d: %s", first.File.Name, at.Line, at.Column, first.Message)
+	if n := len(e.Diagnostics) - 1; n > 0 {
+		text += fmt.Sprintf(" (and %d more)", n)
+	}
+	return text
+}

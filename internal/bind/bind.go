@@ -1,0 +1,301 @@
+// Package bind compiles every expression and template of a graph, and turns
+// what the compiler says into findings at the right place of the file. It is
+// where spec (which knows no expressions) and eval (which knows no files) meet.
+package bind
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Graph is a graph with everything compiled; its lists run parallel to the
+// spec graph's.
+type Graph struct {
+	Nodes []Node
+	Edges []Edge
+	Keys  []Key
+	// Output is the run's output; nil when not declared.
+	Output *Value
+}
+
+// Key holds the compiled parts of a state key.
+type Key struct {
+	Schema *schema.Schema
+	// Reducer is the program of an expression reducer; nil otherwise.
+	Reducer *eval.Program
+	// Initial is the default, normalised; HasInitial tells null from none.
+	Initial    any
+	HasInitial bool
+}
+
+// Node holds the compiled parts of a node.
+type Node struct {
+	// Config holds the keys of the node's kind, in file order, but for `set`.
+	Config []Field
+	// Set holds the assignments of a set node, in file order.
+	Set    []Field
+	Writes []Field
+	Before []Field
+	Emit   []Field
+	Goto   *eval.Program
+	Each   *eval.Program
+	// Output is the schema of the node's output; nil when not declared.
+	Output *schema.Schema
+}
+
+// Edge holds the compiled parts of an edge.
+type Edge struct {
+	When      *eval.Program
+	Transform *Value
+}
+
+// Bind compiles g. Kinds are the node kinds besides the built-in ones. The
+// result is complete only when no finding is an error.
+func Bind(g *spec.Graph, kinds []spec.Kind) (*Graph, spec.Diagnostics) {
+	b := &binder{graph: g, scopes: newScopes(g), programs: map[programKey]*eval.Program{}}
+	out := &Graph{Nodes: make([]Node, len(g.Nodes)), Edges: make([]Edge, len(g.Edges)), Keys: make([]Key, len(g.State))}
+	roles := keyTables(kinds)
+	for i, node := range g.Nodes {
+		out.Nodes[i] = b.node(node, roles[node.Kind.Value])
+	}
+	for i, edge := range g.Edges {
+		out.Edges[i] = b.edge(edge)
+	}
+	if g.Output != nil {
+		value := b.value(b.scopes.at(afterRun), g.Output, spec.RoleExpr)
+		out.Output = &value
+	}
+	for i, key := range g.State {
+		out.Keys[i] = b.key(key)
+	}
+	return out, b.found
+}
+
+// reducers are the names that stand for themselves; anything else is an expression.
+func reducers() []string {
+	return []string{"append", "max", "merge", "messages", "min", "prepend", "replace", "sum", "union"}
+}
+
+// keyTables maps a kind to the keys it has.
+func keyTables(kinds []spec.Kind) map[string][]spec.Key {
+	out := map[string][]spec.Key{}
+	for _, kind := range kinds {
+		out[kind.Name] = kind.Keys
+	}
+	for _, kind := range spec.BuiltinKinds() {
+		out[kind.Name] = kind.Keys
+	}
+	return out
+}
+
+type binder struct {
+	graph    *spec.Graph
+	scopes   *scopes
+	programs map[programKey]*eval.Program
+	found    spec.Diagnostics
+}
+
+// programKey identifies a compiled program: equal texts in one scope are one program.
+type programKey struct {
+	scope *eval.Scope
+	src   string
+	want  eval.Want
+}
+
+// key compiles a state key's schema and reducer and checks its default.
+func (b *binder) key(decl *spec.StateKey) Key {
+	name := strconv.Quote(decl.Name.Value)
+	compiled, err := schema.Compile(decl.Schema)
+	if err != nil {
+		b.add("invalid-value", decl.Name.Span, "schema of state key "+name+": "+err.Error())
+	}
+	out := Key{Schema: compiled}
+	if text := decl.Reducer; text.IsSet() && !slices.Contains(reducers(), text.Value) {
+		out.Reducer = b.program(reducerScope(decl), text, eval.Value)
+	}
+	if decl.Default != nil {
+		out.Initial, out.HasInitial = compiled.Normalise(decl.Default.Data()), true
+		if err := compiled.Check(out.Initial); err != nil {
+			b.add("type-mismatch", decl.Default.Span, "default of state key "+name+": "+err.Error())
+		}
+	}
+	return out
+}
+
+func (b *binder) add(rule string, span spec.Span, message string) {
+	b.found = append(b.found, spec.Diagnostic{
+		File: b.graph.File, Rule: rule, Severity: spec.Error, Span: span, Message: message,
+	})
+}
+
+func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
+	var out Node
+	for i := range node.Fields {
+		field := &node.Fields[i]
+		key := find(keys, field.Key.Value)
+		if key == nil {
+			continue
+		}
+		if node.Kind.Value == "set" && key.Name == "set" {
+			out.Set = b.fields(b.scopes.at(beforeRun), &field.Value, spec.RoleSet)
+			continue
+		}
+		value := b.keyed(b.configScope(node, key.Name), &field.Value, key)
+		out.Config = append(out.Config, Field{Name: key.Name, Value: value})
+	}
+	before, after := b.scopes.at(beforeRun), b.scopes.afterNode(node)
+	out.Before = b.named(before, node.Before)
+	out.Writes = b.named(after, node.Writes.Exprs)
+	out.Emit = b.named(after, node.Emit)
+	if node.Goto.IsSet() {
+		out.Goto = b.program(after, node.Goto, eval.Value)
+	}
+	if node.Each.IsSet() {
+		out.Each = b.program(before, node.Each, eval.Value)
+	}
+	if node.Output != nil {
+		compiled, err := schema.Compile(node.Output)
+		if err != nil {
+			b.add("invalid-value", node.OutputSpan, "output schema of node "+strconv.Quote(node.ID.Value)+": "+err.Error())
+		}
+		out.Output = compiled
+	}
+	return out
+}
+
+// configScope allows secrets where GraphSpec §2 does.
+func (b *binder) configScope(node *spec.Node, key string) *eval.Scope {
+	if kind := node.Kind.Value; kind == "http" || kind == "exec" && key == "env" {
+		return b.scopes.at(withSecrets)
+	}
+	return b.scopes.at(beforeRun)
+}
+
+func (b *binder) edge(edge *spec.Edge) Edge {
+	var out Edge
+	source := b.graph.Node(edge.From.Value)
+	scope := b.scopes.afterNode(source)
+	if edge.When.IsSet() {
+		out.When = b.program(scope, edge.When, eval.Condition)
+	}
+	if edge.Transform != nil {
+		value := b.value(scope, edge.Transform, spec.RoleExpr)
+		out.Transform = &value
+	}
+	return out
+}
+
+func (b *binder) named(scope *eval.Scope, exprs []spec.NamedExpr) []Field {
+	out := make([]Field, 0, len(exprs))
+	for _, e := range exprs {
+		out = append(out, Field{Name: e.Name.Value, Value: Value{program: b.program(scope, e.Expr, eval.Value)}})
+	}
+	return out
+}
+
+// keyed binds a value by its key: nested keys have roles of their own.
+func (b *binder) keyed(scope *eval.Scope, v *spec.Value, key *spec.Key) Value {
+	switch {
+	case key.Role != spec.RolePlain:
+		return b.value(scope, v, key.Role)
+	case key.Type == spec.TypeObject && v.Kind == spec.Map:
+		var fields []Field
+		for i := range v.Fields {
+			if sub := find(key.Keys, v.Fields[i].Key.Value); sub != nil {
+				fields = append(fields, Field{sub.Name, b.keyed(scope, &v.Fields[i].Value, sub)})
+			}
+		}
+		return mapOf(fields)
+	case key.Elem != nil && key.Elem.Role != spec.RolePlain:
+		return b.value(scope, v, key.Elem.Role)
+	}
+	return Value{constant: v.Data()}
+}
+
+// value binds a value whose strings have the given role, at any depth.
+func (b *binder) value(scope *eval.Scope, v *spec.Value, role spec.Role) Value {
+	switch v.Kind {
+	case spec.List:
+		items := make([]Value, len(v.Items))
+		for i := range v.Items {
+			items[i] = b.value(scope, &v.Items[i], role)
+		}
+		return listOf(items)
+	case spec.Map:
+		return mapOf(b.fields(scope, v, role))
+	case spec.String:
+		return b.text(scope, v.Text, role)
+	}
+	return Value{constant: v.Data()}
+}
+
+func (b *binder) fields(scope *eval.Scope, v *spec.Value, role spec.Role) []Field {
+	fields := make([]Field, 0, len(v.Fields))
+	for i := range v.Fields {
+		entry := &v.Fields[i]
+		if role == spec.RoleSet && entry.Value.Kind != spec.String {
+			fields = append(fields, Field{entry.Key.Value, Value{constant: entry.Value.Data()}})
+			continue
+		}
+		fields = append(fields, Field{entry.Key.Value, b.value(scope, &entry.Value, role)})
+	}
+	return fields
+}
+
+func (b *binder) text(scope *eval.Scope, text spec.Text, role spec.Role) Value {
+	if role == spec.RoleSet {
+		role = spec.RoleExpr
+		if isTemplate(text.Value) {
+			role = spec.RoleTemplate
+		}
+	}
+	switch role {
+	case spec.RoleExpr:
+		program := b.program(scope, text, eval.Value)
+		if program == nil {
+			return Value{}
+		}
+		return Value{program: program}
+	case spec.RoleTemplate:
+		if !isTemplate(text.Value) {
+			return Value{constant: text.Value}
+		}
+		template, err := scope.Template(text.Value)
+		if err != nil {
+			b.report(text, err)
+			return Value{}
+		}
+		return Value{template: template}
+	}
+	return Value{constant: text.Value}
+}
+
+// program compiles an expression; nil when it has an error, which is reported.
+func (b *binder) program(scope *eval.Scope, text spec.Text, want eval.Want) *eval.Program {
+	key := programKey{scope, text.Value, want}
+	if program := b.programs[key]; program != nil {
+		return program
+	}
+	program, err := scope.Compile(text.Value, want)
+	if err != nil {
+		b.report(text, err)
+		return nil
+	}
+	b.programs[key] = program
+	return program
+}
+
+func (b *binder) report(text spec.Text, err *eval.Error) {
+	rule := err.Rule
+	if rule == "expr-unknown-name" && text.Value[err.From:err.To] == "secrets" {
+		rule = "secret-leak"
+	}
+	b.found = append(b.found, spec.Diagnostic{
+		File: b.graph.File, Rule: rule, Severity: spec.Error,
+		Span: text.At(err.From, err.To), Message: err.Message, Suggestion: err.Suggestion,
+	})
+}

@@ -1,0 +1,44 @@
+// Small constructors of bound values.
+
+package bind
+
+import (
+	"strings"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+func find(keys []spec.Key, name string) *spec.Key {
+	for i := range keys {
+		if keys[i].Name == name {
+			return &keys[i]
+		}
+	}
+	return nil
+}
+
+func isTemplate(text string) bool { return strings.Contains(text, "{{") }
+
+// listOf is a list of values, or a constant when all of them are.
+func listOf(items []Value) Value {
+	data := make([]any, len(items))
+	for i := range items {
+		if !items[i].IsConst() {
+			return Value{items: items, isList: true}
+		}
+		data[i] = items[i].constant
+	}
+	return Value{constant: data}
+}
+
+// mapOf is a map of values, or a constant when all of them are.
+func mapOf(fields []Field) Value {
+	data := make(map[string]any, len(fields))
+	for i := range fields {
+		if !fields[i].Value.IsConst() {
+			return Value{fields: fields, isMap: true}
+		}
+		data[fields[i].Name] = fields[i].Value.constant
+	}
+	return Value{constant: data}
+}

@@ -1,0 +1,166 @@
+// The names that expressions of a graph may read, by place (GraphSpec §8).
+
+package bind
+
+import (
+	"maps"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// place says where an expression stands, which decides what it sees.
+type place int
+
+const (
+	beforeRun   place = iota + 1 // before the node runs: no output yet
+	withSecrets                  // before the node runs, secrets allowed
+	afterRun                     // after the node ran: output, outcome, error
+)
+
+// scopes builds the scope of each place once.
+type scopes struct {
+	graph   *spec.Graph
+	common  map[string]eval.Type // names seen everywhere
+	after   map[string]eval.Type // the additions of afterRun
+	secrets eval.Type
+	byPlace map[place]*eval.Scope
+	// bySource holds afterRun scopes of nodes that declare their output.
+	bySource map[int]*eval.Scope
+}
+
+func newScopes(g *spec.Graph) *scopes {
+	s := &scopes{
+		graph:    g,
+		common:   make(map[string]eval.Type, len(g.State)+16),
+		byPlace:  map[place]*eval.Scope{},
+		bySource: map[int]*eval.Scope{},
+	}
+	for _, key := range g.State {
+		s.common[key.Name.Value] = eval.FromSchema(key.Schema)
+	}
+	maps.Copy(s.common, contextNames(g))
+	s.after = map[string]eval.Type{
+		"output":  eval.Any(),
+		"outcome": eval.String(),
+		"error":   errorType(),
+	}
+	secrets := make(map[string]eval.Type, len(g.Secrets))
+	for _, secret := range g.Secrets {
+		secrets[secret.Name.Value] = eval.String()
+	}
+	s.secrets = eval.Object(secrets, false)
+	return s
+}
+
+// contextNames are the names that do not depend on the state.
+func contextNames(g *spec.Graph) map[string]eval.Type {
+	visits := make(map[string]eval.Type, len(g.Nodes))
+	history := make(map[string]eval.Type, len(g.Nodes))
+	nodes := make(map[string]eval.Type, len(g.Nodes))
+	plain := eval.Object(map[string]eval.Type{
+		"output": eval.Any(), "visits": eval.Int(), "partial": eval.Any(),
+	}, false)
+	outputs := eval.List(eval.Any())
+	for _, node := range g.Nodes {
+		id := node.ID.Value
+		visits[id], history[id], nodes[id] = eval.Int(), outputs, plain
+	}
+	open := func(fields map[string]eval.Type) eval.Type { return eval.Object(fields, true) }
+	return map[string]eval.Type{
+		"visits":   eval.Object(visits, false),
+		"history":  eval.Object(history, false),
+		"nodes":    eval.Object(nodes, false),
+		"state":    eval.Any(),
+		"input":    eval.Any(),
+		"inputs":   open(nil),
+		"item":     eval.Any(),
+		"index":    eval.Int(),
+		"branches": open(nil),
+		"node":     eval.String(),
+		"visit":    eval.Int(),
+		"step":     eval.Int(),
+		"goal":     eval.String(),
+		"last": eval.Object(map[string]eval.Type{
+			"text": eval.String(), "tool_result": eval.Any(),
+		}, false),
+		"run": eval.Object(map[string]eval.Type{
+			"id": eval.String(), "started_at": eval.String(), "input": open(nil),
+		}, false),
+	}
+}
+
+func errorType() eval.Type {
+	return eval.Object(map[string]eval.Type{
+		"kind": eval.String(), "message": eval.String(), "node": eval.String(),
+		"attempt": eval.Int(), "details": eval.Any(),
+	}, false)
+}
+
+// at returns the scope of a place without regard to a source node.
+func (s *scopes) at(where place) *eval.Scope {
+	if scope := s.byPlace[where]; scope != nil {
+		return scope
+	}
+	names := maps.Clone(s.common)
+	opts := s.options()
+	switch where {
+	case withSecrets:
+		names["secrets"] = s.secrets
+		delete(opts.Refuse, "secrets")
+	case afterRun:
+		maps.Copy(names, s.after)
+	}
+	if where != afterRun {
+		for name := range s.after {
+			opts.Refuse[name] = name + " is known only after the node has run"
+		}
+	}
+	scope := eval.NewScope(names, opts)
+	s.byPlace[where] = scope
+	return scope
+}
+
+// afterNode returns the scope of what is evaluated after a node: bare names of
+// its declared output are those of `output`.
+func (s *scopes) afterNode(node *spec.Node) *eval.Scope {
+	if node == nil || node.Output == nil {
+		return s.at(afterRun)
+	}
+	if scope := s.bySource[node.Index]; scope != nil {
+		return scope
+	}
+	names := maps.Clone(s.common)
+	maps.Copy(names, s.after)
+	names["output"] = eval.FromSchema(node.Output)
+	opts := s.options()
+	opts.Alias = map[string][]string{}
+	if properties, ok := node.Output["properties"].(map[string]any); ok {
+		for name := range properties {
+			if _, taken := names[name]; !taken {
+				opts.Alias[name] = []string{"output", name}
+			}
+		}
+	}
+	scope := eval.NewScope(names, opts)
+	s.bySource[node.Index] = scope
+	return scope
+}
+
+func (s *scopes) options() eval.ScopeOptions {
+	return eval.ScopeOptions{
+		Roots: []string{"state"},
+		Open:  !s.graph.StrictState,
+		Refuse: map[string]string{
+			"secrets": "a secret may stand only in http nodes, exec env, tools and providers",
+		},
+	}
+}
+
+// reducerScope is what a reducer expression sees.
+func reducerScope(key *spec.StateKey) *eval.Scope {
+	return eval.NewScope(map[string]eval.Type{
+		"current": eval.FromSchema(key.Schema),
+		"update":  eval.Any(),
+	}, eval.ScopeOptions{})
+}

@@ -1,0 +1,114 @@
+// The input of a run, checked against the declared state.
+
+package runner
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// checkInput returns the input as canonical data; the error is an *InputError
+// that names every key at fault.
+func checkInput(g *spec.Graph, input map[string]any) (map[string]any, error) {
+	out := make(map[string]any, len(input))
+	problems := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(input)) {
+		value, err := eval.Canonical(input[name])
+		if err != nil {
+			problems[name] = err.Error()
+			continue
+		}
+		key := g.Key(name)
+		if key == nil {
+			if g.StrictState {
+				problems[name] = unknownKey(g, name)
+			}
+			out[name] = value
+			continue
+		}
+		compiled, err := schema.Compile(key.Schema)
+		if err != nil {
+			problems[name] = "its schema is broken: " + err.Error()
+			continue
+		}
+		value = compiled.Normalise(value)
+		if err := compiled.Check(value); err != nil {
+			problems[name] = err.Error() + "; its schema is " + compiled.String()
+		}
+		out[name] = value
+	}
+	for _, key := range g.State {
+		name := key.Name.Value
+		if _, given := input[name]; key.Required && !given {
+			problems[name] = "required, but not given; its schema is " + schemaText(key.Schema)
+		}
+	}
+	if len(problems) == 0 {
+		return out, nil
+	}
+	failed := &InputError{}
+	for _, name := range slices.Sorted(maps.Keys(problems)) {
+		failed.Problems = append(failed.Problems, "input "+strconv.Quote(name)+": "+problems[name])
+	}
+	return nil, failed
+}
+
+func schemaText(doc map[string]any) string {
+	compiled, err := schema.Compile(doc)
+	if err != nil {
+		return "broken"
+	}
+	return compiled.String()
+}
+
+func unknownKey(g *spec.Graph, name string) string {
+	names := make([]string, len(g.State))
+	for i, key := range g.State {
+		names[i] = key.Name.Value
+	}
+	slices.Sort(names)
+	text := "no such state key"
+	if near := suggest.Closest(name, names); near != "" {
+		text += fmt.Sprintf("; did you mean %q?", near)
+	} else if len(names) > 0 {
+		text += "; declared: " + strings.Join(names, ", ")
+	}
+	return text
+}
+
+// readSecrets reads the graph's secrets from the environment and files.
+func readSecrets(g *spec.Graph) (map[string]any, error) {
+	out := make(map[string]any, len(g.Secrets))
+	failed := &InputError{}
+	for _, secret := range g.Secrets {
+		name := secret.Name.Value
+		if secret.Env.IsSet() {
+			value, ok := os.LookupEnv(secret.Env.Value)
+			if !ok {
+				failed.Problems = append(failed.Problems,
+					fmt.Sprintf("secret %q: environment variable %s is not set", name, secret.Env.Value))
+			}
+			out[name] = value
+			continue
+		}
+		text, err := os.ReadFile(secret.File.Value)
+		if err != nil {
+			failed.Problems = append(failed.Problems, fmt.Sprintf("secret %q: %v", name, err))
+		}
+		out[name] = strings.TrimRight(string(text), "\r\n")
+	}
+	if len(failed.Problems) > 0 {
+		slices.Sort(failed.Problems)
+		return nil, failed
+	}
+	return out, nil
+}

@@ -1,0 +1,220 @@
+// Apply: one recorded fact in, commands out. This file is the table of
+// contents of the machine.
+
+package machine
+
+import (
+	"fmt"
+	"maps"
+	"time"
+)
+
+// Apply brings an event into the state and returns the work that follows. It
+// does no I/O, reads no clock and starts no goroutine: the same events give
+// the same states and commands. A late or repeated event is a no-op. The
+// returned slice is valid until the next call.
+//
+// A driver appends the event durably, then applies it, then carries out the
+// commands.
+func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
+	s.reset()
+	if e.Kind == RunBegan {
+		if s.Status != "" {
+			return nil, nil
+		}
+		s.now = e.At
+		p.begin(s, &e)
+		return s.cmds, nil
+	}
+	if s.Status != Running {
+		return nil, nil
+	}
+	s.now = e.At
+	switch e.Kind {
+	case TaskBegan:
+	case TaskEnded:
+		p.taskEnded(s, &e)
+	case TimerFired:
+		p.timerFired(s, &e)
+	case Advanced:
+		p.advance(s)
+	case Decided:
+		p.decided(s, &e)
+	case CancelAsked:
+		p.end(s, ending{status: Cancelled, reason: "cancelled"})
+	default:
+		return nil, fmt.Errorf("unknown event kind %q", e.Kind)
+	}
+	return s.cmds, nil
+}
+
+// begin sets up the state from the run's input and enters the start node.
+func (p *Plan) begin(s *State, e *Event) {
+	info := e.Run
+	if info == nil {
+		info = &RunInfo{}
+	}
+	s.RunID, s.Status, s.began = info.ID, Running, e.At
+	s.limits, s.goal = p.limits, p.goal
+	if info.MaxSteps > 0 {
+		s.limits.MaxSteps = info.MaxSteps
+	}
+	if info.MaxConcurrency > 0 {
+		s.limits.MaxConcurrency = info.MaxConcurrency
+	}
+	if info.Timeout > 0 {
+		s.limits.Timeout = info.Timeout
+	}
+	if info.Goal != "" {
+		s.goal = info.Goal
+	}
+	s.env = maps.Clone(p.initial)
+	s.loadInput(e.Input)
+	s.loadContext(e.Input)
+	if s.limits.Timeout > 0 {
+		s.deadline = e.At + int64(s.limits.Timeout)
+		s.command(Command{Kind: StartTimer, Timer: RunTimer, For: s.limits.Timeout})
+	}
+	var input any = e.Input
+	if e.Input == nil {
+		input = map[string]any{}
+	}
+	s.next = append(s.next, task{node: p.start, input: input})
+	p.openSuperstep(s)
+}
+
+// timerFired acts on a timer that is still of interest.
+func (p *Plan) timerFired(s *State, e *Event) {
+	switch e.Timer {
+	case RunTimer:
+		p.end(s, ending{status: Limit, reason: "timeout", failure: &Failure{
+			Kind: "timeout", Message: "the run took longer than its timeout of " + s.limits.Timeout.String(),
+		}})
+	case StepTimer:
+		if s.open && e.Task.Visit == s.Superstep {
+			p.end(s, ending{status: Limit, reason: "timeout", failure: &Failure{
+				Kind: "timeout", Message: "superstep took longer than step_timeout of " + s.limits.StepTimeout.String(),
+			}})
+		}
+	case TaskTimer:
+		if t := s.find(e.Task); t != nil && t.status == running && t.cause == nil {
+			t.cause = &Failure{
+				Kind: "timeout", Message: "attempt took longer than its timeout of " + p.timeoutOf(t.node).String(),
+			}
+			s.command(Command{Kind: CancelTask, Task: e.Task})
+		}
+	case RetryTimer, WaitTimer:
+		p.unpark(s, e)
+	}
+}
+
+// unpark moves a task whose timer fired to the next superstep.
+func (p *Plan) unpark(s *State, e *Event) {
+	for i := range s.parked {
+		t := &s.parked[i]
+		if s.taskID(t) != e.Task {
+			continue
+		}
+		if (t.status == delayed) != (e.Timer == RetryTimer) {
+			return
+		}
+		s.next = append(s.next, *t)
+		s.parked = append(s.parked[:i], s.parked[i+1:]...)
+		if !s.open && s.deciding == 0 {
+			p.openSuperstep(s)
+		}
+		return
+	}
+}
+
+// end ends the run: at once when nothing runs, else when the running tasks,
+// which are cancelled, have ended. The first ending stands.
+func (p *Plan) end(s *State, how ending) {
+	if s.closing == nil {
+		s.closing = &how
+		for i := range s.tasks {
+			t := &s.tasks[i]
+			if t.status == running && t.cause == nil {
+				t.cause = &Failure{Kind: "cancelled", Message: "the run ended before the node did"}
+				s.command(Command{Kind: CancelTask, Task: s.taskID(t)})
+			}
+		}
+	}
+	p.settle(s)
+}
+
+// settle says what comes next once no task of the superstep is running.
+func (p *Plan) settle(s *State) {
+	if s.closing != nil {
+		for i := range s.tasks {
+			if s.tasks[i].status == running {
+				return
+			}
+		}
+		p.finish(s, *s.closing)
+		return
+	}
+	if !s.open {
+		return
+	}
+	for i := range s.tasks {
+		if st := s.tasks[i].status; st == ready || st == running {
+			return
+		}
+	}
+	s.command(Command{Kind: Advance})
+}
+
+// finish puts the end of the run into the state and says so.
+func (p *Plan) finish(s *State, how ending) {
+	s.interrupt()
+	s.Status, s.Reason, s.Failure = how.status, how.reason, how.failure
+	s.Quality = FailedQuality
+	if how.status == Completed {
+		s.Quality = Clean
+		if s.degraded {
+			s.Quality = Degraded
+		}
+	}
+	s.command(Command{Kind: Finish})
+}
+
+// interrupt takes back the steps and visits of executions that did not end: a
+// resume runs them again as the same visit.
+func (s *State) interrupt() {
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		if t.step > 0 && t.status != succeeded && t.status != failed {
+			s.Steps--
+			s.node(t.node).visits--
+		}
+	}
+}
+
+// reset empties the buffers of the event before.
+func (s *State) reset() {
+	s.cmds, s.Ran = s.cmds[:0], s.Ran[:0]
+	s.notes, s.names = s.notes[:0], s.names[:0]
+	s.changes, s.candidates = s.changes[:0], s.candidates[:0]
+}
+
+func (s *State) command(c Command) { s.cmds = append(s.cmds, c) }
+
+// find returns the running task of that id, or nil.
+func (s *State) find(id TaskID) *task {
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		if t.visit == id.Visit && t.attempt == id.Attempt && s.plan.nodes[t.node].id == id.Node {
+			return t
+		}
+	}
+	return nil
+}
+
+// timeoutOf is the timeout of one attempt of a node; 0: none.
+func (p *Plan) timeoutOf(node int) time.Duration {
+	if d := p.nodes[node].timeout; d > 0 {
+		return d
+	}
+	return p.limits.NodeTimeout
+}

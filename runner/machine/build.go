@@ -1,0 +1,279 @@
+// Build: from a checked graph to a plan.
+
+package machine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Build compiles a graph that Parse and Check found no error in. Kinds are the
+// node kinds besides the built-in ones. The plan is nil when a finding is an
+// error.
+func Build(g *spec.Graph, kinds []spec.Kind) (*Plan, spec.Diagnostics) {
+	bound, found := bind.Bind(g, kinds)
+	b := &builder{plan: &Plan{Graph: g, keyOf: map[string]int{}, limits: g.Limits}, bound: bound, found: found}
+	b.notYet(g)
+	b.keys(g)
+	b.nodes(g)
+	b.edges(g)
+	b.finish(g)
+	if b.found.HasErrors() {
+		return nil, b.found
+	}
+	return b.plan, b.found
+}
+
+type builder struct {
+	plan  *Plan
+	bound *bind.Graph
+	found spec.Diagnostics
+	// all says that some expression reads visits, history or nodes of any node.
+	all     bool
+	watched map[string]bool
+}
+
+func (b *builder) report(rule string, span spec.Span, message string) {
+	b.found = append(b.found, spec.Diagnostic{
+		File: b.plan.Graph.File, Rule: rule, Severity: spec.Error, Span: span, Message: message,
+	})
+}
+
+// keys compiles the declared state keys, then those that a graph without
+// strict_state writes undeclared.
+func (b *builder) keys(g *spec.Graph) {
+	b.plan.initial = make(map[string]any, len(g.State)+12)
+	for i, decl := range g.State {
+		bound := &b.bound.Keys[i]
+		k := key{
+			name: decl.Name.Value, schema: bound.Schema, decl: decl,
+			reducer: reducerOf(decl.Reducer.Value), expr: bound.Reducer,
+		}
+		if bound.HasInitial {
+			b.plan.initial[k.name] = bound.Initial
+		}
+		b.plan.keyOf[k.name] = len(b.plan.keys)
+		b.plan.keys = append(b.plan.keys, k)
+	}
+}
+
+// key returns the index of a state key, making one where undeclared keys are allowed.
+func (b *builder) key(name spec.Text) int {
+	return b.keyNamed(name.Value)
+}
+
+func (b *builder) keyNamed(name string) int {
+	if i, ok := b.plan.keyOf[name]; ok {
+		return i
+	}
+	i := len(b.plan.keys)
+	b.plan.keyOf[name] = i
+	b.plan.keys = append(b.plan.keys, key{name: name, reducer: reduceReplace, decl: &spec.StateKey{}})
+	return i
+}
+
+func (b *builder) nodes(g *spec.Graph) {
+	b.plan.nodes = make([]node, len(g.Nodes))
+	for i, decl := range g.Nodes {
+		b.node(&b.plan.nodes[i], decl, &b.bound.Nodes[i])
+		act := b.plan.nodes[i].act
+		b.plan.readsClock = b.plan.readsClock || act == actRun || act == actWait
+	}
+	if start := g.Node(g.Start.Value); start != nil {
+		b.plan.start = start.Index
+	}
+}
+
+// actionOf says who executes a kind.
+func actionOf(kind string) action {
+	switch kind {
+	case "set":
+		return actSet
+	case "pass":
+		return actPass
+	case "fail":
+		return actFail
+	case "wait":
+		return actWait
+	}
+	return actRun
+}
+
+func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
+	*n = node{
+		id: decl.ID.Value, kind: decl.Kind.Value, act: actionOf(decl.Kind.Value),
+		set: b.assignments(bound.Set), config: bound.Config, before: bound.Before, emit: bound.Emit,
+		writes: b.assignments(bound.Writes), readAll: !decl.HasReads, gotoExpr: bound.Goto, hasEnds: decl.HasEnds,
+		timeout: decl.Timeout, maxVisits: decl.MaxVisits, skips: decl.OnMaxVisits == "skip",
+		all: decl.Routing == "all", schema: bound.Output, retry: cmp.Or(decl.Retry, b.plan.Graph.Retry),
+	}
+	for _, name := range decl.Writes.Keys {
+		n.writeKeys = append(n.writeKeys, b.key(name))
+	}
+	for _, name := range decl.Reads {
+		n.reads = append(n.reads, b.key(name))
+	}
+	if decl.HasEnds {
+		n.ends = make(map[string]int, len(decl.Ends))
+		for _, end := range decl.Ends {
+			n.ends[end.Label.Value] = b.target(end.Target.Value)
+			n.endLabels = append(n.endLabels, end.Label.Value)
+		}
+	}
+	for _, fields := range [][]bind.Field{bound.Config, bound.Set, bound.Before, bound.Emit, bound.Writes} {
+		for i := range fields {
+			n.uses |= b.usesOf(&fields[i].Value)
+		}
+	}
+	if bound.Goto != nil {
+		n.uses |= b.usesOfProgram(bound.Goto)
+	}
+	b.plan.wanted |= n.uses
+}
+
+func (b *builder) assignments(fields []bind.Field) []assignment {
+	out := make([]assignment, len(fields))
+	for i := range fields {
+		out[i] = assignment{key: b.keyNamed(fields[i].Name), value: fields[i].Value}
+	}
+	return out
+}
+
+func (b *builder) target(id string) int {
+	if n := b.plan.Graph.Node(id); n != nil {
+		return n.Index
+	}
+	return endNode
+}
+
+func (b *builder) edges(g *spec.Graph) {
+	b.plan.edges = make([]edge, len(g.Edges))
+	for i, decl := range g.Edges {
+		source := g.Node(decl.From.Value)
+		if source == nil {
+			continue
+		}
+		n := &b.plan.nodes[source.Index]
+		e := edge{
+			spec: decl, from: source.Index, to: b.target(decl.To.Value), slot: len(n.out),
+			when: b.bound.Edges[i].When, transform: b.bound.Edges[i].Transform,
+			isTrue: decl.When.Value + " is true", isFalse: decl.When.Value + " is false",
+		}
+		if e.when != nil {
+			e.uses |= b.usesOfProgram(e.when)
+		}
+		if e.transform != nil {
+			e.uses |= b.usesOf(e.transform)
+		}
+		b.plan.wanted |= e.uses
+		b.plan.edges[i] = e
+		n.addEdge(i, decl)
+	}
+	for i := range b.plan.nodes {
+		b.plan.order(&b.plan.nodes[i])
+	}
+}
+
+// addEdge files an outgoing edge under the outcomes that consult it.
+func (n *node) addEdge(i int, decl *spec.Edge) {
+	n.out = append(n.out, i)
+	switch decl.Condition {
+	case "conditional":
+		n.conditional = append(n.conditional, i)
+	case "llm_decide":
+		n.decide = append(n.decide, i)
+	case "on_success":
+		n.plain = append(n.plain, i)
+	case "always":
+		n.plain = append(n.plain, i)
+		n.always = append(n.always, i)
+	case "on_failure":
+		if decl.When.IsSet() {
+			n.failWhen = append(n.failWhen, i)
+		} else {
+			n.failPlain = append(n.failPlain, i)
+		}
+	}
+}
+
+// order puts guarded edges by priority, high first, then declaration order.
+func (p *Plan) order(n *node) {
+	byPriority := func(a, b int) int { return cmp.Compare(p.edges[b].spec.Priority, p.edges[a].spec.Priority) }
+	slices.SortStableFunc(n.conditional, byPriority)
+	slices.SortStableFunc(n.failWhen, byPriority)
+	n.successRank, n.failureRank = p.ranks(n, n.conditional), p.ranks(n, n.failWhen)
+}
+
+func (p *Plan) ranks(n *node, order []int) []int {
+	out := make([]int, len(n.out))
+	for i := range out {
+		out[i] = len(n.out) + 1
+	}
+	for rank, index := range order {
+		out[p.edges[index].slot] = rank
+	}
+	return out
+}
+
+func (b *builder) finish(g *spec.Graph) {
+	p := b.plan
+	p.goal = g.Goal.Description.Value
+	if b.bound.Output != nil {
+		p.output, p.outUses = b.bound.Output, b.usesOf(b.bound.Output)
+		p.wanted |= p.outUses
+	}
+	for i := range p.nodes {
+		if b.all || b.watched[p.nodes[i].id] {
+			p.watched = append(p.watched, i)
+		}
+	}
+}
+
+// usesOf is the set of context names that evaluating a value reads.
+func (b *builder) usesOf(v *bind.Value) uses {
+	var out uses
+	v.Reads(func(r eval.Read) { out |= b.usesOfRead(r) })
+	return out
+}
+
+func (b *builder) usesOfProgram(program *eval.Program) uses {
+	var out uses
+	for _, r := range program.Reads() {
+		out |= b.usesOfRead(r)
+	}
+	return out
+}
+
+func (b *builder) usesOfRead(r eval.Read) uses {
+	if len(r.Path) == 0 {
+		b.all = true
+		return ^uses(0)
+	}
+	for i := range contextNames {
+		if contextNames[i].name != r.Path[0] {
+			continue
+		}
+		switch contextNames[i].bit {
+		case useVisits, useHistory, useNodes:
+			b.watch(r)
+		}
+		return contextNames[i].bit
+	}
+	return 0
+}
+
+// watch remembers the node that a read of visits, history or nodes names.
+func (b *builder) watch(r eval.Read) {
+	if len(r.Path) < 2 || b.plan.Graph.Node(r.Path[1]) == nil {
+		b.all = true
+		return
+	}
+	if b.watched == nil {
+		b.watched = map[string]bool{}
+	}
+	b.watched[r.Path[1]] = true
+}

@@ -1,0 +1,72 @@
+// Commands: work that the machine wants done.
+
+package machine
+
+import "time"
+
+// CommandKind says what is wanted. The zero value is unset.
+type CommandKind int
+
+// The kinds of commands.
+const (
+	// RunTask asks to run a task; the answer is TaskEnded.
+	RunTask CommandKind = iota + 1
+	// CancelTask asks to stop a running task; it still answers with TaskEnded.
+	CancelTask
+	// StartTimer asks for TimerFired after For.
+	StartTimer
+	// StopTimer forgets a timer; one that fires all the same is a no-op.
+	StopTimer
+	// Advance says that the superstep is complete: append and apply Advanced.
+	Advance
+	// Decide asks the router model to choose; the answer is Decided.
+	Decide
+	// Finish says that the run has ended; it is the last command.
+	Finish
+)
+
+// Command is work wanted. Which fields are set depends on Kind.
+type Command struct {
+	Kind  CommandKind
+	Task  TaskID
+	Timer TimerKind
+	For   time.Duration
+	// Work is what to run (RunTask).
+	Work *Work
+	// Choice is what to decide (Decide).
+	Choice *Choice
+}
+
+// Work is everything a handler needs for one attempt.
+type Work struct {
+	// Kind is the node's kind; Index its place in the graph.
+	Kind  string
+	Index int
+	// Step is the step that the execution is.
+	Step int
+	// Key is the idempotency key, the same for all attempts.
+	Key string
+	// Config holds the kind's keys, evaluated.
+	Config map[string]any
+	Input  any
+	// State holds the keys that the node may read.
+	State map[string]any
+	// Timeout bounds the attempt; 0: none. The machine watches it; a driver
+	// may use it to tell the handler.
+	Timeout time.Duration
+}
+
+// Choice is a decision between edges.
+type Choice struct {
+	Goal   string
+	Output any
+	// Candidates are the llm_decide edges in declaration order.
+	Candidates []Option
+}
+
+// Option is a candidate target and what its edge and node say about it.
+type Option struct {
+	Edge        int
+	Target      string
+	Description string
+}

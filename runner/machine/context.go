@@ -1,0 +1,184 @@
+// What expressions see (GraphSpec §8), kept up to date only as far as the
+// plan's expressions ask.
+
+package machine
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// loadInput puts the run's input into the state; undeclared keys are allowed
+// when the graph says so.
+func (s *State) loadInput(input map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(input)) {
+		value := input[name]
+		if i, ok := s.plan.keyOf[name]; ok {
+			value = s.plan.keys[i].schema.Normalise(value)
+		} else {
+			s.extra = append(s.extra, name)
+		}
+		s.env[name] = value
+	}
+}
+
+// loadContext sets the names that stay the same for the whole run.
+func (s *State) loadContext(input map[string]any) {
+	p := s.plan
+	runInput := input
+	if runInput == nil {
+		runInput = map[string]any{}
+	}
+	if len(s.secrets) > 0 {
+		s.env["secrets"] = s.secrets
+	}
+	s.env["goal"] = s.goal
+	s.env["run"] = map[string]any{
+		"id": s.RunID, "input": runInput,
+		"started_at": time.Unix(0, s.began).UTC().Format(time.RFC3339Nano),
+	}
+	s.env["last"] = map[string]any{"text": nil, "tool_result": nil}
+	s.env["branches"] = map[string]any{}
+	if p.wanted&useVisits != 0 {
+		s.visits = make(map[string]any, len(p.watched))
+		for _, i := range p.watched {
+			s.visits[p.nodes[i].id] = 0
+		}
+		s.env["visits"] = s.visits
+	}
+	if p.wanted&useHistory != 0 {
+		s.hist = make(map[string]any, len(p.watched))
+		for _, i := range p.watched {
+			s.hist[p.nodes[i].id] = []any{}
+		}
+		s.env["history"] = s.hist
+	}
+	if p.wanted&useNodes != 0 {
+		s.byNode = make(map[string]any, len(p.watched))
+		for _, i := range p.watched {
+			s.byNode[p.nodes[i].id] = map[string]any{"output": nil, "visits": 0, "partial": nil}
+		}
+		s.env["nodes"] = s.byNode
+	}
+}
+
+// countVisit shows a new visit, and that its output is not there yet.
+func (s *State) countVisit(node int, ns *nodeState) {
+	id := s.plan.nodes[node].id
+	if s.visits != nil {
+		if _, watched := s.visits[id]; watched {
+			s.visits[id] = ns.visits
+		}
+	}
+	if s.byNode != nil {
+		if _, watched := s.byNode[id]; watched {
+			s.byNode[id] = map[string]any{"output": nil, "visits": ns.visits, "partial": ns.partial}
+		}
+	}
+}
+
+// keepOutput shows the output of a finished visit.
+func (s *State) keepOutput(t *task) {
+	s.lastOutput = t.output
+	if s.hist == nil && s.byNode == nil {
+		return
+	}
+	id := s.plan.nodes[t.node].id
+	if list, watched := s.hist[id].([]any); watched {
+		s.hist[id] = append(list, plainObject(t.output))
+	}
+	if _, watched := s.byNode[id]; watched {
+		ns := s.node(t.node)
+		s.byNode[id] = map[string]any{"output": plainObject(t.output), "visits": ns.visits, "partial": ns.partial}
+	}
+}
+
+// setContext sets the names that an expression in the context of a task reads.
+func (s *State) setContext(mask uses, t *task) {
+	if mask == 0 {
+		return
+	}
+	for i := range contextNames {
+		if mask&contextNames[i].bit == 0 {
+			continue
+		}
+		var value any
+		switch contextNames[i].bit {
+		case useOutput:
+			value = plainObject(t.output)
+		case useInput:
+			value = s.inputOf(t)
+		case useInputs:
+			value = s.inputsOf(t)
+		case useOutcome:
+			value = outcome(t)
+		case useError:
+			value = failureData(t.failure)
+		case useNode:
+			value = s.plan.nodes[t.node].id
+		case useVisit:
+			value = t.visit
+		case useStep:
+			value = t.step
+		case useState:
+			value = s.Values()
+		default: // visits, history, nodes are kept up to date
+			continue
+		}
+		s.env[contextNames[i].name] = value
+	}
+}
+
+// inputOf is the task's input: that of its source, or an object keyed by
+// source when there are several.
+func (s *State) inputOf(t *task) any {
+	if len(t.inputs) > 1 {
+		return s.inputsOf(t)
+	}
+	return plainObject(t.input)
+}
+
+func (s *State) inputsOf(t *task) any {
+	out := make(map[string]any, len(t.inputs))
+	for _, in := range t.inputs {
+		out[s.plan.nodes[in.node].id] = plainObject(in.value)
+	}
+	return out
+}
+
+// readable is the part of the state that a node may read.
+func (s *State) readable(n *node) map[string]any {
+	if n.readAll {
+		return s.Values()
+	}
+	out := make(map[string]any, len(n.reads))
+	for _, i := range n.reads {
+		name := s.plan.keys[i].name
+		if value, ok := s.env[name]; ok {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+func outcome(t *task) any {
+	if t.failure != nil {
+		return "failure"
+	}
+	return "success"
+}
+
+// failureData is a failure as expressions see it.
+func failureData(f *Failure) any {
+	if f == nil {
+		return nil
+	}
+	details := f.Details
+	if details == nil {
+		details = map[string]any{}
+	}
+	return map[string]any{
+		"kind": f.Kind, "message": f.Message, "node": f.Node, "attempt": f.Attempt, "details": details,
+	}
+}

@@ -1,0 +1,84 @@
+// Events: the recorded facts that drive the machine.
+
+package machine
+
+import "time"
+
+// EventKind says what happened. The zero value is unset.
+type EventKind string
+
+// The kinds of events. A driver appends an event durably before it applies it.
+const (
+	// RunBegan starts the run with Input.
+	RunBegan EventKind = "run_began"
+	// TaskBegan records that a task with effects is about to run. It changes
+	// nothing: after a crash, tasks that began and did not end run again.
+	TaskBegan EventKind = "task_began"
+	// TaskEnded brings a task's Output, or its Failure.
+	TaskEnded EventKind = "task_ended"
+	// TimerFired says that a timer asked for by StartTimer ran out.
+	TimerFired EventKind = "timer_fired"
+	// Advanced closes the superstep: its writes, its routing, the next tasks.
+	Advanced EventKind = "advanced"
+	// Decided brings the target that a router chose, or its Failure.
+	Decided EventKind = "decided"
+	// CancelAsked stops the run: running tasks are cancelled, then it ends.
+	CancelAsked EventKind = "cancel_asked"
+)
+
+// Event is one recorded fact. Which fields are set depends on Kind.
+type Event struct {
+	Kind EventKind `json:"kind"`
+	// At is when it happened: Unix time in nanoseconds, from the driver's clock.
+	At int64 `json:"at,omitempty"`
+	// Run identifies the run and holds its settings (RunBegan).
+	Run *RunInfo `json:"run,omitempty"`
+	// Input is the run's input by state key (RunBegan).
+	Input map[string]any `json:"input,omitempty"`
+	// Task is the task that ended, or whose timer fired, or that is decided on.
+	Task TaskID `json:"task,omitzero"`
+	// Timer says which timer of the task or run fired.
+	Timer TimerKind `json:"timer,omitempty"`
+	// Output is what a task produced (TaskEnded).
+	Output any `json:"output,omitempty"`
+	// Partial is what a task had produced when it was cancelled or failed.
+	Partial any `json:"partial,omitempty"`
+	// Failure says why a task or a decision failed.
+	Failure *Failure `json:"failure,omitempty"`
+	// Cached says that the output comes from the cache.
+	Cached bool `json:"cached,omitempty"`
+	// Target and Reasoning are a router's answer (Decided).
+	Target    string `json:"target,omitempty"`
+	Reasoning string `json:"reasoning,omitempty"`
+}
+
+// TaskID identifies one attempt of one node execution. It is the same in every
+// replay, because it is made of what the journal fixes.
+type TaskID struct {
+	Node string `json:"node"`
+	// Visit counts the node's executions from 1; Attempt counts from 1.
+	Visit   int `json:"visit"`
+	Attempt int `json:"attempt"`
+}
+
+// TimerKind names a timer. The zero value is unset.
+type TimerKind string
+
+// The timers.
+const (
+	RunTimer   TimerKind = "run"     // limits.timeout
+	StepTimer  TimerKind = "step"    // limits.step_timeout, of a superstep
+	TaskTimer  TimerKind = "timeout" // an attempt's timeout
+	RetryTimer TimerKind = "retry"   // the delay before another attempt
+	WaitTimer  TimerKind = "wait"    // a wait node
+)
+
+// RunInfo identifies a run and holds what its caller set. Zero settings keep
+// the graph's.
+type RunInfo struct {
+	ID             string        `json:"id"`
+	MaxSteps       int           `json:"max_steps,omitempty"`
+	MaxConcurrency int           `json:"max_concurrency,omitempty"`
+	Timeout        time.Duration `json:"timeout,omitempty"`
+	Goal           string        `json:"goal,omitempty"`
+}

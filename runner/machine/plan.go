@@ -1,0 +1,158 @@
+// The plan: a graph compiled for walking.
+
+package machine
+
+import (
+	"time"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Plan is a graph ready to walk. It is immutable and safe for concurrent use;
+// many runs share one.
+type Plan struct {
+	// Graph is what the plan was built from.
+	Graph *spec.Graph
+
+	nodes   []node
+	edges   []edge
+	keys    []key
+	keyOf   map[string]int
+	start   int
+	output  *bind.Value
+	outUses uses
+	// wanted says which costly parts of the context any expression reads.
+	wanted uses
+	// watched are the nodes whose visits an expression names; all of them
+	// when one reads visits as a whole.
+	watched []int
+	limits  spec.Limits
+	goal    string
+	// readsClock says that some node parks, retries or runs in the driver.
+	readsClock bool
+	initial    map[string]any // the state before the input
+}
+
+// action says what the machine does with a node. The zero value is unset.
+type action int
+
+const (
+	actSet  action = iota + 1 // evaluated inside the machine
+	actPass                   // evaluated inside the machine
+	actFail                   // evaluated inside the machine
+	actWait                   // parks on a timer
+	actRun                    // runs in the driver
+)
+
+type node struct {
+	id        string
+	kind      string
+	act       action
+	uses      uses
+	set       []assignment
+	config    []bind.Field
+	before    []bind.Field
+	emit      []bind.Field
+	writeKeys []int // list form: keys by index; an undeclared one is a name in writeNames
+	writes    []assignment
+	reads     []int // keys by index; nil with readAll
+	readAll   bool
+	gotoExpr  *eval.Program
+	ends      map[string]int // label → node index, or endNode
+	endLabels []string       // in declaration order
+	hasEnds   bool
+	schema    *schema.Schema
+	retry     *spec.Retry // nil: the default policy
+	timeout   time.Duration
+	maxVisits int
+	skips     bool
+	all       bool // routing: all
+
+	conditional []int // edges by priority, then order
+	decide      []int
+	plain       []int // on_success and always
+	failWhen    []int // on_failure with when, by priority, then order
+	failPlain   []int // on_failure without when
+	always      []int
+	out         []int // every outgoing edge in declaration order
+	// successRank and failureRank give each of out its place in the order of
+	// evaluation after a success and a failure.
+	successRank []int
+	failureRank []int
+}
+
+type edge struct {
+	spec      *spec.Edge
+	from      int
+	to        int // node index, or endNode
+	slot      int // place among the source's outgoing edges
+	uses      uses
+	when      *eval.Program
+	transform *bind.Value
+	isTrue    string // what a trace says when the condition holds
+	isFalse   string
+}
+
+// endNode stands for END as a target.
+const endNode = -1
+
+// assignment writes the value of an expression to a state key.
+type assignment struct {
+	key   int
+	value bind.Value
+}
+
+type key struct {
+	name    string
+	schema  *schema.Schema
+	reducer reducer
+	expr    *eval.Program  // of reduceExpr
+	decl    *spec.StateKey // nil for keys of a graph with strict_state: false
+}
+
+// uses is the set of context names that an expression reads.
+type uses uint16
+
+const (
+	useOutput uses = 1 << iota
+	useInput
+	useInputs
+	useOutcome
+	useError
+	useNodes
+	useHistory
+	useVisits
+	useNode
+	useVisit
+	useStep
+	useState
+)
+
+// contextNames pairs each bit with the name it stands for.
+var contextNames = [...]struct {
+	bit  uses
+	name string
+}{
+	{useOutput, "output"},
+	{useInput, "input"},
+	{useInputs, "inputs"},
+	{useOutcome, "outcome"},
+	{useError, "error"},
+	{useNodes, "nodes"},
+	{useHistory, "history"},
+	{useVisits, "visits"},
+	{useNode, "node"},
+	{useVisit, "visit"},
+	{useStep, "step"},
+	{useState, "state"},
+}
+
+// Start returns the id of the first node.
+func (p *Plan) Start() string { return p.nodes[p.start].id }
+
+// ReadsClock reports whether any node's behaviour depends on the time of the
+// events: without one, a driver that nobody watches may leave At zero.
+func (p *Plan) ReadsClock() bool { return p.readsClock }

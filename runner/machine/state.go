@@ -1,0 +1,257 @@
+// The state of one run: plain data that the events determine.
+
+package machine
+
+import (
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// State is one run. It belongs to one goroutine; Apply is the only one to
+// change it. Same plan, same events: same state.
+type State struct {
+	RunID   string
+	Status  Status
+	Quality Quality
+	Reason  string
+	Limited bool
+	Failure *Failure
+	// Output is the run's output once it has completed.
+	Output any
+	// Superstep and Steps count from 1; 0 before the first.
+	Superstep int
+	Steps     int
+	// Ran lists the nodes (by index) that the last Advanced event completed, in
+	// declaration order of the branches.
+	Ran []int32
+
+	plan     *Plan
+	limits   spec.Limits // in force for this run
+	goal     string
+	secrets  map[string]any
+	began    int64 // Unix nanoseconds
+	now      int64 // of the event being applied
+	deadline int64 // of the run; 0: none
+	degraded bool
+	// closing says why the run is ending while tasks still run.
+	closing *ending
+	// open says that a superstep is open.
+	open bool
+
+	// env holds the state by key and the context names; it is what
+	// expressions see.
+	env    map[string]any
+	visits map[string]any // env["visits"], when an expression reads it
+	hist   map[string]any // env["history"], likewise
+	byNode map[string]any // env["nodes"], likewise
+	extra  []string       // undeclared state keys, in order of arrival
+	nodes  map[int]*nodeState
+
+	tasks  []task // of the open superstep, in declaration order
+	next   []task // of the superstep after it
+	parked []task // waiting on a timer
+	// deciding counts the router answers that the closing superstep waits for.
+	deciding int
+	// outOfSteps says that a task of this superstep found no step left.
+	outOfSteps bool
+	lastEnd    any // output of the node whose edge last reached END
+	lastOutput any // output of the node that finished last
+	order      int // counts finished tasks
+	// lists holds, by key, the lists of append reducers with room to grow.
+	lists map[int][]any
+
+	// Watched makes Apply take notes.
+	Watched bool
+	buffers
+	vm eval.VM
+}
+
+// buffers are reused from one event to the next.
+type buffers struct {
+	cmds       []Command
+	notes      []Note
+	routes     []route
+	delta      []int // keys written in this superstep
+	undo       []undone
+	names      []string
+	changes    []KeyValue
+	candidates []Candidate
+	due        map[int]int // target → place in next
+	reduceEnv  map[string]any
+}
+
+// nodeState is what a run remembers of a node.
+type nodeState struct {
+	visits  int
+	output  any
+	ran     bool // output is that of a finished visit
+	partial any
+	fired   []int // per outgoing edge
+}
+
+// taskStatus is how a task stands. The zero value is unset.
+type taskStatus int
+
+const (
+	ready     taskStatus = iota + 1
+	running              // in the driver
+	delayed              // parked until a retry timer fires
+	waiting              // parked until a wait timer fires
+	succeeded            // waiting for its superstep to close
+	failed
+	dropped // cancelled: it left nothing
+)
+
+// task is one execution of a node.
+type task struct {
+	node    int
+	visit   int
+	attempt int
+	step    int
+	status  taskStatus
+	skipped bool
+	cached  bool
+	// cause is why a running task was cancelled: its failure once it ends.
+	cause   *Failure
+	input   any
+	inputs  []sourceInput
+	began   int64
+	order   int // among the tasks of the run that finished, from 1
+	output  any
+	failure *Failure
+	writes  []write
+	// choice is what a router said, once it has.
+	choice *choice
+	// waitsFor says that the router was asked.
+	waitsFor bool
+}
+
+// sourceInput is the input that came over one edge.
+type sourceInput struct {
+	node  int
+	value any
+}
+
+// write is one pending change of a state key.
+type write struct {
+	key    int
+	update any
+	// lost says that another task's write to the same key stands.
+	lost bool
+}
+
+// choice is a router's answer.
+type choice struct {
+	edge      int // -1: the decision failed
+	failure   *Failure
+	reasoning string
+}
+
+// ending is how a run is to end.
+type ending struct {
+	status  Status
+	reason  string
+	failure *Failure
+}
+
+// NewState returns a state ready for the RunBegan event.
+func (p *Plan) NewState() *State {
+	return &State{plan: p, nodes: make(map[int]*nodeState, 8), lists: map[int][]any{},
+		buffers: buffers{reduceEnv: map[string]any{}}}
+}
+
+// Ended reports whether the run has ended for good.
+func (s *State) Ended() bool { return s.Status != "" && s.Status != Running && s.Status != Paused }
+
+// Value returns a state key's value.
+func (s *State) Value(name string) (any, bool) {
+	value, ok := s.env[name]
+	return value, ok
+}
+
+// Values returns the state as a new map: every key that has a value.
+func (s *State) Values() map[string]any {
+	out := make(map[string]any, len(s.plan.keys)+len(s.extra))
+	for i := range s.plan.keys {
+		if value, ok := s.env[s.plan.keys[i].name]; ok {
+			out[s.plan.keys[i].name] = value
+		}
+	}
+	for _, name := range s.extra {
+		out[name] = s.env[name]
+	}
+	return out
+}
+
+// SetSecrets gives the run its secrets, before RunBegan. They are no part of
+// the state: nothing stores them.
+func (s *State) SetSecrets(secrets map[string]any) { s.secrets = secrets }
+
+// FiredEdges returns how often edges have fired, by index; those that never
+// fired are absent.
+func (s *State) FiredEdges() map[int]int {
+	out := make(map[int]int, len(s.nodes))
+	for i, ns := range s.nodes { //lint:ignore mapiter the result is a map
+		for slot, count := range ns.fired {
+			if count > 0 {
+				out[s.plan.nodes[i].out[slot]] = count
+			}
+		}
+	}
+	return out
+}
+
+// Visits returns how often a node has run.
+func (s *State) Visits(node int) int {
+	if ns := s.nodes[node]; ns != nil {
+		return ns.visits
+	}
+	return 0
+}
+
+// Partial returns what interrupted nodes had produced, by node id; nil when
+// there is nothing.
+func (s *State) Partial() map[string]any {
+	var out map[string]any
+	for i := range s.plan.nodes {
+		if ns := s.nodes[i]; ns != nil && ns.partial != nil {
+			if out == nil {
+				out = map[string]any{}
+			}
+			out[s.plan.nodes[i].id] = ns.partial
+		}
+	}
+	return out
+}
+
+// Notes returns what the last Apply noted. The slice and what it points to are
+// valid until the next Apply.
+func (s *State) Notes() []Note { return s.notes }
+
+// MaxSteps returns the step limit in force.
+func (s *State) MaxSteps() int { return s.limits.MaxSteps }
+
+// Running returns the tasks that the driver is running.
+func (s *State) Running() []TaskID {
+	var out []TaskID
+	for i := range s.tasks {
+		if s.tasks[i].status == running {
+			out = append(out, s.taskID(&s.tasks[i]))
+		}
+	}
+	return out
+}
+
+func (s *State) taskID(t *task) TaskID {
+	return TaskID{Node: s.plan.nodes[t.node].id, Visit: t.visit, Attempt: t.attempt}
+}
+
+// node returns the memory of a node, making it on first use.
+func (s *State) node(i int) *nodeState {
+	ns := s.nodes[i]
+	if ns == nil {
+		ns = &nodeState{}
+		s.nodes[i] = ns
+	}
+	return ns
+}

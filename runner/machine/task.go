@@ -1,0 +1,328 @@
+// One execution of a node: what it produces, how it fails, when it tries again.
+
+package machine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// runSet evaluates the assignments of a set node in order; later ones see
+// earlier ones, the other tasks of the superstep do not.
+func (p *Plan) runSet(s *State, t *task, n *node) {
+	s.setContext(n.uses, t)
+	out := newObject(len(n.set))
+	t.writes = t.writes[:0]
+	undo := s.undo[:0]
+	var failure *Failure
+	for i := range n.set {
+		a := &n.set[i]
+		value, err := a.value.Eval(&s.vm, s.env)
+		if err != nil {
+			failure = &Failure{Kind: "expression", Message: "set." + p.keys[a.key].name + ": " + err.Error()}
+			break
+		}
+		w, bad := p.prepareWrite(s, a.key, value)
+		if bad != nil {
+			failure = bad
+			break
+		}
+		out.add(p.keys[a.key].name, w.update)
+		t.writes = append(t.writes, w)
+		if i < len(n.set)-1 {
+			undo = append(undo, s.swap(p, a.key, p.preview(s, &w)))
+		}
+	}
+	for i := len(undo) - 1; i >= 0; i-- {
+		s.restore(p, undo[i])
+	}
+	s.undo = undo
+	if failure != nil {
+		p.fail(s, t, failure)
+		return
+	}
+	p.succeed(s, t, out)
+}
+
+// runFail fails with the node's message.
+func (p *Plan) runFail(s *State, t *task, n *node) {
+	s.setContext(n.uses, t)
+	config, err := bind.EvalFields(n.config, &s.vm, s.env)
+	if err != nil {
+		p.fail(s, t, &Failure{Kind: "expression", Message: err.Error()})
+		return
+	}
+	message, _ := config["message"].(string)
+	p.fail(s, t, &Failure{Kind: "failed", Message: message})
+}
+
+// runWait parks the task until its time has come.
+func (p *Plan) runWait(s *State, t *task, n *node) {
+	s.setContext(n.uses, t)
+	config, err := bind.EvalFields(n.config, &s.vm, s.env)
+	if err != nil {
+		p.fail(s, t, &Failure{Kind: "expression", Message: err.Error()})
+		return
+	}
+	delay, failure := waitFor(config, s.now)
+	if failure != nil {
+		p.fail(s, t, failure)
+		return
+	}
+	t.status = waiting
+	s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: s.taskID(t), For: delay})
+}
+
+// waitFor is how long a wait node waits; a moment that has passed is no wait.
+func waitFor(config map[string]any, now int64) (time.Duration, *Failure) {
+	if text, ok := config["for"].(string); ok {
+		delay, err := time.ParseDuration(text)
+		if err != nil || delay < 0 {
+			return 0, &Failure{Kind: "invalid_input", Message: "for: " + strconv.Quote(text) + ` is not a duration such as "10s"`}
+		}
+		return delay, nil
+	}
+	text, ok := config["until"].(string)
+	until, err := time.Parse(time.RFC3339, text)
+	if !ok || err != nil {
+		return 0, &Failure{
+			Kind:    "invalid_input",
+			Message: "until: " + preview(config["until"], 60) + ` is not an RFC 3339 time such as "2030-01-31T12:00:00Z"`,
+		}
+	}
+	return max(0, time.Duration(until.UnixNano()-now)), nil
+}
+
+// addBefore adds the values of `before` to the task's input.
+func (p *Plan) addBefore(s *State, t *task, n *node) *Failure {
+	s.setContext(n.uses, t)
+	values, err := bind.EvalFields(n.before, &s.vm, s.env)
+	if err != nil {
+		return &Failure{Kind: "expression", Message: "before: " + err.Error()}
+	}
+	switch input := plainObject(t.input).(type) {
+	case nil:
+	case map[string]any:
+		for name, value := range input { //lint:ignore mapiter the result is a map
+			if _, taken := values[name]; !taken {
+				values[name] = value
+			}
+		}
+	default:
+		if _, taken := values["value"]; !taken {
+			values["value"] = input
+		}
+	}
+	t.input = values
+	return nil
+}
+
+// work is what the driver needs to run the task.
+func (p *Plan) work(s *State, t *task) (*Work, *Failure) {
+	n := &p.nodes[t.node]
+	s.setContext(n.uses, t)
+	config, err := bind.EvalFields(n.config, &s.vm, s.env)
+	if err != nil {
+		return nil, &Failure{Kind: "expression", Message: err.Error()}
+	}
+	return &Work{
+		Kind: n.kind, Index: t.node, Step: t.step, Key: s.idempotencyKey(n.id, t.visit),
+		Config: config, Input: plainObject(t.input), State: s.readable(n), Timeout: p.timeoutOf(t.node),
+	}, nil
+}
+
+// idempotencyKey names one execution of a node: the same for all its attempts.
+func (s *State) idempotencyKey(node string, visit int) string {
+	sum := sha256.Sum256([]byte(s.RunID + "\x00" + node + "\x00" + strconv.Itoa(visit) + "\x00-1\x00-1"))
+	return hex.EncodeToString(sum[:16])
+}
+
+// taskEnded takes what the driver says a task came to.
+func (p *Plan) taskEnded(s *State, e *Event) {
+	t := s.find(e.Task)
+	if t == nil || t.status != running {
+		return
+	}
+	if p.timeoutOf(t.node) > 0 {
+		s.command(Command{Kind: StopTimer, Timer: TaskTimer, Task: e.Task})
+	}
+	if e.Partial != nil {
+		s.node(t.node).partial = e.Partial
+	}
+	t.cached = e.Cached
+	switch {
+	case t.cause != nil && t.cause.Kind == "cancelled":
+		t.status = dropped
+	case t.cause != nil:
+		failure := *t.cause
+		if e.Failure != nil {
+			failure.Details = e.Failure.Details
+		}
+		t.cause = nil
+		p.fail(s, t, &failure)
+	case e.Failure != nil:
+		failure := *e.Failure
+		p.fail(s, t, &failure)
+	default:
+		p.succeed(s, t, e.Output)
+	}
+	p.park(s)
+	if s.closing == nil {
+		p.startReady(s)
+	}
+	p.settle(s)
+}
+
+// succeed takes an execution's output: checked, then turned into writes.
+func (p *Plan) succeed(s *State, t *task, output any) {
+	n := &p.nodes[t.node]
+	t.output = output
+	if failure := p.checkOutput(s, t, n); failure != nil {
+		t.output, t.writes = nil, t.writes[:0]
+		p.fail(s, t, failure)
+		return
+	}
+	t.status, t.order = succeeded, s.nextOrder()
+	s.noteCompleted(t)
+}
+
+func (p *Plan) checkOutput(s *State, t *task, n *node) *Failure {
+	if n.schema != nil {
+		t.output = n.schema.Normalise(plainObject(t.output))
+		if err := n.schema.Check(t.output); err != nil {
+			return &Failure{Kind: "invalid_output", Message: "output does not fit its schema: " + err.Error()}
+		}
+	}
+	if n.hasEnds && n.gotoExpr == nil {
+		if _, failure := p.outputTargets(n, t.output); failure != nil {
+			return failure
+		}
+	}
+	if len(n.writeKeys) > 0 || len(n.writes) > 0 {
+		if failure := p.collectWrites(s, t, n); failure != nil {
+			return failure
+		}
+	}
+	if len(n.emit) > 0 {
+		s.setContext(n.uses, t)
+		values, err := bind.EvalFields(n.emit, &s.vm, s.env)
+		if err != nil {
+			return &Failure{Kind: "expression", Message: "emit: " + err.Error()}
+		}
+		s.noteEmitted(t, values)
+	}
+	return nil
+}
+
+// fail tries again when the retry policy says so, else it fails the execution.
+func (p *Plan) fail(s *State, t *task, failure *Failure) {
+	n := &p.nodes[t.node]
+	failure.Node, failure.Attempt = n.id, t.attempt
+	if delay, attempts, again := p.retryDelay(s, t, failure); again {
+		t.status, t.writes = delayed, t.writes[:0]
+		s.noteRetrying(t, failure, attempts, delay)
+		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: s.taskID(t), For: delay})
+		return
+	}
+	t.status, t.failure, t.order = failed, failure, s.nextOrder()
+	s.noteFailed(t)
+	if len(n.failWhen)+len(n.failPlain)+len(n.always) == 0 {
+		s.cancelSiblings()
+	}
+}
+
+// cancelSiblings stops the other tasks of the superstep after a failure that
+// nothing can catch.
+func (s *State) cancelSiblings() {
+	for i := range s.tasks {
+		switch t := &s.tasks[i]; t.status {
+		case ready:
+			t.status = dropped
+		case running:
+			if t.cause == nil {
+				t.cause = &Failure{Kind: "cancelled", Message: "a parallel branch failed"}
+				s.command(Command{Kind: CancelTask, Task: s.taskID(t)})
+			}
+		}
+	}
+}
+
+// defaultRetry is the policy without a retry block, for failures that may pass
+// by themselves.
+func defaultRetry() spec.Retry {
+	return spec.Retry{
+		MaxAttempts: 3, InitialInterval: time.Second, Backoff: 2, MaxInterval: 30 * time.Second, Jitter: 0.1,
+	}
+}
+
+// policy is the retry policy that applies to a failure; MaxAttempts is 1 when
+// it is not to be tried again.
+func (p *Plan) policy(t *task, failure *Failure) spec.Retry {
+	once := spec.Retry{MaxAttempts: 1}
+	n := &p.nodes[t.node]
+	if n.act != actRun || n.kind == "agent" {
+		return once
+	}
+	switch failure.Kind {
+	case "cancelled", "expression", "conflict", "invalid_input", "max_visits":
+		return once
+	}
+	if r := n.retry; r != nil {
+		if len(r.On) > 0 && !slices.ContainsFunc(r.On, func(kind spec.Text) bool { return kind.Value == failure.Kind }) {
+			return once
+		}
+		return *r
+	}
+	if mayPass(n.kind, failure) {
+		return defaultRetry()
+	}
+	return once
+}
+
+// mayPass reports whether a failure is one that may pass by itself.
+func mayPass(kind string, failure *Failure) bool {
+	switch failure.Kind {
+	case "rate_limited", "network", "overloaded":
+		return true
+	case "timeout":
+		return kind == "http" || kind == "llm"
+	case "http_status":
+		status, _ := failure.Details["status"].(int)
+		return status >= 500
+	}
+	return false
+}
+
+// retryDelay is the exponential backoff before the next attempt, with jitter
+// derived from the task's identity, so that a replay waits the same time.
+func (p *Plan) retryDelay(s *State, t *task, failure *Failure) (delay time.Duration, attempts int, again bool) {
+	r := p.policy(t, failure)
+	if t.attempt >= r.MaxAttempts || s.closing != nil {
+		return 0, r.MaxAttempts, false
+	}
+	wait := min(float64(r.InitialInterval), float64(r.MaxInterval))
+	for range t.attempt - 1 {
+		wait = min(wait*r.Backoff, float64(r.MaxInterval))
+	}
+	h := fnv.New64a()
+	h.Write([]byte(s.idempotencyKey(p.nodes[t.node].id, t.visit) + strconv.Itoa(t.attempt)))
+	unit := float64(h.Sum64()>>11) / (1 << 53)
+	wait *= 1 + r.Jitter*(2*unit-1)
+	delay = max(time.Duration(wait), time.Duration(failure.RetryAfter)*time.Millisecond)
+	if s.deadline > 0 {
+		delay = min(delay, time.Duration(max(0, s.deadline-s.now)))
+	}
+	return delay, r.MaxAttempts, true
+}
+
+func (s *State) nextOrder() int {
+	s.order++
+	return s.order
+}

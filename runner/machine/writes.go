@@ -1,0 +1,244 @@
+// Writes: from outputs to state keys, checked, atomic per superstep (GraphSpec §3).
+
+package machine
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// collectWrites turns an output into writes, as the node's `writes` says.
+func (p *Plan) collectWrites(s *State, t *task, n *node) *Failure {
+	t.writes = t.writes[:0]
+	if len(n.writes) > 0 {
+		s.setContext(n.uses, t)
+		for i := range n.writes {
+			a := &n.writes[i]
+			value, err := a.value.Eval(&s.vm, s.env)
+			if err != nil {
+				return &Failure{Kind: "expression", Message: "writes." + p.keys[a.key].name + ": " + err.Error()}
+			}
+			if failure := p.addWrite(s, t, a.key, value); failure != nil {
+				return failure
+			}
+		}
+		return nil
+	}
+	output := plainObject(t.output)
+	object, isObject := output.(map[string]any)
+	for _, i := range n.writeKeys {
+		value, has := object[p.keys[i].name]
+		switch {
+		case has:
+		case len(n.writeKeys) == 1:
+			value = output
+		case !isObject:
+			return &Failure{
+				Kind: "invalid_output",
+				Message: "output is " + preview(output, 60) + "; allowed: an object with the keys of writes: " +
+					p.keyNames(n.writeKeys),
+			}
+		default:
+			return &Failure{
+				Kind:    "invalid_output",
+				Message: "output lacks " + strconv.Quote(p.keys[i].name) + ", which the node writes: " + preview(output, 120),
+			}
+		}
+		if failure := p.addWrite(s, t, i, value); failure != nil {
+			return failure
+		}
+	}
+	return nil
+}
+
+// keyNames lists the names of keys, sorted.
+func (p *Plan) keyNames(keys []int) string {
+	names := make([]string, len(keys))
+	for i, at := range keys {
+		names[i] = p.keys[at].name
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+func (p *Plan) addWrite(s *State, t *task, key int, value any) *Failure {
+	w, failure := p.prepareWrite(s, key, value)
+	if failure != nil {
+		return failure
+	}
+	t.writes = append(t.writes, w)
+	return nil
+}
+
+// prepareWrite checks one write as far as it can be checked before the other
+// writes of the superstep are known.
+func (p *Plan) prepareWrite(s *State, i int, update any) (write, *Failure) {
+	k := &p.keys[i]
+	w := write{key: i, update: update}
+	if k.reducer == reduceReplace {
+		w.update = k.schema.Normalise(update)
+		if err := k.schema.Check(w.update); err != nil {
+			return w, badWrite(k, err)
+		}
+		return w, nil
+	}
+	if k.reducer == reduceAppend || k.reducer == reducePrepend {
+		items := k.schema.Normalise(listOf(update)).([]any)
+		if err := k.schema.CheckAppended(items, 0); err != nil {
+			return w, badWrite(k, err)
+		}
+		w.update = items
+		return w, nil
+	}
+	_, failure := p.reduce(s, i, s.env[k.name], update)
+	return w, failure
+}
+
+// preview is what a key would hold after a write: for the later expressions of
+// the same node.
+func (p *Plan) preview(s *State, w *write) any {
+	k := &p.keys[w.key]
+	switch k.reducer {
+	case reduceReplace:
+		return w.update
+	case reduceAppend:
+		current, _ := s.env[k.name].([]any)
+		return slices.Concat(current, w.update.([]any))
+	}
+	value, failure := p.reduce(s, w.key, s.env[k.name], w.update)
+	if failure != nil {
+		return s.env[k.name]
+	}
+	return value
+}
+
+func badWrite(k *key, err error) *Failure {
+	return &Failure{
+		Kind:    "invalid_output",
+		Message: "state key " + strconv.Quote(k.name) + " can't hold the value: " + err.Error() + "; its schema is " + k.schema.String(),
+	}
+}
+
+// applyWrites brings the writes of the superstep's successful tasks into the
+// state, in declaration order. A task whose writes do not fit together with
+// those before it fails and changes nothing. A failure that is returned ends
+// the run.
+func (p *Plan) applyWrites(s *State) *Failure {
+	s.delta = s.delta[:0]
+	if len(s.tasks) > 1 {
+		if failure := p.settleConflicts(s); failure != nil {
+			return failure
+		}
+	}
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		if t.status != succeeded || len(t.writes) == 0 {
+			continue
+		}
+		if failure := p.applyTask(s, t); failure != nil {
+			failure.Node, failure.Attempt = p.nodes[t.node].id, t.attempt
+			t.status, t.failure = failed, failure
+			s.noteFailed(t)
+		}
+	}
+	return nil
+}
+
+// applyTask applies the writes of one task, all or none.
+func (p *Plan) applyTask(s *State, t *task) *Failure {
+	undo := s.undo[:0]
+	for i := range t.writes {
+		w := &t.writes[i]
+		if w.lost {
+			continue
+		}
+		k := &p.keys[w.key]
+		value := w.update
+		if k.reducer != reduceReplace {
+			reduced, failure := p.reduce(s, w.key, s.env[k.name], w.update)
+			if failure != nil {
+				for j := len(undo) - 1; j >= 0; j-- {
+					s.restore(p, undo[j])
+				}
+				return failure
+			}
+			value = reduced
+		}
+		if len(t.writes) > 1 {
+			undo = append(undo, s.swap(p, w.key, value))
+		} else {
+			s.env[k.name] = value
+		}
+		if s.Watched {
+			s.delta = append(s.delta, w.key)
+		}
+	}
+	s.undo = undo
+	return nil
+}
+
+// settleConflicts decides which of several writes to one `replace` key stands.
+func (p *Plan) settleConflicts(s *State) *Failure {
+	winner := map[int]int{} // key → task
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		if t.status != succeeded {
+			continue
+		}
+		for j := range t.writes {
+			at := t.writes[j].key
+			if p.keys[at].reducer != reduceReplace {
+				continue
+			}
+			other, taken := winner[at]
+			if !taken || other == i {
+				winner[at] = i
+				continue
+			}
+			if p.Graph.Parallel.Conflict == "error" {
+				return &Failure{
+					Kind: "conflict", Node: p.nodes[t.node].id,
+					Message: "parallel nodes " + strconv.Quote(p.nodes[s.tasks[other].node].id) + " and " +
+						strconv.Quote(p.nodes[t.node].id) + " both write state key " + strconv.Quote(p.keys[at].name) +
+						" (parallel.conflict is error)",
+				}
+			}
+			if (t.order > s.tasks[other].order) == (p.Graph.Parallel.Conflict != "first_wins") {
+				winner[at] = i
+			}
+		}
+	}
+	for i := range s.tasks {
+		for j := range s.tasks[i].writes {
+			w := &s.tasks[i].writes[j]
+			if p.keys[w.key].reducer == reduceReplace {
+				w.lost = winner[w.key] != i
+			}
+		}
+	}
+	return nil
+}
+
+// undone is a state key's earlier value.
+type undone struct {
+	key   int
+	value any
+	had   bool
+}
+
+// swap sets a key and returns how to take that back.
+func (s *State) swap(p *Plan, i int, value any) undone {
+	name := p.keys[i].name
+	old, had := s.env[name]
+	s.env[name] = value
+	return undone{i, old, had}
+}
+
+func (s *State) restore(p *Plan, u undone) {
+	if u.had {
+		s.env[p.keys[u.key].name] = u.value
+	} else {
+		delete(s.env, p.keys[u.key].name)
+	}
+}

@@ -1,0 +1,147 @@
+// Masking: secrets never leave a run in what is shown.
+
+package runner
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// masked stands for a secret.
+const masked = "***"
+
+// masker hides the values of secrets, and the state keys that are secret. The
+// zero masker hides nothing.
+type masker struct {
+	keys   map[string]bool
+	values []string // longest first
+}
+
+func newMasker(g *spec.Graph, secrets map[string]any) *masker {
+	m := &masker{}
+	for _, key := range g.State {
+		if key.Secret {
+			if m.keys == nil {
+				m.keys = map[string]bool{}
+			}
+			m.keys[key.Name.Value] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(secrets)) {
+		m.hide(secrets[name])
+	}
+	return m
+}
+
+// hide adds the texts in a value to what is hidden; very short ones would hide
+// too much.
+func (m *masker) hide(v any) {
+	switch v := v.(type) {
+	case string:
+		if len(v) >= 4 && !slices.Contains(m.values, v) {
+			m.values = append(m.values, v)
+			slices.SortFunc(m.values, func(a, b string) int { return len(b) - len(a) })
+		}
+	case []any:
+		for _, item := range v {
+			m.hide(item)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			m.hide(v[name])
+		}
+	}
+}
+
+// learn hides the values that secret keys have in a state.
+func (m *masker) learn(state map[string]any) {
+	for name := range m.keys {
+		if v, ok := state[name]; ok {
+			m.hide(v)
+		}
+	}
+}
+
+func (m *masker) idle() bool { return len(m.keys) == 0 && len(m.values) == 0 }
+
+func (m *masker) text(s string) string {
+	for _, value := range m.values {
+		s = strings.ReplaceAll(s, value, masked)
+	}
+	return s
+}
+
+// value returns v with every secret text in it hidden; v itself is not changed.
+func (m *masker) value(v any) any {
+	if len(m.values) == 0 {
+		return v
+	}
+	switch v := v.(type) {
+	case string:
+		return m.text(v)
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = m.value(item)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, item := range v {
+			out[m.text(name)] = m.value(item)
+		}
+		return out
+	}
+	return v
+}
+
+// state masks a state: secret keys whole, secret texts elsewhere.
+func (m *masker) state(state map[string]any) map[string]any {
+	if m.idle() {
+		return state
+	}
+	out := make(map[string]any, len(state))
+	for name, v := range state {
+		if m.keys[name] {
+			out[name] = masked
+			continue
+		}
+		out[name] = m.value(v)
+	}
+	return out
+}
+
+func (m *masker) delta(delta []machine.KeyValue) []machine.KeyValue {
+	if m.idle() {
+		return delta
+	}
+	out := make([]machine.KeyValue, len(delta))
+	for i, kv := range delta {
+		if m.keys[kv.Key] {
+			m.hide(kv.Value)
+			kv.Value = masked
+		}
+		out[i] = machine.KeyValue{Key: kv.Key, Value: m.value(kv.Value)}
+	}
+	return out
+}
+
+func (m *masker) failure(f *machine.Failure) *machine.Failure {
+	if f == nil || len(m.values) == 0 {
+		return f
+	}
+	out := *f
+	out.Message, out.OutputPreview = m.text(f.Message), m.text(f.OutputPreview)
+	if details, ok := m.value(f.Details).(map[string]any); ok && f.Details != nil {
+		out.Details = details
+	}
+	out.Candidates = slices.Clone(f.Candidates)
+	for i := range out.Candidates {
+		out.Candidates[i].Why = m.text(out.Candidates[i].Why)
+	}
+	return &out
+}

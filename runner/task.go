@@ -1,0 +1,80 @@
+// Running a handler, and what its end means.
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// Choice is a decision between edges, as a Decider sees it.
+type Choice = machine.Choice
+
+// startTask runs a handler in a goroutine of its own. Its context is not the
+// run's: only the machine cancels tasks, so that every cancellation is an event.
+func (d *driver) startTask(ctx context.Context, c *machine.Command) {
+	id, work := c.Task, c.Work
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	d.cancel[id] = func() { cancel(context.Canceled) }
+	task := &Task{
+		RunID: d.opts.RunID, Node: id.Node, Kind: work.Kind, Visit: id.Visit, Attempt: id.Attempt, Index: -1,
+		Key: work.Key, Config: work.Config, Input: work.Input, State: work.State, Dir: d.opts.Dir,
+		Emit: func(said Said) { d.send(message{task: id, said: &said}) },
+	}
+	if d.journal != nil {
+		began := machine.Event{Kind: machine.TaskBegan, At: d.clock.Now().UnixNano(), Task: id}
+		if err := d.journal.Append(began); err != nil {
+			d.send(message{event: machine.Event{Kind: machine.TaskEnded, At: began.At, Task: id, Failure: &Failure{
+				Kind: "internal", Message: "journal: " + err.Error(),
+			}}})
+			return
+		}
+	}
+	handler := d.flow.runner.handlers[work.Kind]
+	go func() {
+		event := d.attempt(ctx, task, handler)
+		cancel(nil)
+		event.Task, event.At = id, d.clock.Now().UnixNano()
+		d.send(message{event: event})
+	}()
+}
+
+// attempt runs a handler once and turns whatever it does into an event.
+func (d *driver) attempt(ctx context.Context, task *Task, handler Handler) (event machine.Event) {
+	event.Kind = machine.TaskEnded
+	defer func() {
+		if v := recover(); v != nil {
+			event.Output = nil
+			event.Failure = asFailure(ctx, fmt.Errorf("%w: %v", errHandlerPanic, v))
+		}
+	}()
+	output, err := d.withHooks(ctx, task, handler)
+	if err != nil {
+		event.Failure = asFailure(ctx, err)
+		return event
+	}
+	if event.Output, err = eval.Canonical(output); err != nil {
+		event.Failure = &Failure{Kind: "invalid_output", Message: "output is no plain data: " + err.Error()}
+	}
+	return event
+}
+
+// asFailure turns an error into a failure with a kind.
+func asFailure(ctx context.Context, err error) *Failure {
+	var failure *Failure
+	switch {
+	case errors.As(err, &failure):
+		return failure
+	case errors.Is(err, errHandlerPanic):
+		return &Failure{Kind: "internal", Message: err.Error()}
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Failure{Kind: "timeout", Message: err.Error()}
+	case ctx.Err() != nil || errors.Is(err, context.Canceled):
+		return &Failure{Kind: "cancelled", Message: err.Error()}
+	}
+	return &Failure{Kind: "failed", Message: err.Error()}
+}
