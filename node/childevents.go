@@ -39,12 +39,12 @@ type eventFile struct {
 func openEvents(emit func(runner.Said)) (*eventFile, error) {
 	dir, err := os.MkdirTemp("", "graphrun-task-")
 	if err != nil {
-		return nil, fmt.Errorf("can't make a folder for the task's events: %w", err)
+		return nil, fmt.Errorf("no folder can be made for the task's events: %w", err)
 	}
 	path := filepath.Join(dir, "events.jsonl")
 	file, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("can't make the file of the task's events: %w", err), os.RemoveAll(dir))
+		return nil, errors.Join(fmt.Errorf("no file can be made for the task's events: %w", err), os.RemoveAll(dir))
 	}
 	parser := eventParser{}
 	e := &eventFile{
@@ -63,6 +63,9 @@ func openEvents(emit func(runner.Said)) (*eventFile, error) {
 // close reads what is left, waits for the last emit to return and removes the
 // file. The program must have ended.
 func (e *eventFile) close() {
+	if e.file == nil {
+		return // it could not be made
+	}
 	close(e.stop)
 	<-e.done
 	_ = e.file.Close()

@@ -105,6 +105,19 @@ func TestEventFileIsRemoved(t *testing.T) {
 	}
 }
 
+func TestEventsWithoutFile(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir()+"/nope")
+	rec := &recorder{}
+	task := sh(`echo '{"event":"text","text":"x"}' >> "$GRAPHRUN_TASK_EVENTS" && echo ok`, nil)
+	task.Emit = rec.emit
+	if got, err := runExec(t, task); got != "ok" || err != nil {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if len(rec.said) != 1 || rec.said[0].Type != "warning" || !strings.Contains(rec.said[0].Message, "they are not heard") {
+		t.Errorf("said %+v", rec.said)
+	}
+}
+
 func TestEventFileStartedOver(t *testing.T) {
 	rec := &recorder{}
 	file, err := openEvents(rec.emit)

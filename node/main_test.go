@@ -54,7 +54,14 @@ func helper(mode string) int {
 		<-asked
 		fmt.Print("partial")
 		fmt.Fprintln(os.Stderr, "cleaned up")
-	case "parent-block", "parent-stubborn": // a child in the same group, then block
+	case "thorough": // a cleanup that takes as long as the other end says
+		asked := make(chan os.Signal, 1)
+		signal.Notify(asked, syscall.SIGTERM)
+		conn := dial()
+		<-asked
+		_, _ = conn.Write([]byte("?"))
+		_, _ = io.CopyN(conn, conn, 1)
+	case "parent-block", "parent-stubborn", "parent-thorough": // a child in the same group, then block
 		start(strings.TrimPrefix(mode, "parent-"))
 		select {}
 	case "leave": // a child that keeps stdout, then a normal exit
@@ -89,7 +96,9 @@ func dial() net.Conn {
 func start(mode string) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), helperEnv+"="+mode)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if mode != "thorough" {
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	}
 	if err := cmd.Start(); err != nil {
 		panic(err)
 	}
@@ -108,7 +117,10 @@ func say(line string) {
 func helperTask(mode, addr string, args ...any) *runner.Task {
 	return &runner.Task{Config: map[string]any{
 		"command": append([]any{os.Args[0]}, args...),
-		"env":     map[string]any{helperEnv: mode, addrEnv: addr},
+		"env": map[string]any{
+			helperEnv: mode, addrEnv: addr,
+			"GORACE": "atexit_sleep_ms=0", // the race detector would sleep for a second
+		},
 	}}
 }
 
@@ -139,7 +151,7 @@ func isTimeout(err error) bool {
 
 // testOptions make a stop fast enough for tests.
 func testOptions() Options {
-	return Options{Grace: 100 * time.Millisecond, Linger: 100 * time.Millisecond}
+	return Options{Grace: 100 * time.Millisecond, Linger: 500 * time.Millisecond}
 }
 
 func runKind(ctx context.Context, kind string, opts Options, task *runner.Task) (any, error) {

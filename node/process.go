@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -144,12 +145,12 @@ func (c *capped) Write(p []byte) (int, error) {
 // findProgram looks a program without a slash up in the PATH that it is going
 // to see, which is what a shell does too.
 func findProgram(name, dir string, env []string) (string, error) {
-	if strings.ContainsAny(name, `/\`) {
+	if filepath.Base(name) != name {
 		return name, nil
 	}
 	path := ""
 	for _, entry := range env {
-		if key, value, _ := strings.Cut(entry, "="); strings.EqualFold(key, "PATH") {
+		if key, value, _ := strings.Cut(entry, "="); key == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(key, "PATH") {
 			path = value
 		}
 	}
