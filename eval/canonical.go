@@ -19,9 +19,10 @@ const (
 )
 
 var (
-	errNotFinite = errors.New("number is not finite")
-	errTooDeep   = errors.New("value is nested deeper than 1000 levels")
-	errTooBig    = errors.New("integer overflow: the result is beyond 2^61")
+	errNotFinite  = errors.New("number is not finite")
+	errTooDeep    = errors.New("value is nested deeper than 1000 levels")
+	errResultSize = errors.New("value is larger than 64 MiB")
+	errTooBig     = errors.New("integer overflow: the result is beyond 2^61")
 )
 
 // Canonical turns plain data into its canonical form: nil, bool, int, float64,
@@ -37,12 +38,40 @@ func Canonical(v any) (any, error) {
 	return out, err
 }
 
-// canonizer converts values; when strict, an integer beyond 2^61 is an error
-// instead of a float64.
-type canonizer struct{ strict bool }
+// treeSize is the size of canonical data in bytes, roughly, when written out.
+func treeSize(v any, limit int) (int, error) {
+	c := canonizer{limit: limit}
+	_, _, err := c.value(v, 0)
+	return c.size, err
+}
+
+// canonizer converts values. With a limit, which is how results of evaluations
+// are converted, the size of the value as a tree is bounded, and an integer
+// beyond 2^61 is an error instead of a float64: expressions can build values
+// that share parts and are tiny in memory but endless when written out.
+type canonizer struct{ size, limit int }
+
+// bytesPerNode is what a value without its text counts in sizes.
+const bytesPerNode = 16
+
+func (c *canonizer) grow(v any) error {
+	c.size += bytesPerNode
+	if s, ok := v.(string); ok {
+		c.size += len(s)
+	}
+	if c.size > c.limit {
+		return errResultSize
+	}
+	return nil
+}
 
 // value returns the canonical form and whether it differs from v.
-func (c canonizer) value(v any, depth int) (any, bool, error) {
+func (c *canonizer) value(v any, depth int) (any, bool, error) {
+	if c.limit > 0 {
+		if err := c.grow(v); err != nil {
+			return nil, false, err
+		}
+	}
 	switch v := v.(type) {
 	case nil, bool, string:
 		return v, false, nil
@@ -62,14 +91,14 @@ func (c canonizer) value(v any, depth int) (any, bool, error) {
 	return out, true, err
 }
 
-func (c canonizer) bigInt(f float64) (any, bool, error) {
-	if c.strict {
+func (c *canonizer) bigInt(f float64) (any, bool, error) {
+	if c.limit > 0 {
 		return nil, false, errTooBig
 	}
 	return f, true, nil
 }
 
-func (c canonizer) float(f float64) (any, bool, error) {
+func (c *canonizer) float(f float64) (any, bool, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, false, errNotFinite
 	}
@@ -79,7 +108,7 @@ func (c canonizer) float(f float64) (any, bool, error) {
 	return f, false, nil
 }
 
-func (c canonizer) list(v []any, depth int) (any, bool, error) {
+func (c *canonizer) list(v []any, depth int) (any, bool, error) {
 	if depth >= maxDepth {
 		return nil, false, errTooDeep
 	}
@@ -103,7 +132,7 @@ func (c canonizer) list(v []any, depth int) (any, bool, error) {
 	return out, len(v) > 0 && &out[0] != &v[0], nil
 }
 
-func (c canonizer) object(v map[string]any, depth int) (any, bool, error) {
+func (c *canonizer) object(v map[string]any, depth int) (any, bool, error) {
 	if depth >= maxDepth {
 		return nil, false, errTooDeep
 	}
@@ -134,7 +163,7 @@ func (c canonizer) object(v map[string]any, depth int) (any, bool, error) {
 }
 
 // other handles what Go callers may hand in.
-func (c canonizer) other(v any, depth int) (any, error) {
+func (c *canonizer) other(v any, depth int) (any, error) {
 	if depth >= maxDepth {
 		return nil, errTooDeep
 	}
@@ -178,7 +207,7 @@ func (c canonizer) other(v any, depth int) (any, error) {
 	return c.throughJSON(v, depth)
 }
 
-func (c canonizer) slice(r reflect.Value, depth int) (any, error) {
+func (c *canonizer) slice(r reflect.Value, depth int) (any, error) {
 	if r.Kind() == reflect.Slice && r.Type().Elem().Kind() == reflect.Uint8 {
 		return c.throughJSON(r.Interface(), depth)
 	}
@@ -193,7 +222,7 @@ func (c canonizer) slice(r reflect.Value, depth int) (any, error) {
 	return out, nil
 }
 
-func (c canonizer) mapping(r reflect.Value, depth int) (any, error) {
+func (c *canonizer) mapping(r reflect.Value, depth int) (any, error) {
 	out := make(map[string]any, r.Len())
 	for it := r.MapRange(); it.Next(); {
 		n, _, err := c.value(it.Value().Interface(), depth+1)
@@ -205,7 +234,7 @@ func (c canonizer) mapping(r reflect.Value, depth int) (any, error) {
 	return out, nil
 }
 
-func (c canonizer) number(n json.Number) (any, error) {
+func (c *canonizer) number(n json.Number) (any, error) {
 	if i, err := strconv.ParseInt(n.String(), 10, 64); err == nil {
 		out, _, err := c.value(int(i), 0)
 		return out, err
@@ -219,7 +248,7 @@ func (c canonizer) number(n json.Number) (any, error) {
 }
 
 // throughJSON converts structs and other types by the JSON form they declare.
-func (c canonizer) throughJSON(v any, depth int) (any, error) {
+func (c *canonizer) throughJSON(v any, depth int) (any, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, fmt.Errorf("value of type %T has no JSON form: %w", v, err)

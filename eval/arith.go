@@ -1,0 +1,164 @@
+// Arithmetic that fails instead of wrapping around or leaving the numbers.
+
+package eval
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// opError is an operation's own account of what went wrong.
+type opError struct{ message string }
+
+func (e *opError) Error() string { return e.message }
+
+func failf(format string, args ...any) *opError {
+	return &opError{fmt.Sprintf(format, args...)}
+}
+
+// These run as plain functions of two values; errors leave them as panics,
+// which the interpreter turns into errors of the evaluation.
+
+func addNumbers(a, b any) any {
+	x, xInt := a.(int)
+	y, yInt := b.(int)
+	if xInt && yInt {
+		sum := x + y
+		return checkInt(sum, (x < 0) == (y < 0) && (sum < 0) != (x < 0))
+	}
+	f, g := floats("+", a, b)
+	return checkFloat(f + g)
+}
+
+func subtract(a, b any) any {
+	x, xInt := a.(int)
+	y, yInt := b.(int)
+	if xInt && yInt {
+		d := x - y
+		return checkInt(d, (x < 0) != (y < 0) && (d < 0) != (x < 0))
+	}
+	f, g := floats("-", a, b)
+	return checkFloat(f - g)
+}
+
+func multiply(a, b any) any {
+	x, xInt := a.(int)
+	y, yInt := b.(int)
+	if xInt && yInt {
+		hi, lo := bits.Mul64(magnitude(x), magnitude(y))
+		return checkInt(x*y, hi != 0 || lo > maxInt)
+	}
+	f, g := floats("*", a, b)
+	return checkFloat(f * g)
+}
+
+func magnitude(n int) uint64 {
+	if n < 0 {
+		return -uint64(n)
+	}
+	return uint64(n)
+}
+
+// divide always yields a float64.
+func divide(a, b any) any {
+	f, g := floats("/", a, b)
+	if g == 0 {
+		panic(failf("division by zero"))
+	}
+	return checkFloat(f / g)
+}
+
+// modulo takes whole numbers of either type; the result has the sign of a.
+func modulo(a, b any) any {
+	x, y := wholeNumber("%", a), wholeNumber("%", b)
+	if y == 0 {
+		panic(failf("division by zero"))
+	}
+	return x % y
+}
+
+// power is an int for ints whose result is one, else a float64.
+func power(a, b any) any {
+	f, g := floats("**", a, b)
+	out := math.Pow(f, g)
+	_, xInt := a.(int)
+	y, yInt := b.(int)
+	if !xInt || !yInt || y < 0 {
+		return checkFloat(out)
+	}
+	if math.Abs(out) > maxInt {
+		panic(errTooBig)
+	}
+	n := 1
+	for base := a.(int); y > 0; y >>= 1 {
+		if y&1 == 1 {
+			n *= base
+		}
+		base *= base
+	}
+	return n
+}
+
+func checkInt(n int, wrapped bool) any {
+	if wrapped || n > maxInt || n < -maxInt {
+		panic(errTooBig)
+	}
+	return n
+}
+
+func checkFloat(f float64) any {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		panic(failf("result is not a finite number"))
+	}
+	return f
+}
+
+func floats(op string, a, b any) (float64, float64) {
+	f, ok := number(a)
+	g, ok2 := number(b)
+	if !ok || !ok2 {
+		panic(wrongOperands(op, a, b))
+	}
+	return f, g
+}
+
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case int:
+		return float64(v), true
+	case float64:
+		return v, true
+	}
+	return 0, false
+}
+
+// wholeNumber is an integer, or a float64 whose value is one.
+func wholeNumber(op string, v any) int {
+	switch v := v.(type) {
+	case int:
+		return v
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) <= maxInt {
+			return int(v)
+		}
+		panic(failf("%s needs whole numbers, found %s", op, Text(v)))
+	}
+	panic(failf("%s needs whole numbers, found %s", op, kindOf(v)))
+}
+
+func wrongOperands(op string, a, b any) *opError {
+	return failf("cannot use %s on %s and %s", op, kindOf(a), kindOf(b))
+}
+
+// kindOf names the type of a value at run time.
+func kindOf(v any) string {
+	switch v := v.(type) {
+	case []any:
+		return "list"
+	case map[string]any:
+		return "object"
+	default:
+		return typeOf(v).String()
+	}
+}

@@ -1,0 +1,79 @@
+// Package eval compiles and evaluates the expressions and templates of graph
+// files: conditions, values and text with {{ expressions }}.
+//
+// The language is expr-lang with a checker, operators and functions of our
+// own, so that every evaluation is pure, deterministic and bounded, numbers
+// behave alike before and after a JSON round trip, and every error has an
+// exact place. Errors carry byte offsets; the package knows no files.
+package eval
+
+import (
+	"maps"
+	"slices"
+)
+
+// Scope is the set of names that an expression may read. It doesn't change
+// once built and is safe for concurrent use.
+type Scope struct {
+	names  map[string]Type
+	roots  []string
+	alias  map[string][]string
+	refuse map[string]string
+	open   bool
+}
+
+// ScopeOptions say how names are found; the zero value knows only the names
+// themselves.
+type ScopeOptions struct {
+	// Roots are names such as "state" under which the scope's own names are
+	// readable too: state.x is x.
+	Roots []string
+	// Alias maps a bare name that is none of the scope's own to the path it
+	// stands for.
+	Alias map[string][]string
+	// Open allows unknown top-level names; they read as null when missing.
+	Open bool
+	// Refuse maps a name to the reason why it may not be read here.
+	Refuse map[string]string
+}
+
+// NewScope builds a scope from names and their types. It keeps copies of the
+// maps; the types' own maps must not change.
+func NewScope(names map[string]Type, opts ScopeOptions) *Scope {
+	return &Scope{
+		names:  maps.Clone(names),
+		roots:  slices.Clone(opts.Roots),
+		alias:  maps.Clone(opts.Alias),
+		refuse: maps.Clone(opts.Refuse),
+		open:   opts.Open,
+	}
+}
+
+// known lists what a bare name may be, for suggestions.
+func (s *Scope) known() []string {
+	out := slices.Collect(maps.Keys(s.names))
+	for name := range s.alias {
+		if _, ok := s.names[name]; !ok {
+			out = append(out, name)
+		}
+	}
+	out = append(out, s.roots...)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// isRoot reports whether name is a root such as state.
+func (s *Scope) isRoot(name string) bool { return slices.Contains(s.roots, name) }
+
+// underRoot reports whether root.name is the top-level name itself.
+func (s *Scope) underRoot(root, name string) bool {
+	if _, ok := s.names[name]; !ok {
+		return false
+	}
+	own, ok := s.names[root]
+	if !ok {
+		return true
+	}
+	_, known, _ := own.Field(name)
+	return known
+}

@@ -1,0 +1,204 @@
+// The text of one expression: its brackets, and offsets in runes and bytes.
+
+package eval
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// source is an expression's text with the place of each bracket pair.
+type source struct {
+	text  string
+	ascii bool
+	pairs []pair // sorted by open
+}
+
+type pair struct{ open, end int } // byte offsets of both brackets
+
+// newSource finds the brackets outside of strings and comments and refuses
+// text that is too long or nested too deep, before any recursive parser sees
+// it. Brackets that don't match are left to the parser.
+func newSource(text string) (*source, *Error) {
+	if len(text) > maxSource {
+		return nil, &Error{
+			Rule: RuleSyntax, To: len(text),
+			Message: fmt.Sprintf("expression is %d bytes long, at most %d are allowed", len(text), maxSource),
+		}
+	}
+	s := &source{text: text, ascii: true}
+	var open []int
+	for i := 0; i < len(text); {
+		switch ch := text[i]; {
+		case ch >= utf8.RuneSelf:
+			s.ascii = false
+			i++
+		case ch == '\'' || ch == '"' || ch == '`' || ch == '/':
+			end, closed := skipOpaque(text, i)
+			if !closed {
+				return nil, notClosed(text, i)
+			}
+			s.ascii = s.ascii && isASCII(text[i:end])
+			i = end
+		case ch == '(' || ch == '[' || ch == '{':
+			if len(open) >= maxNesting {
+				return nil, tooDeep(i, i+1)
+			}
+			open = append(open, len(s.pairs))
+			s.pairs = append(s.pairs, pair{i, len(text)})
+			i++
+		case ch == ')' || ch == ']' || ch == '}':
+			if n := len(open); n > 0 {
+				s.pairs[open[n-1]].end = i
+				open = open[:n-1]
+			}
+			i++
+		default:
+			i++
+		}
+	}
+	return s, nil
+}
+
+// notClosed reports a string or comment without an end.
+func notClosed(text string, at int) *Error {
+	if text[at] == '/' {
+		return &Error{Rule: RuleSyntax, From: at, To: at + 2, Message: "comment is not closed"}
+	}
+	return &Error{Rule: RuleSyntax, From: at, To: at + 1, Message: "string is not closed"}
+}
+
+func tooDeep(from, to int) *Error {
+	return &Error{
+		Rule: RuleSyntax, From: from, To: to,
+		Message: fmt.Sprintf("expression is nested deeper than %d levels", maxNesting),
+	}
+}
+
+func isASCII(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// skipOpaque returns the end of the string or comment that starts at i, or i+1
+// for a plain slash; closed is false when the text ends inside.
+func skipOpaque(text string, i int) (end int, closed bool) {
+	switch quote := text[i]; quote {
+	case '/':
+		return skipComment(text, i)
+	case '`':
+		for j := i + 1; j < len(text); j++ {
+			if text[j] != '`' {
+				continue
+			}
+			if j+1 < len(text) && text[j+1] == '`' {
+				j++ // a doubled backtick stands for one
+				continue
+			}
+			return j + 1, true
+		}
+	default:
+		for j := i + 1; j < len(text); j++ {
+			switch text[j] {
+			case '\\':
+				j++
+			case '\n':
+				return j, false
+			case quote:
+				return j + 1, true
+			}
+		}
+	}
+	return len(text), false
+}
+
+func skipComment(text string, i int) (end int, closed bool) {
+	switch {
+	case strings.HasPrefix(text[i:], "//"):
+		if n := strings.IndexByte(text[i:], '\n'); n >= 0 {
+			return i + n + 1, true
+		}
+		return len(text), true
+	case strings.HasPrefix(text[i:], "/*"):
+		if n := strings.Index(text[i+2:], "*/"); n >= 0 {
+			return i + 2 + n + 2, true
+		}
+		return len(text), false
+	}
+	return i + 1, true
+}
+
+// bytes turns an offset in runes, as the parser counts, into bytes.
+func (s *source) bytes(runes int) int {
+	if s.ascii {
+		return min(max(runes, 0), len(s.text))
+	}
+	at := 0
+	for ; runes > 0 && at < len(s.text); runes-- {
+		_, n := utf8.DecodeRuneInString(s.text[at:])
+		at += n
+	}
+	return at
+}
+
+// closing returns the end of the bracket pair that opens at or right after
+// from (white space and comments aside), or from when there is none.
+func (s *source) closing(from int) int {
+	at := s.skipSpace(from)
+	i := sort.Search(len(s.pairs), func(i int) bool { return s.pairs[i].open >= at })
+	if i < len(s.pairs) && s.pairs[i].open == at {
+		return min(s.pairs[i].end+1, len(s.text))
+	}
+	return from
+}
+
+// unclosed returns the innermost bracket without an end, or -1.
+func (s *source) unclosed() int {
+	for i := len(s.pairs) - 1; i >= 0; i-- {
+		if s.pairs[i].end == len(s.text) {
+			return s.pairs[i].open
+		}
+	}
+	return -1
+}
+
+func (s *source) skipSpace(at int) int {
+	for at < len(s.text) {
+		r, n := utf8.DecodeRuneInString(s.text[at:])
+		switch {
+		case unicode.IsSpace(r):
+			at += n
+		case r == '/':
+			end, _ := skipComment(s.text, at)
+			if end == at+1 {
+				return at
+			}
+			at = end
+		default:
+			return at
+		}
+	}
+	return at
+}
+
+// outer widens the span of an operand by the parentheses around it.
+func (s *source) outer(from, to int) (int, int) {
+	for {
+		left := strings.TrimRightFunc(s.text[:from], unicode.IsSpace)
+		if !strings.HasSuffix(left, "(") {
+			return from, to
+		}
+		at := s.skipSpace(to)
+		if at >= len(s.text) || s.text[at] != ')' || s.closing(len(left)-1) != at+1 {
+			return from, to
+		}
+		from, to = len(left)-1, at+1
+	}
+}

@@ -1,0 +1,237 @@
+// Templates: text with {{ expressions }}.
+
+package eval
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Template is a compiled template, safe for concurrent use.
+type Template struct {
+	src   string
+	parts []Part
+	reads []Read
+	roots []string
+}
+
+// Part is a piece of a template: text, or an expression.
+type Part struct {
+	// Text is the piece as it is, when Program is nil.
+	Text    string
+	Program *Program
+	// From and To mark the expression in the template's source, in bytes,
+	// without the braces, white space and question mark around it.
+	From, To int
+	// Optional says that the expression is a path with a question mark, which
+	// is empty when any part of it is missing.
+	Optional bool
+}
+
+// Template compiles text with {{ expr }} parts against the scope. Errors are
+// relative to src. Single braces are plain text.
+func (s *Scope) Template(src string) (*Template, *Error) {
+	t := &Template{src: src, roots: s.roots}
+	var reads readSet
+	for at := 0; at < len(src); {
+		open := strings.Index(src[at:], "{{")
+		if open < 0 {
+			t.parts = append(t.parts, Part{Text: src[at:]})
+			break
+		}
+		if open += at; open > at {
+			t.parts = append(t.parts, Part{Text: src[at:open]})
+		}
+		end, err := closeBraces(src, open)
+		if err != nil {
+			return nil, err
+		}
+		part, err := s.part(src, open+2, end)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range part.Program.reads {
+			reads.add(r)
+		}
+		t.parts = append(t.parts, part)
+		at = end + 2
+	}
+	t.reads = reads.sorted()
+	return t, nil
+}
+
+// closeBraces finds the }} that ends the expression opened at open: braces of
+// objects and predicates and anything inside strings don't.
+func closeBraces(src string, open int) (int, *Error) {
+	depth := 0
+	for i := open + 2; i < len(src); {
+		switch src[i] {
+		case '\'', '"', '`':
+			end, closed := skipOpaque(src, i)
+			if !closed {
+				return 0, notClosed(src, i)
+			}
+			i = end
+			continue
+		case '/':
+			if strings.HasPrefix(src[i:], "/*") {
+				i, _ = skipComment(src, i)
+				continue
+			}
+		case '{':
+			depth++
+		case '}':
+			if depth == 0 && strings.HasPrefix(src[i:], "}}") {
+				return i, nil
+			}
+			depth = max(depth-1, 0)
+		}
+		i++
+	}
+	return 0, &Error{Rule: RuleSyntax, From: open, To: open + 2, Message: `"{{" is not closed by "}}"`}
+}
+
+// part compiles the expression between the braces at from and to.
+func (s *Scope) part(src string, from, to int) (Part, *Error) {
+	code := src[from:to]
+	trimmed := strings.TrimLeft(code, " \t\r\n")
+	from += len(code) - len(trimmed)
+	trimmed = strings.TrimRight(trimmed, " \t\r\n")
+	optional := strings.HasSuffix(trimmed, "?")
+	if optional {
+		trimmed = strings.TrimRight(strings.TrimSuffix(trimmed, "?"), " \t\r\n")
+	}
+	to = from + len(trimmed)
+	if trimmed == "" {
+		return Part{}, &Error{Rule: RuleSyntax, From: from, To: to, Message: "expression is empty"}
+	}
+	p, err := s.Compile(trimmed, Value)
+	if err != nil {
+		err.From, err.To = err.From+from, err.To+from
+		return Part{}, err
+	}
+	if optional && p.keys == nil {
+		return Part{}, &Error{
+			Rule: RuleSyntax, From: to, To: to + 1,
+			Message: "a question mark is for paths such as input.feedback?; use ?? for a default",
+		}
+	}
+	return Part{Program: p, From: from, To: to, Optional: optional}, nil
+}
+
+// Source is the text that was compiled.
+func (t *Template) Source() string { return t.src }
+
+// Parts are the pieces in order. The slice is the template's own.
+func (t *Template) Parts() []Part { return t.parts }
+
+// IsText reports whether the template is plain text without any expression.
+func (t *Template) IsText() bool {
+	for _, p := range t.parts {
+		if p.Program != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Type is what is known of the rendered value: a string, unless the template is
+// exactly one expression.
+func (t *Template) Type() Type {
+	if p := t.single(); p != nil && !p.Optional {
+		return p.Program.typ
+	}
+	if t.single() != nil {
+		return Any()
+	}
+	return String()
+}
+
+// Reads are the paths that rendering may read, sorted. The slice is the
+// template's own.
+func (t *Template) Reads() []Read { return t.reads }
+
+// Uses reports whether rendering may read the top-level name.
+func (t *Template) Uses(name string) bool { return uses(t.reads, t.roots, name) }
+
+// Whole reports whether rendering may read the top-level name as a whole or by
+// a computed key.
+func (t *Template) Whole(name string) bool { return whole(t.reads, t.roots, name) }
+
+// single is the only part of a template that is exactly one expression.
+func (t *Template) single() *Part {
+	if len(t.parts) == 1 && t.parts[0].Program != nil {
+		return &t.parts[0]
+	}
+	return nil
+}
+
+// Render evaluates a template over an environment as Eval does. A template that
+// is exactly one expression keeps the value's type; all others are text. A path
+// that is missing or null is an error, unless it is optional: then it is "".
+// The error is a *RunError with offsets into the template's source.
+func (v *VM) Render(t *Template, env map[string]any) (any, error) {
+	if p := t.single(); p != nil {
+		return v.part(p, env, true)
+	}
+	if len(t.parts) == 1 {
+		return t.parts[0].Text, nil
+	}
+	var b strings.Builder
+	for i := range t.parts {
+		p := &t.parts[i]
+		text := p.Text
+		if p.Program != nil {
+			out, err := v.part(p, env, false)
+			if err != nil {
+				return nil, err
+			}
+			if text, err = printed(out, maxRendered-b.Len()); err != nil {
+				return nil, &RunError{From: p.From, To: p.To, Message: "the text gets larger than 64 MiB"}
+			}
+		}
+		b.WriteString(text)
+	}
+	return b.String(), nil
+}
+
+// printed is Text for values that fit into limit bytes.
+func printed(v any, limit int) (string, error) {
+	switch s := v.(type) {
+	case string:
+		if len(s) > limit {
+			return "", errResultSize
+		}
+	case []any, map[string]any:
+		if _, err := treeSize(v, max(limit, 1)); err != nil {
+			return "", err
+		}
+	}
+	return Text(v), nil
+}
+
+// part evaluates one expression of a template.
+func (v *VM) part(p *Part, env map[string]any, alone bool) (any, error) {
+	if p.Program.keys != nil {
+		if out, _ := lookup(env, p.Program.keys); out != nil {
+			return out, nil
+		}
+		if p.Optional {
+			return "", nil
+		}
+		return nil, &RunError{From: p.From, To: p.To, Message: fmt.Sprintf(
+			"%q is missing or null; write {{ %s? }} if it may be", p.Program.src, p.Program.src,
+		)}
+	}
+	out, err := v.Eval(p.Program, env)
+	if err != nil {
+		if re, ok := err.(*RunError); ok {
+			return nil, &RunError{From: re.From + p.From, To: re.To + p.From, Message: re.Message}
+		}
+		return nil, err
+	}
+	if out == nil && !alone {
+		return nil, &RunError{From: p.From, To: p.To, Message: fmt.Sprintf("%q is null; use ?? for a default", p.Program.src)}
+	}
+	return out, nil
+}
