@@ -38,6 +38,7 @@ type Graph struct {
 
 	nodes map[string]*Node
 	keys  map[string]*StateKey
+	gaps  gaps
 }
 
 // Node returns the node with that id, or nil.

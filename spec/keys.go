@@ -16,18 +16,20 @@ const (
 	TypeEnum                     // one of Key.Enum
 	TypeName                     // an identifier: [A-Za-z][A-Za-z0-9_-]*
 	TypeAny                      // any value
-	TypeSchema                   // a JSON Schema
+	TypeSchema                   // a JSON Schema; Key.Keys are allowed in it too, at its top
 	TypeList                     // a list of Key.Elem
 	TypeMap                      // a map from names to Key.Elem
 	TypeObject                   // a map with the keys of Key.Keys
-	TypeOneOf                    // any of Key.Forms
+	TypeOneOf                    // any of Key.Forms, told apart by their shape
+	TypeNode                     // a node: the keys of every node and those of its kind
 )
 
 // Role says what a string in the value is to the machine. The zero value is
 // plain data.
 type Role int
 
-// The roles.
+// The roles. A scalar with a role other than RolePlain may be written without
+// quotes: "when: true" and "env: {PORT: 80}" are texts.
 const (
 	RolePlain    Role = iota // as it is
 	RoleExpr                 // an expression
@@ -37,16 +39,41 @@ const (
 	RoleState                // the name of a state key
 )
 
+// Names says what the keys of a TypeMap may be. The zero value means that
+// every key is data.
+type Names int
+
+// The kinds of names. In maps of names, keys that begin with "x-" are ignored.
+const (
+	NamesFree  Names = iota // any text
+	NamesID                 // [A-Za-z][A-Za-z0-9_-]*
+	NamesState              // [A-Za-z_][A-Za-z0-9_]*, so that expressions can hold them
+)
+
+// Choice is a group of keys of which at most one may stand, or exactly one
+// when Required.
+type Choice struct {
+	Keys     []string
+	Required bool
+}
+
 // Key is one key of the language.
 type Key struct {
 	Name     string
 	Type     Type
 	Role     Role
 	Enum     []string
-	Elem     *Key  // of TypeList and TypeMap
-	Keys     []Key // of TypeObject
-	Forms    []Key // of TypeOneOf
+	Elem     *Key     // of TypeList and TypeMap
+	Keys     []Key    // of TypeObject; of TypeSchema: more keywords
+	Forms    []Key    // of TypeOneOf
+	Names    Names    // of TypeMap
+	Choices  []Choice // of TypeObject
 	Required bool
+	// Positive asks of numbers and durations to be greater than zero; durations
+	// are never negative.
+	Positive bool
+	// Min and Max bound numbers; nil: no bound.
+	Min, Max *float64
 	// Default is what an absent key means, as a person reads it; "" for none.
 	Default string
 	// Doc is one sentence for the reference page and for editors.
@@ -55,7 +82,14 @@ type Key struct {
 
 // Kind is a kind of node and its own keys, besides those of every node.
 type Kind struct {
-	Name string
-	Doc  string
-	Keys []Key
+	Name    string
+	Doc     string
+	Keys    []Key
+	Choices []Choice
 }
+
+// list is the shape of a list of elem.
+func list(elem Key) Key { return Key{Type: TypeList, Elem: &elem} }
+
+// oneOrMany is the shape of an elem or a list of them.
+func oneOrMany(elem Key) []Key { return []Key{elem, list(elem)} }

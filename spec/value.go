@@ -17,7 +17,8 @@ const (
 )
 
 // Value is a tree of YAML values. Scalars have Text (as written, decoded) and
-// Data; lists have Items; maps have Fields in file order.
+// Data; lists have Items; maps have Fields in file order. Parts that an alias
+// repeats are shared and point to where they are written: a Value is read-only.
 type Value struct {
 	Kind   ValueKind
 	Span   Span
@@ -46,10 +47,16 @@ func (v *Value) Get(name string) *Value {
 	return nil
 }
 
+// IsScalar reports whether the value is neither a list nor a map.
+func (v *Value) IsScalar() bool { return v.Kind != List && v.Kind != Map }
+
 // Data returns the value as plain Go data: nil, bool, int, float64, string,
-// []any or map[string]any. Each call builds new lists and maps.
+// []any or map[string]any. Each call builds new lists and maps. A whole number
+// beyond 64 bits is a float64.
 func (v *Value) Data() any {
 	switch v.Kind {
+	case String:
+		return v.Text.Value
 	case List:
 		out := make([]any, len(v.Items))
 		for i := range v.Items {

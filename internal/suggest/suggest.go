@@ -1,0 +1,81 @@
+// Package suggest finds the known name that a wrong one was meant to be.
+package suggest
+
+import "strings"
+
+// Finder suggests from one list of names. It stops comparing when a budget of
+// comparisons is used up, so that a large file full of wrong names stays cheap.
+// A Finder belongs to one goroutine.
+type Finder struct {
+	names  []string
+	budget int
+}
+
+// defaultBudget is the number of comparisons of a Finder: enough for 200 wrong
+// names among 10,000.
+const defaultBudget = 2_000_000
+
+// New is a Finder over names. Of equally close names the first wins.
+func New(names []string) *Finder { return &Finder{names: names, budget: defaultBudget} }
+
+// Closest is the name nearest to word, or "" when none is near: at most one
+// edit for every three letters (at least one) apart, where an edit is a letter
+// added, dropped, changed, or swapped with its neighbour. Case counts only between
+// names that are equal otherwise.
+func (f *Finder) Closest(word string) string {
+	lower := strings.ToLower(word)
+	limit := max(1, min(len(word)/3, 4))
+	best, found := limit+1, ""
+	for _, name := range f.names {
+		if f.budget <= 0 {
+			return found
+		}
+		f.budget--
+		if diff := len(name) - len(word); diff > limit || -diff > limit || name == word {
+			continue
+		}
+		if d := Distance(lower, strings.ToLower(name), best); d < best && d < max(len(word), len(name)) {
+			best, found = d, name
+		}
+	}
+	return found
+}
+
+// Closest is New(names).Closest(word).
+func Closest(word string, names []string) string { return New(names).Closest(word) }
+
+// Distance is the optimal string alignment distance of a and b in bytes, or
+// limit when it is at least that.
+func Distance(a, b string, limit int) int {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(b)-len(a) >= limit {
+		return limit
+	}
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		least := i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			d := min(last[j-1]+cost, last[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d = min(d, before[j-2]+1)
+			}
+			row[j] = d
+			least = min(least, d)
+		}
+		if least >= limit {
+			return limit
+		}
+		before, last, row = last, row, before
+	}
+	return min(last[len(b)], limit)
+}

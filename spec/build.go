@@ -1,0 +1,292 @@
+// Builds the Graph from values. Shapes were checked before: a value of a wrong
+// shape reads as absent here, and only rules between values are reported.
+
+package spec
+
+import (
+	"time"
+)
+
+// builder fills one Graph.
+type builder struct {
+	*shaper
+	graph *Graph
+}
+
+func newGraph(file *File) *Graph {
+	return &Graph{
+		File: file, StrictState: true, Feedback: true,
+		Limits:   Limits{MaxSteps: 100, OnMaxSteps: "fail", MaxConcurrency: 16},
+		Parallel: Parallel{OnFailure: "fail_all", Conflict: "last_wins", Join: "explicit"},
+		nodes:    map[string]*Node{}, keys: map[string]*StateKey{},
+	}
+}
+
+// build fills the graph; edges come last, those of finish behind all others.
+func (b *builder) build(root *Value) {
+	g := b.graph
+	for i := range root.Fields {
+		key, v := root.Fields[i].Key.Value, &root.Fields[i].Value
+		switch key {
+		case "name":
+			g.Name = textOf(v)
+		case "description":
+			g.Description = textOf(v)
+		case "persona":
+			g.Persona = textOf(v)
+		case "goal":
+			g.Goal = goalOf(v)
+		case "start":
+			g.Start = b.nodeName(v)
+		case "finish":
+			g.Finish = textsOf(v)
+		case "output":
+			g.Output = v
+		case "strict_state":
+			g.StrictState = boolOf(v, true)
+		case "feedback_on_revisit":
+			g.Feedback = boolOf(v, true)
+		case "state":
+			b.state(v)
+		case "nodes":
+			b.nodes(v)
+		case "limits":
+			b.limits(v)
+		case "parallel":
+			b.parallel(v, &g.Parallel)
+		case "retry":
+			g.Retry = retryOf(v)
+		case "cache":
+			g.Cache = cacheOf(v)
+		case "pause_before":
+			g.PauseBefore = textsOf(v)
+		case "pause_after":
+			g.PauseAfter = textsOf(v)
+		case "conversation":
+			g.Conversation = v
+		case "models":
+			g.Models = named(v)
+		case "providers":
+			g.Providers = named(v)
+		case "tools":
+			g.Tools = named(v)
+		case "secrets":
+			g.Secrets = secretsOf(v)
+		case "policies":
+			b.policies(v)
+		}
+	}
+	if !g.Start.IsSet() {
+		g.gaps |= gapStart
+	}
+	if len(g.Nodes) == 0 {
+		g.gaps |= gapNodes
+	}
+	b.edges(root.Get("edges"))
+	b.finish()
+}
+
+// nodeName reads the name of a node; a value of another shape leaves a gap.
+func (b *builder) nodeName(v *Value) Text {
+	if v.Kind != String {
+		b.graph.gaps |= gapStart
+		return Text{}
+	}
+	return v.Text
+}
+
+// textOf is the text of a scalar, however it is written; absent for a list,
+// a map or no value.
+func textOf(v *Value) Text {
+	if v == nil || !v.IsScalar() || v.Kind == Null {
+		return Text{}
+	}
+	return v.Text
+}
+
+// textsOf are the texts of a scalar or a list of them.
+func textsOf(v *Value) []Text {
+	if v == nil {
+		return nil
+	}
+	if v.Kind != List {
+		if t := textOf(v); t.IsSet() {
+			return []Text{t}
+		}
+		return nil
+	}
+	out := make([]Text, 0, len(v.Items))
+	for i := range v.Items {
+		if t := textOf(&v.Items[i]); t.IsSet() {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// exprsOf are the entries of a map of expressions.
+func exprsOf(v *Value) []NamedExpr {
+	var out []NamedExpr
+	for i := range v.Fields {
+		if t := textOf(&v.Fields[i].Value); t.IsSet() {
+			out = append(out, NamedExpr{Name: v.Fields[i].Key, Expr: t})
+		}
+	}
+	return out
+}
+
+func boolOf(v *Value, absent bool) bool {
+	if b, ok := v.data.(bool); ok && v.Kind == Bool {
+		return b
+	}
+	return absent
+}
+
+func intOf(v *Value) int {
+	if n, ok := v.data.(int); ok {
+		return n
+	}
+	return 0
+}
+
+func durationOf(v *Value) time.Duration {
+	d, _ := parseDuration(textOf(v).Value)
+	return d
+}
+
+// named are the entries of a map of names, without those that are ignored.
+func named(v *Value) []Field {
+	var out []Field
+	for _, f := range v.Fields {
+		if !isExtension(f.Key.Value) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func goalOf(v *Value) Goal {
+	if v.Kind != Map {
+		return Goal{Description: textOf(v)}
+	}
+	return Goal{
+		Description:     textOf(v.Get("description")),
+		SuccessCriteria: textsOf(v.Get("success_criteria")),
+		Constraints:     textsOf(v.Get("constraints")),
+	}
+}
+
+func (b *builder) limits(v *Value) {
+	l := &b.graph.Limits
+	l.Span = v.Span
+	for i := range v.Fields {
+		key, v := v.Fields[i].Key.Value, &v.Fields[i].Value
+		switch key {
+		case "max_steps":
+			l.MaxSteps = intOf(v)
+		case "on_max_steps":
+			l.OnMaxSteps = textOf(v).Value
+		case "timeout":
+			l.Timeout = durationOf(v)
+		case "step_timeout":
+			l.StepTimeout = durationOf(v)
+		case "node_timeout":
+			l.NodeTimeout = durationOf(v)
+		case "max_visits":
+			l.MaxVisits = intOf(v)
+		case "max_concurrency":
+			l.MaxConcurrency = intOf(v)
+		case "max_tokens":
+			l.MaxTokens = intOf(v)
+		case "max_cost_usd":
+			l.MaxCostUSD = number(v)
+		}
+	}
+}
+
+// parallel fills p with what is written and keeps the rest.
+func (b *builder) parallel(v *Value, p *Parallel) {
+	p.Span = v.Span
+	for i := range v.Fields {
+		key, v := v.Fields[i].Key.Value, &v.Fields[i].Value
+		switch key {
+		case "on_failure":
+			p.OnFailure = textOf(v).Value
+		case "conflict":
+			p.Conflict = textOf(v).Value
+		case "branch_timeout":
+			p.BranchTimeout = durationOf(v)
+		case "join":
+			p.Join = textOf(v).Value
+		}
+	}
+}
+
+func retryOf(v *Value) *Retry {
+	r := &Retry{MaxAttempts: 3, InitialInterval: time.Second, Backoff: 2, MaxInterval: 30 * time.Second, Jitter: 0.1, Span: v.Span}
+	for i := range v.Fields {
+		key, v := v.Fields[i].Key.Value, &v.Fields[i].Value
+		switch key {
+		case "max_attempts":
+			r.MaxAttempts = intOf(v)
+		case "initial_interval":
+			r.InitialInterval = durationOf(v)
+		case "backoff":
+			r.Backoff = number(v)
+		case "max_interval":
+			r.MaxInterval = durationOf(v)
+		case "jitter":
+			r.Jitter = number(v)
+		case "on":
+			r.On = textsOf(v)
+		}
+	}
+	return r
+}
+
+func cacheOf(v *Value) *Cache {
+	c := &Cache{Span: v.Span}
+	for i := range v.Fields {
+		key, v := v.Fields[i].Key.Value, &v.Fields[i].Value
+		switch {
+		case key == "ttl":
+			c.TTL = durationOf(v)
+		case key == "version":
+			c.Version = textOf(v)
+		case key == "key" && v.Kind == List:
+			c.Keys = textsOf(v)
+		case key == "key":
+			c.Key = textOf(v)
+		}
+	}
+	return c
+}
+
+func secretsOf(v *Value) []Secret {
+	var out []Secret
+	for _, f := range named(v) {
+		out = append(out, Secret{Name: f.Key, Env: textOf(f.Value.Get("env")), File: textOf(f.Value.Get("file"))})
+	}
+	return out
+}
+
+// policies keeps the policies and reports those that lack their second half.
+func (b *builder) policies(v *Value) {
+	partners := [][2]string{{"require", "before"}, {"forbid", "after"}, {"reach", "from"}, {"max_visits", "node"}, {"never", "at"}}
+	for i := range v.Items {
+		item := &v.Items[i]
+		if item.Kind != Map {
+			continue
+		}
+		b.graph.Policies = append(b.graph.Policies, *item)
+		for _, pair := range partners {
+			has, needs := item.Get(pair[0]), item.Get(pair[1])
+			switch {
+			case has != nil && needs == nil:
+				b.missing(item, Text{}, "the key \""+pair[1]+"\" that belongs to \""+pair[0]+"\"")
+			case has == nil && needs != nil:
+				b.missing(item, Text{}, "the key \""+pair[0]+"\" that belongs to \""+pair[1]+"\"")
+			}
+		}
+	}
+}

@@ -1,0 +1,133 @@
+// Builds the edges and reports what does not go together in one.
+
+package spec
+
+// edges reads the declarations in order and expands their lists.
+func (b *builder) edges(v *Value) {
+	g := b.graph
+	if v == nil {
+		return
+	}
+	if v.Kind != List {
+		g.gaps |= gapEdges
+		return
+	}
+	g.Edges = make([]*Edge, 0, len(v.Items))
+	ids := map[string]Text{}
+	for i := range v.Items {
+		if v.Items[i].Kind != Map {
+			g.gaps |= gapEdges
+			continue
+		}
+		d := b.declaration(&v.Items[i])
+		d.edge.Decl = i
+		b.conditionOf(&d)
+		b.edgeID(d.edge.ID, ids)
+		b.expand(&d)
+	}
+}
+
+// declaration is an entry of the edges list: the edge that each pair of its
+// ends becomes, and the keys that rules speak of.
+type declaration struct {
+	edge      Edge
+	from, to  *Value
+	condition Text
+	fallback  Text // the key
+	whenKey   Text
+}
+
+func (b *builder) declaration(v *Value) declaration {
+	d := declaration{edge: Edge{Span: v.Span}}
+	for i := range v.Fields {
+		key, v := v.Fields[i].Key, &v.Fields[i].Value
+		switch key.Value {
+		case "from":
+			d.from = v
+		case "to":
+			d.to = v
+		case "condition":
+			d.condition = textOf(v)
+		case "when":
+			d.edge.When, d.whenKey = textOf(v), key
+		case "id":
+			d.edge.ID = textOf(v)
+		case "label":
+			d.edge.Label = textOf(v)
+		case "description":
+			d.edge.Description = textOf(v)
+		case "priority":
+			d.edge.Priority = intOf(v)
+		case "fallback":
+			d.edge.Fallback, d.fallback = boolOf(v, false), key
+		case "transform":
+			d.edge.Transform = v
+		}
+	}
+	return d
+}
+
+// conditionOf fills in the edge's condition and reports keys that it has no use for.
+func (b *builder) conditionOf(d *declaration) {
+	e := &d.edge
+	e.Condition = d.condition.Value
+	when := d.whenKey.IsSet()
+	if e.Condition == "" {
+		e.Condition = "on_success"
+		if when {
+			e.Condition = "conditional"
+		}
+	}
+	switch e.Condition {
+	case "conditional":
+		if !when {
+			b.report("missing-field", d.condition.Span, "a conditional edge lacks the key \"when\"")
+		}
+	case "always", "on_success", "llm_decide":
+		if when {
+			b.report("invalid-value", d.whenKey.Span, "\"when\" has no meaning on an edge with the condition %s; allowed on conditional and on_failure", e.Condition)
+		}
+	}
+	if e.Fallback && e.Condition != "llm_decide" && e.Condition != "on_success" {
+		b.report("invalid-value", d.fallback.Span, "\"fallback\" has no meaning on an edge with the condition %s; allowed on llm_decide and on_success", e.Condition)
+	}
+}
+
+func (b *builder) edgeID(id Text, ids map[string]Text) {
+	if !id.IsSet() {
+		return
+	}
+	if first, taken := ids[id.Value]; taken {
+		b.report("invalid-value", id.Span, "the edge id %q is taken; every id stands once", id.Value)
+		b.diags[len(b.diags)-1].Related = []Related{{File: b.file, Span: first.Span, Message: "first here"}}
+		return
+	}
+	ids[id.Value] = id
+}
+
+// expand adds an edge for each source and target of a declaration, sources first.
+func (b *builder) expand(d *declaration) {
+	g := b.graph
+	from, to := textsOf(d.from), textsOf(d.to)
+	if len(from) == 0 || len(to) == 0 {
+		g.gaps |= gapEdges
+	}
+	for _, source := range from {
+		for _, target := range to {
+			e := d.edge
+			e.From, e.To, e.Index = source, target, len(g.Edges)
+			g.Edges = append(g.Edges, &e)
+		}
+	}
+}
+
+// finish adds the edges of the finish list.
+func (b *builder) finish() {
+	g := b.graph
+	for _, f := range g.Finish {
+		g.Edges = append(g.Edges, &Edge{
+			Index: len(g.Edges), Decl: -1, From: f, To: Text{Value: END, Span: f.Span},
+			Condition: "on_success", Span: f.Span,
+		})
+	}
+}

@@ -1,0 +1,143 @@
+// Builds the nodes.
+
+package spec
+
+// nodes reads the nodes in file order.
+func (b *builder) nodes(v *Value) {
+	g := b.graph
+	if v.Kind != Map {
+		g.gaps |= gapNodes
+		return
+	}
+	g.Nodes = make([]*Node, 0, len(v.Fields))
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		if isExtension(f.Key.Value) {
+			continue
+		}
+		if isReserved(f.Key.Value) {
+			b.report("reserved-name", f.Key.At(0, len(f.Key.Value)), "%q can't be the name of a node: it stands for an end of the graph", f.Key.Value)
+		}
+		n := b.node(f)
+		n.Index = len(g.Nodes)
+		g.Nodes = append(g.Nodes, n)
+		g.nodes[n.ID.Value] = n
+	}
+}
+
+// node reads one node: the keys of every node into fields, the rest, its
+// kind's keys, into Fields.
+func (b *builder) node(f *Field) *Node {
+	n := &Node{ID: f.Key, Span: f.Value.Span, OnMaxVisits: "fail", Routing: "first"}
+	if f.Value.Kind != Map {
+		b.graph.gaps |= gapNodes
+		return n
+	}
+	for i := range f.Value.Fields {
+		f := &f.Value.Fields[i]
+		v := &f.Value
+		switch f.Key.Value {
+		case "kind":
+			n.Kind = textOf(v)
+		case "description":
+			n.Description = textOf(v)
+		case "reads":
+			n.Reads, n.HasReads = textsOf(v), true
+		case "writes":
+			n.Writes = writesOf(v)
+		case "retry":
+			n.Retry = retryOf(v)
+		case "timeout":
+			n.Timeout = durationOf(v)
+		case "max_visits":
+			n.MaxVisits = intOf(v)
+		case "on_max_visits":
+			n.OnMaxVisits = textOf(v).Value
+		case "cache":
+			n.Cache = cacheOf(v)
+		default:
+			if !b.routing(n, f) && !isExtension(f.Key.Value) {
+				n.Fields = append(n.Fields, *f)
+			}
+		}
+	}
+	return n
+}
+
+// routing reads the common keys about the node's place in the graph and its
+// data; false for a key of the kind.
+func (b *builder) routing(n *Node, f *Field) bool {
+	v := &f.Value
+	switch f.Key.Value {
+	case "routing":
+		n.Routing = textOf(v).Value
+	case "goto":
+		n.Goto = textOf(v)
+	case "ends":
+		n.Ends, n.HasEnds = b.endsOf(v), true
+	case "join":
+		n.Join = joinOf(v)
+	case "each":
+		n.Each = textOf(v)
+	case "parallel":
+		n.Parallel = &Parallel{}
+		b.parallel(v, n.Parallel)
+	case "feedback":
+		if v.Kind == Bool {
+			n.Feedback = new(boolOf(v, false))
+		}
+	case "conversation":
+		n.Conversation = v
+	case "before":
+		n.Before = exprsOf(v)
+	case "emit":
+		n.Emit = exprsOf(v)
+	case "output":
+		if v.Kind == Map {
+			n.Output, _ = v.Data().(map[string]any)
+		}
+		n.OutputSpan = v.Span
+	default:
+		return false
+	}
+	return true
+}
+
+func writesOf(v *Value) Writes {
+	w := Writes{Span: v.Span}
+	if v.Kind == Map {
+		w.Exprs = exprsOf(v)
+	} else {
+		w.Keys = textsOf(v)
+	}
+	return w
+}
+
+// endsOf reads both forms of ends; in a list the node is its own label.
+func (b *builder) endsOf(v *Value) []End {
+	var out []End
+	for i := range v.Fields {
+		if t := textOf(&v.Fields[i].Value); t.IsSet() {
+			out = append(out, End{Label: v.Fields[i].Key, Target: t})
+		}
+	}
+	for _, t := range textsOf(v) {
+		out = append(out, End{Label: t, Target: t})
+	}
+	if len(out) < max(len(v.Fields), len(v.Items)) {
+		b.graph.gaps |= gapNodes
+	}
+	return out
+}
+
+func joinOf(v *Value) *Join {
+	j := &Join{Span: v.Span}
+	switch wait := v.Get("wait"); {
+	case wait == nil:
+	case wait.Kind == Int:
+		j.Wait, j.Count = "N", intOf(wait)
+	default:
+		j.Wait = textOf(wait).Value
+	}
+	return j
+}

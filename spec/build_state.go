@@ -1,0 +1,71 @@
+// Builds the declared state keys.
+
+package spec
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+)
+
+// state reads the state block and reports names that expressions could not
+// hold, reducers that are none, and defaults that do not fit their schema.
+func (b *builder) state(v *Value) {
+	g := b.graph
+	if v.Kind != Map {
+		g.gaps |= gapState
+		return
+	}
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		if isExtension(f.Key.Value) {
+			continue
+		}
+		if reason := reservedReason(f.Key.Value); reason != "" {
+			b.report("reserved-name", f.Key.At(0, len(f.Key.Value)), "%q can't be a state key: %s", f.Key.Value, reason)
+		}
+		k := stateKey(f)
+		g.State = append(g.State, k)
+		g.keys[k.Name.Value] = k
+		b.reducer(k)
+		if k.Default != nil {
+			t := typing{b.shaper}
+			t.fits(k.Schema, k.Default, "the default of \""+k.Name.Value+"\"")
+		}
+	}
+}
+
+func stateKey(f *Field) *StateKey {
+	k := &StateKey{Name: f.Key, Span: f.Value.Span, Schema: map[string]any{}}
+	for i := range f.Value.Fields {
+		name, v := f.Value.Fields[i].Key.Value, &f.Value.Fields[i].Value
+		switch {
+		case name == "default":
+			k.Default = v
+		case name == "required" && v.Kind == Bool:
+			k.Required = boolOf(v, false)
+		case name == "secret":
+			k.Secret = boolOf(v, false)
+		case name == "once":
+			k.Once = boolOf(v, false)
+		case name == "scope":
+			k.Scope = textOf(v)
+		case name == "reducer":
+			k.Reducer = textOf(v)
+		case !isExtension(name):
+			k.Schema[name] = v.Data()
+		}
+	}
+	return k
+}
+
+// reducer reports a single word that names no reducer: an expression over
+// current and update has more to it.
+func (b *builder) reducer(k *StateKey) {
+	name := k.Reducer.Value
+	if !isIdentifier(name) || name == "current" || name == "update" || slices.Contains(reducers(), name) {
+		return
+	}
+	b.report("invalid-value", k.Reducer.At(0, len(name)), "%q is no reducer; expected %s, or an expression over current and update", name, oneOf(reducers()))
+	b.diags[len(b.diags)-1].Suggestion = suggest.Closest(name, reducers())
+}

@@ -1,0 +1,109 @@
+// The rules about state keys: references that must exist, literals that must fit.
+
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+)
+
+// stateKeys reports names of undeclared keys, unless undeclared keys are allowed.
+func (c *graphChecker) stateKeys() {
+	g := c.graph
+	if !g.StrictState || g.gaps&gapState != 0 {
+		return
+	}
+	if g.Cache != nil {
+		c.keys(g.Cache.Keys)
+	}
+	for _, n := range g.Nodes {
+		c.keys(n.Reads)
+		c.keys(n.Writes.Keys)
+		for i := range n.Writes.Exprs {
+			c.key(n.Writes.Exprs[i].Name)
+		}
+		if n.Cache != nil {
+			c.keys(n.Cache.Keys)
+		}
+		for _, f := range targets(n) {
+			c.key(f.Key)
+		}
+	}
+}
+
+// targets are the entries of a set node: state keys and values.
+func targets(n *Node) []Field {
+	if set := n.Field("set"); set != nil && n.Kind.Value == "set" {
+		return set.Fields
+	}
+	return nil
+}
+
+func (c *graphChecker) keys(names []Text) {
+	for _, name := range names {
+		c.key(name)
+	}
+}
+
+func (c *graphChecker) key(name Text) {
+	if c.graph.keys[name.Value] != nil {
+		return
+	}
+	names := make([]string, 0, len(c.graph.State))
+	for _, k := range c.graph.State {
+		names = append(names, k.Name.Value)
+	}
+	if c.keyNames == nil {
+		c.keyNames = suggest.New(names)
+	}
+	near := c.keyNames.Closest(name.Value)
+	detail := "; declare it under \"state\""
+	if near == "" && len(names) > 0 && len(names) <= 12 {
+		slices.Sort(names)
+		detail = "; declared are " + strings.Join(names, ", ")
+	}
+	c.report("unknown-state-key", name.At(0, len(name.Value)), "%q is no declared state key%s", name.Value, detail)
+	c.diags[len(c.diags)-1].Suggestion = near
+}
+
+// literals reports values of set nodes that their key can't hold. Strings are
+// expressions and not judged here.
+func (c *graphChecker) literals() {
+	t := typing{&c.shaper}
+	for _, n := range c.graph.Nodes {
+		for _, f := range targets(n) {
+			k := c.graph.keys[f.Key.Value]
+			if k == nil || f.Value.Kind == String {
+				continue
+			}
+			if schema := updateSchema(k, &f.Value); schema != nil {
+				t.fits(schema, &f.Value, fmt.Sprintf("the value for %q", f.Key.Value))
+			}
+		}
+	}
+}
+
+// updateSchema is what a write to a key must fit, given its reducer; nil when
+// any value may do.
+func updateSchema(k *StateKey, v *Value) map[string]any {
+	switch k.Reducer.Value {
+	case "", "replace", "sum", "min", "max":
+		return k.Schema
+	case "merge":
+		schema := map[string]any{"type": "object"}
+		if properties, ok := k.Schema["properties"]; ok {
+			schema["properties"] = properties
+		}
+		return schema
+	case "append", "prepend", "union":
+		if v.Kind == List {
+			return k.Schema
+		}
+		items, _ := k.Schema["items"].(map[string]any)
+		return items
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+// The rules about the shape of the graph: ways in, ways out, cycles.
+
+package spec
+
+import "github.com/graphrun/graphrun/internal/graphalg"
+
+// structure reports nodes without a way out or in, and parts of the graph from
+// which no end can be reached.
+func (c *graphChecker) structure() {
+	g := c.graph
+	if g.gaps&gapNodes != 0 && len(g.Nodes) == 0 || g.gaps&gapEdges != 0 {
+		return
+	}
+	shape := c.shape()
+	if !c.lostSource() {
+		for i, n := range g.Nodes {
+			if shape.stuck[i] {
+				c.report("no-outgoing-edge", n.ID.Span, "%q has no way out; give it an edge, to END if the run is over there", n.ID.Value)
+			}
+		}
+	}
+	start := g.nodes[g.Start.Value]
+	if start == nil || c.lost || g.gaps&gapNodes != 0 {
+		return
+	}
+	reached := shape.graph.Reach(start.Index)
+	for i, n := range g.Nodes {
+		if !reached[i] {
+			c.report("unreachable-node", n.ID.Span, "%q can't be reached from %q, the start", n.ID.Value, g.Start.Value)
+		}
+	}
+	escapes := shape.graph.Reverse().Reach(shape.end)
+	if !escapes[start.Index] {
+		c.report("end-unreachable", g.Start.Span, "no path from %q leads to END or to a fail node", g.Start.Value)
+		return
+	}
+	c.cycles(shape, reached, escapes)
+}
+
+// lostSource reports whether an edge leaves from no node, so that a node
+// without a way out may just be misspelt there.
+func (c *graphChecker) lostSource() bool {
+	for _, e := range c.graph.Edges {
+		if c.graph.nodes[e.From.Value] == nil && !isReserved(e.From.Value) {
+			return true
+		}
+	}
+	return false
+}
+
+// shape is the graph as numbers: the nodes by index, then END, then a vertex
+// that leads everywhere, for nodes whose targets are known at run time only.
+type shape struct {
+	graph *graphalg.Digraph
+	end   int
+	stuck []bool // nodes without a way out
+}
+
+func (c *graphChecker) shape() shape {
+	g := c.graph
+	n := len(g.Nodes)
+	end, anywhere := n, n+1
+	s := shape{end: end, stuck: make([]bool, n)}
+	for i := range s.stuck {
+		s.stuck[i] = true
+	}
+	var from, to []int
+	add := func(v, w int) {
+		from, to = append(from, v), append(to, w)
+		if v < n {
+			s.stuck[v] = false
+		}
+	}
+	target := func(t Text) int {
+		if node := g.nodes[t.Value]; node != nil {
+			return node.Index
+		}
+		return end // END, or no node: reported, and taken for a way out
+	}
+	for _, e := range g.Edges {
+		if node := g.nodes[e.From.Value]; node != nil {
+			add(node.Index, target(e.To))
+		}
+	}
+	wild := false
+	for i, node := range g.Nodes {
+		for _, t := range node.Ends {
+			add(i, target(t.Target))
+		}
+		switch {
+		case node.Kind.Value == "fail":
+			add(i, end)
+		case node.Goto.IsSet() && len(node.Ends) == 0:
+			add(i, anywhere)
+			wild = true
+		case s.stuck[i]:
+			from, to = append(from, i), append(to, end) // reported: no reason for more findings
+		}
+	}
+	if wild {
+		for v := range n + 1 {
+			add(anywhere, v)
+		}
+	}
+	s.graph = graphalg.New(n+2, from, to)
+	return s
+}
+
+// cycles reports each innermost cycle that can be reached and never left, at its first node.
+func (c *graphChecker) cycles(s shape, reached, escapes []bool) {
+	of, count := s.graph.SCC()
+	leaves := make([]bool, count)
+	for v := range s.graph.Len() {
+		for _, w := range s.graph.Next(v) {
+			if of[v] != of[w] {
+				leaves[of[v]] = true
+			}
+		}
+	}
+	for i, n := range c.graph.Nodes {
+		if reached[i] && !escapes[i] && !leaves[of[i]] {
+			c.report("inescapable-cycle", n.ID.Span, "the cycle through %q has no way out to END or to a fail node", n.ID.Value)
+			leaves[of[i]] = true // once
+		}
+	}
+}

@@ -1,0 +1,151 @@
+// The node kinds that are built in, and their own keys.
+
+package spec
+
+// BuiltinKinds are the kinds that every graph has, sorted by name. Each call
+// builds a new list.
+func BuiltinKinds() []Kind {
+	return []Kind{
+		agentKind(), execKind(),
+		{
+			Name: "fail", Doc: "Ends in a failure of kind `failed`; no edge leaves it.",
+			Keys: []Key{{Name: "message", Type: TypeString, Role: RoleTemplate, Required: true, Doc: "What went wrong."}},
+		},
+		{
+			Name: "graph", Doc: "Runs another graph file; the output is its output, state, status and quality.",
+			Keys: []Key{
+				{Name: "graph", Type: TypeString, Required: true, Doc: "The file, relative to this one."},
+				{Name: "with", Type: TypeMap, Role: RoleSet, Elem: &Key{Type: TypeAny, Role: RoleSet}, Doc: "The child's inputs: strings are expressions, other values literals."},
+			},
+		},
+		httpKind(), humanKind(), llmKind(),
+		{Name: "pass", Doc: "Does nothing: a place to route from; the output is its input."},
+		{
+			Name: "set", Doc: "Evaluates values in order and writes them to the state.",
+			Keys: []Key{{Name: "set", Type: TypeMap, Role: RoleSet, Required: true, Elem: &Key{Type: TypeAny, Role: RoleSet}, Doc: "State keys and values: a string is an expression (a template if it contains `{{`), any other value a literal."}},
+		},
+		{
+			Name: "tool", Doc: "Calls one tool; the output is its result.",
+			Keys: []Key{
+				{Name: "tool", Type: TypeString, Required: true, Doc: "The tool, as `name` or `server.name`."},
+				{Name: "args", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeAny, Role: RoleTemplate}, Doc: "The arguments."},
+			},
+		},
+		{
+			Name: "tools", Doc: "Executes the tool calls of the last message of the model; the output is the list of results in call order.",
+			Keys: []Key{
+				toolsKey("The tools that may be called."),
+				{Name: "sequential", Type: TypeBool, Default: "false", Doc: "Whether calls run one after the other."},
+			},
+		},
+		{
+			Name: "wait", Doc: "Waits for a time or until one; the output is null.",
+			Choices: []Choice{{Keys: []string{"for", "until"}, Required: true}},
+			Keys: []Key{
+				{Name: "for", Type: TypeDuration, Doc: "How long."},
+				{Name: "until", Type: TypeString, Role: RoleExpr, Doc: "An expression that yields an RFC 3339 time."},
+			},
+		},
+	}
+}
+
+func parseKey() Key {
+	return Key{Name: "parse", Type: TypeEnum, Enum: []string{"auto", "json", "text", "lines"}, Default: "auto", Doc: "How stdout becomes the output; auto: JSON if it parses, else text."}
+}
+
+func toolsKey(doc string) Key {
+	return Key{Name: "tools", Type: TypeList, Elem: &Key{Type: TypeString}, Doc: doc}
+}
+
+func template(name, doc string) Key {
+	return Key{Name: name, Type: TypeString, Role: RoleTemplate, Doc: doc}
+}
+
+func templateMap(name, doc string) Key {
+	return Key{Name: name, Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: doc}
+}
+
+func execKind() Kind {
+	return Kind{
+		Name: "exec", Doc: "Runs a program; the output is what it prints.",
+		Choices: []Choice{{Keys: []string{"command", "script"}, Required: true}},
+		Keys: []Key{
+			{Name: "command", Type: TypeList, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The program and its arguments; no shell reads them."},
+			template("script", "A script for `shell`."),
+			{Name: "shell", Type: TypeString, Default: "bash", Doc: "The shell that runs `script`."},
+			template("dir", "The folder in which the program starts."),
+			templateMap("env", "More environment variables."),
+			{Name: "stdin", Type: TypeAny, Role: RoleTemplate, Default: "JSON of state, input, node and visit", Doc: "What the program reads."},
+			parseKey(),
+			{Name: "max_output", Type: TypeInt, Positive: true, Doc: "Bytes of output that are read at most."},
+		},
+	}
+}
+
+func httpKind() Kind {
+	return Kind{
+		Name: "http", Doc: "Makes a request; the output is its status, headers and body.",
+		Keys: []Key{
+			{Name: "url", Type: TypeString, Role: RoleTemplate, Required: true, Doc: "Where the request goes."},
+			{Name: "method", Type: TypeEnum, Enum: []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}, Default: "GET", Doc: "The method."},
+			templateMap("headers", "Headers of the request."),
+			{Name: "query", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeAny, Role: RoleTemplate}, Doc: "Parameters that are added to the URL."},
+			{Name: "body", Type: TypeAny, Role: RoleTemplate, Doc: "The body: a text, or a value that is sent as JSON."},
+			{Name: "expect", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeInt, Min: new(100.0), Max: new(599.0)}), Default: "200 to 299", Doc: "The statuses that are a success."},
+			{Name: "max_body", Type: TypeInt, Positive: true, Doc: "Bytes of the answer that are read at most."},
+		},
+	}
+}
+
+func humanKind() Kind {
+	return Kind{
+		Name: "human", Doc: "Pauses until a person answers; the output is the answer.",
+		Choices: []Choice{{Keys: []string{"choices", "schema"}}},
+		Keys: []Key{
+			{Name: "prompt", Type: TypeString, Role: RoleTemplate, Required: true, Doc: "The question."},
+			{Name: "choices", Type: TypeList, Elem: &Key{Type: TypeAny}, Doc: "The legal answers."},
+			{Name: "schema", Type: TypeSchema, Doc: "The JSON Schema of the answer."},
+			{Name: "default", Type: TypeAny, Doc: "The answer when `timeout` has passed."},
+		},
+	}
+}
+
+// modelKeys are what llm and agent nodes share.
+func modelKeys() []Key {
+	return []Key{
+		{Name: "model", Type: TypeString, Default: "default", Doc: "A role of `models`, or `provider/name`."},
+		template("instructions", "The focus layer of the prompt."),
+		template("prompt", "What the model is asked."),
+		{Name: "messages", Type: TypeString, Role: RoleExpr, Doc: "The whole list of messages; beats `prompt`."},
+		{Name: "output_retries", Type: TypeInt, Min: new(0.0), Default: "2", Doc: "How often an invalid output is asked for again."},
+		toolsKey("The tools that the model is offered: `name`, `server.tool` or `server.*`."),
+		{Name: "temperature", Type: TypeNumber, Min: new(0.0), Doc: "Randomness of the model."},
+		{Name: "max_tokens", Type: TypeInt, Positive: true, Doc: "Length of the answer."},
+		{Name: "stop", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeString}), Doc: "Texts at which the answer ends."},
+		{Name: "reasoning", Type: TypeAny, Doc: "How much the model reasons, as its provider has it."},
+		{Name: "params", Type: TypeMap, Elem: &Key{Type: TypeAny}, Doc: "More parameters of the request."},
+	}
+}
+
+func llmKind() Kind {
+	return Kind{Name: "llm", Doc: "Makes one model call; the output is its text, or an object of the `output` schema.", Keys: modelKeys()}
+}
+
+func agentKind() Kind {
+	return Kind{
+		Name: "agent", Doc: "Lets a model work with tools in a loop, under a judge; the output is the final answer.",
+		Keys: append(modelKeys(),
+			Key{Name: "loop", Type: TypeObject, Doc: "How the loop ends.", Keys: []Key{
+				{Name: "pattern", Type: TypeEnum, Enum: []string{"evaluator_optimizer", "finish_tool", "state_machine", "turn_limited"}, Default: "turn_limited", Doc: "The kind of loop."},
+				{Name: "max_turns", Type: TypeInt, Positive: true, Default: "10", Doc: "Turns of the loop."},
+				{Name: "finish_tool", Type: TypeString, Doc: "The tool whose call ends the loop."},
+				{Name: "states", Type: TypeMap, Elem: &Key{Type: TypeAny}, Doc: "The states of a `state_machine` loop."},
+			}},
+			Key{Name: "judge", Type: TypeObject, Doc: "Who accepts the answer.", Keys: []Key{
+				{Name: "model", Type: TypeString, Default: "judge", Doc: "A role of `models`, or `provider/name`."},
+				{Name: "criteria", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeString, Role: RoleTemplate}), Doc: "What the answer must be."},
+				{Name: "max_rounds", Type: TypeInt, Positive: true, Default: "3", Doc: "How often the judge is asked."},
+			}},
+		),
+	}
+}

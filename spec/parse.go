@@ -1,0 +1,71 @@
+// From the text of a file to a Graph: the pipeline of this package.
+
+package spec
+
+// Options are what a program adds to the language. The zero value adds nothing.
+type Options struct {
+	// Kinds are node kinds besides the built-in ones. One with the name of a
+	// built-in kind is ignored.
+	Kinds []Kind
+}
+
+// Parse reads a graph file, YAML or JSON, and reports everything that is wrong
+// with its text and the shape of its parts; Check has the rules over the whole
+// graph. The Graph is never nil; one that came with errors may lack parts. The
+// graph keeps src, which must not change afterwards. Nothing is opened or run.
+func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
+	file := NewFile(name, src)
+	root, diags := load(file)
+	if root == nil {
+		return &Graph{File: file, gaps: gapAll}, diags.Sort()
+	}
+	shapes := &shaper{file: file, common: nodeKeys(), kinds: allKinds(opts.Kinds)}
+	top := topKeys()
+	shapes.top(top, root)
+	b := &builder{shaper: shapes, graph: newGraph(file)}
+	b.build(root)
+	diags = append(diags, shapes.diags...)
+	if len(diags) > 0 && hasRule(diags, "duplicate-key") {
+		b.graph.gaps |= gapEdges
+	}
+	return b.graph, diags.Sort()
+}
+
+func hasRule(ds Diagnostics, rule string) bool {
+	for i := range ds {
+		if ds[i].Rule == rule {
+			return true
+		}
+	}
+	return false
+}
+
+// gaps say what of a graph could not be read, so that Check reports nothing
+// that is only a consequence.
+type gaps int
+
+const (
+	gapNodes gaps = 1 << iota // a node, its ends or the whole map
+	gapEdges                  // an edge, or the whole list
+	gapStart
+	gapState
+	gapAll = gapNodes | gapEdges | gapStart | gapState
+)
+
+// top checks the whole file against the table. A missing start has a rule of its own.
+func (s *shaper) top(keys []Key, root *Value) {
+	for i := range keys {
+		if keys[i].Name != "start" || root.Get("start") != nil {
+			continue
+		}
+		keys[i].Required = false
+		span := firstToken(root)
+		for _, f := range root.Fields {
+			if f.Key.Value == "nodes" {
+				span = f.Key.Span
+			}
+		}
+		s.report("missing-start", span, "the graph has no \"start\"; name its first node")
+	}
+	s.object(keys, nil, root, Text{})
+}

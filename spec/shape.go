@@ -1,0 +1,377 @@
+// Checks values against the table of keys: shapes, unknown and missing keys.
+
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+)
+
+// shaper reports where values do not have the shape of their key. It belongs
+// to one call of Parse.
+type shaper struct {
+	file     *File
+	diags    Diagnostics
+	keywords []Key // of JSON Schema
+	common   []Key // of every node
+	kinds    []Kind
+}
+
+func (s *shaper) report(rule string, span Span, format string, args ...any) {
+	s.diags = append(s.diags, Diagnostic{File: s.file, Rule: rule, Severity: Error, Span: span, Message: fmt.Sprintf(format, args...)})
+}
+
+// place is what a value is in a message: the key it belongs to.
+type place struct {
+	key  Text
+	item bool // an item or entry of the key's value
+}
+
+func (p place) String() string {
+	if p.item {
+		return fmt.Sprintf("each entry of %q", p.key.Value)
+	}
+	return fmt.Sprintf("%q", p.key.Value)
+}
+
+// check reports what is wrong with v as the value of a key, and whether nothing is.
+func (s *shaper) check(k *Key, v *Value, at place) bool {
+	switch k.Type {
+	case TypeAny:
+		return true
+	case TypeOneOf:
+		for i := range k.Forms {
+			if fits(&k.Forms[i], v) {
+				return s.check(&k.Forms[i], v, at)
+			}
+		}
+		return s.mismatch(k, v, at)
+	}
+	if !fits(k, v) {
+		return s.mismatch(k, v, at)
+	}
+	switch k.Type {
+	case TypeList:
+		ok := true
+		for i := range v.Items {
+			ok = s.check(k.Elem, &v.Items[i], place{at.key, true}) && ok
+		}
+		return ok
+	case TypeMap:
+		return s.entries(k, v)
+	case TypeObject:
+		return s.object(k.Keys, k.Choices, v, at.key)
+	case TypeSchema:
+		return s.schema(k, v, at)
+	case TypeNode:
+		return s.node(v, at.key)
+	}
+	return s.scalar(k, v, at)
+}
+
+func (s *shaper) mismatch(k *Key, v *Value, at place) bool {
+	span := v.Span
+	if v.Kind == Null && span.From == span.To && !at.item {
+		span = at.key.Span
+	}
+	if k.Type == TypeEnum && v.IsScalar() && v.Kind != Null {
+		return s.enum(k, v, at)
+	}
+	s.report("invalid-value", span, "%s must be %s; found %s", at, expects(k), describe(v))
+	return false
+}
+
+// fits reports whether a value has the outline of a key's shape, so that a
+// finding about its content makes more sense than one about its outline.
+func fits(k *Key, v *Value) bool {
+	switch k.Type {
+	case TypeAny:
+		return true
+	case TypeBool:
+		return v.Kind == Bool
+	case TypeInt:
+		return v.Kind == Int
+	case TypeNumber:
+		return v.Kind == Int || v.Kind == Float
+	case TypeString:
+		return v.Kind == String || k.Role != RolePlain && k.Role != RoleState && v.IsScalar() && v.Kind != Null
+	case TypeName, TypeEnum:
+		return v.Kind == String
+	case TypeDuration:
+		return v.IsScalar() && v.Kind != Null && v.Kind != Bool
+	case TypeList:
+		return v.Kind == List
+	case TypeMap, TypeObject, TypeNode:
+		return v.Kind == Map
+	case TypeSchema:
+		return v.Kind == Map || v.Kind == Bool
+	}
+	return slices.ContainsFunc(k.Forms, func(f Key) bool { return fits(&f, v) })
+}
+
+// expects says in words what a key takes.
+func expects(k *Key) string {
+	switch k.Type {
+	case TypeBool:
+		return "true or false"
+	case TypeInt:
+		return "a whole number" + bounds(k)
+	case TypeNumber:
+		return "a number" + bounds(k)
+	case TypeDuration:
+		return `a duration such as "500ms", "10s" or "1h30m"` + bounds(k)
+	case TypeEnum:
+		return oneOf(k.Enum)
+	case TypeName:
+		if k.Role == RoleNode {
+			return "the name of a node"
+		}
+		return "a name (letters, digits, _ and -, a letter first)"
+	case TypeSchema:
+		return "a JSON Schema"
+	case TypeList:
+		return "a list of " + plural(k.Elem)
+	case TypeMap, TypeObject, TypeNode:
+		return "a map"
+	case TypeOneOf:
+		var forms []string
+		for i := range k.Forms {
+			forms = append(forms, expects(&k.Forms[i]))
+		}
+		return strings.Join(forms, " or ")
+	}
+	return textWord(k)
+}
+
+func textWord(k *Key) string {
+	switch k.Role {
+	case RoleExpr:
+		return "an expression"
+	case RoleState:
+		return "the name of a state key"
+	}
+	return "a text"
+}
+
+func plural(k *Key) string {
+	switch k.Type {
+	case TypeString:
+		switch k.Role {
+		case RoleExpr:
+			return "expressions"
+		case RoleState:
+			return "names of state keys"
+		}
+		return "texts"
+	case TypeName:
+		return "names of nodes"
+	case TypeInt:
+		return "whole numbers"
+	case TypeEnum:
+		return oneOf(k.Enum)
+	case TypeObject, TypeMap:
+		return "maps"
+	case TypeSchema:
+		return "JSON Schemas"
+	}
+	return "values"
+}
+
+func bounds(k *Key) string {
+	switch {
+	case k.Positive:
+		return " greater than 0"
+	case k.Min != nil && k.Max != nil:
+		return fmt.Sprintf(" from %g to %g", *k.Min, *k.Max)
+	case k.Min != nil:
+		return fmt.Sprintf(" of at least %g", *k.Min)
+	}
+	return ""
+}
+
+// oneOf lists what is allowed, sorted.
+func oneOf(names []string) string {
+	names = slices.Sorted(slices.Values(names))
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}
+
+// scalar checks the content of a scalar that has the right outline.
+func (s *shaper) scalar(k *Key, v *Value, at place) bool {
+	switch k.Type {
+	case TypeEnum:
+		return s.enum(k, v, at)
+	case TypeName:
+		if !isReserved(v.Text.Value) && !isID(v.Text.Value) {
+			s.report("invalid-value", v.Span, "%s must be %s; found %s", at, expects(k), describe(v))
+			return false
+		}
+	case TypeInt, TypeNumber:
+		n := number(v)
+		if k.Positive && n <= 0 || k.Min != nil && n < *k.Min || k.Max != nil && n > *k.Max {
+			s.report("invalid-value", v.Span, "%s must be %s; found %s", at, expects(k), v.Text.Value)
+			return false
+		}
+	case TypeDuration:
+		d, ok := parseDuration(v.Text.Value)
+		if !ok || d < 0 || k.Positive && d == 0 {
+			s.report("invalid-value", v.Span, "%s must be %s; found %s", at, expects(k), describe(v))
+			return false
+		}
+	}
+	return true
+}
+
+func number(v *Value) float64 {
+	switch n := v.data.(type) {
+	case int:
+		return float64(n)
+	case float64:
+		return n
+	}
+	return 0
+}
+
+// parseDuration reads Go's notation; a plain 0 needs no unit.
+func parseDuration(s string) (time.Duration, bool) {
+	d, err := time.ParseDuration(s)
+	return d, err == nil
+}
+
+func (s *shaper) enum(k *Key, v *Value, at place) bool {
+	if slices.Contains(k.Enum, v.Text.Value) {
+		return true
+	}
+	near := suggest.Closest(v.Text.Value, k.Enum)
+	span := v.Span
+	if near != "" {
+		span = v.Text.At(0, len(v.Text.Value))
+	}
+	s.report("invalid-value", span, "%s must be %s; found %s", at, oneOf(k.Enum), quoteShort(v.Text.Value))
+	s.diags[len(s.diags)-1].Suggestion = near
+	return false
+}
+
+// isExtension reports whether a key is one that the language ignores.
+func isExtension(name string) bool { return strings.HasPrefix(name, "x-") }
+
+// entries checks the values of a map and, where they are names, its keys.
+func (s *shaper) entries(k *Key, v *Value) bool {
+	ok := true
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		if k.Names != NamesFree && isExtension(f.Key.Value) {
+			continue
+		}
+		switch {
+		case k.Names == NamesID && !isID(f.Key.Value) && !isReserved(f.Key.Value):
+			s.report("invalid-value", f.Key.Span, "the name %s must be letters, digits, _ and -, a letter first", quoteShort(f.Key.Value))
+			ok = false
+		case k.Names == NamesState && !isIdentifier(f.Key.Value):
+			s.report("invalid-value", f.Key.Span, "the name %s must be letters, digits and _, no digit first, so that expressions can hold it", quoteShort(f.Key.Value))
+			ok = false
+		}
+		ok = s.check(k.Elem, &f.Value, place{f.Key, false}) && ok
+	}
+	return ok
+}
+
+// object checks a map whose keys are the language's.
+func (s *shaper) object(keys []Key, choices []Choice, v *Value, owner Text) bool {
+	ok := true
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		k := findKey(keys, f.Key.Value)
+		switch {
+		case k != nil:
+			ok = s.check(k, &f.Value, place{f.Key, false}) && ok
+		case !isExtension(f.Key.Value):
+			s.unknownKey(f.Key, keys)
+			ok = false
+		}
+	}
+	for i := range keys {
+		if keys[i].Required && v.Get(keys[i].Name) == nil {
+			s.missing(v, owner, fmt.Sprintf("the key %q", keys[i].Name))
+			ok = false
+		}
+	}
+	for _, c := range choices {
+		ok = s.choice(c, v, owner) && ok
+	}
+	return ok
+}
+
+func findKey(keys []Key, name string) *Key {
+	for i := range keys {
+		if keys[i].Name == name {
+			return &keys[i]
+		}
+	}
+	return nil
+}
+
+func (s *shaper) unknownKey(key Text, keys []Key) {
+	names := make([]string, len(keys))
+	for i := range keys {
+		names[i] = keys[i].Name
+	}
+	sort.Strings(names)
+	near := suggest.Closest(key.Value, names)
+	allowed := "; allowed are " + strings.Join(names, ", ")
+	if near != "" {
+		allowed = ""
+	} else if len(names) == 0 {
+		allowed = "; none is allowed here"
+	}
+	s.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), allowed)
+	s.diags[len(s.diags)-1].Suggestion = near
+}
+
+// missing reports what a map lacks, at the name that it belongs to.
+func (s *shaper) missing(v *Value, owner Text, what string) {
+	span := owner.Span
+	if span.From == span.To {
+		span = firstToken(v)
+	}
+	subject := "the map"
+	if owner.Value != "" {
+		subject = fmt.Sprintf("%q", owner.Value)
+	}
+	s.report("missing-field", span, "%s lacks %s", subject, what)
+}
+
+// firstToken is where a map without a name of its own is shown.
+func firstToken(v *Value) Span {
+	if len(v.Fields) > 0 {
+		return v.Fields[0].Key.Span
+	}
+	return v.Span
+}
+
+func (s *shaper) choice(c Choice, v *Value, owner Text) bool {
+	var first *Field
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		if !slices.Contains(c.Keys, f.Key.Value) {
+			continue
+		}
+		if first != nil {
+			s.report("invalid-value", f.Key.Span, "%q and %q exclude each other; use one of %s", first.Key.Value, f.Key.Value, oneOf(c.Keys))
+			return false
+		}
+		first = f
+	}
+	if first == nil && c.Required {
+		s.missing(v, owner, "one of the keys "+oneOf(c.Keys))
+		return false
+	}
+	return true
+}

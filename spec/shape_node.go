@@ -1,0 +1,127 @@
+// Checks nodes: the keys of every node and those of the node's kind.
+
+package spec
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+)
+
+// allKinds are the built-in kinds and those of a program; a kind of a program
+// with the name of a built-in one is left out.
+func allKinds(more []Kind) []Kind {
+	kinds := BuiltinKinds()
+	for _, k := range more {
+		if findKind(kinds, k.Name) == nil {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
+func findKind(kinds []Kind, name string) *Kind {
+	for i := range kinds {
+		if kinds[i].Name == name {
+			return &kinds[i]
+		}
+	}
+	return nil
+}
+
+func kindNames(kinds []Kind) []string {
+	names := make([]string, len(kinds))
+	for i := range kinds {
+		names[i] = kinds[i].Name
+	}
+	slices.Sort(names)
+	return names
+}
+
+// node checks one node. Without a known kind its other keys are not judged:
+// they may be that kind's.
+func (s *shaper) node(v *Value, id Text) bool {
+	kind, ok := s.kindOf(v, id)
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		if f.Key.Value == "kind" {
+			continue
+		}
+		k := findKey(s.common, f.Key.Value)
+		if k == nil && kind != nil {
+			k = findKey(kind.Keys, f.Key.Value)
+		}
+		switch {
+		case k != nil:
+			ok = s.check(k, &f.Value, place{f.Key, false}) && ok
+		case kind != nil && !isExtension(f.Key.Value):
+			s.unknownNodeKey(f.Key, kind)
+			ok = false
+		}
+	}
+	if kind == nil {
+		return false
+	}
+	for i := range kind.Keys {
+		if kind.Keys[i].Required && v.Get(kind.Keys[i].Name) == nil {
+			s.missing(v, id, "the key \""+kind.Keys[i].Name+"\" of the kind "+kind.Name)
+			ok = false
+		}
+	}
+	for _, c := range kind.Choices {
+		ok = s.choice(c, v, id) && ok
+	}
+	if kind.Name == "agent" {
+		ok = s.retryOnAgent(v) && ok
+	}
+	return ok
+}
+
+// kindOf finds the kind that a node names and reports a missing or unknown one.
+func (s *shaper) kindOf(v *Value, id Text) (kind *Kind, ok bool) {
+	named := v.Get("kind")
+	names := kindNames(s.kinds)
+	switch {
+	case named == nil:
+		s.missing(v, id, "the key \"kind\"; kinds are "+oneOf(names))
+	case named.Kind != String:
+		s.mismatch(&Key{Type: TypeEnum, Enum: names}, named, place{Text{Value: "kind", Span: named.Span}, false})
+	default:
+		if kind = findKind(s.kinds, named.Text.Value); kind == nil {
+			s.enum(&Key{Enum: names}, named, place{Text{Value: "kind"}, false})
+		}
+	}
+	return kind, kind != nil
+}
+
+// unknownNodeKey reports a key that neither nodes nor the kind have. A key of
+// another kind is called that.
+func (s *shaper) unknownNodeKey(key Text, kind *Kind) {
+	keys := slices.Concat([]Key{{Name: "kind"}}, kind.Keys, s.common)
+	names := make([]string, len(keys))
+	for i := range keys {
+		names[i] = keys[i].Name
+	}
+	var owners []string
+	for _, other := range s.kinds {
+		if findKey(other.Keys, key.Value) != nil {
+			owners = append(owners, other.Name)
+		}
+	}
+	if len(owners) == 0 || suggest.Closest(key.Value, names) != "" {
+		s.unknownKey(key, keys)
+		return
+	}
+	slices.Sort(names)
+	s.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q in a node of the kind %s; it belongs to the kind %s", key.Value, kind.Name, oneOf(owners))
+}
+
+func (s *shaper) retryOnAgent(v *Value) bool {
+	for i := range v.Fields {
+		if key := v.Fields[i].Key; key.Value == "retry" {
+			s.report("retry-on-agent", key.Span, "an agent node can't have \"retry\": it retries inside, by its judge")
+			return false
+		}
+	}
+	return true
+}
