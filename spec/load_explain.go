@@ -47,7 +47,7 @@ func explanations() []explanation {
 		{"did not find expected '-' indicator", "the indentation fits no list above; expected another \"- item\""},
 		{"did not find expected ',' or ']'", "a list in [ ] is not closed; expected \",\" or \"]\""},
 		{"did not find expected ',' or '}'", "a map in { } is not closed; expected \",\" or \"}\""},
-		{"did not find expected node content", "a value is missing; quote a text that starts with one of , [ ] { }"},
+		{"did not find expected node content", "a value is missing here; close every bracket, and quote a text that starts with one of , [ ] { }"},
 		{"unknown escape character", "an unknown escape in double quotes; use single quotes for a text with backslashes"},
 		{"invalid Unicode character escape", "an escape of half a surrogate pair; write the character itself or \\UHHHHHHHH"},
 		{"block sequence entries are not allowed", "a list item \"- \" is not allowed here; put the list on the lines below its key"},

@@ -20,6 +20,10 @@ func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 		return &Graph{File: file, gaps: gapAll}, diags.Sort()
 	}
 	shapes := &shaper{file: file, common: nodeKeys(), kinds: allKinds(opts.Kinds)}
+	if root.Get("graphrun") == nil && root.Get("nodes") == nil {
+		shapes.missing(root, Text{}, "the keys \"graphrun\" and \"nodes\": it is no graph file")
+		return &Graph{File: file, gaps: gapAll}, append(diags, shapes.diags...).Sort()
+	}
 	top := topKeys()
 	shapes.top(top, root)
 	b := &builder{shaper: shapes, graph: newGraph(file)}

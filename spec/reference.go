@@ -1,0 +1,89 @@
+// The reference page of keys, generated from the table.
+
+package spec
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Reference is a Markdown page with every key of the language and of the kinds
+// of opts: what it takes, its default and what it does.
+func Reference(opts Options) string {
+	p := &page{}
+	p.printf("# Keys of a graph file\n\nThis page is generated from the table of keys that the parser uses. Keys that begin with `x-` are allowed wherever the language has keys of its own, and ignored.\n")
+	p.section("Top level", "", topKeys())
+	p.section("Every node", "nodes.*", append([]Key{{Name: "kind", Type: TypeEnum, Enum: kindNames(allKinds(opts.Kinds)), Required: true, Doc: "The kind of the node."}}, nodeKeys()...))
+	for _, kind := range allKinds(opts.Kinds) {
+		p.printf("\n## Kind `%s`\n\n%s\n", kind.Name, kind.Doc)
+		p.rows("nodes.*", kind.Keys, kind.Choices, "###")
+	}
+	return p.text.String()
+}
+
+// page is Markdown under construction.
+type page struct{ text strings.Builder }
+
+func (p *page) printf(format string, args ...any) { fmt.Fprintf(&p.text, format, args...) }
+
+func (p *page) section(title, path string, keys []Key) {
+	p.printf("\n## %s\n", title)
+	p.rows(path, keys, nil, "###")
+}
+
+// rows writes the table of some keys, then those of the maps inside them.
+func (p *page) rows(path string, keys []Key, choices []Choice, level string) {
+	if len(keys) > 0 {
+		p.printf("\n| key | value | default | meaning |\n|---|---|---|---|\n")
+	}
+	for i := range keys {
+		k := &keys[i]
+		absent := k.Default
+		if k.Required {
+			absent = "required"
+		}
+		p.printf("| `%s` | %s | %s | %s |\n", k.Name, cell(expects(k)), cell(absent), cell(k.Doc))
+	}
+	for _, c := range choices {
+		how := "At most one"
+		if c.Required {
+			how = "Exactly one"
+		}
+		p.printf("\n%s of `%s` stands.\n", how, strings.Join(c.Keys, "`, `"))
+	}
+	for i := range keys {
+		p.inner(join(path, keys[i].Name), &keys[i], level)
+	}
+}
+
+// inner writes the tables of the maps that a key's value holds.
+func (p *page) inner(path string, k *Key, level string) {
+	switch k.Type {
+	case TypeObject:
+		p.printf("\n%s `%s`\n", level, path)
+		p.rows(path, k.Keys, k.Choices, level)
+	case TypeList:
+		p.inner(path+"[]", k.Elem, level)
+	case TypeMap:
+		p.inner(path+".*", k.Elem, level)
+	case TypeSchema:
+		if len(k.Keys) > 0 {
+			p.printf("\n%s `%s`\n\nA JSON Schema, and:\n", level, path)
+			p.rows(path, k.Keys, nil, level)
+		}
+	case TypeOneOf:
+		for i := range k.Forms {
+			p.inner(path, &k.Forms[i], level)
+		}
+	}
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// cell makes a text safe inside a table.
+func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }

@@ -1,0 +1,196 @@
+// The JSON Schema of the language, generated from the table of keys.
+
+package spec
+
+import "maps"
+
+// idPattern and identifierPattern are what isID and isIdentifier accept, and
+// durationPattern what a duration looks like, for the JSON Schema.
+const (
+	idPattern         = `^[A-Za-z][A-Za-z0-9_-]*$`
+	identifierPattern = `^[A-Za-z_][A-Za-z0-9_]*$`
+	durationPattern   = `^\+?([0-9]*(\.[0-9]*)?(ns|us|µs|μs|ms|s|m|h))+$|^[+-]?0$`
+)
+
+// Schema is the JSON Schema (draft 2020-12) of graph files, for editors and
+// other tools: plain data, ready for encoding/json. It knows the kinds of
+// opts too. It accepts every file that Parse finds no error in; what it can't
+// say (references, expressions) it lets pass.
+func Schema(opts Options) map[string]any {
+	kinds := allKinds(opts.Kinds)
+	g := schemaWriter{defs: map[string]any{}}
+	g.defs["json_schema"] = g.jsonSchema(nil)
+	g.defs["state_key"] = g.jsonSchema(stateKeywords())
+	g.node(kinds)
+	root := g.object(topKeys(), nil)
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["title"] = "GraphSpec v1"
+	root["description"] = "A graph file that graphrun runs."
+	root["$defs"] = g.defs
+	return root
+}
+
+// schemaWriter collects the definitions that the schema refers to.
+type schemaWriter struct{ defs map[string]any }
+
+type object = map[string]any
+
+func ref(name string) object { return object{"$ref": "#/$defs/" + name} }
+
+// node writes a definition for the nodes of each kind and one that chooses
+// among them by the key "kind".
+func (g schemaWriter) node(kinds []Kind) {
+	var choose []any
+	for _, kind := range kinds {
+		keys := append([]Key{{Name: "kind", Type: TypeEnum, Enum: []string{kind.Name}, Required: true, Doc: "The kind of the node."}}, kind.Keys...)
+		def := g.object(append(keys, nodeKeys()...), kind.Choices)
+		if kind.Name == "agent" {
+			delete(def["properties"].(object), "retry")
+		}
+		def["description"] = kind.Doc
+		g.defs["node_"+kind.Name] = def
+		choose = append(choose, object{
+			"if":   object{"properties": object{"kind": object{"const": kind.Name}}, "required": []any{"kind"}},
+			"then": ref("node_" + kind.Name),
+		})
+	}
+	g.defs["node"] = object{
+		"type": "object", "required": []any{"kind"}, "allOf": choose,
+		"properties": object{"kind": object{"enum": anyList(kindNames(kinds)), "description": "The kind of the node."}},
+	}
+}
+
+func anyList(in []string) []any {
+	out := make([]any, len(in))
+	for i, s := range in {
+		out[i] = s
+	}
+	return out
+}
+
+// object is the schema of a map with the given keys.
+func (g schemaWriter) object(keys []Key, choices []Choice) object {
+	properties := object{}
+	var required []any
+	for i := range keys {
+		k := &keys[i]
+		properties[k.Name] = g.documented(k)
+		if k.Required {
+			required = append(required, k.Name)
+		}
+	}
+	out := object{
+		"type": "object", "properties": properties, "additionalProperties": false,
+		"patternProperties": object{"^x-": true},
+	}
+	if required != nil {
+		out["required"] = required
+	}
+	for _, c := range choices {
+		var one []any
+		for _, name := range c.Keys {
+			one = append(one, object{"required": []any{name}})
+		}
+		if !c.Required {
+			one = append(one, object{"not": object{"anyOf": append([]any{}, one...)}})
+		}
+		out["oneOf"] = one
+	}
+	return out
+}
+
+// documented is the schema of a key with its sentence and default.
+func (g schemaWriter) documented(k *Key) object {
+	out := maps.Clone(g.shape(k))
+	if k.Doc != "" {
+		out["description"] = k.Doc
+	}
+	if k.Default != "" {
+		out["description"] = k.Doc + " Default: " + k.Default + "."
+	}
+	return out
+}
+
+// shape is the schema of a key's value.
+func (g schemaWriter) shape(k *Key) object {
+	switch k.Type {
+	case TypeBool:
+		return object{"type": "boolean"}
+	case TypeInt:
+		return bounded(k, object{"type": "integer"})
+	case TypeNumber:
+		return bounded(k, object{"type": "number"})
+	case TypeDuration:
+		return object{"anyOf": []any{object{"const": 0}, object{"type": "string", "pattern": durationPattern}}}
+	case TypeEnum:
+		return object{"enum": anyList(k.Enum)}
+	case TypeName:
+		return object{"type": "string", "pattern": idPattern}
+	case TypeSchema:
+		if len(k.Keys) > 0 {
+			return ref("state_key")
+		}
+		return ref("json_schema")
+	case TypeList:
+		return object{"type": "array", "items": g.shape(k.Elem)}
+	case TypeMap:
+		return g.mapping(k)
+	case TypeObject:
+		return g.object(k.Keys, k.Choices)
+	case TypeNode:
+		return ref("node")
+	case TypeOneOf:
+		var forms []any
+		for i := range k.Forms {
+			forms = append(forms, g.shape(&k.Forms[i]))
+		}
+		return object{"anyOf": forms}
+	case TypeString:
+		if k.Role != RolePlain && k.Role != RoleState {
+			return object{"type": []any{"string", "number", "boolean"}}
+		}
+		return object{"type": "string"}
+	}
+	return object{}
+}
+
+func bounded(k *Key, out object) object {
+	if k.Positive {
+		out["exclusiveMinimum"] = 0
+	}
+	if k.Min != nil {
+		out["minimum"] = *k.Min
+	}
+	if k.Max != nil {
+		out["maximum"] = *k.Max
+	}
+	return out
+}
+
+func (g schemaWriter) mapping(k *Key) object {
+	out := object{"type": "object", "additionalProperties": g.shape(k.Elem)}
+	pattern := map[Names]string{NamesID: idPattern, NamesState: identifierPattern}[k.Names]
+	if pattern != "" {
+		out["patternProperties"] = object{"^x-": true}
+		out["propertyNames"] = object{"anyOf": []any{object{"pattern": pattern}, object{"pattern": "^x-"}}}
+		out["additionalProperties"] = g.shape(k.Elem)
+	}
+	return out
+}
+
+// jsonSchema is the schema of a JSON Schema, with more keywords at its top.
+func (g schemaWriter) jsonSchema(more []Key) object {
+	properties := object{}
+	keywords := append(schemaKeywords(), more...) // a later one replaces an earlier one
+	for i := range keywords {
+		properties[keywords[i].Name] = g.documented(&keywords[i])
+	}
+	out := object{
+		"type": "object", "properties": properties, "additionalProperties": false,
+		"patternProperties": object{"^x-": true},
+	}
+	if more == nil {
+		out["type"] = []any{"object", "boolean"}
+	}
+	return out
+}
