@@ -134,8 +134,7 @@ func writeArrow(out *bufio.Writer, a *Arrow) {
 		fmt.Fprint(out, ", penwidth=1.6")
 	}
 	if a.Label != "" {
-		// The margin of a space keeps the text off the line.
-		fmt.Fprintf(out, ", label=%s, fontcolor=%q", quote(" "+strings.ReplaceAll(escapeText(a.Label), "\\n", " \\n ")+" "), color)
+		fmt.Fprintf(out, ", label=%s, fontcolor=%q", quote(escapeText(a.Label)), color)
 	}
 	writeTip(out, a.Tip)
 	fmt.Fprint(out, "]\n")

@@ -100,7 +100,12 @@ func (a *app) report(err error) int {
 	if errors.As(err, &said) {
 		return said.code
 	}
-	lines := strings.Split(strings.TrimSpace(err.Error()), "\n")
+	text := err.Error()
+	var input *runner.InputError
+	if errors.As(err, &input) {
+		text = "the input does not fit the graph\n" + strings.Join(input.Problems, "\n")
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
 	fmt.Fprintf(a.Stderr, "graphrun: %s\n", lines[0])
 	for _, line := range lines[1:] {
 		fmt.Fprintf(a.Stderr, "  %s\n", strings.TrimSpace(line))

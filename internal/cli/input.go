@@ -24,13 +24,14 @@ type inputReader struct {
 	graph    *spec.Graph
 	readFile func(path string) ([]byte, error)
 	values   map[string]any
+	given    map[string]bool // keys that were given, well or badly
 	problems []string
 }
 
 // readInput builds the input from --input-file and -i, which wins. A required
 // key that is missing is a problem unless partial.
 func (a *app) readInput(g *spec.Graph, file string, pairs []string, partial bool) (map[string]any, error) {
-	r := &inputReader{graph: g, readFile: os.ReadFile, values: map[string]any{}}
+	r := &inputReader{graph: g, readFile: os.ReadFile, values: map[string]any{}, given: map[string]bool{}}
 	if file != "" {
 		src, err := a.readPath(file)
 		if err != nil {
@@ -72,6 +73,7 @@ func (r *inputReader) pair(s string) {
 		return
 	}
 	key, isJSON := strings.CutSuffix(key, ":")
+	r.given[key] = true
 	schema, ok := r.schema(key)
 	if !ok {
 		return
@@ -129,6 +131,7 @@ func (r *inputReader) object(path string, src []byte) {
 		return
 	}
 	for key, v := range object {
+		r.given[key] = true
 		if _, ok := r.schema(key); ok {
 			r.values[key] = v
 		}
@@ -153,7 +156,7 @@ func (r *inputReader) schema(key string) (map[string]any, bool) {
 	if len(names) > 0 {
 		allowed = "state keys: " + strings.Join(names, ", ")
 	}
-	if near := suggest.Closest(key, names); near != "" {
+	if near := suggest.New(names).Closest(key); near != "" {
 		r.problem(key, "is no state key; did you mean %q? (%s)", near, allowed)
 	} else {
 		r.problem(key, "is no state key (%s)", allowed)
@@ -165,7 +168,7 @@ func (r *inputReader) schema(key string) (map[string]any, bool) {
 func (r *inputReader) missing() {
 	for _, k := range r.graph.State {
 		name := k.Name.Value
-		if _, given := r.values[name]; !given && k.Required {
+		if k.Required && !r.given[name] {
 			r.problem(name, "is required and was not given (schema %s); give it with -i %s=…", schemaText(k.Schema), name)
 		}
 	}

@@ -85,7 +85,7 @@ func (v *liveView) event(e *runner.Event) {
 			v.running = append(v.running, &runningNode{step: e.Step, visit: e.Visit, node: e.Node, start: v.now()})
 		}
 	case runner.NodeCompleted, runner.NodeFailed:
-		v.running = slices.DeleteFunc(v.running, func(n *runningNode) bool { return n.step == e.Step && n.node == e.Node })
+		v.running = slices.DeleteFunc(v.running, func(n *runningNode) bool { return n.node == e.Node })
 	case runner.NodeRetrying:
 		if n := v.find(e); n != nil {
 			n.attempt = fmt.Sprintf("attempt %d/%d", e.Attempt+1, e.MaxAttempts)
@@ -107,7 +107,7 @@ func (v *liveView) event(e *runner.Event) {
 
 func (v *liveView) find(e *runner.Event) *runningNode {
 	for _, n := range v.running {
-		if n.step == e.Step && n.node == e.Node {
+		if n.node == e.Node { // a node runs once at a time
 			return n
 		}
 	}

@@ -27,7 +27,7 @@ func (v *plainView) event(e *runner.Event) {
 	case runner.NodeStarted:
 		v.print(v.tracer.lines(e))
 		if worthStarting(e.Kind) && e.Attempt <= 1 {
-			v.print([]string{v.tracer.prefix(e.Step, e.Node, e.Visit) + v.tracer.colors.quiet("started")})
+			v.print([]string{v.tracer.start(e) + v.tracer.colors.quiet("started")})
 		}
 		return
 	case runner.NodeOutput:
@@ -35,12 +35,12 @@ func (v *plainView) event(e *runner.Event) {
 		return
 	case runner.NodeEvent:
 		if e.Said != nil && e.Said.Type == "progress" {
-			v.print([]string{v.tracer.prefix(e.Step, e.Node, e.Visit) + progressText(e.Said)})
+			v.print([]string{v.tracer.start(e) + progressText(e.Said)})
 			return
 		}
 	case runner.NodeCompleted, runner.NodeFailed:
 		if rest := v.text[e.Node]; rest != "" {
-			v.print([]string{v.tracer.prefix(e.Step, e.Node, e.Visit) + "| " + terminal.Line(rest)})
+			v.print([]string{v.tracer.start(e) + "| " + terminal.Line(rest)})
 		}
 		delete(v.text, e.Node)
 	}
@@ -65,7 +65,7 @@ func (v *plainView) streamed(e *runner.Event) {
 	lines := strings.Split(v.text[e.Node]+e.Said.Text, "\n")
 	last := len(lines) - 1
 	for _, line := range lines[:last] {
-		v.print([]string{v.tracer.prefix(e.Step, e.Node, e.Visit) + "| " + terminal.Line(line)})
+		v.print([]string{v.tracer.start(e) + "| " + terminal.Line(line)})
 	}
 	if v.text == nil {
 		v.text = map[string]string{}

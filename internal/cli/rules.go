@@ -41,7 +41,7 @@ func contains(sorted []string, s string) bool {
 
 // didYouMean is the end of a message about an unknown name; "" when nothing is near.
 func didYouMean(name string, known []string) string {
-	if near := suggest.Closest(name, known); near != "" {
+	if near := suggest.New(known).Closest(name); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}
 	return ""

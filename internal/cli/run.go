@@ -121,12 +121,20 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if f.dryRun {
 		return a.printPlan(newPlan(g, opts), f.output.value)
 	}
+	flow, err := prepare(g)
+	var invalid *runner.InvalidError
+	if errors.As(err, &invalid) {
+		return a.invalid(invalid.Diagnostics)
+	}
+	if err != nil {
+		return err
+	}
 	out, err := a.newRunOutput(g, f)
 	if err != nil {
 		return err
 	}
 	opts.Sink = out
-	result, err := a.execute(ctx, g, opts, out)
+	result, err := a.execute(ctx, flow, opts, out)
 	return a.finish(result, err, f, out)
 }
 
@@ -134,11 +142,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 // exit code.
 func (a *app) finish(result *runner.Result, err error, f *runFlags, out *runOutput) error {
 	closeErr := out.close()
-	var invalid *runner.InvalidError
-	switch {
-	case errors.As(err, &invalid):
-		return a.invalid(invalid.Diagnostics)
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	if err := out.result(result); err != nil {
@@ -180,18 +184,18 @@ func badInID(r rune) bool {
 	return !ok
 }
 
-// newRunner is a runner with graphrun's own node kinds.
-func newRunner() (*runner.Runner, error) {
-	return runner.New(runner.Config{Kinds: node.Kinds(node.Options{})})
+// prepare compiles a graph for a runner with graphrun's own node kinds.
+func prepare(g *spec.Graph) (*runner.Flow, error) {
+	r, err := runner.New(runner.Config{Kinds: node.Kinds(node.Options{})})
+	if err != nil {
+		return nil, err
+	}
+	return r.Prepare(g)
 }
 
 // execute runs the graph. The first interrupt cancels it, the second gives up
 // waiting for it.
-func (a *app) execute(ctx context.Context, g *spec.Graph, opts runner.Options, out *runOutput) (*runner.Result, error) {
-	r, err := newRunner()
-	if err != nil {
-		return nil, err
-	}
+func (a *app) execute(ctx context.Context, flow *runner.Flow, opts runner.Options, out *runOutput) (*runner.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	signals := a.signals()
@@ -203,7 +207,7 @@ func (a *app) execute(ctx context.Context, g *spec.Graph, opts runner.Options, o
 	}
 	done := make(chan outcome, 1)
 	go func() {
-		result, err := r.Run(ctx, g, opts)
+		result, err := flow.Run(ctx, opts)
 		done <- outcome{result, err}
 	}()
 	select {

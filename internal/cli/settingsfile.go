@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
-
-	"github.com/graphrun/graphrun/internal/suggest"
 )
 
 // settings is a settings file: flat values by name, and where each stands.
@@ -76,9 +74,9 @@ func (s *settings) add(key, value *yaml.Node, known []string) error {
 	}
 	if !slices.Contains(known, name) {
 		allowed := slices.Sorted(slices.Values(append(reservedSections(), known...)))
-		hint := ""
-		if near := suggest.Closest(strings.ReplaceAll(name, "_", "-"), allowed); near != "" {
-			hint = fmt.Sprintf("; did you mean %q?", near)
+		hint := didYouMean(name, allowed)
+		if dashed := strings.ReplaceAll(name, "_", "-"); slices.Contains(allowed, dashed) {
+			hint = fmt.Sprintf("; did you mean %q?", dashed)
 		}
 		return fmt.Errorf("unknown setting %q%s (allowed: %s)", name, hint, strings.Join(allowed, ", "))
 	}

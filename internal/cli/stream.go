@@ -68,10 +68,12 @@ func (w *eventWriter) flush() {
 
 // close writes what is left.
 func (w *eventWriter) close() error {
+	w.flush()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.timer != nil {
 		w.timer.Stop()
 	}
-	w.flush()
 	return w.err
 }
 

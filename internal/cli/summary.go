@@ -25,10 +25,10 @@ func headline(r *runner.Result) string {
 		s += " (" + string(r.Quality) + ")"
 	}
 	s += fmt.Sprintf(" after %s in %s", count(r.Steps, "step"), clock(time.Duration(r.Duration)))
-	if r.Reason != "" && r.Reason != "end" {
+	switch {
+	case r.Error == nil && r.Reason != "" && r.Reason != "end":
 		s += ": " + r.Reason
-	}
-	if r.Error != nil {
+	case r.Error != nil:
 		s += ": "
 		if r.Error.Node != "" {
 			s += r.Error.Node + ": "

@@ -49,8 +49,8 @@ type tracer struct {
 	colors traceColors
 	// column is the width of the column of node names.
 	column int
-	// running counts the nodes that have started and not ended.
-	running int
+	// running maps the nodes that have started and not ended to their step.
+	running map[string]int
 	// held are finished steps whose line waits for their routing.
 	held []finished
 }
@@ -64,7 +64,7 @@ type finished struct {
 }
 
 func newTracer(g *spec.Graph, colors traceColors) *tracer {
-	t := &tracer{colors: colors}
+	t := &tracer{colors: colors, running: map[string]int{}}
 	for _, n := range g.Nodes {
 		t.column = max(t.column, terminal.Width(n.ID.Value))
 	}
@@ -78,14 +78,14 @@ func (t *tracer) lines(e *runner.Event) []string {
 	case runner.RunStarted:
 		return []string{t.colors.quiet(fmt.Sprintf("run %s of %s from %s, at most %d steps", e.RunID, e.Graph, e.Start, e.MaxSteps))}
 	case runner.NodeStarted:
-		t.running++
+		t.running[e.Node] = e.Step
 		return t.flush()
 	case runner.NodeRetrying:
 		text := fmt.Sprintf("attempt %d of %d failed, next in %s", e.Attempt, e.MaxAttempts, clock(e.NextDelay))
 		if e.Error != nil {
 			text += ": " + failureText(e.Error)
 		}
-		return []string{t.prefix(e.Step, e.Node, e.Visit) + t.colors.warn("retry   ") + terminal.Line(text)}
+		return []string{t.start(e) + t.colors.warn("retry   ") + terminal.Line(text)}
 	case runner.NodeCompleted, runner.NodeFailed:
 		return t.ended(e)
 	case runner.EdgesResolved:
@@ -101,7 +101,7 @@ func (t *tracer) lines(e *runner.Event) []string {
 // ended takes a node's end. Its line waits for the routing, which follows at
 // once unless other nodes still run.
 func (t *tracer) ended(e *runner.Event) []string {
-	t.running = max(t.running-1, 0)
+	delete(t.running, e.Node)
 	f := finished{step: e.Step, node: e.Node, visit: e.Visit, duration: e.Duration, failure: e.Error, word: "ok"}
 	switch {
 	case e.Type == runner.NodeFailed:
@@ -111,7 +111,7 @@ func (t *tracer) ended(e *runner.Event) []string {
 	case e.Cached:
 		f.word = "cached"
 	}
-	if t.running > 0 {
+	if len(t.running) > 0 {
 		return []string{t.line(f, "")}
 	}
 	t.held = append(t.held, f)
@@ -130,7 +130,7 @@ func (t *tracer) routed(e *runner.Event) []string {
 	if route == "" {
 		return nil
 	}
-	return []string{t.prefix(e.Step, e.Node, e.Visit) + strings.Repeat(" ", 17) + route}
+	return []string{t.start(e) + strings.Repeat(" ", 17) + route}
 }
 
 // flush returns the lines of steps that were not routed.
@@ -150,9 +150,9 @@ func (t *tracer) said(e *runner.Event) []string {
 	}
 	switch e.Said.Type {
 	case "custom":
-		return []string{t.prefix(e.Step, e.Node, e.Visit) + t.colors.info("event   ") + terminal.Line(e.Said.Name) + " " + valueText(e.Said.Data, maxReason)}
+		return []string{t.start(e) + t.colors.info("event   ") + terminal.Line(e.Said.Name) + " " + valueText(e.Said.Data, maxReason)}
 	case "warning":
-		return []string{t.prefix(e.Step, e.Node, e.Visit) + t.colors.warn("warning ") + terminal.Line(e.Said.Message)}
+		return []string{t.start(e) + t.colors.warn("warning ") + terminal.Line(e.Said.Message)}
 	}
 	return nil
 }
@@ -176,6 +176,16 @@ func (t *tracer) line(f finished, route string) string {
 		s += t.colors.bad(terminal.Truncate(failureText(f.failure), 2*maxReason))
 	}
 	return strings.TrimRight(s, " ")
+}
+
+// start is the start of an event's line. What a node says while it runs has no
+// step of its own.
+func (t *tracer) start(e *runner.Event) string {
+	step := e.Step
+	if step == 0 {
+		step = t.running[e.Node]
+	}
+	return t.prefix(step, e.Node, e.Visit)
 }
 
 // prefix is the start of a step's lines: its number and its node.

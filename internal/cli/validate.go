@@ -89,7 +89,11 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if err := report.Write(a.Stdout, f.format.value, shown, opts); err != nil {
 		return err
 	}
-	if f.format.value == "text" && !f.quiet {
+	switch {
+	case f.format.value != "text" || f.quiet:
+	case len(sources) == 0:
+		fmt.Fprintln(a.Stderr, "no graph files found")
+	default:
 		fmt.Fprintln(a.Stderr, report.Summary(findings))
 	}
 	if found.HasErrors() || (f.strict && len(found) > 0) {

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"graphrun": func() { os.Exit(Main(context.Background(), System())) },
+	})
+}
+
+// TestScripts runs the sessions of testdata/script. Set UPDATE_SCRIPTS to
+// rewrite what they compare with, and read the difference.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           filepath.Join("..", "..", "testdata", "script"),
+		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, ".config"))
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"code":   commandCode,
+			"steady": commandSteady,
+		},
+	})
+}
+
+// commandCode is `code N program args...`: the program ends with exit code N.
+func commandCode(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: code N program args...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	var exit *exec.ExitError
+	switch err := ts.Exec(args[1], args[2:]...); {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// commandSteady is `steady stdout|stderr FILE`: writes what the last program
+// printed to FILE with times, durations and run ids replaced, so that it can
+// be compared.
+func commandSteady(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: steady stdout|stderr FILE")
+	}
+	text := ts.ReadFile(args[0])
+	for _, r := range []struct{ pattern, with string }{
+		{`"run_id":\s*"[^"]*"`, `"run_id":"ID"`},
+		{`"(time|started_at)":\s*"[^"]*"`, `"$1":"TIME"`},
+		{`"(duration_ms|next_delay_ms)":\s*\d+`, `"$1":0`},
+		{`(?m)^run \S+ of`, `run ID of`},
+		{` +(\d+ms|\d+\.\ds)\b`, ` TIME`},
+	} {
+		text = regexp.MustCompile(r.pattern).ReplaceAllString(text, r.with)
+	}
+	text = strings.ReplaceAll(text, "\t", " ")
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
+}

@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func traceGraph() *spec.Graph {
+	g := &spec.Graph{}
+	for _, id := range []string{"write", "critique", "publish"} {
+		g.Nodes = append(g.Nodes, &spec.Node{ID: spec.Text{Value: id}})
+	}
+	return g
+}
+
+// story is a run with two branches at once, a retry, speech and a failure.
+func story() []runner.Event {
+	return []runner.Event{
+		{Type: runner.RunStarted, RunID: "r1", Graph: "g", Start: "write", MaxSteps: 9},
+		{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Attempt: 1, Kind: "exec"},
+		{Type: runner.NodeRetrying, Step: 1, Node: "write", Visit: 1, Attempt: 1, MaxAttempts: 3, NextDelay: time.Second, Error: &machine.Failure{Kind: "exit_status", Message: "exit 1"}},
+		{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Attempt: 2, Kind: "exec"},
+		{Type: runner.NodeOutput, Node: "write", Visit: 1, Said: &runner.Said{Type: "text", Text: "first\nsecond li"}},
+		{Type: runner.NodeEvent, Node: "write", Visit: 1, Said: &runner.Said{Type: "progress", Percent: 40, Message: "half\x1b[2J"}},
+		{Type: runner.NodeOutput, Node: "write", Visit: 1, Said: &runner.Said{Type: "text", Text: "ne"}},
+		{Type: runner.NodeEvent, Node: "write", Visit: 1, Said: &runner.Said{Type: "custom", Name: "tick", Data: map[string]any{"n": 1}}},
+		{Type: runner.NodeEvent, Node: "write", Visit: 1, Said: &runner.Said{Type: "warning", Message: "bad line"}},
+		{Type: runner.NodeCompleted, Step: 1, Node: "write", Visit: 1, Kind: "exec", Duration: 1500 * time.Millisecond},
+		{
+			Type: runner.EdgesResolved, Step: 1, Node: "write", Visit: 1, Next: []string{"critique", "publish"},
+			Candidates: []machine.Candidate{
+				{To: "critique", Condition: "conditional", When: "n >\n  1", Fired: true},
+				{To: "publish", Condition: "on_success", Fired: true},
+			},
+		},
+		{Type: runner.SuperstepCompleted},
+		{Type: runner.NodeStarted, Step: 2, Node: "critique", Visit: 2, Attempt: 1, Kind: "set"},
+		{Type: runner.NodeStarted, Step: 3, Node: "publish", Visit: 1, Attempt: 1, Kind: "set"},
+		{Type: runner.NodeCompleted, Step: 2, Node: "critique", Visit: 2, Duration: 2 * time.Millisecond},
+		{Type: runner.NodeFailed, Step: 3, Node: "publish", Visit: 1, Duration: 3 * time.Millisecond, Error: &machine.Failure{Kind: "failed", Message: "no\nway"}},
+		{
+			Type: runner.EdgesResolved, Step: 2, Node: "critique", Visit: 2, Next: []string{"END"},
+			Candidates: []machine.Candidate{
+				{To: "write", Condition: "conditional", When: "n > 2"},
+				{To: "END", Condition: "on_success", Fired: true},
+			},
+		},
+		{Type: runner.SuperstepCompleted},
+		{Type: runner.RunFinished},
+	}
+}
+
+func TestPlainView(t *testing.T) {
+	var out bytes.Buffer
+	v := &plainView{out: &out, tracer: newTracer(traceGraph(), newTraceColors(false))}
+	events := story()
+	for i := range events {
+		v.event(&events[i])
+	}
+	v.note("a note")
+	v.close()
+	const want = `run r1 of g from write, at most 9 steps
+[1]  write        started
+[1]  write        retry   attempt 1 of 3 failed, next in 1.0s: exit_status: exit 1
+[1]  write        | first
+[1]  write         40% half�[2J
+[1]  write        event   tick {"n":1}
+[1]  write        warning bad line
+[1]  write        | second line
+[1]  write        ok         1.5s  → critique, publish  (n > 1)
+[2]  critique #2  ok          2ms
+[2]  critique #2                   → END  (no condition matched)
+[3]  publish      failed      3ms  failed: no way
+a note
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// screen is a terminal that knows what the live view uses, and nothing else.
+type screen struct {
+	t        *testing.T
+	columns  int
+	rows     [][]rune
+	row, col int
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	text := []rune(string(p))
+	for i := 0; i < len(text); i++ {
+		switch r := text[i]; r {
+		case '\r':
+			s.col = 0
+		case '\n':
+			s.row++
+		case '\x1b':
+			end := i + 2
+			for end < len(text) && !(text[end] >= 'A' && text[end] <= 'z') {
+				end++
+			}
+			s.control(string(text[i+2:end]), text[end])
+			i = end
+		default:
+			if s.col == s.columns { // wraps
+				s.row, s.col = s.row+1, 0
+			}
+			s.put(r)
+		}
+	}
+	return len(p), nil
+}
+
+func (s *screen) put(r rune) {
+	for len(s.rows) <= s.row {
+		s.rows = append(s.rows, nil)
+	}
+	for len(s.rows[s.row]) <= s.col {
+		s.rows[s.row] = append(s.rows[s.row], ' ')
+	}
+	s.rows[s.row][s.col] = r
+	s.col++
+}
+
+func (s *screen) control(arg string, kind rune) {
+	switch kind {
+	case 'A':
+		n := 0
+		fmt.Sscan(arg, &n)
+		if s.row -= n; s.row < 0 {
+			s.t.Fatalf("the cursor left the screen by %d rows", -s.row)
+		}
+	case 'J':
+		s.rows = s.rows[:min(len(s.rows), s.row+1)]
+		if len(s.rows) > s.row {
+			s.rows[s.row] = s.rows[s.row][:min(s.col, len(s.rows[s.row]))]
+		}
+	case 'm':
+	default:
+		s.t.Fatalf("unknown sequence ESC [ %s %c", arg, kind)
+	}
+}
+
+func (s *screen) text() string {
+	var b strings.Builder
+	for _, row := range s.rows {
+		b.WriteString(strings.TrimRight(string(row), " ") + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// newStillView is a live view without its ticker: it draws when the test says so.
+func newStillView(s *screen, now func() time.Time) *liveView {
+	return &liveView{
+		out: s, now: now, columns: func() int { return s.columns },
+		tracer: newTracer(traceGraph(), newTraceColors(true)),
+		stop:   make(chan struct{}), stopped: closedChannel(),
+	}
+}
+
+func closedChannel() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+func TestLiveViewLeavesOnlyTheTrace(t *testing.T) {
+	for _, columns := range []int{200, 40, 12, 2} {
+		s := &screen{t: t, columns: columns}
+		now := time.Unix(0, 0)
+		v := newStillView(s, func() time.Time { now = now.Add(100 * time.Millisecond); return now })
+		events := story()
+		for i := range events {
+			v.event(&events[i])
+			for _, line := range v.drawn {
+				if terminal.Width(line) >= columns {
+					t.Errorf("%d columns: a line of %d: %q", columns, terminal.Width(line), line)
+				}
+			}
+		}
+		v.note("a note")
+		v.close()
+		if columns != 200 {
+			continue // finished lines wrap; what counts is that the cursor never left its place
+		}
+		const want = `run r1 of g from write, at most 9 steps
+[1]  write        retry   attempt 1 of 3 failed, next in 1.0s: exit_status: exit 1
+[1]  write        event   tick {"n":1}
+[1]  write        warning bad line
+[1]  write        ok         1.5s  → critique, publish  (n > 1)
+[2]  critique #2  ok          2ms
+[2]  critique #2                   → END  (no condition matched)
+[3]  publish      failed      3ms  failed: no way
+a note
+`
+		if diff := cmp.Diff(want, s.text()); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	}
+}
+
+func TestLiveViewShowsWhatRuns(t *testing.T) {
+	s := &screen{t: t, columns: 60}
+	now := time.Unix(0, 0)
+	v := newStillView(s, func() time.Time { return now })
+	events := story()
+	for i := range events[:7] {
+		now = now.Add(time.Second)
+		v.event(&events[i])
+	}
+	const want = `run r1 of g from write, at most 9 steps
+[1]  write        retry   attempt 1 of 3 failed, next in 1.0
+s: exit_status: exit 1
+⠋ [1] write  5.0s  attempt 2/3  40% half�[2J  second line
+`
+	if diff := cmp.Diff(want, s.text()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	v.close()
+}
+
+func TestLiveViewShowsAFewOfMany(t *testing.T) {
+	s := &screen{t: t, columns: 60}
+	now := time.Unix(0, 0)
+	v := newStillView(s, func() time.Time { now = now.Add(time.Second); return now })
+	for i := range 30 {
+		v.event(&runner.Event{Type: runner.NodeStarted, Step: i + 1, Node: fmt.Sprint("n", i), Visit: 1})
+	}
+	if got := strings.Count(s.text(), "\n"); got != maxRunning+1 {
+		t.Errorf("%d lines, want %d: %s", got, maxRunning+1, s.text())
+	}
+	if !strings.Contains(s.text(), "… and 22 more") {
+		t.Errorf("the rest is not counted: %s", s.text())
+	}
+	v.close()
+	if strings.TrimSpace(s.text()) != "" {
+		t.Errorf("garbage is left: %q", s.text())
+	}
+}
+
+func TestClock(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0ms", 999 * time.Millisecond: "999ms", 59_990 * time.Millisecond: "59.9s",
+		123 * time.Second: "2m03s", 2*time.Hour + 5*time.Minute: "2h05m",
+	} {
+		if got := clock(d); got != want {
+			t.Errorf("clock(%s) = %q, want %q", d, got, want)
+		}
+	}
+}
