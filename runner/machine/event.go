@@ -2,7 +2,13 @@
 
 package machine
 
-import "time"
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/graphrun/graphrun/eval"
+)
 
 // EventKind says what happened. The zero value is unset.
 type EventKind string
@@ -50,6 +56,29 @@ type Event struct {
 	// Target and Reasoning are a router's answer (Decided).
 	Target    string `json:"target,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
+}
+
+// UnmarshalJSON reads an event back with the data in it canonical, so that a
+// replay sees the very values of the first run.
+func (e *Event) UnmarshalJSON(text []byte) error {
+	type plain Event // without this method
+	if err := json.Unmarshal(text, (*plain)(e)); err != nil {
+		return err
+	}
+	var err error
+	canonical := func(v any) any {
+		out, bad := eval.Canonical(v)
+		err = errors.Join(err, bad)
+		return out
+	}
+	e.Output, e.Partial = canonical(e.Output), canonical(e.Partial)
+	if e.Input != nil {
+		e.Input, _ = canonical(e.Input).(map[string]any)
+	}
+	if e.Failure != nil && e.Failure.Details != nil {
+		e.Failure.Details, _ = canonical(e.Failure.Details).(map[string]any)
+	}
+	return err
 }
 
 // TaskID identifies one attempt of one node execution. It is the same in every

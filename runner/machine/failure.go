@@ -22,7 +22,7 @@ type Failure struct {
 	OutputPreview string      `json:"output_preview,omitempty"`
 	// RetryAfter is the least delay in milliseconds before another attempt
 	// that the other side asked for; 0 when it did not.
-	RetryAfter int64 `json:"-"`
+	RetryAfter int64 `json:"retry_after_ms,omitempty"`
 }
 
 // Error makes a Failure an error.
