@@ -123,6 +123,13 @@ func TestCheck(t *testing.T) {
 		{`{"properties": {"next": {"$ref": "#"}}, "required": ["v"]}`, `{"v": 1, "next": {"v": 2, "next": {}}}`, `at "next.next": "v" is missing`},
 		{`{"allOf": [{"properties": {"a": {}}}], "unevaluatedProperties": false}`, `{"a": 1, "b": 2}`, `at "b": 2 is not allowed here: nothing is`},
 		{`{"prefixItems": [{}], "unevaluatedItems": {"type": "string"}}`, `[1, 2]`, `at "[1]": 2 is not a string`},
+		{`{"allOf": [{"unevaluatedProperties": true}], "unevaluatedProperties": false}`, `{"a": 1}`, ``},
+		{`{"allOf": [{"unevaluatedItems": true}], "unevaluatedItems": false}`, `[1]`, ``},
+		{`{"if": {"properties": {"a": {"const": 1}}}, "unevaluatedProperties": false}`, `{"a": 1}`, ``},
+		{
+			`{"if": {"properties": {"a": {"const": 1}}}, "unevaluatedProperties": false}`, `{"a": 2}`,
+			`at "a": 2 is not allowed here: nothing is`,
+		},
 		{`{"format": "email", "x-note": 1}`, `"nobody"`, ``},
 	}
 	for _, test := range tests {
