@@ -25,6 +25,7 @@ const taskPrefix = "GRAPHRUN_TASK_"
 
 type execHandler struct {
 	grace  time.Duration
+	kill   <-chan struct{}
 	linger time.Duration
 }
 
@@ -34,7 +35,7 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	job.grace, job.linger = h.grace, h.linger
+	job.grace, job.kill, job.linger = h.grace, h.kill, h.linger
 	if err := ctx.Err(); err != nil {
 		return nil, stopped(ctx, fmt.Sprintf("%q was not started", job.argv[0]))
 	}

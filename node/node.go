@@ -71,6 +71,9 @@ type Options struct {
 	// Grace is how long a program may take to end after SIGTERM before
 	// SIGKILL follows; 0 means 5 seconds.
 	Grace time.Duration
+	// Kill, when it is closed, ends the grace of all programs that are being
+	// stopped, at once; nil: never.
+	Kill <-chan struct{}
 	// Linger is how long stdout and stderr are read after the program has
 	// exited while processes it left behind hold them open; 0 means 2 seconds.
 	Linger time.Duration
@@ -90,7 +93,7 @@ func Kinds(opts Options) []runner.Kind {
 		opts.Linger = 2 * time.Second
 	}
 	return []runner.Kind{
-		{Spec: spec.Kind{Name: "exec"}, Handler: &execHandler{grace: opts.Grace, linger: opts.Linger}},
+		{Spec: spec.Kind{Name: "exec"}, Handler: &execHandler{grace: opts.Grace, kill: opts.Kill, linger: opts.Linger}},
 		{Spec: spec.Kind{Name: "http"}, Handler: newHTTPHandler(opts.Client)},
 	}
 }

@@ -28,6 +28,7 @@ type process struct {
 	stdin     []byte
 	maxOutput int // bytes of stdout
 	grace     time.Duration
+	kill      <-chan struct{} // closed: no grace
 	linger    time.Duration
 }
 
@@ -97,23 +98,27 @@ func (p *process) watch(ctx context.Context, cmd *exec.Cmd, ended <-chan struct{
 	select {
 	case <-ended:
 		// The program is gone, but others of its group may still clean up.
-		awaitGroup(cmd, patience.C)
+		awaitGroup(cmd, patience.C, p.kill)
 	case <-patience.C:
+	case <-p.kill:
 	}
 	killGroup(cmd)
 	<-ended
 	return true
 }
 
-// awaitGroup returns when the group is empty or patience is over. Nothing
+// awaitGroup returns when the group is empty, patience is over or it is to be
+// killed. Nothing
 // reports the end of processes that are not our children, so it looks.
-func awaitGroup(cmd *exec.Cmd, patience <-chan time.Time) {
+func awaitGroup(cmd *exec.Cmd, patience <-chan time.Time, kill <-chan struct{}) {
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
 	for groupAlive(cmd) {
 		select {
 		case <-look.C:
 		case <-patience:
+			return
+		case <-kill:
 			return
 		}
 	}

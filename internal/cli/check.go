@@ -4,6 +4,7 @@ package cli
 
 import (
 	"github.com/graphrun/graphrun/internal/report"
+	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -24,6 +25,7 @@ func check(name string, src []byte) checked {
 	c := checked{graph: g, broken: errorsOnly(found).Sort()}
 	if g != nil {
 		found = append(found, spec.Check(g)...)
+		found = append(found, lint.Check(g, lint.Options{})...)
 	}
 	silenced := ignores(src)
 	for _, d := range found.Sort() {

@@ -121,7 +121,8 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if f.dryRun {
 		return a.printPlan(newPlan(g, opts), f.output.value)
 	}
-	flow, err := prepare(g)
+	kill := make(chan struct{})
+	flow, err := prepare(g, kill)
 	var invalid *runner.InvalidError
 	if errors.As(err, &invalid) {
 		return a.invalid(invalid.Diagnostics)
@@ -134,7 +135,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 		return err
 	}
 	opts.Sink = out
-	result, err := a.execute(ctx, flow, opts, out)
+	result, err := a.execute(ctx, flow, opts, out, kill)
 	return a.finish(result, err, f, out)
 }
 
@@ -184,18 +185,25 @@ func badInID(r rune) bool {
 	return !ok
 }
 
-// prepare compiles a graph for a runner with graphrun's own node kinds.
-func prepare(g *spec.Graph) (*runner.Flow, error) {
-	r, err := runner.New(runner.Config{Kinds: node.Kinds(node.Options{})})
+// prepare compiles a graph for a runner with graphrun's own node kinds, whose
+// programs end at once when kill is closed.
+func prepare(g *spec.Graph, kill <-chan struct{}) (*runner.Flow, error) {
+	r, err := runner.New(runner.Config{Kinds: node.Kinds(node.Options{Kill: kill})})
 	if err != nil {
 		return nil, err
 	}
 	return r.Prepare(g)
 }
 
-// execute runs the graph. The first interrupt cancels it, the second gives up
-// waiting for it.
-func (a *app) execute(ctx context.Context, flow *runner.Flow, opts runner.Options, out *runOutput) (*runner.Result, error) {
+// killTime is how long the programs of a run get to be gone after they were
+// killed.
+const killTime = time.Second
+
+// execute runs the graph. The first interrupt cancels it, the second kills what
+// still runs and gives up waiting for the rest.
+func (a *app) execute(
+	ctx context.Context, flow *runner.Flow, opts runner.Options, out *runOutput, kill chan<- struct{},
+) (*runner.Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	signals := a.signals()
@@ -221,6 +229,12 @@ func (a *app) execute(ctx context.Context, flow *runner.Flow, opts runner.Option
 	case o := <-done:
 		return o.result, o.err
 	case <-signals.c:
+		close(kill)
+	}
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-time.After(killTime):
 		return nil, silent(exitCancelled)
 	}
 }
