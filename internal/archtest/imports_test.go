@@ -1,0 +1,150 @@
+// Who may import whom.
+
+package archtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layer is a package and what it may import: packages of this module by their
+// path in it, and modules of others by prefix. "*" allows all.
+type layer struct {
+	path   string
+	own    []string
+	others []string
+}
+
+// layers is the import graph as it should be.
+func layers() []layer {
+	const (
+		yaml  = "gopkg.in/yaml.v3"
+		expr  = "github.com/expr-lang/expr"
+		color = "github.com/fatih/color"
+		unix  = "golang.org/x/sys/unix"
+		width = "golang.org/x/text/width"
+	)
+	return []layer{
+		{path: "cmd/graphrun", own: []string{"internal/cli"}},
+		{path: "eval", others: []string{expr}},
+		{path: "internal/archtest"},
+		{path: "internal/bind", own: []string{"spec", "eval", "internal/schema"}},
+		{path: "internal/cli", own: []string{"*"}, others: []string{"*"}},
+		{path: "internal/graphalg"},
+		{path: "internal/report", own: []string{"spec", "internal/terminal"}, others: []string{color}},
+		{path: "internal/schema"},
+		{path: "internal/suggest"},
+		{path: "internal/terminal", others: []string{width}},
+		{path: "lint", own: []string{"spec", "eval", "internal/bind", "internal/graphalg", "internal/schema", "internal/suggest"}},
+		{path: "node", own: []string{"runner", "eval", "spec"}, others: []string{unix}},
+		{path: "render", own: []string{"spec", "runner/machine", "internal/terminal"}, others: []string{color}},
+		{path: "runner", own: []string{"runner/machine", "spec", "eval", "internal/schema", "internal/suggest"}},
+		{path: "runner/machine", own: []string{"spec", "eval", "internal/bind", "internal/schema", "internal/graphalg"}},
+		{path: "runner/store", own: []string{"runner", "runner/machine", "spec"}},
+		{path: "spec", own: []string{"internal/graphalg", "internal/schema", "internal/suggest"}, others: []string{yaml}},
+	}
+}
+
+// checkImports compares one package with its layer.
+func checkImports(table []layer, path string, imports []string, isStandard func(string) bool) []string {
+	i := slices.IndexFunc(table, func(l layer) bool { return l.path == path })
+	if i < 0 {
+		return []string{fmt.Sprintf("%s stands in no layer: say in internal/archtest what it may import", path)}
+	}
+	var out []string
+	for _, name := range imports {
+		allowed := table[i].others
+		short, own := strings.CutPrefix(name, module+"/")
+		switch {
+		case own:
+			if !slices.Contains(table[i].own, short) && !slices.Contains(table[i].own, "*") {
+				out = append(out, fmt.Sprintf("%s imports %s; it may import of this module: %s", path, short, listOr(table[i].own)))
+			}
+		case isStandard(name):
+		case !slices.ContainsFunc(allowed, func(a string) bool {
+			return a == "*" || name == a || strings.HasPrefix(name, a+"/")
+		}):
+			out = append(out, fmt.Sprintf("%s imports %s; it may import of others: %s", path, name, listOr(allowed)))
+		}
+	}
+	return out
+}
+
+// checkStartUp keeps modules out of the program that cost too much before main.
+func checkStartUp(path string, imports []string) []string {
+	var out []string
+	for _, name := range imports {
+		if strings.HasPrefix(name, "github.com/santhosh-tekuri/jsonschema") {
+			out = append(out, path+" imports "+name+", which compiles schemas before main; use internal/schema (tests may import it)")
+		}
+	}
+	return out
+}
+
+func listOr(names []string) string {
+	if len(names) == 0 {
+		return "nothing"
+	}
+	return strings.Join(names, ", ")
+}
+
+func isStandard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+func TestImports(t *testing.T) {
+	for _, p := range goList(t, "./...") {
+		path := strings.TrimPrefix(p.ImportPath, module+"/")
+		if strings.HasPrefix(path, "examples/") {
+			continue // examples are programs of users
+		}
+		for _, finding := range slices.Concat(
+			checkImports(layers(), path, p.Imports, isStandard), checkStartUp(path, p.Imports),
+		) {
+			t.Error(finding)
+		}
+	}
+}
+
+func TestImportsCanFail(t *testing.T) {
+	table := []layer{{path: "eval", own: []string{"spec"}, others: []string{"example.org/ok"}}}
+	good := []string{"fmt", "net/http", module + "/spec", "example.org/ok", "example.org/ok/sub"}
+	if got := checkImports(table, "eval", good, isStandard); len(got) != 0 {
+		t.Errorf("good imports are refused: %v", got)
+	}
+	for _, bad := range []string{module + "/runner", module + "/spec/deeper", "example.org/okay", "example.org/bad"} {
+		if got := checkImports(table, "eval", []string{bad}, isStandard); len(got) != 1 {
+			t.Errorf("%s: got %v", bad, got)
+		}
+	}
+	if got := checkImports(table, "unheard/of", nil, isStandard); len(got) != 1 {
+		t.Errorf("a package without a layer: got %v", got)
+	}
+	if got := checkStartUp("spec", []string{"github.com/santhosh-tekuri/jsonschema/v6"}); len(got) != 1 {
+		t.Errorf("a slow module: got %v", got)
+	}
+}
+
+// Nothing may lead from a package back to itself through allowed imports, or
+// the table would permit what Go refuses.
+func TestLayersHaveNoCycle(t *testing.T) {
+	table := layers()
+	below := map[string][]string{}
+	for _, l := range table {
+		below[l.path] = l.own
+	}
+	var reaches func(from, to string, depth int) bool
+	reaches = func(from, to string, depth int) bool {
+		return depth > 0 && slices.ContainsFunc(below[from], func(next string) bool {
+			return next == to || reaches(next, to, depth-1)
+		})
+	}
+	for _, l := range table {
+		if reaches(l.path, l.path, len(table)) {
+			t.Errorf("%s may import itself", l.path)
+		}
+	}
+}
