@@ -142,6 +142,9 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 		}
 		if node.Kind.Value == "set" && key.Name == "set" {
 			out.Set = b.fields(b.scopes.at(beforeRun), &field.Value, spec.RoleSet)
+			for j := range out.Set {
+				b.fits(out.Set[j].Name, &out.Set[j].Value, field.Value.Fields[j].Value.Span)
+			}
 			continue
 		}
 		value := b.keyed(b.configScope(node, key.Name), &field.Value, key)
@@ -150,6 +153,9 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 	before, after := b.scopes.at(beforeRun), b.scopes.afterNode(node)
 	out.Before = b.named(before, node.Before)
 	out.Writes = b.named(after, node.Writes.Exprs)
+	for j := range out.Writes {
+		b.fits(out.Writes[j].Name, &out.Writes[j].Value, node.Writes.Exprs[j].Expr.Span)
+	}
 	out.Emit = b.named(after, node.Emit)
 	if node.Goto.IsSet() {
 		out.Goto = b.program(after, node.Goto, eval.Value)
@@ -165,6 +171,27 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 		out.Output = compiled
 	}
 	return out
+}
+
+// fits reports an expression whose type the key that it writes can't hold.
+func (b *binder) fits(name string, value *Value, span spec.Span) {
+	key := b.graph.Key(name)
+	if key == nil || key.Reducer.IsSet() && key.Reducer.Value != "replace" {
+		return
+	}
+	var have eval.Type
+	switch {
+	case value.program != nil:
+		have = value.program.Type()
+	case value.template != nil:
+		have = value.template.Type()
+	default:
+		return
+	}
+	if want := eval.FromSchema(key.Schema); !want.Accepts(have) {
+		b.add("type-mismatch", span, "the value is "+withArticle(have.String())+", but state key "+strconv.Quote(name)+
+			" holds "+withArticle(want.String()))
+	}
 }
 
 // configScope allows secrets where GraphSpec §2 does.

@@ -42,3 +42,11 @@ func mapOf(fields []Field) Value {
 	}
 	return Value{constant: data}
 }
+
+// withArticle puts "a" or "an" before the name of a type.
+func withArticle(name string) string {
+	if strings.ContainsRune("aio", rune(name[0])) {
+		return "an " + name
+	}
+	return "a " + name
+}
