@@ -65,10 +65,10 @@ func WriteDOT(w io.Writer, d *Drawing, opts DOTOptions) error {
 	}
 	title := quote(escapeText(d.Title))
 	fmt.Fprintf(out, "digraph %s {\n", title)
-	fmt.Fprintf(out, "  graph [rankdir=%s, label=%s, labelloc=t, fontname=\"Helvetica\", fontsize=16, "+
+	fmt.Fprintf(out, "  graph [rankdir=%s, label=%s, labelloc=t, fontname=\"Helvetica,Arial,sans-serif\", fontsize=16, "+
 		"fontcolor=%q, bgcolor=white, pad=0.3, nodesep=0.45, ranksep=0.55]\n", rankdir, title, inkColor)
-	fmt.Fprintf(out, "  node [fontname=\"Helvetica\", fontsize=12, fontcolor=%q, margin=\"0.2,0.1\", penwidth=1.2]\n", inkColor)
-	fmt.Fprintf(out, "  edge [fontname=\"Helvetica\", fontsize=10, arrowsize=0.75, penwidth=1.1]\n\n")
+	fmt.Fprintf(out, "  node [fontname=\"Helvetica,Arial,sans-serif\", fontsize=12, fontcolor=%q, margin=\"0.2,0.1\", penwidth=1.2]\n", inkColor)
+	fmt.Fprintf(out, "  edge [fontname=\"Helvetica,Arial,sans-serif\", fontsize=10, arrowsize=0.75, penwidth=1.1]\n\n")
 	for i := range d.Boxes {
 		writeBox(out, &d.Boxes[i])
 	}
@@ -101,12 +101,15 @@ func writeBox(out *bufio.Writer, b *Box) {
 
 // boxLabel is the id in bold, the kind under it, and the notes under that.
 func boxLabel(b *Box, l look) string {
-	var s strings.Builder
-	fmt.Fprintf(&s, "<<b>%s</b><br/><font point-size=\"9\" color=%q>%s</font>", escapeHTML(b.ID), l.line, escapeHTML(b.Kind))
-	if len(b.Notes) > 0 {
-		fmt.Fprintf(&s, "<br/><font point-size=\"9\" color=%q>%s</font>", quietColor, escapeHTML(strings.Join(b.Notes, " · ")))
+	lines := []string{"<b>" + escapeHTML(b.ID) + "</b>"}
+	small := func(text, color string) {
+		if text != "" { // Graphviz refuses an empty element
+			lines = append(lines, fmt.Sprintf("<font point-size=\"9\" color=%q>%s</font>", color, escapeHTML(text)))
+		}
 	}
-	return s.String() + ">"
+	small(b.Kind, l.line)
+	small(strings.Join(b.Notes, " · "), quietColor)
+	return "<" + strings.Join(lines, "<br/>") + ">"
 }
 
 func writeArrow(out *bufio.Writer, a *Arrow) {

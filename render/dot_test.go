@@ -1,0 +1,191 @@
+package render
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// nasty are texts that a careless writer would let break the output.
+func nasty() []string {
+	return []string{
+		`plain`, `say "hi"`, `a\b`, `ends with \`, `\"`, "two\nlines", "tab\tand\x00nul", `\n is no break`, `<b>&amp;</b>`,
+		`a && b &lt; c`, `x -> y; }`, "日本語", "\xff\xfe", "", " ", `#; // /* */`, "\r\n", `\G \N \l`, strings.Repeat("long ", 200),
+	}
+}
+
+func TestEscaping(t *testing.T) {
+	for in, want := range map[string]string{
+		`say "hi"`:      `"say \"hi\""`,
+		`a\b`:           `"a\\b"`,
+		`ends with \`:   `"ends with \\"`,
+		`\"`:            `"\\\""`,
+		"two\nlines":    `"two\nlines"`,
+		`\n is literal`: `"\\n is literal"`,
+		`a && b`:        `"a && b"`,
+		`a &lt; b`:      `"a &amp;lt; b"`,
+		`&#34; & ;`:     `"&amp;#34; & ;"`,
+		"nul\x00":       `"nul "`,
+		"\xff":          `"�"`,
+		"a\r\nb":        `"a\nb"`,
+		"日本":            `"日本"`,
+	} {
+		if got := quote(escapeText(in)); got != want {
+			t.Errorf("%q: got %s, want %s", in, got, want)
+		}
+	}
+	if got, want := escapeHTML(`<a href="x">&</a>`), `&lt;a href=&quot;x&quot;&gt;&amp;&lt;/a&gt;`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// drawNasty draws a graph whose every text is the given one.
+func drawNasty(text string) *Drawing {
+	d := &Drawing{Title: text}
+	for _, kind := range []string{"set", "pass", "exec", "http", "llm", "tools", "human", "graph", "wait", "fail", text} {
+		d.Boxes = append(d.Boxes, Box{ID: "n" + kind, Role: NodeBox, Kind: kind, Notes: []string{text}, Tip: text})
+	}
+	for role := StartArrow; role <= GotoArrow; role++ {
+		d.Arrows = append(d.Arrows, Arrow{From: "nset", To: "nexec", Role: role, Label: text, Tip: text})
+	}
+	d.Boxes = append(d.Boxes, Box{ID: "__start__", Role: StartBox}, Box{ID: "__end__", Role: EndBox})
+	return d
+}
+
+// TestGraphvizReadsIt gives what is written to Graphviz itself.
+func TestGraphvizReadsIt(t *testing.T) {
+	dot, err := exec.LookPath("dot")
+	if err != nil {
+		t.Skip("Graphviz (dot) is not installed: whether it reads the output is not tested")
+	}
+	for _, text := range nasty() {
+		var in, said bytes.Buffer
+		if err := WriteDOT(&in, drawNasty(text), DOTOptions{RankDir: "LR"}); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(dot, "-Tcanon")
+		cmd.Stdin, cmd.Stderr = &in, &said
+		if err := cmd.Run(); err != nil || said.Len() > 0 {
+			t.Errorf("%q: dot: %v\n%s", text, err, said.String())
+		}
+	}
+}
+
+const flow = `graphrun: v1
+name: flow
+start: a
+state: {n: {type: integer, default: 0}}
+nodes:
+  a: {kind: set, set: {n: "n + 1"}, max_visits: 3, description: Counts.}
+  b: {kind: exec, command: [x], ends: {again: a, more: a, done: END}, retry: {max_attempts: 2}, routing: all}
+  c: {kind: pass, join: {wait: 2}}
+  stop: {kind: fail, message: m}
+edges:
+  - {from: a, to: b, when: n > 1}
+  - {from: a, to: c, when: n < 1, label: low, priority: 4}
+  - {from: a, to: [b, c], condition: always}
+  - {from: a, to: stop, condition: on_failure}
+  - {from: c, to: stop, condition: on_failure, when: "error.kind == 'timeout'"}
+  - {from: c, to: a, condition: llm_decide, description: try again}
+  - {from: c, to: END, fallback: true}
+`
+
+func draw(t *testing.T, opts Options) *Drawing {
+	t.Helper()
+	g, found := spec.Parse("flow.yaml", []byte(flow), spec.Options{})
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	return Draw(g, opts)
+}
+
+func TestDraw(t *testing.T) {
+	want := &Drawing{
+		Title: "flow",
+		Boxes: []Box{
+			{ID: "__start__", Role: StartBox},
+			{ID: "a", Role: NodeBox, Kind: "set", Notes: []string{"≤ 3 visits"}, Tip: "Counts."},
+			{ID: "b", Role: NodeBox, Kind: "exec", Notes: []string{"routes all", "≤ 2 attempts"}},
+			{ID: "c", Role: NodeBox, Kind: "pass", Notes: []string{"join 2"}},
+			{ID: "stop", Role: NodeBox, Kind: "fail"},
+			{ID: "__end__", Role: EndBox},
+		},
+		Arrows: []Arrow{
+			{From: "__start__", To: "a", Role: StartArrow},
+			{From: "a", To: "b", Role: ConditionArrow, Conditional: true, Label: "n > 1"},
+			{From: "a", To: "c", Role: ConditionArrow, Conditional: true, Label: "low\n(priority 4)", Tip: "n < 1"},
+			{From: "a", To: "b", Role: UnconditionalArrow, Label: "always"},
+			{From: "a", To: "c", Role: UnconditionalArrow, Label: "always"},
+			{From: "a", To: "stop", Role: FailureArrow, Label: "on failure"},
+			{From: "c", To: "stop", Role: FailureArrow, Conditional: true, Label: "error.kind == 'timeout'"},
+			{From: "c", To: "a", Role: ModelArrow, Label: "try again", Tip: "try again"},
+			{From: "c", To: "__end__", Role: UnconditionalArrow, Label: "(fallback)"},
+			{From: "b", To: "a", Role: GotoArrow, Label: "again\nmore"},
+			{From: "b", To: "__end__", Role: GotoArrow, Label: "done"},
+		},
+	}
+	if diff := cmp.Diff(want, draw(t, Options{})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestDrawLeavesOut(t *testing.T) {
+	d := draw(t, Options{NoStartEnd: true, NoDestinations: true, Label: "mine"})
+	if d.Title != "mine" {
+		t.Errorf("title %q", d.Title)
+	}
+	for _, b := range d.Boxes {
+		if b.Role != NodeBox {
+			t.Errorf("box %s is there", b.ID)
+		}
+	}
+	for _, a := range d.Arrows {
+		if a.Role == GotoArrow || a.Role == StartArrow || a.To == "__end__" {
+			t.Errorf("arrow %s -> %s is there", a.From, a.To)
+		}
+	}
+}
+
+// TestDOT compares a whole file. Set UPDATE_GOLDEN to rewrite it, and look at
+// the picture: dot -Tpng testdata/flow.dot.
+func TestDOT(t *testing.T) {
+	var out bytes.Buffer
+	if err := WriteDOT(&out, draw(t, Options{}), DOTOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("testdata", "flow.dot")
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), out.String()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for in, want := range map[string]string{
+		"":      "",
+		"short": "short",
+		"a\nb":  "a b",
+		"confidence >= 0.8 and category in ['billing', 'technical']": "confidence >= 0.8 and\ncategory in ['billing',\n'technical']",
+		strings.Repeat("x", 50):     strings.Repeat("x", 35) + "…",
+		strings.Repeat("word ", 50): strings.Repeat("word word word word word\n", 3) + "word word word word word …",
+	} {
+		if got := wrap(in); got != want {
+			t.Errorf("wrap(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
