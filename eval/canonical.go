@@ -65,30 +65,36 @@ func (c *canonizer) grow(v any) error {
 	return nil
 }
 
-// value returns the canonical form and whether it differs from v.
-func (c *canonizer) value(v any, depth int) (any, bool, error) {
+// value returns the canonical form and whether it differs from v. What doesn't
+// differ is v itself, so that nothing is boxed anew.
+func (c *canonizer) value(v any, depth int) (out any, changed bool, err error) {
 	if c.limit > 0 {
 		if err := c.grow(v); err != nil {
 			return nil, false, err
 		}
 	}
-	switch v := v.(type) {
+	switch x := v.(type) {
 	case nil, bool, string:
 		return v, false, nil
 	case int:
-		if v > maxInt || v < -maxInt {
-			return c.bigInt(float64(v))
+		if x <= maxInt && x >= -maxInt {
+			return v, false, nil
 		}
-		return v, false, nil
+		return c.bigInt(float64(x))
 	case float64:
-		return c.float(v)
+		out, changed, err = c.float(x)
 	case []any:
-		return c.list(v, depth)
+		out, changed, err = c.list(x, depth)
 	case map[string]any:
-		return c.object(v, depth)
+		out, changed, err = c.object(x, depth)
+	default:
+		out, err = c.other(v, depth)
+		return out, true, err
 	}
-	out, err := c.other(v, depth)
-	return out, true, err
+	if err == nil && !changed {
+		return v, false, nil
+	}
+	return out, changed, err
 }
 
 func (c *canonizer) bigInt(f float64) (any, bool, error) {
@@ -98,6 +104,7 @@ func (c *canonizer) bigInt(f float64) (any, bool, error) {
 	return f, true, nil
 }
 
+// float, list and object return nil when nothing changes.
 func (c *canonizer) float(f float64) (any, bool, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, false, errNotFinite
@@ -105,7 +112,7 @@ func (c *canonizer) float(f float64) (any, bool, error) {
 	if f == math.Trunc(f) && f >= -maxWhole && f <= maxWhole {
 		return int(f), true, nil
 	}
-	return f, false, nil
+	return nil, false, nil
 }
 
 func (c *canonizer) list(v []any, depth int) (any, bool, error) {
@@ -129,7 +136,10 @@ func (c *canonizer) list(v []any, depth int) (any, bool, error) {
 		}
 		out[i] = n
 	}
-	return out, len(v) > 0 && &out[0] != &v[0], nil
+	if len(v) == 0 || &out[0] == &v[0] {
+		return nil, false, nil
+	}
+	return out, true, nil
 }
 
 func (c *canonizer) object(v map[string]any, depth int) (any, bool, error) {
@@ -157,7 +167,7 @@ func (c *canonizer) object(v map[string]any, depth int) (any, bool, error) {
 		out[k] = n
 	}
 	if out == nil {
-		return v, false, nil
+		return nil, false, nil
 	}
 	return out, true, nil
 }
@@ -189,7 +199,7 @@ func (c *canonizer) other(v any, depth int) (any, error) {
 		}
 		return int(r.Uint()), nil
 	case reflect.Float32, reflect.Float64:
-		out, _, err := c.float(r.Float())
+		out, _, err := c.value(r.Float(), depth)
 		return out, err
 	case reflect.Pointer, reflect.Interface:
 		if r.IsNil() {
@@ -243,7 +253,7 @@ func (c *canonizer) number(n json.Number) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("number %q is beyond the range of a 64-bit float", n.String())
 	}
-	out, _, err := c.float(f)
+	out, _, err := c.value(f, 0)
 	return out, err
 }
 

@@ -136,8 +136,8 @@ func tokenHint(token string) string {
 		return `; write == to compare`
 	case "&":
 		return `; write and`
-	case "{":
-		return `; wrap it in parentheses, or write one pair of braces for an object`
+	case ":":
+		return `; write ({...}) for an object inside a predicate`
 	}
 	return ""
 }

@@ -104,14 +104,14 @@ func makeRange(args ...any) (any, uint, error) {
 	if a > b {
 		return []any{}, 0, nil
 	}
-	if b-a >= budget/4 {
+	if b-a >= maxElements {
 		return nil, 0, errBudget
 	}
 	out := make([]any, b-a+1)
 	for i := range out {
 		out[i] = a + i
 	}
-	return out, uint(len(out) * 4), nil
+	return out, uint(len(out) * budget / maxElements), nil
 }
 
 func keysOf(args ...any) (any, uint, error) {
@@ -281,7 +281,7 @@ func flattenValues(args ...any) (any, uint, error) {
 	var out []any
 	var open func(l []any, depth int) error
 	open = func(l []any, depth int) error {
-		if units += len(l) + 1; units > budget {
+		if units += len(l) + 1; units > maxElements {
 			return errBudget
 		}
 		if depth > maxDepth {
@@ -302,7 +302,7 @@ func flattenValues(args ...any) (any, uint, error) {
 	if err := open(l, 0); err != nil {
 		return nil, 0, err
 	}
-	return append([]any{}, out...), uint(units * 2), nil
+	return append([]any{}, out...), uint(units * budget / maxElements), nil
 }
 
 func concatValues(args ...any) (any, uint, error) {
@@ -312,11 +312,11 @@ func concatValues(args ...any) (any, uint, error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		if out = append(out, l...); len(out) > budget {
+		if out = append(out, l...); len(out) > maxElements {
 			return nil, 0, errBudget
 		}
 	}
-	return append([]any{}, out...), uint(len(out) * 2), nil
+	return append([]any{}, out...), uint(len(out) * budget / maxElements), nil
 }
 
 // groupValues turns the library's groups into an object with string keys.

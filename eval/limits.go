@@ -14,11 +14,12 @@ const (
 	// is built costs one unit per 4 bytes, which keeps all of them below 16 MB.
 	budget = 4_000_000
 
-	bytesBuilt    = 4  // bytes of new text that cost one unit
-	bytesRead     = 32 // bytes of text looked through that cost one unit
-	costCall      = 6  // extra units of a call, which needs an argument list
-	costList      = 4  // extra units of a list literal
-	costObject    = 20 // extra units of an object literal, which is a map
+	bytesBuilt    = 4         // bytes of new text that cost one unit
+	bytesRead     = 32        // bytes of text looked through that cost one unit
+	costCall      = 6         // extra units of a call, which needs an argument list
+	costList      = 4         // extra units of a list literal
+	costObject    = 20        // extra units of an object literal, which is a map
+	maxElements   = 1_000_000 // of a list that a function builds
 	maxRegexpSize = 1000
 	maxResultSize = 64 << 20 // bytes of a result, counted as a tree
 	maxRendered   = 64 << 20 // bytes of a rendered template
