@@ -79,6 +79,11 @@ func newPlan(g *spec.Graph, opts runner.Options) *plan {
 		for _, w := range n.Writes.Exprs {
 			node.Writes = append(node.Writes, w.Name.Value)
 		}
+		if set := n.Field("set"); set != nil && node.Kind == "set" {
+			for i := range set.Fields {
+				node.Writes = append(node.Writes, set.Fields[i].Key.Value)
+			}
+		}
 		p.Nodes = append(p.Nodes, node)
 	}
 	for _, e := range g.Edges {
