@@ -1,0 +1,53 @@
+# Everything a developer or a CI machine does with this repository.
+# Only Go, git and make are needed; `make help` lists the targets.
+
+EXAMPLE  ?= examples/tool-router/flow.yaml
+ARGS     ?=
+FUZZTIME ?= 30s
+LDFLAGS  ?= -s -w
+FLOWS    := $(wildcard examples/*/flow.yaml)
+
+# The race detector needs a C compiler; without one the tests run all the same.
+RACE := $(shell test "$$(go env CGO_ENABLED)" = 1 && command -v $$(go env CC) >/dev/null 2>&1 && echo -race)
+
+.PHONY: help build run test lint check bench fuzz clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+build: ## build bin/graphrun, one static binary
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/graphrun ./cmd/graphrun
+
+run: ## run a flow: make run EXAMPLE=path/to/flow.yaml ARGS='-i key=value'
+	go run ./cmd/graphrun run $(EXAMPLE) $(ARGS)
+
+test: ## run all tests, with the race detector where there is a C compiler
+	@test -n '$(RACE)' || echo 'make: no C compiler, testing without the race detector' >&2
+	go test $(RACE) ./...
+
+lint: ## formatting, go vet, staticcheck
+	@unformatted=$$(go tool gofumpt -l .); \
+	if [ -n "$$unformatted" ]; then \
+		echo 'not formatted (go tool gofumpt -w .):' >&2; echo "$$unformatted" >&2; exit 1; \
+	fi
+	go vet ./...
+	go tool staticcheck ./...
+
+check: lint test build ## what CI runs: lint, tests, every example validated
+ifneq ($(FLOWS),)
+	bin/graphrun validate --strict $(FLOWS)
+endif
+
+bench: ## every benchmark once, with allocations
+	go test -run '^$$' -bench . -benchmem ./...
+
+fuzz: ## every fuzz target for FUZZTIME
+	@set -e; for package in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "$$package $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+clean: ## remove what the targets above made
+	rm -rf bin
