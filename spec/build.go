@@ -39,7 +39,7 @@ func (b *builder) build(root *Value) {
 		case "start":
 			g.Start = b.nodeName(v)
 		case "finish":
-			g.Finish = textsOf(v)
+			g.Finish = namesOf(v)
 		case "output":
 			g.Output = v
 		case "strict_state":
@@ -59,9 +59,9 @@ func (b *builder) build(root *Value) {
 		case "cache":
 			g.Cache = cacheOf(v)
 		case "pause_before":
-			g.PauseBefore = textsOf(v)
+			g.PauseBefore = namesOf(v)
 		case "pause_after":
-			g.PauseAfter = textsOf(v)
+			g.PauseAfter = namesOf(v)
 		case "conversation":
 			g.Conversation = v
 		case "models":
@@ -102,6 +102,25 @@ func textOf(v *Value) Text {
 		return Text{}
 	}
 	return v.Text
+}
+
+// namesOf are the names in a string or a list of strings; values of another
+// shape, which were reported, are left out.
+func namesOf(v *Value) []Text {
+	switch {
+	case v == nil:
+	case v.Kind == String:
+		return []Text{v.Text}
+	case v.Kind == List:
+		out := make([]Text, 0, len(v.Items))
+		for i := range v.Items {
+			if v.Items[i].Kind == String {
+				out = append(out, v.Items[i].Text)
+			}
+		}
+		return out
+	}
+	return nil
 }
 
 // textsOf are the texts of a scalar or a list of them.
@@ -254,7 +273,7 @@ func cacheOf(v *Value) *Cache {
 		case key == "version":
 			c.Version = textOf(v)
 		case key == "key" && v.Kind == List:
-			c.Keys = textsOf(v)
+			c.Keys = namesOf(v)
 		case key == "key":
 			c.Key = textOf(v)
 		}

@@ -108,8 +108,8 @@ func (b *builder) edgeID(id Text, ids map[string]Text) {
 // expand adds an edge for each source and target of a declaration, sources first.
 func (b *builder) expand(d *declaration) {
 	g := b.graph
-	from, to := textsOf(d.from), textsOf(d.to)
-	if len(from) == 0 || len(to) == 0 {
+	from, to := namesOf(d.from), namesOf(d.to)
+	if len(from) == 0 || len(to) == 0 || d.from.Kind == List && len(from) < len(d.from.Items) || d.to.Kind == List && len(to) < len(d.to.Items) {
 		g.gaps |= gapEdges
 	}
 	for _, source := range from {

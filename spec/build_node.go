@@ -42,7 +42,7 @@ func (b *builder) node(f *Field) *Node {
 		case "description":
 			n.Description = textOf(v)
 		case "reads":
-			n.Reads, n.HasReads = textsOf(v), true
+			n.Reads, n.HasReads = namesOf(v), true
 		case "writes":
 			n.Writes = writesOf(v)
 		case "retry":
@@ -108,7 +108,7 @@ func writesOf(v *Value) Writes {
 	if v.Kind == Map {
 		w.Exprs = exprsOf(v)
 	} else {
-		w.Keys = textsOf(v)
+		w.Keys = namesOf(v)
 	}
 	return w
 }
@@ -117,11 +117,11 @@ func writesOf(v *Value) Writes {
 func (b *builder) endsOf(v *Value) []End {
 	var out []End
 	for i := range v.Fields {
-		if t := textOf(&v.Fields[i].Value); t.IsSet() {
-			out = append(out, End{Label: v.Fields[i].Key, Target: t})
+		if target := &v.Fields[i].Value; target.Kind == String {
+			out = append(out, End{Label: v.Fields[i].Key, Target: target.Text})
 		}
 	}
-	for _, t := range textsOf(v) {
+	for _, t := range namesOf(v) {
 		out = append(out, End{Label: t, Target: t})
 	}
 	if len(out) < max(len(v.Fields), len(v.Items)) {

@@ -128,7 +128,7 @@ func (c *converter) convert(n *yaml.Node) (Value, int) {
 	size := 1
 	c.depth++
 	switch {
-	case c.depth > maxDepth+1:
+	case c.depth > maxDepth && n.Kind != yaml.ScalarNode:
 		c.refused = true
 		c.diags = append(c.diags, tooDeep(c.file, at))
 	case n.Kind == yaml.ScalarNode:

@@ -163,11 +163,7 @@ func (r *oneByteReader) Read(p []byte) (int, error) {
 // the line where the surrounding construct starts, or none at all; how far it
 // read says where the problem is.
 func locate(file *File, text []byte, err error) Diagnostic {
-	message := strings.TrimPrefix(err.Error(), "yaml: ")
-	line := 0
-	if n, scanErr := fmt.Sscanf(message, "line %d: ", &line); n == 1 && scanErr == nil {
-		_, message, _ = strings.Cut(message, ": ")
-	}
+	line, message := splitError(err)
 	if strings.HasPrefix(message, "exceeded max depth") {
 		return tooDeep(file, deepBracket(file.Src))
 	}
@@ -176,7 +172,24 @@ func locate(file *File, text []byte, err error) Diagnostic {
 		return syntaxError(file, Span{}, message)
 	}
 	pos := min(max(reader.pos-1, 0), len(file.Src))
+	if start := bytes.LastIndexByte(file.Src[:pos], '\n') + 1; start <= len(text) {
+		// The library may have looked into the line behind the problem.
+		if _, _, before := decodeYAML(bytes.NewReader(text[:start])); before != nil {
+			if _, same := splitError(before); same == message {
+				pos = start - 1
+			}
+		}
+	}
 	return explain(file, message, line, pos)
+}
+
+// splitError takes the line (0: none) off a message of the library.
+func splitError(err error) (line int, message string) {
+	message = strings.TrimPrefix(err.Error(), "yaml: ")
+	if n, scanErr := fmt.Sscanf(message, "line %d: ", &line); n == 1 && scanErr == nil {
+		_, message, _ = strings.Cut(message, ": ")
+	}
+	return line, message
 }
 
 // tooDeep is the finding for nesting beyond the limit.

@@ -11,10 +11,13 @@ import (
 // is where it stopped reading, a few bytes behind the problem.
 func explain(file *File, message string, line, pos int) Diagnostic {
 	src := file.Src
-	for pos > 0 && (pos >= len(src) || strings.IndexByte(" \t\r\n", src[pos]) >= 0) {
-		pos--
-	}
 	span := trimmedLine(file, pos)
+	if span.From == span.To { // an empty line: the problem is above
+		for pos > 0 && (pos >= len(src) || strings.IndexByte(" \t\r\n", src[pos]) >= 0) {
+			pos--
+		}
+		span = trimmedLine(file, pos)
+	}
 	switch {
 	case strings.Contains(message, "cannot start any token"):
 		return badStart(file, span)

@@ -9,7 +9,7 @@ import "maps"
 const (
 	idPattern         = `^[A-Za-z][A-Za-z0-9_-]*$`
 	identifierPattern = `^[A-Za-z_][A-Za-z0-9_]*$`
-	durationPattern   = `^\+?([0-9]*(\.[0-9]*)?(ns|us|µs|μs|ms|s|m|h))+$|^[+-]?0$`
+	durationPattern   = `^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$|^[+-]?0$`
 )
 
 // Schema is the JSON Schema (draft 2020-12) of graph files, for editors and

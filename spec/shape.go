@@ -46,8 +46,11 @@ func (s *shaper) check(k *Key, v *Value, at place) bool {
 		return true
 	case TypeOneOf:
 		for i := range k.Forms {
-			if fits(&k.Forms[i], v) {
-				return s.check(&k.Forms[i], v, at)
+			if form := &k.Forms[i]; fits(form, v) {
+				if form.Type == TypeEnum {
+					return s.enum(form.Enum, v, at, expects(k))
+				}
+				return s.check(form, v, at)
 			}
 		}
 		return s.mismatch(k, v, at)
@@ -65,7 +68,11 @@ func (s *shaper) check(k *Key, v *Value, at place) bool {
 	case TypeMap:
 		return s.entries(k, v)
 	case TypeObject:
-		return s.object(k.Keys, k.Choices, v, at.key)
+		owner := at.key
+		if at.item {
+			owner = Text{}
+		}
+		return s.object(k.Keys, k.Choices, v, owner)
 	case TypeSchema:
 		return s.schema(k, v, at)
 	case TypeNode:
@@ -80,7 +87,7 @@ func (s *shaper) mismatch(k *Key, v *Value, at place) bool {
 		span = at.key.Span
 	}
 	if k.Type == TypeEnum && v.IsScalar() && v.Kind != Null {
-		return s.enum(k, v, at)
+		return s.enum(k.Enum, v, at, expects(k))
 	}
 	s.report("invalid-value", span, "%s must be %s; found %s", at, expects(k), describe(v))
 	return false
@@ -207,9 +214,9 @@ func oneOf(names []string) string {
 func (s *shaper) scalar(k *Key, v *Value, at place) bool {
 	switch k.Type {
 	case TypeEnum:
-		return s.enum(k, v, at)
+		return s.enum(k.Enum, v, at, expects(k))
 	case TypeName:
-		if !isReserved(v.Text.Value) && !isID(v.Text.Value) {
+		if k.Role != RoleNode && !isID(v.Text.Value) {
 			s.report("invalid-value", v.Span, "%s must be %s; found %s", at, expects(k), describe(v))
 			return false
 		}
@@ -245,16 +252,17 @@ func parseDuration(s string) (time.Duration, bool) {
 	return d, err == nil
 }
 
-func (s *shaper) enum(k *Key, v *Value, at place) bool {
-	if slices.Contains(k.Enum, v.Text.Value) {
+// enum checks a word against those that are allowed; expected says so in words.
+func (s *shaper) enum(allowed []string, v *Value, at place, expected string) bool {
+	if slices.Contains(allowed, v.Text.Value) {
 		return true
 	}
-	near := suggest.Closest(v.Text.Value, k.Enum)
+	near := suggest.Closest(v.Text.Value, allowed)
 	span := v.Span
 	if near != "" {
 		span = v.Text.At(0, len(v.Text.Value))
 	}
-	s.report("invalid-value", span, "%s must be %s; found %s", at, oneOf(k.Enum), quoteShort(v.Text.Value))
+	s.report("invalid-value", span, "%s must be %s; found %s", at, expected, quoteShort(v.Text.Value))
 	s.diags[len(s.diags)-1].Suggestion = near
 	return false
 }
@@ -341,7 +349,7 @@ func (s *shaper) missing(v *Value, owner Text, what string) {
 	if span.From == span.To {
 		span = firstToken(v)
 	}
-	subject := "the map"
+	subject := "this map"
 	if owner.Value != "" {
 		subject = fmt.Sprintf("%q", owner.Value)
 	}

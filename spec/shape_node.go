@@ -88,7 +88,7 @@ func (s *shaper) kindOf(v *Value, id Text) (kind *Kind, ok bool) {
 		s.mismatch(&Key{Type: TypeEnum, Enum: names}, named, place{Text{Value: "kind", Span: named.Span}, false})
 	default:
 		if kind = findKind(s.kinds, named.Text.Value); kind == nil {
-			s.enum(&Key{Enum: names}, named, place{Text{Value: "kind"}, false})
+			s.enum(names, named, place{Text{Value: "kind"}, false}, oneOf(names))
 		}
 	}
 	return kind, kind != nil

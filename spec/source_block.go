@@ -133,9 +133,6 @@ func (d *decoding) block(value string) bool {
 // tail adds the line breaks at the end of a block that its chomping kept.
 func (d *decoding) tail(value string, leading piece, pending []piece) {
 	rest := len(value) - len(d.out)
-	if leading.text == "" && rest == 1 {
-		leading.text = "\n" // the parser ends the last line of a file itself
-	}
 	for _, p := range append([]piece{leading}, pending...) {
 		if rest <= 0 {
 			return
