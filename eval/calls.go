@@ -203,7 +203,6 @@ func (c *checker) body(l *loop, n ast.Node) (price int) {
 	c.frames = append(c.frames, frame{element: element, acc: l.name == "reduce"})
 	before := c.cost
 	l.body = c.value(n)
-	price = c.cost - before + 1
 	c.frames = c.frames[:len(c.frames)-1]
 	switch l.name {
 	case "all", "any", "count", "filter", "find", "findIndex", "findLast", "findLastIndex", "none", "one":
@@ -215,8 +214,11 @@ func (c *checker) body(l *loop, n ast.Node) (price int) {
 			l.body.node = c.at(&ast.UnaryNode{Operator: "not", Node: l.body.node}, l.body.from, l.body.to)
 		}
 	}
+	if l.name == "groupBy" {
+		l.body.node = c.callCharged(groupKey, l.body.from, l.body.to, l.body.node)
+	}
 	l.bodyNode = c.at(&ast.PredicateNode{Node: l.body.node}, l.body.from, l.body.to)
-	return price
+	return c.cost - before + 1
 }
 
 // finish builds the lowered call and types its result.

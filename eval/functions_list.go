@@ -155,7 +155,7 @@ func fromPairs(args ...any) (any, uint, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	out := make(map[string]any, len(l))
+	out, units := make(map[string]any, len(l)), uint(len(l)*4)
 	for i, p := range l {
 		pair, ok := p.([]any)
 		if !ok || len(pair) != 2 {
@@ -166,8 +166,9 @@ func fromPairs(args ...any) (any, uint, error) {
 			return nil, 0, failf("fromPairs needs string keys, element %d has %s", i, kindOf(pair[0]))
 		}
 		out[k] = pair[1]
+		units += hashUnits(k)
 	}
-	return out, uint(len(l) * 4), nil
+	return out, units, nil
 }
 
 func reverseValues(args ...any) (any, uint, error) {
@@ -199,6 +200,7 @@ func uniqValues(args ...any) (any, uint, error) {
 			nested = append(nested, v)
 		default:
 			key := v
+			c.units += hashUnits(v)
 			if f, ok := v.(float64); ok && f == float64(int(f)) {
 				key = int(f) // 1.0 and 1 are one value
 			}
@@ -327,11 +329,6 @@ func groupValues(args ...any) (any, uint, error) {
 	}
 	out := make(map[string]any, len(groups))
 	for k, l := range groups {
-		switch k.(type) {
-		case string, int, float64, bool:
-		default:
-			return nil, 0, failf("groupBy needs keys that are strings, numbers or booleans")
-		}
 		name := Text(k)
 		if _, twice := out[name]; twice {
 			return nil, 0, failf("groupBy has two different keys that both read %s", shortQuote(name))

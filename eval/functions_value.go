@@ -43,6 +43,31 @@ func keyText(key any) string {
 	return Text(key)
 }
 
+// keyValue passes a computed key on and charges for hashing it.
+func keyValue(args ...any) (any, uint, error) { return args[0], hashUnits(args[0]), nil }
+
+func hashUnits(key any) uint {
+	s, _ := key.(string)
+	return uint(len(s) / bytesRead)
+}
+
+// keyString is keyValue for keys of object literals, which are strings.
+func keyString(args ...any) (any, uint, error) {
+	if _, ok := args[0].(string); !ok {
+		return nil, 0, failf("keys of an object are strings, found %s", kindOf(args[0]))
+	}
+	return args[0], hashUnits(args[0]), nil
+}
+
+// groupKey is keyValue for groupBy, whose keys are scalars.
+func groupKey(args ...any) (any, uint, error) {
+	switch args[0].(type) {
+	case string, int, float64, bool:
+		return args[0], hashUnits(args[0]), nil
+	}
+	return nil, 0, failf("groupBy needs keys that are strings, numbers or booleans, found %s", kindOf(args[0]))
+}
+
 // getMember is base[key], or null when there is no such member.
 func getMember(args ...any) (any, uint, error) {
 	switch b := args[0].(type) {
@@ -51,7 +76,7 @@ func getMember(args ...any) (any, uint, error) {
 		if !ok {
 			return nil, 0, nil
 		}
-		return b[k], 0, nil
+		return b[k], hashUnits(k), nil
 	case []any:
 		i, ok := args[1].(int)
 		if i < 0 {
@@ -219,7 +244,7 @@ func inValue(args ...any) (any, uint, error) {
 			return nil, 0, failf("keys of an object are strings, found %s", kindOf(args[0]))
 		}
 		_, ok = b[k]
-		return ok, 0, nil
+		return ok, hashUnits(k), nil
 	case string:
 		return containsValue(b, args[0])
 	}

@@ -339,6 +339,7 @@ func (c *checker) object(n *ast.MapNode, from int) operand {
 			if !key.may(kindString) {
 				return c.fail(RuleType, key.from, key.to, "key of an object must be a string, this is %s", article(key.typ))
 			}
+			key = c.hashed(key, keyString)
 		}
 		pairs[i] = c.at(&ast.PairNode{Key: key.node, Value: v.node}, key.from, v.to)
 	}

@@ -302,8 +302,12 @@ func (c *checker) quote(o operand) string {
 
 // fetch builds base[key] and follows the path.
 func (c *checker) fetch(base, key operand, t Type, optional bool) operand {
-	o := operand{typ: t, from: base.from, to: max(base.to, key.to), bound: base.bound}
+	from, to := c.src.outer(base.from, base.to)
+	o := operand{typ: t, from: from, to: max(to, key.to), bound: base.bound}
 	c.followPath(&o, base, key)
+	if base.typ.kind != kindList {
+		key = c.hashed(key, keyValue)
+	}
 	if optional {
 		o.node = c.at(&ast.MemberNode{Node: base.node, Property: key.node, Optional: true}, o.from, o.to)
 	} else {
@@ -311,6 +315,14 @@ func (c *checker) fetch(base, key operand, t Type, optional bool) operand {
 	}
 	c.sites = append(c.sites, site{o.from, o.to, ".", []operand{base, key}})
 	return o
+}
+
+// hashed makes a computed key pay for its length: each lookup hashes all of it.
+func (c *checker) hashed(key operand, fn charged) operand {
+	if !key.isLiteral() && key.may(kindString) {
+		key.node = c.callCharged(fn, key.from, key.to, key.node)
+	}
+	return key
 }
 
 func (c *checker) followPath(o *operand, base, key operand) {

@@ -154,8 +154,6 @@ func runMessage(fe *file.Error) string {
 		return "reduce of an empty list needs a first value as its third argument"
 	case strings.HasPrefix(text, "index out of range"):
 		return "index is out of range"
-	case strings.Contains(text, "unhashable"):
-		return "groupBy needs keys that are strings, numbers or booleans"
 	}
 	if m := conversion().FindStringSubmatch(text); m != nil {
 		return fmt.Sprintf("expected a %s, found %s", plainKind(m[2]), plainKind(m[1]))
