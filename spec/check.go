@@ -35,6 +35,7 @@ type graphChecker struct {
 	nodeNames *suggest.Finder // nil until a name is wrong
 	keyNames  *suggest.Finder
 	known     string // the nodes, as messages list them
+	declared  string // the state keys, likewise
 	lost      bool   // an edge leaves from or leads to no node
 }
 

@@ -52,18 +52,21 @@ func (c *graphChecker) key(name Text) {
 	if c.graph.keys[name.Value] != nil {
 		return
 	}
-	names := make([]string, 0, len(c.graph.State))
-	for _, k := range c.graph.State {
-		names = append(names, k.Name.Value)
-	}
 	if c.keyNames == nil {
+		names := make([]string, 0, len(c.graph.State))
+		for _, k := range c.graph.State {
+			names = append(names, k.Name.Value)
+		}
 		c.keyNames = suggest.New(names)
+		c.declared = "; declare it under \"state\""
+		if len(names) > 0 && len(names) <= 12 {
+			c.declared = "; declared are " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
+		}
 	}
 	near := c.keyNames.Closest(name.Value)
-	detail := "; declare it under \"state\""
-	if near == "" && len(names) > 0 && len(names) <= 12 {
-		slices.Sort(names)
-		detail = "; declared are " + strings.Join(names, ", ")
+	detail := c.declared
+	if near != "" {
+		detail = "; declare it under \"state\""
 	}
 	c.report("unknown-state-key", name.At(0, len(name.Value)), "%q is no declared state key%s", name.Value, detail)
 	c.diags[len(c.diags)-1].Suggestion = near

@@ -63,7 +63,7 @@ func TestStructure(t *testing.T) {
 		"cycle with exit":   flow("a b c", "a>b b>c c>b c>END"),
 		"cycle to fail":     flow("a b fail", "a>b b>a b>fail"),
 		"ends":              flow("a/ends:{x:b,y:END} b", "b>a"),
-		"goto anywhere":     flow("a/goto:x b c", "b>c c>b"),
+		"goto anywhere":     flow("a/goto:x b c", "b>c c>END"),
 		"finish":            flow("a b", "a>b") + "finish: [b]\n",
 		"finish and filter": flow("a b", "a>b") + "  - {from: b, to: a, when: x}\nfinish: [b]\n",
 		"same edge twice":   flow("a b", "b>END") + "  - {from: a, to: b, when: x}\n  - {from: a, to: b, when: y}\n  - {from: a, to: b}\n",

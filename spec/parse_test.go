@@ -281,6 +281,8 @@ func TestBombsAreCheap(t *testing.T) {
 		"aliases": bomb, "merges": merges,
 		"brackets": head + "x-a: " + strings.Repeat("[", 20000) + strings.Repeat("]", 20000), "open brackets": strings.Repeat("[{a: ", 200000),
 		"dashes": strings.Repeat("- ", 200000), "questions": strings.Repeat("? ", 50000), "keys": "{" + strings.Repeat("a,", 50000) + "}",
+		"wrong names": strings.ReplaceAll(string(large(5000)), "to: n", "to: m"), "wrong keys": strings.ReplaceAll(string(large(5000)), "to: n", "tu: n"),
+		"wrong targets": strings.ReplaceAll(string(large(5000)), "set: {count:", "set: {cuont:"),
 		"indents": func() string {
 			var b strings.Builder
 			for i := range 1500 {

@@ -1,0 +1,81 @@
+package spec
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+)
+
+// FuzzParse: whatever the text, Parse and Check end soon, never panic, report
+// the same each time, and point into the file.
+func FuzzParse(f *testing.F) {
+	files, err := filepath.Glob("testdata/valid/*")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range files {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(src)
+	}
+	for _, s := range []string{
+		"", "- a", "graphrun: v1\nname: x\nstart: a\nnodes: {a: {kind: pass}}\nedges: [{from: a, to: END}]\n", head + "nodes: [\n", head + "state: {n: {type: int, default: a}}\n" + tail,
+		"a: &a [*a]", "a: {<<: [1, {b: c}]}", "? [a]\n: b", "\t- a", "a: !!int b", "a: 'b\n", "{\"graphrun\": \"v1\", \"name\": \"\\ud83d\\ude00\\/\"}", "a: \"\\q\"", "a: *b", "%YAML 3\n---\na", "a: |2\n  b\n --- \n", "\ufeffgraphrun: v1", "a\r- b\u0085c: d",
+		node("kind: exec, command: ls"), edge("from: END, to: [a, zz], when: 1, priority: x"),
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		begin := time.Now()
+		g, diags := Parse("f.yaml", src, Options{})
+		diags = append(diags, Check(g)...).Sort()
+		if took := time.Since(begin); took > time.Second {
+			t.Fatalf("took %v", took)
+		}
+		for _, d := range diags {
+			if d.Span.From < 0 || d.Span.To < d.Span.From || d.Span.To > len(src) {
+				t.Fatalf("%s at %v of %d bytes", d.Rule, d.Span, len(src))
+			}
+			if d.Message == "" || d.File != g.File {
+				t.Fatalf("%+v", d)
+			}
+		}
+		again, repeated := Parse("f.yaml", src, Options{})
+		repeated = append(repeated, Check(again)...).Sort()
+		if len(diags) != len(repeated) {
+			t.Fatalf("%d findings, then %d", len(diags), len(repeated))
+		}
+		for i := range diags {
+			a, b := diags[i], repeated[i]
+			a.File, b.File, a.Related, b.Related = nil, nil, nil, nil
+			if !reflect.DeepEqual(a, b) {
+				t.Fatalf("%+v, then %+v", a, b)
+			}
+		}
+		IsGraph(src)
+		if root, _ := load(g.File); root != nil {
+			checkSpans(t, g.File, root)
+		}
+	})
+}
+
+// checkSpans asserts that every part of a tree lies in the file.
+func checkSpans(t *testing.T, file *File, v *Value) {
+	if v.Span.From < 0 || v.Span.To < v.Span.From || v.Span.To > len(file.Src) {
+		t.Fatalf("a value at %v of %d bytes", v.Span, len(file.Src))
+	}
+	if v.IsScalar() {
+		checkMap(t, file, v.Text)
+	}
+	for i := range v.Items {
+		checkSpans(t, file, &v.Items[i])
+	}
+	for i := range v.Fields {
+		checkMap(t, file, v.Fields[i].Key)
+		checkSpans(t, file, &v.Fields[i].Value)
+	}
+}
