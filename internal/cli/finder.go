@@ -54,12 +54,16 @@ func (f *finder) find(path string) error {
 		f.add(source{name: path})
 		return nil
 	}
-	return filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+	root := path
+	if !os.IsPathSeparator(root[len(root)-1]) {
+		root += string(filepath.Separator) // a link that is named is followed
+	}
+	return filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if entry.IsDir() {
-			if name != path && skipFolder(entry.Name()) {
+			if name != root && skipFolder(entry.Name()) {
 				return fs.SkipDir
 			}
 			return nil

@@ -88,6 +88,7 @@ func (v *liveView) event(e *runner.Event) {
 		v.running = slices.DeleteFunc(v.running, func(n *runningNode) bool { return n.node == e.Node })
 	case runner.NodeRetrying:
 		if n := v.find(e); n != nil {
+			n.progress, n.text = "", "" // each attempt starts clean
 			n.attempt = fmt.Sprintf("attempt %d/%d", e.Attempt+1, e.MaxAttempts)
 		}
 	case runner.NodeOutput:

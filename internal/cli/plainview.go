@@ -38,7 +38,7 @@ func (v *plainView) event(e *runner.Event) {
 			v.print([]string{v.tracer.start(e) + progressText(e.Said)})
 			return
 		}
-	case runner.NodeCompleted, runner.NodeFailed:
+	case runner.NodeRetrying, runner.NodeCompleted, runner.NodeFailed:
 		if rest := v.text[e.Node]; rest != "" {
 			v.print([]string{v.tracer.start(e) + "| " + terminal.Line(rest)})
 		}

@@ -72,6 +72,12 @@ func describeBuiltin(c *cobra.Command) {
 	switch c.Name() {
 	case "help":
 		c.Example = "  graphrun help run"
+		c.Args = func(_ *cobra.Command, args []string) error {
+			if found, _, err := c.Root().Find(args); err != nil || (len(args) > 0 && found == c.Root()) {
+				return noArgs(c.Root(), args)
+			}
+			return nil
+		}
 	case "completion":
 		c.Example = "  source <(graphrun completion bash)\n  graphrun completion fish > ~/.config/fish/completions/graphrun.fish"
 	}
