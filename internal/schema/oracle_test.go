@@ -10,19 +10,19 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// oracle is the verdict of an independent validator of the same draft.
-func oracle(doc, value any) (accepts bool, compileErr error) {
+// oracle compiles a schema with an independent validator of the same draft.
+func oracle(doc any) (accepts func(value any) bool, err error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noLoader{})
 	if err := c.AddResource("urn:test", doc); err != nil {
-		return false, err
+		return nil, err
 	}
 	s, err := c.Compile("urn:test")
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	return s.Validate(value) == nil, nil
+	return func(value any) bool { return s.Validate(value) == nil }, nil
 }
 
 type noLoader struct{}
@@ -161,7 +161,7 @@ func (g generator) keyword(doc map[string]any, depth int) {
 // seed is one schema and several values.
 func TestAgreesWithOracle(t *testing.T) {
 	accepted, refused := 0, 0
-	for seed := range uint64(6000) {
+	for seed := range uint64(2000) {
 		g := generator{rand.New(rand.NewPCG(seed, 1))}
 		doc, ok := g.schema(3).(map[string]any)
 		if !ok {
@@ -172,12 +172,13 @@ func TestAgreesWithOracle(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %s: %v", seed, flow(doc), err)
 		}
-		for range 4 {
+		accepts, err := oracle(doc)
+		if err != nil {
+			t.Fatalf("seed %d: oracle: %s: %v", seed, flow(doc), err)
+		}
+		for range 12 {
 			v := g.value(3)
-			want, err := oracle(doc, v)
-			if err != nil {
-				t.Fatalf("seed %d: oracle: %s: %v", seed, flow(doc), err)
-			}
+			want := accepts(v)
 			mismatch := s.Check(v)
 			if (mismatch == nil) != want {
 				t.Errorf("seed %d: %s\nagainst %s\nwe say %v, the oracle says %v", seed, flow(v), flow(doc), mismatch, want)
@@ -256,8 +257,8 @@ func FuzzCheck(f *testing.F) {
 				return // the oracle reads these in ways of its own
 			}
 		}
-		if want, err := oracle(doc, v); err == nil && want != (first == nil) {
-			t.Errorf("%s against %s: we say %v, the oracle says %v", value, schema, first, want)
+		if accepts, err := oracle(doc); err == nil && accepts(v) != (first == nil) {
+			t.Errorf("%s against %s: we say %v, the oracle does not", value, schema, first)
 		}
 	})
 }
