@@ -40,7 +40,8 @@ func (s *Scope) Compile(src string, want Want) (*Program, *Error) {
 		return nil, err
 	}
 	c := &checker{scope: s, src: text, seen: map[ast.Node]bool{}}
-	result := c.value(tree.Node)
+	syntax := tree.Node
+	result := c.value(syntax)
 	if c.err == nil && want == Condition && !result.may(kindBool) {
 		c.fail(RuleNotBoolean, result.from, result.to, "condition must be boolean, this is %s", article(result.typ))
 	}
@@ -55,6 +56,7 @@ func (s *Scope) Compile(src string, want Want) (*Program, *Error) {
 	return &Program{
 		src: src, code: code, typ: result.typ, reads: c.reads.sorted(), roots: s.roots,
 		sites: c.sites, keys: result.keys, plain: result.isPath(),
+		scope: s, syntax: syntax,
 	}, nil
 }
 
@@ -184,6 +186,9 @@ type Program struct {
 	sites []site
 	keys  []any // the path, when the whole expression is one: names and indexes
 	plain bool  // the result is part of the environment, so canonical already
+
+	scope  *Scope   // what the names of syntax mean
+	syntax ast.Node // as parsed, for Tree
 }
 
 // Source is the text that was compiled.

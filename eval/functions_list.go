@@ -181,37 +181,39 @@ func reverseValues(args ...any) (any, uint, error) {
 	return out, uint(len(l)), nil
 }
 
-// uniqValues keeps the first of equal values. Scalars are found by a map, so
-// only lists and objects are compared one by one.
+// uniqValues keeps the first of equal values. Lists and objects are told apart
+// by their JSON, whose keys are sorted.
 func uniqValues(args ...any) (any, uint, error) {
 	l, err := needList("uniq", args[0])
 	if err != nil {
 		return nil, 0, err
 	}
-	seen, nested := make(map[any]bool, min(len(l), 1024)), []any(nil)
+	type nested struct{ json string }
+	seen, units := make(map[any]bool, min(len(l), 1024)), uint(len(l)*5)
 	out := make([]any, 0, min(len(l), 1024))
-	var c comparison
 	for _, v := range l {
-		switch v.(type) {
+		key := v
+		switch v := v.(type) {
 		case []any, map[string]any:
-			if slices.ContainsFunc(nested, func(n any) bool { return c.equal(n, v, 0) }) {
-				continue
+			size, err := treeSize(v, budget*bytesBuilt)
+			if units += uint(size) / 2; err != nil || units > budget {
+				return nil, 0, errBudget
 			}
-			nested = append(nested, v)
-		default:
-			key := v
-			c.units += hashUnits(v)
-			if f, ok := v.(float64); ok && f == float64(int(f)) {
-				key = int(f) // 1.0 and 1 are one value
+			key = nested{encodeJSON(v)}
+		case float64:
+			if v == float64(int(v)) {
+				key = int(v) // 1.0 and 1 are one value
 			}
-			if seen[key] {
-				continue
-			}
-			seen[key] = true
+		case string:
+			units += hashUnits(v)
 		}
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
 		out = append(out, v)
 	}
-	return out, c.units + uint(len(l)*5), nil
+	return out, units, nil
 }
 
 // sortValues sorts numbers or strings stably, "asc" or "desc".

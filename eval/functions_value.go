@@ -155,6 +155,7 @@ func (c *comparison) objects(x, y map[string]any, depth int) bool {
 		return false
 	}
 	same := true
+	c.units += uint(4 * len(x)) // looking keys up
 	for k, v := range x {
 		w, ok := y[k]
 		same = ok && c.equal(v, w, depth+1) && same

@@ -1,0 +1,294 @@
+// The meaning of a compiled expression as a tree that names no library: what
+// static analysis reasons about.
+
+package eval
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+// TreeOp says what a part of an expression is. The zero value is unset.
+type TreeOp int
+
+// The parts of an expression.
+const (
+	// TreeConst is a constant: Value holds nil, bool, int, float64 or string.
+	TreeConst TreeOp = iota + 1
+	// TreePath is a value read from the environment: Path holds its top-level
+	// name and constant members; an index is written "[0]".
+	TreePath
+	// TreeList is a list of Args.
+	TreeList
+	// TreeUnary is an operator, Name ("not", "-", "+"), on one argument.
+	TreeUnary
+	// TreeBinary is an operator, Name, on two arguments: "and", "or", "==",
+	// "!=", "<", "<=", ">", ">=", "in", "startsWith", "endsWith", "contains",
+	// "matches", "??", "+", "-", "*", "/", "%", "**", "..".
+	TreeBinary
+	// TreeChoice is a ? b : c.
+	TreeChoice
+	// TreeCall is a call of the function Name on Args, without predicates.
+	TreeCall
+	// TreeOther is any other part. Name is its text.
+	TreeOther
+)
+
+// Tree is one part of an expression. Names are resolved as the compiler
+// resolves them: state.x and an alias are the path that they stand for, and a
+// name bound by let is what it is bound to. Two parts of equal Key have equal
+// values in one environment.
+type Tree struct {
+	Op    TreeOp
+	Name  string
+	Value any
+	Path  []string
+	Args  []*Tree
+	// Type is what is known of a path's value; any for other parts.
+	Type Type
+	// Key is the part in a canonical notation.
+	Key string
+}
+
+// Each calls f for the part and all parts under it, outermost first.
+func (t *Tree) Each(f func(*Tree)) {
+	f(t)
+	for _, a := range t.Args {
+		a.Each(f)
+	}
+}
+
+// maxTree bounds the parts of a tree: names bound by let are written out.
+const maxTree = 2 * maxNodes
+
+// Tree returns the tree of the program's expression, built anew.
+func (p *Program) Tree() *Tree {
+	b := &treeBuilder{scope: p.scope}
+	t := b.build(p.syntax)
+	if b.count > maxTree {
+		return &Tree{Op: TreeOther, Name: p.src, Key: "?" + p.src}
+	}
+	return t
+}
+
+type treeBuilder struct {
+	scope *Scope
+	lets  []treeLet
+	count int
+}
+
+type treeLet struct {
+	name  string
+	value ast.Node
+	// outer is how many of lets the value may see.
+	outer int
+}
+
+func (b *treeBuilder) build(n ast.Node) *Tree {
+	if b.count++; b.count > maxTree {
+		return b.other(n)
+	}
+	switch n := n.(type) {
+	case *ast.NilNode:
+		return constTree(nil)
+	case *ast.BoolNode:
+		return constTree(n.Value)
+	case *ast.StringNode:
+		return constTree(n.Value)
+	case *ast.IntegerNode:
+		return constTree(n.Value)
+	case *ast.FloatNode:
+		return constTree(n.Value)
+	case *ast.IdentifierNode:
+		return b.name(n)
+	case *ast.ChainNode:
+		return b.build(n.Node)
+	case *ast.MemberNode:
+		return b.member(n)
+	case *ast.ArrayNode:
+		return b.of(&Tree{Op: TreeList, Name: "[]"}, n.Nodes...)
+	case *ast.UnaryNode:
+		return b.unary(n)
+	case *ast.BinaryNode:
+		return b.of(&Tree{Op: TreeBinary, Name: operatorName(n.Operator)}, n.Left, n.Right)
+	case *ast.ConditionalNode:
+		return b.of(&Tree{Op: TreeChoice, Name: "?:"}, n.Cond, n.Exp1, n.Exp2)
+	case *ast.VariableDeclaratorNode:
+		return b.let(n)
+	case *ast.BuiltinNode:
+		return b.call(n, n.Name, n.Arguments)
+	case *ast.CallNode:
+		if id, ok := n.Callee.(*ast.IdentifierNode); ok {
+			return b.call(n, id.Value, n.Arguments)
+		}
+	}
+	return b.other(n)
+}
+
+// operatorName is the one spelling of an operator.
+func operatorName(op string) string {
+	switch op {
+	case "&&":
+		return "and"
+	case "||":
+		return "or"
+	case "!":
+		return "not"
+	case "^":
+		return "**"
+	}
+	return op
+}
+
+func constTree(v any) *Tree {
+	t := &Tree{Op: TreeConst, Value: v}
+	switch v := v.(type) {
+	case string:
+		t.Key = strconv.Quote(v)
+	case bool:
+		t.Key = strconv.FormatBool(v)
+	case int:
+		t.Key = strconv.Itoa(v)
+	case float64:
+		t.Key = strconv.FormatFloat(v, 'g', -1, 64)
+	default:
+		t.Key = "null"
+	}
+	return t
+}
+
+// of completes a part from its arguments.
+func (b *treeBuilder) of(t *Tree, args ...ast.Node) *Tree {
+	t.Args = make([]*Tree, len(args))
+	size := len(t.Name) + 2
+	for i, a := range args {
+		t.Args[i] = b.build(a)
+		size += len(t.Args[i].Key) + 1
+	}
+	key := make([]byte, 0, size)
+	key = append(append(key, t.Name...), '(')
+	for i, a := range t.Args {
+		if i > 0 {
+			key = append(key, ',')
+		}
+		key = append(key, a.Key...)
+	}
+	t.Key = string(append(key, ')'))
+	return t
+}
+
+func (b *treeBuilder) unary(n *ast.UnaryNode) *Tree {
+	t := b.of(&Tree{Op: TreeUnary, Name: operatorName(n.Operator)}, n.Node)
+	if a := t.Args[0]; a.Op == TreeConst {
+		switch v := a.Value.(type) {
+		case int:
+			if t.Name == "-" {
+				return constTree(-v)
+			}
+		case float64:
+			if t.Name == "-" {
+				return constTree(-v)
+			}
+		}
+	}
+	return t
+}
+
+func (b *treeBuilder) call(n ast.Node, name string, args []ast.Node) *Tree {
+	for _, a := range args {
+		if _, ok := a.(*ast.PredicateNode); ok {
+			return b.other(n)
+		}
+	}
+	return b.of(&Tree{Op: TreeCall, Name: name}, args...)
+}
+
+// other is a part that is not looked into. Where let binds names, its text
+// does not say its value, so no other part is equal to it.
+func (b *treeBuilder) other(n ast.Node) *Tree {
+	text := n.String()
+	t := &Tree{Op: TreeOther, Name: text, Key: "?" + text}
+	if len(b.lets) > 0 {
+		t.Key = "?" + strconv.Itoa(b.count) + "@" + strconv.Itoa(n.Location().From) + " " + text
+	}
+	return t
+}
+
+func (b *treeBuilder) let(n *ast.VariableDeclaratorNode) *Tree {
+	b.lets = append(b.lets, treeLet{n.Name, n.Value, len(b.lets)})
+	t := b.build(n.Expr)
+	b.lets = b.lets[:len(b.lets)-1]
+	return t
+}
+
+// name resolves a bare name in the order of checker.identifier.
+func (b *treeBuilder) name(n *ast.IdentifierNode) *Tree {
+	for i := len(b.lets) - 1; i >= 0; i-- {
+		if l := b.lets[i]; l.name == n.Value {
+			saved := slices.Clone(b.lets)
+			b.lets = b.lets[:l.outer]
+			t := b.build(l.value)
+			b.lets = saved
+			return t
+		}
+	}
+	if t, ok := b.scope.names[n.Value]; ok {
+		return pathTree([]string{n.Value}, t)
+	}
+	if path, ok := b.scope.alias[n.Value]; ok && len(path) > 0 {
+		return b.pathOf(path)
+	}
+	if v, ok := constant(n.Value); ok {
+		return constTree(v)
+	}
+	return pathTree([]string{n.Value}, Any())
+}
+
+func (b *treeBuilder) pathOf(path []string) *Tree {
+	t := b.scope.names[path[0]]
+	for _, key := range path[1:] {
+		t, _, _ = t.Field(key)
+	}
+	return pathTree(slices.Clone(path), t)
+}
+
+func pathTree(path []string, t Type) *Tree {
+	key := "$" + path[0]
+	for _, part := range path[1:] {
+		key += "." + strconv.Quote(part)
+	}
+	return &Tree{Op: TreePath, Path: path, Type: t, Key: key}
+}
+
+// member resolves base.name and base[0]; computed keys are not looked into.
+func (b *treeBuilder) member(n *ast.MemberNode) *Tree {
+	name, isName := n.Property.(*ast.StringNode)
+	if id, ok := n.Node.(*ast.IdentifierNode); ok && isName && !b.bound(id.Value) {
+		root := id.Value
+		if root == "$env" || b.scope.isRoot(root) && b.scope.underRoot(root, name.Value) {
+			return pathTree([]string{name.Value}, b.scope.names[name.Value])
+		}
+		if _, own := b.scope.names[root]; b.scope.isRoot(root) && !own {
+			return pathTree([]string{name.Value}, Any())
+		}
+	}
+	base := b.build(n.Node)
+	if base.Op != TreePath {
+		return b.other(n)
+	}
+	path := slices.Clip(base.Path)
+	if isName {
+		t, _, _ := base.Type.Field(name.Value)
+		return pathTree(append(path, name.Value), t)
+	}
+	if index, ok := n.Property.(*ast.IntegerNode); ok && index.Value >= 0 {
+		return pathTree(append(path, "["+strconv.Itoa(index.Value)+"]"), base.Type.Elem())
+	}
+	return b.other(n)
+}
+
+func (b *treeBuilder) bound(name string) bool {
+	return slices.ContainsFunc(b.lets, func(l treeLet) bool { return l.name == name })
+}
