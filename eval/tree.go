@@ -38,7 +38,7 @@ const (
 
 // Tree is one part of an expression. Names are resolved as the compiler
 // resolves them: state.x and an alias are the path that they stand for, and a
-// name bound by let is what it is bound to. Two parts of equal Key have equal
+// name bound by let is what it is bound to. Two parts with equal keys have equal
 // values in one environment.
 type Tree struct {
 	Op    TreeOp
@@ -48,8 +48,48 @@ type Tree struct {
 	Args  []*Tree
 	// Type is what is known of a path's value; any for other parts.
 	Type Type
-	// Key is the part in a canonical notation.
-	Key string
+
+	id string // tells parts of equal text apart; for TreeOther
+}
+
+// Key is the part in a canonical notation.
+func (t *Tree) Key() string { return string(t.appendKey(nil)) }
+
+func (t *Tree) appendKey(key []byte) []byte {
+	switch t.Op {
+	case TreeConst:
+		return appendConst(key, t.Value)
+	case TreePath:
+		key = append(append(key, '$'), t.Path[0]...)
+		for _, part := range t.Path[1:] {
+			key = strconv.AppendQuote(append(key, '.'), part)
+		}
+		return key
+	case TreeOther:
+		return append(append(append(key, '?'), t.id...), t.Name...)
+	}
+	key = append(append(key, t.Name...), '(')
+	for i, a := range t.Args {
+		if i > 0 {
+			key = append(key, ',')
+		}
+		key = a.appendKey(key)
+	}
+	return append(key, ')')
+}
+
+func appendConst(key []byte, v any) []byte {
+	switch v := v.(type) {
+	case string:
+		return strconv.AppendQuote(key, v)
+	case bool:
+		return strconv.AppendBool(key, v)
+	case int:
+		return strconv.AppendInt(key, int64(v), 10)
+	case float64:
+		return strconv.AppendFloat(key, v, 'g', -1, 64)
+	}
+	return append(key, "null"...)
 }
 
 // Each calls f for the part and all parts under it, outermost first.
@@ -68,7 +108,7 @@ func (p *Program) Tree() *Tree {
 	b := &treeBuilder{scope: p.scope}
 	t := b.build(p.syntax)
 	if b.count > maxTree {
-		return &Tree{Op: TreeOther, Name: p.src, Key: "?" + p.src}
+		return &Tree{Op: TreeOther, Name: p.src, Type: p.typ}
 	}
 	return t
 }
@@ -142,40 +182,14 @@ func operatorName(op string) string {
 	return op
 }
 
-func constTree(v any) *Tree {
-	t := &Tree{Op: TreeConst, Value: v}
-	switch v := v.(type) {
-	case string:
-		t.Key = strconv.Quote(v)
-	case bool:
-		t.Key = strconv.FormatBool(v)
-	case int:
-		t.Key = strconv.Itoa(v)
-	case float64:
-		t.Key = strconv.FormatFloat(v, 'g', -1, 64)
-	default:
-		t.Key = "null"
-	}
-	return t
-}
+func constTree(v any) *Tree { return &Tree{Op: TreeConst, Value: v} }
 
 // of completes a part from its arguments.
 func (b *treeBuilder) of(t *Tree, args ...ast.Node) *Tree {
 	t.Args = make([]*Tree, len(args))
-	size := len(t.Name) + 2
 	for i, a := range args {
 		t.Args[i] = b.build(a)
-		size += len(t.Args[i].Key) + 1
 	}
-	key := make([]byte, 0, size)
-	key = append(append(key, t.Name...), '(')
-	for i, a := range t.Args {
-		if i > 0 {
-			key = append(key, ',')
-		}
-		key = append(key, a.Key...)
-	}
-	t.Key = string(append(key, ')'))
 	return t
 }
 
@@ -208,10 +222,9 @@ func (b *treeBuilder) call(n ast.Node, name string, args []ast.Node) *Tree {
 // other is a part that is not looked into. Where let binds names, its text
 // does not say its value, so no other part is equal to it.
 func (b *treeBuilder) other(n ast.Node) *Tree {
-	text := n.String()
-	t := &Tree{Op: TreeOther, Name: text, Key: "?" + text}
+	t := &Tree{Op: TreeOther, Name: n.String()}
 	if len(b.lets) > 0 {
-		t.Key = "?" + strconv.Itoa(b.count) + "@" + strconv.Itoa(n.Location().From) + " " + text
+		t.id = strconv.Itoa(b.count) + "@" + strconv.Itoa(n.Location().From) + " "
 	}
 	return t
 }
@@ -255,11 +268,7 @@ func (b *treeBuilder) pathOf(path []string) *Tree {
 }
 
 func pathTree(path []string, t Type) *Tree {
-	key := "$" + path[0]
-	for _, part := range path[1:] {
-		key += "." + strconv.Quote(part)
-	}
-	return &Tree{Op: TreePath, Path: path, Type: t, Key: key}
+	return &Tree{Op: TreePath, Path: path, Type: t}
 }
 
 // member resolves base.name and base[0]; computed keys are not looked into.
