@@ -62,18 +62,8 @@ func (b *builder) build(root *Value) {
 			g.PauseBefore = namesOf(v)
 		case "pause_after":
 			g.PauseAfter = namesOf(v)
-		case "conversation":
-			g.Conversation = v
-		case "models":
-			g.Models = named(v)
-		case "providers":
-			g.Providers = named(v)
-		case "tools":
-			g.Tools = named(v)
-		case "secrets":
-			g.Secrets = secretsOf(v)
-		case "policies":
-			b.policies(v)
+		default:
+			b.services(key, v)
 		}
 	}
 	if !g.Start.IsSet() {
@@ -81,9 +71,31 @@ func (b *builder) build(root *Value) {
 	}
 	if len(g.Nodes) == 0 {
 		g.gaps |= gapNodes
+		if nodes := root.Get("nodes"); nodes != nil && nodes.Kind == Map {
+			b.report("invalid-value", nodes.Span, "\"nodes\" must have a node at least; found none")
+		}
 	}
 	b.edges(root.Get("edges"))
 	b.finish()
+}
+
+// services reads the keys about models, tools and what else a run is given.
+func (b *builder) services(key string, v *Value) {
+	g := b.graph
+	switch key {
+	case "conversation":
+		g.Conversation = v
+	case "models":
+		g.Models = named(v)
+	case "providers":
+		g.Providers = named(v)
+	case "tools":
+		g.Tools = named(v)
+	case "secrets":
+		g.Secrets = secretsOf(v)
+	case "policies":
+		b.policies(v)
+	}
 }
 
 // nodeName reads the name of a node; a value of another shape leaves a gap.

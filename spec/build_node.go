@@ -30,7 +30,7 @@ func (b *builder) nodes(v *Value) {
 func (b *builder) node(f *Field) *Node {
 	n := &Node{ID: f.Key, Span: f.Value.Span, OnMaxVisits: "fail", Routing: "first"}
 	if f.Value.Kind != Map {
-		b.graph.gaps |= gapNodes
+		n.unsure = true
 		return n
 	}
 	for i := range f.Value.Fields {
@@ -61,6 +61,7 @@ func (b *builder) node(f *Field) *Node {
 			}
 		}
 	}
+	n.unsure = n.unsure || findKind(b.kinds, n.Kind.Value) == nil
 	return n
 }
 
@@ -74,7 +75,8 @@ func (b *builder) routing(n *Node, f *Field) bool {
 	case "goto":
 		n.Goto = textOf(v)
 	case "ends":
-		n.Ends, n.HasEnds = b.endsOf(v), true
+		n.Ends, n.HasEnds = endsOf(v), true
+		n.unsure = n.unsure || len(n.Ends) < max(len(v.Fields), len(v.Items)) || v.IsScalar()
 	case "join":
 		n.Join = joinOf(v)
 	case "each":
@@ -114,7 +116,7 @@ func writesOf(v *Value) Writes {
 }
 
 // endsOf reads both forms of ends; in a list the node is its own label.
-func (b *builder) endsOf(v *Value) []End {
+func endsOf(v *Value) []End {
 	var out []End
 	for i := range v.Fields {
 		if target := &v.Fields[i].Value; target.Kind == String {
@@ -123,9 +125,6 @@ func (b *builder) endsOf(v *Value) []End {
 	}
 	for _, t := range namesOf(v) {
 		out = append(out, End{Label: t, Target: t})
-	}
-	if len(out) < max(len(v.Fields), len(v.Items)) {
-		b.graph.gaps |= gapNodes
 	}
 	return out
 }

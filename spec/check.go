@@ -51,6 +51,9 @@ func (c *graphChecker) names() {
 		}
 	}
 	for _, n := range g.Nodes {
+		if n.Kind.Value == "fail" && (n.Goto.IsSet() || n.HasEnds) {
+			c.report("invalid-value", n.ID.Span, "%q can't have goto or ends: a fail node is terminal", n.ID.Value)
+		}
 		for _, end := range n.Ends {
 			if !c.node(end.Target, true) {
 				c.lost = true

@@ -14,7 +14,7 @@ func (c *graphChecker) structure() {
 	shape := c.shape()
 	if !c.lostSource() {
 		for i, n := range g.Nodes {
-			if broken := g.gaps&gapNodes != 0 && n.HasEnds; shape.stuck[i] && !broken {
+			if shape.stuck[i] {
 				c.report("no-outgoing-edge", n.ID.Span, "%q has no way out; give it an edge, to END if the run is over there", n.ID.Value)
 			}
 		}
@@ -91,6 +91,9 @@ func (c *graphChecker) shape() shape {
 		case node.Kind.Value == "fail":
 			add(i, end)
 		case node.Goto.IsSet() && len(node.Ends) == 0:
+			add(i, anywhere)
+			wild = true
+		case node.unsure:
 			add(i, anywhere)
 			wild = true
 		case s.stuck[i]:

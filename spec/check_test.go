@@ -56,6 +56,9 @@ func TestStructure(t *testing.T) {
 		{"finish and edge", flow("a b", "a>b «b»>a") + "finish: b\n", "invalid-value", "no other unconditional edge", ""},
 		{"finish and ends", flow("a b/ends:[a]", "a>b") + "finish: [«b»]\n", "invalid-value", "chooses its target itself", ""},
 		{"finish of no node", flow("a", "a>END") + "finish: [«b»]\n", "unknown-node", "", ""},
+		{"goto of fail", flow("a «fail»/goto:x", "a>fail"), "invalid-value", "can't have goto or ends", ""},
+		{"empty to", flow("a b", "a>b b>END") + "  - {from: a, to: «[]»}\n", "invalid-value", "found an empty list", ""},
+		{"no nodes", head + "nodes: «{x-a: 1}»\n", "invalid-value", "a node at least", ""},
 		{"two fallbacks", flow("a b", "b>END") + "  - {from: a, to: b, fallback: true}\n  - {from: a, to: «END», fallback: true}\n", "invalid-value", "a second fallback", ""},
 	})
 	for name, ok := range map[string]string{
@@ -111,6 +114,7 @@ func TestFollowOns(t *testing.T) {
 		"unknown from":      {flow("a b c", "a>b x>c c>END"), []string{"unknown-node"}},
 		"no way out":        {flow("a b c", "a>b b>c c>b a>d") + "", []string{"unknown-node"}},
 		"unknown kind":      {head + "nodes: {a: {kind: exce, comand: [x], foo: 1}}\nedges: [{from: a, to: END}]\n", []string{"invalid-value"}},
+		"maybe fail":        {head + "nodes: {a: {kind: pass}, b: {kind: fial, message: x}}\nedges: [{from: a, to: b}]\n", []string{"invalid-value"}},
 		"nodes of no map":   {head + "nodes: [a, b]\nedges: [{from: a, to: b}]\n", []string{"invalid-value"}},
 		"state of no map":   {head + "state: [a]\nnodes: {a: {kind: set, set: {a: 1}}}\nedges: [{from: a, to: END}]\n", []string{"invalid-value"}},
 		"ends of no name":   {flow("a/ends:[1] b", "b>END"), []string{"invalid-value"}},

@@ -83,10 +83,9 @@ func (c *converter) offset(line, column int) int {
 		return len(c.file.Src)
 	}
 	at := c.lines[line-1]
-	switch {
-	case c.ascii:
+	if c.ascii {
 		at += column - 1
-	default:
+	} else {
 		count := 1
 		if line == c.lastLine && column >= c.lastColumn {
 			at, count = c.lastOffset, c.lastColumn

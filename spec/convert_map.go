@@ -61,7 +61,7 @@ func (c *converter) mapping(n *yaml.Node, at int) (Value, int) {
 		value, count := Value{}, 0
 		if isMerge(key) {
 			value, count = c.convert(child)
-			c.merge(&set, &value, count)
+			c.merge(&set, &value)
 		} else {
 			value, count = c.field(&set, key, child)
 		}
@@ -110,7 +110,7 @@ func (c *converter) field(set *fieldSet, key, child *yaml.Node) (Value, int) {
 }
 
 // merge adds the entries of a map, or of each of a list of maps, that are not there yet.
-func (c *converter) merge(set *fieldSet, from *Value, size int) {
+func (c *converter) merge(set *fieldSet, from *Value) {
 	switch from.Kind {
 	case Map:
 		if c.expanded += len(from.Fields); c.expanded > maxExpanded && !c.refused {
@@ -133,7 +133,7 @@ func (c *converter) merge(set *fieldSet, from *Value, size int) {
 				c.report("syntax", from.Items[i].Span, "a merge key takes a map or a list of maps; found a list in the list")
 				continue
 			}
-			c.merge(set, &from.Items[i], size)
+			c.merge(set, &from.Items[i])
 		}
 	default:
 		if !c.refused {

@@ -44,6 +44,9 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%+v", d)
 			}
 		}
+		if !diags.HasErrors() {
+			checkSound(t, g)
+		}
 		again, repeated := Parse("f.yaml", src, Options{})
 		repeated = append(repeated, Check(again)...).Sort()
 		if len(diags) != len(repeated) {
@@ -61,6 +64,23 @@ func FuzzParse(f *testing.F) {
 			checkSpans(t, g.File, root)
 		}
 	})
+}
+
+// checkSound asserts what a graph without errors promises to those who run it.
+func checkSound(t *testing.T, g *Graph) {
+	if g.gaps != 0 || g.Node(g.Start.Value) == nil {
+		t.Fatalf("no error, but gaps %b and start %q", g.gaps, g.Start.Value)
+	}
+	for i, n := range g.Nodes {
+		if n.Index != i || n.unsure || g.Node(n.ID.Value) != n || n.Kind.Value == "" {
+			t.Fatalf("node %d: %+v", i, n)
+		}
+	}
+	for i, e := range g.Edges {
+		if e.Index != i || g.Node(e.From.Value) == nil || e.To.Value != END && g.Node(e.To.Value) == nil || e.Condition == "" || (e.Condition == "conditional") != (e.When.IsSet() && e.Condition != "on_failure") {
+			t.Fatalf("edge %d: %+v", i, e)
+		}
+	}
 }
 
 // checkSpans asserts that every part of a tree lies in the file.

@@ -169,6 +169,8 @@ type Node struct {
 	OutputSpan Span
 	// Fields are the keys of the node's kind (command, url, set, …), in file order.
 	Fields []Field
+
+	unsure bool // its kind or shape was reported: Check says nothing of its ways out
 }
 
 // Field returns the value of one of the node kind's keys, or nil.

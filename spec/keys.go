@@ -69,6 +69,7 @@ type Key struct {
 	Names    Names    // of TypeMap
 	Choices  []Choice // of TypeObject
 	Required bool
+	NonEmpty bool // of TypeList: it has an item at least
 	// Positive asks of numbers and durations to be greater than zero; durations
 	// are never negative.
 	Positive bool
@@ -93,3 +94,8 @@ func list(elem Key) Key { return Key{Type: TypeList, Elem: &elem} }
 
 // oneOrMany is the shape of an elem or a list of them.
 func oneOrMany(elem Key) []Key { return []Key{elem, list(elem)} }
+
+// oneOrSome is the shape of an elem or a list of at least one.
+func oneOrSome(elem Key) []Key {
+	return []Key{elem, {Type: TypeList, Elem: &elem, NonEmpty: true}}
+}

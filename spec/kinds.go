@@ -2,6 +2,8 @@
 
 package spec
 
+import "math"
+
 // BuiltinKinds are the kinds that every graph has, sorted by name. Each call
 // builds a new list.
 func BuiltinKinds() []Kind {
@@ -70,14 +72,14 @@ func execKind() Kind {
 		Name: "exec", Doc: "Runs a program; the output is what it prints.",
 		Choices: []Choice{{Keys: []string{"command", "script"}, Required: true}},
 		Keys: []Key{
-			{Name: "command", Type: TypeList, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The program and its arguments; no shell reads them."},
+			{Name: "command", Type: TypeList, NonEmpty: true, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The program and its arguments; no shell reads them."},
 			template("script", "A script for `shell`."),
-			{Name: "shell", Type: TypeString, Default: "bash", Doc: "The shell that runs `script`."},
+			{Name: "shell", Type: TypeString, Default: "sh", Doc: "The shell that runs `script`."},
 			template("dir", "The folder in which the program starts."),
 			templateMap("env", "More environment variables."),
 			{Name: "stdin", Type: TypeAny, Role: RoleTemplate, Default: "JSON of state, input, node and visit", Doc: "What the program reads."},
 			parseKey(),
-			{Name: "max_output", Type: TypeInt, Positive: true, Doc: "Bytes of output that are read at most."},
+			{Name: "max_output", Type: TypeInt, Positive: true, Max: new(float64(math.MaxInt32)), Default: "8388608", Doc: "Bytes of output that are read at most."},
 		},
 	}
 }
@@ -87,12 +89,12 @@ func httpKind() Kind {
 		Name: "http", Doc: "Makes a request; the output is its status, headers and body.",
 		Keys: []Key{
 			{Name: "url", Type: TypeString, Role: RoleTemplate, Required: true, Doc: "Where the request goes."},
-			{Name: "method", Type: TypeEnum, Enum: []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}, Default: "GET", Doc: "The method."},
+			{Name: "method", Type: TypeEnum, Enum: []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}, Default: "GET, with a `body` POST", Doc: "The method."},
 			templateMap("headers", "Headers of the request."),
 			{Name: "query", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeAny, Role: RoleTemplate}, Doc: "Parameters that are added to the URL."},
 			{Name: "body", Type: TypeAny, Role: RoleTemplate, Doc: "The body: a text, or a value that is sent as JSON."},
 			{Name: "expect", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeInt, Min: new(100.0), Max: new(599.0)}), Default: "200 to 299", Doc: "The statuses that are a success."},
-			{Name: "max_body", Type: TypeInt, Positive: true, Doc: "Bytes of the answer that are read at most."},
+			{Name: "max_body", Type: TypeInt, Positive: true, Max: new(float64(math.MaxInt32)), Default: "8388608", Doc: "Bytes of the answer that are read at most."},
 		},
 	}
 }
@@ -103,7 +105,7 @@ func humanKind() Kind {
 		Choices: []Choice{{Keys: []string{"choices", "schema"}}},
 		Keys: []Key{
 			{Name: "prompt", Type: TypeString, Role: RoleTemplate, Required: true, Doc: "The question."},
-			{Name: "choices", Type: TypeList, Elem: &Key{Type: TypeAny}, Doc: "The legal answers."},
+			{Name: "choices", Type: TypeList, NonEmpty: true, Elem: &Key{Type: TypeAny}, Doc: "The legal answers."},
 			{Name: "schema", Type: TypeSchema, Doc: "The JSON Schema of the answer."},
 			{Name: "default", Type: TypeAny, Doc: "The answer when `timeout` has passed."},
 		},

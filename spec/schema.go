@@ -132,7 +132,11 @@ func (g schemaWriter) shape(k *Key) object {
 		}
 		return ref("json_schema")
 	case TypeList:
-		return object{"type": "array", "items": g.shape(k.Elem)}
+		out := object{"type": "array", "items": g.shape(k.Elem)}
+		if k.NonEmpty {
+			out["minItems"] = 1
+		}
+		return out
 	case TypeMap:
 		return g.mapping(k)
 	case TypeObject:

@@ -60,7 +60,10 @@ func (s *shaper) check(k *Key, v *Value, at place) bool {
 	}
 	switch k.Type {
 	case TypeList:
-		ok := true
+		ok := !k.NonEmpty || len(v.Items) > 0
+		if !ok {
+			s.report("invalid-value", v.Span, "%s must be %s; found an empty list", at, expects(k))
+		}
 		for i := range v.Items {
 			ok = s.check(k.Elem, &v.Items[i], place{at.key, true}) && ok
 		}
@@ -191,6 +194,8 @@ func plural(k *Key) string {
 
 func bounds(k *Key) string {
 	switch {
+	case k.Positive && k.Max != nil:
+		return fmt.Sprintf(" greater than 0 and at most %.0f", *k.Max)
 	case k.Positive:
 		return " greater than 0"
 	case k.Min != nil && k.Max != nil:

@@ -131,7 +131,7 @@ func providerKeys() []Key {
 func toolKeys() []Key {
 	env := Key{Name: "env", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "More environment variables of the program."}
 	headers := Key{Name: "headers", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "More headers of each request."}
-	command := Key{Name: "command", Type: TypeList, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The program and its arguments."}
+	command := Key{Name: "command", Type: TypeList, NonEmpty: true, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The program and its arguments."}
 	required := command
 	required.Required = true
 	dir := Key{Name: "dir", Type: TypeString, Doc: "The folder in which the program starts."}

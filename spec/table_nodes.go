@@ -48,8 +48,8 @@ func conditions() []string {
 // edgeKeys are the keys of an edge.
 func edgeKeys() []Key {
 	return []Key{
-		{Name: "from", Type: TypeOneOf, Required: true, Role: RoleNode, Forms: oneOrMany(Key{Type: TypeName, Role: RoleNode}), Doc: "The node, or nodes, that the edge leaves."},
-		{Name: "to", Type: TypeOneOf, Required: true, Role: RoleNode, Forms: oneOrMany(Key{Type: TypeName, Role: RoleNode}), Doc: "The node or `END` that the edge leads to; a list is a fan-out."},
+		{Name: "from", Type: TypeOneOf, Required: true, Role: RoleNode, Forms: oneOrSome(Key{Type: TypeName, Role: RoleNode}), Doc: "The node, or nodes, that the edge leaves."},
+		{Name: "to", Type: TypeOneOf, Required: true, Role: RoleNode, Forms: oneOrSome(Key{Type: TypeName, Role: RoleNode}), Doc: "The node or `END` that the edge leads to; a list is a fan-out."},
 		{Name: "condition", Type: TypeEnum, Enum: conditions(), Default: "conditional with `when`, else on_success", Doc: "When the edge can fire."},
 		{Name: "when", Type: TypeString, Role: RoleExpr, Doc: "The condition of a `conditional` edge, or a filter over `error` of an `on_failure` edge."},
 		{Name: "id", Type: TypeName, Doc: "A name of the edge."},

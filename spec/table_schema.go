@@ -28,7 +28,7 @@ func schemaTypes() []string {
 func schemaKeywords() []Key {
 	schema := Key{Type: TypeSchema}
 	keys := []Key{
-		{Name: "type", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeEnum, Enum: schemaTypes()})},
+		{Name: "type", Type: TypeOneOf, Forms: oneOrSome(Key{Type: TypeEnum, Enum: schemaTypes()})},
 		{Name: "enum", Type: TypeList, Elem: &Key{Type: TypeAny}},
 		{Name: "required", Type: TypeList, Elem: &Key{Type: TypeString}},
 		{Name: "dependentRequired", Type: TypeMap, Elem: &Key{Type: TypeList, Elem: &Key{Type: TypeString}}},
