@@ -35,13 +35,16 @@ type driver struct {
 	secrets map[string]any
 	mask    *masker
 
-	inbox  chan message
+	inbox  chan *message
 	done   chan struct{} // closed when nobody reads the inbox any more
 	cancel map[machine.TaskID]func()
 	timers map[timerID]func() bool
 
 	started time.Time
 	watched bool
+	// lean says that the sink reads only the fields that an event of its type
+	// has, so that the others need no clearing.
+	lean    bool
 	seq     int64
 	event   Event // reused: the sink's until Event returns
 	path    []int32
@@ -58,11 +61,12 @@ func newDriver(f *Flow, opts Options, secrets map[string]any) (*driver, error) {
 	d := &driver{
 		flow: f, opts: opts, clock: f.runner.cfg.Clock, plan: f.plan, state: f.plan.NewState(),
 		secrets: secrets, mask: newMasker(f.graph, secrets),
-		inbox: make(chan message, 64), done: make(chan struct{}),
+		inbox: make(chan *message, 64), done: make(chan struct{}),
 		cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		watched: opts.Sink != nil || opts.History,
 	}
 	d.state.Watched = d.watched
+	_, d.lean = opts.Sink.(interface{ lean() })
 	if store := f.runner.cfg.Store; store != nil {
 		journal, err := store.Create(RunRecord{ID: opts.RunID, File: f.graph.File.Name, Source: f.graph.File.Src})
 		if err != nil {
@@ -202,7 +206,7 @@ func (d *driver) cancelTask(task machine.TaskID) {
 // send gives the driver a message; after the run's end it is dropped.
 func (d *driver) send(m message) {
 	select {
-	case d.inbox <- m:
+	case d.inbox <- &m:
 	case <-d.done:
 	}
 }

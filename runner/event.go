@@ -55,7 +55,8 @@ type Event struct {
 	MaxSteps int
 	// Nodes are the nodes of a superstep (superstep_started, superstep_completed).
 	Nodes []string
-	// Input is run_started's input; Output node_completed's and edges_resolved's.
+	// Input is run_started's input; Output node_completed's and edges_resolved's:
+	// plain data, or a *machine.Object, which machine.Plain turns into a map.
 	Input  any
 	Output any
 	// Cached says that node_completed comes from the cache; Skipped that the

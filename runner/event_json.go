@@ -6,55 +6,140 @@ package runner
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
-	"math"
-	"slices"
+	"io"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // AppendJSON appends the event as one JSON object, without a line break. Keys
 // stand in a fixed order, those of maps sorted: equal events give equal bytes.
-func (e *Event) AppendJSON(dst []byte) []byte {
+func (e *Event) AppendJSON(dst []byte) []byte { return new(encoder).append(dst, e) }
+
+// JSONSink writes every event as a line of JSON. Not for concurrent use.
+type JSONSink struct {
+	w    io.Writer
+	enc  encoder
+	line []byte
+}
+
+// NewJSONSink returns a sink that writes to w, best a buffered writer, which
+// the caller flushes.
+func NewJSONSink(w io.Writer) *JSONSink { return &JSONSink{w: w} }
+
+// lean says that the sink reads only the fields that an event of its type has.
+func (*JSONSink) lean() {}
+
+// Event writes one line.
+func (s *JSONSink) Event(e *Event) error {
+	s.line = append(s.enc.append(s.line[:0], e), '\n')
+	_, err := s.w.Write(s.line)
+	return err
+}
+
+// encoder remembers the pieces that consecutive events share: the number, the
+// time and the run, the execution that is told of, the edges. It reads only the
+// fields that an event of its type has. The zero encoder is ready.
+type encoder struct {
+	seq       int64
+	seqText   []byte
+	at        int64 // Unix nanoseconds of stamp
+	runID     string
+	stamp     []byte // `,"time":…,"run_id":…`
+	micro     int    // where in stamp the microseconds stand
+	superstep int
+	stepText  []byte // `,"superstep":…`
+	task      taskFields
+	place     []byte // the task's fields
+	edges     []edgePiece
+}
+
+// taskFields place an event in the run.
+type taskFields struct {
+	step, superstep, visit, attempt int
+	node, branch                    string
+}
+
+// edgePiece is an encoded candidate.
+type edgePiece struct {
+	of   machine.Candidate
+	text []byte
+}
+
+func (enc *encoder) append(dst []byte, e *Event) []byte {
 	dst = append(dst, `{"event":"`...)
 	dst = append(dst, e.Type...)
 	dst = append(dst, `","seq":`...)
-	dst = strconv.AppendInt(dst, e.Seq, 10)
-	dst = append(dst, `,"time":"`...)
-	dst = appendTime(dst, e.Time)
-	dst = append(dst, '"')
+	dst = enc.appendSeq(dst, e.Seq)
 	if e.Type == RunFinished && e.Result != nil {
-		return appendResult(dst, e.Result)
+		dst = appendTime(append(dst, `,"time":"`...), e.Time)
+		return appendResult(append(dst, '"'), e.Result)
 	}
-	dst = append(dst, `,"run_id":`...)
-	dst = appendString(dst, e.RunID)
-	dst = e.appendTask(dst)
-	dst = e.appendContent(dst)
+	dst = enc.appendStamp(dst, e)
+	if e.Node != "" {
+		dst = enc.appendTask(dst, e)
+	} else if e.Superstep != 0 {
+		dst = enc.appendSuperstep(dst, e.Superstep)
+	}
+	dst = enc.appendContent(dst, e)
 	return append(dst, '}')
 }
 
-// appendTask appends what places the event in the run.
-func (e *Event) appendTask(dst []byte) []byte {
-	dst = appendIntKey(dst, `,"step":`, e.Step)
-	dst = appendIntKey(dst, `,"superstep":`, e.Superstep)
-	dst = appendTextKey(dst, `,"node":`, e.Node)
-	dst = appendTextKey(dst, `,"kind":`, e.Kind)
-	dst = appendIntKey(dst, `,"visit":`, e.Visit)
-	dst = appendIntKey(dst, `,"attempt":`, e.Attempt)
-	dst = appendTextKey(dst, `,"branch":`, e.Branch)
-	switch e.Type {
-	case NodeCompleted, NodeFailed:
-		dst = append(dst, `,"duration_ms":`...)
-		dst = strconv.AppendInt(dst, e.Duration.Milliseconds(), 10)
+// appendSeq appends the number; the next one is made by counting in decimal.
+func (enc *encoder) appendSeq(dst []byte, seq int64) []byte {
+	last := len(enc.seqText) - 1
+	if seq == enc.seq+1 && last >= 0 && enc.seqText[last] != '9' {
+		enc.seqText[last]++
+	} else {
+		enc.seqText = strconv.AppendInt(enc.seqText[:0], seq, 10)
 	}
-	return dst
+	enc.seq = seq
+	return append(dst, enc.seqText...)
 }
 
-// appendContent appends what is particular to the event's type.
-func (e *Event) appendContent(dst []byte) []byte {
+// appendStamp appends when and in which run it happened.
+func (enc *encoder) appendStamp(dst []byte, e *Event) []byte {
+	if at := e.Time.UnixNano(); len(enc.stamp) == 0 || at != enc.at || e.RunID != enc.runID {
+		const second = int64(time.Second)
+		if len(enc.stamp) > 0 && at/second == enc.at/second && at > 0 && e.RunID == enc.runID {
+			putDigits(enc.stamp[enc.micro:enc.micro+6], int(at%second/1000))
+		} else {
+			enc.stamp = appendTime(append(enc.stamp[:0], `,"time":"`...), e.Time)
+			enc.micro = len(enc.stamp) - len("000000Z")
+			enc.stamp = append(enc.stamp, `","run_id":`...)
+			enc.stamp = appendString(enc.stamp, e.RunID)
+		}
+		enc.at, enc.runID = at, e.RunID
+	}
+	return append(dst, enc.stamp...)
+}
+
+func (enc *encoder) appendSuperstep(dst []byte, n int) []byte {
+	if n != enc.superstep {
+		enc.superstep, enc.stepText = n, appendIntKey(enc.stepText[:0], `,"superstep":`, n)
+	}
+	return append(dst, enc.stepText...)
+}
+
+// appendTask appends what places the event in the run.
+func (enc *encoder) appendTask(dst []byte, e *Event) []byte {
+	fields := taskFields{e.Step, e.Superstep, e.Visit, e.Attempt, e.Node, e.Branch}
+	if len(enc.place) == 0 || fields != enc.task {
+		enc.task = fields
+		place := appendIntKey(enc.place[:0], `,"step":`, e.Step)
+		if e.Superstep != 0 {
+			place = enc.appendSuperstep(place, e.Superstep)
+		}
+		place = appendTextKey(place, `,"node":`, e.Node)
+		place = appendIntKey(place, `,"visit":`, e.Visit)
+		place = appendIntKey(place, `,"attempt":`, e.Attempt)
+		enc.place = appendTextKey(place, `,"branch":`, e.Branch)
+	}
+	return append(dst, enc.place...)
+}
+
+func (enc *encoder) appendContent(dst []byte, e *Event) []byte {
 	switch e.Type {
 	case RunStarted:
 		dst = appendTextKey(dst, `,"graph":`, e.Graph)
@@ -68,20 +153,27 @@ func (e *Event) appendContent(dst []byte) []byte {
 		dst = append(dst, `,"next_delay_ms":`...)
 		dst = strconv.AppendInt(dst, e.NextDelay.Milliseconds(), 10)
 		dst = appendError(dst, e.Error)
+	case NodeStarted:
+		dst = appendTextKey(dst, `,"kind":`, e.Kind)
 	case NodeFailed:
+		dst = appendDuration(dst, e)
 		dst = appendError(dst, e.Error)
 	case NodeCompleted:
-		dst = append(dst, `,"cached":`...)
-		dst = strconv.AppendBool(dst, e.Cached)
-		if e.Skipped {
-			dst = append(dst, `,"skipped":true`...)
+		dst = appendDuration(dst, e)
+		switch {
+		case e.Cached:
+			dst = append(dst, `,"cached":true,"output":`...)
+		case e.Skipped:
+			dst = append(dst, `,"cached":false,"skipped":true,"output":`...)
+		default:
+			dst = append(dst, `,"cached":false,"output":`...)
 		}
-		dst = appendValueKey(dst, `,"output":`, e.Output)
+		dst = appendValue(dst, e.Output)
 	case EdgesResolved:
 		dst = appendIntKey(dst, `,"max_steps":`, e.MaxSteps)
 		dst = appendValueKey(dst, `,"output":`, e.Output)
 		dst = appendNames(append(dst, `,"next":`...), e.Next)
-		dst = appendCandidates(dst, e.Candidates)
+		dst = enc.appendCandidates(dst, e.Candidates)
 	case StateUpdated:
 		dst = appendDelta(dst, e.Delta)
 	case NodeEvent, NodeOutput:
@@ -90,36 +182,63 @@ func (e *Event) appendContent(dst []byte) []byte {
 	return dst
 }
 
-func appendCandidates(dst []byte, list []machine.Candidate) []byte {
+func appendDuration(dst []byte, e *Event) []byte {
+	dst = appendTextKey(dst, `,"kind":`, e.Kind)
+	return strconv.AppendInt(append(dst, `,"duration_ms":`...), e.Duration.Milliseconds(), 10)
+}
+
+func (enc *encoder) appendCandidates(dst []byte, list []machine.Candidate) []byte {
 	dst = append(dst, `,"candidates":[`...)
 	for i := range list {
-		c := &list[i]
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, `{"edge":`...)
-		dst = strconv.AppendInt(dst, int64(c.Edge), 10)
-		dst = appendTextKey(dst, `,"id":`, c.ID)
-		dst = appendTextKey(dst, `,"to":`, c.To)
-		dst = appendTextKey(dst, `,"condition":`, c.Condition)
-		dst = appendTextKey(dst, `,"when":`, c.When)
-		dst = append(dst, `,"fired":`...)
-		dst = strconv.AppendBool(dst, c.Fired)
-		dst = appendTextKey(dst, `,"why":`, c.Why)
-		dst = append(dst, '}')
+		dst = enc.appendCandidate(dst, &list[i])
 	}
 	return append(dst, ']')
 }
 
+// appendCandidate appends an edge; each edge's last form is kept.
+func (enc *encoder) appendCandidate(dst []byte, c *machine.Candidate) []byte {
+	if c.Edge < 0 {
+		return appendCandidate(dst, c)
+	}
+	if c.Edge >= len(enc.edges) {
+		enc.edges = append(enc.edges, make([]edgePiece, c.Edge+1-len(enc.edges))...)
+	}
+	piece := &enc.edges[c.Edge]
+	if piece.text == nil || piece.of != *c {
+		piece.of, piece.text = *c, appendCandidate(piece.text[:0], c)
+	}
+	return append(dst, piece.text...)
+}
+
+func appendCandidate(dst []byte, c *machine.Candidate) []byte {
+	dst = append(dst, `{"edge":`...)
+	dst = strconv.AppendInt(dst, int64(c.Edge), 10)
+	dst = appendTextKey(dst, `,"id":`, c.ID)
+	dst = appendTextKey(dst, `,"to":`, c.To)
+	dst = appendTextKey(dst, `,"condition":`, c.Condition)
+	dst = appendTextKey(dst, `,"when":`, c.When)
+	dst = append(dst, `,"fired":`...)
+	dst = strconv.AppendBool(dst, c.Fired)
+	dst = appendTextKey(dst, `,"why":`, c.Why)
+	return append(dst, '}')
+}
+
 func appendDelta(dst []byte, delta []machine.KeyValue) []byte {
-	dst = append(dst, `,"delta":{`...)
-	for i := range delta {
+	return appendPairs(append(dst, `,"delta":`...), delta)
+}
+
+func appendPairs(dst []byte, pairs []machine.KeyValue) []byte {
+	dst = append(dst, '{')
+	for i := range pairs {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendString(dst, delta[i].Key)
+		dst = appendString(dst, pairs[i].Key)
 		dst = append(dst, ':')
-		dst = appendValue(dst, delta[i].Value)
+		dst = appendValue(dst, pairs[i].Value)
 	}
 	return append(dst, '}')
 }
@@ -166,153 +285,4 @@ func appendMarshalled(dst []byte, v any) []byte {
 		return append(dst, "null"...)
 	}
 	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
-}
-
-func appendNames(dst []byte, names []string) []byte {
-	dst = append(dst, '[')
-	for i, name := range names {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendString(dst, name)
-	}
-	return append(dst, ']')
-}
-
-func appendIntKey(dst []byte, key string, n int) []byte {
-	if n == 0 {
-		return dst
-	}
-	return strconv.AppendInt(append(dst, key...), int64(n), 10)
-}
-
-func appendTextKey(dst []byte, key, text string) []byte {
-	if text == "" {
-		return dst
-	}
-	return appendString(append(dst, key...), text)
-}
-
-func appendValueKey(dst []byte, key string, v any) []byte {
-	return appendValue(append(dst, key...), v)
-}
-
-// appendValue appends plain data, the keys of maps sorted.
-func appendValue(dst []byte, v any) []byte {
-	switch v := v.(type) {
-	case nil:
-		return append(dst, "null"...)
-	case bool:
-		return strconv.AppendBool(dst, v)
-	case int:
-		return strconv.AppendInt(dst, int64(v), 10)
-	case float64:
-		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
-			return strconv.AppendInt(dst, int64(v), 10)
-		}
-		return appendMarshalled(dst, v)
-	case string:
-		return appendString(dst, v)
-	case []any:
-		dst = append(dst, '[')
-		for i, item := range v {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = appendValue(dst, item)
-		}
-		return append(dst, ']')
-	case map[string]any:
-		return appendMap(dst, v)
-	}
-	return appendMarshalled(dst, v)
-}
-
-func appendMap(dst []byte, m map[string]any) []byte {
-	if len(m) == 1 {
-		for name, v := range m {
-			dst = appendString(append(dst, '{'), name)
-			return append(appendValue(append(dst, ':'), v), '}')
-		}
-	}
-	dst = append(dst, '{')
-	for i, name := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendString(dst, name)
-		dst = append(dst, ':')
-		dst = appendValue(dst, m[name])
-	}
-	return append(dst, '}')
-}
-
-// appendString appends a JSON string; bytes that are no UTF-8 become U+FFFD.
-func appendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if c >= utf8.RuneSelf && (r != utf8.RuneError || size > 1) {
-			i += size
-			continue
-		}
-		dst = append(dst, s[start:i]...)
-		dst = appendEscaped(dst, c)
-		i++
-		start = i
-	}
-	dst = append(dst, s[start:]...)
-	return append(dst, '"')
-}
-
-func appendEscaped(dst []byte, c byte) []byte {
-	const hex = "0123456789abcdef"
-	switch c {
-	case '"', '\\':
-		return append(dst, '\\', c)
-	case '\n':
-		return append(dst, '\\', 'n')
-	case '\r':
-		return append(dst, '\\', 'r')
-	case '\t':
-		return append(dst, '\\', 't')
-	}
-	if c >= utf8.RuneSelf {
-		return append(dst, `\ufffd`...)
-	}
-	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-}
-
-// appendTime appends an RFC 3339 time in UTC with microseconds.
-func appendTime(dst []byte, t time.Time) []byte {
-	t = t.UTC()
-	year, month, day := t.Date()
-	hour, minute, second := t.Clock()
-	dst = appendDigits(dst, year, 4)
-	dst = appendDigits(append(dst, '-'), int(month), 2)
-	dst = appendDigits(append(dst, '-'), day, 2)
-	dst = appendDigits(append(dst, 'T'), hour, 2)
-	dst = appendDigits(append(dst, ':'), minute, 2)
-	dst = appendDigits(append(dst, ':'), second, 2)
-	dst = appendDigits(append(dst, '.'), t.Nanosecond()/1000, 6)
-	return append(dst, 'Z')
-}
-
-// appendDigits appends n with leading zeros.
-func appendDigits(dst []byte, n, width int) []byte {
-	for range width {
-		dst = append(dst, '0')
-	}
-	for i := len(dst) - 1; width > 0; i-- {
-		dst[i] = byte('0' + n%10)
-		n /= 10
-		width--
-	}
-	return dst
 }

@@ -80,7 +80,7 @@ func (m *masker) value(v any) any {
 	if len(m.values) == 0 {
 		return v
 	}
-	switch v := v.(type) {
+	switch v := machine.Plain(v).(type) {
 	case string:
 		return m.text(v)
 	case []any:

@@ -46,7 +46,7 @@ func (d *driver) conclude(result *Result) {
 }
 
 // said tells what a running node said.
-func (d *driver) said(m message) {
+func (d *driver) said(m *message) {
 	if !d.watched {
 		return
 	}
@@ -74,9 +74,11 @@ func (d *driver) publish(at int64) {
 		if d.opts.Sink == nil {
 			continue
 		}
-		d.event = Event{
-			Time: now, Superstep: n.Superstep, Step: n.Step, Node: n.Node, Visit: n.Visit, Attempt: n.Attempt,
+		if !d.lean {
+			d.event = Event{}
 		}
+		e := &d.event
+		e.Time, e.Superstep, e.Step, e.Node, e.Visit, e.Attempt = now, n.Superstep, n.Step, n.Node, n.Visit, n.Attempt
 		d.describe(n, at)
 		d.emit()
 	}
@@ -114,7 +116,7 @@ func (d *driver) remember(n *machine.Note, at int64) {
 	switch n.Kind {
 	case machine.NoteNodeCompleted, machine.NoteNodeFailed:
 		record := HistoryRecord{
-			Step: n.Step, Node: n.Node, Visit: n.Visit, Outcome: "success", Output: d.mask.value(n.Output),
+			Step: n.Step, Node: n.Node, Visit: n.Visit, Outcome: "success", Output: d.mask.value(machine.Plain(n.Output)),
 			Edges: []int{}, Next: []string{}, Duration: Milliseconds(at - n.Began),
 		}
 		if n.Kind == machine.NoteNodeFailed {

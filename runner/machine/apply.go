@@ -186,7 +186,7 @@ func (s *State) interrupt() {
 		t := &s.tasks[i]
 		if t.step > 0 && t.status != succeeded && t.status != failed {
 			s.Steps--
-			s.node(t.node).visits--
+			t.memory.visits--
 		}
 	}
 }

@@ -222,6 +222,10 @@ func (p *Plan) ranks(n *node, order []int) []int {
 func (b *builder) finish(g *spec.Graph) {
 	p := b.plan
 	p.goal = g.Goal.Description.Value
+	p.context = []string{"branches", "goal", "last", "run", "secrets"}
+	for i := range contextNames {
+		p.context = append(p.context, contextNames[i].name)
+	}
 	if b.bound.Output != nil {
 		p.output, p.outUses = b.bound.Output, b.usesOf(b.bound.Output)
 		p.wanted |= p.outUses

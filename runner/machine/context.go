@@ -86,11 +86,11 @@ func (s *State) keepOutput(t *task) {
 	}
 	id := s.plan.nodes[t.node].id
 	if list, watched := s.hist[id].([]any); watched {
-		s.hist[id] = append(list, plainObject(t.output))
+		s.hist[id] = append(list, Plain(t.output))
 	}
 	if _, watched := s.byNode[id]; watched {
-		ns := s.node(t.node)
-		s.byNode[id] = map[string]any{"output": plainObject(t.output), "visits": ns.visits, "partial": ns.partial}
+		ns := t.memory
+		s.byNode[id] = map[string]any{"output": Plain(t.output), "visits": ns.visits, "partial": ns.partial}
 	}
 }
 
@@ -106,7 +106,7 @@ func (s *State) setContext(mask uses, t *task) {
 		var value any
 		switch contextNames[i].bit {
 		case useOutput:
-			value = plainObject(t.output)
+			value = Plain(t.output)
 		case useInput:
 			value = s.inputOf(t)
 		case useInputs:
@@ -136,13 +136,13 @@ func (s *State) inputOf(t *task) any {
 	if len(t.inputs) > 1 {
 		return s.inputsOf(t)
 	}
-	return plainObject(t.input)
+	return Plain(t.input)
 }
 
 func (s *State) inputsOf(t *task) any {
 	out := make(map[string]any, len(t.inputs))
 	for _, in := range t.inputs {
-		out[s.plan.nodes[in.node].id] = plainObject(in.value)
+		out[s.plan.nodes[in.node].id] = Plain(in.value)
 	}
 	return out
 }

@@ -57,7 +57,7 @@ func (p *Plan) dynamic(s *State, i int, n *node) (how *ending, done bool) {
 
 // outputTargets reads the goto that a node's output carries, if it does.
 func (p *Plan) outputTargets(n *node, output any) ([]target, *Failure) {
-	data, ok := plainObject(output).(map[string]any)
+	data, ok := Plain(output).(map[string]any)
 	if !ok {
 		return nil, nil
 	}

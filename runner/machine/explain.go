@@ -175,7 +175,7 @@ func preview(v any, limit int) string {
 	} else if v == nil {
 		text = "null"
 	} else {
-		text = eval.Text(plainObject(v))
+		text = eval.Text(Plain(v))
 	}
 	if len(text) <= limit {
 		return text

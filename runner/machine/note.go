@@ -32,8 +32,8 @@ type Note struct {
 	Visit     int
 	Attempt   int
 	// Began is when the execution began, as Unix nanoseconds.
-	Began       int64
-	Input       any
+	Began int64
+	// Output is plain data, or an *Object.
 	Output      any
 	Cached      bool
 	Skipped     bool

@@ -8,17 +8,20 @@ import (
 	"time"
 )
 
-func (s *State) note(n Note) {
-	n.Superstep = s.Superstep
-	s.notes = append(s.notes, n)
+// note adds an empty note and returns it, to be filled in place.
+func (s *State) note(kind NoteKind) *Note {
+	s.notes = append(s.notes, Note{})
+	n := &s.notes[len(s.notes)-1]
+	n.Kind, n.Superstep = kind, s.Superstep
+	return n
 }
 
-func (s *State) taskNote(kind NoteKind, t *task) Note {
+func (s *State) taskNote(kind NoteKind, t *task) *Note {
+	note := s.note(kind)
 	n := &s.plan.nodes[t.node]
-	return Note{
-		Kind: kind, Step: t.step, Node: n.id, NodeKind: n.kind,
-		Visit: t.visit, Attempt: t.attempt, Began: t.began,
-	}
+	note.Step, note.Node, note.NodeKind = t.step, n.id, n.kind
+	note.Visit, note.Attempt, note.Began = t.visit, t.attempt, t.began
+	return note
 }
 
 func (s *State) noteSuperstep(kind NoteKind) {
@@ -26,50 +29,39 @@ func (s *State) noteSuperstep(kind NoteKind) {
 	for i := range s.tasks {
 		s.names = append(s.names, s.plan.nodes[s.tasks[i].node].id)
 	}
-	s.note(Note{Kind: kind, Nodes: s.names[start:len(s.names):len(s.names)]})
+	s.note(kind).Nodes = s.names[start:len(s.names):len(s.names)]
 }
 
 func (s *State) noteStarted(t *task) {
-	if !s.Watched {
-		return
+	if s.Watched {
+		s.taskNote(NoteNodeStarted, t)
 	}
-	s.note(s.taskNote(NoteNodeStarted, t))
 }
 
 func (s *State) noteCompleted(t *task) {
-	if !s.Watched {
-		return
+	if s.Watched {
+		note := s.taskNote(NoteNodeCompleted, t)
+		note.Output, note.Cached, note.Skipped = t.output, t.cached, t.skipped
 	}
-	note := s.taskNote(NoteNodeCompleted, t)
-	note.Output, note.Cached, note.Skipped = plainObject(t.output), t.cached, t.skipped
-	s.note(note)
 }
 
 func (s *State) noteEmitted(t *task, values map[string]any) {
-	if !s.Watched {
-		return
+	if s.Watched {
+		s.taskNote(NoteNodeEmitted, t).Output = values
 	}
-	note := s.taskNote(NoteNodeEmitted, t)
-	note.Output = values
-	s.note(note)
 }
 
 func (s *State) noteFailed(t *task) {
-	if !s.Watched {
-		return
+	if s.Watched {
+		s.taskNote(NoteNodeFailed, t).Failure = t.failure
 	}
-	note := s.taskNote(NoteNodeFailed, t)
-	note.Failure = t.failure
-	s.note(note)
 }
 
 func (s *State) noteRetrying(t *task, failure *Failure, attempts int, delay time.Duration) {
-	if !s.Watched {
-		return
+	if s.Watched {
+		note := s.taskNote(NoteNodeRetrying, t)
+		note.Failure, note.MaxAttempts, note.Delay = failure, attempts, delay
 	}
-	note := s.taskNote(NoteNodeRetrying, t)
-	note.Failure, note.MaxAttempts, note.Delay = failure, attempts, delay
-	s.note(note)
 }
 
 // noteUpdates tells which keys the superstep changed, sorted by name.
@@ -84,7 +76,7 @@ func (s *State) noteUpdates() {
 	for _, i := range s.delta {
 		s.changes = append(s.changes, KeyValue{p.keys[i].name, s.env[p.keys[i].name]})
 	}
-	s.note(Note{Kind: NoteStateUpdated, Delta: s.changes[start:len(s.changes):len(s.changes)]})
+	s.note(NoteStateUpdated).Delta = s.changes[start:len(s.changes):len(s.changes)]
 }
 
 // noteClosed tells how each task of the superstep was routed, then that it is over.
@@ -97,17 +89,16 @@ func (p *Plan) noteClosed(s *State) {
 		if t.status != succeeded && t.status != failed {
 			continue
 		}
-		note := s.taskNote(NoteEdgesResolved, t)
-		note.Output = plainObject(t.output)
 		start := len(s.names)
 		for _, r := range s.routes {
 			if r.task == i {
 				s.names = append(s.names, p.targetName(r.to))
 			}
 		}
+		candidates := p.candidates(s, i)
+		note := s.taskNote(NoteEdgesResolved, t)
+		note.Output, note.Candidates = t.output, candidates
 		note.Next = s.names[start:len(s.names):len(s.names)]
-		note.Candidates = p.candidates(s, i)
-		s.note(note)
 	}
 	s.noteSuperstep(NoteSuperstepCompleted)
 }

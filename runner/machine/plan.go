@@ -34,6 +34,7 @@ type Plan struct {
 	// readsClock says that some node parks, retries or runs in the driver.
 	readsClock bool
 	initial    map[string]any // the state before the input
+	context    []string       // names of the environment that are no state keys
 }
 
 // action says what the machine does with a node. The zero value is unset.

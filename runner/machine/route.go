@@ -138,11 +138,7 @@ func (p *Plan) fire(s *State, i, at int) *ending {
 		}
 		input = value
 	}
-	ns := s.node(t.node)
-	if ns.fired == nil {
-		ns.fired = make([]int, len(p.nodes[t.node].out))
-	}
-	ns.fired[e.slot]++
+	t.memory.fired[e.slot]++
 	s.routes = append(s.routes, route{task: i, edge: at, to: e.to, input: input})
 	return nil
 }
@@ -175,7 +171,7 @@ func (p *Plan) stuck(s *State, i int) *ending {
 	}
 	return &ending{status: Stuck, reason: "no_edge", failure: &Failure{
 		Kind: "stuck", Node: n.id, Attempt: t.attempt, Message: message,
-		Candidates: p.withValues(s, p.candidates(s, i)), OutputPreview: preview(plainObject(t.output), 200),
+		Candidates: p.withValues(s, p.candidates(s, i)), OutputPreview: preview(Plain(t.output), 200),
 	}}
 }
 
@@ -189,7 +185,7 @@ func (p *Plan) decide(s *State, i int, n *node) *ending {
 	if t.choice != nil {
 		return p.decideBy(s, i, n, t.choice)
 	}
-	choice := &Choice{Goal: s.goal, Output: plainObject(t.output)}
+	choice := &Choice{Goal: s.goal, Output: Plain(t.output)}
 	for _, at := range n.decide {
 		e := p.edges[at].spec
 		description := e.Description.Value

@@ -3,6 +3,8 @@
 package machine
 
 import (
+	"maps"
+
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -45,7 +47,7 @@ type State struct {
 	hist   map[string]any // env["history"], likewise
 	byNode map[string]any // env["nodes"], likewise
 	extra  []string       // undeclared state keys, in order of arrival
-	nodes  map[int]*nodeState
+	memory memory
 
 	tasks  []task // of the open superstep, in declaration order
 	next   []task // of the superstep after it
@@ -80,15 +82,6 @@ type buffers struct {
 	reduceEnv  map[string]any
 }
 
-// nodeState is what a run remembers of a node.
-type nodeState struct {
-	visits  int
-	output  any
-	ran     bool // output is that of a finished visit
-	partial any
-	fired   []int // per outgoing edge
-}
-
 // taskStatus is how a task stands. The zero value is unset.
 type taskStatus int
 
@@ -105,6 +98,7 @@ const (
 // task is one execution of a node.
 type task struct {
 	node    int
+	memory  *nodeState // of the node, once the task has been entered
 	visit   int
 	attempt int
 	step    int
@@ -156,8 +150,7 @@ type ending struct {
 
 // NewState returns a state ready for the RunBegan event.
 func (p *Plan) NewState() *State {
-	return &State{plan: p, nodes: make(map[int]*nodeState, 8), lists: map[int][]any{},
-		buffers: buffers{reduceEnv: map[string]any{}}}
+	return &State{plan: p, memory: newMemory(p), lists: map[int][]any{}, buffers: buffers{reduceEnv: map[string]any{}}}
 }
 
 // Ended reports whether the run has ended for good.
@@ -171,14 +164,9 @@ func (s *State) Value(name string) (any, bool) {
 
 // Values returns the state as a new map: every key that has a value.
 func (s *State) Values() map[string]any {
-	out := make(map[string]any, len(s.plan.keys)+len(s.extra))
-	for i := range s.plan.keys {
-		if value, ok := s.env[s.plan.keys[i].name]; ok {
-			out[s.plan.keys[i].name] = value
-		}
-	}
-	for _, name := range s.extra {
-		out[name] = s.env[name]
+	out := maps.Clone(s.env)
+	for _, name := range s.plan.context {
+		delete(out, name)
 	}
 	return out
 }
@@ -186,43 +174,6 @@ func (s *State) Values() map[string]any {
 // SetSecrets gives the run its secrets, before RunBegan. They are no part of
 // the state: nothing stores them.
 func (s *State) SetSecrets(secrets map[string]any) { s.secrets = secrets }
-
-// FiredEdges returns how often edges have fired, by index; those that never
-// fired are absent.
-func (s *State) FiredEdges() map[int]int {
-	out := make(map[int]int, len(s.nodes))
-	for i, ns := range s.nodes { //lint:ignore mapiter the result is a map
-		for slot, count := range ns.fired {
-			if count > 0 {
-				out[s.plan.nodes[i].out[slot]] = count
-			}
-		}
-	}
-	return out
-}
-
-// Visits returns how often a node has run.
-func (s *State) Visits(node int) int {
-	if ns := s.nodes[node]; ns != nil {
-		return ns.visits
-	}
-	return 0
-}
-
-// Partial returns what interrupted nodes had produced, by node id; nil when
-// there is nothing.
-func (s *State) Partial() map[string]any {
-	var out map[string]any
-	for i := range s.plan.nodes {
-		if ns := s.nodes[i]; ns != nil && ns.partial != nil {
-			if out == nil {
-				out = map[string]any{}
-			}
-			out[s.plan.nodes[i].id] = ns.partial
-		}
-	}
-	return out
-}
 
 // Notes returns what the last Apply noted. The slice and what it points to are
 // valid until the next Apply.
@@ -244,14 +195,4 @@ func (s *State) Running() []TaskID {
 
 func (s *State) taskID(t *task) TaskID {
 	return TaskID{Node: s.plan.nodes[t.node].id, Visit: t.visit, Attempt: t.attempt}
-}
-
-// node returns the memory of a node, making it on first use.
-func (s *State) node(i int) *nodeState {
-	ns := s.nodes[i]
-	if ns == nil {
-		ns = &nodeState{}
-		s.nodes[i] = ns
-	}
-	return ns
 }

@@ -57,8 +57,8 @@ func (p *Plan) enter(s *State, t *task) bool {
 		return false
 	}
 	n := &p.nodes[t.node]
-	ns := s.node(t.node)
-	t.began = s.now
+	ns := s.memory.of(p, t.node)
+	t.memory, t.began = ns, s.now
 	if limit := p.visitLimit(n); limit > 0 && ns.visits >= limit {
 		p.visitLimitHit(s, t, limit)
 		return true
@@ -107,8 +107,8 @@ func (p *Plan) visitLimitHit(s *State, t *task, limit int) {
 	if n.skips {
 		s.Steps++
 		t.step, t.skipped = s.Steps, true
-		t.visit = s.node(t.node).visits
-		s.node(t.node).output = nil
+		t.visit = t.memory.visits
+		t.memory.output = nil
 		t.status, t.order = succeeded, s.nextOrder()
 		s.noteCompleted(t)
 		return
@@ -209,8 +209,7 @@ func (p *Plan) remember(s *State, t *task) {
 	if t.status != succeeded || t.skipped {
 		return
 	}
-	ns := s.node(t.node)
-	ns.output, ns.ran = t.output, true
+	t.memory.output, t.memory.ran = t.output, true
 	s.keepOutput(t)
 }
 
@@ -242,7 +241,6 @@ func (p *Plan) dispatch(s *State, r *route) {
 		s.lastEnd = s.tasks[r.task].output
 		return
 	}
-	t := task{node: r.to, input: r.input}
 	if len(s.routes) > 1 && !r.own {
 		if at, isDue := s.due[r.to]; isDue {
 			s.next[at].inputs = append(s.next[at].inputs, sourceInput{from, r.input})
@@ -250,15 +248,30 @@ func (p *Plan) dispatch(s *State, r *route) {
 		}
 		s.due[r.to] = len(s.next)
 	}
+	t := s.addNext()
+	t.node, t.input = r.to, r.input
 	if p.wanted&useInputs != 0 || len(s.routes) > 1 {
 		t.inputs = []sourceInput{{from, r.input}}
 	}
-	s.next = append(s.next, t)
+}
+
+// addNext adds an empty task to the next superstep; it takes over the buffer
+// of writes that an earlier task left in its place.
+func (s *State) addNext() *task {
+	n := len(s.next)
+	if n == cap(s.next) {
+		s.next = append(s.next, task{})
+		return &s.next[n]
+	}
+	s.next = s.next[:n+1]
+	t := &s.next[n]
+	*t = task{writes: t.writes[:0]}
+	return t
 }
 
 // complete ends the run well and computes its output.
 func (p *Plan) complete(s *State) {
-	output := plainObject(s.lastEnd)
+	output := Plain(s.lastEnd)
 	if p.output != nil {
 		s.setContext(p.outUses, &task{output: output})
 		value, err := p.output.Eval(&s.vm, s.env)
@@ -284,7 +297,7 @@ func (p *Plan) outOfSteps(s *State) {
 	switch s.limits.OnMaxSteps {
 	case "return_last", "flag":
 		s.degraded = true
-		s.Output = plainObject(s.lastOutput)
+		s.Output = Plain(s.lastOutput)
 		s.Limited = s.limits.OnMaxSteps == "flag"
 		p.finish(s, ending{status: Completed, reason: "max_steps"})
 	default:

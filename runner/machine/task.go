@@ -34,7 +34,7 @@ func (p *Plan) runSet(s *State, t *task, n *node) {
 			failure = bad
 			break
 		}
-		out.add(p.keys[a.key].name, w.update)
+		out.set(p.keys[a.key].name, w.update)
 		t.writes = append(t.writes, w)
 		if i < len(n.set)-1 {
 			undo = append(undo, s.swap(p, a.key, p.preview(s, &w)))
@@ -48,6 +48,7 @@ func (p *Plan) runSet(s *State, t *task, n *node) {
 		p.fail(s, t, failure)
 		return
 	}
+	out.sort()
 	p.succeed(s, t, out)
 }
 
@@ -107,7 +108,7 @@ func (p *Plan) addBefore(s *State, t *task, n *node) *Failure {
 	if err != nil {
 		return &Failure{Kind: "expression", Message: "before: " + err.Error()}
 	}
-	switch input := plainObject(t.input).(type) {
+	switch input := Plain(t.input).(type) {
 	case nil:
 	case map[string]any:
 		for name, value := range input { //lint:ignore mapiter the result is a map
@@ -134,7 +135,7 @@ func (p *Plan) work(s *State, t *task) (*Work, *Failure) {
 	}
 	return &Work{
 		Kind: n.kind, Index: t.node, Step: t.step, Key: s.idempotencyKey(n.id, t.visit),
-		Config: config, Input: plainObject(t.input), State: s.readable(n), Timeout: p.timeoutOf(t.node),
+		Config: config, Input: Plain(t.input), State: s.readable(n), Timeout: p.timeoutOf(t.node),
 	}, nil
 }
 
@@ -154,7 +155,7 @@ func (p *Plan) taskEnded(s *State, e *Event) {
 		s.command(Command{Kind: StopTimer, Timer: TaskTimer, Task: e.Task})
 	}
 	if e.Partial != nil {
-		s.node(t.node).partial = e.Partial
+		t.memory.partial = e.Partial
 	}
 	t.cached = e.Cached
 	switch {
@@ -195,7 +196,7 @@ func (p *Plan) succeed(s *State, t *task, output any) {
 
 func (p *Plan) checkOutput(s *State, t *task, n *node) *Failure {
 	if n.schema != nil {
-		t.output = n.schema.Normalise(plainObject(t.output))
+		t.output = n.schema.Normalise(Plain(t.output))
 		if err := n.schema.Check(t.output); err != nil {
 			return &Failure{Kind: "invalid_output", Message: "output does not fit its schema: " + err.Error()}
 		}

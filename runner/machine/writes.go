@@ -25,7 +25,7 @@ func (p *Plan) collectWrites(s *State, t *task, n *node) *Failure {
 		}
 		return nil
 	}
-	output := plainObject(t.output)
+	output := Plain(t.output)
 	object, isObject := output.(map[string]any)
 	for _, i := range n.writeKeys {
 		value, has := object[p.keys[i].name]
