@@ -1,0 +1,55 @@
+package graphalg
+
+import (
+	"math/rand"
+	"testing"
+)
+
+// A vertex covers another when taking it away cuts the other off: the
+// definition, computed by brute force on random graphs.
+func TestDominatorsAgainstDefinition(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	for range 2000 {
+		n := 1 + rng.Intn(9)
+		var from, to []int
+		for range rng.Intn(3 * n) {
+			from, to = append(from, rng.Intn(n)), append(to, rng.Intn(n))
+		}
+		g := New(n, from, to)
+		tree := g.Dominators(0)
+		reach := g.Reach(0)
+		for v := range n {
+			if tree.Reached(v) != reach[v] {
+				t.Fatalf("%v→%v: reached(%d) = %v", from, to, v, tree.Reached(v))
+			}
+			var f, o []int
+			for i := range from {
+				if from[i] != v && to[i] != v {
+					f, o = append(f, from[i]), append(o, to[i])
+				}
+			}
+			without := New(n, f, o).Reach(0)
+			for w := range n {
+				want := reach[v] && reach[w] && (v == w || v == 0 || !without[w])
+				if got := tree.Covers(v, w); got != want {
+					t.Fatalf("%v→%v: covers(%d, %d) = %v, want %v", from, to, v, w, got, want)
+				}
+			}
+		}
+		if len(tree.Order) > 0 && tree.Order[0] != 0 {
+			t.Fatalf("the root is not first: %v", tree.Order)
+		}
+	}
+}
+
+func TestDominatorsOfLongChain(t *testing.T) {
+	const n = 100_000
+	var from, to []int
+	for v := range n - 1 {
+		from, to = append(from, v, v), append(to, v+1, n-1)
+	}
+	tree := New(n, from, to).Dominators(0)
+	if tree.Parent[n-1] != 0 || tree.Parent[n-2] != n-3 {
+		t.Errorf("parents %d, %d", tree.Parent[n-1], tree.Parent[n-2])
+	}
+}
