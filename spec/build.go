@@ -244,7 +244,7 @@ func (b *builder) parallel(v *Value, p *Parallel) {
 		case "on_failure":
 			p.OnFailure = textOf(v).Value
 		case "conflict":
-			p.Conflict = textOf(v).Value
+			p.Conflict, p.ConflictSpan = textOf(v).Value, v.Span
 		case "branch_timeout":
 			p.BranchTimeout = durationOf(v)
 		case "join":

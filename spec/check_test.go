@@ -112,6 +112,7 @@ func TestFollowOns(t *testing.T) {
 		"edge without to":   {flow("a b c", "a>b b>END") + "  - {from: b, too: c}\n", []string{"missing-field", "unknown-key"}},
 		"unknown to":        {flow("a b c", "a>x b>c c>END"), []string{"unknown-node"}},
 		"unknown from":      {flow("a b c", "a>b x>c c>END"), []string{"unknown-node"}},
+		"unknown end":       {flow("a/ends:{x:bb} b", "b>END"), []string{"unknown-node"}},
 		"no way out":        {flow("a b c", "a>b b>c c>b a>d") + "", []string{"unknown-node"}},
 		"unknown kind":      {head + "nodes: {a: {kind: exce, comand: [x], foo: 1}}\nedges: [{from: a, to: END}]\n", []string{"invalid-value"}},
 		"maybe fail":        {head + "nodes: {a: {kind: pass}, b: {kind: fial, message: x}}\nedges: [{from: a, to: b}]\n", []string{"invalid-value"}},
@@ -137,6 +138,9 @@ func TestFollowOns(t *testing.T) {
 
 func TestGraph(t *testing.T) {
 	g, diags := findings(head + `finish: b
+state:
+  n: {type: object, required: true, secret: true, default: {}, properties: {}, x-a: 1}
+  m: {type: object, required: [p], reducer: merge}
 nodes:
   a: {kind: exec, command: [x], retry: {max_attempts: 5}, timeout: 2s, reads: [], ends: {go: b}, join: {wait: 2}, parallel: {conflict: error}, feedback: false, output: {type: object}, env: {A: b}}
   b: {kind: pass}
@@ -170,6 +174,12 @@ edges:
 	}
 	if g.Limits.MaxSteps != 100 || g.Limits.OnMaxSteps != "fail" || g.Limits.MaxConcurrency != 16 || g.Parallel.OnFailure != "fail_all" || !g.StrictState || !g.Feedback {
 		t.Errorf("defaults: %+v %+v", g.Limits, g.Parallel)
+	}
+	if n := g.Key("n"); !n.Required || !n.Secret || n.Schema["type"] != "object" || len(n.Schema) != 2 || n.Default == nil {
+		t.Errorf("key n is %+v", n)
+	}
+	if m := g.Key("m"); m.Required || m.Schema["required"] == nil || m.Reducer.Value != "merge" {
+		t.Errorf("key m is %+v", m)
 	}
 	if g.Node("c") != nil || g.Key("c") != nil {
 		t.Error("there is no c")

@@ -47,6 +47,10 @@ func (g *Graph) Node(id string) *Node { return g.nodes[id] }
 // Key returns the declared state key of that name, or nil.
 func (g *Graph) Key(name string) *StateKey { return g.keys[name] }
 
+// Complete reports whether all nodes, edges and state keys of the file could be
+// read, so that what is absent here is absent there.
+func (g *Graph) Complete() bool { return g.gaps == 0 }
+
 // Text is a scalar read as a string. The zero Text is absent.
 type Text struct {
 	Value  string
@@ -106,8 +110,10 @@ type Limits struct {
 // and zero mean "not declared here"; Parse fills the graph-level defaults
 // (fail_all, last_wins, explicit) on Graph.Parallel only.
 type Parallel struct {
-	OnFailure     string // fail_all, continue_others, wait_all
-	Conflict      string // last_wins, first_wins, error
+	OnFailure string // fail_all, continue_others, wait_all
+	Conflict  string // last_wins, first_wins, error
+	// ConflictSpan is where the file chooses it; empty for the default.
+	ConflictSpan  Span
 	BranchTimeout time.Duration
 	Join          string // explicit, auto
 	Span          Span

@@ -39,61 +39,71 @@ func (p place) String() string {
 	return fmt.Sprintf("%q", p.key.Value)
 }
 
-// check reports what is wrong with v as the value of a key, and whether nothing is.
-func (s *shaper) check(k *Key, v *Value, at place) bool {
+// check reports what is wrong with v as the value of a key.
+func (s *shaper) check(k *Key, v *Value, at place) {
 	switch k.Type {
 	case TypeAny:
-		return true
+		return
 	case TypeOneOf:
-		for i := range k.Forms {
-			if form := &k.Forms[i]; fits(form, v) {
-				if form.Type == TypeEnum {
-					return s.enum(form.Enum, v, at, expects(k))
-				}
-				return s.check(form, v, at)
-			}
-		}
-		return s.mismatch(k, v, at)
+		s.form(k, v, at)
+		return
 	}
 	if !fits(k, v) {
-		return s.mismatch(k, v, at)
+		s.mismatch(k, v, at)
+		return
 	}
 	switch k.Type {
 	case TypeList:
-		ok := !k.NonEmpty || len(v.Items) > 0
-		if !ok {
+		if k.NonEmpty && len(v.Items) == 0 {
 			s.report("invalid-value", v.Span, "%s must be %s; found an empty list", at, expects(k))
 		}
 		for i := range v.Items {
-			ok = s.check(k.Elem, &v.Items[i], place{at.key, true}) && ok
+			s.check(k.Elem, &v.Items[i], place{at.key, true})
 		}
-		return ok
 	case TypeMap:
-		return s.entries(k, v)
+		s.entries(k, v)
 	case TypeObject:
 		owner := at.key
 		if at.item {
 			owner = Text{}
 		}
-		return s.object(k.Keys, k.Choices, v, owner)
+		s.object(k.Keys, k.Choices, v, owner)
 	case TypeSchema:
-		return s.schema(k, v, at)
+		s.schema(k, v, at)
 	case TypeNode:
-		return s.node(v, at.key)
+		s.node(v, at.key)
+	default:
+		s.scalar(k, v, at)
 	}
-	return s.scalar(k, v, at)
 }
 
-func (s *shaper) mismatch(k *Key, v *Value, at place) bool {
+// form checks a value against the first of a key's forms that it resembles.
+func (s *shaper) form(k *Key, v *Value, at place) {
+	for i := range k.Forms {
+		form := &k.Forms[i]
+		if !fits(form, v) {
+			continue
+		}
+		if form.Type == TypeEnum {
+			s.enum(form.Enum, v, at, expects(k))
+		} else {
+			s.check(form, v, at)
+		}
+		return
+	}
+	s.mismatch(k, v, at)
+}
+
+func (s *shaper) mismatch(k *Key, v *Value, at place) {
 	span := v.Span
 	if v.Kind == Null && span.From == span.To && !at.item {
 		span = at.key.Span
 	}
 	if k.Type == TypeEnum && v.IsScalar() && v.Kind != Null {
-		return s.enum(k.Enum, v, at, expects(k))
+		s.enum(k.Enum, v, at, expects(k))
+		return
 	}
 	s.report("invalid-value", span, "%s must be %s; found %s", at, expects(k), describe(v))
-	return false
 }
 
 // fits reports whether a value has the outline of a key's shape, so that a
@@ -216,29 +226,23 @@ func oneOf(names []string) string {
 }
 
 // scalar checks the content of a scalar that has the right outline.
-func (s *shaper) scalar(k *Key, v *Value, at place) bool {
+func (s *shaper) scalar(k *Key, v *Value, at place) {
+	ok := true
 	switch k.Type {
 	case TypeEnum:
-		return s.enum(k.Enum, v, at, expects(k))
+		s.enum(k.Enum, v, at, expects(k))
 	case TypeName:
-		if k.Role != RoleNode && !isID(v.Text.Value) {
-			s.report("invalid-value", v.Span, "%s must be %s; found %s", at, expects(k), describe(v))
-			return false
-		}
+		ok = k.Role == RoleNode || isID(v.Text.Value)
 	case TypeInt, TypeNumber:
 		n := number(v)
-		if k.Positive && n <= 0 || k.Min != nil && n < *k.Min || k.Max != nil && n > *k.Max {
-			s.report("invalid-value", v.Span, "%s must be %s; found %s", at, expects(k), v.Text.Value)
-			return false
-		}
+		ok = (!k.Positive || n > 0) && (k.Min == nil || n >= *k.Min) && (k.Max == nil || n <= *k.Max)
 	case TypeDuration:
-		d, ok := parseDuration(v.Text.Value)
-		if !ok || d < 0 || k.Positive && d == 0 {
-			s.report("invalid-value", v.Span, "%s must be %s; found %s", at, expects(k), describe(v))
-			return false
-		}
+		d, valid := parseDuration(v.Text.Value)
+		ok = valid && d >= 0 && (!k.Positive || d > 0)
 	}
-	return true
+	if !ok {
+		s.report("invalid-value", v.Span, "%s must be %s; found %s", at, expects(k), describe(v))
+	}
 }
 
 func number(v *Value) float64 {
@@ -258,9 +262,9 @@ func parseDuration(s string) (time.Duration, bool) {
 }
 
 // enum checks a word against those that are allowed; expected says so in words.
-func (s *shaper) enum(allowed []string, v *Value, at place, expected string) bool {
+func (s *shaper) enum(allowed []string, v *Value, at place, expected string) {
 	if slices.Contains(allowed, v.Text.Value) {
-		return true
+		return
 	}
 	near := suggest.Closest(v.Text.Value, allowed)
 	span := v.Span
@@ -269,15 +273,13 @@ func (s *shaper) enum(allowed []string, v *Value, at place, expected string) boo
 	}
 	s.report("invalid-value", span, "%s must be %s; found %s", at, expected, quoteShort(v.Text.Value))
 	s.diags[len(s.diags)-1].Suggestion = near
-	return false
 }
 
 // isExtension reports whether a key is one that the language ignores.
 func isExtension(name string) bool { return strings.HasPrefix(name, "x-") }
 
 // entries checks the values of a map and, where they are names, its keys.
-func (s *shaper) entries(k *Key, v *Value) bool {
-	ok := true
+func (s *shaper) entries(k *Key, v *Value) {
 	for i := range v.Fields {
 		f := &v.Fields[i]
 		if k.Names != NamesFree && isExtension(f.Key.Value) {
@@ -286,40 +288,31 @@ func (s *shaper) entries(k *Key, v *Value) bool {
 		switch {
 		case k.Names == NamesID && !isID(f.Key.Value) && !isReserved(f.Key.Value):
 			s.report("invalid-value", f.Key.Span, "the name %s must be letters, digits, _ and -, a letter first", quoteShort(f.Key.Value))
-			ok = false
 		case k.Names == NamesState && !isIdentifier(f.Key.Value):
 			s.report("invalid-value", f.Key.Span, "the name %s must be letters, digits and _, no digit first, so that expressions can hold it", quoteShort(f.Key.Value))
-			ok = false
 		}
-		ok = s.check(k.Elem, &f.Value, place{f.Key, false}) && ok
+		s.check(k.Elem, &f.Value, place{f.Key, false})
 	}
-	return ok
 }
 
 // object checks a map whose keys are the language's.
-func (s *shaper) object(keys []Key, choices []Choice, v *Value, owner Text) bool {
-	ok := true
+func (s *shaper) object(keys []Key, choices []Choice, v *Value, owner Text) {
 	for i := range v.Fields {
 		f := &v.Fields[i]
-		k := findKey(keys, f.Key.Value)
-		switch {
-		case k != nil:
-			ok = s.check(k, &f.Value, place{f.Key, false}) && ok
-		case !isExtension(f.Key.Value):
+		if k := findKey(keys, f.Key.Value); k != nil {
+			s.check(k, &f.Value, place{f.Key, false})
+		} else if !isExtension(f.Key.Value) {
 			s.unknownKey(f.Key, keys)
-			ok = false
 		}
 	}
 	for i := range keys {
 		if keys[i].Required && v.Get(keys[i].Name) == nil {
 			s.missing(v, owner, fmt.Sprintf("the key %q", keys[i].Name))
-			ok = false
 		}
 	}
 	for _, c := range choices {
-		ok = s.choice(c, v, owner) && ok
+		s.choice(c, v, owner)
 	}
-	return ok
 }
 
 func findKey(keys []Key, name string) *Key {
@@ -369,7 +362,7 @@ func firstToken(v *Value) Span {
 	return v.Span
 }
 
-func (s *shaper) choice(c Choice, v *Value, owner Text) bool {
+func (s *shaper) choice(c Choice, v *Value, owner Text) {
 	var first *Field
 	for i := range v.Fields {
 		f := &v.Fields[i]
@@ -378,13 +371,11 @@ func (s *shaper) choice(c Choice, v *Value, owner Text) bool {
 		}
 		if first != nil {
 			s.report("invalid-value", f.Key.Span, "%q and %q exclude each other; use one of %s", first.Key.Value, f.Key.Value, oneOf(c.Keys))
-			return false
+			return
 		}
 		first = f
 	}
 	if first == nil && c.Required {
 		s.missing(v, owner, "one of the keys "+oneOf(c.Keys))
-		return false
 	}
-	return true
 }

@@ -40,8 +40,8 @@ func kindNames(kinds []Kind) []string {
 
 // node checks one node. Without a known kind its other keys are not judged:
 // they may be that kind's.
-func (s *shaper) node(v *Value, id Text) bool {
-	kind, ok := s.kindOf(v, id)
+func (s *shaper) node(v *Value, id Text) {
+	kind := s.kindOf(v, id)
 	for i := range v.Fields {
 		f := &v.Fields[i]
 		if f.Key.Value == "kind" {
@@ -53,32 +53,29 @@ func (s *shaper) node(v *Value, id Text) bool {
 		}
 		switch {
 		case k != nil:
-			ok = s.check(k, &f.Value, place{f.Key, false}) && ok
+			s.check(k, &f.Value, place{f.Key, false})
 		case kind != nil && !isExtension(f.Key.Value):
 			s.unknownNodeKey(f.Key, kind)
-			ok = false
 		}
 	}
 	if kind == nil {
-		return false
+		return
 	}
 	for i := range kind.Keys {
 		if kind.Keys[i].Required && v.Get(kind.Keys[i].Name) == nil {
 			s.missing(v, id, "the key \""+kind.Keys[i].Name+"\" of the kind "+kind.Name)
-			ok = false
 		}
 	}
 	for _, c := range kind.Choices {
-		ok = s.choice(c, v, id) && ok
+		s.choice(c, v, id)
 	}
 	if kind.Name == "agent" {
-		ok = s.retryOnAgent(v) && ok
+		s.retryOnAgent(v)
 	}
-	return ok
 }
 
 // kindOf finds the kind that a node names and reports a missing or unknown one.
-func (s *shaper) kindOf(v *Value, id Text) (kind *Kind, ok bool) {
+func (s *shaper) kindOf(v *Value, id Text) (kind *Kind) {
 	named := v.Get("kind")
 	names := kindNames(s.kinds)
 	switch {
@@ -91,7 +88,7 @@ func (s *shaper) kindOf(v *Value, id Text) (kind *Kind, ok bool) {
 			s.enum(names, named, place{Text{Value: "kind"}, false}, oneOf(names))
 		}
 	}
-	return kind, kind != nil
+	return kind
 }
 
 // unknownNodeKey reports a key that neither nodes nor the kind have. A key of
@@ -116,12 +113,10 @@ func (s *shaper) unknownNodeKey(key Text, kind *Kind) {
 	s.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q in a node of the kind %s; it belongs to the kind %s", key.Value, kind.Name, oneOf(owners))
 }
 
-func (s *shaper) retryOnAgent(v *Value) bool {
+func (s *shaper) retryOnAgent(v *Value) {
 	for i := range v.Fields {
 		if key := v.Fields[i].Key; key.Value == "retry" {
 			s.report("retry-on-agent", key.Span, "an agent node can't have \"retry\": it retries inside, by its judge")
-			return false
 		}
 	}
-	return true
 }

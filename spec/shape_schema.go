@@ -6,18 +6,16 @@ import "regexp"
 
 // schema checks a JSON Schema; the keywords in k.Keys are allowed at its top
 // and go before those of JSON Schema.
-func (s *shaper) schema(k *Key, v *Value, at place) bool {
+func (s *shaper) schema(k *Key, v *Value, at place) {
 	if v.Kind == Bool {
 		if len(k.Keys) > 0 {
 			s.report("invalid-value", v.Span, "%s must be a map with the keywords of a JSON Schema; found %s", at, describe(v))
-			return false
 		}
-		return true
+		return
 	}
 	if s.keywords == nil {
 		s.keywords = schemaKeywords()
 	}
-	ok := true
 	for i := range v.Fields {
 		f := &v.Fields[i]
 		keyword := findKey(k.Keys, f.Key.Value)
@@ -26,17 +24,14 @@ func (s *shaper) schema(k *Key, v *Value, at place) bool {
 		}
 		switch {
 		case keyword != nil:
-			ok = s.check(keyword, &f.Value, place{f.Key, false}) && ok
+			s.check(keyword, &f.Value, place{f.Key, false})
 		case !isExtension(f.Key.Value):
 			s.unknownKey(f.Key, append(k.Keys[:len(k.Keys):len(k.Keys)], s.keywords...))
-			ok = false
 		}
 	}
 	if pattern := v.Get("pattern"); pattern != nil && pattern.Kind == String {
 		if _, err := regexp.Compile(pattern.Text.Value); err != nil {
 			s.report("invalid-value", pattern.Span, "\"pattern\" must be a regular expression; %v", err)
-			ok = false
 		}
 	}
-	return ok
 }

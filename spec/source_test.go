@@ -111,6 +111,35 @@ func TestAt(t *testing.T) {
 	}
 }
 
+func TestAtEnds(t *testing.T) {
+	src := "a: 'b  c'\nd: |\n  e f\n  g\n"
+	root, _ := load(NewFile("f.yaml", []byte(src)))
+	quoted, block := root.Fields[0].Value.Text, root.Fields[1].Value.Text
+	for _, c := range []struct {
+		text     Text
+		from, to int
+		want     string
+	}{
+		{quoted, 0, 4, "b  c"},
+		{quoted, 1, 2, " "},
+		{quoted, 2, 9, " c"},
+		{quoted, -1, 1, "b"},
+		{quoted, 9, 9, ""},
+		{quoted, 3, 1, ""},
+		{block, 0, 5, "e f\n  g"},
+		{block, 3, 4, "\n"},
+		{block, 4, 5, "g"},
+		{block, 6, 6, ""},
+	} {
+		if got := c.text.At(c.from, c.to); src[got.From:got.To] != c.want {
+			t.Errorf("[%d,%d) of %q is %q, want %q", c.from, c.to, c.text.Value, src[got.From:got.To], c.want)
+		}
+	}
+	if span := (Text{Value: "x", Span: Span{3, 4}}).At(0, 1); span != (Span{3, 4}) {
+		t.Errorf("a text without a source is at %v", span)
+	}
+}
+
 // The span of the first value that is not the root must be the mark.
 func TestSpan(t *testing.T) {
 	for name, marked := range map[string]string{
