@@ -218,11 +218,11 @@ func TestScalarKinds(t *testing.T) {
 }
 
 func TestMergeKeys(t *testing.T) {
-	root, diags := load(NewFile("f", []byte("a: &a {x: 1, y: 2}\nb: &b {y: 3, z: 4}\nc: {w: 0, <<: [*a, *b], x: 9}\nd: {\"<<\": 1}\n1: true\n")))
+	root, diags := load(NewFile("f", []byte("a: &a {x: 1, y: 2}\nb: &b {y: 3, z: 4}\nc: {w: 0, <<: [*a, *b], x: 9}\nd: {\"<<\": 1}\n1: true\n~: {x: 0, <<: *a}\n")))
 	if len(diags) > 0 {
 		t.Fatal(diags)
 	}
-	want := map[string]any{"a": map[string]any{"x": 1, "y": 2}, "b": map[string]any{"y": 3, "z": 4}, "c": map[string]any{"w": 0, "x": 9, "y": 2, "z": 4}, "d": map[string]any{"<<": 1}, "1": true}
+	want := map[string]any{"a": map[string]any{"x": 1, "y": 2}, "b": map[string]any{"y": 3, "z": 4}, "c": map[string]any{"w": 0, "x": 9, "y": 2, "z": 4}, "d": map[string]any{"<<": 1}, "1": true, "~": map[string]any{"x": 0, "y": 2}}
 	if got := root.Data(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -233,7 +233,7 @@ func TestIsGraph(t *testing.T) {
 		"graphrun: v1\n": true, "# c\n---\nname: x\ngraphrun: v1": true, "\ufeffgraphrun: v1": true, "{\"graphrun\": \"v1\"}": true, "\n {\n \"name\": {\"graphrun\": 1},\n \"graphrun\"\n: \"v1\"": true,
 		"'graphrun' : v1": true, "graphrun:": true, "name: [\ngraphrun: v1": true, "{name: x, graphrun: v1}": true, "  name: x\n  graphrun: v1\n": true, "graphrun: v1\r\n": true,
 		"": false, "a:\n  graphrun: v1\n": false, "a: |\n graphrun: v1\n": false, "# graphrun: v1\n": false, "graphrunner: v1": false, "graphrun:v1": false, "a: [\n": false,
-		"{\"a\": {\"graphrun\": 1}}": false, "{\"a\": \"graphrun\"}": false, "{\"a\": \"\\\"graphrun\\\":\"}": false, "name: graphrun": false, "[graphrun: v1]": false, "graphrun": false, "\"graphrun": false,
+		"{\"a\": {\"graphrun\": 1}}": false, "{\"a\": \"graphrun\"}": false, "{a: {graphrun: v1}}": false, "{a: graphrun : v1}": false, "{\"a\": \"\\\"graphrun\\\":\"}": false, "name: graphrun": false, "[graphrun: v1]": false, "graphrun": false, "\"graphrun": false,
 	} {
 		if got := IsGraph([]byte(text)); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
