@@ -1,0 +1,254 @@
+// Trying all combinations of regions.
+
+package solve
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+)
+
+// budget is how many conditions are evaluated for one decision.
+const budget = 200_000
+
+// tally is what was seen of one condition.
+type tally struct {
+	yes, no bool // it was true, false
+	won     bool // true, with no earlier one true or failed
+	lost    bool // true, with an earlier one true
+	to      map[int]bool
+}
+
+// whole tries all combinations for all conditions; false when there are too many.
+func (s *solver) whole(out *Result) bool {
+	all := make([]int, len(s.conds))
+	vars := []int{}
+	for i, c := range s.conds {
+		all[i] = i
+		vars = append(vars, c.uses...)
+	}
+	vars = unique(vars)
+	if !s.affordable(vars, len(all)) {
+		return false
+	}
+	tallies, exhaustive := s.tally(vars, all)
+	out.Exhaustive = exhaustive && len(all) > 0
+	for i := range tallies {
+		tallies[i].judge(&out.Verdicts[i], s.problem.All)
+	}
+	return true
+}
+
+func unique(vars []int) []int {
+	slices.Sort(vars)
+	return slices.Compact(vars)
+}
+
+func (s *solver) affordable(vars []int, conds int) bool {
+	n := max(conds, 1)
+	for _, v := range vars {
+		if n *= len(s.vars[v].values); n > budget {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *tally) judge(v *Verdict, all bool) {
+	v.Always = t.yes && !t.no
+	v.Never = t.no && !t.yes
+	if !all && t.lost && !t.won {
+		v.Shadowed = true
+		for i := range t.to {
+			v.By = append(v.By, i)
+		}
+		slices.Sort(v.By)
+	}
+}
+
+// tally evaluates some conditions, in their order, on every combination of the
+// variables. exhaustive says that one held or failed each time.
+func (s *solver) tally(vars, conds []int) (seen []tally, exhaustive bool) {
+	seen = make([]tally, len(conds))
+	at := make([]int, len(s.vars))
+	exhaustive = true
+	for more := true; more; more = s.advance(vars, at, false) {
+		winner, broken := -1, false
+		for k, i := range conds {
+			value := s.eval(s.conds[i], at)
+			holds, ok := value.(bool)
+			t := &seen[k]
+			switch {
+			case !ok:
+				broken = broken || winner < 0
+				continue
+			case !holds:
+				t.no = true
+				continue
+			}
+			t.yes = true
+			switch {
+			case broken:
+			case winner < 0:
+				winner, t.won = i, true
+			default:
+				t.lost = true
+				if t.to == nil {
+					t.to = map[int]bool{}
+				}
+				t.to[winner] = true
+			}
+		}
+		if winner < 0 && !broken {
+			exhaustive = false
+		}
+	}
+	return seen, exhaustive
+}
+
+// advance moves to the next combination of the variables, or of their natural
+// values; false when all have been seen.
+func (s *solver) advance(vars, at []int, natural bool) bool {
+	for k := len(vars) - 1; k >= 0; k-- {
+		v := &s.vars[vars[k]]
+		n := len(v.values)
+		if natural {
+			n = v.natural
+		}
+		if at[vars[k]]++; at[vars[k]] < n {
+			return true
+		}
+		at[vars[k]] = 0
+	}
+	return false
+}
+
+// piecewise proves what it can from few conditions at a time, when all of them
+// together have too many combinations.
+func (s *solver) piecewise(out *Result) {
+	s.work = 2 * budget
+	for i, c := range s.problem.Conditions {
+		// Alone, a condition has few regions.
+		one := newSolver(Problem{Conditions: []*eval.Program{c}, Domain: s.problem.Domain})
+		if uses := one.conds[0].uses; one.affordable(uses, 1) {
+			seen, _ := one.tally(uses, []int{0})
+			seen[0].judge(&out.Verdicts[i], true)
+		}
+	}
+	for _, group := range s.groups() {
+		vars := []int{}
+		for _, i := range group {
+			vars = append(vars, s.conds[i].uses...)
+		}
+		vars = unique(vars)
+		if s.spend(vars, len(group)) {
+			seen, exhaustive := s.tally(vars, group)
+			out.Exhaustive = out.Exhaustive || exhaustive
+			for k, i := range group {
+				seen[k].judge(&out.Verdicts[i], s.problem.All)
+			}
+		}
+	}
+	if !s.problem.All {
+		s.pairs(out)
+	}
+}
+
+// spend takes the price of trying all combinations off what is left of work.
+func (s *solver) spend(vars []int, conds int) bool {
+	if s.work <= 0 || !s.affordable(vars, conds) {
+		return false
+	}
+	n := conds
+	for _, v := range vars {
+		n *= len(s.vars[v].values)
+	}
+	s.work -= n
+	return s.work > 0
+}
+
+// groups are the conditions that share variables, directly or not, with one
+// another; those of a group that is too big are left to pairs.
+func (s *solver) groups() [][]int {
+	owner := make([]int, len(s.vars))
+	parent := make([]int, len(s.conds))
+	for i := range owner {
+		owner[i] = -1
+	}
+	var root func(i int) int
+	root = func(i int) int {
+		for parent[i] != i {
+			parent[i] = parent[parent[i]]
+			i = parent[i]
+		}
+		return i
+	}
+	for i, c := range s.conds {
+		parent[i] = i
+		for _, v := range c.uses {
+			if owner[v] < 0 {
+				owner[v] = i
+			}
+			if a, b := root(owner[v]), root(i); a != b {
+				parent[max(a, b)] = min(a, b)
+			}
+		}
+	}
+	place := map[int]int{}
+	var out [][]int
+	for i := range s.conds {
+		r := root(i)
+		if _, ok := place[r]; !ok {
+			place[r] = len(out)
+			out = append(out, nil)
+		}
+		out[place[r]] = append(out[place[r]], i)
+	}
+	return out
+}
+
+// pairs finds conditions that a single earlier one shadows: the same one, or
+// one that shares a variable.
+func (s *solver) pairs(out *Result) {
+	byKey, byVar := map[string]int{}, map[int][]int{}
+	for j, c := range s.conds {
+		v := &out.Verdicts[j]
+		key := s.problem.Conditions[j].Source()
+		if first, ok := byKey[key]; !ok {
+			byKey[key] = j
+		} else if !v.Never {
+			v.Shadowed, v.By = true, []int{first}
+		}
+		for _, use := range c.uses {
+			for _, i := range byVar[use] {
+				if s.work <= 0 || v.Shadowed || v.Never {
+					break
+				}
+				s.pair(i, j, v)
+			}
+			byVar[use] = append(byVar[use], j)
+		}
+	}
+}
+
+func (s *solver) pair(i, j int, v *Verdict) {
+	vars := unique(slices.Concat(s.conds[i].uses, s.conds[j].uses))
+	if !s.spend(vars, 2) {
+		return
+	}
+	seen, _ := s.tally(vars, []int{i, j})
+	if t := &seen[1]; t.lost && !t.won {
+		v.Shadowed, v.By = true, []int{i}
+	}
+}
+
+// reasons are the bounds of the variables of a formula, each once.
+func (s *solver) reasons(f *formula) []string {
+	var out []string
+	for _, v := range f.uses {
+		if why := s.vars[v].domain.Why; why != "" && !slices.Contains(out, why) {
+			out = append(out, why)
+		}
+	}
+	return out
+}

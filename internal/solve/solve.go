@@ -1,0 +1,143 @@
+// Package solve reasons about the conditions of one decision: which of them
+// can hold, which are always taken by earlier ones, and whether all of them
+// can be false at once.
+//
+// Each value that the conditions read is a variable. The constants that it is
+// compared with cut its domain into finitely many regions inside which no
+// condition changes, so one value of each region stands for all, and trying all
+// combinations of regions is a proof. Parts that are not understood are
+// variables of their own, free to be anything: a proof over them holds for
+// whatever they are. What is only found possible is never claimed before the
+// conditions have been evaluated on actual values.
+package solve
+
+import (
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+)
+
+// Kind is what values a variable has. The zero value is any.
+type Kind int
+
+// The kinds of variables. Other is for lists, objects and null.
+const (
+	Any Kind = iota
+	Bool
+	Int
+	Number
+	String
+	Other
+)
+
+// Domain is what is known of a variable.
+type Domain struct {
+	Kind Kind
+	// Values, when not nil, are all its values: nil, bool, int, float64, string.
+	Values []any
+	// Min and Max bound a number; HasMin and HasMax say that they do.
+	Min, Max       float64
+	HasMin, HasMax bool
+	// Null says that it may be null although its kind is another.
+	Null bool
+	// Why puts a bound into words, for reasons: "step is at least 4 here".
+	Why string
+}
+
+// Problem is one decision.
+type Problem struct {
+	// Conditions stand in the order in which they are tried; the first that
+	// holds wins.
+	Conditions []*eval.Program
+	// Domain says what is known of the value at a path of the environment.
+	Domain func(path []string, typ eval.Type) Domain
+	// Valid, when set, refuses values that can't stand at a path.
+	Valid func(path []string, value any) bool
+	// All says that every condition that holds wins, not just the first.
+	All bool
+}
+
+// Verdict is what is proven of one condition.
+type Verdict struct {
+	// Always and Never: whenever the condition is tried and has a value, it is
+	// true, or false. Both are false when neither is proven.
+	Always, Never bool
+	// Shadowed: it can hold, but whenever it does an earlier one holds too.
+	// By lists those that are enough for it.
+	Shadowed bool
+	By       []int
+	// Reasons are the bounds of variables that the proof used.
+	Reasons []string
+}
+
+// Binding gives a variable a value.
+type Binding struct {
+	Path  []string
+	Value any
+}
+
+// Result is what was found out about a decision.
+type Result struct {
+	Verdicts []Verdict
+	// Exhaustive: some condition always holds, or its evaluation fails.
+	Exhaustive bool
+	// Gap, when found, gives values with which no condition holds: each was
+	// evaluated to false. Neither Exhaustive nor Gap: nothing is known.
+	Gap   []Binding
+	Found bool
+	// Partial: the decision was too big to try all combinations.
+	Partial bool
+}
+
+// Name is how messages call a path: a dotted name, with brackets where a name
+// has a hyphen.
+func (b Binding) Name() string { return PathName(b.Path) }
+
+// PathName writes a path as an expression does.
+func PathName(path []string) string {
+	var out strings.Builder
+	for i, part := range path {
+		switch {
+		case strings.HasPrefix(part, "["):
+			out.WriteString(part)
+		case i == 0:
+			out.WriteString(part)
+		case strings.Contains(part, "-"):
+			out.WriteString(`["` + part + `"]`)
+		default:
+			out.WriteString("." + part)
+		}
+	}
+	return out.String()
+}
+
+// Solve decides what it can about a problem. The same problem always gives the
+// same result.
+func Solve(p Problem) Result {
+	s := newSolver(p)
+	out := Result{Verdicts: make([]Verdict, len(s.conds))}
+	if !s.whole(&out) {
+		out.Partial = true
+		s.piecewise(&out)
+	}
+	if !out.Exhaustive {
+		out.Gap, out.Found = s.gap()
+	}
+	for i := range out.Verdicts {
+		if v := &out.Verdicts[i]; v.Always || v.Never {
+			v.Reasons = s.reasons(s.conds[i])
+		}
+	}
+	return out
+}
+
+func newSolver(p Problem) *solver {
+	s := &solver{problem: p, index: map[string]int{}}
+	for _, c := range p.Conditions {
+		s.conds = append(s.conds, s.condition(c.Tree()))
+	}
+	for i := range s.vars {
+		s.vars[i].divide()
+	}
+	return s
+}
