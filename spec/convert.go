@@ -171,13 +171,23 @@ func (c *converter) skipProperties(n *yaml.Node, at int) int {
 	}
 	empty := n.Kind == yaml.ScalarNode && n.Value == "" && n.Style&^yaml.TaggedStyle == 0
 	for at < len(src) && (src[at] == '&' || src[at] == '!') {
-		for at < len(src) && !isSpaceAt(src, at) {
-			at++
-		}
+		at = propertyEnd(src, at)
 		if empty {
 			return at
 		}
 		at = skipSpace(src, at)
+	}
+	return at
+}
+
+// propertyEnd is the offset behind the anchor or tag at an offset. A tag ends
+// at white space; what follows an anchor may touch it.
+func propertyEnd(src []byte, at int) int {
+	anchor := src[at] == '&'
+	for at++; at < len(src) && !isSpaceAt(src, at); at++ {
+		if c := src[at]; anchor && !isLetter(c) && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return at
+		}
 	}
 	return at
 }

@@ -73,6 +73,8 @@ func TestAt(t *testing.T) {
 		"tagged over lines":     "when: !!str &x # c\n  a «foo»\n",
 		"anchored":              "when: &w a «foo»\n",
 		"anchored literal":      "when: &w |\n  a\n  «foo»\n",
+		"anchor in flow":        "x: [&w a, !<tag:yaml.org,2002:str> «foo»]\n",
+		"anchored colon":        "x: &w:«foo»\n",
 		"list":                  "- a\n- 'b «foo»'\n",
 		"crlf literal":          "n:\r\n  when: |\r\n    a\r\n    «foo» é\r\n",
 		"crlf folded":           "n:\r\n  when: >\r\n    a\r\n    «foo» é\r\n",
@@ -186,6 +188,7 @@ func FuzzAt(f *testing.F) {
 		"a: 'b''c'\n", "a: |\n  x\n   y\n\n", "a: >\n  x\n  y\n\n  z\n", "a: \"x\\ty\\u00e9\\\n  z\"\n",
 		"- a\n  b\n\n  c\n", "x: &a |-\n  q\n", "a: |2+\n    x\n\n", "{a: [b, 'c'], \"d\": e}", "é: [ü, ä: ö]\r\n", "a:\r\n- |\r\n x\r\n",
 		"? a\n: >1\n  b\n c\n", "a: !!str &x\n  b\n   c\n", "a: \"\\ud83d\\ude00\"", "a: >\n\n   \n  b\n   c\n\n  d",
+		"!0 &0:0", "!,00000 0", "[&a [b], !!str {c}, *a]",
 	} {
 		f.Add(s)
 	}
