@@ -42,9 +42,6 @@ type driver struct {
 
 	started time.Time
 	watched bool
-	// lean says that the sink reads only the fields that an event of its type
-	// has, so that the others need no clearing.
-	lean    bool
 	seq     int64
 	event   Event // reused: the sink's until Event returns
 	path    []int32
@@ -66,7 +63,6 @@ func newDriver(f *Flow, opts Options, secrets map[string]any) (*driver, error) {
 		watched: opts.Sink != nil || opts.History,
 	}
 	d.state.Watched = d.watched
-	_, d.lean = opts.Sink.(interface{ lean() })
 	if store := f.runner.cfg.Store; store != nil {
 		journal, err := store.Create(RunRecord{ID: opts.RunID, File: f.graph.File.Name, Source: f.graph.File.Src})
 		if err != nil {

@@ -28,8 +28,12 @@ type JSONSink struct {
 // the caller flushes.
 func NewJSONSink(w io.Writer) *JSONSink { return &JSONSink{w: w} }
 
-// lean says that the sink reads only the fields that an event of its type has.
-func (*JSONSink) lean() {}
+// notes writes a line for each of the machine's notes.
+func (s *JSONSink) notes(d *driver, notes []machine.Note, at int64) error {
+	s.line = s.enc.notes(s.line[:0], d, notes, at)
+	_, err := s.w.Write(s.line)
+	return err
+}
 
 // Event writes one line.
 func (s *JSONSink) Event(e *Event) error {
@@ -39,20 +43,23 @@ func (s *JSONSink) Event(e *Event) error {
 }
 
 // encoder remembers the pieces that consecutive events share: the number, the
-// time and the run, the execution that is told of, the edges. It reads only the
-// fields that an event of its type has. The zero encoder is ready.
+// time and the run, the execution that is told of, the edges. The zero encoder
+// is ready.
 type encoder struct {
 	seq       int64
-	seqText   []byte
-	at        int64 // Unix nanoseconds of stamp
+	at        int64 // Unix nanoseconds
 	runID     string
-	stamp     []byte // `,"time":…,"run_id":…`
+	stamp     []byte // `"seq":…,"time":…,"run_id":…`, changed in place
+	seqEnd    int    // where in stamp the number ends
 	micro     int    // where in stamp the microseconds stand
 	superstep int
 	stepText  []byte // `,"superstep":…`
 	task      taskFields
 	place     []byte // the task's fields
-	edges     []edgePiece
+	kind      string
+	kindText  []byte // `,"kind":…`
+	plan      *machine.Plan
+	edges     []edgePieces // of the plan, by index
 }
 
 // taskFields place an event in the run.
@@ -61,24 +68,18 @@ type taskFields struct {
 	node, branch                    string
 }
 
-// edgePiece is an encoded candidate.
-type edgePiece struct {
-	of   machine.Candidate
-	text []byte
-}
-
 func (enc *encoder) append(dst []byte, e *Event) []byte {
 	dst = append(dst, `{"event":"`...)
 	dst = append(dst, e.Type...)
-	dst = append(dst, `","seq":`...)
-	dst = enc.appendSeq(dst, e.Seq)
+	dst = append(dst, `",`...)
 	if e.Type == RunFinished && e.Result != nil {
+		dst = appendInt(append(dst, `"seq":`...), int(e.Seq))
 		dst = appendTime(append(dst, `,"time":"`...), e.Time)
-		return appendResult(append(dst, '"'), e.Result)
+		return appendRunResult(append(dst, '"'), e.Result)
 	}
-	dst = enc.appendStamp(dst, e)
+	dst = enc.appendStamp(dst, e.Seq, e.Time.UnixNano(), e.RunID)
 	if e.Node != "" {
-		dst = enc.appendTask(dst, e)
+		dst = enc.appendTask(dst, taskFields{e.Step, e.Superstep, e.Visit, e.Attempt, e.Node, e.Branch})
 	} else if e.Superstep != 0 {
 		dst = enc.appendSuperstep(dst, e.Superstep)
 	}
@@ -86,33 +87,34 @@ func (enc *encoder) append(dst []byte, e *Event) []byte {
 	return append(dst, '}')
 }
 
-// appendSeq appends the number; the next one is made by counting in decimal.
-func (enc *encoder) appendSeq(dst []byte, seq int64) []byte {
-	last := len(enc.seqText) - 1
-	if seq == enc.seq+1 && last >= 0 && enc.seqText[last] != '9' {
-		enc.seqText[last]++
-	} else {
-		enc.seqText = strconv.AppendInt(enc.seqText[:0], seq, 10)
+// appendStamp appends the event's number, its time and its run. Mostly only a
+// few digits differ from the event before.
+func (enc *encoder) appendStamp(dst []byte, seq, at int64, runID string) []byte {
+	const second = int64(time.Second)
+	switch {
+	case seq != enc.seq+1 || runID != enc.runID || at/second != enc.at/second || at <= 0 || !enc.countUp():
+		enc.stamp = appendInt(append(enc.stamp[:0], `"seq":`...), int(seq))
+		enc.seqEnd = len(enc.stamp)
+		enc.stamp = appendTime(append(enc.stamp, `,"time":"`...), time.Unix(0, at))
+		enc.micro = len(enc.stamp) - len("000000Z")
+		enc.stamp = appendString(append(enc.stamp, `","run_id":`...), runID)
+	case at != enc.at:
+		putDigits(enc.stamp[enc.micro:enc.micro+6], int(at%second/1000))
 	}
-	enc.seq = seq
-	return append(dst, enc.seqText...)
+	enc.seq, enc.at, enc.runID = seq, at, runID
+	return append(dst, enc.stamp...)
 }
 
-// appendStamp appends when and in which run it happened.
-func (enc *encoder) appendStamp(dst []byte, e *Event) []byte {
-	if at := e.Time.UnixNano(); len(enc.stamp) == 0 || at != enc.at || e.RunID != enc.runID {
-		const second = int64(time.Second)
-		if len(enc.stamp) > 0 && at/second == enc.at/second && at > 0 && e.RunID == enc.runID {
-			putDigits(enc.stamp[enc.micro:enc.micro+6], int(at%second/1000))
-		} else {
-			enc.stamp = appendTime(append(enc.stamp[:0], `,"time":"`...), e.Time)
-			enc.micro = len(enc.stamp) - len("000000Z")
-			enc.stamp = append(enc.stamp, `","run_id":`...)
-			enc.stamp = appendString(enc.stamp, e.RunID)
+// countUp adds one to the number in the stamp; false when it needs another digit.
+func (enc *encoder) countUp() bool {
+	for i := enc.seqEnd - 1; i >= len(`"seq":`); i-- {
+		if enc.stamp[i] != '9' {
+			enc.stamp[i]++
+			return true
 		}
-		enc.at, enc.runID = at, e.RunID
+		enc.stamp[i] = '0'
 	}
-	return append(dst, enc.stamp...)
+	return false
 }
 
 func (enc *encoder) appendSuperstep(dst []byte, n int) []byte {
@@ -123,22 +125,22 @@ func (enc *encoder) appendSuperstep(dst []byte, n int) []byte {
 }
 
 // appendTask appends what places the event in the run.
-func (enc *encoder) appendTask(dst []byte, e *Event) []byte {
-	fields := taskFields{e.Step, e.Superstep, e.Visit, e.Attempt, e.Node, e.Branch}
-	if len(enc.place) == 0 || fields != enc.task {
-		enc.task = fields
-		place := appendIntKey(enc.place[:0], `,"step":`, e.Step)
-		if e.Superstep != 0 {
-			place = enc.appendSuperstep(place, e.Superstep)
+func (enc *encoder) appendTask(dst []byte, t taskFields) []byte {
+	if len(enc.place) == 0 || t != enc.task {
+		enc.task = t
+		place := appendIntKey(enc.place[:0], `,"step":`, t.step)
+		if t.superstep != 0 {
+			place = enc.appendSuperstep(place, t.superstep)
 		}
-		place = appendTextKey(place, `,"node":`, e.Node)
-		place = appendIntKey(place, `,"visit":`, e.Visit)
-		place = appendIntKey(place, `,"attempt":`, e.Attempt)
-		enc.place = appendTextKey(place, `,"branch":`, e.Branch)
+		place = appendTextKey(place, `,"node":`, t.node)
+		place = appendIntKey(place, `,"visit":`, t.visit)
+		place = appendIntKey(place, `,"attempt":`, t.attempt)
+		enc.place = appendTextKey(place, `,"branch":`, t.branch)
 	}
 	return append(dst, enc.place...)
 }
 
+// appendContent appends what is particular to the event's type.
 func (enc *encoder) appendContent(dst []byte, e *Event) []byte {
 	switch e.Type {
 	case RunStarted:
@@ -149,73 +151,75 @@ func (enc *encoder) appendContent(dst []byte, e *Event) []byte {
 	case SuperstepStarted, SuperstepCompleted:
 		dst = appendNames(append(dst, `,"nodes":`...), e.Nodes)
 	case NodeRetrying:
-		dst = appendIntKey(dst, `,"max_attempts":`, e.MaxAttempts)
-		dst = append(dst, `,"next_delay_ms":`...)
-		dst = strconv.AppendInt(dst, e.NextDelay.Milliseconds(), 10)
-		dst = appendError(dst, e.Error)
+		dst = appendRetry(dst, e.MaxAttempts, e.NextDelay, e.Error)
 	case NodeStarted:
-		dst = appendTextKey(dst, `,"kind":`, e.Kind)
+		dst = enc.appendKind(dst, e.Kind)
 	case NodeFailed:
-		dst = appendDuration(dst, e)
-		dst = appendError(dst, e.Error)
+		dst = appendError(enc.appendDuration(dst, e.Kind, e.Duration), e.Error)
 	case NodeCompleted:
-		dst = appendDuration(dst, e)
-		switch {
-		case e.Cached:
-			dst = append(dst, `,"cached":true,"output":`...)
-		case e.Skipped:
-			dst = append(dst, `,"cached":false,"skipped":true,"output":`...)
-		default:
-			dst = append(dst, `,"cached":false,"output":`...)
-		}
-		dst = appendValue(dst, e.Output)
+		dst = appendCompleted(enc.appendDuration(dst, e.Kind, e.Duration), e.Cached, e.Skipped, e.Output)
 	case EdgesResolved:
-		dst = appendIntKey(dst, `,"max_steps":`, e.MaxSteps)
-		dst = appendValueKey(dst, `,"output":`, e.Output)
-		dst = appendNames(append(dst, `,"next":`...), e.Next)
-		dst = enc.appendCandidates(dst, e.Candidates)
+		dst = appendResolved(dst, e.MaxSteps, e.Output, e.Next)
+		for i := range e.Candidates {
+			dst = appendCandidate(appendComma(dst, i), &e.Candidates[i])
+		}
+		dst = append(dst, ']')
 	case StateUpdated:
-		dst = appendDelta(dst, e.Delta)
+		dst = appendPairs(append(dst, `,"delta":`...), e.Delta)
 	case NodeEvent, NodeOutput:
 		dst = appendSaid(dst, e.Said)
 	}
 	return dst
 }
 
-func appendDuration(dst []byte, e *Event) []byte {
-	dst = appendTextKey(dst, `,"kind":`, e.Kind)
-	return strconv.AppendInt(append(dst, `,"duration_ms":`...), e.Duration.Milliseconds(), 10)
+func appendRetry(dst []byte, attempts int, delay time.Duration, f *machine.Failure) []byte {
+	dst = appendIntKey(dst, `,"max_attempts":`, attempts)
+	dst = appendInt(append(dst, `,"next_delay_ms":`...), int(delay.Milliseconds()))
+	return appendError(dst, f)
 }
 
-func (enc *encoder) appendCandidates(dst []byte, list []machine.Candidate) []byte {
-	dst = append(dst, `,"candidates":[`...)
-	for i := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = enc.appendCandidate(dst, &list[i])
+func (enc *encoder) appendKind(dst []byte, kind string) []byte {
+	if kind != enc.kind {
+		enc.kind, enc.kindText = kind, appendTextKey(enc.kindText[:0], `,"kind":`, kind)
 	}
-	return append(dst, ']')
+	return append(dst, enc.kindText...)
 }
 
-// appendCandidate appends an edge; each edge's last form is kept.
-func (enc *encoder) appendCandidate(dst []byte, c *machine.Candidate) []byte {
-	if c.Edge < 0 {
-		return appendCandidate(dst, c)
+func (enc *encoder) appendDuration(dst []byte, kind string, d time.Duration) []byte {
+	dst = enc.appendKind(dst, kind)
+	return appendInt(append(dst, `,"duration_ms":`...), int(d/time.Millisecond))
+}
+
+func appendCompleted(dst []byte, cached, skipped bool, output any) []byte {
+	switch {
+	case cached:
+		dst = append(dst, `,"cached":true,"output":`...)
+	case skipped:
+		dst = append(dst, `,"cached":false,"skipped":true,"output":`...)
+	default:
+		dst = append(dst, `,"cached":false,"output":`...)
 	}
-	if c.Edge >= len(enc.edges) {
-		enc.edges = append(enc.edges, make([]edgePiece, c.Edge+1-len(enc.edges))...)
+	return appendValue(dst, output)
+}
+
+// appendResolved leaves the list of candidates open.
+func appendResolved(dst []byte, maxSteps int, output any, next []string) []byte {
+	dst = appendIntKey(dst, `,"max_steps":`, maxSteps)
+	dst = appendValueKey(dst, `,"output":`, output)
+	dst = appendNames(append(dst, `,"next":`...), next)
+	return append(dst, `,"candidates":[`...)
+}
+
+func appendComma(dst []byte, i int) []byte {
+	if i > 0 {
+		return append(dst, ',')
 	}
-	piece := &enc.edges[c.Edge]
-	if piece.text == nil || piece.of != *c {
-		piece.of, piece.text = *c, appendCandidate(piece.text[:0], c)
-	}
-	return append(dst, piece.text...)
+	return dst
 }
 
 func appendCandidate(dst []byte, c *machine.Candidate) []byte {
 	dst = append(dst, `{"edge":`...)
-	dst = strconv.AppendInt(dst, int64(c.Edge), 10)
+	dst = appendInt(dst, c.Edge)
 	dst = appendTextKey(dst, `,"id":`, c.ID)
 	dst = appendTextKey(dst, `,"to":`, c.To)
 	dst = appendTextKey(dst, `,"condition":`, c.Condition)
@@ -224,10 +228,6 @@ func appendCandidate(dst []byte, c *machine.Candidate) []byte {
 	dst = strconv.AppendBool(dst, c.Fired)
 	dst = appendTextKey(dst, `,"why":`, c.Why)
 	return append(dst, '}')
-}
-
-func appendDelta(dst []byte, delta []machine.KeyValue) []byte {
-	return appendPairs(append(dst, `,"delta":`...), delta)
 }
 
 func appendPairs(dst []byte, pairs []machine.KeyValue) []byte {
@@ -270,8 +270,8 @@ func appendError(dst []byte, f *machine.Failure) []byte {
 	return appendMarshalled(append(dst, `,"error":`...), f)
 }
 
-// appendResult appends the fields of a result to an object that is open.
-func appendResult(dst []byte, r *Result) []byte {
+// appendRunResult appends the fields of a result to an object that is open.
+func appendRunResult(dst []byte, r *Result) []byte {
 	text := appendMarshalled(nil, r)
 	return append(append(dst, ','), text[1:]...)
 }

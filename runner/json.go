@@ -28,7 +28,7 @@ func appendIntKey(dst []byte, key string, n int) []byte {
 	if n == 0 {
 		return dst
 	}
-	return strconv.AppendInt(append(dst, key...), int64(n), 10)
+	return appendInt(append(dst, key...), n)
 }
 
 func appendTextKey(dst []byte, key, text string) []byte {
@@ -50,7 +50,7 @@ func appendValue(dst []byte, v any) []byte {
 	case bool:
 		return strconv.AppendBool(dst, v)
 	case int:
-		return strconv.AppendInt(dst, int64(v), 10)
+		return appendInt(dst, v)
 	case float64:
 		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
 			return strconv.AppendInt(dst, int64(v), 10)
@@ -158,5 +158,22 @@ func putDigits(dst []byte, n int) {
 	for i := len(dst) - 1; i >= 0; i-- {
 		dst[i] = byte('0' + n%10)
 		n /= 10
+	}
+}
+
+// appendInt appends a number in decimal; most are small.
+func appendInt(dst []byte, n int) []byte {
+	if n < 0 {
+		return strconv.AppendInt(dst, int64(n), 10)
+	}
+	var digits [20]byte
+	at := len(digits)
+	for {
+		at--
+		digits[at] = byte('0' + n%10)
+		n /= 10
+		if n == 0 {
+			return append(dst, digits[at:]...)
+		}
 	}
 }

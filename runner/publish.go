@@ -66,48 +66,83 @@ func (d *driver) said(m *message) {
 func (d *driver) publish(at int64) {
 	now := time.Unix(0, at)
 	notes := d.state.Notes()
+	if d.opts.History {
+		for i := range notes {
+			d.remember(&notes[i], at)
+		}
+	}
+	if d.opts.Sink == nil || d.sinkErr != nil {
+		return
+	}
+	if sink, ok := d.opts.Sink.(*JSONSink); ok && d.mask.idle() {
+		d.sinkErr = sink.notes(d, notes, at)
+		return
+	}
 	for i := range notes {
 		n := &notes[i]
-		if d.opts.History {
-			d.remember(n, at)
+		d.event = Event{
+			Type: noteType(n.Kind), Time: now, Superstep: n.Superstep,
+			Step: n.Step, Node: n.Node, Visit: n.Visit, Attempt: n.Attempt,
 		}
-		if d.opts.Sink == nil {
-			continue
-		}
-		if !d.lean {
-			d.event = Event{}
-		}
-		e := &d.event
-		e.Time, e.Superstep, e.Step, e.Node, e.Visit, e.Attempt = now, n.Superstep, n.Step, n.Node, n.Visit, n.Attempt
 		d.describe(n, at)
 		d.emit()
 	}
 }
 
+// noteType is the type of the event that tells a note.
+func noteType(kind machine.NoteKind) EventType {
+	switch kind {
+	case machine.NoteSuperstepStarted:
+		return SuperstepStarted
+	case machine.NoteSuperstepCompleted:
+		return SuperstepCompleted
+	case machine.NoteNodeStarted:
+		return NodeStarted
+	case machine.NoteNodeRetrying:
+		return NodeRetrying
+	case machine.NoteNodeCompleted:
+		return NodeCompleted
+	case machine.NoteNodeFailed:
+		return NodeFailed
+	case machine.NoteNodeEmitted:
+		return NodeEvent
+	case machine.NoteEdgesResolved:
+		return EdgesResolved
+	case machine.NoteStateUpdated:
+		return StateUpdated
+	}
+	return ""
+}
+
+// emitted is the custom event of a node's `emit`.
+func emitted(data any) *Said { return &Said{Type: "custom", Name: "emit", Data: data} }
+
 func (d *driver) describe(n *machine.Note, at int64) {
 	e := &d.event
 	switch n.Kind {
-	case machine.NoteSuperstepStarted:
-		e.Type, e.Nodes = SuperstepStarted, n.Nodes
-	case machine.NoteSuperstepCompleted:
-		e.Type, e.Nodes = SuperstepCompleted, n.Nodes
+	case machine.NoteSuperstepStarted, machine.NoteSuperstepCompleted:
+		e.Nodes = n.Nodes
 	case machine.NoteNodeStarted:
-		e.Type, e.Kind = NodeStarted, n.NodeKind
+		e.Kind = n.NodeKind
 	case machine.NoteNodeRetrying:
-		e.Type, e.Error, e.MaxAttempts, e.NextDelay = NodeRetrying, d.mask.failure(n.Failure), n.MaxAttempts, n.Delay
+		e.Error, e.MaxAttempts, e.NextDelay = d.mask.failure(n.Failure), n.MaxAttempts, n.Delay
 	case machine.NoteNodeCompleted:
-		e.Type, e.Kind, e.Output, e.Cached, e.Skipped = NodeCompleted, n.NodeKind, d.mask.value(n.Output), n.Cached, n.Skipped
+		e.Kind, e.Output, e.Cached, e.Skipped = n.NodeKind, d.mask.value(n.Output), n.Cached, n.Skipped
 		e.Duration = time.Duration(at - n.Began)
 	case machine.NoteNodeFailed:
-		e.Type, e.Kind, e.Error = NodeFailed, n.NodeKind, d.mask.failure(n.Failure)
-		e.Duration = time.Duration(at - n.Began)
+		e.Kind, e.Error, e.Duration = n.NodeKind, d.mask.failure(n.Failure), time.Duration(at-n.Began)
 	case machine.NoteNodeEmitted:
-		e.Type, e.Said = NodeEvent, &Said{Type: "custom", Name: "emit", Data: d.mask.value(n.Output)}
+		e.Said = emitted(d.mask.value(n.Output))
 	case machine.NoteEdgesResolved:
-		e.Type, e.Output, e.Next, e.Candidates = EdgesResolved, d.mask.value(n.Output), n.Next, n.Candidates
+		e.Output, e.Next = d.mask.value(n.Output), n.Nodes
+		for _, r := range n.Results {
+			c := d.plan.Candidate(r)
+			c.Why = d.mask.text(c.Why)
+			e.Candidates = append(e.Candidates, c)
+		}
 		e.MaxSteps = d.state.MaxSteps()
 	case machine.NoteStateUpdated:
-		e.Type, e.Delta = StateUpdated, d.mask.delta(n.Delta)
+		e.Delta = d.mask.delta(n.Delta)
 	}
 }
 
@@ -128,10 +163,10 @@ func (d *driver) remember(n *machine.Note, at int64) {
 	case machine.NoteEdgesResolved:
 		for i := len(d.history) - 1; i >= 0; i-- {
 			if record := &d.history[i]; record.Step == n.Step {
-				record.Next = slices.Clone(n.Next)
-				for _, c := range n.Candidates {
-					if c.Fired && c.Edge >= 0 {
-						record.Edges = append(record.Edges, c.Edge)
+				record.Next = slices.Clone(n.Nodes)
+				for _, r := range n.Results {
+					if r.Fired && r.Edge >= 0 {
+						record.Edges = append(record.Edges, r.Edge)
 					}
 				}
 				return

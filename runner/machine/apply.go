@@ -195,7 +195,7 @@ func (s *State) interrupt() {
 func (s *State) reset() {
 	s.cmds, s.Ran = s.cmds[:0], s.Ran[:0]
 	s.notes, s.names = s.notes[:0], s.names[:0]
-	s.changes, s.candidates = s.changes[:0], s.candidates[:0]
+	s.changes, s.results = s.changes[:0], s.results[:0]
 }
 
 func (s *State) command(c Command) { s.cmds = append(s.cmds, c) }

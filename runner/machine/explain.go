@@ -11,10 +11,40 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// candidates lists the edges that a task's resolution looked at, in declaration
+// reason says why an edge fired or did not. The zero value is unset.
+type reason uint8
+
+const (
+	isTrue reason = iota + 1
+	isFalse
+	notAsked
+	unconditional
+	noCondition
+	otherFired
+	afterFailure
+	afterSuccess
+	wasSkipped
+	gotoDecides
+	asText // EdgeResult.text says it
+)
+
+// EdgeResult is what became of one edge, or of one label of `ends`, after a
+// node: small, because a watched step makes several. Plan.Candidate spells it out.
+type EdgeResult struct {
+	Edge  int // index; -1 for a label
+	Fired bool
+	why   reason
+	to    int    // of a label
+	text  string // of asText
+}
+
+// Fixed reports whether the result is spelled out the same way every time.
+func (r EdgeResult) Fixed() bool { return r.Edge >= 0 && r.why != asText }
+
+// results lists the edges that a task's resolution looked at, in declaration
 // order, with the reason each fired or did not. It evaluates nothing again:
 // what fired is in the routes, and edges after the first match were not asked.
-func (p *Plan) candidates(s *State, i int) []Candidate {
+func (p *Plan) results(s *State, i int) []EdgeResult {
 	t := &s.tasks[i]
 	n := &p.nodes[t.node]
 	rank := n.successRank
@@ -27,19 +57,19 @@ func (p *Plan) candidates(s *State, i int) []Candidate {
 			first = min(first, rank[at])
 		}
 	}
-	start := len(s.candidates)
+	start := len(s.results)
 	dynamic := s.tookEdge(i, -1)
 	for at, index := range n.out {
-		e := &p.edges[index]
-		c := Candidate{
-			Edge: e.spec.Index, ID: e.spec.ID.Value, To: e.spec.To.Value, Condition: e.spec.Condition,
-			When: e.spec.When.Value, Fired: s.tookEdge(i, index),
+		r := EdgeResult{Edge: index, Fired: s.tookEdge(i, index)}
+		if dynamic {
+			r.why = gotoDecides
+		} else {
+			r.why, r.text = why(t, n, &p.edges[index], r.Fired, rank[at] > first)
 		}
-		c.Why = p.why(t, n, e, c.Fired, dynamic, rank[at] > first)
-		s.candidates = append(s.candidates, c)
+		s.results = append(s.results, r)
 	}
-	p.endCandidates(s, i, n)
-	return s.candidates[start:len(s.candidates):len(s.candidates)]
+	p.endResults(s, i, n)
+	return s.results[start:len(s.results):len(s.results)]
 }
 
 func (s *State) tookEdge(task, edge int) bool {
@@ -51,61 +81,106 @@ func (s *State) tookEdge(task, edge int) bool {
 	return false
 }
 
-// endCandidates lists the labels of `ends`.
-func (p *Plan) endCandidates(s *State, i int, n *node) {
+// endResults lists the labels of `ends`.
+func (p *Plan) endResults(s *State, i int, n *node) {
 	for _, label := range n.endLabels {
-		c := Candidate{Edge: -1, To: p.targetName(n.ends[label]), Condition: "goto", Why: "the output has no goto"}
-		for _, r := range s.routes {
-			c.Fired = c.Fired || r.task == i && r.edge < 0 && r.to == n.ends[label]
+		r := EdgeResult{Edge: -1, to: n.ends[label], why: asText, text: "the output has no goto"}
+		for j := range s.routes {
+			to := &s.routes[j]
+			r.Fired = r.Fired || to.task == i && to.edge < 0 && to.to == r.to
 		}
 		switch {
-		case c.Fired:
-			c.Why = "goto " + label
+		case r.Fired:
+			r.text = "goto " + label
 		case s.tookEdge(i, -1):
-			c.Why = "goto names another label"
+			r.text = "goto names another label"
 		case s.tasks[i].status == failed:
-			c.Why = "the node failed"
+			r.why = afterFailure
 		}
-		s.candidates = append(s.candidates, c)
+		s.results = append(s.results, r)
 	}
 }
 
-func (p *Plan) why(t *task, n *node, e *edge, fired, dynamic, after bool) string {
+func why(t *task, n *node, e *edge, fired, after bool) (reason, string) {
 	isFailure := t.status == failed
 	condition := e.spec.Condition
 	switch {
-	case dynamic:
-		return "goto decides"
 	case t.skipped && condition != "always" && condition != "on_success":
-		return "the node was skipped"
+		return wasSkipped, ""
 	case isFailure && condition != "on_failure" && condition != "always":
-		return "the node failed"
+		return afterFailure, ""
 	case !isFailure && condition == "on_failure":
-		return "the node succeeded"
+		return afterSuccess, ""
 	case e.when != nil && fired:
-		return e.isTrue
+		return isTrue, ""
 	case e.when != nil && after && !n.all:
-		return "an earlier edge fired"
+		return notAsked, ""
 	case e.when != nil:
-		return e.isFalse
+		return isFalse, ""
 	case condition == "llm_decide":
-		return whyDecided(t, fired)
+		return asText, whyDecided(t, fired)
 	case fired && t.choice != nil && t.choice.failure != nil:
-		return "fallback: " + t.choice.failure.Message
+		return asText, "fallback: " + t.choice.failure.Message
 	case fired && len(n.conditional)+len(n.failWhen) > 0:
-		return "no condition matched"
+		return noCondition, ""
 	case fired:
-		return "unconditional"
+		return unconditional, ""
 	}
-	return "another edge fired"
+	return otherFired, ""
 }
 
-// withValues adds to each candidate whose condition was false what it read.
-func (p *Plan) withValues(s *State, list []Candidate) []Candidate {
-	out := append([]Candidate(nil), list...)
-	for i := range out {
-		if out[i].Edge >= 0 && out[i].Why == p.edges[out[i].Edge].isFalse {
-			out[i].Why += s.valuesOf(&p.edges[out[i].Edge])
+// Candidate spells a result out.
+func (p *Plan) Candidate(r EdgeResult) Candidate {
+	c := Candidate{Edge: r.Edge, Fired: r.Fired, Why: r.text}
+	if r.Edge >= 0 {
+		e := p.edges[r.Edge].spec
+		c.ID, c.To, c.Condition, c.When = e.ID.Value, e.To.Value, e.Condition, e.When.Value
+	} else {
+		c.To, c.Condition = p.targetName(r.to), "goto"
+	}
+	switch r.why {
+	case asText:
+	case isTrue:
+		c.Why = p.edges[r.Edge].whenTrue
+	case isFalse:
+		c.Why = p.edges[r.Edge].whenFalse
+	default:
+		c.Why = r.why.words()
+	}
+	return c
+}
+
+func (r reason) words() string {
+	switch r {
+	case notAsked:
+		return "an earlier edge fired"
+	case unconditional:
+		return "unconditional"
+	case noCondition:
+		return "no condition matched"
+	case otherFired:
+		return "another edge fired"
+	case afterFailure:
+		return "the node failed"
+	case afterSuccess:
+		return "the node succeeded"
+	case wasSkipped:
+		return "the node was skipped"
+	case gotoDecides:
+		return "goto decides"
+	}
+	return ""
+}
+
+// candidates spells out a stuck task's results, with the values that false
+// conditions read.
+func (p *Plan) candidates(s *State, i int) []Candidate {
+	results := p.results(s, i)
+	out := make([]Candidate, len(results))
+	for j, r := range results {
+		out[j] = p.Candidate(r)
+		if r.why == isFalse {
+			out[j].Why += s.valuesOf(&p.edges[r.Edge])
 		}
 	}
 	return out

@@ -5,8 +5,6 @@ package machine
 // nodeState is what a run remembers of a node.
 type nodeState struct {
 	visits  int
-	output  any
-	ran     bool // output is that of a finished visit
 	partial any
 	fired   []int // per outgoing edge
 }

@@ -40,8 +40,8 @@ type Note struct {
 	Failure     *Failure
 	MaxAttempts int
 	Delay       time.Duration
-	Next        []string
-	Candidates  []Candidate
-	Delta       []KeyValue
-	Nodes       []string
+	// Nodes are a superstep's nodes, or the targets of the edges that fired.
+	Nodes   []string
+	Results []EdgeResult
+	Delta   []KeyValue
 }

@@ -95,10 +95,10 @@ func (p *Plan) noteClosed(s *State) {
 				s.names = append(s.names, p.targetName(r.to))
 			}
 		}
-		candidates := p.candidates(s, i)
+		results := p.results(s, i)
 		note := s.taskNote(NoteEdgesResolved, t)
-		note.Output, note.Candidates = t.output, candidates
-		note.Next = s.names[start:len(s.names):len(s.names)]
+		note.Output, note.Results = t.output, results
+		note.Nodes = s.names[start:len(s.names):len(s.names)]
 	}
 	s.noteSuperstep(NoteSuperstepCompleted)
 }

@@ -93,8 +93,8 @@ type edge struct {
 	uses      uses
 	when      *eval.Program
 	transform *bind.Value
-	isTrue    string // what a trace says when the condition holds
-	isFalse   string
+	// whenTrue and whenFalse are what a trace says of the condition.
+	whenTrue, whenFalse string
 }
 
 // endNode stands for END as a target.

@@ -171,7 +171,7 @@ func (p *Plan) stuck(s *State, i int) *ending {
 	}
 	return &ending{status: Stuck, reason: "no_edge", failure: &Failure{
 		Kind: "stuck", Node: n.id, Attempt: t.attempt, Message: message,
-		Candidates: p.withValues(s, p.candidates(s, i)), OutputPreview: preview(Plain(t.output), 200),
+		Candidates: p.candidates(s, i), OutputPreview: preview(Plain(t.output), 200),
 	}}
 }
 

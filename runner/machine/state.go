@@ -64,22 +64,23 @@ type State struct {
 
 	// Watched makes Apply take notes.
 	Watched bool
+	objects objectPool
 	buffers
 	vm eval.VM
 }
 
 // buffers are reused from one event to the next.
 type buffers struct {
-	cmds       []Command
-	notes      []Note
-	routes     []route
-	delta      []int // keys written in this superstep
-	undo       []undone
-	names      []string
-	changes    []KeyValue
-	candidates []Candidate
-	due        map[int]int // target → place in next
-	reduceEnv  map[string]any
+	cmds      []Command
+	notes     []Note
+	routes    []route
+	delta     []int // keys written in this superstep
+	undo      []undone
+	names     []string
+	changes   []KeyValue
+	results   []EdgeResult
+	due       map[int]int // target → place in next
+	reduceEnv map[string]any
 }
 
 // taskStatus is how a task stands. The zero value is unset.

@@ -65,7 +65,6 @@ func (p *Plan) enter(s *State, t *task) bool {
 	}
 	s.Steps++
 	ns.visits++
-	ns.output, ns.ran = nil, false
 	t.visit, t.attempt, t.step = ns.visits, 1, s.Steps
 	s.countVisit(t.node, ns)
 	s.noteStarted(t)
@@ -108,7 +107,6 @@ func (p *Plan) visitLimitHit(s *State, t *task, limit int) {
 		s.Steps++
 		t.step, t.skipped = s.Steps, true
 		t.visit = t.memory.visits
-		t.memory.output = nil
 		t.status, t.order = succeeded, s.nextOrder()
 		s.noteCompleted(t)
 		return
@@ -209,7 +207,6 @@ func (p *Plan) remember(s *State, t *task) {
 	if t.status != succeeded || t.skipped {
 		return
 	}
-	t.memory.output, t.memory.ran = t.output, true
 	s.keepOutput(t)
 }
 

@@ -18,7 +18,7 @@ import (
 // earlier ones, the other tasks of the superstep do not.
 func (p *Plan) runSet(s *State, t *task, n *node) {
 	s.setContext(n.uses, t)
-	out := newObject(len(n.set))
+	out := s.newObject()
 	t.writes = t.writes[:0]
 	undo := s.undo[:0]
 	var failure *Failure
