@@ -57,11 +57,12 @@ func summary(r *runner.Result, c traceColors) []string {
 	return append(out, stateLines(r.State, c)...)
 }
 
-// failureLines tell the details of a failure.
+// failureLines tell the details of a failure, by the names that expressions
+// read them by.
 func failureLines(f *machine.Failure, c traceColors) []string {
 	var out []string
 	if f.Attempt > 1 {
-		out = append(out, fmt.Sprintf("  attempts: %d", f.Attempt))
+		out = append(out, fmt.Sprintf("  error.attempt: %d", f.Attempt))
 	}
 	for _, key := range sortedKeys(f.Details) {
 		text, ok := f.Details[key].(string)
@@ -70,11 +71,11 @@ func failureLines(f *machine.Failure, c traceColors) []string {
 				text = valueText(f.Details[key], maxSummaryValue)
 			}
 			if text != "" {
-				out = append(out, fmt.Sprintf("  %s: %s", key, terminal.Truncate(terminal.Line(text), 2*maxSummaryValue)))
+				out = append(out, fmt.Sprintf("  error.details.%s: %s", key, terminal.Truncate(terminal.Line(text), 2*maxSummaryValue)))
 			}
 			continue
 		}
-		out = append(out, "  "+key+":")
+		out = append(out, "  error.details."+key+":")
 		lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 		for _, line := range lines[max(0, len(lines)-maxOutputLines):] {
 			out = append(out, c.quiet("    | ")+terminal.Line(line))

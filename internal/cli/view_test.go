@@ -80,7 +80,7 @@ func TestPlainView(t *testing.T) {
 [1]  write        ok         1.5s  → critique, publish  (n > 1)
 [2]  critique #2  ok          2ms
 [2]  critique #2                   → END  (no condition matched)
-[3]  publish      failed      3ms  failed: no way
+[3]  publish      failed      3ms  no way
 a note
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -200,7 +200,7 @@ func TestLiveViewLeavesOnlyTheTrace(t *testing.T) {
 [1]  write        ok         1.5s  → critique, publish  (n > 1)
 [2]  critique #2  ok          2ms
 [2]  critique #2                   → END  (no condition matched)
-[3]  publish      failed      3ms  failed: no way
+[3]  publish      failed      3ms  no way
 a note
 `
 		if diff := cmp.Diff(want, s.text()); diff != "" {

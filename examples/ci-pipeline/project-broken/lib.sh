@@ -1,0 +1,3 @@
+greeting() {
+	echo "Hello $1!"
+}

@@ -1,0 +1,1 @@
+greeting "${1:-world}"

@@ -1,0 +1,153 @@
+// Package examples runs every example and compares what happens with what is
+// kept in its folder `expected`.
+package examples
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/examples/polling/server/jobs"
+	"github.com/graphrun/graphrun/internal/cli"
+)
+
+// example is one run of a flow. Inputs may hold SERVER, the address of a job
+// server, and OUT, a folder for what the run makes.
+type example struct {
+	dir, name string
+	inputs    []string
+	code      int
+}
+
+func all() []example {
+	return []example{
+		{dir: "approval", name: "manager"},
+		{dir: "approval", name: "rule", inputs: []string{"amount=80"}},
+		{dir: "approval", name: "refused", inputs: []string{"amount=5000"}},
+		{dir: "approval", name: "blocked", inputs: []string{"payee=Shady"}},
+		{dir: "approval", name: "undecided", inputs: []string{"blocklist=nowhere.txt"}, code: 1},
+		{dir: "ci-pipeline", name: "green", inputs: []string{"out=OUT"}},
+		{dir: "ci-pipeline", name: "broken", inputs: []string{"out=OUT", "project=project-broken"}, code: 1},
+		{dir: "polling", name: "done", inputs: []string{"server=SERVER"}},
+		{dir: "polling", name: "lost", inputs: []string{"server=SERVER/elsewhere"}, code: 1},
+		{dir: "retry-with-fallback", name: "fallback"},
+		{dir: "selective-feedback", name: "accepted"},
+		{dir: "selective-feedback", name: "shelved", inputs: []string{"max_words=3"}, code: 1},
+		{dir: "tool-router", name: "default"},
+		{dir: "tool-router", name: "one", inputs: []string{`questions:=["1 + 1"]`}},
+	}
+}
+
+var update = flag.Bool("update", false, "rewrite the expected files; read the difference")
+
+func TestExamples(t *testing.T) {
+	for _, e := range all() {
+		t.Run(e.dir+"/"+e.name, func(t *testing.T) {
+			t.Chdir(e.dir)
+			trace, code := e.run(t, "text")
+			if code != e.code {
+				t.Fatalf("exit code %d, want %d\n%s", code, e.code, trace)
+			}
+			result, _ := e.run(t, "json")
+			again, _ := e.run(t, "json")
+			if diff := cmp.Diff(result, again); diff != "" {
+				t.Errorf("a second run differs (-first +second):\n%s", diff)
+			}
+			compare(t, filepath.Join("expected", e.name+".trace"), trace)
+			compare(t, filepath.Join("expected", e.name+".json"), result)
+		})
+	}
+}
+
+// run runs the example in its folder and returns what it prints with all that
+// changes from run to run replaced, and the exit code.
+func (e *example) run(t *testing.T, output string) (string, int) {
+	t.Helper()
+	server := httptest.NewServer(jobs.New())
+	defer server.Close()
+	out := t.TempDir()
+	args, shown := []string{"run", "flow.yaml"}, "$ graphrun run flow.yaml"
+	for _, in := range e.inputs {
+		shown += " -i '" + in + "'"
+		args = append(args, "-i", strings.NewReplacer("SERVER", server.URL, "OUT", out).Replace(in))
+	}
+	var text bytes.Buffer
+	program := cli.Program{Args: args, Stdin: strings.NewReader(""), Stdout: &text, Stderr: &text}
+	if output == "json" {
+		program.Args = append(args, "-o", "json", "--history")
+		program.Stderr = &bytes.Buffer{}
+	} else {
+		text.WriteString(shown + "\n")
+	}
+	code := cli.Main(context.Background(), program)
+	masked := strings.NewReplacer(server.URL, "SERVER", out, "OUT").Replace(text.String())
+	return steady(masked), code
+}
+
+// steady replaces run ids and times; columns stay where they are.
+func steady(text string) string {
+	for _, r := range []struct{ pattern, with string }{
+		{`"run_id":"[^"]*"`, `"run_id":"ID"`},
+		{`"started_at":"[^"]*"`, `"started_at":"TIME"`},
+		{`"duration_ms":\d+`, `"duration_ms":0`},
+		{`(?m)^run \S+ of`, `run ID of`},
+		{`\bin (\d+ms|\d+\.\ds)\b`, `in 0ms`},
+	} {
+		text = regexp.MustCompile(r.pattern).ReplaceAllString(text, r.with)
+	}
+	return regexp.MustCompile(` +(\d+ms|\d+\.\ds)\b`).ReplaceAllStringFunc(text, func(match string) string {
+		return fmt.Sprintf("%*s", len(match), "0ms")
+	})
+}
+
+func compare(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// Every flow here is run above, has a page, and leaves validate nothing to say.
+func TestExamplesAreComplete(t *testing.T) {
+	flows, err := filepath.Glob("*/flow.yaml")
+	if err != nil || len(flows) == 0 {
+		t.Fatalf("no flows: %v", err)
+	}
+	for _, flow := range flows {
+		dir := filepath.Dir(flow)
+		if !slices.ContainsFunc(all(), func(e example) bool { return e.dir == dir }) {
+			t.Errorf("%s is not run by a test", flow)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "README.md")); err != nil {
+			t.Error(err)
+		}
+		var text bytes.Buffer
+		program := cli.Program{Args: []string{"validate", "--strict", flow}, Stdin: strings.NewReader(""), Stdout: &text, Stderr: &text}
+		if code := cli.Main(context.Background(), program); code != 0 {
+			t.Errorf("%s: exit code %d\n%s", flow, code, text.String())
+		}
+	}
+}
