@@ -1,5 +1,6 @@
 // Package report prints findings about graph files: for people with the source
-// line and a caret, and for machines as JSON and as GitHub workflow commands.
+// line and a caret, and for machines as JSON, SARIF, JUnit XML and GitHub
+// workflow commands.
 package report
 
 import (
@@ -12,8 +13,10 @@ import (
 
 // Findings is what a check of some files found.
 type Findings struct {
-	// Files is how many files were checked.
+	// Files is how many files were checked, and Names what they are called, in
+	// order; without Names, reports by file have those with findings only.
 	Files int
+	Names []string
 	// Diagnostics are the findings in the order to print them.
 	Diagnostics spec.Diagnostics
 }
@@ -22,6 +25,20 @@ type Findings struct {
 type Options struct {
 	// Color paints the text format with ANSI sequences.
 	Color bool
+	// Strict says that warnings count as errors.
+	Strict bool
+	// Rules describes the rules, for forms that carry their documentation.
+	Rules []Rule
+	// Version is that of the program.
+	Version string
+}
+
+// Rule describes a rule of which findings may come.
+type Rule struct {
+	Name     string
+	Severity spec.Severity
+	// Summary is one line, Doc sentences; either may be empty.
+	Summary, Doc string
 }
 
 // Format is a way to print findings.
@@ -37,6 +54,8 @@ func Formats() []Format {
 	return []Format{
 		{Name: "github", Write: writeGitHub},
 		{Name: "json", Write: writeJSON},
+		{Name: "junit", Write: writeJUnit},
+		{Name: "sarif", Write: writeSARIF},
 		{Name: "text", Write: writeText},
 	}
 }

@@ -197,7 +197,7 @@ func TestSummary(t *testing.T) {
 
 func TestUnknownFormat(t *testing.T) {
 	err := Write(&bytes.Buffer{}, "xml", Findings{}, Options{})
-	if err == nil || !strings.Contains(err.Error(), "github, json, text") {
+	if err == nil || !strings.Contains(err.Error(), "github, json, junit, sarif, text") {
 		t.Errorf("got %v, want the allowed formats", err)
 	}
 }

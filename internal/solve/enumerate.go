@@ -175,8 +175,7 @@ func (s *solver) groups() [][]int {
 	for i := range owner {
 		owner[i] = -1
 	}
-	var root func(i int) int
-	root = func(i int) int {
+	root := func(i int) int {
 		for parent[i] != i {
 			parent[i] = parent[parent[i]]
 			i = parent[i]
