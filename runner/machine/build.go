@@ -4,6 +4,8 @@ package machine
 
 import (
 	"cmp"
+	"maps"
+	"math/bits"
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
@@ -46,7 +48,7 @@ func (b *builder) report(rule string, span spec.Span, message string) {
 // keys compiles the declared state keys, then those that a graph without
 // strict_state writes undeclared.
 func (b *builder) keys(g *spec.Graph) {
-	b.plan.initial = make(map[string]any, len(g.State)+12)
+	b.plan.initial = make(map[string]any, len(g.State))
 	for i, decl := range g.State {
 		bound := &b.bound.Keys[i]
 		k := key{
@@ -222,7 +224,7 @@ func (p *Plan) ranks(n *node, order []int) []int {
 func (b *builder) finish(g *spec.Graph) {
 	p := b.plan
 	p.goal = g.Goal.Description.Value
-	p.context = []string{"branches", "goal", "last", "run", "secrets"}
+	p.context = []string{"secrets"}
 	for i := range contextNames {
 		p.context = append(p.context, contextNames[i].name)
 	}
@@ -235,6 +237,9 @@ func (b *builder) finish(g *spec.Graph) {
 			p.watched = append(p.watched, i)
 		}
 	}
+	initial := make(map[string]any, len(p.initial)+bits.OnesCount32(uint32(p.wanted)))
+	maps.Copy(initial, p.initial) // with room for the context: a run starts with a clone
+	p.initial = initial
 }
 
 // usesOf is the set of context names that evaluating a value reads.

@@ -23,7 +23,8 @@ func (s *State) loadInput(input map[string]any) {
 	}
 }
 
-// loadContext sets the names that stay the same for the whole run.
+// loadContext sets the names that stay the same for the whole run, those that
+// an expression reads: an environment of few names is quicker to look into.
 func (s *State) loadContext(input map[string]any) {
 	p := s.plan
 	runInput := input
@@ -33,13 +34,21 @@ func (s *State) loadContext(input map[string]any) {
 	if len(s.secrets) > 0 {
 		s.env["secrets"] = s.secrets
 	}
-	s.env["goal"] = s.goal
-	s.env["run"] = map[string]any{
-		"id": s.RunID, "input": runInput,
-		"started_at": time.Unix(0, s.began).UTC().Format(time.RFC3339Nano),
+	if p.wanted&useGoal != 0 {
+		s.env["goal"] = s.goal
 	}
-	s.env["last"] = map[string]any{"text": nil, "tool_result": nil}
-	s.env["branches"] = map[string]any{}
+	if p.wanted&useRun != 0 {
+		s.env["run"] = map[string]any{
+			"id": s.RunID, "input": runInput,
+			"started_at": time.Unix(0, s.began).UTC().Format(time.RFC3339Nano),
+		}
+	}
+	if p.wanted&useLast != 0 {
+		s.env["last"] = map[string]any{"text": nil, "tool_result": nil}
+	}
+	if p.wanted&useBranches != 0 {
+		s.env["branches"] = map[string]any{}
+	}
 	if p.wanted&useVisits != 0 {
 		s.visits = make(map[string]any, len(p.watched))
 		for _, i := range p.watched {

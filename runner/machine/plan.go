@@ -115,7 +115,7 @@ type key struct {
 }
 
 // uses is the set of context names that an expression reads.
-type uses uint16
+type uses uint32
 
 const (
 	useOutput uses = 1 << iota
@@ -130,6 +130,10 @@ const (
 	useVisit
 	useStep
 	useState
+	useGoal
+	useRun
+	useLast
+	useBranches
 )
 
 // contextNames pairs each bit with the name it stands for.
@@ -149,6 +153,10 @@ var contextNames = [...]struct {
 	{useVisit, "visit"},
 	{useStep, "step"},
 	{useState, "state"},
+	{useGoal, "goal"},
+	{useRun, "run"},
+	{useLast, "last"},
+	{useBranches, "branches"},
 }
 
 // Start returns the id of the first node.
