@@ -1,0 +1,137 @@
+// Package fix mends findings where that can't change what a graph does: edges
+// that repeat another word for word. All else in the file stays as it is,
+// comments too.
+package fix
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Edit replaces the bytes of a span.
+type Edit struct {
+	Span spec.Span
+	Text string
+}
+
+// Edits are the changes that mend findings of a graph, sorted, none of them
+// touching another.
+func Edits(g *spec.Graph, found spec.Diagnostics) []Edit {
+	if g == nil {
+		return nil
+	}
+	var out []Edit
+	for i := range found {
+		if found[i].Rule != "duplicate-edge" || found[i].File != g.File {
+			continue
+		}
+		if e, ok := withoutRepeat(g, &found[i]); ok {
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, func(a, b Edit) int { return cmp.Compare(a.Span.From, b.Span.From) })
+	end := -1
+	return slices.DeleteFunc(out, func(e Edit) bool {
+		if e.Span.From < end {
+			return true
+		}
+		end = e.Span.To
+		return false
+	})
+}
+
+// Apply returns the text with the edits made.
+func Apply(src []byte, edits []Edit) []byte {
+	var out bytes.Buffer
+	at := 0
+	for _, e := range edits {
+		out.Write(src[at:e.Span.From])
+		out.WriteString(e.Text)
+		at = e.Span.To
+	}
+	out.Write(src[at:])
+	return out.Bytes()
+}
+
+// withoutRepeat removes the later of two equal declarations.
+func withoutRepeat(g *spec.Graph, d *spec.Diagnostic) (Edit, bool) {
+	later := edgeAt(g, d.Span)
+	if later == nil || !isAlone(g, later) {
+		return Edit{}, false
+	}
+	if target := g.Node(later.To.Value); target != nil && target.Join != nil {
+		return Edit{}, false // a join may count arrivals
+	}
+	src := g.File.Src
+	for _, e := range g.Edges[:later.Index] {
+		if e.From.Value == later.From.Value && e.To.Value == later.To.Value && isAlone(g, e) &&
+			bytes.Equal(src[e.Span.From:e.Span.To], src[later.Span.From:later.Span.To]) {
+			return deletion(src, later.Span)
+		}
+	}
+	return Edit{}, false
+}
+
+// edgeAt is the edge whose target stands at a span.
+func edgeAt(g *spec.Graph, s spec.Span) *spec.Edge {
+	for _, e := range g.Edges {
+		if e.To.Span == s {
+			return e
+		}
+	}
+	return nil
+}
+
+// isAlone reports whether a declaration yields this one edge only.
+func isAlone(g *spec.Graph, e *spec.Edge) bool {
+	if e.Decl < 0 {
+		return false
+	}
+	for _, i := range []int{e.Index - 1, e.Index + 1} {
+		if i >= 0 && i < len(g.Edges) && g.Edges[i].Decl == e.Decl {
+			return false
+		}
+	}
+	return true
+}
+
+// deletion takes an entry out of a list, of either style. A comment behind it
+// is kept on a line of its own.
+func deletion(src []byte, s spec.Span) (Edit, bool) {
+	if bytes.ContainsRune(src[s.From:s.To], '#') {
+		return Edit{}, false // perhaps a comment inside
+	}
+	start := bytes.LastIndexByte(src[:s.From], '\n') + 1
+	indent := src[start:s.From]
+	dash := bytes.TrimLeft(indent, " ")
+	if len(bytes.TrimSpace(dash)) != 1 || dash[0] != '-' {
+		return fromFlowList(src, s)
+	}
+	end := s.To
+	if n := bytes.IndexByte(src[end:], '\n'); n >= 0 {
+		end += n + 1
+	} else {
+		end = len(src)
+	}
+	rest := bytes.TrimSpace(src[s.To:end])
+	switch {
+	case len(rest) == 0:
+		return Edit{Span: spec.Span{From: start, To: end}}, true
+	case rest[0] == '#':
+		lead := string(indent[:len(indent)-len(dash)])
+		return Edit{Span: spec.Span{From: start, To: end}, Text: lead + string(rest) + "\n"}, true
+	}
+	return Edit{}, false
+}
+
+// fromFlowList takes an entry and the comma before it out of [a, b].
+func fromFlowList(src []byte, s spec.Span) (Edit, bool) {
+	before := bytes.TrimRight(src[:s.From], " \t\r\n")
+	if len(before) == 0 || before[len(before)-1] != ',' {
+		return Edit{}, false
+	}
+	return Edit{Span: spec.Span{From: len(before) - 1, To: s.To}}, true
+}
