@@ -98,7 +98,7 @@ func waitFor(config map[string]any, now int64) (time.Duration, *Failure) {
 			Message: "until: " + preview(config["until"], 60) + ` is not an RFC 3339 time such as "2030-01-31T12:00:00Z"`,
 		}
 	}
-	return max(0, time.Duration(until.UnixNano()-now)), nil
+	return max(0, until.Sub(time.Unix(0, now))), nil
 }
 
 // addBefore adds the values of `before` to the task's input.
@@ -313,7 +313,7 @@ func (p *Plan) retryDelay(s *State, t *task, failure *Failure) (delay time.Durat
 		wait = min(wait*r.Backoff, float64(r.MaxInterval))
 	}
 	h := fnv.New64a()
-	h.Write([]byte(s.idempotencyKey(p.nodes[t.node].id, t.visit) + strconv.Itoa(t.attempt)))
+	h.Write([]byte(strconv.Itoa(t.attempt) + s.idempotencyKey(p.nodes[t.node].id, t.visit)))
 	unit := float64(h.Sum64()>>11) / (1 << 53)
 	wait *= 1 + r.Jitter*(2*unit-1)
 	delay = max(time.Duration(wait), time.Duration(failure.RetryAfter)*time.Millisecond)
