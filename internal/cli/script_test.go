@@ -35,6 +35,8 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code":   commandCode,
 			"steady": commandSteady,
+			"json":   commandJSON,
+			"events": commandEvents,
 		},
 	})
 }
