@@ -61,7 +61,7 @@ type PausedAt struct {
 // on demand, because a graph may have many more edges than a run has steps.
 type EdgeCounts struct {
 	graph *spec.Graph
-	fired map[int]int
+	fired machine.EdgeCounts
 }
 
 // All returns the edges in declaration order.
@@ -73,7 +73,7 @@ func (c EdgeCounts) All() []EdgeCount {
 	for i, e := range c.graph.Edges {
 		out[i] = EdgeCount{
 			Index: i, ID: textOrNil(e.ID), From: e.From.Value, To: e.To.Value, Condition: e.Condition,
-			Label: textOrNil(e.Label), Fired: c.fired[i],
+			Label: textOrNil(e.Label), Fired: c.fired.Of(i),
 		}
 	}
 	return out
@@ -141,7 +141,7 @@ func (d *driver) result() *Result {
 		RunID: d.opts.RunID, Graph: d.flow.graph.Name.Value, Status: s.Status, Quality: s.Quality,
 		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: s.Steps, MaxSteps: s.MaxSteps(),
 		Path: path, State: d.mask.state(values), Output: d.mask.value(s.Output), Error: d.mask.failure(s.Failure),
-		Pending: []Pending{}, Partial: d.partial(), Edges: EdgeCounts{d.flow.graph, s.FiredEdges()},
+		Pending: []Pending{}, Partial: d.partial(), Edges: EdgeCounts{d.flow.graph, s.Fired()},
 		StartedAt: d.started.UTC(), Duration: Milliseconds(d.clock.Now().Sub(d.started)), History: d.history,
 	}
 }

@@ -82,7 +82,7 @@ func (s *State) countVisit(node int, ns *nodeState) {
 	}
 	if s.byNode != nil {
 		if _, watched := s.byNode[id]; watched {
-			s.byNode[id] = map[string]any{"output": nil, "visits": ns.visits, "partial": ns.partial}
+			s.byNode[id] = map[string]any{"output": nil, "visits": ns.visits, "partial": s.memory.partial[node]}
 		}
 	}
 }
@@ -98,8 +98,9 @@ func (s *State) keepOutput(t *task) {
 		s.hist[id] = append(list, Plain(t.output))
 	}
 	if _, watched := s.byNode[id]; watched {
-		ns := t.memory
-		s.byNode[id] = map[string]any{"output": Plain(t.output), "visits": ns.visits, "partial": ns.partial}
+		s.byNode[id] = map[string]any{
+			"output": Plain(t.output), "visits": t.memory.visits, "partial": s.memory.partial[t.node],
+		}
 	}
 }
 

@@ -1,90 +1,67 @@
-// What a run remembers of the nodes it has visited.
+// What a run remembers of the nodes it has visited and the edges it took.
 
 package machine
 
 // nodeState is what a run remembers of a node.
 type nodeState struct {
-	visits  int
-	partial any
-	fired   []int // per outgoing edge
+	visits int
 }
 
-// memory holds the visited nodes of a run. Its cost follows the nodes that a
-// run visits, not those of the graph: a table serves small graphs, a map large
-// ones, and the states come from blocks that grow.
+// memory counts visits and taken edges. Its cost follows the nodes that a run
+// visits, not those of the graph: counts come in pages, made when first needed.
 type memory struct {
-	table  []*nodeState
-	sparse map[int]*nodeState
-	states []nodeState
-	counts []int
-	block  int
+	nodes []*nodePage
+	edges []*edgePage
+	// partial is what interrupted nodes had produced, by node; nil: nothing.
+	partial map[int]any
 }
 
-// tableLimit is the number of nodes up to which a table is cheaper than a map,
-// also for the shortest run.
-const tableLimit = 1024
+// pageSize is how many nodes or edges share a page: a page is to cost less
+// than the shortest run.
+const pageSize = 128
+
+type (
+	nodePage [pageSize]nodeState
+	edgePage [pageSize]int32
+)
 
 func newMemory(p *Plan) memory {
-	if len(p.nodes) <= tableLimit {
-		return memory{table: make([]*nodeState, len(p.nodes))}
-	}
-	return memory{sparse: map[int]*nodeState{}}
+	pages := func(n int) int { return (n + pageSize - 1) / pageSize }
+	return memory{nodes: make([]*nodePage, pages(len(p.nodes))), edges: make([]*edgePage, pages(len(p.edges)))}
 }
 
-// get returns the state of a node, nil when it was never visited.
-func (m *memory) get(node int) *nodeState {
-	if m.table != nil {
-		return m.table[node]
+// of returns the state of a node.
+func (m *memory) of(node int) *nodeState {
+	page := m.nodes[node/pageSize]
+	if page == nil {
+		page = new(nodePage)
+		m.nodes[node/pageSize] = page
 	}
-	return m.sparse[node]
+	return &page[node%pageSize]
 }
 
-// of returns the state of a node, made on its first visit.
-func (m *memory) of(p *Plan, node int) *nodeState {
-	if ns := m.get(node); ns != nil {
-		return ns
+// take counts an edge that fired.
+func (m *memory) take(edge int) {
+	page := m.edges[edge/pageSize]
+	if page == nil {
+		page = new(edgePage)
+		m.edges[edge/pageSize] = page
 	}
-	if len(m.states) == 0 {
-		m.block = min(max(4, 2*m.block), 256)
-		m.states = make([]nodeState, min(m.block, len(p.nodes)))
-	}
-	ns := &m.states[0]
-	m.states = m.states[1:]
-	ns.fired = m.counters(len(p.nodes[node].out))
-	if m.table != nil {
-		m.table[node] = ns
-	} else {
-		m.sparse[node] = ns
-	}
-	return ns
+	page[edge%pageSize]++
 }
 
-// counters carves n zeros out of a block.
-func (m *memory) counters(n int) []int {
-	if n > len(m.counts) {
-		m.counts = make([]int, max(n, 2*m.block))
+// keepPartial keeps what an interrupted node had produced.
+func (m *memory) keepPartial(node int, value any) {
+	if m.partial == nil {
+		m.partial = map[int]any{}
 	}
-	out := m.counts[:n:n]
-	m.counts = m.counts[n:]
-	return out
-}
-
-// each calls f for every visited node, in no order.
-func (m *memory) each(f func(node int, ns *nodeState)) {
-	for node, ns := range m.table {
-		if ns != nil {
-			f(node, ns)
-		}
-	}
-	for node, ns := range m.sparse { //lint:ignore mapiter callers build maps
-		f(node, ns)
-	}
+	m.partial[node] = value
 }
 
 // Visits returns how often a node has run.
 func (s *State) Visits(node int) int {
-	if ns := s.memory.get(node); ns != nil {
-		return ns.visits
+	if page := s.memory.nodes[node/pageSize]; page != nil {
+		return page[node%pageSize].visits
 	}
 	return 0
 }
@@ -93,28 +70,55 @@ func (s *State) Visits(node int) int {
 // fired are absent.
 func (s *State) FiredEdges() map[int]int {
 	out := make(map[int]int, 8)
-	s.memory.each(func(node int, ns *nodeState) {
-		for slot, count := range ns.fired {
+	s.Fired().each(func(edge, count int) { out[edge] = count })
+	return out
+}
+
+// EdgeCounts says how often each edge of a run fired. The zero value counts none.
+type EdgeCounts struct{ pages []*edgePage }
+
+// Fired returns how often edges have fired so far.
+func (s *State) Fired() EdgeCounts {
+	pages := make([]*edgePage, len(s.memory.edges))
+	for i, page := range s.memory.edges {
+		if page != nil {
+			snapshot := *page
+			pages[i] = &snapshot
+		}
+	}
+	return EdgeCounts{pages}
+}
+
+// Of returns how often an edge, given by its index, has fired.
+func (c EdgeCounts) Of(edge int) int {
+	if at := edge / pageSize; at < len(c.pages) && c.pages[at] != nil {
+		return int(c.pages[at][edge%pageSize])
+	}
+	return 0
+}
+
+func (c EdgeCounts) each(f func(edge, count int)) {
+	for i, page := range c.pages {
+		if page == nil {
+			continue
+		}
+		for at, count := range page {
 			if count > 0 {
-				out[s.plan.nodes[node].out[slot]] = count
+				f(i*pageSize+at, int(count))
 			}
 		}
-	})
-	return out
+	}
 }
 
 // Partial returns what interrupted nodes had produced, by node id; nil when
 // there is nothing.
 func (s *State) Partial() map[string]any {
-	var out map[string]any
-	s.memory.each(func(node int, ns *nodeState) {
-		if ns.partial == nil {
-			return
-		}
-		if out == nil {
-			out = map[string]any{}
-		}
-		out[s.plan.nodes[node].id] = ns.partial
-	})
+	if s.memory.partial == nil {
+		return nil
+	}
+	out := make(map[string]any, len(s.memory.partial))
+	for node, value := range s.memory.partial { //lint:ignore mapiter the result is a map
+		out[s.plan.nodes[node].id] = value
+	}
 	return out
 }

@@ -138,7 +138,7 @@ func (p *Plan) fire(s *State, i, at int) *ending {
 		}
 		input = value
 	}
-	t.memory.fired[e.slot]++
+	s.memory.take(at)
 	s.routes = append(s.routes, route{task: i, edge: at, to: e.to, input: input})
 	return nil
 }

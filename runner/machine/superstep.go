@@ -57,7 +57,7 @@ func (p *Plan) enter(s *State, t *task) bool {
 		return false
 	}
 	n := &p.nodes[t.node]
-	ns := s.memory.of(p, t.node)
+	ns := s.memory.of(t.node)
 	t.memory, t.began = ns, s.now
 	if limit := p.visitLimit(n); limit > 0 && ns.visits >= limit {
 		p.visitLimitHit(s, t, limit)

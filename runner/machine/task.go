@@ -155,7 +155,7 @@ func (p *Plan) taskEnded(s *State, e *Event) {
 		s.command(Command{Kind: StopTimer, Timer: TaskTimer, Task: e.Task})
 	}
 	if e.Partial != nil {
-		t.memory.partial = e.Partial
+		s.memory.keepPartial(t.node, e.Partial)
 	}
 	t.cached = e.Cached
 	switch {
