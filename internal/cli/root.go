@@ -15,6 +15,7 @@ type app struct {
 	Program
 	color enum
 	store string
+	rules ruleSettings // of the settings file
 	// started is set once cobra has accepted the command line: errors before
 	// that are usage errors.
 	started bool

@@ -6,6 +6,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,13 +18,14 @@ type settings struct {
 	path   string
 	values map[string]any
 	lines  map[string]int
+	rules  ruleSettings
 }
 
 // place is where a setting stands in the file.
 func (s *settings) place(name string) string { return fmt.Sprintf("%s:%d", s.path, s.lines[name]) }
 
-// reservedSections are keys whose structure is read by later versions.
-func reservedSections() []string { return []string{"paths", "rules"} }
+// sections are the keys that hold more than one value.
+func sections() []string { return []string{"paths", "rules"} }
 
 // readSettings finds and reads the settings file; without one it is empty.
 func (a *app) readSettings(known []string) (*settings, error) {
@@ -31,7 +33,7 @@ func (a *app) readSettings(known []string) (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &settings{path: path}
+	out := &settings{path: path, rules: ruleSettings{folder: filepath.Dir(path)}}
 	if path == "" {
 		return out, nil
 	}
@@ -57,7 +59,7 @@ func (s *settings) parse(src []byte, known []string) []error {
 	var problems []error
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		if err := s.add(root.Content[i], root.Content[i+1], known); err != nil {
-			problems = append(problems, fmt.Errorf("%s:%d:%d: %w", s.path, root.Content[i].Line, root.Content[i].Column, err))
+			problems = append(problems, err)
 		}
 	}
 	return problems
@@ -66,22 +68,22 @@ func (s *settings) parse(src []byte, known []string) []error {
 func (s *settings) add(key, value *yaml.Node, known []string) error {
 	name := key.Value
 	if s.lines[name] != 0 {
-		return fmt.Errorf("%q is set twice, first on line %d", name, s.lines[name])
+		return s.at(key, fmt.Errorf("%q is set twice, first on line %d", name, s.lines[name]))
 	}
 	s.lines[name] = key.Line
-	if slices.Contains(reservedSections(), name) {
-		return nil
+	if slices.Contains(sections(), name) {
+		return s.readRules(name, value)
 	}
 	if !slices.Contains(known, name) {
-		allowed := slices.Sorted(slices.Values(append(reservedSections(), known...)))
+		allowed := slices.Sorted(slices.Values(append(sections(), known...)))
 		hint := didYouMean(name, allowed)
 		if dashed := strings.ReplaceAll(name, "_", "-"); slices.Contains(allowed, dashed) {
 			hint = fmt.Sprintf("; did you mean %q?", dashed)
 		}
-		return fmt.Errorf("unknown setting %q%s (allowed: %s)", name, hint, strings.Join(allowed, ", "))
+		return s.at(key, fmt.Errorf("unknown setting %q%s (allowed: %s)", name, hint, strings.Join(allowed, ", ")))
 	}
 	if value.Kind != yaml.ScalarNode || value.Tag == "!!null" {
-		return fmt.Errorf("%q must be a single value", name)
+		return s.at(key, fmt.Errorf("%q must be a single value", name))
 	}
 	s.values[name] = value.Value
 	return nil

@@ -22,10 +22,14 @@ import (
 const stdinName = "<stdin>"
 
 type validateFlags struct {
-	format enum
-	strict bool
-	quiet  bool
-	rules  []string
+	format   enum
+	strict   bool
+	quiet    bool
+	rules    []string
+	fix      bool
+	baseline string
+	// record is the baseline to write.
+	record string
 }
 
 func newValidateCommand(a *app) *cobra.Command {
@@ -46,24 +50,44 @@ A comment silences rules on its own line, or on the line below when it stands al
 
   # graphrun: ignore duplicate-edge, unreachable-node
 
+graphrun.yaml may set severities, for all files or for some; paths are relative to it:
+
+  rules:
+    unused-key: off
+  paths:
+    legacy/**: {missing-timeout: warning}
+
+Where GitHub Actions runs it, findings are printed as workflow commands unless --format
+says otherwise. --fix mends what can be mended without changing what a graph does.
+
 Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`,
 		Example: `  graphrun validate
   graphrun validate flow.yaml flows/ --strict
   graphrun validate --format json - < flow.yaml
-  graphrun validate --rule -duplicate-edge`,
+  graphrun validate --rule -duplicate-edge
+  graphrun validate --write-baseline known.json && graphrun validate --baseline known.json
+  graphrun validate --format sarif > findings.sarif`,
 		PreRunE: a.loadSettings,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveDefault
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.validate(&f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if os.Getenv("GITHUB_ACTIONS") == "true" && !cmd.Flags().Changed("format") {
+				f.format.value = "github"
+			}
+			return a.validate(&f, args)
+		},
 	}
 	flags := cmd.Flags()
 	enumFlag(cmd, flags, &f.format, "format", "", "form of the report")
 	flags.BoolVar(&f.strict, "strict", false, "warnings count as errors")
 	flags.BoolVar(&f.quiet, "quiet", false, "print errors only: no warnings, no summary")
 	flags.StringArrayVar(&f.rules, "rule", nil, "-name turns a rule off, +name on again; repeatable, the last one wins")
+	flags.BoolVar(&f.fix, "fix", false, "mend what can be mended safely, in place; comments are kept")
+	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings, which are not reported")
+	flags.StringVar(&f.record, "write-baseline", "", "write what is found to `FILE` as known, and end well")
 	complete(cmd, "rule", ruleChoices())
-	setting(flags, "format", "strict", "quiet")
+	setting(flags, "format", "strict", "quiet", "baseline")
 	return cmd
 }
 
@@ -76,16 +100,63 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	found, err := checkAll(sources, off)
+	if f.fix {
+		if err := a.fixAll(sources); err != nil {
+			return err
+		}
+	}
+	found, err := checkAll(sources)
 	if err != nil {
 		return err
 	}
+	found = a.rules.apply(found, off)
+	if f.record != "" {
+		if err := writeBaseline(f.record, found); err != nil {
+			return usage(err)
+		}
+		fmt.Fprintf(a.Stderr, "%s written to %s\n", counted(len(found), "finding"), f.record)
+		return nil
+	}
+	if found, err = a.withoutKnown(f, sources, found); err != nil {
+		return err
+	}
+	if err := a.printFindings(f, sources, found); err != nil {
+		return err
+	}
+	if found.HasErrors() || (f.strict && len(found) > 0) {
+		return silent(exitInvalid)
+	}
+	return nil
+}
+
+// withoutKnown drops the findings of the baseline.
+func (a *app) withoutKnown(f *validateFlags, sources []source, found spec.Diagnostics) (spec.Diagnostics, error) {
+	if f.baseline == "" {
+		return found, nil
+	}
+	known, err := readBaseline(f.baseline)
+	if err != nil {
+		return nil, err
+	}
+	found = known.drop(found)
+	if n := known.unused(sources); n > 0 && !f.quiet {
+		fmt.Fprintf(a.Stderr, "%s of %s no longer found; write the baseline anew\n", counted(n, "finding"), f.baseline)
+	}
+	return found, nil
+}
+
+func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagnostics) error {
 	findings := report.Findings{Files: len(sources), Diagnostics: found}
+	for i := range sources {
+		findings.Names = append(findings.Names, sources[i].name)
+	}
 	shown := findings
 	if f.quiet && !f.strict {
 		shown.Diagnostics = errorsOnly(found)
 	}
-	opts := report.Options{Color: a.colorOn(a.StdoutTerminal)}
+	opts := report.Options{
+		Color: a.colorOn(a.StdoutTerminal), Strict: f.strict, Rules: describedRules(), Version: programVersion(),
+	}
 	if err := report.Write(a.Stdout, f.format.value, shown, opts); err != nil {
 		return err
 	}
@@ -95,9 +166,6 @@ func (a *app) validate(f *validateFlags, args []string) error {
 		fmt.Fprintln(a.Stderr, "no graph files found")
 	default:
 		fmt.Fprintln(a.Stderr, report.Summary(findings))
-	}
-	if found.HasErrors() || (f.strict && len(found) > 0) {
-		return silent(exitInvalid)
 	}
 	return nil
 }
@@ -129,7 +197,7 @@ func (a *app) findSources(args []string) ([]source, error) {
 
 // checkAll checks the sources, several at once, and returns what was found in
 // their order.
-func checkAll(sources []source, off map[string]bool) (spec.Diagnostics, error) {
+func checkAll(sources []source) (spec.Diagnostics, error) {
 	results := make([]spec.Diagnostics, len(sources))
 	errs := make([]error, len(sources))
 	var wg sync.WaitGroup
@@ -138,7 +206,7 @@ func checkAll(sources []source, off map[string]bool) (spec.Diagnostics, error) {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			results[i], errs[i] = sources[i].check(off)
+			results[i], errs[i] = sources[i].check()
 		})
 	}
 	wg.Wait()
@@ -149,9 +217,8 @@ func checkAll(sources []source, off map[string]bool) (spec.Diagnostics, error) {
 	return all, errors.Join(errs...)
 }
 
-// check reads the source, if that has not been done, and returns its findings
-// but for rules that are off.
-func (s source) check(off map[string]bool) (spec.Diagnostics, error) {
+// check reads the source, if that has not been done, and returns its findings.
+func (s source) check() (spec.Diagnostics, error) {
 	src := s.src
 	if src == nil {
 		var err error
@@ -159,13 +226,7 @@ func (s source) check(off map[string]bool) (spec.Diagnostics, error) {
 			return nil, usage(err)
 		}
 	}
-	var out spec.Diagnostics
-	for _, d := range check(s.name, src).found {
-		if !off[d.Rule] {
-			out = append(out, d)
-		}
-	}
-	return out, nil
+	return check(s.name, src).found, nil
 }
 
 // disabledRules reads --rule flags: -name and +name, the last wins.

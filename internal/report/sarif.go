@@ -128,7 +128,10 @@ func writeSARIF(w io.Writer, f Findings, opts Options) error {
 }
 
 func describeRule(r Rule) sarifRule {
-	out := sarifRule{ID: r.Name, Configuration: &sarifConfig{Level: level(r.Severity)}}
+	out := sarifRule{ID: r.Name}
+	if r.Severity != 0 {
+		out.Configuration = &sarifConfig{Level: level(r.Severity)}
+	}
 	if r.Summary != "" {
 		out.ShortDescription = &sarifText{r.Summary}
 	}

@@ -1,0 +1,180 @@
+// Severities from graphrun.yaml: `rules:` for all files and `paths:` for some.
+//
+//	rules:
+//	  unused-key: off            off, warning or error
+//	paths:
+//	  legacy/**:                 relative to the folder of graphrun.yaml
+//	    missing-timeout: off
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// severities say how bad the findings of rules are: spec.Error, spec.Warning,
+// or 0 for a rule that is off.
+type severities map[string]spec.Severity
+
+// ruleSettings are the severities of a settings file. Later entries of
+// byPath win over earlier ones and over everywhere.
+type ruleSettings struct {
+	folder     string // of the settings file
+	everywhere severities
+	byPath     []pathSeverities
+}
+
+type pathSeverities struct {
+	pattern    string
+	severities severities
+}
+
+// of is the severity of a rule's findings in a file, given what it is by itself.
+func (r *ruleSettings) of(file, rule string, own spec.Severity) spec.Severity {
+	if s, ok := r.everywhere[rule]; ok {
+		own = s
+	}
+	if len(r.byPath) == 0 {
+		return own
+	}
+	name := relativeTo(r.folder, file)
+	for _, p := range r.byPath {
+		if s, has := p.severities[rule]; has && matchPath(p.pattern, name) {
+			own = s
+		}
+	}
+	return own
+}
+
+// apply gives findings the severities that the settings want and drops those
+// of rules that are off. What flags say about a rule wins.
+func (r *ruleSettings) apply(found spec.Diagnostics, flags map[string]bool) spec.Diagnostics {
+	var out spec.Diagnostics
+	for _, d := range found {
+		own := d.Severity
+		off, said := flags[d.Rule]
+		d.Severity = r.of(d.File.Name, d.Rule, own)
+		switch {
+		case said && off:
+			continue
+		case said && d.Severity == 0:
+			d.Severity = own
+		case d.Severity == 0:
+			continue
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// matchPath reports whether a pattern matches a path or one of its folders:
+// `*` and `?` stay inside a name, `**` stands for any number of folders.
+func matchPath(pattern, name string) bool {
+	return matchParts(strings.Split(strings.TrimSuffix(pattern, "/"), "/"), strings.Split(name, "/"))
+}
+
+func matchParts(pattern, name []string) bool {
+	for len(pattern) > 0 {
+		if pattern[0] == "**" {
+			rest := pattern[1:]
+			if len(rest) == 0 {
+				return true
+			}
+			for i := range name {
+				if matchParts(rest, name[i:]) {
+					return true
+				}
+			}
+			return false
+		}
+		if len(name) == 0 {
+			return false
+		}
+		if ok, err := path.Match(pattern[0], name[0]); err != nil || !ok {
+			return false
+		}
+		pattern, name = pattern[1:], name[1:]
+	}
+	return true // what is left of the name lies in a folder that matches
+}
+
+// readRules reads the two sections of a settings file; the problems have places.
+func (s *settings) readRules(name string, value *yaml.Node) error {
+	switch name {
+	case "rules":
+		var err error
+		s.rules.everywhere, err = s.readSeverities(value)
+		return err
+	default:
+		return s.readPaths(value)
+	}
+}
+
+func (s *settings) readPaths(value *yaml.Node) error {
+	if value.Kind != yaml.MappingNode {
+		return s.at(value, errors.New(`"paths" must be a map of path patterns to maps of rules`))
+	}
+	var problems []error
+	for i := 0; i+1 < len(value.Content); i += 2 {
+		key := value.Content[i]
+		pattern := strings.TrimPrefix(key.Value, "./")
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			problems = append(problems, s.at(key, fmt.Errorf("%q is no path pattern", key.Value)))
+			continue
+		}
+		found, err := s.readSeverities(value.Content[i+1])
+		problems = append(problems, err)
+		s.rules.byPath = append(s.rules.byPath, pathSeverities{pattern, found})
+	}
+	return errors.Join(problems...)
+}
+
+func (s *settings) readSeverities(value *yaml.Node) (severities, error) {
+	if value.Kind != yaml.MappingNode {
+		return nil, s.at(value, errors.New("want a map of rules to off, warning or error"))
+	}
+	out := severities{}
+	known := ruleNames()
+	var problems []error
+	for i := 0; i+1 < len(value.Content); i += 2 {
+		key, word := value.Content[i], value.Content[i+1]
+		severity, ok := severityOf(word)
+		switch _, twice := out[key.Value]; {
+		case !contains(known, key.Value):
+			problems = append(problems, s.at(key, fmt.Errorf("no such rule: %q%s", key.Value, didYouMean(key.Value, known))))
+		case twice:
+			problems = append(problems, s.at(key, fmt.Errorf("%q is set twice", key.Value)))
+		case !ok:
+			problems = append(problems, s.at(word, fmt.Errorf("%q must be error, off or warning, found %q", key.Value, word.Value)))
+		}
+		out[key.Value] = severity
+	}
+	return out, errors.Join(problems...)
+}
+
+func severityOf(n *yaml.Node) (severity spec.Severity, ok bool) {
+	if n.Kind != yaml.ScalarNode {
+		return 0, false
+	}
+	switch n.Value {
+	case "off":
+		return 0, true
+	case "warning":
+		return spec.Warning, true
+	case "error":
+		return spec.Error, true
+	}
+	return 0, false
+}
+
+// at puts the place of a node before a problem.
+func (s *settings) at(n *yaml.Node, err error) error {
+	return fmt.Errorf("%s:%d:%d: %w", s.path, n.Line, n.Column, err)
+}
