@@ -41,6 +41,7 @@ type driver struct {
 	timers map[timerID]func() bool
 
 	started time.Time
+	time    timekeeper
 	watched bool
 	seq     int64
 	event   Event // reused: the sink's until Event returns
@@ -60,7 +61,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any) (*driver, error) {
 		secrets: secrets, mask: newMasker(f.graph, secrets),
 		inbox: make(chan *message, 64), done: make(chan struct{}),
 		cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
-		watched: opts.Sink != nil || opts.History,
+		watched: opts.Sink != nil || opts.History, time: timekeeper{clock: f.runner.cfg.Clock},
 	}
 	d.state.Watched = d.watched
 	if store := f.runner.cfg.Store; store != nil {
@@ -91,38 +92,73 @@ func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error)
 		},
 	}
 	d.state.SetSecrets(d.secrets)
-	for {
-		advance, err := d.step(ctx, event)
-		if err != nil {
-			return nil, err
-		}
-		if d.state.Ended() {
-			break
-		}
-		if event, err = d.nextEvent(advance); err != nil {
-			return nil, err
-		}
+	if err := d.drive(ctx, &event); err != nil {
+		return nil, err
 	}
 	result := d.result()
 	d.conclude(result)
 	return result, d.sinkErr
 }
 
-// step makes one event durable, applies it and carries out what follows. It
-// reports whether the superstep is complete.
-func (d *driver) step(ctx context.Context, event machine.Event) (advance bool, err error) {
-	if d.journal != nil {
-		if err := d.journal.Append(event); err != nil {
-			return false, fmt.Errorf("journal of run %s: %w", d.opts.RunID, err)
+// drive applies the first event and all that follow, until the run has ended.
+func (d *driver) drive(ctx context.Context, first *machine.Event) error {
+	due := false // the superstep is complete and has not been closed yet
+	commands, at, err := d.apply(first)
+	for err == nil {
+		due = d.follow(ctx, commands, at) || due
+		if d.state.Ended() {
+			return nil
+		}
+		if event := d.receive(due); event != nil {
+			commands, at, err = d.apply(event)
+		} else {
+			due = false
+			commands, at, err = d.advance()
 		}
 	}
-	commands, err := d.plan.Apply(d.state, event)
-	if err != nil {
-		return false, err
+	return err
+}
+
+// apply makes an event durable and applies it. It returns what follows, and
+// when the event happened.
+func (d *driver) apply(event *machine.Event) (commands []machine.Command, at int64, err error) {
+	if err := d.append(event); err != nil {
+		return nil, 0, err
 	}
+	commands, err = d.plan.Apply(d.state, *event)
+	return commands, event.At, err
+}
+
+// advance closes the superstep. A time is read only for those who look at it.
+func (d *driver) advance() (commands []machine.Command, at int64, err error) {
+	if d.watched || d.plan.ReadsClock() {
+		at = d.time.now()
+	}
+	if d.journal != nil {
+		if err := d.append(&machine.Event{Kind: machine.Advanced, At: at}); err != nil {
+			return nil, 0, err
+		}
+	}
+	return d.plan.Advance(d.state, at), at, nil
+}
+
+// append makes an event durable, before anything is done about it.
+func (d *driver) append(event *machine.Event) error {
+	if d.journal == nil {
+		return nil
+	}
+	if err := d.journal.Append(*event); err != nil {
+		return fmt.Errorf("journal of run %s: %w", d.opts.RunID, err)
+	}
+	return nil
+}
+
+// follow tells what an event changed and carries out the commands. It reports
+// whether the superstep is complete.
+func (d *driver) follow(ctx context.Context, commands []machine.Command, at int64) (advance bool) {
 	d.path = append(d.path, d.state.Ran...)
 	if d.watched {
-		d.publish(event.At)
+		d.publish(at)
 	}
 	for i := range commands {
 		if commands[i].Kind == machine.Advance {
@@ -131,27 +167,20 @@ func (d *driver) step(ctx context.Context, event machine.Event) (advance bool, e
 		}
 		d.carryOut(ctx, &commands[i])
 	}
-	return advance, nil
+	return advance
 }
 
-// nextEvent is what happens next: something that was sent, else, when the
-// superstep is complete, its closing.
-func (d *driver) nextEvent(advance bool) (machine.Event, error) {
-	for {
-		if advance && len(d.inbox) == 0 {
-			event := machine.Event{Kind: machine.Advanced}
-			if d.watched || d.plan.ReadsClock() {
-				event.At = d.clock.Now().UnixNano()
-			}
-			return event, nil
-		}
+// receive waits for the next event; what nodes say meanwhile is told. When
+// something else is due it does not wait: nil says that nothing was sent.
+func (d *driver) receive(due bool) *machine.Event {
+	for !due || len(d.inbox) > 0 {
 		m := <-d.inbox
-		if m.said != nil {
-			d.said(m)
-			continue
+		if m.said == nil {
+			return &m.event
 		}
-		return m.event, nil
+		d.said(m)
 	}
+	return nil
 }
 
 func (d *driver) carryOut(ctx context.Context, c *machine.Command) {
