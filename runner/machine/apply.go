@@ -6,6 +6,7 @@ package machine
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -119,25 +120,37 @@ func (p *Plan) timerFired(s *State, e *Event) {
 		}
 	case RetryTimer, WaitTimer:
 		p.unpark(s, e)
+	case BranchTimer:
+		p.branchTimedOut(s, e.Task)
 	}
 }
 
 // unpark moves a task whose timer fired to the next superstep.
 func (p *Plan) unpark(s *State, e *Event) {
-	for i := range s.parked {
-		t := &s.parked[i]
-		if s.taskID(t) != e.Task {
-			continue
-		}
-		if (t.status == delayed) != (e.Timer == RetryTimer) {
+	fired := func(t *task) bool {
+		return (t.status == delayed && e.Timer == RetryTimer || t.status == waiting && e.Timer == WaitTimer) &&
+			s.taskID(t) == e.Task
+	}
+	for i := range s.tasks {
+		if s.open && fired(&s.tasks[i]) {
+			s.tasks[i].due = true
 			return
 		}
-		s.next = append(s.next, *t)
-		s.parked = append(s.parked[:i], s.parked[i+1:]...)
-		if !s.open && s.deciding == 0 {
-			p.openSuperstep(s)
-		}
+	}
+	i := slices.IndexFunc(s.parked, func(t task) bool { return fired(&t) })
+	if i < 0 {
 		return
+	}
+	s.next = append(s.next, s.parked[i])
+	s.parked = slices.Delete(s.parked, i, i+1)
+	s.mixed = true
+	p.resumeIdle(s)
+}
+
+// resumeIdle goes on when no superstep is open.
+func (p *Plan) resumeIdle(s *State) {
+	if !s.open && s.deciding == 0 && s.closing == nil {
+		p.proceed(s)
 	}
 }
 
@@ -160,23 +173,14 @@ func (p *Plan) end(s *State, how ending) {
 // settle says what comes next once no task of the superstep is running.
 func (p *Plan) settle(s *State) {
 	if s.closing != nil {
-		for i := range s.tasks {
-			if s.tasks[i].status == running {
-				return
-			}
+		if !s.open || s.runningTasks == 0 {
+			p.finish(s, *s.closing)
 		}
-		p.finish(s, *s.closing)
 		return
 	}
-	if !s.open {
-		return
+	if s.open && s.readyTasks+s.runningTasks == 0 {
+		s.command(Command{Kind: Advance})
 	}
-	for i := range s.tasks {
-		if st := s.tasks[i].status; st == ready || st == running {
-			return
-		}
-	}
-	s.command(Command{Kind: Advance})
 }
 
 // finish puts the end of the run into the state and says so.
@@ -193,14 +197,14 @@ func (p *Plan) finish(s *State, how ending) {
 	s.command(Command{Kind: Finish})
 }
 
-// interrupt takes back the steps and visits of executions that did not end: a
-// resume runs them again as the same visit.
+// interrupt takes back the executions that did not end.
 func (s *State) interrupt() {
-	for i := range s.tasks {
-		t := &s.tasks[i]
-		if t.step > 0 && t.status != succeeded && t.status != failed {
-			s.Steps--
-			t.memory.visits--
+	for _, list := range [...][]task{s.tasks, s.parked} {
+		for i := range list {
+			switch t := &list[i]; t.status {
+			case ready, running, delayed, waiting:
+				s.uncount(t)
+			}
 		}
 	}
 }
@@ -214,8 +218,15 @@ func (s *State) reset() {
 
 func (s *State) command(c Command) { s.cmds = append(s.cmds, c) }
 
-// find returns the running task of that id, or nil.
+// find returns the task of the open superstep with that id, or nil.
 func (s *State) find(id TaskID) *task {
+	if len(s.index) > 0 {
+		i, ok := s.index[TaskID{Node: id.Node, Visit: id.Visit}]
+		if ok && s.tasks[i].attempt == id.Attempt {
+			return &s.tasks[i]
+		}
+		return nil
+	}
 	for i := range s.tasks {
 		t := &s.tasks[i]
 		if t.visit == id.Visit && t.attempt == id.Attempt && s.plan.nodes[t.node].id == id.Node {
@@ -231,4 +242,17 @@ func (p *Plan) timeoutOf(node int) time.Duration {
 		return d
 	}
 	return p.limits.NodeTimeout
+}
+
+// branchTimeout is the time a branch of a node's fan-out may take; 0: any.
+func (p *Plan) branchTimeout(node int) time.Duration {
+	if own := p.Graph.Nodes[node].Parallel; own != nil && own.BranchTimeout > 0 {
+		return own.BranchTimeout
+	}
+	return p.Graph.Parallel.BranchTimeout
+}
+
+// laneID names a branch in the commands and events of its timer.
+func (p *Plan) laneID(at place) TaskID {
+	return TaskID{Node: p.nodes[at.fan.origin].id, Visit: at.fan.id, Attempt: at.lane}
 }

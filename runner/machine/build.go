@@ -135,6 +135,20 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 		n.uses |= b.usesOfProgram(bound.Goto)
 	}
 	b.plan.wanted |= n.uses
+	if decl.Join != nil {
+		n.join, n.joinCount = joinOf(decl.Join)
+		b.plan.hasCountedJoins = b.plan.hasCountedJoins || n.join != joinAll
+	}
+}
+
+func joinOf(decl *spec.Join) (joinKind, int) {
+	switch decl.Wait {
+	case "any":
+		return joinAny, 1
+	case "N":
+		return joinCount, decl.Count
+	}
+	return joinAll, 0
 }
 
 func (b *builder) assignments(fields []bind.Field) []assignment {
@@ -177,6 +191,32 @@ func (b *builder) edges(g *spec.Graph) {
 	}
 	for i := range b.plan.nodes {
 		b.plan.order(&b.plan.nodes[i])
+		b.plan.link(i)
+	}
+}
+
+// link notes which nodes an execution of a node may lead to. Labels that only a
+// run knows may be any node's.
+func (p *Plan) link(i int) {
+	n := &p.nodes[i]
+	seen := map[int]bool{endNode: true}
+	add := func(to int) {
+		if !seen[to] {
+			seen[to] = true
+			n.targets = append(n.targets, to)
+			p.nodes[to].sources = append(p.nodes[to].sources, i)
+		}
+	}
+	for _, at := range n.out {
+		add(p.edges[at].to)
+	}
+	for _, label := range n.endLabels {
+		add(n.ends[label])
+	}
+	if n.gotoExpr != nil && !n.hasEnds {
+		for to := range p.nodes {
+			add(to)
+		}
 	}
 }
 

@@ -46,9 +46,6 @@ func (s *State) loadContext(input map[string]any) {
 	if p.wanted&useLast != 0 {
 		s.env["last"] = map[string]any{"text": nil, "tool_result": nil}
 	}
-	if p.wanted&useBranches != 0 {
-		s.env["branches"] = map[string]any{}
-	}
 	if p.wanted&useVisits != 0 {
 		s.visits = make(map[string]any, len(p.watched))
 		for _, i := range p.watched {
@@ -133,6 +130,11 @@ func (s *State) setContext(mask uses, t *task) {
 			value = t.step
 		case useState:
 			value = s.Values()
+		case useBranches:
+			value = t.branches
+			if t.branches == nil {
+				value = map[string]any{}
+			}
 		default: // visits, history, nodes are kept up to date
 			continue
 		}

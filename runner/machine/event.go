@@ -100,6 +100,10 @@ const (
 	TaskTimer  TimerKind = "timeout" // an attempt's timeout
 	RetryTimer TimerKind = "retry"   // the delay before another attempt
 	WaitTimer  TimerKind = "wait"    // a wait node
+
+	// BranchTimer is parallel.branch_timeout; its TaskID names the node that
+	// fanned out, the number of the fan-out and the branch.
+	BranchTimer TimerKind = "branch"
 )
 
 // RunInfo identifies a run and holds what its caller set. Zero settings keep

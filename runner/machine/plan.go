@@ -33,8 +33,10 @@ type Plan struct {
 	goal    string
 	// readsClock says that some node parks, retries or runs in the driver.
 	readsClock bool
-	initial    map[string]any // the state before the input
-	context    []string       // names of the environment that are no state keys
+	// hasCountedJoins says that some join is any or N.
+	hasCountedJoins bool
+	initial         map[string]any // the state before the input
+	context         []string       // names of the environment that are no state keys
 }
 
 // action says what the machine does with a node. The zero value is unset.
@@ -71,6 +73,10 @@ type node struct {
 	maxVisits int
 	skips     bool
 	all       bool // routing: all
+	join      joinKind
+	joinCount int   // of joinCount
+	sources   []int // nodes with an edge or a label to this one
+	targets   []int // nodes that an edge or a label leads to
 
 	conditional []int // edges by priority, then order
 	decide      []int

@@ -2,11 +2,7 @@
 
 package machine
 
-import (
-	"cmp"
-	"slices"
-	"strconv"
-)
+import "strconv"
 
 // route is an edge that fired, or a dynamic target.
 type route struct {
@@ -20,6 +16,14 @@ type route struct {
 // route resolves the edges of a finished task. It returns how the run ends, if
 // it does. A task that needs a router's answer is routed when it has it.
 func (p *Plan) route(s *State, i int) *ending {
+	t := &s.tasks[i]
+	t.firstRoute = len(s.routes)
+	how := p.routeTask(s, i)
+	t.lastRoute = len(s.routes)
+	return how
+}
+
+func (p *Plan) routeTask(s *State, i int) *ending {
 	t := &s.tasks[i]
 	n := &p.nodes[t.node]
 	switch t.status {
@@ -63,8 +67,11 @@ func (p *Plan) routeFailure(s *State, i int, n *node) *ending {
 		how = p.fireAll(s, i, n.failPlain, false)
 	case len(n.always) > 0:
 		how = p.fireAll(s, i, n.always, false)
-	default:
+	case s.tasks[i].failure.Kind == "expression":
 		return propagate(s.tasks[i].failure)
+	default:
+		s.tasks[i].uncaught = true
+		return nil
 	}
 	s.degraded = true
 	return how
@@ -237,7 +244,6 @@ func (p *Plan) decided(s *State, e *Event) {
 		break
 	}
 	if s.deciding == 0 {
-		slices.SortStableFunc(s.routes, func(a, b route) int { return cmp.Compare(a.task, b.task) })
 		p.moveOn(s)
 	}
 }

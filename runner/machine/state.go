@@ -52,6 +52,17 @@ type State struct {
 	tasks  []task // of the open superstep, in declaration order
 	next   []task // of the superstep after it
 	parked []task // waiting on a timer
+	// readyTasks and runningTasks count those of tasks that keep the superstep open.
+	readyTasks   int
+	runningTasks int
+	waitingTasks int            // those that wait on a timer
+	nextReady    int            // no task before it in tasks is ready
+	index        map[TaskID]int // of tasks, when they are many
+	mixed        bool           // next is not in declaration order
+	fanouts      int            // so far
+	laned        []*fanout      // those with a branch timeout
+	barriers     []barrier      // by node, then fan-out
+	reach        map[int]nodeSet
 	// deciding counts the router answers that the closing superstep waits for.
 	deciding int
 	// outOfSteps says that a task of this superstep found no step left.
@@ -99,6 +110,7 @@ const (
 // task is one execution of a node.
 type task struct {
 	node    int
+	at      place
 	memory  *nodeState // of the node, once the task has been entered
 	visit   int
 	attempt int
@@ -119,6 +131,20 @@ type task struct {
 	choice *choice
 	// waitsFor says that the router was asked.
 	waitsFor bool
+	// joined says that the task comes out of a join, merged that it stands for
+	// several branches that met.
+	joined bool
+	merged bool
+	// branches is what a join's node sees of the branches.
+	branches map[string]any
+	// due says that the timer of a parked task has fired.
+	due bool
+	// uncaught says that no edge took the failure; expired tells of a branch
+	// around the task that ran out of time.
+	uncaught bool
+	expired  *expiry
+	// firstRoute and lastRoute are the task's part of State.routes.
+	firstRoute, lastRoute int
 }
 
 // sourceInput is the input that came over one edge.

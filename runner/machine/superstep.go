@@ -2,20 +2,24 @@
 
 package machine
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
-// openSuperstep starts the tasks that are due. With none due and none parked
-// the run is complete.
+// openSuperstep starts the tasks that are due. With no token left the run is
+// complete.
 func (p *Plan) openSuperstep(s *State) {
 	if len(s.next) == 0 {
-		if len(s.parked) == 0 {
+		if len(s.parked) == 0 && len(s.barriers) == 0 {
 			p.complete(s)
 		}
 		return
 	}
 	s.tasks, s.next = s.next, s.tasks[:0]
+	s.sortTasks()
 	s.Superstep++
-	s.open = true
+	s.open, s.readyTasks, s.runningTasks, s.nextReady = true, 0, 0, 0
 	if s.limits.StepTimeout > 0 {
 		s.command(Command{
 			Kind: StartTimer, Timer: StepTimer, Task: TaskID{Visit: s.Superstep}, For: s.limits.StepTimeout,
@@ -35,9 +39,41 @@ func (p *Plan) openSuperstep(s *State) {
 		p.outOfSteps(s)
 		return
 	}
-	p.park(s)
-	p.startReady(s)
+	if len(s.tasks) > indexFrom || len(s.index) > 0 {
+		s.buildIndex()
+	}
+	if s.readyTasks > 0 {
+		p.startReady(s)
+	}
 	p.settle(s)
+}
+
+// sortTasks brings the tasks into the declaration order of their branches.
+func (s *State) sortTasks() {
+	if s.mixed && len(s.tasks) > 1 {
+		slices.SortStableFunc(s.tasks, func(a, b task) int { return a.at.compare(b.at) })
+	}
+	s.mixed = false
+}
+
+// indexFrom is the number of tasks from which an index finds one sooner than a look
+// at each.
+const indexFrom = 8
+
+// buildIndex makes finding a task cheap when there are many.
+func (s *State) buildIndex() {
+	clear(s.index)
+	if len(s.tasks) <= indexFrom {
+		return
+	}
+	if s.index == nil {
+		s.index = make(map[TaskID]int, len(s.tasks))
+	}
+	for i := range s.tasks {
+		if t := &s.tasks[i]; t.status == ready {
+			s.index[TaskID{Node: s.plan.nodes[t.node].id, Visit: t.visit}] = i
+		}
+	}
 }
 
 // enter begins one execution of a node, in the order of GraphSpec §5. It
@@ -46,7 +82,8 @@ func (p *Plan) enter(s *State, t *task) bool {
 	if t.visit > 0 { // back from being parked
 		if t.status == delayed {
 			t.attempt++
-			t.status = ready
+			t.due = false
+			s.makeReady(t)
 			s.noteStarted(t)
 		} else {
 			p.succeed(s, t, nil)
@@ -90,8 +127,13 @@ func (p *Plan) execute(s *State, t *task, n *node) {
 	case actWait:
 		p.runWait(s, t, n)
 	default:
-		t.status = ready
+		s.makeReady(t)
 	}
+}
+
+func (s *State) makeReady(t *task) {
+	t.status = ready
+	s.readyTasks++
 }
 
 func (p *Plan) visitLimit(n *node) int {
@@ -119,62 +161,42 @@ func (p *Plan) visitLimitHit(s *State, t *task, limit int) {
 	s.noteFailed(t)
 }
 
-// park moves waiting tasks out of the superstep, which closes without them.
-func (p *Plan) park(s *State) {
-	for i := 0; i < len(s.tasks); {
-		if st := s.tasks[i].status; st == delayed || st == waiting {
-			s.parked = append(s.parked, s.tasks[i])
-			s.tasks = slices.Delete(s.tasks, i, i+1)
-			continue
-		}
-		i++
-	}
-}
-
 // startReady hands ready tasks to the driver while there is room.
 func (p *Plan) startReady(s *State) {
-	busy := 0
-	for i := range s.tasks {
-		if s.tasks[i].status == running {
-			busy++
-		}
-	}
-	for i := range s.tasks {
-		t := &s.tasks[i]
-		if t.status != ready || s.closing != nil {
+	for ; s.readyTasks > 0 && s.nextReady < len(s.tasks) && s.closing == nil; s.nextReady++ {
+		t := &s.tasks[s.nextReady]
+		if t.status != ready {
 			continue
 		}
-		if busy >= s.limits.MaxConcurrency {
+		if s.runningTasks >= s.limits.MaxConcurrency {
 			return
 		}
+		s.readyTasks--
 		work, failure := p.work(s, t)
 		if failure != nil {
 			p.fail(s, t, failure)
 			continue
 		}
 		t.status = running
-		busy++
+		s.runningTasks++
 		s.command(Command{Kind: RunTask, Task: s.taskID(t), Work: work})
 		if work.Timeout > 0 {
 			s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: s.taskID(t), For: work.Timeout})
 		}
 	}
-	p.park(s)
 }
 
 // advance closes the superstep: writes, then routing, then the next one.
 func (p *Plan) advance(s *State) {
-	if !s.open || s.deciding > 0 {
+	if !s.open || s.deciding > 0 || s.readyTasks+s.runningTasks > 0 {
 		return
-	}
-	for i := range s.tasks {
-		if st := s.tasks[i].status; st == ready || st == running {
-			return
-		}
 	}
 	s.open = false
 	if s.limits.StepTimeout > 0 {
 		s.command(Command{Kind: StopTimer, Timer: StepTimer, Task: TaskID{Visit: s.Superstep}})
+	}
+	if s.waitingTasks > 0 {
+		p.park(s)
 	}
 	if failure := p.applyWrites(s); failure != nil {
 		p.finish(s, ending{status: Failed, reason: "conflict", failure: failure})
@@ -199,6 +221,38 @@ func (p *Plan) advance(s *State) {
 	}
 }
 
+// park moves the tasks that wait on a timer out of the superstep, which closes
+// without them; one whose timer has fired already joins the next.
+func (p *Plan) park(s *State) {
+	s.waitingTasks = 0
+	s.tasks = deleteTasks(s.tasks, func(t *task) bool {
+		switch {
+		case t.status != delayed && t.status != waiting:
+			return false
+		case t.at.dead() || t.expired != nil:
+			s.uncount(t)
+			t.status = dropped
+			return false
+		case t.due:
+			s.next = append(s.next, *t)
+			s.mixed = true
+		default:
+			s.parked = append(s.parked, *t)
+		}
+		return true
+	})
+}
+
+// uncount takes back the step and the visit of an execution that was cut short:
+// a resume runs it again as the same visit.
+func (s *State) uncount(t *task) {
+	if t.step > 0 {
+		s.Steps--
+		t.memory.visits--
+		t.step = 0
+	}
+}
+
 // remember keeps what later expressions may ask about a finished execution.
 func (p *Plan) remember(s *State, t *task) {
 	if t.step > 0 {
@@ -210,45 +264,128 @@ func (p *Plan) remember(s *State, t *task) {
 	s.keepOutput(t)
 }
 
-// moveOn starts the next superstep with the targets of the edges that fired.
+// moveOn starts the next superstep: what failed, then the targets of the edges
+// that fired, then the joins that are satisfied.
 func (p *Plan) moveOn(s *State) {
 	p.noteClosed(s)
+	if how := p.settleFailures(s); how != nil {
+		p.finish(s, *how)
+		return
+	}
+	p.dispatch(s)
+	s.tasks = s.tasks[:0]
+	if s.outOfSteps {
+		p.outOfSteps(s)
+		return
+	}
+	p.proceed(s)
+}
+
+// proceed starts what can start when no superstep is open.
+func (p *Plan) proceed(s *State) {
+	if len(s.barriers) > 0 {
+		if how := p.fireJoins(s); how != nil {
+			p.finish(s, *how)
+			return
+		}
+	}
+	p.openSuperstep(s)
+}
+
+// settleFailures applies the failure policies to the branches that failed in
+// this superstep, the first to fail first.
+func (p *Plan) settleFailures(s *State) *ending {
+	if len(s.tasks) == 1 && s.tasks[0].uncaught {
+		return p.branchFailed(s, s.tasks[0].at, s.tasks[0].failure, true)
+	}
+	var lost []*task
+	for i := range s.tasks {
+		if t := &s.tasks[i]; t.uncaught || t.expired != nil {
+			lost = append(lost, t)
+		}
+	}
+	slices.SortStableFunc(lost, func(a, b *task) int { return cmp.Compare(a.order, b.order) })
+	for _, t := range lost {
+		if t.expired == nil {
+			if how := p.branchFailed(s, t.at, t.failure, true); how != nil {
+				return how
+			}
+			continue
+		}
+		if !t.at.dead() {
+			t.at.add(-1)
+		}
+	}
+	for _, t := range lost {
+		if over := t.expired; over != nil && !over.settled {
+			over.settled = true
+			if how := p.branchFailed(s, over.branch, over.failure, false); how != nil {
+				return how
+			}
+		}
+	}
+	return nil
+}
+
+// dispatch moves the token of each task along the edges that fired; several of
+// them are a fan-out.
+func (p *Plan) dispatch(s *State) {
 	if len(s.routes) > 1 {
 		if s.due == nil {
 			s.due = make(map[int]int, len(s.routes))
 		}
 		clear(s.due)
 	}
-	for i := range s.routes {
-		p.dispatch(s, &s.routes[i])
+	first := len(s.next)
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		if t.uncaught || t.expired != nil || t.at.dead() {
+			continue
+		}
+		routes := s.routes[t.firstRoute:t.lastRoute]
+		switch {
+		case len(routes) == 1:
+			p.send(s, t, &routes[0], t.at)
+		case len(routes) > 1:
+			fan := p.newFanout(s, t, routes)
+			for lane := range routes {
+				p.send(s, t, &routes[lane], place{fan, lane})
+			}
+		default: // dropped
+			t.at.add(-1)
+		}
 	}
-	s.tasks = s.tasks[:0]
-	if s.outOfSteps {
-		p.outOfSteps(s)
-		return
+	for i := first; i < len(s.next); i++ {
+		if t := &s.next[i]; t.merged {
+			t.at = t.at.leave()
+		}
 	}
-	p.openSuperstep(s)
 }
 
-// dispatch adds the target of a fired edge to the next superstep; one that is
-// there already gets another input.
-func (p *Plan) dispatch(s *State, r *route) {
-	from := s.tasks[r.task].node
+// send moves a token to the target of a route.
+func (p *Plan) send(s *State, from *task, r *route, at place) {
 	if r.to == endNode {
-		s.lastEnd = s.tasks[r.task].output
+		s.lastEnd = from.output
+		at.end()
+		return
+	}
+	if isJoin, fan := p.joinOf(r.to, at); isJoin {
+		s.arrive(r.to, fan, arrival{at: at, source: from.node, input: r.input, output: from.output})
 		return
 	}
 	if len(s.routes) > 1 && !r.own {
-		if at, isDue := s.due[r.to]; isDue {
-			s.next[at].inputs = append(s.next[at].inputs, sourceInput{from, r.input})
+		if i, isDue := s.due[r.to]; isDue {
+			t := &s.next[i]
+			t.inputs = append(t.inputs, sourceInput{from.node, r.input})
+			t.at, t.merged = mergePlaces(t.at, at), true
 			return
 		}
 		s.due[r.to] = len(s.next)
 	}
 	t := s.addNext()
-	t.node, t.input = r.to, r.input
+	t.node, t.input, t.at = r.to, r.input, at
 	if p.wanted&useInputs != 0 || len(s.routes) > 1 {
-		t.inputs = []sourceInput{{from, r.input}}
+		t.inputs = []sourceInput{{from.node, r.input}}
 	}
 }
 

@@ -78,6 +78,7 @@ func (p *Plan) runWait(s *State, t *task, n *node) {
 		return
 	}
 	t.status = waiting
+	s.waitingTasks++
 	s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: s.taskID(t), For: delay})
 }
 
@@ -158,9 +159,11 @@ func (p *Plan) taskEnded(s *State, e *Event) {
 		s.memory.keepPartial(t.node, e.Partial)
 	}
 	t.cached = e.Cached
+	s.runningTasks--
 	switch {
 	case t.cause != nil && t.cause.Kind == "cancelled":
 		t.status = dropped
+		s.uncount(t)
 	case t.cause != nil:
 		failure := *t.cause
 		if e.Failure != nil {
@@ -174,8 +177,8 @@ func (p *Plan) taskEnded(s *State, e *Event) {
 	default:
 		p.succeed(s, t, e.Output)
 	}
-	p.park(s)
 	if s.closing == nil {
+		p.settleEarly(s)
 		p.startReady(s)
 	}
 	p.settle(s)
@@ -228,6 +231,7 @@ func (p *Plan) fail(s *State, t *task, failure *Failure) {
 	failure.Node, failure.Attempt = n.id, t.attempt
 	if delay, attempts, again := p.retryDelay(s, t, failure); again {
 		t.status, t.writes = delayed, t.writes[:0]
+		s.waitingTasks++
 		s.noteRetrying(t, failure, attempts, delay)
 		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: s.taskID(t), For: delay})
 		return
@@ -235,23 +239,7 @@ func (p *Plan) fail(s *State, t *task, failure *Failure) {
 	t.status, t.failure, t.order = failed, failure, s.nextOrder()
 	s.noteFailed(t)
 	if len(n.failWhen)+len(n.failPlain)+len(n.always) == 0 {
-		s.cancelSiblings()
-	}
-}
-
-// cancelSiblings stops the other tasks of the superstep after a failure that
-// nothing can catch.
-func (s *State) cancelSiblings() {
-	for i := range s.tasks {
-		switch t := &s.tasks[i]; t.status {
-		case ready:
-			t.status = dropped
-		case running:
-			if t.cause == nil {
-				t.cause = &Failure{Kind: "cancelled", Message: "a parallel branch failed"}
-				s.command(Command{Kind: CancelTask, Task: s.taskID(t)})
-			}
-		}
+		s.cancelSiblings(t)
 	}
 }
 

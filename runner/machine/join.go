@@ -1,0 +1,396 @@
+// Joins: barriers that wait for the branches that can still reach them
+// (GraphSpec §7).
+
+package machine
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+)
+
+// joinKind says how many branches a join waits for. The zero value is no join.
+type joinKind int
+
+const (
+	joinAll joinKind = iota + 1
+	joinAny
+	joinCount
+)
+
+// barrier collects the branches that have arrived at a join. An implicit join
+// has one for each fan-out, an explicit one serves all.
+type barrier struct {
+	node     int
+	fan      *fanout // of an implicit join
+	arrivals []arrival
+}
+
+// arrival is a token that waits at a join.
+type arrival struct {
+	at     place
+	source int
+	input  any
+	output any
+}
+
+// joinOf returns the barrier that a token has to pass to enter a node, if any.
+func (p *Plan) joinOf(node int, at place) (isJoin bool, fan *fanout) {
+	if p.nodes[node].join != 0 {
+		return true, nil
+	}
+	for f := at.fan; f != nil; f = f.at.fan {
+		if f.auto == node {
+			return true, f
+		}
+	}
+	return false, nil
+}
+
+// arrive brings a token to a join.
+func (s *State) arrive(node int, fan *fanout, a arrival) {
+	i, found := slices.BinarySearchFunc(s.barriers, barrier{node: node, fan: fan}, compareBarriers)
+	if !found {
+		s.barriers = slices.Insert(s.barriers, i, barrier{node: node, fan: fan})
+	}
+	s.barriers[i].arrivals = append(s.barriers[i].arrivals, a)
+}
+
+func compareBarriers(a, b barrier) int {
+	return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.fan.number(), b.fan.number()))
+}
+
+func (f *fanout) number() int {
+	if f == nil {
+		return 0
+	}
+	return f.id
+}
+
+// fireJoins starts every join that need not wait any longer. It returns how the
+// run ends when one can't be satisfied any more.
+func (p *Plan) fireJoins(s *State) *ending {
+	for i := 0; i < len(s.barriers); i++ {
+		b := &s.barriers[i]
+		if len(b.arrivals) == 0 {
+			s.barriers = slices.Delete(s.barriers, i, i+1)
+			i--
+			continue
+		}
+		if !p.satisfied(s, b) {
+			continue
+		}
+		p.fireJoin(s, i)
+		i = -1 // firing may have removed tokens that others waited for
+	}
+	if len(s.barriers) > 0 && len(s.next) == 0 && len(s.parked) == 0 {
+		return p.breakTie(s)
+	}
+	return p.unsatisfiable(s)
+}
+
+// satisfied reports whether a join fires with what has arrived.
+func (p *Plan) satisfied(s *State, b *barrier) bool {
+	switch n := &p.nodes[b.node]; {
+	case b.fan == nil && n.join == joinAny:
+		return true
+	case b.fan == nil && n.join == joinCount:
+		return len(b.arrivals) >= n.joinCount
+	}
+	return !p.awaited(s, b)
+}
+
+// awaited reports whether some live token that has not arrived can still reach
+// the join.
+func (p *Plan) awaited(s *State, b *barrier) bool {
+	reach := p.reaching(s, b.node)
+	may := func(node int, at place) bool {
+		return reach.has(node) && (b.fan == nil || at.within(b.fan))
+	}
+	for _, list := range [...][]task{s.next, s.parked} {
+		for i := range list {
+			if may(list[i].node, list[i].at) {
+				return true
+			}
+		}
+	}
+	for i := range s.barriers {
+		other := &s.barriers[i]
+		if other.node == b.node && other.fan == b.fan || len(other.arrivals) == 0 || !reach.has(other.node) {
+			continue
+		}
+		if b.fan == nil {
+			return true
+		}
+		for _, a := range other.arrivals {
+			if a.at.within(b.fan) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fireJoin makes one task of a barrier's arrivals. What is still on its way to
+// an any or N join is cancelled.
+func (p *Plan) fireJoin(s *State, i int) {
+	b := s.barriers[i]
+	s.barriers = slices.Delete(s.barriers, i, i+1)
+	if kind := p.nodes[b.node].join; b.fan == nil && (kind == joinAny || kind == joinCount) {
+		p.cancelLate(s, &b)
+	}
+	at := b.arrivals[0].at
+	for _, a := range b.arrivals[1:] {
+		at = mergePlaces(at, a.at)
+	}
+	p.startJoin(s, b.node, at.leave(), b.arrivals, nil)
+}
+
+// startJoin puts the join's node into the next superstep.
+func (p *Plan) startJoin(s *State, node int, at place, arrivals []arrival, failures []*Failure) {
+	t := s.addNext()
+	t.node, t.at, t.joined = node, at, true
+	for _, a := range arrivals {
+		t.inputs = append(t.inputs, sourceInput{a.source, a.input})
+	}
+	if len(arrivals) == 1 {
+		t.input = arrivals[0].input
+	}
+	if len(arrivals) == 0 {
+		t.input = map[string]any{}
+	}
+	if p.wanted&useBranches != 0 {
+		t.branches = p.branchesOf(arrivals, failures, at)
+	}
+}
+
+// branchesOf is what `branches` holds at a join: the output of each branch that
+// arrived, the error of each that failed and was waited for.
+func (p *Plan) branchesOf(arrivals []arrival, failures []*Failure, joined place) map[string]any {
+	out := map[string]any{}
+	seen := map[*fanout]bool{}
+	for _, a := range arrivals {
+		out[p.nodes[a.source].id] = map[string]any{"output": Plain(a.output), "error": nil}
+		for f := a.at.fan; f != nil && f != joined.fan && !seen[f]; f = f.at.fan {
+			seen[f] = true
+			failures = append(failures, f.failures...)
+		}
+	}
+	if f := joined.fan; f != nil && !seen[f] {
+		failures = append(failures, f.failures...)
+	}
+	for _, failure := range failures {
+		out[failure.Node] = map[string]any{"output": nil, "error": failureData(failure)}
+	}
+	return out
+}
+
+// cancelLate ends the tokens that are still on their way to a join which has
+// enough arrivals.
+func (p *Plan) cancelLate(s *State, b *barrier) {
+	late := p.late(s, b.node, b.arrivals)
+	s.next = deleteTasks(s.next, func(t *task) bool { return late(t.node, t.at) && s.removed(t.at, always) })
+	s.parked = deleteTasks(s.parked, func(t *task) bool {
+		if !late(t.node, t.at) {
+			return false
+		}
+		s.uncount(t)
+		return s.removed(t.at, always)
+	})
+	for i := range s.barriers {
+		other := &s.barriers[i]
+		other.arrivals = slices.DeleteFunc(other.arrivals, func(a arrival) bool {
+			return late(other.node, a.at) && s.removed(a.at, always)
+		})
+	}
+}
+
+func always(place) bool { return true }
+
+// late tells the tokens that a join makes useless: they can reach it and come
+// from a fan-out that an arrival comes from too.
+func (p *Plan) late(s *State, node int, arrivals []arrival) func(int, place) bool {
+	reach := p.reaching(s, node)
+	from := map[*fanout]bool{}
+	for _, a := range arrivals {
+		from[a.at.outermost()] = true
+	}
+	delete(from, nil)
+	return func(at int, where place) bool { return reach.has(at) && from[where.outermost()] }
+}
+
+// unsatisfiable finds an N join that no further branch can reach.
+func (p *Plan) unsatisfiable(s *State) *ending {
+	for i := range s.barriers {
+		b := &s.barriers[i]
+		if b.fan == nil && p.nodes[b.node].join == joinCount && !p.awaited(s, b) {
+			return p.starved(b)
+		}
+	}
+	return nil
+}
+
+// breakTie acts when every live token waits at a join. Joins that wait for each
+// other can't be told apart by reachability: the first in declaration order
+// fires. An N join without enough arrivals leaves the run stuck.
+func (p *Plan) breakTie(s *State) *ending {
+	for i := range s.barriers {
+		if p.nodes[s.barriers[i].node].join == joinCount && s.barriers[i].fan == nil {
+			continue
+		}
+		p.fireJoin(s, i)
+		return nil
+	}
+	return p.starved(&s.barriers[0])
+}
+
+// starved is the end of a run whose join waits for branches that can't come.
+func (p *Plan) starved(b *barrier) *ending {
+	n := &p.nodes[b.node]
+	failure := &Failure{
+		Kind: "stuck", Node: n.id,
+		Message: "join " + strconv.Quote(n.id) + " waits for " + plural(n.joinCount, "branch") + ", " +
+			strconv.Itoa(len(b.arrivals)) + " arrived, and no live branch can reach it any more",
+	}
+	for _, a := range b.arrivals {
+		failure.Candidates = append(failure.Candidates, Candidate{
+			Edge: -1, To: n.id, Condition: "join", Why: "arrived from " + p.nodes[a.source].id,
+		})
+	}
+	return &ending{status: Stuck, reason: "no_edge", failure: failure}
+}
+
+// nodeSet is a set of nodes by index.
+type nodeSet []uint64
+
+func (set nodeSet) has(node int) bool { return set[node/64]&(1<<(node%64)) != 0 }
+
+// add reports whether the node was not in the set.
+func (set nodeSet) add(node int) bool {
+	was := set.has(node)
+	set[node/64] |= 1 << (node % 64)
+	return !was
+}
+
+// reaching is the set of nodes from which a node can be reached over at least
+// one edge. It is computed when a run first needs it.
+func (p *Plan) reaching(s *State, node int) nodeSet {
+	if set, ok := s.reach[node]; ok {
+		return set
+	}
+	set := make(nodeSet, len(p.nodes)/64+1)
+	queue := []int{node}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		for _, source := range p.nodes[at].sources {
+			if set.add(source) {
+				queue = append(queue, source)
+			}
+		}
+	}
+	if s.reach == nil {
+		s.reach = map[int]nodeSet{}
+	}
+	s.reach[node] = set
+	return set
+}
+
+// meeting is the first node that all branches of a fan-out can reach: the one
+// with the shortest longest way, then in declaration order. joins asks for
+// nodes with a join only. noNode when there is none.
+func (p *Plan) meeting(f *fanout, joins bool) int {
+	worst := map[int]int{} // node → longest way of the branches so far
+	for lane, first := range f.first {
+		if first == endNode {
+			return noNode
+		}
+		distance := p.distances(first)
+		if lane == 0 {
+			worst = distance
+			continue
+		}
+		for node := range worst { //lint:ignore mapiter entries are independent
+			d, reached := distance[node]
+			if !reached {
+				delete(worst, node)
+				continue
+			}
+			worst[node] = max(worst[node], d)
+		}
+	}
+	best := noNode
+	for node := range p.nodes {
+		d, common := worst[node]
+		if common && (!joins || p.nodes[node].join != 0) && (best == noNode || d < worst[best]) {
+			best = node
+		}
+	}
+	return best
+}
+
+// distances is the number of edges from a node to every node it reaches, itself
+// included.
+func (p *Plan) distances(from int) map[int]int {
+	out := map[int]int{from: 0}
+	queue := []int{from}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		for _, to := range p.nodes[at].targets {
+			if _, seen := out[to]; !seen {
+				out[to] = out[at] + 1
+				queue = append(queue, to)
+			}
+		}
+	}
+	return out
+}
+
+// settleEarly stops the siblings that an any or N join downstream makes useless
+// once enough tasks that lead straight to it have succeeded.
+func (p *Plan) settleEarly(s *State) {
+	if !p.hasCountedJoins || s.readyTasks+s.runningTasks == 0 {
+		return
+	}
+	arrivals := map[int][]arrival{}
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		if node := p.straightTo(t); node != noNode {
+			arrivals[node] = append(arrivals[node], arrival{at: t.at})
+		}
+	}
+	for node := range p.nodes {
+		if len(arrivals[node]) == 0 {
+			continue
+		}
+		for _, b := range s.barriers {
+			if b.node == node && b.fan == nil {
+				arrivals[node] = append(arrivals[node], b.arrivals...)
+			}
+		}
+		if len(arrivals[node]) < p.nodes[node].joinCount {
+			continue
+		}
+		late := p.late(s, node, arrivals[node])
+		for i := range s.tasks {
+			if t := &s.tasks[i]; late(t.node, t.at) {
+				s.cancel(t, "join "+p.nodes[node].id+" has enough branches")
+			}
+		}
+	}
+}
+
+// straightTo is the any or N join that a task which succeeded is certain to
+// lead to: its only way on. noNode when there is none.
+func (p *Plan) straightTo(t *task) int {
+	n := &p.nodes[t.node]
+	if t.status != succeeded || len(n.conditional)+len(n.decide) > 0 || len(n.plain) != 1 || n.hasEnds || n.gotoExpr != nil {
+		return noNode
+	}
+	to := p.edges[n.plain[0]].to
+	if to == endNode || p.nodes[to].join != joinAny && p.nodes[to].join != joinCount {
+		return noNode
+	}
+	return to
+}
