@@ -1,0 +1,118 @@
+// The flows, links and sessions of the pages.
+
+package docstest
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Every flow on a page is valid and leaves nothing to say. A block marked
+// "yaml warnings" may have warnings, one marked "yaml invalid" must have errors.
+func TestFlows(t *testing.T) {
+	n := 0
+	for _, p := range pages(t) {
+		for _, b := range p.blocks() {
+			words := strings.Fields(b.info)
+			if len(words) == 0 || words[0] != "yaml" || !strings.Contains(b.text, "graphrun: v1") {
+				continue
+			}
+			n++
+			args, want := []string{"validate", "--strict", "-"}, 0
+			switch strings.Join(words[1:], " ") {
+			case "":
+			case "warnings":
+				args = []string{"validate", "-"}
+			case "invalid":
+				want = 3
+			default:
+				t.Errorf("%s:%d: unknown mark %q", p.name, b.line, b.info)
+			}
+			if out, code := call(b.text, args...); code != want {
+				t.Errorf("%s:%d: exit code %d, want %d\n%s", p.name, b.line, code, want, out)
+			}
+		}
+	}
+	if n < 3 {
+		t.Errorf("only %d flows on all pages", n)
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
+
+// Links to files lead somewhere.
+func TestLinks(t *testing.T) {
+	for _, p := range pages(t) {
+		for _, m := range link.FindAllStringSubmatch(p.text, -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(root(), filepath.Dir(p.name), m[1])); err != nil {
+				t.Errorf("%s: %v", p.name, err)
+			}
+		}
+	}
+}
+
+// readme returns the flow and the session of README.md.
+func readme(t *testing.T) (flow, session string) {
+	t.Helper()
+	for _, b := range readPage(t, "README.md").blocks() {
+		switch b.info {
+		case "yaml":
+			flow = b.text
+		case "console":
+			session = b.text
+		}
+	}
+	if flow == "" || session == "" {
+		t.Fatal("README.md shows no flow or no run")
+	}
+	return flow, session
+}
+
+// The run in README.md is a run of the flow above it. It was taken on a
+// terminal, where no line says that a program has started.
+func TestReadmeRun(t *testing.T) {
+	flow, want := readme(t)
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("release.yaml", []byte(flow), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, code := call("", "run", "release.yaml")
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	got := "$ graphrun run release.yaml\n" + regexp.MustCompile(`(?m)^.* started\n`).ReplaceAllString(out, "")
+	if diff := cmp.Diff(steady(want), steady(got)); diff != "" {
+		t.Errorf("README.md (-page +run):\n%s", diff)
+	}
+}
+
+// steady replaces run ids and times.
+func steady(text string) string {
+	text = regexp.MustCompile(`(?m)^run \S+ of`).ReplaceAllString(text, "run ID of")
+	return regexp.MustCompile(` +\d+ms\b`).ReplaceAllString(text, " TIME")
+}
+
+// The picture in README.md was made from this drawing of its flow.
+func TestReadmePicture(t *testing.T) {
+	flow, _ := readme(t)
+	got, code := call(flow, "dot", "--rankdir", "LR", "-")
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s", code, got)
+	}
+	file := filepath.Join(root(), "docs", "img", "release.dot")
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("the drawing has changed; write it to docs/img/release.dot and render release.svg from it (-kept +now):\n%s", diff)
+	}
+}

@@ -1,0 +1,172 @@
+// The generated parts: keys of the language, help of the commands; and the
+// contracts that docs/cli.md spells out.
+
+package docstest
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+func TestKeys(t *testing.T) {
+	text := spec.Reference(spec.Options{})
+	_, text, ok := strings.Cut(text, "\n\n") // the page has a heading of its own
+	if !ok {
+		t.Fatal("the reference has no heading")
+	}
+	compareGenerated(t, "docs/language.md", regexp.MustCompile(`(?m)^##`).ReplaceAllString(text, "###"))
+}
+
+func TestCommands(t *testing.T) {
+	help, code := call("", "help")
+	if code != 0 {
+		t.Fatalf("help: exit code %d", code)
+	}
+	_, list, _ := strings.Cut(help, "Available Commands:\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	var out strings.Builder
+	for line := range strings.Lines(list) {
+		name := strings.Fields(line)[0]
+		if name == "help" || name == "completion" {
+			continue // cobra's own
+		}
+		text, code := call("", name, "--help")
+		if code != 0 {
+			t.Errorf("%s --help: exit code %d", name, code)
+		}
+		text, _, _ = strings.Cut(text, "\nGlobal Flags:")
+		out.WriteString("### graphrun " + name + "\n\n```text\n" + strings.TrimSpace(text) + "\n```\n\n")
+	}
+	compareGenerated(t, "docs/cli.md", out.String())
+}
+
+// exitCodes are the codes in the table of a page.
+func exitCodes(p page) []string {
+	var out []string
+	for _, row := range p.rows() {
+		if regexp.MustCompile(`^\d+$`).MatchString(row[0]) {
+			out = append(out, row[0])
+		}
+	}
+	return out
+}
+
+func TestExitCodeTables(t *testing.T) {
+	want := []string{"0", "1", "2", "3", "4", "5", "10", "130"}
+	for _, name := range []string{"README.md", "docs/cli.md"} {
+		if diff := cmp.Diff(want, exitCodes(readPage(t, name))); diff != "" {
+			t.Errorf("%s (-want +page):\n%s", name, diff)
+		}
+	}
+}
+
+const counter = `
+graphrun: v1
+name: count
+start: one
+state: {n: {type: integer, default: 0}}
+nodes: {one: {kind: set, set: {n: n + 1}}}
+edges: [{from: one, to: END}]
+`
+
+// The JSON result on the page is that of a run, times and run id apart.
+func TestResult(t *testing.T) {
+	var shown string
+	for _, b := range readPage(t, "docs/cli.md").blocks() {
+		if b.info == "json" && strings.Contains(b.text, `"run_id"`) {
+			shown = b.text
+		}
+	}
+	out, code := call(counter, "run", "-", "-o", "json")
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	decode := func(text string) map[string]any {
+		t.Helper()
+		var v map[string]any
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			t.Fatalf("%v in %s", err, text)
+		}
+		for _, key := range []string{"run_id", "started_at", "duration_ms"} {
+			if v[key] == nil {
+				t.Errorf("no %s in %s", key, text)
+			}
+			v[key] = nil
+		}
+		return v
+	}
+	// On a run that is no terminal's the JSON is the last line.
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if diff := cmp.Diff(decode(shown), decode(lines[len(lines)-1])); diff != "" {
+		t.Errorf("docs/cli.md (-page +run):\n%s", diff)
+	}
+}
+
+// Every event of a run that retries, fails and goes on is on the page.
+func TestEvents(t *testing.T) {
+	const flow = `
+graphrun: v1
+name: events
+start: one
+state: {n: {type: integer, default: 0}}
+nodes:
+  one:
+    kind: exec
+    script: 'echo "{\"event\":\"progress\",\"percent\":1}" >>"$GRAPHRUN_TASK_EVENTS"; echo "{\"event\":\"text\",\"text\":\"x\"}" >>"$GRAPHRUN_TASK_EVENTS"; exit 1'
+    timeout: 1m
+    retry: {max_attempts: 2, initial_interval: 1ms}
+  two: {kind: set, set: {n: 1}}
+edges:
+  - {from: one, to: two, condition: on_failure}
+  - {from: two, to: END}
+`
+	out, code := call(flow, "run", "-", "-o", "jsonl")
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s", code, out)
+	}
+	seen := map[string]bool{}
+	for line := range strings.Lines(out) {
+		var event struct{ Event string }
+		if json.Unmarshal([]byte(line), &event) == nil && event.Event != "" {
+			seen[event.Event] = true
+		}
+	}
+	var shown []string
+	for _, row := range readPage(t, "docs/cli.md").rows() {
+		for _, m := range regexp.MustCompile("`([a-z]+_[a-z]+)`").FindAllStringSubmatch(row[0], -1) {
+			shown = append(shown, m[1])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(seen)) {
+		if !slices.Contains(shown, name) {
+			t.Errorf("docs/cli.md does not list the event %s", name)
+		}
+	}
+	for _, name := range shown {
+		if strings.Contains(name, "_") && !seen[name] {
+			t.Errorf("docs/cli.md lists %s, which this run has not", name)
+		}
+	}
+}
+
+// TestSessions runs the sessions of testdata, which show every exit code.
+func TestSessions(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // else the race detector holds each program for a second
+			env.Setenv("XDG_CONFIG_HOME", env.WorkDir)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"code": commandCode},
+	})
+}
