@@ -1,8 +1,14 @@
 // Package lint checks what a graph means: its expressions against the declared
-// state, its data flow, its branches. It finds problems; it runs nothing.
+// state, its data flow, its branches, its limits. It finds problems; it runs
+// nothing.
+//
+// A rule is a value in a file of its own (rule_*.go) with an example of each
+// side. What rules share is computed once for each graph (facts.go).
 package lint
 
 import (
+	"fmt"
+
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -11,11 +17,48 @@ import (
 type Options struct {
 	// Kinds are the node kinds besides the built-in ones.
 	Kinds []spec.Kind
+	// Load returns the text of another graph file, by its path relative to the
+	// folder of the checked one, with slashes. Without it the rules about
+	// subgraphs are silent.
+	Load func(path string) ([]byte, error)
+	// Broken says that reading or spec.Check found errors: rules that conclude
+	// from what is absent are silent then.
+	Broken bool
 }
 
 // Check returns what is wrong with a graph that spec.Parse gave, besides what
 // Parse and spec.Check say, in no particular order.
 func Check(g *spec.Graph, opts Options) spec.Diagnostics {
-	_, found := bind.Bind(g, opts.Kinds)
-	return found
+	bound, found := bind.Bind(g, opts.Kinds)
+	f := newFacts(g, bound, opts)
+	level := needAll
+	switch {
+	case !f.wellFormed():
+		level = needNode
+	case opts.Broken || found.HasErrors():
+		level = needShape
+	}
+	rules := Rules()
+	for i := range rules {
+		if rules[i].check != nil && rules[i].needs <= level {
+			f.rule = &rules[i]
+			rules[i].check(f)
+		}
+	}
+	return append(found, f.found...)
+}
+
+// report adds a finding of the rule that is being checked and returns it for
+// additions; it is valid until the next report.
+func (f *facts) report(span spec.Span, format string, args ...any) *spec.Diagnostic {
+	f.found = append(f.found, spec.Diagnostic{
+		File: f.graph.File, Rule: f.rule.Name, Severity: f.rule.Severity, Span: span,
+		Message: fmt.Sprintf(format, args...),
+	})
+	return &f.found[len(f.found)-1]
+}
+
+// related is another place of the same file.
+func (f *facts) related(span spec.Span, format string, args ...any) spec.Related {
+	return spec.Related{File: f.graph.File, Span: span, Message: fmt.Sprintf(format, args...)}
 }

@@ -1,0 +1,205 @@
+// What each node reads and writes of the state.
+
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// write is a place where a node writes a state key.
+type write struct {
+	key  int // index in Graph.State
+	name spec.Text
+	// value is the expression that is written, nil when it is the node's output.
+	value *eval.Program
+}
+
+// access is what a node does to the state.
+type access struct {
+	writes []write
+	// seesAll says that the node is given the whole state without naming keys.
+	seesAll bool
+}
+
+// access lists the writes of each node in file order.
+func (f *facts) access() []access {
+	if f.allAccess != nil {
+		return f.allAccess
+	}
+	out := make([]access, len(f.graph.Nodes))
+	for i, n := range f.graph.Nodes {
+		a := &out[i]
+		b := &f.bound.Nodes[i]
+		add := func(name spec.Text, value *eval.Program) {
+			if key, ok := f.keyOf[name.Value]; ok {
+				a.writes = append(a.writes, write{key, name, value})
+			}
+		}
+		if set := n.Field("set"); set != nil && n.Kind.Value == "set" {
+			for j := range set.Fields {
+				var value *eval.Program
+				if j < len(b.Set) {
+					value = b.Set[j].Value.Program()
+				}
+				add(set.Fields[j].Key, value)
+			}
+		}
+		for _, name := range n.Writes.Keys {
+			add(name, nil)
+		}
+		for j, e := range n.Writes.Exprs {
+			var value *eval.Program
+			if j < len(b.Writes) {
+				value = b.Writes[j].Value.Program()
+			}
+			add(e.Name, value)
+		}
+		a.seesAll = !n.HasReads && f.givenState(n)
+	}
+	f.allAccess = out
+	return out
+}
+
+// givenState reports whether a kind hands the state to what it runs.
+func (f *facts) givenState(n *spec.Node) bool {
+	switch n.Kind.Value {
+	case "exec":
+		return n.Field("stdin") == nil
+	case "agent", "fail", "graph", "http", "human", "llm", "pass", "set", "tool", "tools", "wait":
+		return false
+	}
+	return true // a kind of a program's own
+}
+
+// always lists the keys that a node has written whenever it succeeded.
+func (f *facts) always(i int) []write {
+	n := f.graph.Nodes[i]
+	if n.Each.IsSet() && n.Kind.Value == "set" {
+		return nil // nothing is written for an empty list
+	}
+	return f.access()[i].writes
+}
+
+// replaces reports whether a write to the key drops the value before it.
+func replaces(key *spec.StateKey) bool {
+	return !key.Reducer.IsSet() || key.Reducer.Value == "replace"
+}
+
+// readsKey reports whether the program may read the declared state key.
+func readsKey(p *eval.Program, name string) bool {
+	return slices.ContainsFunc(p.Reads(), func(r eval.Read) bool { return r.Path[0] == name })
+}
+
+// firmReads lists the paths that a program needs a value for: not those under
+// ?? or compared with None, nor any of a program that asks how far the run is,
+// since it may know that the value is there.
+func firmReads(p *eval.Program) []eval.Read {
+	if strings.Contains(p.Source(), "?.") || asksProgress(p) {
+		return nil
+	}
+	w := firmWalk{soft: map[string]bool{}}
+	w.walk(p.Tree(), nil)
+	var out []eval.Read
+	for _, r := range p.Reads() {
+		name := strings.Join(r.Path, ".")
+		if w.firm[name] || !w.soft[name] {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// asksProgress reports whether a program reads what tells paths apart.
+func asksProgress(p *eval.Program) bool {
+	return slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
+		switch r.Path[0] {
+		case "visits", "history", "step", "visit", "outcome", "error":
+			return true
+		case "nodes":
+			return len(r.Path) > 2 && r.Path[2] == "visits"
+		}
+		return false
+	})
+}
+
+// firmWalk sorts the paths of a tree into those that may be missing and those
+// that may not; known are paths that a test has found to be there.
+type firmWalk struct{ firm, soft map[string]bool }
+
+func (w *firmWalk) walk(t *eval.Tree, known []string) {
+	switch {
+	case t.Op == eval.TreePath:
+		w.path(t, slices.Contains(known, t.Path[0]))
+	case t.Op == eval.TreeBinary && t.Name == "??":
+		w.leaf(t.Args[0], known)
+		w.walk(t.Args[1], known)
+	case t.Op == eval.TreeBinary && (t.Name == "==" || t.Name == "!=") && (isNull(t.Args[0]) || isNull(t.Args[1])):
+		w.leaf(t.Args[0], known)
+		w.leaf(t.Args[1], known)
+	case t.Op == eval.TreeBinary && (t.Name == "and" || t.Name == "or"):
+		w.walk(t.Args[0], known)
+		w.walk(t.Args[1], append(known[:len(known):len(known)], present(t.Args[0], t.Name == "and")...))
+	case t.Op == eval.TreeChoice:
+		w.walk(t.Args[0], known)
+		w.walk(t.Args[1], append(known[:len(known):len(known)], present(t.Args[0], true)...))
+		w.walk(t.Args[2], append(known[:len(known):len(known)], present(t.Args[0], false)...))
+	default:
+		for _, a := range t.Args {
+			w.walk(a, known)
+		}
+	}
+}
+
+// leaf is a part that may be null; inside a computed part the rules stay.
+func (w *firmWalk) leaf(t *eval.Tree, known []string) {
+	if t.Op == eval.TreePath {
+		w.path(t, true)
+		return
+	}
+	w.walk(t, known)
+}
+
+func (w *firmWalk) path(t *eval.Tree, soft bool) {
+	path := t.Path
+	for i, part := range path {
+		if strings.HasPrefix(part, "[") { // an element reads its list
+			path = path[:i]
+			break
+		}
+	}
+	name := strings.Join(path, ".")
+	switch {
+	case soft:
+		w.soft[name] = true
+	case w.firm == nil:
+		w.firm = map[string]bool{name: true}
+	default:
+		w.firm[name] = true
+	}
+}
+
+func isNull(t *eval.Tree) bool { return t.Op == eval.TreeConst && t.Value == nil }
+
+// present lists the top-level names that are known to have a value when the
+// test came out as given.
+func present(t *eval.Tree, outcome bool) []string {
+	switch {
+	case t.Op == eval.TreeUnary && t.Name == "not":
+		return present(t.Args[0], !outcome)
+	case t.Op == eval.TreeBinary && (t.Name == "and" && outcome || t.Name == "or" && !outcome):
+		return append(present(t.Args[0], outcome), present(t.Args[1], outcome)...)
+	case t.Op != eval.TreeBinary:
+		return nil
+	case t.Name == "!=" && outcome || t.Name == "==" && !outcome:
+		for i := range 2 {
+			if isNull(t.Args[i]) && t.Args[1-i].Op == eval.TreePath {
+				return t.Args[1-i].Path[:1]
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,374 @@
+// Definite assignment: what may not have a value yet when a node runs.
+
+package lint
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// bitset has a bit for each thing that is asked about.
+type bitset []uint64
+
+func (b bitset) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
+func (b bitset) set(i int)      { b[i/64] |= 1 << (i % 64) }
+
+// outcome says with which outcome of a node an arc is taken.
+type outcome uint8
+
+const (
+	onSuccess outcome = 1 << iota
+	onFail
+	unchanged // from an arm to its target
+)
+
+type arc struct {
+	from int
+	with outcome
+}
+
+// assignment answers for a set of things, each made by some nodes whenever
+// they succeed, at which vertices one may not be made yet.
+type assignment struct {
+	f     *facts
+	k     *forks
+	words int
+	// makes and drops are what a node makes, and what is gone after it; nil for none.
+	makes, drops []bitset
+	// into are the arcs into each vertex of the forks' graph.
+	into [][]arc
+	// open has, for each vertex, what may not be made when it begins.
+	open  []bitset
+	after *postTree
+	times *timing
+	same  map[int]bool
+}
+
+// newAssignment prepares for size things of a graph with forks.
+func (f *facts) newAssignment(size int) *assignment {
+	k := f.forks()
+	n := k.graph.Len()
+	a := &assignment{
+		f: f, k: k, words: (size + 63) / 64, makes: make([]bitset, n), drops: make([]bitset, n),
+		into: make([][]arc, n), open: make([]bitset, n), same: map[int]bool{},
+	}
+	backing := make(bitset, n*a.words)
+	for v := range a.open {
+		a.open[v] = backing[v*a.words : (v+1)*a.words]
+	}
+	a.after, a.times = f.postTree(), k.timing()
+	a.arcs()
+	return a
+}
+
+// making notes that a node makes a thing, dropping that it is gone after it.
+func (a *assignment) making(v, thing int)   { a.note(a.makes, v, thing) }
+func (a *assignment) dropping(v, thing int) { a.note(a.drops, v, thing) }
+
+func (a *assignment) note(list []bitset, v, thing int) {
+	if list[v] == nil {
+		list[v] = make(bitset, a.words)
+	}
+	list[v].set(thing)
+}
+
+// arcs says with which outcomes each vertex is entered.
+func (a *assignment) arcs() {
+	for v, groups := range a.k.flow.groups {
+		with := map[int]outcome{}
+		for i := range groups {
+			for _, t := range groups[i].targets {
+				if groups[i].kind != onFailure {
+					with[t] |= onSuccess
+				} else if a.fails(v, &groups[i]) {
+					with[t] |= onFail
+				}
+			}
+		}
+		for i, next := range a.k.graph.Next(v) {
+			t := next
+			if a.k.starts(v) {
+				t = a.k.target[a.k.armAt[v]+i-a.k.first]
+				a.into[t] = append(a.into[t], arc{next, unchanged})
+			}
+			if with[t] != 0 {
+				a.into[next] = append(a.into[next], arc{v, with[t]})
+			}
+		}
+	}
+}
+
+// fails reports whether a failure edge counts: an `always` edge of a node that
+// hardly fails is meant for its success.
+func (a *assignment) fails(v int, g *group) bool {
+	switch a.f.graph.Nodes[v].Kind.Value {
+	case "set", "pass":
+		return slices.ContainsFunc(g.edges, func(e int) bool { return a.f.graph.Edges[e].Condition == "on_failure" })
+	}
+	return true
+}
+
+// solve computes open to its least fixpoint: nothing is made at the start.
+func (a *assignment) solve() {
+	start := a.f.start()
+	for i := range a.open[start] {
+		a.open[start][i] = ^uint64(0)
+	}
+	next := make(bitset, a.words)
+	for changed := true; changed; {
+		changed = false
+		for _, v := range a.k.order {
+			clear(next)
+			a.join(v, next)
+			for i := range next {
+				if next[i]&^a.open[v][i] != 0 {
+					a.open[v][i] |= next[i]
+					changed = true
+				}
+			}
+		}
+	}
+}
+
+// left is word i of what is open when an arc is taken.
+func (a *assignment) left(e arc, i int) uint64 {
+	in := a.open[e.from][i]
+	if e.with == unchanged {
+		return in
+	}
+	out := in
+	if a.makes[e.from] != nil {
+		out &^= a.makes[e.from][i]
+	}
+	if a.drops[e.from] != nil {
+		out |= a.drops[e.from][i]
+	}
+	if e.with&onFail != 0 {
+		out |= in
+	}
+	return out
+}
+
+// join combines the arcs into v: what is open on any of them, or, where
+// branches meet and wait for each other, what is open on all.
+func (a *assignment) join(v int, into bitset) {
+	arcs := a.into[v]
+	if len(arcs) < 2 || !a.gathers(v) {
+		a.any(arcs, into)
+		return
+	}
+	a.meet(arcs, v, into)
+}
+
+func (a *assignment) any(arcs []arc, into bitset) {
+	for _, e := range arcs {
+		for i := range into {
+			into[i] |= a.left(e, i)
+		}
+	}
+}
+
+// gathers reports whether v runs once for all branches that meet at it.
+func (a *assignment) gathers(v int) bool {
+	if a.k.waits(v) {
+		return true
+	}
+	if v > a.f.end || a.f.graph.Nodes[v].Join != nil {
+		return false
+	}
+	same, known := a.same[v]
+	if !known {
+		same = len(a.k.unequal(v, a.times, 1)) == 0
+		a.same[v] = same
+	}
+	return same
+}
+
+// meet splits the arcs by the branches they come from: branches that surely
+// arrive make what they make for all.
+func (a *assignment) meet(arcs []arc, v int, into bitset) {
+	fork := a.fork(arcs)
+	if fork < 0 || a.policy(fork) != "fail_all" {
+		a.any(arcs, into)
+		return
+	}
+	byChild := map[int][]arc{}
+	var order []int
+	for _, e := range arcs {
+		if !a.k.tree.Reached(e.from) {
+			continue
+		}
+		c := a.k.below(e.from, fork)
+		if byChild[c] == nil {
+			order = append(order, c)
+		}
+		byChild[c] = append(byChild[c], e)
+	}
+	if !a.apart(order, fork, v) {
+		a.any(arcs, into)
+		return
+	}
+	each, all := make(bitset, a.words), make(bitset, a.words)
+	for i := range all {
+		all[i] = ^uint64(0)
+	}
+	for _, c := range order {
+		clear(each)
+		if part := byChild[c]; len(part) > 1 {
+			a.meet(part, v, each)
+		} else {
+			a.any(part, each)
+		}
+		for i := range all {
+			all[i] &= each[i]
+		}
+	}
+	for i := range into {
+		into[i] |= all[i]
+	}
+}
+
+// fork is the lowest branching node whose children part all the arcs' sources;
+// -1 when they don't come from branches.
+func (a *assignment) fork(arcs []arc) int {
+	x := -1
+	for _, e := range arcs {
+		if !a.k.tree.Reached(e.from) {
+			continue
+		}
+		if x < 0 {
+			x = e.from
+			continue
+		}
+		for !a.k.tree.Covers(x, e.from) {
+			x = a.k.tree.Parent[x]
+		}
+	}
+	if x < 0 || !a.k.starts(x) || slices.ContainsFunc(arcs, func(e arc) bool { return e.from == x }) {
+		return -1
+	}
+	return x
+}
+
+// apart reports whether the children of a fork are branches that one group
+// always fires together, share no arm, and surely arrive at v.
+func (a *assignment) apart(children []int, fork, v int) bool {
+	for i := range a.k.flow.groups[fork] {
+		g := &a.k.flow.groups[fork][i]
+		if len(g.targets) < 2 || g.perhaps {
+			continue
+		}
+		set := a.k.groupArms(fork, g)
+		used, ok := newArmSet(a.k.armCount[fork]), true
+		for _, c := range children {
+			if c < 0 {
+				ok = false
+				break
+			}
+			arms := a.k.arms(c, fork)
+			ok = ok && !arms.meets(used) && arms.meets(set) && a.arrives(arms, fork, v)
+			used.addAll(arms)
+		}
+		if ok {
+			return true
+		}
+	}
+	return false
+}
+
+// arrives reports whether every path from each of the arms passes v.
+func (a *assignment) arrives(arms armSet, fork, v int) bool {
+	for i := range a.k.armCount[fork] {
+		if arms[i/64]&(1<<(i%64)) == 0 {
+			continue
+		}
+		if !a.after.covers(v, a.k.target[a.k.armAt[fork]+i-a.k.first]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *assignment) policy(fork int) string {
+	if p := a.f.graph.Nodes[fork].Parallel; p != nil && p.OnFailure != "" {
+		return p.OnFailure
+	}
+	return a.f.graph.Parallel.OnFailure
+}
+
+// at is what may not be made when an expression is evaluated, by thing.
+func (a *assignment) at(u *use) func(thing int) bool {
+	if u.node < 0 {
+		return a.open[a.f.end].has
+	}
+	in := a.open[u.node]
+	if u.moment != onEdge || u.edge >= 0 && a.f.graph.Edges[u.edge].Condition == "on_failure" {
+		return in.has
+	}
+	always := u.edge >= 0 && a.f.graph.Edges[u.edge].Condition == "always"
+	with := onSuccess
+	if kind := a.f.graph.Nodes[u.node].Kind.Value; always && kind != "set" && kind != "pass" {
+		with |= onFail
+	}
+	return func(thing int) bool {
+		return a.left(arc{u.node, with}, thing/64)&(1<<(thing%64)) != 0
+	}
+}
+
+// path finds a shortest way from the start to v on which a thing is not made;
+// nil when there is none.
+func (a *assignment) path(thing, v int) []int {
+	from := make([]int, a.k.graph.Len())
+	for i := range from {
+		from[i] = -1
+	}
+	start := a.f.start()
+	todo := []int{v}
+	from[v] = v
+	for len(todo) > 0 && from[start] < 0 {
+		x := todo[0]
+		todo = todo[1:]
+		for _, e := range a.into[x] {
+			if from[e.from] < 0 && a.left(e, thing/64)&(1<<(thing%64)) != 0 {
+				from[e.from] = x
+				todo = append(todo, e.from)
+			}
+		}
+	}
+	if from[start] < 0 {
+		return nil
+	}
+	var path []int
+	for x := start; ; x = from[x] {
+		if x < a.k.first {
+			path = append(path, x)
+		}
+		if x == v {
+			return path
+		}
+	}
+}
+
+// pathText is a path as messages print it, shortened in the middle.
+func (f *facts) pathText(path []int) string {
+	const most = 8
+	text := ""
+	for i, v := range path {
+		switch {
+		case len(path) > most && i == most/2:
+			text += " → …"
+			continue
+		case len(path) > most && i > most/2 && i < len(path)-most/2+1:
+			continue
+		case i > 0:
+			text += " → "
+		}
+		text += f.name(v)
+	}
+	return text
+}
+
+// liveKey reports whether a key may be without a value: it has no default and
+// a run need not be given it.
+func liveKey(key *spec.StateKey) bool { return key.Default == nil && !key.Required }

@@ -1,0 +1,99 @@
+// Subgraphs: the files that nodes and tools of kind graph name, read once each.
+
+package lint
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// child is another graph file. One that can't be used has a problem and no graph.
+type child struct {
+	path    string
+	graph   *spec.Graph
+	problem string
+}
+
+// reference is a place that names another graph file.
+type reference struct {
+	text spec.Text
+	node *spec.Node // nil for a tool
+}
+
+// references lists the files that a graph names.
+func references(g *spec.Graph) []reference {
+	var out []reference
+	for _, n := range g.Nodes {
+		if t := text(n, "graph"); n.Kind.Value == "graph" && t.IsSet() {
+			out = append(out, reference{t, n})
+		}
+	}
+	for i := range g.Tools {
+		if v := g.Tools[i].Value.Get("graph"); v != nil && v.Kind == spec.String {
+			out = append(out, reference{v.Text, nil})
+		}
+	}
+	return out
+}
+
+// child reads the file that a graph in folder dir names; nil when subgraphs
+// are not to be looked at or the name is known at run time only.
+func (f *facts) child(dir, name string) *child {
+	if f.opts.Load == nil || name == "" || strings.Contains(name, "{{") {
+		return nil
+	}
+	at := name
+	if !path.IsAbs(at) {
+		at = path.Join(dir, at)
+	}
+	if c := f.children[at]; c != nil {
+		return c
+	}
+	c := &child{path: at}
+	if f.children == nil {
+		f.children = map[string]*child{}
+	}
+	f.children[at] = c
+	src, err := f.opts.Load(at)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		c.problem = "does not exist"
+	case err != nil:
+		c.problem = "can't be read"
+	case !spec.IsGraph(src):
+		c.problem = "is no graph file"
+	default:
+		g, found := spec.Parse(at, src, spec.Options{Kinds: f.opts.Kinds})
+		if found = append(found, spec.Check(g)...); found.HasErrors() {
+			d := firstError(found.Sort())
+			c.problem = "is not valid: line " + lineOf(d) + ": " + d.Message
+			return c
+		}
+		c.graph = g
+	}
+	return c
+}
+
+func firstError(ds spec.Diagnostics) spec.Diagnostic {
+	for _, d := range ds {
+		if d.Severity == spec.Error {
+			return d
+		}
+	}
+	return spec.Diagnostic{}
+}
+
+// childOf is the valid subgraph of a node; nil when there is none.
+func (f *facts) childOf(n *spec.Node) *spec.Graph {
+	if n.Kind.Value != "graph" {
+		return nil
+	}
+	if c := f.child("", text(n, "graph").Value); c != nil {
+		return c.graph
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+// What several rules need to know of a graph, computed at most once.
+
+package lint
+
+import (
+	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/internal/graphalg"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// facts belong to one call of Check. Vertices are the nodes by their index,
+// and END behind them.
+type facts struct {
+	graph *spec.Graph
+	bound *bind.Graph
+	opts  Options
+
+	rule  *Rule
+	found spec.Diagnostics
+
+	end   int            // the vertex of END
+	keyOf map[string]int // declared state keys by name
+
+	// Filled on first use by the functions of the same names.
+	allUses   *useIndex
+	theFlow   *flow
+	theForks  *forks
+	allAccess []access
+	theMade   *made
+	children  map[string]*child
+	theEdges  [][]int
+	origins   []origin
+
+	theJudgements *[]judgement
+	theSteps      []int
+	theTree       *graphalg.Tree
+	theWriters    map[string][]*spec.Node
+}
+
+func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
+	f := &facts{graph: g, bound: bound, opts: opts, end: len(g.Nodes), keyOf: make(map[string]int, len(g.State))}
+	for i, key := range g.State {
+		f.keyOf[key.Name.Value] = i
+	}
+	return f
+}
+
+// wellFormed reports whether every end of every edge is known, so that
+// conclusions from the shape of the graph hold.
+func (f *facts) wellFormed() bool {
+	g := f.graph
+	if !g.Complete() || g.Node(g.Start.Value) == nil {
+		return false
+	}
+	for _, e := range g.Edges {
+		if g.Node(e.From.Value) == nil || f.vertex(e.To.Value) < 0 {
+			return false
+		}
+	}
+	for _, n := range g.Nodes {
+		for _, end := range n.Ends {
+			if f.vertex(end.Target.Value) < 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// vertex is the number of a node or of END; -1 for another name.
+func (f *facts) vertex(name string) int {
+	if n := f.graph.Node(name); n != nil {
+		return n.Index
+	}
+	if name == spec.END {
+		return f.end
+	}
+	return -1
+}
+
+// start is the vertex of the first node of a well-formed graph.
+func (f *facts) start() int { return f.graph.Node(f.graph.Start.Value).Index }
+
+// name is what messages call a vertex.
+func (f *facts) name(v int) string {
+	if v == f.end {
+		return spec.END
+	}
+	return f.graph.Nodes[v].ID.Value
+}
+
+// isModel reports whether a node calls a model.
+func isModel(n *spec.Node) bool { return n.Kind.Value == "llm" || n.Kind.Value == "agent" }
+
+// text is the text of a scalar field of a node; absent when it has none.
+func text(n *spec.Node, field string) spec.Text {
+	if v := n.Field(field); v != nil && v.IsScalar() && v.Kind != spec.Null {
+		return v.Text
+	}
+	return spec.Text{}
+}

@@ -1,0 +1,236 @@
+// Which edges of a node fire, and which of them together (GraphSpec §6).
+
+package lint
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/graphrun/graphrun/internal/graphalg"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// groupKind says why the edges of a group fire. The zero value is unset.
+type groupKind int
+
+const (
+	// byGuard: a conditional declaration that holds; with routing all, every
+	// conditional edge of the node, any of which may.
+	byGuard    groupKind = iota + 1
+	byDecision           // the router model chose it
+	byDefault            // no condition held
+	byGoto               // the node's own choice: one label, or several when many is set
+	onFailure            // the node failed
+)
+
+// group is a set of edges that fire together. A node's groups exclude each
+// other, but for those of different outcomes of different visits.
+type group struct {
+	kind  groupKind
+	edges []int // indexes in Graph.Edges; none for byGoto
+	// targets are the distinct vertices that they lead to, in order.
+	targets []int
+	// perhaps says that any subset of the targets may fire, not all always.
+	perhaps bool
+}
+
+// flow is the graph as vertices and what fires at each of them.
+type flow struct {
+	groups [][]group // by node
+	// graph has every way from vertex to vertex, calm only those of success.
+	graph, calm *graphalg.Digraph
+	back        *graphalg.Digraph // graph turned round
+	reached     []bool            // from the start
+	scc         []int             // component of each vertex
+	cyclic      []bool            // by vertex: it lies on a cycle
+	// wild says that some node may choose any other as its next.
+	wild bool
+}
+
+// flow computes the groups of a well-formed graph.
+func (f *facts) flow() *flow {
+	if f.theFlow != nil {
+		return f.theFlow
+	}
+	w := &flow{groups: make([][]group, len(f.graph.Nodes))}
+	out := f.edgesOut()
+	for i, n := range f.graph.Nodes {
+		w.groups[i] = f.groupsOf(n, out[i])
+		w.wild = w.wild || n.Goto.IsSet() && !n.HasEnds
+	}
+	w.graph = f.digraph(w, true)
+	w.calm = f.digraph(w, false)
+	w.back = w.graph.Reverse()
+	w.reached = w.graph.Reach(f.start())
+	var count int
+	w.scc, count = w.graph.SCC()
+	w.markCycles(count)
+	f.theFlow = w
+	return w
+}
+
+// edgesOut lists the edges that leave each node, in the order of declaration.
+func (f *facts) edgesOut() [][]int {
+	if f.theEdges != nil {
+		return f.theEdges
+	}
+	out := make([][]int, len(f.graph.Nodes))
+	for i, e := range f.graph.Edges {
+		if n := f.graph.Node(e.From.Value); n != nil {
+			out[n.Index] = append(out[n.Index], i)
+		}
+	}
+	f.theEdges = out
+	return out
+}
+
+// groupsOf sorts a node's edges into groups; those of conditions come in the
+// order in which they are tried.
+func (f *facts) groupsOf(n *spec.Node, out []int) []group {
+	var guards, decide, plain, failGuards, failPlain, always []int
+	for _, i := range out {
+		switch e := f.graph.Edges[i]; {
+		case e.Condition == "conditional":
+			guards = append(guards, i)
+		case e.Condition == "llm_decide":
+			decide = append(decide, i)
+		case e.Condition == "on_success":
+			plain = append(plain, i)
+		case e.Condition == "always":
+			plain, always = append(plain, i), append(always, i)
+		case e.When.IsSet():
+			failGuards = append(failGuards, i)
+		default:
+			failPlain = append(failPlain, i)
+		}
+	}
+	var groups []group
+	if len(n.Ends) > 0 {
+		groups = append(groups, f.dynamicGroups(n)...)
+	}
+	groups = append(groups, f.guarded(byGuard, guards, n.Routing == "all")...)
+	for _, i := range decide {
+		groups = append(groups, f.newGroup(byDecision, i))
+	}
+	groups = append(groups, f.defaults(plain, len(decide) > 0)...)
+	groups = append(groups, f.guarded(onFailure, failGuards, n.Routing == "all")...)
+	if len(failPlain) == 0 {
+		failPlain = always
+	}
+	if len(failPlain) > 0 {
+		groups = append(groups, f.newGroup(onFailure, failPlain...))
+	}
+	return groups
+}
+
+// dynamicGroups are the targets that a node may choose: one of them, or any
+// of them when its expression is known to yield a list.
+func (f *facts) dynamicGroups(n *spec.Node) []group {
+	b := &f.bound.Nodes[n.Index]
+	many := b.Goto != nil && b.Goto.Type().IsList()
+	all := group{kind: byGoto, perhaps: true}
+	var out []group
+	for _, end := range n.Ends {
+		v := f.vertex(end.Target.Value)
+		if !slices.Contains(all.targets, v) {
+			all.targets = append(all.targets, v)
+			out = append(out, group{kind: byGoto, targets: []int{v}})
+		}
+	}
+	if many {
+		return []group{all}
+	}
+	return out
+}
+
+// guarded groups conditional edges by declaration, in the order of priority.
+func (f *facts) guarded(kind groupKind, edges []int, all bool) []group {
+	if len(edges) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(edges, func(a, b int) int {
+		return cmp.Compare(f.graph.Edges[b].Priority, f.graph.Edges[a].Priority)
+	})
+	if all {
+		g := f.newGroup(kind, edges...)
+		g.perhaps = len(g.targets) > 1
+		return []group{g}
+	}
+	var out []group
+	for i := 0; i < len(edges); {
+		j := i + 1
+		for j < len(edges) && f.graph.Edges[edges[j]].Decl == f.graph.Edges[edges[i]].Decl {
+			j++
+		}
+		out = append(out, f.newGroup(kind, edges[i:j]...))
+		i = j
+	}
+	return out
+}
+
+// defaults are the edges without a condition. Next to decisions they never
+// fire on success, but for the one that is marked as the fallback.
+func (f *facts) defaults(plain []int, decides bool) []group {
+	if len(plain) == 0 {
+		return nil
+	}
+	if !decides {
+		return []group{f.newGroup(byDefault, plain...)}
+	}
+	var out []group
+	for _, i := range plain {
+		if f.graph.Edges[i].Fallback {
+			out = append(out, f.newGroup(byDefault, i))
+		}
+	}
+	return out
+}
+
+func (f *facts) newGroup(kind groupKind, edges ...int) group {
+	g := group{kind: kind, edges: edges, targets: make([]int, 0, len(edges))}
+	for _, i := range edges {
+		if v := f.vertex(f.graph.Edges[i].To.Value); len(edges) == 1 || !slices.Contains(g.targets, v) {
+			g.targets = append(g.targets, v)
+		}
+	}
+	return g
+}
+
+// digraph has an arc for each target of each group. Nodes that may lead
+// anywhere do.
+func (f *facts) digraph(w *flow, failures bool) *graphalg.Digraph {
+	n := len(f.graph.Nodes)
+	from, to := make([]int, 0, len(f.graph.Edges)+1), make([]int, 0, len(f.graph.Edges)+1)
+	anywhere := n + 1
+	for v, groups := range w.groups {
+		for i := range groups {
+			if groups[i].kind == onFailure && !failures {
+				continue
+			}
+			for _, t := range groups[i].targets {
+				from, to = append(from, v), append(to, t)
+			}
+		}
+		if node := f.graph.Nodes[v]; node.Goto.IsSet() && !node.HasEnds {
+			from, to = append(from, v), append(to, anywhere)
+		}
+	}
+	if w.wild {
+		for v := range n + 1 {
+			from, to = append(from, anywhere), append(to, v)
+		}
+	}
+	return graphalg.New(n+2, from, to)
+}
+
+// markCycles finds the vertices on cycles.
+func (w *flow) markCycles(count int) {
+	size := make([]int, count)
+	for _, c := range w.scc {
+		size[c]++
+	}
+	w.cyclic = make([]bool, len(w.scc))
+	for v, c := range w.scc {
+		w.cyclic[v] = size[c] > 1 || slices.Contains(w.graph.Next(v), v)
+	}
+}

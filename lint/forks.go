@@ -1,0 +1,284 @@
+// Branches: which nodes can be live at the same time, told by dominators of a
+// graph in which every edge that may fire together with others is a vertex.
+
+package lint
+
+import (
+	"math/bits"
+
+	"github.com/graphrun/graphrun/internal/graphalg"
+)
+
+// forks is the dominator tree of the graph with its fan-outs split: where a
+// node has a group of several targets, each of its targets hangs below a
+// vertex of its own, an arm. What an arm covers runs in that branch only.
+type forks struct {
+	f      *facts
+	flow   *flow
+	graph  *graphalg.Digraph // with arms
+	back   *graphalg.Digraph
+	tree   *graphalg.Tree
+	first  int   // the first arm
+	target []int // of each arm, from first
+	// armAt is where the arms of a node begin, -1 for a node that starts no
+	// branches; armCount is how many there are.
+	armAt, armCount []int
+	// up is the nearest cover of a vertex, or itself, whose parent in the tree
+	// starts branches: an arm or a meeting of arms. -1 when there is none.
+	up []int
+	// order has the vertices so that all but back edges lead forwards.
+	order, place []int
+	// sets are the arms from which a meeting is reached, by vertex.
+	sets map[int]armSet
+}
+
+// armSet has a bit for each arm of one node.
+type armSet []uint64
+
+func newArmSet(size int) armSet { return make(armSet, (size+63)/64) }
+
+func (s armSet) add(i int) { s[i/64] |= 1 << (i % 64) }
+
+func (s armSet) addAll(t armSet) {
+	for i := range t {
+		s[i] |= t[i]
+	}
+}
+
+func (s armSet) meets(t armSet) bool {
+	for i := range s {
+		if s[i]&t[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (s armSet) count() int {
+	n := 0
+	for _, w := range s {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// forks computes the branches of a well-formed graph; nil when a node may lead
+// anywhere, since nothing is known then.
+func (f *facts) forks() *forks {
+	w := f.flow()
+	if w.wild || f.theForks != nil {
+		return f.theForks
+	}
+	n := len(f.graph.Nodes)
+	k := &forks{f: f, flow: w, first: n + 2, armAt: make([]int, n), armCount: make([]int, n), sets: map[int]armSet{}}
+	k.split()
+	k.back = k.graph.Reverse()
+	k.tree = k.graph.Dominators(f.start())
+	k.sort(f.start())
+	k.climb()
+	for _, v := range k.order {
+		if p := k.tree.Parent[v]; p >= 0 && k.starts(p) && v < k.first {
+			k.sets[v] = k.armsInto(v, p)
+		}
+	}
+	f.theForks = k
+	return k
+}
+
+// split builds the graph with arms.
+func (k *forks) split() {
+	var from, to []int
+	next := k.first
+	for v, groups := range k.flow.groups {
+		k.armAt[v] = -1
+		targets, fans := distinctTargets(groups)
+		if fans {
+			k.armAt[v], k.armCount[v] = next, len(targets)
+		}
+		for _, t := range targets {
+			if !fans {
+				from, to = append(from, v), append(to, t)
+				continue
+			}
+			from, to = append(from, v, next), append(to, next, t)
+			k.target = append(k.target, t)
+			next++
+		}
+	}
+	k.graph = graphalg.New(next, from, to)
+}
+
+// distinctTargets are all targets of a node, and whether several fire together.
+func distinctTargets(groups []group) (targets []int, fans bool) {
+	if len(groups) == 1 {
+		return groups[0].targets, len(groups[0].targets) > 1
+	}
+	seen := map[int]bool{}
+	for i := range groups {
+		fans = fans || len(groups[i].targets) > 1
+		for _, t := range groups[i].targets {
+			if !seen[t] {
+				seen[t] = true
+				targets = append(targets, t)
+			}
+		}
+	}
+	return targets, fans
+}
+
+// starts reports whether a vertex is a node that starts branches.
+func (k *forks) starts(v int) bool { return v < len(k.armAt) && k.armAt[v] >= 0 }
+
+// sort orders the reached vertices by a depth-first search, last left first.
+func (k *forks) sort(root int) {
+	type open struct{ v, next int }
+	seen := make([]bool, k.graph.Len())
+	seen[root] = true
+	stack := []open{{root, 0}}
+	var done []int
+	for len(stack) > 0 {
+		top := &stack[len(stack)-1]
+		next := k.graph.Next(top.v)
+		if top.next == len(next) {
+			done = append(done, top.v)
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		to := next[top.next]
+		top.next++
+		if !seen[to] {
+			seen[to] = true
+			stack = append(stack, open{to, 0})
+		}
+	}
+	k.order, k.place = make([]int, len(done)), make([]int, k.graph.Len())
+	for i := range k.place {
+		k.place[i] = -1
+	}
+	for i, v := range done {
+		at := len(done) - 1 - i
+		k.order[at], k.place[v] = v, at
+	}
+}
+
+func (k *forks) climb() {
+	k.up = make([]int, k.graph.Len())
+	for v := range k.up {
+		k.up[v] = -1
+	}
+	for _, v := range k.tree.Order {
+		switch p := k.tree.Parent[v]; {
+		case p < 0:
+		case k.starts(p):
+			k.up[v] = v
+		default:
+			k.up[v] = k.up[p]
+		}
+	}
+}
+
+// below is the child of the branching node v that covers x.
+func (k *forks) below(x, v int) int {
+	c := k.up[x]
+	for c >= 0 && k.tree.Parent[c] != v {
+		c = k.up[k.tree.Parent[c]]
+	}
+	return c
+}
+
+// armsInto collects the arms of v from which its child m is reached.
+func (k *forks) armsInto(m, v int) armSet {
+	set := newArmSet(k.armCount[v])
+	for _, p := range k.back.Next(m) {
+		if !k.tree.Reached(p) {
+			continue
+		}
+		if c := k.below(p, v); c >= 0 && c != m {
+			set.addAll(k.arms(c, v))
+		}
+	}
+	return set
+}
+
+// arms is the set of arms of v that lead to its child c.
+func (k *forks) arms(c, v int) armSet {
+	if c < k.first {
+		if set := k.sets[c]; set != nil {
+			return set
+		}
+		return newArmSet(k.armCount[v])
+	}
+	set := newArmSet(k.armCount[v])
+	set.add(c - k.armAt[v])
+	return set
+}
+
+// parting is where two vertices that can be live at once part: the node that
+// starts both branches, and its children that cover one each.
+type parting struct {
+	node, left, right int
+	// perhaps says that the node need not fire both edges.
+	perhaps bool
+}
+
+// together reports whether x and y can be live at the same time because they
+// are in different branches of one fan-out.
+func (k *forks) together(x, y int) (parting, bool) {
+	left, right := k.up[x], k.up[y]
+	for left >= 0 && right >= 0 {
+		p, q := k.tree.Parent[left], k.tree.Parent[right]
+		switch {
+		case p == q && left != right:
+			at := parting{node: p, left: left, right: right}
+			return at, k.fires(&at)
+		case p == q:
+			return parting{}, false
+		case k.tree.Covers(p, q):
+			right = k.up[q]
+		default:
+			left = k.up[p]
+		}
+	}
+	return parting{}, false
+}
+
+// fires reports whether one group fires both sides of a parting, and that the
+// sides share no arm.
+func (k *forks) fires(at *parting) bool {
+	v := at.node
+	left, right := k.arms(at.left, v), k.arms(at.right, v)
+	if left.meets(right) {
+		return false
+	}
+	found := false
+	for i := range k.flow.groups[v] {
+		g := &k.flow.groups[v][i]
+		if len(g.targets) < 2 {
+			continue
+		}
+		set := k.groupArms(v, g)
+		if set.meets(left) && set.meets(right) {
+			if !g.perhaps {
+				at.perhaps = false
+				return true
+			}
+			found, at.perhaps = true, true
+		}
+	}
+	return found
+}
+
+// groupArms is the set of a node's arms that a group fires.
+func (k *forks) groupArms(v int, g *group) armSet {
+	set := newArmSet(k.armCount[v])
+	member := make(map[int]bool, len(g.targets))
+	for _, t := range g.targets {
+		member[t] = true
+	}
+	for i := range k.armCount[v] {
+		if member[k.target[k.armAt[v]+i-k.first]] {
+			set.add(i)
+		}
+	}
+	return set
+}

@@ -1,0 +1,161 @@
+// What policies ask, decided on the graph.
+
+package lint
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// policy is one entry of policies: what it asks about, as vertices.
+type policy struct {
+	at      spec.Text // where findings about it stand
+	kind    string    // require, forbid, reach, max_visits, never
+	subject int       // the node after the first word; -1 for max_visits and never
+	place   int       // the node after the second word
+	limit   int       // of max_visits
+	never   *eval.Program
+}
+
+// policyWords are the first words of policies and the second word of each.
+func policyWords() [][2]string {
+	return [][2]string{{"require", "before"}, {"forbid", "after"}, {"reach", "from"}, {"max_visits", "node"}, {"never", "at"}}
+}
+
+// policies lists the policies whose nodes exist; unknown is called for those
+// that don't.
+func (f *facts) policies(unknown func(name spec.Text, end bool)) []policy {
+	var out []policy
+	for i := range f.graph.Policies {
+		entry := &f.graph.Policies[i]
+		for _, words := range policyWords() {
+			first, second := entry.Get(words[0]), entry.Get(words[1])
+			if first == nil || second == nil || !first.IsScalar() || second.Kind != spec.String {
+				continue
+			}
+			p := policy{at: first.Text, kind: words[0], subject: -1, place: f.vertex(second.Text.Value), never: f.bound.Never[i]}
+			ends := words[1] == "before" // END may stand there
+			ok := p.place >= 0 && (ends || p.place != f.end)
+			if !ok && unknown != nil {
+				unknown(second.Text, ends)
+			}
+			switch words[0] {
+			case "max_visits":
+				n, isInt := first.Data().(int)
+				p.limit, ok = n, ok && isInt && n > 0
+			case "never":
+			default:
+				p.subject = f.vertex(first.Text.Value)
+				ends := words[0] != "require"
+				if named := p.subject >= 0 && (ends || p.subject != f.end); !named {
+					ok = false
+					if unknown != nil {
+						unknown(first.Text, ends)
+					}
+				}
+			}
+			if ok {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// wary decides which ways a policy's counter-example may take. Conditions that
+// what the policy speaks of may decide are not to be taken for open: the flow
+// may be right because of them.
+type wary struct {
+	f    *facts
+	node int // the node that the policy speaks of
+	keys map[string]bool
+}
+
+// wary collects what a node decides: what it writes, and what is written only
+// after it.
+func (f *facts) wary(node int) *wary {
+	w := &wary{f: f, node: node, keys: map[string]bool{}}
+	tree := f.flow().graph.Dominators(f.start())
+	for v, a := range f.access() {
+		if tree.Covers(node, v) {
+			for _, x := range a.writes {
+				w.keys[x.name.Value] = true
+			}
+		}
+	}
+	return w
+}
+
+// depends reports whether the node may decide a condition.
+func (w *wary) depends(p *eval.Program) bool {
+	return p != nil && slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
+		switch r.Path[0] {
+		case "visits", "nodes", "history", "branches", "inputs":
+			return len(r.Path) < 2 || r.Path[1] == w.f.name(w.node)
+		case "step", "last", "visit":
+			return true
+		}
+		return w.keys[r.Path[0]]
+	})
+}
+
+// open lists the targets that v may lead to, as far as the conditions that the
+// policy's node does not decide tell.
+func (w *wary) open(v int) []int {
+	if v >= len(w.f.graph.Nodes) {
+		return nil
+	}
+	groups := w.f.flow().groups[v]
+	cautious := false
+	for i := range groups {
+		for _, e := range groups[i].edges {
+			cautious = cautious || w.depends(w.f.bound.Edges[e].When)
+		}
+	}
+	var out []int
+	for i := range groups {
+		g := &groups[i]
+		switch {
+		case g.kind == byGoto && w.depends(w.f.bound.Nodes[v].Goto):
+		case cautious && (g.kind == byGuard || g.kind == byDefault || g.kind == byDecision):
+		case g.kind == byGuard && w.f.neverTrue(w.f.bound.Edges[g.edges[0]].When):
+		case g.kind == onFailure && w.depends(w.f.bound.Edges[g.edges[0]].When):
+		default:
+			out = append(out, g.targets...)
+		}
+	}
+	return out
+}
+
+// neverTrue reports whether a condition is false whatever happens.
+func (f *facts) neverTrue(p *eval.Program) bool {
+	if p == nil {
+		return false
+	}
+	if value, ok := p.Const(); ok {
+		return value == false
+	}
+	env := map[string]any{}
+	for _, r := range p.Reads() {
+		key, ok := f.keyOf[r.Path[0]]
+		if !ok || !f.bound.Keys[key].HasInitial || f.graph.State[key].Required || f.isWritten(key) {
+			return false
+		}
+		env[r.Path[0]] = f.bound.Keys[key].Initial
+	}
+	value, err := new(eval.VM).Eval(p, env)
+	return err == nil && value == false
+}
+
+func (f *facts) isWritten(key int) bool {
+	for _, a := range f.access() {
+		for _, w := range a.writes {
+			if w.key == key {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,131 @@
+// accidental-fanout: unconditional edges fire together where one was meant.
+
+package lint
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+func accidentalFanout() Rule {
+	return Rule{
+		Name: "accidental-fanout", Severity: spec.Warning, needs: needShape,
+		Summary: "edges without a condition fire together where only one seems meant",
+		Doc: "All edges without a condition fire when no condition holds; they start parallel branches. " +
+			"The rule speaks when they stand in declarations of their own and one is the else of a condition, leads back to the node itself, or goes to END next to another. " +
+			"Write both targets into one edge, to: [a, b], if both are meant; else give one a condition.",
+		Bad: `graphrun: v1
+name: review
+start: write
+nodes:
+  write: {kind: pass}
+  review: {kind: pass, max_visits: 3}
+  publish: {kind: pass}
+edges:
+  - {from: write, to: review}
+  - {from: review, to: write}
+  - {from: review, to: publish}
+  - {from: publish, to: END}
+`,
+		Good: `graphrun: v1
+name: review
+start: write
+nodes:
+  write: {kind: pass}
+  review: {kind: pass, max_visits: 3}
+  publish: {kind: pass}
+edges:
+  - {from: write, to: review}
+  - {from: review, to: write, when: visits.review < 2}
+  - {from: review, to: publish}
+  - {from: publish, to: END}
+`,
+		check: checkAccidentalFanout,
+	}
+}
+
+func checkAccidentalFanout(f *facts) {
+	w := f.flow()
+	for v, groups := range w.groups {
+		if !w.reached[v] {
+			continue
+		}
+		guarded := slices.ContainsFunc(groups, func(g group) bool { return g.kind == byGuard || g.kind == byDecision })
+		for i := range groups {
+			if groups[i].kind == byDefault && len(groups[i].targets) > 1 {
+				f.fanout(v, &groups[i], guarded)
+			}
+		}
+	}
+}
+
+// fanout looks at the unconditional edges of a node.
+func (f *facts) fanout(v int, g *group, guarded bool) {
+	edges := f.graph.Edges
+	decls := make([]int, len(g.edges))
+	for i, e := range g.edges {
+		decls[i] = edges[e].Decl
+	}
+	slices.Sort(decls)
+	if len(slices.Compact(decls)) < 2 || f.joined(v, g) {
+		return
+	}
+	first, w := edges[g.edges[0]], f.flow()
+	name := f.name(v)
+	for _, i := range g.edges[1:] {
+		e := edges[i]
+		target := f.vertex(e.To.Value)
+		if e.Decl == first.Decl || target == f.vertex(first.To.Value) || e.Decl < 0 {
+			continue
+		}
+		switch {
+		case guarded:
+			f.accident(e, first, "when no condition of %q holds, the edges to %q and %q both fire", name, first.To.Value, e.To.Value)
+		case target == f.end || first.To.Value == spec.END:
+			f.accident(e, first, "the edges of %q to %q and %q both fire; one that leads to END beside another ends nothing", name, first.To.Value, e.To.Value)
+		case f.loops(v, target) != f.loops(v, f.vertex(first.To.Value)) && w.cyclic[v]:
+			f.accident(e, first, "the edges of %q to %q and %q both fire, and one of them leads back to %q", name, first.To.Value, e.To.Value, name)
+		default:
+			continue
+		}
+		return
+	}
+}
+
+func (f *facts) accident(e, first *spec.Edge, format string, args ...any) {
+	d := f.report(e.To.Span, format+"; give one a condition, or write one edge with a list of targets", args...)
+	d.Related = append(d.Related, f.related(first.To.Span, "the other edge"))
+}
+
+// loops reports whether a target leads back to v.
+func (f *facts) loops(v, target int) bool {
+	w := f.flow()
+	return target < len(f.graph.Nodes) && w.scc[v] == w.scc[target]
+}
+
+// joined reports whether branches of the group meet at a join, which shows
+// that they are meant.
+func (f *facts) joined(v int, g *group) bool {
+	if p := f.graph.Nodes[v].Parallel; p != nil || f.graph.Parallel.Join == "auto" {
+		return true
+	}
+	k := f.forks()
+	if k == nil {
+		return true
+	}
+	set := k.groupArms(v, g)
+	for m, n := range f.graph.Nodes {
+		if n.Join != nil && k.tree.Parent[m] == v {
+			both := k.arms(m, v)
+			common := newArmSet(k.armCount[v])
+			for i := range common {
+				common[i] = both[i] & set[i]
+			}
+			if common.count() > 1 {
+				return true
+			}
+		}
+	}
+	return false
+}

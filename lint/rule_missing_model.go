@@ -1,0 +1,110 @@
+// missing-model: a node or a decision needs a model and none is declared.
+
+package lint
+
+import (
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func missingModel() Rule {
+	return Rule{
+		Name: "missing-model", Severity: spec.Error, needs: needNode,
+		Summary: "a model node or a decision has no model",
+		Doc: "A node that calls a model takes the one it names, by a role of models or as provider/name, else the role default; decisions take the role router, judges the role judge, and both fall back to default. " +
+			"Declare the role, or at least models: {default: provider/name}.",
+		Bad: `graphrun: v1
+name: ask
+start: ask
+output: output
+nodes:
+  ask: {kind: llm, prompt: "Why is the sky blue?", timeout: 1m}
+edges:
+  - {from: ask, to: END}
+`,
+		Good: `graphrun: v1
+name: ask
+start: ask
+output: output
+models: {default: openai/gpt-4.1-mini}
+nodes:
+  ask: {kind: llm, prompt: "Why is the sky blue?", timeout: 1m}
+edges:
+  - {from: ask, to: END}
+`,
+		check: checkMissingModel,
+	}
+}
+
+func checkMissingModel(f *facts) {
+	for _, n := range f.graph.Nodes {
+		if !isModel(n) {
+			continue
+		}
+		f.model(text(n, "model"), "default", n.ID, "node "+quoteKey(n.ID.Value))
+		if judge := n.Field("judge"); judge != nil && judge.Kind == spec.Map {
+			at := n.ID
+			for _, field := range n.Fields {
+				if field.Key.Value == "judge" {
+					at = field.Key
+				}
+			}
+			named := spec.Text{}
+			if v := judge.Get("model"); v != nil && v.Kind == spec.String {
+				named = v.Text
+			}
+			f.model(named, "judge", at, "the judge of "+quoteKey(n.ID.Value))
+		}
+	}
+	seen := map[string]int{}
+	for _, e := range f.graph.Edges {
+		if e.Condition != "llm_decide" {
+			continue
+		}
+		if seen[e.From.Value]++; seen[e.From.Value] == 2 { // one alone needs no call
+			f.model(spec.Text{}, "router", e.From, "the decision at "+quoteKey(e.From.Value))
+		}
+	}
+}
+
+// model reports a model that nothing declares: named is what the file says,
+// role what it means when it says nothing.
+func (f *facts) model(named spec.Text, role string, at spec.Text, what string) {
+	if strings.Contains(named.Value, "/") || strings.Contains(named.Value, "{{") {
+		return // rule unknown-model-provider
+	}
+	if named.IsSet() {
+		role, at = named.Value, named
+	}
+	roles := f.roles()
+	if roles[role] != nil {
+		return
+	}
+	near := ""
+	if named.IsSet() && role != "router" && role != "judge" && role != "compact" && role != "default" {
+		names := make([]string, 0, len(roles))
+		for _, m := range f.graph.Models {
+			names = append(names, m.Key.Value)
+		}
+		near = suggest.Closest(role, names)
+	}
+	if roles["default"] != nil && near == "" {
+		return
+	}
+	if named.IsSet() {
+		f.report(at.At(0, len(at.Value)), "%s wants the model role %q, which models doesn't declare", what, role).Suggestion = near
+		return
+	}
+	f.report(at.At(0, len(at.Value)), "%s has no model; declare models: {%s: provider/name}", what, role)
+}
+
+// roles are the declared roles of models.
+func (f *facts) roles() map[string]*spec.Value {
+	out := make(map[string]*spec.Value, len(f.graph.Models))
+	for i := range f.graph.Models {
+		out[f.graph.Models[i].Key.Value] = &f.graph.Models[i].Value
+	}
+	return out
+}

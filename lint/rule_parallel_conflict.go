@@ -1,0 +1,199 @@
+// parallel-conflict: branches that can be live together touch one state key.
+
+package lint
+
+import (
+	"strconv"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func parallelConflict() Rule {
+	return Rule{
+		Name: "parallel-conflict", Severity: spec.Warning, needs: needShape,
+		Summary: "parallel branches write one key, or one reads what another writes",
+		Doc: "Of two branches that write one key, the one that finishes last wins; one that reads a key which another writes sees it or not, as time will have it. " +
+			"Give each branch a key of its own, give the key a reducer such as append, or join the branches first. " +
+			"Whoever wants one to win says so by parallel.conflict, which silences the rule for writes.",
+		Bad: `graphrun: v1
+name: search
+start: split
+output: found
+state:
+  found: {type: string}
+nodes:
+  split: {kind: pass}
+  web: {kind: set, set: {found: "'from the web'"}}
+  files: {kind: set, set: {found: "'from files'"}}
+edges:
+  - {from: split, to: [web, files]}
+  - {from: [web, files], to: END}
+`,
+		Good: `graphrun: v1
+name: search
+start: split
+output: found
+state:
+  found: {type: array, items: {type: string}, reducer: append}
+nodes:
+  split: {kind: pass}
+  web: {kind: set, set: {found: "'from the web'"}}
+  files: {kind: set, set: {found: "'from files'"}}
+edges:
+  - {from: split, to: [web, files]}
+  - {from: [web, files], to: END}
+`,
+		check: checkParallelConflict,
+	}
+}
+
+// maxRivals bounds how many earlier writers one is compared with.
+const maxRivals = 64
+
+func checkParallelConflict(f *facts) {
+	k := f.forks()
+	if k == nil || len(k.target) == 0 {
+		return
+	}
+	writers := f.writersByKey()
+	for key, list := range writers {
+		if !replaces(f.graph.State[key]) {
+			writers[key] = nil
+			continue
+		}
+		for i := 1; i < len(list); i++ {
+			f.writeConflict(k, list[max(0, i-maxRivals):i], list[i])
+		}
+	}
+	f.readConflicts(k, writers)
+}
+
+// writer is a write and its node.
+type writer struct {
+	node int
+	write
+}
+
+// writersByKey lists the writes to each state key, in file order.
+func (f *facts) writersByKey() [][]writer {
+	out := make([][]writer, len(f.graph.State))
+	for v, a := range f.access() {
+		for _, w := range a.writes {
+			out[w.key] = append(out[w.key], writer{v, w})
+		}
+	}
+	return out
+}
+
+func (f *facts) writeConflict(k *forks, earlier []writer, w writer) {
+	for i := range earlier {
+		at, ok := k.together(earlier[i].node, w.node)
+		if !ok || f.conflictChosen(at.node) || at.perhaps && f.exclusive(k, at) {
+			continue
+		}
+		d := f.report(w.name.Span, "%q and %q can run at the same time and both write %q; which one holds is a matter of time",
+			f.name(earlier[i].node), f.name(w.node), w.name.Value)
+		d.Related = append(d.Related, f.related(earlier[i].name.Span, "the other write"),
+			f.related(f.graph.Nodes[at.node].ID.Span, "the branches begin here"))
+		return
+	}
+}
+
+// conflictChosen reports whether the file says who wins at a fan-out.
+func (f *facts) conflictChosen(node int) bool {
+	p := f.graph.Nodes[node].Parallel
+	return p != nil && p.Conflict != "" || f.graph.Parallel.ConflictSpan.To > 0
+}
+
+// exclusive reports whether the conditions of two edges can't hold together:
+// they compare one path with two constants.
+func (f *facts) exclusive(k *forks, at parting) bool {
+	var paths, values []string
+	for _, c := range []int{at.left, at.right} {
+		if c < k.first {
+			return false
+		}
+		for _, g := range k.flow.groups[at.node] {
+			for _, e := range g.edges {
+				when := f.bound.Edges[e].When
+				if f.vertex(f.graph.Edges[e].To.Value) != k.target[c-k.first] || when == nil {
+					continue
+				}
+				path, value, ok := comparison(when.Tree())
+				if !ok {
+					return false
+				}
+				paths, values = append(paths, path), append(values, value)
+			}
+		}
+	}
+	return len(paths) == 2 && paths[0] == paths[1] && values[0] != values[1]
+}
+
+// comparison takes path == constant apart.
+func comparison(t *eval.Tree) (path, value string, ok bool) {
+	if t.Op != eval.TreeBinary || t.Name != "==" {
+		return "", "", false
+	}
+	for i := range 2 {
+		if t.Args[i].Op == eval.TreePath && t.Args[1-i].Op == eval.TreeConst {
+			return t.Args[i].Key(), t.Args[1-i].Key(), true
+		}
+	}
+	return "", "", false
+}
+
+// readConflicts reports reads of what a sibling branch writes.
+func (f *facts) readConflicts(k *forks, writers [][]writer) {
+	type place struct {
+		node int
+		name string
+	}
+	seen := map[place]bool{}
+	all := f.uses().all
+	for i := range all {
+		u := &all[i]
+		if u.node < 0 {
+			continue
+		}
+		for _, r := range u.program.Reads() {
+			at := place{u.node, r.Path[0]}
+			if key, ok := f.keyOf[r.Path[0]]; ok && !seen[at] && f.readConflict(k, u, writers[key]) {
+				seen[at] = true
+			}
+			if len(r.Path) > 2 && r.Path[0] == "nodes" && r.Path[2] == "output" {
+				f.outputConflict(k, u, r.Path[1])
+			}
+		}
+	}
+}
+
+func (f *facts) readConflict(k *forks, u *use, writers []writer) bool {
+	for i := range writers[:min(len(writers), maxRivals)] {
+		w := &writers[i]
+		if w.node == u.node {
+			return false // a change of its own: the writes are compared
+		}
+		at, ok := k.together(w.node, u.node)
+		if !ok || at.perhaps && f.exclusive(k, at) || f.mayBeOpen(u, w.key) {
+			continue
+		}
+		d := f.report(u.span(), "%q reads %q, which %q may write at the same time", f.name(u.node), w.name.Value, f.name(w.node))
+		d.Related = append(d.Related, f.related(w.name.Span, "the write"),
+			f.related(f.graph.Nodes[at.node].ID.Span, "the branches begin here"))
+		return true
+	}
+	return false
+}
+
+func (f *facts) outputConflict(k *forks, u *use, id string) {
+	n := f.graph.Node(id)
+	if n == nil {
+		return
+	}
+	if at, ok := k.together(n.Index, u.node); ok {
+		d := f.report(u.span(), "%q reads the output of %s, which may run at the same time", f.name(u.node), strconv.Quote(id))
+		d.Related = append(d.Related, f.related(f.graph.Nodes[at.node].ID.Span, "the branches begin here"))
+	}
+}

@@ -1,0 +1,70 @@
+// policy-invalid: a policy speaks of what the graph doesn't have.
+
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func policyInvalid() Rule {
+	return Rule{
+		Name: "policy-invalid", Severity: spec.Error, needs: needNode,
+		Summary: "a policy names a node that does not exist, or asks one node to come before itself",
+		Doc:     "Policies speak of nodes of their own graph; END may stand where a path ends. A policy that nothing can keep or break guards nothing.",
+		Bad: `graphrun: v1
+name: release
+start: build
+policies:
+  - {require: aprove, before: deploy}
+nodes:
+  build: {kind: pass}
+  approve: {kind: human, prompt: "Ship it?"}
+  deploy: {kind: pass}
+edges:
+  - {from: build, to: approve}
+  - {from: approve, to: deploy}
+  - {from: deploy, to: END}
+`,
+		Good: `graphrun: v1
+name: release
+start: build
+policies:
+  - {require: approve, before: deploy}
+nodes:
+  build: {kind: pass}
+  approve: {kind: human, prompt: "Ship it?"}
+  deploy: {kind: pass}
+edges:
+  - {from: build, to: approve}
+  - {from: approve, to: deploy}
+  - {from: deploy, to: END}
+`,
+		check: checkPolicyInvalid,
+	}
+}
+
+func checkPolicyInvalid(f *facts) {
+	names := make([]string, len(f.graph.Nodes))
+	for i, n := range f.graph.Nodes {
+		names[i] = n.ID.Value
+	}
+	slices.Sort(names)
+	const most = 12
+	list := strings.Join(names[:min(most, len(names))], ", ")
+	for _, p := range f.policies(func(name spec.Text, end bool) {
+		what := "is no node of this graph"
+		if name.Value == spec.END && !end {
+			what = "can't stand here"
+		}
+		d := f.report(name.At(0, len(name.Value)), "%q %s; nodes are %s", name.Value, what, list)
+		d.Suggestion = suggest.Closest(name.Value, names)
+	}) {
+		if p.kind == "require" && p.subject == p.place {
+			f.report(p.at.Span, "%q can't be required before itself", f.name(p.subject))
+		}
+	}
+}

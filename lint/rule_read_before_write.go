@@ -1,0 +1,273 @@
+// read-before-write: a value is read on a path on which nothing has made it.
+
+package lint
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func readBeforeWrite() Rule {
+	return Rule{
+		Name: "read-before-write", Severity: spec.Warning, needs: needAll,
+		Summary: "a state key or a node's output is read on a path on which nothing has written it",
+		Doc: "A key without default and without required: true has no value until a node writes it, and a node has no output until it has run. The message prints a path on which that has not happened. " +
+			"Give the key a default, make it a required input, write it on that path, or read it as optional: key ?? other, {{ key? }}, key != None.",
+		Bad: `graphrun: v1
+name: answer
+start: look
+output: reply
+state:
+  known: {type: boolean, required: true}
+  facts: {type: string}
+  reply: {type: string}
+nodes:
+  look: {kind: pass}
+  find: {kind: set, set: {facts: "'some facts'"}}
+  write: {kind: set, set: {reply: "Because {{ facts }}"}}
+edges:
+  - {from: look, to: write, when: known}
+  - {from: look, to: find}
+  - {from: find, to: write}
+  - {from: write, to: END}
+`,
+		Good: `graphrun: v1
+name: answer
+start: look
+output: reply
+state:
+  known: {type: boolean, required: true}
+  facts: {type: string}
+  reply: {type: string}
+nodes:
+  look: {kind: pass}
+  find: {kind: set, set: {facts: "'some facts'"}}
+  write: {kind: set, set: {reply: "Because {{ facts? }}"}}
+edges:
+  - {from: look, to: write, when: known}
+  - {from: look, to: find}
+  - {from: find, to: write}
+  - {from: write, to: END}
+`,
+		check: checkReadBeforeWrite,
+	}
+}
+
+// made is the definite assignment of a graph: of the state keys that may be
+// without a value, and of node outputs that expressions read.
+type made struct {
+	*assignment
+	// keys and outputs map state keys and nodes to what the assignment calls them.
+	keys, outputs map[int]int
+	firm          map[*eval.Program][]eval.Read
+}
+
+// made computes the definite assignment once; nil when a node may lead
+// anywhere or nothing is in question.
+func (f *facts) made() *made {
+	if f.theMade != nil || f.forks() == nil {
+		return f.theMade
+	}
+	m := &made{keys: map[int]int{}, outputs: map[int]int{}, firm: map[*eval.Program][]eval.Read{}}
+	size := 0
+	all := f.uses().all
+	for i := range all {
+		for _, r := range all[i].program.Reads() {
+			switch key, ok := f.keyOf[r.Path[0]]; {
+			case ok && liveKey(f.graph.State[key]):
+				if _, known := m.keys[key]; !known {
+					m.keys[key], size = size, size+1
+				}
+			case isOutput(r) && f.graph.Node(r.Path[1]) != nil:
+				v := f.graph.Node(r.Path[1]).Index
+				if _, known := m.outputs[v]; !known {
+					m.outputs[v], size = size, size+1
+				}
+			}
+		}
+	}
+	m.assignment = f.newAssignment(size)
+	for v := range f.graph.Nodes {
+		for _, w := range f.always(v) {
+			if thing, ok := m.keys[w.key]; ok {
+				m.making(v, thing)
+			}
+		}
+		if thing, ok := m.outputs[v]; ok {
+			m.making(v, thing)
+		}
+		f.forgets(m, v)
+	}
+	m.solve()
+	f.theMade = m
+	return m
+}
+
+// forgets notes the keys that a model node which reads them sets back.
+func (f *facts) forgets(m *made, v int) {
+	if !isModel(f.graph.Nodes[v]) {
+		return
+	}
+	for _, u := range f.uses().ofNode(v) {
+		for _, r := range u.program.Reads() {
+			key, ok := f.keyOf[r.Path[0]]
+			if thing, asked := m.keys[key]; ok && asked && f.graph.State[key].Once && u.moment == before {
+				m.dropping(v, thing)
+			}
+		}
+	}
+}
+
+// isOutput reports whether a read is of a node's output.
+func isOutput(r eval.Read) bool {
+	return len(r.Path) > 2 && r.Path[0] == "nodes" && r.Path[2] == "output"
+}
+
+// firmly lists what a use needs a value of.
+func (m *made) firmly(u *use) []eval.Read {
+	if u.optional {
+		return nil
+	}
+	reads, known := m.firm[u.program]
+	if !known {
+		reads = firmReads(u.program)
+		m.firm[u.program] = reads
+	}
+	return reads
+}
+
+// asks reports whether a program reads anything in question.
+func (m *made) asks(f *facts, p *eval.Program) bool {
+	return slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
+		key, ok := f.keyOf[r.Path[0]]
+		if ok {
+			_, ok = m.keys[key]
+		}
+		return ok || isOutput(r)
+	})
+}
+
+func checkReadBeforeWrite(f *facts) {
+	m := f.made()
+	if m == nil {
+		return
+	}
+	type place struct{ node, thing int }
+	seen := map[place]bool{}
+	all := f.uses().all
+	for i := range all {
+		u := &all[i]
+		if !m.asks(f, u.program) {
+			continue
+		}
+		open := m.at(u)
+		for _, r := range m.firmly(u) {
+			thing, what := f.asked(m, u, r)
+			if thing < 0 || !open(thing) || seen[place{u.node, thing}] {
+				continue
+			}
+			seen[place{u.node, thing}] = true
+			f.reportOpen(m, u, thing, what)
+		}
+	}
+}
+
+// asked is what a read asks for: a key in question or a node's output; -1 for
+// neither, and what to call it.
+func (f *facts) asked(m *made, u *use, r eval.Read) (thing int, what string) {
+	if key, ok := f.keyOf[r.Path[0]]; ok {
+		thing, ok := m.keys[key]
+		if !ok || f.setBefore(u, key) {
+			return -1, ""
+		}
+		return thing, r.Path[0]
+	}
+	if isOutput(r) && f.graph.Node(r.Path[1]) != nil {
+		n := f.graph.Node(r.Path[1])
+		if n.Index == u.node && u.moment != before {
+			return -1, "" // its own output, once it has run
+		}
+		if k := f.forks(); u.node >= 0 {
+			if _, both := k.together(n.Index, u.node); both {
+				return -1, "" // a race, which has a rule of its own
+			}
+		}
+		return m.outputs[n.Index], "the output of " + r.Path[1]
+	}
+	return -1, ""
+}
+
+// setBefore reports whether an earlier assignment of the same set node has
+// written the key.
+func (f *facts) setBefore(u *use, key int) bool {
+	if u.field != "set" || u.node < 0 {
+		return false
+	}
+	writes := f.access()[u.node].writes
+	return slices.ContainsFunc(writes[:min(u.order, len(writes))], func(w write) bool { return w.key == key })
+}
+
+// mayBeOpen reports whether a key may be without a value where it is used.
+func (f *facts) mayBeOpen(u *use, key int) bool {
+	m := f.made()
+	if m == nil {
+		return false
+	}
+	thing, ok := m.keys[key]
+	return ok && m.at(u)(thing)
+}
+
+func (f *facts) reportOpen(m *made, u *use, thing int, what string) {
+	at := u.node
+	if at < 0 {
+		at = f.end
+	}
+	path := m.path(thing, at)
+	if path != nil && !f.feasible(path) {
+		return
+	}
+	written := f.writtenAt(m, thing)
+	switch {
+	case written == nil:
+		f.report(u.span(), "%s is read, but no node writes it; give it a default, or required: true", quoteKey(what))
+	default:
+		verb := "written"
+		if _, isKey := f.keyOf[what]; !isKey {
+			verb = "made"
+		}
+		d := f.report(u.span(), "%s may not be %s yet, on the path %s", quoteKey(what), verb, f.pathText(path))
+		d.Related = append(d.Related, f.related(*written, "it is %s here", verb))
+	}
+}
+
+func quoteKey(what string) string {
+	if len(what) > 4 && what[:4] == "the " {
+		return what
+	}
+	return "\"" + what + "\""
+}
+
+// writtenAt is a place where a thing is made; nil when there is none.
+func (f *facts) writtenAt(m *made, thing int) *spec.Span {
+	for key, t := range m.keys {
+		if t != thing {
+			continue
+		}
+		for _, a := range f.access() {
+			for _, w := range a.writes {
+				if w.key == key {
+					return &w.name.Span
+				}
+			}
+		}
+		return nil
+	}
+	for v, t := range m.outputs {
+		if t == thing {
+			return &f.graph.Nodes[v].ID.Span
+		}
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+// script-injection: text from outside where it is code, a program's name, or
+// the host of a request.
+
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+func scriptInjection() Rule {
+	return Rule{
+		Name: "script-injection", Severity: spec.Warning, needs: needNode,
+		Summary: "text from outside becomes shell code, a program's name, or the host of a request",
+		Doc: "What {{ }} puts into a shell script is read as code: a quote or a $(…) in the value runs. The same holds for the script behind sh -c, for the name of the program, the folder it runs in, and the host of a URL when a model or a server wrote them. " +
+			"Pass the value by env and write \"$NAME\", or as an argument of its own in command. Numbers, booleans and values of an enum or a pattern are no danger.",
+		Bad: `graphrun: v1
+name: greet
+start: say
+output: output
+state:
+  who: {type: string, required: true}
+nodes:
+  say: {kind: exec, shell: bash, script: "echo hello {{ who }}", timeout: 5s}
+edges:
+  - {from: say, to: END}
+`,
+		Good: `graphrun: v1
+name: greet
+start: say
+output: output
+state:
+  who: {type: string, required: true}
+nodes:
+  say: {kind: exec, shell: bash, env: {WHO: "{{ who }}"}, script: 'echo hello "$WHO"', timeout: 5s}
+edges:
+  - {from: say, to: END}
+`,
+		check: checkScriptInjection,
+	}
+}
+
+func checkScriptInjection(f *facts) {
+	for v, n := range f.graph.Nodes {
+		switch n.Kind.Value {
+		case "exec":
+			f.execInjection(v, n)
+		case "http":
+			f.hostInjection(v)
+		}
+	}
+}
+
+func (f *facts) execInjection(v int, n *spec.Node) {
+	code := shellCode(n.Field("command"))
+	uses := f.uses().ofNode(v)
+	for i := range uses {
+		u := &uses[i]
+		switch {
+		case !u.inText || harmless(u.program.Type()) || f.fixed(u):
+		case u.field == "script", u.field == "command" && code != nil && u.text.Span == code.Span:
+			f.report(u.span(), "%q becomes code of the shell script; pass it by env and write it as a variable", u.program.Source())
+		case u.field == "command" && u.text.Span == n.Field("command").Items[0].Span && f.originOf(u) > ofFlow:
+			f.report(u.span(), "%q chooses the program to run, and comes from %s", u.program.Source(), f.originOf(u))
+		case u.field == "dir" && f.originOf(u) == ofWorld:
+			f.report(u.span(), "%q chooses the folder to run in, and comes from %s", u.program.Source(), f.originOf(u))
+		}
+	}
+}
+
+// fixed reports whether all that a use reads is of a closed set of plain words
+// or no text at all.
+func (f *facts) fixed(u *use) bool {
+	for _, r := range u.program.Reads() {
+		key, ok := f.keyOf[r.Path[0]]
+		switch {
+		case ok && (closed(f.graph.State[key].Schema) || harmless(fieldType(f.graph.State[key], r))):
+		case r.Path[0] == "node", r.Path[0] == "step", r.Path[0] == "visit", r.Path[0] == "visits", r.Path[0] == "index":
+		case r.Path[0] == "run" && len(r.Path) > 1 && r.Path[1] != "input":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// shellCode is the script in a command such as [sh, -c, script]; nil when it
+// runs no shell.
+func shellCode(command *spec.Value) *spec.Text {
+	if command == nil || len(command.Items) < 3 {
+		return nil
+	}
+	name := command.Items[0].Text.Value
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	if !slices.Contains([]string{"ash", "bash", "dash", "fish", "ksh", "sh", "zsh"}, name) {
+		return nil
+	}
+	for i := 1; i+1 < len(command.Items); i++ {
+		flag := command.Items[i].Text.Value
+		if !strings.HasPrefix(flag, "-") {
+			return nil
+		}
+		if !strings.HasPrefix(flag, "--") && strings.HasSuffix(flag, "c") {
+			return &command.Items[i+1].Text
+		}
+	}
+	return nil
+}
+
+// hostInjection reports hosts of requests that the world chooses.
+func (f *facts) hostInjection(v int) {
+	uses := f.uses().ofNode(v)
+	for i := range uses {
+		u := &uses[i]
+		if u.field == "url" && u.inText && inHost(u.text.Value[:u.from]) && !f.fixed(u) && f.originOf(u) == ofWorld {
+			f.report(u.span(), "%q chooses the host of the request, and comes from %s", u.program.Source(), f.originOf(u))
+		}
+	}
+}
+
+// inHost reports whether a URL's host is not over yet after this much of it.
+func inHost(prefix string) bool {
+	prefix = prefix[:strings.LastIndex(prefix, "{{")]
+	_, rest, ok := strings.Cut(prefix, "://")
+	return !ok || !strings.ContainsAny(rest, "/?#")
+}

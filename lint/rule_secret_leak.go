@@ -1,0 +1,141 @@
+// secret-leak: a secret reaches a prompt, the open state or an argument list.
+
+package lint
+
+import (
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func secretLeak() Rule {
+	return Rule{
+		Name: "secret-leak", Severity: spec.Error, needs: needNode,
+		Summary: "a secret reaches a prompt, an argument list or an open state key",
+		Doc: "secrets.NAME may stand only in http nodes, in env of exec nodes and tools, in headers of tools, and in providers. Elsewhere it would be sent to a model, shown in the list of processes, or stored. " +
+			"The same holds for what a state key with secret: true holds: it must not go into a prompt, a command or script, or a key that is not secret.",
+		Bad: `graphrun: v1
+name: call
+start: ask
+output: output
+secrets: {KEY: {env: API_KEY}}
+nodes:
+  ask: {kind: exec, command: [curl, -H, "X-Key: {{ secrets.KEY }}", "https://example.org"], timeout: 5s}
+edges:
+  - {from: ask, to: END}
+`,
+		Good: `graphrun: v1
+name: call
+start: ask
+output: output
+secrets: {KEY: {env: API_KEY}}
+nodes:
+  ask: {kind: http, url: "https://example.org", headers: {X-Key: "{{ secrets.KEY }}"}, timeout: 5s}
+edges:
+  - {from: ask, to: END}
+`,
+		check: checkSecretLeak,
+	}
+}
+
+// The places where `secrets` itself may stand are checked with the expressions.
+func checkSecretLeak(f *facts) {
+	f.toolSecrets()
+	secret := map[string]bool{}
+	for _, key := range f.graph.State {
+		if key.Secret {
+			secret[key.Name.Value] = true
+		}
+	}
+	if len(secret) == 0 {
+		return
+	}
+	all := f.uses().all
+	for i := range all {
+		u := &all[i]
+		name := secretRead(u.program, secret)
+		if name == "" || u.node < 0 || harmless(u.program.Type()) {
+			continue
+		}
+		if where := f.exposes(u); where != "" {
+			f.report(u.span(), "the secret %q reaches %s", name, where)
+		}
+	}
+	f.secretWrites(secret)
+}
+
+// secretRead is the first secret key that a program reads; "" for none.
+func secretRead(p *eval.Program, secret map[string]bool) string {
+	for _, r := range p.Reads() {
+		if secret[r.Path[0]] {
+			return r.Path[0]
+		}
+	}
+	return ""
+}
+
+// exposes says to whom a use shows its value; "" when to none.
+func (f *facts) exposes(u *use) string {
+	n := f.graph.Nodes[u.node]
+	switch {
+	case isModel(n) && (u.field == "prompt" || u.field == "instructions" || u.field == "messages"):
+		return "the prompt of " + quoteKey(n.ID.Value)
+	case n.Kind.Value == "exec" && (u.field == "command" || u.field == "script"):
+		return "the argument list of " + quoteKey(n.ID.Value) + "; pass it by env"
+	}
+	return ""
+}
+
+// secretWrites reports open keys that take the value of a secret one.
+func (f *facts) secretWrites(secret map[string]bool) {
+	for v, a := range f.access() {
+		n := f.graph.Nodes[v]
+		for i, w := range a.writes {
+			if secret[w.name.Value] {
+				continue
+			}
+			source := w.value
+			if source == nil && n.Kind.Value == "set" {
+				source = f.assigned(v, i)
+			}
+			if source == nil || harmless(source.Type()) {
+				continue
+			}
+			if name := secretRead(source, secret); name != "" {
+				f.report(w.name.Span, "state key %q takes the secret %q but is not secret itself", w.name.Value, name)
+			}
+		}
+	}
+}
+
+// assigned is a program that the i-th assignment of a set node evaluates as a
+// part of a template; nil when there is none.
+func (f *facts) assigned(v, i int) *eval.Program {
+	for _, u := range f.uses().ofNode(v) {
+		if u.field == "set" && u.order == i {
+			return u.program
+		}
+	}
+	return nil
+}
+
+// toolSecrets reports secrets in the commands of tools, which all users of the
+// machine can see.
+func (f *facts) toolSecrets() {
+	for i := range f.graph.Tools {
+		t := &f.graph.Tools[i].Value
+		for _, kind := range []string{"exec", "mcp"} {
+			command := t.Get(kind).Get("command")
+			if command == nil {
+				continue
+			}
+			for j := range command.Items {
+				text := command.Items[j].Text
+				if open, at := strings.Index(text.Value, "{{"), strings.Index(text.Value, "secrets."); open >= 0 && at > open {
+					f.report(text.At(at, at+len("secrets")), "a secret reaches the argument list of tool %q; pass it by env", f.graph.Tools[i].Key.Value)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,143 @@
+// subgraph-missing and subgraph-cycle: files that nodes of kind graph name.
+
+package lint
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+func lineOf(d spec.Diagnostic) string {
+	return strconv.Itoa(d.File.Position(d.Span.From).Line)
+}
+
+func subgraphMissing() Rule {
+	return Rule{
+		Name: "subgraph-missing", Severity: spec.Error, needs: needNode,
+		Summary: "the file of a subgraph does not exist or is no valid graph",
+		Doc:     "A node of kind graph, or a tool with graph, names a file by its path relative to this one. It must be there and be a graph file without errors.",
+		Bad: `graphrun: v1
+name: parent
+start: call
+nodes:
+  call: {kind: graph, graph: ./no-such-file.yaml}
+edges:
+  - {from: call, to: END}
+`,
+		Good: `graphrun: v1
+name: parent
+start: call
+nodes:
+  call: {kind: graph, graph: ./child.yaml}
+edges:
+  - {from: call, to: END}
+`,
+		Files: map[string]string{"child.yaml": `graphrun: v1
+name: child
+start: work
+nodes:
+  work: {kind: pass}
+edges:
+  - {from: work, to: END}
+`},
+		check: func(f *facts) {
+			for _, r := range references(f.graph) {
+				if c := f.child("", r.text.Value); c != nil && c.problem != "" {
+					f.report(r.text.At(0, len(r.text.Value)), "%q %s", r.text.Value, c.problem)
+				}
+			}
+		},
+	}
+}
+
+func subgraphCycle() Rule {
+	return Rule{
+		Name: "subgraph-cycle", Severity: spec.Error, needs: needNode,
+		Summary: "a subgraph runs itself, directly or through others",
+		Doc:     "A graph that runs itself as a subgraph never comes to an end: each run starts another before it goes on. Repeat within one graph, by an edge that leads back.",
+		Bad: `graphrun: v1
+name: parent
+start: call
+nodes:
+  call: {kind: graph, graph: ./back.yaml}
+edges:
+  - {from: call, to: END}
+`,
+		Good: `graphrun: v1
+name: parent
+start: call
+nodes:
+  call: {kind: graph, graph: ./child.yaml}
+edges:
+  - {from: call, to: END}
+`,
+		Files: map[string]string{
+			"back.yaml": `graphrun: v1
+name: back
+start: again
+nodes:
+  again: {kind: graph, graph: ./back.yaml}
+edges:
+  - {from: again, to: END}
+`,
+			"child.yaml": `graphrun: v1
+name: child
+start: work
+nodes:
+  work: {kind: pass}
+edges:
+  - {from: work, to: END}
+`,
+		},
+		check: checkSubgraphCycle,
+	}
+}
+
+func checkSubgraphCycle(f *facts) {
+	if f.opts.Load == nil {
+		return
+	}
+	own := path.Base(strings.ReplaceAll(f.graph.File.Name, "\\", "/"))
+	for _, r := range references(f.graph) {
+		w := &nesting{f: f, done: map[string]bool{}, chain: []string{own}}
+		if w.visit("", r.text.Value) {
+			f.report(r.text.At(0, len(r.text.Value)), "%q never ends: %s", r.text.Value, strings.Join(w.chain, " → "))
+		}
+	}
+}
+
+// nesting follows subgraphs of subgraphs; chain are the files that are open.
+type nesting struct {
+	f     *facts
+	done  map[string]bool
+	chain []string
+}
+
+// visit reports whether a file that a graph in dir names leads back to an open
+// one; the chain then shows how.
+func (w *nesting) visit(dir, name string) bool {
+	c := w.f.child(dir, name)
+	if c == nil {
+		return false
+	}
+	if slices.Contains(w.chain, c.path) {
+		w.chain = append(w.chain, c.path)
+		return true
+	}
+	if c.graph == nil || w.done[c.path] {
+		return false
+	}
+	w.chain = append(w.chain, c.path)
+	for _, r := range references(c.graph) {
+		if w.visit(path.Dir(c.path), r.text.Value) {
+			return true
+		}
+	}
+	w.chain = w.chain[:len(w.chain)-1]
+	w.done[c.path] = true
+	return false
+}

@@ -1,0 +1,186 @@
+// template-missing: a path that can't be there when it is read.
+
+package lint
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func templateMissing() Rule {
+	return Rule{
+		Name: "template-missing", Severity: spec.Warning, needs: needAll,
+		Summary: "a template or an expression reads a member that an edge or the run does not supply",
+		Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at run.input, which holds only what was given; and at item, which is there only in a node with each. " +
+			"Write {{ path? }} if it may be missing, or supply it on that edge.",
+		Bad: `graphrun: v1
+name: draft
+start: plan
+output: text
+state:
+  text: {type: string, default: ""}
+nodes:
+  plan: {kind: set, set: {text: "'a plan'"}}
+  write: {kind: set, set: {text: "Heed: {{ input.feedback }}"}}
+edges:
+  - {from: plan, to: write}
+  - {from: write, to: write, when: visits.write < 3, transform: {feedback: "'shorter'"}}
+  - {from: write, to: END}
+`,
+		Good: `graphrun: v1
+name: draft
+start: plan
+output: text
+state:
+  text: {type: string, default: ""}
+nodes:
+  plan: {kind: set, set: {text: "'a plan'"}}
+  write: {kind: set, set: {text: "Heed: {{ input.feedback? }}"}}
+edges:
+  - {from: plan, to: write}
+  - {from: write, to: write, when: visits.write < 3, transform: {feedback: "'shorter'"}}
+  - {from: write, to: END}
+`,
+		check: checkTemplateMissing,
+	}
+}
+
+func checkTemplateMissing(f *facts) {
+	var in [][]int
+	all := f.uses().all
+	for i := range all {
+		u := &all[i]
+		if u.node < 0 || u.optional || !readsContext(u.program) {
+			continue
+		}
+		if in == nil {
+			in = f.edgesInto()
+		}
+		n := f.graph.Nodes[u.node]
+		for _, r := range firmReads(u.program) {
+			switch {
+			case (r.Path[0] == "item" || r.Path[0] == "index") && !n.Each.IsSet() && f.keyless(r.Path[0]):
+				f.report(u.span(), "%q is known only in a node with each, and %q has none", r.Path[0], n.ID.Value)
+			case r.Path[0] == "run" && len(r.Path) > 2 && r.Path[1] == "input":
+				f.runInput(u, r.Path[2])
+			case r.Path[0] == "input" && len(r.Path) > 1 && u.moment == before:
+				f.inputMember(u, n, r.Path[1], in[u.node])
+			}
+		}
+	}
+}
+
+// keyless reports whether a context name is no state key of an open graph.
+func (f *facts) keyless(name string) bool { return f.graph.Key(name) == nil }
+
+func readsContext(p *eval.Program) bool {
+	return slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
+		switch r.Path[0] {
+		case "item", "index", "input", "run":
+			return true
+		}
+		return false
+	})
+}
+
+func (f *facts) edgesInto() [][]int {
+	in := make([][]int, len(f.graph.Nodes)+1)
+	for i, e := range f.graph.Edges {
+		v := f.vertex(e.To.Value)
+		in[v] = append(in[v], i)
+	}
+	return in
+}
+
+// runInput reports members of the run's input that need not be given.
+func (f *facts) runInput(u *use, name string) {
+	switch key := f.graph.Key(name); {
+	case key == nil && f.graph.StrictState:
+		f.report(u.span(), "the run's input has no %q: it is no declared state key", name)
+	case key != nil && !key.Required && u.inText:
+		f.report(u.span(), "run.input.%s is missing when it is not given; write %s, or run.input.%s with a question mark", name, name, name)
+	}
+}
+
+// inputMember reports an edge that surely hands over an input without the member.
+func (f *facts) inputMember(u *use, n *spec.Node, name string, in []int) {
+	if n.Join != nil || slices.ContainsFunc(n.Before, func(e spec.NamedExpr) bool { return e.Name.Value == name }) || f.meeting(n.Index) {
+		return
+	}
+	for _, i := range in {
+		e := f.graph.Edges[i]
+		source := f.graph.Node(e.From.Value)
+		names, ok := f.handed(i, source)
+		if !ok || slices.Contains(names, name) {
+			continue
+		}
+		d := f.report(u.span(), "the edge from %q hands over no %q; write it with a question mark, or supply it by transform", source.ID.Value, "input."+name)
+		d.Related = append(d.Related, f.related(e.From.Span, "the edge"))
+		return
+	}
+}
+
+// meeting reports whether several edges may hand over an input at once.
+func (f *facts) meeting(v int) bool {
+	k := f.forks()
+	return k == nil || k.up[v] == v
+}
+
+// handed lists the members of what an edge hands over; not ok when its shape
+// is not known.
+func (f *facts) handed(i int, source *spec.Node) (names []string, ok bool) {
+	e := f.graph.Edges[i]
+	if e.Transform != nil {
+		if e.Transform.Kind != spec.Map {
+			return nil, false
+		}
+		for j := range e.Transform.Fields {
+			names = append(names, e.Transform.Fields[j].Key.Value)
+		}
+		return names, true
+	}
+	switch {
+	case e.Condition == "on_failure":
+		return []string{"attempt", "details", "kind", "message", "node"}, true
+	case e.Condition == "always" || source.Each.IsSet():
+		return nil, false
+	case source.Output != nil:
+		return declared(source)
+	}
+	switch source.Kind.Value {
+	case "set":
+		if set := source.Field("set"); set != nil {
+			for j := range set.Fields {
+				names = append(names, set.Fields[j].Key.Value)
+			}
+		}
+		return names, true
+	case "http":
+		return []string{"body", "headers", "status"}, true
+	case "graph":
+		return []string{"output", "quality", "state", "status"}, true
+	case "wait":
+		return nil, true
+	case "llm":
+		return []string{"content", "tool_calls"}, true
+	case "exec":
+		parse := text(source, "parse").Value
+		return nil, parse == "text" || parse == "lines"
+	}
+	return nil, false
+}
+
+// declared lists the members of a node's declared output where it can have no
+// others; a model's answer has those that it was asked for.
+func declared(n *spec.Node) (names []string, ok bool) {
+	properties, is := n.Output["properties"].(map[string]any)
+	if !is || n.Output["additionalProperties"] != false && !isModel(n) {
+		return nil, false
+	}
+	for name := range properties {
+		names = append(names, name)
+	}
+	return names, true
+}

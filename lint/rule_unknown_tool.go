@@ -1,0 +1,100 @@
+// unknown-tool: a node names a tool that the file doesn't declare.
+
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func unknownTool() Rule {
+	return Rule{
+		Name: "unknown-tool", Severity: spec.Error, needs: needNode,
+		Summary: "a node names a tool that is not declared",
+		Doc:     "Tools are declared under tools. A node names one as it is, or a tool of an MCP server as server.tool or server.*; only servers have tools of their own.",
+		Bad: `graphrun: v1
+name: sum
+start: add
+output: output
+tools:
+  add: {exec: {command: [./add.sh]}, description: Adds two numbers., parameters: {type: object}}
+nodes:
+  add: {kind: tool, tool: ad, args: {x: 1}}
+edges:
+  - {from: add, to: END}
+`,
+		Good: `graphrun: v1
+name: sum
+start: add
+output: output
+tools:
+  add: {exec: {command: [./add.sh]}, description: Adds two numbers., parameters: {type: object}}
+nodes:
+  add: {kind: tool, tool: add, args: {x: 1}}
+edges:
+  - {from: add, to: END}
+`,
+		check: checkUnknownTool,
+	}
+}
+
+func checkUnknownTool(f *facts) {
+	for _, n := range f.graph.Nodes {
+		if n.Kind.Value == "tool" {
+			f.tool(text(n, "tool"), false)
+			continue
+		}
+		if list := n.Field("tools"); list != nil {
+			for i := range list.Items {
+				if list.Items[i].Kind == spec.String {
+					f.tool(list.Items[i].Text, true)
+				}
+			}
+		}
+	}
+}
+
+// tool checks one reference; all allows server.*.
+func (f *facts) tool(ref spec.Text, all bool) {
+	if !ref.IsSet() || strings.Contains(ref.Value, "{{") {
+		return
+	}
+	name, member, dotted := strings.Cut(ref.Value, ".")
+	if f.declaredTool(ref.Value) != nil {
+		return
+	}
+	t := f.declaredTool(name)
+	if t == nil {
+		names := make([]string, 0, len(f.graph.Tools))
+		for _, t := range f.graph.Tools {
+			names = append(names, t.Key.Value)
+		}
+		slices.Sort(names)
+		known := "no tool is declared"
+		if len(names) > 0 {
+			known = "declared are " + strings.Join(names, ", ")
+		}
+		f.report(ref.At(0, len(name)), "%q is no declared tool; %s", name, known).Suggestion = suggest.Closest(name, names)
+		return
+	}
+	switch server := t.Get("mcp") != nil; {
+	case dotted && !server:
+		f.report(ref.At(len(name), len(ref.Value)), "%q is one tool and has no %q; only MCP servers have tools of their own", name, member)
+	case !dotted && server && !all:
+		f.report(ref.At(0, len(ref.Value)), "%q is a server; name one of its tools, as in %s.tool", name, name)
+	case dotted && member == "*" && !all:
+		f.report(ref.At(len(name)+1, len(ref.Value)), "a tool node calls one tool; %q names all of the server's", ref.Value)
+	}
+}
+
+func (f *facts) declaredTool(name string) *spec.Value {
+	for i := range f.graph.Tools {
+		if f.graph.Tools[i].Key.Value == name {
+			return &f.graph.Tools[i].Value
+		}
+	}
+	return nil
+}

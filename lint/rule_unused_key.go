@@ -1,0 +1,146 @@
+// unused-key: a state key that nothing reads or writes.
+
+package lint
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func unusedKey() Rule {
+	return Rule{
+		Name: "unused-key", Severity: spec.Warning, needs: needAll,
+		Summary: "a state key that nothing reads or writes",
+		Doc: "No node, edge or output of the graph reads or writes the key. It is left over, or something misspells it. " +
+			"A node that is handed the whole state, as a program on its standard input, counts as a reader of every key.",
+		Bad: `graphrun: v1
+name: greet
+start: hello
+output: text
+state:
+  text: {type: string, default: ""}
+  txet: {type: string}
+nodes:
+  hello: {kind: set, set: {text: "'hello'"}}
+edges:
+  - {from: hello, to: END}
+`,
+		Good: `graphrun: v1
+name: greet
+start: hello
+output: text
+state:
+  text: {type: string, default: ""}
+nodes:
+  hello: {kind: set, set: {text: "'hello'"}}
+edges:
+  - {from: hello, to: END}
+`,
+		check: checkUnusedKey,
+	}
+}
+
+func checkUnusedKey(f *facts) {
+	used := make(map[string]bool, len(f.graph.State))
+	for v, a := range f.access() {
+		if a.seesAll {
+			return
+		}
+		n := f.graph.Nodes[v]
+		for _, w := range a.writes {
+			used[w.name.Value] = true
+		}
+		mark(used, n.Reads)
+		if n.Cache != nil {
+			mark(used, n.Cache.Keys)
+		}
+	}
+	if f.graph.Cache != nil {
+		mark(used, f.graph.Cache.Keys)
+	}
+	all := f.uses().all
+	for i := range all {
+		for _, r := range all[i].program.Reads() {
+			if r.Path[0] == "state" || r.Path[0] == "run" && (len(r.Path) < 3 || r.Path[1] == "input") {
+				if r.Path[0] == "state" || len(r.Path) < 3 {
+					return // the whole state
+				}
+				used[r.Path[2]] = true
+			}
+			if r.Path[0] == "input" { // of the first node, the run's input
+				if len(r.Path) < 2 {
+					return
+				}
+				used[r.Path[1]] = true
+			}
+			used[r.Path[0]] = true
+		}
+	}
+	f.usedElsewhere(used)
+	for _, key := range f.graph.State {
+		if !used[key.Name.Value] {
+			f.report(key.Name.Span, "state key %q is neither read nor written", key.Name.Value)
+		}
+	}
+}
+
+func mark(used map[string]bool, names []spec.Text) {
+	for _, name := range names {
+		used[name.Value] = true
+	}
+}
+
+// usedElsewhere marks keys that policies and cache keys read.
+func (f *facts) usedElsewhere(used map[string]bool) {
+	programs := slices.Clone(f.bound.Never)
+	for _, p := range programs {
+		if p != nil {
+			markReads(used, p)
+		}
+	}
+	for _, key := range f.graph.State {
+		for _, cache := range f.caches() {
+			used[key.Name.Value] = used[key.Name.Value] || mentions(cache, key.Name.Value)
+		}
+	}
+}
+
+func markReads(used map[string]bool, p *eval.Program) {
+	for _, r := range p.Reads() {
+		used[r.Path[0]] = true
+	}
+}
+
+// caches are the cache keys that are expressions, which nothing compiles yet.
+func (f *facts) caches() []string {
+	var out []string
+	if c := f.graph.Cache; c != nil && c.Key.IsSet() {
+		out = append(out, c.Key.Value)
+	}
+	for _, n := range f.graph.Nodes {
+		if n.Cache != nil && n.Cache.Key.IsSet() {
+			out = append(out, n.Cache.Key.Value)
+		}
+	}
+	return out
+}
+
+// mentions reports whether an identifier stands in a text as a word.
+func mentions(text, word string) bool {
+	for at := 0; at+len(word) <= len(text); at++ {
+		if text[at:at+len(word)] != word {
+			continue
+		}
+		end := at + len(word)
+		if (at == 0 || !isWord(text[at-1])) && (end == len(text) || !isWord(text[end])) {
+			return true
+		}
+	}
+	return false
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}

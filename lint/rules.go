@@ -1,0 +1,13 @@
+// The list of the rules that this package checks.
+
+package lint
+
+// checked lists the rules with a check of their own.
+func checked() []Rule {
+	return []Rule{
+		accidentalFanout(), constantCondition(), joinNeverFires(), joinWithoutFanout(), llmDecideNoFallback(), llmDecideSingle(),
+		missingFallback(), missingJoin(), missingModel(), missingTimeout(), parallelConflict(), plainSecret(), policyInvalid(),
+		policyViolated(), readBeforeWrite(), scriptInjection(), secretLeak(), shadowedEdge(), stepLimitTooLow(), subgraphCycle(),
+		subgraphMissing(), templateMissing(), unboundedCycle(), unknownModelProvider(), unknownTool(), unusedKey(),
+	}
+}

@@ -1,0 +1,164 @@
+// Where text comes from: whether a model, a program, a server or a person
+// wrote what an expression reads.
+
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// origin says who wrote a value. The order is that of trust, most first.
+type origin int
+
+const (
+	ofFlow  origin = iota // the graph file itself
+	ofInput               // whoever starts the run, or a person asked
+	ofWorld               // a model, a tool, a program, a server
+)
+
+func (o origin) String() string {
+	switch o {
+	case ofInput:
+		return "the run's input"
+	case ofWorld:
+		return "the output of a model, a tool or a server"
+	}
+	return "the graph itself"
+}
+
+// originOfKind is who writes the output of a node.
+func originOfKind(kind string) origin {
+	switch kind {
+	case "pass", "set", "wait", "fail":
+		return ofFlow
+	case "human":
+		return ofInput
+	}
+	return ofWorld
+}
+
+// originOf is the least trusted origin of what a program reads. Numbers,
+// booleans and values of an enum of plain words are the graph's own, wherever
+// they come from.
+func (f *facts) originOf(u *use) origin {
+	if harmless(u.program.Type()) {
+		return ofFlow
+	}
+	worst := ofFlow
+	for _, r := range u.program.Reads() {
+		worst = max(worst, f.originOfRead(u, r))
+	}
+	return worst
+}
+
+func harmless(t eval.Type) bool {
+	switch t.String() {
+	case "integer", "number", "boolean", "null":
+		return true
+	}
+	return false
+}
+
+func (f *facts) originOfRead(u *use, r eval.Read) origin {
+	if key, ok := f.keyOf[r.Path[0]]; ok {
+		if closed(f.graph.State[key].Schema) || harmless(fieldType(f.graph.State[key], r)) {
+			return ofFlow
+		}
+		return f.originOfKeys()[key]
+	}
+	switch r.Path[0] {
+	case "output":
+		if u.node >= 0 {
+			return originOfKind(f.graph.Nodes[u.node].Kind.Value)
+		}
+	case "nodes", "history":
+		if len(r.Path) > 1 && f.graph.Node(r.Path[1]) != nil {
+			if r.Path[len(r.Path)-1] == "visits" {
+				return ofFlow
+			}
+			return originOfKind(f.graph.Node(r.Path[1]).Kind.Value)
+		}
+		return ofWorld
+	case "input", "inputs", "item", "branches", "last", "error":
+		return ofWorld
+	case "run":
+		if len(r.Path) > 1 && r.Path[1] == "input" {
+			return ofInput
+		}
+	}
+	return ofFlow
+}
+
+// fieldType is the type of what a read reaches inside a key.
+func fieldType(key *spec.StateKey, r eval.Read) eval.Type {
+	t := eval.FromSchema(key.Schema)
+	for _, name := range r.Path[1:] {
+		t, _, _ = t.Field(name)
+	}
+	return t
+}
+
+// closed reports whether a schema admits only words that are safe anywhere, or
+// says by a pattern what it admits.
+func closed(schema map[string]any) bool {
+	if schema["pattern"] != nil || schema["format"] != nil {
+		return true
+	}
+	values, ok := schema["enum"].([]any)
+	return ok && !slices.ContainsFunc(values, func(v any) bool {
+		s, isText := v.(string)
+		return isText && strings.ContainsFunc(s, func(r rune) bool { return !isPlain(r) })
+	})
+}
+
+func isPlain(r rune) bool {
+	return r < 128 && (isWord(byte(r)) || strings.ContainsRune("-./:@ ", r))
+}
+
+// originOfKeys is who may have written each state key.
+func (f *facts) originOfKeys() []origin {
+	if f.origins != nil {
+		return f.origins
+	}
+	out := make([]origin, len(f.graph.State))
+	type copyOf struct{ to, from int }
+	var copies []copyOf
+	for i, key := range f.graph.State {
+		if key.Required || key.Default == nil {
+			out[i] = ofInput
+		}
+	}
+	for v, a := range f.access() {
+		kind := f.graph.Nodes[v].Kind.Value
+		for _, w := range a.writes {
+			if w.value == nil {
+				if kind != "set" {
+					out[w.key] = max(out[w.key], originOfKind(kind))
+				}
+				continue
+			}
+			u := use{node: v, edge: -1}
+			for _, r := range w.value.Reads() {
+				if from, ok := f.keyOf[r.Path[0]]; ok {
+					copies = append(copies, copyOf{w.key, from})
+				} else if !harmless(w.value.Type()) {
+					out[w.key] = max(out[w.key], f.originOfRead(&u, r))
+				}
+			}
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, c := range copies {
+			if out[c.from] > out[c.to] {
+				out[c.to], changed = out[c.from], true
+			}
+		}
+	}
+	f.origins = out
+	return out
+}
