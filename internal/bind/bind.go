@@ -20,6 +20,8 @@ type Graph struct {
 	Keys  []Key
 	// Output is the run's output; nil when not declared.
 	Output *Value
+	// Never are the conditions of the policies that have one, nil for the others.
+	Never []*eval.Program
 }
 
 // Key holds the compiled parts of a state key.
@@ -72,6 +74,7 @@ func Bind(g *spec.Graph, kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 	for i, key := range g.State {
 		out.Keys[i] = b.key(key)
 	}
+	out.Never = b.never()
 	return out, b.found
 }
 
@@ -212,6 +215,22 @@ func (b *binder) edge(edge *spec.Edge) Edge {
 	if edge.Transform != nil {
 		value := b.value(scope, edge.Transform, spec.RoleExpr)
 		out.Transform = &value
+	}
+	return out
+}
+
+// never compiles what policies forbid to be true at a node; it sees what the
+// node's edges see.
+func (b *binder) never() []*eval.Program {
+	out := make([]*eval.Program, len(b.graph.Policies))
+	for i := range b.graph.Policies {
+		never, at := b.graph.Policies[i].Get("never"), b.graph.Policies[i].Get("at")
+		if never == nil || !never.IsScalar() || never.Kind == spec.Null || at == nil {
+			continue
+		}
+		if node := b.graph.Node(at.Text.Value); node != nil {
+			out[i] = b.program(b.scopes.afterNode(node), never.Text, eval.Condition)
+		}
 	}
 	return out
 }

@@ -32,6 +32,18 @@ func (v *Value) IsConst() bool {
 // Const returns the value of a constant; lists and maps in it must not be changed.
 func (v *Value) Const() any { return v.constant }
 
+// Program is the expression of a value that is one; nil for others.
+func (v *Value) Program() *eval.Program { return v.program }
+
+// Template is the template of a value that is one; nil for others.
+func (v *Value) Template() *eval.Template { return v.template }
+
+// Items are the values of a list that is no constant.
+func (v *Value) Items() []Value { return v.items }
+
+// Fields are the values of a map that is no constant.
+func (v *Value) Fields() []Field { return v.fields }
+
 // Eval computes the value. env is read, never changed.
 func (v *Value) Eval(vm *eval.VM, env map[string]any) (any, error) {
 	switch {
