@@ -44,7 +44,8 @@ type Task struct {
 	Kind    string
 	Visit   int // from 1
 	Attempt int // from 1
-	// Index is the element of an `each`, -1 otherwise.
+	// Item and Index are the element of an `each`; Index is -1 otherwise.
+	Item  any
 	Index int
 	// Key is the idempotency key: the same for every attempt of the same work.
 	Key string

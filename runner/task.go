@@ -21,7 +21,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	d.cancel[id] = func() { cancel(context.Canceled) }
 	task := &Task{
-		RunID: d.opts.RunID, Node: id.Node, Kind: work.Kind, Visit: id.Visit, Attempt: id.Attempt, Index: -1,
+		RunID: d.opts.RunID, Node: id.Node, Kind: work.Kind, Visit: id.Visit, Attempt: id.Attempt, Index: work.Index, Item: work.Item,
 		Key: work.Key, Config: work.Config, Input: work.Input, State: work.State, Dir: d.opts.Dir,
 		Emit: func(said Said) { d.send(message{task: id, said: &said}) },
 	}

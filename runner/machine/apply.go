@@ -112,17 +112,37 @@ func (p *Plan) timerFired(s *State, e *Event) {
 			}})
 		}
 	case TaskTimer:
-		if t := s.find(e.Task); t != nil && t.status == running && t.cause == nil {
-			t.cause = &Failure{
-				Kind: "timeout", Message: "attempt took longer than its timeout of " + p.timeoutOf(t.node).String(),
-			}
-			s.command(Command{Kind: CancelTask, Task: e.Task})
-		}
+		p.attemptTimedOut(s, e.Task)
 	case RetryTimer, WaitTimer:
-		p.unpark(s, e)
+		if e.Task.Element == 0 || !p.elementDue(s, e.Task) {
+			p.unpark(s, e)
+		}
 	case BranchTimer:
 		p.branchTimedOut(s, e.Task)
 	}
+}
+
+// attemptTimedOut cancels an attempt; it fails when it has ended.
+func (p *Plan) attemptTimedOut(s *State, id TaskID) {
+	t := s.find(id)
+	if t == nil {
+		return
+	}
+	failure := &Failure{
+		Kind: "timeout", Message: "attempt took longer than its timeout of " + p.timeoutOf(t.node).String(),
+	}
+	if t.each != nil {
+		run := t.each.running[id.Element-1]
+		if run == nil || run.attempt != id.Attempt || run.cause != nil {
+			return
+		}
+		run.cause = failure
+	} else if t.status == running && t.cause == nil {
+		t.cause = failure
+	} else {
+		return
+	}
+	s.command(Command{Kind: CancelTask, Task: id})
 }
 
 // unpark moves a task whose timer fired to the next superstep.
@@ -160,11 +180,7 @@ func (p *Plan) end(s *State, how ending) {
 	if s.closing == nil {
 		s.closing = &how
 		for i := range s.tasks {
-			t := &s.tasks[i]
-			if t.status == running && t.cause == nil {
-				t.cause = &Failure{Kind: "cancelled", Message: "the run ended before the node did"}
-				s.command(Command{Kind: CancelTask, Task: s.taskID(t)})
-			}
+			s.cancel(&s.tasks[i], "the run ended before the node did")
 		}
 	}
 	p.settle(s)
@@ -222,14 +238,14 @@ func (s *State) command(c Command) { s.cmds = append(s.cmds, c) }
 func (s *State) find(id TaskID) *task {
 	if len(s.index) > 0 {
 		i, ok := s.index[TaskID{Node: id.Node, Visit: id.Visit}]
-		if ok && s.tasks[i].attempt == id.Attempt {
+		if ok && (s.tasks[i].attempt == id.Attempt || id.Element > 0) {
 			return &s.tasks[i]
 		}
 		return nil
 	}
 	for i := range s.tasks {
 		t := &s.tasks[i]
-		if t.visit == id.Visit && t.attempt == id.Attempt && s.plan.nodes[t.node].id == id.Node {
+		if t.visit == id.Visit && (t.attempt == id.Attempt || id.Element > 0) && s.plan.nodes[t.node].id == id.Node {
 			return t
 		}
 	}

@@ -109,7 +109,7 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 	*n = node{
 		id: decl.ID.Value, kind: decl.Kind.Value, act: actionOf(decl.Kind.Value),
 		set: b.assignments(bound.Set), config: bound.Config, before: bound.Before, emit: bound.Emit,
-		writes: b.assignments(bound.Writes), readAll: !decl.HasReads, gotoExpr: bound.Goto, hasEnds: decl.HasEnds,
+		writes: b.assignments(bound.Writes), readAll: !decl.HasReads, gotoExpr: bound.Goto, each: bound.Each, hasEnds: decl.HasEnds,
 		timeout: decl.Timeout, maxVisits: decl.MaxVisits, skips: decl.OnMaxVisits == "skip",
 		all: decl.Routing == "all", schema: bound.Output, retry: cmp.Or(decl.Retry, b.plan.Graph.Retry),
 	}
@@ -131,8 +131,10 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 			n.uses |= b.usesOf(&fields[i].Value)
 		}
 	}
-	if bound.Goto != nil {
-		n.uses |= b.usesOfProgram(bound.Goto)
+	for _, program := range [...]*eval.Program{bound.Goto, bound.Each} {
+		if program != nil {
+			n.uses |= b.usesOfProgram(program)
+		}
 	}
 	b.plan.wanted |= n.uses
 	if decl.Join != nil {

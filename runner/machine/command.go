@@ -39,9 +39,8 @@ type Command struct {
 
 // Work is everything a handler needs for one attempt.
 type Work struct {
-	// Kind is the node's kind; Index its place in the graph.
-	Kind  string
-	Index int
+	// Kind is the node's kind.
+	Kind string
 	// Step is the step that the execution is.
 	Step int
 	// Key is the idempotency key, the same for all attempts.
@@ -49,6 +48,9 @@ type Work struct {
 	// Config holds the kind's keys, evaluated.
 	Config map[string]any
 	Input  any
+	// Item and Index are the element of an `each`; Index is -1 otherwise.
+	Item  any
+	Index int
 	// State holds the keys that the node may read.
 	State map[string]any
 	// Timeout bounds the attempt; 0: none. The machine watches it; a driver

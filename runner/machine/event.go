@@ -88,6 +88,8 @@ type TaskID struct {
 	// Visit counts the node's executions from 1; Attempt counts from 1.
 	Visit   int `json:"visit"`
 	Attempt int `json:"attempt"`
+	// Element is the element of an `each`, counted from 1; 0 otherwise.
+	Element int `json:"element,omitempty"`
 }
 
 // TimerKind names a timer. The zero value is unset.

@@ -277,6 +277,14 @@ func deleteTasks(list []task, remove func(*task) bool) []task {
 
 // cancel stops a task of the open superstep that is not wanted any more.
 func (s *State) cancel(t *task, why string) {
+	if t.each != nil && (t.status == ready || t.status == running) {
+		if t.cause == nil {
+			t.cause = &Failure{Kind: "cancelled", Message: why}
+			s.cancelElements(t, why)
+			s.plan.eachSettle(s, t)
+		}
+		return
+	}
 	switch t.status {
 	case ready:
 		t.status = dropped

@@ -64,6 +64,7 @@ type node struct {
 	reads     []int // keys by index; nil with readAll
 	readAll   bool
 	gotoExpr  *eval.Program
+	each      *eval.Program
 	ends      map[string]int // label → node index, or endNode
 	endLabels []string       // in declaration order
 	hasEnds   bool
@@ -140,6 +141,8 @@ const (
 	useRun
 	useLast
 	useBranches
+	useItem
+	useIndex
 )
 
 // contextNames pairs each bit with the name it stands for.
@@ -163,6 +166,8 @@ var contextNames = [...]struct {
 	{useRun, "run"},
 	{useLast, "last"},
 	{useBranches, "branches"},
+	{useItem, "item"},
+	{useIndex, "index"},
 }
 
 // Start returns the id of the first node.

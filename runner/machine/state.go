@@ -135,6 +135,8 @@ type task struct {
 	// several branches that met.
 	joined bool
 	merged bool
+	// each is the progress of a node that runs once per element.
+	each *eachState
 	// branches is what a join's node sees of the branches.
 	branches map[string]any
 	// due says that the timer of a parked task has fired.

@@ -80,7 +80,10 @@ func (s *State) buildIndex() {
 // returns false when no step is left for it.
 func (p *Plan) enter(s *State, t *task) bool {
 	if t.visit > 0 { // back from being parked
-		if t.status == delayed {
+		if t.status == delayed && t.each != nil {
+			t.due = false
+			s.makeReady(t)
+		} else if t.status == delayed {
 			t.attempt++
 			t.due = false
 			s.makeReady(t)
@@ -116,6 +119,10 @@ func (p *Plan) execute(s *State, t *task, n *node) {
 			p.fail(s, t, err)
 			return
 		}
+	}
+	if n.each != nil {
+		p.startEach(s, t, n)
+		return
 	}
 	switch n.act {
 	case actSet:
@@ -171,8 +178,17 @@ func (p *Plan) startReady(s *State) {
 		if s.runningTasks >= s.limits.MaxConcurrency {
 			return
 		}
+		if t.each != nil {
+			if !p.startElements(s, t) {
+				return
+			}
+			s.readyTasks--
+			t.status = running
+			p.eachSettle(s, t)
+			continue
+		}
 		s.readyTasks--
-		work, failure := p.work(s, t)
+		work, failure := p.work(s, t, -1)
 		if failure != nil {
 			p.fail(s, t, failure)
 			continue

@@ -20,8 +20,21 @@ func (p *Plan) runSet(s *State, t *task, n *node) {
 	s.setContext(n.uses, t)
 	out := s.newObject()
 	t.writes = t.writes[:0]
+	failure := p.assignAll(s, n, func(key int, w write) {
+		out.set(p.keys[key].name, w.update)
+		t.writes = append(t.writes, w)
+	})
+	if failure != nil {
+		p.fail(s, t, failure)
+		return
+	}
+	out.sort()
+	p.succeed(s, t, out)
+}
+
+// assignAll evaluates the assignments of a set node and gives each write to add.
+func (p *Plan) assignAll(s *State, n *node, add func(key int, w write)) (failure *Failure) {
 	undo := s.undo[:0]
-	var failure *Failure
 	for i := range n.set {
 		a := &n.set[i]
 		value, err := a.value.Eval(&s.vm, s.env)
@@ -34,8 +47,7 @@ func (p *Plan) runSet(s *State, t *task, n *node) {
 			failure = bad
 			break
 		}
-		out.set(p.keys[a.key].name, w.update)
-		t.writes = append(t.writes, w)
+		add(a.key, w)
 		if i < len(n.set)-1 {
 			undo = append(undo, s.swap(p, a.key, p.preview(s, &w)))
 		}
@@ -44,12 +56,7 @@ func (p *Plan) runSet(s *State, t *task, n *node) {
 		s.restore(p, undo[i])
 	}
 	s.undo = undo
-	if failure != nil {
-		p.fail(s, t, failure)
-		return
-	}
-	out.sort()
-	p.succeed(s, t, out)
+	return failure
 }
 
 // runFail fails with the node's message.
@@ -126,30 +133,41 @@ func (p *Plan) addBefore(s *State, t *task, n *node) *Failure {
 	return nil
 }
 
-// work is what the driver needs to run the task.
-func (p *Plan) work(s *State, t *task) (*Work, *Failure) {
+// work is what the driver needs to run the task, or an element of it (-1: no element).
+func (p *Plan) work(s *State, t *task, element int) (*Work, *Failure) {
 	n := &p.nodes[t.node]
 	s.setContext(n.uses, t)
 	config, err := bind.EvalFields(n.config, &s.vm, s.env)
 	if err != nil {
 		return nil, &Failure{Kind: "expression", Message: err.Error()}
 	}
-	return &Work{
-		Kind: n.kind, Index: t.node, Step: t.step, Key: s.idempotencyKey(n.id, t.visit),
-		Config: config, Input: Plain(t.input), State: s.readable(n), Timeout: p.timeoutOf(t.node),
-	}, nil
+	work := &Work{
+		Kind: n.kind, Step: t.step, Key: s.idempotencyKey(n.id, t.visit, element), Index: element,
+		Config: config, Input: s.inputOf(t), State: s.readable(n), Timeout: p.timeoutOf(t.node),
+	}
+	if element >= 0 {
+		work.Item = t.each.items[element]
+	}
+	return work, nil
 }
 
 // idempotencyKey names one execution of a node: the same for all its attempts.
-func (s *State) idempotencyKey(node string, visit int) string {
-	sum := sha256.Sum256([]byte(s.RunID + "\x00" + node + "\x00" + strconv.Itoa(visit) + "\x00-1\x00-1"))
+func (s *State) idempotencyKey(node string, visit, element int) string {
+	sum := sha256.Sum256([]byte(s.RunID + "\x00" + node + "\x00" + strconv.Itoa(visit) + "\x00" + strconv.Itoa(element) + "\x00-1"))
 	return hex.EncodeToString(sum[:16])
 }
 
 // taskEnded takes what the driver says a task came to.
 func (p *Plan) taskEnded(s *State, e *Event) {
 	t := s.find(e.Task)
-	if t == nil || t.status != running {
+	switch {
+	case t == nil:
+		return
+	case t.each != nil:
+		p.elementEnded(s, t, e)
+		p.afterTask(s)
+		return
+	case t.status != running:
 		return
 	}
 	if p.timeoutOf(t.node) > 0 {
@@ -177,6 +195,11 @@ func (p *Plan) taskEnded(s *State, e *Event) {
 	default:
 		p.succeed(s, t, e.Output)
 	}
+	p.afterTask(s)
+}
+
+// afterTask fills the room that a task has left.
+func (p *Plan) afterTask(s *State) {
 	if s.closing == nil {
 		p.settleEarly(s)
 		p.startReady(s)
@@ -229,14 +252,22 @@ func (p *Plan) checkOutput(s *State, t *task, n *node) *Failure {
 func (p *Plan) fail(s *State, t *task, failure *Failure) {
 	n := &p.nodes[t.node]
 	failure.Node, failure.Attempt = n.id, t.attempt
-	if delay, attempts, again := p.retryDelay(s, t, failure); again {
+	if delay, attempts, again := p.retryDelay(s, t, t.attempt, failure); again {
 		t.status, t.writes = delayed, t.writes[:0]
 		s.waitingTasks++
 		s.noteRetrying(t, failure, attempts, delay)
 		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: s.taskID(t), For: delay})
 		return
 	}
+	p.failFinal(s, t, failure)
+}
+
+// failFinal fails the execution for good.
+func (p *Plan) failFinal(s *State, t *task, failure *Failure) {
+	n := &p.nodes[t.node]
+	failure.Node = n.id
 	t.status, t.failure, t.order = failed, failure, s.nextOrder()
+	t.writes = t.writes[:0]
 	s.noteFailed(t)
 	if len(n.failWhen)+len(n.failPlain)+len(n.always) == 0 {
 		s.cancelSiblings(t)
@@ -291,17 +322,21 @@ func mayPass(kind string, failure *Failure) bool {
 
 // retryDelay is the exponential backoff before the next attempt, with jitter
 // derived from the task's identity, so that a replay waits the same time.
-func (p *Plan) retryDelay(s *State, t *task, failure *Failure) (delay time.Duration, attempts int, again bool) {
+func (p *Plan) retryDelay(s *State, t *task, attempt int, failure *Failure) (delay time.Duration, attempts int, again bool) {
+	element := -1
+	if t.each != nil {
+		element = failure.element
+	}
 	r := p.policy(t, failure)
-	if t.attempt >= r.MaxAttempts || s.closing != nil {
+	if attempt >= r.MaxAttempts || s.closing != nil {
 		return 0, r.MaxAttempts, false
 	}
 	wait := min(float64(r.InitialInterval), float64(r.MaxInterval))
-	for range t.attempt - 1 {
+	for range attempt - 1 {
 		wait = min(wait*r.Backoff, float64(r.MaxInterval))
 	}
 	h := fnv.New64a()
-	h.Write([]byte(strconv.Itoa(t.attempt) + s.idempotencyKey(p.nodes[t.node].id, t.visit)))
+	h.Write([]byte(strconv.Itoa(attempt) + s.idempotencyKey(p.nodes[t.node].id, t.visit, element)))
 	unit := float64(h.Sum64()>>11) / (1 << 53)
 	wait *= 1 + r.Jitter*(2*unit-1)
 	delay = max(time.Duration(wait), time.Duration(failure.RetryAfter)*time.Millisecond)

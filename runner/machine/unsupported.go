@@ -11,7 +11,9 @@ func (b *builder) notYet(g *spec.Graph) {
 	}
 	for _, n := range g.Nodes {
 		if n.Each.IsSet() {
-			refuse(n.Each.Span, "each")
+			if kind := n.Kind.Value; kind == "wait" || kind == "fail" {
+				b.report("invalid-value", n.Each.Span, "a "+kind+" node has no use for each")
+			}
 		}
 		if n.Cache != nil {
 			refuse(n.Cache.Span, "cache")

@@ -19,6 +19,7 @@ type answer struct {
 	output  any
 	failure *machine.Failure
 	hangs   bool // until it is cancelled
+	late    bool // ends after everything else that can happen
 	target  string
 }
 
@@ -28,6 +29,7 @@ type script map[string][]answer
 func ok(output any) answer             { return answer{output: output} }
 func bad(kind string) answer           { return answer{failure: &machine.Failure{Kind: kind, Message: kind}} }
 func hang() answer                     { return answer{hangs: true} }
+func late(output any) answer           { return answer{output: output, late: true} }
 func routed(target string) answer      { return answer{target: target} }
 func badWith(f machine.Failure) answer { return answer{failure: &f} }
 func each(list ...answer) []answer     { return list }
@@ -53,6 +55,8 @@ type walker struct {
 	path   []string
 	delays []time.Duration // of retry and wait timers
 	hung   map[machine.TaskID]bool
+	late   []machine.Event
+	most   int               // tasks that ran at once
 	timers []machine.Command // timeouts not fired yet
 }
 
@@ -89,6 +93,9 @@ func walk(t *testing.T, flow string, answers script, input map[string]any, info 
 	for len(queue) > 0 {
 		event := queue[0]
 		queue = append(queue[1:], w.apply(event)...)
+		if len(queue) == 0 && len(w.late) > 0 {
+			queue, w.late = append(queue, w.late[0]), w.late[1:]
+		}
 		if len(queue) == 0 && !w.state.Ended() {
 			queue = append(queue, w.fireTimeout()...)
 		}
@@ -111,6 +118,7 @@ func (w *walker) apply(event machine.Event) []machine.Event {
 	for _, i := range w.state.Ran {
 		w.path = append(w.path, w.plan.Graph.Nodes[i].ID.Value)
 	}
+	w.most = max(w.most, len(w.state.Running()))
 	var out []machine.Event
 	for _, c := range cmds {
 		w.cmds = append(w.cmds, c)
@@ -130,7 +138,12 @@ func (w *walker) carryOut(c machine.Command) []machine.Event {
 			w.hung[c.Task] = true
 			return nil
 		}
-		return []machine.Event{{Kind: machine.TaskEnded, Task: c.Task, Output: canonical(w.t, a.output), Failure: a.failure}}
+		ended := machine.Event{Kind: machine.TaskEnded, Task: c.Task, Output: canonical(w.t, a.output), Failure: a.failure}
+		if a.late {
+			w.late = append(w.late, ended)
+			return nil
+		}
+		return []machine.Event{ended}
 	case machine.CancelTask:
 		if w.hung[c.Task] {
 			return []machine.Event{{
