@@ -137,6 +137,8 @@ func fits(k *Key, v *Value) bool {
 // expects says in words what a key takes.
 func expects(k *Key) string {
 	switch k.Type {
+	case TypeAny:
+		return "any value"
 	case TypeBool:
 		return "true or false"
 	case TypeInt:
