@@ -2,12 +2,12 @@
 
 package lint
 
-// checked lists the rules with a check of their own.
+// checked lists the rules that this package checks by itself.
 func checked() []Rule {
 	return []Rule{
 		accidentalFanout(), constantCondition(), joinNeverFires(), joinWithoutFanout(), llmDecideNoFallback(), llmDecideSingle(),
 		missingFallback(), missingJoin(), missingModel(), missingTimeout(), parallelConflict(), plainSecret(), policyInvalid(),
 		policyViolated(), readBeforeWrite(), scriptInjection(), secretLeak(), shadowedEdge(), stepLimitTooLow(), subgraphCycle(),
-		subgraphMissing(), templateMissing(), unboundedCycle(), unknownModelProvider(), unknownTool(), unusedKey(),
+		subgraphMissing(), templateMissing(), unboundedCycle(), unknownModelProvider(), unknownTool(), unusedIgnore(), unusedKey(),
 	}
 }

@@ -23,7 +23,7 @@ func checkText(name, src string, files map[string]string) spec.Diagnostics {
 			return nil, fs.ErrNotExist
 		},
 	})...)
-	return found.Sort()
+	return Filter(g.File, found)
 }
 
 func describe(ds spec.Diagnostics) string {

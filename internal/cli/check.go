@@ -3,6 +3,10 @@
 package cli
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
@@ -10,7 +14,7 @@ import (
 
 // checked is a graph file after all checks.
 type checked struct {
-	// graph is nil when the file is no graph at all.
+	// graph is never nil, but lacks parts when the file has errors.
 	graph *spec.Graph
 	// found are the findings, sorted, but for those that comments silence.
 	found spec.Diagnostics
@@ -23,17 +27,33 @@ type checked struct {
 func check(name string, src []byte) checked {
 	g, found := spec.Parse(name, src, spec.Options{})
 	c := checked{graph: g, broken: errorsOnly(found).Sort()}
-	if g != nil {
-		found = append(found, spec.Check(g)...)
-		found = append(found, lint.Check(g, lint.Options{})...)
-	}
-	silenced := ignores(src)
-	for _, d := range found.Sort() {
-		if !silenced.has(d.File.Position(d.Span.From).Line, d.Rule) {
-			c.found = append(c.found, d)
-		}
-	}
+	found = append(found, spec.Check(g)...)
+	found = append(found, lint.Check(g, lint.Options{Load: loadBeside(name), Broken: found.HasErrors()})...)
+	c.found = lint.Filter(g.File, found)
 	return c
+}
+
+// maxFlow bounds the size of a subgraph's file that is read for checks.
+const maxFlow = 64 << 20
+
+// loadBeside reads other graph files by their paths relative to a file: only
+// regular files, so that no device or pipe is waited for.
+func loadBeside(name string) func(string) ([]byte, error) {
+	dir := filepath.Dir(name)
+	return func(path string) ([]byte, error) {
+		path = filepath.FromSlash(path)
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		if !info.Mode().IsRegular() || info.Size() > maxFlow {
+			return nil, fmt.Errorf("%s is no regular file of at most %d bytes", path, maxFlow)
+		}
+		return os.ReadFile(path)
+	}
 }
 
 // loadFlow reads and checks the graph file of a command; "-" is stdin. When it

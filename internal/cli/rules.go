@@ -7,23 +7,11 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/lint"
 )
 
 // ruleNames lists the rules of the language, sorted.
-func ruleNames() []string {
-	return []string{
-		"accidental-fanout", "constant-condition", "duplicate-edge", "duplicate-key", "edge-from-end",
-		"end-unreachable", "expr-not-boolean", "expr-syntax", "expr-type", "expr-unknown-name",
-		"inescapable-cycle", "invalid-value", "join-never-fires", "join-without-fanout",
-		"llm-decide-no-fallback", "llm-decide-single", "missing-fallback", "missing-field", "missing-join",
-		"missing-model", "missing-start", "missing-timeout", "no-outgoing-edge", "parallel-conflict",
-		"plain-secret", "policy-invalid", "policy-violated", "read-before-write", "reserved-name",
-		"retry-on-agent", "script-injection", "secret-leak", "shadowed-edge", "step-limit-too-low",
-		"subgraph-cycle", "subgraph-missing", "syntax", "template-missing", "type-mismatch",
-		"unbounded-cycle", "unknown-key", "unknown-model-provider", "unknown-node", "unknown-state-key",
-		"unknown-tool", "unreachable-node", "unused-key",
-	}
-}
+func ruleNames() []string { return lint.RuleNames() }
 
 // ruleChoices are the words --rule takes.
 func ruleChoices() []string {

@@ -1,0 +1,127 @@
+// The explain command: what a validation rule means.
+
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/lint"
+)
+
+// ruleText is a rule as explain prints it in JSON.
+type ruleText struct {
+	Rule     string            `json:"rule"`
+	Severity string            `json:"severity"`
+	Summary  string            `json:"summary"`
+	Doc      string            `json:"doc"`
+	Bad      string            `json:"bad"`
+	Good     string            `json:"good"`
+	Files    map[string]string `json:"files,omitempty"`
+}
+
+func newExplainCommand(a *app) *cobra.Command {
+	output := newEnum("text", "json", "text")
+	cmd := &cobra.Command{
+		Use:   "explain [RULE]",
+		Short: "Say what a validation rule means, with a bad and a good example",
+		Long: `explain prints what a rule of validate means, why it matters and what to do, and
+two complete graph files: one that raises it and one that doesn't. Without a rule
+it lists all of them.`,
+		Example: `  graphrun explain
+  graphrun explain missing-join
+  graphrun explain unknown-node -o json`,
+		Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return ruleNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.listRules(output.value)
+			}
+			return a.explain(args[0], output.value)
+		},
+	}
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the answer")
+	return cmd
+}
+
+func textOfRule(r *lint.Rule) ruleText {
+	return ruleText{r.Name, r.Severity.String(), r.Summary, r.Doc, r.Bad, r.Good, r.Files}
+}
+
+func (a *app) listRules(format string) error {
+	rules := lint.Rules()
+	if format == "json" {
+		out := make([]ruleText, len(rules))
+		for i := range rules {
+			out[i] = textOfRule(&rules[i])
+		}
+		return printJSON(a.Stdout, out)
+	}
+	for _, r := range rules {
+		if _, err := fmt.Fprintf(a.Stdout, "%-24s %-8s %s\n", r.Name, r.Severity, r.Summary); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) explain(name, format string) error {
+	r, ok := lint.FindRule(name)
+	if !ok {
+		return usagef("no such rule: %q%s", name, didYouMean(name, ruleNames()))
+	}
+	if format == "json" {
+		return printJSON(a.Stdout, textOfRule(&r))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s)\n%s\n\n", r.Name, r.Severity, r.Summary)
+	for _, line := range wrap(r.Doc, 88) {
+		fmt.Fprintln(&b, line)
+	}
+	fmt.Fprintf(&b, "\nbad:\n\n%s\ngood:\n\n%s", indent(r.Bad), indent(r.Good))
+	for _, path := range slices.Sorted(maps.Keys(r.Files)) {
+		fmt.Fprintf(&b, "\n%s:\n\n%s", path, indent(r.Files[path]))
+	}
+	_, err := io.WriteString(a.Stdout, b.String())
+	return err
+}
+
+// indent moves a text to the right.
+func indent(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
+}
+
+// wrap breaks a text into lines of at most so many columns, where it can.
+func wrap(text string, columns int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case len(line)+1+len(word) > columns:
+			lines, line = append(lines, line), word
+		default:
+			line += " " + word
+		}
+	}
+	return append(lines, line)
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

@@ -1,0 +1,205 @@
+// Comments that silence rules: `# graphrun: ignore rule-name, other-rule why`.
+
+package lint
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func unusedIgnore() Rule {
+	return Rule{
+		Name: "unused-ignore", Severity: spec.Warning,
+		Summary: "a comment silences a rule that has nothing to say there",
+		Doc:     "A comment `# graphrun: ignore rule-name` silences the rule on its own line, or, when it stands alone, on the next line that is no comment. One that silences nothing, because the problem is solved or the name is wrong, would hide the next problem. Remove it.",
+		Bad: `graphrun: v1
+name: example
+start: a
+nodes:
+  # graphrun: ignore missing-timeout it is fast
+  a: {kind: pass}
+edges:
+  - {from: a, to: END}
+`,
+		Good: `graphrun: v1
+name: example
+start: a
+nodes:
+  # graphrun: ignore missing-timeout it is fast
+  a: {kind: exec, command: [date]}
+edges:
+  - {from: a, to: END}
+`,
+	}
+}
+
+// Filter drops the findings that comments of the file silence, and adds one
+// for each comment that silences nothing. What it returns is sorted.
+func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
+	list := ignores(file.Src)
+	if len(list) == 0 {
+		return found.Sort()
+	}
+	byLine := map[int][]*ignore{}
+	for i := range list {
+		for _, line := range list[i].lines {
+			byLine[line] = append(byLine[line], &list[i])
+		}
+	}
+	kept := make(spec.Diagnostics, 0, len(found))
+	for _, d := range found {
+		silenced := false
+		if d.File == file {
+			for _, c := range byLine[file.Position(d.Span.From).Line] {
+				if c.rule == d.Rule {
+					silenced, c.used = true, true
+				}
+			}
+		}
+		if !silenced {
+			kept = append(kept, d)
+		}
+	}
+	kept = append(kept, unused(file, list)...)
+	return kept.Sort()
+}
+
+// unused reports the comments that silence nothing, but for those that a
+// comment silences in turn.
+func unused(file *spec.File, list []ignore) spec.Diagnostics {
+	var out spec.Diagnostics
+	names := RuleNames()
+	for i := range list {
+		c := &list[i]
+		if c.used || c.rule == "unused-ignore" {
+			continue
+		}
+		if slices.ContainsFunc(list, func(o ignore) bool {
+			return o.rule == "unused-ignore" && slices.Contains(o.lines, c.lines[0])
+		}) {
+			continue
+		}
+		d := spec.Diagnostic{
+			File: file, Rule: "unused-ignore", Severity: spec.Warning, Span: c.span,
+			Message: fmt.Sprintf("%q has nothing to silence here", c.rule),
+		}
+		if !slices.Contains(names, c.rule) {
+			d.Message = fmt.Sprintf("%q is no rule", c.rule)
+			d.Suggestion = suggest.Closest(c.rule, names)
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// ignore is one rule named in a comment.
+type ignore struct {
+	rule  string
+	span  spec.Span
+	lines []int // the lines on which it counts, its own first
+	used  bool
+}
+
+const ignoreMark = "graphrun: ignore "
+
+// ignores reads the silencing comments of a file.
+func ignores(src []byte) []ignore {
+	if !bytes.Contains(src, []byte(ignoreMark)) {
+		return nil
+	}
+	var out []ignore
+	number, start := 0, 0
+	waiting := 0 // how many at the end of out count for the next line of content
+	for line := range strings.Lines(string(src)) {
+		number++
+		at := commentStart(line)
+		alone := at >= 0 && strings.TrimSpace(line[:at]) == ""
+		if !alone {
+			for i := range waiting {
+				c := &out[len(out)-1-i]
+				c.lines = append(c.lines, number)
+			}
+			waiting = 0
+		}
+		if at >= 0 {
+			before := len(out)
+			out = readIgnore(out, line, at, number, start)
+			if alone {
+				waiting += len(out) - before
+			}
+		}
+		start += len(line)
+	}
+	return out
+}
+
+// readIgnore adds the rules that the comment of a line names.
+func readIgnore(out []ignore, line string, at, number, start int) []ignore {
+	i := at + 1
+	for i < len(line) && (line[i] == ' ' || line[i] == '\t') {
+		i++
+	}
+	if !strings.HasPrefix(line[i:], ignoreMark) {
+		return out
+	}
+	for i += len(ignoreMark); i < len(line); {
+		end := i + len(line[i:])
+		if comma := strings.IndexByte(line[i:], ','); comma >= 0 {
+			end = i + comma
+		}
+		name := i + len(line[i:end]) - len(strings.TrimLeft(line[i:end], " \t"))
+		word, _, _ := strings.Cut(strings.TrimSpace(line[name:end]), " ")
+		if word == "" || !isRuleName(word) {
+			break // the reason may have commas of its own
+		}
+		out = append(out, ignore{rule: word, span: spec.Span{From: start + name, To: start + name + len(word)}, lines: []int{number}})
+		if strings.TrimSpace(line[name:end]) != word {
+			// Further words explain why; behind a comma another rule may follow.
+			if end < len(line) && !namesRule(line[end+1:]) {
+				break
+			}
+		}
+		i = end + 1
+	}
+	return out
+}
+
+func isRuleName(word string) bool {
+	return !strings.ContainsFunc(word, func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') })
+}
+
+// namesRule reports whether a text begins with the name of a rule.
+func namesRule(text string) bool {
+	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' || r == '\r' || r == '\t' })
+	return len(words) > 0 && slices.Contains(RuleNames(), words[0])
+}
+
+// commentStart is where the comment of a line begins, or -1: at a # at the
+// start or after white space, outside quotes.
+func commentStart(line string) int {
+	quote := byte(0)
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case quote == '"' && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			// An apostrophe inside a word quotes nothing.
+			if i == 0 || strings.IndexByte(" \t[{,:(", line[i-1]) >= 0 {
+				quote = c
+			}
+		case c == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t'):
+			return i
+		}
+	}
+	return -1
+}
