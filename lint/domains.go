@@ -1,0 +1,308 @@
+// Which values the names in a condition can have: what the solver knows of
+// state keys, outputs, visits and steps where an edge is decided.
+
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// site is where conditions are evaluated: after a node, on success or failure.
+type site struct {
+	f      *facts
+	node   *spec.Node
+	failed bool
+	// usual narrows keys to the values that the graph's nodes write to them.
+	// Input may still bring others, so nothing is proven from it.
+	usual bool
+}
+
+// domain is what is known of the value at a path.
+func (s *site) domain(path []string, typ eval.Type) solve.Domain {
+	if key := s.f.graph.Key(path[0]); key != nil {
+		return s.keyDomain(key, path[1:], typ)
+	}
+	switch path[0] {
+	case "visits":
+		if len(path) == 2 {
+			return s.visits(path[1])
+		}
+	case "step":
+		return s.step()
+	case "node":
+		return solve.Domain{Values: []any{s.node.ID.Value}}
+	case "outcome":
+		if s.failed {
+			return solve.Domain{Values: []any{"failure"}}
+		}
+		return solve.Domain{Values: []any{"success"}}
+	case "output":
+		if !s.failed {
+			return s.output(path[1:], typ)
+		}
+	}
+	return byType(typ)
+}
+
+// byType is a domain of which only the type is known.
+func byType(t eval.Type) solve.Domain {
+	d := solve.Domain{Null: true}
+	switch t.String() {
+	case "boolean":
+		d.Kind = solve.Bool
+	case "integer":
+		d.Kind = solve.Int
+	case "number":
+		d.Kind = solve.Number
+	case "string":
+		d.Kind = solve.String
+	case "any", "null":
+	default:
+		d.Kind = solve.Other
+	}
+	return d
+}
+
+// keyDomain is the domain of a state key, or of a part of it.
+func (s *site) keyDomain(key *spec.StateKey, rest []string, typ eval.Type) solve.Domain {
+	if s.usual && len(rest) == 0 {
+		if d, ok := s.written(key); ok {
+			return d
+		}
+	}
+	d := schemaDomain(key.Schema, key.Name.Value, rest, typ)
+	if len(rest) == 0 && !s.failed && writesKey(s.node, key.Name.Value) {
+		d.Null = allowsNull(key.Schema)
+	} else if len(rest) == 0 && (key.Required || key.Default != nil && key.Default.Kind != spec.Null) {
+		d.Null = allowsNull(key.Schema)
+	}
+	return d
+}
+
+func allowsNull(schema map[string]any) bool {
+	switch t := schema["type"].(type) {
+	case string:
+		return t == "null"
+	case []any:
+		return slices.Contains(t, any("null"))
+	}
+	if values, ok := schema["enum"].([]any); ok {
+		return slices.Contains(values, nil)
+	}
+	return true
+}
+
+// writesKey reports whether every success of the node writes the key.
+func writesKey(n *spec.Node, key string) bool {
+	if n.Each.IsSet() {
+		return false
+	}
+	for _, w := range n.Writes.Keys {
+		if w.Value == key {
+			return true
+		}
+	}
+	for _, w := range n.Writes.Exprs {
+		if w.Name.Value == key {
+			return true
+		}
+	}
+	return n.Kind.Value == "set" && n.Field("set").Get(key) != nil
+}
+
+// schemaDomain is the domain of the part of a value that a schema describes.
+// The top of a state key may be null; parts may be absent.
+func schemaDomain(doc map[string]any, name string, rest []string, typ eval.Type) solve.Domain {
+	for _, part := range rest {
+		doc = subschema(doc, part)
+		if !strings.HasPrefix(part, "[") {
+			name += "." + part
+		}
+	}
+	if doc == nil {
+		return byType(typ)
+	}
+	d := byType(eval.FromSchema(doc))
+	if values, ok := literals(doc); ok {
+		d.Values, d.Why = values, name+" is "+oneOfData(values)
+		return d
+	}
+	d.Min, d.HasMin = bound(doc, "minimum", "exclusiveMinimum")
+	d.Max, d.HasMax = bound(doc, "maximum", "exclusiveMaximum")
+	if d.Kind == solve.Int || d.Kind == solve.Number {
+		d.Why = rangeWords(name, d)
+	}
+	return d
+}
+
+// subschema is the schema of a member or an element; nil when none is declared.
+func subschema(doc map[string]any, part string) map[string]any {
+	if strings.HasPrefix(part, "[") {
+		items, _ := doc["items"].(map[string]any)
+		return items
+	}
+	properties, _ := doc["properties"].(map[string]any)
+	sub, _ := properties[part].(map[string]any)
+	return sub
+}
+
+// literals are the values of an enum or const of scalars.
+func literals(doc map[string]any) ([]any, bool) {
+	values, ok := doc["enum"].([]any)
+	if c, has := doc["const"]; has {
+		values, ok = []any{c}, true
+	}
+	if !ok || len(values) == 0 {
+		return nil, false
+	}
+	for _, v := range values {
+		switch v.(type) {
+		case nil, bool, int, float64, string:
+		default:
+			return nil, false
+		}
+	}
+	return values, true
+}
+
+func bound(doc map[string]any, names ...string) (float64, bool) {
+	for _, name := range names {
+		switch v := doc[name].(type) {
+		case int:
+			return float64(v), true
+		case float64:
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+func rangeWords(name string, d solve.Domain) string {
+	number := func(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
+	switch {
+	case d.HasMin && d.HasMax && d.Min == d.Max:
+		return name + " is " + number(d.Min)
+	case d.HasMin && d.HasMax:
+		return name + " is from " + number(d.Min) + " to " + number(d.Max)
+	case d.HasMin:
+		return name + " is at least " + number(d.Min)
+	case d.HasMax:
+		return name + " is at most " + number(d.Max)
+	}
+	return ""
+}
+
+func oneOfData(values []any) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = literal(v)
+	}
+	if len(words) == 1 {
+		return "always " + words[0]
+	}
+	return "one of " + strings.Join(words, ", ")
+}
+
+// literal writes a scalar as an expression does.
+func literal(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return strconv.Quote(v)
+	case []any:
+		if len(v) == 0 {
+			return "[]"
+		}
+	case map[string]any:
+		if len(v) == 0 {
+			return "{}"
+		}
+	}
+	return fmt.Sprint(v)
+}
+
+// visits bounds how often a node has run when the site is reached.
+func (s *site) visits(id string) solve.Domain {
+	d := solve.Domain{Kind: solve.Int, HasMin: true}
+	n := s.f.graph.Node(id)
+	if n == nil {
+		return byType(eval.Any())
+	}
+	name := solve.PathName([]string{"visits", id})
+	limit := n.MaxVisits
+	if limit == 0 {
+		limit = s.f.graph.Limits.MaxVisits
+	}
+	if limit > 0 {
+		d.Max, d.HasMax = float64(limit), true
+	}
+	if s.f.passed(n.Index, s.node.Index) {
+		d.Min = 1
+	}
+	d.Why = rangeWords(name, d) + " here"
+	return d
+}
+
+// step bounds the number of the step that has just been taken.
+func (s *site) step() solve.Domain {
+	d := solve.Domain{Kind: solve.Int, HasMin: true}
+	if limit := s.f.graph.Limits.MaxSteps; limit > 0 {
+		d.Max, d.HasMax = float64(limit), true
+	}
+	if !s.failed { // a visit that a limit refuses is no step
+		d.Min = float64(s.f.leastSteps()[s.node.Index])
+	}
+	d.Why = rangeWords("step", d) + " here"
+	return d
+}
+
+// output is the domain of the node's output, or of a part of it.
+func (s *site) output(rest []string, typ eval.Type) solve.Domain {
+	if s.node.Output != nil && !s.node.Each.IsSet() {
+		d := schemaDomain(s.node.Output, "output", rest, typ)
+		d.Null = len(rest) > 1 || len(rest) == 1 && !requires(s.node.Output, rest[0]) || allowsNull(s.node.Output)
+		return d
+	}
+	if s.usual {
+		if d, ok := usualOutput(s.node, rest); ok {
+			return d
+		}
+	}
+	return byType(typ)
+}
+
+func requires(doc map[string]any, name string) bool {
+	required, _ := doc["required"].([]any)
+	return slices.Contains(required, any(name))
+}
+
+// valid reports whether a value may stand at a path.
+func (s *site) valid(path []string, value any) bool {
+	var doc map[string]any
+	rest := path[1:]
+	switch key := s.f.graph.Key(path[0]); {
+	case key != nil:
+		doc = key.Schema
+	case path[0] == "output" && s.node.Output != nil:
+		doc = s.node.Output
+	default:
+		return true
+	}
+	for _, part := range rest {
+		doc = subschema(doc, part)
+	}
+	if doc == nil || value == nil {
+		return true
+	}
+	compiled, err := schema.Compile(doc)
+	return err == nil && compiled.Check(value) == nil
+}

@@ -1,0 +1,114 @@
+// The decisions of a graph: which conditions are tried after each node, and
+// what is proven about them.
+
+package lint
+
+import (
+	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// judgement is the conditions that are tried at one place, and their verdicts.
+type judgement struct {
+	site site
+	// edges are those of each condition: one, or all of a declaration.
+	edges   [][]int
+	problem solve.Problem
+	result  solve.Result
+}
+
+// judgements solves every decision of the graph, in the order of its nodes.
+func (f *facts) judgements() []judgement {
+	if f.theJudgements != nil {
+		return *f.theJudgements
+	}
+	all := []judgement{}
+	w := f.flow()
+	for v, groups := range w.groups {
+		for _, kind := range []groupKind{byGuard, onFailure} {
+			d := judgement{site: site{f: f, node: f.graph.Nodes[v], failed: kind == onFailure}}
+			for i := range groups {
+				if groups[i].kind == kind {
+					d.add(groups[i].edges)
+				}
+			}
+			if len(d.edges) == 0 {
+				continue
+			}
+			d.problem.All = d.site.node.Routing == "all"
+			d.problem.Domain, d.problem.Valid = d.site.domain, d.site.valid
+			d.result = solve.Solve(d.problem)
+			all = append(all, d)
+		}
+	}
+	f.theJudgements = &all
+	return all
+}
+
+// add takes the edges of a group that have a condition, one declaration at a time.
+func (d *judgement) add(edges []int) {
+	f := d.site.f
+	last := -1
+	for _, i := range edges {
+		when := f.bound.Edges[i].When
+		switch decl := f.graph.Edges[i].Decl; {
+		case when == nil:
+		case decl == last:
+			n := len(d.edges) - 1
+			d.edges[n] = append(d.edges[n], i)
+		default:
+			last = decl
+			d.edges = append(d.edges, []int{i})
+			d.problem.Conditions = append(d.problem.Conditions, when)
+		}
+	}
+}
+
+// edge is the first edge of a condition.
+func (d *judgement) edge(i int) *spec.Edge { return d.site.f.graph.Edges[d.edges[i][0]] }
+
+// leastSteps is the least number of the step at which each node can run; 1
+// where nothing is known.
+func (f *facts) leastSteps() []int {
+	if f.theSteps != nil {
+		return f.theSteps
+	}
+	w := f.flow()
+	steps := make([]int, len(f.graph.Nodes)+2)
+	for i := range steps {
+		steps[i] = 1
+	}
+	f.theSteps = steps
+	if w.wild {
+		return steps
+	}
+	seen := make([]bool, len(steps))
+	todo := []int{f.start()}
+	seen[f.start()] = true
+	for len(todo) > 0 {
+		v := todo[0]
+		todo = todo[1:]
+		for _, to := range w.graph.Next(v) {
+			if !seen[to] {
+				seen[to], steps[to] = true, steps[v]+1
+				todo = append(todo, to)
+			}
+		}
+	}
+	return steps
+}
+
+// passed reports whether every path to the node at has run the node v.
+func (f *facts) passed(v, at int) bool {
+	if v == at {
+		return true
+	}
+	w := f.flow()
+	if w.wild {
+		return false
+	}
+	if f.theTree == nil {
+		f.theTree = w.graph.Dominators(f.start())
+	}
+	return f.theTree.Reached(at) && f.theTree.Covers(v, at)
+}

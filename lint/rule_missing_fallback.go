@@ -1,0 +1,106 @@
+// missing-fallback: conditions that can all be false.
+
+package lint
+
+import (
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func missingFallback() Rule {
+	return Rule{
+		Name: "missing-fallback", Severity: spec.Warning,
+		Summary: "the conditions of a node can all be false, and no edge is left to take",
+		Doc: `When no edge fires after a node, the run ends stuck. The conditions of this node do not
+cover all values, and the message has one that falls through. Add an edge without a
+condition, which is taken when nothing matched, or make the conditions complete.
+
+Values are those that schemas allow: enum, minimum and maximum narrow them, and so do
+the choices of a person and the constants that nodes write. Where the conditions call
+functions or read values of unknown type, the rule speaks only if it has found actual
+values with which all of them are false.`,
+		Bad: `graphrun: v1
+name: route
+start: score
+state:
+  n: {type: integer, required: true}
+nodes:
+  score: {kind: pass}
+  high: {kind: pass}
+  low: {kind: pass}
+edges:
+  - {from: score, to: high, when: "n > 3"}
+  - {from: score, to: low, when: "n < 3"}
+  - {from: [high, low], to: END}
+`,
+		Good: `graphrun: v1
+name: route
+start: score
+state:
+  n: {type: integer, required: true}
+nodes:
+  score: {kind: pass}
+  high: {kind: pass}
+  low: {kind: pass}
+edges:
+  - {from: score, to: high, when: "n > 3"}
+  - {from: score, to: low, when: "n <= 3"}
+  - {from: [high, low], to: END}
+`,
+		needs: needAll,
+		check: (*facts).missingFallbacks,
+	}
+}
+
+func (f *facts) missingFallbacks() {
+	all := f.judgements()
+	for i := range all {
+		d := &all[i]
+		if d.site.failed || d.result.Exhaustive || !d.result.Found || f.hasOtherWay(d.site.node) {
+			continue
+		}
+		gap := d.result.Gap
+		// What the graph writes may be less than what the schemas allow.
+		usual := d.site
+		usual.usual = true
+		problem := d.problem
+		problem.Domain = usual.domain
+		if again := solve.Solve(problem); again.Exhaustive || !again.Found {
+			continue
+		} else {
+			gap = again.Gap
+		}
+		found := f.report(d.site.node.ID.Span, "no edge of %q fires when %s: all conditions are false, and there is no edge without one",
+			d.site.node.ID.Value, bindings(gap))
+		for k := range d.edges {
+			found.Related = append(found.Related, f.related(d.edge(k).When.Span, "this is false"))
+		}
+	}
+}
+
+// hasOtherWay reports whether a node can be left although no condition holds.
+func (f *facts) hasOtherWay(n *spec.Node) bool {
+	if n.Goto.IsSet() || n.HasEnds {
+		return true
+	}
+	for _, g := range f.flow().groups[n.Index] {
+		if g.kind == byDefault || g.kind == byDecision {
+			return true
+		}
+	}
+	return false
+}
+
+// bindings are values in words: n = 3 and mode = "fast".
+func bindings(values []solve.Binding) string {
+	if len(values) == 0 {
+		return "they are tried"
+	}
+	words := make([]string, len(values))
+	for i, b := range values {
+		words[i] = b.Name() + " = " + literal(b.Value)
+	}
+	return strings.Join(words, " and ")
+}

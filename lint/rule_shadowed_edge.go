@@ -1,0 +1,110 @@
+// shadowed-edge: an edge that an earlier one always beats.
+
+package lint
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+func shadowedEdge() Rule {
+	return Rule{
+		Name: "shadowed-edge", Severity: spec.Warning,
+		Summary: "an edge never fires because an earlier one always wins",
+		Doc: `Conditional edges are tried by priority, then in the order of the file, and the first whose
+condition holds fires alone. Whenever the condition of this edge holds, an earlier one
+holds too, so this edge is dead. Put the narrower condition first, or give it a priority.
+
+An edge without a condition is only taken when no condition held: it is dead behind a
+condition that is always true.`,
+		Bad: `graphrun: v1
+name: order
+start: score
+state:
+  n: {type: integer, required: true}
+nodes:
+  score: {kind: pass}
+  some: {kind: pass}
+  many: {kind: pass}
+edges:
+  - {from: score, to: some, when: "n > 3"}
+  - {from: score, to: many, when: "n > 10"}
+  - {from: score, to: END}
+  - {from: [some, many], to: END}
+`,
+		Good: `graphrun: v1
+name: order
+start: score
+state:
+  n: {type: integer, required: true}
+nodes:
+  score: {kind: pass}
+  some: {kind: pass}
+  many: {kind: pass}
+edges:
+  - {from: score, to: many, when: "n > 10"}
+  - {from: score, to: some, when: "n > 3"}
+  - {from: score, to: END}
+  - {from: [some, many], to: END}
+`,
+		needs: needAll,
+		check: (*facts).shadowedEdges,
+	}
+}
+
+func (f *facts) shadowedEdges() {
+	all := f.judgements()
+	for i := range all {
+		d := &all[i]
+		always := -1
+		for k, v := range d.result.Verdicts {
+			if v.Always && always < 0 {
+				always = k
+			}
+			if !v.Shadowed {
+				continue
+			}
+			names := make([]string, len(v.By))
+			for j, by := range v.By {
+				names[j] = strconv.Quote(d.edge(by).When.Value)
+			}
+			found := f.report(d.edge(k).When.Span, "this edge never fires: whenever its condition holds, %s", holdsBefore(names))
+			for _, by := range v.By {
+				found.Related = append(found.Related, f.related(d.edge(by).When.Span, "this edge is tried before"))
+			}
+		}
+		if always >= 0 && !d.site.failed {
+			f.shadowedDefaults(d, always)
+		}
+	}
+}
+
+func holdsBefore(names []string) string {
+	if len(names) == 1 {
+		return "the earlier " + names[0] + " holds too"
+	}
+	const most = 4
+	if len(names) > most {
+		names = append(names[:most:most], "…")
+	}
+	return "one of the earlier " + strings.Join(names, ", ") + " holds too"
+}
+
+// shadowedDefaults reports the edges without a condition that a condition
+// which always holds leaves nothing to.
+func (f *facts) shadowedDefaults(d *judgement, always int) {
+	for _, g := range f.flow().groups[d.site.node.Index] {
+		if g.kind != byDefault && g.kind != byDecision {
+			continue
+		}
+		for _, i := range g.edges {
+			// An edge for every outcome still fires after a failure.
+			if e := f.graph.Edges[i]; e.Condition != "always" && e.Decl >= 0 {
+				found := f.report(e.To.Span, "this edge never fires: the condition of an earlier one is always true")
+				found.Related = append(found.Related, f.related(d.edge(always).When.Span, "this is always true"))
+			}
+		}
+	}
+}

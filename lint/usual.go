@@ -1,0 +1,191 @@
+// The values that nodes are known to write: what people mean by a key that is
+// declared wider than it is used.
+
+package lint
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// written is the domain of a key by what is written to it: by the site's own
+// node if it always writes the key, else by all nodes of a key that is no input.
+func (s *site) written(key *spec.StateKey) (solve.Domain, bool) {
+	name := key.Name.Value
+	if key.Reducer.IsSet() && key.Reducer.Value != "replace" {
+		return solve.Domain{}, false
+	}
+	if !s.failed && writesKey(s.node, name) {
+		return s.f.writtenBy(s.node, name)
+	}
+	if key.Required || key.Default != nil {
+		return solve.Domain{}, false
+	}
+	var all solve.Domain
+	for _, n := range s.f.writersOf()[name] {
+		d, ok := s.f.writtenBy(n, name)
+		if !ok || d.Values == nil {
+			return solve.Domain{}, false
+		}
+		all.Values = append(all.Values, d.Values...)
+	}
+	return all, len(all.Values) > 0
+}
+
+// writersOf lists the nodes that may write each key.
+func (f *facts) writersOf() map[string][]*spec.Node {
+	if f.theWriters != nil {
+		return f.theWriters
+	}
+	f.theWriters = map[string][]*spec.Node{}
+	add := func(key string, n *spec.Node) {
+		if have := f.theWriters[key]; len(have) == 0 || have[len(have)-1] != n {
+			f.theWriters[key] = append(have, n)
+		}
+	}
+	for _, n := range f.graph.Nodes {
+		for _, k := range n.Writes.Keys {
+			add(k.Value, n)
+		}
+		for _, e := range n.Writes.Exprs {
+			add(e.Name.Value, n)
+		}
+		if set := n.Field("set"); n.Kind.Value == "set" && set != nil {
+			for i := range set.Fields {
+				add(set.Fields[i].Key.Value, n)
+			}
+		}
+	}
+	return f.theWriters
+}
+
+// writtenBy is the domain of what one node writes to a key.
+func (f *facts) writtenBy(n *spec.Node, key string) (solve.Domain, bool) {
+	if n.Each.IsSet() {
+		return solve.Domain{}, false
+	}
+	b := &f.bound.Nodes[n.Index]
+	if n.Kind.Value == "set" {
+		for i := range b.Set {
+			if b.Set[i].Name != key {
+				continue
+			}
+			if b.Set[i].Value.IsConst() {
+				return constants([]any{b.Set[i].Value.Const()})
+			}
+			return computed(b.Set[i].Value.Program())
+		}
+	}
+	for i := range b.Writes {
+		if b.Writes[i].Name != key {
+			continue
+		}
+		p := b.Writes[i].Value.Program()
+		if p == nil {
+			return solve.Domain{}, false
+		}
+		tree := p.Tree()
+		if tree.Op == eval.TreePath && tree.Path[0] == "output" {
+			return outputDomain(n, tree.Path[1:])
+		}
+		return computed(p)
+	}
+	if d, ok := outputDomain(n, []string{key}); ok {
+		return d, true
+	}
+	if len(n.Writes.Keys) == 1 && subschema(n.Output, key) == nil {
+		return outputDomain(n, nil)
+	}
+	return solve.Domain{}, false
+}
+
+// computed is the domain of an expression that chooses between constants.
+func computed(p *eval.Program) (solve.Domain, bool) {
+	if p == nil {
+		return solve.Domain{}, false
+	}
+	var values []any
+	var collect func(t *eval.Tree) bool
+	collect = func(t *eval.Tree) bool {
+		switch t.Op {
+		case eval.TreeConst:
+			values = append(values, t.Value)
+			return true
+		case eval.TreeChoice:
+			return collect(t.Args[1]) && collect(t.Args[2])
+		}
+		return false
+	}
+	if !collect(p.Tree()) {
+		return solve.Domain{}, false
+	}
+	return constants(values)
+}
+
+func constants(values []any) (solve.Domain, bool) {
+	if slices.ContainsFunc(values, func(v any) bool {
+		switch v.(type) {
+		case nil, bool, int, float64, string:
+			return false
+		}
+		return true
+	}) {
+		return solve.Domain{}, false
+	}
+	return solve.Domain{Values: values}, len(values) > 0
+}
+
+// outputDomain is what is known of a part of a node's output from its
+// declaration.
+func outputDomain(n *spec.Node, rest []string) (solve.Domain, bool) {
+	if n.Output == nil {
+		return usualOutput(n, rest)
+	}
+	doc := n.Output
+	for _, part := range rest {
+		if doc = subschema(doc, part); doc == nil {
+			return solve.Domain{}, false
+		}
+	}
+	d := schemaDomain(doc, "", nil, eval.Any())
+	d.Null = allowsNull(doc)
+	return d, true
+}
+
+// usualOutput is what kinds that declare no output schema yield.
+func usualOutput(n *spec.Node, rest []string) (solve.Domain, bool) {
+	switch kind := n.Kind.Value; {
+	case kind == "human" && len(rest) == 0:
+		return humanAnswers(n)
+	case kind == "http" && slices.Equal(rest, []string{"status"}):
+		if expect := n.Field("expect"); expect != nil && expect.Kind == spec.List {
+			return constants(expect.Data().([]any))
+		}
+		return solve.Domain{Kind: solve.Int, Min: 200, Max: 299, HasMin: true, HasMax: true}, true
+	case kind == "graph" && slices.Equal(rest, []string{"status"}):
+		return solve.Domain{Values: []any{"completed"}}, true
+	case kind == "graph" && slices.Equal(rest, []string{"quality"}):
+		return solve.Domain{Values: []any{"clean", "degraded"}}, true
+	}
+	return solve.Domain{}, false
+}
+
+// humanAnswers are the answers that a person may give.
+func humanAnswers(n *spec.Node) (solve.Domain, bool) {
+	if choices := n.Field("choices"); choices != nil && choices.Kind == spec.List {
+		values := choices.Data().([]any)
+		if d := n.Field("default"); d != nil {
+			values = append(values, d.Data())
+		}
+		return constants(values)
+	}
+	if doc := n.Field("schema"); doc != nil && doc.Kind == spec.Map {
+		if m, ok := doc.Data().(map[string]any); ok {
+			return schemaDomain(m, "", nil, eval.Any()), true
+		}
+	}
+	return solve.Domain{}, false
+}
