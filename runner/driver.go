@@ -21,6 +21,8 @@ type message struct {
 	event machine.Event
 	task  machine.TaskID
 	said  *Said
+	child *Event   // of a subgraph
+	learn []string // texts to mask from now on
 }
 
 // driver runs one run. The goroutine of run owns everything in it; handlers
@@ -48,6 +50,10 @@ type driver struct {
 	path    []int32
 	history []HistoryRecord
 	sinkErr error
+	// journalErr is what kept a task from starting.
+	journalErr error
+	// nested tells where the run stands in the run around it; nil for one of its own.
+	nested *nesting
 }
 
 type timerID struct {
@@ -55,16 +61,21 @@ type timerID struct {
 	task machine.TaskID
 }
 
-func newDriver(f *Flow, opts Options, secrets map[string]any) (*driver, error) {
+func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) (*driver, error) {
 	d := &driver{
 		flow: f, opts: opts, clock: f.runner.cfg.Clock, plan: f.plan, state: f.plan.NewState(),
 		secrets: secrets, mask: newMasker(f.graph, secrets),
 		inbox: make(chan *message, 64), done: make(chan struct{}),
 		cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
-		watched: opts.Sink != nil || opts.History, time: timekeeper{clock: f.runner.cfg.Clock},
+		nested: nested, watched: opts.Sink != nil || opts.History, time: timekeeper{clock: f.runner.cfg.Clock},
 	}
 	d.state.Watched = d.watched
-	if store := f.runner.cfg.Store; store != nil {
+	if nested != nil {
+		for _, text := range nested.hidden {
+			d.mask.hide(text)
+		}
+	}
+	if store := f.runner.cfg.Store; store != nil && nested == nil {
 		journal, err := store.Create(RunRecord{ID: opts.RunID, File: f.graph.File.Name, Source: f.graph.File.Src})
 		if err != nil {
 			return nil, err
@@ -88,7 +99,7 @@ func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error)
 		Kind: machine.RunBegan, At: d.started.UnixNano(), Input: input,
 		Run: &machine.RunInfo{
 			ID: d.opts.RunID, MaxSteps: d.opts.MaxSteps, MaxConcurrency: d.opts.MaxConcurrency,
-			Timeout: d.opts.Timeout, Goal: d.opts.Goal,
+			Timeout: d.opts.Timeout, Goal: d.opts.Goal, Parent: d.nested.info(),
 		},
 	}
 	d.state.SetSecrets(d.secrets)
@@ -106,6 +117,9 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 	commands, at, err := d.apply(first)
 	for err == nil {
 		due = d.follow(ctx, commands, at) || due
+		if d.journalErr != nil {
+			return d.journalErr
+		}
 		if d.state.Ended() {
 			return nil
 		}
@@ -175,12 +189,29 @@ func (d *driver) follow(ctx context.Context, commands []machine.Command, at int6
 func (d *driver) receive(due bool) *machine.Event {
 	for !due || len(d.inbox) > 0 {
 		m := <-d.inbox
-		if m.said == nil {
+		switch {
+		case m.said != nil:
+			d.said(m)
+		case m.child != nil:
+			d.relay(m.child)
+		case m.learn != nil:
+			for _, text := range m.learn {
+				d.mask.hide(text)
+			}
+		default:
+			d.forget(&m.event)
 			return &m.event
 		}
-		d.said(m)
 	}
 	return nil
+}
+
+// forget drops what was kept to stop a task that has ended.
+func (d *driver) forget(event *machine.Event) {
+	if event.Kind == machine.TaskEnded {
+		delete(d.cancel, event.Task)
+		d.stopTimer(timerID{"grace", event.Task})
+	}
 }
 
 func (d *driver) carryOut(ctx context.Context, c *machine.Command) {

@@ -57,7 +57,7 @@ func (d *driver) said(m *message) {
 	m.said.Text, m.said.Message = d.mask.text(m.said.Text), d.mask.text(m.said.Message)
 	m.said.Data = d.mask.value(m.said.Data)
 	d.event = Event{
-		Type: kind, Time: d.clock.Now(), Node: m.task.Node, Visit: m.task.Visit, Attempt: m.task.Attempt, Said: m.said,
+		Type: kind, Time: d.clock.Now(), Node: d.nested.path(m.task.Node), Visit: m.task.Visit, Attempt: m.task.Attempt, Said: m.said,
 	}
 	d.emit()
 }

@@ -139,7 +139,7 @@ func (d *driver) result() *Result {
 	d.mask.learn(values)
 	return &Result{
 		RunID: d.opts.RunID, Graph: d.flow.graph.Name.Value, Status: s.Status, Quality: s.Quality,
-		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: s.Steps, MaxSteps: s.MaxSteps(),
+		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: s.Steps + s.ChildSteps, MaxSteps: s.MaxSteps(),
 		Path: path, State: d.mask.state(values), Output: d.mask.value(s.Output), Error: d.mask.failure(s.Failure),
 		Pending: []Pending{}, Partial: d.partial(), Edges: EdgeCounts{d.flow.graph, s.Fired()},
 		StartedAt: d.started.UTC(), Duration: Milliseconds(d.clock.Now().Sub(d.started)), History: d.history,

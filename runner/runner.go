@@ -27,6 +27,8 @@ type Config struct {
 	Decider Decider
 	// Store keeps the journals; nil: none is kept.
 	Store Store
+	// Load reads the file of a subgraph; nil: os.ReadFile.
+	Load func(path string) ([]byte, error)
 	// Hooks are called around every node that a handler runs.
 	Hooks Hooks
 	// NodeHooks are called for one node (by id), before Hooks.
@@ -91,15 +93,27 @@ type Flow struct {
 	runner *Runner
 	graph  *spec.Graph
 	plan   *machine.Plan
+	// children are the subgraphs, by the id of the node that runs them.
+	children map[string]*Flow
 }
 
 // Prepare compiles a graph. The error is an *InvalidError when the graph, or
 // something that this runner has no handler for, is at fault.
 func (r *Runner) Prepare(g *spec.Graph) (*Flow, error) {
+	l := &linker{runner: r, flows: map[string]*Flow{}}
+	flow := l.link(g)
+	if l.found.HasErrors() {
+		return nil, &InvalidError{Diagnostics: l.found.Sort()}
+	}
+	return flow, nil
+}
+
+// compile makes a flow of one graph, its subgraphs apart.
+func (r *Runner) compile(g *spec.Graph) (*Flow, spec.Diagnostics) {
 	plan, found := machine.Build(g, r.kinds)
 	for _, n := range g.Nodes {
 		kind := n.Kind.Value
-		if r.handlers[kind] == nil && !slices.Contains(machineKinds(), kind) {
+		if kind != graphKind && r.handlers[kind] == nil && !slices.Contains(machineKinds(), kind) {
 			found = append(found, spec.Diagnostic{
 				File: g.File, Rule: "not-yet", Severity: spec.Error, Span: n.Kind.Span,
 				Message: fmt.Sprintf("nodes of kind %q can be checked and drawn, but nothing here can run them; "+
@@ -107,14 +121,11 @@ func (r *Runner) Prepare(g *spec.Graph) (*Flow, error) {
 			})
 		}
 	}
-	if found.HasErrors() {
-		return nil, &InvalidError{Diagnostics: found.Sort()}
-	}
-	return &Flow{runner: r, graph: g, plan: plan}, nil
+	return &Flow{runner: r, graph: g, plan: plan, children: map[string]*Flow{}}, found
 }
 
 func (r *Runner) runnable() []string {
-	names := machineKinds()
+	names := append(machineKinds(), graphKind)
 	for _, kind := range r.kinds {
 		names = append(names, kind.Name)
 	}
@@ -151,7 +162,7 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if opts.Dir == "" {
 		opts.Dir = filepath.Dir(f.graph.File.Name)
 	}
-	d, err := newDriver(f, opts, secrets)
+	d, err := newDriver(f, opts, secrets, nil)
 	if err != nil {
 		return nil, err
 	}

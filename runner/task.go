@@ -21,22 +21,26 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	d.cancel[id] = func() { cancel(context.Canceled) }
 	task := &Task{
-		RunID: d.opts.RunID, Node: id.Node, Kind: work.Kind, Visit: id.Visit, Attempt: id.Attempt, Index: work.Index, Item: work.Item,
+		RunID: d.opts.RunID, Node: d.nested.path(id.Node), Kind: work.Kind, Visit: id.Visit, Attempt: id.Attempt, Index: work.Index, Item: work.Item,
 		Key: work.Key, Config: work.Config, Input: work.Input, State: work.State, Dir: d.opts.Dir,
 		Emit: func(said Said) { d.send(message{task: id, said: &said}) },
 	}
 	if d.journal != nil {
 		began := machine.Event{Kind: machine.TaskBegan, At: d.clock.Now().UnixNano(), Task: id}
-		if err := d.journal.Append(began); err != nil {
-			d.send(message{event: machine.Event{Kind: machine.TaskEnded, At: began.At, Task: id, Failure: &Failure{
-				Kind: "internal", Message: "journal: " + err.Error(),
-			}}})
+		if d.journalErr = d.append(&began); d.journalErr != nil {
+			cancel(nil)
 			return
 		}
 	}
 	handler := d.flow.runner.handlers[work.Kind]
+	var child *machine.ChildEnd
+	if work.Kind == graphKind {
+		child = &machine.ChildEnd{}
+		handler = d.subgraph(work, child)
+	}
 	go func() {
 		event := d.attempt(ctx, task, handler)
+		event.Child = child
 		cancel(nil)
 		event.Task, event.At = id, d.clock.Now().UnixNano()
 		d.send(message{event: event})
@@ -54,7 +58,7 @@ func (d *driver) attempt(ctx context.Context, task *Task, handler Handler) (even
 	}()
 	output, err := d.withHooks(ctx, task, handler)
 	if err != nil {
-		event.Failure = asFailure(ctx, err)
+		event.Failure = plainFailure(asFailure(ctx, err))
 		return event
 	}
 	if event.Output, err = eval.Canonical(output); err != nil {
@@ -77,4 +81,19 @@ func asFailure(ctx context.Context, err error) *Failure {
 		return &Failure{Kind: "cancelled", Message: err.Error()}
 	}
 	return &Failure{Kind: "failed", Message: err.Error()}
+}
+
+// plainFailure makes a failure's details canonical data, so that they are the
+// same when they come back from a journal.
+func plainFailure(f *Failure) *Failure {
+	if f.Details == nil {
+		return f
+	}
+	out := *f
+	details, err := eval.Canonical(f.Details)
+	if err != nil {
+		details = map[string]any{"error": "the details are no plain data: " + err.Error()}
+	}
+	out.Details, _ = details.(map[string]any)
+	return &out
 }

@@ -70,7 +70,7 @@ func (p *Plan) begin(s *State, e *Event) {
 		info = &RunInfo{}
 	}
 	s.RunID, s.Status, s.began = info.ID, Running, e.At
-	s.limits, s.goal = p.limits, p.goal
+	s.limits, s.goal, s.parent = p.limits, p.goal, info.Parent
 	if info.MaxSteps > 0 {
 		s.limits.MaxSteps = info.MaxSteps
 	}

@@ -56,6 +56,8 @@ type Work struct {
 	// Timeout bounds the attempt; 0: none. The machine watches it; a driver
 	// may use it to tell the handler.
 	Timeout time.Duration
+	// StepsLeft is how many steps the run has left, for a subgraph.
+	StepsLeft int
 }
 
 // Choice is a decision between edges.

@@ -151,6 +151,7 @@ func (p *Plan) elementEnded(s *State, t *task, ev *Event) {
 	}
 	delete(e.running, i)
 	s.runningTasks--
+	s.countChild(ev.Child)
 	if p.timeoutOf(t.node) > 0 {
 		s.command(Command{Kind: StopTimer, Timer: TaskTimer, Task: ev.Task})
 	}

@@ -53,6 +53,8 @@ type Event struct {
 	Failure *Failure `json:"failure,omitempty"`
 	// Cached says that the output comes from the cache.
 	Cached bool `json:"cached,omitempty"`
+	// Child is what else a subgraph came to (TaskEnded of a graph node).
+	Child *ChildEnd `json:"child,omitempty"`
 	// Target and Reasoning are a router's answer (Decided).
 	Target    string `json:"target,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
@@ -116,4 +118,24 @@ type RunInfo struct {
 	MaxConcurrency int           `json:"max_concurrency,omitempty"`
 	Timeout        time.Duration `json:"timeout,omitempty"`
 	Goal           string        `json:"goal,omitempty"`
+	// Parent places a subgraph's run; nil for a run of its own.
+	Parent *ParentInfo `json:"parent,omitempty"`
+}
+
+// ParentInfo is what a subgraph's run takes from the run around it.
+type ParentInfo struct {
+	// Key is the idempotency key of the node that runs the subgraph.
+	Key string `json:"key"`
+	// StepsLeft is how many steps the runs around it have left.
+	StepsLeft int `json:"steps_left"`
+}
+
+// ChildEnd is what a subgraph came to, besides its output or failure.
+type ChildEnd struct {
+	// Steps are those of the subgraph and of the subgraphs in it.
+	Steps int `json:"steps"`
+	// Degraded says that something in it failed and was tolerated.
+	Degraded bool `json:"degraded,omitempty"`
+	// OutOfSteps says that it ended because the runs around it had no step left.
+	OutOfSteps bool `json:"out_of_steps,omitempty"`
 }

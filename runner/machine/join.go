@@ -150,6 +150,7 @@ func (p *Plan) fireJoin(s *State, i int) {
 func (p *Plan) startJoin(s *State, node int, at place, arrivals []arrival, failures []*Failure) {
 	t := s.addNext()
 	t.node, t.at, t.joined = node, at, true
+	s.mixed = s.mixed || len(s.next) > 1 // its branch may be declared before those due already
 	for _, a := range arrivals {
 		t.inputs = append(t.inputs, sourceInput{a.source, a.input})
 	}

@@ -23,6 +23,8 @@ type State struct {
 	// Superstep and Steps count from 1; 0 before the first.
 	Superstep int
 	Steps     int
+	// ChildSteps are the steps of subgraphs; they count towards the limit.
+	ChildSteps int
 	// Ran lists the nodes (by index) that the last Advanced event completed, in
 	// declaration order of the branches.
 	Ran []int32
@@ -31,6 +33,7 @@ type State struct {
 	limits   spec.Limits // in force for this run
 	goal     string
 	secrets  map[string]any
+	parent   *ParentInfo
 	began    int64 // Unix nanoseconds
 	now      int64 // of the event being applied
 	deadline int64 // of the run; 0: none

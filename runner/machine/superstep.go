@@ -93,7 +93,7 @@ func (p *Plan) enter(s *State, t *task) bool {
 		}
 		return true
 	}
-	if s.Steps >= s.limits.MaxSteps {
+	if s.stepsLeft() <= 0 {
 		return false
 	}
 	n := &p.nodes[t.node]
@@ -437,9 +437,31 @@ func (p *Plan) complete(s *State) {
 	p.finish(s, ending{status: Completed, reason: "end"})
 }
 
-// outOfSteps ends the run at its step limit, as on_max_steps says.
+// stepsLeft is how many steps the run may still take.
+func (s *State) stepsLeft() int {
+	left := s.limits.MaxSteps - s.Steps - s.ChildSteps
+	if s.parent != nil {
+		left = min(left, s.parent.StepsLeft-s.Steps-s.ChildSteps)
+	}
+	return left
+}
+
+// CutShort reports whether the run ended because the runs around it had no step
+// left.
+func (s *State) CutShort() bool {
+	return s.outOfSteps && s.parent != nil && s.parent.StepsLeft <= s.limits.MaxSteps
+}
+
+// outOfSteps ends the run at its step limit, as on_max_steps says. A limit of
+// the runs around it is theirs to judge.
 func (p *Plan) outOfSteps(s *State) {
 	s.open = false
+	if s.CutShort() {
+		p.finish(s, ending{status: Limit, reason: "max_steps", failure: &Failure{
+			Kind: "loop_limit", Message: "the run around this one has no step left (max_steps)",
+		}})
+		return
+	}
 	failure := &Failure{
 		Kind:    "loop_limit",
 		Message: "the run has taken " + plural(s.limits.MaxSteps, "step") + ", its limit (max_steps)",

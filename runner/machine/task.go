@@ -144,6 +144,7 @@ func (p *Plan) work(s *State, t *task, element int) (*Work, *Failure) {
 	work := &Work{
 		Kind: n.kind, Step: t.step, Key: s.idempotencyKey(n.id, t.visit, element), Index: element,
 		Config: config, Input: s.inputOf(t), State: s.readable(n), Timeout: p.timeoutOf(t.node),
+		StepsLeft: s.stepsLeft(),
 	}
 	if element >= 0 {
 		work.Item = t.each.items[element]
@@ -153,7 +154,11 @@ func (p *Plan) work(s *State, t *task, element int) (*Work, *Failure) {
 
 // idempotencyKey names one execution of a node: the same for all its attempts.
 func (s *State) idempotencyKey(node string, visit, element int) string {
-	sum := sha256.Sum256([]byte(s.RunID + "\x00" + node + "\x00" + strconv.Itoa(visit) + "\x00" + strconv.Itoa(element) + "\x00-1"))
+	scope := s.RunID
+	if s.parent != nil {
+		scope = s.parent.Key
+	}
+	sum := sha256.Sum256([]byte(scope + "\x00" + node + "\x00" + strconv.Itoa(visit) + "\x00" + strconv.Itoa(element) + "\x00-1"))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -178,8 +183,9 @@ func (p *Plan) taskEnded(s *State, e *Event) {
 	}
 	t.cached = e.Cached
 	s.runningTasks--
+	s.countChild(e.Child)
 	switch {
-	case t.cause != nil && t.cause.Kind == "cancelled":
+	case t.cause != nil && t.cause.Kind == "cancelled", e.Child != nil && e.Child.OutOfSteps:
 		t.status = dropped
 		s.uncount(t)
 	case t.cause != nil:
@@ -196,6 +202,16 @@ func (p *Plan) taskEnded(s *State, e *Event) {
 		p.succeed(s, t, e.Output)
 	}
 	p.afterTask(s)
+}
+
+// countChild takes what a subgraph came to into the run.
+func (s *State) countChild(child *ChildEnd) {
+	if child == nil {
+		return
+	}
+	s.ChildSteps += child.Steps
+	s.degraded = s.degraded || child.Degraded
+	s.outOfSteps = s.outOfSteps || child.OutOfSteps
 }
 
 // afterTask fills the room that a task has left.

@@ -1,0 +1,73 @@
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// CheckTokens checks the books of the branches: each live fan-out counts exactly
+// the tokens that are on its branches, no running task is counted twice or
+// forgotten, and nobody waits at a join with nothing.
+func CheckTokens(s *State) error {
+	if s.Status != Running || s.outOfSteps {
+		return nil
+	}
+	count := map[*fanout]int{}
+	token := func(at place) {
+		if at.dead() {
+			return
+		}
+		for f := at.fan; f != nil; f = f.at.fan {
+			count[f]++
+		}
+	}
+	idle, busy := 0, 0
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		token(t.at)
+		switch {
+		case t.status == 0 && s.open:
+			return fmt.Errorf("task %v of the open superstep was not entered", s.taskID(t))
+		case t.status == running:
+			busy++
+		case t.status == ready:
+			idle++
+		}
+	}
+	if idle != s.readyTasks || busy != s.runningTasks {
+		return fmt.Errorf("%d ready and %d running tasks are counted, there are %d and %d", s.readyTasks, s.runningTasks, idle, busy)
+	}
+	for _, list := range [...][]task{s.next, s.parked} {
+		for i := range list {
+			token(list[i].at)
+		}
+	}
+	for i := range s.barriers {
+		for _, a := range s.barriers[i].arrivals {
+			token(a.at)
+		}
+	}
+	var err error
+	for f, n := range count { //lint:ignore mapiter every difference is an error
+		if f.live != n {
+			err = errors.Join(err, fmt.Errorf("fan-out %d counts %d tokens, there are %d", f.id, f.live, n))
+		}
+	}
+	if !s.open && s.deciding == 0 && s.closing == nil && len(s.next) > 0 {
+		return errors.Join(err, fmt.Errorf("no superstep is open and %d tasks are due", len(s.next)))
+	}
+	return err
+}
+
+// Barriers lists the joins at which tokens wait.
+func Barriers(s *State) []string {
+	var out []string
+	for i := range s.barriers {
+		if len(s.barriers[i].arrivals) > 0 {
+			out = append(out, s.plan.nodes[s.barriers[i].node].id)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
