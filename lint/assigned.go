@@ -199,7 +199,7 @@ func (a *assignment) meet(arcs []arc, v int, into bitset) {
 		if !a.k.tree.Reached(e.from) {
 			continue
 		}
-		c := a.k.below(e.from, fork)
+		c := a.k.tree.Below(fork, e.from)
 		if byChild[c] == nil {
 			order = append(order, c)
 		}
@@ -241,9 +241,7 @@ func (a *assignment) fork(arcs []arc) int {
 			x = e.from
 			continue
 		}
-		for !a.k.tree.Covers(x, e.from) {
-			x = a.k.tree.Parent[x]
-		}
+		x = a.k.tree.Common(x, e.from)
 	}
 	if x < 0 || !a.k.starts(x) || slices.ContainsFunc(arcs, func(e arc) bool { return e.from == x }) {
 		return -1

@@ -177,15 +177,6 @@ func (k *forks) climb() {
 	}
 }
 
-// below is the child of the branching node v that covers x.
-func (k *forks) below(x, v int) int {
-	c := k.up[x]
-	for c >= 0 && k.tree.Parent[c] != v {
-		c = k.up[k.tree.Parent[c]]
-	}
-	return c
-}
-
 // armsInto collects the arms of v from which its child m is reached.
 func (k *forks) armsInto(m, v int) armSet {
 	set := newArmSet(k.armCount[v])
@@ -193,7 +184,7 @@ func (k *forks) armsInto(m, v int) armSet {
 		if !k.tree.Reached(p) {
 			continue
 		}
-		if c := k.below(p, v); c >= 0 && c != m {
+		if c := k.tree.Below(v, p); c >= 0 && c != m {
 			set.addAll(k.arms(c, v))
 		}
 	}
@@ -224,22 +215,15 @@ type parting struct {
 // together reports whether x and y can be live at the same time because they
 // are in different branches of one fan-out.
 func (k *forks) together(x, y int) (parting, bool) {
-	left, right := k.up[x], k.up[y]
-	for left >= 0 && right >= 0 {
-		p, q := k.tree.Parent[left], k.tree.Parent[right]
-		switch {
-		case p == q && left != right:
-			at := parting{node: p, left: left, right: right}
-			return at, k.fires(&at)
-		case p == q:
-			return parting{}, false
-		case k.tree.Covers(p, q):
-			right = k.up[q]
-		default:
-			left = k.up[p]
-		}
+	if !k.tree.Reached(x) || !k.tree.Reached(y) {
+		return parting{}, false
 	}
-	return parting{}, false
+	v := k.tree.Common(x, y)
+	if v == x || v == y || !k.starts(v) {
+		return parting{}, false
+	}
+	at := parting{node: v, left: k.tree.Below(v, x), right: k.tree.Below(v, y)}
+	return at, k.fires(&at)
 }
 
 // fires reports whether one group fires both sides of a parting, and that the

@@ -12,6 +12,9 @@ type Tree struct {
 	Order []int
 
 	pre, last []int // preorder number of a vertex, and the last one below it
+	// head is the top of the heavy path of a vertex: a walk to the root changes
+	// its path at most log N times.
+	head, heavy []int
 }
 
 // Dominators computes the dominator tree from root by the algorithm of
@@ -136,8 +139,20 @@ func (t *Tree) index(root int) {
 			size[p] += size[v]
 		}
 	}
+	t.head, t.heavy = make([]int, n), make([]int, n)
 	for v := range n {
-		t.pre[v], t.last[v] = -1, -1
+		t.pre[v], t.last[v], t.heavy[v] = -1, -1, -1
+	}
+	for _, v := range t.Order {
+		if p := t.Parent[v]; p >= 0 && (t.heavy[p] < 0 || size[v] > size[t.heavy[p]]) {
+			t.heavy[p] = v
+		}
+	}
+	for _, v := range t.Order {
+		t.head[v] = v
+		if p := t.Parent[v]; p >= 0 && t.heavy[p] == v {
+			t.head[v] = t.head[p]
+		}
 	}
 	next := make([]int, n) // the first free number below a vertex
 	for _, v := range t.Order {
@@ -157,4 +172,36 @@ func (t *Tree) Reached(v int) bool { return t.pre[v] >= 0 }
 // covers itself. False when the root doesn't reach both.
 func (t *Tree) Covers(v, w int) bool {
 	return t.pre[v] >= 0 && t.pre[w] >= t.pre[v] && t.pre[w] <= t.last[v]
+}
+
+// Common is the last vertex that every path to v and every path to w passes;
+// the root reaches both.
+func (t *Tree) Common(v, w int) int {
+	for t.head[v] != t.head[w] {
+		// The path whose head is later in preorder, or deeper, is left first.
+		if t.pre[t.head[v]] > t.pre[t.head[w]] {
+			v = t.Parent[t.head[v]]
+		} else {
+			w = t.Parent[t.head[w]]
+		}
+	}
+	if t.pre[v] < t.pre[w] {
+		return v
+	}
+	return w
+}
+
+// Below is the child of v that covers w; -1 when v doesn't cover w or is w.
+func (t *Tree) Below(v, w int) int {
+	if v == w || !t.Covers(v, w) {
+		return -1
+	}
+	for t.head[v] != t.head[w] {
+		h := t.head[w]
+		if t.Parent[h] == v {
+			return h
+		}
+		w = t.Parent[h]
+	}
+	return t.heavy[v]
 }

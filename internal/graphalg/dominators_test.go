@@ -36,6 +36,13 @@ func TestDominatorsAgainstDefinition(t *testing.T) {
 				}
 			}
 		}
+		for v := range n {
+			for w := range n {
+				if reach[v] && reach[w] {
+					checkCommon(t, tree, v, w)
+				}
+			}
+		}
 		if len(tree.Order) > 0 && tree.Order[0] != 0 {
 			t.Fatalf("the root is not first: %v", tree.Order)
 		}
@@ -51,5 +58,27 @@ func TestDominatorsOfLongChain(t *testing.T) {
 	tree := New(n, from, to).Dominators(0)
 	if tree.Parent[n-1] != 0 || tree.Parent[n-2] != n-3 {
 		t.Errorf("parents %d, %d", tree.Parent[n-1], tree.Parent[n-2])
+	}
+}
+
+// checkCommon compares the fast walks with those from parent to parent.
+func checkCommon(t *testing.T, tree *Tree, v, w int) {
+	t.Helper()
+	x := v
+	for !tree.Covers(x, w) {
+		x = tree.Parent[x]
+	}
+	if got := tree.Common(v, w); got != x {
+		t.Fatalf("common(%d, %d) = %d, want %d", v, w, got, x)
+	}
+	child := -1
+	for y := w; y != v && y >= 0; y = tree.Parent[y] {
+		child = y
+	}
+	if child >= 0 && tree.Parent[child] != v {
+		child = -1
+	}
+	if got := tree.Below(v, w); got != child {
+		t.Fatalf("below(%d, %d) = %d, want %d", v, w, got, child)
 	}
 }
