@@ -149,7 +149,9 @@ func (d *driver) subgraph(work *machine.Work, end *machine.ChildEnd) Handler {
 			return nil, err
 		}
 		child.mask.learn(child.state.Values())
-		d.send(message{learn: child.mask.values})
+		if len(child.mask.values) > 0 {
+			d.send(message{learn: child.mask.values})
+		}
 		return child.outcome(result, end)
 	})
 }
