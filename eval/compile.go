@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync/atomic"
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/checker/nature"
@@ -189,6 +190,7 @@ type Program struct {
 
 	scope  *Scope   // what the names of syntax mean
 	syntax ast.Node // as parsed, for Tree
+	tree   atomic.Pointer[Tree]
 }
 
 // Source is the text that was compiled.

@@ -103,13 +103,17 @@ func (t *Tree) Each(f func(*Tree)) {
 // maxTree bounds the parts of a tree: names bound by let are written out.
 const maxTree = 2 * maxNodes
 
-// Tree returns the tree of the program's expression, built anew.
+// Tree returns the tree of the program's expression, which must not be changed.
 func (p *Program) Tree() *Tree {
+	if t := p.tree.Load(); t != nil {
+		return t
+	}
 	b := &treeBuilder{scope: p.scope}
 	t := b.build(p.syntax)
 	if b.count > maxTree {
-		return &Tree{Op: TreeOther, Name: p.src, Type: p.typ}
+		t = &Tree{Op: TreeOther, Name: p.src, Type: p.typ}
 	}
+	p.tree.Store(t)
 	return t
 }
 

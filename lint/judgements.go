@@ -36,6 +36,7 @@ func (f *facts) judgements() []judgement {
 				continue
 			}
 			d.problem.All = d.site.node.Routing == "all"
+			d.problem.NoGap = d.site.failed || f.hasOtherWay(d.site.node)
 			d.problem.Domain, d.problem.Valid = d.site.domain, d.site.valid
 			d.result = solve.Solve(d.problem)
 			all = append(all, d)

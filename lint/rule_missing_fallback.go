@@ -58,22 +58,20 @@ func (f *facts) missingFallbacks() {
 	all := f.judgements()
 	for i := range all {
 		d := &all[i]
-		if d.site.failed || d.result.Exhaustive || !d.result.Found || f.hasOtherWay(d.site.node) {
+		if d.problem.NoGap || d.result.Exhaustive || !d.result.Found {
 			continue
 		}
-		gap := d.result.Gap
 		// What the graph writes may be less than what the schemas allow.
 		usual := d.site
 		usual.usual = true
 		problem := d.problem
 		problem.Domain = usual.domain
-		if again := solve.Solve(problem); again.Exhaustive || !again.Found {
+		again := solve.Solve(problem)
+		if again.Exhaustive || !again.Found {
 			continue
-		} else {
-			gap = again.Gap
 		}
 		found := f.report(d.site.node.ID.Span, "no edge of %q fires when %s: all conditions are false, and there is no edge without one",
-			d.site.node.ID.Value, bindings(gap))
+			d.site.node.ID.Value, bindings(again.Gap))
 		for k := range d.edges {
 			found.Related = append(found.Related, f.related(d.edge(k).When.Span, "this is false"))
 		}

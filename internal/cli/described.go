@@ -2,13 +2,16 @@
 
 package cli
 
-import "github.com/graphrun/graphrun/internal/report"
+import (
+	"github.com/graphrun/graphrun/internal/report"
+	"github.com/graphrun/graphrun/lint"
+)
 
 // describedRules are the rules for forms that carry their documentation.
 func describedRules() []report.Rule {
 	var out []report.Rule
-	for _, name := range ruleNames() {
-		out = append(out, report.Rule{Name: name})
+	for _, r := range lint.Rules() {
+		out = append(out, report.Rule{Name: r.Name, Severity: r.Severity, Summary: r.Summary, Doc: r.Doc})
 	}
 	return out
 }

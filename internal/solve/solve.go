@@ -55,6 +55,8 @@ type Problem struct {
 	Valid func(path []string, value any) bool
 	// All says that every condition that holds wins, not just the first.
 	All bool
+	// NoGap saves the search for a gap.
+	NoGap bool
 }
 
 // Verdict is what is proven of one condition.
@@ -120,7 +122,7 @@ func Solve(p Problem) Result {
 		out.Partial = true
 		s.piecewise(&out)
 	}
-	if !out.Exhaustive {
+	if !out.Exhaustive && !p.NoGap {
 		out.Gap, out.Found = s.gap()
 	}
 	for i := range out.Verdicts {

@@ -1,0 +1,177 @@
+// The bound command: how many steps and model calls a run takes at least and
+// at most.
+
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/lint"
+)
+
+type boundFlags struct {
+	output   enum
+	maxSteps int
+	maxCalls int
+	maxUSD   float64
+}
+
+func newBoundCommand(a *app) *cobra.Command {
+	f := boundFlags{output: newEnum("text", "json", "text")}
+	cmd := &cobra.Command{
+		Use:   "bound FLOW",
+		Short: "Bound the steps, model calls, tokens and cost of a run before it runs",
+		Long: `bound follows every way through a graph and prints the least that a run takes to
+complete and the most that any run can take, with a run that attains each. Guards that
+count visits or steps are decided, all others may go either way; retries count as model
+calls. Where nothing but a limit bounds a value, the limit is named.
+
+A graph with too many ways gets wider bounds, which hold all the same.
+
+Exit codes: 0, 1 when a bound is above one of the --max flags, 2 wrong usage, 3 invalid file.`,
+		Example: `  graphrun bound flow.yaml
+  graphrun bound flow.yaml --max-llm-calls 20 --max-usd 0.50`,
+		Args:              oneFlow,
+		ValidArgsFunction: completeFlow,
+		PreRunE:           a.loadSettings,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.bound(&f, args[0]) },
+	}
+	flags := cmd.Flags()
+	enumFlag(cmd, flags, &f.output, "output", "o", "form of the output")
+	flags.IntVar(&f.maxSteps, "max-steps", 0, "fail if a run can take more steps; 0 allows any number")
+	flags.IntVar(&f.maxCalls, "max-llm-calls", 0, "fail if a run can make more model calls; 0 allows any number")
+	flags.Float64Var(&f.maxUSD, "max-usd", 0, "fail if a run can cost more US dollars; 0 allows any cost")
+	return cmd
+}
+
+// boundReport is the command's JSON. A null is a value that nothing bounds, or
+// a path that is not known.
+type boundReport struct {
+	Graph    string     `json:"graph"`
+	Exact    bool       `json:"exact"`
+	Steps    boundRange `json:"steps"`
+	LLMCalls boundRange `json:"llm_calls"`
+	Tokens   boundRange `json:"tokens"`
+	CostUSD  boundRange `json:"cost_usd"`
+	// Exceeded lists the flags whose value the upper bound is above.
+	Exceeded []string `json:"exceeded"`
+}
+
+type boundRange struct {
+	Min     float64  `json:"min"`
+	Max     *float64 `json:"max"`
+	Limit   *string  `json:"limit"`
+	MinPath []string `json:"min_path"`
+	MaxPath []string `json:"max_path"`
+}
+
+func (a *app) bound(f *boundFlags, path string) error {
+	g, err := a.loadFlow(path)
+	if err != nil {
+		return err
+	}
+	b, ok := lint.Bound(g, lint.Options{Load: loadBeside(path)})
+	if !ok {
+		return usagef("%s: no run of this graph can complete, so there is nothing to bound", path)
+	}
+	r := boundReport{
+		Graph: g.Name.Value, Exact: b.Exact, Exceeded: []string{},
+		Steps: rangeOf(b.Steps), LLMCalls: rangeOf(b.LLMCalls), Tokens: rangeOf(b.Tokens), CostUSD: rangeOf(b.CostUSD),
+	}
+	for _, c := range []struct {
+		flag string
+		most float64
+		have float64
+	}{
+		{"--max-steps", float64(f.maxSteps), b.Steps.Max},
+		{"--max-llm-calls", float64(f.maxCalls), b.LLMCalls.Max},
+		{"--max-usd", f.maxUSD, b.CostUSD.Max},
+	} {
+		if c.most > 0 && c.have > c.most {
+			r.Exceeded = append(r.Exceeded, fmt.Sprintf("%s %s: a run can take %s", c.flag, numberText(c.most), numberText(c.have)))
+		}
+	}
+	if f.output.value == "json" {
+		err = writeJSON(a.Stdout, r, true)
+	} else {
+		err = a.printBounds(&r)
+	}
+	if err != nil {
+		return err
+	}
+	if len(r.Exceeded) == 0 {
+		return nil
+	}
+	for _, line := range r.Exceeded {
+		fmt.Fprintf(a.Stderr, "graphrun: above %s\n", line)
+	}
+	return silent(exitFailed)
+}
+
+func rangeOf(r lint.Range) boundRange {
+	out := boundRange{Min: r.Min, MinPath: r.MinPath, MaxPath: r.MaxPath}
+	if !math.IsInf(r.Max, 1) {
+		out.Max = &r.Max
+	}
+	if r.Limit != "" {
+		limit := "limits." + r.Limit
+		out.Limit = &limit
+	}
+	return out
+}
+
+func numberText(n float64) string {
+	if math.IsInf(n, 1) {
+		return "any number"
+	}
+	return strconv.FormatFloat(n, 'f', -1, 64)
+}
+
+func (a *app) printBounds(r *boundReport) error {
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "\tat least\tat most\t\n")
+	for _, row := range []struct {
+		name string
+		r    *boundRange
+	}{{"steps", &r.Steps}, {"model calls", &r.LLMCalls}, {"tokens", &r.Tokens}, {"cost (USD)", &r.CostUSD}} {
+		most, limit := "unbounded", ""
+		if row.r.Max != nil {
+			most = numberText(*row.r.Max)
+		}
+		if row.r.Limit != nil {
+			limit = "by " + *row.r.Limit
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", row.name, numberText(row.r.Min), most, limit)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	printPath := func(what string, path []string) {
+		if len(path) > 0 {
+			fmt.Fprintf(a.Stdout, "%s: %s\n", what, pathText(path))
+		}
+	}
+	printPath("fewest steps", r.Steps.MinPath)
+	printPath("most steps", r.Steps.MaxPath)
+	printPath("fewest model calls", r.LLMCalls.MinPath)
+	printPath("most model calls", r.LLMCalls.MaxPath)
+	if !r.Exact {
+		fmt.Fprintln(a.Stdout, "the graph has too many ways to follow each: the bounds hold, but may be wide")
+	}
+	return nil
+}
+
+// pathText is a path in one line; the middle of a long one is left out.
+func pathText(path []string) string {
+	const ends = 10
+	if n := len(path); n > 2*ends+2 {
+		return strings.Join(path[:ends], " → ") + fmt.Sprintf(" → … %d more … → ", n-2*ends) + strings.Join(path[n-ends:], " → ")
+	}
+	return strings.Join(path, " → ")
+}

@@ -1,0 +1,311 @@
+// Following every way through a graph, superstep by superstep: guards about
+// visits and steps are decided, all others may go either way.
+
+package lint
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Bounds on the exploration; beyond them the bounds of a graph are coarse.
+const (
+	maxStates  = 20_000
+	maxMoves   = 120_000
+	maxHeld    = 4   // tasks whose waiting is followed either way
+	maxBundles = 256 // combinations of what the tasks of one superstep do
+)
+
+// boundWalk explores the runs of one graph.
+type boundWalk struct {
+	f     *facts
+	flow  *flow
+	depth int
+
+	costs     []span         // of one execution, by node
+	limit     []int          // of visits, by node; 0 for none
+	reaches   map[int][]bool // by join: the vertices that can reach it
+	drops     bool           // a failed branch may be dropped
+	counters  []counter
+	counterOf map[int]int // by node
+	stepCap   int         // 0: no guard asks for the step
+	choices   map[string][]way
+
+	known map[string]int // state numbers by key
+	queue []boundState
+	moves []boundMove
+	// start and done are state numbers; states is how many there are.
+	start, done, states int
+	// wide says that the states are only nodes, for a graph with too many ways.
+	wide bool
+}
+
+// boundState is a run between two supersteps.
+type boundState struct {
+	active  []int // nodes that run next, sorted, each once
+	parked  []int // tasks that wait for a person, a timer or a retry, sorted
+	waiting []arrival
+	visits  []int // by counter, up to its cap
+	step    int   // up to stepCap
+}
+
+// arrival counts the branches that have reached a join.
+type arrival struct{ join, count int }
+
+// boundMove is one superstep.
+type boundMove struct {
+	from, to int
+	span     span
+	ran      []int
+}
+
+// way is one thing that may come of an execution.
+type way struct {
+	targets []int // vertices; END is dropped
+	extra   span
+	// stops says that the run ends here.
+	stops bool
+	// failed: the execution may have made no model call.
+	failed bool
+}
+
+func (s *boundState) key() string {
+	return fmt.Sprint(s.active, s.parked, s.waiting, s.visits, s.step)
+}
+
+// explore finds all states; false when there are too many.
+func (w *boundWalk) explore() bool {
+	fans := false
+	for _, groups := range w.flow.groups {
+		for i := range groups {
+			fans = fans || len(groups[i].targets) > 1
+		}
+	}
+	if w.flow.wild || fans && w.f.graph.Parallel.Join == "auto" {
+		return false
+	}
+	w.done = w.number(boundState{}) // no branch is left
+	w.start = w.number(boundState{active: []int{w.f.start()}, visits: make([]int, len(w.counters))})
+	for at := 1; at < len(w.queue); at++ {
+		if !w.expand(at) || len(w.queue) > maxStates || len(w.moves) > maxMoves {
+			return false
+		}
+	}
+	w.states = len(w.queue)
+	return true
+}
+
+// number is the number of a state, a new one or not.
+func (w *boundWalk) number(s boundState) int {
+	if len(s.active)+len(s.parked)+len(s.waiting) == 0 {
+		s = boundState{}
+	}
+	key := s.key()
+	if n, ok := w.known[key]; ok {
+		return n
+	}
+	w.known[key] = len(w.queue)
+	w.queue = append(w.queue, s)
+	return len(w.queue) - 1
+}
+
+// task is one execution in a superstep that finishes there.
+type task struct {
+	node int
+	// begins: it started in this superstep, and did not wait since an earlier one.
+	begins bool
+	// refused: a limit does not let it run.
+	refused bool
+}
+
+// expand adds the moves of a state: every choice of which tasks wait.
+func (w *boundWalk) expand(at int) bool {
+	s := w.queue[at]
+	tasks := make([]task, 0, len(s.active)+len(s.parked))
+	for _, v := range s.active {
+		tasks = append(tasks, task{node: v, begins: true, refused: w.refuses(&s, v)})
+	}
+	for _, v := range s.parked {
+		tasks = append(tasks, task{node: v})
+	}
+	var canWait []int
+	for i, t := range tasks {
+		if len(tasks) > 1 && !t.refused && w.parks(t.node) {
+			canWait = append(canWait, i)
+		}
+	}
+	if len(canWait) > maxHeld {
+		return false
+	}
+	for held := range 1 << len(canWait) {
+		var finish []task
+		var parked []int
+		for i, t := range tasks {
+			if k := slices.Index(canWait, i); k >= 0 && held>>k&1 == 1 {
+				parked = append(parked, t.node)
+			} else {
+				finish = append(finish, t)
+			}
+		}
+		slices.Sort(parked)
+		if len(finish) > 0 && !w.superstep(at, tasks, finish, parked) {
+			return false
+		}
+	}
+	return true
+}
+
+// refuses reports whether a node's limit does not let it run once more.
+func (w *boundWalk) refuses(s *boundState, v int) bool {
+	c, counted := w.counterOf[v]
+	return counted && w.limit[v] > 0 && s.visits[c] >= w.limit[v]
+}
+
+func (w *boundWalk) skips(v int) bool { return w.f.graph.Nodes[v].OnMaxVisits == "skip" }
+
+// parks reports whether a task may outlast the superstep that it starts in.
+func (w *boundWalk) parks(v int) bool {
+	switch w.f.graph.Nodes[v].Kind.Value {
+	case "set", "pass", "fail":
+		return w.f.graph.Nodes[v].Retry != nil || w.f.graph.Retry != nil
+	}
+	return true
+}
+
+// superstep adds a move for each combination of what the tasks come to that
+// finish in it. A task counts as a step and a visit when it begins.
+func (w *boundWalk) superstep(at int, all, finish []task, parked []int) bool {
+	s := w.queue[at]
+	next := boundState{visits: slices.Clone(s.visits), step: s.step, parked: parked, waiting: s.waiting}
+	var total span
+	var ran []int
+	for _, t := range all {
+		if !t.begins || t.refused && !w.skips(t.node) {
+			continue
+		}
+		total = total.plus(exactly(1))
+		next.step++
+		ran = append(ran, t.node)
+		if c, counted := w.counterOf[t.node]; counted && !t.refused {
+			next.visits[c] = min(next.visits[c]+1, w.counters[c].most)
+		}
+	}
+	next.step = min(next.step, w.stepCap)
+	bundles := 1
+	ways := make([][]way, len(finish))
+	for i, t := range finish {
+		if t.refused {
+			ways[i] = w.refusedWays(t.node)
+		} else {
+			ways[i] = w.ways(t.node, &next, len(ran) == 1 && t.begins)
+		}
+		if bundles *= len(ways[i]); bundles > maxBundles {
+			return false
+		}
+	}
+	for n := range bundles {
+		w.bundle(boundMove{from: at, span: total, ran: ran}, finish, ways, n, next)
+	}
+	return true
+}
+
+// bundle adds the move of one combination.
+func (w *boundWalk) bundle(move boundMove, finish []task, ways [][]way, n int, next boundState) {
+	var arrived []int
+	stops := false
+	for i, t := range finish {
+		choice := &ways[i][n%len(ways[i])]
+		n /= len(ways[i])
+		if !t.refused {
+			rest := w.costs[t.node]
+			rest.least[inSteps]--
+			rest.most[inSteps]--
+			if choice.failed {
+				rest.least = cost{}
+			}
+			move.span = move.span.plus(rest)
+		}
+		move.span = move.span.plus(choice.extra)
+		arrived = append(arrived, choice.targets...)
+		stops = stops || choice.stops
+	}
+	if stops {
+		move.to = -1
+		w.moves = append(w.moves, move)
+		return
+	}
+	for _, after := range w.arrive(next, arrived) {
+		move.to = w.number(after)
+		w.moves = append(w.moves, move)
+	}
+}
+
+// arrive puts the branches at their targets and lets the joins go that wait
+// for nobody else; a join of the first N may cancel the others or come too late.
+func (w *boundWalk) arrive(s boundState, targets []int) []boundState {
+	s.waiting = slices.Clone(s.waiting)
+	for _, v := range targets {
+		if v >= len(w.f.graph.Nodes) {
+			continue
+		}
+		if w.f.graph.Nodes[v].Join == nil {
+			s.active = append(s.active, v)
+			continue
+		}
+		if i := slices.IndexFunc(s.waiting, func(a arrival) bool { return a.join == v }); i >= 0 {
+			s.waiting[i].count++
+		} else {
+			s.waiting = append(s.waiting, arrival{v, 1})
+		}
+	}
+	slices.SortFunc(s.waiting, func(a, b arrival) int { return a.join - b.join })
+	slices.Sort(s.active)
+	s.active = slices.Compact(s.active)
+	return w.release(s, 0)
+}
+
+func (w *boundWalk) release(s boundState, from int) []boundState {
+	for i := from; i < len(s.waiting); i++ {
+		a := s.waiting[i]
+		join := w.f.graph.Nodes[a.join].Join
+		switch enough := join.Wait != "all" && a.count >= max(join.Count, 1); {
+		case w.alone(&s, a.join):
+			s = started(s, i)
+			i--
+		case enough:
+			kept := started(s, i)
+			cancelled := started(s, i)
+			cancelled.active = w.without(cancelled.active, a.join)
+			cancelled.parked = w.without(cancelled.parked, a.join)
+			return append(w.release(kept, i), w.release(cancelled, i)...)
+		}
+	}
+	if len(s.active)+len(s.parked) == 0 && len(s.waiting) > 0 {
+		for len(s.waiting) > 0 { // joins that wait for each other
+			s = started(s, 0)
+		}
+	}
+	return []boundState{s}
+}
+
+// started is the state in which the i-th waiting join runs next.
+func started(s boundState, i int) boundState {
+	s.active = append(slices.Clone(s.active), s.waiting[i].join)
+	slices.Sort(s.active)
+	s.active = slices.Compact(s.active)
+	s.waiting = slices.Delete(slices.Clone(s.waiting), i, i+1)
+	return s
+}
+
+// alone reports whether nobody else can reach a join any more.
+func (w *boundWalk) alone(s *boundState, join int) bool {
+	reach := w.reaches[join]
+	comes := func(v int) bool { return v != join && reach[v] }
+	return !slices.ContainsFunc(s.active, comes) && !slices.ContainsFunc(s.parked, comes) &&
+		!slices.ContainsFunc(s.waiting, func(a arrival) bool { return comes(a.join) })
+}
+
+// without drops the tasks that could still reach a join.
+func (w *boundWalk) without(tasks []int, join int) []int {
+	return slices.DeleteFunc(slices.Clone(tasks), func(v int) bool { return v != join && w.reaches[join][v] })
+}

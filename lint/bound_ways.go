@@ -1,0 +1,250 @@
+// What may come of one execution: which edges can fire, given how often nodes
+// have run.
+
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// counter is a number of visits that guards or limits ask for. At most it
+// stands for that many and more.
+type counter struct{ node, most int }
+
+// findCounters collects what guards compare visits and steps with.
+func (w *boundWalk) findCounters() {
+	most := map[int]int{}
+	for v, limit := range w.limit {
+		if limit > 0 {
+			most[v] = limit
+		}
+	}
+	for i := range w.f.graph.Edges {
+		if p := w.f.bound.Edges[i].When; p != nil && (p.Uses("visits") || p.Uses("step")) {
+			p.Tree().Each(func(t *eval.Tree) { w.noteComparison(t, most) })
+		}
+	}
+	w.counterOf = map[int]int{}
+	for v := range w.f.graph.Nodes {
+		if n, ok := most[v]; ok {
+			w.counterOf[v] = len(w.counters)
+			w.counters = append(w.counters, counter{v, n})
+		}
+	}
+}
+
+// maxCounted is the largest number that guards may compare counters with to
+// be followed.
+const maxCounted = 1000
+
+func (w *boundWalk) noteComparison(t *eval.Tree, most map[int]int) {
+	if t.Op != eval.TreeBinary || len(t.Args) != 2 {
+		return
+	}
+	for i, side := range t.Args {
+		n, ok := t.Args[1-i].Value.(int)
+		if !ok || side.Op != eval.TreePath || n < 0 || n > maxCounted {
+			continue
+		}
+		switch {
+		case len(side.Path) == 1 && side.Path[0] == "step":
+			w.stepCap = max(w.stepCap, n+1)
+		case len(side.Path) == 2 && side.Path[0] == "visits":
+			if node := w.f.graph.Node(side.Path[1]); node != nil {
+				most[node.Index] = max(most[node.Index], n+1)
+			}
+		}
+	}
+}
+
+// ways are what may come of an execution of v that was not refused. alone says
+// that no other task ran in the superstep, so that the step is known.
+func (w *boundWalk) ways(v int, s *boundState, alone bool) []way {
+	n := w.f.graph.Nodes[v]
+	key := fmt.Sprint(v)
+	if uses, steps := w.asks(v); uses {
+		key = fmt.Sprint(v, s.visits)
+		if steps {
+			key = fmt.Sprint(v, s.visits, s.step, alone)
+		}
+	}
+	if have, ok := w.choices[key]; ok {
+		return have
+	}
+	var out []way
+	if n.Kind.Value != "fail" {
+		out = w.successes(n, s, alone)
+	}
+	if n.Kind.Value != "pass" {
+		out = append(out, w.failures(n)...)
+	}
+	if len(out) == 0 {
+		out = []way{{stops: true}}
+	}
+	w.choices[key] = out
+	return out
+}
+
+// asks reports whether the guards of a node ask for counters, and for the step.
+func (w *boundWalk) asks(v int) (counters, steps bool) {
+	for _, g := range w.flow.groups[v] {
+		for _, i := range g.edges {
+			if p := w.f.bound.Edges[i].When; p != nil {
+				steps = steps || p.Uses("step")
+				counters = counters || p.Uses("visits") || p.Uses("step")
+			}
+		}
+	}
+	return counters, steps
+}
+
+// successes are the groups of edges that can fire after a success.
+func (w *boundWalk) successes(n *spec.Node, s *boundState, alone bool) []way {
+	var out []way
+	guards := judgement{site: site{f: w.f, node: n}}
+	var guarded []group
+	for _, g := range w.flow.groups[n.Index] {
+		switch g.kind {
+		case byGoto:
+			out = append(out, subsets(g)...)
+		case byGuard:
+			guards.add(g.edges)
+			guarded = append(guarded, g)
+		}
+	}
+	open := true
+	if len(guarded) > 0 {
+		p := solve.Problem{
+			Conditions: guards.problem.Conditions, Domain: w.domain(&guards.site, s, alone), All: n.Routing == "all",
+			NoGap: true,
+		}
+		result := solve.Solve(p)
+		open = !result.Exhaustive
+		for i, g := range guarded {
+			if n.Routing == "all" || !result.Verdicts[i].Never && !result.Verdicts[i].Shadowed {
+				out = append(out, subsets(g)...)
+			}
+		}
+	}
+	if open {
+		out = append(out, w.fallbacks(n)...)
+	}
+	return out
+}
+
+func (w *boundWalk) fallbacks(n *spec.Node) []way {
+	var out []way
+	candidates := 0
+	for _, g := range w.flow.groups[n.Index] {
+		if g.kind == byDecision {
+			candidates++
+		}
+	}
+	for _, g := range w.flow.groups[n.Index] {
+		switch g.kind {
+		case byDecision:
+			out = append(out, way{targets: g.targets, extra: decideCost(candidates)})
+		case byDefault:
+			extra := span{}
+			if candidates > 0 { // the decision was tried, and failed
+				extra.most = decideCost(candidates).most
+			}
+			out = append(out, way{targets: g.targets, extra: extra})
+		}
+	}
+	return out
+}
+
+// failures are the groups of edges that can fire after a failure.
+func (w *boundWalk) failures(n *spec.Node) []way {
+	var out []way
+	for _, g := range w.flow.groups[n.Index] {
+		if g.kind == onFailure {
+			for _, sub := range subsets(g) {
+				sub.failed = true
+				out = append(out, sub)
+			}
+		}
+	}
+	if w.drops {
+		out = append(out, way{failed: true})
+	}
+	return out
+}
+
+// refusedWays are what may come of a visit that a limit refuses.
+func (w *boundWalk) refusedWays(v int) []way {
+	n := w.f.graph.Nodes[v]
+	var out []way
+	if n.OnMaxVisits != "skip" {
+		out = w.failures(n)
+	} else {
+		var targets []int
+		for _, e := range w.f.graph.Edges {
+			if e.From.Value == n.ID.Value && (e.Condition == "on_success" || e.Condition == "always") {
+				targets = append(targets, w.f.vertex(e.To.Value))
+			}
+		}
+		if len(targets) > 0 {
+			out = []way{{targets: targets}}
+		}
+	}
+	if len(out) == 0 {
+		return []way{{stops: true}}
+	}
+	return out
+}
+
+// maxSubsets is how many targets of an open group are followed one by one.
+const maxSubsets = 6
+
+// subsets are the targets of a group: all of them, or any of them.
+func subsets(g group) []way {
+	if !g.perhaps || len(g.targets) > maxSubsets {
+		return []way{{targets: g.targets}}
+	}
+	var out []way
+	for set := 1; set < 1<<len(g.targets); set++ {
+		var targets []int
+		for i, t := range g.targets {
+			if set>>i&1 == 1 {
+				targets = append(targets, t)
+			}
+		}
+		out = append(out, way{targets: targets})
+	}
+	return out
+}
+
+// domain is the domain of a site where the counters are known.
+func (w *boundWalk) domain(at *site, s *boundState, alone bool) func([]string, eval.Type) solve.Domain {
+	visits, step := slices.Clone(s.visits), s.step
+	return func(path []string, typ eval.Type) solve.Domain {
+		switch {
+		case len(path) == 2 && path[0] == "visits":
+			n := w.f.graph.Node(path[1])
+			if n == nil {
+				break
+			}
+			if c, ok := w.counterOf[n.Index]; ok {
+				return upTo(visits[c], w.counters[c].most, w.limit[n.Index])
+			}
+		case len(path) == 1 && path[0] == "step" && alone && w.stepCap > 0:
+			return upTo(step, w.stepCap, 0)
+		}
+		return at.domain(path, typ)
+	}
+}
+
+// upTo is a counter's value; at its cap it may be more, but for a limit.
+func upTo(n, most, limit int) solve.Domain {
+	if n < most || limit > 0 && n == limit {
+		return solve.Domain{Values: []any{n}}
+	}
+	return solve.Domain{Kind: solve.Int, Min: float64(n), HasMin: true}
+}
