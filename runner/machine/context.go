@@ -151,6 +151,14 @@ func (s *State) inputOf(t *task) any {
 	return Plain(t.input)
 }
 
+// passed is the input as a pass node's output: an object stays as it is.
+func (s *State) passed(t *task) any {
+	if len(t.inputs) > 1 {
+		return s.inputsOf(t)
+	}
+	return t.input
+}
+
 func (s *State) inputsOf(t *task) any {
 	out := make(map[string]any, len(t.inputs))
 	for _, in := range t.inputs {

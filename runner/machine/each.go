@@ -249,7 +249,7 @@ func (p *Plan) eachSettle(s *State, t *task) {
 	case t.cause != nil:
 		t.status = dropped
 		s.memory.keepPartial(t.node, e.results)
-		s.uncount(t)
+		s.cutShort(t)
 	case e.failure != nil:
 		p.failFinal(s, t, e.failure)
 	case len(e.attempts) > 0:

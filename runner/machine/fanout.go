@@ -108,15 +108,6 @@ func (at place) on(branch place) bool {
 	return false
 }
 
-// outermost is the fan-out around all others that the place is in; nil for none.
-func (at place) outermost() *fanout {
-	f := at.fan
-	for f != nil && f.at.fan != nil {
-		f = f.at.fan
-	}
-	return f
-}
-
 // common is the innermost branch around both places; of two lanes of one
 // fan-out it is the first.
 func common(a, b place) place {
@@ -234,7 +225,7 @@ func (s *State) removeTokens(match func(place) bool) {
 			timer = WaitTimer
 		}
 		s.command(Command{Kind: StopTimer, Timer: timer, Task: s.taskID(t)})
-		s.uncount(t)
+		s.unstep(t)
 		return true
 	})
 	for i := range s.barriers {
@@ -289,7 +280,7 @@ func (s *State) cancel(t *task, why string) {
 	case ready:
 		t.status = dropped
 		s.readyTasks--
-		s.uncount(t)
+		s.unstep(t)
 	case running:
 		if t.cause == nil {
 			t.cause = &Failure{Kind: "cancelled", Message: why}

@@ -103,9 +103,9 @@ func (p *Plan) satisfied(s *State, b *barrier) bool {
 // awaited reports whether some live token that has not arrived can still reach
 // the join.
 func (p *Plan) awaited(s *State, b *barrier) bool {
-	reach := p.reaching(s, b.node)
+	comes := p.onTheWay(s, b.node, b.arrivals)
 	may := func(node int, at place) bool {
-		return reach.has(node) && (b.fan == nil || at.within(b.fan))
+		return (b.fan == nil || at.within(b.fan)) && comes(node, at)
 	}
 	for _, list := range [...][]task{s.next, s.parked} {
 		for i := range list {
@@ -116,19 +116,37 @@ func (p *Plan) awaited(s *State, b *barrier) bool {
 	}
 	for i := range s.barriers {
 		other := &s.barriers[i]
-		if other.node == b.node && other.fan == b.fan || len(other.arrivals) == 0 || !reach.has(other.node) {
+		if other.node == b.node && other.fan == b.fan {
 			continue
 		}
-		if b.fan == nil {
-			return true
-		}
 		for _, a := range other.arrivals {
-			if a.at.within(b.fan) {
+			if may(other.node, a.at) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// onTheWay tells the tokens that can still meet the arrivals at a join: those
+// that share a fan-out with one and reach the join without going back to where
+// that fan-out began, for there they would begin another.
+func (p *Plan) onTheWay(s *State, node int, arrivals []arrival) func(int, place) bool {
+	var fans []*fanout
+	for _, a := range arrivals {
+		if f := a.at.fan; f != nil && !slices.Contains(fans, f) {
+			fans = append(fans, f)
+		}
+	}
+	return func(at int, where place) bool {
+		for _, f := range fans {
+			shared := common(where, place{fan: f}).fan
+			if shared != nil && p.reaching(s, node, shared.origin).has(at) {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 // fireJoin makes one task of a barrier's arrivals. What is still on its way to
@@ -189,13 +207,13 @@ func (p *Plan) branchesOf(arrivals []arrival, failures []*Failure, joined place)
 // cancelLate ends the tokens that are still on their way to a join which has
 // enough arrivals.
 func (p *Plan) cancelLate(s *State, b *barrier) {
-	late := p.late(s, b.node, b.arrivals)
+	late := p.onTheWay(s, b.node, b.arrivals)
 	s.next = deleteTasks(s.next, func(t *task) bool { return late(t.node, t.at) && s.removed(t.at, always) })
 	s.parked = deleteTasks(s.parked, func(t *task) bool {
 		if !late(t.node, t.at) {
 			return false
 		}
-		s.uncount(t)
+		s.unstep(t)
 		return s.removed(t.at, always)
 	})
 	for i := range s.barriers {
@@ -207,18 +225,6 @@ func (p *Plan) cancelLate(s *State, b *barrier) {
 }
 
 func always(place) bool { return true }
-
-// late tells the tokens that a join makes useless: they can reach it and come
-// from a fan-out that an arrival comes from too.
-func (p *Plan) late(s *State, node int, arrivals []arrival) func(int, place) bool {
-	reach := p.reaching(s, node)
-	from := map[*fanout]bool{}
-	for _, a := range arrivals {
-		from[a.at.outermost()] = true
-	}
-	delete(from, nil)
-	return func(at int, where place) bool { return reach.has(at) && from[where.outermost()] }
-}
 
 // unsatisfiable finds an N join that no further branch can reach.
 func (p *Plan) unsatisfiable(s *State) *ending {
@@ -250,7 +256,7 @@ func (p *Plan) starved(b *barrier) *ending {
 	n := &p.nodes[b.node]
 	failure := &Failure{
 		Kind: "stuck", Node: n.id,
-		Message: "join " + strconv.Quote(n.id) + " waits for " + plural(n.joinCount, "branch") + ", " +
+		Message: "join " + strconv.Quote(n.id) + " waits for " + strconv.Itoa(n.joinCount) + " branches, " +
 			strconv.Itoa(len(b.arrivals)) + " arrived, and no live branch can reach it any more",
 	}
 	for _, a := range b.arrivals {
@@ -273,10 +279,15 @@ func (set nodeSet) add(node int) bool {
 	return !was
 }
 
+// reachKey names a set of nodes that reach one without passing another.
+type reachKey struct{ node, avoid int }
+
 // reaching is the set of nodes from which a node can be reached over at least
-// one edge. It is computed when a run first needs it.
-func (p *Plan) reaching(s *State, node int) nodeSet {
-	if set, ok := s.reach[node]; ok {
+// one edge without passing the node avoid. It is computed when a run first
+// needs it.
+func (p *Plan) reaching(s *State, node, avoid int) nodeSet {
+	key := reachKey{node, avoid}
+	if set, ok := s.reach[key]; ok {
 		return set
 	}
 	set := make(nodeSet, len(p.nodes)/64+1)
@@ -285,15 +296,15 @@ func (p *Plan) reaching(s *State, node int) nodeSet {
 		at := queue[0]
 		queue = queue[1:]
 		for _, source := range p.nodes[at].sources {
-			if set.add(source) {
+			if source != avoid && set.add(source) {
 				queue = append(queue, source)
 			}
 		}
 	}
 	if s.reach == nil {
-		s.reach = map[int]nodeSet{}
+		s.reach = map[reachKey]nodeSet{}
 	}
-	s.reach[node] = set
+	s.reach[key] = set
 	return set
 }
 
@@ -373,7 +384,7 @@ func (p *Plan) settleEarly(s *State) {
 		if len(arrivals[node]) < p.nodes[node].joinCount {
 			continue
 		}
-		late := p.late(s, node, arrivals[node])
+		late := p.onTheWay(s, node, arrivals[node])
 		for i := range s.tasks {
 			if t := &s.tasks[i]; late(t.node, t.at) {
 				s.cancel(t, "join "+p.nodes[node].id+" has enough branches")

@@ -65,7 +65,7 @@ type State struct {
 	fanouts      int            // so far
 	laned        []*fanout      // those with a branch timeout
 	barriers     []barrier      // by node, then fan-out
-	reach        map[int]nodeSet
+	reach        map[reachKey]nodeSet
 	// deciding counts the router answers that the closing superstep waits for.
 	deciding int
 	// outOfSteps says that a task of this superstep found no step left.

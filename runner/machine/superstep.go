@@ -43,6 +43,7 @@ func (p *Plan) openSuperstep(s *State) {
 		s.buildIndex()
 	}
 	if s.readyTasks > 0 {
+		p.settleEarly(s)
 		p.startReady(s)
 	}
 	p.settle(s)
@@ -128,7 +129,7 @@ func (p *Plan) execute(s *State, t *task, n *node) {
 	case actSet:
 		p.runSet(s, t, n)
 	case actPass:
-		p.succeed(s, t, t.input)
+		p.succeed(s, t, s.passed(t))
 	case actFail:
 		p.runFail(s, t, n)
 	case actWait:
@@ -246,7 +247,7 @@ func (p *Plan) park(s *State) {
 		case t.status != delayed && t.status != waiting:
 			return false
 		case t.at.dead() || t.expired != nil:
-			s.uncount(t)
+			s.unstep(t)
 			t.status = dropped
 			return false
 		case t.due:
@@ -259,13 +260,31 @@ func (p *Plan) park(s *State) {
 	})
 }
 
-// uncount takes back the step and the visit of an execution that was cut short:
-// a resume runs it again as the same visit.
-func (s *State) uncount(t *task) {
+// unstep takes back the step of an execution that was cancelled. Its visit
+// stays: the next one is another execution.
+func (s *State) unstep(t *task) {
 	if t.step > 0 {
 		s.Steps--
-		t.memory.visits--
 		t.step = 0
+	}
+}
+
+// cutShort takes an execution that was cancelled out of the count: as one that
+// a resume runs again when the run is ending, else as one that is gone.
+func (s *State) cutShort(t *task) {
+	if s.closing != nil {
+		s.uncount(t)
+	} else {
+		s.unstep(t)
+	}
+}
+
+// uncount takes back the step and the visit of an execution that the end of the
+// run has cut short: a resume runs it again as the same visit.
+func (s *State) uncount(t *task) {
+	if t.step > 0 {
+		s.unstep(t)
+		t.memory.visits--
 	}
 }
 

@@ -187,7 +187,7 @@ func (p *Plan) taskEnded(s *State, e *Event) {
 	switch {
 	case t.cause != nil && t.cause.Kind == "cancelled", e.Child != nil && e.Child.OutOfSteps:
 		t.status = dropped
-		s.uncount(t)
+		s.cutShort(t)
 	case t.cause != nil:
 		failure := *t.cause
 		if e.Failure != nil {
