@@ -47,6 +47,7 @@ func layers() []layer {
 		{path: "runner", own: []string{"runner/machine", "spec", "eval", "internal/schema", "internal/suggest"}},
 		{path: "runner/machine", own: []string{"spec", "eval", "internal/bind", "internal/schema", "internal/graphalg"}},
 		{path: "runner/store", own: []string{"runner", "runner/machine", "spec"}},
+		{path: "runner/store/storetest", own: []string{"runner", "runner/machine"}},
 		{path: "spec", own: []string{"internal/graphalg", "internal/schema", "internal/suggest"}, others: []string{yaml}},
 	}
 }

@@ -1,0 +1,193 @@
+package runner_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const head = "graphrun: v1\nname: t\nstart: a\n"
+
+// work is a node kind of the tests: its handler is given by name in `do`.
+func work(handlers map[string]runner.HandlerFunc) runner.Kind {
+	return runner.Kind{
+		Spec: spec.Kind{Name: "work", Keys: []spec.Key{
+			{Name: "do", Type: spec.TypeString, Role: spec.RoleTemplate, Required: true, Doc: "What to do."},
+			{Name: "with", Type: spec.TypeAny, Role: spec.RoleTemplate, Doc: "What to do it with."},
+		}},
+		Handler: runner.HandlerFunc(func(ctx context.Context, task *runner.Task) (any, error) {
+			return handlers[task.Config["do"].(string)](ctx, task)
+		}),
+	}
+}
+
+// flowOf prepares a flow, without its head, that a runner with that
+// configuration runs.
+func flowOf(tb testing.TB, cfg runner.Config, text string) *runner.Flow {
+	tb.Helper()
+	r, err := runner.New(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	g, found := spec.Parse("flow.yaml", []byte(head+text), spec.Options{Kinds: r.Kinds()})
+	if found = append(found, spec.Check(g)...); found.HasErrors() {
+		tb.Fatalf("%s: %s", found[0].Rule, found[0].Message)
+	}
+	f, err := r.Prepare(g)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return f
+}
+
+// run runs a flow of work nodes.
+func run(tb testing.TB, text string, handlers map[string]runner.HandlerFunc, opts runner.Options) *runner.Result {
+	tb.Helper()
+	return finish(tb, flowOf(tb, runner.Config{Kinds: []runner.Kind{work(handlers)}}, text), opts)
+}
+
+func finish(tb testing.TB, f *runner.Flow, opts runner.Options) *runner.Result {
+	tb.Helper()
+	result, err := f.Run(context.Background(), opts)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return result
+}
+
+// wantResult compares what matters of a result; an empty kind means no error.
+func wantResult(tb testing.TB, got *runner.Result, status machine.Status, path, kind string) {
+	tb.Helper()
+	gotKind := ""
+	if got.Error != nil {
+		gotKind = got.Error.Kind
+	}
+	if p := strings.Join(got.Path, " "); got.Status != status || p != path || gotKind != kind {
+		tb.Errorf("status %s, path %q, error %q (%v); want %s, %q, %q", got.Status, p, gotKind, got.Error, status, path, kind)
+	}
+	if got.Steps != len(got.Path) {
+		tb.Errorf("%d steps, but the path is %v", got.Steps, got.Path)
+	}
+}
+
+// recorder is a sink that keeps what it is told.
+type recorder struct {
+	mu     sync.Mutex
+	events []runner.Event
+}
+
+func (r *recorder) Event(e *runner.Event) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, *e)
+	return nil
+}
+
+func (r *recorder) of(kind runner.EventType) []runner.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(r.events), func(e runner.Event) bool { return e.Type != kind })
+}
+
+// fakeClock stands still until a test moves it.
+type fakeClock struct {
+	mu     sync.Mutex
+	moved  sync.Cond
+	now    time.Time
+	timers []*fakeTimer
+}
+
+type fakeTimer struct {
+	at time.Time
+	in time.Duration
+	f  func()
+}
+
+func newFakeClock() *fakeClock {
+	c := &fakeClock{now: time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)}
+	c.moved.L = &c.mu
+	return c
+}
+
+func (c *fakeClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *fakeClock) AfterFunc(d time.Duration, f func()) func() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	timer := &fakeTimer{at: c.now.Add(d), in: d, f: f}
+	c.timers = append(c.timers, timer)
+	c.moved.Broadcast()
+	return func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		i := slices.Index(c.timers, timer)
+		if i >= 0 {
+			c.timers = slices.Delete(c.timers, i, i+1)
+		}
+		return i >= 0
+	}
+}
+
+// fire waits until a timer of that length is set, moves the clock to it and
+// fires everything that is due then, in order.
+func (c *fakeClock) fire(d time.Duration) {
+	c.mu.Lock()
+	at := -1
+	for at < 0 {
+		at = slices.IndexFunc(c.timers, func(t *fakeTimer) bool { return t.in == d })
+		if at < 0 {
+			c.moved.Wait()
+		}
+	}
+	c.now = c.timers[at].at
+	var due []*fakeTimer
+	c.timers = slices.DeleteFunc(c.timers, func(t *fakeTimer) bool {
+		if t.at.After(c.now) {
+			return false
+		}
+		due = append(due, t)
+		return true
+	})
+	c.mu.Unlock()
+	slices.SortStableFunc(due, func(a, b *fakeTimer) int { return a.at.Compare(b.at) })
+	for _, t := range due {
+		t.f()
+	}
+}
+
+// started runs a flow in the background; the function it returns waits for its end.
+func started(tb testing.TB, ctx context.Context, f *runner.Flow, opts runner.Options) func() *runner.Result {
+	tb.Helper()
+	type outcome struct {
+		result *runner.Result
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		result, err := f.Run(ctx, opts)
+		done <- outcome{result, err}
+	}()
+	return func() *runner.Result {
+		tb.Helper()
+		o := <-done
+		if o.err != nil {
+			tb.Fatal(o.err)
+		}
+		return o.result
+	}
+}

@@ -1,0 +1,240 @@
+// Package storetest holds the conformance suite that every runner.Store passes.
+package storetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// Run runs the suite; open makes an empty store for each of its tests.
+func Run(t *testing.T, open func(t *testing.T) runner.Store) {
+	for name, test := range map[string]func(t *testing.T, s runner.Store){
+		"a journal keeps its events in order":    keepsEvents,
+		"a run keeps its record":                 keepsRecord,
+		"runs are told apart":                    tellsRunsApart,
+		"an id is taken once":                    takesIDsOnce,
+		"what is not there":                      saysWhatIsNotThere,
+		"events may be read while they are kept": readsWhileWriting,
+		"what was read is the reader's own":      givesCopies,
+		"runs may be written at the same time":   writesRunsAtOnce,
+		"an empty journal":                       hasEmptyJournals,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+	}
+}
+
+// events are of all kinds, with all fields.
+func events() []machine.Event {
+	task := machine.TaskID{Node: "a", Visit: 2, Attempt: 3}
+	return []machine.Event{
+		{
+			Kind: machine.RunBegan, At: 1e18, Input: map[string]any{"n": 1, "f": 0.5, "list": []any{nil, true, "é\n"}},
+			Run: &machine.RunInfo{ID: "r", MaxSteps: 3, MaxConcurrency: 2, Timeout: 5, Goal: "win"},
+		},
+		{Kind: machine.TaskBegan, At: 1e18 + 1, Task: task},
+		{Kind: machine.TaskEnded, At: 1e18 + 2, Task: task, Output: map[string]any{"deep": map[string]any{"x": []any{1, 2}}}, Cached: true},
+		{
+			Kind: machine.TaskEnded, At: 1e18 + 3, Task: task, Partial: "so far",
+			Failure: &machine.Failure{Kind: "tool", Message: "no", Node: "a", Attempt: 3, Details: map[string]any{"code": 7}, RetryAfter: 10},
+		},
+		{Kind: machine.TimerFired, At: 1e18 + 4, Task: task, Timer: machine.RetryTimer},
+		{Kind: machine.Advanced, At: 1e18 + 5},
+		{Kind: machine.Decided, At: 1e18 + 6, Task: task, Target: "b", Reasoning: "because"},
+		{Kind: machine.CancelAsked, At: 1e18 + 7},
+	}
+}
+
+func create(t *testing.T, s runner.Store, id string) runner.Journal {
+	t.Helper()
+	journal, err := s.Create(runner.RunRecord{ID: id, File: id + ".yaml", Source: []byte("graphrun: v1 # " + id)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return journal
+}
+
+func add(t *testing.T, journal runner.Journal, list ...machine.Event) {
+	t.Helper()
+	for _, e := range list {
+		if err := journal.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func wantEvents(t *testing.T, s runner.Store, id string, want []machine.Event) {
+	t.Helper()
+	got, err := s.Events(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, w := texts(t, got), texts(t, want); !slices.Equal(g, w) {
+		t.Errorf("events of %s are\n%s\nwant\n%s", id, strings.Join(g, "\n"), strings.Join(w, "\n"))
+	}
+}
+
+// texts is each event as the JSON that a journal may keep.
+func texts(t *testing.T, events []machine.Event) []string {
+	t.Helper()
+	out := make([]string, len(events))
+	for i, e := range events {
+		text, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[i] = string(text)
+	}
+	return out
+}
+
+func keepsEvents(t *testing.T, s runner.Store) {
+	journal := create(t, s, "one")
+	for i, e := range events() {
+		add(t, journal, e)
+		wantEvents(t, s, "one", events()[:i+1])
+	}
+}
+
+func keepsRecord(t *testing.T, s runner.Store) {
+	want := runner.RunRecord{ID: "one", File: "some/flow.yaml", Source: []byte("a: é\n\x00\xff")}
+	if _, err := s.Create(want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Run("one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.ID != want.ID || got.File != want.File || string(got.Source) != string(want.Source) {
+		t.Errorf("record %+v, want %+v", got, want)
+	}
+}
+
+func tellsRunsApart(t *testing.T, s runner.Store) {
+	one, two := create(t, s, "one"), create(t, s, "two")
+	all := events()
+	add(t, one, all[0])
+	add(t, two, all[1], all[2])
+	add(t, one, all[3])
+	wantEvents(t, s, "one", []machine.Event{all[0], all[3]})
+	wantEvents(t, s, "two", all[1:3])
+}
+
+func takesIDsOnce(t *testing.T, s runner.Store) {
+	add(t, create(t, s, "one"), events()[0])
+	if _, err := s.Create(runner.RunRecord{ID: "one", Source: []byte("other")}); !errors.Is(err, runner.ErrRunExists) {
+		t.Errorf("a second run of one id gives %v, want ErrRunExists", err)
+	}
+	wantEvents(t, s, "one", events()[:1])
+	if record, err := s.Run("one"); err != nil || string(record.Source) != "graphrun: v1 # one" {
+		t.Errorf("the first run's record is %v, %v", record, err)
+	}
+}
+
+func saysWhatIsNotThere(t *testing.T, s runner.Store) {
+	create(t, s, "one")
+	if _, err := s.Events("two"); !errors.Is(err, runner.ErrNoRun) {
+		t.Errorf("events give %v, want ErrNoRun", err)
+	}
+	if _, err := s.Run("two"); !errors.Is(err, runner.ErrNoRun) {
+		t.Errorf("a record gives %v, want ErrNoRun", err)
+	}
+}
+
+func hasEmptyJournals(t *testing.T, s runner.Store) {
+	create(t, s, "one")
+	wantEvents(t, s, "one", nil)
+}
+
+// readsWhileWriting reads from another goroutine: what it sees is always a
+// beginning of what is written.
+func readsWhileWriting(t *testing.T, s runner.Store) {
+	const total = 200
+	journal := create(t, s, "one")
+	var reader sync.WaitGroup
+	stop := make(chan struct{})
+	reader.Go(func() {
+		for seen := 0; ; {
+			list, err := s.Events("one")
+			if err != nil || len(list) < seen {
+				t.Errorf("%d events after %d, error %v", len(list), seen, err)
+				return
+			}
+			for i, e := range list {
+				if e.At != int64(i) {
+					t.Errorf("event %d is %d", i, e.At)
+					return
+				}
+			}
+			seen = len(list)
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	})
+	for i := range total {
+		if err := journal.Append(machine.Event{Kind: machine.Advanced, At: int64(i)}); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	reader.Wait()
+	if list, err := s.Events("one"); err != nil || len(list) != total {
+		t.Errorf("%d events, want %d (%v)", len(list), total, err)
+	}
+}
+
+func givesCopies(t *testing.T, s runner.Store) {
+	journal := create(t, s, "one")
+	all := events()
+	add(t, journal, all[4], all[5])
+	list, err := s.Events("one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list[0] = machine.Event{Kind: machine.CancelAsked}
+	_ = append(list, machine.Event{Kind: machine.CancelAsked})
+	add(t, journal, all[6])
+	wantEvents(t, s, "one", all[4:7])
+}
+
+func writesRunsAtOnce(t *testing.T, s runner.Store) {
+	const runs, each = 8, 25
+	var all sync.WaitGroup
+	for i := range runs {
+		all.Go(func() {
+			journal, err := s.Create(runner.RunRecord{ID: fmt.Sprint("run-", i)})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for at := range each {
+				if err := journal.Append(machine.Event{Kind: machine.Advanced, At: int64(i*each + at)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	for i := range runs {
+		list, err := s.Events(fmt.Sprint("run-", i))
+		if err != nil || len(list) != each {
+			t.Errorf("run %d has %d events (%v), want %d", i, len(list), err, each)
+			continue
+		}
+		for at, e := range list {
+			if e.At != int64(i*each+at) {
+				t.Errorf("run %d: event %d is %d", i, at, e.At)
+			}
+		}
+	}
+}
