@@ -30,6 +30,8 @@ type fanout struct {
 	auto int
 	// first holds the node that each branch began with.
 	first []int
+	// again holds, by lane, when the timer of a branch was last started again.
+	again map[int]int64
 }
 
 // noNode stands for the absence of a node.
@@ -296,15 +298,24 @@ type expiry struct {
 	settled bool
 }
 
-// branchTimedOut fails the branch whose timer fired, if a token is still on it.
+// branchTimedOut fails the branch whose timer fired, if a token on it is at work.
+// One that is only held up by the other tasks of its superstep gets its time once
+// more; one that waits at a join is through.
 func (p *Plan) branchTimedOut(s *State, id TaskID) {
 	for _, f := range s.laned {
 		if f.id != id.Visit || f.dead || id.Attempt >= len(f.first) {
 			continue
 		}
 		branch := place{f, id.Attempt}
-		node, found := s.tokenOn(branch)
-		if !found {
+		node, atWork, held := s.tokenOn(branch)
+		if !atWork {
+			if held && f.again[id.Attempt] != s.now { // else the event is a repeated one
+				if f.again == nil {
+					f.again = map[int]int64{}
+				}
+				f.again[id.Attempt] = s.now
+				s.command(Command{Kind: StartTimer, Timer: BranchTimer, Task: id, For: p.branchTimeout(f.origin)})
+			}
 			return
 		}
 		failure := &Failure{
@@ -334,23 +345,25 @@ func (p *Plan) branchTimedOut(s *State, id TaskID) {
 	}
 }
 
-// tokenOn finds a token on a branch and the node where it stands.
-func (s *State) tokenOn(branch place) (node int, found bool) {
-	for _, list := range [...][]task{s.tasks, s.next, s.parked} {
+// tokenOn looks for a token on a branch that is at work (running, about to run, or
+// parked) and the node where it stands, and for one that its superstep holds up.
+func (s *State) tokenOn(branch place) (node int, atWork, held bool) {
+	for _, list := range [...][]task{s.tasks, s.parked} {
 		for i := range list {
-			if t := &list[i]; t.at.on(branch) && t.status != dropped {
-				return t.node, true
+			t := &list[i]
+			switch {
+			case !t.at.on(branch) || t.status == dropped:
+			case t.status == succeeded || t.status == failed:
+				held = true
+			default:
+				return t.node, true, held
 			}
 		}
 	}
-	for i := range s.barriers {
-		for _, a := range s.barriers[i].arrivals {
-			if a.at.on(branch) {
-				return a.source, true
-			}
-		}
+	for i := range s.next {
+		held = held || s.next[i].at.on(branch)
 	}
-	return 0, false
+	return noNode, false, held
 }
 
 // cancelSiblings stops the other branches at once after a failure that nothing
