@@ -38,9 +38,11 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		child = &machine.ChildEnd{}
 		handler = d.subgraph(work, child)
 	}
+	hit := false
+	handler = d.cached(work, &hit, handler)
 	go func() {
 		event := d.attempt(ctx, task, handler)
-		event.Child = child
+		event.Child, event.Cached = child, hit
 		cancel(nil)
 		event.Task, event.At = id, d.clock.Now().UnixNano()
 		d.send(message{event: event})

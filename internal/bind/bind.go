@@ -4,6 +4,7 @@
 package bind
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -45,6 +46,8 @@ type Node struct {
 	Emit   []Field
 	Goto   *eval.Program
 	Each   *eval.Program
+	// CacheKey is the expression of the node's own cache key.
+	CacheKey *eval.Program
 	// Output is the schema of the node's output; nil when not declared.
 	Output *schema.Schema
 }
@@ -117,7 +120,7 @@ func (b *binder) key(decl *spec.StateKey) Key {
 		b.add("invalid-value", decl.Name.Span, "schema of state key "+name+": "+err.Error())
 	}
 	out := Key{Schema: compiled}
-	if text := decl.Reducer; text.IsSet() && !slices.Contains(reducers(), text.Value) {
+	if text := decl.Reducer; text.IsSet() && !slices.Contains(reducers(), text.Value) && !isMisspelt(text.Value) {
 		out.Reducer = b.program(reducerScope(decl), text, eval.Value)
 	}
 	if decl.Default != nil {
@@ -165,6 +168,9 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 	}
 	if node.Each.IsSet() {
 		out.Each = b.program(before, node.Each, eval.Value)
+	}
+	if cache := cmp.Or(node.Cache, b.graph.Cache); cache != nil && cache.Key.IsSet() {
+		out.CacheKey = b.program(before, cache.Key, eval.Value)
 	}
 	if node.Output != nil {
 		compiled, err := schema.Compile(node.Output)

@@ -19,6 +19,14 @@ func find(keys []spec.Key, name string) *spec.Key {
 
 func isTemplate(text string) bool { return strings.Contains(text, "{{") }
 
+// isMisspelt reports whether a reducer is a single word that names none, which
+// spec.Parse reports: an expression has more to it, but for current and update.
+func isMisspelt(reducer string) bool {
+	return reducer != "current" && reducer != "update" && !strings.ContainsFunc(reducer, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	})
+}
+
 // listOf is a list of values, or a constant when all of them are.
 func listOf(items []Value) Value {
 	data := make([]any, len(items))

@@ -23,6 +23,7 @@ func Build(g *spec.Graph, kinds []spec.Kind) (*Plan, spec.Diagnostics) {
 	b.keys(g)
 	b.nodes(g)
 	b.edges(g)
+	b.policies(g)
 	b.finish(g)
 	if b.found.HasErrors() {
 		return nil, b.found
@@ -137,6 +138,13 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 		}
 	}
 	b.plan.wanted |= n.uses
+	if cache := cmp.Or(decl.Cache, b.plan.Graph.Cache); cache != nil && n.act == actRun {
+		n.cache = b.cachePolicy(cache, decl, bound)
+		if n.cache.expr != nil {
+			n.uses |= b.usesOfProgram(n.cache.expr)
+			b.plan.wanted |= n.uses
+		}
+	}
 	if decl.Join != nil {
 		n.join, n.joinCount = joinOf(decl.Join)
 		b.plan.hasCountedJoins = b.plan.hasCountedJoins || n.join != joinAll

@@ -56,6 +56,10 @@ type Work struct {
 	// Timeout bounds the attempt; 0: none. The machine watches it; a driver
 	// may use it to tell the handler.
 	Timeout time.Duration
+	// CacheKey names the result in a cache, CacheTTL how long it is good for
+	// (0: for ever); without a key it is not to be cached.
+	CacheKey string
+	CacheTTL time.Duration
 	// StepsLeft is how many steps the run has left, for a subgraph.
 	StepsLeft int
 }

@@ -74,6 +74,9 @@ type node struct {
 	maxVisits int
 	skips     bool
 	all       bool // routing: all
+	cache     *cachePolicy
+	guards    []guard
+	watches   []watch
 	join      joinKind
 	joinCount int   // of joinCount
 	sources   []int // nodes with an edge or a label to this one

@@ -17,6 +17,11 @@ type route struct {
 // it does. A task that needs a router's answer is routed when it has it.
 func (p *Plan) route(s *State, i int) *ending {
 	t := &s.tasks[i]
+	if len(p.nodes[t.node].watches) > 0 && (t.status == succeeded || t.status == failed) {
+		if how := p.forbidden(s, t); how != nil {
+			return how
+		}
+	}
 	t.firstRoute = len(s.routes)
 	how := p.routeTask(s, i)
 	t.lastRoute = len(s.routes)

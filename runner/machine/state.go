@@ -70,6 +70,8 @@ type State struct {
 	deciding int
 	// outOfSteps says that a task of this superstep found no step left.
 	outOfSteps bool
+	// violated is how the run ends because a node may not be entered.
+	violated   *ending
 	lastEnd    any // output of the node whose edge last reached END
 	lastOutput any // output of the node that finished last
 	order      int // counts finished tasks

@@ -3,7 +3,6 @@
 package machine
 
 import (
-	"cmp"
 	"slices"
 )
 
@@ -37,6 +36,10 @@ func (p *Plan) openSuperstep(s *State) {
 	}
 	if s.outOfSteps && len(s.tasks) == 0 {
 		p.outOfSteps(s)
+		return
+	}
+	if s.violated != nil {
+		p.end(s, *s.violated)
 		return
 	}
 	if len(s.tasks) > indexFrom || len(s.index) > 0 {
@@ -100,6 +103,12 @@ func (p *Plan) enter(s *State, t *task) bool {
 	n := &p.nodes[t.node]
 	ns := s.memory.of(t.node)
 	t.memory, t.began = ns, s.now
+	if len(n.guards) > 0 {
+		if how := p.violation(s, n, ns.visits); how != nil {
+			t.status, s.violated = dropped, how
+			return true
+		}
+	}
 	if limit := p.visitLimit(n); limit > 0 && ns.visits >= limit {
 		p.visitLimitHit(s, t, limit)
 		return true
@@ -260,34 +269,6 @@ func (p *Plan) park(s *State) {
 	})
 }
 
-// unstep takes back the step of an execution that was cancelled. Its visit
-// stays: the next one is another execution.
-func (s *State) unstep(t *task) {
-	if t.step > 0 {
-		s.Steps--
-		t.step = 0
-	}
-}
-
-// cutShort takes an execution that was cancelled out of the count: as one that
-// a resume runs again when the run is ending, else as one that is gone.
-func (s *State) cutShort(t *task) {
-	if s.closing != nil {
-		s.uncount(t)
-	} else {
-		s.unstep(t)
-	}
-}
-
-// uncount takes back the step and the visit of an execution that the end of the
-// run has cut short: a resume runs it again as the same visit.
-func (s *State) uncount(t *task) {
-	if t.step > 0 {
-		s.unstep(t)
-		t.memory.visits--
-	}
-}
-
 // remember keeps what later expressions may ask about a finished execution.
 func (p *Plan) remember(s *State, t *task) {
 	if t.step > 0 {
@@ -297,201 +278,4 @@ func (p *Plan) remember(s *State, t *task) {
 		return
 	}
 	s.keepOutput(t)
-}
-
-// moveOn starts the next superstep: what failed, then the targets of the edges
-// that fired, then the joins that are satisfied.
-func (p *Plan) moveOn(s *State) {
-	p.noteClosed(s)
-	if how := p.settleFailures(s); how != nil {
-		p.finish(s, *how)
-		return
-	}
-	p.dispatch(s)
-	s.tasks = s.tasks[:0]
-	if s.outOfSteps {
-		p.outOfSteps(s)
-		return
-	}
-	p.proceed(s)
-}
-
-// proceed starts what can start when no superstep is open.
-func (p *Plan) proceed(s *State) {
-	if len(s.barriers) > 0 {
-		if how := p.fireJoins(s); how != nil {
-			p.finish(s, *how)
-			return
-		}
-	}
-	p.openSuperstep(s)
-}
-
-// settleFailures applies the failure policies to the branches that failed in
-// this superstep, the first to fail first.
-func (p *Plan) settleFailures(s *State) *ending {
-	if len(s.tasks) == 1 && s.tasks[0].uncaught {
-		return p.branchFailed(s, s.tasks[0].at, s.tasks[0].failure, true)
-	}
-	var lost []*task
-	for i := range s.tasks {
-		if t := &s.tasks[i]; t.uncaught || t.expired != nil {
-			lost = append(lost, t)
-		}
-	}
-	slices.SortStableFunc(lost, func(a, b *task) int { return cmp.Compare(a.order, b.order) })
-	for _, t := range lost {
-		if t.expired == nil {
-			if how := p.branchFailed(s, t.at, t.failure, true); how != nil {
-				return how
-			}
-			continue
-		}
-		if !t.at.dead() {
-			t.at.add(-1)
-		}
-	}
-	for _, t := range lost {
-		if over := t.expired; over != nil && !over.settled {
-			over.settled = true
-			if how := p.branchFailed(s, over.branch, over.failure, false); how != nil {
-				return how
-			}
-		}
-	}
-	return nil
-}
-
-// dispatch moves the token of each task along the edges that fired; several of
-// them are a fan-out.
-func (p *Plan) dispatch(s *State) {
-	if len(s.routes) > 1 {
-		if s.due == nil {
-			s.due = make(map[int]int, len(s.routes))
-		}
-		clear(s.due)
-	}
-	first := len(s.next)
-	for i := range s.tasks {
-		t := &s.tasks[i]
-		if t.uncaught || t.expired != nil || t.at.dead() {
-			continue
-		}
-		routes := s.routes[t.firstRoute:t.lastRoute]
-		switch {
-		case len(routes) == 1:
-			p.send(s, t, &routes[0], t.at)
-		case len(routes) > 1:
-			fan := p.newFanout(s, t, routes)
-			for lane := range routes {
-				p.send(s, t, &routes[lane], place{fan, lane})
-			}
-		default: // dropped
-			t.at.add(-1)
-		}
-	}
-	for i := first; i < len(s.next); i++ {
-		if t := &s.next[i]; t.merged {
-			t.at = t.at.leave()
-		}
-	}
-}
-
-// send moves a token to the target of a route.
-func (p *Plan) send(s *State, from *task, r *route, at place) {
-	if r.to == endNode {
-		s.lastEnd = from.output
-		at.end()
-		return
-	}
-	if isJoin, fan := p.joinOf(r.to, at); isJoin {
-		s.arrive(r.to, fan, arrival{at: at, source: from.node, input: r.input, output: from.output})
-		return
-	}
-	if len(s.routes) > 1 && !r.own {
-		if i, isDue := s.due[r.to]; isDue {
-			t := &s.next[i]
-			t.inputs = append(t.inputs, sourceInput{from.node, r.input})
-			t.at, t.merged = mergePlaces(t.at, at), true
-			return
-		}
-		s.due[r.to] = len(s.next)
-	}
-	t := s.addNext()
-	t.node, t.input, t.at = r.to, r.input, at
-	if p.wanted&useInputs != 0 || len(s.routes) > 1 {
-		t.inputs = []sourceInput{{from.node, r.input}}
-	}
-}
-
-// addNext adds an empty task to the next superstep; it takes over the buffer
-// of writes that an earlier task left in its place.
-func (s *State) addNext() *task {
-	n := len(s.next)
-	if n == cap(s.next) {
-		s.next = append(s.next, task{})
-		return &s.next[n]
-	}
-	s.next = s.next[:n+1]
-	t := &s.next[n]
-	*t = task{writes: t.writes[:0]}
-	return t
-}
-
-// complete ends the run well and computes its output.
-func (p *Plan) complete(s *State) {
-	output := Plain(s.lastEnd)
-	if p.output != nil {
-		s.setContext(p.outUses, &task{output: output})
-		value, err := p.output.Eval(&s.vm, s.env)
-		if err != nil {
-			p.finish(s, ending{status: Failed, reason: "expression", failure: &Failure{
-				Kind: "expression", Message: "output: " + err.Error(),
-			}})
-			return
-		}
-		output = value
-	}
-	s.Output = output
-	p.finish(s, ending{status: Completed, reason: "end"})
-}
-
-// stepsLeft is how many steps the run may still take.
-func (s *State) stepsLeft() int {
-	left := s.limits.MaxSteps - s.Steps - s.ChildSteps
-	if s.parent != nil {
-		left = min(left, s.parent.StepsLeft-s.Steps-s.ChildSteps)
-	}
-	return left
-}
-
-// CutShort reports whether the run ended because the runs around it had no step
-// left.
-func (s *State) CutShort() bool {
-	return s.outOfSteps && s.parent != nil && s.parent.StepsLeft <= s.limits.MaxSteps
-}
-
-// outOfSteps ends the run at its step limit, as on_max_steps says. A limit of
-// the runs around it is theirs to judge.
-func (p *Plan) outOfSteps(s *State) {
-	s.open = false
-	if s.CutShort() {
-		p.finish(s, ending{status: Limit, reason: "max_steps", failure: &Failure{
-			Kind: "loop_limit", Message: "the run around this one has no step left (max_steps)",
-		}})
-		return
-	}
-	failure := &Failure{
-		Kind:    "loop_limit",
-		Message: "the run has taken " + plural(s.limits.MaxSteps, "step") + ", its limit (max_steps)",
-	}
-	switch s.limits.OnMaxSteps {
-	case "return_last", "flag":
-		s.degraded = true
-		s.Output = Plain(s.lastOutput)
-		s.Limited = s.limits.OnMaxSteps == "flag"
-		p.finish(s, ending{status: Completed, reason: "max_steps"})
-	default:
-		p.finish(s, ending{status: Limit, reason: "max_steps", failure: failure})
-	}
 }

@@ -149,6 +149,11 @@ func (p *Plan) work(s *State, t *task, element int) (*Work, *Failure) {
 	if element >= 0 {
 		work.Item = t.each.items[element]
 	}
+	if n.cache != nil {
+		if failure := p.cacheKey(s, n, work); failure != nil {
+			return nil, failure
+		}
+	}
 	return work, nil
 }
 

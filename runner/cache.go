@@ -1,0 +1,60 @@
+// Cached node results.
+
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// ResultCache keeps results of nodes that have a cache block. It is safe for
+// concurrent use. A Store that is one serves as such.
+type ResultCache interface {
+	// Cached returns the value kept under a key, unless it has expired.
+	Cached(key string, now time.Time) (value any, ok bool, err error)
+	// Cache keeps a value, in the place of an earlier one.
+	Cache(entry CacheEntry) error
+}
+
+// CacheEntry is a result to keep. Graph and Node say whose it is, for clearing.
+type CacheEntry struct {
+	Key         string
+	Graph, Node string
+	Value       any
+	// Expires is when it is no longer good; the zero time means never.
+	Expires time.Time
+}
+
+// cached wraps a handler: a result that is kept is not computed again. A cache
+// that fails is only a warning: the node runs.
+func (d *driver) cached(work *machine.Work, hit *bool, handler Handler) Handler {
+	cache, ok := d.flow.runner.cfg.Store.(ResultCache)
+	if !ok || work.CacheKey == "" {
+		return handler
+	}
+	return HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
+		now := d.clock.Now()
+		value, found, err := cache.Cached(work.CacheKey, now)
+		if err == nil && found {
+			*hit = true
+			return value, nil
+		}
+		if err != nil {
+			task.Emit(Said{Type: "warning", Message: "cache: " + err.Error()})
+		}
+		output, err := handler.Run(ctx, task)
+		if err != nil {
+			return nil, err
+		}
+		entry := CacheEntry{Key: work.CacheKey, Graph: d.flow.graph.Name.Value, Node: task.Node, Value: output}
+		if work.CacheTTL > 0 {
+			entry.Expires = now.Add(work.CacheTTL)
+		}
+		if err := cache.Cache(entry); err != nil {
+			task.Emit(Said{Type: "warning", Message: "cache: " + err.Error()})
+		}
+		return output, nil
+	})
+}

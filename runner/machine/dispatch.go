@@ -1,0 +1,147 @@
+// From a closed superstep to the next: failed branches, fired edges, joins.
+
+package machine
+
+import (
+	"cmp"
+	"slices"
+)
+
+// moveOn starts the next superstep: what failed, then the targets of the edges
+// that fired, then the joins that are satisfied.
+func (p *Plan) moveOn(s *State) {
+	p.noteClosed(s)
+	if how := p.settleFailures(s); how != nil {
+		p.finish(s, *how)
+		return
+	}
+	p.dispatch(s)
+	s.tasks = s.tasks[:0]
+	if s.outOfSteps {
+		p.outOfSteps(s)
+		return
+	}
+	p.proceed(s)
+}
+
+// proceed starts what can start when no superstep is open.
+func (p *Plan) proceed(s *State) {
+	if len(s.barriers) > 0 {
+		if how := p.fireJoins(s); how != nil {
+			p.finish(s, *how)
+			return
+		}
+	}
+	p.openSuperstep(s)
+}
+
+// settleFailures applies the failure policies to the branches that failed in
+// this superstep, the first to fail first.
+func (p *Plan) settleFailures(s *State) *ending {
+	if len(s.tasks) == 1 && s.tasks[0].uncaught {
+		return p.branchFailed(s, s.tasks[0].at, s.tasks[0].failure, true)
+	}
+	var lost []*task
+	for i := range s.tasks {
+		if t := &s.tasks[i]; t.uncaught || t.expired != nil {
+			lost = append(lost, t)
+		}
+	}
+	slices.SortStableFunc(lost, func(a, b *task) int { return cmp.Compare(a.order, b.order) })
+	for _, t := range lost {
+		if t.expired == nil {
+			if how := p.branchFailed(s, t.at, t.failure, true); how != nil {
+				return how
+			}
+			continue
+		}
+		if !t.at.dead() {
+			t.at.add(-1)
+		}
+	}
+	for _, t := range lost {
+		if over := t.expired; over != nil && !over.settled {
+			over.settled = true
+			if how := p.branchFailed(s, over.branch, over.failure, false); how != nil {
+				return how
+			}
+		}
+	}
+	return nil
+}
+
+// dispatch moves the token of each task along the edges that fired; several of
+// them are a fan-out.
+func (p *Plan) dispatch(s *State) {
+	if len(s.routes) > 1 {
+		if s.due == nil {
+			s.due = make(map[int]int, len(s.routes))
+		}
+		clear(s.due)
+	}
+	first := len(s.next)
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		if t.uncaught || t.expired != nil || t.at.dead() {
+			continue
+		}
+		routes := s.routes[t.firstRoute:t.lastRoute]
+		switch {
+		case len(routes) == 1:
+			p.send(s, t, &routes[0], t.at)
+		case len(routes) > 1:
+			fan := p.newFanout(s, t, routes)
+			for lane := range routes {
+				p.send(s, t, &routes[lane], place{fan, lane})
+			}
+		default: // dropped
+			t.at.add(-1)
+		}
+	}
+	for i := first; i < len(s.next); i++ {
+		if t := &s.next[i]; t.merged {
+			t.at = t.at.leave()
+		}
+	}
+}
+
+// send moves a token to the target of a route.
+func (p *Plan) send(s *State, from *task, r *route, at place) {
+	if r.to == endNode {
+		s.lastEnd = from.output
+		at.end()
+		return
+	}
+	if isJoin, fan := p.joinOf(r.to, at); isJoin {
+		s.arrive(r.to, fan, arrival{at: at, source: from.node, input: r.input, output: from.output})
+		return
+	}
+	if len(s.routes) > 1 && !r.own {
+		if i, isDue := s.due[r.to]; isDue {
+			t := &s.next[i]
+			t.inputs = append(t.inputs, sourceInput{from.node, r.input})
+			t.at, t.merged = mergePlaces(t.at, at), true
+			return
+		}
+		s.due[r.to] = len(s.next)
+	}
+	t := s.addNext()
+	t.node, t.input, t.at = r.to, r.input, at
+	if p.wanted&useInputs != 0 || len(s.routes) > 1 {
+		t.inputs = []sourceInput{{from.node, r.input}}
+	}
+}
+
+// addNext adds an empty task to the next superstep; it takes over the buffer
+// of writes that an earlier task left in its place.
+func (s *State) addNext() *task {
+	n := len(s.next)
+	if n == cap(s.next) {
+		s.next = append(s.next, task{})
+		return &s.next[n]
+	}
+	s.next = s.next[:n+1]
+	t := &s.next[n]
+	*t = task{writes: t.writes[:0]}
+	return t
+}

@@ -1,0 +1,89 @@
+// How a run ends by itself, and what is taken back of executions cut short.
+
+package machine
+
+// unstep takes back the step of an execution that was cancelled. Its visit
+// stays: the next one is another execution.
+func (s *State) unstep(t *task) {
+	if t.step > 0 {
+		s.Steps--
+		t.step = 0
+	}
+}
+
+// cutShort takes an execution that was cancelled out of the count: as one that
+// a resume runs again when the run is ending, else as one that is gone.
+func (s *State) cutShort(t *task) {
+	if s.closing != nil {
+		s.uncount(t)
+	} else {
+		s.unstep(t)
+	}
+}
+
+// uncount takes back the step and the visit of an execution that the end of the
+// run has cut short: a resume runs it again as the same visit.
+func (s *State) uncount(t *task) {
+	if t.step > 0 {
+		s.unstep(t)
+		t.memory.visits--
+	}
+}
+
+// complete ends the run well and computes its output.
+func (p *Plan) complete(s *State) {
+	output := Plain(s.lastEnd)
+	if p.output != nil {
+		s.setContext(p.outUses, &task{output: output})
+		value, err := p.output.Eval(&s.vm, s.env)
+		if err != nil {
+			p.finish(s, ending{status: Failed, reason: "expression", failure: &Failure{
+				Kind: "expression", Message: "output: " + err.Error(),
+			}})
+			return
+		}
+		output = value
+	}
+	s.Output = output
+	p.finish(s, ending{status: Completed, reason: "end"})
+}
+
+// stepsLeft is how many steps the run may still take.
+func (s *State) stepsLeft() int {
+	left := s.limits.MaxSteps - s.Steps - s.ChildSteps
+	if s.parent != nil {
+		left = min(left, s.parent.StepsLeft-s.Steps-s.ChildSteps)
+	}
+	return left
+}
+
+// CutShort reports whether the run ended because the runs around it had no step
+// left.
+func (s *State) CutShort() bool {
+	return s.outOfSteps && s.parent != nil && s.parent.StepsLeft <= s.limits.MaxSteps
+}
+
+// outOfSteps ends the run at its step limit, as on_max_steps says. A limit of
+// the runs around it is theirs to judge.
+func (p *Plan) outOfSteps(s *State) {
+	s.open = false
+	if s.CutShort() {
+		p.finish(s, ending{status: Limit, reason: "max_steps", failure: &Failure{
+			Kind: "loop_limit", Message: "the run around this one has no step left (max_steps)",
+		}})
+		return
+	}
+	failure := &Failure{
+		Kind:    "loop_limit",
+		Message: "the run has taken " + plural(s.limits.MaxSteps, "step") + ", its limit (max_steps)",
+	}
+	switch s.limits.OnMaxSteps {
+	case "return_last", "flag":
+		s.degraded = true
+		s.Output = Plain(s.lastOutput)
+		s.Limited = s.limits.OnMaxSteps == "flag"
+		p.finish(s, ending{status: Completed, reason: "max_steps"})
+	default:
+		p.finish(s, ending{status: Limit, reason: "max_steps", failure: failure})
+	}
+}

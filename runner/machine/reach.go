@@ -1,0 +1,95 @@
+// Which nodes can be reached from which.
+
+package machine
+
+// nodeSet is a set of nodes by index.
+type nodeSet []uint64
+
+func (set nodeSet) has(node int) bool { return set[node/64]&(1<<(node%64)) != 0 }
+
+// add reports whether the node was not in the set.
+func (set nodeSet) add(node int) bool {
+	was := set.has(node)
+	set[node/64] |= 1 << (node % 64)
+	return !was
+}
+
+// reachKey names a set of nodes that reach one without passing another.
+type reachKey struct{ node, avoid int }
+
+// reaching is the set of nodes from which a node can be reached over at least
+// one edge without passing the node avoid. It is computed when a run first
+// needs it.
+func (p *Plan) reaching(s *State, node, avoid int) nodeSet {
+	key := reachKey{node, avoid}
+	if set, ok := s.reach[key]; ok {
+		return set
+	}
+	set := make(nodeSet, len(p.nodes)/64+1)
+	queue := []int{node}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		for _, source := range p.nodes[at].sources {
+			if source != avoid && set.add(source) {
+				queue = append(queue, source)
+			}
+		}
+	}
+	if s.reach == nil {
+		s.reach = map[reachKey]nodeSet{}
+	}
+	s.reach[key] = set
+	return set
+}
+
+// meeting is the first node that all branches of a fan-out can reach: the one
+// with the shortest longest way, then in declaration order. joins asks for
+// nodes with a join only. noNode when there is none.
+func (p *Plan) meeting(f *fanout, joins bool) int {
+	worst := map[int]int{} // node → longest way of the branches so far
+	for lane, first := range f.first {
+		if first == endNode {
+			return noNode
+		}
+		distance := p.distances(first)
+		if lane == 0 {
+			worst = distance
+			continue
+		}
+		for node := range worst { //lint:ignore mapiter entries are independent
+			d, reached := distance[node]
+			if !reached {
+				delete(worst, node)
+				continue
+			}
+			worst[node] = max(worst[node], d)
+		}
+	}
+	best := noNode
+	for node := range p.nodes {
+		d, common := worst[node]
+		if common && (!joins || p.nodes[node].join != 0) && (best == noNode || d < worst[best]) {
+			best = node
+		}
+	}
+	return best
+}
+
+// distances is the number of edges from a node to every node it reaches, itself
+// included.
+func (p *Plan) distances(from int) map[int]int {
+	out := map[int]int{from: 0}
+	queue := []int{from}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		for _, to := range p.nodes[at].targets {
+			if _, seen := out[to]; !seen {
+				out[to] = out[at] + 1
+				queue = append(queue, to)
+			}
+		}
+	}
+	return out
+}
