@@ -43,6 +43,21 @@ type assignment struct {
 	after *postTree
 	times *timing
 	same  map[int]bool
+	// last says that the question is about the end of the run: branches that
+	// meet have all arrived by then, in whatever order.
+	last bool
+}
+
+// atTheEnd is the same assignment for the end of the run, not yet solved.
+func (a *assignment) atTheEnd() *assignment {
+	b := *a
+	b.last = true
+	b.open = make([]bitset, len(a.open))
+	backing := make(bitset, len(a.open)*a.words)
+	for v := range b.open {
+		b.open[v] = backing[v*a.words : (v+1)*a.words]
+	}
+	return &b
 }
 
 // newAssignment prepares for size things of a graph with forks.
@@ -176,6 +191,9 @@ func (a *assignment) gathers(v int) bool {
 	}
 	if v > a.f.end || a.f.graph.Nodes[v].Join != nil {
 		return false
+	}
+	if a.last {
+		return true
 	}
 	same, known := a.same[v]
 	if !known {

@@ -41,6 +41,7 @@ edges:
 // Filter drops the findings that comments of the file silence, and adds one
 // for each comment that silences nothing. What it returns is sorted.
 func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
+	found = oncePerValue(found)
 	list := ignores(file.Src)
 	if len(list) == 0 {
 		return found.Sort()
@@ -67,6 +68,20 @@ func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
 	}
 	kept = append(kept, unused(file, list)...)
 	return kept.Sort()
+}
+
+// oncePerValue keeps the first of several findings that one value has the
+// wrong type: the reader of the file and the compiler of its parts both say so.
+func oncePerValue(found spec.Diagnostics) spec.Diagnostics {
+	seen := map[spec.Span]bool{}
+	return slices.DeleteFunc(found, func(d spec.Diagnostic) bool {
+		if d.Rule != "type-mismatch" {
+			return false
+		}
+		again := seen[d.Span]
+		seen[d.Span] = true
+		return again
+	})
 }
 
 // unused reports the comments that silence nothing, but for those that a

@@ -179,7 +179,7 @@ func (f *facts) readConflict(k *forks, u *use, writers []writer) bool {
 		if !ok || at.perhaps && f.exclusive(k, at) || f.mayBeOpen(u, w.key) {
 			continue
 		}
-		d := f.report(u.span(), "%q reads %q, which %q may write at the same time", f.name(u.node), w.name.Value, f.name(w.node))
+		d := f.report(u.spanOf(w.name.Value), "%q reads %q, which %q may write at the same time", f.name(u.node), w.name.Value, f.name(w.node))
 		d.Related = append(d.Related, f.related(w.name.Span, "the write"),
 			f.related(f.graph.Nodes[at.node].ID.Span, "the branches begin here"))
 		return true
@@ -193,7 +193,7 @@ func (f *facts) outputConflict(k *forks, u *use, id string) {
 		return
 	}
 	if at, ok := k.together(n.Index, u.node); ok {
-		d := f.report(u.span(), "%q reads the output of %s, which may run at the same time", f.name(u.node), strconv.Quote(id))
+		d := f.report(u.spanOf("nodes"), "%q reads the output of %s, which may run at the same time", f.name(u.node), strconv.Quote(id))
 		d.Related = append(d.Related, f.related(f.graph.Nodes[at.node].ID.Span, "the branches begin here"))
 	}
 }

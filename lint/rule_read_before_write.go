@@ -62,6 +62,16 @@ type made struct {
 	// keys and outputs map state keys and nodes to what the assignment calls them.
 	keys, outputs map[int]int
 	firm          map[*eval.Program][]eval.Read
+	// final is the same for the end of the run, when every branch is over.
+	final *assignment
+}
+
+// of is the assignment that holds where a use is evaluated.
+func (m *made) of(u *use) *assignment {
+	if u.moment == atEnd {
+		return m.final
+	}
+	return m.assignment
 }
 
 // made computes the definite assignment once; nil when a node may lead
@@ -89,6 +99,19 @@ func (f *facts) made() *made {
 		}
 	}
 	m.assignment = f.newAssignment(size)
+	f.fillMade(m)
+	m.final = m.assignment
+	if f.graph.Output != nil {
+		m.final = m.atTheEnd()
+		m.final.solve()
+	}
+	m.solve()
+	f.theMade = m
+	return m
+}
+
+// fillMade says what each node makes.
+func (f *facts) fillMade(m *made) {
 	for v := range f.graph.Nodes {
 		for _, w := range f.always(v) {
 			if thing, ok := m.keys[w.key]; ok {
@@ -100,9 +123,6 @@ func (f *facts) made() *made {
 		}
 		f.forgets(m, v)
 	}
-	m.solve()
-	f.theMade = m
-	return m
 }
 
 // forgets notes the keys that a model node which reads them sets back.
@@ -127,8 +147,8 @@ func isOutput(r eval.Read) bool {
 
 // firmly lists what a use needs a value of.
 func (m *made) firmly(u *use) []eval.Read {
-	if u.optional {
-		return nil
+	if u.optional || u.moment == atEnd && u.program.Path() != nil {
+		return nil // an output that is a path may well be null
 	}
 	reads, known := m.firm[u.program]
 	if !known {
@@ -162,14 +182,14 @@ func checkReadBeforeWrite(f *facts) {
 		if !m.asks(f, u.program) {
 			continue
 		}
-		open := m.at(u)
+		open := m.of(u).at(u)
 		for _, r := range m.firmly(u) {
 			thing, what := f.asked(m, u, r)
 			if thing < 0 || !open(thing) || seen[place{u.node, thing}] {
 				continue
 			}
 			seen[place{u.node, thing}] = true
-			f.reportOpen(m, u, thing, what)
+			f.reportOpen(m, u, thing, r.Path[0], what)
 		}
 	}
 }
@@ -216,28 +236,28 @@ func (f *facts) mayBeOpen(u *use, key int) bool {
 		return false
 	}
 	thing, ok := m.keys[key]
-	return ok && m.at(u)(thing)
+	return ok && m.of(u).at(u)(thing)
 }
 
-func (f *facts) reportOpen(m *made, u *use, thing int, what string) {
+func (f *facts) reportOpen(m *made, u *use, thing int, name, what string) {
 	at := u.node
 	if at < 0 {
 		at = f.end
 	}
-	path := m.path(thing, at)
+	path := m.of(u).path(thing, at)
 	if path != nil && !f.feasible(path) {
 		return
 	}
 	written := f.writtenAt(m, thing)
 	switch {
 	case written == nil:
-		f.report(u.span(), "%s is read, but no node writes it; give it a default, or required: true", quoteKey(what))
+		f.report(u.spanOf(name), "%s is read, but no node writes it; give it a default, or required: true", quoteKey(what))
 	default:
 		verb := "written"
 		if _, isKey := f.keyOf[what]; !isKey {
 			verb = "made"
 		}
-		d := f.report(u.span(), "%s may not be %s yet, on the path %s", quoteKey(what), verb, f.pathText(path))
+		d := f.report(u.spanOf(name), "%s may not be %s yet, on the path %s", quoteKey(what), verb, f.pathText(path))
 		d.Related = append(d.Related, f.related(*written, "it is %s here", verb))
 	}
 }

@@ -120,9 +120,21 @@ func (f *facts) hostInjection(v int) {
 	}
 }
 
-// inHost reports whether a URL's host is not over yet after this much of it.
+// inHost reports whether a URL's host is not over yet after this much of it,
+// which ends inside the braces of the part in question.
 func inHost(prefix string) bool {
-	prefix = prefix[:strings.LastIndex(prefix, "{{")]
-	_, rest, ok := strings.Cut(prefix, "://")
-	return !ok || !strings.ContainsAny(rest, "/?#")
+	var literal strings.Builder
+	for {
+		text, rest, more := strings.Cut(prefix, "{{")
+		literal.WriteString(text)
+		if !more {
+			break
+		}
+		_, prefix, _ = strings.Cut(rest, "}}")
+	}
+	_, path, ok := strings.Cut(literal.String(), "://")
+	if !ok {
+		path = literal.String()
+	}
+	return !strings.ContainsAny(path, "/?#")
 }

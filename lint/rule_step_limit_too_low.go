@@ -51,7 +51,7 @@ func checkStepLimit(f *facts) {
 	}
 	path := shortest(w.graph.Next, len(f.graph.Nodes)+2, f.start(), f.end)
 	steps := len(path) - 1
-	if limit := f.graph.Limits; steps > limit.MaxSteps && limit.OnMaxSteps == "fail" {
+	if limit := f.graph.Limits; limit.MaxSteps > 0 && steps > limit.MaxSteps && limit.OnMaxSteps == "fail" {
 		f.report(limit.Span, "max_steps is %d, but the shortest path to END takes %s: %s",
 			limit.MaxSteps, plural(steps, "step"), f.pathText(path))
 	}

@@ -37,6 +37,46 @@ type use struct {
 // span is the place of the expression in the file.
 func (u *use) span() spec.Span { return u.text.At(u.from, u.to) }
 
+// spanOf is the place where the expression names a path by its first part; the
+// whole expression when it does so in another way.
+func (u *use) spanOf(name string) spec.Span {
+	src := u.program.Source()
+	at := wordAt(src, name)
+	if at < 0 || u.to-u.from != len(src) {
+		return u.span()
+	}
+	return u.text.At(u.from+at, u.from+at+len(name))
+}
+
+// wordAt is where a word stands in an expression, outside of texts and not as
+// a member; -1 when it does not.
+func wordAt(src, word string) int {
+	quote := byte(0)
+	for i := 0; i < len(src); i++ {
+		c := src[i]
+		switch {
+		case quote != 0:
+			if c == '\\' {
+				i++
+			} else if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"' || c == '`':
+			quote = c
+		case isWord(c):
+			end := i
+			for end < len(src) && isWord(src[end]) {
+				end++
+			}
+			if src[i:end] == word && (i == 0 || src[i-1] != '.') {
+				return i
+			}
+			i = end - 1
+		}
+	}
+	return -1
+}
+
 // useIndex is every use, those of a node or an edge side by side.
 type useIndex struct {
 	all    []use

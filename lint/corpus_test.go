@@ -1,0 +1,111 @@
+package lint
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// checkFile is what validate says of a file, with the files beside it.
+func checkFile(t *testing.T, path string) (src string, found spec.Diagnostics) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, found := spec.Parse(filepath.Base(path), text, spec.Options{})
+	found = append(found, spec.Check(g)...)
+	found = append(found, Check(g, Options{Broken: found.HasErrors(), Load: func(name string) ([]byte, error) {
+		return os.ReadFile(filepath.Join(filepath.Dir(path), filepath.FromSlash(name)))
+	}})...)
+	return string(text), Filter(g.File, found)
+}
+
+// wants reads the lines `# want: rule line:column` of a flow, or of the file
+// beside one that can't have comments.
+func wants(t *testing.T, path, src string) []string {
+	t.Helper()
+	if filepath.Ext(path) == ".json" {
+		text, err := os.ReadFile(path + ".want")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Split(strings.TrimSpace(string(text)), "\n")
+	}
+	var out []string
+	for line := range strings.Lines(src) {
+		if want, ok := strings.CutPrefix(line, "# want: "); ok {
+			out = append(out, strings.TrimSpace(want))
+		}
+	}
+	return out
+}
+
+func flows(t *testing.T, pattern string) []string {
+	t.Helper()
+	var out []string
+	for _, ext := range []string{".yaml", ".json"} {
+		paths, err := filepath.Glob(pattern + ext)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, paths...)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Each flow of the corpus has its planted defects found, each at its place,
+// and nothing else.
+func TestDefects(t *testing.T) {
+	paths := flows(t, "../testdata/defects/*/*")
+	const least = 120
+	if len(paths) < least {
+		t.Fatalf("%d flows, want at least %d", len(paths), least)
+	}
+	rules := map[string]int{}
+	for _, path := range paths {
+		rule := filepath.Base(filepath.Dir(path))
+		rules[rule]++
+		t.Run(rule+"/"+filepath.Base(path), func(t *testing.T) {
+			src, found := checkFile(t, path)
+			var got []string
+			for _, d := range found {
+				at := d.File.Position(d.Span.From)
+				got = append(got, fmt.Sprintf("%s %d:%d", d.Rule, at.Line, at.Column))
+			}
+			if want := wants(t, path, src); !slices.Equal(got, want) || len(want) == 0 {
+				t.Errorf("want %v, found: %s", want, describe(found))
+			}
+		})
+	}
+	for _, name := range RuleNames() {
+		if rules[name] < 2 {
+			t.Errorf("%s has %d flows, want at least 2", name, rules[name])
+		}
+	}
+}
+
+// Correct flows raise nothing, no warning either.
+func TestClean(t *testing.T) {
+	paths := append(flows(t, "../testdata/clean/*"), flows(t, "../examples/*/*")...)
+	const least = 60
+	if len(paths) < least {
+		t.Errorf("%d flows, want at least %d", len(paths), least)
+	}
+	for _, path := range paths {
+		if text, err := os.ReadFile(path); err != nil || !spec.IsGraph(text) {
+			continue
+		}
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			if _, found := checkFile(t, path); len(found) > 0 {
+				t.Errorf("found: %s", describe(found))
+			}
+		})
+	}
+}

@@ -1,0 +1,101 @@
+// unbounded-cycle: nothing but max_steps ends a cycle.
+
+package lint
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/internal/graphalg"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func unboundedCycle() Rule {
+	return Rule{
+		Name: "unbounded-cycle", Severity: spec.Warning, needs: needAll,
+		Summary: "nothing but max_steps ends a cycle",
+		Doc: "A loop that a model's verdict, a program's result or nothing at all decides may go round until max_steps stops the run. " +
+			"Bound it: max_visits on a node, a guard on visits, step or a counter that the loop changes, or a person who is asked on the way.",
+		Bad: `graphrun: v1
+name: draft
+start: write
+models: {default: openai/gpt-4.1-mini}
+limits: {timeout: 10m}
+state:
+  draft: {type: string, default: ""}
+  verdict: {type: string, default: ""}
+nodes:
+  write: {kind: llm, prompt: "Write about tea.", writes: [draft]}
+  judge: {kind: llm, prompt: "OK or BAD? {{ draft }}", writes: [verdict]}
+edges:
+  - {from: write, to: judge}
+  - {from: judge, to: write, when: "verdict startsWith 'BAD'"}
+  - {from: judge, to: END}
+`,
+		Good: `graphrun: v1
+name: draft
+start: write
+models: {default: openai/gpt-4.1-mini}
+limits: {timeout: 10m}
+state:
+  draft: {type: string, default: ""}
+  verdict: {type: string, default: ""}
+nodes:
+  write: {kind: llm, prompt: "Write about tea.", writes: [draft]}
+  judge: {kind: llm, prompt: "OK or BAD? {{ draft }}", writes: [verdict]}
+edges:
+  - {from: write, to: judge}
+  - {from: judge, to: write, when: "verdict startsWith 'BAD' and visits.write < 3"}
+  - {from: judge, to: END}
+`,
+		check: checkUnboundedCycle,
+	}
+}
+
+func checkUnboundedCycle(f *facts) {
+	w := f.flow()
+	if f.graph.Limits.MaxVisits > 0 {
+		return
+	}
+	free := f.freeArcs(-1)
+	of, size := free.SCC()
+	members := make([][]int, size)
+	for v := range f.graph.Nodes {
+		if w.reached[v] {
+			members[of[v]] = append(members[of[v]], v)
+		}
+	}
+	for v := range f.graph.Nodes { // at the first node of each cycle
+		group := members[of[v]]
+		if !w.reached[v] || group[0] != v || len(group) < 2 && !slices.Contains(free.Next(v), v) {
+			continue
+		}
+		f.report(f.graph.Nodes[v].ID.Span, "only max_steps (%d) ends the cycle %s; give a node max_visits, or a guard that counts",
+			f.graph.Limits.MaxSteps, f.pathText(cycleThrough(free, of, v)))
+	}
+}
+
+// cycleThrough is a shortest cycle through v inside its component.
+func cycleThrough(g *graphalg.Digraph, of []int, v int) []int {
+	parent := map[int]int{}
+	todo := []int{v}
+	for len(todo) > 0 {
+		x := todo[0]
+		todo = todo[1:]
+		for _, t := range g.Next(x) {
+			if t == v {
+				path := []int{v}
+				for ; x != v; x = parent[x] {
+					path = append(path, x)
+				}
+				path = append(path, v)
+				slices.Reverse(path)
+				return path
+			}
+			if _, seen := parent[t]; !seen && of[t] == of[v] {
+				parent[t] = x
+				todo = append(todo, t)
+			}
+		}
+	}
+	return []int{v, v}
+}
