@@ -3,8 +3,10 @@
 package runner
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -42,9 +44,11 @@ func newMasker(g *spec.Graph, secrets map[string]any) *masker {
 func (m *masker) hide(v any) {
 	switch v := v.(type) {
 	case string:
-		if len(v) >= 4 && !slices.Contains(m.values, v) {
-			m.values = append(m.values, v)
-			slices.SortFunc(m.values, func(a, b string) int { return len(b) - len(a) })
+		if len(v) < 4 {
+			return
+		}
+		for _, form := range append(quotedForms(v), v) {
+			m.hideText(form)
 		}
 	case []any:
 		for _, item := range v {
@@ -55,6 +59,23 @@ func (m *masker) hide(v any) {
 			m.hide(v[name])
 		}
 	}
+}
+
+func (m *masker) hideText(text string) {
+	if !slices.Contains(m.values, text) {
+		m.values = append(m.values, text)
+		slices.SortFunc(m.values, func(a, b string) int { return len(b) - len(a) })
+	}
+}
+
+// quotedForms is how a text reads inside a message that quotes it.
+func quotedForms(text string) []string {
+	inner := func(quoted string) string { return quoted[1 : len(quoted)-1] }
+	out := []string{inner(strconv.Quote(text)), inner(strconv.QuoteToASCII(text))}
+	if asJSON, err := json.Marshal(text); err == nil {
+		out = append(out, inner(string(asJSON)))
+	}
+	return out
 }
 
 // learn hides the values that secret keys have in a state.
