@@ -25,10 +25,11 @@ func (w *boundWalk) prepare() {
 		}
 	}
 	w.findCounters()
-	w.reaches = map[int][]bool{}
+	w.reaches, w.nested = map[int][]bool{}, map[int]bool{}
 	for v, n := range g.Nodes {
 		if n.Join != nil {
 			w.reaches[v] = w.flow.back.Reach(v)
+			w.nested[v] = w.isNested(v)
 		}
 	}
 	w.drops = g.Parallel.OnFailure != "" && g.Parallel.OnFailure != "fail_all"
@@ -162,4 +163,41 @@ func (w *boundWalk) coarse() {
 	}
 	w.start = w.f.start()
 	w.wide = true
+}
+
+// isNested reports whether branches of several fan-outs may be on their way to
+// a join at once. Each fan-out has its own barrier there, so how often the
+// join runs is not told by who can reach it.
+func (w *boundWalk) isNested(join int) bool {
+	reach := w.reaches[join]
+	var fans []int
+	for v, groups := range w.flow.groups {
+		for i := range groups {
+			if reach[v] && v != join && len(groups[i].targets) > 1 {
+				fans = append(fans, v)
+				break
+			}
+		}
+	}
+	return len(fans) > 1 || len(fans) == 1 && w.returns(fans[0], join)
+}
+
+// returns reports whether a node can be reached again without passing another.
+func (w *boundWalk) returns(v, without int) bool {
+	seen := map[int]bool{without: true}
+	todo := []int{v}
+	for len(todo) > 0 {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, to := range w.flow.graph.Next(at) {
+			if to == v {
+				return true
+			}
+			if !seen[to] {
+				seen[to] = true
+				todo = append(todo, to)
+			}
+		}
+	}
+	return false
 }

@@ -25,6 +25,7 @@ type boundWalk struct {
 	costs     []span         // of one execution, by node
 	limit     []int          // of visits, by node; 0 for none
 	reaches   map[int][]bool // by join: the vertices that can reach it
+	nested    map[int]bool   // by join: branches of several fan-outs may wait there
 	drops     bool           // a failed branch may be dropped
 	counters  []counter
 	counterOf map[int]int // by node
@@ -272,6 +273,12 @@ func (w *boundWalk) release(s boundState, from int) []boundState {
 		case w.alone(&s, a.join):
 			s = started(s, i)
 			i--
+		case w.nested[a.join] && !enough:
+			waits := slices.Clone(s.waiting)
+			rest := w.release(boundState{
+				active: s.active, parked: s.parked, waiting: waits, visits: s.visits, step: s.step,
+			}, i+1)
+			return append(w.release(started(s, i), i), rest...)
 		case enough:
 			kept := started(s, i)
 			cancelled := started(s, i)
@@ -280,12 +287,17 @@ func (w *boundWalk) release(s boundState, from int) []boundState {
 			return append(w.release(kept, i), w.release(cancelled, i)...)
 		}
 	}
-	if len(s.active)+len(s.parked) == 0 && len(s.waiting) > 0 {
-		for len(s.waiting) > 0 { // joins that wait for each other
-			s = started(s, 0)
-		}
+	if len(s.active)+len(s.parked) > 0 || len(s.waiting) == 0 {
+		return []boundState{s}
 	}
-	return []boundState{s}
+	// Joins that wait for each other: one of them goes first, or all do.
+	var out []boundState
+	all := s
+	for i := range s.waiting {
+		out = append(out, started(s, i))
+		all = started(all, 0)
+	}
+	return append(out, all)
 }
 
 // started is the state in which the i-th waiting join runs next.

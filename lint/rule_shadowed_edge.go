@@ -63,8 +63,8 @@ func (f *facts) shadowedEdges() {
 			if v.Always && always < 0 {
 				always = k
 			}
-			if !v.Shadowed {
-				continue
+			if !v.Shadowed || len(v.By) == 1 && repeats(d.edge(k), d.edge(v.By[0])) {
+				continue // rule duplicate-edge
 			}
 			names := make([]string, len(v.By))
 			for j, by := range v.By {
@@ -75,10 +75,16 @@ func (f *facts) shadowedEdges() {
 				found.Related = append(found.Related, f.related(d.edge(by).When.Span, "this edge is tried before"))
 			}
 		}
-		if always >= 0 && !d.site.failed {
+		// A skipped visit tries the edges without a condition only.
+		if always >= 0 && !d.site.failed && d.site.node.OnMaxVisits != "skip" {
 			f.shadowedDefaults(d, always)
 		}
 	}
+}
+
+// repeats reports whether two edges of a node have one target and condition.
+func repeats(e, earlier *spec.Edge) bool {
+	return e.To.Value == earlier.To.Value && strings.TrimSpace(e.When.Value) == strings.TrimSpace(earlier.When.Value)
 }
 
 func holdsBefore(names []string) string {

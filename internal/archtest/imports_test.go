@@ -34,6 +34,7 @@ func layers() []layer {
 		{path: "internal/cli", own: []string{"*"}, others: []string{"*"}},
 		{path: "internal/docstest"},
 		{path: "internal/fix", own: []string{"spec"}},
+		{path: "internal/flowdiff", own: []string{"spec"}},
 		{path: "internal/graphalg"},
 		{path: "internal/report", own: []string{"spec", "internal/terminal"}, others: []string{color}},
 		{path: "internal/schema"},

@@ -56,7 +56,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 		"are not built yet, so a PATH is accepted and nothing is written to it")
 	setting(flags, "color", "store")
 	root.AddCommand(
-		newRunCommand(a), newValidateCommand(a), newExplainCommand(a), newBoundCommand(a), newDotCommand(a), newSchemaCommand(a), newVersionCommand(a),
+		newRunCommand(a), newValidateCommand(a), newExplainCommand(a), newBoundCommand(a), newDiffCommand(a), newDotCommand(a), newSchemaCommand(a), newVersionCommand(a),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

@@ -1,0 +1,267 @@
+// Package flowdiff compares two versions of a graph: what was added, removed
+// and changed, and whether those who run it, embed it or answer its questions
+// have to change too.
+package flowdiff
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Flow is one version: the graph, and its file as plain data.
+type Flow struct {
+	Graph *spec.Graph
+	Doc   map[string]any
+}
+
+// Change is one difference.
+type Change struct {
+	// Kind is what differs: input, output, secret, question, start, node, edge,
+	// guard, limit, setting.
+	Kind string `json:"kind"`
+	// Change is added, removed or changed.
+	Change string `json:"change"`
+	// Name is the key, the node, or the edge as "a → b".
+	Name string `json:"name"`
+	// Detail says what is different, "" when Change says it all.
+	Detail string `json:"detail"`
+	// Breaking says that callers that worked with the old version may not with
+	// the new one.
+	Breaking bool `json:"breaking"`
+	// Line is where it stands in the new file, or in the old one when it was
+	// removed; 0 when there is no one place.
+	Line int `json:"line"`
+}
+
+// Compare lists the changes from one version to another, the breaking ones
+// first, then by kind and name.
+func Compare(before, after Flow) []Change {
+	c := &comparison{before: before, after: after}
+	c.inputs()
+	c.output()
+	c.secrets()
+	c.settings()
+	c.nodes()
+	c.edges()
+	slices.SortStableFunc(c.found, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a.Name, b.Name))
+	})
+	return c.found
+}
+
+func order(c Change) int {
+	kinds := []string{"input", "output", "secret", "question", "start", "node", "edge", "guard", "limit", "setting"}
+	n := slices.Index(kinds, c.Kind)
+	if !c.Breaking {
+		n += len(kinds)
+	}
+	return n
+}
+
+type comparison struct {
+	before, after Flow
+	found         []Change
+}
+
+func (c *comparison) add(kind, change, name, detail string, breaking bool, line int) {
+	c.found = append(c.found, Change{kind, change, name, detail, breaking, line})
+}
+
+// lineOf is the line of a span in a flow's file.
+func (f Flow) lineOf(s spec.Span) int { return f.Graph.File.Position(s.From).Line }
+
+// inputs compares the state keys: callers may give any of them.
+func (c *comparison) inputs() {
+	for _, old := range c.before.Graph.State {
+		name := old.Name.Value
+		now := c.after.Graph.Key(name)
+		if now == nil {
+			c.add("input", "removed", name, "", true, c.before.lineOf(old.Name.Span))
+			continue
+		}
+		line := c.after.lineOf(now.Name.Span)
+		switch {
+		case now.Required && !old.Required:
+			c.add("input", "changed", name, "is now required", true, line)
+		case old.Required && !now.Required:
+			c.add("input", "changed", name, "is no longer required", false, line)
+		}
+		for _, d := range schemaChanges(old.Schema, now.Schema, "") {
+			c.add("input", "changed", name, d.text, d.narrower, line)
+		}
+		if a, b := defaultOf(old), defaultOf(now); a != b {
+			c.add("input", "changed", name, "default "+a+" is now "+b, false, line)
+		}
+		if a, b := reducerOf(old), reducerOf(now); a != b {
+			c.add("input", "changed", name, "reducer "+a+" is now "+b, false, line)
+		}
+		if now.Secret != old.Secret {
+			word := "is no longer secret"
+			if now.Secret {
+				word = "is now secret, so results hide it"
+			}
+			c.add("input", "changed", name, word, now.Secret, line)
+		}
+	}
+	for _, now := range c.after.Graph.State {
+		if c.before.Graph.Key(now.Name.Value) == nil {
+			detail := ""
+			if now.Required {
+				detail = "required"
+			}
+			c.add("input", "added", now.Name.Value, detail, now.Required, c.after.lineOf(now.Name.Span))
+		}
+	}
+}
+
+func defaultOf(k *spec.StateKey) string {
+	if k.Default == nil {
+		return "none"
+	}
+	return text(k.Default.Data())
+}
+
+func reducerOf(k *spec.StateKey) string {
+	if !k.Reducer.IsSet() {
+		return "replace"
+	}
+	return k.Reducer.Value
+}
+
+// output compares what a run gives back.
+func (c *comparison) output() {
+	before, after := c.before.Graph.Output, c.after.Graph.Output
+	switch {
+	case before == nil && after == nil:
+		return
+	case before == nil:
+		c.add("output", "added", "output", "it was the output of the last node", true, c.after.lineOf(after.Span))
+		return
+	case after == nil:
+		c.add("output", "removed", "output", "it is now the output of the last node", true, c.before.lineOf(before.Span))
+		return
+	case before.Kind != spec.Map || after.Kind != spec.Map:
+		if a, b := text(before.Data()), text(after.Data()); a != b {
+			c.add("output", "changed", "output", a+" is now "+b, (before.Kind == spec.Map) != (after.Kind == spec.Map), c.after.lineOf(after.Span))
+		}
+		return
+	}
+	for i := range before.Fields {
+		old := &before.Fields[i]
+		now := after.Get(old.Key.Value)
+		if now == nil {
+			c.add("output", "removed", old.Key.Value, "", true, c.before.lineOf(old.Key.Span))
+		} else if a, b := text(old.Value.Data()), text(now.Data()); a != b {
+			c.add("output", "changed", old.Key.Value, a+" is now "+b, false, c.after.lineOf(now.Span))
+		}
+	}
+	for i := range after.Fields {
+		if key := after.Fields[i].Key; before.Get(key.Value) == nil {
+			c.add("output", "added", key.Value, "", false, c.after.lineOf(key.Span))
+		}
+	}
+}
+
+// secrets compares what the environment of a run must hold.
+func (c *comparison) secrets() {
+	source := func(s *spec.Secret) string {
+		if s.Env.IsSet() {
+			return "variable " + s.Env.Value
+		}
+		return "file " + s.File.Value
+	}
+	before := map[string]string{}
+	for i := range c.before.Graph.Secrets {
+		s := &c.before.Graph.Secrets[i]
+		before[s.Name.Value] = source(s)
+	}
+	for i := range c.after.Graph.Secrets {
+		s := &c.after.Graph.Secrets[i]
+		old, ok := before[s.Name.Value]
+		delete(before, s.Name.Value)
+		switch line := c.after.lineOf(s.Name.Span); {
+		case !ok:
+			c.add("secret", "added", s.Name.Value, "from "+source(s), true, line)
+		case old != source(s):
+			c.add("secret", "changed", s.Name.Value, old+" is now "+source(s), true, line)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		c.add("secret", "removed", name, "", false, 0)
+	}
+}
+
+// settings compares the rest of the top level, key by key.
+func (c *comparison) settings() {
+	skip := []string{"graphrun", "state", "nodes", "edges", "output", "secrets"}
+	for _, key := range keysOf(c.before.Doc, c.after.Doc) {
+		if slices.Contains(skip, key) || strings.HasPrefix(key, "x-") {
+			continue
+		}
+		kind := "setting"
+		switch key {
+		case "start":
+			kind = "start"
+		case "limits":
+			c.limits()
+			continue
+		}
+		c.entry(kind, key, c.before.Doc, c.after.Doc, key)
+	}
+}
+
+func (c *comparison) limits() {
+	before, _ := c.before.Doc["limits"].(map[string]any)
+	after, _ := c.after.Doc["limits"].(map[string]any)
+	for _, key := range keysOf(before, after) {
+		c.entry("limit", key, before, after, key)
+	}
+}
+
+// entry compares one entry of two maps.
+func (c *comparison) entry(kind, name string, before, after map[string]any, key string) {
+	old, had := before[key]
+	now, has := after[key]
+	switch {
+	case !has:
+		c.add(kind, "removed", name, "was "+text(old), false, 0)
+	case !had:
+		c.add(kind, "added", name, text(now), false, 0)
+	case !reflect.DeepEqual(old, now):
+		c.add(kind, "changed", name, text(old)+" is now "+text(now), false, 0)
+	}
+}
+
+func keysOf(a, b map[string]any) []string {
+	all := slices.Collect(maps.Keys(a))
+	for k := range b {
+		if _, ok := a[k]; !ok {
+			all = append(all, k)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// text is plain data in one line, shortened.
+func text(v any) string {
+	const most = 60
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Sprint(v)
+	}
+	runes := []rune(strings.TrimSpace(out.String()))
+	if len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return string(runes)
+}

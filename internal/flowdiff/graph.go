@@ -1,0 +1,197 @@
+// Nodes and edges: what the graph does.
+
+package flowdiff
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// nodes compares the nodes by id, and the questions among them: callers answer
+// those by the node's name.
+func (c *comparison) nodes() {
+	for _, old := range c.before.Graph.Nodes {
+		id := old.ID.Value
+		if now := c.after.Graph.Node(id); now != nil {
+			c.node(old, now)
+			continue
+		}
+		line := c.before.lineOf(old.ID.Span)
+		c.add("node", "removed", id, "kind "+old.Kind.Value, false, line)
+		if old.Kind.Value == "human" {
+			c.add("question", "removed", id, "answers to it are refused", true, line)
+		}
+	}
+	for _, now := range c.after.Graph.Nodes {
+		if c.before.Graph.Node(now.ID.Value) != nil {
+			continue
+		}
+		line := c.after.lineOf(now.ID.Span)
+		c.add("node", "added", now.ID.Value, "kind "+now.Kind.Value, false, line)
+		if asks(now) {
+			c.add("question", "added", now.ID.Value, "a run may pause for it", true, line)
+		}
+	}
+}
+
+// asks reports whether a run waits for a person at a node for as long as it takes.
+func asks(n *spec.Node) bool { return n.Kind.Value == "human" && n.Field("default") == nil }
+
+func (c *comparison) node(old, now *spec.Node) {
+	id := now.ID.Value
+	line := c.after.lineOf(now.ID.Span)
+	before, after := nodeDoc(c.before.Doc, id), nodeDoc(c.after.Doc, id)
+	for _, key := range keysOf(before, after) {
+		if strings.HasPrefix(key, "x-") || reflect.DeepEqual(before[key], after[key]) {
+			continue
+		}
+		was, has := before[key], after[key]
+		detail := key + " " + text(was) + " is now " + text(has)
+		switch {
+		case has == nil:
+			detail = key + " is gone, it was " + text(was)
+		case was == nil:
+			detail = key + " is new: " + text(has)
+		}
+		c.add("node", "changed", id, detail, false, line)
+	}
+	switch {
+	case asks(now) && !asks(old):
+		c.add("question", "added", id, "a run may pause for it", true, line)
+	case old.Kind.Value == "human" && now.Kind.Value != "human":
+		c.add("question", "removed", id, "answers to it are refused", true, line)
+	case old.Kind.Value == "human":
+		c.answers(before, after, id, line)
+	}
+}
+
+// answers compares what a person may answer.
+func (c *comparison) answers(before, after map[string]any, id string, line int) {
+	was, _ := before["choices"].([]any)
+	is, _ := after["choices"].([]any)
+	if is != nil && was == nil {
+		c.add("question", "changed", id, "only some answers are legal now", true, line)
+	}
+	for _, choice := range was {
+		if is != nil && !containsData(is, choice) {
+			c.add("question", "changed", id, "the answer "+text(choice)+" is no longer legal", true, line)
+		}
+	}
+	a, _ := before["schema"].(map[string]any)
+	b, _ := after["schema"].(map[string]any)
+	for _, d := range schemaChanges(a, b, "") {
+		if d.narrower {
+			c.add("question", "changed", id, "answer: "+d.text, true, line)
+		}
+	}
+}
+
+func nodeDoc(doc map[string]any, id string) map[string]any {
+	nodes, _ := doc["nodes"].(map[string]any)
+	node, _ := nodes[id].(map[string]any)
+	return node
+}
+
+// edges compares the edges: by id, else those between the same nodes under the
+// same condition in their order.
+func (c *comparison) edges() {
+	type key struct{ id, from, to, condition string }
+	group := func(g *spec.Graph) (map[key][]*spec.Edge, []key) {
+		out := map[key][]*spec.Edge{}
+		var keys []key
+		for _, e := range g.Edges {
+			k := key{"", e.From.Value, e.To.Value, e.Condition}
+			if e.ID.IsSet() {
+				k = key{id: e.ID.Value}
+			}
+			if out[k] == nil {
+				keys = append(keys, k)
+			}
+			out[k] = append(out[k], e)
+		}
+		return out, keys
+	}
+	before, keys := group(c.before.Graph)
+	after, more := group(c.after.Graph)
+	for _, k := range more {
+		if before[k] == nil {
+			keys = append(keys, k)
+		}
+	}
+	for _, k := range keys {
+		was, is := pairUp(before[k], after[k])
+		for i := range max(len(was), len(is)) {
+			switch {
+			case i >= len(is):
+				c.add("edge", "removed", edgeName(was[i]), edgeDetail(was[i]), false, c.before.lineOf(was[i].Span))
+			case i >= len(was):
+				c.add("edge", "added", edgeName(is[i]), edgeDetail(is[i]), false, c.after.lineOf(is[i].Span))
+			default:
+				c.edge(was[i], is[i])
+			}
+		}
+	}
+}
+
+// pairUp puts edges with equal guards at equal places, the rest behind them.
+func pairUp(was, is []*spec.Edge) (a, b []*spec.Edge) {
+	var restA, restB []*spec.Edge
+	used := make([]bool, len(is))
+	for _, e := range was {
+		i := slices.IndexFunc(is, func(f *spec.Edge) bool { return !used[slices.Index(is, f)] && f.When.Value == e.When.Value })
+		if i < 0 {
+			restA = append(restA, e)
+			continue
+		}
+		used[i] = true
+		a, b = append(a, e), append(b, is[i])
+	}
+	for i, e := range is {
+		if !used[i] {
+			restB = append(restB, e)
+		}
+	}
+	return append(a, restA...), append(b, restB...)
+}
+
+func edgeName(e *spec.Edge) string { return e.From.Value + " → " + e.To.Value }
+
+func edgeDetail(e *spec.Edge) string {
+	if e.When.IsSet() {
+		return "when " + e.When.Value
+	}
+	return e.Condition
+}
+
+func (c *comparison) edge(old, now *spec.Edge) {
+	line := c.after.lineOf(now.Span)
+	name := edgeName(now)
+	if old.When.Value != now.When.Value {
+		c.add("guard", "changed", name, text(old.When.Value)+" is now "+text(now.When.Value), false, line)
+	}
+	field := func(what string, was, is any) {
+		if !reflect.DeepEqual(was, is) {
+			c.add("edge", "changed", name, what+" "+text(was)+" is now "+text(is), false, line)
+		}
+	}
+	if old.ID.IsSet() {
+		field("from", old.From.Value, now.From.Value)
+		field("to", old.To.Value, now.To.Value)
+		field("condition", old.Condition, now.Condition)
+	}
+	field("label", old.Label.Value, now.Label.Value)
+	field("description", old.Description.Value, now.Description.Value)
+	field("priority", old.Priority, now.Priority)
+	field("fallback", old.Fallback, now.Fallback)
+	field("transform", dataOf(old.Transform), dataOf(now.Transform))
+}
+
+func dataOf(v *spec.Value) any {
+	if v == nil {
+		return nil
+	}
+	return v.Data()
+}

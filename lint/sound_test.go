@@ -1,0 +1,216 @@
+package lint_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/graphrun/graphrun/lint"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// maker writes random graphs of pass and set nodes over a small state.
+type maker struct{ *rand.Rand }
+
+func (m maker) pick(from ...string) string { return from[m.IntN(len(from))] }
+
+const limitOfSteps = 14
+
+func (m maker) graph(fans bool) string {
+	n := 2 + m.IntN(4)
+	var b strings.Builder
+	fmt.Fprintf(&b, "graphrun: v1\nname: g\nstart: n0\nlimits: {max_steps: %d}\nstate:\n", limitOfSteps)
+	b.WriteString("  i: {type: integer, minimum: 0, maximum: 3, required: true}\n  ok: {type: boolean, required: true}\n  c: {type: string, enum: [x, y, z], required: true}\nnodes:\n")
+	for v := range n {
+		extra := ""
+		if m.IntN(5) == 0 {
+			extra = fmt.Sprintf(", max_visits: %d%s", 1+m.IntN(3), m.pick("", ", on_max_visits: skip"))
+		}
+		if fans && v > 0 && m.IntN(4) == 0 {
+			extra += m.pick(", join: {wait: all}", ", join: {wait: all}", ", join: {wait: any}", ", join: {wait: 2}")
+		}
+		if m.IntN(3) == 0 {
+			fmt.Fprintf(&b, "  n%d: {kind: set, set: {%s}%s}\n", v, m.pick("ok: not ok", "i: (i + 1) % 4", "c: \"c == 'x' ? 'y' : 'x'\""), extra)
+			continue
+		}
+		fmt.Fprintf(&b, "  n%d: {kind: pass%s}\n", v, extra)
+	}
+	b.WriteString("edges:\n")
+	for v := range n {
+		m.edges(&b, v, n, fans)
+	}
+	return b.String()
+}
+
+func (m maker) edges(b *strings.Builder, v, n int, fans bool) {
+	target := func() string {
+		if to := m.IntN(n + 1); to < n {
+			return fmt.Sprintf("n%d", to)
+		}
+		return "END"
+	}
+	for range m.IntN(3) {
+		fmt.Fprintf(b, "  - {from: n%d, to: %s, when: \"%s\"}\n", v, target(), m.condition(n))
+	}
+	if m.IntN(4) > 0 {
+		to := target()
+		if fans && m.IntN(2) == 0 {
+			to = "[" + target() + ", " + target() + "]"
+		}
+		fmt.Fprintf(b, "  - {from: n%d, to: %s}\n", v, to)
+	}
+}
+
+func (m maker) condition(n int) string {
+	compare := m.pick("<", "<=", ">", ">=", "==", "!=")
+	switch m.IntN(7) {
+	case 0:
+		return m.pick("ok", "not ok")
+	case 1, 2:
+		return fmt.Sprintf("i %s %d", compare, m.IntN(4))
+	case 3:
+		return fmt.Sprintf("c %s '%s'", m.pick("==", "!="), m.pick("x", "y", "z"))
+	case 4:
+		return fmt.Sprintf("visits.n%d %s %d", m.IntN(n), compare, m.IntN(4))
+	case 5:
+		return fmt.Sprintf("step %s %d", compare, m.IntN(7))
+	}
+	return m.condition(n) + m.pick(" and ", " or ") + m.condition(n)
+}
+
+// inputs are all that a graph of maker can be given.
+func inputs() []map[string]any {
+	var out []map[string]any
+	for i := range 4 {
+		for _, ok := range []bool{true, false} {
+			for _, c := range []string{"x", "y", "z"} {
+				out = append(out, map[string]any{"i": i, "ok": ok, "c": c})
+			}
+		}
+	}
+	return out
+}
+
+// observed is what all runs of a graph came to.
+type observed struct {
+	fired     []int // by edge
+	stuck     map[string]bool
+	least     int // steps of a completed run; -1 without one
+	most      int
+	completed int
+}
+
+func observe(t *testing.T, g *spec.Graph) (observed, bool) {
+	t.Helper()
+	r, err := runner.New(runner.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flow, err := r.Prepare(g)
+	if err != nil {
+		return observed{}, false // such as what is not built yet
+	}
+	out := observed{fired: make([]int, len(g.Edges)), stuck: map[string]bool{}, least: -1}
+	for _, in := range inputs() {
+		result, err := flow.Run(context.Background(), runner.Options{Input: in})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, e := range result.Edges.All() {
+			out.fired[i] += e.Fired
+		}
+		out.most = max(out.most, result.Steps)
+		switch result.Status {
+		case machine.Completed:
+			out.completed++
+			if out.least < 0 || result.Steps < out.least {
+				out.least = result.Steps
+			}
+		case machine.Stuck:
+			out.stuck[result.Error.Node] = true
+		}
+	}
+	return out, true
+}
+
+// TestSoundOnGraphs runs random graphs on every input and compares what is
+// claimed about them with what happened.
+func TestSoundOnGraphs(t *testing.T) {
+	rounds := 8000
+	if testing.Short() {
+		rounds = 300
+	}
+	r := rand.New(rand.NewPCG(9, 8))
+	m := maker{r}
+	var graphs, claims, exact, tight int
+	for round := range rounds {
+		text := m.graph(round%2 == 1)
+		g, found := spec.Parse("g.yaml", []byte(text), spec.Options{})
+		if g == nil || append(found, spec.Check(g)...).HasErrors() {
+			continue
+		}
+		seen, ok := observe(t, g)
+		if !ok {
+			continue
+		}
+		graphs++
+		warned := map[string]bool{}
+		for _, d := range lint.Check(g, lint.Options{}) {
+			switch d.Rule {
+			case "missing-fallback":
+				warned[string(g.File.Src[d.Span.From:d.Span.To])] = true
+			case "shadowed-edge", "constant-condition":
+				claims++
+				refute(t, text, g, &seen, &d)
+			}
+		}
+		for node := range seen.stuck {
+			if !warned[node] && !mayStick(g, node) {
+				t.Fatalf("%s\n%q gets stuck without a warning", text, node)
+			}
+		}
+		b, ok := lint.Bound(g, lint.Options{})
+		switch {
+		case !ok && seen.completed > 0:
+			t.Fatalf("%s\nruns complete, but no bounds are given", text)
+		case !ok:
+			continue
+		case seen.least >= 0 && float64(seen.least) < b.Steps.Min, float64(seen.most) > b.Steps.Max:
+			t.Fatalf("%s\nsteps from %d to %d, claimed from %v to %v", text, seen.least, seen.most, b.Steps.Min, b.Steps.Max)
+		}
+		if b.Exact {
+			exact++
+		}
+		if float64(seen.least) == b.Steps.Min && float64(seen.most) == b.Steps.Max {
+			tight++
+		}
+	}
+	t.Logf("%d graphs: %d claims about edges; bounds exact in %d, attained in %d", graphs, claims, exact, tight)
+	if graphs < rounds/5 || claims < graphs/10 {
+		t.Error("too little is tried")
+	}
+}
+
+// refute fails when an edge fired, or did not, against a claim.
+func refute(t *testing.T, text string, g *spec.Graph, seen *observed, d *spec.Diagnostic) {
+	t.Helper()
+	dead := d.Rule == "shadowed-edge" || strings.Contains(d.Message, "always false")
+	for i, e := range g.Edges {
+		if e.When.Span != d.Span && e.To.Span != d.Span || !dead {
+			continue
+		}
+		if seen.fired[i] > 0 {
+			t.Fatalf("%s\nedge %d fired %d times: %s", text, i, seen.fired[i], d.Message)
+		}
+	}
+}
+
+// mayStick reports whether a node can get stuck although its conditions are
+// complete: when it is skipped at its visit limit.
+func mayStick(g *spec.Graph, node string) bool {
+	return g.Node(node).OnMaxVisits == "skip"
+}
