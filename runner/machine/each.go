@@ -142,12 +142,13 @@ func (s *State) elementID(t *task, i, attempt int) TaskID {
 	return TaskID{Node: s.plan.nodes[t.node].id, Visit: t.visit, Attempt: attempt, Element: i + 1}
 }
 
-// elementEnded takes what the driver says an element came to.
-func (p *Plan) elementEnded(s *State, t *task, ev *Event) {
+// elementEnded takes what the driver says an element came to; false says that
+// the event is no news.
+func (p *Plan) elementEnded(s *State, t *task, ev *Event) bool {
 	e, i := t.each, ev.Task.Element-1
 	run := e.running[i]
 	if run == nil || run.attempt != ev.Task.Attempt {
-		return
+		return false
 	}
 	delete(e.running, i)
 	s.runningTasks--
@@ -159,7 +160,7 @@ func (p *Plan) elementEnded(s *State, t *task, ev *Event) {
 	switch {
 	case run.cause != nil && run.cause.Kind == "cancelled":
 		p.eachSettle(s, t)
-		return
+		return true
 	case run.cause != nil:
 		failure = run.cause
 	}
@@ -179,6 +180,7 @@ func (p *Plan) elementEnded(s *State, t *task, ev *Event) {
 		}
 	}
 	p.eachSettle(s, t)
+	return true
 }
 
 // checkElement checks an element's output against the node's schema and keeps it.
@@ -269,7 +271,8 @@ func (p *Plan) eachDone(s *State, t *task) {
 // was parked meanwhile joins the next superstep.
 func (p *Plan) elementDue(s *State, id TaskID) bool {
 	match := func(t *task) bool {
-		return t.each != nil && t.visit == id.Visit && p.nodes[t.node].id == id.Node && t.each.attempts[id.Element-1] == id.Attempt
+		return t.each != nil && t.visit == id.Visit && p.nodes[t.node].id == id.Node &&
+			t.each.attempts[id.Element-1] == id.Attempt && !slices.Contains(t.each.again, id.Element-1)
 	}
 	for i := range s.tasks {
 		t := &s.tasks[i]

@@ -174,8 +174,9 @@ func (p *Plan) taskEnded(s *State, e *Event) {
 	case t == nil:
 		return
 	case t.each != nil:
-		p.elementEnded(s, t, e)
-		p.afterTask(s)
+		if p.elementEnded(s, t, e) {
+			p.afterTask(s)
+		}
 		return
 	case t.status != running:
 		return
