@@ -1,9 +1,12 @@
-// Where the journals of runs are kept.
+// Where the journals of runs are kept: what a driver and those who look at runs
+// ask of a store.
 
 package runner
 
 import (
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -14,27 +17,144 @@ var ErrRunExists = errors.New("a run of that id exists")
 // ErrNoRun says that the store has no run of that id.
 var ErrNoRun = errors.New("no such run")
 
-// Store keeps journals. It is safe for concurrent use.
+// ErrJournalClosed says that a journal was written to after it was closed.
+var ErrJournalClosed = errors.New("the journal is closed")
+
+// LeasedError says that another driver holds the lease of a run: one that goes
+// on with it, or one that took it over.
+type LeasedError struct {
+	RunID string
+	// Owner is the name the holder gave itself.
+	Owner string
+	// Until is when the lease ends unless the holder renews it; zero: when the
+	// holder gives it back.
+	Until time.Time
+}
+
+// Error names the run and its holder.
+func (e *LeasedError) Error() string {
+	text := fmt.Sprintf("run %q is driven by %s", e.RunID, e.Owner)
+	if !e.Until.IsZero() {
+		text += ", whose lease holds until " + e.Until.Format(time.TimeOnly) + " unless it is renewed"
+	}
+	return text
+}
+
+// Store keeps journals, and results of nodes. It is safe for concurrent use.
+// Whoever reads sees what was appended, never a part of what was appended at once.
 type Store interface {
 	// Create starts the journal of a new run, with the graph file's text as it
-	// is at the start. It fails with ErrRunExists.
+	// is at the start, and takes its lease. It fails with ErrRunExists.
 	Create(run RunRecord) (Journal, error)
-	// Events returns a run's journal in order. It fails with ErrNoRun.
-	Events(runID string) ([]machine.Event, error)
+	// Open goes on with a run's journal and takes its lease for a driver. It
+	// fails with ErrNoRun, and with a *LeasedError while another owner has the
+	// lease. The same owner gets it again; its older journal is then of no use.
+	Open(runID, owner string) (Journal, error)
 	// Run returns what Create was given. It fails with ErrNoRun.
 	Run(runID string) (RunRecord, error)
+	// Events returns a run's journal in order. It fails with ErrNoRun.
+	Events(runID string) ([]machine.Event, error)
+	// EventsAfter returns a run's journal without its first n events, for those
+	// who follow it or go on from a snapshot. It fails with ErrNoRun.
+	EventsAfter(runID string, n int) ([]machine.Event, error)
+	// Snapshot returns the latest snapshot of a run that stands for at most
+	// `most` events, or for any number when most is negative. The zero Snapshot
+	// says that there is none. It fails with ErrNoRun.
+	Snapshot(runID string, most int) (Snapshot, error)
+	// List returns the runs that a filter lets through, the last started first.
+	List(filter RunFilter) ([]RunSummary, error)
+	// Delete forgets a run. It fails with ErrNoRun, and with a *LeasedError
+	// while a driver has the run.
+	Delete(runID string) error
+
+	ResultCache
+	// ClearCache forgets what is cached for nodes of a graph, nil being all of
+	// its nodes and "" all graphs. It returns how many values that were.
+	ClearCache(graph string, nodes []string) (int, error)
+
+	// Close lets go of the store. Journals are closed before.
+	Close() error
+}
+
+// Journal is the log of one run, open for its driver. One goroutine writes it.
+// After an error nothing more can be appended: what is kept is found out by
+// opening the run again.
+type Journal interface {
+	// Append adds an event; it is kept for good when Append returns nil. It
+	// fails with a *LeasedError when another driver has taken the run over, and
+	// with ErrNoRun when the run was deleted.
+	Append(e machine.Event) error
+	// AppendAll adds events, all of them or none, for the price of one.
+	AppendAll(events []machine.Event) error
+	// Snapshot keeps the state that all events so far lead to, so that nobody
+	// has to apply them again. A driver does so when Journaled exceeds the size
+	// of the state: what is written and what is read then stay within a factor
+	// of two.
+	Snapshot(state []byte) error
+	// Journaled is the size in bytes of the events since the last snapshot.
+	Journaled() int
+	// Note tells what List shows: Status, Reason, Steps and Updated of s, the
+	// rest being known. A new status or reason is kept at once; the others with
+	// the next sign of life (every few seconds) and at Close.
+	Note(s RunSummary) error
+	// Close gives the lease back. Closing twice is fine.
+	Close() error
 }
 
 // RunRecord identifies a run and what it runs.
 type RunRecord struct {
 	ID string
+	// Graph is the name of the graph.
+	Graph string
 	// File and Source are the name and the text of the graph file.
 	File   string
 	Source []byte
+	// Labels are those the run was started with.
+	Labels map[string]string
+	// Session is what the run shares state with; empty: none.
+	Session string
+	// Started is when the run was created; a store keeps it to the nanosecond.
+	Started time.Time
+	// Parent is the run that this one was forked from, after ParentStep of its
+	// steps; empty: it began by itself.
+	Parent     string
+	ParentStep int
 }
 
-// Journal is the log of one run. One goroutine writes it.
-type Journal interface {
-	// Append adds an event; it is kept for good when Append returns nil.
-	Append(e machine.Event) error
+// RunSummary is one line of a list of runs. Source is left out of lists.
+type RunSummary struct {
+	RunRecord
+	// Status is running from Create on, until a driver notes another one. A
+	// run that is running and has no Owner lost its driver.
+	Status machine.Status
+	Reason string
+	Steps  int
+	// Updated is when the summary was last noted.
+	Updated time.Time
+	// Owner has the run's lease, until Until; empty: nobody. A store whose
+	// leases don't run out leaves Until zero.
+	Owner string
+	Until time.Time
+}
+
+// RunFilter says which runs to list. The zero value lets all through.
+type RunFilter struct {
+	// Graph, Session and Parent must be equal when not empty.
+	Graph   string
+	Session string
+	Parent  string
+	// Status holds the statuses wanted; empty: all.
+	Status []machine.Status
+	// Labels must all be there with these values.
+	Labels map[string]string
+	// UpdatedBefore leaves out what was updated at that time or later; zero: nothing.
+	UpdatedBefore time.Time
+	// Limit is the greatest number of runs; 0: no limit.
+	Limit int
+}
+
+// Snapshot is the state after the first Events events of a run.
+type Snapshot struct {
+	Events int
+	State  []byte
 }

@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"time"
@@ -61,10 +62,13 @@ type Event struct {
 }
 
 // UnmarshalJSON reads an event back with the data in it canonical, so that a
-// replay sees the very values of the first run.
+// replay sees the very values of the first run. Numbers are read by their
+// digits: as float64 an integer beyond 2^53 would come back as another one.
 func (e *Event) UnmarshalJSON(text []byte) error {
 	type plain Event // without this method
-	if err := json.Unmarshal(text, (*plain)(e)); err != nil {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode((*plain)(e)); err != nil {
 		return err
 	}
 	var err error

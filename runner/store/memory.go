@@ -1,26 +1,35 @@
 // Package store keeps the journals of runs. Memory keeps them for as long as
-// the process lives.
+// the process lives; package sqlite below it keeps them in a file.
 package store
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Memory is a runner.Store in memory. The zero value is empty and ready.
+// Memory is a runner.Store in memory. The zero value is empty and ready. A
+// lease holds until it is given back: no driver vanishes without the store.
+// Events are kept as text, as in a file, so that a run can't tell the two apart.
 type Memory struct {
-	mu   sync.Mutex
-	runs map[string]*memoryRun
+	mu    sync.Mutex // of all that follows, runs and journals included
+	runs  map[string]*memoryRun
+	order []*memoryRun // as they were created
+	cache map[string]memoryEntry
 }
 
 type memoryRun struct {
-	record runner.RunRecord
-	mu     sync.Mutex
-	events []machine.Event
+	summary   runner.RunSummary // Owner is who has the lease
+	events    [][]byte
+	snapshots []runner.Snapshot
+	journaled int // bytes since the last snapshot
+	journal   *memoryJournal
 }
 
 // Create starts a journal.
@@ -33,44 +42,191 @@ func (m *Memory) Create(record runner.RunRecord) (runner.Journal, error) {
 	if m.runs == nil {
 		m.runs = map[string]*memoryRun{}
 	}
-	run := &memoryRun{record: record}
+	record.Labels, record.Source = maps.Clone(record.Labels), slices.Clone(record.Source)
+	run := &memoryRun{summary: runner.RunSummary{
+		RunRecord: record, Status: machine.Running, Updated: record.Started,
+	}}
 	m.runs[record.ID] = run
-	return run, nil
+	m.order = append(m.order, run)
+	return m.lease(run, "the driver that created it"), nil
 }
 
-// Append adds an event.
-func (r *memoryRun) Append(e machine.Event) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.events = append(r.events, e)
-	return nil
-}
-
-// Events returns a run's events so far.
-func (m *Memory) Events(runID string) ([]machine.Event, error) {
+// Open goes on with a journal.
+func (m *Memory) Open(runID, owner string) (runner.Journal, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	run, err := m.find(runID)
 	if err != nil {
 		return nil, err
 	}
-	run.mu.Lock()
-	defer run.mu.Unlock()
-	return slices.Clone(run.events), nil
+	if run.journal != nil && run.summary.Owner != owner {
+		return nil, run.leased()
+	}
+	return m.lease(run, owner), nil
+}
+
+func (m *Memory) lease(run *memoryRun, owner string) *memoryJournal {
+	run.journal = &memoryJournal{store: m, run: run}
+	run.summary.Owner = owner
+	return run.journal
+}
+
+func (r *memoryRun) leased() error {
+	return &runner.LeasedError{RunID: r.summary.ID, Owner: r.summary.Owner}
 }
 
 // Run returns a run's record.
 func (m *Memory) Run(runID string) (runner.RunRecord, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	run, err := m.find(runID)
 	if err != nil {
 		return runner.RunRecord{}, err
 	}
-	return run.record, nil
+	record := run.summary.RunRecord
+	record.Labels, record.Source = maps.Clone(record.Labels), slices.Clone(record.Source)
+	return record, nil
 }
 
-func (m *Memory) find(runID string) (*memoryRun, error) {
+// Events returns a run's events so far.
+func (m *Memory) Events(runID string) ([]machine.Event, error) { return m.EventsAfter(runID, 0) }
+
+// EventsAfter returns a run's events without the first n.
+func (m *Memory) EventsAfter(runID string, n int) ([]machine.Event, error) {
+	m.mu.Lock()
+	run, err := m.find(runID)
+	if err != nil {
+		m.mu.Unlock()
+		return nil, err
+	}
+	texts := run.events[min(max(n, 0), len(run.events)):] // what is there never changes
+	m.mu.Unlock()
+	events := make([]machine.Event, len(texts))
+	for i, text := range texts {
+		if events[i], err = DecodeEvent(text); err != nil {
+			return nil, fmt.Errorf("run %q: %w", runID, err)
+		}
+	}
+	return events, nil
+}
+
+// Snapshot returns the latest snapshot of at most so many events.
+func (m *Memory) Snapshot(runID string, most int) (runner.Snapshot, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	run, err := m.find(runID)
+	if err != nil {
+		return runner.Snapshot{}, err
+	}
+	for _, s := range slices.Backward(run.snapshots) {
+		if most < 0 || s.Events <= most {
+			return runner.Snapshot{Events: s.Events, State: slices.Clone(s.State)}, nil
+		}
+	}
+	return runner.Snapshot{}, nil
+}
+
+// List returns the runs that a filter lets through, the last started first.
+func (m *Memory) List(filter runner.RunFilter) ([]runner.RunSummary, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []runner.RunSummary
+	for _, run := range slices.Backward(m.order) {
+		if lets(&filter, &run.summary) {
+			line := run.summary
+			line.Source, line.Labels = nil, maps.Clone(line.Labels)
+			out = append(out, line)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b runner.RunSummary) int { return b.Started.Compare(a.Started) })
+	if filter.Limit > 0 && len(out) > filter.Limit {
+		out = out[:filter.Limit]
+	}
+	return out, nil
+}
+
+// lets says whether a filter lets a run through.
+func lets(f *runner.RunFilter, s *runner.RunSummary) bool {
+	for key, value := range f.Labels {
+		if have, ok := s.Labels[key]; !ok || have != value {
+			return false
+		}
+	}
+	return cmp.Or(f.Graph, s.Graph) == s.Graph &&
+		cmp.Or(f.Session, s.Session) == s.Session &&
+		cmp.Or(f.Parent, s.Parent) == s.Parent &&
+		(len(f.Status) == 0 || slices.Contains(f.Status, s.Status)) &&
+		(f.UpdatedBefore.IsZero() || s.Updated.Before(f.UpdatedBefore))
+}
+
+// Delete forgets a run.
+func (m *Memory) Delete(runID string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	run, err := m.find(runID)
+	if err != nil {
+		return err
+	}
+	if run.journal != nil {
+		return run.leased()
+	}
+	delete(m.runs, runID)
+	m.order = slices.DeleteFunc(m.order, func(r *memoryRun) bool { return r == run })
+	return nil
+}
+
+// Close does nothing: a Memory is gone when nobody holds it.
+func (m *Memory) Close() error { return nil }
+
+// find is called with the lock held.
+func (m *Memory) find(runID string) (*memoryRun, error) {
 	if run := m.runs[runID]; run != nil {
 		return run, nil
 	}
 	return nil, fmt.Errorf("run %q: %w", runID, runner.ErrNoRun)
+}
+
+// memoryEntry is a cached value as text.
+type memoryEntry struct {
+	graph, node string
+	text        []byte
+	expires     time.Time
+}
+
+// Cached returns a value that has not expired.
+func (m *Memory) Cached(key string, now time.Time) (any, bool, error) {
+	m.mu.Lock()
+	entry, ok := m.cache[key]
+	m.mu.Unlock()
+	if !ok || !entry.expires.IsZero() && !now.Before(entry.expires) {
+		return nil, false, nil
+	}
+	value, err := DecodeValue(entry.text)
+	return value, err == nil, err
+}
+
+// Cache keeps a value.
+func (m *Memory) Cache(e runner.CacheEntry) error {
+	text, err := EncodeValue(e.Value)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.cache == nil {
+		m.cache = map[string]memoryEntry{}
+	}
+	m.cache[e.Key] = memoryEntry{graph: e.Graph, node: e.Node, text: text, expires: e.Expires}
+	return nil
+}
+
+// ClearCache forgets cached values.
+func (m *Memory) ClearCache(graph string, nodes []string) (int, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := len(m.cache)
+	maps.DeleteFunc(m.cache, func(_ string, e memoryEntry) bool {
+		return cmp.Or(graph, e.graph) == e.graph && (nodes == nil || slices.Contains(nodes, e.node))
+	})
+	return before - len(m.cache), nil
 }

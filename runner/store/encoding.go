@@ -1,0 +1,65 @@
+// How events and values are written: JSON, read back canonical.
+
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// EncodeEvent writes an event as one line of JSON without the newline.
+func EncodeEvent(e *machine.Event) ([]byte, error) {
+	text, err := encode(e)
+	if err != nil {
+		return nil, fmt.Errorf("event %s can't be written: %w", e.Kind, err)
+	}
+	return text, nil
+}
+
+// DecodeEvent reads what EncodeEvent wrote.
+func DecodeEvent(text []byte) (machine.Event, error) {
+	var e machine.Event
+	if err := json.Unmarshal(text, &e); err != nil {
+		return machine.Event{}, fmt.Errorf("event can't be read: %w", err)
+	}
+	return e, nil
+}
+
+// EncodeValue writes plain data as JSON.
+func EncodeValue(v any) ([]byte, error) {
+	text, err := encode(v)
+	if err != nil {
+		return nil, fmt.Errorf("value can't be written: %w", err)
+	}
+	return text, nil
+}
+
+// DecodeValue reads what EncodeValue wrote, as canonical data.
+func DecodeValue(text []byte) (any, error) {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // an integer beyond 2^53 would become another one as float64
+	err := d.Decode(&v)
+	if err == nil {
+		v, err = eval.Canonical(v)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("value can't be read: %w", err)
+	}
+	return v, nil
+}
+
+// encode leaves <, > and & as they are: texts are shorter and can be read.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

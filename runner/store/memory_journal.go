@@ -1,0 +1,95 @@
+// The journal of a run in memory.
+
+package store
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// memoryJournal has the lease for as long as its run points to it.
+type memoryJournal struct {
+	store *Memory
+	run   *memoryRun
+	// failed and closed belong to the goroutine that writes.
+	failed error
+	closed bool
+}
+
+// Append adds an event.
+func (j *memoryJournal) Append(e machine.Event) error { return j.AppendAll([]machine.Event{e}) }
+
+// AppendAll adds events, all or none.
+func (j *memoryJournal) AppendAll(events []machine.Event) error {
+	if j.failed == nil {
+		j.failed = j.append(events)
+	}
+	return j.failed
+}
+
+func (j *memoryJournal) append(events []machine.Event) error {
+	texts, size := make([][]byte, len(events)), 0
+	for i := range events {
+		text, err := EncodeEvent(&events[i])
+		if err != nil {
+			return err
+		}
+		texts[i] = text
+		size += len(text)
+	}
+	return j.write(func() {
+		j.run.events = append(j.run.events, texts...)
+		j.run.journaled += size
+	})
+}
+
+// Snapshot keeps a state.
+func (j *memoryJournal) Snapshot(state []byte) error {
+	return j.write(func() {
+		j.run.snapshots = append(j.run.snapshots, runner.Snapshot{Events: len(j.run.events), State: slices.Clone(state)})
+		j.run.journaled = 0
+	})
+}
+
+// Journaled is the size of the events since the last snapshot.
+func (j *memoryJournal) Journaled() int {
+	j.store.mu.Lock()
+	defer j.store.mu.Unlock()
+	return j.run.journaled
+}
+
+// Note tells what List shows.
+func (j *memoryJournal) Note(s runner.RunSummary) error {
+	return j.write(func() {
+		to := &j.run.summary
+		to.Status, to.Reason, to.Steps, to.Updated = s.Status, s.Reason, s.Steps, s.Updated
+	})
+}
+
+// Close gives the lease back.
+func (j *memoryJournal) Close() error {
+	j.closed = true
+	j.store.mu.Lock()
+	defer j.store.mu.Unlock()
+	if j.run.journal == j {
+		j.run.journal, j.run.summary.Owner = nil, ""
+	}
+	return nil
+}
+
+// write changes the run if the journal still has its lease.
+func (j *memoryJournal) write(change func()) error {
+	if j.closed {
+		return fmt.Errorf("run %q: %w", j.run.summary.ID, runner.ErrJournalClosed)
+	}
+	j.store.mu.Lock()
+	defer j.store.mu.Unlock()
+	if j.run.journal != j {
+		return j.run.leased()
+	}
+	change()
+	return nil
+}
