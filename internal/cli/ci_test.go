@@ -1,0 +1,157 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// atRoot reads a file of the repository's root.
+func atRoot(t *testing.T, name ...string) []byte {
+	t.Helper()
+	src, err := os.ReadFile(filepath.Join(append([]string{"..", ".."}, name...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
+// called runs the program in this process.
+func called(t *testing.T, args ...string) (stdout string, code int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = Main(context.Background(), Program{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs})
+	if code == exitUsage {
+		t.Fatalf("%q: %s", args, errs.String())
+	}
+	return out.String(), code
+}
+
+// TestProblemMatcher feeds what validate prints to the problem matcher: each
+// finding is one match with all its parts, and nothing else matches.
+func TestProblemMatcher(t *testing.T) {
+	var file struct {
+		ProblemMatcher []struct {
+			Owner   string
+			Pattern []struct {
+				Regexp                                      string
+				File, Line, Column, Severity, Message, Code int
+			}
+		}
+	}
+	if err := json.Unmarshal(atRoot(t, ".github", "problem-matcher.json"), &file); err != nil {
+		t.Fatal(err)
+	}
+	p := file.ProblemMatcher[0].Pattern[0]
+	pattern := regexp.MustCompile(p.Regexp)
+	flow := filepath.Join(t.TempDir(), "a: b.yaml")
+	const src = `graphrun: v1
+name: f
+start: a
+nodes: {a: {kind: pass, timout: 3s}, b: {kind: pass}}
+edges:
+  - {from: a, to: b}
+  - {from: a, to: b}
+  - {from: b, to: nowhere}
+`
+	if err := os.WriteFile(flow, []byte(src), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"error 4:25 unknown-key", "warning 7:19 duplicate-edge", "error 8:19 unknown-node",
+	}
+	for _, color := range []string{"never", "always"} {
+		out, _ := called(t, "validate", flow, "--format", "text", "--color", color)
+		var got []string
+		for line := range strings.Lines(out) {
+			m := pattern.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+			if m == nil {
+				continue
+			}
+			if m[p.File] != flow || m[p.Message] == "" || strings.ContainsAny(m[p.Message], "\x1b") {
+				t.Errorf("file %q, message %q", m[p.File], m[p.Message])
+			}
+			got = append(got, fmt.Sprintf("%s %s:%s %s", m[p.Severity], m[p.Line], m[p.Column], m[p.Code]))
+		}
+		if strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("color %s: got %q, want %q\n%s", color, got, want, out)
+		}
+	}
+}
+
+// TestDefinitionsCallWhatExists holds the hook and the action to commands and
+// flags that the program has.
+func TestDefinitionsCallWhatExists(t *testing.T) {
+	var hooks []struct {
+		ID, Name, Entry, Language string
+		Files                     string
+		PassFilenames             *bool `yaml:"pass_filenames"`
+	}
+	if err := yaml.Unmarshal(atRoot(t, ".pre-commit-hooks.yaml"), &hooks); err != nil {
+		t.Fatal(err)
+	}
+	empty := t.TempDir()
+	for _, h := range hooks {
+		words := strings.Fields(h.Entry)
+		if h.ID == "" || h.Name == "" || h.Language != "golang" || words[0] != "graphrun" {
+			t.Errorf("hook %+v", h)
+		}
+		if h.PassFilenames == nil || *h.PassFilenames {
+			t.Errorf("hook %s passes names of files that may be no graphs", h.ID)
+		}
+		regexp.MustCompile(h.Files)
+		if _, code := called(t, append(words[1:], empty)...); code != exitOK {
+			t.Errorf("hook %s ends with %d on an empty folder", h.ID, code)
+		}
+	}
+	var action struct {
+		Name, Description string
+		Inputs            map[string]struct{ Description, Default string }
+		Runs              struct {
+			Using string
+			Steps []struct {
+				Name, Uses, Run, Shell string
+				Env                    map[string]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal(atRoot(t, "action.yml"), &action); err != nil {
+		t.Fatal(err)
+	}
+	if action.Runs.Using != "composite" || action.Description == "" {
+		t.Errorf("action %+v", action)
+	}
+	checks := 0
+	for _, step := range action.Runs.Steps {
+		if step.Run != "" && step.Shell == "" {
+			t.Errorf("step %q has no shell", step.Name)
+		}
+		if strings.Contains(step.Run, "${{ inputs.") {
+			t.Errorf("step %q puts an input into a script", step.Name)
+		}
+		for name, value := range step.Env {
+			key := regexp.MustCompile(`inputs\.(\w+)`).FindStringSubmatch(value)
+			if key == nil || action.Inputs[key[1]].Description == "" {
+				t.Errorf("%s of step %q names no input: %s", name, step.Name, value)
+			}
+		}
+		if _, command, ok := strings.Cut(step.Run, `graphrun" validate `); ok {
+			checks++
+			fill := strings.NewReplacer(`"$STRICT"`, action.Inputs["strict"].Default, "$ARGS", action.Inputs["args"].Default, "$PATHS", empty)
+			if _, code := called(t, append([]string{"validate"}, strings.Fields(fill.Replace(command))...)...); code != exitOK {
+				t.Errorf("step %q ends with %d on an empty folder", step.Name, code)
+			}
+		}
+	}
+	if checks != 1 {
+		t.Errorf("%d steps check, want 1", checks)
+	}
+}
