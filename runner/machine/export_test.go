@@ -29,6 +29,11 @@ func CheckTokens(s *State) error {
 		switch {
 		case t.status == 0 && s.open:
 			return fmt.Errorf("task %v of the open superstep was not entered", s.taskID(t))
+		case t.each != nil && t.status != dropped:
+			busy += len(t.each.running)
+			if t.status == ready {
+				idle++
+			}
 		case t.status == running:
 			busy++
 		case t.status == ready:

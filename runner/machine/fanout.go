@@ -204,7 +204,7 @@ func (p *Plan) branchFailed(s *State, at place, failure *Failure, hasToken bool)
 // kill ends every token of a fan-out. Running tasks are cancelled; they are
 // dropped when they have ended.
 func (s *State) kill(f *fanout) {
-	s.removeTokens(func(at place) bool { return at.within(f) })
+	s.removeTokens(func(_ int, at place) bool { return at.within(f) })
 	for i := range s.tasks {
 		if t := &s.tasks[i]; t.at.within(f) {
 			s.cancel(t, "a parallel branch failed")
@@ -216,10 +216,16 @@ func (s *State) kill(f *fanout) {
 
 // removeTokens takes out the tokens that do not run: those due next, parked, or
 // waiting at a join.
-func (s *State) removeTokens(match func(place) bool) {
-	s.next = deleteTasks(s.next, func(t *task) bool { return s.removed(t.at, match) })
+func (s *State) removeTokens(match func(node int, at place) bool) {
+	s.next = deleteTasks(s.next, func(t *task) bool {
+		if !s.removed(t.node, t.at, match) {
+			return false
+		}
+		s.unstep(t) // it may be back from being parked
+		return true
+	})
 	s.parked = deleteTasks(s.parked, func(t *task) bool {
-		if !s.removed(t.at, match) {
+		if !s.removed(t.node, t.at, match) {
 			return false
 		}
 		timer := RetryTimer
@@ -234,7 +240,7 @@ func (s *State) removeTokens(match func(place) bool) {
 		b := &s.barriers[i]
 		kept := b.arrivals[:0]
 		for _, a := range b.arrivals {
-			if !s.removed(a.at, match) {
+			if !s.removed(b.node, a.at, match) {
 				kept = append(kept, a)
 			}
 		}
@@ -242,8 +248,8 @@ func (s *State) removeTokens(match func(place) bool) {
 	}
 }
 
-func (s *State) removed(at place, match func(place) bool) bool {
-	if !match(at) {
+func (s *State) removed(node int, at place, match func(node int, at place) bool) bool {
+	if !match(node, at) {
 		return false
 	}
 	if !at.dead() {
@@ -323,7 +329,7 @@ func (p *Plan) branchTimedOut(s *State, id TaskID) {
 			Message: "branch " + p.targetName(f.first[branch.lane]) + " took longer than branch_timeout of " +
 				p.branchTimeout(f.origin).String(),
 		}
-		s.removeTokens(func(at place) bool { return at.on(branch) })
+		s.removeTokens(func(_ int, at place) bool { return at.on(branch) })
 		over := &expiry{branch: branch, failure: failure}
 		inStep := false
 		for i := range s.tasks {

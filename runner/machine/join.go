@@ -155,7 +155,7 @@ func (p *Plan) fireJoin(s *State, i int) {
 	b := s.barriers[i]
 	s.barriers = slices.Delete(s.barriers, i, i+1)
 	if kind := p.nodes[b.node].join; b.fan == nil && (kind == joinAny || kind == joinCount) {
-		p.cancelLate(s, &b)
+		s.removeTokens(p.onTheWay(s, b.node, b.arrivals))
 	}
 	at := b.arrivals[0].at
 	for _, a := range b.arrivals[1:] {
@@ -203,28 +203,6 @@ func (p *Plan) branchesOf(arrivals []arrival, failures []*Failure, joined place)
 	}
 	return out
 }
-
-// cancelLate ends the tokens that are still on their way to a join which has
-// enough arrivals.
-func (p *Plan) cancelLate(s *State, b *barrier) {
-	late := p.onTheWay(s, b.node, b.arrivals)
-	s.next = deleteTasks(s.next, func(t *task) bool { return late(t.node, t.at) && s.removed(t.at, always) })
-	s.parked = deleteTasks(s.parked, func(t *task) bool {
-		if !late(t.node, t.at) {
-			return false
-		}
-		s.unstep(t)
-		return s.removed(t.at, always)
-	})
-	for i := range s.barriers {
-		other := &s.barriers[i]
-		other.arrivals = slices.DeleteFunc(other.arrivals, func(a arrival) bool {
-			return late(other.node, a.at) && s.removed(a.at, always)
-		})
-	}
-}
-
-func always(place) bool { return true }
 
 // unsatisfiable finds an N join that no further branch can reach.
 func (p *Plan) unsatisfiable(s *State) *ending {
