@@ -5,6 +5,7 @@ package docstest
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -25,6 +27,14 @@ func TestKeys(t *testing.T) {
 	}
 	text = text[at:]
 	compareGenerated(t, "docs/language.md", regexp.MustCompile(`(?m)^##`).ReplaceAllString(text, "###"))
+}
+
+func TestRules(t *testing.T) {
+	var out strings.Builder
+	for _, rule := range lint.Rules() {
+		fmt.Fprintf(&out, "## %s\n\n%s: %s.\n\n%s\n\n", rule.Name, rule.Severity, rule.Summary, strings.TrimSpace(rule.Doc))
+	}
+	compareGenerated(t, "docs/rules.md", out.String())
 }
 
 func TestCommands(t *testing.T) {
