@@ -27,10 +27,13 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		p.begin(s, &e)
 		return s.cmds, nil
 	}
-	if s.Status != Running {
+	switch {
+	case e.Kind == Resumed && !s.Ended(), e.Kind == Answered && s.Status == Paused:
+	case s.Status != Running:
 		return nil, nil
 	}
 	if e.Kind == Advanced {
+		s.edits = e.Edit
 		return p.Advance(s, e.At), nil
 	}
 	s.now = e.At
@@ -44,6 +47,12 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		p.decided(s, &e)
 	case CancelAsked:
 		p.end(s, ending{status: Cancelled, reason: "cancelled"})
+	case PauseAsked:
+		p.pauseAsked(s)
+	case Answered:
+		p.answered(s, &e)
+	case Resumed:
+		p.resumed(s, &e)
 	default:
 		return nil, fmt.Errorf("unknown event kind %q", e.Kind)
 	}
@@ -71,6 +80,26 @@ func (p *Plan) begin(s *State, e *Event) {
 	}
 	s.RunID, s.Status, s.began = info.ID, Running, e.At
 	s.limits, s.goal, s.parent = p.limits, p.goal, info.Parent
+	s.breakBefore, s.breakAfter = p.breakBefore, p.breakAfter
+	s.applySettings(info)
+	s.env = maps.Clone(p.initial)
+	s.loadInput(e.Input)
+	s.edit(e.Edit)
+	s.loadContext(e.Input)
+	if s.limits.Timeout > 0 {
+		s.deadline = e.At + int64(s.limits.Timeout)
+		s.command(Command{Kind: StartTimer, Timer: RunTimer, For: s.limits.Timeout})
+	}
+	var input any = e.Input
+	if e.Input == nil {
+		input = map[string]any{}
+	}
+	s.next = append(s.next, task{node: p.start, input: input})
+	p.openSuperstep(s)
+}
+
+// applySettings puts a caller's settings in the place of the graph's.
+func (s *State) applySettings(info *RunInfo) {
 	if info.MaxSteps > 0 {
 		s.limits.MaxSteps = info.MaxSteps
 	}
@@ -83,19 +112,16 @@ func (p *Plan) begin(s *State, e *Event) {
 	if info.Goal != "" {
 		s.goal = info.Goal
 	}
-	s.env = maps.Clone(p.initial)
-	s.loadInput(e.Input)
-	s.loadContext(e.Input)
-	if s.limits.Timeout > 0 {
-		s.deadline = e.At + int64(s.limits.Timeout)
-		s.command(Command{Kind: StartTimer, Timer: RunTimer, For: s.limits.Timeout})
+	s.breakBefore = slices.Concat(s.breakBefore, info.PauseBefore)
+	s.breakAfter = slices.Concat(s.breakAfter, info.PauseAfter)
+}
+
+// edit sets state keys by hand: a fork may.
+func (s *State) edit(values map[string]any) {
+	if len(values) > 0 {
+		s.loadInput(values)
 	}
-	var input any = e.Input
-	if e.Input == nil {
-		input = map[string]any{}
-	}
-	s.next = append(s.next, task{node: p.start, input: input})
-	p.openSuperstep(s)
+	s.edits = nil
 }
 
 // timerFired acts on a timer that is still of interest.
@@ -117,6 +143,8 @@ func (p *Plan) timerFired(s *State, e *Event) {
 		if e.Task.Element == 0 || !p.elementDue(s, e.Task) {
 			p.unpark(s, e)
 		}
+	case AnswerTimer:
+		p.unanswered(s, e.Task)
 	case BranchTimer:
 		p.branchTimedOut(s, e.Task)
 	}
@@ -218,7 +246,7 @@ func (s *State) interrupt() {
 	for _, list := range [...][]task{s.tasks, s.parked} {
 		for i := range list {
 			switch t := &list[i]; t.status {
-			case ready, running, delayed, waiting:
+			case ready, running, delayed, waiting, asking:
 				s.uncount(t)
 			}
 		}

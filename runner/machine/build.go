@@ -84,7 +84,7 @@ func (b *builder) nodes(g *spec.Graph) {
 	for i, decl := range g.Nodes {
 		b.node(&b.plan.nodes[i], decl, &b.bound.Nodes[i])
 		act := b.plan.nodes[i].act
-		b.plan.readsClock = b.plan.readsClock || act == actRun || act == actWait
+		b.plan.readsClock = b.plan.readsClock || act == actRun || act == actWait || act == actHuman
 	}
 	if start := g.Node(g.Start.Value); start != nil {
 		b.plan.start = start.Index
@@ -102,6 +102,8 @@ func actionOf(kind string) action {
 		return actFail
 	case "wait":
 		return actWait
+	case "human":
+		return actHuman
 	}
 	return actRun
 }
@@ -274,6 +276,12 @@ func (p *Plan) ranks(n *node, order []int) []int {
 func (b *builder) finish(g *spec.Graph) {
 	p := b.plan
 	p.goal = g.Goal.Description.Value
+	for _, name := range g.PauseBefore {
+		p.breakBefore = append(p.breakBefore, name.Value)
+	}
+	for _, name := range g.PauseAfter {
+		p.breakAfter = append(p.breakAfter, name.Value)
+	}
 	p.context = []string{"secrets"}
 	for i := range contextNames {
 		p.context = append(p.context, contextNames[i].name)

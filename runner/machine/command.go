@@ -21,6 +21,11 @@ const (
 	Advance
 	// Decide asks the router model to choose; the answer is Decided.
 	Decide
+	// Ask asks a person; the answer is Answered.
+	Ask
+	// Pause says that the run is paused; it is the last command until it is
+	// resumed or a question is answered.
+	Pause
 	// Finish says that the run has ended; it is the last command.
 	Finish
 )
@@ -35,6 +40,8 @@ type Command struct {
 	Work *Work
 	// Choice is what to decide (Decide).
 	Choice *Choice
+	// Question is what to ask (Ask).
+	Question *Question
 }
 
 // Work is everything a handler needs for one attempt.

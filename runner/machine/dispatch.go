@@ -17,6 +17,9 @@ func (p *Plan) moveOn(s *State) {
 	}
 	p.dispatch(s)
 	s.tasks = s.tasks[:0]
+	if len(s.breakAfter) > 0 {
+		p.stopAfter(s)
+	}
 	if s.outOfSteps {
 		p.outOfSteps(s)
 		return
@@ -31,6 +34,10 @@ func (p *Plan) proceed(s *State) {
 			p.finish(s, *how)
 			return
 		}
+	}
+	if s.pauseDue {
+		p.pause(s, "pause")
+		return
 	}
 	p.openSuperstep(s)
 }

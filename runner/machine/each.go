@@ -170,8 +170,8 @@ func (p *Plan) elementEnded(s *State, t *task, ev *Event) bool {
 	}
 	if failure != nil {
 		own := *failure
-		own.Node, own.Attempt, own.element = n.id, run.attempt, i
-		if delay, attempts, again := p.retryDelay(s, t, run.attempt, &own); again && e.failure == nil {
+		own.Node, own.Attempt = n.id, run.attempt
+		if delay, attempts, again := p.retryDelay(s, t, i, run.attempt, &own); again && e.failure == nil {
 			e.attempts[i] = run.attempt
 			s.noteRetrying(t, &own, attempts, delay)
 			s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: ev.Task, For: delay})

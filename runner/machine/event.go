@@ -31,6 +31,13 @@ const (
 	Decided EventKind = "decided"
 	// CancelAsked stops the run: running tasks are cancelled, then it ends.
 	CancelAsked EventKind = "cancel_asked"
+	// PauseAsked pauses the run when the open superstep has closed.
+	PauseAsked EventKind = "pause_asked"
+	// Answered brings a person's answer, as Output, to the question of Task.
+	Answered EventKind = "answered"
+	// Resumed takes a run up again. Undo lists the events, by their place in
+	// the journal from 0, that count no more: those that ended the run.
+	Resumed EventKind = "resumed"
 )
 
 // Event is one recorded fact. Which fields are set depends on Kind.
@@ -54,6 +61,11 @@ type Event struct {
 	Failure *Failure `json:"failure,omitempty"`
 	// Cached says that the output comes from the cache.
 	Cached bool `json:"cached,omitempty"`
+	// Undo lists events that count no more (Resumed).
+	Undo []int `json:"undo,omitempty"`
+	// Edit holds state keys that are set by hand: in RunBegan before the first
+	// node, in Advanced after the writes of the superstep. Only forks have it.
+	Edit map[string]any `json:"edit,omitempty"`
 	// Child is what else a subgraph came to (TaskEnded of a graph node).
 	Child *ChildEnd `json:"child,omitempty"`
 	// Target and Reasoning are a router's answer (Decided).
@@ -80,6 +92,9 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 	e.Output, e.Partial = canonical(e.Output), canonical(e.Partial)
 	if e.Input != nil {
 		e.Input, _ = canonical(e.Input).(map[string]any)
+	}
+	if e.Edit != nil {
+		e.Edit, _ = canonical(e.Edit).(map[string]any)
 	}
 	if e.Failure != nil && e.Failure.Details != nil {
 		e.Failure.Details, _ = canonical(e.Failure.Details).(map[string]any)
@@ -109,6 +124,9 @@ const (
 	RetryTimer TimerKind = "retry"   // the delay before another attempt
 	WaitTimer  TimerKind = "wait"    // a wait node
 
+	// AnswerTimer is the time a person has to answer.
+	AnswerTimer TimerKind = "answer"
+
 	// BranchTimer is parallel.branch_timeout; its TaskID names the node that
 	// fanned out, the number of the fan-out and the branch.
 	BranchTimer TimerKind = "branch"
@@ -122,6 +140,9 @@ type RunInfo struct {
 	MaxConcurrency int           `json:"max_concurrency,omitempty"`
 	Timeout        time.Duration `json:"timeout,omitempty"`
 	Goal           string        `json:"goal,omitempty"`
+	// PauseBefore and PauseAfter name further nodes with breakpoints.
+	PauseBefore []string `json:"pause_before,omitempty"`
+	PauseAfter  []string `json:"pause_after,omitempty"`
 	// Parent places a subgraph's run; nil for a run of its own.
 	Parent *ParentInfo `json:"parent,omitempty"`
 }

@@ -23,8 +23,6 @@ type Failure struct {
 	// RetryAfter is the least delay in milliseconds before another attempt
 	// that the other side asked for; 0 when it did not.
 	RetryAfter int64 `json:"retry_after_ms,omitempty"`
-	// element is the element of an `each` that failed.
-	element int
 }
 
 // Error makes a Failure an error.

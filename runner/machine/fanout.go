@@ -229,8 +229,11 @@ func (s *State) removeTokens(match func(node int, at place) bool) {
 			return false
 		}
 		timer := RetryTimer
-		if t.status == waiting {
+		switch t.status {
+		case waiting:
 			timer = WaitTimer
+		case asking:
+			timer = AnswerTimer
 		}
 		s.command(Command{Kind: StopTimer, Timer: timer, Task: s.taskID(t)})
 		s.unstep(t)

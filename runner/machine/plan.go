@@ -30,7 +30,9 @@ type Plan struct {
 	// when one reads visits as a whole.
 	watched []int
 	limits  spec.Limits
-	goal    string
+	// breakBefore and breakAfter are the graph's breakpoints.
+	breakBefore, breakAfter []string
+	goal                    string
 	// readsClock says that some node parks, retries or runs in the driver.
 	readsClock bool
 	// hasCountedJoins says that some join is any or N.
@@ -43,11 +45,12 @@ type Plan struct {
 type action int
 
 const (
-	actSet  action = iota + 1 // evaluated inside the machine
-	actPass                   // evaluated inside the machine
-	actFail                   // evaluated inside the machine
-	actWait                   // parks on a timer
-	actRun                    // runs in the driver
+	actSet   action = iota + 1 // evaluated inside the machine
+	actPass                    // evaluated inside the machine
+	actFail                    // evaluated inside the machine
+	actWait                    // parks on a timer
+	actHuman                   // parks on a question
+	actRun                     // runs in the driver
 )
 
 type node struct {

@@ -197,8 +197,16 @@ func (p *Plan) decide(s *State, i int, n *node) *ending {
 	if t.choice != nil {
 		return p.decideBy(s, i, n, t.choice)
 	}
+	t.waitsFor = true
+	s.deciding++
+	s.command(Command{Kind: Decide, Task: s.taskID(t), Choice: p.choiceOf(s, t)})
+	return nil
+}
+
+// choiceOf is the decision that a router is asked for.
+func (p *Plan) choiceOf(s *State, t *task) *Choice {
 	choice := &Choice{Goal: s.goal, Output: Plain(t.output)}
-	for _, at := range n.decide {
+	for _, at := range p.nodes[t.node].decide {
 		e := p.edges[at].spec
 		description := e.Description.Value
 		if target := p.Graph.Node(e.To.Value); description == "" && target != nil {
@@ -206,10 +214,7 @@ func (p *Plan) decide(s *State, i int, n *node) *ending {
 		}
 		choice.Candidates = append(choice.Candidates, Option{Edge: at, Target: e.To.Value, Description: description})
 	}
-	t.waitsFor = true
-	s.deciding++
-	s.command(Command{Kind: Decide, Task: s.taskID(t), Choice: choice})
-	return nil
+	return choice
 }
 
 // decideBy follows a router's answer, or the fallback when it has none.

@@ -18,6 +18,8 @@ type State struct {
 	Reason  string
 	Limited bool
 	Failure *Failure
+	// PausedAt is the breakpoint of a paused run.
+	PausedAt *Breakpoint
 	// Output is the run's output once it has completed.
 	Output any
 	// Superstep and Steps count from 1; 0 before the first.
@@ -29,15 +31,20 @@ type State struct {
 	// declaration order of the branches.
 	Ran []int32
 
-	plan     *Plan
-	limits   spec.Limits // in force for this run
-	goal     string
-	secrets  map[string]any
-	parent   *ParentInfo
-	began    int64 // Unix nanoseconds
-	now      int64 // of the event being applied
-	deadline int64 // of the run; 0: none
-	degraded bool
+	plan    *Plan
+	limits  spec.Limits // in force for this run
+	goal    string
+	secrets map[string]any
+	// breakBefore and breakAfter are the nodes with breakpoints.
+	breakBefore []string
+	breakAfter  []string
+	pauseDue    bool // when the open superstep has closed
+	edits       map[string]any
+	parent      *ParentInfo
+	began       int64 // Unix nanoseconds
+	now         int64 // of the event being applied
+	deadline    int64 // of the run; 0: none
+	degraded    bool
 	// closing says why the run is ending while tasks still run.
 	closing *ending
 	// open says that a superstep is open.
@@ -107,6 +114,7 @@ const (
 	running              // in the driver
 	delayed              // parked until a retry timer fires
 	waiting              // parked until a wait timer fires
+	asking               // parked until a person answers
 	succeeded            // waiting for its superstep to close
 	failed
 	dropped // cancelled: it left nothing
@@ -144,8 +152,13 @@ type task struct {
 	each *eachState
 	// branches is what a join's node sees of the branches.
 	branches map[string]any
-	// due says that the timer of a parked task has fired.
-	due bool
+	// due says that the timer of a parked task has fired, or its question is
+	// answered; until is when its timer fires (Unix nanoseconds).
+	due      bool
+	until    int64
+	question *question
+	// released says that a breakpoint has let the task through.
+	released bool
 	// uncaught says that no edge took the failure; expired tells of a branch
 	// around the task that ran out of time.
 	uncaught bool

@@ -10,9 +10,15 @@ import (
 // complete.
 func (p *Plan) openSuperstep(s *State) {
 	if len(s.next) == 0 {
-		if len(s.parked) == 0 && len(s.barriers) == 0 {
+		switch {
+		case len(s.parked) == 0 && len(s.barriers) == 0:
 			p.complete(s)
+		case s.onlyPeople():
+			p.pause(s, "human")
 		}
+		return
+	}
+	if p.stopBefore(s) {
 		return
 	}
 	s.tasks, s.next = s.next, s.tasks[:0]
@@ -93,7 +99,7 @@ func (p *Plan) enter(s *State, t *task) bool {
 			s.makeReady(t)
 			s.noteStarted(t)
 		} else {
-			p.succeed(s, t, nil)
+			p.backFromWaiting(s, t)
 		}
 		return true
 	}
@@ -122,6 +128,18 @@ func (p *Plan) enter(s *State, t *task) bool {
 	return true
 }
 
+// backFromWaiting ends a wait, or takes a person's answer as the output.
+func (p *Plan) backFromWaiting(s *State, t *task) {
+	switch {
+	case t.question == nil:
+		p.succeed(s, t, nil)
+	case t.question.failure != nil:
+		p.failFinal(s, t, t.question.failure)
+	default:
+		p.succeed(s, t, t.question.answer)
+	}
+}
+
 // execute executes what the machine itself can execute; the rest is ready for the driver.
 func (p *Plan) execute(s *State, t *task, n *node) {
 	if len(n.before) > 0 {
@@ -143,6 +161,8 @@ func (p *Plan) execute(s *State, t *task, n *node) {
 		p.runFail(s, t, n)
 	case actWait:
 		p.runWait(s, t, n)
+	case actHuman:
+		p.ask(s, t, n)
 	default:
 		s.makeReady(t)
 	}
@@ -231,6 +251,7 @@ func (p *Plan) advance(s *State) {
 	for i := range s.tasks {
 		p.remember(s, &s.tasks[i])
 	}
+	s.edit(s.edits)
 	if s.Watched {
 		s.noteUpdates()
 	}
@@ -253,7 +274,7 @@ func (p *Plan) park(s *State) {
 	s.waitingTasks = 0
 	s.tasks = deleteTasks(s.tasks, func(t *task) bool {
 		switch {
-		case t.status != delayed && t.status != waiting:
+		case t.status != delayed && t.status != waiting && t.status != asking:
 			return false
 		case t.at.dead() || t.expired != nil:
 			s.unstep(t)

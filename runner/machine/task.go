@@ -84,7 +84,7 @@ func (p *Plan) runWait(s *State, t *task, n *node) {
 		p.fail(s, t, failure)
 		return
 	}
-	t.status = waiting
+	t.status, t.until = waiting, s.now+int64(delay)
 	s.waitingTasks++
 	s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: s.taskID(t), For: delay})
 }
@@ -274,8 +274,8 @@ func (p *Plan) checkOutput(s *State, t *task, n *node) *Failure {
 func (p *Plan) fail(s *State, t *task, failure *Failure) {
 	n := &p.nodes[t.node]
 	failure.Node, failure.Attempt = n.id, t.attempt
-	if delay, attempts, again := p.retryDelay(s, t, t.attempt, failure); again {
-		t.status, t.writes = delayed, t.writes[:0]
+	if delay, attempts, again := p.retryDelay(s, t, -1, t.attempt, failure); again {
+		t.status, t.until, t.writes = delayed, s.now+int64(delay), t.writes[:0]
 		s.waitingTasks++
 		s.noteRetrying(t, failure, attempts, delay)
 		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: s.taskID(t), For: delay})
@@ -344,11 +344,7 @@ func mayPass(kind string, failure *Failure) bool {
 
 // retryDelay is the exponential backoff before the next attempt, with jitter
 // derived from the task's identity, so that a replay waits the same time.
-func (p *Plan) retryDelay(s *State, t *task, attempt int, failure *Failure) (delay time.Duration, attempts int, again bool) {
-	element := -1
-	if t.each != nil {
-		element = failure.element
-	}
+func (p *Plan) retryDelay(s *State, t *task, element, attempt int, failure *Failure) (delay time.Duration, attempts int, again bool) {
 	r := p.policy(t, failure)
 	if attempt >= r.MaxAttempts || s.closing != nil {
 		return 0, r.MaxAttempts, false

@@ -1,0 +1,172 @@
+// Pauses and going on: breakpoints, questions, runs taken up again.
+
+package machine
+
+import "slices"
+
+// Breakpoint is where a run stands paused: phase "before" or "after" the nodes.
+type Breakpoint struct {
+	Phase string
+	Nodes []string
+}
+
+// pause stops the run until it is resumed, or its questions are answered.
+func (p *Plan) pause(s *State, reason string) {
+	s.Status, s.Reason = Paused, reason
+	s.command(Command{Kind: Pause})
+}
+
+// stopBefore pauses before nodes that are due and have a breakpoint; nodes it
+// has paused for once are let through.
+func (p *Plan) stopBefore(s *State) bool {
+	if len(s.breakBefore) == 0 {
+		return false
+	}
+	var nodes []string
+	for i := range s.next {
+		t := &s.next[i]
+		if t.visit == 0 && !t.released && slices.Contains(s.breakBefore, p.nodes[t.node].id) {
+			nodes = append(nodes, p.nodes[t.node].id)
+		}
+	}
+	if nodes == nil {
+		return false
+	}
+	s.PausedAt = &Breakpoint{Phase: "before", Nodes: nodes}
+	p.pause(s, "pause")
+	return true
+}
+
+// stopAfter notes that the superstep that has just closed ran a node with a
+// breakpoint.
+func (p *Plan) stopAfter(s *State) {
+	var nodes []string
+	for _, i := range s.Ran {
+		if id := p.nodes[i].id; slices.Contains(s.breakAfter, id) && !slices.Contains(nodes, id) {
+			nodes = append(nodes, id)
+		}
+	}
+	if nodes != nil {
+		s.PausedAt, s.pauseDue = &Breakpoint{Phase: "after", Nodes: nodes}, true
+	}
+}
+
+// pauseAsked pauses when no superstep is open, else when this one closes.
+func (p *Plan) pauseAsked(s *State) {
+	s.pauseDue = true
+	if !s.open && s.deciding == 0 && s.closing == nil {
+		p.proceed(s)
+	}
+}
+
+// resumed takes a run up again: limits may be new, breakpoints let through, and
+// what was under way is asked for again.
+func (p *Plan) resumed(s *State, e *Event) {
+	if e.Run != nil {
+		s.applySettings(e.Run)
+	}
+	wasPaused := s.Status == Paused
+	s.Status, s.Reason, s.PausedAt, s.pauseDue = Running, "", nil, false
+	for i := range s.next {
+		s.next[i].released = true
+	}
+	p.reissue(s)
+	if wasPaused || !s.open {
+		p.resumeIdle(s)
+	}
+}
+
+// reissue asks again for everything that is under way.
+func (p *Plan) reissue(s *State) {
+	if s.limits.Timeout > 0 {
+		s.deadline = s.now + int64(s.limits.Timeout)
+		s.command(Command{Kind: StartTimer, Timer: RunTimer, For: s.limits.Timeout})
+	}
+	if s.open {
+		for i := range s.tasks {
+			p.reissueTask(s, &s.tasks[i])
+		}
+	}
+	for i := range s.parked {
+		p.reissueParked(s, &s.parked[i])
+	}
+	if !s.open {
+		for i := range s.tasks {
+			if t := &s.tasks[i]; t.waitsFor && t.choice == nil {
+				s.command(Command{Kind: Decide, Task: s.taskID(t), Choice: p.choiceOf(s, t)})
+			}
+		}
+		return
+	}
+	p.startReady(s)
+	p.settle(s)
+}
+
+// reissueTask asks for a running task again, as the same attempt.
+func (p *Plan) reissueTask(s *State, t *task) {
+	switch {
+	case t.status == delayed || t.status == waiting || t.status == asking:
+		p.reissueParked(s, t)
+	case t.each != nil:
+		for _, i := range sortedElements(t.each.running) {
+			p.runAgain(s, t, i, t.each.running[i].attempt)
+		}
+		for _, i := range sortedAttempts(t.each.attempts) {
+			id := s.elementID(t, i, t.each.attempts[i])
+			s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: id})
+		}
+	case t.status == running:
+		p.runAgain(s, t, -1, t.attempt)
+	}
+}
+
+func (p *Plan) runAgain(s *State, t *task, element, attempt int) {
+	id := s.taskID(t)
+	if element >= 0 {
+		s.setElement(t.each, element)
+		id = s.elementID(t, element, attempt)
+	}
+	work, failure := p.work(s, t, element)
+	if failure != nil {
+		return // it was evaluated before: the same values give the same work
+	}
+	s.command(Command{Kind: RunTask, Task: id, Work: work})
+	if work.Timeout > 0 {
+		s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: id, For: work.Timeout})
+	}
+}
+
+// reissueParked starts a parked task's timer again, or asks its question again.
+// What was to happen while nobody drove the run happens at once.
+func (p *Plan) reissueParked(s *State, t *task) {
+	id := s.taskID(t)
+	switch t.status {
+	case delayed:
+		if t.each != nil {
+			for _, i := range sortedAttempts(t.each.attempts) {
+				s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: s.elementID(t, i, t.each.attempts[i])})
+			}
+			return
+		}
+		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: id, For: s.remaining(t.until)})
+	case waiting:
+		s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: id, For: s.remaining(t.until)})
+	case asking:
+		if t.due {
+			return
+		}
+		s.command(Command{Kind: Ask, Task: id, Question: p.questionOf(s, t)})
+		if t.question.deadline > 0 {
+			s.command(Command{Kind: StartTimer, Timer: AnswerTimer, Task: id, For: s.remaining(t.question.deadline)})
+		}
+	}
+}
+
+func sortedAttempts(attempts map[int]int) []int {
+	out := make([]int, 0, len(attempts))
+	for i := range attempts { //lint:ignore mapiter sorted below
+		out = append(out, i)
+	}
+	slices.Sort(out)
+	return out
+}
