@@ -144,36 +144,3 @@ func appendTime(dst []byte, t time.Time) []byte {
 	dst = appendDigits(append(dst, '.'), t.Nanosecond()/1000, 6)
 	return append(dst, 'Z')
 }
-
-// appendDigits appends n with leading zeros.
-func appendDigits(dst []byte, n, width int) []byte {
-	const zeros = "000000"
-	dst = append(dst, zeros[:width]...)
-	putDigits(dst[len(dst)-width:], n)
-	return dst
-}
-
-// putDigits writes n over dst, with leading zeros.
-func putDigits(dst []byte, n int) {
-	for i := len(dst) - 1; i >= 0; i-- {
-		dst[i] = byte('0' + n%10)
-		n /= 10
-	}
-}
-
-// appendInt appends a number in decimal; most are small.
-func appendInt(dst []byte, n int) []byte {
-	if n < 0 {
-		return strconv.AppendInt(dst, int64(n), 10)
-	}
-	var digits [20]byte
-	at := len(digits)
-	for {
-		at--
-		digits[at] = byte('0' + n%10)
-		n /= 10
-		if n == 0 {
-			return append(dst, digits[at:]...)
-		}
-	}
-}

@@ -64,7 +64,6 @@ func (d *driver) said(m *message) {
 
 // publish tells what the machine noted about the event it applied.
 func (d *driver) publish(at int64) {
-	now := time.Unix(0, at)
 	notes := d.state.Notes()
 	if d.opts.History {
 		for i := range notes {
@@ -78,11 +77,15 @@ func (d *driver) publish(at int64) {
 		d.sinkErr = sink.notes(d, notes, at)
 		return
 	}
+	now := time.Unix(0, at)
 	for i := range notes {
 		n := &notes[i]
 		d.event = Event{
-			Type: noteType(n.Kind), Time: now, Superstep: n.Superstep,
-			Step: n.Step, Node: n.Node, Visit: n.Visit, Attempt: n.Attempt,
+			Type: noteType(n.Kind), Time: now, Superstep: int(n.Superstep),
+			Step: int(n.Step), Visit: int(n.Visit), Attempt: int(n.Attempt),
+		}
+		if n.Node >= 0 {
+			d.event.Node = d.plan.NodeID(n.Node)
 		}
 		d.describe(n, at)
 		d.emit()
@@ -121,29 +124,39 @@ func (d *driver) describe(n *machine.Note, at int64) {
 	e := &d.event
 	switch n.Kind {
 	case machine.NoteSuperstepStarted, machine.NoteSuperstepCompleted:
-		e.Nodes = n.Nodes
+		e.Nodes = d.targets(n)
 	case machine.NoteNodeStarted:
-		e.Kind = n.NodeKind
+		e.Kind = d.plan.NodeKind(n.Node)
 	case machine.NoteNodeRetrying:
-		e.Error, e.MaxAttempts, e.NextDelay = d.mask.failure(n.Failure), n.MaxAttempts, n.Delay
+		e.Error, e.MaxAttempts, e.NextDelay = d.mask.failure(n.Failure), n.Retry.MaxAttempts, n.Retry.Delay
 	case machine.NoteNodeCompleted:
-		e.Kind, e.Output, e.Cached, e.Skipped = n.NodeKind, d.mask.value(n.Output), n.Cached, n.Skipped
-		e.Duration = time.Duration(at - n.Began)
+		e.Kind, e.Duration = d.plan.NodeKind(n.Node), time.Duration(at-n.Began)
+		e.Output, e.Cached, e.Skipped = d.mask.value(n.Output), n.Cached, n.Skipped
 	case machine.NoteNodeFailed:
-		e.Kind, e.Error, e.Duration = n.NodeKind, d.mask.failure(n.Failure), time.Duration(at-n.Began)
+		e.Kind, e.Duration = d.plan.NodeKind(n.Node), time.Duration(at-n.Began)
+		e.Error = d.mask.failure(n.Failure)
 	case machine.NoteNodeEmitted:
 		e.Said = emitted(d.mask.value(n.Output))
 	case machine.NoteEdgesResolved:
-		e.Output, e.Next = d.mask.value(n.Output), n.Nodes
-		for _, r := range n.Results {
-			c := d.plan.Candidate(r)
-			c.Why = d.mask.text(c.Why)
-			e.Candidates = append(e.Candidates, c)
+		e.Output, e.Next = d.mask.value(n.Output), d.targets(n)
+		e.Candidates = d.state.AppendCandidates(nil, n)
+		for i := range e.Candidates {
+			e.Candidates[i].Why = d.mask.text(e.Candidates[i].Why)
 		}
 		e.MaxSteps = d.state.MaxSteps()
 	case machine.NoteStateUpdated:
-		e.Delta = d.mask.delta(n.Delta)
+		e.Delta = d.mask.delta(d.state.Delta(n))
 	}
+}
+
+// targets are the nodes that a note names.
+func (d *driver) targets(n *machine.Note) []string {
+	taken := d.state.Taken(n)
+	names := make([]string, len(taken))
+	for i := range names {
+		names[i] = d.plan.NodeID(taken[i].To)
+	}
+	return names
 }
 
 // remember keeps the history: an execution, and later where it led.
@@ -151,24 +164,25 @@ func (d *driver) remember(n *machine.Note, at int64) {
 	switch n.Kind {
 	case machine.NoteNodeCompleted, machine.NoteNodeFailed:
 		record := HistoryRecord{
-			Step: n.Step, Node: n.Node, Visit: n.Visit, Outcome: "success", Output: d.mask.value(machine.Plain(n.Output)),
+			Step: int(n.Step), Node: d.plan.NodeID(n.Node), Visit: int(n.Visit), Outcome: "success", Output: d.mask.value(machine.Plain(n.Output)),
 			Edges: []int{}, Next: []string{}, Duration: Milliseconds(at - n.Began),
 		}
 		if n.Kind == machine.NoteNodeFailed {
 			record.Outcome = "failure"
 		}
-		if n.Step > 0 {
+		if record.Step > 0 {
 			d.history = append(d.history, record)
 		}
 	case machine.NoteEdgesResolved:
 		for i := len(d.history) - 1; i >= 0; i-- {
-			if record := &d.history[i]; record.Step == n.Step {
-				record.Next = slices.Clone(n.Nodes)
-				for _, r := range n.Results {
-					if r.Fired && r.Edge >= 0 {
-						record.Edges = append(record.Edges, r.Edge)
+			if record := &d.history[i]; record.Step == int(n.Step) {
+				record.Next = d.targets(n)
+				for _, taken := range d.state.Taken(n) {
+					if taken.Edge >= 0 {
+						record.Edges = append(record.Edges, int(taken.Edge))
 					}
 				}
+				slices.Sort(record.Edges)
 				return
 			}
 		}

@@ -256,8 +256,7 @@ func (s *State) interrupt() {
 // reset empties the buffers of the event before.
 func (s *State) reset() {
 	s.cmds, s.Ran = s.cmds[:0], s.Ran[:0]
-	s.notes, s.names = s.notes[:0], s.names[:0]
-	s.changes, s.results = s.changes[:0], s.results[:0]
+	s.notes, s.taken, s.changes = s.notes[:0], s.taken[:0], s.changes[:0]
 }
 
 func (s *State) command(c Command) { s.cmds = append(s.cmds, c) }

@@ -189,7 +189,6 @@ func (b *builder) edges(g *spec.Graph) {
 		e := edge{
 			spec: decl, from: source.Index, to: b.target(decl.To.Value), slot: len(n.out),
 			when: b.bound.Edges[i].When, transform: b.bound.Edges[i].Transform,
-			whenTrue: decl.When.Value + " is true", whenFalse: decl.When.Value + " is false",
 		}
 		if e.when != nil {
 			e.uses |= b.usesOfProgram(e.when)

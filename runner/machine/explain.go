@@ -11,193 +11,136 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// reason says why an edge fired or did not. The zero value is unset.
-type reason uint8
+// Lasting reports whether the candidates of a NoteEdgesResolved are the same
+// whenever the same node takes the same ways out with the same outcome. A
+// router's answer is different every time.
+func (n *Note) Lasting() bool { return n.choice == nil }
 
-const (
-	isTrue reason = iota + 1
-	isFalse
-	notAsked
-	unconditional
-	noCondition
-	otherFired
-	afterFailure
-	afterSuccess
-	wasSkipped
-	gotoDecides
-	asText // EdgeResult.text says it
-)
-
-// EdgeResult is what became of one edge, or of one label of `ends`, after a
-// node: small, because a watched step makes several. Plan.Candidate spells it out.
-type EdgeResult struct {
-	Edge  int // index; -1 for a label
-	Fired bool
-	why   reason
-	to    int    // of a label
-	text  string // of asText
-}
-
-// Fixed reports whether the result is spelled out the same way every time.
-func (r EdgeResult) Fixed() bool { return r.Edge >= 0 && r.why != asText }
-
-// results lists the edges that a task's resolution looked at, in declaration
-// order, with the reason each fired or did not. It evaluates nothing again:
-// what fired is in the routes, and edges after the first match were not asked.
-func (p *Plan) results(s *State, i int) []EdgeResult {
-	t := &s.tasks[i]
-	n := &p.nodes[t.node]
+// AppendCandidates spells out the edges that a NoteEdgesResolved is about, in
+// declaration order, with the reason each fired or did not. It evaluates
+// nothing again: what fired is in the note, and edges after the first match
+// were not asked.
+func (s *State) AppendCandidates(dst []Candidate, note *Note) []Candidate {
+	p, taken := s.plan, s.Taken(note)
+	n := &p.nodes[note.Node]
 	rank := n.successRank
-	if t.status == failed {
+	if note.Failed {
 		rank = n.failureRank
 	}
 	first := len(n.out) // place, in the order of evaluation, of the edge that won
-	for at, index := range n.out {
-		if s.tookEdge(i, index) {
-			first = min(first, rank[at])
+	for _, way := range taken {
+		if way.Edge >= 0 {
+			first = min(first, rank[p.edges[way.Edge].slot])
 		}
 	}
-	start := len(s.results)
-	dynamic := s.tookEdge(i, -1)
+	dynamic := took(taken, -1)
 	for at, index := range n.out {
-		r := EdgeResult{Edge: index, Fired: s.tookEdge(i, index)}
+		e := &p.edges[index]
+		c := Candidate{
+			Edge: index, ID: e.spec.ID.Value, To: e.spec.To.Value, Condition: e.spec.Condition,
+			When: e.spec.When.Value, Fired: took(taken, index),
+		}
 		if dynamic {
-			r.why = gotoDecides
+			c.Why = "goto decides"
 		} else {
-			r.why, r.text = why(t, n, &p.edges[index], r.Fired, rank[at] > first)
+			c.Why = note.why(n, e, c.Fired, rank[at] > first)
 		}
-		s.results = append(s.results, r)
+		dst = append(dst, c)
 	}
-	p.endResults(s, i, n)
-	return s.results[start:len(s.results):len(s.results)]
+	return p.appendEnds(dst, n, taken, note.Failed)
 }
 
-func (s *State) tookEdge(task, edge int) bool {
-	for i := range s.routes {
-		if s.routes[i].task == task && s.routes[i].edge == edge {
+// took reports whether an edge fired; -1 asks for a dynamic target.
+func took(taken []Taken, edge int) bool {
+	for i := range taken {
+		if int(taken[i].Edge) == edge {
 			return true
 		}
 	}
 	return false
 }
 
-// endResults lists the labels of `ends`.
-func (p *Plan) endResults(s *State, i int, n *node) {
+// appendEnds spells out the labels of `ends`.
+func (p *Plan) appendEnds(dst []Candidate, n *node, taken []Taken, failed bool) []Candidate {
 	for _, label := range n.endLabels {
-		r := EdgeResult{Edge: -1, to: n.ends[label], why: asText, text: "the output has no goto"}
-		for j := range s.routes {
-			to := &s.routes[j]
-			r.Fired = r.Fired || to.task == i && to.edge < 0 && to.to == r.to
+		to := n.ends[label]
+		c := Candidate{Edge: -1, To: p.targetName(to), Condition: "goto", Why: "the output has no goto"}
+		for _, way := range taken {
+			c.Fired = c.Fired || way.Edge < 0 && int(way.To) == to
 		}
 		switch {
-		case r.Fired:
-			r.text = "goto " + label
-		case s.tookEdge(i, -1):
-			r.text = "goto names another label"
-		case s.tasks[i].status == failed:
-			r.why = afterFailure
+		case c.Fired:
+			c.Why = "goto " + label
+		case took(taken, -1):
+			c.Why = "goto names another label"
+		case failed:
+			c.Why = "the node failed"
 		}
-		s.results = append(s.results, r)
+		dst = append(dst, c)
 	}
+	return dst
 }
 
-func why(t *task, n *node, e *edge, fired, after bool) (reason, string) {
-	isFailure := t.status == failed
+// why says why an edge fired or did not; after says that an edge before it, in
+// the order of evaluation, won.
+func (n *Note) why(node *node, e *edge, fired, after bool) string {
 	condition := e.spec.Condition
 	switch {
-	case t.skipped && condition != "always" && condition != "on_success":
-		return wasSkipped, ""
-	case isFailure && condition != "on_failure" && condition != "always":
-		return afterFailure, ""
-	case !isFailure && condition == "on_failure":
-		return afterSuccess, ""
-	case e.when != nil && fired:
-		return isTrue, ""
-	case e.when != nil && after && !n.all:
-		return notAsked, ""
-	case e.when != nil:
-		return isFalse, ""
-	case condition == "llm_decide":
-		return asText, whyDecided(t, fired)
-	case fired && t.choice != nil && t.choice.failure != nil:
-		return asText, "fallback: " + t.choice.failure.Message
-	case fired && len(n.conditional)+len(n.failWhen) > 0:
-		return noCondition, ""
-	case fired:
-		return unconditional, ""
-	}
-	return otherFired, ""
-}
-
-// Candidate spells a result out.
-func (p *Plan) Candidate(r EdgeResult) Candidate {
-	c := Candidate{Edge: r.Edge, Fired: r.Fired, Why: r.text}
-	if r.Edge >= 0 {
-		e := p.edges[r.Edge].spec
-		c.ID, c.To, c.Condition, c.When = e.ID.Value, e.To.Value, e.Condition, e.When.Value
-	} else {
-		c.To, c.Condition = p.targetName(r.to), "goto"
-	}
-	switch r.why {
-	case asText:
-	case isTrue:
-		c.Why = p.edges[r.Edge].whenTrue
-	case isFalse:
-		c.Why = p.edges[r.Edge].whenFalse
-	default:
-		c.Why = r.why.words()
-	}
-	return c
-}
-
-func (r reason) words() string {
-	switch r {
-	case notAsked:
-		return "an earlier edge fired"
-	case unconditional:
-		return "unconditional"
-	case noCondition:
-		return "no condition matched"
-	case otherFired:
-		return "another edge fired"
-	case afterFailure:
-		return "the node failed"
-	case afterSuccess:
-		return "the node succeeded"
-	case wasSkipped:
+	case n.Skipped && condition != "always" && condition != "on_success":
 		return "the node was skipped"
-	case gotoDecides:
-		return "goto decides"
+	case n.Failed && condition != "on_failure" && condition != "always":
+		return "the node failed"
+	case !n.Failed && condition == "on_failure":
+		return "the node succeeded"
+	case e.when != nil && fired:
+		return e.spec.When.Value + " is true"
+	case e.when != nil && after && !node.all:
+		return "an earlier edge fired"
+	case e.when != nil:
+		return e.spec.When.Value + isFalse
+	case condition == "llm_decide":
+		return whyDecided(n.choice, fired)
+	case fired && n.choice != nil && n.choice.failure != nil:
+		return "fallback: " + n.choice.failure.Message
+	case fired && len(node.conditional)+len(node.failWhen) > 0:
+		return "no condition matched"
+	case fired:
+		return "unconditional"
 	}
-	return ""
+	return "another edge fired"
 }
 
-// candidates spells out a stuck task's results, with the values that false
+// isFalse ends the reason of a condition that does not hold.
+const isFalse = " is false"
+
+// candidates spells out a stuck task's edges, with the values that false
 // conditions read.
 func (p *Plan) candidates(s *State, i int) []Candidate {
-	results := p.results(s, i)
-	out := make([]Candidate, len(results))
-	for j, r := range results {
-		out[j] = p.Candidate(r)
-		if r.why == isFalse {
-			out[j].Why += s.valuesOf(&p.edges[r.Edge])
+	t := &s.tasks[i]
+	note := Note{
+		Node: int32(t.node), Skipped: t.skipped, Failed: t.status == failed, choice: t.choice,
+	}
+	out := s.AppendCandidates(nil, &note)
+	for j := range out {
+		if c := &out[j]; c.Edge >= 0 && c.When != "" && strings.HasSuffix(c.Why, isFalse) {
+			c.Why += s.valuesOf(&p.edges[c.Edge])
 		}
 	}
 	return out
 }
 
-func whyDecided(t *task, fired bool) string {
+func whyDecided(c *choice, fired bool) string {
 	switch {
-	case t.choice == nil && fired:
+	case c == nil && fired:
 		return "the only candidate"
-	case t.choice == nil:
+	case c == nil:
 		return "a condition matched first"
-	case t.choice.failure != nil && fired:
-		return "fallback: " + t.choice.failure.Message
-	case t.choice.failure != nil:
-		return "the decision failed: " + t.choice.failure.Message
-	case fired && t.choice.reasoning != "":
-		return "chosen by the router: " + t.choice.reasoning
+	case c.failure != nil && fired:
+		return "fallback: " + c.failure.Message
+	case c.failure != nil:
+		return "the decision failed: " + c.failure.Message
+	case fired && c.reasoning != "":
+		return "chosen by the router: " + c.reasoning
 	case fired:
 		return "chosen by the router"
 	}

@@ -6,7 +6,7 @@ package machine
 import "time"
 
 // NoteKind says what a note tells. The zero value is unset.
-type NoteKind int
+type NoteKind uint8
 
 // The kinds of notes.
 const (
@@ -21,27 +21,56 @@ const (
 	NoteStateUpdated
 )
 
-// Note is one thing to tell. Which fields are set depends on Kind. Slices are
-// valid until the next Apply.
+// Note is one thing to tell. Which fields are set depends on Kind. It is small
+// and names nothing, because a watched step makes six of them: Plan and State
+// spell out what it means.
 type Note struct {
-	Kind      NoteKind
-	Superstep int
-	Step      int
-	Node      string
-	NodeKind  string
-	Visit     int
-	Attempt   int
+	Kind NoteKind
+	// Cached and Skipped say how an execution completed; Failed, what kind of
+	// outcome was resolved.
+	Cached, Skipped, Failed bool
+	// Node is the index of the node; -1 in the notes of a superstep.
+	Node            int32
+	Visit, Attempt  int32
+	Step, Superstep int32
 	// Began is when the execution began, as Unix nanoseconds.
 	Began int64
 	// Output is plain data, or an *Object.
-	Output      any
-	Cached      bool
-	Skipped     bool
-	Failure     *Failure
+	Output  any
+	Failure *Failure
+	// Retry is NoteNodeRetrying's.
+	Retry *RetryNote
+
+	choice *choice
+	// first and last are its part of State.taken or State.changes.
+	first, last int32
+}
+
+// Taken returns the ways out that a node took (NoteEdgesResolved), or the nodes
+// of a superstep as targets of no edge. It is valid until the next Apply.
+func (s *State) Taken(n *Note) []Taken { return s.taken[n.first:n.last:n.last] }
+
+// Delta returns the keys that changed (NoteStateUpdated), sorted by name. It is
+// valid until the next Apply.
+func (s *State) Delta(n *Note) []KeyValue { return s.changes[n.first:n.last:n.last] }
+
+// RetryNote says how an execution will be tried again.
+type RetryNote struct {
 	MaxAttempts int
 	Delay       time.Duration
-	// Nodes are a superstep's nodes, or the targets of the edges that fired.
-	Nodes   []string
-	Results []EdgeResult
-	Delta   []KeyValue
 }
+
+// Taken is a way out of a node that was taken.
+type Taken struct {
+	Edge int32 // index; -1 for a dynamic target
+	To   int32 // index of the node; -1 for END
+}
+
+// NodeID returns the id of a node, END for -1.
+func (p *Plan) NodeID(node int32) string { return p.targetName(int(node)) }
+
+// NodeKind returns the kind of a node.
+func (p *Plan) NodeKind(node int32) string { return p.nodes[node].kind }
+
+// NodeCount returns the number of nodes.
+func (p *Plan) NodeCount() int { return len(p.nodes) }

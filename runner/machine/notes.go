@@ -12,24 +12,24 @@ import (
 func (s *State) note(kind NoteKind) *Note {
 	s.notes = append(s.notes, Note{})
 	n := &s.notes[len(s.notes)-1]
-	n.Kind, n.Superstep = kind, s.Superstep
+	n.Kind, n.Node, n.Superstep = kind, -1, int32(s.Superstep)
 	return n
 }
 
 func (s *State) taskNote(kind NoteKind, t *task) *Note {
-	note := s.note(kind)
-	n := &s.plan.nodes[t.node]
-	note.Step, note.Node, note.NodeKind = t.step, n.id, n.kind
-	note.Visit, note.Attempt, note.Began = t.visit, t.attempt, t.began
-	return note
+	n := s.note(kind)
+	n.Node, n.Visit, n.Attempt = int32(t.node), int32(t.visit), int32(t.attempt)
+	n.Step, n.Began = int32(t.step), t.began
+	return n
 }
 
 func (s *State) noteSuperstep(kind NoteKind) {
-	start := len(s.names)
+	note := s.note(kind)
+	note.first = int32(len(s.taken))
 	for i := range s.tasks {
-		s.names = append(s.names, s.plan.nodes[s.tasks[i].node].id)
+		s.taken = append(s.taken, Taken{Edge: -1, To: int32(s.tasks[i].node)})
 	}
-	s.note(kind).Nodes = s.names[start:len(s.names):len(s.names)]
+	note.last = int32(len(s.taken))
 }
 
 func (s *State) noteStarted(t *task) {
@@ -60,23 +60,24 @@ func (s *State) noteFailed(t *task) {
 func (s *State) noteRetrying(t *task, failure *Failure, attempts int, delay time.Duration) {
 	if s.Watched {
 		note := s.taskNote(NoteNodeRetrying, t)
-		note.Failure, note.MaxAttempts, note.Delay = failure, attempts, delay
+		note.Failure, note.Retry = failure, &RetryNote{attempts, delay}
 	}
 }
 
-// noteUpdates tells which keys the superstep changed, sorted by name.
+// noteUpdates tells which keys the superstep changed, sorted by name, with the
+// value that each has now.
 func (s *State) noteUpdates() {
-	if len(s.delta) == 0 {
+	if len(s.changes) == 0 {
 		return
 	}
-	p := s.plan
-	slices.SortFunc(s.delta, func(a, b int) int { return cmp.Compare(p.keys[a].name, p.keys[b].name) })
-	s.delta = slices.Compact(s.delta)
-	start := len(s.changes)
-	for _, i := range s.delta {
-		s.changes = append(s.changes, KeyValue{p.keys[i].name, s.env[p.keys[i].name]})
+	if len(s.changes) > 1 {
+		slices.SortFunc(s.changes, func(a, b KeyValue) int { return cmp.Compare(a.Key, b.Key) })
+		s.changes = slices.CompactFunc(s.changes, func(a, b KeyValue) bool { return a.Key == b.Key })
+		for i := range s.changes {
+			s.changes[i].Value = s.env[s.changes[i].Key] // of several writes, the last
+		}
 	}
-	s.note(NoteStateUpdated).Delta = s.changes[start:len(s.changes):len(s.changes)]
+	s.note(NoteStateUpdated).last = int32(len(s.changes))
 }
 
 // noteClosed tells how each task of the superstep was routed, then that it is over.
@@ -89,16 +90,14 @@ func (p *Plan) noteClosed(s *State) {
 		if t.status != succeeded && t.status != failed {
 			continue
 		}
-		start := len(s.names)
-		for _, r := range s.routes {
-			if r.task == i {
-				s.names = append(s.names, p.targetName(r.to))
-			}
-		}
-		results := p.results(s, i)
 		note := s.taskNote(NoteEdgesResolved, t)
-		note.Output, note.Results = t.output, results
-		note.Nodes = s.names[start:len(s.names):len(s.names)]
+		note.Output, note.choice = t.output, t.choice
+		note.Skipped, note.Failed = t.skipped, t.status == failed
+		note.first = int32(len(s.taken))
+		for j := t.firstRoute; j < t.lastRoute; j++ {
+			s.taken = append(s.taken, Taken{Edge: int32(s.routes[j].edge), To: int32(s.routes[j].to)})
+		}
+		note.last = int32(len(s.taken))
 	}
 	s.noteSuperstep(NoteSuperstepCompleted)
 }

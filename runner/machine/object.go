@@ -68,6 +68,12 @@ func (s *State) reclaimObjects() {
 	for i := range s.routes {
 		hold(s.routes[i].input)
 	}
+	for i := range s.barriers {
+		for j := range s.barriers[i].arrivals {
+			hold(s.barriers[i].arrivals[j].input)
+			hold(s.barriers[i].arrivals[j].output)
+		}
+	}
 	for i := range s.notes {
 		hold(s.notes[i].Output)
 	}

@@ -106,8 +106,6 @@ type edge struct {
 	uses      uses
 	when      *eval.Program
 	transform *bind.Value
-	// whenTrue and whenFalse are what a trace says of the condition.
-	whenTrue, whenFalse string
 }
 
 // endNode stands for END as a target.

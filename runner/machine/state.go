@@ -97,11 +97,9 @@ type buffers struct {
 	cmds      []Command
 	notes     []Note
 	routes    []route
-	delta     []int // keys written in this superstep
 	undo      []undone
-	names     []string
-	changes   []KeyValue
-	results   []EdgeResult
+	taken     []Taken
+	changes   []KeyValue  // of the state in this superstep
 	due       map[int]int // target → place in next
 	reduceEnv map[string]any
 }

@@ -125,7 +125,6 @@ func badWrite(k *key, err error) *Failure {
 // those before it fails and changes nothing. A failure that is returned ends
 // the run.
 func (p *Plan) applyWrites(s *State) *Failure {
-	s.delta = s.delta[:0]
 	if len(s.tasks) > 1 {
 		if failure := p.settleConflicts(s); failure != nil {
 			return failure
@@ -147,7 +146,7 @@ func (p *Plan) applyWrites(s *State) *Failure {
 
 // applyTask applies the writes of one task, all or none.
 func (p *Plan) applyTask(s *State, t *task) *Failure {
-	undo := s.undo[:0]
+	undo, changes := s.undo[:0], len(s.changes)
 	for i := range t.writes {
 		w := &t.writes[i]
 		if w.lost {
@@ -161,6 +160,7 @@ func (p *Plan) applyTask(s *State, t *task) *Failure {
 				for j := len(undo) - 1; j >= 0; j-- {
 					s.restore(p, undo[j])
 				}
+				s.changes = s.changes[:changes]
 				return failure
 			}
 			value = reduced
@@ -171,7 +171,7 @@ func (p *Plan) applyTask(s *State, t *task) *Failure {
 			s.env[k.name] = value
 		}
 		if s.Watched {
-			s.delta = append(s.delta, w.key)
+			s.changes = append(s.changes, KeyValue{k.name, value})
 		}
 	}
 	s.undo = undo
