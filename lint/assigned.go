@@ -42,7 +42,9 @@ type assignment struct {
 	open  []bitset
 	after *postTree
 	times *timing
-	same  map[int]bool
+	// same says, once known, whether the branches that meet at a vertex always
+	// arrive together: 1, or -1.
+	same []int8
 	// last says that the question is about the end of the run: branches that
 	// meet have all arrived by then, in whatever order.
 	last bool
@@ -66,7 +68,7 @@ func (f *facts) newAssignment(size int) *assignment {
 	n := k.graph.Len()
 	a := &assignment{
 		f: f, k: k, words: (size + 63) / 64, makes: make([]bitset, n), drops: make([]bitset, n),
-		into: make([][]arc, n), open: make([]bitset, n), same: map[int]bool{},
+		into: make([][]arc, n), open: make([]bitset, n), same: make([]int8, n),
 	}
 	backing := make(bitset, n*a.words)
 	for v := range a.open {
@@ -90,15 +92,18 @@ func (a *assignment) note(list []bitset, v, thing int) {
 
 // arcs says with which outcomes each vertex is entered.
 func (a *assignment) arcs() {
+	with := make([]outcome, a.f.end+1) // by target, of one node
 	for v, groups := range a.k.flow.groups {
-		with := map[int]outcome{}
 		for i := range groups {
-			for _, t := range groups[i].targets {
-				if groups[i].kind != onFailure {
-					with[t] |= onSuccess
-				} else if a.fails(v, &groups[i]) {
-					with[t] |= onFail
+			how := onSuccess
+			if groups[i].kind == onFailure {
+				if !a.fails(v, &groups[i]) {
+					continue
 				}
+				how = onFail
+			}
+			for _, t := range groups[i].targets {
+				with[t] |= how
 			}
 		}
 		for i, next := range a.k.graph.Next(v) {
@@ -109,6 +114,11 @@ func (a *assignment) arcs() {
 			}
 			if with[t] != 0 {
 				a.into[next] = append(a.into[next], arc{v, with[t]})
+			}
+		}
+		for i := range groups {
+			for _, t := range groups[i].targets {
+				with[t] = 0
 			}
 		}
 	}
@@ -195,12 +205,13 @@ func (a *assignment) gathers(v int) bool {
 	if a.last {
 		return true
 	}
-	same, known := a.same[v]
-	if !known {
-		same = len(a.k.unequal(v, a.times, 1)) == 0
-		a.same[v] = same
+	if a.same[v] == 0 {
+		a.same[v] = 1
+		if len(a.k.unequal(v, a.times, 1)) > 0 {
+			a.same[v] = -1
+		}
 	}
-	return same
+	return a.same[v] > 0
 }
 
 // meet splits the arcs by the branches they come from: branches that surely

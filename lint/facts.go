@@ -30,6 +30,7 @@ type facts struct {
 	children  map[string]*child
 	theEdges  [][]int
 	origins   []origin
+	joins     []joinCount
 
 	theJudgements *[]judgement
 	theSteps      []int

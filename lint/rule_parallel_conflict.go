@@ -158,12 +158,13 @@ func (f *facts) readConflicts(k *forks, writers [][]writer) {
 			continue
 		}
 		for _, r := range u.program.Reads() {
-			at := place{u.node, r.Path[0]}
-			if key, ok := f.keyOf[r.Path[0]]; ok && !seen[at] && f.readConflict(k, u, writers[key]) {
-				seen[at] = true
+			key, ok := f.keyOf[r.Path[0]]
+			if !ok {
+				f.outputRace(k, u, r)
+				continue
 			}
-			if len(r.Path) > 2 && r.Path[0] == "nodes" && r.Path[2] == "output" {
-				f.outputConflict(k, u, r.Path[1])
+			if at := (place{u.node, r.Path[0]}); len(writers[key]) > 0 && k.up[u.node] >= 0 && !seen[at] && f.readConflict(k, u, writers[key]) {
+				seen[at] = true
 			}
 		}
 	}
@@ -187,11 +188,13 @@ func (f *facts) readConflict(k *forks, u *use, writers []writer) bool {
 	return false
 }
 
-func (f *facts) outputConflict(k *forks, u *use, id string) {
-	n := f.graph.Node(id)
-	if n == nil {
+// outputRace reports a read of the output of a node in a sibling branch.
+func (f *facts) outputRace(k *forks, u *use, r eval.Read) {
+	if !isOutput(r) || f.graph.Node(r.Path[1]) == nil {
 		return
 	}
+	id := r.Path[1]
+	n := f.graph.Node(id)
 	if at, ok := k.together(n.Index, u.node); ok {
 		d := f.report(u.spanOf("nodes"), "%q reads the output of %s, which may run at the same time", f.name(u.node), strconv.Quote(id))
 		d.Related = append(d.Related, f.related(f.graph.Nodes[at.node].ID.Span, "the branches begin here"))
