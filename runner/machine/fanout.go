@@ -361,7 +361,7 @@ func (s *State) tokenOn(branch place) (node int, atWork, held bool) {
 		for i := range list {
 			t := &list[i]
 			switch {
-			case !t.at.on(branch) || t.status == dropped:
+			case !t.at.on(branch) || t.status == dropped || t.expired != nil && t.expired.branch == branch:
 			case t.status == succeeded || t.status == failed:
 				held = true
 			default:

@@ -155,7 +155,7 @@ func (p *Plan) fireJoin(s *State, i int) {
 	b := s.barriers[i]
 	s.barriers = slices.Delete(s.barriers, i, i+1)
 	if kind := p.nodes[b.node].join; b.fan == nil && (kind == joinAny || kind == joinCount) {
-		s.removeTokens(p.onTheWay(s, b.node, b.arrivals))
+		p.removeLate(s, &b)
 	}
 	at := b.arrivals[0].at
 	for _, a := range b.arrivals[1:] {
@@ -202,6 +202,26 @@ func (p *Plan) branchesOf(arrivals []arrival, failures []*Failure, joined place)
 		out[failure.Node] = map[string]any{"output": nil, "error": failureData(failure)}
 	}
 	return out
+}
+
+// removeLate ends the tokens that are still on their way to a join which has
+// enough arrivals. The fan-outs that they leave have not failed.
+func (p *Plan) removeLate(s *State, b *barrier) {
+	scope := place{fan: b.arrivals[0].at.fan}
+	for _, a := range b.arrivals[1:] {
+		scope = common(scope, a.at)
+	}
+	late := p.onTheWay(s, b.node, b.arrivals)
+	s.removeTokens(func(node int, at place) bool {
+		if !late(node, at) {
+			return false
+		}
+		shared := common(scope, at).fan
+		for f := at.fan; f != shared; f = f.at.fan {
+			f.ended = true
+		}
+		return true
+	})
 }
 
 // unsatisfiable finds an N join that no further branch can reach.

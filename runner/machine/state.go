@@ -75,6 +75,9 @@ type State struct {
 	reach        map[reachKey]nodeSet
 	// deciding counts the router answers that the closing superstep waits for.
 	deciding int
+	// refused counts the tasks that found no visit left: they are no steps, but
+	// there may be only as many, or a loop of failure edges would never end.
+	refused int
 	// outOfSteps says that a task of this superstep found no step left.
 	outOfSteps bool
 	// violated is how the run ends because a node may not be entered.

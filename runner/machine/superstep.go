@@ -103,7 +103,7 @@ func (p *Plan) enter(s *State, t *task) bool {
 		}
 		return true
 	}
-	if s.stepsLeft() <= 0 {
+	if s.stepsLeft() <= 0 || s.refused > s.limits.MaxSteps {
 		return false
 	}
 	n := &p.nodes[t.node]
@@ -190,6 +190,7 @@ func (p *Plan) visitLimitHit(s *State, t *task, limit int) {
 		s.noteCompleted(t)
 		return
 	}
+	s.refused++
 	t.failure = &Failure{
 		Kind: "max_visits", Node: n.id,
 		Message: "node has been visited " + plural(limit, "time") + ", its limit",
