@@ -4,6 +4,8 @@
 package lint
 
 import (
+	"strings"
+
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -67,6 +69,15 @@ func (d *judgement) add(edges []int) {
 
 // edge is the first edge of a condition.
 func (d *judgement) edge(i int) *spec.Edge { return d.site.f.graph.Edges[d.edges[i][0]] }
+
+// span is the place of a condition: the expression without the quotes or the
+// block's head that it is written in.
+func (d *judgement) span(i int) spec.Span {
+	when := d.edge(i).When
+	trimmed := strings.TrimLeft(when.Value, " \t\r\n")
+	from := len(when.Value) - len(trimmed)
+	return when.At(from, from+len(strings.TrimRight(trimmed, " \t\r\n")))
+}
 
 // leastSteps is the least number of the step at which each node can run; 1
 // where nothing is known.

@@ -62,7 +62,7 @@ func (f *facts) constantConditions() {
 			if len(v.Reasons) > 0 {
 				why = ": " + strings.Join(v.Reasons, ", ")
 			}
-			f.report(all[i].edge(k).When.Span, "condition is always %s%s", value, why)
+			f.report(all[i].span(k), "condition is always %s%s", value, why)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (f *facts) missingFallbacks() {
 		found := f.report(d.site.node.ID.Span, "no edge of %q fires when %s: all conditions are false, and there is no edge without one",
 			d.site.node.ID.Value, bindings(again.Gap))
 		for k := range d.edges {
-			found.Related = append(found.Related, f.related(d.edge(k).When.Span, "this is false"))
+			found.Related = append(found.Related, f.related(d.span(k), "this is false"))
 		}
 	}
 }

@@ -70,9 +70,9 @@ func (f *facts) shadowedEdges() {
 			for j, by := range v.By {
 				names[j] = strconv.Quote(d.edge(by).When.Value)
 			}
-			found := f.report(d.edge(k).When.Span, "this edge never fires: whenever its condition holds, %s", holdsBefore(names))
+			found := f.report(d.span(k), "this edge never fires: whenever its condition holds, %s", holdsBefore(names))
 			for _, by := range v.By {
-				found.Related = append(found.Related, f.related(d.edge(by).When.Span, "this edge is tried before"))
+				found.Related = append(found.Related, f.related(d.span(by), "this edge is tried before"))
 			}
 		}
 		// A skipped visit tries the edges without a condition only.
@@ -109,7 +109,7 @@ func (f *facts) shadowedDefaults(d *judgement, always int) {
 			// An edge for every outcome still fires after a failure.
 			if e := f.graph.Edges[i]; e.Condition != "always" && e.Decl >= 0 {
 				found := f.report(e.To.Span, "this edge never fires: the condition of an earlier one is always true")
-				found.Related = append(found.Related, f.related(d.edge(always).When.Span, "this is always true"))
+				found.Related = append(found.Related, f.related(d.span(always), "this is always true"))
 			}
 		}
 	}
