@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -23,6 +24,9 @@ type message struct {
 	said  *Said
 	child *Event   // of a subgraph
 	learn []string // texts to mask from now on
+	// gaveUp says that a person is not being asked any more: they answered, with
+	// event, or nobody can be asked.
+	gaveUp, answered bool
 }
 
 // driver runs one run. The goroutine of run owns everything in it; handlers
@@ -49,6 +53,14 @@ type driver struct {
 	event   Event // reused: the sink's until Event returns
 	path    []int32
 	history []HistoryRecord
+	last    int64 // when the last replayed event happened
+	// explain adds the values that conditions read to what is told of edges.
+	explain bool
+	// answers are those given in advance, by node; queue holds events that are
+	// due at once; asked counts the people who are being asked now.
+	answers map[string][]string
+	queue   []machine.Event
+	asked   int
 	sinkErr error
 	// journalErr is what kept a task from starting.
 	journalErr error
@@ -61,12 +73,12 @@ type timerID struct {
 	task machine.TaskID
 }
 
-func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) (*driver, error) {
+func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *driver {
 	d := &driver{
 		flow: f, opts: opts, clock: f.runner.cfg.Clock, plan: f.plan, state: f.plan.NewState(),
 		secrets: secrets, mask: newMasker(f.graph, secrets),
 		inbox: make(chan *message, 64), done: make(chan struct{}),
-		cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
+		answers: map[string][]string{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		nested: nested, watched: opts.Sink != nil || opts.History, time: timekeeper{clock: f.runner.cfg.Clock},
 	}
 	d.state.Watched = d.watched
@@ -75,40 +87,78 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) (
 			d.mask.hide(text)
 		}
 	}
-	if store := f.runner.cfg.Store; store != nil && nested == nil {
-		journal, err := store.Create(RunRecord{ID: opts.RunID, File: f.graph.File.Name, Source: f.graph.File.Src})
-		if err != nil {
-			return nil, err
-		}
-		d.journal = journal
+	for node, answers := range opts.Answers {
+		d.answers[node] = slices.Clone(answers)
 	}
-	return d, nil
+	return d
+}
+
+// keepJournal starts the run's journal, if there is a store.
+func (d *driver) keepJournal() error {
+	store := d.flow.runner.cfg.Store
+	if store == nil {
+		return nil
+	}
+	journal, err := store.Create(RunRecord{
+		ID: d.opts.RunID, Graph: d.flow.graph.Name.Value, File: d.flow.graph.File.Name, Source: d.flow.graph.File.Src,
+		Labels: d.opts.Labels, Started: d.clock.Now(),
+	})
+	d.journal = journal
+	return err
 }
 
 // run drives the machine from the first event to the last.
 func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error) {
-	stopWatching := context.AfterFunc(ctx, func() {
-		d.send(message{event: machine.Event{Kind: machine.CancelAsked, At: d.clock.Now().UnixNano()}})
-	})
-	defer stopWatching()
-	defer d.stop()
 	d.started = d.clock.Now()
 	d.mask.learn(input)
 	d.announce(input)
 	event := machine.Event{
 		Kind: machine.RunBegan, At: d.started.UnixNano(), Input: input,
-		Run: &machine.RunInfo{
-			ID: d.opts.RunID, MaxSteps: d.opts.MaxSteps, MaxConcurrency: d.opts.MaxConcurrency,
-			Timeout: d.opts.Timeout, Goal: d.opts.Goal, Parent: d.nested.info(),
-		},
+		Run: d.opts.info(d.opts.RunID),
 	}
+	event.Run.Parent = d.nested.info()
 	d.state.SetSecrets(d.secrets)
-	if err := d.drive(ctx, &event); err != nil {
-		return nil, err
+	return d.finishRun(ctx, &event)
+}
+
+// info holds the settings that the machine has to know.
+func (o *Options) info(runID string) *machine.RunInfo {
+	return &machine.RunInfo{
+		ID: runID, MaxSteps: o.MaxSteps, MaxConcurrency: o.MaxConcurrency, Timeout: o.Timeout, Goal: o.Goal,
+		PauseBefore: o.PauseBefore, PauseAfter: o.PauseAfter,
+	}
+}
+
+// finishRun drives the run from an event to its end or a pause.
+func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, error) {
+	stopWatching := context.AfterFunc(ctx, func() {
+		d.send(message{event: machine.Event{Kind: machine.CancelAsked, At: d.clock.Now().UnixNano()}})
+	})
+	defer stopWatching()
+	defer d.stop()
+	if err := d.drive(ctx, first); err != nil {
+		return nil, errors.Join(err, d.closeJournal(nil))
 	}
 	result := d.result()
+	if err := d.closeJournal(result); err != nil {
+		return nil, err
+	}
 	d.conclude(result)
 	return result, d.sinkErr
+}
+
+// closeJournal notes how the run stands and gives the journal back.
+func (d *driver) closeJournal(result *Result) error {
+	if d.journal == nil {
+		return nil
+	}
+	var err error
+	if result != nil {
+		err = d.journal.Note(RunSummary{
+			Status: result.Status, Reason: result.Reason, Steps: result.Steps, Updated: d.clock.Now(),
+		})
+	}
+	return errors.Join(err, d.journal.Close())
 }
 
 // drive applies the first event and all that follow, until the run has ended.
@@ -120,7 +170,7 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 		if d.journalErr != nil {
 			return d.journalErr
 		}
-		if d.state.Ended() {
+		if d.state.Ended() || d.state.Status == machine.Paused && d.idle() {
 			return nil
 		}
 		if event := d.receive(due); event != nil {
@@ -187,11 +237,24 @@ func (d *driver) follow(ctx context.Context, commands []machine.Command, at int6
 // receive waits for the next event; what nodes say meanwhile is told. When
 // something else is due it does not wait: nil says that nothing was sent.
 func (d *driver) receive(due bool) *machine.Event {
+	if len(d.queue) > 0 {
+		event := d.queue[0]
+		d.queue = d.queue[1:]
+		return &event
+	}
 	for !due || len(d.inbox) > 0 {
 		m := <-d.inbox
 		switch {
 		case m.said != nil:
 			d.said(m)
+		case m.gaveUp:
+			d.asked--
+			if m.answered {
+				return &m.event
+			}
+			if d.state.Status == machine.Paused && d.idle() {
+				return &machine.Event{Kind: machine.PauseAsked, At: d.clock.Now().UnixNano()}
+			}
 		case m.child != nil:
 			d.relay(m.child)
 		case m.learn != nil:
@@ -226,6 +289,8 @@ func (d *driver) carryOut(ctx context.Context, c *machine.Command) {
 		d.stopTimer(timerID{c.Timer, c.Task})
 	case machine.Decide:
 		d.decide(ctx, c)
+	case machine.Ask:
+		d.ask(ctx, c.Question)
 	}
 }
 

@@ -19,6 +19,11 @@ import (
 // checkInput returns the input as canonical data; the error is an *InputError
 // that names every key at fault.
 func checkInput(g *spec.Graph, input map[string]any) (map[string]any, error) {
+	return checkKeys(g, input, true)
+}
+
+// checkKeys checks values for state keys; whole asks for those that are required.
+func checkKeys(g *spec.Graph, input map[string]any, whole bool) (map[string]any, error) {
 	out := make(map[string]any, len(input))
 	problems := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(input)) {
@@ -48,7 +53,7 @@ func checkInput(g *spec.Graph, input map[string]any) (map[string]any, error) {
 	}
 	for _, key := range g.State {
 		name := key.Name.Value
-		if _, given := input[name]; key.Required && !given {
+		if _, given := input[name]; whole && key.Required && !given {
 			problems[name] = "required, but not given; its schema is " + schemaText(key.Schema)
 		}
 	}

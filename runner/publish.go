@@ -41,8 +41,21 @@ func (d *driver) conclude(result *Result) {
 	if !d.watched {
 		return
 	}
-	d.event = Event{Type: RunFinished, Time: d.clock.Now(), Result: result}
+	kind := RunFinished
+	if result.Status == machine.Paused {
+		d.event = Event{Type: RunPaused, Time: d.clock.Now(), Result: result}
+		d.emit()
+	}
+	d.event = Event{Type: kind, Time: d.clock.Now(), Result: result}
 	d.emit()
+}
+
+// tellResumed tells that the run is taken up again.
+func (d *driver) tellResumed() {
+	if d.watched {
+		d.event = Event{Type: RunResumed, Time: d.clock.Now()}
+		d.emit()
+	}
 }
 
 // said tells what a running node said.

@@ -141,9 +141,34 @@ func (d *driver) result() *Result {
 		RunID: d.opts.RunID, Graph: d.flow.graph.Name.Value, Status: s.Status, Quality: s.Quality,
 		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: s.Steps + s.ChildSteps, MaxSteps: s.MaxSteps(),
 		Path: path, State: d.mask.state(values), Output: d.mask.value(s.Output), Error: d.mask.failure(s.Failure),
-		Pending: []Pending{}, Partial: d.partial(), Edges: EdgeCounts{d.flow.graph, s.Fired()},
+		Pending: d.pending(), PausedAt: pausedAt(s), Partial: d.partial(), Edges: EdgeCounts{d.flow.graph, s.Fired()},
 		StartedAt: d.started.UTC(), Duration: Milliseconds(d.clock.Now().Sub(d.started)), History: d.history,
 	}
+}
+
+// pending lists the questions that are open.
+func (d *driver) pending() []Pending {
+	out := []Pending{}
+	if d.state.Status != machine.Paused {
+		return out
+	}
+	for _, q := range d.state.Questions() {
+		out = append(out, d.pendingOf(&q))
+	}
+	return out
+}
+
+func (d *driver) pendingOf(q *machine.Question) Pending {
+	return Pending{
+		Node: d.nested.path(q.Task.Node), Kind: "human", Prompt: d.mask.text(q.Prompt), Schema: q.Schema,
+	}
+}
+
+func pausedAt(s *machine.State) *PausedAt {
+	if s.Status != machine.Paused || s.PausedAt == nil {
+		return nil
+	}
+	return &PausedAt{Phase: s.PausedAt.Phase, Nodes: s.PausedAt.Nodes}
 }
 
 func (d *driver) partial() map[string]any {

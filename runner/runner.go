@@ -29,6 +29,8 @@ type Config struct {
 	Store Store
 	// Load reads the file of a subgraph; nil: os.ReadFile.
 	Load func(path string) ([]byte, error)
+	// Owner is the name under which runs that are taken up again are held.
+	Owner string
 	// Hooks are called around every node that a handler runs.
 	Hooks Hooks
 	// NodeHooks are called for one node (by id), before Hooks.
@@ -51,6 +53,17 @@ type Options struct {
 	Sink Sink
 	// History keeps a record of every node execution in the Result.
 	History bool
+	// Labels are kept with the run, to find it by.
+	Labels map[string]string
+	// Answers are given in advance, by node: the first to its first question.
+	Answers map[string][]string
+	// Ask asks a person; nil: the run pauses. It is called concurrently, in
+	// goroutines of its own, and returns when ctx ends. An answer that is not
+	// legal is asked for again, with problem saying why.
+	Ask func(ctx context.Context, question Pending, problem string) (answer string, err error)
+	// PauseBefore and PauseAfter name nodes with breakpoints, besides the graph's.
+	PauseBefore []string
+	PauseAfter  []string
 	// Dir resolves relative paths of the graph; empty: the folder of its file.
 	Dir string
 }
@@ -83,7 +96,7 @@ func New(cfg Config) (*Runner, error) {
 }
 
 // machineKinds are executed by the machine itself.
-func machineKinds() []string { return []string{"fail", "pass", "set", "wait"} }
+func machineKinds() []string { return []string{"fail", "human", "pass", "set", "wait"} }
 
 // Kinds returns the kinds to parse files with: spec.Options{Kinds: r.Kinds()}.
 func (r *Runner) Kinds() []spec.Kind { return r.kinds }
@@ -162,8 +175,8 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if opts.Dir == "" {
 		opts.Dir = filepath.Dir(f.graph.File.Name)
 	}
-	d, err := newDriver(f, opts, secrets, nil)
-	if err != nil {
+	d := newDriver(f, opts, secrets, nil)
+	if err := d.keepJournal(); err != nil {
 		return nil, err
 	}
 	return d.run(ctx, input)

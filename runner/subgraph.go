@@ -140,10 +140,7 @@ func (d *driver) subgraph(work *machine.Work, end *machine.ChildEnd) Handler {
 		if d.watched {
 			opts.Sink = childSink{d, nested}
 		}
-		child, err := newDriver(flow, opts, secrets, nested)
-		if err != nil {
-			return nil, err
-		}
+		child := newDriver(flow, opts, secrets, nested)
 		result, err := child.run(ctx, input)
 		if err != nil {
 			return nil, err

@@ -87,3 +87,20 @@ func (p *Plan) outOfSteps(s *State) {
 		p.finish(s, ending{status: Limit, reason: "max_steps", failure: failure})
 	}
 }
+
+// Ending reports whether the run is ending or has ended.
+func (s *State) Ending() bool { return s.closing != nil || s.Ended() }
+
+// Lost returns the executions that a run which ended badly was lost with: those
+// that failed and nothing caught, and those that were cancelled. Attempt and
+// Element are zero.
+func (s *State) Lost() []TaskID {
+	var out []TaskID
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		if t.uncaught || t.status == dropped || t.status == failed && t.failure == s.Failure {
+			out = append(out, TaskID{Node: s.plan.nodes[t.node].id, Visit: t.visit})
+		}
+	}
+	return out
+}

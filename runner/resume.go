@@ -1,0 +1,334 @@
+// Runs taken up again, forked, shown: all of them replay a journal.
+
+package runner
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// record is a run as its store has it, with the events that count.
+type record struct {
+	run  RunRecord
+	flow *Flow
+	// events are those that count, at their places in the journal.
+	events []machine.Event
+	places []int
+	total  int // events in the journal
+}
+
+// load reads a run and compiles the graph that it was started with.
+func (r *Runner) load(runID string) (*record, error) {
+	if r.cfg.Store == nil {
+		return nil, fmt.Errorf("run %q: %w: there is no store", runID, ErrNoRun)
+	}
+	run, err := r.cfg.Store.Run(runID)
+	if err != nil {
+		return nil, err
+	}
+	g, found := spec.Parse(run.File, run.Source, spec.Options{Kinds: r.kinds})
+	if found.HasErrors() {
+		return nil, &InvalidError{Diagnostics: found.Sort()}
+	}
+	flow, err := r.Prepare(g)
+	if err != nil {
+		return nil, err
+	}
+	events, err := r.cfg.Store.Events(runID)
+	if err != nil {
+		return nil, err
+	}
+	rec := &record{run: run, flow: flow, total: len(events)}
+	undone := map[int]bool{}
+	for i := range events {
+		for _, place := range events[i].Undo {
+			undone[place] = true
+		}
+	}
+	for i := range events {
+		if !undone[i] {
+			rec.events, rec.places = append(rec.events, events[i]), append(rec.places, i)
+		}
+	}
+	return rec, nil
+}
+
+// replayed is a driver with its state, before it drives.
+func (rec *record) replayed(opts Options, events []machine.Event) (*driver, error) {
+	opts.RunID = rec.run.ID
+	if opts.Dir == "" {
+		opts.Dir = filepath.Dir(rec.flow.graph.File.Name)
+	}
+	secrets, err := readSecrets(rec.flow.graph)
+	if err != nil {
+		return nil, err
+	}
+	d := newDriver(rec.flow, opts, secrets, nil)
+	d.state.SetSecrets(d.secrets)
+	for i := range events {
+		if err := d.replay(&events[i]); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// replay applies a recorded event and carries nothing out.
+func (d *driver) replay(event *machine.Event) error {
+	if event.Kind == machine.RunBegan {
+		d.started = time.Unix(0, event.At)
+		d.mask.learn(event.Input)
+	}
+	d.last = max(d.last, event.At)
+	_, err := d.plan.Apply(d.state, *event)
+	d.path = append(d.path, d.state.Ran...)
+	return err
+}
+
+// Resume goes on with a run that is paused, or that a crash, a cancellation, a
+// failure or a limit has ended, from the graph that it was started with. What
+// had finished is not run again; what had begun and not finished is, as the
+// same attempt. A completed run executes nothing. Errors are those of Run, and
+// ErrNoRun, and *LeasedError while another driver has the run.
+func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Result, error) {
+	rec, err := r.load(runID)
+	if err != nil {
+		return nil, err
+	}
+	d, err := rec.replayed(opts, rec.events)
+	if err != nil {
+		return nil, err
+	}
+	if d.state.Status == machine.Completed {
+		return d.result(), nil
+	}
+	undo := rec.undo(d.state)
+	if len(undo) > 0 {
+		kept := make([]machine.Event, 0, len(rec.events))
+		for i := range rec.events {
+			if !slices.Contains(undo, rec.places[i]) {
+				kept = append(kept, rec.events[i])
+			}
+		}
+		if d, err = rec.replayed(opts, kept); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.checkAnswers(); err != nil {
+		return nil, err
+	}
+	if d.journal, err = r.cfg.Store.Open(runID, r.cfg.Owner); err != nil {
+		return nil, err
+	}
+	event := machine.Event{
+		Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Run: opts.info(runID),
+	}
+	d.tellResumed()
+	return d.finishRun(ctx, &event)
+}
+
+// undo lists the places of the events that ended the run: from the one that
+// began its end, and the ends of the tasks that it was lost with. The ends of
+// tasks that succeeded stay.
+func (rec *record) undo(ended *machine.State) []int {
+	if !ended.Ended() {
+		return nil
+	}
+	s := rec.flow.plan.NewState()
+	first := len(rec.events)
+	for i := range rec.events {
+		if _, err := rec.flow.plan.Apply(s, rec.events[i]); err != nil || s.Ending() {
+			first = i
+			break
+		}
+	}
+	lost := map[machine.TaskID]bool{}
+	for _, id := range ended.Lost() {
+		lost[id] = true
+	}
+	var out []int
+	for i := range rec.events {
+		e := &rec.events[i]
+		id := e.Task
+		id.Attempt, id.Element = 0, 0
+		isEnd := e.Kind == machine.TaskEnded
+		if isEnd && e.Failure != nil && lost[id] || i >= first && (!isEnd || e.Failure != nil) {
+			out = append(out, rec.places[i])
+		}
+	}
+	return out
+}
+
+// ForkOptions say where a fork begins and what it changes.
+type ForkOptions struct {
+	Options
+	// At is the step after which the fork begins; 0: before the first. Inside a
+	// parallel superstep it is moved to its end: Fork says where.
+	At int
+	// Set holds state keys to change, as plain data.
+	Set map[string]any
+}
+
+// Fork starts a new run from the state that a run had after one of its steps,
+// edited or not, and runs it. The run itself is untouched. at is the step that
+// the fork begins after.
+func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (result *Result, at int, err error) {
+	rec, err := r.load(runID)
+	if err != nil {
+		return nil, 0, err
+	}
+	set, err := checkKeys(rec.flow.graph, opts.Set, false)
+	if err != nil {
+		return nil, 0, err
+	}
+	cut, at := rec.cut(opts.At)
+	if cut < 0 {
+		return nil, 0, &InputError{Problems: []string{
+			fmt.Sprintf("step %d: run %q has taken %d steps", opts.At, runID, at),
+		}}
+	}
+	if opts.RunID == "" {
+		opts.RunID = newRunID(r.cfg.Clock.Now())
+	}
+	forked := *rec
+	forked.run.ID, forked.run.Parent, forked.run.ParentStep = opts.RunID, runID, at
+	forked.run.Labels, forked.run.Started = opts.Labels, r.cfg.Clock.Now()
+	events := slices.Clone(rec.events[:cut])
+	last := rec.events[cut]
+	last.Edit = set
+	if last.Kind == machine.RunBegan {
+		info := *last.Run
+		info.ID = opts.RunID
+		last.Run = &info
+	} else {
+		info := *events[0].Run
+		info.ID = opts.RunID
+		events[0].Run = &info
+	}
+	d, err := forked.replayed(opts.Options, events)
+	if err != nil {
+		return nil, 0, err
+	}
+	if d.journal, err = r.cfg.Store.Create(forked.run); err != nil {
+		return nil, 0, err
+	}
+	if err := d.journal.AppendAll(events); err != nil {
+		return nil, 0, err
+	}
+	result, err = d.forkOn(ctx, opts.Options, &last)
+	return result, at, err
+}
+
+// forkOn asks again for what was under way, then applies the event that the
+// fork begins with.
+func (d *driver) forkOn(ctx context.Context, opts Options, last *machine.Event) (*Result, error) {
+	last.At = d.clock.Now().UnixNano()
+	if last.Kind == machine.RunBegan {
+		d.started = d.clock.Now()
+		d.announce(last.Input)
+		return d.finishRun(ctx, last)
+	}
+	d.tellResumed()
+	commands, _, err := d.apply(&machine.Event{Kind: machine.Resumed, At: last.At, Run: opts.info(d.opts.RunID)})
+	if err != nil {
+		return nil, err
+	}
+	for i := range commands {
+		if commands[i].Kind != machine.Advance {
+			d.carryOut(ctx, &commands[i])
+		}
+	}
+	return d.finishRun(ctx, last)
+}
+
+// cut finds the event that closed the superstep in which a step was taken: its
+// index, and the number of steps taken by then. The index is -1 when the run
+// has taken fewer steps.
+func (rec *record) cut(step int) (index, steps int) {
+	if step == 0 {
+		return 0, 0
+	}
+	s := rec.flow.plan.NewState()
+	for i := range rec.events {
+		if _, err := rec.flow.plan.Apply(s, rec.events[i]); err != nil {
+			break
+		}
+		steps += len(s.Ran)
+		if steps >= step {
+			return i, steps
+		}
+	}
+	return -1, steps
+}
+
+// Show returns a run as it stands, from its journal; at least the first `at`
+// steps of it when at is positive.
+func (r *Runner) Show(runID string, at int) (*Result, error) {
+	return r.Replay(runID, at, Options{})
+}
+
+// Replay walks a recorded run again without executing anything, and tells the
+// sink of opts what happened, with the values that conditions read.
+func (r *Runner) Replay(runID string, at int, opts Options) (*Result, error) {
+	rec, err := r.load(runID)
+	if err != nil {
+		return nil, err
+	}
+	opts.History = true
+	d, err := rec.replayed(opts, nil)
+	if err != nil {
+		return nil, err
+	}
+	d.explain = true
+	for i := range rec.events {
+		if err := d.replay(&rec.events[i]); err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			d.announce(rec.events[i].Input)
+		}
+		d.publish(rec.events[i].At)
+		if at > 0 && len(d.path) >= at {
+			break
+		}
+	}
+	result := d.result()
+	result.Duration = Milliseconds(time.Duration(d.last - d.started.UnixNano()))
+	if d.state.Ended() {
+		d.conclude(result)
+	}
+	return result, d.sinkErr
+}
+
+// checkAnswers reports answers for questions that nobody asks, or that are not
+// legal, before anything is done.
+func (d *driver) checkAnswers() error {
+	if d.state.Status != machine.Paused {
+		return nil
+	}
+	failed := &InputError{}
+	questions := d.state.Questions()
+	for _, node := range slices.Sorted(maps.Keys(d.opts.Answers)) {
+		i := slices.IndexFunc(questions, func(q machine.Question) bool { return q.Task.Node == node })
+		if i < 0 {
+			if d.flow.graph.Node(node) == nil {
+				failed.Problems = append(failed.Problems, fmt.Sprintf("answer for %q: no such node", node))
+			}
+			continue
+		}
+		if _, err := d.state.ParseAnswer(questions[i], d.opts.Answers[node][0]); err != nil {
+			failed.Problems = append(failed.Problems, err.Error())
+		}
+	}
+	if len(failed.Problems) > 0 {
+		return failed
+	}
+	return nil
+}
