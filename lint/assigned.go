@@ -281,36 +281,41 @@ func (a *assignment) fork(arcs []arc) int {
 // apart reports whether the children of a fork are branches that one group
 // always fires together, share no arm, and surely arrive at v.
 func (a *assignment) apart(children []int, fork, v int) bool {
-	for i := range a.k.flow.groups[fork] {
-		g := &a.k.flow.groups[fork][i]
-		if len(g.targets) < 2 || g.perhaps {
-			continue
-		}
-		set := a.k.groupArms(fork, g)
-		used, ok := newArmSet(a.k.armCount[fork]), true
-		for _, c := range children {
-			if c < 0 {
-				ok = false
-				break
-			}
-			arms := a.k.arms(c, fork)
-			ok = ok && !arms.meets(used) && arms.meets(set) && a.arrives(arms, fork, v)
-			used.addAll(arms)
-		}
-		if ok {
+	for i, set := range a.k.firedBy(fork) {
+		if set != nil && !a.k.flow.groups[fork][i].perhaps && a.disjoint(children, fork, v, set) {
 			return true
 		}
 	}
 	return false
 }
 
-// arrives reports whether every path from each of the arms passes v.
-func (a *assignment) arrives(arms armSet, fork, v int) bool {
-	for i := range a.k.armCount[fork] {
-		if arms[i/64]&(1<<(i%64)) == 0 {
-			continue
+func (a *assignment) disjoint(children []int, fork, v int, set armSet) bool {
+	used := newArmSet(a.k.armCount[fork])
+	for _, c := range children {
+		if c < 0 {
+			return false
 		}
-		if !a.after.covers(v, a.k.target[a.k.armAt[fork]+i-a.k.first]) {
+		s := a.k.side(c, fork)
+		if !s.in(set) || s.in(used) || !a.arrives(s, fork, v) {
+			return false
+		}
+		if s.arm >= 0 {
+			used.add(s.arm)
+		} else {
+			used.addAll(s.set)
+		}
+	}
+	return true
+}
+
+// arrives reports whether every path from each of the arms passes v.
+func (a *assignment) arrives(s side, fork, v int) bool {
+	passes := func(i int) bool { return a.after.covers(v, a.k.target[a.k.armAt[fork]+i-a.k.first]) }
+	if s.arm >= 0 {
+		return passes(s.arm)
+	}
+	for i := range a.k.armCount[fork] {
+		if s.set.has(i) && !passes(i) {
 			return false
 		}
 	}

@@ -22,15 +22,16 @@ type facts struct {
 	keyOf map[string]int // declared state keys by name
 
 	// Filled on first use by the functions of the same names.
-	allUses   *useIndex
-	theFlow   *flow
-	theForks  *forks
-	allAccess []access
-	theMade   *made
-	children  map[string]*child
-	theEdges  [][]int
-	origins   []origin
-	joins     []joinCount
+	allUses    *useIndex
+	theFlow    *flow
+	theForks   *forks
+	allAccess  []access
+	theMade    *made
+	children   map[string]*child
+	theEdges   [][]int
+	origins    []origin
+	joinCounts map[int]joinCount
+	regions    int // vertices that counting the branches of joins has visited
 
 	theJudgements *[]judgement
 	theSteps      []int

@@ -15,6 +15,24 @@ const many = 1 << 20
 // its immediate dominator, at most; alone says that never more than one does.
 // The size of the part of the graph between the two is the cost.
 func (f *facts) arrivals(m int) (most int, alone bool) {
+	if a, ok := f.joinCounts[m]; ok {
+		return a.most, a.alone
+	}
+	if f.joinCounts == nil {
+		f.joinCounts = map[int]joinCount{}
+	}
+	most, alone = f.countArrivals(m)
+	f.joinCounts[m] = joinCount{most, alone}
+	return most, alone
+}
+
+// joinCount is what arrivals found.
+type joinCount struct {
+	most  int
+	alone bool
+}
+
+func (f *facts) countArrivals(m int) (most int, alone bool) {
 	w, k := f.flow(), f.forks()
 	top := k.tree.Parent[m]
 	for top >= k.first {
@@ -24,7 +42,9 @@ func (f *facts) arrivals(m int) (most int, alone bool) {
 		return 1, true
 	}
 	c := &census{f: f, w: w, m: m, top: top, memo: map[int]int{}}
-	c.region()
+	if !c.region() {
+		return many, false
+	}
 	most = c.at(top)
 	return most, most <= 1 && !f.manyAt(top)
 }
@@ -54,13 +74,17 @@ type census struct {
 	memo   map[int]int  // by component
 }
 
-// region marks what lies on ways to m, going back as far as top.
-func (c *census) region() {
+// region marks what lies on ways to m, going back as far as top. It gives up
+// when the regions of all joins together get many times larger than the graph.
+func (c *census) region() bool {
 	c.inside = map[int]bool{c.m: true, c.top: true}
 	todo := []int{c.m}
 	for len(todo) > 0 {
 		v := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
+		if c.f.regions++; c.f.regions > 40*len(c.w.groups)+10_000 {
+			return false
+		}
 		if v == c.top && v != c.m {
 			continue
 		}
@@ -71,6 +95,7 @@ func (c *census) region() {
 			}
 		}
 	}
+	return true
 }
 
 // at is how many of the branches that one at v becomes can arrive at m.

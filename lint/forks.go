@@ -28,8 +28,13 @@ type forks struct {
 	up []int
 	// order has the vertices so that all but back edges lead forwards.
 	order, place []int
-	// sets are the arms from which a meeting is reached, by vertex.
-	sets map[int]armSet
+	// sets are the arms from which a meeting is reached, by vertex, and fired
+	// those that each group of a node fires, by node; nil for a single target.
+	sets  map[int]armSet
+	fired map[int][]armSet
+	// joins are the joins among the children of a node in the tree.
+	joins map[int][]int
+	times *timing // see there
 }
 
 // armSet has a bit for each arm of one node.
@@ -44,6 +49,8 @@ func (s armSet) addAll(t armSet) {
 		s[i] |= t[i]
 	}
 }
+
+func (s armSet) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
 
 func (s armSet) meets(t armSet) bool {
 	for i := range s {
@@ -70,7 +77,7 @@ func (f *facts) forks() *forks {
 		return f.theForks
 	}
 	n := len(f.graph.Nodes)
-	k := &forks{f: f, flow: w, first: n + 2, armAt: make([]int, n), armCount: make([]int, n), sets: map[int]armSet{}}
+	k := &forks{f: f, flow: w, first: n + 2, armAt: make([]int, n), armCount: make([]int, n), sets: map[int]armSet{}, fired: map[int][]armSet{}, joins: map[int][]int{}}
 	k.split()
 	k.back = k.graph.Reverse()
 	k.tree = k.graph.Dominators(f.start())
@@ -79,6 +86,9 @@ func (f *facts) forks() *forks {
 	for _, v := range k.order {
 		if p := k.tree.Parent[v]; p >= 0 && k.starts(p) && v < k.first {
 			k.sets[v] = k.armsInto(v, p)
+			if v < n && f.graph.Nodes[v].Join != nil {
+				k.joins[p] = append(k.joins[p], v)
+			}
 		}
 	}
 	f.theForks = k
@@ -230,39 +240,73 @@ func (k *forks) together(x, y int) (parting, bool) {
 // sides share no arm.
 func (k *forks) fires(at *parting) bool {
 	v := at.node
-	left, right := k.arms(at.left, v), k.arms(at.right, v)
+	left, right := k.side(at.left, v), k.side(at.right, v)
 	if left.meets(right) {
 		return false
 	}
 	found := false
-	for i := range k.flow.groups[v] {
-		g := &k.flow.groups[v][i]
-		if len(g.targets) < 2 {
+	for i, set := range k.firedBy(v) {
+		if set == nil || !left.in(set) || !right.in(set) {
 			continue
 		}
-		set := k.groupArms(v, g)
-		if set.meets(left) && set.meets(right) {
-			if !g.perhaps {
-				at.perhaps = false
-				return true
-			}
-			found, at.perhaps = true, true
+		if !k.flow.groups[v][i].perhaps {
+			at.perhaps = false
+			return true
 		}
+		found, at.perhaps = true, true
 	}
 	return found
 }
 
-// groupArms is the set of a node's arms that a group fires.
-func (k *forks) groupArms(v int, g *group) armSet {
-	set := newArmSet(k.armCount[v])
-	member := make(map[int]bool, len(g.targets))
-	for _, t := range g.targets {
-		member[t] = true
+// side is the arms that lead to a child of a branching node: one, or a set.
+type side struct {
+	arm int // -1 when set holds them
+	set armSet
+}
+
+func (k *forks) side(c, v int) side {
+	if c >= k.first {
+		return side{arm: c - k.armAt[v]}
 	}
+	return side{arm: -1, set: k.arms(c, v)}
+}
+
+func (s side) in(set armSet) bool {
+	if s.arm >= 0 {
+		return set.has(s.arm)
+	}
+	return set.meets(s.set)
+}
+
+func (s side) meets(t side) bool {
+	switch {
+	case s.arm >= 0 && t.arm >= 0:
+		return s.arm == t.arm
+	case s.arm >= 0:
+		return t.set.has(s.arm)
+	}
+	return t.in(s.set)
+}
+
+// firedBy lists the arms of v that each of its groups fires, computed once.
+func (k *forks) firedBy(v int) []armSet {
+	if sets, ok := k.fired[v]; ok {
+		return sets
+	}
+	arm := make(map[int]int, k.armCount[v])
 	for i := range k.armCount[v] {
-		if member[k.target[k.armAt[v]+i-k.first]] {
-			set.add(i)
+		arm[k.target[k.armAt[v]+i-k.first]] = i
+	}
+	sets := make([]armSet, len(k.flow.groups[v]))
+	for i, g := range k.flow.groups[v] {
+		if len(g.targets) < 2 {
+			continue
+		}
+		sets[i] = newArmSet(k.armCount[v])
+		for _, t := range g.targets {
+			sets[i].add(arm[t])
 		}
 	}
-	return set
+	k.fired[v] = sets
+	return sets
 }

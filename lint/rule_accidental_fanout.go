@@ -114,17 +114,20 @@ func (f *facts) joined(v int, g *group) bool {
 	if k == nil {
 		return true
 	}
-	set := k.groupArms(v, g)
-	for m, n := range f.graph.Nodes {
-		if n.Join != nil && k.tree.Parent[m] == v {
-			both := k.arms(m, v)
-			common := newArmSet(k.armCount[v])
-			for i := range common {
-				common[i] = both[i] & set[i]
-			}
-			if common.count() > 1 {
-				return true
-			}
+	set := newArmSet(k.armCount[v])
+	for i := range k.flow.groups[v] {
+		if &k.flow.groups[v][i] == g {
+			set = k.firedBy(v)[i]
+		}
+	}
+	for _, m := range k.joins[v] {
+		both := k.arms(m, v)
+		common := newArmSet(k.armCount[v])
+		for i := range common {
+			common[i] = both[i] & set[i]
+		}
+		if common.count() > 1 {
+			return true
 		}
 	}
 	return false

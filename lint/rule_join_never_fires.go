@@ -52,28 +52,16 @@ func checkJoinNeverFires(f *facts) {
 	})
 }
 
-// joinCount is how many branches can arrive at a join; see arrivals.
-type joinCount struct {
-	node, most int
-	alone      bool
-}
-
 // eachJoin calls visit for the joins that the start reaches.
 func (f *facts) eachJoin(visit func(v, most int, alone bool)) {
 	k := f.forks()
 	if k == nil {
 		return
 	}
-	if f.joins == nil {
-		f.joins = []joinCount{}
-		for v, n := range f.graph.Nodes {
-			if n.Join != nil && k.tree.Reached(v) {
-				most, alone := f.arrivals(v)
-				f.joins = append(f.joins, joinCount{v, most, alone})
-			}
+	for v, n := range f.graph.Nodes {
+		if n.Join != nil && k.tree.Reached(v) {
+			most, alone := f.arrivals(v)
+			visit(v, most, alone)
 		}
-	}
-	for _, j := range f.joins {
-		visit(j.node, j.most, j.alone)
 	}
 }

@@ -76,7 +76,7 @@ func (f *facts) arrives(k *forks, p int, l lengths) string {
 	switch {
 	case l.exact():
 		return fmt.Sprintf("it is reached from %q after %s", from, plural(l.least, "step"))
-	case l.most >= far:
+	case l.open > 0:
 		return fmt.Sprintf("from %q after %s or more", from, plural(l.least, "step"))
 	}
 	return fmt.Sprintf("from %q after %d to %s", from, l.least, plural(l.most, "step"))

@@ -4,42 +4,48 @@ package lint
 
 import "slices"
 
-// lengths is how many supersteps lie between two vertices. Most is far when
-// it is not known: through cycles, people and waits.
-type lengths struct{ least, most int }
-
-const far = 1 << 30
+// lengths is how many supersteps lie between two vertices. open counts the
+// parts of the way that have no greatest length: cycles, people and waits.
+type lengths struct{ least, most, open int }
 
 func (l lengths) plus(m lengths) lengths {
-	return lengths{l.least + m.least, min(l.most+m.most, far)}
+	return lengths{l.least + m.least, l.most + m.most, l.open + m.open}
+}
+
+// minus takes away the beginning of a way.
+func (l lengths) minus(m lengths) lengths {
+	return lengths{l.least - m.least, l.most - m.most, l.open - m.open}
+}
+
+// or is the length of one of two ways.
+func (l lengths) or(m lengths) lengths {
+	return lengths{min(l.least, m.least), max(l.most, m.most), max(l.open, m.open)}
 }
 
 // exact reports whether there is one length only.
-func (l lengths) exact() bool { return l.least == l.most }
+func (l lengths) exact() bool { return l.open == 0 && l.least == l.most }
 
-// timing holds the lengths of one graph. A vertex stands under its nearest
-// child of a branching node (forks.up); rel is the way from there, and arrival
-// the way from the branching node to such a child.
+// timing holds for each vertex the length of the way to it from the start that
+// visits each of its covers once. Differences of two of them along the tree
+// are lengths; those of others mean nothing.
 type timing struct {
-	k            *forks
-	rel, arrival []lengths
+	k   *forks
+	pos []lengths
 }
 
-// timing computes the lengths in one pass.
+// timing computes the lengths in one pass, once.
 func (k *forks) timing() *timing {
-	n := k.graph.Len()
-	t := &timing{k: k, rel: make([]lengths, n), arrival: make([]lengths, n)}
+	if k.times != nil {
+		return k.times
+	}
+	t := &timing{k: k, pos: make([]lengths, k.graph.Len())}
 	for _, v := range k.order {
-		c := k.up[v]
-		if c != v {
-			t.rel[v] = t.from(v, c)
-		} else if v < k.first {
-			t.arrival[v] = t.from(v, -1)
-		}
+		t.pos[v] = t.into(v)
 		if t.repeats(v) {
-			t.rel[v].most = far
+			t.pos[v].open++
 		}
 	}
+	k.times = t
 	return t
 }
 
@@ -48,78 +54,55 @@ func (t *timing) repeats(v int) bool {
 	return slices.ContainsFunc(t.k.back.Next(v), func(p int) bool { return t.k.tree.Covers(v, p) })
 }
 
-// from combines the ways into v from its cover c, or from the branching node
-// above it when c is -1.
-func (t *timing) from(v, c int) lengths {
-	out := lengths{least: far}
-	waits := t.k.waits(v)
-	seen, first := false, -1
+// into combines the ways into v.
+func (t *timing) into(v int) lengths {
+	var out lengths
+	waits, first := t.k.waits(v), -1
 	for _, p := range t.k.back.Next(v) {
 		if !t.k.tree.Reached(p) || t.k.tree.Covers(v, p) {
 			continue
 		}
 		if t.k.place[p] > t.k.place[v] {
-			out.most = far // an edge against the order: a cycle of several entrances
+			out.open++ // an edge against the order: a cycle of several entrances
 			continue
 		}
-		way := t.way(p, v, c)
-		if waits && seen && t.k.sure(p, first) {
-			out.least = max(out.least, way.least)
-		} else {
-			out.least = min(out.least, way.least)
+		way := t.end(p)
+		switch {
+		case first < 0:
+			first, way.open = p, way.open+out.open
+			out = way
+		case waits && t.k.sure(p, first):
+			least := max(out.least, way.least)
+			out = out.or(way)
+			out.least = least
+		default:
+			out = out.or(way)
 		}
-		out.most = max(out.most, way.most)
-		if !seen {
-			seen, first = true, p
-		}
-	}
-	if !seen {
-		return lengths{}
 	}
 	return out
 }
 
-// way is the length of the way to v that comes by the edge from p.
-func (t *timing) way(p, v, c int) lengths {
-	out := t.offset(p, v, c)
-	if p < t.k.first { // the step is taken at the node, not at its arm
-		out = out.plus(t.k.stay(p))
+// end is the position behind p: a node takes its time, an arm has it in its own.
+func (t *timing) end(p int) lengths {
+	if p < t.k.first {
+		return t.pos[p].plus(t.k.stay(p))
 	}
-	return out
-}
-
-// offset is the length from c, or from the parent of v's level, to p.
-func (t *timing) offset(p, v, c int) lengths {
-	out := t.rel[p]
-	stop := t.k.tree.Parent[v]
-	for k := t.k.up[p]; k >= 0 && k != c; {
-		u := t.k.tree.Parent[k]
-		out = out.plus(t.arrival[k])
-		if k >= t.k.first {
-			out = out.plus(t.k.stay(u))
-		}
-		if c < 0 && u == stop {
-			return out
-		}
-		out = out.plus(t.rel[u])
-		k = t.k.up[u]
-	}
-	return out
-}
-
-// stay is the time that the node p takes: one superstep, or more where it waits.
-func (k *forks) stay(p int) lengths {
-	switch k.f.graph.Nodes[p].Kind.Value {
-	case "human", "wait":
-		return lengths{1, far}
-	}
-	return lengths{1, 1}
+	return t.pos[p]
 }
 
 // sure reports whether p and q are in branches that always both start.
 func (k *forks) sure(p, q int) bool {
 	at, ok := k.together(p, q)
 	return ok && !at.perhaps
+}
+
+// stay is the time that the node p takes: one superstep, or more where it waits.
+func (k *forks) stay(p int) lengths {
+	switch k.f.graph.Nodes[p].Kind.Value {
+	case "human", "wait":
+		return lengths{1, 1, 1}
+	}
+	return lengths{1, 1, 0}
 }
 
 // waits reports whether v runs when the last of its branches has arrived.
@@ -150,9 +133,9 @@ func (k *forks) unequal(m int, t *timing, most int) []crossing {
 	const pairs = 16
 	var out []crossing
 	for i := range in {
-		for j := range i {
-			if i > pairs && j > 0 && j < i-1 {
-				continue // among many, the first and the neighbour stand for all
+		for j := 0; j < i; j++ {
+			if i > pairs && j == 1 {
+				j = i - 1 // among many, the first and the neighbour stand for all
 			}
 			at, ok := k.together(in[j], in[i])
 			if !ok {
@@ -172,25 +155,7 @@ func (k *forks) unequal(m int, t *timing, most int) []crossing {
 
 // since is the length of the way from a branching node through p, to what
 // follows it.
-func (t *timing) since(fork, p int) lengths {
-	out := t.rel[p]
-	if p < t.k.first {
-		out = out.plus(t.k.stay(p))
-	}
-	for c := t.k.up[p]; c >= 0; {
-		u := t.k.tree.Parent[c]
-		out = out.plus(t.arrival[c])
-		if c >= t.k.first {
-			out = out.plus(t.k.stay(u))
-		}
-		if u == fork {
-			break
-		}
-		out = out.plus(t.rel[u])
-		c = t.k.up[u]
-	}
-	return out
-}
+func (t *timing) since(fork, p int) lengths { return t.end(p).minus(t.pos[fork]) }
 
 // calmInto reports whether the edge from p, a node or an arm, into m is one
 // that a success takes.

@@ -1,0 +1,103 @@
+package lint
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// shapes are graphs that are hard on algorithms with a quadratic step.
+func shapes() map[string]func(n int) string {
+	flow := func(nodes, edges func(b *strings.Builder, i int)) func(int) string {
+		return func(n int) string {
+			var b strings.Builder
+			b.WriteString("graphrun: v1\nname: s\nstart: n0\nlimits: {max_steps: 1000000}\nstate: {k: {type: string}, n: {type: integer, default: 0}}\nnodes:\n  last: {kind: pass, join: {wait: all}}\n  alarm: {kind: pass}\n")
+			for i := range n {
+				nodes(&b, i)
+			}
+			fmt.Fprintf(&b, "  n%d: {kind: pass}\nedges:\n  - {from: [n%d, last, alarm], to: END}\n", n, n)
+			for i := range n {
+				edges(&b, i)
+			}
+			return b.String()
+		}
+	}
+	pass := func(b *strings.Builder, i int) { fmt.Fprintf(b, "  n%d: {kind: pass}\n", i) }
+	writer := func(b *strings.Builder, i int) {
+		fmt.Fprintf(b, "  n%d: {kind: set, set: {k: \"'x'\"}}\n  r%d: {kind: set, set: {n: len(k)}}\n", i, i)
+	}
+	return map[string]func(int) string{
+		"ladder of forks": flow(pass, func(b *strings.Builder, i int) {
+			fmt.Fprintf(b, "  - {from: n%d, to: [n%d, last]}\n  - {from: n%d, to: alarm, condition: on_failure}\n", i, i+1, i)
+		}),
+		"forks of joins": flow(func(b *strings.Builder, i int) {
+			fmt.Fprintf(b, "  n%d: {kind: pass, join: {wait: all}}\n  l%d: {kind: pass}\n  m%d: {kind: pass}\n", i, i, i)
+		}, func(b *strings.Builder, i int) {
+			fmt.Fprintf(b, "  - {from: n%d, to: [l%d, m%d, last]}\n  - {from: [l%d, m%d], to: n%d}\n  - {from: n%d, to: alarm, condition: on_failure}\n", i, i, i, i, i, i+1, i)
+		}),
+		"loops to the start": flow(pass, func(b *strings.Builder, i int) {
+			fmt.Fprintf(b, "  - {from: n%d, to: n0, when: n > %d}\n  - {from: n%d, to: n%d}\n", i, i, i, i+1)
+			if i == 0 {
+				b.WriteString("  - {from: n0, to: [last, alarm], when: n > 3}\n")
+			}
+		}),
+		"reads and writes": flow(writer, func(b *strings.Builder, i int) {
+			fmt.Fprintf(b, "  - {from: n%d, to: [r%d, n%d]}\n  - {from: r%d, to: last}\n", i, i, i+1, i)
+			if i == 0 {
+				b.WriteString("  - {from: n0, to: alarm, when: n > 3}\n")
+			}
+		}),
+		"one wide fork": func(n int) string {
+			var b strings.Builder
+			b.WriteString("graphrun: v1\nname: s\nstart: n0\nstate: {k: {type: string}}\noutput: k + '!'\nnodes:\n  n0: {kind: pass}\n  last: {kind: pass, join: {wait: all}}\n")
+			for i := range n {
+				fmt.Fprintf(&b, "  w%d: {kind: set, set: {k: \"'x'\"}}\n", i)
+			}
+			b.WriteString("edges:\n  - {from: last, to: END}\n")
+			for i := range n {
+				fmt.Fprintf(&b, "  - {from: n0, to: w%d}\n  - {from: w%d, to: last}\n", i, i)
+			}
+			return b.String()
+		},
+		"nodes that loop": flow(pass, func(b *strings.Builder, i int) {
+			fmt.Fprintf(b, "  - {from: n%d, to: n%d, when: n > %d}\n  - {from: n%d, to: n%d}\n", i, i, i, i, i+1)
+			if i == 0 {
+				b.WriteString("  - {from: n0, to: [last, alarm], when: n > 3}\n")
+			}
+		}),
+	}
+}
+
+// Ten times the nodes take about ten times as long; a quadratic step would
+// make it a hundred. A busy machine gets several tries.
+func TestNoQuadraticStep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	const small, large, most, tries = 400, 4000, 40, 5
+	for name, shape := range shapes() {
+		t.Run(name, func(t *testing.T) {
+			measure := func(n int) time.Duration {
+				g, found := spec.Parse("f.yaml", []byte(shape(n)), spec.Options{})
+				if found.HasErrors() {
+					t.Fatal(describe(found))
+				}
+				start := time.Now()
+				Check(g, Options{})
+				return time.Since(start)
+			}
+			var log []string
+			for range tries {
+				short, long := measure(small), measure(large)
+				if long < most*short {
+					return
+				}
+				log = append(log, fmt.Sprint(short, " and ", long))
+			}
+			t.Errorf("%d and %d nodes take %s", small, large, strings.Join(log, ", then "))
+		})
+	}
+}
