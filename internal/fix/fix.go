@@ -1,6 +1,6 @@
 // Package fix mends findings where that can't change what a graph does: edges
-// that repeat another word for word. All else in the file stays as it is,
-// comments too.
+// that repeat another word for word, comments that silence nothing. All else in
+// the file stays as it is, other comments too.
 package fix
 
 import (
@@ -25,10 +25,21 @@ func Edits(g *spec.Graph, found spec.Diagnostics) []Edit {
 	}
 	var out []Edit
 	for i := range found {
-		if found[i].Rule != "duplicate-edge" || found[i].File != g.File {
+		if found[i].File != g.File {
 			continue
 		}
-		if e, ok := withoutRepeat(g, &found[i]); ok {
+		var e Edit
+		ok := false
+		switch found[i].Rule {
+		case "duplicate-edge":
+			e, ok = withoutRepeat(g, &found[i])
+		case "unused-ignore":
+			// One that is misspelt was meant to silence something.
+			if found[i].Suggestion == "" {
+				e, ok = withoutName(g.File.Src, found[i].Span)
+			}
+		}
+		if ok {
 			out = append(out, e)
 		}
 	}
@@ -134,4 +145,43 @@ func fromFlowList(src []byte, s spec.Span) (Edit, bool) {
 		return Edit{}, false
 	}
 	return Edit{Span: spec.Span{From: len(before) - 1, To: s.To}}, true
+}
+
+// withoutName takes a rule's name out of a comment that silences it, and the
+// comment with it when it names no other.
+func withoutName(src []byte, s spec.Span) (Edit, bool) {
+	start := bytes.LastIndexByte(src[:s.From], '\n') + 1
+	end := len(src)
+	if n := bytes.IndexByte(src[s.To:], '\n'); n >= 0 {
+		end = s.To + n
+	}
+	const mark = "graphrun: ignore "
+	at := bytes.LastIndex(src[start:s.From], []byte(mark))
+	if at < 0 {
+		return Edit{}, false
+	}
+	hash := bytes.LastIndexByte(src[start:start+at], '#')
+	if hash < 0 {
+		return Edit{}, false
+	}
+	before := bytes.TrimSpace(src[start+at+len(mark) : s.From])
+	after := bytes.TrimLeft(src[s.To:end], " ")
+	switch {
+	case len(after) > 0 && after[0] == ',':
+		rest := bytes.TrimLeft(after[1:], " ")
+		return Edit{Span: spec.Span{From: s.From, To: end - len(rest)}}, true
+	case len(before) > 0 && len(bytes.TrimSpace(after)) == 0:
+		cut := bytes.LastIndexByte(src[start:s.From], ',')
+		if cut < 0 {
+			return Edit{}, false
+		}
+		return Edit{Span: spec.Span{From: start + cut, To: end}}, true
+	case len(before) > 0:
+		return Edit{}, false // the words behind it may be about another rule
+	}
+	content := bytes.TrimRight(src[start:start+hash], " \t")
+	if len(content) == 0 {
+		return Edit{Span: spec.Span{From: start, To: min(end+1, len(src))}}, true
+	}
+	return Edit{Span: spec.Span{From: start + len(content), To: end}}, true
 }

@@ -102,3 +102,29 @@ func TestEdits(t *testing.T) {
 		})
 	}
 }
+
+func TestComments(t *testing.T) {
+	for _, c := range []struct{ in, name, want string }{
+		{"a: b # graphrun: ignore x\nc: d\n", "x", "a: b\nc: d\n"},
+		{"a: b # graphrun: ignore x because of y\nc: d\n", "x", "a: b\nc: d\n"},
+		{"a: b\n  # graphrun: ignore x\nc: d\n", "x", "a: b\nc: d\n"},
+		{"a: b # graphrun: ignore x", "x", "a: b"},
+		{"# graphrun: ignore x, y\n", "x", "# graphrun: ignore y\n"},
+		{"# graphrun: ignore y, x\n", "x", "# graphrun: ignore y\n"},
+		{"# graphrun: ignore y, x, z why\n", "x", "# graphrun: ignore y, z why\n"},
+		{"# graphrun: ignore y, x why\n", "x", ""},
+	} {
+		at := strings.LastIndex(c.in, c.name)
+		if strings.Contains(c.in, c.name+" because") {
+			at = strings.Index(c.in, c.name+" because")
+		}
+		e, ok := withoutName([]byte(c.in), spec.Span{From: at, To: at + len(c.name)})
+		got := ""
+		if ok {
+			got = string(Apply([]byte(c.in), []Edit{e}))
+		}
+		if got != c.want {
+			t.Errorf("%q: got %q, want %q", c.in, got, c.want)
+		}
+	}
+}
