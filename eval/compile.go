@@ -122,6 +122,8 @@ func syntaxError(text *source, err error) *Error {
 		out.Message = fmt.Sprintf("expected a name, found %q", text.text[out.From:out.To])
 	case strings.HasPrefix(fe.Message, "Operator ("):
 		out.Message = "?? next to another operator needs parentheses"
+	case strings.Contains(fe.Message, "strconv."):
+		out.Message = fmt.Sprintf("%q is out of the range of numbers", text.text[out.From:out.To])
 	case strings.HasPrefix(fe.Message, "unrecognized character"):
 		out.Message = fmt.Sprintf("unexpected character %q", text.text[out.From:out.To])
 	}

@@ -211,18 +211,18 @@ type pattern struct {
 func newPattern(text string) (*pattern, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return nil, fmt.Errorf("pattern is no regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return nil, notAPattern(err)
 	}
 	prog, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
-		return nil, fmt.Errorf("pattern is no regular expression: %w", err)
+		return nil, notAPattern(err)
 	}
 	if len(prog.Inst) > maxRegexpSize {
 		return nil, fmt.Errorf("pattern is too large: %d instructions, at most %d are allowed", len(prog.Inst), maxRegexpSize)
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, fmt.Errorf("pattern is no regular expression: %w", err)
+		return nil, notAPattern(err)
 	}
 	return &pattern{re: re, size: len(prog.Inst)}, nil
 }
@@ -310,4 +310,10 @@ func fromBase64(args ...any) (any, uint, error) {
 		return nil, 0, failf("fromBase64 cannot read %s as text", shortQuote(s))
 	}
 	return string(data), built(len(s)), nil
+}
+
+// notAPattern says in one line why a pattern is no regular expression.
+func notAPattern(err error) error {
+	text := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+	return fmt.Errorf("pattern is no regular expression: %s", strings.ReplaceAll(text, "\n", `\n`))
 }
