@@ -26,6 +26,9 @@ func CheckTokens(s *State) error {
 	for i := range s.tasks {
 		t := &s.tasks[i]
 		token(t.at)
+		if s.open && i > 0 && s.tasks[i-1].at.compare(t.at) > 0 {
+			return fmt.Errorf("task %v comes before %v: not the declaration order of their branches", s.taskID(&s.tasks[i-1]), s.taskID(t))
+		}
 		switch {
 		case t.status == 0 && s.open:
 			return fmt.Errorf("task %v of the open superstep was not entered", s.taskID(t))

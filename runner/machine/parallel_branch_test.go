@@ -150,6 +150,28 @@ edges:
 			path: "a b c b1 b2 c1 j c2", state: map[string]any{"log": []any{"first branch", "second branch"}},
 		},
 		{
+			name: "a join has the place of the first declared of its branches, whichever came first",
+			flow: `
+state: {log: {type: array, reducer: append, default: []}}
+nodes:
+  a: {kind: pass}
+  b: {kind: pass}
+  b2: {kind: pass}
+  e: {kind: pass}
+  e2: {kind: pass}
+  e3: {kind: set, set: {log: "'e'"}}
+  c: {kind: pass}
+  j: {kind: set, join: {wait: all}, set: {log: "'j'"}}
+edges:
+  - {from: a, to: [b, e, c]}
+  - {from: b, to: b2}
+  - {from: [b2, c], to: j}
+  - {from: e, to: e2}
+  - {from: e2, to: e3}
+  - {from: [e3, j], to: END}`,
+			path: "a b e c b2 e2 j e3", state: map[string]any{"log": []any{"j", "e"}},
+		},
+		{
 			name: "at most max_concurrency tasks run at once, and the rest in their order",
 			flow: `
 limits: {max_concurrency: 2}

@@ -138,6 +138,41 @@ edges: [{from: a, to: [b, c]}, {from: b, to: END}, {from: c, to: END}]`,
 			replies: replies{"c": once(fails(1))}, path: "a b c", quality: machine.Degraded,
 		},
 		{
+			name: "after a join of all that are left the fan-out is over: what fails there fails the run",
+			flow: goOn + `
+nodes: {a: {kind: pass}, b: {kind: pass}, c: {kind: pass}, d: {kind: pass}, j: {kind: pass, join: {wait: all}}, k: {kind: fail, message: no}}
+edges: [{from: a, to: [b, c, d]}, {from: b, to: END}, {from: [c, d], to: j}, {from: j, to: k}]`,
+			path: "a b c d j k", status: machine.Failed, at: "k",
+		},
+		{
+			name: "and so it is after branches that met without a join",
+			flow: goOn + `
+nodes: {a: {kind: pass}, b: {kind: pass}, c: {kind: pass}, d: {kind: pass}, k: {kind: fail, message: no}}
+edges: [{from: a, to: [b, c, d]}, {from: b, to: END}, {from: [c, d], to: k}]`,
+			path: "a b c d k", status: machine.Failed, at: "k",
+		},
+		{
+			name: "branches that lost a race have not failed",
+			flow: `
+nodes:
+  a: {kind: pass}
+  b: {kind: pass, parallel: {on_failure: continue_others}}
+  b1: {kind: pass}
+  b2: {kind: exec, command: [x]}
+  c: {kind: pass}
+  j: {kind: pass, join: {wait: any}}
+edges: [{from: a, to: [b, c]}, {from: b, to: [b1, b2]}, {from: [b1, c], to: j}, {from: b2, to: END}, {from: j, to: END}]`,
+			replies: replies{"b2": once(fails(1))}, path: "a b c b2 j", quality: machine.Degraded,
+		},
+		{
+			name: "a loop of failure edges between nodes without visits left ends at the step limit",
+			flow: `
+limits: {max_steps: 9}
+nodes: {a: {kind: pass, max_visits: 1}, b: {kind: pass, max_visits: 1}}
+edges: [{from: a, to: b}, {from: a, to: b, condition: on_failure}, {from: b, to: a, when: step < 50}, {from: b, to: END}, {from: b, to: a, condition: on_failure}]`,
+			path: "a b", status: machine.Limit, reason: "max_steps",
+		},
+		{
 			name: "a write that does not fit fails its branch alone",
 			flow: goOn + `
 state: {n: {type: integer, default: 0}}
