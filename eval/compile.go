@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"unicode"
 	"sync/atomic"
 
 	"github.com/expr-lang/expr/ast"
@@ -123,11 +124,24 @@ func syntaxError(text *source, err error) *Error {
 	case strings.HasPrefix(fe.Message, "Operator ("):
 		out.Message = "?? next to another operator needs parentheses"
 	case strings.Contains(fe.Message, "strconv."):
-		out.Message = fmt.Sprintf("%q is out of the range of numbers", text.text[out.From:out.To])
+		out.From, out.To = numberBefore(text.text, out.From)
+		out.Message = text.text[out.From:out.To] + " is out of the range of numbers"
 	case strings.HasPrefix(fe.Message, "unrecognized character"):
 		out.Message = fmt.Sprintf("unexpected character %q", text.text[out.From:out.To])
 	}
 	return out
+}
+
+// numberBefore finds the number literal that ends at or before an offset: the
+// parser notices its size only at the next token.
+func numberBefore(src string, at int) (from, to int) {
+	isPart := func(r rune) bool { return r == '_' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	to = strings.LastIndexFunc(src[:at], isPart) + 1
+	from = strings.LastIndexFunc(src[:to], func(r rune) bool { return !isPart(r) }) + 1
+	if from >= to { // it is the token itself
+		return at, len(src)
+	}
+	return from, to
 }
 
 // tokenHint helps with what other languages write.
