@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"unicode"
 	"sync/atomic"
+	"unicode"
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/checker/nature"
@@ -136,6 +136,9 @@ func syntaxError(text *source, err error) *Error {
 // parser notices its size only at the next token.
 func numberBefore(src string, at int) (from, to int) {
 	isPart := func(r rune) bool { return r == '_' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for at < len(src) && isPart(rune(src[at])) {
+		at++
+	}
 	to = strings.LastIndexFunc(src[:at], isPart) + 1
 	from = strings.LastIndexFunc(src[:to], func(r rune) bool { return !isPart(r) }) + 1
 	if from >= to { // it is the token itself
