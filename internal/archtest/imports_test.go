@@ -47,7 +47,8 @@ func layers() []layer {
 		{path: "render", own: []string{"spec", "runner/machine", "internal/terminal"}, others: []string{color}},
 		{path: "runner", own: []string{"runner/machine", "spec", "eval", "internal/schema", "internal/suggest"}},
 		{path: "runner/machine", own: []string{"spec", "eval", "internal/bind", "internal/schema", "internal/graphalg"}},
-		{path: "runner/store", own: []string{"runner", "runner/machine", "spec"}},
+		{path: "runner/store", own: []string{"runner", "runner/machine", "eval"}},
+		{path: "runner/store/sqlite", own: []string{"runner", "runner/machine", "runner/store"}, others: []string{"modernc.org/sqlite"}},
 		{path: "runner/store/storetest", own: []string{"runner", "runner/machine"}},
 		{path: "spec", own: []string{"internal/graphalg", "internal/schema", "internal/suggest"}, others: []string{yaml}},
 	}

@@ -1,0 +1,129 @@
+// Connections: one that writes, some that only read.
+
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"modernc.org/sqlite"
+)
+
+// most readers of a process at once.
+const maxReaders = 4
+
+// keepLog is the size up to which the write-ahead log is kept when the last
+// process closes the file. Writing over a file that is there costs half of what
+// writing a growing one does, because the file system has nothing to record.
+const keepLog = 16 << 20
+
+// dataSource makes the URI by which SQLite opens a file.
+func dataSource(path string, query url.Values) string {
+	// A path of the form C:\x becomes file:///C:/x.
+	slashed := filepath.ToSlash(path)
+	if slashed == "" || slashed[0] != '/' {
+		slashed = "/" + slashed
+	}
+	u := url.URL{Scheme: "file", Path: slashed, RawQuery: query.Encode()}
+	return u.String()
+}
+
+func busy(o Options) string { return fmt.Sprintf("busy_timeout(%d)", o.Busy.Milliseconds()) }
+
+// openReader makes connections that can't change the file. None is opened yet.
+func openReader(path string, o Options) *sql.DB {
+	db := sql.OpenDB(&connector{source: dataSource(path, url.Values{
+		"mode": {"ro"}, "_pragma": {busy(o), "query_only(1)"},
+	})})
+	db.SetMaxOpenConns(maxReaders)
+	db.SetMaxIdleConns(maxReaders)
+	return db
+}
+
+// writer is the connection that writes, with the statements of a step.
+type writer struct {
+	*sql.DB
+	appendEvent *sql.Stmt
+}
+
+func openWriter(path string, o Options) (*writer, error) {
+	db := sql.OpenDB(&connector{persistLog: true, source: dataSource(path, url.Values{
+		"mode": {"rw"}, "_txlock": {"immediate"},
+		"_pragma": {busy(o), "journal_mode(WAL)", fmt.Sprintf("synchronous(%s)", o.Durability), "foreign_keys(1)"},
+	})})
+	db.SetMaxOpenConns(1)
+	db.SetConnMaxIdleTime(0)
+	// Switching to the log needs the file for a moment and does not wait for it.
+	for end := time.Now().Add(o.Busy); ; time.Sleep(time.Millisecond) {
+		err := db.Ping()
+		if err == nil {
+			return &writer{DB: db}, nil
+		}
+		if !isBusy(err) || time.Now().After(end) {
+			_ = db.Close()
+			return nil, err
+		}
+	}
+}
+
+// prepare compiles what a step needs.
+func (w *writer) prepare() (err error) {
+	// The lease is checked by the statement that writes: no other driver can
+	// come between.
+	w.appendEvent, err = w.Prepare(`INSERT INTO events (id, data) SELECT ?1, ?2 FROM leases WHERE run = ?3 AND token = ?4`)
+	return err
+}
+
+func (w *writer) close(path string) error {
+	if w.appendEvent != nil {
+		_ = w.appendEvent.Close()
+	}
+	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > keepLog {
+		// The log is emptied by the last one to close.
+		_, _ = w.Exec(`PRAGMA journal_size_limit = 0`)
+	}
+	return w.Close()
+}
+
+// update runs a transaction that writes; nothing of it stays when it fails.
+func (w *writer) update(do func(tx *sql.Tx) error) error {
+	tx, err := w.Begin()
+	if err != nil {
+		return err
+	}
+	if err := do(tx); err != nil {
+		_ = tx.Rollback()
+		return err
+	}
+	return tx.Commit()
+}
+
+// connector opens connections without the registry of drivers.
+type connector struct {
+	source     string
+	persistLog bool
+}
+
+// Connect opens a connection.
+func (c *connector) Connect(context.Context) (driver.Conn, error) {
+	conn, err := (&sqlite.Driver{}).Open(c.source)
+	if err != nil || !c.persistLog {
+		return conn, err
+	}
+	if control, ok := conn.(sqlite.FileControl); ok {
+		if _, err := control.FileControlPersistWAL("main", 1); err != nil {
+			_ = conn.Close()
+			return nil, err
+		}
+	}
+	return conn, nil
+}
+
+// Driver is SQLite's.
+func (c *connector) Driver() driver.Driver { return &sqlite.Driver{} }

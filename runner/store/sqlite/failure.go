@@ -1,0 +1,73 @@
+// What can go wrong with the file, in words.
+
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// Errors of stores, found by errors.Is.
+var (
+	// ErrCorrupt says that the file is damaged.
+	ErrCorrupt = errors.New("the file is damaged")
+	// ErrNotAStore says that the file is no store of graphrun.
+	ErrNotAStore = errors.New("the file is no store of graphrun")
+	// ErrNewer says that a newer graphrun wrote the file.
+	ErrNewer = errors.New("the file was written by a newer graphrun")
+	// ErrOlder says that the file has to be brought up to date first.
+	ErrOlder = errors.New("the file was written by an older graphrun")
+	// ErrFull says that the disk is full.
+	ErrFull = errors.New("the disk is full")
+	// ErrBusy says that other processes kept the file for too long.
+	ErrBusy = errors.New("other processes kept the file locked for too long")
+	// ErrIO says that the disk or file system failed.
+	ErrIO = errors.New("reading or writing failed")
+)
+
+// code is SQLite's primary result code of an error; 0: it is none of SQLite's.
+func code(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code() & 0xff
+	}
+	return 0
+}
+
+func isBusy(err error) bool {
+	return code(err) == lib.SQLITE_BUSY || code(err) == lib.SQLITE_LOCKED
+}
+
+func isDuplicate(err error) bool { return code(err) == lib.SQLITE_CONSTRAINT }
+
+// said puts an error of SQLite in words; others are returned as they are.
+func said(err error) error {
+	var kind error
+	switch code(err) {
+	case lib.SQLITE_CORRUPT:
+		kind = ErrCorrupt
+	case lib.SQLITE_NOTADB:
+		kind = ErrNotAStore
+	case lib.SQLITE_FULL:
+		kind = ErrFull
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		kind = ErrBusy
+	case lib.SQLITE_IOERR:
+		kind = ErrIO
+	default:
+		return err
+	}
+	if errors.Is(err, kind) { // said already
+		return err
+	}
+	return fmt.Errorf("%w (%w)", kind, err)
+}
+
+// damaged reports what a check found.
+func damaged(findings []string) error {
+	return fmt.Errorf("%w: %s", ErrCorrupt, strings.Join(findings, "; "))
+}

@@ -1,0 +1,242 @@
+// The journal of a run in the file.
+
+package sqlite
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+)
+
+// runShift makes room for the events of a run in the ids of all events.
+const runShift = 32
+
+// firstID and lastID bound the ids of a run's events.
+func firstID(run int64) int64 { return run<<runShift + 1 }
+func lastID(run int64) int64  { return run<<runShift + 1<<runShift - 1 }
+
+// journal has the lease of a run until it is closed or another driver takes
+// the run over. A goroutine of its own gives signs of life.
+type journal struct {
+	store *Store
+	runID string
+	lease lease
+	stop  chan struct{}
+	ended chan struct{} // no more signs of life
+
+	mu        sync.Mutex // of what follows
+	last      int64      // the id of the last event
+	journaled int
+	note      runner.RunSummary
+	noted     bool // note is in the file
+	failed    error
+	closed    bool
+}
+
+// start opens a journal whose lease has been taken.
+func (s *Store) start(runID string, l lease, last int64, journaled int) *journal {
+	j := &journal{
+		store: s, runID: runID, lease: l, last: last, journaled: journaled, noted: true,
+		stop: make(chan struct{}), ended: make(chan struct{}),
+	}
+	s.mu.Lock()
+	s.journals[j] = true
+	s.mu.Unlock()
+	go j.live()
+	return j
+}
+
+// Append adds an event: one statement, one commit, one wait for the disk.
+func (j *journal) Append(e machine.Event) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.write(func() error {
+		text, err := store.EncodeEvent(&e)
+		if err != nil {
+			return err
+		}
+		if err := j.insert(j.store.writer.appendEvent, j.last+1, text); err != nil {
+			return err
+		}
+		j.last++
+		j.journaled += len(text)
+		return nil
+	})
+}
+
+// AppendAll adds events in one commit.
+func (j *journal) AppendAll(events []machine.Event) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.write(func() error {
+		last, size := j.last, 0
+		err := j.store.writer.update(func(tx *sql.Tx) error {
+			statement := tx.Stmt(j.store.writer.appendEvent)
+			for i := range events {
+				text, err := store.EncodeEvent(&events[i])
+				if err != nil {
+					return err
+				}
+				last++
+				size += len(text)
+				if err := j.insert(statement, last, text); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			j.last, j.journaled = last, j.journaled+size
+		}
+		return err
+	})
+}
+
+var errLost = errors.New("the lease is lost")
+
+// insert adds a row if the lease is held.
+func (j *journal) insert(statement *sql.Stmt, id int64, text []byte) error {
+	held, err := changedOne(statement.Exec(id, string(text), j.lease.run, j.lease.token))
+	if err == nil && !held {
+		err = errLost
+	}
+	return err
+}
+
+// Snapshot keeps the state after the events so far.
+func (j *journal) Snapshot(state []byte) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.write(func() error {
+		held, err := changedOne(j.store.writer.Exec(
+			`INSERT OR REPLACE INTO snapshots (id, state) SELECT ?, ? FROM leases WHERE run = ? AND token = ?`,
+			j.last, state, j.lease.run, j.lease.token))
+		if err == nil && !held {
+			return errLost
+		}
+		if err == nil {
+			j.journaled = 0
+		}
+		return err
+	})
+}
+
+// Journaled is the size of the events since the last snapshot.
+func (j *journal) Journaled() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.journaled
+}
+
+// Note keeps a new status or reason at once, all else with the next sign of life.
+func (j *journal) Note(s runner.RunSummary) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.write(func() error {
+		urgent := s.Status != j.note.Status || s.Reason != j.note.Reason
+		j.note, j.noted = s, false
+		if !urgent {
+			return nil
+		}
+		return j.store.writer.update(j.keepNote)
+	})
+}
+
+// keepNote writes the note if it is news. The caller has the lock.
+func (j *journal) keepNote(tx *sql.Tx) error {
+	if j.noted {
+		return nil
+	}
+	held, err := changedOne(tx.Exec(`UPDATE runs SET status = ?, reason = ?, steps = ?, updated = ?
+		WHERE no = ? AND EXISTS (SELECT 1 FROM leases WHERE run = no AND token = ?)`,
+		string(j.note.Status), j.note.Reason, j.note.Steps, nanoseconds(j.note.Updated), j.lease.run, j.lease.token))
+	if err == nil && !held {
+		return errLost
+	}
+	j.noted = err == nil
+	return err
+}
+
+// write runs something that changes the file; after an error nothing more is
+// written, because what the file holds then is not known. The caller has the lock.
+func (j *journal) write(do func() error) error {
+	switch {
+	case j.failed != nil:
+		return j.failed
+	case j.closed:
+		return fmt.Errorf("run %q: %w", j.runID, runner.ErrJournalClosed)
+	}
+	err := do()
+	if errors.Is(err, errLost) {
+		err = j.store.lost(j.runID, j.lease)
+	}
+	j.failed = j.store.wrap(err)
+	return j.failed
+}
+
+// live gives signs of life until the journal is closed or its lease is lost.
+func (j *journal) live() {
+	defer close(j.ended)
+	ticker := time.NewTicker(max(j.store.opts.Lease/3, time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-j.stop:
+			return
+		case <-ticker.C:
+			if j.beat() != nil {
+				return
+			}
+		}
+	}
+}
+
+// beat renews the lease and writes what was noted. An error that may pass, such
+// as a file that is locked, is left to the next time.
+func (j *journal) beat() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.failed != nil || j.closed {
+		return j.failed
+	}
+	err := j.store.writer.update(func(tx *sql.Tx) error {
+		held, err := j.store.renew(tx, j.lease)
+		if err == nil && !held {
+			return errLost
+		}
+		return errors.Join(err, j.keepNote(tx))
+	})
+	if errors.Is(err, errLost) {
+		j.failed = j.store.wrap(j.store.lost(j.runID, j.lease))
+	}
+	return j.failed
+}
+
+// Close writes what was noted and gives the lease back.
+func (j *journal) Close() error {
+	j.mu.Lock()
+	closed := j.closed
+	j.closed = true
+	j.mu.Unlock()
+	if closed {
+		return nil
+	}
+	close(j.stop)
+	<-j.ended
+	j.store.mu.Lock()
+	delete(j.store.journals, j)
+	j.store.mu.Unlock()
+	err := j.store.writer.update(func(tx *sql.Tx) error {
+		if err := j.keepNote(tx); err != nil && !errors.Is(err, errLost) {
+			return err
+		}
+		return release(tx, j.lease)
+	})
+	return j.store.wrap(err)
+}

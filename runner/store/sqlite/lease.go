@@ -1,0 +1,88 @@
+// Leases: one driver per run.
+
+package sqlite
+
+import (
+	"crypto/rand"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+)
+
+// lease is the right to drive a run. Its token is drawn anew whenever it is
+// taken, so that a driver that was away too long can't mistake another one's
+// lease for its own, nor that of a later run in the place of a deleted one.
+type lease struct {
+	run   int64 // the number of the run
+	token int64
+	owner string
+}
+
+// holder says who has the lease of a run at a time; ok: somebody else has it.
+func (s *Store) holder(tx *sql.Tx, run int64, now time.Time) (owner string, until time.Time, ok bool, err error) {
+	var end int64
+	err = tx.QueryRow(`SELECT owner, until FROM leases WHERE run = ?`, run).Scan(&owner, &end)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", time.Time{}, false, nil
+	}
+	until = time.Unix(0, end)
+	return owner, until, err == nil && now.Before(until) && !s.opts.Dead(owner), err
+}
+
+// take gives the lease of a run to an owner.
+func (s *Store) take(tx *sql.Tx, run int64, owner string) (lease, error) {
+	l := lease{run: run, token: newToken(), owner: owner}
+	_, err := tx.Exec(`INSERT OR REPLACE INTO leases (run, token, owner, until) VALUES (?, ?, ?, ?)`,
+		run, l.token, owner, s.opts.Now().Add(s.opts.Lease).UnixNano())
+	return l, err
+}
+
+// renew makes a lease last; it reports whether it was still held. It holds on
+// although its time was over when nobody has taken it meanwhile: a machine
+// that slept goes on where it was.
+func (s *Store) renew(tx *sql.Tx, l lease) (held bool, err error) {
+	r, err := tx.Exec(`UPDATE leases SET until = ?, checked = 0 WHERE run = ? AND token = ?`,
+		s.opts.Now().Add(s.opts.Lease).UnixNano(), l.run, l.token)
+	return changedOne(r, err)
+}
+
+// release gives a lease back.
+func release(tx *sql.Tx, l lease) error {
+	_, err := tx.Exec(`DELETE FROM leases WHERE run = ? AND token = ?`, l.run, l.token)
+	return err
+}
+
+// lost says why a lease is not held any more.
+func (s *Store) lost(runID string, l lease) error {
+	var owner sql.NullString
+	var until sql.NullInt64
+	err := s.writer.QueryRow(`SELECT owner, until FROM runs LEFT JOIN leases ON leases.run = runs.no WHERE runs.id = ? AND runs.no = ?`,
+		runID, l.run).Scan(&owner, &until)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return noRun(runID)
+	case err != nil:
+		return err
+	case !owner.Valid:
+		return &runner.LeasedError{RunID: runID, Owner: "another driver, which has let go since"}
+	}
+	return &runner.LeasedError{RunID: runID, Owner: owner.String, Until: time.Unix(0, until.Int64)}
+}
+
+func newToken() int64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return int64(binary.LittleEndian.Uint64(b[:]) >> 1)
+}
+
+// changedOne says whether a statement changed its row.
+func changedOne(r sql.Result, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	n, err := r.RowsAffected()
+	return n == 1, err
+}

@@ -1,0 +1,168 @@
+// What is read: events, snapshots, lists. Readers have connections of their own
+// and never wait for a driver, nor it for them.
+
+package sqlite
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+)
+
+// Events returns a run's journal.
+func (s *Store) Events(runID string) ([]machine.Event, error) { return s.EventsAfter(runID, 0) }
+
+// EventsAfter returns a run's journal without its first n events. One statement
+// reads them, so nothing that is being written is seen in part.
+func (s *Store) EventsAfter(runID string, n int) ([]machine.Event, error) {
+	events, err := s.eventsAfter(runID, n)
+	if err != nil {
+		return nil, s.wrap(fmt.Errorf("run %q: %w", runID, err))
+	}
+	return events, nil
+}
+
+func (s *Store) eventsAfter(runID string, n int) ([]machine.Event, error) {
+	// A run without events gives one row without an event.
+	rows, err := s.reader.Query(`SELECT events.id - (runs.no << 32), data FROM runs
+		LEFT JOIN events ON events.id BETWEEN (runs.no << 32) + 1 + ?2 AND (runs.no << 32) + 0xffffffff
+		WHERE runs.id = ?1 ORDER BY events.id`, runID, max(n, 0))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	events, found := []machine.Event{}, false
+	for next := int64(max(n, 0)) + 1; rows.Next(); next++ {
+		var place sql.NullInt64
+		var text sql.RawBytes
+		if err := rows.Scan(&place, &text); err != nil {
+			return nil, err
+		}
+		found = true
+		if !place.Valid {
+			continue
+		}
+		if place.Int64 != next {
+			return nil, fmt.Errorf("%w: event %d is missing", ErrCorrupt, next)
+		}
+		e, err := store.DecodeEvent(text)
+		if err != nil {
+			return nil, fmt.Errorf("event %d: %w", next, err)
+		}
+		events = append(events, e)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, runner.ErrNoRun
+	}
+	return events, nil
+}
+
+// Snapshot returns the latest snapshot of at most so many events.
+func (s *Store) Snapshot(runID string, most int) (runner.Snapshot, error) {
+	if most < 0 {
+		most = 1<<runShift - 1
+	}
+	var events sql.NullInt64
+	var state []byte
+	err := s.reader.QueryRow(`SELECT snapshots.id - (runs.no << 32), state FROM runs
+		LEFT JOIN snapshots ON snapshots.id BETWEEN runs.no << 32 AND (runs.no << 32) + ?2
+		WHERE runs.id = ?1 ORDER BY snapshots.id DESC LIMIT 1`, runID, most).Scan(&events, &state)
+	if errors.Is(err, sql.ErrNoRows) {
+		return runner.Snapshot{}, noRun(runID)
+	}
+	if err != nil || !events.Valid {
+		return runner.Snapshot{}, s.wrap(err)
+	}
+	return runner.Snapshot{Events: int(events.Int64), State: state}, nil
+}
+
+// List returns the runs that a filter lets through, the last started first.
+func (s *Store) List(filter runner.RunFilter) ([]runner.RunSummary, error) {
+	query, args := listQuery(&filter)
+	rows, err := s.reader.Query(query, args...)
+	if err != nil {
+		return nil, s.wrap(err)
+	}
+	defer rows.Close()
+	now := s.opts.Now()
+	var out []runner.RunSummary
+	for rows.Next() {
+		line, err := s.scanLine(rows, now)
+		if err != nil {
+			return nil, s.wrap(err)
+		}
+		out = append(out, line)
+	}
+	return out, s.wrap(rows.Err())
+}
+
+func (s *Store) scanLine(rows *sql.Rows, now time.Time) (runner.RunSummary, error) {
+	var line runner.RunSummary
+	var labels, status string
+	var started, updated, until sql.NullInt64
+	var owner sql.NullString
+	err := rows.Scan(&line.ID, &line.Graph, &line.File, &labels, &line.Session, &line.Parent, &line.ParentStep,
+		&started, &status, &line.Reason, &line.Steps, &updated, &owner, &until)
+	if err != nil {
+		return line, err
+	}
+	line.Started, line.Updated, line.Status = moment(started), moment(updated), listed(status)
+	if end := moment(until); until.Valid && now.Before(end) && !s.opts.Dead(owner.String) {
+		line.Owner, line.Until = owner.String, end
+	}
+	if labels != "null" {
+		err = json.Unmarshal([]byte(labels), &line.Labels)
+	}
+	return line, err
+}
+
+// listQuery writes a filter as SQL.
+func listQuery(f *runner.RunFilter) (query string, args []any) {
+	var where []string
+	add := func(condition string, values ...any) {
+		where = append(where, condition)
+		args = append(args, values...)
+	}
+	for _, equal := range []struct{ column, value string }{
+		{"graph", f.Graph}, {"session", f.Session}, {"parent", f.Parent},
+	} {
+		if equal.value != "" {
+			add(equal.column+" = ?", equal.value)
+		}
+	}
+	if len(f.Status) > 0 {
+		values := make([]any, len(f.Status))
+		for i, status := range f.Status {
+			values[i] = string(status)
+		}
+		add("status IN (?"+strings.Repeat(", ?", len(values)-1)+")", values...)
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.Labels)) {
+		add("no IN (SELECT run FROM labels WHERE key = ? AND value = ?)", key, f.Labels[key])
+	}
+	if !f.UpdatedBefore.IsZero() {
+		add("coalesce(updated < ?, true)", f.UpdatedBefore.UnixNano())
+	}
+	query = `SELECT id, graph, file, labels, session, parent, parent_step, started, status, reason, steps, updated, owner, until
+		FROM runs LEFT JOIN leases ON leases.run = runs.no`
+	if len(where) > 0 {
+		query += " WHERE " + strings.Join(where, " AND ")
+	}
+	query += " ORDER BY started DESC, no DESC"
+	if f.Limit > 0 {
+		query += fmt.Sprintf(" LIMIT %d", f.Limit)
+	}
+	return query, args
+}

@@ -1,0 +1,217 @@
+// Runs: made, opened, listed, deleted.
+
+package sqlite
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+var errReadOnly = errors.New("it was opened for reading only")
+
+// update runs a transaction that writes.
+func (s *Store) update(do func(tx *sql.Tx) error) error {
+	if s.writer == nil {
+		return s.wrap(errReadOnly)
+	}
+	return s.wrap(s.writer.update(do))
+}
+
+func noRun(id string) error { return fmt.Errorf("run %q: %w", id, runner.ErrNoRun) }
+
+// Create starts the journal of a new run.
+func (s *Store) Create(record runner.RunRecord) (runner.Journal, error) {
+	var l lease
+	err := s.update(func(tx *sql.Tx) error {
+		run, err := insertRun(tx, &record)
+		if err == nil {
+			l, err = s.take(tx, run, s.opts.Owner)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.start(record.ID, l, firstID(l.run)-1, 0), nil
+}
+
+func insertRun(tx *sql.Tx, r *runner.RunRecord) (run int64, err error) {
+	source, err := keepSource(tx, r.Source)
+	if err != nil {
+		return 0, err
+	}
+	labels, err := json.Marshal(r.Labels)
+	if err != nil {
+		return 0, err
+	}
+	started := nanoseconds(r.Started)
+	result, err := tx.Exec(`INSERT INTO runs (id, graph, file, source, labels, session, parent, parent_step, started, status, reason, steps, updated)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, ?)`,
+		r.ID, r.Graph, r.File, source, string(labels), r.Session, r.Parent, r.ParentStep, started, string(machine.Running), started)
+	if isDuplicate(err) {
+		return 0, fmt.Errorf("run %q: %w", r.ID, runner.ErrRunExists)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if run, err = result.LastInsertId(); err != nil {
+		return 0, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.Labels)) {
+		if _, err := tx.Exec(`INSERT INTO labels (key, value, run) VALUES (?, ?, ?)`, key, r.Labels[key], run); err != nil {
+			return 0, err
+		}
+	}
+	return run, nil
+}
+
+// keepSource stores the text of a graph once for all of its runs.
+func keepSource(tx *sql.Tx, text []byte) (no int64, err error) {
+	sum := sha256.Sum256(text)
+	err = tx.QueryRow(`SELECT no FROM sources WHERE sum = ?`, sum[:]).Scan(&no)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return no, err
+	}
+	if text == nil {
+		text = []byte{} // a nil slice would be NULL
+	}
+	result, err := tx.Exec(`INSERT INTO sources (sum, text) VALUES (?, ?)`, sum[:], text)
+	if err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
+}
+
+// Open goes on with a run's journal.
+func (s *Store) Open(runID, owner string) (runner.Journal, error) {
+	var l lease
+	var last int64
+	var journaled int
+	err := s.update(func(tx *sql.Tx) error {
+		run, err := runNumber(tx, runID)
+		if err != nil {
+			return err
+		}
+		holder, until, held, err := s.holder(tx, run, s.opts.Now())
+		if err != nil {
+			return err
+		}
+		if held && holder != owner {
+			return &runner.LeasedError{RunID: runID, Owner: holder, Until: until}
+		}
+		if l, err = s.take(tx, run, owner); err != nil {
+			return err
+		}
+		last, journaled, err = extent(tx, run)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.start(runID, l, last, journaled), nil
+}
+
+// runNumber finds a run.
+func runNumber(tx *sql.Tx, runID string) (run int64, err error) {
+	err = tx.QueryRow(`SELECT no FROM runs WHERE id = ?`, runID).Scan(&run)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = noRun(runID)
+	}
+	return run, err
+}
+
+// extent returns the id of a run's last event, and how many bytes of events
+// came after its last snapshot.
+func extent(tx *sql.Tx, run int64) (last int64, journaled int, err error) {
+	before := firstID(run) - 1
+	err = tx.QueryRow(`SELECT coalesce(max(id), ?1) FROM events WHERE id BETWEEN ?1 AND ?2`, before, lastID(run)).Scan(&last)
+	if err != nil {
+		return 0, 0, err
+	}
+	err = tx.QueryRow(`SELECT coalesce(sum(octet_length(data)), 0) FROM events WHERE id <= ?3
+		AND id > (SELECT coalesce(max(id), ?1) FROM snapshots WHERE id BETWEEN ?1 AND ?2)`, before, lastID(run), last).Scan(&journaled)
+	return last, journaled, err
+}
+
+// Run returns a run's record.
+func (s *Store) Run(runID string) (runner.RunRecord, error) {
+	var r runner.RunRecord
+	var labels string
+	var started sql.NullInt64
+	err := s.reader.QueryRow(`SELECT runs.id, graph, file, text, labels, session, started, parent, parent_step
+		FROM runs JOIN sources ON sources.no = runs.source WHERE runs.id = ?`, runID).Scan(
+		&r.ID, &r.Graph, &r.File, &r.Source, &labels, &r.Session, &started, &r.Parent, &r.ParentStep)
+	if errors.Is(err, sql.ErrNoRows) {
+		return runner.RunRecord{}, noRun(runID)
+	}
+	if err == nil {
+		r.Started = moment(started)
+		err = json.Unmarshal([]byte(labels), &r.Labels)
+	}
+	if err != nil {
+		return runner.RunRecord{}, s.wrap(fmt.Errorf("run %q: %w", runID, err))
+	}
+	return r, nil
+}
+
+// Delete forgets a run.
+func (s *Store) Delete(runID string) error {
+	return s.update(func(tx *sql.Tx) error {
+		run, err := runNumber(tx, runID)
+		if err != nil {
+			return err
+		}
+		owner, until, held, err := s.holder(tx, run, s.opts.Now())
+		if err != nil {
+			return err
+		}
+		if held {
+			return &runner.LeasedError{RunID: runID, Owner: owner, Until: until}
+		}
+		var source int64
+		if err := tx.QueryRow(`SELECT source FROM runs WHERE no = ?`, run).Scan(&source); err != nil {
+			return err
+		}
+		for _, text := range []string{
+			`DELETE FROM leases WHERE run = ?1`,
+			`DELETE FROM labels WHERE run = ?1`,
+			`DELETE FROM runs WHERE no = ?1`,
+			`DELETE FROM events WHERE id BETWEEN ?2 AND ?3`,
+			`DELETE FROM snapshots WHERE id BETWEEN ?2 - 1 AND ?3`,
+			`DELETE FROM sources WHERE no = ?4 AND NOT EXISTS (SELECT 1 FROM runs WHERE source = ?4)`,
+		} {
+			if _, err := tx.Exec(text, run, firstID(run), lastID(run), source); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// nanoseconds and moment keep times as Unix nanoseconds, the zero time as NULL.
+func nanoseconds(t time.Time) sql.NullInt64 {
+	if t.IsZero() {
+		return sql.NullInt64{}
+	}
+	return sql.NullInt64{Int64: t.UnixNano(), Valid: true}
+}
+
+func moment(n sql.NullInt64) time.Time {
+	if !n.Valid {
+		return time.Time{}
+	}
+	return time.Unix(0, n.Int64)
+}
+
+// listed keeps the status of rows that were written by hand readable.
+func listed(status string) machine.Status { return cmp.Or(machine.Status(status), machine.Running) }

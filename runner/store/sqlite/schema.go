@@ -1,0 +1,188 @@
+// The tables, their versions, and how a file is brought up to date.
+
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// applicationID marks the file as a store: "grun".
+const applicationID = 0x6772756e
+
+// migrations bring a file from version i to i+1; the version is kept in
+// user_version. What was released is never changed, only added to.
+func migrations() []string {
+	return []string{`
+CREATE TABLE sources (
+	no   INTEGER PRIMARY KEY,
+	sum  BLOB NOT NULL UNIQUE, -- SHA-256 of text: runs of one file share it
+	text BLOB NOT NULL
+) STRICT;
+CREATE TABLE runs (
+	no          INTEGER PRIMARY KEY,
+	id          TEXT NOT NULL UNIQUE,
+	graph       TEXT NOT NULL,
+	file        TEXT NOT NULL,
+	source      INTEGER NOT NULL REFERENCES sources,
+	labels      TEXT NOT NULL, -- as JSON
+	session     TEXT NOT NULL,
+	parent      TEXT NOT NULL,
+	parent_step INTEGER NOT NULL,
+	started     INTEGER, -- times are Unix nanoseconds, NULL for none
+	status      TEXT NOT NULL,
+	reason      TEXT NOT NULL,
+	steps       INTEGER NOT NULL,
+	updated     INTEGER
+) STRICT;
+CREATE INDEX runs_by_start ON runs (started, no);
+CREATE INDEX runs_by_graph ON runs (graph, started, no);
+CREATE INDEX runs_by_source ON runs (source);
+CREATE TABLE labels (
+	key   TEXT NOT NULL,
+	value TEXT NOT NULL,
+	run   INTEGER NOT NULL,
+	PRIMARY KEY (key, value, run)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX labels_by_run ON labels (run);
+-- An event's id is its run's number times 2^32 plus its place in the run, from
+-- 1: unique, and an append touches a single page.
+CREATE TABLE events (id INTEGER PRIMARY KEY, data TEXT NOT NULL) STRICT;
+-- The id is that of the last event a snapshot stands for.
+CREATE TABLE snapshots (id INTEGER PRIMARY KEY, state BLOB NOT NULL) STRICT;
+CREATE TABLE leases (
+	run     INTEGER PRIMARY KEY,
+	token   INTEGER NOT NULL, -- drawn anew whenever the lease is taken
+	owner   TEXT NOT NULL,
+	until   INTEGER NOT NULL,
+	checked INTEGER NOT NULL DEFAULT 0 -- the file was checked after its owner vanished
+) STRICT;
+CREATE TABLE cache (
+	key     TEXT PRIMARY KEY,
+	graph   TEXT NOT NULL,
+	node    TEXT NOT NULL,
+	value   TEXT NOT NULL,
+	expires INTEGER -- NULL: never
+) STRICT;
+CREATE INDEX cache_by_node ON cache (graph, node);
+CREATE INDEX cache_by_expiry ON cache (expires) WHERE expires IS NOT NULL;
+-- For people with another SQLite tool.
+CREATE VIEW journal AS
+	SELECT runs.id AS run, events.id & 0xffffffff AS seq, data ->> 'kind' AS kind, data
+	FROM runs JOIN events ON events.id BETWEEN (runs.no << 32) + 1 AND (runs.no << 32) + 0xffffffff;
+`}
+}
+
+// inspect returns the version of a file, and an error if it can't be used.
+func (s *Store) inspect() (version int, err error) {
+	var id, tables int
+	err = s.reader.QueryRow(`SELECT
+		(SELECT application_id FROM pragma_application_id),
+		(SELECT user_version FROM pragma_user_version),
+		(SELECT count(*) FROM sqlite_schema)`).Scan(&id, &version, &tables)
+	switch {
+	case err != nil:
+		return 0, err
+	case id == 0 && version == 0 && tables == 0: // being made, or empty
+		return 0, nil
+	case id != applicationID:
+		return 0, fmt.Errorf("%w but another SQLite database", ErrNotAStore)
+	case version > len(migrations()):
+		return 0, fmt.Errorf("%w: it has version %d, this one knows %d", ErrNewer, version, len(migrations()))
+	}
+	return version, nil
+}
+
+// migrate brings the file up to date in one transaction.
+func (s *Store) migrate(version int) error {
+	if version == len(migrations()) {
+		return nil
+	}
+	return s.writer.update(func(tx *sql.Tx) error {
+		// Another process may have done it meanwhile.
+		if err := tx.QueryRow(`PRAGMA user_version`).Scan(&version); err != nil {
+			return err
+		}
+		for ; version < len(migrations()); version++ {
+			if _, err := tx.Exec(migrations()[version]); err != nil {
+				return fmt.Errorf("to version %d: %w", version+1, err)
+			}
+		}
+		_, err := tx.Exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, version))
+		return err
+	})
+}
+
+// checkTime is how long opening a file after a crash may take longer.
+const checkTime = 2 * time.Second
+
+// checkAfterCrash looks at the pages of the file when a driver vanished since
+// the last look: it did not give its lease back. What is not done within
+// checkTime is left to Check.
+func (s *Store) checkAfterCrash() error {
+	vanished, err := s.vanished()
+	if err != nil || len(vanished) == 0 {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
+	defer cancel()
+	if err := check(ctx, s.reader, "quick_check"); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return s.writer.update(func(tx *sql.Tx) error {
+		for _, l := range vanished {
+			if _, err := tx.Exec(`UPDATE leases SET checked = 1 WHERE run = ? AND token = ?`, l.run, l.token); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// vanished are the leases of drivers that went without a word, unless that was
+// looked into.
+func (s *Store) vanished() ([]lease, error) {
+	rows, err := s.reader.Query(`SELECT run, token, owner, until FROM leases WHERE checked = 0 ORDER BY run`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []lease
+	now := s.opts.Now().UnixNano()
+	for rows.Next() {
+		var l lease
+		var until int64
+		if err := rows.Scan(&l.run, &l.token, &l.owner, &until); err != nil {
+			return nil, err
+		}
+		if until <= now || s.opts.Dead(l.owner) {
+			out = append(out, l)
+		}
+	}
+	return out, rows.Err()
+}
+
+// check runs one of SQLite's checks.
+func check(ctx context.Context, db *sql.DB, pragma string) error {
+	rows, err := db.QueryContext(ctx, "PRAGMA "+pragma+"(5)")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var findings []string
+	for rows.Next() {
+		var finding string
+		if err := rows.Scan(&finding); err != nil {
+			return err
+		}
+		if finding != "ok" {
+			findings = append(findings, finding)
+		}
+	}
+	if err := rows.Err(); err != nil || len(findings) == 0 {
+		return err
+	}
+	return damaged(findings)
+}

@@ -1,0 +1,208 @@
+// Package sqlite keeps the journals of runs in one SQLite file, which several
+// processes may use at once: many read, one writes at a time, and a run is
+// driven by the one that has its lease.
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+)
+
+// Durability is what a commit waits for.
+type Durability string
+
+// The durabilities; "" is Full. A killed process loses nothing at any of them.
+const (
+	// Full waits until the disk has what was committed.
+	Full Durability = "full"
+	// Normal may lose the latest commits when the power fails, never order.
+	Normal Durability = "normal"
+	// Off may lose the file when the power fails.
+	Off Durability = "off"
+)
+
+// Options configure a Store. The zero value is what graphrun uses.
+type Options struct {
+	Durability Durability
+	// Owner is the name under which Create takes leases; empty: ThisProcess().
+	Owner string
+	// Lease is for how long a lease holds without a sign of life, which its
+	// holder gives three times as often; 0: 15 s.
+	Lease time.Duration
+	// Dead says that the owner of a lease is known to be gone, so that its run
+	// can be taken over at once; nil: Gone.
+	Dead func(owner string) bool
+	// Busy is how long a write waits for other processes to finish theirs; 0: 10 s.
+	Busy time.Duration
+	// Now tells the time that leases go by; nil: time.Now.
+	Now func() time.Time
+	// ReadOnly opens a file that is there and never writes to it.
+	ReadOnly bool
+}
+
+const (
+	defaultLease = 15 * time.Second
+	defaultBusy  = 10 * time.Second
+)
+
+// Store is a runner.Store in a file. It is safe for concurrent use.
+type Store struct {
+	path string
+	opts Options
+	// writer has one connection, so writes of this process wait for each other
+	// here and not in SQLite; nil when read-only.
+	writer *writer
+	reader *sql.DB
+
+	mu       sync.Mutex
+	journals map[*journal]bool // open
+	purged   bool              // expired cache entries were removed
+}
+
+// Open opens the store in a file; it is made, for its owner's eyes only, when
+// there is none. A file that is damaged (ErrCorrupt), of a newer graphrun
+// (ErrNewer) or something else (ErrNotAStore) is an error, and left as it is.
+// A missing file is fs.ErrNotExist when Options say read-only.
+func Open(path string, opts Options) (*Store, error) {
+	if err := opts.complete(); err != nil {
+		return nil, err
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("store %s: %w", path, err)
+	}
+	s := &Store{path: abs, opts: opts, journals: map[*journal]bool{}}
+	if err := s.open(); err != nil {
+		_ = s.Close()
+		return nil, fmt.Errorf("store %s: %w", path, err)
+	}
+	return s, nil
+}
+
+func (o *Options) complete() error {
+	switch o.Durability = cmp.Or(o.Durability, Full); o.Durability {
+	case Full, Normal, Off:
+	default:
+		return fmt.Errorf("durability %q is none of: full, normal, off", o.Durability)
+	}
+	if o.Lease < 0 || o.Busy < 0 {
+		return fmt.Errorf("a lease of %s and a wait of %s: neither can be negative", o.Lease, o.Busy)
+	}
+	o.Lease, o.Busy = cmp.Or(o.Lease, defaultLease), cmp.Or(o.Busy, defaultBusy)
+	o.Owner = cmp.Or(o.Owner, ThisProcess())
+	if o.Dead == nil {
+		o.Dead = Gone
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return nil
+}
+
+// open looks before it writes: what can't be used is found by a connection
+// that can't change anything.
+func (s *Store) open() error {
+	fresh, err := s.makeFile()
+	if err != nil {
+		return err
+	}
+	s.reader = openReader(s.path, s.opts)
+	version := 0
+	if !fresh {
+		if version, err = s.inspect(); err != nil {
+			return said(err)
+		}
+	}
+	if s.opts.ReadOnly {
+		if version < len(migrations()) {
+			return fmt.Errorf("%w: it has version %d, this graphrun reads %d; a command that writes brings it up to date",
+				ErrOlder, version, len(migrations()))
+		}
+		return nil
+	}
+	if s.writer, err = openWriter(s.path, s.opts); err != nil {
+		return said(err)
+	}
+	if err := s.migrate(version); err != nil {
+		return said(err)
+	}
+	if err := s.writer.prepare(); err != nil {
+		return said(err)
+	}
+	return said(s.checkAfterCrash())
+}
+
+// makeFile creates the file and its folder where they are missing. It reports
+// whether the file is empty. An existing file is only looked at from outside:
+// opening and closing it here would drop the locks that SQLite has on it.
+func (s *Store) makeFile() (fresh bool, err error) {
+	info, err := os.Stat(s.path)
+	switch {
+	case err == nil && info.IsDir():
+		return false, errors.New("it is a folder; a file is needed")
+	case err == nil:
+		return info.Size() == 0, nil
+	case !errors.Is(err, fs.ErrNotExist) || s.opts.ReadOnly:
+		return false, err
+	}
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return false, err
+	}
+	// SQLite gives the files beside it the same mode.
+	f, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) { // another process was faster
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, f.Close()
+}
+
+// Close closes the store, and journals that are still open.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	open := make([]*journal, 0, len(s.journals))
+	for j := range s.journals {
+		open = append(open, j)
+	}
+	s.mu.Unlock()
+	var failed error
+	for _, j := range open { // the order does not matter: each ends its own lease
+		failed = errors.Join(failed, j.Close())
+	}
+	// Readers first: the last connection to close, if it can write, moves the
+	// log into the file.
+	if s.reader != nil {
+		failed = errors.Join(failed, s.reader.Close())
+	}
+	if s.writer != nil {
+		failed = errors.Join(failed, s.writer.close(s.path))
+	}
+	return s.wrap(failed)
+}
+
+// Check looks at every page of the file. It takes a while for a large file.
+func (s *Store) Check(ctx context.Context) error {
+	return s.wrap(check(ctx, s.reader, "integrity_check"))
+}
+
+// wrap names the file and puts SQLite's errors in words. What is said of a run
+// is no matter of the file.
+func (s *Store) wrap(err error) error {
+	var leased *runner.LeasedError
+	if err == nil || errors.As(err, &leased) || errors.Is(err, runner.ErrNoRun) || errors.Is(err, runner.ErrRunExists) {
+		return err
+	}
+	return fmt.Errorf("store %s: %w", s.path, said(err))
+}
