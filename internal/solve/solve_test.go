@@ -29,29 +29,38 @@ func domains() map[string]Domain {
 	}
 }
 
-func domainOf(path []string, _ eval.Type) Domain {
-	if len(path) > 1 {
-		return Domain{Null: true}
-	}
-	return domains()[path[0]]
+// world is the scope and the domains of the tests.
+type world struct {
+	domains map[string]Domain
+	scope   *eval.Scope
 }
 
-func scope() *eval.Scope {
+func newWorld() *world {
+	w := &world{domains: domains()}
 	names := map[string]eval.Type{}
-	for name, d := range domains() {
+	for name, d := range w.domains {
 		names[name] = map[Kind]eval.Type{
 			Any: eval.Any(), Bool: eval.Bool(), Int: eval.Int(), Number: eval.Float(), String: eval.String(),
 			Other: eval.List(eval.Any()),
 		}[d.Kind]
 	}
-	return eval.NewScope(names, eval.ScopeOptions{})
+	w.scope = eval.NewScope(names, eval.ScopeOptions{})
+	return w
+}
+
+func (w *world) domain(path []string, _ eval.Type) Domain {
+	if len(path) > 1 {
+		return Domain{Null: true}
+	}
+	return w.domains[path[0]]
 }
 
 func solveTexts(t testing.TB, texts ...string) Result {
 	t.Helper()
-	p := Problem{Domain: domainOf}
+	w := newWorld()
+	p := Problem{Domain: w.domain}
 	for _, text := range texts {
-		c, err := scope().Compile(text, eval.Condition)
+		c, err := w.scope.Compile(text, eval.Condition)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

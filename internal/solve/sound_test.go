@@ -9,7 +9,10 @@ import (
 )
 
 // writer makes random conditions over the variables of domains.
-type writer struct{ *rand.Rand }
+type writer struct {
+	*rand.Rand
+	*world
+}
 
 func (w writer) pick(from ...string) string { return from[w.IntN(len(from))] }
 
@@ -75,7 +78,7 @@ func each(r *rand.Rand, names []string, f func(env map[string]any)) {
 	for _, n := range names {
 		total *= len(values[n])
 	}
-	const most = 500
+	const most = 300
 	env := map[string]any{}
 	for k := range min(total, most) {
 		at := k
@@ -137,19 +140,19 @@ func brute(r *rand.Rand, conds []*eval.Program) seen {
 // TestSound compares what is claimed about random decisions with all that
 // happens on actual values: no claim is ever contradicted.
 func TestSound(t *testing.T) {
-	rounds := 2500
+	rounds := 600
 	if testing.Short() {
-		rounds = 500
+		rounds = 300
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	w := writer{r}
+	w := writer{r, newWorld()}
 	var claims, decisions, abstained, gaps, exhaustive int
 	for range rounds {
 		texts := make([]string, 1+r.IntN(4))
-		p := Problem{Domain: domainOf}
+		p := Problem{Domain: w.domain}
 		for i := range texts {
 			texts[i] = w.condition(r.IntN(3))
-			c, err := scope().Compile(texts[i], eval.Condition)
+			c, err := w.scope.Compile(texts[i], eval.Condition)
 			if err != nil {
 				break // such as a comparison of types that are never equal
 			}
@@ -191,7 +194,7 @@ func TestSound(t *testing.T) {
 // values only is found.
 func TestComplete(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	w := writer{r}
+	w := writer{r, newWorld()}
 	atoms := func() string {
 		switch w.IntN(3) {
 		case 0:
@@ -201,12 +204,12 @@ func TestComplete(t *testing.T) {
 		}
 		return fmt.Sprintf("cat %s '%s'", w.pick("==", "!="), w.pick("a", "b", "c", "d"))
 	}
-	for range 1500 {
-		p := Problem{Domain: domainOf}
+	for range 800 {
+		p := Problem{Domain: w.domain}
 		var texts []string
 		for range 1 + r.IntN(4) {
 			text := fmt.Sprintf("%s %s %s", atoms(), w.pick("and", "or"), atoms())
-			c, err := scope().Compile(text, eval.Condition)
+			c, err := w.scope.Compile(text, eval.Condition)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -243,9 +246,10 @@ func TestBig(t *testing.T) {
 }
 
 func BenchmarkSolve(b *testing.B) {
-	p := Problem{Domain: domainOf}
+	w := newWorld()
+	p := Problem{Domain: w.domain}
 	for _, text := range []string{"s startsWith 'REJECT' and n < 3", "s startsWith 'ACCEPT'", "n >= 3"} {
-		c, err := scope().Compile(text, eval.Condition)
+		c, err := w.scope.Compile(text, eval.Condition)
 		if err != nil {
 			b.Fatal(err)
 		}
