@@ -140,7 +140,7 @@ func observe(t *testing.T, g *spec.Graph) (observed, bool) {
 // TestSoundOnGraphs runs random graphs on every input and compares what is
 // claimed about them with what happened.
 func TestSoundOnGraphs(t *testing.T) {
-	rounds := 700
+	rounds := 350
 	if testing.Short() {
 		rounds = 300
 	}
