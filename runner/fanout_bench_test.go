@@ -1,0 +1,104 @@
+package runner_test
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/graphrun/graphrun/runner"
+)
+
+// byHand is what a fan-out costs at least in Go: a goroutine per branch, a
+// WaitGroup, and a merge of the results in order into a map.
+func byHand(names []string) map[string]any {
+	outputs := make([]any, len(names))
+	var wg sync.WaitGroup
+	for i := range names {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			outputs[i] = map[string]any{}
+		}()
+	}
+	wg.Wait()
+	merged := make(map[string]any, len(names))
+	for i, name := range names {
+		merged[name] = outputs[i]
+	}
+	return merged
+}
+
+func branchNames(branches int) []string {
+	names := make([]string, branches)
+	for i := range names {
+		names[i] = fmt.Sprintf("b%d", i)
+	}
+	return names
+}
+
+// wide is a fan-out to as many pass nodes and a join.
+func wide(b *testing.B, branches int) *runner.Flow {
+	b.Helper()
+	return prepare(b, "graphrun: v1\nname: fan\nstart: a\n"+fan("", branches, func(int) string { return "kind: pass" }))
+}
+
+func mustFan(b *testing.B, f *runner.Flow, branches int) {
+	mustRun(b, f, runner.Options{}, branches+2)
+}
+
+// 1 → n → join, against the same by hand. Required: a cpu-ratio of at most 2.5.
+func BenchmarkFanOut(b *testing.B) {
+	for _, branches := range []int{100, 10_000} {
+		b.Run(fmt.Sprint(branches), func(b *testing.B) {
+			f, names := wide(b, branches), branchNames(branches)
+			times := max(1, 1000/branches)
+			compare(b, branches*times,
+				func() {
+					for range times {
+						runtime.KeepAlive(byHand(names))
+					}
+				},
+				func() {
+					for range times {
+						mustFan(b, f, branches)
+					}
+				})
+		})
+	}
+}
+
+// A branch costs the same among 10,000 as among 100. Required: a cpu-ratio of at
+// most 1.5.
+func BenchmarkFanOutGrowth(b *testing.B) {
+	const small, large = 100, 10_000
+	few, many := wide(b, small), wide(b, large)
+	compare(b, large,
+		func() {
+			for range large / small {
+				mustFan(b, few, small)
+			}
+		},
+		func() { mustFan(b, many, large) })
+}
+
+// A race of two, again and again in a loop.
+func BenchmarkRace(b *testing.B) {
+	const rounds = 50
+	text := fmt.Sprintf(`graphrun: v1
+name: race
+start: a
+limits: {max_steps: 100000}
+state: {n: {type: integer, default: 0}}
+nodes: {a: {kind: set, set: {n: n + 1}}, b: {kind: pass}, c: {kind: pass}, j: {kind: pass, join: {wait: any}}}
+edges: [{from: a, to: [b, c]}, {from: [b, c], to: j}, {from: j, to: a, when: n < %d}, {from: j, to: END}]
+`, rounds)
+	f := prepare(b, text)
+	compare(b, 4*rounds,
+		func() {
+			for range rounds {
+				runtime.KeepAlive(byHand([]string{"b", "c"}))
+			}
+		},
+		func() { mustRun(b, f, runner.Options{}, 4*rounds) })
+}
