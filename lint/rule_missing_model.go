@@ -14,7 +14,7 @@ func missingModel() Rule {
 		Name: "missing-model", Severity: spec.Error, needs: needNode,
 		Summary: "a model node or a decision has no model",
 		Doc: "A node that calls a model takes the one it names, by a role of models or as provider/name, else the role default; decisions take the role router, judges the role judge, and both fall back to default; a decision with a fallback edge does without. " +
-			"Declare the role, or at least models: {default: provider/name}. A decision without a model is a warning: the run goes on by the fallback edge, or a model is given when it starts.",
+			"Declare the role, or at least models: {default: provider/name}. A decision with an edge marked fallback can do without.",
 		Bad: `graphrun: v1
 name: ask
 start: ask
@@ -67,11 +67,7 @@ func checkMissingModel(f *facts) {
 			continue
 		}
 		if seen[e.From.Value]++; seen[e.From.Value] == 2 { // one alone needs no call
-			before := len(f.found)
 			f.model(spec.Text{}, "router", e.From, "the decision at "+quoteKey(e.From.Value))
-			for i := before; i < len(f.found); i++ {
-				f.found[i].Severity = spec.Warning // the graph can run: a decision that fails has a fallback, or is stuck
-			}
 		}
 	}
 }
