@@ -1,4 +1,4 @@
-// secret-leak: a secret reaches a prompt, the state or an argument list.
+// secret-leak: a secret reaches a prompt, the open state or an argument list.
 
 package lint
 
@@ -12,9 +12,9 @@ import (
 func secretLeak() Rule {
 	return Rule{
 		Name: "secret-leak", Severity: spec.Error, needs: needNode,
-		Summary: "a secret reaches a prompt, an argument list or the state",
+		Summary: "a secret reaches a prompt, an argument list or an open state key",
 		Doc: "secrets.NAME may stand only in http nodes, in env of exec nodes and tools, in headers of tools, and in providers. Elsewhere it would be sent to a model, shown in the list of processes, or stored. " +
-			"The same holds for what a state key with secret: true holds: it must not go into a prompt, a command or a script.",
+			"The same holds for what a state key with secret: true holds: it must not go into a prompt, a command or script, or a key that is not secret.",
 		Bad: `graphrun: v1
 name: call
 start: ask
@@ -62,6 +62,7 @@ func checkSecretLeak(f *facts) {
 			f.report(u.span(), "the secret %q reaches %s", name, where)
 		}
 	}
+	f.secretWrites(secret)
 }
 
 // secretRead is the first secret key that a program reads; "" for none.
@@ -84,6 +85,39 @@ func (f *facts) exposes(u *use) string {
 		return "the argument list of " + quoteKey(n.ID.Value) + "; pass it by env"
 	}
 	return ""
+}
+
+// secretWrites reports open keys that take the value of a secret one.
+func (f *facts) secretWrites(secret map[string]bool) {
+	for v, a := range f.access() {
+		n := f.graph.Nodes[v]
+		for i, w := range a.writes {
+			if secret[w.name.Value] {
+				continue
+			}
+			source := w.value
+			if source == nil && n.Kind.Value == "set" {
+				source = f.assigned(v, i)
+			}
+			if source == nil || harmless(source.Type()) {
+				continue
+			}
+			if name := secretRead(source, secret); name != "" {
+				f.report(w.name.Span, "state key %q takes the secret %q but is not secret itself", w.name.Value, name)
+			}
+		}
+	}
+}
+
+// assigned is a program that the i-th assignment of a set node evaluates as a
+// part of a template; nil when there is none.
+func (f *facts) assigned(v, i int) *eval.Program {
+	for _, u := range f.uses().ofNode(v) {
+		if u.field == "set" && u.order == i {
+			return u.program
+		}
+	}
+	return nil
 }
 
 // toolSecrets reports secrets in the commands of tools, which all users of the
