@@ -10,10 +10,11 @@ import (
 
 // Bounds on the exploration; beyond them the bounds of a graph are coarse.
 const (
-	maxStates  = 20_000
-	maxMoves   = 120_000
-	maxHeld    = 4   // tasks whose waiting is followed either way
-	maxBundles = 256 // combinations of what the tasks of one superstep do
+	maxStates    = 20_000
+	maxStateCost = 2_000_000
+	maxMoves     = 120_000
+	maxHeld      = 4   // tasks whose waiting is followed either way
+	maxBundles   = 256 // combinations of what the tasks of one superstep do
 )
 
 // boundWalk explores the runs of one graph.
@@ -87,8 +88,10 @@ func (w *boundWalk) explore() bool {
 	}
 	w.done = w.number(boundState{}) // no branch is left
 	w.start = w.number(boundState{active: []int{w.f.start()}, visits: make([]int, len(w.counters))})
+	// A state costs as much as it has counters.
+	most := min(maxStates, maxStateCost/(len(w.counters)+1))
 	for at := 1; at < len(w.queue); at++ {
-		if !w.expand(at) || len(w.queue) > maxStates || len(w.moves) > maxMoves {
+		if !w.expand(at) || len(w.queue) > most || len(w.moves) > maxMoves {
 			return false
 		}
 	}
