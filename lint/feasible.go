@@ -3,7 +3,10 @@
 package lint
 
 import (
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 )
@@ -30,27 +33,125 @@ func (f *facts) feasible(path []int) bool {
 	k := &knowledge{f: f, known: map[string]fact{}}
 	for i := 0; i+1 < len(path) && !k.bad; i++ {
 		v, to := path[i], path[i+1]
-		for _, w := range f.access()[v].writes {
-			k.forget(w.name.Value)
+		k.leave(v)
+		groups, taken := f.flow().groups[v], -1
+		for j := range groups {
+			if slices.Contains(groups[j].targets, to) {
+				if taken >= 0 {
+					taken = -1 // any of several: nothing is learnt
+					break
+				}
+				taken = j
+			}
 		}
-		k.step(f.flow().groups[v], to)
+		if taken >= 0 {
+			k.take(groups, taken)
+		}
 	}
 	return !k.bad
 }
 
-// step learns from the groups that were tried before the one that was taken,
-// when it is clear which one that is.
-func (k *knowledge) step(groups []group, to int) {
-	taken := -1
-	for i := range groups {
-		if slices.Contains(groups[i].targets, to) {
-			if taken >= 0 {
-				return
+// walk is a state of the search for a path: a node, what is known on the way
+// to it, and the state before.
+type walk struct {
+	at   int
+	know *knowledge
+	from *walk
+}
+
+// maxWalks bounds the search; beyond it a path is taken for possible.
+const maxWalks = 500
+
+// openPath finds a way from the start to v on which a thing is not made and
+// whose conditions don't contradict each other; nil when there is none.
+func (f *facts) openPath(a *assignment, thing, v int) []int {
+	first := a.path(thing, v)
+	if first == nil || f.feasible(first) {
+		return first
+	}
+	todo := []*walk{{at: f.start(), know: &knowledge{f: f, known: map[string]fact{}}}}
+	seen := map[string]bool{}
+	for len(todo) > 0 {
+		w := todo[0]
+		todo = todo[1:]
+		if w.at == v {
+			return w.path()
+		}
+		for _, next := range f.steps(a, thing, w) {
+			key := fmt.Sprint(next.at, next.know.key())
+			if !seen[key] {
+				seen[key] = true
+				todo = append(todo, next)
 			}
-			taken = i
+		}
+		if len(seen) > maxWalks {
+			return first
 		}
 	}
-	if taken < 0 || groups[taken].kind != byGuard && groups[taken].kind != byDefault || groups[taken].perhaps {
+	return nil
+}
+
+// steps are the states that follow one.
+func (f *facts) steps(a *assignment, thing int, w *walk) []*walk {
+	if w.at >= len(f.graph.Nodes) {
+		return nil
+	}
+	var out []*walk
+	groups := f.flow().groups[w.at]
+	for i := range groups {
+		how := onSuccess
+		if groups[i].kind == onFailure {
+			how = onFail
+			if !a.fails(w.at, &groups[i]) {
+				continue
+			}
+		}
+		if a.left(arc{w.at, how}, thing/64)&(1<<(thing%64)) == 0 {
+			continue
+		}
+		know := &knowledge{f: f, known: maps.Clone(w.know.known)}
+		if how == onSuccess {
+			know.leave(w.at)
+		}
+		know.take(groups, i)
+		for _, t := range groups[i].targets {
+			if !know.bad && a.open[t].has(thing) {
+				out = append(out, &walk{t, know, w})
+			}
+		}
+	}
+	return out
+}
+
+func (w *walk) path() []int {
+	var path []int
+	for ; w != nil; w = w.from {
+		path = append(path, w.at)
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// key tells what is known apart.
+func (k *knowledge) key() string {
+	parts := make([]string, 0, len(k.known))
+	for name, fact := range k.known {
+		parts = append(parts, fmt.Sprint(name, fact.holds))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "\n")
+}
+
+// leave forgets what a node's writes change.
+func (k *knowledge) leave(v int) {
+	for _, w := range k.f.access()[v].writes {
+		k.forget(w.name.Value)
+	}
+}
+
+// take learns from a group that fired, and from those that were tried before it.
+func (k *knowledge) take(groups []group, taken int) {
+	if kind := groups[taken].kind; kind != byGuard && kind != byDefault || groups[taken].perhaps {
 		return
 	}
 	for i := range groups[:taken] {

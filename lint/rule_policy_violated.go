@@ -101,7 +101,7 @@ func (f *facts) requireBefore(p *policy) {
 	if p.subject == p.place || !a.open[p.place].has(0) {
 		return
 	}
-	if path := a.path(0, p.place); path != nil && f.feasible(path) {
+	if path := f.openPath(a, 0, p.place); path != nil {
 		f.report(p.at.Span, "%q is reached without %q on the path %s", f.name(p.place), f.name(p.subject), f.pathText(path))
 	}
 }

@@ -244,8 +244,8 @@ func (f *facts) reportOpen(m *made, u *use, thing int, name, what string) {
 	if at < 0 {
 		at = f.end
 	}
-	path := m.of(u).path(thing, at)
-	if path != nil && !f.feasible(path) {
+	path := f.openPath(m.of(u), thing, at)
+	if path == nil {
 		return
 	}
 	written := f.writtenAt(m, thing)
