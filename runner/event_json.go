@@ -24,10 +24,10 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 	dst = appendString(append(dst, `,"run_id":`...), e.RunID)
 	dst = appendIntKey(dst, `,"step":`, e.Step)
 	dst = appendIntKey(dst, `,"superstep":`, e.Superstep)
+	dst = appendTextKey(dst, `,"branch":`, e.Branch)
 	dst = appendTextKey(dst, `,"node":`, e.Node)
 	dst = appendIntKey(dst, `,"visit":`, e.Visit)
 	dst = appendIntKey(dst, `,"attempt":`, e.Attempt)
-	dst = appendTextKey(dst, `,"branch":`, e.Branch)
 	return append(e.appendContent(dst), '}')
 }
 

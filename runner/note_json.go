@@ -111,6 +111,7 @@ func (enc *encoder) appendTask(dst []byte, n *machine.Note, pieces *nodePieces) 
 	}
 	dst = appendInt(append(appendInt(dst, enc.seq), enc.stamp.step...), int(n.Step))
 	dst = appendInt(append(dst, `,"superstep":`...), int(n.Superstep))
+	dst = appendTextKey(dst, `,"branch":`, n.Branch)
 	return appendInt(append(dst, pieces.visit...), int(n.Visit))
 }
 
@@ -119,6 +120,7 @@ func (enc *encoder) appendRefused(dst []byte, n *machine.Note, pieces *nodePiece
 	dst = append(appendInt(dst, enc.seq), enc.stamp.bare...)
 	dst = appendIntKey(dst, `,"step":`, int(n.Step))
 	dst = appendIntKey(dst, `,"superstep":`, int(n.Superstep))
+	dst = appendTextKey(dst, `,"branch":`, n.Branch)
 	return appendIntKey(append(dst, pieces.id...), `,"visit":`, int(n.Visit))
 }
 

@@ -95,7 +95,7 @@ func (d *driver) publish(at int64) {
 		n := &notes[i]
 		d.event = Event{
 			Type: noteType(n.Kind), Time: now, Superstep: int(n.Superstep),
-			Step: int(n.Step), Visit: int(n.Visit), Attempt: int(n.Attempt),
+			Step: int(n.Step), Branch: n.Branch, Visit: int(n.Visit), Attempt: int(n.Attempt),
 		}
 		if n.Node >= 0 {
 			d.event.Node = d.plan.NodeID(n.Node)

@@ -30,6 +30,8 @@ type fanout struct {
 	auto int
 	// first holds the node that each branch began with.
 	first []int
+	// names holds what the branches are called, once somebody has asked.
+	names []string
 	// again holds, by lane, when the timer of a branch was last started again.
 	again map[int]int64
 }
@@ -61,6 +63,23 @@ func (p *Plan) newFanout(s *State, t *task, routes []route) *fanout {
 		}
 	}
 	return f
+}
+
+// branchName is what a branch is called: the node it began with, after the name
+// of the branch around it.
+func (p *Plan) branchName(at place) string {
+	f := at.fan
+	if f.names == nil {
+		f.names = make([]string, len(f.first))
+	}
+	if f.names[at.lane] == "" {
+		name := p.targetName(f.first[at.lane])
+		if f.at.fan != nil {
+			name = p.branchName(f.at) + "/" + name
+		}
+		f.names[at.lane] = name
+	}
+	return f.names[at.lane]
 }
 
 // policyOf is what a failing branch of a node's fan-out does.
@@ -298,81 +317,6 @@ func (s *State) cancel(t *task, why string) {
 			s.command(Command{Kind: CancelTask, Task: s.taskID(t)})
 		}
 	}
-}
-
-// expiry is the end of a branch that ran out of time while a superstep was open.
-type expiry struct {
-	branch  place
-	failure *Failure
-	settled bool
-}
-
-// branchTimedOut fails the branch whose timer fired, if a token on it is at work.
-// One that is only held up by the other tasks of its superstep gets its time once
-// more; one that waits at a join is through.
-func (p *Plan) branchTimedOut(s *State, id TaskID) {
-	for _, f := range s.laned {
-		if f.id != id.Visit || f.dead || id.Attempt >= len(f.first) {
-			continue
-		}
-		branch := place{f, id.Attempt}
-		node, atWork, held := s.tokenOn(branch)
-		if !atWork {
-			if held && f.again[id.Attempt] != s.now { // else the event is a repeated one
-				if f.again == nil {
-					f.again = map[int]int64{}
-				}
-				f.again[id.Attempt] = s.now
-				s.command(Command{Kind: StartTimer, Timer: BranchTimer, Task: id, For: p.branchTimeout(f.origin)})
-			}
-			return
-		}
-		failure := &Failure{
-			Kind: "timeout", Node: p.targetName(node),
-			Message: "branch " + p.targetName(f.first[branch.lane]) + " took longer than branch_timeout of " +
-				p.branchTimeout(f.origin).String(),
-		}
-		s.removeTokens(func(_ int, at place) bool { return at.on(branch) })
-		over := &expiry{branch: branch, failure: failure}
-		inStep := false
-		for i := range s.tasks {
-			if t := &s.tasks[i]; s.open && t.at.on(branch) {
-				t.expired, inStep = over, true
-				s.cancel(t, failure.Message)
-			}
-		}
-		if !inStep {
-			if how := p.branchFailed(s, branch, failure, false); how != nil {
-				p.end(s, *how)
-				return
-			}
-			p.resumeIdle(s)
-			return
-		}
-		p.settle(s)
-		return
-	}
-}
-
-// tokenOn looks for a token on a branch that is at work (running, about to run, or
-// parked) and the node where it stands, and for one that its superstep holds up.
-func (s *State) tokenOn(branch place) (node int, atWork, held bool) {
-	for _, list := range [...][]task{s.tasks, s.parked} {
-		for i := range list {
-			t := &list[i]
-			switch {
-			case !t.at.on(branch) || t.status == dropped || t.expired != nil && t.expired.branch == branch:
-			case t.status == succeeded || t.status == failed:
-				held = true
-			default:
-				return t.node, true, held
-			}
-		}
-	}
-	for i := range s.next {
-		held = held || s.next[i].at.on(branch)
-	}
-	return noNode, false, held
 }
 
 // cancelSiblings stops the other branches at once after a failure that nothing

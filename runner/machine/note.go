@@ -35,6 +35,10 @@ type Note struct {
 	Step, Superstep int32
 	// Began is when the execution began, as Unix nanoseconds.
 	Began int64
+	// Branch names the branch that the execution is on by the nodes with which
+	// it and the branches around it began, outermost first: "b/d"; "" outside of
+	// any.
+	Branch string
 	// Output is plain data, or an *Object.
 	Output  any
 	Failure *Failure

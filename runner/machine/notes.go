@@ -20,6 +20,9 @@ func (s *State) taskNote(kind NoteKind, t *task) *Note {
 	n := s.note(kind)
 	n.Node, n.Visit, n.Attempt = int32(t.node), int32(t.visit), int32(t.attempt)
 	n.Step, n.Began = int32(t.step), t.began
+	if t.at.fan != nil {
+		n.Branch = s.plan.branchName(t.at)
+	}
 	return n
 }
 
