@@ -98,6 +98,7 @@ func (p *Plan) dispatch(s *State) {
 			p.send(s, t, &routes[0], t.at)
 		case len(routes) > 1:
 			fan := p.newFanout(s, t, routes)
+			s.next = slices.Grow(s.next, len(routes))
 			for lane := range routes {
 				p.send(s, t, &routes[lane], place{fan, lane})
 			}
@@ -126,6 +127,9 @@ func (p *Plan) send(s *State, from *task, r *route, at place) {
 	if len(s.routes) > 1 && !r.own {
 		if i, isDue := s.due[r.to]; isDue {
 			t := &s.next[i]
+			if len(t.inputs) == 0 {
+				t.inputs = append(t.inputs, sourceInput{t.source, t.input})
+			}
 			t.inputs = append(t.inputs, sourceInput{from.node, r.input})
 			t.at, t.merged = mergePlaces(t.at, at), true
 			return
@@ -133,8 +137,8 @@ func (p *Plan) send(s *State, from *task, r *route, at place) {
 		s.due[r.to] = len(s.next)
 	}
 	t := s.addNext()
-	t.node, t.input, t.at = r.to, r.input, at
-	if p.wanted&useInputs != 0 || len(s.routes) > 1 {
+	t.node, t.input, t.at, t.source = r.to, r.input, at, from.node
+	if p.wanted&useInputs != 0 {
 		t.inputs = []sourceInput{{from.node, r.input}}
 	}
 }

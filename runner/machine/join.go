@@ -51,7 +51,8 @@ func (p *Plan) joinOf(node int, at place) (isJoin bool, fan *fanout) {
 func (s *State) arrive(node int, fan *fanout, a arrival) {
 	i, found := slices.BinarySearchFunc(s.barriers, barrier{node: node, fan: fan}, compareBarriers)
 	if !found {
-		s.barriers = slices.Insert(s.barriers, i, barrier{node: node, fan: fan})
+		atMost := min(len(s.plan.nodes[node].sources), len(s.tasks))
+		s.barriers = slices.Insert(s.barriers, i, barrier{node: node, fan: fan, arrivals: make([]arrival, 0, atMost)})
 	}
 	s.barriers[i].arrivals = append(s.barriers[i].arrivals, a)
 }
@@ -168,6 +169,7 @@ func (p *Plan) fireJoin(s *State, i int) {
 func (p *Plan) startJoin(s *State, node int, at place, arrivals []arrival, failures []*Failure) {
 	t := s.addNext()
 	t.node, t.at, t.joined = node, at, true
+	t.inputs = make([]sourceInput, 0, len(arrivals))
 	s.mixed = s.mixed || len(s.next) > 1 // its branch may be declared before those due already
 	for _, a := range arrivals {
 		t.inputs = append(t.inputs, sourceInput{a.source, a.input})

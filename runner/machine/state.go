@@ -135,7 +135,8 @@ type task struct {
 	// cause is why a running task was cancelled: its failure once it ends.
 	cause   *Failure
 	input   any
-	inputs  []sourceInput
+	source  int           // the node that input comes from
+	inputs  []sourceInput // when several do, or an expression asks
 	began   int64
 	order   int // among the tasks of the run that finished, from 1
 	output  any
