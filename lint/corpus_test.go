@@ -109,3 +109,29 @@ func TestClean(t *testing.T) {
 		})
 	}
 }
+
+// Findings and their order are the same in every run.
+func TestDeterminism(t *testing.T) {
+	paths := flows(t, "../testdata/defects/*/*")
+	all := func() string {
+		var b strings.Builder
+		for _, path := range paths {
+			_, found := checkFile(t, path)
+			b.WriteString(describe(found))
+			for _, d := range found {
+				fmt.Fprintln(&b, d.Suggestion, len(d.Related))
+			}
+		}
+		return b.String()
+	}
+	first := all()
+	runs := 100
+	if testing.Short() {
+		runs = 10
+	}
+	for range runs {
+		if got := all(); got != first {
+			t.Fatalf("another run says\n%s\nthe first said\n%s", got, first)
+		}
+	}
+}
