@@ -46,9 +46,11 @@ type Store interface {
 	// Create starts the journal of a new run, with the graph file's text as it
 	// is at the start, and takes its lease. It fails with ErrRunExists.
 	Create(run RunRecord) (Journal, error)
-	// Open goes on with a run's journal and takes its lease for a driver. It
-	// fails with ErrNoRun, and with a *LeasedError while another owner has the
-	// lease. The same owner gets it again; its older journal is then of no use.
+	// Open goes on with a run's journal and takes its lease for a driver; an
+	// empty owner is named by the store. It fails with ErrNoRun, and with a
+	// *LeasedError while another driver has the lease. Take the lease before
+	// you read the events: until then another driver may add some. An owner
+	// that was started anew gets back the lease it still has from before.
 	Open(runID, owner string) (Journal, error)
 	// Run returns what Create was given. It fails with ErrNoRun.
 	Run(runID string) (RunRecord, error)

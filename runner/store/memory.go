@@ -32,6 +32,9 @@ type memoryRun struct {
 	journal   *memoryJournal
 }
 
+// thisProgram owns the leases of drivers without a name.
+const thisProgram = "this program"
+
 // Create starts a journal.
 func (m *Memory) Create(record runner.RunRecord) (runner.Journal, error) {
 	m.mu.Lock()
@@ -48,7 +51,7 @@ func (m *Memory) Create(record runner.RunRecord) (runner.Journal, error) {
 	}}
 	m.runs[record.ID] = run
 	m.order = append(m.order, run)
-	return m.lease(run, "the driver that created it"), nil
+	return m.lease(run, thisProgram), nil
 }
 
 // Open goes on with a journal.
@@ -59,10 +62,10 @@ func (m *Memory) Open(runID, owner string) (runner.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if run.journal != nil && run.summary.Owner != owner {
+	if run.journal != nil {
 		return nil, run.leased()
 	}
-	return m.lease(run, owner), nil
+	return m.lease(run, cmp.Or(owner, thisProgram)), nil
 }
 
 func (m *Memory) lease(run *memoryRun, owner string) *memoryJournal {

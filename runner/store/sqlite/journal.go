@@ -52,6 +52,18 @@ func (s *Store) start(runID string, l lease, last int64, journaled int) *journal
 	return j
 }
 
+// drives says whether a journal of a run is open here.
+func (s *Store) drives(run int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for j := range s.journals {
+		if j.lease.run == run {
+			return true
+		}
+	}
+	return false
+}
+
 // Append adds an event: one statement, one commit, one wait for the disk.
 func (j *journal) Append(e machine.Event) error {
 	j.mu.Lock()
@@ -183,7 +195,10 @@ func (j *journal) write(do func() error) error {
 // live gives signs of life until the journal is closed or its lease is lost.
 func (j *journal) live() {
 	defer close(j.ended)
-	ticker := time.NewTicker(max(j.store.opts.Lease/3, time.Millisecond))
+	if j.store.opts.Beat < 0 {
+		return
+	}
+	ticker := time.NewTicker(j.store.opts.Beat)
 	defer ticker.Stop()
 	for {
 		select {

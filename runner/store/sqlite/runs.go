@@ -94,6 +94,7 @@ func keepSource(tx *sql.Tx, text []byte) (no int64, err error) {
 
 // Open goes on with a run's journal.
 func (s *Store) Open(runID, owner string) (runner.Journal, error) {
+	owner = cmp.Or(owner, s.opts.Owner)
 	var l lease
 	var last int64
 	var journaled int
@@ -106,7 +107,8 @@ func (s *Store) Open(runID, owner string) (runner.Journal, error) {
 		if err != nil {
 			return err
 		}
-		if held && holder != owner {
+		// A namesake may be this process as it was before it was started anew.
+		if held && (holder != owner || s.drives(run)) {
 			return &runner.LeasedError{RunID: runID, Owner: holder, Until: until}
 		}
 		if l, err = s.take(tx, run, owner); err != nil {

@@ -36,9 +36,11 @@ type Options struct {
 	Durability Durability
 	// Owner is the name under which Create takes leases; empty: ThisProcess().
 	Owner string
-	// Lease is for how long a lease holds without a sign of life, which its
-	// holder gives three times as often; 0: 15 s.
+	// Lease is for how long a lease holds without a sign of life; 0: 15 s.
 	Lease time.Duration
+	// Beat is the time between signs of life; 0: a third of Lease; negative:
+	// none is given.
+	Beat time.Duration
 	// Dead says that the owner of a lease is known to be gone, so that its run
 	// can be taken over at once; nil: Gone.
 	Dead func(owner string) bool
@@ -99,6 +101,7 @@ func (o *Options) complete() error {
 		return fmt.Errorf("a lease of %s and a wait of %s: neither can be negative", o.Lease, o.Busy)
 	}
 	o.Lease, o.Busy = cmp.Or(o.Lease, defaultLease), cmp.Or(o.Busy, defaultBusy)
+	o.Beat = cmp.Or(o.Beat, max(o.Lease/3, time.Millisecond))
 	o.Owner = cmp.Or(o.Owner, ThisProcess())
 	if o.Dead == nil {
 		o.Dead = Gone

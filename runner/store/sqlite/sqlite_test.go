@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
@@ -11,15 +12,29 @@ import (
 
 func TestSuite(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) runner.Store {
-		s, err := sqlite.Open(filepath.Join(t.TempDir(), "runs.db"), sqlite.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		return s
+		return open(t, filepath.Join(t.TempDir(), "runs.db"), sqlite.Options{})
 	})
+}
+
+func TestSharedSuite(t *testing.T) {
+	storetest.RunShared(t, func(t *testing.T) storetest.Handle {
+		path := filepath.Join(t.TempDir(), "runs.db")
+		return func(now func() time.Time) runner.Store {
+			return open(t, path, sqlite.Options{Now: now, Beat: -1})
+		}
+	})
+}
+
+func open(t testing.TB, path string, o sqlite.Options) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
 }

@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -16,7 +19,8 @@ import (
 
 // Run runs the suite; open makes an empty store for each of its tests.
 func Run(t *testing.T, open func(t *testing.T) runner.Store) {
-	for name, test := range map[string]func(t *testing.T, s runner.Store){
+	t.Helper()
+	tests := map[string]func(t *testing.T, s runner.Store){
 		"a journal keeps its events in order":    keepsEvents,
 		"a run keeps its record":                 keepsRecord,
 		"runs are told apart":                    tellsRunsApart,
@@ -26,8 +30,23 @@ func Run(t *testing.T, open func(t *testing.T) runner.Store) {
 		"what was read is the reader's own":      givesCopies,
 		"runs may be written at the same time":   writesRunsAtOnce,
 		"an empty journal":                       hasEmptyJournals,
-	} {
-		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+		"events of any shape come back":          keepsShapes,
+		"numbers come back as they were":         keepsNumbers,
+		"what is appended at once":               appendsAll,
+		"events after the first n":               readsOn,
+		"a broken event is not kept":             refusesBadEvents,
+		"snapshots":                              keepsSnapshots,
+		"a lease is given to one":                leasesOnce,
+		"a run that was deleted":                 forgetsRuns,
+		"a closed journal":                       closesJournals,
+		"lists":                                  listsRuns,
+		"lists are in order":                     listsInOrder,
+		"lists have what was noted":              listsNotes,
+		"the cache":                              caches,
+		"the cache is cleared":                   clearsCache,
+	}
+	for _, name := range slices.Sorted(maps.Keys(tests)) {
+		t.Run(name, func(t *testing.T) { tests[name](t, open(t)) })
 	}
 }
 
@@ -104,7 +123,11 @@ func keepsEvents(t *testing.T, s runner.Store) {
 }
 
 func keepsRecord(t *testing.T, s runner.Store) {
-	want := runner.RunRecord{ID: "one", File: "some/flow.yaml", Source: []byte("a: é\n\x00\xff")}
+	want := runner.RunRecord{
+		ID: "one", Graph: "g", File: "some/flow.yaml", Source: []byte("a: é\n\x00\xff"),
+		Labels: map[string]string{"a": "1", "": "b", "é": ""}, Session: "s",
+		Started: time.Unix(1790000000, 123456789), Parent: "zero", ParentStep: 7,
+	}
 	if _, err := s.Create(want); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +135,10 @@ func keepsRecord(t *testing.T, s runner.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.ID != want.ID || got.File != want.File || string(got.Source) != string(want.Source) {
+	if !got.Started.Equal(want.Started) {
+		t.Errorf("started %s, want %s", got.Started, want.Started)
+	}
+	if got.Started = want.Started; !reflect.DeepEqual(got, want) {
 		t.Errorf("record %+v, want %+v", got, want)
 	}
 }
@@ -145,6 +171,18 @@ func saysWhatIsNotThere(t *testing.T, s runner.Store) {
 	}
 	if _, err := s.Run("two"); !errors.Is(err, runner.ErrNoRun) {
 		t.Errorf("a record gives %v, want ErrNoRun", err)
+	}
+	if _, err := s.EventsAfter("two", 3); !errors.Is(err, runner.ErrNoRun) {
+		t.Errorf("events after some give %v, want ErrNoRun", err)
+	}
+	if _, err := s.Snapshot("two", -1); !errors.Is(err, runner.ErrNoRun) {
+		t.Errorf("a snapshot gives %v, want ErrNoRun", err)
+	}
+	if _, err := s.Open("two", "x"); !errors.Is(err, runner.ErrNoRun) {
+		t.Errorf("opening gives %v, want ErrNoRun", err)
+	}
+	if err := s.Delete("two"); !errors.Is(err, runner.ErrNoRun) {
+		t.Errorf("deleting gives %v, want ErrNoRun", err)
 	}
 }
 

@@ -1,0 +1,81 @@
+// One driver per run.
+
+package storetest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/graphrun/graphrun/runner"
+)
+
+func open(t *testing.T, s runner.Store, id, owner string) runner.Journal {
+	t.Helper()
+	journal, err := s.Open(id, owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return journal
+}
+
+// wantLeased checks that an error names a run and its holder.
+func wantLeased(t *testing.T, what string, err error, owner string) {
+	t.Helper()
+	var leased *runner.LeasedError
+	if !errors.As(err, &leased) || leased.RunID != "one" || leased.Owner == "" || owner != "" && leased.Owner != owner {
+		t.Errorf("%s gives %v, want that run one is held by %q", what, err, owner)
+	}
+}
+
+func leasesOnce(t *testing.T, s runner.Store) {
+	journal := create(t, s, "one")
+	add(t, journal, events()[0])
+	for _, owner := range []string{"", "first"} {
+		_, err := s.Open("one", owner)
+		wantLeased(t, "opening a run that is being created", err, "")
+	}
+	if err := journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	first := open(t, s, "one", "first")
+	for _, owner := range []string{"", "first", "second"} {
+		_, err := s.Open("one", owner)
+		wantLeased(t, "opening a run that "+owner+" has", err, "first")
+	}
+	wantLeased(t, "deleting a run that is driven", s.Delete("one"), "first")
+	add(t, first, events()[1])
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	add(t, open(t, s, "one", ""), events()[2])
+	wantEvents(t, s, "one", events()[:3])
+}
+
+func forgetsRuns(t *testing.T, s runner.Store) {
+	one, two := create(t, s, "one"), create(t, s, "two")
+	add(t, one, events()...)
+	add(t, two, events()[:2]...)
+	if err := one.Snapshot([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := one.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Delete("one"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Events("one"); !errors.Is(err, runner.ErrNoRun) {
+		t.Errorf("events of a deleted run: %v, want ErrNoRun", err)
+	}
+	if _, err := s.Run("one"); !errors.Is(err, runner.ErrNoRun) {
+		t.Errorf("record of a deleted run: %v, want ErrNoRun", err)
+	}
+	if list, err := s.List(runner.RunFilter{}); err != nil || ids(list) != "two" {
+		t.Errorf("left are %s, %v", ids(list), err)
+	}
+	wantEvents(t, s, "two", events()[:2])
+	// The id is free, and nothing is left of the old run.
+	create(t, s, "one")
+	wantEvents(t, s, "one", nil)
+	wantSnapshot(t, s, -1, runner.Snapshot{})
+}

@@ -1,0 +1,208 @@
+// Lists of runs, and the cache.
+
+package storetest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// ids are those of a list, in its order.
+func ids(list []runner.RunSummary) string {
+	var out []string
+	for i := range list {
+		out = append(out, list[i].ID)
+	}
+	return strings.Join(out, " ")
+}
+
+// startAt is when the runs of lists start, plus some seconds.
+func startAt(seconds int) time.Time { return time.Unix(1790000000+int64(seconds), 0) }
+
+func listsRuns(t *testing.T, s runner.Store) {
+	for i, r := range []struct {
+		record runner.RunRecord
+		status machine.Status
+	}{
+		{runner.RunRecord{ID: "a", Graph: "g", Labels: map[string]string{"env": "prod", "who": "x"}}, machine.Completed},
+		{runner.RunRecord{ID: "b", Graph: "g", Labels: map[string]string{"env": "test"}, Session: "s"}, machine.Failed},
+		{runner.RunRecord{ID: "c", Graph: "h", Labels: map[string]string{"env": "prod"}, Parent: "a", ParentStep: 2}, machine.Completed},
+		{runner.RunRecord{ID: "d", Graph: "h", Session: "s"}, machine.Paused},
+	} {
+		r.record.Started = startAt(i)
+		journal, err := s.Create(r.record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := journal.Note(runner.RunSummary{Status: r.status, Updated: startAt(10 + i)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := journal.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		filter runner.RunFilter
+		want   string
+	}{
+		{runner.RunFilter{}, "d c b a"},
+		{runner.RunFilter{Limit: 2}, "d c"},
+		{runner.RunFilter{Limit: 9}, "d c b a"},
+		{runner.RunFilter{Graph: "g"}, "b a"},
+		{runner.RunFilter{Graph: "g", Limit: 1}, "b"},
+		{runner.RunFilter{Graph: "none"}, ""},
+		{runner.RunFilter{Session: "s"}, "d b"},
+		{runner.RunFilter{Parent: "a"}, "c"},
+		{runner.RunFilter{Status: []machine.Status{machine.Completed}}, "c a"},
+		{runner.RunFilter{Status: []machine.Status{machine.Failed, machine.Paused}}, "d b"},
+		{runner.RunFilter{Labels: map[string]string{"env": "prod"}}, "c a"},
+		{runner.RunFilter{Labels: map[string]string{"env": "prod", "who": "x"}}, "a"},
+		{runner.RunFilter{Labels: map[string]string{"env": ""}}, ""},
+		{runner.RunFilter{Labels: map[string]string{"env": "prod"}, Graph: "h", Limit: 3}, "c"},
+		{runner.RunFilter{UpdatedBefore: startAt(12)}, "b a"},
+		{runner.RunFilter{Graph: "' OR 1 = 1 --"}, ""},
+	} {
+		if list, err := s.List(c.filter); err != nil || ids(list) != c.want {
+			t.Errorf("%+v lists %q (%v), want %q", c.filter, ids(list), err, c.want)
+		}
+	}
+}
+
+// listsInOrder creates runs in an order that is not that of their start, two of
+// them at the same time.
+func listsInOrder(t *testing.T, s runner.Store) {
+	for i, at := range []int{3, 1, 2, 2, 0} {
+		if _, err := s.Create(runner.RunRecord{ID: fmt.Sprint(i), Started: startAt(at)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create(t, s, "never") // no start
+	if list, err := s.List(runner.RunFilter{}); err != nil || ids(list) != "0 3 2 1 4 never" {
+		t.Errorf("the order is %q (%v)", ids(list), err)
+	}
+}
+
+func listsNotes(t *testing.T, s runner.Store) {
+	record := runner.RunRecord{
+		ID: "one", Graph: "g", File: "f.yaml", Source: []byte("x"), Labels: map[string]string{"k": "v"},
+		Started: startAt(0), Parent: "p", ParentStep: 3,
+	}
+	journal, err := s.Create(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := wantLine(t, s, runner.RunSummary{Status: machine.Running, Updated: startAt(0)})
+	if line.Owner == "" {
+		t.Error("a run that is driven has no owner")
+	}
+	record.Source = nil
+	if line.Started = record.Started; !reflect.DeepEqual(line.RunRecord, record) {
+		t.Errorf("the record is %+v, want %+v", line.RunRecord, record)
+	}
+	// A new status shows at once, other news by the end.
+	steps := runner.RunSummary{Status: machine.Paused, Reason: "human", Steps: 4, Updated: startAt(1)}
+	if err := journal.Note(steps); err != nil {
+		t.Fatal(err)
+	}
+	wantLine(t, s, steps)
+	steps.Steps, steps.Updated = 9, startAt(2)
+	if err := journal.Note(steps); err != nil {
+		t.Fatal(err)
+	}
+	if err := journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if line := wantLine(t, s, steps); line.Owner != "" || !line.Until.IsZero() {
+		t.Errorf("a run that nobody drives is held by %q until %s", line.Owner, line.Until)
+	}
+}
+
+// wantLine checks the only line of the list.
+func wantLine(t *testing.T, s runner.Store, want runner.RunSummary) runner.RunSummary {
+	t.Helper()
+	list, err := s.List(runner.RunFilter{})
+	if err != nil || len(list) != 1 {
+		t.Fatalf("%d runs, %v", len(list), err)
+	}
+	got := list[0]
+	if got.Status != want.Status || got.Reason != want.Reason || got.Steps != want.Steps || !got.Updated.Equal(want.Updated) {
+		t.Errorf("the line is %+v, want %+v", got, want)
+	}
+	return got
+}
+
+func caches(t *testing.T, s runner.Store) {
+	now := startAt(0)
+	value := map[string]any{"n": 1, "f": 1.5, "big": 1<<60 + 1, "list": []any{nil, "<é>"}}
+	keep(t, s, runner.CacheEntry{Key: "for ever", Value: value})
+	keep(t, s, runner.CacheEntry{Key: "a while", Value: 1, Expires: now.Add(time.Second)})
+	keep(t, s, runner.CacheEntry{Key: "replaced", Value: "old", Expires: now.Add(time.Second)})
+	keep(t, s, runner.CacheEntry{Key: "replaced", Value: "new"})
+	keep(t, s, runner.CacheEntry{Key: "null", Value: nil})
+	for _, c := range []struct {
+		key  string
+		at   time.Time
+		want any
+		ok   bool
+	}{
+		{"for ever", now.AddDate(200, 0, 0), value, true},
+		{"a while", now, 1, true},
+		{"a while", now.Add(time.Second - 1), 1, true},
+		{"a while", now.Add(time.Second), nil, false},
+		{"replaced", now.Add(time.Hour), "new", true},
+		{"null", now, nil, true},
+		{"unknown", now, nil, false},
+	} {
+		got, ok, err := s.Cached(c.key, c.at)
+		if err != nil || ok != c.ok || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%q at %s is %v, %t (%v), want %v, %t", c.key, c.at, got, ok, err, c.want, c.ok)
+		}
+	}
+	if err := s.Cache(runner.CacheEntry{Key: "no text", Value: func() {}}); err == nil {
+		t.Error("a function was cached")
+	}
+}
+
+func keep(t *testing.T, s runner.Store, e runner.CacheEntry) {
+	t.Helper()
+	if err := s.Cache(e); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func clearsCache(t *testing.T, s runner.Store) {
+	for _, c := range []struct {
+		graph string
+		nodes []string
+		left  string
+	}{
+		{"", nil, ""},
+		{"g", nil, "h/a h/b"},
+		{"g", []string{"a"}, "g/b h/a h/b"},
+		{"g", []string{"b", "a", "c"}, "h/a h/b"},
+		{"", []string{"a"}, "g/b h/b"},
+		{"none", nil, "g/a g/b h/a h/b"},
+		{"g", []string{}, "g/a g/b h/a h/b"},
+	} {
+		all := []string{"g/a", "g/b", "h/a", "h/b"}
+		for _, key := range all {
+			graph, node, _ := strings.Cut(key, "/")
+			keep(t, s, runner.CacheEntry{Key: key, Graph: graph, Node: node, Value: key})
+		}
+		n, err := s.ClearCache(c.graph, c.nodes)
+		left := slices.DeleteFunc(slices.Clone(all), func(key string) bool {
+			_, ok, err := s.Cached(key, startAt(0))
+			return err == nil && !ok
+		})
+		if err != nil || strings.Join(left, " ") != c.left || n != len(all)-len(left) {
+			t.Errorf("clearing %q %q clears %d (%v) and leaves %q, want %q", c.graph, c.nodes, n, err, left, c.left)
+		}
+	}
+}

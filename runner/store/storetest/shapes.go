@@ -1,0 +1,216 @@
+// What goes into a journal comes out of it.
+
+package storetest
+
+import (
+	"errors"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// keepsShapes sets every field an event has, also those that it gets one day.
+func keepsShapes(t *testing.T, s runner.Store) {
+	journal := create(t, s, "one")
+	var want []machine.Event
+	for _, kind := range []machine.EventKind{machine.RunBegan, machine.TaskEnded, machine.Advanced} {
+		var e machine.Event
+		fill(reflect.ValueOf(&e).Elem(), 0)
+		e.Kind = kind
+		want = append(want, e)
+	}
+	add(t, journal, want...)
+	wantEvents(t, s, "one", want)
+	got, err := s.Events("one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range want {
+		if !reflect.DeepEqual(got[i], want[i]) {
+			t.Errorf("event %d is %+v, want %+v", i, got[i], want[i])
+		}
+	}
+}
+
+// fill sets everything in a value that is exported.
+func fill(v reflect.Value, depth int) {
+	if !v.CanSet() || depth > 6 {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), depth+1)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i), depth+1)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range v.Len() {
+			fill(v.Index(i), depth+1)
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, depth+1)
+		fill(value, depth+1)
+		v.SetMapIndex(key, value)
+	case reflect.Interface:
+		if v.NumMethod() == 0 {
+			v.Set(reflect.ValueOf(map[string]any{"a <b> & \"c\"": []any{nil, true, 1, 1.5, "é\x00\n"}}))
+		}
+	case reflect.String:
+		v.SetString("a <b> & \"c\" é\n")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(7)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(7)
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(7.5)
+	}
+}
+
+// keepsNumbers reads back the very values that expressions were given.
+func keepsNumbers(t *testing.T, s runner.Store) {
+	journal := create(t, s, "one")
+	numbers := []any{
+		0, 1, -1, 0.5, 1e300, 5e-324, math.MaxFloat64, math.Pi,
+		1 << 53, 1<<53 + 1, -(1<<53 + 1), 1 << 61, 1<<61 - 1, -(1 << 61), float64(1 << 62), 12345678901234567890.0,
+	}
+	for i, n := range numbers {
+		if c, err := eval.Canonical(n); err != nil || !reflect.DeepEqual(c, n) {
+			t.Fatalf("%v (%T) is not canonical: %v (%T), %v", n, n, c, c, err)
+		}
+		add(t, journal, machine.Event{Kind: machine.TaskEnded, At: int64(i), Output: n, Input: map[string]any{"n": []any{n}}})
+	}
+	got, err := s.Events("one")
+	if err != nil || len(got) != len(numbers) {
+		t.Fatalf("%d events, %v", len(got), err)
+	}
+	for i, n := range numbers {
+		if !reflect.DeepEqual(got[i].Output, n) || !reflect.DeepEqual(got[i].Input, map[string]any{"n": []any{n}}) {
+			t.Errorf("%v (%T) came back as %v (%T) and %v", n, n, got[i].Output, got[i].Output, got[i].Input)
+		}
+	}
+}
+
+func appendsAll(t *testing.T, s runner.Store) {
+	journal := create(t, s, "one")
+	all := events()
+	add(t, journal, all[0])
+	if err := journal.AppendAll(all[1:4]); err != nil {
+		t.Fatal(err)
+	}
+	if err := journal.AppendAll(nil); err != nil {
+		t.Errorf("appending nothing: %v", err)
+	}
+	add(t, journal, all[4])
+	wantEvents(t, s, "one", all[:5])
+}
+
+func readsOn(t *testing.T, s runner.Store) {
+	journal := create(t, s, "one")
+	all := events()
+	add(t, journal, all[:4]...)
+	for n, want := range map[int]int{-1: 4, 0: 4, 1: 3, 3: 1, 4: 0, 9: 0} {
+		got, err := s.EventsAfter("one", n)
+		if err != nil || len(got) != want {
+			t.Errorf("after %d there are %d events, want %d (%v)", n, len(got), want, err)
+			continue
+		}
+		if want > 0 && got[0].At != all[max(n, 0)].At {
+			t.Errorf("after %d comes the event of %d", n, got[0].At)
+		}
+	}
+}
+
+// refusesBadEvents gives events that have no text: nothing of what was to be
+// kept with them is, and the journal is of no more use.
+func refusesBadEvents(t *testing.T, s runner.Store) {
+	journal := create(t, s, "one")
+	add(t, journal, events()[0])
+	bad := machine.Event{Kind: machine.TaskEnded, Output: math.NaN()}
+	if err := journal.AppendAll([]machine.Event{events()[1], bad}); err == nil {
+		t.Error("an event without a text was kept")
+	}
+	if err := journal.Append(events()[1]); err == nil {
+		t.Error("a journal goes on after an error")
+	}
+	wantEvents(t, s, "one", events()[:1])
+}
+
+func keepsSnapshots(t *testing.T, s runner.Store) {
+	journal := create(t, s, "one")
+	wantSnapshot(t, s, -1, runner.Snapshot{})
+	add(t, journal, events()[:2]...)
+	size := journal.Journaled()
+	if size <= 0 {
+		t.Errorf("two events have %d bytes", size)
+	}
+	for _, state := range []string{"first", "state of two"} {
+		if err := journal.Snapshot([]byte(state)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := journal.Journaled(); n != 0 {
+		t.Errorf("%d bytes are journaled after a snapshot", n)
+	}
+	add(t, journal, events()[:2]...)
+	if n := journal.Journaled(); n != size {
+		t.Errorf("%d bytes are journaled, want %d", n, size)
+	}
+	if err := journal.Snapshot([]byte("state of four")); err != nil {
+		t.Fatal(err)
+	}
+	add(t, journal, events()[:2]...)
+	two := runner.Snapshot{Events: 2, State: []byte("state of two")}
+	four := runner.Snapshot{Events: 4, State: []byte("state of four")}
+	wantSnapshot(t, s, -1, four)
+	wantSnapshot(t, s, 9, four)
+	wantSnapshot(t, s, 4, four)
+	wantSnapshot(t, s, 3, two)
+	wantSnapshot(t, s, 1, runner.Snapshot{})
+	if err := journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := open(t, s, "one", "x")
+	if n := again.Journaled(); n != size {
+		t.Errorf("an opened journal has %d bytes journaled, want %d", n, size)
+	}
+}
+
+func wantSnapshot(t *testing.T, s runner.Store, most int, want runner.Snapshot) {
+	t.Helper()
+	got, err := s.Snapshot("one", most)
+	if err != nil || got.Events != want.Events || string(got.State) != string(want.State) {
+		t.Errorf("the snapshot of at most %d is of %d: %q (%v); want of %d: %q", most, got.Events, got.State, err, want.Events, want.State)
+	}
+}
+
+func closesJournals(t *testing.T, s runner.Store) {
+	journal := create(t, s, "one")
+	add(t, journal, events()[0])
+	for range 2 {
+		if err := journal.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, err := range map[string]error{
+		"append": journal.Append(events()[1]), "append all": journal.AppendAll(events()[1:2]),
+		"snapshot": journal.Snapshot([]byte("x")), "note": journal.Note(runner.RunSummary{}),
+	} {
+		if !errors.Is(err, runner.ErrJournalClosed) {
+			t.Errorf("%s gives %v, want ErrJournalClosed", what, err)
+		}
+	}
+	again := open(t, s, "one", "x")
+	add(t, again, events()[1])
+	wantEvents(t, s, "one", events()[:2])
+}
