@@ -73,7 +73,7 @@ const indexFrom = 8
 // buildIndex makes finding a task cheap when there are many.
 func (s *State) buildIndex() {
 	clear(s.index)
-	if len(s.tasks) <= indexFrom {
+	if len(s.tasks) <= indexFrom || s.readyTasks == 0 {
 		return
 	}
 	if s.index == nil {
