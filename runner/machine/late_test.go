@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -261,5 +262,37 @@ edges: [{from: a, to: END}]`)
 	h.apply(machine.Event{Kind: machine.Advanced})
 	if f := h.state.Failure; f == nil || f.Kind != "timeout" || !strings.Contains(f.Message, "1s") {
 		t.Errorf("failure %v, want a timeout", f)
+	}
+}
+
+// The same among many tasks, which are found in another way than few.
+func TestLateEventsAmongMany(t *testing.T) {
+	var nodes, names []string
+	for i := range 100 {
+		names = append(names, fmt.Sprint("n", i))
+		nodes = append(nodes, fmt.Sprintf("n%d: {kind: exec, command: [x], writes: [log]}", i))
+	}
+	h := byHand(t, fmt.Sprintf(`
+limits: {max_concurrency: 100, max_steps: 500}
+state: {log: {type: array, reducer: append, default: []}}
+nodes: {a: {kind: pass}, %s}
+edges: [{from: a, to: [%s]}, {from: [%[2]s], to: END}]`, strings.Join(nodes, ", "), strings.Join(names, ", ")))
+	h.apply(machine.Event{Kind: machine.Advanced})
+	if n := len(h.state.Running()); n != 100 {
+		t.Fatalf("%d tasks run", n)
+	}
+	h.wantNothing("the end of another attempt", ended("n70", 1, 2, 0))
+	h.wantNothing("the end of another visit", ended("n70", 2, 1, 0))
+	h.wantNothing("the end of no node", ended("n100", 1, 1, 0))
+	for i := range names {
+		h.apply(ended(names[99-i], 1, 1, 99-i))
+		h.wantNothing("another end", ended(names[99-i], 1, 1, "other"))
+	}
+	h.want("the closing", "finish", machine.Event{Kind: machine.Advanced})
+	log, _ := h.state.Value("log")
+	for i, v := range log.([]any) {
+		if v != i {
+			t.Fatalf("log is %v", log)
+		}
 	}
 }
