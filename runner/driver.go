@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -54,8 +55,6 @@ type driver struct {
 	path    []int32
 	history []HistoryRecord
 	last    int64 // when the last replayed event happened
-	// explain adds the values that conditions read to what is told of edges.
-	explain bool
 	// answers are those given in advance, by node; queue holds events that are
 	// due at once; asked counts the people who are being asked now.
 	answers map[string][]string
@@ -100,11 +99,19 @@ func (d *driver) keepJournal() error {
 		return nil
 	}
 	journal, err := store.Create(RunRecord{
-		ID: d.opts.RunID, Graph: d.flow.graph.Name.Value, File: d.flow.graph.File.Name, Source: d.flow.graph.File.Src,
+		ID: d.opts.RunID, Graph: d.flow.graph.Name.Value, File: absolute(d.flow.graph.File.Name), Source: d.flow.graph.File.Src,
 		Labels: d.opts.Labels, Started: d.clock.Now(),
 	})
 	d.journal = journal
 	return err
+}
+
+// absolute makes a name good for later, when the working directory is another.
+func absolute(name string) string {
+	if path, err := filepath.Abs(name); err == nil {
+		return path
+	}
+	return name
 }
 
 // run drives the machine from the first event to the last.
@@ -143,7 +150,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	if err := d.closeJournal(result); err != nil {
 		return nil, err
 	}
-	d.conclude(result)
+	d.conclude(result, d.clock.Now().UnixNano())
 	return result, d.sinkErr
 }
 
@@ -195,7 +202,7 @@ func (d *driver) apply(event *machine.Event) (commands []machine.Command, at int
 
 // advance closes the superstep. A time is read only for those who look at it.
 func (d *driver) advance() (commands []machine.Command, at int64, err error) {
-	if d.watched || d.plan.ReadsClock() {
+	if d.watched || d.journal != nil || d.plan.ReadsClock() {
 		at = d.time.now()
 	}
 	if d.journal != nil {
@@ -221,6 +228,9 @@ func (d *driver) append(event *machine.Event) error {
 // whether the superstep is complete.
 func (d *driver) follow(ctx context.Context, commands []machine.Command, at int64) (advance bool) {
 	d.path = append(d.path, d.state.Ran...)
+	if d.opts.History {
+		d.rememberAll(at)
+	}
 	if d.watched {
 		d.publish(at)
 	}

@@ -56,6 +56,14 @@ func (e *Event) appendContent(dst []byte) []byte {
 		dst = appendValueKey(dst, `,"output":`, e.Output)
 		dst = appendNames(append(dst, `,"next":`...), e.Next)
 		dst = appendCandidates(dst, e.Candidates)
+	case RunPaused:
+		if r := e.Result; r != nil {
+			dst = appendTextKey(dst, `,"reason":`, r.Reason)
+			dst = appendMarshalled(append(dst, `,"pending":`...), r.Pending)
+			if r.PausedAt != nil {
+				dst = appendMarshalled(append(dst, `,"paused_at":`...), r.PausedAt)
+			}
+		}
 	case StateUpdated:
 		dst = appendPairs(append(dst, `,"delta":`...), e.Delta)
 	case NodeEvent, NodeOutput:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -57,7 +58,7 @@ func TestJournalReplays(t *testing.T) {
 	got := finish(t, f, runner.Options{RunID: "one"})
 	wantResult(t, got, machine.Completed, "a b a b a b a b a b c d", "")
 	record, err := memory.Run("one")
-	if err != nil || record.File != "flow.yaml" || string(record.Source) != head+journalFlow {
+	if err != nil || filepath.Base(record.File) != "flow.yaml" || !filepath.IsAbs(record.File) || string(record.Source) != head+journalFlow {
 		t.Fatalf("record %+v, %v", record, err)
 	}
 	r, err := runner.New(runner.Config{Kinds: []runner.Kind{work(nil)}})

@@ -36,24 +36,18 @@ func (d *driver) announce(input map[string]any) {
 	d.emit()
 }
 
-// conclude tells how the run ended.
-func (d *driver) conclude(result *Result) {
-	if !d.watched {
-		return
-	}
-	kind := RunFinished
+// conclude tells how the run ended, or that it pauses.
+func (d *driver) conclude(result *Result, at int64) {
 	if result.Status == machine.Paused {
-		d.event = Event{Type: RunPaused, Time: d.clock.Now(), Result: result}
-		d.emit()
+		d.tell(RunPaused, at, result)
 	}
-	d.event = Event{Type: kind, Time: d.clock.Now(), Result: result}
-	d.emit()
+	d.tell(RunFinished, at, result)
 }
 
-// tellResumed tells that the run is taken up again.
-func (d *driver) tellResumed() {
+// tell tells of the run as a whole.
+func (d *driver) tell(kind EventType, at int64, result *Result) {
 	if d.watched {
-		d.event = Event{Type: RunResumed, Time: d.clock.Now()}
+		d.event = Event{Type: kind, Time: time.Unix(0, at), Result: result}
 		d.emit()
 	}
 }
@@ -78,11 +72,6 @@ func (d *driver) said(m *message) {
 // publish tells what the machine noted about the event it applied.
 func (d *driver) publish(at int64) {
 	notes := d.state.Notes()
-	if d.opts.History {
-		for i := range notes {
-			d.remember(&notes[i], at)
-		}
-	}
 	if d.opts.Sink == nil || d.sinkErr != nil {
 		return
 	}
@@ -170,6 +159,14 @@ func (d *driver) targets(n *machine.Note) []string {
 		names[i] = d.plan.NodeID(taken[i].To)
 	}
 	return names
+}
+
+// rememberAll keeps what happened for the history.
+func (d *driver) rememberAll(at int64) {
+	notes := d.state.Notes()
+	for i := range notes {
+		d.remember(&notes[i], at)
+	}
 }
 
 // remember keeps the history: an execution, and later where it led.

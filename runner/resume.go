@@ -4,6 +4,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -89,6 +90,9 @@ func (d *driver) replay(event *machine.Event) error {
 	d.last = max(d.last, event.At)
 	_, err := d.plan.Apply(d.state, *event)
 	d.path = append(d.path, d.state.Ran...)
+	if d.opts.History {
+		d.rememberAll(event.At)
+	}
 	return err
 }
 
@@ -106,8 +110,13 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 	if err != nil {
 		return nil, err
 	}
+	if len(rec.events) == 0 {
+		return nil, rec.empty()
+	}
 	if d.state.Status == machine.Completed {
-		return d.result(), nil
+		result := d.recorded()
+		d.tell(RunFinished, d.last, result)
+		return result, d.sinkErr
 	}
 	undo := rec.undo(d.state)
 	if len(undo) > 0 {
@@ -127,11 +136,21 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 	if d.journal, err = r.cfg.Store.Open(runID, r.cfg.Owner); err != nil {
 		return nil, err
 	}
+	if err := d.journal.Note(RunSummary{Status: machine.Running, Steps: d.state.Steps, Updated: d.clock.Now()}); err != nil {
+		return nil, errors.Join(err, d.journal.Close())
+	}
 	event := machine.Event{
 		Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Run: opts.info(runID),
 	}
-	d.tellResumed()
+	d.tell(RunResumed, d.clock.Now().UnixNano(), nil)
 	return d.finishRun(ctx, &event)
+}
+
+// empty is the error for a run whose process ended before its first event.
+func (rec *record) empty() error {
+	return &InputError{Problems: []string{
+		fmt.Sprintf("run %q has an empty journal: its process ended before it began; start it anew", rec.run.ID),
+	}}
 }
 
 // undo lists the places of the events that ended the run: from the one that
@@ -188,6 +207,9 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	if err != nil {
 		return nil, 0, err
 	}
+	if len(rec.events) == 0 {
+		return nil, 0, rec.empty()
+	}
 	cut, at := rec.cut(opts.At)
 	if cut < 0 {
 		return nil, 0, &InputError{Problems: []string{
@@ -235,7 +257,7 @@ func (d *driver) forkOn(ctx context.Context, opts Options, last *machine.Event) 
 		d.announce(last.Input)
 		return d.finishRun(ctx, last)
 	}
-	d.tellResumed()
+	d.tell(RunResumed, d.clock.Now().UnixNano(), nil)
 	commands, _, err := d.apply(&machine.Event{Kind: machine.Resumed, At: last.At, Run: opts.info(d.opts.RunID)})
 	if err != nil {
 		return nil, err
@@ -282,29 +304,46 @@ func (r *Runner) Replay(runID string, at int, opts Options) (*Result, error) {
 		return nil, err
 	}
 	opts.History = true
+	if len(rec.events) > 0 && rec.events[0].Run != nil {
+		opts.MaxSteps = rec.events[0].Run.MaxSteps
+	}
 	d, err := rec.replayed(opts, nil)
 	if err != nil {
 		return nil, err
 	}
-	d.explain = true
+	d.state.Explain = true
 	for i := range rec.events {
-		if err := d.replay(&rec.events[i]); err != nil {
+		event := &rec.events[i]
+		if d.state.Status == machine.Paused && event.Kind == machine.Resumed {
+			d.tell(RunPaused, d.last, d.recorded())
+		}
+		if err := d.replay(event); err != nil {
 			return nil, err
 		}
-		if i == 0 {
-			d.announce(rec.events[i].Input)
+		switch event.Kind {
+		case machine.RunBegan:
+			d.announce(event.Input)
+		case machine.Resumed:
+			d.tell(RunResumed, event.At, nil)
 		}
-		d.publish(rec.events[i].At)
+		d.publish(event.At)
 		if at > 0 && len(d.path) >= at {
 			break
 		}
 	}
-	result := d.result()
-	result.Duration = Milliseconds(time.Duration(d.last - d.started.UnixNano()))
-	if d.state.Ended() {
-		d.conclude(result)
+	result := d.recorded()
+	if d.state.Ended() || d.state.Status == machine.Paused {
+		d.conclude(result, d.last)
 	}
 	return result, d.sinkErr
+}
+
+// recorded is the result of a run that is only read: it took no longer than
+// until its last event.
+func (d *driver) recorded() *Result {
+	result := d.result()
+	result.Duration = Milliseconds(time.Duration(d.last - d.started.UnixNano()))
+	return result
 }
 
 // checkAnswers reports answers for questions that nobody asks, or that are not

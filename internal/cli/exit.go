@@ -55,6 +55,9 @@ func exitOf(err error) int {
 	var bad *usageError
 	var input *runner.InputError
 	var invalid *runner.InvalidError
+	// A lease that is lost while the run goes on comes wrapped: that is no
+	// mistake of the caller.
+	_, leased := err.(*runner.LeasedError)
 	switch {
 	case err == nil:
 		return exitOK
@@ -62,7 +65,8 @@ func exitOf(err error) int {
 		return said.code
 	case errors.As(err, &invalid):
 		return exitInvalid
-	case errors.As(err, &bad), errors.As(err, &input), errors.Is(err, fs.ErrNotExist):
+	case leased, errors.As(err, &bad), errors.As(err, &input), errors.Is(err, fs.ErrNotExist),
+		errors.Is(err, runner.ErrRunExists), errors.Is(err, runner.ErrNoRun):
 		return exitUsage
 	}
 	return exitFailed

@@ -37,6 +37,7 @@ type liveView struct {
 	frame   int
 	last    time.Time
 	closed  bool
+	held    bool // somebody else has the terminal
 }
 
 // runningNode is a line at the bottom.
@@ -127,7 +128,7 @@ func lastLine(s string) string {
 
 // draw replaces the bottom lines. Callers hold mu.
 func (v *liveView) draw() {
-	if v.closed {
+	if v.closed || v.held {
 		return
 	}
 	columns := v.width()
@@ -208,12 +209,28 @@ func (v *liveView) note(text string) {
 	v.draw()
 }
 
+func (v *liveView) hold() func() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	running := v.running
+	v.running = nil // the bottom lines make way
+	v.draw()
+	v.running, v.held = running, true
+	return func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.held = false
+		v.draw()
+	}
+}
+
 func (v *liveView) close() {
 	v.mu.Lock()
 	if v.closed {
 		v.mu.Unlock()
 		return
 	}
+	v.held = false
 	v.pending = append(v.pending, v.tracer.flush()...)
 	v.running = nil
 	v.draw()

@@ -18,6 +18,8 @@ type plainView struct {
 	out    io.Writer
 	tracer *tracer
 	text   map[string]string // per node, streamed text without its line break yet
+	held   bool              // somebody else has the terminal
+	kept   []string          // lines that wait for it
 }
 
 func (v *plainView) event(e *runner.Event) {
@@ -82,6 +84,10 @@ func progressText(s *runner.Said) string {
 }
 
 func (v *plainView) print(lines []string) {
+	if v.held {
+		v.kept = append(v.kept, lines...)
+		return
+	}
 	for _, line := range lines {
 		fmt.Fprintln(v.out, line)
 	}
@@ -93,8 +99,26 @@ func (v *plainView) note(text string) {
 	v.print([]string{text})
 }
 
+func (v *plainView) hold() func() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.held = true
+	return func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.letGo()
+	}
+}
+
+func (v *plainView) letGo() {
+	kept := v.kept
+	v.held, v.kept = false, nil
+	v.print(kept)
+}
+
 func (v *plainView) close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.letGo()
 	v.print(v.tracer.flush())
 }

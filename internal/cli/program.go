@@ -22,8 +22,9 @@ type Program struct {
 
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// StdoutTerminal and StderrTerminal say that a person reads the stream.
-	StdoutTerminal, StderrTerminal bool
+	// StdoutTerminal and StderrTerminal say that a person reads the stream;
+	// StdinTerminal, that one types on it.
+	StdinTerminal, StdoutTerminal, StderrTerminal bool
 	// Columns is the width of the terminal behind Stderr; nil or a result of 0
 	// mean that it is not known.
 	Columns func() int
@@ -35,6 +36,9 @@ type Program struct {
 	Now func() time.Time
 	// ConfigDir is the folder of the user's settings; "" for none.
 	ConfigDir string
+	// StateDir is the folder that runs are kept below; "": they are kept in
+	// memory unless --store names a file.
+	StateDir string
 }
 
 // System is the program as the operating system started it.
@@ -47,6 +51,7 @@ func System() Program {
 	return Program{
 		Args:  os.Args[1:],
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		StdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
 		StderrTerminal: term.IsTerminal(stderr),
 		Columns: func() int {
@@ -62,6 +67,7 @@ func System() Program {
 		},
 		Now:       time.Now,
 		ConfigDir: configDir,
+		StateDir:  stateDir(),
 	}
 }
 
@@ -77,11 +83,15 @@ func Main(ctx context.Context, p Program) int {
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitOK
-	}
-	if !a.started {
+	if err != nil && !a.started {
 		err = usage(err) // cobra's own: an unknown command or flag, a bad argument
 	}
-	return a.report(err)
+	code := exitOK
+	if err != nil {
+		code = a.report(err)
+	}
+	if err := a.closeStore(); err != nil {
+		return max(code, a.report(err))
+	}
+	return code
 }

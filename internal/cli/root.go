@@ -14,7 +14,7 @@ import (
 type app struct {
 	Program
 	color enum
-	store string
+	store storeFlags
 	rules ruleSettings // of the settings file
 	// started is set once cobra has accepted the command line: errors before
 	// that are usage errors.
@@ -52,11 +52,11 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 	a.color = newEnum("auto", "always", "auto", "never")
 	flags := root.PersistentFlags()
 	enumFlag(root, flags, &a.color, "color", "", "colour the output: always, auto (on a terminal), never")
-	flags.StringVar(&a.store, "store", "memory", "where runs are kept: memory, or a PATH; runs that outlive the process\n"+
-		"are not built yet, so a PATH is accepted and nothing is written to it")
-	setting(flags, "color", "store")
+	setting(flags, "color")
+	a.addStoreFlags(root)
 	root.AddCommand(
-		newRunCommand(a), newValidateCommand(a), newExplainCommand(a), newBoundCommand(a), newDiffCommand(a), newDotCommand(a), newSchemaCommand(a), newVersionCommand(a),
+		newRunCommand(a), newResumeCommand(a), newForkCommand(a), newRunsCommand(a), newWhyCommand(a), newReplayCommand(a),
+		newCacheCommand(a), newValidateCommand(a), newExplainCommand(a), newBoundCommand(a), newDiffCommand(a), newDotCommand(a), newSchemaCommand(a), newVersionCommand(a),
 	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

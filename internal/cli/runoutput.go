@@ -19,6 +19,8 @@ type view interface {
 	event(e *runner.Event)
 	// note shows a remark of the program itself.
 	note(text string)
+	// hold keeps the view from writing until release is called.
+	hold() (release func())
 	// close shows what is left and leaves the terminal as it was.
 	close()
 }
@@ -34,7 +36,7 @@ type runOutput struct {
 	trace   *os.File
 }
 
-func (a *app) newRunOutput(g *spec.Graph, f *runFlags) (*runOutput, error) {
+func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
 	o := &runOutput{app: a, format: f.output.value, colors: newTraceColors(a.colorOn(a.StderrTerminal))}
 	if f.trace != "" {
 		file, err := os.OpenFile(f.trace, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
@@ -71,6 +73,14 @@ func (o *runOutput) Event(e *runner.Event) error {
 	return nil
 }
 
+// hold leaves the terminal to somebody else until release is called.
+func (o *runOutput) hold() (release func()) {
+	if o.view != nil {
+		return o.view.hold()
+	}
+	return func() {}
+}
+
 func (o *runOutput) note(text string) {
 	if o.view != nil {
 		o.view.note(text)
@@ -98,7 +108,7 @@ func (o *runOutput) close() error {
 func (o *runOutput) result(r *runner.Result) error {
 	a := o.app
 	if o.view != nil {
-		for _, line := range summary(r, o.colors) {
+		for _, line := range a.summary(r, o.colors) {
 			fmt.Fprintln(a.Stderr, line)
 		}
 	} else if r.Status != machine.Completed {

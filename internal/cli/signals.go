@@ -26,6 +26,15 @@ func (a *app) signals() signalChannel {
 	return signalChannel{c: c, stop: a.Notify(c)}
 }
 
+// shellWord quotes a word for a shell where that is needed.
+func shellWord(s string) string {
+	special := func(r rune) bool { return badInID(r) && !strings.ContainsRune("=/,@%+…", r) }
+	if s != "" && !strings.ContainsFunc(s, special) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
 // textOrFile is a flag's text, or for @path the text of a file.
 func textOrFile(s string) (string, error) {
 	path, isFile := strings.CutPrefix(s, "@")

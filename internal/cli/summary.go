@@ -52,9 +52,24 @@ func summary(r *runner.Result, c traceColors) []string {
 		out = append(out, failureLines(r.Error, c)...)
 	}
 	for _, p := range r.Pending {
-		out = append(out, fmt.Sprintf("  %s waits for an answer: %s", p.Node, terminal.Line(p.Prompt)))
+		out = append(out, "  "+c.strong(p.Node)+" asks: "+terminal.Line(p.Prompt)+c.quiet(legalAnswers(p.Schema)))
+	}
+	if at := r.PausedAt; at != nil {
+		out = append(out, fmt.Sprintf("  paused %s %s", at.Phase, strings.Join(at.Nodes, ", ")))
 	}
 	return append(out, stateLines(r.State, c)...)
+}
+
+// legalAnswers says which answers a question takes; "" for any text.
+func legalAnswers(schema any) string {
+	if choices := choicesOf(schema); len(choices) > 0 {
+		return "  (" + terminal.Truncate(terminal.Line(strings.Join(choices, ", ")), maxSummaryValue) + ")"
+	}
+	document, _ := schema.(map[string]any)
+	if len(document) == 0 || len(document) == 1 && document["type"] == "string" {
+		return ""
+	}
+	return "  (" + terminal.Line(schemaText(document)) + ")"
 }
 
 // failureLines tell the details of a failure, by the names that expressions

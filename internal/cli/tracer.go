@@ -84,6 +84,8 @@ func (t *tracer) lines(e *runner.Event) []string {
 	switch e.Type {
 	case runner.RunStarted:
 		return []string{t.colors.quiet(fmt.Sprintf("run %s of %s from %s, at most %d steps", e.RunID, e.Graph, e.Start, e.MaxSteps))}
+	case runner.RunResumed:
+		return append(t.flush(), t.colors.quiet(fmt.Sprintf("run %s goes on", e.RunID)))
 	case runner.NodeStarted:
 		t.running[e.Node] = e.Step
 		return t.flush()

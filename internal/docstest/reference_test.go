@@ -176,6 +176,7 @@ func TestSessions(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // else the race detector holds each program for a second
 			env.Setenv("XDG_CONFIG_HOME", env.WorkDir)
+			env.Setenv("XDG_STATE_HOME", env.WorkDir)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"code": commandCode},

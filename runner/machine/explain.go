@@ -13,8 +13,8 @@ import (
 
 // Lasting reports whether the candidates of a NoteEdgesResolved are the same
 // whenever the same node takes the same ways out with the same outcome. A
-// router's answer is different every time.
-func (n *Note) Lasting() bool { return n.choice == nil }
+// router's answer is different every time, and so are values.
+func (n *Note) Lasting() bool { return n.choice == nil && !n.explained }
 
 // AppendCandidates spells out the edges that a NoteEdgesResolved is about, in
 // declaration order, with the reason each fired or did not. It evaluates
@@ -44,10 +44,41 @@ func (s *State) AppendCandidates(dst []Candidate, note *Note) []Candidate {
 			c.Why = "goto decides"
 		} else {
 			c.Why = note.why(n, e, c.Fired, rank[at] > first)
+			c.Why += s.testedValues(note, index)
 		}
 		dst = append(dst, c)
 	}
 	return p.appendEnds(dst, n, taken, note.Failed)
+}
+
+// tested is a condition that was evaluated, with the values that it read. They
+// are kept only when State.Explain asks for them.
+type tested struct {
+	superstep, task, edge int
+	values                string
+}
+
+// explain keeps the values that a condition reads, as they are now.
+func (s *State) explain(task, at int) {
+	if !s.Explain {
+		return
+	}
+	if n := len(s.tested); n > 0 && s.tested[n-1].superstep != s.Superstep {
+		s.tested = s.tested[:0]
+	}
+	s.tested = append(s.tested, tested{s.Superstep, task, at, s.valuesOf(&s.plan.edges[at])})
+}
+
+// testedValues are the values that an edge's condition read, if it was evaluated.
+func (s *State) testedValues(note *Note, at int) string {
+	if note.explained {
+		for _, t := range s.tested {
+			if t.superstep == int(note.Superstep) && t.task == int(note.task) && t.edge == at {
+				return t.values
+			}
+		}
+	}
+	return ""
 }
 
 // took reports whether an edge fired; -1 asks for a dynamic target.
@@ -119,6 +150,7 @@ func (p *Plan) candidates(s *State, i int) []Candidate {
 	t := &s.tasks[i]
 	note := Note{
 		Node: int32(t.node), Skipped: t.skipped, Failed: t.status == failed, choice: t.choice,
+		explained: s.Explain, task: int32(i), Superstep: int32(s.Superstep),
 	}
 	out := s.AppendCandidates(nil, &note)
 	for j := range out {

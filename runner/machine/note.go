@@ -29,6 +29,8 @@ type Note struct {
 	// Cached and Skipped say how an execution completed; Failed, what kind of
 	// outcome was resolved.
 	Cached, Skipped, Failed bool
+	explained               bool  // State.tested has the task's conditions
+	task                    int32 // place in State.tasks
 	// Node is the index of the node; -1 in the notes of a superstep.
 	Node            int32
 	Visit, Attempt  int32

@@ -101,6 +101,7 @@ func (p *Plan) noteClosed(s *State) {
 			s.taken = append(s.taken, Taken{Edge: int32(s.routes[j].edge), To: int32(s.routes[j].to)})
 		}
 		note.last = int32(len(s.taken))
+		note.explained, note.task = s.Explain, int32(i)
 	}
 	s.noteSuperstep(NoteSuperstepCompleted)
 }

@@ -2,7 +2,10 @@
 
 package machine
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // route is an edge that fired, or a dynamic target.
 type route struct {
@@ -105,6 +108,7 @@ func (p *Plan) firstMatch(s *State, i int, edges []int, all bool) (fired bool, h
 		}
 		if !fired || all || e.spec.Decl != decl {
 			s.setContext(e.uses, &s.tasks[i])
+			s.explain(i, at)
 			match, err := s.vm.Test(e.when, s.env)
 			if err != nil {
 				return fired, p.edgeError(s, i, at, "when", err)
@@ -126,6 +130,7 @@ func (p *Plan) fireAll(s *State, i int, edges []int, mustFire bool) *ending {
 	if len(edges) == 0 && mustFire {
 		return p.stuck(s, i)
 	}
+	s.routes = slices.Grow(s.routes, len(edges))
 	for _, at := range edges {
 		if how := p.fire(s, i, at); how != nil {
 			return how

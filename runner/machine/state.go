@@ -90,6 +90,8 @@ type State struct {
 
 	// Watched makes Apply take notes.
 	Watched bool
+	// Explain adds to what AppendCandidates says the values that conditions read.
+	Explain bool
 	objects objectPool
 	buffers
 	vm eval.VM
@@ -102,6 +104,7 @@ type buffers struct {
 	routes    []route
 	undo      []undone
 	taken     []Taken
+	tested    []tested
 	changes   []KeyValue  // of the state in this superstep
 	due       map[int]int // target → place in next
 	reduceEnv map[string]any

@@ -1,0 +1,74 @@
+// The cache command: node results that are kept between runs.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newCacheCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "cache",
+		Short:   "Forget node results that are kept between runs",
+		Long:    "cache manages the results of nodes that have a cache block.",
+		Example: "  graphrun cache clear",
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newCacheClearCommand(a))
+	return cmd
+}
+
+func newCacheClearCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "clear [FLOW [NODE...]]",
+		Short: "Forget kept node results: all, a graph's or some nodes'",
+		Long: `clear forgets the results that nodes with a cache block left behind: those of every
+graph, of one graph, or of some of its nodes. It says how many there were.`,
+		Example: `  graphrun cache clear
+  graphrun cache clear flow.yaml fetch`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: completeFlow,
+		PreRunE:           a.loadSettings,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.clearCache(args)
+		},
+	}
+}
+
+func (a *app) clearCache(args []string) error {
+	name := ""
+	var nodes []string
+	if len(args) > 0 {
+		g, err := a.loadFlow(args[0])
+		if err != nil {
+			return err
+		}
+		name, nodes = g.Name.Value, args[1:]
+		var problems []error
+		for _, id := range nodes {
+			if err := checkNode(g, id, false); err != nil {
+				problems = append(problems, err)
+			}
+		}
+		if len(problems) > 0 {
+			return usage(errors.Join(problems...))
+		}
+	}
+	if len(nodes) == 0 {
+		nodes = nil // all
+	}
+	kept, err := a.openStore()
+	if err != nil {
+		return err
+	}
+	n, err := kept.ClearCache(name, nodes)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stdout, "%s forgotten\n", count(n, "result"))
+	return nil
+}

@@ -1,0 +1,225 @@
+// What run, resume and fork share: flags, a runner with a store, a person to
+// ask, interrupts, the report at the end.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/node"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store/sqlite"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// driveFlags are the flags of everything that drives a run.
+type driveFlags struct {
+	maxSteps       int
+	timeout        time.Duration
+	maxConcurrency int
+	answers        []string
+	pauseBefore    []string
+	pauseAfter     []string
+	noInput        bool
+	strict         bool
+	history        bool
+	output         enum
+	trace          string
+	stream         enumList
+}
+
+func addDriveFlags(cmd *cobra.Command, f *driveFlags) {
+	f.output = newEnum("text", "json", "jsonl", "text")
+	f.stream.allowed = streamNames()
+	flags := cmd.Flags()
+	flags.IntVar(&f.maxSteps, "max-steps", 0, "most node executions, instead of the graph's limit")
+	flags.DurationVar(&f.timeout, "timeout", 0, "longest active time, such as 90s or 10m, instead of the graph's limit")
+	flags.IntVar(&f.maxConcurrency, "max-concurrency", 0, "most nodes that run at once, instead of the graph's limit")
+	flags.StringArrayVar(&f.answers, "answer", nil, "NODE=VALUE: what a person says there, as text or JSON; repeatable,\nalso for a node that asks more than once")
+	flags.StringArrayVar(&f.pauseBefore, "pause-before", nil, "NODE to pause before; repeatable")
+	flags.StringArrayVar(&f.pauseAfter, "pause-after", nil, "NODE to pause after; repeatable")
+	flags.BoolVar(&f.noInput, "no-input", false, "never ask on the terminal")
+	flags.BoolVar(&f.strict, "strict", false, "exit 1 when the run completed but degraded")
+	flags.BoolVar(&f.history, "history", false, "add every node execution to the JSON result")
+	enumFlag(cmd, flags, &f.output, "output", "o", "form of the output: json is one object at the end,\njsonl one event a line as they happen")
+	flags.StringVar(&f.trace, "trace", "", "write every event to a FILE as JSON lines")
+	flags.Var(&f.stream, "stream", "events that jsonl prints besides run_*, of "+strings.Join(f.stream.allowed, ", ")+"\n(default: all)")
+	complete(cmd, "stream", f.stream.allowed)
+	for _, name := range []string{"max-steps", "timeout", "max-concurrency", "answer", "pause-before", "pause-after"} {
+		complete(cmd, name, nil)
+	}
+	setting(flags, "max-steps", "timeout", "max-concurrency", "no-input", "strict", "history", "output", "stream")
+}
+
+// problems are the values that no run can have.
+func (f *driveFlags) problems(cmd *cobra.Command) (problems []error) {
+	atLeast := func(name string, ok bool, want string) {
+		if cmd.Flags().Changed(name) && !ok {
+			problems = append(problems, usagef("--%s %s: must be %s", name, cmd.Flag(name).Value, want))
+		}
+	}
+	atLeast("max-steps", f.maxSteps >= 1, "at least 1")
+	atLeast("max-concurrency", f.maxConcurrency >= 1, "at least 1")
+	atLeast("timeout", f.timeout > 0, "more than 0")
+	return problems
+}
+
+// options are the settings of a run that the flags name.
+func (f *driveFlags) options(g *spec.Graph) (runner.Options, error) {
+	opts := runner.Options{
+		MaxSteps: f.maxSteps, Timeout: f.timeout, MaxConcurrency: f.maxConcurrency, History: f.history,
+		PauseBefore: f.pauseBefore, PauseAfter: f.pauseAfter, Answers: map[string][]string{},
+	}
+	var problems []error
+	check := func(flag, id string, human bool) {
+		if err := checkNode(g, id, human); err != nil {
+			problems = append(problems, usagef("--%s: %w", flag, err))
+		}
+	}
+	for _, id := range f.pauseBefore {
+		check("pause-before", id, false)
+	}
+	for _, id := range f.pauseAfter {
+		check("pause-after", id, false)
+	}
+	for _, answer := range f.answers {
+		id, value, ok := strings.Cut(answer, "=")
+		if !ok || id == "" {
+			problems = append(problems, usagef("--answer %q: want NODE=VALUE", answer))
+			continue
+		}
+		check("answer", id, true)
+		opts.Answers[id] = append(opts.Answers[id], value)
+	}
+	if len(problems) > 0 {
+		return opts, usage(errors.Join(problems...))
+	}
+	return opts, nil
+}
+
+// checkNode says what is wrong with the name of a node; human asks for one
+// where a person answers.
+func checkNode(g *spec.Graph, id string, human bool) error {
+	var names []string
+	for _, n := range g.Nodes {
+		if !human || n.Kind.Value == "human" {
+			names = append(names, n.ID.Value)
+		}
+	}
+	if slices.Contains(names, id) {
+		return nil
+	}
+	slices.Sort(names)
+	what := "no node"
+	if human {
+		what = "no human node"
+		if len(names) == 0 {
+			return fmt.Errorf("%s %q: the graph has none", what, id)
+		}
+	}
+	if near := suggest.New(names).Closest(id); near != "" {
+		return fmt.Errorf("%s %q; did you mean %q?", what, id, near)
+	}
+	return fmt.Errorf("%s %q (nodes: %s)", what, id, strings.Join(names, ", "))
+}
+
+// session is one drive of a run.
+type session struct {
+	app    *app
+	flags  *driveFlags
+	runner *runner.Runner
+	kill   chan struct{}
+	out    *runOutput
+}
+
+// newSession makes what drives a run of a graph.
+func (a *app) newSession(kept runner.Store, g *spec.Graph, f *driveFlags) (s *session, err error) {
+	s = &session{app: a, flags: f, kill: make(chan struct{})}
+	if s.runner, err = newRunner(kept, s.kill); err != nil {
+		return nil, err
+	}
+	s.out, err = a.newRunOutput(g, f)
+	return s, err
+}
+
+// newRunner makes a runner with graphrun's own node kinds, whose programs end
+// at once when kill is closed.
+func newRunner(kept runner.Store, kill <-chan struct{}) (*runner.Runner, error) {
+	return runner.New(runner.Config{
+		Kinds: node.Kinds(node.Options{Kill: kill}), Store: kept, Owner: sqlite.ThisProcess(),
+	})
+}
+
+// killTime is how long the programs of a run get to be gone after they were
+// killed.
+const killTime = time.Second
+
+// drive runs what do does. The first interrupt cancels it, the second kills
+// what still runs and gives up waiting for the rest.
+func (s *session) drive(
+	ctx context.Context, opts *runner.Options, do func(ctx context.Context) (*runner.Result, error),
+) (*runner.Result, error) {
+	a := s.app
+	opts.Sink = s.out
+	if a.StdinTerminal && a.StderrTerminal && !s.flags.noInput {
+		opts.Ask = newAsker(a, s.out).ask
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	signals := a.signals()
+	defer signals.stop()
+
+	type outcome struct {
+		result *runner.Result
+		err    error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		result, err := do(ctx)
+		done <- outcome{result, err}
+	}()
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case sig := <-signals.c:
+		s.out.note("cancelling: what runs has 5 seconds to end; interrupt again to end at once")
+		cancel(&interrupted{sig})
+	}
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-signals.c:
+		close(s.kill)
+	}
+	select {
+	case o := <-done:
+		return o.result, o.err
+	case <-time.After(killTime):
+		a.store.abandoned = true
+		return nil, silent(exitCancelled)
+	}
+}
+
+// finish says what a run came to and returns the error that stands for its
+// exit code.
+func (s *session) finish(result *runner.Result, err error) error {
+	closeErr := s.out.close()
+	if err != nil {
+		return err
+	}
+	if err := s.out.result(result); err != nil {
+		return err
+	}
+	if closeErr != nil {
+		return closeErr
+	}
+	return silent(exitOfResult(result, s.flags.strict))
+}

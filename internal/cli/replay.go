@@ -1,0 +1,182 @@
+// The replay command: a recorded run through the machine once more.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner"
+)
+
+// replayFlags are the flags of replay.
+type replayFlags struct {
+	runFilterFlags
+	all    bool
+	with   string
+	output enum
+}
+
+func newReplayCommand(a *app) *cobra.Command {
+	f := replayFlags{output: newEnum("text", "json", "text")}
+	cmd := &cobra.Command{
+		Use:   "replay RUN | --all [--graph NAME]",
+		Short: "Walk recorded runs again, executing nothing, and compare",
+		Long: `replay walks a recorded run again with the outputs and answers that were recorded,
+and executes nothing. It checks that every decision is the same; --with FILE takes
+another version of the graph and shows the first step that leads elsewhere. A path
+that needs a node that never ran ends there.
+
+Exit codes: 0 the same, 1 diverged, 2 no such run, 3 the file is not valid.`,
+		Example: `  graphrun replay nightly
+  graphrun replay nightly --with flow.yaml
+  graphrun replay --all --graph deploy --with deploy.yaml`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: a.completeRun,
+		PreRunE:           a.loadSettings,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case f.all && len(args) > 0:
+				return usagef("--all and the id of a run exclude each other")
+			case !f.all:
+				if err := oneRun(cmd, args); err != nil {
+					return err
+				}
+			}
+			return a.replay(&f, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.all, "all", false, "every run that --graph, --status and --label let through")
+	flags.StringVar(&f.with, "with", "", "FILE of the graph to walk through, instead of the recorded text")
+	addRunFilterFlags(cmd, &f.runFilterFlags)
+	enumFlag(cmd, flags, &f.output, "output", "o", "form of the output")
+	return cmd
+}
+
+// replayed is what a replay came to. Divergence is null when there is none.
+type replayed struct {
+	RunID      string             `json:"run_id"`
+	Steps      int                `json:"steps"`
+	Same       bool               `json:"same"`
+	Divergence *runner.Divergence `json:"divergence"`
+	Error      string             `json:"error,omitempty"`
+}
+
+func (a *app) replay(f *replayFlags, ids []string) error {
+	kept, err := a.readStore()
+	if err != nil {
+		return err
+	}
+	if f.all {
+		runs, err := f.find(kept, runner.RunFilter{})
+		if err != nil {
+			return err
+		}
+		for i := range runs {
+			ids = append(ids, runs[i].ID)
+		}
+	} else if _, err := a.findRun(kept, ids[0]); err != nil {
+		return err
+	}
+	r, err := newRunner(kept, nil)
+	if err != nil {
+		return err
+	}
+	var flow *runner.Flow
+	if f.with != "" {
+		g, err := a.loadFlow(f.with)
+		if err != nil {
+			return err
+		}
+		if flow, err = r.Prepare(g); err != nil {
+			return err
+		}
+	}
+	var all []replayed
+	for _, id := range ids {
+		all = append(all, replayOne(r, id, flow))
+	}
+	return a.printReplays(f, all)
+}
+
+func replayOne(r *runner.Runner, id string, flow *runner.Flow) replayed {
+	result, divergence, err := r.Verify(id, flow)
+	out := replayed{RunID: id, Same: err == nil && divergence == nil, Divergence: divergence}
+	if result != nil {
+		out.Steps = len(result.Path)
+	}
+	if err != nil {
+		var invalid *runner.InvalidError
+		out.Error = err.Error()
+		if errors.As(err, &invalid) {
+			out.Error = "the recorded graph is not valid any more: " + out.Error
+		}
+	}
+	return out
+}
+
+func (a *app) printReplays(f *replayFlags, all []replayed) error {
+	differ := 0
+	for i := range all {
+		if !all[i].Same {
+			differ++
+		}
+	}
+	switch {
+	case f.output.value == "json" && f.all:
+		if all == nil {
+			all = []replayed{}
+		}
+		if err := writeJSON(a.Stdout, all, a.StdoutTerminal); err != nil {
+			return err
+		}
+	case f.output.value == "json":
+		if err := writeJSON(a.Stdout, all[0], a.StdoutTerminal); err != nil {
+			return err
+		}
+	default:
+		for i := range all {
+			for _, line := range replayLines(&all[i]) {
+				fmt.Fprintln(a.Stdout, line)
+			}
+		}
+		if f.all {
+			fmt.Fprintf(a.Stdout, "%s, %d diverged\n", count(len(all), "run"), differ)
+		}
+	}
+	if differ > 0 {
+		return silent(exitFailed)
+	}
+	return nil
+}
+
+// replayLines tell a person what a replay came to.
+func replayLines(r *replayed) []string {
+	d := r.Divergence
+	switch {
+	case r.Error != "":
+		return []string{r.RunID + "  can't be replayed: " + terminal.Line(r.Error)}
+	case d == nil:
+		return []string{fmt.Sprintf("%s  same after %s", r.RunID, count(r.Steps, "step"))}
+	}
+	head := r.RunID + "  diverged"
+	if d.Step > 0 {
+		head += fmt.Sprintf(" at step %d, %s", d.Step, d.Node)
+	}
+	list := func(names []string) string {
+		if len(names) == 0 {
+			return "nothing"
+		}
+		return strings.Join(names, ", ")
+	}
+	out := []string{head, "  recorded: " + list(d.Recorded), "  now:      " + list(d.Now)}
+	for _, why := range d.Why {
+		out = append(out, "    "+terminal.Line(why))
+	}
+	return out
+}

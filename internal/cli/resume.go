@@ -1,0 +1,107 @@
+// The resume command: go on with a run.
+
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func newResumeCommand(a *app) *cobra.Command {
+	var f driveFlags
+	cmd := &cobra.Command{
+		Use:   "resume RUN",
+		Short: "Go on with a run that paused, was interrupted or failed",
+		Long: `resume goes on with a run that pauses, or that a crash, an interrupt, a failure or a
+limit has ended. The graph is the one that the run was started with: when the file
+has changed since, resume says so and keeps to the old text.
+
+Nodes that had finished are not run again. One that had begun and not finished is,
+as the same visit and with the same idempotency key in its environment. A run that
+has completed executes nothing: its result is printed.
+
+Steps that were taken count towards the limit; --max-steps sets a new one. Exit codes
+are those of run; 2 also means that another process drives the run.`,
+		Example: `  graphrun resume 20260102-150405-abcdef --answer approve=yes
+  graphrun resume nightly --max-steps 500 -o json`,
+		Args:              oneRun,
+		ValidArgsFunction: a.completeRun,
+		PreRunE:           a.loadSettings,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if problems := f.problems(cmd); len(problems) > 0 {
+				return usage(errors.Join(problems...))
+			}
+			return a.resume(cmd.Context(), &f, args[0])
+		},
+	}
+	addDriveFlags(cmd, &f)
+	return cmd
+}
+
+func (a *app) resume(ctx context.Context, f *driveFlags, id string) error {
+	kept, err := a.openStore()
+	if err != nil {
+		return err
+	}
+	record, err := a.findRun(kept, id)
+	if err != nil {
+		return err
+	}
+	g := recordedGraph(&record)
+	opts, err := f.options(g)
+	if err != nil {
+		return err
+	}
+	s, err := a.newSession(kept, g, f)
+	if err != nil {
+		return err
+	}
+	if text := changedFile(&record); text != "" {
+		s.out.note(text)
+	}
+	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
+		return s.runner.Resume(ctx, id, opts)
+	})
+	return s.finish(result, refused("run "+id+" was not resumed and stays as it was", err))
+}
+
+// recordedGraph is the graph that a run was started with. It was valid then;
+// what is not any more is found when it is prepared.
+func recordedGraph(record *runner.RunRecord) *spec.Graph {
+	g, _ := spec.Parse(record.File, record.Source, spec.Options{})
+	return g
+}
+
+// changedFile says that the file of a run is not what it was; "" when it is.
+func changedFile(record *runner.RunRecord) string {
+	if strings.HasSuffix(record.File, stdinName) {
+		return ""
+	}
+	src, err := os.ReadFile(record.File)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%s can't be read any more; going on with the graph as it was", nearPath(record.File))
+	case !bytes.Equal(src, record.Source):
+		return fmt.Sprintf("%s has changed since the run began; going on with the graph as it was", nearPath(record.File))
+	}
+	return ""
+}
+
+// refused turns what is wrong with answers, values or secrets into a usage
+// error under a headline.
+func refused(headline string, err error) error {
+	var input *runner.InputError
+	if errors.As(err, &input) {
+		return usagef("%s\n%s", headline, strings.Join(input.Problems, "\n"))
+	}
+	return err
+}

@@ -1,0 +1,218 @@
+// The runs command and its list: what has run.
+
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+func newRunsCommand(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "runs",
+		Short: "Look at what has run, and tidy it up",
+		Long: `runs looks at the runs that are kept, also while they go on in another process, and
+removes those that nobody needs.`,
+		Example: "  graphrun runs list --status paused\n  graphrun runs show nightly",
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		newRunsListCommand(a), newRunsShowCommand(a), newRunsEventsCommand(a), newRunsStateCommand(a),
+		newRunsDeleteCommand(a), newRunsPruneCommand(a),
+	)
+	return cmd
+}
+
+// crashed is what a run is that is running, but without a driver.
+const crashed = "crashed"
+
+// runStatuses are what runs can be filtered by, sorted.
+func runStatuses() []string {
+	return []string{
+		string(machine.Cancelled), string(machine.Completed), crashed, string(machine.Failed),
+		string(machine.Limit), string(machine.Paused), string(machine.Running), string(machine.Stuck),
+	}
+}
+
+// statusOf is how a run stands.
+func statusOf(r *runner.RunSummary) string {
+	if r.Status == machine.Running && r.Owner == "" {
+		return crashed
+	}
+	return string(r.Status)
+}
+
+// runFilterFlags choose runs.
+type runFilterFlags struct {
+	graph  string
+	status enumList
+	labels []string
+}
+
+func addRunFilterFlags(cmd *cobra.Command, f *runFilterFlags) {
+	f.status.allowed = runStatuses()
+	flags := cmd.Flags()
+	flags.StringVar(&f.graph, "graph", "", "only runs of the graph of this name")
+	flags.Var(&f.status, "status", "only runs that are "+strings.Join(f.status.allowed, ", "))
+	flags.StringArrayVar(&f.labels, "label", nil, "only runs with the label key=value; repeatable: all of them")
+	complete(cmd, "status", f.status.allowed)
+	complete(cmd, "graph", nil)
+	complete(cmd, "label", nil)
+}
+
+// find lists the runs that the flags and a filter let through, the last first.
+func (f *runFilterFlags) find(s runner.Store, filter runner.RunFilter) ([]runner.RunSummary, error) {
+	labels, err := readLabels(f.labels)
+	if err != nil {
+		return nil, err
+	}
+	limit := filter.Limit
+	filter.Graph, filter.Labels, filter.Limit = f.graph, labels, 0
+	if len(f.status.values) == 0 {
+		filter.Limit = limit
+	}
+	for _, status := range f.status.values {
+		if status == crashed {
+			status = string(machine.Running)
+		}
+		filter.Status = append(filter.Status, machine.Status(status))
+	}
+	runs, err := s.List(filter)
+	if err != nil || len(f.status.values) == 0 {
+		return runs, err
+	}
+	runs = slices.DeleteFunc(runs, func(r runner.RunSummary) bool {
+		return !slices.Contains(f.status.values, statusOf(&r))
+	})
+	if limit > 0 && len(runs) > limit {
+		runs = runs[:limit]
+	}
+	return runs, nil
+}
+
+func newRunsListCommand(a *app) *cobra.Command {
+	var f runFilterFlags
+	var limit int
+	output := newEnum("text", "json", "text")
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List runs, the last started first",
+		Long: `list shows the runs that are kept, the last started first. A run is crashed when it
+was running and its process is gone: graphrun resume goes on with it.`,
+		Example:           "  graphrun runs list --graph deploy --status paused,crashed\n  graphrun runs list --label ticket=4711 -o json",
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		PreRunE:           a.loadSettings,
+		RunE: func(*cobra.Command, []string) error {
+			if limit < 0 {
+				return usagef("--limit %d: must be at least 0", limit)
+			}
+			s, err := a.readStore()
+			if err != nil {
+				return err
+			}
+			runs, err := f.find(s, runner.RunFilter{Limit: limit})
+			if err != nil {
+				return err
+			}
+			if output.value == "json" {
+				return writeJSON(a.Stdout, listedRuns(runs), a.StdoutTerminal)
+			}
+			return a.printRuns(runs)
+		},
+	}
+	addRunFilterFlags(cmd, &f)
+	cmd.Flags().IntVar(&limit, "limit", 50, "most runs to list; 0: all")
+	complete(cmd, "limit", nil)
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	return cmd
+}
+
+// listedRun is a run in JSON; empty and zero values are absent.
+type listedRun struct {
+	RunID      string            `json:"run_id"`
+	Graph      string            `json:"graph"`
+	File       string            `json:"file"`
+	Status     string            `json:"status"`
+	Reason     string            `json:"reason,omitempty"`
+	Steps      int               `json:"steps"`
+	StartedAt  time.Time         `json:"started_at"`
+	UpdatedAt  time.Time         `json:"updated_at"`
+	Labels     map[string]string `json:"labels,omitempty"`
+	Session    string            `json:"session,omitempty"`
+	Parent     string            `json:"parent,omitempty"`
+	ParentStep *int              `json:"parent_step,omitempty"`
+	Driver     string            `json:"driver,omitempty"`
+}
+
+func listedRuns(runs []runner.RunSummary) []listedRun {
+	out := make([]listedRun, len(runs))
+	for i := range runs {
+		r := &runs[i]
+		out[i] = listedRun{
+			RunID: r.ID, Graph: r.Graph, File: r.File, Status: statusOf(r), Reason: r.Reason, Steps: r.Steps,
+			StartedAt: r.Started.UTC(), UpdatedAt: r.Updated.UTC(), Labels: r.Labels, Session: r.Session,
+			Parent: r.Parent, Driver: r.Owner,
+		}
+		if r.Parent != "" {
+			out[i].ParentStep = &r.ParentStep
+		}
+	}
+	return out
+}
+
+func (a *app) printRuns(runs []runner.RunSummary) error {
+	if len(runs) == 0 {
+		fmt.Fprintln(a.Stderr, "no runs")
+		return nil
+	}
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "RUN\tGRAPH\tSTATUS\tSTEPS\tSTARTED\tNOTES")
+	for i := range runs {
+		r := &runs[i]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, r.Graph, statusOf(r), r.Steps,
+			r.Started.Local().Format(time.DateTime), terminal.Line(notesOf(r)))
+	}
+	return w.Flush()
+}
+
+// notesOf is what else there is to say of a run: its labels and its parent.
+func notesOf(r *runner.RunSummary) string {
+	var parts []string
+	if r.Parent != "" {
+		parts = append(parts, fmt.Sprintf("fork of %s at %d", r.Parent, r.ParentStep))
+	}
+	keys := make([]string, 0, len(r.Labels))
+	for key := range r.Labels {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		parts = append(parts, key+"="+r.Labels[key])
+	}
+	return strings.Join(parts, " ")
+}
+
+// nearPath is a path as a person here would write it.
+func nearPath(path string) string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if near, err := filepath.Rel(dir, path); err == nil && !strings.HasPrefix(near, "..") {
+		return near
+	}
+	return path
+}

@@ -1,0 +1,145 @@
+// The delete and prune commands of runs: runs that nobody needs any more.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+func newRunsDeleteCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "delete RUN...",
+		Short:   "Forget runs and their journals",
+		Long:    "delete forgets runs for good. A run that a process drives can't be deleted: exit 2.",
+		Example: "  graphrun runs delete nightly",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("%q needs the id of a run; graphrun runs list shows them", cmd.CommandPath())
+			}
+			return nil
+		},
+		ValidArgsFunction: a.completeRun,
+		PreRunE:           a.loadSettings,
+		RunE: func(_ *cobra.Command, args []string) error {
+			kept, err := a.openStore()
+			if err != nil {
+				return err
+			}
+			for _, id := range args { // all or none, as far as names go
+				if _, err := a.findRun(kept, id); err != nil {
+					return err
+				}
+			}
+			for _, id := range args {
+				if err := kept.Delete(id); err != nil {
+					return err
+				}
+			}
+			fmt.Fprintf(a.Stdout, "%s deleted\n", count(len(args), "run"))
+			return nil
+		},
+	}
+}
+
+// age is a duration that may be in days.
+type age time.Duration
+
+// String is the duration.
+func (d *age) String() string { return time.Duration(*d).String() }
+
+// Set reads a duration such as 90m, 36h or 30d.
+func (d *age) Set(s string) error {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.Atoi(days)
+		if err != nil || n < 0 || n > 36500 {
+			return fmt.Errorf("%q is no number of days", s)
+		}
+		*d = age(time.Duration(n) * 24 * time.Hour)
+		return nil
+	}
+	v, err := time.ParseDuration(s)
+	if err != nil || v < 0 {
+		return fmt.Errorf("%q is no duration such as 90m, 36h or 30d", s)
+	}
+	*d = age(v)
+	return nil
+}
+
+// Type is what help shows.
+func (d *age) Type() string { return "duration" }
+
+func newRunsPruneCommand(a *app) *cobra.Command {
+	var f runFilterFlags
+	var older age
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "prune --older-than DURATION",
+		Short: "Forget runs that ended some time ago",
+		Long: `prune forgets the runs that were last touched longer ago than a duration and have
+ended. Paused and crashed ones can be gone on with: they stay unless --status names
+them. Runs that a process drives always stay.`,
+		Example:           "  graphrun runs prune --older-than 30d\n  graphrun runs prune --older-than 0s --status crashed,paused --graph deploy",
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		PreRunE:           a.loadSettings,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("older-than") {
+				return usagef("--older-than is needed: 90m, 36h or 30d, 0s for all")
+			}
+			return a.pruneRuns(&f, time.Duration(older), dryRun)
+		},
+	}
+	addRunFilterFlags(cmd, &f)
+	cmd.Flags().Var(&older, "older-than", "least time since the run was touched: 90m, 36h, 30d")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say which runs would be forgotten")
+	complete(cmd, "older-than", nil)
+	return cmd
+}
+
+func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool) error {
+	if len(f.status.values) == 0 {
+		f.status.values = slices.DeleteFunc(runStatuses(), func(s string) bool {
+			return s == crashed || s == string(machine.Paused) || s == string(machine.Running)
+		})
+	}
+	kept, err := a.openStore()
+	if err != nil {
+		return err
+	}
+	runs, err := f.find(kept, runner.RunFilter{UpdatedBefore: a.Now().Add(-older)})
+	if err != nil {
+		return err
+	}
+	n := 0
+	for i := range runs {
+		if runs[i].Owner != "" {
+			continue
+		}
+		if dryRun {
+			fmt.Fprintln(a.Stdout, runs[i].ID)
+		} else if err := kept.Delete(runs[i].ID); err != nil {
+			// Another process may have taken it up or deleted it since.
+			if _, taken := err.(*runner.LeasedError); taken || errors.Is(err, runner.ErrNoRun) {
+				continue
+			}
+			return err
+		}
+		n++
+	}
+	if dryRun {
+		fmt.Fprintf(a.Stderr, "%s would be forgotten\n", count(n, "run"))
+		return nil
+	}
+	fmt.Fprintf(a.Stdout, "%s forgotten\n", count(n, "run"))
+	return nil
+}

@@ -1,0 +1,252 @@
+// The show, state and events commands of runs: one run, from its journal.
+
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// shownSteps is how many of the last trace lines show prints.
+const shownSteps = 40
+
+// recorded is a run to look at.
+type recorded struct {
+	record runner.RunRecord
+	runner *runner.Runner
+}
+
+// lookAt opens the store for reading and finds a run in it.
+func (a *app) lookAt(id string) (*recorded, error) {
+	kept, err := a.readStore()
+	if err != nil {
+		return nil, err
+	}
+	record, err := a.findRun(kept, id)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRunner(kept, nil)
+	return &recorded{record, r}, err
+}
+
+// replay walks the run up to a step; 0: to where it stands.
+func (r *recorded) replay(at int, sink runner.Sink) (*runner.Result, error) {
+	result, err := r.runner.Replay(r.record.ID, at, runner.Options{Sink: sink})
+	if err != nil {
+		return nil, refused("run "+r.record.ID+" can't be read", err)
+	}
+	if len(result.Path) < at {
+		return nil, usagef("--at %d: run %q has taken %s", at, r.record.ID, count(len(result.Path), "step"))
+	}
+	return result, nil
+}
+
+// atFlag adds --at and its check.
+func atFlag(cmd *cobra.Command, at *int) {
+	cmd.Flags().IntVar(at, "at", 0, "as it was after this STEP (default: as it is now)")
+	complete(cmd, "at", nil)
+	before := cmd.PreRunE
+	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("at") && *at < 1 {
+			return usagef("--at %d: must be at least 1", *at)
+		}
+		return before(cmd, args)
+	}
+}
+
+func newRunsShowCommand(a *app) *cobra.Command {
+	var at int
+	var history bool
+	output := newEnum("text", "json", "text")
+	cmd := &cobra.Command{
+		Use:   "show RUN",
+		Short: "Show a run as it stands, or as it stood after a step",
+		Long: `show prints how a run stands, with its latest steps, also while another process
+drives it. -o json prints the object that run prints at its end.`,
+		Example:           "  graphrun runs show nightly\n  graphrun runs show nightly --at 3 -o json | jq .state",
+		Args:              oneRun,
+		ValidArgsFunction: a.completeRun,
+		PreRunE:           a.loadSettings,
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, err := a.lookAt(args[0])
+			if err != nil {
+				return err
+			}
+			lines := &traceLines{tracer: newTracer(recordedGraph(&r.record), newTraceColors(a.colorOn(a.StdoutTerminal)))}
+			result, err := r.replay(at, lines)
+			if err != nil {
+				return err
+			}
+			if output.value == "json" {
+				if !history {
+					result.History = nil
+				}
+				return writeJSON(a.Stdout, result, a.StdoutTerminal)
+			}
+			a.showRun(&r.record, result, lines)
+			return nil
+		},
+	}
+	atFlag(cmd, &at)
+	cmd.Flags().BoolVar(&history, "history", false, "add every node execution to the JSON result")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	return cmd
+}
+
+// traceLines keeps the last lines of a trace.
+type traceLines struct {
+	tracer *tracer
+	lines  []string
+	left   int // how many lines before them are gone
+}
+
+// Event keeps what an event adds.
+func (t *traceLines) Event(e *runner.Event) error {
+	if e.Type == runner.RunStarted {
+		return nil
+	}
+	t.lines = append(t.lines, t.tracer.lines(e)...)
+	if extra := len(t.lines) - shownSteps; extra > shownSteps {
+		t.lines, t.left = append(t.lines[:0], t.lines[extra:]...), t.left+extra
+	}
+	return nil
+}
+
+// last are the lines to show, and how many come before them.
+func (t *traceLines) last() (lines []string, left int) {
+	extra := max(0, len(t.lines)-shownSteps)
+	return t.lines[extra:], t.left + extra
+}
+
+// showRun prints a run for a person.
+func (a *app) showRun(record *runner.RunRecord, result *runner.Result, trace *traceLines) {
+	c := trace.tracer.colors
+	say := func(line string) { fmt.Fprintln(a.Stdout, line) }
+	say(fmt.Sprintf("%s %s of %s (%s), started %s", c.quiet("run"), c.strong(record.ID), record.Graph,
+		terminal.Line(nearPath(record.File)), record.Started.Local().Format(time.DateTime)))
+	summary := runner.RunSummary{RunRecord: *record}
+	if notes := notesOf(&summary); notes != "" {
+		say(c.quiet(terminal.Line(notes)))
+	}
+	lines, left := trace.last()
+	if left > 0 {
+		say(c.quiet(fmt.Sprintf("… %d lines before; graphrun runs events %s has all", left, record.ID)))
+	}
+	for _, line := range append(lines, trace.tracer.flush()...) {
+		say(line)
+	}
+	for _, line := range a.summary(result, c) {
+		say(line)
+	}
+}
+
+func newRunsStateCommand(a *app) *cobra.Command {
+	var at int
+	cmd := &cobra.Command{
+		Use:               "state RUN",
+		Short:             "Print a run's state as JSON",
+		Long:              "state prints the state of a run as one JSON object; secret keys are masked.",
+		Example:           "  graphrun runs state nightly --at 3 | jq .draft",
+		Args:              oneRun,
+		ValidArgsFunction: a.completeRun,
+		PreRunE:           a.loadSettings,
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, err := a.lookAt(args[0])
+			if err != nil {
+				return err
+			}
+			result, err := r.replay(at, nil)
+			if err != nil {
+				return err
+			}
+			return writeJSON(a.Stdout, result.State, a.StdoutTerminal)
+		},
+	}
+	atFlag(cmd, &at)
+	return cmd
+}
+
+func newRunsEventsCommand(a *app) *cobra.Command {
+	var stream enumList
+	stream.allowed = streamNames()
+	cmd := &cobra.Command{
+		Use:   "events RUN",
+		Short: "Print what happened in a run, as JSON lines",
+		Long: `events prints the events of a run so far, one JSON object a line, as run -o jsonl
+printed them. They are derived from the journal, which keeps what decides the run:
+text that nodes streamed and progress that they reported are not in it.`,
+		Example:           "  graphrun runs events nightly | jq 'select(.event == \"edges_resolved\")'",
+		Args:              oneRun,
+		ValidArgsFunction: a.completeRun,
+		PreRunE:           a.loadSettings,
+		RunE: func(_ *cobra.Command, args []string) error {
+			r, err := a.lookAt(args[0])
+			if err != nil {
+				return err
+			}
+			out := bufio.NewWriterSize(a.Stdout, 64<<10)
+			var sink runner.Sink = runner.NewJSONSink(out)
+			if keep := streamFilter(stream.values); keep != nil {
+				sink = filteredSink{sink, keep}
+			}
+			if _, err := r.replay(0, sink); err != nil {
+				return err
+			}
+			return out.Flush()
+		},
+	}
+	cmd.Flags().Var(&stream, "stream", "events to print besides run_* (default: all)")
+	complete(cmd, "stream", stream.allowed)
+	return cmd
+}
+
+// filteredSink passes some events on.
+type filteredSink struct {
+	next runner.Sink
+	keep func(runner.EventType) bool
+}
+
+// Event passes an event on if it is wanted.
+func (s filteredSink) Event(e *runner.Event) error {
+	if !s.keep(e.Type) {
+		return nil
+	}
+	return s.next.Event(e)
+}
+
+// resumeHint is the command that goes on with a paused run.
+func (a *app) resumeHint(r *runner.Result) string {
+	s := "graphrun resume " + r.RunID
+	for _, p := range r.Pending {
+		answer := "…"
+		if choices := choicesOf(p.Schema); len(choices) > 0 {
+			answer = choices[0]
+		}
+		s += " --answer " + shellWord(p.Node+"="+answer)
+	}
+	if a.store.path != "" {
+		s += " --store " + shellWord(a.store.path)
+	}
+	return s
+}
+
+// summary is a run's end for a person, with how to go on.
+func (a *app) summary(r *runner.Result, c traceColors) []string {
+	lines := summary(r, c)
+	switch {
+	case r.Status != machine.Paused:
+	case a.storePath() == "":
+		lines = append(lines, "  the run is lost with this process: it was kept in memory")
+	default:
+		lines = append(lines, "  go on with: "+a.resumeHint(r))
+	}
+	return lines
+}

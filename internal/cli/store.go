@@ -1,0 +1,172 @@
+// The store of runs: where it is, opened when a command first needs it.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/store/sqlite"
+)
+
+// inMemory is the value of --store for runs that end with the process.
+const inMemory = "memory"
+
+// storeFlags are where runs are kept and how safely.
+type storeFlags struct {
+	path       string
+	durability enum
+	// open is the store that was opened; nil: none.
+	open runner.Store
+	// abandoned says that a driver that did not end may still write to it.
+	abandoned bool
+}
+
+func (a *app) addStoreFlags(root *cobra.Command) {
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.store.path, "store", "", "where runs are kept: a PATH, or memory: not at all (default: graphrun/runs.db\n"+
+		"in $XDG_STATE_HOME, else in ~/.local/state)")
+	a.store.durability = newEnum(string(sqlite.Full), string(sqlite.Full), string(sqlite.Normal), string(sqlite.Off))
+	enumFlag(root, flags, &a.store.durability, "durability", "", "what a step waits for: full, the disk; normal, a power failure may cost the\nlatest steps; off, it may cost the file")
+	setting(flags, "store", "durability")
+}
+
+// storePath is the file of the store; "" means memory.
+func (a *app) storePath() string {
+	switch {
+	case a.store.path == inMemory:
+		return ""
+	case a.store.path != "":
+		return a.store.path
+	case a.StateDir == "":
+		return ""
+	}
+	return filepath.Join(a.StateDir, "graphrun", "runs.db")
+}
+
+// openStore opens the store to write to it. The program closes it at its end.
+func (a *app) openStore() (runner.Store, error) {
+	path := a.storePath()
+	if path == "" {
+		a.store.open = &store.Memory{}
+		return a.store.open, nil
+	}
+	s, err := sqlite.Open(path, sqlite.Options{Durability: sqlite.Durability(a.store.durability.value)})
+	if err != nil {
+		return nil, fmt.Errorf("%w\n--store names another file, or memory", err)
+	}
+	a.store.open = s
+	return s, nil
+}
+
+// readStore opens the store to look at it; there need not be one.
+func (a *app) readStore() (runner.Store, error) {
+	path := a.storePath()
+	if path == "" {
+		return a.openStore()
+	}
+	s, err := sqlite.Open(path, sqlite.Options{ReadOnly: true})
+	switch {
+	case errors.Is(err, sqlite.ErrOlder):
+		return a.openStore()
+	case errors.Is(err, fs.ErrNotExist):
+		return &store.Memory{}, nil
+	case err != nil:
+		return nil, err
+	}
+	a.store.open = s
+	return s, nil
+}
+
+// closeStore closes what was opened.
+func (a *app) closeStore() error {
+	if a.store.open == nil || a.store.abandoned {
+		return nil
+	}
+	return a.store.open.Close()
+}
+
+// findRun reads the record of a run. The error for one that is not there says
+// which was perhaps meant.
+func (a *app) findRun(s runner.Store, id string) (runner.RunRecord, error) {
+	record, err := s.Run(id)
+	if !errors.Is(err, runner.ErrNoRun) {
+		return record, err
+	}
+	runs, listErr := s.List(runner.RunFilter{Limit: maxListed})
+	switch {
+	case listErr != nil:
+		return record, listErr
+	case len(runs) == 0:
+		return record, usagef("no run %q: %s keeps none yet", id, a.storeName())
+	}
+	ids := make([]string, len(runs))
+	for i := range runs {
+		ids[i] = runs[i].ID
+	}
+	hint := fmt.Sprintf("; the latest is %q", ids[0])
+	if near := suggest.New(ids).Closest(id); near != "" {
+		hint = fmt.Sprintf("; did you mean %q?", near)
+	}
+	return record, usagef("no run %q in %s%s", id, a.storeName(), hint)
+}
+
+// maxListed bounds the runs that suggestions and completion consider.
+const maxListed = 200
+
+// storeName is the store for a person.
+func (a *app) storeName() string {
+	if path := a.storePath(); path != "" {
+		return "the store " + path
+	}
+	return "the store in memory"
+}
+
+// oneRun wants exactly one argument, the id of a run.
+func oneRun(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return nil
+	}
+	return usagef("%q takes the id of one run, got %d arguments; graphrun runs list shows them", cmd.CommandPath(), len(args))
+}
+
+// completeRun completes the id of a run.
+func (a *app) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	const plain = cobra.ShellCompDirectiveNoFileComp
+	if len(args) > 0 || a.loadSettings(cmd, nil) != nil {
+		return nil, plain
+	}
+	s, err := a.readStore()
+	if err != nil {
+		return nil, plain
+	}
+	runs, err := s.List(runner.RunFilter{Limit: maxListed})
+	if err != nil {
+		return nil, plain
+	}
+	out := make([]string, len(runs))
+	for i := range runs {
+		out[i] = cobra.CompletionWithDesc(runs[i].ID, runs[i].Graph+", "+statusOf(&runs[i]))
+	}
+	return out, plain
+}
+
+// stateDir is the folder for what programs keep for the user; "" for none.
+func stateDir() string {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(home, ".local", "state")
+}

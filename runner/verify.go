@@ -1,0 +1,186 @@
+// Replays that check: does the machine still decide as it did?
+
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// Divergence is the first place where a walk leaves what is recorded.
+type Divergence struct {
+	// Step and Node are the execution that led elsewhere; zero when it was not
+	// one that did.
+	Step int    `json:"step,omitempty"`
+	Node string `json:"node,omitempty"`
+	// Recorded and Now are where it led, or the nodes that were to run.
+	Recorded []string `json:"recorded"`
+	Now      []string `json:"now"`
+	// Why says what happened, with the values that conditions read now.
+	Why []string `json:"why"`
+}
+
+// Verify walks a recorded run once more, executing nothing: through the graph
+// that it was started with, or through another flow, which gets the recorded
+// outputs and answers. It returns the first divergence, nil if there is none,
+// and the result that the walk came to; with a divergence, up to there.
+func (r *Runner) Verify(runID string, other *Flow) (*Result, *Divergence, error) {
+	rec, err := r.load(runID)
+	if err != nil {
+		return nil, nil, err
+	}
+	then, err := rec.walker(rec.flow)
+	if err != nil {
+		return nil, nil, err
+	}
+	now := then
+	if other != nil {
+		if now, err = rec.walker(other); err != nil {
+			return nil, nil, err
+		}
+	}
+	for i := range rec.events {
+		d, err := compareStep(then, now, &rec.events[i])
+		if err != nil || d != nil {
+			return now.driver.recorded(), d, err
+		}
+	}
+	return now.driver.recorded(), compareEnds(then, now), nil
+}
+
+// walker walks a recorded run.
+type walker struct {
+	driver *driver
+	// asked are the tasks that the machine wanted to run.
+	asked map[machine.TaskID]bool
+	// fresh are those of the last event, as text, sorted.
+	fresh  []string
+	routes []routed
+}
+
+// routed is where an execution led.
+type routed struct {
+	step int
+	node string
+	next []string
+	why  []string
+}
+
+func (rec *record) walker(flow *Flow) (*walker, error) {
+	own := *rec
+	own.flow = flow
+	d, err := own.replayed(Options{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	d.state.Watched, d.state.Explain = true, true
+	return &walker{driver: d, asked: map[machine.TaskID]bool{}}, nil
+}
+
+// step applies an event and keeps what the machine decided.
+func (w *walker) step(event *machine.Event) error {
+	d := w.driver
+	w.fresh, w.routes = w.fresh[:0], w.routes[:0]
+	if event.Kind == machine.RunBegan {
+		d.mask.learn(event.Input)
+	}
+	d.last = max(d.last, event.At)
+	commands, err := d.plan.Apply(d.state, *event)
+	if err != nil {
+		return err
+	}
+	d.path = append(d.path, d.state.Ran...)
+	for i := range commands {
+		if c := &commands[i]; c.Kind == machine.RunTask || c.Kind == machine.Ask {
+			w.asked[c.Task] = true
+			w.fresh = append(w.fresh, fmt.Sprintf("%s #%d", c.Task.Node, c.Task.Visit))
+		}
+	}
+	slices.Sort(w.fresh)
+	notes := d.state.Notes()
+	for i := range notes {
+		if n := &notes[i]; n.Kind == machine.NoteEdgesResolved {
+			w.routes = append(w.routes, routed{int(n.Step), d.plan.NodeID(n.Node), d.targets(n), d.reasons(n)})
+		}
+	}
+	return nil
+}
+
+// reasons says of every way out why it was taken or not.
+func (d *driver) reasons(n *machine.Note) []string {
+	var out []string
+	for _, c := range d.state.AppendCandidates(nil, n) {
+		out = append(out, fmt.Sprintf("%s: %s", c.To, d.mask.text(c.Why)))
+	}
+	return out
+}
+
+// compareStep applies an event to both walks, which may be the same one.
+func compareStep(then, now *walker, event *machine.Event) (*Divergence, error) {
+	if err := then.step(event); err != nil {
+		return nil, err
+	}
+	if now != then {
+		if err := now.step(event); err != nil {
+			return nil, err
+		}
+		if d := compareRoutes(then, now); d != nil {
+			return d, nil
+		}
+		if !slices.Equal(then.fresh, now.fresh) {
+			return &Divergence{
+				Recorded: slices.Clone(then.fresh), Now: slices.Clone(now.fresh), Why: []string{"other nodes are to run"},
+			}, nil
+		}
+	}
+	switch event.Kind {
+	case machine.TaskBegan, machine.TaskEnded:
+		if !now.asked[event.Task] {
+			return &Divergence{
+				Node: event.Task.Node, Recorded: []string{fmt.Sprintf("%s #%d", event.Task.Node, event.Task.Visit)}, Now: []string{},
+				Why: []string{"the journal has an execution that nothing led to"},
+			}, nil
+		}
+	}
+	return nil, nil
+}
+
+// compareRoutes finds the first execution that leads elsewhere now.
+func compareRoutes(then, now *walker) *Divergence {
+	for i := range min(len(then.routes), len(now.routes)) {
+		was, is := &then.routes[i], &now.routes[i]
+		if was.node != is.node || !slices.Equal(was.next, is.next) {
+			return &Divergence{Step: is.step, Node: is.node, Recorded: was.next, Now: is.next, Why: is.why}
+		}
+	}
+	if len(then.routes) == len(now.routes) {
+		return nil
+	}
+	d := &Divergence{Recorded: []string{}, Now: []string{}, Why: []string{"one of the walks goes on, the other does not"}}
+	longer, targets := then.routes, &d.Recorded
+	if len(now.routes) > len(longer) {
+		longer, targets = now.routes, &d.Now
+	}
+	first := &longer[min(len(then.routes), len(now.routes))]
+	d.Step, d.Node, *targets = first.step, first.node, first.next
+	if f := now.driver.state.Failure; f != nil {
+		d.Why = []string{now.driver.mask.text(f.Error())}
+	}
+	return d
+}
+
+// compareEnds compares how both walks stand at the end of the journal.
+func compareEnds(then, now *walker) *Divergence {
+	stand := func(w *walker) []string {
+		s := w.driver.state
+		return []string{strings.TrimSuffix(string(s.Status)+" "+s.Reason, " ")}
+	}
+	was, is := stand(then), stand(now)
+	if slices.Equal(was, is) {
+		return nil
+	}
+	return &Divergence{Recorded: was, Now: is, Why: []string{"the run ends otherwise"}}
+}
