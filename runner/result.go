@@ -3,7 +3,9 @@
 package runner
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,7 +22,8 @@ type Result struct {
 	Reason  string          `json:"reason"`
 	Limited bool            `json:"limited"`
 	Start   string          `json:"start"`
-	Steps   int             `json:"steps"`
+	// Steps counts the executions that have ended, those of subgraphs too.
+	Steps int `json:"steps"`
 	// MaxSteps is the limit in force.
 	MaxSteps int `json:"max_steps"`
 	// Path lists node executions in superstep order and, inside one, in
@@ -137,9 +140,11 @@ func (d *driver) result() *Result {
 	}
 	values := s.Values()
 	d.mask.learn(values)
+	// tasks that ran at once are remembered as they ended
+	slices.SortStableFunc(d.history, func(a, b HistoryRecord) int { return cmp.Compare(a.Step, b.Step) })
 	return &Result{
 		RunID: d.opts.RunID, Graph: d.flow.graph.Name.Value, Status: s.Status, Quality: s.Quality,
-		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: s.Steps + s.ChildSteps, MaxSteps: s.MaxSteps(),
+		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: len(d.path) + s.ChildSteps, MaxSteps: s.MaxSteps(),
 		Path: path, State: d.mask.state(values), Output: d.mask.value(s.Output), Error: d.mask.failure(s.Failure),
 		Pending: d.pending(), PausedAt: pausedAt(s), Partial: d.partial(), Edges: EdgeCounts{d.flow.graph, s.Fired()},
 		StartedAt: d.started.UTC(), Duration: Milliseconds(d.clock.Now().Sub(d.started)), History: d.history,
