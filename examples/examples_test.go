@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,9 +39,18 @@ func all() []example {
 		{dir: "approval", name: "undecided", inputs: []string{"blocklist=nowhere.txt"}, code: 1},
 		{dir: "ci-pipeline", name: "green", inputs: []string{"out=OUT"}},
 		{dir: "ci-pipeline", name: "broken", inputs: []string{"out=OUT", "project=project-broken"}, code: 1},
+		{dir: "diamond", name: "quoted"},
+		{dir: "diamond", name: "later", inputs: []string{"article=chair", "amount=10"}},
 		{dir: "polling", name: "done", inputs: []string{"server=SERVER"}},
 		{dir: "polling", name: "lost", inputs: []string{"server=SERVER/elsewhere"}, code: 1},
+		{dir: "race", name: "mirror"},
+		{dir: "race", name: "main", inputs: []string{"mirror=gone", "delay=0.5"}},
+		{dir: "race", name: "nobody", inputs: []string{"mirror=gone", "main=gone", "delay=0.5"}, code: 1},
 		{dir: "retry-with-fallback", name: "fallback"},
+		{dir: "review-board", name: "published"},
+		{dir: "review-board", name: "rejected", inputs: []string{"draft=drafts/bad.txt"}},
+		{dir: "review-board", name: "two", inputs: []string{"draft=drafts/empty.txt"}},
+		{dir: "review-board", name: "adjourned", inputs: []string{"draft=nowhere.txt"}, code: 1},
 		{dir: "selective-feedback", name: "accepted"},
 		{dir: "selective-feedback", name: "shelved", inputs: []string{"max_words=3"}, code: 1},
 		{dir: "tool-router", name: "default"},
@@ -91,7 +101,47 @@ func (e *example) run(t *testing.T, output string) (string, int) {
 	}
 	code := cli.Main(context.Background(), program)
 	masked := strings.NewReplacer(server.URL, "SERVER", out, "OUT").Replace(text.String())
-	return steady(masked), code
+	return inSteps(steady(masked)), code
+}
+
+// inSteps puts the lines of a trace into the order of their steps: tasks that
+// run at once end in any order. A line that tells only where a step led, because
+// others ended later, becomes part of the line that tells how it ended.
+func inSteps(text string) string {
+	line := regexp.MustCompile(`^\[(\d+)\] +(\S+(?: #\d+)?) .*`)
+	ending := regexp.MustCompile(`^(\[\d+\] +\S+(?: #\d+)? +(?:ok|failed) +0ms)(.*)`)
+	where := regexp.MustCompile(`^\[\d+\] +\S+(?: #\d+)? +(→.*)`)
+	var steps, others []string
+	first, ended := -1, map[string]int{}
+	for _, l := range strings.Split(text, "\n") {
+		match := line.FindStringSubmatch(l)
+		if match == nil {
+			others = append(others, l)
+			continue
+		}
+		if first < 0 {
+			first = len(others)
+		}
+		id := match[1] + " " + match[2]
+		if to := where.FindStringSubmatch(l); to != nil {
+			parts := ending.FindStringSubmatch(steps[ended[id]])
+			steps[ended[id]] = parts[1] + "  " + to[1] + parts[2]
+			continue
+		}
+		if ending.MatchString(l) {
+			ended[id] = len(steps)
+		}
+		steps = append(steps, l)
+	}
+	if first < 0 {
+		return text
+	}
+	number := func(l string) int {
+		n, _ := strconv.Atoi(line.FindStringSubmatch(l)[1])
+		return n
+	}
+	slices.SortStableFunc(steps, func(a, b string) int { return number(a) - number(b) })
+	return strings.Join(slices.Concat(others[:first], steps, others[first:]), "\n")
 }
 
 // steady replaces run ids and times; columns stay where they are.
