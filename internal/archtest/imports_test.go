@@ -49,7 +49,7 @@ func layers() []layer {
 		{path: "runner/machine", own: []string{"spec", "eval", "internal/bind", "internal/schema", "internal/graphalg"}},
 		{path: "runner/store", own: []string{"runner", "runner/machine", "eval"}},
 		{path: "runner/store/sqlite", own: []string{"runner", "runner/machine", "runner/store"}, others: []string{"modernc.org/sqlite"}},
-		{path: "runner/store/storetest", own: []string{"runner", "runner/machine", "eval"}},
+		{path: "runner/store/storetest", own: []string{"runner", "runner/machine", "eval", "spec"}},
 		{path: "spec", own: []string{"internal/graphalg", "internal/schema", "internal/suggest"}, others: []string{yaml}},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite"
@@ -50,6 +51,7 @@ func openReader(path string, o Options) *sql.DB {
 type writer struct {
 	*sql.DB
 	appendEvent *sql.Stmt
+	wrote       atomic.Bool // something, since it was opened
 }
 
 func openWriter(path string, o Options) (*writer, error) {
@@ -84,11 +86,33 @@ func (w *writer) close(path string) error {
 	if w.appendEvent != nil {
 		_ = w.appendEvent.Close()
 	}
-	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > keepLog {
-		// The log is emptied by the last one to close.
-		_, _ = w.Exec(`PRAGMA journal_size_limit = 0`)
+	if info, err := os.Stat(path + "-wal"); err == nil && w.wrote.Load() {
+		w.tidy(info.Size())
 	}
 	return w.Close()
+}
+
+// tidy prepares the log for the next process, as far as others don't need it:
+// what it holds is moved into the file, and one commit more is written over its
+// beginning. Its blocks stay, but nobody has to read through the rest of it
+// when the file is opened again. A log that has grown large is emptied.
+func (w *writer) tidy(size int64) {
+	const small = 64 << 10
+	if size <= small {
+		return
+	}
+	var busy, logged, moved int
+	text := `PRAGMA busy_timeout = 0`
+	if size > keepLog {
+		text += `; PRAGMA journal_size_limit = 0`
+	}
+	if _, err := w.Exec(text); err != nil {
+		return
+	}
+	err := w.QueryRow(`PRAGMA wal_checkpoint(RESTART)`).Scan(&busy, &logged, &moved)
+	if err == nil && busy == 0 && size <= keepLog {
+		_, _ = w.Exec(fmt.Sprintf(`PRAGMA application_id = %d`, applicationID))
+	}
 }
 
 // update runs a transaction that writes; nothing of it stays when it fails.
@@ -97,6 +121,7 @@ func (w *writer) update(do func(tx *sql.Tx) error) error {
 	if err != nil {
 		return err
 	}
+	w.wrote.Store(true)
 	if err := do(tx); err != nil {
 		_ = tx.Rollback()
 		return err

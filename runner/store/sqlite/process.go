@@ -9,12 +9,13 @@ import (
 
 // ThisProcess names this process as the owner of leases, so that Gone can tell
 // when it has ended.
-func ThisProcess() string {
+func ThisProcess() string { return named(os.Getpid()) }
+
+func named(pid int) string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "this machine"
 	}
-	pid := os.Getpid()
 	return fmt.Sprintf("process %d on %s (%s)", pid, host, mark(pid))
 }
 

@@ -11,12 +11,14 @@ import (
 )
 
 func TestSuite(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T) runner.Store {
 		return open(t, filepath.Join(t.TempDir(), "runs.db"), sqlite.Options{})
 	})
 }
 
 func TestSharedSuite(t *testing.T) {
+	t.Parallel()
 	storetest.RunShared(t, func(t *testing.T) storetest.Handle {
 		path := filepath.Join(t.TempDir(), "runs.db")
 		return func(now func() time.Time) runner.Store {

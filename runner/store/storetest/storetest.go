@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) runner.Store) {
 		"lists have what was noted":              listsNotes,
 		"the cache":                              caches,
 		"the cache is cleared":                   clearsCache,
+		"a driver stops when its store fails":    stopsDriver,
 	}
 	for _, name := range slices.Sorted(maps.Keys(tests)) {
 		t.Run(name, func(t *testing.T) { tests[name](t, open(t)) })

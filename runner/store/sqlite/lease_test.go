@@ -1,0 +1,96 @@
+package sqlite_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store/sqlite"
+)
+
+// A driver that says nothing for long, because its node takes hours, keeps its
+// lease; what it noted is written meanwhile.
+func TestSignsOfLife(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "runs.db")
+	o := sqlite.Options{Lease: time.Hour, Beat: time.Millisecond, Durability: sqlite.Off}
+	s := open(t, path, o)
+	journal := create(t, s, "one")
+	line := func() runner.RunSummary {
+		list, err := s.List(runner.RunFilter{})
+		if err != nil || len(list) != 1 {
+			t.Fatal(list, err)
+		}
+		return list[0]
+	}
+	first := line()
+	if err := journal.Note(runner.RunSummary{Status: machine.Running}); err != nil {
+		t.Fatal(err)
+	}
+	if err := journal.Note(runner.RunSummary{Status: machine.Running, Steps: 7}); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		now := line()
+		if now.Until.After(first.Until) && now.Steps == 7 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the lease holds until %s as at first, or the note is not there: %+v", first.Until, now)
+		}
+		runtime.Gosched()
+	}
+	// The driver learns by itself that its run was taken over.
+	other := open(t, path, sqlite.Options{Dead: func(string) bool { return true }})
+	if _, err := other.Open("one", "other"); err != nil {
+		t.Fatal(err)
+	}
+	var leased *runner.LeasedError
+	if err := journal.Append(events(0, 1)[0]); !errors.As(err, &leased) || leased.Owner != "other" {
+		t.Errorf("appending without the lease gives %v", err)
+	}
+}
+
+// The owner of a lease is a process: one that ended holds nothing.
+func TestGone(t *testing.T) {
+	self := sqlite.ThisProcess()
+	if sqlite.Gone(self) {
+		t.Errorf("this process is gone: %s", self)
+	}
+	for _, owner := range []string{"", "worker 1", "process 1", "process x on y", "process 999999999 on elsewhere (1 2 3)", "process -1 on x (a b c)"} {
+		if sqlite.Gone(owner) {
+			t.Errorf("%q is gone for certain", owner)
+		}
+	}
+	if runtime.GOOS != "linux" {
+		return
+	}
+	// A process of this machine that has ended, and one that has the number of
+	// another.
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	other := sqlite.Named(cmd.Process.Pid)
+	if sqlite.Gone(other) {
+		// It may have ended already, but is waited for by nobody yet.
+		t.Logf("%s has ended", other)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if !sqlite.Gone(other) {
+		t.Errorf("%s is not gone", other)
+	}
+	earlier := self[:strings.LastIndexByte(self, ' ')] + " 1)"
+	if !sqlite.Gone(earlier) {
+		t.Errorf("%s is not gone", earlier)
+	}
+}

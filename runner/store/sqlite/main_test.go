@@ -1,0 +1,161 @@
+// The test binary doubles as a driver in another process: with
+// SQLITE_TEST_DRIVER set to the path of a store it appends events to a run
+// until it is killed or fails.
+
+package sqlite_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store/sqlite"
+)
+
+const (
+	driverEnv = "SQLITE_TEST_DRIVER"
+	eventsEnv = "SQLITE_TEST_EVENTS" // how many to append; 0: no end
+)
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(driverEnv); path != "" {
+		limit, _ := strconv.Atoi(os.Getenv(eventsEnv))
+		if err := drive(path, limit); err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// drive goes on with run "one", and says how many events the journal has
+// whenever some were acknowledged. Every seventh time it appends three at once.
+func drive(path string, limit int) (err error) {
+	s, err := sqlite.Open(path, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	journal, err := s.Create(runner.RunRecord{ID: "one", Graph: "g", Source: []byte("x")})
+	if errors.Is(err, runner.ErrRunExists) {
+		journal, err = s.Open("one", "")
+	}
+	if err != nil {
+		return err
+	}
+	list, err := s.Events("one")
+	if err != nil {
+		return err
+	}
+	fmt.Println("began", len(list))
+	for n := len(list); limit == 0 || n < limit; {
+		batch := events(n, 1)
+		if n%7 == 0 {
+			batch = events(n, 3)
+			err = journal.AppendAll(batch)
+		} else {
+			err = journal.Append(batch[0])
+		}
+		if err != nil {
+			return err
+		}
+		n += len(batch)
+		fmt.Println("kept", n)
+	}
+	return nil
+}
+
+// events are numbered, and of different sizes.
+func events(from, count int) []machine.Event {
+	out := make([]machine.Event, count)
+	for i := range out {
+		n := from + i
+		out[i] = machine.Event{Kind: machine.TaskEnded, At: int64(n), Output: strings.Repeat("x", n*n%5000)}
+	}
+	return out
+}
+
+// driver is a process that drives run "one".
+type driver struct {
+	cmd    *exec.Cmd
+	stdout *bufio.Scanner
+	kept   int // events that were acknowledged
+	err    string
+}
+
+// startDriver starts a process; args come before the program: a tracer.
+func startDriver(t *testing.T, path string, limit int, args ...string) *driver {
+	t.Helper()
+	args = append(args, os.Args[0])
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), driverEnv+"="+path, fmt.Sprintf("%s=%d", eventsEnv, limit), "GORACE=atexit_sleep_ms=0")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return &driver{cmd: cmd, stdout: bufio.NewScanner(stdout)}
+}
+
+// hear takes in one line; it reports whether there was one.
+func (d *driver) hear() bool {
+	if !d.stdout.Scan() {
+		return false
+	}
+	what, rest, _ := strings.Cut(d.stdout.Text(), " ")
+	if n, err := strconv.Atoi(rest); err == nil && (what == "kept" || what == "began") {
+		d.kept = n
+	} else {
+		d.err += d.stdout.Text()
+	}
+	return true
+}
+
+// finish hears the rest and waits for the end.
+func (d *driver) finish() {
+	for d.hear() {
+	}
+	_ = d.cmd.Wait()
+}
+
+// checkStore checks that a file is sound and that run "one" has all events that
+// were acknowledged, and at most the three that were being written besides.
+func checkStore(t *testing.T, path string, kept int) (events int) {
+	t.Helper()
+	s, err := sqlite.Open(path, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	list, err := s.Events("one")
+	if errors.Is(err, runner.ErrNoRun) && kept == 0 {
+		return 0
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) < kept || len(list) > kept+3 {
+		t.Errorf("%d events, %d were acknowledged", len(list), kept)
+	}
+	for i, e := range list {
+		if e.At != int64(i) || len(e.Output.(string)) != i*i%5000 {
+			t.Fatalf("event %d is %d with %d bytes", i, e.At, len(e.Output.(string)))
+		}
+	}
+	return len(list)
+}

@@ -1,0 +1,203 @@
+// Stores that fail on purpose, and what a driver makes of it.
+
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Fault says which write of a store fails, and how.
+type Fault struct {
+	// Write counts the writes of journals from 1: appends, snapshots, notes and
+	// the ends of journals, Create being the first.
+	Write int
+	// Err is the error: a full disk, a failed write, a failed sync.
+	Err error
+	// Done says that the write is carried out and reported as failed all the
+	// same, as happens when a sync fails after the data got through.
+	Done bool
+	// Once says that later writes succeed.
+	Once bool
+}
+
+// Break returns a store that has a fault. Reading is not affected.
+func Break(s runner.Store, f Fault) *Broken { return &Broken{Store: s, fault: f} }
+
+// Broken is a store with a fault.
+type Broken struct {
+	runner.Store
+	fault Fault
+
+	mu     sync.Mutex
+	writes int
+}
+
+// Writes is the number of writes so far, those that failed included.
+func (b *Broken) Writes() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.writes
+}
+
+// write carries out a write, or fails, or both.
+func (b *Broken) write(do func() error) error {
+	b.mu.Lock()
+	b.writes++
+	hit := b.writes == b.fault.Write || b.writes > b.fault.Write && b.fault.Write > 0 && !b.fault.Once
+	done := b.writes == b.fault.Write && b.fault.Done
+	b.mu.Unlock()
+	if !hit {
+		return do()
+	}
+	if done {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return b.fault.Err
+}
+
+// Create starts a journal with the fault of its store.
+func (b *Broken) Create(record runner.RunRecord) (runner.Journal, error) {
+	return b.journal(func() (runner.Journal, error) { return b.Store.Create(record) })
+}
+
+// Open goes on with a journal, which has the fault of its store.
+func (b *Broken) Open(runID, owner string) (runner.Journal, error) {
+	return b.journal(func() (runner.Journal, error) { return b.Store.Open(runID, owner) })
+}
+
+func (b *Broken) journal(open func() (runner.Journal, error)) (runner.Journal, error) {
+	var journal runner.Journal
+	err := b.write(func() (err error) {
+		journal, err = open()
+		return err
+	})
+	if err != nil {
+		if journal != nil {
+			err = errors.Join(err, journal.Close())
+		}
+		return nil, err
+	}
+	return &brokenJournal{Journal: journal, store: b}, nil
+}
+
+type brokenJournal struct {
+	runner.Journal
+	store *Broken
+}
+
+// Append may fail.
+func (j *brokenJournal) Append(e machine.Event) error {
+	return j.store.write(func() error { return j.Journal.Append(e) })
+}
+
+// AppendAll may fail.
+func (j *brokenJournal) AppendAll(events []machine.Event) error {
+	return j.store.write(func() error { return j.Journal.AppendAll(events) })
+}
+
+// Snapshot may fail.
+func (j *brokenJournal) Snapshot(state []byte) error {
+	return j.store.write(func() error { return j.Journal.Snapshot(state) })
+}
+
+// Note may fail.
+func (j *brokenJournal) Note(s runner.RunSummary) error {
+	return j.store.write(func() error { return j.Journal.Note(s) })
+}
+
+// Close may fail, but it does close.
+func (j *brokenJournal) Close() error {
+	var closed error
+	err := j.store.write(func() error {
+		closed = j.Journal.Close()
+		return closed
+	})
+	if err != nil && closed == nil {
+		closed = j.Journal.Close()
+	}
+	return errors.Join(err, closed)
+}
+
+// faultyFlow has steps of every kind that matters to a journal.
+const faultyFlow = `
+graphrun: v1
+name: faulty
+start: a
+state: {n: {type: integer, default: 0}}
+nodes:
+  a: {kind: set, set: {n: n + 1}}
+  b: {kind: work, writes: {n: output}}
+  c: {kind: pass}
+edges:
+  - {from: a, to: b}
+  - {from: b, to: a, when: n < 3}
+  - {from: b, to: c}
+  - {from: c, to: END}
+`
+
+// stopsDriver breaks a run at each of its writes in turn.
+func stopsDriver(t *testing.T, s runner.Store) {
+	whole := Break(s, Fault{})
+	if _, err := runFaulty(t, whole, "whole"); err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.Events("whole")
+	if err != nil || len(all) < 8 {
+		t.Fatalf("%d events, %v", len(all), err)
+	}
+	full := errors.New("the disk is full")
+	for write := 1; write <= whole.Writes(); write++ {
+		for _, done := range []bool{false, true} {
+			id := fmt.Sprintf("%d-%t", write, done)
+			result, err := runFaulty(t, Break(s, Fault{Write: write, Err: full, Done: done}), id)
+			if !errors.Is(err, full) || result != nil {
+				t.Errorf("a fault at write %d gives %v, %v; want the store's error", write, result, err)
+			}
+			// Write 1 makes the run, the next ones are its events, then come
+			// the note and the end.
+			want := min(max(write-2, 0), len(all))
+			if done {
+				want = min(max(write-1, 0), len(all))
+			}
+			got, err := s.Events(id)
+			if write == 1 && !done {
+				if !errors.Is(err, runner.ErrNoRun) {
+					t.Errorf("a run that could not be created: %v", err)
+				}
+				continue
+			}
+			if err != nil || len(got) != want {
+				t.Errorf("after a fault at write %d (done: %t) %d events are left, want %d (%v)", write, done, len(got), want, err)
+			}
+		}
+	}
+}
+
+func runFaulty(t *testing.T, s runner.Store, id string) (*runner.Result, error) {
+	t.Helper()
+	work := runner.Kind{
+		Spec: spec.Kind{Name: "work"},
+		Handler: runner.HandlerFunc(func(_ context.Context, task *runner.Task) (any, error) {
+			return 1 + task.Visit, nil
+		}),
+	}
+	r, err := runner.New(runner.Config{Kinds: []runner.Kind{work}, Store: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph, found := spec.Parse("faulty.yaml", []byte(faultyFlow), spec.Options{Kinds: r.Kinds()})
+	if found.HasErrors() {
+		t.Fatal(found.Sort()[0].Message)
+	}
+	return r.Run(context.Background(), graph, runner.Options{RunID: id})
+}
