@@ -13,8 +13,10 @@ import (
 func (d *driver) ask(ctx context.Context, q *machine.Question) {
 	if given := d.answers[q.Task.Node]; len(given) > 0 {
 		value, err := d.state.ParseAnswer(*q, given[0])
-		if err == nil {
-			d.answers[q.Task.Node] = given[1:]
+		d.answers[q.Task.Node] = given[1:]
+		if err != nil {
+			d.said(&message{task: q.Task, said: &Said{Type: "warning", Message: err.Error()}})
+		} else {
 			d.queue = append(d.queue, d.answerEvent(q, value))
 			return
 		}
