@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,14 +51,27 @@ func TestCommands(t *testing.T) {
 		if name == "help" || name == "completion" {
 			continue // cobra's own
 		}
-		text, code := call("", name, "--help")
-		if code != 0 {
-			t.Errorf("%s --help: exit code %d", name, code)
-		}
-		text, _, _ = strings.Cut(text, "\nGlobal Flags:")
-		out.WriteString("### graphrun " + name + "\n\n```text\n" + strings.TrimSpace(text) + "\n```\n\n")
+		writeCommand(t, &out, name)
 	}
 	compareGenerated(t, "docs/cli.md", out.String())
+}
+
+// writeCommand writes the help of a command, then that of the commands below it.
+func writeCommand(t *testing.T, out *strings.Builder, path ...string) {
+	help, code := call("", append(path, "--help")...)
+	if code != 0 {
+		t.Errorf("%s --help: exit code %d", path, code)
+	}
+	text, _, _ := strings.Cut(help, "\nGlobal Flags:")
+	text, list, below := strings.Cut(text, "\nAvailable Commands:\n")
+	out.WriteString("### graphrun " + strings.Join(path, " ") + "\n\n```text\n" + strings.TrimSpace(text) + "\n```\n\n")
+	if !below {
+		return
+	}
+	list, _, _ = strings.Cut(list, "\n\n")
+	for line := range strings.Lines(list) {
+		writeCommand(t, out, append(slices.Clone(path), strings.Fields(line)[0])...)
+	}
 }
 
 // exitCodes are the codes in the table of a page.
@@ -140,10 +154,16 @@ edges:
   - {from: one, to: two, condition: on_failure}
   - {from: two, to: END}
 `
-	out, code := call(flow, "run", "-", "-o", "jsonl")
-	if code != 0 {
+	kept := filepath.Join(t.TempDir(), "runs.db")
+	out, code := call(flow, "run", "-", "-o", "jsonl", "--store", kept, "--run-id", "one", "--pause-before", "two")
+	if code != 10 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
+	rest, code := call("", "resume", "one", "-o", "jsonl", "--store", kept)
+	if code != 0 {
+		t.Fatalf("exit code %d\n%s", code, rest)
+	}
+	out += rest
 	seen := map[string]bool{}
 	for line := range strings.Lines(out) {
 		var event struct{ Event string }
