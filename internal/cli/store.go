@@ -13,7 +13,6 @@ import (
 
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/runner"
-	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 )
 
@@ -56,7 +55,7 @@ func (a *app) storePath() string {
 func (a *app) openStore() (runner.Store, error) {
 	path := a.storePath()
 	if path == "" {
-		a.store.open = &store.Memory{}
+		a.store.open = &unkept{}
 		return a.store.open, nil
 	}
 	s, err := sqlite.Open(path, sqlite.Options{Durability: sqlite.Durability(a.store.durability.value)})
@@ -78,7 +77,7 @@ func (a *app) readStore() (runner.Store, error) {
 	case errors.Is(err, sqlite.ErrOlder):
 		return a.openStore()
 	case errors.Is(err, fs.ErrNotExist):
-		return &store.Memory{}, nil
+		return &unkept{}, nil
 	case err != nil:
 		return nil, err
 	}
