@@ -132,6 +132,7 @@ func (p *Plan) send(s *State, from *task, r *route, at place) {
 			}
 			t.inputs = append(t.inputs, sourceInput{from.node, r.input})
 			t.at, t.merged = mergePlaces(t.at, at), true
+			s.mixed = true
 			return
 		}
 		s.due[r.to] = len(s.next)

@@ -26,7 +26,7 @@ func CheckTokens(s *State) error {
 	for i := range s.tasks {
 		t := &s.tasks[i]
 		token(t.at)
-		if s.open && i > 0 && s.tasks[i-1].at.compare(t.at) > 0 {
+		if s.open && i > 0 && declaredAfter(s.tasks[i-1].at, t.at) {
 			return fmt.Errorf("task %v comes before %v: not the declaration order of their branches", s.taskID(&s.tasks[i-1]), s.taskID(t))
 		}
 		switch {
@@ -78,4 +78,23 @@ func Barriers(s *State) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// declaredAfter reports whether of two branches of one fan-out a is on the later.
+func declaredAfter(a, b place) bool {
+	for f := a.fan; f != nil; f = f.at.fan {
+		for g := b; g.fan != nil; g = g.fan.at {
+			if g.fan == f {
+				return laneIn(a, f) > g.lane
+			}
+		}
+	}
+	return false
+}
+
+func laneIn(at place, f *fanout) int {
+	for at.fan != f {
+		at = at.fan.at
+	}
+	return at.lane
 }

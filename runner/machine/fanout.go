@@ -3,6 +3,8 @@
 
 package machine
 
+import "cmp"
+
 // place says which branch a token is on: a lane of a fan-out. The zero place is
 // the run itself.
 type place struct {
@@ -145,17 +147,20 @@ func common(a, b place) place {
 	return a
 }
 
-// compare orders places by declaration: the branches of one fan-out by lane.
+// compare orders places by declaration: the branches of one fan-out by lane. Of
+// two places on one branch the one that is less nested comes first, then that of
+// the older fan-out, so that the order is the same whatever came first.
 func (at place) compare(other place) int {
 	a, b := at, other
+	var inA, inB *fanout // the fan-outs on the branch that a and b are in
 	for a.fan != b.fan {
 		if b.fan == nil || a.fan != nil && a.fan.depth >= b.fan.depth {
-			a = a.fan.at
+			a, inA = a.fan.at, a.fan
 		} else {
-			b = b.fan.at
+			b, inB = b.fan.at, b.fan
 		}
 	}
-	return a.lane - b.lane
+	return cmp.Or(a.lane-b.lane, inA.number()-inB.number())
 }
 
 // mergePlaces takes the token at b into the one at a, which then stands where both

@@ -170,7 +170,7 @@ func (p *Plan) startJoin(s *State, node int, at place, arrivals []arrival, failu
 	t := s.addNext()
 	t.node, t.at, t.joined = node, at, true
 	t.inputs = make([]sourceInput, 0, len(arrivals))
-	s.mixed = s.mixed || len(s.next) > 1 // its branch may be declared before those due already
+	s.mixed = true // its branch may be declared before others that are due
 	for _, a := range arrivals {
 		t.inputs = append(t.inputs, sourceInput{a.source, a.input})
 	}
