@@ -233,7 +233,7 @@ func TestDamagedLog(t *testing.T) {
 	// has no use for them any more.
 	file, log := read(t, source), read(t, source+"-wal")
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 40 {
+	for range 60 / slowdown {
 		path := filepath.Join(t.TempDir(), "runs.db")
 		write(t, path, file)
 		cut := bytes.Clone(log)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// kills is how often the driver is killed; GRAPHRUN_KILLS asks for more.
+// kills is how often the driver is killed; GRAPHRUN_KILLS says how often instead.
 func kills(t *testing.T) int {
 	if n, err := strconv.Atoi(os.Getenv("GRAPHRUN_KILLS")); err == nil {
 		return n
@@ -17,7 +17,7 @@ func kills(t *testing.T) int {
 	if testing.Short() {
 		return 5
 	}
-	return 30
+	return 30 / slowdown
 }
 
 // Whatever a driver was told is kept is there after it was killed, in its place,
