@@ -58,6 +58,8 @@ type driver struct {
 	// answers are those given in advance, by node; queue holds events that are
 	// due at once; asked counts the people who are being asked now.
 	answers map[string][]string
+	// texts holds what running nodes have said so far, by task.
+	texts   map[machine.TaskID]string
 	queue   []machine.Event
 	asked   int
 	sinkErr error
@@ -77,7 +79,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		flow: f, opts: opts, clock: f.runner.cfg.Clock, plan: f.plan, state: f.plan.NewState(),
 		secrets: secrets, mask: newMasker(f.graph, secrets),
 		inbox: make(chan *message, 64), done: make(chan struct{}),
-		answers: map[string][]string{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
+		answers: map[string][]string{}, texts: map[machine.TaskID]string{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		nested: nested, watched: opts.Sink != nil || opts.History, time: timekeeper{clock: f.runner.cfg.Clock},
 	}
 	d.state.Watched = d.watched
@@ -206,7 +208,7 @@ func (d *driver) advance() (commands []machine.Command, at int64, err error) {
 		at = d.time.now()
 	}
 	if d.journal != nil {
-		if err := d.append(&machine.Event{Kind: machine.Advanced, At: at}); err != nil {
+		if err := d.append(&machine.Event{Kind: machine.Advanced, At: at, Superstep: d.state.Superstep}); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -279,11 +281,16 @@ func (d *driver) receive(due bool) *machine.Event {
 	return nil
 }
 
-// forget drops what was kept to stop a task that has ended.
+// forget drops what was kept of a task that has ended; what one that failed or
+// was cancelled had said goes along with its end.
 func (d *driver) forget(event *machine.Event) {
 	if event.Kind == machine.TaskEnded {
 		delete(d.cancel, event.Task)
 		d.stopTimer(timerID{"grace", event.Task})
+		if text := d.texts[event.Task]; text != "" && event.Failure != nil {
+			event.Partial = text
+		}
+		delete(d.texts, event.Task)
 	}
 }
 

@@ -93,7 +93,29 @@ func (m *masker) text(s string) string {
 	for _, value := range m.values {
 		s = strings.ReplaceAll(s, value, masked)
 	}
+	if len(m.values) > 0 && strings.Contains(s, cutMark) {
+		return m.cutText(s)
+	}
 	return s
+}
+
+// cutMark ends a text that was cut short.
+const cutMark = "…"
+
+// cutText hides the beginnings of secrets that a cut has left.
+func (m *masker) cutText(s string) string {
+	parts := strings.Split(s, cutMark)
+	for i := range parts[:len(parts)-1] {
+		for _, value := range m.values {
+			for n := min(len(value), len(parts[i])); n >= 4; n-- {
+				if rest, cut := strings.CutSuffix(parts[i], value[:n]); cut {
+					parts[i] = rest + masked
+					break
+				}
+			}
+		}
+	}
+	return strings.Join(parts, cutMark)
 }
 
 // value returns v with every secret text in it hidden; v itself is not changed.

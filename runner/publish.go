@@ -52,16 +52,24 @@ func (d *driver) tell(kind EventType, at int64, result *Result) {
 	}
 }
 
+// maxPartial is how many bytes of what a node says are kept for the case that it
+// does not end well.
+const maxPartial = 64 << 10
+
 // said tells what a running node said.
 func (d *driver) said(m *message) {
-	if !d.watched {
-		return
-	}
 	kind := NodeEvent
 	if m.said.Type == "text" {
 		kind = NodeOutput
+		if text := d.texts[m.task]; len(text) < maxPartial {
+			d.texts[m.task] = text + m.said.Text
+		}
+	}
+	if !d.watched {
+		return
 	}
 	m.said.Text, m.said.Message = d.mask.text(m.said.Text), d.mask.text(m.said.Message)
+	m.said.Name = d.mask.text(m.said.Name)
 	m.said.Data = d.mask.value(m.said.Data)
 	d.event = Event{
 		Type: kind, Time: d.clock.Now(), Node: d.nested.path(m.task.Node), Visit: m.task.Visit, Attempt: m.task.Attempt, Said: m.said,
@@ -72,6 +80,11 @@ func (d *driver) said(m *message) {
 // publish tells what the machine noted about the event it applied.
 func (d *driver) publish(at int64) {
 	notes := d.state.Notes()
+	if len(d.mask.keys) > 0 {
+		for i := range notes {
+			d.learnFrom(&notes[i])
+		}
+	}
 	if d.opts.Sink == nil || d.sinkErr != nil {
 		return
 	}
@@ -92,6 +105,27 @@ func (d *driver) publish(at int64) {
 		d.describe(n, at)
 		d.emit()
 	}
+}
+
+// learnFrom hides what a node has written to secret keys, before anything of it
+// is told.
+func (d *driver) learnFrom(n *machine.Note) {
+	if n.Kind != machine.NoteNodeCompleted {
+		return
+	}
+	output := machine.Plain(n.Output)
+	object, _ := output.(map[string]any)
+	for _, key := range d.flow.graph.Nodes[n.Node].Writes.Keys {
+		if !d.mask.keys[key.Value] {
+			continue
+		}
+		if value, has := object[key.Value]; has {
+			d.mask.hide(value)
+		} else {
+			d.mask.hide(output)
+		}
+	}
+	d.mask.learn(object)
 }
 
 // noteType is the type of the event that tells a note.

@@ -32,6 +32,9 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 	case s.Status != Running:
 		return nil, nil
 	}
+	if e.Kind == Advanced && e.Superstep != 0 && e.Superstep != s.Superstep {
+		return nil, nil
+	}
 	if e.Kind == Advanced {
 		s.edits = e.Edit
 		return p.Advance(s, e.At), nil

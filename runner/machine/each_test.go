@@ -26,7 +26,8 @@ func TestEach(t *testing.T) {
 		{name: "continue_others leaves null", flow: run(", parallel: {on_failure: continue_others}"), script: script{"a": each(ok("p"), bad("tool"), ok("r"))}, path: "a", quality: machine.Degraded, state: map[string]any{"ys": list("p", nil, "r")}},
 		{name: "all elements failed is a failure", flow: run(", parallel: {on_failure: continue_others}"), script: script{"a": each(bad("tool"))}, path: "a b", quality: machine.Degraded},
 		{name: "max_concurrency bounds the window", flow: "limits: {max_concurrency: 1}\n" + run(""), script: script{"a": each(ok("p"), ok("q"), ok("r"))}, path: "a", state: map[string]any{"ys": list("p", "q", "r")}},
-		{name: "an element's timeout is its own", flow: run(", timeout: 1s, parallel: {on_failure: wait_all}"), script: script{"a": each(ok("p"), hang(), ok("r"))}, path: "a", quality: machine.Degraded,
+		{
+			name: "an element's timeout is its own", flow: run(", timeout: 1s, parallel: {on_failure: wait_all}"), script: script{"a": each(ok("p"), hang(), ok("r"))}, path: "a", quality: machine.Degraded,
 			check: func(t *testing.T, w *walker) {
 				got, _ := w.state.Value("ys")
 				ys := got.([]any)
@@ -34,7 +35,8 @@ func TestEach(t *testing.T) {
 				if ys[0] != "p" || ys[2] != "r" || failed["error"].(map[string]any)["kind"] != "timeout" {
 					t.Errorf("ys %v", ys)
 				}
-			}},
+			},
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, c.run)

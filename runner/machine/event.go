@@ -63,6 +63,8 @@ type Event struct {
 	Cached bool `json:"cached,omitempty"`
 	// Undo lists events that count no more (Resumed).
 	Undo []int `json:"undo,omitempty"`
+	// Superstep is the one to close (Advanced); 0: the one that is open.
+	Superstep int `json:"superstep,omitempty"`
 	// Edit holds state keys that are set by hand: in RunBegan before the first
 	// node, in Advanced after the writes of the superstep. Only forks have it.
 	Edit map[string]any `json:"edit,omitempty"`

@@ -140,7 +140,7 @@ edges: [{from: a, to: [b, c]}, {from: [b, c], to: END}]`
 		{
 			name: "error ends the run, naming both and the key", flow: flow(refuse, "{default: 0}"), script: inOrder,
 			status: machine.Failed, reason: "conflict", kind: "conflict", says: `"b" and "c" both write state key "k"`, state: key(0),
-			path: "a",
+			path: "a b c",
 		},
 		{
 			name: "a failed task is no party", flow: strings.Replace(flow(refuse, "{}"), "from: [b, c], to: END", "from: [b, c], to: END, condition: always", 1),

@@ -246,6 +246,9 @@ func (p *Plan) advance(s *State) {
 		p.park(s)
 	}
 	if failure := p.applyWrites(s); failure != nil {
+		for i := range s.tasks {
+			p.remember(s, &s.tasks[i])
+		}
 		p.finish(s, ending{status: Failed, reason: "conflict", failure: failure})
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash/fnv"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -84,7 +85,7 @@ func (p *Plan) runWait(s *State, t *task, n *node) {
 		p.fail(s, t, failure)
 		return
 	}
-	t.status, t.until = waiting, s.now+int64(delay)
+	t.status, t.until = waiting, s.after(delay)
 	s.waitingTasks++
 	s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: s.taskID(t), For: delay})
 }
@@ -275,7 +276,7 @@ func (p *Plan) fail(s *State, t *task, failure *Failure) {
 	n := &p.nodes[t.node]
 	failure.Node, failure.Attempt = n.id, t.attempt
 	if delay, attempts, again := p.retryDelay(s, t, -1, t.attempt, failure); again {
-		t.status, t.until, t.writes = delayed, s.now+int64(delay), t.writes[:0]
+		t.status, t.until, t.writes = delayed, s.after(delay), t.writes[:0]
 		s.waitingTasks++
 		s.noteRetrying(t, failure, attempts, delay)
 		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: s.taskID(t), For: delay})
@@ -367,4 +368,9 @@ func (p *Plan) retryDelay(s *State, t *task, element, attempt int, failure *Fail
 func (s *State) nextOrder() int {
 	s.order++
 	return s.order
+}
+
+// after is the moment a delay from now, or the last there is.
+func (s *State) after(delay time.Duration) int64 {
+	return s.now + min(int64(delay), math.MaxInt64-max(0, s.now))
 }
