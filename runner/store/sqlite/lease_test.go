@@ -91,3 +91,16 @@ func TestGone(t *testing.T) {
 		t.Errorf("%s is not gone", earlier)
 	}
 }
+
+// Two handles of one process are two drivers.
+func TestOneProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.db")
+	one, two := open(t, path, sqlite.Options{}), open(t, path, sqlite.Options{})
+	create(t, one, "one")
+	var leased *runner.LeasedError
+	for _, owner := range []string{"", sqlite.ThisProcess(), "another"} {
+		if _, err := two.Open("one", owner); !errors.As(err, &leased) || leased.Owner != sqlite.ThisProcess() {
+			t.Errorf("opening a run of the other handle as %q gives %v", owner, err)
+		}
+	}
+}

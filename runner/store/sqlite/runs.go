@@ -107,8 +107,8 @@ func (s *Store) Open(runID, owner string) (runner.Journal, error) {
 		if err != nil {
 			return err
 		}
-		// A namesake may be this process as it was before it was started anew.
-		if held && (holder != owner || s.drives(run)) {
+		// A namesake is a driver that was started anew, unless it is here now.
+		if held && (holder != owner || s.drives(run) || owner == ThisProcess()) {
 			return &runner.LeasedError{RunID: runID, Owner: holder, Until: until}
 		}
 		if l, err = s.take(tx, run, owner); err != nil {
