@@ -102,21 +102,48 @@ func (d *driver) replay(event *machine.Event) error {
 // same attempt. A completed run executes nothing. Errors are those of Run, and
 // ErrNoRun, and *LeasedError while another driver has the run.
 func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Result, error) {
-	rec, err := r.load(runID)
+	if r.cfg.Store == nil {
+		return nil, fmt.Errorf("run %q: %w: there is no store", runID, ErrNoRun)
+	}
+	// The lease comes first: whoever has it is the only one to add to what is
+	// read now.
+	journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
 	if err != nil {
 		return nil, err
 	}
-	d, err := rec.replayed(opts, rec.events)
+	d, undo, err := r.reopened(runID, opts)
 	if err != nil {
-		return nil, err
-	}
-	if len(rec.events) == 0 {
-		return nil, rec.empty()
+		return nil, errors.Join(err, journal.Close())
 	}
 	if d.state.Status == machine.Completed {
 		result := d.recorded()
 		d.tell(RunFinished, d.last, result)
-		return result, d.sinkErr
+		return result, errors.Join(d.sinkErr, journal.Close())
+	}
+	d.journal = journal
+	if err := journal.Note(RunSummary{Status: machine.Running, Steps: d.state.Steps, Updated: d.clock.Now()}); err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
+	event := machine.Event{
+		Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Run: opts.info(runID),
+	}
+	d.tell(RunResumed, d.clock.Now().UnixNano(), nil)
+	return d.finishRun(ctx, &event)
+}
+
+// reopened is a run's driver in the state that the run is taken up in, and the
+// events that count no more.
+func (r *Runner) reopened(runID string, opts Options) (*driver, []int, error) {
+	rec, err := r.load(runID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(rec.events) == 0 {
+		return nil, nil, rec.empty()
+	}
+	d, err := rec.replayed(opts, rec.events)
+	if err != nil || d.state.Status == machine.Completed {
+		return d, nil, err
 	}
 	undo := rec.undo(d.state)
 	if len(undo) > 0 {
@@ -127,30 +154,10 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 			}
 		}
 		if d, err = rec.replayed(opts, kept); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	if err := d.checkAnswers(); err != nil {
-		return nil, err
-	}
-	if d.journal, err = r.cfg.Store.Open(runID, r.cfg.Owner); err != nil {
-		return nil, err
-	}
-	if err := d.journal.Note(RunSummary{Status: machine.Running, Steps: d.state.Steps, Updated: d.clock.Now()}); err != nil {
-		return nil, errors.Join(err, d.journal.Close())
-	}
-	event := machine.Event{
-		Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Run: opts.info(runID),
-	}
-	d.tell(RunResumed, d.clock.Now().UnixNano(), nil)
-	return d.finishRun(ctx, &event)
-}
-
-// empty is the error for a run whose process ended before its first event.
-func (rec *record) empty() error {
-	return &InputError{Problems: []string{
-		fmt.Sprintf("run %q has an empty journal: its process ended before it began; start it anew", rec.run.ID),
-	}}
+	return d, undo, d.checkAnswers()
 }
 
 // undo lists the places of the events that ended the run: from the one that
@@ -242,7 +249,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 		return nil, 0, err
 	}
 	if err := d.journal.AppendAll(events); err != nil {
-		return nil, 0, err
+		return nil, 0, errors.Join(err, d.journal.Close())
 	}
 	result, err = d.forkOn(ctx, opts.Options, &last)
 	return result, at, err
@@ -260,7 +267,7 @@ func (d *driver) forkOn(ctx context.Context, opts Options, last *machine.Event) 
 	d.tell(RunResumed, d.clock.Now().UnixNano(), nil)
 	commands, _, err := d.apply(&machine.Event{Kind: machine.Resumed, At: last.At, Run: opts.info(d.opts.RunID)})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, d.closeJournal(nil))
 	}
 	for i := range commands {
 		if commands[i].Kind != machine.Advance {
