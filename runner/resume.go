@@ -160,6 +160,13 @@ func (r *Runner) reopened(runID string, opts Options) (*driver, []int, error) {
 	return d, undo, d.checkAnswers()
 }
 
+// empty is the error for a run whose process ended before its first event.
+func (rec *record) empty() error {
+	return &InputError{Problems: []string{
+		fmt.Sprintf("run %q has an empty journal: its process ended before it began; start it anew", rec.run.ID),
+	}}
+}
+
 // undo lists the places of the events that ended the run: from the one that
 // began its end, and the ends of the tasks that it was lost with. The ends of
 // tasks that succeeded stay.
