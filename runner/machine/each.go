@@ -22,7 +22,11 @@ type eachState struct {
 	attempts map[int]int
 	failed   int
 	failure  *Failure // that settles the node
-	tolerate bool     // continue_others, wait_all
+	// lowest is the failure of the first element, in element order, that failed:
+	// what stands when all do, whichever was the last.
+	lowest      *Failure
+	lowestIndex int
+	tolerate    bool // continue_others, wait_all
 }
 
 // elementRun is one attempt of one element.
@@ -79,7 +83,7 @@ func (p *Plan) setEach(s *State, t *task, n *node) {
 		if failure != nil {
 			failure.Node = n.id
 			if !p.elementFailed(s, t, i, failure) {
-				p.failFinal(s, t, failure)
+				p.failFinal(s, t, e.failure)
 				return
 			}
 			continue
@@ -201,6 +205,9 @@ func (p *Plan) elementFailed(s *State, t *task, i int, failure *Failure) bool {
 	e := t.each
 	e.failed++
 	failure.Message = "element " + strconv.Itoa(i) + ": " + failure.Message
+	if e.lowest == nil || i < e.lowestIndex {
+		e.lowest, e.lowestIndex = failure, i
+	}
 	if e.tolerate && e.failed < len(e.items) {
 		s.degraded = true
 		if p.policyOf(t.node) == "wait_all" {
@@ -210,6 +217,9 @@ func (p *Plan) elementFailed(s *State, t *task, i int, failure *Failure) bool {
 	}
 	if e.failure == nil {
 		e.failure = failure
+		if e.tolerate {
+			e.failure = e.lowest
+		}
 		s.cancelElements(t, "another element failed")
 	}
 	return false

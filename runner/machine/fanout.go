@@ -28,6 +28,10 @@ type fanout struct {
 	dead  bool
 	// failures are those of branches that the policy tolerated.
 	failures []*Failure
+	// lowest is the one of the first declared branch that failed: what the
+	// fan-out has failed with when all have, whichever was the last.
+	lowest     *Failure
+	lowestLane int
 	// auto is the node of the implicit join, or noNode.
 	auto int
 	// first holds the node that each branch began with.
@@ -207,9 +211,13 @@ func (p *Plan) branchFailed(s *State, at place, failure *Failure, hasToken bool)
 			}
 			s.degraded = true
 			f.failures = append(f.failures, failure)
+			if f.lowest == nil || at.lane < f.lowestLane {
+				f.lowest, f.lowestLane = failure, at.lane
+			}
 			if f.live > 0 || f.ended {
 				return nil
 			}
+			failure = f.lowest
 			f.dead = true
 			if f.policy == "wait_all" {
 				if node := p.meeting(f, true); node != noNode {

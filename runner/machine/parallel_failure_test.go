@@ -224,6 +224,16 @@ edges: [{from: a, to: [p, q]}, {from: p, to: [p1, p2]}, {from: q, to: q2}, {from
 			state: map[string]any{"seen": map[string]any{"p1": brokeBy("p1", "failed", "no"), "q2": came(nil)}},
 		},
 		{
+			name: "a fan-out that failed whole has failed with its first declared branch, whichever was last", flow: nest("wait_all", "continue_others"),
+			replies: replies{"p1": once(fails(2)), "p2": once(fails(1)), "q2": once(after(5, nil))},
+			path:    "a p q p1 p2 q2 o", state: map[string]any{"seen": map[string]any{"p1": brokeBy("p1", "failed", "no"), "q2": came(nil)}},
+		},
+		{
+			name: "and the other way round", flow: nest("wait_all", "continue_others"),
+			replies: replies{"p1": once(fails(1)), "p2": once(fails(2)), "q2": once(after(5, nil))},
+			path:    "a p q p1 p2 q2 o", state: map[string]any{"seen": map[string]any{"p1": brokeBy("p1", "failed", "no"), "q2": came(nil)}},
+		},
+		{
 			name: "wait_all inside wait_all", flow: nest("wait_all", "wait_all"),
 			replies: replies{"p1": once(fails(1)), "p2": once(fails(2)), "q2": once(fails(3))},
 			path:    "a p q p1 p2 q2 i o", quality: machine.Degraded,
@@ -243,7 +253,7 @@ func TestBranchTimeout(t *testing.T) {
 			name: "a branch that another one held up has its time once more", gone: "b c2", took: 6,
 			flow:    pair("parallel: {branch_timeout: 3s, on_failure: continue_others}\n", "all"),
 			replies: replies{"b": once(never()), "c": once(after(1, "c")), "c2": once(never())},
-			path:    "a c", status: machine.Failed, kind: "timeout", at: "c2",
+			path:    "a c", status: machine.Failed, kind: "timeout", at: "b",
 		},
 		{
 			name: "a branch that waits at the join is through", flow: pair("parallel: {branch_timeout: 3s, on_failure: wait_all}\n", "all"),

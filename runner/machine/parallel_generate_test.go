@@ -60,7 +60,7 @@ func (w *writer) edge(from, to, rest string) {
 
 // text is the whole file.
 func (w *writer) text(start, top string) string {
-	return "graphrun: v1\nname: g\nstart: " + start + "\n" + top + "state:\n  log: {type: array, reducer: append, default: []}\n" +
+	return "graphrun: v1\nname: g\nstart: " + start + "\n" + top + "state:\n  seen: {}\n  log: {type: array, reducer: append, default: []}\n" +
 		w.state.String() + "nodes:\n" + w.nodes.String() + "edges:\n" + w.edges.String()
 }
 
@@ -208,7 +208,7 @@ func (w *writer) fan(times, depth int) (first, last string) {
 	if wait != "all" {
 		w.racing--
 	}
-	join := w.node("kind: pass, join: {wait: " + wait + "}")
+	join := w.node(w.pick("kind: pass", "kind: set, set: {seen: branches}") + ", join: {wait: " + wait + "}")
 	w.expect(join, times)
 	for _, end := range ends {
 		w.edge(end, join, "")
@@ -265,6 +265,7 @@ func (w *writer) anyNode(size int) string {
 	kinds := []string{
 		"kind: pass", `kind: set, set: {log: "'SELF'", n: 1}`, "kind: exec, command: [x]",
 		"kind: exec, command: [x], writes: {log: \"'SELF'\"}", "kind: exec, command: [x], each: '[1, 2]'",
+		"kind: set, set: {log: \"'SELF'\", seen: branches}",
 	}
 	if !w.out.calm {
 		kinds = append(kinds, "kind: exec, command: [x], writes: {m: \"'SELF'\"}", "kind: wait, for: 3s",
