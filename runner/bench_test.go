@@ -160,7 +160,7 @@ func BenchmarkCycle(b *testing.B) {
 		compare(b, steps, base, func() { mustRun(b, f, runner.Options{}, steps) })
 	})
 	b.Run("jsonl", func(b *testing.B) {
-		sink := runner.NewJSONSink(bufio.NewWriter(io.Discard))
+		sink := runner.NewJSONSink(bufio.NewWriterSize(io.Discard, 64<<10)) // as the command line has it
 		compare(b, steps, base, func() { mustRun(b, f, runner.Options{Sink: sink, RunID: "bench"}, steps) })
 	})
 }

@@ -41,3 +41,37 @@ func appendDigits(dst []byte, n, width int) []byte {
 	digits := (eightDigits(uint64(n)) | zeros) >> (8 * (8 - width))
 	return binary.LittleEndian.AppendUint64(dst, digits)[:len(dst)+width]
 }
+
+// number is a number and its digits in a word, the first in the lowest byte.
+type number struct {
+	n     int
+	width int // of the digits; 0: there are none, or more than fit
+	ascii uint64
+}
+
+// set changes the number; mostly it goes up by one.
+func (c *number) set(n int) {
+	if c.width > 0 {
+		if n == c.n {
+			return
+		}
+		last := uint(c.width-1) * 8
+		if n == c.n+1 && byte(c.ascii>>last) != '9' {
+			c.n, c.ascii = n, c.ascii+1<<last
+			return
+		}
+	}
+	*c = number{n: n}
+	if n >= 0 && n < tooLong {
+		digits := eightDigits(uint64(n))
+		leading := min(bits.TrailingZeros64(digits)/8, 7)
+		c.width, c.ascii = 8-leading, (digits|zeros)>>(8*leading)
+	}
+}
+
+func (c *number) append(dst []byte) []byte {
+	if c.width == 0 {
+		return appendInt(dst, c.n)
+	}
+	return binary.LittleEndian.AppendUint64(dst, c.ascii)[:len(dst)+c.width]
+}

@@ -159,8 +159,15 @@ func appendError(dst []byte, f *machine.Failure) []byte {
 
 // appendRunResult appends the fields of a result to an object that is open.
 func appendRunResult(dst []byte, r *Result) []byte {
-	text := appendMarshalled(nil, r)
-	return append(append(dst, ','), text[1:]...)
+	// The path may be long, and is the one part that need not be marshalled.
+	short := *r
+	short.Path = []string{}
+	text := appendMarshalled(nil, &short)
+	const empty = `"path":[]` // not in a string, where the quotes are escaped
+	before, after, _ := bytes.Cut(text[1:], []byte(empty))
+	dst = append(append(dst, ','), before...)
+	dst = appendNames(append(dst, empty[:len(empty)-len("[]")]...), r.Path)
+	return append(dst, after...)
 }
 
 // appendMarshalled appends what encoding/json makes of v, HTML left alone.

@@ -14,10 +14,15 @@ import (
 type encoder struct {
 	plan     *machine.Plan
 	maxSteps int
+	resolved []byte        // `,"max_steps":…,"output":`
 	nodes    []*nodePieces // of the plan, made when first needed
 
-	seq   int
-	stamp stamp
+	seq, step, superstep number
+
+	stamp  stamp
+	inStep []byte // `,"superstep":…`
+	task   taskPlace
+	place  []byte // from `,"step":…` to `,"attempt":…`
 
 	// output is the text of the last output, which stands in the lines of its
 	// completion and of its resolution.
@@ -25,19 +30,27 @@ type encoder struct {
 	outputFrom *driver
 	outputStep int32
 
+	key     string // of the last object of one key
+	keyText []byte // `{"key":`
+
 	candidates []machine.Candidate
 }
 
-// nodePieces is what the lines of a node say each time; its runs with the first
-// attempt, which most are, in one piece.
+// taskPlace tells the attempts of a run apart.
+type taskPlace struct {
+	step, superstep, node, visit, attempt int32
+
+	branch string
+}
+
+// nodePieces is what the lines of a node say each time.
 type nodePieces struct {
 	alone     []byte // `,"nodes":["a"]}`: it is the only node of a superstep
 	id        []byte // `,"node":"a"`
-	visit     []byte // `,"node":"a","visit":`
+	visits    number
 	kind      []byte // `,"kind":"set"`
-	started   []byte // `,"attempt":1,"kind":"set"}`
-	completed []byte // `,"attempt":1,…,"output":`: it took no time
-	resolving []byte // `,"attempt":1,…,"output":`
+	started   []byte // kind and the line's end
+	completed []byte // `,"kind":"set",…,"output":`: it took no time
 	resolved  []resolution
 }
 
@@ -60,114 +73,118 @@ func (enc *encoder) notes(dst []byte, d *driver, notes []machine.Note, at int64)
 	if enc.plan != d.plan || enc.maxSteps != d.state.MaxSteps() {
 		enc.plan, enc.maxSteps = d.plan, d.state.MaxSteps()
 		enc.nodes = make([]*nodePieces, d.plan.NodeCount())
+		enc.resolved = append(appendIntKey(enc.resolved[:0], `,"max_steps":`, enc.maxSteps), `,"output":`...)
 	}
 	enc.stamp.set(at, d.opts.RunID)
 	for i := range notes {
-		d.seq++
-		enc.seq = int(d.seq)
 		n := &notes[i]
+		d.seq++
+		enc.seq.set(int(d.seq))
 		switch n.Kind {
 		case machine.NoteSuperstepStarted:
-			dst = enc.appendNodes(append(dst, `{"event":"superstep_started","seq":`...), d.state, n)
+			dst = enc.appendNodes(append(dst, `{"event":"superstep_started","seq":`...), n, d.state.Taken(n))
 		case machine.NoteSuperstepCompleted:
-			dst = enc.appendNodes(append(dst, `{"event":"superstep_completed","seq":`...), d.state, n)
+			dst = enc.appendNodes(append(dst, `{"event":"superstep_completed","seq":`...), n, d.state.Taken(n))
 		case machine.NoteStateUpdated:
-			dst = enc.appendSuperstep(append(dst, `{"event":"state_updated","seq":`...), n)
-			dst = appendPairs(append(dst, `,"delta":`...), d.state.Delta(n))
-			dst = append(dst, '}', '\n')
+			dst = append(enc.seq.append(append(dst, `{"event":"state_updated","seq":`...)), enc.stamp.text...)
+			dst = append(append(dst, enc.superstepOf(n)...), `,"delta":`...)
+			dst = append(enc.appendPairs(dst, d.state.Delta(n)), '}', '\n')
 		case machine.NoteNodeStarted:
-			dst = enc.appendStarted(dst, n)
+			dst = enc.appendPlace(append(dst, `{"event":"node_started","seq":`...), n)
+			dst = append(dst, enc.piecesOf(n.Node).started...)
 		case machine.NoteNodeCompleted:
+			dst = enc.appendPlace(append(dst, `{"event":"node_completed","seq":`...), n)
 			dst = enc.appendCompleted(dst, d, n, time.Duration(at-n.Began))
 		case machine.NoteEdgesResolved:
+			dst = enc.appendPlace(append(dst, `{"event":"edges_resolved","seq":`...), n)
 			dst = enc.appendResolved(dst, d, n)
 		default:
-			dst = enc.appendRare(dst, n, time.Duration(at-n.Began))
+			dst = append(append(append(dst, `{"event":"`...), noteType(n.Kind)...), `","seq":`...)
+			dst = enc.appendRare(enc.appendPlace(dst, n), n, time.Duration(at-n.Began))
 		}
 	}
 	return dst
 }
 
-// appendSuperstep appends to the head of a line what says when it was.
-func (enc *encoder) appendSuperstep(dst []byte, n *machine.Note) []byte {
-	return appendInt(append(appendInt(dst, enc.seq), enc.stamp.superstep...), int(n.Superstep))
+func (enc *encoder) superstepOf(n *machine.Note) []byte {
+	if int(n.Superstep) != enc.superstep.n {
+		enc.superstep.set(int(n.Superstep))
+		enc.inStep = enc.superstep.append(append(enc.inStep[:0], `,"superstep":`...))
+	}
+	return enc.inStep
+}
+
+// appendPlace appends to the head of a node's line what places it in the run.
+func (enc *encoder) appendPlace(dst []byte, n *machine.Note) []byte {
+	if at := (taskPlace{n.Step, n.Superstep, n.Node, n.Visit, n.Attempt, n.Branch}); at != enc.task {
+		enc.task = at
+		enc.place = enc.placeOf(enc.place[:0], n)
+	}
+	return append(append(enc.seq.append(dst), enc.stamp.text...), enc.place...)
+}
+
+func (enc *encoder) placeOf(dst []byte, n *machine.Note) []byte {
+	pieces := enc.piecesOf(n.Node)
+	if n.Step != 0 { // else a limit did not let it begin
+		enc.step.set(int(n.Step))
+		dst = enc.step.append(append(dst, `,"step":`...))
+	}
+	dst = append(dst, enc.superstepOf(n)...)
+	dst = append(appendTextKey(dst, `,"branch":`, n.Branch), pieces.id...)
+	if n.Visit != 0 {
+		pieces.visits.set(int(n.Visit))
+		dst = pieces.visits.append(append(dst, `,"visit":`...))
+	}
+	return appendIntKey(dst, `,"attempt":`, int(n.Attempt))
 }
 
 // appendNodes appends to the head of a superstep's line the rest.
-func (enc *encoder) appendNodes(dst []byte, s *machine.State, n *machine.Note) []byte {
-	dst = enc.appendSuperstep(dst, n)
-	taken := s.Taken(n)
-	if len(taken) == 1 {
-		return append(dst, enc.piecesOf(taken[0].To).alone...)
+func (enc *encoder) appendNodes(dst []byte, n *machine.Note, nodes []machine.Taken) []byte {
+	dst = append(append(enc.seq.append(dst), enc.stamp.text...), enc.superstepOf(n)...)
+	if len(nodes) == 1 {
+		return append(dst, enc.piecesOf(nodes[0].To).alone...)
 	}
-	return append(enc.appendTargets(append(dst, `,"nodes":`...), taken), '}', '\n')
-}
-
-// appendTask appends to the head of a node's line what places it in the run, up
-// to the visit.
-func (enc *encoder) appendTask(dst []byte, n *machine.Note, pieces *nodePieces) []byte {
-	if n.Step == 0 || n.Visit == 0 {
-		return enc.appendRefused(dst, n, pieces)
-	}
-	dst = appendInt(append(appendInt(dst, enc.seq), enc.stamp.step...), int(n.Step))
-	dst = appendInt(append(dst, `,"superstep":`...), int(n.Superstep))
-	dst = appendTextKey(dst, `,"branch":`, n.Branch)
-	return appendInt(append(dst, pieces.visit...), int(n.Visit))
-}
-
-// appendRefused does the same for an execution that a limit did not let begin.
-func (enc *encoder) appendRefused(dst []byte, n *machine.Note, pieces *nodePieces) []byte {
-	dst = append(appendInt(dst, enc.seq), enc.stamp.bare...)
-	dst = appendIntKey(dst, `,"step":`, int(n.Step))
-	dst = appendIntKey(dst, `,"superstep":`, int(n.Superstep))
-	dst = appendTextKey(dst, `,"branch":`, n.Branch)
-	return appendIntKey(append(dst, pieces.id...), `,"visit":`, int(n.Visit))
-}
-
-func (enc *encoder) appendStarted(dst []byte, n *machine.Note) []byte {
-	pieces := enc.piecesOf(n.Node)
-	dst = enc.appendTask(append(dst, `{"event":"node_started","seq":`...), n, pieces)
-	if n.Attempt == 1 {
-		return append(dst, pieces.started...)
-	}
-	dst = appendIntKey(dst, `,"attempt":`, int(n.Attempt))
-	return append(append(dst, pieces.kind...), '}', '\n')
+	return append(enc.appendTargets(append(dst, `,"nodes":`...), nodes), '}', '\n')
 }
 
 func (enc *encoder) appendCompleted(dst []byte, d *driver, n *machine.Note, took time.Duration) []byte {
 	pieces := enc.piecesOf(n.Node)
-	dst = enc.appendTask(append(dst, `{"event":"node_completed","seq":`...), n, pieces)
-	if n.Attempt == 1 && took < time.Millisecond && took >= 0 && !n.Cached && !n.Skipped {
+	if took < time.Millisecond && took >= 0 && !n.Cached && !n.Skipped {
 		dst = append(dst, pieces.completed...)
 	} else {
-		dst = appendIntKey(dst, `,"attempt":`, int(n.Attempt))
 		dst = appendCompleted(appendDuration(append(dst, pieces.kind...), took), n.Cached, n.Skipped)
 	}
 	start := len(dst)
-	dst = appendValue(dst, n.Output)
+	if object, ok := n.Output.(*machine.Object); ok {
+		dst = enc.appendPairs(dst, object.Pairs)
+	} else {
+		dst = appendValue(dst, n.Output)
+	}
 	enc.output = append(enc.output[:0], dst[start:]...)
 	enc.outputFrom, enc.outputStep = d, n.Step
 	return append(dst, '}', '\n')
 }
 
 func (enc *encoder) appendResolved(dst []byte, d *driver, n *machine.Note) []byte {
-	pieces := enc.piecesOf(n.Node)
-	dst = enc.appendTask(append(dst, `{"event":"edges_resolved","seq":`...), n, pieces)
-	if n.Attempt == 1 {
-		dst = append(dst, pieces.resolving...)
-	} else {
-		dst = enc.appendResolving(appendIntKey(dst, `,"attempt":`, int(n.Attempt)))
-	}
+	dst = append(dst, enc.resolved...)
 	if n.Failed || enc.outputFrom != d || enc.outputStep != n.Step {
 		dst = appendValue(dst, n.Output)
 	} else {
 		dst = append(dst, enc.output...)
 	}
-	return enc.appendResolution(dst, d.state, n, pieces)
+	return enc.appendResolution(dst, d.state, n, enc.piecesOf(n.Node))
 }
 
-func (enc *encoder) appendResolving(dst []byte) []byte {
-	return append(appendIntKey(dst, `,"max_steps":`, enc.maxSteps), `,"output":`...)
+// appendPairs appends an object; those with one key often have the same one.
+func (enc *encoder) appendPairs(dst []byte, pairs []machine.KeyValue) []byte {
+	if len(pairs) != 1 {
+		return appendPairs(dst, pairs)
+	}
+	if pairs[0].Key != enc.key || len(enc.keyText) == 0 {
+		enc.key = pairs[0].Key
+		enc.keyText = append(appendString(append(enc.keyText[:0], '{'), enc.key), ':')
+	}
+	return append(appendValue(append(dst, enc.keyText...), pairs[0].Value), '}')
 }
 
 // appendResolution appends where a node's execution led, and why.
@@ -191,14 +208,12 @@ func (enc *encoder) appendResolution(dst []byte, s *machine.State, n *machine.No
 	return dst
 }
 
-// appendRare appends a line of a kind that quick nodes do not have.
+// appendRare appends the content of a line of a kind that quick nodes do not have.
 func (enc *encoder) appendRare(dst []byte, n *machine.Note, took time.Duration) []byte {
-	pieces := enc.piecesOf(n.Node)
-	dst = append(append(append(dst, `{"event":"`...), noteType(n.Kind)...), `","seq":`...)
-	dst = appendIntKey(enc.appendTask(dst, n, pieces), `,"attempt":`, int(n.Attempt))
 	switch n.Kind {
 	case machine.NoteNodeFailed:
-		dst = appendError(appendDuration(append(dst, pieces.kind...), took), n.Failure)
+		dst = append(dst, enc.piecesOf(n.Node).kind...)
+		dst = appendError(appendDuration(dst, took), n.Failure)
 	case machine.NoteNodeRetrying:
 		dst = appendRetry(dst, n.Retry.MaxAttempts, n.Retry.Delay, n.Failure)
 	case machine.NoteNodeEmitted:
@@ -229,42 +244,32 @@ func (enc *encoder) piecesOf(node int32) *nodePieces {
 		id:    appendTextKey(nil, `,"node":`, id),
 		kind:  appendTextKey(nil, `,"kind":`, kind),
 	}
-	p.visit = append(slices.Clone(p.id), `,"visit":`...)
-	first := func() []byte { return []byte(`,"attempt":1`) }
-	p.started = append(append(first(), p.kind...), '}', '\n')
-	p.completed = appendCompleted(appendDuration(append(first(), p.kind...), 0), false, false)
-	p.resolving = enc.appendResolving(first())
+	p.started = append(slices.Clone(p.kind), '}', '\n')
+	p.completed = appendCompleted(appendDuration(slices.Clone(p.kind), 0), false, false)
 	enc.nodes[node] = p
 	return p
 }
 
-// stamp is what says the time and the run, in the forms that lines begin with.
-// Mostly only the microseconds differ from the line before.
+// stamp is what says the time and the run. Mostly only the microseconds differ
+// from the line before: they are changed in place.
 type stamp struct {
-	at    int64 // Unix nanoseconds
-	runID string
-	micro int // where in the texts the microseconds stand
-
-	bare      []byte // `,"time":…,"run_id":…`
-	step      []byte // and `,"step":`
-	superstep []byte // or `,"superstep":`
+	second int64 // in Unix nanoseconds
+	runID  string
+	micro  int    // where in text the microseconds stand
+	text   []byte // `,"time":…,"run_id":…`
 }
 
-// set sets the time and the run of the lines that follow.
+// set sets the time (Unix nanoseconds) and the run of the lines that follow.
 func (s *stamp) set(at int64, runID string) {
-	const second = int64(time.Second)
-	if at/second != s.at/second || runID != s.runID || at <= 0 {
-		s.bare = appendTime(append(s.bare[:0], `,"time":"`...), time.Unix(0, at))
-		s.micro = len(s.bare) - len("000000Z")
-		s.bare = appendString(append(s.bare, `","run_id":`...), runID)
-		s.step = append(append(s.step[:0], s.bare...), `,"step":`...)
-		s.superstep = append(append(s.superstep[:0], s.bare...), `,"superstep":`...)
-	} else if at != s.at {
+	since := at - s.second
+	if since >= 0 && since < int64(time.Second) && runID == s.runID && len(s.text) > 0 {
 		var buffer [8]byte
-		digits := appendDigits(buffer[:0], int(at%second/1000), len("000000"))
-		copy(s.bare[s.micro:], digits)
-		copy(s.step[s.micro:], digits)
-		copy(s.superstep[s.micro:], digits)
+		copy(s.text[s.micro:], appendDigits(buffer[:0], int(uint32(since)/1000), len("000000")))
+		return
 	}
-	s.at, s.runID = at, runID
+	when := time.Unix(0, at)
+	s.second, s.runID = at-int64(when.Nanosecond()), runID
+	s.text = appendTime(append(s.text[:0], `,"time":"`...), when)
+	s.micro = len(s.text) - len("000000Z")
+	s.text = appendString(append(s.text, `","run_id":`...), runID)
 }

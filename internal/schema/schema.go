@@ -118,6 +118,10 @@ func (s *Schema) Normalise(v any) any {
 	switch v.(type) {
 	case nil, bool, string:
 		return v
+	case int: // the commonest number: no walk for it where the schema is a mere type
+		if s == nil || s.root.onlyTypes && s.root.types&typeNumber == 0 {
+			return v
+		}
 	}
 	var nodes []*node
 	if s != nil {

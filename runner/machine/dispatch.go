@@ -54,6 +54,9 @@ func (p *Plan) settleFailures(s *State) *ending {
 			lost = append(lost, t)
 		}
 	}
+	if len(lost) == 0 {
+		return nil
+	}
 	slices.SortStableFunc(lost, func(a, b *task) int { return cmp.Compare(a.order, b.order) })
 	for _, t := range lost {
 		if t.expired == nil {
@@ -154,6 +157,8 @@ func (s *State) addNext() *task {
 	}
 	s.next = s.next[:n+1]
 	t := &s.next[n]
-	*t = task{writes: t.writes[:0]}
+	writes := t.writes[:0]
+	*t = task{}
+	t.writes = writes
 	return t
 }

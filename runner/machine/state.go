@@ -111,7 +111,7 @@ type buffers struct {
 }
 
 // taskStatus is how a task stands. The zero value is unset.
-type taskStatus int
+type taskStatus uint8
 
 const (
 	ready     taskStatus = iota + 1
@@ -135,6 +135,19 @@ type task struct {
 	status  taskStatus
 	skipped bool
 	cached  bool
+	// waitsFor says that the router was asked.
+	waitsFor bool
+	// joined says that the task comes out of a join, merged that it stands for
+	// several branches that met.
+	joined bool
+	merged bool
+	// due says that the timer of a parked task has fired, or its question is
+	// answered; until is when its timer fires (Unix nanoseconds).
+	due bool
+	// released says that a breakpoint has let the task through.
+	released bool
+	// uncaught says that no edge took the failure.
+	uncaught bool
 	// cause is why a running task was cancelled: its failure once it ends.
 	cause   *Failure
 	input   any
@@ -147,27 +160,14 @@ type task struct {
 	writes  []write
 	// choice is what a router said, once it has.
 	choice *choice
-	// waitsFor says that the router was asked.
-	waitsFor bool
-	// joined says that the task comes out of a join, merged that it stands for
-	// several branches that met.
-	joined bool
-	merged bool
 	// each is the progress of a node that runs once per element.
 	each *eachState
 	// branches is what a join's node sees of the branches.
 	branches map[string]any
-	// due says that the timer of a parked task has fired, or its question is
-	// answered; until is when its timer fires (Unix nanoseconds).
-	due      bool
 	until    int64
 	question *question
-	// released says that a breakpoint has let the task through.
-	released bool
-	// uncaught says that no edge took the failure; expired tells of a branch
-	// around the task that ran out of time.
-	uncaught bool
-	expired  *expiry
+	// expired tells of a branch around the task that ran out of time.
+	expired *expiry
 	// firstRoute and lastRoute are the task's part of State.routes.
 	firstRoute, lastRoute int
 }
