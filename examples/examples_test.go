@@ -27,7 +27,9 @@ import (
 type example struct {
 	dir, name string
 	inputs    []string
-	code      int
+	// answers are what a person says, in advance: node=value.
+	answers []string
+	code    int
 }
 
 func all() []example {
@@ -41,6 +43,9 @@ func all() []example {
 		{dir: "ci-pipeline", name: "broken", inputs: []string{"out=OUT", "project=project-broken"}, code: 1},
 		{dir: "diamond", name: "quoted"},
 		{dir: "diamond", name: "later", inputs: []string{"article=chair", "amount=10"}},
+		{dir: "list-fan-out", name: "all"},
+		{dir: "list-fan-out", name: "some", inputs: []string{`pages:=["home","jobs","prices"]`}},
+		{dir: "list-fan-out", name: "none", inputs: []string{`pages:=["jobs","team"]`}, code: 1},
 		{dir: "polling", name: "done", inputs: []string{"server=SERVER"}},
 		{dir: "polling", name: "lost", inputs: []string{"server=SERVER/elsewhere"}, code: 1},
 		{dir: "race", name: "mirror"},
@@ -53,8 +58,17 @@ func all() []example {
 		{dir: "review-board", name: "adjourned", inputs: []string{"draft=nowhere.txt"}, code: 1},
 		{dir: "selective-feedback", name: "accepted"},
 		{dir: "selective-feedback", name: "shelved", inputs: []string{"max_words=3"}, code: 1},
+		{dir: "subgraph", name: "taxed"},
+		{dir: "subgraph", name: "untaxed", inputs: []string{"article=screw"}},
+		{dir: "subgraph", name: "unpriced", inputs: []string{"article=piano"}},
 		{dir: "tool-router", name: "default"},
 		{dir: "tool-router", name: "one", inputs: []string{`questions:=["1 + 1"]`}},
+		{dir: "triage", name: "asked", code: 10},
+		{dir: "triage", name: "woken", answers: []string{"decide=wake"}},
+		{dir: "triage", name: "unnamed", inputs: []string{"report=the shop is broken"}, answers: []string{"decide=wait"}},
+		{dir: "triage", name: "dismissed", inputs: []string{"report=search is broken"}, answers: []string{"decide=dismiss"}},
+		{dir: "triage", name: "question", inputs: []string{"report=where is the invoice ?"}},
+		{dir: "triage", name: "queued", inputs: []string{"report=thanks a lot"}},
 	}
 }
 
@@ -90,6 +104,10 @@ func (e *example) run(t *testing.T, output string) (string, int) {
 	for _, in := range e.inputs {
 		shown += " -i '" + in + "'"
 		args = append(args, "-i", strings.NewReplacer("SERVER", server.URL, "OUT", out).Replace(in))
+	}
+	for _, answer := range e.answers {
+		shown += " --answer '" + answer + "'"
+		args = append(args, "--answer", answer)
 	}
 	var text bytes.Buffer
 	program := cli.Program{Args: args, Stdin: strings.NewReader(""), Stdout: &text, Stderr: &text}
