@@ -52,8 +52,11 @@ func checkKeys(g *spec.Graph, input map[string]any, whole bool) (map[string]any,
 		out[name] = value
 	}
 	for _, key := range g.State {
+		if !whole || !key.Required {
+			continue
+		}
 		name := key.Name.Value
-		if _, given := input[name]; whole && key.Required && !given {
+		if _, given := input[name]; !given {
 			problems[name] = "required, but not given; its schema is " + schemaText(key.Schema)
 		}
 	}

@@ -4,7 +4,6 @@ package machine
 
 import (
 	"cmp"
-	"maps"
 	"math/bits"
 	"slices"
 
@@ -18,7 +17,7 @@ import (
 // error.
 func Build(g *spec.Graph, kinds []spec.Kind) (*Plan, spec.Diagnostics) {
 	bound, found := bind.Bind(g, kinds)
-	b := &builder{plan: &Plan{Graph: g, keyOf: map[string]int{}, limits: g.Limits}, bound: bound, found: found}
+	b := &builder{plan: &Plan{Graph: g, keyOf: map[string]int{}, limits: g.Limits}, bound: bound, found: found, used: map[int]bool{}}
 	b.notYet(g)
 	b.keys(g)
 	b.nodes(g)
@@ -38,6 +37,8 @@ type builder struct {
 	// all says that some expression reads visits, history or nodes of any node.
 	all     bool
 	watched map[string]bool
+	// used are the keys that some expression or write names.
+	used map[int]bool
 }
 
 func (b *builder) report(rule string, span spec.Span, message string) {
@@ -71,6 +72,7 @@ func (b *builder) key(name spec.Text) int {
 
 func (b *builder) keyNamed(name string) int {
 	if i, ok := b.plan.keyOf[name]; ok {
+		b.used[i] = true
 		return i
 	}
 	i := len(b.plan.keys)
@@ -294,8 +296,17 @@ func (b *builder) finish(g *spec.Graph) {
 			p.watched = append(p.watched, i)
 		}
 	}
-	initial := make(map[string]any, len(p.initial)+bits.OnesCount32(uint32(p.wanted)))
-	maps.Copy(initial, p.initial) // with room for the context: a run starts with a clone
+	// A run begins with a clone of what its expressions may look at; the more
+	// there is in it, the more that costs.
+	initial := make(map[string]any, len(b.used)+bits.OnesCount32(uint32(p.wanted)))
+	p.idle = p.initial
+	for i := range p.keys {
+		name := p.keys[i].name
+		if value, has := p.idle[name]; has && (b.all || b.used[i]) {
+			initial[name] = value
+			delete(p.idle, name)
+		}
+	}
 	p.initial = initial
 }
 
@@ -328,6 +339,9 @@ func (b *builder) usesOfRead(r eval.Read) uses {
 			b.watch(r)
 		}
 		return contextNames[i].bit
+	}
+	if i, ok := b.plan.keyOf[r.Path[0]]; ok {
+		b.used[i] = true
 	}
 	return 0
 }

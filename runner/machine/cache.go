@@ -48,7 +48,7 @@ func (p *Plan) cacheKey(s *State, n *node, work *Work) *Failure {
 	case len(c.keys) > 0:
 		values := make(map[string]any, len(c.keys))
 		for _, i := range c.keys {
-			values[p.keys[i].name] = s.env[p.keys[i].name]
+			values[p.keys[i].name], _ = s.Value(p.keys[i].name)
 		}
 		of = values
 	default:

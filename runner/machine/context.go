@@ -175,7 +175,7 @@ func (s *State) readable(n *node) map[string]any {
 	out := make(map[string]any, len(n.reads))
 	for _, i := range n.reads {
 		name := s.plan.keys[i].name
-		if value, ok := s.env[name]; ok {
+		if value, ok := s.Value(name); ok {
 			out[name] = value
 		}
 	}

@@ -37,7 +37,8 @@ type Plan struct {
 	readsClock bool
 	// hasCountedJoins says that some join is any or N.
 	hasCountedJoins bool
-	initial         map[string]any // the state before the input
+	initial         map[string]any // the state before the input: the keys that some expression or write names
+	idle            map[string]any // the other keys: their defaults, which only an input changes
 	context         []string       // names of the environment that are no state keys
 }
 

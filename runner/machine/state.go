@@ -211,12 +211,16 @@ func (s *State) Ended() bool { return s.Status != "" && s.Status != Running && s
 // Value returns a state key's value.
 func (s *State) Value(name string) (any, bool) {
 	value, ok := s.env[name]
+	if !ok {
+		value, ok = s.plan.idle[name]
+	}
 	return value, ok
 }
 
 // Values returns the state as a new map: every key that has a value.
 func (s *State) Values() map[string]any {
-	out := maps.Clone(s.env)
+	out := maps.Clone(s.plan.idle) // a clone costs less than as many insertions
+	maps.Copy(out, s.env)
 	for _, name := range s.plan.context {
 		delete(out, name)
 	}
