@@ -49,8 +49,6 @@ type tracer struct {
 	colors traceColors
 	// column is the width of the column of node names.
 	column int
-	// labels are those of the edges that have one, by edge index.
-	labels map[int]string
 	// running maps the nodes that have started and not ended to their step.
 	running map[string]int
 	// held are finished steps whose line waits for their routing.
@@ -66,16 +64,11 @@ type finished struct {
 }
 
 func newTracer(g *spec.Graph, colors traceColors) *tracer {
-	t := &tracer{colors: colors, running: map[string]int{}, labels: map[int]string{}}
+	t := &tracer{colors: colors, running: map[string]int{}}
 	for _, n := range g.Nodes {
 		t.column = max(t.column, terminal.Width(n.ID.Value))
 	}
 	t.column = min(t.column+3, maxNodeColumn) // room for " #2"
-	for _, e := range g.Edges {
-		if e.Label.Value != "" {
-			t.labels[e.Index] = e.Label.Value
-		}
-	}
 	return t
 }
 
@@ -215,14 +208,14 @@ func (t *tracer) route(e *runner.Event) string {
 		return ""
 	}
 	s := "→ " + strings.Join(e.Next, ", ")
-	if why := t.reasons(e.Candidates); why != "" {
+	if why := reasons(e.Candidates); why != "" {
 		s += t.colors.quiet("  (" + terminal.Truncate(terminal.Line(why), maxReason) + ")")
 	}
 	return s
 }
 
 // reasons says why the edges that fired did: the label and the condition.
-func (t *tracer) reasons(candidates []machine.Candidate) string {
+func reasons(candidates []machine.Candidate) string {
 	var out []string
 	conditions := slices.ContainsFunc(candidates, func(c machine.Candidate) bool {
 		return c.Condition == "conditional" && !c.Fired
@@ -247,10 +240,11 @@ func (t *tracer) reasons(candidates []machine.Candidate) string {
 				why = "no condition matched"
 			}
 		}
-		if label := t.labels[c.Edge]; label != "" && why != "" {
-			why = label + ": " + why
-		} else if label != "" {
-			why = label
+		switch {
+		case c.Label != "" && why != "":
+			why = c.Label + ": " + why
+		case c.Label != "":
+			why = c.Label
 		}
 		if why != "" && !slices.Contains(out, why) {
 			out = append(out, why)

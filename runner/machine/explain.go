@@ -37,7 +37,7 @@ func (s *State) AppendCandidates(dst []Candidate, note *Note) []Candidate {
 	for at, index := range n.out {
 		e := &p.edges[index]
 		c := Candidate{
-			Edge: index, ID: e.spec.ID.Value, To: e.spec.To.Value, Condition: e.spec.Condition,
+			Edge: index, ID: e.spec.ID.Value, Label: e.spec.Label.Value, To: e.spec.To.Value, Condition: e.spec.Condition,
 			When: e.spec.When.Value, Fired: took(taken, index),
 		}
 		if dynamic {

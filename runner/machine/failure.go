@@ -37,6 +37,7 @@ func (f *Failure) Error() string {
 type Candidate struct {
 	Edge      int    `json:"edge"`
 	ID        string `json:"id,omitempty"`
+	Label     string `json:"label,omitempty"`
 	To        string `json:"to"`
 	Condition string `json:"condition"`
 	When      string `json:"when,omitempty"`
