@@ -229,9 +229,7 @@ func (d *driver) append(event *machine.Event) error {
 // follow tells what an event changed and carries out the commands. It reports
 // whether the superstep is complete.
 func (d *driver) follow(ctx context.Context, commands []machine.Command, at int64) (advance bool) {
-	for _, node := range d.state.Ran {
-		d.path = append(d.path, node)
-	}
+	d.path = append(d.path, d.state.Ran...)
 	if d.opts.History {
 		d.rememberAll(at)
 	}
