@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"encoding/binary"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 // encoder remembers the pieces that lines share. The zero encoder is ready.
 type encoder struct {
+	run      *driver // whose notes these are
 	plan     *machine.Plan
 	maxSteps int
 	resolved []byte        // `,"max_steps":…,"output":`
@@ -27,7 +29,6 @@ type encoder struct {
 	// output is the text of the last output, which stands in the lines of its
 	// completion and of its resolution.
 	output     []byte
-	outputFrom *driver
 	outputStep int32
 
 	key     string // of the last object of one key
@@ -36,12 +37,9 @@ type encoder struct {
 	candidates []machine.Candidate
 }
 
-// taskPlace tells the attempts of a run apart.
-type taskPlace struct {
-	step, superstep, node, visit, attempt int32
-
-	branch string
-}
+// taskPlace tells the attempts of a run apart. Steps do but for executions that
+// a limit refused, which have none.
+type taskPlace struct{ step, superstep, node, visit, attempt int32 }
 
 // nodePieces is what the lines of a node say each time.
 type nodePieces struct {
@@ -70,40 +68,86 @@ const (
 // notes appends a line for each of the machine's notes, as publish and
 // Event.AppendJSON together would.
 func (enc *encoder) notes(dst []byte, d *driver, notes []machine.Note, at int64) []byte {
+	if enc.run != d {
+		enc.begins(d)
+	}
+	enc.stamp.set(at)
+	for i := range notes {
+		n := &notes[i]
+		switch n.Kind {
+		case machine.NoteEntered:
+			dst = enc.appendEntered(dst, d, n, at)
+		case machine.NoteLeft:
+			dst = enc.appendLeft(dst, d, n)
+		case machine.NoteSuperstepStarted:
+			dst = enc.begin(dst, d, `{"event":"superstep_started","seq":`)
+			dst = enc.appendNodes(dst, n, d.state.Taken(n))
+		case machine.NoteSuperstepCompleted:
+			dst = enc.begin(dst, d, `{"event":"superstep_completed","seq":`)
+			dst = enc.appendNodes(dst, n, d.state.Taken(n))
+		case machine.NoteStateUpdated:
+			dst = enc.appendUpdated(dst, d, n)
+		case machine.NoteNodeStarted:
+			dst = append(enc.begin(dst, d, `{"event":"node_started","seq":`), enc.placeOf(n)...)
+			dst = append(dst, enc.piecesOf(n.Node).started...)
+		case machine.NoteNodeCompleted:
+			dst = append(enc.begin(dst, d, `{"event":"node_completed","seq":`), enc.placeOf(n)...)
+			dst = enc.appendCompleted(dst, d, n, at)
+		case machine.NoteEdgesResolved:
+			dst = append(enc.begin(dst, d, `{"event":"edges_resolved","seq":`), enc.placeOf(n)...)
+			dst = enc.appendResolved(dst, d, n)
+		default:
+			dst = enc.begin(dst, d, `{"event":"`+string(noteType(n.Kind))+`","seq":`)
+			dst = enc.appendRare(append(dst, enc.placeOf(n)...), n, time.Duration(at-n.Began))
+		}
+	}
+	return dst
+}
+
+// begins makes ready for another run.
+func (enc *encoder) begins(d *driver) {
 	if enc.plan != d.plan || enc.maxSteps != d.state.MaxSteps() {
 		enc.plan, enc.maxSteps = d.plan, d.state.MaxSteps()
 		enc.nodes = make([]*nodePieces, d.plan.NodeCount())
 		enc.resolved = append(appendIntKey(enc.resolved[:0], `,"max_steps":`, enc.maxSteps), `,"output":`...)
 	}
-	enc.stamp.set(at, d.opts.RunID)
-	for i := range notes {
-		n := &notes[i]
-		d.seq++
-		enc.seq.set(int(d.seq))
-		switch n.Kind {
-		case machine.NoteSuperstepStarted:
-			dst = enc.appendNodes(append(dst, `{"event":"superstep_started","seq":`...), n, d.state.Taken(n))
-		case machine.NoteSuperstepCompleted:
-			dst = enc.appendNodes(append(dst, `{"event":"superstep_completed","seq":`...), n, d.state.Taken(n))
-		case machine.NoteStateUpdated:
-			dst = append(enc.seq.append(append(dst, `{"event":"state_updated","seq":`...)), enc.stamp.text...)
-			dst = append(append(dst, enc.superstepOf(n)...), `,"delta":`...)
-			dst = append(enc.appendPairs(dst, d.state.Delta(n)), '}', '\n')
-		case machine.NoteNodeStarted:
-			dst = enc.appendPlace(append(dst, `{"event":"node_started","seq":`...), n)
-			dst = append(dst, enc.piecesOf(n.Node).started...)
-		case machine.NoteNodeCompleted:
-			dst = enc.appendPlace(append(dst, `{"event":"node_completed","seq":`...), n)
-			dst = enc.appendCompleted(dst, d, n, time.Duration(at-n.Began))
-		case machine.NoteEdgesResolved:
-			dst = enc.appendPlace(append(dst, `{"event":"edges_resolved","seq":`...), n)
-			dst = enc.appendResolved(dst, d, n)
-		default:
-			dst = append(append(append(dst, `{"event":"`...), noteType(n.Kind)...), `","seq":`...)
-			dst = enc.appendRare(enc.appendPlace(dst, n), n, time.Duration(at-n.Began))
-		}
+	enc.run, enc.task, enc.outputStep = d, taskPlace{}, 0
+	enc.stamp = stamp{runID: d.opts.RunID, text: enc.stamp.text[:0]}
+}
+
+// begin begins the next line: head, its number, the time and the run.
+func (enc *encoder) begin(dst []byte, d *driver, head string) []byte {
+	d.seq++
+	enc.seq.set(int(d.seq))
+	return append(enc.seq.append(append(dst, head...)), enc.stamp.text...)
+}
+
+// appendEntered appends the lines of a superstep's only node that ran at once.
+func (enc *encoder) appendEntered(dst []byte, d *driver, n *machine.Note, at int64) []byte {
+	pieces, place := enc.piecesOf(n.Node), enc.placeOf(n)
+	dst = enc.begin(dst, d, `{"event":"superstep_started","seq":`)
+	dst = append(append(dst, enc.superstepOf(n)...), pieces.alone...)
+	dst = enc.begin(dst, d, `{"event":"node_started","seq":`)
+	dst = append(append(dst, place...), pieces.started...)
+	dst = enc.begin(dst, d, `{"event":"node_completed","seq":`)
+	return enc.appendCompleted(append(dst, place...), d, n, at)
+}
+
+// appendLeft appends the lines of a superstep's only node that has been left.
+func (enc *encoder) appendLeft(dst []byte, d *driver, n *machine.Note) []byte {
+	if n.Updated {
+		dst = enc.appendUpdated(dst, d, n)
 	}
-	return dst
+	dst = enc.begin(dst, d, `{"event":"edges_resolved","seq":`)
+	dst = enc.appendResolved(append(dst, enc.placeOf(n)...), d, n)
+	dst = enc.begin(dst, d, `{"event":"superstep_completed","seq":`)
+	return append(append(dst, enc.superstepOf(n)...), enc.piecesOf(n.Node).alone...)
+}
+
+func (enc *encoder) appendUpdated(dst []byte, d *driver, n *machine.Note) []byte {
+	dst = append(enc.begin(dst, d, `{"event":"state_updated","seq":`), enc.superstepOf(n)...)
+	dst = enc.appendPairs(append(dst, `,"delta":`...), d.state.Delta())
+	return append(dst, '}', '\n')
 }
 
 func (enc *encoder) superstepOf(n *machine.Note) []byte {
@@ -114,17 +158,15 @@ func (enc *encoder) superstepOf(n *machine.Note) []byte {
 	return enc.inStep
 }
 
-// appendPlace appends to the head of a node's line what places it in the run.
-func (enc *encoder) appendPlace(dst []byte, n *machine.Note) []byte {
-	if at := (taskPlace{n.Step, n.Superstep, n.Node, n.Visit, n.Attempt, n.Branch}); at != enc.task {
-		enc.task = at
-		enc.place = enc.placeOf(enc.place[:0], n)
+// placeOf is what places a node's line in the run.
+func (enc *encoder) placeOf(n *machine.Note) []byte {
+	at := taskPlace{n.Step, n.Superstep, n.Node, n.Visit, n.Attempt}
+	if at == enc.task {
+		return enc.place
 	}
-	return append(append(enc.seq.append(dst), enc.stamp.text...), enc.place...)
-}
-
-func (enc *encoder) placeOf(dst []byte, n *machine.Note) []byte {
+	enc.task = at
 	pieces := enc.piecesOf(n.Node)
+	dst := enc.place[:0]
 	if n.Step != 0 { // else a limit did not let it begin
 		enc.step.set(int(n.Step))
 		dst = enc.step.append(append(dst, `,"step":`...))
@@ -135,20 +177,20 @@ func (enc *encoder) placeOf(dst []byte, n *machine.Note) []byte {
 		pieces.visits.set(int(n.Visit))
 		dst = pieces.visits.append(append(dst, `,"visit":`...))
 	}
-	return appendIntKey(dst, `,"attempt":`, int(n.Attempt))
+	enc.place = appendIntKey(dst, `,"attempt":`, int(n.Attempt))
+	return enc.place
 }
 
-// appendNodes appends to the head of a superstep's line the rest.
 func (enc *encoder) appendNodes(dst []byte, n *machine.Note, nodes []machine.Taken) []byte {
-	dst = append(append(enc.seq.append(dst), enc.stamp.text...), enc.superstepOf(n)...)
+	dst = append(dst, enc.superstepOf(n)...)
 	if len(nodes) == 1 {
 		return append(dst, enc.piecesOf(nodes[0].To).alone...)
 	}
 	return append(enc.appendTargets(append(dst, `,"nodes":`...), nodes), '}', '\n')
 }
 
-func (enc *encoder) appendCompleted(dst []byte, d *driver, n *machine.Note, took time.Duration) []byte {
-	pieces := enc.piecesOf(n.Node)
+func (enc *encoder) appendCompleted(dst []byte, d *driver, n *machine.Note, at int64) []byte {
+	pieces, took := enc.piecesOf(n.Node), time.Duration(at-n.Began)
 	if took < time.Millisecond && took >= 0 && !n.Cached && !n.Skipped {
 		dst = append(dst, pieces.completed...)
 	} else {
@@ -161,13 +203,13 @@ func (enc *encoder) appendCompleted(dst []byte, d *driver, n *machine.Note, took
 		dst = appendValue(dst, n.Output)
 	}
 	enc.output = append(enc.output[:0], dst[start:]...)
-	enc.outputFrom, enc.outputStep = d, n.Step
+	enc.outputStep = n.Step
 	return append(dst, '}', '\n')
 }
 
 func (enc *encoder) appendResolved(dst []byte, d *driver, n *machine.Note) []byte {
 	dst = append(dst, enc.resolved...)
-	if n.Failed || enc.outputFrom != d || enc.outputStep != n.Step {
+	if n.Failed || enc.outputStep != n.Step {
 		dst = appendValue(dst, n.Output)
 	} else {
 		dst = append(dst, enc.output...)
@@ -259,17 +301,18 @@ type stamp struct {
 	text   []byte // `,"time":…,"run_id":…`
 }
 
-// set sets the time (Unix nanoseconds) and the run of the lines that follow.
-func (s *stamp) set(at int64, runID string) {
+// set sets the time of the lines that follow, in Unix nanoseconds.
+func (s *stamp) set(at int64) {
 	since := at - s.second
-	if since >= 0 && since < int64(time.Second) && runID == s.runID && len(s.text) > 0 {
-		var buffer [8]byte
-		copy(s.text[s.micro:], appendDigits(buffer[:0], int(uint32(since)/1000), len("000000")))
+	if since >= 0 && since < int64(time.Second) && len(s.text) > 0 {
+		digits := eightDigits(uint64(uint32(since)/1000)) | zeros // of which the last six count
+		binary.LittleEndian.PutUint16(s.text[s.micro:], uint16(digits>>16))
+		binary.LittleEndian.PutUint32(s.text[s.micro+2:], uint32(digits>>32))
 		return
 	}
 	when := time.Unix(0, at)
-	s.second, s.runID = at-int64(when.Nanosecond()), runID
+	s.second = at - int64(when.Nanosecond())
 	s.text = appendTime(append(s.text[:0], `,"time":"`...), when)
 	s.micro = len(s.text) - len("000000Z")
-	s.text = appendString(append(s.text, `","run_id":`...), runID)
+	s.text = appendString(append(s.text, `","run_id":`...), s.runID)
 }

@@ -79,6 +79,12 @@ func (d *driver) said(m *message) {
 
 // publish tells what the machine noted about the event it applied.
 func (d *driver) publish(at int64) {
+	if sink, ok := d.opts.Sink.(*JSONSink); ok && d.mask.idle() {
+		if d.sinkErr == nil {
+			d.sinkErr = sink.notes(d, d.state.BriefNotes(), at)
+		}
+		return
+	}
 	notes := d.state.Notes()
 	if len(d.mask.keys) > 0 {
 		for i := range notes {
@@ -86,10 +92,6 @@ func (d *driver) publish(at int64) {
 		}
 	}
 	if d.opts.Sink == nil || d.sinkErr != nil {
-		return
-	}
-	if sink, ok := d.opts.Sink.(*JSONSink); ok && d.mask.idle() {
-		d.sinkErr = sink.notes(d, notes, at)
 		return
 	}
 	now := time.Unix(0, at)
@@ -181,7 +183,7 @@ func (d *driver) describe(n *machine.Note, at int64) {
 		}
 		e.MaxSteps = d.state.MaxSteps()
 	case machine.NoteStateUpdated:
-		e.Delta = d.mask.delta(d.state.Delta(n))
+		e.Delta = d.mask.delta(d.state.Delta())
 	}
 }
 

@@ -33,6 +33,9 @@ func NewJSONSink(w io.Writer) *JSONSink {
 
 // Event writes one line.
 func (s *JSONSink) Event(e *Event) error {
+	if e.Type == RunFinished {
+		s.enc.run = nil // it may be large
+	}
 	s.line = append(e.AppendJSON(s.line[:0]), '\n')
 	_, err := s.w.Write(s.line)
 	return err

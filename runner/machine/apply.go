@@ -260,6 +260,7 @@ func (s *State) interrupt() {
 func (s *State) reset() {
 	s.cmds, s.Ran = s.cmds[:0], s.Ran[:0]
 	s.notes, s.taken, s.changes = s.notes[:0], s.taken[:0], s.changes[:0]
+	s.pending, s.expanded = pending{}, false
 }
 
 func (s *State) command(c Command) { s.cmds = append(s.cmds, c) }

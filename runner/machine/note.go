@@ -19,16 +19,23 @@ const (
 	NoteNodeEmitted
 	NoteEdgesResolved
 	NoteStateUpdated
+	// NoteEntered stands for NoteSuperstepStarted, NoteNodeStarted and
+	// NoteNodeCompleted of a superstep's only node.
+	NoteEntered
+	// NoteLeft stands for NoteStateUpdated (if Updated), NoteEdgesResolved and
+	// NoteSuperstepCompleted of a superstep's only node.
+	NoteLeft
 )
 
 // Note is one thing to tell. Which fields are set depends on Kind. It is small
-// and names nothing, because a watched step makes six of them: Plan and State
-// spell out what it means.
+// and names nothing, because every watched step makes some: Plan and State spell
+// out what it means.
 type Note struct {
 	Kind NoteKind
 	// Cached and Skipped say how an execution completed; Failed, what kind of
 	// outcome was resolved.
 	Cached, Skipped, Failed bool
+	Updated                 bool  // of NoteLeft
 	explained               bool  // State.tested has the task's conditions
 	task                    int32 // place in State.tasks
 	// Node is the index of the node; -1 in the notes of a superstep.
@@ -56,9 +63,9 @@ type Note struct {
 // of a superstep as targets of no edge. It is valid until the next Apply.
 func (s *State) Taken(n *Note) []Taken { return s.taken[n.first:n.last:n.last] }
 
-// Delta returns the keys that changed (NoteStateUpdated), sorted by name. It is
-// valid until the next Apply.
-func (s *State) Delta(n *Note) []KeyValue { return s.changes[n.first:n.last:n.last] }
+// Delta returns the keys that changed (NoteStateUpdated, NoteLeft), sorted by
+// name. It is valid until the next Apply.
+func (s *State) Delta() []KeyValue { return s.changes }
 
 // RetryNote says how an execution will be tried again.
 type RetryNote struct {

@@ -10,6 +10,9 @@ import (
 
 // note adds an empty note and returns it, to be filled in place.
 func (s *State) note(kind NoteKind) *Note {
+	if s.pending.any {
+		s.takePending()
+	}
 	s.notes = append(s.notes, Note{})
 	n := &s.notes[len(s.notes)-1]
 	n.Kind, n.Node, n.Superstep = kind, -1, int32(s.Superstep)
@@ -33,19 +36,6 @@ func (s *State) noteSuperstep(kind NoteKind) {
 		s.taken = append(s.taken, Taken{Edge: -1, To: int32(s.tasks[i].node)})
 	}
 	note.last = int32(len(s.taken))
-}
-
-func (s *State) noteStarted(t *task) {
-	if s.Watched {
-		s.taskNote(NoteNodeStarted, t)
-	}
-}
-
-func (s *State) noteCompleted(t *task) {
-	if s.Watched {
-		note := s.taskNote(NoteNodeCompleted, t)
-		note.Output, note.Cached, note.Skipped = t.output, t.cached, t.skipped
-	}
 }
 
 func (s *State) noteEmitted(t *task, values map[string]any) {
@@ -80,7 +70,11 @@ func (s *State) noteUpdates() {
 			s.changes[i].Value = s.env[s.changes[i].Key] // of several writes, the last
 		}
 	}
-	s.note(NoteStateUpdated).last = int32(len(s.changes))
+	if len(s.tasks) == 1 {
+		s.pending.any, s.pending.updated = true, true
+		return
+	}
+	s.noteDelta()
 }
 
 // noteClosed tells how each task of the superstep was routed, then that it is over.
@@ -88,22 +82,29 @@ func (p *Plan) noteClosed(s *State) {
 	if !s.Watched {
 		return
 	}
+	if len(s.tasks) == 1 && s.noteLeft() {
+		return
+	}
 	for i := range s.tasks {
-		t := &s.tasks[i]
-		if t.status != succeeded && t.status != failed {
-			continue
+		if t := &s.tasks[i]; t.status == succeeded || t.status == failed {
+			s.noteResolved(NoteEdgesResolved, t, i)
 		}
-		note := s.taskNote(NoteEdgesResolved, t)
-		note.Output, note.choice = t.output, t.choice
-		note.Skipped, note.Failed = t.skipped, t.status == failed
-		note.first = int32(len(s.taken))
-		for j := t.firstRoute; j < t.lastRoute; j++ {
-			s.taken = append(s.taken, Taken{Edge: int32(s.routes[j].edge), To: int32(s.routes[j].to)})
-		}
-		note.last = int32(len(s.taken))
-		note.explained, note.task = s.Explain, int32(i)
 	}
 	s.noteSuperstep(NoteSuperstepCompleted)
+}
+
+// noteResolved tells how a task, the i-th of the superstep, was routed.
+func (s *State) noteResolved(kind NoteKind, t *task, i int) *Note {
+	note := s.taskNote(kind, t)
+	note.Output, note.choice = t.output, t.choice
+	note.Skipped, note.Failed = t.skipped, t.status == failed
+	note.first = int32(len(s.taken))
+	for j := t.firstRoute; j < t.lastRoute; j++ {
+		s.taken = append(s.taken, Taken{Edge: int32(s.routes[j].edge), To: int32(s.routes[j].to)})
+	}
+	note.last = int32(len(s.taken))
+	note.explained, note.task = s.Explain, int32(i)
+	return note
 }
 
 func (p *Plan) targetName(to int) string {

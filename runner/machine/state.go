@@ -101,6 +101,9 @@ type State struct {
 type buffers struct {
 	cmds      []Command
 	notes     []Note
+	full      []Note // notes without brief ones
+	expanded  bool   // full is made
+	pending   pending
 	routes    []route
 	undo      []undone
 	taken     []Taken
@@ -230,10 +233,6 @@ func (s *State) Values() map[string]any {
 // SetSecrets gives the run its secrets, before RunBegan. They are no part of
 // the state: nothing stores them.
 func (s *State) SetSecrets(secrets map[string]any) { s.secrets = secrets }
-
-// Notes returns what the last Apply noted. The slice and what it points to are
-// valid until the next Apply.
-func (s *State) Notes() []Note { return s.notes }
 
 // MaxSteps returns the step limit in force.
 func (s *State) MaxSteps() int { return s.limits.MaxSteps }

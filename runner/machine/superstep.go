@@ -31,7 +31,7 @@ func (p *Plan) openSuperstep(s *State) {
 		})
 	}
 	if s.Watched {
-		s.noteSuperstep(NoteSuperstepStarted)
+		s.noteOpened()
 	}
 	for i := range s.tasks {
 		if !p.enter(s, &s.tasks[i]) {
