@@ -179,7 +179,7 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 		if d.journalErr != nil {
 			return d.journalErr
 		}
-		if d.state.Ended() || d.state.Status == machine.Paused && d.idle() {
+		if !d.state.Live() && (d.state.Ended() || d.idle()) {
 			return nil
 		}
 		if event := d.receive(due); event != nil {
@@ -229,7 +229,11 @@ func (d *driver) append(event *machine.Event) error {
 // follow tells what an event changed and carries out the commands. It reports
 // whether the superstep is complete.
 func (d *driver) follow(ctx context.Context, commands []machine.Command, at int64) (advance bool) {
-	d.path = append(d.path, d.state.Ran...)
+	if ran := d.state.Ran; len(ran) == 1 { // as mostly: without a call
+		d.path = append(d.path, ran[0])
+	} else {
+		d.path = append(d.path, ran...)
+	}
 	if d.opts.History {
 		d.rememberAll(at)
 	}

@@ -29,7 +29,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 	}
 	switch {
 	case e.Kind == Resumed && !s.Ended(), e.Kind == Answered && s.Status == Paused:
-	case s.Status != Running:
+	case !s.live:
 		return nil, nil
 	}
 	if e.Kind == Advanced && e.Superstep != 0 && e.Superstep != s.Superstep {
@@ -67,7 +67,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 // run of quick nodes are of that kind.
 func (p *Plan) Advance(s *State, at int64) []Command {
 	s.reset()
-	if s.Status != Running {
+	if !s.live {
 		return nil
 	}
 	s.now = at
@@ -81,7 +81,8 @@ func (p *Plan) begin(s *State, e *Event) {
 	if info == nil {
 		info = &RunInfo{}
 	}
-	s.RunID, s.Status, s.began = info.ID, Running, e.At
+	s.RunID, s.began = info.ID, e.At
+	s.setStatus(Running, "")
 	s.limits, s.goal, s.parent = p.limits, p.goal, info.Parent
 	s.breakBefore, s.breakAfter = p.breakBefore, p.breakAfter
 	s.applySettings(info)
@@ -233,7 +234,8 @@ func (p *Plan) settle(s *State) {
 // finish puts the end of the run into the state and says so.
 func (p *Plan) finish(s *State, how ending) {
 	s.interrupt()
-	s.Status, s.Reason, s.Failure = how.status, how.reason, how.failure
+	s.Failure = how.failure
+	s.setStatus(how.status, how.reason)
 	s.Quality = FailedQuality
 	if how.status == Completed {
 		s.Quality = Clean
@@ -260,7 +262,9 @@ func (s *State) interrupt() {
 func (s *State) reset() {
 	s.cmds, s.Ran = s.cmds[:0], s.Ran[:0]
 	s.notes, s.taken, s.changes = s.notes[:0], s.taken[:0], s.changes[:0]
-	s.pending, s.expanded = pending{}, false
+	if s.Watched {
+		s.pending, s.expanded = pending{}, false
+	}
 }
 
 func (s *State) command(c Command) { s.cmds = append(s.cmds, c) }

@@ -24,22 +24,30 @@ func (s *State) noteOpened() {
 	s.pending.any, s.pending.opened, s.pending.node = true, true, int32(s.tasks[0].node)
 }
 
+// noteStarted and noteCompleted are small enough to cost an unwatched run no call.
 func (s *State) noteStarted(t *task) {
-	switch {
-	case !s.Watched:
-	case s.pending.opened && !s.pending.started:
-		s.pending.started = true
-		s.pending.visit, s.pending.attempt = int32(t.visit), int32(t.attempt)
-		s.pending.step, s.pending.began = int32(t.step), t.began
-	default:
-		s.taskNote(NoteNodeStarted, t)
+	if s.Watched {
+		s.takeStarted(t)
 	}
 }
 
 func (s *State) noteCompleted(t *task) {
-	if !s.Watched {
+	if s.Watched {
+		s.takeCompleted(t)
+	}
+}
+
+func (s *State) takeStarted(t *task) {
+	if !s.pending.opened || s.pending.started {
+		s.taskNote(NoteNodeStarted, t)
 		return
 	}
+	s.pending.started = true
+	s.pending.visit, s.pending.attempt = int32(t.visit), int32(t.attempt)
+	s.pending.step, s.pending.began = int32(t.step), t.began
+}
+
+func (s *State) takeCompleted(t *task) {
 	kind := NoteNodeCompleted
 	if s.pending.opened && s.pending.started {
 		kind, s.pending = NoteEntered, pending{}

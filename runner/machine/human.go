@@ -159,9 +159,9 @@ func (p *Plan) settleQuestion(s *State, id TaskID, settle func(*question) bool) 
 	s.parked = slices.Delete(s.parked, i, i+1)
 	s.mixed = true
 	if s.Status == Paused && s.Reason == "human" {
-		s.Status, s.Reason = Running, ""
+		s.setStatus(Running, "")
 	}
-	if s.Status == Running {
+	if s.live {
 		p.resumeIdle(s)
 	}
 }

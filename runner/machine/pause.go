@@ -12,7 +12,7 @@ type Breakpoint struct {
 
 // pause stops the run until it is resumed, or its questions are answered.
 func (p *Plan) pause(s *State, reason string) {
-	s.Status, s.Reason = Paused, reason
+	s.setStatus(Paused, reason)
 	s.command(Command{Kind: Pause})
 }
 
@@ -66,7 +66,8 @@ func (p *Plan) resumed(s *State, e *Event) {
 		s.applySettings(e.Run)
 	}
 	wasPaused := s.Status == Paused
-	s.Status, s.Reason, s.PausedAt, s.pauseDue = Running, "", nil, false
+	s.setStatus(Running, "")
+	s.PausedAt, s.pauseDue = nil, false
 	for i := range s.next {
 		s.next[i].released = true
 	}

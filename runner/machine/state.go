@@ -34,6 +34,7 @@ type State struct {
 	plan    *Plan
 	limits  spec.Limits // in force for this run
 	goal    string
+	live    bool // Status is Running
 	secrets map[string]any
 	// breakBefore and breakAfter are the nodes with breakpoints.
 	breakBefore []string
@@ -209,7 +210,16 @@ func (p *Plan) NewState() *State {
 }
 
 // Ended reports whether the run has ended for good.
-func (s *State) Ended() bool { return s.Status != "" && s.Status != Running && s.Status != Paused }
+func (s *State) Ended() bool { return !s.live && s.Status != "" && s.Status != Paused }
+
+// Live reports whether the run is running: asked several times a step, so that
+// it compares no words.
+func (s *State) Live() bool { return s.live }
+
+// setStatus changes how the run stands, and why.
+func (s *State) setStatus(status Status, reason string) {
+	s.Status, s.Reason, s.live = status, reason, status == Running
+}
 
 // Value returns a state key's value.
 func (s *State) Value(name string) (any, bool) {
