@@ -130,7 +130,11 @@ func (s *State) edit(values map[string]any) {
 
 // timerFired acts on a timer that is still of interest.
 func (p *Plan) timerFired(s *State, e *Event) {
-	switch e.Timer {
+	timer := e.Timer
+	if timer == RetryTimer && s.deadline > 0 && e.At >= s.deadline {
+		timer = RunTimer // a delay was cut to the deadline: whichever timer is first
+	}
+	switch timer {
 	case RunTimer:
 		p.end(s, ending{status: Limit, reason: "timeout", failure: &Failure{
 			Kind: "timeout", Message: "the run took longer than its timeout of " + s.limits.Timeout.String(),
