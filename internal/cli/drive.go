@@ -168,7 +168,7 @@ func (s *session) drive(
 	ctx context.Context, opts *runner.Options, do func(ctx context.Context) (*runner.Result, error),
 ) (*runner.Result, error) {
 	a := s.app
-	opts.Sink = s.out
+	opts.Sink = s.out.sink()
 	if a.StdinTerminal && a.StderrTerminal && !s.flags.noInput {
 		opts.Ask = newAsker(a, s.out).ask
 	}

@@ -60,6 +60,15 @@ func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
 	return o, nil
 }
 
+// sink returns the sink to run with: the writer's own when nobody else looks,
+// because the runner writes to a JSONSink without making events.
+func (o *runOutput) sink() runner.Sink {
+	if o.view == nil && len(o.writers) == 1 && o.writers[0].keep == nil {
+		return o.writers[0].sink
+	}
+	return o
+}
+
 // Event passes an event on.
 func (o *runOutput) Event(e *runner.Event) error {
 	if o.view != nil {

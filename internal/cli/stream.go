@@ -16,22 +16,17 @@ import (
 // flushDelay is the longest time an event waits in the buffer.
 const flushDelay = 20 * time.Millisecond
 
-// eventWriter writes events as JSON lines. It buffers, so that a fast run is
-// not slowed by a system call per event, and flushes soon, so that a reader
-// sees events as they happen.
+// eventWriter writes events as JSON lines.
 type eventWriter struct {
-	keep func(runner.EventType) bool // nil: all
-
-	mu    sync.Mutex // guards what follows: the timer flushes from its own goroutine
-	out   *bufio.Writer
-	line  []byte
-	timer *time.Timer
-	armed bool
-	err   error
+	lines lineWriter
+	sink  *runner.JSONSink            // to lines
+	keep  func(runner.EventType) bool // nil: all
 }
 
 func newEventWriter(w io.Writer, keep func(runner.EventType) bool) *eventWriter {
-	return &eventWriter{out: bufio.NewWriterSize(w, 64<<10), keep: keep}
+	e := &eventWriter{lines: lineWriter{out: bufio.NewWriterSize(w, 64<<10)}, keep: keep}
+	e.sink = runner.NewJSONSink(&e.lines)
+	return e
 }
 
 // Event writes one event.
@@ -39,13 +34,31 @@ func (w *eventWriter) Event(e *runner.Event) error {
 	if w.keep != nil && !w.keep(e.Type) {
 		return nil
 	}
+	return w.sink.Event(e)
+}
+
+// close writes what is left.
+func (w *eventWriter) close() error { return w.lines.close() }
+
+// lineWriter buffers, so that a fast run is not slowed by a system call per
+// event, and flushes soon, so that a reader sees events as they happen.
+type lineWriter struct {
+	mu    sync.Mutex // guards what follows: the timer flushes from its own goroutine
+	out   *bufio.Writer
+	timer *time.Timer
+	armed bool
+	err   error
+}
+
+// Write writes whole lines. After an error it writes no more.
+func (w *lineWriter) Write(lines []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err != nil {
-		return w.err
+		return 0, w.err
 	}
-	w.line = append(e.AppendJSON(w.line[:0]), '\n')
-	_, w.err = w.out.Write(w.line)
+	var n int
+	n, w.err = w.out.Write(lines)
 	if !w.armed {
 		w.armed = true
 		if w.timer == nil {
@@ -54,10 +67,10 @@ func (w *eventWriter) Event(e *runner.Event) error {
 			w.timer.Reset(flushDelay)
 		}
 	}
-	return w.err
+	return n, w.err
 }
 
-func (w *eventWriter) flush() {
+func (w *lineWriter) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.armed = false
@@ -67,7 +80,7 @@ func (w *eventWriter) flush() {
 }
 
 // close writes what is left.
-func (w *eventWriter) close() error {
+func (w *lineWriter) close() error {
 	w.flush()
 	w.mu.Lock()
 	defer w.mu.Unlock()
