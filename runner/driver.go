@@ -25,6 +25,8 @@ type message struct {
 	said  *Said
 	child *Event   // of a subgraph
 	learn []string // texts to mask from now on
+	// kept is told when the event, a note, is durable.
+	kept chan<- error
 	// gaveUp says that a person is not being asked any more: they answered, with
 	// event, or nobody can be asked.
 	gaveUp, answered bool
@@ -184,6 +186,8 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 		}
 		if event := d.receive(due); event != nil {
 			commands, at, err = d.apply(event)
+		} else if d.journalErr != nil {
+			return d.journalErr
 		} else {
 			due = false
 			commands, at, err = d.advance()
@@ -273,6 +277,10 @@ func (d *driver) receive(due bool) *machine.Event {
 			}
 		case m.child != nil:
 			d.relay(m.child)
+		case m.kept != nil:
+			if d.note(m); d.journalErr != nil {
+				return nil
+			}
 		case m.learn != nil:
 			for _, text := range m.learn {
 				d.mask.hide(text)

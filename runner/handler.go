@@ -61,6 +61,22 @@ type Task struct {
 	// Emit reports what a running node says: progress, text, custom. It may
 	// be called from any goroutine until Run returns.
 	Emit func(Said)
+	// Log holds what Note kept when this attempt ran before a crash or a pause,
+	// in order; nil: nothing.
+	Log []any
+
+	note func(data any) error
+}
+
+// Note keeps plain data in the journal, so that the task finds it in Log if it
+// has to run again as the same attempt: what must not be done or paid for
+// twice. It returns when the data is durable; with an error the task should
+// end, since what it does from now on may be lost.
+func (t *Task) Note(data any) error {
+	if t.note == nil {
+		return nil
+	}
+	return t.note(data)
 }
 
 // Said is one message of a running node. Exactly the fields of its Type are set.

@@ -191,8 +191,8 @@ func (rec *record) undo(ended *machine.State) []int {
 		e := &rec.events[i]
 		id := e.Task
 		id.Attempt, id.Element = 0, 0
-		isEnd := e.Kind == machine.TaskEnded
-		if isEnd && e.Failure != nil && lost[id] || i >= first && (!isEnd || e.Failure != nil) {
+		isEnd, isNote := e.Kind == machine.TaskEnded, e.Kind == machine.TaskNoted
+		if isEnd && e.Failure != nil && lost[id] || i >= first && !isNote && (!isEnd || e.Failure != nil) {
 			out = append(out, rec.places[i])
 		}
 	}

@@ -42,7 +42,10 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 	s.now = e.At
 	switch e.Kind {
 	case TaskBegan:
+	case TaskNoted:
+		s.keepNote(&e)
 	case TaskEnded:
+		delete(s.logs, e.Task)
 		p.taskEnded(s, &e)
 	case TimerFired:
 		p.timerFired(s, &e)

@@ -60,6 +60,8 @@ type Work struct {
 	Index int
 	// State holds the keys that the node may read.
 	State map[string]any
+	// Log holds what the attempt noted when it ran before, in order; nil: nothing.
+	Log []any
 	// Timeout bounds the attempt; 0: none. The machine watches it; a driver
 	// may use it to tell the handler.
 	Timeout time.Duration

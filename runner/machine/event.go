@@ -21,6 +21,10 @@ const (
 	// TaskBegan records that a task with effects is about to run. It changes
 	// nothing: after a crash, tasks that began and did not end run again.
 	TaskBegan EventKind = "task_began"
+	// TaskNoted brings, as Output, something that a running task wants to find
+	// again if it is run again as the same attempt: a model's reply that is paid
+	// for, an event of a subgraph. The task's log holds its notes in order.
+	TaskNoted EventKind = "task_noted"
 	// TaskEnded brings a task's Output, or its Failure.
 	TaskEnded EventKind = "task_ended"
 	// TimerFired says that a timer asked for by StartTimer ran out.
@@ -53,7 +57,7 @@ type Event struct {
 	Task TaskID `json:"task,omitzero"`
 	// Timer says which timer of the task or run fired.
 	Timer TimerKind `json:"timer,omitempty"`
-	// Output is what a task produced (TaskEnded).
+	// Output is what a task produced (TaskEnded) or noted (TaskNoted).
 	Output any `json:"output,omitempty"`
 	// Partial is what a task had produced when it was cancelled or failed.
 	Partial any `json:"partial,omitempty"`

@@ -131,6 +131,7 @@ func (p *Plan) runAgain(s *State, t *task, element, attempt int) {
 	if failure != nil {
 		return // it was evaluated before: the same values give the same work
 	}
+	work.Log = s.logs[id]
 	s.command(Command{Kind: RunTask, Task: id, Work: work})
 	if work.Timeout > 0 {
 		s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: id, For: work.Timeout})

@@ -86,6 +86,8 @@ type State struct {
 	lastEnd    any // output of the node whose edge last reached END
 	lastOutput any // output of the node that finished last
 	order      int // counts finished tasks
+	// logs holds what the attempts under way have noted.
+	logs map[TaskID][]any
 	// lists holds, by key, the lists of append reducers with room to grow.
 	lists map[int][]any
 

@@ -1,0 +1,51 @@
+package runner_test
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// A note is there when the attempt runs again, and only then.
+func TestNotesAreFoundAgain(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var logs [][]any
+	handler := runner.HandlerFunc(func(ctx context.Context, task *runner.Task) (any, error) {
+		logs = append(logs, task.Log)
+		if len(task.Log) == 0 {
+			if err := task.Note(map[string]any{"paid": 3}); err != nil {
+				return nil, err
+			}
+			cancel()
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return "done", nil
+	})
+	r, err := runner.New(runner.Config{
+		Store: &store.Memory{}, Kinds: []runner.Kind{{Spec: spec.Kind{Name: "noting"}, Handler: handler}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := "graphrun: v1\nname: notes\nstart: a\nnodes: {a: {kind: noting}}\nedges: [{from: a, to: END}]\n"
+	g, found := spec.Parse("notes.yaml", []byte(src), spec.Options{Kinds: r.Kinds()})
+	if len(found) > 0 {
+		t.Fatal(found)
+	}
+	if _, err := r.Run(ctx, g, runner.Options{RunID: "n"}); err != nil {
+		t.Fatal(err)
+	}
+	result, err := r.Resume(context.Background(), "n", runner.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][]any{nil, {map[string]any{"paid": 3}}}
+	if result.Status != "completed" || !reflect.DeepEqual(logs, want) {
+		t.Errorf("%s, logs %v; want completed, %v", result.Status, logs, want)
+	}
+}
