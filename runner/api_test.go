@@ -81,7 +81,7 @@ edges: [{from: a, to: b, transform: {v: n * 2}}, {from: b, to: END}]`, map[strin
 	}
 	for i, task := range seen {
 		key := task.Key
-		task.Emit, task.Key = nil, ""
+		task.Emit, task.Note, task.Key = nil, nil, ""
 		want := runner.Task{
 			RunID: "my-run", Node: "b", Kind: "work", Visit: 1, Attempt: i + 1, Index: -1, Dir: "some/folder",
 			Config: map[string]any{"do": "look", "with": []any{4, "n is 4"}},

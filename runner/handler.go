@@ -64,19 +64,11 @@ type Task struct {
 	// Log holds what Note kept when this attempt ran before a crash or a pause,
 	// in order; nil: nothing.
 	Log []any
-
-	note func(data any) error
-}
-
-// Note keeps plain data in the journal, so that the task finds it in Log if it
-// has to run again as the same attempt: what must not be done or paid for
-// twice. It returns when the data is durable; with an error the task should
-// end, since what it does from now on may be lost.
-func (t *Task) Note(data any) error {
-	if t.note == nil {
-		return nil
-	}
-	return t.note(data)
+	// Note keeps plain data in the journal, so that the task finds it in Log if
+	// it has to run again as the same attempt: what must not be done or paid for
+	// twice. It returns when the data is durable; with an error the task should
+	// end, since what it does from now on may be lost.
+	Note func(data any) error
 }
 
 // Said is one message of a running node. Exactly the fields of its Type are set.

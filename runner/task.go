@@ -24,7 +24,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		RunID: d.opts.RunID, Node: d.nested.path(id.Node), Kind: work.Kind, Visit: id.Visit, Attempt: id.Attempt, Index: work.Index, Item: work.Item,
 		Key: work.Key, Config: work.Config, Input: work.Input, State: work.State, Dir: d.opts.Dir,
 		Emit: func(said Said) { d.send(message{task: id, said: &said}) },
-		Log:  work.Log, note: func(data any) error { return d.sendNote(id, data) },
+		Log:  work.Log, Note: func(data any) error { return d.sendNote(id, data) },
 	}
 	if d.journal != nil {
 		began := machine.Event{Kind: machine.TaskBegan, At: d.clock.Now().UnixNano(), Task: id}
