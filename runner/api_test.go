@@ -81,7 +81,11 @@ edges: [{from: a, to: b, transform: {v: n * 2}}, {from: b, to: END}]`, map[strin
 	}
 	for i, task := range seen {
 		key := task.Key
-		task.Emit, task.Note, task.Key = nil, nil, ""
+		if task.Graph == nil || task.Graph.Node("b") == nil || task.Scope == nil {
+			t.Error("a task does not know its graph and scope")
+		}
+		task.Emit, task.Note, task.Key, task.Graph, task.Scope = nil, nil, "", nil, nil
+		task.Tools, task.Providers = nil, nil
 		want := runner.Task{
 			RunID: "my-run", Node: "b", Kind: "work", Visit: 1, Attempt: i + 1, Index: -1, Dir: "some/folder",
 			Config: map[string]any{"do": "look", "with": []any{4, "n is 4"}},

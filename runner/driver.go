@@ -67,6 +67,9 @@ type driver struct {
 	sinkErr error
 	// journalErr is what kept a task from starting.
 	journalErr error
+	// scope is what tasks share; setup what of it the graph declares.
+	scope *Scope
+	setup setup
 	// nested tells where the run stands in the run around it; nil for one of its own.
 	nested *nesting
 }
@@ -85,7 +88,9 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		nested: nested, watched: opts.Sink != nil || opts.History, time: timekeeper{clock: f.runner.cfg.Clock},
 	}
 	d.state.Watched = d.watched
+	d.scope = &Scope{}
 	if nested != nil {
+		d.scope = nested.parent.scope
 		for _, text := range nested.hidden {
 			d.mask.hide(text)
 		}
@@ -146,6 +151,9 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 		d.send(message{event: machine.Event{Kind: machine.CancelAsked, At: d.clock.Now().UnixNano()}})
 	})
 	defer stopWatching()
+	if d.nested == nil {
+		defer d.scope.close()
+	}
 	defer d.stop()
 	if err := d.drive(ctx, first); err != nil {
 		return nil, errors.Join(err, d.closeJournal(nil))
@@ -323,36 +331,6 @@ func (d *driver) carryOut(ctx context.Context, c *machine.Command) {
 	}
 }
 
-func (d *driver) startTimer(c *machine.Command) {
-	id := timerID{c.Timer, c.Task}
-	d.timers[id] = d.clock.AfterFunc(c.For, func() {
-		d.send(message{event: machine.Event{
-			Kind: machine.TimerFired, At: d.clock.Now().UnixNano(), Task: id.task, Timer: id.kind,
-		}})
-	})
-}
-
-func (d *driver) stopTimer(id timerID) {
-	if stop := d.timers[id]; stop != nil {
-		stop()
-		delete(d.timers, id)
-	}
-}
-
-// cancelTask cancels a handler. One that does not return in time is given up.
-func (d *driver) cancelTask(task machine.TaskID) {
-	if cancel := d.cancel[task]; cancel != nil {
-		cancel()
-	}
-	stop := d.clock.AfterFunc(grace, func() {
-		d.send(message{event: machine.Event{
-			Kind: machine.TaskEnded, At: d.clock.Now().UnixNano(), Task: task,
-			Failure: &Failure{Kind: "cancelled", Message: "the handler did not stop when it was cancelled"},
-		}})
-	})
-	d.timers[timerID{"grace", task}] = stop
-}
-
 // send gives the driver a message; after the run's end it is dropped.
 func (d *driver) send(m message) {
 	select {
@@ -390,6 +368,3 @@ func (d *driver) decide(ctx context.Context, c *machine.Command) {
 		d.send(message{event: event})
 	}()
 }
-
-// errHandlerPanic marks the failure of a handler that panicked.
-var errHandlerPanic = errors.New("the handler panicked")

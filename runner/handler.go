@@ -58,6 +58,14 @@ type Task struct {
 	State map[string]any
 	// Dir is the folder of the graph file, to resolve relative paths.
 	Dir string
+	// Graph is the graph that the node stands in.
+	Graph *spec.Graph
+	// Tools and Providers are the graph's declarations by name, templates
+	// rendered; they may hold secrets.
+	Tools     map[string]any
+	Providers map[string]any
+	// Scope is shared by all tasks of the run; nil outside of a runner.
+	Scope *Scope
 	// Emit reports what a running node says: progress, text, custom. It may
 	// be called from any goroutine until Run returns.
 	Emit func(Said)

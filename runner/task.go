@@ -26,6 +26,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		Emit: func(said Said) { d.send(message{task: id, said: &said}) },
 		Log:  work.Log, Note: func(data any) error { return d.sendNote(id, data) },
 	}
+	d.share(task)
 	if d.journal != nil {
 		began := machine.Event{Kind: machine.TaskBegan, At: d.clock.Now().UnixNano(), Task: id}
 		if d.journalErr = d.append(&began); d.journalErr != nil {
@@ -40,6 +41,9 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		handler = d.subgraph(work, child)
 	}
 	hit := false
+	if d.setup.err != nil {
+		handler = d.unready()
+	}
 	handler = d.cached(work, &hit, handler)
 	go func() {
 		event := d.attempt(ctx, task, handler)
@@ -100,3 +104,6 @@ func plainFailure(f *Failure) *Failure {
 	out.Details, _ = details.(map[string]any)
 	return &out
 }
+
+// errHandlerPanic marks the failure of a handler that panicked.
+var errHandlerPanic = errors.New("the handler panicked")

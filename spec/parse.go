@@ -24,7 +24,7 @@ func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 		shapes.missing(root, Text{}, "the keys \"graphrun\" and \"nodes\": it is no graph file")
 		return &Graph{File: file, gaps: gapAll}, append(diags, shapes.diags...).Sort()
 	}
-	top := topKeys()
+	top := TopKeys()
 	shapes.top(top, root)
 	b := &builder{shaper: shapes, graph: newGraph(file)}
 	b.build(root)

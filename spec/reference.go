@@ -12,7 +12,7 @@ import (
 func Reference(opts Options) string {
 	p := &page{}
 	p.printf("# Keys of a graph file\n\nThis page is generated from the table of keys that the parser uses. Keys that begin with `x-` are allowed wherever the language has keys of its own, and ignored.\n")
-	p.section("Top level", "", topKeys())
+	p.section("Top level", "", TopKeys())
 	p.section("Every node", "nodes.*", append([]Key{{Name: "kind", Type: TypeEnum, Enum: kindNames(allKinds(opts.Kinds)), Required: true, Doc: "The kind of the node."}}, nodeKeys()...))
 	for _, kind := range allKinds(opts.Kinds) {
 		p.printf("\n## Kind `%s`\n\n%s\n", kind.Name, kind.Doc)

@@ -22,7 +22,7 @@ func Schema(opts Options) map[string]any {
 	g.defs["json_schema"] = g.jsonSchema(nil)
 	g.defs["state_key"] = g.jsonSchema(stateKeywords())
 	g.node(kinds)
-	root := g.object(topKeys(), nil)
+	root := g.object(TopKeys(), nil)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "GraphSpec v1"
 	root["description"] = "A graph file that graphrun runs."

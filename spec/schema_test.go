@@ -126,7 +126,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 			inside(path+"."+k.Name, k)
 		}
 	}
-	walk("", topKeys())
+	walk("", TopKeys())
 	walk("nodes", nodeKeys())
 	for _, kind := range BuiltinKinds() {
 		walk(kind.Name, kind.Keys)

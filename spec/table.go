@@ -2,8 +2,8 @@
 
 package spec
 
-// topKeys are the keys of a file.
-func topKeys() []Key {
+// TopKeys are the keys of a file. Each call builds a new list.
+func TopKeys() []Key {
 	return []Key{
 		{Name: "graphrun", Type: TypeEnum, Enum: []string{"v1"}, Required: true, Doc: "The language version; its presence makes a file a graph file."},
 		{Name: "name", Type: TypeName, Required: true, Doc: "The graph's name."},

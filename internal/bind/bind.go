@@ -21,6 +21,9 @@ type Graph struct {
 	Keys  []Key
 	// Output is the run's output; nil when not declared.
 	Output *Value
+	// Tools and Providers hold what a run sets up, by name.
+	Tools     []Field
+	Providers []Field
 	// Never are the conditions of the policies that have one, nil for the others.
 	Never []*eval.Program
 }
@@ -77,6 +80,7 @@ func Bind(g *spec.Graph, kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 	for i, key := range g.State {
 		out.Keys[i] = b.key(key)
 	}
+	out.Tools, out.Providers = b.setup("tools", g.Tools), b.setup("providers", g.Providers)
 	out.Never = b.never()
 	return out, b.found
 }

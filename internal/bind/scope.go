@@ -16,6 +16,7 @@ const (
 	beforeRun   place = iota + 1 // before the node runs: no output yet
 	withSecrets                  // before the node runs, secrets allowed
 	afterRun                     // after the node ran: output, outcome, error
+	wholeRun                     // before any node runs
 )
 
 // scopes builds the scope of each place once.

@@ -23,6 +23,7 @@ func Build(g *spec.Graph, kinds []spec.Kind) (*Plan, spec.Diagnostics) {
 	b.nodes(g)
 	b.edges(g)
 	b.policies(g)
+	b.setup()
 	b.finish(g)
 	if b.found.HasErrors() {
 		return nil, b.found

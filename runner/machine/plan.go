@@ -17,13 +17,15 @@ type Plan struct {
 	// Graph is what the plan was built from.
 	Graph *spec.Graph
 
-	nodes   []node
-	edges   []edge
-	keys    []key
-	keyOf   map[string]int
-	start   int
-	output  *bind.Value
-	outUses uses
+	nodes  []node
+	edges  []edge
+	keys   []key
+	keyOf  map[string]int
+	start  int
+	output *bind.Value
+	// tools and providers are what a run sets up.
+	tools, providers []bind.Field
+	outUses          uses
 	// wanted says which costly parts of the context any expression reads.
 	wanted uses
 	// watched are the nodes whose visits an expression names; all of them

@@ -1,0 +1,43 @@
+// What a run sets up once: tools and providers.
+
+package bind
+
+import (
+	"maps"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// setup binds the entries of a top-level map, such as `tools`: what they set up
+// outlives every node, so they see only what holds for the whole run.
+func (b *binder) setup(name string, entries []spec.Field) []Field {
+	if len(entries) == 0 {
+		return nil
+	}
+	table := find(spec.TopKeys(), name)
+	out := make([]Field, 0, len(entries))
+	for i := range entries {
+		value := b.keyed(b.scopes.ofRun(), &entries[i].Value, table.Elem)
+		out = append(out, Field{Name: entries[i].Key.Value, Value: value})
+	}
+	return out
+}
+
+// ofRun is the scope of what is set up for the whole run.
+func (s *scopes) ofRun() *eval.Scope {
+	if scope := s.byPlace[wholeRun]; scope != nil {
+		return scope
+	}
+	names := map[string]eval.Type{"secrets": s.secrets, "goal": s.common["goal"], "run": s.common["run"]}
+	refuse := maps.Clone(s.options().Refuse)
+	delete(refuse, "secrets")
+	for name := range s.common {
+		if _, known := names[name]; !known {
+			refuse[name] = name + " changes during a run; tools and providers see goal, run and secrets, which don't"
+		}
+	}
+	scope := eval.NewScope(names, eval.ScopeOptions{Refuse: refuse})
+	s.byPlace[wholeRun] = scope
+	return scope
+}

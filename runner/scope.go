@@ -1,0 +1,71 @@
+// What the tasks of a run share: declarations, and things that live as long as
+// the run.
+
+package runner
+
+import (
+	"context"
+	"io"
+	"slices"
+	"sync"
+)
+
+// Scope holds what handlers keep from one task of a run to the next, such as a
+// server that they started. Subgraphs share that of the run around them. It is
+// safe for concurrent use.
+type Scope struct {
+	mu    sync.Mutex
+	kept  map[any]io.Closer
+	order []io.Closer
+}
+
+// Keep returns what was kept under the key, which open makes when it is the
+// first to ask. It is closed when the run ends or pauses, after the last task.
+func (s *Scope) Keep(key any, open func() io.Closer) io.Closer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if kept, ok := s.kept[key]; ok {
+		return kept
+	}
+	made := open()
+	if s.kept == nil {
+		s.kept = map[any]io.Closer{}
+	}
+	s.kept[key] = made
+	s.order = append(s.order, made)
+	return made
+}
+
+// close closes everything, last kept first. What a handler could not end
+// well is its own to report, while it runs.
+func (s *Scope) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, kept := range slices.Backward(s.order) {
+		_ = kept.Close()
+	}
+	s.kept, s.order = nil, nil
+}
+
+// setup is what a driver knows of the run's tools and providers.
+type setup struct {
+	done             bool
+	tools, providers map[string]any
+	err              error
+}
+
+// share gives a task what it shares with others.
+func (d *driver) share(task *Task) {
+	if !d.setup.done {
+		d.setup.done = true
+		d.setup.tools, d.setup.providers, d.setup.err = d.state.Setup()
+	}
+	task.Graph, task.Scope = d.flow.graph, d.scope
+	task.Tools, task.Providers = d.setup.tools, d.setup.providers
+}
+
+// unready is the handler of a task for which the setup failed.
+func (d *driver) unready() Handler {
+	failure := &Failure{Kind: "expression", Message: "tools and providers: " + d.setup.err.Error()}
+	return HandlerFunc(func(context.Context, *Task) (any, error) { return nil, failure })
+}

@@ -1,0 +1,35 @@
+// Timers of a run, and the end of tasks that are cancelled.
+
+package runner
+
+import "github.com/graphrun/graphrun/runner/machine"
+
+func (d *driver) startTimer(c *machine.Command) {
+	id := timerID{c.Timer, c.Task}
+	d.timers[id] = d.clock.AfterFunc(c.For, func() {
+		d.send(message{event: machine.Event{
+			Kind: machine.TimerFired, At: d.clock.Now().UnixNano(), Task: id.task, Timer: id.kind,
+		}})
+	})
+}
+
+func (d *driver) stopTimer(id timerID) {
+	if stop := d.timers[id]; stop != nil {
+		stop()
+		delete(d.timers, id)
+	}
+}
+
+// cancelTask cancels a handler. One that does not return in time is given up.
+func (d *driver) cancelTask(task machine.TaskID) {
+	if cancel := d.cancel[task]; cancel != nil {
+		cancel()
+	}
+	stop := d.clock.AfterFunc(grace, func() {
+		d.send(message{event: machine.Event{
+			Kind: machine.TaskEnded, At: d.clock.Now().UnixNano(), Task: task,
+			Failure: &Failure{Kind: "cancelled", Message: "the handler did not stop when it was cancelled"},
+		}})
+	})
+	d.timers[timerID{"grace", task}] = stop
+}
