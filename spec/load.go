@@ -21,8 +21,12 @@ const (
 	maxExpanded = 100_000  // values that aliases add to those that are written
 )
 
-// load reads the file's only document. A nil value comes with at least one finding.
-func load(file *File) (*Value, Diagnostics) {
+// graphFile says what a graph file is, in findings.
+const graphFile = "a graph file is a map with the keys graphrun, name, start and nodes"
+
+// load reads the file's only document, a map; what says which. A nil value comes
+// with at least one finding.
+func load(file *File, what string) (*Value, Diagnostics) {
 	if d, bad := checkText(file); bad {
 		return nil, Diagnostics{d}
 	}
@@ -32,19 +36,19 @@ func load(file *File) (*Value, Diagnostics) {
 		return nil, Diagnostics{locate(file, text, err)}
 	}
 	if doc == nil || len(doc.Content) == 0 {
-		return nil, Diagnostics{syntaxError(file, Span{}, "the file is empty; a graph file is a map with the keys graphrun, name, start and nodes")}
+		return nil, Diagnostics{syntaxError(file, Span{}, "the file is empty; "+what)}
 	}
 	c := newConverter(file, text, moved)
 	if next != nil {
 		at := c.offset(next.Line, next.Column)
-		return nil, Diagnostics{syntaxError(file, trimmedLine(file, at), "a second document starts here; a graph file holds one")}
+		return nil, Diagnostics{syntaxError(file, trimmedLine(file, at), "a second document starts here; a file holds one")}
 	}
 	root, _ := c.convert(doc.Content[0])
 	if c.refused {
 		return nil, c.diags
 	}
 	if root.Kind != Map {
-		c.diags = append(c.diags, syntaxError(file, root.Span, fmt.Sprintf("the file holds %s; a graph file is a map with the keys graphrun, name, start and nodes", describe(&root))))
+		c.diags = append(c.diags, syntaxError(file, root.Span, fmt.Sprintf("the file holds %s; %s", describe(&root), what)))
 		return nil, c.diags
 	}
 	return &root, c.diags

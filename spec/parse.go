@@ -15,7 +15,7 @@ type Options struct {
 // graph keeps src, which must not change afterwards. Nothing is opened or run.
 func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 	file := NewFile(name, src)
-	root, diags := load(file)
+	root, diags := load(file, graphFile)
 	if root == nil {
 		return &Graph{File: file, gaps: gapAll}, diags.Sort()
 	}

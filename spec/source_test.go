@@ -93,7 +93,7 @@ func TestAt(t *testing.T) {
 				text = "a:\n" + text
 				want = Span{want.From + 3, want.To + 3}
 			}
-			root, diags := load(NewFile("f.yaml", []byte(text)))
+			root, diags := load(NewFile("f.yaml", []byte(text)), graphFile)
 			if root == nil {
 				t.Fatalf("not read: %v", diags)
 			}
@@ -115,7 +115,7 @@ func TestAt(t *testing.T) {
 
 func TestAtEnds(t *testing.T) {
 	src := "a: 'b  c'\nd: |\n  e f\n  g\n"
-	root, _ := load(NewFile("f.yaml", []byte(src)))
+	root, _ := load(NewFile("f.yaml", []byte(src)), graphFile)
 	quoted, block := root.Fields[0].Value.Text, root.Fields[1].Value.Text
 	for _, c := range []struct {
 		text     Text
@@ -167,7 +167,7 @@ func TestSpan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, want := unmark(t, marked)
-			root, diags := load(NewFile("f.yaml", []byte(text)))
+			root, diags := load(NewFile("f.yaml", []byte(text)), graphFile)
 			if root == nil {
 				t.Fatalf("not read: %v", diags)
 			}
@@ -194,7 +194,7 @@ func FuzzAt(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		file := NewFile("f.yaml", []byte("k: \n "+text))
-		root, _ := load(file)
+		root, _ := load(file, graphFile)
 		if root == nil {
 			t.Skip()
 		}
@@ -242,7 +242,7 @@ func TestMapIsExact(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			root, diags := load(NewFile("f.yaml", src))
+			root, diags := load(NewFile("f.yaml", src), graphFile)
 			if root == nil {
 				t.Fatalf("%q: %v", src, diags)
 			}

@@ -83,12 +83,12 @@ func retryKeys() []Key {
 		{Name: "backoff", Type: TypeNumber, Min: new(1.0), Default: "2", Doc: "Factor from one delay to the next."},
 		{Name: "max_interval", Type: TypeDuration, Default: "30s", Doc: "The longest delay."},
 		{Name: "jitter", Type: TypeNumber, Min: new(0.0), Max: new(1.0), Default: "0.1", Doc: "Part of a delay that is varied."},
-		{Name: "on", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeEnum, Enum: failureKinds()}), Default: "every kind", Doc: "The failure kinds that are tried again."},
+		{Name: "on", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeEnum, Enum: FailureKinds()}), Default: "every kind", Doc: "The failure kinds that are tried again."},
 	}
 }
 
-// failureKinds are the kinds of a node's error, sorted.
-func failureKinds() []string {
+// FailureKinds are the kinds of a node's error, sorted.
+func FailureKinds() []string {
 	return []string{
 		"auth", "budget", "cancelled", "child_failed", "conflict", "escalated", "exit_status", "expression", "failed",
 		"http_status", "internal", "invalid_input", "invalid_output", "llm", "loop_limit", "max_visits", "network",

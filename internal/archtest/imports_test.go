@@ -44,6 +44,7 @@ func layers() []layer {
 		{path: "lint", own: []string{"spec", "eval", "internal/bind", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest"}},
 		{path: "lint/bound", own: []string{"spec", "eval", "internal/bind", "internal/solve"}},
 		{path: "model"},
+		{path: "model/scripted", own: []string{"model", "spec"}},
 		{path: "node", own: []string{"runner", "eval", "spec"}, others: []string{unix}},
 		{path: "render", own: []string{"spec", "runner/machine", "internal/terminal"}, others: []string{color}},
 		{path: "runner", own: []string{"runner/machine", "spec", "eval", "internal/schema", "internal/suggest"}},

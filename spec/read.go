@@ -1,0 +1,42 @@
+// Reading files of other shapes than a graph's, as strictly as a graph.
+
+package spec
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Read reads a YAML or JSON file that is a map with the given keys, such as
+// answers for a scripted model, and reports everything that is wrong with its
+// text and shape. what says in findings what such a file is: "a script is a map
+// with the key responses". The value is nil when the text can't be read; one
+// that came with errors may have parts of other shapes than the keys say. It
+// keeps src, which must not change afterwards.
+func Read(name string, src []byte, what string, keys []Key) (*Value, Diagnostics) {
+	file := NewFile(name, src)
+	root, diags := load(file, what)
+	if root == nil {
+		return nil, diags.Sort()
+	}
+	shapes := &shaper{file: file}
+	shapes.object(keys, nil, root, Text{})
+	return root, append(diags, shapes.diags...).Sort()
+}
+
+// InvalidError is that a file can't be used: what is wrong with it, all of it,
+// sorted by place.
+type InvalidError struct{ Findings Diagnostics }
+
+// Error has one line for each finding: file, line, column, message.
+func (e *InvalidError) Error() string {
+	lines := make([]string, len(e.Findings))
+	for i, d := range e.Findings {
+		at := d.File.Position(d.Span.From)
+		lines[i] = fmt.Sprintf("%s:%d:%d: %s", d.File.Name, at.Line, at.Column, d.Message)
+		if d.Suggestion != "" {
+			lines[i] += fmt.Sprintf("; did you mean %q?", d.Suggestion)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
