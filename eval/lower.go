@@ -292,7 +292,7 @@ func (c *checker) let(n *ast.VariableDeclaratorNode, from, to int) operand {
 }
 
 func (c *checker) taken(name string) bool {
-	_, isName := c.scope.names[name]
+	_, isName := c.scope.lookup(name)
 	for _, l := range c.locals {
 		isName = isName || l.name == name
 	}

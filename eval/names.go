@@ -4,8 +4,6 @@ package eval
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -67,7 +65,7 @@ func (c *checker) identifier(name string, from, to int) operand {
 
 // global resolves a name that the scope declares.
 func (c *checker) global(name string, from, to int) (operand, bool) {
-	t, ok := c.scope.names[name]
+	t, ok := c.scope.lookup(name)
 	if !ok {
 		return operand{}, false
 	}
@@ -129,14 +127,14 @@ func (c *checker) hyphenated(from, to int) bool {
 		return false
 	}
 	fix := ""
-	if _, ok := c.scope.names[word]; ok {
+	if _, ok := c.scope.lookup(word); ok {
 		fix = fmt.Sprintf("$env[%q]", word)
 		if len(c.scope.roots) > 0 {
 			fix = fmt.Sprintf("%s[%q]", c.scope.roots[0], word)
 		}
 	}
 	base, key, ok := strings.Cut(word, ".")
-	if t, isName := c.scope.names[base]; ok && isName {
+	if t, isName := c.scope.lookup(base); ok && isName {
 		// The key may be followed by members of its own.
 		for _, field := range t.Fields() {
 			rest, is := strings.CutPrefix(key, field)
@@ -215,7 +213,7 @@ func (c *checker) rooted(root, name string, from, keyFrom, to int) (operand, boo
 		o, _ := c.global(name, from, to)
 		return o, true
 	default:
-		if _, ok := c.scope.names[root]; ok {
+		if _, ok := c.scope.lookup(root); ok {
 			return operand{}, false
 		}
 		if c.scope.open {
@@ -225,7 +223,7 @@ func (c *checker) rooted(root, name string, from, keyFrom, to int) (operand, boo
 	if c.hyphenated(keyFrom, to) {
 		return c.unknown(from, to), true
 	}
-	known := slices.Sorted(maps.Keys(c.scope.names))
+	known := c.scope.declared()
 	keyFrom, keyTo := c.keySpan(keyFrom, to, name)
 	c.fail(RuleName, keyFrom, keyTo, "unknown name %q in %s%s", name, root, list("known", known))
 	c.suggest(keyFrom, name, known)

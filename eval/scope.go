@@ -33,6 +33,7 @@ import (
 // once built and is safe for concurrent use.
 type Scope struct {
 	names  map[string]Type
+	over   map[string]Type // what With put in front of names
 	roots  []string
 	alias  map[string][]string
 	refuse map[string]string
@@ -66,15 +67,51 @@ func NewScope(names map[string]Type, opts ScopeOptions) *Scope {
 	}
 }
 
+// With is the scope with other types for some names, and with more aliases.
+// It costs as much as it adds: the scope's own names are shared. It keeps
+// copies of the maps.
+func (s *Scope) With(names map[string]Type, alias map[string][]string) *Scope {
+	out := *s
+	out.over = maps.Clone(s.over)
+	if out.over == nil {
+		out.over = make(map[string]Type, len(names))
+	}
+	maps.Copy(out.over, names)
+	if len(alias) > 0 {
+		out.alias = maps.Clone(alias)
+		maps.Copy(out.alias, s.alias)
+	}
+	return &out
+}
+
+// lookup finds a name that the scope declares.
+func (s *Scope) lookup(name string) (Type, bool) {
+	if t, ok := s.over[name]; ok {
+		return t, true
+	}
+	t, ok := s.names[name]
+	return t, ok
+}
+
+// typeOf is the type of a name; any when it is not declared.
+func (s *Scope) typeOf(name string) Type {
+	t, _ := s.lookup(name)
+	return t
+}
+
+// declared lists the scope's own names, sorted.
+func (s *Scope) declared() []string {
+	out := slices.AppendSeq(slices.Collect(maps.Keys(s.names)), maps.Keys(s.over))
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // known lists what a bare name may be, for suggestions.
 func (s *Scope) known() []string {
-	out := slices.Collect(maps.Keys(s.names))
+	out := append(s.declared(), s.roots...)
 	for name := range s.alias {
-		if _, ok := s.names[name]; !ok {
-			out = append(out, name)
-		}
+		out = append(out, name)
 	}
-	out = append(out, s.roots...)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -84,10 +121,10 @@ func (s *Scope) isRoot(name string) bool { return slices.Contains(s.roots, name)
 
 // underRoot reports whether root.name is the top-level name itself.
 func (s *Scope) underRoot(root, name string) bool {
-	if _, ok := s.names[name]; !ok {
+	if _, ok := s.lookup(name); !ok {
 		return false
 	}
-	own, ok := s.names[root]
+	own, ok := s.lookup(root)
 	if !ok {
 		return true
 	}

@@ -251,7 +251,7 @@ func (b *treeBuilder) name(n *ast.IdentifierNode) *Tree {
 			return t
 		}
 	}
-	if t, ok := b.scope.names[n.Value]; ok {
+	if t, ok := b.scope.lookup(n.Value); ok {
 		return pathTree([]string{n.Value}, t)
 	}
 	if path, ok := b.scope.alias[n.Value]; ok && len(path) > 0 {
@@ -264,7 +264,7 @@ func (b *treeBuilder) name(n *ast.IdentifierNode) *Tree {
 }
 
 func (b *treeBuilder) pathOf(path []string) *Tree {
-	t := b.scope.names[path[0]]
+	t := b.scope.typeOf(path[0])
 	for _, key := range path[1:] {
 		t, _, _ = t.Field(key)
 	}
@@ -281,9 +281,9 @@ func (b *treeBuilder) member(n *ast.MemberNode) *Tree {
 	if id, ok := n.Node.(*ast.IdentifierNode); ok && isName && !b.bound(id.Value) {
 		root := id.Value
 		if root == "$env" || b.scope.isRoot(root) && b.scope.underRoot(root, name.Value) {
-			return pathTree([]string{name.Value}, b.scope.names[name.Value])
+			return pathTree([]string{name.Value}, b.scope.typeOf(name.Value))
 		}
-		if _, own := b.scope.names[root]; b.scope.isRoot(root) && !own {
+		if _, own := b.scope.lookup(root); b.scope.isRoot(root) && !own {
 			return pathTree([]string{name.Value}, Any())
 		}
 	}

@@ -183,6 +183,9 @@ func typeOf(v any) Type {
 	return Any()
 }
 
+// Either is the narrowest type that is known to hold the values of both.
+func Either(a, b Type) Type { return join(a, b) }
+
 // join is the narrowest of our types that holds the values of both.
 func join(a, b Type) Type {
 	switch {

@@ -64,17 +64,17 @@ type Edge struct {
 // Bind compiles g. Kinds are the node kinds besides the built-in ones. The
 // result is complete only when no finding is an error.
 func Bind(g *spec.Graph, kinds []spec.Kind) (*Graph, spec.Diagnostics) {
-	b := &binder{graph: g, scopes: newScopes(g), programs: map[programKey]*eval.Program{}}
+	b := newBinder(g)
 	out := &Graph{Nodes: make([]Node, len(g.Nodes)), Edges: make([]Edge, len(g.Edges)), Keys: make([]Key, len(g.State))}
 	roles := keyTables(kinds)
 	for i, node := range g.Nodes {
 		out.Nodes[i] = b.node(node, roles[node.Kind.Value])
 	}
-	for i, edge := range g.Edges {
-		out.Edges[i] = b.edge(edge)
+	for i := range g.Edges {
+		out.Edges[i] = *b.edge(i)
 	}
 	if g.Output != nil {
-		value := b.value(b.scopes.at(afterRun), g.Output, spec.RoleExpr)
+		value := b.value(view{where: afterRun}, g.Output, spec.RoleExpr)
 		out.Output = &value
 	}
 	for i, key := range g.State {
@@ -107,6 +107,20 @@ type binder struct {
 	scopes   *scopes
 	programs map[programKey]*eval.Program
 	found    spec.Diagnostics
+
+	arrivals *arrivals
+	edges    []*Edge                      // those that are bound already
+	inputs   map[int]map[string]eval.Type // by node, see inputNames
+	items    map[int]eval.Type            // by node with each: an element
+	local    map[localKey]*eval.Scope
+}
+
+func newBinder(g *spec.Graph) *binder {
+	return &binder{
+		graph: g, scopes: newScopes(g), programs: map[programKey]*eval.Program{},
+		arrivals: newArrivals(g), edges: make([]*Edge, len(g.Edges)),
+		inputs: map[int]map[string]eval.Type{}, items: map[int]eval.Type{}, local: map[localKey]*eval.Scope{},
+	}
 }
 
 // programKey identifies a compiled program: equal texts in one scope are one program.
@@ -125,7 +139,7 @@ func (b *binder) key(decl *spec.StateKey) Key {
 	}
 	out := Key{Schema: compiled}
 	if text := decl.Reducer; text.IsSet() && !slices.Contains(reducers(), text.Value) && !isMisspelt(text.Value) {
-		out.Reducer = b.program(reducerScope(decl), text, eval.Value)
+		out.Reducer = b.program(view{fixed: reducerScope(decl)}, text, eval.Value)
 	}
 	if decl.Default != nil {
 		out.Initial, out.HasInitial = compiled.Normalise(decl.Default.Data()), true
@@ -144,6 +158,12 @@ func (b *binder) add(rule string, span spec.Span, message string) {
 
 func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 	var out Node
+	before, after := view{node: node, where: beforeRun}, view{node: node, where: afterRun}
+	if node.Each.IsSet() {
+		if out.Each = b.program(before, node.Each, eval.Value); out.Each != nil && out.Each.Type().IsList() {
+			b.items[node.Index] = out.Each.Type().Elem()
+		}
+	}
 	for i := range node.Fields {
 		field := &node.Fields[i]
 		key := find(keys, field.Key.Value)
@@ -151,27 +171,24 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 			continue
 		}
 		if node.Kind.Value == "set" && key.Name == "set" {
-			out.Set = b.fields(b.scopes.at(beforeRun), &field.Value, spec.RoleSet)
+			out.Set = b.fields(before, &field.Value, spec.RoleSet)
 			for j := range out.Set {
 				b.fits(out.Set[j].Name, &out.Set[j].Value, field.Value.Fields[j].Value.Span)
 			}
 			continue
 		}
-		value := b.keyed(b.configScope(node, key.Name), &field.Value, key)
+		value := b.keyed(configView(node, key.Name), &field.Value, key)
 		out.Config = append(out.Config, Field{Name: key.Name, Value: value})
 	}
-	before, after := b.scopes.at(beforeRun), b.scopes.afterNode(node)
 	out.Before = b.named(before, node.Before)
 	out.Writes = b.named(after, node.Writes.Exprs)
 	for j := range out.Writes {
 		b.fits(out.Writes[j].Name, &out.Writes[j].Value, node.Writes.Exprs[j].Expr.Span)
 	}
+	b.fitsOutput(node)
 	out.Emit = b.named(after, node.Emit)
 	if node.Goto.IsSet() {
 		out.Goto = b.program(after, node.Goto, eval.Value)
-	}
-	if node.Each.IsSet() {
-		out.Each = b.program(before, node.Each, eval.Value)
 	}
 	if cache := cmp.Or(node.Cache, b.graph.Cache); cache != nil && cache.Key.IsSet() {
 		out.CacheKey = b.program(before, cache.Key, eval.Value)
@@ -186,44 +203,27 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 	return out
 }
 
-// fits reports an expression whose type the key that it writes can't hold.
-func (b *binder) fits(name string, value *Value, span spec.Span) {
-	key := b.graph.Key(name)
-	if key == nil || key.Reducer.IsSet() && key.Reducer.Value != "replace" {
-		return
-	}
-	var have eval.Type
-	switch {
-	case value.program != nil:
-		have = value.program.Type()
-	case value.template != nil:
-		have = value.template.Type()
-	default:
-		return
-	}
-	if want := eval.FromSchema(key.Schema); !want.Accepts(have) {
-		b.add("type-mismatch", span, "the value is "+withArticle(have.String())+", but state key "+strconv.Quote(name)+
-			" holds "+withArticle(want.String()))
-	}
-}
-
-// configScope allows secrets where GraphSpec §2 does.
-func (b *binder) configScope(node *spec.Node, key string) *eval.Scope {
+// configView allows secrets where GraphSpec §2 does.
+func configView(node *spec.Node, key string) view {
 	if kind := node.Kind.Value; kind == "http" || kind == "exec" && key == "env" {
-		return b.scopes.at(withSecrets)
+		return view{node: node, where: withSecrets}
 	}
-	return b.scopes.at(beforeRun)
+	return view{node: node, where: beforeRun}
 }
 
-func (b *binder) edge(edge *spec.Edge) Edge {
-	var out Edge
-	source := b.graph.Node(edge.From.Value)
-	scope := b.scopes.afterNode(source)
+// edge binds an edge, once.
+func (b *binder) edge(i int) *Edge {
+	if b.edges[i] != nil {
+		return b.edges[i]
+	}
+	edge, out := b.graph.Edges[i], &Edge{}
+	b.edges[i] = out // its own input may depend on it
+	at := view{node: b.graph.Node(edge.From.Value), where: afterRun}
 	if edge.When.IsSet() {
-		out.When = b.program(scope, edge.When, eval.Condition)
+		out.When = b.program(at, edge.When, eval.Condition)
 	}
 	if edge.Transform != nil {
-		value := b.value(scope, edge.Transform, spec.RoleExpr)
+		value := b.value(at, edge.Transform, spec.RoleExpr)
 		out.Transform = &value
 	}
 	return out
@@ -239,57 +239,57 @@ func (b *binder) never() []*eval.Program {
 			continue
 		}
 		if node := b.graph.Node(at.Text.Value); node != nil {
-			out[i] = b.program(b.scopes.afterNode(node), never.Text, eval.Condition)
+			out[i] = b.program(view{node: node, where: afterRun}, never.Text, eval.Condition)
 		}
 	}
 	return out
 }
 
-func (b *binder) named(scope *eval.Scope, exprs []spec.NamedExpr) []Field {
+func (b *binder) named(at view, exprs []spec.NamedExpr) []Field {
 	out := make([]Field, 0, len(exprs))
 	for _, e := range exprs {
-		out = append(out, Field{Name: e.Name.Value, Value: Value{program: b.program(scope, e.Expr, eval.Value)}})
+		out = append(out, Field{Name: e.Name.Value, Value: Value{program: b.program(at, e.Expr, eval.Value)}})
 	}
 	return out
 }
 
 // keyed binds a value by its key: nested keys have roles of their own.
-func (b *binder) keyed(scope *eval.Scope, v *spec.Value, key *spec.Key) Value {
+func (b *binder) keyed(at view, v *spec.Value, key *spec.Key) Value {
 	switch {
 	case key.Role != spec.RolePlain:
-		return b.value(scope, v, key.Role)
+		return b.value(at, v, key.Role)
 	case key.Type == spec.TypeObject && v.Kind == spec.Map:
 		var fields []Field
 		for i := range v.Fields {
 			if sub := find(key.Keys, v.Fields[i].Key.Value); sub != nil {
-				fields = append(fields, Field{sub.Name, b.keyed(scope, &v.Fields[i].Value, sub)})
+				fields = append(fields, Field{sub.Name, b.keyed(at, &v.Fields[i].Value, sub)})
 			}
 		}
 		return mapOf(fields)
 	case key.Elem != nil && key.Elem.Role != spec.RolePlain:
-		return b.value(scope, v, key.Elem.Role)
+		return b.value(at, v, key.Elem.Role)
 	}
 	return Value{constant: v.Data()}
 }
 
 // value binds a value whose strings have the given role, at any depth.
-func (b *binder) value(scope *eval.Scope, v *spec.Value, role spec.Role) Value {
+func (b *binder) value(at view, v *spec.Value, role spec.Role) Value {
 	switch v.Kind {
 	case spec.List:
 		items := make([]Value, len(v.Items))
 		for i := range v.Items {
-			items[i] = b.value(scope, &v.Items[i], role)
+			items[i] = b.value(at, &v.Items[i], role)
 		}
 		return listOf(items)
 	case spec.Map:
-		return mapOf(b.fields(scope, v, role))
+		return mapOf(b.fields(at, v, role))
 	case spec.String:
-		return b.text(scope, v.Text, role)
+		return b.text(at, v.Text, role)
 	}
 	return Value{constant: v.Data()}
 }
 
-func (b *binder) fields(scope *eval.Scope, v *spec.Value, role spec.Role) []Field {
+func (b *binder) fields(at view, v *spec.Value, role spec.Role) []Field {
 	fields := make([]Field, 0, len(v.Fields))
 	for i := range v.Fields {
 		entry := &v.Fields[i]
@@ -297,12 +297,12 @@ func (b *binder) fields(scope *eval.Scope, v *spec.Value, role spec.Role) []Fiel
 			fields = append(fields, Field{entry.Key.Value, Value{constant: entry.Value.Data()}})
 			continue
 		}
-		fields = append(fields, Field{entry.Key.Value, b.value(scope, &entry.Value, role)})
+		fields = append(fields, Field{entry.Key.Value, b.value(at, &entry.Value, role)})
 	}
 	return fields
 }
 
-func (b *binder) text(scope *eval.Scope, text spec.Text, role spec.Role) Value {
+func (b *binder) text(at view, text spec.Text, role spec.Role) Value {
 	if role == spec.RoleSet {
 		role = spec.RoleExpr
 		if isTemplate(text.Value) {
@@ -311,7 +311,7 @@ func (b *binder) text(scope *eval.Scope, text spec.Text, role spec.Role) Value {
 	}
 	switch role {
 	case spec.RoleExpr:
-		program := b.program(scope, text, eval.Value)
+		program := b.program(at, text, eval.Value)
 		if program == nil {
 			return Value{}
 		}
@@ -320,7 +320,8 @@ func (b *binder) text(scope *eval.Scope, text spec.Text, role spec.Role) Value {
 		if !isTemplate(text.Value) {
 			return Value{constant: text.Value}
 		}
-		template, err := scope.Template(text.Value)
+		at.template = true
+		template, err := b.scope(at, text.Value).Template(text.Value)
 		if err != nil {
 			b.report(text, err)
 			return Value{}
@@ -331,7 +332,8 @@ func (b *binder) text(scope *eval.Scope, text spec.Text, role spec.Role) Value {
 }
 
 // program compiles an expression; nil when it has an error, which is reported.
-func (b *binder) program(scope *eval.Scope, text spec.Text, want eval.Want) *eval.Program {
+func (b *binder) program(at view, text spec.Text, want eval.Want) *eval.Program {
+	scope := b.scope(at, text.Value)
 	key := programKey{scope, text.Value, want}
 	if program := b.programs[key]; program != nil {
 		return program

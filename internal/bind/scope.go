@@ -26,8 +26,9 @@ type scopes struct {
 	after   map[string]eval.Type // the additions of afterRun
 	secrets eval.Type
 	byPlace map[place]*eval.Scope
-	// bySource holds afterRun scopes of nodes that declare their output.
+	// bySource and byShape hold afterRun scopes of nodes whose output is known.
 	bySource map[int]*eval.Scope
+	byShape  map[string]*eval.Scope
 }
 
 func newScopes(g *spec.Graph) *scopes {
@@ -36,6 +37,7 @@ func newScopes(g *spec.Graph) *scopes {
 		common:   make(map[string]eval.Type, len(g.State)+16),
 		byPlace:  map[place]*eval.Scope{},
 		bySource: map[int]*eval.Scope{},
+		byShape:  map[string]*eval.Scope{},
 	}
 	for _, key := range g.State {
 		s.common[key.Name.Value] = eval.FromSchema(key.Schema)
@@ -59,13 +61,16 @@ func contextNames(g *spec.Graph) map[string]eval.Type {
 	visits := make(map[string]eval.Type, len(g.Nodes))
 	history := make(map[string]eval.Type, len(g.Nodes))
 	nodes := make(map[string]eval.Type, len(g.Nodes))
-	plain := eval.Object(map[string]eval.Type{
-		"output": eval.Any(), "visits": eval.Int(), "partial": eval.Any(),
-	}, false)
-	outputs := eval.List(eval.Any())
+	branches := make(map[string]eval.Type, len(g.Nodes))
+	failure := errorType()
 	for _, node := range g.Nodes {
 		id := node.ID.Value
-		visits[id], history[id], nodes[id] = eval.Int(), outputs, plain
+		output, _ := outputType(g, node)
+		visits[id], history[id] = eval.Int(), eval.List(output)
+		nodes[id] = eval.Object(map[string]eval.Type{
+			"output": output, "visits": eval.Int(), "partial": eval.Any(),
+		}, false)
+		branches[id] = eval.Object(map[string]eval.Type{"output": output, "error": failure}, false)
 	}
 	open := func(fields map[string]eval.Type) eval.Type { return eval.Object(fields, true) }
 	return map[string]eval.Type{
@@ -77,7 +82,7 @@ func contextNames(g *spec.Graph) map[string]eval.Type {
 		"inputs":   open(nil),
 		"item":     eval.Any(),
 		"index":    eval.Int(),
-		"branches": open(nil),
+		"branches": eval.Object(branches, false),
 		"node":     eval.String(),
 		"visit":    eval.Int(),
 		"step":     eval.Int(),
@@ -122,29 +127,40 @@ func (s *scopes) at(where place) *eval.Scope {
 	return scope
 }
 
-// afterNode returns the scope of what is evaluated after a node: bare names of
-// its declared output are those of `output`.
+// afterNode returns the scope of what is evaluated after a node: its output has
+// the type that is known of it, and bare names of its declared output are those
+// of `output`.
 func (s *scopes) afterNode(node *spec.Node) *eval.Scope {
-	if node == nil || node.Output == nil {
+	if node == nil {
 		return s.at(afterRun)
 	}
-	if scope := s.bySource[node.Index]; scope != nil {
-		return scope
+	output, shape := outputType(s.graph, node)
+	switch shape {
+	case "":
+		return s.at(afterRun)
+	case "own":
+		if scope := s.bySource[node.Index]; scope != nil {
+			return scope
+		}
+	default:
+		if scope := s.byShape[shape]; scope != nil {
+			return scope
+		}
 	}
-	names := maps.Clone(s.common)
-	maps.Copy(names, s.after)
-	names["output"] = eval.FromSchema(node.Output)
-	opts := s.options()
-	opts.Alias = map[string][]string{}
-	if properties, ok := node.Output["properties"].(map[string]any); ok {
+	alias := map[string][]string{}
+	if properties, ok := node.Output["properties"].(map[string]any); ok && !node.Each.IsSet() {
 		for name := range properties {
-			if _, taken := names[name]; !taken {
-				opts.Alias[name] = []string{"output", name}
+			if _, taken := s.common[name]; !taken && s.after[name].IsAny() {
+				alias[name] = []string{"output", name}
 			}
 		}
 	}
-	scope := eval.NewScope(names, opts)
-	s.bySource[node.Index] = scope
+	scope := s.at(afterRun).With(map[string]eval.Type{"output": output}, alias)
+	if shape == "own" {
+		s.bySource[node.Index] = scope
+	} else {
+		s.byShape[shape] = scope
+	}
 	return scope
 }
 

@@ -18,7 +18,7 @@ func (b *binder) setup(name string, entries []spec.Field) []Field {
 	table := find(spec.TopKeys(), name)
 	out := make([]Field, 0, len(entries))
 	for i := range entries {
-		value := b.keyed(b.scopes.ofRun(), &entries[i].Value, table.Elem)
+		value := b.keyed(view{fixed: b.scopes.ofRun()}, &entries[i].Value, table.Elem)
 		out = append(out, Field{Name: entries[i].Key.Value, Value: value})
 	}
 	return out

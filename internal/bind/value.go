@@ -99,3 +99,22 @@ func (v *Value) Reads(f func(eval.Read)) {
 		v.fields[i].Value.Reads(f)
 	}
 }
+
+// typ is what is known of the value's type.
+func (v *Value) typ() eval.Type {
+	switch {
+	case v.program != nil:
+		return v.program.Type()
+	case v.template != nil:
+		return v.template.Type()
+	case v.isList:
+		return eval.List(eval.Any())
+	case v.isMap:
+		fields := make(map[string]eval.Type, len(v.fields))
+		for i := range v.fields {
+			fields[v.fields[i].Name] = v.fields[i].Value.typ()
+		}
+		return eval.Object(fields, false)
+	}
+	return eval.FromSchema(map[string]any{"const": v.constant})
+}

@@ -1,0 +1,124 @@
+// The types of what nodes yield, from their declaration and their kind
+// (GraphSpec §4).
+
+package bind
+
+import (
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// outputType is the type of a node's output. Equal shapes are equal: nodes of
+// one shape see the same names. A shape of the node's own is "own", and of one
+// of which nothing is known "".
+func outputType(g *spec.Graph, n *spec.Node) (t eval.Type, shape string) {
+	t, shape = oneOutput(g, n)
+	if !n.Each.IsSet() {
+		return t, shape
+	}
+	if shape != "own" {
+		shape = "list of " + shape
+	}
+	return eval.List(t), shape
+}
+
+// oneOutput is the output of one execution, of one element of `each`.
+func oneOutput(g *spec.Graph, n *spec.Node) (t eval.Type, shape string) {
+	offers := n.Field("tools") != nil
+	switch kind := n.Kind.Value; {
+	case n.Output != nil && kind == "llm" && offers:
+		return eval.Any(), "" // the content is what the schema is about
+	case n.Output != nil:
+		return eval.FromSchema(n.Output), "own"
+	case kind == "llm" && offers:
+		return toolCalls(), "tool calls"
+	case kind == "llm", kind == "agent":
+		return eval.String(), "text"
+	case kind == "http":
+		return response(), kind
+	case kind == "graph":
+		return childResult(), kind
+	case kind == "tools":
+		return eval.List(toolResult()), kind
+	case kind == "human":
+		return answer(n)
+	case kind == "exec":
+		return printed(n)
+	case kind == "set":
+		return assigned(g, n)
+	}
+	return eval.Any(), ""
+}
+
+func toolCalls() eval.Type {
+	call := eval.Object(map[string]eval.Type{"id": eval.String(), "name": eval.String(), "args": eval.Any()}, true)
+	return eval.Object(map[string]eval.Type{"content": eval.Any(), "tool_calls": eval.List(call)}, true)
+}
+
+func toolResult() eval.Type {
+	return eval.Object(map[string]eval.Type{
+		"id": eval.String(), "name": eval.String(), "output": eval.Any(), "is_error": eval.Bool(),
+	}, false)
+}
+
+func response() eval.Type {
+	return eval.Object(map[string]eval.Type{
+		"status": eval.Int(), "headers": eval.Object(nil, true), "body": eval.Any(),
+	}, false)
+}
+
+// childResult is what a subgraph yields; its own keys are another file's.
+func childResult() eval.Type {
+	return eval.Object(map[string]eval.Type{
+		"output": eval.Any(), "state": eval.Object(nil, true), "status": eval.String(), "quality": eval.String(),
+	}, false)
+}
+
+// answer is what a person may answer, or what counts for an absent one.
+func answer(n *spec.Node) (eval.Type, string) {
+	choices, schema := n.Field("choices"), n.Field("schema")
+	switch {
+	case choices != nil && choices.Kind == spec.List:
+		values, _ := choices.Data().([]any)
+		if d := n.Field("default"); d != nil {
+			values = append(values[:len(values):len(values)], d.Data())
+		}
+		return eval.FromSchema(map[string]any{"enum": values}), "own"
+	case choices != nil || n.Field("default") != nil:
+		return eval.Any(), ""
+	case schema == nil:
+		return eval.String(), "text"
+	}
+	doc, _ := schema.Data().(map[string]any)
+	return eval.FromSchema(doc), "own"
+}
+
+func printed(n *spec.Node) (eval.Type, string) {
+	parse := n.Field("parse")
+	switch {
+	case parse == nil:
+	case parse.Text.Value == "text":
+		return eval.String(), "text"
+	case parse.Text.Value == "lines":
+		return eval.List(eval.String()), "lines"
+	}
+	return eval.Any(), ""
+}
+
+// assigned is the object that a set node yields.
+func assigned(g *spec.Graph, n *spec.Node) (eval.Type, string) {
+	set := n.Field("set")
+	if set == nil || set.Kind != spec.Map {
+		return eval.Any(), ""
+	}
+	fields := make(map[string]eval.Type, len(set.Fields))
+	for i := range set.Fields {
+		name := set.Fields[i].Key.Value
+		if key := g.Key(name); key != nil && (!key.Reducer.IsSet() || key.Reducer.Value == "replace") {
+			fields[name] = eval.FromSchema(key.Schema)
+		} else {
+			fields[name] = eval.Any()
+		}
+	}
+	return eval.Object(fields, false), "own"
+}
