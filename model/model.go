@@ -8,6 +8,7 @@ package model
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -33,6 +34,8 @@ type Message struct {
 	ToolCallID string `json:"tool_call_id,omitempty"`
 	Name       string `json:"name,omitempty"`
 	IsError    bool   `json:"is_error,omitempty"`
+	// Thinking is Response.Thinking of the answer that the message is.
+	Thinking json.RawMessage `json:"thinking,omitempty"`
 }
 
 // ToolCall is one call of a tool that a model asks for.
@@ -100,6 +103,12 @@ type Usage struct {
 	OutputTokens int `json:"output_tokens"`
 	// CachedTokens are those of InputTokens that the provider had cached.
 	CachedTokens int `json:"cached_tokens,omitempty"`
+	// CacheWriteTokens are those of InputTokens that the provider cached for
+	// later calls, at a price of its own.
+	CacheWriteTokens int `json:"cache_write_tokens,omitempty"`
+	// Unreported says that the provider gave no numbers: the tokens are unknown,
+	// not zero.
+	Unreported bool `json:"unreported,omitempty"`
 }
 
 // Response is a whole answer.
@@ -108,6 +117,14 @@ type Response struct {
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 	Stop      StopReason `json:"stop"`
 	Usage     Usage      `json:"usage"`
+	// Thinking is what the model reasoned, in the form in which its provider
+	// wants it back with the next request; nil: none. No other provider sees it.
+	Thinking json.RawMessage `json:"thinking,omitempty"`
+}
+
+// Message is the answer as a turn of the conversation.
+func (r *Response) Message() Message {
+	return Message{Role: Assistant, Content: r.Content, ToolCalls: r.ToolCalls, Thinking: r.Thinking}
 }
 
 // Client is one model of one provider. It is safe for concurrent use.
