@@ -310,6 +310,7 @@ func (c simCase) run(t *testing.T) {
 	s.twice = true
 	s.run(c.info, nil)
 	s.replay(true)
+	throughSnapshots(t, s.plan, s.events)
 	c.expect(t, s)
 }
 

@@ -116,7 +116,8 @@ type buffers struct {
 	reduceEnv map[string]any
 }
 
-// taskStatus is how a task stands. The zero value is unset.
+// taskStatus is how a task stands. The zero value is unset. Snapshots hold the
+// numbers: new ones come last, or snapshotVersion changes.
 type taskStatus uint8
 
 const (
@@ -242,9 +243,14 @@ func (s *State) Values() map[string]any {
 	return out
 }
 
-// SetSecrets gives the run its secrets, before RunBegan. They are no part of
-// the state: nothing stores them.
-func (s *State) SetSecrets(secrets map[string]any) { s.secrets = secrets }
+// SetSecrets gives the run its secrets, before RunBegan or after Restore. They
+// are no part of the state: nothing stores them.
+func (s *State) SetSecrets(secrets map[string]any) {
+	s.secrets = secrets
+	if s.env != nil && len(secrets) > 0 {
+		s.env["secrets"] = secrets
+	}
+}
 
 // MaxSteps returns the step limit in force.
 func (s *State) MaxSteps() int { return s.limits.MaxSteps }

@@ -1,0 +1,188 @@
+// Snapshots: the state as JSON, so that nobody has to apply the events before it.
+
+package machine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// snapshotVersion is that of the form; one of another version can't be restored.
+const snapshotVersion = 1
+
+// savedState is State in a snapshot. What is missing is derived from the rest,
+// or of no interest to the next event.
+type savedState struct {
+	Version    int             `json:"version"`
+	Graph      string          `json:"graph"`
+	RunID      string          `json:"run_id"`
+	Status     Status          `json:"status"`
+	Quality    Quality         `json:"quality,omitempty"`
+	Reason     string          `json:"reason,omitempty"`
+	Limited    bool            `json:"limited,omitempty"`
+	Failure    *int            `json:"failure,omitempty"`
+	PausedAt   *Breakpoint     `json:"paused_at,omitempty"`
+	Output     json.RawMessage `json:"output,omitempty"`
+	Superstep  int             `json:"superstep"`
+	Steps      int             `json:"steps"`
+	ChildSteps int             `json:"child_steps,omitempty"`
+
+	Limits      spec.Limits                `json:"limits"`
+	Goal        string                     `json:"goal,omitempty"`
+	BreakBefore []string                   `json:"break_before,omitempty"`
+	BreakAfter  []string                   `json:"break_after,omitempty"`
+	PauseDue    bool                       `json:"pause_due,omitempty"`
+	Edits       map[string]json.RawMessage `json:"edits,omitempty"`
+	Parent      *ParentInfo                `json:"parent,omitempty"`
+	Began       int64                      `json:"began"`
+	Now         int64                      `json:"now"`
+	Deadline    int64                      `json:"deadline,omitempty"`
+	Degraded    bool                       `json:"degraded,omitempty"`
+	Closing     *savedEnding               `json:"closing,omitempty"`
+	Violated    *savedEnding               `json:"violated,omitempty"`
+	Open        bool                       `json:"open,omitempty"`
+
+	Env     map[string]json.RawMessage `json:"env"`
+	Visits  map[string]json.RawMessage `json:"visits,omitzero"`
+	History map[string]json.RawMessage `json:"history,omitzero"`
+	ByNode  map[string]json.RawMessage `json:"nodes,omitzero"`
+	Extra   []string                   `json:"extra,omitempty"`
+	// Counts are those of nodes and edges above 0, as pairs of index and count.
+	NodeCounts [][2]int       `json:"node_counts,omitempty"`
+	EdgeCounts [][2]int       `json:"edge_counts,omitempty"`
+	Partial    []savedPartial `json:"partial,omitempty"`
+
+	Tasks        []savedTask     `json:"tasks,omitempty"`
+	Next         []savedTask     `json:"next,omitempty"`
+	Parked       []savedTask     `json:"parked,omitempty"`
+	ReadyTasks   int             `json:"ready_tasks,omitempty"`
+	RunningTasks int             `json:"running_tasks,omitempty"`
+	WaitingTasks int             `json:"waiting_tasks,omitempty"`
+	NextReady    int             `json:"next_ready,omitempty"`
+	Mixed        bool            `json:"mixed,omitempty"`
+	Fanouts      int             `json:"fanouts,omitempty"`
+	Fans         []savedFanout   `json:"fans,omitempty"` // outer ones first
+	Laned        []int           `json:"laned,omitempty"`
+	Barriers     []savedBarrier  `json:"barriers,omitempty"`
+	Expiries     []savedExpiry   `json:"expiries,omitempty"`
+	Deciding     int             `json:"deciding,omitempty"`
+	Routes       []savedRoute    `json:"routes,omitempty"`
+	Refused      int             `json:"refused,omitempty"`
+	OutOfSteps   bool            `json:"out_of_steps,omitempty"`
+	LastEnd      json.RawMessage `json:"last_end,omitempty"`
+	LastOutput   json.RawMessage `json:"last_output,omitempty"`
+	Order        int             `json:"order,omitempty"`
+	Logs         []savedLog      `json:"logs,omitempty"`
+	Failures     []savedFailure  `json:"failures,omitempty"`
+}
+
+// savedEnding is ending.
+type savedEnding struct {
+	Status  Status `json:"status"`
+	Reason  string `json:"reason"`
+	Failure *int   `json:"failure,omitempty"`
+}
+
+// savedPartial is what an interrupted node had produced.
+type savedPartial struct {
+	Node  int             `json:"node"`
+	Value json.RawMessage `json:"value"`
+}
+
+// savedLog is what an attempt has noted.
+type savedLog struct {
+	Task  TaskID            `json:"task"`
+	Notes []json.RawMessage `json:"notes"`
+}
+
+// savedFailure is a Failure with its details written like other data.
+type savedFailure struct {
+	Failure
+	Details map[string]json.RawMessage `json:"details,omitzero"`
+}
+
+// MarshalJSON writes the state as a snapshot; Plan.Restore reads it.
+func (s *State) MarshalJSON() ([]byte, error) {
+	out, _, err := s.AppendSnapshot(nil, math.MaxInt)
+	return out, err
+}
+
+// AppendSnapshot appends the state as JSON, which Plan.Restore reads. Between
+// two events it is all that the events so far determine. A state that takes
+// more than limit bytes does not fit, and is given up when that shows: dst is
+// returned as it was.
+func (s *State) AppendSnapshot(dst []byte, limit int) (out []byte, fits bool, err error) {
+	k := &saver{packer: newPacker(limit), state: s}
+	saved, err := json.Marshal(k.save())
+	if k.err != nil {
+		err = k.err
+	}
+	const frame = len(`{"values":[],"state":}`)
+	if err == nil && len(saved)+len(k.values)+frame > limit {
+		err = errTooLarge
+	}
+	if errors.Is(err, errTooLarge) {
+		return dst, false, nil
+	}
+	if err != nil {
+		return dst, false, fmt.Errorf("state of run %q can't be written: %w", s.RunID, err)
+	}
+	out = append(dst, `{"values":[`...)
+	out = append(append(out, k.values...), `],"state":`...)
+	return append(append(out, saved...), '}'), true, nil
+}
+
+// Restore reads a state that the plan's graph had led to. Secrets are no part
+// of it: give them with SetSecrets. The errors are those of a text that is no
+// snapshot, or one of another version or graph.
+func (p *Plan) Restore(text []byte) (*State, error) {
+	var whole struct {
+		Values []json.RawMessage `json:"values"`
+		State  savedState        `json:"state"`
+	}
+	if err := json.Unmarshal(text, &whole); err != nil {
+		return nil, fmt.Errorf("snapshot can't be read: %w", err)
+	}
+	in := &whole.State
+	switch {
+	case in.Version != snapshotVersion:
+		return nil, fmt.Errorf("snapshot has version %d; this one reads %d", in.Version, snapshotVersion)
+	case in.Graph != p.fingerprint():
+		return nil, errors.New("snapshot is one of another graph")
+	}
+	r := &restorer{plan: p, state: p.NewState()}
+	r.values = make([]any, 0, len(whole.Values))
+	for _, value := range whole.Values {
+		r.values = append(r.values, r.unpack(value))
+	}
+	r.restore(in)
+	if r.err != nil {
+		return nil, fmt.Errorf("snapshot can't be read: %w", r.err)
+	}
+	return r.state, nil
+}
+
+// fingerprint tells graphs apart: nodes, edges and keys go by their index.
+func (p *Plan) fingerprint() string {
+	if p.Graph.File == nil {
+		return ""
+	}
+	sum := sha256.Sum256(p.Graph.File.Src)
+	return hex.EncodeToString(sum[:8])
+}
+
+// transient are the names of the environment that are set before every use.
+func (p *Plan) transient(name string) bool {
+	switch name {
+	case "goal", "run", "last":
+		return false
+	}
+	return slices.Contains(p.context, name)
+}

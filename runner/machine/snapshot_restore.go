@@ -1,0 +1,253 @@
+// From a snapshot to the state.
+
+package machine
+
+import (
+	"fmt"
+
+	"github.com/graphrun/graphrun/internal/schema"
+)
+
+// restorer reads a state.
+type restorer struct {
+	unpacker
+	plan     *Plan
+	state    *State
+	failures []*Failure
+	fans     map[int]*fanout
+	expiries []*expiry
+}
+
+func (r *restorer) restore(in *savedState) {
+	r.restoreFailures(in.Failures)
+	r.restoreFans(in.Fans)
+	for _, e := range in.Expiries {
+		r.expiries = append(r.expiries, &expiry{r.place(e.Branch), r.failure(e.Failure), e.Settled})
+	}
+	s := r.state
+	s.RunID, s.Quality, s.Limited, s.Failure = in.RunID, in.Quality, in.Limited, r.failure(in.Failure)
+	s.setStatus(in.Status, in.Reason)
+	s.PausedAt, s.Output = in.PausedAt, r.unpack(in.Output)
+	s.Superstep, s.Steps, s.ChildSteps = in.Superstep, in.Steps, in.ChildSteps
+	s.limits, s.goal, s.parent = in.Limits, in.Goal, in.Parent
+	s.breakBefore, s.breakAfter, s.pauseDue = in.BreakBefore, in.BreakAfter, in.PauseDue
+	s.edits = r.unpackMap(in.Edits)
+	s.began, s.now, s.deadline, s.degraded = in.Began, in.Now, in.Deadline, in.Degraded
+	s.closing, s.violated, s.open = r.ending(in.Closing), r.ending(in.Violated), in.Open
+	r.restoreEnv(in)
+	r.restoreMemory(in)
+	s.tasks, s.next, s.parked = r.tasks(in.Tasks), r.tasks(in.Next), r.tasks(in.Parked)
+	s.readyTasks, s.runningTasks, s.waitingTasks = in.ReadyTasks, in.RunningTasks, in.WaitingTasks
+	s.nextReady, s.mixed, s.fanouts = in.NextReady, in.Mixed, in.Fanouts
+	for _, id := range in.Laned {
+		s.laned = append(s.laned, r.fan(id))
+	}
+	for i := range in.Barriers {
+		s.barriers = append(s.barriers, r.barrier(&in.Barriers[i]))
+	}
+	s.deciding, s.refused, s.outOfSteps, s.order = in.Deciding, in.Refused, in.OutOfSteps, in.Order
+	for i := range in.Routes {
+		x := &in.Routes[i]
+		s.routes = append(s.routes, route{x.Task, x.Edge, x.To, r.unpack(x.Input), x.Own})
+	}
+	s.lastEnd, s.lastOutput = r.unpack(in.LastEnd), r.unpack(in.LastOutput)
+	for _, log := range in.Logs {
+		if s.logs == nil {
+			s.logs = map[TaskID][]any{}
+		}
+		s.logs[log.Task] = r.unpackList(log.Notes)
+	}
+	r.restoreIndex()
+}
+
+// restoreEnv sets the environment; what expressions see of visits, history and
+// nodes are the very maps that the run keeps up to date.
+func (r *restorer) restoreEnv(in *savedState) {
+	s := r.state
+	s.env = r.unpackMap(in.Env)
+	s.visits, s.hist, s.byNode = r.unpackMap(in.Visits), r.unpackMap(in.History), r.unpackMap(in.ByNode)
+	if s.visits != nil {
+		s.env["visits"] = s.visits
+	}
+	if s.hist != nil {
+		s.env["history"] = s.hist
+	}
+	if s.byNode != nil {
+		s.env["nodes"] = s.byNode
+	}
+	s.extra = in.Extra
+}
+
+func (r *restorer) restoreMemory(in *savedState) {
+	m := &r.state.memory
+	for _, count := range in.NodeCounts {
+		if r.within("node", count[0], len(r.plan.nodes)) {
+			m.of(count[0]).visits = count[1]
+		}
+	}
+	for _, count := range in.EdgeCounts {
+		if r.within("edge", count[0], len(r.plan.edges)) {
+			m.take(count[0])
+			m.edges[count[0]/pageSize][count[0]%pageSize] = int32(count[1])
+		}
+	}
+	for _, partial := range in.Partial {
+		m.keepPartial(partial.Node, r.unpack(partial.Value))
+	}
+}
+
+func (r *restorer) within(what string, i, n int) bool {
+	if i < 0 || i >= n {
+		r.fail(fmt.Errorf("%s %d of %d", what, i, n))
+		return false
+	}
+	return true
+}
+
+// restoreIndex finds tasks as before; one that is of no interest any more does
+// no harm there.
+func (r *restorer) restoreIndex() {
+	s := r.state
+	if !s.open || len(s.tasks) <= indexFrom {
+		return
+	}
+	s.index = make(map[TaskID]int, len(s.tasks))
+	for i := range s.tasks {
+		if t := &s.tasks[i]; t.visit > 0 {
+			s.index[TaskID{Node: r.plan.nodes[t.node].id, Visit: t.visit}] = i
+		}
+	}
+}
+
+func (r *restorer) restoreFailures(list []savedFailure) {
+	for i := range list {
+		f := list[i].Failure
+		f.Details = r.unpackMap(list[i].Details)
+		r.failures = append(r.failures, &f)
+	}
+}
+
+func (r *restorer) failure(at *int) *Failure {
+	if at == nil || !r.within("failure", *at, len(r.failures)) {
+		return nil
+	}
+	return r.failures[*at]
+}
+
+func (r *restorer) ending(e *savedEnding) *ending {
+	if e == nil {
+		return nil
+	}
+	return &ending{e.Status, e.Reason, r.failure(e.Failure)}
+}
+
+// restoreFans reads fan-outs, those around others first.
+func (r *restorer) restoreFans(list []savedFanout) {
+	r.fans = make(map[int]*fanout, len(list))
+	for i := range list {
+		in := &list[i]
+		f := &fanout{
+			id: in.ID, origin: in.Origin, at: r.place(in.At), depth: in.Depth, policy: in.Policy, live: in.Live,
+			ended: in.Ended, dead: in.Dead, lowest: r.failure(in.Lowest), lowestLane: in.LowestLane, auto: in.Auto, first: in.First,
+		}
+		for _, failure := range in.Failures {
+			f.failures = append(f.failures, r.failure(&failure))
+		}
+		for _, again := range in.Again {
+			if f.again == nil {
+				f.again = map[int]int64{}
+			}
+			f.again[int(again[0])] = again[1]
+		}
+		r.fans[f.id] = f
+	}
+}
+
+func (r *restorer) fan(id int) *fanout {
+	if id != 0 && r.fans[id] == nil {
+		r.fail(fmt.Errorf("fan-out %d is missing", id))
+	}
+	return r.fans[id]
+}
+
+func (r *restorer) place(at savedPlace) place { return place{r.fan(at.Fan), at.Lane} }
+
+func (r *restorer) barrier(in *savedBarrier) barrier {
+	out := barrier{node: in.Node, fan: r.fan(in.Fan)}
+	for i := range in.Arrivals {
+		a := &in.Arrivals[i]
+		out.arrivals = append(out.arrivals, arrival{r.place(a.At), a.Source, r.unpack(a.Input), r.unpack(a.Output)})
+	}
+	return out
+}
+
+func (r *restorer) tasks(list []savedTask) []task {
+	var out []task
+	for i := range list {
+		if r.within("node", list[i].Node, len(r.plan.nodes)) {
+			out = append(out, r.task(&list[i]))
+		}
+	}
+	return out
+}
+
+func (r *restorer) task(in *savedTask) task {
+	t := task{
+		node: in.Node, at: r.place(in.At), visit: in.Visit, attempt: in.Attempt, step: in.Step, status: in.Status,
+		skipped: in.Skipped, cached: in.Cached, waitsFor: in.WaitsFor, joined: in.Joined, merged: in.Merged, due: in.Due,
+		released: in.Released, uncaught: in.Uncaught, cause: r.failure(in.Cause), input: r.unpack(in.Input), source: in.Source,
+		began: in.Began, order: in.Order, output: r.unpack(in.Output), failure: r.failure(in.Failure),
+		branches: r.unpackMap(in.Branches), until: in.Until, firstRoute: in.FirstRoute, lastRoute: in.LastRoute,
+		each: r.each(in.Each), question: r.question(in.Question),
+	}
+	if in.Entered {
+		t.memory = r.state.memory.of(in.Node)
+	}
+	for _, x := range in.Inputs {
+		t.inputs = append(t.inputs, sourceInput{x.Node, r.unpack(x.Value)})
+	}
+	for _, w := range in.Writes {
+		t.writes = append(t.writes, write{w.Key, r.unpack(w.Update), w.Lost})
+	}
+	if c := in.Choice; c != nil {
+		t.choice = &choice{c.Edge, r.failure(c.Failure), c.Reasoning}
+	}
+	if in.Expired != nil && r.within("expiry", *in.Expired, len(r.expiries)) {
+		t.expired = r.expiries[*in.Expired]
+	}
+	return t
+}
+
+func (r *restorer) each(in *savedEach) *eachState {
+	if in == nil {
+		return nil
+	}
+	e := &eachState{
+		items: r.unpackList(in.Items), results: r.unpackList(in.Results), next: in.Next, again: in.Again,
+		running: map[int]*elementRun{}, attempts: map[int]int{}, failed: in.Failed, failure: r.failure(in.Failure),
+		lowest: r.failure(in.Lowest), lowestIndex: in.LowestIndex, tolerate: in.Tolerate,
+	}
+	for _, run := range in.Running {
+		e.running[run.Element] = &elementRun{run.Attempt, r.failure(run.Cause)}
+	}
+	for _, attempt := range in.Attempts {
+		e.attempts[attempt[0]] = attempt[1]
+	}
+	return e
+}
+
+func (r *restorer) question(in *savedQuestion) *question {
+	if in == nil {
+		return nil
+	}
+	q := &question{
+		prompt: in.Prompt, document: r.unpackMap(in.Document), fallback: r.unpack(in.Fallback), hasDefault: in.HasDefault,
+		deadline: in.Deadline, answer: r.unpack(in.Answer), failure: r.failure(in.Failure),
+	}
+	compiled, err := schema.Compile(q.document)
+	if err != nil {
+		r.fail(err)
+	}
+	q.schema = compiled
+	return q
+}

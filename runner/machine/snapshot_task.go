@@ -1,0 +1,143 @@
+// Tasks, branches and joins in snapshots.
+
+package machine
+
+import "encoding/json"
+
+// savedTask is task. Failures, expiries and fan-outs, which several may share,
+// go by their place in a table or by their number.
+type savedTask struct {
+	Node    int        `json:"node"`
+	At      savedPlace `json:"at,omitzero"`
+	Entered bool       `json:"entered,omitempty"`
+	Visit   int        `json:"visit,omitempty"`
+	Attempt int        `json:"attempt,omitempty"`
+	Step    int        `json:"step,omitempty"`
+	Status  taskStatus `json:"status,omitempty"`
+
+	Skipped  bool `json:"skipped,omitempty"`
+	Cached   bool `json:"cached,omitempty"`
+	WaitsFor bool `json:"waits_for,omitempty"`
+	Joined   bool `json:"joined,omitempty"`
+	Merged   bool `json:"merged,omitempty"`
+	Due      bool `json:"due,omitempty"`
+	Released bool `json:"released,omitempty"`
+	Uncaught bool `json:"uncaught,omitempty"`
+
+	Cause      *int                       `json:"cause,omitempty"`
+	Input      json.RawMessage            `json:"input,omitempty"`
+	Source     int                        `json:"source,omitempty"`
+	Inputs     []savedInput               `json:"inputs,omitempty"`
+	Began      int64                      `json:"began,omitempty"`
+	Order      int                        `json:"order,omitempty"`
+	Output     json.RawMessage            `json:"output,omitempty"`
+	Failure    *int                       `json:"failure,omitempty"`
+	Writes     []savedWrite               `json:"writes,omitempty"`
+	Choice     *savedChoice               `json:"choice,omitempty"`
+	Each       *savedEach                 `json:"each,omitempty"`
+	Branches   map[string]json.RawMessage `json:"branches,omitzero"`
+	Until      int64                      `json:"until,omitempty"`
+	Question   *savedQuestion             `json:"question,omitempty"`
+	Expired    *int                       `json:"expired,omitempty"`
+	FirstRoute int                        `json:"first_route,omitempty"`
+	LastRoute  int                        `json:"last_route,omitempty"`
+}
+
+// savedPlace is place: the number of a fan-out and a lane; 0 is the run itself.
+type savedPlace struct {
+	Fan  int `json:"fan"`
+	Lane int `json:"lane"`
+}
+
+type savedInput struct {
+	Node  int             `json:"node"`
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+type savedWrite struct {
+	Key    int             `json:"key"`
+	Update json.RawMessage `json:"update,omitempty"`
+	Lost   bool            `json:"lost,omitempty"`
+}
+
+type savedChoice struct {
+	Edge      int    `json:"edge"`
+	Failure   *int   `json:"failure,omitempty"`
+	Reasoning string `json:"reasoning,omitempty"`
+}
+
+// savedEach is eachState. Maps by element are lists in element order.
+type savedEach struct {
+	Items       []json.RawMessage `json:"items"`
+	Results     []json.RawMessage `json:"results"`
+	Next        int               `json:"next"`
+	Again       []int             `json:"again,omitempty"`
+	Running     []savedElement    `json:"running,omitempty"`
+	Attempts    [][2]int          `json:"attempts,omitempty"`
+	Failed      int               `json:"failed,omitempty"`
+	Failure     *int              `json:"failure,omitempty"`
+	Lowest      *int              `json:"lowest,omitempty"`
+	LowestIndex int               `json:"lowest_index,omitempty"`
+	Tolerate    bool              `json:"tolerate,omitempty"`
+}
+
+type savedElement struct {
+	Element int  `json:"element"`
+	Attempt int  `json:"attempt"`
+	Cause   *int `json:"cause,omitempty"`
+}
+
+type savedQuestion struct {
+	Prompt     string                     `json:"prompt"`
+	Document   map[string]json.RawMessage `json:"document"`
+	Fallback   json.RawMessage            `json:"fallback,omitempty"`
+	HasDefault bool                       `json:"has_default,omitempty"`
+	Deadline   int64                      `json:"deadline,omitempty"`
+	Answer     json.RawMessage            `json:"answer,omitempty"`
+	Failure    *int                       `json:"failure,omitempty"`
+}
+
+type savedFanout struct {
+	ID         int        `json:"id"`
+	Origin     int        `json:"origin"`
+	At         savedPlace `json:"at,omitzero"`
+	Depth      int        `json:"depth"`
+	Policy     string     `json:"policy"`
+	Live       int        `json:"live"`
+	Ended      bool       `json:"ended,omitempty"`
+	Dead       bool       `json:"dead,omitempty"`
+	Failures   []int      `json:"failures,omitempty"`
+	Lowest     *int       `json:"lowest,omitempty"`
+	LowestLane int        `json:"lowest_lane,omitempty"`
+	Auto       int        `json:"auto"`
+	First      []int      `json:"first"`
+	// Again holds pairs of lane and time.
+	Again [][2]int64 `json:"again,omitempty"`
+}
+
+type savedBarrier struct {
+	Node     int            `json:"node"`
+	Fan      int            `json:"fan,omitempty"`
+	Arrivals []savedArrival `json:"arrivals"`
+}
+
+type savedArrival struct {
+	At     savedPlace      `json:"at,omitzero"`
+	Source int             `json:"source"`
+	Input  json.RawMessage `json:"input,omitempty"`
+	Output json.RawMessage `json:"output,omitempty"`
+}
+
+type savedExpiry struct {
+	Branch  savedPlace `json:"branch"`
+	Failure *int       `json:"failure,omitempty"`
+	Settled bool       `json:"settled,omitempty"`
+}
+
+type savedRoute struct {
+	Task  int             `json:"task"`
+	Edge  int             `json:"edge"`
+	To    int             `json:"to"`
+	Input json.RawMessage `json:"input,omitempty"`
+	Own   bool            `json:"own,omitempty"`
+}
