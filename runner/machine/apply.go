@@ -43,6 +43,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 	switch e.Kind {
 	case TaskBegan:
 	case TaskNoted:
+		s.spend(e.Usage)
 		s.keepNote(&e)
 	case TaskEnded:
 		delete(s.logs, e.Task)
@@ -101,7 +102,7 @@ func (p *Plan) begin(s *State, e *Event) {
 	if e.Input == nil {
 		input = map[string]any{}
 	}
-	s.next = append(s.next, task{node: p.start, input: input})
+	s.next = append(s.next, task{node: p.start, input: input, thread: p.firstThread(s, info.Talk)})
 	p.openSuperstep(s)
 }
 

@@ -119,6 +119,17 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 		timeout: decl.Timeout, maxVisits: decl.MaxVisits, skips: decl.OnMaxVisits == "skip",
 		all: decl.Routing == "all", schema: bound.Output, retry: cmp.Or(decl.Retry, b.plan.Graph.Retry),
 	}
+	n.talk = talkingOf(b.plan.Graph, decl)
+	if n.talk.model {
+		n.talk.once = b.onceKeys(bound)
+	}
+	if n.talk.model && decl.Output != nil {
+		n.asksAgain = true
+		if tools := decl.Field("tools"); tools != nil && len(tools.Items) > 0 {
+			n.schema = nil // the output is {content, tool_calls}: the handler checks the content
+		}
+	}
+	b.plan.talks = b.plan.talks || n.talk.joins
 	for _, name := range decl.Writes.Keys {
 		n.writeKeys = append(n.writeKeys, b.key(name))
 	}

@@ -60,6 +60,8 @@ type Work struct {
 	Index int
 	// State holds the keys that the node may read.
 	State map[string]any
+	// Talk is the conversation, for the kinds that take part in it; nil for others.
+	Talk *Talk
 	// Log holds what the attempt noted when it ran before, in order; nil: nothing.
 	Log []any
 	// Timeout bounds the attempt; 0: none. The machine watches it; a driver
@@ -77,6 +79,8 @@ type Work struct {
 type Choice struct {
 	Goal   string
 	Output any
+	// Log holds what was noted about the decision when it was asked for before.
+	Log []any
 	// Candidates are the llm_decide edges in declaration order.
 	Candidates []Option
 }

@@ -43,9 +43,6 @@ func (s *State) loadContext(input map[string]any) {
 			"started_at": time.Unix(0, s.began).UTC().Format(time.RFC3339Nano),
 		}
 	}
-	if p.wanted&useLast != 0 {
-		s.env["last"] = map[string]any{"text": nil, "tool_result": nil}
-	}
 	if p.wanted&useVisits != 0 {
 		s.visits = make(map[string]any, len(p.watched))
 		for _, i := range p.watched {
@@ -128,6 +125,8 @@ func (s *State) setContext(mask uses, t *task) {
 			value = t.visit
 		case useStep:
 			value = t.step
+		case useLast:
+			value = t.thread.last()
 		case useState:
 			value = s.Values()
 		case useBranches:

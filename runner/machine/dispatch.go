@@ -124,7 +124,7 @@ func (p *Plan) send(s *State, from *task, r *route, at place) {
 		return
 	}
 	if isJoin, fan := p.joinOf(r.to, at); isJoin {
-		s.arrive(r.to, fan, arrival{at: at, source: from.node, input: r.input, output: from.output})
+		s.arrive(r.to, fan, arrival{at: at, source: from.node, input: r.input, output: from.output, thread: from.thread})
 		return
 	}
 	if len(s.routes) > 1 && !r.own {
@@ -135,13 +135,14 @@ func (p *Plan) send(s *State, from *task, r *route, at place) {
 			}
 			t.inputs = append(t.inputs, sourceInput{from.node, r.input})
 			t.at, t.merged = mergePlaces(t.at, at), true
+			t.thread = s.mergeThreads([]*thread{t.thread, from.thread})
 			s.mixed = true
 			return
 		}
 		s.due[r.to] = len(s.next)
 	}
 	t := s.addNext()
-	t.node, t.input, t.at, t.source = r.to, r.input, at, from.node
+	t.node, t.input, t.at, t.source, t.thread = r.to, r.input, at, from.node, from.thread
 	if p.wanted&useInputs != 0 {
 		t.inputs = []sourceInput{{from.node, r.input}}
 	}

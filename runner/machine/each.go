@@ -27,6 +27,8 @@ type eachState struct {
 	lowest      *Failure
 	lowestIndex int
 	tolerate    bool // continue_others, wait_all
+	// talk is what the elements added to the conversation, by element.
+	talk map[int]*TalkDelta
 }
 
 // elementRun is one attempt of one element.
@@ -172,6 +174,9 @@ func (p *Plan) elementEnded(s *State, t *task, ev *Event) bool {
 	if failure == nil {
 		failure = p.checkElement(n, i, ev.Output, e)
 	}
+	if failure == nil && n.talk.joins {
+		e.said(i, talkOf(ev, n))
+	}
 	if failure != nil {
 		own := *failure
 		own.Node, own.Attempt = n.id, run.attempt
@@ -274,7 +279,11 @@ func (p *Plan) eachSettle(s *State, t *task) {
 
 // eachDone ends the node well.
 func (p *Plan) eachDone(s *State, t *task) {
+	before := p.listen(s, t, t.each.allSaid())
 	p.succeed(s, t, t.each.results)
+	if t.status != succeeded {
+		t.thread = before
+	}
 }
 
 // elementDue lets an element whose retry delay is over run again. A node that

@@ -63,6 +63,10 @@ type Event struct {
 	Partial any `json:"partial,omitempty"`
 	// Failure says why a task or a decision failed.
 	Failure *Failure `json:"failure,omitempty"`
+	// Talk is what a task adds to the conversation (TaskEnded).
+	Talk *TalkDelta `json:"talk,omitempty"`
+	// Usage is what a call of a model came to (TaskNoted).
+	Usage *Usage `json:"usage,omitempty"`
 	// Cached says that the output comes from the cache.
 	Cached bool `json:"cached,omitempty"`
 	// Undo lists events that count no more (Resumed).
@@ -104,6 +108,12 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 	}
 	if e.Failure != nil && e.Failure.Details != nil {
 		e.Failure.Details, _ = canonical(e.Failure.Details).(map[string]any)
+	}
+	if e.Talk != nil {
+		canonicalCalls(e.Talk.Add, canonical)
+	}
+	if e.Run != nil {
+		canonicalCalls(e.Run.Talk, canonical)
 	}
 	return err
 }
@@ -149,6 +159,8 @@ type RunInfo struct {
 	// PauseBefore and PauseAfter name further nodes with breakpoints.
 	PauseBefore []string `json:"pause_before,omitempty"`
 	PauseAfter  []string `json:"pause_after,omitempty"`
+	// Talk is the conversation that the run goes on with.
+	Talk []Message `json:"talk,omitempty"`
 	// Parent places a subgraph's run; nil for a run of its own.
 	Parent *ParentInfo `json:"parent,omitempty"`
 }

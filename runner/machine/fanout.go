@@ -38,6 +38,8 @@ type fanout struct {
 	first []int
 	// names holds what the branches are called, once somebody has asked.
 	names []string
+	// thread is where the conversation stood.
+	thread *thread
 	// again holds, by lane, when the timer of a branch was last started again.
 	again map[int]int64
 }
@@ -49,7 +51,7 @@ const noNode = -2
 func (p *Plan) newFanout(s *State, t *task, routes []route) *fanout {
 	s.fanouts++
 	f := &fanout{
-		id: s.fanouts, origin: t.node, at: t.at, depth: 1, live: len(routes),
+		id: s.fanouts, origin: t.node, at: t.at, depth: 1, live: len(routes), thread: t.thread,
 		policy: p.policyOf(t.node), auto: noNode, first: make([]int, len(routes)),
 	}
 	for i := range routes {
@@ -223,6 +225,7 @@ func (p *Plan) branchFailed(s *State, at place, failure *Failure, hasToken bool)
 				if node := p.meeting(f, true); node != noNode {
 					f.at.add(1)
 					p.startJoin(s, node, f.at, nil, f.failures)
+					s.next[len(s.next)-1].thread = f.thread
 					return nil
 				}
 			}

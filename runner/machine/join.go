@@ -32,6 +32,7 @@ type arrival struct {
 	source int
 	input  any
 	output any
+	thread *thread
 }
 
 // joinOf returns the barrier that a token has to pass to enter a node, if any.
@@ -176,6 +177,9 @@ func (p *Plan) startJoin(s *State, node int, at place, arrivals []arrival, failu
 	}
 	if len(arrivals) == 1 {
 		t.input = arrivals[0].input
+	}
+	if p.talks && len(arrivals) > 0 {
+		t.thread = s.joinThreads(arrivals)
 	}
 	if len(arrivals) == 0 {
 		t.input = map[string]any{}

@@ -7,9 +7,16 @@ package machine
 func (s *State) keepNote(e *Event) {
 	t := s.find(e.Task)
 	if t == nil {
+		t = s.undecided(e.Task)
+	}
+	if t == nil {
 		return
 	}
-	if t.each != nil {
+	if t.waitsFor {
+		if t.choice != nil {
+			return
+		}
+	} else if t.each != nil {
 		run := t.each.running[e.Task.Element-1]
 		if run == nil || run.attempt != e.Task.Attempt {
 			return
@@ -21,4 +28,14 @@ func (s *State) keepNote(e *Event) {
 		s.logs = map[TaskID][]any{}
 	}
 	s.logs[e.Task] = append(s.logs[e.Task], e.Output)
+}
+
+// undecided is the task that a decision is about, or nil.
+func (s *State) undecided(id TaskID) *task {
+	for i := range s.tasks {
+		if t := &s.tasks[i]; t.waitsFor && s.taskID(t) == id {
+			return t
+		}
+	}
+	return nil
 }

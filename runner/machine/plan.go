@@ -39,9 +39,11 @@ type Plan struct {
 	readsClock bool
 	// hasCountedJoins says that some join is any or N.
 	hasCountedJoins bool
-	initial         map[string]any // the state before the input: the keys that some expression or write names
-	idle            map[string]any // the other keys: their defaults, which only an input changes
-	context         []string       // names of the environment that are no state keys
+	// talks says that some node takes part in a conversation.
+	talks   bool
+	initial map[string]any // the state before the input: the keys that some expression or write names
+	idle    map[string]any // the other keys: their defaults, which only an input changes
+	context []string       // names of the environment that are no state keys
 }
 
 // action says what the machine does with a node. The zero value is unset.
@@ -84,7 +86,9 @@ type node struct {
 	guards    []guard
 	watches   []watch
 	join      joinKind
-	joinCount int   // of joinCount
+	joinCount int // of joinCount
+	talk      talking
+	asksAgain bool  // the handler asks again for an output that does not fit
 	sources   []int // nodes with an edge or a label to this one
 	targets   []int // nodes that an edge or a label leads to
 

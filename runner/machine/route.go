@@ -210,7 +210,7 @@ func (p *Plan) decide(s *State, i int, n *node) *ending {
 
 // choiceOf is the decision that a router is asked for.
 func (p *Plan) choiceOf(s *State, t *task) *Choice {
-	choice := &Choice{Goal: s.goal, Output: Plain(t.output)}
+	choice := &Choice{Goal: s.goal, Output: Plain(t.output), Log: s.logs[s.taskID(t)]}
 	for _, at := range p.nodes[t.node].decide {
 		e := p.edges[at].spec
 		description := e.Description.Value
@@ -250,6 +250,7 @@ func (p *Plan) decided(s *State, e *Event) {
 			continue
 		}
 		t.choice = p.choose(t, e)
+		delete(s.logs, e.Task)
 		s.deciding--
 		if how := p.route(s, i); how != nil {
 			p.noteClosed(s)

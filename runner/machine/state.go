@@ -87,7 +87,13 @@ type State struct {
 	lastOutput any // output of the node that finished last
 	order      int // counts finished tasks
 	// logs holds what the attempts under way have noted.
-	logs map[TaskID][]any
+	logs         map[TaskID][]any
+	conversation conversation
+	lastThread   *thread // of the task that finished last
+	// usage is what the calls of models came to.
+	usage Usage
+	// scripted are the calls that a script has answered, in order.
+	scripted []Usage
 	// lists holds, by key, the lists of append reducers with room to grow.
 	lists map[int][]any
 
@@ -175,6 +181,8 @@ type task struct {
 	question *question
 	// expired tells of a branch around the task that ran out of time.
 	expired *expiry
+	// thread is the task's place in the conversation; nil in a graph without one.
+	thread *thread
 	// firstRoute and lastRoute are the task's part of State.routes.
 	firstRoute, lastRoute int
 }

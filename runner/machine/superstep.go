@@ -245,6 +245,7 @@ func (p *Plan) advance(s *State) {
 	if s.waitingTasks > 0 {
 		p.park(s)
 	}
+	p.forget(s)
 	if failure := p.applyWrites(s); failure != nil {
 		for i := range s.tasks {
 			p.remember(s, &s.tasks[i])
@@ -254,6 +255,7 @@ func (p *Plan) advance(s *State) {
 	}
 	for i := range s.tasks {
 		p.remember(s, &s.tasks[i])
+		p.passBy(s, &s.tasks[i])
 	}
 	s.edit(s.edits)
 	if s.Watched {

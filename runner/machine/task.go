@@ -145,7 +145,7 @@ func (p *Plan) work(s *State, t *task, element int) (*Work, *Failure) {
 	work := &Work{
 		Kind: n.kind, Step: t.step, Key: s.idempotencyKey(n.id, t.visit, element), Index: element,
 		Config: config, Input: s.inputOf(t), State: s.readable(n), Timeout: p.timeoutOf(t.node),
-		StepsLeft: s.stepsLeft(),
+		StepsLeft: s.stepsLeft(), Talk: p.talkFor(s, t),
 	}
 	if element >= 0 {
 		work.Item = t.each.items[element]
@@ -206,7 +206,11 @@ func (p *Plan) taskEnded(s *State, e *Event) {
 		failure := *e.Failure
 		p.fail(s, t, &failure)
 	default:
+		before := p.listen(s, t, talkOf(e, &p.nodes[t.node]))
 		p.succeed(s, t, e.Output)
+		if t.status != succeeded {
+			t.thread = before
+		}
 	}
 	p.afterTask(s)
 }
@@ -314,8 +318,12 @@ func (p *Plan) policy(t *task, failure *Failure) spec.Retry {
 		return once
 	}
 	switch failure.Kind {
-	case "cancelled", "expression", "conflict", "invalid_input", "max_visits":
+	case "cancelled", "expression", "conflict", "invalid_input", "max_visits", "budget":
 		return once
+	case "invalid_output":
+		if n.asksAgain {
+			return once
+		}
 	}
 	if r := n.retry; r != nil {
 		if len(r.On) > 0 && !slices.ContainsFunc(r.On, func(kind spec.Text) bool { return kind.Value == failure.Kind }) {

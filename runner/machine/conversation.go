@@ -1,0 +1,139 @@
+// The conversation: one list of messages that runs through all model nodes
+// (GraphSpec §9). Branches share what was said before they parted; where they
+// meet, the list is what they have in common, then what each added, in
+// declaration order of the branches.
+
+package machine
+
+import "slices"
+
+// conversation holds every list of messages of a run as plain data: what was
+// said, once each, and lists of it that share their beginnings.
+type conversation struct {
+	said  []said
+	links []link
+	// prior holds, by node, what a model node's last visit gave.
+	prior map[int]any
+}
+
+// said is a message. Its place in conversation.said tells it from others with
+// the same words.
+type said struct {
+	Message
+	// Covers lists the messages that this one, a summary, stands for.
+	Covers []int32
+}
+
+// link is the list of its parent and one message more. Lists are named by the
+// place of their last link, counted from 1; 0 is the empty list.
+type link struct {
+	parent int32
+	said   int32
+	length int32
+}
+
+func (c *conversation) length(list int32) int32 {
+	if list == 0 {
+		return 0
+	}
+	return c.links[list-1].length
+}
+
+// append is a list and one message more that has been said.
+func (c *conversation) append(list, message int32) int32 {
+	c.links = append(c.links, link{parent: list, said: message, length: c.length(list) + 1})
+	return int32(len(c.links))
+}
+
+// say adds a message to a list.
+func (c *conversation) say(list int32, m said) int32 {
+	c.said = append(c.said, m)
+	return c.append(list, int32(len(c.said)-1))
+}
+
+// of returns a list as places in said, oldest first, without its first n.
+func (c *conversation) of(list int32, n int32) []int32 {
+	out := make([]int32, max(0, c.length(list)-n))
+	for i := len(out) - 1; i >= 0; i-- {
+		l := &c.links[list-1]
+		out[i], list = l.said, l.parent
+	}
+	return out
+}
+
+// common is the longest beginning that two lists share.
+func (c *conversation) common(a, b int32) int32 {
+	for a != b {
+		if c.length(a) >= c.length(b) {
+			a = c.links[a-1].parent
+		} else {
+			b = c.links[b-1].parent
+		}
+	}
+	return a
+}
+
+// merge joins the lists of branches that meet, given in declaration order. A
+// message is said once; summaries come first, and what they cover is gone.
+func (c *conversation) merge(lists []int32) int32 {
+	out, longest := lists[0], lists[0]
+	for _, list := range lists[1:] {
+		out = c.common(out, list)
+		if c.length(list) > c.length(longest) {
+			longest = list
+		}
+	}
+	have := map[int32]bool{}
+	var order, summaries []int32
+	covered := map[int32]bool{}
+	for _, list := range lists {
+		for _, at := range c.of(list, c.length(out)) {
+			for _, old := range c.said[at].Covers {
+				covered[old] = true
+			}
+			if have[at] {
+				continue
+			}
+			have[at] = true
+			if c.said[at].Covers != nil {
+				summaries = append(summaries, at)
+			} else {
+				order = append(order, at)
+			}
+		}
+	}
+	order = slices.DeleteFunc(append(summaries, order...), func(at int32) bool { return covered[at] })
+	if slices.Equal(order, c.of(longest, c.length(out))) {
+		return longest // one branch alone has spoken
+	}
+	for _, at := range order {
+		out = c.append(out, at)
+	}
+	return out
+}
+
+// compact puts a summary in the place of messages of a list.
+func (c *conversation) compact(list int32, covered []int32, summary Message) int32 {
+	gone, all := make(map[int32]bool, len(covered)), slices.Clone(covered)
+	for _, at := range covered {
+		gone[at] = true
+		all = append(all, c.said[at].Covers...) // a summary of summaries
+	}
+	whole := c.of(list, 0)
+	out := c.say(0, said{Message: summary, Covers: all})
+	for _, at := range whole {
+		if !gone[at] {
+			out = c.append(out, at)
+		}
+	}
+	return out
+}
+
+// messages returns what is at places of said.
+func (c *conversation) messages(places []int32) []Message {
+	out := make([]Message, len(places))
+	for i, at := range places {
+		out[i] = c.said[at].Message
+	}
+	return out
+}

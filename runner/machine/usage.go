@@ -1,0 +1,61 @@
+// Usage: what calls of models came to.
+
+package machine
+
+// Usage is what one or more calls of models came to.
+type Usage struct {
+	// Calls counts the calls, failed ones too.
+	Calls        int `json:"calls"`
+	InputTokens  int `json:"input_tokens"`
+	OutputTokens int `json:"output_tokens"`
+	// CostUSD is in US dollars; nil when the price of some call is not known.
+	CostUSD *float64 `json:"cost_usd"`
+	// Model, Node, Role, Visit and Turn say which call it was; they are empty in
+	// a sum. Node is a path.
+	Model string `json:"model,omitempty"`
+	Node  string `json:"node,omitempty"`
+	Role  string `json:"role,omitempty"`
+	Visit int    `json:"visit,omitempty"`
+	Turn  int    `json:"turn,omitempty"`
+	// Scripted says that a script answered: the answers that it has given are
+	// counted, so that a run that is taken up again gets the ones after.
+	Scripted bool `json:"scripted,omitempty"`
+}
+
+// add counts a call.
+func (u *Usage) add(call *Usage) {
+	if u.Calls == 0 && u.CostUSD == nil {
+		u.CostUSD = new(float64)
+	}
+	u.Calls += call.Calls
+	u.InputTokens += call.InputTokens
+	u.OutputTokens += call.OutputTokens
+	if u.CostUSD == nil || call.CostUSD == nil {
+		u.CostUSD = nil
+		return
+	}
+	sum := *u.CostUSD + *call.CostUSD
+	u.CostUSD = &sum
+}
+
+// spend counts what a task has noted.
+func (s *State) spend(call *Usage) {
+	if call == nil {
+		return
+	}
+	s.usage.add(call)
+	if call.Scripted {
+		s.scripted = append(s.scripted, *call)
+	}
+}
+
+// Usage returns what the calls of the run, those of subgraphs too, came to.
+func (s *State) Usage() Usage {
+	if s.usage.Calls == 0 {
+		return Usage{CostUSD: new(float64)}
+	}
+	return s.usage
+}
+
+// Scripted returns the calls that a script has answered, in order.
+func (s *State) Scripted() []Usage { return s.scripted }
