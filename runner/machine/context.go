@@ -83,7 +83,7 @@ func (s *State) countVisit(node int, ns *nodeState) {
 
 // keepOutput shows the output of a finished visit.
 func (s *State) keepOutput(t *task) {
-	s.lastOutput = t.output
+	s.lastOutput, s.lastThread = t.output, t.thread
 	if s.hist == nil && s.byNode == nil {
 		return
 	}

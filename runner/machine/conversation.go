@@ -10,10 +10,10 @@ import "slices"
 // conversation holds every list of messages of a run as plain data: what was
 // said, once each, and lists of it that share their beginnings.
 type conversation struct {
-	said  []said
-	links []link
-	// prior holds, by node, what a model node's last visit gave.
-	prior map[int]any
+	Said  []said `json:"said,omitempty"`
+	Links []link `json:"links,omitempty"`
+	// Prior holds, by node, what a model node's last visit gave, as text.
+	Prior map[int]string `json:"prior,omitempty"`
 }
 
 // said is a message. Its place in conversation.said tells it from others with
@@ -21,42 +21,42 @@ type conversation struct {
 type said struct {
 	Message
 	// Covers lists the messages that this one, a summary, stands for.
-	Covers []int32
+	Covers []int32 `json:"covers,omitempty"`
 }
 
 // link is the list of its parent and one message more. Lists are named by the
 // place of their last link, counted from 1; 0 is the empty list.
 type link struct {
-	parent int32
-	said   int32
-	length int32
+	Parent int32 `json:"parent,omitempty"`
+	Said   int32 `json:"said"`
+	Length int32 `json:"length"`
 }
 
 func (c *conversation) length(list int32) int32 {
 	if list == 0 {
 		return 0
 	}
-	return c.links[list-1].length
+	return c.Links[list-1].Length
 }
 
 // append is a list and one message more that has been said.
 func (c *conversation) append(list, message int32) int32 {
-	c.links = append(c.links, link{parent: list, said: message, length: c.length(list) + 1})
-	return int32(len(c.links))
+	c.Links = append(c.Links, link{Parent: list, Said: message, Length: c.length(list) + 1})
+	return int32(len(c.Links))
 }
 
 // say adds a message to a list.
 func (c *conversation) say(list int32, m said) int32 {
-	c.said = append(c.said, m)
-	return c.append(list, int32(len(c.said)-1))
+	c.Said = append(c.Said, m)
+	return c.append(list, int32(len(c.Said)-1))
 }
 
 // of returns a list as places in said, oldest first, without its first n.
 func (c *conversation) of(list int32, n int32) []int32 {
 	out := make([]int32, max(0, c.length(list)-n))
 	for i := len(out) - 1; i >= 0; i-- {
-		l := &c.links[list-1]
-		out[i], list = l.said, l.parent
+		l := &c.Links[list-1]
+		out[i], list = l.Said, l.Parent
 	}
 	return out
 }
@@ -65,9 +65,9 @@ func (c *conversation) of(list int32, n int32) []int32 {
 func (c *conversation) common(a, b int32) int32 {
 	for a != b {
 		if c.length(a) >= c.length(b) {
-			a = c.links[a-1].parent
+			a = c.Links[a-1].Parent
 		} else {
-			b = c.links[b-1].parent
+			b = c.Links[b-1].Parent
 		}
 	}
 	return a
@@ -88,14 +88,14 @@ func (c *conversation) merge(lists []int32) int32 {
 	covered := map[int32]bool{}
 	for _, list := range lists {
 		for _, at := range c.of(list, c.length(out)) {
-			for _, old := range c.said[at].Covers {
+			for _, old := range c.Said[at].Covers {
 				covered[old] = true
 			}
 			if have[at] {
 				continue
 			}
 			have[at] = true
-			if c.said[at].Covers != nil {
+			if c.Said[at].Covers != nil {
 				summaries = append(summaries, at)
 			} else {
 				order = append(order, at)
@@ -117,7 +117,7 @@ func (c *conversation) compact(list int32, covered []int32, summary Message) int
 	gone, all := make(map[int32]bool, len(covered)), slices.Clone(covered)
 	for _, at := range covered {
 		gone[at] = true
-		all = append(all, c.said[at].Covers...) // a summary of summaries
+		all = append(all, c.Said[at].Covers...) // a summary of summaries
 	}
 	whole := c.of(list, 0)
 	out := c.say(0, said{Message: summary, Covers: all})
@@ -133,7 +133,7 @@ func (c *conversation) compact(list int32, covered []int32, summary Message) int
 func (c *conversation) messages(places []int32) []Message {
 	out := make([]Message, len(places))
 	for i, at := range places {
-		out[i] = c.said[at].Message
+		out[i] = c.Said[at].Message
 	}
 	return out
 }

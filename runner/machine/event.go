@@ -109,12 +109,6 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 	if e.Failure != nil && e.Failure.Details != nil {
 		e.Failure.Details, _ = canonical(e.Failure.Details).(map[string]any)
 	}
-	if e.Talk != nil {
-		canonicalCalls(e.Talk.Add, canonical)
-	}
-	if e.Run != nil {
-		canonicalCalls(e.Run.Talk, canonical)
-	}
 	return err
 }
 

@@ -2,6 +2,13 @@
 
 package machine
 
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/graphrun/graphrun/eval"
+)
+
 // Message is one turn of a conversation. Role is user, assistant or tool.
 type Message struct {
 	Role    string `json:"role"`
@@ -54,7 +61,7 @@ type Talk struct {
 	Steps int
 	// Prior is the node's output before, when its visit before gave one and the
 	// node is to be told.
-	Prior    any
+	Prior    string
 	HasPrior bool
 	// Feedback says that the node is to be told of earlier visits.
 	Feedback bool
@@ -74,14 +81,15 @@ type Ran struct {
 	Order int `json:"order"`
 }
 
-// canonicalCalls makes the arguments of tool calls canonical in place.
-func canonicalCalls(messages []Message, canonical func(any) any) {
-	for i := range messages {
-		for j := range messages[i].ToolCalls {
-			call := &messages[i].ToolCalls[j]
-			if call.Args != nil {
-				call.Args, _ = canonical(call.Args).(map[string]any)
-			}
-		}
+// UnmarshalJSON reads a call back with canonical arguments.
+func (c *ToolCall) UnmarshalJSON(text []byte) error {
+	type plain ToolCall // without this method
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode((*plain)(c)); err != nil || c.Args == nil {
+		return err
 	}
+	args, err := eval.Canonical(c.Args)
+	c.Args, _ = args.(map[string]any)
+	return err
 }

@@ -81,6 +81,12 @@ type savedState struct {
 	Order        int             `json:"order,omitempty"`
 	Logs         []savedLog      `json:"logs,omitempty"`
 	Failures     []savedFailure  `json:"failures,omitempty"`
+
+	Conversation conversation  `json:"conversation,omitzero"`
+	Threads      []savedThread `json:"threads,omitempty"`
+	LastThread   int           `json:"last_thread,omitempty"`
+	Usage        Usage         `json:"usage,omitzero"`
+	Scripted     []Usage       `json:"scripted,omitempty"`
 }
 
 // savedEnding is ending.
@@ -181,7 +187,7 @@ func (p *Plan) fingerprint() string {
 // transient are the names of the environment that are set before every use.
 func (p *Plan) transient(name string) bool {
 	switch name {
-	case "goal", "run", "last":
+	case "goal", "run":
 		return false
 	}
 	return slices.Contains(p.context, name)

@@ -19,25 +19,26 @@ func snapshotFields() map[reflect.Type]string {
 			limits goal breakBefore breakAfter pauseDue edits parent began now deadline degraded closing open
 			env visits hist byNode extra memory tasks next parked readyTasks runningTasks waitingTasks nextReady mixed
 			fanouts laned barriers deciding refused outOfSteps violated lastEnd lastOutput order logs
+			conversation lastThread usage scripted
 			| Ran plan live secrets index reach lists Watched Explain objects buffers vm`,
 		// routes are held while a router is being asked.
 		reflect.TypeFor[buffers](): `routes | cmds notes full expanded pending undo taken tested changes due reduceEnv`,
 		reflect.TypeFor[task](): `node at memory visit attempt step status skipped cached waitsFor joined merged cause due
 			released uncaught input source inputs began order output failure writes choice each branches until question
-			expired firstRoute lastRoute`,
+			expired firstRoute lastRoute thread`,
 		reflect.TypeFor[sourceInput](): `node value`,
 		reflect.TypeFor[write]():       `key update lost`,
 		reflect.TypeFor[choice]():      `edge failure reasoning`,
 		reflect.TypeFor[ending]():      `status reason failure`,
 		reflect.TypeFor[place]():       `fan lane`,
 		// names are made of first.
-		reflect.TypeFor[fanout](): `id origin at depth policy live ended dead failures lowest lowestLane auto first again
+		reflect.TypeFor[fanout](): `id origin at depth policy live ended dead failures lowest lowestLane auto first again thread
 			| names`,
 		reflect.TypeFor[barrier]():    `node fan arrivals`,
-		reflect.TypeFor[arrival]():    `at source input output`,
+		reflect.TypeFor[arrival]():    `at source input output thread`,
 		reflect.TypeFor[expiry]():     `branch failure settled`,
 		reflect.TypeFor[route]():      `task edge to input own`,
-		reflect.TypeFor[eachState]():  `items results next again running attempts failed failure lowest lowestIndex tolerate`,
+		reflect.TypeFor[eachState]():  `items results next again running attempts failed failure lowest lowestIndex tolerate talk`,
 		reflect.TypeFor[elementRun](): `attempt cause`,
 		// schema is compiled from document.
 		reflect.TypeFor[question]():  `prompt document fallback hasDefault deadline answer failure | schema`,

@@ -16,9 +16,11 @@ type restorer struct {
 	failures []*Failure
 	fans     map[int]*fanout
 	expiries []*expiry
+	threads  []*thread
 }
 
 func (r *restorer) restore(in *savedState) {
+	r.restoreThreads(in.Threads)
 	r.restoreFailures(in.Failures)
 	r.restoreFans(in.Fans)
 	for _, e := range in.Expiries {
@@ -46,6 +48,8 @@ func (r *restorer) restore(in *savedState) {
 		s.barriers = append(s.barriers, r.barrier(&in.Barriers[i]))
 	}
 	s.deciding, s.refused, s.outOfSteps, s.order = in.Deciding, in.Refused, in.OutOfSteps, in.Order
+	s.conversation, s.usage, s.scripted = in.Conversation, in.Usage, in.Scripted
+	s.lastThread = r.thread(in.LastThread)
 	for i := range in.Routes {
 		x := &in.Routes[i]
 		s.routes = append(s.routes, route{x.Task, x.Edge, x.To, r.unpack(x.Input), x.Own})
@@ -149,6 +153,7 @@ func (r *restorer) restoreFans(list []savedFanout) {
 		f := &fanout{
 			id: in.ID, origin: in.Origin, at: r.place(in.At), depth: in.Depth, policy: in.Policy, live: in.Live,
 			ended: in.Ended, dead: in.Dead, lowest: r.failure(in.Lowest), lowestLane: in.LowestLane, auto: in.Auto, first: in.First,
+			thread: r.thread(in.Thread),
 		}
 		for _, failure := range in.Failures {
 			f.failures = append(f.failures, r.failure(&failure))
@@ -176,7 +181,7 @@ func (r *restorer) barrier(in *savedBarrier) barrier {
 	out := barrier{node: in.Node, fan: r.fan(in.Fan)}
 	for i := range in.Arrivals {
 		a := &in.Arrivals[i]
-		out.arrivals = append(out.arrivals, arrival{r.place(a.At), a.Source, r.unpack(a.Input), r.unpack(a.Output)})
+		out.arrivals = append(out.arrivals, arrival{r.place(a.At), a.Source, r.unpack(a.Input), r.unpack(a.Output), r.thread(a.Thread)})
 	}
 	return out
 }
@@ -198,7 +203,7 @@ func (r *restorer) task(in *savedTask) task {
 		released: in.Released, uncaught: in.Uncaught, cause: r.failure(in.Cause), input: r.unpack(in.Input), source: in.Source,
 		began: in.Began, order: in.Order, output: r.unpack(in.Output), failure: r.failure(in.Failure),
 		branches: r.unpackMap(in.Branches), until: in.Until, firstRoute: in.FirstRoute, lastRoute: in.LastRoute,
-		each: r.each(in.Each), question: r.question(in.Question),
+		each: r.each(in.Each), question: r.question(in.Question), thread: r.thread(in.Thread),
 	}
 	if in.Entered {
 		t.memory = r.state.memory.of(in.Node)
@@ -227,6 +232,7 @@ func (r *restorer) each(in *savedEach) *eachState {
 		running: map[int]*elementRun{}, attempts: map[int]int{}, failed: in.Failed, failure: r.failure(in.Failure),
 		lowest: r.failure(in.Lowest), lowestIndex: in.LowestIndex, tolerate: in.Tolerate,
 	}
+	r.talk(e, in.Talk)
 	for _, run := range in.Running {
 		e.running[run.Element] = &elementRun{run.Attempt, r.failure(run.Cause)}
 	}

@@ -19,11 +19,14 @@ type saver struct {
 	failed   []savedFailure
 	expiries map[*expiry]int
 	expired  []savedExpiry
+	threads  map[*thread]int
+	threaded []savedThread
 }
 
 func (k *saver) save() *savedState {
 	s := k.state
 	k.fans, k.failures, k.expiries = map[*fanout]bool{}, map[*Failure]int{}, map[*expiry]int{}
+	k.threads = map[*thread]int{}
 	out := &savedState{
 		Version: snapshotVersion, Graph: s.plan.fingerprint(), RunID: s.RunID,
 		Status: s.Status, Quality: s.Quality, Reason: s.Reason, Limited: s.Limited, Failure: k.failure(s.Failure),
@@ -55,7 +58,9 @@ func (k *saver) save() *savedState {
 	for _, f := range k.fanList {
 		out.Fans = append(out.Fans, k.saveFan(f))
 	}
-	out.Expiries, out.Failures = k.expired, k.failed
+	out.LastThread = k.thread(s.lastThread)
+	out.Conversation, out.Usage, out.Scripted = s.conversation, s.usage, s.scripted
+	out.Expiries, out.Failures, out.Threads = k.expired, k.failed, k.threaded
 	return out
 }
 
@@ -158,6 +163,7 @@ func (k *saver) saveFan(f *fanout) savedFanout {
 	out := savedFanout{
 		ID: f.id, Origin: f.origin, At: k.place(f.at), Depth: f.depth, Policy: f.policy, Live: f.live,
 		Ended: f.ended, Dead: f.dead, Lowest: k.failure(f.lowest), LowestLane: f.lowestLane, Auto: f.auto, First: f.first,
+		Thread: k.thread(f.thread),
 	}
 	for _, failure := range f.failures {
 		out.Failures = append(out.Failures, *k.failure(failure))
@@ -171,7 +177,7 @@ func (k *saver) saveFan(f *fanout) savedFanout {
 func (k *saver) barrier(b *barrier) savedBarrier {
 	out := savedBarrier{Node: b.node, Fan: k.fan(b.fan)}
 	for _, a := range b.arrivals {
-		out.Arrivals = append(out.Arrivals, savedArrival{k.place(a.at), a.source, k.pack(a.input), k.pack(a.output)})
+		out.Arrivals = append(out.Arrivals, savedArrival{k.place(a.at), a.source, k.pack(a.input), k.pack(a.output), k.thread(a.thread)})
 	}
 	return out
 }
@@ -192,6 +198,7 @@ func (k *saver) task(t *task) savedTask {
 		Began: t.began, Order: t.order, Output: k.pack(t.output), Failure: k.failure(t.failure),
 		Branches: k.packMap(t.branches), Until: t.until, Expired: k.expiry(t.expired),
 		FirstRoute: t.firstRoute, LastRoute: t.lastRoute, Each: k.each(t.each), Question: k.question(t.question),
+		Thread: k.thread(t.thread),
 	}
 	for _, in := range t.inputs {
 		out.Inputs = append(out.Inputs, savedInput{in.node, k.pack(in.value)})
@@ -212,6 +219,7 @@ func (k *saver) each(e *eachState) *savedEach {
 	out := &savedEach{
 		Items: k.packList(e.items), Results: k.packList(e.results), Next: e.next, Again: e.again, Failed: e.failed,
 		Failure: k.failure(e.failure), Lowest: k.failure(e.lowest), LowestIndex: e.lowestIndex, Tolerate: e.tolerate,
+		Talk: k.talk(e.talk),
 	}
 	for _, i := range sortedElements(e.running) {
 		run := e.running[i]

@@ -41,6 +41,8 @@ type savedTask struct {
 	Expired    *int                       `json:"expired,omitempty"`
 	FirstRoute int                        `json:"first_route,omitempty"`
 	LastRoute  int                        `json:"last_route,omitempty"`
+	// Thread is a place in the table of threads, from 1.
+	Thread int `json:"thread,omitempty"`
 }
 
 // savedPlace is place: the number of a fan-out and a lane; 0 is the run itself.
@@ -79,6 +81,7 @@ type savedEach struct {
 	Lowest      *int              `json:"lowest,omitempty"`
 	LowestIndex int               `json:"lowest_index,omitempty"`
 	Tolerate    bool              `json:"tolerate,omitempty"`
+	Talk        []savedTalk       `json:"talk,omitempty"`
 }
 
 type savedElement struct {
@@ -112,7 +115,8 @@ type savedFanout struct {
 	Auto       int        `json:"auto"`
 	First      []int      `json:"first"`
 	// Again holds pairs of lane and time.
-	Again [][2]int64 `json:"again,omitempty"`
+	Again  [][2]int64 `json:"again,omitempty"`
+	Thread int        `json:"thread,omitempty"`
 }
 
 type savedBarrier struct {
@@ -126,6 +130,7 @@ type savedArrival struct {
 	Source int             `json:"source"`
 	Input  json.RawMessage `json:"input,omitempty"`
 	Output json.RawMessage `json:"output,omitempty"`
+	Thread int             `json:"thread,omitempty"`
 }
 
 type savedExpiry struct {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // Limits of what a thread remembers of the nodes on its way.
@@ -20,167 +19,21 @@ const (
 // task has it: tokens that part share it. Nil is the thread of a graph in which
 // nobody talks.
 type thread struct {
-	// shared is the list that all nodes share; private that of an isolated node
-	// whose tool calls are being answered, and owner that node.
-	shared, private int32
-	owner           int
-	// ran is what finished since a model last spoke; done, of all steps so far,
+	// Shared is the list that all nodes share; Private that of an isolated node
+	// whose tool calls are being answered, and Owner that node.
+	Shared  int32 `json:"shared,omitempty"`
+	Private int32 `json:"private,omitempty"`
+	Owner   int   `json:"owner,omitempty"`
+	// Ran is what finished since a model last spoke; Done, of all Steps so far,
 	// the last.
-	ran   []Ran
-	done  []string
-	steps int
-	// text and result are what a model last said, and what its tool last gave;
-	// at is when, in the order of finished tasks.
-	text, result any
-	at           int
-}
-
-// talking is a node's part in the conversation.
-type talking struct {
-	// joins says that the node takes messages and gives some.
-	joins    bool
-	model    bool // a model speaks there
-	isolated bool
-	reset    bool
-	feedback bool
-	see      string // all, branch, own
-	// maxTokens and keepLast bound the list; 0: no bound.
-	maxTokens, keepLast int
-	// once are the keys that go back to their defaults once the node has read them.
-	once []int
-}
-
-// defaultKeepLast is how many turns compaction leaves alone.
-const defaultKeepLast = 4
-
-// talkingOf reads the node's conversation, and the graph's where it has none.
-func talkingOf(g *spec.Graph, n *spec.Node) talking {
-	kind := n.Kind.Value
-	t := talking{model: kind == "llm" || kind == "agent", see: "all", feedback: g.Feedback}
-	t.joins = t.model || kind == "tools"
-	if n.Feedback != nil {
-		t.feedback = *n.Feedback
-	}
-	t.read(g.Conversation)
-	t.read(n.Conversation)
-	return t
-}
-
-func (t *talking) read(v *spec.Value) {
-	if v == nil {
-		return
-	}
-	mode := v
-	if v.Kind == spec.Map {
-		mode = v.Get("mode")
-		if see := v.Get("see"); see != nil {
-			t.see = see.Text.Value
-		}
-		if c := v.Get("compaction"); c != nil {
-			t.keepLast = defaultKeepLast
-			if max := c.Get("max_tokens"); max != nil {
-				t.maxTokens, _ = max.Data().(int)
-			}
-			if keep := c.Get("keep_last"); keep != nil {
-				t.keepLast, _ = keep.Data().(int)
-			}
-		}
-	}
-	if mode != nil {
-		t.isolated, t.reset = mode.Text.Value == "isolated", mode.Text.Value == "reset"
-	}
-}
-
-// talkFor is the conversation as a task gets it.
-func (p *Plan) talkFor(s *State, t *task) *Talk {
-	n := &p.nodes[t.node]
-	if !n.talk.joins || t.thread == nil {
-		return nil
-	}
-	th := t.thread
-	out := &Talk{
-		Done: th.done, Steps: th.steps, Feedback: n.talk.feedback && t.visit > 1,
-		MaxTokens: n.talk.maxTokens, KeepLast: n.talk.keepLast,
-	}
-	out.Messages = s.conversation.messages(p.heard(s, t))
-	if !n.talk.model {
-		return out
-	}
-	out.Continues = continues(out.Messages, n.id)
-	if last := lastSpeaker(out.Messages); last != "" && last != n.id && n.talk.see != "own" {
-		out.Moved, out.Ran = true, th.ran
-	}
-	if out.Feedback {
-		out.Prior, out.HasPrior = s.conversation.prior[t.node]
-	}
-	return out
-}
-
-// heard is the part of the conversation that a task may see.
-func (p *Plan) heard(s *State, t *task) []int32 {
-	c, n, th := &s.conversation, &p.nodes[t.node], t.thread
-	if th.private != 0 && (!n.talk.model || th.owner == t.node) {
-		return c.of(th.private, 0)
-	}
-	list := c.of(th.shared, 0)
-	switch {
-	case n.talk.isolated && n.talk.model, n.talk.reset && !continues(c.messages(list), n.id):
-		return nil
-	case n.talk.see == "own":
-		return slices.DeleteFunc(list, func(at int32) bool { return c.said[at].Node != n.id && !c.answers(at, n.id) })
-	case n.talk.see == "branch" && t.at.fan != nil:
-		before := map[int32]bool{}
-		for _, at := range c.of(t.at.fan.thread.list(), 0) {
-			before[at] = true
-		}
-		return slices.DeleteFunc(list, func(at int32) bool { return before[at] })
-	}
-	return list
-}
-
-// list is the shared list of a thread that may be nil.
-func (th *thread) list() int32 {
-	if th == nil {
-		return 0
-	}
-	return th.shared
-}
-
-// answers reports whether a message is the result of a call that a node asked
-// for: such a result is the node's own, whoever ran the tool.
-func (c *conversation) answers(at int32, node string) bool {
-	id := c.said[at].ToolCallID
-	if id == "" {
-		return false
-	}
-	for i := at - 1; i >= 0; i-- {
-		for _, call := range c.said[i].ToolCalls {
-			if call.ID == id {
-				return c.said[i].Node == node
-			}
-		}
-	}
-	return false
-}
-
-// continues reports whether messages end in the results of all tool calls of a
-// node's last answer.
-func continues(messages []Message, node string) bool {
-	i := len(messages) - 1
-	for i >= 0 && messages[i].Role == "tool" {
-		i--
-	}
-	return i >= 0 && i < len(messages)-1 && messages[i].Node == node && len(messages[i].ToolCalls) > 0
-}
-
-// lastSpeaker is the node of the last answer of a model; "" when there is none.
-func lastSpeaker(messages []Message) string {
-	for i := len(messages) - 1; i >= 0; i-- {
-		if messages[i].Role == "assistant" {
-			return messages[i].Node
-		}
-	}
-	return ""
+	Ran   []Ran    `json:"ran,omitempty"`
+	Done  []string `json:"done,omitempty"`
+	Steps int      `json:"steps,omitempty"`
+	// Text and Result are what a model last said, and what a tool last gave;
+	// At is when, in the order of finished tasks.
+	Text   *string `json:"text,omitempty"`
+	Result any     `json:"-"`
+	At     int     `json:"at,omitempty"`
 }
 
 // listen takes what a task added to the conversation into its thread, and
@@ -196,11 +49,11 @@ func (p *Plan) listen(s *State, t *task, delta *TalkDelta) (before *thread) {
 	}
 	c, th := &s.conversation, *before
 	heard := p.heard(s, t)
-	isPrivate := th.private != 0 && (!n.talk.model || th.owner == t.node) || n.talk.isolated && n.talk.model
-	list := th.shared
+	isPrivate := th.Private != 0 && (!n.talk.model || th.Owner == t.node) || n.talk.isolated && n.talk.model
+	list := th.Shared
 	switch {
-	case isPrivate && th.private != 0 && (!n.talk.model || th.owner == t.node):
-		list = th.private
+	case isPrivate && th.Private != 0 && (!n.talk.model || th.Owner == t.node):
+		list = th.Private
 	case isPrivate, n.talk.reset && len(heard) == 0:
 		list = 0
 	}
@@ -216,17 +69,17 @@ func (p *Plan) listen(s *State, t *task, delta *TalkDelta) (before *thread) {
 	}
 	switch open := openCalls(delta.Add); {
 	case !isPrivate:
-		th.shared, th.private = list, 0
+		th.Shared, th.Private = list, 0
 	case n.talk.model && !open:
-		th.private = 0
+		th.Private = 0
 	default:
 		if n.talk.model {
-			th.owner = t.node
+			th.Owner = t.node
 		}
-		th.private = list
+		th.Private = list
 	}
 	if n.talk.model {
-		th.ran = nil
+		th.Ran = nil
 	}
 	t.thread = &th
 	return before
@@ -241,9 +94,9 @@ func openCalls(added []Message) bool {
 func (th *thread) hear(m *Message, at int) {
 	switch m.Role {
 	case "assistant":
-		th.text, th.at = m.Content, at
+		th.Text, th.At = &m.Content, at
 	case "tool":
-		th.result, th.at = m.Content, at
+		th.Result, th.At = m.Content, at
 	}
 }
 
@@ -263,10 +116,10 @@ func (p *Plan) passBy(s *State, t *task) {
 	}
 	n := &p.nodes[t.node]
 	th := *t.thread
-	th.steps++
-	th.done = lastOf(append(slices.Clip(th.done), n.id), maxDone)
+	th.Steps++
+	th.Done = lastOf(append(slices.Clip(th.Done), n.id), maxDone)
 	if n.talk.reset && !n.talk.joins {
-		th.shared, th.private, th.ran = 0, 0, nil
+		th.Shared, th.Private, th.Ran = 0, 0, nil
 	}
 	if !n.talk.model || t.status == failed {
 		ran := Ran{Node: n.id, Order: t.order}
@@ -275,18 +128,35 @@ func (p *Plan) passBy(s *State, t *task) {
 		} else {
 			ran.Output = preview(Plain(t.output), maxRanOutput)
 		}
-		th.ran = lastOf(append(slices.Clip(th.ran), ran), maxRan)
+		th.Ran = lastOf(append(slices.Clip(th.Ran), ran), maxRan)
 	}
-	if n.kind == "tool" && t.status == succeeded {
-		th.result, th.at = Plain(t.output), t.order
+	if result, is := resultOf(n.kind, t); is {
+		th.Result, th.At = result, t.order
 	}
 	if n.talk.model && n.talk.feedback && t.status == succeeded {
-		if s.conversation.prior == nil {
-			s.conversation.prior = map[int]any{}
+		if s.conversation.Prior == nil {
+			s.conversation.Prior = map[int]string{}
 		}
-		s.conversation.prior[t.node] = Plain(t.output)
+		s.conversation.Prior[t.node] = textOf(t.output)
 	}
 	t.thread = &th
+}
+
+// resultOf is the result of the last tool call of a node that called tools.
+func resultOf(kind string, t *task) (any, bool) {
+	if t.status != succeeded {
+		return nil, false
+	}
+	switch output := Plain(t.output); kind {
+	case "tool":
+		return output, true
+	case "tools":
+		if list, ok := output.([]any); ok && len(list) > 0 {
+			last, _ := list[len(list)-1].(map[string]any)
+			return last["output"], true
+		}
+	}
+	return nil, false
 }
 
 func lastOf[T any](list []T, n int) []T {
@@ -306,25 +176,25 @@ func (s *State) mergeThreads(threads []*thread) *thread {
 	th := *first
 	lists := make([]int32, len(threads))
 	for i, other := range threads {
-		lists[i] = other.shared
+		lists[i] = other.Shared
 		if i == 0 || other == first {
 			continue
 		}
-		if th.private == 0 {
-			th.private, th.owner = other.private, other.owner
+		if th.Private == 0 {
+			th.Private, th.Owner = other.Private, other.Owner
 		}
-		if other.at > th.at {
-			th.text, th.result, th.at = other.text, other.result, other.at
+		if other.At > th.At {
+			th.Text, th.Result, th.At = other.Text, other.Result, other.At
 		}
-		th.ran = mergeRan(th.ran, other.ran)
+		th.Ran = mergeRan(th.Ran, other.Ran)
 		same := 0
-		for same < min(len(first.done), len(other.done)) && first.done[same] == other.done[same] {
+		for same < min(len(first.Done), len(other.Done)) && first.Done[same] == other.Done[same] {
 			same++
 		}
-		th.done = lastOf(slices.Concat(th.done, other.done[same:]), maxDone)
-		th.steps += len(other.done) - same
+		th.Done = lastOf(slices.Concat(th.Done, other.Done[same:]), maxDone)
+		th.Steps += len(other.Done) - same
 	}
-	th.shared = s.conversation.merge(lists)
+	th.Shared = s.conversation.merge(lists)
 	return &th
 }
 
@@ -354,7 +224,10 @@ func mergeRan(a, b []Ran) []Ran {
 func (th *thread) last() map[string]any {
 	out := map[string]any{"text": nil, "tool_result": nil}
 	if th != nil {
-		out["text"], out["tool_result"] = th.text, th.result
+		out["tool_result"] = th.Result
+		if th.Text != nil {
+			out["text"] = *th.Text
+		}
 	}
 	return out
 }
@@ -365,7 +238,7 @@ func (s *State) Conversation() []Message {
 	if s.lastThread == nil {
 		return nil
 	}
-	return s.conversation.messages(s.conversation.of(s.lastThread.shared, 0))
+	return s.conversation.messages(s.conversation.of(s.lastThread.Shared, 0))
 }
 
 // begin is the first thread of a run: nil when nobody in it talks.
@@ -375,7 +248,7 @@ func (p *Plan) firstThread(s *State, messages []Message) *thread {
 	}
 	th := &thread{}
 	for _, m := range messages {
-		th.shared = s.conversation.say(th.shared, said{Message: m})
+		th.Shared = s.conversation.say(th.Shared, said{Message: m})
 		th.hear(&m, 0)
 	}
 	return th
