@@ -1,7 +1,8 @@
 // The package's door: what kinds there are and what they can be given.
 
 // Package node holds the node kinds that act on the world: exec runs a
-// program, http makes a request. Both take their configuration as plain data
+// program, http makes a request, tool and tools call tools. All take their
+// configuration as plain data
 // with all templates rendered, and are safe for concurrent use.
 //
 // # exec
@@ -64,6 +65,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
+	"github.com/graphrun/graphrun/tool"
 )
 
 // Options configures the kinds. The zero value is what graphrun uses.
@@ -83,7 +85,7 @@ type Options struct {
 	Client *http.Client
 }
 
-// Kinds returns the kinds exec and http. Their Spec holds the name only: the
+// Kinds returns the kinds exec, http, tool and tools. Their Spec holds the name only: the
 // keys of the built-in kinds are in the language's own table.
 func Kinds(opts Options) []runner.Kind {
 	if opts.Grace <= 0 {
@@ -92,8 +94,12 @@ func Kinds(opts Options) []runner.Kind {
 	if opts.Linger <= 0 {
 		opts.Linger = 2 * time.Second
 	}
+	exec := &execHandler{grace: opts.Grace, kill: opts.Kill, linger: opts.Linger}
+	kit := &toolkit{exec: exec, options: tool.Options{Grace: opts.Grace, Kill: opts.Kill}}
 	return []runner.Kind{
-		{Spec: spec.Kind{Name: "exec"}, Handler: &execHandler{grace: opts.Grace, kill: opts.Kill, linger: opts.Linger}},
+		{Spec: spec.Kind{Name: "exec"}, Handler: exec},
 		{Spec: spec.Kind{Name: "http"}, Handler: newHTTPHandler(opts.Client)},
+		{Spec: spec.Kind{Name: "tool"}, Handler: &toolHandler{kit}},
+		{Spec: spec.Kind{Name: "tools"}, Handler: &toolsHandler{kit}},
 	}
 }

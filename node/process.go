@@ -9,12 +9,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
-	"path/filepath"
-	"runtime"
-	"strings"
 	"syscall"
 	"time"
 
+	procs "github.com/graphrun/graphrun/internal/process"
 	"github.com/graphrun/graphrun/runner"
 )
 
@@ -54,12 +52,12 @@ func (p *process) run(ctx context.Context) (*ending, error) {
 		Stdin: bytes.NewReader(p.stdin), Stdout: stdout, Stderr: stderr,
 		WaitDelay: p.linger,
 	}
-	path, err := findProgram(p.argv[0], p.dir, p.env)
+	path, err := procs.Find(p.argv[0], p.dir, p.env)
 	if err != nil {
 		return nil, startFailure(p, err)
 	}
 	cmd.Path = path
-	ownGroup(cmd)
+	procs.OwnGroup(cmd)
 	if err := cmd.Start(); err != nil {
 		return nil, startFailure(p, err)
 	}
@@ -71,7 +69,7 @@ func (p *process) run(ctx context.Context) (*ending, error) {
 	if cmd.ProcessState == nil {
 		return nil, &runner.Failure{Kind: "internal", Message: fmt.Sprintf("lost sight of %q: %v", p.argv[0], err)}
 	}
-	end.code, end.signal = exitStatus(cmd.ProcessState)
+	end.code, end.signal = procs.ExitStatus(cmd.ProcessState)
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		return nil, &runner.Failure{Kind: "internal", Message: fmt.Sprintf("can't read the output of %q: %v", p.argv[0], err)}
@@ -92,36 +90,19 @@ func (p *process) watch(ctx context.Context, cmd *exec.Cmd, ended <-chan struct{
 		return false // both happened: a program that has ended needs no signal
 	default:
 	}
-	askGroup(cmd)
+	procs.AskGroup(cmd)
 	patience := time.NewTimer(p.grace)
 	defer patience.Stop()
 	select {
 	case <-ended:
 		// The program is gone, but others of its group may still clean up.
-		awaitGroup(cmd, patience.C, p.kill)
+		procs.AwaitGroup(cmd, patience.C, p.kill)
 	case <-patience.C:
 	case <-p.kill:
 	}
-	killGroup(cmd)
+	procs.KillGroup(cmd)
 	<-ended
 	return true
-}
-
-// awaitGroup returns when the group is empty, patience is over or it is to be
-// killed. Nothing
-// reports the end of processes that are not our children, so it looks.
-func awaitGroup(cmd *exec.Cmd, patience <-chan time.Time, kill <-chan struct{}) {
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	for groupAlive(cmd) {
-		select {
-		case <-look.C:
-		case <-patience:
-			return
-		case <-kill:
-			return
-		}
-	}
 }
 
 // capped keeps the first limit bytes written to it, calls over once when there
@@ -145,32 +126,6 @@ func (c *capped) Write(p []byte) (int, error) {
 	}
 	c.buf.Write(p)
 	return n, nil
-}
-
-// findProgram looks a program without a slash up in the PATH that it is going
-// to see, which is what a shell does too.
-func findProgram(name, dir string, env []string) (string, error) {
-	if filepath.Base(name) != name {
-		return name, nil
-	}
-	path := ""
-	for _, entry := range env {
-		if key, value, _ := strings.Cut(entry, "="); key == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(key, "PATH") {
-			path = value
-		}
-	}
-	for _, folder := range filepath.SplitList(path) {
-		if folder == "" {
-			continue // the current directory to some shells, and a trap
-		}
-		if !filepath.IsAbs(folder) {
-			folder = filepath.Join(dir, folder)
-		}
-		if found, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
-			return found, nil
-		}
-	}
-	return "", exec.ErrNotFound
 }
 
 // startFailure says why a program did not start and what to look at.

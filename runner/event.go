@@ -72,7 +72,7 @@ type Event struct {
 	Candidates []machine.Candidate
 	// Delta is state_updated: the keys that changed, sorted by name.
 	Delta []machine.KeyValue
-	// Said is node_event's and node_output's content.
+	// Said is the content of node_event, node_output and tool_called.
 	Said *Said
 	// Result is run_finished's and run_paused's.
 	Result *Result

@@ -66,6 +66,8 @@ func (e *Event) appendContent(dst []byte) []byte {
 		}
 	case StateUpdated:
 		dst = appendPairs(append(dst, `,"delta":`...), e.Delta)
+	case ToolCalled:
+		dst = appendToolCall(dst, e.Said)
 	case NodeEvent, NodeOutput:
 		dst = appendSaid(dst, e.Said)
 	}
@@ -146,6 +148,21 @@ func appendSaid(dst []byte, s *Said) []byte {
 	if s.Type == "custom" {
 		dst = appendTextKey(dst, `,"name":`, s.Name)
 		dst = appendValueKey(dst, `,"data":`, s.Data)
+	}
+	return dst
+}
+
+func appendToolCall(dst []byte, s *Said) []byte {
+	if s == nil {
+		return dst
+	}
+	dst = appendString(append(dst, `,"tool":`...), s.Name)
+	data, _ := s.Data.(map[string]any)
+	for _, name := range [...]string{"id", "args", "is_error", "output", "duration_ms"} {
+		if value, has := data[name]; has {
+			dst = append(append(append(dst, `,"`...), name...), `":`...)
+			dst = appendValue(dst, value)
+		}
 	}
 	return dst
 }

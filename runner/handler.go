@@ -81,13 +81,15 @@ type Task struct {
 
 // Said is one message of a running node. Exactly the fields of its Type are set.
 type Said struct {
-	// Type is "progress", "text", "custom" or "warning".
+	// Type is "progress", "text", "custom", "warning" or "tool".
 	Type    string
 	Percent float64 // progress
 	Message string  // progress, warning
 	Text    string  // text: a chunk of output for a person
-	Name    string  // custom: its type
-	Data    any     // custom
+	Name    string  // custom: its type; tool: the tool that was called
+	// Data is custom's; tool's is an object of args, output, is_error,
+	// duration_ms and, if the call has one, id.
+	Data any
 }
 
 // Clock tells time; tests give one of their own.

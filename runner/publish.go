@@ -59,7 +59,10 @@ const maxPartial = 64 << 10
 // said tells what a running node said.
 func (d *driver) said(m *message) {
 	kind := NodeEvent
-	if m.said.Type == "text" {
+	switch m.said.Type {
+	case "tool":
+		kind = ToolCalled
+	case "text":
 		kind = NodeOutput
 		if text := d.texts[m.task]; len(text) < maxPartial {
 			d.texts[m.task] = text + m.said.Text

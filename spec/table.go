@@ -145,6 +145,7 @@ func toolKeys() []Key {
 		{Name: "description", Type: TypeString, Doc: "What the tool does, for the model."},
 		{Name: "parameters", Type: TypeSchema, Doc: "The JSON Schema of the arguments."},
 		{Name: "timeout", Type: TypeDuration, Positive: true, Doc: "Time of one call."},
+		{Name: "max_result", Type: TypeInt, Positive: true, Default: "262144", Doc: "Bytes of a result that a model gets; the rest is cut, which the result says."},
 		env, headers,
 	}
 }

@@ -25,6 +25,7 @@ func layers() []layer {
 		color = "github.com/fatih/color"
 		unix  = "golang.org/x/sys/unix"
 		width = "golang.org/x/text/width"
+		mcp   = "github.com/modelcontextprotocol/go-sdk"
 	)
 	return []layer{
 		{path: "cmd/graphrun", own: []string{"internal/cli"}},
@@ -36,6 +37,7 @@ func layers() []layer {
 		{path: "internal/fix", own: []string{"spec"}},
 		{path: "internal/flowdiff", own: []string{"spec"}},
 		{path: "internal/graphalg"},
+		{path: "internal/process", others: []string{unix}},
 		{path: "internal/report", own: []string{"spec", "internal/terminal"}, others: []string{color}},
 		{path: "internal/schema"},
 		{path: "internal/solve", own: []string{"eval"}},
@@ -45,7 +47,7 @@ func layers() []layer {
 		{path: "lint/bound", own: []string{"spec", "eval", "internal/bind", "internal/solve"}},
 		{path: "model"},
 		{path: "model/scripted", own: []string{"model", "spec"}},
-		{path: "node", own: []string{"runner", "eval", "spec"}, others: []string{unix}},
+		{path: "node", own: []string{"runner", "eval", "spec", "tool", "internal/process"}},
 		{path: "render", own: []string{"spec", "runner/machine", "internal/terminal"}, others: []string{color}},
 		{path: "runner", own: []string{"runner/machine", "spec", "eval", "internal/schema", "internal/suggest"}},
 		{path: "runner/machine", own: []string{"spec", "eval", "internal/bind", "internal/schema", "internal/graphalg"}},
@@ -53,6 +55,7 @@ func layers() []layer {
 		{path: "runner/store/sqlite", own: []string{"runner", "runner/machine", "runner/store"}, others: []string{"modernc.org/sqlite"}},
 		{path: "runner/store/storetest", own: []string{"runner", "runner/machine", "eval", "spec"}},
 		{path: "spec", own: []string{"internal/graphalg", "internal/schema", "internal/suggest"}, others: []string{yaml}},
+		{path: "tool", own: []string{"eval", "internal/process", "internal/schema"}, others: []string{mcp}},
 	}
 }
 

@@ -92,7 +92,7 @@ func (t *tracer) lines(e *runner.Event) []string {
 		return t.ended(e)
 	case runner.EdgesResolved:
 		return t.routed(e)
-	case runner.NodeEvent:
+	case runner.NodeEvent, runner.ToolCalled:
 		return t.said(e)
 	case runner.SuperstepCompleted, runner.RunFinished, runner.RunPaused:
 		return t.flush()
@@ -153,10 +153,23 @@ func (t *tracer) said(e *runner.Event) []string {
 	switch e.Said.Type {
 	case "custom":
 		return []string{t.start(e) + t.colors.info("event   ") + terminal.Line(e.Said.Name) + " " + valueText(e.Said.Data, maxReason)}
+	case "tool":
+		return []string{t.start(e) + t.called(e.Said)}
 	case "warning":
 		return []string{t.start(e) + t.colors.warn("warning ") + terminal.Line(e.Said.Message)}
 	}
 	return nil
+}
+
+// called says which tool was called with what, and what came of it.
+func (t *tracer) called(s *runner.Said) string {
+	data, _ := s.Data.(map[string]any)
+	text := t.colors.info("tool    ") + terminal.Line(s.Name) + " " + valueText(data["args"], maxReason/2)
+	result := valueText(data["output"], maxReason)
+	if data["is_error"] == true {
+		return text + " → " + t.colors.bad("error: "+result)
+	}
+	return text + " → " + result
 }
 
 func (t *tracer) line(f finished, route string) string {

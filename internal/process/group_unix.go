@@ -2,7 +2,7 @@
 
 // Process groups, where the system has them.
 
-package node
+package process
 
 import (
 	"bytes"
@@ -18,22 +18,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownGroup makes the program the leader of a new process group, so that
+// OwnGroup makes the program the leader of a new process group, so that
 // everything it starts can be ended with it, and so that an interrupt typed at
 // the terminal reaches graphrun alone.
-func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func OwnGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 // The group keeps the number of its leader for as long as it has members, so
 // the number can't come to mean another group while one of ours is left.
 
-func askGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+// AskGroup asks every process of the group to end.
+func AskGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 
-func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+// KillGroup ends every process of the group.
+func KillGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 
-// groupAlive reports whether the group has members that run. Dead ones stay
+// GroupAlive reports whether the group has members that run. Dead ones stay
 // members until their parent takes note, which for orphans in a container may
 // be never, so they don't count where the system tells.
-func groupAlive(cmd *exec.Cmd) bool {
+func GroupAlive(cmd *exec.Cmd) bool {
 	err := syscall.Kill(-cmd.Process.Pid, 0)
 	if err != nil && !errors.Is(err, syscall.EPERM) {
 		return false
@@ -70,7 +72,9 @@ func groupRuns(proc fs.FS, group int) bool {
 	return !listed
 }
 
-func exitStatus(state *os.ProcessState) (code int, signal string) {
+// ExitStatus is how a program ended: its exit code, as a shell would report it
+// (128 + n for signal n), and the signal's name.
+func ExitStatus(state *os.ProcessState) (code int, signal string) {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal()), unix.SignalName(status.Signal())
 	}

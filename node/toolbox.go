@@ -1,0 +1,205 @@
+// Calling tools in the name of a task: what tools, tool and agent nodes share.
+
+package node
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+	"github.com/graphrun/graphrun/tool"
+)
+
+// toolkit is what it takes to call tools.
+type toolkit struct {
+	exec    *execHandler
+	options tool.Options
+}
+
+// registryKey is the key of a graph's tools in the scope of a run.
+type registryKey struct{ graph *spec.Graph }
+
+// keptTools are the tools of a run, or why there are none.
+type keptTools struct {
+	*tool.Registry
+	err error
+}
+
+// Close ends the servers.
+func (k keptTools) Close() error {
+	if k.Registry == nil {
+		return nil
+	}
+	return k.Registry.Close()
+}
+
+// registry returns the tools of the task's graph, the same for the whole run.
+func (k *toolkit) registry(task *runner.Task) (*tool.Registry, error) {
+	if task.Scope == nil {
+		return nil, &runner.Failure{Kind: "internal", Message: "a task without a run has no tools"}
+	}
+	kept := task.Scope.Keep(registryKey{task.Graph}, func() io.Closer {
+		opts := k.options
+		opts.Dir = task.Dir
+		registry, err := tool.New(task.Tools, opts)
+		return keptTools{registry, err}
+	}).(keptTools)
+	if kept.err != nil {
+		return nil, invalidInput("%v", kept.err)
+	}
+	return kept.Registry, nil
+}
+
+// toolCall is a call as a model makes it. Number counts the calls of the visit.
+type toolCall struct {
+	tool.Call
+	id     string
+	number int
+}
+
+// answer is what a call came to: an output, or an error's message as the output.
+type answer struct {
+	output  any
+	isError bool
+	details map[string]any
+}
+
+// call makes one call, tells of it, and keeps what it came to in the journal: a
+// task that runs again finds it there and does not make it twice. An error
+// means that the task has to end.
+func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string, c toolCall) (answer, error) {
+	if done, ok := loggedAnswer(task, c.number); ok {
+		return done, nil
+	}
+	registry, err := k.registry(task)
+	if err != nil {
+		return answer{}, err
+	}
+	began := time.Now()
+	result, err := registry.Call(ctx, &toolActor{k, task, c.number}, allowed, c.Call)
+	var failed *tool.Error
+	var out answer
+	switch {
+	case err == nil:
+		out.output, err = eval.Canonical(result)
+		if err != nil {
+			out = answer{output: "the result is no plain data: " + err.Error(), isError: true}
+		}
+	case errors.As(err, &failed):
+		out = answer{failed.Message, true, failed.Details}
+	default:
+		return answer{}, ended(ctx, c.Name, err)
+	}
+	k.tell(task, c, out, time.Since(began))
+	return out, keepAnswer(task, c.number, out)
+}
+
+// ended is the error of a task that can't go on after a call.
+func ended(ctx context.Context, name string, err error) error {
+	if ctx.Err() != nil {
+		return stopped(ctx, fmt.Sprintf("the call of tool %q was stopped", name))
+	}
+	return err
+}
+
+// tell makes the call an event.
+func (k *toolkit) tell(task *runner.Task, c toolCall, out answer, took time.Duration) {
+	if task.Emit == nil {
+		return
+	}
+	var args any = c.Args
+	if c.Malformed != "" {
+		args = c.Malformed
+	}
+	data := map[string]any{"args": args, "output": out.output, "is_error": out.isError, "duration_ms": int(took.Milliseconds())}
+	if c.id != "" {
+		data["id"] = c.id
+	}
+	task.Emit(runner.Said{Type: "tool", Name: c.Name, Data: data})
+}
+
+// noteTool marks the notes of finished tool calls in a task's log.
+const noteTool = "tool_call"
+
+// keepAnswer notes what a call came to.
+func keepAnswer(task *runner.Task, number int, out answer) error {
+	if task.Note == nil {
+		return nil
+	}
+	note := map[string]any{"number": number, "output": out.output, "is_error": out.isError}
+	if out.details != nil {
+		note["details"] = out.details
+	}
+	return task.Note(map[string]any{noteTool: note})
+}
+
+// loggedAnswer is what the call of that number came to before a crash.
+func loggedAnswer(task *runner.Task, number int) (answer, bool) {
+	for _, entry := range task.Log {
+		fields, _ := entry.(map[string]any)
+		note, ok := fields[noteTool].(map[string]any)
+		if !ok {
+			continue
+		}
+		if n, ok := wholeNumber(note["number"]); !ok || n != number {
+			continue
+		}
+		out := answer{output: note["output"]}
+		out.isError, _ = note["is_error"].(bool)
+		out.details, _ = note["details"].(map[string]any)
+		return out, true
+	}
+	return answer{}, false
+}
+
+// toolActor runs what a tool declares, for one call of a task.
+type toolActor struct {
+	kit    *toolkit
+	task   *runner.Task
+	number int
+}
+
+// Warn tells of something in the events.
+func (a *toolActor) Warn(message string) {
+	if a.task.Emit != nil {
+		a.task.Emit(runner.Said{Type: "warning", Message: message})
+	}
+}
+
+// Exec runs a tool's program as an exec node would.
+func (a *toolActor) Exec(ctx context.Context, p *tool.Program) (any, error) {
+	config := map[string]any{"command": p.Command, "env": p.Env, "stdin": tool.Text(p.Args)}
+	if p.Dir != "" {
+		config["dir"] = p.Dir
+	}
+	if p.Parse != "" {
+		config["parse"] = p.Parse
+	}
+	task := *a.task
+	task.Config, task.Key = config, callKey(a.task.Key, a.number)
+	output, err := a.kit.exec.Run(ctx, &task)
+	var failure *runner.Failure
+	if err == nil || ctx.Err() != nil || !errors.As(err, &failure) {
+		return output, err
+	}
+	return nil, &tool.Error{Message: failure.Message, Details: failure.Details}
+}
+
+// Graph runs a graph file.
+func (a *toolActor) Graph(_ context.Context, file string, _ map[string]any) (any, error) {
+	return nil, &tool.Error{Message: fmt.Sprintf("graph %q can't be run as a tool yet", file)}
+}
+
+// callKey is the idempotency key of a tool call of a task.
+func callKey(taskKey string, number int) string {
+	sum := sha256.Sum256([]byte(taskKey + "\x00tool\x00" + strconv.Itoa(number)))
+	return hex.EncodeToString(sum[:16])
+}

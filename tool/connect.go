@@ -1,0 +1,138 @@
+// Connecting to an MCP server: the transports, the handshake, the list of its tools.
+
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/schema"
+)
+
+// connect starts the server and asks for its tools. The connection outlives
+// ctx, which bounds the start alone.
+func (s *server) connect(ctx context.Context) (*link, error) {
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	starting, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("it was not ready after %s", startTime))
+	defer cancel()
+	abandon := context.AfterFunc(starting, end)
+	l, err := s.shake(life)
+	if !abandon() && err == nil {
+		_ = l.stop()
+		err = context.Cause(starting)
+	}
+	if err != nil {
+		end()
+		if starting.Err() != nil {
+			err = context.Cause(starting)
+		}
+		return nil, err
+	}
+	stop := l.stop
+	l.stop = func() error {
+		defer end()
+		return stop()
+	}
+	return l, nil
+}
+
+// shake starts the server, if it is a program, and makes a session.
+func (s *server) shake(ctx context.Context) (*link, error) {
+	l := &link{gone: make(chan struct{}), lastWords: func() string { return "" }}
+	var transport mcp.Transport
+	kill := func() error { return nil }
+	if s.url != "" {
+		transport = &mcp.StreamableClientTransport{
+			Endpoint: s.url, HTTPClient: &http.Client{Transport: withHeaders{http.DefaultTransport, s.headers}},
+			DisableStandaloneSSE: true,
+		}
+	} else {
+		p, err := s.start()
+		if err != nil {
+			return nil, err
+		}
+		transport, kill, l.lastWords = &mcp.IOTransport{Reader: p.stdout, Writer: p.stdin}, p.stop, p.stderr.last
+	}
+	client := mcp.NewClient(
+		&mcp.Implementation{Name: "graphrun", Version: s.opts.Version},
+		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}},
+	)
+	session, err := client.Connect(ctx, transport, nil)
+	if err == nil {
+		l.session = session
+		l.members, err = members(ctx, session)
+	}
+	if err != nil {
+		err = errors.Join(err, kill())
+		if words := l.lastWords(); words != "" {
+			err = errors.New(words)
+		}
+		return nil, err
+	}
+	go func() {
+		_ = session.Wait()
+		close(l.gone)
+	}()
+	l.stop = func() error {
+		// Closing the session closes the program's stdin, which asks it to end.
+		_ = session.Close()
+		<-l.gone
+		return kill()
+	}
+	return l, nil
+}
+
+// members asks for the server's tools.
+func members(ctx context.Context, session *mcp.ClientSession) ([]member, error) {
+	var out []member
+	for t, err := range session.Tools(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		m := member{Tool: Tool{Name: t.Name, Description: t.Description, Parameters: map[string]any{"type": "object"}}}
+		if a := t.Annotations; a != nil {
+			m.repeatable = a.ReadOnlyHint || a.IdempotentHint
+		}
+		if plain, err := eval.Canonical(t.InputSchema); err == nil {
+			if doc, ok := plain.(map[string]any); ok {
+				m.Parameters = doc
+				if compiled, err := schema.Compile(doc); err == nil {
+					m.schema = compiled
+				}
+			}
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// lost says whether an error means that the connection is of no more use; else
+// it is the server's answer to the request.
+func lost(err error) bool {
+	var answer *jsonrpc.Error
+	return errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) || !errors.As(err, &answer)
+}
+
+// withHeaders adds headers to every request.
+type withHeaders struct {
+	next    http.RoundTripper
+	headers map[string]any
+}
+
+// RoundTrip sends a copy of the request, as its contract wants.
+func (t withHeaders) RoundTrip(req *http.Request) (*http.Response, error) {
+	if len(t.headers) == 0 {
+		return t.next.RoundTrip(req)
+	}
+	req = req.Clone(req.Context())
+	for name, value := range t.headers {
+		req.Header.Set(name, eval.Text(value))
+	}
+	return t.next.RoundTrip(req)
+}

@@ -1,0 +1,218 @@
+// The registry: declarations by name, the list of what a node may call.
+
+package tool
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/internal/schema"
+)
+
+// Registry holds the tools of one graph for one run. It is safe for concurrent use.
+type Registry struct {
+	decls map[string]*declared
+	names []string // sorted
+}
+
+// declared is one entry of `tools`. Exactly one of exec, graph and server is set.
+type declared struct {
+	name        string
+	description string
+	parameters  map[string]any
+	schema      *schema.Schema
+	timeout     time.Duration // of a call; 0: none
+	maxResult   int           // bytes
+	exec        *Program      // without Args
+	graph       string
+	server      *server
+}
+
+// New makes a registry of declarations as the file has them, by name, templates
+// rendered. Nothing is started. The error says which declaration is wrong.
+func New(decls map[string]any, opts Options) (*Registry, error) {
+	opts.Grace = cmp.Or(opts.Grace, 5*time.Second)
+	opts.Version = cmp.Or(opts.Version, "dev")
+	r := &Registry{decls: map[string]*declared{}, names: slices.Sorted(maps.Keys(decls))}
+	for _, name := range r.names {
+		decl, err := declare(name, decls[name], &opts)
+		if err != nil {
+			return nil, fmt.Errorf("tool %q: %w", name, err)
+		}
+		r.decls[name] = decl
+	}
+	return r, nil
+}
+
+// Close ends the servers. No call may be under way.
+func (r *Registry) Close() error {
+	var all []error
+	for _, name := range r.names {
+		if server := r.decls[name].server; server != nil {
+			all = append(all, server.close())
+		}
+	}
+	return errors.Join(all...)
+}
+
+// All is the list that allows every declared tool.
+func (r *Registry) All() []string { return r.names }
+
+// Tools lists what a node that is allowed these names can call, in the order of
+// the names; a server's own tools come in its order. It starts the servers that
+// it has to ask.
+func (r *Registry) Tools(ctx context.Context, actor Actor, allowed []string) ([]Tool, error) {
+	var out []Tool
+	seen := map[string]bool{}
+	add := func(t Tool) {
+		if !seen[t.Name] {
+			seen[t.Name] = true
+			out = append(out, t)
+		}
+	}
+	for _, entry := range allowed {
+		decl, member, err := r.find(entry)
+		if err != nil {
+			return nil, err
+		}
+		if decl.server == nil {
+			add(decl.tool())
+			continue
+		}
+		tools, err := decl.server.list(ctx, actor)
+		if err != nil {
+			return nil, err
+		}
+		found := false
+		for _, t := range tools {
+			if member == all || member == t.Name {
+				found = true
+				add(Tool{decl.name + "." + t.Name, t.Description, t.Parameters})
+			}
+		}
+		if !found && member != all {
+			return nil, noMember(decl.name, member, tools)
+		}
+	}
+	return out, nil
+}
+
+// all stands for every tool of a server.
+const all = "*"
+
+// find returns what a name of an allow-list, or of a call, declares. The member
+// is the server's tool, or all.
+func (r *Registry) find(name string) (decl *declared, member string, err error) {
+	if decl := r.decls[name]; decl != nil {
+		return decl, all, nil
+	}
+	first, member, dotted := strings.Cut(name, ".")
+	if decl := r.decls[first]; dotted && decl != nil && decl.server != nil {
+		return decl, member, nil
+	}
+	return nil, "", &Error{Message: fmt.Sprintf("no tool %q is declared; %s", name, list("declared are", r.names))}
+}
+
+// permits says whether an allow-list has a call's name.
+func permits(allowed []string, name string) bool {
+	server, _, dotted := strings.Cut(name, ".")
+	return slices.ContainsFunc(allowed, func(entry string) bool {
+		return entry == name || dotted && (entry == server || entry == server+"."+all)
+	})
+}
+
+// Call makes one call for a node that is allowed these names. The error is an
+// *Error, or ctx's own.
+func (r *Registry) Call(ctx context.Context, actor Actor, allowed []string, call Call) (any, error) {
+	if !permits(allowed, call.Name) {
+		return nil, &Error{Message: fmt.Sprintf("tool %q may not be called here; %s", call.Name, list("allowed are", allowed))}
+	}
+	decl, member, err := r.find(call.Name)
+	if err != nil {
+		return nil, err
+	}
+	if decl.server != nil && member == all {
+		return nil, &Error{Message: fmt.Sprintf("%q is a server; call one of its tools, as in %s.tool", decl.name, decl.name)}
+	}
+	if call.Malformed != "" {
+		return nil, &Error{Message: fmt.Sprintf("arguments of tool %q are no JSON object: %s", call.Name, head(call.Malformed, 200))}
+	}
+	result, err := decl.timed(ctx, func(ctx context.Context) (any, error) { return decl.call(ctx, actor, member, call) })
+	var own *Error
+	if err == nil || errors.As(err, &own) || ctx.Err() != nil {
+		return result, err
+	}
+	return nil, err
+}
+
+// timed bounds one call by the tool's own timeout.
+func (d *declared) timed(ctx context.Context, call func(context.Context) (any, error)) (any, error) {
+	if d.timeout == 0 {
+		return call(ctx)
+	}
+	bounded, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	result, err := call(bounded)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		return nil, &Error{Message: fmt.Sprintf("tool %q was stopped: it took longer than %s", d.name, d.timeout)}
+	}
+	return result, err
+}
+
+// call does the work of a call whose tool is found.
+func (d *declared) call(ctx context.Context, actor Actor, member string, call Call) (any, error) {
+	if d.server != nil {
+		return d.server.call(ctx, actor, member, call.Args)
+	}
+	args, err := checkArgs(call.Name, d.schema, call.Args)
+	if err != nil {
+		return nil, err
+	}
+	if d.exec != nil {
+		program := *d.exec
+		program.Args = args
+		return actor.Exec(ctx, &program)
+	}
+	return actor.Graph(ctx, d.graph, args)
+}
+
+// tool is the declaration as a model is offered it.
+func (d *declared) tool() Tool {
+	return Tool{Name: d.name, Description: d.description, Parameters: d.parameters}
+}
+
+// checkArgs makes the arguments fit a schema, or says what is wrong with them.
+func checkArgs(name string, s *schema.Schema, args map[string]any) (map[string]any, error) {
+	if args == nil {
+		args = map[string]any{}
+	}
+	normal := s.Normalise(args)
+	if err := s.Check(normal); err != nil {
+		return nil, &Error{Message: fmt.Sprintf("arguments of tool %q: %v", name, err)}
+	}
+	out, _ := normal.(map[string]any)
+	return out, nil
+}
+
+// list names what there is.
+func list(intro string, names []string) string {
+	if len(names) == 0 {
+		return intro + " none"
+	}
+	return intro + " " + strings.Join(slices.Sorted(slices.Values(names)), ", ")
+}
+
+// noMember says that a server has no such tool.
+func noMember(server, member string, tools []Tool) error {
+	names := make([]string, len(tools))
+	for i := range tools {
+		names[i] = tools[i].Name
+	}
+	return &Error{Message: fmt.Sprintf("server %q has no tool %q; %s", server, member, list("its tools are", names))}
+}

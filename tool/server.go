@@ -1,0 +1,238 @@
+// One MCP server: started when it is first needed, started once more when it
+// dies, its tools asked for once a start.
+
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/schema"
+)
+
+// maxStarts is how often a server is started for one run: a server that dies
+// again is broken, and starting it for every call would hide that.
+const maxStarts = 2
+
+// startTime bounds a start until the server has listed its tools.
+const startTime = time.Minute
+
+// server is a declared server. The holder of turn owns link and starts.
+type server struct {
+	name         string
+	command      []any // or
+	url          string
+	env, headers map[string]any
+	dir          string
+	opts         *Options
+
+	turn   chan struct{} // holds one token
+	link   *link         // nil: not connected
+	starts int
+	died   string // what the last connection died of
+}
+
+// link is one connection to a server.
+type link struct {
+	session *mcp.ClientSession
+	members []member
+	// stop ends the connection and what runs behind it.
+	stop func() error
+	// gone is closed when the connection has ended; lastWords is what the
+	// server's stderr ended with.
+	gone      chan struct{}
+	lastWords func() string
+}
+
+// member is a tool of a server.
+type member struct {
+	Tool
+	// schema is nil when it is not one that we can check with: then the server
+	// alone checks.
+	schema *schema.Schema
+	// repeatable says that calling twice does no more than calling once.
+	repeatable bool
+}
+
+// declareServer reads the `mcp` block.
+func declareServer(name string, fields map[string]any, opts *Options) (*server, error) {
+	s := &server{name: name, url: text(fields["url"]), dir: text(fields["dir"]), opts: opts, turn: make(chan struct{}, 1)}
+	s.command, _ = fields["command"].([]any)
+	if len(s.command) == 0 && s.url == "" {
+		return nil, errors.New("mcp: it has neither command nor url")
+	}
+	s.turn <- struct{}{}
+	return s, nil
+}
+
+// list returns the server's tools under their own names.
+func (s *server) list(ctx context.Context, actor Actor) ([]Tool, error) {
+	l, err := s.connected(ctx, actor)
+	if err != nil {
+		return nil, err
+	}
+	return l.tools(), nil
+}
+
+func (l *link) tools() []Tool {
+	out := make([]Tool, len(l.members))
+	for i := range l.members {
+		out[i] = l.members[i].Tool
+	}
+	return out
+}
+
+// call calls one of the server's tools. A call that the server died of is made
+// again only if that can do no harm.
+func (s *server) call(ctx context.Context, actor Actor, name string, args map[string]any) (any, error) {
+	for first := true; ; first = false {
+		l, err := s.connected(ctx, actor)
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(l.members, func(m member) bool { return m.Name == name })
+		if i < 0 {
+			return nil, noMember(s.name, name, l.tools())
+		}
+		m := &l.members[i]
+		given, err := checkArgs(s.name+"."+name, m.schema, args)
+		if err != nil {
+			return nil, err
+		}
+		result, err := l.session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: given})
+		switch {
+		case err == nil:
+			return s.result(name, result)
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case !lost(err):
+			return nil, &Error{Message: fmt.Sprintf("tool %q: %v", s.name+"."+name, err)}
+		}
+		s.drop(ctx, actor, l, err)
+		if !first || !m.repeatable {
+			return nil, &Error{Message: fmt.Sprintf("server %q went away during the call of %q: %s", s.name, name, s.death(ctx))}
+		}
+	}
+}
+
+// connected returns the connection, which it makes when there is none.
+func (s *server) connected(ctx context.Context, actor Actor) (*link, error) {
+	select {
+	case <-s.turn:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { s.turn <- struct{}{} }()
+	if s.link != nil {
+		select {
+		case <-s.link.gone:
+			s.bury(actor, s.link, mcp.ErrConnectionClosed)
+		default:
+			return s.link, nil
+		}
+	}
+	if s.starts >= maxStarts {
+		return nil, &Error{Message: fmt.Sprintf("server %q went away %d times and is not started again: %s", s.name, s.starts, s.died)}
+	}
+	s.starts++
+	l, err := s.connect(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		s.died = err.Error()
+		return nil, &Error{Message: fmt.Sprintf("can't start server %q: %v", s.name, err)}
+	}
+	s.link = l
+	return l, nil
+}
+
+// drop forgets a connection that a call found lost, unless that is done already.
+func (s *server) drop(ctx context.Context, actor Actor, l *link, cause error) {
+	select {
+	case <-s.turn:
+	case <-ctx.Done():
+		return
+	}
+	defer func() { s.turn <- struct{}{} }()
+	if s.link == l {
+		s.bury(actor, l, cause)
+	}
+}
+
+// bury ends what is left of a connection, and warns.
+func (s *server) bury(actor Actor, l *link, cause error) {
+	s.link = nil
+	_ = l.stop()
+	s.died = cause.Error()
+	if words := l.lastWords(); words != "" {
+		s.died = words
+	}
+	actor.Warn(fmt.Sprintf("server %q went away: %s", s.name, s.died))
+}
+
+// death is what the last connection died of.
+func (s *server) death(ctx context.Context) string {
+	select {
+	case <-s.turn:
+	case <-ctx.Done():
+		return "the call was given up"
+	}
+	defer func() { s.turn <- struct{}{} }()
+	return s.died
+}
+
+// close ends the server.
+func (s *server) close() error {
+	<-s.turn
+	defer func() { s.turn <- struct{}{} }()
+	s.starts = maxStarts
+	if s.link == nil {
+		return nil
+	}
+	l := s.link
+	s.link, s.died = nil, "the run is over"
+	return l.stop()
+}
+
+// result turns an answer into plain data, or into an error when it is one.
+func (s *server) result(name string, answer *mcp.CallToolResult) (any, error) {
+	value, err := content(answer)
+	if err != nil {
+		return nil, &Error{Message: fmt.Sprintf("tool %q gave an answer that can't be read: %v", s.name+"."+name, err)}
+	}
+	if answer.IsError {
+		return nil, &Error{Message: Text(value)}
+	}
+	return value, nil
+}
+
+// content is the structured content if there is some, the text if there is
+// nothing but text, and else the list of all parts.
+func content(answer *mcp.CallToolResult) (any, error) {
+	if answer.StructuredContent != nil && !answer.IsError {
+		return eval.Canonical(answer.StructuredContent)
+	}
+	text, only := "", true
+	for i, part := range answer.Content {
+		t, ok := part.(*mcp.TextContent)
+		if !ok {
+			only = false
+			break
+		}
+		if i > 0 {
+			text += "\n"
+		}
+		text += t.Text
+	}
+	if only {
+		return text, nil
+	}
+	return eval.Canonical(answer.Content)
+}

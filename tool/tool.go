@@ -1,0 +1,80 @@
+// The package's door: what a tool is, how it is declared and called.
+
+// Package tool calls the tools of a graph file: programs, graphs, and those of
+// servers that speak the Model Context Protocol. It finds a tool by its name,
+// holds callers to the list they are allowed, checks arguments against the
+// tool's schema before anything runs, and keeps servers for as long as the
+// Registry lives. Running programs and graphs is left to the caller, an Actor.
+package tool
+
+import (
+	"context"
+	"time"
+)
+
+// Tool is a tool as a model is offered it.
+type Tool struct {
+	// Name is what calls name: "add", or "server.add".
+	Name        string
+	Description string
+	// Parameters is the JSON Schema of the argument object; never nil.
+	Parameters map[string]any
+}
+
+// Program is a declared program that one call runs.
+type Program struct {
+	// Tool is the name of the tool.
+	Tool    string
+	Command []any
+	// Env are more variables of the program; Dir is its working directory,
+	// relative to the graph file; Parse is how its output is read. Empty means
+	// the default of exec nodes.
+	Env   map[string]any
+	Dir   string
+	Parse string
+	// Args is the argument object, which the program reads on stdin.
+	Args map[string]any
+}
+
+// Actor runs what a call of a declared tool wants done, in the name of the task
+// that makes the call. What it returns as a result is plain data.
+type Actor interface {
+	Exec(ctx context.Context, program *Program) (any, error)
+	Graph(ctx context.Context, file string, args map[string]any) (any, error)
+	// Warn tells of something that the person who runs the graph should know.
+	Warn(message string)
+}
+
+// Call is one call.
+type Call struct {
+	// Name is the tool's, as a model or a file names it.
+	Name string
+	Args map[string]any
+	// Malformed is the text of arguments that are no JSON object; Args is nil then.
+	Malformed string
+}
+
+// Error says why a call gave no result: the tool failed, is not there or not
+// allowed, or its arguments are wrong. The message is for the model too.
+type Error struct {
+	Message string
+	// Details are what else is known, such as exit_code; nil: nothing.
+	Details map[string]any
+}
+
+// Error is the message.
+func (e *Error) Error() string { return e.Message }
+
+// Options are the settings of a Registry. The zero value works.
+type Options struct {
+	// Dir is the folder of the graph file, to which the folders of servers are
+	// relative.
+	Dir string
+	// Grace is how long a server may take to end when it is asked to, before it
+	// is killed; 0 means 5 seconds.
+	Grace time.Duration
+	// Kill, when it is closed, ends all graces at once; nil: never.
+	Kill <-chan struct{}
+	// Version is what servers are told that they talk to; empty: "dev".
+	Version string
+}
