@@ -1,0 +1,291 @@
+// What is sent: the body of a Messages request.
+
+package anthropic
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/model/wire"
+)
+
+// message is one turn on the wire. Its blocks are of several shapes.
+type message struct {
+	Role    string `json:"role"`
+	Content []any  `json:"content"`
+}
+
+type textBlock struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+type toolUse struct {
+	Type  string          `json:"type"`
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+type toolResult struct {
+	Type      string `json:"type"`
+	ToolUseID string `json:"tool_use_id"`
+	Content   string `json:"content,omitempty"`
+	IsError   bool   `json:"is_error,omitempty"`
+}
+
+// body is the request as JSON data. Parameters win over what the request says
+// in its fields, and null takes a key out; the messages and how the answer
+// comes are not theirs to change.
+func (c *Client) body(req *model.Request, names *wire.Names, streams bool) (map[string]any, error) {
+	body := map[string]any{"max_tokens": MaxTokens}
+	maps.Copy(body, c.params)
+	if req.MaxTokens > 0 {
+		body["max_tokens"] = req.MaxTokens
+	}
+	if req.System != "" {
+		body["system"] = req.System
+	}
+	if req.Temperature != nil {
+		body["temperature"] = *req.Temperature
+	}
+	if len(req.Stop) > 0 {
+		body["stop_sequences"] = req.Stop
+	}
+	if len(req.Tools) > 0 {
+		body["tools"] = offered(req.Tools, names)
+	}
+	if err := c.output(body, req); err != nil {
+		return nil, err
+	}
+	for key, value := range req.Params {
+		body[key] = value
+	}
+	maps.DeleteFunc(body, func(_ string, value any) bool { return value == nil })
+	messages, err := conversation(req, names, body)
+	if err != nil {
+		return nil, err
+	}
+	body["model"], body["messages"], body["stream"] = c.model, messages, streams
+	return body, nil
+}
+
+// output sets the format of the answer and how much the model thinks about it:
+// a word is an effort with adaptive thinking, a number a budget of tokens.
+func (c *Client) output(body map[string]any, req *model.Request) error {
+	config := map[string]any{}
+	if given, ok := body["output_config"].(map[string]any); ok {
+		maps.Copy(config, given)
+	}
+	if req.Schema["type"] == "object" {
+		if closed, ok := closedSchema(req.Schema); ok {
+			config["format"] = map[string]any{"type": "json_schema", "schema": closed}
+		}
+	}
+	switch value := req.Reasoning.(type) {
+	case nil:
+	case string:
+		config["effort"] = value
+		body["thinking"] = map[string]any{"type": "adaptive"}
+	case int:
+		body["thinking"] = map[string]any{"type": "enabled", "budget_tokens": value}
+		if req.MaxTokens == 0 {
+			body["max_tokens"] = value + MaxTokens // the budget counts towards it
+		}
+	case map[string]any:
+		body["thinking"] = value
+	default:
+		return &model.Error{Kind: "invalid_input", Class: "invalid_request", Message: fmt.Sprintf(
+			"reasoning is %v; this provider takes low, medium, high, xhigh, max or a number of tokens", value)}
+	}
+	if len(config) > 0 {
+		body["output_config"] = config
+	}
+	return nil
+}
+
+func offered(tools []model.Tool, names *wire.Names) []any {
+	out := make([]any, len(tools))
+	for i, t := range tools {
+		schema := map[string]any{"type": "object"}
+		maps.Copy(schema, t.Parameters)
+		tool := map[string]any{"name": names.Wire(t.Name), "input_schema": schema}
+		if t.Description != "" {
+			tool["description"] = t.Description
+		}
+		out[i] = tool
+	}
+	return out
+}
+
+// conversation makes turns of messages: user and assistant in alternation, a
+// user first, no empty text. Thinking goes back with the calls that it led to;
+// where a call lacks it, such as one of another provider's model, the request
+// must do without thinking.
+func conversation(req *model.Request, names *wire.Names, body map[string]any) ([]message, error) {
+	var out []message
+	_, thinks := body["thinking"]
+	messages := model.Paired(req.Messages)
+	for i := range messages {
+		m := &messages[i]
+		role := "user"
+		if m.Role == model.Assistant {
+			role = "assistant"
+		}
+		blocks, err := blocksOf(m, names, thinks)
+		if err != nil {
+			return nil, err
+		}
+		if len(blocks) == 0 {
+			continue
+		}
+		if len(out) == 0 && role == "assistant" {
+			out = append(out, message{"user", []any{textBlock{"text", "Continue."}}})
+		}
+		if n := len(out); n > 0 && out[n-1].Role == role {
+			out[n-1].Content = append(out[n-1].Content, blocks...)
+		} else {
+			out = append(out, message{role, blocks})
+		}
+	}
+	if thinks && !hasThinking(messages) {
+		delete(body, "thinking")
+	}
+	if len(out) == 0 {
+		return nil, &model.Error{Kind: "invalid_input", Class: "invalid_request", Message: "the request holds no message with a text"}
+	}
+	return out, nil
+}
+
+// hasThinking reports whether the calls behind the last user's text, whose
+// turn goes on, came with the thinking that led to them.
+func hasThinking(messages []model.Message) bool {
+	for i := len(messages) - 1; i >= 0; i-- {
+		switch m := &messages[i]; {
+		case m.Role == model.User:
+			return true
+		case len(m.ToolCalls) > 0 && thinking(m) == nil:
+			return false
+		}
+	}
+	return true
+}
+
+// thinking is the blocks that this provider gave; those of another are not
+// a list.
+func thinking(m *model.Message) []json.RawMessage {
+	var blocks []json.RawMessage
+	if json.Unmarshal(m.Thinking, &blocks) != nil {
+		return nil
+	}
+	return blocks
+}
+
+func blocksOf(m *model.Message, names *wire.Names, thinks bool) ([]any, error) {
+	if m.Role == model.ToolResult {
+		return []any{toolResult{"tool_result", wireID(m.ToolCallID), m.Content, m.IsError}}, nil
+	}
+	var out []any
+	if thinks {
+		for _, block := range thinking(m) {
+			out = append(out, block)
+		}
+	}
+	if text := m.Content; strings.TrimSpace(text) != "" {
+		if m.Role == model.Assistant {
+			text = strings.TrimRight(text, " \t\r\n") // a last turn must not end in blanks
+		}
+		out = append(out, textBlock{"text", text})
+	}
+	for _, call := range m.ToolCalls {
+		args, err := wire.Args(call)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, toolUse{"tool_use", wireID(call.ID), names.Wire(call.Name), args})
+	}
+	return out, nil
+}
+
+// wireID is a call's id in the letters that the protocol allows.
+func wireID(id string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, id)
+}
+
+// closedSchema is a schema in the form that structured output wants: closed
+// objects, and none of the keywords that it refuses. Keywords that narrow a
+// value are left out here and checked by the caller; one that says what a
+// value may be besides makes the whole schema unfit.
+func closedSchema(schema map[string]any) (map[string]any, bool) {
+	out := make(map[string]any, len(schema)+1)
+	for key, value := range schema {
+		ok := true
+		switch key {
+		case "type", "description", "enum", "const", "required", "title", "default", "format":
+			out[key] = value
+		case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
+			"minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "examples":
+		case "additionalProperties":
+			ok = value == false
+		case "items":
+			out[key], ok = closedItem(value)
+		case "properties":
+			out[key], ok = closedProperties(value)
+		case "anyOf":
+			out[key], ok = closedList(value)
+		default:
+			ok = false
+		}
+		if !ok {
+			return nil, false
+		}
+	}
+	if out["type"] == "object" {
+		out["additionalProperties"] = false
+	}
+	return out, true
+}
+
+func closedItem(value any) (any, bool) {
+	schema, ok := value.(map[string]any)
+	if !ok {
+		return nil, false
+	}
+	return closedSchema(schema)
+}
+
+func closedProperties(value any) (any, bool) {
+	given, ok := value.(map[string]any)
+	if !ok {
+		return nil, false
+	}
+	out := make(map[string]any, len(given))
+	for name, property := range given {
+		if out[name], ok = closedItem(property); !ok {
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+func closedList(value any) (any, bool) {
+	given, ok := value.([]any)
+	if !ok {
+		return nil, false
+	}
+	out := make([]any, len(given))
+	for i, item := range given {
+		if out[i], ok = closedItem(item); !ok {
+			return nil, false
+		}
+	}
+	return out, true
+}

@@ -1,0 +1,133 @@
+// What is sent: the body of a chat completions request.
+
+package openai
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/model/wire"
+)
+
+// message is one message on the wire.
+type message struct {
+	Role       string  `json:"role"`
+	Content    *string `json:"content"`
+	ToolCalls  []call  `json:"tool_calls,omitempty"`
+	ToolCallID string  `json:"tool_call_id,omitempty"`
+}
+
+type call struct {
+	ID       string   `json:"id"`
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// body is the request as JSON data. Parameters win over what the request says
+// in its fields, and null takes a key out; the messages and how the answer
+// comes are not theirs to change.
+func (c *Client) body(req *model.Request, names *wire.Names, streams bool) (map[string]any, error) {
+	body := map[string]any{}
+	maps.Copy(body, c.params)
+	c.generation(body, req)
+	if err := reasoning(body, req.Reasoning); err != nil {
+		return nil, err
+	}
+	if len(req.Tools) > 0 {
+		body["tools"] = offered(req.Tools, names)
+	}
+	if format := responseFormat(req.Schema); format != nil {
+		body["response_format"] = format
+	}
+	if streams {
+		body["stream_options"] = map[string]any{"include_usage": true}
+	}
+	for key, value := range req.Params {
+		body[key] = value
+	}
+	maps.DeleteFunc(body, func(_ string, value any) bool { return value == nil })
+	messages, err := conversation(req, names)
+	if err != nil {
+		return nil, err
+	}
+	body["model"], body["messages"], body["stream"] = c.model, messages, streams
+	return body, nil
+}
+
+func (c *Client) generation(body map[string]any, req *model.Request) {
+	if req.Temperature != nil {
+		body["temperature"] = *req.Temperature
+	}
+	if req.MaxTokens > 0 {
+		key := "max_tokens"
+		if c.ownServer {
+			key = "max_completion_tokens"
+		}
+		body[key] = req.MaxTokens
+	}
+	if len(req.Stop) > 0 {
+		body["stop"] = req.Stop
+	}
+}
+
+// reasoning is a word for OpenAI and most others; a map is what OpenRouter
+// takes. A number of tokens has no place in this protocol.
+func reasoning(body map[string]any, value any) error {
+	switch value := value.(type) {
+	case nil:
+	case string:
+		body["reasoning_effort"] = value
+	case map[string]any:
+		body["reasoning"] = value
+	default:
+		return &model.Error{Kind: "invalid_input", Class: "invalid_request", Message: fmt.Sprintf(
+			"reasoning is %v; this provider takes a word such as low, medium or high", value)}
+	}
+	return nil
+}
+
+func offered(tools []model.Tool, names *wire.Names) []any {
+	out := make([]any, len(tools))
+	for i, t := range tools {
+		parameters := t.Parameters
+		if parameters == nil {
+			parameters = map[string]any{"type": "object", "properties": map[string]any{}}
+		}
+		f := map[string]any{"name": names.Wire(t.Name), "parameters": parameters}
+		if t.Description != "" {
+			f["description"] = t.Description
+		}
+		out[i] = map[string]any{"type": "function", "function": f}
+	}
+	return out
+}
+
+func conversation(req *model.Request, names *wire.Names) ([]message, error) {
+	messages := model.Paired(req.Messages)
+	out := make([]message, 0, len(messages)+1)
+	if req.System != "" {
+		out = append(out, message{Role: "system", Content: &req.System})
+	}
+	for i := range messages {
+		m := &messages[i]
+		next := message{Role: string(m.Role), Content: &m.Content, ToolCallID: m.ToolCallID}
+		if len(m.ToolCalls) > 0 && m.Content == "" {
+			next.Content = nil
+		}
+		for _, c := range m.ToolCalls {
+			args, err := wire.Args(c)
+			if err != nil {
+				return nil, err
+			}
+			next.ToolCalls = append(next.ToolCalls, call{ID: c.ID, Type: "function", Function: function{names.Wire(c.Name), string(args)}})
+		}
+		out = append(out, next)
+	}
+	return out, nil
+}

@@ -1,0 +1,138 @@
+// What an error answer of a server means to a graph.
+
+package wire
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/model"
+)
+
+// refused is the error of an answer with another status than 2xx.
+func (e *Endpoint) refused(resp *http.Response) error {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	code, text := "", ""
+	if e.Explain != nil {
+		code, text = e.Explain(body)
+	}
+	if text == "" {
+		text = strings.Join(strings.Fields(strings.ToValidUTF8(head(body, 300), "")), " ")
+	}
+	if resp.StatusCode/100 == 3 {
+		text = fmt.Sprintf("it sends to %s; redirects are not followed, correct the base URL", resp.Header.Get("Location"))
+	}
+	return e.failure(resp.StatusCode, code, text, resp.Header)
+}
+
+// failure makes the error of a status (0: none) and a word of the provider.
+func (e *Endpoint) failure(status int, code, text string, header http.Header) *model.Error {
+	out := &model.Error{Status: status, RetryAfter: retryAfter(header, time.Now())}
+	out.Kind, out.Class = classify(status, code, text)
+	subject := e.Name
+	if status != 0 {
+		subject += fmt.Sprintf(" answered %d", status)
+		if name := http.StatusText(status); name != "" {
+			subject += " " + name
+		}
+	} else {
+		subject += " broke off with an error"
+	}
+	for _, part := range []string{code, text} {
+		if part != "" {
+			subject += ": " + part
+		}
+	}
+	if out.Kind == "auth" && out.Class == "" {
+		subject += "; check the key of the provider"
+	}
+	out.Message = e.clean(subject)
+	return out
+}
+
+// codes maps the words of providers for their errors to kind and class. They
+// say more than the status: OpenAI answers 429 both to haste and to an account
+// without money, and a stream that has begun has no status left to give.
+func codes(code string) (kind, class string) {
+	switch code {
+	case "context_length_exceeded", "string_above_max_length", "request_too_large", "exceed_context_size_error":
+		return "invalid_input", "context_length"
+	case "content_filter", "content_policy_violation", "moderation_blocked":
+		return "llm", "content_filter"
+	case "insufficient_quota", "billing_error", "billing_not_active", "billing_hard_limit_reached":
+		return "auth", "quota"
+	case "invalid_api_key", "authentication_error", "permission_error":
+		return "auth", ""
+	case "rate_limit_exceeded", "rate_limit_error", "tokens":
+		return "rate_limited", ""
+	case "overloaded_error", "server_error", "api_error", "engine_overloaded", "server_overloaded":
+		return "overloaded", ""
+	case "timeout_error":
+		return "timeout", ""
+	}
+	return "", ""
+}
+
+// classify finds kind and class. Servers that speak another's protocol use
+// words of their own, so too long a context is also known by its text.
+func classify(status int, code, text string) (kind, class string) {
+	if kind, class = codes(code); kind != "" {
+		return kind, class
+	}
+	if status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge || status == 0 || status == http.StatusInternalServerError {
+		if tooLong(text) {
+			return "invalid_input", "context_length"
+		}
+	}
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired:
+		return "auth", ""
+	case status == http.StatusPaymentRequired:
+		return "auth", "quota"
+	case status == http.StatusTooManyRequests:
+		return "rate_limited", ""
+	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
+		return "timeout", ""
+	case status >= 500:
+		return "overloaded", ""
+	case status >= 300:
+		return "invalid_input", "invalid_request"
+	case code == "invalid_request_error", code == "not_found_error":
+		return "invalid_input", "invalid_request"
+	}
+	return "llm", ""
+}
+
+func tooLong(text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc([]string{
+		"maximum context length", "context_length_exceeded", "prompt is too long", "exceeds the available context size",
+		"exceed context limit", "context window", "input is too long", "too many input tokens",
+	}, func(part string) bool { return strings.Contains(text, part) })
+}
+
+// retryAfter is how long the server asks to wait; 0 when it does not say. A
+// date counts from the server's own clock.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	const most = 24 * time.Hour
+	if ms, err := strconv.ParseFloat(strings.TrimSpace(header.Get("Retry-After-Ms")), 64); err == nil && ms >= 0 {
+		return time.Duration(min(ms, float64(most/time.Millisecond)) * float64(time.Millisecond))
+	}
+	value := strings.TrimSpace(header.Get("Retry-After"))
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil {
+		return time.Duration(min(max(seconds, 0), most.Seconds()) * float64(time.Second))
+	}
+	date, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	if from, err := http.ParseTime(header.Get("Date")); err == nil {
+		now = from
+	}
+	return min(max(date.Sub(now), 0), most)
+}
