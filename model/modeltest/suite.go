@@ -1,0 +1,206 @@
+// Package modeltest holds what every adapter must do, as tests.
+package modeltest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/model"
+)
+
+// Key is the key that adapters under test are given. No message may hold it.
+const Key = "sk-canary-4711"
+
+// scenario is a call and what must come of it, whatever the provider.
+type scenario struct {
+	name string
+	// wire marks what only a server can do wrong.
+	wire    bool
+	request model.Request
+	want    model.Response
+	// failure is what the error must be, its message apart; zero: none.
+	failure model.Error
+}
+
+// Run tests an adapter. open returns a client whose provider answers the way
+// that the scenario names, streamed or not: text, tools, structured, length,
+// filtered, rate_limited, overloaded, auth, context_length, content_filter,
+// invalid_request, failing (in the middle of a stream), and, where a wire is
+// involved, malformed, empty, cut and broken. Nil skips a scenario, which only
+// those with a wire may be.
+func Run(t *testing.T, open func(t *testing.T, scenario string, streams bool) model.Client) {
+	t.Helper()
+	for _, s := range scenarios() {
+		for _, streams := range []bool{false, true} {
+			name := s.name
+			if streams {
+				name += "-stream"
+			}
+			if streamed := s.name == "failing" || s.name == "cut" || s.name == "broken"; streamed && !streams {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
+				client := open(t, s.name, streams)
+				switch {
+				case client == nil && s.wire:
+					t.Skip("no wire")
+				case client == nil:
+					t.Fatal("there is no client for this scenario")
+				}
+				s.run(t, client, streams)
+			})
+		}
+	}
+	t.Run("cancelled", func(t *testing.T) { cancelled(t, open(t, "text", true)) })
+	t.Run("concurrent", func(t *testing.T) { concurrent(t, open) })
+}
+
+func scenarios() []scenario {
+	hello := []model.Message{{Role: model.User, Content: "Say hello to the wörld."}}
+	tools := []model.Tool{
+		{Name: "weather.get", Description: "The weather of a place.", Parameters: map[string]any{
+			"type": "object", "properties": map[string]any{"city": map[string]any{"type": "string"}}, "required": []any{"city"},
+		}},
+		{Name: "add"},
+	}
+	schema := map[string]any{
+		"type":       "object",
+		"properties": map[string]any{"category": map[string]any{"type": "string"}, "confidence": map[string]any{"type": "number"}},
+		"required":   []any{"category", "confidence"},
+	}
+	caller := model.Caller{Node: "a", Role: "chat", Visit: 1, Turn: 1}
+	plain := model.Request{Caller: caller, System: "You are kind.", Messages: hello}
+	withTools := model.Request{Caller: caller, Messages: hello, Tools: tools}
+	withSchema := model.Request{Caller: caller, Messages: hello, Schema: schema}
+	ok := func(name string, req model.Request, want model.Response) scenario {
+		return scenario{name: name, request: req, want: want}
+	}
+	bad := func(name string, wire bool, failure model.Error) scenario {
+		return scenario{name: name, wire: wire, request: plain, failure: failure}
+	}
+	return []scenario{
+		ok("text", plain, model.Response{Content: "Hello, wörld.\nNice day!", Stop: model.StopEnd, Usage: model.Usage{InputTokens: 12, OutputTokens: 7, CachedTokens: 4}}),
+		ok("tools", withTools, model.Response{
+			Content: "Let me look.", Stop: model.StopToolCalls, Usage: model.Usage{InputTokens: 80, OutputTokens: 33},
+			ToolCalls: []model.ToolCall{
+				{Name: "weather.get", Args: map[string]any{"city": "Zürich \"Nord\"", "days": 3, "detail": map[string]any{"wind": true}}},
+				{Name: "add", Args: map[string]any{"x": 1, "y": 2.5}},
+			},
+		}),
+		ok("structured", withSchema, model.Response{Content: `{"category":"billing","confidence":0.9}`, Stop: model.StopEnd, Usage: model.Usage{InputTokens: 30, OutputTokens: 9}}),
+		ok("length", plain, model.Response{Content: "Hello, w", Stop: model.StopLength, Usage: model.Usage{InputTokens: 12, OutputTokens: 3}}),
+		ok("filtered", plain, model.Response{Content: "I can't help with that.", Stop: model.StopFilter, Usage: model.Usage{InputTokens: 12, OutputTokens: 6}}),
+		bad("rate_limited", false, model.Error{Kind: "rate_limited", Status: 429, RetryAfter: 7 * time.Second}),
+		bad("overloaded", false, model.Error{Kind: "overloaded", Status: 529}),
+		bad("auth", false, model.Error{Kind: "auth", Status: 401}),
+		bad("context_length", false, model.Error{Kind: "invalid_input", Class: "context_length", Status: 400}),
+		bad("content_filter", false, model.Error{Kind: "llm", Class: "content_filter"}),
+		bad("invalid_request", false, model.Error{Kind: "invalid_input", Class: "invalid_request", Status: 400}),
+		bad("failing", false, model.Error{Kind: "overloaded"}),
+		bad("malformed", true, model.Error{Kind: "llm", Class: "bad_answer"}),
+		bad("empty", true, model.Error{Kind: "llm", Class: "bad_answer"}),
+		bad("cut", true, model.Error{Kind: "network"}),
+		bad("broken", true, model.Error{Kind: "network"}),
+	}
+}
+
+func (s scenario) run(t *testing.T, client model.Client, streams bool) {
+	t.Helper()
+	var chunks []string
+	var onText func(string)
+	if streams {
+		onText = func(chunk string) { chunks = append(chunks, chunk) }
+	}
+	request := s.request
+	got, err := client.Chat(t.Context(), &request, onText)
+	if diff := cmp.Diff(s.request, request); diff != "" {
+		t.Errorf("the request was changed: %s", diff)
+	}
+	if s.failure.Kind != "" {
+		s.refused(t, got, err)
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]bool{}
+	for i := range got.ToolCalls {
+		ids[got.ToolCalls[i].ID] = true
+		got.ToolCalls[i].ID = ""
+	}
+	if len(ids) != len(s.want.ToolCalls) || ids[""] {
+		t.Errorf("the tool calls have the ids %v", ids)
+	}
+	if len(got.ToolCalls) == 0 {
+		got.ToolCalls = nil
+	}
+	if diff := cmp.Diff(&s.want, got); diff != "" {
+		t.Error(diff)
+	}
+	if streams && strings.Join(chunks, "") != s.want.Content && s.want.Stop != model.StopFilter {
+		t.Errorf("streamed %q", chunks)
+	}
+	if streams && s.name == "text" && len(chunks) < 2 {
+		t.Errorf("streamed in %d pieces", len(chunks))
+	}
+}
+
+// refused checks an error: its data, and that its message says something and
+// not too much.
+func (s scenario) refused(t *testing.T, got *model.Response, err error) {
+	t.Helper()
+	var failure *model.Error
+	if got != nil || !errors.As(err, &failure) {
+		t.Fatalf("got %v, %v", got, err)
+	}
+	if strings.Contains(err.Error(), Key) {
+		t.Errorf("the message holds the key: %v", err)
+	}
+	if len(err.Error()) < 10 || strings.Contains(err.Error(), "\n") {
+		t.Errorf("the message is %q", err.Error())
+	}
+	data := *failure
+	data.Message = ""
+	if data.Status == 0 || s.failure.Status == 0 {
+		data.Status = s.failure.Status // not every provider has one
+	}
+	if diff := cmp.Diff(s.failure, data); diff != "" {
+		t.Errorf("%s\n%v", diff, err)
+	}
+}
+
+// cancelled stops a call while its answer streams.
+func cancelled(t *testing.T, client model.Client) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := scenarios()[0]
+	if got, err := client.Chat(ctx, &s.request, func(string) {}); got != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// concurrent has one client answer several calls at once.
+func concurrent(t *testing.T, open func(*testing.T, string, bool) model.Client) {
+	s := scenarios()[0]
+	clients := []model.Client{open(t, "text", false)}
+	for range 7 {
+		clients = append(clients, clients[0])
+	}
+	done := make(chan error, len(clients))
+	for _, c := range clients {
+		go func() {
+			_, err := c.Chat(t.Context(), &s.request, nil)
+			done <- err
+		}()
+	}
+	for range clients {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
