@@ -155,6 +155,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 		defer d.scope.close()
 	}
 	defer d.stop()
+	d.heed()
 	if err := d.drive(ctx, first); err != nil {
 		return nil, errors.Join(err, d.closeJournal(nil))
 	}

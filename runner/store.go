@@ -65,6 +65,10 @@ type Store interface {
 	Snapshot(runID string, most int) (Snapshot, error)
 	// List returns the runs that a filter lets through, the last started first.
 	List(filter RunFilter) ([]RunSummary, error)
+	// Ask leaves a request for the driver of a run, for as long as its lease
+	// holds: whoever takes the lease begins without requests. A request to pause
+	// does not replace one to cancel. It fails with ErrNoRun.
+	Ask(runID string, request Request) error
 	// Delete forgets a run. It fails with ErrNoRun, and with a *LeasedError
 	// while a driver has the run.
 	Delete(runID string) error
@@ -99,6 +103,9 @@ type Journal interface {
 	// rest being known. A new status or reason is kept at once; the others with
 	// the next sign of life (every few seconds) and at Close.
 	Note(s RunSummary) error
+	// Asked delivers the requests that are left for this driver, each within
+	// about a second and never one twice in a row; nil: there never are any.
+	Asked() <-chan Request
 	// Close gives the lease back. Closing twice is fine.
 	Close() error
 }
@@ -141,7 +148,8 @@ type RunSummary struct {
 
 // RunFilter says which runs to list. The zero value lets all through.
 type RunFilter struct {
-	// Graph, Session and Parent must be equal when not empty.
+	// ID, Graph, Session and Parent must be equal when not empty.
+	ID      string
 	Graph   string
 	Session string
 	Parent  string

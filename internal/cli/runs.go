@@ -21,16 +21,16 @@ import (
 func newRunsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
-		Short: "Look at what has run, and tidy it up",
-		Long: `runs looks at the runs that are kept, also while they go on in another process, and
-removes those that nobody needs.`,
+		Short: "Look at what has run, stop it, tidy it up",
+		Long: `runs looks at the runs that are kept, also while they go on in another process, stops
+them, and removes those that nobody needs.`,
 		Example: "  graphrun runs list --status paused\n  graphrun runs show nightly",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
 		newRunsListCommand(a), newRunsShowCommand(a), newRunsEventsCommand(a), newRunsStateCommand(a),
-		newRunsDeleteCommand(a), newRunsPruneCommand(a),
+		newRunsCancelCommand(a), newRunsPauseCommand(a), newRunsDeleteCommand(a), newRunsPruneCommand(a),
 	)
 	return cmd
 }

@@ -33,5 +33,8 @@ func (noJournal) Journaled() int { return 0 }
 // Note forgets how the run stands.
 func (noJournal) Note(runner.RunSummary) error { return nil }
 
+// Asked delivers nothing: nobody else knows of the run.
+func (noJournal) Asked() <-chan runner.Request { return nil }
+
 // Close does nothing.
 func (noJournal) Close() error { return nil }

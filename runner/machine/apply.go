@@ -28,7 +28,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		return s.cmds, nil
 	}
 	switch {
-	case e.Kind == Resumed && !s.Ended(), e.Kind == Answered && s.Status == Paused:
+	case e.Kind == Resumed && !s.Ended(), (e.Kind == Answered || e.Kind == CancelAsked) && s.Status == Paused:
 	case !s.live:
 		return nil, nil
 	}

@@ -69,7 +69,7 @@ func (m *Memory) Open(runID, owner string) (runner.Journal, error) {
 }
 
 func (m *Memory) lease(run *memoryRun, owner string) *memoryJournal {
-	run.journal = &memoryJournal{store: m, run: run}
+	run.journal = &memoryJournal{store: m, run: run, asked: make(chan runner.Request, 2)}
 	run.summary.Owner = owner
 	return run.journal
 }
@@ -155,11 +155,22 @@ func lets(f *runner.RunFilter, s *runner.RunSummary) bool {
 			return false
 		}
 	}
-	return cmp.Or(f.Graph, s.Graph) == s.Graph &&
+	return cmp.Or(f.ID, s.ID) == s.ID && cmp.Or(f.Graph, s.Graph) == s.Graph &&
 		cmp.Or(f.Session, s.Session) == s.Session &&
 		cmp.Or(f.Parent, s.Parent) == s.Parent &&
 		(len(f.Status) == 0 || slices.Contains(f.Status, s.Status)) &&
 		(f.UpdatedBefore.IsZero() || s.Updated.Before(f.UpdatedBefore))
+}
+
+// Ask leaves a request for the driver of a run, if there is one.
+func (m *Memory) Ask(runID string, request runner.Request) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	run, err := m.find(runID)
+	if err == nil && run.journal != nil {
+		run.journal.ask(request)
+	}
+	return err
 }
 
 // Delete forgets a run.

@@ -14,6 +14,9 @@ import (
 type memoryJournal struct {
 	store *Memory
 	run   *memoryRun
+	// asked has room for each request once.
+	asked chan runner.Request
+	last  runner.Request // that was left
 	// failed and closed belong to the goroutine that writes.
 	failed error
 	closed bool
@@ -68,6 +71,17 @@ func (j *memoryJournal) Note(s runner.RunSummary) error {
 		to.Status, to.Reason, to.Steps, to.Updated = s.Status, s.Reason, s.Steps, s.Updated
 	})
 }
+
+// ask leaves a request; the store is locked. One that changes nothing is dropped.
+func (j *memoryJournal) ask(request runner.Request) {
+	if request != j.last && j.last != runner.RequestCancel {
+		j.last = request
+		j.asked <- request
+	}
+}
+
+// Asked delivers requests.
+func (j *memoryJournal) Asked() <-chan runner.Request { return j.asked }
 
 // Close gives the lease back.
 func (j *memoryJournal) Close() error {

@@ -29,6 +29,9 @@ type journal struct {
 	lease lease
 	stop  chan struct{}
 	ended chan struct{} // no more signs of life
+	asked chan runner.Request
+	// wanted is the last request; it belongs to the goroutine of live.
+	wanted runner.Request
 
 	mu        sync.Mutex // of what follows
 	last      int64      // the id of the last event
@@ -44,6 +47,7 @@ func (s *Store) start(runID string, l lease, last int64, journaled int) *journal
 	j := &journal{
 		store: s, runID: runID, lease: l, last: last, journaled: journaled, noted: true,
 		stop: make(chan struct{}), ended: make(chan struct{}),
+		asked: make(chan runner.Request, 2), // to pause, then to cancel: there is no other order
 	}
 	s.mu.Lock()
 	s.journals[j] = true
@@ -192,24 +196,35 @@ func (j *journal) write(do func() error) error {
 	return j.failed
 }
 
-// live gives signs of life until the journal is closed or its lease is lost.
+// live gives signs of life and looks for requests, until the journal is closed
+// or its lease is lost.
 func (j *journal) live() {
 	defer close(j.ended)
-	if j.store.opts.Beat < 0 {
-		return
-	}
-	ticker := time.NewTicker(j.store.opts.Beat)
-	defer ticker.Stop()
+	beat, stopBeat := ticks(j.store.opts.Beat)
+	defer stopBeat()
+	look, stopLook := ticks(j.store.opts.Look)
+	defer stopLook()
 	for {
 		select {
 		case <-j.stop:
 			return
-		case <-ticker.C:
+		case <-beat:
 			if j.beat() != nil {
 				return
 			}
+		case <-look:
+			j.look()
 		}
 	}
+}
+
+// ticks comes every so often; never, when that is negative.
+func ticks(every time.Duration) (c <-chan time.Time, stop func()) {
+	if every < 0 {
+		return nil, func() {}
+	}
+	ticker := time.NewTicker(every)
+	return ticker.C, ticker.Stop
 }
 
 // beat renews the lease and writes what was noted. An error that may pass, such

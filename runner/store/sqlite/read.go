@@ -136,7 +136,7 @@ func listQuery(f *runner.RunFilter) (query string, args []any) {
 		args = append(args, values...)
 	}
 	for _, equal := range []struct{ column, value string }{
-		{"graph", f.Graph}, {"session", f.Session}, {"parent", f.Parent},
+		{"id", f.ID}, {"graph", f.Graph}, {"session", f.Session}, {"parent", f.Parent},
 	} {
 		if equal.value != "" {
 			add(equal.column+" = ?", equal.value)

@@ -72,6 +72,9 @@ CREATE INDEX cache_by_expiry ON cache (expires) WHERE expires IS NOT NULL;
 CREATE VIEW journal AS
 	SELECT runs.id AS run, events.id & 0xffffffff AS seq, data ->> 'kind' AS kind, data
 	FROM runs JOIN events ON events.id BETWEEN (runs.no << 32) + 1 AND (runs.no << 32) + 0xffffffff;
+`, `
+-- What others want of the driver of a run; gone with its lease.
+CREATE TABLE requests (run INTEGER PRIMARY KEY, want TEXT NOT NULL) STRICT;
 `}
 }
 

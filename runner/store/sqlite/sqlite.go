@@ -41,6 +41,9 @@ type Options struct {
 	// Beat is the time between signs of life; 0: a third of Lease; negative:
 	// none is given.
 	Beat time.Duration
+	// Look is the time between looks for requests to a driver; 0: 0.5 s;
+	// negative: nobody looks.
+	Look time.Duration
 	// Dead says that the owner of a lease is known to be gone, so that its run
 	// can be taken over at once; nil: Gone.
 	Dead func(owner string) bool
@@ -55,6 +58,7 @@ type Options struct {
 const (
 	defaultLease = 15 * time.Second
 	defaultBusy  = 10 * time.Second
+	defaultLook  = 500 * time.Millisecond
 )
 
 // Store is a runner.Store in a file. It is safe for concurrent use.
@@ -102,6 +106,7 @@ func (o *Options) complete() error {
 	}
 	o.Lease, o.Busy = cmp.Or(o.Lease, defaultLease), cmp.Or(o.Busy, defaultBusy)
 	o.Beat = cmp.Or(o.Beat, max(o.Lease/3, time.Millisecond))
+	o.Look = cmp.Or(o.Look, defaultLook)
 	o.Owner = cmp.Or(o.Owner, ThisProcess())
 	if o.Dead == nil {
 		o.Dead = Gone

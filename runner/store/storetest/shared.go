@@ -29,6 +29,7 @@ func RunShared(t *testing.T, make func(t *testing.T) Handle) {
 		{"what is written stays", staysWritten},
 		{"leases run out", expiresLeases},
 		{"leases are seen by others", seesLeases},
+		{"requests come from others", hearsOthers},
 		{"a namesake goes on", letsNamesakesOn},
 		{"a driver of a deleted run", stopsDriversOfDeleted},
 		{"nothing is seen in part", showsWholes},

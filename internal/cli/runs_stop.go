@@ -1,0 +1,177 @@
+// The cancel and pause commands of runs: asked of whoever drives a run.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// stopPoll is the time between looks at how a run stands that was asked to stop.
+const stopPoll = 100 * time.Millisecond
+
+func newRunsCancelCommand(a *app) *cobra.Command {
+	return newStopCommand(a, runner.RequestCancel, &cobra.Command{
+		Use:   "cancel RUN",
+		Short: "Cancel a run, also one that another process drives",
+		Long: `cancel ends a run as an interrupt would: what runs is cancelled and gets 5 seconds to
+end, and what had finished is kept. It waits until the run has ended. A run that
+pauses, or whose process is gone, is recorded as cancelled at once. graphrun resume
+goes on with a cancelled run.
+
+Exit codes: 0 the run is cancelled, 1 it ended otherwise before it could be, 2 no such
+run or it had ended already.`,
+		Example: "  graphrun runs cancel nightly\n  graphrun runs cancel nightly --no-wait",
+	})
+}
+
+func newRunsPauseCommand(a *app) *cobra.Command {
+	return newStopCommand(a, runner.RequestPause, &cobra.Command{
+		Use:   "pause RUN",
+		Short: "Pause a run that another process drives",
+		Long: `pause lets the nodes that run now end, and pauses the run before the next ones. It
+waits until the run pauses. graphrun resume goes on with it.
+
+Exit codes: 0 the run pauses, 1 it ended before it could, 2 no such run, or nothing of
+it runs.`,
+		Example: "  graphrun runs pause nightly && graphrun runs state nightly",
+	})
+}
+
+// stopping is a run that is asked to stop.
+type stopping struct {
+	app     *app
+	store   runner.Store
+	id      string
+	request runner.Request
+	noWait  bool
+	output  enum
+	asked   string // the driver that was asked last
+}
+
+func newStopCommand(a *app, request runner.Request, cmd *cobra.Command) *cobra.Command {
+	w := &stopping{app: a, request: request, output: newEnum("text", "json", "text")}
+	cmd.Args = oneRun
+	cmd.ValidArgsFunction = a.completeRun
+	cmd.PreRunE = a.loadSettings
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if w.store, err = a.openStore(); err != nil {
+			return err
+		}
+		w.id = args[0]
+		if _, err := a.findRun(w.store, w.id); err != nil {
+			return err
+		}
+		return w.wait(cmd.Context())
+	}
+	cmd.Flags().BoolVar(&w.noWait, "no-wait", false, "return when the run's driver has been asked")
+	enumFlag(cmd, cmd.Flags(), &w.output, "output", "o", "form of the output")
+	return cmd
+}
+
+// wait looks at the run until it stands as wanted.
+func (w *stopping) wait(ctx context.Context) error {
+	signals := w.app.signals()
+	defer signals.stop()
+	for {
+		lines, err := w.store.List(runner.RunFilter{ID: w.id})
+		switch {
+		case err != nil:
+			return err
+		case len(lines) == 0:
+			return fmt.Errorf("run %q: %w", w.id, runner.ErrNoRun)
+		}
+		settled, err := w.look(&lines[0])
+		if err != nil || settled {
+			return err
+		}
+		select {
+		case <-time.After(stopPoll):
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-signals.c:
+			fmt.Fprintf(w.app.Stderr, "graphrun: not waiting any more; %s was asked to %s the run\n", w.asked, w.request)
+			return silent(exitCancelled)
+		}
+	}
+}
+
+// look does what the run as it stands calls for; settled says that this is all.
+func (w *stopping) look(r *runner.RunSummary) (settled bool, err error) {
+	wanted := machine.Cancelled
+	if w.request == runner.RequestPause {
+		wanted = machine.Paused
+	}
+	switch {
+	case r.Status == wanted:
+		return true, w.say(r)
+	case r.Status != machine.Running && r.Status != machine.Paused:
+		return true, w.tooLate(r)
+	case r.Owner != "":
+		return w.ask(r)
+	case w.request == runner.RequestPause:
+		return true, usagef("run %q crashed: nothing of it runs that could pause; graphrun resume goes on with it", w.id)
+	}
+	return false, w.cancel()
+}
+
+// ask asks a driver, once.
+func (w *stopping) ask(r *runner.RunSummary) (settled bool, err error) {
+	if w.asked == r.Owner {
+		return false, nil
+	}
+	if err := w.store.Ask(w.id, w.request); err != nil {
+		return false, err
+	}
+	w.asked = r.Owner
+	if w.noWait {
+		return true, w.say(r)
+	}
+	fmt.Fprintf(w.app.Stderr, "graphrun: asked %s to %s the run\n", w.asked, w.request)
+	return false, nil
+}
+
+// cancel ends a run that nobody drives.
+func (w *stopping) cancel() error {
+	r, err := newRunner(w.store, nil)
+	if err != nil {
+		return err
+	}
+	_, err = r.Cancel(w.id)
+	var leased *runner.LeasedError
+	if errors.As(err, &leased) { // somebody took it up just now
+		return nil
+	}
+	return refused("run "+w.id+" was not cancelled", err)
+}
+
+// tooLate is the error for a run that has ended otherwise than wanted.
+func (w *stopping) tooLate(r *runner.RunSummary) error {
+	if w.asked == "" {
+		return usagef("run %q has ended already: %s", w.id, r.Status)
+	}
+	return fmt.Errorf("run %q ended before it could %s: %s", w.id, map[runner.Request]string{
+		runner.RequestCancel: "be cancelled", runner.RequestPause: "pause",
+	}[w.request], r.Status)
+}
+
+// say tells how the run stands.
+func (w *stopping) say(r *runner.RunSummary) error {
+	a := w.app
+	if w.output.value == "json" {
+		return writeJSON(a.Stdout, listedRuns([]runner.RunSummary{*r})[0], a.StdoutTerminal)
+	}
+	text := fmt.Sprintf("run %s is %s; graphrun resume goes on with it", w.id, r.Status)
+	if r.Status == machine.Running {
+		text = fmt.Sprintf("%s was asked to %s run %s", w.asked, w.request, w.id)
+	}
+	_, err := fmt.Fprintln(a.Stdout, text)
+	return err
+}

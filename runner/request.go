@@ -1,0 +1,108 @@
+// Requests: what others ask of the driver of a run, and what is done about a run
+// that nobody drives.
+
+package runner
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// Request is what somebody else asks of the driver of a run.
+type Request string
+
+// The requests. The driver does what an interrupt, or a breakpoint, would do.
+const (
+	// RequestCancel ends the run; its running nodes are cancelled.
+	RequestCancel Request = "cancel"
+	// RequestPause pauses the run when what runs has ended.
+	RequestPause Request = "pause"
+)
+
+// heed does what others ask of the driver, until the run has ended.
+func (d *driver) heed() {
+	if d.journal == nil {
+		return
+	}
+	asked := d.journal.Asked()
+	if asked == nil {
+		return
+	}
+	go func() {
+		for {
+			select {
+			case request := <-asked:
+				kind := machine.PauseAsked
+				if request == RequestCancel {
+					kind = machine.CancelAsked
+				}
+				d.send(message{event: machine.Event{Kind: kind, At: d.clock.Now().UnixNano()}})
+			case <-d.done:
+				return
+			}
+		}
+	}()
+}
+
+// Cancel ends a run that nobody drives: one that pauses, or whose driver is
+// gone. It is recorded as cancelled and can be resumed. A run that has ended
+// stays as it is. It fails with ErrNoRun, and with a *LeasedError while a
+// driver has the run: Store.Ask asks that one.
+func (r *Runner) Cancel(runID string) (*Result, error) {
+	if r.cfg.Store == nil {
+		return nil, fmt.Errorf("run %q: %w: there is no store", runID, ErrNoRun)
+	}
+	journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := r.load(runID)
+	if err == nil && len(rec.events) == 0 {
+		err = rec.empty()
+	}
+	if err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
+	d, err := rec.replayed(Options{}, rec.events)
+	if err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
+	if d.state.Ended() {
+		return d.recorded(), journal.Close()
+	}
+	d.journal = journal
+	if err := d.cancelUndriven(); err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
+	result := d.recorded()
+	return result, d.closeJournal(result)
+}
+
+// cancelUndriven records the end of a run of which nothing runs any more: what
+// had begun is gone with its driver.
+func (d *driver) cancelUndriven() error {
+	at := d.clock.Now().UnixNano()
+	events := []machine.Event{{Kind: machine.CancelAsked, At: at}}
+	for len(events) > 0 {
+		commands, _, err := d.apply(&events[0])
+		if err != nil {
+			return err
+		}
+		d.last = at
+		events = events[1:]
+		for i := range commands {
+			if c := &commands[i]; c.Kind == machine.CancelTask {
+				events = append(events, machine.Event{
+					Kind: machine.TaskEnded, At: at, Task: c.Task,
+					Failure: &Failure{Kind: "cancelled", Message: "its process was gone when the run was cancelled"},
+				})
+			}
+		}
+	}
+	if !d.state.Ended() {
+		return fmt.Errorf("run %s can't be cancelled: it waits for what nobody does any more", d.opts.RunID)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package runner_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+)
+
+const twoSteps = "nodes: {a: {kind: work, do: a}, b: {kind: work, do: b}}\nedges: [{from: a, to: b}, {from: b, to: END}]"
+
+// A driver that is asked to cancel does what an interrupt would do.
+func TestRequestToCancel(t *testing.T) {
+	var kept store.Memory
+	asked := false
+	handlers := map[string]runner.HandlerFunc{
+		"a": func(context.Context, *runner.Task) (any, error) { return nil, nil },
+		"b": func(ctx context.Context, _ *runner.Task) (any, error) {
+			if asked {
+				return nil, nil
+			}
+			asked = true
+			if err := kept.Ask("one", runner.RequestCancel); err != nil {
+				t.Error(err)
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+	}
+	cfg := runner.Config{Store: &kept, Kinds: []runner.Kind{work(handlers)}}
+	f := flowOf(t, cfg, twoSteps)
+	wantStatus(t, finish(t, f, runner.Options{RunID: "one"}), machine.Cancelled, 1)
+	wantStatus(t, resume(t, cfg, "one", runner.Options{}), machine.Completed, 2)
+}
+
+// A pause comes when what runs has ended, and a resume goes on behind it.
+func TestRequestToPause(t *testing.T) {
+	var kept store.Memory
+	resumed := false
+	handlers := map[string]runner.HandlerFunc{
+		"a": func(_ context.Context, task *runner.Task) (any, error) {
+			if task.Visit == 1 {
+				return nil, kept.Ask("one", runner.RequestPause)
+			}
+			return resumed, nil
+		},
+	}
+	cfg := runner.Config{Store: &kept, Kinds: []runner.Kind{work(handlers)}}
+	f := flowOf(t, cfg, "limits: {max_steps: 100000000}\nnodes: {a: {kind: work, do: a}}\nedges: [{from: a, to: END, when: output == true}, {from: a, to: a}]")
+	result := finish(t, f, runner.Options{RunID: "one"})
+	wantStatus(t, result, machine.Paused, result.Steps)
+	resumed = true
+	wantStatus(t, resume(t, cfg, "one", runner.Options{}), machine.Completed, result.Steps+1)
+}
+
+// A run that waits for a person is cancelled without a driver, and asks again
+// when it is taken up.
+func TestCancelUndriven(t *testing.T) {
+	var kept store.Memory
+	cfg := runner.Config{Store: &kept}
+	f := flowOf(t, cfg, "nodes: {a: {kind: human, prompt: '?'}}\nedges: [{from: a, to: END}]")
+	wantStatus(t, finish(t, f, runner.Options{RunID: "one"}), machine.Paused, 0)
+	r, err := runner.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second changes nothing
+		result, err := r.Cancel("one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantStatus(t, result, machine.Cancelled, 0)
+	}
+	result := resume(t, cfg, "one", runner.Options{})
+	wantStatus(t, result, machine.Paused, 0)
+	if len(result.Pending) != 1 {
+		t.Errorf("pending are %+v", result.Pending)
+	}
+	answers := map[string][]string{"a": {"yes"}}
+	wantStatus(t, resume(t, cfg, "one", runner.Options{Answers: answers}), machine.Completed, 1)
+}
+
+// What had begun when the driver vanished is recorded as cancelled, and run
+// again by a resume.
+func TestCancelCrashed(t *testing.T) {
+	handlers := map[string]runner.HandlerFunc{
+		"a": func(context.Context, *runner.Task) (any, error) { return nil, nil },
+		"b": func(context.Context, *runner.Task) (any, error) { return nil, nil },
+	}
+	crash := &brokenStore{left: 5, err: context.DeadlineExceeded}
+	cfg := runner.Config{Store: crash, Kinds: []runner.Kind{work(handlers)}}
+	f := flowOf(t, cfg, twoSteps)
+	if _, err := f.Run(context.Background(), runner.Options{RunID: "one"}); err == nil {
+		t.Fatal("the run was to crash")
+	}
+	cfg.Store = &crash.Memory
+	r, err := runner.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := r.Cancel("one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantStatus(t, result, machine.Cancelled, 1)
+	wantStatus(t, resume(t, cfg, "one", runner.Options{}), machine.Completed, 2)
+}
+
+func resume(t *testing.T, cfg runner.Config, id string, opts runner.Options) *runner.Result {
+	t.Helper()
+	r, err := runner.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := r.Resume(context.Background(), id, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func wantStatus(t *testing.T, r *runner.Result, status machine.Status, steps int) {
+	t.Helper()
+	if r.Status != status || r.Steps != steps {
+		t.Errorf("the run is %s after %d steps, want %s after %d", r.Status, r.Steps, status, steps)
+	}
+}

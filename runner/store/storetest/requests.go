@@ -1,0 +1,73 @@
+// Requests: what others want of the driver of a run.
+
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+)
+
+func ask(t *testing.T, s runner.Store, id string, request runner.Request) {
+	t.Helper()
+	if err := s.Ask(id, request); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantRequest waits for the next request.
+func wantRequest(t *testing.T, journal runner.Journal, want runner.Request) {
+	t.Helper()
+	select {
+	case got := <-journal.Asked():
+		if got != want {
+			t.Errorf("the driver is asked to %s, want %s", got, want)
+		}
+	case <-time.After(time.Minute):
+		t.Fatalf("nobody asks the driver to %s", want)
+	}
+}
+
+func deliversRequests(t *testing.T, s runner.Store) {
+	if err := s.Ask("one", runner.RequestPause); !errors.Is(err, runner.ErrNoRun) {
+		t.Errorf("asking for a run that is not there gives %v", err)
+	}
+	journal := create(t, s, "one")
+	bystander := create(t, s, "two")
+	ask(t, s, "one", runner.RequestPause)
+	wantRequest(t, journal, runner.RequestPause)
+	ask(t, s, "one", runner.RequestPause)
+	ask(t, s, "one", runner.RequestCancel)
+	wantRequest(t, journal, runner.RequestCancel)
+	ask(t, s, "one", runner.RequestPause)
+	if err := journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, s, "one", runner.RequestPause) // of nobody
+	journal = open(t, s, "one", "")
+	ask(t, s, "one", runner.RequestCancel)
+	wantRequest(t, journal, runner.RequestCancel)
+	select {
+	case got := <-bystander.Asked():
+		t.Errorf("the driver of another run is asked to %s", got)
+	default:
+	}
+}
+
+// hearsOthers asks by another handle.
+func hearsOthers(t *testing.T, handle Handle) {
+	clock := newTicker()
+	here, there := handle(clock.Now), handle(clock.Now)
+	journal := create(t, here, "one")
+	ask(t, there, "one", runner.RequestCancel)
+	wantRequest(t, journal, runner.RequestCancel)
+	if err := journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// Taken over, the run is nobody's to cancel.
+	again := open(t, there, "one", "there")
+	ask(t, here, "one", runner.RequestPause)
+	wantRequest(t, again, runner.RequestPause)
+}
