@@ -85,7 +85,7 @@ edges: [{from: a, to: b, transform: {v: n * 2}}, {from: b, to: END}]`, map[strin
 			t.Error("a task does not know its graph and scope")
 		}
 		task.Emit, task.Note, task.Key, task.Graph, task.Scope = nil, nil, "", nil, nil
-		task.Tools, task.Providers = nil, nil
+		task.Tools, task.Providers, task.Models = nil, nil, nil
 		want := runner.Task{
 			RunID: "my-run", Node: "b", Kind: "work", Visit: 1, Attempt: i + 1, Index: -1, Dir: "some/folder",
 			Config: map[string]any{"do": "look", "with": []any{4, "n is 4"}},
@@ -156,7 +156,7 @@ type decider struct {
 	asked   []runner.Choice
 }
 
-func (d *decider) Decide(_ context.Context, choice runner.Choice) (target, reasoning string, err error) {
+func (d *decider) Decide(_ context.Context, _ *runner.Task, choice runner.Choice) (target, reasoning string, err error) {
 	d.asked = append(d.asked, choice)
 	target = d.answers[0]
 	d.answers = d.answers[1:]

@@ -70,6 +70,10 @@ type driver struct {
 	// scope is what tasks share; setup what of it the graph declares.
 	scope *Scope
 	setup setup
+	// budget is what model calls may still come to; answered are the calls that
+	// scripts answered before the run was taken up.
+	budget   *budget
+	answered []CallUsage
 	// nested tells where the run stands in the run around it; nil for one of its own.
 	nested *nesting
 }
@@ -88,9 +92,10 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		nested: nested, watched: opts.Sink != nil || opts.History, time: timekeeper{clock: f.runner.cfg.Clock},
 	}
 	d.state.Watched = d.watched
-	d.scope = &Scope{}
+	d.scope, d.budget = &Scope{}, newBudget(&f.graph.Limits, nil)
 	if nested != nil {
-		d.scope = nested.parent.scope
+		d.scope, d.budget = nested.parent.scope, newBudget(&f.graph.Limits, nested.parent.budget)
+		d.answered = nested.parent.answered
 		for _, text := range nested.hidden {
 			d.mask.hide(text)
 		}
@@ -147,6 +152,11 @@ func (o *Options) info(runID string) *machine.RunInfo {
 
 // finishRun drives the run from an event to its end or a pause.
 func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, error) {
+	before := d.state.Usage()
+	d.budget.count(&before)
+	if d.nested == nil {
+		d.answered = d.state.Scripted()
+	}
 	stopWatching := context.AfterFunc(ctx, func() {
 		d.send(message{event: machine.Event{Kind: machine.CancelAsked, At: d.clock.Now().UnixNano()}})
 	})
@@ -349,23 +359,4 @@ func (d *driver) stop() {
 	for _, stop := range d.timers {
 		stop()
 	}
-}
-
-// decide asks the decider; without one the decision fails, and the machine
-// takes the fallback edge.
-func (d *driver) decide(ctx context.Context, c *machine.Command) {
-	task, choice := c.Task, *c.Choice
-	decider := d.flow.runner.cfg.Decider
-	go func() {
-		event := machine.Event{Kind: machine.Decided, Task: task}
-		if decider == nil {
-			event.Failure = &Failure{Kind: "llm", Message: "no model is configured"}
-		} else if target, reasoning, err := decider.Decide(ctx, choice); err != nil {
-			event.Failure = asFailure(ctx, err)
-		} else {
-			event.Target, event.Reasoning = target, reasoning
-		}
-		event.At = d.clock.Now().UnixNano()
-		d.send(message{event: event})
-	}()
 }

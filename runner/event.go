@@ -72,6 +72,8 @@ type Event struct {
 	Candidates []machine.Candidate
 	// Delta is state_updated: the keys that changed, sorted by name.
 	Delta []machine.KeyValue
+	// Usage is llm_usage's.
+	Usage *machine.Usage
 	// Said is the content of node_event, node_output and tool_called.
 	Said *Said
 	// Result is run_finished's and run_paused's.

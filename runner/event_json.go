@@ -68,6 +68,8 @@ func (e *Event) appendContent(dst []byte) []byte {
 		dst = appendPairs(append(dst, `,"delta":`...), e.Delta)
 	case ToolCalled:
 		dst = appendToolCall(dst, e.Said)
+	case LLMUsage:
+		dst = appendUsage(dst, e.Usage)
 	case NodeEvent, NodeOutput:
 		dst = appendSaid(dst, e.Said)
 	}
@@ -137,7 +139,11 @@ func appendSaid(dst []byte, s *Said) []byte {
 		return dst
 	}
 	if s.Type == "text" {
-		return appendString(append(dst, `,"text":`...), s.Text)
+		dst = appendString(append(dst, `,"text":`...), s.Text)
+		if s.Final {
+			dst = append(dst, `,"final":true`...)
+		}
+		return dst
 	}
 	dst = appendString(append(dst, `,"type":`...), s.Type)
 	if s.Type == "progress" {
@@ -165,6 +171,17 @@ func appendToolCall(dst []byte, s *Said) []byte {
 		}
 	}
 	return dst
+}
+
+func appendUsage(dst []byte, u *machine.Usage) []byte {
+	if u == nil {
+		return dst
+	}
+	dst = appendTextKey(dst, `,"model":`, u.Model)
+	dst = appendTextKey(dst, `,"role":`, u.Role)
+	dst = appendInt(append(dst, `,"input_tokens":`...), u.InputTokens)
+	dst = appendInt(append(dst, `,"output_tokens":`...), u.OutputTokens)
+	return appendMarshalled(append(dst, `,"cost_usd":`...), u.CostUSD)
 }
 
 func appendError(dst []byte, f *machine.Failure) []byte {

@@ -66,6 +66,11 @@ type Task struct {
 	Providers map[string]any
 	// Scope is shared by all tasks of the run; nil outside of a runner.
 	Scope *Scope
+	// Talk is the conversation, for kinds that take part in it (llm, agent,
+	// tools); nil for others.
+	Talk *Talk
+	// Models is what calling models takes; nil outside of a runner.
+	Models *ModelAccess
 	// Emit reports what a running node says: progress, text, custom. It may
 	// be called from any goroutine until Run returns.
 	Emit func(Said)
@@ -86,6 +91,7 @@ type Said struct {
 	Percent float64 // progress
 	Message string  // progress, warning
 	Text    string  // text: a chunk of output for a person
+	Final   bool    // text: the last chunk of a model's answer; it may be empty
 	Name    string  // custom: its type; tool: the tool that was called
 	// Data is custom's; tool's is an object of args, output, is_error,
 	// duration_ms and, if the call has one, id.

@@ -19,8 +19,9 @@ type Hooks struct {
 
 // Decider answers llm_decide edges.
 type Decider interface {
-	// Decide names one of the candidates' targets and says why.
-	Decide(ctx context.Context, choice Choice) (target, reasoning string, err error)
+	// Decide names one of the candidates' targets and says why. The task is the
+	// execution that is decided about; its Config, Input and State are absent.
+	Decide(ctx context.Context, task *Task, choice Choice) (target, reasoning string, err error)
 }
 
 // withHooks runs an attempt inside the node's own hooks, then the runner's.

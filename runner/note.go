@@ -15,14 +15,14 @@ var errRunOver = errors.New("the run is over")
 
 // sendNote hands a note to the driver and waits until it is durable. It runs
 // in the goroutine of the task.
-func (d *driver) sendNote(task machine.TaskID, data any) error {
+func (d *driver) sendNote(task machine.TaskID, data any, call *CallUsage) error {
 	plain, err := eval.Canonical(data)
 	if err != nil {
 		return fmt.Errorf("a note is no plain data: %w", err)
 	}
 	kept := make(chan error, 1)
 	d.send(message{kept: kept, event: machine.Event{
-		Kind: machine.TaskNoted, At: d.clock.Now().UnixNano(), Task: task, Output: plain,
+		Kind: machine.TaskNoted, At: d.clock.Now().UnixNano(), Task: task, Output: plain, Usage: call,
 	}})
 	select {
 	case err := <-kept:
@@ -36,5 +36,8 @@ func (d *driver) sendNote(task machine.TaskID, data any) error {
 func (d *driver) note(m *message) {
 	_, _, err := d.apply(&m.event)
 	d.journalErr = err
+	if err == nil {
+		d.spent(m)
+	}
 	m.kept <- err
 }

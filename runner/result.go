@@ -105,10 +105,15 @@ type EdgeCount struct {
 
 // Usage is what models were asked and what it cost.
 type Usage struct {
-	LLMCalls     int     `json:"llm_calls"`
-	InputTokens  int     `json:"input_tokens"`
-	OutputTokens int     `json:"output_tokens"`
-	CostUSD      float64 `json:"cost_usd"`
+	LLMCalls     int `json:"llm_calls"`
+	InputTokens  int `json:"input_tokens"`
+	OutputTokens int `json:"output_tokens"`
+	// CostUSD is in US dollars; nil when the price of some call is not known.
+	CostUSD *float64 `json:"cost_usd"`
+}
+
+func usageOf(u machine.Usage) Usage {
+	return Usage{LLMCalls: u.Calls, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostUSD: u.CostUSD}
 }
 
 // HistoryRecord is one node execution (`--history`).
@@ -147,7 +152,7 @@ func (d *driver) result() *Result {
 		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: len(d.path) + s.ChildSteps, MaxSteps: s.MaxSteps(),
 		Path: path, State: d.mask.state(values), Output: d.mask.value(s.Output), Error: d.mask.failure(s.Failure),
 		Pending: d.pending(), PausedAt: pausedAt(s), Partial: d.partial(), Edges: EdgeCounts{d.flow.graph, s.Fired()},
-		StartedAt: d.started.UTC(), Duration: Milliseconds(d.clock.Now().Sub(d.started)), History: d.history,
+		Usage: usageOf(s.Usage()), StartedAt: d.started.UTC(), Duration: Milliseconds(d.clock.Now().Sub(d.started)), History: d.history,
 	}
 }
 

@@ -64,6 +64,12 @@ type Options struct {
 	// PauseBefore and PauseAfter name nodes with breakpoints, besides the graph's.
 	PauseBefore []string
 	PauseAfter  []string
+	// Models are the models to use instead of the graph's, by role; subgraphs
+	// use them too. Paths of scripts are relative to Dir.
+	Models map[string]string
+	// ModelParams set parameters of model nodes: temperature, max_tokens, model
+	// and so on, or what else the provider takes.
+	ModelParams []ModelParam
 	// Dir resolves relative paths of the graph; empty: the folder of its file.
 	Dir string
 }

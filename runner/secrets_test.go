@@ -157,7 +157,7 @@ edges: [{from: a, to: b, condition: llm_decide}, {from: a, to: c, condition: llm
 
 type leakyDecider string
 
-func (d leakyDecider) Decide(context.Context, runner.Choice) (target, reasoning string, err error) {
+func (d leakyDecider) Decide(context.Context, *runner.Task, runner.Choice) (target, reasoning string, err error) {
 	if d == "error" {
 		return "", "", errors.New("no: " + canary)
 	}

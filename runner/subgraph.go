@@ -84,7 +84,8 @@ func (l *linker) report(g *spec.Graph, rule string, span spec.Span, message stri
 // nesting is that of a run of its own.
 type nesting struct {
 	parent *driver
-	node   string // path of the node that runs it
+	task   machine.TaskID // that runs it
+	node   string         // path of the node that runs it
 	key    string
 	left   int
 	hidden []string // what the run around it masks
@@ -115,7 +116,7 @@ func (n *nesting) info() *machine.ParentInfo {
 }
 
 // subgraph runs the graph of a graph node; end takes what the parent has to know.
-func (d *driver) subgraph(work *machine.Work, end *machine.ChildEnd) Handler {
+func (d *driver) subgraph(id machine.TaskID, work *machine.Work, end *machine.ChildEnd) Handler {
 	hidden := slices.Clone(d.mask.values)
 	return HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
 		node := task.Node
@@ -132,10 +133,10 @@ func (d *driver) subgraph(work *machine.Work, end *machine.ChildEnd) Handler {
 		if err != nil {
 			return nil, &Failure{Kind: "invalid_input", Message: err.Error()}
 		}
-		nested := &nesting{parent: d, node: task.Node, key: task.Key, left: work.StepsLeft, hidden: hidden}
+		nested := &nesting{parent: d, task: id, node: task.Node, key: task.Key, left: work.StepsLeft, hidden: hidden}
 		opts := Options{
 			RunID: d.opts.RunID, Goal: d.opts.Goal, MaxConcurrency: d.opts.MaxConcurrency,
-			Dir: filepath.Dir(flow.graph.File.Name),
+			Dir: filepath.Dir(flow.graph.File.Name), Models: d.opts.Models, ModelParams: d.opts.ModelParams,
 		}
 		if d.watched {
 			opts.Sink = childSink{d, nested}

@@ -24,9 +24,11 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		RunID: d.opts.RunID, Node: d.nested.path(id.Node), Kind: work.Kind, Visit: id.Visit, Attempt: id.Attempt, Index: work.Index, Item: work.Item,
 		Key: work.Key, Config: work.Config, Input: work.Input, State: work.State, Dir: d.opts.Dir,
 		Emit: func(said Said) { d.send(message{task: id, said: &said}) },
-		Log:  work.Log, Note: func(data any) error { return d.sendNote(id, data) },
+		Log:  work.Log, Note: func(data any) error { return d.sendNote(id, data, nil) },
+		Talk: d.talkOf(work.Talk),
 	}
 	d.share(task)
+	d.access(task, id)
 	if d.journal != nil {
 		began := machine.Event{Kind: machine.TaskBegan, At: d.clock.Now().UnixNano(), Task: id}
 		if d.journalErr = d.append(&began); d.journalErr != nil {
@@ -38,7 +40,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	var child *machine.ChildEnd
 	if work.Kind == graphKind {
 		child = &machine.ChildEnd{}
-		handler = d.subgraph(work, child)
+		handler = d.subgraph(id, work, child)
 	}
 	hit := false
 	if d.setup.err != nil {
@@ -70,7 +72,9 @@ func (d *driver) attempt(ctx context.Context, task *Task, handler Handler) (even
 	}
 	if event.Output, err = eval.Canonical(output); err != nil {
 		event.Failure = &Failure{Kind: "invalid_output", Message: "output is no plain data: " + err.Error()}
+		return event
 	}
+	event.Talk = task.Talk.added()
 	return event
 }
 

@@ -5,6 +5,9 @@ package machine
 // keepNote adds to the log of an attempt that is under way; a late note is a
 // no-op.
 func (s *State) keepNote(e *Event) {
+	if e.Output == nil {
+		return
+	}
 	t := s.find(e.Task)
 	if t == nil {
 		t = s.undecided(e.Task)

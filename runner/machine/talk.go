@@ -155,4 +155,3 @@ func lastSpeaker(messages []Message) string {
 	}
 	return ""
 }
-

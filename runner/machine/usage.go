@@ -57,5 +57,8 @@ func (s *State) Usage() Usage {
 	return s.usage
 }
 
+// Goal returns the goal of the run in words.
+func (s *State) Goal() string { return s.goal }
+
 // Scripted returns the calls that a script has answered, in order.
 func (s *State) Scripted() []Usage { return s.scripted }

@@ -1,0 +1,143 @@
+// Budgets: what the calls of models may come to (GraphSpec §2, limits).
+
+package runner
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// usualAnswer is how long an answer may get, in tokens, of which nobody has
+// said how long it may get.
+const usualAnswer = 4096
+
+// budget is what a run may still spend. A subgraph spends from its own and from
+// those of the runs around it, which share one lock.
+type budget struct {
+	mu    *sync.Mutex
+	outer *budget
+	// maxTokens and maxCost are the limits; 0: none.
+	maxTokens int
+	maxCost   float64
+	// tokens and cost are spent, heldTokens and heldCost set aside.
+	tokens, heldTokens int
+	cost, heldCost     float64
+}
+
+func newBudget(limits *spec.Limits, outer *budget) *budget {
+	b := &budget{outer: outer, maxTokens: limits.MaxTokens, maxCost: limits.MaxCostUSD}
+	if outer != nil {
+		b.mu = outer.mu
+	} else {
+		b.mu = &sync.Mutex{}
+	}
+	return b
+}
+
+// Reservation is what a call may come to at worst.
+type Reservation struct {
+	// Input is an estimate of the tokens that are sent.
+	Input int
+	// Output is how long the answer may get, in tokens; 0: nobody has said.
+	Output int
+	// Cost is the price in US dollars of so many tokens; known is false when the
+	// model has no known price.
+	Cost func(input, output int) (usd float64, known bool)
+}
+
+// Reserved is room in a budget.
+type Reserved struct {
+	// Output is how long the answer may get at most; 0: there is no limit.
+	Output int
+	budget *budget
+	tokens int
+	cost   float64
+	done   bool
+}
+
+// reserve sets aside what a call may come to at worst, or fails with kind budget.
+// An answer of any length is cut to what is left.
+func (b *budget) reserve(r Reservation) (*Reserved, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := &Reserved{Output: r.Output, budget: b}
+	for at := b; at != nil; at = at.outer {
+		if err := at.fit(&r, out); err != nil {
+			return nil, err
+		}
+	}
+	out.tokens = r.Input + out.Output
+	out.cost, _ = r.Cost(r.Input, out.Output)
+	for at := b; at != nil; at = at.outer {
+		at.heldTokens += out.tokens
+		at.heldCost += out.cost
+	}
+	return out, nil
+}
+
+// fit checks a call against one budget.
+func (b *budget) fit(r *Reservation, out *Reserved) *Failure {
+	if b.maxTokens == 0 && b.maxCost == 0 {
+		return nil
+	}
+	longest := out.Output
+	if longest == 0 {
+		longest = usualAnswer
+	}
+	if b.maxTokens > 0 {
+		left := b.maxTokens - b.tokens - b.heldTokens
+		if r.Output == 0 {
+			longest = min(longest, left-r.Input)
+		}
+		if longest < 1 || r.Input+longest > left {
+			return overBudget(fmt.Sprintf("the next call may take %d tokens", r.Input+max(longest, 1)),
+				fmt.Sprintf("%d of limits.max_tokens (%d) are left", max(0, left), b.maxTokens))
+		}
+	}
+	if b.maxCost > 0 {
+		left := b.maxCost - b.cost - b.heldCost
+		worst, known := r.Cost(r.Input, longest)
+		if !known {
+			return overBudget("the price of the model is not known", "limits.max_cost_usd can't be kept; use limits.max_tokens")
+		}
+		base, _ := r.Cost(r.Input, 0)
+		if worst > left && r.Output == 0 && base < left {
+			longest = int(float64(longest) * (left - base) / (worst - base))
+			worst, _ = r.Cost(r.Input, longest)
+		}
+		if longest < 1 || worst > left {
+			return overBudget(fmt.Sprintf("the next call may cost $%.6f", worst),
+				fmt.Sprintf("$%.6f of limits.max_cost_usd ($%g) are left", max(0, left), b.maxCost))
+		}
+	}
+	out.Output = longest
+	return nil
+}
+
+func overBudget(what, why string) *Failure {
+	return &Failure{Kind: "budget", Message: what + ", and " + why}
+}
+
+// Settle gives the room back and counts what the call came to.
+func (r *Reserved) Settle(call CallUsage) {
+	r.budget.mu.Lock()
+	defer r.budget.mu.Unlock()
+	if r.done {
+		return
+	}
+	r.done = true
+	for at := r.budget; at != nil; at = at.outer {
+		at.heldTokens -= r.tokens
+		at.heldCost -= r.cost
+		at.count(&call)
+	}
+}
+
+func (b *budget) count(call *CallUsage) {
+	b.tokens += call.InputTokens + call.OutputTokens
+	if call.CostUSD != nil {
+		b.cost += *call.CostUSD
+	}
+}

@@ -1,0 +1,38 @@
+// Decisions of models between edges.
+
+package runner
+
+import (
+	"context"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// decide asks the decider; without one the decision fails, and the machine
+// takes the fallback edge.
+func (d *driver) decide(ctx context.Context, c *machine.Command) {
+	id, choice := c.Task, *c.Choice
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	d.cancel[id] = func() { cancel(context.Canceled) }
+	task := &Task{
+		RunID: d.opts.RunID, Node: d.nested.path(id.Node), Visit: id.Visit, Attempt: 1, Index: -1, Dir: d.opts.Dir,
+		Emit: func(said Said) { d.send(message{task: id, said: &said}) },
+		Log:  choice.Log, Note: func(data any) error { return d.sendNote(id, data, nil) },
+	}
+	d.share(task)
+	d.access(task, id)
+	decider := d.flow.runner.cfg.Decider
+	go func() {
+		defer cancel(nil)
+		event := machine.Event{Kind: machine.Decided, Task: id}
+		if decider == nil {
+			event.Failure = &Failure{Kind: "llm", Message: "no model is configured"}
+		} else if target, reasoning, err := decider.Decide(ctx, task, choice); err != nil {
+			event.Failure = plainFailure(asFailure(ctx, err))
+		} else {
+			event.Target, event.Reasoning = target, reasoning
+		}
+		event.At = d.clock.Now().UnixNano()
+		d.send(message{event: event})
+	}()
+}

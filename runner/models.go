@@ -1,0 +1,187 @@
+// What tasks that call models get from their run: the conversation, the
+// budget, a journal for paid calls.
+
+package runner
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// Message is one turn of a conversation.
+type Message = machine.Message
+
+// ToolCall is one call of a tool that a model asks for.
+type ToolCall = machine.ToolCall
+
+// CallUsage is what a call of a model came to.
+type CallUsage = machine.Usage
+
+// Talk is the conversation of a task, and what the task adds to it. What a
+// task that fails has added is forgotten.
+type Talk struct {
+	machine.Talk
+	mu    sync.Mutex
+	delta machine.TalkDelta
+}
+
+// Say adds messages, in order.
+func (t *Talk) Say(messages ...Message) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.delta.Add = append(t.delta.Add, messages...)
+}
+
+// Compact puts a summary in the place of the oldest messages that the task was
+// given.
+func (t *Talk) Compact(oldest int, summary Message) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.delta.Drop, t.delta.Summary = oldest, &summary
+}
+
+// added is what the task has added; nil: nothing.
+func (t *Talk) added() *machine.TalkDelta {
+	if t == nil {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.delta.Drop == 0 && len(t.delta.Add) == 0 {
+		return nil
+	}
+	out := t.delta
+	return &out
+}
+
+// ModelParam is a parameter of model nodes that the caller of a run sets.
+type ModelParam struct {
+	// Node is the path of the node, outer/inner in a subgraph; empty: every
+	// model node, those of subgraphs too.
+	Node  string
+	Key   string
+	Value any
+}
+
+// ModelAccess is what a task that calls models has of its run. It is safe for
+// concurrent use.
+type ModelAccess struct {
+	// Goal is the goal of the run in words; OwnGoal says that it is the graph's.
+	Goal    string
+	OwnGoal bool
+	// Overrides are the models that the caller of the run chose, by role; paths
+	// in them are relative to Dir.
+	Overrides map[string]string
+	Dir       string
+	// Params are the parameters that the caller set for the task's node, by key.
+	Params map[string]any
+	// Answered are the calls that scripts answered before the run was taken up.
+	Answered []CallUsage
+
+	driver *driver
+	task   machine.TaskID
+}
+
+// Note journals a finished call: what Log is to hold of it, and what it came
+// to. It returns when that is durable; see Task.Note.
+func (m *ModelAccess) Note(data any, call CallUsage) error {
+	return m.driver.sendNote(m.task, data, &call)
+}
+
+// Reserve keeps room in the run's budget for a call; see Reservation.
+func (m *ModelAccess) Reserve(r Reservation) (*Reserved, error) { return m.driver.budget.reserve(r) }
+
+// Hide masks a text in everything that the run shows from now on.
+func (m *ModelAccess) Hide(secret string) {
+	if secret != "" {
+		m.driver.send(message{learn: []string{secret}})
+	}
+}
+
+// Sleep waits, by the clock of the runner.
+func (m *ModelAccess) Sleep(ctx context.Context, d time.Duration) error {
+	over := make(chan struct{})
+	stop := m.driver.clock.AfterFunc(d, func() { close(over) })
+	defer stop()
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// access gives a task what it needs to call models.
+func (d *driver) access(task *Task, id machine.TaskID) {
+	task.Models = &ModelAccess{
+		Goal: d.state.Goal(), OwnGoal: d.state.Goal() == d.flow.graph.Goal.Description.Value,
+		Overrides: d.opts.Models, Dir: d.modelDir(), Params: d.paramsOf(task.Node), Answered: d.answered,
+		driver: d, task: id,
+	}
+}
+
+// modelDir is the folder of the run's own graph: what its caller names is
+// relative to it, in subgraphs too.
+func (d *driver) modelDir() string {
+	if d.nested != nil {
+		return d.nested.parent.modelDir()
+	}
+	return d.opts.Dir
+}
+
+// paramsOf are the parameters that the caller set for a node; the last one
+// stands, one for the node itself before one for all.
+func (d *driver) paramsOf(path string) map[string]any {
+	if len(d.opts.ModelParams) == 0 {
+		return nil
+	}
+	all, own := map[string]any{}, map[string]any{}
+	for _, p := range d.opts.ModelParams {
+		switch p.Node {
+		case "":
+			all[p.Key] = p.Value
+		case path:
+			own[p.Key] = p.Value
+		}
+	}
+	maps.Copy(all, own)
+	return all
+}
+
+// talkOf is a task's conversation; what the marker tells of is masked.
+func (d *driver) talkOf(talk *machine.Talk) *Talk {
+	if talk == nil {
+		return nil
+	}
+	out := &Talk{Talk: *talk}
+	out.Ran = make([]machine.Ran, len(talk.Ran))
+	for i, ran := range talk.Ran {
+		ran.Output = d.mask.text(ran.Output)
+		out.Ran[i] = ran
+	}
+	return out
+}
+
+// spent tells of a call's usage, here and to the run around.
+func (d *driver) spent(m *message) {
+	call := m.event.Usage
+	if call == nil {
+		return
+	}
+	path := d.nested.path(m.event.Task.Node)
+	if d.watched && call.Node == path { // else a subgraph has told already
+		d.event = Event{
+			Type: LLMUsage, Time: d.clock.Now(), Node: path, Visit: m.event.Task.Visit,
+			Attempt: m.event.Task.Attempt, Usage: call,
+		}
+		d.emit()
+	}
+	if d.nested != nil {
+		// A run around that is over counts nothing more.
+		_ = d.nested.parent.sendNote(d.nested.task, nil, call)
+	}
+}
