@@ -1,0 +1,100 @@
+package provider
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/model/modeltest"
+	"github.com/graphrun/graphrun/model/scripted"
+)
+
+// ask makes a call and returns what its server saw.
+func ask(t *testing.T, ref string, o Options) {
+	t.Helper()
+	client, err := Open(ref, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Chat(t.Context(), &model.Request{Messages: []model.Message{{Role: model.User, Content: "x"}}}, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDeclaredProvider(t *testing.T) {
+	var seen modeltest.Request
+	url := modeltest.Serve(t, "../openai/testdata/text.http", 0, func(r modeltest.Request) { seen = r })
+	leak := func(name string) string { t.Errorf("%s was read", name); return "env" }
+	ask(t, "local/org/m-1", Options{Getenv: leak, Declared: map[string]any{"local": map[string]any{
+		"type": "openai", "base_url": url + "/v1/", "headers": map[string]any{"X-Team": 7}, "timeout": "1m", "params": map[string]any{"seed": 3},
+	}}})
+	if seen.Path != "/v1/chat/completions" || seen.Body["model"] != "org/m-1" || seen.Body["seed"] != 3.0 || seen.Header.Get("X-Team") != "7" || seen.Header.Get("Authorization") != "" {
+		t.Errorf("got %+v", seen)
+	}
+	url = modeltest.Serve(t, "../anthropic/testdata/text.http", 0, func(r modeltest.Request) { seen = r })
+	ask(t, "claude/m-2", Options{Getenv: leak, Declared: map[string]any{"claude": map[string]any{"type": "anthropic", "base_url": url + "/v1", "api_key": "k"}}})
+	if seen.Path != "/v1/messages" || seen.Header.Get("X-Api-Key") != "k" || seen.Header.Get("Anthropic-Version") == "" {
+		t.Errorf("got %+v", seen)
+	}
+}
+
+func TestKeyOfEnvironment(t *testing.T) {
+	for _, ref := range []string{"openai/m", "anthropic/m"} {
+		var asked string
+		if _, err := Open(ref, Options{Getenv: func(name string) string { asked = name; return "k" }}); err != nil {
+			t.Error(err)
+		}
+		_, err := Open(ref, Options{Getenv: func(string) string { return "" }})
+		var failure *model.Error
+		if !errors.As(err, &failure) || failure.Kind != "auth" || asked == "" || !strings.Contains(err.Error(), asked) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestScript(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "s.yaml"), []byte("responses: [{content: hi}]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "bad.yaml"), []byte("respones: []"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	client, err := Open("scripted/s.yaml", Options{Dir: dir})
+	if _, ok := client.(*scripted.Client); !ok || err != nil {
+		t.Errorf("got %T, %v", client, err)
+	}
+	ask(t, "fake/s.yaml", Options{Dir: dir, Declared: map[string]any{"fake": map[string]any{"type": "scripted"}}})
+}
+
+func TestRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "bad.yaml"), []byte("respones: []"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Dir: dir, Declared: map[string]any{
+		"local": map[string]any{"type": "openai", "base_url": "localhost:1234"},
+		"slow":  map[string]any{"type": "openai", "base_url": "http://h", "timeout": "soon"},
+		"odd":   map[string]any{"type": "magic"},
+	}}
+	for ref, want := range map[string]string{
+		"gpt":                `the model "gpt" is none`,
+		"openai/":            `the model "openai/" is none`,
+		"opnai/m":            `did you mean "openai"?`,
+		"xyzzy/m":            "there are anthropic, local, odd, openai, scripted, slow",
+		"local/m":            `the base URL "localhost:1234" is none`,
+		"slow/m":             `the timeout "soon"`,
+		"odd/m":              `the type "magic"`,
+		"scripted/none.yaml": `there is no script "none.yaml"`,
+		"scripted/bad.yaml":  `bad.yaml:1:1: `,
+	} {
+		_, err := Open(ref, o)
+		var failure *model.Error
+		if !errors.As(err, &failure) || failure.Kind != "invalid_input" || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", ref, err, want)
+		}
+	}
+}
