@@ -55,6 +55,9 @@ type driver struct {
 	seq     int64
 	event   Event // reused: the sink's until Event returns
 	path    []int32
+	// before is what the run was restored from, saved when the next snapshot is due.
+	before  snapshot
+	saved   saving
 	history []HistoryRecord
 	last    int64 // when the last replayed event happened
 	// answers are those given in advance, by node; queue holds events that are
@@ -169,7 +172,10 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	if err := d.drive(ctx, first); err != nil {
 		return nil, errors.Join(err, d.closeJournal(nil))
 	}
-	result := d.result()
+	result, err := d.wholeResult()
+	if err != nil {
+		return nil, errors.Join(err, d.closeJournal(nil))
+	}
 	if err := d.closeJournal(result); err != nil {
 		return nil, err
 	}
@@ -197,6 +203,9 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 	commands, at, err := d.apply(first)
 	for err == nil {
 		due = d.follow(ctx, commands, at) || due
+		if err := d.keepSnapshot(); err != nil {
+			return err
+		}
 		if d.journalErr != nil {
 			return d.journalErr
 		}
@@ -244,9 +253,14 @@ func (d *driver) append(event *machine.Event) error {
 		return nil
 	}
 	if err := d.journal.Append(*event); err != nil {
-		return fmt.Errorf("journal of run %s: %w", d.opts.RunID, err)
+		return d.journalFailed(err)
 	}
+	d.saved.events++
 	return nil
+}
+
+func (d *driver) journalFailed(err error) error {
+	return fmt.Errorf("journal of run %s: %w", d.opts.RunID, err)
 }
 
 // follow tells what an event changed and carries out the commands. It reports

@@ -21,6 +21,8 @@ const masked = "***"
 type masker struct {
 	keys   map[string]bool
 	values []string // longest first
+	// learned are the texts that secret keys have had, as they were.
+	learned []string
 }
 
 func newMasker(g *spec.Graph, secrets map[string]any) *masker {
@@ -42,23 +44,14 @@ func newMasker(g *spec.Graph, secrets map[string]any) *masker {
 // hide adds the texts in a value to what is hidden; very short ones would hide
 // too much.
 func (m *masker) hide(v any) {
-	switch v := v.(type) {
-	case string:
-		if len(v) < 4 {
+	eachText(v, func(text string) {
+		if len(text) < 4 {
 			return
 		}
-		for _, form := range append(quotedForms(v), v) {
+		for _, form := range append(quotedForms(text), text) {
 			m.hideText(form)
 		}
-	case []any:
-		for _, item := range v {
-			m.hide(item)
-		}
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			m.hide(v[name])
-		}
-	}
+	})
 }
 
 func (m *masker) hideText(text string) {
@@ -82,7 +75,33 @@ func quotedForms(text string) []string {
 func (m *masker) learn(state map[string]any) {
 	for name := range m.keys {
 		if v, ok := state[name]; ok {
-			m.hide(v)
+			m.learnValue(v)
+		}
+	}
+}
+
+// learnValue hides a value of a secret key, and remembers it for snapshots.
+func (m *masker) learnValue(v any) {
+	m.hide(v)
+	eachText(v, func(text string) {
+		if !slices.Contains(m.learned, text) {
+			m.learned = append(m.learned, text)
+		}
+	})
+}
+
+// eachText calls f for the texts in a value, in the order of keys.
+func eachText(v any, f func(string)) {
+	switch v := v.(type) {
+	case string:
+		f(v)
+	case []any:
+		for _, item := range v {
+			eachText(item, f)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			eachText(v[name], f)
 		}
 	}
 }
@@ -165,7 +184,7 @@ func (m *masker) delta(delta []machine.KeyValue) []machine.KeyValue {
 	out := make([]machine.KeyValue, len(delta))
 	for i, kv := range delta {
 		if m.keys[kv.Key] {
-			m.hide(kv.Value)
+			m.learnValue(kv.Value)
 			kv.Value = masked
 		}
 		out[i] = machine.KeyValue{Key: kv.Key, Value: m.value(kv.Value)}

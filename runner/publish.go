@@ -125,9 +125,9 @@ func (d *driver) learnFrom(n *machine.Note) {
 			continue
 		}
 		if value, has := object[key.Value]; has {
-			d.mask.hide(value)
+			d.mask.learnValue(value)
 		} else {
-			d.mask.hide(output)
+			d.mask.learnValue(output)
 		}
 	}
 	d.mask.learn(object)

@@ -7,94 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
-	"github.com/graphrun/graphrun/spec"
 )
-
-// record is a run as its store has it, with the events that count.
-type record struct {
-	run  RunRecord
-	flow *Flow
-	// events are those that count, at their places in the journal.
-	events []machine.Event
-	places []int
-	total  int // events in the journal
-}
-
-// load reads a run and compiles the graph that it was started with.
-func (r *Runner) load(runID string) (*record, error) {
-	if r.cfg.Store == nil {
-		return nil, fmt.Errorf("run %q: %w: there is no store", runID, ErrNoRun)
-	}
-	run, err := r.cfg.Store.Run(runID)
-	if err != nil {
-		return nil, err
-	}
-	g, found := spec.Parse(run.File, run.Source, spec.Options{Kinds: r.kinds})
-	if found.HasErrors() {
-		return nil, &InvalidError{Diagnostics: found.Sort()}
-	}
-	flow, err := r.Prepare(g)
-	if err != nil {
-		return nil, err
-	}
-	events, err := r.cfg.Store.Events(runID)
-	if err != nil {
-		return nil, err
-	}
-	rec := &record{run: run, flow: flow, total: len(events)}
-	undone := map[int]bool{}
-	for i := range events {
-		for _, place := range events[i].Undo {
-			undone[place] = true
-		}
-	}
-	for i := range events {
-		if !undone[i] {
-			rec.events, rec.places = append(rec.events, events[i]), append(rec.places, i)
-		}
-	}
-	return rec, nil
-}
-
-// replayed is a driver with its state, before it drives.
-func (rec *record) replayed(opts Options, events []machine.Event) (*driver, error) {
-	opts.RunID = rec.run.ID
-	if opts.Dir == "" {
-		opts.Dir = filepath.Dir(rec.flow.graph.File.Name)
-	}
-	secrets, err := readSecrets(rec.flow.graph)
-	if err != nil {
-		return nil, err
-	}
-	d := newDriver(rec.flow, opts, secrets, nil)
-	d.state.SetSecrets(d.secrets)
-	for i := range events {
-		if err := d.replay(&events[i]); err != nil {
-			return nil, err
-		}
-	}
-	return d, nil
-}
-
-// replay applies a recorded event and carries nothing out.
-func (d *driver) replay(event *machine.Event) error {
-	if event.Kind == machine.RunBegan {
-		d.started = time.Unix(0, event.At)
-		d.mask.learn(event.Input)
-	}
-	d.last = max(d.last, event.At)
-	_, err := d.plan.Apply(d.state, *event)
-	d.path = append(d.path, d.state.Ran...)
-	if d.opts.History {
-		d.rememberAll(event.At)
-	}
-	return err
-}
 
 // Resume goes on with a run that is paused, or that a crash, a cancellation, a
 // failure or a limit has ended, from the graph that it was started with. What
@@ -116,9 +33,11 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 		return nil, errors.Join(err, journal.Close())
 	}
 	if d.state.Status == machine.Completed {
-		result := d.recorded()
-		d.tell(RunFinished, d.last, result)
-		return result, errors.Join(d.sinkErr, journal.Close())
+		result, err := d.recorded()
+		if err == nil {
+			d.tell(RunFinished, d.last, result)
+		}
+		return result, errors.Join(err, d.sinkErr, journal.Close())
 	}
 	d.journal = journal
 	if err := journal.Note(RunSummary{Status: machine.Running, Steps: d.state.Steps, Updated: d.clock.Now()}); err != nil {
@@ -134,18 +53,14 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 // reopened is a run's driver in the state that the run is taken up in, and the
 // events that count no more.
 func (r *Runner) reopened(runID string, opts Options) (*driver, []int, error) {
-	rec, err := r.load(runID)
-	if err != nil {
-		return nil, nil, err
-	}
-	if len(rec.events) == 0 {
-		return nil, nil, rec.empty()
-	}
-	d, err := rec.replayed(opts, rec.events)
+	rec, d, err := r.replayedToEnd(runID, opts)
 	if err != nil || d.state.Status == machine.Completed {
 		return d, nil, err
 	}
-	undo := rec.undo(d.state)
+	undo, err := rec.undo(d.state)
+	if err != nil {
+		return nil, nil, err
+	}
 	if len(undo) > 0 {
 		kept := make([]machine.Event, 0, len(rec.events))
 		for i := range rec.events {
@@ -170,11 +85,14 @@ func (rec *record) empty() error {
 // undo lists the places of the events that ended the run: from the one that
 // began its end, and the ends of the tasks that it was lost with. The ends of
 // tasks that succeeded stay.
-func (rec *record) undo(ended *machine.State) []int {
+func (rec *record) undo(ended *machine.State) ([]int, error) {
 	if !ended.Ended() {
-		return nil
+		return nil, nil
 	}
-	s := rec.flow.plan.NewState()
+	s, err := rec.from.restore(rec.flow.plan)
+	if err != nil {
+		return nil, err
+	}
 	first := len(rec.events)
 	for i := range rec.events {
 		if _, err := rec.flow.plan.Apply(s, rec.events[i]); err != nil || s.Ending() {
@@ -196,7 +114,7 @@ func (rec *record) undo(ended *machine.State) []int {
 			out = append(out, rec.places[i])
 		}
 	}
-	return out
+	return out, nil
 }
 
 // ForkOptions say where a fork begins and what it changes.
@@ -258,6 +176,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	if err := d.journal.AppendAll(events); err != nil {
 		return nil, 0, errors.Join(err, d.journal.Close())
 	}
+	d.saved.events = len(events)
 	result, err = d.forkOn(ctx, opts.Options, &last)
 	return result, at, err
 }
@@ -329,7 +248,11 @@ func (r *Runner) Replay(runID string, at int, opts Options) (*Result, error) {
 	for i := range rec.events {
 		event := &rec.events[i]
 		if d.state.Status == machine.Paused && event.Kind == machine.Resumed {
-			d.tell(RunPaused, d.last, d.recorded())
+			paused, err := d.recorded()
+			if err != nil {
+				return nil, err
+			}
+			d.tell(RunPaused, d.last, paused)
 		}
 		if err := d.replay(event); err != nil {
 			return nil, err
@@ -345,7 +268,10 @@ func (r *Runner) Replay(runID string, at int, opts Options) (*Result, error) {
 			break
 		}
 	}
-	result := d.recorded()
+	result, err := d.recorded()
+	if err != nil {
+		return nil, err
+	}
 	if d.state.Ended() || d.state.Status == machine.Paused {
 		d.conclude(result, d.last)
 	}
@@ -354,10 +280,12 @@ func (r *Runner) Replay(runID string, at int, opts Options) (*Result, error) {
 
 // recorded is the result of a run that is only read: it took no longer than
 // until its last event.
-func (d *driver) recorded() *Result {
-	result := d.result()
-	result.Duration = Milliseconds(time.Duration(d.last - d.started.UnixNano()))
-	return result
+func (d *driver) recorded() (*Result, error) {
+	result, err := d.wholeResult()
+	if err == nil {
+		result.Duration = Milliseconds(time.Duration(d.last - d.started.UnixNano()))
+	}
+	return result, err
 }
 
 // checkAnswers reports answers for questions that nobody asks, or that are not

@@ -79,11 +79,14 @@ type Runner struct {
 	cfg      Config
 	handlers map[string]Handler
 	kinds    []spec.Kind
+	// leastTail is how many bytes of events there are between two snapshots at
+	// least.
+	leastTail int
 }
 
 // New checks a Config: kinds need a name, a handler, and be told apart.
 func New(cfg Config) (*Runner, error) {
-	r := &Runner{cfg: cfg, handlers: map[string]Handler{}}
+	r := &Runner{cfg: cfg, handlers: map[string]Handler{}, leastTail: leastTail}
 	if r.cfg.Clock == nil {
 		r.cfg.Clock = systemClock{}
 	}

@@ -62,7 +62,12 @@ type Store interface {
 	// Snapshot returns the latest snapshot of a run that stands for at most
 	// `most` events, or for any number when most is negative. The zero Snapshot
 	// says that there is none. It fails with ErrNoRun.
+	// Its Base and Path are left out.
 	Snapshot(runID string, most int) (Snapshot, error)
+	// Path returns the path up to the snapshot that stands for so many events:
+	// its own and those of the snapshots that it goes on from, the first one
+	// first. It fails with ErrNoRun.
+	Path(runID string, events int) ([]byte, error)
 	// List returns the runs that a filter lets through, the last started first.
 	List(filter RunFilter) ([]RunSummary, error)
 	// Ask leaves a request for the driver of a run, for as long as its lease
@@ -93,10 +98,10 @@ type Journal interface {
 	// AppendAll adds events, all of them or none, for the price of one.
 	AppendAll(events []machine.Event) error
 	// Snapshot keeps the state that all events so far lead to, so that nobody
-	// has to apply them again. A driver does so when Journaled exceeds the size
-	// of the state: what is written and what is read then stay within a factor
-	// of two.
-	Snapshot(state []byte) error
+	// has to apply them again; Events of s is known. A driver does so when
+	// Journaled exceeds the size of the state: what is written and what is read
+	// then stay within a factor of two.
+	Snapshot(s Snapshot) error
 	// Journaled is the size in bytes of the events since the last snapshot.
 	Journaled() int
 	// Note tells what List shows: Status, Reason, Steps and Updated of s, the
@@ -167,4 +172,8 @@ type RunFilter struct {
 type Snapshot struct {
 	Events int
 	State  []byte
+	// Base is Events of the snapshot that this one goes on from; 0: the run's
+	// beginning. Path is what the run has passed since, in the driver's form.
+	Base int
+	Path []byte
 }

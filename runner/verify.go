@@ -44,11 +44,16 @@ func (r *Runner) Verify(runID string, other *Flow) (*Result, *Divergence, error)
 	}
 	for i := range rec.events {
 		d, err := compareStep(then, now, &rec.events[i])
-		if err != nil || d != nil {
-			return now.driver.recorded(), d, err
+		if err != nil {
+			return nil, nil, err
+		}
+		if d != nil {
+			result, err := now.driver.recorded()
+			return result, d, err
 		}
 	}
-	return now.driver.recorded(), compareEnds(then, now), nil
+	result, err := now.driver.recorded()
+	return result, compareEnds(then, now), err
 }
 
 // walker walks a recorded run.

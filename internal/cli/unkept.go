@@ -25,7 +25,7 @@ func (noJournal) Append(machine.Event) error { return nil }
 func (noJournal) AppendAll([]machine.Event) error { return nil }
 
 // Snapshot forgets a state.
-func (noJournal) Snapshot([]byte) error { return nil }
+func (noJournal) Snapshot(runner.Snapshot) error { return nil }
 
 // Journaled is 0: nothing calls for a snapshot.
 func (noJournal) Journaled() int { return 0 }

@@ -303,6 +303,7 @@ func (b *builder) finish(g *spec.Graph) {
 		p.output, p.outUses = b.bound.Output, b.usesOf(b.bound.Output)
 		p.wanted |= p.outUses
 	}
+	p.shown = b.all
 	for i := range p.nodes {
 		if b.all || b.watched[p.nodes[i].id] {
 			p.watched = append(p.watched, i)

@@ -66,8 +66,25 @@ func (s *State) loadContext(input map[string]any) {
 	}
 }
 
+// own makes the maps of visits, history and nodes the run's own again: those
+// that expressions have seen as a whole may be part of the state by now.
+func (s *State) own() {
+	for _, m := range [...]struct {
+		name string
+		of   *map[string]any
+	}{{"visits", &s.visits}, {"history", &s.hist}, {"nodes", &s.byNode}} {
+		if *m.of != nil {
+			*m.of = maps.Clone(*m.of)
+			s.env[m.name] = *m.of
+		}
+	}
+}
+
 // countVisit shows a new visit, and that its output is not there yet.
 func (s *State) countVisit(node int, ns *nodeState) {
+	if s.plan.shown {
+		s.own()
+	}
 	id := s.plan.nodes[node].id
 	if s.visits != nil {
 		if _, watched := s.visits[id]; watched {
@@ -86,6 +103,9 @@ func (s *State) keepOutput(t *task) {
 	s.lastOutput, s.lastThread = t.output, t.thread
 	if s.hist == nil && s.byNode == nil {
 		return
+	}
+	if s.plan.shown {
+		s.own()
 	}
 	id := s.plan.nodes[t.node].id
 	if list, watched := s.hist[id].([]any); watched {

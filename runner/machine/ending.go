@@ -2,6 +2,8 @@
 
 package machine
 
+import "slices"
+
 // unstep takes back the step of an execution that was cancelled. Its visit
 // stays: the next one is another execution.
 func (s *State) unstep(t *task) {
@@ -103,4 +105,17 @@ func (s *State) Lost() []TaskID {
 		}
 	}
 	return out
+}
+
+// Underway reports whether one of some executions has begun and not ended.
+func (s *State) Underway(ids []TaskID) bool {
+	for _, list := range [...][]task{s.tasks, s.next, s.parked} {
+		for i := range list {
+			t := &list[i]
+			if t.visit > 0 && slices.Contains(ids, TaskID{Node: s.plan.nodes[t.node].id, Visit: t.visit}) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -31,7 +31,9 @@ type Plan struct {
 	// watched are the nodes whose visits an expression names; all of them
 	// when one reads visits as a whole.
 	watched []int
-	limits  spec.Limits
+	// shown says that one does: what it got is not to change afterwards.
+	shown  bool
+	limits spec.Limits
 	// breakBefore and breakAfter are the graph's breakpoints.
 	breakBefore, breakAfter []string
 	goal                    string

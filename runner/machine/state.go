@@ -260,6 +260,9 @@ func (s *State) SetSecrets(secrets map[string]any) {
 	}
 }
 
+// Now is when the last event happened, as Unix nanoseconds.
+func (s *State) Now() int64 { return s.now }
+
 // MaxSteps returns the step limit in force.
 func (s *State) MaxSteps() int { return s.limits.MaxSteps }
 

@@ -301,3 +301,26 @@ func TestTimeouts(t *testing.T) {
 		t.Run(c.name, c.run)
 	}
 }
+
+// What an expression has seen of the visits does not change when it is kept.
+func TestVisitsAreKeptAsTheyWere(t *testing.T) {
+	simCase{
+		flow: `
+state: {v: {type: array, reducer: append}}
+nodes: {a: {kind: set, set: {v: "[visits, history, nodes.a.visits]"}}, b: {kind: pass}}
+edges: [{from: a, to: b}, {from: b, to: a, when: visits.b < 2}, {from: b, to: END}]`,
+		path: "a b a b",
+		state: map[string]any{"v": []any{
+			map[string]any{"a": 1, "b": 0},
+			map[string]any{"a": []any{}, "b": []any{}},
+			1,
+			map[string]any{"a": 2, "b": 1},
+			map[string]any{"a": []any{map[string]any{"v": []any{
+				map[string]any{"a": 1, "b": 0}, map[string]any{"a": []any{}, "b": []any{}}, 1,
+			}}}, "b": []any{map[string]any{"v": []any{
+				map[string]any{"a": 1, "b": 0}, map[string]any{"a": []any{}, "b": []any{}}, 1,
+			}}}},
+			2,
+		}},
+	}.run(t)
+}

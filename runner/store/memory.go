@@ -129,6 +129,25 @@ func (m *Memory) Snapshot(runID string, most int) (runner.Snapshot, error) {
 	return runner.Snapshot{}, nil
 }
 
+// Path returns the path up to a snapshot.
+func (m *Memory) Path(runID string, events int) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	run, err := m.find(runID)
+	if err != nil {
+		return nil, err
+	}
+	var parts [][]byte
+	for _, s := range slices.Backward(run.snapshots) {
+		if s.Events == events {
+			parts = append(parts, s.Path)
+			events = s.Base
+		}
+	}
+	slices.Reverse(parts)
+	return slices.Concat(parts...), nil
+}
+
 // List returns the runs that a filter lets through, the last started first.
 func (m *Memory) List(filter runner.RunFilter) ([]runner.RunSummary, error) {
 	m.mu.Lock()

@@ -50,9 +50,13 @@ func (j *memoryJournal) append(events []machine.Event) error {
 }
 
 // Snapshot keeps a state.
-func (j *memoryJournal) Snapshot(state []byte) error {
+func (j *memoryJournal) Snapshot(s runner.Snapshot) error {
 	return j.write(func() {
-		j.run.snapshots = append(j.run.snapshots, runner.Snapshot{Events: len(j.run.events), State: slices.Clone(state)})
+		s.Events, s.State, s.Path = len(j.run.events), slices.Clone(s.State), slices.Clone(s.Path)
+		if n := len(j.run.snapshots); n > 0 && j.run.snapshots[n-1].Events == s.Events {
+			j.run.snapshots = j.run.snapshots[:n-1]
+		}
+		j.run.snapshots = append(j.run.snapshots, s)
 		j.run.journaled = 0
 	})
 }

@@ -126,21 +126,35 @@ func (j *journal) insert(statement *sql.Stmt, id int64, text []byte) error {
 }
 
 // Snapshot keeps the state after the events so far.
-func (j *journal) Snapshot(state []byte) error {
+func (j *journal) Snapshot(s runner.Snapshot) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.write(func() error {
-		held, err := changedOne(j.store.writer.Exec(
-			`INSERT OR REPLACE INTO snapshots (id, state) SELECT ?, ? FROM leases WHERE run = ? AND token = ?`,
-			j.last, state, j.lease.run, j.lease.token))
-		if err == nil && !held {
-			return errLost
-		}
+		err := j.store.writer.update(func(tx *sql.Tx) error {
+			held, err := changedOne(tx.Exec(
+				`INSERT OR REPLACE INTO snapshots (id, state) SELECT ?, ? FROM leases WHERE run = ? AND token = ?`,
+				j.last, blob(s.State), j.lease.run, j.lease.token))
+			if err == nil && !held {
+				return errLost
+			}
+			if err == nil {
+				_, err = tx.Exec(`INSERT OR REPLACE INTO paths (id, base, path) VALUES (?, ?, ?)`, j.last, s.Base, blob(s.Path))
+			}
+			return err
+		})
 		if err == nil {
 			j.journaled = 0
 		}
 		return err
 	})
+}
+
+// blob is never NULL.
+func blob(data []byte) []byte {
+	if data == nil {
+		return []byte{}
+	}
+	return data
 }
 
 // Journaled is the size of the events since the last snapshot.

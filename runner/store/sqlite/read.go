@@ -88,6 +88,38 @@ func (s *Store) Snapshot(runID string, most int) (runner.Snapshot, error) {
 	return runner.Snapshot{Events: int(events.Int64), State: state}, nil
 }
 
+// Path returns the path up to a snapshot.
+func (s *Store) Path(runID string, events int) ([]byte, error) {
+	// A run without such a snapshot gives one row without a path.
+	rows, err := s.reader.Query(`WITH RECURSIVE
+		run(first) AS (SELECT no << 32 FROM runs WHERE id = ?1),
+		chain(id, base, path) AS (
+			SELECT id, base, path FROM paths, run WHERE id = first + ?2
+			UNION ALL
+			SELECT paths.id, paths.base, paths.path FROM run, chain JOIN paths ON paths.id = first + chain.base WHERE chain.base > 0)
+		SELECT path FROM run LEFT JOIN chain ORDER BY chain.id`, runID, events)
+	if err != nil {
+		return nil, s.wrap(err)
+	}
+	defer rows.Close()
+	var out []byte
+	found := false
+	for rows.Next() {
+		var part sql.RawBytes
+		if err := rows.Scan(&part); err != nil {
+			return nil, s.wrap(err)
+		}
+		out, found = append(out, part...), true
+	}
+	if err := rows.Err(); err != nil {
+		return nil, s.wrap(err)
+	}
+	if !found {
+		return nil, noRun(runID)
+	}
+	return out, nil
+}
+
 // List returns the runs that a filter lets through, the last started first.
 func (s *Store) List(filter runner.RunFilter) ([]runner.RunSummary, error) {
 	query, args := listQuery(&filter)

@@ -191,6 +191,7 @@ func (s *Store) Delete(runID string) error {
 			`DELETE FROM runs WHERE no = ?1`,
 			`DELETE FROM events WHERE id BETWEEN ?2 AND ?3`,
 			`DELETE FROM snapshots WHERE id BETWEEN ?2 - 1 AND ?3`,
+			`DELETE FROM paths WHERE id BETWEEN ?2 - 1 AND ?3`,
 			`DELETE FROM sources WHERE no = ?4 AND NOT EXISTS (SELECT 1 FROM runs WHERE source = ?4)`,
 		} {
 			if _, err := tx.Exec(text, run, firstID(run), lastID(run), source); err != nil {

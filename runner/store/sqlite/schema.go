@@ -75,6 +75,10 @@ CREATE VIEW journal AS
 `, `
 -- What others want of the driver of a run; gone with its lease.
 CREATE TABLE requests (run INTEGER PRIMARY KEY, want TEXT NOT NULL) STRICT;
+`, `
+-- What a run has passed between two of its snapshots, apart from them: it is
+-- read only where a path is printed. base is the place of the one before.
+CREATE TABLE paths (id INTEGER PRIMARY KEY, base INTEGER NOT NULL, path BLOB NOT NULL) STRICT;
 `}
 }
 

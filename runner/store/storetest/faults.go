@@ -106,8 +106,8 @@ func (j *brokenJournal) AppendAll(events []machine.Event) error {
 }
 
 // Snapshot may fail.
-func (j *brokenJournal) Snapshot(state []byte) error {
-	return j.store.write(func() error { return j.Journal.Snapshot(state) })
+func (j *brokenJournal) Snapshot(s runner.Snapshot) error {
+	return j.store.write(func() error { return j.Journal.Snapshot(s) })
 }
 
 // Note may fail.

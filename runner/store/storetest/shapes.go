@@ -155,7 +155,7 @@ func keepsSnapshots(t *testing.T, s runner.Store) {
 		t.Errorf("two events have %d bytes", size)
 	}
 	for _, state := range []string{"first", "state of two"} {
-		if err := journal.Snapshot([]byte(state)); err != nil {
+		if err := journal.Snapshot(runner.Snapshot{State: []byte(state), Path: []byte("ab")}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -166,12 +166,19 @@ func keepsSnapshots(t *testing.T, s runner.Store) {
 	if n := journal.Journaled(); n != size {
 		t.Errorf("%d bytes are journaled, want %d", n, size)
 	}
-	if err := journal.Snapshot([]byte("state of four")); err != nil {
-		t.Fatal(err)
+	for _, base := range []int{0, 2} {
+		if err := journal.Snapshot(runner.Snapshot{State: []byte("state of four"), Base: base, Path: []byte("cde")}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	add(t, journal, events()[:2]...)
 	two := runner.Snapshot{Events: 2, State: []byte("state of two")}
 	four := runner.Snapshot{Events: 4, State: []byte("state of four")}
+	for events, want := range map[int]string{2: "ab", 4: "abcde", 3: ""} {
+		if path, err := s.Path("one", events); err != nil || string(path) != want {
+			t.Errorf("the path up to %d events is %q (%v), want %q", events, path, err, want)
+		}
+	}
 	wantSnapshot(t, s, -1, four)
 	wantSnapshot(t, s, 9, four)
 	wantSnapshot(t, s, 4, four)
@@ -204,7 +211,7 @@ func closesJournals(t *testing.T, s runner.Store) {
 	}
 	for what, err := range map[string]error{
 		"append": journal.Append(events()[1]), "append all": journal.AppendAll(events()[1:2]),
-		"snapshot": journal.Snapshot([]byte("x")), "note": journal.Note(runner.RunSummary{}),
+		"snapshot": journal.Snapshot(runner.Snapshot{State: []byte("x")}), "note": journal.Note(runner.RunSummary{}),
 	} {
 		if !errors.Is(err, runner.ErrJournalClosed) {
 			t.Errorf("%s gives %v, want ErrJournalClosed", what, err)

@@ -64,7 +64,7 @@ func staysWritten(t *testing.T, handle Handle) {
 	s := handle(clock.Now)
 	journal := create(t, s, "one")
 	add(t, journal, events()...)
-	if err := journal.Snapshot([]byte("x")); err != nil {
+	if err := journal.Snapshot(runner.Snapshot{State: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
 	keep(t, s, runner.CacheEntry{Key: "k", Value: 1})
@@ -95,7 +95,7 @@ func expiresLeases(t *testing.T, handle Handle) {
 	add(t, lost, events()[1])
 	taken := open(t, there, "one", "there")
 	for _, err := range []error{
-		lost.Append(events()[2]), lost.AppendAll(events()[2:4]), lost.Snapshot(nil), lost.Note(runner.RunSummary{Status: machine.Failed}),
+		lost.Append(events()[2]), lost.AppendAll(events()[2:4]), lost.Snapshot(runner.Snapshot{}), lost.Note(runner.RunSummary{Status: machine.Failed}),
 	} {
 		wantLeased(t, "writing without the lease", err, "there")
 	}

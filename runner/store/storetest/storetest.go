@@ -177,6 +177,9 @@ func saysWhatIsNotThere(t *testing.T, s runner.Store) {
 	if _, err := s.EventsAfter("two", 3); !errors.Is(err, runner.ErrNoRun) {
 		t.Errorf("events after some give %v, want ErrNoRun", err)
 	}
+	if _, err := s.Path("two", 1); !errors.Is(err, runner.ErrNoRun) {
+		t.Errorf("path of an unknown run: %v, want ErrNoRun", err)
+	}
 	if _, err := s.Snapshot("two", -1); !errors.Is(err, runner.ErrNoRun) {
 		t.Errorf("a snapshot gives %v, want ErrNoRun", err)
 	}

@@ -1,0 +1,248 @@
+package runner_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// errKilled is what a run ends with whose journal breaks off.
+var errKilled = errors.New("killed")
+
+// crashing is a store whose journals break off after so many writes; what a
+// run reads is counted.
+type crashing struct {
+	runner.Store
+	after     int // writes that are left; negative: no end
+	snapshots int
+	read      int // events
+	written   int // bytes of states
+}
+
+func (c *crashing) Create(r runner.RunRecord) (runner.Journal, error) {
+	j, err := c.Store.Create(r)
+	return &crashingJournal{j, c}, err
+}
+
+func (c *crashing) Open(id, owner string) (runner.Journal, error) {
+	j, err := c.Store.Open(id, owner)
+	if err != nil {
+		return nil, err
+	}
+	return &crashingJournal{j, c}, nil
+}
+
+func (c *crashing) Events(id string) ([]machine.Event, error) { return c.EventsAfter(id, 0) }
+
+func (c *crashing) EventsAfter(id string, n int) ([]machine.Event, error) {
+	events, err := c.Store.EventsAfter(id, n)
+	c.read += len(events)
+	return events, err
+}
+
+type crashingJournal struct {
+	runner.Journal
+	store *crashing
+}
+
+func (j *crashingJournal) write(do func() error) error {
+	if j.store.after == 0 {
+		return errKilled
+	}
+	j.store.after--
+	return do()
+}
+
+func (j *crashingJournal) Append(e machine.Event) error {
+	return j.write(func() error { return j.Journal.Append(e) })
+}
+
+func (j *crashingJournal) AppendAll(e []machine.Event) error {
+	return j.write(func() error { return j.Journal.AppendAll(e) })
+}
+
+func (j *crashingJournal) Snapshot(s runner.Snapshot) error {
+	j.store.snapshots++
+	j.store.written += len(s.State)
+	return j.write(func() error { return j.Journal.Snapshot(s) })
+}
+
+// snapshotFlow has a bit of everything: a loop, branches, elements, retries, a
+// person, a failure that is taken back.
+const snapshotFlow = `
+limits: {max_steps: 100}
+parallel: {conflict: first_wins}
+state:
+  n: {type: integer, default: 0}
+  log: {type: array, reducer: append, default: []}
+  token: {type: string, secret: true, default: none}
+  answer: {type: string}
+nodes:
+  a: {kind: set, set: {n: n + 1, log: "{'n': n, 'before': len(history.a)}"}}
+  b: {kind: work, do: echo, with: "{{ n }}", writes: {log: output, token: "'secret ' + string(n)"}}
+  c: {kind: work, do: echo, with: "{{ item }}", each: "1..n", writes: {log: output}}
+  d: {kind: set, set: {log: "[visits.a, nodes.b.output]"}, join: {wait: all}}
+  e: {kind: human, prompt: "{{ n }}?", writes: [answer]}
+  f: {kind: work, do: fails, with: "{{ token }}", retry: {max_attempts: 2, initial_interval: 1ms}}
+edges:
+  - {from: a, to: [b, c]}
+  - {from: [b, c], to: d}
+  - {from: d, to: a, when: n < 10}
+  - {from: d, to: e}
+  - {from: e, to: f}
+  - {from: f, to: END}
+`
+
+// snapshotRunner is a runner for snapshotFlow, whose node f fails while *fails.
+func snapshotRunner(t *testing.T, s runner.Store, fails *bool) (*runner.Runner, *spec.Graph) {
+	t.Helper()
+	r, err := runner.New(runner.Config{Store: s, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+		"echo": func(_ context.Context, task *runner.Task) (any, error) { return task.Config["with"], nil },
+		"fails": func(_ context.Context, task *runner.Task) (any, error) {
+			if *fails {
+				return nil, fmt.Errorf("not yet with %s", task.Config["with"])
+			}
+			return "done", nil
+		},
+	})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, found := spec.Parse("flow.yaml", []byte(head+snapshotFlow), spec.Options{Kinds: r.Kinds()})
+	if found.HasErrors() {
+		t.Fatal(found[0].Message)
+	}
+	return r, g
+}
+
+// comparable is a result without what differs from run to run.
+func comparable(t *testing.T, r *runner.Result) string {
+	t.Helper()
+	own := *r
+	own.RunID, own.Duration, own.StartedAt = "", 0, time.Time{}
+	text, err := json.MarshalIndent(&own, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// toEnd resumes a run until it has completed, and returns how it paused, how it
+// failed and how it completed.
+func toEnd(t *testing.T, r *runner.Runner, fails *bool, result *runner.Result, err error, again func()) (stages []string) {
+	t.Helper()
+	for range 1000 {
+		opts := runner.Options{}
+		switch {
+		case errors.Is(err, errKilled):
+			again()
+		case err != nil:
+			t.Fatal(err)
+		default:
+			if text := comparable(t, result); !slices.Contains(stages, text) {
+				stages = append(stages, text)
+			}
+			switch result.Status {
+			case machine.Completed:
+				return stages
+			case machine.Paused:
+				opts.Answers = map[string][]string{"e": {"yes"}}
+			default:
+				*fails = false
+			}
+		}
+		result, err = r.Resume(context.Background(), "one", opts)
+	}
+	t.Fatal("the run does not end")
+	return nil
+}
+
+// A run that breaks off anywhere goes on from its latest snapshot as if it had
+// not, also when it fails and is taken up again in between.
+func TestSnapshotsAfterCrashes(t *testing.T) {
+	stages := func(after, step int, always bool) ([]string, *crashing) {
+		fails := true
+		s := &crashing{Store: &store.Memory{}, after: after}
+		r, g := snapshotRunner(t, s, &fails)
+		if always {
+			runner.SnapshotAlways(r)
+		}
+		result, err := r.Run(context.Background(), g, runner.Options{RunID: "one", Labels: map[string]string{"a": "b"}})
+		return toEnd(t, r, &fails, result, err, func() { s.after = step }), s
+	}
+	want, whole := stages(-1, -1, false)
+	if len(want) != 3 || whole.snapshots > 0 {
+		t.Fatalf("%d stages, %d snapshots: %s", len(want), whole.snapshots, want)
+	}
+	got, often := stages(-1, -1, true)
+	if often.snapshots < 5 {
+		t.Errorf("%d snapshots were written", often.snapshots)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("with snapshots (-without +with):\n%s", diff)
+	}
+	for after := 1; after < 260; after += 3 {
+		for _, step := range []int{-1, 20 + after%5} {
+			got, s := stages(after, step, true)
+			if last := len(got) - 1; got[last] != want[2] {
+				t.Fatalf("after %d writes, then every %d: %d snapshots\n%s", after, step, s.snapshots, cmp.Diff(want[2], got[last]))
+			}
+		}
+	}
+}
+
+// What a resume reads is bounded by the state, not by the length of the run.
+func TestLongRunsOpenFast(t *testing.T) {
+	const steps = 20_000
+	s := &crashing{Store: &store.Memory{}, after: -1}
+	flow := `
+limits: {max_steps: 1000000}
+state: {n: {type: integer, default: 0}, pad: {type: string, default: "` + strings.Repeat("x", 1000) + `"}}
+nodes: {a: {kind: set, set: {n: n + 1}}, b: {kind: human, prompt: "?"}}
+edges: [{from: a, to: a, when: n < ` + fmt.Sprint(steps) + `}, {from: a, to: b}, {from: b, to: END}]
+`
+	f := flowOf(t, runner.Config{Store: s}, flow)
+	finish(t, f, runner.Options{RunID: "one"})
+	all, err := s.Store.Events("one")
+	if err != nil || len(all) < steps || s.snapshots < 5 {
+		t.Fatal(len(all), s.snapshots, err)
+	}
+	deltas := 0
+	for i := range all {
+		text, err := store.EncodeEvent(&all[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		deltas += len(text)
+	}
+	if s.written > deltas {
+		t.Errorf("%d bytes of states were written for %d bytes of events", s.written, deltas)
+	}
+	s.read = 0
+	r, err := runner.New(runner.Config{Store: s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := r.Resume(context.Background(), "one", runner.Options{Answers: map[string][]string{"b": {"yes"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.read > 2000 {
+		t.Errorf("%d of %d events were read", s.read, len(all))
+	}
+	if result.Status != machine.Completed || len(result.Path) != steps+1 || result.Steps != steps+1 || result.Path[steps] != "b" || result.State["n"] != steps {
+		t.Errorf("%s after %d steps, path of %d", result.Status, result.Steps, len(result.Path))
+	}
+}
