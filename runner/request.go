@@ -58,8 +58,8 @@ func (r *Runner) Cancel(runID string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec, err := r.load(runID)
-	if err == nil && len(rec.events) == 0 {
+	rec, err := r.loadFrom(runID, -1)
+	if err == nil && rec.total == 0 {
 		err = rec.empty()
 	}
 	if err != nil {
@@ -70,13 +70,17 @@ func (r *Runner) Cancel(runID string) (*Result, error) {
 		return nil, errors.Join(err, journal.Close())
 	}
 	if d.state.Ended() {
-		return d.recorded(), journal.Close()
+		result, err := d.recorded()
+		return result, errors.Join(err, journal.Close())
 	}
 	d.journal = journal
 	if err := d.cancelUndriven(); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
-	result := d.recorded()
+	result, err := d.recorded()
+	if err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
 	return result, d.closeJournal(result)
 }
 
