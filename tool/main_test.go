@@ -1,0 +1,122 @@
+// The test binary doubles as the servers that the tests start: with
+// TOOL_TEST_SERVER set it is one that behaves as that says.
+
+package tool
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+)
+
+const (
+	serverEnv = "TOOL_TEST_SERVER"
+	addrEnv   = "TOOL_TEST_ADDR"
+)
+
+func TestMain(m *testing.M) {
+	if mode := os.Getenv(serverEnv); mode != "" {
+		os.Exit(serve(mode))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// serve is a server on stdin and stdout.
+func serve(mode string) int {
+	switch mode {
+	case "broken":
+		fmt.Fprintln(os.Stderr, "Error: no key in canary-99")
+		fmt.Fprintln(os.Stderr, "bye")
+		return 3
+	case "garbage":
+		fmt.Println("starting up!")
+	case "silent": // holds everything open and says nothing
+		report("started")
+		select {}
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+		child := exec.Command("/proc/self/exe")
+		child.Env = append(os.Environ(), serverEnv+"=silent")
+		if err := child.Start(); err != nil {
+			return 1
+		}
+	}
+	err := newServer(mode).Run(context.Background(), &mcp.StdioTransport{})
+	if mode == "stubborn" {
+		select {}
+	}
+	if err != nil && mode != "polite" {
+		return 1
+	}
+	return 0
+}
+
+// newServer makes the server's tools.
+func newServer(string) *mcp.Server {
+	s := mcp.NewServer(&mcp.Implementation{Name: "fake", Version: "1"}, nil)
+	add := func(name string, hints *mcp.ToolAnnotations, do func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error)) {
+		s.AddTool(&mcp.Tool{Name: name, Description: "does " + name, Annotations: hints, InputSchema: map[string]any{
+			"$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
+			"properties": map[string]any{"text": map[string]any{"type": "string"}},
+		}}, do)
+	}
+	text := func(s string) *mcp.CallToolResult {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: s}}}
+	}
+	add("echo", nil, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return text(string(r.Params.Arguments) + " " + os.Getenv("EXTRA")), nil
+	})
+	add("pid", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{StructuredContent: map[string]any{"pid": os.Getpid()}}, nil
+	})
+	add("parts", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{
+			&mcp.TextContent{Text: "a"}, &mcp.ImageContent{MIMEType: "image/png", Data: []byte{1}},
+		}}, nil
+	})
+	add("fail", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		out := text("it went wrong")
+		out.IsError = true
+		return out, nil
+	})
+	die := func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		report("died")
+		fmt.Fprintln(os.Stderr, "fatal error: out of cheese")
+		os.Exit(3)
+		return nil, nil
+	}
+	add("die", nil, die)
+	add("die-again", &mcp.ToolAnnotations{ReadOnlyHint: true}, die)
+	add("slow", nil, func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		report("slow")
+		<-ctx.Done()
+		report("cancelled")
+		return nil, ctx.Err()
+	})
+	return s
+}
+
+// report tells the test that something happened, in a connection of its own.
+func report(what string) {
+	addr := os.Getenv(addrEnv)
+	if addr == "" {
+		return
+	}
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return
+	}
+	fmt.Fprintln(conn, what)
+	if what == "started" {
+		select {} // the connection's end tells of the process's
+	}
+	_ = conn.Close()
+}

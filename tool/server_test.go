@@ -1,0 +1,301 @@
+package tool
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// reports listens to what servers report.
+type reports struct {
+	lines chan string
+	ends  chan string // of the connections that stay open
+	addr  string
+}
+
+func newReports(tb testing.TB) *reports {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r := &reports{lines: make(chan string, 100), ends: make(chan string, 100), addr: listener.Addr().String()}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() {
+				in := bufio.NewReader(conn)
+				line, _ := in.ReadString('\n')
+				r.lines <- strings.TrimSpace(line)
+				_, _ = io.Copy(io.Discard, in)
+				r.ends <- strings.TrimSpace(line)
+				_ = conn.Close()
+			})
+		}
+	})
+	tb.Cleanup(func() {
+		_ = listener.Close()
+		all.Wait()
+	})
+	return r
+}
+
+// fakeServer declares this test binary as a server.
+func fakeServer(tb testing.TB, mode string, r *reports) map[string]any {
+	tb.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	env := map[string]any{serverEnv: mode, "EXTRA": "more", "GORACE": "atexit_sleep_ms=0"}
+	if r != nil {
+		env[addrEnv] = r.addr
+	}
+	return map[string]any{"srv": map[string]any{"mcp": map[string]any{"command": []any{self}, "env": env}}}
+}
+
+func callServer(tb testing.TB, r *Registry, actor Actor, name string, args map[string]any) (any, string) {
+	tb.Helper()
+	got, err := r.Call(tb.Context(), actor, []string{"srv.*"}, Call{Name: "srv." + name, Args: args})
+	var failed *Error
+	if err != nil && !errors.As(err, &failed) {
+		tb.Fatalf("%s: %v is no error for the model", name, err)
+	}
+	if err != nil {
+		return nil, err.Error()
+	}
+	return got, ""
+}
+
+func TestServer(t *testing.T) {
+	actor := &fakeActor{}
+	r := newRegistry(t, fakeServer(t, "polite", nil))
+	tools, err := r.Tools(t.Context(), actor, []string{"srv.pid", "srv.*"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := ""
+	for _, tool := range tools {
+		names += tool.Name + " "
+	}
+	if names != "srv.pid srv.die srv.die-again srv.echo srv.fail srv.parts srv.slow " || tools[0].Description != "does pid" || tools[0].Parameters["type"] != "object" {
+		t.Errorf("tools %s: %+v", names, tools)
+	}
+	if got, problem := callServer(t, r, actor, "echo", map[string]any{"text": "hi"}); got != `{"text":"hi"} more` {
+		t.Errorf("echo: %v, %s", got, problem)
+	}
+	first, _ := callServer(t, r, actor, "pid", nil)
+	if second, _ := callServer(t, r, actor, "pid", nil); first == nil || cmp.Diff(first, second) != "" {
+		t.Errorf("two servers: %v, %v", first, second)
+	}
+	want := []any{
+		map[string]any{"type": "text", "text": "a"},
+		map[string]any{"type": "image", "mimeType": "image/png", "data": "AQ=="},
+	}
+	if got, _ := callServer(t, r, actor, "parts", nil); cmp.Diff(any(want), got) != "" {
+		t.Errorf("parts: %v", got)
+	}
+	for _, test := range []struct{ name, want string }{
+		{"fail", "it went wrong"},
+		{"nope", `server "srv" has no tool "nope"; its tools are die, die-again, echo`},
+	} {
+		if got, problem := callServer(t, r, actor, test.name, nil); !strings.HasPrefix(problem, test.want) {
+			t.Errorf("%s: %v, %s", test.name, got, problem)
+		}
+	}
+	if _, problem := callServer(t, r, actor, "echo", map[string]any{"text": 1}); problem != `arguments of tool "srv.echo": at "text": 1 is not a string` {
+		t.Errorf("wrong arguments: %s", problem)
+	}
+	if _, err := r.Tools(t.Context(), actor, []string{"srv.nope"}); err == nil {
+		t.Error("a tool that the server has not is offered")
+	}
+	if len(actor.warnings) != 0 {
+		t.Errorf("warnings %q", actor.warnings)
+	}
+}
+
+// A server that dies is started once more. The call that it died of is made
+// again only where that does no harm.
+func TestServerDies(t *testing.T) {
+	heard := newReports(t)
+	actor := &fakeActor{}
+	r := newRegistry(t, fakeServer(t, "polite", heard))
+	if _, problem := callServer(t, r, actor, "die", nil); problem != `server "srv" went away during the call of "die": fatal error: out of cheese` {
+		t.Errorf("the call it died of: %s", problem)
+	}
+	if got, problem := callServer(t, r, actor, "echo", nil); got != "{} more" {
+		t.Errorf("after a restart: %v, %s", got, problem)
+	}
+	if _, problem := callServer(t, r, actor, "die", nil); !strings.Contains(problem, "went away during") {
+		t.Errorf("the second death: %s", problem)
+	}
+	const over = `server "srv" went away 2 times and is not started again: fatal error: out of cheese`
+	if _, problem := callServer(t, r, actor, "echo", nil); problem != over {
+		t.Errorf("after two deaths: %s", problem)
+	}
+	<-heard.lines
+	<-heard.lines
+	if len(actor.warnings) != 2 || actor.warnings[0] != `server "srv" went away: fatal error: out of cheese` {
+		t.Errorf("warnings %q", actor.warnings)
+	}
+
+	again := newRegistry(t, fakeServer(t, "polite", heard))
+	if _, problem := callServer(t, again, actor, "die-again", nil); !strings.Contains(problem, "went away during") {
+		t.Errorf("a repeatable call: %s", problem)
+	}
+	<-heard.lines
+	<-heard.lines // it was made twice
+	if len(heard.lines) != 0 {
+		t.Error("more deaths than calls that kill")
+	}
+}
+
+// A call that is given up is cancelled at the server, which stays.
+func TestServerSlowCall(t *testing.T) {
+	heard := newReports(t)
+	r := newRegistry(t, fakeServer(t, "polite", heard))
+	first, _ := callServer(t, r, &fakeActor{}, "pid", nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := r.Call(ctx, &fakeActor{}, []string{"srv.slow"}, Call{Name: "srv.slow"})
+		done <- err
+	}()
+	if line := <-heard.lines; line != "slow" {
+		t.Fatalf("heard %q", line)
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if line := <-heard.lines; line != "cancelled" {
+		t.Errorf("heard %q", line)
+	}
+	if second, problem := callServer(t, r, &fakeActor{}, "pid", nil); first == nil || cmp.Diff(first, second) != "" {
+		t.Errorf("another server: %v, %v, %s", first, second, problem)
+	}
+}
+
+func TestServerCallsAtOnce(t *testing.T) {
+	r := newRegistry(t, fakeServer(t, "polite", nil))
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			text := fmt.Sprint("n", i)
+			if got, problem := callServer(t, r, &fakeActor{}, "echo", map[string]any{"text": text}); got != `{"text":"`+text+`"} more` {
+				t.Errorf("call %d: %v, %s", i, got, problem)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// What does not start says why.
+func TestServerDoesNotStart(t *testing.T) {
+	for _, test := range []struct {
+		mode, want string
+	}{
+		{"broken", `can't start server "srv": Error: no key in canary-99`},
+		{"garbage", `can't start server "srv": `},
+	} {
+		r := newRegistry(t, fakeServer(t, test.mode, nil))
+		if got, problem := callServer(t, r, &fakeActor{}, "echo", nil); !strings.HasPrefix(problem, test.want) {
+			t.Errorf("%s: %v, %q", test.mode, got, problem)
+		}
+	}
+	missing := newRegistry(t, map[string]any{"srv": map[string]any{"mcp": map[string]any{"command": []any{"no-such-program-here"}}}})
+	if _, problem := callServer(t, missing, &fakeActor{}, "echo", nil); problem != `can't start server "srv": program "no-such-program-here" was not found in PATH` {
+		t.Errorf("a missing program: %s", problem)
+	}
+}
+
+// Who is waiting for a server that does not come up can give up.
+func TestServerStartGivenUp(t *testing.T) {
+	heard := newReports(t)
+	r := newRegistry(t, fakeServer(t, "silent", heard))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := r.Call(ctx, &fakeActor{}, []string{"srv"}, Call{Name: "srv.echo"})
+		done <- err
+	}()
+	<-heard.lines
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	<-heard.ends // the process is gone
+}
+
+// A server that hears neither the end of its input nor SIGTERM is killed, and
+// so is what it started.
+func TestServerStubborn(t *testing.T) {
+	heard := newReports(t)
+	r, err := New(fakeServer(t, "stubborn", heard), Options{Grace: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, problem := callServer(t, r, &fakeActor{}, "echo", nil); problem != "" {
+		t.Fatal(problem)
+	}
+	<-heard.lines
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if end := <-heard.ends; end != "started" {
+		t.Errorf("heard the end of %q", end)
+	}
+	if _, err := r.Call(t.Context(), &fakeActor{}, []string{"srv"}, Call{Name: "srv.echo"}); err == nil {
+		t.Error("a closed registry starts servers")
+	}
+}
+
+// The same over streamable HTTP, with the file's headers on each request.
+func TestServerHTTP(t *testing.T) {
+	fake := newServer("polite")
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return fake }, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if req.Header.Get("Authorization") != "Bearer canary" {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		handler.ServeHTTP(w, req)
+	}))
+	defer web.Close()
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	with := func(token string) map[string]any {
+		return map[string]any{"srv": map[string]any{
+			"mcp": map[string]any{"url": web.URL}, "headers": map[string]any{"Authorization": token},
+		}}
+	}
+	r := newRegistry(t, with("Bearer canary"))
+	if got, problem := callServer(t, r, &fakeActor{}, "echo", map[string]any{"text": "hi"}); got != `{"text":"hi"} ` {
+		t.Errorf("echo: %v, %s", got, problem)
+	}
+	if _, problem := callServer(t, r, &fakeActor{}, "fail", nil); problem != "it went wrong" {
+		t.Errorf("fail: %s", problem)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, problem := callServer(t, newRegistry(t, with("wrong")), &fakeActor{}, "echo", nil); !strings.HasPrefix(problem, `can't start server "srv": `) || !strings.Contains(problem, "Unauthorized") {
+		t.Errorf("without a key: %s", problem)
+	}
+}
