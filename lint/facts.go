@@ -34,6 +34,8 @@ type facts struct {
 	regions    int // vertices that counting the branches of joins has visited
 
 	theJudgements *[]judgement
+	theDead       map[int]bool // edges that are proven never to fire
+	theCounts     *boundWalk
 	theSteps      []int
 	theTree       *graphalg.Tree
 	theWriters    map[string][]*spec.Node

@@ -9,46 +9,73 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/internal/solve"
 )
 
-// knowledge is what conditions have shown of the state along a path, by the
-// canonical text of an expression.
+// knowledge is what is known of the state along a path: what conditions have
+// shown, and what set nodes have written.
 type knowledge struct {
-	f     *facts
-	known map[string]fact
-	bad   bool
+	f      *facts
+	claims []claim
+	values map[string][]any // keys that hold one of a few known scalars
+	// fanned says that the path has come through a fan-out: siblings may write
+	// meanwhile.
+	fanned, bad bool
+	at          int // the node that has just run
+	tally       tally
 }
 
-type fact struct {
-	holds bool
-	roots []string // the names that it depends on
-	equal string   // for path == constant: the path; holds and value belong to it
-	value string
+// claim is the outcome of a condition over state keys only.
+type claim struct {
+	solve.Claim
+	key   string
+	roots []string
 }
 
 // feasible reports whether a path from the start can be walked as far as its
 // conditions tell: the same condition has one outcome until a node on the path
 // writes what it reads.
 func (f *facts) feasible(path []int) bool {
-	k := &knowledge{f: f, known: map[string]fact{}}
-	for i := 0; i+1 < len(path) && !k.bad; i++ {
-		v, to := path[i], path[i+1]
-		k.leave(v)
-		groups, taken := f.flow().groups[v], -1
-		for j := range groups {
-			if slices.Contains(groups[j].targets, to) {
-				if taken >= 0 {
-					taken = -1 // any of several: nothing is learnt
-					break
-				}
-				taken = j
+	tries := maxWalks
+	return f.walkable(path, f.ignorance(), &tries)
+}
+
+// walkable tries the groups that lead from each node to the next, in turn; when
+// there are too many, the path is taken for possible.
+func (f *facts) walkable(path []int, k *knowledge, tries *int) bool {
+	if len(path) < 2 {
+		return true
+	}
+	v, to := path[0], path[1]
+	k.run(v)
+	groups := f.flow().groups[v]
+	if *tries--; *tries < 0 || len(groups) == 0 {
+		return true
+	}
+	for i := range groups {
+		if !slices.Contains(groups[i].targets, to) {
+			continue
+		}
+		if there := k.onward(groups, i); !there.bad {
+			there.enter(to)
+			if f.walkable(path[1:], there, tries) {
+				return true
 			}
 		}
-		if taken >= 0 {
-			k.take(groups, taken)
-		}
 	}
-	return !k.bad
+	return false
+}
+
+// onward is what is known after the node at which the groups are has run, and
+// one of them fired.
+func (k *knowledge) onward(groups []group, taken int) *knowledge {
+	out := k.clone()
+	if groups[taken].kind != onFailure && !out.tally.refused { // a failure writes nothing
+		out.leave(out.at)
+	}
+	out.take(groups, taken)
+	return out
 }
 
 // walk is a state of the search for a path: a node, what is known on the way
@@ -64,12 +91,14 @@ const maxWalks = 500
 
 // openPath finds a way from the start to v on which a thing is not made and
 // whose conditions don't contradict each other; nil when there is none.
-func (f *facts) openPath(a *assignment, thing, v int) []int {
+//
+// allowed, when set, says which groups of a node may be taken.
+func (f *facts) openPath(a *assignment, thing, v int, allowed func(v int, g *group, k *knowledge) bool) []int {
 	first := a.path(thing, v)
 	if first == nil || f.feasible(first) {
 		return first
 	}
-	todo := []*walk{{at: f.start(), know: &knowledge{f: f, known: map[string]fact{}}}}
+	todo := []*walk{{at: f.start(), know: f.ignorance()}}
 	seen := map[string]bool{}
 	for len(todo) > 0 {
 		w := todo[0]
@@ -77,7 +106,7 @@ func (f *facts) openPath(a *assignment, thing, v int) []int {
 		if w.at == v {
 			return w.path()
 		}
-		for _, next := range f.steps(a, thing, w) {
+		for _, next := range f.steps(a, thing, w, allowed) {
 			key := fmt.Sprint(next.at, next.know.key())
 			if !seen[key] {
 				seen[key] = true
@@ -92,7 +121,7 @@ func (f *facts) openPath(a *assignment, thing, v int) []int {
 }
 
 // steps are the states that follow one.
-func (f *facts) steps(a *assignment, thing int, w *walk) []*walk {
+func (f *facts) steps(a *assignment, thing int, w *walk, allowed func(v int, g *group, k *knowledge) bool) []*walk {
 	if w.at >= len(f.graph.Nodes) {
 		return nil
 	}
@@ -106,18 +135,22 @@ func (f *facts) steps(a *assignment, thing int, w *walk) []*walk {
 				continue
 			}
 		}
+		if allowed != nil && !allowed(w.at, &groups[i], w.know) {
+			continue
+		}
 		if a.left(arc{w.at, how}, thing/64)&(1<<(thing%64)) == 0 {
 			continue
 		}
-		know := &knowledge{f: f, known: maps.Clone(w.know.known)}
-		if how == onSuccess {
-			know.leave(w.at)
-		}
-		know.take(groups, i)
+		know := w.know.clone()
+		know.run(w.at)
+		know = know.onward(groups, i)
 		for _, t := range groups[i].targets {
-			if !know.bad && a.open[t].has(thing) {
-				out = append(out, &walk{t, know, w})
+			if know.bad || !a.open[t].has(thing) {
+				continue
 			}
+			there := know.clone()
+			there.enter(t)
+			out = append(out, &walk{t, there, w})
 		}
 	}
 	return out
@@ -132,25 +165,90 @@ func (w *walk) path() []int {
 	return path
 }
 
-// key tells what is known apart.
-func (k *knowledge) key() string {
-	parts := make([]string, 0, len(k.known))
-	for name, fact := range k.known {
-		parts = append(parts, fmt.Sprint(name, fact.holds))
+func (k *knowledge) clone() *knowledge {
+	return &knowledge{
+		f: k.f, claims: slices.Clone(k.claims), values: maps.Clone(k.values), fanned: k.fanned, bad: k.bad, at: k.at, tally: k.tally.clone(),
 	}
-	slices.Sort(parts)
-	return strings.Join(parts, "\n")
 }
 
-// leave forgets what a node's writes change.
+// key tells what is known apart.
+func (k *knowledge) key() string {
+	parts := make([]string, 0, len(k.claims)+len(k.values))
+	for i := range k.claims {
+		parts = append(parts, fmt.Sprint(k.claims[i].key, k.claims[i].Holds))
+	}
+	for name, values := range k.values {
+		parts = append(parts, fmt.Sprintf("%s = %#v", name, values))
+	}
+	slices.Sort(parts)
+	return strings.Join(append(parts, k.tally.key()), "\n")
+}
+
+// leave forgets what a node's writes change, and learns what they make certain.
 func (k *knowledge) leave(v int) {
+	n, b := k.f.graph.Nodes[v], &k.f.bound.Nodes[v]
 	for _, w := range k.f.access()[v].writes {
 		k.forget(w.name.Value)
 	}
+	if n.Kind.Value != "set" || n.Each.IsSet() {
+		return
+	}
+	for i := range b.Set {
+		key := k.f.graph.Key(b.Set[i].Name)
+		values, ok := scalarsOf(&b.Set[i].Value)
+		if ok && key != nil && replaces(key) {
+			if k.values == nil {
+				k.values = map[string][]any{}
+			}
+			k.values[b.Set[i].Name] = values
+		}
+	}
+}
+
+// scalarsOf are the scalars that a bound value is one of.
+func scalarsOf(b *bind.Value) ([]any, bool) {
+	if b.IsConst() {
+		d, ok := constants([]any{b.Const()})
+		return d.Values, ok
+	}
+	d, ok := computed(b.Program())
+	return d.Values, ok
+}
+
+// domain is what is known of a state key on the path.
+func (k *knowledge) domain(path []string, typ eval.Type) solve.Domain {
+	if values, ok := k.values[path[0]]; ok && len(path) == 1 {
+		return solve.Domain{Values: values}
+	}
+	if n, ok := k.counted(path); ok {
+		return n
+	}
+	at := site{f: k.f, failed: true} // of no node: only what holds everywhere
+	return at.keyDomain(k.f.graph.Key(path[0]), path[1:], typ)
+}
+
+// decides reports whether all that a condition reads is known.
+func (k *knowledge) decides(p *eval.Program) bool {
+	return k != nil && !slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
+		return len(k.values[r.Path[0]]) != 1 || len(r.Path) > 1
+	})
+}
+
+// possible reports whether a condition can have an outcome, given what is known.
+func (k *knowledge) possible(c claim) bool {
+	list := []solve.Claim{c.Claim}
+	for i := range k.claims {
+		if slices.ContainsFunc(k.claims[i].roots, func(name string) bool { return slices.Contains(c.roots, name) }) {
+			list = append(list, k.claims[i].Claim)
+		}
+	}
+	return solve.Possible(list, k.domain)
 }
 
 // take learns from a group that fired, and from those that were tried before it.
 func (k *knowledge) take(groups []group, taken int) {
+	k.bad = k.bad || !k.tally.lets(k.f.graph.Nodes[k.at], groups[taken].kind)
+	defer k.through(len(groups[taken].targets) > 1)
 	if kind := groups[taken].kind; kind != byGuard && kind != byDefault || groups[taken].perhaps {
 		return
 	}
@@ -182,30 +280,22 @@ func (k *knowledge) condition(t *eval.Tree, outcome bool) {
 		return
 	}
 	roots, ok := k.roots(t)
-	if !ok {
+	if !ok || k.fanned && !k.stable(roots, k.at) {
 		return
 	}
-	key := t.Key()
-	if t.Op == eval.TreeBinary && t.Name == "!=" {
-		u := *t
-		u.Name = "=="
-		key, outcome, t = u.Key(), !outcome, &u
+	c := claim{Claim: solve.Claim{Tree: t, Holds: outcome}, key: t.Key(), roots: roots}
+	k.bad = k.bad || !k.possible(c)
+	if k.tally.speaks(t) {
+		return // it holds for this visit only
 	}
-	new := fact{holds: outcome, roots: roots}
-	if path, value, ok := comparison(t); ok {
-		new.equal, new.value = path, value
+	known := slices.ContainsFunc(k.claims, func(old claim) bool { return old.key == c.key && old.Holds == outcome })
+	if !known {
+		k.claims = append(k.claims, c)
 	}
-	for _, old := range k.known {
-		k.bad = k.bad || new.equal != "" && old.equal == new.equal && old.holds && new.holds && old.value != new.value
-	}
-	if old, was := k.known[key]; was && old.holds != outcome {
-		k.bad = true
-	}
-	k.known[key] = new
 }
 
 // roots are the state keys that a condition reads; not ok when it reads
-// anything else, which may change by itself.
+// anything else than them and what is counted.
 func (k *knowledge) roots(t *eval.Tree) (names []string, ok bool) {
 	ok = true
 	t.Each(func(p *eval.Tree) {
@@ -214,8 +304,11 @@ func (k *knowledge) roots(t *eval.Tree) (names []string, ok bool) {
 			ok = false
 		case eval.TreePath:
 			_, declared := k.f.keyOf[p.Path[0]]
-			ok = ok && declared
-			names = append(names, p.Path[0])
+			_, counted := k.counted(p.Path)
+			ok = ok && (declared || counted)
+			if declared {
+				names = append(names, p.Path[0])
+			}
 		}
 	})
 	return names, ok
@@ -223,9 +316,6 @@ func (k *knowledge) roots(t *eval.Tree) (names []string, ok bool) {
 
 // forget drops what depends on a name that is written.
 func (k *knowledge) forget(name string) {
-	for key, fact := range k.known {
-		if slices.Contains(fact.roots, name) {
-			delete(k.known, key)
-		}
-	}
+	k.claims = slices.DeleteFunc(k.claims, func(c claim) bool { return slices.Contains(c.roots, name) })
+	delete(k.values, name)
 }

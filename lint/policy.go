@@ -107,26 +107,63 @@ func (w *wary) open(v int) []int {
 	if v >= len(w.f.graph.Nodes) {
 		return nil
 	}
-	groups := w.f.flow().groups[v]
-	cautious := false
-	for i := range groups {
-		for _, e := range groups[i].edges {
-			cautious = cautious || w.depends(w.f.bound.Edges[e].When)
-		}
-	}
 	var out []int
+	groups := w.f.flow().groups[v]
 	for i := range groups {
-		g := &groups[i]
-		switch {
-		case g.kind == byGoto && w.depends(w.f.bound.Nodes[v].Goto):
-		case cautious && (g.kind == byGuard || g.kind == byDefault || g.kind == byDecision):
-		case g.kind == byGuard && w.f.neverTrue(w.f.bound.Edges[g.edges[0]].When):
-		case g.kind == onFailure && w.depends(w.f.bound.Edges[g.edges[0]].When):
-		default:
-			out = append(out, g.targets...)
+		if w.allows(v, &groups[i], nil) {
+			out = append(out, groups[i].targets...)
 		}
 	}
 	return out
+}
+
+// allows reports whether a group of v may be taken for open. What is known of
+// the state, if not nil, decides conditions over nothing else by itself.
+func (w *wary) allows(v int, g *group, k *knowledge) bool {
+	switch {
+	case w.f.isDead(g):
+		return false
+	case g.kind == byGoto:
+		return !w.depends(w.f.bound.Nodes[v].Goto)
+	case g.kind == onFailure:
+		return !w.depends(w.f.bound.Edges[g.edges[0]].When)
+	}
+	return !w.cautious(v, k)
+}
+
+// cautious reports whether the policy's node decides a condition at v.
+func (w *wary) cautious(v int, k *knowledge) bool {
+	if k != nil {
+		k = k.clone()
+		k.leave(v)
+	}
+	groups := w.f.flow().groups[v]
+	for i := range groups {
+		for _, e := range groups[i].edges {
+			if when := w.f.bound.Edges[e].When; w.depends(when) && !k.decides(when) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isDead reports whether it is proven that a group never fires.
+func (f *facts) isDead(g *group) bool {
+	if g.kind != byGuard {
+		return false
+	}
+	if f.theDead == nil {
+		f.theDead = map[int]bool{}
+		for _, d := range f.judgements() {
+			for i, v := range d.result.Verdicts {
+				for _, e := range d.edges[i] {
+					f.theDead[e] = v.Never || v.Shadowed
+				}
+			}
+		}
+	}
+	return f.theDead[g.edges[0]] || f.neverTrue(f.bound.Edges[g.edges[0]].When)
 }
 
 // neverTrue reports whether a condition is false whatever happens.

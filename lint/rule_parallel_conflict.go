@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -106,10 +107,9 @@ func (f *facts) conflictChosen(node int) bool {
 	return p != nil && p.Conflict != "" || f.graph.Parallel.ConflictSpan.To > 0
 }
 
-// exclusive reports whether the conditions of two edges can't hold together:
-// they compare one path with two constants.
+// exclusive reports whether the conditions of two edges can't hold together.
 func (f *facts) exclusive(k *forks, at parting) bool {
-	var paths, values []string
+	var claims []solve.Claim
 	for _, c := range []int{at.left, at.right} {
 		if c < k.first {
 			return false
@@ -117,31 +117,14 @@ func (f *facts) exclusive(k *forks, at parting) bool {
 		for _, g := range k.flow.groups[at.node] {
 			for _, e := range g.edges {
 				when := f.bound.Edges[e].When
-				if f.vertex(f.graph.Edges[e].To.Value) != k.target[c-k.first] || when == nil {
-					continue
+				if f.vertex(f.graph.Edges[e].To.Value) == k.target[c-k.first] && when != nil {
+					claims = append(claims, solve.Claim{Tree: when.Tree(), Holds: true})
 				}
-				path, value, ok := comparison(when.Tree())
-				if !ok {
-					return false
-				}
-				paths, values = append(paths, path), append(values, value)
 			}
 		}
 	}
-	return len(paths) == 2 && paths[0] == paths[1] && values[0] != values[1]
-}
-
-// comparison takes path == constant apart.
-func comparison(t *eval.Tree) (path, value string, ok bool) {
-	if t.Op != eval.TreeBinary || t.Name != "==" {
-		return "", "", false
-	}
-	for i := range 2 {
-		if t.Args[i].Op == eval.TreePath && t.Args[1-i].Op == eval.TreeConst {
-			return t.Args[i].Key(), t.Args[1-i].Key(), true
-		}
-	}
-	return "", "", false
+	there := site{f: f, node: f.graph.Nodes[at.node]}
+	return len(claims) == 2 && !solve.Possible(claims, there.domain)
 }
 
 // readConflicts reports reads of what a sibling branch writes.

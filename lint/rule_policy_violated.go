@@ -12,8 +12,8 @@ func policyViolated() Rule {
 	return Rule{
 		Name: "policy-violated", Severity: spec.Error, needs: needAll,
 		Summary: "a path through the graph breaks one of its policies",
-		Doc: "A policy is a property that every path keeps: require A before B, forbid A after B, reach A from B, at most N visits of a node, an expression that is never true at a node. The message prints a path that breaks it. " +
-			"Conditions that depend on the node in question are trusted to do their work; the run watches them.",
+		Doc: "A policy is a property that every path keeps: require A before B; forbid A after B; reach END from A (whatever happens after A, END stays reachable: no fail node, no dead end) or reach B from A (there is a way); at most N visits of a node; an expression that is never true at a node. " +
+			"The message prints a path that breaks it, whose conditions can hold one after the other. Conditions that depend on the node in question are trusted to do their work, as are inputs and results to keep a never policy; the run watches them.",
 		Bad: `graphrun: v1
 name: release
 start: build
@@ -64,12 +64,7 @@ func checkPolicyViolated(f *facts) {
 		case "max_visits":
 			f.atMost(&p)
 		case "never":
-			if p.never == nil {
-				continue
-			}
-			if value, ok := p.never.Const(); ok && value == true {
-				f.report(p.at.At(0, len(p.at.Value)), "%q is true whenever %q runs", p.at.Value, f.name(p.place))
-			}
+			f.neverAt(&p)
 		}
 	}
 }
@@ -101,53 +96,87 @@ func (f *facts) requireBefore(p *policy) {
 	if p.subject == p.place || !a.open[p.place].has(0) {
 		return
 	}
-	if path := f.openPath(a, 0, p.place); path != nil {
+	if path := f.openPath(a, 0, p.place, w.allows); path != nil {
 		f.report(p.at.Span, "%q is reached without %q on the path %s", f.name(p.place), f.name(p.subject), f.pathText(path))
 	}
 }
 
 func (f *facts) forbidAfter(p *policy) {
 	w := f.wary(p.place)
-	if !f.flow().reached[p.place] {
-		return
-	}
-	var path []int
-	for _, t := range w.open(p.place) {
-		if rest := shortest(w.open, len(f.graph.Nodes)+2, t, p.subject); rest != nil && (path == nil || len(rest) < len(path)) {
-			path = rest
-		}
-	}
-	if path == nil {
-		return
-	}
-	if path = append([]int{p.place}, path...); f.feasible(path) {
+	h := &hunt{f: f, allows: func(q *quarry, g *group) bool { return !q.passed || w.allows(q.at, g, q.know) }, through: p.place, to: p.subject}
+	if path := h.path(); path != nil {
 		f.report(p.at.Span, "%q can run after %q on the path %s", f.name(p.subject), f.name(p.place), f.pathText(path))
+		return
+	}
+	if k := f.forks(); k != nil && p.subject != f.end {
+		if at, ok := k.together(p.place, p.subject); ok && !k.begins(at, p.subject, p.place) && !(at.perhaps && f.exclusive(k, at)) {
+			f.report(p.at.Span, "%q can run after %q: they are in branches that %q starts", f.name(p.subject), f.name(p.place), f.name(at.node))
+		}
 	}
 }
 
+// begins reports whether two branches of one fan-out begin with x and y, x
+// first: nodes of one superstep start in the order of their declaration.
+func (k *forks) begins(at parting, x, y int) bool {
+	return at.left >= k.first && at.right >= k.first && k.target[at.left-k.first] == y && k.target[at.right-k.first] == x &&
+		at.right < at.left
+}
+
+// reachFrom asks, for END, for a way after the place from which END can't be
+// reached any more; for a node, whether it can be reached from the place at all.
 func (f *facts) reachFrom(p *policy) {
 	w := f.flow()
-	if w.reached[p.place] && shortest(w.graph.Next, len(f.graph.Nodes)+2, p.place, p.subject) == nil {
+	if !w.reached[p.place] {
+		return
+	}
+	size := len(f.graph.Nodes) + 2
+	alive := func(v int) []int {
+		var out []int
+		if v < len(f.graph.Nodes) {
+			for i := range w.groups[v] {
+				if !f.isDead(&w.groups[v][i]) {
+					out = append(out, w.groups[v][i].targets...)
+				}
+			}
+		}
+		return out
+	}
+	if shortest(alive, size, p.place, p.subject) == nil {
 		f.report(p.at.Span, "%q can't be reached from %q", f.name(p.subject), f.name(p.place))
+		return
+	}
+	if p.subject != f.end {
+		return
+	}
+	h := &hunt{f: f, through: p.place, to: -1}
+	lost := make(map[int]bool)
+	h.stop = func(v int) bool {
+		if _, known := lost[v]; !known {
+			lost[v] = v != f.end && shortest(alive, size, v, f.end) == nil
+		}
+		return lost[v]
+	}
+	h.allows = func(at *quarry, g *group) bool { return at.at != p.place || g.kind != onFailure }
+	if path := h.path(); path != nil {
+		f.report(p.at.Span, "END can't be reached any more after %q on the path %s", f.name(p.place), f.pathText(path))
 	}
 }
 
-// atMost asks for a cycle through the place that nothing bounds.
-func (f *facts) atMost(p *policy) {
-	n := f.graph.Nodes[p.place]
-	if limit := f.graph.Limits.MaxVisits; limit > 0 && limit <= p.limit || n.MaxVisits > 0 && n.MaxVisits <= p.limit {
+// neverAt asks for a path on which the conditions that hold make the forbidden
+// one true.
+func (f *facts) neverAt(p *policy) {
+	if p.never == nil {
 		return
 	}
-	free := f.freeArcs(p.place)
-	of, _ := free.SCC()
-	size := 0
-	for _, c := range of {
-		if c == of[p.place] {
-			size++
+	if value, ok := p.never.Const(); ok {
+		if value == true {
+			f.report(p.at.At(0, len(p.at.Value)), "%q is true whenever %q runs", p.at.Value, f.name(p.place))
 		}
+		return
 	}
-	if size > 1 || slices.Contains(free.Next(p.place), p.place) {
-		f.report(p.at.Span, "%q can run more than %s: nothing bounds the cycle %s", n.ID.Value, plural(p.limit, "time"),
-			f.pathText(cycleThrough(free, of, p.place)))
+	h := &hunt{f: f, through: -1, to: p.place}
+	h.accept = func(k *knowledge) bool { return k.entails(p.place, p.never) }
+	if path := h.path(); path != nil {
+		f.report(p.at.At(0, len(p.at.Value)), "%q is true at %q on the path %s", p.at.Value, f.name(p.place), f.pathText(path))
 	}
 }

@@ -244,7 +244,7 @@ func (f *facts) reportOpen(m *made, u *use, thing int, name, what string) {
 	if at < 0 {
 		at = f.end
 	}
-	path := f.openPath(m.of(u), thing, at)
+	path := f.openPath(m.of(u), thing, at, nil)
 	if path == nil {
 		return
 	}

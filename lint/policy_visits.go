@@ -1,0 +1,156 @@
+// How often a node can run, for the policies that limit it.
+
+package lint
+
+import "slices"
+
+// atMost asks for a cycle through the place that nothing bounds, then for a run
+// in which visit and step conditions let it go round too often.
+func (f *facts) atMost(p *policy) {
+	n := f.graph.Nodes[p.place]
+	if limit := f.graph.Limits.MaxVisits; limit > 0 && limit <= p.limit || n.MaxVisits > 0 && n.MaxVisits <= p.limit {
+		return
+	}
+	free := f.freeArcs(p.place)
+	of, _ := free.SCC()
+	size := 0
+	for _, c := range of {
+		if c == of[p.place] {
+			size++
+		}
+	}
+	if size > 1 || slices.Contains(free.Next(p.place), p.place) {
+		if f.canRun(p.place, p.limit+1) {
+			f.report(p.at.Span, "%q can run more than %s: nothing bounds the cycle %s", n.ID.Value, plural(p.limit, "time"),
+				f.pathText(cycleThrough(free, of, p.place)))
+		}
+		return
+	}
+	if path := f.tooOften(p); path != nil {
+		f.report(p.at.Span, "%q can run more than %s, on the path %s", n.ID.Value, plural(p.limit, "time"), f.pathText(path))
+	}
+}
+
+// canRun reports whether the conditions let a node run so often, as far as they
+// tell.
+func (f *facts) canRun(v, times int) bool {
+	w := &boundWalk{f: f, flow: f.flow(), limit: f.visitLimits()}
+	w.findCounters()
+	c := w.count(v, times)
+	h := &hunt{f: f, through: -1, to: v, begin: &knowledge{f: f, tally: tally{of: w, visits: make([]int, len(w.counters))}}}
+	h.accept = func(k *knowledge) bool { return k.tally.visits[c] == times-1 }
+	return h.path() != nil || !h.all
+}
+
+// tooOften is a run in which the place runs once more than the policy allows;
+// nil when there is none or the loop is bounded by what only a run can tell:
+// people, counters in the state, choices of the node itself.
+func (f *facts) tooOften(p *policy) []int {
+	if p.limit >= maxCounted || !f.flow().cyclic[p.place] || f.boundedByState(p.place) {
+		return nil
+	}
+	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: 0}
+	w.prepare()
+	c := w.count(p.place, p.limit+1)
+	if !w.explore() {
+		return nil
+	}
+	via := w.reachedBy()
+	for i := range w.moves {
+		m := &w.moves[i]
+		if !slices.Contains(m.ran, p.place) || via[m.from] == unreached || w.queue[m.from].visits[c] != p.limit {
+			continue
+		}
+		path := append(w.vertices(via, m.from), m.ran...)
+		if !f.isChain(path) || f.feasible(path) {
+			return path
+		}
+		return nil
+	}
+	return nil
+}
+
+// isChain reports whether each vertex of a path leads to the next.
+func (f *facts) isChain(path []int) bool {
+	for i := 1; i < len(path); i++ {
+		if !slices.Contains(f.flow().graph.Next(path[i-1]), path[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// boundedByState reports whether the cycles of a node have people, waiting,
+// free choices, or conditions on what they count in the state.
+func (f *facts) boundedByState(v int) bool {
+	counts := f.counters()
+	w := f.flow()
+	for u, n := range f.graph.Nodes {
+		if w.scc[u] != w.scc[v] {
+			continue
+		}
+		if n.Kind.Value == "human" || n.Kind.Value == "wait" || n.Goto.IsSet() || n.HasEnds {
+			return true
+		}
+		for _, e := range f.edgesOut()[u] {
+			for _, key := range counts[w.scc[v]] {
+				if p := f.bound.Edges[e].When; p != nil && readsKey(p, f.graph.State[key].Name.Value) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// count makes the exploration tell visits of v apart, at least up to most.
+func (w *boundWalk) count(v, most int) int {
+	c, counted := w.counterOf[v]
+	if !counted {
+		c = len(w.counters)
+		w.counterOf[v] = c
+		w.counters = append(w.counters, counter{v, 0})
+	}
+	w.counters[c].most = max(w.counters[c].most, most)
+	return c
+}
+
+// unreached and begin stand for a state's way in where there is no move.
+const (
+	unreached = -2
+	begin     = -1
+)
+
+// reachedBy is the move of a shortest way into each state.
+func (w *boundWalk) reachedBy() []int {
+	via := make([]int, len(w.queue))
+	for i := range via {
+		via[i] = unreached
+	}
+	w.states = len(w.queue)
+	leaving := w.leaving()
+	via[w.start] = begin
+	for todo := []int{w.start}; len(todo) > 0; todo = todo[1:] {
+		for _, m := range leaving[todo[0]] {
+			if to := w.moves[m].to; to >= 0 && via[to] == unreached {
+				via[to] = m
+				todo = append(todo, to)
+			}
+		}
+	}
+	return via
+}
+
+// vertices are the nodes that ran on the way into a state.
+func (w *boundWalk) vertices(via []int, state int) []int {
+	var moves []int
+	for via[state] >= 0 {
+		moves = append(moves, via[state])
+		state = w.moves[via[state]].from
+	}
+	var out []int
+	for _, m := range slices.Backward(moves) {
+		out = append(out, w.moves[m].ran...)
+	}
+	return out
+}

@@ -1,0 +1,144 @@
+// Visits and steps along a path, as far as conditions and limits ask for them.
+
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// tally counts the visits of a path. Counts are exact up to their caps, as long
+// as no branches have started.
+type tally struct {
+	of     *boundWalk // what is counted, and up to where
+	visits []int
+	step   int
+	// refused says that a limit has not let the last node run.
+	refused bool
+}
+
+// ignorance is what is known at the start.
+func (f *facts) ignorance() *knowledge {
+	if f.theCounts == nil {
+		f.theCounts = &boundWalk{f: f, flow: f.flow(), limit: f.visitLimits()}
+		f.theCounts.findCounters()
+	}
+	return &knowledge{f: f, tally: tally{of: f.theCounts, visits: make([]int, len(f.theCounts.counters))}}
+}
+
+// visitLimits are the limits of visits by node, 0 for none.
+func (f *facts) visitLimits() []int {
+	out := make([]int, len(f.graph.Nodes))
+	for v, n := range f.graph.Nodes {
+		if out[v] = n.MaxVisits; n.MaxVisits == 0 {
+			out[v] = f.graph.Limits.MaxVisits
+		}
+	}
+	return out
+}
+
+func (t *tally) clone() tally {
+	out := *t
+	out.visits = slices.Clone(t.visits)
+	return out
+}
+
+func (t *tally) key() string { return fmt.Sprint(t.visits, min(t.step, t.of.stepCap)) }
+
+// run counts a visit of a node, unless its limit refuses it.
+func (k *knowledge) run(v int) {
+	t := &k.tally
+	k.at, t.refused = v, false
+	c, counted := t.of.counterOf[v]
+	if limit := t.of.limit[v]; counted && limit > 0 && t.visits[c] >= limit {
+		t.refused = true
+		if k.f.graph.Nodes[v].OnMaxVisits == "skip" {
+			t.step++
+		}
+		return
+	}
+	t.step++
+	if limit := k.f.graph.Limits.MaxSteps; limit > 0 && t.step > limit {
+		k.bad = true
+	}
+	if counted {
+		t.visits[c] = min(t.visits[c]+1, t.of.counters[c].most)
+	}
+}
+
+// lets reports whether a group can fire after the last visit: one that was
+// refused has failed, or has been skipped.
+func (t *tally) lets(n *spec.Node, kind groupKind) bool {
+	switch {
+	case !t.refused:
+		return true
+	case n.OnMaxVisits == "skip":
+		return kind == byDefault
+	}
+	return kind == onFailure
+}
+
+// speaks reports whether a condition is about what is counted.
+func (t *tally) speaks(tree *eval.Tree) bool {
+	found := false
+	tree.Each(func(p *eval.Tree) {
+		found = found || p.Op == eval.TreePath && (p.Path[0] == "visits" || p.Path[0] == "step")
+	})
+	return found
+}
+
+// counted is what a path of the environment counts, if it does.
+func (k *knowledge) counted(path []string) (solve.Domain, bool) {
+	t := &k.tally
+	switch {
+	case len(path) == 2 && path[0] == "visits":
+		n := k.f.graph.Node(path[1])
+		if n == nil {
+			return solve.Domain{}, false
+		}
+		c, ok := t.of.counterOf[n.Index]
+		if !ok {
+			return solve.Domain{}, false
+		}
+		if k.fanned {
+			return solve.Domain{Kind: solve.Int, Min: float64(t.visits[c]), HasMin: true}, true
+		}
+		return upTo(t.visits[c], t.of.counters[c].most, t.of.limit[n.Index]), true
+	case len(path) == 1 && path[0] == "step" && t.of.stepCap > 0:
+		if k.fanned {
+			return solve.Domain{Kind: solve.Int, Min: float64(t.step), HasMin: true}, true
+		}
+		return upTo(min(t.step, t.of.stepCap), t.of.stepCap, 0), true
+	}
+	return solve.Domain{}, false
+}
+
+// entails reports whether a condition that is tried after a node is sure to
+// hold there.
+func (k *knowledge) entails(v int, p *eval.Program) bool {
+	there := k.clone()
+	there.run(v)
+	there.leave(v)
+	at := site{f: k.f, node: k.f.graph.Nodes[v]}
+	domain := func(path []string, typ eval.Type) solve.Domain {
+		if _, counted := there.counted(path); counted || k.f.graph.Key(path[0]) != nil {
+			return there.domain(path, typ)
+		}
+		return at.domain(path, typ)
+	}
+	if there.tally.refused {
+		return false
+	}
+	claims := make([]solve.Claim, 0, len(there.claims)+1)
+	for i := range there.claims {
+		claims = append(claims, there.claims[i].Claim)
+	}
+	holds := func(outcome bool) bool {
+		return solve.Possible(append(claims, solve.Claim{Tree: p.Tree(), Holds: outcome}), domain)
+	}
+	return holds(true) && !holds(false)
+}
