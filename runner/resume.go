@@ -223,10 +223,25 @@ func (rec *record) cut(step int) (index, steps int) {
 	return -1, steps
 }
 
-// Show returns a run as it stands, from its journal; at least the first `at`
-// steps of it when at is positive.
-func (r *Runner) Show(runID string, at int) (*Result, error) {
-	return r.Replay(runID, at, Options{})
+// recentEvents is how many events of the journal Show tells at least, if there
+// are as many.
+const recentEvents = 400
+
+// Show returns a run as it stands, also while it is driven elsewhere. It reads
+// the latest part of the journal only; the sink of opts is told of that part.
+// With History it reads the whole.
+func (r *Runner) Show(runID string, opts Options) (*Result, error) {
+	if opts.History {
+		return r.Replay(runID, 0, opts)
+	}
+	rec, err := r.loadFrom(runID, -1)
+	if err == nil && opts.Sink != nil && rec.from.events > 0 && len(rec.events) < recentEvents {
+		rec, err = r.loadFrom(runID, max(0, rec.total-recentEvents))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rec.walk(0, opts)
 }
 
 // Replay walks a recorded run again without executing anything, and tells the
@@ -237,6 +252,11 @@ func (r *Runner) Replay(runID string, at int, opts Options) (*Result, error) {
 		return nil, err
 	}
 	opts.History = true
+	return rec.walk(at, opts)
+}
+
+// walk replays the events of a record and tells what happened.
+func (rec *record) walk(at int, opts Options) (*Result, error) {
 	if len(rec.events) > 0 && rec.events[0].Run != nil {
 		opts.MaxSteps = rec.events[0].Run.MaxSteps
 	}

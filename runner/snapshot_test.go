@@ -196,10 +196,41 @@ func TestSnapshotsAfterCrashes(t *testing.T) {
 	for after := 1; after < 260; after += 3 {
 		for _, step := range []int{-1, 20 + after%5} {
 			got, s := stages(after, step, true)
+			showsAsReplayed(t, s)
 			if last := len(got) - 1; got[last] != want[2] {
 				t.Fatalf("after %d writes, then every %d: %d snapshots\n%s", after, step, s.snapshots, cmp.Diff(want[2], got[last]))
 			}
 		}
+	}
+}
+
+// showsAsReplayed checks that a run which is read from its latest snapshot is
+// the one that is read from its beginning.
+func showsAsReplayed(t *testing.T, s runner.Store) {
+	t.Helper()
+	r, _ := snapshotRunner(t, s, new(bool))
+	var latest, all recorder
+	shown, err := r.Show("one", runner.Options{Sink: &latest})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replayed, err := r.Replay("one", 0, runner.Options{Sink: &all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replayed.History = nil
+	if diff := cmp.Diff(comparable(t, replayed), comparable(t, shown)); diff != "" {
+		t.Fatalf("shown from a snapshot the run is another (-whole +shown):\n%s", diff)
+	}
+	text := func(events []runner.Event) (out []string) {
+		for i := range events {
+			events[i].Seq = 0
+			out = append(out, string(events[i].AppendJSON(nil)))
+		}
+		return out
+	}
+	if told, want := text(latest.events), text(all.events); !slices.Equal(told, want[len(want)-len(told):]) {
+		t.Fatalf("the latest %d of %d events are others:\n%s", len(told), len(want), cmp.Diff(want[len(want)-len(told):], told))
 	}
 }
 
@@ -241,6 +272,14 @@ edges: [{from: a, to: a, when: n < ` + fmt.Sprint(steps) + `}, {from: a, to: b},
 	}
 	if s.read > 2000 {
 		t.Errorf("%d of %d events were read", s.read, len(all))
+	}
+	s.read = 0
+	var latest recorder
+	if shown, err := r.Show("one", runner.Options{Sink: &latest}); err != nil || len(shown.Path) != steps+1 {
+		t.Error(err)
+	}
+	if n := len(latest.of(runner.EdgesResolved)); s.read > 4000 || n < 400 {
+		t.Errorf("%d events were read, %d steps told", s.read, n)
 	}
 	if result.Status != machine.Completed || len(result.Path) != steps+1 || result.Steps != steps+1 || result.Path[steps] != "b" || result.State["n"] != steps {
 		t.Errorf("%s after %d steps, path of %d", result.Status, result.Steps, len(result.Path))

@@ -37,11 +37,25 @@ func (a *app) lookAt(id string) (*recorded, error) {
 	return &recorded{record, r}, err
 }
 
+// show returns the run as it was after a step; 0: as it stands, and then the
+// sink is told of its latest part only.
+func (r *recorded) show(at int, history bool, sink runner.Sink) (*runner.Result, error) {
+	if at > 0 {
+		return r.replay(at, sink)
+	}
+	result, err := r.runner.Show(r.record.ID, runner.Options{Sink: sink, History: history})
+	return result, r.unreadable(err)
+}
+
+func (r *recorded) unreadable(err error) error {
+	return refused("run "+r.record.ID+" can't be read", err)
+}
+
 // replay walks the run up to a step; 0: to where it stands.
 func (r *recorded) replay(at int, sink runner.Sink) (*runner.Result, error) {
 	result, err := r.runner.Replay(r.record.ID, at, runner.Options{Sink: sink})
 	if err != nil {
-		return nil, refused("run "+r.record.ID+" can't be read", err)
+		return nil, r.unreadable(err)
 	}
 	if len(result.Path) < at {
 		return nil, usagef("--at %d: run %q has taken %s", at, r.record.ID, count(len(result.Path), "step"))
@@ -81,11 +95,16 @@ drives it. -o json prints the object that run prints at its end.`,
 				return err
 			}
 			lines := &traceLines{tracer: newTracer(recordedGraph(&r.record), newTraceColors(a.colorOn(a.StdoutTerminal)))}
-			result, err := r.replay(at, lines)
+			asJSON := output.value == "json"
+			var sink runner.Sink = lines
+			if asJSON {
+				sink = nil
+			}
+			result, err := r.show(at, history && asJSON, sink)
 			if err != nil {
 				return err
 			}
-			if output.value == "json" {
+			if asJSON {
 				if !history {
 					result.History = nil
 				}
@@ -105,12 +124,14 @@ drives it. -o json prints the object that run prints at its end.`,
 type traceLines struct {
 	tracer *tracer
 	lines  []string
-	left   int // how many lines before them are gone
+	left   int  // how many lines before them are gone
+	whole  bool // they begin with the run's beginning
 }
 
 // Event keeps what an event adds.
 func (t *traceLines) Event(e *runner.Event) error {
 	if e.Type == runner.RunStarted {
+		t.whole = true
 		return nil
 	}
 	t.lines = append(t.lines, t.tracer.lines(e)...)
@@ -137,7 +158,10 @@ func (a *app) showRun(record *runner.RunRecord, result *runner.Result, trace *tr
 		say(c.quiet(terminal.Line(notes)))
 	}
 	lines, left := trace.last()
-	if left > 0 {
+	switch {
+	case !trace.whole && len(result.Path) > 0:
+		say(c.quiet(fmt.Sprintf("… more before; graphrun runs events %s has all", record.ID)))
+	case left > 0:
 		say(c.quiet(fmt.Sprintf("… %d lines before; graphrun runs events %s has all", left, record.ID)))
 	}
 	for _, line := range append(lines, trace.tracer.flush()...) {
@@ -163,7 +187,7 @@ func newRunsStateCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			result, err := r.replay(at, nil)
+			result, err := r.show(at, false, nil)
 			if err != nil {
 				return err
 			}
