@@ -49,6 +49,7 @@ func layers() []layer {
 		{path: "model/anthropic", own: []string{"model", "model/wire"}},
 		{path: "model/modeltest", own: []string{"model"}, others: []string{"github.com/google/go-cmp"}},
 		{path: "model/openai", own: []string{"model", "model/wire"}},
+		{path: "model/price", own: []string{"model"}},
 		{path: "model/provider", own: []string{"model", "model/anthropic", "model/openai", "model/scripted", "internal/suggest"}},
 		{path: "model/scripted", own: []string{"model", "spec"}},
 		{path: "model/wire", own: []string{"eval", "model"}},

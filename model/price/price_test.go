@@ -1,0 +1,108 @@
+package price
+
+import (
+	"encoding/csv"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphrun/graphrun/model"
+)
+
+func TestTable(t *testing.T) {
+	rows, err := csv.NewReader(strings.NewReader(table)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, row := range rows[1:] {
+		names = append(names, row[0])
+		for i, cell := range row[1:7] {
+			n, err := strconv.ParseFloat(cell, 64)
+			if optional := i == 2 || i == 5; err != nil && !(optional && cell == "") || n < 0 || n == 0 && cell != "" {
+				t.Errorf("%s: %s is %q", row[0], rows[0][i+1], cell)
+			}
+		}
+		if _, err := time.Parse(time.DateOnly, row[7]); err != nil || !strings.HasPrefix(row[8], "https://") {
+			t.Errorf("%s: looked up %s at %s", row[0], row[7], row[8])
+		}
+		if p, ok := find(row[0]); !ok || p.cached >= p.input || p.input >= p.output {
+			t.Errorf("%s: %+v, %v", row[0], p, ok)
+		}
+	}
+	if !slices.IsSorted(names) || len(slices.Compact(names)) != len(rows)-1 {
+		t.Error("the table is not sorted, or names a model twice")
+	}
+}
+
+func TestCost(t *testing.T) {
+	million := model.Usage{InputTokens: 1e6, OutputTokens: 1e6}
+	for _, test := range []struct {
+		model string
+		usage model.Usage
+		want  float64 // negative: unknown
+	}{
+		{"openai/gpt-4.1-mini", million, 2},
+		{"openai/gpt-4.1-mini-2025-04-14", million, 2},
+		{"anthropic/claude-haiku-4-5-20251001", million, 6},
+		{"anthropic/claude-haiku-4-5", model.Usage{InputTokens: 1e6, CachedTokens: 4e5, CacheWriteTokens: 2e5, OutputTokens: 1e5}, 0.4 + 0.04 + 0.25 + 0.5},
+		{"openai/gpt-4.1", model.Usage{}, 0},
+		{"openai/gpt-4.1", model.Usage{Unreported: true}, -1},
+		{"openai/gpt-4.1-mega", million, -1},
+		{"openai/gpt-4", million, -1},
+		{"local/gpt-4.1", million, -1},
+		{"gpt-4.1", million, -1},
+		{"openai/gpt-5.4", model.Usage{InputTokens: 272_000}, 0.68},
+		{"openai/gpt-5.4", model.Usage{InputTokens: 272_001}, -1},
+		{"openai/gpt-4.1,2.00", million, -1},
+		{"", million, -1},
+		{"scripted/s.yaml", million, 0},
+	} {
+		usd, known := Cost(test.model, test.usage)
+		if known != (test.want >= 0) || known && math.Abs(usd-test.want) > 1e-12 {
+			t.Errorf("%s %+v: got %v, %v, want %v", test.model, test.usage, usd, known, test.want)
+		}
+	}
+}
+
+func TestWorst(t *testing.T) {
+	for _, test := range []struct {
+		model         string
+		input, output int
+		want          float64
+	}{
+		{"openai/gpt-4.1", 1000, 500, 0.002 + 0.004},
+		{"openai/gpt-4.1", 1000, 0, 0.002 + 32768*8e-6},
+		{"anthropic/claude-opus-4-6", 1000, 0, 0.00625 + 8192*25e-6},
+		{"scripted/s.yaml", 1000, 0, 0},
+		{"local/x", 1000, 10, -1},
+		{"openai/gpt-5.4", 300_000, 10, -1},
+	} {
+		usd, known := Worst(test.model, test.input, test.output)
+		if known != (test.want >= 0) || known && math.Abs(usd-test.want) > 1e-12 {
+			t.Errorf("%s: got %v, %v, want %v", test.model, usd, known, test.want)
+		}
+	}
+	if DefaultOutput("openai/o3") != 100_000 || DefaultOutput("local/x") != 0 {
+		t.Error("wrong default outputs")
+	}
+}
+
+func TestRequestTokens(t *testing.T) {
+	if Tokens("") != 0 || Tokens("abcd") != 1 || Tokens("abcde") != 2 || Tokens("漢字") != 2 {
+		t.Error("texts are counted wrongly")
+	}
+	req := &model.Request{
+		System:   "abcdefgh",
+		Messages: []model.Message{{Content: "abcd", ToolCalls: []model.ToolCall{{Name: "t", Args: map[string]any{"a": 1}}}}},
+		Tools:    []model.Tool{{Name: "tool"}},
+		Schema:   map[string]any{"type": "object"},
+	}
+	// end, system, message, call with {"a":1}, tool, schema of 17 bytes
+	if got := RequestTokens(req); got != 4+6+5+(4+1+2)+5+5 {
+		t.Errorf("got %d", got)
+	}
+}
