@@ -21,7 +21,7 @@ func (h *toolsHandler) Run(ctx context.Context, task *runner.Task) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	calls, err := callsOf(task)
+	calls, asked, err := callsOf(task)
 	if err != nil {
 		return nil, err
 	}
@@ -33,12 +33,20 @@ func (h *toolsHandler) Run(ctx context.Context, task *runner.Task) (any, error) 
 	}
 	out := make([]any, len(calls))
 	for i := range calls {
-		out[i] = map[string]any{
-			"id": calls[i].id, "name": calls[i].Name,
-			"output": registry.Fit(calls[i].Name, results[i].output), "is_error": results[i].isError,
+		fit := registry.Fit(calls[i].Name, results[i].output)
+		out[i] = map[string]any{"id": calls[i].id, "name": calls[i].Name, "output": fit, "is_error": results[i].isError}
+		if asked {
+			task.Talk.Say(resultMessage(calls[i], fit, results[i].isError))
 		}
 	}
 	return out, nil
+}
+
+// resultMessage is the result of a call as the model gets it.
+func resultMessage(c toolCall, output any, isError bool) runner.Message {
+	return runner.Message{
+		Role: "tool", ToolCallID: c.id, Name: c.Name, Content: tool.Text(output), IsError: isError,
+	}
 }
 
 // callAll makes calls and returns their answers in the same order. The first
@@ -74,26 +82,60 @@ func allowList(config map[string]any, registry *tool.Registry) []string {
 	return registry.All()
 }
 
-// callsOf reads the calls that a tools node is to make.
-func callsOf(task *runner.Task) ([]toolCall, error) {
+// callsOf are the calls that a tools node is to make: those of the last message
+// of a model that have no result yet (asked is true then), or those that the
+// input brings.
+func callsOf(task *runner.Task) (calls []toolCall, asked bool, err error) {
+	calls, spoke := openCalls(task.Talk)
+	if len(calls) > 0 {
+		return calls, true, nil
+	}
 	input, _ := task.Input.(map[string]any)
 	given, ok := input["tool_calls"].([]any)
 	if !ok {
-		return nil, invalidInput("there are no tool calls: a tools node follows a model node that has tools")
+		if spoke {
+			return nil, true, nil
+		}
+		return nil, false, invalidInput("there are no tool calls: a tools node follows a model node that has tools")
 	}
-	calls := make([]toolCall, len(given))
+	calls = make([]toolCall, len(given))
 	for i, entry := range given {
 		fields, _ := entry.(map[string]any)
 		name, _ := fields["name"].(string)
 		if name == "" {
-			return nil, invalidInput("tool call %d has no name", i)
+			return nil, false, invalidInput("tool call %d has no name", i)
 		}
 		calls[i] = toolCall{Call: tool.Call{Name: name}, number: i}
 		calls[i].id, _ = fields["id"].(string)
 		calls[i].Args, _ = fields["args"].(map[string]any)
 		calls[i].Malformed, _ = fields["malformed"].(string)
 	}
-	return calls, nil
+	return calls, false, nil
+}
+
+// openCalls are the calls of the last message of a model that have no result
+// yet; spoke says whether a model has spoken at all.
+func openCalls(talk *runner.Talk) (calls []toolCall, spoke bool) {
+	if talk == nil {
+		return nil, false
+	}
+	last := len(talk.Messages) - 1
+	for last >= 0 && talk.Messages[last].Role != "assistant" {
+		last--
+	}
+	if last < 0 {
+		return nil, false
+	}
+	answered := map[string]bool{}
+	for _, m := range talk.Messages[last+1:] {
+		answered[m.ToolCallID] = true
+	}
+	for i, c := range talk.Messages[last].ToolCalls {
+		if !answered[c.ID] {
+			calls = append(calls, toolCall{Call: tool.Call{Name: c.Name, Args: c.Args, Malformed: c.Malformed}, id: c.ID, number: i})
+		}
+	}
+	return calls, true
 }
 
 // toolHandler calls one tool.
