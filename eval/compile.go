@@ -59,6 +59,7 @@ func (s *Scope) Compile(src string, want Want) (*Program, *Error) {
 		src: src, code: code, typ: result.typ, reads: c.reads.sorted(), roots: s.roots,
 		sites: c.sites, keys: result.keys, plain: result.isPath(),
 		scope: s, syntax: syntax,
+		from: result.from, to: result.to, places: sortPlaces(c.places),
 	}, nil
 }
 
@@ -210,6 +211,10 @@ type Program struct {
 	scope  *Scope   // what the names of syntax mean
 	syntax ast.Node // as parsed, for Tree
 	tree   atomic.Pointer[Tree]
+
+	from, to int     // the expression without what is around it
+	places   []place // where paths are read, for Explain
+	outline  atomic.Pointer[outline]
 }
 
 // Source is the text that was compiled.

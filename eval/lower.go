@@ -84,6 +84,7 @@ type checker struct {
 	frames []frame
 	reads  readSet
 	sites  []site
+	places []place
 	nest   int
 	cost   int // units spent on nodes so far, for the price of predicates
 	temps  int
@@ -125,6 +126,9 @@ func (c *checker) value(n ast.Node) operand {
 func (c *checker) use(o operand) {
 	if o.isPath() {
 		c.reads.add(Read{Path: o.path, Dynamic: o.dynamic})
+		if o.keys != nil {
+			c.places = append(c.places, place{o.from, o.to, o.keys})
+		}
 	}
 }
 

@@ -18,6 +18,7 @@ const (
 func (c *checker) unary(n *ast.UnaryNode, from int) operand {
 	o := c.value(n.Node)
 	_, to := c.src.outer(o.from, o.to)
+	from = min(from, o.from) // of x not in y, the sign comes later
 	out := operand{typ: o.typ, from: from, to: to, bound: o.bound}
 	switch n.Operator {
 	case "!", "not":

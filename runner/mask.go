@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -202,8 +203,30 @@ func (m *masker) failure(f *machine.Failure) *machine.Failure {
 		out.Details = details
 	}
 	out.Candidates = slices.Clone(f.Candidates)
-	for i := range out.Candidates {
-		out.Candidates[i].Why = m.text(out.Candidates[i].Why)
-	}
+	m.candidates(out.Candidates)
 	return &out
+}
+
+// candidates masks the reasons of candidates.
+func (m *masker) candidates(list []machine.Candidate) {
+	if len(m.values) == 0 {
+		return
+	}
+	for i := range list {
+		c := &list[i]
+		c.Why = m.text(c.Why)
+		if c.Test != nil {
+			test := m.reason(*c.Test)
+			c.Test = &test
+		}
+	}
+}
+
+func (m *masker) reason(r eval.Reason) eval.Reason {
+	r.Source, r.Values, r.Result = m.text(r.Source), m.text(r.Values), m.value(r.Result)
+	r.Parts = slices.Clone(r.Parts)
+	for i := range r.Parts {
+		r.Parts[i] = m.reason(r.Parts[i])
+	}
+	return r
 }

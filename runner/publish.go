@@ -181,9 +181,7 @@ func (d *driver) describe(n *machine.Note, at int64) {
 	case machine.NoteEdgesResolved:
 		e.Output, e.Next = d.mask.value(n.Output), d.targets(n)
 		e.Candidates = d.state.AppendCandidates(nil, n)
-		for i := range e.Candidates {
-			e.Candidates[i].Why = d.mask.text(e.Candidates[i].Why)
-		}
+		d.mask.candidates(e.Candidates)
 		e.MaxSteps = d.state.MaxSteps()
 	case machine.NoteStateUpdated:
 		e.Delta = d.mask.delta(d.state.Delta())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -21,9 +22,11 @@ func newWhyCommand(a *app) *cobra.Command {
 		Use:   "why RUN [STEP]",
 		Short: "Say why a run went where it went",
 		Long: `why lists, for a step of a run or for every step, all edges that the step could have
-taken, in the order of the file: which fired, and why the others did not, with the
-values that conditions read. For a run that is stuck the last step has no edge that
-fired. It works while the run goes on, too.`,
+taken, in the order of the file: which fired, and why the others did not. Conditions
+are shown with the values that they read, each part of and, or and not by itself:
+  confidence >= 0.8 → 0.62 >= 0.8 → false
+A part is not evaluated when an earlier one had decided. For a run that is stuck the
+last step has no edge that fired. It works while the run goes on, too.`,
 		Example:           "  graphrun why nightly\n  graphrun why nightly 4 -o json",
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeRun,
@@ -66,6 +69,29 @@ type candidateEdge struct {
 	When      string `json:"when,omitempty"`
 	Fired     bool   `json:"fired"`
 	Why       string `json:"why"`
+	// Test is the condition part by part; absent when it was not evaluated.
+	Test *conditionPart `json:"test,omitempty"`
+	test *eval.Reason
+}
+
+// conditionPart is a condition, or a part of it that and, or and not join.
+// Result is null when it was not evaluated, because an earlier part decided, or
+// when it failed.
+type conditionPart struct {
+	Source    string          `json:"source"`
+	Values    string          `json:"values,omitempty"`
+	Result    any             `json:"result"`
+	Evaluated bool            `json:"evaluated"`
+	Op        string          `json:"op,omitempty"`
+	Parts     []conditionPart `json:"parts,omitempty"`
+}
+
+func newConditionPart(r *eval.Reason) conditionPart {
+	out := conditionPart{Source: r.Source, Values: r.Values, Result: r.Result, Evaluated: r.Evaluated, Op: r.Op}
+	for i := range r.Parts {
+		out.Parts = append(out.Parts, newConditionPart(&r.Parts[i]))
+	}
+	return out
 }
 
 // decisions collects the decisions of a replay.
@@ -105,6 +131,10 @@ func candidateEdges(candidates []machine.Candidate) []candidateEdge {
 	out := make([]candidateEdge, len(candidates))
 	for i, c := range candidates {
 		out[i] = candidateEdge{Edge: c.Edge, ID: c.ID, To: c.To, Condition: c.Condition, When: c.When, Fired: c.Fired, Why: c.Why}
+		if c.Test != nil {
+			test := newConditionPart(c.Test)
+			out[i].Test, out[i].test = &test, c.Test
+		}
 	}
 	return out
 }
@@ -165,8 +195,31 @@ func decisionLines(d *decision, c traceColors) []string {
 		if e.Fired {
 			mark = c.good("✓")
 		}
+		why, parts := e.Why, []string(nil)
+		if e.test != nil {
+			why, parts = reasonLines(e.test)
+		}
 		out = append(out, fmt.Sprintf("  %s %s  %s  %s", mark, terminal.Pad(e.To, width),
-			c.quiet(terminal.Pad(e.Condition, len("conditional"))), terminal.Line(e.Why)))
+			c.quiet(terminal.Pad(e.Condition, len("conditional"))), terminal.Line(why)))
+		for _, part := range parts {
+			out = append(out, strings.Repeat(" ", 8+width+len("conditional"))+terminal.Line(part))
+		}
 	}
 	return out
+}
+
+// reasonLines tell a condition for a person: the whole, and a line for each of
+// its parts, indented by how deep they are.
+func reasonLines(r *eval.Reason) (whole string, parts []string) {
+	if len(r.Parts) == 0 || !r.Evaluated {
+		return r.String(), nil
+	}
+	for i := range r.Parts {
+		part, inner := reasonLines(&r.Parts[i])
+		parts = append(parts, "  "+part)
+		for _, line := range inner {
+			parts = append(parts, "  "+line)
+		}
+	}
+	return r.Source + " → " + eval.ResultText(r.Result), parts
 }

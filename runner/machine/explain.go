@@ -44,21 +44,23 @@ func (s *State) AppendCandidates(dst []Candidate, note *Note) []Candidate {
 			c.Why = "goto decides"
 		} else {
 			c.Why = note.why(n, e, c.Fired, rank[at] > first)
-			c.Why += s.testedValues(note, index)
+			if c.Test = s.testOf(note, index); c.Test != nil {
+				c.Why = c.Test.String()
+			}
 		}
 		dst = append(dst, c)
 	}
 	return p.appendEnds(dst, n, taken, note.Failed)
 }
 
-// tested is a condition that was evaluated, with the values that it read. They
+// tested is a condition that was evaluated, with the values of its parts. They
 // are kept only when State.Explain asks for them.
 type tested struct {
 	superstep, task, edge int
-	values                string
+	reason                eval.Reason
 }
 
-// explain keeps the values that a condition reads, as they are now.
+// explain keeps what a condition comes to, part by part, as things are now.
 func (s *State) explain(task, at int) {
 	if !s.Explain {
 		return
@@ -66,19 +68,45 @@ func (s *State) explain(task, at int) {
 	if n := len(s.tested); n > 0 && s.tested[n-1].superstep != s.Superstep {
 		s.tested = s.tested[:0]
 	}
-	s.tested = append(s.tested, tested{s.Superstep, task, at, s.valuesOf(&s.plan.edges[at])})
+	reason := s.vm.Explain(s.plan.edges[at].when, s.env, s.plan.readText)
+	s.tested = append(s.tested, tested{s.Superstep, task, at, reason})
 }
 
-// testedValues are the values that an edge's condition read, if it was evaluated.
-func (s *State) testedValues(note *Note, at int) string {
+// readText is a value that was read from a path, for a person.
+func (p *Plan) readText(path []any, v any) string {
+	if name, _ := path[0].(string); p.isSecret(name) {
+		return secretValue
+	}
+	return preview(v, maxShown)
+}
+
+// maxShown is how many bytes of a value a reason shows.
+const maxShown = 60
+
+// secretValue stands for the value of a secret key.
+const secretValue = "***"
+
+// isSecret says whether a name is that of a secret state key.
+func (p *Plan) isSecret(name string) bool {
+	for _, key := range p.Graph.State {
+		if key.Name.Value == name {
+			return key.Secret
+		}
+	}
+	return false
+}
+
+// testOf is what an edge's condition came to, if it was evaluated.
+func (s *State) testOf(note *Note, at int) *eval.Reason {
 	if note.explained {
-		for _, t := range s.tested {
-			if t.superstep == int(note.Superstep) && t.task == int(note.task) && t.edge == at {
-				return t.values
+		for i := range s.tested {
+			if t := &s.tested[i]; t.superstep == int(note.Superstep) && t.task == int(note.task) && t.edge == at {
+				reason := t.reason
+				return &reason
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 // took reports whether an edge fired; -1 asks for a dynamic target.
@@ -192,7 +220,7 @@ func (s *State) valuesOf(e *edge) string {
 	sort.Strings(names)
 	parts := make([]string, len(names))
 	for i, name := range names {
-		parts[i] = name + " = " + preview(values[name], 60)
+		parts[i] = name + " = " + s.plan.readText([]any{name}, values[name])
 	}
 	return " (" + strings.Join(parts, ", ") + ")"
 }

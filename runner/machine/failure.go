@@ -2,6 +2,8 @@
 
 package machine
 
+import "github.com/graphrun/graphrun/eval"
+
 // Failure is the error of a node, an edge or a run.
 type Failure struct {
 	// Kind is one of the failure kinds of the language: exit_status, timeout,
@@ -45,4 +47,7 @@ type Candidate struct {
 	Fired bool `json:"fired"`
 	// Why is the reason in words: "confidence >= 0.8 is false".
 	Why string `json:"why"`
+	// Test holds the parts of the condition with their values; nil when it was
+	// not evaluated, or nobody asked for them (State.Explain).
+	Test *eval.Reason `json:"-"`
 }
