@@ -32,6 +32,7 @@ type eventFile struct {
 	file   *os.File
 	offset int64
 	lines  lineSplitter
+	parser eventParser
 }
 
 // openEvents makes the file, in a folder that only this user can enter, and
@@ -46,30 +47,30 @@ func openEvents(emit func(runner.Said)) (*eventFile, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("no file can be made for the task's events: %w", err), os.RemoveAll(dir))
 	}
-	parser := eventParser{}
 	e := &eventFile{
 		path: path, dir: dir, file: file,
 		stop: make(chan struct{}), done: make(chan struct{}),
-		lines: lineSplitter{emit: func(line []byte, tooLong bool) {
-			if said, ok := parser.line(line, tooLong); ok {
-				emit(said)
-			}
-		}},
+	}
+	e.lines.emit = func(line []byte, tooLong bool) {
+		if said, ok := e.parser.line(line, tooLong); ok {
+			emit(said)
+		}
 	}
 	go e.follow()
 	return e, nil
 }
 
 // close reads what is left, waits for the last emit to return and removes the
-// file. The program must have ended.
-func (e *eventFile) close() {
+// file. It returns what the program asked. The program must have ended.
+func (e *eventFile) close() []runner.Question {
 	if e.file == nil {
-		return // it could not be made
+		return nil // it could not be made
 	}
 	close(e.stop)
 	<-e.done
 	_ = e.file.Close()
 	_ = os.RemoveAll(e.dir)
+	return e.parser.questions
 }
 
 func (e *eventFile) follow() {

@@ -6,6 +6,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner"
@@ -15,6 +18,8 @@ import (
 type eventParser struct {
 	number  int
 	percent float64
+	// questions are those that the program asks, by its interrupts.
+	questions []runner.Question
 }
 
 // line reads one line, without its line break, cut if tooLong. A line that is
@@ -25,6 +30,9 @@ func (p *eventParser) line(line []byte, tooLong bool) (runner.Said, bool) {
 		return runner.Said{}, false
 	}
 	said, err := p.parse(line, tooLong)
+	if err == nil && said.Type == "" {
+		return said, false
+	}
 	if err != nil {
 		shown := head(plain(headText(line, 400)), 80)
 		return runner.Said{
@@ -60,13 +68,49 @@ func (p *eventParser) parse(line []byte, tooLong bool) (runner.Said, error) {
 		}
 		return runner.Said{Type: "custom", Name: name, Data: fields["data"]}, err
 	case "interrupt":
-		return runner.Said{}, errors.New("interrupts are not supported yet")
+		return runner.Said{}, p.interrupt(fields)
 	case nil:
-		return runner.Said{}, errors.New(`it has no "event" (custom, progress, text)`)
+		return runner.Said{}, errors.New(`it has no "event" (custom, interrupt, progress, text)`)
 	default:
-		return runner.Said{}, fmt.Errorf("unknown event %s (custom, progress, text)", preview(name))
+		return runner.Said{}, fmt.Errorf("unknown event %s (custom, interrupt, progress, text)", preview(name))
 	}
 }
+
+// interrupt takes a question. Of several with one key the last stands.
+func (p *eventParser) interrupt(fields map[string]any) error {
+	key, err := textField(fields, "key")
+	if err != nil {
+		return err
+	}
+	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r == '=' || unicode.IsControl(r) }) {
+		return fmt.Errorf(`"key" is %s; a name without "=" is wanted`, preview(key))
+	}
+	q := runner.Question{Key: key}
+	if fields["prompt"] != nil {
+		if q.Prompt, err = textField(fields, "prompt"); err != nil {
+			return err
+		}
+	}
+	switch schema := fields["schema"].(type) {
+	case nil:
+	case map[string]any:
+		q.Schema = schema
+	default:
+		return fmt.Errorf(`"schema" is %s; a JSON Schema is wanted`, typeName(schema))
+	}
+	if err := q.Check(); err != nil {
+		return err
+	}
+	p.questions = slices.DeleteFunc(p.questions, func(other runner.Question) bool { return other.Key == key })
+	if len(p.questions) == maxQuestions {
+		return fmt.Errorf("%d questions are asked already, the most that a task can have", maxQuestions)
+	}
+	p.questions = append(p.questions, q)
+	return nil
+}
+
+// maxQuestions is how much a program can ask at once.
+const maxQuestions = 100
 
 // progress reads a progress event. One without a percentage repeats the last,
 // so that a message alone does not look like starting over.

@@ -51,12 +51,15 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	}
 	job.env = append(job.env, taskPrefix+"EVENTS="+events.path)
 	end, err := job.run(ctx)
-	events.close()
+	questions := events.close()
 	if err != nil {
 		return nil, err
 	}
 	if failure := end.failure(ctx, job); failure != nil {
 		return nil, failure
+	}
+	if _, err := runner.InterruptAll(task, questions...); err != nil {
+		return nil, err
 	}
 	return parseOutput(parse, job.argv[0], end.stdout)
 }
@@ -186,9 +189,11 @@ func readStdin(task *runner.Task) ([]byte, error) {
 	if state == nil {
 		state = map[string]any{}
 	}
-	text, err := encodeJSON(map[string]any{
-		"input": task.Input, "node": task.Node, "state": state, "visit": task.Visit,
-	})
+	about := map[string]any{"input": task.Input, "node": task.Node, "state": state, "visit": task.Visit}
+	if len(task.Answers) > 0 {
+		about["answers"] = task.Answers
+	}
+	text, err := encodeJSON(about)
 	if err != nil {
 		return nil, &runner.Failure{Kind: "internal", Message: fmt.Sprintf("can't write the program's stdin: %v", err)}
 	}

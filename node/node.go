@@ -18,8 +18,12 @@
 // with that prefix are dropped, so that a graphrun below graphrun is not
 // mistaken for its parent's task.
 //
-// On stdin the program gets one JSON object with input, node, state and visit
-// and a line break, or the text of stdin; a list or an object there is written
+// A program that wrote interrupts to EVENTS and exited with code 0 has asked
+// people: it runs again, as the same attempt, when they have answered. Interrupts
+// for keys that are answered are passed over, those of a failed program forgotten.
+//
+// On stdin the program gets one JSON object with input, node, state and visit,
+// answers by key when it has asked, and a line break, or the text of stdin; a list or an object there is written
 // as JSON. A program that does not read it is fine.
 //
 // What it prints on stdout is the output, as parse says: json (one value),

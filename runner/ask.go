@@ -9,11 +9,11 @@ import (
 )
 
 // ask answers a question with what was given in advance, or asks a person if
-// there is one. Otherwise the run will pause.
+// there is one. Otherwise the run will pause. People are asked by the run itself:
+// a subgraph waits with its questions and the node that runs it asks them.
 func (d *driver) ask(ctx context.Context, q *machine.Question) {
-	if given := d.answers[q.Task.Node]; len(given) > 0 {
-		value, err := d.state.ParseAnswer(*q, given[0])
-		d.answers[q.Task.Node] = given[1:]
+	if text, given := d.answers.take(d.nested.target(q)); given {
+		value, err := d.state.ParseAnswer(*q, text)
 		if err != nil {
 			d.said(&message{task: q.Task, said: &Said{Type: "warning", Message: err.Error()}})
 		} else {
@@ -21,20 +21,34 @@ func (d *driver) ask(ctx context.Context, q *machine.Question) {
 			return
 		}
 	}
-	if d.opts.Ask == nil {
+	if d.opts.Ask != nil {
+		d.askPerson(ctx, *q)
+	}
+}
+
+// asking is a question that a person is being asked.
+type asking struct {
+	task     machine.TaskID
+	question string
+}
+
+// askPerson asks until there is a legal answer, or nobody to ask. A subgraph
+// that went on meanwhile may ask once more what is being asked.
+func (d *driver) askPerson(ctx context.Context, question machine.Question) {
+	id := asking{question.Task, question.ID}
+	if d.asked[id] != nil {
 		return
 	}
-	d.asked++
-	question := *q
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	d.cancel[q.Task] = cancel
+	d.asked[id] = cancel
+	pending := d.pendingOf(&question)
 	go func() {
 		defer cancel()
 		problem := ""
 		for {
-			text, err := d.opts.Ask(ctx, d.pendingOf(&question), problem)
+			text, err := d.opts.Ask(ctx, pending, problem)
 			if err != nil {
-				d.send(message{gaveUp: true})
+				d.send(message{asked: &id})
 				return
 			}
 			value, err := d.state.ParseAnswer(question, text)
@@ -42,17 +56,28 @@ func (d *driver) ask(ctx context.Context, q *machine.Question) {
 				problem = err.Error()
 				continue
 			}
-			d.send(message{event: d.answerEvent(&question, value), gaveUp: true, answered: true})
+			d.send(message{event: d.answerEvent(&question, value), asked: &id, answered: true})
 			return
 		}
 	}()
 }
 
+// stopAsking leaves people alone who did not answer in time.
+func (d *driver) stopAsking(task machine.TaskID) {
+	for id, cancel := range d.asked {
+		if id.task == task {
+			cancel()
+		}
+	}
+}
+
 func (d *driver) answerEvent(q *machine.Question, value any) machine.Event {
-	return machine.Event{Kind: machine.Answered, At: d.clock.Now().UnixNano(), Task: q.Task, Output: value}
+	return machine.Event{
+		Kind: machine.Answered, At: d.clock.Now().UnixNano(), Task: q.Task, Question: q.ID, Output: value,
+	}
 }
 
 // idle reports whether nothing is on its way that could end a pause.
 func (d *driver) idle() bool {
-	return len(d.queue) == 0 && len(d.inbox) == 0 && d.asked == 0
+	return len(d.queue) == 0 && len(d.inbox) == 0 && len(d.asked) == 0
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -27,9 +26,10 @@ type message struct {
 	learn []string // texts to mask from now on
 	// kept is told when the event, a note, is durable.
 	kept chan<- error
-	// gaveUp says that a person is not being asked any more: they answered, with
-	// event, or nobody can be asked.
-	gaveUp, answered bool
+	// asked is a question that a person is not being asked any more: they
+	// answered, with event, or nobody can be asked.
+	asked    *asking
+	answered bool
 }
 
 // driver runs one run. The goroutine of run owns everything in it; handlers
@@ -60,13 +60,13 @@ type driver struct {
 	saved   saving
 	history []HistoryRecord
 	last    int64 // when the last replayed event happened
-	// answers are those given in advance, by node; queue holds events that are
-	// due at once; asked counts the people who are being asked now.
-	answers map[string][]string
+	// answers are those given in advance; queue holds events that are due at
+	// once; asked are the questions that people are being asked now.
+	answers *answerBook
 	// texts holds what running nodes have said so far, by task.
 	texts   map[machine.TaskID]string
 	queue   []machine.Event
-	asked   int
+	asked   map[asking]context.CancelFunc
 	sinkErr error
 	// journalErr is what kept a task from starting.
 	journalErr error
@@ -91,7 +91,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		flow: f, opts: opts, clock: f.runner.cfg.Clock, plan: f.plan, state: f.plan.NewState(),
 		secrets: secrets, mask: newMasker(f.graph, secrets),
 		inbox: make(chan *message, 64), done: make(chan struct{}),
-		answers: map[string][]string{}, texts: map[machine.TaskID]string{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
+		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, texts: map[machine.TaskID]string{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		nested: nested, watched: opts.Sink != nil || opts.History, time: timekeeper{clock: f.runner.cfg.Clock},
 	}
 	d.state.Watched = d.watched
@@ -99,12 +99,10 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 	if nested != nil {
 		d.scope, d.budget = nested.parent.scope, newBudget(&f.graph.Limits, nested.parent.budget)
 		d.answered = nested.parent.answered
+		d.answers = nested.parent.answers
 		for _, text := range nested.hidden {
 			d.mask.hide(text)
 		}
-	}
-	for node, answers := range opts.Answers {
-		d.answers[node] = slices.Clone(answers)
 	}
 	return d
 }
@@ -300,8 +298,8 @@ func (d *driver) receive(due bool) *machine.Event {
 		switch {
 		case m.said != nil:
 			d.said(m)
-		case m.gaveUp:
-			d.asked--
+		case m.asked != nil:
+			delete(d.asked, *m.asked)
 			if m.answered {
 				return &m.event
 			}
@@ -329,6 +327,9 @@ func (d *driver) receive(due bool) *machine.Event {
 // forget drops what was kept of a task that has ended; what one that failed or
 // was cancelled had said goes along with its end.
 func (d *driver) forget(event *machine.Event) {
+	if event.Kind == machine.TimerFired && event.Timer == machine.AnswerTimer {
+		d.stopAsking(event.Task)
+	}
 	if event.Kind == machine.TaskEnded {
 		delete(d.cancel, event.Task)
 		d.stopTimer(timerID{"grace", event.Task})
@@ -351,7 +352,7 @@ func (d *driver) carryOut(ctx context.Context, c *machine.Command) {
 		d.stopTimer(timerID{c.Timer, c.Task})
 	case machine.Decide:
 		d.decide(ctx, c)
-	case machine.Ask:
+	case machine.AskPerson:
 		d.ask(ctx, c.Question)
 	}
 }
@@ -368,6 +369,9 @@ func (d *driver) send(m message) {
 func (d *driver) stop() {
 	close(d.done)
 	for _, cancel := range d.cancel {
+		cancel()
+	}
+	for _, cancel := range d.asked {
 		cancel()
 	}
 	for _, stop := range d.timers {

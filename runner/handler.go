@@ -77,6 +77,8 @@ type Task struct {
 	// Log holds what Note kept when this attempt ran before a crash or a pause,
 	// in order; nil: nothing.
 	Log []any
+	// Answers are what people said to the questions of Interrupt, by key; nil: nothing.
+	Answers map[string]any
 	// Note keeps plain data in the journal, so that the task finds it in Log if
 	// it has to run again as the same attempt: what must not be done or paid for
 	// twice. It returns when the data is durable; with an error the task should

@@ -2,7 +2,10 @@
 
 package runner
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Hooks are called around every attempt of a node that a handler runs (set,
 // pass, wait and fail run inside the machine: watch them with a Sink). A nil
@@ -28,8 +31,9 @@ type Decider interface {
 func (d *driver) withHooks(ctx context.Context, task *Task, handler Handler) (any, error) {
 	hooks := []Hooks{d.flow.runner.cfg.NodeHooks[task.Node], d.flow.runner.cfg.Hooks}
 	output, err := d.runHooked(ctx, task, handler, hooks)
-	if err == nil {
-		return output, nil
+	var parked *parking
+	if err == nil || errors.As(err, &parked) {
+		return output, err
 	}
 	failure := asFailure(ctx, err)
 	for _, h := range hooks {

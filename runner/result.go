@@ -47,11 +47,29 @@ type Result struct {
 
 // Pending is a question that a paused run waits for.
 type Pending struct {
-	Node   string  `json:"node"`
-	Key    *string `json:"key"`
-	Kind   string  `json:"kind"`
-	Prompt string  `json:"prompt"`
-	Schema any     `json:"schema"`
+	// Node is the path of the node that asks: outer/inner in a subgraph, and
+	// outer[1]/inner in the second element of an `each` of subgraphs.
+	Node string `json:"node"`
+	// Index is the element of Node that asks, from 0; nil outside of an `each`.
+	Index *int `json:"index,omitempty"`
+	// Key is the name that a program gave its question; nil for a human node.
+	Key *string `json:"key"`
+	// Kind is "human", or "interrupt" for the question of a program.
+	Kind   string `json:"kind"`
+	Prompt string `json:"prompt"`
+	Schema any    `json:"schema"`
+}
+
+// Target names the question as an answer does: NODE, NODE[INDEX], NODE:KEY.
+func (p *Pending) Target() string {
+	target := p.Node
+	if p.Index != nil {
+		target += "[" + strconv.Itoa(*p.Index) + "]"
+	}
+	if p.Key != nil {
+		target += ":" + *p.Key
+	}
+	return target
 }
 
 // PausedAt is a breakpoint: phase "before" or "after" some nodes.
@@ -169,9 +187,14 @@ func (d *driver) pending() []Pending {
 }
 
 func (d *driver) pendingOf(q *machine.Question) Pending {
-	return Pending{
-		Node: d.nested.path(q.Task.Node), Kind: "human", Prompt: d.mask.text(q.Prompt), Schema: q.Schema,
+	p := Pending{Node: q.Path(), Kind: "human", Prompt: d.mask.text(q.Prompt), Schema: q.Schema}
+	if q.Key != "" {
+		p.Key, p.Kind = &q.Key, "interrupt"
 	}
+	if i := q.Index(); i >= 0 {
+		p.Index = &i
+	}
+	return p
 }
 
 func pausedAt(s *machine.State) *PausedAt {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -306,30 +305,4 @@ func (d *driver) recorded() (*Result, error) {
 		result.Duration = Milliseconds(time.Duration(d.last - d.started.UnixNano()))
 	}
 	return result, err
-}
-
-// checkAnswers reports answers for questions that nobody asks, or that are not
-// legal, before anything is done.
-func (d *driver) checkAnswers() error {
-	if d.state.Status != machine.Paused {
-		return nil
-	}
-	failed := &InputError{}
-	questions := d.state.Questions()
-	for _, node := range slices.Sorted(maps.Keys(d.opts.Answers)) {
-		i := slices.IndexFunc(questions, func(q machine.Question) bool { return q.Task.Node == node })
-		if i < 0 {
-			if d.flow.graph.Node(node) == nil {
-				failed.Problems = append(failed.Problems, fmt.Sprintf("answer for %q: no such node", node))
-			}
-			continue
-		}
-		if _, err := d.state.ParseAnswer(questions[i], d.opts.Answers[node][0]); err != nil {
-			failed.Problems = append(failed.Problems, err.Error())
-		}
-	}
-	if len(failed.Problems) > 0 {
-		return failed
-	}
-	return nil
 }

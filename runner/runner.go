@@ -55,13 +55,16 @@ type Options struct {
 	History bool
 	// Labels are kept with the run, to find it by.
 	Labels map[string]string
-	// Answers are given in advance, by node: the first to its first question.
+	// Answers are given in advance, by the target of the question (see
+	// Pending.Target): the first to the first question there. Those for a node
+	// with an `each`, without an index, go to its elements in order.
 	Answers map[string][]string
 	// Ask asks a person; nil: the run pauses. It is called concurrently, in
 	// goroutines of its own, and returns when ctx ends. An answer that is not
 	// legal is asked for again, with problem saying why.
 	Ask func(ctx context.Context, question Pending, problem string) (answer string, err error)
-	// PauseBefore and PauseAfter name nodes with breakpoints, besides the graph's.
+	// PauseBefore and PauseAfter name nodes with breakpoints, besides the graph's,
+	// outer/inner in a subgraph.
 	PauseBefore []string
 	PauseAfter  []string
 	// Models are the models to use instead of the graph's, by role; subgraphs
@@ -177,6 +180,9 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	secrets, err := readSecrets(f.graph)
 	if err != nil {
 		return nil, err
+	}
+	if problems := f.badTargets(&opts); len(problems) > 0 {
+		return nil, &InputError{Problems: problems}
 	}
 	if opts.RunID == "" {
 		opts.RunID = newRunID(f.runner.cfg.Clock.Now())

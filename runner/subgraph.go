@@ -88,6 +88,7 @@ type nesting struct {
 	node   string         // path of the node that runs it
 	key    string
 	left   int
+	prefix string   // the target of the node that runs it
 	hidden []string // what the run around it masks
 }
 
@@ -97,6 +98,18 @@ func (n *nesting) path(node string) string {
 		return node
 	}
 	return n.node + "/" + node
+}
+
+// prefixOf begins the targets of questions in a subgraph that a node runs, for
+// an element of its `each` unless index is -1.
+func (n *nesting) prefixOf(node string, index int) string {
+	if n != nil {
+		node = n.prefix + "/" + node
+	}
+	if index >= 0 {
+		node += "[" + strconv.Itoa(index) + "]"
+	}
+	return node
 }
 
 // whole is the path of a node in an event, which may be from a deeper subgraph
@@ -133,7 +146,10 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, end *machine.Ch
 		if err != nil {
 			return nil, &Failure{Kind: "invalid_input", Message: err.Error()}
 		}
-		nested := &nesting{parent: d, task: id, node: task.Node, key: task.Key, left: work.StepsLeft, hidden: hidden}
+		nested := &nesting{
+			parent: d, task: id, node: task.Node, prefix: d.nested.prefixOf(node, task.Index), key: task.Key,
+			left: work.StepsLeft, hidden: hidden,
+		}
 		opts := Options{
 			RunID: d.opts.RunID, Goal: d.opts.Goal, MaxConcurrency: d.opts.MaxConcurrency,
 			Dir: filepath.Dir(flow.graph.File.Name), Models: d.opts.Models, ModelParams: d.opts.ModelParams,

@@ -24,7 +24,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		RunID: d.opts.RunID, Node: d.nested.path(id.Node), Kind: work.Kind, Visit: id.Visit, Attempt: id.Attempt, Index: work.Index, Item: work.Item,
 		Key: work.Key, Config: work.Config, Input: work.Input, State: work.State, Dir: d.opts.Dir,
 		Emit: func(said Said) { d.send(message{task: id, said: &said}) },
-		Log:  work.Log, Note: func(data any) error { return d.sendNote(id, data, nil) },
+		Log:  work.Log, Answers: work.Answers, Note: func(data any) error { return d.sendNote(id, data, nil) },
 		Talk: d.talkOf(work.Talk),
 	}
 	d.share(task)
@@ -66,6 +66,13 @@ func (d *driver) attempt(ctx context.Context, task *Task, handler Handler) (even
 		}
 	}()
 	output, err := d.withHooks(ctx, task, handler)
+	var parked *parking
+	if errors.As(err, &parked) {
+		event.Park, err = parked.plain()
+		if err == nil {
+			return event
+		}
+	}
 	if err != nil {
 		event.Failure = plainFailure(asFailure(ctx, err))
 		return event

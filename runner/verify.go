@@ -99,7 +99,7 @@ func (w *walker) step(event *machine.Event) error {
 	}
 	d.path = append(d.path, d.state.Ran...)
 	for i := range commands {
-		if c := &commands[i]; c.Kind == machine.RunTask || c.Kind == machine.Ask {
+		if c := &commands[i]; c.Kind == machine.RunTask || c.Kind == machine.AskPerson {
 			w.asked[c.Task] = true
 			w.fresh = append(w.fresh, fmt.Sprintf("%s #%d", c.Task.Node, c.Task.Visit))
 		}

@@ -46,7 +46,9 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		s.spend(e.Usage)
 		s.keepNote(&e)
 	case TaskEnded:
-		delete(s.logs, e.Task)
+		if e.Park == nil {
+			delete(s.logs, e.Task)
+		}
 		p.taskEnded(s, &e)
 	case TimerFired:
 		p.timerFired(s, &e)
@@ -201,10 +203,7 @@ func (p *Plan) unpark(s *State, e *Event) {
 	if i < 0 {
 		return
 	}
-	s.next = append(s.next, s.parked[i])
-	s.parked = slices.Delete(s.parked, i, i+1)
-	s.mixed = true
-	p.resumeIdle(s)
+	p.leavePark(s, i)
 }
 
 // resumeIdle goes on when no superstep is open.

@@ -18,7 +18,7 @@ import (
 func Build(g *spec.Graph, kinds []spec.Kind) (*Plan, spec.Diagnostics) {
 	bound, found := bind.Bind(g, kinds)
 	b := &builder{plan: &Plan{Graph: g, keyOf: map[string]int{}, limits: g.Limits}, bound: bound, found: found, used: map[int]bool{}}
-	b.notYet(g)
+	b.checkEach(g)
 	b.keys(g)
 	b.nodes(g)
 	b.edges(g)

@@ -21,8 +21,8 @@ const (
 	Advance
 	// Decide asks the router model to choose; the answer is Decided.
 	Decide
-	// Ask asks a person; the answer is Answered.
-	Ask
+	// AskPerson asks a person; the answer is Answered.
+	AskPerson
 	// Pause says that the run is paused; it is the last command until it is
 	// resumed or a question is answered.
 	Pause
@@ -64,6 +64,9 @@ type Work struct {
 	Talk *Talk
 	// Log holds what the attempt noted when it ran before, in order; nil: nothing.
 	Log []any
+	// Answers are those to what the task asked when it ran before, by the ID of
+	// the question; nil: none.
+	Answers map[string]any
 	// Timeout bounds the attempt; 0: none. The machine watches it; a driver
 	// may use it to tell the handler.
 	Timeout time.Duration

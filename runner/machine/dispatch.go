@@ -36,6 +36,7 @@ func (p *Plan) proceed(s *State) {
 		}
 	}
 	if s.pauseDue {
+		s.standAt()
 		p.pause(s, "pause")
 		return
 	}

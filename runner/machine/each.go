@@ -15,13 +15,15 @@ type eachState struct {
 	items   []any
 	results []any
 	next    int   // first element that was never started
-	again   []int // elements whose retry delay is over, in order of their timers
+	again   []int // elements that are to run again, in the order in which they became due
 	// running holds the attempts in the driver, by element.
 	running map[int]*elementRun
 	// attempts holds the last attempt of the elements that wait for another.
 	attempts map[int]int
-	failed   int
-	failure  *Failure // that settles the node
+	// asking holds what elements have asked people, until they run again.
+	asking  map[int]*inquiry
+	failed  int
+	failure *Failure // that settles the node
 	// lowest is the failure of the first element, in element order, that failed:
 	// what stands when all do, whichever was the last.
 	lowest      *Failure
@@ -35,6 +37,7 @@ type eachState struct {
 type elementRun struct {
 	attempt int
 	cause   *Failure // why it was cancelled
+	asked   *inquiry // when it ran before
 }
 
 // startEach evaluates the list. Nodes that the machine evaluates itself are done
@@ -54,6 +57,7 @@ func (p *Plan) startEach(s *State, t *task, n *node) {
 	policy := p.policyOf(t.node)
 	t.each = &eachState{
 		items: items, results: make([]any, len(items)), running: map[int]*elementRun{}, attempts: map[int]int{},
+		asking:   map[int]*inquiry{},
 		tolerate: policy == "continue_others" || policy == "wait_all",
 	}
 	switch {
@@ -106,19 +110,14 @@ func (s *State) setElement(e *eachState, i int) {
 func (p *Plan) startElements(s *State, t *task) bool {
 	e := t.each
 	for len(e.again) > 0 || e.next < len(e.items) {
-		if s.runningTasks >= s.limits.MaxConcurrency {
-			return false
-		}
-		i, attempt := e.next, 1
-		if len(e.again) > 0 {
-			i = e.again[0]
-			attempt = e.attempts[i] + 1
-			e.again = e.again[1:]
-			delete(e.attempts, i)
-		} else {
+		if asks := p.nodes[t.node].act == actHuman; asks {
+			p.askElement(s, t, e.next)
 			e.next++
+		} else if s.runningTasks >= s.limits.MaxConcurrency {
+			return false
+		} else {
+			p.startElement(s, t)
 		}
-		p.startElement(s, t, i, attempt)
 		if e.failure != nil {
 			return true
 		}
@@ -126,8 +125,27 @@ func (p *Plan) startElements(s *State, t *task) bool {
 	return true
 }
 
-func (p *Plan) startElement(s *State, t *task, i, attempt int) {
+// nextElement takes the element that is to run next: one that runs again, or one
+// that was never started.
+func (e *eachState) nextElement() (element, attempt int, asked *inquiry) {
+	if len(e.again) == 0 {
+		e.next++
+		return e.next - 1, 1, nil
+	}
+	i := e.again[0]
+	e.again = e.again[1:]
+	if asked = e.asking[i]; asked != nil {
+		delete(e.asking, i)
+		return i, asked.attempt, asked
+	}
+	attempt = e.attempts[i] + 1
+	delete(e.attempts, i)
+	return i, attempt, nil
+}
+
+func (p *Plan) startElement(s *State, t *task) {
 	e := t.each
+	i, attempt, asked := e.nextElement()
 	s.setElement(e, i)
 	id := s.elementID(t, i, attempt)
 	work, failure := p.work(s, t, i)
@@ -135,12 +153,9 @@ func (p *Plan) startElement(s *State, t *task, i, attempt int) {
 		p.elementFailed(s, t, i, failure)
 		return
 	}
-	e.running[i] = &elementRun{attempt: attempt}
+	e.running[i] = &elementRun{attempt: attempt, asked: asked}
 	s.runningTasks++
-	s.command(Command{Kind: RunTask, Task: id, Work: work})
-	if work.Timeout > 0 {
-		s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: id, For: work.Timeout})
-	}
+	s.handOver(id, work, asked)
 }
 
 // elementID names an attempt of an element; elements count from 1 there.
@@ -171,25 +186,35 @@ func (p *Plan) elementEnded(s *State, t *task, ev *Event) bool {
 		failure = run.cause
 	}
 	n := &p.nodes[t.node]
-	if failure == nil {
-		failure = p.checkElement(n, i, ev.Output, e)
-	}
-	if failure == nil && n.talk.joins {
-		e.said(i, talkOf(ev, n))
+	switch {
+	case failure != nil:
+	case ev.Park != nil:
+		failure = p.parkElement(s, t, i, run, ev.Park)
+	default:
+		if failure = p.checkElement(n, i, ev.Output, e); failure == nil && n.talk.joins {
+			e.said(i, talkOf(ev, n))
+		}
 	}
 	if failure != nil {
-		own := *failure
-		own.Node, own.Attempt = n.id, run.attempt
-		if delay, attempts, again := p.retryDelay(s, t, i, run.attempt, &own); again && e.failure == nil {
-			e.attempts[i] = run.attempt
-			s.noteRetrying(t, &own, attempts, delay)
-			s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: ev.Task, For: delay})
-		} else {
-			p.elementFailed(s, t, i, &own)
-		}
+		p.elementUnwell(s, t, ev.Task, failure)
 	}
 	p.eachSettle(s, t)
 	return true
+}
+
+// elementUnwell tries an element again when the retry policy says so, else it
+// fails it.
+func (p *Plan) elementUnwell(s *State, t *task, id TaskID, failure *Failure) {
+	e, i := t.each, id.Element-1
+	own := *failure
+	own.Node, own.Attempt = p.nodes[t.node].id, id.Attempt
+	if delay, attempts, again := p.retryDelay(s, t, i, id.Attempt, &own); again && e.failure == nil {
+		e.attempts[i] = id.Attempt
+		s.noteRetrying(t, &own, attempts, delay)
+		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: id, For: delay})
+		return
+	}
+	p.elementFailed(s, t, i, &own)
 }
 
 // checkElement checks an element's output against the node's schema and keeps it.
@@ -234,6 +259,7 @@ func (s *State) cancelElements(t *task, why string) {
 	e := t.each
 	e.next, e.again = len(e.items), nil
 	clear(e.attempts)
+	clear(e.asking)
 	for _, i := range sortedElements(e.running) {
 		run := e.running[i]
 		if run.cause == nil {
@@ -272,6 +298,9 @@ func (p *Plan) eachSettle(s *State, t *task) {
 	case len(e.attempts) > 0:
 		t.status = delayed
 		s.waitingTasks++
+	case len(e.asking) > 0:
+		t.status = asking
+		s.waitingTasks++
 	default:
 		p.eachDone(s, t)
 	}
@@ -284,87 +313,4 @@ func (p *Plan) eachDone(s *State, t *task) {
 	if t.status != succeeded {
 		t.thread = before
 	}
-}
-
-// elementDue lets an element whose retry delay is over run again. A node that
-// was parked meanwhile joins the next superstep.
-func (p *Plan) elementDue(s *State, id TaskID) bool {
-	match := func(t *task) bool {
-		return t.each != nil && t.visit == id.Visit && p.nodes[t.node].id == id.Node &&
-			t.each.attempts[id.Element-1] == id.Attempt && !slices.Contains(t.each.again, id.Element-1)
-	}
-	for i := range s.tasks {
-		t := &s.tasks[i]
-		if !s.open || !match(t) {
-			continue
-		}
-		t.each.again = append(t.each.again, id.Element-1)
-		switch t.status {
-		case delayed:
-			t.due = true
-		case running:
-			s.makeReady(t)
-			s.nextReady = min(s.nextReady, i)
-			p.startReady(s)
-		}
-		return true
-	}
-	for i := range s.parked {
-		if t := &s.parked[i]; match(t) {
-			t.each.again = append(t.each.again, id.Element-1)
-			s.next = append(s.next, *t)
-			s.parked = slices.Delete(s.parked, i, i+1)
-			s.mixed = true
-			p.resumeIdle(s)
-			return true
-		}
-	}
-	for i := range s.next {
-		if t := &s.next[i]; match(t) {
-			t.each.again = append(t.each.again, id.Element-1)
-			return true
-		}
-	}
-	return false
-}
-
-// updates gathers the writes of many elements: where a reducer allows, those to
-// one key become one.
-type updates struct {
-	plan  *Plan
-	keys  []int
-	byKey map[int][]any
-}
-
-func newUpdates(p *Plan) *updates { return &updates{plan: p, byKey: map[int][]any{}} }
-
-func (u *updates) add(key int, update any) {
-	list, seen := u.byKey[key]
-	if !seen {
-		u.keys = append(u.keys, key)
-	}
-	switch u.plan.keys[key].reducer {
-	case reduceReplace:
-		u.byKey[key] = append(list[:0], update)
-	case reduceAppend, reduceUnion:
-		u.byKey[key] = append(list, listOf(update)...)
-	default:
-		u.byKey[key] = append(list, update)
-	}
-}
-
-// writes appends the gathered writes, keys in the order of their first write.
-func (u *updates) writes(dst []write) []write {
-	for _, key := range u.keys {
-		list := u.byKey[key]
-		switch u.plan.keys[key].reducer {
-		case reduceAppend, reduceUnion:
-			dst = append(dst, write{key: key, update: list})
-		default:
-			for _, update := range list {
-				dst = append(dst, write{key: key, update: update})
-			}
-		}
-	}
-	return dst
 }

@@ -37,7 +37,7 @@ const (
 	CancelAsked EventKind = "cancel_asked"
 	// PauseAsked pauses the run when the open superstep has closed.
 	PauseAsked EventKind = "pause_asked"
-	// Answered brings a person's answer, as Output, to the question of Task.
+	// Answered brings a person's answer, as Output, to a question of Task.
 	Answered EventKind = "answered"
 	// Resumed takes a run up again. Undo lists the events, by their place in
 	// the journal from 0, that count no more: those that ended the run.
@@ -78,6 +78,10 @@ type Event struct {
 	Edit map[string]any `json:"edit,omitempty"`
 	// Child is what else a subgraph came to (TaskEnded of a graph node).
 	Child *ChildEnd `json:"child,omitempty"`
+	// Park says that the task has not ended but waits for people (TaskEnded).
+	Park *Parking `json:"park,omitempty"`
+	// Question is the ID of the question that is answered (Answered).
+	Question string `json:"question,omitempty"`
 	// Target and Reasoning are a router's answer (Decided).
 	Target    string `json:"target,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
@@ -106,10 +110,42 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 	if e.Edit != nil {
 		e.Edit, _ = canonical(e.Edit).(map[string]any)
 	}
+	if e.Park != nil {
+		for i := range e.Park.Asks {
+			e.Park.Asks[i].Schema, _ = canonical(e.Park.Asks[i].Schema).(map[string]any)
+		}
+	}
 	if e.Failure != nil && e.Failure.Details != nil {
 		e.Failure.Details, _ = canonical(e.Failure.Details).(map[string]any)
 	}
 	return err
+}
+
+// Parking is what a task waits for that stops before its end. It runs again, as
+// the same attempt and with the answers, when all of its questions are answered;
+// a subgraph when one is.
+type Parking struct {
+	Asks []Ask `json:"asks,omitempty"`
+	// At is the breakpoint that a subgraph stands at, with paths of nodes in it.
+	At *Breakpoint `json:"at,omitempty"`
+}
+
+// Ask is a question of a task that runs in the driver.
+type Ask struct {
+	// ID tells the questions of a task apart; Key is the asking program's name for
+	// it, empty for a human node.
+	ID  string `json:"id"`
+	Key string `json:"key,omitempty"`
+	// Node is the path of the node in a subgraph that asks, and Element its
+	// element, from 1; empty and 0 for the task's own questions.
+	Node    string `json:"node,omitempty"`
+	Element int    `json:"element,omitempty"`
+	Prompt  string `json:"prompt"`
+	// Schema says which answers are legal; nil: any text.
+	Schema map[string]any `json:"schema,omitempty"`
+	// Until is when a subgraph goes on without an answer, as Unix time in
+	// nanoseconds; 0: never.
+	Until int64 `json:"until,omitempty"`
 }
 
 // TaskID identifies one attempt of one node execution. It is the same in every

@@ -16,78 +16,126 @@ import (
 
 // Question is what a person is asked.
 type Question struct {
-	Task   TaskID
-	Prompt string
-	// Schema says which answers are legal, as plain data: choices are an enum,
-	// and without choices and schema the answer is text.
-	Schema map[string]any
+	// Task is the execution that waits, and ID tells its questions apart.
+	Task TaskID
+	Ask
 }
 
-// question is a question that a task waits for.
-type question struct {
-	prompt     string
-	schema     *schema.Schema
-	document   map[string]any
-	fallback   any
-	hasDefault bool
-	deadline   int64 // Unix nanoseconds; 0: none
-	// answer is what the person said, or the failure of one who did not.
-	answer  any
-	failure *Failure
+// Target names the question as an answer does: node, node[index] in an `each`,
+// node:key for what a program asks, outer/inner in a subgraph.
+func (q *Question) Target() string {
+	target := q.Path()
+	if i := q.Index(); i >= 0 {
+		target += "[" + strconv.Itoa(i) + "]"
+	}
+	if q.Key != "" {
+		target += ":" + q.Key
+	}
+	return target
 }
+
+// Path is the path of the node that asks.
+func (q *Question) Path() string {
+	switch {
+	case q.Node == "":
+		return q.Task.Node
+	case q.Task.Element > 0:
+		return q.Task.Node + "[" + strconv.Itoa(q.Task.Element-1) + "]/" + q.Node
+	}
+	return q.Task.Node + "/" + q.Node
+}
+
+// Index is the element that asks, from 0; -1 outside of an `each`.
+func (q *Question) Index() int {
+	if q.Node == "" {
+		return q.Task.Element - 1
+	}
+	return q.Element - 1
+}
+
+// public is the question as a person is asked it.
+func (q *question) public(id TaskID) *Question { return &Question{Task: id, Ask: q.Ask} }
 
 // ask parks the task until a person has answered.
 func (p *Plan) ask(s *State, t *task, n *node) {
 	s.setContext(n.uses, t)
-	config, err := bind.EvalFields(n.config, &s.vm, s.env)
-	if err != nil {
-		p.fail(s, t, &Failure{Kind: "expression", Message: err.Error()})
-		return
-	}
-	q, failure := newQuestion(config)
+	asked, failure := p.humanQuestion(s, t.node)
 	if failure != nil {
 		p.fail(s, t, failure)
 		return
 	}
-	t.question, t.status = q, asking
-	s.waitingTasks++
-	s.command(Command{Kind: Ask, Task: s.taskID(t), Question: p.questionOf(s, t)})
-	if d := p.nodes[t.node].timeout; d > 0 {
-		q.deadline = s.now + int64(d)
-		s.command(Command{Kind: StartTimer, Timer: AnswerTimer, Task: s.taskID(t), For: d})
-	}
+	p.parkFor(s, t, asked)
 }
 
-func newQuestion(config map[string]any) (*question, *Failure) {
-	q := &question{prompt: eval.Text(config["prompt"]), document: map[string]any{"type": "string"}}
-	if choices, ok := config["choices"].([]any); ok {
-		q.document = map[string]any{"enum": choices}
-	} else if document, ok := config["schema"].(map[string]any); ok {
-		q.document = document
+// askElement asks for an element.
+func (p *Plan) askElement(s *State, t *task, i int) {
+	s.setElement(t.each, i)
+	s.setContext(p.nodes[t.node].uses, t)
+	asked, failure := p.humanQuestion(s, t.node)
+	if failure != nil {
+		p.elementFailed(s, t, i, failure)
+		return
 	}
-	compiled, err := schema.Compile(q.document)
+	asked.attempt = 1
+	t.each.asking[i] = asked
+	s.askAll(s.elementID(t, i, 1), asked)
+}
+
+// humanQuestion is what a human node asks.
+func (p *Plan) humanQuestion(s *State, node int) (*inquiry, *Failure) {
+	n := &p.nodes[node]
+	config, err := bind.EvalFields(n.config, &s.vm, s.env)
+	if err != nil {
+		return nil, &Failure{Kind: "expression", Message: err.Error()}
+	}
+	ask := Ask{Prompt: eval.Text(config["prompt"])}
+	if choices, ok := config["choices"].([]any); ok {
+		ask.Schema = map[string]any{"enum": choices}
+	} else if document, ok := config["schema"].(map[string]any); ok {
+		ask.Schema = document
+	}
+	if n.timeout > 0 {
+		ask.Until = s.now + int64(n.timeout)
+	}
+	q, err := newQuestion(ask)
 	if err != nil {
 		return nil, &Failure{Kind: "invalid_input", Message: "schema of the answer: " + err.Error()}
 	}
-	q.schema = compiled
 	q.fallback, q.hasDefault = config["default"]
-	return q, nil
-}
-
-func (p *Plan) questionOf(s *State, t *task) *Question {
-	return &Question{Task: s.taskID(t), Prompt: t.question.prompt, Schema: t.question.document}
+	return &inquiry{questions: []question{q}}, nil
 }
 
 // Questions lists what people are asked, in declaration order of the branches.
 func (s *State) Questions() []Question {
 	var out []Question
-	for _, list := range [...][]task{s.tasks, s.parked} {
-		for i := range list {
-			if t := &list[i]; t.status == asking && t.question.answer == nil && t.question.failure == nil {
-				out = append(out, *s.plan.questionOf(s, t))
+	add := func(id TaskID, asked *inquiry) {
+		for i := range asked.questions {
+			if asked.open(i) {
+				out = append(out, *asked.questions[i].public(id))
 			}
 		}
 	}
+	for _, list := range [...][]task{s.tasks, s.parked, s.next} {
+		for i := range list {
+			t := &list[i]
+			if t.each != nil {
+				for _, i := range sortedInquiries(t.each.asking) {
+					add(s.elementID(t, i, t.each.asking[i].attempt), t.each.asking[i])
+				}
+			} else if t.status == asking {
+				add(s.taskID(t), t.asked)
+			}
+		}
+	}
+	return out
+}
+
+func sortedInquiries(asking map[int]*inquiry) []int {
+	out := make([]int, 0, len(asking))
+	for i := range asking { //lint:ignore mapiter sorted below
+		out = append(out, i)
+	}
+	slices.Sort(out)
 	return out
 }
 
@@ -111,25 +159,39 @@ func (s *State) ParseAnswer(q Question, text string) (any, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("answer %s for %q is not legal: %w; its schema is %s", strconv.Quote(text), q.Task.Node, problem, compiled)
+	return nil, fmt.Errorf("answer %s for %q is not legal: %w; its schema is %s", strconv.Quote(text), q.Target(), problem, compiled)
 }
 
 // answered takes a person's answer; one that is not legal, or that nobody asked
 // for, changes nothing.
 func (p *Plan) answered(s *State, e *Event) {
-	p.settleQuestion(s, e.Task, func(q *question) bool {
+	p.settleQuestion(s, e.Task, func(asked *inquiry) bool {
+		q := asked.find(e.Question)
+		if q == nil || q.settled {
+			return false
+		}
 		value := q.schema.Normalise(e.Output)
 		if q.schema.Check(value) != nil {
 			return false
 		}
-		q.answer = value
+		q.answer, q.settled = value, true
 		return true
 	})
 }
 
-// unanswered acts on a person who did not answer in time.
+// unanswered acts on people who did not answer in time. A subgraph runs again
+// and sees to it itself.
 func (p *Plan) unanswered(s *State, id TaskID) {
-	p.settleQuestion(s, id, func(q *question) bool {
+	p.settleQuestion(s, id, func(asked *inquiry) bool {
+		if asked.any {
+			asked.woken = true
+			return true
+		}
+		q := &asked.questions[0]
+		if q.settled {
+			return false
+		}
+		q.settled = true
 		if q.hasDefault {
 			q.answer = q.fallback
 		} else {
@@ -137,44 +199,6 @@ func (p *Plan) unanswered(s *State, id TaskID) {
 		}
 		return true
 	})
-}
-
-// settleQuestion lets the task of a question go on with what settle made of it.
-func (p *Plan) settleQuestion(s *State, id TaskID, settle func(*question) bool) {
-	waits := func(t *task) bool { return t.status == asking && s.taskID(t) == id }
-	for i := range s.tasks {
-		if t := &s.tasks[i]; s.open && waits(t) && !t.due {
-			t.due = settle(t.question)
-			return
-		}
-	}
-	i := slices.IndexFunc(s.parked, func(t task) bool { return waits(&t) })
-	if i < 0 || !settle(s.parked[i].question) {
-		return
-	}
-	if s.parked[i].question.deadline > 0 {
-		s.command(Command{Kind: StopTimer, Timer: AnswerTimer, Task: id})
-	}
-	s.next = append(s.next, s.parked[i])
-	s.parked = slices.Delete(s.parked, i, i+1)
-	s.mixed = true
-	if s.Status == Paused && s.Reason == "human" {
-		s.setStatus(Running, "")
-	}
-	if s.live {
-		p.resumeIdle(s)
-	}
-}
-
-// onlyPeople reports whether all that is left waits for people, without a time
-// by which they have to answer.
-func (s *State) onlyPeople() bool {
-	for i := range s.parked {
-		if t := &s.parked[i]; t.status != asking || t.question.deadline > 0 {
-			return false
-		}
-	}
-	return len(s.parked) > 0
 }
 
 // remaining is how long from now until a moment; none when it has passed.

@@ -71,6 +71,7 @@ func (p *Plan) resumed(s *State, e *Event) {
 	for i := range s.next {
 		s.next[i].released = true
 	}
+	s.passBreakpoints()
 	p.reissue(s)
 	if wasPaused || !s.open {
 		p.resumeIdle(s)
@@ -110,18 +111,25 @@ func (p *Plan) reissueTask(s *State, t *task) {
 		p.reissueParked(s, t)
 	case t.each != nil:
 		for _, i := range sortedElements(t.each.running) {
-			p.runAgain(s, t, i, t.each.running[i].attempt)
+			p.runAgain(s, t, i, t.each.running[i].attempt, t.each.running[i].asked)
 		}
-		for _, i := range sortedAttempts(t.each.attempts) {
-			id := s.elementID(t, i, t.each.attempts[i])
-			s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: id})
-		}
+		s.waitAgain(t)
 	case t.status == running:
-		p.runAgain(s, t, -1, t.attempt)
+		p.runAgain(s, t, -1, t.attempt, t.asked)
 	}
 }
 
-func (p *Plan) runAgain(s *State, t *task, element, attempt int) {
+// waitAgain sets the timers and asks the questions of elements again.
+func (s *State) waitAgain(t *task) {
+	for _, i := range sortedAttempts(t.each.attempts) {
+		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: s.elementID(t, i, t.each.attempts[i])})
+	}
+	for _, i := range sortedInquiries(t.each.asking) {
+		s.askAll(s.elementID(t, i, t.each.asking[i].attempt), t.each.asking[i])
+	}
+}
+
+func (p *Plan) runAgain(s *State, t *task, element, attempt int, asked *inquiry) {
 	id := s.taskID(t)
 	if element >= 0 {
 		s.setElement(t.each, element)
@@ -131,7 +139,16 @@ func (p *Plan) runAgain(s *State, t *task, element, attempt int) {
 	if failure != nil {
 		return // it was evaluated before: the same values give the same work
 	}
-	work.Log = s.logs[id]
+	s.handOver(id, work, asked)
+}
+
+// handOver gives an attempt to the driver, with what it noted and was answered
+// when it ran before.
+func (s *State) handOver(id TaskID, work *Work, asked *inquiry) {
+	if s.logs != nil {
+		work.Log = s.logs[id]
+	}
+	work.Answers = asked.answers()
 	s.command(Command{Kind: RunTask, Task: id, Work: work})
 	if work.Timeout > 0 {
 		s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: id, For: work.Timeout})
@@ -142,14 +159,12 @@ func (p *Plan) runAgain(s *State, t *task, element, attempt int) {
 // What was to happen while nobody drove the run happens at once.
 func (p *Plan) reissueParked(s *State, t *task) {
 	id := s.taskID(t)
+	if t.each != nil {
+		s.waitAgain(t)
+		return
+	}
 	switch t.status {
 	case delayed:
-		if t.each != nil {
-			for _, i := range sortedAttempts(t.each.attempts) {
-				s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: s.elementID(t, i, t.each.attempts[i])})
-			}
-			return
-		}
 		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: id, For: s.remaining(t.until)})
 	case waiting:
 		s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: id, For: s.remaining(t.until)})
@@ -157,11 +172,65 @@ func (p *Plan) reissueParked(s *State, t *task) {
 		if t.due {
 			return
 		}
-		s.command(Command{Kind: Ask, Task: id, Question: p.questionOf(s, t)})
-		if t.question.deadline > 0 {
-			s.command(Command{Kind: StartTimer, Timer: AnswerTimer, Task: id, For: s.remaining(t.question.deadline)})
+		s.askAll(id, t.asked)
+	}
+}
+
+// passBreakpoints lets subgraphs that stand at a breakpoint run again.
+func (s *State) passBreakpoints() {
+	s.parked = deleteTasks(s.parked, func(t *task) bool {
+		goes := t.asked != nil && t.asked.pass()
+		if t.each != nil {
+			for _, i := range sortedInquiries(t.each.asking) {
+				if t.each.asking[i].pass() && !slices.Contains(t.each.again, i) {
+					t.each.again = append(t.each.again, i)
+					goes = true
+				}
+			}
+		}
+		if goes {
+			s.next = append(s.next, *t)
+			s.mixed = true
+		}
+		return goes
+	})
+}
+
+// standAt adds to the breakpoint of the run those that its subgraphs stand at.
+func (s *State) standAt() {
+	add := func(id TaskID, at *Breakpoint) {
+		if at == nil || len(at.Nodes) == 0 || s.PausedAt != nil && s.PausedAt.Phase != at.Phase {
+			return
+		}
+		if s.PausedAt == nil {
+			s.PausedAt = &Breakpoint{Phase: at.Phase}
+		}
+		for _, node := range at.Nodes {
+			inner := Question{Task: id, Ask: Ask{Node: node}}
+			s.PausedAt.Nodes = append(s.PausedAt.Nodes, inner.Path())
 		}
 	}
+	for i := range s.parked {
+		t := &s.parked[i]
+		if t.asked != nil {
+			add(s.taskID(t), t.asked.at)
+		}
+		if t.each == nil {
+			continue
+		}
+		for _, i := range sortedInquiries(t.each.asking) {
+			add(s.elementID(t, i, 1), t.each.asking[i].at)
+		}
+	}
+}
+
+// pass wakes a subgraph that stands at a breakpoint; it reports whether it does.
+func (q *inquiry) pass() bool {
+	if q.at == nil {
+		return false
+	}
+	q.at, q.woken = nil, true
+	return true
 }
 
 func sortedAttempts(attempts map[int]int) []int {

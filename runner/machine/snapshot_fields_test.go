@@ -24,7 +24,7 @@ func snapshotFields() map[reflect.Type]string {
 		// routes are held while a router is being asked.
 		reflect.TypeFor[buffers](): `routes | cmds notes full expanded pending undo taken tested changes due reduceEnv`,
 		reflect.TypeFor[task](): `node at memory visit attempt step status skipped cached waitsFor joined merged cause due
-			released uncaught input source inputs began order output failure writes choice each branches until question
+			released uncaught input source inputs began order output failure writes choice each branches until asked
 			expired firstRoute lastRoute thread`,
 		reflect.TypeFor[sourceInput](): `node value`,
 		reflect.TypeFor[write]():       `key update lost`,
@@ -34,14 +34,17 @@ func snapshotFields() map[reflect.Type]string {
 		// names are made of first.
 		reflect.TypeFor[fanout](): `id origin at depth policy live ended dead failures lowest lowestLane auto first again thread
 			| names`,
-		reflect.TypeFor[barrier]():    `node fan arrivals`,
-		reflect.TypeFor[arrival]():    `at source input output thread`,
-		reflect.TypeFor[expiry]():     `branch failure settled`,
-		reflect.TypeFor[route]():      `task edge to input own`,
-		reflect.TypeFor[eachState]():  `items results next again running attempts failed failure lowest lowestIndex tolerate talk`,
-		reflect.TypeFor[elementRun](): `attempt cause`,
+		reflect.TypeFor[barrier](): `node fan arrivals`,
+		reflect.TypeFor[arrival](): `at source input output thread`,
+		reflect.TypeFor[expiry]():  `branch failure settled`,
+		reflect.TypeFor[route]():   `task edge to input own`,
+		reflect.TypeFor[eachState](): `items results next again running attempts asking failed failure lowest lowestIndex tolerate
+			talk`,
+		reflect.TypeFor[elementRun](): `attempt cause asked`,
 		// schema is compiled from document.
-		reflect.TypeFor[question]():  `prompt document fallback hasDefault deadline answer failure | schema`,
+		reflect.TypeFor[question](): `Ask fallback hasDefault settled answer failure | schema`,
+		// the attempt of an element's stands with its running or asking.
+		reflect.TypeFor[inquiry]():   `questions any at woken | attempt`,
 		reflect.TypeFor[memory]():    `nodes edges partial`,
 		reflect.TypeFor[nodeState](): `visits`,
 	}

@@ -4,8 +4,6 @@ package machine
 
 import (
 	"fmt"
-
-	"github.com/graphrun/graphrun/internal/schema"
 )
 
 // restorer reads a state.
@@ -203,7 +201,7 @@ func (r *restorer) task(in *savedTask) task {
 		released: in.Released, uncaught: in.Uncaught, cause: r.failure(in.Cause), input: r.unpack(in.Input), source: in.Source,
 		began: in.Began, order: in.Order, output: r.unpack(in.Output), failure: r.failure(in.Failure),
 		branches: r.unpackMap(in.Branches), until: in.Until, firstRoute: in.FirstRoute, lastRoute: in.LastRoute,
-		each: r.each(in.Each), question: r.question(in.Question), thread: r.thread(in.Thread),
+		each: r.each(in.Each), asked: r.inquiry(in.Asked), thread: r.thread(in.Thread),
 	}
 	if in.Entered {
 		t.memory = r.state.memory.of(in.Node)
@@ -229,31 +227,21 @@ func (r *restorer) each(in *savedEach) *eachState {
 	}
 	e := &eachState{
 		items: r.unpackList(in.Items), results: r.unpackList(in.Results), next: in.Next, again: in.Again,
-		running: map[int]*elementRun{}, attempts: map[int]int{}, failed: in.Failed, failure: r.failure(in.Failure),
+		running: map[int]*elementRun{}, attempts: map[int]int{}, asking: map[int]*inquiry{}, failed: in.Failed, failure: r.failure(in.Failure),
 		lowest: r.failure(in.Lowest), lowestIndex: in.LowestIndex, tolerate: in.Tolerate,
 	}
 	r.talk(e, in.Talk)
 	for _, run := range in.Running {
-		e.running[run.Element] = &elementRun{run.Attempt, r.failure(run.Cause)}
+		e.running[run.Element] = &elementRun{run.Attempt, r.failure(run.Cause), r.inquiry(run.Asked)}
+	}
+	for _, run := range in.Asking {
+		if asked := r.inquiry(run.Asked); asked != nil {
+			asked.attempt = run.Attempt
+			e.asking[run.Element] = asked
+		}
 	}
 	for _, attempt := range in.Attempts {
 		e.attempts[attempt[0]] = attempt[1]
 	}
 	return e
-}
-
-func (r *restorer) question(in *savedQuestion) *question {
-	if in == nil {
-		return nil
-	}
-	q := &question{
-		prompt: in.Prompt, document: r.unpackMap(in.Document), fallback: r.unpack(in.Fallback), hasDefault: in.HasDefault,
-		deadline: in.Deadline, answer: r.unpack(in.Answer), failure: r.failure(in.Failure),
-	}
-	compiled, err := schema.Compile(q.document)
-	if err != nil {
-		r.fail(err)
-	}
-	q.schema = compiled
-	return q
 }

@@ -197,7 +197,7 @@ func (k *saver) task(t *task) savedTask {
 		Released: t.released, Uncaught: t.uncaught, Cause: k.failure(t.cause), Input: k.pack(t.input), Source: t.source,
 		Began: t.began, Order: t.order, Output: k.pack(t.output), Failure: k.failure(t.failure),
 		Branches: k.packMap(t.branches), Until: t.until, Expired: k.expiry(t.expired),
-		FirstRoute: t.firstRoute, LastRoute: t.lastRoute, Each: k.each(t.each), Question: k.question(t.question),
+		FirstRoute: t.firstRoute, LastRoute: t.lastRoute, Each: k.each(t.each), Asked: k.inquiry(t.asked),
 		Thread: k.thread(t.thread),
 	}
 	for _, in := range t.inputs {
@@ -223,20 +223,13 @@ func (k *saver) each(e *eachState) *savedEach {
 	}
 	for _, i := range sortedElements(e.running) {
 		run := e.running[i]
-		out.Running = append(out.Running, savedElement{i, run.attempt, k.failure(run.cause)})
+		out.Running = append(out.Running, savedElement{i, run.attempt, k.failure(run.cause), k.inquiry(run.asked)})
+	}
+	for _, i := range sortedInquiries(e.asking) {
+		out.Asking = append(out.Asking, savedElement{i, e.asking[i].attempt, nil, k.inquiry(e.asking[i])})
 	}
 	for _, i := range sortedAttempts(e.attempts) {
 		out.Attempts = append(out.Attempts, [2]int{i, e.attempts[i]})
 	}
 	return out
-}
-
-func (k *saver) question(q *question) *savedQuestion {
-	if q == nil {
-		return nil
-	}
-	return &savedQuestion{
-		Prompt: q.prompt, Document: k.packMap(q.document), Fallback: k.pack(q.fallback), HasDefault: q.hasDefault,
-		Deadline: q.deadline, Answer: k.pack(q.answer), Failure: k.failure(q.failure),
-	}
 }

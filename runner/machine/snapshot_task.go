@@ -37,7 +37,7 @@ type savedTask struct {
 	Each       *savedEach                 `json:"each,omitempty"`
 	Branches   map[string]json.RawMessage `json:"branches,omitzero"`
 	Until      int64                      `json:"until,omitempty"`
-	Question   *savedQuestion             `json:"question,omitempty"`
+	Asked      *savedInquiry              `json:"asked,omitempty"`
 	Expired    *int                       `json:"expired,omitempty"`
 	FirstRoute int                        `json:"first_route,omitempty"`
 	LastRoute  int                        `json:"last_route,omitempty"`
@@ -76,6 +76,7 @@ type savedEach struct {
 	Again       []int             `json:"again,omitempty"`
 	Running     []savedElement    `json:"running,omitempty"`
 	Attempts    [][2]int          `json:"attempts,omitempty"`
+	Asking      []savedElement    `json:"asking,omitempty"`
 	Failed      int               `json:"failed,omitempty"`
 	Failure     *int              `json:"failure,omitempty"`
 	Lowest      *int              `json:"lowest,omitempty"`
@@ -85,17 +86,26 @@ type savedEach struct {
 }
 
 type savedElement struct {
-	Element int  `json:"element"`
-	Attempt int  `json:"attempt"`
-	Cause   *int `json:"cause,omitempty"`
+	Element int           `json:"element"`
+	Attempt int           `json:"attempt"`
+	Cause   *int          `json:"cause,omitempty"`
+	Asked   *savedInquiry `json:"asked,omitempty"`
 }
 
+type savedInquiry struct {
+	Questions []savedQuestion `json:"questions,omitempty"`
+	Any       bool            `json:"any,omitempty"`
+	At        *Breakpoint     `json:"at,omitempty"`
+	Woken     bool            `json:"woken,omitempty"`
+}
+
+// savedQuestion is question; the schema of its Ask is written like other data.
 type savedQuestion struct {
-	Prompt     string                     `json:"prompt"`
+	Ask        Ask                        `json:"ask"`
 	Document   map[string]json.RawMessage `json:"document"`
 	Fallback   json.RawMessage            `json:"fallback,omitempty"`
 	HasDefault bool                       `json:"has_default,omitempty"`
-	Deadline   int64                      `json:"deadline,omitempty"`
+	Settled    bool                       `json:"settled,omitempty"`
 	Answer     json.RawMessage            `json:"answer,omitempty"`
 	Failure    *int                       `json:"failure,omitempty"`
 }

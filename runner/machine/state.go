@@ -178,7 +178,8 @@ type task struct {
 	// branches is what a join's node sees of the branches.
 	branches map[string]any
 	until    int64
-	question *question
+	// asked is what the task has asked people.
+	asked *inquiry
 	// expired tells of a branch around the task that ran out of time.
 	expired *expiry
 	// thread is the task's place in the conversation; nil in a graph without one.

@@ -90,7 +90,7 @@ func (s *State) buildIndex() {
 // returns false when no step is left for it.
 func (p *Plan) enter(s *State, t *task) bool {
 	if t.visit > 0 { // back from being parked
-		if t.status == delayed && t.each != nil {
+		if t.each != nil && t.status != waiting {
 			t.due = false
 			s.makeReady(t)
 		} else if t.status == delayed {
@@ -128,15 +128,21 @@ func (p *Plan) enter(s *State, t *task) bool {
 	return true
 }
 
-// backFromWaiting ends a wait, or takes a person's answer as the output.
+// backFromWaiting ends a wait, takes a person's answer as the output, or lets a
+// task that asked run again.
 func (p *Plan) backFromWaiting(s *State, t *task) {
 	switch {
-	case t.question == nil:
+	case t.asked == nil:
 		p.succeed(s, t, nil)
-	case t.question.failure != nil:
-		p.failFinal(s, t, t.question.failure)
+	case p.nodes[t.node].act == actRun:
+		t.due = false
+		s.makeReady(t)
 	default:
-		p.succeed(s, t, t.question.answer)
+		if q := &t.asked.questions[0]; q.failure != nil {
+			p.failFinal(s, t, q.failure)
+		} else {
+			p.succeed(s, t, q.answer)
+		}
 	}
 }
 
@@ -226,10 +232,7 @@ func (p *Plan) startReady(s *State) {
 		}
 		t.status = running
 		s.runningTasks++
-		s.command(Command{Kind: RunTask, Task: s.taskID(t), Work: work})
-		if work.Timeout > 0 {
-			s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: s.taskID(t), For: work.Timeout})
-		}
+		s.handOver(s.taskID(t), work, t.asked)
 	}
 }
 

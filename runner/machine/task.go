@@ -205,6 +205,8 @@ func (p *Plan) taskEnded(s *State, e *Event) {
 	case e.Failure != nil:
 		failure := *e.Failure
 		p.fail(s, t, &failure)
+	case e.Park != nil:
+		p.parkAsking(s, t, e.Park)
 	default:
 		before := p.listen(s, t, talkOf(e, &p.nodes[t.node]))
 		p.succeed(s, t, e.Output)

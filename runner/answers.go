@@ -1,0 +1,168 @@
+// Answers given in advance, and whether they fit.
+
+package runner
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// answerBook holds answers by the target of their question. A run shares its own
+// with its subgraphs.
+type answerBook struct {
+	mu       sync.Mutex
+	byTarget map[string][]string
+}
+
+func newAnswerBook(given map[string][]string) *answerBook {
+	b := &answerBook{byTarget: make(map[string][]string, len(given))}
+	for target, answers := range given {
+		b.byTarget[target] = slices.Clone(answers)
+	}
+	return b
+}
+
+// take takes the next answer to a question: one for the very element that asks,
+// or for any element.
+func (b *answerBook) take(target string) (answer string, given bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, name := range [...]string{target, withoutIndexes(target)} {
+		if list := b.byTarget[name]; len(list) > 0 {
+			b.byTarget[name] = list[1:]
+			return list[0], true
+		}
+	}
+	return "", false
+}
+
+// withoutIndexes names the node of a target instead of an element of it.
+func withoutIndexes(target string) string {
+	path, key, hasKey := strings.Cut(target, ":")
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		parts[i], _, _ = strings.Cut(part, "[")
+	}
+	if path = strings.Join(parts, "/"); hasKey {
+		return path + ":" + key
+	}
+	return path
+}
+
+// target names a question of the run as an answer does.
+func (n *nesting) target(q *machine.Question) string {
+	if n == nil {
+		return q.Target()
+	}
+	return n.prefix + "/" + q.Target()
+}
+
+// checkAnswers reports answers for questions that nobody can ask, or that are
+// not legal, before anything is done.
+func (d *driver) checkAnswers() error {
+	failed := &InputError{Problems: d.flow.badTargets(&d.opts)}
+	var questions []machine.Question
+	if d.state.Status == machine.Paused {
+		questions = d.state.Questions()
+	}
+	for _, target := range slices.Sorted(maps.Keys(d.opts.Answers)) {
+		i := slices.IndexFunc(questions, func(q machine.Question) bool { return q.Target() == target })
+		if i < 0 {
+			i = slices.IndexFunc(questions, func(q machine.Question) bool { return withoutIndexes(q.Target()) == target })
+		}
+		if i < 0 {
+			continue
+		}
+		if _, err := d.state.ParseAnswer(questions[i], d.opts.Answers[target][0]); err != nil {
+			failed.Problems = append(failed.Problems, err.Error())
+		}
+	}
+	if len(failed.Problems) > 0 {
+		return failed
+	}
+	return nil
+}
+
+// badTargets says which answers and breakpoints of a run name nothing.
+func (f *Flow) badTargets(opts *Options) []string {
+	var problems []string
+	for _, target := range slices.Sorted(maps.Keys(opts.Answers)) {
+		if err := f.checkTarget(target); err != nil {
+			problems = append(problems, fmt.Sprintf("answer for %q: %v", target, err))
+		}
+	}
+	for _, path := range slices.Concat(opts.PauseBefore, opts.PauseAfter) {
+		if _, _, err := f.find(path, false); err != nil {
+			problems = append(problems, fmt.Sprintf("breakpoint %q: %v", path, err))
+		}
+	}
+	return problems
+}
+
+// checkTarget reports a target that no question can have.
+func (f *Flow) checkTarget(target string) error {
+	path, key, hasKey := strings.Cut(target, ":")
+	flow, id, err := f.find(path, true)
+	if err != nil {
+		return err
+	}
+	kind := flow.graph.Node(id).Kind.Value
+	switch {
+	case hasKey && key == "":
+		return fmt.Errorf("the key is empty")
+	case hasKey && (kind == graphKind || slices.Contains(machineKinds(), kind)):
+		return fmt.Errorf("node %q is of kind %s, whose questions have no keys", id, kind)
+	case !hasKey && kind != "human":
+		return fmt.Errorf("no human node %q, but one of kind %s; a program's question has a key: %s:KEY", id, kind, path)
+	}
+	return nil
+}
+
+// find finds the flow in which the last node of a path stands, and its id. Each
+// part may name an element where the node has an `each`.
+func (f *Flow) find(path string, elements bool) (flow *Flow, id string, err error) {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		id, index, hasIndex := strings.Cut(part, "[")
+		node := f.graph.Node(id)
+		if node == nil {
+			return nil, "", f.noNode(id)
+		}
+		if hasIndex {
+			digits, closed := strings.CutSuffix(index, "]")
+			n, err := strconv.Atoi(digits)
+			switch {
+			case !elements || !node.Each.IsSet():
+				return nil, "", fmt.Errorf("node %q takes no index", id)
+			case !closed || err != nil || n < 0:
+				return nil, "", fmt.Errorf("%q: want %s[INDEX], the first element being %s[0]", part, id, id)
+			}
+		}
+		if i == len(parts)-1 {
+			return f, id, nil
+		}
+		if f = f.children[id]; f == nil {
+			return nil, "", fmt.Errorf("node %q runs no graph", id)
+		}
+	}
+	return nil, "", fmt.Errorf("no node is named")
+}
+
+func (f *Flow) noNode(id string) error {
+	names := make([]string, len(f.graph.Nodes))
+	for i, n := range f.graph.Nodes {
+		names[i] = n.ID.Value
+	}
+	if near := suggest.New(names).Closest(id); near != "" {
+		return fmt.Errorf("no node %q in graph %q; did you mean %q?", id, f.graph.Name.Value, near)
+	}
+	slices.Sort(names)
+	return fmt.Errorf("no node %q in graph %q (nodes: %s)", id, f.graph.Name.Value, strings.Join(names, ", "))
+}

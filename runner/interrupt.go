@@ -1,0 +1,87 @@
+// Questions of running tasks (GraphSpec §4).
+
+package runner
+
+import (
+	"fmt"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// Question is what a running task asks a person.
+type Question struct {
+	// Key tells the questions of a task apart; an answer names it: NODE:KEY=VALUE.
+	Key    string
+	Prompt string
+	// Schema is a JSON Schema that says which answers are legal; nil: any text.
+	Schema map[string]any
+}
+
+// Check reports a question that can't be asked: one without a key, or with a
+// schema that is none.
+func (q *Question) Check() error {
+	if q.Key == "" {
+		return fmt.Errorf("a question has no key")
+	}
+	if q.Schema == nil {
+		return nil
+	}
+	if _, err := schema.Compile(q.Schema); err != nil {
+		return fmt.Errorf("question %q: schema of the answer: %w", q.Key, err)
+	}
+	return nil
+}
+
+// Interrupt returns the answer to a question of a running task. When there is
+// none yet it returns an error that the handler must return, having stopped what
+// it does: the task waits without running until a person has answered, and runs
+// again, as the same attempt. It is no failure, and no retry.
+func Interrupt(task *Task, question Question) (answer any, err error) {
+	answers, err := InterruptAll(task, question)
+	return answers[question.Key], err
+}
+
+// InterruptAll is Interrupt for several questions, which may be answered in any
+// order. It returns the answers to all of them, by key, or an error that the
+// handler must return.
+func InterruptAll(task *Task, questions ...Question) (answers map[string]any, err error) {
+	parked := &parking{}
+	for i := range questions {
+		q := &questions[i]
+		if _, answered := task.Answers[q.Key]; answered {
+			continue
+		}
+		if err := q.Check(); err != nil {
+			return nil, &Failure{Kind: "invalid_input", Message: err.Error()}
+		}
+		parked.Asks = append(parked.Asks, machine.Ask{ID: q.Key, Key: q.Key, Prompt: q.Prompt, Schema: q.Schema})
+	}
+	if len(parked.Asks) > 0 {
+		return nil, parked
+	}
+	return task.Answers, nil
+}
+
+// parking is the error of a task that waits for people.
+type parking struct{ machine.Parking }
+
+// Error is for handlers that look at their error.
+func (p *parking) Error() string { return "the task waits for people" }
+
+// plain is the parking with plain data in it.
+func (p *parking) plain() (*machine.Parking, error) {
+	for i := range p.Asks {
+		ask := &p.Asks[i]
+		if ask.Schema == nil {
+			continue
+		}
+		plain, err := eval.Canonical(ask.Schema)
+		if err != nil {
+			return nil, fmt.Errorf("the schema of question %q is no plain data: %w", ask.ID, err)
+		}
+		ask.Schema, _ = plain.(map[string]any)
+	}
+	return &p.Parking, nil
+}

@@ -1,0 +1,50 @@
+// What people were asked, in snapshots.
+
+package machine
+
+import "github.com/graphrun/graphrun/internal/schema"
+
+func (k *saver) inquiry(q *inquiry) *savedInquiry {
+	if q == nil {
+		return nil
+	}
+	out := &savedInquiry{Any: q.any, At: q.at, Woken: q.woken}
+	for i := range q.questions {
+		out.Questions = append(out.Questions, k.question(&q.questions[i]))
+	}
+	return out
+}
+
+func (k *saver) question(q *question) savedQuestion {
+	out := savedQuestion{
+		Ask: q.Ask, Document: k.packMap(q.Schema), Fallback: k.pack(q.fallback), HasDefault: q.hasDefault,
+		Settled: q.settled, Answer: k.pack(q.answer), Failure: k.failure(q.failure),
+	}
+	out.Ask.Schema = nil
+	return out
+}
+
+func (r *restorer) inquiry(in *savedInquiry) *inquiry {
+	if in == nil {
+		return nil
+	}
+	q := &inquiry{any: in.Any, at: in.At, woken: in.Woken}
+	for i := range in.Questions {
+		q.questions = append(q.questions, r.question(&in.Questions[i]))
+	}
+	return q
+}
+
+func (r *restorer) question(in *savedQuestion) question {
+	q := question{
+		Ask: in.Ask, fallback: r.unpack(in.Fallback), hasDefault: in.HasDefault, settled: in.Settled,
+		answer: r.unpack(in.Answer), failure: r.failure(in.Failure),
+	}
+	q.Schema = r.unpackMap(in.Document)
+	compiled, err := schema.Compile(q.Schema)
+	if err != nil {
+		r.fail(err)
+	}
+	q.schema = compiled
+	return q
+}
