@@ -44,7 +44,7 @@ func TestEvents(t *testing.T) {
 		`{"event":"custom","type":"bare"}`,
 		`not json`,
 		long + "y",
-		`{"event":"interrupt","key":"k"}`,
+		`{"event":"interrupt","key":"a=b"}`,
 		`[1]`,
 		`{"event":"progress","percent":"1"}`,
 		`{"event":"progress","percent":101}`,
@@ -72,7 +72,7 @@ func TestEvents(t *testing.T) {
 		{Type: "custom", Name: "bare"},
 		warning("7", `it is not JSON: line 1, column 2: invalid character 'o' in literal null (expecting 'u'): "not json"`),
 		warning("8", `it is longer than 65536 bytes: "`+long[:80]+`…"`),
-		warning("9", `interrupts are not supported yet: "{\"event\":\"interrupt\",\"key\":\"k\"}"`),
+		warning("9", `"key" is "a=b"; a name without "=" is wanted: "{\"event\":\"interrupt\",\"key\":\"a=b\"}"`),
 		warning("10", `it is a list; a JSON object is wanted: "[1]"`),
 		warning("11", `"percent" is "1"; a number from 0 to 100 is wanted: "{\"event\":\"progress\",\"percent\":\"1\"}"`),
 		warning("12", `"percent" is 101; a number from 0 to 100 is wanted: "{\"event\":\"progress\",\"percent\":101}"`),
@@ -80,8 +80,8 @@ func TestEvents(t *testing.T) {
 		warning("14", `"text" is a number; a text is wanted: "{\"event\":\"text\",\"text\":1}"`),
 		warning("15", `it has no "type": "{\"event\":\"custom\"}"`),
 		warning("16", `"type" is empty: "{\"event\":\"custom\",\"type\":\"\"}"`),
-		warning("17", `unknown event "dance" (custom, progress, text): "{\"event\":\"dance\"}"`),
-		warning("18", `it has no "event" (custom, progress, text): "{}"`),
+		warning("17", `unknown event "dance" (custom, interrupt, progress, text): "{\"event\":\"dance\"}"`),
+		warning("18", `it has no "event" (custom, interrupt, progress, text): "{}"`),
 		{Type: "text", Text: "no line break"},
 	}
 	if diff := cmp.Diff(want, rec.said); diff != "" {

@@ -65,7 +65,7 @@ func (k *asker) ask(ctx context.Context, q runner.Pending, problem string) (stri
 	if problem != "" {
 		fmt.Fprintln(k.out, k.colors.bad(terminal.Line(problem)))
 	}
-	fmt.Fprintf(k.out, "%s  %s\n", k.colors.strong(q.Node), terminal.Text(q.Prompt))
+	fmt.Fprintf(k.out, "%s  %s\n", k.colors.strong(q.Target()), terminal.Text(q.Prompt))
 	for i, choice := range choices {
 		fmt.Fprintf(k.out, "  %d) %s\n", i+1, terminal.Line(choice))
 	}

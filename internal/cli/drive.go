@@ -43,7 +43,7 @@ func addDriveFlags(cmd *cobra.Command, f *driveFlags) {
 	flags.IntVar(&f.maxSteps, "max-steps", 0, "most node executions, instead of the graph's limit")
 	flags.DurationVar(&f.timeout, "timeout", 0, "longest active time, such as 90s or 10m, instead of the graph's limit")
 	flags.IntVar(&f.maxConcurrency, "max-concurrency", 0, "most nodes that run at once, instead of the graph's limit")
-	flags.StringArrayVar(&f.answers, "answer", nil, "NODE=VALUE: what a person says there, as text or JSON; repeatable,\nalso for a node that asks more than once")
+	flags.StringArrayVar(&f.answers, "answer", nil, "NODE=VALUE: what a person says there, as text or JSON; repeatable,\nalso for a node that asks more than once. NODE:KEY=VALUE for the question of a\nprogram, NODE[0]=VALUE for the first element of an each, OUTER/INNER=VALUE in a\nsubgraph")
 	flags.StringArrayVar(&f.pauseBefore, "pause-before", nil, "NODE to pause before; repeatable")
 	flags.StringArrayVar(&f.pauseAfter, "pause-after", nil, "NODE to pause after; repeatable")
 	flags.BoolVar(&f.noInput, "no-input", false, "never ask on the terminal")
@@ -79,8 +79,8 @@ func (f *driveFlags) options(g *spec.Graph) (runner.Options, error) {
 		PauseBefore: f.pauseBefore, PauseAfter: f.pauseAfter, Answers: map[string][]string{},
 	}
 	var problems []error
-	check := func(flag, id string, human bool) {
-		if err := checkNode(g, id, human); err != nil {
+	check := func(flag, path string, human bool) {
+		if err := checkNode(g, path, human); err != nil {
 			problems = append(problems, usagef("--%s: %w", flag, err))
 		}
 	}
@@ -91,13 +91,14 @@ func (f *driveFlags) options(g *spec.Graph) (runner.Options, error) {
 		check("pause-after", id, false)
 	}
 	for _, answer := range f.answers {
-		id, value, ok := strings.Cut(answer, "=")
-		if !ok || id == "" {
+		target, value, ok := strings.Cut(answer, "=")
+		if !ok || target == "" {
 			problems = append(problems, usagef("--answer %q: want NODE=VALUE", answer))
 			continue
 		}
-		check("answer", id, true)
-		opts.Answers[id] = append(opts.Answers[id], value)
+		path, _, hasKey := strings.Cut(target, ":")
+		check("answer", path, !hasKey)
+		opts.Answers[target] = append(opts.Answers[target], value)
 	}
 	if len(problems) > 0 {
 		return opts, usage(errors.Join(problems...))
@@ -105,9 +106,13 @@ func (f *driveFlags) options(g *spec.Graph) (runner.Options, error) {
 	return opts, nil
 }
 
-// checkNode says what is wrong with the name of a node; human asks for one
-// where a person answers.
-func checkNode(g *spec.Graph, id string, human bool) error {
+// checkNode says what is wrong with the name of a node, or of the first on the
+// path to one in a subgraph: the runner, which knows the subgraphs, checks the
+// rest. human asks for one where a person answers.
+func checkNode(g *spec.Graph, path string, human bool) error {
+	id, _, nested := strings.Cut(path, "/")
+	id, _, _ = strings.Cut(id, "[")
+	human = human && !nested
 	var names []string
 	for _, n := range g.Nodes {
 		if !human || n.Kind.Value == "human" {

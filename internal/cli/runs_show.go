@@ -254,7 +254,7 @@ func (a *app) resumeHint(r *runner.Result) string {
 		if choices := choicesOf(p.Schema); len(choices) > 0 {
 			answer = choices[0]
 		}
-		s += " --answer " + shellWord(p.Node+"="+answer)
+		s += " --answer " + shellWord(p.Target()+"="+answer)
 	}
 	if a.store.path != "" {
 		s += " --store " + shellWord(a.store.path)

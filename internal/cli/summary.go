@@ -52,7 +52,7 @@ func summary(r *runner.Result, c traceColors) []string {
 		out = append(out, failureLines(r.Error, c)...)
 	}
 	for _, p := range r.Pending {
-		out = append(out, "  "+c.strong(p.Node)+" asks: "+terminal.Line(p.Prompt)+c.quiet(legalAnswers(p.Schema)))
+		out = append(out, "  "+c.strong(p.Target())+" asks: "+terminal.Line(p.Prompt)+c.quiet(legalAnswers(p.Schema)))
 	}
 	if at := r.PausedAt; at != nil {
 		out = append(out, fmt.Sprintf("  paused %s %s", at.Phase, strings.Join(at.Nodes, ", ")))

@@ -20,10 +20,12 @@ type eachState struct {
 	running map[int]*elementRun
 	// attempts holds the last attempt of the elements that wait for another.
 	attempts map[int]int
-	// asking holds what elements have asked people, until they run again.
-	asking  map[int]*inquiry
-	failed  int
-	failure *Failure // that settles the node
+	// asking holds what elements have asked people, until they run again, and
+	// answered what those had asked that wait for another attempt.
+	asking   map[int]*inquiry
+	answered map[int]*inquiry
+	failed   int
+	failure  *Failure // that settles the node
 	// lowest is the failure of the first element, in element order, that failed:
 	// what stands when all do, whichever was the last.
 	lowest      *Failure
@@ -57,7 +59,7 @@ func (p *Plan) startEach(s *State, t *task, n *node) {
 	policy := p.policyOf(t.node)
 	t.each = &eachState{
 		items: items, results: make([]any, len(items)), running: map[int]*elementRun{}, attempts: map[int]int{},
-		asking:   map[int]*inquiry{},
+		asking: map[int]*inquiry{}, answered: map[int]*inquiry{},
 		tolerate: policy == "continue_others" || policy == "wait_all",
 	}
 	switch {
@@ -138,9 +140,10 @@ func (e *eachState) nextElement() (element, attempt int, asked *inquiry) {
 		delete(e.asking, i)
 		return i, asked.attempt, asked
 	}
-	attempt = e.attempts[i] + 1
+	attempt, asked = e.attempts[i]+1, e.answered[i]
 	delete(e.attempts, i)
-	return i, attempt, nil
+	delete(e.answered, i)
+	return i, attempt, asked
 }
 
 func (p *Plan) startElement(s *State, t *task) {
@@ -196,20 +199,23 @@ func (p *Plan) elementEnded(s *State, t *task, ev *Event) bool {
 		}
 	}
 	if failure != nil {
-		p.elementUnwell(s, t, ev.Task, failure)
+		p.elementUnwell(s, t, ev.Task, failure, run.asked)
 	}
 	p.eachSettle(s, t)
 	return true
 }
 
 // elementUnwell tries an element again when the retry policy says so, else it
-// fails it.
-func (p *Plan) elementUnwell(s *State, t *task, id TaskID, failure *Failure) {
+// fails it. What it was answered stands in its next attempt.
+func (p *Plan) elementUnwell(s *State, t *task, id TaskID, failure *Failure, asked *inquiry) {
 	e, i := t.each, id.Element-1
 	own := *failure
 	own.Node, own.Attempt = p.nodes[t.node].id, id.Attempt
 	if delay, attempts, again := p.retryDelay(s, t, i, id.Attempt, &own); again && e.failure == nil {
 		e.attempts[i] = id.Attempt
+		if asked != nil && !asked.any {
+			e.answered[i] = asked
+		}
 		s.noteRetrying(t, &own, attempts, delay)
 		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: id, For: delay})
 		return

@@ -35,8 +35,7 @@ func (p *Plan) rouseElement(s *State, id TaskID, change func(t *task) (matches, 
 		case t.status == delayed || t.status == asking:
 			t.due = true
 		case t.status == running:
-			s.makeReady(t)
-			s.nextReady = min(s.nextReady, i)
+			s.moreToStart(t)
 			p.startReady(s)
 		}
 		return matches

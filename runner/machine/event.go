@@ -112,7 +112,9 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 	}
 	if e.Park != nil {
 		for i := range e.Park.Asks {
-			e.Park.Asks[i].Schema, _ = canonical(e.Park.Asks[i].Schema).(map[string]any)
+			if ask := &e.Park.Asks[i]; ask.Schema != nil {
+				ask.Schema, _ = canonical(ask.Schema).(map[string]any)
+			}
 		}
 	}
 	if e.Failure != nil && e.Failure.Details != nil {

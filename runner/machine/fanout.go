@@ -22,8 +22,8 @@ type fanout struct {
 	policy string
 	// live counts the tokens of all branches, those of nested fan-outs too.
 	live int
-	// ended says that a branch reached END, dead that the fan-out has failed
-	// and its tokens count no more.
+	// ended says that a branch got through, to END or to where it met others; dead
+	// that the fan-out has failed and its tokens count no more.
 	ended bool
 	dead  bool
 	// failures are those of branches that the policy tolerated.
@@ -176,6 +176,10 @@ func mergePlaces(a, b place) place {
 	to := common(a, b)
 	for f := a.fan; f != to.fan; f = f.at.fan {
 		f.live--
+		f.ended = true
+	}
+	for f := b.fan; f != to.fan; f = f.at.fan {
+		f.ended = true
 	}
 	return to
 }

@@ -151,11 +151,26 @@ func (p *Plan) parkElement(s *State, t *task, i int, run *elementRun, park *Park
 	s.askAll(s.elementID(t, i, run.attempt), asked)
 	if asked.ready() {
 		t.each.again = append(t.each.again, i)
+		s.moreToStart(t)
 	}
 	if asked.at != nil {
 		s.pauseDue = true
 	}
 	return nil
+}
+
+// moreToStart lets a node with an `each` start more elements, when it had
+// started all there were.
+func (s *State) moreToStart(t *task) {
+	if t.status != running {
+		return
+	}
+	s.makeReady(t)
+	for i := range s.tasks {
+		if &s.tasks[i] == t {
+			s.nextReady = min(s.nextReady, i)
+		}
+	}
 }
 
 // askAll asks what is open, and sets the timer of those who don't answer.

@@ -20,6 +20,8 @@ type reply struct {
 	output  any
 	failure *machine.Failure
 	target  string // of a router
+	// asks are the questions, by ID, of a task that waits before it ends.
+	asks []machine.Ask
 }
 
 // after is a reply that takes that many seconds.
@@ -64,6 +66,9 @@ type sim struct {
 	gone   []string // nodes of cancelled tasks, in order
 	most   int
 	ended  bool
+	// answer is what a person says, and when; never if it takes less than nothing.
+	answer func(q *machine.Question) reply
+	told   func(c machine.Command) // of every task that is run
 }
 
 // due is an event that happens at a moment of virtual time.
@@ -187,6 +192,14 @@ func (s *sim) carryOut(c machine.Command) {
 	case machine.Decide:
 		r := s.reply(c.Task, -1)
 		s.schedule(r.takes, machine.Event{Kind: machine.Decided, Task: c.Task, Target: r.target, Failure: r.failure})
+	case machine.AskPerson:
+		r := reply{output: "yes"}
+		if s.answer != nil {
+			r = s.answer(c.Question)
+		}
+		if r.takes >= 0 {
+			s.schedule(r.takes, machine.Event{Kind: machine.Answered, Task: c.Task, Question: c.Question.ID, Output: r.output})
+		}
 	case machine.Finish:
 		s.ended = true
 	}
@@ -201,6 +214,13 @@ func (s *sim) start(c machine.Command) {
 	r := s.reply(c.Task, s.asked[c.Task.Node])
 	s.asked[c.Task.Node]++
 	e := machine.Event{Kind: machine.TaskEnded, Task: c.Task, Output: r.output}
+	if len(r.asks) > 0 {
+		e.Park, e.Output = &machine.Parking{Asks: r.asks}, nil
+		delete(s.ran, c.Task) // it runs again
+	}
+	if s.told != nil {
+		s.told(c)
+	}
 	if r.failure != nil {
 		failure := *r.failure
 		e.Failure = &failure
@@ -292,6 +312,8 @@ type simCase struct {
 	gone    string // nodes of cancelled tasks
 	took    float64
 	check   func(t *testing.T, s *sim)
+	answers map[string]reply // by target; the others are answered "yes" at once
+	told    func(c machine.Command)
 }
 
 func (c simCase) run(t *testing.T) {
@@ -307,7 +329,13 @@ func (c simCase) run(t *testing.T) {
 		r.output = canonical(t, r.output)
 		return r
 	})
-	s.twice = true
+	s.twice, s.told = true, c.told
+	s.answer = func(q *machine.Question) reply {
+		if r, ok := c.answers[q.Target()]; ok {
+			return r
+		}
+		return reply{output: "yes"}
+	}
 	s.run(c.info, nil)
 	s.replay(true)
 	throughSnapshots(t, s.plan, s.events)

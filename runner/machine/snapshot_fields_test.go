@@ -38,7 +38,7 @@ func snapshotFields() map[reflect.Type]string {
 		reflect.TypeFor[arrival](): `at source input output thread`,
 		reflect.TypeFor[expiry]():  `branch failure settled`,
 		reflect.TypeFor[route]():   `task edge to input own`,
-		reflect.TypeFor[eachState](): `items results next again running attempts asking failed failure lowest lowestIndex tolerate
+		reflect.TypeFor[eachState](): `items results next again running attempts asking answered failed failure lowest lowestIndex tolerate
 			talk`,
 		reflect.TypeFor[elementRun](): `attempt cause asked`,
 		// schema is compiled from document.

@@ -15,6 +15,25 @@ func (k *saver) inquiry(q *inquiry) *savedInquiry {
 	return out
 }
 
+func (k *saver) inquiries(m map[int]*inquiry) []savedElement {
+	var out []savedElement
+	for _, i := range sortedInquiries(m) {
+		out = append(out, savedElement{i, m[i].attempt, nil, k.inquiry(m[i])})
+	}
+	return out
+}
+
+func (r *restorer) inquiries(list []savedElement) map[int]*inquiry {
+	out := map[int]*inquiry{}
+	for _, in := range list {
+		if asked := r.inquiry(in.Asked); asked != nil {
+			asked.attempt = in.Attempt
+			out[in.Element] = asked
+		}
+	}
+	return out
+}
+
 func (k *saver) question(q *question) savedQuestion {
 	out := savedQuestion{
 		Ask: q.Ask, Document: k.packMap(q.Schema), Fallback: k.pack(q.fallback), HasDefault: q.hasDefault,

@@ -227,18 +227,12 @@ func (r *restorer) each(in *savedEach) *eachState {
 	}
 	e := &eachState{
 		items: r.unpackList(in.Items), results: r.unpackList(in.Results), next: in.Next, again: in.Again,
-		running: map[int]*elementRun{}, attempts: map[int]int{}, asking: map[int]*inquiry{}, failed: in.Failed, failure: r.failure(in.Failure),
+		running: map[int]*elementRun{}, attempts: map[int]int{}, asking: r.inquiries(in.Asking), answered: r.inquiries(in.Answered), failed: in.Failed, failure: r.failure(in.Failure),
 		lowest: r.failure(in.Lowest), lowestIndex: in.LowestIndex, tolerate: in.Tolerate,
 	}
 	r.talk(e, in.Talk)
 	for _, run := range in.Running {
 		e.running[run.Element] = &elementRun{run.Attempt, r.failure(run.Cause), r.inquiry(run.Asked)}
-	}
-	for _, run := range in.Asking {
-		if asked := r.inquiry(run.Asked); asked != nil {
-			asked.attempt = run.Attempt
-			e.asking[run.Element] = asked
-		}
 	}
 	for _, attempt := range in.Attempts {
 		e.attempts[attempt[0]] = attempt[1]

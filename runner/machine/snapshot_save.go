@@ -225,9 +225,7 @@ func (k *saver) each(e *eachState) *savedEach {
 		run := e.running[i]
 		out.Running = append(out.Running, savedElement{i, run.attempt, k.failure(run.cause), k.inquiry(run.asked)})
 	}
-	for _, i := range sortedInquiries(e.asking) {
-		out.Asking = append(out.Asking, savedElement{i, e.asking[i].attempt, nil, k.inquiry(e.asking[i])})
-	}
+	out.Asking, out.Answered = k.inquiries(e.asking), k.inquiries(e.answered)
 	for _, i := range sortedAttempts(e.attempts) {
 		out.Attempts = append(out.Attempts, [2]int{i, e.attempts[i]})
 	}

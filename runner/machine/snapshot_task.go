@@ -77,6 +77,7 @@ type savedEach struct {
 	Running     []savedElement    `json:"running,omitempty"`
 	Attempts    [][2]int          `json:"attempts,omitempty"`
 	Asking      []savedElement    `json:"asking,omitempty"`
+	Answered    []savedElement    `json:"answered,omitempty"`
 	Failed      int               `json:"failed,omitempty"`
 	Failure     *int              `json:"failure,omitempty"`
 	Lowest      *int              `json:"lowest,omitempty"`

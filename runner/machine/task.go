@@ -283,6 +283,9 @@ func (p *Plan) fail(s *State, t *task, failure *Failure) {
 	failure.Node, failure.Attempt = n.id, t.attempt
 	if delay, attempts, again := p.retryDelay(s, t, -1, t.attempt, failure); again {
 		t.status, t.until, t.writes = delayed, s.after(delay), t.writes[:0]
+		if t.asked != nil && t.asked.any {
+			t.asked = nil // another attempt is another subgraph
+		}
 		s.waitingTasks++
 		s.noteRetrying(t, failure, attempts, delay)
 		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: s.taskID(t), For: delay})
