@@ -133,19 +133,37 @@ func llmKind() Kind {
 	return Kind{Name: "llm", Doc: "Makes one model call; the output is its text, or an object of the `output` schema.", Keys: modelKeys()}
 }
 
+// loopKeys are the patterns of an agent's loop.
+func loopKeys() []Key {
+	return []Key{
+		{Name: "pattern", Type: TypeEnum, Enum: []string{"evaluator_optimizer", "finish_tool", "state_machine", "turn_limited"}, Default: "turn_limited", Doc: "The kind of loop."},
+		{Name: "max_turns", Type: TypeInt, Positive: true, Default: "10", Doc: "Calls of the model; in `evaluator_optimizer`, of each trial."},
+		{Name: "stuck_after", Type: TypeInt, Positive: true, Default: "3", Doc: "Equal turns in a row that end the loop as stuck."},
+		{Name: "max_cost_usd", Type: TypeNumber, Positive: true, Default: "none", Doc: "Cost of the loop's model calls, in US dollars, at which no further turn begins."},
+		{Name: "finish_tool", Type: TypeString, Default: "finish, in `finish_tool`", Doc: "The tool whose call ends the loop."},
+		{Name: "max_trials", Type: TypeInt, Positive: true, Default: "10", Doc: "Trials of `evaluator_optimizer`."},
+		{Name: "threshold", Type: TypeNumber, Min: new(0.0), Max: new(1.0), Default: "0.8", Doc: "The score at which a trial of `evaluator_optimizer` is good enough."},
+		{Name: "patience", Type: TypeInt, Positive: true, Default: "3", Doc: "Trials without a better score that end `evaluator_optimizer`."},
+		{Name: "min_improvement", Type: TypeNumber, Min: new(0.0), Max: new(1.0), Default: "0.01", Doc: "By how much a score must grow to be better."},
+		{Name: "max_iterations", Type: TypeInt, Positive: true, Default: "100", Doc: "States that `state_machine` enters."},
+		{Name: "initial", Type: TypeName, Default: "the first of `states`", Doc: "The state in which `state_machine` begins."},
+		{Name: "states", Type: TypeMap, Names: NamesID, Doc: "The states of `state_machine`.", Elem: &Key{Type: TypeObject, Keys: []Key{
+			template("prompt", "What the model is asked in this state."),
+			toolsKey("The tools that the model is offered in this state; without it those of the node."),
+			{Name: "transitions", Type: TypeList, Elem: &Key{Type: TypeName}, Doc: "The states that may follow; with several, the model chooses."},
+			{Name: "terminal", Type: TypeBool, Default: "false", Doc: "Whether the loop ends here."},
+		}}},
+	}
+}
+
 func agentKind() Kind {
 	return Kind{
 		Name: "agent", Doc: "Lets a model work with tools in a loop, under a judge; the output is the final answer.",
 		Keys: append(modelKeys(),
-			Key{Name: "loop", Type: TypeObject, Doc: "How the loop ends.", Keys: []Key{
-				{Name: "pattern", Type: TypeEnum, Enum: []string{"evaluator_optimizer", "finish_tool", "state_machine", "turn_limited"}, Default: "turn_limited", Doc: "The kind of loop."},
-				{Name: "max_turns", Type: TypeInt, Positive: true, Default: "10", Doc: "Turns of the loop."},
-				{Name: "finish_tool", Type: TypeString, Doc: "The tool whose call ends the loop."},
-				{Name: "states", Type: TypeMap, Elem: &Key{Type: TypeAny}, Doc: "The states of a `state_machine` loop."},
-			}},
+			Key{Name: "loop", Type: TypeObject, Doc: "How the loop ends.", Keys: loopKeys()},
 			Key{Name: "judge", Type: TypeObject, Doc: "Who accepts the answer.", Keys: []Key{
 				{Name: "model", Type: TypeString, Default: "judge", Doc: "A role of `models`, or `provider/name`."},
-				{Name: "criteria", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeString, Role: RoleTemplate}), Doc: "What the answer must be."},
+				{Name: "criteria", Type: TypeOneOf, Role: RoleTemplate, Forms: oneOrMany(Key{Type: TypeString, Role: RoleTemplate}), Doc: "What the answer must be."},
 				{Name: "max_rounds", Type: TypeInt, Positive: true, Default: "3", Doc: "How often the judge is asked."},
 			}},
 		),

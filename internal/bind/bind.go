@@ -268,6 +268,12 @@ func (b *binder) keyed(at view, v *spec.Value, key *spec.Key) Value {
 		return mapOf(fields)
 	case key.Elem != nil && key.Elem.Role != spec.RolePlain:
 		return b.value(at, v, key.Elem.Role)
+	case key.Type == spec.TypeMap && key.Elem.Type == spec.TypeObject && v.Kind == spec.Map:
+		fields := make([]Field, len(v.Fields))
+		for i := range v.Fields {
+			fields[i] = Field{v.Fields[i].Key.Value, b.keyed(at, &v.Fields[i].Value, key.Elem)}
+		}
+		return mapOf(fields)
 	}
 	return Value{constant: v.Data()}
 }
