@@ -5,8 +5,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -67,6 +65,7 @@ type driver struct {
 	texts   map[machine.TaskID]string
 	queue   []machine.Event
 	asked   map[asking]context.CancelFunc
+	durable int // events at the front of queue that are in the journal already
 	sinkErr error
 	// journalErr is what kept a task from starting.
 	journalErr error
@@ -105,28 +104,6 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		}
 	}
 	return d
-}
-
-// keepJournal starts the run's journal, if there is a store.
-func (d *driver) keepJournal() error {
-	store := d.flow.runner.cfg.Store
-	if store == nil {
-		return nil
-	}
-	journal, err := store.Create(RunRecord{
-		ID: d.opts.RunID, Graph: d.flow.graph.Name.Value, File: absolute(d.flow.graph.File.Name), Source: d.flow.graph.File.Src,
-		Labels: d.opts.Labels, Started: d.clock.Now(),
-	})
-	d.journal = journal
-	return err
-}
-
-// absolute makes a name good for later, when the working directory is another.
-func absolute(name string) string {
-	if path, err := filepath.Abs(name); err == nil {
-		return path
-	}
-	return name
 }
 
 // run drives the machine from the first event to the last.
@@ -181,20 +158,6 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	return result, d.sinkErr
 }
 
-// closeJournal notes how the run stands and gives the journal back.
-func (d *driver) closeJournal(result *Result) error {
-	if d.journal == nil {
-		return nil
-	}
-	var err error
-	if result != nil {
-		err = d.journal.Note(RunSummary{
-			Status: result.Status, Reason: result.Reason, Steps: result.Steps, Updated: d.clock.Now(),
-		})
-	}
-	return errors.Join(err, d.journal.Close())
-}
-
 // drive applies the first event and all that follow, until the run has ended.
 func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 	due := false // the superstep is complete and has not been closed yet
@@ -211,7 +174,7 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 			return nil
 		}
 		if event := d.receive(due); event != nil {
-			commands, at, err = d.apply(event)
+			commands, at, err = d.take(event)
 		} else if d.journalErr != nil {
 			return d.journalErr
 		} else {
@@ -245,22 +208,6 @@ func (d *driver) advance() (commands []machine.Command, at int64, err error) {
 	return d.plan.Advance(d.state, at), at, nil
 }
 
-// append makes an event durable, before anything is done about it.
-func (d *driver) append(event *machine.Event) error {
-	if d.journal == nil {
-		return nil
-	}
-	if err := d.journal.Append(*event); err != nil {
-		return d.journalFailed(err)
-	}
-	d.saved.events++
-	return nil
-}
-
-func (d *driver) journalFailed(err error) error {
-	return fmt.Errorf("journal of run %s: %w", d.opts.RunID, err)
-}
-
 // follow tells what an event changed and carries out the commands. It reports
 // whether the superstep is complete.
 func (d *driver) follow(ctx context.Context, commands []machine.Command, at int64) (advance bool) {
@@ -274,6 +221,14 @@ func (d *driver) follow(ctx context.Context, commands []machine.Command, at int6
 	}
 	if d.watched {
 		d.publish(at)
+	}
+	return d.carryOutAll(ctx, commands)
+}
+
+// carryOutAll reports whether Advance is among the commands.
+func (d *driver) carryOutAll(ctx context.Context, commands []machine.Command) (advance bool) {
+	if d.journal != nil && !d.recordStarts(commands) {
+		return false
 	}
 	for i := range commands {
 		if commands[i].Kind == machine.Advance {
@@ -294,32 +249,38 @@ func (d *driver) receive(due bool) *machine.Event {
 		return &event
 	}
 	for !due || len(d.inbox) > 0 {
-		m := <-d.inbox
-		switch {
-		case m.said != nil:
-			d.said(m)
-		case m.asked != nil:
-			delete(d.asked, *m.asked)
-			if m.answered {
-				return &m.event
-			}
-			if d.state.Status == machine.Paused && d.idle() {
-				return &machine.Event{Kind: machine.PauseAsked, At: d.clock.Now().UnixNano()}
-			}
-		case m.child != nil:
-			d.relay(m.child)
-		case m.kept != nil:
-			if d.note(m); d.journalErr != nil {
-				return nil
-			}
-		case m.learn != nil:
-			for _, text := range m.learn {
-				d.mask.hide(text)
-			}
-		default:
-			d.forget(&m.event)
+		event := d.hear(<-d.inbox)
+		if event != nil || d.journalErr != nil {
+			return event
+		}
+	}
+	return nil
+}
+
+// hear takes in a message; it may be an event.
+func (d *driver) hear(m *message) *machine.Event {
+	switch {
+	case m.said != nil:
+		d.said(m)
+	case m.asked != nil:
+		delete(d.asked, *m.asked)
+		if m.answered {
 			return &m.event
 		}
+		if d.state.Status == machine.Paused && d.idle() {
+			return &machine.Event{Kind: machine.PauseAsked, At: d.clock.Now().UnixNano()}
+		}
+	case m.child != nil:
+		d.relay(m.child)
+	case m.kept != nil:
+		d.note(m)
+	case m.learn != nil:
+		for _, text := range m.learn {
+			d.mask.hide(text)
+		}
+	default:
+		d.forget(&m.event)
+		return &m.event
 	}
 	return nil
 }

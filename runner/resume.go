@@ -194,11 +194,7 @@ func (d *driver) forkOn(ctx context.Context, opts Options, last *machine.Event) 
 	if err != nil {
 		return nil, errors.Join(err, d.closeJournal(nil))
 	}
-	for i := range commands {
-		if commands[i].Kind != machine.Advance {
-			d.carryOut(ctx, &commands[i])
-		}
-	}
+	d.carryOutAll(ctx, commands)
 	return d.finishRun(ctx, last)
 }
 

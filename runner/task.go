@@ -29,13 +29,6 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	}
 	d.share(task)
 	d.access(task, id)
-	if d.journal != nil {
-		began := machine.Event{Kind: machine.TaskBegan, At: d.clock.Now().UnixNano(), Task: id}
-		if d.journalErr = d.append(&began); d.journalErr != nil {
-			cancel(nil)
-			return
-		}
-	}
 	handler := d.flow.runner.handlers[work.Kind]
 	var child *machine.ChildEnd
 	if work.Kind == graphKind {

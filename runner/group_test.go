@@ -1,0 +1,80 @@
+package runner_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+)
+
+// counting counts commits; ready is waited for before a task's end is kept.
+type counting struct {
+	store.Memory
+	commits int
+	ready   *sync.WaitGroup
+}
+
+func (c *counting) Create(r runner.RunRecord) (runner.Journal, error) {
+	j, err := c.Memory.Create(r)
+	return &countingJournal{j, c}, err
+}
+
+type countingJournal struct {
+	runner.Journal
+	store *counting
+}
+
+func (j *countingJournal) Append(e machine.Event) error {
+	return j.AppendAll([]machine.Event{e})
+}
+
+func (j *countingJournal) AppendAll(e []machine.Event) error {
+	j.store.commits++
+	if e[0].Kind == machine.TaskEnded && j.store.ready != nil {
+		j.store.ready.Wait()
+	}
+	return j.Journal.AppendAll(e)
+}
+
+// fanOf is a fan-out of a hundred branches of that node, and a join.
+func fanOf(node string) string {
+	var nodes, edges strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&nodes, "  n%d: {%s}\n", i, node)
+		fmt.Fprintf(&edges, "  - {from: a, to: n%d}\n  - {from: n%d, to: z}\n", i, i)
+	}
+	return "limits: {max_steps: 200, max_concurrency: 100}\nstate: {log: {type: array, reducer: append}}\nnodes:\n  a: {kind: pass}\n  z: {kind: pass, join: {wait: all}}\n" +
+		nodes.String() + "edges:\n  - {from: z, to: END}\n" + edges.String()
+}
+
+// A superstep is one commit, however many branches it has: one for the
+// beginning of the run, and one for each of its supersteps.
+func TestPureSuperstepIsOneCommit(t *testing.T) {
+	s := &counting{}
+	f := flowOf(t, runner.Config{Store: s}, fanOf("kind: set, set: {log: step}"))
+	if got := finish(t, f, runner.Options{}); got.Status != machine.Completed || got.Steps != 102 || s.commits != 4 {
+		t.Errorf("%s, %d steps in %d commits", got.Status, got.Steps, s.commits)
+	}
+}
+
+// Tasks that begin together, or end while the journal is at work, share commits.
+func TestCommitsAreShared(t *testing.T) {
+	s := &counting{ready: &sync.WaitGroup{}}
+	s.ready.Add(100)
+	f := flowOf(t, runner.Config{Store: s, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+		"x": func(_ context.Context, task *runner.Task) (any, error) {
+			s.ready.Done()
+			return task.Visit, nil
+		},
+	})}}, fanOf("kind: work, do: x, writes: [log]"))
+	got := finish(t, f, runner.Options{RunID: "one"})
+	// The beginning, three supersteps, the starts: the ends have the rest.
+	if ends := s.commits - 5; got.Status != machine.Completed || got.Steps != 102 || ends > 90 {
+		t.Errorf("%s, %d steps, %d commits for 100 ends", got.Status, got.Steps, ends)
+	}
+}

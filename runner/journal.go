@@ -1,0 +1,118 @@
+// What a driver writes to its journal. What arrives together is made durable
+// together.
+
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// keepJournal starts the run's journal, if there is a store.
+func (d *driver) keepJournal() error {
+	store := d.flow.runner.cfg.Store
+	if store == nil {
+		return nil
+	}
+	journal, err := store.Create(RunRecord{
+		ID: d.opts.RunID, Graph: d.flow.graph.Name.Value, File: absolute(d.flow.graph.File.Name), Source: d.flow.graph.File.Src,
+		Labels: d.opts.Labels, Started: d.clock.Now(),
+	})
+	d.journal = journal
+	return err
+}
+
+// absolute makes a name good for later, when the working directory is another.
+func absolute(name string) string {
+	if path, err := filepath.Abs(name); err == nil {
+		return path
+	}
+	return name
+}
+
+// closeJournal notes how the run stands and gives the journal back.
+func (d *driver) closeJournal(result *Result) error {
+	if d.journal == nil {
+		return nil
+	}
+	var err error
+	if result != nil {
+		err = d.journal.Note(RunSummary{
+			Status: result.Status, Reason: result.Reason, Steps: result.Steps, Updated: d.clock.Now(),
+		})
+	}
+	return errors.Join(err, d.journal.Close())
+}
+
+// append makes an event durable, before anything is done about it.
+func (d *driver) append(event *machine.Event) error {
+	if d.journal == nil {
+		return nil
+	}
+	if err := d.journal.Append(*event); err != nil {
+		return d.journalFailed(err)
+	}
+	d.saved.events++
+	return nil
+}
+
+func (d *driver) journalFailed(err error) error {
+	return fmt.Errorf("journal of run %s: %w", d.opts.RunID, err)
+}
+
+// appendAll makes events durable in one commit.
+func (d *driver) appendAll(events []machine.Event) error {
+	if len(events) == 1 {
+		return d.append(&events[0])
+	}
+	if err := d.journal.AppendAll(events); err != nil {
+		return d.journalFailed(err)
+	}
+	d.saved.events += len(events)
+	return nil
+}
+
+// take applies an event that was received. Those that have arrived by now are
+// made durable with it, and are next in the queue.
+func (d *driver) take(event *machine.Event) (commands []machine.Command, at int64, err error) {
+	switch {
+	case d.durable > 0:
+		d.durable--
+	case d.journal == nil || len(d.inbox) == 0 || !d.state.Live():
+		return d.apply(event)
+	default:
+		group := []machine.Event{*event}
+		for range len(d.inbox) {
+			if next := d.hear(<-d.inbox); next != nil {
+				group = append(group, *next)
+			}
+			if d.journalErr != nil {
+				return nil, 0, d.journalErr
+			}
+		}
+		if err := d.appendAll(group); err != nil {
+			return nil, 0, err
+		}
+		d.queue, d.durable = append(group[1:], d.queue...), len(group)-1
+	}
+	commands, err = d.plan.Apply(d.state, *event)
+	return commands, event.At, err
+}
+
+// recordStarts makes durable that tasks are about to begin. It reports whether
+// they may.
+func (d *driver) recordStarts(commands []machine.Command) bool {
+	var begin []machine.Event
+	for i := range commands {
+		if c := &commands[i]; c.Kind == machine.RunTask {
+			begin = append(begin, machine.Event{Kind: machine.TaskBegan, At: d.clock.Now().UnixNano(), Task: c.Task})
+		}
+	}
+	if len(begin) > 0 && d.journalErr == nil {
+		d.journalErr = d.appendAll(begin)
+	}
+	return d.journalErr == nil
+}
