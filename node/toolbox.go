@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
 	"github.com/graphrun/graphrun/tool"
@@ -202,4 +203,21 @@ func (a *toolActor) Graph(_ context.Context, file string, _ map[string]any) (any
 func callKey(taskKey string, number int) string {
 	sum := sha256.Sum256([]byte(taskKey + "\x00tool\x00" + strconv.Itoa(number)))
 	return hex.EncodeToString(sum[:16])
+}
+
+// offered are the tools that a model may call, as it is told of them.
+func (k *toolkit) offered(ctx context.Context, task *runner.Task, names []string) ([]model.Tool, error) {
+	registry, err := k.registry(task)
+	if err != nil {
+		return nil, err
+	}
+	tools, err := registry.Tools(ctx, &toolActor{kit: k, task: task}, names)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]model.Tool, len(tools))
+	for i, t := range tools {
+		out[i] = model.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
+	}
+	return out, nil
 }

@@ -122,8 +122,13 @@ func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error)
 
 // info holds the settings that the machine has to know.
 func (o *Options) info(runID string) *machine.RunInfo {
+	var models *machine.ModelSettings
+	if len(o.Models) > 0 || len(o.ModelParams) > 0 {
+		models = &machine.ModelSettings{Models: o.Models, Params: o.ModelParams}
+	}
 	return &machine.RunInfo{
-		ID: runID, MaxSteps: o.MaxSteps, MaxConcurrency: o.MaxConcurrency, Timeout: o.Timeout, Goal: o.Goal,
+		Models: models,
+		ID:     runID, MaxSteps: o.MaxSteps, MaxConcurrency: o.MaxConcurrency, Timeout: o.Timeout, Goal: o.Goal,
 		PauseBefore: o.PauseBefore, PauseAfter: o.PauseAfter,
 	}
 }

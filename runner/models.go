@@ -59,13 +59,7 @@ func (t *Talk) added() *machine.TalkDelta {
 }
 
 // ModelParam is a parameter of model nodes that the caller of a run sets.
-type ModelParam struct {
-	// Node is the path of the node, outer/inner in a subgraph; empty: every
-	// model node, those of subgraphs too.
-	Node  string
-	Key   string
-	Value any
-}
+type ModelParam = machine.ModelParam
 
 // ModelAccess is what a task that calls models has of its run. It is safe for
 // concurrent use.
@@ -117,9 +111,10 @@ func (m *ModelAccess) Sleep(ctx context.Context, d time.Duration) error {
 
 // access gives a task what it needs to call models.
 func (d *driver) access(task *Task, id machine.TaskID) {
+	settings := d.state.Models()
 	task.Models = &ModelAccess{
 		Goal: d.state.Goal(), OwnGoal: d.state.Goal() == d.flow.graph.Goal.Description.Value,
-		Overrides: d.opts.Models, Dir: d.modelDir(), Params: d.paramsOf(task.Node), Answered: d.answered,
+		Overrides: settings.Models, Dir: d.modelDir(), Params: paramsOf(settings.Params, task.Node), Answered: d.answered,
 		driver: d, task: id,
 	}
 }
@@ -135,12 +130,12 @@ func (d *driver) modelDir() string {
 
 // paramsOf are the parameters that the caller set for a node; the last one
 // stands, one for the node itself before one for all.
-func (d *driver) paramsOf(path string) map[string]any {
-	if len(d.opts.ModelParams) == 0 {
+func paramsOf(params []ModelParam, path string) map[string]any {
+	if len(params) == 0 {
 		return nil
 	}
-	all, own := map[string]any{}, map[string]any{}
-	for _, p := range d.opts.ModelParams {
+	all, own := map[string]any{}, map[string]any{} // by key
+	for _, p := range params {
 		switch p.Node {
 		case "":
 			all[p.Key] = p.Value

@@ -130,7 +130,7 @@ func (n *nesting) info() *machine.ParentInfo {
 
 // subgraph runs the graph of a graph node; end takes what the parent has to know.
 func (d *driver) subgraph(id machine.TaskID, work *machine.Work, end *machine.ChildEnd) Handler {
-	hidden := slices.Clone(d.mask.values)
+	hidden, settings := slices.Clone(d.mask.values), d.state.Models()
 	return HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
 		node := task.Node
 		if d.nested != nil {
@@ -152,7 +152,7 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, end *machine.Ch
 		}
 		opts := Options{
 			RunID: d.opts.RunID, Goal: d.opts.Goal, MaxConcurrency: d.opts.MaxConcurrency,
-			Dir: filepath.Dir(flow.graph.File.Name), Models: d.opts.Models, ModelParams: d.opts.ModelParams,
+			Dir: filepath.Dir(flow.graph.File.Name), Models: settings.Models, ModelParams: settings.Params,
 		}
 		if d.watched {
 			opts.Sink = childSink{d, nested}

@@ -159,7 +159,7 @@ func (a *app) newSession(kept runner.Store, g *spec.Graph, f *driveFlags) (s *se
 // at once when kill is closed.
 func newRunner(kept runner.Store, kill <-chan struct{}) (*runner.Runner, error) {
 	return runner.New(runner.Config{
-		Kinds: node.Kinds(node.Options{Kill: kill}), Store: kept, Owner: sqlite.ThisProcess(),
+		Kinds: node.Kinds(node.Options{Kill: kill}), Store: kept, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(),
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 // runFlags are the flags of run.
 type runFlags struct {
 	driveFlags
+	models    modelFlags
 	inputs    []string
 	inputFile string
 	runID     string
@@ -50,6 +51,7 @@ Exit codes: 0 completed, 1 failed (with --strict also completed but degraded),
   graphrun run flow.yaml --input-file input.json -o json | jq .state
   graphrun run flow.yaml -o jsonl --stream updates,messages
   graphrun run flow.yaml --pause-before deploy --label ticket=4711
+  graphrun run flow.yaml --model default=anthropic/claude-sonnet-4-5 --set-model-param temperature=0
   graphrun run flow.yaml --dry-run`,
 		Args:              oneFlow,
 		ValidArgsFunction: completeFlow,
@@ -73,6 +75,7 @@ func addRunFlags(cmd *cobra.Command, f *runFlags) {
 	for _, name := range []string{"input", "run-id", "label"} {
 		complete(cmd, name, nil)
 	}
+	addModelFlags(cmd, &f.models)
 	addDriveFlags(cmd, &f.driveFlags)
 }
 
@@ -98,6 +101,9 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	}
 	opts, err := f.options(g)
 	if err != nil {
+		return err
+	}
+	if err := f.models.apply(&opts); err != nil {
 		return err
 	}
 	opts.RunID, opts.Input, opts.Goal, opts.Dir = f.runID, input, goal, filepath.Dir(path)

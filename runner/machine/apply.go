@@ -122,6 +122,9 @@ func (s *State) applySettings(info *RunInfo) {
 	if info.Goal != "" {
 		s.goal = info.Goal
 	}
+	if info.Models != nil {
+		s.models = *info.Models
+	}
 	s.breakBefore = slices.Concat(s.breakBefore, info.PauseBefore)
 	s.breakAfter = slices.Concat(s.breakAfter, info.PauseAfter)
 }

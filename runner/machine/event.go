@@ -191,6 +191,8 @@ type RunInfo struct {
 	// PauseBefore and PauseAfter name further nodes with breakpoints.
 	PauseBefore []string `json:"pause_before,omitempty"`
 	PauseAfter  []string `json:"pause_after,omitempty"`
+	// Models is what the caller chose of models; nil keeps what was chosen before.
+	Models *ModelSettings `json:"models,omitempty"`
 	// Talk is the conversation that the run goes on with.
 	Talk []Message `json:"talk,omitempty"`
 	// Parent places a subgraph's run; nil for a run of its own.

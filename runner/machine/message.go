@@ -20,6 +20,9 @@ type Message struct {
 	ToolCallID string `json:"tool_call_id,omitempty"`
 	Name       string `json:"name,omitempty"`
 	IsError    bool   `json:"is_error,omitempty"`
+	// Thinking is what the model reasoned, in the form in which its provider
+	// wants it back.
+	Thinking json.RawMessage `json:"thinking,omitempty"`
 	// Node is the id of the node that brought the message into the conversation.
 	Node string `json:"node,omitempty"`
 }

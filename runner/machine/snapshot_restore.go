@@ -46,7 +46,7 @@ func (r *restorer) restore(in *savedState) {
 		s.barriers = append(s.barriers, r.barrier(&in.Barriers[i]))
 	}
 	s.deciding, s.refused, s.outOfSteps, s.order = in.Deciding, in.Refused, in.OutOfSteps, in.Order
-	s.conversation, s.usage, s.scripted = in.Conversation, in.Usage, in.Scripted
+	s.conversation, s.models, s.usage, s.scripted = in.Conversation, in.Models, in.Usage, in.Scripted
 	s.lastThread = r.thread(in.LastThread)
 	for i := range in.Routes {
 		x := &in.Routes[i]

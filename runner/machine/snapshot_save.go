@@ -59,7 +59,7 @@ func (k *saver) save() *savedState {
 		out.Fans = append(out.Fans, k.saveFan(f))
 	}
 	out.LastThread = k.thread(s.lastThread)
-	out.Conversation, out.Usage, out.Scripted = s.conversation, s.usage, s.scripted
+	out.Conversation, out.Models, out.Usage, out.Scripted = s.conversation, s.models, s.usage, s.scripted
 	out.Expiries, out.Failures, out.Threads = k.expired, k.failed, k.threaded
 	return out
 }

@@ -90,6 +90,8 @@ type State struct {
 	logs         map[TaskID][]any
 	conversation conversation
 	lastThread   *thread // of the task that finished last
+	// models is what the caller of the run chose.
+	models ModelSettings
 	// usage is what the calls of models came to.
 	usage Usage
 	// scripted are the calls that a script has answered, in order.

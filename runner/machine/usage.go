@@ -2,6 +2,42 @@
 
 package machine
 
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/graphrun/graphrun/eval"
+)
+
+// ModelSettings are what the caller of a run chose of models.
+type ModelSettings struct {
+	// Models are the models to use instead of the graph's, by role.
+	Models map[string]string `json:"models,omitempty"`
+	Params []ModelParam      `json:"params,omitempty"`
+}
+
+// ModelParam is a parameter of model nodes that the caller of a run sets.
+type ModelParam struct {
+	// Node is the path of the node, outer/inner in a subgraph; empty: every
+	// model node, those of subgraphs too.
+	Node  string `json:"node,omitempty"`
+	Key   string `json:"key"`
+	Value any    `json:"value"`
+}
+
+// UnmarshalJSON reads a parameter back with a canonical value.
+func (p *ModelParam) UnmarshalJSON(text []byte) error {
+	type plain ModelParam // without this method
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode((*plain)(p)); err != nil {
+		return err
+	}
+	var err error
+	p.Value, err = eval.Canonical(p.Value)
+	return err
+}
+
 // Usage is what one or more calls of models came to.
 type Usage struct {
 	// Calls counts the calls, failed ones too.
@@ -59,6 +95,9 @@ func (s *State) Usage() Usage {
 
 // Goal returns the goal of the run in words.
 func (s *State) Goal() string { return s.goal }
+
+// Models returns what the caller of the run chose of models.
+func (s *State) Models() ModelSettings { return s.models }
 
 // Scripted returns the calls that a script has answered, in order.
 func (s *State) Scripted() []Usage { return s.scripted }

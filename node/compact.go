@@ -1,0 +1,93 @@
+// Compaction: the oldest turns of a long conversation become a summary
+// (GraphSpec §9).
+
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/runner"
+)
+
+// compact summarises the oldest turns of a request that has become too long.
+// When that fails the request goes out as it is, with a warning.
+func (n *modelNode) compact(ctx context.Context, calls *caller, req *model.Request) error {
+	talk := n.task.Talk
+	if talk.MaxTokens == 0 || messagesSize(req.Messages)/charsPerToken <= talk.MaxTokens {
+		return nil
+	}
+	cut := oldest(req.Messages, talk.KeepLast)
+	if cut == 0 {
+		return nil
+	}
+	response, err := calls.call(ctx, "compact", "compact", model.Request{
+		System:   "Summarise the conversation below for the one who goes on with it. Keep facts, decisions, numbers, names and open questions; leave out what no longer matters. Answer with the summary only.",
+		Messages: []model.Message{{Role: model.User, Content: transcript(req.Messages[:cut])}},
+	}, nil)
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		message := err.Error()
+		var failure *runner.Failure
+		if errors.As(err, &failure) {
+			message = failure.Kind + ": " + failure.Message
+		}
+		if n.task.Emit != nil {
+			n.task.Emit(runner.Said{Type: "warning", Message: "the conversation could not be summarised: " + message})
+		}
+		return nil
+	}
+	summary := model.Message{Role: model.User, Content: "[Summary of the conversation so far]\n" + response.Content}
+	talk.Compact(cut, spoken(summary))
+	req.Messages = append([]model.Message{summary}, req.Messages[cut:]...)
+	return nil
+}
+
+// oldest is how many messages stand before the last keep turns. A turn is a
+// message with the results of its tool calls, which are never torn from it.
+func oldest(messages []model.Message, keep int) int {
+	cut := len(messages)
+	for i := len(messages) - 1; i >= 0 && keep > 0; i-- {
+		if messages[i].Role != model.ToolResult {
+			keep--
+			cut = i
+		}
+	}
+	if keep > 0 {
+		return 0
+	}
+	if cut == len(messages) { // nothing is to be kept: but open calls are
+		for i := len(messages) - 1; i >= 0; i-- {
+			if len(messages[i].ToolCalls) > 0 {
+				return i
+			}
+			if messages[i].Role != model.ToolResult {
+				break
+			}
+		}
+	}
+	return cut
+}
+
+// transcript is a conversation as text.
+func transcript(messages []model.Message) string {
+	var b strings.Builder
+	for i := range messages {
+		m := &messages[i]
+		who := string(m.Role)
+		if m.Name != "" {
+			who += " " + m.Name
+		}
+		fmt.Fprintf(&b, "%s: %s\n", who, m.Content)
+		for _, call := range m.ToolCalls {
+			fmt.Fprintf(&b, "%s calls %s %s\n", who, call.Name, eval.Text(call.Args))
+		}
+	}
+	return b.String()
+}

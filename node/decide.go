@@ -1,0 +1,122 @@
+// Decisions: a model chooses between llm_decide edges (GraphSpec §9).
+
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/runner"
+)
+
+// Limits of a decision: its time where the graph sets no node_timeout, how often
+// an answer that names no candidate is asked for again, and how often a call
+// that may pass by itself is tried.
+const (
+	decisionTime    = 2 * time.Minute
+	decisionRetries = 2
+	decisionTries   = 3
+)
+
+// decider asks the router model.
+type decider struct{ models *models }
+
+// Decide asks the router model which target to take, and why.
+func (d *decider) Decide(ctx context.Context, task *runner.Task, choice runner.Choice) (target, reasoning string, err error) {
+	limit := task.Graph.Limits.NodeTimeout
+	if limit == 0 {
+		limit = decisionTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	a := &asker{calls: newCaller(d.models, task), role: "router", named: "router", retries: decisionRetries}
+	for try := 1; ; try++ {
+		answer, _, err := a.ask(ctx, decisionRequest(task, &choice), targetOf(&choice))
+		if err == nil {
+			fields, _ := answer.(map[string]any)
+			target, _ := fields["target"].(string)
+			reasoning, _ := fields["reasoning"].(string)
+			return target, reasoning, nil
+		}
+		failure, mayPass := transient(err)
+		if !mayPass || try >= tries(task) {
+			if errors.Is(err, context.DeadlineExceeded) {
+				err = &runner.Failure{Kind: "timeout", Message: fmt.Sprintf("the decision took longer than %s", limit)}
+			}
+			return "", "", err
+		}
+		if err := task.Models.Sleep(ctx, backoff(try, failure)); err != nil {
+			return "", "", err
+		}
+	}
+}
+
+// tries is how often a call that may pass by itself is tried: as the graph's
+// retry says, if it has one.
+func tries(task *runner.Task) int {
+	if retry := task.Graph.Retry; retry != nil {
+		return retry.MaxAttempts
+	}
+	return decisionTries
+}
+
+func decisionRequest(task *runner.Task, choice *runner.Choice) model.Request {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The step %q has finished. Its output:\n%s\n\nChoose the next step, one of:", lastPart(task.Node), eval.Text(choice.Output))
+	for _, option := range choice.Candidates {
+		b.WriteString("\n- " + option.Target)
+		if option.Description != "" {
+			b.WriteString(": " + option.Description)
+		}
+	}
+	doc := map[string]any{
+		"type": "object", "additionalProperties": false, "required": []any{"target", "reasoning"},
+		"properties": map[string]any{
+			"target": map[string]any{"type": "string", "enum": targets(choice)}, "reasoning": map[string]any{"type": "string"},
+		},
+	}
+	return model.Request{
+		System: joinLayers([]string{
+			task.Graph.Persona.Value, goalText(task),
+			"You decide which step of a workflow comes next. Answer with one JSON object {\"target\": …, \"reasoning\": …}, and with nothing else; target is the name of one of the steps offered, exactly as written.",
+		}),
+		Messages: []model.Message{{Role: model.User, Content: b.String()}},
+		Schema:   doc,
+	}
+}
+
+// targets are the names of the candidates, each once.
+func targets(choice *runner.Choice) []any {
+	var out []any
+	seen := map[string]bool{}
+	for _, option := range choice.Candidates {
+		if !seen[option.Target] {
+			seen[option.Target] = true
+			out = append(out, option.Target)
+		}
+	}
+	return out
+}
+
+// targetOf reads a decision. A model that gives no reason has decided all the
+// same.
+func targetOf(choice *runner.Choice) func(*model.Response) (any, error) {
+	compiled, err := schema.Compile(map[string]any{
+		"type": "object", "required": []any{"target"},
+		"properties": map[string]any{
+			"target": map[string]any{"enum": targets(choice)}, "reasoning": map[string]any{"type": "string"},
+		},
+	})
+	return func(response *model.Response) (any, error) {
+		if err != nil {
+			return nil, err
+		}
+		return structured(compiled, response.Content)
+	}
+}

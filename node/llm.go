@@ -1,0 +1,145 @@
+// The kind llm: one model call with its conversation (GraphSpec §9).
+
+package node
+
+import (
+	"context"
+	"errors"
+
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/runner"
+)
+
+type llmHandler struct {
+	models *models
+	kit    *toolkit
+}
+
+// Run asks the model and returns its text, the object of the node's schema, or
+// with tools {content, tool_calls}.
+func (h *llmHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
+	n, err := readModelNode(task)
+	if err != nil {
+		return nil, err
+	}
+	calls := newCaller(h.models, task)
+	req, said, err := n.compose(ctx, calls)
+	if err != nil {
+		return nil, err
+	}
+	if req.Tools, err = h.offered(ctx, n); err != nil {
+		return nil, err
+	}
+	stream := &streamer{task: task}
+	a := &asker{calls: calls, role: "chat", named: n.named, retries: n.retries, onText: stream.text}
+	value, response, err := a.ask(ctx, req, n.read)
+	if err != nil {
+		return nil, err
+	}
+	stream.end(response.Content)
+	if response.Stop == model.StopLength && task.Emit != nil {
+		task.Emit(runner.Said{Type: "warning", Message: "the answer was cut at max_tokens"})
+	}
+	if task.Talk != nil {
+		task.Talk.Say(said...)
+		task.Talk.Say(spoken(response.Message()))
+	}
+	if len(n.tools) > 0 {
+		return map[string]any{"content": value, "tool_calls": callsData(response.ToolCalls)}, nil
+	}
+	return value, nil
+}
+
+// compose makes the request, and the messages of it that are new in the
+// conversation.
+func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, []runner.Message, error) {
+	req := n.request
+	if n.messages != nil {
+		given, system, err := givenMessages(n.messages)
+		req.System, req.Messages = n.systemPrompt(system), given
+		return req, nil, err
+	}
+	req.System = n.systemPrompt(nil)
+	talk := n.task.Talk
+	if talk == nil {
+		req.Messages = []model.Message{{Role: model.User, Content: n.ask()}}
+		return req, nil, nil
+	}
+	for _, m := range talk.Messages {
+		req.Messages = append(req.Messages, heard(m))
+	}
+	if err := n.compact(ctx, calls, &req); err != nil {
+		return req, nil, err
+	}
+	if talk.Continues {
+		return req, nil, nil
+	}
+	var said []runner.Message
+	say := func(text string) {
+		said = append(said, runner.Message{Role: "user", Content: text})
+		req.Messages = append(req.Messages, model.Message{Role: model.User, Content: text})
+	}
+	if talk.Moved {
+		say(n.marker())
+	}
+	if text := n.ask(); text != "" {
+		say(text)
+	} else if len(req.Messages) == 0 || req.Messages[len(req.Messages)-1].Role == model.Assistant {
+		say(n.goOn())
+	}
+	return req, said, nil
+}
+
+// offered are the tools that the model may call.
+func (h *llmHandler) offered(ctx context.Context, n *modelNode) ([]model.Tool, error) {
+	if len(n.tools) == 0 {
+		return nil, nil
+	}
+	return h.kit.offered(ctx, n.task, n.tools)
+}
+
+// read turns an answer into the node's value.
+func (n *modelNode) read(response *model.Response) (any, error) {
+	switch {
+	case len(response.ToolCalls) > 0 && len(n.tools) > 0, n.schema == nil:
+		return response.Content, nil
+	}
+	return structured(n.schema, response.Content)
+}
+
+// streamer passes a model's text on as it comes.
+type streamer struct {
+	task *runner.Task
+	some bool
+}
+
+func (s *streamer) text(chunk string) {
+	if s.task.Emit != nil {
+		s.some = true
+		s.task.Emit(runner.Said{Type: "text", Text: chunk})
+	}
+}
+
+// end tells that the answer is complete; a text that did not stream comes whole.
+func (s *streamer) end(whole string) {
+	if s.task.Emit == nil {
+		return
+	}
+	if s.some {
+		whole = ""
+	}
+	s.task.Emit(runner.Said{Type: "text", Text: whole, Final: true})
+}
+
+// transient reports whether a failure may pass by itself.
+func transient(err error) (*runner.Failure, bool) {
+	var failure *runner.Failure
+	if !errors.As(err, &failure) {
+		return nil, false
+	}
+	switch failure.Kind {
+	case "rate_limited", "network", "overloaded", "timeout":
+		return failure, true
+	}
+	return failure, false
+}

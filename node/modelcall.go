@@ -1,0 +1,201 @@
+// One model call: within the budget, journaled before anything else happens,
+// and never paid for twice.
+
+package node
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/runner"
+)
+
+// caller makes the model calls of one task. It is for one goroutine.
+type caller struct {
+	models *models
+	task   *runner.Task
+	// turns counts the task's calls, by role.
+	turns map[string]int
+}
+
+func newCaller(m *models, task *runner.Task) *caller {
+	return &caller{models: m, task: task, turns: map[string]int{}}
+}
+
+// noteCall marks the notes of finished model calls in a task's log.
+const noteCall = "model_call"
+
+// call asks the model that `named` stands for, in a role: chat, router, judge
+// or compact. A call that had finished before a crash is answered from the
+// task's log. onText gets the text as it comes; nil: nobody wants it. The error
+// is a *runner.Failure, or the context's.
+func (c *caller) call(ctx context.Context, role, named string, req model.Request, onText func(string)) (*model.Response, error) {
+	ref, err := resolveModel(c.task, named)
+	if err != nil {
+		return nil, err
+	}
+	c.turns[role]++
+	req.Caller = model.Caller{Node: c.task.Node, Role: role, Visit: c.task.Visit, Turn: c.turns[role]}
+	req.Messages = model.Paired(req.Messages)
+	key := callHash(ref, &req)
+	if response, err, found := c.logged(key); found {
+		if err == nil && onText != nil && response.Content != "" {
+			onText(response.Content)
+		}
+		return response, err
+	}
+	client, isScript, err := c.models.open(c.task, ref)
+	if err != nil {
+		return nil, modelFailure(err)
+	}
+	room, err := c.task.Models.Reserve(runner.Reservation{
+		Input: estimate(&req), Output: req.MaxTokens,
+		Cost: func(input, output int) (float64, bool) {
+			return costOf(ref, isScript, model.Usage{InputTokens: input, OutputTokens: output})
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	req.MaxTokens = room.Output
+	response, err := client.Chat(ctx, &req, onText)
+	usage := c.usage(ref, isScript, req.Caller, response)
+	room.Settle(usage)
+	return c.finished(key, response, err, usage)
+}
+
+// usage is what a call came to; response is nil when it failed.
+func (c *caller) usage(ref modelRef, isScript bool, who model.Caller, response *model.Response) runner.CallUsage {
+	out := runner.CallUsage{
+		Calls: 1, CostUSD: new(float64), Model: ref.name, Scripted: isScript,
+		Node: who.Node, Role: who.Role, Visit: who.Visit, Turn: who.Turn,
+	}
+	if response != nil {
+		out.InputTokens, out.OutputTokens = response.Usage.InputTokens, response.Usage.OutputTokens
+		cost, known := costOf(ref, isScript, response.Usage)
+		if out.CostUSD = &cost; !known {
+			out.CostUSD = nil
+		}
+	}
+	return out
+}
+
+// finished journals a call that has ended, however it did. One that was
+// cancelled is counted, but not kept: it is made again.
+func (c *caller) finished(key string, response *model.Response, err error, usage runner.CallUsage) (*model.Response, error) {
+	var failed *model.Error
+	var note map[string]any
+	switch {
+	case err == nil:
+		note = map[string]any{"key": key, "response": response}
+	case errors.As(err, &failed):
+		note = map[string]any{"key": key, "error": failed}
+	default:
+		_ = c.task.Models.Note(nil, usage) // the task ends anyway
+		return nil, err
+	}
+	if kept := c.task.Models.Note(map[string]any{noteCall: note}, usage); kept != nil {
+		return nil, kept
+	}
+	return response, modelFailure(err)
+}
+
+// logged is what a call came to before a crash.
+func (c *caller) logged(key string) (response *model.Response, err error, found bool) {
+	for _, entry := range c.task.Log {
+		fields, _ := entry.(map[string]any)
+		note, _ := fields[noteCall].(map[string]any)
+		if note["key"] != key {
+			continue
+		}
+		if failed, ok := note["error"]; ok {
+			out := &model.Error{}
+			if err := reread(failed, out); err != nil {
+				return nil, nil, false
+			}
+			return nil, modelFailure(out), true
+		}
+		out := &model.Response{}
+		if err := reread(note["response"], out); err != nil {
+			return nil, nil, false
+		}
+		return out, nil, true
+	}
+	return nil, nil, false
+}
+
+// reread turns plain data into what it was.
+func reread(data, into any) error {
+	text, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return err
+	}
+	if response, ok := into.(*model.Response); ok {
+		for i := range response.ToolCalls {
+			args, err := eval.Canonical(response.ToolCalls[i].Args)
+			if err != nil {
+				return err
+			}
+			response.ToolCalls[i].Args, _ = args.(map[string]any)
+		}
+	}
+	return nil
+}
+
+// callHash tells the calls of a task apart: who asks which model for what.
+func callHash(ref modelRef, req *model.Request) string {
+	text, err := json.Marshal(req)
+	if err != nil {
+		text = []byte(req.System) // arguments that are no JSON: the caller tells calls apart
+	}
+	sum := sha256.Sum256(append([]byte(ref.name+"\x00"), text...))
+	return hex.EncodeToString(sum[:16])
+}
+
+// charsPerToken is the usual length of a token in English text. It is an
+// estimate, used where the worst case of a call is asked for.
+const charsPerToken = 4
+
+// estimate is about how many tokens a request sends.
+func estimate(req *model.Request) int {
+	size := len(req.System) + messagesSize(req.Messages)
+	for _, tool := range req.Tools {
+		size += len(tool.Name) + len(tool.Description) + len(eval.Text(tool.Parameters))
+	}
+	if req.Schema != nil {
+		size += len(eval.Text(req.Schema))
+	}
+	return (size + charsPerToken - 1) / charsPerToken
+}
+
+func messagesSize(messages []model.Message) int {
+	size := 0
+	for i := range messages {
+		m := &messages[i]
+		size += len(m.Content) + len(m.Name)
+		for _, call := range m.ToolCalls {
+			size += len(call.Name) + len(call.Malformed) + len(eval.Text(call.Args))
+		}
+	}
+	return size
+}
+
+// costOf is what a call of a model costs in US dollars, if its price is known. A
+// script costs nothing.
+func costOf(ref modelRef, isScript bool, usage model.Usage) (float64, bool) {
+	return 0, isScript
+}
+
+// backoff is the delay before the next try of a call that nobody else repeats.
+func backoff(attempt int, failure *runner.Failure) time.Duration {
+	return max(time.Second<<(attempt-1), time.Duration(failure.RetryAfter)*time.Millisecond)
+}

@@ -1,0 +1,129 @@
+// What a model is told: the system prompt in layers, the node's prompt, the
+// marker where the focus moves, feedback on a revisit (GraphSpec §9).
+
+package node
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// systemPrompt is persona, then goal and progress, then the node's instructions
+// and what its output must be. It is made for each call and kept nowhere.
+func (n *modelNode) systemPrompt(more []string) string {
+	layers := []string{n.task.Graph.Persona.Value, goalText(n.task), progress(n.task), n.instructions}
+	layers = append(layers, more...)
+	if n.schema != nil {
+		layers = append(layers, "Answer with one JSON value that fits this JSON Schema, and with nothing else:\n"+eval.Text(n.decl.Output))
+	}
+	return joinLayers(layers)
+}
+
+func joinLayers(layers []string) string {
+	var kept []string
+	for _, layer := range layers {
+		if layer = strings.TrimSpace(layer); layer != "" {
+			kept = append(kept, layer)
+		}
+	}
+	return strings.Join(kept, "\n\n")
+}
+
+// goalText is the goal with what belongs to it, if it is the graph's own.
+func goalText(task *runner.Task) string {
+	if task.Models.Goal == "" {
+		return ""
+	}
+	text := "Goal: " + task.Models.Goal
+	if !task.Models.OwnGoal {
+		return text
+	}
+	goal := &task.Graph.Goal
+	return text + bullets("\nIt is reached when:", goal.SuccessCriteria) + bullets("\nConstraints:", goal.Constraints)
+}
+
+func bullets(intro string, items []spec.Text) string {
+	if len(items) == 0 {
+		return ""
+	}
+	for _, item := range items {
+		intro += "\n- " + item.Value
+	}
+	return intro
+}
+
+// progress tells which nodes finished on the way to this one.
+func progress(task *runner.Task) string {
+	if task.Talk == nil || task.Talk.Steps == 0 || task.Models.Goal == "" {
+		return ""
+	}
+	return "Progress: " + doneText(task.Talk)
+}
+
+func doneText(talk *runner.Talk) string {
+	list := strings.Join(talk.Done, ", ")
+	if talk.Steps > len(talk.Done) {
+		list = "…, " + list
+	}
+	steps := "steps"
+	if talk.Steps == 1 {
+		steps = "step"
+	}
+	return fmt.Sprintf("%d %s done: %s", talk.Steps, steps, list)
+}
+
+// marker tells a model that the conversation has come to another node.
+func (n *modelNode) marker() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[The conversation moves on to step %q.", lastPart(n.task.Node))
+	if len(n.task.Talk.Ran) > 0 {
+		b.WriteString("\nSince the last answer ran:")
+		for _, ran := range n.task.Talk.Ran {
+			word := ""
+			if ran.Failed {
+				word = " failed"
+			}
+			fmt.Fprintf(&b, "\n- %s%s: %s", ran.Node, word, ran.Output)
+		}
+	}
+	fmt.Fprintf(&b, "\nAccomplished: %s.\nNext: %s", doneText(n.task.Talk), lastPart(n.task.Node))
+	if n.decl != nil && n.decl.Description.Value != "" {
+		b.WriteString(": " + n.decl.Description.Value)
+	}
+	return b.String() + "]"
+}
+
+// ask is the prompt with feedback on the visits before; "" when there is
+// nothing to say.
+func (n *modelNode) ask() string {
+	text := n.prompt
+	if talk := n.task.Talk; talk != nil && talk.Feedback {
+		feedback := fmt.Sprintf("[This is visit %d of this step.", n.task.Visit)
+		if talk.HasPrior {
+			feedback += " Your output before was:\n" + talk.Prior + "\nDo better where it fell short."
+		} else {
+			feedback += " The visits before gave no output."
+		}
+		text = joinLayers([]string{text, feedback + "]"})
+	}
+	return text
+}
+
+// goOn is what a model is asked when its node has no prompt and nobody else
+// had the last word.
+func (n *modelNode) goOn() string {
+	switch input := n.task.Input.(type) {
+	case nil:
+	case map[string]any:
+		if len(input) > 0 {
+			return "Input:\n" + eval.Text(input)
+		}
+	default:
+		return eval.Text(input)
+	}
+	return "Go on."
+}
