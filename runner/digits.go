@@ -42,36 +42,31 @@ func appendDigits(dst []byte, n, width int) []byte {
 	return binary.LittleEndian.AppendUint64(dst, digits)[:len(dst)+width]
 }
 
-// number is a number and its digits in a word, the first in the lowest byte.
-type number struct {
-	n     int
-	width int // of the digits; 0: there are none, or more than fit
-	ascii uint64
+// counter makes words of numbers that mostly go up by little: the digits, the
+// first in the lowest byte. It knows those of ten numbers in a row.
+type counter struct {
+	low   uint32 // the first of the ten
+	shift uint32 // bits before the last digit
+	ascii uint64 // the digits of low
 }
 
-// set changes the number; mostly it goes up by one.
-func (c *number) set(n int) {
-	if c.width > 0 {
-		if n == c.n {
-			return
-		}
-		last := uint(c.width-1) * 8
-		if n == c.n+1 && byte(c.ascii>>last) != '9' {
-			c.n, c.ascii = n, c.ascii+1<<last
-			return
-		}
+// newCounter returns a counter that knows the first ten numbers.
+func newCounter() counter { return counter{ascii: '0'} }
+
+// word returns the digits of n, which is below tooLong.
+func (c *counter) word(n uint32) uint64 {
+	if n-c.low > 9 {
+		c.set(n)
 	}
-	*c = number{n: n}
-	if n >= 0 && n < tooLong {
-		digits := eightDigits(uint64(n))
-		leading := min(bits.TrailingZeros64(digits)/8, 7)
-		c.width, c.ascii = 8-leading, (digits|zeros)>>(8*leading)
-	}
+	return c.ascii + uint64(n-c.low)<<c.shift
 }
 
-func (c *number) append(dst []byte) []byte {
-	if c.width == 0 {
-		return appendInt(dst, c.n)
-	}
-	return binary.LittleEndian.AppendUint64(dst, c.ascii)[:len(dst)+c.width]
+// width is the number of digits of the last word.
+func (c *counter) width() uint32 { return c.shift/8 + 1 }
+
+func (c *counter) set(n uint32) {
+	c.low = n - n%10
+	digits := eightDigits(uint64(c.low))
+	leading := min(uint32(bits.TrailingZeros64(digits)), 56) &^ 7
+	c.shift, c.ascii = 56-leading, (digits|zeros)>>leading
 }

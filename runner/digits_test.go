@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strconv"
 	"testing"
@@ -37,4 +38,25 @@ func TestAppendDigits(t *testing.T) {
 	if got := string(appendDigits([]byte("20"), 7, 2)); got != "2007" {
 		t.Errorf("got %q", got)
 	}
+}
+
+func TestCounter(t *testing.T) {
+	c := newCounter()
+	check := func(n uint32) {
+		t.Helper()
+		word := c.word(n)
+		if got, want := string(binary.LittleEndian.AppendUint64(nil, word)[:c.width()]), strconv.Itoa(int(n)); got != want || word>>(8*c.width()) != 0 {
+			t.Errorf("word(%d) = %q, %x", n, got, word)
+		}
+	}
+	for n := range uint32(12_000) {
+		check(n)
+	}
+	for n := uint32(12_000); n > 0; n -= 3 {
+		check(n)
+	}
+	for n := uint32(0); n < tooLong; n += 9973 {
+		check(n)
+	}
+	check(tooLong - 1)
 }

@@ -95,6 +95,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 	}
 	d.state.Watched = d.watched
 	d.scope, d.budget = &Scope{}, newBudget(&f.graph.Limits, nil)
+	d.path = make([]int32, 0, min(max(opts.MaxSteps, f.graph.Limits.MaxSteps), 1024))
 	if nested != nil {
 		d.scope, d.budget = nested.parent.scope, newBudget(&f.graph.Limits, nested.parent.budget)
 		d.answered = nested.parent.answered

@@ -19,10 +19,13 @@ type encoder struct {
 	resolved []byte        // `,"max_steps":…,"output":`
 	nodes    []*nodePieces // of the plan, made when first needed
 
-	seq, step, superstep number
+	line, step, superstep, value counter
+
+	figures figures
 
 	stamp  stamp
-	inStep []byte // `,"superstep":…`
+	inStep []byte // `,"superstep":…`, of superstep placed
+	placed int32
 	task   taskPlace
 	place  []byte // from `,"step":…` to `,"attempt":…`
 
@@ -30,6 +33,9 @@ type encoder struct {
 	// completion and of its resolution.
 	output     []byte
 	outputStep int32
+	// texts are where in the last lines the delta and the outputs of a left and an
+	// entered node begin.
+	texts [3]int
 
 	key     string // of the last object of one key
 	keyText []byte // `{"key":`
@@ -45,7 +51,7 @@ type taskPlace struct{ step, superstep, node, visit, attempt int32 }
 type nodePieces struct {
 	alone     []byte // `,"nodes":["a"]}`: it is the only node of a superstep
 	id        []byte // `,"node":"a"`
-	visits    number
+	visits    counter
 	kind      []byte // `,"kind":"set"`
 	started   []byte // kind and the line's end
 	completed []byte // `,"kind":"set",…,"output":`: it took no time
@@ -57,6 +63,7 @@ type resolution struct {
 	taken           []machine.Taken
 	skipped, failed bool
 	text            []byte
+	step            form // of a node so resolved
 }
 
 // Limits of what is kept of a node's resolutions: one with more seldom repeats.
@@ -72,6 +79,9 @@ func (enc *encoder) notes(dst []byte, d *driver, notes []machine.Note, at int64)
 		enc.begins(d)
 	}
 	enc.stamp.set(at)
+	if len(notes) == 2 && notes[0].Kind == machine.NoteLeft && notes[1].Kind == machine.NoteEntered {
+		return enc.appendStep(dst, d, &notes[0], &notes[1], at)
+	}
 	for i := range notes {
 		n := &notes[i]
 		switch n.Kind {
@@ -92,7 +102,7 @@ func (enc *encoder) notes(dst []byte, d *driver, notes []machine.Note, at int64)
 			dst = append(dst, enc.piecesOf(n.Node).started...)
 		case machine.NoteNodeCompleted:
 			dst = append(enc.begin(dst, d, `{"event":"node_completed","seq":`), enc.placeOf(n)...)
-			dst = enc.appendCompleted(dst, d, n, at)
+			dst = enc.appendCompleted(dst, n, at)
 		case machine.NoteEdgesResolved:
 			dst = append(enc.begin(dst, d, `{"event":"edges_resolved","seq":`), enc.placeOf(n)...)
 			dst = enc.appendResolved(dst, d, n)
@@ -112,14 +122,14 @@ func (enc *encoder) begins(d *driver) {
 		enc.resolved = append(appendIntKey(enc.resolved[:0], `,"max_steps":`, enc.maxSteps), `,"output":`...)
 	}
 	enc.run, enc.task, enc.outputStep = d, taskPlace{}, 0
-	enc.stamp = stamp{runID: d.opts.RunID, text: enc.stamp.text[:0]}
+	enc.line, enc.step, enc.superstep, enc.value = newCounter(), newCounter(), newCounter(), newCounter()
+	enc.stamp = stamp{runID: d.opts.RunID, text: enc.stamp.text[:0], version: enc.stamp.version}
 }
 
 // begin begins the next line: head, its number, the time and the run.
 func (enc *encoder) begin(dst []byte, d *driver, head string) []byte {
 	d.seq++
-	enc.seq.set(int(d.seq))
-	return append(enc.seq.append(append(dst, head...)), enc.stamp.text...)
+	return append(appendInt(append(dst, head...), int(d.seq)), enc.stamp.text...)
 }
 
 // appendEntered appends the lines of a superstep's only node that ran at once.
@@ -130,7 +140,7 @@ func (enc *encoder) appendEntered(dst []byte, d *driver, n *machine.Note, at int
 	dst = enc.begin(dst, d, `{"event":"node_started","seq":`)
 	dst = append(append(dst, place...), pieces.started...)
 	dst = enc.begin(dst, d, `{"event":"node_completed","seq":`)
-	return enc.appendCompleted(append(dst, place...), d, n, at)
+	return enc.appendCompleted(append(dst, place...), n, at)
 }
 
 // appendLeft appends the lines of a superstep's only node that has been left.
@@ -146,14 +156,15 @@ func (enc *encoder) appendLeft(dst []byte, d *driver, n *machine.Note) []byte {
 
 func (enc *encoder) appendUpdated(dst []byte, d *driver, n *machine.Note) []byte {
 	dst = append(enc.begin(dst, d, `{"event":"state_updated","seq":`), enc.superstepOf(n)...)
-	dst = enc.appendPairs(append(dst, `,"delta":`...), d.state.Delta())
-	return append(dst, '}', '\n')
+	dst = append(dst, `,"delta":`...)
+	enc.texts[0] = len(dst)
+	return append(enc.appendPairs(dst, d.state.Delta()), '}', '\n')
 }
 
 func (enc *encoder) superstepOf(n *machine.Note) []byte {
-	if int(n.Superstep) != enc.superstep.n {
-		enc.superstep.set(int(n.Superstep))
-		enc.inStep = enc.superstep.append(append(enc.inStep[:0], `,"superstep":`...))
+	if n.Superstep != enc.placed {
+		enc.placed = n.Superstep
+		enc.inStep = appendInt(append(enc.inStep[:0], `,"superstep":`...), int(n.Superstep))
 	}
 	return enc.inStep
 }
@@ -167,16 +178,10 @@ func (enc *encoder) placeOf(n *machine.Note) []byte {
 	enc.task = at
 	pieces := enc.piecesOf(n.Node)
 	dst := enc.place[:0]
-	if n.Step != 0 { // else a limit did not let it begin
-		enc.step.set(int(n.Step))
-		dst = enc.step.append(append(dst, `,"step":`...))
-	}
+	dst = appendIntKey(dst, `,"step":`, int(n.Step)) // none: a limit did not let it begin
 	dst = append(dst, enc.superstepOf(n)...)
 	dst = append(appendTextKey(dst, `,"branch":`, n.Branch), pieces.id...)
-	if n.Visit != 0 {
-		pieces.visits.set(int(n.Visit))
-		dst = pieces.visits.append(append(dst, `,"visit":`...))
-	}
+	dst = appendIntKey(dst, `,"visit":`, int(n.Visit))
 	enc.place = appendIntKey(dst, `,"attempt":`, int(n.Attempt))
 	return enc.place
 }
@@ -189,32 +194,43 @@ func (enc *encoder) appendNodes(dst []byte, n *machine.Note, nodes []machine.Tak
 	return append(enc.appendTargets(append(dst, `,"nodes":`...), nodes), '}', '\n')
 }
 
-func (enc *encoder) appendCompleted(dst []byte, d *driver, n *machine.Note, at int64) []byte {
-	pieces, took := enc.piecesOf(n.Node), time.Duration(at-n.Began)
-	if took < time.Millisecond && took >= 0 && !n.Cached && !n.Skipped {
+// quick reports whether a completion is as most are.
+func (enc *encoder) quick(n *machine.Note, at int64) bool {
+	took := time.Duration(at - n.Began)
+	return took < time.Millisecond && took >= 0 && !n.Cached && !n.Skipped
+}
+
+func (enc *encoder) appendCompleted(dst []byte, n *machine.Note, at int64) []byte {
+	if pieces := enc.piecesOf(n.Node); enc.quick(n, at) {
 		dst = append(dst, pieces.completed...)
 	} else {
-		dst = appendCompleted(appendDuration(append(dst, pieces.kind...), took), n.Cached, n.Skipped)
+		dst = appendDuration(append(dst, pieces.kind...), time.Duration(at-n.Began))
+		dst = appendCompleted(dst, n.Cached, n.Skipped)
 	}
-	start := len(dst)
-	if object, ok := n.Output.(*machine.Object); ok {
-		dst = enc.appendPairs(dst, object.Pairs)
-	} else {
-		dst = appendValue(dst, n.Output)
-	}
-	enc.output = append(enc.output[:0], dst[start:]...)
+	enc.texts[2] = len(dst)
+	dst = enc.appendObject(dst, n.Output)
+	enc.output = append(enc.output[:0], dst[enc.texts[2]:]...)
 	enc.outputStep = n.Step
 	return append(dst, '}', '\n')
 }
 
 func (enc *encoder) appendResolved(dst []byte, d *driver, n *machine.Note) []byte {
 	dst = append(dst, enc.resolved...)
+	enc.texts[1] = len(dst)
 	if n.Failed || enc.outputStep != n.Step {
 		dst = appendValue(dst, n.Output)
 	} else {
 		dst = append(dst, enc.output...)
 	}
-	return enc.appendResolution(dst, d.state, n, enc.piecesOf(n.Node))
+	return enc.appendResolution(dst, d.state, n)
+}
+
+// appendObject appends an output.
+func (enc *encoder) appendObject(dst []byte, output any) []byte {
+	if object, ok := output.(*machine.Object); ok {
+		return enc.appendPairs(dst, object.Pairs)
+	}
+	return appendValue(dst, output)
 }
 
 // appendPairs appends an object; those with one key often have the same one.
@@ -226,19 +242,32 @@ func (enc *encoder) appendPairs(dst []byte, pairs []machine.KeyValue) []byte {
 		enc.key = pairs[0].Key
 		enc.keyText = append(appendString(append(enc.keyText[:0], '{'), enc.key), ':')
 	}
-	return append(appendValue(append(dst, enc.keyText...), pairs[0].Value), '}')
+	dst = append(dst, enc.keyText...)
+	if n, ok := pairs[0].Value.(int); ok && uint(n) < mostFigure {
+		dst = binary.LittleEndian.AppendUint64(dst, enc.value.word(uint32(n)))
+		return append(dst[:len(dst)-7+int(enc.value.shift/8)], '}')
+	}
+	return append(appendValue(dst, pairs[0].Value), '}')
 }
 
-// appendResolution appends where a node's execution led, and why.
-func (enc *encoder) appendResolution(dst []byte, s *machine.State, n *machine.Note, pieces *nodePieces) []byte {
-	taken := s.Taken(n)
+// known returns the resolution of a node that is like this one, nil if there is none.
+func (enc *encoder) known(s *machine.State, n *machine.Note) *resolution {
+	taken, pieces := s.Taken(n), enc.piecesOf(n.Node)
 	for i := range pieces.resolved {
 		r := &pieces.resolved[i]
 		if r.skipped == n.Skipped && r.failed == n.Failed && slices.Equal(r.taken, taken) && n.Lasting() {
-			return append(dst, r.text...)
+			return r
 		}
 	}
-	start := len(dst)
+	return nil
+}
+
+// appendResolution appends where a node's execution led, and why.
+func (enc *encoder) appendResolution(dst []byte, s *machine.State, n *machine.Note) []byte {
+	if r := enc.known(s, n); r != nil {
+		return append(dst, r.text...)
+	}
+	start, taken, pieces := len(dst), s.Taken(n), enc.piecesOf(n.Node)
 	dst = enc.appendTargets(append(dst, `,"next":`...), taken)
 	enc.candidates = s.AppendCandidates(enc.candidates[:0], n)
 	dst = append(appendCandidates(dst, enc.candidates), '}', '\n')
@@ -285,34 +314,11 @@ func (enc *encoder) piecesOf(node int32) *nodePieces {
 		alone: append(appendNames([]byte(`,"nodes":`), []string{id}), '}', '\n'),
 		id:    appendTextKey(nil, `,"node":`, id),
 		kind:  appendTextKey(nil, `,"kind":`, kind),
+
+		visits: newCounter(),
 	}
 	p.started = append(slices.Clone(p.kind), '}', '\n')
 	p.completed = appendCompleted(appendDuration(slices.Clone(p.kind), 0), false, false)
 	enc.nodes[node] = p
 	return p
-}
-
-// stamp is what says the time and the run. Mostly only the microseconds differ
-// from the line before: they are changed in place.
-type stamp struct {
-	second int64 // in Unix nanoseconds
-	runID  string
-	micro  int    // where in text the microseconds stand
-	text   []byte // `,"time":…,"run_id":…`
-}
-
-// set sets the time of the lines that follow, in Unix nanoseconds.
-func (s *stamp) set(at int64) {
-	since := at - s.second
-	if since >= 0 && since < int64(time.Second) && len(s.text) > 0 {
-		digits := eightDigits(uint64(uint32(since)/1000)) | zeros // of which the last six count
-		binary.LittleEndian.PutUint16(s.text[s.micro:], uint16(digits>>16))
-		binary.LittleEndian.PutUint32(s.text[s.micro+2:], uint32(digits>>32))
-		return
-	}
-	when := time.Unix(0, at)
-	s.second = at - int64(when.Nanosecond())
-	s.text = appendTime(append(s.text[:0], `,"time":"`...), when)
-	s.micro = len(s.text) - len("000000Z")
-	s.text = appendString(append(s.text, `","run_id":`...), s.runID)
 }

@@ -237,7 +237,7 @@ func (p *Plan) settle(s *State) {
 		return
 	}
 	if s.open && s.readyTasks+s.runningTasks == 0 {
-		s.command(Command{Kind: Advance})
+		s.commandAdvance()
 	}
 }
 
@@ -278,6 +278,16 @@ func (s *State) reset() {
 }
 
 func (s *State) command(c Command) { s.cmds = append(s.cmds, c) }
+
+// commandAdvance asks for Advance. Mostly that is all there is to ask for, and it
+// still stands in the buffer from the event before.
+func (s *State) commandAdvance() {
+	if len(s.cmds) == 0 && cap(s.cmds) > 0 && s.cmds[:1][0].Kind == Advance {
+		s.cmds = s.cmds[:1]
+		return
+	}
+	s.command(Command{Kind: Advance})
+}
 
 // find returns the task of the open superstep with that id, or nil.
 func (s *State) find(id TaskID) *task {

@@ -71,10 +71,10 @@ func (s *State) noteLeft() bool {
 
 // takePending takes the pending notes.
 func (s *State) takePending() {
-	p := s.pending
-	if !p.any {
+	if !s.pending.any {
 		return
 	}
+	p := s.pending
 	s.pending = pending{}
 	if p.updated {
 		s.noteDelta()

@@ -13,9 +13,14 @@ func (s *State) note(kind NoteKind) *Note {
 	if s.pending.any {
 		s.takePending()
 	}
-	s.notes = append(s.notes, Note{})
-	n := &s.notes[len(s.notes)-1]
-	n.Kind, n.Node, n.Superstep = kind, -1, int32(s.Superstep)
+	at := len(s.notes)
+	if at < cap(s.notes) { // as mostly: without a copy
+		s.notes = s.notes[:at+1]
+	} else {
+		s.notes = append(s.notes, Note{})
+	}
+	n := &s.notes[at]
+	*n = Note{Kind: kind, Node: -1, Superstep: int32(s.Superstep)}
 	return n
 }
 
