@@ -47,6 +47,7 @@ func layers() []layer {
 		{path: "lint/bound", own: []string{"spec", "eval", "internal/bind", "internal/solve"}},
 		{path: "model"},
 		{path: "model/anthropic", own: []string{"model", "model/wire"}},
+		{path: "model/cassette", own: []string{"model", "eval", "spec"}},
 		{path: "model/modeltest", own: []string{"model"}, others: []string{"github.com/google/go-cmp"}},
 		{path: "model/openai", own: []string{"model", "model/wire"}},
 		{path: "model/price", own: []string{"model"}},
