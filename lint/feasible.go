@@ -19,6 +19,7 @@ type knowledge struct {
 	f      *facts
 	claims []claim
 	values map[string][]any // keys that hold one of a few known scalars
+	filled map[string]bool  // keys that have been written
 	// fanned says that the path has come through a fan-out: siblings may write
 	// meanwhile.
 	fanned, bad bool
@@ -167,7 +168,7 @@ func (w *walk) path() []int {
 
 func (k *knowledge) clone() *knowledge {
 	return &knowledge{
-		f: k.f, claims: slices.Clone(k.claims), values: maps.Clone(k.values), fanned: k.fanned, bad: k.bad, at: k.at, tally: k.tally.clone(),
+		f: k.f, claims: slices.Clone(k.claims), values: maps.Clone(k.values), filled: maps.Clone(k.filled), fanned: k.fanned, bad: k.bad, at: k.at, tally: k.tally.clone(),
 	}
 }
 
@@ -180,6 +181,9 @@ func (k *knowledge) key() string {
 	for name, values := range k.values {
 		parts = append(parts, fmt.Sprintf("%s = %#v", name, values))
 	}
+	for name := range k.filled {
+		parts = append(parts, name)
+	}
 	slices.Sort(parts)
 	return strings.Join(append(parts, k.tally.key()), "\n")
 }
@@ -189,6 +193,14 @@ func (k *knowledge) leave(v int) {
 	n, b := k.f.graph.Nodes[v], &k.f.bound.Nodes[v]
 	for _, w := range k.f.access()[v].writes {
 		k.forget(w.name.Value)
+	}
+	for _, w := range k.f.always(v) {
+		if !k.f.graph.State[w.key].Once {
+			if k.filled == nil {
+				k.filled = map[string]bool{}
+			}
+			k.filled[w.name.Value] = true
+		}
 	}
 	if n.Kind.Value != "set" || n.Each.IsSet() {
 		return
@@ -224,7 +236,12 @@ func (k *knowledge) domain(path []string, typ eval.Type) solve.Domain {
 		return n
 	}
 	at := site{f: k.f, failed: true} // of no node: only what holds everywhere
-	return at.keyDomain(k.f.graph.Key(path[0]), path[1:], typ)
+	key := k.f.graph.Key(path[0])
+	d := at.keyDomain(key, path[1:], typ)
+	if k.filled[path[0]] && len(path) == 1 {
+		d.Null = allowsNull(key.Schema)
+	}
+	return d
 }
 
 // decides reports whether all that a condition reads is known.

@@ -5,6 +5,7 @@ package lint
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bind"
@@ -18,6 +19,8 @@ type given struct {
 	name  spec.Text
 	value *spec.Value
 	bound *bind.Value
+	// expr says that the value is computed, even if it didn't compile.
+	expr bool
 }
 
 // givens lists the entries of a map among a node's fields.
@@ -31,6 +34,7 @@ func (f *facts) givens(n *spec.Node, field string) []given {
 	out := make([]given, len(v.Fields))
 	for i := range v.Fields {
 		out[i] = given{name: v.Fields[i].Key, value: &v.Fields[i].Value}
+		out[i].expr = field == "with" && v.Fields[i].Value.Kind == spec.String || strings.Contains(v.Fields[i].Value.Text.Value, "{{")
 		if at < 0 || config[at].Value.IsConst() {
 			continue
 		}
@@ -74,6 +78,26 @@ func checkChildKeys(f *facts) {
 		}
 		f.childState(n, g, names)
 	}
+}
+
+// childType is the type of what a subgraph yields. Names that its state lacks
+// are left to checkChildKeys.
+func (f *facts) childType(n *spec.Node) (eval.Type, bool) {
+	g := f.childOf(n)
+	if g == nil {
+		return eval.Type{}, false
+	}
+	keys := make(map[string]eval.Type, len(g.State))
+	for _, key := range g.State {
+		keys[key.Name.Value] = eval.FromSchema(key.Schema)
+	}
+	output := eval.Any()
+	if v := g.Output; v != nil && v.Kind == spec.String {
+		if t, isKey := keys[v.Text.Value]; isKey {
+			output = t
+		}
+	}
+	return bind.ChildResult(output, eval.Object(keys, true)), true
 }
 
 // childState checks reads of output.state.key after a subgraph.
@@ -181,6 +205,9 @@ func (f *facts) givenType(in *given, want map[string]any, what string) {
 		if typ := eval.FromSchema(want); !typ.Accepts(in.typeOf()) {
 			f.report(in.value.Span, "the value is %s, but %s holds %s", in.typeOf(), what, typ)
 		}
+		return
+	}
+	if in.expr {
 		return
 	}
 	compiled, err := schema.Compile(want)

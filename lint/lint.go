@@ -29,8 +29,9 @@ type Options struct {
 // Check returns what is wrong with a graph that spec.Parse gave, besides what
 // Parse and spec.Check say, in no particular order.
 func Check(g *spec.Graph, opts Options) spec.Diagnostics {
-	bound, found := bind.Bind(g, opts.Kinds)
-	f := newFacts(g, bound, opts)
+	f := newFacts(g, nil, opts)
+	var found spec.Diagnostics
+	f.bound, found = bind.BindWith(g, opts.Kinds, f.childType)
 	level := needAll
 	switch {
 	case !f.wellFormed():

@@ -20,7 +20,8 @@ condition, which is taken when nothing matched, or make the conditions complete.
 Values are those that schemas allow: enum, minimum and maximum narrow them, and so do
 the choices of a person and the constants that nodes write. Where the conditions call
 functions or read values of unknown type, the rule speaks only if it has found actual
-values with which all of them are false.`,
+values with which all of them are false. A node whose edges are all for its failure
+has none for its success.`,
 		Bad: `graphrun: v1
 name: route
 start: score
@@ -55,6 +56,7 @@ edges:
 }
 
 func (f *facts) missingFallbacks() {
+	f.failureOnly()
 	all := f.judgements()
 	for i := range all {
 		d := &all[i]
@@ -75,6 +77,24 @@ func (f *facts) missingFallbacks() {
 		for k := range d.edges {
 			found.Related = append(found.Related, f.related(d.span(k), "this is false"))
 		}
+	}
+}
+
+// failureOnly reports nodes that lead on only when they fail.
+func (f *facts) failureOnly() {
+	out := f.edgesOut()
+	for v, n := range f.graph.Nodes {
+		failing := 0
+		for _, e := range out[v] {
+			if f.graph.Edges[e].Condition == "on_failure" {
+				failing++
+			}
+		}
+		if failing == 0 || failing < len(out[v]) || n.Goto.IsSet() || n.HasEnds {
+			continue
+		}
+		d := f.report(n.ID.Span, "no edge of %q fires when it succeeds: all are for its failure", n.ID.Value)
+		d.Related = append(d.Related, f.related(f.graph.Edges[out[v][0]].To.Span, "this is for its failure"))
 	}
 }
 

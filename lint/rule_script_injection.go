@@ -14,7 +14,7 @@ func scriptInjection() Rule {
 	return Rule{
 		Name: "script-injection", Severity: spec.Warning, needs: needNode,
 		Summary: "text from outside becomes shell code, a program's name, or the host of a request",
-		Doc: "What {{ }} puts into a shell script is read as code: a quote or a $(…) in the value runs. The same holds for the script behind sh -c, for the name of the program, the folder it runs in, and the host of a URL when a model or a server wrote them. " +
+		Doc: "What {{ }} puts into a shell script is read as code: a quote or a $(…) in the value runs. The same holds for the script behind sh -c or python -c and for what ssh runs elsewhere, for the name of the program, the folder it runs in, and the host of a URL when a model or a server wrote them. " +
 			"Pass the value by env and write \"$NAME\", or as an argument of its own in command. Numbers, booleans and values of an enum or a pattern are no danger.",
 		Bad: `graphrun: v1
 name: greet
@@ -54,14 +54,14 @@ func checkScriptInjection(f *facts) {
 }
 
 func (f *facts) execInjection(v int, n *spec.Node) {
-	code := shellCode(n.Field("command"))
+	code := codeIn(n.Field("command"))
 	uses := f.uses().ofNode(v)
 	for i := range uses {
 		u := &uses[i]
 		switch {
 		case !u.inText || harmless(u.program.Type()) || f.fixed(u):
-		case u.field == "script", u.field == "command" && code != nil && u.text.Span == code.Span:
-			f.report(u.span(), "%q becomes code of the shell script; pass it by env and write it as a variable", u.program.Source())
+		case u.field == "script", u.field == "command" && slices.Contains(code, u.text.Span):
+			f.report(u.span(), "%q becomes code of the script; pass it by env and write it as a variable", u.program.Source())
 		case u.field == "command" && u.text.Span == n.Field("command").Items[0].Span && f.originOf(u) > ofFlow:
 			f.report(u.span(), "%q chooses the program to run, and comes from %s", u.program.Source(), f.originOf(u))
 		case u.field == "dir" && f.originOf(u) == ofWorld:
@@ -84,29 +84,6 @@ func (f *facts) fixed(u *use) bool {
 		}
 	}
 	return true
-}
-
-// shellCode is the script in a command such as [sh, -c, script]; nil when it
-// runs no shell.
-func shellCode(command *spec.Value) *spec.Text {
-	if command == nil || len(command.Items) < 3 {
-		return nil
-	}
-	name := command.Items[0].Text.Value
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	if !slices.Contains([]string{"ash", "bash", "dash", "fish", "ksh", "sh", "zsh"}, name) {
-		return nil
-	}
-	for i := 1; i+1 < len(command.Items); i++ {
-		flag := command.Items[i].Text.Value
-		if !strings.HasPrefix(flag, "-") {
-			return nil
-		}
-		if !strings.HasPrefix(flag, "--") && strings.HasSuffix(flag, "c") {
-			return &command.Items[i+1].Text
-		}
-	}
-	return nil
 }
 
 // hostInjection reports hosts of requests that the world chooses.

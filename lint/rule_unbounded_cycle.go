@@ -14,7 +14,7 @@ func unboundedCycle() Rule {
 		Name: "unbounded-cycle", Severity: spec.Warning, needs: needAll,
 		Summary: "nothing but max_steps ends a cycle",
 		Doc: "A loop that a model's verdict, a program's result or nothing at all decides may go round until max_steps stops the run. " +
-			"Bound it: max_visits on a node, a guard on visits, step or a counter that the loop changes, or a person who is asked on the way.",
+			"Bound it: max_visits on a node, a guard on visits, step or a counter that the loop changes, a value that the loop itself writes and the guard excludes, or a person who is asked on the way.",
 		Bad: `graphrun: v1
 name: draft
 start: write
@@ -69,8 +69,10 @@ func checkUnboundedCycle(f *facts) {
 		if !w.reached[v] || group[0] != v || len(group) < 2 && !slices.Contains(free.Next(v), v) {
 			continue
 		}
-		f.report(f.graph.Nodes[v].ID.Span, "only max_steps (%d) ends the cycle %s; give a node max_visits, or a guard that counts",
-			f.graph.Limits.MaxSteps, f.pathText(cycleThrough(free, of, v)))
+		if cycle := f.endless(free, of, group); cycle != nil {
+			f.report(f.graph.Nodes[v].ID.Span, "only max_steps (%d) ends the cycle %s; give a node max_visits, or a guard that counts",
+				f.graph.Limits.MaxSteps, f.pathText(cycle))
+		}
 	}
 }
 

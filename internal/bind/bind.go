@@ -64,7 +64,13 @@ type Edge struct {
 // Bind compiles g. Kinds are the node kinds besides the built-in ones. The
 // result is complete only when no finding is an error.
 func Bind(g *spec.Graph, kinds []spec.Kind) (*Graph, spec.Diagnostics) {
-	b := newBinder(g)
+	return BindWith(g, kinds, nil)
+}
+
+// BindWith is Bind for a graph whose subgraphs are at hand: child is the type of
+// what a node of kind graph yields, as ChildResult makes it.
+func BindWith(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type, bool)) (*Graph, spec.Diagnostics) {
+	b := newBinder(g, child)
 	out := &Graph{Nodes: make([]Node, len(g.Nodes)), Edges: make([]Edge, len(g.Edges)), Keys: make([]Key, len(g.State))}
 	roles := keyTables(kinds)
 	for i, node := range g.Nodes {
@@ -115,9 +121,9 @@ type binder struct {
 	local    map[localKey]*eval.Scope
 }
 
-func newBinder(g *spec.Graph) *binder {
+func newBinder(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *binder {
 	return &binder{
-		graph: g, scopes: newScopes(g), programs: map[programKey]*eval.Program{},
+		graph: g, scopes: newScopes(g, child), programs: map[programKey]*eval.Program{},
 		arrivals: newArrivals(g), edges: make([]*Edge, len(g.Edges)),
 		inputs: map[int]map[string]eval.Type{}, items: map[int]eval.Type{}, local: map[localKey]*eval.Scope{},
 	}
@@ -138,6 +144,7 @@ func (b *binder) key(decl *spec.StateKey) Key {
 		b.add("invalid-value", decl.Name.Span, "schema of state key "+name+": "+err.Error())
 	}
 	out := Key{Schema: compiled}
+	b.reduces(decl)
 	if text := decl.Reducer; text.IsSet() && !slices.Contains(reducers(), text.Value) && !isMisspelt(text.Value) {
 		out.Reducer = b.program(view{fixed: reducerScope(decl)}, text, eval.Value)
 	}

@@ -5,6 +5,7 @@ package bind
 import (
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -57,4 +58,12 @@ func withArticle(name string) string {
 		return "an " + name
 	}
 	return "a " + name
+}
+
+// plural names several values of a type: strings, numbers, lists.
+func plural(t eval.Type) string {
+	if t.IsAny() {
+		return "values"
+	}
+	return t.String() + "s"
 }

@@ -6,19 +6,80 @@ import (
 	"strconv"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// fits reports an expression whose type the key that it writes can't hold.
+// fits reports an expression whose value the key that it writes can't take.
 func (b *binder) fits(name string, value *Value, span spec.Span) {
 	key := b.graph.Key(name)
-	if key == nil || key.Reducer.IsSet() && key.Reducer.Value != "replace" {
+	if key == nil || value.program == nil && value.template == nil {
 		return
 	}
-	if value.program == nil && value.template == nil {
+	if value.program != nil && !key.Reducer.IsSet() {
+		if constant, ok := value.program.Const(); ok && b.refuses(key, constant, span) {
+			return
+		}
+	}
+	b.takes(key, value.typ(), span, "the value")
+}
+
+// refuses reports a constant that a key's schema doesn't allow.
+func (b *binder) refuses(key *spec.StateKey, constant any, span spec.Span) bool {
+	compiled, err := schema.Compile(key.Schema)
+	if err != nil {
+		return false // reported where it stands
+	}
+	if err := compiled.Check(compiled.Normalise(constant)); err != nil {
+		b.add("type-mismatch", span, "state key "+strconv.Quote(key.Name.Value)+": "+err.Error())
+		return true
+	}
+	return false
+}
+
+// takes reports a value of a type that a key's reducer can't take in.
+func (b *binder) takes(key *spec.StateKey, have eval.Type, span spec.Span, what string) {
+	whole := eval.FromSchema(key.Schema)
+	element := whole.Elem()
+	ok, want := true, ""
+	switch key.Reducer.Value {
+	case "", "replace", "min", "max":
+		b.holds(key, have, span, what)
+	case "append", "prepend", "union":
+		if have.IsList() {
+			ok = element.Accepts(have.Elem())
+		} else {
+			ok = element.Accepts(have)
+		}
+		want = "collects " + plural(element)
+	case "sum":
+		ok, want = eval.Float().Accepts(have), "adds numbers"
+	case "merge":
+		ok, want = eval.Object(nil, true).Accepts(have), "merges objects"
+	}
+	if !ok {
+		b.add("type-mismatch", span, what+" is "+withArticle(have.String())+", but state key "+strconv.Quote(key.Name.Value)+" "+want)
+	}
+}
+
+// reduces reports a reducer that can't yield what its key's schema says.
+func (b *binder) reduces(key *spec.StateKey) {
+	have := eval.FromSchema(key.Schema)
+	var want eval.Type
+	switch key.Reducer.Value {
+	case "append", "prepend", "union", "messages":
+		want = eval.List(eval.Any())
+	case "sum":
+		want = eval.Float()
+	case "merge":
+		want = eval.Object(nil, true)
+	default:
 		return
 	}
-	b.holds(key, value.typ(), span, "the value")
+	if !have.Accepts(want) {
+		b.add("type-mismatch", key.Reducer.Span, "the reducer "+key.Reducer.Value+" yields "+withArticle(want.String())+
+			", but state key "+strconv.Quote(key.Name.Value)+" holds "+withArticle(have.String()))
+	}
 }
 
 // holds reports a value of a type that a key can't hold.
@@ -33,22 +94,22 @@ func (b *binder) holds(key *spec.StateKey, have eval.Type, span spec.Span, what 
 // each key is a member of the output, and a single one may be all of it.
 func (b *binder) fitsOutput(node *spec.Node) {
 	keys := node.Writes.Keys
-	have, shape := outputType(b.graph, node)
+	have, shape := b.scopes.yields.of(node)
 	if len(keys) == 0 || shape == "" || have.IsAny() {
 		return
 	}
 	for _, text := range keys {
 		key := b.graph.Key(text.Value)
-		if key == nil || key.Reducer.IsSet() && key.Reducer.Value != "replace" {
+		if key == nil {
 			continue
 		}
 		member, known, allowed := have.Field(text.Value)
 		switch {
 		case known:
-			b.holds(key, member, text.Span, "the member of the output")
+			b.takes(key, member, text.Span, "the member of the output")
 		case have.IsObject() && allowed:
 		case len(keys) == 1:
-			b.holds(key, have, text.Span, "the output")
+			b.takes(key, have, text.Span, "the output")
 		case have.IsObject():
 			b.add("type-mismatch", text.Span, "the output of "+strconv.Quote(node.ID.Value)+" has no member "+strconv.Quote(text.Value))
 		default:

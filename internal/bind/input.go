@@ -111,7 +111,7 @@ func (b *binder) handed(i int) eval.Type {
 	case edge.Condition == "on_failure":
 		return errorType()
 	default:
-		t, _ := outputType(b.graph, source)
+		t, _ := b.scopes.yields.of(source)
 		return t
 	}
 	return eval.Any()

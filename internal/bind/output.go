@@ -8,11 +8,19 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// outputType is the type of a node's output. Equal shapes are equal: nodes of
+// yields tells what nodes yield.
+type yields struct {
+	graph *spec.Graph
+	// child is the type of what a subgraph yields, when its file is at hand; nil
+	// when no files are.
+	child func(n *spec.Node) (eval.Type, bool)
+}
+
+// of is the type of a node's output. Equal shapes are equal: nodes of
 // one shape see the same names. A shape of the node's own is "own", and of one
 // of which nothing is known "".
-func outputType(g *spec.Graph, n *spec.Node) (t eval.Type, shape string) {
-	t, shape = oneOutput(g, n)
+func (y *yields) of(n *spec.Node) (t eval.Type, shape string) {
+	t, shape = y.one(n)
 	if !n.Each.IsSet() {
 		return t, shape
 	}
@@ -22,8 +30,8 @@ func outputType(g *spec.Graph, n *spec.Node) (t eval.Type, shape string) {
 	return eval.List(t), shape
 }
 
-// oneOutput is the output of one execution, of one element of `each`.
-func oneOutput(g *spec.Graph, n *spec.Node) (t eval.Type, shape string) {
+// one is the output of one execution, of one element of `each`.
+func (y *yields) one(n *spec.Node) (t eval.Type, shape string) {
 	offers := n.Field("tools") != nil
 	switch kind := n.Kind.Value; {
 	case n.Output != nil && kind == "llm" && offers:
@@ -37,7 +45,12 @@ func oneOutput(g *spec.Graph, n *spec.Node) (t eval.Type, shape string) {
 	case kind == "http":
 		return response(), kind
 	case kind == "graph":
-		return childResult(), kind
+		if y.child != nil {
+			if t, ok := y.child(n); ok {
+				return t, "own"
+			}
+		}
+		return ChildResult(eval.Any(), eval.Object(nil, true)), kind
 	case kind == "tools":
 		return eval.List(toolResult()), kind
 	case kind == "human":
@@ -45,7 +58,7 @@ func oneOutput(g *spec.Graph, n *spec.Node) (t eval.Type, shape string) {
 	case kind == "exec":
 		return printed(n)
 	case kind == "set":
-		return assigned(g, n)
+		return assigned(y.graph, n)
 	}
 	return eval.Any(), ""
 }
@@ -67,10 +80,11 @@ func response() eval.Type {
 	}, false)
 }
 
-// childResult is what a subgraph yields; its own keys are another file's.
-func childResult() eval.Type {
+// ChildResult is the type of what a node of kind graph yields, given those of
+// the child's output and state.
+func ChildResult(output, state eval.Type) eval.Type {
 	return eval.Object(map[string]eval.Type{
-		"output": eval.Any(), "state": eval.Object(nil, true), "status": eval.String(), "quality": eval.String(),
+		"output": output, "state": state, "status": eval.String(), "quality": eval.String(),
 	}, false)
 }
 

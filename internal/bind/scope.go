@@ -22,6 +22,7 @@ const (
 // scopes builds the scope of each place once.
 type scopes struct {
 	graph   *spec.Graph
+	yields  yields
 	common  map[string]eval.Type // names seen everywhere
 	after   map[string]eval.Type // the additions of afterRun
 	secrets eval.Type
@@ -31,9 +32,10 @@ type scopes struct {
 	byShape  map[string]*eval.Scope
 }
 
-func newScopes(g *spec.Graph) *scopes {
+func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes {
 	s := &scopes{
 		graph:    g,
+		yields:   yields{g, child},
 		common:   make(map[string]eval.Type, len(g.State)+16),
 		byPlace:  map[place]*eval.Scope{},
 		bySource: map[int]*eval.Scope{},
@@ -42,7 +44,12 @@ func newScopes(g *spec.Graph) *scopes {
 	for _, key := range g.State {
 		s.common[key.Name.Value] = eval.FromSchema(key.Schema)
 	}
-	maps.Copy(s.common, contextNames(g))
+	maps.Copy(s.common, contextNames(g, &s.yields))
+	keys := make(map[string]eval.Type, len(g.State))
+	for _, key := range g.State {
+		keys[key.Name.Value] = s.common[key.Name.Value]
+	}
+	s.common["state"] = eval.Object(keys, !g.StrictState)
 	s.after = map[string]eval.Type{
 		"output":  eval.Any(),
 		"outcome": eval.String(),
@@ -57,7 +64,7 @@ func newScopes(g *spec.Graph) *scopes {
 }
 
 // contextNames are the names that do not depend on the state.
-func contextNames(g *spec.Graph) map[string]eval.Type {
+func contextNames(g *spec.Graph, y *yields) map[string]eval.Type {
 	visits := make(map[string]eval.Type, len(g.Nodes))
 	history := make(map[string]eval.Type, len(g.Nodes))
 	nodes := make(map[string]eval.Type, len(g.Nodes))
@@ -65,7 +72,7 @@ func contextNames(g *spec.Graph) map[string]eval.Type {
 	failure := errorType()
 	for _, node := range g.Nodes {
 		id := node.ID.Value
-		output, _ := outputType(g, node)
+		output, _ := y.of(node)
 		visits[id], history[id] = eval.Int(), eval.List(output)
 		nodes[id] = eval.Object(map[string]eval.Type{
 			"output": output, "visits": eval.Int(), "partial": eval.Any(),
@@ -77,7 +84,6 @@ func contextNames(g *spec.Graph) map[string]eval.Type {
 		"visits":   eval.Object(visits, false),
 		"history":  eval.Object(history, false),
 		"nodes":    eval.Object(nodes, false),
-		"state":    eval.Any(),
 		"input":    eval.Any(),
 		"inputs":   open(nil),
 		"item":     eval.Any(),
@@ -134,7 +140,7 @@ func (s *scopes) afterNode(node *spec.Node) *eval.Scope {
 	if node == nil {
 		return s.at(afterRun)
 	}
-	output, shape := outputType(s.graph, node)
+	output, shape := s.yields.of(node)
 	switch shape {
 	case "":
 		return s.at(afterRun)
