@@ -64,7 +64,12 @@ func (c *counter) word(n uint32) uint64 {
 // width is the number of digits of the last word.
 func (c *counter) width() uint32 { return c.shift/8 + 1 }
 
+// set makes the ten known that n is among, mostly the next ten.
 func (c *counter) set(n uint32) {
+	if n-c.low < 20 && c.shift > 0 && byte(c.ascii>>(c.shift-8)) != '9' {
+		c.low, c.ascii = c.low+10, c.ascii+1<<(c.shift-8)
+		return
+	}
 	c.low = n - n%10
 	digits := eightDigits(uint64(c.low))
 	leading := min(uint32(bits.TrailingZeros64(digits)), 56) &^ 7

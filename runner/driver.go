@@ -170,8 +170,10 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 	commands, at, err := d.apply(first)
 	for err == nil {
 		due = d.follow(ctx, commands, at) || due
-		if err := d.keepSnapshot(); err != nil {
-			return err
+		if d.journal != nil {
+			if err := d.keepSnapshot(); err != nil {
+				return err
+			}
 		}
 		if d.journalErr != nil {
 			return d.journalErr

@@ -53,7 +53,7 @@ type saving struct {
 // bytes than it does. Whether they do shows when it is written: a larger state
 // is given up, and tried again when there are a quarter more events.
 func (d *driver) keepSnapshot() error {
-	if d.journal == nil || d.durable > 0 {
+	if d.durable > 0 {
 		return nil
 	}
 	limit := d.journal.Journaled()

@@ -7,17 +7,15 @@ import (
 	"time"
 )
 
-// microDigits is how many digits the microseconds have.
-const microDigits = 6
-
 // stamp is what says the time and the run. Mostly only the microseconds differ
 // from the line before: they are changed in place.
 type stamp struct {
-	second int64 // in Unix nanoseconds
-	runID  string
-	micro  int    // where in text the microseconds stand
-	micros uint64 // their digits, the first in the lowest byte
-	text   []byte // `,"time":…,"run_id":…`
+	second  int64 // in Unix nanoseconds
+	runID   string
+	micro   int    // where in text the microseconds stand
+	micros  uint64 // their digits, the first in the lowest byte
+	text    []byte // `,"time":…,"run_id":…`
+	counter counter
 	// version is another one for each text that differs in more.
 	version int
 }
@@ -34,7 +32,8 @@ func (s *stamp) set(at int64) {
 		s.text = appendString(append(s.text, `","run_id":`...), s.runID)
 		s.version++
 	}
-	s.micros = (eightDigits(uint64(uint32(since)/1000)) | zeros) >> (8 * (8 - microDigits))
+	const first = 1_000_000 // in front of the zeros that lead
+	s.micros = s.counter.word(first+uint32(since)/1000) >> 8
 	binary.LittleEndian.PutUint16(s.text[s.micro:], uint16(s.micros))
 	binary.LittleEndian.PutUint32(s.text[s.micro+2:], uint32(s.micros>>16))
 }
