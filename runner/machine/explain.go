@@ -255,6 +255,11 @@ func preview(v any, limit int) string {
 	} else {
 		text = eval.Text(Plain(v))
 	}
+	return cut(text, limit)
+}
+
+// cut is a text of at most limit bytes.
+func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}

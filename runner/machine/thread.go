@@ -124,7 +124,7 @@ func (p *Plan) passBy(s *State, t *task) {
 	if !n.talk.model || t.status == failed {
 		ran := Ran{Node: n.id, Order: t.order}
 		if t.status == failed {
-			ran.Failed, ran.Output = true, preview(t.failure.Kind+": "+t.failure.Message, maxRanOutput)
+			ran.Failed, ran.Output = true, cut(t.failure.Kind+": "+t.failure.Message, maxRanOutput)
 		} else {
 			ran.Output = preview(Plain(t.output), maxRanOutput)
 		}

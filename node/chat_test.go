@@ -1,0 +1,178 @@
+// A chat server for tests: it keeps what it was asked.
+
+package node_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/graphrun/graphrun/node"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// chat answers requests with what reply says: a text, or tool calls as
+// "call NAME {args}", or an HTTP error as "!429".
+type chat struct {
+	url   string
+	reply func(asked string) string
+
+	mu       sync.Mutex
+	requests []chatRequest
+}
+
+type chatRequest struct {
+	Model    string `json:"model"`
+	Messages []struct {
+		Role      string `json:"role"`
+		Content   any    `json:"content"`
+		ToolCalls []any  `json:"tool_calls"`
+	} `json:"messages"`
+	Tools       []any          `json:"tools"`
+	Temperature *float64       `json:"temperature"`
+	Format      map[string]any `json:"response_format"`
+	Extra       any            `json:"extra"`
+}
+
+// sketch is a request's messages in one line, without the system prompt.
+func (r *chatRequest) sketch() string {
+	var out []string
+	for _, m := range r.Messages {
+		text, _ := m.Content.(string)
+		switch {
+		case m.Role == "system" || m.Role == "developer":
+			continue
+		case strings.HasPrefix(text, "[The conversation moves on"):
+			text = "MARKER"
+		case len(m.ToolCalls) > 0:
+			text += fmt.Sprintf("%d calls", len(m.ToolCalls))
+		}
+		out = append(out, m.Role[:1]+":"+text)
+	}
+	return strings.Join(out, " | ")
+}
+
+func (r *chatRequest) system() string {
+	for _, m := range r.Messages {
+		if m.Role == "system" || m.Role == "developer" {
+			text, _ := m.Content.(string)
+			return text
+		}
+	}
+	return ""
+}
+
+// last is the last message's text.
+func (r *chatRequest) last() string {
+	text, _ := r.Messages[len(r.Messages)-1].Content.(string)
+	return text
+}
+
+// inOrder gives replies one after the other.
+func inOrder(replies ...string) func(string) string {
+	return func(string) string {
+		if len(replies) == 0 {
+			return "!400"
+		}
+		next := replies[0]
+		replies = replies[1:]
+		return next
+	}
+}
+
+func newChat(t *testing.T, reply func(asked string) string) *chat {
+	c := &chat{reply: reply}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var req chatRequest
+		if err := json.NewDecoder(r.Body).Decode(&req); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		c.mu.Lock()
+		c.requests = append(c.requests, req)
+		answer := c.reply(req.last())
+		c.mu.Unlock()
+		c.answer(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	c.url = server.URL + "/v1/"
+	return c
+}
+
+func (c *chat) answer(w http.ResponseWriter, text string) {
+	if status, ok := strings.CutPrefix(text, "!"); ok {
+		var code int
+		_, _ = fmt.Sscan(status, &code)
+		http.Error(w, `{"error":{"message":"no"}}`, code)
+		return
+	}
+	delta := map[string]any{"role": "assistant", "content": text}
+	finish := "stop"
+	if call, ok := strings.CutPrefix(text, "call "); ok {
+		name, args, _ := strings.Cut(call, " ")
+		delta = map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{
+			"index": 0, "id": "call_1", "type": "function", "function": map[string]any{"name": name, "arguments": args},
+		}}}
+		finish = "tool_calls"
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, chunk := range []map[string]any{
+		{"choices": []any{map[string]any{"index": 0, "delta": delta}}},
+		{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": finish}}},
+		{"choices": []any{}, "usage": map[string]any{"prompt_tokens": 10, "completion_tokens": 5}},
+	} {
+		line, _ := json.Marshal(chunk)
+		fmt.Fprintf(w, "data: %s\n\n", line)
+	}
+	fmt.Fprint(w, "data: [DONE]\n\n")
+}
+
+// sketches are the requests so far, a line each.
+func (c *chat) sketches() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make([]string, len(c.requests))
+	for i := range c.requests {
+		out[i] = c.requests[i].sketch()
+	}
+	return out
+}
+
+// runFlow runs the rest of a flow whose models are the chat.
+func runFlow(t *testing.T, c *chat, flow string, opts runner.Options) *runner.Result {
+	t.Helper()
+	r, err := runner.New(runner.Config{
+		Kinds: node.Kinds(node.Options{}), Decider: node.NewDecider(), Store: &store.Memory{}, Clock: hasty{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := "graphrun: v1\nname: talk\nmodels: {default: local/m}\nproviders: {local: {type: openai, base_url: \"" + c.url + "\"}}\n" + flow
+	g, found := spec.Parse("flow.yaml", []byte(src), spec.Options{Kinds: r.Kinds()})
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	result, err := r.Run(context.Background(), g, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// hasty is a clock on which every time has come.
+type hasty struct{}
+
+func (hasty) Now() time.Time { return time.Unix(0, 0) }
+
+func (hasty) AfterFunc(_ time.Duration, f func()) func() bool {
+	go f()
+	return func() bool { return false }
+}

@@ -1,0 +1,172 @@
+package node_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// What a model is sent, by what its graph and its nodes say.
+func TestConversation(t *testing.T) {
+	const loop = `start: a
+nodes: {a: {kind: llm, prompt: pa%s}, b: {kind: llm, prompt: pb%s}}
+edges: [{from: a, to: b}, {from: b, to: a, when: "visits.b < 2"}, {from: b, to: END}]`
+	const fan = `start: a
+nodes: {a: {kind: llm, prompt: pa}, b: {kind: llm, prompt: pb%s}, c: {kind: llm, prompt: pc}, d: {kind: llm, prompt: pd}, j: {kind: llm, prompt: pj, join: {wait: all}%s}}
+edges: [{from: a, to: [c, b]}, {from: b, to: d}, {from: [c, d], to: j}, {from: j, to: END}]`
+	for name, c := range map[string]struct {
+		flow string
+		want []string
+	}{
+		"one list runs through all nodes": {
+			fill(loop, "", "") + "\nfeedback_on_revisit: false",
+			[]string{
+				"u:pa",
+				"u:pa | a:<pa> | u:MARKER | u:pb",
+				"u:pa | a:<pa> | u:MARKER | u:pb | a:<pb> | u:MARKER | u:pa",
+				"u:pa | a:<pa> | u:MARKER | u:pb | a:<pb> | u:MARKER | u:pa | a:<pa> | u:MARKER | u:pb",
+			},
+		},
+		"isolated neither sees nor enters the list": {
+			fill(loop, "", ", conversation: isolated") + "\nfeedback_on_revisit: false",
+			[]string{"u:pa", "u:pb", "u:pa | a:<pa> | u:pa", "u:pb"},
+		},
+		"isolated for the whole graph": {
+			fill(loop, "", "") + "\nfeedback_on_revisit: false\nconversation: isolated",
+			[]string{"u:pa", "u:pb", "u:pa", "u:pb"},
+		},
+		"reset clears the list": {
+			fill(loop, "", ", conversation: reset") + "\nfeedback_on_revisit: false",
+			[]string{"u:pa", "u:pb", "u:pb | a:<pb> | u:MARKER | u:pa", "u:pb"},
+		},
+		"own": {
+			fill(loop, ", conversation: {see: own}", "") + "\nfeedback_on_revisit: false",
+			[]string{
+				"u:pa",
+				"u:pa | a:<pa> | u:MARKER | u:pb",
+				"u:pa | a:<pa> | u:pa",
+				"u:pa | a:<pa> | u:MARKER | u:pb | a:<pb> | u:pa | a:<pa> | u:MARKER | u:pb",
+			},
+		},
+		"branches go on from where they parted and meet in declaration order": {
+			fill(fan, "", ""),
+			[]string{
+				"u:pa",
+				"u:pa | a:<pa> | u:MARKER | u:pb",
+				"u:pa | a:<pa> | u:MARKER | u:pc",
+				"u:pa | a:<pa> | u:MARKER | u:pb | a:<pb> | u:MARKER | u:pd",
+				"u:pa | a:<pa> | u:MARKER | u:pc | a:<pc> | u:MARKER | u:pb | a:<pb> | u:MARKER | u:pd | a:<pd> | u:MARKER | u:pj",
+			},
+		},
+		"branch": {
+			fill(fan, ", conversation: {see: branch}", ", conversation: {see: branch}"),
+			[]string{
+				"u:pa",
+				"u:pb",
+				"u:pa | a:<pa> | u:MARKER | u:pc",
+				"u:pa | a:<pa> | u:pb | a:<pb> | u:MARKER | u:pd",
+				"u:pa | a:<pa> | u:MARKER | u:pc | a:<pc> | u:pb | a:<pb> | u:MARKER | u:pd | a:<pd> | u:MARKER | u:pj",
+			},
+		},
+		"reset of a node that asks no model": {
+			`start: a
+nodes: {a: {kind: llm, prompt: pa}, r: {kind: pass, conversation: reset}, b: {kind: llm, prompt: pb}}
+edges: [{from: a, to: r}, {from: r, to: b}, {from: b, to: END}]`,
+			[]string{"u:pa", "u:pb"},
+		},
+		"messages are the whole list": {
+			`start: a
+state: {log: {type: array, reducer: messages, default: [{role: user, content: x}]}}
+nodes: {a: {kind: llm, prompt: pa, writes: {log: "{'role': 'assistant', 'content': output}"}}, b: {kind: llm, prompt: no, messages: "concat(log, [{'role': 'user', 'content': 'y'}])"}}
+edges: [{from: a, to: b}, {from: b, to: END}]`,
+			[]string{"u:pa", "u:x | a:<pa> | u:y"},
+		},
+		"no prompt": {
+			`start: a
+nodes: {a: {kind: llm, prompt: pa}, b: {kind: llm}}
+edges: [{from: a, to: b}, {from: b, to: END}]`,
+			[]string{"u:pa", "u:pa | a:<pa> | u:MARKER"},
+		},
+		"each": {
+			`start: a
+limits: {max_concurrency: 1}
+nodes: {a: {kind: llm, each: "['x', 'y']", prompt: "p{{ item }}"}, b: {kind: llm, prompt: pb}}
+edges: [{from: a, to: b}, {from: b, to: END}]`,
+			[]string{"u:px", "u:py", "u:px | a:<px> | u:py | a:<py> | u:MARKER | u:pb"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chat := newChat(t, func(asked string) string { return "<" + asked + ">" })
+			if name == "no prompt" {
+				chat.reply = func(asked string) string { return "<" + asked[:2] + ">" }
+			}
+			result := runFlow(t, chat, c.flow, runner.Options{MaxConcurrency: 1})
+			if result.Status != machine.Completed {
+				t.Fatalf("%s: %v", result.Status, result.Error)
+			}
+			got := chat.sketches()
+			if name == "branch" || strings.HasPrefix(name, "branches") { // they run side by side
+				got[1], got[2] = got[2], got[1]
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func fill(flow string, parts ...string) string {
+	for _, part := range parts {
+		flow = strings.Replace(flow, "%s", part, 1)
+	}
+	return flow
+}
+
+// A node whose answer asked for tools goes on when it gets the results: without
+// its prompt, and isolated nodes with their own results only.
+func TestContinuation(t *testing.T) {
+	for mode, want := range map[string][]string{
+		"continuous": {
+			"u:pz", "u:pz | a:z | u:MARKER | u:pa", "u:pz | a:z | u:MARKER | u:pa | a:1 calls | t:3",
+			"u:pz | a:z | u:MARKER | u:pa | a:1 calls | t:3 | a:it is 3 | u:MARKER | u:pb",
+		},
+		"isolated": {"u:pz", "u:pa", "u:pa | a:1 calls | t:3", "u:pz | a:z | u:MARKER | u:pb"},
+		"reset":    {"u:pz", "u:pa", "u:pa | a:1 calls | t:3", "u:pa | a:1 calls | t:3 | a:it is 3 | u:MARKER | u:pb"},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			chat := newChat(t, inOrder("z", `call add {"x":1}`, "it is 3", "b"))
+			result := runFlow(t, chat, `start: z
+state: {said: {}, got: {}}
+tools: {add: {exec: {command: [echo, "3"], parse: text}, description: adds, parameters: {type: object}}}
+nodes:
+  z: {kind: llm, prompt: pz}
+  a: {kind: llm, prompt: pa, tools: [add], conversation: `+mode+`}
+  run: {kind: tools, tools: [add]}
+  keep: {kind: set, set: {said: last.text, got: last.tool_result}}
+  b: {kind: llm, prompt: pb}
+edges:
+  - {from: z, to: a}
+  - {from: a, to: run, when: "len(output.tool_calls) > 0"}
+  - {from: run, to: a}
+  - {from: a, to: keep}
+  - {from: keep, to: b}
+  - {from: b, to: END}`, runner.Options{})
+			if result.Status != machine.Completed {
+				t.Fatalf("%s: %v", result.Status, result.Error)
+			}
+			if diff := cmp.Diff(want, chat.sketches()); diff != "" {
+				t.Error(diff)
+			}
+			if said, got := result.State["said"], result.State["got"]; said != "it is 3" || got != "3" {
+				t.Errorf("last.text was %v, last.tool_result %v", said, got)
+			}
+			if n := len(chat.requests[1].Tools); n != 1 {
+				t.Errorf("%d tools were offered", n)
+			}
+		})
+	}
+}
