@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -13,6 +14,12 @@ import (
 
 // EncodeEvent writes an event as one line of JSON without the newline.
 func EncodeEvent(e *machine.Event) ([]byte, error) {
+	if e.Kind == machine.Advanced && e.Edit == nil && e.At > 0 && e.Superstep > 0 {
+		// The event of every pure step.
+		dst := append(make([]byte, 0, 64), `{"kind":"advanced","at":`...)
+		dst = append(strconv.AppendInt(dst, e.At, 10), `,"superstep":`...)
+		return append(strconv.AppendInt(dst, int64(e.Superstep), 10), '}'), nil
+	}
 	text, err := encode(e)
 	if err != nil {
 		return nil, fmt.Errorf("event %s can't be written: %w", e.Kind, err)

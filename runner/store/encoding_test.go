@@ -1,0 +1,29 @@
+package store_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+)
+
+// The most frequent event is written by hand, as all others are.
+func TestEncodeAdvanced(t *testing.T) {
+	for _, e := range []machine.Event{
+		{Kind: machine.Advanced}, {Kind: machine.Advanced, At: 1}, {Kind: machine.Advanced, Superstep: 2},
+		{Kind: machine.Advanced, At: 1e18, Superstep: 12345}, {Kind: machine.Advanced, At: -1, Superstep: 1},
+		{Kind: machine.Advanced, At: 5, Superstep: 1, Edit: map[string]any{"a": 1}},
+	} {
+		got, err := store.EncodeEvent(&e)
+		want, bad := json.Marshal(e)
+		if err != nil || bad != nil || string(got) != string(want) {
+			t.Errorf("%s, want %s (%v, %v)", got, want, err, bad)
+		}
+		back, err := store.DecodeEvent(got)
+		if err != nil || !reflect.DeepEqual(back, e) {
+			t.Errorf("%s comes back as %+v (%v)", got, back, err)
+		}
+	}
+}

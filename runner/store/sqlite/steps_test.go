@@ -1,0 +1,173 @@
+package sqlite_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store/sqlite"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// What a step of a run costs: the runner, the machine and the store together.
+// The steps are pure, of a node that writes a hundred bytes beside a state of
+// some size.
+
+// stepsFlow runs a node as often as its input says.
+const stepsFlow = `
+graphrun: v1
+name: steps
+start: a
+limits: {max_steps: 100000000}
+state: {pad: {type: string}, n: {type: integer}, said: {type: string}}
+nodes: {a: {kind: set, set: {n: n - 1, said: "'%s'"}}}
+edges: [{from: a, to: a, when: n > 0}, {from: a, to: END}]
+`
+
+// stepper runs stepsFlow.
+func stepper(tb testing.TB, s runner.Store) func(id string, steps, size int) {
+	tb.Helper()
+	r, err := runner.New(runner.Config{Store: s})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	text := fmt.Sprintf(stepsFlow, strings.Repeat("x", 100))
+	g, found := spec.Parse("steps.yaml", []byte(text), spec.Options{Kinds: r.Kinds()})
+	if found.HasErrors() {
+		tb.Fatal(found[0].Message)
+	}
+	f, err := r.Prepare(g)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return func(id string, steps, size int) {
+		tb.Helper()
+		got, err := f.Run(context.Background(), runner.Options{
+			RunID: id, Input: map[string]any{"n": steps, "pad": strings.Repeat("p", size)},
+		})
+		if err != nil || got.Status != machine.Completed || got.Steps != steps {
+			tb.Fatal(got, err)
+		}
+	}
+}
+
+// weighed is a store that counts what a run commits, and what it writes between
+// its events, snapshots apart.
+type weighed struct {
+	*sqlite.Store
+	commits, snapshots int
+	from, to           int // written when the first and the last step were kept
+	apart              int // bytes written for snapshots in between
+}
+
+func (w *weighed) Create(record runner.RunRecord) (runner.Journal, error) {
+	j, err := w.Store.Create(record)
+	return &weighedJournal{j, w}, err
+}
+
+type weighedJournal struct {
+	runner.Journal
+	store *weighed
+}
+
+func (j *weighedJournal) Append(e machine.Event) error {
+	err := j.Journal.Append(e)
+	w := j.store
+	w.commits++
+	if e.Kind == machine.Advanced {
+		w.to, _ = written()
+		if w.from == 0 {
+			w.from = w.to
+		}
+	}
+	return err
+}
+
+func (j *weighedJournal) Snapshot(s runner.Snapshot) error {
+	before, _ := written()
+	err := j.Journal.Snapshot(s)
+	after, _ := written()
+	j.store.apart += after - before
+	j.store.snapshots++
+	return err
+}
+
+// A step writes as much beside a large state as beside a small one, in one commit.
+func TestStepsDoNotWriteTheState(t *testing.T) {
+	if _, ok := written(); !ok {
+		t.Skip("the system does not count written bytes")
+	}
+	const steps = 2000
+	var each []int
+	for _, size := range []int{1 << 10, 100 << 10, 10 << 20} {
+		w := &weighed{Store: open(t, filepath.Join(t.TempDir(), "runs.db"), sqlite.Options{Durability: sqlite.Off, Beat: -1})}
+		stepper(t, w)("one", steps, size)
+		each = append(each, (w.to-w.from-w.apart)/(steps-1))
+		if w.commits != steps+1 || w.snapshots > 3 {
+			t.Errorf("beside %d bytes, %d steps take %d commits and %d snapshots", size, steps, w.commits, w.snapshots)
+		}
+	}
+	t.Logf("bytes written a step beside 1 KB, 100 KB, 10 MB: %v", each)
+	if least, most := slices.Min(each), slices.Max(each); float64(most) > 1.2*float64(least) || most > 5500 {
+		t.Errorf("bytes written a step: %v; at most 5500, and at most 1.2 times the least", each)
+	}
+}
+
+// BenchmarkSteps compares runs of a thousand pure steps with as many commits of
+// a row, in turns: the medians of the rates' and the processor times' ratios.
+func BenchmarkSteps(b *testing.B) {
+	for _, durability := range []sqlite.Durability{sqlite.Full, sqlite.Normal} {
+		for _, size := range []int{1 << 10, 100 << 10} {
+			b.Run(fmt.Sprintf("%s/%dKB", durability, size>>10), func(b *testing.B) { benchmarkSteps(b, durability, size) })
+		}
+	}
+}
+
+func benchmarkSteps(b *testing.B, durability sqlite.Durability, size int) {
+	const steps = 1000
+	rows := newBare(b, durability)
+	run := stepper(b, open(b, filepath.Join(b.TempDir(), "runs.db"), sqlite.Options{Durability: durability}))
+	row := fmt.Sprintf(`{"kind":"advanced","at":%d,"superstep":%d}`, time.Now().UnixNano(), steps)
+	var rates, cpus []float64
+	for round := 0; b.Loop(); round++ {
+		began, used := time.Now(), cpu(b)
+		for range steps {
+			rows.add(b, row)
+		}
+		bareTook, bareUsed := time.Since(began), cpu(b)-used
+		began, used = time.Now(), cpu(b)
+		run(fmt.Sprint(round), steps, size)
+		rates = append(rates, float64(bareTook)/float64(time.Since(began)))
+		cpus = append(cpus, float64(cpu(b)-used)/float64(bareUsed))
+	}
+	slices.Sort(rates)
+	slices.Sort(cpus)
+	b.ReportMetric(rates[len(rates)/2], "rate/bare")
+	b.ReportMetric(cpus[len(cpus)/2], "cpu/bare")
+}
+
+// BenchmarkOpenRun shows how a run stands after some steps: the state and what
+// came since decide how long that takes, and the path, which is printed.
+func BenchmarkOpenRun(b *testing.B) {
+	for _, steps := range []int{1000, 100_000, 1_000_000} {
+		b.Run(fmt.Sprint(steps), func(b *testing.B) {
+			s := open(b, filepath.Join(b.TempDir(), "runs.db"), sqlite.Options{Durability: sqlite.Off})
+			stepper(b, s)("one", steps, 1<<10)
+			r, err := runner.New(runner.Config{Store: s})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if got, err := r.Show("one", runner.Options{}); err != nil || len(got.Path) != steps {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
