@@ -89,7 +89,7 @@ type Options struct {
 	Client *http.Client
 }
 
-// Kinds returns the kinds exec, http, llm, tool and tools. Their Spec holds the name only: the
+// Kinds returns the kinds agent, exec, http, llm, tool and tools. Their Spec holds the name only: the
 // keys of the built-in kinds are in the language's own table.
 func Kinds(opts Options) []runner.Kind {
 	if opts.Grace <= 0 {
@@ -102,6 +102,7 @@ func Kinds(opts Options) []runner.Kind {
 	kit := &toolkit{exec: exec, options: tool.Options{Grace: opts.Grace, Kill: opts.Kill}}
 	models := &models{}
 	return []runner.Kind{
+		{Spec: spec.Kind{Name: "agent"}, Handler: &agentHandler{models, kit}},
 		{Spec: spec.Kind{Name: "exec"}, Handler: exec},
 		{Spec: spec.Kind{Name: "http"}, Handler: newHTTPHandler(opts.Client)},
 		{Spec: spec.Kind{Name: "llm"}, Handler: &llmHandler{models, kit}},

@@ -302,7 +302,7 @@ func (d *driver) forget(event *machine.Event) {
 	if event.Kind == machine.TaskEnded {
 		delete(d.cancel, event.Task)
 		d.stopTimer(timerID{"grace", event.Task})
-		if text := d.texts[event.Task]; text != "" && event.Failure != nil {
+		if text := d.texts[event.Task]; text != "" && event.Failure != nil && event.Partial == nil {
 			event.Partial = text
 		}
 		delete(d.texts, event.Task)

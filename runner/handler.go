@@ -74,6 +74,9 @@ type Task struct {
 	// Emit reports what a running node says: progress, text, custom. It may
 	// be called from any goroutine until Run returns.
 	Emit func(Said)
+	// Partial says what the task has produced so far: what is reported of it if
+	// it is cancelled or fails. The last value counts.
+	Partial func(data any)
 	// Log holds what Note kept when this attempt ran before a crash or a pause,
 	// in order; nil: nothing.
 	Log []any

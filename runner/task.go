@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -27,6 +28,8 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		Log:  work.Log, Answers: work.Answers, Note: func(data any) error { return d.sendNote(id, data, nil) },
 		Talk: d.talkOf(work.Talk),
 	}
+	made := &produced{}
+	task.Partial = made.set
 	d.share(task)
 	d.access(task, id)
 	handler := d.flow.runner.handlers[work.Kind]
@@ -43,6 +46,9 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	go func() {
 		event := d.attempt(ctx, task, handler)
 		event.Child, event.Cached = child, hit
+		if event.Failure != nil {
+			event.Partial = made.plain()
+		}
 		cancel(nil)
 		event.Task, event.At = id, d.clock.Now().UnixNano()
 		d.send(message{event: event})
@@ -107,6 +113,29 @@ func plainFailure(f *Failure) *Failure {
 	}
 	out.Details, _ = details.(map[string]any)
 	return &out
+}
+
+// produced is what a task has produced so far.
+type produced struct {
+	mu    sync.Mutex
+	value any
+}
+
+func (p *produced) set(value any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.value = value
+}
+
+// plain is the value as plain data; nil when there is none.
+func (p *produced) plain() any {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	plain, err := eval.Canonical(p.value)
+	if err != nil {
+		return nil // it is for people to look at: better none than a task that can't end
+	}
+	return plain
 }
 
 // errHandlerPanic marks the failure of a handler that panicked.

@@ -40,6 +40,8 @@ func (y *yields) one(n *spec.Node) (t eval.Type, shape string) {
 		return eval.FromSchema(n.Output), "own"
 	case kind == "llm" && offers:
 		return toolCalls(), "tool calls"
+	case kind == "agent" && finishes(n):
+		return eval.Any(), "" // what the tool is called with, or gives
 	case kind == "llm", kind == "agent":
 		return eval.String(), "text"
 	case kind == "http":
@@ -61,6 +63,13 @@ func (y *yields) one(n *spec.Node) (t eval.Type, shape string) {
 		return assigned(y.graph, n)
 	}
 	return eval.Any(), ""
+}
+
+// finishes reports whether an agent's loop may end with a tool.
+func finishes(n *spec.Node) bool {
+	loop := n.Field("loop")
+	pattern := loop.Get("pattern")
+	return loop.Get("finish_tool") != nil || pattern != nil && pattern.Text.Value == "finish_tool"
 }
 
 func toolCalls() eval.Type {

@@ -1,0 +1,203 @@
+// The kind agent: a model that works with tools in a loop, until it is done
+// and its judge agrees (GraphSpec §9).
+
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/tool"
+)
+
+type agentHandler struct {
+	models *models
+	kit    *toolkit
+}
+
+// Run lets the model work and returns its final answer: text, or the object of
+// the node's schema. The turns enter the conversation when the agent succeeds;
+// what they were is the node's partial result when it does not.
+func (h *agentHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
+	a, err := h.prepare(ctx, task)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := a.run(ctx)
+	if err != nil {
+		a.tellEnd(reasonOf(err))
+		return nil, a.outcome(ctx, err)
+	}
+	a.tellEnd(a.reason)
+	if task.Talk != nil {
+		task.Talk.Say(a.said...)
+	}
+	return answer, nil
+}
+
+// agent is one run of an agent node. One goroutine owns it.
+type agent struct {
+	task  *runner.Task
+	kit   *toolkit
+	node  *modelNode
+	loop  *loopConfig
+	judge *judge
+	calls *caller
+	// base holds the parameters of each call; messages is the conversation so
+	// far, and said what of it is new.
+	base     model.Request
+	messages []model.Message
+	said     []runner.Message
+	// tools are those that the model is offered now, allowed the names of those
+	// that the file declares, own the others.
+	tools    []model.Tool
+	allowed  []string
+	own      map[string]ownTool
+	registry *tool.Registry
+
+	turns     int // of this trial or state
+	allTurns  int
+	toolCalls int
+	rounds    int     // of the judge
+	invalid   int     // answers that did not fit, in a row
+	spent     float64 // US dollars
+	last      string  // the last turn, to see a loop that stands still
+	repeats   int     // how often it came in a row
+	trail     []any   // the turns, for the partial result
+	trials    int
+	score     float64 // of the best trial
+	reason    string  // why the loop ended
+}
+
+// prepare reads the node's keys and makes the first request.
+func (h *agentHandler) prepare(ctx context.Context, task *runner.Task) (*agent, error) {
+	n, err := readModelNode(task)
+	if err != nil {
+		return nil, err
+	}
+	a := &agent{task: task, kit: h.kit, node: n, calls: newCaller(h.models, task)}
+	if a.loop, err = readLoop(task); err != nil {
+		return nil, err
+	}
+	if a.judge, err = readJudge(task); err != nil {
+		return nil, err
+	}
+	if a.registry, err = h.kit.registry(task); err != nil {
+		return nil, err
+	}
+	req, said, err := n.compose(ctx, a.calls)
+	if err != nil {
+		return nil, err
+	}
+	a.base, a.messages, a.said = req, req.Messages, said
+	return a, a.offer(ctx, n.tools)
+}
+
+// ownTool is a tool of the loop itself: a call of it that take accepts leaves
+// the turns with a value.
+type ownTool struct {
+	model.Tool
+	take func(model.ToolCall) (any, answer)
+}
+
+// offer changes which tools the model has.
+func (a *agent) offer(ctx context.Context, names []string) error {
+	a.allowed, a.tools, a.own = names, nil, map[string]ownTool{}
+	if len(names) > 0 {
+		var err error
+		if a.tools, err = a.kit.offered(ctx, a.task, names); err != nil {
+			return err
+		}
+	}
+	declared := slices.ContainsFunc(a.tools, func(t model.Tool) bool { return t.Name == a.loop.finishTool })
+	if a.loop.finishTool != "" && !declared {
+		a.provide(a.finishTool())
+	}
+	return nil
+}
+
+// provide adds a tool of the loop itself.
+func (a *agent) provide(t ownTool) {
+	a.own[t.Name] = t
+	a.tools = append(a.tools, t.Tool)
+}
+
+// run runs the pattern of the loop.
+func (a *agent) run(ctx context.Context) (any, error) {
+	switch a.loop.pattern {
+	case "evaluator_optimizer":
+		return a.optimise(ctx)
+	case "state_machine":
+		return a.judged(ctx, a.walk)
+	}
+	return a.judged(ctx, func(ctx context.Context) (any, error) { return a.answer(ctx, a.node.read) })
+}
+
+// ask adds a message to the conversation for the model to answer.
+func (a *agent) ask(text string) {
+	a.add(model.Message{Role: model.User, Content: text})
+}
+
+func (a *agent) add(m model.Message) {
+	a.messages = append(a.messages, m)
+	a.said = append(a.said, spoken(m))
+}
+
+// loopEnd is a loop that ended without an answer. Its reason is one of
+// max_turns, max_cost_usd, stuck and max_iterations.
+type loopEnd struct {
+	reason, message string
+}
+
+// Error is the message.
+func (e *loopEnd) Error() string { return e.message }
+
+// reasonOf is the word for why an agent ended with an error.
+func reasonOf(err error) string {
+	var end *loopEnd
+	var failure *runner.Failure
+	switch {
+	case errors.As(err, &end):
+		return end.reason
+	case errors.As(err, &failure):
+		return failure.Kind
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	}
+	return "failed"
+}
+
+// outcome is the failure of the node.
+func (a *agent) outcome(ctx context.Context, err error) error {
+	var end *loopEnd
+	switch {
+	case ctx.Err() != nil:
+		return stopped(ctx, fmt.Sprintf("the agent was stopped in turn %d", a.allTurns))
+	case errors.As(err, &end):
+		return &runner.Failure{Kind: "loop_limit", Message: end.message, Details: map[string]any{
+			"reason": end.reason, "turns": a.allTurns, "tool_calls": a.toolCalls,
+		}}
+	}
+	return err
+}
+
+// tellEnd makes an event of why the loop ended.
+func (a *agent) tellEnd(reason string) {
+	if a.task.Emit == nil {
+		return
+	}
+	data := map[string]any{"pattern": a.loop.pattern, "reason": reason, "turns": a.allTurns, "tool_calls": a.toolCalls}
+	if a.judge != nil {
+		data["judge_rounds"] = a.rounds
+	}
+	if a.trials > 0 {
+		data["trials"], data["score"] = a.trials, a.score
+	}
+	a.task.Emit(runner.Said{Type: "custom", Name: "agent_ended", Data: data})
+}

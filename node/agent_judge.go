@@ -1,0 +1,190 @@
+// The judge of an agent: it accepts an answer, sends it back, or hands the
+// matter over.
+
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/tool"
+)
+
+// judge is the key `judge`, defaults filled in.
+type judge struct {
+	named     string
+	criteria  []string
+	maxRounds int
+}
+
+// verdict is what a judge says.
+type verdict struct {
+	word     string // ACCEPT, RETRY, ESCALATE
+	feedback string
+	score    float64
+	scored   bool
+}
+
+// readJudge reads the key `judge`; nil when there is none.
+func readJudge(task *runner.Task) (*judge, error) {
+	fields, err := mapKey(task.Config, "judge")
+	if fields == nil || err != nil {
+		return nil, err
+	}
+	j := &judge{criteria: texts(fields["criteria"])}
+	if j.named, err = textKey(fields, "model", "judge"); err != nil {
+		return nil, err
+	}
+	j.maxRounds, err = intKey(fields, "max_rounds", 3, 1, 1<<31-1)
+	return j, err
+}
+
+// judged lets work answer until the judge accepts: no answer gets past a judge
+// that did not say so.
+func (a *agent) judged(ctx context.Context, work func(context.Context) (any, error)) (any, error) {
+	for {
+		value, err := work(ctx)
+		if err != nil || a.judge == nil {
+			return value, err
+		}
+		v, err := a.verdict(ctx, a.judge, value)
+		if err != nil {
+			return nil, err
+		}
+		a.rounds++
+		switch {
+		case v.word == "ACCEPT":
+			a.reason = "accepted"
+			return value, nil
+		case v.word == "ESCALATE":
+			return nil, a.escalated("the judge handed the matter over", v.feedback, value)
+		case a.rounds >= a.judge.maxRounds:
+			return nil, a.escalated(fmt.Sprintf("the judge accepted no answer in %s", count(a.rounds, "round")), v.feedback, value)
+		}
+		a.ask("Your answer was not accepted." + said(v.feedback) + " Answer again, and better.")
+	}
+}
+
+// said is feedback after a sentence.
+func said(feedback string) string {
+	if feedback == "" {
+		return ""
+	}
+	return " The judge says: " + feedback
+}
+
+// escalated is the failure of an agent whose judge did not accept.
+func (a *agent) escalated(why, feedback string, value any) *runner.Failure {
+	message := why
+	if feedback != "" {
+		message += ": " + feedback
+	}
+	return &runner.Failure{Kind: "escalated", Message: message, Details: map[string]any{
+		"feedback": feedback, "answer": value, "rounds": a.rounds,
+	}}
+}
+
+// verdict asks the judge about an answer. A judge that fails or says nothing
+// legal counts as one that hands the matter over; only the end of the task and
+// of the money are what they are.
+func (a *agent) verdict(ctx context.Context, j *judge, value any) (verdict, error) {
+	response, err := a.call(ctx, "judge", j.named, a.judgeRequest(j, value), nil)
+	var failure *runner.Failure
+	switch {
+	case ctx.Err() != nil:
+		return verdict{}, ctx.Err()
+	case errors.As(err, &failure) && failure.Kind == "budget":
+		return verdict{}, err
+	case err != nil:
+		return verdict{}, a.escalated("the judge failed", err.Error(), value)
+	}
+	v, err := readVerdict(response.Content)
+	if err != nil {
+		return verdict{}, a.escalated("the judge gave no verdict", err.Error(), value)
+	}
+	return v, nil
+}
+
+func verdicts() []string { return []string{"ACCEPT", "RETRY", "ESCALATE"} }
+
+// verdictSchema is what a judge is asked for.
+func verdictSchema() map[string]any {
+	words := []any{}
+	for _, word := range verdicts() {
+		words = append(words, word)
+	}
+	return map[string]any{
+		"type": "object", "additionalProperties": false, "required": []any{"verdict", "feedback", "score"},
+		"properties": map[string]any{
+			"verdict":  map[string]any{"type": "string", "enum": words},
+			"feedback": map[string]any{"type": "string"},
+			"score":    map[string]any{"type": "number", "minimum": 0, "maximum": 1},
+		},
+	}
+}
+
+// readVerdict reads a judge's reply. Feedback and score may be missing.
+func readVerdict(text string) (verdict, error) {
+	if word := strings.TrimSpace(text); slices.Contains(verdicts(), word) {
+		return verdict{word: word}, nil
+	}
+	doc := verdictSchema()
+	doc["required"] = []any{"verdict"}
+	delete(doc, "additionalProperties")
+	compiled, err := schema.Compile(doc)
+	if err != nil {
+		return verdict{}, err
+	}
+	value, err := structured(compiled, text)
+	if err != nil {
+		return verdict{}, err
+	}
+	fields, _ := value.(map[string]any)
+	var v verdict
+	v.word, _ = fields["verdict"].(string)
+	v.feedback, _ = fields["feedback"].(string)
+	v.score, v.scored = fields["score"].(float64)
+	return v, nil
+}
+
+// judgeRequest shows the judge the task and the answer.
+func (a *agent) judgeRequest(j *judge, value any) model.Request {
+	var b strings.Builder
+	if a.node.instructions != "" {
+		fmt.Fprintf(&b, "The instructions were:\n%s\n\n", a.node.instructions)
+	}
+	if a.node.prompt != "" {
+		fmt.Fprintf(&b, "The task was:\n%s\n\n", a.node.prompt)
+	}
+	if a.toolCalls > 0 {
+		b.WriteString("Tools that were called:\n")
+		for _, entry := range a.trail {
+			turn, _ := entry.(map[string]any)
+			calls, _ := turn["tool_calls"].([]any)
+			for _, call := range calls {
+				fmt.Fprintf(&b, "- %s\n", head(eval.Text(call), 400))
+			}
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "The answer to judge:\n%s", tool.Text(value))
+	criteria := "The answer must do what the task asks for."
+	if len(j.criteria) > 0 {
+		criteria = "The answer must meet these criteria:\n- " + strings.Join(j.criteria, "\n- ")
+	}
+	return model.Request{
+		System: joinLayers([]string{
+			goalText(a.task), "You judge the work of another model. " + criteria,
+			`Answer with one JSON object {"verdict": …, "feedback": …, "score": …}, and with nothing else. The verdict is ACCEPT if the criteria are met, RETRY if another attempt can meet them (the feedback says what to change), ESCALATE if a person has to decide. The score tells from 0 to 1 how good the answer is.`,
+		}),
+		Messages: []model.Message{{Role: model.User, Content: b.String()}},
+		Schema:   verdictSchema(),
+	}
+}

@@ -1,0 +1,194 @@
+// Two patterns of an agent's loop: trials that a judge scores, and states that
+// lead to each other.
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/runner"
+)
+
+// optimise makes trials until one is good enough or they get no better. The one
+// with the best score is the answer.
+func (a *agent) optimise(ctx context.Context) (any, error) {
+	j := a.judge
+	if j == nil {
+		j = &judge{named: "judge"}
+	}
+	var best any
+	bestScore, since := -1.0, 0 // since: trials without a better score
+	for a.trials = 1; ; a.trials++ {
+		a.turns = 0
+		value, err := a.answer(ctx, a.node.read)
+		if err != nil {
+			return nil, err
+		}
+		v, err := a.verdict(ctx, j, value)
+		if err != nil {
+			return nil, err
+		}
+		a.rounds++
+		score := v.score
+		if v.word == "ESCALATE" {
+			return nil, a.escalated("the judge handed the matter over", v.feedback, value)
+		}
+		if v.word == "ACCEPT" && !v.scored {
+			score = 1
+		}
+		since++
+		if score >= bestScore+a.loop.minImprovement {
+			since = 0
+		}
+		if score > bestScore || v.word == "ACCEPT" {
+			best, bestScore, a.score = value, score, score
+		}
+		if a.reason = a.enough(v.word, score, since); a.reason != "" {
+			return best, nil
+		}
+		a.repeats = 0
+		a.ask(fmt.Sprintf("That was trial %d; it scored %g, the best so far %g.%s Think about what to change, and answer again.",
+			a.trials, score, bestScore, said(v.feedback)))
+	}
+}
+
+// enough says why no further trial begins; "" when one does.
+func (a *agent) enough(word string, score float64, since int) string {
+	switch {
+	case word == "ACCEPT":
+		return "accepted"
+	case score >= a.loop.threshold:
+		return "threshold"
+	case a.trials >= a.loop.maxTrials:
+		return "max_trials"
+	case since >= a.loop.patience:
+		return "no_improvement"
+	}
+	return ""
+}
+
+// transitionTool is the name of the tool by which a model chooses the next state.
+const transitionTool = "transition"
+
+// walk goes from state to state until it comes to one that ends the loop.
+func (a *agent) walk(ctx context.Context) (any, error) {
+	schema := a.base.Schema
+	defer func() { a.base.Schema = schema }()
+	text := ""
+	name := a.loop.initial
+	for i := 0; ; i++ {
+		if i >= a.loop.maxIterations {
+			return nil, &loopEnd{"max_iterations", fmt.Sprintf("the agent came to no terminal state in %s", count(i, "state"))}
+		}
+		state := a.loop.states[name]
+		if state.terminal && state.prompt == "" && i > 0 {
+			return a.readFinal(text)
+		}
+		if err := a.enter(ctx, state); err != nil {
+			return nil, err
+		}
+		if state.terminal {
+			a.base.Schema = schema
+			value, err := a.answer(ctx, a.node.read)
+			a.reason = "terminal_state"
+			return value, err
+		}
+		a.base.Schema = nil
+		said, next, err := a.leave(ctx, state)
+		if err != nil {
+			return nil, err
+		}
+		if said != "" {
+			text = said
+		}
+		name = next
+	}
+}
+
+// readFinal is the last text as the node's value.
+func (a *agent) readFinal(text string) (any, error) {
+	value, err := a.node.read(&model.Response{Content: text})
+	if err != nil {
+		return nil, &runner.Failure{Kind: "invalid_output", Message: "the last answer of the agent does not fit: " + err.Error()}
+	}
+	a.reason = "terminal_state"
+	return value, nil
+}
+
+// enter tells the model of the state and gives it the state's tools.
+func (a *agent) enter(ctx context.Context, s *loopState) error {
+	a.turns, a.repeats = 0, 0
+	names := a.node.tools
+	if s.hasTools {
+		names = s.tools
+	}
+	if err := a.offer(ctx, names); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("[State %q.]", s.name)
+	if s.prompt != "" {
+		text += " " + s.prompt
+	}
+	if !s.terminal && len(s.transitions) > 1 {
+		a.provide(transition(s))
+		text += fmt.Sprintf("\nWhen this state is done, call the tool %q with the state that follows: %s.", transitionTool, strings.Join(s.transitions, ", "))
+	}
+	a.ask(text)
+	return nil
+}
+
+// transition is the tool that leaves a state.
+func transition(s *loopState) ownTool {
+	to := make([]any, len(s.transitions))
+	for i, name := range s.transitions {
+		to[i] = name
+	}
+	return ownTool{
+		Tool: model.Tool{Name: transitionTool, Description: "Goes on to another state.", Parameters: map[string]any{
+			"type": "object", "required": []any{"to"}, "additionalProperties": false,
+			"properties": map[string]any{"to": map[string]any{"type": "string", "enum": to}},
+		}},
+		take: func(c model.ToolCall) (any, answer) {
+			name, _ := c.Args["to"].(string)
+			if !slices.Contains(s.transitions, name) {
+				return nil, answer{output: fmt.Sprintf("%q does not follow %q; allowed are %s", name, s.name, strings.Join(s.transitions, ", ")), isError: true}
+			}
+			return name, answer{output: "the state is now " + name}
+		},
+	}
+}
+
+// leave lets the model work in a state and returns what it said last, and the
+// state that follows.
+func (a *agent) leave(ctx context.Context, s *loopState) (text, next string, err error) {
+	if len(s.transitions) == 1 {
+		value, err := a.answer(ctx, plainText)
+		text, _ = value.(string)
+		return text, s.transitions[0], err
+	}
+	for {
+		response, err := a.turn(ctx)
+		if err != nil {
+			return "", "", err
+		}
+		if response.Content != "" {
+			text = response.Content
+		}
+		if len(response.ToolCalls) == 0 {
+			a.note(response, nil)
+			a.ask(fmt.Sprintf("Go on, or call the tool %q with the state that follows: %s.", transitionTool, strings.Join(s.transitions, ", ")))
+			continue
+		}
+		value, done, err := a.useTools(ctx, response.ToolCalls)
+		if err != nil || done {
+			next, _ = value.(string)
+			return text, next, err
+		}
+	}
+}
+
+func plainText(response *model.Response) (any, error) { return response.Content, nil }

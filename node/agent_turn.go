@@ -1,0 +1,239 @@
+// One turn of an agent: a call of the model and the tool calls that it asks
+// for; and turns until there is an answer.
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/tool"
+)
+
+// callTries is how often an agent makes a call that failed in a way that may
+// pass by itself: the executor does not repeat agents.
+const callTries = 3
+
+// answer lets the model take turns until it answers; read makes the answer's
+// value, or says what is wrong with it, which the model is then told.
+func (a *agent) answer(ctx context.Context, read func(*model.Response) (any, error)) (any, error) {
+	for {
+		response, err := a.turn(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(response.ToolCalls) > 0 {
+			value, done, err := a.useTools(ctx, response.ToolCalls)
+			if err != nil || done {
+				return value, err
+			}
+			continue
+		}
+		a.note(response, nil)
+		if a.loop.pattern == "finish_tool" {
+			a.ask(fmt.Sprintf("Go on. When you are done, call the tool %q.", a.loop.finishTool))
+			continue
+		}
+		value, problem := read(response)
+		if problem == nil {
+			a.reason, a.invalid = "answered", 0
+			return value, nil
+		}
+		if err := a.refuse(response, problem); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// refuse tells the model that its answer does not fit, as often as the node
+// allows.
+func (a *agent) refuse(response *model.Response, problem error) error {
+	if a.invalid++; a.invalid > a.node.retries {
+		return &runner.Failure{
+			Kind:    "invalid_output",
+			Message: fmt.Sprintf("the answer of the model does not fit, after %s: %v", count(a.invalid, "attempt"), problem),
+			Details: map[string]any{"answer": head(response.Content, 400)},
+		}
+	}
+	a.ask("Your answer does not fit: " + problem.Error() + ". Answer again, with nothing but JSON that fits.")
+	return nil
+}
+
+// turn makes one call of the model, if the loop may go on.
+func (a *agent) turn(ctx context.Context) (*model.Response, error) {
+	if err := a.mayGoOn(ctx); err != nil {
+		return nil, err
+	}
+	a.turns++
+	a.allTurns++
+	req := a.base
+	req.Messages, req.Tools = a.messages, a.tools
+	stream := &streamer{task: a.task}
+	response, err := a.call(ctx, "chat", a.node.named, req, stream.text)
+	if err != nil {
+		return nil, err
+	}
+	stream.end(response.Content)
+	a.add(response.Message())
+	return response, nil
+}
+
+// mayGoOn says why no further turn begins: in this order the task is over, the
+// turns are used up, the money is, the loop stands still.
+func (a *agent) mayGoOn(ctx context.Context) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case a.turns >= a.loop.maxTurns:
+		return &loopEnd{"max_turns", fmt.Sprintf("the agent gave no answer in %s", count(a.loop.maxTurns, "turn"))}
+	case a.loop.maxCost > 0 && a.spent >= a.loop.maxCost:
+		return &loopEnd{"max_cost_usd", fmt.Sprintf("the agent spent $%g without an answer; loop.max_cost_usd is %g", a.spent, a.loop.maxCost)}
+	case a.repeats >= a.loop.stuckAfter:
+		return &loopEnd{"stuck", fmt.Sprintf("the agent does the same again and again: %s alike", count(a.repeats, "turn"))}
+	}
+	return nil
+}
+
+// call makes a call of a model, again if it failed in a way that may pass.
+func (a *agent) call(ctx context.Context, role, named string, req model.Request, onText func(string)) (*model.Response, error) {
+	for try := 1; ; try++ {
+		response, err := a.calls.call(ctx, role, named, req, onText)
+		if err == nil {
+			return response, a.count(named, response)
+		}
+		failure, mayPass := transient(err)
+		if !mayPass || try >= callTries {
+			return nil, err
+		}
+		if err := a.task.Models.Sleep(ctx, backoff(try, failure)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// count adds up what the calls cost.
+func (a *agent) count(named string, response *model.Response) error {
+	if a.loop.maxCost == 0 {
+		return nil
+	}
+	ref, err := resolveModel(a.task, named)
+	if err != nil {
+		return err
+	}
+	cost, known := costOf(ref, strings.HasPrefix(ref.name, "scripted/"), response.Usage)
+	if !known {
+		return invalidInput("loop.max_cost_usd can't be kept: the price of %q is not known", ref.name)
+	}
+	a.spent += cost
+	return nil
+}
+
+// useTools makes the calls of a turn. done says that one of them left the turns,
+// with that value.
+func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any, done bool, err error) {
+	answers := make([]answer, len(asked))
+	var calls []toolCall
+	var places []int // of calls in asked
+	for i, c := range asked {
+		if own, ours := a.own[c.Name]; ours {
+			var taken any
+			if taken, answers[i] = own.take(c); !answers[i].isError {
+				value, done = taken, true
+			}
+			continue
+		}
+		calls, places = append(calls, toolCall{
+			Call: tool.Call{Name: c.Name, Args: c.Args, Malformed: c.Malformed}, id: c.ID, number: a.toolCalls + i,
+		}), append(places, i)
+	}
+	a.toolCalls += len(asked)
+	results, err := a.kit.callAll(ctx, a.task, a.allowed, calls, false)
+	if err != nil {
+		return nil, false, err
+	}
+	for i, result := range results {
+		answers[places[i]] = result
+		if calls[i].Name == a.loop.finishTool && !result.isError {
+			value, done = result.output, true
+		}
+	}
+	a.note(&model.Response{Content: a.messages[len(a.messages)-1].Content, ToolCalls: asked}, answers)
+	for i, c := range asked {
+		a.add(model.Message{
+			Role: model.ToolResult, ToolCallID: c.ID, Name: c.Name, IsError: answers[i].isError,
+			Content: tool.Text(a.registry.Fit(c.Name, answers[i].output)),
+		})
+	}
+	if done {
+		a.reason = "finish_tool"
+	}
+	return value, done, nil
+}
+
+// finishTool is the tool that ends the loop, where the file declares none.
+func (a *agent) finishTool() ownTool {
+	parameters := map[string]any{
+		"type": "object", "required": []any{"answer"}, "properties": map[string]any{"answer": map[string]any{"type": "string"}},
+	}
+	if doc := a.node.request.Schema; doc != nil && doc["type"] == "object" {
+		parameters = doc
+	}
+	return ownTool{model.Tool{Name: a.loop.finishTool, Description: "Ends the work with the final answer.", Parameters: parameters}, a.finished}
+}
+
+// finished reads the answer that a call of our finish tool brings: the object of
+// its arguments, or what the only one of them holds.
+func (a *agent) finished(c model.ToolCall) (any, answer) {
+	if c.Malformed != "" {
+		return nil, answer{output: "the arguments are no JSON object", isError: true}
+	}
+	var only any = ""
+	for _, value := range c.Args {
+		only = value
+	}
+	s := a.node.schema
+	switch whole := s.Normalise(any(c.Args)); {
+	case s != nil && s.Check(whole) == nil:
+		return whole, answer{output: "done"}
+	case len(c.Args) > 1 && s == nil:
+		return whole, answer{output: "done"}
+	case len(c.Args) <= 1 && s.Check(s.Normalise(only)) == nil:
+		return s.Normalise(only), answer{output: "done"}
+	default:
+		return nil, answer{output: "the answer does not fit its schema: " + s.Check(whole).Error(), isError: true}
+	}
+}
+
+// note keeps a turn for the partial result, and sees whether it is the same as
+// the one before.
+func (a *agent) note(response *model.Response, results []answer) {
+	turn := map[string]any{"turn": a.allTurns, "content": response.Content}
+	if len(response.ToolCalls) > 0 {
+		list := make([]any, len(results))
+		for i, c := range response.ToolCalls {
+			list[i] = map[string]any{"name": c.Name, "args": c.Args, "output": results[i].output, "is_error": results[i].isError}
+		}
+		turn["tool_calls"] = list
+	}
+	a.trail = append(a.trail, turn)
+	if a.task.Partial != nil {
+		a.task.Partial(a.trail)
+	}
+	same := eval.Text(map[string]any{"content": turn["content"], "calls": turn["tool_calls"]})
+	if same != a.last {
+		a.last, a.repeats = same, 0
+	}
+	a.repeats++
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
