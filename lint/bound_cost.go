@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Attempts that a node or the router gets without a retry block.
+// Attempts that a model call gets without a retry block.
 const defaultAttempts = 3
 
 // prepare computes what does not depend on the way through the graph.
@@ -46,16 +46,11 @@ func (w *boundWalk) nodeCost(n *spec.Node) span {
 	case "llm":
 		s = s.plus(w.modelCost(n, 1, 1+integer(n, "output_retries", 2)))
 	case "agent":
-		turns, rounds := 10, 0
-		if v := n.Field("loop").Get("max_turns"); v != nil {
-			turns = wholeOf(v, turns)
-		}
-		if judge := n.Field("judge"); judge != nil {
-			rounds = wholeOf(judge.Get("max_rounds"), 3)
-		}
-		// Each round of the judge may start the loop again, and a pattern of
-		// two models makes two calls a turn.
-		s = s.plus(w.modelCost(n, 1, (rounds+1)*(2*turns+1)))
+		least, most := agentCalls(n)
+		s = s.plus(w.modelCost(n, least, most))
+		s = s.plus(w.graphTools())
+	case "tool", "tools":
+		s = s.plus(w.graphTools())
 	case "graph":
 		if n.Retry == nil { // each attempt is another run
 			s = s.plus(w.childCost(n))
@@ -86,13 +81,51 @@ func (w *boundWalk) modelCost(n *spec.Node, least, most int) span {
 	case w.f.graph.Retry != nil:
 		attempts = w.f.graph.Retry.MaxAttempts
 	}
-	if c := w.f.graph.Conversation; c != nil && c.Get("compaction") != nil {
-		most *= 2 // each call may be preceded by a summary
+	for _, c := range []*spec.Value{w.f.graph.Conversation, n.Conversation} {
+		if c != nil && c.Get("compaction") != nil {
+			most *= 2 // each call may be preceded by a summary
+			break
+		}
 	}
 	if n.Kind.Value == "llm" && n.Output == nil {
 		most = max(1, most-integer(n, "output_retries", 2))
 	}
 	return span{cost{inCalls: float64(least)}, cost{inCalls: float64(most * attempts)}}
+}
+
+// agentCalls are the calls of an agent that finds all models ready, and of one
+// whose every call is made again as often as it may be.
+func agentCalls(n *spec.Node) (least, most int) {
+	loop, judge := n.Field("loop"), n.Field("judge")
+	rounds := 0
+	if judge != nil {
+		least, rounds = 1, wholeOf(judge.Get("max_rounds"), 3)
+	}
+	turns := wholeOf(loop.Get("max_turns"), 10)
+	pattern := ""
+	if v := loop.Get("pattern"); v != nil {
+		pattern = v.Text.Value
+	}
+	switch pattern {
+	case "evaluator_optimizer":
+		least = 1 // the judge of a trial
+		most = wholeOf(loop.Get("max_trials"), 10) * (turns + 1)
+	case "state_machine":
+		most = max(rounds, 1)*wholeOf(loop.Get("max_iterations"), 100)*turns + rounds
+	default:
+		most = max(rounds, 1)*turns + rounds
+	}
+	return 1 + least, most * defaultAttempts
+}
+
+// graphTools is what running graphs as tools may take: nobody knows how many.
+func (w *boundWalk) graphTools() span {
+	for i := range w.f.graph.Tools {
+		if w.f.graph.Tools[i].Value.Get("graph") != nil {
+			return span{most: cost{inSteps: math.Inf(1), inCalls: math.Inf(1)}}
+		}
+	}
+	return span{}
 }
 
 func integer(n *spec.Node, field string, missing int) int { return wholeOf(n.Field(field), missing) }
@@ -132,12 +165,18 @@ func (w *boundWalk) childCost(n *spec.Node) span {
 	return span{cost{b.Steps.Min, b.LLMCalls.Min}, cost{b.Steps.Max, b.LLMCalls.Max}}
 }
 
-// decideCost is what the choice between several edges takes.
-func decideCost(candidates int) span {
+// decideCost is what the choice between several edges takes: each try may ask
+// again for an answer that names no candidate.
+func (w *boundWalk) decideCost(candidates int) span {
 	if candidates < 2 {
 		return span{}
 	}
-	return span{cost{inCalls: 1}, cost{inCalls: defaultAttempts}}
+	tries := defaultAttempts
+	if retry := w.f.graph.Retry; retry != nil {
+		tries = retry.MaxAttempts
+	}
+	const asksAgain = 2
+	return span{cost{inCalls: 1}, cost{inCalls: float64(tries * (1 + asksAgain))}}
 }
 
 // coarse replaces the exploration of a graph that has too many ways: its nodes
@@ -150,7 +189,7 @@ func (w *boundWalk) coarse() {
 		for i := range groups {
 			extra := span{}
 			if groups[i].kind == byDecision {
-				extra.most = cost{inCalls: defaultAttempts}
+				extra.most = w.decideCost(2).most
 			}
 			for _, to := range groups[i].targets {
 				s := w.costs[v].plus(extra)

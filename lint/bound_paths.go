@@ -138,7 +138,7 @@ func (w *boundWalk) dearestStep() float64 {
 		c := w.costs[v].most[inCalls]
 		for _, g := range w.flow.groups[v] {
 			if g.kind == byDecision {
-				c = w.costs[v].most[inCalls] + defaultAttempts
+				c = w.costs[v].most[inCalls] + w.decideCost(2).most[inCalls]
 			}
 		}
 		calls = max(calls, c)

@@ -148,11 +148,11 @@ func (w *boundWalk) fallbacks(n *spec.Node) []way {
 	for _, g := range w.flow.groups[n.Index] {
 		switch g.kind {
 		case byDecision:
-			out = append(out, way{targets: g.targets, extra: decideCost(candidates)})
+			out = append(out, way{targets: g.targets, extra: w.decideCost(candidates)})
 		case byDefault:
 			extra := span{}
 			if candidates > 0 { // the decision was tried, and failed
-				extra.most = decideCost(candidates).most
+				extra.most = w.decideCost(candidates).most
 			}
 			out = append(out, way{targets: g.targets, extra: extra})
 		}

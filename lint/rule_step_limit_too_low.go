@@ -4,6 +4,7 @@ package lint
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/graphrun/graphrun/spec"
 )
@@ -54,6 +55,41 @@ func checkStepLimit(f *facts) {
 	if limit := f.graph.Limits; limit.MaxSteps > 0 && steps > limit.MaxSteps && limit.OnMaxSteps == "fail" {
 		f.report(limit.Span, "max_steps is %d, but the shortest path to END takes %s: %s",
 			limit.MaxSteps, plural(steps, "step"), f.pathText(path))
+	} else if limit.MaxSteps > 0 && limit.OnMaxSteps == "fail" && limit.Span.To > 0 && f.mayTakeMore(limit.MaxSteps) {
+		f.branchesExceed(limit.MaxSteps, limit.Span)
+	}
+}
+
+// mayTakeMore reports whether a run can take more steps than the shortest path
+// has: branches add up, and graphs in graphs.
+func (f *facts) mayTakeMore(limit int) bool {
+	const most = 500 // nodes: following the branches of more takes too long
+	if len(f.graph.Nodes) > most {
+		return false
+	}
+	if slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool { return n.Kind.Value == "graph" }) {
+		return true
+	}
+	return limit < len(f.graph.Nodes) && slices.ContainsFunc(f.flow().groups, func(groups []group) bool {
+		return slices.ContainsFunc(groups, func(g group) bool { return len(g.targets) > 1 })
+	})
+}
+
+// branchesExceed looks for the least that a run takes.
+func (f *facts) branchesExceed(limit int, at spec.Span) {
+	for i, e := range f.graph.Edges {
+		if e.When.IsSet() && f.bound.Edges[i].When == nil {
+			return // it has an error of its own
+		}
+	}
+	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: maxChildren}
+	w.prepare()
+	if !w.explore() {
+		return
+	}
+	if least, path, ok := w.cheapest(inSteps); ok && least > float64(limit) {
+		f.report(at, "max_steps is %d, but every run that completes takes at least %s: %s",
+			limit, plural(int(least), "step"), strings.Join(path, ", "))
 	}
 }
 

@@ -47,12 +47,22 @@ func checkUnknownTool(f *facts) {
 			f.tool(text(n, "tool"), false)
 			continue
 		}
-		if list := n.Field("tools"); list != nil {
-			for i := range list.Items {
-				if list.Items[i].Kind == spec.String {
-					f.tool(list.Items[i].Text, true)
-				}
+		f.toolList(n.Field("tools"))
+		if states := n.Field("loop").Get("states"); states != nil {
+			for i := range states.Fields {
+				f.toolList(states.Fields[i].Value.Get("tools"))
 			}
+		}
+	}
+}
+
+func (f *facts) toolList(list *spec.Value) {
+	if list == nil {
+		return
+	}
+	for i := range list.Items {
+		if list.Items[i].Kind == spec.String {
+			f.tool(list.Items[i].Text, true)
 		}
 	}
 }

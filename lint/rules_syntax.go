@@ -110,6 +110,7 @@ nodes:
 edges:
   - {from: a, to: END}
 `,
+			check: checkAgentStates, needs: needNode,
 		},
 		{
 			Name: "reserved-name", Severity: spec.Error,
