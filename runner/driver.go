@@ -110,6 +110,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 // run drives the machine from the first event to the last.
 func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error) {
 	d.started = d.clock.Now()
+	d.mask.learn(d.opts.taken.keys)
 	d.mask.learn(input)
 	d.announce(input)
 	event := machine.Event{
@@ -128,9 +129,8 @@ func (o *Options) info(runID string) *machine.RunInfo {
 		models = &machine.ModelSettings{Models: o.Models, Params: o.ModelParams}
 	}
 	return &machine.RunInfo{
-		Models: models,
-		ID:     runID, MaxSteps: o.MaxSteps, MaxConcurrency: o.MaxConcurrency, Timeout: o.Timeout, Goal: o.Goal,
-		PauseBefore: o.PauseBefore, PauseAfter: o.PauseAfter,
+		ID: runID, MaxSteps: o.MaxSteps, MaxConcurrency: o.MaxConcurrency, Timeout: o.Timeout, Goal: o.Goal,
+		PauseBefore: o.PauseBefore, PauseAfter: o.PauseAfter, Session: o.taken.keys, Talk: o.taken.talk, Models: models,
 	}
 }
 
@@ -154,6 +154,9 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 		return nil, errors.Join(err, d.closeJournal(nil))
 	}
 	result, err := d.wholeResult()
+	if err == nil {
+		err = d.leave(d.clock.Now().UnixNano())
+	}
 	if err != nil {
 		return nil, errors.Join(err, d.closeJournal(nil))
 	}

@@ -16,14 +16,18 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// checkInput returns the input as canonical data; the error is an *InputError
-// that names every key at fault.
-func checkInput(g *spec.Graph, input map[string]any) (map[string]any, error) {
-	return checkKeys(g, input, true)
+// checkInput returns the input as canonical data; has are keys that have a value
+// without it. The error is an *InputError that names every key at fault.
+func checkInput(g *spec.Graph, input, has map[string]any) (map[string]any, error) {
+	if has == nil {
+		has = map[string]any{}
+	}
+	return checkKeys(g, input, has)
 }
 
-// checkKeys checks values for state keys; whole asks for those that are required.
-func checkKeys(g *spec.Graph, input map[string]any, whole bool) (map[string]any, error) {
+// checkKeys checks values for state keys, and that those are there that are
+// required and not in has; nil: none has to be.
+func checkKeys(g *spec.Graph, input, has map[string]any) (map[string]any, error) {
 	out := make(map[string]any, len(input))
 	problems := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(input)) {
@@ -52,11 +56,9 @@ func checkKeys(g *spec.Graph, input map[string]any, whole bool) (map[string]any,
 		out[name] = value
 	}
 	for _, key := range g.State {
-		if !whole || !key.Required {
-			continue
-		}
 		name := key.Name.Value
-		if _, given := input[name]; !given {
+		_, given := input[name]
+		if _, there := has[name]; has != nil && key.Required && !given && !there {
 			problems[name] = "required, but not given; its schema is " + schemaText(key.Schema)
 		}
 	}

@@ -79,7 +79,7 @@ func (rec *record) take(events []machine.Event) {
 
 // replayed is a driver with its state, before it drives.
 func (rec *record) replayed(opts Options, events []machine.Event) (*driver, error) {
-	opts.RunID = rec.run.ID
+	opts.RunID, opts.Session = rec.run.ID, rec.run.Session
 	if opts.Dir == "" {
 		opts.Dir = filepath.Dir(rec.flow.graph.File.Name)
 	}
@@ -100,11 +100,19 @@ func (rec *record) replayed(opts Options, events []machine.Event) (*driver, erro
 	return d, nil
 }
 
+// learnStart hides what a run had to keep secret from its beginning on.
+func (d *driver) learnStart(began *machine.Event) {
+	if began.Run != nil {
+		d.mask.learn(began.Run.Session)
+	}
+	d.mask.learn(began.Input)
+}
+
 // replay applies a recorded event and carries nothing out.
 func (d *driver) replay(event *machine.Event) error {
 	if event.Kind == machine.RunBegan {
 		d.started = time.Unix(0, event.At)
-		d.mask.learn(event.Input)
+		d.learnStart(event)
 	}
 	d.last = max(d.last, event.At)
 	_, err := d.plan.Apply(d.state, *event)

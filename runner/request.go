@@ -71,6 +71,9 @@ func (r *Runner) Cancel(runID string) (*Result, error) {
 	}
 	if d.state.Ended() {
 		result, err := d.recorded()
+		if err == nil {
+			err = d.leave(d.last)
+		}
 		return result, errors.Join(err, journal.Close())
 	}
 	d.journal = journal

@@ -34,6 +34,9 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 	if d.state.Status == machine.Completed {
 		result, err := d.recorded()
 		if err == nil {
+			err = d.leaveAgain()
+		}
+		if err == nil {
 			d.tell(RunFinished, d.last, result)
 		}
 		return result, errors.Join(err, d.sinkErr, journal.Close())
@@ -134,7 +137,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	if err != nil {
 		return nil, 0, err
 	}
-	set, err := checkKeys(rec.flow.graph, opts.Set, false)
+	set, err := checkKeys(rec.flow.graph, opts.Set, nil)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -152,6 +155,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	}
 	forked := *rec
 	forked.run.ID, forked.run.Parent, forked.run.ParentStep = opts.RunID, runID, at
+	forked.run.Session = "" // what it leaves is none of the session's business
 	forked.run.Labels, forked.run.Started = opts.Labels, r.cfg.Clock.Now()
 	events := slices.Clone(rec.events[:cut])
 	last := rec.events[cut]

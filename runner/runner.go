@@ -55,6 +55,10 @@ type Options struct {
 	History bool
 	// Labels are kept with the run, to find it by.
 	Labels map[string]string
+	// Session names what the run shares state keys and the conversation with; a
+	// fork shares nothing, a run that is taken up keeps its own. Empty: nothing.
+	Session string
+	taken   taken
 	// Answers are given in advance, by the target of the question (see
 	// Pending.Target): the first to the first question there. Those for a node
 	// with an `each`, without an index, go to its elements in order.
@@ -173,7 +177,11 @@ func (r *Runner) Run(ctx context.Context, g *spec.Graph, opts Options) (*Result,
 
 // Run runs the flow; see Runner.Run.
 func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
-	input, err := checkInput(f.graph, opts.Input)
+	var err error
+	if opts.taken, err = f.takeOver(opts.Session); err != nil {
+		return nil, err
+	}
+	input, err := checkInput(f.graph, opts.Input, opts.taken.keys)
 	if err != nil {
 		return nil, err
 	}

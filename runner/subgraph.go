@@ -138,7 +138,7 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, end *machine.Ch
 		}
 		flow := d.flow.children[node]
 		with, _ := task.Config["with"].(map[string]any)
-		input, err := checkInput(flow.graph, with)
+		input, err := checkInput(flow.graph, with, nil)
 		if err != nil {
 			return nil, &Failure{Kind: "invalid_input", Message: "with: " + err.Error()}
 		}

@@ -90,7 +90,7 @@ func (w *walker) step(event *machine.Event) error {
 	d := w.driver
 	w.fresh, w.routes = w.fresh[:0], w.routes[:0]
 	if event.Kind == machine.RunBegan {
-		d.mask.learn(event.Input)
+		d.learnStart(event)
 	}
 	d.last = max(d.last, event.At)
 	commands, err := d.plan.Apply(d.state, *event)

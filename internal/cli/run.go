@@ -23,6 +23,7 @@ type runFlags struct {
 	goal      string
 	dryRun    bool
 	labels    []string
+	session   string
 }
 
 func newRunCommand(a *app) *cobra.Command {
@@ -52,6 +53,7 @@ Exit codes: 0 completed, 1 failed (with --strict also completed but degraded),
   graphrun run flow.yaml -o jsonl --stream updates,messages
   graphrun run flow.yaml --pause-before deploy --label ticket=4711
   graphrun run flow.yaml --model default=anthropic/claude-sonnet-4-5 --set-model-param temperature=0
+  graphrun run chat.yaml --session alice -i question="And then?"
   graphrun run flow.yaml --dry-run`,
 		Args:              oneFlow,
 		ValidArgsFunction: completeFlow,
@@ -60,11 +62,11 @@ Exit codes: 0 completed, 1 failed (with --strict also completed but degraded),
 			return a.run(cmd.Context(), cmd, &f, args[0])
 		},
 	}
-	addRunFlags(cmd, &f)
+	addRunFlags(a, cmd, &f)
 	return cmd
 }
 
-func addRunFlags(cmd *cobra.Command, f *runFlags) {
+func addRunFlags(a *app, cmd *cobra.Command, f *runFlags) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "a state key's value: key=value, key=@file or key:=json; repeatable")
 	flags.StringVar(&f.inputFile, "input-file", "", "a JSON or YAML object of inputs, - for stdin; -i wins over it")
@@ -75,6 +77,8 @@ func addRunFlags(cmd *cobra.Command, f *runFlags) {
 	for _, name := range []string{"input", "run-id", "label"} {
 		complete(cmd, name, nil)
 	}
+	flags.StringVar(&f.session, "session", "", "ID of what this run goes on with and leaves to the next one: state keys with\nscope: session, and the conversation")
+	_ = cmd.RegisterFlagCompletionFunc("session", a.completeSession) // it exists: it was added just now
 	addModelFlags(cmd, &f.models)
 	addDriveFlags(cmd, &f.driveFlags)
 }
@@ -95,7 +99,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if err != nil {
 		return err
 	}
-	input, err := a.readInput(g, f.inputFile, f.inputs, f.dryRun)
+	input, err := a.readInput(g, f.inputFile, f.inputs, f.dryRun || f.session != "")
 	if err != nil {
 		return err
 	}
@@ -106,7 +110,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if err := f.models.apply(&opts); err != nil {
 		return err
 	}
-	opts.RunID, opts.Input, opts.Goal, opts.Dir = f.runID, input, goal, filepath.Dir(path)
+	opts.RunID, opts.Input, opts.Goal, opts.Dir, opts.Session = f.runID, input, goal, filepath.Dir(path), f.session
 	if f.dryRun {
 		return a.printPlan(newPlan(g, opts), f.output.value)
 	}
@@ -140,6 +144,9 @@ func (f *runFlags) validate(cmd *cobra.Command) error {
 	problems := f.problems(cmd)
 	if strings.ContainsFunc(f.runID, badInID) {
 		problems = append(problems, usagef("--run-id %q: only letters, digits and -_.: are allowed", f.runID))
+	}
+	if strings.ContainsFunc(f.session, badInID) {
+		problems = append(problems, usagef("--session %q: only letters, digits and -_.: are allowed", f.session))
 	}
 	if len(problems) > 0 {
 		return usage(errors.Join(problems...))

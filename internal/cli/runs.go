@@ -59,6 +59,9 @@ type runFilterFlags struct {
 	graph  string
 	status enumList
 	labels []string
+	// session and parent are those of the runs wanted.
+	session string
+	parent  string
 }
 
 func addRunFilterFlags(cmd *cobra.Command, f *runFilterFlags) {
@@ -67,9 +70,12 @@ func addRunFilterFlags(cmd *cobra.Command, f *runFilterFlags) {
 	flags.StringVar(&f.graph, "graph", "", "only runs of the graph of this name")
 	flags.Var(&f.status, "status", "only runs that are "+strings.Join(f.status.allowed, ", "))
 	flags.StringArrayVar(&f.labels, "label", nil, "only runs with the label key=value; repeatable: all of them")
+	flags.StringVar(&f.session, "session", "", "only runs of the session of this ID")
+	flags.StringVar(&f.parent, "parent", "", "only forks of this RUN")
 	complete(cmd, "status", f.status.allowed)
-	complete(cmd, "graph", nil)
-	complete(cmd, "label", nil)
+	for _, name := range []string{"graph", "label", "session", "parent"} {
+		complete(cmd, name, nil)
+	}
 }
 
 // find lists the runs that the flags and a filter let through, the last first.
@@ -80,6 +86,7 @@ func (f *runFilterFlags) find(s runner.Store, filter runner.RunFilter) ([]runner
 	}
 	limit := filter.Limit
 	filter.Graph, filter.Labels, filter.Limit = f.graph, labels, 0
+	filter.Session, filter.Parent = f.session, f.parent
 	if len(f.status.values) == 0 {
 		filter.Limit = limit
 	}
@@ -193,6 +200,9 @@ func notesOf(r *runner.RunSummary) string {
 	var parts []string
 	if r.Parent != "" {
 		parts = append(parts, fmt.Sprintf("fork of %s at %d", r.Parent, r.ParentStep))
+	}
+	if r.Session != "" {
+		parts = append(parts, "session "+r.Session)
 	}
 	keys := make([]string, 0, len(r.Labels))
 	for key := range r.Labels {

@@ -93,6 +93,7 @@ func (p *Plan) begin(s *State, e *Event) {
 	s.breakBefore, s.breakAfter = p.breakBefore, p.breakAfter
 	s.applySettings(info)
 	s.env = maps.Clone(p.initial)
+	s.loadInput(info.Session)
 	s.loadInput(e.Input)
 	s.edit(e.Edit)
 	s.loadContext(e.Input)

@@ -110,6 +110,9 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 	if e.Edit != nil {
 		e.Edit, _ = canonical(e.Edit).(map[string]any)
 	}
+	if e.Run != nil && e.Run.Session != nil {
+		e.Run.Session, _ = canonical(e.Run.Session).(map[string]any)
+	}
 	if e.Park != nil {
 		for i := range e.Park.Asks {
 			if ask := &e.Park.Asks[i]; ask.Schema != nil {
@@ -193,6 +196,9 @@ type RunInfo struct {
 	PauseAfter  []string `json:"pause_after,omitempty"`
 	// Models is what the caller chose of models; nil keeps what was chosen before.
 	Models *ModelSettings `json:"models,omitempty"`
+	// Session holds the state keys that the run takes over from its session; an
+	// input goes before them.
+	Session map[string]any `json:"session,omitempty"`
 	// Talk is the conversation that the run goes on with.
 	Talk []Message `json:"talk,omitempty"`
 	// Parent places a subgraph's run; nil for a run of its own.

@@ -22,6 +22,8 @@ type Memory struct {
 	runs  map[string]*memoryRun
 	order []*memoryRun // as they were created
 	cache map[string]memoryEntry
+
+	sessions map[string]runner.Session
 }
 
 type memoryRun struct {

@@ -79,6 +79,17 @@ CREATE TABLE requests (run INTEGER PRIMARY KEY, want TEXT NOT NULL) STRICT;
 -- What a run has passed between two of its snapshots, apart from them: it is
 -- read only where a path is printed. base is the place of the one before.
 CREATE TABLE paths (id INTEGER PRIMARY KEY, base INTEGER NOT NULL, path BLOB NOT NULL) STRICT;
+`, `
+-- What the runs of a session left, as JSON; talk is the conversation.
+CREATE TABLE sessions (
+	id      TEXT PRIMARY KEY,
+	keys    TEXT NOT NULL,
+	secret  TEXT NOT NULL, -- the keys that are never shown
+	talk    TEXT,
+	run     TEXT NOT NULL,
+	graph   TEXT NOT NULL,
+	updated INTEGER
+) STRICT;
 `}
 }
 

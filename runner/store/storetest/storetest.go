@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) runner.Store) {
 		"a broken event is not kept":             refusesBadEvents,
 		"snapshots":                              keepsSnapshots,
 		"a lease is given to one":                leasesOnce,
+		"sessions":                               keepsSessions,
 		"requests to a driver":                   deliversRequests,
 		"a run that was deleted":                 forgetsRuns,
 		"a closed journal":                       closesJournals,

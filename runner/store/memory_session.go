@@ -1,0 +1,64 @@
+// Sessions in memory.
+
+package store
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/graphrun/graphrun/runner"
+)
+
+// Session returns a session.
+func (m *Memory) Session(id string) (runner.Session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	session, ok := m.sessions[id]
+	if !ok {
+		return runner.Session{}, noSession(id)
+	}
+	return ownSession(session), nil
+}
+
+func noSession(id string) error { return fmt.Errorf("session %q: %w", id, runner.ErrNoSession) }
+
+// ownSession is a session whose keys the caller may change; values never are.
+func ownSession(s runner.Session) runner.Session {
+	s.Keys, s.Secret, s.Talk = maps.Clone(s.Keys), slices.Clone(s.Secret), slices.Clone(s.Talk)
+	return s
+}
+
+// Sessions lists all sessions.
+func (m *Memory) Sessions() ([]runner.Session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []runner.Session
+	for _, session := range m.sessions {
+		out = append(out, ownSession(session))
+	}
+	slices.SortFunc(out, runner.CompareSessions)
+	return out, nil
+}
+
+// SaveSession puts what a run left into its session.
+func (m *Memory) SaveSession(left runner.Session) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.sessions == nil {
+		m.sessions = map[string]runner.Session{}
+	}
+	m.sessions[left.ID] = runner.MergeSession(m.sessions[left.ID], ownSession(left))
+	return nil
+}
+
+// DeleteSession forgets a session.
+func (m *Memory) DeleteSession(id string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.sessions[id]; !ok {
+		return noSession(id)
+	}
+	delete(m.sessions, id)
+	return nil
+}
