@@ -1,0 +1,59 @@
+package node_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// A call whose worst case does not fit the budget is not made: the run ends at a
+// limit, with all that was paid for in its result.
+func TestBudget(t *testing.T) {
+	const loop = `start: a
+limits: {max_tokens: %s}
+nodes: {a: {kind: llm, prompt: hi, feedback: false, conversation: isolated%s}}
+edges: [{from: a, to: a, when: visits.a < 5}, {from: a, to: END}]`
+	for name, c := range map[string]struct {
+		limit, node string
+		calls       int
+	}{
+		"enough":                      {"75", ", max_tokens: 5", 5},
+		"three calls of 15":           {"50", ", max_tokens: 5", 3},
+		"the worst case of the first": {"50", ", max_tokens: 50", 0},
+		"an answer of any length":     {"31", "", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chat := newChat(t, func(string) string { return "ok" })
+			result := runFlow(t, chat, fill(loop, c.limit, c.node), runner.Options{})
+			if c.calls == 5 {
+				if result.Status != machine.Completed {
+					t.Errorf("%s: %v", result.Status, result.Error)
+				}
+			} else if result.Status != machine.Limit || result.Reason != "budget" || !strings.Contains(result.Error.Message, "limits.max_tokens ("+c.limit+")") {
+				t.Errorf("%s, reason %s: %v", result.Status, result.Reason, result.Error)
+			}
+			if len(chat.requests) != c.calls || result.Usage.LLMCalls != c.calls || result.Usage.InputTokens != 10*c.calls {
+				t.Errorf("%d calls; counted: %+v", len(chat.requests), result.Usage)
+			}
+		})
+	}
+}
+
+// A price that nobody knows is no price: the cost is unknown, and a limit of the
+// cost can't be kept.
+func TestUnknownPrice(t *testing.T) {
+	chat := newChat(t, func(string) string { return "ok" })
+	result := runFlow(t, chat, "start: a\nnodes: {a: {kind: llm, prompt: hi}}\nedges: [{from: a, to: END}]", runner.Options{})
+	if result.Usage.CostUSD != nil {
+		t.Errorf("the cost is %v", *result.Usage.CostUSD)
+	}
+	result = runFlow(t, chat, "start: a\nlimits: {max_cost_usd: 1}\nnodes: {a: {kind: llm, prompt: hi}}\nedges: [{from: a, to: END}]", runner.Options{})
+	if result.Reason != "budget" || !strings.Contains(result.Error.Message, "price of the model is not known") {
+		t.Errorf("%s: %v", result.Reason, result.Error)
+	}
+	if c := result.Usage.CostUSD; c == nil || *c != 0 {
+		t.Errorf("no call has cost %v", c)
+	}
+}
