@@ -6,10 +6,10 @@ package node
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/model/price"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/tool"
 )
@@ -124,7 +124,7 @@ func (a *agent) count(named string, response *model.Response) error {
 	if err != nil {
 		return err
 	}
-	cost, known := costOf(ref, strings.HasPrefix(ref.name, "scripted/"), response.Usage)
+	cost, known := price.Cost(ref.priced(a.task), response.Usage)
 	if !known {
 		return invalidInput("loop.max_cost_usd can't be kept: the price of %q is not known", ref.name)
 	}

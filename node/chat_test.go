@@ -150,7 +150,7 @@ func (c *chat) sketches() []string {
 func runFlow(t *testing.T, c *chat, flow string, opts runner.Options) *runner.Result {
 	t.Helper()
 	r, err := runner.New(runner.Config{
-		Kinds: node.Kinds(node.Options{}), Decider: node.NewDecider(), Store: &store.Memory{}, Clock: hasty{},
+		Kinds: node.Kinds(node.Options{}), Decider: node.NewDecider(node.Options{}), Store: &store.Memory{}, Clock: hasty{},
 	})
 	if err != nil {
 		t.Fatal(err)

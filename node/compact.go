@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/model/price"
 	"github.com/graphrun/graphrun/runner"
 )
 
@@ -18,7 +19,7 @@ import (
 // When that fails the request goes out as it is, with a warning.
 func (n *modelNode) compact(ctx context.Context, calls *caller, req *model.Request) error {
 	talk := n.task.Talk
-	if talk.MaxTokens == 0 || messagesSize(req.Messages)/charsPerToken <= talk.MaxTokens {
+	if talk.MaxTokens == 0 || price.RequestTokens(&model.Request{Messages: req.Messages}) <= talk.MaxTokens {
 		return nil
 	}
 	cut := oldest(req.Messages, talk.KeepLast)

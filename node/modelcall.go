@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/model/price"
 	"github.com/graphrun/graphrun/runner"
 )
 
@@ -50,14 +51,14 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		}
 		return response, err
 	}
-	client, isScript, err := c.models.open(c.task, ref)
+	client, err := c.models.open(c.task, ref)
 	if err != nil {
 		return nil, modelFailure(err)
 	}
 	room, err := c.task.Models.Reserve(runner.Reservation{
-		Input: estimate(&req), Output: req.MaxTokens,
+		Input: price.RequestTokens(&req), Output: req.MaxTokens,
 		Cost: func(input, output int) (float64, bool) {
-			return costOf(ref, isScript, model.Usage{InputTokens: input, OutputTokens: output})
+			return price.Worst(ref.priced(c.task), input, output)
 		},
 	})
 	if err != nil {
@@ -65,20 +66,20 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	}
 	req.MaxTokens = room.Output
 	response, err := client.Chat(ctx, &req, onText)
-	usage := c.usage(ref, isScript, req.Caller, response)
+	usage := c.usage(ref, req.Caller, response)
 	room.Settle(usage)
 	return c.finished(key, response, err, usage)
 }
 
 // usage is what a call came to; response is nil when it failed.
-func (c *caller) usage(ref modelRef, isScript bool, who model.Caller, response *model.Response) runner.CallUsage {
+func (c *caller) usage(ref modelRef, who model.Caller, response *model.Response) runner.CallUsage {
 	out := runner.CallUsage{
-		Calls: 1, CostUSD: new(float64), Model: ref.name, Scripted: isScript,
+		Calls: 1, CostUSD: new(float64), Model: ref.name, Scripted: ref.isScript(),
 		Node: who.Node, Role: who.Role, Visit: who.Visit, Turn: who.Turn,
 	}
 	if response != nil {
 		out.InputTokens, out.OutputTokens = response.Usage.InputTokens, response.Usage.OutputTokens
-		cost, known := costOf(ref, isScript, response.Usage)
+		cost, known := price.Cost(ref.priced(c.task), response.Usage)
 		if out.CostUSD = &cost; !known {
 			out.CostUSD = nil
 		}
@@ -159,40 +160,6 @@ func callHash(ref modelRef, req *model.Request) string {
 	}
 	sum := sha256.Sum256(append([]byte(ref.name+"\x00"), text...))
 	return hex.EncodeToString(sum[:16])
-}
-
-// charsPerToken is the usual length of a token in English text. It is an
-// estimate, used where the worst case of a call is asked for.
-const charsPerToken = 4
-
-// estimate is about how many tokens a request sends.
-func estimate(req *model.Request) int {
-	size := len(req.System) + messagesSize(req.Messages)
-	for _, tool := range req.Tools {
-		size += len(tool.Name) + len(tool.Description) + len(eval.Text(tool.Parameters))
-	}
-	if req.Schema != nil {
-		size += len(eval.Text(req.Schema))
-	}
-	return (size + charsPerToken - 1) / charsPerToken
-}
-
-func messagesSize(messages []model.Message) int {
-	size := 0
-	for i := range messages {
-		m := &messages[i]
-		size += len(m.Content) + len(m.Name)
-		for _, call := range m.ToolCalls {
-			size += len(call.Name) + len(call.Malformed) + len(eval.Text(call.Args))
-		}
-	}
-	return size
-}
-
-// costOf is what a call of a model costs in US dollars, if its price is known. A
-// script costs nothing.
-func costOf(ref modelRef, isScript bool, usage model.Usage) (float64, bool) {
-	return 0, isScript
 }
 
 // backoff is the delay before the next try of a call that nobody else repeats.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/model/provider"
 	"github.com/graphrun/graphrun/model/scripted"
 	"github.com/graphrun/graphrun/runner"
@@ -76,35 +77,67 @@ func (openModel) Close() error { return nil }
 // models opens models.
 type models struct {
 	options provider.Options // Declared, Dir and Sleep are the task's
+	// cassette records answers, or plays them; nil: neither.
+	cassette *cassette.Cassette
 }
 
-// open returns the client of a model, the same for the whole run. It also says
-// whether a script answers.
-func (m *models) open(task *runner.Task, ref modelRef) (client model.Client, isScript bool, err error) {
+// open returns the client of a model, the same for the whole run.
+func (m *models) open(task *runner.Task, ref modelRef) (model.Client, error) {
 	key := openKey{ref, task.Graph}
-	if strings.HasPrefix(ref.name, "scripted/") {
+	if ref.isScript() {
 		key.graph = nil
 	}
 	open := task.Scope.Keep(key, func() io.Closer {
-		opts := m.options
-		opts.Declared, opts.Dir, opts.Sleep = task.Providers, ref.dir, task.Models.Sleep
-		hideKeys(task)
-		client, err := provider.Open(ref.name, opts)
-		if script, ok := client.(*scripted.Client); ok {
-			skipAnswered(task, ref, script)
+		hideKeys(task, m.cassette)
+		connect := func() (model.Client, error) { return m.connect(task, ref) }
+		if m.cassette != nil {
+			return openModel{m.cassette.Client(ref.name, connect), nil}
 		}
+		client, err := connect()
 		return openModel{client, err}
 	}).(openModel)
-	_, isScript = open.client.(*scripted.Client)
-	return open.client, isScript, open.err
+	return open.client, open.err
 }
 
-// hideKeys masks what providers are given to know us by.
-func hideKeys(task *runner.Task) {
+func (m *models) connect(task *runner.Task, ref modelRef) (model.Client, error) {
+	opts := m.options
+	opts.Declared, opts.Dir, opts.Sleep = task.Providers, ref.dir, task.Models.Sleep
+	client, err := provider.Open(ref.name, opts)
+	if script, ok := client.(*scripted.Client); ok {
+		skipAnswered(task, ref, script)
+	}
+	return client, err
+}
+
+// isScript reports whether a script answers: its calls are free, and each of
+// its answers is given once in a run.
+func (ref modelRef) isScript() bool { return strings.HasPrefix(ref.name, "scripted/") }
+
+// priced is the name under which a model's price is known: "" for a server of
+// the graph's own.
+func (ref modelRef) priced(task *runner.Task) string {
+	name, id, _ := provider.Split(ref.name)
+	declared, ok := task.Providers[name].(map[string]any)
+	if !ok {
+		return ref.name
+	}
+	if kind, _ := declared["type"].(string); declared["base_url"] == nil || kind == "scripted" {
+		return kind + "/" + id
+	}
+	return ""
+}
+
+// hideKeys masks what providers are given to know us by, and keeps the run's
+// secrets out of a recording.
+func hideKeys(task *runner.Task, tape *cassette.Cassette) {
+	for _, secret := range task.Models.Secrets {
+		tape.Hide(secret)
+	}
 	for _, name := range slices.Sorted(maps.Keys(task.Providers)) {
 		declared, _ := task.Providers[name].(map[string]any)
 		key, _ := declared["api_key"].(string)
 		task.Models.Hide(key)
+		tape.Hide(key)
 	}
 }
 

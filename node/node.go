@@ -67,6 +67,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
 	"github.com/graphrun/graphrun/tool"
@@ -87,6 +88,9 @@ type Options struct {
 	// times for connecting and the proxy settings of the environment. Its
 	// redirect policy is replaced.
 	Client *http.Client
+	// Cassette records what models and tools answer, or plays it without asking
+	// them; nil: neither.
+	Cassette *cassette.Cassette
 }
 
 // Kinds returns the kinds agent, exec, http, llm, tool and tools. Their Spec holds the name only: the
@@ -99,8 +103,8 @@ func Kinds(opts Options) []runner.Kind {
 		opts.Linger = 2 * time.Second
 	}
 	exec := &execHandler{grace: opts.Grace, kill: opts.Kill, linger: opts.Linger}
-	kit := &toolkit{exec: exec, options: tool.Options{Grace: opts.Grace, Kill: opts.Kill}}
-	models := &models{}
+	kit := &toolkit{exec: exec, options: tool.Options{Grace: opts.Grace, Kill: opts.Kill}, cassette: opts.Cassette}
+	models := &models{cassette: opts.Cassette}
 	return []runner.Kind{
 		{Spec: spec.Kind{Name: "agent"}, Handler: &agentHandler{models, kit}},
 		{Spec: spec.Kind{Name: "exec"}, Handler: exec},
@@ -112,4 +116,4 @@ func Kinds(opts Options) []runner.Kind {
 }
 
 // NewDecider returns what answers llm_decide edges: the model of the role router.
-func NewDecider() runner.Decider { return &decider{&models{}} }
+func NewDecider(opts Options) runner.Decider { return &decider{&models{cassette: opts.Cassette}} }

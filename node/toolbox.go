@@ -14,6 +14,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
 	"github.com/graphrun/graphrun/tool"
@@ -23,6 +24,8 @@ import (
 type toolkit struct {
 	exec    *execHandler
 	options tool.Options
+	// cassette records answers, or plays them; nil: neither.
+	cassette *cassette.Cassette
 }
 
 // registryKey is the key of a graph's tools in the scope of a run.
@@ -85,22 +88,39 @@ func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string,
 		return answer{}, err
 	}
 	began := time.Now()
-	result, err := registry.Call(ctx, &toolActor{k, task, c.number}, allowed, c.Call)
-	var failed *tool.Error
-	var out answer
-	switch {
-	case err == nil:
-		out.output, err = eval.Canonical(result)
-		if err != nil {
-			out = answer{output: "the result is no plain data: " + err.Error(), isError: true}
-		}
-	case errors.As(err, &failed):
-		out = answer{failed.Message, true, failed.Details}
-	default:
+	if task.Models != nil {
+		hideKeys(task, k.cassette)
+	}
+	taped, err := k.cassette.Tool(cassette.ToolCall{
+		Caller: model.Caller{Node: task.Node, Visit: task.Visit, Turn: c.number + 1}, Name: c.Name, Args: c.Args, Malformed: c.Malformed,
+	}, func() (cassette.ToolAnswer, error) {
+		out, err := k.carryOut(ctx, task, registry, allowed, c)
+		return cassette.ToolAnswer{Output: out.output, IsError: out.isError, Details: out.details}, err
+	})
+	if err != nil {
 		return answer{}, ended(ctx, c.Name, err)
 	}
+	out := answer{taped.Output, taped.IsError, taped.Details}
 	k.tell(task, c, out, time.Since(began))
 	return out, keepAnswer(task, c.number, out)
+}
+
+// carryOut makes a call. A call that failed has an answer, too: an error means
+// that there is none.
+func (k *toolkit) carryOut(ctx context.Context, task *runner.Task, registry *tool.Registry, allowed []string, c toolCall) (answer, error) {
+	result, err := registry.Call(ctx, &toolActor{k, task, c.number}, allowed, c.Call)
+	var failed *tool.Error
+	switch {
+	case err == nil:
+		output, err := eval.Canonical(result)
+		if err != nil {
+			return answer{output: "the result is no plain data: " + err.Error(), isError: true}, nil
+		}
+		return answer{output: output}, nil
+	case errors.As(err, &failed):
+		return answer{failed.Message, true, failed.Details}, nil
+	}
+	return answer{}, err
 }
 
 // ended is the error of a task that can't go on after a call.
@@ -211,13 +231,16 @@ func (k *toolkit) offered(ctx context.Context, task *runner.Task, names []string
 	if err != nil {
 		return nil, err
 	}
-	tools, err := registry.Tools(ctx, &toolActor{kit: k, task: task}, names)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]model.Tool, len(tools))
-	for i, t := range tools {
-		out[i] = model.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
-	}
-	return out, nil
+	caller := model.Caller{Node: task.Node, Visit: task.Visit, Turn: 1}
+	return k.cassette.Tools(caller, names, func() ([]model.Tool, error) {
+		tools, err := registry.Tools(ctx, &toolActor{kit: k, task: task}, names)
+		if err != nil {
+			return nil, err
+		}
+		out := make([]model.Tool, len(tools))
+		for i, t := range tools {
+			out[i] = model.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
+		}
+		return out, nil
+	})
 }

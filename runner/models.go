@@ -6,6 +6,7 @@ package runner
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -73,6 +74,8 @@ type ModelAccess struct {
 	Dir       string
 	// Params are the parameters that the caller set for the task's node, by key.
 	Params map[string]any
+	// Secrets are the texts that the run masks; a recording must not hold them.
+	Secrets []string
 	// Answered are the calls that scripts answered before the run was taken up.
 	Answered []CallUsage
 
@@ -115,7 +118,8 @@ func (d *driver) access(task *Task, id machine.TaskID) {
 	task.Models = &ModelAccess{
 		Goal: d.state.Goal(), OwnGoal: d.state.Goal() == d.flow.graph.Goal.Description.Value,
 		Overrides: settings.Models, Dir: d.modelDir(), Params: paramsOf(settings.Params, task.Node), Answered: d.answered,
-		driver: d, task: id,
+		Secrets: slices.Clone(d.mask.values),
+		driver:  d, task: id,
 	}
 }
 

@@ -54,7 +54,7 @@ func layers() []layer {
 		{path: "model/provider", own: []string{"model", "model/anthropic", "model/openai", "model/scripted", "internal/suggest"}},
 		{path: "model/scripted", own: []string{"model", "spec"}},
 		{path: "model/wire", own: []string{"eval", "model"}},
-		{path: "node", own: []string{"runner", "eval", "spec", "tool", "model", "model/provider", "model/scripted", "internal/process", "internal/schema"}},
+		{path: "node", own: []string{"runner", "eval", "spec", "tool", "model", "model/cassette", "model/price", "model/provider", "model/scripted", "internal/process", "internal/schema"}},
 		{path: "render", own: []string{"spec", "runner/machine", "internal/terminal"}, others: []string{color}},
 		{path: "runner", own: []string{"runner/machine", "spec", "eval", "internal/schema", "internal/suggest"}},
 		{path: "runner/machine", own: []string{"spec", "eval", "internal/bind", "internal/schema", "internal/graphalg"}},

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
@@ -34,6 +35,9 @@ type driveFlags struct {
 	output         enum
 	trace          string
 	stream         enumList
+	// tape records or plays answers, and is saved as record; nil: neither.
+	tape   *cassette.Cassette
+	record string
 }
 
 func addDriveFlags(cmd *cobra.Command, f *driveFlags) {
@@ -148,7 +152,7 @@ type session struct {
 // newSession makes what drives a run of a graph.
 func (a *app) newSession(kept runner.Store, g *spec.Graph, f *driveFlags) (s *session, err error) {
 	s = &session{app: a, flags: f, kill: make(chan struct{})}
-	if s.runner, err = newRunner(kept, s.kill); err != nil {
+	if s.runner, err = newRunner(kept, s.kill, f.tape); err != nil {
 		return nil, err
 	}
 	s.out, err = a.newRunOutput(g, f)
@@ -157,9 +161,10 @@ func (a *app) newSession(kept runner.Store, g *spec.Graph, f *driveFlags) (s *se
 
 // newRunner makes a runner with graphrun's own node kinds, whose programs end
 // at once when kill is closed.
-func newRunner(kept runner.Store, kill <-chan struct{}) (*runner.Runner, error) {
+func newRunner(kept runner.Store, kill <-chan struct{}, tape *cassette.Cassette) (*runner.Runner, error) {
+	opts := node.Options{Kill: kill, Cassette: tape}
 	return runner.New(runner.Config{
-		Kinds: node.Kinds(node.Options{Kill: kill}), Store: kept, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(),
+		Kinds: node.Kinds(opts), Store: kept, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts),
 	})
 }
 
@@ -217,6 +222,9 @@ func (s *session) drive(
 // exit code.
 func (s *session) finish(result *runner.Result, err error) error {
 	closeErr := s.out.close()
+	if s.flags.record != "" {
+		closeErr = errors.Join(closeErr, s.flags.tape.Save(s.flags.record))
+	}
 	if err != nil {
 		return err
 	}

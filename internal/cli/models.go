@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/runner"
 )
 
@@ -15,12 +16,16 @@ import (
 type modelFlags struct {
 	models []string
 	params []string
+	record string
+	replay string
 }
 
 func addModelFlags(cmd *cobra.Command, f *modelFlags) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.models, "model", nil, "ROLE=MODEL: the model of a role, such as default=openai/gpt-4.1-mini,\ninstead of the graph's, in subgraphs too; repeatable")
 	flags.StringArrayVar(&f.params, "set-model-param", nil, "[PATH/NODE:]KEY=JSON: a parameter of one model node, or of all of them,\nsuch as temperature=0 or outer/inner:max_tokens=200; repeatable")
+	flags.StringVar(&f.record, "record", "", "write what models and tools answer to a FILE")
+	flags.StringVar(&f.replay, "replay", "", "take what models and tools answer from a FILE that --record wrote;\nno provider, script or tool is asked")
 	for _, name := range []string{"model", "set-model-param"} {
 		complete(cmd, name, nil)
 	}
@@ -51,6 +56,23 @@ func (f *modelFlags) apply(opts *runner.Options) error {
 	}
 	if len(problems) > 0 {
 		return usage(errors.Join(problems...))
+	}
+	return nil
+}
+
+// tape opens the recording that the flags ask for: to write one, or to play one.
+func (f *modelFlags) tape(drive *driveFlags) error {
+	switch {
+	case f.record != "" && f.replay != "":
+		return usagef("--record and --replay exclude each other: what is played is not asked anew")
+	case f.record != "":
+		drive.tape, drive.record = cassette.New(), f.record
+	case f.replay != "":
+		tape, err := cassette.Open(f.replay)
+		if err != nil {
+			return usagef("--replay: %w", err)
+		}
+		drive.tape = tape
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (a *app) replay(f *replayFlags, ids []string) error {
 	} else if _, err := a.findRun(kept, ids[0]); err != nil {
 		return err
 	}
-	r, err := newRunner(kept, nil)
+	r, err := newRunner(kept, nil, nil)
 	if err != nil {
 		return err
 	}

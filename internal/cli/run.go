@@ -110,6 +110,9 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if err := f.models.apply(&opts); err != nil {
 		return err
 	}
+	if err := f.models.tape(&f.driveFlags); err != nil {
+		return err
+	}
 	opts.RunID, opts.Input, opts.Goal, opts.Dir, opts.Session = f.runID, input, goal, filepath.Dir(path), f.session
 	if f.dryRun {
 		return a.printPlan(newPlan(g, opts), f.output.value)
