@@ -18,19 +18,31 @@ type checked struct {
 	graph *spec.Graph
 	// found are the findings, sorted, but for those that comments silence.
 	found spec.Diagnostics
-	// broken are the errors of reading the file, silenced or not: with any the
-	// graph is incomplete and must not be run.
+	// broken are the errors of reading the file and of names that nothing has,
+	// silenced or not: with any the graph is incomplete and must not be run.
 	broken spec.Diagnostics
 }
 
 // check reads a graph and checks it.
 func check(name string, src []byte) checked {
 	g, found := spec.Parse(name, src, spec.Options{})
-	c := checked{graph: g, broken: errorsOnly(found).Sort()}
-	found = append(found, spec.Check(g)...)
+	structure := spec.Check(g)
+	c := checked{graph: g, broken: append(errorsOnly(found), dangling(structure)...).Sort()}
+	found = append(found, structure...)
 	found = append(found, lint.Check(g, lint.Options{Load: loadBeside(name), Broken: found.HasErrors()})...)
 	c.found = lint.Filter(g.File, found)
 	return c
+}
+
+// dangling are the findings that leave a name of the graph without meaning.
+func dangling(found spec.Diagnostics) spec.Diagnostics {
+	var out spec.Diagnostics
+	for i := range found {
+		if found[i].Rule == "unknown-node" || found[i].Rule == "missing-start" {
+			out = append(out, found[i])
+		}
+	}
+	return out
 }
 
 // maxFlow bounds the size of a subgraph's file that is read for checks.
@@ -69,6 +81,7 @@ func (a *app) loadFlow(path string) (*spec.Graph, error) {
 		name = stdinName
 	}
 	c := check(name, src)
+	c.found = a.rules.apply(c.found, nil) // what is valid for validate is valid to run
 	switch {
 	case c.found.HasErrors():
 		return nil, a.invalid(c.found)
