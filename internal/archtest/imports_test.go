@@ -33,6 +33,7 @@ func layers() []layer {
 		{path: "internal/archtest"},
 		{path: "internal/bind", own: []string{"spec", "eval", "internal/schema"}},
 		{path: "internal/cli", own: []string{"*"}, others: []string{"*"}},
+		{path: "internal/crashtest"},
 		{path: "internal/docstest"},
 		{path: "internal/fix", own: []string{"spec"}},
 		{path: "internal/flowdiff", own: []string{"spec"}},

@@ -341,3 +341,33 @@ func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	write(t, to, read(t, from))
 }
+
+// A process was killed while it changed the file without its log, as when it
+// made the file: the next one takes back what was begun.
+func TestBrokenOffChange(t *testing.T) {
+	dir := t.TempDir()
+	made, path := filepath.Join(dir, "made.db"), filepath.Join(dir, "runs.db")
+	db, err := sql.Open("sqlite", "file:"+made+"?_pragma=journal_mode(DELETE)&_pragma=cache_size(1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for _, text := range []string{"CREATE TABLE t (x)", "BEGIN", "DROP TABLE t", "CREATE TABLE u (x)", "INSERT INTO u VALUES (randomblob(100000))", "INSERT INTO u VALUES (randomblob(100000))"} {
+		if _, err := db.Exec(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copyFile(t, made, path)
+	copyFile(t, made+"-journal", path+"-journal")
+	if _, err := sqlite.Open(path, sqlite.Options{ReadOnly: true}); !errors.Is(err, sqlite.ErrUnfinished) {
+		t.Errorf("reading it gives %v, want ErrUnfinished", err)
+	}
+	// It is none of graphrun's files, which shows when the change is taken back.
+	if _, err := sqlite.Open(path, sqlite.Options{}); !errors.Is(err, sqlite.ErrNotAStore) {
+		t.Errorf("opening it gives %v, want ErrNotAStore", err)
+	}
+	if _, err := os.Stat(path + "-journal"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("the change was not taken back", err)
+	}
+}

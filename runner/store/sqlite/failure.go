@@ -25,6 +25,9 @@ var (
 	ErrFull = errors.New("the disk is full")
 	// ErrBusy says that other processes kept the file for too long.
 	ErrBusy = errors.New("other processes kept the file locked for too long")
+	// ErrUnfinished says that a change of the file was broken off, and that only a
+	// command that writes can take it back.
+	ErrUnfinished = errors.New("a change of the file was broken off; a command that writes takes it back")
 	// ErrIO says that the disk or file system failed.
 	ErrIO = errors.New("reading or writing failed")
 )
@@ -56,6 +59,8 @@ func said(err error) error {
 		kind = ErrFull
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		kind = ErrBusy
+	case lib.SQLITE_READONLY:
+		kind = ErrUnfinished
 	case lib.SQLITE_IOERR:
 		kind = ErrIO
 	default:

@@ -10,10 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
+
+	lib "modernc.org/sqlite/lib"
 
 	"github.com/graphrun/graphrun/runner"
 )
@@ -127,7 +130,14 @@ func (s *Store) open() error {
 	s.reader = openReader(s.path, s.opts)
 	version := 0
 	if !fresh {
-		if version, err = s.inspect(); err != nil {
+		if version, err = s.inspect(); code(err) == lib.SQLITE_READONLY && !s.opts.ReadOnly {
+			// A process was killed while it made the file: what it began is to be
+			// taken back, which only a connection that writes can do.
+			if err = s.takeBack(); err == nil {
+				version, err = s.inspect()
+			}
+		}
+		if err != nil {
 			return said(err)
 		}
 	}
@@ -148,6 +158,13 @@ func (s *Store) open() error {
 		return said(err)
 	}
 	return said(s.checkAfterCrash())
+}
+
+// takeBack lets SQLite take back a change that was broken off.
+func (s *Store) takeBack() error {
+	db := sql.OpenDB(&connector{source: dataSource(s.path, url.Values{"mode": {"rw"}, "_pragma": {busy(s.opts)}})})
+	var tables int
+	return errors.Join(db.QueryRow(`SELECT count(*) FROM sqlite_schema`).Scan(&tables), db.Close())
 }
 
 // makeFile creates the file and its folder where they are missing. It reports

@@ -1,0 +1,284 @@
+// Package crashtest kills drivers of runs, and looks at what is left: nothing
+// that was acknowledged is lost, a run that is taken up again comes to the same
+// end, and only what was under way is executed once more.
+package crashtest
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store/sqlite"
+)
+
+// killsEnv says how often drivers are killed.
+const killsEnv = "GRAPHRUN_CRASH_KILLS"
+
+// kills is how often drivers are killed: a few times unless asked for more.
+func kills(t *testing.T) int {
+	if n, err := strconv.Atoi(os.Getenv(killsEnv)); err == nil {
+		return n
+	}
+	if testing.Short() {
+		return 15
+	}
+	return 60
+}
+
+// process is a driver in a process of its own.
+type process struct {
+	cmd       *exec.Cmd
+	stdout    *bufio.Scanner
+	kept      int // events that were acknowledged
+	lines     int // acknowledgements
+	snapshots int
+	result    string
+	err       string
+}
+
+func start(t *testing.T, dir, flow, kill string) *process {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), dirEnv+"="+dir, flowEnv+"="+flow, killEnv+"="+kill, "GORACE=atexit_sleep_ms=0")
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &process{cmd: cmd, stdout: bufio.NewScanner(stdout)}
+	p.stdout.Buffer(nil, 1<<20)
+	return p
+}
+
+// finish hears everything that the driver says, until it is gone.
+func (p *process) finish() {
+	for p.stdout.Scan() {
+		what, rest, _ := strings.Cut(p.stdout.Text(), " ")
+		switch what {
+		case "kept":
+			p.kept, _ = strconv.Atoi(rest)
+			p.lines++
+		case "snapshot":
+			p.snapshots++
+		case "result":
+			p.result = rest
+		default:
+			p.err += p.stdout.Text() + "\n"
+		}
+	}
+	_ = p.cmd.Wait()
+}
+
+// undisturbed is what a flow comes to when nobody kills its driver.
+type undisturbed struct {
+	result  map[string]any
+	effects map[string]int // by key and attempt
+	writes  int
+	took    time.Duration
+}
+
+// whole runs a flow once without killing anything.
+func whole(t *testing.T, f *flow) undisturbed {
+	t.Helper()
+	dir := newDir(t)
+	began := time.Now()
+	p := start(t, dir, f.name, "")
+	p.finish()
+	u := undisturbed{took: time.Since(began), result: outcome(t, p), effects: map[string]int{}, writes: p.lines + 4}
+	for _, line := range effects(t, dir) {
+		u.effects[line]++
+	}
+	if f.name == "sequential" && p.snapshots == 0 {
+		t.Error("no snapshot was written")
+	}
+	return u
+}
+
+func newDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "child.yaml"), []byte(child), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// outcome is a result without times and without the place of the test.
+func outcome(t *testing.T, p *process) map[string]any {
+	t.Helper()
+	var out map[string]any
+	if p.err != "" || json.Unmarshal([]byte(p.result), &out) != nil {
+		t.Fatalf("the driver ends with %q, result %q", p.err, p.result)
+	}
+	delete(out, "started_at")
+	delete(out, "duration_ms")
+	if out["status"] != "completed" {
+		t.Fatalf("the run has %v", out["status"])
+	}
+	return out
+}
+
+// effects are the executions so far, by key, node, visit, attempt and element.
+func effects(t *testing.T, dir string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "effects"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
+}
+
+// left looks at the store after a driver was killed: it is sound and holds what
+// was acknowledged. It returns the tasks that had begun and not ended.
+func left(t *testing.T, dir string, kept int) map[machine.TaskID]bool {
+	t.Helper()
+	s, err := sqlite.Open(filepath.Join(dir, "runs.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Check(t.Context()); err != nil {
+		t.Error(err)
+	}
+	events, err := s.Events("one")
+	if err != nil && (kept > 0 || !errors.Is(err, runner.ErrNoRun)) {
+		t.Fatal(err)
+	}
+	if len(events) < kept {
+		t.Errorf("%d events are left of %d that were acknowledged", len(events), kept)
+	}
+	open := map[machine.TaskID]bool{}
+	for i := range events {
+		switch e := &events[i]; e.Kind {
+		case machine.TaskBegan:
+			open[e.Task] = true
+		case machine.TaskEnded:
+			delete(open, e.Task)
+		}
+	}
+	return open
+}
+
+// trial runs a flow whose driver is killed as often as there are kills in the
+// list: "before 3", "after 3", or "" for any time.
+func trial(t *testing.T, f *flow, want *undisturbed, list []string, random *rand.Rand) (died int) {
+	t.Helper()
+	dir := newDir(t)
+	allowed := map[string]int{} // by node, visit, attempt and element
+	for _, kill := range list {
+		p := start(t, dir, f.name, kill)
+		if kill == "" {
+			timer := time.AfterFunc(time.Duration(random.Int64N(int64(want.took))), func() { _ = p.cmd.Process.Kill() })
+			p.finish()
+			timer.Stop()
+		} else {
+			p.finish()
+		}
+		if p.err != "" {
+			t.Fatal(p.err)
+		}
+		if p.result != "" {
+			break // it was faster
+		}
+		died++
+		for id := range left(t, dir, p.kept) {
+			allowed[fmt.Sprintf("%s %d %d %d", id.Node, id.Visit, id.Attempt, id.Element-1)]++
+		}
+	}
+	p := start(t, dir, f.name, "")
+	p.finish()
+	if diff := cmp.Diff(want.result, outcome(t, p)); diff != "" {
+		t.Errorf("after %d kills the run ends otherwise (-undisturbed +killed):\n%s", died, diff)
+	}
+	checkEffects(t, want, effects(t, dir), allowed)
+	return died
+}
+
+// checkEffects compares the executions with those of an undisturbed run: each
+// may be there once more for every kill that it was under way at.
+func checkEffects(t *testing.T, want *undisturbed, lines []string, allowed map[string]int) {
+	t.Helper()
+	count := map[string]int{}
+	for _, line := range lines {
+		count[line]++
+	}
+	for line := range want.effects {
+		if count[line] == 0 {
+			t.Errorf("%s was not executed", line)
+		}
+	}
+	for line, n := range count {
+		_, task, _ := strings.Cut(line, " ")
+		again := allowed[task]
+		if outer, _, inside := strings.Cut(task, "/"); inside {
+			again = 0
+			for other, times := range allowed {
+				if strings.HasPrefix(other, outer+" ") {
+					again += times
+				}
+			}
+		}
+		if want.effects[line] != 1 || n > 1+again {
+			t.Errorf("%s was executed %d times; undisturbed %d, and under way at %d kills", line, n, want.effects[line], again)
+		}
+	}
+}
+
+// A run whose drivers are killed comes to the end that it would have come to.
+func TestCrashes(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 0))
+	all := flows()
+	want := make([]undisturbed, len(all))
+	boundaries := 0
+	for i := range all {
+		want[i] = whole(t, &all[i])
+		boundaries += 2 * want[i].writes
+	}
+	// Half of the kills fall on the boundaries of writes, in an order in which a
+	// few are spread over all of them.
+	stride := boundaries*618/1000 | 1
+	done := 0
+	for trials := 0; done < kills(t); trials++ {
+		which, kill := boundary(want, trials*stride%boundaries)
+		list := []string{kill}
+		if trials%2 == 1 {
+			which, list = random.IntN(len(all)), []string{""}
+		}
+		for range trials % 3 {
+			list = append(list, []string{"", "after 2", "before 5"}[random.IntN(3)])
+		}
+		t.Run(fmt.Sprintf("%s %q", all[which].name, list), func(t *testing.T) {
+			done += trial(t, &all[which], &want[which], list, random)
+		})
+		if t.Failed() {
+			t.Fatalf("seed %d, after %d kills", seed, done)
+		}
+	}
+}
+
+// boundary is the n-th of the boundaries of all writes: which flow, and when.
+func boundary(want []undisturbed, n int) (flow int, kill string) {
+	for flow = range want {
+		if n < 2*want[flow].writes {
+			break
+		}
+		n -= 2 * want[flow].writes
+	}
+	return flow, []string{"before ", "after "}[n%2] + strconv.Itoa(n/2+1)
+}

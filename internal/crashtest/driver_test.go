@@ -1,0 +1,220 @@
+// The test binary doubles as the driver that is killed: with CRASH_DIR set it
+// runs a flow, or goes on with it, and prints the result.
+
+package crashtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store/sqlite"
+	"github.com/graphrun/graphrun/spec"
+)
+
+const (
+	dirEnv  = "CRASH_DIR"
+	flowEnv = "CRASH_FLOW"
+	// killEnv is when the driver kills itself: "before 3" the third write of its
+	// journal, or after it.
+	killEnv = "CRASH_KILL"
+)
+
+func TestMain(m *testing.M) {
+	dir := os.Getenv(dirEnv)
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	for _, f := range flows() {
+		if f.name == os.Getenv(flowEnv) {
+			if err := drive(dir, &f); err != nil {
+				fmt.Println("error", err)
+				os.Exit(1)
+			}
+		}
+	}
+	os.Exit(0)
+}
+
+// drive runs a flow to its end; a pause is ended by the answers.
+func drive(dir string, f *flow) error {
+	kept, err := sqlite.Open(filepath.Join(dir, "runs.db"), sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	r, err := runner.New(runner.Config{Store: newFatal(kept, os.Getenv(killEnv)), Kinds: []runner.Kind{effect(dir)}})
+	if err != nil {
+		return err
+	}
+	result, err := begin(r, kept, dir, f)
+	for err == nil && result.Status == machine.Paused {
+		result, err = r.Resume(context.Background(), "one", runner.Options{Answers: pending(f, result)})
+	}
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(result)
+	fmt.Println("result", string(text))
+	return errors.Join(err, kept.Close())
+}
+
+// begin goes on with the run, or starts it when it never got to begin.
+func begin(r *runner.Runner, kept *sqlite.Store, dir string, f *flow) (*runner.Result, error) {
+	events, err := kept.Events("one")
+	switch {
+	case errors.Is(err, runner.ErrNoRun):
+	case err != nil:
+		return nil, err
+	case len(events) == 0:
+		if err := kept.Delete("one"); err != nil {
+			return nil, err
+		}
+	default:
+		return r.Resume(context.Background(), "one", runner.Options{})
+	}
+	g, found := spec.Parse(filepath.Join(dir, f.name+".yaml"), []byte(f.text), spec.Options{Kinds: r.Kinds()})
+	if found = append(found, spec.Check(g)...); found.HasErrors() {
+		return nil, errors.New(found[0].Message)
+	}
+	return r.Run(context.Background(), g, runner.Options{RunID: "one"})
+}
+
+// pending answers one of the questions that are open, the last one first.
+func pending(f *flow, result *runner.Result) map[string][]string {
+	last := result.Pending[len(result.Pending)-1].Node
+	visit := 0
+	for _, id := range result.Path {
+		if id == "b" {
+			visit++
+		}
+	}
+	return map[string][]string{last: {f.answers[last][visit]}}
+}
+
+// effect is a node kind that leaves a line in a file each time it is executed,
+// and fails as often as `fails` says.
+func effect(dir string) runner.Kind {
+	return runner.Kind{
+		Spec: spec.Kind{Name: "effect", Keys: []spec.Key{
+			{Name: "size", Type: spec.TypeInt, Doc: "How many bytes it returns."},
+			{Name: "fails", Type: spec.TypeInt, Doc: "How many attempts fail."},
+		}},
+		Handler: runner.HandlerFunc(func(_ context.Context, task *runner.Task) (any, error) {
+			line := fmt.Sprintf("%s %s %d %d %d\n", task.Key, task.Node, task.Visit, task.Attempt, task.Index)
+			file, err := os.OpenFile(filepath.Join(dir, "effects"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+			if err != nil {
+				return nil, err
+			}
+			if _, err := file.WriteString(line); err != nil {
+				return nil, err
+			}
+			if err := file.Close(); err != nil {
+				return nil, err
+			}
+			time.Sleep(time.Millisecond) // the work, in which kills are to fall
+			if fails, _ := task.Config["fails"].(int); task.Attempt <= fails {
+				return nil, &runner.Failure{Kind: "network", Message: "fails on purpose"}
+			}
+			size, _ := task.Config["size"].(int)
+			return map[string]any{"key": task.Key, "text": strings.Repeat(task.Key[:1], size)}, nil
+		}),
+	}
+}
+
+// fatal is a store that kills the process at one of the writes of its journals,
+// and says how many events were acknowledged.
+type fatal struct {
+	runner.Store
+	after  bool
+	at     int
+	writes int
+	events int
+}
+
+func newFatal(s runner.Store, kill string) *fatal {
+	when, n, _ := strings.Cut(kill, " ")
+	at, _ := strconv.Atoi(n)
+	return &fatal{Store: s, after: when == "after", at: at}
+}
+
+func (f *fatal) write(do func() error) error {
+	f.writes++
+	if f.writes != f.at {
+		return do()
+	}
+	if f.after {
+		_ = do()
+	}
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}
+
+func (f *fatal) acknowledge(n int, err error) error {
+	if err == nil {
+		f.events += n
+		fmt.Println("kept", f.events)
+	}
+	return err
+}
+
+// Create is a write.
+func (f *fatal) Create(record runner.RunRecord) (j runner.Journal, err error) {
+	err = f.write(func() (err error) {
+		j, err = f.Store.Create(record)
+		return err
+	})
+	return &fatalJournal{j, f}, err
+}
+
+// Open is a write.
+func (f *fatal) Open(id, owner string) (j runner.Journal, err error) {
+	err = f.write(func() (err error) {
+		j, err = f.Store.Open(id, owner)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	events, err := f.Events(id)
+	f.events = len(events)
+	return &fatalJournal{j, f}, err
+}
+
+type fatalJournal struct {
+	runner.Journal
+	store *fatal
+}
+
+// Append is a write.
+func (j *fatalJournal) Append(e machine.Event) error {
+	return j.store.acknowledge(1, j.store.write(func() error { return j.Journal.Append(e) }))
+}
+
+// AppendAll is a write.
+func (j *fatalJournal) AppendAll(events []machine.Event) error {
+	return j.store.acknowledge(len(events), j.store.write(func() error { return j.Journal.AppendAll(events) }))
+}
+
+// Snapshot is a write.
+func (j *fatalJournal) Snapshot(s runner.Snapshot) error {
+	fmt.Println("snapshot")
+	return j.store.write(func() error { return j.Journal.Snapshot(s) })
+}
+
+// Note is a write.
+func (j *fatalJournal) Note(s runner.RunSummary) error {
+	return j.store.write(func() error { return j.Journal.Note(s) })
+}
+
+// Close is a write.
+func (j *fatalJournal) Close() error { return j.store.write(j.Journal.Close) }

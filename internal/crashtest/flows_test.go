@@ -1,0 +1,96 @@
+package crashtest
+
+// flow is a graph of the crash test; answers are for its people.
+type flow struct {
+	name    string
+	text    string
+	answers map[string][]string
+}
+
+// head begins every flow; effect is the node kind whose executions are counted.
+const head = "graphrun: v1\nname: crash\nlimits: {max_steps: 1000}\n"
+
+// flows have tasks of every kind that a crash can hit. The first one writes
+// enough for snapshots.
+func flows() []flow {
+	return []flow{
+		{name: "sequential", text: head + `
+start: a
+state:
+  n: {type: integer, default: 0}
+  text: {type: string}
+  log: {type: array, reducer: append}
+nodes:
+  a: {kind: effect, size: 7000, writes: {text: output.text, n: n + 1, log: "[output.key]"}}
+  b: {kind: set, set: {log: "{'n': n, 'before': visits.a}"}}
+edges:
+  - {from: a, to: b}
+  - {from: b, to: a, when: n < 14}
+  - {from: b, to: END}
+`},
+		{name: "parallel", text: head + `
+start: a
+state: {n: {type: integer, default: 0}, log: {type: array, reducer: append}}
+nodes:
+  a: {kind: set, set: {n: n + 1}}
+  b: {kind: effect, writes: {log: "['b']"}}
+  c: {kind: effect, writes: {log: "['c']"}}
+  d: {kind: effect, writes: {log: "['d', output.key]"}}
+  e: {kind: effect, fails: 1, retry: {max_attempts: 3, initial_interval: 1ms}, writes: {log: "['e']"}}
+  f: {kind: pass, join: {wait: all}}
+edges:
+  - {from: a, to: [b, c, e]}
+  - {from: b, to: d}
+  - {from: [c, d, e], to: f}
+  - {from: f, to: a, when: n < 3}
+  - {from: f, to: END}
+`},
+		{name: "each", text: head + `
+start: a
+state: {n: {type: integer, default: 0}, log: {type: array, reducer: append}}
+nodes:
+  a: {kind: set, set: {n: n + 1}}
+  b: {kind: effect, each: "1..(n + 4)", fails: 1, retry: {max_attempts: 2, initial_interval: 1ms}, writes: {log: "map(output, #.key)"}}
+edges:
+  - {from: a, to: b}
+  - {from: b, to: a, when: n < 3}
+  - {from: b, to: END}
+`},
+		{name: "subgraph", text: head + `
+start: a
+state: {n: {type: integer, default: 0}, log: {type: array, reducer: append}}
+nodes:
+  a: {kind: effect, writes: {n: n + 1}}
+  b: {kind: graph, graph: ./child.yaml, with: {n: n}, writes: {log: output.state.log}}
+edges:
+  - {from: a, to: b}
+  - {from: b, to: a, when: n < 3}
+  - {from: b, to: END}
+`},
+		{name: "human", answers: map[string][]string{"ask": {"yes", "yes"}, "sign": {"4", "5"}}, text: head + `
+start: a
+state: {n: {type: integer, default: 0}, log: {type: array, reducer: append}}
+nodes:
+  a: {kind: effect, writes: {n: n + 1}}
+  ask: {kind: human, prompt: "{{ n }}?", choices: [yes, no], writes: {log: "[output]"}}
+  sign: {kind: human, prompt: sign, schema: {type: integer}, writes: {log: "[output]"}}
+  b: {kind: effect, join: {wait: all}, writes: {log: "[output.key]"}}
+edges:
+  - {from: a, to: [ask, sign]}
+  - {from: [ask, sign], to: b}
+  - {from: b, to: a, when: n < 2}
+  - {from: b, to: END}
+`},
+	}
+}
+
+// child is the graph that "subgraph" runs.
+const child = `graphrun: v1
+name: child
+start: x
+state: {n: {type: integer, required: true}, log: {type: array, reducer: append}}
+nodes:
+  x: {kind: effect, writes: {log: "[n, output.key]"}}
+  y: {kind: effect, writes: {log: "[output.key]"}}
+edges: [{from: x, to: y}, {from: y, to: END}]
+`
