@@ -33,6 +33,7 @@ import (
 // once built and is safe for concurrent use.
 type Scope struct {
 	names  map[string]Type
+	late   map[string]func() Type
 	over   map[string]Type // what With put in front of names
 	roots  []string
 	alias  map[string][]string
@@ -53,6 +54,9 @@ type ScopeOptions struct {
 	Open bool
 	// Refuse maps a name to the reason why it may not be read here.
 	Refuse map[string]string
+	// Late are further names whose types are big: each is asked for only when an
+	// expression reads the name, perhaps more than once and by several goroutines.
+	Late map[string]func() Type
 }
 
 // NewScope builds a scope from names and their types. It keeps copies of the
@@ -63,6 +67,7 @@ func NewScope(names map[string]Type, opts ScopeOptions) *Scope {
 		roots:  slices.Clone(opts.Roots),
 		alias:  maps.Clone(opts.Alias),
 		refuse: maps.Clone(opts.Refuse),
+		late:   maps.Clone(opts.Late),
 		open:   opts.Open,
 	}
 }
@@ -89,8 +94,20 @@ func (s *Scope) lookup(name string) (Type, bool) {
 	if t, ok := s.over[name]; ok {
 		return t, true
 	}
-	t, ok := s.names[name]
-	return t, ok
+	if t, ok := s.names[name]; ok {
+		return t, true
+	}
+	if late, ok := s.late[name]; ok {
+		return late(), true
+	}
+	return Type{}, false
+}
+
+// has reports whether the scope declares a name.
+func (s *Scope) has(name string) bool {
+	_, over := s.over[name]
+	_, named := s.names[name]
+	return over || named || s.late[name] != nil
 }
 
 // typeOf is the type of a name; any when it is not declared.
@@ -102,6 +119,7 @@ func (s *Scope) typeOf(name string) Type {
 // declared lists the scope's own names, sorted.
 func (s *Scope) declared() []string {
 	out := slices.AppendSeq(slices.Collect(maps.Keys(s.names)), maps.Keys(s.over))
+	out = slices.AppendSeq(out, maps.Keys(s.late))
 	slices.Sort(out)
 	return slices.Compact(out)
 }
@@ -121,7 +139,7 @@ func (s *Scope) isRoot(name string) bool { return slices.Contains(s.roots, name)
 
 // underRoot reports whether root.name is the top-level name itself.
 func (s *Scope) underRoot(root, name string) bool {
-	if _, ok := s.lookup(name); !ok {
+	if !s.has(name) {
 		return false
 	}
 	own, ok := s.lookup(root)

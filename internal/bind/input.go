@@ -57,6 +57,9 @@ func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 		return names
 	}
 	b.inputs[n.Index] = nil // what depends on itself is not known
+	if b.arrivals == nil {
+		b.arrivals = newArrivals(b.graph)
+	}
 	names := map[string]eval.Type{}
 	into := b.arrivals.into[n.Index]
 	sources := make(map[string]eval.Type, len(into))
@@ -90,11 +93,7 @@ func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 
 // runInput is the type of the run's input: the state's keys.
 func (b *binder) runInput() eval.Type {
-	keys := make(map[string]eval.Type, len(b.graph.State))
-	for _, key := range b.graph.State {
-		keys[key.Name.Value] = eval.FromSchema(key.Schema)
-	}
-	return eval.Object(keys, !b.graph.StrictState)
+	return eval.Object(b.scopes.yields.keys, !b.graph.StrictState)
 }
 
 // handed is the type of the input that an edge gives to its target: that of

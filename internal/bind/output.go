@@ -14,20 +14,46 @@ type yields struct {
 	// child is the type of what a subgraph yields, when its file is at hand; nil
 	// when no files are.
 	child func(n *spec.Node) (eval.Type, bool)
+	known []yield // by node, worked out when first asked for
+	// shapes holds the types of set nodes by shape, keys those of state keys.
+	shapes map[string]eval.Type
+	keys   map[string]eval.Type
+}
+
+// yield is what a node yields.
+type yield struct {
+	typ   eval.Type
+	shape string
+	done  bool
+}
+
+func newYields(g *spec.Graph, child func(n *spec.Node) (eval.Type, bool)) yields {
+	y := yields{
+		graph: g, child: child, known: make([]yield, len(g.Nodes)),
+		shapes: map[string]eval.Type{}, keys: make(map[string]eval.Type, len(g.State)),
+	}
+	for _, key := range g.State {
+		y.keys[key.Name.Value] = eval.FromSchema(key.Schema)
+	}
+	return y
 }
 
 // of is the type of a node's output. Equal shapes are equal: nodes of
 // one shape see the same names. A shape of the node's own is "own", and of one
 // of which nothing is known "".
 func (y *yields) of(n *spec.Node) (t eval.Type, shape string) {
-	t, shape = y.one(n)
-	if !n.Each.IsSet() {
-		return t, shape
+	k := &y.known[n.Index]
+	if !k.done {
+		k.typ, k.shape = y.one(n)
+		k.done = true
+		if n.Each.IsSet() {
+			k.typ = eval.List(k.typ)
+			if k.shape != "own" {
+				k.shape = "list of " + k.shape
+			}
+		}
 	}
-	if shape != "own" {
-		shape = "list of " + shape
-	}
-	return eval.List(t), shape
+	return k.typ, k.shape
 }
 
 // one is the output of one execution, of one element of `each`.
@@ -60,7 +86,7 @@ func (y *yields) one(n *spec.Node) (t eval.Type, shape string) {
 	case kind == "exec":
 		return printed(n)
 	case kind == "set":
-		return assigned(y.graph, n)
+		return y.assigned(n)
 	}
 	return eval.Any(), ""
 }
@@ -129,19 +155,26 @@ func printed(n *spec.Node) (eval.Type, string) {
 }
 
 // assigned is the object that a set node yields.
-func assigned(g *spec.Graph, n *spec.Node) (eval.Type, string) {
+func (y *yields) assigned(n *spec.Node) (eval.Type, string) {
 	set := n.Field("set")
 	if set == nil || set.Kind != spec.Map {
 		return eval.Any(), ""
 	}
+	shape := "set"
+	for i := range set.Fields {
+		shape += " " + set.Fields[i].Key.Value
+	}
+	if t, known := y.shapes[shape]; known {
+		return t, shape
+	}
 	fields := make(map[string]eval.Type, len(set.Fields))
 	for i := range set.Fields {
 		name := set.Fields[i].Key.Value
-		if key := g.Key(name); key != nil && (!key.Reducer.IsSet() || key.Reducer.Value == "replace") {
-			fields[name] = eval.FromSchema(key.Schema)
-		} else {
-			fields[name] = eval.Any()
+		fields[name] = eval.Any()
+		if key := y.graph.Key(name); key != nil && (!key.Reducer.IsSet() || key.Reducer.Value == "replace") {
+			fields[name] = y.keys[name]
 		}
 	}
-	return eval.Object(fields, false), "own"
+	y.shapes[shape] = eval.Object(fields, false)
+	return y.shapes[shape], shape
 }

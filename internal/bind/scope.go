@@ -4,6 +4,7 @@ package bind
 
 import (
 	"maps"
+	"sync"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/spec"
@@ -24,6 +25,7 @@ type scopes struct {
 	graph   *spec.Graph
 	yields  yields
 	common  map[string]eval.Type // names seen everywhere
+	late    map[string]func() eval.Type
 	after   map[string]eval.Type // the additions of afterRun
 	secrets eval.Type
 	byPlace map[place]*eval.Scope
@@ -35,21 +37,16 @@ type scopes struct {
 func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes {
 	s := &scopes{
 		graph:    g,
-		yields:   yields{g, child},
+		yields:   newYields(g, child),
 		common:   make(map[string]eval.Type, len(g.State)+16),
 		byPlace:  map[place]*eval.Scope{},
 		bySource: map[int]*eval.Scope{},
 		byShape:  map[string]*eval.Scope{},
 	}
-	for _, key := range g.State {
-		s.common[key.Name.Value] = eval.FromSchema(key.Schema)
-	}
-	maps.Copy(s.common, contextNames(g, &s.yields))
-	keys := make(map[string]eval.Type, len(g.State))
-	for _, key := range g.State {
-		keys[key.Name.Value] = s.common[key.Name.Value]
-	}
-	s.common["state"] = eval.Object(keys, !g.StrictState)
+	maps.Copy(s.common, s.yields.keys)
+	maps.Copy(s.common, contextNames())
+	s.late = s.byNode()
+	s.common["state"] = eval.Object(s.yields.keys, !g.StrictState)
 	s.after = map[string]eval.Type{
 		"output":  eval.Any(),
 		"outcome": eval.String(),
@@ -63,36 +60,55 @@ func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *scopes 
 	return s
 }
 
-// contextNames are the names that do not depend on the state.
-func contextNames(g *spec.Graph, y *yields) map[string]eval.Type {
-	visits := make(map[string]eval.Type, len(g.Nodes))
-	history := make(map[string]eval.Type, len(g.Nodes))
-	nodes := make(map[string]eval.Type, len(g.Nodes))
-	branches := make(map[string]eval.Type, len(g.Nodes))
-	failure := errorType()
-	for _, node := range g.Nodes {
-		id := node.ID.Value
-		output, _ := y.of(node)
-		visits[id], history[id] = eval.Int(), eval.List(output)
-		nodes[id] = eval.Object(map[string]eval.Type{
-			"output": output, "visits": eval.Int(), "partial": eval.Any(),
-		}, false)
-		branches[id] = eval.Object(map[string]eval.Type{"output": output, "error": failure}, false)
+// byNode are the names that hold something of every node. They cost most of the
+// time and memory of small expressions, and most graphs speak of few.
+func (s *scopes) byNode() map[string]func() eval.Type {
+	outputs := sync.OnceValue(func() []yield {
+		for _, node := range s.graph.Nodes {
+			s.yields.of(node)
+		}
+		return s.yields.known
+	})
+	members := func(of func(output eval.Type) eval.Type) func() eval.Type {
+		return sync.OnceValue(func() eval.Type {
+			shared := map[string]eval.Type{} // of the nodes of a shape
+			fields := make(map[string]eval.Type, len(s.graph.Nodes))
+			for i, y := range outputs() {
+				t, known := shared[y.shape]
+				if !known || y.shape == "own" {
+					t = of(y.typ)
+					shared[y.shape] = t
+				}
+				fields[s.graph.Nodes[i].ID.Value] = t
+			}
+			return eval.Object(fields, false)
+		})
 	}
+	failure := errorType()
+	return map[string]func() eval.Type{
+		"visits":  members(func(eval.Type) eval.Type { return eval.Int() }),
+		"history": members(eval.List),
+		"nodes": members(func(output eval.Type) eval.Type {
+			return eval.Object(map[string]eval.Type{"output": output, "visits": eval.Int(), "partial": eval.Any()}, false)
+		}),
+		"branches": members(func(output eval.Type) eval.Type {
+			return eval.Object(map[string]eval.Type{"output": output, "error": failure}, false)
+		}),
+	}
+}
+
+// contextNames are the other names that do not depend on the state.
+func contextNames() map[string]eval.Type {
 	open := func(fields map[string]eval.Type) eval.Type { return eval.Object(fields, true) }
 	return map[string]eval.Type{
-		"visits":   eval.Object(visits, false),
-		"history":  eval.Object(history, false),
-		"nodes":    eval.Object(nodes, false),
-		"input":    eval.Any(),
-		"inputs":   open(nil),
-		"item":     eval.Any(),
-		"index":    eval.Int(),
-		"branches": eval.Object(branches, false),
-		"node":     eval.String(),
-		"visit":    eval.Int(),
-		"step":     eval.Int(),
-		"goal":     eval.String(),
+		"input":  eval.Any(),
+		"inputs": open(nil),
+		"item":   eval.Any(),
+		"index":  eval.Int(),
+		"node":   eval.String(),
+		"visit":  eval.Int(),
+		"step":   eval.Int(),
+		"goal":   eval.String(),
 		"last": eval.Object(map[string]eval.Type{
 			"text": eval.String(), "tool_result": eval.Any(),
 		}, false),
@@ -156,7 +172,7 @@ func (s *scopes) afterNode(node *spec.Node) *eval.Scope {
 	alias := map[string][]string{}
 	if properties, ok := node.Output["properties"].(map[string]any); ok && !node.Each.IsSet() {
 		for name := range properties {
-			if _, taken := s.common[name]; !taken && s.after[name].IsAny() {
+			if !s.taken(name) && s.after[name].IsAny() {
 				alias[name] = []string{"output", name}
 			}
 		}
@@ -170,8 +186,15 @@ func (s *scopes) afterNode(node *spec.Node) *eval.Scope {
 	return scope
 }
 
+// taken reports whether a name is seen everywhere.
+func (s *scopes) taken(name string) bool {
+	_, common := s.common[name]
+	return common || s.late[name] != nil
+}
+
 func (s *scopes) options() eval.ScopeOptions {
 	return eval.ScopeOptions{
+		Late:  s.late,
 		Roots: []string{"state"},
 		Open:  !s.graph.StrictState,
 		Refuse: map[string]string{

@@ -32,10 +32,16 @@ func (s *scopes) ofRun() *eval.Scope {
 	names := map[string]eval.Type{"secrets": s.secrets, "goal": s.common["goal"], "run": s.common["run"]}
 	refuse := maps.Clone(s.options().Refuse)
 	delete(refuse, "secrets")
+	changes := func(name string) {
+		refuse[name] = name + " changes during a run; tools and providers see goal, run and secrets, which don't"
+	}
 	for name := range s.common {
 		if _, known := names[name]; !known {
-			refuse[name] = name + " changes during a run; tools and providers see goal, run and secrets, which don't"
+			changes(name)
 		}
+	}
+	for name := range s.late {
+		changes(name)
 	}
 	scope := eval.NewScope(names, eval.ScopeOptions{Refuse: refuse})
 	s.byPlace[wholeRun] = scope
