@@ -12,6 +12,9 @@ import (
 // there is one. Otherwise the run will pause. People are asked by the run itself:
 // a subgraph waits with its questions and the node that runs it asks them.
 func (d *driver) ask(ctx context.Context, q *machine.Question) {
+	if d.told[asking{q.Task, q.ID}] {
+		return
+	}
 	if text, given := d.answers.take(d.nested.target(q)); given {
 		value, err := d.state.ParseAnswer(*q, text)
 		if err != nil {

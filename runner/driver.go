@@ -28,6 +28,8 @@ type message struct {
 	// answered, with event, or nobody can be asked.
 	asked    *asking
 	answered bool
+	// resting is the driver of a subgraph that waits, with the end of its task.
+	resting *driver
 }
 
 // driver runs one run. The goroutine of run owns everything in it; handlers
@@ -62,9 +64,13 @@ type driver struct {
 	// once; asked are the questions that people are being asked now.
 	answers *answerBook
 	// texts holds what running nodes have said so far, by task.
-	texts   map[machine.TaskID]string
-	queue   []machine.Event
-	asked   map[asking]context.CancelFunc
+	texts map[machine.TaskID]string
+	queue []machine.Event
+	asked map[asking]context.CancelFunc
+	// told are the questions of a subgraph that the run around it has answers to;
+	// resting, the subgraphs of this one that wait.
+	told    map[asking]bool
+	resting map[machine.TaskID]*driver
 	durable int // events at the front of queue that are in the journal already
 	sinkErr error
 	// journalErr is what kept a task from starting.
@@ -90,7 +96,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		flow: f, opts: opts, clock: f.runner.cfg.Clock, plan: f.plan, state: f.plan.NewState(),
 		secrets: secrets, mask: newMasker(f.graph, secrets),
 		inbox: make(chan *message, 64), done: make(chan struct{}),
-		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, texts: map[machine.TaskID]string{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
+		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, texts: map[machine.TaskID]string{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		nested: nested, watched: opts.Sink != nil || opts.History, time: timekeeper{clock: f.runner.cfg.Clock},
 	}
 	d.state.Watched = d.watched
@@ -181,7 +187,7 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 		if d.journalErr != nil {
 			return d.journalErr
 		}
-		if !d.state.Live() && (d.state.Ended() || d.idle()) {
+		if !d.state.Live() && (d.state.Ended() || d.idle()) || d.rests() {
 			return nil
 		}
 		if event := d.receive(due); event != nil {
@@ -260,6 +266,9 @@ func (d *driver) receive(due bool) *machine.Event {
 		return &event
 	}
 	for !due || len(d.inbox) > 0 {
+		if d.nested != nil && len(d.inbox) == 0 && !d.flush() {
+			return nil
+		}
 		event := d.hear(<-d.inbox)
 		if event != nil || d.journalErr != nil {
 			return event
@@ -290,6 +299,9 @@ func (d *driver) hear(m *message) *machine.Event {
 			d.mask.hide(text)
 		}
 	default:
+		if m.resting != nil {
+			d.resting[m.event.Task] = m.resting
+		}
 		d.forget(&m.event)
 		return &m.event
 	}

@@ -16,14 +16,18 @@ var errRunOver = errors.New("the run is over")
 // sendNote hands a note to the driver and waits until it is durable. It runs
 // in the goroutine of the task.
 func (d *driver) sendNote(task machine.TaskID, data any, call *CallUsage) error {
-	plain, err := eval.Canonical(data)
+	return d.sendNoted(machine.Event{Task: task, Output: data, Usage: call})
+}
+
+// sendNoted is sendNote for an event that says more.
+func (d *driver) sendNoted(event machine.Event) error {
+	plain, err := eval.Canonical(event.Output)
 	if err != nil {
 		return fmt.Errorf("a note is no plain data: %w", err)
 	}
+	event.Kind, event.At, event.Output = machine.TaskNoted, d.clock.Now().UnixNano(), plain
 	kept := make(chan error, 1)
-	d.send(message{kept: kept, event: machine.Event{
-		Kind: machine.TaskNoted, At: d.clock.Now().UnixNano(), Task: task, Output: plain, Usage: call,
-	}})
+	d.send(message{kept: kept, event: event})
 	select {
 	case err := <-kept:
 		return err

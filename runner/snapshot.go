@@ -60,6 +60,9 @@ func (d *driver) keepSnapshot() error {
 	if limit < max(d.saved.from, d.flow.runner.leastTail) && !d.saved.stale {
 		return nil
 	}
+	if d.nested != nil && !d.state.Unharmed() {
+		return nil // what comes before a snapshot of a subgraph is forgotten
+	}
 	if d.saved.stale {
 		limit = math.MaxInt
 	}

@@ -4,7 +4,6 @@ package runner
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,70 +14,6 @@ import (
 )
 
 const graphKind = "graph"
-
-// linker compiles a graph and every graph that it runs, each file once.
-type linker struct {
-	runner *Runner
-	flows  map[string]*Flow // by cleaned path
-	open   []string         // the files being linked, outermost first
-	found  spec.Diagnostics
-}
-
-// link compiles g and its subgraphs. The flow is complete only when nothing was
-// found.
-func (l *linker) link(g *spec.Graph) *Flow {
-	path := filepath.Clean(g.File.Name)
-	l.open = append(l.open, path)
-	defer func() { l.open = l.open[:len(l.open)-1] }()
-	flow, found := l.runner.compile(g)
-	l.found = append(l.found, found...)
-	l.flows[path] = flow
-	for _, n := range g.Nodes {
-		if n.Kind.Value != graphKind {
-			continue
-		}
-		if file := n.Field("graph"); file != nil {
-			flow.children[n.ID.Value] = l.child(g, file)
-		}
-	}
-	return flow
-}
-
-// child links the file that a node names; nil when it can't be had, which is
-// reported.
-func (l *linker) child(g *spec.Graph, file *spec.Value) *Flow {
-	path := filepath.Join(filepath.Dir(g.File.Name), file.Text.Value)
-	if i := slices.Index(l.open, path); i >= 0 {
-		cycle := append(slices.Clone(l.open[i:]), path)
-		l.report(g, "subgraph-cycle", file.Span, "subgraphs run each other: "+strings.Join(cycle, " → "))
-		return nil
-	}
-	if flow := l.flows[path]; flow != nil {
-		return flow
-	}
-	load := l.runner.cfg.Load
-	if load == nil {
-		load = os.ReadFile
-	}
-	src, err := load(path)
-	if err != nil {
-		l.report(g, "subgraph-missing", file.Span, "subgraph "+strconv.Quote(file.Text.Value)+": "+err.Error())
-		return nil
-	}
-	child, found := spec.Parse(path, src, spec.Options{Kinds: l.runner.kinds})
-	found = append(found, spec.Check(child)...)
-	if found.HasErrors() {
-		l.found = append(l.found, found...)
-		return nil
-	}
-	return l.link(child)
-}
-
-func (l *linker) report(g *spec.Graph, rule string, span spec.Span, message string) {
-	l.found = append(l.found, spec.Diagnostic{
-		File: g.File, Rule: rule, Severity: spec.Error, Span: span, Message: message,
-	})
-}
 
 // nesting is where a subgraph's run stands in the run around it. The nil
 // nesting is that of a run of its own.
@@ -129,36 +64,36 @@ func (n *nesting) info() *machine.ParentInfo {
 }
 
 // subgraph runs the graph of a graph node; end takes what the parent has to know.
-func (d *driver) subgraph(id machine.TaskID, work *machine.Work, end *machine.ChildEnd) Handler {
+// A subgraph that waits for people, or pauses, ends as a task that asks; it goes
+// on from where it was. resting is where it was, nil when this process has not
+// run it: its notes tell then.
+func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver, end *childEnd) Handler {
 	hidden, settings := slices.Clone(d.mask.values), d.state.Models()
 	return HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
 		node := task.Node
 		if d.nested != nil {
 			node = strings.TrimPrefix(node, d.nested.node+"/")
 		}
-		flow := d.flow.children[node]
-		with, _ := task.Config["with"].(map[string]any)
-		input, err := checkInput(flow.graph, with, nil)
-		if err != nil {
-			return nil, &Failure{Kind: "invalid_input", Message: "with: " + err.Error()}
+		s := &subrun{
+			flow: d.flow.children[node], resting: resting,
+			nested: &nesting{
+				parent: d, task: id, node: task.Node, prefix: d.nested.prefixOf(node, task.Index), key: task.Key,
+				left: work.StepsLeft, hidden: hidden,
+			},
 		}
-		secrets, err := readSecrets(flow.graph)
-		if err != nil {
-			return nil, &Failure{Kind: "invalid_input", Message: err.Error()}
-		}
-		nested := &nesting{
-			parent: d, task: id, node: task.Node, prefix: d.nested.prefixOf(node, task.Index), key: task.Key,
-			left: work.StepsLeft, hidden: hidden,
-		}
-		opts := Options{
+		s.opts = Options{
 			RunID: d.opts.RunID, Goal: d.opts.Goal, MaxConcurrency: d.opts.MaxConcurrency,
-			Dir: filepath.Dir(flow.graph.File.Name), Models: settings.Models, ModelParams: settings.Params,
+			Dir: filepath.Dir(s.flow.graph.File.Name), Models: settings.Models, ModelParams: settings.Params,
+			PauseBefore: work.PauseBefore, PauseAfter: work.PauseAfter,
 		}
 		if d.watched {
-			opts.Sink = childSink{d, nested}
+			s.opts.Sink = childSink{d, s.nested}
 		}
-		child := newDriver(flow, opts, secrets, nested)
-		result, err := child.run(ctx, input)
+		var err error
+		if s.secrets, err = readSecrets(s.flow.graph); err != nil {
+			return nil, &Failure{Kind: "invalid_input", Message: err.Error()}
+		}
+		child, result, err := s.run(ctx, task)
 		if err != nil {
 			return nil, err
 		}
@@ -166,8 +101,19 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, end *machine.Ch
 		if len(child.mask.values) > 0 {
 			d.send(message{learn: child.mask.values})
 		}
-		return child.outcome(result, end)
+		if parked := child.parks(); parked != nil {
+			end.resting = child
+			return nil, parked
+		}
+		return child.outcome(result, &end.ChildEnd)
 	})
+}
+
+// childEnd is what a subgraph comes to besides its output: for the machine, and
+// the driver to go on with if it has not ended.
+type childEnd struct {
+	machine.ChildEnd
+	resting *driver
 }
 
 // outcome is what a subgraph's run means for the node that ran it.

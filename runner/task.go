@@ -33,10 +33,9 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	d.share(task)
 	d.access(task, id)
 	handler := d.flow.runner.handlers[work.Kind]
-	var child *machine.ChildEnd
+	child := &childEnd{}
 	if work.Kind == graphKind {
-		child = &machine.ChildEnd{}
-		handler = d.subgraph(id, work, child)
+		handler = d.subgraph(id, work, d.takeResting(id), child)
 	}
 	hit := false
 	if d.setup.err != nil {
@@ -45,13 +44,16 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	handler = d.cached(work, &hit, handler)
 	go func() {
 		event := d.attempt(ctx, task, handler)
-		event.Child, event.Cached = child, hit
+		event.Cached = hit
 		if event.Failure != nil {
 			event.Partial = made.plain()
 		}
+		if work.Kind == graphKind && event.Park == nil {
+			event.Child = &child.ChildEnd
+		}
 		cancel(nil)
 		event.Task, event.At = id, d.clock.Now().UnixNano()
-		d.send(message{event: event})
+		d.send(message{event: event, resting: child.resting})
 	}()
 }
 

@@ -126,8 +126,19 @@ func (s *State) applySettings(info *RunInfo) {
 	if info.Models != nil {
 		s.models = *info.Models
 	}
-	s.breakBefore = slices.Concat(s.breakBefore, info.PauseBefore)
-	s.breakAfter = slices.Concat(s.breakAfter, info.PauseAfter)
+	s.breakBefore = withAll(s.breakBefore, info.PauseBefore)
+	s.breakAfter = withAll(s.breakAfter, info.PauseAfter)
+}
+
+// withAll is a new list of what is in either.
+func withAll(list, more []string) []string {
+	out := slices.Clone(list)
+	for _, name := range more {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // edit sets state keys by hand: a fork may.

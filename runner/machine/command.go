@@ -74,6 +74,8 @@ type Work struct {
 	// (0: for ever); without a key it is not to be cached.
 	CacheKey string
 	CacheTTL time.Duration
+	// PauseBefore and PauseAfter are breakpoints in a subgraph.
+	PauseBefore, PauseAfter []string
 	// StepsLeft is how many steps the run has left, for a subgraph.
 	StepsLeft int
 }

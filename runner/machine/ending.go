@@ -119,3 +119,34 @@ func (s *State) Underway(ids []TaskID) bool {
 	}
 	return false
 }
+
+// Unharmed reports whether nothing that is under way has failed so far: taking
+// back how the run ends will then not reach before this moment.
+func (s *State) Unharmed() bool {
+	if s.Ending() {
+		return false
+	}
+	for _, list := range [...][]task{s.tasks, s.next, s.parked} {
+		for i := range list {
+			if t := &list[i]; t.visit > 0 && !t.unharmed() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (t *task) unharmed() bool {
+	if t.attempt > 1 || t.status == failed || t.status == dropped || t.status == delayed {
+		return false
+	}
+	if t.each == nil {
+		return true
+	}
+	for _, i := range sortedElements(t.each.running) {
+		if t.each.running[i].attempt > 1 {
+			return false
+		}
+	}
+	return t.each.failed == 0 && len(t.each.attempts) == 0 && len(t.each.answered) == 0
+}

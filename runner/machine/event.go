@@ -59,6 +59,8 @@ type Event struct {
 	Timer TimerKind `json:"timer,omitempty"`
 	// Output is what a task produced (TaskEnded) or noted (TaskNoted).
 	Output any `json:"output,omitempty"`
+	// Anew says that the notes before this one count no more (TaskNoted).
+	Anew bool `json:"anew,omitempty"`
 	// Partial is what a task had produced when it was cancelled or failed.
 	Partial any `json:"partial,omitempty"`
 	// Failure says why a task or a decision failed.

@@ -282,25 +282,40 @@ func (p *Plan) leavePark(s *State, i int) {
 // by which they have to answer.
 func (s *State) onlyPeople() bool {
 	for i := range s.parked {
-		if !s.parked[i].waitsForEver() {
+		if asks, until := s.parked[i].waitsForPeople(); !asks || until > 0 {
 			return false
 		}
 	}
 	return len(s.parked) > 0
 }
 
-// waitsForEver reports whether only people can let the task go on.
-func (t *task) waitsForEver() bool {
-	if t.status != asking {
+// Waiting reports whether a live run has nothing to do but to wait for people
+// who have, if anything, until a moment after now.
+func (s *State) Waiting(now int64) bool {
+	if !s.live || s.open || s.deciding > 0 || s.closing != nil || len(s.next) > 0 {
 		return false
 	}
-	if t.each == nil {
-		return t.asked.deadline() == 0
-	}
-	for _, i := range sortedInquiries(t.each.asking) {
-		if t.each.asking[i].deadline() > 0 {
+	for i := range s.parked {
+		if asks, until := s.parked[i].waitsForPeople(); !asks || until > 0 && until <= now {
 			return false
 		}
 	}
-	return true
+	return len(s.parked) > 0
+}
+
+// waitsForPeople reports whether only people can let a parked task go on, and
+// until when they have time; 0: for ever.
+func (t *task) waitsForPeople() (asks bool, until int64) {
+	if t.status != asking {
+		return false, 0
+	}
+	if t.each == nil {
+		return true, t.asked.deadline()
+	}
+	for _, i := range sortedInquiries(t.each.asking) {
+		if at := t.each.asking[i].deadline(); at > 0 && (until == 0 || at < until) {
+			until = at
+		}
+	}
+	return true, until
 }

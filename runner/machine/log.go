@@ -30,6 +30,9 @@ func (s *State) keepNote(e *Event) {
 	if s.logs == nil {
 		s.logs = map[TaskID][]any{}
 	}
+	if e.Anew {
+		delete(s.logs, e.Task)
+	}
 	s.logs[e.Task] = append(s.logs[e.Task], e.Output)
 }
 

@@ -2,7 +2,10 @@
 
 package machine
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Breakpoint is where a run stands paused: phase "before" or "after" the nodes.
 type Breakpoint struct {
@@ -64,6 +67,9 @@ func (p *Plan) pauseAsked(s *State) {
 func (p *Plan) resumed(s *State, e *Event) {
 	if e.Run != nil {
 		s.applySettings(e.Run)
+		if e.Run.Parent != nil {
+			s.parent = e.Run.Parent
+		}
 	}
 	wasPaused := s.Status == Paused
 	s.setStatus(Running, "")
@@ -222,6 +228,17 @@ func (s *State) standAt() {
 			add(s.elementID(t, i, 1), t.each.asking[i].at)
 		}
 	}
+}
+
+// inside are the breakpoints of a subgraph among those of the run.
+func inside(breakpoints []string, node string) []string {
+	var out []string
+	for _, path := range breakpoints {
+		if first, rest, nested := strings.Cut(path, "/"); nested && first == node {
+			out = append(out, rest)
+		}
+	}
+	return out
 }
 
 // pass wakes a subgraph that stands at a breakpoint; it reports whether it does.

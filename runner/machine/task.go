@@ -150,6 +150,9 @@ func (p *Plan) work(s *State, t *task, element int) (*Work, *Failure) {
 	if element >= 0 {
 		work.Item = t.each.items[element]
 	}
+	if n.kind == "graph" {
+		work.PauseBefore, work.PauseAfter = inside(s.breakBefore, n.id), inside(s.breakAfter, n.id)
+	}
 	if n.cache != nil {
 		if failure := p.cacheKey(s, n, work); failure != nil {
 			return nil, failure

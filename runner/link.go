@@ -1,0 +1,77 @@
+// Linking: a graph and the graphs that it runs, compiled together.
+
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// linker compiles a graph and every graph that it runs, each file once.
+type linker struct {
+	runner *Runner
+	flows  map[string]*Flow // by cleaned path
+	open   []string         // the files being linked, outermost first
+	found  spec.Diagnostics
+}
+
+// link compiles g and its subgraphs. The flow is complete only when nothing was
+// found.
+func (l *linker) link(g *spec.Graph) *Flow {
+	path := filepath.Clean(g.File.Name)
+	l.open = append(l.open, path)
+	defer func() { l.open = l.open[:len(l.open)-1] }()
+	flow, found := l.runner.compile(g)
+	l.found = append(l.found, found...)
+	l.flows[path] = flow
+	for _, n := range g.Nodes {
+		if n.Kind.Value != graphKind {
+			continue
+		}
+		if file := n.Field("graph"); file != nil {
+			flow.children[n.ID.Value] = l.child(g, file)
+		}
+	}
+	return flow
+}
+
+// child links the file that a node names; nil when it can't be had, which is
+// reported.
+func (l *linker) child(g *spec.Graph, file *spec.Value) *Flow {
+	path := filepath.Join(filepath.Dir(g.File.Name), file.Text.Value)
+	if i := slices.Index(l.open, path); i >= 0 {
+		cycle := append(slices.Clone(l.open[i:]), path)
+		l.report(g, "subgraph-cycle", file.Span, "subgraphs run each other: "+strings.Join(cycle, " → "))
+		return nil
+	}
+	if flow := l.flows[path]; flow != nil {
+		return flow
+	}
+	load := l.runner.cfg.Load
+	if load == nil {
+		load = os.ReadFile
+	}
+	src, err := load(path)
+	if err != nil {
+		l.report(g, "subgraph-missing", file.Span, "subgraph "+strconv.Quote(file.Text.Value)+": "+err.Error())
+		return nil
+	}
+	child, found := spec.Parse(path, src, spec.Options{Kinds: l.runner.kinds})
+	found = append(found, spec.Check(child)...)
+	if found.HasErrors() {
+		l.found = append(l.found, found...)
+		return nil
+	}
+	return l.link(child)
+}
+
+func (l *linker) report(g *spec.Graph, rule string, span spec.Span, message string) {
+	l.found = append(l.found, spec.Diagnostic{
+		File: g.File, Rule: rule, Severity: spec.Error, Span: span, Message: message,
+	})
+}

@@ -1,0 +1,160 @@
+// A subgraph's run: begun, or taken up where it was.
+
+package runner
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// subrun is what a subgraph is run with.
+type subrun struct {
+	flow    *Flow
+	opts    Options
+	secrets map[string]any
+	nested  *nesting
+	resting *driver
+}
+
+// run runs a subgraph until it has ended or waits for people.
+func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) {
+	if s.resting == nil && len(task.Log) == 0 {
+		with, _ := task.Config["with"].(map[string]any)
+		input, err := checkInput(s.flow.graph, with, nil)
+		if err != nil {
+			return nil, nil, &Failure{Kind: "invalid_input", Message: "with: " + err.Error()}
+		}
+		d := newDriver(s.flow, s.opts, s.secrets, s.nested)
+		d.journal = s.nested.journal()
+		result, err := d.run(ctx, input)
+		return d, result, err
+	}
+	d, undo, err := s.reopened(task)
+	if err != nil {
+		return nil, nil, err
+	}
+	if d.state.Status == machine.Completed {
+		return d, d.result(), nil
+	}
+	for _, q := range d.state.Questions() {
+		if value, answered := task.Answers[questionID(&q)]; answered {
+			d.queue = append(d.queue, d.answerEvent(&q, value))
+			d.told[asking{q.Task, q.ID}] = true
+		}
+	}
+	info := s.opts.info(s.opts.RunID)
+	info.Parent = s.nested.info()
+	event := machine.Event{Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Run: info}
+	result, err := d.finishRun(ctx, &event)
+	return d, result, err
+}
+
+// reopened is the driver of a subgraph that has begun, in the state in which it
+// goes on, and the places of its events that count no more.
+func (s *subrun) reopened(task *Task) (*driver, []int, error) {
+	if s.resting != nil {
+		d := newDriver(s.flow, s.opts, s.secrets, s.nested)
+		d.goOnFrom(s.resting)
+		return d, nil, nil
+	}
+	rec, bytes, err := readLog(s.flow, task.Log)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := s.replayed(rec, rec.events, bytes)
+	if err != nil || !d.state.Ended() || d.state.Status == machine.Completed {
+		return d, nil, err
+	}
+	undo, err := rec.undo(d.state)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept := make([]machine.Event, 0, len(rec.events))
+	for i := range rec.events {
+		if !slices.Contains(undo, rec.places[i]) {
+			kept = append(kept, rec.events[i])
+		}
+	}
+	d, err = s.replayed(rec, kept, bytes)
+	return d, undo, err
+}
+
+// replayed is the driver of a subgraph after the events that are noted of it.
+func (s *subrun) replayed(rec *record, events []machine.Event, bytes int) (*driver, error) {
+	d := newDriver(s.flow, s.opts, s.secrets, s.nested)
+	if err := d.startFrom(rec); err != nil {
+		return nil, err
+	}
+	d.state.SetSecrets(d.secrets)
+	for i := range events {
+		if err := d.replay(&events[i]); err != nil {
+			return nil, err
+		}
+	}
+	journal := newChildJournal(s.nested)
+	journal.total, journal.bytes = rec.total, bytes
+	d.journal = journal
+	return d, nil
+}
+
+// goOnFrom takes over from a driver that has let a subgraph rest.
+func (d *driver) goOnFrom(before *driver) {
+	d.state, d.started, d.saved = before.state, before.started, before.saved
+	d.resting, d.path, d.mask = before.resting, before.path, before.mask
+	for _, text := range d.nested.hidden {
+		d.mask.hide(text)
+	}
+	if journal, ok := before.journal.(*childJournal); ok {
+		d.journal = journal.passedOn(d.nested)
+	}
+}
+
+// rests reports whether a subgraph's driver can leave off: nothing runs, and
+// people have to answer before anything does.
+func (d *driver) rests() bool {
+	return d.nested != nil && d.idle() && d.state.Waiting(d.clock.Now().UnixNano())
+}
+
+// parks is what a subgraph that has not ended waits for; nil: it has ended.
+func (d *driver) parks() *parking {
+	s := d.state
+	if s.Ended() {
+		return nil
+	}
+	out := &parking{}
+	for _, q := range s.Questions() {
+		ask := q.Ask
+		ask.ID, ask.Node, ask.Element = questionID(&q), q.Path(), q.Index()+1
+		out.Asks = append(out.Asks, ask)
+	}
+	if s.Status == machine.Paused && s.Reason == "pause" {
+		out.At = &machine.Breakpoint{}
+		if s.PausedAt != nil {
+			*out.At = *s.PausedAt
+		}
+	}
+	return out
+}
+
+// questionID tells the questions of a subgraph apart.
+func questionID(q *machine.Question) string {
+	id := q.Task.Node + "#" + strconv.Itoa(q.Task.Visit) + "." + strconv.Itoa(q.Task.Attempt)
+	if q.Task.Element > 0 {
+		id += "." + strconv.Itoa(q.Task.Element)
+	}
+	if q.ID != "" {
+		id += "/" + q.ID
+	}
+	return id
+}
+
+// takeResting is the driver that has let a subgraph rest which is to go on; nil:
+// there is none.
+func (d *driver) takeResting(id machine.TaskID) *driver {
+	resting := d.resting[id]
+	delete(d.resting, id)
+	return resting
+}
