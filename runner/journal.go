@@ -19,7 +19,7 @@ func (d *driver) keepJournal() error {
 	}
 	journal, err := store.Create(RunRecord{
 		ID: d.opts.RunID, Graph: d.flow.graph.Name.Value, File: absolute(d.flow.graph.File.Name), Source: d.flow.graph.File.Src,
-		Labels: d.opts.Labels, Session: d.opts.Session, Started: d.clock.Now(),
+		Files: d.flow.files, Labels: d.opts.Labels, Session: d.opts.Session, Started: d.clock.Now(),
 	})
 	d.journal = journal
 	return err

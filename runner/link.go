@@ -18,6 +18,9 @@ type linker struct {
 	flows  map[string]*Flow // by cleaned path
 	open   []string         // the files being linked, outermost first
 	found  spec.Diagnostics
+	// kept are texts that stand instead of files, and files what was read, both by
+	// absolute path.
+	kept, files map[string][]byte
 }
 
 // link compiles g and its subgraphs. The flow is complete only when nothing was
@@ -52,11 +55,7 @@ func (l *linker) child(g *spec.Graph, file *spec.Value) *Flow {
 	if flow := l.flows[path]; flow != nil {
 		return flow
 	}
-	load := l.runner.cfg.Load
-	if load == nil {
-		load = os.ReadFile
-	}
-	src, err := load(path)
+	src, err := l.read(path)
 	if err != nil {
 		l.report(g, "subgraph-missing", file.Span, "subgraph "+strconv.Quote(file.Text.Value)+": "+err.Error())
 		return nil
@@ -68,6 +67,23 @@ func (l *linker) child(g *spec.Graph, file *spec.Value) *Flow {
 		return nil
 	}
 	return l.link(child)
+}
+
+// read reads a file, from where it is kept if it is.
+func (l *linker) read(path string) (src []byte, err error) {
+	name := absolute(path)
+	src, ok := l.kept[name]
+	switch load := l.runner.cfg.Load; {
+	case ok:
+	case load != nil:
+		src, err = load(path)
+	default:
+		src, err = os.ReadFile(path)
+	}
+	if err == nil {
+		l.files[name] = src
+	}
+	return src, err
 }
 
 func (l *linker) report(g *spec.Graph, rule string, span spec.Span, message string) {

@@ -53,7 +53,7 @@ func (r *Runner) find(runID string) (*record, error) {
 	if found.HasErrors() {
 		return nil, &InvalidError{Diagnostics: found.Sort()}
 	}
-	flow, err := r.Prepare(g)
+	flow, err := r.prepare(g, run.Files)
 	if err != nil {
 		return nil, err
 	}

@@ -124,13 +124,20 @@ type Flow struct {
 	plan   *machine.Plan
 	// children are the subgraphs, by the id of the node that runs them.
 	children map[string]*Flow
+	// files are the texts of all subgraphs, by absolute path.
+	files map[string][]byte
 }
 
 // Prepare compiles a graph. The error is an *InvalidError when the graph, or
 // something that this runner has no handler for, is at fault.
-func (r *Runner) Prepare(g *spec.Graph) (*Flow, error) {
-	l := &linker{runner: r, flows: map[string]*Flow{}}
+func (r *Runner) Prepare(g *spec.Graph) (*Flow, error) { return r.prepare(g, nil) }
+
+// prepare is Prepare with texts of subgraphs, by absolute path, that stand
+// instead of the files.
+func (r *Runner) prepare(g *spec.Graph, kept map[string][]byte) (*Flow, error) {
+	l := &linker{runner: r, flows: map[string]*Flow{}, kept: kept, files: map[string][]byte{}}
 	flow := l.link(g)
+	flow.files = l.files
 	if l.found.HasErrors() {
 		return nil, &InvalidError{Diagnostics: l.found.Sort()}
 	}

@@ -124,6 +124,8 @@ type RunRecord struct {
 	// File and Source are the name and the text of the graph file.
 	File   string
 	Source []byte
+	// Files are the texts of the graphs that it runs, by absolute path.
+	Files map[string][]byte
 	// Labels are those the run was started with.
 	Labels map[string]string
 	// Session is what the run shares state with; empty: none.
@@ -136,7 +138,7 @@ type RunRecord struct {
 	ParentStep int
 }
 
-// RunSummary is one line of a list of runs. Source is left out of lists.
+// RunSummary is one line of a list of runs. Source and Files are left out of lists.
 type RunSummary struct {
 	RunRecord
 	// Status is running from Create on, until a driver notes another one. A

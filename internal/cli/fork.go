@@ -101,7 +101,7 @@ func (a *app) fork(ctx context.Context, f *forkFlags, id string) error {
 	if err != nil {
 		return err
 	}
-	if text := changedFile(&record); text != "" {
+	for _, text := range changedFiles(&record) {
 		s.out.note(text)
 	}
 	at := f.at

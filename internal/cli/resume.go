@@ -6,8 +6,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -65,7 +66,7 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id string) error {
 	if err != nil {
 		return err
 	}
-	if text := changedFile(&record); text != "" {
+	for _, text := range changedFiles(&record) {
 		s.out.note(text)
 	}
 	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
@@ -81,19 +82,26 @@ func recordedGraph(record *runner.RunRecord) *spec.Graph {
 	return g
 }
 
-// changedFile says that the file of a run is not what it was; "" when it is.
-func changedFile(record *runner.RunRecord) string {
-	if strings.HasSuffix(record.File, stdinName) {
-		return ""
+// changedFiles says which files of a run are not what they were.
+func changedFiles(record *runner.RunRecord) []string {
+	var out []string
+	say := func(name string, kept []byte) {
+		if strings.HasSuffix(name, stdinName) {
+			return
+		}
+		src, err := os.ReadFile(name)
+		switch {
+		case err != nil:
+			out = append(out, nearPath(name)+" can't be read any more; going on with the graph as it was")
+		case !bytes.Equal(src, kept):
+			out = append(out, nearPath(name)+" has changed since the run began; going on with the graph as it was")
+		}
 	}
-	src, err := os.ReadFile(record.File)
-	switch {
-	case err != nil:
-		return fmt.Sprintf("%s can't be read any more; going on with the graph as it was", nearPath(record.File))
-	case !bytes.Equal(src, record.Source):
-		return fmt.Sprintf("%s has changed since the run began; going on with the graph as it was", nearPath(record.File))
+	say(record.File, record.Source)
+	for _, name := range slices.Sorted(maps.Keys(record.Files)) {
+		say(name, record.Files[name])
 	}
-	return ""
+	return out
 }
 
 // refused turns what is wrong with answers, values or secrets into a usage

@@ -47,7 +47,7 @@ func (m *Memory) Create(record runner.RunRecord) (runner.Journal, error) {
 	if m.runs == nil {
 		m.runs = map[string]*memoryRun{}
 	}
-	record.Labels, record.Source = maps.Clone(record.Labels), slices.Clone(record.Source)
+	record = copied(record)
 	run := &memoryRun{summary: runner.RunSummary{
 		RunRecord: record, Status: machine.Running, Updated: record.Started,
 	}}
@@ -88,9 +88,17 @@ func (m *Memory) Run(runID string) (runner.RunRecord, error) {
 	if err != nil {
 		return runner.RunRecord{}, err
 	}
-	record := run.summary.RunRecord
+	return copied(run.summary.RunRecord), nil
+}
+
+// copied is a record that shares nothing with another.
+func copied(record runner.RunRecord) runner.RunRecord {
 	record.Labels, record.Source = maps.Clone(record.Labels), slices.Clone(record.Source)
-	return record, nil
+	record.Files = maps.Clone(record.Files)
+	for name, text := range record.Files {
+		record.Files[name] = slices.Clone(text)
+	}
+	return record
 }
 
 // Events returns a run's events so far.
@@ -158,7 +166,7 @@ func (m *Memory) List(filter runner.RunFilter) ([]runner.RunSummary, error) {
 	for _, run := range slices.Backward(m.order) {
 		if lets(&filter, &run.summary) {
 			line := run.summary
-			line.Source, line.Labels = nil, maps.Clone(line.Labels)
+			line.Source, line.Files, line.Labels = nil, nil, maps.Clone(line.Labels)
 			out = append(out, line)
 		}
 	}

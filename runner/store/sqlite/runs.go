@@ -72,7 +72,7 @@ func insertRun(tx *sql.Tx, r *runner.RunRecord) (run int64, err error) {
 			return 0, err
 		}
 	}
-	return run, nil
+	return run, keepFiles(tx, run, r.Files)
 }
 
 // keepSource stores the text of a graph once for all of its runs.
@@ -160,6 +160,9 @@ func (s *Store) Run(runID string) (runner.RunRecord, error) {
 		r.Started = moment(started)
 		err = json.Unmarshal([]byte(labels), &r.Labels)
 	}
+	if err == nil {
+		r.Files, err = s.filesOf(runID)
+	}
 	if err != nil {
 		return runner.RunRecord{}, s.wrap(fmt.Errorf("run %q: %w", runID, err))
 	}
@@ -180,21 +183,18 @@ func (s *Store) Delete(runID string) error {
 		if held {
 			return &runner.LeasedError{RunID: runID, Owner: owner, Until: until}
 		}
-		var source int64
-		if err := tx.QueryRow(`SELECT source FROM runs WHERE no = ?`, run).Scan(&source); err != nil {
+		if err := dropFiles(tx, run); err != nil {
 			return err
 		}
 		for _, text := range []string{
 			`DELETE FROM leases WHERE run = ?1`,
 			`DELETE FROM requests WHERE run = ?1`,
 			`DELETE FROM labels WHERE run = ?1`,
-			`DELETE FROM runs WHERE no = ?1`,
 			`DELETE FROM events WHERE id BETWEEN ?2 AND ?3`,
 			`DELETE FROM snapshots WHERE id BETWEEN ?2 - 1 AND ?3`,
 			`DELETE FROM paths WHERE id BETWEEN ?2 - 1 AND ?3`,
-			`DELETE FROM sources WHERE no = ?4 AND NOT EXISTS (SELECT 1 FROM runs WHERE source = ?4)`,
 		} {
-			if _, err := tx.Exec(text, run, firstID(run), lastID(run), source); err != nil {
+			if _, err := tx.Exec(text, run, firstID(run), lastID(run)); err != nil {
 				return err
 			}
 		}

@@ -90,6 +90,15 @@ CREATE TABLE sessions (
 	graph   TEXT NOT NULL,
 	updated INTEGER
 ) STRICT;
+`, `
+-- The graphs that a run's graph runs.
+CREATE TABLE files (
+	run    INTEGER NOT NULL,
+	name   TEXT NOT NULL,
+	source INTEGER NOT NULL REFERENCES sources,
+	PRIMARY KEY (run, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX files_by_source ON files (source);
 `}
 }
 

@@ -128,6 +128,7 @@ func keepsEvents(t *testing.T, s runner.Store) {
 func keepsRecord(t *testing.T, s runner.Store) {
 	want := runner.RunRecord{
 		ID: "one", Graph: "g", File: "some/flow.yaml", Source: []byte("a: é\n\x00\xff"),
+		Files:  map[string][]byte{"/some/child.yaml": []byte("b: é\xff"), "/same.yaml": []byte("a: é\n\x00\xff")},
 		Labels: map[string]string{"a": "1", "": "b", "é": ""}, Session: "s",
 		Started: time.Unix(1790000000, 123456789), Parent: "zero", ParentStep: 7,
 	}

@@ -1,0 +1,217 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// nestedFiles are a run in which graphs run graphs: a loop of pure steps, work,
+// a failure that is taken back, people on two levels, elements.
+func nestedFiles() map[string]string {
+	return map[string]string{
+		"outer.yaml": `graphrun: v1
+name: outer
+start: fan
+state: {log: {type: array, reducer: append, default: []}}
+nodes:
+  fan: {kind: pass}
+  m: {kind: graph, graph: middle.yaml, writes: {log: output.state.log}}
+  w: {kind: work, do: count, with: "w", writes: [log]}
+  e: {kind: graph, graph: inner.yaml, each: "[1, 2]", with: {id: "'e' + string(item)"}, writes: {log: "map(output, .output)"}}
+  last: {kind: work, do: fails, with: "last", join: {wait: all}}
+edges:
+  - {from: fan, to: [m, w, e]}
+  - {from: [m, w, e], to: last}
+  - {from: last, to: END}
+`,
+		"middle.yaml": `graphrun: v1
+name: middle
+start: a
+state: {log: {type: array, reducer: append, default: []}, n: {type: integer, default: 0}}
+nodes:
+  a: {kind: set, set: {n: n + 1, log: n}}
+  b: {kind: work, do: count, with: "b{{ n }}", writes: [log]}
+  c: {kind: graph, graph: inner.yaml, with: {id: "'c' + string(n)"}, writes: {log: output.output}}
+  d: {kind: work, do: fails, with: "d", writes: [log]}
+edges:
+  - {from: a, to: b}
+  - {from: b, to: a, when: n < 3}
+  - {from: b, to: c}
+  - {from: c, to: d}
+  - {from: d, to: END}
+`,
+		"inner.yaml": `graphrun: v1
+name: inner
+start: x
+state: {id: {type: string, required: true}, got: {type: string}}
+output: id + got
+nodes:
+  x: {kind: work, do: count, with: "x-{{ id }}"}
+  ask: {kind: human, prompt: "{{ id }}?", choices: [p, q], writes: [got]}
+  y: {kind: work, do: count, with: "y-{{ id }}"}
+edges:
+  - {from: x, to: ask}
+  - {from: ask, to: y}
+  - {from: y, to: END}
+`,
+	}
+}
+
+// worked says how often each piece of work was done, and with which keys.
+type worked struct {
+	mu    sync.Mutex
+	done  map[string]int
+	fails bool
+}
+
+func (c *worked) runner(t *testing.T, s runner.Store, files map[string]string) *runner.Runner {
+	t.Helper()
+	count := func(_ context.Context, task *runner.Task) (any, error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.done[task.Config["with"].(string)]++
+		return task.Config["with"], nil
+	}
+	r, err := runner.New(runner.Config{
+		Store: s,
+		Load: func(path string) ([]byte, error) {
+			if text, ok := files[path]; ok {
+				return []byte(text), nil
+			}
+			return nil, fs.ErrNotExist
+		},
+		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+			"count": count,
+			"fails": func(ctx context.Context, task *runner.Task) (any, error) {
+				if c.fails {
+					return nil, errors.New("not yet")
+				}
+				return count(ctx, task)
+			},
+		})},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// nestedToEnd runs outer.yaml and takes it up again until it has completed, after
+// crashes as given.
+func (c *worked) nestedToEnd(t *testing.T, s *crashing, step int, snapshots bool) *runner.Result {
+	t.Helper()
+	files := nestedFiles()
+	r := c.runner(t, s, files)
+	if snapshots {
+		runner.SnapshotAlways(r)
+	}
+	g, found := spec.Parse("outer.yaml", []byte(files["outer.yaml"]), spec.Options{Kinds: r.Kinds()})
+	if found.HasErrors() {
+		t.Fatal(found[0].Message)
+	}
+	result, err := r.Run(context.Background(), g, runner.Options{RunID: "one"})
+	for range 200 {
+		opts := runner.Options{}
+		switch {
+		case errors.Is(err, errKilled):
+			s.after = step
+		case err != nil:
+			t.Fatal(err)
+		case result.Status == machine.Completed:
+			return result
+		case result.Status == machine.Paused:
+			opts.Answers = map[string][]string{}
+			for i := range result.Pending {
+				target := result.Pending[i].Target()
+				opts.Answers[target] = []string{[]string{"p", "q"}[len(target)%2]}
+			}
+		default:
+			c.fails = false
+		}
+		result, err = r.Resume(context.Background(), "one", opts)
+	}
+	t.Fatalf("the run does not end: %v, %v", result, err)
+	return nil
+}
+
+// A run of nested graphs that breaks off anywhere goes on where it was: what had
+// finished, at any depth, is not done again.
+func TestSubgraphsAfterCrashes(t *testing.T) {
+	run := func(after, step int, snapshots bool) (*runner.Result, *worked, *crashing) {
+		c := &worked{done: map[string]int{}, fails: true}
+		s := &crashing{Store: &store.Memory{}, after: after}
+		return c.nestedToEnd(t, s, step, snapshots), c, s
+	}
+	want, whole, _ := run(-1, -1, false)
+	for work, n := range whole.done {
+		if n != 1 {
+			t.Errorf("without a crash %s was done %d times", work, n)
+		}
+	}
+	if len(whole.done) != 12 {
+		t.Errorf("%d pieces of work were done: %v", len(whole.done), whole.done)
+	}
+	for after := 1; after < 150; after++ {
+		for _, step := range []int{-1, 7} {
+			got, c, s := run(after, step, after%2 == 0)
+			if diff := cmp.Diff(want.State, got.State); diff != "" || got.Steps != want.Steps {
+				t.Errorf("crash after %d, then every %d: %d steps, want %d; state (-want +got):\n%s", after, step, got.Steps, want.Steps, diff)
+			}
+			again := 0
+			for work, n := range c.done {
+				again += n - whole.done[work]
+			}
+			if step < 0 && again > 3 { // at most what was in flight: three branches
+				t.Errorf("crash after %d: %d pieces of work were done again: %v", after, again, c.done)
+			}
+			if s.after >= 0 && step < 0 {
+				return // the run took fewer writes
+			}
+		}
+	}
+}
+
+// Without a store nothing is noted, and a subgraph rests in memory.
+func TestSubgraphsRestInMemory(t *testing.T) {
+	c := &worked{done: map[string]int{}}
+	files := nestedFiles()
+	r := c.runner(t, nil, files)
+	g, _ := spec.Parse("outer.yaml", []byte(files["outer.yaml"]), spec.Options{Kinds: r.Kinds()})
+	var mu sync.Mutex
+	asked := map[string]int{}
+	result, err := r.Run(context.Background(), g, runner.Options{
+		Answers: map[string][]string{"e[1]/ask": {"q"}},
+		Ask: func(_ context.Context, q runner.Pending, _ string) (string, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			asked[q.Target()]++
+			return "p", nil
+		},
+	})
+	if err != nil || result.Status != machine.Completed {
+		t.Fatalf("%v, %v", result, err)
+	}
+	if want := map[string]int{"m/c/ask": 1, "e[0]/ask": 1}; !maps.Equal(asked, want) {
+		t.Errorf("asked %v, want %v", asked, want)
+	}
+	for work, n := range c.done {
+		if n != 1 {
+			t.Errorf("%s was done %d times", work, n)
+		}
+	}
+	if got, want := fmt.Sprint(result.State["log"]), "[1 2 b1 b2 b3]"; len(got) < len(want) {
+		t.Errorf("log %s", got)
+	}
+}
