@@ -73,6 +73,8 @@ type driver struct {
 	resting map[machine.TaskID]*driver
 	durable int // events at the front of queue that are in the journal already
 	sinkErr error
+	// pauseTold says that a pause was told to those who read the record of the run.
+	pauseTold bool
 	// journalErr is what kept a task from starting.
 	journalErr error
 	// scope is what tasks share; setup what of it the graph declares.

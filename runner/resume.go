@@ -256,45 +256,19 @@ func (r *Runner) Replay(runID string, at int, opts Options) (*Result, error) {
 
 // walk replays the events of a record and tells what happened.
 func (rec *record) walk(at int, opts Options) (*Result, error) {
-	if len(rec.events) > 0 && rec.events[0].Run != nil {
-		opts.MaxSteps = rec.events[0].Run.MaxSteps
-	}
-	d, err := rec.replayed(opts, nil)
+	d, err := rec.reader(opts)
 	if err != nil {
 		return nil, err
 	}
-	d.state.Explain = true
 	for i := range rec.events {
-		event := &rec.events[i]
-		if d.state.Status == machine.Paused && event.Kind == machine.Resumed {
-			paused, err := d.recorded()
-			if err != nil {
-				return nil, err
-			}
-			d.tell(RunPaused, d.last, paused)
-		}
-		if err := d.replay(event); err != nil {
+		if err := d.retell(&rec.events[i]); err != nil {
 			return nil, err
 		}
-		switch event.Kind {
-		case machine.RunBegan:
-			d.announce(event.Input)
-		case machine.Resumed:
-			d.tell(RunResumed, event.At, nil)
-		}
-		d.publish(event.At)
 		if at > 0 && len(d.path) >= at {
 			break
 		}
 	}
-	result, err := d.recorded()
-	if err != nil {
-		return nil, err
-	}
-	if d.state.Ended() || d.state.Status == machine.Paused {
-		d.conclude(result, d.last)
-	}
-	return result, d.sinkErr
+	return d.retold()
 }
 
 // recorded is the result of a run that is only read: it took no longer than

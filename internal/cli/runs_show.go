@@ -3,7 +3,8 @@
 package cli
 
 import (
-	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -200,33 +201,44 @@ func newRunsStateCommand(a *app) *cobra.Command {
 
 func newRunsEventsCommand(a *app) *cobra.Command {
 	var stream enumList
+	var follow bool
+	output := newEnum("jsonl", "jsonl", "text")
 	stream.allowed = streamNames()
 	cmd := &cobra.Command{
 		Use:   "events RUN",
 		Short: "Print what happened in a run, as JSON lines",
 		Long: `events prints the events of a run so far, one JSON object a line, as run -o jsonl
 printed them. They are derived from the journal, which keeps what decides the run:
-text that nodes streamed and progress that they reported are not in it.`,
-		Example:           "  graphrun runs events nightly | jq 'select(.event == \"edges_resolved\")'",
+text that nodes streamed and progress that they reported are not in it.
+
+--follow goes on to print what happens until the run has ended. A run that pauses or
+crashed is waited for: it may be taken up again.`,
+		Example: `  graphrun runs events nightly | jq 'select(.event == "edges_resolved")'
+  graphrun runs events nightly --follow -o text`,
 		Args:              oneRun,
 		ValidArgsFunction: a.completeRun,
 		PreRunE:           a.loadSettings,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := a.lookAt(args[0])
 			if err != nil {
 				return err
 			}
-			out := bufio.NewWriterSize(a.Stdout, 64<<10)
-			var sink runner.Sink = runner.NewJSONSink(out)
-			if keep := streamFilter(stream.values); keep != nil {
-				sink = filteredSink{sink, keep}
+			out := newEventWriter(a.Stdout, streamFilter(stream.values))
+			var sink runner.Sink = out
+			if output.value == "text" {
+				tracer := newTracer(recordedGraph(&r.record), newTraceColors(a.colorOn(a.StdoutTerminal)))
+				sink = filteredSink{viewSink{&plainView{out: a.Stdout, tracer: tracer}}, streamFilter(stream.values)}
 			}
-			if _, err := r.replay(0, sink); err != nil {
-				return err
+			if follow {
+				err = a.follow(cmd.Context(), r, sink)
+			} else {
+				_, err = r.replay(0, sink)
 			}
-			return out.Flush()
+			return errors.Join(err, out.close())
 		},
 	}
+	cmd.Flags().BoolVar(&follow, "follow", false, "go on until the run has ended")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
 	cmd.Flags().Var(&stream, "stream", "events to print besides run_* (default: all)")
 	complete(cmd, "stream", stream.allowed)
 	return cmd
@@ -240,10 +252,39 @@ type filteredSink struct {
 
 // Event passes an event on if it is wanted.
 func (s filteredSink) Event(e *runner.Event) error {
-	if !s.keep(e.Type) {
+	if s.keep != nil && !s.keep(e.Type) {
 		return nil
 	}
 	return s.next.Event(e)
+}
+
+// viewSink shows events to a person.
+type viewSink struct{ view view }
+
+// Event shows an event.
+func (s viewSink) Event(e *runner.Event) error {
+	s.view.event(e)
+	return nil
+}
+
+// follow tells what happens in a run until it has ended, or an interrupt.
+func (a *app) follow(ctx context.Context, r *recorded, sink runner.Sink) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals := a.signals()
+	defer signals.stop()
+	go func() {
+		select {
+		case <-signals.c:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	_, err := r.runner.Follow(ctx, r.record.ID, runner.Options{Sink: sink})
+	if errors.Is(err, context.Canceled) {
+		return silent(exitCancelled)
+	}
+	return err
 }
 
 // resumeHint is the command that goes on with a paused run.

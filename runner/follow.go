@@ -1,0 +1,122 @@
+// Following a run that another process drives.
+
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// followPoll is the time between looks at the journal of a run that is followed.
+const followPoll = 200 * time.Millisecond
+
+// Follow tells the sink of opts what has happened in a run and goes on to tell
+// what happens, until the run has ended or ctx has. A run that pauses, or whose
+// driver is gone, may be taken up: it is waited for. Events are those of Replay.
+func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Result, error) {
+	rec, err := r.load(runID)
+	if err != nil {
+		return nil, err
+	}
+	opts.History = true
+	d, err := rec.reader(opts)
+	if err != nil {
+		return nil, err
+	}
+	for events := rec.events; ; {
+		for i := range events {
+			if err := d.retell(&events[i]); err != nil {
+				return nil, err
+			}
+			if d.state.Ended() {
+				return d.retold()
+			}
+		}
+		if err := d.tellPause(); err != nil {
+			return nil, err
+		}
+		// Only the end of a run is ever undone, so that what comes counts.
+		if err := r.await(ctx); err != nil {
+			return nil, err
+		}
+		if events, err = r.cfg.Store.EventsAfter(runID, rec.total); err != nil {
+			return nil, err
+		}
+		rec.total += len(events)
+	}
+}
+
+// await lets some time pass.
+func (r *Runner) await(ctx context.Context) error {
+	over := make(chan struct{})
+	stop := r.cfg.Clock.AfterFunc(followPoll, func() { close(over) })
+	defer stop()
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// reader is a driver at the beginning of a record, for those who look at it.
+func (rec *record) reader(opts Options) (*driver, error) {
+	if len(rec.events) > 0 && rec.events[0].Run != nil {
+		opts.MaxSteps = rec.events[0].Run.MaxSteps
+	}
+	d, err := rec.replayed(opts, nil)
+	if err == nil {
+		d.state.Explain = true
+	}
+	return d, err
+}
+
+// retell applies a recorded event and tells what happened.
+func (d *driver) retell(event *machine.Event) error {
+	if event.Kind == machine.Resumed {
+		if err := d.tellPause(); err != nil {
+			return err
+		}
+	}
+	if err := d.replay(event); err != nil {
+		return err
+	}
+	switch event.Kind {
+	case machine.RunBegan:
+		d.announce(event.Input)
+	case machine.Resumed:
+		d.tell(RunResumed, event.At, nil)
+	}
+	if d.state.Status != machine.Paused {
+		d.pauseTold = false
+	}
+	d.publish(event.At)
+	return d.sinkErr
+}
+
+// tellPause tells once that the run pauses, if it does.
+func (d *driver) tellPause() error {
+	if d.state.Status != machine.Paused || d.pauseTold {
+		return nil
+	}
+	d.pauseTold = true
+	paused, err := d.recorded()
+	if err == nil {
+		d.tell(RunPaused, d.last, paused)
+	}
+	return err
+}
+
+// retold tells how a record ends and returns what it came to.
+func (d *driver) retold() (*Result, error) {
+	result, err := d.recorded()
+	if err != nil {
+		return nil, err
+	}
+	if d.state.Ended() || d.state.Status == machine.Paused {
+		d.conclude(result, d.last)
+	}
+	return result, d.sinkErr
+}
