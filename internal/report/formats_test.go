@@ -4,11 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/graphrun/graphrun/spec"
@@ -57,6 +62,73 @@ func TestSARIFKeepsToTheStandard(t *testing.T) {
 	if schema.Validate(broken) == nil {
 		t.Error("the schema accepts a tool without a name")
 	}
+}
+
+// The library has the whole schema of the standard. That nothing is lost in its
+// types shows that what it checks is what was printed.
+func TestSARIFIsValidByTheWholeSchema(t *testing.T) {
+	ds := example(t)
+	rules := []Rule{{Name: "unused", Severity: spec.Warning, Summary: "not used", Doc: "Say why."}}
+	for name, out := range map[string]string{
+		"findings": printed(t, "sarif", Options{Rules: rules, Version: "1.2.3"}, ds...),
+		"none":     printed(t, "sarif", Options{}),
+	} {
+		log, err := sarif.FromString(out)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, run := range log.Runs {
+			// What is left out the library writes empty, which is not legal here.
+			run.Language, run.NewlineSequences = "en-US", []string{"\n"}
+			run.Tool.Driver.Language = "en-US"
+		}
+		if err := log.Validate(); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+		again, err := json.Marshal(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, got any
+		if err := errors.Join(json.Unmarshal([]byte(out), &want), json.Unmarshal(again, &got)); err != nil {
+			t.Fatal(err)
+		}
+		if lost := missing(want, got, ""); lost != "" {
+			t.Errorf("%s: %s is no property of the standard, or is read otherwise", name, lost)
+		}
+	}
+	broken, err := sarif.FromString(`{"version": "2.1.0", "runs": [{"tool": {"driver": {}}}]}`)
+	if err == nil && broken.Validate() == nil {
+		t.Error("the schema accepts a tool without a name")
+	}
+}
+
+// missing is a place of want that got does not have; "" when it has all.
+func missing(want, got any, at string) string {
+	switch want := want.(type) {
+	case map[string]any:
+		have, _ := got.(map[string]any)
+		for _, key := range slices.Sorted(maps.Keys(want)) {
+			if lost := missing(want[key], have[key], at+"."+key); lost != "" {
+				return lost
+			}
+		}
+	case []any:
+		have, _ := got.([]any)
+		if len(have) != len(want) {
+			return at
+		}
+		for i := range want {
+			if lost := missing(want[i], have[i], fmt.Sprintf("%s[%d]", at, i)); lost != "" {
+				return lost
+			}
+		}
+	default:
+		if want != got {
+			return at
+		}
+	}
+	return ""
 }
 
 func TestSARIFPointsAtTheFinding(t *testing.T) {
