@@ -45,14 +45,16 @@ type process struct {
 	kept      int // events that were acknowledged
 	lines     int // acknowledgements
 	snapshots int
+	answered  bool
 	result    string
 	err       string
 }
 
-func start(t *testing.T, dir, flow, kill string) *process {
+func start(t *testing.T, dir, flow, kill string, env ...string) *process {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), dirEnv+"="+dir, flowEnv+"="+flow, killEnv+"="+kill, "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(cmd.Env, env...)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -75,6 +77,8 @@ func (p *process) finish() {
 			p.lines++
 		case "snapshot":
 			p.snapshots++
+		case "answered":
+			p.answered = true
 		case "result":
 			p.result = rest
 		default:

@@ -28,6 +28,8 @@ const (
 	// killEnv is when the driver kills itself: "before 3" the third write of its
 	// journal, or after it.
 	killEnv = "CRASH_KILL"
+	// answerEnv is what the counter is answered.
+	answerEnv = "CRASH_ANSWER"
 )
 
 func TestMain(m *testing.M) {
@@ -35,7 +37,7 @@ func TestMain(m *testing.M) {
 	if dir == "" {
 		os.Exit(m.Run())
 	}
-	for _, f := range flows() {
+	for _, f := range append(flows(), counter(), pairs()) {
 		if f.name == os.Getenv(flowEnv) {
 			if err := drive(dir, &f); err != nil {
 				fmt.Println("error", err)
@@ -57,7 +59,7 @@ func drive(dir string, f *flow) error {
 		return err
 	}
 	result, err := begin(r, kept, dir, f)
-	for err == nil && result.Status == machine.Paused {
+	for err == nil && result.Status == machine.Paused && len(f.answers) > 0 {
 		result, err = r.Resume(context.Background(), "one", runner.Options{Answers: pending(f, result)})
 	}
 	if err != nil {
@@ -80,7 +82,11 @@ func begin(r *runner.Runner, kept *sqlite.Store, dir string, f *flow) (*runner.R
 			return nil, err
 		}
 	default:
-		return r.Resume(context.Background(), "one", runner.Options{})
+		opts := runner.Options{}
+		if answer := os.Getenv(answerEnv); answer != "" {
+			opts.Answers = map[string][]string{"ask": {answer}}
+		}
+		return r.Resume(context.Background(), "one", opts)
 	}
 	g, found := spec.Parse(filepath.Join(dir, f.name+".yaml"), []byte(f.text), spec.Options{Kinds: r.Kinds()})
 	if found = append(found, spec.Check(g)...); found.HasErrors() {
@@ -197,7 +203,11 @@ type fatalJournal struct {
 
 // Append is a write.
 func (j *fatalJournal) Append(e machine.Event) error {
-	return j.store.acknowledge(1, j.store.write(func() error { return j.Journal.Append(e) }))
+	err := j.store.acknowledge(1, j.store.write(func() error { return j.Journal.Append(e) }))
+	if err == nil && e.Kind == machine.Answered {
+		fmt.Println("answered")
+	}
+	return err
 }
 
 // AppendAll is a write.

@@ -8,7 +8,10 @@ type flow struct {
 }
 
 // head begins every flow; effect is the node kind whose executions are counted.
-const head = "graphrun: v1\nname: crash\nlimits: {max_steps: 1000}\n"
+const (
+	head    = "graphrun: v1\nname: crash\nlimits: {max_steps: 1000}\n"
+	endless = "graphrun: v1\nname: crash\nlimits: {max_steps: 1000000}\n"
+)
 
 // flows have tasks of every kind that a crash can hit. The first one writes
 // enough for snapshots.
@@ -82,6 +85,35 @@ edges:
   - {from: b, to: END}
 `},
 	}
+}
+
+// counter counts what a client asks it to, by the number of its answer: one
+// that has been counted is not counted again.
+func counter() flow {
+	return flow{name: "counter", text: endless + `start: ask
+state: {k: {type: integer, default: 0}, n: {type: integer, default: 0}}
+nodes:
+  ask: {kind: human, prompt: "after {{ n }}?", schema: {type: integer}, writes: [k]}
+  add: {kind: set, set: {n: "k == n + 1 ? k : n"}}
+edges: [{from: ask, to: add}, {from: add, to: ask, when: k > 0}, {from: add, to: END}]
+`}
+}
+
+// pairs changes two keys in every superstep, each in a branch of its own.
+func pairs() flow {
+	return flow{name: "pairs", text: endless + `start: a
+state: {x: {type: integer, default: 0}, y: {type: integer, default: 0}, both: {type: array, reducer: append}}
+nodes:
+  a: {kind: pass}
+  b: {kind: set, set: {x: x + 1, both: "'b'"}}
+  c: {kind: set, set: {y: y + 1, both: "'c'"}}
+  d: {kind: effect, join: {wait: all}}
+edges:
+  - {from: a, to: [b, c]}
+  - {from: [b, c], to: d}
+  - {from: d, to: a, when: x < 400}
+  - {from: d, to: END}
+`}
 }
 
 // child is the graph that "subgraph" runs.
