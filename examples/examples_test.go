@@ -29,7 +29,11 @@ type example struct {
 	inputs    []string
 	// answers are what a person says, in advance: node=value.
 	answers []string
-	code    int
+	// flags are further arguments.
+	flags []string
+	// server says that the flow drives the MCP server of GRAPHRUN_TEST_MCP.
+	server bool
+	code   int
 }
 
 func all() []example {
@@ -46,6 +50,10 @@ func all() []example {
 		{dir: "list-fan-out", name: "all"},
 		{dir: "list-fan-out", name: "some", inputs: []string{`pages:=["home","jobs","prices"]`}},
 		{dir: "list-fan-out", name: "none", inputs: []string{`pages:=["jobs","team"]`}, code: 1},
+		{dir: "mcp-research", name: "sum", server: true},
+		{dir: "negotiation", name: "deal"},
+		{dir: "negotiation", name: "walked", flags: []string{"--model", "default=scripted/stubborn.yaml"}, code: 1},
+		{dir: "plan-code-test", name: "second-try"},
 		{dir: "polling", name: "done", inputs: []string{"server=SERVER"}},
 		{dir: "polling", name: "lost", inputs: []string{"server=SERVER/elsewhere"}, code: 1},
 		{dir: "race", name: "mirror"},
@@ -61,6 +69,11 @@ func all() []example {
 		{dir: "subgraph", name: "taxed"},
 		{dir: "subgraph", name: "untaxed", inputs: []string{"article=screw"}},
 		{dir: "subgraph", name: "unpriced", inputs: []string{"article=piano"}},
+		{dir: "support-triage", name: "routed"},
+		{dir: "support-triage", name: "unsure", flags: []string{"--model", "default=scripted/unsure.yaml"}, code: 10},
+		{dir: "tool-agent", name: "accepted"},
+		{dir: "tool-agent", name: "escalated", flags: []string{"--model", "judge=scripted/strict-judge.yaml"}, answers: []string{"person=3.50"}},
+		{dir: "tool-loop", name: "answered"},
 		{dir: "tool-router", name: "default"},
 		{dir: "tool-router", name: "one", inputs: []string{`questions:=["1 + 1"]`}},
 		{dir: "triage", name: "asked", code: 10},
@@ -69,6 +82,7 @@ func all() []example {
 		{dir: "triage", name: "dismissed", inputs: []string{"report=search is broken"}, answers: []string{"decide=dismiss"}},
 		{dir: "triage", name: "question", inputs: []string{"report=where is the invoice ?"}},
 		{dir: "triage", name: "queued", inputs: []string{"report=thanks a lot"}},
+		{dir: "writer-critic", name: "accepted"},
 	}
 }
 
@@ -77,6 +91,13 @@ var update = flag.Bool("update", false, "rewrite the expected files; read the di
 func TestExamples(t *testing.T) {
 	for _, e := range all() {
 		t.Run(e.dir+"/"+e.name, func(t *testing.T) {
+			if e.server {
+				main := os.Getenv("GRAPHRUN_TEST_MCP")
+				if main == "" {
+					t.Skip("GRAPHRUN_TEST_MCP does not name an MCP server; .ci/run installs one")
+				}
+				t.Setenv("MCP_SERVER", main)
+			}
 			t.Chdir(e.dir)
 			trace, code := e.run(t, "text")
 			if code != e.code {
@@ -109,6 +130,10 @@ func (e *example) run(t *testing.T, output string) (string, int) {
 		shown += " --answer '" + answer + "'"
 		args = append(args, "--answer", answer)
 	}
+	for _, flag := range e.flags {
+		shown += " " + flag
+	}
+	args = append(args, e.flags...)
 	var text bytes.Buffer
 	program := cli.Program{Args: args, Stdin: strings.NewReader(""), Stdout: &text, Stderr: &text}
 	if output == "json" {
