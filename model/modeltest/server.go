@@ -109,3 +109,33 @@ func Fixture(dir, scenario string, streams bool) (file string, cut int) {
 	}
 	return filepath.Join(dir, scenario+".http"), 0
 }
+
+// Hang starts a server that sends the first events of a recorded stream and
+// then nothing until its client goes away; with 0 events not even the status.
+func Hang(t *testing.T, file string, events int) string {
+	t.Helper()
+	status, header, body := recorded(t, file)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		for name, values := range header {
+			w.Header()[name] = values
+		}
+		if events > 0 {
+			w.WriteHeader(status)
+			parts := bytes.SplitAfter(body, []byte("\n\n"))
+			_, _ = w.Write(bytes.Join(parts[:events], nil))
+			_ = http.NewResponseController(w).Flush()
+		}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// Handle starts a server of the test's own making.
+func Handle(t *testing.T, handler http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
+}
