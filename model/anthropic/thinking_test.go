@@ -1,0 +1,59 @@
+package anthropic
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/model/modeltest"
+)
+
+// What the model thought before it called tools goes back with their results,
+// as it came; a call without it switches thinking off.
+func TestThinking(t *testing.T) {
+	const want = `[{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"},{"data":"abc=","type":"redacted_thinking"}]`
+	for _, file := range []string{"thinking", "thinking-stream"} {
+		client := dial(t, modeltest.Serve(t, "testdata/"+file+".http", 0, nil))
+		got, err := client.Chat(t.Context(), modeltest.Requests()["plain"], func(string) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(got.Thinking)); diff != "" || got.Content != "Let me look." || len(got.ToolCalls) != 2 {
+			t.Errorf("%s: %s %+v", file, diff, got)
+		}
+		answer := got.Message()
+		req := &model.Request{Reasoning: 2000, Messages: []model.Message{
+			{Role: model.User, Content: "Weather?"},
+			answer,
+			{Role: model.ToolResult, ToolCallID: answer.ToolCalls[0].ID, Content: "sunny"},
+		}}
+		seen := sent(t, Config{Model: "m"}, req, nil)
+		if !strings.Contains(string(seen.Raw), `"content":[{"signature":"EqQB==",`) {
+			t.Errorf("sent %s", seen.Raw)
+		}
+		budget := map[string]any{"type": "enabled", "budget_tokens": 2000.0}
+		if diff := cmp.Diff(budget, seen.Body["thinking"]); diff != "" || seen.Body["max_tokens"] != 2000.0+MaxTokens {
+			t.Error(diff, seen.Body["max_tokens"])
+		}
+		for name, thinking := range map[string]string{"another provider's": `{"text":"hm"}`, "none": ""} {
+			req.Messages[1].Thinking = []byte(thinking)
+			if seen := sent(t, Config{Model: "m"}, req, nil); seen.Body["thinking"] != nil || strings.Contains(string(seen.Raw), "signature") {
+				t.Errorf("with %s: sent %s", name, seen.Raw)
+			}
+		}
+		req.Messages = append(req.Messages, model.Message{Role: model.User, Content: "Go on."})
+		if seen := sent(t, Config{Model: "m"}, req, nil); seen.Body["thinking"] == nil {
+			t.Errorf("a new turn: sent %s", seen.Raw)
+		}
+	}
+}
+
+func TestNothingToSay(t *testing.T) {
+	client := dial(t, "http://127.0.0.1:1")
+	_, err := client.Chat(t.Context(), &model.Request{Messages: []model.Message{{Role: model.User, Content: " \n"}}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "no message with a text") {
+		t.Errorf("got %v", err)
+	}
+}

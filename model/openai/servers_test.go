@@ -1,0 +1,151 @@
+package openai
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/model/modeltest"
+)
+
+// answering calls a server that answers with a body of a type.
+func answering(t *testing.T, status int, contentType, body string) (*model.Response, string, error) {
+	t.Helper()
+	client := dial(t, modeltest.Handle(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	})))
+	var text strings.Builder
+	got, err := client.Chat(t.Context(), modeltest.Requests()["plain"], func(chunk string) { text.WriteString(chunk) })
+	return got, text.String(), err
+}
+
+// Servers that speak the protocol do so with accents.
+func TestAccents(t *testing.T) {
+	events := func(parts ...string) string { return "data: " + strings.Join(parts, "\n\ndata: ") + "\n\n" }
+	delta := func(text string) string { return `{"choices":[{"index":0,"delta":` + text + `}]}` }
+	const finished = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
+	one := func(name string, args map[string]any) []model.ToolCall {
+		return []model.ToolCall{{ID: "call_1_1", Name: name, Args: args}}
+	}
+	const stream, whole = "text/event-stream", "application/json"
+	for _, test := range []struct {
+		name, kind, body string
+		want             model.Response
+	}{
+		{"an answer at once", whole, `{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}],"usage":null}`, model.Response{Content: "Hi", Stop: model.StopEnd, Usage: model.Usage{Unreported: true}}},
+		{"no [DONE], windows lines, comments", stream, strings.ReplaceAll(": ping\n\n"+events(delta(`{"content":"Hi"}`), finished), "\n", "\r\n"), model.Response{Content: "Hi", Stop: model.StopEnd, Usage: model.Usage{Unreported: true}}},
+		{"a call without index and id, stop after calls", stream, events(delta(`{"tool_calls":[{"function":{"name":"f","arguments":"{\"a\":1}"}}]}`), finished, "[DONE]"), model.Response{ToolCalls: one("f", map[string]any{"a": 1}), Stop: model.StopToolCalls, Usage: model.Usage{Unreported: true}}},
+		{"arguments as an object", whole, `{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]}}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`, model.Response{ToolCalls: one("f", map[string]any{"a": 1}), Stop: model.StopToolCalls, Usage: model.Usage{InputTokens: 1, OutputTokens: 2}}},
+		{"no arguments", whole, `{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":null}}]}}]}`, model.Response{ToolCalls: one("f", map[string]any{}), Stop: model.StopToolCalls, Usage: model.Usage{Unreported: true}}},
+		{"arguments that are no object", whole, `{"choices":[{"message":{"tool_calls":[{"function":{"name":"f","arguments":"[1]"}}]}}]}`, model.Response{ToolCalls: []model.ToolCall{{ID: "call_1_1", Name: "f", Malformed: "[1]"}}, Stop: model.StopToolCalls, Usage: model.Usage{Unreported: true}}},
+		{"two calls under one index", stream, events(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), delta(`{"tool_calls":[{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}]}`), finished), model.Response{
+			ToolCalls: []model.ToolCall{{ID: "a", Name: "f", Args: map[string]any{}}, {ID: "b", Name: "g", Args: map[string]any{}}}, Stop: model.StopToolCalls, Usage: model.Usage{Unreported: true},
+		}},
+		{"other choices", stream, events(`{"choices":[{"index":1,"delta":{"content":"no"}},{"index":0,"delta":{"content":"yes"},"finish_reason":"eos"}]}`), model.Response{Content: "yes", Stop: model.StopEnd, Usage: model.Usage{Unreported: true}}},
+	} {
+		got, text, err := answering(t, 200, test.kind, test.body)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		if diff := cmp.Diff(&test.want, got); diff != "" || text != got.Content {
+			t.Errorf("%s: %s, streamed %q", test.name, diff, text)
+		}
+	}
+}
+
+func TestErrorsOfServers(t *testing.T) {
+	for _, test := range []struct {
+		status            int
+		body, kind, class string
+		message           string
+	}{
+		{400, `{"error":"model requires more memory"}`, "invalid_input", "invalid_request", "model requires more memory"},
+		{400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error"}}`, "invalid_input", "context_length", "exceeds the available"},
+		{400, `{"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","code":400}`, "invalid_input", "context_length", "4096"},
+		{402, `{"error":{"code":402,"message":"Insufficient credits"}}`, "auth", "quota", "Insufficient credits"},
+		{404, `{"error":{"message":"The model 'x' does not exist","type":"invalid_request_error","code":"model_not_found"}}`, "invalid_input", "invalid_request", "model_not_found"},
+		{429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, "auth", "quota", "current quota"},
+		{500, "oops\n\n<html>", "overloaded", "", "oops <html>"},
+		{502, "", "overloaded", "", "502 Bad Gateway"},
+		{504, "", "timeout", "", "504 Gateway Timeout"},
+	} {
+		_, _, err := answering(t, test.status, "application/json", test.body)
+		var failure *model.Error
+		if !errors.As(err, &failure) || failure.Kind != test.kind || failure.Class != test.class || failure.Status != test.status || !strings.Contains(err.Error(), test.message) {
+			t.Errorf("%d %s: got %#v", test.status, test.body, err)
+		}
+	}
+	for body, want := range map[string]model.Error{
+		`{"error":{"code":502,"message":"Provider returned error"}}`:  {Kind: "overloaded", Status: 502},
+		`{"error":{"code":429,"message":"slow down"}}`:                {Kind: "rate_limited", Status: 429},
+		`{"choices":[{"finish_reason":"content_filter","delta":{}}]}`: {Kind: "llm", Class: "content_filter"},
+	} {
+		_, _, err := answering(t, 200, "text/event-stream", "data: "+body+"\n\n")
+		var failure *model.Error
+		if !errors.As(err, &failure) {
+			t.Fatal(err)
+		}
+		data := *failure
+		if data.Message = ""; data != want {
+			t.Errorf("%s: got %#v", body, failure)
+		}
+	}
+}
+
+func TestOwnServer(t *testing.T) {
+	client, err := New(Config{Model: "m", HTTP: &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+		body, _ := io.ReadAll(r.Body)
+		if r.URL.String() != "https://api.openai.com/v1/chat/completions" || !strings.Contains(string(body), `"max_completion_tokens":5`) || strings.Contains(string(body), `"max_tokens"`) {
+			t.Errorf("%s: %s", r.URL, body)
+		}
+		return nil, errors.New("no network in tests")
+	})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := modeltest.Requests()["plain"]
+	req.MaxTokens = 5
+	if _, err := client.Chat(t.Context(), req, nil); err == nil || !strings.Contains(err.Error(), "no network in tests") || strings.Contains(err.Error(), "https://") {
+		t.Errorf("got %v", err)
+	}
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// The server's clock counts, and what it says is bounded.
+func TestRetryAfter(t *testing.T) {
+	for header, want := range map[string]time.Duration{
+		"Retry-After: 3":                             3 * time.Second,
+		"Retry-After: 0.5":                           500 * time.Millisecond,
+		"Retry-After: -1":                            0,
+		"Retry-After: soon":                          0,
+		"Retry-After: 1e99":                          24 * time.Hour,
+		"Retry-After-Ms: 1500":                       1500 * time.Millisecond,
+		"Retry-After: Mon, 05 Jan 2026 10:00:07 GMT": 7 * time.Second,
+		"Retry-After: Mon, 05 Jan 2026 09:00:00 GMT": 0,
+		"X: y": 0,
+	} {
+		client := dial(t, modeltest.Handle(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			name, value, _ := strings.Cut(header, ": ")
+			w.Header().Set("Date", "Mon, 05 Jan 2026 10:00:00 GMT")
+			w.Header().Set(name, value)
+			w.WriteHeader(429)
+		})))
+		_, err := client.Chat(t.Context(), modeltest.Requests()["plain"], nil)
+		var failure *model.Error
+		if !errors.As(err, &failure) || failure.RetryAfter != want {
+			t.Errorf("%s: got %v", header, failure.RetryAfter)
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/model"
+)
+
+func read(t *testing.T, r io.Reader) (out []string, err error) {
+	t.Helper()
+	for events := NewEvents(r); ; {
+		name, data, err := events.Next()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+		out = append(out, fmt.Sprintf("%s=%s", name, data))
+	}
+}
+
+func TestEvents(t *testing.T) {
+	long := strings.Repeat("x", 10_000)
+	for stream, want := range map[string][]string{
+		"":                                    nil,
+		"data: a\n\ndata: b\n\n":              {"=a", "=b"},
+		"event: e\ndata: a\n\ndata: b\n\n":    {"e=a", "=b"},
+		"data: a\r\ndata: b\r\n\r\n":          {"=a\nb"},
+		"data:a\ndata\ndata:  c\n\n":          {"=a\n\n c"},
+		": comment\nid: 1\nretry: 5\n\n":      nil,
+		"event: e\n\ndata: a\n\n":             {"=a"},
+		"\ufeffdata: a\n\n":                   {"=a"},
+		"data: a\n":                           {"=a"},
+		"data: a\n\ndata: broken":             {"=a"},
+		"data: a\ndata: broken":               {"=a"},
+		"data: " + long + "\n\ndata: b\n\n":   {"=" + long, "=b"},
+		"data: [DONE]\n\n":                    {"=[DONE]"},
+		"data: a: b: c\nother: x\n\n\n\n\n\n": {"=a: b: c"},
+	} {
+		for _, in := range []io.Reader{strings.NewReader(stream), iotest.OneByteReader(strings.NewReader(stream))} {
+			got, err := read(t, in)
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Errorf("%.40q: %s %v", stream, diff, err)
+			}
+		}
+	}
+	broken := errors.New("broken")
+	got, err := read(t, io.MultiReader(strings.NewReader("data: a\n\ndata: b\n"), iotest.ErrReader(broken)))
+	if !errors.Is(err, broken) || len(got) != 1 {
+		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// Events never fail on text, and do not depend on how it arrives.
+func FuzzEvents(f *testing.F) {
+	for _, seed := range []string{"data: a\n\nevent: b\r\ndata:c\n\n", ":x\n\n\ndata", "\ufeffdata: \n\n", "data: a\rb\n\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		want, err := read(t, bytes.NewReader(stream))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := read(t, iotest.OneByteReader(bytes.NewReader(stream)))
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Error(diff, err)
+		}
+	})
+}
+
+func TestNames(t *testing.T) {
+	long := strings.Repeat("x", 70)
+	n := NewNames([]model.Tool{{Name: "a.b"}, {Name: "a_b"}, {Name: "a b"}, {Name: long + "1"}, {Name: long + "2"}, {Name: "é"}, {Name: ""}})
+	seen := map[string]bool{}
+	for graph, want := range map[string]string{"a_b": "a_b", "a.b": "a_b_2", "a b": "a_b_3", "é": "_", "": "__2", long + "1": long[:64], long + "2": long[:62] + "_2", "new.one": "new_one"} {
+		wire := n.Wire(graph)
+		if wire != want || n.Graph(wire) != graph || seen[wire] || len(wire) > maxName {
+			t.Errorf("%q: got %q, back %q, want %q", graph, wire, n.Graph(wire), want)
+		}
+		seen[wire] = true
+	}
+	if n.Graph("unheard") != "unheard" {
+		t.Error("a name that was not offered is changed")
+	}
+}
+
+func TestArguments(t *testing.T) {
+	for text, want := range map[string]model.ToolCall{
+		`{"a":1,"b":2.50,"c":9007199254740993}`: {Args: map[string]any{"a": 1, "b": 2.5, "c": 9007199254740993}},
+		"":                                      {Args: map[string]any{}},
+		" null ":                                {Args: map[string]any{}},
+		`{"a":1} x`:                             {Malformed: `{"a":1} x`},
+		`"text"`:                                {Malformed: `"text"`},
+		`{"a":`:                                 {Malformed: `{"a":`},
+	} {
+		want.ID, want.Name = "i", "n"
+		if diff := cmp.Diff(want, Call("i", "n", text)); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+	}
+	if _, err := Args(model.ToolCall{Args: map[string]any{"f": func() {}}}); err == nil {
+		t.Error("a function is JSON")
+	}
+	if got, err := Args(model.ToolCall{}); err != nil || string(got) != "{}" {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+// An answer that does not end is not read for ever.
+func TestAnswerIsBounded(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		chunk := bytes.Repeat([]byte("x"), 1<<20)
+		for {
+			if _, err := w.Write(chunk); err != nil {
+				return
+			}
+		}
+	}))
+	defer server.Close()
+	e := Endpoint{Name: "p/m", URL: server.URL}
+	answer, err := e.Post(t.Context(), map[string]any{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Close()
+	var failure *model.Error
+	if err := answer.Decode(new(any)); !errors.As(err, &failure) || failure.Class != "bad_answer" || !strings.Contains(err.Error(), "longer than") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestJoin(t *testing.T) {
+	for base, want := range map[string]string{
+		"http://h":            "http://h/p",
+		"https://h:1/v1/":     "https://h:1/v1/p",
+		"https://h/a?key=1":   "https://h/a/p?key=1",
+		"h/v1":                "",
+		"localhost:11434/v1":  "",
+		"file:///etc/passwd":  "",
+		"http://[::1]:80/%zz": "",
+	} {
+		if got, err := Join(base, "/p"); got != want || (err == nil) != (want != "") {
+			t.Errorf("%s: got %s, %v", base, got, err)
+		}
+	}
+}
