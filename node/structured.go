@@ -45,6 +45,9 @@ func (a *asker) ask(ctx context.Context, req model.Request, check func(*model.Re
 				Details: map[string]any{"answer": head(response.Content, 400)},
 			}
 		}
+		if a.onText != nil {
+			a.onText("\n") // the next answer begins on a line of its own
+		}
 		again := "Your answer does not fit: " + problem.Error() + ". Answer again, with nothing but JSON that fits."
 		req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)],
 			model.Message{Role: model.Assistant, Content: response.Content},

@@ -88,6 +88,8 @@ func (d *driver) retell(event *machine.Event) error {
 		d.announce(event.Input)
 	case machine.Resumed:
 		d.tell(RunResumed, event.At, nil)
+	case machine.TaskNoted:
+		d.tellUsage(event)
 	}
 	if d.state.Status != machine.Paused {
 		d.pauseTold = false

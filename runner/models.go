@@ -171,16 +171,21 @@ func (d *driver) spent(m *message) {
 	if call == nil {
 		return
 	}
-	path := d.nested.path(m.event.Task.Node)
-	if d.watched && call.Node == path { // else a subgraph has told already
-		d.event = Event{
-			Type: LLMUsage, Time: d.clock.Now(), Node: path, Visit: m.event.Task.Visit,
-			Attempt: m.event.Task.Attempt, Usage: call,
-		}
-		d.emit()
+	if call.Node == d.nested.path(m.event.Task.Node) { // else a subgraph has told already
+		d.tellUsage(&m.event)
 	}
 	if d.nested != nil {
 		// A run around that is over counts nothing more.
 		_ = d.nested.parent.sendNote(d.nested.task, nil, call)
+	}
+}
+
+// tellUsage tells what a call of a model came to, if the event is about one.
+func (d *driver) tellUsage(event *machine.Event) {
+	if call := event.Usage; call != nil && d.watched {
+		d.event = Event{
+			Type: LLMUsage, Time: time.Unix(0, event.At), Node: call.Node, Visit: call.Visit, Attempt: event.Task.Attempt, Usage: call,
+		}
+		d.emit()
 	}
 }

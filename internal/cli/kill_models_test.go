@@ -94,3 +94,21 @@ func TestKilledDuringModelCall(t *testing.T) {
 		})
 	}
 }
+
+// Killed during a call of a subgraph: its calls are counted in the run around
+// it, once.
+func TestKilledDuringModelCallOfSubgraph(t *testing.T) {
+	dir := t.TempDir()
+	p := hangingProvider(dir, 2, "one", "two")
+	server := httptest.NewServer(p)
+	defer server.Close()
+	write(t, filepath.Join(dir, "child.yaml"), "graphrun: v1\nname: c\nstart: a\nmodels: {default: local/m}\nproviders: {local: {type: openai, base_url: \""+server.URL+"/v1\"}}\n"+
+		"nodes: {a: {kind: llm, prompt: pa}, b: {kind: llm, prompt: pb}}\nedges: [{from: a, to: b}, {from: b, to: END}]\n")
+	result := killed(t, dir, "graphrun: v1\nname: m\nstart: g\nnodes: {g: {kind: graph, graph: child.yaml}}\nedges: [{from: g, to: END}]\n")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	usage, _ := result["usage"].(map[string]any)
+	if got := fmt.Sprint(len(p.asked), usage["llm_calls"]); got != "3 2" {
+		t.Errorf("requests and calls: %s (%q, %v)", got, p.asked, usage)
+	}
+}

@@ -73,6 +73,10 @@ func (v *plainView) streamed(e *runner.Event) {
 		v.text = map[string]string{}
 	}
 	v.text[e.Node] = lines[last]
+	if rest := lines[last]; e.Said.Final && rest != "" {
+		v.print([]string{v.tracer.start(e) + "| " + terminal.Line(rest)})
+		v.text[e.Node] = ""
+	}
 }
 
 func progressText(s *runner.Said) string {

@@ -57,6 +57,9 @@ func summary(r *runner.Result, c traceColors) []string {
 	if at := r.PausedAt; at != nil {
 		out = append(out, fmt.Sprintf("  paused %s %s", at.Phase, strings.Join(at.Nodes, ", ")))
 	}
+	if r.Usage.LLMCalls > 0 {
+		out = append(out, "  "+c.quiet("models: "+usageText(&r.Usage)))
+	}
 	return append(out, stateLines(r.State, c)...)
 }
 

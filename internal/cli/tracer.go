@@ -53,6 +53,8 @@ type tracer struct {
 	running map[string]int
 	// held are finished steps whose line waits for their routing.
 	held []finished
+	// spent is what model calls came to, by node, until a line shows it.
+	spent map[string]*spending
 }
 
 // finished is the end of a node execution.
@@ -92,6 +94,8 @@ func (t *tracer) lines(e *runner.Event) []string {
 		return t.ended(e)
 	case runner.EdgesResolved:
 		return t.routed(e)
+	case runner.LLMUsage:
+		t.spend(e)
 	case runner.NodeEvent, runner.ToolCalled:
 		return t.said(e)
 	case runner.SuperstepCompleted, runner.RunFinished, runner.RunPaused:
@@ -132,7 +136,7 @@ func (t *tracer) routed(e *runner.Event) []string {
 	if route == "" {
 		return nil
 	}
-	return []string{t.start(e) + strings.Repeat(" ", 17) + route}
+	return []string{t.start(e) + strings.Repeat(" ", 17) + route + t.takeSpent(e.Node)}
 }
 
 // flush returns the lines of steps that were not routed.
@@ -190,7 +194,7 @@ func (t *tracer) line(f finished, route string) string {
 		}
 		s += t.colors.bad(terminal.Truncate(failureText(f.failure), 2*maxReason))
 	}
-	return strings.TrimRight(s, " ")
+	return strings.TrimRight(s+t.takeSpent(f.node), " ")
 }
 
 // start is the start of an event's line. What a node says while it runs has no

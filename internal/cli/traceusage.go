@@ -1,0 +1,67 @@
+// What models cost, in the trace of a run and at its end.
+
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner"
+)
+
+// spending is what the model calls of a node came to since it was last shown.
+type spending struct {
+	usage  runner.Usage
+	models []string
+}
+
+// spend takes a call into the trace: it is shown with the node's next line.
+func (t *tracer) spend(e *runner.Event) {
+	if e.Usage == nil {
+		return
+	}
+	if t.spent == nil {
+		t.spent = map[string]*spending{}
+	}
+	s := t.spent[e.Node]
+	if s == nil {
+		s = &spending{usage: runner.Usage{CostUSD: new(float64)}}
+		t.spent[e.Node] = s
+	}
+	s.usage.LLMCalls += e.Usage.Calls
+	s.usage.InputTokens += e.Usage.InputTokens
+	s.usage.OutputTokens += e.Usage.OutputTokens
+	switch {
+	case e.Usage.CostUSD == nil:
+		s.usage.CostUSD = nil
+	case s.usage.CostUSD != nil:
+		*s.usage.CostUSD += *e.Usage.CostUSD
+	}
+	if !slices.Contains(s.models, e.Usage.Model) {
+		s.models = append(s.models, e.Usage.Model)
+	}
+}
+
+// takeSpent is what a node's line says of its calls; "" for none.
+func (t *tracer) takeSpent(node string) string {
+	s := t.spent[node]
+	if s == nil {
+		return ""
+	}
+	delete(t.spent, node)
+	return "  " + t.colors.quiet(terminal.Line(strings.Join(s.models, ", "))+" "+usageText(&s.usage))
+}
+
+// usageText is usage as a person reads it: "2 calls, 812+390 tokens, $0.0011".
+func usageText(u *runner.Usage) string {
+	text := fmt.Sprintf("%s, %d+%d tokens", count(u.LLMCalls, "call"), u.InputTokens, u.OutputTokens)
+	switch {
+	case u.CostUSD == nil:
+		text += ", price unknown"
+	case *u.CostUSD > 0:
+		text += fmt.Sprintf(", $%.4f", *u.CostUSD)
+	}
+	return text
+}
