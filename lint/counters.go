@@ -60,7 +60,31 @@ func (f *facts) counters() [][]int {
 			}
 		}
 	}
+	for f.deriveCounters(out) {
+	}
 	return out
+}
+
+// deriveCounters adds the keys that a node computes from counters; false when
+// there are no more.
+func (f *facts) deriveCounters(counters [][]int) (added bool) {
+	w := f.flow()
+	for v, a := range f.access() {
+		if !w.cyclic[v] {
+			continue
+		}
+		of := &counters[w.scc[v]]
+		for i := range a.writes {
+			value := a.writes[i].value
+			if value == nil || slices.Contains(*of, a.writes[i].key) {
+				continue
+			}
+			if slices.ContainsFunc(*of, func(key int) bool { return readsKey(value, f.graph.State[key].Name.Value) }) {
+				*of, added = append(*of, a.writes[i].key), true
+			}
+		}
+	}
+	return added
 }
 
 func (f *facts) isCounter(v int, w *write) bool {

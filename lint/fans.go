@@ -54,6 +54,9 @@ func (f *facts) countArrivals(m int) (most int, alone bool) {
 func (f *facts) manyAt(v int) bool {
 	k := f.forks()
 	for v >= 0 {
+		if v < len(f.graph.Nodes) && f.graph.Nodes[v].HasEnds && !f.singleLabel(v) {
+			return true // a list of labels may name one node several times
+		}
 		if v < k.first && len(k.back.Next(v)) > 1 {
 			if most, alone := f.arrivals(v); most > 1 || !alone {
 				return true
@@ -152,7 +155,7 @@ func (c *census) component(p int, members []int, part map[int]int) int {
 		if v == c.m {
 			return 1
 		}
-		if n := c.f.graph.Nodes[v]; n.HasEnds && !c.single(v) {
+		if n := c.f.graph.Nodes[v]; n.HasEnds && !c.f.singleLabel(v) {
 			return many // a list of labels may start any number of branches
 		}
 		for i := range c.w.groups[v] {
@@ -187,8 +190,8 @@ func (c *census) doubles(v, i, p int, part map[int]int) bool {
 	return n > 1
 }
 
-// single reports whether a node's dynamic target is one label for sure.
-func (c *census) single(v int) bool {
-	p := c.f.bound.Nodes[v].Goto
+// singleLabel reports whether a node's dynamic target is one label for sure.
+func (f *facts) singleLabel(v int) bool {
+	p := f.bound.Nodes[v].Goto
 	return p != nil && p.Type().String() == "string"
 }
