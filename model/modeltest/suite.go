@@ -19,7 +19,7 @@ const Key = "sk-canary-4711"
 // scenario is a call and what must come of it, whatever the provider.
 type scenario struct {
 	name string
-	// wire marks what only a server can do wrong.
+	// wire marks what only a server can say or do wrong.
 	wire    bool
 	request model.Request
 	want    model.Response
@@ -28,11 +28,11 @@ type scenario struct {
 }
 
 // Run tests an adapter. open returns a client whose provider answers the way
-// that the scenario names, streamed or not: text, tools, structured, length,
-// filtered, rate_limited, overloaded, auth, context_length, content_filter,
-// invalid_request, failing (in the middle of a stream), and, where a wire is
-// involved, malformed, empty, cut and broken. Nil skips a scenario, which only
-// those with a wire may be.
+// that the scenario names, streamed or not: text, structured, rate_limited,
+// overloaded, auth, failing (in the middle of a stream), and, where a wire is
+// involved, tools (with a text), length, filtered, context_length, content_filter,
+// invalid_request, malformed, empty, cut and broken. Nil skips a scenario,
+// which only those with a wire may be.
 func Run(t *testing.T, open func(t *testing.T, scenario string, streams bool) model.Client) {
 	t.Helper()
 	for _, s := range scenarios() {
@@ -77,30 +77,30 @@ func scenarios() []scenario {
 	plain := model.Request{Caller: caller, System: "You are kind.", Messages: hello}
 	withTools := model.Request{Caller: caller, Messages: hello, Tools: tools}
 	withSchema := model.Request{Caller: caller, Messages: hello, Schema: schema}
-	ok := func(name string, req model.Request, want model.Response) scenario {
-		return scenario{name: name, request: req, want: want}
+	ok := func(name string, wire bool, req model.Request, want model.Response) scenario {
+		return scenario{name: name, wire: wire, request: req, want: want}
 	}
 	bad := func(name string, wire bool, failure model.Error) scenario {
 		return scenario{name: name, wire: wire, request: plain, failure: failure}
 	}
 	return []scenario{
-		ok("text", plain, model.Response{Content: "Hello, wörld.\nNice day!", Stop: model.StopEnd, Usage: model.Usage{InputTokens: 12, OutputTokens: 7, CachedTokens: 4}}),
-		ok("tools", withTools, model.Response{
+		ok("text", false, plain, model.Response{Content: "Hello, wörld.\nNice day!", Stop: model.StopEnd, Usage: model.Usage{InputTokens: 12, OutputTokens: 7, CachedTokens: 4}}),
+		ok("tools", true, withTools, model.Response{
 			Content: "Let me look.", Stop: model.StopToolCalls, Usage: model.Usage{InputTokens: 80, OutputTokens: 33},
 			ToolCalls: []model.ToolCall{
 				{Name: "weather.get", Args: map[string]any{"city": "Zürich \"Nord\"", "days": 3, "detail": map[string]any{"wind": true}}},
 				{Name: "add", Args: map[string]any{"x": 1, "y": 2.5}},
 			},
 		}),
-		ok("structured", withSchema, model.Response{Content: `{"category":"billing","confidence":0.9}`, Stop: model.StopEnd, Usage: model.Usage{InputTokens: 30, OutputTokens: 9}}),
-		ok("length", plain, model.Response{Content: "Hello, w", Stop: model.StopLength, Usage: model.Usage{InputTokens: 12, OutputTokens: 3}}),
-		ok("filtered", plain, model.Response{Content: "I can't help with that.", Stop: model.StopFilter, Usage: model.Usage{InputTokens: 12, OutputTokens: 6}}),
+		ok("structured", false, withSchema, model.Response{Content: `{"category":"billing","confidence":0.9}`, Stop: model.StopEnd, Usage: model.Usage{InputTokens: 30, OutputTokens: 9}}),
+		ok("length", true, plain, model.Response{Content: "Hello, w", Stop: model.StopLength, Usage: model.Usage{InputTokens: 12, OutputTokens: 3}}),
+		ok("filtered", true, plain, model.Response{Content: "I can't help with that.", Stop: model.StopFilter, Usage: model.Usage{InputTokens: 12, OutputTokens: 6}}),
 		bad("rate_limited", false, model.Error{Kind: "rate_limited", Status: 429, RetryAfter: 7 * time.Second}),
 		bad("overloaded", false, model.Error{Kind: "overloaded", Status: 529}),
 		bad("auth", false, model.Error{Kind: "auth", Status: 401}),
-		bad("context_length", false, model.Error{Kind: "invalid_input", Class: "context_length", Status: 400}),
-		bad("content_filter", false, model.Error{Kind: "llm", Class: "content_filter"}),
-		bad("invalid_request", false, model.Error{Kind: "invalid_input", Class: "invalid_request", Status: 400}),
+		bad("context_length", true, model.Error{Kind: "invalid_input", Class: "context_length", Status: 400}),
+		bad("content_filter", true, model.Error{Kind: "llm", Class: "content_filter"}),
+		bad("invalid_request", true, model.Error{Kind: "invalid_input", Class: "invalid_request", Status: 400}),
 		bad("failing", false, model.Error{Kind: "overloaded"}),
 		bad("malformed", true, model.Error{Kind: "llm", Class: "bad_answer"}),
 		bad("empty", true, model.Error{Kind: "llm", Class: "bad_answer"}),
