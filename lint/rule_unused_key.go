@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -92,8 +93,28 @@ func mark(used map[string]bool, names []spec.Text) {
 	}
 }
 
-// usedElsewhere marks keys that policies and cache keys read.
+// usedBySetup marks the inputs that tools and providers read.
+func (f *facts) usedBySetup(used map[string]bool) {
+	for _, fields := range [][]bind.Field{f.bound.Tools, f.bound.Providers} {
+		for i := range fields {
+			fields[i].Value.Reads(func(r eval.Read) {
+				switch {
+				case r.Path[0] != "run" || len(r.Path) > 1 && r.Path[1] != "input":
+				case len(r.Path) > 2:
+					used[r.Path[2]] = true
+				default: // all of them
+					for _, key := range f.graph.State {
+						used[key.Name.Value] = true
+					}
+				}
+			})
+		}
+	}
+}
+
+// usedElsewhere marks keys that policies, cache keys, tools and providers read.
 func (f *facts) usedElsewhere(used map[string]bool) {
+	f.usedBySetup(used)
 	programs := slices.Clone(f.bound.Never)
 	for _, p := range programs {
 		if p != nil {
