@@ -128,6 +128,8 @@ func (d *driver) parks() *parking {
 	for _, q := range s.Questions() {
 		ask := q.Ask
 		ask.ID, ask.Node, ask.Element = questionID(&q), q.Path(), q.Index()+1
+		// What the subgraph hides, nobody hides any more once it rests.
+		ask.Prompt = d.mask.text(ask.Prompt)
 		out.Asks = append(out.Asks, ask)
 	}
 	if s.Status == machine.Paused && s.Reason == "pause" {

@@ -107,9 +107,15 @@ func (t *tracer) lines(e *runner.Event) []string {
 // ended takes a node's end. Its line waits for the routing, which follows at
 // once unless other nodes still run.
 func (t *tracer) ended(e *runner.Event) []string {
+	step := e.Step
+	if step == 0 {
+		step = t.running[e.Node]
+	}
 	delete(t.running, e.Node)
-	f := finished{step: e.Step, node: e.Node, visit: e.Visit, duration: e.Duration, failure: e.Error, word: "ok"}
+	f := finished{step: step, node: e.Node, visit: e.Visit, duration: e.Duration, failure: e.Error, word: "ok"}
 	switch {
+	case e.Type == runner.NodeFailed && e.Step == 0 && e.Error.Kind == "cancelled":
+		f.word = "stopped"
 	case e.Type == runner.NodeFailed:
 		f.word = "failed"
 	case e.Skipped:
@@ -181,7 +187,7 @@ func (t *tracer) line(f finished, route string) string {
 	switch f.word {
 	case "failed":
 		paint = t.colors.bad
-	case "skipped":
+	case "skipped", "stopped":
 		paint = t.colors.warn
 	}
 	s := t.prefix(f.step, f.node, f.visit) + paint(terminal.Pad(f.word, 8)) + t.colors.quiet(fmt.Sprintf("%7s", clock(f.duration))) + "  "

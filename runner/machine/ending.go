@@ -10,6 +10,7 @@ func (s *State) unstep(t *task) {
 	if t.step > 0 {
 		s.Steps--
 		t.step = 0
+		s.noteStopped(t)
 	}
 }
 

@@ -55,6 +55,21 @@ func (s *State) noteFailed(t *task) {
 	}
 }
 
+// noteStopped tells that an execution was cancelled: it is no step any more.
+func (s *State) noteStopped(t *task) {
+	if !s.Watched {
+		return
+	}
+	failure := Failure{Kind: "cancelled", Message: "the run ended before the node did"}
+	if t.cause != nil && t.cause.Kind == "cancelled" {
+		failure.Message = t.cause.Message
+	} else if s.closing == nil && !s.Ended() {
+		failure.Message = "it is not needed any more"
+	}
+	failure.Node, failure.Attempt = s.plan.nodes[t.node].id, t.attempt
+	s.taskNote(NoteNodeFailed, t).Failure = &failure
+}
+
 func (s *State) noteRetrying(t *task, failure *Failure, attempts int, delay time.Duration) {
 	if s.Watched {
 		note := s.taskNote(NoteNodeRetrying, t)
