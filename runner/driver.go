@@ -71,6 +71,8 @@ type driver struct {
 	// resting, the subgraphs of this one that wait.
 	told    map[asking]bool
 	resting map[machine.TaskID]*driver
+	// pauses ask the subgraphs that run to pause.
+	pauses  map[machine.TaskID]chan struct{}
 	durable int // events at the front of queue that are in the journal already
 	sinkErr error
 	// pauseTold says that a pause was told to those who read the record of the run.
@@ -98,7 +100,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		flow: f, opts: opts, clock: f.runner.cfg.Clock, plan: f.plan, state: f.plan.NewState(),
 		secrets: secrets, mask: newMasker(f.graph, secrets),
 		inbox: make(chan *message, 64), done: make(chan struct{}),
-		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, texts: map[machine.TaskID]string{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
+		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, pauses: map[machine.TaskID]chan struct{}{}, texts: map[machine.TaskID]string{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		nested: nested, watched: opts.Sink != nil || opts.History, time: timekeeper{clock: f.runner.cfg.Clock},
 	}
 	d.state.Watched = d.watched
@@ -318,6 +320,7 @@ func (d *driver) forget(event *machine.Event) {
 	}
 	if event.Kind == machine.TaskEnded {
 		delete(d.cancel, event.Task)
+		delete(d.pauses, event.Task)
 		d.stopTimer(timerID{"grace", event.Task})
 		if text := d.texts[event.Task]; text != "" && event.Failure != nil && event.Partial == nil {
 			event.Partial = text
@@ -332,6 +335,11 @@ func (d *driver) carryOut(ctx context.Context, c *machine.Command) {
 		d.startTask(ctx, c)
 	case machine.CancelTask:
 		d.cancelTask(c.Task)
+	case machine.PauseTask:
+		select {
+		case d.pauses[c.Task] <- struct{}{}:
+		default: // it has been asked
+		}
 	case machine.StartTimer:
 		d.startTimer(c)
 	case machine.StopTimer:

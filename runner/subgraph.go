@@ -68,14 +68,14 @@ func (n *nesting) info() *machine.ParentInfo {
 // on from where it was. resting is where it was, nil when this process has not
 // run it: its notes tell then.
 func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver, end *childEnd) Handler {
-	hidden, settings := slices.Clone(d.mask.values), d.state.Models()
+	hidden, settings, pause := slices.Clone(d.mask.values), d.state.Models(), d.pauses[id]
 	return HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
 		node := task.Node
 		if d.nested != nil {
 			node = strings.TrimPrefix(node, d.nested.node+"/")
 		}
 		s := &subrun{
-			flow: d.flow.children[node], resting: resting,
+			flow: d.flow.children[node], resting: resting, pause: pause,
 			nested: &nesting{
 				parent: d, task: id, node: task.Node, prefix: d.nested.prefixOf(node, task.Index), key: task.Key,
 				left: work.StepsLeft, hidden: hidden,

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -213,5 +214,47 @@ func TestSubgraphsRestInMemory(t *testing.T) {
 	}
 	if got, want := fmt.Sprint(result.State["log"]), "[1 2 b1 b2 b3]"; len(got) < len(want) {
 		t.Errorf("log %s", got)
+	}
+}
+
+// A run that is asked to pause does not wait for its subgraphs to end.
+func TestPauseReachesSubgraphs(t *testing.T) {
+	files := map[string]string{
+		"outer.yaml": "graphrun: v1\nname: outer\nstart: a\nnodes: {a: {kind: graph, graph: middle.yaml}}\nedges: [{from: a, to: END}]\n",
+		"middle.yaml": "graphrun: v1\nname: middle\nstart: a\nlimits: {max_steps: 10000000}\nnodes: {a: {kind: graph, each: '[1, 2]', graph: inner.yaml}}\n" +
+			"edges: [{from: a, to: END}]\n",
+		"inner.yaml": "graphrun: v1\nname: inner\nstart: a\nlimits: {max_steps: 10000000}\nnodes: {a: {kind: work, do: turn}}\n" +
+			"edges: [{from: a, to: END, when: output == 'stop'}, {from: a, to: a}]\n",
+	}
+	s := &store.Memory{}
+	var stop atomic.Bool
+	r, err := runner.New(runner.Config{
+		Store: s, Load: func(path string) ([]byte, error) { return []byte(files[path]), nil },
+		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+			"turn": func(_ context.Context, task *runner.Task) (any, error) {
+				if task.Visit == 5 {
+					if err := s.Ask("one", runner.RequestPause); err != nil {
+						return nil, err
+					}
+				}
+				if stop.Load() {
+					return "stop", nil
+				}
+				return "go on", nil
+			},
+		})},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, _ := spec.Parse("outer.yaml", []byte(files["outer.yaml"]), spec.Options{Kinds: r.Kinds()})
+	result, err := r.Run(context.Background(), g, runner.Options{RunID: "one", MaxSteps: 10_000_000})
+	if err != nil || result.Status != machine.Paused || result.Reason != "pause" {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	stop.Store(true)
+	result, err = r.Resume(context.Background(), "one", runner.Options{})
+	if err != nil || result.Status != machine.Completed {
+		t.Fatalf("%+v, %v", result, err)
 	}
 }

@@ -17,6 +17,7 @@ type subrun struct {
 	secrets map[string]any
 	nested  *nesting
 	resting *driver
+	pause   <-chan struct{}
 }
 
 // run runs a subgraph until it has ended or waits for people.
@@ -29,6 +30,7 @@ func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) 
 		}
 		d := newDriver(s.flow, s.opts, s.secrets, s.nested)
 		d.journal = s.nested.journal()
+		go s.passPause(d)
 		result, err := d.run(ctx, input)
 		return d, result, err
 	}
@@ -48,8 +50,18 @@ func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) 
 	info := s.opts.info(s.opts.RunID)
 	info.Parent = s.nested.info()
 	event := machine.Event{Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Run: info}
+	go s.passPause(d)
 	result, err := d.finishRun(ctx, &event)
 	return d, result, err
+}
+
+// passPause pauses a subgraph when the run around it is asked to.
+func (s *subrun) passPause(d *driver) {
+	select {
+	case <-s.pause:
+		d.send(message{event: machine.Event{Kind: machine.PauseAsked, At: d.clock.Now().UnixNano()}})
+	case <-d.done:
+	}
 }
 
 // reopened is the driver of a subgraph that has begun, in the state in which it

@@ -13,6 +13,9 @@ const (
 	RunTask CommandKind = iota + 1
 	// CancelTask asks to stop a running task; it still answers with TaskEnded.
 	CancelTask
+	// PauseTask asks a subgraph to pause; its task then answers with TaskEnded and
+	// parks, unless it ends before.
+	PauseTask
 	// StartTimer asks for TimerFired after For.
 	StartTimer
 	// StopTimer forgets a timer; one that fires all the same is a no-op.

@@ -54,9 +54,22 @@ func (p *Plan) stopAfter(s *State) {
 	}
 }
 
-// pauseAsked pauses when no superstep is open, else when this one closes.
+// pauseAsked pauses when no superstep is open, else when this one closes: soon,
+// since its subgraphs pause too.
 func (p *Plan) pauseAsked(s *State) {
 	s.pauseDue = true
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		switch {
+		case !s.open || p.nodes[t.node].kind != "graph":
+		case t.each != nil:
+			for _, i := range sortedElements(t.each.running) {
+				s.command(Command{Kind: PauseTask, Task: s.elementID(t, i, t.each.running[i].attempt)})
+			}
+		case t.status == running:
+			s.command(Command{Kind: PauseTask, Task: s.taskID(t)})
+		}
+	}
 	if !s.open && s.deciding == 0 && s.closing == nil {
 		p.proceed(s)
 	}
