@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +33,13 @@ func TestScripts(t *testing.T) {
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, ".config"))
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "tracing" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			// strace is there, and may watch processes.
+			return exec.Command("strace", "-f", "-o", os.DevNull, "true").Run() == nil, nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"code":   commandCode,
