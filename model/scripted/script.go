@@ -67,6 +67,10 @@ func keys() []spec.Key {
 	count := func(name string) spec.Key { return spec.Key{Name: name, Type: spec.TypeInt, Positive: true} }
 	zero := 0.0
 	tokens := func(name string) spec.Key { return spec.Key{Name: name, Type: spec.TypeInt, Min: &zero} }
+	// A time is a duration or, as in a Retry-After header, a number of seconds.
+	pause := func(name string) spec.Key {
+		return spec.Key{Name: name, Type: spec.TypeOneOf, Forms: []spec.Key{{Type: spec.TypeNumber, Min: &zero}, {Type: spec.TypeDuration}}}
+	}
 	call := spec.Key{Type: spec.TypeObject, Keys: []spec.Key{
 		{Name: "name", Type: spec.TypeString, Required: true},
 		{Name: "args", Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeAny}},
@@ -82,9 +86,9 @@ func keys() []spec.Key {
 			{Name: "tool_calls", Type: spec.TypeList, Elem: &call, NonEmpty: true},
 			{Name: "error", Type: spec.TypeObject, Keys: []spec.Key{
 				{Name: "kind", Type: spec.TypeEnum, Enum: spec.FailureKinds(), Required: true},
-				{Name: "retry_after", Type: spec.TypeDuration},
+				pause("retry_after"),
 			}},
-			{Name: "delay", Type: spec.TypeDuration},
+			pause("delay"),
 			{Name: "usage", Type: spec.TypeObject, Keys: []spec.Key{tokens("input_tokens"), tokens("output_tokens"), tokens("cached_tokens")}},
 		},
 	}
@@ -197,6 +201,10 @@ func number(v *spec.Value) int {
 }
 
 func duration(v *spec.Value) time.Duration {
-	d, _ := time.ParseDuration(text(v))
+	written := text(v)
+	if d, err := time.ParseDuration(written); err == nil {
+		return d
+	}
+	d, _ := time.ParseDuration(written + "s")
 	return d
 }

@@ -67,7 +67,7 @@ func TestAnswers(t *testing.T) {
   - node: a
     tool_calls: [{name: add, args: {x: 1, deep: {y: [2]}}}, {name: now}]
     usage: {input_tokens: 10, output_tokens: 3, cached_tokens: 4}
-  - {node: a, error: {kind: rate_limited, retry_after: 2s}}
+  - {node: a, error: {kind: rate_limited, retry_after: 2}}
   - {node: a, content: [1, "<a>"]}
   - {node: a, content: 0.80}
 `).NewClient(nil)
