@@ -43,6 +43,11 @@ type driver struct {
 	journal Journal
 	secrets map[string]any
 	mask    *masker
+	// unread says why the secrets of a record could not be read: it can be looked
+	// at without them.
+	unread error
+	// vault hides what is never stored.
+	vault *masker
 
 	inbox  chan *message
 	done   chan struct{} // closed when nobody reads the inbox any more
@@ -65,6 +70,8 @@ type driver struct {
 	answers *answerBook
 	// texts holds what running nodes have said so far, by task.
 	texts map[machine.TaskID]string
+	// tails are the ends of such texts that may be beginnings of secrets.
+	tails map[machine.TaskID]string
 	queue []machine.Event
 	asked map[asking]context.CancelFunc
 	// told are the questions of a subgraph that the run around it has answers to;
@@ -103,6 +110,11 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, pauses: map[machine.TaskID]chan struct{}{}, texts: map[machine.TaskID]string{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		nested: nested, watched: opts.Sink != nil || opts.History, time: timekeeper{clock: f.runner.cfg.Clock},
 	}
+	var around *masker
+	if nested != nil {
+		around = nested.parent.vault
+	}
+	d.vault = newVault(secrets, around)
 	d.state.Watched = d.watched
 	d.scope, d.budget = &Scope{}, newBudget(&f.graph.Limits, nil)
 	d.path = make([]int32, 0, min(max(opts.MaxSteps, f.graph.Limits.MaxSteps), 1024))
@@ -209,6 +221,7 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 // apply makes an event durable and applies it. It returns what follows, and
 // when the event happened.
 func (d *driver) apply(event *machine.Event) (commands []machine.Command, at int64, err error) {
+	d.vault.seal(event)
 	if err := d.append(event); err != nil {
 		return nil, 0, err
 	}
@@ -326,6 +339,7 @@ func (d *driver) forget(event *machine.Event) {
 			event.Partial = text
 		}
 		delete(d.texts, event.Task)
+		d.tellTail(event.Task)
 	}
 }
 

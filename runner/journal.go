@@ -84,9 +84,11 @@ func (d *driver) take(event *machine.Event) (commands []machine.Command, at int6
 	case d.journal == nil || len(d.inbox) == 0 || !d.state.Live():
 		return d.apply(event)
 	default:
+		d.vault.seal(event)
 		group := []machine.Event{*event}
 		for range len(d.inbox) {
 			if next := d.hear(<-d.inbox); next != nil {
+				d.vault.seal(next)
 				group = append(group, *next)
 			}
 			if d.journalErr != nil {

@@ -158,6 +158,11 @@ func (m *masker) value(v any) any {
 			out[m.text(name)] = m.value(item)
 		}
 		return out
+	case int, float64:
+		// a secret of digits that was read as a number
+		if slices.Contains(m.values, eval.Text(v)) {
+			return masked
+		}
 	}
 	return v
 }

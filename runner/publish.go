@@ -71,13 +71,47 @@ func (d *driver) said(m *message) {
 	if !d.watched {
 		return
 	}
-	m.said.Text, m.said.Message = d.mask.text(m.said.Text), d.mask.text(m.said.Message)
+	if m.said.Type == "text" && !d.mask.idle() && !d.streamed(m) {
+		return
+	}
+	m.said.Message = d.mask.text(m.said.Message)
 	m.said.Name = d.mask.text(m.said.Name)
 	m.said.Data = d.mask.value(m.said.Data)
+	d.tellSaid(kind, m)
+}
+
+func (d *driver) tellSaid(kind EventType, m *message) {
 	d.event = Event{
 		Type: kind, Time: d.clock.Now(), Node: d.nested.path(m.task.Node), Visit: m.task.Visit, Attempt: m.task.Attempt, Said: m.said,
 	}
 	d.emit()
+}
+
+// streamed masks a piece of text, whose end is kept back while it may be the
+// beginning of a secret. It reports whether there is something to tell.
+func (d *driver) streamed(m *message) bool {
+	text := d.tails[m.task] + m.said.Text
+	delete(d.tails, m.task)
+	shown, rest := d.mask.chunk(text)
+	if m.said.Final {
+		shown, rest = shown+lastChunk(rest), ""
+	}
+	if rest != "" {
+		if d.tails == nil {
+			d.tails = map[machine.TaskID]string{}
+		}
+		d.tails[m.task] = rest
+	}
+	m.said.Text = shown
+	return shown != "" || m.said.Final
+}
+
+// tellTail tells what was kept back of a node's text: it has ended.
+func (d *driver) tellTail(task machine.TaskID) {
+	if rest := d.tails[task]; rest != "" {
+		delete(d.tails, task)
+		d.tellSaid(NodeOutput, &message{task: task, said: &Said{Type: "text", Text: lastChunk(rest)}})
+	}
 }
 
 // publish tells what the machine noted about the event it applied.

@@ -41,6 +41,9 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 		}
 		return result, errors.Join(err, d.sinkErr, journal.Close())
 	}
+	if d.unread != nil {
+		return nil, errors.Join(d.unread, journal.Close())
+	}
 	d.journal = journal
 	if err := journal.Note(RunSummary{Status: machine.Running, Steps: d.state.Steps, Updated: d.clock.Now()}); err != nil {
 		return nil, errors.Join(err, journal.Close())
@@ -172,6 +175,9 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	d, err := forked.replayed(opts.Options, events)
 	if err != nil {
 		return nil, 0, err
+	}
+	if d.unread != nil {
+		return nil, 0, d.unread
 	}
 	if d.journal, err = r.cfg.Store.Create(forked.run); err != nil {
 		return nil, 0, err
