@@ -114,7 +114,7 @@ type binder struct {
 	programs map[programKey]*eval.Program
 	found    spec.Diagnostics
 
-	arrivals *arrivals // see inputNames
+	arrivals *arrivals                    // see inputNames
 	edges    []*Edge                      // those that are bound already
 	inputs   map[int]map[string]eval.Type // by node, see inputNames
 	items    map[int]eval.Type            // by node with each: an element
@@ -124,7 +124,7 @@ type binder struct {
 func newBinder(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *binder {
 	return &binder{
 		graph: g, scopes: newScopes(g, child), programs: map[programKey]*eval.Program{},
-		edges: make([]*Edge, len(g.Edges)),
+		edges:  make([]*Edge, len(g.Edges)),
 		inputs: map[int]map[string]eval.Type{}, items: map[int]eval.Type{}, local: map[localKey]*eval.Scope{},
 	}
 }
