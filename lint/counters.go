@@ -46,7 +46,7 @@ func (f *facts) inCycle(v, t int) bool {
 
 // counters lists for each component the state keys that its nodes count with:
 // numbers that a node computes from their own value or that a program sets,
-// lists that it changes, and keys whose reducer accumulates.
+// lists that it changes, and keys whose reducer accumulates. They are sorted.
 func (f *facts) counters() [][]int {
 	w := f.flow()
 	out := make([][]int, len(w.scc))
@@ -59,6 +59,10 @@ func (f *facts) counters() [][]int {
 				out[w.scc[v]] = append(out[w.scc[v]], a.writes[i].key)
 			}
 		}
+	}
+	for i := range out {
+		slices.Sort(out[i])
+		out[i] = slices.Compact(out[i])
 	}
 	for f.deriveCounters(out) {
 	}
@@ -76,11 +80,12 @@ func (f *facts) deriveCounters(counters [][]int) (added bool) {
 		of := &counters[w.scc[v]]
 		for i := range a.writes {
 			value := a.writes[i].value
-			if value == nil || slices.Contains(*of, a.writes[i].key) {
+			at, known := slices.BinarySearch(*of, a.writes[i].key)
+			if value == nil || known {
 				continue
 			}
 			if slices.ContainsFunc(*of, func(key int) bool { return readsKey(value, f.graph.State[key].Name.Value) }) {
-				*of, added = append(*of, a.writes[i].key), true
+				*of, added = slices.Insert(*of, at, a.writes[i].key), true
 			}
 		}
 	}
@@ -133,7 +138,11 @@ func (c *counting) counter(path []string) bool {
 		return true
 	}
 	key, ok := c.f.keyOf[path[0]]
-	return ok && slices.Contains(c.keys, key)
+	if !ok {
+		return false
+	}
+	_, found := slices.BinarySearch(c.keys, key)
+	return found
 }
 
 // grows reports whether a path is one of the run's own counters.

@@ -22,6 +22,7 @@ type source struct {
 // finder collects graphs, each once however often it is named.
 type finder struct {
 	sources []source
+	kept    int // bytes of their texts
 	seen    map[string]bool
 }
 
@@ -91,11 +92,18 @@ func (f *finder) consider(name string, entry fs.DirEntry) error {
 	if err != nil {
 		return err
 	}
-	if spec.IsGraph(src) {
-		f.add(source{name: name, src: src})
+	if !spec.IsGraph(src) {
+		return nil
 	}
+	if f.kept += len(src); f.kept > maxKept {
+		src = nil // read again when it is checked: a large folder is not to fill the memory
+	}
+	f.add(source{name: name, src: src})
 	return nil
 }
+
+// maxKept is how many bytes of found files are kept until they are checked.
+const maxKept = 1 << 20
 
 func skipFolder(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "node_modules"
