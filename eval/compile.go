@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"unicode"
 
@@ -51,12 +52,18 @@ func (s *Scope) Compile(src string, want Want) (*Program, *Error) {
 		return nil, c.err
 	}
 	tree.Node = result.node
-	code, err := assemble(tree, cfg, text)
-	if err != nil {
+	var code *vm.Program
+	var late func() *vm.Program
+	if s.lazy {
+		late = sync.OnceValue(func() *vm.Program {
+			code, _ := assemble(tree, cfg, text)
+			return code
+		})
+	} else if code, err = assemble(tree, cfg, text); err != nil {
 		return nil, err
 	}
 	return &Program{
-		src: src, code: code, typ: result.typ, reads: c.reads.sorted(), roots: s.roots,
+		src: src, code: code, late: late, typ: result.typ, reads: c.reads.sorted(), roots: s.roots,
 		sites: c.sites, keys: result.keys, plain: result.isPath(),
 		scope: s, syntax: syntax,
 		from: result.from, to: result.to, places: sortPlaces(c.places),
@@ -200,7 +207,8 @@ func assemble(tree *parser.Tree, cfg *conf.Config, text *source) (code *vm.Progr
 // Program is a compiled expression, safe for concurrent use.
 type Program struct {
 	src   string
-	code  *vm.Program
+	code  *vm.Program        // nil: ask late
+	late  func() *vm.Program // nil when even that fails, which is a defect
 	typ   Type
 	reads []Read
 	roots []string

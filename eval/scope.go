@@ -39,6 +39,7 @@ type Scope struct {
 	alias  map[string][]string
 	refuse map[string]string
 	open   bool
+	lazy   bool
 }
 
 // ScopeOptions say how names are found; the zero value knows only the names
@@ -57,6 +58,9 @@ type ScopeOptions struct {
 	// Late are further names whose types are big: each is asked for only when an
 	// expression reads the name, perhaps more than once and by several goroutines.
 	Late map[string]func() Type
+	// Lazy makes programs ready to run only when they first do: for who checks
+	// expressions and evaluates few of them.
+	Lazy bool
 }
 
 // NewScope builds a scope from names and their types. It keeps copies of the
@@ -69,6 +73,7 @@ func NewScope(names map[string]Type, opts ScopeOptions) *Scope {
 		refuse: maps.Clone(opts.Refuse),
 		late:   maps.Clone(opts.Late),
 		open:   opts.Open,
+		lazy:   opts.Lazy,
 	}
 }
 

@@ -63,7 +63,13 @@ func (v *VM) Test(p *Program, env map[string]any) (bool, error) {
 
 func (v *VM) run(p *Program, env map[string]any) (any, error) {
 	v.vm.MemoryBudget = budget
-	out, err := v.vm.Run(p.code, env)
+	code := p.code
+	if code == nil {
+		if code = p.late(); code == nil {
+			return nil, &RunError{To: len(p.src), Message: "expression can't be compiled"}
+		}
+	}
+	out, err := v.vm.Run(code, env)
 	if err != nil {
 		return nil, p.explain(err, env)
 	}

@@ -63,7 +63,7 @@ func Bound(g *spec.Graph, opts Options) (b Bounds, ok bool) {
 const maxChildren = 8
 
 func boundGraph(g *spec.Graph, opts Options, depth int) (Bounds, bool) {
-	bound, found := bind.Bind(g, opts.Kinds)
+	bound, found := bind.Check(g, opts.Kinds, nil)
 	f := newFacts(g, bound, opts)
 	if found.HasErrors() || !f.wellFormed() {
 		return Bounds{}, false

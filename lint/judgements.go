@@ -24,8 +24,16 @@ func (f *facts) judgements() []judgement {
 	if f.theJudgements != nil {
 		return *f.theJudgements
 	}
-	all := []judgement{}
 	w := f.flow()
+	places := 0
+	for _, groups := range w.groups {
+		for i := range groups {
+			if i == 0 && groups[i].kind == byGuard || groups[i].kind == onFailure {
+				places++
+			}
+		}
+	}
+	all := make([]judgement, 0, places)
 	for v, groups := range w.groups {
 		for _, kind := range []groupKind{byGuard, onFailure} {
 			d := judgement{site: site{f: f, node: f.graph.Nodes[v], failed: kind == onFailure}}

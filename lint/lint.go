@@ -31,7 +31,7 @@ type Options struct {
 func Check(g *spec.Graph, opts Options) spec.Diagnostics {
 	f := newFacts(g, nil, opts)
 	var found spec.Diagnostics
-	f.bound, found = bind.BindWith(g, opts.Kinds, f.childType)
+	f.bound, found = bind.Check(g, opts.Kinds, f.childType)
 	level := needAll
 	switch {
 	case !f.wellFormed():

@@ -93,7 +93,10 @@ func (f *facts) uses() *useIndex {
 		return f.allUses
 	}
 	g, b := f.graph, f.bound
-	w := &useWalk{useIndex: useIndex{byNode: make([]pieces, len(g.Nodes)), byEdge: make([]pieces, len(g.Edges))}}
+	w := &useWalk{useIndex: useIndex{
+		all:    make([]use, 0, len(g.Nodes)+len(g.Edges)),
+		byNode: make([]pieces, len(g.Nodes)), byEdge: make([]pieces, len(g.Edges)),
+	}}
 	for i, n := range g.Nodes {
 		w.at = use{node: i, edge: -1}
 		from := len(w.all)

@@ -64,13 +64,18 @@ type Edge struct {
 // Bind compiles g. Kinds are the node kinds besides the built-in ones. The
 // result is complete only when no finding is an error.
 func Bind(g *spec.Graph, kinds []spec.Kind) (*Graph, spec.Diagnostics) {
-	return BindWith(g, kinds, nil)
+	return newBinder(g, nil, false).bind(kinds)
 }
 
-// BindWith is Bind for a graph whose subgraphs are at hand: child is the type of
-// what a node of kind graph yields, as ChildResult makes it.
-func BindWith(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type, bool)) (*Graph, spec.Diagnostics) {
-	b := newBinder(g, child)
+// Check is Bind for who looks at expressions rather than run them, with subgraphs
+// at hand: child is the type of what a node of kind graph yields, as ChildResult
+// makes it.
+func Check(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type, bool)) (*Graph, spec.Diagnostics) {
+	return newBinder(g, child, true).bind(kinds)
+}
+
+func (b *binder) bind(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
+	g := b.graph
 	out := &Graph{Nodes: make([]Node, len(g.Nodes)), Edges: make([]Edge, len(g.Edges)), Keys: make([]Key, len(g.State))}
 	roles := keyTables(kinds)
 	for i, node := range g.Nodes {
@@ -121,9 +126,9 @@ type binder struct {
 	local    map[localKey]*eval.Scope
 }
 
-func newBinder(g *spec.Graph, child func(*spec.Node) (eval.Type, bool)) *binder {
+func newBinder(g *spec.Graph, child func(*spec.Node) (eval.Type, bool), lazy bool) *binder {
 	return &binder{
-		graph: g, scopes: newScopes(g, child), programs: map[programKey]*eval.Program{},
+		graph: g, scopes: newScopes(g, child, lazy), programs: map[programKey]*eval.Program{},
 		edges:  make([]*Edge, len(g.Edges)),
 		inputs: map[int]map[string]eval.Type{}, items: map[int]eval.Type{}, local: map[localKey]*eval.Scope{},
 	}
