@@ -18,22 +18,27 @@ type facts struct {
 	rule  *Rule
 	found spec.Diagnostics
 
-	end   int            // the vertex of END
-	keyOf map[string]int // declared state keys by name
+	end    int            // the vertex of END
+	shaped bool           // the graph is well formed
+	keyOf  map[string]int // declared state keys by name
 
 	// Filled on first use by the functions of the same names.
-	allUses    *useIndex
-	theFlow    *flow
-	theForks   *forks
-	allAccess  []access
-	theMade    *made
-	children   map[string]*child
-	theEdges   [][]int
-	origins    []origin
-	joinCounts map[int]joinCount
-	regions    int // vertices that counting the branches of joins has visited
+	allUses   *useIndex
+	theFlow   *flow
+	theForks  *forks
+	allAccess []access
+	theMade   *made
+	children  map[string]*child
+	theEdges  [][]int
+	origins   []origin
+	// outputOrigins says who wrote the outputs of nodes, as far as it was asked.
+	outputOrigins map[int]origin
+	joinCounts    map[int]joinCount
+	regions       int // vertices that counting the branches of joins has visited
 
 	theJudgements *[]judgement
+	theInto       [][]int // edges by target, see handedBy
+	theChosen     []bool
 	theDead       map[int]bool // edges that are proven never to fire
 	theCounts     *boundWalk
 	theSteps      []int

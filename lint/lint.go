@@ -32,9 +32,10 @@ func Check(g *spec.Graph, opts Options) spec.Diagnostics {
 	f := newFacts(g, nil, opts)
 	var found spec.Diagnostics
 	f.bound, found = bind.Check(g, opts.Kinds, f.childType)
+	f.shaped = f.wellFormed()
 	level := needAll
 	switch {
-	case !f.wellFormed():
+	case !f.shaped:
 		level = needNode
 	case opts.Broken || found.HasErrors():
 		level = needShape

@@ -55,6 +55,9 @@ func checkSecretLeak(f *facts) {
 	for i := range all {
 		u := &all[i]
 		name := secretRead(u.program, secret)
+		if name == "" && f.shaped && u.node >= 0 {
+			name = f.secretInput(u, secret)
+		}
 		if name == "" || u.node < 0 || harmless(u.program.Type()) {
 			continue
 		}
@@ -70,6 +73,31 @@ func secretRead(p *eval.Program, secret map[string]bool) string {
 	for _, r := range p.Reads() {
 		if secret[r.Path[0]] {
 			return r.Path[0]
+		}
+	}
+	return ""
+}
+
+// secretInput is the first secret key that an edge hands over in the input that
+// a use reads; "" for none.
+func (f *facts) secretInput(u *use, secret map[string]bool) string {
+	for _, r := range u.program.Reads() {
+		if r.Path[0] != "input" {
+			continue
+		}
+		into, _ := f.handedBy(u.node)
+		for _, i := range into {
+			if t := f.bound.Edges[i].Transform; t != nil {
+				found := ""
+				member(t, r).Reads(func(read eval.Read) {
+					if found == "" && secret[read.Path[0]] {
+						found = read.Path[0]
+					}
+				})
+				if found != "" {
+					return found
+				}
+			}
 		}
 	}
 	return ""

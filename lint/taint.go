@@ -73,17 +73,26 @@ func (f *facts) originOfRead(u *use, r eval.Read) origin {
 	switch r.Path[0] {
 	case "output":
 		if u.node >= 0 {
-			return originOfKind(f.graph.Nodes[u.node].Kind.Value)
+			return f.originOfOutput(u.node)
 		}
 	case "nodes", "history":
 		if len(r.Path) > 1 && f.graph.Node(r.Path[1]) != nil {
 			if r.Path[len(r.Path)-1] == "visits" {
 				return ofFlow
 			}
-			return originOfKind(f.graph.Node(r.Path[1]).Kind.Value)
+			return f.originOfOutput(f.graph.Node(r.Path[1]).Index)
 		}
 		return ofWorld
-	case "input", "inputs", "item", "branches", "last", "error":
+	case "input", "inputs":
+		if u.node >= 0 {
+			return f.originOfInput(u.node, r)
+		}
+	case "item":
+		if u.node >= 0 && f.bound.Nodes[u.node].Each != nil {
+			return f.originOfProgram(u.node, f.bound.Nodes[u.node].Each)
+		}
+		return ofWorld
+	case "branches", "last", "error":
 		return ofWorld
 	case "run":
 		if len(r.Path) > 1 && r.Path[1] == "input" {
