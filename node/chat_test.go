@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +24,7 @@ import (
 // "call NAME {args}", or an HTTP error as "!429".
 type chat struct {
 	url   string
+	dir   string // of the flow
 	reply func(asked string) string
 
 	mu       sync.Mutex
@@ -156,7 +158,7 @@ func runFlow(t *testing.T, c *chat, flow string, opts runner.Options) *runner.Re
 		t.Fatal(err)
 	}
 	src := "graphrun: v1\nname: talk\nmodels: {default: local/m}\nproviders: {local: {type: openai, base_url: \"" + c.url + "\"}}\n" + flow
-	g, found := spec.Parse("flow.yaml", []byte(src), spec.Options{Kinds: r.Kinds()})
+	g, found := spec.Parse(filepath.Join(c.dir, "flow.yaml"), []byte(src), spec.Options{Kinds: r.Kinds()})
 	if found.HasErrors() {
 		t.Fatal(found)
 	}

@@ -1,6 +1,8 @@
 package node_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -168,5 +170,31 @@ edges:
 				t.Errorf("%d tools were offered", n)
 			}
 		})
+	}
+}
+
+// A subgraph has a conversation of its own, unless its node says otherwise: then
+// it goes on with the one around it, which goes on with what was said in it.
+func TestConversationOfSubgraph(t *testing.T) {
+	for mode, want := range map[string][]string{
+		"":                           {"u:pa", "u:child", "u:pa | a:<pa> | u:MARKER | u:pb"},
+		", conversation: continuous": {"u:pa", "u:pa | a:<pa> | u:MARKER | u:child", "u:pa | a:<pa> | u:MARKER | u:child | a:<child> | u:MARKER | u:pb"},
+	} {
+		chat := newChat(t, func(asked string) string { return "<" + asked + ">" })
+		chat.dir = t.TempDir()
+		child := "graphrun: v1\nname: c\nstart: a\nmodels: {default: local/m}\nproviders: {local: {type: openai, base_url: \"" + chat.url + "\"}}\n" +
+			"nodes: {a: {kind: llm, prompt: child}}\nedges: [{from: a, to: END}]\n"
+		if err := os.WriteFile(filepath.Join(chat.dir, "child.yaml"), []byte(child), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		result := runFlow(t, chat, `start: a
+nodes: {a: {kind: llm, prompt: pa}, g: {kind: graph, graph: child.yaml`+mode+`}, b: {kind: llm, prompt: pb}}
+edges: [{from: a, to: g}, {from: g, to: b}, {from: b, to: END}]`, runner.Options{})
+		if result.Status != machine.Completed {
+			t.Fatalf("%s: %v", result.Status, result.Error)
+		}
+		if diff := cmp.Diff(want, chat.sketches()); diff != "" {
+			t.Errorf("%q:\n%s", mode, diff)
+		}
 	}
 }

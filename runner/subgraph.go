@@ -86,6 +86,9 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 			Dir: filepath.Dir(s.flow.graph.File.Name), Models: settings.Models, ModelParams: settings.Params,
 			PauseBefore: work.PauseBefore, PauseAfter: work.PauseAfter,
 		}
+		if task.Talk != nil {
+			s.opts.taken.talk = outer(task.Talk.Messages)
+		}
 		if d.watched {
 			s.opts.Sink = childSink{d, s.nested}
 		}
@@ -105,8 +108,21 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 			end.resting = child
 			return nil, parked
 		}
+		if task.Talk != nil {
+			task.Talk.Say(child.state.Said()...)
+		}
 		return child.outcome(result, &end.ChildEnd)
 	})
+}
+
+// outer are the messages of a conversation that a subgraph goes on with: who said
+// them is none of its own nodes, even of the same name.
+func outer(messages []Message) []Message {
+	out := slices.Clone(messages)
+	for i := range out {
+		out[i].Node = "../" + out[i].Node
+	}
+	return out
 }
 
 // childEnd is what a subgraph comes to besides its output: for the machine, and

@@ -12,6 +12,8 @@ import "slices"
 type conversation struct {
 	Said  []said `json:"said,omitempty"`
 	Links []link `json:"links,omitempty"`
+	// Given is how many messages the run began with.
+	Given int32 `json:"given,omitempty"`
 	// Prior holds, by node, what a model node's last visit gave, as text.
 	Prior map[int]string `json:"prior,omitempty"`
 }

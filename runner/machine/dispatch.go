@@ -121,6 +121,9 @@ func (p *Plan) dispatch(s *State) {
 func (p *Plan) send(s *State, from *task, r *route, at place) {
 	if r.to == endNode {
 		s.lastEnd = from.output
+		if p.talks {
+			s.arriveAtEnd(from.thread)
+		}
 		at.end()
 		return
 	}

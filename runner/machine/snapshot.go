@@ -85,6 +85,7 @@ type savedState struct {
 	Conversation conversation  `json:"conversation,omitzero"`
 	Threads      []savedThread `json:"threads,omitempty"`
 	LastThread   int           `json:"last_thread,omitempty"`
+	EndThread    int           `json:"end_thread,omitempty"`
 	Models       ModelSettings `json:"models,omitzero"`
 	Usage        Usage         `json:"usage,omitzero"`
 	Scripted     []Usage       `json:"scripted,omitempty"`

@@ -19,7 +19,7 @@ func snapshotFields() map[reflect.Type]string {
 			limits goal breakBefore breakAfter pauseDue edits parent began now deadline degraded closing open
 			env visits hist byNode extra memory tasks next parked readyTasks runningTasks waitingTasks nextReady mixed
 			fanouts laned barriers deciding refused outOfSteps violated lastEnd lastOutput order logs
-			conversation lastThread models usage scripted
+			conversation lastThread endThread models usage scripted
 			| Ran plan live secrets index reach lists Watched Explain objects buffers vm`,
 		// routes are held while a router is being asked.
 		reflect.TypeFor[buffers](): `routes | cmds notes full expanded pending undo taken tested changes due reduceEnv`,

@@ -47,7 +47,7 @@ func (r *restorer) restore(in *savedState) {
 	}
 	s.deciding, s.refused, s.outOfSteps, s.order = in.Deciding, in.Refused, in.OutOfSteps, in.Order
 	s.conversation, s.models, s.usage, s.scripted = in.Conversation, in.Models, in.Usage, in.Scripted
-	s.lastThread = r.thread(in.LastThread)
+	s.lastThread, s.endThread = r.thread(in.LastThread), r.thread(in.EndThread)
 	for i := range in.Routes {
 		x := &in.Routes[i]
 		s.routes = append(s.routes, route{x.Task, x.Edge, x.To, r.unpack(x.Input), x.Own})

@@ -58,7 +58,7 @@ func (k *saver) save() *savedState {
 	for _, f := range k.fanList {
 		out.Fans = append(out.Fans, k.saveFan(f))
 	}
-	out.LastThread = k.thread(s.lastThread)
+	out.LastThread, out.EndThread = k.thread(s.lastThread), k.thread(s.endThread)
 	out.Conversation, out.Models, out.Usage, out.Scripted = s.conversation, s.models, s.usage, s.scripted
 	out.Expiries, out.Failures, out.Threads = k.expired, k.failed, k.threaded
 	return out

@@ -90,6 +90,7 @@ type State struct {
 	logs         map[TaskID][]any
 	conversation conversation
 	lastThread   *thread // of the task that finished last
+	endThread    *thread // of the branches that reached END
 	// models is what the caller of the run chose.
 	models ModelSettings
 	// usage is what the calls of models came to.

@@ -30,7 +30,7 @@ const defaultKeepLast = 4
 func talkingOf(g *spec.Graph, n *spec.Node) talking {
 	kind := n.Kind.Value
 	t := talking{model: kind == "llm" || kind == "agent", see: "all", feedback: g.Feedback}
-	t.joins = t.model || kind == "tools"
+	t.joins = t.model || kind == "tools" || kind == "graph" && modeOf(n.Conversation) == "continuous"
 	if n.Feedback != nil {
 		t.feedback = *n.Feedback
 	}
@@ -43,9 +43,7 @@ func (t *talking) read(v *spec.Value) {
 	if v == nil {
 		return
 	}
-	mode := v
 	if v.Kind == spec.Map {
-		mode = v.Get("mode")
 		if see := v.Get("see"); see != nil {
 			t.see = see.Text.Value
 		}
@@ -59,9 +57,20 @@ func (t *talking) read(v *spec.Value) {
 			}
 		}
 	}
-	if mode != nil {
-		t.isolated, t.reset = mode.Text.Value == "isolated", mode.Text.Value == "reset"
+	if mode := modeOf(v); mode != "" {
+		t.isolated, t.reset = mode == "isolated", mode == "reset"
 	}
+}
+
+// modeOf is the mode that a `conversation` names; "" for none.
+func modeOf(v *spec.Value) string {
+	if v != nil && v.Kind == spec.Map {
+		v = v.Get("mode")
+	}
+	if v == nil {
+		return ""
+	}
+	return v.Text.Value
 }
 
 // talkFor is the conversation as a task gets it.

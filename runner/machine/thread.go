@@ -198,6 +198,14 @@ func (s *State) mergeThreads(threads []*thread) *thread {
 	return &th
 }
 
+// arriveAtEnd takes the thread of a branch that has reached END.
+func (s *State) arriveAtEnd(th *thread) {
+	if s.endThread != nil {
+		th = s.mergeThreads([]*thread{s.endThread, th})
+	}
+	s.endThread = th
+}
+
 // joinThreads is the thread of a join, from its arrivals.
 func (s *State) joinThreads(arrivals []arrival) *thread {
 	inOrder := slices.Clone(arrivals)
@@ -233,12 +241,22 @@ func (th *thread) last() map[string]any {
 }
 
 // Conversation returns the messages of a run's shared conversation where it
-// ended, or stands: of the branch that finished last.
+// ended: of all branches that reached END, else of the task that finished last.
 func (s *State) Conversation() []Message {
-	if s.lastThread == nil {
-		return nil
+	return s.conversation.messages(s.finalList())
+}
+
+// Said returns those of them that were said in this run, not before it.
+func (s *State) Said() []Message {
+	return s.conversation.messages(slices.DeleteFunc(s.finalList(), func(at int32) bool { return at < s.conversation.Given }))
+}
+
+func (s *State) finalList() []int32 {
+	th := s.endThread
+	if th == nil {
+		th = s.lastThread
 	}
-	return s.conversation.messages(s.conversation.of(s.lastThread.Shared, 0))
+	return s.conversation.of(th.list(), 0)
 }
 
 // begin is the first thread of a run: nil when nobody in it talks.
@@ -251,6 +269,7 @@ func (p *Plan) firstThread(s *State, messages []Message) *thread {
 		th.Shared = s.conversation.say(th.Shared, said{Message: m})
 		th.hear(&m, 0)
 	}
+	s.conversation.Given = int32(len(messages))
 	return th
 }
 
