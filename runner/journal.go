@@ -21,7 +21,7 @@ func (d *driver) keepJournal() error {
 		ID: d.opts.RunID, Graph: d.flow.graph.Name.Value, File: absolute(d.flow.graph.File.Name), Source: d.flow.graph.File.Src,
 		Files: d.flow.files, Labels: d.opts.Labels, Session: d.opts.Session, Started: d.clock.Now(),
 	})
-	d.journal = journal
+	d.journal, d.saved.fresh = journal, true
 	return err
 }
 

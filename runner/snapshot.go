@@ -47,6 +47,10 @@ type saving struct {
 	// written; stale, that it is written at once.
 	from  int
 	stale bool
+	// first is the size of the first event, if the journal begins with it: it
+	// holds the input, and is as good as a snapshot. fresh: it is not known yet.
+	first int
+	fresh bool
 }
 
 // keepSnapshot writes the state when the events since the last time take more
@@ -57,6 +61,10 @@ func (d *driver) keepSnapshot() error {
 		return nil
 	}
 	limit := d.journal.Journaled()
+	if d.saved.fresh {
+		d.saved.first, d.saved.fresh = limit, false
+	}
+	limit -= d.saved.first
 	if limit < max(d.saved.from, d.flow.runner.leastTail) && !d.saved.stale {
 		return nil
 	}
@@ -84,7 +92,7 @@ func (d *driver) keepSnapshot() error {
 	if err := d.journal.Snapshot(Snapshot{State: text, Base: d.saved.base, Path: packPath(d.path[d.saved.steps:])}); err != nil {
 		return d.journalFailed(err)
 	}
-	d.saved.base, d.saved.steps, d.saved.from = d.saved.events, len(d.path), len(text)
+	d.saved = saving{events: d.saved.events, base: d.saved.events, steps: len(d.path), from: len(text)}
 	return nil
 }
 
