@@ -24,6 +24,7 @@ run: ## run a flow: make run EXAMPLE=path/to/flow.yaml ARGS='-i key=value'
 test: ## run all tests, with the race detector where there is a C compiler
 	@test -n '$(RACE)' || echo 'make: no C compiler, testing without the race detector' >&2
 	go test $(RACE) ./...
+	cd internal/oracle && go test ./...
 
 lint: ## formatting, go vet, staticcheck
 	@unformatted=$$(go tool gofumpt -l .); \
