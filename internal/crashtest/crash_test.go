@@ -8,10 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -116,8 +118,10 @@ func whole(t *testing.T, f *flow) undisturbed {
 func newDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "child.yaml"), []byte(child), 0o600); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{"child.yaml": child, "parent.yaml": nested} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return dir
 }
@@ -148,9 +152,8 @@ func effects(t *testing.T, dir string) []string {
 }
 
 // left looks at the store after a driver was killed: it is sound and holds what
-// was acknowledged. It returns the tasks that had begun and not ended, by node,
-// visit, attempt and element.
-func left(t *testing.T, dir string, kept int) map[string]bool {
+// was acknowledged. It returns the tasks that had begun and not ended.
+func left(t *testing.T, dir string, kept int) []string {
 	t.Helper()
 	s, err := sqlite.Open(filepath.Join(dir, "runs.db"), sqlite.Options{})
 	if err != nil {
@@ -167,29 +170,36 @@ func left(t *testing.T, dir string, kept int) map[string]bool {
 	if len(events) < kept {
 		t.Errorf("%d events are left of %d that were acknowledged", len(events), kept)
 	}
-	open := map[string]bool{}
-	for i := range events {
-		underWay(open, "", &events[i])
-	}
-	return open
+	open := map[string]string{}
+	follow(t, open, "", "", events)
+	return slices.Collect(maps.Values(open))
 }
 
-// underWay keeps the books of the tasks that have begun and not ended. What a
-// subgraph journals are notes of the task that runs it: lists of events.
-func underWay(open map[string]bool, outer string, e *machine.Event) {
-	name := fmt.Sprintf("%s%s %d %d %d", outer, e.Task.Node, e.Task.Visit, e.Task.Attempt, e.Task.Element-1)
-	switch e.Kind {
-	case machine.TaskBegan:
-		open[name] = true
-	case machine.TaskEnded:
-		delete(open, name)
-	case machine.TaskNoted:
-		list, _ := e.Output.([]any)
-		for _, item := range list {
-			var inner machine.Event
-			if text, err := json.Marshal(item); err == nil && json.Unmarshal(text, &inner) == nil {
-				underWay(open, outer+e.Task.Node+"/", &inner)
+// follow keeps the tasks that have begun and not ended, those of subgraphs, whose
+// events are notes, too: path, visit, attempt and element, under a name that is
+// theirs alone.
+func follow(t *testing.T, open map[string]string, outer, path string, events []machine.Event) {
+	t.Helper()
+	for i := range events {
+		e := &events[i]
+		task := fmt.Sprintf("%s %d %d %d", e.Task.Node, e.Task.Visit, e.Task.Attempt, e.Task.Element-1)
+		name := outer + task
+		switch e.Kind {
+		case machine.TaskBegan:
+			open[name] = path + task
+		case machine.TaskEnded:
+			maps.DeleteFunc(open, func(other, _ string) bool { return other == name || strings.HasPrefix(other, name+"/") })
+		case machine.TaskNoted:
+			list, _ := e.Output.([]any)
+			text, err := json.Marshal(list)
+			if err != nil {
+				t.Fatal(err)
 			}
+			var inner []machine.Event
+			if err := json.Unmarshal(text, &inner); err != nil {
+				t.Fatal(err)
+			}
+			follow(t, open, name+"/", path+e.Task.Node+"/", inner)
 		}
 	}
 }
@@ -216,7 +226,7 @@ func trial(t *testing.T, f *flow, want *undisturbed, list []string, random *rand
 			break // it was faster
 		}
 		died++
-		for task := range left(t, dir, p.kept) {
+		for _, task := range left(t, dir, p.kept) {
 			allowed[task]++
 		}
 	}

@@ -70,6 +70,20 @@ edges:
   - {from: b, to: a, when: n < 3}
   - {from: b, to: END}
 `},
+		{name: "nested", answers: map[string][]string{"b/ask": {"yes", "no"}}, text: head + `
+start: a
+state: {n: {type: integer, default: 0}, log: {type: array, reducer: append}}
+nodes:
+  a: {kind: effect, writes: {n: n + 1}}
+  b: {kind: graph, graph: ./parent.yaml, with: {n: n}, writes: {log: output.state.log}}
+  c: {kind: graph, graph: ./child.yaml, with: {n: n}, each: "[1, 2]", writes: {log: "map(output, .state.log)"}}
+  d: {kind: pass, join: {wait: all}}
+edges:
+  - {from: a, to: [b, c]}
+  - {from: [b, c], to: d}
+  - {from: d, to: a, when: n < 2}
+  - {from: d, to: END}
+`},
 		{name: "human", answers: map[string][]string{"ask": {"yes", "yes"}, "sign": {"4", "5"}}, text: head + `
 start: a
 state: {n: {type: integer, default: 0}, log: {type: array, reducer: append}}
@@ -125,4 +139,20 @@ nodes:
   x: {kind: effect, writes: {log: "[n, output.key]"}}
   y: {kind: effect, writes: {log: "[output.key]"}}
 edges: [{from: x, to: y}, {from: y, to: END}]
+`
+
+// nested is the graph that "nested" runs.
+const nested = `graphrun: v1
+name: nested
+start: x
+state: {n: {type: integer, required: true}, log: {type: array, reducer: append}}
+nodes:
+  x: {kind: effect, writes: {log: "[n, output.key]"}}
+  sub: {kind: graph, graph: ./child.yaml, with: {n: n + 10}, writes: {log: output.state.log}}
+  ask: {kind: human, prompt: "{{ n }}?", choices: ["yes", "no"], writes: {log: "[output]"}}
+  y: {kind: effect, join: {wait: all}, writes: {log: "[output.key]"}}
+edges:
+  - {from: x, to: [sub, ask]}
+  - {from: [sub, ask], to: y}
+  - {from: y, to: END}
 `
