@@ -215,8 +215,15 @@ func (a *toolActor) Exec(ctx context.Context, p *tool.Program) (any, error) {
 }
 
 // Graph runs a graph file.
-func (a *toolActor) Graph(_ context.Context, file string, _ map[string]any) (any, error) {
-	return nil, &tool.Error{Message: fmt.Sprintf("graph %q can't be run as a tool yet", file)}
+func (a *toolActor) Graph(ctx context.Context, file string, args map[string]any) (any, error) {
+	output, err := a.task.CallGraph(ctx, runner.GraphCall{
+		File: file, With: args, Number: a.number, Key: callKey(a.task.Key, a.number),
+	})
+	var failure *runner.Failure
+	if err == nil || ctx.Err() != nil || !errors.As(err, &failure) {
+		return output, err
+	}
+	return nil, &tool.Error{Message: failure.Message, Details: failure.Details}
 }
 
 // callKey is the idempotency key of a tool call of a task.

@@ -148,7 +148,7 @@ func (f *Flow) find(path string, elements bool) (flow *Flow, id string, err erro
 		if i == len(parts)-1 {
 			return f, id, nil
 		}
-		if f = f.children[id]; f == nil {
+		if f = f.inside(id, parts[i+1]); f == nil {
 			return nil, "", fmt.Errorf("node %q runs no graph", id)
 		}
 	}

@@ -79,7 +79,7 @@ func (j *childJournal) flush() error {
 	if len(j.pending) == 0 {
 		return nil
 	}
-	err := j.nested.parent.sendNote(j.nested.task, j.pending, nil)
+	err := j.nested.parent.sendNote(j.nested.task, j.nested.wrapped(j.pending), nil)
 	j.pending = nil
 	return err
 }
@@ -101,8 +101,15 @@ func (j *childJournal) Snapshot(s Snapshot) error {
 	})
 }
 
-// Journaled is the size of the events since the last snapshot.
-func (j *childJournal) Journaled() int { return j.bytes }
+// Journaled is the size of the events since the last snapshot. Of a graph that a
+// task calls as a tool it is none: a snapshot would take the place of what else
+// the task has noted.
+func (j *childJournal) Journaled() int {
+	if j.nested.call > 0 {
+		return 0
+	}
+	return j.bytes
+}
 
 // Note does nothing: a subgraph is in no list.
 func (j *childJournal) Note(RunSummary) error { return nil }

@@ -71,6 +71,11 @@ type Task struct {
 	Talk *Talk
 	// Models is what calling models takes; nil outside of a runner.
 	Models *ModelAccess
+	// CallGraph runs a graph that the file declares as a tool and returns its
+	// output. It may be called from several goroutines, until Run returns; an
+	// error that is no *Failure must be returned: the graph waits for people, or
+	// the run is over. nil: the file declares none.
+	CallGraph func(ctx context.Context, call GraphCall) (any, error)
 	// Emit reports what a running node says: progress, text, custom. It may
 	// be called from any goroutine until Run returns.
 	Emit func(Said)

@@ -40,6 +40,7 @@ func (l *linker) link(g *spec.Graph) *Flow {
 			flow.children[n.ID.Value] = l.child(g, file)
 		}
 	}
+	l.linkTools(g, flow)
 	return flow
 }
 

@@ -124,6 +124,8 @@ type Flow struct {
 	plan   *machine.Plan
 	// children are the subgraphs, by the id of the node that runs them.
 	children map[string]*Flow
+	// tools are the graphs that are tools, by the file that the declaration names.
+	tools map[string]*Flow
 	// files are the texts of all subgraphs, by absolute path.
 	files map[string][]byte
 }
@@ -157,7 +159,7 @@ func (r *Runner) compile(g *spec.Graph) (*Flow, spec.Diagnostics) {
 			})
 		}
 	}
-	return &Flow{runner: r, graph: g, plan: plan, children: map[string]*Flow{}}, found
+	return &Flow{runner: r, graph: g, plan: plan, children: map[string]*Flow{}, tools: map[string]*Flow{}}, found
 }
 
 func (r *Runner) runnable() []string {

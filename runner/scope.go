@@ -59,6 +59,7 @@ func (d *driver) share(task *Task) {
 	if !d.setup.done {
 		d.setup.done = true
 		d.setup.tools, d.setup.providers, d.setup.err = d.state.Setup()
+		d.flow.offerGraphs(d.setup.tools)
 	}
 	task.Graph, task.Scope = d.flow.graph, d.scope
 	task.Tools, task.Providers = d.setup.tools, d.setup.providers

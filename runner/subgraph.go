@@ -24,6 +24,7 @@ type nesting struct {
 	key    string
 	left   int
 	prefix string   // the target of the node that runs it
+	call   int      // of a tool that it is, from 1; 0: a graph node runs it
 	hidden []string // what the run around it masks
 }
 

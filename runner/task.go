@@ -30,6 +30,10 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	}
 	made := &produced{}
 	task.Partial = made.set
+	graphs := d.toolGraphs(id, work)
+	if graphs != nil {
+		task.CallGraph = func(ctx context.Context, call GraphCall) (any, error) { return graphs.run(ctx, task, call) }
+	}
 	d.share(task)
 	d.access(task, id)
 	handler := d.flow.runner.handlers[work.Kind]
@@ -51,6 +55,9 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		}
 		if work.Kind == graphKind && event.Park == nil {
 			event.Child = &child.ChildEnd
+		}
+		if ended := graphs.ended(); ended != nil {
+			event.Child = ended
 		}
 		cancel(nil)
 		event.Task, event.At = id, d.clock.Now().UnixNano()

@@ -125,6 +125,38 @@ edges:
 	}
 }
 
+// Killed in the middle of a graph that a tools node calls: what had finished in it
+// is not done again.
+func TestKilledDuringGraphCall(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "inner.yaml"), `graphrun: v1
+name: inner
+start: one
+output: output
+`+logTool+`
+nodes:
+  one: {kind: tool, tool: log, args: {what: one}}
+  two: {kind: tool, tool: log, args: {what: two}}
+edges: [{from: one, to: two}, {from: two, to: END}]
+`)
+	result := killed(t, dir, `graphrun: v1
+name: outer
+start: a
+tools: {inner: {graph: inner.yaml}}
+nodes: {a: {kind: pass}, b: {kind: tools, sequential: true}}
+edges:
+  - {from: a, to: b, transform: "{tool_calls: [{name: 'inner', args: {}}, {name: 'inner', args: {}}]}"}
+  - {from: b, to: END}
+`)
+	calls, keys := effects(t, dir)
+	if got := strings.Join(calls, " "); got != "one two two one two" || len(keys) != 4 {
+		t.Errorf("calls %s with %d keys", got, len(keys))
+	}
+	if got := fmt.Sprint(result["output"]); strings.Count(got, "did two") != 2 || result["steps"] != 6.0 {
+		t.Errorf("output %s, %v steps", got, result["steps"])
+	}
+}
+
 // fakeProvider answers chat completions, the n-th with what answers has, and
 // counts them. The request that hangs never gets its answer.
 type fakeProvider struct {

@@ -1,0 +1,249 @@
+// Graphs that tasks run as tools.
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// GraphCall is a call of a graph as a tool.
+type GraphCall struct {
+	// File is the graph, as the file's tools name it.
+	File string
+	// With is the graph's input, by state key.
+	With map[string]any
+	// Number tells the calls of a task apart, and stays the same when the task
+	// runs again; Key is the call's idempotency key.
+	Number int
+	Key    string
+}
+
+// noteGraphCall marks the notes of a graph's events in the log of the task that
+// calls it; noteGraphEvents are the events.
+const (
+	noteGraphCall   = "graph_call"
+	noteGraphEvents = "events"
+)
+
+// toolGraphs runs the graphs that one task calls. Its Run is called from the
+// goroutines of the task.
+type toolGraphs struct {
+	driver *driver
+	id     machine.TaskID
+	work   *machine.Work
+	hidden []string
+	models machine.ModelSettings
+
+	mu  sync.Mutex
+	end *machine.ChildEnd // what the graphs came to, added up; nil: none has run
+}
+
+// toolGraphs prepares what a task needs to call graphs; nil when the graph
+// declares none as a tool.
+func (d *driver) toolGraphs(id machine.TaskID, work *machine.Work) *toolGraphs {
+	if len(d.flow.tools) == 0 {
+		return nil
+	}
+	return &toolGraphs{driver: d, id: id, work: work, hidden: slices.Clone(d.mask.values), models: d.state.Models()}
+}
+
+// run runs a graph and returns its output. A graph that waits for people makes
+// its task wait.
+func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, error) {
+	d := g.driver
+	s := &subrun{
+		flow: d.flow.tools[call.File],
+		nested: &nesting{
+			parent: d, task: g.id, node: task.Node, prefix: d.nested.prefixOf(lastNode(task.Node), task.Index), key: call.Key,
+			left: g.work.StepsLeft, hidden: g.hidden, call: call.Number + 1,
+		},
+	}
+	if s.flow == nil {
+		return nil, &Failure{Kind: "internal", Message: "graph " + strconv.Quote(call.File) + " is no tool of the file"}
+	}
+	s.opts = Options{
+		RunID: d.opts.RunID, Goal: d.opts.Goal, MaxConcurrency: d.opts.MaxConcurrency,
+		Dir: filepath.Dir(s.flow.graph.File.Name), Models: g.models.Models, ModelParams: g.models.Params,
+	}
+	if d.watched {
+		s.opts.Sink = childSink{d, s.nested}
+	}
+	var err error
+	if s.secrets, err = readSecrets(s.flow.graph); err != nil {
+		return nil, &Failure{Kind: "invalid_input", Message: err.Error()}
+	}
+	child, result, err := s.run(ctx, call.task(task))
+	if err != nil {
+		return nil, err
+	}
+	child.mask.learn(child.state.Values())
+	if len(child.mask.values) > 0 {
+		d.send(message{learn: child.mask.values})
+	}
+	return g.outcome(child, result, call)
+}
+
+// errNoStepLeft ends a task whose graph found no step left: the run is over.
+var errNoStepLeft = errors.New("the run has no step left")
+
+// outcome is the result of a call.
+func (g *toolGraphs) outcome(child *driver, result *Result, call GraphCall) (any, error) {
+	if parked := child.parks(); parked != nil {
+		if child.journal == nil {
+			return nil, &Failure{Kind: "child_failed", Message: "the graph asks a person, which needs a store"}
+		}
+		for i := range parked.Asks {
+			parked.Asks[i].ID = call.prefix() + parked.Asks[i].ID
+		}
+		return nil, parked
+	}
+	var end machine.ChildEnd
+	output, err := child.outcome(result, &end)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.end == nil {
+		g.end = &machine.ChildEnd{}
+	}
+	g.end.Steps += end.Steps
+	g.end.Degraded = g.end.Degraded || end.Degraded
+	if end.OutOfSteps {
+		g.end.OutOfSteps = true
+		return nil, errNoStepLeft
+	}
+	if err != nil {
+		return nil, err
+	}
+	fields, _ := output.(map[string]any)
+	return fields["output"], nil
+}
+
+// ended is what the graphs of a task came to; nil when it ran none.
+func (g *toolGraphs) ended() *machine.ChildEnd {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.end
+}
+
+// task is the task as the graph's own: its input, and of its log and answers
+// what belongs to the call.
+func (c GraphCall) task(task *Task) *Task {
+	own := *task
+	own.Config, own.Log, own.Answers = map[string]any{"with": c.With}, nil, map[string]any{}
+	for _, entry := range task.Log {
+		note, _ := entry.(map[string]any)
+		if note[noteGraphCall] == c.Number+1 {
+			own.Log = append(own.Log, note[noteGraphEvents])
+		}
+	}
+	for id, answer := range task.Answers {
+		if rest, ours := strings.CutPrefix(id, c.prefix()); ours {
+			own.Answers[rest] = answer
+		}
+	}
+	return &own
+}
+
+// prefix begins the ids of the questions that the call's graph asks.
+func (c GraphCall) prefix() string { return "tool" + strconv.Itoa(c.Number) + ":" }
+
+// wrapped is a note of a subgraph's events as the log of its task has it.
+func (n *nesting) wrapped(events []any) any {
+	if n.call == 0 {
+		return events
+	}
+	return map[string]any{noteGraphCall: n.call, noteGraphEvents: events}
+}
+
+// lastNode is the node's own id in its path.
+func lastNode(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+// inside is the flow that a node runs in which the next part of a path stands;
+// nil: there is none.
+func (f *Flow) inside(id, next string) *Flow {
+	if child := f.children[id]; child != nil {
+		return child
+	}
+	switch f.graph.Node(id).Kind.Value {
+	case "agent", "tool", "tools":
+		next, _, _ = strings.Cut(next, "[")
+		for _, file := range slices.Sorted(maps.Keys(f.tools)) {
+			if f.tools[file].graph.Node(next) != nil {
+				return f.tools[file]
+			}
+		}
+	}
+	return nil
+}
+
+// linkTools links the graphs that a file declares as tools.
+func (l *linker) linkTools(g *spec.Graph, flow *Flow) {
+	for i := range g.Tools {
+		file := g.Tools[i].Value.Get("graph")
+		if file == nil || file.Kind != spec.String {
+			continue
+		}
+		if child := l.child(g, file); child != nil {
+			flow.tools[file.Text.Value] = child
+		}
+	}
+}
+
+// offerGraphs completes the declarations of tools that are graphs: without
+// parameters they take the keys that the graph requires, without a description
+// they have the graph's.
+func (f *Flow) offerGraphs(tools map[string]any) {
+	for name := range tools { //lint:ignore mapiter each entry by itself
+		fields, _ := tools[name].(map[string]any)
+		file, _ := fields["graph"].(string)
+		child := f.tools[file]
+		if child == nil {
+			continue
+		}
+		own := maps.Clone(fields) // the plan's, shared by all runs
+		if _, given := own["parameters"]; !given {
+			own["parameters"] = parametersOf(child.graph)
+		}
+		if _, given := own["description"]; !given {
+			own["description"] = child.graph.Description.Value
+		}
+		tools[name] = own
+	}
+}
+
+// parametersOf is the JSON Schema of what a graph takes: the keys that it
+// requires, or every key when it requires none.
+func parametersOf(g *spec.Graph) map[string]any {
+	properties, required := map[string]any{}, []any{}
+	for _, key := range g.State {
+		if key.Required {
+			properties[key.Name.Value] = anySchema(key.Schema)
+			required = append(required, key.Name.Value)
+		}
+	}
+	if len(required) == 0 {
+		for _, key := range g.State {
+			properties[key.Name.Value] = anySchema(key.Schema)
+		}
+	}
+	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+}
+
+func anySchema(schema map[string]any) map[string]any {
+	if schema == nil {
+		return map[string]any{}
+	}
+	return schema
+}
