@@ -84,7 +84,7 @@ func (f *facts) deriveCounters(counters [][]int) (added bool) {
 			if value == nil || known {
 				continue
 			}
-			if slices.ContainsFunc(*of, func(key int) bool { return readsKey(value, f.graph.State[key].Name.Value) }) {
+			if slices.ContainsFunc(value.Reads(), func(r eval.Read) bool { return f.isAmong(r.Path[0], *of) }) {
 				*of, added = slices.Insert(*of, at, a.writes[i].key), true
 			}
 		}
@@ -137,11 +137,16 @@ func (c *counting) counter(path []string) bool {
 	if grows(path) {
 		return true
 	}
-	key, ok := c.f.keyOf[path[0]]
+	return c.f.isAmong(path[0], c.keys)
+}
+
+// isAmong reports whether a name is one of the state keys of a sorted list.
+func (f *facts) isAmong(name string, keys []int) bool {
+	key, ok := f.keyOf[name]
 	if !ok {
 		return false
 	}
-	_, found := slices.BinarySearch(c.keys, key)
+	_, found := slices.BinarySearch(keys, key)
 	return found
 }
 

@@ -2,6 +2,8 @@
 
 package spec
 
+import "slices"
+
 // nodes reads the nodes in file order.
 func (b *builder) nodes(v *Value) {
 	g := b.graph
@@ -45,6 +47,7 @@ func (b *builder) node(f *Field) *Node {
 			n.Reads, n.HasReads = namesOf(v), true
 		case "writes":
 			n.Writes = writesOf(v)
+			b.once(n.Writes.Keys)
 		case "retry":
 			n.Retry = retryOf(v)
 		case "timeout":
@@ -113,6 +116,15 @@ func writesOf(v *Value) Writes {
 		w.Keys = namesOf(v)
 	}
 	return w
+}
+
+// once reports names that a node's list of writes repeats.
+func (b *builder) once(keys []Text) {
+	for i, key := range keys {
+		if slices.ContainsFunc(keys[:i], func(k Text) bool { return k.Value == key.Value }) {
+			b.report("invalid-value", key.At(0, len(key.Value)), "%q is listed twice; a node writes a key once", key.Value)
+		}
+	}
 }
 
 // endsOf reads both forms of ends; in a list the node is its own label.

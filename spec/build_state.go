@@ -29,8 +29,9 @@ func (b *builder) state(v *Value) {
 		g.keys[k.Name.Value] = k
 		b.reducer(k)
 		if k.Default != nil {
-			t := typing{b.shaper}
+			t, before := typing{b.shaper}, len(b.diags)
 			t.fits(k.Schema, k.Default, "the default of \""+k.Name.Value+"\"")
+			k.Unfit = len(b.diags) > before
 		}
 	}
 }

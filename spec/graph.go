@@ -76,6 +76,7 @@ type StateKey struct {
 	// graphrun's own (default, required, reducer, secret, once, scope).
 	Schema   map[string]any
 	Default  *Value
+	Unfit    bool // Parse has reported that Default does not fit Schema
 	Required bool
 	Secret   bool
 	Once     bool

@@ -155,7 +155,7 @@ func (b *binder) key(decl *spec.StateKey) Key {
 	}
 	if decl.Default != nil {
 		out.Initial, out.HasInitial = compiled.Normalise(decl.Default.Data()), true
-		if err := compiled.Check(out.Initial); err != nil {
+		if err := compiled.Check(out.Initial); err != nil && !decl.Unfit {
 			b.add("type-mismatch", decl.Default.Span, "default of state key "+name+": "+err.Error())
 		}
 	}

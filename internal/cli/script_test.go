@@ -46,6 +46,7 @@ func TestScripts(t *testing.T) {
 			"steady": commandSteady,
 			"json":   commandJSON,
 			"events": commandEvents,
+			"server": commandServer,
 		},
 	})
 }
