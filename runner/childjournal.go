@@ -117,6 +117,9 @@ func (j *childJournal) Note(RunSummary) error { return nil }
 // Asked is nil: requests go to the run around.
 func (j *childJournal) Asked() <-chan Request { return nil }
 
+// Adopt is not for subgraphs: the run around them has their texts.
+func (j *childJournal) Adopt(RunRecord) error { return errors.ErrUnsupported }
+
 // Close notes what is pending.
 func (j *childJournal) Close() error { return j.flush() }
 

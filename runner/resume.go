@@ -44,12 +44,18 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 	if d.unread != nil {
 		return nil, errors.Join(d.unread, journal.Close())
 	}
+	return d.goOn(ctx, journal, undo)
+}
+
+// goOn drives a run on from where it stands; undo are the events that count no
+// more.
+func (d *driver) goOn(ctx context.Context, journal Journal, undo []int) (*Result, error) {
 	d.journal = journal
 	if err := journal.Note(RunSummary{Status: machine.Running, Steps: d.state.Steps, Updated: d.clock.Now()}); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
 	event := machine.Event{
-		Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Run: opts.info(runID),
+		Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Run: d.opts.info(d.opts.RunID),
 	}
 	d.tell(RunResumed, d.clock.Now().UnixNano(), nil)
 	return d.finishRun(ctx, &event)
@@ -67,13 +73,8 @@ func (r *Runner) reopened(runID string, opts Options) (*driver, []int, error) {
 		return nil, nil, err
 	}
 	if len(undo) > 0 {
-		kept := make([]machine.Event, 0, len(rec.events))
-		for i := range rec.events {
-			if !slices.Contains(undo, rec.places[i]) {
-				kept = append(kept, rec.events[i])
-			}
-		}
-		if d, err = rec.replayed(opts, kept); err != nil {
+		rec.drop(undo)
+		if d, err = rec.replayed(opts, rec.events); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -109,6 +109,9 @@ type Journal interface {
 	// rest being known. A new status or reason is kept at once; the others with
 	// the next sign of life (every few seconds) and at Close.
 	Note(s RunSummary) error
+	// Adopt replaces Graph, File, Source and Files of the run, and forgets its
+	// snapshots: they were of the graph before.
+	Adopt(run RunRecord) error
 	// Asked delivers the requests that are left for this driver, each within
 	// about a second and never one twice in a row; nil: there never are any.
 	Asked() <-chan Request

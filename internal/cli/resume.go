@@ -19,12 +19,16 @@ import (
 
 func newResumeCommand(a *app) *cobra.Command {
 	var f driveFlags
+	var withFile string
 	cmd := &cobra.Command{
 		Use:   "resume RUN",
 		Short: "Go on with a run that paused, was interrupted or failed",
 		Long: `resume goes on with a run that pauses, or that a crash, an interrupt, a failure or a
 limit has ended. The graph is the one that the run was started with: when the file
-has changed since, resume says so and keeps to the old text.
+has changed since, resume says so and keeps to the old text. --with-file goes on with
+another version of it, which is the run's from then on: with what was recorded it has
+to take every step that the run has taken, and the state has to fit its schemas. Else
+resume says where it would have gone another way, and the run stays as it is.
 
 Nodes that had finished are not run again. One that had begun and not finished is,
 as the same visit and with the same idempotency key in its environment. A run that
@@ -33,7 +37,8 @@ has completed executes nothing: its result is printed.
 Steps that were taken count towards the limit; --max-steps sets a new one. Exit codes
 are those of run; 2 also means that another process drives the run.`,
 		Example: `  graphrun resume 20260102-150405-abcdef --answer approve=yes
-  graphrun resume nightly --max-steps 500 -o json`,
+  graphrun resume nightly --max-steps 500 -o json
+  graphrun resume nightly --with-file flow.yaml`,
 		Args:              oneRun,
 		ValidArgsFunction: a.completeRun,
 		PreRunE:           a.loadSettings,
@@ -41,14 +46,15 @@ are those of run; 2 also means that another process drives the run.`,
 			if problems := f.problems(cmd); len(problems) > 0 {
 				return usage(errors.Join(problems...))
 			}
-			return a.resume(cmd.Context(), &f, args[0])
+			return a.resume(cmd.Context(), &f, args[0], withFile)
 		},
 	}
+	cmd.Flags().StringVar(&withFile, "with-file", "", "FILE of another version of the graph to go on with")
 	addDriveFlags(cmd, &f)
 	return cmd
 }
 
-func (a *app) resume(ctx context.Context, f *driveFlags, id string) error {
+func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) error {
 	kept, err := a.openStore()
 	if err != nil {
 		return err
@@ -57,7 +63,13 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id string) error {
 	if err != nil {
 		return err
 	}
-	g := recordedGraph(&record)
+	g, changed := recordedGraph(&record), changedFiles(&record)
+	if withFile != "" {
+		changed = nil
+		if g, err = a.loadFlow(withFile); err != nil {
+			return err
+		}
+	}
 	opts, err := f.options(g)
 	if err != nil {
 		return err
@@ -66,10 +78,13 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id string) error {
 	if err != nil {
 		return err
 	}
-	for _, text := range changedFiles(&record) {
+	for _, text := range changed {
 		s.out.note(text)
 	}
 	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
+		if withFile != "" {
+			return s.runner.ResumeWith(ctx, id, g, opts)
+		}
 		return s.runner.Resume(ctx, id, opts)
 	})
 	return s.finish(result, refused("run "+id+" was not resumed and stays as it was", err))
@@ -111,5 +126,19 @@ func refused(headline string, err error) error {
 	if errors.As(err, &input) {
 		return usagef("%s\n%s", headline, strings.Join(input.Problems, "\n"))
 	}
+	var misfit *runner.MisfitError
+	if errors.As(err, &misfit) {
+		return usagef("%s\n%s", headline, strings.Join(misfitLines(misfit), "\n"))
+	}
 	return err
+}
+
+// misfitLines tell a person why a version of a graph does not fit a run.
+func misfitLines(e *runner.MisfitError) []string {
+	if e.Divergence == nil {
+		return e.Problems
+	}
+	lines := replayLines(&replayed{RunID: "with that file, run " + e.RunID, Divergence: e.Divergence})
+	lines[0] = strings.Replace(lines[0], "  diverged", " would have gone another way", 1)
+	return lines
 }

@@ -33,6 +33,9 @@ func (noJournal) Journaled() int { return 0 }
 // Note forgets how the run stands.
 func (noJournal) Note(runner.RunSummary) error { return nil }
 
+// Adopt does nothing: there is nothing to replace.
+func (noJournal) Adopt(runner.RunRecord) error { return nil }
+
 // Asked delivers nothing: nobody else knows of the run.
 func (noJournal) Asked() <-chan runner.Request { return nil }
 

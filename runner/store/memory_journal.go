@@ -4,6 +4,7 @@ package store
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/graphrun/graphrun/runner"
@@ -58,6 +59,18 @@ func (j *memoryJournal) Snapshot(s runner.Snapshot) error {
 		}
 		j.run.snapshots = append(j.run.snapshots, s)
 		j.run.journaled = 0
+	})
+}
+
+// Adopt replaces the graph of the run.
+func (j *memoryJournal) Adopt(r runner.RunRecord) error {
+	return j.write(func() {
+		to := &j.run.summary
+		to.Graph, to.File, to.Source, to.Files = r.Graph, r.File, slices.Clone(r.Source), maps.Clone(r.Files)
+		j.run.snapshots, j.run.journaled = nil, 0
+		for _, event := range j.run.events {
+			j.run.journaled += len(event)
+		}
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"maps"
 	"slices"
+
+	"github.com/graphrun/graphrun/runner"
 )
 
 func keepFiles(tx *sql.Tx, run int64, files map[string][]byte) error {
@@ -44,29 +46,26 @@ func (s *Store) filesOf(runID string) (map[string][]byte, error) {
 	return out, rows.Err()
 }
 
-// dropFiles forgets the texts that only a run has which is being deleted.
-func dropFiles(tx *sql.Tx, run int64) error {
+// sourcesOf are the numbers of the texts that a run has.
+func sourcesOf(tx *sql.Tx, run int64) ([]int64, error) {
 	rows, err := tx.Query(`SELECT source FROM runs WHERE no = ?1 UNION SELECT source FROM files WHERE run = ?1`, run)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer rows.Close()
 	var sources []int64
 	for rows.Next() {
 		var no int64
 		if err := rows.Scan(&no); err != nil {
-			return err
+			return nil, err
 		}
 		sources = append(sources, no)
 	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	for _, text := range []string{`DELETE FROM files WHERE run = ?`, `DELETE FROM runs WHERE no = ?`} {
-		if _, err := tx.Exec(text, run); err != nil {
-			return err
-		}
-	}
+	return sources, rows.Err()
+}
+
+// dropSources forgets those texts that no run has any more.
+func dropSources(tx *sql.Tx, sources []int64) error {
 	for _, no := range sources {
 		if _, err := tx.Exec(`DELETE FROM sources WHERE no = ?1 AND NOT EXISTS (SELECT 1 FROM runs WHERE source = ?1)
 			AND NOT EXISTS (SELECT 1 FROM files WHERE source = ?1)`, no); err != nil {
@@ -74,4 +73,58 @@ func dropFiles(tx *sql.Tx, run int64) error {
 		}
 	}
 	return nil
+}
+
+// dropFiles forgets a run and the texts that only it has.
+func dropFiles(tx *sql.Tx, run int64) error {
+	sources, err := sourcesOf(tx, run)
+	if err != nil {
+		return err
+	}
+	for _, text := range []string{`DELETE FROM files WHERE run = ?`, `DELETE FROM runs WHERE no = ?`} {
+		if _, err := tx.Exec(text, run); err != nil {
+			return err
+		}
+	}
+	return dropSources(tx, sources)
+}
+
+// Adopt replaces the graph of the run and forgets the snapshots.
+func (j *journal) Adopt(r runner.RunRecord) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.write(func() error {
+		return j.store.writer.update(func(tx *sql.Tx) error {
+			old, err := sourcesOf(tx, j.lease.run)
+			if err != nil {
+				return err
+			}
+			source, err := keepSource(tx, r.Source)
+			if err != nil {
+				return err
+			}
+			held, err := changedOne(tx.Exec(`UPDATE runs SET graph = ?, file = ?, source = ?
+				WHERE no = ? AND EXISTS (SELECT 1 FROM leases WHERE run = no AND token = ?)`,
+				r.Graph, r.File, source, j.lease.run, j.lease.token))
+			if err == nil && !held {
+				err = errLost
+			}
+			if err != nil {
+				return err
+			}
+			for _, text := range []string{
+				`DELETE FROM files WHERE run = ?1`,
+				`DELETE FROM snapshots WHERE id BETWEEN ?2 - 1 AND ?3`,
+				`DELETE FROM paths WHERE id BETWEEN ?2 - 1 AND ?3`,
+			} {
+				if _, err := tx.Exec(text, j.lease.run, firstID(j.lease.run), lastID(j.lease.run)); err != nil {
+					return err
+				}
+			}
+			if err := keepFiles(tx, j.lease.run, r.Files); err != nil {
+				return err
+			}
+			return dropSources(tx, old)
+		})
+	})
 }

@@ -110,6 +110,11 @@ func (j *brokenJournal) Snapshot(s runner.Snapshot) error {
 	return j.store.write(func() error { return j.Journal.Snapshot(s) })
 }
 
+// Adopt may fail.
+func (j *brokenJournal) Adopt(run runner.RunRecord) error {
+	return j.store.write(func() error { return j.Journal.Adopt(run) })
+}
+
 // Note may fail.
 func (j *brokenJournal) Note(s runner.RunSummary) error {
 	return j.store.write(func() error { return j.Journal.Note(s) })

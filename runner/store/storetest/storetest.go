@@ -37,6 +37,7 @@ func Run(t *testing.T, open func(t *testing.T) runner.Store) {
 		"a broken event is not kept":             refusesBadEvents,
 		"snapshots":                              keepsSnapshots,
 		"a lease is given to one":                leasesOnce,
+		"another graph for a run":                adoptsGraphs,
 		"sessions":                               keepsSessions,
 		"requests to a driver":                   deliversRequests,
 		"a run that was deleted":                 forgetsRuns,

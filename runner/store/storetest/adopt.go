@@ -1,0 +1,54 @@
+// Runs that go on with another version of their graph.
+
+package storetest
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/graphrun/graphrun/runner"
+)
+
+func adoptsGraphs(t *testing.T, s runner.Store) {
+	bystander := create(t, s, "two") // of another text
+	if err := bystander.Snapshot(runner.Snapshot{State: []byte("y")}); err != nil {
+		t.Fatal(err)
+	}
+	journal, err := s.Create(runner.RunRecord{
+		ID: "one", Graph: "g", File: "g.yaml", Source: []byte("old"), Files: map[string][]byte{"/a": []byte("a"), "/b": []byte("b")},
+		Labels: map[string]string{"k": "v"}, Started: startAt(0),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	add(t, journal, events()[:2]...)
+	if err := journal.Snapshot(runner.Snapshot{State: []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	err = journal.Adopt(runner.RunRecord{
+		Graph: "h", File: "h.yaml", Source: []byte("new"), Files: map[string][]byte{"/b": []byte("b"), "/c": []byte("c")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := s.Run("one")
+	if err != nil || run.ID != "one" || run.Graph != "h" || run.File != "h.yaml" || string(run.Source) != "new" ||
+		len(run.Files) != 2 || string(run.Files["/c"]) != "c" || run.Labels["k"] != "v" || !run.Started.Equal(startAt(0)) {
+		t.Errorf("the record is %+v (%v)", run, err)
+	}
+	wantSnapshot(t, s, -1, runner.Snapshot{})
+	add(t, journal, events()[2])
+	wantEvents(t, s, "one", events()[:3])
+	if other, err := s.Run("two"); err != nil || len(other.Source) == 0 {
+		t.Errorf("the record of another run is %+v (%v)", other, err)
+	}
+	if kept, err := s.Snapshot("two", -1); err != nil || string(kept.State) != "y" {
+		t.Errorf("the snapshot of another run is %+v (%v)", kept, err)
+	}
+	if err := journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := journal.Adopt(run); !errors.Is(err, runner.ErrJournalClosed) {
+		t.Errorf("adopting after the end gives %v", err)
+	}
+}
