@@ -31,6 +31,8 @@ type example struct {
 	answers []string
 	// flags are further arguments.
 	flags []string
+	// resumes are the arguments with which the run is taken up again.
+	resumes [][]string
 	// server says that the flow drives the MCP server of GRAPHRUN_TEST_MCP.
 	server bool
 	code   int
@@ -64,6 +66,20 @@ func all() []example {
 		{dir: "review-board", name: "rejected", inputs: []string{"draft=drafts/bad.txt"}},
 		{dir: "review-board", name: "two", inputs: []string{"draft=drafts/empty.txt"}},
 		{dir: "review-board", name: "adjourned", inputs: []string{"draft=nowhere.txt"}, code: 1},
+		{dir: "rollout", name: "asked", code: 10},
+		{
+			dir: "rollout", name: "answered", resumes: [][]string{
+				{"--answer", "notes:risk=low"},
+				{"--answer", "notes:headline=Faster"},
+				{"--answer", "region[1]/approve=ship", "--answer", "region[0]/approve=leave"},
+			},
+		},
+		{
+			dir: "rollout", name: "stopped", answers: []string{"notes:risk=high", "notes:headline=Bugs"},
+			flags: []string{"--pause-before", "region"}, resumes: [][]string{
+				{"--answer", "region/approve=ship", "--answer", "region/approve=ship", "--pause-after", "region/approve"}, {},
+			},
+		},
 		{dir: "selective-feedback", name: "accepted"},
 		{dir: "selective-feedback", name: "shelved", inputs: []string{"max_words=3"}, code: 1},
 		{dir: "subgraph", name: "taxed"},
@@ -134,7 +150,7 @@ func (e *example) run(t *testing.T, output string) (string, int) {
 		shown += " " + flag
 	}
 	args = append(args, e.flags...)
-	var text bytes.Buffer
+	var text, done bytes.Buffer
 	program := cli.Program{Args: args, Stdin: strings.NewReader(""), Stdout: &text, Stderr: &text}
 	if output == "json" {
 		program.Args = append(args, "-o", "json", "--history")
@@ -142,9 +158,24 @@ func (e *example) run(t *testing.T, output string) (string, int) {
 	} else {
 		text.WriteString(shown + "\n")
 	}
+	if len(e.resumes) > 0 {
+		program.Args = append(program.Args, "--run-id", "ID")
+		program.StateDir = t.TempDir()
+	}
 	code := cli.Main(context.Background(), program)
-	masked := strings.NewReplacer(server.URL, "SERVER", out, "OUT").Replace(text.String())
-	return inSteps(steady(masked)), code
+	for _, args := range e.resumes {
+		done.WriteString(inSteps(steady(text.String())))
+		text.Reset()
+		program.Args = append([]string{"resume", "ID"}, args...)
+		if output == "json" {
+			program.Args = append(program.Args, "-o", "json", "--history")
+		} else {
+			text.WriteString("$ graphrun " + strings.Join(program.Args, " ") + "\n")
+		}
+		code = cli.Main(context.Background(), program)
+	}
+	done.WriteString(inSteps(steady(text.String())))
+	return strings.NewReplacer(server.URL, "SERVER", out, "OUT").Replace(done.String()), code
 }
 
 // inSteps puts the lines of a trace into the order of their steps: tasks that
