@@ -48,8 +48,21 @@ func (s *site) domain(path []string, typ eval.Type) solve.Domain {
 		if !s.failed {
 			return s.output(path[1:], typ)
 		}
+	case "error":
+		if s.failed && len(path) == 2 && path[1] == "kind" {
+			return failureKinds()
+		}
 	}
 	return byType(typ)
+}
+
+// failureKinds are the kinds of errors that there are.
+func failureKinds() solve.Domain {
+	d := solve.Domain{Why: "error.kind is one of the kinds of failures"}
+	for _, kind := range spec.FailureKinds() {
+		d.Values = append(d.Values, kind)
+	}
+	return d
 }
 
 // byType is a domain of which only the type is known.
@@ -78,6 +91,12 @@ func (s *site) keyDomain(key *spec.StateKey, rest []string, typ eval.Type) solve
 			return d
 		}
 	}
+	if len(rest) == 0 && s.ownWrite(key) {
+		if d, ok := s.f.writtenBy(s.node, key.Name.Value); ok && len(d.Values) > 0 {
+			d.Why = key.Name.Value + " is " + oneOfData(d.Values) + " after " + strconv.Quote(s.node.ID.Value)
+			return d
+		}
+	}
 	d := schemaDomain(key.Schema, key.Name.Value, rest, typ)
 	if len(rest) == 0 && !s.failed && writesKey(s.node, key.Name.Value) {
 		d.Null = allowsNull(key.Schema)
@@ -85,6 +104,17 @@ func (s *site) keyDomain(key *spec.StateKey, rest []string, typ eval.Type) solve
 		d.Null = allowsNull(key.Schema)
 	}
 	return d
+}
+
+// ownWrite reports whether the site's node has just written the key, and no
+// branch beside it may have done so too. What a set node writes counts as any
+// value: who writes a constant before a choice is trying the flow out.
+func (s *site) ownWrite(key *spec.StateKey) bool {
+	if s.failed || s.node.Kind.Value == "set" || !writesKey(s.node, key.Name.Value) || !replaces(key) || s.node.OnMaxVisits == "skip" {
+		return false
+	}
+	k := knowledge{f: s.f}
+	return k.stable([]string{key.Name.Value}, s.node.Index)
 }
 
 func allowsNull(schema map[string]any) bool {
@@ -200,6 +230,14 @@ func rangeWords(name string, d solve.Domain) string {
 	return ""
 }
 
+// domainWords puts the values of a domain into words.
+func domainWords(d solve.Domain) string {
+	if d.Values != nil {
+		return oneOfData(d.Values)
+	}
+	return strings.TrimPrefix(rangeWords("", d), " is ")
+}
+
 func oneOfData(values []any) string {
 	words := make([]string, len(values))
 	for i, v := range values {
@@ -272,8 +310,9 @@ func (s *site) output(rest []string, typ eval.Type) solve.Domain {
 		d.Null = len(rest) > 1 || len(rest) == 1 && !requires(s.node.Output, rest[0]) || allowsNull(s.node.Output)
 		return d
 	}
-	if s.usual {
+	if !s.node.Each.IsSet() {
 		if d, ok := usualOutput(s.node, rest); ok {
+			d.Why = strings.Join(append([]string{"output"}, rest...), ".") + " is " + domainWords(d)
 			return d
 		}
 	}

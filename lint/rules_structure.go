@@ -30,7 +30,7 @@ edges:
 		{
 			Name: "unknown-node", Severity: spec.Error,
 			Summary: "a name of no node of the graph",
-			Doc:     "An edge, start, finish, ends or a pause names a node that does not exist. The message suggests the nearest name.",
+			Doc:     "An edge, start, finish, ends or a pause names a node that does not exist, or goto a label that ends does not have. The message suggests the nearest name.",
 			Bad: `graphrun: v1
 name: example
 start: a
@@ -52,6 +52,7 @@ edges:
   - {from: a, to: review}
   - {from: review, to: END}
 `,
+			check: checkLabels, needs: needNode,
 		},
 		{
 			Name: "no-outgoing-edge", Severity: spec.Error,

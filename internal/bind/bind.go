@@ -175,6 +175,7 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 		if out.Each = b.program(before, node.Each, eval.Value); out.Each != nil && out.Each.Type().IsList() {
 			b.items[node.Index] = out.Each.Type().Elem()
 		}
+		b.wants(node.Each, out.Each, "each", eval.List(eval.Any()))
 	}
 	for i := range node.Fields {
 		field := &node.Fields[i]
@@ -190,6 +191,12 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 			continue
 		}
 		value := b.keyed(configView(node, key.Name), &field.Value, key)
+		switch key.Name {
+		case "messages":
+			b.wants(field.Value.Text, value.program, key.Name, eval.List(eval.Any()))
+		case "until":
+			b.wants(field.Value.Text, value.program, key.Name, eval.String())
+		}
 		out.Config = append(out.Config, Field{Name: key.Name, Value: value})
 	}
 	out.Before = b.named(before, node.Before)
@@ -201,6 +208,7 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 	out.Emit = b.named(after, node.Emit)
 	if node.Goto.IsSet() {
 		out.Goto = b.program(after, node.Goto, eval.Value)
+		b.wants(node.Goto, out.Goto, "goto", eval.String(), eval.List(eval.Any()), eval.Object(nil, true))
 	}
 	if cache := cmp.Or(node.Cache, b.graph.Cache); cache != nil && cache.Key.IsSet() {
 		out.CacheKey = b.program(before, cache.Key, eval.Value)

@@ -3,7 +3,9 @@
 package bind
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/schema"
@@ -118,4 +120,15 @@ func (b *binder) fitsOutput(node *spec.Node) {
 			return
 		}
 	}
+}
+
+// wants reports an expression whose value can't be of any of the types that its
+// key takes.
+func (b *binder) wants(text spec.Text, p *eval.Program, key string, types ...eval.Type) {
+	if p == nil || slices.ContainsFunc(types, func(t eval.Type) bool { return t.Accepts(p.Type()) }) {
+		return
+	}
+	from := len(text.Value) - len(strings.TrimLeft(text.Value, " \t\r\n"))
+	to := len(strings.TrimRight(text.Value, " \t\r\n"))
+	b.add("expr-type", text.At(from, to), key+" needs "+withArticle(types[0].String())+", this is "+withArticle(p.Type().String()))
 }
