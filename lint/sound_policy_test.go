@@ -86,15 +86,16 @@ func TestSoundOnPolicies(t *testing.T) {
 			missed++
 		case claim != "":
 			wrong++
-			// A path doesn't tell what a join waits for, nor what sums come to.
-			if !strings.Contains(text, "join:") && !strings.Contains(text, "% 4") {
+			// A path doesn't tell what a join waits for, nor what sums come to, and
+			// the run takes a sibling that has started for one that has run.
+			if !strings.Contains(text, "join:") && !strings.Contains(text, "% 4") && !strings.Contains(text, "to: [") {
 				t.Errorf("%s\nno run does what is claimed: %s", text, claim)
 			}
 		default:
 			kept++
 		}
 	}
-	t.Logf("%d graphs: %d violations found, %d left to the run, %d policies kept, %d claims that joins or sums refute", graphs, found, missed, kept, wrong)
+	t.Logf("%d graphs: %d violations found, %d left to the run, %d policies kept, %d claims that joins, sums or siblings refute", graphs, found, missed, kept, wrong)
 	if found < graphs/10 || kept < graphs/10 || wrong > found/10 {
 		t.Error("too little is tried, or too much is claimed")
 	}

@@ -33,6 +33,9 @@ func (m maker) graph(fans bool) string {
 		if fans && v > 0 && m.IntN(4) == 0 {
 			extra += m.pick(", join: {wait: all}", ", join: {wait: all}", ", join: {wait: any}", ", join: {wait: 2}")
 		}
+		if m.IntN(10) == 0 {
+			extra += ", each: \"[1, 2]\""
+		}
 		if m.IntN(3) == 0 {
 			fmt.Fprintf(&b, "  n%d: {kind: set, set: {%s}%s}\n", v, m.pick("ok: not ok", "i: (i + 1) % 4", "c: \"c == 'x' ? 'y' : 'x'\""), extra)
 			continue
