@@ -59,6 +59,10 @@ type Tool struct {
 type Caller struct {
 	// Node is the node's path, outer/inner in a subgraph.
 	Node string `json:"node"`
+	// Place is Node with the elements of each `each` on its path, and the tool
+	// calls that graphs run for: a[2], outer[0]/inner, agent#1/step. Empty: there
+	// are none.
+	Place string `json:"place,omitempty"`
 	// Role is what the call is for: chat, router, judge or compact.
 	Role string `json:"role"`
 	// Visit counts the node's visits, Turn the visit's calls of that role; both from 1.

@@ -42,7 +42,7 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		return nil, err
 	}
 	c.turns[role]++
-	req.Caller = model.Caller{Node: c.task.Node, Role: role, Visit: c.task.Visit, Turn: c.turns[role]}
+	req.Caller = model.Caller{Node: c.task.Node, Place: placeOf(c.task), Role: role, Visit: c.task.Visit, Turn: c.turns[role]}
 	req.Messages = model.Paired(req.Messages)
 	key := callHash(ref, &req)
 	if response, err, found := c.logged(key); found {
@@ -71,11 +71,19 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	return c.finished(key, response, err, usage)
 }
 
+// placeOf is the place of a task, "" where it says no more than the node.
+func placeOf(task *runner.Task) string {
+	if task.Place == task.Node {
+		return ""
+	}
+	return task.Place
+}
+
 // usage is what a call came to; response is nil when it failed.
 func (c *caller) usage(ref modelRef, who model.Caller, response *model.Response) runner.CallUsage {
 	out := runner.CallUsage{
 		Calls: 1, CostUSD: new(float64), Model: ref.name, Scripted: ref.isScript(),
-		Node: who.Node, Role: who.Role, Visit: who.Visit, Turn: who.Turn,
+		Node: who.Node, Place: who.Place, Role: who.Role, Visit: who.Visit, Turn: who.Turn,
 	}
 	if response != nil {
 		out.InputTokens, out.OutputTokens = response.Usage.InputTokens, response.Usage.OutputTokens

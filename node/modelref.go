@@ -145,7 +145,7 @@ func hideKeys(task *runner.Task, tape *cassette.Cassette) {
 func skipAnswered(task *runner.Task, ref modelRef, script *scripted.Client) {
 	for _, call := range task.Models.Answered {
 		if call.Model == ref.name {
-			script.Skip(model.Caller{Node: call.Node, Role: call.Role, Visit: call.Visit, Turn: call.Turn})
+			script.Skip(model.Caller{Node: call.Node, Place: call.Place, Role: call.Role, Visit: call.Visit, Turn: call.Turn})
 		}
 	}
 }

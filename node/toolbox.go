@@ -92,7 +92,7 @@ func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string,
 		hideKeys(task, k.cassette)
 	}
 	taped, err := k.cassette.Tool(cassette.ToolCall{
-		Caller: model.Caller{Node: task.Node, Visit: task.Visit, Turn: c.number + 1}, Name: c.Name, Args: c.Args, Malformed: c.Malformed,
+		Caller: model.Caller{Node: task.Node, Place: placeOf(task), Visit: task.Visit, Turn: c.number + 1}, Name: c.Name, Args: c.Args, Malformed: c.Malformed,
 	}, func() (cassette.ToolAnswer, error) {
 		out, err := k.carryOut(ctx, task, registry, allowed, c)
 		return cassette.ToolAnswer{Output: out.output, IsError: out.isError, Details: out.details}, err
@@ -238,7 +238,7 @@ func (k *toolkit) offered(ctx context.Context, task *runner.Task, names []string
 	if err != nil {
 		return nil, err
 	}
-	caller := model.Caller{Node: task.Node, Visit: task.Visit, Turn: 1}
+	caller := model.Caller{Node: task.Node, Place: placeOf(task), Visit: task.Visit, Turn: 1}
 	return k.cassette.Tools(caller, names, func() ([]model.Tool, error) {
 		tools, err := registry.Tools(ctx, &toolActor{kit: k, task: task}, names)
 		if err != nil {

@@ -47,6 +47,10 @@ type Task struct {
 	// Item and Index are the element of an `each`; Index is -1 otherwise.
 	Item  any
 	Index int
+	// Place tells tasks of one node and visit apart: Node with the elements of
+	// each `each` on its path, from 0, and the tool calls, from 1, that graphs
+	// run for: a[2], outer[0]/inner, agent#1/step.
+	Place string
 	// Key is the idempotency key: the same for every attempt of the same work.
 	Key string
 	// Config holds the keys of the node's kind as plain data, templates

@@ -24,6 +24,7 @@ type nesting struct {
 	key    string
 	left   int
 	prefix string   // the target of the node that runs it
+	place  string   // the task that runs it; see Task.Place
 	call   int      // of a tool that it is, from 1; 0: a graph node runs it
 	hidden []string // what the run around it masks
 }
@@ -34,6 +35,17 @@ func (n *nesting) path(node string) string {
 		return node
 	}
 	return n.node + "/" + node
+}
+
+// placeOf is the place of a task: its node with the elements on its path.
+func (n *nesting) placeOf(node string, index int) string {
+	if n != nil {
+		node = n.place + "/" + node
+	}
+	if index >= 0 {
+		node += "[" + strconv.Itoa(index) + "]"
+	}
+	return node
 }
 
 // prefixOf begins the targets of questions in a subgraph that a node runs, for
@@ -78,7 +90,7 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 		s := &subrun{
 			flow: d.flow.children[node], resting: resting, pause: pause,
 			nested: &nesting{
-				parent: d, task: id, node: task.Node, prefix: d.nested.prefixOf(node, task.Index), key: task.Key,
+				parent: d, task: id, node: task.Node, prefix: d.nested.prefixOf(node, task.Index), place: task.Place, key: task.Key,
 				left: work.StepsLeft, hidden: hidden,
 			},
 		}

@@ -23,7 +23,8 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	d.cancel[id] = func() { cancel(context.Canceled) }
 	task := &Task{
 		RunID: d.opts.RunID, Node: d.nested.path(id.Node), Kind: work.Kind, Visit: id.Visit, Attempt: id.Attempt, Index: work.Index, Item: work.Item,
-		Key: work.Key, Config: work.Config, Input: work.Input, State: work.State, Dir: d.opts.Dir,
+		Place: d.nested.placeOf(id.Node, work.Index),
+		Key:   work.Key, Config: work.Config, Input: work.Input, State: work.State, Dir: d.opts.Dir,
 		Emit: func(said Said) { d.send(message{task: id, said: &said}) },
 		Log:  work.Log, Answers: work.Answers, Note: func(data any) error { return d.sendNote(id, data, nil) },
 		Talk: d.talkOf(work.Talk),

@@ -64,7 +64,8 @@ func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, 
 	s := &subrun{
 		flow: d.flow.tools[call.File],
 		nested: &nesting{
-			parent: d, task: g.id, node: task.Node, prefix: d.nested.prefixOf(lastNode(task.Node), task.Index), key: call.Key,
+			parent: d, task: g.id, node: task.Node, prefix: d.nested.prefixOf(lastNode(task.Node), task.Index),
+			place: task.Place + "#" + strconv.Itoa(call.Number+1), key: call.Key,
 			left: g.work.StepsLeft, hidden: g.hidden, call: call.Number + 1,
 		},
 	}

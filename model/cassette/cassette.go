@@ -63,6 +63,9 @@ func (c *Cassette) Hide(secret string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if slices.Contains(c.secrets, secret) {
+		return
+	}
 	c.secrets = append(c.secrets, secret)
 	slices.SortStableFunc(c.secrets, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
 }

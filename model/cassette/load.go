@@ -51,7 +51,7 @@ func keys() []spec.Key {
 		Type: spec.TypeObject,
 		Keys: []spec.Key{
 			text(modelCall), text(toolCall), text(toolList),
-			{Name: "caller", Type: spec.TypeObject, Required: true, Keys: []spec.Key{text("node"), text("role"), count("visit"), count("turn")}},
+			{Name: "caller", Type: spec.TypeObject, Required: true, Keys: []spec.Key{text("node"), text("place"), text("role"), count("visit"), count("turn")}},
 			{Name: "request", Type: spec.TypeMap, Elem: anything, Required: true},
 			{Name: "answer", Type: spec.TypeMap, Elem: anything, Required: true},
 		},

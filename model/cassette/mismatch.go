@@ -17,9 +17,9 @@ const mostDifferences = 4
 // mismatch says how a call differs from the one recorded that is nearest to
 // it: of the same node and visit before the same node, unused before used.
 func (c *Cassette) mismatch(id identity) string {
-	who := fmt.Sprintf("%s: the call of %s by node %q, role %q, visit %d, turn %d", c.name, describe(id), id.Caller.Node, id.Caller.Role, id.Caller.Visit, id.Caller.Turn)
+	who := fmt.Sprintf("%s: the call of %s by node %q, role %q, visit %d, turn %d", c.name, describe(id), cmp.Or(id.Caller.Place, id.Caller.Node), id.Caller.Role, id.Caller.Visit, id.Caller.Turn)
 	if id.Caller.Role == "" {
-		who = fmt.Sprintf("%s: the call of %s by node %q, visit %d", c.name, describe(id), id.Caller.Node, id.Caller.Visit)
+		who = fmt.Sprintf("%s: the call of %s by node %q, visit %d", c.name, describe(id), cmp.Or(id.Caller.Place, id.Caller.Node), id.Caller.Visit)
 	}
 	nearest, score := (*call)(nil), 0
 	for _, recorded := range c.calls {
@@ -53,7 +53,7 @@ func nearness(recorded *call, id identity) int {
 		return 0
 	}
 	score := 1
-	for bit, same := range []bool{!recorded.used, r.Name == id.Name, r.Caller.Turn == id.Caller.Turn, r.Caller.Visit == id.Caller.Visit, r.equals(id)} {
+	for bit, same := range []bool{!recorded.used, r.Name == id.Name, r.Caller.Place == id.Caller.Place, r.Caller.Turn == id.Caller.Turn, r.Caller.Visit == id.Caller.Visit, r.equals(id)} {
 		if same {
 			score += 2 << bit
 		}
@@ -66,6 +66,9 @@ func differences(recorded, now identity) []string {
 	var out []string
 	if recorded.Name != now.Name {
 		out = append(out, fmt.Sprintf("%s was recorded", describe(recorded)))
+	}
+	if recorded.Caller.Place != now.Caller.Place {
+		out = append(out, fmt.Sprintf("place was %q", recorded.Caller.Place))
 	}
 	if recorded.Caller.Visit != now.Caller.Visit {
 		out = append(out, fmt.Sprintf("visit was %d", recorded.Caller.Visit))

@@ -88,7 +88,7 @@ func (c *Cassette) Encode() ([]byte, error) {
 
 func compareIDs(a, b identity) int {
 	return cmp.Or(
-		cmp.Compare(a.Caller.Node, b.Caller.Node), cmp.Compare(a.Caller.Visit, b.Caller.Visit),
+		cmp.Compare(a.Caller.Node, b.Caller.Node), cmp.Compare(a.Caller.Place, b.Caller.Place), cmp.Compare(a.Caller.Visit, b.Caller.Visit),
 		cmp.Compare(a.Caller.Role, b.Caller.Role), cmp.Compare(a.Caller.Turn, b.Caller.Turn),
 		cmp.Compare(a.What, b.What), cmp.Compare(a.Name, b.Name), bytes.Compare(a.Request, b.Request),
 	)

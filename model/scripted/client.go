@@ -3,8 +3,10 @@
 package scripted
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -95,27 +97,35 @@ func (c *Client) take(caller model.Caller) *entry {
 
 // matches reports whether an entry is for a call. An entry names a node of a
 // subgraph by its whole path or by the end of it, because a child's own script
-// does not know who runs the child.
+// does not know who runs the child, and may name an element: a[2].
 func (e *entry) matches(c model.Caller) bool {
 	role := c.Role
 	if role == "" {
 		role = "chat"
 	}
 	return e.role == role &&
-		(e.node == "" || e.node == c.Node || strings.HasSuffix(c.Node, "/"+e.node)) &&
+		(e.node == "" || endsPath(c.Node, e.node) || endsPath(c.Place, e.node)) &&
 		(e.visit == 0 || e.visit == c.Visit) && (e.turn == 0 || e.turn == c.Turn)
 }
+
+// endsPath reports whether a path is a name or ends with it.
+func endsPath(path, name string) bool { return path == name || strings.HasSuffix(path, "/"+name) }
 
 // identified gives tool calls ids that are the same in each run and differ in
 // one conversation.
 func identified(calls []model.ToolCall, c model.Caller) []model.ToolCall {
 	out := make([]model.ToolCall, len(calls))
 	for i, call := range calls {
-		call.ID = fmt.Sprintf("call_%s_%d_%d_%d", strings.ReplaceAll(c.Node, "/", "-"), c.Visit, c.Turn, i+1)
+		call.ID = fmt.Sprintf("call_%s_%d_%d_%d", plain(c), c.Visit, c.Turn, i+1)
 		call.Args = copied(call.Args)
 		out[i] = call
 	}
 	return out
+}
+
+// plain is who calls in letters that ids may have.
+func plain(c model.Caller) string {
+	return strings.NewReplacer("/", "-", "[", "-", "]", "", "#", "-").Replace(cmp.Or(c.Place, c.Node))
 }
 
 // copied keeps what a caller does with arguments from reaching the script.
@@ -151,7 +161,8 @@ func (s *Script) missing(c model.Caller) *model.Error {
 			break
 		}
 	}
-	role, hint := c.Role, fmt.Sprintf("node: %s", c.Node)
+	who := cmp.Or(c.Place, c.Node)
+	role, hint := c.Role, fmt.Sprintf("node: %s", quotedName(who))
 	if role == "" {
 		role = "chat"
 	}
@@ -160,6 +171,14 @@ func (s *Script) missing(c model.Caller) *model.Error {
 	}
 	return &model.Error{Kind: "llm", Message: fmt.Sprintf(
 		"%s has no answer left for node %q, role %q, visit %d, turn %d%s; add to its responses: - {%s, visit: %d, turn: %d, content: …}",
-		s.name, c.Node, role, c.Visit, c.Turn, used, hint, c.Visit, c.Turn,
+		s.name, who, role, c.Visit, c.Turn, used, hint, c.Visit, c.Turn,
 	)}
+}
+
+// quotedName is a name as YAML takes it.
+func quotedName(name string) string {
+	if strings.ContainsAny(name, "[]#") {
+		return strconv.Quote(name)
+	}
+	return name
 }

@@ -62,6 +62,26 @@ func TestFirstUnusedMatchAnswers(t *testing.T) {
 	}
 }
 
+func TestElementsAreToldApart(t *testing.T) {
+	c := parse(t, `
+  - {node: "e[1]", content: second}
+  - {node: "outer[0]/e", content: nested}
+  - {node: e, content: any}
+`).NewClient(nil)
+	for _, test := range []struct{ node, place, want string }{
+		{"e", "e[0]", "any"}, {"outer/e", "outer[0]/e", "nested"}, {"e", "e[1]", "second"},
+	} {
+		got, err := c.Chat(t.Context(), &model.Request{Caller: model.Caller{Node: test.node, Place: test.place}}, nil)
+		if err != nil || got.Content != test.want {
+			t.Errorf("%s: got %v, %v, want %s", test.place, got, err, test.want)
+		}
+	}
+	_, err := c.Chat(t.Context(), &model.Request{Caller: model.Caller{Node: "e", Place: "e[2]", Visit: 1, Turn: 1}}, nil)
+	if err == nil || !strings.Contains(err.Error(), `- {node: "e[2]", visit: 1, turn: 1, content: …}`) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestAnswers(t *testing.T) {
 	c := parse(t, `
   - node: a

@@ -51,6 +51,8 @@ type Usage struct {
 	Model string `json:"model,omitempty"`
 	Node  string `json:"node,omitempty"`
 	Role  string `json:"role,omitempty"`
+	// Place is that of the task, if it is another than Node.
+	Place string `json:"place,omitempty"`
 	Visit int    `json:"visit,omitempty"`
 	Turn  int    `json:"turn,omitempty"`
 	// Scripted says that a script answered: the answers that it has given are
