@@ -107,7 +107,7 @@ func TestContext(t *testing.T) {
 		},
 		{
 			name: "a goto that errors fails the run", path: "a", status: machine.Failed, reason: "expression", kind: "expression", says: "goto: ",
-			flow: "state: {m: {type: object, default: {}}}\nnodes: {a: {kind: pass, goto: m.n + 1, ends: [b]}, b: {kind: pass}}\nedges: [{from: a, to: END}, {from: b, to: END}]",
+			flow: "state: {m: {type: object, default: {}}}\nnodes: {a: {kind: pass, goto: m.n.x, ends: [b]}, b: {kind: pass}}\nedges: [{from: a, to: END}, {from: b, to: END}]",
 		},
 		{
 			name: "goto may name END and any node where there is no ends", path: "a b a",

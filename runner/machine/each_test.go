@@ -17,7 +17,7 @@ func TestEach(t *testing.T) {
 	cases := []walkCase{
 		{name: "the output is the list of outputs, written as one", flow: run(""), script: script{"a": each(ok("p"), ok("q"), ok("r"))}, path: "a", steps: 1, state: map[string]any{"ys": list("p", "q", "r")}, quality: machine.Clean},
 		{name: "an empty list runs nothing", flow: strings.Replace(run(""), "[1, 2, 3]", "[]", 1), path: "a", state: map[string]any{"ys": []any{}}, calls: map[string]int{"a": 0}},
-		{name: "what is no list fails", flow: strings.Replace(run(""), "each: xs", "each: n", 1), path: "a b", quality: machine.Degraded},
+		{name: "what is no list fails", flow: strings.Replace(run(""), "each: xs", "each: last.tool_result", 1), path: "a b", quality: machine.Degraded},
 		{name: "a set node writes per element", flow: flow("kind: set, each: xs, set: {n: item, l: \"item * 10 + index\"}"), path: "a", steps: 1, state: map[string]any{"n": 6, "l": list(10, 21, 32)}},
 		{name: "elements do not see each other's writes", flow: flow("kind: set, each: xs, set: {l: n}"), path: "a", state: map[string]any{"l": list(0, 0, 0)}},
 		{name: "a pass node passes the elements", flow: flow("kind: pass, each: xs, writes: {ys: output}"), path: "a", state: map[string]any{"ys": list(1, 2, 3)}},
