@@ -4,7 +4,6 @@
 package machine
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
+	"unicode/utf8"
 
 	"github.com/graphrun/graphrun/eval"
 )
@@ -34,6 +33,7 @@ type packer struct {
 	limit  int    // bytes
 	values []byte // the table, entries with commas between them
 	buf    []byte
+	names  []string         // of the objects that are being written
 	known  map[identity]int // places of lists and objects in the table
 	places map[string]int   // and of what stands there
 	err    error            // the first; after it nothing is written
@@ -139,6 +139,10 @@ func (k *packer) appendText(s string) {
 
 // quote appends a JSON string.
 func (k *packer) quote(s string) {
+	if isPlain(s) {
+		k.buf = append(append(append(k.buf, '"'), s...), '"')
+		return
+	}
 	text, err := json.Marshal(s)
 	if err != nil {
 		k.fail(err)
@@ -147,19 +151,41 @@ func (k *packer) quote(s string) {
 	k.buf = append(k.buf, text...)
 }
 
+// isPlain says that a text stands in JSON as it is.
+func isPlain(s string) bool {
+	ascii := true
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ' || c == '"' || c == '\\':
+			return false
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+	}
+	return ascii || utf8.ValidString(s)
+}
+
 func (k *packer) appendList(list []any) {
 	k.buf = append(k.buf, '[')
 	for i, item := range list {
 		if i > 0 {
 			k.buf = append(k.buf, ',')
 		}
-		k.append(item)
+		if k.append(item); k.err != nil {
+			return
+		}
 	}
 	k.buf = append(k.buf, ']')
 }
 
 func (k *packer) appendObject(m map[string]any) {
-	names := slices.Sorted(maps.Keys(m))
+	first := len(k.names)
+	for name := range m { //lint:ignore mapiter sorted below
+		k.names = append(k.names, name)
+	}
+	names := k.names[first:]
+	slices.Sort(names)
+	defer func() { k.names = k.names[:first] }()
 	if len(names) == 1 && names[0] == sharedKey {
 		k.buf = append(k.buf, `{"`+sharedKey+`":`...)
 		defer func() { k.buf = append(k.buf, '}') }()
@@ -225,21 +251,6 @@ func (u *unpacker) fail(err error) {
 	}
 }
 
-// unpack reads what pack wrote.
-func (u *unpacker) unpack(text json.RawMessage) any {
-	if len(text) == 0 {
-		return nil
-	}
-	var v any
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(&v); err != nil {
-		u.fail(err)
-		return nil
-	}
-	return u.resolve(v)
-}
-
 func (u *unpacker) unpackList(list []json.RawMessage) []any {
 	out := make([]any, len(list))
 	for i, text := range list {
@@ -259,57 +270,10 @@ func (u *unpacker) unpackMap(m map[string]json.RawMessage) map[string]any {
 	return out
 }
 
-// resolve puts values in the place of references, in place.
-func (u *unpacker) resolve(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		return u.number(v.String())
-	case []any:
-		for i := range v {
-			v[i] = u.resolve(v[i])
-		}
-	case map[string]any:
-		inner, marked := v[sharedKey]
-		if marked && len(v) == 1 {
-			if literal, ok := inner.(map[string]any); ok {
-				return u.resolveAll(literal)
-			}
-			return u.valueAt(inner)
-		}
-		return u.resolveAll(v)
-	}
-	return v
-}
-
-func (u *unpacker) resolveAll(m map[string]any) any {
-	for name, item := range m { //lint:ignore mapiter the result is a map
-		m[name] = u.resolve(item)
-	}
-	return m
-}
-
-func (u *unpacker) valueAt(place any) any {
-	text, _ := place.(json.Number)
-	at, err := strconv.Atoi(text.String())
-	if err != nil || at < 0 || at >= len(u.values) {
-		u.fail(fmt.Errorf("value %v is not in the table of %d", place, len(u.values)))
+func (u *unpacker) valueAt(place int) any {
+	if place < 0 || place >= len(u.values) {
+		u.fail(fmt.Errorf("value %d is not in the table of %d", place, len(u.values)))
 		return nil
 	}
-	return u.values[at]
-}
-
-// number reads a number by its form: whole floats have an exponent.
-func (u *unpacker) number(text string) any {
-	if !strings.ContainsAny(text, ".eE") {
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			u.fail(err)
-		}
-		return n
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		u.fail(err)
-	}
-	return f
+	return u.values[place]
 }

@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 )
 
@@ -67,6 +68,12 @@ func (r *restorer) restore(in *savedState) {
 func (r *restorer) restoreEnv(in *savedState) {
 	s := r.state
 	s.env = r.unpackMap(in.Env)
+	if s.env == nil {
+		if in.Status != "" {
+			r.fail(errors.New("a run that has begun has values"))
+		}
+		return
+	}
 	s.visits, s.hist, s.byNode = r.unpackMap(in.Visits), r.unpackMap(in.History), r.unpackMap(in.ByNode)
 	if s.visits != nil {
 		s.env["visits"] = s.visits
@@ -94,7 +101,9 @@ func (r *restorer) restoreMemory(in *savedState) {
 		}
 	}
 	for _, partial := range in.Partial {
-		m.keepPartial(partial.Node, r.unpack(partial.Value))
+		if r.within("node", partial.Node, len(r.plan.nodes)) {
+			m.keepPartial(partial.Node, r.unpack(partial.Value))
+		}
 	}
 }
 
