@@ -215,7 +215,7 @@ func (a *agent) note(response *model.Response, results []answer) {
 	if len(response.ToolCalls) > 0 {
 		list := make([]any, len(results))
 		for i, c := range response.ToolCalls {
-			list[i] = map[string]any{"name": c.Name, "args": c.Args, "output": results[i].output, "is_error": results[i].isError}
+			list[i] = map[string]any{"name": c.Name, "args": c.Args, "output": short(results[i].output), "is_error": results[i].isError}
 		}
 		turn["tool_calls"] = list
 	}
@@ -228,6 +228,14 @@ func (a *agent) note(response *model.Response, results []answer) {
 		a.last, a.repeats = same, 0
 	}
 	a.repeats++
+}
+
+// short is a result as the partial result has it: the beginning of a long one.
+func short(output any) any {
+	if text := tool.Text(output); len(text) > detailBytes {
+		return headText([]byte(text), detailBytes) + "…"
+	}
+	return output
 }
 
 // count is a number with its noun.

@@ -151,8 +151,14 @@ func (c *chat) sketches() []string {
 // runFlow runs the rest of a flow whose models are the chat.
 func runFlow(t *testing.T, c *chat, flow string, opts runner.Options) *runner.Result {
 	t.Helper()
+	return runHooked(t.Context(), t, c, flow, opts, runner.Hooks{})
+}
+
+// runHooked is runFlow with hooks and a context.
+func runHooked(ctx context.Context, t *testing.T, c *chat, flow string, opts runner.Options, hooks runner.Hooks) *runner.Result {
+	t.Helper()
 	r, err := runner.New(runner.Config{
-		Kinds: node.Kinds(node.Options{}), Decider: node.NewDecider(node.Options{}), Store: &store.Memory{}, Clock: hasty{},
+		Kinds: node.Kinds(node.Options{}), Decider: node.NewDecider(node.Options{}), Store: &store.Memory{}, Clock: hasty{}, Hooks: hooks,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +168,7 @@ func runFlow(t *testing.T, c *chat, flow string, opts runner.Options) *runner.Re
 	if found.HasErrors() {
 		t.Fatal(found)
 	}
-	result, err := r.Run(context.Background(), g, opts)
+	result, err := r.Run(ctx, g, opts)
 	if err != nil {
 		t.Fatal(err)
 	}

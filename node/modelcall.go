@@ -65,9 +65,15 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		return nil, err
 	}
 	req.MaxTokens = room.Output
+	hooked := modelHooks{c.task, &req, ref.name}
+	if err := hooked.before(ctx); err != nil {
+		room.Settle(runner.CallUsage{CostUSD: new(float64)})
+		return nil, err
+	}
 	response, err := client.Chat(ctx, &req, onText)
 	usage := c.usage(ref, req.Caller, response)
 	room.Settle(usage)
+	hooked.after(ctx, response, modelFailure(err))
 	return c.finished(key, response, err, usage)
 }
 

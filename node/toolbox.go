@@ -91,6 +91,10 @@ func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string,
 	if task.Models != nil {
 		hideKeys(task, k.cassette)
 	}
+	if refused := before(ctx, task, c); refused != nil {
+		k.tell(task, c, *refused, time.Since(began))
+		return *refused, keepAnswer(task, c.number, *refused)
+	}
 	taped, err := k.cassette.Tool(cassette.ToolCall{
 		Caller: model.Caller{Node: task.Node, Place: placeOf(task), Visit: task.Visit, Turn: c.number + 1}, Name: c.Name, Args: c.Args, Malformed: c.Malformed,
 	}, func() (cassette.ToolAnswer, error) {
@@ -100,7 +104,7 @@ func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string,
 	if err != nil {
 		return answer{}, ended(ctx, c.Name, err)
 	}
-	out := answer{taped.Output, taped.IsError, taped.Details}
+	out := after(ctx, task, c, answer{taped.Output, taped.IsError, taped.Details})
 	k.tell(task, c, out, time.Since(began))
 	return out, keepAnswer(task, c.number, out)
 }

@@ -20,8 +20,10 @@ type message struct {
 	event machine.Event
 	task  machine.TaskID
 	said  *Said
-	child *Event   // of a subgraph
-	learn []string // texts to mask from now on
+	// partial is what the task has produced so far.
+	partial any
+	child   *Event   // of a subgraph
+	learn   []string // texts to mask from now on
 	// kept is told when the event, a note, is durable.
 	kept chan<- error
 	// asked is a question that a person is not being asked any more: they
@@ -70,6 +72,8 @@ type driver struct {
 	answers *answerBook
 	// texts holds what running nodes have said so far, by task.
 	texts map[machine.TaskID]string
+	// partials hold what else they have produced.
+	partials map[machine.TaskID]any
 	// tails are the ends of such texts that may be beginnings of secrets.
 	tails map[machine.TaskID]string
 	queue []machine.Event
@@ -107,7 +111,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		flow: f, opts: opts, clock: f.runner.cfg.Clock, plan: f.plan, state: f.plan.NewState(),
 		secrets: secrets, mask: newMasker(f.graph, secrets),
 		inbox: make(chan *message, 64), done: make(chan struct{}),
-		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, pauses: map[machine.TaskID]chan struct{}{}, texts: map[machine.TaskID]string{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
+		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, pauses: map[machine.TaskID]chan struct{}{}, texts: map[machine.TaskID]string{}, partials: map[machine.TaskID]any{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		nested: nested, watched: opts.Sink != nil || opts.History, time: timekeeper{clock: f.runner.cfg.Clock},
 	}
 	var around *masker
@@ -299,6 +303,8 @@ func (d *driver) hear(m *message) *machine.Event {
 	switch {
 	case m.said != nil:
 		d.said(m)
+	case m.partial != nil:
+		d.partials[m.task] = m.partial
 	case m.asked != nil:
 		delete(d.asked, *m.asked)
 		if m.answered {
@@ -335,10 +341,7 @@ func (d *driver) forget(event *machine.Event) {
 		delete(d.cancel, event.Task)
 		delete(d.pauses, event.Task)
 		d.stopTimer(timerID{"grace", event.Task})
-		if text := d.texts[event.Task]; text != "" && event.Failure != nil && event.Partial == nil {
-			event.Partial = text
-		}
-		delete(d.texts, event.Task)
+		d.addPartial(event)
 		d.tellTail(event.Task)
 	}
 }

@@ -68,6 +68,9 @@ type Task struct {
 	// rendered; they may hold secrets.
 	Tools     map[string]any
 	Providers map[string]any
+	// Hooks are those of the node, then those of the runner: who calls tools and
+	// models calls their hooks too.
+	Hooks []Hooks
 	// Scope is shared by all tasks of the run; nil outside of a runner.
 	Scope *Scope
 	// Talk is the conversation, for kinds that take part in it (llm, agent,

@@ -18,6 +18,38 @@ type Hooks struct {
 	AfterNode func(ctx context.Context, task *Task, output any) (any, error)
 	// OnError sees the failure of an attempt, before any retry.
 	OnError func(ctx context.Context, task *Task, failure *Failure)
+	// BeforeTool sees a call of a tool before it is made. With an error the tool
+	// is not called, and the error is what the call came to.
+	BeforeTool func(ctx context.Context, task *Task, call ToolCall) error
+	// AfterTool sees what a call of a tool came to and returns what to use.
+	AfterTool func(ctx context.Context, task *Task, call ToolCall, result ToolResult) ToolResult
+	// BeforeModel sees a call of a model before it is made. With an error the
+	// call fails, like one that the model failed.
+	BeforeModel func(ctx context.Context, task *Task, call *ModelCall) error
+	// AfterModel sees the answer of a model, or why there is none.
+	AfterModel func(ctx context.Context, task *Task, call *ModelCall, answer Message, err error)
+}
+
+// ToolResult is what a call of a tool came to.
+type ToolResult struct {
+	// Output is plain data; of an error its text.
+	Output  any
+	IsError bool
+	// Details are what else is known of an error; nil: nothing.
+	Details map[string]any
+}
+
+// ModelCall is a call of a model, as hooks see it. A hook must not change it.
+type ModelCall struct {
+	Model    string // provider/name
+	Role     string // chat, router, judge or compact
+	System   string
+	Messages []Message
+}
+
+// hooks are the node's own, then the runner's.
+func (d *driver) hooks(node string) []Hooks {
+	return []Hooks{d.flow.runner.cfg.NodeHooks[node], d.flow.runner.cfg.Hooks}
 }
 
 // Decider answers llm_decide edges.
@@ -29,7 +61,7 @@ type Decider interface {
 
 // withHooks runs an attempt inside the node's own hooks, then the runner's.
 func (d *driver) withHooks(ctx context.Context, task *Task, handler Handler) (any, error) {
-	hooks := []Hooks{d.flow.runner.cfg.NodeHooks[task.Node], d.flow.runner.cfg.Hooks}
+	hooks := task.Hooks
 	output, err := d.runHooked(ctx, task, handler, hooks)
 	var parked *parking
 	if err == nil || errors.As(err, &parked) {

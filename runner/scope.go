@@ -61,6 +61,7 @@ func (d *driver) share(task *Task) {
 		d.setup.tools, d.setup.providers, d.setup.err = d.state.Setup()
 		d.flow.offerGraphs(d.setup.tools)
 	}
+	task.Hooks = d.hooks(task.Node)
 	task.Graph, task.Scope = d.flow.graph, d.scope
 	task.Tools, task.Providers = d.setup.tools, d.setup.providers
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -29,8 +28,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		Log:  work.Log, Answers: work.Answers, Note: func(data any) error { return d.sendNote(id, data, nil) },
 		Talk: d.talkOf(work.Talk),
 	}
-	made := &produced{}
-	task.Partial = made.set
+	task.Partial = func(data any) { d.keepPartial(id, data) }
 	graphs := d.toolGraphs(id, work)
 	if graphs != nil {
 		task.CallGraph = func(ctx context.Context, call GraphCall) (any, error) { return graphs.run(ctx, task, call) }
@@ -51,9 +49,6 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	go func() {
 		event := d.attempt(ctx, task, handler)
 		event.Cached = hit
-		if event.Failure != nil {
-			event.Partial = made.plain()
-		}
 		if work.Kind == graphKind && event.Park == nil {
 			event.Child = &child.ChildEnd
 		}
@@ -124,29 +119,6 @@ func plainFailure(f *Failure) *Failure {
 	}
 	out.Details, _ = details.(map[string]any)
 	return &out
-}
-
-// produced is what a task has produced so far.
-type produced struct {
-	mu    sync.Mutex
-	value any
-}
-
-func (p *produced) set(value any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.value = value
-}
-
-// plain is the value as plain data; nil when there is none.
-func (p *produced) plain() any {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	plain, err := eval.Canonical(p.value)
-	if err != nil {
-		return nil // it is for people to look at: better none than a task that can't end
-	}
-	return plain
 }
 
 // errHandlerPanic marks the failure of a handler that panicked.

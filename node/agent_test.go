@@ -1,0 +1,165 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// adder is a tool, and agentEdge the only edge of a flow with one node.
+const (
+	adder     = "tools: {add: {exec: {command: [sh, -c, 'cat > /dev/null; echo 3'], parse: json}, parameters: {properties: {x: {type: integer}}}}}\n"
+	agentEdge = "\nedges: [{from: a, to: END}]"
+)
+
+// What the model of an agent is told, turn by turn.
+func TestAgentRequests(t *testing.T) {
+	for name, test := range map[string]struct {
+		node    string
+		replies []string
+		want    []string
+		output  any
+	}{
+		"tool results": {
+			node:    "{kind: agent, prompt: go, tools: [add]}",
+			replies: []string{`call add {"x": 1}`, `call add {"x": "one"}`, "call add {\"x\": 1", "done"},
+			want: []string{
+				"u:go",
+				"u:go | a:1 calls | t:3",
+				`u:go | a:1 calls | t:3 | a:1 calls | t:arguments of tool "add": at "x": "one" is not an integer`,
+				`u:go | a:1 calls | t:3 | a:1 calls | t:arguments of tool "add": at "x": "one" is not an integer | a:1 calls | t:arguments of tool "add" are no JSON object: {"x": 1`,
+			},
+			output: "done",
+		},
+		"a judge sends back": {
+			node:    "{kind: agent, prompt: go, judge: {criteria: nice}}",
+			replies: []string{"bad", `{"verdict": "RETRY", "feedback": "be nice", "score": 0.1}`, "good", `{"verdict": "ACCEPT", "feedback": "", "score": 1}`},
+			want: []string{
+				"u:go",
+				"u:The task was:\ngo\n\nThe answer to judge:\nbad",
+				"u:go | a:bad | u:Your answer was not accepted. The judge says: be nice Answer again, and better.",
+				"u:The task was:\ngo\n\nThe answer to judge:\ngood",
+			},
+			output: "good",
+		},
+		"a finishing tool": {
+			node:    "{kind: agent, prompt: go, loop: {pattern: finish_tool}}",
+			replies: []string{"thinking", `call finish {"answer": "found"}`},
+			want:    []string{"u:go", `u:go | a:thinking | u:Go on. When you are done, call the tool "finish".`},
+			output:  "found",
+		},
+		"trials": {
+			node:    "{kind: agent, prompt: go, loop: {pattern: evaluator_optimizer, max_trials: 2}}",
+			replies: []string{"one", `{"verdict": "RETRY", "feedback": "longer", "score": 0.5}`, "two", `{"verdict": "RETRY", "feedback": "", "score": 0.4}`},
+			want: []string{
+				"u:go",
+				"u:The task was:\ngo\n\nThe answer to judge:\none",
+				"u:go | a:one | u:That was trial 1; it scored 0.5, the best so far 0.5. The judge says: longer Think about what to change, and answer again.",
+				"u:The task was:\ngo\n\nThe answer to judge:\ntwo",
+			},
+			output: "one",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chat := newChat(t, inOrder(test.replies...))
+			result := runFlow(t, chat, "start: a\n"+adder+"nodes: {a: "+test.node+"}"+agentEdge, runner.Options{})
+			if result.Status != machine.Completed || result.Output != test.output {
+				t.Errorf("%s, output %v: %v", result.Status, result.Output, result.Error)
+			}
+			if diff := cmp.Diff(test.want, chat.sketches()); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The money of an agent: the run's budget ends the run, the loop's own the loop.
+func TestAgentMoney(t *testing.T) {
+	agent := "nodes: {a: {kind: agent, prompt: go, tools: [add], max_tokens: 5%s}}" + agentEdge
+	n := 0
+	calls := func(string) string { n++; return fmt.Sprintf(`call add {"x": %d}`, n) }
+	chat := newChat(t, calls)
+	result := runFlow(t, chat, "start: a\nlimits: {max_tokens: 90}\n"+adder+fmt.Sprintf(agent, ""), runner.Options{})
+	if result.Status != machine.Limit || result.Reason != "budget" || len(chat.requests) != 2 {
+		t.Errorf("%s, reason %s after %d calls: %v", result.Status, result.Reason, len(chat.requests), result.Error)
+	}
+	result = runFlow(t, newChat(t, calls), "start: a\n"+adder+fmt.Sprintf(agent, ", loop: {max_cost_usd: 1}"), runner.Options{})
+	if result.Error == nil || result.Error.Kind != "invalid_input" || !strings.Contains(result.Error.Message, "price of \"local/m\" is not known") {
+		t.Errorf("an unknown price: %v", result.Error)
+	}
+}
+
+// An agent that is cancelled leaves its turns.
+func TestAgentCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	turns := 0
+	chat := newChat(t, func(string) string {
+		if turns++; turns == 2 {
+			cancel(errors.New("enough"))
+		}
+		return fmt.Sprintf(`call add {"x": %d}`, turns)
+	})
+	result := runHooked(ctx, t, chat, "start: a\n"+adder+"nodes: {a: {kind: agent, prompt: go, tools: [add]}}"+agentEdge, runner.Options{}, runner.Hooks{})
+	partial, _ := result.Partial["a"].([]any)
+	if result.Status != machine.Cancelled || len(partial) == 0 {
+		t.Fatalf("%s, partial %v", result.Status, result.Partial)
+	}
+	first, _ := partial[0].(map[string]any)
+	if first["turn"] != 1 || !strings.Contains(fmt.Sprint(first["tool_calls"]), "output:3") {
+		t.Errorf("the first turn: %v", first)
+	}
+}
+
+// Hooks see every call, may refuse it, and may change what a tool gave.
+func TestCallHooks(t *testing.T) {
+	var log []string
+	hooks := runner.Hooks{
+		BeforeTool: func(_ context.Context, task *runner.Task, call runner.ToolCall) error {
+			log = append(log, fmt.Sprint("tool ", task.Node, " ", call.Name, " ", call.Args))
+			if call.Args["x"] == 2 {
+				return errors.New("not two")
+			}
+			return nil
+		},
+		AfterTool: func(_ context.Context, _ *runner.Task, call runner.ToolCall, result runner.ToolResult) runner.ToolResult {
+			log = append(log, fmt.Sprint("gave ", result.Output))
+			result.Output = "about three"
+			return result
+		},
+		BeforeModel: func(_ context.Context, _ *runner.Task, call *runner.ModelCall) error {
+			last := call.Messages[len(call.Messages)-1]
+			log = append(log, fmt.Sprintf("%s of %s: %s", call.Role, call.Model, last.Content))
+			if last.Content == "stop" {
+				return &runner.Failure{Kind: "policy", Message: "no more"}
+			}
+			return nil
+		},
+		AfterModel: func(_ context.Context, _ *runner.Task, _ *runner.ModelCall, answer runner.Message, err error) {
+			log = append(log, fmt.Sprintf("answers %q %d %v", answer.Content, len(answer.ToolCalls), err))
+		},
+	}
+	agent := "start: a\n" + adder + "nodes: {a: {kind: agent, prompt: %s, tools: [add]}}" + agentEdge
+	chat := newChat(t, inOrder(`call add {"x": 1}`, `call add {"x": 2}`, "done"))
+	result := runHooked(t.Context(), t, chat, fmt.Sprintf(agent, "go"), runner.Options{}, hooks)
+	want := []string{
+		"chat of local/m: go", `answers "" 1 <nil>`,
+		"tool a add map[x:1]", "gave 3",
+		"chat of local/m: about three", `answers "" 1 <nil>`,
+		"tool a add map[x:2]",
+		"chat of local/m: not two", `answers "done" 0 <nil>`,
+	}
+	if diff := cmp.Diff(want, log); result.Output != "done" || diff != "" {
+		t.Errorf("output %v, %v; hooks (-want +got):\n%s", result.Output, result.Error, diff)
+	}
+	result = runHooked(t.Context(), t, chat, fmt.Sprintf(agent, "stop"), runner.Options{}, hooks)
+	if result.Error == nil || result.Error.Kind != "policy" || len(chat.requests) != 3 {
+		t.Errorf("a refused call: %v after %d requests", result.Error, len(chat.requests))
+	}
+}

@@ -1,0 +1,86 @@
+// Hooks around calls of tools and models.
+
+package node
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/runner"
+)
+
+// hookCall is a tool call as hooks see it.
+func (c *toolCall) hookCall() runner.ToolCall {
+	return runner.ToolCall{ID: c.id, Name: c.Name, Args: c.Args, Malformed: c.Malformed}
+}
+
+// before calls the hooks before a tool call; what it returns is the answer of a
+// call that one of them refused.
+func before(ctx context.Context, task *runner.Task, c toolCall) *answer {
+	for _, h := range task.Hooks {
+		if h.BeforeTool == nil {
+			continue
+		}
+		if err := h.BeforeTool(ctx, task, c.hookCall()); err != nil {
+			return &answer{output: err.Error(), isError: true}
+		}
+	}
+	return nil
+}
+
+// after calls the hooks after a tool call.
+func after(ctx context.Context, task *runner.Task, c toolCall, out answer) answer {
+	for _, h := range task.Hooks {
+		if h.AfterTool == nil {
+			continue
+		}
+		result := h.AfterTool(ctx, task, c.hookCall(), runner.ToolResult{Output: out.output, IsError: out.isError, Details: out.details})
+		plain, err := eval.Canonical(result.Output)
+		if err != nil {
+			return answer{output: fmt.Sprintf("a hook's result is no plain data: %v", err), isError: true}
+		}
+		out = answer{plain, result.IsError, result.Details}
+	}
+	return out
+}
+
+// modelHooks are the hooks around one call of a model.
+type modelHooks struct {
+	task *runner.Task
+	req  *model.Request
+	name string
+}
+
+func (m modelHooks) before(ctx context.Context) error {
+	for _, h := range m.task.Hooks {
+		if h.BeforeModel == nil {
+			continue
+		}
+		if err := h.BeforeModel(ctx, m.task, m.call()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m modelHooks) after(ctx context.Context, response *model.Response, err error) {
+	var said runner.Message
+	if response != nil {
+		said = spoken(response.Message())
+	}
+	for _, h := range m.task.Hooks {
+		if h.AfterModel != nil {
+			h.AfterModel(ctx, m.task, m.call(), said, err)
+		}
+	}
+}
+
+func (m modelHooks) call() *runner.ModelCall {
+	out := &runner.ModelCall{Model: m.name, Role: m.req.Caller.Role, System: m.req.System}
+	for _, message := range m.req.Messages {
+		out.Messages = append(out.Messages, spoken(message))
+	}
+	return out
+}

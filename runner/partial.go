@@ -1,0 +1,31 @@
+// What running tasks have produced so far.
+
+package runner
+
+import (
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// keepPartial hands what a task has produced to the driver. It runs in the
+// goroutine of the task. What is no plain data is not kept: it is for people to
+// look at, and better none than a task that can't go on.
+func (d *driver) keepPartial(task machine.TaskID, data any) {
+	if plain, err := eval.Canonical(data); err == nil && plain != nil {
+		d.send(message{task: task, partial: plain})
+	}
+}
+
+// addPartial puts what a task that was cancelled or failed had produced, or else
+// what it had said, into its end.
+func (d *driver) addPartial(event *machine.Event) {
+	partial := d.partials[event.Task]
+	if text := d.texts[event.Task]; partial == nil && text != "" {
+		partial = text
+	}
+	if event.Failure != nil && event.Partial == nil {
+		event.Partial = partial
+	}
+	delete(d.partials, event.Task)
+	delete(d.texts, event.Task)
+}
