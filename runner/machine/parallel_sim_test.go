@@ -224,6 +224,8 @@ func (s *sim) start(c machine.Command) {
 	if r.failure != nil {
 		failure := *r.failure
 		e.Failure = &failure
+	} else if c.Work.Talk != nil {
+		e.Talk = chatter(c.Task)
 	}
 	s.schedule(r.takes, e)
 }
