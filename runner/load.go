@@ -24,6 +24,8 @@ type record struct {
 	events []machine.Event
 	places []int
 	total  int // events in the journal
+	// clean are the attempts whose failures undo has taken back.
+	clean []machine.TaskID
 }
 
 // load reads a run from its beginning.

@@ -55,7 +55,7 @@ func (d *driver) goOn(ctx context.Context, journal Journal, undo []int) (*Result
 		return nil, errors.Join(err, journal.Close())
 	}
 	event := machine.Event{
-		Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Run: d.opts.info(d.opts.RunID),
+		Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Clean: d.clean, Run: d.opts.info(d.opts.RunID),
 	}
 	d.tell(RunResumed, d.clock.Now().UnixNano(), nil)
 	return d.finishRun(ctx, &event)
@@ -111,6 +111,7 @@ func (rec *record) undo(ended *machine.State) ([]int, error) {
 		lost[id] = true
 	}
 	var out []int
+	rec.clean = nil
 	for i := range rec.events {
 		e := &rec.events[i]
 		id := e.Task
@@ -118,9 +119,23 @@ func (rec *record) undo(ended *machine.State) ([]int, error) {
 		isEnd, isNote := e.Kind == machine.TaskEnded, e.Kind == machine.TaskNoted
 		if isEnd && e.Failure != nil && lost[id] || i >= first && !isNote && (!isEnd || e.Failure != nil) {
 			out = append(out, rec.places[i])
+			if rec.failed(e) {
+				rec.clean = append(rec.clean, e.Task)
+			}
 		}
 	}
 	return out, nil
+}
+
+// failed reports whether an event is the end of an attempt, or of a decision,
+// that found no way: one that is made anew from its beginning. A subgraph goes
+// on where it was, and so does what was cancelled.
+func (rec *record) failed(e *machine.Event) bool {
+	if e.Failure == nil || e.Failure.Kind == "cancelled" || e.Kind != machine.TaskEnded && e.Kind != machine.Decided {
+		return false
+	}
+	n := rec.flow.graph.Node(e.Task.Node)
+	return e.Kind == machine.Decided || n == nil || n.Kind.Value != graphKind
 }
 
 // ForkOptions say where a fork begins and what it changes.

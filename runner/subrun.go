@@ -49,7 +49,7 @@ func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) 
 	}
 	info := s.opts.info(s.opts.RunID)
 	info.Parent = s.nested.info()
-	event := machine.Event{Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Run: info}
+	event := machine.Event{Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Clean: d.clean, Run: info}
 	go s.passPause(d)
 	result, err := d.finishRun(ctx, &event)
 	return d, result, err

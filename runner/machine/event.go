@@ -73,6 +73,9 @@ type Event struct {
 	Cached bool `json:"cached,omitempty"`
 	// Undo lists events that count no more (Resumed).
 	Undo []int `json:"undo,omitempty"`
+	// Clean lists attempts that are made anew although their notes are still
+	// there, because they had failed: their logs are empty (Resumed).
+	Clean []TaskID `json:"clean,omitempty"`
 	// Superstep is the one to close (Advanced); 0: the one that is open.
 	Superstep int `json:"superstep,omitempty"`
 	// Edit holds state keys that are set by hand: in RunBegan before the first

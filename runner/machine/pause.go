@@ -84,6 +84,9 @@ func (p *Plan) resumed(s *State, e *Event) {
 			s.parent = e.Run.Parent
 		}
 	}
+	for _, id := range e.Clean {
+		delete(s.logs, id)
+	}
 	wasPaused := s.Status == Paused
 	s.setStatus(Running, "")
 	s.PausedAt, s.pauseDue = nil, false
