@@ -5,6 +5,8 @@ package lint
 
 import (
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
@@ -96,4 +98,80 @@ func (w *boundWalk) limits(out *Bounds) {
 	if limits.MaxCostUSD > 0 {
 		out.CostUSD.Max, out.CostUSD.Limit = limits.MaxCostUSD, "max_cost_usd"
 	}
+	if most, limit := w.price(out.Tokens.Max); most < out.CostUSD.Max {
+		out.CostUSD.Max, out.CostUSD.Limit = most, limit
+	}
+}
+
+// price is the most that so many tokens can cost, whichever model they go to,
+// and the limit that it comes from: none for models that cost nothing.
+func (w *boundWalk) price(tokens float64) (usd float64, limit string) {
+	names, known := w.f.modelNames()
+	if w.f.opts.Price == nil || !known {
+		return math.Inf(1), ""
+	}
+	for _, name := range names {
+		one, known := w.f.opts.Price(name, 1)
+		if !known || one > 0 && math.IsInf(tokens, 1) {
+			return math.Inf(1), ""
+		}
+		if one > 0 {
+			all, known := w.f.opts.Price(name, int(tokens))
+			if !known {
+				return math.Inf(1), ""
+			}
+			usd, limit = max(usd, all), "max_tokens"
+		}
+	}
+	return usd, limit
+}
+
+// modelNames are the models that a run may call, as provider/name; not known
+// when other graphs may call more.
+func (f *facts) modelNames() (names []string, known bool) {
+	roles, known := f.roles(), true
+	add := func(text spec.Text, role string) {
+		name := text.Value
+		if !text.IsSet() {
+			name = role
+		}
+		if !strings.Contains(name, "/") {
+			v := roles[name]
+			if v == nil {
+				v = roles["default"]
+			}
+			if v == nil {
+				return // a call of it fails
+			}
+			name = v.Text.Value
+		}
+		known = known && !strings.Contains(name, "{{")
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, n := range f.graph.Nodes {
+		if n.Kind.Value == "graph" {
+			known = false
+		}
+		if !isModel(n) {
+			continue
+		}
+		add(text(n, "model"), "default")
+		add(spec.Text{}, "compact")
+		if judge := n.Field("judge"); judge != nil || n.Kind.Value == "agent" {
+			named := spec.Text{}
+			if v := judge.Get("model"); v != nil {
+				named = v.Text
+			}
+			add(named, "judge")
+		}
+	}
+	for i := range f.graph.Tools {
+		known = known && f.graph.Tools[i].Value.Get("graph") == nil
+	}
+	if len(f.decisions()) > 0 {
+		add(spec.Text{}, "router")
+	}
+	return names, known
 }

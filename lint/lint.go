@@ -21,6 +21,9 @@ type Options struct {
 	// folder of the checked one, with slashes. Without it the rules about
 	// subgraphs are silent.
 	Load func(path string) ([]byte, error)
+	// Price is the most that so many tokens of a model, provider/name, can cost in
+	// US dollars; Bound tells costs by it. Without it only limits bound them.
+	Price func(model string, tokens int) (usd float64, known bool)
 	// Broken says that reading or spec.Check found errors: rules that conclude
 	// from what is absent are silent then.
 	Broken bool

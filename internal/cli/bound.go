@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/lint"
+	"github.com/graphrun/graphrun/model/price"
 )
 
 type boundFlags struct {
@@ -76,7 +77,7 @@ func (a *app) bound(f *boundFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	b, ok := lint.Bound(g, lint.Options{Load: loadBeside(path)})
+	b, ok := lint.Bound(g, lint.Options{Load: loadBeside(path), Price: dearest})
 	if !ok {
 		return usagef("%s: no run of this graph can complete, so there is nothing to bound", path)
 	}
@@ -112,6 +113,14 @@ func (a *app) bound(f *boundFlags, path string) error {
 		fmt.Fprintf(a.Stderr, "graphrun: above %s\n", line)
 	}
 	return silent(exitFailed)
+}
+
+// dearest is the most that so many tokens of a model can cost, however they are
+// shared between prompts and answers.
+func dearest(model string, tokens int) (usd float64, known bool) {
+	asked, known := price.Worst(model, tokens, 1)
+	answered, alsoKnown := price.Worst(model, 0, max(tokens, 1))
+	return max(asked, answered), known && alsoKnown
 }
 
 func rangeOf(r lint.Range) boundRange {
