@@ -37,7 +37,7 @@ func kills(t *testing.T) int {
 	if testing.Short() {
 		return 15
 	}
-	return 60
+	return 40
 }
 
 // process is a driver in a process of its own.

@@ -24,10 +24,17 @@ import (
 const (
 	driverEnv = "SQLITE_TEST_DRIVER"
 	eventsEnv = "SQLITE_TEST_EVENTS" // how many to append; 0: no end
+	stepsEnv  = "SQLITE_TEST_STEPS"  // how many steps a run takes, instead of appending
 )
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(driverEnv); path != "" {
+		if steps, err := strconv.Atoi(os.Getenv(stepsEnv)); err == nil {
+			if err := walk(path, steps); err != nil {
+				fmt.Println("error", err)
+			}
+			os.Exit(0)
+		}
 		limit, _ := strconv.Atoi(os.Getenv(eventsEnv))
 		if err := drive(path, limit); err != nil {
 			fmt.Println("error", err)
@@ -36,6 +43,19 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
+}
+
+// walk runs a graph of pure steps.
+func walk(path string, steps int) error {
+	s, err := sqlite.Open(path, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	run, err := newStepper(s)
+	if err != nil {
+		return err
+	}
+	return errors.Join(run("one", steps, 1<<10), s.Close())
 }
 
 // drive goes on with run "one", and says how many events the journal has

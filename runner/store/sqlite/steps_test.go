@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -33,28 +34,38 @@ edges: [{from: a, to: a, when: n > 0}, {from: a, to: END}]
 // stepper runs stepsFlow.
 func stepper(tb testing.TB, s runner.Store) func(id string, steps, size int) {
 	tb.Helper()
-	r, err := runner.New(runner.Config{Store: s})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	text := fmt.Sprintf(stepsFlow, strings.Repeat("x", 100))
-	g, found := spec.Parse("steps.yaml", []byte(text), spec.Options{Kinds: r.Kinds()})
-	if found.HasErrors() {
-		tb.Fatal(found[0].Message)
-	}
-	f, err := r.Prepare(g)
+	run, err := newStepper(s)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return func(id string, steps, size int) {
 		tb.Helper()
+		if err := run(id, steps, size); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+func newStepper(s runner.Store) (func(id string, steps, size int) error, error) {
+	r, err := runner.New(runner.Config{Store: s})
+	if err != nil {
+		return nil, err
+	}
+	text := fmt.Sprintf(stepsFlow, strings.Repeat("x", 100))
+	g, found := spec.Parse("steps.yaml", []byte(text), spec.Options{Kinds: r.Kinds()})
+	if found.HasErrors() {
+		return nil, errors.New(found[0].Message)
+	}
+	f, err := r.Prepare(g)
+	return func(id string, steps, size int) error {
 		got, err := f.Run(context.Background(), runner.Options{
 			RunID: id, Input: map[string]any{"n": steps, "pad": strings.Repeat("p", size)},
 		})
-		if err != nil || got.Status != machine.Completed || got.Steps != steps {
-			tb.Fatal(got, err)
+		if err == nil && (got.Status != machine.Completed || got.Steps != steps) {
+			err = fmt.Errorf("%s after %d steps", got.Status, got.Steps)
 		}
-	}
+		return err
+	}, err
 }
 
 // weighed is a store that counts what a run commits, and what it writes between

@@ -49,6 +49,27 @@ func TestSyncs(t *testing.T) {
 	checkStore(t, filepath.Join(dir, "runs.db"), d.kept)
 }
 
+// A pure step of a run waits for the disk once.
+func TestSyncsOfSteps(t *testing.T) {
+	t.Parallel()
+	const steps = 1000
+	dir := t.TempDir()
+	out := filepath.Join(dir, "calls")
+	args := tracer(t, "-o", out, "-e", "trace=fsync,fdatasync", os.Args[0])
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), driverEnv+"="+filepath.Join(dir, "runs.db"), stepsEnv+"="+strconv.Itoa(steps), "GORACE=atexit_sleep_ms=0")
+	if said, err := cmd.CombinedOutput(); err != nil || len(said) > 0 {
+		t.Fatal(err, string(said))
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if syncs := strings.Count(string(text), "sync("); syncs < steps || syncs > steps*102/100+12 { // 12: making the file
+		t.Errorf("%d steps took %d syncs", steps, syncs)
+	}
+}
+
 // The disk fails under a driver: it stops with an error that says so, and what
 // was acknowledged stays.
 func TestDiskFails(t *testing.T) {
