@@ -24,6 +24,8 @@ type message struct {
 	partial any
 	child   *Event   // of a subgraph
 	learn   []string // texts to mask from now on
+	// learned are those of them that secret keys had, to be kept with the state.
+	learned []string
 	// kept is told when the event, a note, is durable.
 	kept chan<- error
 	// asked is a question that a person is not being asked any more: they
@@ -82,6 +84,8 @@ type driver struct {
 	// resting, the subgraphs of this one that wait.
 	told    map[asking]bool
 	resting map[machine.TaskID]*driver
+	// readers are at the subgraphs of a run that is only told of.
+	readers map[machine.TaskID]*reader
 	// pauses ask the subgraphs that run to pause.
 	pauses  map[machine.TaskID]chan struct{}
 	durable int // events at the front of queue that are in the journal already
@@ -322,6 +326,9 @@ func (d *driver) hear(m *message) *machine.Event {
 	case m.learn != nil:
 		for _, text := range m.learn {
 			d.mask.hide(text)
+		}
+		for _, text := range m.learned {
+			d.mask.learnValue(text)
 		}
 	default:
 		if m.resting != nil {

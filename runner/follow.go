@@ -89,7 +89,12 @@ func (d *driver) retell(event *machine.Event) error {
 	case machine.Resumed:
 		d.tell(RunResumed, event.At, nil)
 	case machine.TaskNoted:
-		d.tellUsage(event)
+		if d.nested == nil { // notes of usage are passed on to it
+			d.tellUsage(event)
+		}
+		if err := d.retellInside(event); err != nil {
+			return err
+		}
 	}
 	if d.state.Status != machine.Paused {
 		d.pauseTold = false

@@ -117,6 +117,7 @@ func (d *driver) replay(event *machine.Event) error {
 		d.started = time.Unix(0, event.At)
 		d.learnStart(event)
 	}
+	d.learnInside(event)
 	d.last = max(d.last, event.At)
 	_, err := d.plan.Apply(d.state, *event)
 	d.path = append(d.path, d.state.Ran...)

@@ -103,7 +103,7 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 			s.opts.taken.talk = outer(task.Talk.Messages)
 		}
 		if d.watched {
-			s.opts.Sink = childSink{d, s.nested}
+			s.opts.Sink = childSink{d.passOn, s.nested}
 		}
 		var err error
 		if s.secrets, err = readSecrets(s.flow.graph); err != nil {
@@ -114,9 +114,7 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 			return nil, err
 		}
 		child.mask.learn(child.state.Values())
-		if len(child.mask.values) > 0 {
-			d.send(message{learn: child.mask.values})
-		}
+		d.hideAs(child.mask)
 		if parked := child.parks(); parked != nil {
 			end.resting = child
 			return nil, parked
@@ -143,6 +141,28 @@ func outer(messages []Message) []Message {
 type childEnd struct {
 	machine.ChildEnd
 	resting *driver
+}
+
+// hideAs makes the run hide what a subgraph hides, from the subgraph's goroutine.
+func (d *driver) hideAs(mask *masker) {
+	if len(mask.values) > 0 {
+		d.send(message{learn: slices.Clone(mask.values), learned: slices.Clone(mask.learned)})
+	}
+}
+
+// learnInside hides what the secret keys of a subgraph held when it ended.
+func (d *driver) learnInside(event *machine.Event) {
+	flow := d.flow.children[event.Task.Node]
+	if flow == nil || event.Kind != machine.TaskEnded {
+		return
+	}
+	output, _ := event.Output.(map[string]any)
+	state, _ := output["state"].(map[string]any)
+	for _, key := range flow.graph.State {
+		if value, ok := state[key.Name.Value]; ok && key.Secret {
+			d.mask.learnValue(value)
+		}
+	}
 }
 
 // outcome is what a subgraph's run means for the node that ran it.
@@ -180,13 +200,16 @@ func failureDetails(f *Failure) map[string]any {
 }
 
 // childSink passes a subgraph's events on to the run around it, where they are
-// numbered anew. It runs in the subgraph's goroutine.
+// numbered anew.
 type childSink struct {
-	parent *driver
+	pass   func(e *Event)
 	nested *nesting
 }
 
-// Event copies the event, since it is valid only now, and sends it.
+// passOn sends an event of a subgraph from the goroutine that it runs in.
+func (d *driver) passOn(e *Event) { d.send(message{child: e}) }
+
+// Event copies the event, since it is valid only now, and passes it on.
 func (s childSink) Event(e *Event) error {
 	switch e.Type {
 	case RunStarted, RunFinished, RunPaused, RunResumed:
@@ -203,7 +226,7 @@ func (s childSink) Event(e *Event) error {
 	for i, name := range own.Next {
 		own.Next[i] = s.nested.whole(name)
 	}
-	s.parent.send(message{child: &own})
+	s.pass(&own)
 	return nil
 }
 

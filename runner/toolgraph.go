@@ -77,7 +77,7 @@ func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, 
 		Dir: filepath.Dir(s.flow.graph.File.Name), Models: g.models.Models, ModelParams: g.models.Params,
 	}
 	if d.watched {
-		s.opts.Sink = childSink{d, s.nested}
+		s.opts.Sink = childSink{d.passOn, s.nested}
 	}
 	var err error
 	if s.secrets, err = readSecrets(s.flow.graph); err != nil {
@@ -88,9 +88,7 @@ func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, 
 		return nil, err
 	}
 	child.mask.learn(child.state.Values())
-	if len(child.mask.values) > 0 {
-		d.send(message{learn: child.mask.values})
-	}
+	d.hideAs(child.mask)
 	return g.outcome(child, result, call)
 }
 

@@ -1,0 +1,93 @@
+// Telling what happened inside the subgraphs of a recorded run.
+
+package runner
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// reader is at a subgraph as its notes tell of it.
+type reader struct {
+	driver *driver
+	rec    *record
+	events []machine.Event // those that count no more too
+}
+
+// retellInside tells what a note says of a subgraph's run.
+func (d *driver) retellInside(event *machine.Event) error {
+	flow := d.flow.children[event.Task.Node]
+	if flow == nil || d.opts.Sink == nil {
+		return nil
+	}
+	rec, _, err := readLog(flow, []any{event.Output})
+	if err != nil {
+		return err
+	}
+	r := d.readers[event.Task]
+	if r == nil || event.Anew {
+		if r, err = d.readerOf(flow, event.Task, rec); err != nil {
+			return err
+		}
+	}
+	for i := range rec.events {
+		if err := r.retell(&rec.events[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readerOf begins to tell of a subgraph, from a snapshot if the record has one.
+func (d *driver) readerOf(flow *Flow, id machine.TaskID, rec *record) (*reader, error) {
+	nested := &nesting{parent: d, task: id, node: d.nested.path(id.Node)}
+	child, err := startReading(flow, nested, rec)
+	if err != nil {
+		return nil, err
+	}
+	if d.readers == nil {
+		d.readers = map[machine.TaskID]*reader{}
+	}
+	d.readers[id] = &reader{driver: child, rec: &record{flow: flow, from: rec.from}}
+	return d.readers[id], nil
+}
+
+func startReading(flow *Flow, nested *nesting, rec *record) (*driver, error) {
+	secrets, err := readSecrets(flow.graph)
+	if err != nil {
+		return nil, err
+	}
+	parent := nested.parent
+	child := newDriver(flow, Options{
+		RunID: parent.opts.RunID, Dir: filepath.Dir(flow.graph.File.Name), Sink: childSink{parent.relay, nested},
+	}, secrets, nested)
+	if err := child.startFrom(rec); err != nil {
+		return nil, err
+	}
+	child.state.SetSecrets(secrets)
+	child.state.Explain = parent.state.Explain
+	return child, nil
+}
+
+// retell tells of the next event. One that takes others back leaves the subgraph
+// where it stood without them.
+func (r *reader) retell(event *machine.Event) error {
+	r.events = append(r.events, *event)
+	if len(event.Undo) == 0 {
+		return r.driver.retell(event)
+	}
+	r.rec.take(slices.Clone(r.events))
+	child, err := startReading(r.rec.flow, r.driver.nested, r.rec)
+	if err != nil {
+		return err
+	}
+	for i := range r.rec.events[:len(r.rec.events)-1] {
+		if err := child.replay(&r.rec.events[i]); err != nil {
+			return err
+		}
+	}
+	r.driver = child
+	return child.retell(event)
+}
