@@ -97,7 +97,12 @@ func (s *site) keyDomain(key *spec.StateKey, rest []string, typ eval.Type) solve
 			return d
 		}
 	}
-	d := schemaDomain(key.Schema, key.Name.Value, rest, typ)
+	var d solve.Domain
+	if len(rest) == 0 {
+		d = s.f.wholeDomain(key)
+	} else {
+		d = schemaDomain(key.Schema, key.Name.Value, rest, typ)
+	}
 	if len(rest) == 0 && !s.failed && writesKey(s.node, key.Name.Value) {
 		d.Null = allowsNull(key.Schema)
 	} else if len(rest) == 0 && (key.Required || key.Default != nil && key.Default.Kind != spec.Null) {
@@ -115,6 +120,16 @@ func (s *site) ownWrite(key *spec.StateKey) bool {
 	}
 	k := knowledge{f: s.f}
 	return k.stable([]string{key.Name.Value}, s.node.Index)
+}
+
+// wholeDomain is what the schema of a state key says of its value.
+func (f *facts) wholeDomain(key *spec.StateKey) solve.Domain {
+	d, known := f.keyDomains[key]
+	if !known {
+		d = schemaDomain(key.Schema, key.Name.Value, nil, eval.FromSchema(key.Schema))
+		f.keyDomains[key] = d
+	}
+	return d
 }
 
 func allowsNull(schema map[string]any) bool {

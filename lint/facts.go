@@ -5,6 +5,7 @@ package lint
 import (
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/graphalg"
+	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -21,6 +22,8 @@ type facts struct {
 	end    int            // the vertex of END
 	shaped bool           // the graph is well formed
 	keyOf  map[string]int // declared state keys by name
+	// keyDomains are those of wholeDomain.
+	keyDomains map[*spec.StateKey]solve.Domain
 
 	// Filled on first use by the functions of the same names.
 	allUses   *useIndex
@@ -47,7 +50,7 @@ type facts struct {
 }
 
 func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
-	f := &facts{graph: g, bound: bound, opts: opts, end: len(g.Nodes), keyOf: make(map[string]int, len(g.State))}
+	f := &facts{graph: g, bound: bound, opts: opts, end: len(g.Nodes), keyOf: make(map[string]int, len(g.State)), keyDomains: map[*spec.StateKey]solve.Domain{}}
 	for i, key := range g.State {
 		f.keyOf[key.Name.Value] = i
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -62,39 +61,150 @@ func processorTime(who int) time.Duration {
 }
 
 // The time of validate on 10,000 nodes and 20,000 edges, as a multiple of the
-// time that the YAML library needs to read the file into its nodes.
+// time that the YAML library needs to read the file into its nodes, and the most
+// memory that a process needs for it.
 func BenchmarkValidate10k(b *testing.B) {
-	text := []byte(largeFlow(10_000))
 	file := filepath.Join(b.TempDir(), "large.yaml")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
+	writeFile(b, file, largeFlow(10_000))
+	compareWithDecoding(b, file, file)
+}
+
+// The same for a folder of 1,000 files of 50 nodes of several kinds each.
+func BenchmarkValidateFolder(b *testing.B) {
+	dir := b.TempDir()
+	var files []string
+	for i := range 1000 {
+		files = append(files, filepath.Join(dir, fmt.Sprintf("flow%d.yaml", i)))
+		writeFile(b, files[i], mixedFlow(50, i))
+	}
+	compareWithDecoding(b, dir, files...)
+}
+
+func writeFile(b *testing.B, name, text string) {
+	b.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		b.Fatal(err)
 	}
+}
+
+// mixedFlow is a flow of so many nodes of several kinds, with conditions, loops
+// that count, templates and retries.
+func mixedFlow(nodes, number int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "graphrun: v1\nname: flow-%d\nstart: n0\nlimits: {max_steps: %d, timeout: 10m}\nstate:\n", number, 3*nodes)
+	b.WriteString("  n: {type: integer, default: 0}\n  text: {type: string, default: hello}\n" +
+		"  mood: {type: string, enum: [a, b, c], default: a}\n  notes: {type: array, items: {type: string}, reducer: append, default: []}\nnodes:\n")
+	for i := range nodes {
+		switch i % 5 {
+		case 0:
+			fmt.Fprintf(&b, "  n%d: {kind: set, set: {n: n + 1, mood: \"n > %d ? 'b' : 'a'\"}}\n", i, i)
+		case 1:
+			fmt.Fprintf(&b, "  n%d:\n    kind: exec\n    command: [echo, \"{{ text }} %d\"]\n    writes: [text]\n    retry: {max_attempts: 2}\n", i, i)
+		case 2:
+			fmt.Fprintf(&b, "  n%d:\n    kind: http\n    method: POST\n    url: https://example.com/api/%d\n    body: {text: \"{{ text }}\"}\n", i, i)
+		case 3:
+			fmt.Fprintf(&b, "  n%d:\n    kind: set\n    description: keep note %d\n    set: {notes: \"['note %d']\", n: n + 1}\n", i, i, i)
+		default:
+			fmt.Fprintf(&b, "  n%d: {kind: pass}\n", i)
+		}
+	}
+	b.WriteString("edges:\n")
+	for i := range nodes {
+		next := fmt.Sprintf("n%d", i+1)
+		if i == nodes-1 {
+			next = "END"
+		}
+		switch {
+		case i%3 == 0:
+			fmt.Fprintf(&b, "  - {from: n%d, to: %s, when: \"n < %d and mood in ['a', 'b']\"}\n  - {from: n%d, to: END}\n", i, next, i+5, i)
+		case i%3 == 1 && i > 5:
+			fmt.Fprintf(&b, "  - {from: n%d, to: n%d, when: \"visits.n%d < 3 and text startsWith 'x'\", label: again}\n  - {from: n%d, to: %s}\n", i, i-5, i-5, i, next)
+		default:
+			fmt.Fprintf(&b, "  - {from: n%d, to: %s}\n", i, next)
+		}
+	}
+	return b.String()
+}
+
+// compareWithDecoding reports what validate costs on a path, as a multiple of
+// what the YAML library needs to read the files there into its nodes.
+func compareWithDecoding(b *testing.B, path string, files ...string) {
+	b.Helper()
+	size := 0
 	decode := func() {
-		var doc yaml.Node
-		if err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&doc); err != nil {
-			b.Fatal(err)
+		size = 0
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				b.Fatal(err)
+			}
+			size += len(text)
+			var doc yaml.Node
+			if err := yaml.NewDecoder(bytes.NewReader(text)).Decode(&doc); err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 	validate := func() {
 		var out bytes.Buffer
-		p := Program{Args: []string{"validate", file}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out}
+		p := Program{Args: []string{"validate", "--strict", path}, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out}
 		if code := Main(context.Background(), p); code != 0 {
 			b.Fatalf("exit code %d: %.500s", code, out.String())
 		}
 	}
+	var ratio float64
+	var took time.Duration
 	for b.Loop() {
-		ratio, took := medianRatio(7, decode, validate)
-		b.ReportMetric(ratio, "cpu-ratio")
-		b.ReportMetric(float64(took.Milliseconds()), "cpu-ms")
+		ratio, took = medianRatio(7, decode, validate)
 	}
-	binary := buildBinary(b, "../../cmd/graphrun")
-	cmd := exec.Command(binary, "validate", file)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		b.Fatalf("%v: %.500s", err, out)
+	b.ReportMetric(ratio, "cpu-ratio")
+	b.ReportMetric(float64(took.Milliseconds()), "cpu-ms")
+	b.ReportMetric(float64(size)/1e6/took.Seconds(), "MB/cpu-s")
+	program, meter := buildBinary(b, "../../cmd/graphrun"), buildMeter(b)
+	least := time.Hour
+	var memory int64
+	for range 3 {
+		out, err := exec.Command(meter, program, "validate", path).Output()
+		var took time.Duration
+		if _, scan := fmt.Sscan(string(out), &took, &memory); err != nil || scan != nil {
+			b.Fatalf("%v, %v: %.500s", err, scan, out)
+		}
+		least = min(least, took)
 	}
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok && runtime.GOOS == "linux" {
-		b.ReportMetric(float64(usage.Maxrss)/1024, "MB")
+	b.ReportMetric(float64(size)/1e6/least.Seconds(), "MB/s")
+	b.ReportMetric(float64(memory)/1024, "MB-peak")
+}
+
+// buildMeter builds a program that runs another and prints how long it took, and
+// its peak of memory in KiB. A process counts the memory of the one it was forked
+// from as its own, and a test has much.
+func buildMeter(b *testing.B) string {
+	b.Helper()
+	dir := filepath.Join(b.TempDir(), "meter")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		b.Fatal(err)
 	}
+	writeFile(b, filepath.Join(dir, "main.go"), `package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+func main() {
+	cmd := exec.Command(os.Args[1], os.Args[2:]...)
+	start := time.Now()
+	if err := cmd.Run(); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(time.Since(start).Nanoseconds(), cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
+}
+`)
+	return buildBinary(b, filepath.Join(dir, "main.go"))
 }
 
 // How long the program takes to start and end, as a multiple of a Go program

@@ -105,6 +105,7 @@ func (a *app) validate(f *validateFlags, args []string) error {
 			return err
 		}
 	}
+	defer collectRarely(sources)()
 	found, err := checkAll(sources)
 	if err != nil {
 		return err

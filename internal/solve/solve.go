@@ -134,7 +134,7 @@ func Solve(p Problem) Result {
 }
 
 func newSolver(p Problem) *solver {
-	s := &solver{problem: p, index: map[string]int{}}
+	s := &solver{problem: p, index: map[string]int{}, vars: make([]variable, 0, 2)}
 	for _, c := range p.Conditions {
 		s.conds = append(s.conds, s.condition(c.Tree()))
 	}

@@ -1,0 +1,62 @@
+// The garbage collector of a process that checks large files and ends.
+
+package cli
+
+import (
+	"math"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+)
+
+const (
+	// largeFile is how many bytes a file has for which collecting often shows.
+	largeFile = 256 << 10
+	// perByte is how much memory the check of a large file is given for each of
+	// its bytes before garbage is collected at all costs: twice what it holds.
+	perByte = 76
+	// rare is the growth of the heap, in percent, after which it is collected
+	// while there is room.
+	rare = 400
+)
+
+// collectRarely lets garbage lie while large files are checked, up to a multiple
+// of their sizes: the limit makes the peak the same each time, and is reached only
+// towards the end. It returns what undoes that. Whoever has set the collector in
+// the environment knows better.
+func collectRarely(sources []source) (undo func()) {
+	sizes := make([]int, 0, len(sources))
+	for i := range sources {
+		sizes = append(sizes, sources[i].size())
+	}
+	slices.Sort(sizes)
+	atOnce := sizes[max(0, len(sizes)-runtime.GOMAXPROCS(0)):]
+	total := 0
+	for _, size := range atOnce {
+		total += size
+	}
+	if len(atOnce) == 0 || atOnce[len(atOnce)-1] < largeFile || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	percent, limit := debug.SetGCPercent(rare), debug.SetMemoryLimit(-1)
+	if room := int64(perByte) * int64(total); limit == math.MaxInt64 {
+		debug.SetMemoryLimit(room)
+	}
+	return func() {
+		debug.SetGCPercent(percent)
+		debug.SetMemoryLimit(limit)
+	}
+}
+
+// size is the number of bytes of a source; 0 when its file can't be looked at.
+func (s *source) size() int {
+	if s.src != nil {
+		return len(s.src)
+	}
+	info, err := os.Stat(s.name)
+	if err != nil {
+		return 0
+	}
+	return int(min(info.Size(), math.MaxInt32))
+}
