@@ -1,0 +1,108 @@
+// What the other goroutines tell the driver.
+
+package runner
+
+import (
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// message is what the other goroutines send the driver: an event, or
+// something that a running node said.
+type message struct {
+	event machine.Event
+	task  machine.TaskID
+	said  *Said
+	// partial is what the task has produced so far.
+	partial any
+	child   *Event   // of a subgraph
+	learn   []string // texts to mask from now on
+	// learned are those of them that secret keys had, to be kept with the state.
+	learned []string
+	// kept is told when the event, a note, is durable.
+	kept chan<- error
+	// asked is a question that a person is not being asked any more: they
+	// answered, with event, or nobody can be asked.
+	asked    *asking
+	answered bool
+	// resting is the driver of a subgraph that waits, with the end of its task.
+	resting *driver
+}
+
+// receive waits for the next event; what nodes say meanwhile is told. When
+// something else is due it does not wait: nil says that nothing was sent.
+func (d *driver) receive(due bool) *machine.Event {
+	if len(d.queue) > 0 {
+		event := d.queue[0]
+		d.queue = d.queue[1:]
+		return &event
+	}
+	for !due || len(d.inbox) > 0 {
+		if d.nested != nil && len(d.inbox) == 0 && !d.flush() {
+			return nil
+		}
+		event := d.hear(<-d.inbox)
+		if event != nil || d.journalErr != nil {
+			return event
+		}
+	}
+	return nil
+}
+
+// hear takes in a message; it may be an event.
+func (d *driver) hear(m *message) *machine.Event {
+	switch {
+	case m.said != nil:
+		d.said(m)
+	case m.partial != nil:
+		d.partials[m.task] = m.partial
+	case m.asked != nil:
+		delete(d.asked, *m.asked)
+		if m.answered {
+			return &m.event
+		}
+		if d.state.Status == machine.Paused && d.idle() {
+			return &machine.Event{Kind: machine.PauseAsked, At: d.clock.Now().UnixNano()}
+		}
+	case m.child != nil:
+		d.relay(m.child)
+	case m.kept != nil:
+		d.note(m)
+	case m.learn != nil:
+		for _, text := range m.learn {
+			d.mask.hide(text)
+		}
+		for _, text := range m.learned {
+			d.mask.learnValue(text)
+		}
+	default:
+		if m.resting != nil {
+			d.resting[m.event.Task] = m.resting
+		}
+		d.forget(&m.event)
+		return &m.event
+	}
+	return nil
+}
+
+// forget drops what was kept of a task that has ended; what one that failed or
+// was cancelled had said goes along with its end.
+func (d *driver) forget(event *machine.Event) {
+	if event.Kind == machine.TimerFired && event.Timer == machine.AnswerTimer {
+		d.stopAsking(event.Task)
+	}
+	if event.Kind == machine.TaskEnded {
+		delete(d.cancel, event.Task)
+		delete(d.pauses, event.Task)
+		d.stopTimer(timerID{"grace", event.Task})
+		d.addPartial(event)
+		d.tellTail(event.Task)
+	}
+}
+
+// send gives the driver a message; after the run's end it is dropped.
+func (d *driver) send(m message) {
+	select {
+	case d.inbox <- &m:
+	case <-d.done:
+	}
+}
