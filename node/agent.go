@@ -189,6 +189,9 @@ func (a *agent) outcome(ctx context.Context, err error) error {
 
 // tellEnd makes an event of why the loop ended.
 func (a *agent) tellEnd(reason string) {
+	if a.task.Because != nil {
+		a.task.Because(reason)
+	}
 	if a.task.Emit == nil {
 		return
 	}

@@ -89,6 +89,9 @@ type Task struct {
 	// Partial says what the task has produced so far: what is reported of it if
 	// it is cancelled or fails. The last value counts.
 	Partial func(data any)
+	// Because says in a word why the task ends as it does, where it could in
+	// several ways: nodes.<id>.reason. It is called before Run returns.
+	Because func(reason string)
 	// Log holds what Note kept when this attempt ran before a crash or a pause,
 	// in order; nil: nothing.
 	Log []any

@@ -248,6 +248,7 @@ func (d *driver) remember(n *machine.Note, at int64) {
 			Step: int(n.Step), Node: d.plan.NodeID(n.Node), Visit: int(n.Visit), Outcome: "success", Output: d.mask.value(machine.Plain(n.Output)),
 			Edges: []int{}, Next: []string{}, Duration: Milliseconds(at - n.Began),
 		}
+		record.Reason = d.state.ReasonOf(int(n.Node))
 		if n.Kind == machine.NoteNodeFailed {
 			record.Outcome = "failure"
 		}

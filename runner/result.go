@@ -136,11 +136,14 @@ func usageOf(u machine.Usage) Usage {
 
 // HistoryRecord is one node execution (`--history`).
 type HistoryRecord struct {
-	Step     int          `json:"step"`
-	Node     string       `json:"node"`
-	Visit    int          `json:"visit"`
-	Outcome  string       `json:"outcome"`
-	Output   any          `json:"output"`
+	Step    int    `json:"step"`
+	Node    string `json:"node"`
+	Visit   int    `json:"visit"`
+	Outcome string `json:"outcome"`
+	Output  any    `json:"output"`
+	// Reason says why the node ended as it did, where it could have ended in
+	// several ways: of an agent, why its loop ended.
+	Reason   string       `json:"reason,omitempty"`
 	Edges    []int        `json:"edges"`
 	Next     []string     `json:"next"`
 	Duration Milliseconds `json:"duration_ms"`

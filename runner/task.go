@@ -28,6 +28,8 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		Log:  work.Log, Answers: work.Answers, Note: func(data any) error { return d.sendNote(id, data, nil) },
 		Talk: d.talkOf(work.Talk),
 	}
+	reason := ""
+	task.Because = func(word string) { reason = word }
 	task.Partial = func(data any) { d.keepPartial(id, data) }
 	graphs := d.toolGraphs(id, work)
 	if graphs != nil {
@@ -48,7 +50,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	handler = d.cached(work, &hit, handler)
 	go func() {
 		event := d.attempt(ctx, task, handler)
-		event.Cached = hit
+		event.Cached, event.Reason = hit, reason
 		if work.Kind == graphKind && event.Park == nil {
 			event.Child = &child.ChildEnd
 		}

@@ -60,7 +60,7 @@ func (s *State) loadContext(input map[string]any) {
 	if p.wanted&useNodes != 0 {
 		s.byNode = make(map[string]any, len(p.watched))
 		for _, i := range p.watched {
-			s.byNode[p.nodes[i].id] = map[string]any{"output": nil, "visits": 0, "partial": nil}
+			s.byNode[p.nodes[i].id] = map[string]any{"output": nil, "visits": 0, "partial": nil, "reason": nil}
 		}
 		s.env["nodes"] = s.byNode
 	}
@@ -93,7 +93,9 @@ func (s *State) countVisit(node int, ns *nodeState) {
 	}
 	if s.byNode != nil {
 		if _, watched := s.byNode[id]; watched {
-			s.byNode[id] = map[string]any{"output": nil, "visits": ns.visits, "partial": s.memory.partial[node]}
+			s.byNode[id] = map[string]any{
+				"output": nil, "visits": ns.visits, "partial": s.memory.partial[node], "reason": nil,
+			}
 		}
 	}
 }
@@ -114,6 +116,7 @@ func (s *State) keepOutput(t *task) {
 	if _, watched := s.byNode[id]; watched {
 		s.byNode[id] = map[string]any{
 			"output": Plain(t.output), "visits": t.memory.visits, "partial": s.memory.partial[t.node],
+			"reason": s.memory.reasonOf(t.node),
 		}
 	}
 }

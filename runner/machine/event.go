@@ -63,6 +63,9 @@ type Event struct {
 	Anew bool `json:"anew,omitempty"`
 	// Partial is what a task had produced when it was cancelled or failed.
 	Partial any `json:"partial,omitempty"`
+	// Reason says in a word why a task ended as it did, where it could have ended
+	// in several ways (TaskEnded).
+	Reason string `json:"reason,omitempty"`
 	// Failure says why a task or a decision failed.
 	Failure *Failure `json:"failure,omitempty"`
 	// Talk is what a task adds to the conversation (TaskEnded).

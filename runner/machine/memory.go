@@ -14,6 +14,9 @@ type memory struct {
 	edges []*edgePage
 	// partial is what interrupted nodes had produced, by node; nil: nothing.
 	partial map[int]any
+	// reason is why nodes ended as they did in their last visit, by node, where
+	// they said; nil: none did.
+	reason map[int]string
 }
 
 // pageSize is how many nodes or edges share a page: a page is to cost less
@@ -57,6 +60,30 @@ func (m *memory) keepPartial(node int, value any) {
 	}
 	m.partial[node] = value
 }
+
+// keepReason keeps why a node ended as it did; "" forgets it.
+func (m *memory) keepReason(node int, reason string) {
+	switch {
+	case reason == "":
+		delete(m.reason, node)
+		return
+	case m.reason == nil:
+		m.reason = map[int]string{}
+	}
+	m.reason[node] = reason
+}
+
+// reasonOf is the reason as expressions see it.
+func (m *memory) reasonOf(node int) any {
+	if reason, said := m.reason[node]; said {
+		return reason
+	}
+	return nil
+}
+
+// ReasonOf returns why a node, by its index, ended as it did in its last visit;
+// "" when it did not say.
+func (s *State) ReasonOf(node int) string { return s.memory.reason[node] }
 
 // Visits returns how often a node has run.
 func (s *State) Visits(node int) int {

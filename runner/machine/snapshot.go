@@ -58,6 +58,7 @@ type savedState struct {
 	NodeCounts [][2]int       `json:"node_counts,omitempty"`
 	EdgeCounts [][2]int       `json:"edge_counts,omitempty"`
 	Partial    []savedPartial `json:"partial,omitempty"`
+	Reasons    []savedReason  `json:"reasons,omitempty"`
 
 	Tasks        []savedTask     `json:"tasks,omitempty"`
 	Next         []savedTask     `json:"next,omitempty"`
@@ -96,6 +97,12 @@ type savedEnding struct {
 	Status  Status `json:"status"`
 	Reason  string `json:"reason"`
 	Failure *int   `json:"failure,omitempty"`
+}
+
+// savedReason is why a node ended as it did.
+type savedReason struct {
+	Node   int    `json:"node"`
+	Reason string `json:"reason"`
 }
 
 // savedPartial is what an interrupted node had produced.

@@ -105,6 +105,11 @@ func (r *restorer) restoreMemory(in *savedState) {
 			m.keepPartial(partial.Node, r.unpack(partial.Value))
 		}
 	}
+	for _, reason := range in.Reasons {
+		if r.within("node", reason.Node, len(r.plan.nodes)) {
+			m.keepReason(reason.Node, reason.Reason)
+		}
+	}
 }
 
 func (r *restorer) within(what string, i, n int) bool {

@@ -191,6 +191,9 @@ func (p *Plan) taskEnded(s *State, e *Event) {
 	if e.Partial != nil {
 		s.memory.keepPartial(t.node, e.Partial)
 	}
+	if e.Reason != "" || s.memory.reason != nil {
+		s.memory.keepReason(t.node, e.Reason)
+	}
 	t.cached = e.Cached
 	s.runningTasks--
 	s.countChild(e.Child)
