@@ -115,3 +115,22 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Servers repeat what they were sent; headers that say who asks are masked as
+// the key is.
+func TestNoSecretInMessages(t *testing.T) {
+	url := modeltest.Handle(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		for name, values := range r.Header {
+			_, _ = w.Write([]byte(name + " is " + strings.Join(values, ", ") + "; "))
+		}
+	}))
+	client, err := New(Config{Model: "m", BaseURL: url, Key: "canary-1", Headers: map[string]string{"Proxy-Authorization": "Basic canary-2", "X-Team-Token": "canary-3", "X-Team": "blue"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = client.Chat(t.Context(), modeltest.Requests()["plain"], nil)
+	if err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "***") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -14,7 +14,7 @@ import (
 // answered makes clients whose requests are read and answered without a network.
 func answered(b *testing.B, contentType, body string) *Client {
 	b.Helper()
-	c, err := New(Config{Model: "m", HTTP: &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+	c, err := New(Config{Model: "m", HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			return nil, err
 		}

@@ -73,7 +73,7 @@ func New(c Config) (*Client, error) {
 	return &Client{
 		model: c.Model, params: c.Params, ownServer: parsed.Hostname() == "api.openai.com",
 		endpoint: wire.Endpoint{
-			Name: c.Provider + "/" + c.Model, URL: address, Header: header, Secrets: []string{c.Key}, Timeout: c.Timeout, HTTP: c.HTTP, Explain: explain,
+			Name: c.Provider + "/" + c.Model, URL: address, Header: header, Secrets: wire.Secrets(c.Key, c.Headers), Timeout: c.Timeout, HTTP: c.HTTP, Explain: explain,
 		},
 	}, nil
 }

@@ -102,7 +102,7 @@ func TestErrorsOfServers(t *testing.T) {
 }
 
 func TestOwnServer(t *testing.T) {
-	client, err := New(Config{Model: "m", HTTP: &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+	client, err := New(Config{Model: "m", HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 		body, _ := io.ReadAll(r.Body)
 		if r.URL.String() != "https://api.openai.com/v1/chat/completions" || !strings.Contains(string(body), `"max_completion_tokens":5`) || strings.Contains(string(body), `"max_tokens"`) {
 			t.Errorf("%s: %s", r.URL, body)
@@ -118,10 +118,6 @@ func TestOwnServer(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
-
-type transport func(*http.Request) (*http.Response, error)
-
-func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // The server's clock counts, and what it says is bounded.
 func TestRetryAfter(t *testing.T) {

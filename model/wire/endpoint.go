@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -205,4 +206,24 @@ func head(text []byte, most int) string {
 // Filtered is the error of an answer that the provider withheld.
 func (a *Answer) Filtered() error {
 	return &model.Error{Kind: "llm", Class: "content_filter", Message: a.endpoint.Name + ": the provider withheld the answer by its content filter"}
+}
+
+// Secrets are what messages must not hold: a key, and what headers carry that
+// tell who we are, with and without the word before it as in "Bearer abc".
+func Secrets(key string, headers map[string]string) []string {
+	out := []string{key}
+	for name, value := range headers {
+		name = strings.ToLower(name)
+		for _, telling := range []string{"auth", "cookie", "key", "secret", "token"} {
+			if strings.Contains(name, telling) && value != "" {
+				out = append(out, value)
+				if _, rest, ok := strings.Cut(value, " "); ok {
+					out = append(out, rest)
+				}
+				break
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
+	return out
 }
