@@ -26,6 +26,8 @@ type chat struct {
 	url   string
 	dir   string // of the flow
 	reply func(asked string) string
+	// header is told the header Authorization of each request; nil: nobody.
+	header func(authorization string)
 
 	mu       sync.Mutex
 	requests []chatRequest
@@ -100,6 +102,9 @@ func newChat(t *testing.T, reply func(asked string) string) *chat {
 		}
 		c.mu.Lock()
 		c.requests = append(c.requests, req)
+		if c.header != nil {
+			c.header(r.Header.Get("Authorization"))
+		}
 		answer := c.reply(req.last())
 		c.mu.Unlock()
 		c.answer(w, answer)

@@ -131,6 +131,9 @@ func (r *Reserved) Settle(call CallUsage) {
 	for at := r.budget; at != nil; at = at.outer {
 		at.heldTokens -= r.tokens
 		at.heldCost -= r.cost
+		if at.heldTokens == 0 {
+			at.heldCost = 0 // no rounding is left over
+		}
 		at.count(&call)
 	}
 }

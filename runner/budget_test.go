@@ -1,0 +1,74 @@
+package runner
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Calls at the same time can't together exceed what either would have left.
+func TestBudgetHoldsForCallsAtOnce(t *testing.T) {
+	outer := newBudget(&spec.Limits{MaxTokens: 1000}, nil)
+	inner := newBudget(&spec.Limits{MaxTokens: 600, MaxCostUSD: 1}, outer)
+	dollar := func(input, output int) (float64, bool) { return float64(input+output) / 1000, true }
+	var mu sync.Mutex
+	var held []*Reserved
+	var group sync.WaitGroup
+	for i := range 40 {
+		b := outer
+		if i%2 == 0 {
+			b = inner
+		}
+		group.Go(func() {
+			if r, err := b.reserve(Reservation{Input: 50, Output: 50, Cost: dollar}); err == nil {
+				mu.Lock()
+				held = append(held, r)
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	if len(held) != 10 || outer.heldTokens != 1000 || inner.heldTokens > 600 {
+		t.Fatalf("%d calls at once, %d tokens of 1000, %d of 600", len(held), outer.heldTokens, inner.heldTokens)
+	}
+	for _, r := range held {
+		r.Settle(CallUsage{InputTokens: 10, OutputTokens: 10, CostUSD: new(0.02)})
+		r.Settle(CallUsage{InputTokens: 10}) // the second time counts nothing
+	}
+	if outer.tokens != 200 || outer.heldTokens != 0 || outer.heldCost != 0 || inner.heldTokens != 0 || inner.tokens != int(inner.cost*1000+0.5) {
+		t.Errorf("%d tokens spent, %d held; inner %d and $%g", outer.tokens, outer.heldTokens, inner.tokens, inner.cost)
+	}
+}
+
+// What nobody has bounded is cut to what is left, by tokens or by cost.
+func TestBudgetCutsAnswers(t *testing.T) {
+	cents := func(input, output int) (float64, bool) { return float64(input+output) / 100, true }
+	for name, c := range map[string]struct {
+		limits        spec.Limits
+		input, output int
+		want          int // -1: refused
+	}{
+		"no limit":             {spec.Limits{}, 10, 0, 0},
+		"usual":                {spec.Limits{MaxTokens: 100_000}, 10, 0, usualAnswer},
+		"what is left":         {spec.Limits{MaxTokens: 100}, 10, 0, 90},
+		"as asked":             {spec.Limits{MaxTokens: 100}, 10, 20, 20},
+		"asked for too much":   {spec.Limits{MaxTokens: 100}, 10, 91, -1},
+		"no room":              {spec.Limits{MaxTokens: 100}, 100, 0, -1},
+		"what the money gives": {spec.Limits{MaxCostUSD: 1}, 10, 0, 90},
+		"too dear":             {spec.Limits{MaxCostUSD: 1}, 10, 91, -1},
+		"too dear to ask":      {spec.Limits{MaxCostUSD: 1}, 100, 0, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := newBudget(&c.limits, nil).reserve(Reservation{Input: c.input, Output: c.output, Cost: cents})
+			switch {
+			case c.want < 0 && (err == nil || asFailure(t.Context(), err).Kind != "budget"):
+				t.Errorf("it fits: %+v, %v", r, err)
+			case c.want >= 0 && err != nil:
+				t.Error(err)
+			case c.want >= 0 && r.Output != c.want:
+				t.Errorf("%d tokens, want %d", r.Output, c.want)
+			}
+		})
+	}
+}
