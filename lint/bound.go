@@ -67,7 +67,7 @@ const maxChildren = 8
 func boundGraph(g *spec.Graph, opts Options, depth int) (Bounds, bool) {
 	bound, found := bind.Check(g, opts.Kinds, nil)
 	f := newFacts(g, bound, opts)
-	if found.HasErrors() || !f.wellFormed() {
+	if found.HasErrors() || !f.wellFormed() || !f.hasGuards() {
 		return Bounds{}, false
 	}
 	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: depth}
@@ -82,6 +82,16 @@ func boundGraph(g *spec.Graph, opts Options, depth int) (Bounds, bool) {
 	w.most(&out)
 	w.limits(&out)
 	return out, true
+}
+
+// hasGuards reports whether every conditional edge has a condition that compiled.
+func (f *facts) hasGuards() bool {
+	for i, e := range f.graph.Edges {
+		if (e.When.IsSet() || e.Condition == "conditional") && f.bound.Edges[i].When == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // limits bounds what only limits bound.

@@ -54,7 +54,8 @@ func checkScriptInjection(f *facts) {
 }
 
 func (f *facts) execInjection(v int, n *spec.Node) {
-	code := codeIn(n.Field("command"))
+	command := n.Field("command")
+	code := codeIn(command)
 	uses := f.uses().ofNode(v)
 	for i := range uses {
 		u := &uses[i]
@@ -62,7 +63,7 @@ func (f *facts) execInjection(v int, n *spec.Node) {
 		case !u.inText || harmless(u.program.Type()) || f.fixed(u):
 		case u.field == "script", u.field == "command" && slices.Contains(code, u.text.Span):
 			f.report(u.span(), "%q becomes code of the script; pass it by env and write it as a variable", u.program.Source())
-		case u.field == "command" && u.text.Span == n.Field("command").Items[0].Span && f.originOf(u) > ofFlow:
+		case u.field == "command" && len(command.Items) > 0 && u.text.Span == command.Items[0].Span && f.originOf(u) > ofFlow:
 			f.report(u.span(), "%q chooses the program to run, and comes from %s", u.program.Source(), f.originOf(u))
 		case u.field == "dir" && f.originOf(u) == ofWorld:
 			f.report(u.span(), "%q chooses the folder to run in, and comes from %s", u.program.Source(), f.originOf(u))

@@ -77,10 +77,8 @@ func (f *facts) mayTakeMore(limit int) bool {
 
 // branchesExceed looks for the least that a run takes.
 func (f *facts) branchesExceed(limit int, at spec.Span) {
-	for i, e := range f.graph.Edges {
-		if e.When.IsSet() && f.bound.Edges[i].When == nil {
-			return // it has an error of its own
-		}
+	if !f.hasGuards() {
+		return // they have errors of their own
 	}
 	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: maxChildren}
 	w.prepare()
