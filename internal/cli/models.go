@@ -66,6 +66,9 @@ func (f *modelFlags) tape(drive *driveFlags) error {
 	case f.record != "" && f.replay != "":
 		return usagef("--record and --replay exclude each other: what is played is not asked anew")
 	case f.record != "":
+		if err := cassette.Check(f.record); err != nil {
+			return usagef("--record: %w", err)
+		}
 		drive.tape, drive.record = cassette.New(), f.record
 	case f.replay != "":
 		tape, err := cassette.Open(f.replay)

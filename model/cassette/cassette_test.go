@@ -330,6 +330,12 @@ func TestSaveAndOpen(t *testing.T) {
 	if got, err := p.Client("p/m", never).Chat(t.Context(), ask("n7", "x"), nil); err != nil || got.Content != "re: x" {
 		t.Error(got, err)
 	}
+	if err := Check(path); err != nil {
+		t.Error(err)
+	}
+	if Check(dir) == nil || Check(filepath.Join(dir, "none", "c.yaml")) == nil {
+		t.Error("a folder, or a file in one that is not there, could be written")
+	}
 	// What can't be written leaves the old file, and nothing beside it.
 	before, _ := os.ReadFile(path)
 	c.calls[0].answer = json.RawMessage("{")

@@ -15,6 +15,20 @@ import (
 // version is the version of the format.
 const version = "v1"
 
+// Check reports why a recording could not be written to a file, before anything
+// is paid for. It leaves the file as it is.
+func Check(path string) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is no file", path)
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_ = file.Close()
+	return os.Remove(file.Name())
+}
+
 // Save writes the recording to a file, which only its owner can read: prompts
 // and answers may be confidential. The file is replaced as a whole or, on an
 // error, left as it is.
