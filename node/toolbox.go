@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strconv"
 	"time"
 
@@ -201,16 +202,21 @@ func (a *toolActor) Warn(message string) {
 
 // Exec runs a tool's program as an exec node would.
 func (a *toolActor) Exec(ctx context.Context, p *tool.Program) (any, error) {
-	config := map[string]any{"command": p.Command, "env": p.Env, "stdin": tool.Text(p.Args)}
+	task := a.task.Part("tool" + strconv.Itoa(a.number))
+	stdin := p.Args
+	if len(task.Answers) > 0 {
+		stdin = maps.Clone(p.Args)
+		stdin["answers"] = task.Answers
+	}
+	config := map[string]any{"command": p.Command, "env": p.Env, "stdin": tool.Text(stdin)}
 	if p.Dir != "" {
 		config["dir"] = p.Dir
 	}
 	if p.Parse != "" {
 		config["parse"] = p.Parse
 	}
-	task := *a.task
 	task.Config, task.Key = config, callKey(a.task.Key, a.number)
-	output, err := a.kit.exec.Run(ctx, &task)
+	output, err := a.kit.exec.Run(ctx, task)
 	var failure *runner.Failure
 	if err == nil || ctx.Err() != nil || !errors.As(err, &failure) {
 		return output, err

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -91,7 +92,7 @@ edges: [{from: a, to: b, transform: {v: n * 2}}, {from: b, to: END}]`, map[strin
 			Config: map[string]any{"do": "look", "with": []any{4, "n is 4"}},
 			Input:  map[string]any{"v": 8}, State: map[string]any{"n": 4},
 		}
-		if diff := cmp.Diff(want, task); diff != "" {
+		if diff := cmp.Diff(want, task, cmpopts.IgnoreUnexported(runner.Task{})); diff != "" {
 			t.Errorf("attempt %d with key %s (-want +got):\n%s", i+1, key, diff)
 		}
 	}

@@ -102,6 +102,8 @@ type Task struct {
 	// twice. It returns when the data is durable; with an error the task should
 	// end, since what it does from now on may be lost.
 	Note func(data any) error
+	// part begins the ids of the questions that a part of the task asks.
+	part string
 }
 
 // Said is one message of a running node. Exactly the fields of its Type are set.

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/schema"
@@ -56,12 +57,26 @@ func InterruptAll(task *Task, questions ...Question) (answers map[string]any, er
 		if err := q.Check(); err != nil {
 			return nil, &Failure{Kind: "invalid_input", Message: err.Error()}
 		}
-		parked.Asks = append(parked.Asks, machine.Ask{ID: q.Key, Key: q.Key, Prompt: q.Prompt, Schema: q.Schema})
+		parked.Asks = append(parked.Asks, machine.Ask{ID: task.part + q.Key, Key: q.Key, Prompt: q.Prompt, Schema: q.Schema})
 	}
 	if len(parked.Asks) > 0 {
 		return nil, parked
 	}
 	return task.Answers, nil
+}
+
+// Part is the task as one part of its work has it: the questions that the part
+// asks are told apart from those of others, and Answers holds its own.
+func (t *Task) Part(name string) *Task {
+	own := *t
+	own.part = t.part + name + ":"
+	own.Answers = map[string]any{}
+	for id, answer := range t.Answers {
+		if rest, ours := strings.CutPrefix(id, name+":"); ours {
+			own.Answers[rest] = answer
+		}
+	}
+	return &own
 }
 
 // parking is the error of a task that waits for people.

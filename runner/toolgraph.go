@@ -102,7 +102,7 @@ func (g *toolGraphs) outcome(child *driver, result *Result, call GraphCall) (any
 			return nil, &Failure{Kind: "child_failed", Message: "the graph asks a person, which needs a store"}
 		}
 		for i := range parked.Asks {
-			parked.Asks[i].ID = call.prefix() + parked.Asks[i].ID
+			parked.Asks[i].ID = call.part() + ":" + parked.Asks[i].ID
 		}
 		return nil, parked
 	}
@@ -139,24 +139,19 @@ func (g *toolGraphs) ended() *machine.ChildEnd {
 // task is the task as the graph's own: its input, and of its log and answers
 // what belongs to the call.
 func (c GraphCall) task(task *Task) *Task {
-	own := *task
-	own.Config, own.Log, own.Answers = map[string]any{"with": c.With}, nil, map[string]any{}
+	own := task.Part(c.part())
+	own.Config, own.Log = map[string]any{"with": c.With}, nil
 	for _, entry := range task.Log {
 		note, _ := entry.(map[string]any)
 		if note[noteGraphCall] == c.Number+1 {
 			own.Log = append(own.Log, note[noteGraphEvents])
 		}
 	}
-	for id, answer := range task.Answers {
-		if rest, ours := strings.CutPrefix(id, c.prefix()); ours {
-			own.Answers[rest] = answer
-		}
-	}
-	return &own
+	return own
 }
 
-// prefix begins the ids of the questions that the call's graph asks.
-func (c GraphCall) prefix() string { return "tool" + strconv.Itoa(c.Number) + ":" }
+// part is the name of the call as a part of its task.
+func (c GraphCall) part() string { return "tool" + strconv.Itoa(c.Number) }
 
 // wrapped is a note of a subgraph's events as the log of its task has it.
 func (n *nesting) wrapped(events []any) any {
