@@ -55,16 +55,12 @@ func (j *childJournal) Append(e machine.Event) error { return j.AppendAll([]mach
 func (j *childJournal) AppendAll(events []machine.Event) error {
 	urgent := false
 	for i := range events {
-		text, err := json.Marshal(&events[i])
-		if err != nil {
-			return err
-		}
-		plain, err := decodePlain(text)
+		plain, size, err := plainEvent(&events[i])
 		if err != nil {
 			return err
 		}
 		j.pending = append(j.pending, plain)
-		j.bytes += len(text)
+		j.bytes += size
 		urgent = urgent || events[i].Kind != machine.Advanced
 	}
 	j.total += len(events)
@@ -123,11 +119,22 @@ func (j *childJournal) Adopt(RunRecord) error { return errors.ErrUnsupported }
 // Close notes what is pending.
 func (j *childJournal) Close() error { return j.flush() }
 
-func decodePlain(text []byte) (plain any, err error) {
+// closingSize is about the size of an event that only closes a superstep.
+const closingSize = 60
+
+// plainEvent is an event as plain data, and about its size in a journal.
+func plainEvent(e *machine.Event) (plain any, size int, err error) {
+	if e.Kind == machine.Advanced && e.Edit == nil { // most of a subgraph's events
+		return map[string]any{"kind": string(e.Kind), "at": int(e.At), "superstep": e.Superstep}, closingSize, nil
+	}
+	text, err := json.Marshal(e)
+	if err != nil {
+		return nil, 0, err
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	err = d.Decode(&plain)
-	return plain, err
+	return plain, len(text), err
 }
 
 // readLog reads what a childJournal has noted. bytes are those of the events.
