@@ -64,6 +64,8 @@ type walker struct {
 	// fresh are those of the last event, as text, sorted.
 	fresh  []string
 	routes []routed
+	// inside are the walks through subgraphs, by the task that ran them.
+	inside map[machine.TaskID]*insideWalk
 }
 
 // routed is where an execution led.
@@ -81,8 +83,12 @@ func (rec *record) walker(flow *Flow) (*walker, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newWalker(d), nil
+}
+
+func newWalker(d *driver) *walker {
 	d.state.Watched, d.state.Explain = true, true
-	return &walker{driver: d, asked: map[machine.TaskID]bool{}}, nil
+	return &walker{driver: d, asked: map[machine.TaskID]bool{}, inside: map[machine.TaskID]*insideWalk{}}
 }
 
 // step applies an event and keeps what the machine decided.
@@ -142,6 +148,8 @@ func compareStep(then, now *walker, event *machine.Event) (*Divergence, error) {
 		}
 	}
 	switch event.Kind {
+	case machine.TaskNoted:
+		return compareInside(then, now, event)
 	case machine.TaskBegan, machine.TaskEnded:
 		if !now.asked[event.Task] {
 			return &Divergence{
