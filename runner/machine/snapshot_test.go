@@ -86,7 +86,7 @@ func noted(plan *machine.Plan, s *machine.State) []string {
 // A run that is restored from a snapshot after every event goes on as if it had
 // never stopped.
 func TestSnapshotsOfRandomGraphs(t *testing.T) {
-	runs := cases() / 100
+	runs := cases() / 200
 	for i := range uint64(runs) {
 		graph := nested
 		if i%2 == 1 {
