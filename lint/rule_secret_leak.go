@@ -3,6 +3,8 @@
 package lint
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
@@ -58,7 +60,7 @@ func checkSecretLeak(f *facts) {
 		if name == "" && f.shaped && u.node >= 0 {
 			name = f.secretInput(u, secret)
 		}
-		if name == "" || u.node < 0 || harmless(u.program.Type()) {
+		if name == "" || u.node < 0 || keepsNothing(u.program) {
 			continue
 		}
 		if where := f.exposes(u); where != "" {
@@ -76,6 +78,16 @@ func secretRead(p *eval.Program, secret map[string]bool) string {
 		}
 	}
 	return ""
+}
+
+// keepsNothing reports whether the value of a program tells nothing of the texts
+// that it reads: it is a number, or one of the program's own constants.
+func keepsNothing(p *eval.Program) bool {
+	if harmless(p.Type()) {
+		return true
+	}
+	_, chosen := computed(p)
+	return chosen
 }
 
 // secretInput is the first secret key that an edge hands over in the input that
@@ -107,7 +119,7 @@ func (f *facts) secretInput(u *use, secret map[string]bool) string {
 func (f *facts) exposes(u *use) string {
 	n := f.graph.Nodes[u.node]
 	switch {
-	case isModel(n) && (u.field == "prompt" || u.field == "instructions" || u.field == "messages"):
+	case isModel(n) && slices.Contains([]string{"prompt", "instructions", "messages", "judge", "loop"}, u.field):
 		return "the prompt of " + quoteKey(n.ID.Value)
 	case n.Kind.Value == "exec" && (u.field == "command" || u.field == "script"):
 		return "the argument list of " + quoteKey(n.ID.Value) + "; pass it by env"
@@ -127,7 +139,7 @@ func (f *facts) secretWrites(secret map[string]bool) {
 			if source == nil && n.Kind.Value == "set" {
 				source = f.assigned(v, i)
 			}
-			if source == nil || harmless(source.Type()) {
+			if source == nil || keepsNothing(source) {
 				continue
 			}
 			if name := secretRead(source, secret); name != "" {
@@ -149,21 +161,35 @@ func (f *facts) assigned(v, i int) *eval.Program {
 }
 
 // toolSecrets reports secrets in the commands of tools, which all users of the
-// machine can see.
+// machine can see, and in the addresses of servers, which are logged.
 func (f *facts) toolSecrets() {
 	for i := range f.graph.Tools {
-		t := &f.graph.Tools[i].Value
+		t, name := &f.graph.Tools[i].Value, f.graph.Tools[i].Key.Value
 		for _, kind := range []string{"exec", "mcp"} {
-			command := t.Get(kind).Get("command")
-			if command == nil {
-				continue
-			}
-			for j := range command.Items {
-				text := command.Items[j].Text
-				if open, at := strings.Index(text.Value, "{{"), strings.Index(text.Value, "secrets."); open >= 0 && at > open {
-					f.report(text.At(at, at+len("secrets")), "a secret reaches the argument list of tool %q; pass it by env", f.graph.Tools[i].Key.Value)
+			if command := t.Get(kind).Get("command"); command != nil {
+				for j := range command.Items {
+					f.toolSecret(command.Items[j].Text, "the argument list of tool "+strconv.Quote(name)+"; pass it by env")
 				}
 			}
 		}
+		if url := t.Get("mcp").Get("url"); url != nil {
+			f.toolSecret(url.Text, "the address of tool "+strconv.Quote(name)+"; pass it by headers")
+		}
+	}
+}
+
+func (f *facts) toolSecret(text spec.Text, where string) {
+	const word = "secrets"
+	open := strings.Index(text.Value, "{{")
+	if open < 0 {
+		return
+	}
+	at := strings.Index(text.Value[open:], word)
+	if at < 0 {
+		return
+	}
+	at += open
+	if next := strings.TrimLeft(text.Value[at+len(word):], " "); strings.HasPrefix(next, ".") || strings.HasPrefix(next, "[") || strings.HasPrefix(next, "?.") {
+		f.report(text.At(at, at+len(word)), "a secret reaches %s", where)
 	}
 }
