@@ -43,6 +43,7 @@ func layers() []layer {
 		{path: "internal/schema"},
 		{path: "internal/solve", own: []string{"eval"}},
 		{path: "internal/suggest"},
+		{path: "internal/templates"},
 		{path: "internal/terminal", others: []string{width}},
 		{path: "lint", own: []string{"spec", "eval", "internal/bind", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest"}},
 		{path: "lint/bound", own: []string{"spec", "eval", "internal/bind", "internal/solve"}},

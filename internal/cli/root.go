@@ -55,7 +55,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 	setting(flags, "color")
 	a.addStoreFlags(root)
 	root.AddCommand(
-		newRunCommand(a), newResumeCommand(a), newForkCommand(a), newRunsCommand(a), newSessionsCommand(a), newWhyCommand(a), newReplayCommand(a),
+		newInitCommand(a), newRunCommand(a), newResumeCommand(a), newForkCommand(a), newRunsCommand(a), newSessionsCommand(a), newWhyCommand(a), newReplayCommand(a),
 		newCacheCommand(a), newValidateCommand(a), newExplainCommand(a), newBoundCommand(a), newDiffCommand(a), newDotCommand(a), newSchemaCommand(a), newVersionCommand(a),
 	)
 	root.InitDefaultHelpCmd()

@@ -1,0 +1,165 @@
+// The init command: a new flow from a template.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/internal/templates"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// defaultTemplate is what init writes when none is named.
+const defaultTemplate = "basic"
+
+// initFlags are the flags of init.
+type initFlags struct {
+	dir    string
+	list   bool
+	output enum
+}
+
+func newInitCommand(a *app) *cobra.Command {
+	f := initFlags{output: newEnum("text", "json", "text")}
+	cmd := &cobra.Command{
+		Use:   "init [TEMPLATE]",
+		Short: "Write a new flow from a template",
+		Long: `init writes a flow that runs as it is, to start from: the template basic, or another
+one; --list shows all. It never writes over a file that is there: exit 2.`,
+		Example: `  graphrun init
+  graphrun init approval --dir deploy
+  graphrun init --list`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("%q takes one template, got %d arguments: %s", cmd.CommandPath(), len(args), strings.Join(args, " "))
+			}
+			return nil
+		},
+		ValidArgsFunction: completeTemplate,
+		PreRunE:           a.loadSettings,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if f.list {
+				return a.listTemplates(f.output.value)
+			}
+			name := defaultTemplate
+			if len(args) > 0 {
+				name = args[0]
+			}
+			return a.writeTemplate(name, &f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.dir, "dir", ".", "folder to write to; it is made if there is none")
+	flags.BoolVar(&f.list, "list", false, "list the templates and write nothing")
+	enumFlag(cmd, flags, &f.output, "output", "o", "form of the output")
+	return cmd
+}
+
+// template is a template and what it is for.
+type template struct {
+	Template    string `json:"template"`
+	Description string `json:"description"`
+}
+
+// allTemplates describes each by its flow.
+func allTemplates() ([]template, error) {
+	var out []template
+	for _, name := range templates.Names() {
+		files, err := templates.Files(name)
+		if err != nil {
+			return nil, err
+		}
+		g, _ := spec.Parse(templates.Flow, files[0].Text, spec.Options{})
+		out = append(out, template{name, g.Description.Value})
+	}
+	return out, nil
+}
+
+func (a *app) listTemplates(form string) error {
+	all, err := allTemplates()
+	if err != nil {
+		return err
+	}
+	if form == "json" {
+		return writeJSON(a.Stdout, all, a.StdoutTerminal)
+	}
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	for _, t := range all {
+		fmt.Fprintf(w, "%s\t%s\n", t.Template, t.Description)
+	}
+	return w.Flush()
+}
+
+// written is what init wrote; Files begins with the flow.
+type written struct {
+	Template string   `json:"template"`
+	Files    []string `json:"files"`
+}
+
+func (a *app) writeTemplate(name string, f *initFlags) error {
+	files, err := templates.Files(name)
+	if err != nil {
+		return err
+	}
+	if files == nil {
+		hint := ""
+		if near := suggest.Closest(name, templates.Names()); near != "" {
+			hint = fmt.Sprintf("; did you mean %q?", near)
+		}
+		return usagef("no template %q (templates: %s)%s", name, strings.Join(templates.Names(), ", "), hint)
+	}
+	out := written{Template: name}
+	for _, file := range files { // all or none
+		path := filepath.Join(f.dir, filepath.FromSlash(file.Name))
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return usagef("%s is there already: nothing was written; --dir names another folder", path)
+		}
+		out.Files = append(out.Files, path)
+	}
+	for i, file := range files {
+		if err := os.MkdirAll(filepath.Dir(out.Files[i]), 0o755); err != nil {
+			return err
+		}
+		if err := writeNew(out.Files[i], file.Text); err != nil {
+			return err
+		}
+	}
+	if f.output.value == "json" {
+		return writeJSON(a.Stdout, out, a.StdoutTerminal)
+	}
+	for _, path := range out.Files {
+		fmt.Fprintln(a.Stdout, path)
+	}
+	fmt.Fprintf(a.Stderr, "run it with: graphrun run %s\n", shellWord(out.Files[0]))
+	return nil
+}
+
+// writeNew writes a file that is not there yet.
+func writeNew(path string, text []byte) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	return errors.Join(err, file.Close())
+}
+
+// completeTemplate completes the name of a template.
+func completeTemplate(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	if all, err := allTemplates(); err == nil && len(args) == 0 {
+		for _, t := range all {
+			out = append(out, cobra.CompletionWithDesc(t.Template, t.Description))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}

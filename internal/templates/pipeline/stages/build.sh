@@ -1,0 +1,1 @@
+echo "built at $(date +%H:%M)"
