@@ -66,8 +66,15 @@ func (e *enumList) Type() string { return "list" }
 
 // complete offers fixed words as the completion of a flag.
 func complete(cmd *cobra.Command, flag string, words []string) {
+	completeBy(cmd, flag, func() []string { return words })
+}
+
+// completeBy is complete with words that are listed only when they are asked for.
+func completeBy(cmd *cobra.Command, flag string, words func() []string) {
 	// The only error is a flag that does not exist or has a completion already.
-	if err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)); err != nil {
+	if err := cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return words(), cobra.ShellCompDirectiveNoFileComp
+	}); err != nil {
 		panic(err) // a mistake in this package, seen by every test
 	}
 }

@@ -86,7 +86,7 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 	flags.BoolVar(&f.fix, "fix", false, "mend what can be mended safely, in place; comments are kept")
 	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings, which are not reported")
 	flags.StringVar(&f.record, "write-baseline", "", "write what is found to `FILE` as known, and end well")
-	complete(cmd, "rule", ruleChoices())
+	completeBy(cmd, "rule", ruleChoices)
 	setting(flags, "format", "strict", "quiet", "baseline")
 	return cmd
 }
@@ -155,8 +155,9 @@ func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagn
 	if f.quiet && !f.strict {
 		shown.Diagnostics = errorsOnly(found)
 	}
-	opts := report.Options{
-		Color: a.colorOn(a.StdoutTerminal), Strict: f.strict, Rules: describedRules(), Version: programVersion(),
+	opts := report.Options{Color: a.colorOn(a.StdoutTerminal), Strict: f.strict, Version: programVersion()}
+	if f.format.value == "sarif" {
+		opts.Rules = describedRules()
 	}
 	if err := report.Write(a.Stdout, f.format.value, shown, opts); err != nil {
 		return err
