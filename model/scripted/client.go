@@ -22,6 +22,9 @@ type Client struct {
 
 	mu   sync.Mutex
 	used []bool // by entry
+	// shares holds, for the elements of an each that make the same call, the
+	// entries that were unused when the first of them did.
+	shares map[model.Caller][]int
 }
 
 // NewClient starts a run with all entries unused. sleep waits out an entry's
@@ -86,13 +89,62 @@ func (c *Client) Skip(caller model.Caller) { c.take(caller) }
 func (c *Client) take(caller model.Caller) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	i := c.first(caller)
+	if element := elementOf(caller); element >= 0 && i >= 0 && !strings.HasSuffix(c.script.entries[i].node, "]") {
+		i = c.share(caller, element, i)
+	}
+	if i < 0 {
+		return nil
+	}
+	c.used[i] = true
+	return &c.script.entries[i]
+}
+
+// first is the first unused entry for a call; -1: there is none.
+func (c *Client) first(caller model.Caller) int {
 	for i := range c.used {
-		if e := &c.script.entries[i]; !c.used[i] && e.matches(caller) {
-			c.used[i] = true
-			return e
+		if !c.used[i] && c.script.entries[i].matches(caller) {
+			return i
 		}
 	}
-	return nil
+	return -1
+}
+
+// share is the entry of an element: elements run at once and ask in any order,
+// and yet the first has the first answer, the second the second.
+func (c *Client) share(caller model.Caller, element, first int) int {
+	all := caller
+	all.Place = ""
+	list, known := c.shares[all]
+	if !known {
+		for i := range c.used {
+			if !c.used[i] && c.script.entries[i].matches(all) {
+				list = append(list, i)
+			}
+		}
+		if c.shares == nil {
+			c.shares = map[model.Caller][]int{}
+		}
+		c.shares[all] = list
+	}
+	if element < len(list) && !c.used[list[element]] {
+		return list[element]
+	}
+	return first
+}
+
+// elementOf is the element of the caller's node, from 0; -1: it is none.
+func elementOf(caller model.Caller) int {
+	inner, closed := strings.CutSuffix(caller.Place, "]")
+	open := strings.LastIndexByte(inner, '[')
+	if !closed || open < 0 {
+		return -1
+	}
+	n, err := strconv.Atoi(inner[open+1:])
+	if err != nil {
+		return -1
+	}
+	return n
 }
 
 // matches reports whether an entry is for a call. An entry names a node of a

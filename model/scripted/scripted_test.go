@@ -3,6 +3,7 @@ package scripted
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -235,4 +236,25 @@ func FuzzParse(f *testing.F) {
 			_, _ = c.Chat(t.Context(), &model.Request{Caller: model.Caller{Node: "a", Visit: 1, Turn: 1}}, func(string) {})
 		}
 	})
+}
+
+// The elements of an each ask in any order, and get the answers in theirs.
+func TestElementsAnswerInTheirOrder(t *testing.T) {
+	script, err := Parse("s.yaml", []byte("responses:\n  - {node: a, content: '0'}\n  - {node: 'a[1]', content: own}\n  - {node: a, content: '1'}\n  - {node: a, content: '2'}\n  - {node: a, visit: 2, content: later}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, order := range [][]int{{0, 2}, {2, 0}} {
+		client := script.NewClient(nil)
+		for _, element := range order {
+			answer, err := client.Chat(t.Context(), &model.Request{Caller: model.Caller{Node: "a", Place: fmt.Sprintf("a[%d]", element), Role: "chat", Visit: 1, Turn: 1}}, nil)
+			if err != nil || answer.Content != fmt.Sprint(element) {
+				t.Errorf("element %d: %v, %v", element, answer, err)
+			}
+		}
+		answer, err := client.Chat(t.Context(), &model.Request{Caller: model.Caller{Node: "a", Place: "a[1]", Role: "chat", Visit: 1, Turn: 1}}, nil)
+		if err != nil || answer.Content != "own" {
+			t.Errorf("element 1: %v, %v", answer, err)
+		}
+	}
 }

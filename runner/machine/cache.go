@@ -5,6 +5,7 @@ package machine
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
@@ -52,9 +53,17 @@ func (p *Plan) cacheKey(s *State, n *node, work *Work) *Failure {
 		}
 		of = values
 	default:
-		of = map[string]any{
+		all := map[string]any{
 			"config": work.Config, "input": work.Input, "state": work.State, "item": work.Item,
 		}
+		if talk := work.Talk; talk != nil {
+			messages, err := json.Marshal(talk.Messages)
+			if err != nil {
+				return &Failure{Kind: "internal", Message: "cache: the conversation is no plain data: " + err.Error()}
+			}
+			all["talk"], all["prior"] = string(messages), talk.Prior
+		}
+		of = all
 	}
 	sum := sha256.Sum256([]byte(n.cache.definition + "\x00" + eval.Text(of)))
 	work.CacheKey, work.CacheTTL = hex.EncodeToString(sum[:]), n.cache.ttl
