@@ -1,6 +1,8 @@
 package anthropic
 
 import (
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -55,5 +57,21 @@ func TestNothingToSay(t *testing.T) {
 	_, err := client.Chat(t.Context(), &model.Request{Messages: []model.Message{{Role: model.User, Content: " \n"}}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "no message with a text") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// What was read from and written to the cache counts as input.
+func TestCacheTokens(t *testing.T) {
+	const body = `{"type":"message","content":[{"type":"text","text":"x"}],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":3,"cache_read_input_tokens":200,"cache_creation_input_tokens":3000}}`
+	client := dial(t, modeltest.Handle(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, body)
+	})))
+	got, err := client.Chat(t.Context(), modeltest.Requests()["plain"], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := model.Usage{InputTokens: 3210, OutputTokens: 3, CachedTokens: 200, CacheWriteTokens: 3000}
+	if got.Usage != want {
+		t.Errorf("got %+v", got.Usage)
 	}
 }

@@ -35,6 +35,8 @@ func ask(t *testing.T, c *Client, node, role string, visit, turn int) string {
 func TestFirstUnusedMatchAnswers(t *testing.T) {
 	c := parse(t, `
   - {node: b, content: for b}
+  - {node: c, turn: 2, content: "c, turn 2"}
+  - {node: c, content: c again}
   - {node: a, visit: 2, content: second visit}
   - {node: a, content: one}
   - {node: a, role: judge, content: {verdict: ACCEPT, score: 1}}
@@ -47,6 +49,8 @@ func TestFirstUnusedMatchAnswers(t *testing.T) {
 		visit, turn int
 		want        string
 	}{
+		{"c", "chat", 1, 1, "c again"},
+		{"c", "chat", 1, 2, "c, turn 2"},
 		{"a", "chat", 1, 1, "one"},
 		{"a", "", 1, 3, "third turn"},
 		{"a", "judge", 1, 1, `{"score":1,"verdict":"ACCEPT"}`},
@@ -103,6 +107,12 @@ func TestAnswers(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	// What is done to an answer does not reach the script.
+	got.ToolCalls[0].Args["x"] = "changed"
+	got.ToolCalls[0].Args["deep"].(map[string]any)["y"].([]any)[0] = "changed"
+	if again, err := c.script.NewClient(nil).Chat(t.Context(), req, nil); err != nil || cmp.Diff(want, again) != "" {
+		t.Error(cmp.Diff(want, again), err)
 	}
 	_, err = c.Chat(t.Context(), req, nil)
 	var failure *model.Error
