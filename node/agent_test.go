@@ -162,4 +162,12 @@ func TestCallHooks(t *testing.T) {
 	if result.Error == nil || result.Error.Kind != "policy" || len(chat.requests) != 3 {
 		t.Errorf("a refused call: %v after %d requests", result.Error, len(chat.requests))
 	}
+
+	chat = newChat(t, inOrder("calls 2"))
+	hooks = runner.Hooks{BeforeTool: func(context.Context, *runner.Task, runner.ToolCall) error { panic("oh") }}
+	result = runHooked(t.Context(), t, chat, "start: a\n"+adder+`nodes: {a: {kind: pass}, b: {kind: tools}}
+edges: [{from: a, to: b, transform: "{tool_calls: [{name: 'add'}, {name: 'add'}]}"}, {from: b, to: END}]`, runner.Options{}, hooks)
+	if result.Error == nil || result.Error.Kind != "internal" || !strings.Contains(result.Error.Message, `tool "add" panicked: oh`) {
+		t.Errorf("a hook that panics: %v", result.Error)
+	}
 }

@@ -4,6 +4,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/graphrun/graphrun/runner"
@@ -55,7 +56,14 @@ func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []stri
 	answers, failures := make([]answer, len(calls)), make([]error, len(calls))
 	var group sync.WaitGroup
 	for i := range calls {
-		one := func() { answers[i], failures[i] = k.call(ctx, task, allowed, calls[i]) }
+		one := func() {
+			defer func() {
+				if v := recover(); v != nil { // nobody else would in a goroutine of ours
+					failures[i] = &runner.Failure{Kind: "internal", Message: fmt.Sprintf("the call of tool %q panicked: %v", calls[i].Name, v)}
+				}
+			}()
+			answers[i], failures[i] = k.call(ctx, task, allowed, calls[i])
+		}
 		if !sequential && len(calls) > 1 {
 			group.Go(one)
 			continue
