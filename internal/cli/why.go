@@ -26,7 +26,8 @@ taken, in the order of the file: which fired, and why the others did not. Condit
 are shown with the values that they read, each part of and, or and not by itself:
   confidence >= 0.8 → 0.62 >= 0.8 → false
 A part is not evaluated when an earlier one had decided. For a run that is stuck the
-last step has no edge that fired. It works while the run goes on, too.`,
+last step has no edge that fired. It works while the run goes on, too. Without a step
+those of subgraphs are among them: outer/inner, numbered by themselves.`,
 		Example:           "  graphrun why nightly\n  graphrun why nightly 4 -o json",
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeRun,
@@ -109,7 +110,8 @@ func (d *decisions) Event(e *runner.Event) error {
 	case runner.NodeCompleted:
 		delete(d.failed, e.Node)
 	case runner.EdgesResolved:
-		if d.only == 0 || e.Step == d.only {
+		// The steps of a subgraph have numbers of their own.
+		if d.only == 0 || e.Step == d.only && !strings.Contains(e.Node, "/") {
 			d.list = append(d.list, d.decision(e))
 		}
 	}
