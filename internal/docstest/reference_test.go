@@ -143,6 +143,7 @@ graphrun: v1
 name: events
 start: one
 state: {n: {type: integer, default: 0}}
+tools: {say: {exec: {command: [echo, hello]}}}
 nodes:
   one:
     kind: exec
@@ -150,9 +151,11 @@ nodes:
     timeout: 1m
     retry: {max_attempts: 2, initial_interval: 1ms}
   two: {kind: set, set: {n: 1}}
+  three: {kind: tool, tool: say, timeout: 1m}
 edges:
   - {from: one, to: two, condition: on_failure}
-  - {from: two, to: END}
+  - {from: two, to: three}
+  - {from: three, to: END}
 `
 	kept := filepath.Join(t.TempDir(), "runs.db")
 	out, code := call(flow, "run", "-", "-o", "jsonl", "--store", kept, "--run-id", "one", "--pause-before", "two")
