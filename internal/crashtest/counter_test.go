@@ -106,7 +106,7 @@ func TestLooksDuringARun(t *testing.T) {
 	if out := outcome(t, p); out["state"].(map[string]any)["x"] != 400.0 {
 		t.Error(out["state"])
 	}
-	if last := stateOf(t, dir); last.Status != machine.Completed || during < 10 {
+	if last := stateOf(t, dir); last.Status != machine.Completed || during < 3 {
 		t.Errorf("%s after %d looks, %d while it ran", last.Status, looks, during)
 	}
 }
