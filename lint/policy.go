@@ -163,36 +163,5 @@ func (f *facts) isDead(g *group) bool {
 			}
 		}
 	}
-	return f.theDead[g.edges[0]] || f.neverTrue(f.bound.Edges[g.edges[0]].When)
-}
-
-// neverTrue reports whether a condition is false whatever happens.
-func (f *facts) neverTrue(p *eval.Program) bool {
-	if p == nil {
-		return false
-	}
-	if value, ok := p.Const(); ok {
-		return value == false
-	}
-	env := map[string]any{}
-	for _, r := range p.Reads() {
-		key, ok := f.keyOf[r.Path[0]]
-		if !ok || !f.bound.Keys[key].HasInitial || f.graph.State[key].Required || f.isWritten(key) {
-			return false
-		}
-		env[r.Path[0]] = f.bound.Keys[key].Initial
-	}
-	value, err := new(eval.VM).Eval(p, env)
-	return err == nil && value == false
-}
-
-func (f *facts) isWritten(key int) bool {
-	for _, a := range f.access() {
-		for _, w := range a.writes {
-			if w.key == key {
-				return true
-			}
-		}
-	}
-	return false
+	return f.theDead[g.edges[0]]
 }

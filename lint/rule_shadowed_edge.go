@@ -55,6 +55,7 @@ edges:
 }
 
 func (f *facts) shadowedEdges() {
+	f.decidedBefore()
 	all := f.judgements()
 	for i := range all {
 		d := &all[i]
@@ -79,6 +80,23 @@ func (f *facts) shadowedEdges() {
 		if always >= 0 && !d.site.failed && d.site.node.OnMaxVisits != "skip" {
 			f.shadowedDefaults(d, always)
 		}
+	}
+}
+
+// decidedBefore reports edges beside decisions that are no fallback: one of the
+// candidates always fires instead.
+func (f *facts) decidedBefore() {
+	decides := map[string]*spec.Edge{}
+	for _, d := range f.decisions() {
+		decides[d.edges[0].From.Value] = d.edges[0]
+	}
+	for _, e := range f.graph.Edges {
+		candidate := decides[e.From.Value]
+		if candidate == nil || e.Condition != "on_success" || e.Fallback || e.Decl < 0 || f.graph.Node(e.From.Value).OnMaxVisits == "skip" {
+			continue
+		}
+		found := f.report(e.To.Span, "this edge never fires: a model decides between others; mark it with fallback: true if it is for decisions that fail")
+		found.Related = append(found.Related, f.related(candidate.To.Span, "this is a candidate of the decision"))
 	}
 }
 
