@@ -101,7 +101,7 @@ func (p *Plan) talkFor(s *State, t *task) *Talk {
 // heard is the part of the conversation that a task may see.
 func (p *Plan) heard(s *State, t *task) []int32 {
 	c, n, th := &s.conversation, &p.nodes[t.node], t.thread
-	if th.Private != 0 && (!n.talk.model || th.Owner == t.node) {
+	if th.goesOn(n, t.node) {
 		return c.of(th.Private, 0)
 	}
 	list := c.of(th.Shared, 0)

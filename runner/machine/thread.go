@@ -47,42 +47,53 @@ func (p *Plan) listen(s *State, t *task, delta *TalkDelta) (before *thread) {
 	if delta == nil {
 		delta = &TalkDelta{}
 	}
-	c, th := &s.conversation, *before
-	heard := p.heard(s, t)
-	isPrivate := th.Private != 0 && (!n.talk.model || th.Owner == t.node) || n.talk.isolated && n.talk.model
-	list := th.Shared
-	switch {
-	case isPrivate && th.Private != 0 && (!n.talk.model || th.Owner == t.node):
-		list = th.Private
-	case isPrivate, n.talk.reset && len(heard) == 0:
-		list = 0
-	}
-	if delta.Drop > 0 && delta.Summary != nil {
-		summary := *delta.Summary
-		summary.Node = n.id
-		list = c.compact(list, heard[:min(delta.Drop, len(heard))], summary)
-	}
-	for _, m := range delta.Add {
-		m.Node = n.id
-		list = c.say(list, said{Message: m})
-		th.hear(&m, s.order+1)
-	}
-	switch open := openCalls(delta.Add); {
-	case !isPrivate:
-		th.Shared, th.Private = list, 0
-	case n.talk.model && !open:
+	th := *before
+	goesOn := th.goesOn(n, t.node)
+	isPrivate := goesOn || n.talk.isolated && n.talk.model
+	switch closes := n.talk.model && !openCalls(delta.Add); {
+	case isPrivate && closes: // nobody will hear it again
 		th.Private = 0
+	case goesOn:
+		th.Private = p.said(s, t, th.Private, delta)
+	case isPrivate:
+		th.Private, th.Owner = p.said(s, t, 0, delta), t.node
 	default:
-		if n.talk.model {
-			th.Owner = t.node
+		list := th.Shared
+		if n.talk.reset && len(p.heard(s, t)) == 0 {
+			list = 0
 		}
-		th.Private = list
+		th.Shared, th.Private = p.said(s, t, list, delta), 0
+	}
+	for i := range delta.Add {
+		th.hear(&delta.Add[i], s.order+1)
 	}
 	if n.talk.model {
 		th.Ran = nil
 	}
 	t.thread = &th
 	return before
+}
+
+// goesOn reports whether a node goes on with the private list: any that runs the
+// tools, and the node whose list it is.
+func (th *thread) goesOn(n *node, at int) bool {
+	return th.Private != 0 && (!n.talk.model || th.Owner == at)
+}
+
+// said is a list with what a task added to it.
+func (p *Plan) said(s *State, t *task, list int32, delta *TalkDelta) int32 {
+	c, id := &s.conversation, p.nodes[t.node].id
+	if delta.Drop > 0 && delta.Summary != nil {
+		heard := p.heard(s, t)
+		summary := *delta.Summary
+		summary.Node = id
+		list = c.compact(list, heard[:min(delta.Drop, len(heard))], summary)
+	}
+	for _, m := range delta.Add {
+		m.Node = id
+		list = c.say(list, said{Message: m})
+	}
+	return list
 }
 
 // openCalls reports whether what a model said ends in tool calls.
@@ -94,7 +105,8 @@ func openCalls(added []Message) bool {
 func (th *thread) hear(m *Message, at int) {
 	switch m.Role {
 	case "assistant":
-		th.Text, th.At = &m.Content, at
+		text := m.Content
+		th.Text, th.At = &text, at
 	case "tool":
 		th.Result, th.At = m.Content, at
 	}
