@@ -49,9 +49,6 @@ func (b *builder) onceKeys(bound *bind.Node) []int {
 // defaults, before the writes of the superstep: what is written now is there to
 // be read next.
 func (p *Plan) forget(s *State) {
-	if !p.talks {
-		return
-	}
 	for i := range s.tasks {
 		t := &s.tasks[i]
 		if t.status != succeeded || t.skipped {

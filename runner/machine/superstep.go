@@ -248,7 +248,9 @@ func (p *Plan) advance(s *State) {
 	if s.waitingTasks > 0 {
 		p.park(s)
 	}
-	p.forget(s)
+	if p.talks {
+		p.forget(s)
+	}
 	if failure := p.applyWrites(s); failure != nil {
 		for i := range s.tasks {
 			p.remember(s, &s.tasks[i])
@@ -258,7 +260,9 @@ func (p *Plan) advance(s *State) {
 	}
 	for i := range s.tasks {
 		p.remember(s, &s.tasks[i])
-		p.passBy(s, &s.tasks[i])
+		if s.tasks[i].thread != nil {
+			p.passBy(s, &s.tasks[i])
+		}
 	}
 	s.edit(s.edits)
 	if s.Watched {

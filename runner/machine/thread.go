@@ -123,7 +123,7 @@ func talkOf(e *Event, n *node) *TalkDelta {
 
 // passBy notes in the thread of a finished task that its node ran.
 func (p *Plan) passBy(s *State, t *task) {
-	if t.thread == nil || t.status != succeeded && t.status != failed || t.skipped {
+	if t.status != succeeded && t.status != failed || t.skipped {
 		return
 	}
 	n := &p.nodes[t.node]
