@@ -18,7 +18,7 @@ condition holds fires alone. Whenever the condition of this edge holds, an earli
 holds too, so this edge is dead. Put the narrower condition first, or give it a priority.
 
 An edge without a condition is only taken when no condition held: it is dead behind a
-condition that is always true.`,
+condition that is always true, and beside a model's decision that it is no fallback of.`,
 		Bad: `graphrun: v1
 name: order
 start: score
