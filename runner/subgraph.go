@@ -4,7 +4,6 @@ package runner
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,27 +86,17 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 		if d.nested != nil {
 			node = strings.TrimPrefix(node, d.nested.node+"/")
 		}
-		s := &subrun{
-			flow: d.flow.children[node], resting: resting, pause: pause,
-			nested: &nesting{
-				parent: d, task: id, node: task.Node, prefix: d.nested.prefixOf(node, task.Index), place: task.Place, key: task.Key,
-				left: work.StepsLeft, hidden: hidden,
-			},
+		s, err := d.newSubrun(d.flow.children[node], settings, &nesting{
+			parent: d, task: id, node: task.Node, prefix: d.nested.prefixOf(node, task.Index), place: task.Place, key: task.Key,
+			left: work.StepsLeft, hidden: hidden,
+		})
+		if err != nil {
+			return nil, err
 		}
-		s.opts = Options{
-			RunID: d.opts.RunID, Goal: d.opts.Goal, MaxConcurrency: d.opts.MaxConcurrency,
-			Dir: filepath.Dir(s.flow.graph.File.Name), Models: settings.Models, ModelParams: settings.Params,
-			PauseBefore: work.PauseBefore, PauseAfter: work.PauseAfter,
-		}
+		s.resting, s.pause = resting, pause
+		s.opts.PauseBefore, s.opts.PauseAfter = work.PauseBefore, work.PauseAfter
 		if task.Talk != nil {
 			s.opts.taken.talk = outer(task.Talk.Messages)
-		}
-		if d.watched {
-			s.opts.Sink = childSink{d.passOn, s.nested}
-		}
-		var err error
-		if s.secrets, err = readSecrets(s.flow.graph); err != nil {
-			return nil, &Failure{Kind: "invalid_input", Message: err.Error()}
 		}
 		child, result, err := s.run(ctx, task)
 		if err != nil {

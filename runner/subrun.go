@@ -4,6 +4,7 @@ package runner
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -18,6 +19,23 @@ type subrun struct {
 	nested  *nesting
 	resting *driver
 	pause   <-chan struct{}
+}
+
+// newSubrun makes the run of a subgraph with what it takes from the run around it.
+// It is called from the goroutine of the task.
+func (d *driver) newSubrun(flow *Flow, models machine.ModelSettings, nested *nesting) (*subrun, error) {
+	secrets, err := readSecrets(flow.graph)
+	if err != nil {
+		return nil, &Failure{Kind: "invalid_input", Message: err.Error()}
+	}
+	s := &subrun{flow: flow, nested: nested, secrets: secrets, opts: Options{
+		RunID: d.opts.RunID, Goal: d.opts.Goal, MaxConcurrency: d.opts.MaxConcurrency,
+		Dir: filepath.Dir(flow.graph.File.Name), Models: models.Models, ModelParams: models.Params,
+	}}
+	if d.watched {
+		s.opts.Sink = childSink{d.passOn, nested}
+	}
+	return s, nil
 }
 
 // run runs a subgraph until it has ended or waits for people.

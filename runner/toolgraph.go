@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,27 +60,17 @@ func (d *driver) toolGraphs(id machine.TaskID, work *machine.Work) *toolGraphs {
 // its task wait.
 func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, error) {
 	d := g.driver
-	s := &subrun{
-		flow: d.flow.tools[call.File],
-		nested: &nesting{
-			parent: d, task: g.id, node: task.Node, prefix: d.nested.prefixOf(lastNode(task.Node), task.Index),
-			place: task.Place + "#" + strconv.Itoa(call.Number+1), key: call.Key,
-			left: g.work.StepsLeft, hidden: g.hidden, call: call.Number + 1,
-		},
-	}
-	if s.flow == nil {
+	flow := d.flow.tools[call.File]
+	if flow == nil {
 		return nil, &Failure{Kind: "internal", Message: "graph " + strconv.Quote(call.File) + " is no tool of the file"}
 	}
-	s.opts = Options{
-		RunID: d.opts.RunID, Goal: d.opts.Goal, MaxConcurrency: d.opts.MaxConcurrency,
-		Dir: filepath.Dir(s.flow.graph.File.Name), Models: g.models.Models, ModelParams: g.models.Params,
-	}
-	if d.watched {
-		s.opts.Sink = childSink{d.passOn, s.nested}
-	}
-	var err error
-	if s.secrets, err = readSecrets(s.flow.graph); err != nil {
-		return nil, &Failure{Kind: "invalid_input", Message: err.Error()}
+	s, err := d.newSubrun(flow, g.models, &nesting{
+		parent: d, task: g.id, node: task.Node, prefix: d.nested.prefixOf(lastNode(task.Node), task.Index),
+		place: task.Place + "#" + strconv.Itoa(call.Number+1), key: call.Key,
+		left: g.work.StepsLeft, hidden: g.hidden, call: call.Number + 1,
+	})
+	if err != nil {
+		return nil, err
 	}
 	child, result, err := s.run(ctx, call.task(task))
 	if err != nil {
