@@ -78,7 +78,7 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	seen := sent(t, Config{Model: "m", Key: "k", Headers: map[string]string{"x-team": "a"}}, modeltest.Requests()["plain"], nil)
-	if seen.Header.Get("X-Team") != "a" || !strings.Contains(seen.Header.Get("Authorization")+seen.Header.Get("X-Api-Key"), "k") {
+	if seen.Header.Get("User-Agent") != "graphrun" || seen.Header.Get("X-Team") != "a" || !strings.Contains(seen.Header.Get("Authorization")+seen.Header.Get("X-Api-Key"), "k") {
 		t.Errorf("got %v", seen.Header)
 	}
 	if seen := sent(t, Config{Model: "m"}, modeltest.Requests()["plain"], nil); seen.Header.Get("Authorization")+seen.Header.Get("X-Api-Key") != "" {

@@ -91,6 +91,9 @@ func (e *Endpoint) Post(ctx context.Context, body any) (*Answer, error) {
 		req.Header[name] = values
 	}
 	req.Header.Set("Content-Type", "application/json")
+	if req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", "graphrun")
+	}
 	resp, err := e.client().Do(req)
 	if err != nil {
 		cancel()
