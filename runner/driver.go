@@ -37,6 +37,8 @@ type driver struct {
 	timers map[timerID]func() bool
 
 	started time.Time
+	// forked is when a fork began, whose first events are those of another run.
+	forked  time.Time
 	time    timekeeper
 	watched bool
 	seq     int64
@@ -67,6 +69,8 @@ type driver struct {
 	// pauses ask the subgraphs that run to pause.
 	pauses  map[machine.TaskID]chan struct{}
 	durable int // events at the front of queue that are in the journal already
+	// noted is when the number of steps was last told to those who list runs.
+	noted   int64
 	sinkErr error
 	// pauseTold says that a pause was told to those who read the record of the run.
 	pauseTold bool
@@ -227,7 +231,11 @@ func (d *driver) advance() (commands []machine.Command, at int64, err error) {
 			return nil, 0, err
 		}
 	}
-	return d.plan.Advance(d.state, at), at, nil
+	commands = d.plan.Advance(d.state, at)
+	if d.journal != nil && at-d.noted >= noteEvery {
+		err = d.noteSteps(at)
+	}
+	return commands, at, err
 }
 
 // follow tells what an event changed and carries out the commands. It reports

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -21,7 +22,7 @@ func (d *driver) keepJournal() error {
 		ID: d.opts.RunID, Graph: d.flow.graph.Name.Value, File: absolute(d.flow.graph.File.Name), Source: d.flow.graph.File.Src,
 		Files: d.flow.files, Labels: d.opts.Labels, Session: d.opts.Session, Started: d.clock.Now(),
 	})
-	d.journal, d.saved.fresh = journal, true
+	d.journal, d.saved.fresh, d.noted = journal, true, d.clock.Now().UnixNano()
 	return err
 }
 
@@ -117,4 +118,21 @@ func (d *driver) recordStarts(commands []machine.Command) bool {
 		d.journalErr = d.appendAll(begin)
 	}
 	return d.journalErr == nil
+}
+
+// noteEvery is the least time between two notes of how many steps a run has
+// taken, in nanoseconds.
+const noteEvery = int64(time.Second)
+
+// noteSteps tells those who list runs how far this one is.
+func (d *driver) noteSteps(at int64) error {
+	d.noted = at
+	ended := d.before.head.Steps + len(d.path) + len(d.state.Ran) // the latest are not in the path yet
+	err := d.journal.Note(RunSummary{
+		Status: machine.Running, Steps: ended + d.state.ChildSteps, Updated: time.Unix(0, at),
+	})
+	if err != nil {
+		return d.journalFailed(err)
+	}
+	return nil
 }

@@ -94,6 +94,9 @@ func (rec *record) replayed(opts Options, events []machine.Event) (*driver, erro
 	if err := d.startFrom(rec); err != nil {
 		return nil, err
 	}
+	if rec.run.Parent != "" {
+		d.forked, d.started = rec.run.Started, rec.run.Started
+	}
 	d.state.SetSecrets(d.secrets)
 	for i := range events {
 		if err := d.replay(&events[i]); err != nil {
@@ -114,7 +117,9 @@ func (d *driver) learnStart(began *machine.Event) {
 // replay applies a recorded event and carries nothing out.
 func (d *driver) replay(event *machine.Event) error {
 	if event.Kind == machine.RunBegan {
-		d.started = time.Unix(0, event.At)
+		if d.forked.IsZero() {
+			d.started = time.Unix(0, event.At)
+		}
 		d.learnStart(event)
 	}
 	d.learnInside(event)

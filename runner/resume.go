@@ -50,7 +50,7 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 // goOn drives a run on from where it stands; undo are the events that count no
 // more.
 func (d *driver) goOn(ctx context.Context, journal Journal, undo []int) (*Result, error) {
-	d.journal = journal
+	d.journal, d.noted = journal, d.clock.Now().UnixNano()
 	if err := journal.Note(RunSummary{Status: machine.Running, Steps: d.state.Steps, Updated: d.clock.Now()}); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
@@ -298,7 +298,7 @@ func (rec *record) walk(at int, opts Options) (*Result, error) {
 func (d *driver) recorded() (*Result, error) {
 	result, err := d.wholeResult()
 	if err == nil {
-		result.Duration = Milliseconds(time.Duration(d.last - d.started.UnixNano()))
+		result.Duration = Milliseconds(time.Duration(max(0, d.last-d.started.UnixNano())))
 	}
 	return result, err
 }

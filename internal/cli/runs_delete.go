@@ -17,7 +17,8 @@ import (
 )
 
 func newRunsDeleteCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	output := newEnum("text", "json", "text")
+	cmd := &cobra.Command{
 		Use:     "delete RUN...",
 		Short:   "Forget runs and their journals",
 		Long:    "delete forgets runs for good. A run that a process drives can't be deleted: exit 2.",
@@ -45,10 +46,22 @@ func newRunsDeleteCommand(a *app) *cobra.Command {
 					return err
 				}
 			}
+			if output.value == "json" {
+				return writeJSON(a.Stdout, forgottenRuns{Forgotten: args}, a.StdoutTerminal)
+			}
 			fmt.Fprintf(a.Stdout, "%s deleted\n", count(len(args), "run"))
 			return nil
 		},
 	}
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	return cmd
+}
+
+// forgottenRuns is what delete and prune print as JSON.
+type forgottenRuns struct {
+	Forgotten []string `json:"forgotten"`
+	// DryRun says that they are still there.
+	DryRun bool `json:"dry_run,omitempty"`
 }
 
 // age is a duration that may be in days.
@@ -82,6 +95,7 @@ func newRunsPruneCommand(a *app) *cobra.Command {
 	var f runFilterFlags
 	var older age
 	var dryRun bool
+	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "prune --older-than DURATION",
 		Short: "Forget runs that ended some time ago",
@@ -96,17 +110,18 @@ them. Runs that a process drives always stay.`,
 			if !cmd.Flags().Changed("older-than") {
 				return usagef("--older-than is needed: 90m, 36h or 30d, 0s for all")
 			}
-			return a.pruneRuns(&f, time.Duration(older), dryRun)
+			return a.pruneRuns(&f, time.Duration(older), dryRun, output.value)
 		},
 	}
 	addRunFilterFlags(cmd, &f)
 	cmd.Flags().Var(&older, "older-than", "least time since the run was touched: 90m, 36h, 30d")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say which runs would be forgotten")
 	complete(cmd, "older-than", nil)
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
 	return cmd
 }
 
-func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool) error {
+func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool, form string) error {
 	if len(f.status.values) == 0 {
 		f.status.values = slices.DeleteFunc(runStatuses(), func(s string) bool {
 			return s == crashed || s == string(machine.Paused) || s == string(machine.Running)
@@ -120,26 +135,37 @@ func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool) err
 	if err != nil {
 		return err
 	}
-	n := 0
+	out := forgottenRuns{Forgotten: []string{}, DryRun: dryRun}
 	for i := range runs {
 		if runs[i].Owner != "" {
 			continue
 		}
-		if dryRun {
-			fmt.Fprintln(a.Stdout, runs[i].ID)
-		} else if err := kept.Delete(runs[i].ID); err != nil {
+		if !dryRun {
 			// Another process may have taken it up or deleted it since.
+			err := kept.Delete(runs[i].ID)
 			if _, taken := err.(*runner.LeasedError); taken || errors.Is(err, runner.ErrNoRun) {
 				continue
 			}
-			return err
+			if err != nil {
+				return err
+			}
 		}
-		n++
+		out.Forgotten = append(out.Forgotten, runs[i].ID)
 	}
-	if dryRun {
-		fmt.Fprintf(a.Stderr, "%s would be forgotten\n", count(n, "run"))
-		return nil
+	return a.printForgotten(out, form)
+}
+
+func (a *app) printForgotten(out forgottenRuns, form string) error {
+	switch {
+	case form == "json":
+		return writeJSON(a.Stdout, out, a.StdoutTerminal)
+	case out.DryRun:
+		for _, id := range out.Forgotten {
+			fmt.Fprintln(a.Stdout, id)
+		}
+		fmt.Fprintf(a.Stderr, "%s would be forgotten\n", count(len(out.Forgotten), "run"))
+	default:
+		fmt.Fprintf(a.Stdout, "%s forgotten\n", count(len(out.Forgotten), "run"))
 	}
-	fmt.Fprintf(a.Stdout, "%s forgotten\n", count(n, "run"))
 	return nil
 }
