@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -164,7 +165,10 @@ func TestSubgraphsAfterCrashes(t *testing.T) {
 	if len(whole.done) != 12 {
 		t.Errorf("%d pieces of work were done: %v", len(whole.done), whole.done)
 	}
-	for after := 1; after < 150; after++ {
+	if _, _, s := run(-1, -1, true); anew(t, s) == 0 {
+		t.Error("no subgraph noted a snapshot")
+	}
+	for after := 1; after < 150; after += 3 {
 		for _, step := range []int{-1, 7} {
 			got, c, s := run(after, step, after%2 == 0)
 			if diff := cmp.Diff(want.State, got.State); diff != "" || got.Steps != want.Steps {
@@ -181,6 +185,72 @@ func TestSubgraphsAfterCrashes(t *testing.T) {
 				return // the run took fewer writes
 			}
 		}
+	}
+}
+
+// anew counts the notes of the run that take the place of those before.
+func anew(t *testing.T, s runner.Store) (n int) {
+	t.Helper()
+	events, err := s.Events("one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range events {
+		if events[i].Anew {
+			n++
+		}
+	}
+	return n
+}
+
+// A run that is cancelled while a subgraph works goes on inside of it.
+func TestCancelledSubgraphs(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	files := map[string]string{
+		"outer.yaml":  "graphrun: v1\nname: outer\nstart: a\nnodes: {a: {kind: graph, graph: middle.yaml}}\nedges: [{from: a, to: END}]\n",
+		"middle.yaml": "graphrun: v1\nname: middle\nstart: a\nnodes: {a: {kind: graph, graph: inner.yaml}}\nedges: [{from: a, to: END}]\n",
+		"inner.yaml": "graphrun: v1\nname: inner\nstart: x\nnodes: {x: {kind: work, do: count, with: x}, y: {kind: work, do: block, with: y}}\n" +
+			"edges: [{from: x, to: y}, {from: y, to: END}]\n",
+	}
+	var mu sync.Mutex
+	var done []string
+	r, err := runner.New(runner.Config{
+		Store: &store.Memory{}, Load: func(path string) ([]byte, error) { return []byte(files[path]), nil },
+		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+			"count": func(_ context.Context, task *runner.Task) (any, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				done = append(done, fmt.Sprintf("%s %d", task.Node, task.Attempt))
+				return nil, nil
+			},
+			"block": func(own context.Context, task *runner.Task) (any, error) {
+				mu.Lock()
+				done = append(done, fmt.Sprintf("%s %d", task.Node, task.Attempt))
+				first := len(done) == 2
+				mu.Unlock()
+				if first {
+					cancel()
+					<-own.Done()
+					return nil, own.Err()
+				}
+				return "done", nil
+			},
+		})},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, _ := spec.Parse("outer.yaml", []byte(files["outer.yaml"]), spec.Options{Kinds: r.Kinds()})
+	result, err := r.Run(ctx, g, runner.Options{RunID: "one"})
+	if err != nil || result.Status != machine.Cancelled {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	result, err = r.Resume(context.Background(), "one", runner.Options{})
+	if err != nil || result.Status != machine.Completed || result.Steps != 4 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	if want := []string{"a/a/x 1", "a/a/y 1", "a/a/y 1"}; !slices.Equal(done, want) {
+		t.Errorf("done %q, want %q", done, want)
 	}
 }
 
