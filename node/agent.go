@@ -106,6 +106,10 @@ type ownTool struct {
 
 // offer changes which tools the model has.
 func (a *agent) offer(ctx context.Context, names []string) error {
+	finish := a.loop.finishTool
+	if finish != "" && a.registry.Declares(finish) && !slices.Contains(names, finish) {
+		names = append(slices.Clone(names), finish)
+	}
 	a.allowed, a.tools, a.own = names, nil, map[string]ownTool{}
 	if len(names) > 0 {
 		var err error
@@ -113,8 +117,7 @@ func (a *agent) offer(ctx context.Context, names []string) error {
 			return err
 		}
 	}
-	declared := slices.ContainsFunc(a.tools, func(t model.Tool) bool { return t.Name == a.loop.finishTool })
-	if a.loop.finishTool != "" && !declared {
+	if finish != "" && !a.registry.Declares(finish) {
 		a.provide(a.finishTool())
 	}
 	return nil

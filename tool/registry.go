@@ -119,6 +119,13 @@ func (r *Registry) find(name string) (decl *declared, member string, err error) 
 	return nil, "", &Error{Message: fmt.Sprintf("no tool %q is declared; %s", name, list("declared are", r.names))}
 }
 
+// Declares reports whether a name, as a call has it, is that of a declared tool
+// or of a declared server's.
+func (r *Registry) Declares(name string) bool {
+	_, _, err := r.find(name)
+	return err == nil
+}
+
 // permits says whether an allow-list has a call's name.
 func permits(allowed []string, name string) bool {
 	server, _, dotted := strings.Cut(name, ".")

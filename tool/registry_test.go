@@ -142,6 +142,15 @@ func TestTools(t *testing.T) {
 	}
 }
 
+func TestDeclares(t *testing.T) {
+	r := newRegistry(t, decls())
+	for name, want := range map[string]bool{"add": true, "srv": true, "srv.any": true, "add.x": false, "finish": false} {
+		if r.Declares(name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}
+
 func TestFit(t *testing.T) {
 	r := newRegistry(t, decls())
 	for _, test := range []struct {
