@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -16,6 +17,8 @@ type child struct {
 	path    string
 	graph   *spec.Graph
 	problem string
+	// place is where the file is not valid.
+	place *spec.Related
 }
 
 // reference is a place that names another graph file.
@@ -68,9 +71,14 @@ func (f *facts) child(dir, name string) *child {
 		c.problem = "is no graph file"
 	default:
 		g, found := spec.Parse(at, src, spec.Options{Kinds: f.opts.Kinds})
-		if found = append(found, spec.Check(g)...); found.HasErrors() {
+		if found = append(found, spec.Check(g)...); !found.HasErrors() {
+			_, found = bind.Check(g, f.opts.Kinds, nil)
+			found = Filter(g.File, found)
+		}
+		if found.HasErrors() {
 			d := firstError(found.Sort())
 			c.problem = "is not valid: line " + lineOf(d) + ": " + d.Message
+			c.place = &spec.Related{File: d.File, Span: d.Span, Message: "the error is here"}
 			return c
 		}
 		c.graph = g

@@ -47,7 +47,10 @@ edges:
 		check: func(f *facts) {
 			for _, r := range references(f.graph) {
 				if c := f.child("", r.text.Value); c != nil && c.problem != "" {
-					f.report(r.text.At(0, len(r.text.Value)), "%q %s", r.text.Value, c.problem)
+					d := f.report(r.text.At(0, len(r.text.Value)), "%q %s", r.text.Value, c.problem)
+					if c.place != nil {
+						d.Related = append(d.Related, *c.place)
+					}
 				}
 			}
 		},
