@@ -84,7 +84,7 @@ type models struct {
 // open returns the client of a model, the same for the whole run.
 func (m *models) open(task *runner.Task, ref modelRef) (model.Client, error) {
 	key := openKey{ref, task.Graph}
-	if ref.isScript() {
+	if ref.isScript(task) {
 		key.graph = nil
 	}
 	open := task.Scope.Keep(key, func() io.Closer {
@@ -111,7 +111,9 @@ func (m *models) connect(task *runner.Task, ref modelRef) (model.Client, error) 
 
 // isScript reports whether a script answers: its calls are free, and each of
 // its answers is given once in a run.
-func (ref modelRef) isScript() bool { return strings.HasPrefix(ref.name, "scripted/") }
+func (ref modelRef) isScript(task *runner.Task) bool {
+	return strings.HasPrefix(ref.priced(task), "scripted/")
+}
 
 // priced is the name under which a model's price is known: "" for a server of
 // the graph's own.

@@ -4,12 +4,16 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // modelFlags are the flags that say which models a run uses, and how.
@@ -32,7 +36,7 @@ func addModelFlags(cmd *cobra.Command, f *modelFlags) {
 }
 
 // apply puts what the flags say into the options of a run.
-func (f *modelFlags) apply(opts *runner.Options) error {
+func (f *modelFlags) apply(g *spec.Graph, opts *runner.Options) error {
 	var problems []error
 	for _, text := range f.models {
 		role, model, ok := strings.Cut(text, "=")
@@ -44,6 +48,9 @@ func (f *modelFlags) apply(opts *runner.Options) error {
 		if opts.Models == nil {
 			opts.Models = map[string]string{}
 		}
+		if problem := unusedRole(g, role); problem != "" {
+			problems = append(problems, usagef("--model %s: %s", text, problem))
+		}
 		opts.Models[role] = model
 	}
 	for _, text := range f.params {
@@ -52,12 +59,50 @@ func (f *modelFlags) apply(opts *runner.Options) error {
 			problems = append(problems, err)
 			continue
 		}
+		if param.Node != "" {
+			if err := checkNode(g, param.Node, false); err != nil {
+				problems = append(problems, usagef("--set-model-param %s: %w", text, err))
+			}
+		}
 		opts.ModelParams = append(opts.ModelParams, param)
 	}
 	if len(problems) > 0 {
 		return usage(errors.Join(problems...))
 	}
 	return nil
+}
+
+// unusedRole says that nothing in a graph has a role of models; "" when something
+// has, or may have in a subgraph.
+func unusedRole(g *spec.Graph, role string) string {
+	known := []string{"compact", "default", "judge", "router"}
+	for i := range g.Models {
+		known = append(known, g.Models[i].Key.Value)
+	}
+	for _, n := range g.Nodes {
+		if n.Kind.Value == "graph" {
+			return ""
+		}
+		for _, named := range []*spec.Value{n.Field("model"), n.Field("judge").Get("model")} {
+			if named != nil && named.Kind == spec.String && !strings.Contains(named.Text.Value, "/") {
+				known = append(known, named.Text.Value)
+			}
+		}
+	}
+	for i := range g.Tools {
+		if g.Tools[i].Value.Get("graph") != nil {
+			return ""
+		}
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	if slices.Contains(known, role) {
+		return ""
+	}
+	if near := suggest.New(known).Closest(role); near != "" {
+		return fmt.Sprintf("nothing has the role %q; did you mean %q?", role, near)
+	}
+	return fmt.Sprintf("nothing has the role %q (roles: %s)", role, strings.Join(known, ", "))
 }
 
 // tape opens the recording that the flags ask for: to write one, or to play one.

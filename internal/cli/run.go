@@ -107,7 +107,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if err != nil {
 		return err
 	}
-	if err := f.models.apply(&opts); err != nil {
+	if err := f.models.apply(g, &opts); err != nil {
 		return err
 	}
 	if err := f.models.tape(&f.driveFlags); err != nil {

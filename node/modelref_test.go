@@ -1,0 +1,61 @@
+package node
+
+import (
+	"testing"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// A role is what the caller of the run says, else the graph; a role that neither
+// has is the default.
+func TestResolveModel(t *testing.T) {
+	g, found := spec.Parse("f.yaml", []byte(`graphrun: v1
+name: m
+start: a
+models: {default: openai/d, judge: fast, fast: scripted/f, x: y, y: x}
+nodes: {a: {kind: pass}}
+edges: [{from: a, to: END}]
+`), spec.Options{})
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	for _, c := range []struct {
+		named string
+		over  map[string]string
+		want  modelRef
+	}{
+		{"openai/a/b", nil, modelRef{"openai/a/b", "flow"}},
+		{"default", nil, modelRef{"openai/d", "flow"}},
+		{"router", nil, modelRef{"openai/d", "flow"}},
+		{"judge", nil, modelRef{"scripted/f", "flow"}},
+		{"router", map[string]string{"default": "scripted/o"}, modelRef{"scripted/o", "caller"}},
+		{"judge", map[string]string{"default": "scripted/o"}, modelRef{"scripted/f", "flow"}},
+		{"judge", map[string]string{"fast": "scripted/o"}, modelRef{"scripted/o", "caller"}},
+		{"x", nil, modelRef{}},
+	} {
+		task := &runner.Task{Graph: g, Dir: "flow", Models: &runner.ModelAccess{Overrides: c.over, Dir: "caller"}}
+		got, err := resolveModel(task, c.named)
+		if got != c.want || (err != nil) != (c.want == modelRef{}) {
+			t.Errorf("%s with %v: %v, %v; want %v", c.named, c.over, got, err, c.want)
+		}
+	}
+	if _, err := resolveModel(&runner.Task{Graph: &spec.Graph{}, Models: &runner.ModelAccess{}}, "default"); err == nil {
+		t.Error("there is a model where none is declared")
+	}
+}
+
+// A model has a price by its name, but not on a server of the graph's own.
+func TestPricedModel(t *testing.T) {
+	task := &runner.Task{Providers: map[string]any{
+		"mine": map[string]any{"type": "openai"}, "local": map[string]any{"type": "openai", "base_url": "http://x/"},
+		"openai": map[string]any{"type": "openai", "base_url": "http://y/"}, "fake": map[string]any{"type": "scripted"},
+	}}
+	for ref, want := range map[string]string{
+		"anthropic/a": "anthropic/a", "mine/m": "openai/m", "local/m": "", "openai/m": "", "fake/p/q.yaml": "scripted/p/q.yaml",
+	} {
+		if got := (modelRef{ref, ""}).priced(task); got != want {
+			t.Errorf("%s is priced as %q, want %q", ref, got, want)
+		}
+	}
+}
