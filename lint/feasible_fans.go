@@ -34,6 +34,9 @@ func (k *knowledge) enter(v int) {
 // of the keys.
 func (k *knowledge) stable(names []string, v int) bool {
 	forks := k.f.forks()
+	if forks != nil && forks.up[v] < 0 {
+		return true // on no branch, so beside none
+	}
 	for _, name := range names {
 		for _, n := range k.f.writersOf()[name] {
 			if forks == nil {

@@ -121,8 +121,9 @@ func (f *facts) usedElsewhere(used map[string]bool) {
 			markReads(used, p)
 		}
 	}
+	caches := f.caches()
 	for _, key := range f.graph.State {
-		for _, cache := range f.caches() {
+		for _, cache := range caches {
 			used[key.Name.Value] = used[key.Name.Value] || mentions(cache, key.Name.Value)
 		}
 	}

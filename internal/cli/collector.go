@@ -13,9 +13,11 @@ import (
 const (
 	// largeFile is how many bytes a file has for which collecting often shows.
 	largeFile = 256 << 10
-	// perByte is how much memory the check of a large file is given for each of
-	// its bytes before garbage is collected at all costs: twice what it holds.
-	perByte = 76
+	// room and perByte are how much memory the checks of large files are given,
+	// and how much more for each of their bytes, before garbage is collected at all
+	// costs: about twice what they hold.
+	room    = 40 << 20
+	perByte = 50
 	// rare is the growth of the heap, in percent, after which it is collected
 	// while there is room.
 	rare = 400
@@ -40,8 +42,8 @@ func collectRarely(sources []source) (undo func()) {
 		return func() {}
 	}
 	percent, limit := debug.SetGCPercent(rare), debug.SetMemoryLimit(-1)
-	if room := int64(perByte) * int64(total); limit == math.MaxInt64 {
-		debug.SetMemoryLimit(room)
+	if limit == math.MaxInt64 {
+		debug.SetMemoryLimit(room + perByte*int64(total))
 	}
 	return func() {
 		debug.SetGCPercent(percent)
