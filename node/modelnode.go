@@ -155,6 +155,9 @@ func givenMessages(list []any) (messages []model.Message, system []string, err e
 			m.Name, _ = fields["name"].(string)
 			m.IsError, _ = fields["is_error"].(bool)
 		default:
+			if fields["role"] == nil {
+				return nil, nil, invalidInput("messages[%d] has no role; allowed are assistant, system, tool, user", i)
+			}
 			return nil, nil, invalidInput("messages[%d] has the role %s; allowed are assistant, system, tool, user", i, preview(fields["role"]))
 		}
 		messages = append(messages, m)
