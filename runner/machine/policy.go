@@ -58,7 +58,7 @@ func (b *builder) policies(g *spec.Graph) {
 func (p *Plan) violation(s *State, n *node, visits int) *ending {
 	for _, g := range n.guards {
 		switch {
-		case g.requires != noNode && s.Visits(g.requires) == 0:
+		case g.requires != noNode && s.ended(g.requires) == 0:
 			return violated(n, "node "+strconv.Quote(n.id)+" may run only after "+strconv.Quote(p.nodes[g.requires].id))
 		case g.forbids != noNode && s.Visits(g.forbids) > 0:
 			return violated(n, "node "+strconv.Quote(n.id)+" may not run after "+strconv.Quote(p.nodes[g.forbids].id))
@@ -67,6 +67,18 @@ func (p *Plan) violation(s *State, n *node, visits int) *ending {
 		}
 	}
 	return nil
+}
+
+// ended is how many visits of a node are over: one that still waits for its
+// answer in another branch has not approved anything.
+func (s *State) ended(node int) int {
+	n := s.Visits(node)
+	for i := range s.tasks {
+		if t := &s.tasks[i]; t.node == node && t.visit > 0 && t.status < succeeded {
+			n--
+		}
+	}
+	return n
 }
 
 // forbidden is how the run ends when a condition holds that must not after a
