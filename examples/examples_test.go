@@ -33,6 +33,8 @@ type example struct {
 	flags []string
 	// resumes are the arguments with which the run is taken up again.
 	resumes [][]string
+	// forks are the arguments with which it is forked, one after the other.
+	forks [][]string
 	// server says that the flow drives the MCP server of GRAPHRUN_TEST_MCP.
 	server bool
 	code   int
@@ -98,6 +100,9 @@ func all() []example {
 		{dir: "triage", name: "dismissed", inputs: []string{"report=search is broken"}, answers: []string{"decide=dismiss"}},
 		{dir: "triage", name: "question", inputs: []string{"report=where is the invoice ?"}},
 		{dir: "triage", name: "queued", inputs: []string{"report=thanks a lot"}},
+		{dir: "what-if", name: "turned-down"},
+		{dir: "what-if", name: "shipped", inputs: []string{"customer=known"}},
+		{dir: "what-if", name: "forked", forks: [][]string{{"--at", "1", "--set", "score=0.5"}, {"--at", "0", "--set", "customer=known"}}},
 		{dir: "writer-critic", name: "accepted"},
 	}
 }
@@ -158,15 +163,22 @@ func (e *example) run(t *testing.T, output string) (string, int) {
 	} else {
 		text.WriteString(shown + "\n")
 	}
-	if len(e.resumes) > 0 {
+	if len(e.resumes)+len(e.forks) > 0 {
 		program.Args = append(program.Args, "--run-id", "ID")
 		program.StateDir = t.TempDir()
 	}
 	code := cli.Main(context.Background(), program)
+	var more [][]string
 	for _, args := range e.resumes {
+		more = append(more, append([]string{"resume", "ID"}, args...))
+	}
+	for _, args := range e.forks {
+		more = append(more, append([]string{"fork", "ID"}, args...))
+	}
+	for _, args := range more {
 		done.WriteString(inSteps(steady(text.String())))
 		text.Reset()
-		program.Args = append([]string{"resume", "ID"}, args...)
+		program.Args = args
 		if output == "json" {
 			program.Args = append(program.Args, "-o", "json", "--history")
 		} else {
@@ -197,7 +209,8 @@ func inSteps(text string) string {
 			first = len(others)
 		}
 		id := match[1] + " " + match[2]
-		if to := where.FindStringSubmatch(l); to != nil {
+		_, known := ended[id] // a fork begins with where its last step led
+		if to := where.FindStringSubmatch(l); to != nil && known {
 			parts := ending.FindStringSubmatch(steps[ended[id]])
 			steps[ended[id]] = parts[1] + "  " + to[1] + parts[2]
 			continue
@@ -224,7 +237,7 @@ func steady(text string) string {
 		{`"run_id":"[^"]*"`, `"run_id":"ID"`},
 		{`"started_at":"[^"]*"`, `"started_at":"TIME"`},
 		{`"duration_ms":\d+`, `"duration_ms":0`},
-		{`(?m)^run \S+ of`, `run ID of`},
+		{`(?m)^run \S+ (of|goes on)`, `run ID $1`},
 		{`\bin (\d+ms|\d+\.\ds)\b`, `in 0ms`},
 	} {
 		text = regexp.MustCompile(r.pattern).ReplaceAllString(text, r.with)
