@@ -58,6 +58,7 @@ func TestSecretsAreNotStored(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range events {
+			events[i].At = 0 // the digits of a time may be anything
 			text, err := store.EncodeEvent(&events[i])
 			if err != nil {
 				t.Fatal(err)
