@@ -105,7 +105,7 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 		child.mask.learn(child.state.Values())
 		d.hideAs(child.mask)
 		if parked := child.parks(); parked != nil {
-			end.resting = child
+			end.resting, end.Steps = child, child.state.StepsEnded()
 			return nil, parked
 		}
 		if task.Talk != nil {

@@ -51,7 +51,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	go func() {
 		event := d.attempt(ctx, task, handler)
 		event.Cached, event.Reason = hit, reason
-		if work.Kind == graphKind && event.Park == nil {
+		if work.Kind == graphKind {
 			event.Child = &child.ChildEnd
 		}
 		if ended := graphs.ended(); ended != nil {

@@ -176,7 +176,7 @@ func (p *Plan) elementEnded(s *State, t *task, ev *Event) bool {
 	}
 	delete(e.running, i)
 	s.runningTasks--
-	s.countChild(ev.Child)
+	s.countChild(ev.Child, run.asked)
 	if p.timeoutOf(t.node) > 0 {
 		s.command(Command{Kind: StopTimer, Timer: TaskTimer, Task: ev.Task})
 	}
@@ -192,7 +192,7 @@ func (p *Plan) elementEnded(s *State, t *task, ev *Event) bool {
 	switch {
 	case failure != nil:
 	case ev.Park != nil:
-		failure = p.parkElement(s, t, i, run, ev.Park)
+		failure = p.parkElement(s, t, i, run, ev)
 	default:
 		if failure = p.checkElement(n, i, ev.Output, e); failure == nil && n.talk.joins {
 			e.said(i, talkOf(ev, n))

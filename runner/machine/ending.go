@@ -151,3 +151,17 @@ func (t *task) unharmed() bool {
 	}
 	return t.each.failed == 0 && len(t.each.attempts) == 0 && len(t.each.answered) == 0
 }
+
+// StepsEnded are the steps of a run that rests which have ended, those of its
+// subgraphs too: an execution that waits is none yet.
+func (s *State) StepsEnded() int {
+	ended := s.Steps + s.ChildSteps
+	for _, list := range [...][]task{s.next, s.parked} {
+		for i := range list {
+			if list[i].step > 0 {
+				ended--
+			}
+		}
+	}
+	return ended
+}

@@ -18,6 +18,8 @@ type inquiry struct {
 	any bool
 	// at is the breakpoint that a subgraph stands at.
 	at *Breakpoint
+	// steps are those of a subgraph that are counted in the run around it.
+	steps int
 	// woken says that a subgraph is to go on without an answer.
 	woken bool
 }
@@ -60,6 +62,14 @@ func (q *inquiry) deadline() int64 {
 	return first
 }
 
+// counted are the steps of a subgraph that are counted already.
+func (q *inquiry) counted() int {
+	if q == nil {
+		return 0
+	}
+	return q.steps
+}
+
 // answers are those that the task runs again with, by question.
 func (q *inquiry) answers() map[string]any {
 	if q == nil {
@@ -77,8 +87,12 @@ func (q *inquiry) answers() map[string]any {
 // inquire makes an inquiry of what a task asks, with the answers that are there:
 // a program's earlier ones stand, and a subgraph's questions may have been
 // answered while it ran.
-func (p *Plan) inquire(node int, old *inquiry, park *Parking) (*inquiry, *Failure) {
+func (p *Plan) inquire(node int, old *inquiry, e *Event) (*inquiry, *Failure) {
+	park := e.Park
 	q := &inquiry{any: p.nodes[node].kind == "graph", at: park.At}
+	if q.any && e.Child != nil {
+		q.steps = max(e.Child.Steps, old.counted())
+	}
 	if old != nil && !q.any {
 		for i := range old.questions {
 			if !old.open(i) {
@@ -121,8 +135,8 @@ func (q *inquiry) find(id string) *question {
 }
 
 // parkAsking parks a task that asks before it ends.
-func (p *Plan) parkAsking(s *State, t *task, park *Parking) {
-	asked, failure := p.inquire(t.node, t.asked, park)
+func (p *Plan) parkAsking(s *State, t *task, e *Event) {
+	asked, failure := p.inquire(t.node, t.asked, e)
 	if failure != nil {
 		p.fail(s, t, failure)
 		return
@@ -141,8 +155,8 @@ func (p *Plan) parkFor(s *State, t *task, asked *inquiry) {
 }
 
 // parkElement is parkAsking for an element.
-func (p *Plan) parkElement(s *State, t *task, i int, run *elementRun, park *Parking) *Failure {
-	asked, failure := p.inquire(t.node, run.asked, park)
+func (p *Plan) parkElement(s *State, t *task, i int, run *elementRun, e *Event) *Failure {
+	asked, failure := p.inquire(t.node, run.asked, e)
 	if failure != nil {
 		return failure
 	}

@@ -171,6 +171,7 @@ func (s *State) handOver(id TaskID, work *Work, asked *inquiry) {
 		work.Log = s.logs[id]
 	}
 	work.Answers = asked.answers()
+	work.StepsLeft += asked.counted() // it counts them itself
 	s.command(Command{Kind: RunTask, Task: id, Work: work})
 	if work.Timeout > 0 {
 		s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: id, For: work.Timeout})

@@ -97,6 +97,7 @@ type savedInquiry struct {
 	Questions []savedQuestion `json:"questions,omitempty"`
 	Any       bool            `json:"any,omitempty"`
 	At        *Breakpoint     `json:"at,omitempty"`
+	Steps     int             `json:"steps,omitempty"`
 	Woken     bool            `json:"woken,omitempty"`
 }
 

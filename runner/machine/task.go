@@ -196,7 +196,7 @@ func (p *Plan) taskEnded(s *State, e *Event) {
 	}
 	t.cached = e.Cached
 	s.runningTasks--
-	s.countChild(e.Child)
+	s.countChild(e.Child, t.asked)
 	switch {
 	case t.cause != nil && t.cause.Kind == "cancelled", e.Child != nil && e.Child.OutOfSteps:
 		t.status = dropped
@@ -212,7 +212,7 @@ func (p *Plan) taskEnded(s *State, e *Event) {
 		failure := *e.Failure
 		p.fail(s, t, &failure)
 	case e.Park != nil:
-		p.parkAsking(s, t, e.Park)
+		p.parkAsking(s, t, e)
 	default:
 		before := p.listen(s, t, talkOf(e, &p.nodes[t.node]))
 		p.succeed(s, t, e.Output)
@@ -223,12 +223,13 @@ func (p *Plan) taskEnded(s *State, e *Event) {
 	p.afterTask(s)
 }
 
-// countChild takes what a subgraph came to into the run.
-func (s *State) countChild(child *ChildEnd) {
+// countChild takes what a subgraph came to so far into the run. asked is what it
+// had asked before: its steps until then are counted.
+func (s *State) countChild(child *ChildEnd, asked *inquiry) {
 	if child == nil {
 		return
 	}
-	s.ChildSteps += child.Steps
+	s.ChildSteps += max(0, child.Steps-asked.counted())
 	s.degraded = s.degraded || child.Degraded
 	s.outOfSteps = s.outOfSteps || child.OutOfSteps
 }
