@@ -253,8 +253,9 @@ func (k *knowledge) decides(p *eval.Program) bool {
 
 // possible reports whether a condition can have an outcome, given what is known.
 func (k *knowledge) possible(c claim) bool {
+	const most = 40 // older ones are left out: a long path is rather taken for possible
 	list := []solve.Claim{c.Claim}
-	for i := range k.claims {
+	for i := len(k.claims) - 1; i >= 0 && len(list) <= most; i-- {
 		if slices.ContainsFunc(k.claims[i].roots, func(name string) bool { return slices.Contains(c.roots, name) }) {
 			list = append(list, k.claims[i].Claim)
 		}
