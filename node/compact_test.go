@@ -34,9 +34,18 @@ func TestOldestTurns(t *testing.T) {
 		keep   int
 		want   int
 	}{
-		{"uaua", 2, 2}, {"uaua", 4, 0}, {"uaua", 5, 0}, {"uaua", 0, 4},
-		{"ucrra", 1, 4}, {"ucrra", 2, 1}, {"ucrra", 3, 0},
-		{"uacr", 1, 2}, {"uacr", 0, 2}, {"uacrr", 0, 2}, {"uac", 0, 2}, {"", 2, 0},
+		{"uaua", 2, 2},
+		{"uaua", 4, 0},
+		{"uaua", 5, 0},
+		{"uaua", 0, 4},
+		{"ucrra", 1, 4},
+		{"ucrra", 2, 1},
+		{"ucrra", 3, 0},
+		{"uacr", 1, 2},
+		{"uacr", 0, 2},
+		{"uacrr", 0, 2},
+		{"uac", 0, 2},
+		{"", 2, 0},
 	} {
 		if got := oldest(conversationOf(c.sketch), c.keep); got != c.want {
 			t.Errorf("%s, keeping %d: %d are summarised, want %d", c.sketch, c.keep, got, c.want)

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
@@ -21,12 +22,16 @@ import (
 type caller struct {
 	models *models
 	task   *runner.Task
-	// turns counts the task's calls, by role.
+	// turns counts the visit's calls, by role, those of earlier attempts too.
 	turns map[string]int
 }
 
 func newCaller(m *models, task *runner.Task) *caller {
-	return &caller{models: m, task: task, turns: map[string]int{}}
+	turns := map[string]int{}
+	if task.Models != nil {
+		maps.Copy(turns, task.Models.Turns)
+	}
+	return &caller{models: m, task: task, turns: turns}
 }
 
 // noteCall marks the notes of finished model calls in a task's log.

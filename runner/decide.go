@@ -20,7 +20,7 @@ func (d *driver) decide(ctx context.Context, c *machine.Command) {
 		Log:  choice.Log, Note: func(data any) error { return d.sendNote(id, data, nil) },
 	}
 	d.share(task)
-	d.access(task, id)
+	d.access(task, id, choice.Turns)
 	decider := d.flow.runner.cfg.Decider
 	go func() {
 		defer cancel(nil)

@@ -76,6 +76,8 @@ type ModelAccess struct {
 	Params map[string]any
 	// Secrets are the texts that the run masks; a recording must not hold them.
 	Secrets []string
+	// Turns counts, by role, the calls that the visit made in earlier attempts.
+	Turns map[string]int
 	// Answered are the calls that scripts answered before the run was taken up.
 	Answered []CallUsage
 
@@ -113,13 +115,13 @@ func (m *ModelAccess) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // access gives a task what it needs to call models.
-func (d *driver) access(task *Task, id machine.TaskID) {
+func (d *driver) access(task *Task, id machine.TaskID, turns map[string]int) {
 	settings := d.state.Models()
 	task.Models = &ModelAccess{
 		Goal: d.state.Goal(), OwnGoal: d.state.Goal() == d.flow.graph.Goal.Description.Value,
 		Overrides: settings.Models, Dir: d.modelDir(), Params: paramsOf(settings.Params, task.Node), Answered: d.answered,
-		Secrets: slices.Clone(d.mask.values),
-		driver:  d, task: id,
+		Secrets: slices.Clone(d.mask.values), Turns: turns,
+		driver: d, task: id,
 	}
 }
 

@@ -36,7 +36,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		task.CallGraph = func(ctx context.Context, call GraphCall) (any, error) { return graphs.run(ctx, task, call) }
 	}
 	d.share(task)
-	d.access(task, id)
+	d.access(task, id, work.Turns)
 	handler := d.flow.runner.handlers[work.Kind]
 	child := &childEnd{}
 	if work.Kind == graphKind {

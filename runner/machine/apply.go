@@ -43,7 +43,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 	switch e.Kind {
 	case TaskBegan:
 	case TaskNoted:
-		s.spend(e.Usage)
+		s.spend(&e)
 		s.keepNote(&e)
 	case TaskEnded:
 		if e.Park == nil {

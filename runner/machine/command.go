@@ -65,6 +65,9 @@ type Work struct {
 	State map[string]any
 	// Talk is the conversation, for the kinds that take part in it; nil for others.
 	Talk *Talk
+	// Turns counts, by role, the calls of models that earlier attempts of the
+	// visit made.
+	Turns map[string]int
 	// Log holds what the attempt noted when it ran before, in order; nil: nothing.
 	Log []any
 	// Answers are those to what the task asked when it ran before, by the ID of
@@ -87,6 +90,8 @@ type Work struct {
 type Choice struct {
 	Goal   string
 	Output any
+	// Turns counts, by role, the calls that were made for the decision before Log.
+	Turns map[string]int
 	// Log holds what was noted about the decision when it was asked for before.
 	Log []any
 	// Candidates are the llm_decide edges in declaration order.

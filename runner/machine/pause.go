@@ -85,6 +85,11 @@ func (p *Plan) resumed(s *State, e *Event) {
 		}
 	}
 	for _, id := range e.Clean {
+		if t := s.find(id); t != nil {
+			t.newTurns()
+		} else if t := s.undecided(id); t != nil {
+			t.newTurns()
+		}
 		delete(s.logs, id)
 	}
 	wasPaused := s.Status == Paused

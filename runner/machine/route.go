@@ -210,7 +210,7 @@ func (p *Plan) decide(s *State, i int, n *node) *ending {
 
 // choiceOf is the decision that a router is asked for.
 func (p *Plan) choiceOf(s *State, t *task) *Choice {
-	choice := &Choice{Goal: s.goal, Output: Plain(t.output), Log: s.logs[s.taskID(t)]}
+	choice := &Choice{Goal: s.goal, Output: Plain(t.output), Log: s.logs[s.taskID(t)], Turns: t.earlierTurns()}
 	for _, at := range p.nodes[t.node].decide {
 		e := p.edges[at].spec
 		description := e.Description.Value

@@ -216,6 +216,7 @@ func (r *restorer) task(in *savedTask) task {
 		began: in.Began, order: in.Order, output: r.unpack(in.Output), failure: r.failure(in.Failure),
 		branches: r.unpackMap(in.Branches), until: in.Until, firstRoute: in.FirstRoute, lastRoute: in.LastRoute,
 		each: r.each(in.Each), asked: r.inquiry(in.Asked), thread: r.thread(in.Thread),
+		calls: in.Calls,
 	}
 	if in.Entered {
 		t.memory = r.state.memory.of(in.Node)

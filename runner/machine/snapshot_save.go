@@ -201,7 +201,7 @@ func (k *saver) task(t *task) savedTask {
 		Began: t.began, Order: t.order, Output: k.pack(t.output), Failure: k.failure(t.failure),
 		Branches: k.packMap(t.branches), Until: t.until, Expired: k.expiry(t.expired),
 		FirstRoute: t.firstRoute, LastRoute: t.lastRoute, Each: k.each(t.each), Asked: k.inquiry(t.asked),
-		Thread: k.thread(t.thread),
+		Thread: k.thread(t.thread), Calls: t.calls,
 	}
 	for _, in := range t.inputs {
 		out.Inputs = append(out.Inputs, savedInput{in.node, k.pack(in.value)})

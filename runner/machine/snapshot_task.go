@@ -41,6 +41,7 @@ type savedTask struct {
 	Expired    *int                       `json:"expired,omitempty"`
 	FirstRoute int                        `json:"first_route,omitempty"`
 	LastRoute  int                        `json:"last_route,omitempty"`
+	Calls      *callCounts                `json:"calls,omitempty"`
 	// Thread is a place in the table of threads, from 1.
 	Thread int `json:"thread,omitempty"`
 }

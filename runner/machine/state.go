@@ -185,6 +185,8 @@ type task struct {
 	asked *inquiry
 	// expired tells of a branch around the task that ran out of time.
 	expired *expiry
+	// calls counts the calls of models; nil: there were none.
+	calls *callCounts
 	// thread is the task's place in the conversation; nil in a graph without one.
 	thread *thread
 	// firstRoute and lastRoute are the task's part of State.routes.

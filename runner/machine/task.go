@@ -145,7 +145,7 @@ func (p *Plan) work(s *State, t *task, element int) (*Work, *Failure) {
 	work := &Work{
 		Kind: n.kind, Step: t.step, Key: s.idempotencyKey(n.id, t.visit, element), Index: element,
 		Config: config, Input: s.inputOf(t), State: s.readable(n), Timeout: p.timeoutOf(t.node),
-		StepsLeft: s.stepsLeft(), Talk: p.talkFor(s, t),
+		StepsLeft: s.stepsLeft(), Talk: p.talkFor(s, t), Turns: t.earlierTurns(),
 	}
 	if element >= 0 {
 		work.Item = t.each.items[element]
@@ -294,6 +294,7 @@ func (p *Plan) fail(s *State, t *task, failure *Failure) {
 			t.asked = nil // another attempt is another subgraph
 		}
 		s.waitingTasks++
+		t.newTurns()
 		s.noteRetrying(t, failure, attempts, delay)
 		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: s.taskID(t), For: delay})
 		return

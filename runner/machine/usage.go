@@ -5,6 +5,8 @@ package machine
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 )
@@ -76,8 +78,9 @@ func (u *Usage) add(call *Usage) {
 	u.CostUSD = &sum
 }
 
-// spend counts what a task has noted.
-func (s *State) spend(call *Usage) {
+// spend counts what a task has noted of a call.
+func (s *State) spend(e *Event) {
+	call := e.Usage
 	if call == nil {
 		return
 	}
@@ -85,6 +88,39 @@ func (s *State) spend(call *Usage) {
 	if call.Scripted {
 		s.scripted = append(s.scripted, *call)
 	}
+	t := s.find(e.Task)
+	if t == nil {
+		t = s.undecided(e.Task)
+	}
+	if t == nil || call.Turn == 0 || e.Task.Element > 0 || !strings.HasSuffix("/"+call.Node, "/"+e.Task.Node) {
+		return // or it is a call of a subgraph
+	}
+	if t.calls == nil {
+		t.calls = &callCounts{Turns: map[string]int{}}
+	}
+	t.calls.Turns[call.Role] = call.Turn
+}
+
+// callCounts counts, by role, the calls of models that a visit has made, and
+// those of its attempts before this one.
+type callCounts struct {
+	Turns   map[string]int `json:"turns,omitempty"`
+	Earlier map[string]int `json:"earlier,omitempty"`
+}
+
+// newTurns begins an attempt: its calls are counted on.
+func (t *task) newTurns() {
+	if t.calls != nil {
+		t.calls.Earlier = maps.Clone(t.calls.Turns)
+	}
+}
+
+// earlierTurns are the calls of the attempts before this one.
+func (t *task) earlierTurns() map[string]int {
+	if t.calls == nil {
+		return nil
+	}
+	return t.calls.Earlier
 }
 
 // Usage returns what the calls of the run, those of subgraphs too, came to.
