@@ -4,6 +4,7 @@ package lint
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/spec"
@@ -67,9 +68,30 @@ func checkTemplateMissing(f *facts) {
 				f.runInput(u, r.Path[2])
 			case r.Path[0] == "input" && len(r.Path) > 1 && u.moment == before:
 				f.inputMember(u, n, r.Path[1], in[u.node])
+			case r.Path[0] == "last" && len(r.Path) > 1 && u.inText && u.moment == before && f.keyless("last"):
+				f.lastSaid(u, r.Path[1])
 			}
 		}
 	}
+}
+
+// lastSaid reports what no node before could have said.
+func (f *facts) lastSaid(u *use, member string) {
+	speakers := []string{"llm", "agent"}
+	if member == "tool_result" {
+		speakers = append(speakers, "tools", "tool")
+	}
+	if f.flow().wild {
+		return
+	}
+	earlier := f.flow().back.Reach(u.node)
+	for v, n := range f.graph.Nodes {
+		speaks := slices.Contains(speakers, n.Kind.Value) || n.Kind.Value == "graph" && n.Conversation != nil
+		if speaks && earlier[v] && (v != u.node || f.flow().cyclic[v]) {
+			return
+		}
+	}
+	f.report(u.span(), "last.%s is missing: no %s node comes before %q", member, strings.Join(speakers, " or "), f.name(u.node))
 }
 
 // keyless reports whether a context name is no state key of an open graph.
@@ -78,7 +100,7 @@ func (f *facts) keyless(name string) bool { return f.graph.Key(name) == nil }
 func readsContext(p *eval.Program) bool {
 	return slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
 		switch r.Path[0] {
-		case "item", "index", "input", "run":
+		case "item", "index", "input", "run", "last":
 			return true
 		}
 		return false
