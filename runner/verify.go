@@ -19,8 +19,17 @@ type Divergence struct {
 	// Recorded and Now are where it led, or the nodes that were to run.
 	Recorded []string `json:"recorded"`
 	Now      []string `json:"now"`
-	// Why says what happened, with the values that conditions read now.
-	Why []string `json:"why"`
+	// RecordedEdges and NowEdges are the edges that fired, by their index in the
+	// graph of either walk; -1: a label of ends.
+	RecordedEdges []int `json:"recorded_edges,omitempty"`
+	NowEdges      []int `json:"now_edges,omitempty"`
+	// Why says what happened, with the values that conditions read now;
+	// RecordedWhy, what happened then.
+	Why         []string `json:"why"`
+	RecordedWhy []string `json:"recorded_why,omitempty"`
+	// NeverRan are those of Now that no part of the record ran: what they would
+	// give is not known.
+	NeverRan []string `json:"never_ran,omitempty"`
 }
 
 // Verify walks a recorded run once more, executing nothing: through the graph
@@ -49,11 +58,35 @@ func (r *Runner) Verify(runID string, other *Flow) (*Result, *Divergence, error)
 		}
 		if d != nil {
 			result, err := now.driver.recorded()
+			if err == nil {
+				d.NeverRan, err = neverRan(then, now, d, rec.events[i+1:])
+			}
 			return result, d, err
 		}
 	}
 	result, err := now.driver.recorded()
 	return result, compareEnds(then, now), err
+}
+
+// neverRan are the nodes that a divergence leads to and the record never ran;
+// rest are its events from there on.
+func neverRan(then, now *walker, d *Divergence, rest []machine.Event) ([]string, error) {
+	ran := map[string]bool{}
+	for i := range rest {
+		if err := then.step(&rest[i]); err != nil {
+			return nil, err
+		}
+	}
+	for _, node := range then.driver.path {
+		ran[then.driver.plan.NodeID(node)] = true
+	}
+	var out []string
+	for _, name := range d.Now {
+		if now.driver.flow.graph.Node(name) != nil && !ran[name] && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out, nil
 }
 
 // walker walks a recorded run.
@@ -73,7 +106,9 @@ type routed struct {
 	step int
 	node string
 	next []string
-	why  []string
+	// edges are those that fired, why the reasons of all.
+	edges []int
+	why   []string
 }
 
 func (rec *record) walker(flow *Flow) (*walker, error) {
@@ -114,10 +149,20 @@ func (w *walker) step(event *machine.Event) error {
 	notes := d.state.Notes()
 	for i := range notes {
 		if n := &notes[i]; n.Kind == machine.NoteEdgesResolved {
-			w.routes = append(w.routes, routed{int(n.Step), d.plan.NodeID(n.Node), d.targets(n), d.reasons(n)})
+			w.routes = append(w.routes, routed{int(n.Step), d.plan.NodeID(n.Node), d.targets(n), d.fired(n), d.reasons(n)})
 		}
 	}
 	return nil
+}
+
+// fired are the edges that a note says fired; -1: a label of ends.
+func (d *driver) fired(n *machine.Note) []int {
+	taken := d.state.Taken(n)
+	out := make([]int, len(taken))
+	for i := range taken {
+		out[i] = int(taken[i].Edge)
+	}
+	return out
 }
 
 // reasons says of every way out why it was taken or not.
@@ -166,7 +211,10 @@ func compareRoutes(then, now *walker) *Divergence {
 	for i := range min(len(then.routes), len(now.routes)) {
 		was, is := &then.routes[i], &now.routes[i]
 		if was.node != is.node || !slices.Equal(was.next, is.next) {
-			return &Divergence{Step: is.step, Node: is.node, Recorded: was.next, Now: is.next, Why: is.why}
+			return &Divergence{
+				Step: is.step, Node: is.node, Recorded: was.next, Now: is.next, RecordedEdges: was.edges, NowEdges: is.edges,
+				Why: is.why, RecordedWhy: was.why,
+			}
 		}
 	}
 	if len(then.routes) == len(now.routes) {

@@ -174,9 +174,16 @@ func replayLines(r *replayed) []string {
 		}
 		return strings.Join(names, ", ")
 	}
-	out := []string{head, "  recorded: " + list(d.Recorded), "  now:      " + list(d.Now)}
+	out := []string{head, "  recorded: " + list(d.Recorded)}
+	for _, why := range d.RecordedWhy {
+		out = append(out, "    "+terminal.Line(why))
+	}
+	out = append(out, "  now:      "+list(d.Now))
 	for _, why := range d.Why {
 		out = append(out, "    "+terminal.Line(why))
+	}
+	if len(d.NeverRan) > 0 {
+		out = append(out, fmt.Sprintf("  the walk ends here: %s never ran, what it would give is not known", strings.Join(d.NeverRan, ", ")))
 	}
 	return out
 }
