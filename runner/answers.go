@@ -57,11 +57,14 @@ func withoutIndexes(target string) string {
 }
 
 // target names a question of the run as an answer does.
-func (n *nesting) target(q *machine.Question) string {
+func (n *nesting) target(q *machine.Question) string { return n.inTarget(q.Target()) }
+
+// inTarget is a target, or the path of a node in one, as the outermost run names it.
+func (n *nesting) inTarget(name string) string {
 	if n == nil {
-		return q.Target()
+		return name
 	}
-	return n.prefix + "/" + q.Target()
+	return n.prefix + "/" + name
 }
 
 // checkAnswers reports answers for questions that nobody can ask, or that are

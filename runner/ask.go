@@ -25,9 +25,29 @@ func (d *driver) ask(ctx context.Context, q *machine.Question) {
 		}
 	}
 	if d.opts.Ask != nil {
-		d.askPerson(ctx, *q)
+		d.askPerson(ctx, *q, d.opts.Ask)
 	}
 }
+
+// askInside asks the people of a subgraph that waits for timers, too, and so does
+// not leave its questions to the run around it.
+func (d *driver) askInside() {
+	outermost := d
+	for outermost.nested != nil {
+		outermost = outermost.nested.parent
+	}
+	if outermost == d || outermost.opts.Ask == nil || !d.state.Idle() {
+		return
+	}
+	for _, q := range d.state.Questions() {
+		if !d.told[asking{q.Task, q.ID}] {
+			d.askPerson(context.Background(), q, outermost.opts.Ask)
+		}
+	}
+}
+
+// asker is Options.Ask.
+type asker = func(ctx context.Context, question Pending, problem string) (answer string, err error)
 
 // asking is a question that a person is being asked.
 type asking struct {
@@ -37,7 +57,7 @@ type asking struct {
 
 // askPerson asks until there is a legal answer, or nobody to ask. A subgraph
 // that went on meanwhile may ask once more what is being asked.
-func (d *driver) askPerson(ctx context.Context, question machine.Question) {
+func (d *driver) askPerson(ctx context.Context, question machine.Question, ask asker) {
 	id := asking{question.Task, question.ID}
 	if d.asked[id] != nil {
 		return
@@ -49,7 +69,7 @@ func (d *driver) askPerson(ctx context.Context, question machine.Question) {
 		defer cancel()
 		problem := ""
 		for {
-			text, err := d.opts.Ask(ctx, pending, problem)
+			text, err := ask(ctx, pending, problem)
 			if err != nil {
 				d.send(message{asked: &id})
 				return

@@ -37,8 +37,11 @@ func (d *driver) receive(due bool) *machine.Event {
 		return &event
 	}
 	for !due || len(d.inbox) > 0 {
-		if d.nested != nil && len(d.inbox) == 0 && !d.flush() {
-			return nil
+		if d.nested != nil && len(d.inbox) == 0 {
+			if !d.flush() {
+				return nil
+			}
+			d.askInside()
 		}
 		event := d.hear(<-d.inbox)
 		if event != nil || d.journalErr != nil {
@@ -60,6 +63,7 @@ func (d *driver) hear(m *message) *machine.Event {
 		if m.answered {
 			return &m.event
 		}
+		d.told[*m.asked] = d.nested != nil // the run around it will ask
 		if d.state.Status == machine.Paused && d.idle() {
 			return &machine.Event{Kind: machine.PauseAsked, At: d.clock.Now().UnixNano()}
 		}

@@ -190,7 +190,7 @@ func (d *driver) pending() []Pending {
 }
 
 func (d *driver) pendingOf(q *machine.Question) Pending {
-	p := Pending{Node: q.Path(), Kind: "human", Prompt: d.mask.text(q.Prompt), Schema: q.Schema}
+	p := Pending{Node: d.nested.inTarget(q.Path()), Kind: "human", Prompt: d.mask.text(q.Prompt), Schema: q.Schema}
 	if q.Key != "" {
 		p.Key, p.Kind = &q.Key, "interrupt"
 	}

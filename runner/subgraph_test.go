@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -326,5 +327,37 @@ func TestPauseReachesSubgraphs(t *testing.T) {
 	result, err = r.Resume(context.Background(), "one", runner.Options{})
 	if err != nil || result.Status != machine.Completed {
 		t.Fatalf("%+v, %v", result, err)
+	}
+}
+
+// A person is asked while a timer of the same subgraph runs.
+func TestPeopleAreAskedBesideTimers(t *testing.T) {
+	const child = `graphrun: v1
+name: child
+start: a
+nodes:
+  a: {kind: pass}
+  w: {kind: wait, for: 1h}
+  ask: {kind: human, prompt: "Well?"}
+  end: {kind: pass, join: {wait: all}}
+edges:
+  - {from: a, to: [w, ask]}
+  - {from: [w, ask], to: end}
+  - {from: end, to: END}
+`
+	clock := newFakeClock()
+	asked := make(chan string)
+	f := flowOf(t, runner.Config{Clock: clock, Load: func(string) ([]byte, error) { return []byte(child), nil }},
+		"nodes: {a: {kind: graph, each: '[1]', graph: child.yaml}}\nedges: [{from: a, to: END}]\n")
+	end := started(t, t.Context(), f, runner.Options{Ask: func(_ context.Context, q runner.Pending, _ string) (string, error) {
+		asked <- q.Target()
+		return "yes", nil
+	}})
+	if target := <-asked; target != "a[0]/ask" {
+		t.Errorf("asked %q", target)
+	}
+	clock.fire(time.Hour)
+	if result := end(); result.Status != machine.Completed {
+		t.Errorf("%+v", result)
 	}
 }

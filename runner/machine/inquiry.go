@@ -303,10 +303,16 @@ func (s *State) onlyPeople() bool {
 	return len(s.parked) > 0
 }
 
+// Idle reports whether nothing of a live run is at work: it waits for people, or
+// for timers.
+func (s *State) Idle() bool {
+	return s.live && !s.open && s.deciding == 0 && s.closing == nil && len(s.next) == 0 && len(s.parked) > 0
+}
+
 // Waiting reports whether a live run has nothing to do but to wait for people
 // who have, if anything, until a moment after now.
 func (s *State) Waiting(now int64) bool {
-	if !s.live || s.open || s.deciding > 0 || s.closing != nil || len(s.next) > 0 {
+	if !s.Idle() {
 		return false
 	}
 	for i := range s.parked {
