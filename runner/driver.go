@@ -5,6 +5,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -109,7 +110,6 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 	d.vault = newVault(secrets, around)
 	d.state.Watched = d.watched
 	d.scope, d.budget = &Scope{}, newBudget(&f.graph.Limits, nil)
-	d.path = make([]int32, 0, min(max(opts.MaxSteps, f.graph.Limits.MaxSteps), 1024))
 	if nested != nil {
 		d.scope, d.budget = nested.parent.scope, newBudget(&f.graph.Limits, nested.parent.budget)
 		d.answered = nested.parent.answered
@@ -241,6 +241,9 @@ func (d *driver) advance() (commands []machine.Command, at int64, err error) {
 // follow tells what an event changed and carries out the commands. It reports
 // whether the superstep is complete.
 func (d *driver) follow(ctx context.Context, commands []machine.Command, at int64) (advance bool) {
+	if len(d.path) == cap(d.path) { // by more than append would: long runs make little garbage
+		d.path = slices.Grow(d.path, 3*len(d.path)+64)
+	}
 	if ran := d.state.Ran; len(ran) == 1 { // as mostly: without a call
 		d.path = append(d.path, ran[0])
 	} else {
