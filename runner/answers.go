@@ -93,7 +93,8 @@ func (d *driver) checkAnswers() error {
 	return nil
 }
 
-// badTargets says which answers and breakpoints of a run name nothing.
+// badTargets says which answers, breakpoints and model parameters of a run name
+// no node.
 func (f *Flow) badTargets(opts *Options) []string {
 	var problems []string
 	for _, target := range slices.Sorted(maps.Keys(opts.Answers)) {
@@ -104,6 +105,14 @@ func (f *Flow) badTargets(opts *Options) []string {
 	for _, path := range slices.Concat(opts.PauseBefore, opts.PauseAfter) {
 		if _, _, err := f.find(path, false); err != nil {
 			problems = append(problems, fmt.Sprintf("breakpoint %q: %v", path, err))
+		}
+	}
+	for _, p := range opts.ModelParams {
+		if p.Node == "" {
+			continue
+		}
+		if _, _, err := f.find(p.Node, false); err != nil {
+			problems = append(problems, fmt.Sprintf("model parameter %q: %v", p.Node+":"+p.Key, err))
 		}
 	}
 	return problems

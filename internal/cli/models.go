@@ -138,6 +138,9 @@ func readModelParam(text string) (runner.ModelParam, error) {
 	}
 	var err error
 	if p.Value, err = decodeJSON([]byte(value)); err != nil {
+		if value == "" || strings.ContainsAny(value[:1], `{["`) {
+			return p, usagef("--set-model-param %q: the value is not JSON: %w", text, err)
+		}
 		p.Value = value
 	}
 	return p, nil

@@ -303,6 +303,8 @@ func (b *builder) finish(g *spec.Graph) {
 		p.output, p.outUses = b.bound.Output, b.usesOf(b.bound.Output)
 		p.wanted |= p.outUses
 	}
+	// What a tool gave last is known without a model, too, if somebody asks.
+	p.talks = p.talks || p.wanted&useLast != 0
 	p.shown = b.all
 	for i := range p.nodes {
 		if b.all || b.watched[p.nodes[i].id] {

@@ -16,6 +16,7 @@ func TestEach(t *testing.T) {
 	list := func(items ...any) []any { return items }
 	cases := []walkCase{
 		{name: "the output is the list of outputs, written as one", flow: run(""), script: script{"a": each(ok("p"), ok("q"), ok("r"))}, path: "a", steps: 1, state: map[string]any{"ys": list("p", "q", "r")}, quality: machine.Clean},
+		{name: "a schema is that of each output, not of their list", flow: strings.Replace(flow("kind: llm, prompt: x, output: {type: object}, each: xs, writes: [ys]"), "edges:", "models: {default: scripted/x}\nedges:", 1), script: script{"a": each(ok(map[string]any{}), ok(map[string]any{}), ok(map[string]any{}))}, path: "a", quality: machine.Clean},
 		{name: "an empty list runs nothing", flow: strings.Replace(run(""), "[1, 2, 3]", "[]", 1), path: "a", state: map[string]any{"ys": []any{}}, calls: map[string]int{"a": 0}},
 		{name: "what is no list fails", flow: strings.Replace(run(""), "each: xs", "each: last.tool_result", 1), path: "a b", quality: machine.Degraded},
 		{name: "a set node writes per element", flow: flow("kind: set, each: xs, set: {n: item, l: \"item * 10 + index\"}"), path: "a", steps: 1, state: map[string]any{"n": 6, "l": list(10, 21, 32)}},

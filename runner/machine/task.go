@@ -257,7 +257,7 @@ func (p *Plan) succeed(s *State, t *task, output any) {
 }
 
 func (p *Plan) checkOutput(s *State, t *task, n *node) *Failure {
-	if n.schema != nil {
+	if n.schema != nil && n.each == nil { // of an `each`, every element has been checked
 		t.output = n.schema.Normalise(Plain(t.output))
 		if err := n.schema.Check(t.output); err != nil {
 			return &Failure{Kind: "invalid_output", Message: "output does not fit its schema: " + err.Error()}
