@@ -39,6 +39,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		s.edits = e.Edit
 		return p.Advance(s, e.At), nil
 	}
+	before := s.now
 	s.now = e.At
 	switch e.Kind {
 	case TaskBegan:
@@ -61,7 +62,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 	case Answered:
 		p.answered(s, &e)
 	case Resumed:
-		p.resumed(s, &e)
+		p.resumed(s, &e, before)
 	default:
 		return nil, fmt.Errorf("unknown event kind %q", e.Kind)
 	}

@@ -5,6 +5,7 @@ package machine
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // Breakpoint is where a run stands paused: phase "before" or "after" the nodes.
@@ -77,7 +78,7 @@ func (p *Plan) pauseAsked(s *State) {
 
 // resumed takes a run up again: limits may be new, breakpoints let through, and
 // what was under way is asked for again.
-func (p *Plan) resumed(s *State, e *Event) {
+func (p *Plan) resumed(s *State, e *Event, before int64) {
 	if e.Run != nil {
 		s.applySettings(e.Run)
 		if e.Run.Parent != nil {
@@ -99,18 +100,30 @@ func (p *Plan) resumed(s *State, e *Event) {
 		s.next[i].released = true
 	}
 	s.passBreakpoints()
+	s.renewTimeout(e, before)
 	p.reissue(s)
 	if wasPaused || !s.open {
 		p.resumeIdle(s)
 	}
 }
 
+// renewTimeout starts the time of the run anew. A subgraph, which is taken up
+// again each time somebody has answered, goes on with what was left of its own
+// when it last did something.
+func (s *State) renewTimeout(e *Event, before int64) {
+	left := s.limits.Timeout
+	if left <= 0 {
+		return
+	}
+	if nested := e.Run != nil && e.Run.Parent != nil; nested && s.deadline > 0 && before > 0 {
+		left = time.Duration(max(0, s.deadline-before))
+	}
+	s.deadline = s.now + int64(left)
+	s.command(Command{Kind: StartTimer, Timer: RunTimer, For: left})
+}
+
 // reissue asks again for everything that is under way.
 func (p *Plan) reissue(s *State) {
-	if s.limits.Timeout > 0 {
-		s.deadline = s.now + int64(s.limits.Timeout)
-		s.command(Command{Kind: StartTimer, Timer: RunTimer, For: s.limits.Timeout})
-	}
 	if s.open {
 		for i := range s.tasks {
 			p.reissueTask(s, &s.tasks[i])

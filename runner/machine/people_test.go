@@ -187,3 +187,39 @@ func TestPropertyPeople(t *testing.T) {
 		}
 	})
 }
+
+// The time that a subgraph may take is not given again with every answer.
+func TestSubgraphsKeepTheirTimeout(t *testing.T) {
+	plan := build(t, head+`limits: {timeout: 10s}
+nodes:
+  a: {kind: human, prompt: "?"}
+  b: {kind: exec, command: [x]}
+edges:
+  - {from: a, to: b}
+  - {from: b, to: END}`)
+	for _, c := range []struct {
+		parent *machine.ParentInfo
+		want   time.Duration
+	}{{&machine.ParentInfo{StepsLeft: 9}, 7 * time.Second}, {nil, 10 * time.Second}} {
+		s := plan.NewState()
+		at := simEpoch
+		apply := func(after time.Duration, e machine.Event) []machine.Command {
+			at += int64(after)
+			e.At = at
+			cmds, err := plan.Apply(s, e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return cmds
+		}
+		apply(0, machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "run", Parent: c.parent}})
+		apply(3*time.Second, machine.Event{Kind: machine.Advanced})
+		if s.Status != machine.Paused {
+			t.Fatalf("status %s", s.Status)
+		}
+		cmds := apply(time.Hour, machine.Event{Kind: machine.Resumed, Run: &machine.RunInfo{ID: "run", Parent: c.parent}})
+		if i := slices.IndexFunc(cmds, func(c machine.Command) bool { return c.Timer == machine.RunTimer }); i < 0 || cmds[i].For != c.want {
+			t.Errorf("nested %v: commands %v, want %s left", c.parent != nil, cmds, c.want)
+		}
+	}
+}
