@@ -32,19 +32,36 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 		return nil, errors.Join(err, journal.Close())
 	}
 	if d.state.Status == machine.Completed {
-		result, err := d.recorded()
-		if err == nil {
-			err = d.leaveAgain()
-		}
-		if err == nil {
-			d.tell(RunFinished, d.last, result)
-		}
-		return result, errors.Join(err, d.sinkErr, journal.Close())
+		result, err := d.overAlready(journal)
+		return result, errors.Join(err, journal.Close())
 	}
 	if d.unread != nil {
 		return nil, errors.Join(d.unread, journal.Close())
 	}
 	return d.goOn(ctx, journal, undo)
+}
+
+// overAlready is the result of a run that has completed. What its driver did not
+// get to say of the end, because it vanished there, is said now.
+func (d *driver) overAlready(journal Journal) (*Result, error) {
+	result, err := d.recorded()
+	if err != nil {
+		return nil, err
+	}
+	lines, err := d.flow.runner.cfg.Store.List(RunFilter{ID: d.opts.RunID})
+	if err == nil && len(lines) == 1 && lines[0].Status != machine.Completed {
+		err = journal.Note(RunSummary{
+			Status: result.Status, Reason: result.Reason, Steps: result.Steps, Updated: time.Unix(0, d.last),
+		})
+	}
+	if err == nil {
+		err = d.leaveAgain()
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.tell(RunFinished, d.last, result)
+	return result, d.sinkErr
 }
 
 // goOn drives a run on from where it stands; undo are the events that count no

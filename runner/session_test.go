@@ -1,0 +1,96 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+)
+
+// forgetful fails to save sessions.
+type forgetful struct {
+	store.Memory
+	err error
+}
+
+func (s *forgetful) SaveSession(left runner.Session) error {
+	if s.err != nil {
+		return s.err
+	}
+	return s.Memory.SaveSession(left)
+}
+
+// What a run left is not lost with a driver that could not save it: a resume,
+// which executes nothing, does it. It does not do so twice.
+func TestSessionIsLeftByAResume(t *testing.T) {
+	kept := &forgetful{err: errors.New("the disk is full")}
+	cfg := runner.Config{Store: kept}
+	f := flowOf(t, cfg, "state: {n: {type: integer, default: 0, scope: session}}\nnodes: {a: {kind: set, set: {n: n + 1}}}\nedges: [{from: a, to: END}]")
+	opts := runner.Options{RunID: "one", Session: "s"}
+	if _, err := f.Run(context.Background(), opts); !errors.Is(err, kept.err) {
+		t.Fatalf("the run ends with %v", err)
+	}
+	kept.err = nil
+	wantStatus(t, resume(t, cfg, "one", runner.Options{}), machine.Completed, 1)
+	if s, err := kept.Session("s"); err != nil || s.Keys["n"] != 1 || s.Run != "one" {
+		t.Errorf("the session is %+v (%v)", s, err)
+	}
+	lines, err := kept.List(runner.RunFilter{})
+	if err != nil || len(lines) != 1 || lines[0].Status != machine.Completed || lines[0].Session != "s" {
+		t.Errorf("the list is %+v (%v)", lines, err)
+	}
+	opts.RunID = "two"
+	finish(t, f, opts)
+	wantStatus(t, resume(t, cfg, "one", runner.Options{}), machine.Completed, 1)
+	if s, err := kept.Session("s"); err != nil || s.Keys["n"] != 2 || s.Run != "two" {
+		t.Errorf("the session is %+v (%v)", s, err)
+	}
+}
+
+// Runs that share a session at the same time begin with the same; the one that
+// ends last stands, key by key.
+func TestSessionsOfTwoRunsAtOnce(t *testing.T) {
+	var kept store.Memory
+	var other *runner.Flow
+	inner := false
+	handlers := map[string]runner.HandlerFunc{
+		"it": func(ctx context.Context, task *runner.Task) (any, error) {
+			if inner {
+				return 10, nil
+			}
+			inner = true
+			_, err := other.Run(ctx, runner.Options{RunID: "inner", Session: "s"})
+			return 1, err
+		},
+	}
+	cfg := runner.Config{Store: &kept, Kinds: []runner.Kind{work(handlers)}}
+	f := flowOf(t, cfg, "state: {n: {type: integer, default: 0, scope: session}}\nnodes: {a: {kind: work, do: it, writes: {n: n + output}}}\nedges: [{from: a, to: END}]")
+	other = flowOf(t, cfg, "state: {n: {type: integer, default: 0, scope: session}, m: {type: integer, default: 7, scope: session}}\nnodes: {a: {kind: work, do: it, writes: {n: n + output}}}\nedges: [{from: a, to: END}]")
+	finish(t, f, runner.Options{RunID: "outer", Session: "s"})
+	if s, err := kept.Session("s"); err != nil || !reflect.DeepEqual(s.Keys, map[string]any{"n": 1, "m": 7}) {
+		t.Errorf("the session is %+v (%v)", s, err)
+	}
+}
+
+// What does not fit is said before anything runs, and without secrets.
+func TestSessionDoesNotFit(t *testing.T) {
+	var kept store.Memory
+	save := runner.Session{ID: "s", Keys: map[string]any{"pin": canary, "n": 1}, Secret: []string{"pin"}}
+	if err := kept.SaveSession(save); err != nil {
+		t.Fatal(err)
+	}
+	f := flowOf(t, runner.Config{Store: &kept}, "state: {pin: {type: string, enum: [a], scope: session, secret: true}, n: {type: integer}}\nnodes: {a: {kind: pass}}\nedges: [{from: a, to: END}]")
+	_, err := f.Run(context.Background(), runner.Options{RunID: "one", Session: "s"})
+	var bad *runner.InputError
+	if !errors.As(err, &bad) || !strings.Contains(err.Error(), `session "s": key "pin"`) || strings.Contains(err.Error(), "4711") {
+		t.Errorf("the error is %v", err)
+	}
+	if _, err := kept.Run("one"); !errors.Is(err, runner.ErrNoRun) {
+		t.Errorf("there is a run: %v", err)
+	}
+}
