@@ -61,12 +61,16 @@ func (s *server) shake(ctx context.Context) (*link, error) {
 	}
 	client := mcp.NewClient(
 		&mcp.Implementation{Name: "graphrun", Version: s.opts.Version},
-		&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}},
+		&mcp.ClientOptions{
+			Capabilities:           &mcp.ClientCapabilities{},
+			ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { l.stale.Store(true) },
+		},
 	)
 	session, err := client.Connect(ctx, transport, nil)
 	if err == nil {
 		l.session = session
-		l.members, err = members(ctx, session)
+		l.stale.Store(true)
+		err = l.refresh(ctx)
 	}
 	if err != nil {
 		err = errors.Join(err, kill())

@@ -74,6 +74,10 @@ func newServer(string) *mcp.Server {
 	add("echo", nil, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return text(string(r.Params.Arguments) + " " + os.Getenv("EXTRA")), nil
 	})
+	add("grow", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		add("grown", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return text("grown up"), nil })
+		return text("growing"), nil
+	})
 	add("pid", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{StructuredContent: map[string]any{"pid": os.Getpid()}}, nil
 	})

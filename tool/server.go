@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -41,7 +42,9 @@ type server struct {
 // link is one connection to a server.
 type link struct {
 	session *mcp.ClientSession
-	members []member
+	// members are the server's tools, stale that it has told of others.
+	members atomic.Pointer[[]member]
+	stale   atomic.Bool
 	// stop ends the connection and what runs behind it.
 	stop func() error
 	// gone is closed when the connection has ended; lastWords is what the
@@ -81,9 +84,10 @@ func (s *server) list(ctx context.Context, actor Actor) ([]Tool, error) {
 }
 
 func (l *link) tools() []Tool {
-	out := make([]Tool, len(l.members))
-	for i := range l.members {
-		out[i] = l.members[i].Tool
+	members := *l.members.Load()
+	out := make([]Tool, len(members))
+	for i := range members {
+		out[i] = members[i].Tool
 	}
 	return out
 }
@@ -96,11 +100,12 @@ func (s *server) call(ctx context.Context, actor Actor, name string, args map[st
 		if err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(l.members, func(m member) bool { return m.Name == name })
+		members := *l.members.Load()
+		i := slices.IndexFunc(members, func(m member) bool { return m.Name == name })
 		if i < 0 {
 			return nil, noMember(s.name, name, l.tools())
 		}
-		m := &l.members[i]
+		m := &members[i]
 		given, err := checkArgs(s.name+"."+name, m.schema, args)
 		if err != nil {
 			return nil, err
@@ -134,7 +139,7 @@ func (s *server) connected(ctx context.Context, actor Actor) (*link, error) {
 		case <-s.link.gone:
 			s.bury(actor, s.link, mcp.ErrConnectionClosed)
 		default:
-			return s.link, nil
+			return s.link, s.link.refresh(ctx)
 		}
 	}
 	if s.starts >= maxStarts {
@@ -151,6 +156,23 @@ func (s *server) connected(ctx context.Context, actor Actor) (*link, error) {
 	}
 	s.link = l
 	return l, nil
+}
+
+// refresh asks for the tools again if the server has told that they are others.
+func (l *link) refresh(ctx context.Context) error {
+	if !l.stale.Swap(false) {
+		return nil
+	}
+	list, err := members(ctx, l.session)
+	if err != nil {
+		l.stale.Store(true)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return &Error{Message: "the server's tools can't be listed: " + err.Error()}
+	}
+	l.members.Store(&list)
+	return nil
 }
 
 // drop forgets a connection that a call found lost, unless that is done already.

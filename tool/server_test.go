@@ -95,7 +95,7 @@ func TestServer(t *testing.T) {
 	for _, tool := range tools {
 		names += tool.Name + " "
 	}
-	if names != "srv.pid srv.die srv.die-again srv.echo srv.fail srv.parts srv.slow " || tools[0].Description != "does pid" || tools[0].Parameters["type"] != "object" {
+	if names != "srv.pid srv.die srv.die-again srv.echo srv.fail srv.grow srv.parts srv.slow " || tools[0].Description != "does pid" || tools[0].Parameters["type"] != "object" {
 		t.Errorf("tools %s: %+v", names, tools)
 	}
 	if got, problem := callServer(t, r, actor, "echo", map[string]any{"text": "hi"}); got != `{"text":"hi"} more` {
@@ -128,6 +128,24 @@ func TestServer(t *testing.T) {
 	}
 	if len(actor.warnings) != 0 {
 		t.Errorf("warnings %q", actor.warnings)
+	}
+}
+
+// A server may say that it has other tools now.
+func TestServerGrows(t *testing.T) {
+	r := newRegistry(t, fakeServer(t, "polite", nil))
+	if _, problem := callServer(t, r, &fakeActor{}, "grown", nil); !strings.Contains(problem, "no tool") {
+		t.Errorf("before: %q", problem)
+	}
+	if _, problem := callServer(t, r, &fakeActor{}, "grow", nil); problem != "" {
+		t.Fatal(problem)
+	}
+	// The notice comes by itself, some time.
+	for problem := "no tool"; problem != ""; {
+		callServer(t, r, &fakeActor{}, "echo", nil)
+		if _, problem = callServer(t, r, &fakeActor{}, "grown", nil); problem != "" && !strings.Contains(problem, "no tool") {
+			t.Fatal(problem)
+		}
 	}
 }
 
