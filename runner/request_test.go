@@ -127,3 +127,24 @@ func wantStatus(t *testing.T, r *runner.Result, status machine.Status, steps int
 		t.Errorf("the run is %s after %d steps, want %s after %d", r.Status, r.Steps, status, steps)
 	}
 }
+
+// An interrupt ends a run that asks a person, who is not asked any more.
+func TestInterruptWhileAsking(t *testing.T) {
+	var kept store.Memory
+	cfg := runner.Config{Store: &kept}
+	f := flowOf(t, cfg, "nodes: {a: {kind: human, prompt: '?'}}\nedges: [{from: a, to: END}]")
+	ctx, cancel := context.WithCancel(context.Background())
+	result, err := f.Run(ctx, runner.Options{
+		RunID: "one",
+		Ask: func(ctx context.Context, _ runner.Pending, _ string) (string, error) {
+			cancel()
+			<-ctx.Done()
+			return "", ctx.Err()
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantStatus(t, result, machine.Cancelled, 0)
+	wantStatus(t, resume(t, cfg, "one", runner.Options{}), machine.Paused, 0)
+}
