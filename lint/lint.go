@@ -43,7 +43,7 @@ func Check(g *spec.Graph, opts Options) spec.Diagnostics {
 	case opts.Broken || found.HasErrors():
 		level = needShape
 	}
-	rules := Rules()
+	rules := allRules()
 	for i := range rules {
 		if rules[i].check != nil && rules[i].needs <= level {
 			f.rule = &rules[i]

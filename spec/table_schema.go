@@ -27,12 +27,13 @@ func schemaTypes() []string {
 // schemaKeywords are the keywords of JSON Schema.
 func schemaKeywords() []Key {
 	schema := Key{Type: TypeSchema}
-	keys := []Key{
-		{Name: "type", Type: TypeOneOf, Forms: oneOrSome(Key{Type: TypeEnum, Enum: schemaTypes()})},
-		{Name: "enum", Type: TypeList, Elem: &Key{Type: TypeAny}},
-		{Name: "required", Type: TypeList, Elem: &Key{Type: TypeString}},
-		{Name: "dependentRequired", Type: TypeMap, Elem: &Key{Type: TypeList, Elem: &Key{Type: TypeString}}},
-	}
+	keys := append(
+		make([]Key, 0, 64),
+		Key{Name: "type", Type: TypeOneOf, Forms: oneOrSome(Key{Type: TypeEnum, Enum: schemaTypes()})},
+		Key{Name: "enum", Type: TypeList, Elem: &Key{Type: TypeAny}},
+		Key{Name: "required", Type: TypeList, Elem: &Key{Type: TypeString}},
+		Key{Name: "dependentRequired", Type: TypeMap, Elem: &Key{Type: TypeList, Elem: &Key{Type: TypeString}}},
+	)
 	add := func(k Key, names ...string) {
 		for _, name := range names {
 			k.Name = name
