@@ -42,9 +42,12 @@ type driver struct {
 	forked  time.Time
 	time    timekeeper
 	watched bool
-	seq     int64
-	event   Event // reused: the sink's until Event returns
-	path    []int32
+	// checkpoints says that a store keeps the run, whose supersteps are then told
+	// as checkpoints; what subgraphs have done is kept with the run around them.
+	checkpoints bool
+	seq         int64
+	event       Event // reused: the sink's until Event returns
+	path        []int32
 	// before is what the run was restored from, saved when the next snapshot is due.
 	before  snapshot
 	saved   saving
@@ -108,7 +111,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		around = nested.parent.vault
 	}
 	d.vault = newVault(secrets, around)
-	d.state.Watched = d.watched
+	d.state.Watched, d.checkpoints = d.watched, nested == nil && f.runner.cfg.Store != nil
 	d.scope, d.budget = &Scope{}, newBudget(&f.graph.Limits, nil)
 	if nested != nil {
 		d.scope, d.budget = nested.parent.scope, newBudget(&f.graph.Limits, nested.parent.budget)

@@ -127,7 +127,7 @@ const noteEvery = int64(time.Second)
 // noteSteps tells those who list runs how far this one is.
 func (d *driver) noteSteps(at int64) error {
 	d.noted = at
-	ended := d.before.head.Steps + len(d.path) + len(d.state.Ran) // the latest are not in the path yet
+	ended := d.steps() + len(d.state.Ran) // the latest are not in the path yet
 	err := d.journal.Note(RunSummary{
 		Status: machine.Running, Steps: ended + d.state.ChildSteps, Updated: time.Unix(0, at),
 	})
@@ -136,3 +136,6 @@ func (d *driver) noteSteps(at int64) error {
 	}
 	return nil
 }
+
+// steps counts the node executions in the path of the run.
+func (d *driver) steps() int { return d.before.head.Steps + len(d.path) }

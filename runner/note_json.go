@@ -79,7 +79,7 @@ func (enc *encoder) notes(dst []byte, d *driver, notes []machine.Note, at int64)
 		enc.begins(d)
 	}
 	enc.stamp.set(at)
-	if len(notes) == 2 && notes[0].Kind == machine.NoteLeft && notes[1].Kind == machine.NoteEntered {
+	if !d.checkpoints && len(notes) == 2 && notes[0].Kind == machine.NoteLeft && notes[1].Kind == machine.NoteEntered {
 		return enc.appendStep(dst, d, &notes[0], &notes[1], at)
 	}
 	for i := range notes {
@@ -94,7 +94,7 @@ func (enc *encoder) notes(dst []byte, d *driver, notes []machine.Note, at int64)
 			dst = enc.appendNodes(dst, n, d.state.Taken(n))
 		case machine.NoteSuperstepCompleted:
 			dst = enc.begin(dst, d, `{"event":"superstep_completed","seq":`)
-			dst = enc.appendNodes(dst, n, d.state.Taken(n))
+			dst = enc.appendCheckpoint(enc.appendNodes(dst, n, d.state.Taken(n)), d, n)
 		case machine.NoteStateUpdated:
 			dst = enc.appendUpdated(dst, d, n)
 		case machine.NoteNodeStarted:
@@ -151,7 +151,17 @@ func (enc *encoder) appendLeft(dst []byte, d *driver, n *machine.Note) []byte {
 	dst = enc.begin(dst, d, `{"event":"edges_resolved","seq":`)
 	dst = enc.appendResolved(append(dst, enc.placeOf(n)...), d, n)
 	dst = enc.begin(dst, d, `{"event":"superstep_completed","seq":`)
-	return append(append(dst, enc.superstepOf(n)...), enc.piecesOf(n.Node).alone...)
+	dst = append(append(dst, enc.superstepOf(n)...), enc.piecesOf(n.Node).alone...)
+	return enc.appendCheckpoint(dst, d, n)
+}
+
+// appendCheckpoint appends that a superstep is kept, if it is.
+func (enc *encoder) appendCheckpoint(dst []byte, d *driver, n *machine.Note) []byte {
+	if !d.checkpoints {
+		return dst
+	}
+	dst = appendIntKey(enc.begin(dst, d, `{"event":"checkpoint","seq":`), `,"step":`, d.steps())
+	return append(append(dst, enc.superstepOf(n)...), '}', '\n')
 }
 
 func (enc *encoder) appendUpdated(dst []byte, d *driver, n *machine.Note) []byte {

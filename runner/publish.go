@@ -143,6 +143,10 @@ func (d *driver) publish(at int64) {
 		}
 		d.describe(n, at)
 		d.emit()
+		if d.checkpoints && n.Kind == machine.NoteSuperstepCompleted {
+			d.event = Event{Type: Checkpoint, Time: now, Step: d.steps(), Superstep: int(n.Superstep)}
+			d.emit()
+		}
 	}
 }
 

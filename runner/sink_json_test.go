@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -166,17 +167,18 @@ func TestJSONSinkLikeEvents(t *testing.T) {
 			if strings.Contains(text, "actor") {
 				step = 0 // who looks first, driver or handler, is chance
 			}
-			t.Run(name+"/"+step.String(), func(t *testing.T) { compareSinks(t, text, step, "") })
+			t.Run(name+"/"+step.String(), func(t *testing.T) { compareSinks(t, text, step, "", false) })
 		}
+		t.Run(name+"/kept", func(t *testing.T) { compareSinks(t, text, 0, "", true) })
 		if secret != text {
-			t.Run(name+"/masked", func(t *testing.T) { compareSinks(t, secret, time.Millisecond, "sesame") })
+			t.Run(name+"/masked", func(t *testing.T) { compareSinks(t, secret, time.Millisecond, "sesame", false) })
 		}
 	}
 }
 
 // compareSinks runs a flow twice with one JSONSink, because it remembers parts of
 // what it wrote, and once with a sink that remembers nothing.
-func compareSinks(t *testing.T, text string, step time.Duration, secret string) {
+func compareSinks(t *testing.T, text string, step time.Duration, secret string, kept bool) {
 	t.Helper()
 	g, found := spec.Parse("flow.yaml", []byte(text), spec.Options{Kinds: []spec.Kind{actor().Spec}})
 	if found.HasErrors() {
@@ -185,7 +187,11 @@ func compareSinks(t *testing.T, text string, step time.Duration, secret string) 
 	run := func(sink runner.Sink) {
 		t.Helper()
 		clock := &stepClock{now: time.Date(2031, 12, 31, 23, 59, 59, 123456000, time.UTC), step: step}
-		r, err := runner.New(runner.Config{Kinds: []runner.Kind{actor()}, Clock: clock})
+		cfg := runner.Config{Kinds: []runner.Kind{actor()}, Clock: clock}
+		if kept {
+			cfg.Store = &store.Memory{}
+		}
+		r, err := runner.New(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,5 +220,8 @@ func compareSinks(t *testing.T, text string, step time.Duration, secret string) 
 	}
 	if !strings.Contains(fast.String(), `"event":"run_finished"`) {
 		t.Errorf("no end: %s", fast.String())
+	}
+	if kept != strings.Contains(fast.String(), `"event":"checkpoint"`) {
+		t.Errorf("checkpoints although kept is %t: %s", kept, fast.String())
 	}
 }

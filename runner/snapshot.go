@@ -75,7 +75,7 @@ func (d *driver) keepSnapshot() error {
 		limit = math.MaxInt
 	}
 	text, err := json.Marshal(snapshotHead{
-		Started: d.started.UnixNano(), Last: d.state.Now(), Steps: d.before.head.Steps + len(d.path), Hidden: d.mask.learned,
+		Started: d.started.UnixNano(), Last: d.state.Now(), Steps: d.steps(), Hidden: d.mask.learned,
 	})
 	if err != nil {
 		return err

@@ -176,7 +176,7 @@ edges:
 	}
 	var shown []string
 	for _, row := range readPage(t, "docs/cli.md").rows() {
-		for _, m := range regexp.MustCompile("`([a-z]+_[a-z]+)`").FindAllStringSubmatch(row[0], -1) {
+		for _, m := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(row[0], -1) {
 			shown = append(shown, m[1])
 		}
 	}
