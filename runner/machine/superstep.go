@@ -250,8 +250,8 @@ func (p *Plan) advance(s *State) {
 	}
 	if p.talks {
 		if p.talks {
-		p.forget(s)
-	}
+			p.forget(s)
+		}
 	}
 	if failure := p.applyWrites(s); failure != nil {
 		for i := range s.tasks {
@@ -264,8 +264,8 @@ func (p *Plan) advance(s *State) {
 		p.remember(s, &s.tasks[i])
 		if s.tasks[i].thread != nil {
 			if p.talks {
-			p.passBy(s, &s.tasks[i])
-		}
+				p.passBy(s, &s.tasks[i])
+			}
 		}
 	}
 	s.edit(s.edits)
