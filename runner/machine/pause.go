@@ -107,15 +107,15 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 	}
 }
 
-// renewTimeout starts the time of the run anew. A subgraph, which is taken up
-// again each time somebody has answered, goes on with what was left of its own
-// when it last did something.
+// renewTimeout goes on with what was left of the run's time when it last did
+// something: time in which nobody drove it is not active. A timeout given with
+// the resume begins anew.
 func (s *State) renewTimeout(e *Event, before int64) {
 	left := s.limits.Timeout
 	if left <= 0 {
 		return
 	}
-	if nested := e.Run != nil && e.Run.Parent != nil; nested && s.deadline > 0 && before > 0 {
+	if given := e.Run != nil && e.Run.Timeout > 0; !given && s.deadline > 0 && before > 0 {
 		left = time.Duration(max(0, s.deadline-before))
 	}
 	s.deadline = s.now + int64(left)

@@ -188,8 +188,9 @@ func TestPropertyPeople(t *testing.T) {
 	})
 }
 
-// The time that a subgraph may take is not given again with every answer.
-func TestSubgraphsKeepTheirTimeout(t *testing.T) {
+// The time that a run, or a subgraph, may take is active time: a pause takes
+// nothing of it, a resume does not give it again, unless it is asked to.
+func TestResumedRunsKeepTheirTimeout(t *testing.T) {
 	plan := build(t, head+`limits: {timeout: 10s}
 nodes:
   a: {kind: human, prompt: "?"}
@@ -199,8 +200,9 @@ edges:
   - {from: b, to: END}`)
 	for _, c := range []struct {
 		parent *machine.ParentInfo
+		given  time.Duration
 		want   time.Duration
-	}{{&machine.ParentInfo{StepsLeft: 9}, 7 * time.Second}, {nil, 10 * time.Second}} {
+	}{{&machine.ParentInfo{StepsLeft: 9}, 0, 7 * time.Second}, {nil, 0, 7 * time.Second}, {nil, 5 * time.Second, 5 * time.Second}} {
 		s := plan.NewState()
 		at := simEpoch
 		apply := func(after time.Duration, e machine.Event) []machine.Command {
@@ -217,7 +219,7 @@ edges:
 		if s.Status != machine.Paused {
 			t.Fatalf("status %s", s.Status)
 		}
-		cmds := apply(time.Hour, machine.Event{Kind: machine.Resumed, Run: &machine.RunInfo{ID: "run", Parent: c.parent}})
+		cmds := apply(time.Hour, machine.Event{Kind: machine.Resumed, Run: &machine.RunInfo{ID: "run", Parent: c.parent, Timeout: c.given}})
 		if i := slices.IndexFunc(cmds, func(c machine.Command) bool { return c.Timer == machine.RunTimer }); i < 0 || cmds[i].For != c.want {
 			t.Errorf("nested %v: commands %v, want %s left", c.parent != nil, cmds, c.want)
 		}
