@@ -249,9 +249,7 @@ func (p *Plan) advance(s *State) {
 		p.park(s)
 	}
 	if p.talks {
-		if p.talks {
-			p.forget(s)
-		}
+		p.forget(s)
 	}
 	if failure := p.applyWrites(s); failure != nil {
 		for i := range s.tasks {
@@ -263,9 +261,7 @@ func (p *Plan) advance(s *State) {
 	for i := range s.tasks {
 		p.remember(s, &s.tasks[i])
 		if s.tasks[i].thread != nil {
-			if p.talks {
-				p.passBy(s, &s.tasks[i])
-			}
+			p.passBy(s, &s.tasks[i])
 		}
 	}
 	s.edit(s.edits)
