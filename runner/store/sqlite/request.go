@@ -3,14 +3,18 @@
 package sqlite
 
 import (
+	"context"
 	"database/sql"
+	"errors"
+	"fmt"
+	"time"
 
 	"github.com/graphrun/graphrun/runner"
 )
 
 // Ask leaves a request for the driver of a run.
 func (s *Store) Ask(runID string, request runner.Request) error {
-	return s.update(func(tx *sql.Tx) error {
+	return s.updateSoon(func(tx *sql.Tx) error {
 		run, err := runNumber(tx, runID)
 		if err != nil {
 			return err
@@ -19,6 +23,36 @@ func (s *Store) Ask(runID string, request runner.Request) error {
 			ON CONFLICT (run) DO UPDATE SET want = ?2 WHERE want <> ?3`, run, string(request), string(runner.RequestCancel))
 		return err
 	})
+}
+
+// retryBusy is how soon updateSoon tries again.
+const retryBusy = 200 * time.Microsecond
+
+// updateSoon is update among drivers that commit one step after the other.
+// SQLite waits longer and longer for them, and may wait for seconds; who tries
+// often finds a gap.
+func (s *Store) updateSoon(do func(tx *sql.Tx) error) (err error) {
+	if s.writer == nil {
+		return s.wrap(errReadOnly)
+	}
+	ctx := context.Background()
+	conn, err := s.writer.Conn(ctx) // the only one: others of this process wait meanwhile
+	if err != nil {
+		return s.wrap(err)
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if _, err := conn.ExecContext(ctx, `PRAGMA busy_timeout = 0`); err != nil {
+		return s.wrap(err)
+	}
+	defer func() {
+		_, failed := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, s.opts.Busy.Milliseconds()))
+		err = errors.Join(err, s.wrap(failed))
+	}()
+	for end := time.Now().Add(s.opts.Busy); ; time.Sleep(retryBusy) {
+		if err = s.writer.updateBy(ctx, conn, do); !isBusy(err) || time.Now().After(end) {
+			return s.wrap(err)
+		}
+	}
 }
 
 // Asked delivers requests.
