@@ -26,6 +26,8 @@ type chat struct {
 	url   string
 	dir   string // of the flow
 	reply func(asked string) string
+	// wait is called with the last message of each request, before it is answered.
+	wait func(asked string)
 	// header is told the header Authorization of each request; nil: nobody.
 	header func(authorization string)
 
@@ -107,6 +109,9 @@ func newChat(t *testing.T, reply func(asked string) string) *chat {
 		}
 		answer := c.reply(req.last())
 		c.mu.Unlock()
+		if c.wait != nil {
+			c.wait(req.last())
+		}
 		c.answer(w, answer)
 	}))
 	t.Cleanup(server.Close)

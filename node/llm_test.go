@@ -195,3 +195,31 @@ edges: [{from: a, to: g}, {from: g, to: b}, {from: b, to: END}]`, runner.Options
 		}
 	}
 }
+
+// Where branches meet, last is what the last declared of those that spoke said,
+// whichever was quicker.
+func TestLastWhereBranchesMeet(t *testing.T) {
+	for _, slow := range []string{"pb", "pc"} {
+		answered := make(chan string, 1)
+		chat := newChat(t, func(asked string) string { return "<" + asked + ">" })
+		chat.wait = func(asked string) {
+			if asked == slow {
+				<-answered // the other goes first
+			} else if asked != "pa" {
+				answered <- asked
+			}
+		}
+		result := runFlow(t, chat, `start: a
+state: {said: {}}
+nodes:
+  a: {kind: llm, prompt: pa}
+  b: {kind: llm, prompt: pb}
+  c: {kind: llm, prompt: pc}
+  e: {kind: pass}
+  d: {kind: set, set: {said: last.text}, join: {wait: all}}
+edges: [{from: a, to: [b, c, e]}, {from: [b, c, e], to: d}, {from: d, to: END}]`, runner.Options{})
+		if result.State["said"] != "<pc>" {
+			t.Errorf("with a slow %s it is %v", slow, result.State["said"])
+		}
+	}
+}

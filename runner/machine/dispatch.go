@@ -138,8 +138,10 @@ func (p *Plan) send(s *State, from *task, r *route, at place) {
 				t.inputs = append(t.inputs, sourceInput{t.source, t.input})
 			}
 			t.inputs = append(t.inputs, sourceInput{from.node, r.input})
+			if p.talks {
+				t.thread = s.mergeThreads([]*thread{t.thread, from.thread}, common(t.at, at).fan)
+			}
 			t.at, t.merged = mergePlaces(t.at, at), true
-			t.thread = s.mergeThreads([]*thread{t.thread, from.thread})
 			s.mixed = true
 			return
 		}

@@ -179,9 +179,13 @@ func lastOf[T any](list []T, n int) []T {
 }
 
 // mergeThreads is the thread of a token that several become, which are given in
-// declaration order of their branches.
-func (s *State) mergeThreads(threads []*thread) *thread {
-	first := threads[0]
+// declaration order of their branches. They parted in a fan-out, nil: unknown.
+// Which branch was quicker makes no difference.
+func (s *State) mergeThreads(threads []*thread, parted *fanout) *thread {
+	first, before := threads[0], 0
+	if parted != nil && parted.thread != nil {
+		before = parted.thread.At
+	}
 	if first == nil || len(threads) == 1 {
 		return first
 	}
@@ -195,9 +199,10 @@ func (s *State) mergeThreads(threads []*thread) *thread {
 		if th.Private == 0 {
 			th.Private, th.Owner = other.Private, other.Owner
 		}
-		if other.At > th.At {
-			th.Text, th.Result, th.At = other.Text, other.Result, other.At
+		if other.At > before { // something was said on this branch
+			th.Text, th.Result = other.Text, other.Result
 		}
+		th.At = max(th.At, other.At)
 		th.Ran = mergeRan(th.Ran, other.Ran)
 		same := 0
 		for same < min(len(first.Done), len(other.Done)) && first.Done[same] == other.Done[same] {
@@ -213,7 +218,7 @@ func (s *State) mergeThreads(threads []*thread) *thread {
 // arriveAtEnd takes the thread of a branch that has reached END.
 func (s *State) arriveAtEnd(th *thread) {
 	if s.endThread != nil {
-		th = s.mergeThreads([]*thread{s.endThread, th})
+		th = s.mergeThreads([]*thread{s.endThread, th}, nil)
 	}
 	s.endThread = th
 }
@@ -222,11 +227,11 @@ func (s *State) arriveAtEnd(th *thread) {
 func (s *State) joinThreads(arrivals []arrival) *thread {
 	inOrder := slices.Clone(arrivals)
 	slices.SortStableFunc(inOrder, func(a, b arrival) int { return a.at.compare(b.at) })
-	threads := make([]*thread, len(inOrder))
+	threads, parted := make([]*thread, len(inOrder)), inOrder[0].at
 	for i := range inOrder {
-		threads[i] = inOrder[i].thread
+		threads[i], parted = inOrder[i].thread, common(parted, inOrder[i].at)
 	}
-	return s.mergeThreads(threads)
+	return s.mergeThreads(threads, parted.fan)
 }
 
 // mergeRan is what ran on either way, in declaration order.
