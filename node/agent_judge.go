@@ -22,6 +22,8 @@ type judge struct {
 	named     string
 	criteria  []string
 	maxRounds int
+	// bounded says that the file sets maxRounds: trials have a bound of their own.
+	bounded bool
 }
 
 // verdict is what a judge says.
@@ -42,6 +44,7 @@ func readJudge(task *runner.Task) (*judge, error) {
 	if j.named, err = textKey(fields, "model", "judge"); err != nil {
 		return nil, err
 	}
+	j.bounded = fields["max_rounds"] != nil
 	j.maxRounds, err = intKey(fields, "max_rounds", 3, 1, 1<<31-1)
 	return j, err
 }
@@ -66,7 +69,7 @@ func (a *agent) judged(ctx context.Context, work func(context.Context) (any, err
 		case v.word == "ESCALATE":
 			return nil, a.escalated("the judge handed the matter over", v.feedback, value)
 		case a.rounds >= a.judge.maxRounds:
-			return nil, a.escalated(fmt.Sprintf("the judge accepted no answer in %s", count(a.rounds, "round")), v.feedback, value)
+			return nil, a.unaccepted(v.feedback, value)
 		}
 		a.ask("Your answer was not accepted." + said(v.feedback) + " Answer again, and better.")
 	}
@@ -89,6 +92,10 @@ func (a *agent) escalated(why, feedback string, value any) *runner.Failure {
 	return &runner.Failure{Kind: "escalated", Message: message, Details: map[string]any{
 		"feedback": feedback, "answer": value, "rounds": a.rounds,
 	}}
+}
+
+func (a *agent) unaccepted(feedback string, value any) *runner.Failure {
+	return a.escalated(fmt.Sprintf("the judge accepted no answer in %s", count(a.rounds, "round")), feedback, value)
 }
 
 // verdict asks the judge about an answer. A judge that fails or says nothing

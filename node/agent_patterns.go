@@ -50,6 +50,9 @@ func (a *agent) optimise(ctx context.Context) (any, error) {
 		if a.reason = a.enough(v.word, score, since); a.reason != "" {
 			return best, nil
 		}
+		if j.bounded && a.rounds >= j.maxRounds {
+			return nil, a.unaccepted(v.feedback, best)
+		}
 		a.repeats = 0
 		a.ask(fmt.Sprintf("That was trial %d; it scored %g, the best so far %g.%s Think about what to change, and answer again.",
 			a.trials, score, bestScore, said(v.feedback)))

@@ -124,7 +124,7 @@ func (a *agent) count(named string, response *model.Response) error {
 	if err != nil {
 		return err
 	}
-	cost, known := price.Cost(ref.priced(a.task), response.Usage)
+	cost, known := price.Cost(ref.priced(), response.Usage)
 	if !known {
 		return invalidInput("loop.max_cost_usd can't be kept: the price of %q is not known", ref.name)
 	}

@@ -63,7 +63,7 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	room, err := c.task.Models.Reserve(runner.Reservation{
 		Input: price.RequestTokens(&req), Output: req.MaxTokens,
 		Cost: func(input, output int) (float64, bool) {
-			return price.Worst(ref.priced(c.task), input, output)
+			return price.Worst(ref.priced(), input, output)
 		},
 	})
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *caller) usage(ref modelRef, who model.Caller, response *model.Response)
 	}
 	if response != nil {
 		out.InputTokens, out.OutputTokens = response.Usage.InputTokens, response.Usage.OutputTokens
-		cost, known := price.Cost(ref.priced(c.task), response.Usage)
+		cost, known := price.Cost(ref.priced(), response.Usage)
 		if out.CostUSD = &cost; !known {
 			out.CostUSD = nil
 		}

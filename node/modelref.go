@@ -18,51 +18,81 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// modelRef is a model as provider/name, and the folder that a script's path is
-// relative to.
-type modelRef struct{ name, dir string }
-
-// resolveModel finds the model that a node names: provider/name, or a role of
-// `models`, which the caller of the run may have set and which falls back to
-// the role default.
-func resolveModel(task *runner.Task, named string) (modelRef, error) {
-	for range len(task.Graph.Models) + 2 { // a role may name another role
-		if strings.Contains(named, "/") {
-			return modelRef{named, task.Dir}, nil
-		}
-		ref, dir := roleOf(task, named)
-		if ref == "" {
-			return modelRef{}, &runner.Failure{Kind: "invalid_input", Message: fmt.Sprintf(
-				"there is no model for the role %q; declare models: {%s: provider/name}, or pass --model %s=provider/name", named, named, named)}
-		}
-		if strings.Contains(ref, "/") {
-			return modelRef{ref, dir}, nil
-		}
-		named = ref
-	}
-	return modelRef{}, invalidInput("the roles of models name each other in a circle at %q", named)
+// modelRef is a model as provider/name, the folder that a script's path is
+// relative to, and the providers that are declared where the model is named.
+type modelRef struct {
+	name, dir string
+	providers map[string]any
 }
 
-// roleOf is what a role stands for, and the folder that it is relative to.
-func roleOf(task *runner.Task, role string) (ref, dir string) {
-	for _, name := range []string{role, "default"} {
-		if ref = task.Models.Overrides[name]; ref != "" {
-			return ref, task.Models.Dir
-		}
-		for i := range task.Graph.Models {
-			if m := &task.Graph.Models[i]; m.Key.Value == name && m.Value.Kind == spec.String {
-				return m.Value.Text.Value, task.Dir
-			}
+// resolveModel finds the model that a node names: provider/name, or a role. A
+// role is what the caller of the run says, else what the task's graph does, else
+// the graphs around it, in each under its own name before `default`.
+func resolveModel(task *runner.Task, named string) (modelRef, error) {
+	if strings.Contains(named, "/") {
+		return modelRef{named, task.Dir, task.Providers}, nil
+	}
+	own := runner.ModelScope{Models: map[string]string{}, Providers: task.Providers, Dir: task.Dir}
+	for i := range task.Graph.Models {
+		if m := &task.Graph.Models[i]; m.Value.Kind == spec.String {
+			own.Models[m.Key.Value] = m.Value.Text.Value
 		}
 	}
-	return "", ""
+	for _, scope := range append([]runner.ModelScope{own}, task.Models.Around...) {
+		ref, err := resolveRole(task, scope, named)
+		if err != nil || ref.name != "" {
+			return ref, err
+		}
+	}
+	return modelRef{}, &runner.Failure{Kind: "invalid_input", Message: fmt.Sprintf(
+		"there is no model for the role %q; declare models: {%s: provider/name}, or pass --model %s=provider/name", named, named, named)}
+}
+
+// resolveRole is the model of a role as one graph has it; its name is "" when
+// the graph declares none.
+func resolveRole(task *runner.Task, scope runner.ModelScope, role string) (modelRef, error) {
+	for range len(scope.Models) + 2 { // a role may name another role
+		ref := roleOf(task, scope, role)
+		if ref.name == "" || strings.Contains(ref.name, "/") {
+			return ref, nil
+		}
+		role = ref.name
+	}
+	return modelRef{}, invalidInput("the roles of models name each other in a circle at %q", role)
+}
+
+// roleOf is what a role stands for. What the caller of the run named belongs to
+// the run's own graph.
+func roleOf(task *runner.Task, scope runner.ModelScope, role string) modelRef {
+	for _, name := range []string{role, "default"} {
+		if ref := task.Models.Overrides[name]; ref != "" {
+			return modelRef{ref, task.Models.Dir, chosenFrom(task, ref)}
+		}
+		if ref := scope.Models[name]; ref != "" {
+			return modelRef{ref, scope.Dir, scope.Providers}
+		}
+	}
+	return modelRef{}
+}
+
+// chosenFrom are the providers of a model that the caller of the run named: those
+// of the run's own graph, unless only the task's declares it.
+func chosenFrom(task *runner.Task, ref string) map[string]any {
+	if around := task.Models.Around; len(around) > 0 {
+		name, _, _ := strings.Cut(ref, "/")
+		outer := around[len(around)-1].Providers
+		if outer[name] != nil || task.Providers[name] == nil {
+			return outer
+		}
+	}
+	return task.Providers
 }
 
 // openKey is the key of an open model in the scope of a run. A script is the
 // same for all graphs of the run: each of its answers is given once.
 type openKey struct {
-	ref   modelRef
-	graph *spec.Graph
+	name, dir string
+	graph     *spec.Graph
 }
 
 // openModel is a client, or why there is none.
@@ -83,12 +113,13 @@ type models struct {
 
 // open returns the client of a model, the same for the whole run.
 func (m *models) open(task *runner.Task, ref modelRef) (model.Client, error) {
-	key := openKey{ref, task.Graph}
+	key := openKey{ref.name, ref.dir, task.Graph}
 	if ref.isScript(task) {
 		key.graph = nil
 	}
 	open := task.Scope.Keep(key, func() io.Closer {
 		hideKeys(task, m.cassette)
+		hideProviders(task, ref.providers, m.cassette)
 		connect := func() (model.Client, error) { return m.connect(task, ref) }
 		if m.cassette != nil {
 			return openModel{m.cassette.Client(ref.name, connect), nil}
@@ -101,7 +132,7 @@ func (m *models) open(task *runner.Task, ref modelRef) (model.Client, error) {
 
 func (m *models) connect(task *runner.Task, ref modelRef) (model.Client, error) {
 	opts := m.options
-	opts.Declared, opts.Dir, opts.Sleep = task.Providers, ref.dir, task.Models.Sleep
+	opts.Declared, opts.Dir, opts.Sleep = ref.providers, ref.dir, task.Models.Sleep
 	client, err := provider.Open(ref.name, opts)
 	if script, ok := client.(*scripted.Client); ok {
 		skipAnswered(task, ref, script)
@@ -112,14 +143,14 @@ func (m *models) connect(task *runner.Task, ref modelRef) (model.Client, error) 
 // isScript reports whether a script answers: its calls are free, and each of
 // its answers is given once in a run.
 func (ref modelRef) isScript(task *runner.Task) bool {
-	return strings.HasPrefix(ref.priced(task), "scripted/")
+	return strings.HasPrefix(ref.priced(), "scripted/")
 }
 
 // priced is the name under which a model's price is known: "" for a server of
 // the graph's own.
-func (ref modelRef) priced(task *runner.Task) string {
+func (ref modelRef) priced() string {
 	name, id, _ := provider.Split(ref.name)
-	declared, ok := task.Providers[name].(map[string]any)
+	declared, ok := ref.providers[name].(map[string]any)
 	if !ok {
 		return ref.name
 	}
@@ -135,8 +166,12 @@ func hideKeys(task *runner.Task, tape *cassette.Cassette) {
 	for _, secret := range task.Models.Secrets {
 		tape.Hide(secret)
 	}
-	for _, name := range slices.Sorted(maps.Keys(task.Providers)) {
-		declared, _ := task.Providers[name].(map[string]any)
+	hideProviders(task, task.Providers, tape)
+}
+
+func hideProviders(task *runner.Task, providers map[string]any, tape *cassette.Cassette) {
+	for _, name := range slices.Sorted(maps.Keys(providers)) {
+		declared, _ := providers[name].(map[string]any)
 		key, _ := declared["api_key"].(string)
 		task.Models.Hide(key)
 		tape.Hide(key)

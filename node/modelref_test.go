@@ -25,18 +25,18 @@ edges: [{from: a, to: END}]
 		over  map[string]string
 		want  modelRef
 	}{
-		{"openai/a/b", nil, modelRef{"openai/a/b", "flow"}},
-		{"default", nil, modelRef{"openai/d", "flow"}},
-		{"router", nil, modelRef{"openai/d", "flow"}},
-		{"judge", nil, modelRef{"scripted/f", "flow"}},
-		{"router", map[string]string{"default": "scripted/o"}, modelRef{"scripted/o", "caller"}},
-		{"judge", map[string]string{"default": "scripted/o"}, modelRef{"scripted/f", "flow"}},
-		{"judge", map[string]string{"fast": "scripted/o"}, modelRef{"scripted/o", "caller"}},
+		{"openai/a/b", nil, modelRef{"openai/a/b", "flow", nil}},
+		{"default", nil, modelRef{"openai/d", "flow", nil}},
+		{"router", nil, modelRef{"openai/d", "flow", nil}},
+		{"judge", nil, modelRef{"scripted/f", "flow", nil}},
+		{"router", map[string]string{"default": "scripted/o"}, modelRef{"scripted/o", "caller", nil}},
+		{"judge", map[string]string{"default": "scripted/o"}, modelRef{"scripted/f", "flow", nil}},
+		{"judge", map[string]string{"fast": "scripted/o"}, modelRef{"scripted/o", "caller", nil}},
 		{"x", nil, modelRef{}},
 	} {
 		task := &runner.Task{Graph: g, Dir: "flow", Models: &runner.ModelAccess{Overrides: c.over, Dir: "caller"}}
 		got, err := resolveModel(task, c.named)
-		if got != c.want || (err != nil) != (c.want == modelRef{}) {
+		if got.name != c.want.name || got.dir != c.want.dir || (err != nil) != (c.want.name == "") {
 			t.Errorf("%s with %v: %v, %v; want %v", c.named, c.over, got, err, c.want)
 		}
 	}
@@ -47,14 +47,14 @@ edges: [{from: a, to: END}]
 
 // A model has a price by its name, but not on a server of the graph's own.
 func TestPricedModel(t *testing.T) {
-	task := &runner.Task{Providers: map[string]any{
+	providers := map[string]any{
 		"mine": map[string]any{"type": "openai"}, "local": map[string]any{"type": "openai", "base_url": "http://x/"},
 		"openai": map[string]any{"type": "openai", "base_url": "http://y/"}, "fake": map[string]any{"type": "scripted"},
-	}}
+	}
 	for ref, want := range map[string]string{
 		"anthropic/a": "anthropic/a", "mine/m": "openai/m", "local/m": "", "openai/m": "", "fake/p/q.yaml": "scripted/p/q.yaml",
 	} {
-		if got := (modelRef{ref, ""}).priced(task); got != want {
+		if got := (modelRef{ref, "", providers}).priced(); got != want {
 			t.Errorf("%s is priced as %q, want %q", ref, got, want)
 		}
 	}

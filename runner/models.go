@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // Message is one turn of a conversation.
@@ -62,6 +63,25 @@ func (t *Talk) added() *machine.TalkDelta {
 // ModelParam is a parameter of model nodes that the caller of a run sets.
 type ModelParam = machine.ModelParam
 
+// ModelScope is what a graph declares of models: providers by name, and models by
+// role, in which paths are relative to Dir.
+type ModelScope struct {
+	Models    map[string]string
+	Providers map[string]any
+	Dir       string
+}
+
+// modelScopes are those of the graphs around one that the task runs.
+func (t *Task) modelScopes() []ModelScope {
+	own := ModelScope{Models: map[string]string{}, Providers: t.Providers, Dir: t.Dir}
+	for i := range t.Graph.Models {
+		if m := &t.Graph.Models[i]; m.Value.Kind == spec.String {
+			own.Models[m.Key.Value] = m.Value.Text.Value
+		}
+	}
+	return append([]ModelScope{own}, t.Models.Around...)
+}
+
 // ModelAccess is what a task that calls models has of its run. It is safe for
 // concurrent use.
 type ModelAccess struct {
@@ -72,6 +92,8 @@ type ModelAccess struct {
 	// in them are relative to Dir.
 	Overrides map[string]string
 	Dir       string
+	// Around are the models of the graphs around the task's, the run's own last.
+	Around []ModelScope
 	// Params are the parameters that the caller set for the task's node, by key.
 	Params map[string]any
 	// Secrets are the texts that the run masks; a recording must not hold them.
@@ -122,6 +144,9 @@ func (d *driver) access(task *Task, id machine.TaskID, turns map[string]int) {
 		Overrides: settings.Models, Dir: d.modelDir(), Params: paramsOf(settings.Params, task.Node), Answered: d.answered,
 		Secrets: slices.Clone(d.mask.values), Turns: turns,
 		driver: d, task: id,
+	}
+	if d.nested != nil {
+		task.Models.Around = d.nested.around
 	}
 }
 

@@ -26,6 +26,7 @@ type nesting struct {
 	place  string   // the task that runs it; see Task.Place
 	call   int      // of a tool that it is, from 1; 0: a graph node runs it
 	hidden []string // what the run around it masks
+	around []ModelScope
 }
 
 // path is the path of a node of the run: outer/inner.
@@ -88,7 +89,7 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 		}
 		s, err := d.newSubrun(d.flow.children[node], settings, &nesting{
 			parent: d, task: id, node: task.Node, prefix: d.nested.prefixOf(node, task.Index), place: task.Place, key: task.Key,
-			left: work.StepsLeft, hidden: hidden,
+			left: work.StepsLeft, hidden: hidden, around: task.modelScopes(),
 		})
 		if err != nil {
 			return nil, err

@@ -67,7 +67,7 @@ func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, 
 	s, err := d.newSubrun(flow, g.models, &nesting{
 		parent: d, task: g.id, node: task.Node, prefix: d.nested.prefixOf(lastNode(task.Node), task.Index),
 		place: task.Place + "#" + strconv.Itoa(call.Number+1), key: call.Key,
-		left: g.work.StepsLeft, hidden: g.hidden, call: call.Number + 1,
+		left: g.work.StepsLeft, hidden: g.hidden, call: call.Number + 1, around: task.modelScopes(),
 	})
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/lint"
@@ -70,8 +71,8 @@ func loadBeside(name string) func(string) ([]byte, error) {
 
 // loadFlow reads and checks the graph file of a command; "-" is stdin. When it
 // is not valid it prints the findings on stderr and returns the error that ends
-// the program.
-func (a *app) loadFlow(path string) (*spec.Graph, error) {
+// the program. Roles are those for which the caller names models.
+func (a *app) loadFlow(path string, roles ...string) (*spec.Graph, error) {
 	src, err := a.readPath(path)
 	if err != nil {
 		return nil, usage(err)
@@ -81,6 +82,9 @@ func (a *app) loadFlow(path string) (*spec.Graph, error) {
 		name = stdinName
 	}
 	c := check(name, src)
+	if slices.Contains(roles, "default") && c.graph != nil && !hasDefault(c.graph) {
+		c.found = slices.DeleteFunc(c.found, func(d spec.Diagnostic) bool { return d.Rule == "missing-model" })
+	}
 	c.found = a.rules.apply(c.found, nil) // what is valid for validate is valid to run
 	switch {
 	case c.found.HasErrors():
@@ -89,6 +93,10 @@ func (a *app) loadFlow(path string) (*spec.Graph, error) {
 		return nil, a.invalid(c.broken)
 	}
 	return c.graph, nil
+}
+
+func hasDefault(g *spec.Graph) bool {
+	return slices.ContainsFunc(g.Models, func(f spec.Field) bool { return f.Key.Value == "default" })
 }
 
 // invalid prints findings on stderr and returns the error that ends the program.

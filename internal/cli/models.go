@@ -35,6 +35,15 @@ func addModelFlags(cmd *cobra.Command, f *modelFlags) {
 	}
 }
 
+// roles are the roles for which models are named.
+func (f *modelFlags) roles() []string {
+	out := make([]string, len(f.models))
+	for i, text := range f.models {
+		out[i], _, _ = strings.Cut(text, "=")
+	}
+	return out
+}
+
 // apply puts what the flags say into the options of a run.
 func (f *modelFlags) apply(g *spec.Graph, opts *runner.Options) error {
 	var problems []error
@@ -49,6 +58,9 @@ func (f *modelFlags) apply(g *spec.Graph, opts *runner.Options) error {
 			opts.Models = map[string]string{}
 		}
 		if problem := unusedRole(g, role); problem != "" {
+			problems = append(problems, usagef("--model %s: %s", text, problem))
+		}
+		if problem := unknownProvider(g, provider); problem != "" {
 			problems = append(problems, usagef("--model %s: %s", text, problem))
 		}
 		opts.Models[role] = model
@@ -79,19 +91,14 @@ func unusedRole(g *spec.Graph, role string) string {
 	for i := range g.Models {
 		known = append(known, g.Models[i].Key.Value)
 	}
+	if runsGraphs(g) {
+		return ""
+	}
 	for _, n := range g.Nodes {
-		if n.Kind.Value == "graph" {
-			return ""
-		}
 		for _, named := range []*spec.Value{n.Field("model"), n.Field("judge").Get("model")} {
 			if named != nil && named.Kind == spec.String && !strings.Contains(named.Text.Value, "/") {
 				known = append(known, named.Text.Value)
 			}
-		}
-	}
-	for i := range g.Tools {
-		if g.Tools[i].Value.Get("graph") != nil {
-			return ""
 		}
 	}
 	slices.Sort(known)
@@ -103,6 +110,30 @@ func unusedRole(g *spec.Graph, role string) string {
 		return fmt.Sprintf("nothing has the role %q; did you mean %q?", role, near)
 	}
 	return fmt.Sprintf("nothing has the role %q (roles: %s)", role, strings.Join(known, ", "))
+}
+
+// unknownProvider says that a graph has no provider of a name; "" when it has, or
+// when a subgraph may have.
+func unknownProvider(g *spec.Graph, name string) string {
+	known := []string{"anthropic", "openai", "scripted"}
+	for i := range g.Providers {
+		known = append(known, g.Providers[i].Key.Value)
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	if slices.Contains(known, name) || runsGraphs(g) {
+		return ""
+	}
+	if near := suggest.New(known).Closest(name); near != "" {
+		return fmt.Sprintf("there is no provider %q; did you mean %q?", name, near)
+	}
+	return fmt.Sprintf("there is no provider %q (providers: %s)", name, strings.Join(known, ", "))
+}
+
+// runsGraphs reports whether a graph runs others, as nodes or as tools.
+func runsGraphs(g *spec.Graph) bool {
+	return slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Kind.Value == "graph" }) ||
+		slices.ContainsFunc(g.Tools, func(f spec.Field) bool { return f.Value.Get("graph") != nil })
 }
 
 // tape opens the recording that the flags ask for: to write one, or to play one.

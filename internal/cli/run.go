@@ -95,7 +95,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if path == "-" && f.inputFile == "-" {
 		return usagef("the graph and --input-file can't both be stdin")
 	}
-	g, err := a.loadFlow(path)
+	g, err := a.loadFlow(path, f.models.roles()...)
 	if err != nil {
 		return err
 	}
