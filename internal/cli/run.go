@@ -120,6 +120,9 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if opts.Labels, err = readLabels(f.labels); err != nil {
 		return err
 	}
+	if f.session != "" && a.storePath() == "" {
+		return usagef("--session %q: --store memory keeps nothing for the next run; name a file", f.session)
+	}
 	kept, err := a.openStore()
 	if err != nil {
 		return err
