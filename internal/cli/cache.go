@@ -31,7 +31,7 @@ graph, of one graph, or of some of its nodes. It says how many there were.`,
 		Example: `  graphrun cache clear
   graphrun cache clear flow.yaml fetch`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeFlow,
+		ValidArgsFunction: completeFlowNodes,
 		PreRunE:           a.loadSettings,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.clearCache(args)

@@ -40,7 +40,8 @@ type driveFlags struct {
 	record string
 }
 
-func addDriveFlags(cmd *cobra.Command, f *driveFlags) {
+// addDriveFlags adds the flags of commands that drive a run of the graph that of finds.
+func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 	f.output = newEnum("text", "json", "jsonl", "text")
 	f.stream.allowed = streamNames()
 	flags := cmd.Flags()
@@ -57,9 +58,10 @@ func addDriveFlags(cmd *cobra.Command, f *driveFlags) {
 	flags.StringVar(&f.trace, "trace", "", "write every event to a FILE as JSON lines")
 	flags.Var(&f.stream, "stream", "events that jsonl prints besides run_*, of "+strings.Join(f.stream.allowed, ", ")+"\n(default: all)")
 	complete(cmd, "stream", f.stream.allowed)
-	for _, name := range []string{"max-steps", "timeout", "max-concurrency", "answer", "pause-before", "pause-after"} {
+	for _, name := range []string{"max-steps", "timeout", "max-concurrency"} {
 		complete(cmd, name, nil)
 	}
+	completeDrive(cmd, of)
 	setting(flags, "max-steps", "timeout", "max-concurrency", "no-input", "strict", "history", "output", "stream")
 }
 

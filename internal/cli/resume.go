@@ -50,7 +50,7 @@ are those of run; 2 also means that another process drives the run.`,
 		},
 	}
 	cmd.Flags().StringVar(&withFile, "with-file", "", "FILE of another version of the graph to go on with")
-	addDriveFlags(cmd, &f)
+	addDriveFlags(cmd, &f, a.runNamed)
 	return cmd
 }
 

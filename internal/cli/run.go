@@ -74,13 +74,14 @@ func addRunFlags(a *app, cmd *cobra.Command, f *runFlags) {
 	flags.StringVar(&f.goal, "goal", "", "goal of the run instead of the graph's: text, or @file")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would run: nodes, edges, limits; run nothing")
 	flags.StringArrayVar(&f.labels, "label", nil, "key=value to find the run by; repeatable")
-	for _, name := range []string{"input", "run-id", "label"} {
+	for _, name := range []string{"run-id", "label"} {
 		complete(cmd, name, nil)
 	}
+	completeKeys(cmd, "input", flowNamed)
 	flags.StringVar(&f.session, "session", "", "ID of what this run goes on with and leaves to the next one: state keys with\nscope: session, and the conversation")
 	_ = cmd.RegisterFlagCompletionFunc("session", a.completeSession) // it exists: it was added just now
 	addModelFlags(cmd, &f.models)
-	addDriveFlags(cmd, &f.driveFlags)
+	addDriveFlags(cmd, &f.driveFlags, flowNamed)
 }
 
 // run is the whole of a run: check, read the input, run, report.

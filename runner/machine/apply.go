@@ -302,6 +302,19 @@ func (s *State) commandAdvance() {
 	s.command(Command{Kind: Advance})
 }
 
+// Begun returns the step that a task of the open superstep is, and the branch it
+// is in; 0 when there is no such task.
+func (s *State) Begun(id TaskID) (step int, branch string) {
+	t := s.find(id)
+	if t == nil {
+		return 0, ""
+	}
+	if t.at.fan != nil {
+		branch = s.plan.branchName(t.at)
+	}
+	return t.step, branch
+}
+
 // find returns the task of the open superstep with that id, or nil.
 func (s *State) find(id TaskID) *task {
 	if len(s.index) > 0 {
