@@ -20,7 +20,8 @@ func TestCutLogs(t *testing.T) {
 		want := whole(t, &f)
 		for range 1 + kills(t)/40 {
 			dir := newDir(t)
-			p := start(t, dir, f.name, fmt.Sprintf("after %d", 2+random.IntN(want.writes-4)))
+			// Tasks that end together share a write: as many as undisturbed may not come.
+			p := start(t, dir, f.name, fmt.Sprintf("after %d", 2+random.IntN(want.writes/2)))
 			p.finish()
 			log := filepath.Join(dir, "runs.db-wal")
 			info, err := os.Stat(log)
