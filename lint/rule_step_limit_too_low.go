@@ -53,10 +53,10 @@ func checkStepLimit(f *facts) {
 	path := shortest(w.graph.Next, len(f.graph.Nodes)+2, f.start(), f.end)
 	steps := len(path) - 1
 	if limit := f.graph.Limits; limit.MaxSteps > 0 && steps > limit.MaxSteps && limit.OnMaxSteps == "fail" {
-		f.report(limit.Span, "max_steps is %d, but the shortest path to END takes %s: %s",
+		f.report(limit.MaxStepsSpan, "max_steps is %d, but the shortest path to END takes %s: %s",
 			limit.MaxSteps, plural(steps, "step"), f.pathText(path))
-	} else if limit.MaxSteps > 0 && limit.OnMaxSteps == "fail" && limit.Span.To > 0 && f.mayTakeMore(limit.MaxSteps) {
-		f.branchesExceed(limit.MaxSteps, limit.Span)
+	} else if limit.MaxSteps > 0 && limit.OnMaxSteps == "fail" && limit.MaxStepsSpan.To > 0 && f.mayTakeMore(limit.MaxSteps) {
+		f.branchesExceed(limit.MaxSteps, limit.MaxStepsSpan)
 	}
 }
 

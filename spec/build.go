@@ -209,12 +209,12 @@ func goalOf(v *Value) Goal {
 
 func (b *builder) limits(v *Value) {
 	l := &b.graph.Limits
-	l.Span = v.Span
+	l.Span, l.MaxStepsSpan = v.Span, v.Span
 	for i := range v.Fields {
 		key, v := v.Fields[i].Key.Value, &v.Fields[i].Value
 		switch key {
 		case "max_steps":
-			l.MaxSteps = intOf(v)
+			l.MaxSteps, l.MaxStepsSpan = intOf(v), v.Span
 		case "on_max_steps":
 			l.OnMaxSteps = textOf(v).Value
 		case "timeout":

@@ -105,6 +105,8 @@ type Limits struct {
 	MaxTokens      int
 	MaxCostUSD     float64
 	Span           Span
+	// MaxStepsSpan is where the file sets MaxSteps; Span when it does not.
+	MaxStepsSpan Span
 }
 
 // Parallel says what failing, conflicting and slow branches do. Empty strings
