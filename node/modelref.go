@@ -113,6 +113,7 @@ type models struct {
 
 // open returns the client of a model, the same for the whole run.
 func (m *models) open(task *runner.Task, ref modelRef) (model.Client, error) {
+	hideSecrets(task, m.cassette) // there may be more than at the last call
 	key := openKey{ref.name, ref.dir, task.Graph}
 	if ref.isScript(task) {
 		key.graph = nil
@@ -163,10 +164,14 @@ func (ref modelRef) priced() string {
 // hideKeys masks what providers are given to know us by, and keeps the run's
 // secrets out of a recording.
 func hideKeys(task *runner.Task, tape *cassette.Cassette) {
+	hideSecrets(task, tape)
+	hideProviders(task, task.Providers, tape)
+}
+
+func hideSecrets(task *runner.Task, tape *cassette.Cassette) {
 	for _, secret := range task.Models.Secrets {
 		tape.Hide(secret)
 	}
-	hideProviders(task, task.Providers, tape)
 }
 
 func hideProviders(task *runner.Task, providers map[string]any, tape *cassette.Cassette) {

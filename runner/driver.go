@@ -252,6 +252,7 @@ func (d *driver) follow(ctx context.Context, commands []machine.Command, at int6
 	} else {
 		d.path = append(d.path, ran...)
 	}
+	d.learnConfided()
 	if d.opts.History {
 		d.rememberAll(at)
 	}

@@ -126,6 +126,7 @@ func (d *driver) replay(event *machine.Event) error {
 	d.last = max(d.last, event.At)
 	_, err := d.plan.Apply(d.state, *event)
 	d.path = append(d.path, d.state.Ran...)
+	d.learnConfided()
 	if d.opts.History {
 		d.rememberAll(event.At)
 	}

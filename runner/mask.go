@@ -34,6 +34,9 @@ func newMasker(g *spec.Graph, secrets map[string]any) *masker {
 				m.keys = map[string]bool{}
 			}
 			m.keys[key.Name.Value] = true
+			if key.Default != nil {
+				m.hide(key.Default.Data())
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(secrets)) {

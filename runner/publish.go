@@ -126,11 +126,6 @@ func (d *driver) publish(at int64) {
 		return
 	}
 	notes := d.state.Notes()
-	if len(d.mask.keys) > 0 {
-		for i := range notes {
-			d.learnFrom(&notes[i])
-		}
-	}
 	if d.opts.Sink == nil || d.sinkErr != nil {
 		return
 	}
@@ -153,25 +148,12 @@ func (d *driver) publish(at int64) {
 	}
 }
 
-// learnFrom hides what a node has written to secret keys, before anything of it
-// is told.
-func (d *driver) learnFrom(n *machine.Note) {
-	if n.Kind != machine.NoteNodeCompleted {
-		return
+// learnConfided hides what nodes have written to secret keys, before anything of
+// it is told.
+func (d *driver) learnConfided() {
+	for _, value := range d.state.Confided() {
+		d.mask.learnValue(machine.Plain(value))
 	}
-	output := machine.Plain(n.Output)
-	object, _ := output.(map[string]any)
-	for _, key := range d.flow.graph.Nodes[n.Node].Writes.Keys {
-		if !d.mask.keys[key.Value] {
-			continue
-		}
-		if value, has := object[key.Value]; has {
-			d.mask.learnValue(value)
-		} else {
-			d.mask.learnValue(output)
-		}
-	}
-	d.mask.learn(object)
 }
 
 // noteType is the type of the event that tells a note.

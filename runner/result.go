@@ -166,6 +166,9 @@ func (d *driver) result() *Result {
 	}
 	values := s.Values()
 	d.mask.learn(values)
+	for i := range d.history { // what became a secret after it was told
+		d.history[i].Output = d.mask.value(d.history[i].Output)
+	}
 	// tasks that ran at once are remembered as they ended
 	slices.SortStableFunc(d.history, func(a, b HistoryRecord) int { return cmp.Compare(a.Step, b.Step) })
 	return &Result{

@@ -284,7 +284,7 @@ func (s *State) interrupt() {
 // reset empties the buffers of the event before.
 func (s *State) reset() {
 	s.cmds, s.Ran = s.cmds[:0], s.Ran[:0]
-	s.notes, s.taken, s.changes = s.notes[:0], s.taken[:0], s.changes[:0]
+	s.notes, s.taken, s.changes, s.confided = s.notes[:0], s.taken[:0], s.changes[:0], nil
 	if s.Watched {
 		s.pending, s.expanded = pending{}, false
 	}

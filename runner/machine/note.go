@@ -67,6 +67,10 @@ func (s *State) Taken(n *Note) []Taken { return s.taken[n.first:n.last:n.last] }
 // name. It is valid until the next Apply.
 func (s *State) Delta() []KeyValue { return s.changes }
 
+// Confided returns what nodes have given to secret keys in the last Apply, also
+// what the keys can't hold. It is valid until the next Apply.
+func (s *State) Confided() []any { return s.confided }
+
 // RetryNote says how an execution will be tried again.
 type RetryNote struct {
 	MaxAttempts int

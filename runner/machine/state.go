@@ -121,6 +121,7 @@ type buffers struct {
 	taken     []Taken
 	tested    []tested
 	changes   []KeyValue  // of the state in this superstep
+	confided  []any       // to secret keys, in this Apply
 	due       map[int]int // target → place in next
 	reduceEnv map[string]any
 }

@@ -76,6 +76,9 @@ func (p *Plan) addWrite(s *State, t *task, key int, value any) *Failure {
 func (p *Plan) prepareWrite(s *State, i int, update any) (write, *Failure) {
 	k := &p.keys[i]
 	w := write{key: i, update: update}
+	if k.decl != nil && k.decl.Secret {
+		s.confided = append(s.confided, update)
+	}
 	if k.reducer == reduceReplace {
 		w.update = k.schema.Normalise(update)
 		if err := k.schema.Check(w.update); err != nil {
