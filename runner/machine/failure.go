@@ -2,7 +2,12 @@
 
 package machine
 
-import "github.com/graphrun/graphrun/eval"
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/graphrun/graphrun/eval"
+)
 
 // Failure is the error of a node, an edge or a run.
 type Failure struct {
@@ -50,4 +55,52 @@ type Candidate struct {
 	// Test holds the parts of the condition with their values; nil when it was
 	// not evaluated, or nobody asked for them (State.Explain).
 	Test *eval.Reason `json:"-"`
+}
+
+// MarshalJSON prints the fields that every error has, null where there is nothing
+// to say: those who read it need not ask which are there.
+func (f Failure) MarshalJSON() ([]byte, error) {
+	type rest Failure // without this method
+	out := struct {
+		Kind    string         `json:"kind"`
+		Message string         `json:"message"`
+		Node    *string        `json:"node"`
+		Attempt *int           `json:"attempt"`
+		Details map[string]any `json:"details"`
+		rest
+	}{Kind: f.Kind, Message: f.Message, Details: f.Details, rest: rest(f)}
+	if f.Node != "" {
+		out.Node = &f.Node
+	}
+	if f.Attempt > 0 {
+		out.Attempt = &f.Attempt
+	}
+	return unescaped(out)
+}
+
+// MarshalJSON prints a candidate; without a condition of its own `when` is null.
+func (c Candidate) MarshalJSON() ([]byte, error) {
+	type rest Candidate // without this method
+	out := struct {
+		Edge      int     `json:"edge"`
+		ID        string  `json:"id,omitempty"`
+		Label     string  `json:"label,omitempty"`
+		To        string  `json:"to"`
+		Condition string  `json:"condition"`
+		When      *string `json:"when"`
+		rest
+	}{Edge: c.Edge, ID: c.ID, Label: c.Label, To: c.To, Condition: c.Condition, rest: rest(c)}
+	if c.When != "" {
+		out.When = &c.When
+	}
+	return unescaped(out)
+}
+
+// unescaped is JSON in which < and > stay readable, as in conditions.
+func unescaped(v any) ([]byte, error) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimRight(text.Bytes(), "\n"), err
 }
