@@ -23,8 +23,12 @@ type knowledge struct {
 	// fanned says that the path has come through a fan-out: siblings may write
 	// meanwhile.
 	fanned, bad bool
-	at          int // the node that has just run
-	tally       tally
+	// unsure says that the path may be impossible all the same: joins, branches
+	// and computed values decide about it. vague are the keys that hold such.
+	unsure bool
+	vague  map[string]bool
+	at     int // the node that has just run
+	tally  tally
 }
 
 // claim is the outcome of a condition over state keys only.
@@ -39,20 +43,29 @@ type claim struct {
 // writes what it reads.
 func (f *facts) feasible(path []int) bool {
 	tries := maxWalks
-	return f.walkable(path, f.ignorance(), &tries)
+	return f.walkable(path, f.ignorance(), &tries, nil)
+}
+
+// sure reports whether it is proven that a path from the start can be walked.
+func (f *facts) sure(path []int, accept func(k *knowledge) bool) bool {
+	tries := maxWalks
+	return f.walkable(path, f.ignorance(), &tries, func(k *knowledge) bool {
+		return k.proves(path[len(path)-1]) && (accept == nil || accept(k))
+	})
 }
 
 // walkable tries the groups that lead from each node to the next, in turn; when
-// there are too many, the path is taken for possible.
-func (f *facts) walkable(path []int, k *knowledge, tries *int) bool {
+// there are too many, the path is taken for possible. proof, when set, asks at
+// the end whether it is; it gets nil when there were too many.
+func (f *facts) walkable(path []int, k *knowledge, tries *int, proof func(k *knowledge) bool) bool {
 	if len(path) < 2 {
-		return true
+		return proof == nil || proof(k)
 	}
 	v, to := path[0], path[1]
 	k.run(v)
 	groups := f.flow().groups[v]
 	if *tries--; *tries < 0 || len(groups) == 0 {
-		return true
+		return proof == nil || proof(nil)
 	}
 	for i := range groups {
 		if !slices.Contains(groups[i].targets, to) {
@@ -60,7 +73,7 @@ func (f *facts) walkable(path []int, k *knowledge, tries *int) bool {
 		}
 		if there := k.onward(groups, i); !there.bad {
 			there.enter(to)
-			if f.walkable(path[1:], there, tries) {
+			if f.walkable(path[1:], there, tries, proof) {
 				return true
 			}
 		}
@@ -168,7 +181,8 @@ func (w *walk) path() []int {
 
 func (k *knowledge) clone() *knowledge {
 	return &knowledge{
-		f: k.f, claims: slices.Clone(k.claims), values: maps.Clone(k.values), filled: maps.Clone(k.filled), fanned: k.fanned, bad: k.bad, at: k.at, tally: k.tally.clone(),
+		f: k.f, claims: slices.Clone(k.claims), values: maps.Clone(k.values), filled: maps.Clone(k.filled), fanned: k.fanned, bad: k.bad,
+		unsure: k.unsure, vague: maps.Clone(k.vague), at: k.at, tally: k.tally.clone(),
 	}
 }
 
@@ -191,8 +205,12 @@ func (k *knowledge) key() string {
 // leave forgets what a node's writes change, and learns what they make certain.
 func (k *knowledge) leave(v int) {
 	n, b := k.f.graph.Nodes[v], &k.f.bound.Nodes[v]
-	for _, w := range k.f.access()[v].writes {
+	for i, w := range k.f.access()[v].writes {
 		k.forget(w.name.Value)
+		delete(k.vague, w.name.Value)
+		if !replaces(k.f.graph.State[w.key]) || !k.f.isFree(v, &k.f.access()[v].writes[i]) {
+			k.vague = with(k.vague, w.name.Value)
+		}
 	}
 	for _, w := range k.f.always(v) {
 		if !k.f.graph.State[w.key].Once {
@@ -213,6 +231,9 @@ func (k *knowledge) leave(v int) {
 				k.values = map[string][]any{}
 			}
 			k.values[b.Set[i].Name] = values
+			if len(values) == 1 {
+				delete(k.vague, b.Set[i].Name)
+			}
 		}
 	}
 }
@@ -265,7 +286,9 @@ func (k *knowledge) possible(c claim) bool {
 
 // take learns from a group that fired, and from those that were tried before it.
 func (k *knowledge) take(groups []group, taken int) {
-	k.bad = k.bad || !k.tally.lets(k.f.graph.Nodes[k.at], groups[taken].kind)
+	n := k.f.graph.Nodes[k.at]
+	k.bad = k.bad || !k.tally.lets(n, groups[taken].kind)
+	k.unsure = k.unsure || k.doubts(n, &groups[taken])
 	defer k.through(len(groups[taken].targets) > 1)
 	if kind := groups[taken].kind; kind != byGuard && kind != byDefault || groups[taken].perhaps {
 		return
@@ -298,12 +321,16 @@ func (k *knowledge) condition(t *eval.Tree, outcome bool) {
 		return
 	}
 	roots, ok := k.roots(t)
+	k.unsure = k.unsure || k.doubtful(t)
 	if !ok || k.fanned && !k.stable(roots, k.at) {
 		return
 	}
 	c := claim{Claim: solve.Claim{Tree: t, Holds: outcome}, key: t.Key(), roots: roots}
 	k.bad = k.bad || !k.possible(c)
 	if k.tally.speaks(t) {
+		for _, name := range roots {
+			k.vague = with(k.vague, name)
+		}
 		return // it holds for this visit only
 	}
 	known := slices.ContainsFunc(k.claims, func(old claim) bool { return old.key == c.key && old.Holds == outcome })

@@ -13,7 +13,7 @@ func (k *knowledge) through(fan bool) {
 	if !fan {
 		return
 	}
-	k.fanned = true
+	k.fanned, k.unsure = true, true
 	for _, key := range k.f.graph.State {
 		if len(k.f.writersOf()[key.Name.Value]) > 0 {
 			k.forget(key.Name.Value)
@@ -23,6 +23,10 @@ func (k *knowledge) through(fan bool) {
 
 // enter drops what a sibling of the next node may change.
 func (k *knowledge) enter(v int) {
+	if v < len(k.f.graph.Nodes) {
+		join := k.f.graph.Nodes[v].Join
+		k.unsure = k.unsure || join != nil && join.Wait == "N" && join.Count > 1
+	}
 	if !k.fanned || v >= len(k.f.graph.Nodes) {
 		return
 	}

@@ -20,7 +20,7 @@ func (f *facts) atMost(p *policy) {
 		}
 	}
 	if size > 1 || slices.Contains(free.Next(p.place), p.place) {
-		if f.canRun(p.place, p.limit+1) {
+		if f.canRun(p) {
 			f.report(p.at.Span, "%q can run more than %s: nothing bounds the cycle %s", n.ID.Value, plural(p.limit, "time"),
 				f.pathText(cycleThrough(free, of, p.place)))
 		}
@@ -31,15 +31,24 @@ func (f *facts) atMost(p *policy) {
 	}
 }
 
-// canRun reports whether the conditions let a node run so often, as far as they
-// tell.
-func (f *facts) canRun(v, times int) bool {
+// canRun reports whether a run was found in which a node runs once more than
+// the policy allows.
+func (f *facts) canRun(p *policy) bool {
 	w := &boundWalk{f: f, flow: f.flow(), limit: f.visitLimits()}
 	w.findCounters()
-	c := w.count(v, times)
-	h := &hunt{f: f, through: -1, to: v, begin: &knowledge{f: f, tally: tally{of: w, visits: make([]int, len(w.counters))}}}
-	h.accept = func(k *knowledge) bool { return k.tally.visits[c] == times-1 }
-	return h.path() != nil || !h.all
+	c := w.count(p.place, p.limit+1)
+	begin := func() *knowledge {
+		return &knowledge{f: f, tally: tally{of: w, visits: make([]int, len(w.counters))}}
+	}
+	h := &hunt{f: f, through: -1, to: p.place, begin: begin()}
+	h.accept = func(k *knowledge) bool { return k.tally.visits[c] == p.limit }
+	path := h.path()
+	if path == nil && h.all {
+		return false
+	}
+	tries := maxWalks
+	proof := func(k *knowledge) bool { return k.proves(p.place) && h.accept(k) }
+	return path != nil && f.walkable(path, begin(), &tries, proof) || f.happens(p, nil, nil, nil)
 }
 
 // tooOften is a run in which the place runs once more than the policy allows;
@@ -62,7 +71,7 @@ func (f *facts) tooOften(p *policy) []int {
 			continue
 		}
 		path := append(w.vertices(via, m.from), m.ran...)
-		if !f.isChain(path) || f.feasible(path) {
+		if f.isChain(path) && f.sure(path, nil) || f.happens(p, nil, nil, nil) {
 			return path
 		}
 		return nil

@@ -13,7 +13,7 @@ func policyViolated() Rule {
 		Name: "policy-violated", Severity: spec.Error, needs: needAll,
 		Summary: "a path through the graph breaks one of its policies",
 		Doc: "A policy is a property that every path keeps: require A before B; forbid A after B; reach END from A (whatever happens after A, END stays reachable: no fail node, no dead end) or reach B from A (there is a way); at most N visits of a node; an expression that is never true at a node. " +
-			"The message prints a path that breaks it, whose conditions can hold one after the other. Conditions that depend on the node in question are trusted to do their work, as are inputs and results to keep a never policy; the run watches them.",
+			"The message prints a path that breaks it, whose conditions can hold one after the other; what branches, joins and computed values decide is claimed only when a run with actual values shows it. Conditions that depend on the node in question are trusted to do their work, as are inputs and results to keep a never policy; the run watches them.",
 		Bad: `graphrun: v1
 name: release
 start: build
@@ -96,7 +96,8 @@ func (f *facts) requireBefore(p *policy) {
 	if p.subject == p.place || !a.open[p.place].has(0) {
 		return
 	}
-	if path := f.openPath(a, 0, p.place, w.allows); path != nil {
+	allows := func(q *quarry, g *group) bool { return w.allows(q.at, g, q.know) }
+	if path := f.openPath(a, 0, p.place, w.allows); path != nil && f.happens(p, path, nil, allows) {
 		f.report(p.at.Span, "%q is reached without %q on the path %s", f.name(p.place), f.name(p.subject), f.pathText(path))
 	}
 }
@@ -105,11 +106,13 @@ func (f *facts) forbidAfter(p *policy) {
 	w := f.wary(p.place)
 	h := &hunt{f: f, allows: func(q *quarry, g *group) bool { return !q.passed || w.allows(q.at, g, q.know) }, through: p.place, to: p.subject}
 	if path := h.path(); path != nil {
-		f.report(p.at.Span, "%q can run after %q on the path %s", f.name(p.subject), f.name(p.place), f.pathText(path))
+		if f.happens(p, path, nil, h.allows) {
+			f.report(p.at.Span, "%q can run after %q on the path %s", f.name(p.subject), f.name(p.place), f.pathText(path))
+		}
 		return
 	}
 	if k := f.forks(); k != nil && p.subject != f.end {
-		if at, ok := k.together(p.place, p.subject); ok && !k.begins(at, p.subject, p.place) && !(at.perhaps && f.exclusive(k, at)) {
+		if at, ok := k.together(p.place, p.subject); ok && !k.begins(at, p.subject, p.place) && !(at.perhaps && f.exclusive(k, at)) && f.happens(p, nil, nil, nil) {
 			f.report(p.at.Span, "%q can run after %q: they are in branches that %q starts", f.name(p.subject), f.name(p.place), f.name(at.node))
 		}
 	}
@@ -157,9 +160,36 @@ func (f *facts) reachFrom(p *policy) {
 		return lost[v]
 	}
 	h.allows = func(at *quarry, g *group) bool { return at.at != p.place || g.kind != onFailure }
-	if path := h.path(); path != nil {
+	if path := h.path(); path != nil && f.isLost(p, path, h) {
 		f.report(p.at.Span, "END can't be reached any more after %q on the path %s", f.name(p.place), f.pathText(path))
 	}
+}
+
+// happens reports whether a violation is proven: the path that shows it can be
+// walked for sure, or a run that breaks the policy was found.
+func (f *facts) happens(p *policy, path []int, accept func(*knowledge) bool, allows func(*quarry, *group) bool) bool {
+	if path != nil && f.sure(path, accept) {
+		return true
+	}
+	for _, guide := range [][]int{path, nil} {
+		r := &rehearsal{f: f, p: p, allows: allows, guide: guide}
+		if r.breaks() {
+			return true
+		}
+		if guide == nil {
+			break
+		}
+	}
+	return false
+}
+
+// isLost is happens for a way after which END can't be reached.
+func (f *facts) isLost(p *policy, path []int, h *hunt) bool {
+	if f.sure(path, nil) {
+		return true
+	}
+	r := &rehearsal{f: f, p: p, allows: h.allows, lost: h.stop}
+	return r.breaks()
 }
 
 // neverAt asks for a path on which the conditions that hold make the forbidden
@@ -176,7 +206,7 @@ func (f *facts) neverAt(p *policy) {
 	}
 	h := &hunt{f: f, through: -1, to: p.place}
 	h.accept = func(k *knowledge) bool { return k.entails(p.place, p.never) }
-	if path := h.path(); path != nil {
+	if path := h.path(); path != nil && f.happens(p, path, h.accept, nil) {
 		f.report(p.at.At(0, len(p.at.Value)), "%q is true at %q on the path %s", p.at.Value, f.name(p.place), f.pathText(path))
 	}
 }

@@ -1,0 +1,324 @@
+// Trying a violation out: runs with actual values, superstep by superstep, for
+// claims that the conditions along one path don't prove.
+
+package lint
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// rehearsal looks for a run in which a policy breaks. Conditions are evaluated
+// and not only thought about; what it can't follow exactly it doesn't follow, so
+// that a run which it finds can happen.
+type rehearsal struct {
+	f *facts
+	p *policy
+	// allows says which groups may be taken besides; nil for all.
+	allows func(q *quarry, g *group) bool
+	// lost, for reach, are the vertices from which END can't be reached.
+	lost func(v int) bool
+	// guide is the path that the run follows as long as it has one branch; nil
+	// for any.
+	guide []int
+
+	vm      eval.VM
+	choices map[int][]any // values to try, by state key
+	schemas map[int]*schema.Schema
+	reaches map[[2]int][]bool
+	todo    []*scene
+	seen    map[string]bool
+	broken  bool
+}
+
+// maxScenes bounds a rehearsal; beyond it nothing is said.
+const maxScenes = 2500
+
+// breaks reports whether a run was found that breaks the policy.
+func (r *rehearsal) breaks() bool {
+	if r.f.graph.Parallel.Join == "auto" {
+		return false
+	}
+	r.choices, r.schemas = map[int][]any{}, map[int]*schema.Schema{}
+	r.reaches, r.seen = map[[2]int][]bool{}, map[string]bool{}
+	n := len(r.f.graph.Nodes)
+	first := &scene{visits: make([]int, n), ended: make([]int, n), values: map[string]any{}}
+	r.push(first, []standing{{node: r.f.start()}})
+	for i := 0; i < len(r.todo) && i < maxScenes && !r.broken; i++ {
+		r.superstep(r.todo[i])
+		r.todo[i] = nil
+	}
+	return r.broken
+}
+
+// push adds a scene whose next superstep has these tokens.
+func (r *rehearsal) push(s *scene, next []standing) {
+	s.next = next
+	slices.SortStableFunc(s.next, func(a, b standing) int { return a.at.compare(b.at) })
+	if len(s.next)+len(s.parked) == 0 {
+		return
+	}
+	if key := r.key(s); !r.seen[key] {
+		r.seen[key] = true
+		r.todo = append(r.todo, s)
+	}
+}
+
+// key tells scenes apart that may go on differently.
+func (r *rehearsal) key(s *scene) string {
+	var b strings.Builder
+	fans := map[*branching]int{}
+	place := func(at spot) {
+		for ; at.fan != nil; at = at.fan.at {
+			if _, ok := fans[at.fan]; !ok {
+				fans[at.fan] = len(fans)
+			}
+			fmt.Fprint(&b, ".", fans[at.fan], ":", at.fan.origin, ":", at.lane)
+		}
+	}
+	for i, list := range [][]standing{s.next, s.parked, s.waiting} {
+		fmt.Fprint(&b, "|", i)
+		for _, t := range list {
+			fmt.Fprint(&b, " ", t.node, t.passed)
+			place(t.at)
+		}
+	}
+	counts := r.f.ignorance().tally.of
+	for v, n := range s.visits {
+		if c, counted := counts.counterOf[v]; counted {
+			n = min(n, max(counts.counters[c].most, counts.limit[v]))
+		} else if v == r.p.place || v == r.p.subject {
+			n = min(n, r.p.limit+1)
+		} else {
+			n = 0
+		}
+		fmt.Fprint(&b, ",", n, s.ended[v] > 0 && v == r.p.subject)
+	}
+	if counts.stepCap > 0 {
+		fmt.Fprint(&b, ";", min(s.steps, counts.stepCap))
+	}
+	for _, key := range r.f.graph.State {
+		name := key.Name.Value
+		value, known := s.values[name]
+		fmt.Fprintf(&b, ";%v%v%#v", known, s.derived[name], value)
+	}
+	fmt.Fprint(&b, s.guesses, s.pos)
+	return b.String()
+}
+
+// superstep adds what may follow a scene: a person answers, or stays away while
+// others go on.
+func (r *rehearsal) superstep(s *scene) {
+	for i := range s.parked {
+		there := s.clone()
+		back := s.parked[i]
+		back.back = true
+		there.parked = slices.Delete(there.parked, i, i+1)
+		there.next = append(there.next, back)
+		slices.SortStableFunc(there.next, func(a, b standing) int { return a.at.compare(b.at) })
+		r.run(there)
+	}
+	if len(s.next) > 0 {
+		r.run(s.clone())
+	}
+}
+
+// run enters the tokens that are due and lets them finish.
+func (r *rehearsal) run(s *scene) {
+	tasks := slices.Clone(s.next)
+	s.next = nil
+	for i := range tasks {
+		if !r.enter(s, &tasks[i]) {
+			return
+		}
+	}
+	if r.broken {
+		return
+	}
+	others := len(tasks)+len(s.parked)+len(s.waiting) > 1
+	tasks = slices.DeleteFunc(tasks, func(t standing) bool {
+		kind := r.f.graph.Nodes[t.node].Kind.Value
+		if t.back || t.refused || !others || kind != "human" {
+			return false
+		}
+		s.parked = append(s.parked, t)
+		return true
+	})
+	if slices.ContainsFunc(tasks, func(t standing) bool {
+		kind := r.f.graph.Nodes[t.node].Kind.Value
+		return kind == "fail" || kind == "wait" && others
+	}) {
+		return
+	}
+	for _, list := range r.winners(s, tasks) {
+		there := s.clone()
+		for _, t := range list {
+			if !t.refused {
+				there.ended[t.node]++
+			}
+		}
+		r.write(there, list)
+	}
+}
+
+// enter begins one execution; false when the run ends there.
+func (r *rehearsal) enter(s *scene, t *standing) bool {
+	if t.back {
+		return true
+	}
+	if limit := r.f.graph.Limits.MaxSteps; limit > 0 && s.steps >= limit {
+		return false
+	}
+	if r.breaksAt(s, t) {
+		r.broken = true
+		return false
+	}
+	n := r.f.graph.Nodes[t.node]
+	if limit := r.f.ignorance().tally.of.limit[t.node]; limit > 0 && s.visits[t.node] >= limit {
+		t.refused = true
+		if n.OnMaxVisits == "skip" {
+			s.steps++
+			t.step = s.steps
+		}
+		return true
+	}
+	s.steps++
+	s.visits[t.node]++
+	t.step = s.steps
+	if r.immediate(t.node) {
+		s.instant = append(s.instant, t.node)
+	}
+	return true
+}
+
+// breaksAt asks the policy, as the run does when it enters a node.
+func (r *rehearsal) breaksAt(s *scene, t *standing) bool {
+	switch p := r.p; p.kind {
+	case "require":
+		return t.node == p.place && s.ended[p.subject] == 0 && !slices.Contains(s.instant, p.subject)
+	case "forbid":
+		return t.node == p.subject && s.visits[p.place] > 0
+	case "max_visits":
+		return t.node == p.place && s.visits[p.place] >= p.limit
+	case "reach":
+		return t.passed && r.lost(t.node)
+	}
+	return false
+}
+
+// breaksEnd asks about a branch that reaches END.
+func (r *rehearsal) breaksEnd(s *scene, t *standing) bool {
+	switch p := r.p; p.kind {
+	case "require":
+		return p.place == r.f.end && s.ended[p.subject] == 0
+	case "forbid":
+		return p.subject == r.f.end && (t.passed || t.node == p.place)
+	}
+	return false
+}
+
+// immediate reports whether a node has finished once it was entered.
+func (r *rehearsal) immediate(v int) bool {
+	n := r.f.graph.Nodes[v]
+	return n.Kind.Value == "set" || n.Kind.Value == "pass"
+}
+
+// canFail reports whether what a node calls may fail.
+func canFail(n *spec.Node) bool {
+	switch n.Kind.Value {
+	case "set", "pass", "wait", "human":
+		return false
+	}
+	return true
+}
+
+// isFree reports whether a node writes what nobody knows before: a result of
+// something that it calls.
+func (f *facts) isFree(v int, w *write) bool {
+	switch f.graph.Nodes[v].Kind.Value {
+	case "set", "pass", "wait", "fail":
+		return false
+	}
+	return w.value == nil || !slices.ContainsFunc(w.value.Reads(), func(r eval.Read) bool { return r.Path[0] != "output" })
+}
+
+// winners are the tasks that finish in a superstep: all, or those that are
+// enough for a join downstream, which cancels the others.
+func (r *rehearsal) winners(s *scene, tasks []standing) [][]standing {
+	counts := map[int]int{}
+	var slow []int // lead straight to a join, and may finish in any order
+	for i := range tasks {
+		join := r.straightTo(&tasks[i])
+		switch {
+		case join < 0:
+		case r.immediate(tasks[i].node):
+			counts[join]++
+		default:
+			slow = append(slow, i)
+		}
+	}
+	if len(slow) == 0 {
+		for _, join := range slices.Sorted(maps.Keys(counts)) {
+			if n := counts[join] + s.arrived(join); n >= max(r.f.graph.Nodes[join].Join.Count, 1) {
+				tasks = r.withoutLate(tasks, join, nil)
+			}
+		}
+		return [][]standing{tasks}
+	}
+	var out [][]standing
+	for _, i := range slow {
+		join := r.straightTo(&tasks[i])
+		need := max(r.f.graph.Nodes[join].Join.Count, 1) - counts[join] - s.arrived(join)
+		if need <= 0 {
+			out = append(out, r.withoutLate(tasks, join, nil))
+			continue
+		}
+		kept := []int{i}
+		for _, j := range slow {
+			if len(kept) < need && j != i && r.straightTo(&tasks[j]) == join {
+				kept = append(kept, j)
+			}
+		}
+		if len(kept) < need {
+			out = append(out, slices.Clone(tasks))
+		} else {
+			out = append(out, r.withoutLate(tasks, join, kept))
+		}
+	}
+	return out
+}
+
+// straightTo is the any or N join that a task is certain to lead to; -1 for none.
+func (r *rehearsal) straightTo(t *standing) int {
+	groups := r.f.flow().groups[t.node]
+	if t.refused || len(groups) == 0 || groups[0].kind != byDefault || len(groups[0].edges) != 1 {
+		return -1
+	}
+	v := groups[0].targets[0]
+	if v == r.f.end || r.f.graph.Nodes[v].Join == nil || r.f.graph.Nodes[v].Join.Wait == "all" {
+		return -1
+	}
+	return v
+}
+
+// withoutLate drops the tasks that run while a join has enough branches.
+func (r *rehearsal) withoutLate(tasks []standing, join int, kept []int) []standing {
+	var out, arrived []standing
+	for i := range tasks {
+		if r.straightTo(&tasks[i]) == join && (r.immediate(tasks[i].node) || slices.Contains(kept, i)) {
+			arrived = append(arrived, tasks[i])
+		}
+	}
+	for i, t := range tasks {
+		if r.immediate(t.node) || t.refused || slices.Contains(kept, i) || !r.onTheWay(join, arrived, t) {
+			out = append(out, t)
+		}
+	}
+	return out
+}

@@ -1,0 +1,293 @@
+// What a rehearsed execution writes, and which of its edges fire.
+
+package lint
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+)
+
+// update is what a task writes to a state key.
+type update struct {
+	key   int
+	value any
+	kind  writeKind
+}
+
+// writeKind says what is known of what is written. The zero value is unset.
+type writeKind int
+
+const (
+	writesValue   writeKind = iota + 1 // this value
+	writesAny                          // whatever the key may hold
+	writesUnknown                      // something that can't be told
+)
+
+// write collects what the tasks of a superstep write, and applies it. A task
+// that may fail does so, too.
+func (r *rehearsal) write(s *scene, tasks []standing) {
+	r.collect(s, tasks, 0, nil)
+	for i, t := range tasks {
+		if t.refused || r.immediate(t.node) || !r.mayFail(t.node) {
+			continue
+		}
+		broken := slices.Clone(tasks)
+		broken[i].failed = true
+		r.collect(s.clone(), broken, 0, nil)
+	}
+}
+
+// mayFail reports whether the flow says what happens when a node fails that
+// may.
+func (r *rehearsal) mayFail(v int) bool {
+	n := r.f.graph.Nodes[v]
+	return canFail(n) && slices.ContainsFunc(r.f.flow().groups[v], func(g group) bool { return g.kind == onFailure })
+}
+
+func (r *rehearsal) collect(s *scene, tasks []standing, i int, updates []update) {
+	if r.broken {
+		return
+	}
+	if i == len(tasks) {
+		if there := s.clone(); r.apply(there, updates) {
+			r.route(there, tasks, 0, nil)
+		}
+		return
+	}
+	t := &tasks[i]
+	switch n := r.f.graph.Nodes[t.node]; {
+	case t.refused || t.failed:
+		r.collect(s, tasks, i+1, updates)
+	case n.Kind.Value == "set":
+		r.assign(s, tasks, i, 0, map[string]any{}, updates)
+	default:
+		for _, w := range r.f.access()[t.node].writes {
+			kind := writesUnknown
+			if r.f.isFree(t.node, &w) && replaces(r.f.graph.State[w.key]) {
+				kind = writesAny
+			}
+			updates = append(slices.Clip(updates), update{key: w.key, kind: kind})
+		}
+		r.collect(s, tasks, i+1, updates)
+	}
+}
+
+// assign evaluates the j-th assignment of a set node, which sees those before it.
+func (r *rehearsal) assign(s *scene, tasks []standing, i, j int, over map[string]any, updates []update) {
+	t := &tasks[i]
+	set := r.f.bound.Nodes[t.node].Set
+	if j == len(set) {
+		r.collect(s, tasks, i+1, updates)
+		return
+	}
+	key, known := r.f.keyOf[set[j].Name]
+	if !known {
+		r.assign(s, tasks, i, j+1, over, updates)
+		return
+	}
+	put := func(s *scene, value any, ok bool) {
+		u := update{key: key, value: value, kind: writesValue}
+		if ok = ok && replaces(r.f.graph.State[key]) && !r.f.graph.Nodes[t.node].Each.IsSet(); !ok {
+			u.kind, value = writesUnknown, unknown{}
+		}
+		next := map[string]any{}
+		for name, v := range over { //lint:ignore mapiter a copy
+			next[name] = v
+		}
+		next[set[j].Name] = value
+		r.assign(s, tasks, i, j+1, next, append(slices.Clip(updates), u))
+	}
+	switch value := &set[j].Value; {
+	case value.IsConst():
+		put(s, value.Const(), true)
+	case value.Program() != nil:
+		r.eval(s, value.Program(), t, over, put)
+	default:
+		put(s, nil, false)
+	}
+}
+
+// apply writes; false when the run ends there.
+func (r *rehearsal) apply(s *scene, updates []update) bool {
+	writers := map[int][]update{}
+	for _, u := range updates {
+		writers[u.key] = append(writers[u.key], u)
+	}
+	for key, list := range writers { //lint:ignore mapiter keys are independent
+		u := list[len(list)-1]
+		if len(list) > 1 {
+			switch r.f.graph.Parallel.Conflict {
+			case "error":
+				return false
+			case "first_wins":
+				u = list[0]
+			}
+			if slices.ContainsFunc(list, func(other update) bool { return other.kind != u.kind }) {
+				u.kind = writesUnknown
+			}
+		}
+		if u.kind == writesValue && !r.fits(key, u.value) {
+			return false
+		}
+		s.put(r.f.graph.State[key].Name.Value, u)
+	}
+	return true
+}
+
+// route resolves the edges of the tasks in turn.
+func (r *rehearsal) route(s *scene, tasks []standing, i int, moves []fired) {
+	if r.broken {
+		return
+	}
+	if i == len(tasks) {
+		r.dispatch(s.clone(), moves)
+		return
+	}
+	t := &tasks[i]
+	if p := r.p; p.kind == "never" && t.node == p.place {
+		r.eval(s, p.never, t, nil, func(s *scene, value any, ok bool) {
+			if ok && value == true {
+				r.broken = true
+				return
+			}
+			r.resolve(s, tasks, i, moves)
+		})
+		return
+	}
+	r.resolve(s, tasks, i, moves)
+}
+
+func (r *rehearsal) resolve(s *scene, tasks []standing, i int, moves []fired) {
+	t := &tasks[i]
+	n := r.f.graph.Nodes[t.node]
+	groups := r.f.flow().groups[t.node]
+	goOn := func(s *scene, g *group, edges []int) {
+		to := g.targets
+		if len(edges) > 0 {
+			to = nil
+			for _, e := range edges {
+				to = append(to, r.f.vertex(r.f.graph.Edges[e].To.Value))
+			}
+		}
+		if s, ok := r.follows(s, t, g, to, len(tasks)); ok {
+			r.route(s, tasks, i+1, append(slices.Clip(moves), fired{t, to}))
+		}
+	}
+	skips := t.refused && n.OnMaxVisits == "skip"
+	switch {
+	case t.failed || t.refused && !skips:
+		for j := range groups {
+			if g := &groups[j]; g.kind == onFailure && !g.perhaps && (r.f.bound.Edges[g.edges[0]].When == nil || t.failed) {
+				goOn(s, g, g.edges)
+			}
+		}
+	case skips:
+		r.fallback(s, groups, goOn)
+	case n.Goto.IsSet():
+		return
+	default:
+		for j := range groups {
+			if g := &groups[j]; g.kind == byGoto && !g.perhaps && !r.immediate(t.node) {
+				goOn(s, g, nil)
+			}
+		}
+		r.guards(s, t, groups, nil, goOn)
+	}
+}
+
+// follows reports whether a token may take that way.
+func (r *rehearsal) follows(s *scene, t *standing, g *group, to []int, tasks int) (*scene, bool) {
+	q := &quarry{at: t.node, passed: t.passed, know: r.f.ignorance()}
+	q.know.values = map[string][]any{}
+	for name := range s.fixed { //lint:ignore mapiter entries are independent
+		if v, known := s.values[name]; known {
+			q.know.values[name] = []any{v}
+		}
+	}
+	if r.f.isDead(g) || r.allows != nil && !r.allows(q, g) {
+		return s, false
+	}
+	if s.pos < 0 || s.pos+1 >= len(r.guide) {
+		return s, true
+	}
+	there := s.clone()
+	there.instant = s.instant
+	if there.pos++; tasks > 1 || len(s.parked)+len(s.waiting) > 0 || len(to) > 1 {
+		there.pos = -1 // branches go anywhere
+	}
+	return there, tasks > 1 || slices.Contains(to, r.guide[s.pos+1])
+}
+
+// guards tries the conditions in their order, then the edges without one.
+func (r *rehearsal) guards(s *scene, t *standing, groups []group, all []int, goOn func(*scene, *group, []int)) {
+	for len(groups) > 0 && groups[0].kind != byGuard && groups[0].kind != byDecision && groups[0].kind != byDefault {
+		groups = groups[1:]
+	}
+	if len(groups) == 0 || groups[0].kind != byGuard {
+		r.fallback(s, groups, goOn)
+		return
+	}
+	g := &groups[0]
+	if r.f.graph.Nodes[t.node].Routing == "all" {
+		r.every(s, t, groups, 0, nil, goOn)
+		return
+	}
+	when := r.f.bound.Edges[g.edges[0]].When
+	if when == nil {
+		return
+	}
+	r.test(s, when, t, func(s *scene, holds bool) {
+		if holds {
+			goOn(s, g, g.edges)
+			return
+		}
+		r.guards(s, t, groups[1:], all, goOn)
+	})
+}
+
+// every tries all conditions of a node that lets each matching edge fire.
+func (r *rehearsal) every(s *scene, t *standing, groups []group, i int, match []int, goOn func(*scene, *group, []int)) {
+	g := &groups[0]
+	if i < len(g.edges) {
+		if when := r.f.bound.Edges[g.edges[i]].When; when != nil {
+			r.test(s, when, t, func(s *scene, holds bool) {
+				if holds {
+					r.every(s, t, groups, i+1, append(slices.Clip(match), g.edges[i]), goOn)
+				} else {
+					r.every(s, t, groups, i+1, match, goOn)
+				}
+			})
+		}
+		return
+	}
+	if len(match) > 0 {
+		goOn(s, g, match)
+		return
+	}
+	r.fallback(s, groups[1:], goOn)
+}
+
+// fallback takes what fires when no condition held.
+func (r *rehearsal) fallback(s *scene, groups []group, goOn func(*scene, *group, []int)) {
+	decides := slices.ContainsFunc(groups, func(g group) bool { return g.kind == byDecision })
+	for i := range groups {
+		if g := &groups[i]; g.kind == byDecision || g.kind == byDefault && !decides {
+			goOn(s.clone(), g, g.edges)
+		}
+	}
+}
+
+// test is eval for a condition. One that can't be evaluated may hold or not,
+// as long as nothing else asks about the same.
+func (r *rehearsal) test(s *scene, p *eval.Program, t *standing, then func(*scene, bool)) {
+	r.eval(s, p, t, nil, func(s *scene, value any, ok bool) {
+		if ok {
+			if holds, is := value.(bool); is {
+				then(s, holds)
+			}
+			return
+		}
+		r.guess(s, p, t, then)
+	})
+}

@@ -1,0 +1,302 @@
+// Where the branches of a rehearsed run stand (GraphSpec §7).
+
+package lint
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// scene is a run between two supersteps, or within one.
+type scene struct {
+	next, parked []standing
+	waiting      []standing // at the join that is their node
+	visits       []int      // by node
+	ended        []int      // visits that are over, by node
+	instant      []int      // nodes that have finished in the superstep that opens
+	steps, fans  int
+	// values are those of state keys that have been looked at or written. What
+	// is derived has been written, but nobody knows what.
+	values  map[string]any
+	derived map[string]bool
+	fixed   map[string]bool // keys whose values the graph itself has written
+	// guesses are outcomes of conditions that can't be evaluated.
+	guesses map[string]guess
+	// pos is how far the run has followed the guide, -1 once it has branches.
+	pos int
+}
+
+// standing is where one branch stands.
+type standing struct {
+	node   int
+	at     spot
+	step   int
+	passed bool // it has come through the node that the policy speaks of
+	// refused: the node's limit has not let it run.
+	refused bool
+	failed  bool
+	back    bool // from being parked
+}
+
+// spot is the lane of a fan-out that a token is on.
+type spot struct {
+	fan  *branching
+	lane int
+}
+
+// branching is one time that several edges fired.
+type branching struct {
+	id, origin, depth int
+	at                spot
+}
+
+func (s *scene) clone() *scene {
+	out := *s
+	out.next, out.parked, out.waiting = slices.Clone(s.next), slices.Clone(s.parked), slices.Clone(s.waiting)
+	out.visits, out.ended = slices.Clone(s.visits), slices.Clone(s.ended)
+	out.instant = nil
+	out.values, out.derived, out.fixed = maps.Clone(s.values), maps.Clone(s.derived), maps.Clone(s.fixed)
+	out.guesses = maps.Clone(s.guesses)
+	return &out
+}
+
+// arrived is how many tokens wait at a join.
+func (s *scene) arrived(join int) int {
+	n := 0
+	for _, t := range s.waiting {
+		if t.node == join {
+			n++
+		}
+	}
+	return n
+}
+
+func (at spot) depth() int {
+	if at.fan == nil {
+		return 0
+	}
+	return at.fan.depth
+}
+
+func (at spot) id() int {
+	if at.fan == nil {
+		return 0
+	}
+	return at.fan.id
+}
+
+// common is the innermost branch around both.
+func commonSpot(a, b spot) spot {
+	for a.fan != b.fan {
+		if a.depth() >= b.depth() {
+			a = a.fan.at
+		} else {
+			b = b.fan.at
+		}
+	}
+	a.lane = min(a.lane, b.lane)
+	return a
+}
+
+// compare orders branches by declaration.
+func (at spot) compare(other spot) int {
+	a, b, inA, inB := at, other, 0, 0
+	for a.fan != b.fan {
+		if a.depth() >= b.depth() {
+			inA, a = a.id(), a.fan.at
+		} else {
+			inB, b = b.id(), b.fan.at
+		}
+	}
+	return cmp.Or(a.lane-b.lane, inA-inB)
+}
+
+// leave takes a token out of the fan-outs in which all is one token.
+func (s *scene) leave(at spot, lists ...[]standing) spot {
+	for at.fan != nil {
+		live := 1
+		for _, list := range append(lists, s.parked, s.waiting) {
+			for _, t := range list {
+				if t.at.within(at.fan) {
+					live++
+				}
+			}
+		}
+		if live > 1 {
+			break
+		}
+		at = at.fan.at
+	}
+	return at
+}
+
+func (at spot) within(f *branching) bool {
+	for ; at.fan != nil; at = at.fan.at {
+		if at.fan == f {
+			return true
+		}
+	}
+	return false
+}
+
+// onTheWay reports whether a token can still meet the arrivals at a join without
+// going back to where their fan-out began.
+func (r *rehearsal) onTheWay(join int, arrivals []standing, t standing) bool {
+	for _, a := range arrivals {
+		if a.at.fan == nil {
+			continue
+		}
+		if shared := commonSpot(t.at, spot{fan: a.at.fan}).fan; shared != nil && r.reaching(join, shared.origin)[t.node] {
+			return true
+		}
+	}
+	return false
+}
+
+// reaching marks the nodes from which a node can be reached over at least one
+// edge without passing another.
+func (r *rehearsal) reaching(v, avoid int) []bool {
+	key := [2]int{v, avoid}
+	if set, ok := r.reaches[key]; ok {
+		return set
+	}
+	set := make([]bool, len(r.f.graph.Nodes)+2)
+	for todo := []int{v}; len(todo) > 0; todo = todo[1:] {
+		for _, p := range r.f.flow().back.Next(todo[0]) {
+			if p != avoid && !set[p] {
+				set[p] = true
+				todo = append(todo, p)
+			}
+		}
+	}
+	r.reaches[key] = set
+	return set
+}
+
+// fired is one way on of a token.
+type fired struct {
+	from *standing
+	to   []int
+}
+
+// dispatch moves the tokens along what fired.
+func (r *rehearsal) dispatch(s *scene, list []fired) {
+	var next []standing
+	merged := map[int]bool{}
+	due := map[int]int{}
+	send := func(from *standing, to int, at spot) {
+		t := standing{node: to, at: at, passed: from.passed || from.node == r.p.place}
+		switch {
+		case to == r.f.end:
+			r.broken = r.broken || r.breaksEnd(s, from)
+		case r.f.graph.Nodes[to].Join != nil:
+			s.waiting = append(s.waiting, t)
+		default:
+			if i, is := due[to]; is {
+				next[i].at, next[i].passed = commonSpot(next[i].at, at), next[i].passed || t.passed
+				merged[i] = true
+				return
+			}
+			due[to] = len(next)
+			next = append(next, t)
+		}
+	}
+	for i := range list {
+		from := list[i].from
+		if len(list[i].to) == 1 {
+			send(from, list[i].to[0], from.at)
+			continue
+		}
+		s.fans++
+		fan := &branching{id: s.fans, origin: from.node, depth: from.at.depth() + 1, at: from.at}
+		for lane, to := range list[i].to {
+			send(from, to, spot{fan, lane})
+		}
+	}
+	for i := range next {
+		if merged[i] {
+			rest := slices.Delete(slices.Clone(next), i, i+1)
+			next[i].at = s.leave(next[i].at, rest)
+		}
+	}
+	if next, ok := r.fireJoins(s, next); ok && !r.broken {
+		r.push(s, next)
+	}
+}
+
+// fireJoins starts every join that need not wait any longer; not ok when the run
+// gets stuck at one.
+func (r *rehearsal) fireJoins(s *scene, next []standing) ([]standing, bool) {
+	for again := true; again; {
+		again = false
+		for _, join := range r.joins(s) {
+			if n := r.f.graph.Nodes[join].Join; n.Wait != "all" && s.arrived(join) >= max(n.Count, 1) || n.Wait == "all" && !r.awaited(s, next, join) {
+				next = r.fire(s, next, join)
+				again = true
+				break
+			}
+		}
+	}
+	if len(next)+len(s.parked) == 0 {
+		for _, join := range r.joins(s) {
+			if r.f.graph.Nodes[join].Join.Wait != "N" {
+				return r.fire(s, next, join), true
+			}
+		}
+		return nil, false
+	}
+	for _, join := range r.joins(s) {
+		if r.f.graph.Nodes[join].Join.Wait == "N" && !r.awaited(s, next, join) {
+			return nil, false
+		}
+	}
+	return next, true
+}
+
+// joins are the joins at which tokens wait, in order.
+func (r *rehearsal) joins(s *scene) []int {
+	var out []int
+	for _, t := range s.waiting {
+		out = append(out, t.node)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (r *rehearsal) at(s *scene, join int) []standing {
+	return slices.DeleteFunc(slices.Clone(s.waiting), func(t standing) bool { return t.node != join })
+}
+
+// awaited reports whether a token that has not arrived can still reach the join.
+func (r *rehearsal) awaited(s *scene, next []standing, join int) bool {
+	arrivals := r.at(s, join)
+	for _, list := range [][]standing{next, s.parked, s.waiting} {
+		for i := range list {
+			arrived := i < len(s.waiting) && len(list) == len(s.waiting) && &list[0] == &s.waiting[0] && list[i].node == join
+			if !arrived && r.onTheWay(join, arrivals, list[i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fire makes one token of a join's arrivals; an any or N join cancels what is
+// still on its way.
+func (r *rehearsal) fire(s *scene, next []standing, join int) []standing {
+	arrivals := r.at(s, join)
+	s.waiting = slices.DeleteFunc(s.waiting, func(t standing) bool { return t.node == join })
+	if r.f.graph.Nodes[join].Join.Wait != "all" {
+		late := func(t standing) bool { return r.onTheWay(join, arrivals, t) }
+		next = slices.DeleteFunc(next, late)
+		s.parked = slices.DeleteFunc(s.parked, late)
+		s.waiting = slices.DeleteFunc(s.waiting, late)
+	}
+	out := arrivals[0]
+	for _, a := range arrivals[1:] {
+		out.at, out.passed = commonSpot(out.at, a.at), out.passed || a.passed
+	}
+	out.at = s.leave(out.at, next)
+	return append(next, out)
+}

@@ -1,0 +1,226 @@
+// Values for a rehearsal: what an input or a result may be.
+
+package lint
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// unknown stands for a value that can't be told.
+type unknown struct{}
+
+// put notes a write.
+func (s *scene) put(name string, u update) {
+	delete(s.values, name)
+	delete(s.derived, name)
+	delete(s.fixed, name)
+	maps.DeleteFunc(s.guesses, func(_ string, g guess) bool { return slices.Contains(g.roots, name) })
+	switch u.kind {
+	case writesValue:
+		s.values[name] = u.value
+		s.fixed = with(s.fixed, name)
+	case writesUnknown:
+		s.derived = with(s.derived, name)
+	}
+}
+
+func with(set map[string]bool, name string) map[string]bool {
+	if set == nil {
+		set = map[string]bool{}
+	}
+	set[name] = true
+	return set
+}
+
+// eval evaluates a program, once for each choice of what it reads and nobody has
+// settled yet; not ok when it can't be evaluated. A run in which it fails ends.
+func (r *rehearsal) eval(s *scene, p *eval.Program, t *standing, over map[string]any, then func(s *scene, value any, ok bool)) {
+	env := map[string]any{}
+	for _, read := range p.Reads() {
+		name := read.Path[0]
+		switch name {
+		case "visits":
+			env[name] = r.visitsOf(s)
+			continue
+		case "step":
+			env[name] = t.step
+			continue
+		}
+		key, declared := r.f.keyOf[name]
+		if !declared {
+			then(s, nil, false)
+			return
+		}
+		value, known := over[name]
+		if !known {
+			value, known = s.values[name]
+		}
+		if _, is := value.(unknown); is || !known && (s.derived[name] || len(r.options(key)) == 0) {
+			then(s, nil, false)
+			return
+		}
+		if !known {
+			for _, option := range r.options(key) {
+				if r.broken {
+					return
+				}
+				there := s.clone()
+				there.instant = s.instant
+				there.values[name] = option
+				r.eval(there, p, t, over, then)
+			}
+			return
+		}
+		env[name] = value
+	}
+	if value, err := r.vm.Eval(p, env); err == nil {
+		then(s, value, true)
+	}
+}
+
+func (r *rehearsal) visitsOf(s *scene) map[string]any {
+	out := make(map[string]any, len(s.visits))
+	for v, n := range s.visits {
+		out[r.f.name(v)] = n
+	}
+	return out
+}
+
+// maxOptions bounds how many values of a key are tried.
+const maxOptions = 24
+
+// options are values that a key may hold, as many as conditions tell apart; none
+// for a key whose values can't be listed.
+func (r *rehearsal) options(key int) []any {
+	if list, known := r.choices[key]; known {
+		return list
+	}
+	k := r.f.graph.State[key]
+	var out []any
+	if !k.Once {
+		out = r.listOptions(k)
+	}
+	out = slices.DeleteFunc(out, func(v any) bool { return !r.fits(key, v) })
+	r.choices[key] = out[:min(len(out), maxOptions)]
+	return r.choices[key]
+}
+
+func (r *rehearsal) listOptions(k *spec.StateKey) []any {
+	var out []any
+	if k.Default != nil {
+		out = append(out, k.Default.Data())
+	}
+	d := r.f.wholeDomain(k)
+	switch {
+	case d.Values != nil:
+		return append(out, d.Values...)
+	case d.Kind == solve.Bool:
+		return append(out, true, false)
+	case d.Kind == solve.Int, d.Kind == solve.Number, d.Kind == solve.String:
+	default:
+		return nil
+	}
+	if d.Kind == solve.Int && d.HasMin && d.HasMax && d.Max-d.Min < maxOptions {
+		for n := d.Min; n <= d.Max; n++ {
+			out = append(out, int(n))
+		}
+		return out
+	}
+	for _, u := range r.f.uses().all {
+		if u.program == nil || !readsKey(u.program, k.Name.Value) {
+			continue
+		}
+		u.program.Tree().Each(func(t *eval.Tree) {
+			switch v := t.Value.(type) {
+			case int:
+				if d.Kind != solve.String {
+					out = append(out, v, v+1, v-1)
+				}
+			case float64:
+				if d.Kind == solve.Number {
+					out = append(out, v, v+1, v-1)
+				}
+			case string:
+				if d.Kind == solve.String {
+					out = append(out, v)
+				}
+			}
+		})
+	}
+	if d.Kind == solve.String {
+		out = append(out, "other", "")
+	} else {
+		out = append(out, 0, 1)
+	}
+	seen := map[any]bool{}
+	return slices.DeleteFunc(out, func(v any) bool {
+		was := seen[v]
+		seen[v] = true
+		return was
+	})
+}
+
+// fits reports whether a key can hold a value.
+func (r *rehearsal) fits(key int, value any) bool {
+	compiled, known := r.schemas[key]
+	if !known {
+		compiled, _ = schema.Compile(r.f.graph.State[key].Schema)
+		r.schemas[key] = compiled
+	}
+	return compiled != nil && compiled.Check(value) == nil
+}
+
+// guess is the outcome of a condition that can't be evaluated.
+type guess struct {
+	holds bool
+	roots []string
+}
+
+// guessed reports whether a condition over a key was guessed.
+func (s *scene) guessed(name string) bool {
+	for _, g := range s.guesses { //lint:ignore mapiter any will do
+		if slices.Contains(g.roots, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// guess lets a condition hold or not that is over results of what the flow calls,
+// and over nothing that another such condition is about.
+func (r *rehearsal) guess(s *scene, p *eval.Program, t *standing, then func(*scene, bool)) {
+	key := p.Tree().Key()
+	if g, known := s.guesses[key]; known {
+		then(s, g.holds)
+		return
+	}
+	var roots []string
+	for _, read := range p.Reads() {
+		name := read.Path[0]
+		_, declared := r.f.keyOf[name]
+		switch {
+		case declared && !s.derived[name] && !s.fixed[name] && len(r.options(r.f.keyOf[name])) == 0 && !s.guessed(name):
+			roots = append(roots, name)
+		case name == "output" && !r.immediate(t.node):
+		default:
+			return
+		}
+	}
+	for _, holds := range []bool{true, false} {
+		there := s.clone()
+		there.instant = s.instant
+		if len(roots) > 0 {
+			if there.guesses == nil {
+				there.guesses = map[string]guess{}
+			}
+			there.guesses[key] = guess{holds, roots}
+		}
+		then(there, holds)
+	}
+}
