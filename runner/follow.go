@@ -38,7 +38,7 @@ func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Resul
 			return nil, err
 		}
 		// Only the end of a run is ever undone, so that what comes counts.
-		if err := r.await(ctx); err != nil {
+		if err := sleep(ctx, r.cfg.Clock, followPoll); err != nil {
 			return nil, err
 		}
 		if events, err = r.cfg.Store.EventsAfter(runID, rec.total); err != nil {
@@ -48,10 +48,10 @@ func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Resul
 	}
 }
 
-// await lets some time pass.
-func (r *Runner) await(ctx context.Context) error {
+// sleep lets some time pass, by a clock.
+func sleep(ctx context.Context, clock Clock, d time.Duration) error {
 	over := make(chan struct{})
-	stop := r.cfg.Clock.AfterFunc(followPoll, func() { close(over) })
+	stop := clock.AfterFunc(d, func() { close(over) })
 	defer stop()
 	select {
 	case <-over:

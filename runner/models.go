@@ -125,15 +125,7 @@ func (m *ModelAccess) Hide(secret string) {
 
 // Sleep waits, by the clock of the runner.
 func (m *ModelAccess) Sleep(ctx context.Context, d time.Duration) error {
-	over := make(chan struct{})
-	stop := m.driver.clock.AfterFunc(d, func() { close(over) })
-	defer stop()
-	select {
-	case <-over:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return sleep(ctx, m.driver.clock, d)
 }
 
 // access gives a task what it needs to call models.

@@ -36,18 +36,11 @@ func newRunsDeleteCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, id := range args { // all or none, as far as names go
-				if _, err := a.findRun(kept, id); err != nil {
-					return err
-				}
-			}
-			for _, id := range args {
-				if err := kept.Delete(id); err != nil {
-					return err
-				}
+			if err := deleteAll(args, func(id string) error { _, err := a.findRun(kept, id); return err }, kept.Delete); err != nil {
+				return err
 			}
 			if output.value == "json" {
-				return writeJSON(a.Stdout, forgottenRuns{Forgotten: args}, a.StdoutTerminal)
+				return writeJSON(a.Stdout, forgotten{Forgotten: args}, a.StdoutTerminal)
 			}
 			fmt.Fprintf(a.Stdout, "%s deleted\n", count(len(args), "run"))
 			return nil
@@ -57,8 +50,20 @@ func newRunsDeleteCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// forgottenRuns is what delete and prune print as JSON.
-type forgottenRuns struct {
+// deleteAll forgets all or, as far as their ids go, none.
+func deleteAll(ids []string, find, remove func(id string) error) error {
+	for _, do := range [...]func(string) error{find, remove} {
+		for _, id := range ids {
+			if err := do(id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// forgotten is what delete and prune print as JSON.
+type forgotten struct {
 	Forgotten []string `json:"forgotten"`
 	// DryRun says that they are still there.
 	DryRun bool `json:"dry_run,omitempty"`
@@ -135,7 +140,7 @@ func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool, for
 	if err != nil {
 		return err
 	}
-	out := forgottenRuns{Forgotten: []string{}, DryRun: dryRun}
+	out := forgotten{Forgotten: []string{}, DryRun: dryRun}
 	for i := range runs {
 		if runs[i].Owner != "" {
 			continue
@@ -155,7 +160,7 @@ func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool, for
 	return a.printForgotten(out, form)
 }
 
-func (a *app) printForgotten(out forgottenRuns, form string) error {
+func (a *app) printForgotten(out forgotten, form string) error {
 	switch {
 	case form == "json":
 		return writeJSON(a.Stdout, out, a.StdoutTerminal)

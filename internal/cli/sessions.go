@@ -158,7 +158,8 @@ func (a *app) showSession(s *runner.Session) {
 }
 
 func newSessionsDeleteCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	output := newEnum("text", "json", "text")
+	cmd := &cobra.Command{
 		Use:               "delete SESSION...",
 		Short:             "Forget sessions; their runs stay",
 		Long:              "delete forgets what sessions hold: their next runs begin anew. The runs of before stay.",
@@ -171,20 +172,18 @@ func newSessionsDeleteCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, id := range args { // all or none, as far as names go
-				if _, err := a.findSession(kept, id); err != nil {
-					return err
-				}
+			if err := deleteAll(args, func(id string) error { _, err := a.findSession(kept, id); return err }, kept.DeleteSession); err != nil {
+				return err
 			}
-			for _, id := range args {
-				if err := kept.DeleteSession(id); err != nil {
-					return err
-				}
+			if output.value == "json" {
+				return writeJSON(a.Stdout, forgotten{Forgotten: args}, a.StdoutTerminal)
 			}
 			fmt.Fprintf(a.Stdout, "%s deleted\n", count(len(args), "session"))
 			return nil
 		},
 	}
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	return cmd
 }
 
 // someSessions wants the ids of so many sessions; 0: of one at least.
