@@ -117,6 +117,7 @@ func (c *caller) finished(key string, response *model.Response, err error, usage
 	case errors.As(err, &failed):
 		note = map[string]any{"key": key, "error": failed}
 	default:
+		usage.Cut = true
 		_ = c.task.Models.Note(nil, usage) // the task ends anyway
 		return nil, err
 	}

@@ -60,6 +60,8 @@ type Usage struct {
 	// Scripted says that a script answered: the answers that it has given are
 	// counted, so that a run that is taken up again gets the ones after.
 	Scripted bool `json:"scripted,omitempty"`
+	// Cut says that the call was cancelled before it was answered.
+	Cut bool `json:"cut,omitempty"`
 }
 
 // add counts a call.
@@ -85,12 +87,13 @@ func (s *State) spend(e *Event) {
 		return
 	}
 	s.usage.add(call)
-	if call.Scripted {
-		s.scripted = append(s.scripted, *call)
-	}
 	t := s.find(e.Task)
 	if t == nil {
 		t = s.undecided(e.Task)
+	}
+	// An execution that is interrupted makes its call again, and gets the answer.
+	if call.Scripted && (!call.Cut || t.timedOut(e.Task.Element)) {
+		s.scripted = append(s.scripted, *call)
 	}
 	if t == nil || call.Turn == 0 || e.Task.Element > 0 || !strings.HasSuffix("/"+call.Node, "/"+e.Task.Node) {
 		return // or it is a call of a subgraph
@@ -99,6 +102,19 @@ func (s *State) spend(e *Event) {
 		t.calls = &callCounts{Turns: map[string]int{}}
 	}
 	t.calls.Turns[call.Role] = call.Turn
+}
+
+// timedOut reports whether a task, which may be nil, or its element of an `each`,
+// counted from 1, ran out of time.
+func (t *task) timedOut(element int) bool {
+	if t == nil {
+		return false
+	}
+	cause := t.cause
+	if t.each != nil && t.each.running[element-1] != nil {
+		cause = t.each.running[element-1].cause
+	}
+	return cause != nil && cause.Kind == "timeout"
 }
 
 // callCounts counts, by role, the calls of models that a visit has made, and
