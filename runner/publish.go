@@ -65,7 +65,7 @@ func (d *driver) said(m *message) {
 	case "text":
 		kind = NodeOutput
 		if text := d.texts[m.task]; len(text) < maxPartial {
-			d.texts[m.task] = text + m.said.Text
+			d.texts[m.task] = append(text, m.said.Text...)
 		}
 	}
 	if !d.watched {
