@@ -272,13 +272,26 @@ func (k *knowledge) decides(p *eval.Program) bool {
 	})
 }
 
-// possible reports whether a condition can have an outcome, given what is known.
+// possible reports whether a condition can have an outcome, given what is known:
+// of what it reads, and of what that hangs together with.
 func (k *knowledge) possible(c claim) bool {
 	const most = 40 // older ones are left out: a long path is rather taken for possible
 	list := []solve.Claim{c.Claim}
-	for i := len(k.claims) - 1; i >= 0 && len(list) <= most; i-- {
-		if slices.ContainsFunc(k.claims[i].roots, func(name string) bool { return slices.Contains(c.roots, name) }) {
-			list = append(list, k.claims[i].Claim)
+	roots := slices.Clone(c.roots)
+	used := make([]bool, len(k.claims))
+	for again := true; again; {
+		again = false
+		for i := len(k.claims) - 1; i >= 0; i-- {
+			old := &k.claims[i]
+			if used[i] || !slices.ContainsFunc(old.roots, func(name string) bool { return slices.Contains(roots, name) }) {
+				continue
+			}
+			if len(list) > most {
+				k.unsure = true
+				return solve.Possible(list, k.domain)
+			}
+			used[i], again = true, true
+			list, roots = append(list, old.Claim), append(roots, old.roots...)
 		}
 	}
 	return solve.Possible(list, k.domain)
