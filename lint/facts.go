@@ -44,6 +44,8 @@ type facts struct {
 	theChosen     []bool
 	theDead       map[int]bool // edges that are proven never to fire
 	theCounts     *boundWalk
+	theGround     *ground
+	scenes        int // of rehearsals
 	theSteps      []int
 	theTree       *graphalg.Tree
 	theWriters    map[string][]*spec.Node

@@ -92,12 +92,12 @@ func (k *knowledge) onward(groups []group, taken int) *knowledge {
 	return out
 }
 
-// walk is a state of the search for a path: a node, what is known on the way
-// to it, and the state before.
+// walk is a state of the search for a path: a node, its state of the ground, and
+// the walk before.
 type walk struct {
-	at   int
-	know *knowledge
-	from *walk
+	at    int
+	state int
+	from  *walk
 }
 
 // maxWalks bounds the search; beyond it a path is taken for possible.
@@ -112,18 +112,18 @@ func (f *facts) openPath(a *assignment, thing, v int, allowed func(v int, g *gro
 	if first == nil || f.feasible(first) {
 		return first
 	}
-	todo := []*walk{{at: f.start(), know: f.ignorance()}}
-	seen := map[string]bool{}
+	g := f.ground()
+	todo := []*walk{{at: f.start()}}
+	seen := map[int]bool{}
 	for len(todo) > 0 {
 		w := todo[0]
 		todo = todo[1:]
 		if w.at == v {
 			return w.path()
 		}
-		for _, next := range f.steps(a, thing, w, allowed) {
-			key := fmt.Sprint(next.at, next.know.key())
-			if !seen[key] {
-				seen[key] = true
+		for _, next := range f.steps(g, a, thing, w, allowed) {
+			if !seen[next.state] {
+				seen[next.state] = true
 				todo = append(todo, next)
 			}
 		}
@@ -135,36 +135,27 @@ func (f *facts) openPath(a *assignment, thing, v int, allowed func(v int, g *gro
 }
 
 // steps are the states that follow one.
-func (f *facts) steps(a *assignment, thing int, w *walk, allowed func(v int, g *group, k *knowledge) bool) []*walk {
+func (f *facts) steps(g *ground, a *assignment, thing int, w *walk, allowed func(v int, g *group, k *knowledge) bool) []*walk {
 	if w.at >= len(f.graph.Nodes) {
 		return nil
 	}
 	var out []*walk
 	groups := f.flow().groups[w.at]
-	for i := range groups {
+	know := g.states[w.state].know
+	for _, way := range g.next(w.state) {
+		taken := &groups[way.group]
 		how := onSuccess
-		if groups[i].kind == onFailure {
+		if taken.kind == onFailure {
 			how = onFail
-			if !a.fails(w.at, &groups[i]) {
+			if !a.fails(w.at, taken) {
 				continue
 			}
 		}
-		if allowed != nil && !allowed(w.at, &groups[i], w.know) {
+		if allowed != nil && !allowed(w.at, taken, know) || a.left(arc{w.at, how}, thing/64)&(1<<(thing%64)) == 0 {
 			continue
 		}
-		if a.left(arc{w.at, how}, thing/64)&(1<<(thing%64)) == 0 {
-			continue
-		}
-		know := w.know.clone()
-		know.run(w.at)
-		know = know.onward(groups, i)
-		for _, t := range groups[i].targets {
-			if know.bad || !a.open[t].has(thing) {
-				continue
-			}
-			there := know.clone()
-			there.enter(t)
-			out = append(out, &walk{t, there, w})
+		if t := g.states[way.to].at; a.open[t].has(thing) {
+			out = append(out, &walk{t, way.to, w})
 		}
 	}
 	return out

@@ -8,6 +8,74 @@ import (
 	"slices"
 )
 
+// ground is what hunts and walks share: states of a search from the start, and
+// where each leads. What conditions let happen is found out once for all
+// policies.
+type ground struct {
+	f      *facts
+	states []groundState
+	number map[string]int
+}
+
+// groundState is a node and what is known on the way to it.
+type groundState struct {
+	at       int
+	know     *knowledge
+	expanded bool
+	next     []onward
+}
+
+// onward is a way from one state to another: by a group of the node.
+type onward struct{ group, to int }
+
+// ground holds the states that were met so far.
+func (f *facts) ground() *ground {
+	if f.theGround == nil {
+		f.theGround = &ground{f: f, number: map[string]int{}}
+		f.theGround.state(f.start(), f.ignorance())
+	}
+	return f.theGround
+}
+
+func (g *ground) state(at int, k *knowledge) int {
+	key := fmt.Sprint(at, k.fanned, k.key())
+	i, known := g.number[key]
+	if !known {
+		i = len(g.states)
+		g.number[key] = i
+		g.states = append(g.states, groundState{at: at, know: k})
+	}
+	return i
+}
+
+// next are the ways on from a state.
+func (g *ground) next(i int) []onward {
+	at, know := g.states[i].at, g.states[i].know
+	if g.states[i].expanded || at >= len(g.f.graph.Nodes) {
+		return g.states[i].next
+	}
+	var out []onward
+	groups := g.f.flow().groups[at]
+	for j := range groups {
+		if g.f.isDead(&groups[j]) {
+			continue
+		}
+		after := know.clone()
+		after.run(at)
+		after = after.onward(groups, j)
+		for _, t := range groups[j].targets {
+			if after.bad {
+				continue
+			}
+			there := after.clone()
+			there.enter(t)
+			out = append(out, onward{j, g.state(t, there)})
+		}
+	}
+	g.states[i].expanded, g.states[i].next = true, out
+	return out
+}
+
 // hunt is a search from the start for a path that leads through one vertex to
 // another.
 type hunt struct {
@@ -15,14 +83,14 @@ type hunt struct {
 	// through is the node that the path must have left, -1 for none; to is where
 	// it ends, unless stop says so.
 	through, to int
+	// visits, when above 0, asks for the path to have run to so many times before.
+	visits int
 	// allows says which groups may be taken; those that are proven dead never are.
 	allows func(at *quarry, g *group) bool
 	// stop, when set, says at which vertices the path may end.
 	stop func(v int) bool
 	// accept, when set, asks of what is known at the end.
 	accept func(k *knowledge) bool
-	// begin is what is known at the start, nil for nothing.
-	begin *knowledge
 	// all says, once the hunt is over, that every way was followed.
 	all bool
 }
@@ -34,28 +102,31 @@ const maxHunts = 2000
 type quarry struct {
 	at     int
 	passed bool
+	ran    int // visits of the node that the path is to end at
 	know   *knowledge
 	from   *quarry
+	state  int // of the ground
 }
 
 // path is a shortest path that breaks the policy; nil when there is none, or
 // none was found among the first.
 func (h *hunt) path() []int {
-	begin := h.begin
-	if begin == nil {
-		begin = h.f.ignorance()
+	g := h.f.ground()
+	todo := []*quarry{{at: h.f.start(), passed: h.through < 0, know: g.states[0].know}}
+	type place struct {
+		state, ran int
+		passed     bool
 	}
-	todo := []*quarry{{at: h.f.start(), passed: h.through < 0, know: begin}}
-	seen := map[string]bool{}
+	seen := map[place]bool{}
 	for len(todo) > 0 && len(seen) <= maxHunts {
 		q := todo[0]
 		todo = todo[1:]
 		if h.caught(q) {
 			return q.path()
 		}
-		for _, next := range h.steps(q) {
-			if key := fmt.Sprint(next.at, next.passed, next.know.key()); !seen[key] {
-				seen[key] = true
+		for _, next := range h.steps(g, q) {
+			if at := (place{next.state, next.ran, next.passed}); !seen[at] {
+				seen[at] = true
 				todo = append(todo, next)
 			}
 		}
@@ -71,31 +142,25 @@ func (h *hunt) caught(q *quarry) bool {
 	case h.stop != nil:
 		return h.stop(q.at)
 	}
-	return q.at == h.to && (h.accept == nil || h.accept(q.know))
+	return q.at == h.to && q.ran >= h.visits && (h.accept == nil || h.accept(q.know))
 }
 
-func (h *hunt) steps(q *quarry) []*quarry {
+func (h *hunt) steps(g *ground, q *quarry) []*quarry {
 	if q.at >= len(h.f.graph.Nodes) {
 		return nil
 	}
 	var out []*quarry
 	groups := h.f.flow().groups[q.at]
-	for i := range groups {
-		g := &groups[i]
-		if h.f.isDead(g) || h.allows != nil && !h.allows(q, g) {
+	ran := q.ran
+	if q.at == h.to && h.visits > 0 {
+		ran++
+	}
+	for _, way := range g.next(q.state) {
+		if h.allows != nil && !h.allows(q, &groups[way.group]) {
 			continue
 		}
-		know := q.know.clone()
-		know.run(q.at)
-		know = know.onward(groups, i)
-		for _, t := range g.targets {
-			if know.bad {
-				continue
-			}
-			there := know.clone()
-			there.enter(t)
-			out = append(out, &quarry{t, q.passed || q.at == h.through, there, q})
-		}
+		s := &g.states[way.to]
+		out = append(out, &quarry{at: s.at, passed: q.passed || q.at == h.through, ran: ran, know: s.know, from: q, state: way.to})
 	}
 	return out
 }

@@ -34,21 +34,9 @@ func (f *facts) atMost(p *policy) {
 // canRun reports whether a run was found in which a node runs once more than
 // the policy allows.
 func (f *facts) canRun(p *policy) bool {
-	w := &boundWalk{f: f, flow: f.flow(), limit: f.visitLimits()}
-	w.findCounters()
-	c := w.count(p.place, p.limit+1)
-	begin := func() *knowledge {
-		return &knowledge{f: f, tally: tally{of: w, visits: make([]int, len(w.counters))}}
-	}
-	h := &hunt{f: f, through: -1, to: p.place, begin: begin()}
-	h.accept = func(k *knowledge) bool { return k.tally.visits[c] == p.limit }
+	h := &hunt{f: f, through: -1, to: p.place, visits: p.limit}
 	path := h.path()
-	if path == nil && h.all {
-		return false
-	}
-	tries := maxWalks
-	proof := func(k *knowledge) bool { return k.proves(p.place) && h.accept(k) }
-	return path != nil && f.walkable(path, begin(), &tries, proof) || f.happens(p, nil, nil, nil)
+	return path != nil && f.sure(path, nil) || (path != nil || !h.all) && f.happens(p, nil, nil, nil)
 }
 
 // tooOften is a run in which the place runs once more than the policy allows;

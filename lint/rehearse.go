@@ -37,8 +37,11 @@ type rehearsal struct {
 	broken  bool
 }
 
-// maxScenes bounds a rehearsal; beyond it nothing is said.
-const maxScenes = 2500
+// Bounds of a rehearsal, and of all of a graph's; beyond them nothing is said.
+const (
+	maxScenes    = 2500
+	maxAllScenes = 10_000
+)
 
 // breaks reports whether a run was found that breaks the policy.
 func (r *rehearsal) breaks() bool {
@@ -51,6 +54,9 @@ func (r *rehearsal) breaks() bool {
 	first := &scene{visits: make([]int, n), ended: make([]int, n), values: map[string]any{}}
 	r.push(first, []standing{{node: r.f.start()}})
 	for i := 0; i < len(r.todo) && i < maxScenes && !r.broken; i++ {
+		if r.f.scenes++; r.f.scenes > maxAllScenes {
+			return false
+		}
 		r.superstep(r.todo[i])
 		r.todo[i] = nil
 	}
