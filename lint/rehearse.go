@@ -66,7 +66,10 @@ func (r *rehearsal) breaks() bool {
 // push adds a scene whose next superstep has these tokens.
 func (r *rehearsal) push(s *scene, next []standing) {
 	s.next = next
-	slices.SortStableFunc(s.next, func(a, b standing) int { return a.at.compare(b.at) })
+	if s.mixed {
+		s.mixed = false
+		slices.SortStableFunc(s.next, func(a, b standing) int { return a.at.compare(b.at) })
+	}
 	if len(s.next)+len(s.parked) == 0 {
 		return
 	}

@@ -25,6 +25,8 @@ type scene struct {
 	guesses map[string]guess
 	// pos is how far the run has followed the guide, -1 once it has branches.
 	pos int
+	// mixed says that what is due is not in the order of the branches.
+	mixed bool
 }
 
 // standing is where one branch stands.
@@ -195,7 +197,7 @@ func (r *rehearsal) dispatch(s *scene, list []fired) {
 		default:
 			if i, is := due[to]; is {
 				next[i].at, next[i].passed = commonSpot(next[i].at, at), next[i].passed || t.passed
-				merged[i] = true
+				merged[i], s.mixed = true, true
 				return
 			}
 			due[to] = len(next)
@@ -293,6 +295,7 @@ func (r *rehearsal) fire(s *scene, next []standing, join int) []standing {
 		s.parked = slices.DeleteFunc(s.parked, late)
 		s.waiting = slices.DeleteFunc(s.waiting, late)
 	}
+	s.mixed = true
 	out := arrivals[0]
 	for _, a := range arrivals[1:] {
 		out.at, out.passed = commonSpot(out.at, a.at), out.passed || a.passed
