@@ -270,7 +270,7 @@ const recentEvents = 400
 // With History it reads the whole.
 func (r *Runner) Show(runID string, opts Options) (*Result, error) {
 	if opts.History {
-		return r.Replay(runID, 0, opts)
+		return r.Replay(runID, -1, opts)
 	}
 	rec, err := r.loadFrom(runID, -1)
 	if err == nil && opts.Sink != nil && rec.from.events > 0 && len(rec.events) < recentEvents {
@@ -279,11 +279,12 @@ func (r *Runner) Show(runID string, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rec.walk(0, opts)
+	return rec.walk(-1, opts)
 }
 
 // Replay walks a recorded run again without executing anything, and tells the
-// sink of opts what happened, with the values that conditions read.
+// sink of opts what happened, with the values that conditions read. It stops after
+// the step at: 0 is before the first, and negative goes to where the run stands.
 func (r *Runner) Replay(runID string, at int, opts Options) (*Result, error) {
 	rec, err := r.load(runID)
 	if err != nil {
@@ -303,7 +304,7 @@ func (rec *record) walk(at int, opts Options) (*Result, error) {
 		if err := d.retell(&rec.events[i]); err != nil {
 			return nil, err
 		}
-		if at > 0 && len(d.path) >= at {
+		if at >= 0 && len(d.path) >= at {
 			break
 		}
 	}

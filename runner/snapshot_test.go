@@ -214,7 +214,7 @@ func showsAsReplayed(t *testing.T, s runner.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	replayed, err := r.Replay("one", 0, runner.Options{Sink: &all})
+	replayed, err := r.Replay("one", -1, runner.Options{Sink: &all})
 	if err != nil {
 		t.Fatal(err)
 	}

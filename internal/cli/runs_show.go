@@ -41,7 +41,7 @@ func (a *app) lookAt(id string) (*recorded, error) {
 // show returns the run as it was after a step; 0: as it stands, and then the
 // sink is told of its latest part only.
 func (r *recorded) show(at int, history bool, sink runner.Sink) (*runner.Result, error) {
-	if at > 0 {
+	if at >= 0 {
 		return r.replay(at, sink)
 	}
 	result, err := r.runner.Show(r.record.ID, runner.Options{Sink: sink, History: history})
@@ -52,7 +52,7 @@ func (r *recorded) unreadable(err error) error {
 	return refused("run "+r.record.ID+" can't be read", err)
 }
 
-// replay walks the run up to a step; 0: to where it stands.
+// replay walks the run up to a step; negative: to where it stands.
 func (r *recorded) replay(at int, sink runner.Sink) (*runner.Result, error) {
 	result, err := r.runner.Replay(r.record.ID, at, runner.Options{Sink: sink})
 	if err != nil {
@@ -66,12 +66,15 @@ func (r *recorded) replay(at int, sink runner.Sink) (*runner.Result, error) {
 
 // atFlag adds --at and its check.
 func atFlag(cmd *cobra.Command, at *int) {
-	cmd.Flags().IntVar(at, "at", 0, "as it was after this STEP (default: as it is now)")
+	cmd.Flags().IntVar(at, "at", 0, "as it was after this STEP, 0 before the first (default: as it is now)")
 	complete(cmd, "at", nil)
 	before := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		if cmd.Flags().Changed("at") && *at < 1 {
-			return usagef("--at %d: must be at least 1", *at)
+		switch {
+		case !cmd.Flags().Changed("at"):
+			*at = -1
+		case *at < 0:
+			return usagef("--at %d: must be at least 0", *at)
 		}
 		return before(cmd, args)
 	}
@@ -232,7 +235,7 @@ crashed is waited for: it may be taken up again.`,
 			if follow {
 				err = a.follow(cmd.Context(), r, sink)
 			} else {
-				_, err = r.replay(0, sink)
+				_, err = r.replay(-1, sink)
 			}
 			return errors.Join(err, out.close())
 		},

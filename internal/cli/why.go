@@ -147,7 +147,7 @@ func (a *app) why(id string, step int, form string) error {
 		return err
 	}
 	found := &decisions{only: step, failed: map[string]bool{}}
-	result, err := r.replay(0, found)
+	result, err := r.replay(-1, found)
 	if err != nil {
 		return err
 	}

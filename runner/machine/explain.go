@@ -178,9 +178,12 @@ func (p *Plan) candidates(s *State, i int) []Candidate {
 	t := &s.tasks[i]
 	note := Note{
 		Node: int32(t.node), Skipped: t.skipped, Failed: t.status == failed, choice: t.choice,
-		explained: s.Explain, task: int32(i), Superstep: int32(s.Superstep),
+		task: int32(i), Superstep: int32(s.Superstep),
 	}
+	explain := s.Explain
+	s.Explain = false // what the run says of its end does not depend on who looks
 	out := s.AppendCandidates(nil, &note)
+	s.Explain = explain
 	for j := range out {
 		if c := &out[j]; c.Edge >= 0 && c.When != "" && strings.HasSuffix(c.Why, isFalse) {
 			c.Why += s.valuesOf(&p.edges[c.Edge])
