@@ -93,7 +93,7 @@ func placeOf(task *runner.Task) string {
 // usage is what a call came to; response is nil when it failed.
 func (c *caller) usage(ref modelRef, who model.Caller, response *model.Response) runner.CallUsage {
 	out := runner.CallUsage{
-		Calls: 1, CostUSD: new(float64), Model: ref.name, Scripted: ref.isScript(c.task),
+		Calls: 1, CostUSD: new(float64), Model: ref.name, Scripted: ref.isScript(),
 		Node: who.Node, Place: who.Place, Role: who.Role, Visit: who.Visit, Turn: who.Turn,
 	}
 	if response != nil {

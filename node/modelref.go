@@ -115,7 +115,7 @@ type models struct {
 func (m *models) open(task *runner.Task, ref modelRef) (model.Client, error) {
 	hideSecrets(task, m.cassette) // there may be more than at the last call
 	key := openKey{ref.name, ref.dir, task.Graph}
-	if ref.isScript(task) {
+	if ref.isScript() {
 		key.graph = nil
 	}
 	open := task.Scope.Keep(key, func() io.Closer {
@@ -143,7 +143,7 @@ func (m *models) connect(task *runner.Task, ref modelRef) (model.Client, error) 
 
 // isScript reports whether a script answers: its calls are free, and each of
 // its answers is given once in a run.
-func (ref modelRef) isScript(task *runner.Task) bool {
+func (ref modelRef) isScript() bool {
 	return strings.HasPrefix(ref.priced(), "scripted/")
 }
 

@@ -49,9 +49,8 @@ func wait(ctx context.Context, d time.Duration) error {
 
 // Chat answers with the first unused entry that matches the request's caller,
 // after the entry's delay; nothing else of the request matters. The text
-// streams by words. The entry is used up even if the wait is cancelled, for
-// as long as this process has the run. Without
-// an entry the error has kind llm.
+// streams by words. The entry is used up even if the wait is cancelled, for as
+// long as this process has the run. Without an entry the error has kind llm.
 func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk string)) (*model.Response, error) {
 	e := c.take(req.Caller)
 	if e == nil {
