@@ -143,11 +143,8 @@ func observe(t *testing.T, g *spec.Graph) (observed, bool) {
 // TestSoundOnGraphs runs random graphs on every input and compares what is
 // claimed about them with what happened.
 func TestSoundOnGraphs(t *testing.T) {
-	rounds := 350
-	if testing.Short() {
-		rounds = 300
-	}
-	r := rand.New(rand.NewPCG(9, 8))
+	rounds, seed := tries(350)
+	r := rand.New(rand.NewPCG(9, seed+1))
 	m := maker{r}
 	var graphs, claims, exact, tight int
 	for round := range rounds {

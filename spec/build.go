@@ -4,6 +4,7 @@
 package spec
 
 import (
+	"slices"
 	"time"
 )
 
@@ -310,6 +311,11 @@ func (b *builder) policies(v *Value) {
 			continue
 		}
 		b.graph.Policies = append(b.graph.Policies, *item)
+		if slices.ContainsFunc(item.Fields, func(f Field) bool {
+			return findKey(policyKeys(), f.Key.Value) == nil && !isExtension(f.Key.Value)
+		}) {
+			continue // an unknown key may be the one that would be missed
+		}
 		for _, pair := range partners {
 			has, needs := item.Get(pair[0]), item.Get(pair[1])
 			switch {

@@ -123,6 +123,9 @@ func TestFollowOns(t *testing.T) {
 		"node is no map":    {head + "nodes: {a: pass, b: {kind: pass}}\nedges: [{from: a, to: b}, {from: b, to: END}]\n", []string{"invalid-value"}},
 		"start is no name":  {strings.Replace(flow("a", "a>END"), "start: a", "start: [a]", 1), []string{"invalid-value"}},
 		"syntax":            {"graphrun: v1\nfoo: [\n", []string{"syntax"}},
+		"misspelt policy":   {flow("a b", "a>b b>END") + "policies: [{requir: a, before: b}, {require: a, befor: b}, {max_visit: 3, node: a}]\n", []string{"unknown-key", "unknown-key", "unknown-key"}},
+		"half a policy":     {flow("a b", "a>b b>END") + "policies: [{require: a, description: x}]\n", []string{"missing-field"}},
+		"misspelt command":  {head + "nodes: {a: {kind: exec, comand: [x]}}\nedges: [{from: a, to: END}]\n", []string{"unknown-key"}},
 		"dead end upstream": {flow("a b c", "a>b b>c"), []string{"no-outgoing-edge"}},
 	} {
 		g, diags := findings(c.text)

@@ -377,7 +377,15 @@ func (s *shaper) choice(c Choice, v *Value, owner Text) {
 		}
 		first = f
 	}
-	if first == nil && c.Required {
+	if first == nil && c.Required && !misspelt(v, c.Keys) {
 		s.missing(v, owner, "one of the keys "+oneOf(c.Keys))
 	}
+}
+
+// misspelt reports whether a key of the map seems to stand for one of those; it
+// is reported as unknown then, and nothing is missing besides.
+func misspelt(v *Value, keys []string) bool {
+	return slices.ContainsFunc(v.Fields, func(f Field) bool {
+		return !isExtension(f.Key.Value) && suggest.Closest(f.Key.Value, keys) != ""
+	})
 }
