@@ -227,7 +227,7 @@ crashed is waited for: it may be taken up again.`,
 				return err
 			}
 			out := newEventWriter(a.Stdout, streamFilter(stream.values))
-			var sink runner.Sink = out
+			var sink runner.Sink = briefEnd{out}
 			if output.value == "text" {
 				tracer := newTracer(recordedGraph(&r.record), newTraceColors(a.colorOn(a.StdoutTerminal)))
 				sink = filteredSink{viewSink{&plainView{out: a.Stdout, tracer: tracer}}, streamFilter(stream.values)}

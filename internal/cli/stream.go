@@ -37,6 +37,20 @@ func (w *eventWriter) Event(e *runner.Event) error {
 	return w.sink.Event(e)
 }
 
+// briefEnd passes events on, without the history at the end that those who look at
+// a record always get: a run prints it only with --history.
+type briefEnd struct{ next runner.Sink }
+
+// Event passes an event on.
+func (s briefEnd) Event(e *runner.Event) error {
+	if e.Type != runner.RunFinished || e.Result == nil {
+		return s.next.Event(e)
+	}
+	event, result := *e, *e.Result
+	result.History, event.Result = nil, &result
+	return s.next.Event(&event)
+}
+
 // close writes what is left.
 func (w *eventWriter) close() error { return w.lines.close() }
 
