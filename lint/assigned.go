@@ -283,10 +283,40 @@ func (a *assignment) fork(arcs []arc) int {
 func (a *assignment) apart(children []int, fork, v int) bool {
 	for i, set := range a.k.firedBy(fork) {
 		if set != nil && !a.k.flow.groups[fork][i].perhaps && a.disjoint(children, fork, v, set) {
-			return true
+			return a.inseparable(children, fork)
 		}
 	}
 	return false
+}
+
+// inseparable reports whether no group of a fork starts only some of the
+// branches: the others would not come then.
+func (a *assignment) inseparable(children []int, fork int) bool {
+	for i := range a.k.flow.groups[fork] {
+		g := &a.k.flow.groups[fork][i]
+		if a.f.isDead(g) {
+			continue
+		}
+		fired := a.k.firedBy(fork)[i]
+		if fired == nil {
+			fired = newArmSet(a.k.armCount[fork])
+			for arm := range a.k.armCount[fork] {
+				if slices.Contains(g.targets, a.k.target[a.k.armAt[fork]+arm-a.k.first]) {
+					fired.add(arm)
+				}
+			}
+		}
+		n := 0
+		for _, c := range children {
+			if a.k.side(c, fork).in(fired) {
+				n++
+			}
+		}
+		if n > 0 && (n < len(children) || g.perhaps) {
+			return false
+		}
+	}
+	return true
 }
 
 func (a *assignment) disjoint(children []int, fork, v int, set armSet) bool {
