@@ -320,9 +320,9 @@ func (s *site) step() solve.Domain {
 
 // output is the domain of the node's output, or of a part of it.
 func (s *site) output(rest []string, typ eval.Type) solve.Domain {
-	if s.node.Output != nil && !s.node.Each.IsSet() {
-		d := schemaDomain(s.node.Output, "output", rest, typ)
-		d.Null = len(rest) > 1 || len(rest) == 1 && !requires(s.node.Output, rest[0]) || allowsNull(s.node.Output)
+	if doc := outputSchema(s.node); doc != nil && !s.node.Each.IsSet() {
+		d := schemaDomain(doc, "output", rest, typ)
+		d.Null = len(rest) > 1 || len(rest) == 1 && !requires(doc, rest[0]) || allowsNull(doc)
 		return d
 	}
 	if !s.node.Each.IsSet() {
@@ -346,8 +346,8 @@ func (s *site) valid(path []string, value any) bool {
 	switch key := s.f.graph.Key(path[0]); {
 	case key != nil:
 		doc = key.Schema
-	case path[0] == "output" && s.node.Output != nil:
-		doc = s.node.Output
+	case path[0] == "output" && outputSchema(s.node) != nil:
+		doc = outputSchema(s.node)
 	default:
 		return true
 	}

@@ -168,7 +168,7 @@ func (f *facts) handed(i int, source *spec.Node) (names []string, ok bool) {
 		return []string{"attempt", "details", "kind", "message", "node"}, true
 	case e.Condition == "always" || source.Each.IsSet():
 		return nil, false
-	case source.Output != nil:
+	case outputSchema(source) != nil:
 		return declared(source)
 	}
 	switch source.Kind.Value {

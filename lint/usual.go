@@ -141,10 +141,10 @@ func constants(values []any) (solve.Domain, bool) {
 // outputDomain is what is known of a part of a node's output from its
 // declaration.
 func outputDomain(n *spec.Node, rest []string) (solve.Domain, bool) {
-	if n.Output == nil {
+	doc := outputSchema(n)
+	if doc == nil {
 		return usualOutput(n, rest)
 	}
-	doc := n.Output
 	for _, part := range rest {
 		if doc = subschema(doc, part); doc == nil {
 			return solve.Domain{}, false
@@ -153,6 +153,15 @@ func outputDomain(n *spec.Node, rest []string) (solve.Domain, bool) {
 	d := schemaDomain(doc, "", nil, eval.Any())
 	d.Null = allowsNull(doc)
 	return d, true
+}
+
+// outputSchema is the schema of what a node yields; nil when it declares none.
+// That of a model with tools is about the content only.
+func outputSchema(n *spec.Node) map[string]any {
+	if n.Kind.Value == "llm" && n.Field("tools") != nil {
+		return nil
+	}
+	return n.Output
 }
 
 // usualOutput is what kinds that declare no output schema yield.
