@@ -193,8 +193,11 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	forked.run.ID, forked.run.Parent, forked.run.ParentStep = opts.RunID, runID, at
 	forked.run.Session = "" // what it leaves is none of the session's business
 	forked.run.Labels, forked.run.Started = opts.Labels, r.cfg.Clock.Now()
-	events := slices.Clone(rec.events[:cut])
-	last := rec.events[cut]
+	events := slices.Clone(rec.events[:cut+1])
+	for i := range events {
+		events[i].Undo = nil // what they took back is not among them, and places have changed
+	}
+	events, last := events[:cut], events[cut]
 	last.Edit = set
 	if last.Kind == machine.RunBegan {
 		info := *last.Run
