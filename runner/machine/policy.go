@@ -73,9 +73,14 @@ func (p *Plan) violation(s *State, n *node, visits int) *ending {
 // answer in another branch has not approved anything.
 func (s *State) ended(node int) int {
 	n := s.Visits(node)
-	for i := range s.tasks {
-		if t := &s.tasks[i]; t.node == node && t.visit > 0 && t.status < succeeded {
-			n--
+	if n == 0 {
+		return 0
+	}
+	for _, list := range [...][]task{s.tasks, s.parked} {
+		for i := range list {
+			if t := &list[i]; t.node == node && t.visit > 0 && t.status < succeeded {
+				n--
+			}
 		}
 	}
 	return n
