@@ -46,6 +46,7 @@ type facts struct {
 	theCounts     *boundWalk
 	theGround     *ground
 	scenes        int // of rehearsals
+	explored      int // states of tooOften
 	theSteps      []int
 	theTree       *graphalg.Tree
 	theWriters    map[string][]*spec.Node

@@ -39,17 +39,22 @@ func (f *facts) canRun(p *policy) bool {
 	return path != nil && f.sure(path, nil) || (path != nil || !h.all) && f.happens(p, nil, nil, nil)
 }
 
+// maxExplored bounds the states that all policies of a graph are explored with;
+// beyond it nothing is said.
+const maxExplored = 100_000
+
 // tooOften is a run in which the place runs once more than the policy allows;
 // nil when there is none or the loop is bounded by what only a run can tell:
 // people, counters in the state, choices of the node itself.
 func (f *facts) tooOften(p *policy) []int {
-	if p.limit >= maxCounted || !f.flow().cyclic[p.place] || f.boundedByState(p.place) {
+	if f.explored > maxExplored || p.limit >= maxCounted || !f.flow().cyclic[p.place] || f.boundedByState(p.place) {
 		return nil
 	}
 	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: 0}
 	w.prepare()
 	c := w.count(p.place, p.limit+1)
-	if !w.explore() {
+	all := w.explore()
+	if f.explored += len(w.queue); !all || f.explored > maxExplored {
 		return nil
 	}
 	via := w.reachedBy()
