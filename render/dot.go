@@ -25,6 +25,8 @@ const (
 	failureColor = "#DC2626"
 	modelColor   = "#7C3AED"
 	gotoColor    = "#0369A1"
+	paleColor    = "#C4CAD3"
+	waitingColor = "#D97706"
 )
 
 // looks gives each kind of node its own colour; kinds that call models are
@@ -54,6 +56,33 @@ func looks(kind string) look {
 		return look{"octagon", "filled", "#FEE2E2", "#DC2626"}
 	}
 	return look{"box", rounded, "#FFFFFF", "#374151"}
+}
+
+// marked is the look of a box on which a run is painted.
+func (l look) marked(m Mark) look {
+	switch m {
+	case Untouched:
+		l.fill, l.line = "#FFFFFF", paleColor
+	case FailedHere:
+		l.line = failureColor
+	case WaitingHere:
+		l.line = waitingColor
+	}
+	return l
+}
+
+// widths are the attributes that make lines thick where a run came through,
+// and names pale where it did not.
+func widths(m Mark) string {
+	switch m {
+	case Untouched:
+		return fmt.Sprintf(", fontcolor=%q", paleColor)
+	case Touched:
+		return ", penwidth=2.4"
+	case FailedHere, WaitingHere:
+		return ", penwidth=3.6"
+	}
+	return ""
 }
 
 // WriteDOT writes a drawing; its error is that of the writer.
@@ -86,11 +115,16 @@ func writeBox(out *bufio.Writer, b *Box) {
 		fmt.Fprintf(out, "  %s [label=\"\", tooltip=\"start\", shape=circle, style=filled, width=0.2, height=0.2, "+
 			"fixedsize=true, color=%q, fillcolor=%q]\n", quote(b.ID), inkColor, inkColor)
 	case EndBox:
+		ink := inkColor
+		if b.Mark == Untouched {
+			ink = paleColor
+		}
 		fmt.Fprintf(out, "  %s [label=\"END\", shape=box, style=\"rounded,filled\", fontsize=11, fontcolor=white, "+
-			"margin=\"0.16,0.05\", height=0.3, color=%q, fillcolor=%q]\n", quote(b.ID), inkColor, inkColor)
+			"margin=\"0.16,0.05\", height=0.3, color=%q, fillcolor=%q]\n", quote(b.ID), ink, ink)
 	case NodeBox:
-		l := looks(b.Kind)
+		l := looks(b.Kind).marked(b.Mark)
 		fmt.Fprintf(out, "  %s [label=%s, shape=%s, style=%q, color=%q, fillcolor=%q", quote(b.ID), boxLabel(b, l), l.shape, l.style, l.line, l.fill)
+		fmt.Fprint(out, widths(b.Mark))
 		if b.Kind == "graph" {
 			fmt.Fprint(out, ", peripheries=2")
 		}
@@ -129,13 +163,21 @@ func writeArrow(out *bufio.Writer, a *Arrow) {
 	case GotoArrow:
 		style, color = "dotted", gotoColor
 	}
-	fmt.Fprintf(out, "style=%s, color=%q", style, color)
-	switch a.Role {
-	case ModelArrow:
-		fmt.Fprint(out, ", arrowhead=vee, arrowtail=odiamond, dir=both, penwidth=1.6")
-	case GotoArrow:
-		fmt.Fprint(out, ", penwidth=1.6")
+	width := ""
+	if a.Role == ModelArrow || a.Role == GotoArrow {
+		width = ", penwidth=1.6"
 	}
+	switch a.Mark {
+	case Untouched:
+		color = paleColor
+	case Touched:
+		width = ", penwidth=2.6"
+	}
+	fmt.Fprintf(out, "style=%s, color=%q", style, color)
+	if a.Role == ModelArrow {
+		fmt.Fprint(out, ", arrowhead=vee, arrowtail=odiamond, dir=both")
+	}
+	fmt.Fprint(out, width)
 	if a.Label != "" {
 		fmt.Fprintf(out, ", label=%s, fontcolor=%q", quote(escapeText(a.Label)), color)
 	}

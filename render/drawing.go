@@ -18,6 +18,8 @@ type Options struct {
 	NoDestinations bool
 	// Label is the title; empty: the graph's name.
 	Label string
+	// Trail is painted on the drawing; nil: nothing is.
+	Trail *Trail
 }
 
 // Drawing is a graph as boxes and arrows, in declaration order.
@@ -48,7 +50,8 @@ type Box struct {
 	// Notes are short remarks such as "join all" and "≤ 3 visits".
 	Notes []string
 	// Tip is the node's description.
-	Tip string
+	Tip  string
+	Mark Mark
 }
 
 // ArrowRole says when an arrow is taken. The zero value is unset.
@@ -74,6 +77,7 @@ type Arrow struct {
 	// expression or description.
 	Label string
 	Tip   string
+	Mark  Mark
 }
 
 // The ids of the marks.
@@ -107,9 +111,12 @@ func Draw(g *spec.Graph, opts Options) *Drawing {
 		}
 		d.Arrows = append(d.Arrows, a)
 	}
+	edges := map[int]int{} // the arrow's place → the edge's index
 	for _, e := range g.Edges {
+		edges[len(d.Arrows)] = e.Index
 		add(edgeArrow(e))
 	}
+	delete(edges, len(d.Arrows)) // when the last was left out
 	if !opts.NoDestinations {
 		for _, n := range g.Nodes {
 			for _, a := range gotoArrows(n) {
@@ -119,6 +126,9 @@ func Draw(g *spec.Graph, opts Options) *Drawing {
 	}
 	if ends {
 		d.Boxes = append(d.Boxes, Box{ID: endID, Role: EndBox})
+	}
+	if opts.Trail != nil {
+		opts.Trail.paint(d, edges)
 	}
 	return d
 }

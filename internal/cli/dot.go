@@ -3,14 +3,21 @@
 package cli
 
 import (
+	"bytes"
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/render"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
 )
 
 func newDotCommand(a *app) *cobra.Command {
 	rankdir := newEnum("TB", "LR", "TB")
 	var opts render.Options
+	var run string
 	cmd := &cobra.Command{
 		Use:   "dot FLOW",
 		Short: "Draw a graph in Graphviz DOT",
@@ -18,8 +25,12 @@ func newDotCommand(a *app) *cobra.Command {
 
 Boxes are coloured by kind. Solid arrows have a condition, dashed ones are taken
 when none matched, red ones after a failure, violet ones when a model chooses them,
-and dotted ones when a goto names them. The same file always gives the same bytes.`,
+and dotted ones when a goto names them. The same file always gives the same bytes.
+
+--run paints what a run did: thick where it came through, with how often (×3), pale
+where it did not, red where it failed, orange where it waits for a person.`,
 		Example: `  graphrun dot flow.yaml | dot -Tsvg -o flow.svg
+  graphrun dot flow.yaml --run nightly | dot -Tsvg -o nightly.svg
   graphrun dot flow.yaml --rankdir LR --no-start-end --label "Triage"`,
 		Args:              oneFlow,
 		ValidArgsFunction: completeFlow,
@@ -29,6 +40,11 @@ and dotted ones when a goto names them. The same file always gives the same byte
 			if err != nil {
 				return err
 			}
+			if run != "" {
+				if g, opts.Trail, err = a.trail(g, run); err != nil {
+					return err
+				}
+			}
 			return render.WriteDOT(a.Stdout, render.Draw(g, opts), render.DOTOptions{RankDir: rankdir.value})
 		},
 	}
@@ -37,7 +53,61 @@ and dotted ones when a goto names them. The same file always gives the same byte
 	flags.BoolVar(&opts.NoStartEnd, "no-start-end", false, "leave out the start and END marks and the arrows to them")
 	flags.BoolVar(&opts.NoDestinations, "no-destinations", false, "leave out the arrows to the targets of goto")
 	flags.StringVar(&opts.Label, "label", "", "title of the drawing (default: the graph's name)")
+	flags.StringVar(&run, "run", "", "the id of a run to paint on the drawing")
 	complete(cmd, "label", nil)
+	if err := cmd.RegisterFlagCompletionFunc("run", func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+		return a.completeRun(cmd, nil, word)
+	}); err != nil {
+		panic(err) // a mistake in this package, seen by every test
+	}
 	setting(flags, "rankdir", "no-start-end", "no-destinations")
 	return cmd
+}
+
+// trail is what a run of a graph came through, and the graph as it was then.
+func (a *app) trail(g *spec.Graph, id string) (*spec.Graph, *render.Trail, error) {
+	r, err := a.lookAt(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if name := g.Name.Value; r.record.Graph != name {
+		return nil, nil, usagef("run %q is of graph %q, not of %q", id, r.record.Graph, name)
+	}
+	if !bytes.Equal(g.File.Src, r.record.Source) {
+		fmt.Fprintf(a.Stderr, "graphrun: %s is not what run %q was started with; drawing the graph as it was\n", g.File.Name, id)
+		g = recordedGraph(&r.record)
+	}
+	result, err := r.show(-1, true, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	return g, trailOf(result), nil
+}
+
+func trailOf(r *runner.Result) *render.Trail {
+	t := &render.Trail{Visits: map[string]int{}, Fired: map[int]int{}, Gone: map[[2]string]int{}}
+	for _, node := range r.Path {
+		t.Visits[node]++
+	}
+	for _, h := range r.History {
+		for _, edge := range h.Edges {
+			t.Fired[edge]++
+		}
+		if len(h.Edges) == 0 { // a goto, or no way on
+			for _, to := range h.Next {
+				t.Gone[[2]string{h.Node, to}]++
+			}
+		}
+	}
+	if r.Error != nil {
+		t.Failed = r.Error.Node
+	}
+	for i := range r.Pending {
+		node, _, _ := strings.Cut(r.Pending[i].Node, "/")
+		t.Waiting = append(t.Waiting, node)
+	}
+	if r.PausedAt != nil && r.PausedAt.Phase == "before" {
+		t.Waiting = append(t.Waiting, r.PausedAt.Nodes...)
+	}
+	return t
 }
