@@ -5,6 +5,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,10 +55,14 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 	enumFlag(root, flags, &a.color, "color", "", "colour the output: always, auto (on a terminal), never")
 	setting(flags, "color")
 	a.addStoreFlags(root)
-	root.AddCommand(
-		newInitCommand(a), newRunCommand(a), newResumeCommand(a), newForkCommand(a), newRunsCommand(a), newSessionsCommand(a), newWhyCommand(a), newReplayCommand(a),
-		newCacheCommand(a), newValidateCommand(a), newExplainCommand(a), newBoundCommand(a), newDiffCommand(a), newDotCommand(a), newSchemaCommand(a), newVersionCommand(a),
-	)
+	wanted := a.wanted()
+	for _, c := range wanted {
+		root.AddCommand(c.make(a))
+	}
+	if len(wanted) == 1 {
+		root.CompletionOptions.DisableDefaultCmd = true
+		return root
+	}
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -66,6 +71,47 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 		}
 	}
 	return root
+}
+
+// command is a command of the root: its name, and how it is made.
+type command struct {
+	name string
+	make func(*app) *cobra.Command
+}
+
+func commands() []command {
+	return []command{
+		{"init", newInitCommand},
+		{"run", newRunCommand},
+		{"resume", newResumeCommand},
+		{"fork", newForkCommand},
+		{"runs", newRunsCommand},
+		{"sessions", newSessionsCommand},
+		{"why", newWhyCommand},
+		{"replay", newReplayCommand},
+		{"cache", newCacheCommand},
+		{"validate", newValidateCommand},
+		{"explain", newExplainCommand},
+		{"bound", newBoundCommand},
+		{"diff", newDiffCommand},
+		{"dot", newDotCommand},
+		{"schema", newSchemaCommand},
+		{"version", newVersionCommand},
+	}
+}
+
+// wanted are the commands that a command line needs: the one that it begins
+// with, or else all. Making all of them takes longer than checking a small file.
+func (a *app) wanted() []command {
+	all := commands()
+	if len(a.Args) == 0 {
+		return all
+	}
+	i := slices.IndexFunc(all, func(c command) bool { return c.name == a.Args[0] })
+	if i < 0 {
+		return all
+	}
+	return all[i : i+1]
 }
 
 // describeBuiltin gives cobra's own commands the examples that all others have.

@@ -35,7 +35,8 @@ func setting(flags *pflag.FlagSet, names ...string) {
 func isSetting(f *pflag.Flag) bool { return f.Annotations[settingAnnotation] != nil }
 
 // settingNames are the settings of all commands, sorted.
-func settingNames(root *cobra.Command) []string {
+func settingNames() []string {
+	root := newRoot(&app{})
 	var names []string
 	add := func(f *pflag.Flag) {
 		if isSetting(f) {
@@ -58,7 +59,7 @@ func envName(name string) string {
 // loadSettings fills the flags that were not given from the environment, then
 // from the settings file. It is the PreRunE of the commands that have settings.
 func (a *app) loadSettings(cmd *cobra.Command, _ []string) error {
-	file, err := a.readSettings(settingNames(cmd.Root()))
+	file, err := a.readSettings()
 	if err != nil {
 		return err
 	}

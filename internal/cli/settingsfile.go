@@ -28,7 +28,7 @@ func (s *settings) place(name string) string { return fmt.Sprintf("%s:%d", s.pat
 func sections() []string { return []string{"paths", "rules"} }
 
 // readSettings finds and reads the settings file; without one it is empty.
-func (a *app) readSettings(known []string) (*settings, error) {
+func (a *app) readSettings() (*settings, error) {
 	path, src, err := a.findSettings()
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (a *app) readSettings(known []string) (*settings, error) {
 	if path == "" {
 		return out, nil
 	}
-	if problems := out.parse(src, known); len(problems) > 0 {
+	if problems := out.parse(src, settingNames()); len(problems) > 0 {
 		return nil, usage(errors.Join(problems...))
 	}
 	return out, nil

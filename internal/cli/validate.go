@@ -200,6 +200,9 @@ func (a *app) findSources(args []string) ([]source, error) {
 // checkAll checks the sources, several at once, and returns what was found in
 // their order.
 func checkAll(sources []source) (spec.Diagnostics, error) {
+	if len(sources) == 1 { // as mostly: without a goroutine
+		return sources[0].check()
+	}
 	results := make([]spec.Diagnostics, len(sources))
 	errs := make([]error, len(sources))
 	var wg sync.WaitGroup
@@ -234,6 +237,9 @@ func (s source) check() (spec.Diagnostics, error) {
 // disabledRules reads --rule flags: -name and +name, the last wins.
 func disabledRules(flags []string) (map[string]bool, error) {
 	off := map[string]bool{}
+	if len(flags) == 0 {
+		return off, nil
+	}
 	known := ruleNames()
 	for _, f := range flags {
 		sign, name := "", f
