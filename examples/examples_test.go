@@ -1,6 +1,6 @@
-// Package examples runs every example and compares what happens with what is
+// Every example is run, and what happens is compared with what is
 // kept in its folder `expected`.
-package examples
+package examples_test
 
 import (
 	"bytes"

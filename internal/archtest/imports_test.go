@@ -30,6 +30,7 @@ func layers() []layer {
 	return []layer{
 		{path: "cmd/graphrun", own: []string{"internal/cli"}},
 		{path: "eval", others: []string{expr}},
+		{path: "examples"},
 		{path: "internal/archtest"},
 		{path: "internal/bind", own: []string{"spec", "eval", "internal/schema"}},
 		{path: "internal/cli", own: []string{"*"}, others: []string{"*"}},
@@ -43,7 +44,7 @@ func layers() []layer {
 		{path: "internal/schema"},
 		{path: "internal/solve", own: []string{"eval"}},
 		{path: "internal/suggest"},
-		{path: "internal/templates"},
+		{path: "internal/templates", own: []string{"examples"}},
 		{path: "internal/terminal", others: []string{width}},
 		{path: "lint", own: []string{"spec", "eval", "internal/bind", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest"}},
 		{path: "lint/bound", own: []string{"spec", "eval", "internal/bind", "internal/solve"}},

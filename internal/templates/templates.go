@@ -1,5 +1,6 @@
 // Package templates holds the flows that graphrun init starts from: a folder
-// each, whose flow.yaml says by its description what it is.
+// each, whose flow.yaml says by its description what it is. The examples about
+// models are templates, too.
 package templates
 
 import (
@@ -7,6 +8,8 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+
+	"github.com/graphrun/graphrun/examples"
 )
 
 //go:embed */*
@@ -22,12 +25,17 @@ type File struct {
 	Text []byte
 }
 
+// sources are where templates are: a folder each.
+func sources() []embed.FS { return []embed.FS{files, examples.Models()} }
+
 // Names lists the templates, sorted.
 func Names() []string {
-	folders, _ := files.ReadDir(".") // it is part of the program
 	var names []string
-	for _, folder := range folders {
-		names = append(names, folder.Name())
+	for _, source := range sources() {
+		folders, _ := source.ReadDir(".") // it is part of the program
+		for _, folder := range folders {
+			names = append(names, folder.Name())
+		}
 	}
 	slices.Sort(names)
 	return names
@@ -36,15 +44,20 @@ func Names() []string {
 // Files returns a template's files, sorted by name; none: there is no such
 // template.
 func Files(template string) ([]File, error) {
-	if !slices.Contains(Names(), template) {
+	i := slices.IndexFunc(sources(), func(source embed.FS) bool {
+		_, err := source.ReadDir(template)
+		return err == nil && fs.ValidPath(template) && template != "."
+	})
+	if i < 0 {
 		return nil, nil
 	}
+	source := sources()[i]
 	var out []File
-	err := fs.WalkDir(files, template, func(at string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(source, template, func(at string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		text, err := files.ReadFile(at)
+		text, err := source.ReadFile(at)
 		out = append(out, File{Name: at[len(template)+1:], Text: text})
 		return err
 	})
