@@ -8,10 +8,15 @@ import "slices"
 // stays: the next one is another execution.
 func (s *State) unstep(t *task) {
 	if t.step > 0 {
-		s.Steps--
-		t.step = 0
-		s.noteStopped(t)
+		s.takeStep(t)
+		s.memory.cancel(t.node, 1)
 	}
+}
+
+func (s *State) takeStep(t *task) {
+	s.Steps--
+	t.step = 0
+	s.noteStopped(t)
 }
 
 // cutShort takes an execution that was cancelled out of the count: as one that
@@ -28,7 +33,7 @@ func (s *State) cutShort(t *task) {
 // run has cut short: a resume runs it again as the same visit.
 func (s *State) uncount(t *task) {
 	if t.step > 0 {
-		s.unstep(t)
+		s.takeStep(t)
 		t.memory.visits--
 	}
 }

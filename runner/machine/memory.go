@@ -17,6 +17,8 @@ type memory struct {
 	// reason is why nodes ended as they did in their last visit, by node, where
 	// they said; nil: none did.
 	reason map[int]string
+	// cancelled counts the visits that were taken away, by node; nil: none was.
+	cancelled map[int]int
 }
 
 // pageSize is how many nodes or edges share a page: a page is to cost less
@@ -59,6 +61,14 @@ func (m *memory) keepPartial(node int, value any) {
 		m.partial = map[int]any{}
 	}
 	m.partial[node] = value
+}
+
+// cancel counts visits of a node that were taken away.
+func (m *memory) cancel(node, visits int) {
+	if m.cancelled == nil {
+		m.cancelled = map[int]int{}
+	}
+	m.cancelled[node] += visits
 }
 
 // keepReason keeps why a node ended as it did; "" forgets it.

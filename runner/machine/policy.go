@@ -69,10 +69,10 @@ func (p *Plan) violation(s *State, n *node, visits int) *ending {
 	return nil
 }
 
-// ended is how many visits of a node are over: one that still waits for its
-// answer in another branch has not approved anything.
+// ended is how many visits of a node came to their end: one that still waits for
+// its answer in another branch, or that a join took away, has not approved anything.
 func (s *State) ended(node int) int {
-	n := s.Visits(node)
+	n := s.Visits(node) - s.memory.cancelled[node]
 	if n == 0 {
 		return 0
 	}

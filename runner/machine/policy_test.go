@@ -26,6 +26,7 @@ edges:
 		want simCase
 	}{
 		"parked beside it": {fmt.Sprintf(flow, `human, prompt: "?"`, "", "END"), violated},
+		"taken away":       {fmt.Sprintf(flow, `human, prompt: "?"`, ", join: {wait: any}", "d"), violated},
 		"waited for":       {fmt.Sprintf(flow, `human, prompt: "?"`, ", join: {wait: all}", "d"), simCase{quality: machine.Clean, path: "a c b d"}},
 	} {
 		c.want.name, c.want.flow = name, c.flow

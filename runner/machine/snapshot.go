@@ -59,6 +59,7 @@ type savedState struct {
 	EdgeCounts [][2]int       `json:"edge_counts,omitempty"`
 	Partial    []savedPartial `json:"partial,omitempty"`
 	Reasons    []savedReason  `json:"reasons,omitempty"`
+	Cancelled  [][2]int       `json:"cancelled,omitempty"`
 
 	Tasks        []savedTask     `json:"tasks,omitempty"`
 	Next         []savedTask     `json:"next,omitempty"`

@@ -105,6 +105,11 @@ func (r *restorer) restoreMemory(in *savedState) {
 			m.keepPartial(partial.Node, r.unpack(partial.Value))
 		}
 	}
+	for _, count := range in.Cancelled {
+		if r.within("node", count[0], len(r.plan.nodes)) {
+			m.cancel(count[0], count[1])
+		}
+	}
 	for _, reason := range in.Reasons {
 		if r.within("node", reason.Node, len(r.plan.nodes)) {
 			m.keepReason(reason.Node, reason.Reason)

@@ -97,6 +97,9 @@ func (k *saver) saveMemory(out *savedState, m *memory) {
 	for _, node := range slices.Sorted(maps.Keys(m.partial)) {
 		out.Partial = append(out.Partial, savedPartial{node, k.pack(m.partial[node])})
 	}
+	for _, node := range slices.Sorted(maps.Keys(m.cancelled)) {
+		out.Cancelled = append(out.Cancelled, [2]int{node, m.cancelled[node]})
+	}
 	for _, node := range slices.Sorted(maps.Keys(m.reason)) {
 		out.Reasons = append(out.Reasons, savedReason{node, m.reason[node]})
 	}
