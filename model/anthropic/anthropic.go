@@ -4,10 +4,8 @@ package anthropic
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/wire"
@@ -23,26 +21,9 @@ const MaxTokens = 8192
 // version is the version of the protocol that the requests name.
 const version = "2023-06-01"
 
-// Config says which model of which server. Model is needed; the rest may be zero.
-type Config struct {
-	// Model is the server's name of the model.
-	Model string
-	// Provider is what messages call the server; "anthropic" by default.
-	Provider string
-	// BaseURL is the address up to /v1/messages, with or without /v1; BaseURL by
-	// default.
-	BaseURL string
-	// Key is sent as x-api-key; "": none.
-	Key string
-	// Headers are sent besides, such as anthropic-beta.
-	Headers map[string]string
-	// Params are keys of each request's body; a request's own win.
-	Params map[string]any
-	// Timeout bounds one call; 0: only its context does.
-	Timeout time.Duration
-	// HTTP makes the requests; nil: the default transport.
-	HTTP *http.Client
-}
+// Config says which model of which server; the base URL goes up to /v1/messages,
+// with or without /v1, the key is sent as x-api-key.
+type Config = wire.Config
 
 // Client is one model. It is safe for concurrent use and holds nothing that
 // must be closed.
@@ -60,27 +41,17 @@ func New(c Config) (*Client, error) {
 	if c.Provider == "" {
 		c.Provider = "anthropic"
 	}
-	address, err := wire.Join(strings.TrimSuffix(strings.TrimRight(c.BaseURL, "/"), "/v1"), "/v1/messages")
-	if err != nil {
-		return nil, fmt.Errorf("provider %s: %w", c.Provider, err)
-	}
-	if c.Model == "" {
-		return nil, fmt.Errorf("provider %s: no model is named", c.Provider)
-	}
+	c.BaseURL = strings.TrimSuffix(strings.TrimRight(c.BaseURL, "/"), "/v1")
 	header := http.Header{}
 	header.Set("Anthropic-Version", version)
 	if c.Key != "" {
 		header.Set("X-Api-Key", c.Key)
 	}
-	for name, value := range c.Headers {
-		header.Set(name, value)
+	endpoint, err := c.Endpoint("/v1/messages", header, explain)
+	if err != nil {
+		return nil, err
 	}
-	return &Client{
-		model: c.Model, params: c.Params,
-		endpoint: wire.Endpoint{
-			Name: c.Provider + "/" + c.Model, URL: address, Header: header, Secrets: wire.Secrets(c.Key, c.Headers), Timeout: c.Timeout, HTTP: c.HTTP, Explain: explain,
-		},
-	}, nil
+	return &Client{model: c.Model, params: c.Params, endpoint: endpoint}, nil
 }
 
 // Chat makes one call. With onText the answer is asked for as a stream; a

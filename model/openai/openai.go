@@ -4,10 +4,8 @@ package openai
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/wire"
@@ -16,25 +14,9 @@ import (
 // BaseURL is where OpenAI's own models are.
 const BaseURL = "https://api.openai.com/v1"
 
-// Config says which model of which server. Model is needed; the rest may be zero.
-type Config struct {
-	// Model is the server's name of the model.
-	Model string
-	// Provider is what messages call the server; "openai" by default.
-	Provider string
-	// BaseURL is the address up to /chat/completions; BaseURL by default.
-	BaseURL string
-	// Key is sent as bearer token; "": none, as local servers want it.
-	Key string
-	// Headers are sent besides.
-	Headers map[string]string
-	// Params are keys of each request's body; a request's own win.
-	Params map[string]any
-	// Timeout bounds one call; 0: only its context does.
-	Timeout time.Duration
-	// HTTP makes the requests; nil: the default transport.
-	HTTP *http.Client
-}
+// Config says which model of which server; the base URL goes up to
+// /chat/completions, the key is sent as bearer token.
+type Config = wire.Config
 
 // Client is one model. It is safe for concurrent use and holds nothing that
 // must be closed.
@@ -55,27 +37,16 @@ func New(c Config) (*Client, error) {
 	if c.Provider == "" {
 		c.Provider = "openai"
 	}
-	address, err := wire.Join(c.BaseURL, "/chat/completions")
-	if err != nil {
-		return nil, fmt.Errorf("provider %s: %w", c.Provider, err)
-	}
-	if c.Model == "" {
-		return nil, fmt.Errorf("provider %s: no model is named", c.Provider)
-	}
 	header := http.Header{}
 	if c.Key != "" {
 		header.Set("Authorization", "Bearer "+c.Key)
 	}
-	for name, value := range c.Headers {
-		header.Set(name, value)
+	endpoint, err := c.Endpoint("/chat/completions", header, explain)
+	if err != nil {
+		return nil, err
 	}
-	parsed, _ := url.Parse(address)
-	return &Client{
-		model: c.Model, params: c.Params, ownServer: parsed.Hostname() == "api.openai.com",
-		endpoint: wire.Endpoint{
-			Name: c.Provider + "/" + c.Model, URL: address, Header: header, Secrets: wire.Secrets(c.Key, c.Headers), Timeout: c.Timeout, HTTP: c.HTTP, Explain: explain,
-		},
-	}, nil
+	parsed, _ := url.Parse(endpoint.URL)
+	return &Client{model: c.Model, params: c.Params, ownServer: parsed.Hostname() == "api.openai.com", endpoint: endpoint}, nil
 }
 
 // Chat makes one call. With onText the answer is asked for as a stream; a
