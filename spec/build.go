@@ -312,7 +312,7 @@ func (b *builder) policies(v *Value) {
 		}
 		b.graph.Policies = append(b.graph.Policies, *item)
 		if slices.ContainsFunc(item.Fields, func(f Field) bool {
-			return findKey(policyKeys(), f.Key.Value) == nil && !isExtension(f.Key.Value)
+			return findKey(b.tables.policy, f.Key.Value) == nil && !isExtension(f.Key.Value)
 		}) {
 			continue // an unknown key may be the one that would be missed
 		}

@@ -3,6 +3,7 @@
 package spec
 
 import (
+	"bytes"
 	"sort"
 	"unicode/utf8"
 )
@@ -25,11 +26,14 @@ type File struct {
 
 // NewFile indexes the lines of src. The file keeps src: it must not change afterwards.
 func NewFile(name string, src []byte) *File {
-	lines := []int{0}
-	for i, c := range src {
-		if c == '\n' {
-			lines = append(lines, i+1)
+	lines := make([]int, 1, 1+bytes.Count(src, []byte{'\n'}))
+	for at := 0; ; {
+		n := bytes.IndexByte(src[at:], '\n')
+		if n < 0 {
+			break
 		}
+		at += n + 1
+		lines = append(lines, at)
 	}
 	return &File{Name: name, Src: src, lines: lines}
 }

@@ -4,9 +4,8 @@ package spec
 
 import "math"
 
-// BuiltinKinds are the kinds that every graph has, sorted by name. Each call
-// builds a new list.
-func BuiltinKinds() []Kind {
+// builtinKinds are sorted by name.
+func builtinKinds() []Kind {
 	return []Kind{
 		agentKind(), execKind(),
 		{

@@ -123,7 +123,7 @@ type shift struct{ at, by int }
 // \/ and pairs of surrogates. Other text, and JSON without them, is returned
 // as it is.
 func plainJSON(src []byte) ([]byte, []shift) {
-	if !bytes.Contains(src, []byte(`\/`)) && !bytes.Contains(bytes.ToLower(src), []byte(`\ud`)) || !json.Valid(src) {
+	if !hasRefused(src) || !json.Valid(src) {
 		return src, nil
 	}
 	out := make([]byte, 0, len(src))
@@ -145,6 +145,20 @@ func plainJSON(src []byte) ([]byte, []shift) {
 		}
 	}
 	return out, moved
+}
+
+// hasRefused reports whether a text holds what may be one of those escapes.
+func hasRefused(src []byte) bool {
+	for {
+		at := bytes.IndexByte(src, '\\')
+		if at < 0 || at+1 >= len(src) {
+			return false
+		}
+		src = src[at+1:]
+		if src[0] == '/' || len(src) > 1 && src[0]|0x20 == 'u' && src[1]|0x20 == 'd' {
+			return true
+		}
+	}
 }
 
 // oneByteReader hands out a text byte by byte, so that the number of bytes

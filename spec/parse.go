@@ -2,6 +2,8 @@
 
 package spec
 
+import "fmt"
+
 // Options are what a program adds to the language. The zero value adds nothing.
 type Options struct {
 	// Kinds are node kinds besides the built-in ones. One with the name of a
@@ -19,13 +21,12 @@ func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 	if root == nil {
 		return &Graph{File: file, gaps: gapAll}, diags.Sort()
 	}
-	shapes := &shaper{file: file, common: nodeKeys(), kinds: allKinds(opts.Kinds)}
+	shapes := newShaper(file, opts.Kinds)
 	if root.Get("graphrun") == nil && root.Get("nodes") == nil {
 		shapes.missing(root, Text{}, "the keys \"graphrun\" and \"nodes\": it is no graph file")
 		return &Graph{File: file, gaps: gapAll}, append(diags, shapes.diags...).Sort()
 	}
-	top := TopKeys()
-	shapes.top(top, root)
+	shapes.top(root)
 	b := &builder{shaper: shapes, graph: newGraph(file)}
 	b.build(root)
 	diags = append(diags, shapes.diags...)
@@ -57,19 +58,26 @@ const (
 )
 
 // top checks the whole file against the table. A missing start has a rule of its own.
-func (s *shaper) top(keys []Key, root *Value) {
-	for i := range keys {
-		if keys[i].Name != "start" || root.Get("start") != nil {
-			continue
+func (s *shaper) top(root *Value) {
+	s.known(s.tables.top, root)
+	for i := range s.tables.top {
+		k := &s.tables.top[i]
+		switch {
+		case !k.Required || root.Get(k.Name) != nil:
+		case k.Name == "start":
+			s.missingStart(root)
+		default:
+			s.missing(root, Text{}, fmt.Sprintf("the key %q", k.Name))
 		}
-		keys[i].Required = false
-		span := firstToken(root)
-		for _, f := range root.Fields {
-			if f.Key.Value == "nodes" {
-				span = f.Key.Span
-			}
-		}
-		s.report("missing-start", span, "the graph has no \"start\"; name its first node")
 	}
-	s.object(keys, nil, root, Text{})
+}
+
+func (s *shaper) missingStart(root *Value) {
+	span := firstToken(root)
+	for i := range root.Fields {
+		if key := &root.Fields[i].Key; key.Value == "nodes" {
+			span = key.Span
+		}
+	}
+	s.report("missing-start", span, "the graph has no \"start\"; name its first node")
 }

@@ -1,11 +1,10 @@
-// Checks values against the table of keys: shapes, unknown and missing keys.
+// Checks values against the table of keys: their shapes.
 
 package spec
 
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -15,11 +14,14 @@ import (
 // shaper reports where values do not have the shape of their key. It belongs
 // to one call of Parse.
 type shaper struct {
-	file     *File
-	diags    Diagnostics
-	keywords []Key // of JSON Schema
-	common   []Key // of every node
-	kinds    []Kind
+	tables *tables
+	file   *File
+	diags  Diagnostics
+	kinds  []Kind // those of a program too
+}
+
+func newShaper(file *File, more []Kind) *shaper {
+	return &shaper{tables: language(), file: file, kinds: allKinds(more)}
 }
 
 func (s *shaper) report(rule string, span Span, format string, args ...any) {
@@ -85,7 +87,7 @@ func (s *shaper) form(k *Key, v *Value, at place) {
 			continue
 		}
 		if form.Type == TypeEnum {
-			s.enum(form.Enum, v, at, expects(k))
+			s.enum(k, form.Enum, v, at)
 		} else {
 			s.check(form, v, at)
 		}
@@ -100,7 +102,7 @@ func (s *shaper) mismatch(k *Key, v *Value, at place) {
 		span = at.key.Span
 	}
 	if k.Type == TypeEnum && v.IsScalar() && v.Kind != Null {
-		s.enum(k.Enum, v, at, expects(k))
+		s.enum(k, k.Enum, v, at)
 		return
 	}
 	s.report("invalid-value", span, "%s must be %s; found %s", at, expects(k), describe(v))
@@ -131,7 +133,12 @@ func fits(k *Key, v *Value) bool {
 	case TypeSchema:
 		return v.Kind == Map || v.Kind == Bool
 	}
-	return slices.ContainsFunc(k.Forms, func(f Key) bool { return fits(&f, v) })
+	for i := range k.Forms {
+		if fits(&k.Forms[i], v) {
+			return true
+		}
+	}
+	return false
 }
 
 // expects says in words what a key takes.
@@ -232,7 +239,7 @@ func (s *shaper) scalar(k *Key, v *Value, at place) {
 	ok := true
 	switch k.Type {
 	case TypeEnum:
-		s.enum(k.Enum, v, at, expects(k))
+		s.enum(k, k.Enum, v, at)
 	case TypeName:
 		ok = k.Role == RoleNode || isID(v.Text.Value)
 	case TypeInt, TypeNumber:
@@ -263,8 +270,8 @@ func parseDuration(s string) (time.Duration, bool) {
 	return d, err == nil
 }
 
-// enum checks a word against those that are allowed; expected says so in words.
-func (s *shaper) enum(allowed []string, v *Value, at place, expected string) {
+// enum checks a word, as the value of a key, against those that are allowed.
+func (s *shaper) enum(k *Key, allowed []string, v *Value, at place) {
 	if slices.Contains(allowed, v.Text.Value) {
 		return
 	}
@@ -273,7 +280,7 @@ func (s *shaper) enum(allowed []string, v *Value, at place, expected string) {
 	if near != "" {
 		span = v.Text.At(0, len(v.Text.Value))
 	}
-	s.report("invalid-value", span, "%s must be %s; found %s", at, expected, quoteShort(v.Text.Value))
+	s.report("invalid-value", span, "%s must be %s; found %s", at, expects(k), quoteShort(v.Text.Value))
 	s.diags[len(s.diags)-1].Suggestion = near
 }
 
@@ -295,97 +302,4 @@ func (s *shaper) entries(k *Key, v *Value) {
 		}
 		s.check(k.Elem, &f.Value, place{f.Key, false})
 	}
-}
-
-// object checks a map whose keys are the language's.
-func (s *shaper) object(keys []Key, choices []Choice, v *Value, owner Text) {
-	for i := range v.Fields {
-		f := &v.Fields[i]
-		if k := findKey(keys, f.Key.Value); k != nil {
-			s.check(k, &f.Value, place{f.Key, false})
-		} else if !isExtension(f.Key.Value) {
-			s.unknownKey(f.Key, keys)
-		}
-	}
-	for i := range keys {
-		if keys[i].Required && v.Get(keys[i].Name) == nil {
-			s.missing(v, owner, fmt.Sprintf("the key %q", keys[i].Name))
-		}
-	}
-	for _, c := range choices {
-		s.choice(c, v, owner)
-	}
-}
-
-func findKey(keys []Key, name string) *Key {
-	for i := range keys {
-		if keys[i].Name == name {
-			return &keys[i]
-		}
-	}
-	return nil
-}
-
-func (s *shaper) unknownKey(key Text, keys []Key) {
-	names := make([]string, len(keys))
-	for i := range keys {
-		names[i] = keys[i].Name
-	}
-	sort.Strings(names)
-	near := suggest.Closest(key.Value, names)
-	allowed := "; allowed are " + strings.Join(names, ", ")
-	if near != "" {
-		allowed = ""
-	} else if len(names) == 0 {
-		allowed = "; none is allowed here"
-	}
-	s.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), allowed)
-	s.diags[len(s.diags)-1].Suggestion = near
-}
-
-// missing reports what a map lacks, at the name that it belongs to.
-func (s *shaper) missing(v *Value, owner Text, what string) {
-	span := owner.Span
-	if span.From == span.To {
-		span = firstToken(v)
-	}
-	subject := "this map"
-	if owner.Value != "" {
-		subject = fmt.Sprintf("%q", owner.Value)
-	}
-	s.report("missing-field", span, "%s lacks %s", subject, what)
-}
-
-// firstToken is where a map without a name of its own is shown.
-func firstToken(v *Value) Span {
-	if len(v.Fields) > 0 {
-		return v.Fields[0].Key.Span
-	}
-	return v.Span
-}
-
-func (s *shaper) choice(c Choice, v *Value, owner Text) {
-	var first *Field
-	for i := range v.Fields {
-		f := &v.Fields[i]
-		if !slices.Contains(c.Keys, f.Key.Value) {
-			continue
-		}
-		if first != nil {
-			s.report("invalid-value", f.Key.Span, "%q and %q exclude each other; use one of %s", first.Key.Value, f.Key.Value, oneOf(c.Keys))
-			return
-		}
-		first = f
-	}
-	if first == nil && c.Required && !misspelt(v, c.Keys) {
-		s.missing(v, owner, "one of the keys "+oneOf(c.Keys))
-	}
-}
-
-// misspelt reports whether a key of the map seems to stand for one of those; it
-// is reported as unknown then, and nothing is missing besides.
-func misspelt(v *Value, keys []string) bool {
-	return slices.ContainsFunc(v.Fields, func(f Field) bool {
-		return !isExtension(f.Key.Value) && suggest.Closest(f.Key.Value, keys) != ""
-	})
 }

@@ -11,7 +11,7 @@ import (
 // allKinds are the built-in kinds and those of a program; a kind of a program
 // with the name of a built-in one is left out.
 func allKinds(more []Kind) []Kind {
-	kinds := BuiltinKinds()
+	kinds := slices.Clip(BuiltinKinds())
 	for _, k := range more {
 		if findKind(kinds, k.Name) == nil {
 			kinds = append(kinds, k)
@@ -47,7 +47,7 @@ func (s *shaper) node(v *Value, id Text) {
 		if f.Key.Value == "kind" {
 			continue
 		}
-		k := findKey(s.common, f.Key.Value)
+		k := findKey(s.tables.common, f.Key.Value)
 		if k == nil && kind != nil {
 			k = findKey(kind.Keys, f.Key.Value)
 		}
@@ -77,24 +77,27 @@ func (s *shaper) node(v *Value, id Text) {
 // kindOf finds the kind that a node names and reports a missing or unknown one.
 func (s *shaper) kindOf(v *Value, id Text) (kind *Kind) {
 	named := v.Get("kind")
-	names := kindNames(s.kinds)
-	switch {
-	case named == nil:
-		s.missing(v, id, "the key \"kind\"; kinds are "+oneOf(names))
-	case named.Kind != String:
-		s.mismatch(&Key{Type: TypeEnum, Enum: names}, named, place{Text{Value: "kind", Span: named.Span}, false})
-	default:
-		if kind = findKind(s.kinds, named.Text.Value); kind == nil {
-			s.enum(names, named, place{Text{Value: "kind"}, false}, oneOf(names))
+	if named != nil && named.Kind == String {
+		if kind = findKind(s.kinds, named.Text.Value); kind != nil {
+			return kind
 		}
 	}
-	return kind
+	k := Key{Type: TypeEnum, Enum: kindNames(s.kinds)}
+	switch {
+	case named == nil:
+		s.missing(v, id, "the key \"kind\"; kinds are "+oneOf(k.Enum))
+	case named.Kind != String:
+		s.mismatch(&k, named, place{Text{Value: "kind", Span: named.Span}, false})
+	default:
+		s.enum(&k, k.Enum, named, place{Text{Value: "kind"}, false})
+	}
+	return nil
 }
 
 // unknownNodeKey reports a key that neither nodes nor the kind have. A key of
 // another kind is called that.
 func (s *shaper) unknownNodeKey(key Text, kind *Kind) {
-	keys := slices.Concat([]Key{{Name: "kind"}}, kind.Keys, s.common)
+	keys := slices.Concat([]Key{{Name: "kind"}}, kind.Keys, s.tables.common)
 	names := make([]string, len(keys))
 	for i := range keys {
 		names[i] = keys[i].Name

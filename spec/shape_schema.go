@@ -13,20 +13,17 @@ func (s *shaper) schema(k *Key, v *Value, at place) {
 		}
 		return
 	}
-	if s.keywords == nil {
-		s.keywords = schemaKeywords()
-	}
 	for i := range v.Fields {
 		f := &v.Fields[i]
 		keyword := findKey(k.Keys, f.Key.Value)
 		if keyword == nil {
-			keyword = findKey(s.keywords, f.Key.Value)
+			keyword = findKey(s.tables.keywords, f.Key.Value)
 		}
 		switch {
 		case keyword != nil:
 			s.check(keyword, &f.Value, place{f.Key, false})
 		case !isExtension(f.Key.Value):
-			s.unknownKey(f.Key, append(k.Keys[:len(k.Keys):len(k.Keys)], s.keywords...))
+			s.unknownKey(f.Key, append(k.Keys[:len(k.Keys):len(k.Keys)], s.tables.keywords...))
 		}
 	}
 	if pattern := v.Get("pattern"); pattern != nil && pattern.Kind == String {

@@ -2,8 +2,7 @@
 
 package spec
 
-// TopKeys are the keys of a file. Each call builds a new list.
-func TopKeys() []Key {
+func topKeys() []Key {
 	return []Key{
 		{Name: "graphrun", Type: TypeEnum, Enum: []string{"v1"}, Required: true, Doc: "The language version; its presence makes a file a graph file."},
 		{Name: "name", Type: TypeName, Required: true, Doc: "The graph's name."},
