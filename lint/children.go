@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/bind"
@@ -70,7 +71,7 @@ func (f *facts) child(dir, name string) *child {
 	case !spec.IsGraph(src):
 		c.problem = "is no graph file"
 	default:
-		g, found := spec.Parse(at, src, spec.Options{Kinds: f.opts.Kinds})
+		g, found := spec.Parse(f.beside(at), src, spec.Options{Kinds: f.opts.Kinds})
 		if found = append(found, spec.Check(g)...); !found.HasErrors() {
 			_, found = bind.Check(g, f.opts.Kinds, nil)
 			found = Filter(g.File, found)
@@ -84,6 +85,15 @@ func (f *facts) child(dir, name string) *child {
 		c.graph = g
 	}
 	return c
+}
+
+// beside is what messages call a file that is named relative to the folder of
+// the graph.
+func (f *facts) beside(name string) string {
+	if path.IsAbs(name) {
+		return name
+	}
+	return path.Join(path.Dir(filepath.ToSlash(f.graph.File.Name)), name)
 }
 
 func firstError(ds spec.Diagnostics) spec.Diagnostic {

@@ -20,10 +20,16 @@ func checkFile(t *testing.T, path string) (src string, found spec.Diagnostics) {
 	}
 	g, found := spec.Parse(filepath.Base(path), text, spec.Options{})
 	found = append(found, spec.Check(g)...)
-	found = append(found, Check(g, Options{Broken: found.HasErrors(), Load: func(name string) ([]byte, error) {
+	found = append(found, Check(g, Options{Broken: found.HasErrors(), Optional: optional(filepath.Dir(path)), Load: func(name string) ([]byte, error) {
 		return os.ReadFile(filepath.Join(filepath.Dir(path), filepath.FromSlash(name)))
 	}})...)
 	return string(text), Filter(g.File, found)
+}
+
+// optional reports whether the flows of a folder are about a rule that is off
+// by default.
+func optional(dir string) bool {
+	return slices.Contains(OptionalRules(), filepath.Base(dir))
 }
 
 // wants reads the lines `# want: rule line:column` of a flow, or of the file

@@ -88,10 +88,10 @@ func oncePerValue(found spec.Diagnostics) spec.Diagnostics {
 // comment silences in turn.
 func unused(file *spec.File, list []ignore) spec.Diagnostics {
 	var out spec.Diagnostics
-	names := RuleNames()
+	names, optional := RuleNames(), OptionalRules()
 	for i := range list {
 		c := &list[i]
-		if c.used || c.rule == "unused-ignore" {
+		if c.used || c.rule == "unused-ignore" || slices.Contains(optional, c.rule) {
 			continue
 		}
 		if slices.ContainsFunc(list, func(o ignore) bool {

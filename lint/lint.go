@@ -27,6 +27,8 @@ type Options struct {
 	// Broken says that reading or spec.Check found errors: rules that conclude
 	// from what is absent are silent then.
 	Broken bool
+	// Optional checks the rules too that are off by default.
+	Optional bool
 }
 
 // Check returns what is wrong with a graph that spec.Parse gave, besides what
@@ -45,7 +47,7 @@ func Check(g *spec.Graph, opts Options) spec.Diagnostics {
 	}
 	rules := allRules()
 	for i := range rules {
-		if rules[i].check != nil && rules[i].needs <= level {
+		if rules[i].check != nil && rules[i].needs <= level && (opts.Optional || !rules[i].Off) {
 			f.rule = &rules[i]
 			rules[i].check(f)
 		}

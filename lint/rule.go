@@ -16,6 +16,8 @@ type Rule struct {
 	// Name is the slug that findings carry and that flags and comments use.
 	Name     string
 	Severity spec.Severity
+	// Off says that the rule is checked only when asked for: see Options.Optional.
+	Off bool
 	// Summary is the meaning in one line, lower case, without a period.
 	Summary string
 	// Doc explains why it matters and what to do, in sentences.
@@ -59,6 +61,17 @@ func RuleNames() []string {
 	names := make([]string, len(rules))
 	for i := range rules {
 		names[i] = rules[i].Name
+	}
+	return names
+}
+
+// OptionalRules lists the names of the rules that are off by default, sorted.
+func OptionalRules() []string {
+	var names []string
+	for _, r := range Rules() {
+		if r.Off {
+			names = append(names, r.Name)
+		}
 	}
 	return names
 }

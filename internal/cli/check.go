@@ -24,13 +24,14 @@ type checked struct {
 	broken spec.Diagnostics
 }
 
-// check reads a graph and checks it.
-func check(name string, src []byte) checked {
+// check reads a graph and checks it, by the rules too that are off by default if
+// optional is set.
+func check(name string, src []byte, optional bool) checked {
 	g, found := spec.Parse(name, src, spec.Options{})
 	structure := spec.Check(g)
 	c := checked{graph: g, broken: append(errorsOnly(found), dangling(structure)...).Sort()}
 	found = append(found, structure...)
-	found = append(found, lint.Check(g, lint.Options{Load: loadBeside(name), Broken: found.HasErrors()})...)
+	found = append(found, lint.Check(g, lint.Options{Load: loadBeside(name), Broken: found.HasErrors(), Optional: optional})...)
 	c.found = lint.Filter(g.File, found)
 	return c
 }
@@ -81,7 +82,7 @@ func (a *app) loadFlow(path string, roles ...string) (*spec.Graph, error) {
 	if path == "-" {
 		name = stdinName
 	}
-	c := check(name, src)
+	c := check(name, src, a.rules.optional(nil))
 	if slices.Contains(roles, "default") && c.graph != nil && !hasDefault(c.graph) {
 		c.found = slices.DeleteFunc(c.found, func(d spec.Diagnostic) bool { return d.Rule == "missing-model" })
 	}

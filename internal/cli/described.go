@@ -11,7 +11,7 @@ import (
 func describedRules() []report.Rule {
 	var out []report.Rule
 	for _, r := range lint.Rules() {
-		out = append(out, report.Rule{Name: r.Name, Severity: r.Severity, Summary: r.Summary, Doc: r.Doc})
+		out = append(out, report.Rule{Name: r.Name, Severity: r.Severity, Off: r.Off, Summary: r.Summary, Doc: r.Doc})
 	}
 	return out
 }

@@ -19,6 +19,7 @@ import (
 type ruleText struct {
 	Rule     string            `json:"rule"`
 	Severity string            `json:"severity"`
+	Off      bool              `json:"off_by_default,omitempty"`
 	Summary  string            `json:"summary"`
 	Doc      string            `json:"doc"`
 	Bad      string            `json:"bad"`
@@ -56,7 +57,7 @@ it lists all of them.`,
 }
 
 func textOfRule(r *lint.Rule) ruleText {
-	return ruleText{r.Name, r.Severity.String(), r.Summary, r.Doc, r.Bad, r.Good, r.Files}
+	return ruleText{r.Name, r.Severity.String(), r.Off, r.Summary, r.Doc, r.Bad, r.Good, r.Files}
 }
 
 func (a *app) listRules(format string) error {
@@ -69,7 +70,7 @@ func (a *app) listRules(format string) error {
 		return printJSON(a.Stdout, out)
 	}
 	for _, r := range rules {
-		if _, err := fmt.Fprintf(a.Stdout, "%-24s %-8s %s\n", r.Name, r.Severity, r.Summary); err != nil {
+		if _, err := fmt.Fprintf(a.Stdout, "%-24s %-8s %s\n", r.Name, listed(&r), r.Summary); err != nil {
 			return err
 		}
 	}
@@ -85,7 +86,7 @@ func (a *app) explain(name, format string) error {
 		return printJSON(a.Stdout, textOfRule(&r))
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s)\n%s\n\n", r.Name, r.Severity, r.Summary)
+	fmt.Fprintf(&b, "%s (%s)\n%s\n\n", r.Name, severityWords(&r), r.Summary)
 	for _, line := range wrap(r.Doc, 88) {
 		fmt.Fprintln(&b, line)
 	}
@@ -95,6 +96,22 @@ func (a *app) explain(name, format string) error {
 	}
 	_, err := io.WriteString(a.Stdout, b.String())
 	return err
+}
+
+// severityWords is a rule's severity, and how to turn it on if it is off.
+func severityWords(r *lint.Rule) string {
+	if r.Off {
+		return fmt.Sprintf("%s, off by default: --rule +%s or graphrun.yaml turns it on", r.Severity, r.Name)
+	}
+	return r.Severity.String()
+}
+
+// listed is a rule's severity in the list of all.
+func listed(r *lint.Rule) string {
+	if r.Off {
+		return "off"
+	}
+	return r.Severity.String()
 }
 
 // indent moves a text to the right.

@@ -42,13 +42,13 @@ func fixFile(s *source) (fixed int, err error) {
 	original := src
 	const rounds = 10
 	for range rounds {
-		before := check(s.name, src)
+		before := check(s.name, src, false)
 		edits := fix.Edits(before.graph, before.found)
 		if len(edits) == 0 {
 			break
 		}
 		next := fix.Apply(src, edits)
-		if len(check(s.name, next).found) > len(before.found)-len(edits) {
+		if len(check(s.name, next, false).found) > len(before.found)-len(edits) {
 			break // a change that brings findings of its own is none to make unasked
 		}
 		src = next

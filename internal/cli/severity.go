@@ -12,10 +12,12 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -53,14 +55,34 @@ func (r *ruleSettings) of(file, rule string, own spec.Severity) spec.Severity {
 	return own
 }
 
+// optional reports whether flags or settings turn a rule on that is off by default.
+func (r *ruleSettings) optional(flags map[string]bool) bool {
+	for _, name := range lint.OptionalRules() {
+		off, said := flags[name]
+		on := said && !off || r.everywhere[name] != 0
+		for _, p := range r.byPath {
+			on = on || p.severities[name] != 0
+		}
+		if on {
+			return true
+		}
+	}
+	return false
+}
+
 // apply gives findings the severities that the settings want and drops those
 // of rules that are off. What flags say about a rule wins.
 func (r *ruleSettings) apply(found spec.Diagnostics, flags map[string]bool) spec.Diagnostics {
 	var out spec.Diagnostics
+	optional := lint.OptionalRules()
 	for _, d := range found {
 		own := d.Severity
 		off, said := flags[d.Rule]
-		d.Severity = r.of(d.File.Name, d.Rule, own)
+		usual := own
+		if slices.Contains(optional, d.Rule) {
+			usual = 0
+		}
+		d.Severity = r.of(d.File.Name, d.Rule, usual)
 		switch {
 		case said && off:
 			continue

@@ -57,6 +57,8 @@ graphrun.yaml may set severities, for all files or for some; paths are relative 
   paths:
     legacy/**: {missing-timeout: warning}
 
+A rule that is off by default (see graphrun explain) is turned on there or by --rule.
+
 Where GitHub Actions runs it, findings are printed as workflow commands unless --format
 says otherwise. --fix mends what can be mended without changing what a graph does.
 
@@ -64,7 +66,7 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 		Example: `  graphrun validate
   graphrun validate flow.yaml flows/ --strict
   graphrun validate --format json - < flow.yaml
-  graphrun validate --rule -duplicate-edge
+  graphrun validate --rule -duplicate-edge --rule +unused-output
   graphrun validate --write-baseline known.json && graphrun validate --baseline known.json
   graphrun validate --format sarif > findings.sarif`,
 		PreRunE: a.loadSettings,
@@ -82,7 +84,7 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 	enumFlag(cmd, flags, &f.format, "format", "", "form of the report")
 	flags.BoolVar(&f.strict, "strict", false, "warnings count as errors")
 	flags.BoolVar(&f.quiet, "quiet", false, "print errors only: no warnings, no summary")
-	flags.StringArrayVar(&f.rules, "rule", nil, "-name turns a rule off, +name on again; repeatable, the last one wins")
+	flags.StringArrayVar(&f.rules, "rule", nil, "-name turns a rule off, +name on; repeatable, the last one wins")
 	flags.BoolVar(&f.fix, "fix", false, "mend what can be mended safely, in place; comments are kept")
 	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings, which are not reported")
 	flags.StringVar(&f.record, "write-baseline", "", "write what is found to `FILE` as known, and end well")
@@ -106,7 +108,7 @@ func (a *app) validate(f *validateFlags, args []string) error {
 		}
 	}
 	defer collectRarely(sources)()
-	found, err := checkAll(sources)
+	found, err := checkAll(sources, a.rules.optional(off))
 	if err != nil {
 		return err
 	}
@@ -199,9 +201,9 @@ func (a *app) findSources(args []string) ([]source, error) {
 
 // checkAll checks the sources, several at once, and returns what was found in
 // their order.
-func checkAll(sources []source) (spec.Diagnostics, error) {
+func checkAll(sources []source, optional bool) (spec.Diagnostics, error) {
 	if len(sources) == 1 { // as mostly: without a goroutine
-		return sources[0].check()
+		return sources[0].check(optional)
 	}
 	results := make([]spec.Diagnostics, len(sources))
 	errs := make([]error, len(sources))
@@ -211,7 +213,7 @@ func checkAll(sources []source) (spec.Diagnostics, error) {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			results[i], errs[i] = sources[i].check()
+			results[i], errs[i] = sources[i].check(optional)
 		})
 	}
 	wg.Wait()
@@ -223,7 +225,7 @@ func checkAll(sources []source) (spec.Diagnostics, error) {
 }
 
 // check reads the source, if that has not been done, and returns its findings.
-func (s source) check() (spec.Diagnostics, error) {
+func (s source) check(optional bool) (spec.Diagnostics, error) {
 	src := s.src
 	if src == nil {
 		var err error
@@ -231,7 +233,7 @@ func (s source) check() (spec.Diagnostics, error) {
 			return nil, usage(err)
 		}
 	}
-	return check(s.name, src).found, nil
+	return check(s.name, src, optional).found, nil
 }
 
 // disabledRules reads --rule flags: -name and +name, the last wins.

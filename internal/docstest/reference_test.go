@@ -33,7 +33,11 @@ func TestKeys(t *testing.T) {
 func TestRules(t *testing.T) {
 	var out strings.Builder
 	for _, rule := range lint.Rules() {
-		fmt.Fprintf(&out, "## %s\n\n%s: %s.\n\n%s\n\n", rule.Name, rule.Severity, rule.Summary, strings.TrimSpace(rule.Doc))
+		severity := rule.Severity.String()
+		if rule.Off {
+			severity += ", off by default"
+		}
+		fmt.Fprintf(&out, "## %s\n\n%s: %s.\n\n%s\n\n", rule.Name, severity, rule.Summary, strings.TrimSpace(rule.Doc))
 	}
 	compareGenerated(t, "docs/rules.md", out.String())
 }

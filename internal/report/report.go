@@ -37,6 +37,8 @@ type Options struct {
 type Rule struct {
 	Name     string
 	Severity spec.Severity
+	// Off says that the rule is checked only when asked for.
+	Off bool
 	// Summary is one line, Doc sentences; either may be empty.
 	Summary, Doc string
 }

@@ -46,7 +46,8 @@ type sarifRule struct {
 }
 
 type sarifConfig struct {
-	Level string `json:"level"`
+	Enabled *bool  `json:"enabled,omitempty"`
+	Level   string `json:"level"`
 }
 
 type sarifText struct {
@@ -131,6 +132,9 @@ func describeRule(r Rule) sarifRule {
 	out := sarifRule{ID: r.Name}
 	if r.Severity != 0 {
 		out.Configuration = &sarifConfig{Level: level(r.Severity)}
+		if r.Off {
+			out.Configuration.Enabled = new(bool)
+		}
 	}
 	if r.Summary != "" {
 		out.ShortDescription = &sarifText{r.Summary}
