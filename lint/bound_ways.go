@@ -120,10 +120,10 @@ func (w *boundWalk) successes(n *spec.Node, s *boundState, alone bool) []way {
 	open := true
 	if len(guarded) > 0 {
 		p := solve.Problem{
-			Conditions: guards.problem.Conditions, Domain: w.domain(&guards.site, s, alone), All: n.Routing == "all",
+			Conditions: guards.conditions, Domain: w.domain(&guards.site, s, alone), All: n.Routing == "all",
 			NoGap: true,
 		}
-		result := solve.Solve(p)
+		result := w.f.solver.Solve(p)
 		open = !result.Exhaustive
 		for i, g := range guarded {
 			if n.Routing == "all" || !result.Verdicts[i].Never && !result.Verdicts[i].Shadowed {

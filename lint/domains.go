@@ -23,6 +23,15 @@ type site struct {
 	// usual narrows keys to the values that the graph's nodes write to them.
 	// Input may still bring others, so nothing is proven from it.
 	usual bool
+	// words wants to know why, too: Domain.Why where that costs something.
+	words bool
+}
+
+// why puts into words what is known of the value at a path.
+func (s *site) why(path []string, typ eval.Type) string {
+	told := *s
+	told.words = true
+	return told.domain(path, typ).Why
 }
 
 // domain is what is known of the value at a path.
@@ -290,7 +299,6 @@ func (s *site) visits(id string) solve.Domain {
 	if n == nil {
 		return byType(eval.Any())
 	}
-	name := solve.PathName([]string{"visits", id})
 	limit := n.MaxVisits
 	if limit == 0 {
 		limit = s.f.graph.Limits.MaxVisits
@@ -301,7 +309,9 @@ func (s *site) visits(id string) solve.Domain {
 	if s.f.passed(n.Index, s.node.Index) {
 		d.Min = 1
 	}
-	d.Why = rangeWords(name, d) + " here"
+	if s.words {
+		d.Why = rangeWords(solve.PathName([]string{"visits", id}), d) + " here"
+	}
 	return d
 }
 
@@ -314,7 +324,9 @@ func (s *site) step() solve.Domain {
 	if !s.failed { // a visit that a limit refuses is no step
 		d.Min = float64(s.f.leastSteps()[s.node.Index])
 	}
-	d.Why = rangeWords("step", d) + " here"
+	if s.words {
+		d.Why = rangeWords("step", d) + " here"
+	}
 	return d
 }
 

@@ -16,8 +16,9 @@ type facts struct {
 	bound *bind.Graph
 	opts  Options
 
-	rule  *Rule
-	found spec.Diagnostics
+	rule   *Rule
+	solver solve.Solver
+	found  spec.Diagnostics
 
 	end    int            // the vertex of END
 	shaped bool           // the graph is well formed

@@ -279,13 +279,13 @@ func (k *knowledge) possible(c claim) bool {
 			}
 			if len(list) > most {
 				k.unsure = true
-				return solve.Possible(list, k.domain)
+				return k.f.solver.Possible(list, k.domain)
 			}
 			used[i], again = true, true
 			list, roots = append(list, old.Claim), append(roots, old.roots...)
 		}
 	}
-	return solve.Possible(list, k.domain)
+	return k.f.solver.Possible(list, k.domain)
 }
 
 // take learns from a group that fired, and from those that were tried before it.

@@ -6,6 +6,7 @@ package lint
 import (
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -14,9 +15,11 @@ import (
 type judgement struct {
 	site site
 	// edges are those of each condition: one, or all of a declaration.
-	edges   [][]int
-	problem solve.Problem
-	result  solve.Result
+	edges      [][]int
+	conditions []*eval.Program
+	// noGap: there is no need to know when all conditions are false.
+	noGap  bool
+	result solve.Result
 }
 
 // judgements solves every decision of the graph, in the order of its nodes.
@@ -28,7 +31,7 @@ func (f *facts) judgements() []judgement {
 	places := 0
 	for _, groups := range w.groups {
 		for i := range groups {
-			if i == 0 && groups[i].kind == byGuard || groups[i].kind == onFailure {
+			if kind := groups[i].kind; (kind == byGuard || kind == onFailure) && (i == 0 || groups[i-1].kind != kind) {
 				places++
 			}
 		}
@@ -42,36 +45,39 @@ func (f *facts) judgements() []judgement {
 					d.add(groups[i].edges)
 				}
 			}
-			if len(d.edges) == 0 {
-				continue
+			if len(d.edges) > 0 {
+				d.noGap = d.site.failed || f.hasOtherWay(d.site.node)
+				d.result = d.ask()
+				all = append(all, d)
 			}
-			d.problem.All = d.site.node.Routing == "all"
-			d.problem.NoGap = d.site.failed || f.hasOtherWay(d.site.node)
-			d.problem.Domain, d.problem.Valid = d.site.domain, d.site.valid
-			d.result = solve.Solve(d.problem)
-			all = append(all, d)
 		}
 	}
 	f.theJudgements = &all
 	return all
 }
 
+// ask solves the decision for what is known at its site.
+func (d *judgement) ask() solve.Result {
+	at := d.site // the problem keeps a pointer, which the judgement need not bear
+	return at.f.solver.Solve(solve.Problem{
+		Conditions: d.conditions, Domain: at.domain, Valid: at.valid, Why: at.why,
+		All: at.node.Routing == "all", NoGap: d.noGap,
+	})
+}
+
 // add takes the edges of a group that have a condition, one declaration at a time.
 func (d *judgement) add(edges []int) {
 	f := d.site.f
-	last := -1
-	for _, i := range edges {
-		when := f.bound.Edges[i].When
-		switch decl := f.graph.Edges[i].Decl; {
-		case when == nil:
-		case decl == last:
-			n := len(d.edges) - 1
-			d.edges[n] = append(d.edges[n], i)
-		default:
-			last = decl
-			d.edges = append(d.edges, []int{i})
-			d.problem.Conditions = append(d.problem.Conditions, when)
+	for i := 0; i < len(edges); {
+		j := i + 1
+		for j < len(edges) && f.graph.Edges[edges[j]].Decl == f.graph.Edges[edges[i]].Decl {
+			j++
 		}
+		if when := f.bound.Edges[edges[i]].When; when != nil {
+			d.edges = append(d.edges, edges[i:j:j])
+			d.conditions = append(d.conditions, when)
+		}
+		i = j
 	}
 }
 

@@ -60,15 +60,13 @@ func (f *facts) missingFallbacks() {
 	all := f.judgements()
 	for i := range all {
 		d := &all[i]
-		if d.problem.NoGap || d.result.Exhaustive || !d.result.Found {
+		if d.noGap || d.result.Exhaustive || !d.result.Found {
 			continue
 		}
 		// What the graph writes may be less than what the schemas allow.
-		usual := d.site
-		usual.usual = true
-		problem := d.problem
-		problem.Domain = usual.domain
-		again := solve.Solve(problem)
+		usual := *d
+		usual.site.usual = true
+		again := usual.ask()
 		if again.Exhaustive || !again.Found {
 			continue
 		}

@@ -124,7 +124,7 @@ func (f *facts) exclusive(k *forks, at parting) bool {
 		}
 	}
 	there := site{f: f, node: f.graph.Nodes[at.node]}
-	return len(claims) == 2 && !solve.Possible(claims, there.domain)
+	return len(claims) == 2 && !f.solver.Possible(claims, there.domain)
 }
 
 // readConflicts reports reads of what a sibling branch writes.

@@ -81,11 +81,11 @@ func credential(text, name string) (from, to int, what string) {
 	if from, to = password(text); to > from {
 		return from, to, "a password in a URL"
 	}
-	if strings.Contains(text, "{{") || strings.Contains(text, "$") || isPlaceholder(text) {
+	kind := sensitive(name)
+	if kind == "" || strings.Contains(text, "{{") || strings.Contains(text, "$") || isPlaceholder(text) {
 		return 0, 0, ""
 	}
-	switch kind := sensitive(name); {
-	case kind == "":
+	switch {
 	case kind == "authorization":
 		scheme, value, ok := strings.Cut(text, " ")
 		if ok && len(value) >= 8 && !strings.Contains(value, " ") {
@@ -100,8 +100,14 @@ func credential(text, name string) (from, to int, what string) {
 	return 0, 0, ""
 }
 
+// shortestToken is how many characters a key has at least, with its prefix.
+const shortestToken = 20
+
 // token finds a key with a prefix that its issuer gives to all of its keys.
 func token(text string) (from, to int) {
+	if len(text) < shortestToken {
+		return 0, 0
+	}
 	prefixes := []struct {
 		text string
 		rest int // how many characters follow at least
@@ -170,6 +176,9 @@ func cutLast(s, sep string) (head, tail string, ok bool) {
 
 // sensitive says what a value under a name is likely to be; "" for nothing secret.
 func sensitive(name string) string {
+	if name == "" || !strings.Contains("dntyDNTY", name[len(name)-1:]) {
+		return "" // all of them end in one of these letters
+	}
 	name = strings.ReplaceAll(strings.ToLower(name), "-", "_")
 	if name == "authorization" || name == "proxy_authorization" {
 		return "authorization"

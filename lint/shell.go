@@ -8,22 +8,52 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// codeFlags are the programs that run one of their arguments as code, with the
-// flag before it; several letters may stand together.
-func codeFlags() map[string]string {
-	out := map[string]string{"node": "ep", "perl": "eE", "php": "r", "python": "c", "python2": "c", "python3": "c", "ruby": "e", "bun": "e"}
-	for _, shell := range []string{"ash", "bash", "dash", "fish", "ksh", "sh", "zsh"} {
-		out[shell] = "c"
+// codeFlags are the letters of the flag before the code that a program runs;
+// several may stand together. "" for a program that takes no code.
+func codeFlags(program string) string {
+	switch program {
+	case "ash", "bash", "dash", "fish", "ksh", "sh", "zsh", "python", "python2", "python3":
+		return "c"
+	case "ruby", "bun":
+		return "e"
+	case "node":
+		return "ep"
+	case "perl":
+		return "eE"
+	case "php":
+		return "r"
 	}
-	return out
+	return ""
 }
 
-// wrappers are the programs that run the command in their arguments, with those
-// of their flags that take a value.
-func wrappers() map[string]string {
-	return map[string]string{
-		"busybox": "", "doas": "uC", "env": "uCS", "exec": "a", "ionice": "cnp", "nice": "n", "nohup": "", "setsid": "", "stdbuf": "ioe", "sudo": "ugpCDhrtTU", "time": "fo", "timeout": "ks", "xargs": "aEdIiLlnPs",
+// wrapper reports whether a program runs the command in its arguments, and which
+// of its flags take a value.
+func wrapper(program string) (valued string, ok bool) {
+	switch program {
+	case "busybox", "nohup", "setsid":
+		return "", true
+	case "doas":
+		return "uC", true
+	case "env":
+		return "uCS", true
+	case "exec":
+		return "a", true
+	case "ionice":
+		return "cnp", true
+	case "nice":
+		return "n", true
+	case "stdbuf":
+		return "ioe", true
+	case "sudo":
+		return "ugpCDhrtTU", true
+	case "time":
+		return "fo", true
+	case "timeout":
+		return "ks", true
+	case "xargs":
+		return "aEdIiLlnPs", true
 	}
+	return "", false
 }
 
 // codeIn lists the arguments of a command that are run as code: the script in
@@ -42,7 +72,7 @@ func codeIn(command *spec.Value) []spec.Span {
 	if name == "ssh" {
 		return remoteCode(args[at+1:])
 	}
-	letters := codeFlags()[name]
+	letters := codeFlags(name)
 	for i := at + 1; i+1 < len(args) && letters != ""; i++ {
 		flag := args[i].Text.Value
 		if !strings.HasPrefix(flag, "-") {
@@ -77,7 +107,7 @@ func programIn(args []spec.Value) int {
 	at := 0
 	for at < len(args) {
 		name := baseName(args[at].Text.Value)
-		valued, wraps := wrappers()[name]
+		valued, wraps := wrapper(name)
 		if !wraps {
 			return at
 		}

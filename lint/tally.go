@@ -138,7 +138,7 @@ func (k *knowledge) entails(v int, p *eval.Program) bool {
 		claims = append(claims, there.claims[i].Claim)
 	}
 	holds := func(outcome bool) bool {
-		return solve.Possible(append(claims, solve.Claim{Tree: p.Tree(), Holds: outcome}), domain)
+		return k.f.solver.Possible(append(claims, solve.Claim{Tree: p.Tree(), Holds: outcome}), domain)
 	}
 	return holds(true) && !holds(false)
 }

@@ -21,9 +21,12 @@ type Tree struct {
 // Lengauer and Tarjan (TOPLAS 1(1), 1979) with path compression, in O(E log N).
 func (g *Digraph) Dominators(root int) *Tree {
 	n := g.Len()
+	room := make([]int, 8*n)
+	piece := func(i int) []int { return room[i*n : (i+1)*n : (i+1)*n] }
 	w := &domination{
-		graph: g, number: make([]int, n), parent: make([]int, n), semi: make([]int, n),
-		ancestor: make([]int, n), label: make([]int, n), idom: make([]int, n),
+		graph: g, vertex: make([]int, 0, n), idom: make([]int, n),
+		number: piece(0), parent: piece(1), semi: piece(2), ancestor: piece(3), label: piece(4),
+		first: piece(5), after: piece(6), path: piece(7)[:0],
 	}
 	for v := range n {
 		w.number[v], w.parent[v], w.ancestor[v], w.label[v], w.idom[v] = -1, -1, -1, v, -1
@@ -41,7 +44,9 @@ type domination struct {
 	graph                                       *Digraph
 	vertex                                      []int // by number
 	number, parent, semi, ancestor, label, idom []int
-	path                                        []int
+	// The vertices whose semidominator is a vertex, as linked lists.
+	first, after []int
+	path         []int
 }
 
 // search numbers the vertices in depth-first order.
@@ -73,8 +78,7 @@ func (w *domination) enter(v, from int) {
 func (w *domination) compute() {
 	back := w.graph.Reverse()
 	n := len(w.vertex)
-	// The vertices whose semidominator is a vertex, as linked lists.
-	first, after := make([]int, w.graph.Len()), make([]int, w.graph.Len())
+	first, after := w.first, w.after
 	for v := range first {
 		first[v] = -1
 	}
@@ -129,8 +133,10 @@ func (w *domination) eval(v int) int {
 // index numbers the tree so that Covers takes constant time, and orders it.
 func (t *Tree) index(root int) {
 	n := len(t.Parent)
-	t.pre, t.last = make([]int, n), make([]int, n)
-	size := make([]int, n)
+	room := make([]int, 6*n)
+	piece := func(i int) []int { return room[i*n : (i+1)*n : (i+1)*n] }
+	t.pre, t.last, t.head, t.heavy = piece(0), piece(1), piece(2), piece(3)
+	size, next := piece(4), piece(5) // next: the first free number below a vertex
 	// In depth-first order a dominator comes before what it dominates.
 	for i := len(t.Order) - 1; i >= 0; i-- {
 		v := t.Order[i]
@@ -139,7 +145,6 @@ func (t *Tree) index(root int) {
 			size[p] += size[v]
 		}
 	}
-	t.head, t.heavy = make([]int, n), make([]int, n)
 	for v := range n {
 		t.pre[v], t.last[v], t.heavy[v] = -1, -1, -1
 	}
@@ -154,7 +159,6 @@ func (t *Tree) index(root int) {
 			t.head[v] = t.head[p]
 		}
 	}
-	next := make([]int, n) // the first free number below a vertex
 	for _, v := range t.Order {
 		at := 0
 		if p := t.Parent[v]; p >= 0 {

@@ -3,30 +3,49 @@
 package graphalg
 
 // Digraph is a directed graph of the vertices 0 to N-1, kept as one list of
-// targets cut into one piece for each vertex. It is not changed once built.
+// targets cut into one piece for each vertex. Its edges do not change once it is
+// built. It is for one goroutine at a time: Reverse keeps what it made.
 type Digraph struct {
 	start []int // the targets of v are to[start[v]:start[v+1]]
 	to    []int
+	back  *Digraph // see Reverse
 }
 
 // New builds the graph of n vertices with an edge from[i] → to[i] for each i.
 // The two lists are of one length and hold vertices only. The targets of a
 // vertex keep the order of the lists.
 func New(n int, from, to []int) *Digraph {
-	g := &Digraph{start: make([]int, n+1), to: make([]int, len(to))}
+	g := sized(n, from)
+	for i, v := range from {
+		g.put(v, to[i])
+	}
+	g.close()
+	return g
+}
+
+// sized is a graph that has room for an edge from each of the vertices, and
+// takes them by put, each at the place start says next.
+func sized(n int, from []int) *Digraph {
+	room := make([]int, n+1+len(from))
+	g := &Digraph{start: room[:n+1], to: room[n+1:]}
 	for _, v := range from {
 		g.start[v+1]++
 	}
 	for v := range n {
 		g.start[v+1] += g.start[v]
 	}
-	next := make([]int, n)
-	copy(next, g.start)
-	for i, v := range from {
-		g.to[next[v]] = to[i]
-		next[v]++
-	}
 	return g
+}
+
+func (g *Digraph) put(v, to int) {
+	g.to[g.start[v]] = to
+	g.start[v]++
+}
+
+// close ends the building: each piece has moved its start to its end.
+func (g *Digraph) close() {
+	copy(g.start[1:], g.start)
+	g.start[0] = 0
 }
 
 // Len is the number of vertices.
@@ -37,13 +56,16 @@ func (g *Digraph) Next(v int) []int { return g.to[g.start[v]:g.start[v+1]] }
 
 // Reverse is the graph with every edge turned round.
 func (g *Digraph) Reverse() *Digraph {
-	from := make([]int, 0, len(g.to))
-	for v := range g.Len() {
-		for range g.Next(v) {
-			from = append(from, v)
+	if g.back == nil {
+		g.back = sized(g.Len(), g.to)
+		for v := range g.Len() {
+			for _, to := range g.Next(v) {
+				g.back.put(to, v)
+			}
 		}
+		g.back.close()
 	}
-	return New(g.Len(), g.to, from)
+	return g.back
 }
 
 // Reach marks the vertices that can be reached from the given ones, which
@@ -77,12 +99,12 @@ func (g *Digraph) Reach(from ...int) []bool {
 func (g *Digraph) SCC() (of []int, count int) {
 	n := g.Len()
 	of = make([]int, n)
-	order, low := make([]int, n), make([]int, n) // order 0: not visited yet
+	room := make([]int, 3*n)
+	order, low, edge := room[:n], room[n:2*n], room[2*n:] // order 0: not visited yet; edge: how many targets are done
 	for v := range of {
 		of[v] = -1
 	}
 	var path, open []int
-	edge := make([]int, n) // how many targets of v are done
 	clock := 0
 	enter := func(v int) {
 		clock++

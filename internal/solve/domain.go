@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // Values of variables are nil, bool, float64, string and these two; the order
@@ -22,6 +24,8 @@ type other struct{}
 // variable is a value that conditions read, or a truth that they depend on.
 type variable struct {
 	path   []string // nil for what is computed
+	key    string   // of what is computed: equal for equal values
+	typ    eval.Type
 	domain Domain
 
 	// What the conditions compare it with.
@@ -39,6 +43,14 @@ type variable struct {
 	natural int
 	// exact: values are all the values there are.
 	exact bool
+}
+
+// name tells variables apart.
+func (v *variable) name() string {
+	if v.path != nil {
+		return pathKey(v.path)
+	}
+	return v.key
 }
 
 // maxListed is how many whole numbers are listed one by one.
@@ -131,7 +143,7 @@ func (v *variable) numberRegions(whole bool) []any {
 			return out
 		}
 	}
-	points := slices.Clone(v.numbers)
+	points := append(make([]float64, 0, len(v.numbers)+2), v.numbers...)
 	for _, end := range []float64{lo, hi} {
 		if !math.IsInf(end, 0) {
 			points = append(points, end)
@@ -142,23 +154,31 @@ func (v *variable) numberRegions(whole bool) []any {
 	}
 	slices.Sort(points)
 	points = slices.Compact(points)
-	all := slices.Clone(points)
-	all = append(all, math.Floor(points[0])-1, math.Ceil(points[len(points)-1])+1)
+	// Constants come first: they are the values that people forget.
+	rest := make([]float64, 0, 5*len(points)+2)
+	rest = append(rest, math.Floor(points[0])-1, math.Ceil(points[len(points)-1])+1)
 	for i := 1; i < len(points); i++ {
-		all = append(all, between(points[i-1], points[i])...)
+		rest = append(rest, between(points[i-1], points[i])...)
 	}
 	if whole {
 		for _, p := range points {
-			all = append(all, math.Floor(p), math.Ceil(p), math.Floor(p)+1, math.Ceil(p)-1)
+			rest = append(rest, math.Floor(p), math.Ceil(p), math.Floor(p)+1, math.Ceil(p)-1)
 		}
 	}
-	// Constants come first: they are the values that people forget.
-	slices.Sort(all[len(points):])
-	var out []any
-	for _, n := range all {
-		n += 0 // no negative zero
-		if n >= lo && n <= hi && (!whole || n == math.Trunc(n)) && !slices.Contains(out, any(n)) {
-			out = append(out, n)
+	slices.Sort(rest)
+	rest = slices.Compact(rest)
+	out := make([]any, 0, len(points)+len(rest))
+	put := func(n float64) {
+		if n >= lo && n <= hi && (!whole || n == math.Trunc(n)) {
+			out = append(out, n+0) // no negative zero
+		}
+	}
+	for _, n := range points {
+		put(n)
+	}
+	for _, n := range rest {
+		if _, known := slices.BinarySearch(points, n); !known {
+			put(n)
 		}
 	}
 	return out
@@ -177,17 +197,18 @@ func between(a, b float64) []float64 {
 
 // textRegions are the constants, and a string for each prefix, and another.
 func (v *variable) textRegions() []any {
+	if len(v.texts)+len(v.prefixes) == 0 {
+		return []any{vague("other")}
+	}
 	texts, prefixes := slices.Clone(v.texts), slices.Clone(v.prefixes)
 	slices.Sort(texts)
 	slices.Sort(prefixes)
 	texts, prefixes = slices.Compact(texts), slices.Compact(prefixes)
-	var out []any
-	for _, t := range texts {
-		out = append(out, t)
-	}
-	known := map[string]bool{}
+	known := make(map[string]bool, len(texts))
+	out := make([]any, 0, len(texts)+len(prefixes)+2)
 	for _, t := range texts {
 		known[t] = true
+		out = append(out, t)
 	}
 	if len(prefixes) == 0 || prefixes[0] != "" {
 		prefixes = append(prefixes, "")

@@ -22,12 +22,10 @@ type tally struct {
 // whole tries all combinations for all conditions; false when there are too many.
 func (s *solver) whole(out *Result) bool {
 	all := make([]int, len(s.conds))
-	vars := []int{}
-	for i, c := range s.conds {
+	for i := range all {
 		all[i] = i
-		vars = append(vars, c.uses...)
 	}
-	vars = unique(vars)
+	vars := s.variables()
 	if !s.affordable(vars, len(all)) {
 		return false
 	}
@@ -37,6 +35,14 @@ func (s *solver) whole(out *Result) bool {
 		tallies[i].judge(&out.Verdicts[i], s.problem.All)
 	}
 	return true
+}
+
+// variables are those of all conditions, sorted.
+func (s *solver) variables() []int {
+	if len(s.uses) == 1 {
+		return s.uses[0]
+	}
+	return unique(slices.Concat(s.uses...))
 }
 
 func unique(vars []int) []int {
@@ -129,8 +135,10 @@ func (s *solver) piecewise(out *Result) {
 	s.work = 2 * budget
 	for i, c := range s.problem.Conditions {
 		// Alone, a condition has few regions.
-		one := newSolver(Problem{Conditions: []*eval.Program{c}, Domain: s.problem.Domain})
-		if uses := one.conds[0].uses; one.affordable(uses, 1) {
+		one := &solver{problem: Problem{Conditions: []*eval.Program{c}, Domain: s.problem.Domain}}
+		one.take(c.Tree())
+		one.divide()
+		if uses := one.uses[0]; one.affordable(uses, 1) {
 			seen, _ := one.tally(uses, []int{0})
 			seen[0].judge(&out.Verdicts[i], true)
 		}
@@ -138,7 +146,7 @@ func (s *solver) piecewise(out *Result) {
 	for _, group := range s.groups() {
 		vars := []int{}
 		for _, i := range group {
-			vars = append(vars, s.conds[i].uses...)
+			vars = append(vars, s.uses[i]...)
 		}
 		vars = unique(vars)
 		if s.spend(vars, len(group)) {
@@ -182,9 +190,9 @@ func (s *solver) groups() [][]int {
 		}
 		return i
 	}
-	for i, c := range s.conds {
+	for i, uses := range s.uses {
 		parent[i] = i
-		for _, v := range c.uses {
+		for _, v := range uses {
 			if owner[v] < 0 {
 				owner[v] = i
 			}
@@ -210,7 +218,7 @@ func (s *solver) groups() [][]int {
 // one that shares a variable.
 func (s *solver) pairs(out *Result) {
 	byKey, byVar := map[string]int{}, map[int][]int{}
-	for j, c := range s.conds {
+	for j, uses := range s.uses {
 		v := &out.Verdicts[j]
 		key := s.problem.Conditions[j].Source()
 		if first, ok := byKey[key]; !ok {
@@ -218,7 +226,7 @@ func (s *solver) pairs(out *Result) {
 		} else if !v.Never {
 			v.Shadowed, v.By = true, []int{first}
 		}
-		for _, use := range c.uses {
+		for _, use := range uses {
 			for _, i := range byVar[use] {
 				if s.work <= 0 || v.Shadowed || v.Never {
 					break
@@ -231,7 +239,7 @@ func (s *solver) pairs(out *Result) {
 }
 
 func (s *solver) pair(i, j int, v *Verdict) {
-	vars := unique(slices.Concat(s.conds[i].uses, s.conds[j].uses))
+	vars := unique(slices.Concat(s.uses[i], s.uses[j]))
 	if !s.spend(vars, 2) {
 		return
 	}
@@ -241,11 +249,16 @@ func (s *solver) pair(i, j int, v *Verdict) {
 	}
 }
 
-// reasons are the bounds of the variables of a formula, each once.
-func (s *solver) reasons(f *formula) []string {
+// reasons are the bounds of the variables of a condition, each once.
+func (s *solver) reasons(i int) []string {
 	var out []string
-	for _, v := range f.uses {
-		if why := s.vars[v].domain.Why; why != "" && !slices.Contains(out, why) {
+	for _, use := range s.uses[i] {
+		v := &s.vars[use]
+		why := v.domain.Why
+		if why == "" && v.path != nil && s.problem.Why != nil {
+			why = s.problem.Why(v.path, v.typ)
+		}
+		if why != "" && !slices.Contains(out, why) {
 			out = append(out, why)
 		}
 	}

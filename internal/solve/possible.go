@@ -16,18 +16,14 @@ const claimBudget = 20_000
 // Possible reports whether all claims can hold for the same values. It is false
 // only when that is proven impossible: no values make each condition come out,
 // without an error, as claimed.
-func Possible(claims []Claim, domain func(path []string, typ eval.Type) Domain) bool {
-	s := &solver{problem: Problem{Domain: domain}, index: map[string]int{}}
-	vars := []int{}
+func (r *Solver) Possible(claims []Claim, domain func(path []string, typ eval.Type) Domain) bool {
+	s, done := r.take(Problem{Domain: domain})
+	defer done()
 	for _, c := range claims {
-		f := s.condition(c.Tree)
-		s.conds = append(s.conds, f)
-		vars = append(vars, f.uses...)
+		s.take(c.Tree)
 	}
-	for i := range s.vars {
-		s.vars[i].divide()
-	}
-	vars = unique(vars)
+	s.divide()
+	vars := s.variables()
 	n := max(len(claims), 1)
 	for _, v := range vars {
 		if n *= len(s.vars[v].values); n > claimBudget {

@@ -39,7 +39,7 @@ func TestPossible(t *testing.T) {
 			}
 			claims = append(claims, Claim{Tree: p.Tree(), Holds: !negated})
 		}
-		if got := Possible(claims, w.domain); got != test.want {
+		if got := new(Solver).Possible(claims, w.domain); got != test.want {
 			t.Errorf("%s: possible is %v, want %v", test.claims, got, test.want)
 		}
 	}

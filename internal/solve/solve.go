@@ -51,6 +51,9 @@ type Problem struct {
 	Conditions []*eval.Program
 	// Domain says what is known of the value at a path of the environment.
 	Domain func(path []string, typ eval.Type) Domain
+	// Why, when set, puts into words what is known of the value at a path, where
+	// its domain does not say it.
+	Why func(path []string, typ eval.Type) string
 	// Valid, when set, refuses values that can't stand at a path.
 	Valid func(path []string, value any) bool
 	// All says that every condition that holds wins, not just the first.
@@ -113,33 +116,57 @@ func PathName(path []string) string {
 	return out.String()
 }
 
+// Solver decides problems one after the other, with the memory of those before.
+// The zero value is ready. It is for one goroutine at a time.
+type Solver struct {
+	room solver
+	busy bool // while a problem is decided, of which Domain may ask another
+}
+
 // Solve decides what it can about a problem. The same problem always gives the
 // same result.
-func Solve(p Problem) Result {
-	s := newSolver(p)
+func (r *Solver) Solve(p Problem) Result {
+	s, done := r.take(p)
+	defer done()
+	for _, c := range p.Conditions {
+		s.take(c.Tree())
+	}
+	s.divide()
+	return s.solve()
+}
+
+// take returns a solver that nothing else uses until done is called.
+func (r *Solver) take(p Problem) (s *solver, done func()) {
+	if r.busy {
+		return &solver{problem: p}, func() {}
+	}
+	r.busy = true
+	r.room.reset(p)
+	return &r.room, r.release
+}
+
+func (r *Solver) release() { r.busy = false }
+
+func (s *solver) solve() Result {
 	out := Result{Verdicts: make([]Verdict, len(s.conds))}
 	if !s.whole(&out) {
 		out.Partial = true
 		s.piecewise(&out)
 	}
-	if !out.Exhaustive && !p.NoGap {
+	if !out.Exhaustive && !s.problem.NoGap {
 		out.Gap, out.Found = s.gap()
 	}
 	for i := range out.Verdicts {
 		if v := &out.Verdicts[i]; v.Always || v.Never {
-			v.Reasons = s.reasons(s.conds[i])
+			v.Reasons = s.reasons(i)
 		}
 	}
 	return out
 }
 
-func newSolver(p Problem) *solver {
-	s := &solver{problem: p, index: map[string]int{}, vars: make([]variable, 0, 2)}
-	for _, c := range p.Conditions {
-		s.conds = append(s.conds, s.condition(c.Tree()))
-	}
+// divide fills in the regions of all variables.
+func (s *solver) divide() {
 	for i := range s.vars {
 		s.vars[i].divide()
 	}
-	return s
 }

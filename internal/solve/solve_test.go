@@ -66,7 +66,7 @@ func solveTexts(t testing.TB, texts ...string) Result {
 		}
 		p.Conditions = append(p.Conditions, c)
 	}
-	return Solve(p)
+	return new(Solver).Solve(p)
 }
 
 func show(r Result) string {

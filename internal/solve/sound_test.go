@@ -146,6 +146,7 @@ func TestSound(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, seed))
 	w := writer{r, newWorld()}
 	var claims, decisions, abstained, gaps, exhaustive int
+	var solver Solver // one for all, as in the checks of a graph
 	for range rounds {
 		texts := make([]string, 1+r.IntN(4))
 		p := Problem{Domain: w.domain}
@@ -161,7 +162,7 @@ func TestSound(t *testing.T) {
 			continue
 		}
 		decisions++
-		got, want := Solve(p), brute(r, p.Conditions)
+		got, want := solver.Solve(p), brute(r, p.Conditions)
 		for i, v := range got.Verdicts {
 			bad := v.Always && want.no[i] || v.Never && want.yes[i] || v.Shadowed && want.won[i]
 			if bad {
@@ -204,6 +205,7 @@ func TestComplete(t *testing.T) {
 		}
 		return fmt.Sprintf("cat %s '%s'", w.pick("==", "!="), w.pick("a", "b", "c", "d"))
 	}
+	var solver Solver
 	for range rounds {
 		p := Problem{Domain: w.domain}
 		var texts []string
@@ -215,7 +217,7 @@ func TestComplete(t *testing.T) {
 			}
 			p.Conditions, texts = append(p.Conditions, c), append(texts, text)
 		}
-		got, want := Solve(p), brute(r, p.Conditions)
+		got, want := solver.Solve(p), brute(r, p.Conditions)
 		if got.Exhaustive != (want.hole == nil) || got.Found != (want.hole != nil) {
 			t.Fatalf("%q: exhaustive %v, gap %v; seen %v", texts, got.Exhaustive, got.Found, want.hole)
 		}
@@ -255,9 +257,10 @@ func BenchmarkSolve(b *testing.B) {
 		}
 		p.Conditions = append(p.Conditions, c)
 	}
+	var solver Solver
 	b.ReportAllocs()
 	for b.Loop() {
-		Solve(p)
+		solver.Solve(p)
 	}
 }
 

@@ -33,76 +33,30 @@ type formula struct {
 	a, b, c *formula
 	value   any
 	list    []any
-	// v is the variable of opVar, or the one that decides where values can't:
-	// the order of the two sides of opCompare (-1, 0, 1), the truth of opText.
+	// v is the variable of opVar, or the one that decides where values can't, if
+	// it is not -1: the order of the two sides of opCompare (-1, 0, 1), the truth
+	// of opText.
 	v int
-	// uses are the variables of the formula, sorted.
-	uses []int
 }
 
 // maxExact is the largest whole number up to which floats are exact.
 const maxExact = 1 << 53
 
-type solver struct {
-	problem Problem
-	conds   []*formula
-	vars    []variable
-	index   map[string]int
-	work    int // condition evaluations that piecewise may still spend
-}
-
-// variableOf finds or makes the variable of that key.
-func (s *solver) variableOf(key string, fresh func() variable) int {
-	if i, ok := s.index[key]; ok {
-		return i
-	}
-	s.index[key] = len(s.vars)
-	s.vars = append(s.vars, fresh())
-	return len(s.vars) - 1
-}
-
-// free is a formula that may be true or false whatever else holds.
-func (s *solver) free(t *eval.Tree) *formula {
-	return s.use(&formula{op: opVar, v: s.variableOf("free "+t.Key(), func() variable {
-		return variable{domain: Domain{Kind: Bool}}
-	})})
-}
-
-func (s *solver) use(f *formula) *formula {
-	switch f.op {
-	case opVar:
-		f.uses = []int{f.v}
-		return f
-	case opCompare, opText:
-		if f.v >= 0 {
-			f.uses = []int{f.v}
-		}
-	}
-	for _, sub := range []*formula{f.a, f.b, f.c} {
-		if sub != nil {
-			f.uses = append(f.uses, sub.uses...)
-		}
-	}
-	slices.Sort(f.uses)
-	f.uses = slices.Compact(f.uses)
-	return f
-}
-
 // condition builds a formula that is true or false.
 func (s *solver) condition(t *eval.Tree) *formula {
 	switch t.Op {
 	case eval.TreeConst:
-		return &formula{op: opConst, value: t.Value}
+		return s.formula(formula{op: opConst, value: t.Value})
 	case eval.TreePath:
 		f := s.path(t)
 		s.vars[f.v].bools = true
 		return f
 	case eval.TreeUnary:
 		if t.Name == "not" {
-			return s.use(&formula{op: opNot, a: s.condition(t.Args[0])})
+			return s.formula(formula{op: opNot, a: s.condition(t.Args[0])})
 		}
 	case eval.TreeChoice:
-		return s.use(&formula{op: opChoice, a: s.condition(t.Args[0]), b: s.condition(t.Args[1]), c: s.condition(t.Args[2])})
+		return s.formula(formula{op: opChoice, a: s.condition(t.Args[0]), b: s.condition(t.Args[1]), c: s.condition(t.Args[2])})
 	case eval.TreeBinary:
 		return s.binary(t)
 	}
@@ -116,11 +70,11 @@ func (s *solver) binary(t *eval.Tree) *formula {
 		if t.Name == "or" {
 			kind = opOr
 		}
-		return s.use(&formula{op: kind, a: s.condition(t.Args[0]), b: s.condition(t.Args[1])})
+		return s.formula(formula{op: kind, a: s.condition(t.Args[0]), b: s.condition(t.Args[1])})
 	case "??":
 		a, b := s.condition(t.Args[0]), s.condition(t.Args[1])
 		s.asksNull(a)
-		return s.use(&formula{op: opDefault, a: a, b: b})
+		return s.formula(formula{op: opDefault, a: a, b: b})
 	case "==", "!=", "<", "<=", ">", ">=":
 		return s.compare(t)
 	case "in":
@@ -131,20 +85,13 @@ func (s *solver) binary(t *eval.Tree) *formula {
 	return s.free(t)
 }
 
-// path is the variable of a path.
-func (s *solver) path(t *eval.Tree) *formula {
-	return s.use(&formula{op: opVar, v: s.variableOf(t.Key(), func() variable {
-		return variable{path: t.Path, domain: s.problem.Domain(t.Path, t.Type)}
-	})})
-}
-
 // term builds a formula for a value that is compared; nil when the part has a
 // form that comparisons can't be reasoned about.
 func (s *solver) term(t *eval.Tree) *formula {
 	switch t.Op {
 	case eval.TreeConst:
 		if v, ok := scalar(t.Value); ok {
-			return &formula{op: opConst, value: v}
+			return s.formula(formula{op: opConst, value: v})
 		}
 		return nil
 	case eval.TreePath:
@@ -154,7 +101,7 @@ func (s *solver) term(t *eval.Tree) *formula {
 		if a == nil || b == nil {
 			return nil
 		}
-		return s.use(&formula{op: opChoice, a: s.condition(t.Args[0]), b: a, c: b})
+		return s.formula(formula{op: opChoice, a: s.condition(t.Args[0]), b: a, c: b})
 	case eval.TreeBinary:
 		if t.Name == "??" {
 			a, b := s.term(t.Args[0]), s.term(t.Args[1])
@@ -162,14 +109,12 @@ func (s *solver) term(t *eval.Tree) *formula {
 				return nil
 			}
 			s.asksNull(a)
-			return s.use(&formula{op: opDefault, a: a, b: b})
+			return s.formula(formula{op: opDefault, a: a, b: b})
 		}
 	case eval.TreeList:
 		return nil
 	}
-	return s.use(&formula{op: opVar, v: s.variableOf(t.Key(), func() variable {
-		return variable{domain: s.computed(t)}
-	})})
+	return s.variable(s.variableOf(t.Key(), s.computed(t)))
 }
 
 // computed is what is known of a value that is not looked into.
@@ -216,8 +161,9 @@ func (s *solver) compare(t *eval.Tree) *formula {
 	if a == nil || b == nil {
 		return s.free(t)
 	}
-	f := &formula{op: opCompare, name: t.Name, a: a, b: b, v: -1}
-	left, right := s.leaves(a, nil), s.leaves(b, nil)
+	f := s.formula(formula{op: opCompare, name: t.Name, a: a, b: b, v: -1})
+	var l, r [few]*formula
+	left, right := a.leaves(l[:0]), b.leaves(r[:0])
 	for _, l := range left {
 		for _, r := range right {
 			s.cut(l, r, t.Name)
@@ -227,14 +173,14 @@ func (s *solver) compare(t *eval.Tree) *formula {
 			}
 		}
 	}
-	if needsOrder(f, s) {
+	if needsOrder(f, left, right) {
 		s.order(f, t)
 	}
-	return s.use(f)
+	return f
 }
 
 // needsOrder reports whether values alone may not decide the comparison.
-func needsOrder(f *formula, s *solver) bool {
+func needsOrder(f *formula, left, right []*formula) bool {
 	if f.a.op == opVar && f.b.op == opVar {
 		return f.a.v != f.b.v
 	}
@@ -242,10 +188,11 @@ func needsOrder(f *formula, s *solver) bool {
 	if f.name == "==" || f.name == "!=" {
 		return false
 	}
-	return slices.ContainsFunc(append(s.leaves(f.a, nil), s.leaves(f.b, nil)...), func(l *formula) bool {
+	text := func(l *formula) bool {
 		_, isText := l.value.(string)
 		return l.op == opConst && isText
-	})
+	}
+	return slices.ContainsFunc(left, text) || slices.ContainsFunc(right, text)
 }
 
 // order gives the comparison the variable that says how its sides relate.
@@ -255,9 +202,7 @@ func (s *solver) order(f *formula, t *eval.Tree) {
 		l, r = r, l
 		f.a, f.b, f.name = f.b, f.a, mirrored(f.name)
 	}
-	f.v = s.variableOf("order "+l+" "+r, func() variable {
-		return variable{domain: Domain{Values: []any{-1, 0, 1}}}
-	})
+	f.v = s.variableOf("order "+l+" "+r, Domain{Values: []any{-1, 0, 1}})
 }
 
 func mirrored(name string) string {
@@ -275,12 +220,12 @@ func mirrored(name string) string {
 }
 
 // leaves are the variables and constants that a term may have the value of.
-func (s *solver) leaves(f *formula, out []*formula) []*formula {
+func (f *formula) leaves(out []*formula) []*formula {
 	switch f.op {
 	case opChoice:
-		return s.leaves(f.c, s.leaves(f.b, out))
+		return f.c.leaves(f.b.leaves(out))
 	case opDefault:
-		return s.leaves(f.b, s.leaves(f.a, out))
+		return f.b.leaves(f.a.leaves(out))
 	}
 	return append(out, f)
 }
@@ -304,7 +249,7 @@ func (s *solver) cut(f, with *formula, name string) {
 }
 
 func (s *solver) asksNull(f *formula) {
-	for _, l := range s.leaves(f, nil) {
+	for _, l := range f.leaves(nil) {
 		if l.op == opVar {
 			s.vars[l.v].asksNull = true
 		}
@@ -316,7 +261,7 @@ func (s *solver) membership(t *eval.Tree) *formula {
 	if t.Args[1].Op != eval.TreeList {
 		return s.free(t)
 	}
-	f := &formula{op: opIn, list: []any{}}
+	f := s.formula(formula{op: opIn, list: make([]any, 0, len(t.Args[1].Args))})
 	for _, item := range t.Args[1].Args {
 		v, ok := scalar(item.Value)
 		if item.Op != eval.TreeConst || !ok {
@@ -327,12 +272,12 @@ func (s *solver) membership(t *eval.Tree) *formula {
 	if f.a = s.term(t.Args[0]); f.a == nil {
 		return s.free(t)
 	}
-	for _, l := range s.leaves(f.a, nil) {
+	for _, l := range f.a.leaves(nil) {
 		for _, v := range f.list {
 			s.cut(l, &formula{op: opConst, value: v}, "in")
 		}
 	}
-	return s.use(f)
+	return f
 }
 
 // text builds startsWith and the other operators on text with a constant.
@@ -341,24 +286,24 @@ func (s *solver) text(t *eval.Tree) *formula {
 	if !ok {
 		return s.free(t)
 	}
-	f := &formula{op: opText, name: t.Name, value: with, v: -1}
+	f := s.formula(formula{op: opText, name: t.Name, value: with, v: -1})
 	if f.a = s.term(t.Args[0]); f.a == nil {
 		return s.free(t)
 	}
 	if t.Name == "startsWith" {
 		f.op = opPrefix
-		for _, l := range s.leaves(f.a, nil) {
+		for _, l := range f.a.leaves(nil) {
 			if l.op == opVar {
 				s.vars[l.v].prefixes = append(s.vars[l.v].prefixes, with)
 			}
 		}
-		return s.use(f)
+		return f
 	}
-	for _, l := range s.leaves(f.a, nil) {
+	for _, l := range f.a.leaves(nil) {
 		if l.op == opVar {
 			s.vars[l.v].textual = true
 		}
 	}
-	f.v = s.variableOf("free "+t.Key(), func() variable { return variable{domain: Domain{Kind: Bool}} })
-	return s.use(f)
+	f.v = s.variableOf("free "+t.Key(), Domain{Kind: Bool})
+	return f
 }

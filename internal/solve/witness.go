@@ -22,11 +22,7 @@ func (s *solver) gap() ([]Binding, bool) {
 	if len(s.conds) == 0 {
 		return nil, false
 	}
-	var vars []int
-	for _, c := range s.conds {
-		vars = append(vars, c.uses...)
-	}
-	vars = unique(vars)
+	vars := s.variables()
 	extra := s.unread()
 	if found, ok := s.search(vars, vars, extra); ok {
 		return found, true
