@@ -52,14 +52,15 @@ func checkJoinNeverFires(f *facts) {
 	})
 }
 
-// eachJoin calls visit for the joins that the start reaches.
+// eachJoin calls visit for the joins that the start reaches and that say how
+// many branches they wait for.
 func (f *facts) eachJoin(visit func(v, most int, alone bool)) {
 	k := f.forks()
 	if k == nil {
 		return
 	}
 	for v, n := range f.graph.Nodes {
-		if n.Join != nil && k.tree.Reached(v) {
+		if n.Join != nil && n.Join.Valid() && k.tree.Reached(v) {
 			most, alone := f.arrivals(v)
 			visit(v, most, alone)
 		}

@@ -76,6 +76,9 @@ func (b *builder) build(root *Value) {
 			b.report("invalid-value", nodes.Span, "\"nodes\" must have a node at least; found none")
 		}
 	}
+	if g.gaps&gapState != 0 {
+		g.StrictState = false // any key may be one
+	}
 	b.edges(root.Get("edges"))
 	b.finish()
 }

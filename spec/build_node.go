@@ -101,7 +101,7 @@ func (b *builder) routing(n *Node, f *Field) bool {
 		if v.Kind == Map {
 			n.Output, _ = v.Data().(map[string]any)
 		}
-		n.OutputSpan = v.Span
+		n.OutputSource = v
 	default:
 		return false
 	}

@@ -37,7 +37,7 @@ func (b *builder) state(v *Value) {
 }
 
 func stateKey(f *Field) *StateKey {
-	k := &StateKey{Name: f.Key, Span: f.Value.Span, Schema: map[string]any{}}
+	k := &StateKey{Name: f.Key, Source: &f.Value, Schema: map[string]any{}}
 	for i := range f.Value.Fields {
 		name, v := f.Value.Fields[i].Key.Value, &f.Value.Fields[i].Value
 		switch {

@@ -2,7 +2,10 @@
 
 package spec
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Graph is one parsed graph file. Lists keep declaration order. A graph that
 // came with Error findings may be incomplete and must not be run.
@@ -36,9 +39,10 @@ type Graph struct {
 	Secrets      []Secret
 	Policies     []Value
 
-	nodes map[string]*Node
-	keys  map[string]*StateKey
-	gaps  gaps
+	nodes  map[string]*Node
+	keys   map[string]*StateKey
+	gaps   gaps
+	faults []Span // of what Parse reported
 }
 
 // Node returns the node with that id, or nil.
@@ -50,6 +54,12 @@ func (g *Graph) Key(name string) *StateKey { return g.keys[name] }
 // Complete reports whether all nodes, edges and state keys of the file could be
 // read, so that what is absent here is absent there.
 func (g *Graph) Complete() bool { return g.gaps == 0 }
+
+// Faulty reports whether Parse has found something wrong within a place, so that
+// whoever looks at it again needs not say so.
+func (g *Graph) Faulty(at Span) bool {
+	return slices.ContainsFunc(g.faults, func(f Span) bool { return at.From <= f.From && f.To <= at.To })
+}
 
 // Text is a scalar read as a string. The zero Text is absent.
 type Text struct {
@@ -71,7 +81,8 @@ type Goal struct {
 // StateKey declares one key of the shared state.
 type StateKey struct {
 	Name Text
-	Span Span
+	// Source is the declaration as written.
+	Source *Value
 	// Schema holds the JSON Schema keywords of the key as plain data, without
 	// graphrun's own (default, required, reducer, secret, once, scope).
 	Schema   map[string]any
@@ -172,10 +183,10 @@ type Node struct {
 	Conversation *Value
 	Before       []NamedExpr
 	Emit         []NamedExpr
-	// Output is the JSON Schema of the node's output as plain data; nil when
-	// not declared.
-	Output     map[string]any
-	OutputSpan Span
+	// Output is the JSON Schema of the node's output as plain data, and
+	// OutputSource how it is written; nil when not declared.
+	Output       map[string]any
+	OutputSource *Value
 	// Fields are the keys of the node's kind (command, url, set, …), in file order.
 	Fields []Field
 
@@ -217,6 +228,11 @@ type Join struct {
 	Wait  string
 	Count int
 	Span  Span
+}
+
+// Valid reports whether the file says a legal number of branches to wait for.
+func (j *Join) Valid() bool {
+	return j.Wait == "all" || j.Wait == "any" || j.Wait == "N" && j.Count > 0
 }
 
 // Edge is one edge from one node to one target. `from` and `to` lists are

@@ -33,7 +33,11 @@ func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 	if len(diags) > 0 && hasRule(diags, "duplicate-key") {
 		b.graph.gaps |= gapEdges
 	}
-	return b.graph, diags.Sort()
+	diags = diags.Sort()
+	for i := range diags {
+		b.graph.faults = append(b.graph.faults, diags[i].Span)
+	}
+	return b.graph, diags
 }
 
 func hasRule(ds Diagnostics, rule string) bool {

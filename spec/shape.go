@@ -3,6 +3,7 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,6 +107,25 @@ func (s *shaper) mismatch(k *Key, v *Value, at place) {
 		return
 	}
 	s.report("invalid-value", span, "%s must be %s; found %s", at, expects(k), describe(v))
+	s.diags[len(s.diags)-1].Suggestion = spelledOut(k, v)
+}
+
+// spelledOut is the long form of a word that stands for the map it is the only
+// content of, as in `n: string`; "" when it stands for none.
+func spelledOut(k *Key, v *Value) string {
+	if v.Kind != String && v.Kind != Int {
+		return ""
+	}
+	word := v.Text.Value
+	switch {
+	case k.Type == TypeSchema && slices.Contains(schemaTypes(), word):
+		return "{type: " + word + "}"
+	case k.Type == TypeSchema && typeElsewhere(word) != "":
+		return "{type: " + typeElsewhere(word) + "}"
+	case k.Type == TypeObject && len(k.Keys) == 1 && fits(&k.Keys[0], v) && (v.Kind == Int || isIdentifier(word)):
+		return "{" + k.Keys[0].Name + ": " + word + "}"
+	}
+	return ""
 }
 
 // fits reports whether a value has the outline of a key's shape, so that a
@@ -139,99 +159,6 @@ func fits(k *Key, v *Value) bool {
 		}
 	}
 	return false
-}
-
-// expects says in words what a key takes.
-func expects(k *Key) string {
-	switch k.Type {
-	case TypeAny:
-		return "any value"
-	case TypeBool:
-		return "true or false"
-	case TypeInt:
-		return "a whole number" + bounds(k)
-	case TypeNumber:
-		return "a number" + bounds(k)
-	case TypeDuration:
-		return `a duration such as "500ms", "10s" or "1h30m"` + bounds(k)
-	case TypeEnum:
-		return oneOf(k.Enum)
-	case TypeName:
-		if k.Role == RoleNode {
-			return "the name of a node"
-		}
-		return "a name (letters, digits, _ and -, a letter first)"
-	case TypeSchema:
-		return "a JSON Schema"
-	case TypeList:
-		return "a list of " + plural(k.Elem)
-	case TypeMap, TypeObject, TypeNode:
-		return "a map"
-	case TypeOneOf:
-		var forms []string
-		for i := range k.Forms {
-			forms = append(forms, expects(&k.Forms[i]))
-		}
-		return strings.Join(forms, " or ")
-	}
-	return textWord(k)
-}
-
-func textWord(k *Key) string {
-	switch k.Role {
-	case RoleExpr:
-		return "an expression"
-	case RoleState:
-		return "the name of a state key"
-	}
-	return "a text"
-}
-
-func plural(k *Key) string {
-	switch k.Type {
-	case TypeString:
-		switch k.Role {
-		case RoleExpr:
-			return "expressions"
-		case RoleState:
-			return "names of state keys"
-		}
-		return "texts"
-	case TypeName:
-		return "names of nodes"
-	case TypeInt:
-		return "whole numbers"
-	case TypeEnum:
-		return oneOf(k.Enum)
-	case TypeObject, TypeMap:
-		return "maps"
-	case TypeSchema:
-		return "JSON Schemas"
-	}
-	return "values"
-}
-
-func bounds(k *Key) string {
-	switch {
-	case k.Positive && k.Max != nil:
-		return fmt.Sprintf(" greater than 0 and at most %.0f", *k.Max)
-	case k.Positive:
-		return " greater than 0"
-	case k.Min != nil && k.Max != nil:
-		return fmt.Sprintf(" from %g to %g", *k.Min, *k.Max)
-	case k.Min != nil:
-		return fmt.Sprintf(" of at least %g", *k.Min)
-	}
-	return ""
-}
-
-// oneOf lists what is allowed, sorted.
-func oneOf(names []string) string {
-	names = slices.Sorted(slices.Values(names))
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
 // scalar checks the content of a scalar that has the right outline.
@@ -276,6 +203,9 @@ func (s *shaper) enum(k *Key, allowed []string, v *Value, at place) {
 		return
 	}
 	near := suggest.Closest(v.Text.Value, allowed)
+	if slices.Equal(allowed, schemaTypes()) {
+		near = cmp.Or(typeElsewhere(v.Text.Value), near)
+	}
 	span := v.Span
 	if near != "" {
 		span = v.Text.At(0, len(v.Text.Value))

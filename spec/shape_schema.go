@@ -2,7 +2,13 @@
 
 package spec
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+)
 
 // schema checks a JSON Schema; the keywords in k.Keys are allowed at its top
 // and go before those of JSON Schema.
@@ -23,7 +29,7 @@ func (s *shaper) schema(k *Key, v *Value, at place) {
 		case keyword != nil:
 			s.check(keyword, &f.Value, place{f.Key, false})
 		case !isExtension(f.Key.Value):
-			s.unknownKey(f.Key, append(k.Keys[:len(k.Keys):len(k.Keys)], s.tables.keywords...))
+			s.unknownKeyword(f.Key, k.Keys)
 		}
 	}
 	if pattern := v.Get("pattern"); pattern != nil && pattern.Kind == String {
@@ -31,4 +37,51 @@ func (s *shaper) schema(k *Key, v *Value, at place) {
 			s.report("invalid-value", pattern.Span, "\"pattern\" must be a regular expression; %v", err)
 		}
 	}
+}
+
+// unknownKeyword reports a key that is no keyword. JSON Schema has too many for
+// a list in a message; more are those that the place adds.
+func (s *shaper) unknownKeyword(key Text, more []Key) {
+	var names, added []string
+	for _, k := range more {
+		added = append(added, k.Name)
+	}
+	names = append(names, added...)
+	for _, k := range s.tables.keywords {
+		names = append(names, k.Name)
+	}
+	slices.Sort(names)
+	near, what := suggest.Closest(key.Value, names), ""
+	switch {
+	case key.Value == "nullable":
+		near, what = "", "; name the type null instead: type: [string, null]"
+	case near == "" && len(added) > 0:
+		slices.Sort(added)
+		what = "; allowed are the keywords of JSON Schema and " + strings.Join(added, ", ")
+	case near == "":
+		what = "; allowed are the keywords of JSON Schema"
+	}
+	s.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), what)
+	s.diags[len(s.diags)-1].Suggestion = near
+}
+
+// typeElsewhere is the type that JSON Schema has for one of other languages, or "".
+func typeElsewhere(word string) string {
+	switch strings.ToLower(word) {
+	case "str", "text":
+		return "string"
+	case "int", "long":
+		return "integer"
+	case "float", "double", "decimal":
+		return "number"
+	case "bool":
+		return "boolean"
+	case "list", "tuple":
+		return "array"
+	case "dict", "map", "struct":
+		return "object"
+	case "none", "nil":
+		return "null"
+	}
+	return ""
 }

@@ -144,18 +144,14 @@ type programKey struct {
 // key compiles a state key's schema and reducer and checks its default.
 func (b *binder) key(decl *spec.StateKey) Key {
 	name := strconv.Quote(decl.Name.Value)
-	compiled, err := schema.Compile(decl.Schema)
-	if err != nil {
-		b.add("invalid-value", decl.Name.Span, "schema of state key "+name+": "+err.Error())
-	}
-	out := Key{Schema: compiled}
+	out := Key{Schema: b.schema(decl.Schema, decl.Source, "schema of state key "+name)}
 	b.reduces(decl)
 	if text := decl.Reducer; text.IsSet() && !slices.Contains(reducers(), text.Value) && !isMisspelt(text.Value) {
 		out.Reducer = b.program(view{fixed: reducerScope(decl)}, text, eval.Value)
 	}
 	if decl.Default != nil {
-		out.Initial, out.HasInitial = compiled.Normalise(decl.Default.Data()), true
-		if err := compiled.Check(out.Initial); err != nil && !decl.Unfit {
+		out.Initial, out.HasInitial = out.Schema.Normalise(decl.Default.Data()), true
+		if err := out.Schema.Check(out.Initial); err != nil && !decl.Unfit {
 			b.add("type-mismatch", decl.Default.Span, "default of state key "+name+": "+err.Error())
 		}
 	}
@@ -214,11 +210,7 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 		out.CacheKey = b.program(before, cache.Key, eval.Value)
 	}
 	if node.Output != nil {
-		compiled, err := schema.Compile(node.Output)
-		if err != nil {
-			b.add("invalid-value", node.OutputSpan, "output schema of node "+strconv.Quote(node.ID.Value)+": "+err.Error())
-		}
-		out.Output = compiled
+		out.Output = b.schema(node.Output, node.OutputSource, "output schema of node "+strconv.Quote(node.ID.Value))
 	}
 	return out
 }
@@ -276,6 +268,10 @@ func (b *binder) named(at view, exprs []spec.NamedExpr) []Field {
 // keyed binds a value by its key: nested keys have roles of their own.
 func (b *binder) keyed(at view, v *spec.Value, key *spec.Key) Value {
 	switch {
+	case key.Type == spec.TypeSchema && v.Kind == spec.Map:
+		if doc, ok := v.Data().(map[string]any); ok {
+			b.schema(doc, v, strconv.Quote(key.Name))
+		}
 	case key.Role != spec.RolePlain:
 		return b.value(at, v, key.Role)
 	case key.Type == spec.TypeObject && v.Kind == spec.Map:

@@ -1,0 +1,113 @@
+// What keys take, in words for messages and reference pages.
+
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// expects says in words what a key takes.
+func expects(k *Key) string {
+	switch k.Type {
+	case TypeAny:
+		return "any value"
+	case TypeBool:
+		return "true or false"
+	case TypeInt:
+		return "a whole number" + bounds(k)
+	case TypeNumber:
+		return "a number" + bounds(k)
+	case TypeDuration:
+		return `a duration such as "500ms", "10s" or "1h30m"` + bounds(k)
+	case TypeEnum:
+		return oneOf(k.Enum)
+	case TypeName:
+		if k.Role == RoleNode {
+			return "the name of a node"
+		}
+		return "a name (letters, digits, _ and -, a letter first)"
+	case TypeSchema:
+		return "a JSON Schema"
+	case TypeList:
+		return "a list of " + plural(k.Elem)
+	case TypeMap, TypeObject, TypeNode:
+		return "a map"
+	case TypeOneOf:
+		return alternatives(k.Forms)
+	}
+	return textWord(k)
+}
+
+// alternatives says in words what any of the forms takes. A list of what
+// another form enumerates needs no second enumeration.
+func alternatives(forms []Key) string {
+	var words []string
+	for i := range forms {
+		if i > 0 && forms[i].Type == TypeList && forms[i].Elem.Type == TypeEnum && slices.Equal(forms[i].Elem.Enum, forms[i-1].Enum) {
+			words[i-1] += ","
+			words = append(words, "a list of these")
+			continue
+		}
+		words = append(words, expects(&forms[i]))
+	}
+	return strings.Join(words, " or ")
+}
+
+func textWord(k *Key) string {
+	switch k.Role {
+	case RoleExpr:
+		return "an expression"
+	case RoleState:
+		return "the name of a state key"
+	}
+	return "a text"
+}
+
+func plural(k *Key) string {
+	switch k.Type {
+	case TypeString:
+		switch k.Role {
+		case RoleExpr:
+			return "expressions"
+		case RoleState:
+			return "names of state keys"
+		}
+		return "texts"
+	case TypeName:
+		return "names of nodes"
+	case TypeInt:
+		return "whole numbers"
+	case TypeEnum:
+		return oneOf(k.Enum)
+	case TypeObject, TypeMap:
+		return "maps"
+	case TypeSchema:
+		return "JSON Schemas"
+	}
+	return "values"
+}
+
+func bounds(k *Key) string {
+	switch {
+	case k.Positive && k.Max != nil:
+		return fmt.Sprintf(" greater than 0 and at most %.0f", *k.Max)
+	case k.Positive:
+		return " greater than 0"
+	case k.Min != nil && k.Max != nil:
+		return fmt.Sprintf(" from %g to %g", *k.Min, *k.Max)
+	case k.Min != nil:
+		return fmt.Sprintf(" of at least %g", *k.Min)
+	}
+	return ""
+}
+
+// oneOf lists what is allowed, sorted.
+func oneOf(names []string) string {
+	names = slices.Sorted(slices.Values(names))
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+}
