@@ -4,36 +4,10 @@ package eval
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/vm"
 )
-
-// fast is an operation of fixed cost on two values; it panics with an error.
-type fast = func(a, b any) any
-
-// charged is a function whose cost depends on its data: it returns the units
-// that the evaluation pays for it.
-type charged = vm.SafeFunction
-
-// callFast builds a call that needs no argument list at run time.
-func (c *checker) callFast(fn fast, from, to int, args ...ast.Node) ast.Node {
-	return c.callValue(fn, from, to, args)
-}
-
-// callCharged builds a call that assemble turns into a charged one.
-func (c *checker) callCharged(fn charged, from, to int, args ...ast.Node) ast.Node {
-	c.cost += costCall
-	return c.callValue(fn, from, to, args)
-}
-
-func (c *checker) callValue(fn any, from, to int, args []ast.Node) ast.Node {
-	callee := c.at(&ast.ConstantNode{Value: fn}, from, to)
-	callee.SetType(reflect.TypeOf(fn))
-	return c.at(&ast.CallNode{Callee: callee, Arguments: args}, from, to)
-}
 
 // call checks name(args…); from and to mark the name.
 func (c *checker) call(name string, args []ast.Node, from, to int) operand {
@@ -52,7 +26,7 @@ func (c *checker) call(name string, args []ast.Node, from, to int) operand {
 		return c.get(args, from, end)
 	}
 	values, nodes := make([]operand, len(args)), make([]ast.Node, len(args))
-	o := operand{from: from, to: end, bound: unbounded}
+	o := operand{node: c.blank, from: from, to: end, bound: unbounded}
 	for i, a := range args {
 		values[i] = c.value(a)
 		nodes[i] = values[i].node
@@ -64,7 +38,7 @@ func (c *checker) call(name string, args []ast.Node, from, to int) operand {
 	if len(values) > 0 {
 		o.from = min(from, values[0].from) // list | first() starts at its list
 	}
-	c.sites = append(c.sites, site{o.from, end, name, values})
+	c.siteOf(o.from, end, name, values)
 	o.typ = f.result
 	if f.infer != nil {
 		o.typ = f.infer(values)
@@ -73,7 +47,9 @@ func (c *checker) call(name string, args []ast.Node, from, to int) operand {
 		o.bound = resultBound(f, values)
 	}
 	if name == "len" && values[0].typ.kind == kindList {
-		o.node = c.at(&ast.BuiltinNode{Name: "len", Arguments: nodes}, o.from, end)
+		if c.lowers {
+			o.node = c.at(&ast.BuiltinNode{Name: "len", Arguments: nodes}, o.from, end)
+		}
 		return o
 	}
 	o.node = c.callCharged(f.run, o.from, end, nodes...)
@@ -124,14 +100,12 @@ func (c *checker) get(args []ast.Node, from, to int) operand {
 		}
 	}
 	if base.typ.kind == kindList {
-		t, ok = c.memberType(base, key, name)
+		t, ok = c.memberType(&base, &key, name)
 	}
 	if !ok {
 		return c.unknown(from, to)
 	}
-	o := operand{typ: t, from: from, to: to, bound: base.bound}
-	c.followPath(&o, base, key)
-	o.keys = nil
+	o := operand{typ: t, from: from, to: to, bound: base.bound, ref: base.ref.member(&base, &key).unkeyed()}
 	o.node = c.callCharged(getMember, from, to, base.node, key.node)
 	return o
 }
@@ -160,6 +134,7 @@ type loop struct {
 	list       ast.Node
 	body       operand
 	bodyNode   ast.Node
+	hasBody    bool
 	extra      *operand // third argument
 	from, to   int
 }
@@ -190,47 +165,50 @@ func (c *checker) predicateCall(name string, args []ast.Node, from, to, end int)
 		return c.unknown(from, end)
 	}
 	// The list passes through a function that charges for the whole loop.
-	units := c.at(&ast.IntegerNode{Value: price}, from, to)
-	label := c.at(&ast.StringNode{Value: name}, from, to)
-	c.sites = append(c.sites, site{l.from, end, name, []operand{l.collection}})
-	l.list = c.callCharged(enterLoop, l.from, end, l.collection.node, units, label)
-	return c.finish(l)
+	units := c.literal(&ast.IntegerNode{Value: price}, from, to)
+	label := c.literal(&ast.StringNode{Value: name}, from, to)
+	c.site(l.from, end, name, &l.collection)
+	l.list = c.callCharged(enterLoop, l.from, end, l.collection.node, units.node, label.node)
+	return c.finish(&l)
 }
 
 // body checks the predicate itself and returns what one round costs.
 func (c *checker) body(l *loop, n ast.Node) (price int) {
-	element := operand{typ: l.collection.typ.item(), bound: l.collection.bound, path: l.collection.path}
+	element := operand{typ: l.collection.typ.item(), bound: l.collection.bound}
+	if l.collection.isPath() {
+		element.ref = &ref{path: l.collection.ref.path, stopped: true}
+	}
+	l.hasBody = true
 	c.frames = append(c.frames, frame{element: element, acc: l.name == "reduce"})
 	before := c.cost
 	l.body = c.value(n)
 	c.frames = c.frames[:len(c.frames)-1]
 	switch l.name {
 	case "all", "any", "count", "filter", "find", "findIndex", "findLast", "findLastIndex", "none", "one":
-		c.mustBeBool(l.body)
-		c.sites = append(c.sites, site{l.body.from, l.body.to, "?", []operand{l.body}})
+		c.mustBeBool(&l.body)
+		c.site(l.body.from, l.body.to, "?", &l.body)
 		if l.body.typ.kind == kindAny {
 			// Checked here so that the error carries the predicate's place.
-			l.body.node = c.at(&ast.UnaryNode{Operator: "not", Node: l.body.node}, l.body.from, l.body.to)
-			l.body.node = c.at(&ast.UnaryNode{Operator: "not", Node: l.body.node}, l.body.from, l.body.to)
+			l.body.node = c.not(c.not(l.body.node, l.body.from, l.body.to), l.body.from, l.body.to)
 		}
 	}
 	if l.name == "groupBy" {
 		l.body.node = c.callCharged(groupKey, l.body.from, l.body.to, l.body.node)
 	}
-	l.bodyNode = c.at(&ast.PredicateNode{Node: l.body.node}, l.body.from, l.body.to)
+	if c.lowers {
+		l.bodyNode = c.at(&ast.PredicateNode{Node: l.body.node}, l.body.from, l.body.to)
+	}
 	return c.cost - before + 1
 }
 
 // finish builds the lowered call and types its result.
-func (c *checker) finish(l loop) operand {
+func (c *checker) finish(l *loop) operand {
 	o := operand{from: l.from, to: l.to, bound: l.collection.bound}
 	args := []ast.Node{l.list}
 	if l.bodyNode != nil {
 		args = append(args, l.bodyNode)
 	}
-	native := func() ast.Node {
-		return c.at(&ast.BuiltinNode{Name: l.name, Arguments: args}, l.from, l.to)
-	}
+	native := func() ast.Node { return c.loopNode(l.name, args, l) }
 	switch l.name {
 	case "all", "any", "none", "one":
 		o.typ, o.node = Bool(), native()
@@ -260,12 +238,18 @@ func (c *checker) finish(l loop) operand {
 	return o
 }
 
+func (c *checker) loopNode(name string, args []ast.Node, l *loop) ast.Node {
+	if !c.lowers {
+		return c.blank
+	}
+	return c.at(&ast.BuiltinNode{Name: name, Arguments: args}, l.from, l.to)
+}
+
 // sum adds the mapped elements with overflow checks.
-func (c *checker) sum(l loop) (Type, float64, ast.Node) {
+func (c *checker) sum(l *loop) (Type, float64, ast.Node) {
 	list, elem := l.list, l.collection.typ.item()
-	if l.bodyNode != nil {
-		list = c.at(&ast.BuiltinNode{Name: "map", Arguments: []ast.Node{l.list, l.bodyNode}}, l.from, l.to)
-		elem = l.body.typ
+	if l.hasBody {
+		list, elem = c.loopNode("map", []ast.Node{l.list, l.bodyNode}, l), l.body.typ
 	}
 	if elem.kind != kindAny && elem.kind != kindNull && !elem.isNumber() {
 		c.fail(RuleType, l.from, l.to, "sum adds numbers, these are %s", article(elem))
@@ -275,11 +259,14 @@ func (c *checker) sum(l loop) (Type, float64, ast.Node) {
 
 // sortBy computes all keys first and sorts stably by them; the list is bound to
 // a name that no source can spell, because it is needed twice.
-func (c *checker) sortBy(l loop) ast.Node {
+func (c *checker) sortBy(l *loop) ast.Node {
+	if !c.lowers {
+		return c.blank
+	}
 	name := fmt.Sprintf("list %d", c.temps)
 	c.temps++
 	at := func() ast.Node { return c.at(&ast.IdentifierNode{Value: name}, l.from, l.to) }
-	keys := c.at(&ast.BuiltinNode{Name: "map", Arguments: []ast.Node{at(), l.bodyNode}}, l.from, l.to)
+	keys := c.loopNode("map", []ast.Node{at(), l.bodyNode}, l)
 	order := c.at(&ast.StringNode{Value: "asc"}, l.from, l.to)
 	if l.extra != nil {
 		order = l.extra.node

@@ -1,4 +1,4 @@
-// From source to program: scan, parse, check and lower, compile.
+// The stages from source to program: scan, parse, check and lower, compile.
 
 package eval
 
@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"unicode"
 
-	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/checker/nature"
 	libcompiler "github.com/expr-lang/expr/compiler"
 	"github.com/expr-lang/expr/conf"
@@ -20,58 +18,8 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// Want says what an expression is for.
-type Want int
-
-// The uses of an expression: any value, or a condition, which must be boolean.
-const (
-	Value Want = iota + 1
-	Condition
-)
-
-// Compile checks an expression against the scope and compiles it. Condition
-// refuses what can't be boolean; a result of unknown type is checked when it
-// runs. The program may be shared between goroutines.
-func (s *Scope) Compile(src string, want Want) (*Program, *Error) {
-	text, err := newSource(src)
-	if err != nil {
-		return nil, err
-	}
-	cfg := newConfig()
-	tree, err := parse(text, cfg)
-	if err != nil {
-		return nil, err
-	}
-	c := &checker{scope: s, src: text, seen: map[ast.Node]bool{}}
-	syntax := tree.Node
-	result := c.value(syntax)
-	if c.err == nil && want == Condition && !result.may(kindBool) {
-		c.fail(RuleNotBoolean, result.from, result.to, "condition must be boolean, this is %s", article(result.typ))
-	}
-	if c.err != nil {
-		return nil, c.err
-	}
-	tree.Node = result.node
-	var code *vm.Program
-	var late func() *vm.Program
-	if s.lazy {
-		late = sync.OnceValue(func() *vm.Program {
-			code, _ := assemble(tree, cfg, text)
-			return code
-		})
-	} else if code, err = assemble(tree, cfg, text); err != nil {
-		return nil, err
-	}
-	return &Program{
-		src: src, code: code, late: late, typ: result.typ, reads: c.reads.sorted(), roots: s.roots,
-		sites: c.sites, keys: result.keys, plain: result.isPath(),
-		scope: s, syntax: syntax,
-		from: result.from, to: result.to, places: sortPlaces(c.places),
-	}, nil
-}
-
-// newConfig is the parser's and compiler's configuration. It is built for each
-// compilation because the library caches types in it, unguarded. Names and
+// newConfig is the parser's and compiler's configuration. It is never shared
+// between goroutines because the library caches types in it, unguarded. Names and
 // functions stay out of it: they are resolved here, and a key named filter must
 // not change how filter(…) parses.
 func newConfig() *conf.Config {
@@ -182,76 +130,24 @@ func lowerFirst(s string) string {
 
 // assemble compiles the lowered tree and turns calls of charged functions into
 // the instruction that charges them.
-func assemble(tree *parser.Tree, cfg *conf.Config, text *source) (code *vm.Program, err *Error) {
-	internal := &Error{Rule: RuleSyntax, To: len(text.text), Message: "expression can't be compiled"}
+func (c *checker) assemble(tree *parser.Tree, cfg *conf.Config) (runs *code, err *Error) {
+	internal := &Error{Rule: RuleSyntax, To: len(c.src.text), Message: "expression can't be compiled"}
 	defer func() {
 		if r := recover(); r != nil {
-			code, err = nil, internal
+			runs, err = nil, internal
 		}
 	}()
-	code, cerr := libcompiler.Compile(tree, cfg)
+	p, cerr := libcompiler.Compile(tree, cfg)
 	if cerr != nil {
 		return nil, internal
 	}
-	for i := 0; i+1 < len(code.Bytecode); i++ {
-		if code.Bytecode[i] != vm.OpPush || code.Bytecode[i+1] != vm.OpCall {
+	for i := 0; i+1 < len(p.Bytecode); i++ {
+		if p.Bytecode[i] != vm.OpPush || p.Bytecode[i+1] != vm.OpCall {
 			continue
 		}
-		if _, ok := code.Constants[code.Arguments[i]].(vm.SafeFunction); ok {
-			code.Bytecode[i+1] = vm.OpCallSafe
+		if _, ok := p.Constants[p.Arguments[i]].(vm.SafeFunction); ok {
+			p.Bytecode[i+1] = vm.OpCallSafe
 		}
 	}
-	return code, nil
-}
-
-// Program is a compiled expression, safe for concurrent use.
-type Program struct {
-	src   string
-	code  *vm.Program        // nil: ask late
-	late  func() *vm.Program // nil when even that fails, which is a defect
-	typ   Type
-	reads []Read
-	roots []string
-	sites []site
-	keys  []any // the path, when the whole expression is one: names and indexes
-	plain bool  // the result is part of the environment, so canonical already
-
-	scope  *Scope   // what the names of syntax mean
-	syntax ast.Node // as parsed, for Tree
-	tree   atomic.Pointer[Tree]
-
-	from, to int     // the expression without what is around it
-	places   []place // where paths are read, for Explain
-	outline  atomic.Pointer[outline]
-}
-
-// Source is the text that was compiled.
-func (p *Program) Source() string { return p.src }
-
-// Type is what is known of the result.
-func (p *Program) Type() Type { return p.typ }
-
-// Reads are the paths that an evaluation may read, sorted. The slice is the
-// program's own.
-func (p *Program) Reads() []Read { return p.reads }
-
-// Uses reports whether an evaluation may read the top-level name.
-func (p *Program) Uses(name string) bool { return uses(p.reads, p.roots, name) }
-
-// Whole reports whether an evaluation may read the top-level name as a whole or
-// by a computed key, so that no part of it can be left out.
-func (p *Program) Whole(name string) bool { return whole(p.reads, p.roots, name) }
-
-// Path is the path of a program that only reads one, such as input.items[0]:
-// names and indexes; nil for other programs.
-func (p *Program) Path() []any { return p.keys }
-
-// Const returns the value of a program that reads nothing; not ok when it
-// reads something or fails.
-func (p *Program) Const() (value any, ok bool) {
-	if len(p.reads) > 0 {
-		return nil, false
-	}
-	value, err := new(VM).Eval(p, nil)
-	return value, err == nil
+	return &code{vm: p, sites: slices.Clone(c.sites), places: sortPlaces(slices.Clone(c.places))}, nil
 }

@@ -34,10 +34,11 @@ type outline struct {
 // Explain evaluates a program part by part. show writes the value that was read
 // from a path of names and indexes.
 func (v *VM) Explain(p *Program, env map[string]any, show func(path []any, v any) string) Reason {
-	o := p.outline.Load()
+	c := p.runs()
+	o := c.outline.Load()
 	if o == nil {
-		o = p.split()
-		p.outline.Store(o)
+		o = p.split(c)
+		c.outline.Store(o)
 	}
 	return v.reason(p, o, env, show)
 }
@@ -69,18 +70,18 @@ func (v *VM) reason(p *Program, o *outline, env map[string]any, show func(path [
 
 // split finds the parts of a program. Where one can't stand alone, such as what
 // follows a let, the whole is one part.
-func (p *Program) split() *outline {
-	if o := p.splitSpan(p.from, p.to); o != nil {
+func (p *Program) split(c *code) *outline {
+	if o := p.splitSpan(c, c.from, c.to); o != nil {
 		return o
 	}
 	return &outline{to: len(p.src), program: p}
 }
 
-func (p *Program) splitSpan(from, to int) *outline {
-	if s := p.joint(from, to); s != nil {
+func (p *Program) splitSpan(c *code, from, to int) *outline {
+	if s := c.joint(from, to); s != nil {
 		o := &outline{from: from, to: to, op: operatorName(s.op)}
 		for i := range s.args {
-			arg := p.splitSpan(s.args[i].from, s.args[i].to)
+			arg := p.splitSpan(c, s.args[i].from, s.args[i].to)
 			if arg == nil {
 				return nil
 			}
@@ -100,15 +101,15 @@ func (p *Program) splitSpan(from, to int) *outline {
 }
 
 // joint is the and, or or not that spans that text; nil: there is none.
-func (p *Program) joint(from, to int) *site {
-	for i := range p.sites {
-		s := &p.sites[i]
+func (c *code) joint(from, to int) *site {
+	for i := range c.sites {
+		s := &c.sites[i]
 		switch operatorName(s.op) {
 		case "and", "or", "not":
 		default:
 			continue
 		}
-		inside := !slices.ContainsFunc(s.args, func(o operand) bool { return o.from <= from && o.to >= to })
+		inside := !slices.ContainsFunc(s.args, func(o place) bool { return o.from <= from && o.to >= to })
 		if s.from == from && s.to == to && inside {
 			return s
 		}
@@ -116,7 +117,8 @@ func (p *Program) joint(from, to int) *site {
 	return nil
 }
 
-// place is where an expression reads a path.
+// place is a part of an expression: where it stands, and the path that it reads
+// when it is one of constant names and indexes.
 type place struct {
 	from, to int
 	keys     []any
@@ -126,7 +128,7 @@ type place struct {
 func (p *Program) substituted(from, to int, env map[string]any, show func(path []any, v any) string) string {
 	var b strings.Builder
 	at := from
-	for _, r := range p.places {
+	for _, r := range p.runs().places {
 		if r.from < at || r.to > to {
 			continue
 		}

@@ -87,12 +87,15 @@ func FuzzCompile(f *testing.F) {
 		f.Add(s)
 	}
 	scope, open := fuzzScope(), NewScope(nil, ScopeOptions{Open: true})
+	lazy := map[*Scope]*Scope{scope: lazyScope(scope), open: lazyScope(open)}
 	env := fuzzEnv()
 	f.Fuzz(func(t *testing.T, src string) {
+		var k Compiler
 		for _, sc := range []*Scope{scope, open} {
 			var p *Program
 			var err *Error
 			evaluateInTime(t, func() { p, err = sc.Compile(src, Value) })
+			sameProgram(t, &k, lazy[sc], src, Value, p, err)
 			if err != nil {
 				checkError(t, src, err)
 				continue

@@ -7,59 +7,14 @@ import (
 	"fmt"
 
 	"github.com/expr-lang/expr/ast"
-	"github.com/expr-lang/expr/checker/nature"
-	"github.com/expr-lang/expr/file"
 )
 
-// operand is a checked and lowered part of an expression.
-type operand struct {
-	node     ast.Node
-	typ      Type
-	from, to int // bytes in the source
-	// bound is a limit on the size of any integer inside the value, by which
-	// additions are proven not to overflow.
-	bound float64
-	// path is the environment path that the value is read from, nil for a
-	// computed value; stopped says that members are no longer followed.
-	path    []string
-	stopped bool
-	dynamic bool
-	keys    []any // the full path with constant indexes, nil if not constant
-}
-
-func (o operand) isPath() bool { return o.path != nil }
-
-// may reports whether the value can be of that kind, as far as types tell.
-func (o operand) may(kinds ...kind) bool {
-	if o.typ.kind == kindAny {
-		return true
-	}
-	for _, k := range kinds {
-		if o.typ.kind == k || k == kindFloat && o.typ.kind == kindInt {
-			return true
-		}
-	}
-	return false
-}
-
-// isNumber reports whether the value is known to be a number (or null).
-func (o operand) isNumber() bool { return o.typ.isNumber() }
-
-// isLiteral reports whether the value is a scalar written in the source.
-func (o operand) isLiteral() bool {
-	switch o.node.(type) {
-	case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.BoolNode, *ast.NilNode:
-		return true
-	}
-	return false
-}
-
-// site remembers an operation's operands that are paths, to name the one that
-// is null when the operation fails.
+// site remembers an operation's operands, to name the one that is null when the
+// operation fails.
 type site struct {
 	from, to int
 	op       string
-	args     []operand
+	args     []place
 }
 
 type local struct {
@@ -76,8 +31,14 @@ type frame struct {
 // checker walks one expression. The first error wins; after it the walk goes
 // on with values of unknown type.
 type checker struct {
-	scope  *Scope
-	src    *source
+	scope *Scope
+	src   source
+	// lowers says that the tree is to run. Otherwise it is only looked at: then
+	// literals stand for themselves, blank for everything else, and sites and
+	// places stay empty.
+	lowers bool
+	blank  ast.Node
+	names  map[string]*ref // of top-level names, for all expressions of a Compiler
 	err    *Error
 	seen   map[ast.Node]bool
 	locals []local
@@ -90,6 +51,19 @@ type checker struct {
 	temps  int
 }
 
+// reset makes the checker ready for another expression. It keeps the room that
+// the last one took.
+func (c *checker) reset(s *Scope, names map[string]*ref, lowers bool) {
+	*c = checker{
+		scope: s, names: names, lowers: lowers, blank: c.blank, src: c.src, seen: c.seen, locals: c.locals[:0],
+		frames: c.frames[:0], reads: c.reads[:0], sites: c.sites[:0], places: c.places[:0],
+	}
+	clear(c.seen)
+	if c.blank == nil {
+		c.blank = &ast.PointerNode{}
+	}
+}
+
 func (c *checker) fail(rule string, from, to int, format string, args ...any) operand {
 	if c.err == nil {
 		c.err = &Error{Rule: rule, From: from, To: to, Message: fmt.Sprintf(format, args...)}
@@ -99,15 +73,7 @@ func (c *checker) fail(rule string, from, to int, format string, args ...any) op
 
 // unknown is what stands for a part that could not be checked.
 func (c *checker) unknown(from, to int) operand {
-	return operand{node: c.at(&ast.NilNode{}, from, to), from: from, to: to, bound: maxInt}
-}
-
-// at gives a node its place in bytes, and the type that makes the compiler emit
-// no conversions: values are plain data, so there are no pointers to follow.
-func (c *checker) at(n ast.Node, from, to int) ast.Node {
-	n.SetLocation(file.Location{From: from, To: to})
-	n.SetNature(nature.Nature{Nil: true})
-	return n
+	return operand{node: c.blank, from: from, to: to, bound: maxInt}
 }
 
 // place is the byte span of the token that the parser put on the node.
@@ -119,15 +85,15 @@ func (c *checker) place(n ast.Node) (from, to int) {
 // value checks a part whose value is used, and records what it reads.
 func (c *checker) value(n ast.Node) operand {
 	o := c.expr(n)
-	c.use(o)
+	c.use(&o)
 	return o
 }
 
-func (c *checker) use(o operand) {
+func (c *checker) use(o *operand) {
 	if o.isPath() {
-		c.reads.add(Read{Path: o.path, Dynamic: o.dynamic})
-		if o.keys != nil {
-			c.places = append(c.places, place{o.from, o.to, o.keys})
+		c.reads.add(Read{Path: o.ref.path, Dynamic: o.ref.dynamic})
+		if c.lowers && o.ref.keys != nil {
+			c.places = append(c.places, place{o.from, o.to, o.ref.keys})
 		}
 	}
 }
@@ -157,6 +123,9 @@ func (c *checker) expr(n ast.Node) operand {
 // does for a < b < c. Only small ones may be walked twice: nested sharing would
 // double the work at each level.
 func (c *checker) shared(n ast.Node) bool {
+	if !c.src.repeats {
+		return false
+	}
 	switch n := n.(type) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.BoolNode, *ast.NilNode,
 		*ast.IdentifierNode, *ast.PointerNode:
@@ -168,6 +137,9 @@ func (c *checker) shared(n ast.Node) bool {
 	}
 	if c.seen[n] {
 		return true
+	}
+	if c.seen == nil {
+		c.seen = map[ast.Node]bool{}
 	}
 	c.seen[n] = true
 	return false
@@ -202,7 +174,9 @@ func (c *checker) dispatch(n ast.Node, from, to int) operand {
 		return c.member(n, from, to)
 	case *ast.ChainNode:
 		o := c.expr(n.Node)
-		o.node = c.at(&ast.ChainNode{Node: o.node}, o.from, o.to)
+		if c.lowers {
+			o.node = c.at(&ast.ChainNode{Node: o.node}, o.from, o.to)
+		}
 		return o
 	case *ast.SliceNode:
 		return c.slice(n, from)
@@ -236,23 +210,25 @@ func (c *checker) dispatch(n ast.Node, from, to int) operand {
 }
 
 func (c *checker) literal(n ast.Node, from, to int) operand {
-	o := operand{from: from, to: to}
+	o := operand{node: n, from: from, to: to}
 	switch n := n.(type) {
 	case *ast.NilNode:
-		o.typ, o.node = Null(), &ast.NilNode{}
+		o.typ = Null()
 	case *ast.BoolNode:
-		o.typ, o.node = Bool(), &ast.BoolNode{Value: n.Value}
+		o.typ = Bool()
 	case *ast.StringNode:
-		o.typ, o.node = String(), &ast.StringNode{Value: n.Value}
+		o.typ = String()
 	case *ast.FloatNode:
-		o.typ, o.node = Float(), &ast.FloatNode{Value: n.Value}
+		o.typ = Float()
 	case *ast.IntegerNode:
 		if n.Value > maxInt || n.Value < -maxInt {
 			return c.fail(RuleSyntax, from, to, "integer %d is beyond 2^61", n.Value)
 		}
-		o.typ, o.node, o.bound = Int(), &ast.IntegerNode{Value: n.Value}, float64(abs(n.Value))
+		o.typ, o.bound = Int(), float64(abs(n.Value))
 	}
-	c.at(o.node, from, to)
+	if c.lowers {
+		o.node = c.at(sameLiteral(n), from, to)
+	}
 	return o
 }
 
@@ -264,11 +240,13 @@ func (c *checker) pointer(n *ast.PointerNode, from, to int) operand {
 		return c.fail(RuleSyntax, from, to, "# is only known inside predicates such as any(list, # > 1)")
 	}
 	f := c.frames[len(c.frames)-1]
-	o := operand{from: from, to: to, node: c.at(&ast.PointerNode{Name: n.Name}, from, to)}
+	o := operand{from: from, to: to, node: c.blank}
+	if c.lowers {
+		o.node = c.at(&ast.PointerNode{Name: n.Name}, from, to)
+	}
 	switch {
 	case n.Name == "":
-		o.typ, o.bound = f.element.typ, f.element.bound
-		o.path, o.stopped = f.element.path, true
+		o.typ, o.bound, o.ref = f.element.typ, f.element.bound, f.element.ref
 	case n.Name == "index":
 		o.typ, o.bound = Int(), 1<<40
 	case n.Name == "acc" && f.acc:
@@ -290,8 +268,10 @@ func (c *checker) let(n *ast.VariableDeclaratorNode, from, to int) operand {
 	c.locals = append(c.locals, local{n.Name, v})
 	body := c.expr(n.Expr)
 	c.locals = c.locals[:len(c.locals)-1]
-	node := c.at(&ast.VariableDeclaratorNode{Name: n.Name, Value: v.node, Expr: body.node}, from, body.to)
-	body.node, body.from, body.keys = node, from, nil
+	if c.lowers {
+		body.node = c.at(&ast.VariableDeclaratorNode{Name: n.Name, Value: v.node, Expr: body.node}, from, body.to)
+	}
+	body.from, body.ref = from, body.ref.unkeyed()
 	return body
 }
 
@@ -304,28 +284,33 @@ func (c *checker) taken(name string) bool {
 }
 
 func (c *checker) array(n *ast.ArrayNode, from int) operand {
-	o := operand{from: from, to: c.src.closing(from)}
-	nodes := make([]ast.Node, len(n.Nodes))
+	o := operand{node: c.blank, from: from, to: c.src.closing(from)}
+	nodes := c.nodes(len(n.Nodes))
 	var elem Type
 	for i, e := range n.Nodes {
 		v := c.value(e)
-		nodes[i], o.bound = v.node, max(o.bound, v.bound)
+		o.bound = max(o.bound, v.bound)
+		if c.lowers {
+			nodes[i] = v.node
+		}
 		if elem = v.typ; i > 0 {
 			elem = join(o.typ.item(), v.typ)
 		}
 		o.typ = List(elem)
 	}
-	if len(nodes) == 0 {
+	if len(n.Nodes) == 0 {
 		o.typ = List(Any())
 	}
 	c.cost += costList
-	o.node = c.at(&ast.ArrayNode{Nodes: nodes}, o.from, o.to)
+	if c.lowers {
+		o.node = c.at(&ast.ArrayNode{Nodes: nodes}, o.from, o.to)
+	}
 	return o
 }
 
 func (c *checker) object(n *ast.MapNode, from int) operand {
-	o := operand{from: from, to: c.src.closing(from)}
-	pairs := make([]ast.Node, len(n.Pairs))
+	o := operand{node: c.blank, from: from, to: c.src.closing(from)}
+	pairs := c.nodes(len(n.Pairs))
 	fields, open := make(map[string]Type, len(n.Pairs)), false
 	for i, p := range n.Pairs {
 		pair := p.(*ast.PairNode)
@@ -343,27 +328,34 @@ func (c *checker) object(n *ast.MapNode, from int) operand {
 			if !key.may(kindString) {
 				return c.fail(RuleType, key.from, key.to, "key of an object must be a string, this is %s", article(key.typ))
 			}
-			key = c.hashed(key, keyString)
+			c.hashed(&key, keyString)
 		}
-		pairs[i] = c.at(&ast.PairNode{Key: key.node, Value: v.node}, key.from, v.to)
+		if c.lowers {
+			pairs[i] = c.at(&ast.PairNode{Key: key.node, Value: v.node}, key.from, v.to)
+		}
 	}
 	c.cost += costObject
 	o.typ = Object(fields, open)
-	o.node = c.at(&ast.MapNode{Pairs: pairs}, o.from, o.to)
+	if c.lowers {
+		o.node = c.at(&ast.MapNode{Pairs: pairs}, o.from, o.to)
+	}
 	return o
 }
 
 func (c *checker) conditional(n *ast.ConditionalNode) operand {
 	cond := c.value(n.Cond)
-	c.mustBeBool(cond)
+	c.mustBeBool(&cond)
 	yes, no := c.value(n.Exp1), c.value(n.Exp2)
-	from, to := c.span(cond, yes, no)
-	c.sites = append(c.sites, site{cond.from, cond.to, "?", []operand{cond}})
-	node := c.at(&ast.ConditionalNode{Ternary: true, Cond: cond.node, Exp1: yes.node, Exp2: no.node}, cond.from, cond.to)
-	return operand{node: node, typ: join(yes.typ, no.typ), from: from, to: to, bound: max(yes.bound, no.bound)}
+	from, to := c.span(&cond, &yes, &no)
+	c.site(cond.from, cond.to, "?", &cond)
+	o := operand{node: c.blank, typ: join(yes.typ, no.typ), from: from, to: to, bound: max(yes.bound, no.bound)}
+	if c.lowers {
+		o.node = c.at(&ast.ConditionalNode{Ternary: true, Cond: cond.node, Exp1: yes.node, Exp2: no.node}, cond.from, cond.to)
+	}
+	return o
 }
 
-func (c *checker) mustBeBool(o operand) bool {
+func (c *checker) mustBeBool(o *operand) bool {
 	if o.may(kindBool) {
 		return true
 	}
@@ -372,7 +364,7 @@ func (c *checker) mustBeBool(o operand) bool {
 }
 
 // span covers the operands and the parentheses around them.
-func (c *checker) span(operands ...operand) (from, to int) {
+func (c *checker) span(operands ...*operand) (from, to int) {
 	for i, o := range operands {
 		f, t := c.src.outer(o.from, o.to)
 		if i == 0 {

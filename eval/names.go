@@ -32,7 +32,7 @@ func (c *checker) identifier(name string, from, to int) operand {
 	for i := len(c.locals) - 1; i >= 0; i-- {
 		if l := c.locals[i]; l.name == name {
 			o := l.value
-			o.node, o.from, o.to, o.keys = c.at(&ast.IdentifierNode{Value: name}, from, to), from, to, nil
+			o.node, o.from, o.to, o.ref = c.identifierNode(name, from, to), from, to, o.ref.unkeyed()
 			return o
 		}
 	}
@@ -77,9 +77,25 @@ func (c *checker) global(name string, from, to int) (operand, bool) {
 
 func (c *checker) read(name string, t Type, from, to int) operand {
 	return operand{
-		node: c.at(&ast.IdentifierNode{Value: name}, from, to), typ: t, from: from, to: to,
-		bound: maxInt, path: []string{name}, keys: []any{name},
+		node: c.identifierNode(name, from, to), typ: t, from: from, to: to, bound: maxInt, ref: c.nameRef(name),
 	}
+}
+
+func (c *checker) identifierNode(name string, from, to int) ast.Node {
+	if !c.lowers {
+		return c.blank
+	}
+	return c.at(&ast.IdentifierNode{Value: name}, from, to)
+}
+
+// nameRef is the path of a top-level name.
+func (c *checker) nameRef(name string) *ref {
+	if r := c.names[name]; r != nil {
+		return r
+	}
+	r := &ref{path: []string{name}, keys: []any{name}}
+	c.names[name] = r
+	return r
 }
 
 func (c *checker) aliased(path []string, from, to int) operand {
@@ -90,7 +106,7 @@ func (c *checker) aliased(path []string, from, to int) operand {
 	for _, key := range path[1:] {
 		t, _, _ := o.typ.Field(key)
 		k := c.literal(&ast.StringNode{Value: key}, from, to)
-		o = c.fetch(o, k, t, false)
+		o = c.fetch(&o, &k, t, false)
 		o.from, o.to = from, to
 	}
 	return o
@@ -184,12 +200,12 @@ func (c *checker) member(n *ast.MemberNode, from, to int) operand {
 	if !bracket {
 		key.from, key.to = from, to
 	}
-	t, ok := c.memberType(base, key, name)
+	t, ok := c.memberType(&base, &key, name)
 	if !ok {
 		return c.unknown(base.from, to)
 	}
 	key.to = max(key.to, to)
-	return c.fetch(base, key, t, n.Optional)
+	return c.fetch(&base, &key, t, n.Optional)
 }
 
 // rooted resolves state.x and $env["x"] to the name x itself.
@@ -245,7 +261,7 @@ func (c *checker) suggest(from int, name string, known []string) {
 }
 
 // memberType is the type of base[key]; not ok after an error.
-func (c *checker) memberType(base, key operand, name *ast.StringNode) (Type, bool) {
+func (c *checker) memberType(base, key *operand, name *ast.StringNode) (Type, bool) {
 	switch base.typ.kind {
 	case kindAny:
 		return Any(), true
@@ -273,7 +289,7 @@ func (c *checker) memberType(base, key operand, name *ast.StringNode) (Type, boo
 	return Any(), false
 }
 
-func (c *checker) fieldType(base, key operand, name string) (Type, bool) {
+func (c *checker) fieldType(base, key *operand, name string) (Type, bool) {
 	t, _, ok := base.typ.Field(name)
 	if ok {
 		return t, true
@@ -289,7 +305,7 @@ func (c *checker) fieldType(base, key operand, name string) (Type, bool) {
 }
 
 // quote names an operand in messages by its source text.
-func (c *checker) quote(o operand) string {
+func (c *checker) quote(o *operand) string {
 	const most = 40
 	text := strings.Join(strings.Fields(c.src.text[o.from:o.to]), " ")
 	if len(text) > most {
@@ -299,58 +315,32 @@ func (c *checker) quote(o operand) string {
 }
 
 // fetch builds base[key] and follows the path.
-func (c *checker) fetch(base, key operand, t Type, optional bool) operand {
+func (c *checker) fetch(base, key *operand, t Type, optional bool) operand {
 	from, to := c.src.outer(base.from, base.to)
-	o := operand{typ: t, from: from, to: max(to, key.to), bound: base.bound}
-	c.followPath(&o, base, key)
+	o := operand{node: c.blank, typ: t, from: from, to: max(to, key.to), bound: base.bound, ref: base.ref.member(base, key)}
 	if base.typ.kind != kindList {
-		key = c.hashed(key, keyValue)
+		c.hashed(key, keyValue)
 	}
-	if optional {
-		o.node = c.at(&ast.MemberNode{Node: base.node, Property: key.node, Optional: true}, o.from, o.to)
-	} else {
+	if !optional {
 		o.node = c.callFast(fetchMember, o.from, o.to, base.node, key.node)
+	} else if c.lowers {
+		o.node = c.at(&ast.MemberNode{Node: base.node, Property: key.node, Optional: true}, o.from, o.to)
 	}
-	c.sites = append(c.sites, site{o.from, o.to, ".", []operand{base, key}})
+	c.site(o.from, o.to, ".", base, key)
 	return o
 }
 
 // hashed makes a computed key pay for its length: each lookup hashes all of it.
-func (c *checker) hashed(key operand, fn charged) operand {
+func (c *checker) hashed(key *operand, fn charged) {
 	if !key.isLiteral() && key.may(kindString) {
 		key.node = c.callCharged(fn, key.from, key.to, key.node)
-	}
-	return key
-}
-
-func (c *checker) followPath(o *operand, base, key operand) {
-	if !base.isPath() {
-		return
-	}
-	o.path, o.stopped, o.dynamic = base.path, base.stopped, base.dynamic
-	switch k := key.node.(type) {
-	case *ast.StringNode:
-		if !o.stopped {
-			o.path = append(base.path[:len(base.path):len(base.path)], k.Value)
-		}
-		if base.keys != nil {
-			o.keys = append(base.keys[:len(base.keys):len(base.keys)], k.Value)
-		}
-	case *ast.IntegerNode:
-		if base.keys != nil {
-			o.keys = append(base.keys[:len(base.keys):len(base.keys)], k.Value)
-		}
-		o.stopped = true
-	default:
-		o.dynamic = o.dynamic || !o.stopped && base.typ.kind != kindList && !key.isNumber()
-		o.stopped = true
 	}
 }
 
 // slice checks base[from:to].
 func (c *checker) slice(n *ast.SliceNode, from int) operand {
 	base := c.expr(n.Node)
-	c.use(base)
+	c.use(&base)
 	if !base.may(kindList, kindString) {
 		return c.fail(RuleType, base.from, base.to, "only lists and strings have slices, this is %s", article(base.typ))
 	}
@@ -358,7 +348,7 @@ func (c *checker) slice(n *ast.SliceNode, from int) operand {
 	args := []ast.Node{base.node}
 	for _, end := range []ast.Node{n.From, n.To} {
 		if end == nil {
-			args = append(args, c.at(&ast.NilNode{}, from, to))
+			args = append(args, c.literal(&ast.NilNode{}, from, to).node)
 			continue
 		}
 		v := c.value(end)
@@ -367,7 +357,7 @@ func (c *checker) slice(n *ast.SliceNode, from int) operand {
 		}
 		args = append(args, v.node)
 	}
-	c.sites = append(c.sites, site{base.from, to, "[:]", []operand{base}})
+	c.site(base.from, to, "[:]", &base)
 	o := operand{typ: base.typ, from: base.from, to: to, bound: base.bound}
 	o.node = c.callCharged(sliceValue, o.from, o.to, args...)
 	return o

@@ -19,13 +19,13 @@ func (c *checker) unary(n *ast.UnaryNode, from int) operand {
 	o := c.value(n.Node)
 	_, to := c.src.outer(o.from, o.to)
 	from = min(from, o.from) // of x not in y, the sign comes later
-	out := operand{typ: o.typ, from: from, to: to, bound: o.bound}
+	out := operand{node: c.blank, typ: o.typ, from: from, to: to, bound: o.bound}
 	switch n.Operator {
 	case "!", "not":
-		c.mustBeBool(o)
+		c.mustBeBool(&o)
 		out.typ, out.bound = Bool(), 0
-		c.sites = append(c.sites, site{from, to, "not", []operand{o}})
-		out.node = c.at(&ast.UnaryNode{Operator: "not", Node: o.node}, from, to)
+		c.site(from, to, "not", &o)
+		out.node = c.not(o.node, from, to)
 		return out
 	}
 	if !o.may(kindFloat) {
@@ -42,17 +42,22 @@ func (c *checker) unary(n *ast.UnaryNode, from int) operand {
 			return c.literal(&ast.FloatNode{Value: -lit.Value}, from, to)
 		}
 	}
-	c.sites = append(c.sites, site{from, to, n.Operator, []operand{o}})
+	c.site(from, to, n.Operator, &o)
 	if n.Operator == "-" && o.bound <= maxInt {
-		out.node = c.at(&ast.UnaryNode{Operator: "-", Node: o.node}, from, to)
+		if c.lowers {
+			out.node = c.at(&ast.UnaryNode{Operator: "-", Node: o.node}, from, to)
+		}
+		return out
+	}
+	out.bound = maxInt
+	if !c.lowers {
 		return out
 	}
 	fn := subtract
 	if n.Operator == "+" {
 		fn = addNumbers
 	}
-	zero := c.at(&ast.IntegerNode{}, from, to)
-	out.node, out.bound = c.callFast(fn, from, to, zero, o.node), maxInt
+	out.node = c.callFast(fn, from, to, c.at(&ast.IntegerNode{}, from, to), o.node)
 	return out
 }
 
@@ -62,29 +67,29 @@ func (c *checker) binary(n *ast.BinaryNode, opFrom, opTo int) operand {
 	l := c.value(n.Left)
 	c.nest++
 	r := c.value(n.Right)
-	from, to := c.span(l, r)
+	from, to := c.span(&l, &r)
 	o := operand{from: from, to: to, typ: Bool()}
-	c.sites = append(c.sites, site{from, to, n.Operator, []operand{l, r}})
+	c.site(from, to, n.Operator, &l, &r)
 	switch n.Operator {
 	case "==", "!=":
-		c.equality(&o, n.Operator, l, r)
+		c.equality(&o, n.Operator, &l, &r)
 	case "<", "<=", ">", ">=":
-		c.ordering(&o, n.Operator, l, r)
+		c.ordering(&o, n.Operator, &l, &r)
 	case "and", "&&", "or", "||":
-		c.logic(&o, n.Operator, l, r)
+		c.logic(&o, n.Operator, &l, &r)
 	case "+", "-", "*", "/", "%", "**", "^":
-		c.arithmetic(&o, n.Operator, l, r)
+		c.arithmetic(&o, n.Operator, &l, &r)
 	case "in":
-		c.membership(&o, l, r)
+		c.membership(&o, &l, &r)
 	case "contains", "startsWith", "endsWith", "matches":
-		c.textual(&o, n.Operator, l, r)
+		c.textual(&o, n.Operator, &l, &r)
 	case "..":
-		c.numbers("..", l, r)
+		c.numbers("..", &l, &r)
 		o.typ, o.bound = List(Int()), max(l.bound, r.bound)
 		o.node = c.callCharged(makeRange, from, to, l.node, r.node)
 	case "??":
 		o.typ, o.bound = join(l.typ, r.typ), max(l.bound, r.bound)
-		o.node = c.native("??", o, l, r)
+		o.node = c.native("??", &o, &l, &r)
 	default:
 		return c.fail(RuleSyntax, opFrom, opTo, "operator %q is not part of the language", n.Operator)
 	}
@@ -94,25 +99,21 @@ func (c *checker) binary(n *ast.BinaryNode, opFrom, opTo int) operand {
 	return o
 }
 
-func (c *checker) native(op string, o, l, r operand) ast.Node {
-	return c.at(&ast.BinaryNode{Operator: op, Left: l.node, Right: r.node}, o.from, o.to)
-}
-
 // equality stays native between scalars; lists, objects and unknown values are
 // compared deeply by the canonical form of their numbers.
-func (c *checker) equality(o *operand, op string, l, r operand) {
+func (c *checker) equality(o *operand, op string, l, r *operand) {
 	if !comparable(l.typ, r.typ) {
 		c.fail(RuleType, o.from, o.to, "%s is %s and %s is %s: they are never equal",
 			c.quote(l), article(l.typ), c.quote(r), article(r.typ))
 		return
 	}
 	if l.isLiteral() || r.isLiteral() || isSmall(l.typ) && isSmall(r.typ) {
-		o.node = c.native(op, *o, l, r)
+		o.node = c.native(op, o, l, r)
 		return
 	}
 	o.node = c.callCharged(equalValues, o.from, o.to, l.node, r.node)
 	if op == "!=" {
-		o.node = c.at(&ast.UnaryNode{Operator: "not", Node: o.node}, o.from, o.to)
+		o.node = c.not(o.node, o.from, o.to)
 	}
 }
 
@@ -125,7 +126,7 @@ func comparable(a, b Type) bool {
 // isSmall reports whether comparing two such values costs the same always.
 func isSmall(t Type) bool { return t.isNumber() || t.kind == kindBool || t.kind == kindNull }
 
-func (c *checker) ordering(o *operand, op string, l, r operand) {
+func (c *checker) ordering(o *operand, op string, l, r *operand) {
 	numbers := l.may(kindFloat) && r.may(kindFloat)
 	texts := l.may(kindString) && r.may(kindString)
 	if !numbers && !texts {
@@ -133,28 +134,27 @@ func (c *checker) ordering(o *operand, op string, l, r operand) {
 		return
 	}
 	if l.isLiteral() || r.isLiteral() || l.isNumber() || r.isNumber() {
-		o.node = c.native(op, *o, l, r)
+		o.node = c.native(op, o, l, r)
 		return
 	}
 	o.node = c.callCharged(orderings(op), o.from, o.to, l.node, r.node)
 }
 
-func (c *checker) logic(o *operand, op string, l, r operand) {
+func (c *checker) logic(o *operand, op string, l, r *operand) {
 	if !c.mustBeBool(l) || !c.mustBeBool(r) {
 		return
 	}
 	if r.typ.kind == kindAny {
 		// The library leaves the right side as it is; two negations check it.
-		c.sites = append(c.sites, site{r.from, r.to, "not", []operand{r}})
-		r.node = c.at(&ast.UnaryNode{Operator: "not", Node: r.node}, r.from, r.to)
-		r.node = c.at(&ast.UnaryNode{Operator: "not", Node: r.node}, r.from, r.to)
+		c.site(r.from, r.to, "not", r)
+		r.node = c.not(c.not(r.node, r.from, r.to), r.from, r.to)
 	}
-	o.node = c.native(op, *o, l, r)
+	o.node = c.native(op, o, l, r)
 }
 
 // numbers checks that both operands may be numbers.
-func (c *checker) numbers(op string, l, r operand) bool {
-	for _, o := range []operand{l, r} {
+func (c *checker) numbers(op string, l, r *operand) bool {
+	for _, o := range [...]*operand{l, r} {
 		if !o.may(kindFloat) {
 			c.fail(RuleType, o.from, o.to, "%s needs numbers, this is %s", op, article(o.typ))
 			return false
@@ -163,7 +163,7 @@ func (c *checker) numbers(op string, l, r operand) bool {
 	return true
 }
 
-func (c *checker) arithmetic(o *operand, op string, l, r operand) {
+func (c *checker) arithmetic(o *operand, op string, l, r *operand) {
 	switch op {
 	case "+":
 		c.addition(o, l, r)
@@ -178,7 +178,7 @@ func (c *checker) arithmetic(o *operand, op string, l, r operand) {
 	switch op {
 	case "-":
 		if sum := l.bound + r.bound; sum < nativeLimit {
-			o.node, o.bound = c.native("-", *o, l, r), sum
+			o.node, o.bound = c.native("-", o, l, r), sum
 			return
 		}
 		o.node = c.callFast(subtract, o.from, o.to, l.node, r.node)
@@ -201,7 +201,7 @@ func (c *checker) arithmetic(o *operand, op string, l, r operand) {
 
 // addition stays native for numbers that can't overflow: that is the counter
 // of every loop. All else is checked, and text is charged for.
-func (c *checker) addition(o *operand, l, r operand) {
+func (c *checker) addition(o *operand, l, r *operand) {
 	numbers := l.may(kindFloat) && r.may(kindFloat)
 	texts := l.may(kindString) && r.may(kindString)
 	switch {
@@ -212,7 +212,7 @@ func (c *checker) addition(o *operand, l, r operand) {
 	case l.isNumber() || r.isNumber():
 		o.typ, o.bound = numberType(l.typ, r.typ), maxInt
 		if sum := l.bound + r.bound; sum < nativeLimit {
-			o.node, o.bound = c.native("+", *o, l, r), sum
+			o.node, o.bound = c.native("+", o, l, r), sum
 			return
 		}
 		o.node = c.callFast(addNumbers, o.from, o.to, l.node, r.node)
@@ -243,7 +243,7 @@ func numberType(l, r Type) Type {
 	return Float()
 }
 
-func (c *checker) membership(o *operand, l, r operand) {
+func (c *checker) membership(o *operand, l, r *operand) {
 	if !r.may(kindList, kindObject, kindString, kindNull) {
 		c.fail(RuleType, r.from, r.to, "in looks into a list, an object or a string, this is %s", article(r.typ))
 		return
@@ -260,6 +260,10 @@ func (c *checker) membership(o *operand, l, r operand) {
 			c.fail(RuleType, l.from, l.to, "only a string can be in %s, this is %s", article(r.typ), article(l.typ))
 			return
 		}
+	}
+	if !c.lowers {
+		o.node = c.blank
+		return
 	}
 	if values, ok := constantList(r.node); ok {
 		right := c.at(&ast.ConstantNode{Value: values}, r.from, r.to)
@@ -295,12 +299,8 @@ func constantList(n ast.Node) ([]any, bool) {
 }
 
 // textual operators read null as "no": what is not there contains nothing.
-func (c *checker) textual(o *operand, op string, l, r operand) {
-	wanted := []kind{kindString, kindNull}
-	if op == "contains" {
-		wanted = append(wanted, kindList)
-	}
-	if !l.may(wanted...) {
+func (c *checker) textual(o *operand, op string, l, r *operand) {
+	if !l.may(kindString, kindNull) && (op != "contains" || !l.may(kindList)) {
 		c.fail(RuleType, l.from, l.to, "%s needs a string, this is %s", op, article(l.typ))
 		return
 	}
@@ -315,7 +315,7 @@ func (c *checker) textual(o *operand, op string, l, r operand) {
 		o.node = c.callCharged(containsValue, o.from, o.to, l.node, r.node)
 	case "startsWith", "endsWith":
 		if _, ok := r.node.(*ast.StringNode); ok {
-			o.node = c.native(op, *o, l, r)
+			o.node = c.native(op, o, l, r)
 			return
 		}
 		fn := startsWith
@@ -326,7 +326,7 @@ func (c *checker) textual(o *operand, op string, l, r operand) {
 	}
 }
 
-func (c *checker) matching(o *operand, l, r operand) {
+func (c *checker) matching(o *operand, l, r *operand) {
 	pattern, ok := r.node.(*ast.StringNode)
 	if !ok {
 		o.node = c.callCharged(matchDynamic, o.from, o.to, l.node, r.node)

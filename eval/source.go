@@ -14,23 +14,28 @@ import (
 type source struct {
 	text  string
 	ascii bool
-	pairs []pair // sorted by open
+	// repeats says that the parser may put a subtree into two places: it does so
+	// for a < b < c and a ?: b.
+	repeats bool
+	pairs   []pair // sorted by open
+	open    []int  // of pairs, while scanning
 }
 
 type pair struct{ open, end int } // byte offsets of both brackets
 
-// newSource finds the brackets outside of strings and comments and refuses
+// scan finds the brackets outside of strings and comments and refuses
 // text that is too long or nested too deep, before any recursive parser sees
 // it. Brackets that don't match are left to the parser.
-func newSource(text string) (*source, *Error) {
+func (s *source) scan(text string) *Error {
 	if len(text) > maxSource {
-		return nil, &Error{
+		return &Error{
 			Rule: RuleSyntax, To: len(text),
 			Message: fmt.Sprintf("expression is %d bytes long, at most %d are allowed", len(text), maxSource),
 		}
 	}
-	s := &source{text: text, ascii: true}
-	var open []int
+	*s = source{text: text, ascii: true, pairs: s.pairs[:0], open: s.open[:0]}
+	s.repeats = strings.Contains(text, "?") || strings.Count(text, "<")+strings.Count(text, ">") > 1
+	open := s.open
 	for i := 0; i < len(text); {
 		switch ch := text[i]; {
 		case ch >= utf8.RuneSelf:
@@ -39,13 +44,13 @@ func newSource(text string) (*source, *Error) {
 		case ch == '\'' || ch == '"' || ch == '`' || ch == '/':
 			end, closed := skipOpaque(text, i)
 			if !closed {
-				return nil, notClosed(text, i)
+				return notClosed(text, i)
 			}
 			s.ascii = s.ascii && isASCII(text[i:end])
 			i = end
 		case ch == '(' || ch == '[' || ch == '{':
 			if len(open) >= maxNesting {
-				return nil, tooDeep(i, i+1)
+				return tooDeep(i, i+1)
 			}
 			open = append(open, len(s.pairs))
 			s.pairs = append(s.pairs, pair{i, len(text)})
@@ -60,7 +65,8 @@ func newSource(text string) (*source, *Error) {
 			i++
 		}
 	}
-	return s, nil
+	s.open = open
+	return nil
 }
 
 // notClosed reports a string or comment without an end.

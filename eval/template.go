@@ -28,9 +28,12 @@ type Part struct {
 	Optional bool
 }
 
-// Template compiles text with {{ expr }} parts against the scope. Errors are
+// Template is what a Compiler does, for one text.
+func (s *Scope) Template(src string) (*Template, *Error) { return new(Compiler).Template(s, src) }
+
+// Template compiles text with {{ expr }} parts against a scope. Errors are
 // relative to src. Single braces are plain text.
-func (s *Scope) Template(src string) (*Template, *Error) {
+func (k *Compiler) Template(s *Scope, src string) (*Template, *Error) {
 	t := &Template{src: src, roots: s.roots}
 	var reads readSet
 	for at := 0; at < len(src); {
@@ -46,7 +49,7 @@ func (s *Scope) Template(src string) (*Template, *Error) {
 		if err != nil {
 			return nil, err
 		}
-		part, err := s.part(src, open+2, end)
+		part, err := k.part(s, src, open+2, end)
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +95,7 @@ func closeBraces(src string, open int) (int, *Error) {
 }
 
 // part compiles the expression between the braces at from and to.
-func (s *Scope) part(src string, from, to int) (Part, *Error) {
+func (k *Compiler) part(s *Scope, src string, from, to int) (Part, *Error) {
 	code := src[from:to]
 	trimmed := strings.TrimLeft(code, " \t\r\n")
 	from += len(code) - len(trimmed)
@@ -105,7 +108,7 @@ func (s *Scope) part(src string, from, to int) (Part, *Error) {
 	if trimmed == "" {
 		return Part{}, &Error{Rule: RuleSyntax, From: from, To: to, Message: "expression is empty"}
 	}
-	p, err := s.Compile(trimmed, Value)
+	p, err := k.Compile(s, trimmed, Value)
 	if err != nil {
 		err.From, err.To = err.From+from, err.To+from
 		return Part{}, err

@@ -13,9 +13,9 @@ import (
 // yet reads as null, so null is a matter of the run, not of the types.
 type Type struct {
 	kind   kind
+	open   bool
 	elem   *Type
 	fields map[string]Type
-	open   bool
 }
 
 type kind uint8

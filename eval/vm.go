@@ -63,21 +63,19 @@ func (v *VM) Test(p *Program, env map[string]any) (bool, error) {
 
 func (v *VM) run(p *Program, env map[string]any) (any, error) {
 	v.vm.MemoryBudget = budget
-	code := p.code
-	if code == nil {
-		if code = p.late(); code == nil {
-			return nil, &RunError{To: len(p.src), Message: "expression can't be compiled"}
-		}
+	code := p.runs()
+	if code.vm == nil {
+		return nil, &RunError{To: len(p.src), Message: "expression can't be compiled"}
 	}
-	out, err := v.vm.Run(code, env)
+	out, err := v.vm.Run(code.vm, env)
 	if err != nil {
-		return nil, p.explain(err, env)
+		return nil, p.explain(err, code.sites, env)
 	}
 	return out, nil
 }
 
 // explain puts a failed operation into words and names operands that are null.
-func (p *Program) explain(err error, env map[string]any) *RunError {
+func (p *Program) explain(err error, sites []site, env map[string]any) *RunError {
 	out := &RunError{To: len(p.src), Message: "expression failed on these values"}
 	var fe *file.Error
 	if !errors.As(err, &fe) {
@@ -87,8 +85,8 @@ func (p *Program) explain(err error, env map[string]any) *RunError {
 		out.From, out.To = fe.From, fe.To
 	}
 	out.Message = runMessage(fe)
-	for i := range p.sites {
-		s := &p.sites[i]
+	for i := range sites {
+		s := &sites[i]
 		if s.from == fe.From && s.to == fe.To {
 			if names := s.nulls(p.src, env); names != "" && !strings.Contains(out.Message, names) {
 				out.Message += ": " + names

@@ -116,7 +116,7 @@ func keyTables(kinds []spec.Kind) map[string][]spec.Key {
 type binder struct {
 	graph    *spec.Graph
 	scopes   *scopes
-	programs map[programKey]*eval.Program
+	compiler eval.Compiler
 	found    spec.Diagnostics
 
 	arrivals *arrivals                    // see inputNames
@@ -128,17 +128,10 @@ type binder struct {
 
 func newBinder(g *spec.Graph, child func(*spec.Node) (eval.Type, bool), lazy bool) *binder {
 	return &binder{
-		graph: g, scopes: newScopes(g, child, lazy), programs: map[programKey]*eval.Program{},
+		graph: g, scopes: newScopes(g, child, lazy),
 		edges:  make([]*Edge, len(g.Edges)),
 		inputs: map[int]map[string]eval.Type{}, items: map[int]eval.Type{}, local: map[localKey]*eval.Scope{},
 	}
-}
-
-// programKey identifies a compiled program: equal texts in one scope are one program.
-type programKey struct {
-	scope *eval.Scope
-	src   string
-	want  eval.Want
 }
 
 // key compiles a state key's schema and reducer and checks its default.
@@ -343,7 +336,7 @@ func (b *binder) text(at view, text spec.Text, role spec.Role) Value {
 			return Value{constant: text.Value}
 		}
 		at.template = true
-		template, err := b.scope(at, text.Value).Template(text.Value)
+		template, err := b.compiler.Template(b.scope(at, text.Value), text.Value)
 		if err != nil {
 			b.report(text, err)
 			return Value{}
@@ -355,17 +348,11 @@ func (b *binder) text(at view, text spec.Text, role spec.Role) Value {
 
 // program compiles an expression; nil when it has an error, which is reported.
 func (b *binder) program(at view, text spec.Text, want eval.Want) *eval.Program {
-	scope := b.scope(at, text.Value)
-	key := programKey{scope, text.Value, want}
-	if program := b.programs[key]; program != nil {
-		return program
-	}
-	program, err := scope.Compile(text.Value, want)
+	program, err := b.compiler.Compile(b.scope(at, text.Value), text.Value, want)
 	if err != nil {
 		b.report(text, err)
 		return nil
 	}
-	b.programs[key] = program
 	return program
 }
 

@@ -1,0 +1,173 @@
+// Compilers, and the programs that they make.
+
+package eval
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/conf"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm"
+)
+
+// Want says what an expression is for.
+type Want int
+
+// The uses of an expression: any value, or a condition, which must be boolean.
+const (
+	Value Want = iota + 1
+	Condition
+)
+
+// Compiler compiles many expressions, those of one file for example, at less
+// cost: what they have in common is made once, and equal texts in one scope are
+// one program. The zero value is ready. It is not for several goroutines at
+// once; its programs and templates are.
+type Compiler struct {
+	programs map[programKey]*Program
+	names    map[string]*ref
+	config   *conf.Config
+	checker  *checker // nil while it is in use
+}
+
+// programKey identifies a compiled program.
+type programKey struct {
+	scope *Scope
+	src   string
+	want  Want
+}
+
+// Compile checks an expression against a scope and compiles it. Condition
+// refuses what can't be boolean; a result of unknown type is checked when it
+// runs. The program may be shared between goroutines.
+func (k *Compiler) Compile(s *Scope, src string, want Want) (*Program, *Error) {
+	key := programKey{s, src, want}
+	if p := k.programs[key]; p != nil {
+		return p, nil
+	}
+	p, err := k.compile(s, src, want, !s.lazy)
+	if err != nil {
+		return nil, err
+	}
+	if k.programs == nil {
+		k.programs = map[programKey]*Program{}
+	}
+	k.programs[key] = p
+	return p, nil
+}
+
+// Compile is what a Compiler does, for one expression.
+func (s *Scope) Compile(src string, want Want) (*Program, *Error) {
+	return new(Compiler).compile(s, src, want, !s.lazy)
+}
+
+func (k *Compiler) compile(s *Scope, src string, want Want, lowers bool) (*Program, *Error) {
+	c := k.checker
+	if c == nil {
+		c = &checker{}
+	}
+	k.checker = nil
+	defer func() { k.checker = c }()
+	if k.config == nil {
+		k.config, k.names = newConfig(), map[string]*ref{}
+	}
+	c.reset(s, k.names, lowers)
+	if err := c.src.scan(src); err != nil {
+		return nil, err
+	}
+	tree, err := parse(&c.src, k.config)
+	if err != nil {
+		return nil, err
+	}
+	result := c.value(tree.Node)
+	if c.err == nil && want == Condition && !result.may(kindBool) {
+		c.fail(RuleNotBoolean, result.from, result.to, "condition must be boolean, this is %s", article(result.typ))
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	p := &Program{
+		src: src, typ: result.typ, reads: slices.Clone(c.reads.sorted()), keys: result.keys(), plain: result.isPath(),
+		scope: s, syntax: tree.Node,
+	}
+	if !lowers {
+		return p, nil
+	}
+	runs, err := c.assemble(&parser.Tree{Node: result.node, Source: tree.Source}, k.config)
+	if err != nil {
+		return nil, err
+	}
+	runs.from, runs.to = result.from, result.to
+	p.code.Store(runs)
+	return p, nil
+}
+
+// Program is a compiled expression, safe for concurrent use.
+type Program struct {
+	src   string
+	typ   Type
+	reads []Read
+	keys  []any // the path, when the whole expression is one: names and indexes
+	plain bool  // the result is part of the environment, so canonical already
+
+	scope  *Scope   // what the names of syntax mean
+	syntax ast.Node // as parsed, for Tree
+	tree   atomic.Pointer[Tree]
+	code   atomic.Pointer[code] // of a lazy scope: nil until it is asked for
+}
+
+// code is what a program needs to run, and to tell how it went.
+type code struct {
+	vm    *vm.Program // nil when it can't be compiled, which is a defect
+	sites []site
+
+	from, to int     // the expression without what is around it
+	places   []place // where paths are read, outermost first
+	outline  atomic.Pointer[outline]
+}
+
+// runs makes the program ready to run; that of a lazy scope is compiled now.
+func (p *Program) runs() *code {
+	if c := p.code.Load(); c != nil {
+		return c
+	}
+	c := &code{}
+	if full, err := new(Compiler).compile(p.scope, p.src, Value, true); err == nil {
+		c = full.code.Load()
+	}
+	p.code.CompareAndSwap(nil, c)
+	return p.code.Load()
+}
+
+// Source is the text that was compiled.
+func (p *Program) Source() string { return p.src }
+
+// Type is what is known of the result.
+func (p *Program) Type() Type { return p.typ }
+
+// Reads are the paths that an evaluation may read, sorted. The slice is the
+// program's own.
+func (p *Program) Reads() []Read { return p.reads }
+
+// Uses reports whether an evaluation may read the top-level name.
+func (p *Program) Uses(name string) bool { return uses(p.reads, p.scope.roots, name) }
+
+// Whole reports whether an evaluation may read the top-level name as a whole or
+// by a computed key, so that no part of it can be left out.
+func (p *Program) Whole(name string) bool { return whole(p.reads, p.scope.roots, name) }
+
+// Path is the path of a program that only reads one, such as input.items[0]:
+// names and indexes; nil for other programs.
+func (p *Program) Path() []any { return p.keys }
+
+// Const returns the value of a program that reads nothing; not ok when it
+// reads something or fails.
+func (p *Program) Const() (value any, ok bool) {
+	if len(p.reads) > 0 {
+		return nil, false
+	}
+	value, err := new(VM).Eval(p, nil)
+	return value, err == nil
+}
