@@ -4,10 +4,6 @@
 package lint
 
 import (
-	"math"
-	"slices"
-	"strings"
-
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -33,6 +29,8 @@ type Range struct {
 	// Limit names the limit that Max comes from, as in limits; "" when the
 	// graph itself bounds it.
 	Limit string
+	// Why says, when Max is +Inf, what is not bounded, and what would bound it.
+	Why string
 }
 
 // cost is what something takes: steps and model calls.
@@ -92,96 +90,4 @@ func (f *facts) hasGuards() bool {
 		}
 	}
 	return true
-}
-
-// limits bounds what only limits bound.
-func (w *boundWalk) limits(out *Bounds) {
-	limits := &w.f.graph.Limits
-	if out.LLMCalls.Max == 0 {
-		return
-	}
-	// Nothing but a limit bounds the length of a prompt, or its price.
-	out.Tokens.Max, out.CostUSD.Max = math.Inf(1), math.Inf(1)
-	if limits.MaxTokens > 0 {
-		out.Tokens.Max, out.Tokens.Limit = float64(limits.MaxTokens), "max_tokens"
-	}
-	if limits.MaxCostUSD > 0 {
-		out.CostUSD.Max, out.CostUSD.Limit = limits.MaxCostUSD, "max_cost_usd"
-	}
-	if most, limit := w.price(out.Tokens.Max); most < out.CostUSD.Max {
-		out.CostUSD.Max, out.CostUSD.Limit = most, limit
-	}
-}
-
-// price is the most that so many tokens can cost, whichever model they go to,
-// and the limit that it comes from: none for models that cost nothing.
-func (w *boundWalk) price(tokens float64) (usd float64, limit string) {
-	names, known := w.f.modelNames()
-	if w.f.opts.Price == nil || !known {
-		return math.Inf(1), ""
-	}
-	for _, name := range names {
-		one, known := w.f.opts.Price(name, 1)
-		if !known || one > 0 && math.IsInf(tokens, 1) {
-			return math.Inf(1), ""
-		}
-		if one > 0 {
-			all, known := w.f.opts.Price(name, int(tokens))
-			if !known {
-				return math.Inf(1), ""
-			}
-			usd, limit = max(usd, all), "max_tokens"
-		}
-	}
-	return usd, limit
-}
-
-// modelNames are the models that a run may call, as provider/name; not known
-// when other graphs may call more.
-func (f *facts) modelNames() (names []string, known bool) {
-	roles, known := f.roles(), true
-	add := func(text spec.Text, role string) {
-		name := text.Value
-		if !text.IsSet() {
-			name = role
-		}
-		if !strings.Contains(name, "/") {
-			v := roles[name]
-			if v == nil {
-				v = roles["default"]
-			}
-			if v == nil {
-				return // a call of it fails
-			}
-			name = v.Text.Value
-		}
-		known = known && !strings.Contains(name, "{{")
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	for _, n := range f.graph.Nodes {
-		if n.Kind.Value == "graph" {
-			known = false
-		}
-		if !isModel(n) {
-			continue
-		}
-		add(text(n, "model"), "default")
-		add(spec.Text{}, "compact")
-		if judge := n.Field("judge"); judge != nil || n.Kind.Value == "agent" {
-			named := spec.Text{}
-			if v := judge.Get("model"); v != nil {
-				named = v.Text
-			}
-			add(named, "judge")
-		}
-	}
-	for i := range f.graph.Tools {
-		known = known && f.graph.Tools[i].Value.Get("graph") == nil
-	}
-	if len(f.decisions()) > 0 {
-		add(spec.Text{}, "router")
-	}
-	return names, known
 }

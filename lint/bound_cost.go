@@ -7,6 +7,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -59,15 +60,45 @@ func (w *boundWalk) nodeCost(n *spec.Node) span {
 		}
 	}
 	if n.Each.IsSet() {
-		s.least[inCalls] = 0
-		if s.most[inCalls] > 0 {
-			s.most[inCalls] = math.Inf(1)
+		least, most := w.elements(n)
+		for metric, own := range exactly(1).least { // one step, however many elements
+			s.least[metric] = own + (s.least[metric]-own)*least
+			if more := s.most[metric] - own; more > 0 && most > 0 {
+				s.most[metric] = own + more*most
+			} else {
+				s.most[metric] = own
+			}
 		}
 	}
 	if n.Cache != nil || w.f.graph.Cache != nil {
 		s.least = cost{inSteps: 1}
 	}
 	return s
+}
+
+// elements are the fewest and the most that the list of a node's each can hold.
+func (w *boundWalk) elements(n *spec.Node) (least, most float64) {
+	p := w.f.bound.Nodes[n.Index].Each
+	if p == nil {
+		return 0, math.Inf(1)
+	}
+	if value, ok := p.Const(); ok {
+		if list, ok := value.([]any); ok {
+			return float64(len(list)), float64(len(list))
+		}
+	}
+	most = math.Inf(1)
+	if tree := p.Tree(); tree.Op == eval.TreePath && len(tree.Path) == 1 {
+		if key := w.f.graph.Key(tree.Path[0]); key != nil {
+			if low, ok := key.Schema["minItems"].(int); ok {
+				least = float64(low)
+			}
+			if high, ok := key.Schema["maxItems"].(int); ok {
+				most = float64(high)
+			}
+		}
+	}
+	return least, most
 }
 
 // modelCost is what the model calls of one visit take.

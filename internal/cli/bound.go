@@ -31,7 +31,8 @@ func newBoundCommand(a *app) *cobra.Command {
 		Long: `bound follows every way through a graph and prints the least that a run takes to
 complete and the most that any run can take, with a run that attains each. Guards that
 count visits or steps are decided, all others may go either way; retries count as model
-calls. Where nothing but a limit bounds a value, the limit is named.
+calls. Where nothing but a limit bounds a value, the limit is named; where nothing does,
+what would bound it.
 
 A graph with too many ways gets wider bounds, which hold all the same.
 
@@ -51,8 +52,8 @@ Exit codes: 0, 1 when a bound is above one of the --max flags, 2 wrong usage, 3 
 	return cmd
 }
 
-// boundReport is the command's JSON. A null is a value that nothing bounds, or
-// a path that is not known.
+// boundReport is the command's JSON. A null is a value that nothing bounds (why
+// says what would), or a path that is not known or would say nothing.
 type boundReport struct {
 	Graph    string     `json:"graph"`
 	Exact    bool       `json:"exact"`
@@ -68,6 +69,7 @@ type boundRange struct {
 	Min     float64  `json:"min"`
 	Max     *float64 `json:"max"`
 	Limit   *string  `json:"limit"`
+	Why     string   `json:"why,omitempty"`
 	MinPath []string `json:"min_path"`
 	MaxPath []string `json:"max_path"`
 }
@@ -124,7 +126,7 @@ func dearest(model string, tokens int) (usd float64, known bool) {
 }
 
 func rangeOf(r lint.Range) boundRange {
-	out := boundRange{Min: r.Min, MinPath: r.MinPath, MaxPath: r.MaxPath}
+	out := boundRange{Min: r.Min, Why: r.Why, MinPath: r.MinPath, MaxPath: r.MaxPath}
 	if !math.IsInf(r.Max, 1) {
 		out.Max = &r.Max
 	}
@@ -149,7 +151,7 @@ func (a *app) printBounds(r *boundReport) error {
 		name string
 		r    *boundRange
 	}{{"steps", &r.Steps}, {"model calls", &r.LLMCalls}, {"tokens", &r.Tokens}, {"cost (USD)", &r.CostUSD}} {
-		most, limit := "unbounded", ""
+		most, limit := "unbounded", row.r.Why
 		if row.r.Max != nil {
 			most = numberText(*row.r.Max)
 		}
@@ -170,6 +172,9 @@ func (a *app) printBounds(r *boundReport) error {
 	printPath("most steps", r.Steps.MaxPath)
 	printPath("fewest model calls", r.LLMCalls.MinPath)
 	printPath("most model calls", r.LLMCalls.MaxPath)
+	if r.Steps.Max != nil && r.Steps.Min > *r.Steps.Max {
+		fmt.Fprintf(a.Stdout, "no run completes: it takes at least %s, and %s allows %s\n", counted(int(r.Steps.Min), "step"), *r.Steps.Limit, numberText(*r.Steps.Max))
+	}
 	if !r.Exact {
 		fmt.Fprintln(a.Stdout, "the graph has too many ways to follow each: the bounds hold, but may be wide")
 	}

@@ -1,0 +1,131 @@
+// What money and limits bound of a run, and why nothing bounds the rest.
+
+package lint
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// limits bounds what only limits bound.
+func (w *boundWalk) limits(out *Bounds) {
+	limits := &w.f.graph.Limits
+	calls := &out.LLMCalls
+	if calls.Max == 0 {
+		calls.MinPath, calls.MaxPath = nil, nil // no run differs from another
+		return
+	}
+	if math.IsInf(calls.Max, 1) {
+		calls.MaxPath, calls.Limit, calls.Why = nil, "", w.whyManyCalls()
+	}
+	// Nothing but a limit bounds the length of a prompt, or its price.
+	out.Tokens.Max, out.Tokens.Why = math.Inf(1), "prompts may have any length; set limits.max_tokens"
+	if limits.MaxTokens > 0 {
+		out.Tokens = Range{Max: float64(limits.MaxTokens), Limit: "max_tokens"}
+	}
+	most, limit, why := w.price(out.Tokens.Max)
+	if limits.MaxCostUSD > 0 && limits.MaxCostUSD <= most {
+		most, limit, why = limits.MaxCostUSD, "max_cost_usd", ""
+	}
+	out.CostUSD.Max, out.CostUSD.Limit, out.CostUSD.Why = most, limit, why
+}
+
+// whyManyCalls says why a run may make any number of model calls.
+func (w *boundWalk) whyManyCalls() string {
+	for v, n := range w.f.graph.Nodes {
+		switch {
+		case !math.IsInf(w.costs[v].most[inCalls], 1):
+			continue
+		case n.Each.IsSet():
+			return fmt.Sprintf("%q runs for each element of a list of any length; give the list maxItems in its schema", n.ID.Value)
+		case n.Kind.Value == "graph" && n.Retry == nil:
+			return fmt.Sprintf("what the subgraph of %q calls is not known", n.ID.Value)
+		case n.Kind.Value == "graph":
+			return fmt.Sprintf("%q may run its subgraph again, by retry", n.ID.Value)
+		}
+		return fmt.Sprintf("%q may run graphs as tools", n.ID.Value)
+	}
+	return ""
+}
+
+// price is the most that so many tokens can cost, whichever model they go to,
+// and the limit that it comes from: none for models that cost nothing.
+func (w *boundWalk) price(tokens float64) (usd float64, limit, why string) {
+	const remedy = "set limits.max_cost_usd"
+	names, known := w.f.modelNames()
+	if w.f.opts.Price == nil || !known {
+		return math.Inf(1), "", "which models are called is not known before the run; " + remedy
+	}
+	for _, name := range names {
+		one, known := w.f.opts.Price(name, 1)
+		if !known {
+			return math.Inf(1), "", fmt.Sprintf("the price of %q is not known", name)
+		}
+		if one == 0 {
+			continue
+		}
+		if math.IsInf(tokens, 1) {
+			return math.Inf(1), "", remedy + " or limits.max_tokens"
+		}
+		all, known := w.f.opts.Price(name, int(tokens))
+		if !known {
+			return math.Inf(1), "", fmt.Sprintf("the price of %q is not known for so many tokens; %s", name, remedy)
+		}
+		usd, limit = max(usd, all), "max_tokens"
+	}
+	return usd, limit, ""
+}
+
+// modelNames are the models that a run may call, as provider/name; not known
+// when other graphs may call more.
+func (f *facts) modelNames() (names []string, known bool) {
+	roles, known := f.roles(), true
+	add := func(text spec.Text, role string) {
+		name := text.Value
+		if !text.IsSet() {
+			name = role
+		}
+		if !strings.Contains(name, "/") {
+			v := roles[name]
+			if v == nil {
+				v = roles["default"]
+			}
+			if v == nil {
+				return // a call of it fails
+			}
+			name = v.Text.Value
+		}
+		known = known && !strings.Contains(name, "{{")
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, n := range f.graph.Nodes {
+		if n.Kind.Value == "graph" {
+			known = false
+		}
+		if !isModel(n) {
+			continue
+		}
+		add(text(n, "model"), "default")
+		add(spec.Text{}, "compact")
+		if judge := n.Field("judge"); judge != nil || n.Kind.Value == "agent" {
+			named := spec.Text{}
+			if v := judge.Get("model"); v != nil {
+				named = v.Text
+			}
+			add(named, "judge")
+		}
+	}
+	for i := range f.graph.Tools {
+		known = known && f.graph.Tools[i].Value.Get("graph") == nil
+	}
+	if len(f.decisions()) > 0 {
+		add(spec.Text{}, "router")
+	}
+	return names, known
+}
