@@ -171,15 +171,15 @@ func exprsOf(v *Value) []NamedExpr {
 }
 
 func boolOf(v *Value, absent bool) bool {
-	if b, ok := v.data.(bool); ok && v.Kind == Bool {
-		return b
+	if v.Kind == Bool {
+		return v.bits != 0
 	}
 	return absent
 }
 
 func intOf(v *Value) int {
-	if n, ok := v.data.(int); ok {
-		return n
+	if v.Kind == Int {
+		return int(v.bits)
 	}
 	return 0
 }

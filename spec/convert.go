@@ -24,6 +24,8 @@ type converter struct {
 	lastLine, lastColumn, lastOffset int
 
 	source   *scalar
+	items    slab[Value]
+	fields   slab[Field]
 	anchors  map[*yaml.Node]*anchored
 	depth    int
 	expanded int
@@ -41,7 +43,8 @@ type anchored struct {
 func newConverter(file *File, text []byte, moved []shift) *converter {
 	c := &converter{
 		file: file, text: text, moved: moved, lines: file.lines, ascii: true,
-		source: &scalar{src: file.Src}, anchors: map[*yaml.Node]*anchored{},
+		source: &scalar{src: file.Src},
+		items:  newSlab[Value](len(text) / 128), fields: newSlab[Field](len(text) / 64),
 	}
 	for _, b := range text {
 		if b >= 0x80 {
@@ -109,21 +112,25 @@ func (c *converter) report(rule string, span Span, message string) {
 	c.diags = append(c.diags, Diagnostic{File: c.file, Rule: rule, Severity: Error, Span: span, Message: message})
 }
 
-// convert returns the value of a node and the number of values in it.
-func (c *converter) convert(n *yaml.Node) (Value, int) {
+// convert reads a node into a value, which is zero before, and returns the
+// number of values in it.
+func (c *converter) convert(n *yaml.Node, v *Value) int {
 	if c.refused {
-		return Value{Kind: Null}, 1
+		v.Kind = Null
+		return 1
 	}
 	if n.Kind == yaml.AliasNode {
-		return c.alias(n)
+		return c.alias(n, v)
 	}
 	var entry *anchored
 	if n.Anchor != "" {
 		entry = &anchored{}
+		if c.anchors == nil {
+			c.anchors = map[*yaml.Node]*anchored{}
+		}
 		c.anchors[n] = entry
 	}
 	at := c.skipProperties(n, c.offset(n.Line, n.Column))
-	var v Value
 	size := 1
 	c.depth++
 	switch {
@@ -131,36 +138,38 @@ func (c *converter) convert(n *yaml.Node) (Value, int) {
 		c.refused = true
 		c.diags = append(c.diags, tooDeep(c.file, at))
 	case n.Kind == yaml.ScalarNode:
-		v = c.scalar(n, at)
+		c.scalar(n, at, v)
 	case n.Kind == yaml.SequenceNode:
-		v, size = c.list(n, at)
+		size = c.list(n, at, v)
 	default:
-		v, size = c.mapping(n, at)
+		size = c.mapping(n, at, v)
 	}
 	c.depth--
 	if entry != nil {
-		entry.value, entry.size = v, size
+		entry.value, entry.size = *v, size
 	}
-	return v, size
+	return size
 }
 
 // alias repeats the anchored value; the parts are shared, so a bomb costs
 // nothing here, but whoever walks the tree would pay: hence the limit.
-func (c *converter) alias(n *yaml.Node) (Value, int) {
+func (c *converter) alias(n *yaml.Node, v *Value) int {
 	at := c.offset(n.Line, n.Column)
 	span := Span{at, min(at+1+len(n.Value), len(c.file.Src))}
 	entry := c.anchors[n.Alias]
 	if entry == nil || entry.size == 0 {
 		c.refused = true
 		c.report("syntax", span, fmt.Sprintf("the alias %q stands inside the value that it repeats", "*"+n.Value))
-		return Value{Kind: Null, Span: span}, 1
+		v.Kind, v.Span = Null, span
+		return 1
 	}
 	c.expanded += entry.size
 	if c.expanded > maxExpanded {
 		c.refused = true
 		c.report("syntax", span, fmt.Sprintf("aliases repeat more than %d values; at most %d are allowed", maxExpanded, maxExpanded))
 	}
-	return entry.value, entry.size
+	*v = entry.value
+	return entry.size
 }
 
 // skipProperties moves from a node's tag and anchor to its content.
@@ -224,22 +233,17 @@ func isSpaceBefore(src []byte, at int) bool {
 	return isBlank(c) || c == '\n' || c == '\r' || c >= 0x80 || c == ',' || c == '[' || c == '{'
 }
 
-func (c *converter) list(n *yaml.Node, at int) (Value, int) {
-	v := Value{Kind: List, Span: Span{at, at}}
-	size := 1
-	if len(n.Content) > 0 {
-		v.Items = make([]Value, 0, len(n.Content))
+func (c *converter) list(n *yaml.Node, at int, v *Value) (size int) {
+	size, end := 1, at
+	items := c.items.take(len(n.Content))[:len(n.Content)]
+	for i, item := range n.Content {
+		size += c.convert(item, &items[i])
+		end = max(end, c.endOf(item, &items[i]))
 	}
-	end := at
-	for _, item := range n.Content {
-		value, count := c.convert(item)
-		size += count
-		v.Items = append(v.Items, value)
-		end = max(end, c.endOf(item, &value))
-	}
-	v.Span.To = c.close(n, at, end, '[', ']')
+	v.Kind, v.Items = List, items
+	v.Span = Span{at, c.close(n, at, end, '[', ']')}
 	c.checkTag(n, v.Span, "!!seq")
-	return v, size
+	return size
 }
 
 // endOf is where a child ends in the text; an alias ends with its name.

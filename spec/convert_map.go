@@ -4,6 +4,7 @@ package spec
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -40,38 +41,45 @@ func (s *fieldSet) find(name string) int {
 	return -1
 }
 
-func (s *fieldSet) add(f Field) {
+// next is the place behind the last entry, to be filled in and then either
+// added or cleared.
+func (s *fieldSet) next() *Field {
+	n := len(s.fields)
+	s.fields = append(s.fields, Field{})[:n]
+	return &s.fields[:n+1][n]
+}
+
+// add makes the next place an entry.
+func (s *fieldSet) add() {
+	n := len(s.fields)
+	s.fields = s.fields[:n+1]
 	if s.index != nil {
-		s.index[f.Key.Value] = len(s.fields)
+		s.index[s.fields[n].Key.Value] = n
 	}
-	s.fields = append(s.fields, f)
 }
 
 // mapping reads a map. The keys of a merge (<<) stand where the merge stands;
 // written keys win over merged ones, and earlier merged maps over later ones.
-func (c *converter) mapping(n *yaml.Node, at int) (Value, int) {
-	v := Value{Kind: Map, Span: Span{at, at}}
-	set := fieldSet{}
-	if len(n.Content) > 0 {
-		set.fields = make([]Field, 0, len(n.Content)/2)
-	}
+func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
+	set := fieldSet{fields: c.fields.take(len(n.Content) / 2)}
 	size, end := 1, at
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, child := n.Content[i], n.Content[i+1]
-		value, count := Value{}, 0
+		count, to := 0, 0
 		if isMerge(key) {
-			value, count = c.convert(child)
-			c.merge(&set, &value)
+			var from Value
+			count = c.convert(child, &from)
+			c.merge(&set, &from)
+			to = c.endOf(child, &from)
 		} else {
-			value, count = c.field(&set, key, child)
+			count, to = c.field(&set, key, child)
 		}
-		size += count + 1
-		end = max(end, c.endOf(child, &value))
+		size, end = size+count+1, max(end, to)
 	}
-	v.Fields = set.fields
-	v.Span.To = c.close(n, at, end, '{', '}')
+	v.Kind, v.Fields = Map, set.fields
+	v.Span = Span{at, c.close(n, at, end, '{', '}')}
 	c.checkTag(n, v.Span, "!!map")
-	return v, size
+	return size
 }
 
 func isMerge(key *yaml.Node) bool {
@@ -79,34 +87,49 @@ func isMerge(key *yaml.Node) bool {
 }
 
 // field reads one entry; a key that was there before is reported and left out.
-func (c *converter) field(set *fieldSet, key, child *yaml.Node) (Value, int) {
-	k, _ := c.convert(key)
-	value, count := c.convert(child)
+// end is where the value ends in the text.
+func (c *converter) field(set *fieldSet, key, child *yaml.Node) (size, end int) {
+	var k Value
+	c.convert(key, &k)
+	f := set.next()
+	f.Key = k.Text
+	size = c.convert(child, &f.Value)
+	end = c.endOf(child, &f.Value)
+	if c.enters(set, &k, f) {
+		set.add()
+	} else {
+		*f = Field{}
+	}
+	return size, end
+}
+
+// enters reports whether an entry is to be added, and what is wrong with its key.
+func (c *converter) enters(set *fieldSet, k *Value, f *Field) bool {
 	switch {
 	case c.refused:
-		return value, count
+		return false
 	case !k.IsScalar():
-		c.report("syntax", k.Span, "a map key must be a scalar; found "+describe(&k))
-		return value, count
+		c.report("syntax", k.Span, "a map key must be a scalar; found "+describe(k))
+		return false
 	case k.Kind == Null && k.Text.Value == "":
 		c.report("syntax", k.Span, "a map key is empty; write \"\" for a key without letters")
-		return value, count
+		return false
 	}
-	name := k.Text.Value
+	name := f.Key.Value
 	switch i := set.find(name); {
 	case i < 0:
-		set.add(Field{Key: k.Text, Value: value})
+		return true
 	case set.merged[name]:
-		set.fields[i] = Field{Key: k.Text, Value: value}
+		set.fields[i] = *f
 		delete(set.merged, name)
 	default:
 		c.diags = append(c.diags, Diagnostic{
-			File: c.file, Rule: "duplicate-key", Severity: Error, Span: k.Text.Span,
+			File: c.file, Rule: "duplicate-key", Severity: Error, Span: k.Span,
 			Message: fmt.Sprintf("the key %q stands twice in this map", name),
 			Related: []Related{{File: c.file, Span: set.fields[i].Key.Span, Message: "first here"}},
 		})
 	}
-	return value, count
+	return false
 }
 
 // merge adds the entries of a map, or of each of a list of maps, that are not there yet.
@@ -120,7 +143,8 @@ func (c *converter) merge(set *fieldSet, from *Value) {
 		}
 		for _, f := range from.Fields {
 			if set.find(f.Key.Value) < 0 {
-				set.add(f)
+				*set.next() = f
+				set.add()
 				if set.merged == nil {
 					set.merged = map[string]bool{}
 				}
@@ -143,23 +167,21 @@ func (c *converter) merge(set *fieldSet, from *Value) {
 }
 
 // scalar reads a scalar whose content starts at an offset.
-func (c *converter) scalar(n *yaml.Node, at int) Value {
-	v := Value{Kind: String, Text: Text{Value: n.Value, source: c.source}}
-	v.Span = Span{at, c.scalarEnd(n, at)}
-	v.Text.Span = v.Span
+func (c *converter) scalar(n *yaml.Node, at int, v *Value) {
+	v.Kind, v.Span = String, Span{at, c.scalarEnd(n, at)}
+	v.Text = Text{Value: n.Value, Span: v.Span, source: c.source}
 	problem := ""
 	tagged := n.Style&yaml.TaggedStyle != 0
 	quoted := n.Style&^yaml.TaggedStyle != 0
 	switch {
 	case tagged:
-		problem = c.tagged(n, &v)
+		problem = c.tagged(n, v)
 	case !quoted:
-		v.Kind, v.data, problem = resolvePlain(n.Value)
+		v.Kind, v.bits, problem = resolvePlain(n.Value)
 	}
 	if problem != "" {
 		c.report("invalid-value", v.Span, fmt.Sprintf("%q %s", n.Value, problem))
 	}
-	return v
 }
 
 // tagged resolves a scalar with an explicit tag of YAML's own.
@@ -172,14 +194,14 @@ func (c *converter) tagged(n *yaml.Node, v *Value) (problem string) {
 		c.checkTag(n, v.Span, "")
 		return ""
 	}
-	kind, data, problem := resolvePlain(n.Value)
-	if i, ok := data.(int); ok && want == Float {
-		kind, data = Float, float64(i)
+	kind, bits, problem := resolvePlain(n.Value)
+	if kind == Int && want == Float {
+		kind, bits = Float, math.Float64bits(float64(int(bits)))
 	}
 	if kind != want {
 		return "is no value of the tag " + n.Tag
 	}
-	v.Kind, v.data = kind, data
+	v.Kind, v.bits = kind, bits
 	return problem
 }
 

@@ -43,7 +43,8 @@ func load(file *File, what string) (*Value, Diagnostics) {
 		at := c.offset(next.Line, next.Column)
 		return nil, Diagnostics{syntaxError(file, trimmedLine(file, at), "a second document starts here; a file holds one")}
 	}
-	root, _ := c.convert(doc.Content[0])
+	var root Value
+	c.convert(doc.Content[0], &root)
 	if c.refused {
 		return nil, c.diags
 	}

@@ -10,63 +10,64 @@ import (
 
 // resolvePlain reads an unquoted scalar: null, true, false, whole numbers
 // (decimal, 0x, 0o), floating point numbers; all else is a string, dates and
-// yes/no too. problem is set for a number that JSON has no form for.
-func resolvePlain(s string) (kind ValueKind, data any, problem string) {
+// yes/no too. bits are those of a Value; problem is set for a number that JSON
+// has no form for.
+func resolvePlain(s string) (kind ValueKind, bits uint64, problem string) {
 	if s == "" {
-		return Null, nil, ""
+		return Null, 0, ""
 	}
 	switch c := s[0]; {
 	case c >= '0' && c <= '9', c == '+', c == '-', c == '.':
 		return resolveNumber(s)
 	case strings.IndexByte("~nNtTfF", c) < 0:
-		return String, nil, ""
+		return String, 0, ""
 	}
 	switch s {
 	case "~", "null", "Null", "NULL":
-		return Null, nil, ""
+		return Null, 0, ""
 	case "true", "True", "TRUE":
-		return Bool, true, ""
+		return Bool, 1, ""
 	case "false", "False", "FALSE":
-		return Bool, false, ""
+		return Bool, 0, ""
 	}
-	return String, nil, ""
+	return String, 0, ""
 }
 
-func resolveNumber(s string) (ValueKind, any, string) {
+func resolveNumber(s string) (ValueKind, uint64, string) {
 	body := strings.TrimLeft(s, "+-")
 	if len(s)-len(body) > 1 || body == "" {
-		return String, nil, ""
+		return String, 0, ""
 	}
 	switch strings.ToLower(body) {
 	case ".inf", ".nan":
-		return Float, 0.0, "is no number that JSON can hold; expected a finite number"
+		return Float, 0, "is no number that JSON can hold; expected a finite number"
 	}
 	if strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0o") {
 		base := map[byte]int{'x': 16, 'o': 8}[s[1]]
 		if strings.Contains(s, "_") {
-			return String, nil, ""
+			return String, 0, ""
 		}
 		n, err := strconv.ParseUint(s[2:], base, 64)
 		switch {
 		case err == nil && n <= math.MaxInt64:
-			return Int, int(n), ""
+			return Int, n, ""
 		case err == nil:
-			return Float, float64(n), ""
+			return Float, math.Float64bits(float64(n)), ""
 		}
-		return String, nil, ""
+		return String, 0, ""
 	}
 	if digits(body) == len(body) {
 		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-			return Int, int(n), ""
+			return Int, uint64(n), ""
 		}
 	} else if !isFloat(body) {
-		return String, nil, ""
+		return String, 0, ""
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil {
-		return Float, 0.0, "is too large; expected a number within 64-bit floating point"
+		return Float, 0, "is too large; expected a number within 64-bit floating point"
 	}
-	return Float, f, ""
+	return Float, math.Float64bits(f), ""
 }
 
 // digits is the number of decimal digits that s starts with.

@@ -5,6 +5,7 @@ package spec
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -182,11 +183,11 @@ func (s *shaper) scalar(k *Key, v *Value, at place) {
 }
 
 func number(v *Value) float64 {
-	switch n := v.data.(type) {
-	case int:
-		return float64(n)
-	case float64:
-		return n
+	switch v.Kind {
+	case Int:
+		return float64(int(v.bits))
+	case Float:
+		return math.Float64frombits(v.bits)
 	}
 	return 0
 }

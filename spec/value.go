@@ -2,6 +2,8 @@
 
 package spec
 
+import "math"
+
 // ValueKind says what a Value is. The zero value is unset.
 type ValueKind int
 
@@ -23,7 +25,7 @@ type Value struct {
 	Kind   ValueKind
 	Span   Span
 	Text   Text
-	data   any
+	bits   uint64 // of Int the number, of Float its IEEE 754 form, of Bool 1 for true
 	Items  []Value
 	Fields []Field
 }
@@ -55,6 +57,12 @@ func (v *Value) IsScalar() bool { return v.Kind != List && v.Kind != Map }
 // beyond 64 bits is a float64.
 func (v *Value) Data() any {
 	switch v.Kind {
+	case Bool:
+		return v.bits != 0
+	case Int:
+		return int(v.bits)
+	case Float:
+		return math.Float64frombits(v.bits)
 	case String:
 		return v.Text.Value
 	case List:
@@ -70,5 +78,5 @@ func (v *Value) Data() any {
 		}
 		return out
 	}
-	return v.data
+	return nil
 }
