@@ -19,7 +19,7 @@ func newGraph(file *File) *Graph {
 		File: file, StrictState: true, Feedback: true,
 		Limits:   Limits{MaxSteps: 100, OnMaxSteps: "fail", MaxConcurrency: 16},
 		Parallel: Parallel{OnFailure: "fail_all", Conflict: "last_wins", Join: "explicit"},
-		nodes:    map[string]*Node{}, keys: map[string]*StateKey{},
+		keys:     map[string]*StateKey{},
 	}
 }
 

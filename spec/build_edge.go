@@ -12,14 +12,16 @@ func (b *builder) edges(v *Value) {
 		g.gaps |= gapEdges
 		return
 	}
-	g.Edges = make([]*Edge, 0, len(v.Items))
+	g.Edges = make([]*Edge, 0, len(v.Items)+len(g.Finish))
+	room := make([]Edge, len(v.Items)) // more than that only where lists are expanded
 	ids := map[string]Text{}
 	for i := range v.Items {
 		if v.Items[i].Kind != Map {
 			g.gaps |= gapEdges
 			continue
 		}
-		d := b.declaration(&v.Items[i])
+		d := declaration{edge: &room[i]}
+		d.read(&v.Items[i])
 		d.edge.Decl = i
 		b.conditionOf(&d)
 		b.edgeID(d.edge.ID, ids)
@@ -27,18 +29,18 @@ func (b *builder) edges(v *Value) {
 	}
 }
 
-// declaration is an entry of the edges list: the edge that each pair of its
+// declaration is an entry of the edges list: the edge that the first pair of its
 // ends becomes, and the keys that rules speak of.
 type declaration struct {
-	edge      Edge
+	edge      *Edge
 	from, to  *Value
 	condition Text
 	fallback  Text // the key
 	whenKey   Text
 }
 
-func (b *builder) declaration(v *Value) declaration {
-	d := declaration{edge: Edge{Span: v.Span}}
+func (d *declaration) read(v *Value) {
+	d.edge.Span = v.Span
 	for i := range v.Fields {
 		key, v := v.Fields[i].Key, &v.Fields[i].Value
 		switch key.Value {
@@ -64,12 +66,11 @@ func (b *builder) declaration(v *Value) declaration {
 			d.edge.Transform = v
 		}
 	}
-	return d
 }
 
 // conditionOf fills in the edge's condition and reports keys that it has no use for.
 func (b *builder) conditionOf(d *declaration) {
-	e := &d.edge
+	e := d.edge
 	e.Condition = d.condition.Value
 	when := d.whenKey.IsSet()
 	if e.Condition == "" {
@@ -108,17 +109,30 @@ func (b *builder) edgeID(id Text, ids map[string]Text) {
 // expand adds an edge for each source and target of a declaration, sources first.
 func (b *builder) expand(d *declaration) {
 	g := b.graph
-	from, to := namesOf(d.from), namesOf(d.to)
+	var oneFrom, oneTo [1]Text
+	from, to := endsIn(d.from, &oneFrom), endsIn(d.to, &oneTo)
 	if len(from) == 0 || len(to) == 0 || d.from.Kind == List && len(from) < len(d.from.Items) || d.to.Kind == List && len(to) < len(d.to.Items) {
 		g.gaps |= gapEdges
 	}
-	for _, source := range from {
-		for _, target := range to {
+	for i, source := range from {
+		for j, target := range to {
 			e := d.edge
+			if i+j > 0 {
+				e = new(*d.edge)
+			}
 			e.From, e.To, e.Index = source, target, len(g.Edges)
-			g.Edges = append(g.Edges, &e)
+			g.Edges = append(g.Edges, e)
 		}
 	}
+}
+
+// endsIn is namesOf, with a place for the one name that most edges have.
+func endsIn(v *Value, one *[1]Text) []Text {
+	if v == nil || v.Kind != String {
+		return namesOf(v)
+	}
+	one[0] = v.Text
+	return one[:]
 }
 
 // finish adds the edges of the finish list.

@@ -12,6 +12,8 @@ func (b *builder) nodes(v *Value) {
 		return
 	}
 	g.Nodes = make([]*Node, 0, len(v.Fields))
+	g.nodes = make(map[string]*Node, len(v.Fields))
+	room := make([]Node, len(v.Fields))
 	for i := range v.Fields {
 		f := &v.Fields[i]
 		if isExtension(f.Key.Value) {
@@ -20,7 +22,8 @@ func (b *builder) nodes(v *Value) {
 		if isReserved(f.Key.Value) {
 			b.report("reserved-name", f.Key.At(0, len(f.Key.Value)), "%q can't be the name of a node: it stands for an end of the graph", f.Key.Value)
 		}
-		n := b.node(f)
+		n := &room[len(g.Nodes)]
+		b.node(n, f)
 		n.Index = len(g.Nodes)
 		g.Nodes = append(g.Nodes, n)
 		g.nodes[n.ID.Value] = n
@@ -29,14 +32,15 @@ func (b *builder) nodes(v *Value) {
 
 // node reads one node: the keys of every node into fields, the rest, its
 // kind's keys, into Fields.
-func (b *builder) node(f *Field) *Node {
-	n := &Node{ID: f.Key, Span: f.Value.Span, OnMaxVisits: "fail", Routing: "first"}
+func (b *builder) node(n *Node, f *Field) {
+	n.ID, n.Span, n.OnMaxVisits, n.Routing = f.Key, f.Value.Span, "fail", "first"
 	if f.Value.Kind != Map {
 		n.unsure = true
-		return n
+		return
 	}
-	for i := range f.Value.Fields {
-		f := &f.Value.Fields[i]
+	all := f.Value.Fields
+	for i := range all {
+		f := &all[i]
 		v := &f.Value
 		switch f.Key.Value {
 		case "kind":
@@ -60,12 +64,24 @@ func (b *builder) node(f *Field) *Node {
 			n.Cache = cacheOf(v)
 		default:
 			if !b.routing(n, f) && !isExtension(f.Key.Value) {
-				n.Fields = append(n.Fields, *f)
+				n.Fields = follow(n.Fields, all, i)
 			}
 		}
 	}
 	n.unsure = n.unsure || findKind(b.kinds, n.Kind.Value) == nil
-	return n
+}
+
+// follow adds the entry at i of a map to a list of such entries. As long as they
+// stand side by side in the map, the list is a part of it.
+func follow(list, all []Field, i int) []Field {
+	n := len(list)
+	switch {
+	case n == 0:
+		return all[i : i+1 : i+1]
+	case n <= i && &list[0] == &all[i-n]:
+		return all[i-n : i+1 : i+1]
+	}
+	return append(list, all[i])
 }
 
 // routing reads the common keys about the node's place in the graph and its
