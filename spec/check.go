@@ -18,6 +18,7 @@ import (
 func Check(g *Graph) Diagnostics {
 	c := &graphChecker{shaper: *newShaper(g.File, nil), graph: g}
 	c.names()
+	c.resolve()
 	c.edges()
 	c.finishes()
 	c.fallbacks()
@@ -32,6 +33,7 @@ func Check(g *Graph) Diagnostics {
 type graphChecker struct {
 	shaper
 	graph     *Graph
+	from, to  []int           // of each edge: the indices of its nodes, -1 for no node
 	nodeNames *suggest.Finder // nil until a name is wrong
 	keyNames  *suggest.Finder
 	known     string // the nodes, as messages list them
@@ -130,21 +132,38 @@ func (c *graphChecker) knownNodes() string {
 	return c.known
 }
 
+// resolve finds the nodes that edges speak of.
+func (c *graphChecker) resolve() {
+	edges := c.graph.Edges
+	both := make([]int, 2*len(edges))
+	c.from, c.to = both[:len(edges)], both[len(edges):]
+	for i, e := range edges {
+		c.from[i], c.to[i] = c.index(e.From), c.index(e.To)
+	}
+}
+
+func (c *graphChecker) index(t Text) int {
+	if n := c.graph.nodes[t.Value]; n != nil {
+		return n.Index
+	}
+	return -1
+}
+
 // edges reports ends of edges that are no node, and edges that leave an end.
 func (c *graphChecker) edges() {
-	for _, e := range c.graph.Edges {
+	for i, e := range c.graph.Edges {
 		if e.Decl < 0 {
 			continue
 		}
-		from, to := true, c.node(e.To, true)
-		switch e.From.Value {
-		case END, "__end__":
+		from, to := true, c.to[i] >= 0 || c.node(e.To, true)
+		switch {
+		case e.From.Value == END || e.From.Value == "__end__":
 			c.report("edge-from-end", e.From.Span, "no edge can leave %s: a branch is over there", e.From.Value)
-		default:
+		case c.from[i] < 0:
 			from = c.node(e.From, false)
 		}
 		c.lost = c.lost || !from || !to
-		if n := c.graph.nodes[e.From.Value]; n != nil && n.Kind.Value == "fail" {
+		if c.from[i] >= 0 && c.graph.Nodes[c.from[i]].Kind.Value == "fail" {
 			c.report("invalid-value", e.From.Span, "no edge can leave %q: a fail node is terminal", e.From.Value)
 		}
 	}
@@ -186,12 +205,29 @@ func (c *graphChecker) fallbacks() {
 	}
 }
 
-// duplicates warns of two edges that always fire together.
+// identity is what two edges have in common that always fire together.
+type identity struct{ from, to, condition, when string }
+
+func identityOf(e *Edge) identity {
+	return identity{e.From.Value, e.To.Value, e.Condition, strings.TrimSpace(e.When.Value)}
+}
+
+// duplicates warns of two edges that always fire together. Few have both ends in
+// common, so these are looked for first.
 func (c *graphChecker) duplicates() {
-	type identity struct{ from, to, condition, when string }
-	first := make(map[identity]*Edge, len(c.graph.Edges))
-	for _, e := range c.graph.Edges {
-		id := identity{e.From.Value, e.To.Value, e.Condition, strings.TrimSpace(e.When.Value)}
+	pairs := make(map[uint64]*Edge, len(c.graph.Edges))
+	first := map[identity]*Edge{}
+	for i, e := range c.graph.Edges {
+		pair := uint64(uint32(c.from[i]))<<32 | uint64(uint32(c.to[i]))
+		other := pairs[pair]
+		if other == nil {
+			pairs[pair] = e
+			continue
+		}
+		if id := identityOf(other); first[id] == nil {
+			first[id] = other
+		}
+		id := identityOf(e)
 		earlier := first[id]
 		if earlier == nil {
 			first[id] = e

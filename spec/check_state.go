@@ -28,8 +28,9 @@ func (c *graphChecker) stateKeys() {
 		if n.Cache != nil {
 			c.keys(n.Cache.Keys)
 		}
-		for _, f := range targets(n) {
-			c.key(f.Key)
+		set := targets(n)
+		for i := range set {
+			c.key(set[i].Key)
 		}
 	}
 }
@@ -77,7 +78,9 @@ func (c *graphChecker) key(name Text) {
 func (c *graphChecker) literals() {
 	t := typing{&c.shaper}
 	for _, n := range c.graph.Nodes {
-		for _, f := range targets(n) {
+		set := targets(n)
+		for i := range set {
+			f := &set[i]
 			k := c.graph.keys[f.Key.Value]
 			if k == nil || f.Value.Kind == String {
 				continue

@@ -40,8 +40,8 @@ func (c *graphChecker) structure() {
 // lostSource reports whether an edge leaves from no node, so that a node
 // without a way out may just be misspelt there.
 func (c *graphChecker) lostSource() bool {
-	for _, e := range c.graph.Edges {
-		if c.graph.nodes[e.From.Value] == nil && !isReserved(e.From.Value) {
+	for i, e := range c.graph.Edges {
+		if c.from[i] < 0 && !isReserved(e.From.Value) {
 			return true
 		}
 	}
@@ -64,28 +64,28 @@ func (c *graphChecker) shape() shape {
 	for i := range s.stuck {
 		s.stuck[i] = true
 	}
-	var from, to []int
+	from, to := make([]int, 0, len(g.Edges)+n), make([]int, 0, len(g.Edges)+n)
 	add := func(v, w int) {
 		from, to = append(from, v), append(to, w)
 		if v < n {
 			s.stuck[v] = false
 		}
 	}
-	target := func(t Text) int {
-		if node := g.nodes[t.Value]; node != nil {
-			return node.Index
+	target := func(node int) int {
+		if node >= 0 {
+			return node
 		}
 		return end // END, or no node: reported, and taken for a way out
 	}
-	for _, e := range g.Edges {
-		if node := g.nodes[e.From.Value]; node != nil {
-			add(node.Index, target(e.To))
+	for i := range g.Edges {
+		if c.from[i] >= 0 {
+			add(c.from[i], target(c.to[i]))
 		}
 	}
 	wild := false
 	for i, node := range g.Nodes {
 		for _, t := range node.Ends {
-			add(i, target(t.Target))
+			add(i, target(c.index(t.Target)))
 		}
 		switch {
 		case node.Kind.Value == "fail":
@@ -111,6 +111,13 @@ func (c *graphChecker) shape() shape {
 
 // cycles reports each innermost cycle that can be reached and never left, at its first node.
 func (c *graphChecker) cycles(s shape, reached, escapes []bool) {
+	trapped := false
+	for i := range c.graph.Nodes {
+		trapped = trapped || reached[i] && !escapes[i]
+	}
+	if !trapped {
+		return
+	}
 	of, count := s.graph.SCC()
 	leaves := make([]bool, count)
 	for v := range s.graph.Len() {
