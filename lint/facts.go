@@ -3,6 +3,8 @@
 package lint
 
 import (
+	"slices"
+
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/internal/solve"
@@ -21,6 +23,8 @@ type facts struct {
 	found  spec.Diagnostics
 
 	end    int            // the vertex of END
+	from   []int          // the vertex where each edge begins; -1 for no node
+	to     []int          // the vertex where it ends; -1 for no name
 	shaped bool           // the graph is well formed
 	keyOf  map[string]int // declared state keys by name
 	// keyDomains are those of wholeDomain.
@@ -32,6 +36,7 @@ type facts struct {
 	theForks  *forks
 	allAccess []access
 	theMade   *made
+	madeKnown bool
 	children  map[string]*child
 	theEdges  [][]int
 	origins   []origin
@@ -58,6 +63,14 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	for i, key := range g.State {
 		f.keyOf[key.Name.Value] = i
 	}
+	ends := make([]int, 2*len(g.Edges))
+	f.from, f.to = ends[:len(g.Edges)], ends[len(g.Edges):]
+	for i, e := range g.Edges {
+		f.from[i], f.to[i] = -1, f.vertex(e.To.Value)
+		if n := g.Node(e.From.Value); n != nil {
+			f.from[i] = n.Index
+		}
+	}
 	return f
 }
 
@@ -68,10 +81,8 @@ func (f *facts) wellFormed() bool {
 	if !g.Complete() || g.Node(g.Start.Value) == nil {
 		return false
 	}
-	for _, e := range g.Edges {
-		if g.Node(e.From.Value) == nil || f.vertex(e.To.Value) < 0 {
-			return false
-		}
+	if slices.Contains(f.from, -1) || slices.Contains(f.to, -1) {
+		return false
 	}
 	for _, n := range g.Nodes {
 		for _, end := range n.Ends {

@@ -74,14 +74,28 @@ func (f *facts) edgesOut() [][]int {
 	if f.theEdges != nil {
 		return f.theEdges
 	}
-	out := make([][]int, len(f.graph.Nodes))
-	for i, e := range f.graph.Edges {
-		if n := f.graph.Node(e.From.Value); n != nil {
-			out[n.Index] = append(out[n.Index], i)
+	f.theEdges = placed(f.from, len(f.graph.Nodes))
+	return f.theEdges
+}
+
+// placed lists, for each of n places, the indexes of what is at it; -1 is no place.
+func placed(at []int, n int) [][]int {
+	counts := make([]int, n)
+	for _, v := range at {
+		if v >= 0 {
+			counts[v]++
 		}
 	}
-	f.theEdges = out
-	return out
+	lists, room := make([][]int, n), make([]int, len(at))
+	for v, count := range counts {
+		lists[v], room = room[:0:count], room[count:]
+	}
+	for i, v := range at {
+		if v >= 0 {
+			lists[v] = append(lists[v], i)
+		}
+	}
+	return lists
 }
 
 // groupsOf sorts a node's edges into groups; those of conditions come in the
@@ -189,7 +203,7 @@ func (f *facts) defaults(plain []int, decides bool) []group {
 func (f *facts) newGroup(kind groupKind, edges ...int) group {
 	g := group{kind: kind, edges: edges, targets: make([]int, 0, len(edges))}
 	for _, i := range edges {
-		if v := f.vertex(f.graph.Edges[i].To.Value); len(edges) == 1 || !slices.Contains(g.targets, v) {
+		if v := f.to[i]; len(edges) == 1 || !slices.Contains(g.targets, v) {
 			g.targets = append(g.targets, v)
 		}
 	}

@@ -45,11 +45,12 @@ func Check(g *spec.Graph, opts Options) spec.Diagnostics {
 	case opts.Broken || found.HasErrors():
 		level = needShape
 	}
-	rules := allRules()
-	for i := range rules {
-		if rules[i].check != nil && rules[i].needs <= level && (opts.Optional || !rules[i].Off) {
-			f.rule = &rules[i]
-			rules[i].check(f)
+	for _, rules := range ruleLists() {
+		for i := range rules {
+			if rules[i].check != nil && rules[i].needs <= level && (opts.Optional || !rules[i].Off) {
+				f.rule = &rules[i]
+				rules[i].check(f)
+			}
 		}
 	}
 	return append(found, f.found...)

@@ -167,7 +167,7 @@ func (r *rehearsal) resolve(s *scene, tasks []standing, i int, moves []fired) {
 		if len(edges) > 0 {
 			to = nil
 			for _, e := range edges {
-				to = append(to, r.f.vertex(r.f.graph.Edges[e].To.Value))
+				to = append(to, r.f.to[e])
 			}
 		}
 		if s, ok := r.follows(s, t, g, to, len(tasks)); ok {

@@ -45,14 +45,14 @@ const (
 
 // Rules lists every rule, sorted by name. Each call builds a new list.
 func Rules() []Rule {
-	all := allRules()
+	all := slices.Concat(ruleLists()...)
 	slices.SortFunc(all, func(a, b Rule) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
-// allRules are the rules in the order of their lists.
-func allRules() []Rule {
-	return slices.Concat(syntaxRules(), structureRules(), expressionRules(), checked())
+// ruleLists are the rules in the order in which they are checked.
+func ruleLists() [][]Rule {
+	return [][]Rule{syntaxRules(), structureRules(), expressionRules(), checked()}
 }
 
 // RuleNames lists the names of all rules, sorted.

@@ -63,20 +63,16 @@ func checkAccidentalFanout(f *facts) {
 // fanout looks at the unconditional edges of a node.
 func (f *facts) fanout(v int, g *group, guarded bool) {
 	edges := f.graph.Edges
-	decls := make([]int, len(g.edges))
-	for i, e := range g.edges {
-		decls[i] = edges[e].Decl
-	}
-	slices.Sort(decls)
-	if len(slices.Compact(decls)) < 2 || f.joined(v, g) {
+	first, w := edges[g.edges[0]], f.flow()
+	other := func(e int) bool { return edges[e].Decl != first.Decl }
+	if !slices.ContainsFunc(g.edges, other) || f.joined(v, g) {
 		return
 	}
-	first, w := edges[g.edges[0]], f.flow()
 	name := f.name(v)
 	for _, i := range g.edges[1:] {
 		e := edges[i]
-		target := f.vertex(e.To.Value)
-		if e.Decl == first.Decl || target == f.vertex(first.To.Value) || e.Decl < 0 {
+		target := f.to[i]
+		if e.Decl == first.Decl || target == f.to[g.edges[0]] || e.Decl < 0 {
 			continue
 		}
 		switch {
@@ -84,7 +80,7 @@ func (f *facts) fanout(v int, g *group, guarded bool) {
 			f.accident(e, first, "when no condition of %q holds, the edges to %q and %q both fire", name, first.To.Value, e.To.Value)
 		case target == f.end || first.To.Value == spec.END:
 			f.accident(e, first, "the edges of %q to %q and %q both fire; one that leads to END beside another ends nothing", name, first.To.Value, e.To.Value)
-		case f.loops(v, target) != f.loops(v, f.vertex(first.To.Value)) && w.cyclic[v]:
+		case f.loops(v, target) != f.loops(v, f.to[g.edges[0]]) && w.cyclic[v]:
 			f.accident(e, first, "the edges of %q to %q and %q both fire, and one of them leads back to %q", name, first.To.Value, e.To.Value, name)
 		default:
 			continue

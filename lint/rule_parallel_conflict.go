@@ -117,7 +117,7 @@ func (f *facts) exclusive(k *forks, at parting) bool {
 		for _, g := range k.flow.groups[at.node] {
 			for _, e := range g.edges {
 				when := f.bound.Edges[e].When
-				if f.vertex(f.graph.Edges[e].To.Value) == k.target[c-k.first] && when != nil {
+				if f.to[e] == k.target[c-k.first] && when != nil {
 					claims = append(claims, solve.Claim{Tree: when.Tree(), Holds: true})
 				}
 			}

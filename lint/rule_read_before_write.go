@@ -77,9 +77,10 @@ func (m *made) of(u *use) *assignment {
 // made computes the definite assignment once; nil when a node may lead
 // anywhere or nothing is in question.
 func (f *facts) made() *made {
-	if f.theMade != nil || f.forks() == nil {
+	if f.madeKnown || f.forks() == nil {
 		return f.theMade
 	}
+	f.madeKnown = true
 	m := &made{keys: map[int]int{}, outputs: map[int]int{}, firm: map[*eval.Program][]eval.Read{}}
 	size := 0
 	all := f.uses().all
@@ -97,6 +98,9 @@ func (f *facts) made() *made {
 				}
 			}
 		}
+	}
+	if size == 0 {
+		return nil
 	}
 	m.assignment = f.newAssignment(size)
 	f.fillMade(m)

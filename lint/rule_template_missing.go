@@ -108,12 +108,7 @@ func readsContext(p *eval.Program) bool {
 }
 
 func (f *facts) edgesInto() [][]int {
-	in := make([][]int, len(f.graph.Nodes)+1)
-	for i, e := range f.graph.Edges {
-		v := f.vertex(e.To.Value)
-		in[v] = append(in[v], i)
-	}
-	return in
+	return placed(f.to, len(f.graph.Nodes)+1)
 }
 
 // runInput reports members of the run's input that need not be given.

@@ -94,7 +94,7 @@ func (f *facts) uses() *useIndex {
 	}
 	g, b := f.graph, f.bound
 	w := &useWalk{useIndex: useIndex{
-		all:    make([]use, 0, len(g.Nodes)+len(g.Edges)),
+		all:    make([]use, 0, 2*len(g.Nodes)+len(g.Edges)),
 		byNode: make([]pieces, len(g.Nodes)), byEdge: make([]pieces, len(g.Edges)),
 	}}
 	for i, n := range g.Nodes {
@@ -104,10 +104,7 @@ func (f *facts) uses() *useIndex {
 		w.byNode[i] = pieces{from, len(w.all)}
 	}
 	for i, e := range g.Edges {
-		w.at = use{node: -1, edge: i, moment: onEdge}
-		if n := g.Node(e.From.Value); n != nil {
-			w.at.node = n.Index
-		}
+		w.at = use{node: f.from[i], edge: i, moment: onEdge}
 		from := len(w.all)
 		w.program("when", e.When, b.Edges[i].When)
 		if e.Transform != nil {
