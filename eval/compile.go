@@ -46,7 +46,10 @@ func parse(text *source, cfg *conf.Config) (tree *parser.Tree, err *Error) {
 	if text.skipSpace(0) == len(text.text) {
 		return nil, &Error{Rule: RuleSyntax, To: len(text.text), Message: "expression is empty"}
 	}
-	tree, perr := parser.ParseWithConfig(text.text, cfg)
+	tree, perr := parser.ParseWithConfig(text.plain, cfg)
+	if perr != nil && text.broken >= 0 {
+		return nil, notClosed(text.text, text.broken)
+	}
 	if perr != nil {
 		return nil, syntaxError(text, perr)
 	}
@@ -72,6 +75,10 @@ func syntaxError(text *source, err error) *Error {
 	case ok:
 		token := text.text[out.From:out.To]
 		out.Message = fmt.Sprintf("unexpected %q%s", token, tokenHint(token))
+		if before := strings.TrimRight(text.text[:out.From], " "); strings.HasSuffix(before, "?") {
+			out.From, out.To = len(before)-1, len(before)
+			out.Message = `unexpected "?"; it marks a path as optional in {{ }} only; here write a?.b, or a ?? other`
+		}
 	case strings.Contains(fe.Message, "maximum allowed nodes"):
 		out.From, out.To = 0, len(text.text)
 		out.Message = fmt.Sprintf("expression has more than %d parts", maxNodes)

@@ -19,6 +19,10 @@ type source struct {
 	repeats bool
 	pairs   []pair // sorted by open
 	open    []int  // of pairs, while scanning
+	// broken is where the first string goes over the end of a line, or -1; plain
+	// is the text with such strings in backticks, which the parser lets do so.
+	broken int
+	plain  string
 }
 
 type pair struct{ open, end int } // byte offsets of both brackets
@@ -33,7 +37,7 @@ func (s *source) scan(text string) *Error {
 			Message: fmt.Sprintf("expression is %d bytes long, at most %d are allowed", len(text), maxSource),
 		}
 	}
-	*s = source{text: text, ascii: true, pairs: s.pairs[:0], open: s.open[:0]}
+	*s = source{text: text, ascii: true, broken: -1, plain: text, pairs: s.pairs[:0], open: s.open[:0]}
 	s.repeats = strings.Contains(text, "?") || strings.Count(text, "<")+strings.Count(text, ">") > 1
 	open := s.open
 	for i := 0; i < len(text); {
@@ -43,8 +47,8 @@ func (s *source) scan(text string) *Error {
 			i++
 		case ch == '\'' || ch == '"' || ch == '`' || ch == '/':
 			end, closed := skipOpaque(text, i)
-			if !closed {
-				return notClosed(text, i)
+			if !closed || !s.overLines(i, end) {
+				return notClosed(text, s.suspect(i))
 			}
 			s.ascii = s.ascii && isASCII(text[i:end])
 			i = end
@@ -67,6 +71,33 @@ func (s *source) scan(text string) *Error {
 	}
 	s.open = open
 	return nil
+}
+
+// overLines notes a string that holds a line break, as \n becomes one in double
+// quotes of YAML and JSON. False when it has escapes besides: the parser can't
+// read it then.
+func (s *source) overLines(from, end int) bool {
+	quote := s.text[from]
+	if quote != '\'' && quote != '"' || strings.IndexByte(s.text[from:end], '\n') < 0 {
+		return true
+	}
+	if s.broken < 0 {
+		s.broken = from
+	}
+	if strings.ContainsAny(s.text[from:end], "\\`") {
+		return false
+	}
+	s.plain = s.plain[:from] + "`" + s.text[from+1:end-1] + "`" + s.plain[end:]
+	return true
+}
+
+// suspect is the string to blame when the one at a place has no end: the first
+// that goes over the end of a line is likely to lack its own.
+func (s *source) suspect(at int) int {
+	if s.broken >= 0 && s.text[at] != '/' {
+		return s.broken
+	}
+	return at
 }
 
 // notClosed reports a string or comment without an end.
@@ -115,8 +146,6 @@ func skipOpaque(text string, i int) (end int, closed bool) {
 			switch text[j] {
 			case '\\':
 				j++
-			case '\n':
-				return j, false
 			case quote:
 				return j + 1, true
 			}

@@ -143,12 +143,23 @@ func (s *scopes) at(where place) *eval.Scope {
 	}
 	if where != afterRun {
 		for name := range s.after {
-			opts.Refuse[name] = name + " is known only after the node has run"
+			opts.Refuse[name] = name + " is known only after the node has run" + insteadOf(name)
 		}
 	}
 	scope := eval.NewScope(names, opts)
 	s.byPlace[where] = scope
 	return scope
+}
+
+// insteadOf is what a node can read rather than its own result.
+func insteadOf(name string) string {
+	switch name {
+	case "output":
+		return "; what another node yields is nodes.<id>.output, or input behind an edge from it"
+	case "error":
+		return "; behind an on_failure edge input is the error"
+	}
+	return ""
 }
 
 // afterNode returns the scope of what is evaluated after a node: its output has
