@@ -19,7 +19,12 @@ import (
 // policy is a random policy over the nodes of a graph of maker.
 func (m maker) policy(n int) string {
 	node := func() string { return fmt.Sprintf("n%d", m.IntN(n)) }
-	switch m.IntN(7) {
+	switch m.IntN(8) {
+	case 7:
+		if m.IntN(2) == 0 {
+			return fmt.Sprintf("{require: %s, before: END}", node())
+		}
+		return fmt.Sprintf("{forbid: END, after: %s}", node())
 	case 0, 1:
 		if a, b := node(), node(); a != b {
 			return fmt.Sprintf("{require: %s, before: %s}", a, b)

@@ -48,7 +48,7 @@ func topKeys() []Key {
 				{Name: "file", Type: TypeString, Doc: "The file that holds the secret."},
 			}},
 		},
-		{Name: "policies", Type: TypeList, Elem: &Key{Type: TypeObject, Keys: policyKeys(), Choices: []Choice{{Keys: []string{"forbid", "max_visits", "never", "reach", "require"}, Required: true}}}, Doc: "Properties that every path must keep."},
+		{Name: "policies", Type: TypeList, Elem: &Key{Type: TypeObject, Keys: policyKeys(), Choices: []Choice{{Keys: []string{"forbid", "max_visits", "never", "reach", "require"}, Required: true}}}, Doc: "Properties that every path must keep: decided on the graph, and watched while it runs; there a violation ends the run with reason `policy`."},
 	}
 }
 
@@ -153,10 +153,10 @@ func policyKeys() []Key {
 	node := func(name, doc string) Key { return Key{Name: name, Type: TypeName, Role: RoleNode, Doc: doc} }
 	return []Key{
 		node("require", "A node that every path to `before` passes."),
-		node("before", "The node that `require` guards."),
-		node("forbid", "A node that no path from `after` reaches."),
+		node("before", "The node that `require` guards, or `END`."),
+		node("forbid", "A node, or `END`, that no path from `after` reaches."),
 		node("after", "The node behind which `forbid` holds."),
-		node("reach", "A node or `END` that stays reachable from `from`."),
+		node("reach", "A node that some way from `from` leads to, or `END`, to which a way is left wherever a run goes from there. It speaks of the graph: a run that fails or gets stuck behind `from` ends as that."),
 		node("from", "The node from which `reach` holds."),
 		{Name: "max_visits", Type: TypeInt, Positive: true, Doc: "How often `node` may run."},
 		node("node", "The node that `max_visits` bounds."),

@@ -15,6 +15,12 @@ func (p *Plan) moveOn(s *State) {
 		p.finish(s, *how)
 		return
 	}
+	if len(p.endGuards) > 0 {
+		if how := p.endViolation(s); how != nil {
+			p.finish(s, *how)
+			return
+		}
+	}
 	p.dispatch(s)
 	s.tasks = s.tasks[:0]
 	if len(s.breakAfter) > 0 {

@@ -41,6 +41,8 @@ type Plan struct {
 	readsClock bool
 	// hasCountedJoins says that some join is any or N.
 	hasCountedJoins bool
+	// endGuards have to hold when a branch comes to END.
+	endGuards []guard
 	// talks says that some node takes part in a conversation.
 	talks   bool
 	initial map[string]any // the state before the input: the keys that some expression or write names

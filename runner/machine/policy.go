@@ -10,7 +10,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// guard is what has to hold when a node is entered. Exactly one of its parts is set.
+// guard is what has to hold when a node is entered, or when a branch comes to
+// END. Exactly one of its parts is set.
 type guard struct {
 	requires  int // node that must have run; noNode
 	forbids   int // node that must not have run; noNode
@@ -39,6 +40,7 @@ func (b *builder) policies(g *spec.Graph) {
 				at.guards = append(at.guards, make(g.Node(other.id).Index))
 			}
 		}
+		b.endPolicy(policy, g)
 		add(named("before"), named("require"), func(index int) guard { return guard{requires: index, forbids: noNode} })
 		add(named("forbid"), named("after"), func(index int) guard { return guard{requires: noNode, forbids: index} })
 		if at, limit := named("node"), policy.Get("max_visits"); at != nil && limit != nil {
@@ -52,6 +54,52 @@ func (b *builder) policies(g *spec.Graph) {
 			at.watches = append(at.watches, w)
 		}
 	}
+}
+
+// endPolicy files a policy that speaks of END.
+func (b *builder) endPolicy(policy *spec.Value, g *spec.Graph) {
+	index := func(key string) (node int, isEnd bool) {
+		v := policy.Get(key)
+		switch {
+		case v == nil:
+			return noNode, false
+		case v.Text.Value == spec.END:
+			return noNode, true
+		case g.Node(v.Text.Value) == nil:
+			return noNode, false
+		}
+		return g.Node(v.Text.Value).Index, false
+	}
+	if _, end := index("before"); end {
+		if node, _ := index("require"); node != noNode {
+			b.plan.endGuards = append(b.plan.endGuards, guard{requires: node, forbids: noNode})
+		}
+	}
+	if _, end := index("forbid"); end {
+		if node, _ := index("after"); node != noNode {
+			b.plan.endGuards = append(b.plan.endGuards, guard{requires: noNode, forbids: node})
+		}
+	}
+}
+
+// endViolation is how the run ends when a branch comes to END that may not; nil
+// when none does.
+func (p *Plan) endViolation(s *State) *ending {
+	for _, r := range s.routes {
+		t := &s.tasks[r.task]
+		if r.to != endNode || t.uncaught || t.expired != nil || t.at.dead() {
+			continue
+		}
+		for _, g := range p.endGuards {
+			switch n := &p.nodes[t.node]; {
+			case g.requires != noNode && s.ended(g.requires) == 0:
+				return violated(n, "the run may end only after "+strconv.Quote(p.nodes[g.requires].id))
+			case g.forbids != noNode && s.Visits(g.forbids) > 0:
+				return violated(n, "the run may not end after "+strconv.Quote(p.nodes[g.forbids].id))
+			}
+		}
+	}
+	return nil
 }
 
 // violation is how the run ends when a node may not be entered; nil when it may.
