@@ -16,8 +16,8 @@ const (
 	// room and perByte are how much memory the checks of large files are given,
 	// and how much more for each of their bytes, before garbage is collected at all
 	// costs: about twice what they hold.
-	room    = 32 << 20
-	perByte = 56
+	room    = 30 << 20
+	perByte = 52
 	// rare is the growth of the heap, in percent, after which it is collected
 	// while there is room.
 	rare = 400
