@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/checker/nature"
 	libcompiler "github.com/expr-lang/expr/compiler"
 	"github.com/expr-lang/expr/conf"
@@ -35,9 +36,9 @@ func newConfig() *conf.Config {
 	}
 }
 
-// parse never reuses a parser: its error handling leaves it unusable. It
-// panics on some malformed input, after having found the error.
-func parse(text *source, cfg *conf.Config) (tree *parser.Tree, err *Error) {
+// parse is the library's parser. It is never reused: its error handling leaves it
+// unusable. It panics on some malformed input, after having found the error.
+func parse(text *source, cfg *conf.Config) (tree ast.Node, err *Error) {
 	defer func() {
 		if r := recover(); r != nil {
 			tree, err = nil, &Error{Rule: RuleSyntax, To: len(text.text), Message: "malformed expression"}
@@ -46,14 +47,14 @@ func parse(text *source, cfg *conf.Config) (tree *parser.Tree, err *Error) {
 	if text.skipSpace(0) == len(text.text) {
 		return nil, &Error{Rule: RuleSyntax, To: len(text.text), Message: "expression is empty"}
 	}
-	tree, perr := parser.ParseWithConfig(text.plain, cfg)
+	out, perr := parser.ParseWithConfig(text.plain, cfg)
 	if perr != nil && text.broken >= 0 {
 		return nil, notClosed(text.text, text.broken)
 	}
 	if perr != nil {
 		return nil, syntaxError(text, perr)
 	}
-	return tree, nil
+	return out.Node, nil
 }
 
 // syntaxError puts the parser's first error into our words.
@@ -137,14 +138,14 @@ func lowerFirst(s string) string {
 
 // assemble compiles the lowered tree and turns calls of charged functions into
 // the instruction that charges them.
-func (c *checker) assemble(tree *parser.Tree, cfg *conf.Config) (runs *code, err *Error) {
+func (c *checker) assemble(n ast.Node, cfg *conf.Config) (runs *code, err *Error) {
 	internal := &Error{Rule: RuleSyntax, To: len(c.src.text), Message: "expression can't be compiled"}
 	defer func() {
 		if r := recover(); r != nil {
 			runs, err = nil, internal
 		}
 	}()
-	p, cerr := libcompiler.Compile(tree, cfg)
+	p, cerr := libcompiler.Compile(&parser.Tree{Node: n, Source: file.NewSource(c.src.plain)}, cfg)
 	if cerr != nil {
 		return nil, internal
 	}

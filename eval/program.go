@@ -8,7 +8,6 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/conf"
-	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 )
 
@@ -29,6 +28,7 @@ type Compiler struct {
 	programs map[programKey]*Program
 	names    map[string]*ref
 	config   *conf.Config
+	plain    plainParser
 	checker  *checker // nil while it is in use
 }
 
@@ -77,11 +77,14 @@ func (k *Compiler) compile(s *Scope, src string, want Want, lowers bool) (*Progr
 	if err := c.src.scan(src); err != nil {
 		return nil, err
 	}
-	tree, err := parse(&c.src, k.config)
-	if err != nil {
-		return nil, err
+	syntax := k.plain.parse(src)
+	if syntax == nil {
+		var err *Error
+		if syntax, err = parse(&c.src, k.config); err != nil {
+			return nil, err
+		}
 	}
-	result := c.value(tree.Node)
+	result := c.value(syntax)
 	if c.err == nil && want == Condition && !result.may(kindBool) {
 		c.fail(RuleNotBoolean, result.from, result.to, "condition must be boolean, this is %s", article(result.typ))
 	}
@@ -90,12 +93,12 @@ func (k *Compiler) compile(s *Scope, src string, want Want, lowers bool) (*Progr
 	}
 	p := &Program{
 		src: src, typ: result.typ, reads: slices.Clone(c.reads.sorted()), keys: result.keys(), plain: result.isPath(),
-		scope: s, syntax: tree.Node,
+		scope: s, syntax: syntax,
 	}
 	if !lowers {
 		return p, nil
 	}
-	runs, err := c.assemble(&parser.Tree{Node: result.node, Source: tree.Source}, k.config)
+	runs, err := c.assemble(result.node, k.config)
 	if err != nil {
 		return nil, err
 	}
