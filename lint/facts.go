@@ -55,6 +55,8 @@ type facts struct {
 	explored      int // states of tooOften
 	theSteps      []int
 	theTree       *graphalg.Tree
+	thePostTree   *postTree
+	pondered      int // by policies, see maxPondered
 	theWriters    map[string][]*spec.Node
 }
 

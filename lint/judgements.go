@@ -133,8 +133,6 @@ func (f *facts) passed(v, at int) bool {
 	if w.wild {
 		return false
 	}
-	if f.theTree == nil {
-		f.theTree = w.graph.Dominators(f.start())
-	}
-	return f.theTree.Reached(at) && f.theTree.Covers(v, at)
+	tree := f.dominators()
+	return tree.Reached(at) && tree.Covers(v, at)
 }

@@ -49,11 +49,19 @@ edges:
 	}
 }
 
+// maxPondered bounds what the policies of a graph look at: vertices and edges
+// once for each policy, and states of hunts, which take longer. Beyond it
+// nothing is said: a graph has rarely more than some policies.
+const maxPondered = 5_000_000
+
 func checkPolicyViolated(f *facts) {
 	if len(f.graph.Policies) == 0 || f.flow().wild {
 		return
 	}
 	for _, p := range f.policies(nil) {
+		if f.pondered += len(f.graph.Nodes) + len(f.graph.Edges); f.pondered > maxPondered {
+			return
+		}
 		switch p.kind {
 		case "require":
 			f.requireBefore(&p)

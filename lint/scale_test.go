@@ -62,6 +62,23 @@ func shapes() map[string]func(n int) string {
 			}
 			return b.String()
 		},
+		"many policies": func(n int) string {
+			var b strings.Builder
+			b.WriteString("graphrun: v1\nname: s\nstart: n0\nlimits: {max_steps: 1000000}\nstate: {n: {type: integer, default: 0}, ok: {type: boolean, default: false}}\npolicies:\n")
+			for i := range n {
+				fmt.Fprintf(&b, "  - {require: n%d, before: n%d}\n  - {forbid: n%d, after: n%d}\n", i, n, i, i+1)
+				fmt.Fprintf(&b, "  - {reach: END, from: n%d}\n  - {max_visits: %d, node: n%d}\n  - {never: n > %d, at: n%d}\n", i, 1+i%3, i, i, i)
+			}
+			fmt.Fprintf(&b, "nodes:\n  n%d: {kind: pass}\n", n)
+			for i := range n {
+				fmt.Fprintf(&b, "  n%d: {kind: set, set: {ok: not ok}}\n", i)
+			}
+			fmt.Fprintf(&b, "edges:\n  - {from: n%d, to: END}\n", n)
+			for i := range n {
+				fmt.Fprintf(&b, "  - {from: n%d, to: n%d, when: ok and n > %d}\n  - {from: n%d, to: n%d}\n", i, min(i+2, n), i%7, i, i+1)
+			}
+			return b.String()
+		},
 		"nodes that loop": flow(pass, func(b *strings.Builder, i int) {
 			fmt.Fprintf(b, "  - {from: n%d, to: n%d, when: n > %d}\n  - {from: n%d, to: n%d}\n", i, i, i, i, i+1)
 			if i == 0 {
