@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // answerBook holds answers by the target of their question. A run shares its own
@@ -83,8 +84,9 @@ func (d *driver) checkAnswers() error {
 		if i < 0 {
 			continue
 		}
-		if _, err := d.state.ParseAnswer(questions[i], d.opts.Answers[target][0]); err != nil {
-			failed.Problems = append(failed.Problems, err.Error())
+		problem := illegal(&questions[i], d.opts.Answers[target][:1])
+		if problem != nil && !slices.Contains(failed.Problems, problem.Error()) {
+			failed.Problems = append(failed.Problems, problem.Error())
 		}
 	}
 	if len(failed.Problems) > 0 {
@@ -98,8 +100,13 @@ func (d *driver) checkAnswers() error {
 func (f *Flow) badTargets(opts *Options) []string {
 	var problems []string
 	for _, target := range slices.Sorted(maps.Keys(opts.Answers)) {
-		if err := f.checkTarget(target); err != nil {
+		node, err := f.checkTarget(target)
+		if err != nil {
 			problems = append(problems, fmt.Sprintf("answer for %q: %v", target, err))
+			continue
+		}
+		if err := checkLegal(node, target, opts.Answers[target]); err != nil {
+			problems = append(problems, err.Error())
 		}
 	}
 	for _, path := range slices.Concat(opts.PauseBefore, opts.PauseAfter) {
@@ -118,21 +125,48 @@ func (f *Flow) badTargets(opts *Options) []string {
 	return problems
 }
 
-// checkTarget reports a target that no question can have.
-func (f *Flow) checkTarget(target string) error {
+// checkTarget finds the node that answers are for and reports a target that no
+// question can have.
+func (f *Flow) checkTarget(target string) (*spec.Node, error) {
 	path, key, hasKey := strings.Cut(target, ":")
 	flow, id, err := f.find(path, true)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	kind := flow.graph.Node(id).Kind.Value
+	node := flow.graph.Node(id)
+	kind := node.Kind.Value
 	switch {
 	case hasKey && key == "":
-		return fmt.Errorf("the key is empty")
+		err = fmt.Errorf("the key is empty")
 	case hasKey && (kind == graphKind || slices.Contains(machineKinds(), kind)):
-		return fmt.Errorf("node %q is of kind %s, whose questions have no keys", id, kind)
+		err = fmt.Errorf("node %q is of kind %s, whose questions have no keys", id, kind)
 	case !hasKey && kind != "human":
-		return fmt.Errorf("no human node %q, but one of kind %s; a program's question has a key: %s:KEY", id, kind, path)
+		err = fmt.Errorf("no human node %q, but one of kind %s; a program's question has a key: %s:KEY", id, kind, path)
+	}
+	return node, err
+}
+
+// checkLegal reports answers that a human node will not take: which ones it takes
+// stands in the file. What a program asks is not known before it does.
+func checkLegal(node *spec.Node, target string, answers []string) error {
+	if node.Kind.Value != "human" {
+		return nil
+	}
+	q := machine.Question{Task: machine.TaskID{Node: target}}
+	if choices := node.Field("choices"); choices != nil {
+		q.Schema = map[string]any{"enum": choices.Data()}
+	} else if schema := node.Field("schema"); schema != nil {
+		q.Schema, _ = schema.Data().(map[string]any)
+	}
+	return illegal(&q, answers)
+}
+
+// illegal reports the first answer that a question does not take.
+func illegal(q *machine.Question, answers []string) error {
+	for _, text := range answers {
+		if _, err := q.Parse(text); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func (d *driver) ask(ctx context.Context, q *machine.Question) {
 		return
 	}
 	if text, given := d.answers.take(d.nested.target(q)); given {
-		value, err := d.state.ParseAnswer(*q, text)
+		value, err := q.Parse(text)
 		if err != nil {
 			d.said(&message{task: q.Task, said: &Said{Type: "warning", Message: err.Error()}})
 		} else {
@@ -74,7 +74,7 @@ func (d *driver) askPerson(ctx context.Context, question machine.Question, ask a
 				d.send(message{asked: &id})
 				return
 			}
-			value, err := d.state.ParseAnswer(question, text)
+			value, err := question.Parse(text)
 			if err != nil {
 				problem = err.Error()
 				continue

@@ -30,6 +30,7 @@ type view interface {
 type runOutput struct {
 	app     *app
 	format  string
+	stream  []string // what jsonl shows; none: all
 	view    view // nil: nobody watches
 	colors  traceColors
 	writers []*eventWriter
@@ -37,7 +38,7 @@ type runOutput struct {
 }
 
 func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
-	o := &runOutput{app: a, format: f.output.value, colors: newTraceColors(a.colorOn(a.StderrTerminal))}
+	o := &runOutput{app: a, format: f.output.value, stream: f.stream.values, colors: newTraceColors(a.colorOn(a.StderrTerminal))}
 	if f.trace != "" {
 		file, err := os.OpenFile(f.trace, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 		if err != nil {
@@ -63,7 +64,7 @@ func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
 // sink returns the sink to run with: the writer's own when nobody else looks,
 // because the runner writes to a JSONSink without making events.
 func (o *runOutput) sink() runner.Sink {
-	if o.view == nil && len(o.writers) == 1 && o.writers[0].keep == nil {
+	if o.format == "jsonl" && o.view == nil && len(o.writers) == 1 && o.writers[0].keep == nil {
 		return o.writers[0].sink
 	}
 	return o
@@ -73,6 +74,8 @@ func (o *runOutput) sink() runner.Sink {
 func (o *runOutput) Event(e *runner.Event) error {
 	if o.view != nil {
 		o.view.event(e)
+	} else if e.Said != nil && e.Said.Type == "warning" && !o.shown(e.Type) {
+		o.note("warning: " + e.Node + ": " + terminal.Line(e.Said.Message))
 	}
 	for _, w := range o.writers {
 		if err := w.Event(e); err != nil {
@@ -80,6 +83,12 @@ func (o *runOutput) Event(e *runner.Event) error {
 		}
 	}
 	return nil
+}
+
+// shown reports whether events of a type go to stdout.
+func (o *runOutput) shown(t runner.EventType) bool {
+	keep := streamFilter(o.stream)
+	return o.format == "jsonl" && (keep == nil || keep(t))
 }
 
 // hold leaves the terminal to somebody else until release is called.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bind"
-	"github.com/graphrun/graphrun/internal/schema"
 )
 
 // Question is what a person is asked.
@@ -139,13 +138,14 @@ func sortedInquiries(asking map[int]*inquiry) []int {
 	return out
 }
 
-// ParseAnswer turns the text of an answer into a legal value: the text itself,
-// or what it means as JSON. The error says which answers are legal.
-func (s *State) ParseAnswer(q Question, text string) (any, error) {
-	compiled, err := schema.Compile(q.Schema)
+// Parse turns the text of an answer into a legal value: the text itself, or what
+// it means as JSON. The error says which answers are legal.
+func (q *Question) Parse(text string) (any, error) {
+	asked, err := newQuestion(q.Ask)
 	if err != nil {
 		return nil, err
 	}
+	compiled := asked.schema
 	problem := compiled.Check(text)
 	if problem == nil {
 		return text, nil
