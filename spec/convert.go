@@ -44,7 +44,8 @@ func newConverter(file *File, text []byte, moved []shift) *converter {
 	c := &converter{
 		file: file, text: text, moved: moved, lines: file.lines, ascii: true,
 		source: &scalar{src: file.Src},
-		items:  newSlab[Value](len(text) / 128), fields: newSlab[Field](len(text) / 64),
+		items:  newSlab[Value](len(text)/128, mostItems),
+		fields: newSlab[Field](len(text)/64, mostFields),
 	}
 	for _, b := range text {
 		if b >= 0x80 {

@@ -9,13 +9,17 @@ type slab[T any] struct {
 	step int // length of the long slices
 }
 
+// The long slices of both kinds are just below 8 KiB, a size that the allocator
+// does not round up.
 const (
-	fewest = 4
-	most   = 48
+	fewest     = 4
+	mostFields = 51
+	mostItems  = 68
 )
 
-// newSlab is a slab for about so many elements or more.
-func newSlab[T any](guess int) slab[T] {
+// newSlab is a slab for at least about so many elements, which takes memory for
+// at most so many at a time.
+func newSlab[T any](guess, most int) slab[T] {
 	return slab[T]{step: max(fewest, min(guess, most))}
 }
 
