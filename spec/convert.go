@@ -142,6 +142,7 @@ func (c *converter) convert(n *yaml.Node, v *Value) int {
 		c.scalar(n, at, v)
 	case n.Kind == yaml.SequenceNode:
 		size = c.list(n, at, v)
+	case c.unquoted(n, at, v):
 	default:
 		size = c.mapping(n, at, v)
 	}

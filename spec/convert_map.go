@@ -3,6 +3,7 @@
 package spec
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"strings"
@@ -191,7 +192,7 @@ func (c *converter) tagged(n *yaml.Node, v *Value) (problem string) {
 		return ""
 	}
 	if want == 0 {
-		c.checkTag(n, v.Span, "")
+		c.negation(n, v)
 		return ""
 	}
 	kind, bits, problem := resolvePlain(n.Value)
@@ -203,6 +204,36 @@ func (c *converter) tagged(n *yaml.Node, v *Value) (problem string) {
 	}
 	v.Kind, v.bits = kind, bits
 	return problem
+}
+
+// negation reports a tag that is none of YAML's own. One that touches a text is
+// likely to be the ! of an expression, and read as such.
+func (c *converter) negation(n *yaml.Node, v *Value) {
+	from := c.offset(n.Line, n.Column)
+	if strings.HasPrefix(n.Tag, "!!") || from >= v.Span.To && n.Value != "" || c.file.Src[from] != '!' {
+		c.checkTag(n, v.Span, "")
+		return
+	}
+	v.Span = Span{from, max(v.Span.To, from+len(n.Tag))}
+	v.Text = Text{Value: string(c.file.Src[v.Span.From:v.Span.To]), Span: v.Span, source: c.source}
+	c.report("syntax", v.Span, fmt.Sprintf("! begins a tag in YAML; put the text in quotes: %q", v.Text.Value))
+}
+
+// unquoted reports a template without quotes, {{ name }}, which YAML takes for
+// a map in a map, and reads it as the template.
+func (c *converter) unquoted(n *yaml.Node, at int, v *Value) bool {
+	src := c.file.Src
+	if n.Style&yaml.FlowStyle == 0 || len(n.Content) != 2 || n.Content[0].Kind != yaml.MappingNode || !bytes.HasPrefix(src[at:], []byte("{{")) {
+		return false
+	}
+	end := bytes.Index(src[at:], []byte("}}"))
+	if end < 0 {
+		return false
+	}
+	v.Kind, v.Span = String, Span{at, at + end + 2}
+	v.Text = Text{Value: string(src[v.Span.From:v.Span.To]), Span: v.Span, source: c.source}
+	c.report("syntax", v.Span, fmt.Sprintf("{{ begins a map in YAML; put the text in quotes: %q", v.Text.Value))
+	return true
 }
 
 // scalarEnd finds where a scalar ends in the file.

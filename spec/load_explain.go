@@ -30,7 +30,13 @@ func explain(file *File, message string, line, pos int) Diagnostic {
 			span = trimmedLine(file, file.lines[line-1])
 		}
 		return syntaxError(file, span, "a key without a value; expected \"key: value\"")
-	case strings.Contains(message, "unexpected end of stream"):
+	}
+	if strings.Contains(message, "did not find expected") || strings.Contains(message, "unexpected end of stream") {
+		if at, say, found := flowFault(src, lineEnd(src, min(pos+1, len(src)))); found {
+			return syntaxError(file, at, say)
+		}
+	}
+	if strings.Contains(message, "unexpected end of stream") {
 		return openQuote(file, line, span)
 	}
 	for _, e := range explanations() {
