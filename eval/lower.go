@@ -293,14 +293,13 @@ func (c *checker) array(n *ast.ArrayNode, from int) operand {
 		if c.lowers {
 			nodes[i] = v.node
 		}
-		if elem = v.typ; i > 0 {
-			elem = join(o.typ.item(), v.typ)
+		if i == 0 {
+			elem = v.typ
+		} else {
+			elem = join(elem, v.typ)
 		}
-		o.typ = List(elem)
 	}
-	if len(n.Nodes) == 0 {
-		o.typ = List(Any())
-	}
+	o.typ = List(elem)
 	c.cost += costList
 	if c.lowers {
 		o.node = c.at(&ast.ArrayNode{Nodes: nodes}, o.from, o.to)

@@ -25,37 +25,25 @@ const (
 // one program. The zero value is ready. It is not for several goroutines at
 // once; its programs and templates are.
 type Compiler struct {
-	programs map[programKey]*Program
+	programs programTable
 	names    map[string]*ref
 	config   *conf.Config
 	plain    plainParser
 	checker  *checker // nil while it is in use
 }
 
-// programKey identifies a compiled program.
-type programKey struct {
-	scope *Scope
-	src   string
-	want  Want
-}
-
 // Compile checks an expression against a scope and compiles it. Condition
 // refuses what can't be boolean; a result of unknown type is checked when it
 // runs. The program may be shared between goroutines.
 func (k *Compiler) Compile(s *Scope, src string, want Want) (*Program, *Error) {
-	key := programKey{s, src, want}
-	if p := k.programs[key]; p != nil {
+	if p := k.programs.find(s, src, want); p != nil {
 		return p, nil
 	}
 	p, err := k.compile(s, src, want, !s.lazy)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		k.programs.add(p)
 	}
-	if k.programs == nil {
-		k.programs = map[programKey]*Program{}
-	}
-	k.programs[key] = p
-	return p, nil
+	return p, err
 }
 
 // Compile is what a Compiler does, for one expression.
@@ -92,7 +80,7 @@ func (k *Compiler) compile(s *Scope, src string, want Want, lowers bool) (*Progr
 		return nil, c.err
 	}
 	p := &Program{
-		src: src, typ: result.typ, reads: slices.Clone(c.reads.sorted()), keys: result.keys(), plain: result.isPath(),
+		src: src, want: want, typ: result.typ, reads: slices.Clone(c.reads.sorted()), keys: result.keys(), plain: result.isPath(),
 		scope: s, syntax: syntax,
 	}
 	if !lowers {
@@ -110,6 +98,7 @@ func (k *Compiler) compile(s *Scope, src string, want Want, lowers bool) (*Progr
 // Program is a compiled expression, safe for concurrent use.
 type Program struct {
 	src   string
+	want  Want
 	typ   Type
 	reads []Read
 	keys  []any // the path, when the whole expression is one: names and indexes
@@ -137,7 +126,7 @@ func (p *Program) runs() *code {
 		return c
 	}
 	c := &code{}
-	if full, err := new(Compiler).compile(p.scope, p.src, Value, true); err == nil {
+	if full, err := new(Compiler).compile(p.scope, p.src, p.want, true); err == nil {
 		c = full.code.Load()
 	}
 	p.code.CompareAndSwap(nil, c)

@@ -27,20 +27,26 @@ func (s *readSet) add(r Read) {
 	*s = append(*s, r)
 }
 
+// sorted leaves what is sorted untouched: a program's reads may be those of a
+// template too.
 func (s readSet) sorted() []Read {
-	slices.SortFunc(s, func(a, b Read) int {
-		if n := slices.Compare(a.Path, b.Path); n != 0 {
-			return n
-		}
-		switch {
-		case a.Dynamic == b.Dynamic:
-			return 0
-		case b.Dynamic:
-			return -1
-		}
-		return 1
-	})
+	if !slices.IsSortedFunc(s, compareReads) {
+		slices.SortFunc(s, compareReads)
+	}
 	return s
+}
+
+func compareReads(a, b Read) int {
+	if n := slices.Compare(a.Path, b.Path); n != 0 {
+		return n
+	}
+	switch {
+	case a.Dynamic == b.Dynamic:
+		return 0
+	case b.Dynamic:
+		return -1
+	}
+	return 1
 }
 
 // String joins the path by dots, with a star at the end for a computed key.

@@ -34,12 +34,17 @@ import (
 type Scope struct {
 	names  map[string]Type
 	late   map[string]func() Type
-	over   map[string]Type // what With put in front of names
+	over   []named // what With put in front of names
 	roots  []string
 	alias  map[string][]string
 	refuse map[string]string
 	open   bool
 	lazy   bool
+}
+
+type named struct {
+	name string
+	typ  Type
 }
 
 // ScopeOptions say how names are found; the zero value knows only the names
@@ -63,15 +68,15 @@ type ScopeOptions struct {
 	Lazy bool
 }
 
-// NewScope builds a scope from names and their types. It keeps copies of the
-// maps; the types' own maps must not change.
+// NewScope builds a scope from names and their types. It keeps the maps, which
+// must not change afterwards.
 func NewScope(names map[string]Type, opts ScopeOptions) *Scope {
 	return &Scope{
-		names:  maps.Clone(names),
-		roots:  slices.Clone(opts.Roots),
-		alias:  maps.Clone(opts.Alias),
-		refuse: maps.Clone(opts.Refuse),
-		late:   maps.Clone(opts.Late),
+		names:  names,
+		roots:  opts.Roots,
+		alias:  opts.Alias,
+		refuse: opts.Refuse,
+		late:   opts.Late,
 		open:   opts.Open,
 		lazy:   opts.Lazy,
 	}
@@ -82,11 +87,15 @@ func NewScope(names map[string]Type, opts ScopeOptions) *Scope {
 // copies of the maps.
 func (s *Scope) With(names map[string]Type, alias map[string][]string) *Scope {
 	out := *s
-	out.over = maps.Clone(s.over)
-	if out.over == nil {
-		out.over = make(map[string]Type, len(names))
+	out.over = make([]named, 0, len(names)+len(s.over))
+	for name, t := range names {
+		out.over = append(out.over, named{name, t})
 	}
-	maps.Copy(out.over, names)
+	for _, o := range s.over {
+		if _, again := names[o.name]; !again {
+			out.over = append(out.over, o)
+		}
+	}
 	if len(alias) > 0 {
 		out.alias = maps.Clone(alias)
 		maps.Copy(out.alias, s.alias)
@@ -96,8 +105,10 @@ func (s *Scope) With(names map[string]Type, alias map[string][]string) *Scope {
 
 // lookup finds a name that the scope declares.
 func (s *Scope) lookup(name string) (Type, bool) {
-	if t, ok := s.over[name]; ok {
-		return t, true
+	for i := range s.over {
+		if s.over[i].name == name {
+			return s.over[i].typ, true
+		}
 	}
 	if t, ok := s.names[name]; ok {
 		return t, true
@@ -110,9 +121,10 @@ func (s *Scope) lookup(name string) (Type, bool) {
 
 // has reports whether the scope declares a name.
 func (s *Scope) has(name string) bool {
-	_, over := s.over[name]
-	_, named := s.names[name]
-	return over || named || s.late[name] != nil
+	if _, ok := s.names[name]; ok || s.late[name] != nil {
+		return true
+	}
+	return slices.ContainsFunc(s.over, func(o named) bool { return o.name == name })
 }
 
 // typeOf is the type of a name; any when it is not declared.
@@ -123,8 +135,10 @@ func (s *Scope) typeOf(name string) Type {
 
 // declared lists the scope's own names, sorted.
 func (s *Scope) declared() []string {
-	out := slices.AppendSeq(slices.Collect(maps.Keys(s.names)), maps.Keys(s.over))
-	out = slices.AppendSeq(out, maps.Keys(s.late))
+	out := slices.AppendSeq(slices.Collect(maps.Keys(s.names)), maps.Keys(s.late))
+	for i := range s.over {
+		out = append(out, s.over[i].name)
+	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }

@@ -4,6 +4,7 @@ package eval
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -34,7 +35,7 @@ func (s *Scope) Template(src string) (*Template, *Error) { return new(Compiler).
 // Template compiles text with {{ expr }} parts against a scope. Errors are
 // relative to src. Single braces are plain text.
 func (k *Compiler) Template(s *Scope, src string) (*Template, *Error) {
-	t := &Template{src: src, roots: s.roots}
+	t := &Template{src: src, roots: s.roots, parts: make([]Part, 0, 2*strings.Count(src, "{{")+1)}
 	var reads readSet
 	for at := 0; at < len(src); {
 		open := strings.Index(src[at:], "{{")
@@ -52,6 +53,9 @@ func (k *Compiler) Template(s *Scope, src string) (*Template, *Error) {
 		part, err := k.part(s, src, open+2, end)
 		if err != nil {
 			return nil, err
+		}
+		if reads == nil {
+			reads = slices.Clip(part.Program.reads)
 		}
 		for _, r := range part.Program.reads {
 			reads.add(r)

@@ -76,13 +76,13 @@ func Check(g *spec.Graph, kinds []spec.Kind, child func(n *spec.Node) (eval.Type
 
 func (b *binder) bind(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 	g := b.graph
-	out := &Graph{Nodes: make([]Node, len(g.Nodes)), Edges: make([]Edge, len(g.Edges)), Keys: make([]Key, len(g.State))}
+	out := &Graph{Nodes: make([]Node, len(g.Nodes)), Edges: b.edges, Keys: make([]Key, len(g.State))}
 	roles := keyTables(kinds)
 	for i, node := range g.Nodes {
 		out.Nodes[i] = b.node(node, roles[node.Kind.Value])
 	}
 	for i := range g.Edges {
-		out.Edges[i] = *b.edge(i)
+		b.edge(i)
 	}
 	if g.Output != nil {
 		value := b.value(view{where: afterRun}, g.Output, spec.RoleExpr)
@@ -118,9 +118,11 @@ type binder struct {
 	scopes   *scopes
 	compiler eval.Compiler
 	found    spec.Diagnostics
+	limits   map[*spec.StateKey]*schema.Schema // of keys that constants are written to
 
-	arrivals *arrivals                    // see inputNames
-	edges    []*Edge                      // those that are bound already
+	arrivals *arrivals // see inputNames
+	edges    []Edge
+	done     []bool                       // by edge, those that are bound already
 	inputs   map[int]map[string]eval.Type // by node, see inputNames
 	items    map[int]eval.Type            // by node with each: an element
 	local    map[localKey]*eval.Scope
@@ -129,7 +131,7 @@ type binder struct {
 func newBinder(g *spec.Graph, child func(*spec.Node) (eval.Type, bool), lazy bool) *binder {
 	return &binder{
 		graph: g, scopes: newScopes(g, child, lazy),
-		edges:  make([]*Edge, len(g.Edges)),
+		edges: make([]Edge, len(g.Edges)), done: make([]bool, len(g.Edges)), limits: map[*spec.StateKey]*schema.Schema{},
 		inputs: map[int]map[string]eval.Type{}, items: map[int]eval.Type{}, local: map[localKey]*eval.Scope{},
 	}
 }
@@ -218,11 +220,11 @@ func configView(node *spec.Node, key string) view {
 
 // edge binds an edge, once.
 func (b *binder) edge(i int) *Edge {
-	if b.edges[i] != nil {
-		return b.edges[i]
+	edge, out := b.graph.Edges[i], &b.edges[i]
+	if b.done[i] {
+		return out
 	}
-	edge, out := b.graph.Edges[i], &Edge{}
-	b.edges[i] = out // its own input may depend on it
+	b.done[i] = true // its own input may depend on it
 	at := view{node: b.graph.Node(edge.From.Value), where: afterRun}
 	if edge.When.IsSet() {
 		out.When = b.program(at, edge.When, eval.Condition)

@@ -30,11 +30,13 @@ func isMisspelt(reducer string) bool {
 
 // listOf is a list of values, or a constant when all of them are.
 func listOf(items []Value) Value {
-	data := make([]any, len(items))
 	for i := range items {
 		if !items[i].IsConst() {
-			return Value{items: items, isList: true}
+			return Value{parts: &parts{items: items}}
 		}
+	}
+	data := make([]any, len(items))
+	for i := range items {
 		data[i] = items[i].constant
 	}
 	return Value{constant: data}
@@ -42,11 +44,13 @@ func listOf(items []Value) Value {
 
 // mapOf is a map of values, or a constant when all of them are.
 func mapOf(fields []Field) Value {
-	data := make(map[string]any, len(fields))
 	for i := range fields {
 		if !fields[i].Value.IsConst() {
-			return Value{fields: fields, isMap: true}
+			return Value{parts: &parts{fields: fields, isMap: true}}
 		}
+	}
+	data := make(map[string]any, len(fields))
+	for i := range fields {
 		data[fields[i].Name] = fields[i].Value.constant
 	}
 	return Value{constant: data}

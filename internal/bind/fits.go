@@ -28,9 +28,10 @@ func (b *binder) fits(name string, value *Value, span spec.Span) {
 
 // refuses reports a constant that a key's schema doesn't allow.
 func (b *binder) refuses(key *spec.StateKey, constant any, span spec.Span) bool {
-	compiled, err := schema.Compile(key.Schema)
-	if err != nil {
-		return false // reported where it stands
+	compiled, done := b.limits[key]
+	if !done {
+		compiled, _ = schema.Compile(key.Schema) // what is wrong is reported where it stands
+		b.limits[key] = compiled
 	}
 	if err := compiled.Check(compiled.Normalise(constant)); err != nil {
 		b.add("type-mismatch", span, "state key "+strconv.Quote(key.Name.Value)+": "+err.Error())
@@ -41,12 +42,15 @@ func (b *binder) refuses(key *spec.StateKey, constant any, span spec.Span) bool 
 
 // takes reports a value of a type that a key's reducer can't take in.
 func (b *binder) takes(key *spec.StateKey, have eval.Type, span spec.Span, what string) {
-	whole := eval.FromSchema(key.Schema)
+	whole := b.keyType(key)
 	element := whole.Elem()
 	ok, want := true, ""
 	switch key.Reducer.Value {
 	case "", "replace", "min", "max":
-		b.holds(key, have, span, what)
+		if !whole.Accepts(have) {
+			b.add("type-mismatch", span, what+" is "+withArticle(have.String())+", but state key "+strconv.Quote(key.Name.Value)+
+				" holds "+withArticle(whole.String()))
+		}
 	case "append", "prepend", "union":
 		if have.IsList() {
 			ok = element.Accepts(have.Elem())
@@ -66,7 +70,7 @@ func (b *binder) takes(key *spec.StateKey, have eval.Type, span spec.Span, what 
 
 // reduces reports a reducer that can't yield what its key's schema says.
 func (b *binder) reduces(key *spec.StateKey) {
-	have := eval.FromSchema(key.Schema)
+	have := b.keyType(key)
 	var want eval.Type
 	switch key.Reducer.Value {
 	case "append", "prepend", "union", "messages":
@@ -84,13 +88,8 @@ func (b *binder) reduces(key *spec.StateKey) {
 	}
 }
 
-// holds reports a value of a type that a key can't hold.
-func (b *binder) holds(key *spec.StateKey, have eval.Type, span spec.Span, what string) {
-	if want := eval.FromSchema(key.Schema); !want.Accepts(have) {
-		b.add("type-mismatch", span, what+" is "+withArticle(have.String())+", but state key "+strconv.Quote(key.Name.Value)+
-			" holds "+withArticle(want.String()))
-	}
-}
+// keyType is the type of a state key.
+func (b *binder) keyType(key *spec.StateKey) eval.Type { return b.scopes.yields.keys[key.Name.Value] }
 
 // fitsOutput checks the keys of a list of writes against what the node yields:
 // each key is a member of the output, and a single one may be all of it.

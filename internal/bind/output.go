@@ -15,7 +15,7 @@ type yields struct {
 	// when no files are.
 	child func(n *spec.Node) (eval.Type, bool)
 	known []yield // by node, worked out when first asked for
-	// shapes holds the types of set nodes by shape, keys those of state keys.
+	// shapes holds types by shape, keys those of state keys.
 	shapes map[string]eval.Type
 	keys   map[string]eval.Type
 }
@@ -65,22 +65,22 @@ func (y *yields) one(n *spec.Node) (t eval.Type, shape string) {
 	case n.Output != nil:
 		return eval.FromSchema(n.Output), "own"
 	case kind == "llm" && offers:
-		return toolCalls(), "tool calls"
+		return y.shaped("tool calls", toolCalls)
 	case kind == "agent" && finishes(n):
 		return eval.Any(), "" // what the tool is called with, or gives
 	case kind == "llm", kind == "agent":
 		return eval.String(), "text"
 	case kind == "http":
-		return response(), kind
+		return y.shaped(kind, response)
 	case kind == "graph":
 		if y.child != nil {
 			if t, ok := y.child(n); ok {
 				return t, "own"
 			}
 		}
-		return ChildResult(eval.Any(), eval.Object(nil, true)), kind
+		return y.shaped(kind, unknownChild)
 	case kind == "tools":
-		return eval.List(toolResult()), kind
+		return y.shaped(kind, toolResults)
 	case kind == "human":
 		return answer(n)
 	case kind == "exec":
@@ -89,6 +89,16 @@ func (y *yields) one(n *spec.Node) (t eval.Type, shape string) {
 		return y.assigned(n)
 	}
 	return eval.Any(), ""
+}
+
+// shaped is a type that many nodes share.
+func (y *yields) shaped(shape string, make func() eval.Type) (eval.Type, string) {
+	t, known := y.shapes[shape]
+	if !known {
+		t = make()
+		y.shapes[shape] = t
+	}
+	return t, shape
 }
 
 // finishes reports whether an agent's loop may end with a tool.
@@ -103,10 +113,10 @@ func toolCalls() eval.Type {
 	return eval.Object(map[string]eval.Type{"content": eval.Any(), "tool_calls": eval.List(call)}, true)
 }
 
-func toolResult() eval.Type {
-	return eval.Object(map[string]eval.Type{
+func toolResults() eval.Type {
+	return eval.List(eval.Object(map[string]eval.Type{
 		"id": eval.String(), "name": eval.String(), "output": eval.Any(), "is_error": eval.Bool(),
-	}, false)
+	}, false))
 }
 
 func response() eval.Type {
@@ -122,6 +132,8 @@ func ChildResult(output, state eval.Type) eval.Type {
 		"output": output, "state": state, "status": eval.String(), "quality": eval.String(),
 	}, false)
 }
+
+func unknownChild() eval.Type { return ChildResult(eval.Any(), eval.Object(nil, true)) }
 
 // answer is what a person may answer, or what counts for an absent one.
 func answer(n *spec.Node) (eval.Type, string) {

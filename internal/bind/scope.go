@@ -29,7 +29,7 @@ type scopes struct {
 	late    map[string]func() eval.Type
 	after   map[string]eval.Type // the additions of afterRun
 	secrets eval.Type
-	byPlace map[place]*eval.Scope
+	byPlace [wholeRun + 1]*eval.Scope
 	// bySource and byShape hold afterRun scopes of nodes whose output is known.
 	bySource map[int]*eval.Scope
 	byShape  map[string]*eval.Scope
@@ -41,19 +41,18 @@ func newScopes(g *spec.Graph, child func(*spec.Node) (eval.Type, bool), lazy boo
 		lazy:     lazy,
 		yields:   newYields(g, child),
 		common:   make(map[string]eval.Type, len(g.State)+16),
-		byPlace:  map[place]*eval.Scope{},
 		bySource: map[int]*eval.Scope{},
 		byShape:  map[string]*eval.Scope{},
 	}
 	maps.Copy(s.common, s.yields.keys)
-	maps.Copy(s.common, contextNames())
-	s.late = s.byNode()
+	addContext(s.common)
 	s.common["state"] = eval.Object(s.yields.keys, !g.StrictState)
 	s.after = map[string]eval.Type{
 		"output":  eval.Any(),
 		"outcome": eval.String(),
 		"error":   errorType(),
 	}
+	s.late = s.byNode()
 	secrets := make(map[string]eval.Type, len(g.Secrets))
 	for _, secret := range g.Secrets {
 		secrets[secret.Name.Value] = eval.String()
@@ -86,7 +85,7 @@ func (s *scopes) byNode() map[string]func() eval.Type {
 			return eval.Object(fields, false)
 		})
 	}
-	failure := errorType()
+	failure := s.after["error"]
 	return map[string]func() eval.Type{
 		"visits":  members(func(eval.Type) eval.Type { return eval.Int() }),
 		"history": members(eval.List),
@@ -99,25 +98,18 @@ func (s *scopes) byNode() map[string]func() eval.Type {
 	}
 }
 
-// contextNames are the other names that do not depend on the state.
-func contextNames() map[string]eval.Type {
-	open := func(fields map[string]eval.Type) eval.Type { return eval.Object(fields, true) }
-	return map[string]eval.Type{
-		"input":  eval.Any(),
-		"inputs": open(nil),
-		"item":   eval.Any(),
-		"index":  eval.Int(),
-		"node":   eval.String(),
-		"visit":  eval.Int(),
-		"step":   eval.Int(),
-		"goal":   eval.String(),
-		"last": eval.Object(map[string]eval.Type{
-			"text": eval.String(), "tool_result": eval.Any(),
-		}, false),
-		"run": eval.Object(map[string]eval.Type{
-			"id": eval.String(), "started_at": eval.String(), "input": open(nil),
-		}, false),
-	}
+// addContext adds the other names that do not depend on the state.
+func addContext(names map[string]eval.Type) {
+	names["input"], names["inputs"] = eval.Any(), eval.Object(nil, true)
+	names["item"], names["index"] = eval.Any(), eval.Int()
+	names["node"], names["goal"] = eval.String(), eval.String()
+	names["visit"], names["step"] = eval.Int(), eval.Int()
+	names["last"] = eval.Object(map[string]eval.Type{
+		"text": eval.String(), "tool_result": eval.Any(),
+	}, false)
+	names["run"] = eval.Object(map[string]eval.Type{
+		"id": eval.String(), "started_at": eval.String(), "input": eval.Object(nil, true),
+	}, false)
 }
 
 func errorType() eval.Type {
@@ -132,21 +124,22 @@ func (s *scopes) at(where place) *eval.Scope {
 	if scope := s.byPlace[where]; scope != nil {
 		return scope
 	}
-	names := maps.Clone(s.common)
 	opts := s.options()
-	switch where {
-	case withSecrets:
-		names["secrets"] = s.secrets
+	if where == withSecrets {
 		delete(opts.Refuse, "secrets")
-	case afterRun:
-		maps.Copy(names, s.after)
 	}
 	if where != afterRun {
 		for name := range s.after {
 			opts.Refuse[name] = name + " is known only after the node has run" + insteadOf(name)
 		}
 	}
-	scope := eval.NewScope(names, opts)
+	scope := eval.NewScope(s.common, opts)
+	switch where {
+	case withSecrets:
+		scope = scope.With(map[string]eval.Type{"secrets": s.secrets}, nil)
+	case afterRun:
+		scope = scope.With(s.after, nil)
+	}
 	s.byPlace[where] = scope
 	return scope
 }
@@ -182,8 +175,9 @@ func (s *scopes) afterNode(node *spec.Node) *eval.Scope {
 			return scope
 		}
 	}
-	alias := map[string][]string{}
+	var alias map[string][]string
 	if properties, ok := node.Output["properties"].(map[string]any); ok && !node.Each.IsSet() {
+		alias = make(map[string][]string, len(properties))
 		for name := range properties {
 			if !s.taken(name) && s.after[name].IsAny() {
 				alias[name] = []string{"output", name}

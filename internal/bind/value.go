@@ -12,11 +12,19 @@ type Value struct {
 	constant any
 	program  *eval.Program
 	template *eval.Template
-	items    []Value // of a list
-	fields   []Field // of a map
-	isList   bool
-	isMap    bool
+	parts    *parts // of a list or map, most values are none
 }
+
+// parts are those of a list or of a map.
+type parts struct {
+	items  []Value
+	fields []Field
+	isMap  bool
+}
+
+func (v *Value) isList() bool { return v.parts != nil && !v.parts.isMap }
+
+func (v *Value) isMap() bool { return v.parts != nil && v.parts.isMap }
 
 // Field is a named Value.
 type Field struct {
@@ -26,7 +34,7 @@ type Field struct {
 
 // IsConst reports whether the value is the same in every environment.
 func (v *Value) IsConst() bool {
-	return v.program == nil && v.template == nil && !v.isList && !v.isMap
+	return v.program == nil && v.template == nil && v.parts == nil
 }
 
 // Const returns the value of a constant; lists and maps in it must not be changed.
@@ -39,10 +47,20 @@ func (v *Value) Program() *eval.Program { return v.program }
 func (v *Value) Template() *eval.Template { return v.template }
 
 // Items are the values of a list that is no constant.
-func (v *Value) Items() []Value { return v.items }
+func (v *Value) Items() []Value {
+	if v.parts == nil {
+		return nil
+	}
+	return v.parts.items
+}
 
 // Fields are the values of a map that is no constant.
-func (v *Value) Fields() []Field { return v.fields }
+func (v *Value) Fields() []Field {
+	if v.parts == nil {
+		return nil
+	}
+	return v.parts.fields
+}
 
 // Eval computes the value. env is read, never changed.
 func (v *Value) Eval(vm *eval.VM, env map[string]any) (any, error) {
@@ -51,18 +69,18 @@ func (v *Value) Eval(vm *eval.VM, env map[string]any) (any, error) {
 		return vm.Eval(v.program, env)
 	case v.template != nil:
 		return vm.Render(v.template, env)
-	case v.isList:
-		out := make([]any, len(v.items))
-		for i := range v.items {
-			item, err := v.items[i].Eval(vm, env)
+	case v.isList():
+		out := make([]any, len(v.parts.items))
+		for i := range out {
+			item, err := v.parts.items[i].Eval(vm, env)
 			if err != nil {
 				return nil, err
 			}
 			out[i] = item
 		}
 		return out, nil
-	case v.isMap:
-		return EvalFields(v.fields, vm, env)
+	case v.isMap():
+		return EvalFields(v.parts.fields, vm, env)
 	}
 	return v.constant, nil
 }
@@ -92,11 +110,14 @@ func (v *Value) Reads(f func(eval.Read)) {
 			f(r)
 		}
 	}
-	for i := range v.items {
-		v.items[i].Reads(f)
+	if v.parts == nil {
+		return
 	}
-	for i := range v.fields {
-		v.fields[i].Value.Reads(f)
+	for i := range v.parts.items {
+		v.parts.items[i].Reads(f)
+	}
+	for i := range v.parts.fields {
+		v.parts.fields[i].Value.Reads(f)
 	}
 }
 
@@ -107,12 +128,12 @@ func (v *Value) typ() eval.Type {
 		return v.program.Type()
 	case v.template != nil:
 		return v.template.Type()
-	case v.isList:
+	case v.isList():
 		return eval.List(eval.Any())
-	case v.isMap:
-		fields := make(map[string]eval.Type, len(v.fields))
-		for i := range v.fields {
-			fields[v.fields[i].Name] = v.fields[i].Value.typ()
+	case v.isMap():
+		fields := make(map[string]eval.Type, len(v.parts.fields))
+		for i := range v.parts.fields {
+			fields[v.parts.fields[i].Name] = v.parts.fields[i].Value.typ()
 		}
 		return eval.Object(fields, false)
 	}
