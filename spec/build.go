@@ -185,7 +185,10 @@ func intOf(v *Value) int {
 }
 
 func durationOf(v *Value) time.Duration {
-	d, _ := parseDuration(textOf(v).Value)
+	d, valid := parseDuration(textOf(v).Value)
+	if !valid {
+		return -1 // there is one, whatever it is
+	}
 	return d
 }
 

@@ -4,8 +4,6 @@ package spec
 
 import (
 	"slices"
-
-	"github.com/graphrun/graphrun/internal/suggest"
 )
 
 // state reads the state block and reports names that expressions could not
@@ -68,5 +66,5 @@ func (b *builder) reducer(k *StateKey) {
 		return
 	}
 	b.report("invalid-value", k.Reducer.At(0, len(name)), "%q is no reducer; expected %s, or an expression over current and update", name, oneOf(reducers()))
-	b.diags[len(b.diags)-1].Suggestion = suggest.Closest(name, reducers())
+	b.diags[len(b.diags)-1].Suggestion = nearest(name, reducers())
 }

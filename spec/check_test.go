@@ -109,7 +109,11 @@ func TestFollowOns(t *testing.T) {
 		text string
 		want []string
 	}{
-		"edge without to":   {flow("a b c", "a>b b>END") + "  - {from: b, too: c}\n", []string{"missing-field", "unknown-key"}},
+		"edge without to": {flow("a b c", "a>b b>END") + "  - {from: b, tax: c}\n", []string{"missing-field", "unknown-key"}},
+		"edge with too":   {flow("a b", "a>b b>END") + "  - {from: b, too: END, when: step > 9}\n", []string{"unknown-key"}},
+		"misspelt state":  {strings.Replace(flow("a", "a>END"), "start: a", "start: a\nsate: {n: {type: integer}}\nretry: {on: {x: 1}}", 1), []string{"unknown-key", "invalid-value"}},
+		"misspelt kind":   {head + "nodes: {a: {knid: set, sett: {n: 1}}, b: {type: pass}}\nstate: {n: {type: integer}}\nedges: [{source: a, target: b}, {src: b, to: END, if: n > 1}]\n", []string{"unknown-key", "unknown-key", "unknown-key", "unknown-key", "unknown-key", "unknown-key", "unknown-key"}},
+
 		"unknown to":        {flow("a b c", "a>x b>c c>END"), []string{"unknown-node"}},
 		"unknown from":      {flow("a b c", "a>b x>c c>END"), []string{"unknown-node"}},
 		"unknown end":       {flow("a/ends:{x:bb} b", "b>END"), []string{"unknown-node"}},

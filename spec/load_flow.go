@@ -159,7 +159,7 @@ func (s *flowScan) collection(open int) int {
 			return at + 1
 		case c == ',':
 			at++
-		case c == '}' || c == ']':
+		case c == '}' || c == ']' || c == '-' && at+1 < len(s.src) && s.src[at+1] == ' ':
 			return s.fail(open, open+1, notClosed(shut))
 		default:
 			if at = s.entry(open, at, shut); s.say != "" {

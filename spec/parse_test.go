@@ -134,14 +134,16 @@ func TestKeys(t *testing.T) {
 		{"limit", head + tail + "limits: {max_steps: «0»}\n", "invalid-value", "a whole number greater than 0; found the number 0", ""},
 		{"limit of text", head + tail + "limits: {max_steps: «ten»}\n", "invalid-value", `found the text "ten"`, ""},
 		{"on_max_steps", head + tail + "limits: {on_max_steps: «stop»}\n", "invalid-value", "must be fail, flag or return_last", ""},
-		{"duration", head + tail + "limits: {timeout: «10»}\n", "invalid-value", `such as "500ms", "10s"`, ""},
+		{"duration", head + tail + "limits: {timeout: «10»}\n", "invalid-value", `such as "500ms", "10s"`, "10s"},
+		{"minutes", head + tail + "limits: {timeout: «2 days»}\n", "invalid-value", "", "48h"},
 		{"negative duration", head + tail + "retry: {initial_interval: «-1s»}\n", "invalid-value", "must be a duration", ""},
 		{"no duration", head + tail + "limits: {timeout: «0»}\n", "invalid-value", "greater than 0", ""},
 		{"jitter", head + tail + "retry: {jitter: «1.5»}\n", "invalid-value", "from 0 to 1; found the number 1.5", ""},
 		{"backoff", head + tail + "retry: {backoff: «0.5»}\n", "invalid-value", "at least 1", ""},
 		{"retry kind", head + tail + "retry: {on: [timeout, «time_out»]}\n", "invalid-value", "auth, budget", "timeout"},
-		{"bool", head + tail + "strict_state: «yes»\n", "invalid-value", "true or false", ""},
-		{"goal", head + tail + "goal: {«criteria»: [x], description: y}\n", "unknown-key", "allowed are constraints, description, success_criteria", ""},
+		{"bool", head + tail + "strict_state: «yes»\n", "invalid-value", "true or false", "true"},
+		{"goal", head + tail + "goal: {«criteria»: [x], description: y}\n", "unknown-key", "", "success_criteria"},
+		{"goal key", head + tail + "goal: {«foo»: [x], description: y}\n", "unknown-key", "allowed are constraints, description, success_criteria", ""},
 		{"goal without words", head + tail + "«goal»: {constraints: [x]}\n", "missing-field", `"goal" lacks the key "description"`, ""},
 		{"secret", head + tail + "secrets: {«K»: {}}\n", "missing-field", `"K" lacks one of the keys env or file`, ""},
 		{"secret twice", head + tail + "secrets: {K: {env: a, «file»: b}}\n", "invalid-value", `"env" and "file" exclude each other`, ""},
@@ -199,9 +201,9 @@ func TestNodes(t *testing.T) {
 		{"key of another kind", node("kind: pass, «command»: [a]"), "unknown-key", "it belongs to the kind exec", ""},
 		{"id", head + "nodes: {a: {kind: pass}, «1a»: {kind: pass}}\nedges: [{from: a, to: 1a}, {from: 1a, to: END}]\n", "invalid-value", "a letter first", ""},
 		{"reserved id", head + "nodes: {a: {kind: pass}, «START»: {kind: pass}}\nedges: [{from: a, to: START}, {from: START, to: END}]\n", "reserved-name", "stands for an end", ""},
-		{"command line", node("kind: exec, command: «ls -l»"), "invalid-value", "a list of texts", ""},
+		{"command line", node("kind: exec, command: «ls -l»"), "invalid-value", "a list of texts", "[ls, -l]"},
 		{"no command", head + "nodes: {«a»: {kind: exec}}\nedges: [{from: a, to: END}]\n", "missing-field", "command or script", ""},
-		{"retry key", node("kind: pass, retry: {«attempts»: 3}"), "unknown-key", "max_attempts", ""},
+		{"retry key", node("kind: pass, retry: {«attempts»: 3}"), "unknown-key", "", "max_attempts"},
 		{"retry on agent", node("kind: agent, prompt: x, «retry»: {max_attempts: 3}"), "retry-on-agent", "by its judge", ""},
 		{"join", node("kind: pass, join: {wait: «some»}"), "invalid-value", "all or any or a whole number greater than 0", ""},
 		{"join of none", node("kind: pass, join: {wait: «0»}"), "invalid-value", "greater than 0", ""},
@@ -256,7 +258,7 @@ func TestAllErrorsAtOnce(t *testing.T) {
 	for _, d := range diags {
 		got[d.Rule]++
 	}
-	want := map[string]int{"invalid-value": 2, "unknown-node": 2, "reserved-name": 1, "unknown-key": 2, "missing-field": 1, "no-outgoing-edge": 1}
+	want := map[string]int{"invalid-value": 2, "unknown-node": 2, "reserved-name": 1, "unknown-key": 2, "no-outgoing-edge": 1}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

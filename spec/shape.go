@@ -3,14 +3,11 @@
 package spec
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/graphrun/graphrun/internal/suggest"
 )
 
 // shaper reports where values do not have the shape of their key. It belongs
@@ -108,25 +105,7 @@ func (s *shaper) mismatch(k *Key, v *Value, at place) {
 		return
 	}
 	s.report("invalid-value", span, "%s must be %s; found %s", at, expects(k), describe(v))
-	s.diags[len(s.diags)-1].Suggestion = spelledOut(k, v)
-}
-
-// spelledOut is the long form of a word that stands for the map it is the only
-// content of, as in `n: string`; "" when it stands for none.
-func spelledOut(k *Key, v *Value) string {
-	if v.Kind != String && v.Kind != Int {
-		return ""
-	}
-	word := v.Text.Value
-	switch {
-	case k.Type == TypeSchema && slices.Contains(schemaTypes(), word):
-		return "{type: " + word + "}"
-	case k.Type == TypeSchema && typeElsewhere(word) != "":
-		return "{type: " + typeElsewhere(word) + "}"
-	case k.Type == TypeObject && len(k.Keys) == 1 && fits(&k.Keys[0], v) && (v.Kind == Int || isIdentifier(word)):
-		return "{" + k.Keys[0].Name + ": " + word + "}"
-	}
-	return ""
+	s.diags[len(s.diags)-1].Suggestion = written(k, v)
 }
 
 // fits reports whether a value has the outline of a key's shape, so that a
@@ -179,6 +158,7 @@ func (s *shaper) scalar(k *Key, v *Value, at place) {
 	}
 	if !ok {
 		s.report("invalid-value", v.Span, "%s must be %s; found %s", at, expects(k), describe(v))
+		s.diags[len(s.diags)-1].Suggestion = written(k, v)
 	}
 }
 
@@ -203,15 +183,14 @@ func (s *shaper) enum(k *Key, allowed []string, v *Value, at place) {
 	if slices.Contains(allowed, v.Text.Value) {
 		return
 	}
-	near := suggest.Closest(v.Text.Value, allowed)
-	if slices.Equal(allowed, schemaTypes()) {
-		near = cmp.Or(typeElsewhere(v.Text.Value), near)
-	}
+	near, note := nearest(v.Text.Value, allowed), ""
 	span := v.Span
 	if near != "" {
 		span = v.Text.At(0, len(v.Text.Value))
+	} else if at.key.Value == "condition" && strings.ContainsAny(v.Text.Value, "<>=(. ") {
+		note = `; an expression stands under "when"`
 	}
-	s.report("invalid-value", span, "%s must be %s; found %s", at, expects(k), quoteShort(v.Text.Value))
+	s.report("invalid-value", span, "%s must be %s; found %s%s", at, expects(k), quoteShort(v.Text.Value), note)
 	s.diags[len(s.diags)-1].Suggestion = near
 }
 

@@ -55,7 +55,7 @@ func (s *shaper) node(v *Value, id Text) {
 		case k != nil:
 			s.check(k, &f.Value, place{f.Key, false})
 		case kind != nil && !isExtension(f.Key.Value):
-			s.unknownNodeKey(f.Key, kind)
+			s.unknownNodeKey(v, f, kind)
 		}
 	}
 	if kind == nil {
@@ -77,6 +77,9 @@ func (s *shaper) node(v *Value, id Text) {
 // kindOf finds the kind that a node names and reports a missing or unknown one.
 func (s *shaper) kindOf(v *Value, id Text) (kind *Kind) {
 	named := v.Get("kind")
+	if named == nil {
+		named = s.misnamedKind(v)
+	}
 	if named != nil && named.Kind == String {
 		if kind = findKind(s.kinds, named.Text.Value); kind != nil {
 			return kind
@@ -94,9 +97,25 @@ func (s *shaper) kindOf(v *Value, id Text) (kind *Kind) {
 	return nil
 }
 
+// misnamedKind finds a key that stands for "kind" in a node without one, reports
+// it, and reads it as that.
+func (s *shaper) misnamedKind(v *Value) *Value {
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		if findKey(s.tables.common, f.Key.Value) == nil && nearest(f.Key.Value, []string{"kind"}) != "" {
+			s.report("unknown-key", f.Key.At(0, len(f.Key.Value)), "unknown key %q", f.Key.Value)
+			s.diags[len(s.diags)-1].Suggestion = "kind"
+			f.Key = Text{Value: "kind", Span: f.Key.Span}
+			return &f.Value
+		}
+	}
+	return nil
+}
+
 // unknownNodeKey reports a key that neither nodes nor the kind have. A key of
 // another kind is called that.
-func (s *shaper) unknownNodeKey(key Text, kind *Kind) {
+func (s *shaper) unknownNodeKey(v *Value, f *Field, kind *Kind) {
+	key := f.Key
 	keys := slices.Concat([]Key{{Name: "kind"}}, kind.Keys, s.tables.common)
 	names := make([]string, len(keys))
 	for i := range keys {
@@ -109,7 +128,7 @@ func (s *shaper) unknownNodeKey(key Text, kind *Kind) {
 		}
 	}
 	if len(owners) == 0 || suggest.Closest(key.Value, names) != "" {
-		s.unknownKey(key, keys)
+		s.unknownKey(v, f, keys)
 		return
 	}
 	slices.Sort(names)

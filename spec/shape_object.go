@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-
-	"github.com/graphrun/graphrun/internal/suggest"
 )
 
 // object checks a map whose keys are the language's.
@@ -31,7 +29,7 @@ func (s *shaper) known(keys []Key, v *Value) {
 		if k := findKey(keys, f.Key.Value); k != nil {
 			s.check(k, &f.Value, place{f.Key, false})
 		} else if !isExtension(f.Key.Value) {
-			s.unknownKey(f.Key, keys)
+			s.unknownKey(v, f, keys)
 		}
 	}
 }
@@ -45,13 +43,15 @@ func findKey(keys []Key, name string) *Key {
 	return nil
 }
 
-func (s *shaper) unknownKey(key Text, keys []Key) {
+// unknownKey reports a key that a map does not have.
+func (s *shaper) unknownKey(v *Value, f *Field, keys []Key) {
+	key := f.Key
 	names := make([]string, len(keys))
 	for i := range keys {
 		names[i] = keys[i].Name
 	}
 	sort.Strings(names)
-	near := suggest.Closest(key.Value, names)
+	near := nearest(key.Value, names)
 	allowed := "; allowed are " + strings.Join(names, ", ")
 	if near != "" {
 		allowed = ""
@@ -60,6 +60,20 @@ func (s *shaper) unknownKey(key Text, keys []Key) {
 	}
 	s.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), allowed)
 	s.diags[len(s.diags)-1].Suggestion = near
+	s.repair(v, f, near, keys)
+}
+
+// repair reads a key that was reported as the one that it most likely stands
+// for, unless that is there too, so that nothing is reported as a consequence.
+func (s *shaper) repair(v *Value, f *Field, near string, keys []Key) {
+	k := findKey(keys, near)
+	if k == nil || v.Get(near) != nil {
+		return
+	}
+	f.Key = Text{Value: near, Span: f.Key.Span}
+	if fits(k, &f.Value) {
+		s.check(k, &f.Value, place{f.Key, false})
+	}
 }
 
 // missing reports what a map lacks, at the name that it belongs to.
@@ -96,15 +110,7 @@ func (s *shaper) choice(c Choice, v *Value, owner Text) {
 		}
 		first = f
 	}
-	if first == nil && c.Required && !misspelt(v, c.Keys) {
+	if first == nil && c.Required {
 		s.missing(v, owner, "one of the keys "+oneOf(c.Keys))
 	}
-}
-
-// misspelt reports whether a key of the map seems to stand for one of those; it
-// is reported as unknown then, and nothing is missing besides.
-func misspelt(v *Value, keys []string) bool {
-	return slices.ContainsFunc(v.Fields, func(f Field) bool {
-		return !isExtension(f.Key.Value) && suggest.Closest(f.Key.Value, keys) != ""
-	})
 }

@@ -6,8 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/graphrun/graphrun/internal/suggest"
 )
 
 // schema checks a JSON Schema; the keywords in k.Keys are allowed at its top
@@ -29,7 +27,7 @@ func (s *shaper) schema(k *Key, v *Value, at place) {
 		case keyword != nil:
 			s.check(keyword, &f.Value, place{f.Key, false})
 		case !isExtension(f.Key.Value):
-			s.unknownKeyword(f.Key, k.Keys)
+			s.unknownKeyword(v, f, k.Keys)
 		}
 	}
 	if pattern := v.Get("pattern"); pattern != nil && pattern.Kind == String {
@@ -41,7 +39,8 @@ func (s *shaper) schema(k *Key, v *Value, at place) {
 
 // unknownKeyword reports a key that is no keyword. JSON Schema has too many for
 // a list in a message; more are those that the place adds.
-func (s *shaper) unknownKeyword(key Text, more []Key) {
+func (s *shaper) unknownKeyword(v *Value, f *Field, more []Key) {
+	key := f.Key
 	var names, added []string
 	for _, k := range more {
 		added = append(added, k.Name)
@@ -51,7 +50,7 @@ func (s *shaper) unknownKeyword(key Text, more []Key) {
 		names = append(names, k.Name)
 	}
 	slices.Sort(names)
-	near, what := suggest.Closest(key.Value, names), ""
+	near, what := nearest(key.Value, names), ""
 	switch {
 	case key.Value == "nullable":
 		near, what = "", "; name the type null instead: type: [string, null]"
@@ -63,25 +62,5 @@ func (s *shaper) unknownKeyword(key Text, more []Key) {
 	}
 	s.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), what)
 	s.diags[len(s.diags)-1].Suggestion = near
-}
-
-// typeElsewhere is the type that JSON Schema has for one of other languages, or "".
-func typeElsewhere(word string) string {
-	switch strings.ToLower(word) {
-	case "str", "text":
-		return "string"
-	case "int", "long":
-		return "integer"
-	case "float", "double", "decimal":
-		return "number"
-	case "bool":
-		return "boolean"
-	case "list", "tuple":
-		return "array"
-	case "dict", "map", "struct":
-		return "object"
-	case "none", "nil":
-		return "null"
-	}
-	return ""
+	s.repair(v, f, near, slices.Concat(more, s.tables.keywords))
 }
