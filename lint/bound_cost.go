@@ -37,6 +37,10 @@ func (w *boundWalk) prepare() {
 	for _, n := range g.Nodes {
 		w.drops = w.drops || n.Parallel != nil && n.Parallel.OnFailure != "" && n.Parallel.OnFailure != "fail_all"
 	}
+	w.unsteps = w.drops
+	for v := range w.reaches {
+		w.unsteps = w.unsteps || g.Nodes[v].Join.Wait != "all"
+	}
 }
 
 func exactly(steps float64) span { return span{cost{inSteps: steps}, cost{inSteps: steps}} }
@@ -227,7 +231,7 @@ func (w *boundWalk) coarse() {
 				if groups[i].kind == onFailure {
 					s.least = cost{}
 				}
-				w.moves = append(w.moves, boundMove{from: v, to: min(to, n), span: s, ran: []int{v}})
+				w.moves = append(w.moves, boundMove{from: v, to: min(to, n), span: s, ran: []int{v}, ended: []int{v}})
 			}
 		}
 	}

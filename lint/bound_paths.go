@@ -71,7 +71,7 @@ func (w *boundWalk) cheapest(metric int) (total float64, path []string, ok bool)
 			continue
 		}
 		if at.state == w.done {
-			return at.cost[0], w.pathTo(via, at.state), true
+			return at.cost[0], w.names(w.movesTo(via, at.state), true), true
 		}
 		for _, m := range leaving[at.state] {
 			move := &w.moves[m]
@@ -88,20 +88,25 @@ func (w *boundWalk) cheapest(metric int) (total float64, path []string, ok bool)
 	return 0, nil, false
 }
 
-func (w *boundWalk) pathTo(via []int, state int) []string {
+func (w *boundWalk) movesTo(via []int, state int) []int {
 	var moves []int
 	for via[state] >= 0 {
 		moves = append(moves, via[state])
 		state = w.moves[via[state]].from
 	}
 	slices.Reverse(moves)
-	return w.names(moves)
+	return moves
 }
 
-func (w *boundWalk) names(moves []int) []string {
+// names are the nodes that run in some moves, or those that come to their end.
+func (w *boundWalk) names(moves []int, ended bool) []string {
 	out := []string{}
 	for _, m := range moves {
-		for _, v := range w.moves[m].ran {
+		ran := w.moves[m].ran
+		if ended {
+			ran = w.moves[m].ended
+		}
+		for _, v := range ran {
 			out = append(out, w.f.name(v))
 		}
 	}
@@ -201,8 +206,7 @@ func (w *boundWalk) dearest(metric int, order []int) (float64, []string) {
 	if last < 0 {
 		return top, nil
 	}
-	path := append(w.pathTo(via, w.moves[last].from), w.names([]int{last})...)
-	return top, path
+	return top, w.names(append(w.movesTo(via, w.moves[last].from), last), false)
 }
 
 // maxLayers bounds the table of layered.
@@ -305,5 +309,5 @@ func (t *layers) path(k, m int) []string {
 		s = t.w.moves[via].from
 	}
 	slices.Reverse(moves)
-	return t.w.names(moves)
+	return t.w.names(moves, false)
 }

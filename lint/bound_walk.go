@@ -28,6 +28,7 @@ type boundWalk struct {
 	reaches   map[int][]bool // by join: the vertices that can reach it
 	nested    map[int]bool   // by join: branches of several fan-outs may wait there
 	drops     bool           // a failed branch may be dropped
+	unsteps   bool           // a task may be cancelled and be no step any more
 	counters  []counter
 	counterOf map[int]int // by node
 	stepCap   int         // 0: no guard asks for the step
@@ -54,11 +55,12 @@ type boundState struct {
 // arrival counts the branches that have reached a join.
 type arrival struct{ join, count int }
 
-// boundMove is one superstep.
+// boundMove is one superstep: what began in it and what ended. A task that is
+// cancelled begins only; it is no step of the run.
 type boundMove struct {
-	from, to int
-	span     span
-	ran      []int
+	from, to   int
+	span       span
+	ran, ended []int
 }
 
 // way is one thing that may come of an execution.
@@ -177,7 +179,8 @@ func (w *boundWalk) parks(v int) bool {
 }
 
 // superstep adds a move for each combination of what the tasks come to that
-// finish in it. A task counts as a step and a visit when it begins.
+// finish in it. A task counts as a visit when it begins; as a step it counts then
+// for the most, for the least when it ends.
 func (w *boundWalk) superstep(at int, all, finish []task, parked []int) bool {
 	s := w.queue[at]
 	next := boundState{visits: slices.Clone(s.visits), step: s.step, parked: parked, waiting: s.waiting}
@@ -187,7 +190,7 @@ func (w *boundWalk) superstep(at int, all, finish []task, parked []int) bool {
 		if !t.begins || t.refused && !w.skips(t.node) {
 			continue
 		}
-		total = total.plus(exactly(1))
+		total.most[inSteps]++
 		next.step++
 		ran = append(ran, t.node)
 		if c, counted := w.counterOf[t.node]; counted && !t.refused {
@@ -197,18 +200,23 @@ func (w *boundWalk) superstep(at int, all, finish []task, parked []int) bool {
 	next.step = min(next.step, w.stepCap)
 	bundles := 1
 	ways := make([][]way, len(finish))
+	var ended []int
 	for i, t := range finish {
+		if !t.refused || w.skips(t.node) {
+			total.least[inSteps]++
+			ended = append(ended, t.node)
+		}
 		if t.refused {
 			ways[i] = w.refusedWays(t.node)
 		} else {
-			ways[i] = w.ways(t.node, &next, len(ran) == 1 && t.begins)
+			ways[i] = w.ways(t.node, &next, len(ran) == 1 && t.begins && !w.unsteps)
 		}
 		if bundles *= len(ways[i]); bundles > maxBundles {
 			return false
 		}
 	}
 	for n := range bundles {
-		w.bundle(boundMove{from: at, span: total, ran: ran}, finish, ways, n, next)
+		w.bundle(boundMove{from: at, span: total, ran: ran, ended: ended}, finish, ways, n, next)
 	}
 	return true
 }
@@ -283,11 +291,14 @@ func (w *boundWalk) release(s boundState, from int) []boundState {
 			}, i+1)
 			return append(w.release(started(s, i), i), rest...)
 		case enough:
-			kept := started(s, i)
 			cancelled := started(s, i)
 			cancelled.active = w.without(cancelled.active, a.join)
 			cancelled.parked = w.without(cancelled.parked, a.join)
-			return append(w.release(kept, i), w.release(cancelled, i)...)
+			out := w.release(cancelled, i)
+			if w.nested[a.join] { // what is on its way may belong to another fan-out
+				out = append(w.release(started(s, i), i), out...)
+			}
+			return out
 		}
 	}
 	if len(s.active)+len(s.parked) > 0 || len(s.waiting) == 0 {

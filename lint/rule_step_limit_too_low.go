@@ -60,8 +60,8 @@ func checkStepLimit(f *facts) {
 	}
 }
 
-// mayTakeMore reports whether a run can take more steps than the shortest path
-// has: branches add up, and graphs in graphs.
+// mayTakeMore reports whether every run may take more steps than the shortest
+// path has: branches add up, graphs in graphs, and rounds that conditions ask for.
 func (f *facts) mayTakeMore(limit int) bool {
 	const most = 500 // nodes: following the branches of more takes too long
 	if len(f.graph.Nodes) > most {
@@ -69,6 +69,11 @@ func (f *facts) mayTakeMore(limit int) bool {
 	}
 	if slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool { return n.Kind.Value == "graph" }) {
 		return true
+	}
+	for _, e := range f.bound.Edges {
+		if e.When != nil && (e.When.Uses("visits") || e.When.Uses("step")) {
+			return true
+		}
 	}
 	return limit < len(f.graph.Nodes) && slices.ContainsFunc(f.flow().groups, func(groups []group) bool {
 		return slices.ContainsFunc(groups, func(g group) bool { return len(g.targets) > 1 })
