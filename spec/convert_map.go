@@ -169,8 +169,8 @@ func (c *converter) merge(set *fieldSet, from *Value) {
 
 // scalar reads a scalar whose content starts at an offset.
 func (c *converter) scalar(n *yaml.Node, at int, v *Value) {
-	v.Kind, v.Span = String, Span{at, c.scalarEnd(n, at)}
-	v.Text = Text{Value: n.Value, Span: v.Span, source: c.source}
+	v.Kind = String
+	v.Text = Text{Value: n.Value, Span: Span{at, c.scalarEnd(n, at)}, source: c.source}
 	problem := ""
 	tagged := n.Style&yaml.TaggedStyle != 0
 	quoted := n.Style&^yaml.TaggedStyle != 0

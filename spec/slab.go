@@ -13,8 +13,8 @@ type slab[T any] struct {
 // does not round up.
 const (
 	fewest     = 4
-	mostFields = 51
-	mostItems  = 68
+	mostFields = 56
+	mostItems  = 78
 )
 
 // newSlab is a slab for at least about so many elements, which takes memory for

@@ -19,12 +19,13 @@ const (
 )
 
 // Value is a tree of YAML values. Scalars have Text (as written, decoded) and
-// Data; lists have Items; maps have Fields in file order. Parts that an alias
-// repeats are shared and point to where they are written: a Value is read-only.
+// Data; lists have Items; maps have Fields in file order. Every value has a Span,
+// which is that of its Text: a file has so many values that its size counts. Parts
+// that an alias repeats are shared and point to where they are written: a Value
+// is read-only.
 type Value struct {
-	Kind   ValueKind
-	Span   Span
-	Text   Text
+	Kind ValueKind
+	Text
 	bits   uint64 // of Int the number, of Float its IEEE 754 form, of Bool 1 for true
 	Items  []Value
 	Fields []Field
