@@ -21,12 +21,16 @@ type plainParser struct {
 	count  int // nodes made
 	gaveUp bool
 	list   []ast.Node // elements of the lists that are open
-	slabs  slabs
+	lists  []ast.Node // those of the lists that are done
+	made   plainNodes
 }
 
-// parse returns nil when the expression is not plain.
+// parse returns nil when the expression is not plain. The tree is of use until
+// the next parse, which takes its nodes.
 func (p *plainParser) parse(src string) ast.Node {
-	p.tokens, p.next, p.count, p.gaveUp, p.list = p.tokens[:0], 0, 0, false, p.list[:0]
+	p.tokens, p.next, p.count, p.gaveUp = p.tokens[:0], 0, 0, false
+	p.list, p.lists = p.list[:0], p.lists[:0]
+	p.made.rewind()
 	if !p.scan(src) {
 		return nil
 	}
@@ -112,13 +116,15 @@ func (p *plainParser) expression(precedence int) ast.Node {
 }
 
 func (p *plainParser) binary(op token, left, right ast.Node) ast.Node {
-	n := p.slabs.binary.take()
+	n := p.made.binary.take()
 	n.Operator, n.Left, n.Right = op.text, left, right
 	return p.put(n, op.at)
 }
 
 func (p *plainParser) unary(op string, operand ast.Node, at file.Location) ast.Node {
-	return p.put(&ast.UnaryNode{Operator: op, Node: operand}, at)
+	n := p.made.unary.take()
+	n.Operator, n.Node = op, operand
+	return p.put(n, at)
 }
 
 // comparison makes a < b < c mean a < b and b < c.
@@ -150,7 +156,9 @@ func (p *plainParser) choice(cond ast.Node) ast.Node {
 		}
 		p.expect(":")
 		no := p.expression(0)
-		cond = p.put(&ast.ConditionalNode{Ternary: true, Cond: cond, Exp1: yes, Exp2: no}, p.token().at)
+		n := p.made.choices.take()
+		n.Ternary, n.Cond, n.Exp1, n.Exp2 = true, cond, yes, no
+		cond = p.put(n, p.token().at)
 	}
 	return cond
 }
@@ -192,13 +200,13 @@ func (p *plainParser) name(t token) ast.Node {
 	if p.is("(") {
 		return p.giveUp()
 	}
-	n := p.slabs.names.take()
+	n := p.made.names.take()
 	n.Value = t.text
 	return p.postfix(p.put(n, t.at))
 }
 
 func (p *plainParser) text(t token) ast.Node {
-	n := p.slabs.texts.take()
+	n := p.made.texts.take()
 	n.Value = t.text
 	return p.put(n, t.at)
 }
@@ -215,7 +223,7 @@ func (p *plainParser) number(t token) ast.Node {
 	if err != nil {
 		return p.giveUp()
 	}
-	n := p.slabs.integers.take()
+	n := p.made.integers.take()
 	n.Value = i
 	return p.put(n, t.at)
 }
@@ -233,10 +241,12 @@ func (p *plainParser) array(open token) ast.Node {
 		p.list = append(p.list, element)
 	}
 	p.expect("]")
-	nodes := make([]ast.Node, len(p.list)-first)
-	copy(nodes, p.list[first:])
+	start := len(p.lists)
+	p.lists = append(p.lists, p.list[first:]...)
 	p.list = p.list[:first]
-	return p.put(&ast.ArrayNode{Nodes: nodes}, open.at)
+	n := p.made.arrays.take()
+	n.Nodes = p.lists[start:len(p.lists):len(p.lists)]
+	return p.put(n, open.at)
 }
 
 // postfix reads members: .name, ?.name and [key].
@@ -250,7 +260,9 @@ func (p *plainParser) postfix(n ast.Node) ast.Node {
 			at := p.token().at
 			p.skip()
 			key := p.expression(0)
-			n = p.put(&ast.MemberNode{Node: n, Property: key}, at)
+			m := p.made.members.take()
+			m.Node, m.Property = n, key
+			n = p.put(m, at)
 			p.expect("]")
 		default:
 			return n
@@ -270,36 +282,11 @@ func (p *plainParser) member(base ast.Node, optional bool) ast.Node {
 	if isChain {
 		base = chain.Node
 	}
-	n := p.slabs.members.take()
+	n := p.made.members.take()
 	n.Node, n.Property, n.Optional = base, p.text(t), optional
 	out := p.put(n, t.at)
 	if isChain || optional {
 		out = p.put(&ast.ChainNode{Node: out}, t.at)
 	}
-	return out
-}
-
-// slabs makes nodes of the usual kinds by the dozen.
-type slabs struct {
-	names    slab[ast.IdentifierNode]
-	texts    slab[ast.StringNode]
-	integers slab[ast.IntegerNode]
-	members  slab[ast.MemberNode]
-	binary   slab[ast.BinaryNode]
-}
-
-// slab hands out zero values. It makes twice as many each time, up to 32.
-type slab[T any] struct {
-	free []T
-	made int
-}
-
-func (s *slab[T]) take() *T {
-	if len(s.free) == 0 {
-		s.made = min(max(2*s.made, 1), 32)
-		s.free = make([]T, s.made)
-	}
-	out := &s.free[0]
-	s.free = s.free[1:]
 	return out
 }

@@ -29,7 +29,10 @@ type Compiler struct {
 	names    map[string]*ref
 	config   *conf.Config
 	plain    plainParser
-	checker  *checker // nil while it is in use
+	trees    treeBuilder
+	made     slab[Program]
+	checker  checker
+	busy     bool // its parts are in use
 }
 
 // Compile checks an expression against a scope and compiles it. Condition
@@ -52,25 +55,22 @@ func (s *Scope) Compile(src string, want Want) (*Program, *Error) {
 }
 
 func (k *Compiler) compile(s *Scope, src string, want Want, lowers bool) (*Program, *Error) {
-	c := k.checker
-	if c == nil {
-		c = &checker{}
+	if k.busy { // asked by a type that is worked out while another expression is checked
+		return new(Compiler).compile(s, src, want, lowers)
 	}
-	k.checker = nil
-	defer func() { k.checker = c }()
-	if k.config == nil {
-		k.config, k.names = newConfig(), map[string]*ref{}
+	k.busy = true
+	defer func() { k.busy = false }()
+	c := &k.checker
+	if k.names == nil {
+		k.names = map[string]*ref{}
 	}
 	c.reset(s, k.names, lowers)
 	if err := c.src.scan(src); err != nil {
 		return nil, err
 	}
-	syntax := k.plain.parse(src)
-	if syntax == nil {
-		var err *Error
-		if syntax, err = parse(&c.src, k.config); err != nil {
-			return nil, err
-		}
+	syntax, err := k.parse(&c.src)
+	if err != nil {
+		return nil, err
 	}
 	result := c.value(syntax)
 	if c.err == nil && want == Condition && !result.may(kindBool) {
@@ -79,12 +79,17 @@ func (k *Compiler) compile(s *Scope, src string, want Want, lowers bool) (*Progr
 	if c.err != nil {
 		return nil, c.err
 	}
-	p := &Program{
-		src: src, want: want, typ: result.typ, reads: slices.Clone(c.reads.sorted()), keys: result.keys(), plain: result.isPath(),
-		scope: s, syntax: syntax,
-	}
+	p := k.made.take()
+	p.src, p.want, p.scope, p.typ = src, want, s, result.typ
+	p.reads, p.keys, p.plain = slices.Clone(c.reads.sorted()), result.keys(), result.isPath()
 	if !lowers {
+		if want == Condition { // whoever looks at conditions asks for their trees
+			p.tree.Store(k.trees.of(p, syntax))
+		}
 		return p, nil
+	}
+	if k.config == nil {
+		k.config = newConfig()
 	}
 	runs, err := c.assemble(result.node, k.config)
 	if err != nil {
@@ -93,6 +98,17 @@ func (k *Compiler) compile(s *Scope, src string, want Want, lowers bool) (*Progr
 	runs.from, runs.to = result.from, result.to
 	p.code.Store(runs)
 	return p, nil
+}
+
+// parse yields a tree that is of use until the next parse.
+func (k *Compiler) parse(s *source) (ast.Node, *Error) {
+	if n := k.plain.parse(s.text); n != nil {
+		return n, nil
+	}
+	if k.config == nil {
+		k.config = newConfig()
+	}
+	return parse(s, k.config)
 }
 
 // Program is a compiled expression, safe for concurrent use.
@@ -104,10 +120,9 @@ type Program struct {
 	keys  []any // the path, when the whole expression is one: names and indexes
 	plain bool  // the result is part of the environment, so canonical already
 
-	scope  *Scope   // what the names of syntax mean
-	syntax ast.Node // as parsed, for Tree
-	tree   atomic.Pointer[Tree]
-	code   atomic.Pointer[code] // of a lazy scope: nil until it is asked for
+	scope *Scope               // what the names mean
+	tree  atomic.Pointer[Tree] // nil until it is asked for
+	code  atomic.Pointer[code] // of a lazy scope: nil until it is asked for
 }
 
 // code is what a program needs to run, and to tell how it went.

@@ -48,9 +48,10 @@ type Tree struct {
 	Args  []*Tree
 	// Type is what is known of a path's value; any for other parts.
 	Type Type
-
-	id string // tells parts of equal text apart; for TreeOther
 }
+
+// partID is the Value of a TreeOther that tells parts of equal text apart.
+type partID string
 
 // Key is the part in a canonical notation.
 func (t *Tree) Key() string { return string(t.appendKey(nil)) }
@@ -66,7 +67,8 @@ func (t *Tree) appendKey(key []byte) []byte {
 		}
 		return key
 	case TreeOther:
-		return append(append(append(key, '?'), t.id...), t.Name...)
+		id, _ := t.Value.(partID)
+		return append(append(append(key, '?'), id...), t.Name...)
 	}
 	key = append(append(key, t.Name...), '(')
 	for i, a := range t.Args {
@@ -105,22 +107,41 @@ const maxTree = 2 * maxNodes
 
 // Tree returns the tree of the program's expression, which must not be changed.
 func (p *Program) Tree() *Tree {
-	if t := p.tree.Load(); t != nil {
-		return t
+	if p.tree.Load() == nil {
+		var k Compiler
+		var s source
+		_ = s.scan(p.src) // it was in order when p was compiled
+		if syntax, err := k.parse(&s); err == nil {
+			p.tree.CompareAndSwap(nil, k.trees.of(p, syntax))
+		}
 	}
-	b := &treeBuilder{scope: p.scope}
-	t := b.build(p.syntax)
-	if b.count > maxTree {
-		t = &Tree{Op: TreeOther, Name: p.src, Type: p.typ}
-	}
-	p.tree.Store(t)
-	return t
+	return p.tree.Load()
 }
 
+// treeBuilder builds one tree at a time.
 type treeBuilder struct {
 	scope *Scope
 	lets  []treeLet
 	count int
+	parts slab[Tree]
+	args  []*Tree // room for arguments
+}
+
+// of is the tree of a program that was parsed to syntax.
+func (b *treeBuilder) of(p *Program, syntax ast.Node) *Tree {
+	b.scope, b.lets, b.count = p.scope, b.lets[:0], 0
+	t := b.build(syntax)
+	if b.count > maxTree {
+		return &Tree{Op: TreeOther, Name: p.src, Type: p.typ}
+	}
+	return t
+}
+
+// part is a new part without arguments.
+func (b *treeBuilder) part(op TreeOp, name string) *Tree {
+	t := b.parts.take()
+	t.Op, t.Name = op, name
+	return t
 }
 
 type treeLet struct {
@@ -136,15 +157,15 @@ func (b *treeBuilder) build(n ast.Node) *Tree {
 	}
 	switch n := n.(type) {
 	case *ast.NilNode:
-		return constTree(nil)
+		return b.constant(nil)
 	case *ast.BoolNode:
-		return constTree(n.Value)
+		return b.constant(n.Value)
 	case *ast.StringNode:
-		return constTree(n.Value)
+		return b.constant(n.Value)
 	case *ast.IntegerNode:
-		return constTree(n.Value)
+		return b.constant(n.Value)
 	case *ast.FloatNode:
-		return constTree(n.Value)
+		return b.constant(n.Value)
 	case *ast.IdentifierNode:
 		return b.name(n)
 	case *ast.ChainNode:
@@ -152,13 +173,13 @@ func (b *treeBuilder) build(n ast.Node) *Tree {
 	case *ast.MemberNode:
 		return b.member(n)
 	case *ast.ArrayNode:
-		return b.of(&Tree{Op: TreeList, Name: "[]"}, n.Nodes...)
+		return b.with(b.part(TreeList, "[]"), n.Nodes...)
 	case *ast.UnaryNode:
 		return b.unary(n)
 	case *ast.BinaryNode:
-		return b.of(&Tree{Op: TreeBinary, Name: operatorName(n.Operator)}, n.Left, n.Right)
+		return b.with(b.part(TreeBinary, operatorName(n.Operator)), n.Left, n.Right)
 	case *ast.ConditionalNode:
-		return b.of(&Tree{Op: TreeChoice, Name: "?:"}, n.Cond, n.Exp1, n.Exp2)
+		return b.with(b.part(TreeChoice, "?:"), n.Cond, n.Exp1, n.Exp2)
 	case *ast.VariableDeclaratorNode:
 		return b.let(n)
 	case *ast.BuiltinNode:
@@ -186,11 +207,19 @@ func operatorName(op string) string {
 	return op
 }
 
-func constTree(v any) *Tree { return &Tree{Op: TreeConst, Value: v} }
+func (b *treeBuilder) constant(v any) *Tree {
+	t := b.part(TreeConst, "")
+	t.Value = v
+	return t
+}
 
-// of completes a part from its arguments.
-func (b *treeBuilder) of(t *Tree, args ...ast.Node) *Tree {
-	t.Args = make([]*Tree, len(args))
+// with completes a part by its arguments.
+func (b *treeBuilder) with(t *Tree, args ...ast.Node) *Tree {
+	n := len(args)
+	if n > len(b.args) {
+		b.args = make([]*Tree, max(n, min(2*b.parts.made, 64)))
+	}
+	t.Args, b.args = b.args[:n:n], b.args[n:]
 	for i, a := range args {
 		t.Args[i] = b.build(a)
 	}
@@ -198,16 +227,16 @@ func (b *treeBuilder) of(t *Tree, args ...ast.Node) *Tree {
 }
 
 func (b *treeBuilder) unary(n *ast.UnaryNode) *Tree {
-	t := b.of(&Tree{Op: TreeUnary, Name: operatorName(n.Operator)}, n.Node)
+	t := b.with(b.part(TreeUnary, operatorName(n.Operator)), n.Node)
 	if a := t.Args[0]; a.Op == TreeConst {
 		switch v := a.Value.(type) {
 		case int:
 			if t.Name == "-" {
-				return constTree(-v)
+				return b.constant(-v)
 			}
 		case float64:
 			if t.Name == "-" {
-				return constTree(-v)
+				return b.constant(-v)
 			}
 		}
 	}
@@ -220,15 +249,15 @@ func (b *treeBuilder) call(n ast.Node, name string, args []ast.Node) *Tree {
 			return b.other(n)
 		}
 	}
-	return b.of(&Tree{Op: TreeCall, Name: name}, args...)
+	return b.with(b.part(TreeCall, name), args...)
 }
 
 // other is a part that is not looked into. Where let binds names, its text
 // does not say its value, so no other part is equal to it.
 func (b *treeBuilder) other(n ast.Node) *Tree {
-	t := &Tree{Op: TreeOther, Name: n.String()}
+	t := b.part(TreeOther, n.String())
 	if len(b.lets) > 0 {
-		t.id = strconv.Itoa(b.count) + "@" + strconv.Itoa(n.Location().From) + " "
+		t.Value = partID(strconv.Itoa(b.count) + "@" + strconv.Itoa(n.Location().From) + " ")
 	}
 	return t
 }
@@ -252,15 +281,15 @@ func (b *treeBuilder) name(n *ast.IdentifierNode) *Tree {
 		}
 	}
 	if t, ok := b.scope.lookup(n.Value); ok {
-		return pathTree([]string{n.Value}, t)
+		return b.path([]string{n.Value}, t)
 	}
 	if path, ok := b.scope.alias[n.Value]; ok && len(path) > 0 {
 		return b.pathOf(path)
 	}
 	if v, ok := constant(n.Value); ok {
-		return constTree(v)
+		return b.constant(v)
 	}
-	return pathTree([]string{n.Value}, Any())
+	return b.path([]string{n.Value}, Any())
 }
 
 func (b *treeBuilder) pathOf(path []string) *Tree {
@@ -268,11 +297,13 @@ func (b *treeBuilder) pathOf(path []string) *Tree {
 	for _, key := range path[1:] {
 		t, _, _ = t.Field(key)
 	}
-	return pathTree(slices.Clone(path), t)
+	return b.path(slices.Clone(path), t)
 }
 
-func pathTree(path []string, t Type) *Tree {
-	return &Tree{Op: TreePath, Path: path, Type: t}
+func (b *treeBuilder) path(path []string, t Type) *Tree {
+	out := b.part(TreePath, "")
+	out.Path, out.Type = path, t
+	return out
 }
 
 // member resolves base.name and base[0]; computed keys are not looked into.
@@ -281,23 +312,22 @@ func (b *treeBuilder) member(n *ast.MemberNode) *Tree {
 	if id, ok := n.Node.(*ast.IdentifierNode); ok && isName && !b.bound(id.Value) {
 		root := id.Value
 		if root == "$env" || b.scope.isRoot(root) && b.scope.underRoot(root, name.Value) {
-			return pathTree([]string{name.Value}, b.scope.typeOf(name.Value))
+			return b.path([]string{name.Value}, b.scope.typeOf(name.Value))
 		}
 		if _, own := b.scope.lookup(root); b.scope.isRoot(root) && !own {
-			return pathTree([]string{name.Value}, Any())
+			return b.path([]string{name.Value}, Any())
 		}
 	}
 	base := b.build(n.Node)
 	if base.Op != TreePath {
 		return b.other(n)
 	}
-	path := slices.Clip(base.Path)
 	if isName {
 		t, _, _ := base.Type.Field(name.Value)
-		return pathTree(append(path, name.Value), t)
+		return b.path(extended(base.Path, name.Value), t)
 	}
 	if index, ok := n.Property.(*ast.IntegerNode); ok && index.Value >= 0 {
-		return pathTree(append(path, "["+strconv.Itoa(index.Value)+"]"), base.Type.Elem())
+		return b.path(extended(base.Path, "["+strconv.Itoa(index.Value)+"]"), base.Type.Elem())
 	}
 	return b.other(n)
 }

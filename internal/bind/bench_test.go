@@ -56,8 +56,14 @@ func BenchmarkBind(b *testing.B) {
 	b.Run("check", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, found := bind.Check(g, nil, nil); len(found) > 0 {
+			bound, found := bind.Check(g, nil, nil)
+			if len(found) > 0 {
 				b.Fatal(found)
+			}
+			for i := range bound.Edges {
+				if when := bound.Edges[i].When; when != nil && when.Tree() == nil {
+					b.Fatal("no tree")
+				}
 			}
 		}
 	})
