@@ -303,6 +303,9 @@ func (rec *record) walk(at int, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if at >= 0 && d.opts.Sink != nil {
+		d.opts.Sink = &untilSink{next: d.opts.Sink, driver: d, at: at}
+	}
 	for i := range rec.events {
 		if err := d.retell(&rec.events[i]); err != nil {
 			return nil, err

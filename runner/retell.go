@@ -9,6 +9,24 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
+// untilSink tells what happened up to a step: the event that ends its superstep
+// may begin the next one.
+type untilSink struct {
+	next   Sink
+	driver *driver
+	at     int
+	past   bool
+}
+
+// Event passes an event on.
+func (s *untilSink) Event(e *Event) error {
+	if s.past && e.Type != RunFinished {
+		return nil
+	}
+	s.past = s.past || (e.Type == RunStarted || e.Type == SuperstepCompleted) && len(s.driver.path) >= s.at
+	return s.next.Event(e)
+}
+
 // reader is at a subgraph as its notes tell of it.
 type reader struct {
 	driver *driver

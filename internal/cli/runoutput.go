@@ -31,7 +31,7 @@ type runOutput struct {
 	app     *app
 	format  string
 	stream  []string // what jsonl shows; none: all
-	view    view // nil: nobody watches
+	view    view     // nil: nobody watches
 	colors  traceColors
 	writers []*eventWriter
 	trace   *os.File
