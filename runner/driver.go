@@ -60,7 +60,8 @@ type driver struct {
 	texts map[machine.TaskID][]byte
 	// partials hold what else they have produced.
 	partials map[machine.TaskID]any
-	// tails are the ends of such texts that may be beginnings of secrets.
+	// tails are the texts that have not ended, of which the end is kept back while it
+	// may be the beginning of a secret.
 	tails map[machine.TaskID]string
 	queue []machine.Event
 	asked map[asking]context.CancelFunc

@@ -241,7 +241,7 @@ func TestEmitFromGoroutines(t *testing.T) {
 		t.Errorf("%d events, want %d", n, speakers*each)
 	}
 	said, done := events.of(runner.NodeOutput), events.of(runner.NodeCompleted)
-	if len(said) != 1 || len(done) != 1 || said[0].Seq > done[0].Seq || said[0].Node != "a" || said[0].Visit != 1 || said[0].Attempt != 1 {
+	if len(said) != 2 || len(done) != 1 || said[1].Seq > done[0].Seq || said[0].Said.Final || !said[1].Said.Final || said[0].Node != "a" || said[0].Visit != 1 || said[0].Attempt != 1 {
 		t.Errorf("node_output %+v, node_completed %+v", said, done)
 	}
 	for i, e := range events.events {

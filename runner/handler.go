@@ -113,7 +113,7 @@ type Said struct {
 	Percent float64 // progress
 	Message string  // progress, warning
 	Text    string  // text: a chunk of output for a person
-	Final   bool    // text: the last chunk of a model's answer; it may be empty
+	Final   bool    // text: the last chunk; the runner adds an empty one where there is none
 	Name    string  // custom: its type; tool: the tool that was called
 	// Data is custom's; tool's is an object of args, output, is_error,
 	// duration_ms and, if the call has one, id.

@@ -3,10 +3,8 @@
 package runner
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
@@ -52,7 +50,7 @@ func (m *masker) hide(v any) {
 		if len(text) < 4 {
 			return
 		}
-		for _, form := range append(quotedForms(text), text) {
+		for _, form := range formsOf(text) {
 			m.hideText(form)
 		}
 	})
@@ -63,16 +61,6 @@ func (m *masker) hideText(text string) {
 		m.values = append(m.values, text)
 		slices.SortFunc(m.values, func(a, b string) int { return len(b) - len(a) })
 	}
-}
-
-// quotedForms is how a text reads inside a message that quotes it.
-func quotedForms(text string) []string {
-	inner := func(quoted string) string { return quoted[1 : len(quoted)-1] }
-	out := []string{inner(strconv.Quote(text)), inner(strconv.QuoteToASCII(text))}
-	if asJSON, err := json.Marshal(text); err == nil {
-		out = append(out, inner(string(asJSON)))
-	}
-	return out
 }
 
 // learn hides the values that secret keys have in a state.

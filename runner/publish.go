@@ -71,7 +71,7 @@ func (d *driver) said(m *message) {
 	if !d.watched {
 		return
 	}
-	if m.said.Type == "text" && !d.mask.idle() && !d.streamed(m) {
+	if m.said.Type == "text" && !d.streamed(m) {
 		return
 	}
 	m.said.Message = d.mask.text(m.said.Message)
@@ -93,13 +93,11 @@ func (d *driver) tellSaid(kind EventType, m *message) {
 // streamed masks a piece of text, whose end is kept back while it may be the
 // beginning of a secret. It reports whether there is something to tell.
 func (d *driver) streamed(m *message) bool {
-	text := d.tails[m.task] + m.said.Text
-	delete(d.tails, m.task)
-	shown, rest := d.mask.chunk(text)
+	shown, rest := d.mask.chunk(d.tails[m.task] + m.said.Text)
 	if m.said.Final {
-		shown, rest = shown+lastChunk(rest), ""
-	}
-	if rest != "" {
+		shown += lastChunk(rest)
+		delete(d.tails, m.task)
+	} else {
 		if d.tails == nil {
 			d.tails = map[machine.TaskID]string{}
 		}
@@ -109,11 +107,12 @@ func (d *driver) streamed(m *message) bool {
 	return shown != "" || m.said.Final
 }
 
-// tellTail tells what was kept back of a node's text: it has ended.
+// tellTail ends the text of a node that has ended and did not say which piece was
+// the last, with what was kept back of it.
 func (d *driver) tellTail(task machine.TaskID) {
-	if rest := d.tails[task]; rest != "" {
+	if rest, open := d.tails[task]; open {
 		delete(d.tails, task)
-		d.tellSaid(NodeOutput, &message{task: task, said: &Said{Type: "text", Text: lastChunk(rest)}})
+		d.tellSaid(NodeOutput, &message{task: task, said: &Said{Type: "text", Text: lastChunk(rest), Final: true}})
 	}
 }
 
