@@ -110,9 +110,10 @@ func (f *facts) childState(n *spec.Node, g *spec.Graph, names []string) {
 				if u.moment == before || len(r.Path) < 3 || r.Path[0] != "output" || r.Path[1] != "state" || g.Key(r.Path[2]) != nil {
 					continue
 				}
-				d := f.report(u.span(), "the subgraph %q has no state key %q", text(n, "graph").Value, r.Path[2])
-				if near := suggest.Closest(r.Path[2], names); near != "" {
-					d.Message += "; did you mean \"" + near + "\"?"
+				at := u.spanOfMember("output.state.", r.Path[2])
+				d := f.report(at, "the subgraph %q has no state key %q", text(n, "graph").Value, r.Path[2])
+				if at != u.span() {
+					d.Suggestion = suggest.Closest(r.Path[2], names)
 				}
 			}
 		}

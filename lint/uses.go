@@ -3,6 +3,8 @@
 package lint
 
 import (
+	"strings"
+
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
@@ -46,6 +48,18 @@ func (u *use) spanOf(name string) spec.Span {
 		return u.span()
 	}
 	return u.text.At(u.from+at, u.from+at+len(name))
+}
+
+// spanOfMember is the place of a member behind the path to it; the whole
+// expression when it is written in another way.
+func (u *use) spanOfMember(path, name string) spec.Span {
+	src := u.program.Source()
+	at := strings.Index(src, path+name)
+	if at < 0 || u.to-u.from != len(src) {
+		return u.span()
+	}
+	at += u.from + len(path)
+	return u.text.At(at, at+len(name))
 }
 
 // wordAt is where a word stands in an expression, outside of texts and not as

@@ -76,6 +76,9 @@ func (c *graphChecker) node(t Text, end bool) bool {
 		return false
 	}
 	near := c.nearNode(t.Value)
+	if end && (strings.EqualFold(t.Value, END) || near == "" && nearest(t.Value, []string{END}) != "") {
+		near = END
+	}
 	detail := "; nodes are " + c.knownNodes()
 	switch {
 	case near != "":

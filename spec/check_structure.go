@@ -14,7 +14,7 @@ func (c *graphChecker) structure() {
 	shape := c.shape()
 	if !c.lostSource() {
 		for i, n := range g.Nodes {
-			if shape.stuck[i] {
+			if shape.stuck[i] && !isReserved(n.ID.Value) {
 				c.report("no-outgoing-edge", n.ID.Span, "%q has no way out; give it an edge, to END if the run is over there", n.ID.Value)
 			}
 		}
@@ -24,6 +24,7 @@ func (c *graphChecker) structure() {
 		return
 	}
 	reached := shape.graph.Reach(start.Index)
+	c.behindEnd(shape, reached)
 	for i, n := range g.Nodes {
 		if !reached[i] {
 			c.report("unreachable-node", n.ID.Span, "%q can't be reached from %q, the start", n.ID.Value, g.Start.Value)
@@ -35,6 +36,18 @@ func (c *graphChecker) structure() {
 		return
 	}
 	c.cycles(shape, reached, escapes)
+}
+
+// behindEnd adds what edges that leave END would reach: they are reported.
+func (c *graphChecker) behindEnd(shape shape, reached []bool) {
+	for i, e := range c.graph.Edges {
+		if e.From.Value != END || c.from[i] >= 0 || c.to[i] < 0 || reached[c.to[i]] {
+			continue
+		}
+		for v, also := range shape.graph.Reach(c.to[i]) {
+			reached[v] = reached[v] || also
+		}
+	}
 }
 
 // lostSource reports whether an edge leaves from no node, so that a node

@@ -84,6 +84,7 @@ func synonyms() []synonym {
 		{"initial_interval", []string{"delay", "interval", "wait"}},
 		{"backoff", []string{"backoff_rate", "multiplier", "factor"}},
 		{"max_visits", []string{"max_iterations", "max_loops"}},
+		{END, []string{"done", "exit", "stop", "finish", "finished", "terminate", "terminal", "complete"}},
 		// kinds of nodes
 		{"exec", []string{"shell", "script", "command", "bash", "run", "process", "python"}},
 		{"llm", []string{"model", "prompt", "chat", "ai", "completion"}},

@@ -2,7 +2,10 @@
 
 package spec
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Options are what a program adds to the language. The zero value adds nothing.
 type Options struct {
@@ -63,11 +66,20 @@ const (
 
 // top checks the whole file against the table. A missing start has a rule of its own.
 func (s *shaper) top(root *Value) {
+	root.Fields = slices.DeleteFunc(root.Fields, func(f Field) bool {
+		empty := f.Key.Value == "start" && f.Value.Kind == Null
+		if empty {
+			s.report("missing-start", f.Key.Span, "\"start\" has no value; name the first node")
+		}
+		return empty
+	})
+	found := len(s.diags) > 0
 	s.known(s.tables.top, root)
 	for i := range s.tables.top {
 		k := &s.tables.top[i]
 		switch {
 		case !k.Required || root.Get(k.Name) != nil:
+		case k.Name == "start" && found:
 		case k.Name == "start":
 			s.missingStart(root)
 		default:
