@@ -26,6 +26,10 @@ func (f *facts) atMost(p *policy) {
 		}
 		return
 	}
+	if !f.flow().cyclic[p.place] && f.forks() != nil && f.happens(p, nil, nil, nil) {
+		f.report(p.at.Span, "%q can run more than %s: branches come to it one after the other", n.ID.Value, plural(p.limit, "time"))
+		return
+	}
 	if path := f.tooOften(p); path != nil {
 		f.report(p.at.Span, "%q can run more than %s, on the path %s", n.ID.Value, plural(p.limit, "time"), f.pathText(path))
 	}

@@ -185,7 +185,7 @@ func (r *rehearsal) resolve(s *scene, tasks []standing, i int, moves []fired) {
 	case skips:
 		r.fallback(s, groups, goOn)
 	case n.Goto.IsSet():
-		return
+		r.chosen(s, t, groups, goOn)
 	default:
 		for j := range groups {
 			if g := &groups[j]; g.kind == byGoto && !g.perhaps && !r.immediate(t.node) {

@@ -58,16 +58,10 @@ func checkMissingModel(f *facts) {
 			f.model(named, "judge", at, "the judge of "+quoteKey(n.ID.Value))
 		}
 	}
-	seen, hasFallback := map[string]int{}, map[string]bool{}
-	for _, e := range f.graph.Edges {
-		hasFallback[e.From.Value] = hasFallback[e.From.Value] || e.Fallback
-	}
-	for _, e := range f.graph.Edges {
-		if e.Condition != "llm_decide" || hasFallback[e.From.Value] { // without a model the fallback fires
-			continue
-		}
-		if seen[e.From.Value]++; seen[e.From.Value] == 2 { // one alone needs no call
-			f.model(spec.Text{}, "router", e.From, "the decision at "+quoteKey(e.From.Value))
+	for _, d := range f.decisions() {
+		if len(d.edges) > 1 && !d.fallback { // one alone needs no call; without a model the fallback fires
+			from := d.edges[0].From
+			f.model(spec.Text{}, "router", from, "the decision at "+quoteKey(from.Value))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-// policy-invalid: a policy speaks of what the graph doesn't have.
+// policy-invalid: a policy is none, or speaks of what the graph doesn't have.
 
 package lint
 
@@ -13,8 +13,8 @@ import (
 func policyInvalid() Rule {
 	return Rule{
 		Name: "policy-invalid", Severity: spec.Error, needs: needNode,
-		Summary: "a policy names a node that does not exist, or asks one node to come before itself",
-		Doc:     "Policies speak of nodes of their own graph; END may stand where a path ends. A policy that nothing can keep or break guards nothing.",
+		Summary: "a policy lacks a half, names a node that does not exist, or asks one node to come before itself",
+		Doc:     "A policy has two halves: require and before, forbid and after, reach and from, max_visits and node, never and at. Policies speak of nodes of their own graph; END may stand where a path ends. A policy that nothing can keep or break guards nothing.",
 		Bad: `graphrun: v1
 name: release
 start: build

@@ -73,10 +73,13 @@ func (f *facts) tool(ref spec.Text, all bool) {
 		return
 	}
 	name, member, dotted := strings.Cut(ref.Value, ".")
-	if f.declaredTool(ref.Value) != nil {
+	t := f.declaredTool(ref.Value)
+	if t != nil && (all || t.Get("mcp") == nil) {
 		return
 	}
-	t := f.declaredTool(name)
+	if t == nil {
+		t = f.declaredTool(name)
+	}
 	if t == nil {
 		names := make([]string, 0, len(f.graph.Tools))
 		for _, t := range f.graph.Tools {

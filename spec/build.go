@@ -308,9 +308,9 @@ func secretsOf(v *Value) []Secret {
 	return out
 }
 
-// policies keeps the policies and reports those that lack their second half.
+// policies keeps the policies and reports those that lack their second half. What
+// is wrong with the shape of one belongs to the rule about policies.
 func (b *builder) policies(v *Value) {
-	partners := [][2]string{{"require", "before"}, {"forbid", "after"}, {"reach", "from"}, {"max_visits", "node"}, {"never", "at"}}
 	for i := range v.Items {
 		item := &v.Items[i]
 		if item.Kind != Map {
@@ -322,14 +322,41 @@ func (b *builder) policies(v *Value) {
 		}) {
 			continue // an unknown key may be the one that would be missed
 		}
-		for _, pair := range partners {
-			has, needs := item.Get(pair[0]), item.Get(pair[1])
-			switch {
-			case has != nil && needs == nil:
-				b.missing(item, Text{}, "the key \""+pair[1]+"\" that belongs to \""+pair[0]+"\"")
-			case has == nil && needs != nil:
-				b.missing(item, Text{}, "the key \""+pair[0]+"\" that belongs to \""+pair[1]+"\"")
+		b.policyHalves(item)
+	}
+	for i := range b.diags {
+		d := &b.diags[i]
+		if (d.Rule == "missing-field" || d.Rule == "invalid-value") && v.Span.From <= d.Span.From && d.Span.To <= v.Span.To {
+			d.Rule = "policy-invalid"
+		}
+	}
+}
+
+// policyHalves reports a policy whose two halves don't belong together.
+func (b *builder) policyHalves(item *Value) {
+	partners := [][2]string{{"require", "before"}, {"forbid", "after"}, {"reach", "from"}, {"max_visits", "node"}, {"never", "at"}}
+	first, lacks := "", ""
+	for _, pair := range partners {
+		if item.Get(pair[0]) != nil && item.Get(pair[1]) == nil {
+			first, lacks = pair[0], pair[1]
+		}
+	}
+	for _, pair := range partners {
+		if item.Get(pair[0]) != nil || item.Get(pair[1]) == nil {
+			continue
+		}
+		if lacks == "" {
+			b.missing(item, Text{}, "the key \""+pair[0]+"\" that belongs to \""+pair[1]+"\"")
+			return
+		}
+		for i := range item.Fields {
+			if key := item.Fields[i].Key; key.Value == pair[1] {
+				b.report("invalid-value", key.Span, "%q goes with %q; found %q", first, lacks, pair[1])
 			}
 		}
+		return
+	}
+	if lacks != "" {
+		b.missing(item, Text{}, "the key \""+lacks+"\" that belongs to \""+first+"\"")
 	}
 }

@@ -128,7 +128,7 @@ func TestFollowOns(t *testing.T) {
 		"start is no name":  {strings.Replace(flow("a", "a>END"), "start: a", "start: [a]", 1), []string{"invalid-value"}},
 		"syntax":            {"graphrun: v1\nfoo: [\n", []string{"syntax"}},
 		"misspelt policy":   {flow("a b", "a>b b>END") + "policies: [{requir: a, before: b}, {require: a, befor: b}, {max_visit: 3, node: a}]\n", []string{"unknown-key", "unknown-key", "unknown-key"}},
-		"half a policy":     {flow("a b", "a>b b>END") + "policies: [{require: a, description: x}]\n", []string{"missing-field"}},
+		"half a policy":     {flow("a b", "a>b b>END") + "policies: [{require: a, description: x}]\n", []string{"policy-invalid"}},
 		"misspelt command":  {head + "nodes: {a: {kind: exec, comand: [x]}}\nedges: [{from: a, to: END}]\n", []string{"unknown-key"}},
 		"dead end upstream": {flow("a b c", "a>b b>c"), []string{"no-outgoing-edge"}},
 	} {

@@ -149,7 +149,7 @@ func TestKeys(t *testing.T) {
 		{"secret twice", head + tail + "secrets: {K: {env: a, «file»: b}}\n", "invalid-value", `"env" and "file" exclude each other`, ""},
 		{"provider", head + tail + "providers: {p: {type: «openia»}}\n", "invalid-value", "anthropic, openai or scripted", "openai"},
 		{"tool", head + tail + "tools: {«t»: {description: x}}\n", "missing-field", "exec, graph or mcp", ""},
-		{"policy", head + tail + "policies: [{«require»: a}]\n", "missing-field", `lacks the key "before" that belongs to "require"`, ""},
+		{"policy", head + tail + "policies: [{«require»: a}]\n", "policy-invalid", `lacks the key "before" that belongs to "require"`, ""},
 		{"conversation", head + tail + "conversation: «reset»\n", "invalid-value", "continuous or isolated", ""},
 		{"compaction", head + tail + "conversation: {compaction: {«max_token»: 5}}\n", "unknown-key", "", "max_tokens"},
 		{"edges as map", head + "nodes: {a: {kind: pass}}\nedges: «{from: a, to: END}»\n", "invalid-value", "a list of maps; found a map", ""},
