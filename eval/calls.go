@@ -73,7 +73,14 @@ func (c *checker) unknownFunction(name string, from, to int) operand {
 	if reason := missingFunction(name); reason != "" {
 		return c.fail(RuleName, from, to, "function %q is not available: %s", name, reason)
 	}
+	function, say := functionElsewhere(name)
+	if say != "" {
+		return c.fail(RuleName, from, to, "unknown function %q; %s", name, say)
+	}
 	c.fail(RuleName, from, to, "unknown function %q", name)
+	if c.err != nil && c.err.From == from && function != "" {
+		c.err.Suggestion = function
+	}
 	c.suggest(from, name, append(functionNames(), predicateNames()...))
 	return c.unknown(from, to)
 }

@@ -52,6 +52,9 @@ func parse(text *source, cfg *conf.Config) (tree ast.Node, err *Error) {
 		return nil, notClosed(text.text, text.broken)
 	}
 	if perr != nil {
+		if err := braces(text); err != nil {
+			return nil, err
+		}
 		return nil, syntaxError(text, perr)
 	}
 	return out.Node, nil

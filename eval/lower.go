@@ -192,7 +192,7 @@ func (c *checker) dispatch(n ast.Node, from, to int) operand {
 		if id, ok := n.Callee.(*ast.IdentifierNode); ok {
 			return c.call(id.Value, n.Arguments, from, to)
 		}
-		return c.fail(RuleName, from, to, "values have no methods")
+		return c.noMethods(n, from, to)
 	case *ast.VariableDeclaratorNode:
 		return c.let(n, from, to)
 	case *ast.ArrayNode:

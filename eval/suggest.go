@@ -16,6 +16,9 @@ func nearest(name string, known []string) string {
 		if strings.EqualFold(k, name) {
 			return k
 		}
+		if len(name) == 1 && len(k) == 1 {
+			continue // any letter would do
+		}
 		if d := distance(name, k, bestDistance); d < bestDistance || d == bestDistance && best == "" && d <= max(1, len(name)/3) {
 			best, bestDistance = k, d
 		}

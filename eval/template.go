@@ -100,7 +100,7 @@ func closeBraces(src string, open int) (int, *Error) {
 
 // part compiles the expression between the braces at from and to.
 func (k *Compiler) part(s *Scope, src string, from, to int) (Part, *Error) {
-	code := src[from:to]
+	code, all := src[from:to], [2]int{from - len("{{"), to + len("}}")}
 	trimmed := strings.TrimLeft(code, " \t\r\n")
 	from += len(code) - len(trimmed)
 	trimmed = strings.TrimRight(trimmed, " \t\r\n")
@@ -110,7 +110,7 @@ func (k *Compiler) part(s *Scope, src string, from, to int) (Part, *Error) {
 	}
 	to = from + len(trimmed)
 	if trimmed == "" {
-		return Part{}, &Error{Rule: RuleSyntax, From: from, To: to, Message: "expression is empty"}
+		return Part{}, &Error{Rule: RuleSyntax, From: all[0], To: all[1], Message: "expression is empty"}
 	}
 	p, err := k.Compile(s, trimmed, Value)
 	if err != nil {

@@ -363,8 +363,12 @@ func (b *binder) report(text spec.Text, err *eval.Error) {
 	if rule == "expr-unknown-name" && text.Value[err.From:err.To] == "secrets" {
 		rule = "secret-leak"
 	}
+	span := text.At(err.From, err.To)
+	if text.Value == "" {
+		span = text.Span // its quotes
+	}
 	b.found = append(b.found, spec.Diagnostic{
 		File: b.graph.File, Rule: rule, Severity: spec.Error,
-		Span: text.At(err.From, err.To), Message: err.Message, Suggestion: err.Suggestion,
+		Span: span, Message: err.Message, Suggestion: err.Suggestion,
 	})
 }

@@ -31,6 +31,9 @@ func (f *Finder) Closest(word string) string {
 			return found
 		}
 		f.budget--
+		if len(word) == 1 && len(name) == 1 && !strings.EqualFold(word, name) {
+			continue // any letter would do
+		}
 		if diff := len(name) - len(word); diff > limit || -diff > limit || name == word {
 			continue
 		}

@@ -1,0 +1,92 @@
+// What other languages write, and how it is written here.
+
+package eval
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+// functionElsewhere is the function or the notation for what other languages
+// have by a name; "" when there is none.
+func functionElsewhere(name string) (function, say string) {
+	switch strings.ToLower(strings.ReplaceAll(name, "_", "")) {
+	case "size", "length", "lenght", "strlen", "cardinality":
+		return "len", ""
+	case "lowercase", "tolower", "tolowercase", "downcase":
+		return "lower", ""
+	case "uppercase", "toupper", "touppercase", "upcase":
+		return "upper", ""
+	case "strip":
+		return "trim", ""
+	case "str", "tostring", "format":
+		return "string", ""
+	case "parseint", "tonumber":
+		return "int", ""
+	case "json", "parsejson", "loads":
+		return "fromJSON", ""
+	case "tojsonstring", "dumps", "stringify":
+		return "toJSON", ""
+	case "some", "exists":
+		return "any", ""
+	case "every", "forall":
+		return "all", ""
+	case "startswith":
+		return "", "write text startsWith 'x'"
+	case "endswith":
+		return "", "write text endsWith 'x'"
+	case "contains", "includes", "has":
+		return "", "write x in list, or text contains 'x'"
+	case "isempty", "empty":
+		return "", "write len(x) == 0"
+	case "isnull", "isnone", "defined", "isdefined":
+		return "", "write x == null"
+	case "success", "failure", "cancelled":
+		return "", "the condition of an edge says so: on_success, on_failure, always"
+	case "match", "test", "regex", "regexmatch":
+		return "", "write text matches 'x'"
+	case "coalesce", "default", "ifnull", "nvl":
+		return "", "write x ?? other"
+	}
+	return "", ""
+}
+
+// noMethods reports a call of a method and says how to write it.
+func (c *checker) noMethods(call *ast.CallNode, from, to int) operand {
+	message := "values have no methods"
+	if member, ok := call.Callee.(*ast.MemberNode); ok {
+		if name, ok := member.Property.(*ast.StringNode); ok {
+			function, say := functionElsewhere(name.Value)
+			known := append(functionNames(), predicateNames()...)
+			switch {
+			case function != "":
+				message += "; write " + function + "(x)"
+			case say != "":
+				message += "; " + say
+			case slices.Contains(known, name.Value):
+				message += "; write " + name.Value + "(x)"
+			}
+		}
+	}
+	return c.fail(RuleName, from, to, "%s", message)
+}
+
+// braces finds {{ or ${, which have no place inside an expression.
+func braces(text *source) *Error {
+	for _, mark := range []string{"{{", "${"} {
+		from := strings.Index(text.text, mark)
+		if from < 0 {
+			continue
+		}
+		to := from + len(mark)
+		shut := strings.Repeat("}", strings.Count(mark, "{"))
+		if i := strings.Index(text.text[to:], shut); i >= 0 {
+			to += i + len(shut)
+		}
+		return &Error{Rule: RuleSyntax, From: from, To: to, Message: fmt.Sprintf("this is an expression already; write it without %s %s", mark, shut)}
+	}
+	return nil
+}
