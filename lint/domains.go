@@ -50,19 +50,30 @@ func (s *site) domain(path []string, typ eval.Type) solve.Domain {
 		return solve.Domain{Values: []any{s.node.ID.Value}}
 	case "outcome":
 		if s.failed {
-			return solve.Domain{Values: []any{"failure"}}
+			return solve.Domain{Values: []any{"failure"}, Why: `outcome is "failure" here`}
 		}
-		return solve.Domain{Values: []any{"success"}}
+		return solve.Domain{Values: []any{"success"}, Why: `outcome is "success" here: only edges with condition: on_failure are tried after a failure`}
 	case "output":
 		if !s.failed {
 			return s.output(path[1:], typ)
 		}
 	case "error":
-		if s.failed && len(path) == 2 && path[1] == "kind" {
-			return failureKinds()
-		}
+		return s.failure(path, typ)
 	}
 	return byType(typ)
+}
+
+// failure is what is known of error: after a success there is none.
+func (s *site) failure(path []string, typ eval.Type) solve.Domain {
+	if !s.failed {
+		return solve.Domain{Values: []any{nil}, Why: "error is null after a success, and only edges with condition: on_failure are tried after a failure"}
+	}
+	if len(path) == 2 && path[1] == "kind" {
+		return failureKinds()
+	}
+	d := byType(typ)
+	d.Null = d.Null && (s.node == nil || len(path) > 1)
+	return d
 }
 
 // failureKinds are the kinds of errors that there are.

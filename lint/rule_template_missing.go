@@ -63,7 +63,7 @@ func checkTemplateMissing(f *facts) {
 		for _, r := range firmReads(u.program) {
 			switch {
 			case (r.Path[0] == "item" || r.Path[0] == "index") && !n.Each.IsSet() && f.keyless(r.Path[0]):
-				f.report(u.span(), "%q is known only in a node with each, and %q has none", r.Path[0], n.ID.Value)
+				f.report(u.spanOf(r.Path[0]), "%q is known only in a node with each, and %q has none", r.Path[0], n.ID.Value)
 			case r.Path[0] == "run" && len(r.Path) > 2 && r.Path[1] == "input":
 				f.runInput(u, r.Path[2])
 			case r.Path[0] == "input" && len(r.Path) > 1 && u.moment == before:

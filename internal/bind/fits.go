@@ -108,14 +108,45 @@ func (b *binder) fitsOutput(node *spec.Node) {
 		switch {
 		case known:
 			b.takes(key, member, text.Span, "the member of the output")
+			b.fitsEnum(node, key, text)
 		case have.IsObject() && allowed:
 		case len(keys) == 1:
 			b.takes(key, have, text.Span, "the output")
+			b.fitsChoices(node, key)
 		case have.IsObject():
 			b.add("type-mismatch", text.Span, "the output of "+strconv.Quote(node.ID.Value)+" has no member "+strconv.Quote(text.Value))
 		default:
 			b.add("type-mismatch", text.Span, "the output is "+withArticle(have.String())+", which has no member "+strconv.Quote(text.Value)+
 				"; a list of several keys needs an object")
+			return
+		}
+	}
+}
+
+// fitsChoices checks what a person may answer against the key that takes it.
+func (b *binder) fitsChoices(node *spec.Node, key *spec.StateKey) {
+	choices := node.Field("choices")
+	if node.Kind.Value != "human" || choices == nil || key.Reducer.IsSet() {
+		return
+	}
+	for i := range choices.Items {
+		if item := &choices.Items[i]; item.IsScalar() && !isTemplate(item.Text.Value) {
+			b.refuses(key, item.Data(), item.Span)
+		}
+	}
+}
+
+// fitsEnum checks the values that the schema of the output lists for a member
+// against the key that takes it.
+func (b *binder) fitsEnum(node *spec.Node, key *spec.StateKey, at spec.Text) {
+	properties, _ := node.Output["properties"].(map[string]any)
+	member, _ := properties[at.Value].(map[string]any)
+	values, _ := member["enum"].([]any)
+	if key.Reducer.IsSet() || node.Each.IsSet() {
+		return
+	}
+	for _, value := range values {
+		if value != nil && b.refuses(key, value, at.Span) {
 			return
 		}
 	}
