@@ -36,7 +36,7 @@ func layers() []layer {
 		{path: "internal/cli", own: []string{"*"}, others: []string{"*"}},
 		{path: "internal/crashtest"},
 		{path: "internal/docstest"},
-		{path: "internal/fix", own: []string{"spec"}},
+		{path: "internal/fix", own: []string{"internal/suggest", "spec"}},
 		{path: "internal/flowdiff", own: []string{"spec"}},
 		{path: "internal/graphalg"},
 		{path: "internal/process", others: []string{unix}},

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/graphrun/graphrun/internal/fix"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // fixAll mends the sources in place and says on stderr what was done. Sources
@@ -40,25 +41,64 @@ func fixFile(s *source) (fixed int, err error) {
 		}
 	}
 	original := src
-	const rounds = 10
+	const rounds = 200 // each mends at least one finding
 	for range rounds {
 		before := check(s.name, src, false)
 		edits := fix.Edits(before.graph, before.found)
 		if len(edits) == 0 {
 			break
 		}
-		next := fix.Apply(src, edits)
-		if len(check(s.name, next, false).found) > len(before.found)-len(edits) {
-			break // a change that brings findings of its own is none to make unasked
+		next, made := helpful(s.name, src, before.found, edits)
+		if made == 0 {
+			break
 		}
 		src = next
-		fixed += len(edits)
+		fixed += made
 	}
 	if bytes.Equal(src, original) {
 		return 0, nil
 	}
 	s.src = src
 	return fixed, replaceFile(s.name, src)
+}
+
+// helpful makes the edits, but for those that bring findings of their own: no
+// such change is to be made unasked.
+func helpful(name string, src []byte, before spec.Diagnostics, edits []fix.Edit) (next []byte, made int) {
+	var plain []fix.Edit
+	for _, e := range edits {
+		if !e.Spelling {
+			plain = append(plain, e)
+		}
+	}
+	if len(plain) > 0 {
+		next := fix.Apply(src, plain)
+		if len(check(name, next, false).found) <= len(before)-len(plain) {
+			return next, len(plain)
+		}
+	}
+	for _, e := range edits {
+		if !e.Spelling {
+			continue
+		}
+		// A word that is right now may show what was hidden by the error, elsewhere.
+		next := fix.Apply(src, []fix.Edit{e})
+		line := bytes.Count(src[:e.Span.From], []byte("\n")) + 1
+		if errorsOn(line, check(name, next, false).found) < errorsOn(line, before) {
+			return next, 1
+		}
+	}
+	return src, 0
+}
+
+func errorsOn(line int, found spec.Diagnostics) int {
+	n := 0
+	for _, d := range found {
+		if d.Severity == spec.Error && d.File.Position(d.Span.From).Line == line {
+			n++
+		}
+	}
+	return n
 }
 
 // replaceFile writes a file that exists, keeping its permissions.

@@ -60,7 +60,8 @@ graphrun.yaml may set severities, for all files or for some; paths are relative 
 A rule that is off by default (see graphrun explain) is turned on there or by --rule.
 
 Where GitHub Actions runs it, findings are printed as workflow commands unless --format
-says otherwise. --fix mends what can be mended without changing what a graph does.
+says otherwise. --fix mends what can be mended without changing what a valid graph
+does: repeated edges, comments that silence nothing, misspelt keys of the language.
 
 Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`,
 		Example: `  graphrun validate
@@ -74,7 +75,7 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 			return nil, cobra.ShellCompDirectiveDefault
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if os.Getenv("GITHUB_ACTIONS") == "true" && !cmd.Flags().Changed("format") {
+			if os.Getenv("GITHUB_ACTIONS") == "true" && !cmd.Flags().Changed("format") && !cmd.Flags().Changed("output") {
 				f.format.value = "github"
 			}
 			return a.validate(&f, args)
@@ -82,6 +83,7 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 	}
 	flags := cmd.Flags()
 	enumFlag(cmd, flags, &f.format, "format", "", "form of the report")
+	enumFlag(cmd, flags, &f.format, "output", "o", "the same as --format")
 	flags.BoolVar(&f.strict, "strict", false, "warnings count as errors")
 	flags.BoolVar(&f.quiet, "quiet", false, "print errors only: no warnings, no summary")
 	flags.StringArrayVar(&f.rules, "rule", nil, "-name turns a rule off, +name on; repeatable, the last one wins")

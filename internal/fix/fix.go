@@ -1,13 +1,16 @@
 // Package fix mends findings where that can't change what a graph does: edges
-// that repeat another word for word, comments that silence nothing. All else in
-// the file stays as it is, other comments too.
+// that repeat another word for word, comments that silence nothing, misspelt words
+// of the language, with which it did nothing. All else in the file stays as it is,
+// other comments too.
 package fix
 
 import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 
+	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -15,6 +18,9 @@ import (
 type Edit struct {
 	Span spec.Span
 	Text string
+	// Spelling says that a word of the language was misspelt, so that the file
+	// was not valid.
+	Spelling bool
 }
 
 // Edits are the changes that mend findings of a graph, sorted, none of them
@@ -33,6 +39,8 @@ func Edits(g *spec.Graph, found spec.Diagnostics) []Edit {
 		switch found[i].Rule {
 		case "duplicate-edge":
 			e, ok = withoutRepeat(g, &found[i])
+		case "invalid-value", "unknown-key":
+			e, ok = spelled(g.File.Src, &found[i])
 		case "unused-ignore":
 			// One that is misspelt was meant to silence something.
 			if found[i].Suggestion == "" {
@@ -65,6 +73,20 @@ func Apply(src []byte, edits []Edit) []byte {
 	}
 	out.Write(src[at:])
 	return out.Bytes()
+}
+
+// spelled writes a word of the language right. What is no slip of the pen, such
+// as a number without its unit, is not guessed.
+func spelled(src []byte, d *spec.Diagnostic) (Edit, bool) {
+	word := string(src[d.Span.From:d.Span.To])
+	if !isLetters(word) || !isLetters(d.Suggestion) || suggest.Closest(word, []string{d.Suggestion}) == "" {
+		return Edit{}, false
+	}
+	return Edit{Span: d.Span, Text: d.Suggestion, Spelling: true}, true
+}
+
+func isLetters(word string) bool {
+	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-") == ""
 }
 
 // withoutRepeat removes the later of two equal declarations.

@@ -212,6 +212,11 @@ func (c *comparison) settings() {
 		case "limits":
 			c.limits()
 			continue
+		case "strict_state":
+			if now := c.after.Graph.StrictState; now && !c.before.Graph.StrictState {
+				c.add(kind, "changed", key, "undeclared inputs are refused now", true, 0)
+				continue
+			}
 		}
 		c.entry(kind, key, c.before.Doc, c.after.Doc, key)
 	}
