@@ -126,7 +126,7 @@ func (b *binder) fitsOutput(node *spec.Node) {
 // fitsChoices checks what a person may answer against the key that takes it.
 func (b *binder) fitsChoices(node *spec.Node, key *spec.StateKey) {
 	choices := node.Field("choices")
-	if node.Kind.Value != "human" || choices == nil || key.Reducer.IsSet() {
+	if node.Kind.Value != "human" || choices == nil || key.Reducer.IsSet() || node.Each.IsSet() {
 		return
 	}
 	for i := range choices.Items {
