@@ -22,6 +22,7 @@ type boundWalk struct {
 	f     *facts
 	flow  *flow
 	depth int
+	room  int // how many states are explored; 0 for maxStates
 
 	costs     []span         // of one execution, by node
 	limit     []int          // of visits, by node; 0 for none
@@ -92,6 +93,9 @@ func (w *boundWalk) explore() bool {
 	w.start = w.number(boundState{active: []int{w.f.start()}, visits: make([]int, len(w.counters))})
 	// A state costs as much as it has counters.
 	most := min(maxStates, maxStateCost/(len(w.counters)+1))
+	if w.room > 0 {
+		most = min(most, w.room)
+	}
 	for at := 1; at < len(w.queue); at++ {
 		if !w.expand(at) || len(w.queue) > most || len(w.moves) > maxMoves {
 			return false

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -70,8 +71,8 @@ func (f *facts) mayTakeMore(limit int) bool {
 	if slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool { return n.Kind.Value == "graph" }) {
 		return true
 	}
-	for _, e := range f.bound.Edges {
-		if e.When != nil && (e.When.Uses("visits") || e.When.Uses("step")) {
+	for i := range f.bound.Edges {
+		if f.asksForRounds(i) {
 			return true
 		}
 	}
@@ -80,12 +81,23 @@ func (f *facts) mayTakeMore(limit int) bool {
 	})
 }
 
+// asksForRounds reports whether an edge's condition may make every run go round:
+// it counts, and nothing else than counting decides it or offers another way.
+func (f *facts) asksForRounds(edge int) bool {
+	when := f.bound.Edges[edge].When
+	if when == nil || !when.Uses("visits") && !when.Uses("step") {
+		return false
+	}
+	other := slices.ContainsFunc(when.Reads(), func(r eval.Read) bool { return r.Path[0] != "visits" && r.Path[0] != "step" })
+	return !other || !f.hasOtherWay(f.graph.Nodes[f.from[edge]])
+}
+
 // branchesExceed looks for the least that a run takes.
 func (f *facts) branchesExceed(limit int, at spec.Span) {
 	if !f.hasGuards() {
 		return // they have errors of their own
 	}
-	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: maxChildren}
+	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: maxChildren, room: 4_000}
 	w.prepare()
 	if !w.explore() {
 		return
