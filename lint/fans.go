@@ -57,6 +57,10 @@ func (f *facts) manyAt(v int) bool {
 		if v < len(f.graph.Nodes) && f.graph.Nodes[v].HasEnds && !f.singleLabel(v) {
 			return true // a list of labels may name one node several times
 		}
+		if v < len(f.graph.Nodes) && f.graph.Nodes[v].Join != nil && !f.flow().cyclic[v] {
+			v = k.tree.Parent[v] // however many arrive, one goes on
+			continue
+		}
 		if v < k.first && len(k.back.Next(v)) > 1 {
 			if most, alone := f.arrivals(v); most > 1 || !alone {
 				return true

@@ -63,7 +63,7 @@ func checkMissingJoin(f *facts) {
 			if p := f.graph.Nodes[c.at.node].Parallel; p != nil && p.Join == "auto" {
 				continue
 			}
-			d := f.report(n.ID.Span, "%q runs once for each branch: %s and %s; give it join: {wait: all}",
+			d := f.report(n.ID.Span, "%q runs once for each branch that comes: %s, and %s; give it join: {wait: all}",
 				n.ID.Value, f.arrives(k, c.left, c.leftTime), f.arrives(k, c.right, c.rightTime))
 			d.Related = append(d.Related, f.related(f.graph.Nodes[c.at.node].ID.Span, "the branches begin here"))
 		}
@@ -75,7 +75,7 @@ func (f *facts) arrives(k *forks, p int, l lengths) string {
 	from := f.name(k.source(p))
 	switch {
 	case l.exact():
-		return fmt.Sprintf("it is reached from %q after %s", from, plural(l.least, "step"))
+		return fmt.Sprintf("from %q after %s", from, plural(l.least, "step"))
 	case l.open > 0:
 		return fmt.Sprintf("from %q after %s or more", from, plural(l.least, "step"))
 	}
