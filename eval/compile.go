@@ -79,7 +79,7 @@ func syntaxError(text *source, err error) *Error {
 	case ok:
 		token := text.text[out.From:out.To]
 		out.Message = fmt.Sprintf("unexpected %q%s", token, tokenHint(token))
-		if before := strings.TrimRight(text.text[:out.From], " "); strings.HasSuffix(before, "?") {
+		if before := strings.TrimRight(text.text[:out.From], " "); strings.HasSuffix(before, "?") && !strings.HasSuffix(before, "??") {
 			out.From, out.To = len(before)-1, len(before)
 			out.Message = `unexpected "?"; it marks a path as optional in {{ }} only; here write a?.b, or a ?? other`
 		}

@@ -142,6 +142,7 @@ func TestCompileErrors(t *testing.T) {
 		{"n == ‹'›x", RuleSyntax, "string is not closed", ""},
 		{"s == ‹'›x\nand s != 'y'", RuleSyntax, "string is not closed", ""},
 		{"s == ‹'›x\\t\n'", RuleSyntax, "string is not closed", ""},
+		{"n ?? ‹)›", RuleSyntax, `unexpected ")"`, ""},
 		{"n‹?› == 3", RuleSyntax, `unexpected "?"; it marks a path as optional in {{ }} only; here write a?.b, or a ?? other`, ""},
 		{"'é' == ticket and n ‹@› 3", RuleSyntax, `unexpected character "@"`, ""},
 		{"n‹;› n", RuleSyntax, "", ""},

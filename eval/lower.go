@@ -38,7 +38,7 @@ type checker struct {
 	// places stay empty.
 	lowers bool
 	blank  ast.Node
-	names  map[string]*ref // of top-level names, for all expressions of a Compiler
+	names  nameTable // for all expressions of a Compiler
 	err    *Error
 	seen   map[ast.Node]bool
 	locals []local
@@ -53,7 +53,7 @@ type checker struct {
 
 // reset makes the checker ready for another expression. It keeps the room that
 // the last one took.
-func (c *checker) reset(s *Scope, names map[string]*ref, lowers bool) {
+func (c *checker) reset(s *Scope, names nameTable, lowers bool) {
 	*c = checker{
 		scope: s, names: names, lowers: lowers, blank: c.blank, src: c.src, seen: c.seen, locals: c.locals[:0],
 		frames: c.frames[:0], reads: c.reads[:0], sites: c.sites[:0], places: c.places[:0],

@@ -77,7 +77,7 @@ func (c *checker) global(name string, from, to int) (operand, bool) {
 
 func (c *checker) read(name string, t Type, from, to int) operand {
 	return operand{
-		node: c.identifierNode(name, from, to), typ: t, from: from, to: to, bound: maxInt, ref: c.nameRef(name),
+		node: c.identifierNode(name, from, to), typ: t, from: from, to: to, bound: maxInt, ref: c.names.ref(name),
 	}
 }
 
@@ -86,16 +86,6 @@ func (c *checker) identifierNode(name string, from, to int) ast.Node {
 		return c.blank
 	}
 	return c.at(&ast.IdentifierNode{Value: name}, from, to)
-}
-
-// nameRef is the path of a top-level name.
-func (c *checker) nameRef(name string) *ref {
-	if r := c.names[name]; r != nil {
-		return r
-	}
-	r := &ref{path: []string{name}, keys: []any{name}}
-	c.names[name] = r
-	return r
 }
 
 func (c *checker) aliased(path []string, from, to int) operand {

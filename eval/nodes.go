@@ -95,7 +95,7 @@ func (c *checker) site(from, to int, op string, args ...*operand) {
 	}
 	s := site{from, to, op, make([]place, len(args))}
 	for i, a := range args {
-		s.args[i] = place{a.from, a.to, a.keys()}
+		s.args[i] = place{a.from, a.to, a.ref.constant()}
 	}
 	c.sites = append(c.sites, s)
 }

@@ -22,17 +22,30 @@ type ref struct {
 	stopped bool // members are no longer followed
 	dynamic bool
 	keys    []any // the full path with constant indexes, nil if not constant
+	tree    *Tree // of a top-level name, when it has been asked for
+}
+
+// nameTable holds the paths of top-level names.
+type nameTable map[string]*ref
+
+func (t nameTable) ref(name string) *ref {
+	r := t[name]
+	if r == nil {
+		r = &ref{path: []string{name}, keys: []any{name}}
+		t[name] = r
+	}
+	return r
+}
+
+// constant is the full path of names and indexes, nil if there is none.
+func (r *ref) constant() []any {
+	if r == nil {
+		return nil
+	}
+	return r.keys
 }
 
 func (o *operand) isPath() bool { return o.ref != nil }
-
-// keys is the full path of names and indexes, nil if it is not constant.
-func (o *operand) keys() []any {
-	if o.ref == nil {
-		return nil
-	}
-	return o.ref.keys
-}
 
 // unkeyed is a value that stands under a name of its own: what it reads counts,
 // its path is not written there.

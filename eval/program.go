@@ -26,7 +26,7 @@ const (
 // once; its programs and templates are.
 type Compiler struct {
 	programs programTable
-	names    map[string]*ref
+	names    nameTable
 	config   *conf.Config
 	plain    plainParser
 	trees    treeBuilder
@@ -62,7 +62,7 @@ func (k *Compiler) compile(s *Scope, src string, want Want, lowers bool) (*Progr
 	defer func() { k.busy = false }()
 	c := &k.checker
 	if k.names == nil {
-		k.names = map[string]*ref{}
+		k.names = nameTable{}
 	}
 	c.reset(s, k.names, lowers)
 	if err := c.src.scan(src); err != nil {
@@ -81,10 +81,10 @@ func (k *Compiler) compile(s *Scope, src string, want Want, lowers bool) (*Progr
 	}
 	p := k.made.take()
 	p.src, p.want, p.scope, p.typ = src, want, s, result.typ
-	p.reads, p.keys, p.plain = slices.Clone(c.reads.sorted()), result.keys(), result.isPath()
+	p.reads, p.ref = slices.Clone(c.reads.sorted()), result.ref
 	if !lowers {
 		if want == Condition { // whoever looks at conditions asks for their trees
-			p.tree.Store(k.trees.of(p, syntax))
+			p.tree.Store(k.tree(p, syntax))
 		}
 		return p, nil
 	}
@@ -117,8 +117,7 @@ type Program struct {
 	want  Want
 	typ   Type
 	reads []Read
-	keys  []any // the path, when the whole expression is one: names and indexes
-	plain bool  // the result is part of the environment, so canonical already
+	ref   *ref // the path, when the whole expression is one
 
 	scope *Scope               // what the names mean
 	tree  atomic.Pointer[Tree] // nil until it is asked for
@@ -167,7 +166,7 @@ func (p *Program) Whole(name string) bool { return whole(p.reads, p.scope.roots,
 
 // Path is the path of a program that only reads one, such as input.items[0]:
 // names and indexes; nil for other programs.
-func (p *Program) Path() []any { return p.keys }
+func (p *Program) Path() []any { return p.ref.constant() }
 
 // Const returns the value of a program that reads nothing; not ok when it
 // reads something or fails.

@@ -117,7 +117,7 @@ func (k *Compiler) part(s *Scope, src string, from, to int) (Part, *Error) {
 		err.From, err.To = err.From+from, err.To+from
 		return Part{}, err
 	}
-	if optional && p.keys == nil {
+	if optional && p.Path() == nil {
 		return Part{}, &Error{
 			Rule: RuleSyntax, From: to, To: to + 1,
 			Message: "a question mark is for paths such as input.feedback?; use ?? for a default",
@@ -219,8 +219,8 @@ func printed(v any, limit int) (string, error) {
 
 // part evaluates one expression of a template.
 func (v *VM) part(p *Part, env map[string]any, alone bool) (any, error) {
-	if p.Program.keys != nil {
-		if out, _ := lookup(env, p.Program.keys); out != nil {
+	if keys := p.Program.Path(); keys != nil {
+		if out, _ := lookup(env, keys); out != nil {
 			return out, nil
 		}
 		if p.Optional {

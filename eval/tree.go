@@ -112,7 +112,7 @@ func (p *Program) Tree() *Tree {
 		var s source
 		_ = s.scan(p.src) // it was in order when p was compiled
 		if syntax, err := k.parse(&s); err == nil {
-			p.tree.CompareAndSwap(nil, k.trees.of(p, syntax))
+			p.tree.CompareAndSwap(nil, k.tree(p, syntax))
 		}
 	}
 	return p.tree.Load()
@@ -125,11 +125,18 @@ type treeBuilder struct {
 	count int
 	parts slab[Tree]
 	args  []*Tree // room for arguments
+	names nameTable
+	texts map[string]*Tree // constants
+	ints  map[int]*Tree
 }
 
-// of is the tree of a program that was parsed to syntax.
-func (b *treeBuilder) of(p *Program, syntax ast.Node) *Tree {
-	b.scope, b.lets, b.count = p.scope, b.lets[:0], 0
+// tree is that of a program that was parsed to syntax.
+func (k *Compiler) tree(p *Program, syntax ast.Node) *Tree {
+	b := &k.trees
+	if k.names == nil {
+		k.names = nameTable{}
+	}
+	b.scope, b.names, b.lets, b.count = p.scope, k.names, b.lets[:0], 0
 	t := b.build(syntax)
 	if b.count > maxTree {
 		return &Tree{Op: TreeOther, Name: p.src, Type: p.typ}
@@ -161,9 +168,9 @@ func (b *treeBuilder) build(n ast.Node) *Tree {
 	case *ast.BoolNode:
 		return b.constant(n.Value)
 	case *ast.StringNode:
-		return b.constant(n.Value)
+		return shared(b, &b.texts, n.Value)
 	case *ast.IntegerNode:
-		return b.constant(n.Value)
+		return shared(b, &b.ints, n.Value)
 	case *ast.FloatNode:
 		return b.constant(n.Value)
 	case *ast.IdentifierNode:
@@ -205,6 +212,19 @@ func operatorName(op string) string {
 		return "**"
 	}
 	return op
+}
+
+// shared is a constant that is one part wherever it stands.
+func shared[T int | string](b *treeBuilder, known *map[T]*Tree, v T) *Tree {
+	t := (*known)[v]
+	if t == nil {
+		if *known == nil {
+			*known = map[T]*Tree{}
+		}
+		t = b.constant(v)
+		(*known)[v] = t
+	}
+	return t
 }
 
 func (b *treeBuilder) constant(v any) *Tree {
@@ -280,56 +300,94 @@ func (b *treeBuilder) name(n *ast.IdentifierNode) *Tree {
 			return t
 		}
 	}
-	if t, ok := b.scope.lookup(n.Value); ok {
-		return b.path([]string{n.Value}, t)
+	if path, t, ok := b.named(n.Value); ok {
+		return b.path(path, t)
 	}
-	if path, ok := b.scope.alias[n.Value]; ok && len(path) > 0 {
-		return b.pathOf(path)
-	}
-	if v, ok := constant(n.Value); ok {
-		return b.constant(v)
-	}
-	return b.path([]string{n.Value}, Any())
+	v, _ := constant(n.Value)
+	return b.constant(v)
 }
 
-func (b *treeBuilder) pathOf(path []string) *Tree {
-	t := b.scope.typeOf(path[0])
-	for _, key := range path[1:] {
-		t, _, _ = t.Field(key)
+// named is the path that a name stands for unless let binds it; not ok when it
+// is a constant.
+func (b *treeBuilder) named(name string) (path []string, t Type, ok bool) {
+	if t, ok := b.scope.lookup(name); ok {
+		return b.names.ref(name).path, t, true
 	}
-	return b.path(slices.Clone(path), t)
+	if path, ok := b.scope.alias[name]; ok && len(path) > 0 {
+		t := b.scope.typeOf(path[0])
+		for _, key := range path[1:] {
+			t, _, _ = t.Field(key)
+		}
+		return path, t, true
+	}
+	return b.names.ref(name).path, Any(), !isConstant(name)
 }
 
+// path is a value read from the environment. A top-level name of one type is one
+// part, wherever it stands.
 func (b *treeBuilder) path(path []string, t Type) *Tree {
-	out := b.part(TreePath, "")
-	out.Path, out.Type = path, t
-	return out
+	if len(path) > 1 || !t.isScalar() {
+		out := b.part(TreePath, "")
+		out.Path, out.Type = path, t
+		return out
+	}
+	r := b.names.ref(path[0])
+	if r.tree == nil || r.tree.Type.kind != t.kind {
+		r.tree = b.part(TreePath, "")
+		r.tree.Path, r.tree.Type = path, t
+	}
+	return r.tree
 }
 
 // member resolves base.name and base[0]; computed keys are not looked into.
 func (b *treeBuilder) member(n *ast.MemberNode) *Tree {
+	path, t, ok := b.place(n)
+	if !ok {
+		return b.other(n)
+	}
+	return b.path(path, t)
+}
+
+// place is the path of a member, if it is one.
+func (b *treeBuilder) place(n *ast.MemberNode) (path []string, t Type, ok bool) {
 	name, isName := n.Property.(*ast.StringNode)
 	if id, ok := n.Node.(*ast.IdentifierNode); ok && isName && !b.bound(id.Value) {
 		root := id.Value
 		if root == "$env" || b.scope.isRoot(root) && b.scope.underRoot(root, name.Value) {
-			return b.path([]string{name.Value}, b.scope.typeOf(name.Value))
+			return b.names.ref(name.Value).path, b.scope.typeOf(name.Value), true
 		}
 		if _, own := b.scope.lookup(root); b.scope.isRoot(root) && !own {
-			return b.path([]string{name.Value}, Any())
+			return b.names.ref(name.Value).path, Any(), true
 		}
 	}
-	base := b.build(n.Node)
-	if base.Op != TreePath {
-		return b.other(n)
+	base, t, ok := b.base(n.Node)
+	if !ok {
+		return nil, Any(), false
 	}
 	if isName {
-		t, _, _ := base.Type.Field(name.Value)
-		return b.path(extended(base.Path, name.Value), t)
+		t, _, _ := t.Field(name.Value)
+		return extended(base, name.Value), t, true
 	}
 	if index, ok := n.Property.(*ast.IntegerNode); ok && index.Value >= 0 {
-		return b.path(extended(base.Path, "["+strconv.Itoa(index.Value)+"]"), base.Type.Elem())
+		return extended(base, "["+strconv.Itoa(index.Value)+"]"), t.Elem(), true
 	}
-	return b.other(n)
+	return nil, Any(), false
+}
+
+// base is the path that a member is read from. It makes no part of it.
+func (b *treeBuilder) base(n ast.Node) (path []string, t Type, ok bool) {
+	switch n := n.(type) {
+	case *ast.IdentifierNode:
+		if !b.bound(n.Value) {
+			b.count++
+			return b.named(n.Value)
+		}
+	case *ast.MemberNode:
+		b.count++
+		return b.place(n)
+	}
+	out := b.build(n)
+	return out.Path, out.Type, out.Op == TreePath
 }
 
 func (b *treeBuilder) bound(name string) bool {

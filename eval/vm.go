@@ -35,7 +35,7 @@ func (v *VM) Eval(p *Program, env map[string]any) (any, error) {
 			return out, nil
 		}
 	case []any, map[string]any:
-		if p.plain {
+		if p.ref != nil { // a part of the environment is canonical already
 			return out, nil
 		}
 	}
