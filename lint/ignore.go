@@ -16,7 +16,7 @@ func unusedIgnore() Rule {
 	return Rule{
 		Name: "unused-ignore", Severity: spec.Warning,
 		Summary: "a comment silences a rule that has nothing to say there",
-		Doc:     "A comment `# graphrun: ignore rule-name` silences the rule on its own line, or, when it stands alone, on the next line that is no comment. One that silences nothing, because the problem is solved or the name is wrong, would hide the next problem. Remove it.",
+		Doc:     "A comment `# graphrun: ignore rule-name` silences the rule on its own line, or, when it stands alone, on the next line that is no comment; where a block text begins, in all of the text. One that silences nothing, because the problem is solved or the name is wrong, would hide the next problem. Remove it.",
 		Bad: `graphrun: v1
 name: example
 start: a
@@ -150,8 +150,42 @@ func ignores(src []byte) []ignore {
 		}
 		start += len(line)
 	}
+	withBlocks(out, strings.Split(string(src), "\n"))
 	return out
 }
+
+// withBlocks lets what counts on a line that opens a block text count in all of
+// the text: no comment can stand inside of it.
+func withBlocks(list []ignore, lines []string) {
+	for i := range list {
+		for _, at := range list[i].lines {
+			line := lines[at-1]
+			if comment := commentStart(line); comment >= 0 {
+				line = line[:comment]
+			}
+			if !opensBlock(line) {
+				continue
+			}
+			depth := indentOf(line)
+			for next := at + 1; next <= len(lines) && (strings.TrimSpace(lines[next-1]) == "" || indentOf(lines[next-1]) > depth); next++ {
+				list[i].lines = append(list[i].lines, next)
+			}
+		}
+	}
+}
+
+// opensBlock reports whether a line ends in | or >, with or without how the text
+// is to be cut and indented.
+func opensBlock(line string) bool {
+	line = strings.TrimRight(strings.TrimRight(line, " \t\r"), "+-123456789")
+	before, ok := strings.CutSuffix(line, "|")
+	if !ok {
+		before, ok = strings.CutSuffix(line, ">")
+	}
+	return ok && (strings.HasSuffix(before, ": ") || strings.HasSuffix(before, "- "))
+}
+
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 // readIgnore adds the rules that the comment of a line names.
 func readIgnore(out []ignore, line string, at, number, start int) []ignore {

@@ -46,7 +46,8 @@ A folder is searched for .yaml, .yml and .json files with a top-level graphrun k
 hidden folders and node_modules are skipped, symbolic links to folders not followed.
 Without a path it is the working directory; - reads a graph from stdin.
 
-A comment silences rules on its own line, or on the line below when it stands alone:
+A comment silences rules on its own line, or on the line below when it stands alone,
+and where a block text begins in all of the text:
 
   # graphrun: ignore duplicate-edge, unreachable-node
 
