@@ -31,7 +31,7 @@ func load(file *File, what string) (*Value, Diagnostics) {
 		return nil, Diagnostics{d}
 	}
 	text, moved := plainJSON(file.Src)
-	doc, next, err := decodeYAML(bytes.NewReader(text))
+	text, doc, next, err := decodeGraph(text)
 	if err != nil {
 		return nil, Diagnostics{locate(file, text, err)}
 	}

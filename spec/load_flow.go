@@ -12,17 +12,8 @@ import (
 // most at an offset: what the library stumbled over.
 func flowFault(src []byte, most int) (Span, string, bool) {
 	s := &flowScan{src: src}
-	for line := 0; line < len(src) && line <= most; {
-		end := lineEnd(src, line)
-		for at := s.valueStart(line, end); at >= 0 && at < len(src); at = s.valueStart(at, lineEnd(src, at)) {
-			if at = s.node(at, true); s.say != "" {
-				return s.span, s.say, s.span.From <= most
-			}
-			end = lineEnd(src, at)
-		}
-		line = s.nextLine(line, end)
-	}
-	return Span{}, "", false
+	s.all(most)
+	return s.span, s.say, s.say != "" && s.span.From <= most
 }
 
 // flowScan reads lists and maps in brackets; say is set at the first fault.
@@ -30,6 +21,22 @@ type flowScan struct {
 	src  []byte
 	span Span
 	say  string
+	// questions are the places of question marks in texts without quotes.
+	questions []int
+}
+
+// all reads whatever is in brackets or quotes up to an offset or a fault.
+func (s *flowScan) all(most int) {
+	for line := 0; line < len(s.src) && line <= most; {
+		end := lineEnd(s.src, line)
+		for at := s.valueStart(line, end); at >= 0 && at < len(s.src); at = s.valueStart(at, lineEnd(s.src, at)) {
+			if at = s.node(at, true); s.say != "" {
+				return
+			}
+			end = lineEnd(s.src, at)
+		}
+		line = s.nextLine(line, end)
+	}
 }
 
 func (s *flowScan) fail(from, to int, say string) int {
@@ -247,12 +254,15 @@ func (s *flowScan) valueEnd(from int) int {
 }
 
 // plain reads a text without quotes.
-func (s *flowScan) plain(at int) int {
-	end := at
-	for ; at < len(s.src); at++ {
+func (s *flowScan) plain(from int) int {
+	end := from
+	for at := from; at < len(s.src); at++ {
 		c := s.src[at]
 		if strings.IndexByte(",[]{}", c) >= 0 || c == '#' && isSpaceBefore(s.src, at) || c == ':' && s.colon(at, true) {
 			break
+		}
+		if c == '?' && at > from {
+			s.questions = append(s.questions, at)
 		}
 		if !isBlank(c) && c != '\n' && c != '\r' {
 			end = at + 1
