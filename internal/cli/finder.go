@@ -103,7 +103,7 @@ func (f *finder) consider(name string, entry fs.DirEntry) error {
 }
 
 // maxKept is how many bytes of found files are kept until they are checked.
-const maxKept = 1 << 20
+const maxKept = 128 << 10
 
 func skipFolder(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "node_modules"

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -211,12 +212,14 @@ func checkAll(sources []source, optional bool) (spec.Diagnostics, error) {
 	results := make([]spec.Diagnostics, len(sources))
 	errs := make([]error, len(sources))
 	var wg sync.WaitGroup
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i := range sources {
-		slots <- struct{}{}
+	var next atomic.Int64
+	// Few goroutines take file after file: each keeps the stack that it has grown.
+	for range min(runtime.GOMAXPROCS(0), len(sources)) {
 		wg.Go(func() {
-			defer func() { <-slots }()
-			results[i], errs[i] = sources[i].check(optional)
+			for i := int(next.Add(1)) - 1; i < len(sources); i = int(next.Add(1)) - 1 {
+				results[i], errs[i] = sources[i].check(optional)
+				sources[i].src = nil
+			}
 		})
 	}
 	wg.Wait()
