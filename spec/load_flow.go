@@ -159,7 +159,7 @@ func (s *flowScan) collection(open int) int {
 	}
 	for at := open + 1; ; {
 		if at = skipSpace(s.src, at); at >= len(s.src) {
-			return s.fail(open, open+1, notClosed(shut))
+			return s.unclosed(open, shut)
 		}
 		switch c := s.src[at]; {
 		case c == shut:
@@ -167,7 +167,7 @@ func (s *flowScan) collection(open int) int {
 		case c == ',':
 			at++
 		case c == '}' || c == ']' || c == '-' && at+1 < len(s.src) && s.src[at+1] == ' ':
-			return s.fail(open, open+1, notClosed(shut))
+			return s.unclosed(open, shut)
 		default:
 			if at = s.entry(open, at, shut); s.say != "" {
 				return at
@@ -176,11 +176,17 @@ func (s *flowScan) collection(open int) int {
 	}
 }
 
-func notClosed(shut byte) string {
-	if shut == ']' {
-		return `a list in [ ] is not closed; expected "," or "]"`
+// unclosed reports a bracket without its counterpart, or the comment that has it.
+func (s *flowScan) unclosed(open int, shut byte) int {
+	line := s.src[open:lineEnd(s.src, open)]
+	if i := bytes.Index(line, []byte(" #")); i >= 0 && bytes.IndexByte(line[i:], shut) >= 0 {
+		return s.fail(open+i+1, open+i+2, "# behind a space begins a comment in YAML; put the text in quotes")
 	}
-	return `a map in { } is not closed; expected "," or "}"`
+	say := `a map in { } is not closed; expected "," or "}"`
+	if shut == ']' {
+		say = `a list in [ ] is not closed; expected "," or "]"`
+	}
+	return s.fail(open, open+1, say)
 }
 
 // entry reads `value` or `key: value` up to the comma or bracket behind it.
@@ -219,13 +225,13 @@ func (s *flowScan) misplaced(open, start, end, next int, shut byte) int {
 	case bytes.HasPrefix(s.src[start:], []byte("{{")):
 		return s.fail(start, s.valueEnd(start), asTemplate)
 	case bytes.IndexByte(s.src[start:next], '\n') >= 0 && strings.IndexByte("\"'{[", c) < 0:
-		return s.fail(open, open+1, notClosed(shut))
+		return s.unclosed(open, shut)
 	case bytes.IndexByte(s.src[end:next], '\n') >= 0:
 		return s.fail(next, next+1, "a comma is missing before this")
 	case s.src[start] == '"' || s.src[start] == '\'':
 		return s.fail(start, s.valueEnd(start), afterQuote)
 	case c == '}' || c == ']':
-		return s.fail(open, open+1, notClosed(shut))
+		return s.unclosed(open, shut)
 	}
 	return s.fail(start, s.valueEnd(start), needsQuotes)
 }

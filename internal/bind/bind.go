@@ -4,6 +4,7 @@
 package bind
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strconv"
@@ -367,8 +368,12 @@ func (b *binder) report(text spec.Text, err *eval.Error) {
 	if text.Value == "" {
 		span = text.Span // its quotes
 	}
+	message := err.Message
+	if rest := b.graph.File.Src[text.Span.To:]; rule == "expr-syntax" && bytes.HasPrefix(bytes.TrimLeft(rest, " "), []byte("#")) && rest[0] == ' ' {
+		message += "; # behind a space begins a comment in YAML: put the expression in quotes"
+	}
 	b.found = append(b.found, spec.Diagnostic{
 		File: b.graph.File, Rule: rule, Severity: spec.Error,
-		Span: span, Message: err.Message, Suggestion: err.Suggestion,
+		Span: span, Message: message, Suggestion: err.Suggestion,
 	})
 }
