@@ -134,7 +134,7 @@ func (c *counting) mentions(p *eval.Program) bool {
 }
 
 func (c *counting) counter(path []string) bool {
-	if grows(path) {
+	if c.grows(path) {
 		return true
 	}
 	return c.f.isAmong(path[0], c.keys)
@@ -150,15 +150,25 @@ func (f *facts) isAmong(name string, keys []int) bool {
 	return found
 }
 
-// grows reports whether a path is one of the run's own counters.
-func grows(path []string) bool {
+// grows reports whether a path is one of the run's own counters: the visits of a
+// node that is not on the cycle stay what they are.
+func (c *counting) grows(path []string) bool {
 	switch path[0] {
-	case "visits", "step", "visit", "history":
+	case "step", "visit":
 		return true
 	case "nodes":
-		return len(path) > 2 && path[2] == "visits"
+		if len(path) < 3 || path[2] != "visits" {
+			return false
+		}
+	case "visits", "history":
+	default:
+		return false
 	}
-	return false
+	if len(path) < 2 {
+		return true
+	}
+	n := c.f.graph.Node(path[1])
+	return n == nil || c.f.inCycle(c.v, n.Index)
 }
 
 // guard reports whether counting makes the condition of a group false in the
@@ -195,7 +205,7 @@ func (c *counting) ends(t *eval.Tree, want bool) bool {
 		// The run's own counters only grow, so the direction matters.
 		up := t.Name[0] == '>'
 		for i := range 2 {
-			if a := t.Args[i]; a.Op == eval.TreePath && grows(a.Path) && t.Args[1-i].Op == eval.TreeConst {
+			if a := t.Args[i]; a.Op == eval.TreePath && c.grows(a.Path) && t.Args[1-i].Op == eval.TreeConst {
 				return (up == (i == 0)) == want
 			}
 		}
