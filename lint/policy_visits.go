@@ -30,7 +30,11 @@ func (f *facts) atMost(p *policy) {
 		f.report(p.at.Span, "%q can run more than %s: branches come to it one after the other", n.ID.Value, plural(p.limit, "time"))
 		return
 	}
-	if path := f.tooOften(p); path != nil {
+	path := f.tooOften(p)
+	if path == nil && f.flow().cyclic[p.place] && !f.boundedByChoice(p.place) {
+		path = f.trusting(p, f.writtenAround(p.place))
+	}
+	if path != nil {
 		f.report(p.at.Span, "%q can run more than %s, on the path %s", n.ID.Value, plural(p.limit, "time"), f.pathText(path))
 	}
 }
@@ -86,17 +90,43 @@ func (f *facts) isChain(path []int) bool {
 	return true
 }
 
+// boundedByChoice reports whether the cycles of a node have people, waiting or
+// free choices.
+func (f *facts) boundedByChoice(v int) bool {
+	w := f.flow()
+	for u, n := range f.graph.Nodes {
+		if w.scc[u] == w.scc[v] && (n.Kind.Value == "human" || n.Kind.Value == "wait" || n.Goto.IsSet() || n.HasEnds) {
+			return true
+		}
+	}
+	return false
+}
+
+// writtenAround are the state keys that the cycles of a node write.
+func (f *facts) writtenAround(v int) map[string]bool {
+	keys := map[string]bool{}
+	w := f.flow()
+	for u, a := range f.access() {
+		for i := range a.writes {
+			if w.scc[u] == w.scc[v] {
+				keys[a.writes[i].name.Value] = true
+			}
+		}
+	}
+	return keys
+}
+
 // boundedByState reports whether the cycles of a node have people, waiting,
 // free choices, or conditions on what they count in the state.
 func (f *facts) boundedByState(v int) bool {
+	if f.boundedByChoice(v) {
+		return true
+	}
 	counts := f.counters()
 	w := f.flow()
-	for u, n := range f.graph.Nodes {
+	for u := range f.graph.Nodes {
 		if w.scc[u] != w.scc[v] {
 			continue
-		}
-		if n.Kind.Value == "human" || n.Kind.Value == "wait" || n.Goto.IsSet() || n.HasEnds {
-			return true
 		}
 		for _, e := range f.edgesOut()[u] {
 			for _, key := range counts[w.scc[v]] {

@@ -24,6 +24,9 @@ type rehearsal struct {
 	allows func(q *quarry, g *group) bool
 	// lost, for reach, are the vertices from which END can't be reached.
 	lost func(v int) bool
+	// trusted, when set, names state keys that only the graph writes: no input gives
+	// them another value, and what can't be told of them is not guessed.
+	trusted map[string]bool
 	// guide is the path that the run follows as long as it has one branch; nil
 	// for any.
 	guide []int
@@ -35,12 +38,30 @@ type rehearsal struct {
 	todo    []*scene
 	seen    map[string]bool
 	broken  bool
+	// shown is the run that breaks the policy, last visit first.
+	shown *trail
+}
+
+// trail is the visits of a run, last first.
+type trail struct {
+	node   int
+	before *trail
+}
+
+func (t *trail) path() []int {
+	var out []int
+	for ; t != nil; t = t.before {
+		out = append(out, t.node)
+	}
+	slices.Reverse(out)
+	return out
 }
 
 // Bounds of a rehearsal, and of all of a graph's; beyond them nothing is said.
 const (
 	maxScenes    = 2500
 	maxAllScenes = 10_000
+	largeScene   = 100 // nodes
 )
 
 // breaks reports whether a run was found that breaks the policy.
@@ -54,7 +75,8 @@ func (r *rehearsal) breaks() bool {
 	first := &scene{visits: make([]int, n), ended: make([]int, n), values: map[string]any{}}
 	r.push(first, []standing{{node: r.f.start()}})
 	for i := 0; i < len(r.todo) && i < maxScenes && !r.broken; i++ {
-		if r.f.scenes++; r.f.scenes > maxAllScenes {
+		// A scene of a large graph is large.
+		if r.f.scenes += 1 + n/largeScene; r.f.scenes > maxAllScenes {
 			return false
 		}
 		r.superstep(r.todo[i])
@@ -185,7 +207,7 @@ func (r *rehearsal) enter(s *scene, t *standing) bool {
 		return false
 	}
 	if r.breaksAt(s, t) {
-		r.broken = true
+		r.broken, r.shown = true, &trail{t.node, s.trail}
 		return false
 	}
 	n := r.f.graph.Nodes[t.node]
@@ -199,6 +221,7 @@ func (r *rehearsal) enter(s *scene, t *standing) bool {
 	}
 	s.steps++
 	s.visits[t.node]++
+	s.trail = &trail{t.node, s.trail}
 	t.step = s.steps
 	if r.immediate(t.node) {
 		s.instant = append(s.instant, t.node)

@@ -21,6 +21,7 @@ type scene struct {
 	values  map[string]any
 	derived map[string]bool
 	fixed   map[string]bool // keys whose values the graph itself has written
+	trail   *trail
 	// guesses are outcomes of conditions that can't be evaluated.
 	guesses map[string]guess
 	// pos is how far the run has followed the guide, -1 once it has branches.
@@ -191,7 +192,9 @@ func (r *rehearsal) dispatch(s *scene, list []fired) {
 		t := standing{node: to, at: at, passed: from.passed || from.node == r.p.place}
 		switch {
 		case to == r.f.end:
-			r.broken = r.broken || r.breaksEnd(s, from)
+			if !r.broken && r.breaksEnd(s, from) {
+				r.broken, r.shown = true, &trail{to, s.trail}
+			}
 		case r.f.graph.Nodes[to].Join != nil:
 			s.waiting = append(s.waiting, t)
 		default:

@@ -103,7 +103,13 @@ func (r *rehearsal) options(key int) []any {
 	}
 	k := r.f.graph.State[key]
 	var out []any
-	if !k.Once {
+	switch {
+	case k.Once:
+	case r.trusted[k.Name.Value]:
+		if k.Default != nil {
+			out = []any{k.Default.Data()}
+		}
+	default:
 		out = r.listOptions(k)
 	}
 	out = slices.DeleteFunc(out, func(v any) bool { return !r.fits(key, v) })
@@ -205,6 +211,8 @@ func (r *rehearsal) guess(s *scene, p *eval.Program, t *standing, then func(*sce
 		name := read.Path[0]
 		_, declared := r.f.keyOf[name]
 		switch {
+		case r.trusted[name]:
+			return
 		case declared && !s.derived[name] && !s.fixed[name] && len(r.options(r.f.keyOf[name])) == 0 && !s.guessed(name):
 			roots = append(roots, name)
 		case name == "output" && !r.immediate(t.node):

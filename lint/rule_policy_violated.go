@@ -101,11 +101,20 @@ func (f *facts) requireBefore(p *policy) {
 		}
 	}
 	a.solve()
-	if p.subject == p.place || !a.open[p.place].has(0) {
+	if p.subject == p.place {
 		return
 	}
-	allows := func(q *quarry, g *group) bool { return w.allows(q.at, g, q.know) }
-	if path := f.openPath(a, 0, p.place, w.allows); path != nil && f.happens(p, path, nil, allows) {
+	var path []int
+	if a.open[p.place].has(0) {
+		allows := func(q *quarry, g *group) bool { return w.allows(q.at, g, q.know) }
+		if path = f.openPath(a, 0, p.place, w.allows); path != nil && !f.happens(p, path, nil, allows) {
+			path = nil
+		}
+	}
+	if path == nil && f.leads(f.start(), p.place, p.subject) {
+		path = f.trusting(p, w.keys)
+	}
+	if path != nil {
 		f.report(p.at.Span, "%q is reached without %q on the path %s", f.name(p.place), f.name(p.subject), f.pathText(path))
 	}
 }
@@ -113,10 +122,15 @@ func (f *facts) requireBefore(p *policy) {
 func (f *facts) forbidAfter(p *policy) {
 	w := f.wary(p.place)
 	h := &hunt{f: f, allows: func(q *quarry, g *group) bool { return !q.passed || w.allows(q.at, g, q.know) }, through: p.place, to: p.subject}
-	if path := h.path(); path != nil {
-		if f.happens(p, path, nil, h.allows) {
-			f.report(p.at.Span, "%q can run after %q on the path %s", f.name(p.subject), f.name(p.place), f.pathText(path))
-		}
+	path := h.path()
+	if path != nil && !f.happens(p, path, nil, h.allows) {
+		path = nil
+	}
+	if path == nil && (f.forks() != nil || f.leads(p.place, p.subject, -1)) {
+		path = f.trusting(p, w.keys)
+	}
+	if path != nil {
+		f.report(p.at.Span, "%q can run after %q on the path %s", f.name(p.subject), f.name(p.place), f.pathText(path))
 		return
 	}
 	if k := f.forks(); k != nil && p.subject != f.end {
@@ -141,18 +155,7 @@ func (f *facts) reachFrom(p *policy) {
 		return
 	}
 	size := len(f.graph.Nodes) + 2
-	alive := func(v int) []int {
-		var out []int
-		if v < len(f.graph.Nodes) {
-			for i := range w.groups[v] {
-				if !f.isDead(&w.groups[v][i]) {
-					out = append(out, w.groups[v][i].targets...)
-				}
-			}
-		}
-		return out
-	}
-	if shortest(alive, size, p.place, p.subject) == nil {
+	if shortest(f.alive, size, p.place, p.subject) == nil {
 		f.report(p.at.Span, "%q can't be reached from %q", f.name(p.subject), f.name(p.place))
 		return
 	}
@@ -163,7 +166,7 @@ func (f *facts) reachFrom(p *policy) {
 	lost := make(map[int]bool)
 	h.stop = func(v int) bool {
 		if _, known := lost[v]; !known {
-			lost[v] = v != f.end && shortest(alive, size, v, f.end) == nil
+			lost[v] = v != f.end && shortest(f.alive, size, v, f.end) == nil
 		}
 		return lost[v]
 	}
@@ -189,6 +192,51 @@ func (f *facts) happens(p *policy, path []int, accept func(*knowledge) bool, all
 		}
 	}
 	return false
+}
+
+// alive lists the targets of a node that are not proven to be out of reach.
+func (f *facts) alive(v int) []int {
+	var out []int
+	if v < len(f.graph.Nodes) {
+		groups := f.flow().groups[v]
+		for i := range groups {
+			if !f.isDead(&groups[i]) {
+				out = append(out, groups[i].targets...)
+			}
+		}
+	}
+	return out
+}
+
+// leads reports whether there is a way of at least one edge from one vertex to
+// another that does not pass a third.
+func (f *facts) leads(from, to, without int) bool {
+	if from == without {
+		return false
+	}
+	for _, v := range f.alive(from) {
+		next := func(v int) []int {
+			if v == without {
+				return nil
+			}
+			return f.alive(v)
+		}
+		if v == to || v != without && shortest(next, len(f.graph.Nodes)+2, v, to) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// trusting is a run that breaks a policy although conditions do their work: those
+// over the state keys that it names see only what the graph itself writes, those
+// over visits and steps what the run has come to. Nil when none was found.
+func (f *facts) trusting(p *policy, keys map[string]bool) []int {
+	r := &rehearsal{f: f, p: p, trusted: keys}
+	if !r.breaks() {
+		return nil
+	}
+	return r.shown.path()
 }
 
 // isLost is happens for a way after which END can't be reached.
