@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/solve"
@@ -21,7 +22,8 @@ Values are those that schemas allow: enum, minimum and maximum narrow them, and 
 the choices of a person and the constants that nodes write. Where the conditions call
 functions or read values of unknown type, the rule speaks only if it has found actual
 values with which all of them are false. A node whose edges are all for its failure
-has none for its success.`,
+has none for its success, and of one that a visit limit skips only edges without a
+condition are tried.`,
 		Bad: `graphrun: v1
 name: route
 start: score
@@ -57,6 +59,7 @@ edges:
 
 func (f *facts) missingFallbacks() {
 	f.failureOnly()
+	f.skippedAway()
 	all := f.judgements()
 	for i := range all {
 		d := &all[i]
@@ -93,6 +96,21 @@ func (f *facts) failureOnly() {
 		}
 		d := f.report(n.ID.Span, "no edge of %q fires when it succeeds: all are for its failure", n.ID.Value)
 		d.Related = append(d.Related, f.related(f.graph.Edges[out[v][0]].To.Span, "this is for its failure"))
+	}
+}
+
+// skippedAway reports nodes that conditions lead on from and that a visit limit
+// may skip: only edges without a condition are tried then.
+func (f *facts) skippedAway() {
+	w := f.flow()
+	for v, n := range f.graph.Nodes {
+		if n.OnMaxVisits != "skip" || n.MaxVisits == 0 || !w.cyclic[v] || n.Goto.IsSet() || n.HasEnds {
+			continue
+		}
+		if slices.ContainsFunc(w.groups[v], func(g group) bool { return g.kind == byDefault }) {
+			continue
+		}
+		f.report(n.ID.Span, "no edge of %q fires when a visit beyond max_visits is skipped: only edges without a condition are tried then", n.ID.Value)
 	}
 }
 
