@@ -97,6 +97,7 @@ func (k *Compiler) compile(s *Scope, src string, want Want, lowers bool) (*Progr
 	}
 	runs.from, runs.to = result.from, result.to
 	p.code.Store(runs)
+	p.vm.Store(runs.vm)
 	return p, nil
 }
 
@@ -113,11 +114,12 @@ func (k *Compiler) parse(s *source) (ast.Node, *Error) {
 
 // Program is a compiled expression, safe for concurrent use.
 type Program struct {
+	vm    atomic.Pointer[vm.Program] // that of code, at hand where it counts
+	ref   *ref                       // the path, when the whole expression is one
 	src   string
 	want  Want
 	typ   Type
 	reads []Read
-	ref   *ref // the path, when the whole expression is one
 
 	scope *Scope               // what the names mean
 	tree  atomic.Pointer[Tree] // nil until it is asked for
@@ -143,7 +145,9 @@ func (p *Program) runs() *code {
 	if full, err := new(Compiler).compile(p.scope, p.src, p.want, true); err == nil {
 		c = full.code.Load()
 	}
-	p.code.CompareAndSwap(nil, c)
+	if p.code.CompareAndSwap(nil, c) {
+		p.vm.Store(c.vm)
+	}
 	return p.code.Load()
 }
 

@@ -63,13 +63,15 @@ func (v *VM) Test(p *Program, env map[string]any) (bool, error) {
 
 func (v *VM) run(p *Program, env map[string]any) (any, error) {
 	v.vm.MemoryBudget = budget
-	code := p.runs()
-	if code.vm == nil {
-		return nil, &RunError{To: len(p.src), Message: "expression can't be compiled"}
+	code := p.vm.Load()
+	if code == nil {
+		if code = p.runs().vm; code == nil {
+			return nil, &RunError{To: len(p.src), Message: "expression can't be compiled"}
+		}
 	}
-	out, err := v.vm.Run(code.vm, env)
+	out, err := v.vm.Run(code, env)
 	if err != nil {
-		return nil, p.explain(err, code.sites, env)
+		return nil, p.explain(err, p.runs().sites, env)
 	}
 	return out, nil
 }
