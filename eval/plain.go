@@ -1,5 +1,5 @@
 // A quick parser of what most expressions are made of: names and their members,
-// literals, operators, lists and choices. It yields the library's tree, node for
+// literals, operators, lists, choices and calls. It yields the library's tree, node for
 // node, or gives up; the library's parser then decides, also about all errors.
 
 package eval
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/builtin"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser/operator"
 	"github.com/expr-lang/expr/parser/utils"
@@ -189,7 +190,7 @@ func (p *plainParser) primary() ast.Node {
 	return p.giveUp()
 }
 
-// name reads a name; a call isn't plain.
+// name reads a name, or a call.
 func (p *plainParser) name(t token) ast.Node {
 	switch t.text {
 	case "true", "false":
@@ -198,11 +199,28 @@ func (p *plainParser) name(t token) ast.Node {
 		return p.put(&ast.NilNode{}, t.at)
 	}
 	if p.is("(") {
-		return p.giveUp()
+		return p.call(t)
 	}
+	return p.postfix(p.identifier(t))
+}
+
+func (p *plainParser) identifier(t token) ast.Node {
 	n := p.made.names.take()
 	n.Value = t.text
-	return p.postfix(p.put(n, t.at))
+	return p.put(n, t.at)
+}
+
+// call reads the arguments of a function. Predicates have a language of their own.
+func (p *plainParser) call(t token) ast.Node {
+	if isPredicate(t.text) {
+		return p.giveUp()
+	}
+	p.skip()
+	if _, known := builtin.Index[t.text]; known {
+		return p.postfix(p.put(&ast.BuiltinNode{Name: t.text, Arguments: p.elements(")")}, t.at))
+	}
+	callee := p.identifier(t)
+	return p.postfix(p.put(&ast.CallNode{Callee: callee, Arguments: p.elements(")")}, t.at))
 }
 
 func (p *plainParser) text(t token) ast.Node {
@@ -228,25 +246,32 @@ func (p *plainParser) number(t token) ast.Node {
 	return p.put(n, t.at)
 }
 
-// array reads the elements of a list; a comma may follow the last.
 func (p *plainParser) array(open token) ast.Node {
+	n := p.made.arrays.take()
+	n.Nodes = p.elements("]")
+	return p.put(n, open.at)
+}
+
+// elements reads a list up to the bracket that ends it; a comma may follow the last.
+func (p *plainParser) elements(end string) []ast.Node {
 	first := len(p.list)
-	for !p.gaveUp && !p.is("]") {
+	for !p.gaveUp && !p.is(end) {
 		if len(p.list) > first {
-			if p.expect(","); p.is("]") {
+			if p.expect(","); p.is(end) {
 				break
 			}
 		}
 		element := p.expression(0)
 		p.list = append(p.list, element)
 	}
-	p.expect("]")
+	p.expect(end)
+	if p.lists == nil {
+		p.lists = make([]ast.Node, 0, 8)
+	}
 	start := len(p.lists)
 	p.lists = append(p.lists, p.list[first:]...)
 	p.list = p.list[:first]
-	n := p.made.arrays.take()
-	n.Nodes = p.lists[start:len(p.lists):len(p.lists)]
-	return p.put(n, open.at)
+	return p.lists[start:len(p.lists):len(p.lists)]
 }
 
 // postfix reads members: .name, ?.name and [key].
