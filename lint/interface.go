@@ -201,10 +201,18 @@ func checkGivenTypes(f *facts) {
 	}
 }
 
+// withArticle names one value of a type.
+func withArticle(t eval.Type) string {
+	if name := t.String(); strings.ContainsRune("aio", rune(name[0])) {
+		return "an " + name
+	}
+	return "a " + t.String()
+}
+
 func (f *facts) givenType(in *given, want map[string]any, what string) {
 	if in.bound != nil {
 		if typ := eval.FromSchema(want); !typ.Accepts(in.typeOf()) {
-			f.report(in.value.Span, "the value is %s, but %s holds %s", in.typeOf(), what, typ)
+			f.report(in.value.Span, "the value is %s, but %s holds %s", withArticle(in.typeOf()), what, withArticle(typ))
 		}
 		return
 	}

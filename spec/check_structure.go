@@ -23,8 +23,7 @@ func (c *graphChecker) structure() {
 	if start == nil || c.lost || g.gaps&gapNodes != 0 {
 		return
 	}
-	reached := shape.graph.Reach(start.Index)
-	c.behindEnd(shape, reached)
+	reached := shape.graph.Reach(append(c.behindEnd(), start.Index)...)
 	for i, n := range g.Nodes {
 		if !reached[i] {
 			c.report("unreachable-node", n.ID.Span, "%q can't be reached from %q, the start", n.ID.Value, g.Start.Value)
@@ -38,16 +37,16 @@ func (c *graphChecker) structure() {
 	c.cycles(shape, reached, escapes)
 }
 
-// behindEnd adds what edges that leave END would reach: they are reported.
-func (c *graphChecker) behindEnd(shape shape, reached []bool) {
+// behindEnd are the targets of edges that leave END: the edges are reported, so
+// what they lead to is not.
+func (c *graphChecker) behindEnd() []int {
+	var out []int
 	for i, e := range c.graph.Edges {
-		if e.From.Value != END || c.from[i] >= 0 || c.to[i] < 0 || reached[c.to[i]] {
-			continue
-		}
-		for v, also := range shape.graph.Reach(c.to[i]) {
-			reached[v] = reached[v] || also
+		if e.From.Value == END && c.from[i] < 0 && c.to[i] >= 0 {
+			out = append(out, c.to[i])
 		}
 	}
+	return out
 }
 
 // lostSource reports whether an edge leaves from no node, so that a node

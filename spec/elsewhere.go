@@ -126,7 +126,14 @@ func written(k *Key, v *Value) string {
 		if slices.Contains(schemaTypes(), word) {
 			return "{type: " + word + "}"
 		}
+	case TypeNode:
+		if findKind(BuiltinKinds(), word) != nil {
+			return "{kind: " + word + "}"
+		}
 	case TypeObject:
+		if from, to, arrow := strings.Cut(word, "->"); arrow && findKey(k.Keys, "from") != nil {
+			return "{from: " + strings.TrimSpace(from) + ", to: " + strings.TrimSpace(to) + "}"
+		}
 		if len(k.Keys) == 1 && fits(&k.Keys[0], v) && (v.Kind == Int || isIdentifier(word)) {
 			return "{" + k.Keys[0].Name + ": " + word + "}"
 		}

@@ -140,7 +140,7 @@ func TestKeys(t *testing.T) {
 		{"no duration", head + tail + "limits: {timeout: «0»}\n", "invalid-value", "greater than 0", ""},
 		{"jitter", head + tail + "retry: {jitter: «1.5»}\n", "invalid-value", "from 0 to 1; found the number 1.5", ""},
 		{"backoff", head + tail + "retry: {backoff: «0.5»}\n", "invalid-value", "at least 1", ""},
-		{"retry kind", head + tail + "retry: {on: [timeout, «time_out»]}\n", "invalid-value", "auth, budget", "timeout"},
+		{"retry kind", head + tail + "retry: {on: [timeout, «time_out»]}\n", "invalid-value", `can't be "time_out"`, "timeout"},
 		{"bool", head + tail + "strict_state: «yes»\n", "invalid-value", "true or false", "true"},
 		{"goal", head + tail + "goal: {«criteria»: [x], description: y}\n", "unknown-key", "", "success_criteria"},
 		{"goal key", head + tail + "goal: {«foo»: [x], description: y}\n", "unknown-key", "allowed are constraints, description, success_criteria", ""},

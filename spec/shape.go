@@ -190,7 +190,12 @@ func (s *shaper) enum(k *Key, allowed []string, v *Value, at place) {
 	} else if at.key.Value == "condition" && strings.ContainsAny(v.Text.Value, "<>=(. ") {
 		note = `; an expression stands under "when"`
 	}
-	s.report("invalid-value", span, "%s must be %s; found %s%s", at, expects(k), quoteShort(v.Text.Value), note)
+	const many = 12
+	if near != "" && len(allowed) > many { // a list that long would hide the suggestion
+		s.report("invalid-value", span, "%s can't be %s", at, quoteShort(v.Text.Value))
+	} else {
+		s.report("invalid-value", span, "%s must be %s; found %s%s", at, expects(k), quoteShort(v.Text.Value), note)
+	}
 	s.diags[len(s.diags)-1].Suggestion = near
 }
 
