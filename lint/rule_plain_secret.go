@@ -37,6 +37,7 @@ edges:
 }
 
 func checkPlainSecret(f *facts) {
+	f.tokens()
 	for _, n := range f.graph.Nodes {
 		for i := range n.Fields {
 			f.credentials(&n.Fields[i].Value, n.Fields[i].Key.Value)
@@ -54,6 +55,14 @@ func checkPlainSecret(f *facts) {
 	}
 }
 
+// tokens reports keys with a prefix of their issuer wherever they stand in the
+// file: a comment is no better place.
+func (f *facts) tokens() {
+	tokensIn(string(f.graph.File.Src), func(from, to int) {
+		f.report(spec.Span{From: from, To: to}, "this looks like an API key; declare it under secrets and write {{ secrets.NAME }}")
+	})
+}
+
 // credentials looks at every text of a value; name is the key it stands under.
 func (f *facts) credentials(v *spec.Value, name string) {
 	for i := range v.Items {
@@ -65,9 +74,16 @@ func (f *facts) credentials(v *spec.Value, name string) {
 	if v.Kind != spec.String {
 		return
 	}
-	if from, to, what := credential(v.Text.Value, name); to > from {
+	if from, to, what := credential(v.Text.Value, name); to > from && !holdsToken(v.Text.Value[from:to]) {
 		f.report(v.Text.At(from, to), "this looks like %s; declare it under secrets and write {{ secrets.NAME }}", what)
 	}
+}
+
+// holdsToken reports whether a text holds a key that was told already.
+func holdsToken(text string) bool {
+	found := false
+	tokensIn(text, func(int, int) { found = true })
+	return found
 }
 
 // credential finds what looks like one in a text that stands under a name.
@@ -75,11 +91,11 @@ func credential(text, name string) (from, to int, what string) {
 	if i := strings.Index(text, "-----BEGIN "); i >= 0 && strings.Contains(text, "PRIVATE KEY-----") {
 		return i, i + strings.Index(text[i:], "PRIVATE KEY-----") + len("PRIVATE KEY-----"), "a private key"
 	}
-	if from, to = token(text); to > from {
-		return from, to, "an API key"
-	}
 	if from, to = password(text); to > from {
 		return from, to, "a password in a URL"
+	}
+	if from, to, what = assignedCredential(text); to > from {
+		return from, to, what
 	}
 	kind := sensitive(name)
 	if kind == "" || strings.Contains(text, "{{") || strings.Contains(text, "$") || isPlaceholder(text) {
@@ -95,113 +111,7 @@ func credential(text, name string) (from, to int, what string) {
 			return 0, len(text), "a credential"
 		}
 	case len(text) >= 6 && !strings.ContainsAny(text, " \n"):
-		return 0, len(text), "a " + kind
+		return 0, len(text), article(kind) + kind
 	}
 	return 0, 0, ""
-}
-
-// shortestToken is how many characters a key has at least, with its prefix.
-const shortestToken = 20
-
-// token finds a key with a prefix that its issuer gives to all of its keys.
-func token(text string) (from, to int) {
-	if len(text) < shortestToken {
-		return 0, 0
-	}
-	prefixes := []struct {
-		text string
-		rest int // how many characters follow at least
-	}{
-		{"sk-", 17},
-		{"ghp_", 20},
-		{"gho_", 20},
-		{"ghs_", 20},
-		{"github_pat_", 20},
-		{"glpat-", 16},
-		{"xoxb-", 16},
-		{"xoxp-", 16},
-		{"hf_", 24},
-		{"AKIA", 16},
-		{"AIza", 30},
-	}
-	for _, p := range prefixes {
-		for at := 0; ; {
-			i := strings.Index(text[at:], p.text)
-			if i < 0 {
-				break
-			}
-			start := at + i
-			end := start + len(p.text)
-			for end < len(text) && (isWord(text[end]) || text[end] == '-') {
-				end++
-			}
-			alone := start == 0 || !isWord(text[start-1]) && text[start-1] != '-'
-			if alone && end-start-len(p.text) >= p.rest && strings.ContainsAny(text[start:end], "0123456789") && !isPlaceholder(text[start:end]) {
-				return start, end
-			}
-			at = end
-		}
-	}
-	return 0, 0
-}
-
-// password finds the password in scheme://user:password@host.
-func password(text string) (from, to int) {
-	i := strings.Index(text, "://")
-	if i < 0 {
-		return 0, 0
-	}
-	rest := text[i+3:]
-	if end := strings.IndexAny(rest, "/?# \n"); end >= 0 {
-		rest = rest[:end]
-	}
-	user, _, ok := cutLast(rest, "@")
-	if !ok {
-		return 0, 0
-	}
-	name, pass, ok := strings.Cut(user, ":")
-	if !ok || pass == "" || strings.ContainsAny(pass, "{$<*") || isPlaceholder(pass) {
-		return 0, 0
-	}
-	from = i + 3 + len(name) + 1
-	return from, from + len(pass)
-}
-
-func cutLast(s, sep string) (head, tail string, ok bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
-}
-
-// sensitive says what a value under a name is likely to be; "" for nothing secret.
-func sensitive(name string) string {
-	if name == "" || !strings.Contains("dntyDNTY", name[len(name)-1:]) {
-		return "" // all of them end in one of these letters
-	}
-	name = strings.ReplaceAll(strings.ToLower(name), "-", "_")
-	if name == "authorization" || name == "proxy_authorization" {
-		return "authorization"
-	}
-	for _, kind := range []string{"password", "passwd", "api_key", "apikey", "access_key", "secret_key", "private_key", "access_token", "auth_token", "api_token", "secret", "token"} {
-		if name == kind || strings.HasSuffix(name, "_"+kind) {
-			return strings.ReplaceAll(kind, "_", " ")
-		}
-	}
-	return ""
-}
-
-// isPlaceholder reports whether a text only shows where a credential goes.
-func isPlaceholder(text string) bool {
-	text = strings.ToLower(text)
-	for _, word := range []string{"example", "changeme", "change-me", "change_me", "your-", "your_", "xxxx", "dummy", "placeholder", "redacted", "****", "<", "..."} {
-		if strings.Contains(text, word) {
-			return true
-		}
-	}
-	switch text {
-	case "password", "secret", "token", "none", "string", "fake-key", "not-needed", "no-key", "unused", "ollama":
-		return true
-	}
-	return false
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -43,6 +45,7 @@ edges:
 }
 
 func checkScriptInjection(f *facts) {
+	f.toolInjection()
 	for v, n := range f.graph.Nodes {
 		switch n.Kind.Value {
 		case "exec":
@@ -69,6 +72,54 @@ func (f *facts) execInjection(v int, n *spec.Node) {
 			f.report(u.span(), "%q chooses the folder to run in, and comes from %s", u.program.Source(), f.originOf(u))
 		}
 	}
+}
+
+// toolInjection reports what becomes code in the commands of tools.
+func (f *facts) toolInjection() {
+	for i := range f.graph.Tools {
+		if i >= len(f.bound.Tools) || f.bound.Tools[i].Name != f.graph.Tools[i].Key.Value {
+			return // the tools have errors of their own
+		}
+		for _, kind := range []string{"exec", "mcp"} {
+			command := f.graph.Tools[i].Value.Get(kind).Get("command")
+			bound := boundField(boundField(&f.bound.Tools[i].Value, kind), "command")
+			if command == nil || bound == nil {
+				continue
+			}
+			code := codeIn(command)
+			for j, item := range bound.Items() {
+				if t := item.Template(); t != nil && slices.Contains(code, command.Items[j].Text.Span) {
+					f.templateInjection(command.Items[j].Text, t)
+				}
+			}
+		}
+	}
+}
+
+func (f *facts) templateInjection(text spec.Text, t *eval.Template) {
+	for _, part := range t.Parts() {
+		if part.Program == nil || harmless(part.Program.Type()) {
+			continue
+		}
+		u := use{node: -1, edge: -1, text: text, from: part.From, to: part.To, program: part.Program}
+		if !f.fixed(&u) {
+			f.report(u.span(), "%q becomes code of the script; pass it by env and write it as a variable", part.Program.Source())
+		}
+	}
+}
+
+// boundField is an entry of a map that was bound; nil when there is none.
+func boundField(v *bind.Value, name string) *bind.Value {
+	if v == nil || v.IsConst() {
+		return nil
+	}
+	fields := v.Fields()
+	for i := range fields {
+		if fields[i].Name == name {
+			return &fields[i].Value
+		}
+	}
+	return nil
 }
 
 // fixed reports whether all that a use reads is of a closed set of plain words

@@ -1,0 +1,170 @@
+// What credentials look like.
+
+package lint
+
+import "strings"
+
+// tokensIn calls found for each key with a prefix that its issuer gives to all of
+// its keys.
+func tokensIn(text string, found func(from, to int)) {
+	prefixes := []struct {
+		text string
+		rest int // how many characters follow at least
+	}{
+		{"sk-", 17},
+		{"ghp_", 20},
+		{"gho_", 20},
+		{"ghs_", 20},
+		{"github_pat_", 20},
+		{"glpat-", 16},
+		{"xoxb-", 16},
+		{"xoxp-", 16},
+		{"hf_", 24},
+		{"AKIA", 16},
+		{"AIza", 30},
+	}
+	for _, p := range prefixes {
+		for at := 0; ; {
+			i := strings.Index(text[at:], p.text)
+			if i < 0 {
+				break
+			}
+			start := at + i
+			end := start + len(p.text)
+			for end < len(text) && (isWord(text[end]) || text[end] == '-') {
+				end++
+			}
+			alone := start == 0 || !isWord(text[start-1]) && text[start-1] != '-'
+			if alone && end-start-len(p.text) >= p.rest && strings.ContainsAny(text[start:end], "0123456789") && !isPlaceholder(text[start:end]) {
+				found(start, end)
+			}
+			at = end
+		}
+	}
+}
+
+// assignedCredential finds name=value and name: value in a text, where the name
+// is that of a credential and the value is long and random enough for one.
+func assignedCredential(text string) (from, to int, what string) {
+	for i := 1; i < len(text); i++ {
+		if text[i] != '=' && text[i] != ':' {
+			continue
+		}
+		start := i
+		for start > 0 && (isWord(text[start-1]) || text[start-1] == '-') {
+			start--
+		}
+		kind := sensitive(text[start:i])
+		if kind == "" {
+			continue
+		}
+		value := i + 1
+		for value < len(text) && strings.IndexByte(" '\"", text[value]) >= 0 {
+			value++
+		}
+		if kind == "authorization" {
+			kind = "credential"
+			for _, scheme := range []string{"Bearer ", "Basic ", "Token ", "bearer ", "token "} {
+				if strings.HasPrefix(text[value:], scheme) {
+					value += len(scheme)
+				}
+			}
+		}
+		end := value
+		for end < len(text) && (isWord(text[end]) || strings.IndexByte("-+/.~", text[end]) >= 0) {
+			end++
+		}
+		if isRandom(text[value:end]) && (end == len(text) || strings.IndexByte("{$(<", text[end]) < 0) {
+			return value, end, article(kind) + kind
+		}
+	}
+	return 0, 0, ""
+}
+
+func article(noun string) string {
+	if strings.IndexByte("aeiou", noun[0]) >= 0 {
+		return "an "
+	}
+	return "a "
+}
+
+// isRandom reports whether a word is long and mixed as generated ones are.
+func isRandom(word string) bool {
+	const short = 16
+	if len(word) < short || isPlaceholder(word) {
+		return false
+	}
+	digits, letters, marks := 0, 0, 0
+	for i := range len(word) {
+		switch c := word[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+		case isWord(c) && c != '_':
+			letters++
+		default:
+			marks++
+		}
+	}
+	return digits >= 3 && letters >= 3 && marks <= 3
+}
+
+// password finds the password in scheme://user:password@host.
+func password(text string) (from, to int) {
+	i := strings.Index(text, "://")
+	if i < 0 {
+		return 0, 0
+	}
+	rest := text[i+3:]
+	if end := strings.IndexAny(rest, "/?# \n"); end >= 0 {
+		rest = rest[:end]
+	}
+	user, _, ok := cutLast(rest, "@")
+	if !ok {
+		return 0, 0
+	}
+	name, pass, ok := strings.Cut(user, ":")
+	if !ok || pass == "" || strings.ContainsAny(pass, "{$<*") || isPlaceholder(pass) {
+		return 0, 0
+	}
+	from = i + 3 + len(name) + 1
+	return from, from + len(pass)
+}
+
+func cutLast(s, sep string) (head, tail string, ok bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// sensitive says what a value under a name is likely to be; "" for nothing secret.
+func sensitive(name string) string {
+	if name == "" || !strings.Contains("dntyDNTY", name[len(name)-1:]) {
+		return "" // all of them end in one of these letters
+	}
+	name = strings.ReplaceAll(strings.ToLower(name), "-", "_")
+	if name == "authorization" || name == "proxy_authorization" {
+		return "authorization"
+	}
+	for _, kind := range []string{"password", "passwd", "api_key", "apikey", "access_key", "secret_key", "private_key", "access_token", "auth_token", "api_token", "secret", "token"} {
+		if name == kind || strings.HasSuffix(name, "_"+kind) {
+			return strings.ReplaceAll(kind, "_", " ")
+		}
+	}
+	return ""
+}
+
+// isPlaceholder reports whether a text only shows where a credential goes.
+func isPlaceholder(text string) bool {
+	text = strings.ToLower(text)
+	for _, word := range []string{"example", "changeme", "change-me", "change_me", "your-", "your_", "xxxx", "dummy", "placeholder", "redacted", "****", "<", "..."} {
+		if strings.Contains(text, word) {
+			return true
+		}
+	}
+	switch text {
+	case "password", "secret", "token", "none", "string", "fake-key", "not-needed", "no-key", "unused", "ollama":
+		return true
+	}
+	return false
+}
