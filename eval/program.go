@@ -39,11 +39,13 @@ type Compiler struct {
 // refuses what can't be boolean; a result of unknown type is checked when it
 // runs. The program may be shared between goroutines.
 func (k *Compiler) Compile(s *Scope, src string, want Want) (*Program, *Error) {
-	if p := k.programs.find(s, src, want); p != nil {
+	p, hash := k.programs.find(s, src, want)
+	if p != nil {
 		return p, nil
 	}
 	p, err := k.compile(s, src, want, !s.lazy)
 	if err == nil {
+		p.hash = hash
 		k.programs.add(p)
 	}
 	return p, err
@@ -118,6 +120,7 @@ type Program struct {
 	ref   *ref                       // the path, when the whole expression is one
 	src   string
 	want  Want
+	hash  uint64 // in the table of its compiler
 	typ   Type
 	reads []Read
 

@@ -19,39 +19,43 @@ type programKey struct {
 	want  Want
 }
 
-// find returns the program of that text in that scope, nil when there is none.
-func (t *programTable) find(s *Scope, src string, want Want) *Program {
-	if t.count == 0 {
-		return nil
+// find returns the program of that text in that scope, nil when there is none,
+// and the hash that add wants to find in it.
+func (t *programTable) find(s *Scope, src string, want Want) (*Program, uint64) {
+	if t.slots == nil {
+		t.seed, t.slots = maphash.MakeSeed(), make([]*Program, 16)
 	}
-	return *t.slot(s, src, want)
-}
-
-// slot is where a program stands or would stand.
-func (t *programTable) slot(s *Scope, src string, want Want) **Program {
+	hash := maphash.Comparable(t.seed, programKey{s, src, want})
 	mask := uint64(len(t.slots) - 1)
-	for i := maphash.Comparable(t.seed, programKey{s, src, want}); ; i++ {
-		p := &t.slots[i&mask]
-		if *p == nil || (*p).scope == s && (*p).want == want && (*p).src == src {
-			return p
+	for i := hash & mask; t.slots[i] != nil; i = (i + 1) & mask {
+		if p := t.slots[i]; p.hash == hash && p.scope == s && p.want == want && p.src == src {
+			return p, hash
 		}
 	}
+	return nil, hash
 }
 
 // add puts in a program that find has not found.
 func (t *programTable) add(p *Program) {
 	if 2*(t.count+1) > len(t.slots) {
 		old := t.slots
-		if old == nil {
-			t.seed = maphash.MakeSeed()
-		}
-		t.slots = make([]*Program, max(16, 2*len(old)))
+		t.slots = make([]*Program, 2*len(old))
 		for _, p := range old {
 			if p != nil {
-				*t.slot(p.scope, p.src, p.want) = p
+				t.put(p)
 			}
 		}
 	}
-	*t.slot(p.scope, p.src, p.want) = p
+	t.put(p)
 	t.count++
+}
+
+// put takes the first free slot from where the program belongs.
+func (t *programTable) put(p *Program) {
+	mask := uint64(len(t.slots) - 1)
+	i := p.hash & mask
+	for t.slots[i] != nil {
+		i = (i + 1) & mask
+	}
+	t.slots[i] = p
 }

@@ -14,16 +14,18 @@ func TestProgramTable(t *testing.T) {
 		for _, s := range scopes {
 			for _, want := range []Want{Value, Condition} {
 				p := &Program{scope: s, src: strconv.Itoa(i), want: want}
-				if table.find(s, p.src, want) != nil {
+				found, hash := table.find(s, p.src, want)
+				if found != nil {
 					t.Fatalf("%s is there before it is added", p.src)
 				}
+				p.hash = hash
 				table.add(p)
 				all = append(all, p)
 			}
 		}
 	}
 	for _, p := range all {
-		if table.find(p.scope, p.src, p.want) != p {
+		if found, _ := table.find(p.scope, p.src, p.want); found != p {
 			t.Fatalf("%s is not found", p.src)
 		}
 	}
