@@ -123,11 +123,22 @@ func (t *tracer) ended(e *runner.Event) []string {
 	case e.Cached:
 		f.word = "cached"
 	}
-	if len(t.running) > 0 {
+	if t.besides(e.Node) {
 		return []string{t.line(f, "")}
 	}
 	t.held = append(t.held, f)
 	return nil
+}
+
+// besides reports whether more runs than a node and the nodes around it.
+func (t *tracer) besides(node string) bool {
+	around := 0
+	for i := range len(node) {
+		if _, runs := t.running[node[:i]]; runs && node[i] == '/' {
+			around++
+		}
+	}
+	return len(t.running) > around
 }
 
 // routed says where a step leads, in the line of its node if that waits.
