@@ -127,6 +127,10 @@ func (c *fakeClock) Now() time.Time {
 }
 
 func (c *fakeClock) AfterFunc(d time.Duration, f func()) func() bool {
+	if d <= 0 { // like any clock
+		go f()
+		return func() bool { return false }
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	timer := &fakeTimer{at: c.now.Add(d), in: d, f: f}

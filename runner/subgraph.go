@@ -25,6 +25,7 @@ type nesting struct {
 	prefix string   // the target of the node that runs it
 	place  string   // the task that runs it; see Task.Place
 	call   int      // of a tool that it is, from 1; 0: a graph node runs it
+	naps   bool     // whether it can leave off while only time passes
 	hidden []string // what the run around it masks
 	around []ModelScope
 }
@@ -90,6 +91,7 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 		s, err := d.newSubrun(d.flow.children[node], settings, &nesting{
 			parent: d, task: id, node: task.Node, prefix: d.nested.prefixOf(node, task.Index), place: task.Place, key: task.Key,
 			left: work.StepsLeft, hidden: hidden, around: task.modelScopes(),
+			naps: work.Timeout == 0, // what is left of an attempt's time is not kept
 		})
 		if err != nil {
 			return nil, err

@@ -143,9 +143,9 @@ func (d *driver) goOnFrom(before *driver) {
 }
 
 // rests reports whether a subgraph's driver can leave off: nothing runs, and
-// people have to answer before anything does.
+// people have to answer, or time to pass, before anything does.
 func (d *driver) rests() bool {
-	return d.nested != nil && d.idle() && d.state.Waiting(d.clock.Now().UnixNano())
+	return d.nested != nil && d.idle() && d.state.Waiting(d.clock.Now().UnixNano(), d.nested.naps)
 }
 
 // parks is what a subgraph that has not ended waits for; nil: it has ended.
@@ -155,6 +155,9 @@ func (d *driver) parks() *parking {
 		return nil
 	}
 	out := &parking{}
+	if d.nested.naps {
+		out.Until = s.Due()
+	}
 	for _, q := range s.Questions() {
 		ask := q.Ask
 		ask.ID, ask.Node, ask.Element = questionID(&q), q.Path(), q.Index()+1

@@ -141,6 +141,9 @@ type Parking struct {
 	Asks []Ask `json:"asks,omitempty"`
 	// At is the breakpoint that a subgraph stands at, with paths of nodes in it.
 	At *Breakpoint `json:"at,omitempty"`
+	// Until is when a subgraph goes on by itself, as Unix time in nanoseconds; 0:
+	// never.
+	Until int64 `json:"until,omitempty"`
 }
 
 // Ask is a question of a task that runs in the driver.

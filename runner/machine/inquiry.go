@@ -20,8 +20,10 @@ type inquiry struct {
 	at *Breakpoint
 	// steps are those of a subgraph that are counted in the run around it.
 	steps int
-	// woken says that a subgraph is to go on without an answer.
+	// woken says that a subgraph is to go on without an answer, and until when it
+	// does so by itself (Unix nanoseconds); 0: never.
 	woken bool
+	until int64
 }
 
 // question is a question that a task waits for. The zero ID is that of a human
@@ -53,10 +55,10 @@ func (q *inquiry) ready() bool {
 
 // deadline is when the task goes on without an answer; 0: never.
 func (q *inquiry) deadline() int64 {
-	first := int64(0)
+	first := q.until
 	for i := range q.questions {
-		if until := q.questions[i].Until; until > 0 && q.open(i) && (first == 0 || until < first) {
-			first = until
+		if q.open(i) {
+			first = sooner(first, q.questions[i].Until)
 		}
 	}
 	return first
@@ -89,7 +91,7 @@ func (q *inquiry) answers() map[string]any {
 // answered while it ran.
 func (p *Plan) inquire(node int, old *inquiry, e *Event) (*inquiry, *Failure) {
 	park := e.Park
-	q := &inquiry{any: p.nodes[node].kind == "graph", at: park.At}
+	q := &inquiry{any: p.nodes[node].kind == "graph", at: park.At, until: park.Until}
 	if q.any && e.Child != nil {
 		q.steps = max(e.Child.Steps, old.counted())
 	}
@@ -310,17 +312,70 @@ func (s *State) Idle() bool {
 }
 
 // Waiting reports whether a live run has nothing to do but to wait for people
-// who have, if anything, until a moment after now.
-func (s *State) Waiting(now int64) bool {
+// who have, if anything, until a moment after now. With timers, also for such
+// moments alone, unless the run or its branches are short of time meanwhile.
+func (s *State) Waiting(now int64, timers bool) bool {
 	if !s.Idle() {
 		return false
 	}
+	timers = timers && s.deadline == 0 && !s.plan.timesBranches()
 	for i := range s.parked {
-		if asks, until := s.parked[i].waitsForPeople(); !asks || until > 0 && until <= now {
+		t := &s.parked[i]
+		waits, until := t.waitsForPeople()
+		if moment := t.moment(); moment > 0 {
+			waits, until = timers, moment
+		}
+		if !waits || until > 0 && until <= now {
 			return false
 		}
 	}
-	return len(s.parked) > 0
+	return true
+}
+
+// Due is the first moment at which a node that waits for one goes on, as Unix
+// time in nanoseconds; 0: none does.
+func (s *State) Due() int64 {
+	first := int64(0)
+	for i := range s.parked {
+		first = sooner(first, s.parked[i].moment())
+	}
+	return first
+}
+
+// moment is when a parked task goes on whatever people do; 0: never, or it has an
+// `each` whose elements are tried again.
+func (t *task) moment() int64 {
+	switch {
+	case t.each != nil:
+		first := int64(0)
+		for _, i := range sortedInquiries(t.each.asking) {
+			first = sooner(first, t.each.asking[i].until)
+		}
+		return first
+	case t.status == waiting || t.status == delayed:
+		return t.until
+	case t.asked != nil:
+		return t.asked.until
+	}
+	return 0
+}
+
+// sooner is the earlier of two moments, of which 0 is none.
+func sooner(a, b int64) int64 {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// timesBranches reports whether some branch has a time limit.
+func (p *Plan) timesBranches() bool {
+	for i := range p.nodes {
+		if p.branchTimeout(i) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // waitsForPeople reports whether only people can let a parked task go on, and
@@ -333,9 +388,7 @@ func (t *task) waitsForPeople() (asks bool, until int64) {
 		return true, t.asked.deadline()
 	}
 	for _, i := range sortedInquiries(t.each.asking) {
-		if at := t.each.asking[i].deadline(); at > 0 && (until == 0 || at < until) {
-			until = at
-		}
+		until = sooner(until, t.each.asking[i].deadline())
 	}
 	return true, until
 }

@@ -100,6 +100,7 @@ type savedInquiry struct {
 	At        *Breakpoint     `json:"at,omitempty"`
 	Steps     int             `json:"steps,omitempty"`
 	Woken     bool            `json:"woken,omitempty"`
+	Until     int64           `json:"until,omitempty"`
 }
 
 // savedQuestion is question; the schema of its Ask is written like other data.
