@@ -64,7 +64,7 @@ func (r *rehearsal) collect(s *scene, tasks []standing, i int, updates []update)
 	default:
 		for _, w := range r.f.access()[t.node].writes {
 			kind := writesUnknown
-			if r.f.isFree(t.node, &w) && replaces(r.f.graph.State[w.key]) {
+			if key := r.f.graph.State[w.key]; r.f.isFree(t.node, &w) && replaces(key) && !r.trusted[key.Name.Value] {
 				kind = writesAny
 			}
 			updates = append(slices.Clip(updates), update{key: w.key, kind: kind})
