@@ -95,6 +95,9 @@ func syntaxError(text *source, err error) *Error {
 		out.Message = text.text[out.From:out.To] + " is out of the range of numbers"
 	case strings.HasPrefix(fe.Message, "unrecognized character"):
 		out.Message = fmt.Sprintf("unexpected character %q", text.text[out.From:out.To])
+		if strings.ContainsAny(text.text[out.From:out.To], "‘’“”„‚«»") {
+			out.Message += "; write straight quotes, ' or \""
+		}
 	}
 	return out
 }

@@ -95,6 +95,7 @@ func (c *converter) field(set *fieldSet, key, child *yaml.Node) (size, end int) 
 	f := set.next()
 	f.Key = k.Text
 	size = c.convert(child, &f.Value)
+	c.unspaced(key, child, &k, f)
 	end = c.endOf(child, &f.Value)
 	if c.enters(set, &k, f) {
 		set.add()
@@ -102,6 +103,22 @@ func (c *converter) field(set *fieldSet, key, child *yaml.Node) (size, end int) 
 		*f = Field{}
 	}
 	return size, end
+}
+
+// unspaced reports a key of a map in brackets that has its value in it, as in
+// {kind:pass}, and takes it apart.
+func (c *converter) unspaced(key, child *yaml.Node, k *Value, f *Field) {
+	if child.Value != "" || child.Kind != yaml.ScalarNode || child.Style != 0 || child.Tag != "!!null" || key.Style != 0 {
+		return
+	}
+	name, value, glued := strings.Cut(key.Value, ":")
+	if !glued || value == "" || value[0] == '/' || !isIdentifier(name) {
+		return
+	}
+	c.report("syntax", k.Span, fmt.Sprintf("a colon needs a space behind it: %s: %s", name, value))
+	at := k.Span.From + len(name)
+	f.Key = Text{Value: name, Span: Span{k.Span.From, at}}
+	f.Value = Value{Kind: String, Text: Text{Value: value, Span: Span{min(at+1, k.Span.To), k.Span.To}}}
 }
 
 // enters reports whether an entry is to be added, and what is wrong with its key.

@@ -3,6 +3,7 @@
 package spec
 
 import (
+	"regexp"
 	"fmt"
 	"strings"
 )
@@ -30,6 +31,9 @@ func explain(file *File, message string, line, pos int) Diagnostic {
 			span = trimmedLine(file, file.lines[line-1])
 		}
 		return syntaxError(file, span, "a key without a value; expected \"key: value\"")
+	}
+	if at, say, found := oddText(file, message, span); found {
+		return syntaxError(file, at, say)
 	}
 	if strings.Contains(message, "did not find expected") || strings.Contains(message, "unexpected end of stream") {
 		if at, say, found := flowFault(src, lineEnd(src, min(pos+1, len(src)))); found {
@@ -104,4 +108,30 @@ func openQuote(file *File, line int, last Span) Diagnostic {
 		last = trimmedLine(file, file.lines[line-1])
 	}
 	return syntaxError(file, last, "a quoted text is not closed before the end of the file")
+}
+
+// oddText finds what the library names only the line of: an escape, a sign that
+// begins an alias, a colon without a space.
+func oddText(file *File, message string, line Span) (at Span, say string, found bool) {
+	pattern := ""
+	switch {
+	case strings.Contains(message, "unknown escape character"):
+		pattern, say = `\\[^0abtnvfre "/\\N_LPxuU\t]`, "an unknown escape in double quotes; use single quotes for a text with backslashes"
+	case strings.Contains(message, "alphabetic or numeric character"):
+		pattern, say = `[*&][^\s,\]}]*`, "* begins an alias and & an anchor in YAML; put the text in quotes"
+	case strings.Contains(message, "mapping values are not allowed"):
+		number := file.Position(line.From).Line
+		if number < 2 {
+			return Span{}, "", false
+		}
+		line = trimmedLine(file, file.lines[number-2])
+		pattern, say = `^(- )*[A-Za-z_][\w-]*:[^\s:/]`, "a colon needs a space behind it"
+	default:
+		return Span{}, "", false
+	}
+	place := regexp.MustCompile(pattern).FindIndex(file.Src[line.From:line.To])
+	if place == nil {
+		return Span{}, "", false
+	}
+	return Span{line.From + place[0], line.From + place[1]}, say, true
 }

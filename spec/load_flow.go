@@ -136,6 +136,9 @@ func (s *flowScan) alone(from, end int) {
 	}
 	say := afterBracket
 	switch {
+	case rest[0] == '}' || rest[0] == ']':
+		s.fail(line-len(rest), line-len(rest)+1, "a closing bracket too many")
+		return
 	case bytes.HasPrefix(s.src[from:], []byte("{{")):
 		say = asTemplate
 	case s.src[from] == '"' || s.src[from] == '\'':
@@ -147,7 +150,8 @@ func (s *flowScan) alone(from, end int) {
 const (
 	afterQuote   = "text behind the closing quote; put the whole value in quotes of the other kind"
 	afterBracket = "text behind the closing bracket; put the whole value in quotes"
-	needsQuotes  = "a value that holds brackets, or a colon and a space, needs quotes inside { } and [ ]"
+	needsQuotes  = "a value that holds brackets needs quotes inside { } and [ ]"
+	needsComma   = "a comma is missing, or quotes: a value that holds a colon and a space needs them inside { } and [ ]"
 	asTemplate   = "{{ begins a map in YAML; put the text in quotes"
 )
 
@@ -221,17 +225,22 @@ func (s *flowScan) colon(at int, plain bool) bool {
 // misplaced says what is wrong with the text at next, behind a value that
 // begins and ends at two places of the brackets that open.
 func (s *flowScan) misplaced(open, start, end, next int, shut byte) int {
-	switch c := s.src[next]; {
+	c := s.src[next]
+	switch {
 	case bytes.HasPrefix(s.src[start:], []byte("{{")):
 		return s.fail(start, s.valueEnd(start), asTemplate)
+	case bytes.HasPrefix(s.src[start:], []byte("//")):
+		return s.fail(start, lineEnd(s.src, start), "a comment begins with #")
 	case bytes.IndexByte(s.src[start:next], '\n') >= 0 && strings.IndexByte("\"'{[", c) < 0:
 		return s.unclosed(open, shut)
-	case bytes.IndexByte(s.src[end:next], '\n') >= 0:
+	case bytes.IndexByte(s.src[end:next], '\n') >= 0 || strings.IndexByte("\"'{", c) >= 0 && strings.IndexByte("\"'{[", s.src[start]) >= 0:
 		return s.fail(next, next+1, "a comma is missing before this")
 	case s.src[start] == '"' || s.src[start] == '\'':
 		return s.fail(start, s.valueEnd(start), afterQuote)
 	case c == '}' || c == ']':
 		return s.unclosed(open, shut)
+	case c == ':':
+		return s.fail(start, s.valueEnd(start), needsComma)
 	}
 	return s.fail(start, s.valueEnd(start), needsQuotes)
 }

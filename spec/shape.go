@@ -104,7 +104,11 @@ func (s *shaper) mismatch(k *Key, v *Value, at place) {
 		s.enum(k, k.Enum, v, at)
 		return
 	}
-	s.report("invalid-value", span, "%s must be %s; found %s", at, expects(k), describe(v))
+	note := ""
+	if key, _, glued := strings.Cut(v.Text.Value, ":"); glued && v.Kind == String && fits(k, &Value{Kind: Map}) && isIdentifier(key) {
+		note = "; a colon needs a space behind it"
+	}
+	s.report("invalid-value", span, "%s must be %s; found %s%s", at, expects(k), describe(v), note)
 	s.diags[len(s.diags)-1].Suggestion = written(k, v)
 }
 
