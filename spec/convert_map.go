@@ -112,7 +112,7 @@ func (c *converter) unspaced(key, child *yaml.Node, k *Value, f *Field) {
 		return
 	}
 	name, value, glued := strings.Cut(key.Value, ":")
-	if !glued || value == "" || value[0] == '/' || !isIdentifier(name) {
+	if !glued || !isPlainWords(value) || value[0] == '/' || !isIdentifier(name) {
 		return
 	}
 	c.report("syntax", k.Span, fmt.Sprintf("a colon needs a space behind it: %s: %s", name, value))

@@ -3,8 +3,8 @@
 package spec
 
 import (
-	"regexp"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
