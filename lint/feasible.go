@@ -211,21 +211,31 @@ func (k *knowledge) leave(v int) {
 			k.filled[w.name.Value] = true
 		}
 	}
+	for i := range b.Writes {
+		k.holds(b.Writes[i].Name, &b.Writes[i].Value)
+	}
 	if n.Kind.Value != "set" || n.Each.IsSet() {
 		return
 	}
 	for i := range b.Set {
-		key := k.f.graph.Key(b.Set[i].Name)
-		values, ok := scalarsOf(&b.Set[i].Value)
-		if ok && key != nil && replaces(key) {
-			if k.values == nil {
-				k.values = map[string][]any{}
-			}
-			k.values[b.Set[i].Name] = values
-			if len(values) == 1 {
-				delete(k.vague, b.Set[i].Name)
-			}
-		}
+		k.holds(b.Set[i].Name, &b.Set[i].Value)
+	}
+}
+
+// holds learns what a key holds that has been written, if that is one of a few
+// scalars.
+func (k *knowledge) holds(name string, value *bind.Value) {
+	key := k.f.graph.Key(name)
+	values, ok := scalarsOf(value)
+	if !ok || key == nil || !replaces(key) {
+		return
+	}
+	if k.values == nil {
+		k.values = map[string][]any{}
+	}
+	k.values[name] = values
+	if len(values) == 1 {
+		delete(k.vague, name)
 	}
 }
 
@@ -294,15 +304,16 @@ func (k *knowledge) take(groups []group, taken int) {
 	k.bad = k.bad || !k.tally.lets(n, groups[taken].kind)
 	k.unsure = k.unsure || k.doubts(n, &groups[taken])
 	defer k.through(len(groups[taken].targets) > 1)
-	if kind := groups[taken].kind; kind != byGuard && kind != byDefault || groups[taken].perhaps {
+	kind := groups[taken].kind
+	if kind != byGuard && kind != byDefault && kind != onFailure || groups[taken].perhaps {
 		return
 	}
 	for i := range groups[:taken] {
-		if groups[i].kind == byGuard && !groups[i].perhaps {
+		if (groups[i].kind == onFailure) == (kind == onFailure) && groups[i].kind != byGoto && !groups[i].perhaps {
 			k.learn(&groups[i], false)
 		}
 	}
-	if groups[taken].kind == byGuard {
+	if kind != byDefault {
 		k.learn(&groups[taken], true)
 	}
 }

@@ -64,6 +64,10 @@ func (r *rehearsal) collect(s *scene, tasks []standing, i int, updates []update)
 	default:
 		for _, w := range r.f.access()[t.node].writes {
 			kind := writesUnknown
+			if value, ok := constant(w.value); ok {
+				updates = append(slices.Clip(updates), update{key: w.key, value: value, kind: writesValue})
+				continue
+			}
 			if key := r.f.graph.State[w.key]; r.f.isFree(t.node, &w) && replaces(key) && !r.trusted[key.Name.Value] {
 				kind = writesAny
 			}
@@ -71,6 +75,14 @@ func (r *rehearsal) collect(s *scene, tasks []standing, i int, updates []update)
 		}
 		r.collect(s, tasks, i+1, updates)
 	}
+}
+
+// constant is the value of a program that reads nothing.
+func constant(p *eval.Program) (value any, ok bool) {
+	if p == nil {
+		return nil, false
+	}
+	return p.Const()
 }
 
 // assign evaluates the j-th assignment of a set node, which sees those before it.
@@ -177,11 +189,7 @@ func (r *rehearsal) resolve(s *scene, tasks []standing, i int, moves []fired) {
 	skips := t.refused && n.OnMaxVisits == "skip"
 	switch {
 	case t.failed || t.refused && !skips:
-		for j := range groups {
-			if g := &groups[j]; g.kind == onFailure && !g.perhaps && (r.f.bound.Edges[g.edges[0]].When == nil || t.failed) {
-				goOn(s, g, g.edges)
-			}
-		}
+		r.failed(s, t, groups, goOn)
 	case skips:
 		r.fallback(s, groups, goOn)
 	case n.Goto.IsSet():
@@ -194,6 +202,40 @@ func (r *rehearsal) resolve(s *scene, tasks []standing, i int, moves []fired) {
 		}
 		r.guards(s, t, groups, nil, goOn)
 	}
+}
+
+// failed takes what fires after a failure: the first condition that holds, else
+// the edges without one. What the error is nobody knows, unless a limit refused
+// the visit.
+func (r *rehearsal) failed(s *scene, t *standing, groups []group, goOn func(*scene, *group, []int)) {
+	for len(groups) > 0 && (groups[0].kind != onFailure || groups[0].perhaps) {
+		groups = groups[1:]
+	}
+	if len(groups) == 0 {
+		return
+	}
+	g, rest := &groups[0], groups[1:]
+	when := r.f.bound.Edges[g.edges[0]].When
+	if when == nil {
+		goOn(s, g, g.edges)
+		return
+	}
+	if !slices.ContainsFunc(when.Reads(), func(read eval.Read) bool { return read.Path[0] != "error" }) {
+		if t.failed {
+			goOn(s.clone(), g, g.edges)
+		}
+		r.failed(s, t, rest, goOn)
+		return
+	}
+	r.eval(s, when, t, nil, func(s *scene, value any, ok bool) {
+		switch {
+		case !ok:
+		case value == true:
+			goOn(s, g, g.edges)
+		default:
+			r.failed(s, t, rest, goOn)
+		}
+	})
 }
 
 // follows reports whether a token may take that way.
