@@ -298,7 +298,7 @@ func (enc *encoder) appendRare(dst []byte, n *machine.Note, took time.Duration) 
 	case machine.NoteNodeRetrying:
 		dst = appendRetry(dst, n.Retry.MaxAttempts, n.Retry.Delay, n.Failure)
 	case machine.NoteNodeEmitted:
-		dst = appendSaid(dst, emitted(n.Output))
+		dst = appendSaid(dst, emitted(n.Output, n.Failure))
 	}
 	return append(dst, '}', '\n')
 }

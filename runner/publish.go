@@ -180,8 +180,14 @@ func noteType(kind machine.NoteKind) EventType {
 	return ""
 }
 
-// emitted is the custom event of a node's `emit`.
-func emitted(data any) *Said { return &Said{Type: "custom", Name: "emit", Data: data} }
+// emitted is the custom event of a node's `emit`, or a warning of an element that
+// failed where the others go on.
+func emitted(data any, failure *Failure) *Said {
+	if failure != nil {
+		return &Said{Type: "warning", Message: failure.Kind + ": " + failure.Message + "; the other elements go on"}
+	}
+	return &Said{Type: "custom", Name: "emit", Data: data}
+}
 
 func (d *driver) describe(n *machine.Note, at int64) {
 	e := &d.event
@@ -199,7 +205,7 @@ func (d *driver) describe(n *machine.Note, at int64) {
 		e.Kind, e.Duration = d.plan.NodeKind(n.Node), time.Duration(at-n.Began)
 		e.Error = d.mask.failure(n.Failure)
 	case machine.NoteNodeEmitted:
-		e.Said = emitted(d.mask.value(n.Output))
+		e.Said = emitted(d.mask.value(n.Output), d.mask.failure(n.Failure))
 	case machine.NoteEdgesResolved:
 		e.Output, e.Next = d.mask.value(n.Output), d.targets(n)
 		e.Candidates = d.state.AppendCandidates(nil, n)

@@ -246,6 +246,7 @@ func (p *Plan) elementFailed(s *State, t *task, i int, failure *Failure) bool {
 	}
 	if e.tolerate && e.failed < len(e.items) {
 		s.degraded = true
+		s.noteElement(t, failure)
 		if p.policyOf(t.node) == "wait_all" {
 			e.results[i] = map[string]any{"error": failureData(failure)}
 		}

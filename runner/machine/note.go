@@ -16,6 +16,8 @@ const (
 	NoteNodeRetrying
 	NoteNodeCompleted
 	NoteNodeFailed
+	// NoteNodeEmitted tells what a node's emit came to, or, with a failure, of an
+	// element that failed where the others go on.
 	NoteNodeEmitted
 	NoteEdgesResolved
 	NoteStateUpdated

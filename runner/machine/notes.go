@@ -49,6 +49,12 @@ func (s *State) noteEmitted(t *task, values map[string]any) {
 	}
 }
 
+func (s *State) noteElement(t *task, failure *Failure) {
+	if s.Watched {
+		s.taskNote(NoteNodeEmitted, t).Failure = failure
+	}
+}
+
 func (s *State) noteFailed(t *task) {
 	if s.Watched {
 		s.taskNote(NoteNodeFailed, t).Failure = t.failure
