@@ -339,9 +339,10 @@ func (b *binder) text(at view, text spec.Text, role spec.Role) Value {
 			return Value{constant: text.Value}
 		}
 		at.template = true
-		template, err := b.compiler.Template(b.scope(at, text.Value), text.Value)
+		scope := b.scope(at, text.Value)
+		template, err := b.compiler.Template(scope, text.Value)
 		if err != nil {
-			b.report(text, err)
+			b.parts(scope, text, err)
 			return Value{}
 		}
 		return Value{template: template}
