@@ -298,7 +298,10 @@ func (w *boundWalk) release(s boundState, from int) []boundState {
 			cancelled := started(s, i)
 			cancelled.active = w.without(cancelled.active, a.join)
 			cancelled.parked = w.without(cancelled.parked, a.join)
-			out := w.release(cancelled, i)
+			cancelled.waiting = slices.DeleteFunc(cancelled.waiting, func(other arrival) bool {
+				return other.join != a.join && w.reaches[a.join][other.join]
+			})
+			out := w.release(cancelled, 0)
 			if w.nested[a.join] { // what is on its way may belong to another fan-out
 				out = append(w.release(started(s, i), i), out...)
 			}
