@@ -3,6 +3,8 @@
 package bind
 
 import (
+	"errors"
+
 	"github.com/graphrun/graphrun/eval"
 )
 
@@ -91,11 +93,30 @@ func EvalFields(fields []Field, vm *eval.VM, env map[string]any) (map[string]any
 	for i := range fields {
 		value, err := fields[i].Value.Eval(vm, env)
 		if err != nil {
-			return nil, err
+			return nil, inField(fields[i].Name, err)
 		}
 		out[fields[i].Name] = value
 	}
 	return out, nil
+}
+
+// fieldError is an error in a field, which its path names: with.n.
+type fieldError struct {
+	path string
+	err  error
+}
+
+func (e *fieldError) Error() string { return e.path + ": " + e.err.Error() }
+
+func (e *fieldError) Unwrap() error { return e.err }
+
+// inField says in which field an error is, and in which of the maps around it.
+func inField(name string, err error) error {
+	var inner *fieldError
+	if errors.As(err, &inner) {
+		return &fieldError{name + "." + inner.path, inner.err}
+	}
+	return &fieldError{name, err}
 }
 
 // Reads calls f for every path that evaluating the value may read.
