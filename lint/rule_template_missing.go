@@ -14,7 +14,7 @@ func templateMissing() Rule {
 	return Rule{
 		Name: "template-missing", Severity: spec.Warning, needs: needAll,
 		Summary: "a template or an expression reads a member that an edge or the run does not supply",
-		Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at run.input, which holds only what was given; and at item, which is there only in a node with each. " +
+		Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at run.input, which holds only what was given; at item, which is there only in a node with each; and at error, which is null behind a success. " +
 			"Write {{ path? }} if it may be missing, or supply it on that edge.",
 		Bad: `graphrun: v1
 name: draft
@@ -60,6 +60,9 @@ func checkTemplateMissing(f *facts) {
 			in = f.edgesInto()
 		}
 		n := f.graph.Nodes[u.node]
+		if t := u.program.Tree(); u.moment == before && t.Op == eval.TreePath && t.Path[0] == "error" && len(t.Path) > 1 {
+			f.noError(u, n, in[u.node])
+		}
 		for _, r := range firmReads(u.program) {
 			switch {
 			case (r.Path[0] == "item" || r.Path[0] == "index") && !n.Each.IsSet() && f.keyless(r.Path[0]):
@@ -72,6 +75,23 @@ func checkTemplateMissing(f *facts) {
 				f.lastSaid(u, r.Path[1])
 			}
 		}
+	}
+}
+
+// noError reports an edge into a node that no failure precedes, so that there is
+// no error to read.
+func (f *facts) noError(u *use, n *spec.Node, in []int) {
+	for _, i := range in {
+		e := f.graph.Edges[i]
+		if e.Condition == "on_failure" || e.Condition == "always" {
+			continue
+		}
+		d := f.report(u.spanOf("error"), "the edge from %q is taken after a success, and error is null then; write it with a question mark, or lead there by on_failure only", e.From.Value)
+		d.Related = append(d.Related, f.related(e.From.Span, "the edge"))
+		return
+	}
+	if len(in) == 0 && n.Index == f.start() {
+		f.report(u.spanOf("error"), "nothing has failed before %q, the start: error is null", n.ID.Value)
 	}
 }
 
@@ -100,7 +120,7 @@ func (f *facts) keyless(name string) bool { return f.graph.Key(name) == nil }
 func readsContext(p *eval.Program) bool {
 	return slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
 		switch r.Path[0] {
-		case "item", "index", "input", "run", "last":
+		case "item", "index", "input", "run", "last", "error":
 			return true
 		}
 		return false

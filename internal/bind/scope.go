@@ -130,15 +130,20 @@ func (s *scopes) at(where place) *eval.Scope {
 	}
 	if where != afterRun {
 		for name := range s.after {
+			if name == "error" {
+				continue
+			}
 			opts.Refuse[name] = name + " is known only after the node has run" + insteadOf(name)
 		}
 	}
 	scope := eval.NewScope(s.common, opts)
 	switch where {
-	case withSecrets:
-		scope = scope.With(map[string]eval.Type{"secrets": s.secrets}, nil)
 	case afterRun:
 		scope = scope.With(s.after, nil)
+	case withSecrets:
+		scope = scope.With(map[string]eval.Type{"secrets": s.secrets, "error": s.after["error"]}, nil)
+	default: // the error is the one that led to the node
+		scope = scope.With(map[string]eval.Type{"error": s.after["error"]}, nil)
 	}
 	s.byPlace[where] = scope
 	return scope
@@ -146,11 +151,8 @@ func (s *scopes) at(where place) *eval.Scope {
 
 // insteadOf is what a node can read rather than its own result.
 func insteadOf(name string) string {
-	switch name {
-	case "output":
+	if name == "output" {
 		return "; what another node yields is nodes.<id>.output, or input behind an edge from it"
-	case "error":
-		return "; behind an on_failure edge input is the error"
 	}
 	return ""
 }

@@ -141,7 +141,7 @@ func (s *State) setContext(mask uses, t *task) {
 		case useOutcome:
 			value = outcome(t)
 		case useError:
-			value = failureData(t.failure)
+			value = failureData(errorOf(t))
 		case useNode:
 			value = s.plan.nodes[t.node].id
 		case useVisit:
@@ -209,6 +209,15 @@ func outcome(t *task) any {
 		return "failure"
 	}
 	return "success"
+}
+
+// errorOf is the failure of the task's node or, until it has ended, the one
+// after which an edge led to it.
+func errorOf(t *task) *Failure {
+	if t.failure == nil && t.status < succeeded {
+		return t.led
+	}
+	return t.failure
 }
 
 // failureData is a failure as expressions see it.

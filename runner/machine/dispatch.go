@@ -144,6 +144,9 @@ func (p *Plan) send(s *State, from *task, r *route, at place) {
 				t.inputs = append(t.inputs, sourceInput{t.source, t.input})
 			}
 			t.inputs = append(t.inputs, sourceInput{from.node, r.input})
+			if t.led == nil {
+				t.led = from.failure
+			}
 			if p.talks {
 				t.thread = s.mergeThreads([]*thread{t.thread, from.thread}, common(t.at, at).fan)
 			}
@@ -154,7 +157,7 @@ func (p *Plan) send(s *State, from *task, r *route, at place) {
 		s.due[r.to] = len(s.next)
 	}
 	t := s.addNext()
-	t.node, t.input, t.at, t.source, t.thread = r.to, r.input, at, from.node, from.thread
+	t.node, t.input, t.at, t.source, t.thread, t.led = r.to, r.input, at, from.node, from.thread, from.failure
 	if p.wanted&useInputs != 0 {
 		t.inputs = []sourceInput{{from.node, r.input}}
 	}

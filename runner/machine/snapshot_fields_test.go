@@ -23,7 +23,7 @@ func snapshotFields() map[reflect.Type]string {
 			| Ran plan live secrets index reach lists Watched Explain objects buffers vm`,
 		// routes are held while a router is being asked.
 		reflect.TypeFor[buffers](): `routes | cmds notes full expanded pending undo taken tested changes confided due reduceEnv`,
-		reflect.TypeFor[task](): `node at memory visit attempt step status skipped cached waitsFor joined merged cause due
+		reflect.TypeFor[task](): `node at memory visit attempt step status skipped cached waitsFor joined merged cause led due
 			released uncaught input source inputs began order output failure writes choice each branches until asked
 			expired firstRoute lastRoute thread calls`,
 		reflect.TypeFor[sourceInput](): `node value`,

@@ -25,6 +25,7 @@ type savedTask struct {
 	Uncaught bool `json:"uncaught,omitempty"`
 
 	Cause      *int                       `json:"cause,omitempty"`
+	Led        *int                       `json:"led,omitempty"`
 	Input      json.RawMessage            `json:"input,omitempty"`
 	Source     int                        `json:"source,omitempty"`
 	Inputs     []savedInput               `json:"inputs,omitempty"`

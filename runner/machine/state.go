@@ -166,7 +166,9 @@ type task struct {
 	// uncaught says that no edge took the failure.
 	uncaught bool
 	// cause is why a running task was cancelled: its failure once it ends.
-	cause   *Failure
+	cause *Failure
+	// led is the failure after which an edge led here; nil behind a success.
+	led     *Failure
 	input   any
 	source  int           // the node that input comes from
 	inputs  []sourceInput // when several do, or an expression asks
