@@ -48,6 +48,8 @@ type assignment struct {
 	// last says that the question is about the end of the run: branches that
 	// meet have all arrived by then, in whatever order.
 	last bool
+	// counts, behind 1, is a node that makes things when it fails, too; 0: none.
+	counts int
 }
 
 // atTheEnd is the same assignment for the end of the run, not yet solved.

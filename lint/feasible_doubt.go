@@ -31,6 +31,18 @@ func (k *knowledge) doubts(n *spec.Node, g *group) bool {
 	return false
 }
 
+// yielded lists the state keys that take their values from a node's output, so
+// that conditions on them and on the output are about the same.
+func (f *facts) yielded(v int) []string {
+	var out []string
+	for _, w := range f.access()[v].writes {
+		if f.graph.Nodes[v].Kind.Value != "set" && (w.value == nil || readsKey(w.value, "output")) {
+			out = append(out, w.name.Value)
+		}
+	}
+	return out
+}
+
 // doubtful reports whether a condition reads what the path has computed.
 func (k *knowledge) doubtful(t *eval.Tree) bool {
 	free := canFail(k.f.graph.Nodes[k.at]) || k.f.graph.Nodes[k.at].Kind.Value == "human"
@@ -46,7 +58,7 @@ func (k *knowledge) doubtful(t *eval.Tree) bool {
 			found = found || k.vague[p.Path[0]]
 		case counted:
 		case p.Path[0] == "output" || p.Path[0] == "error":
-			found = found || !free
+			found = found || !free || len(k.f.yielded(k.at)) > 0
 		default:
 			found = true
 		}

@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -61,7 +62,7 @@ func (r *rehearsal) eval(s *scene, p *eval.Program, t *standing, over map[string
 		if !known {
 			value, known = s.values[name]
 		}
-		if _, is := value.(unknown); is || !known && (s.derived[name] || len(r.options(key)) == 0) {
+		if _, is := value.(unknown); is || !known && (s.derived[name] || s.guessed(name) || len(r.options(key)) == 0) {
 			then(s, nil, false)
 			return
 		}
@@ -202,6 +203,9 @@ func (s *scene) guessed(name string) bool {
 // and over nothing that another such condition is about.
 func (r *rehearsal) guess(s *scene, p *eval.Program, t *standing, then func(*scene, bool)) {
 	key := p.Tree().Key()
+	if p.Uses("output") {
+		key = fmt.Sprint(t.node, key)
+	}
 	if g, known := s.guesses[key]; known {
 		then(s, g.holds)
 		return
@@ -216,6 +220,12 @@ func (r *rehearsal) guess(s *scene, p *eval.Program, t *standing, then func(*sce
 		case declared && !s.derived[name] && !s.fixed[name] && len(r.options(r.f.keyOf[name])) == 0 && !s.guessed(name):
 			roots = append(roots, name)
 		case name == "output" && !r.immediate(t.node):
+			for _, key := range r.f.yielded(t.node) {
+				if _, known := s.values[key]; known || s.guessed(key) {
+					return // what the key holds tells what the output was
+				}
+				roots = append(roots, key)
+			}
 		default:
 			return
 		}

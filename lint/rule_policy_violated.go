@@ -81,6 +81,7 @@ func checkPolicyViolated(f *facts) {
 func (f *facts) requireBefore(p *policy) {
 	a := f.newAssignment(1)
 	a.making(p.subject, 0)
+	a.counts = p.subject + 1 // a failed visit is one, too
 	w := f.wary(p.subject)
 	open := make([][]int, len(f.graph.Nodes))
 	for v := range open {
@@ -96,7 +97,7 @@ func (f *facts) requireBefore(p *policy) {
 		})
 		for i := range a.into[x] {
 			if a.into[x][i].from == p.subject {
-				a.into[x][i].with = onSuccess // a failed visit is one, too
+				a.into[x][i].with = onSuccess
 			}
 		}
 	}

@@ -1,0 +1,162 @@
+package lint_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/graphrun/graphrun/lint"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// guided writes random graphs whose programs yield what a test wants: true,
+// false or a failure.
+func (m maker) guided(fans bool) string {
+	n := 3 + m.IntN(3)
+	var b strings.Builder
+	fmt.Fprintf(&b, "graphrun: v1\nname: g\nstart: n0\nlimits: {max_steps: %d}\nstate:\n", limitOfSteps)
+	b.WriteString("  i: {type: integer, minimum: 0, maximum: 3, default: 0}\n  ok: {type: boolean, default: false}\n")
+	b.WriteString("policies: [" + m.policy(n) + "]\nnodes:\n")
+	programs := 0
+	for v := range n {
+		extra := ""
+		if fans && v > 0 && m.IntN(5) == 0 {
+			extra = ", join: {wait: all}"
+		}
+		switch kind := m.IntN(5); {
+		case kind < 2 && programs < 2:
+			programs++
+			fmt.Fprintf(&b, "  n%d: {kind: exec, command: [x]%s%s}\n", v, m.pick("", ", writes: [ok]", ", writes: {ok: output}", ", writes: {i: \"2\"}"), extra)
+		case kind == 3:
+			fmt.Fprintf(&b, "  n%d: {kind: set, set: {%s}%s}\n", v, m.pick("ok: true", "ok: false", "ok: not ok", "i: (i + 1) % 4", "i: 1"), extra)
+		default:
+			fmt.Fprintf(&b, "  n%d: {kind: pass%s}\n", v, extra)
+		}
+	}
+	b.WriteString("edges:\n")
+	for v := range n {
+		m.guidedEdges(&b, v, n, fans)
+	}
+	return b.String()
+}
+
+func (m maker) guidedEdges(b *strings.Builder, v, n int, fans bool) {
+	target := func() string {
+		if to := m.IntN(n + 1); to < n {
+			return fmt.Sprintf("n%d", to)
+		}
+		return "END"
+	}
+	condition := func() string {
+		return m.pick("ok", "not ok", fmt.Sprintf("i < %d", 1+m.IntN(3)), fmt.Sprintf("visits.n%d < %d", m.IntN(n), 1+m.IntN(3)),
+			fmt.Sprintf("ok and visits.n%d >= %d", m.IntN(n), 1+m.IntN(2)))
+	}
+	if strings.Contains(b.String(), fmt.Sprintf("n%d: {kind: exec", v)) {
+		if m.IntN(2) == 0 {
+			fmt.Fprintf(b, "  - {from: n%d, to: %s, when: \"output == %s\"}\n", v, target(), m.pick("true", "false"))
+		}
+		for range m.IntN(3) {
+			when := ""
+			if m.IntN(2) == 0 {
+				when = ", when: \"" + condition() + "\""
+			}
+			fmt.Fprintf(b, "  - {from: n%d, to: %s, condition: on_failure%s}\n", v, target(), when)
+		}
+	}
+	for range m.IntN(2) {
+		fmt.Fprintf(b, "  - {from: n%d, to: %s, when: \"%s\"}\n", v, target(), condition())
+	}
+	to := target()
+	if fans && m.IntN(3) == 0 {
+		to = "[" + target() + ", " + target() + "]"
+	}
+	fmt.Fprintf(b, "  - {from: n%d, to: %s}\n", v, to)
+}
+
+// breaks reports whether some run of a graph breaks its policy, of many with
+// every input and with programs that yield whatever.
+func (m maker) breaks(t *testing.T, g *spec.Graph) bool {
+	t.Helper()
+	const programs, visits, tries = 2, 8, 3000
+	var outcomes [programs][visits]int
+	order := map[string]int{}
+	for _, n := range g.Nodes {
+		if n.Kind.Value == "exec" {
+			order[n.ID.Value] = len(order)
+		}
+	}
+	program := runner.HandlerFunc(func(_ context.Context, task *runner.Task) (any, error) {
+		switch outcomes[order[task.Node]][min(task.Visit, visits)-1] {
+		case 0:
+			return true, nil
+		case 1:
+			return false, nil
+		}
+		return nil, &runner.Failure{Kind: "exit_status", Message: "as the test wants"}
+	})
+	r, err := runner.New(runner.Config{Kinds: []runner.Kind{{Spec: spec.Kind{Name: "exec"}, Handler: program}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flow, err := r.Prepare(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range tries {
+		often := m.IntN(3)
+		for i := range outcomes {
+			for j := range outcomes[i] {
+				if outcomes[i][j] = m.IntN(3); m.IntN(2) == 0 {
+					outcomes[i][j] = often
+				}
+			}
+		}
+		for i := range 4 {
+			for _, ok := range []bool{false, true} {
+				result, err := flow.Run(context.Background(), runner.Options{Input: map[string]any{"i": i, "ok": ok}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if result.Reason == "policy" {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// TestSoundOnResults compares the violations that are claimed of graphs with
+// programs with all that the programs may yield.
+func TestSoundOnResults(t *testing.T) {
+	rounds, seed := tries(1500)
+	m := maker{rand.New(rand.NewPCG(6, seed))}
+	var graphs, claims int
+	for round := range rounds {
+		text := m.guided(round%2 == 1)
+		if strings.Contains(text, "reach: ") {
+			continue // what a failure ends is no matter of reach
+		}
+		g, ds := spec.Parse("g.yaml", []byte(text), spec.Options{})
+		if g == nil || append(ds, spec.Check(g)...).HasErrors() {
+			continue
+		}
+		graphs++
+		for _, d := range lint.Check(g, lint.Options{}) {
+			if d.Rule != "policy-violated" {
+				continue
+			}
+			claims++
+			if !m.breaks(t, g) {
+				t.Errorf("%s\nno run does what is claimed: %s", text, d.Message)
+			}
+		}
+	}
+	t.Logf("%d graphs, %d claims", graphs, claims)
+	if claims < graphs/10 {
+		t.Error("too little is tried")
+	}
+}
