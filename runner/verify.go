@@ -196,7 +196,7 @@ func compareStep(then, now *walker, event *machine.Event) (*Divergence, error) {
 	case machine.TaskNoted:
 		return compareInside(then, now, event)
 	case machine.TaskBegan, machine.TaskEnded:
-		if !now.asked[event.Task] {
+		if !now.led(event) {
 			return &Divergence{
 				Node: event.Task.Node, Recorded: []string{fmt.Sprintf("%s #%d", event.Task.Node, event.Task.Visit)}, Now: []string{},
 				Why: []string{"the journal has an execution that nothing led to"},
@@ -204,6 +204,14 @@ func compareStep(then, now *walker, event *machine.Event) (*Divergence, error) {
 		}
 	}
 	return nil, nil
+}
+
+// led reports whether the walk led to an execution. A later attempt may have begun
+// after one that a resume took back: only its end counts.
+func (w *walker) led(event *machine.Event) bool {
+	first := event.Task
+	first.Attempt = 1
+	return w.asked[event.Task] || event.Kind == machine.TaskBegan && w.asked[first]
 }
 
 // compareRoutes finds the first execution that leads elsewhere now.
