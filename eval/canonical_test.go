@@ -153,7 +153,7 @@ func TestFromSchema(t *testing.T) {
 		"number ":         obj("type", []any{"integer", "number"}),
 		"any  ":           obj("type", []any{"integer", "string"}),
 		"list":            obj("type", "array"),
-		"list of integer": obj("type", "array", "items", obj("type", "integer")),
+		"list of integers": obj("type", "array", "items", obj("type", "integer")),
 		"null":            obj("type", "null"),
 		"any   ":          obj("type", "strange"),
 		"any    ":         obj("$ref", "#/x", "type", "string"),

@@ -251,8 +251,8 @@ func (c *checker) membership(o *operand, l, r *operand) {
 	switch r.typ.kind {
 	case kindList:
 		if !comparable(l.typ, r.typ.item()) {
-			c.fail(RuleType, o.from, o.to, "%s is %s and the list holds %s: it is never in it",
-				c.quote(l), article(l.typ), r.typ.item())
+			c.fail(RuleType, o.from, o.to, "%s is %s and this is a %s: it is never in it",
+				c.quote(l), article(l.typ), r.typ)
 			return
 		}
 	case kindObject, kindString:

@@ -286,15 +286,18 @@ func (t Type) isScalar() bool { return t.elem == nil && t.fields == nil && !t.op
 func (t Type) isNumber() bool { return t.kind == kindInt || t.kind == kindFloat }
 
 // String names the type as messages do: string, integer, number, boolean,
-// list of integer, object, null, any.
+// list of integers, object, null, any.
 func (t Type) String() string {
 	var b strings.Builder
 	for i := 0; ; i++ {
+		b.WriteString(t.kind.String())
+		if i > 0 && t.kind != kindNull && t.kind != kindAny {
+			b.WriteString("s")
+		}
 		if t.kind != kindList || t.elem == nil || t.elem.kind == kindAny || i > 3 {
-			b.WriteString(t.kind.String())
 			return b.String()
 		}
-		b.WriteString("list of ")
+		b.WriteString(" of ")
 		t = *t.elem
 	}
 }
