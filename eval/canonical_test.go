@@ -142,22 +142,22 @@ func TestFromSchema(t *testing.T) {
 		t.Error("an object is closed without saying so")
 	}
 	for want, schema := range map[string]map[string]any{
-		"any":             obj(),
-		"string":          obj("type", "string", "enum", []any{"a"}),
-		"string ":         obj("enum", []any{"a", "b"}),
-		"number":          obj("enum", []any{1, 2.5}),
-		"any ":            obj("enum", []any{1, "b"}),
-		"integer":         obj("const", 3),
-		"boolean":         obj("type", "boolean"),
-		"string  ":        obj("type", []any{"string", "null"}),
-		"number ":         obj("type", []any{"integer", "number"}),
-		"any  ":           obj("type", []any{"integer", "string"}),
-		"list":            obj("type", "array"),
+		"any":              obj(),
+		"string":           obj("type", "string", "enum", []any{"a"}),
+		"string ":          obj("enum", []any{"a", "b"}),
+		"number":           obj("enum", []any{1, 2.5}),
+		"any ":             obj("enum", []any{1, "b"}),
+		"integer":          obj("const", 3),
+		"boolean":          obj("type", "boolean"),
+		"string  ":         obj("type", []any{"string", "null"}),
+		"number ":          obj("type", []any{"integer", "number"}),
+		"any  ":            obj("type", []any{"integer", "string"}),
+		"list":             obj("type", "array"),
 		"list of integers": obj("type", "array", "items", obj("type", "integer")),
-		"null":            obj("type", "null"),
-		"any   ":          obj("type", "strange"),
-		"any    ":         obj("$ref", "#/x", "type", "string"),
-		"any     ":        obj("type", 5),
+		"null":             obj("type", "null"),
+		"any   ":           obj("type", "strange"),
+		"any    ":          obj("$ref", "#/x", "type", "string"),
+		"any     ":         obj("type", 5),
 	} {
 		if got := FromSchema(schema).String(); got != strings.TrimSpace(want) {
 			t.Errorf("%v: got %s, want %s", schema, got, want)
