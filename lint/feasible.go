@@ -68,7 +68,7 @@ func (f *facts) walkable(path []int, k *knowledge, tries *int, proof func(k *kno
 		return proof == nil || proof(nil)
 	}
 	for i := range groups {
-		if !slices.Contains(groups[i].targets, to) {
+		if !slices.Contains(groups[i].targets, to) || f.isDead(&groups[i]) {
 			continue
 		}
 		if there := k.onward(groups, i); !there.bad {

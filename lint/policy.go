@@ -150,18 +150,35 @@ func (w *wary) cautious(v int, k *knowledge) bool {
 
 // isDead reports whether it is proven that a group never fires.
 func (f *facts) isDead(g *group) bool {
-	if g.kind != byGuard {
+	if g.kind == byGoto || g.kind == onFailure {
 		return false
 	}
 	if f.theDead == nil {
 		f.theDead = map[int]bool{}
 		for _, d := range f.judgements() {
-			for i, v := range d.result.Verdicts {
-				for _, e := range d.edges[i] {
-					f.theDead[e] = v.Never || v.Shadowed
-				}
-			}
+			f.bury(&d)
 		}
 	}
 	return f.theDead[g.edges[0]]
+}
+
+// bury notes the edges that never fire by one decision: those whose condition
+// never holds before another, and what is left for when none does.
+func (f *facts) bury(d *judgement) {
+	for i, v := range d.result.Verdicts {
+		for _, e := range d.edges[i] {
+			f.theDead[e] = v.Never || v.Shadowed
+		}
+	}
+	n := d.site.node
+	if d.site.failed || !d.result.Exhaustive || n.OnMaxVisits == "skip" { // what is skipped has no conditions
+		return
+	}
+	for _, g := range f.flow().groups[n.Index] {
+		if g.kind == byDefault || g.kind == byDecision {
+			for _, e := range g.edges {
+				f.theDead[e] = true
+			}
+		}
+	}
 }

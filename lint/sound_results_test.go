@@ -29,7 +29,7 @@ func (m maker) guided(fans bool) string {
 		switch kind := m.IntN(5); {
 		case kind < 2 && programs < 2:
 			programs++
-			fmt.Fprintf(&b, "  n%d: {kind: exec, command: [x]%s%s}\n", v, m.pick("", ", writes: [ok]", ", writes: {ok: output}", ", writes: {i: \"2\"}"), extra)
+			fmt.Fprintf(&b, "  n%d: {kind: exec, command: [x], output: {type: boolean}%s%s}\n", v, m.pick("", ", writes: [ok]", ", writes: {ok: output}", ", writes: {i: \"2\"}"), extra)
 		case kind == 3:
 			fmt.Fprintf(&b, "  n%d: {kind: set, set: {%s}%s}\n", v, m.pick("ok: true", "ok: false", "ok: not ok", "i: (i + 1) % 4", "i: 1"), extra)
 		default:
@@ -55,7 +55,7 @@ func (m maker) guidedEdges(b *strings.Builder, v, n int, fans bool) {
 			fmt.Sprintf("ok and visits.n%d >= %d", m.IntN(n), 1+m.IntN(2)))
 	}
 	if strings.Contains(b.String(), fmt.Sprintf("n%d: {kind: exec", v)) {
-		if m.IntN(2) == 0 {
+		for range m.IntN(3) {
 			fmt.Fprintf(b, "  - {from: n%d, to: %s, when: \"output == %s\"}\n", v, target(), m.pick("true", "false"))
 		}
 		for range m.IntN(3) {
