@@ -231,7 +231,12 @@ func (c *converter) negation(n *yaml.Node, v *Value) {
 		c.checkTag(n, v.Span, "")
 		return
 	}
-	v.Span = Span{from, max(v.Span.To, from+len(n.Tag))}
+	whole := Span{from, max(v.Span.To, from+len(n.Tag))}
+	if bytes.ContainsAny(c.file.Src[whole.From:whole.To], "\r\n") {
+		c.checkTag(n, v.Span, "") // a text on a line of its own has a tag above it
+		return
+	}
+	v.Span = whole
 	v.Text = Text{Value: string(c.file.Src[v.Span.From:v.Span.To]), Span: v.Span, source: c.source}
 	c.report("syntax", v.Span, fmt.Sprintf("! begins a tag in YAML; put the text in quotes: %q", v.Text.Value))
 }
