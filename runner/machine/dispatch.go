@@ -22,7 +22,11 @@ func (p *Plan) moveOn(s *State) {
 		}
 	}
 	p.dispatch(s)
-	s.tasks = s.tasks[:0]
+	if s.outOfSteps { // a subgraph that was cut short is one to go on with
+		s.tasks = deleteTasks(s.tasks, func(t *task) bool { return t.status != dropped })
+	} else {
+		s.tasks = s.tasks[:0]
+	}
 	if len(s.breakAfter) > 0 {
 		p.stopAfter(s)
 	}

@@ -95,7 +95,7 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 	}
 	wasPaused := s.Status == Paused
 	s.setStatus(Running, "")
-	s.PausedAt, s.pauseDue = nil, false
+	s.PausedAt, s.pauseDue, s.outOfSteps = nil, false, false
 	for i := range s.next {
 		s.next[i].released = true
 	}

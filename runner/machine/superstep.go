@@ -35,6 +35,8 @@ func (p *Plan) openSuperstep(s *State) {
 	}
 	for i := range s.tasks {
 		if !p.enter(s, &s.tasks[i]) {
+			// Who resumes with a higher limit goes on with them.
+			s.next, s.mixed = append(s.next, s.tasks[i:]...), true
 			s.tasks = s.tasks[:i]
 			s.outOfSteps = true
 			break
