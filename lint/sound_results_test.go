@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -80,7 +81,14 @@ func (m maker) guidedEdges(b *strings.Builder, v, n int, fans bool) {
 // every input and with programs that yield whatever.
 func (m maker) breaks(t *testing.T, g *spec.Graph) bool {
 	t.Helper()
-	const programs, visits, tries = 2, 8, 3000
+	const tries = 3000
+	return m.runs(t, g, tries, func(r *runner.Result) bool { return r.Reason == "policy" })
+}
+
+// runs tries runs until one is found.
+func (m maker) runs(t *testing.T, g *spec.Graph, tries int, found func(r *runner.Result) bool) bool {
+	t.Helper()
+	const programs, visits = 2, 8
 	var outcomes [programs][visits]int
 	order := map[string]int{}
 	for _, n := range g.Nodes {
@@ -120,7 +128,7 @@ func (m maker) breaks(t *testing.T, g *spec.Graph) bool {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if result.Reason == "policy" {
+				if found(result) {
 					return true
 				}
 			}
@@ -157,6 +165,39 @@ func TestSoundOnResults(t *testing.T) {
 	}
 	t.Logf("%d graphs, %d claims", graphs, claims)
 	if claims < graphs/10 {
+		t.Error("too little is tried")
+	}
+}
+
+// TestBoundsOnResults compares the bounds of graphs with programs with what
+// their runs take.
+func TestBoundsOnResults(t *testing.T) {
+	rounds, seed := tries(300)
+	m := maker{rand.New(rand.NewPCG(8, seed))}
+	bounded := 0
+	for round := range rounds {
+		text := m.guided(round%2 == 1)
+		policies := strings.Index(text, "policies:")
+		text = text[:policies] + text[strings.Index(text, "nodes:\n"):]
+		g, ds := spec.Parse("g.yaml", []byte(text), spec.Options{})
+		if g == nil || append(ds, spec.Check(g)...).HasErrors() {
+			continue
+		}
+		b, ok := lint.Bound(g, lint.Options{})
+		const tries = 20
+		bad := m.runs(t, g, tries, func(r *runner.Result) bool {
+			steps := float64(r.Steps)
+			return r.Status == machine.Completed && (!ok || steps < b.Steps.Min) || ok && steps > b.Steps.Max
+		})
+		if bad {
+			t.Errorf("%s\na run takes less than %v or more than %v steps, or completes at all", text, b.Steps.Min, b.Steps.Max)
+		}
+		if ok {
+			bounded++
+		}
+	}
+	t.Logf("%d graphs with bounds", bounded)
+	if bounded < rounds/10 {
 		t.Error("too little is tried")
 	}
 }
