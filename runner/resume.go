@@ -107,7 +107,7 @@ func (rec *record) empty() error {
 
 // undo lists the places of the events that ended the run: from the one that
 // began its end, and the ends of the tasks that it was lost with. The ends of
-// tasks that succeeded stay.
+// tasks that succeeded stay, and all ends of elements that did in the end.
 func (rec *record) undo(ended *machine.State) ([]int, error) {
 	if !ended.Ended() {
 		return nil, nil
@@ -127,14 +127,26 @@ func (rec *record) undo(ended *machine.State) ([]int, error) {
 	for _, id := range ended.Lost() {
 		lost[id] = true
 	}
+	done := map[machine.TaskID]bool{} // elements that ended well
+	for i := range rec.events {
+		if e := &rec.events[i]; e.Kind == machine.TaskEnded && e.Failure == nil && e.Park == nil {
+			id := e.Task
+			id.Attempt = 0
+			done[id] = true
+		}
+	}
 	var out []int
 	rec.clean = nil
 	for i := range rec.events {
 		e := &rec.events[i]
 		id := e.Task
-		id.Attempt, id.Element = 0, 0
+		id.Attempt = 0
+		isDone := done[id]
+		id.Element = 0
 		isEnd, isNote := e.Kind == machine.TaskEnded, e.Kind == machine.TaskNoted
-		if isEnd && e.Failure != nil && lost[id] || i >= first && !isNote && (!isEnd || e.Failure != nil) {
+		// A later attempt that rested counts no more than the failure before it.
+		isFailed := e.Failure != nil || e.Park != nil && e.Task.Attempt > 1
+		if isEnd && isFailed && lost[id] && !isDone || i >= first && !isNote && (!isEnd || e.Failure != nil) {
 			out = append(out, rec.places[i])
 			if rec.failed(e) {
 				rec.clean = append(rec.clean, e.Task)
