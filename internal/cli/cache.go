@@ -23,29 +23,41 @@ func newCacheCommand(a *app) *cobra.Command {
 }
 
 func newCacheClearCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	output := newEnum("text", "json", "text")
+	cmd := &cobra.Command{
 		Use:   "clear [FLOW [NODE...]]",
 		Short: "Forget kept node results: all, a graph's or some nodes'",
 		Long: `clear forgets the results that nodes with a cache block left behind: those of every
 graph, of one graph, or of some of its nodes. It says how many there were.`,
 		Example: `  graphrun cache clear
-  graphrun cache clear flow.yaml fetch`,
+  graphrun cache clear flow.yaml fetch -o json`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: completeFlowNodes,
 		PreRunE:           a.loadSettings,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.clearCache(args)
+			n, err := a.clearCache(args)
+			switch {
+			case err != nil:
+				return err
+			case output.value == "json":
+				return writeJSON(a.Stdout, map[string]int{"forgotten": n}, a.StdoutTerminal)
+			}
+			fmt.Fprintf(a.Stdout, "%s forgotten\n", count(n, "result"))
+			return nil
 		},
 	}
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	return cmd
 }
 
-func (a *app) clearCache(args []string) error {
+// clearCache returns how many results it forgot.
+func (a *app) clearCache(args []string) (int, error) {
 	name := ""
 	var nodes []string
 	if len(args) > 0 {
 		g, err := a.loadFlow(args[0])
 		if err != nil {
-			return err
+			return 0, err
 		}
 		name, nodes = g.Name.Value, args[1:]
 		var problems []error
@@ -55,7 +67,7 @@ func (a *app) clearCache(args []string) error {
 			}
 		}
 		if len(problems) > 0 {
-			return usage(errors.Join(problems...))
+			return 0, usage(errors.Join(problems...))
 		}
 	}
 	if len(nodes) == 0 {
@@ -63,12 +75,7 @@ func (a *app) clearCache(args []string) error {
 	}
 	kept, err := a.openStore()
 	if err != nil {
-		return err
+		return 0, err
 	}
-	n, err := kept.ClearCache(name, nodes)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(a.Stdout, "%s forgotten\n", count(n, "result"))
-	return nil
+	return kept.ClearCache(name, nodes)
 }

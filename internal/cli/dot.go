@@ -15,7 +15,7 @@ import (
 )
 
 func newDotCommand(a *app) *cobra.Command {
-	rankdir := newEnum("TB", "LR", "TB")
+	rankdir, output := newEnum("TB", "LR", "TB"), newEnum("text", "json", "text")
 	var opts render.Options
 	var run string
 	cmd := &cobra.Command{
@@ -45,10 +45,19 @@ where it did not, red where it failed, orange where it waits for a person.`,
 					return err
 				}
 			}
-			return render.WriteDOT(a.Stdout, render.Draw(g, opts), render.DOTOptions{RankDir: rankdir.value})
+			drawing, dotOptions := render.Draw(g, opts), render.DOTOptions{RankDir: rankdir.value}
+			if output.value == "text" {
+				return render.WriteDOT(a.Stdout, drawing, dotOptions)
+			}
+			var text strings.Builder
+			if err := render.WriteDOT(&text, drawing, dotOptions); err != nil {
+				return err
+			}
+			return writeJSON(a.Stdout, drawn{g.Name.Value, text.String()}, a.StdoutTerminal)
 		},
 	}
 	flags := cmd.Flags()
+	enumFlag(cmd, flags, &output, "output", "o", "form of the output: json is an object that holds the text")
 	enumFlag(cmd, flags, &rankdir, "rankdir", "", "direction: TB is top to bottom, LR left to right")
 	flags.BoolVar(&opts.NoStartEnd, "no-start-end", false, "leave out the start and END marks and the arrows to them")
 	flags.BoolVar(&opts.NoDestinations, "no-destinations", false, "leave out the arrows to the targets of goto")
@@ -62,6 +71,12 @@ where it did not, red where it failed, orange where it waits for a person.`,
 	}
 	setting(flags, "rankdir", "no-start-end", "no-destinations")
 	return cmd
+}
+
+// drawn is a drawing as JSON.
+type drawn struct {
+	Graph string `json:"graph"`
+	DOT   string `json:"dot"`
 }
 
 // trail is what a run of a graph came through, and the graph as it was then.

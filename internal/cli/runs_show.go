@@ -178,6 +178,7 @@ func (a *app) showRun(record *runner.RunRecord, result *runner.Result, trace *tr
 
 func newRunsStateCommand(a *app) *cobra.Command {
 	var at int
+	output := newEnum("json", "json")
 	cmd := &cobra.Command{
 		Use:               "state RUN",
 		Short:             "Print a run's state as JSON",
@@ -199,6 +200,7 @@ func newRunsStateCommand(a *app) *cobra.Command {
 		},
 	}
 	atFlag(cmd, &at)
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output: there is one")
 	return cmd
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 func newSchemaCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	output := newEnum("json", "json")
+	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of graph files",
 		Long: `schema prints the JSON Schema (draft 2020-12) of graph files on stdout. Editors use it
@@ -22,4 +23,6 @@ to complete and check files as they are written; "graphrun validate" checks more
 			return writeJSON(a.Stdout, spec.Schema(spec.Options{}), true)
 		},
 	}
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output: there is one")
+	return cmd
 }
