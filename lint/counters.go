@@ -7,6 +7,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/graphalg"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // freeArcs are the ways of the graph that nothing bounds. What it has cycles
@@ -17,7 +18,7 @@ func (f *facts) freeArcs(ignored int) *graphalg.Digraph {
 	var from, to []int
 	for v, groups := range w.groups {
 		n := f.graph.Nodes[v]
-		if !w.cyclic[v] || n.MaxVisits > 0 && v != ignored || n.Kind.Value == "human" || n.Kind.Value == "wait" {
+		if !w.cyclic[v] || n.MaxVisits > 0 && v != ignored || f.takesTime(n) {
 			continue
 		}
 		c := &counting{f: f, v: v, keys: counts[w.scc[v]]}
@@ -36,6 +37,12 @@ func (f *facts) freeArcs(ignored int) *graphalg.Digraph {
 		}
 	}
 	return graphalg.New(len(f.graph.Nodes)+2, from, to)
+}
+
+// takesTime reports whether a cycle can't go round for ever through a node: a
+// person is asked there, or time passes of which the run has only so much.
+func (f *facts) takesTime(n *spec.Node) bool {
+	return n.Kind.Value == "human" || n.Kind.Value == "wait" && f.graph.Limits.Timeout > 0
 }
 
 // inCycle reports whether t lies on the cycles of v.

@@ -14,7 +14,7 @@ func unboundedCycle() Rule {
 		Name: "unbounded-cycle", Severity: spec.Warning, needs: needAll,
 		Summary: "nothing but max_steps ends a cycle",
 		Doc: "A loop that a model's verdict, a program's result or nothing at all decides may go round until max_steps stops the run. " +
-			"Bound it: max_visits on a node, a guard on visits, step or a counter that the loop changes, a value that the loop itself writes and the guard excludes, or a person who is asked on the way.",
+			"Bound it: max_visits on a node, a guard on visits, step or a counter that the loop changes, a value that the loop itself writes and the guard excludes, a person who is asked on the way, or a wait node together with limits.timeout.",
 		Bad: `graphrun: v1
 name: draft
 start: write
