@@ -146,14 +146,21 @@ func (rec *record) undo(ended *machine.State) ([]int, error) {
 		isEnd, isNote := e.Kind == machine.TaskEnded, e.Kind == machine.TaskNoted
 		// A later attempt that rested counts no more than the failure before it.
 		isFailed := e.Failure != nil || e.Park != nil && e.Task.Attempt > 1
-		if isEnd && isFailed && lost[id] && !isDone || i >= first && !isNote && (!isEnd || e.Failure != nil) {
+		isLate := rec.unanswered(e)
+		if (isEnd && isFailed || isLate) && lost[id] && !isDone || i >= first && !isNote && (!isEnd || e.Failure != nil) {
 			out = append(out, rec.places[i])
-			if rec.failed(e) {
+			if isLate || rec.failed(e) {
 				rec.clean = append(rec.clean, e.Task)
 			}
 		}
 	}
 	return out, nil
+}
+
+// unanswered reports whether an event is that nobody answered a human node in time.
+func (rec *record) unanswered(e *machine.Event) bool {
+	n := rec.flow.graph.Node(e.Task.Node)
+	return e.Kind == machine.TimerFired && e.Timer == machine.AnswerTimer && n != nil && n.Kind.Value == "human"
 }
 
 // failed reports whether an event is the end of an attempt, or of a decision,

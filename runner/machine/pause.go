@@ -91,6 +91,7 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 		} else if t := s.undecided(id); t != nil {
 			t.newTurns()
 		}
+		p.renewTime(s, id)
 		delete(s.logs, id)
 	}
 	wasPaused := s.Status == Paused
