@@ -204,7 +204,7 @@ more: 1
 s.yaml:2:6: unknown key "nod"; did you mean "node"?
 s.yaml:3:6: this map lacks one of the keys content, error or tool_calls
 s.yaml:4:27: "content" and "error" exclude each other; use one of content, error or tool_calls
-s.yaml:4:41: "kind" must be `)
+s.yaml:4:41: "kind" can't be "lm"; did you mean "llm"?`)
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Fatalf("got\n%v\nwant\n%s", err, want)
 	}
