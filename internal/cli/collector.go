@@ -1,4 +1,4 @@
-// The garbage collector of a process that checks large files and ends.
+// The garbage collector of a process that checks files and ends.
 
 package cli
 
@@ -16,18 +16,25 @@ const (
 	// room and perByte are how much memory the checks of large files are given,
 	// and how much more for each of their bytes, before garbage is collected at all
 	// costs: about twice what they hold.
-	room    = 30 << 20
-	perByte = 52
+	room    = 28 << 20
+	perByte = 50
 	// rare is the growth of the heap, in percent, after which it is collected
 	// while there is room.
 	rare = 400
+	// often is the same for many files that are small: little of each is left to
+	// look at, and the memory for the garbage of more of them brings nothing.
+	often = 80
+	many  = 16
 )
 
-// collectRarely lets garbage lie while large files are checked, up to a multiple
+// setCollector lets garbage lie while large files are checked, up to a multiple
 // of their sizes: the limit makes the peak the same each time, and is reached only
 // towards the end. It returns what undoes that. Whoever has set the collector in
 // the environment knows better.
-func collectRarely(sources []source) (undo func()) {
+func setCollector(sources []source) (undo func()) {
+	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
 	sizes := make([]int, 0, len(sources))
 	for i := range sources {
 		sizes = append(sizes, sources[i].size())
@@ -38,8 +45,12 @@ func collectRarely(sources []source) (undo func()) {
 	for _, size := range atOnce {
 		total += size
 	}
-	if len(atOnce) == 0 || atOnce[len(atOnce)-1] < largeFile || os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
+	switch {
+	case len(atOnce) == 0 || atOnce[len(atOnce)-1] < largeFile && len(sources) < many:
 		return func() {}
+	case atOnce[len(atOnce)-1] < largeFile:
+		percent := debug.SetGCPercent(often)
+		return func() { debug.SetGCPercent(percent) }
 	}
 	percent, limit := debug.SetGCPercent(rare), debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 {

@@ -111,7 +111,7 @@ func (a *app) validate(f *validateFlags, args []string) error {
 			return err
 		}
 	}
-	defer collectRarely(sources)()
+	defer setCollector(sources)()
 	found, err := checkAll(sources, a.rules.optional(off))
 	if err != nil {
 		return err
