@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/graphrun/graphrun/internal/bigflow"
 )
 
 // finding is a case: a file with a mark around the text of its only finding.
@@ -303,8 +305,8 @@ func bombs() map[string]string {
 		"aliases": bomb, "merges": merges,
 		"brackets": head + "x-a: " + strings.Repeat("[", 20000) + strings.Repeat("]", 20000), "open brackets": strings.Repeat("[{a: ", 200000),
 		"dashes": strings.Repeat("- ", 200000), "questions": strings.Repeat("? ", 50000), "keys": "{" + strings.Repeat("a,", 50000) + "}",
-		"wrong names": strings.ReplaceAll(string(large(2000)), "to: n", "to: m"), "wrong keys": strings.ReplaceAll(string(large(5000)), "to: n", "tu: n"),
-		"wrong targets": strings.ReplaceAll(string(large(2000)), "set: {count:", "set: {cuont:"),
+		"wrong names": strings.ReplaceAll(bigflow.Uniform(2000), "to: n", "to: m"), "wrong keys": strings.ReplaceAll(bigflow.Uniform(5000), "to: n", "tu: n"),
+		"wrong targets": strings.ReplaceAll(bigflow.Uniform(2000), "set: {n:", "set: {nn:"),
 		"indents": func() string {
 			var b strings.Builder
 			for i := range 1500 {

@@ -32,6 +32,7 @@ func layers() []layer {
 		{path: "eval", others: []string{expr}},
 		{path: "examples"},
 		{path: "internal/archtest"},
+		{path: "internal/bigflow"},
 		{path: "internal/bind", own: []string{"spec", "eval", "internal/schema"}},
 		{path: "internal/cli", own: []string{"*"}, others: []string{"*"}},
 		{path: "internal/crashtest"},

@@ -15,25 +15,9 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
-)
 
-// largeFlow is a flow of so many nodes and twice as many edges.
-func largeFlow(nodes int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "graphrun: v1\nname: large\nstart: n0\nlimits: {max_steps: %d}\nstate: {n: {type: integer, default: 0}}\nnodes:\n", 2*nodes)
-	for i := range nodes {
-		fmt.Fprintf(&b, "  n%d:\n    kind: set\n    set: {n: n + 1}\n", i)
-	}
-	b.WriteString("edges:\n")
-	for i := range nodes {
-		next := fmt.Sprintf("n%d", i+1)
-		if i == nodes-1 {
-			next = "END"
-		}
-		fmt.Fprintf(&b, "  - {from: n%d, to: %s, when: n >= 0}\n  - {from: n%d, to: END}\n", i, next, i)
-	}
-	return b.String()
-}
+	"github.com/graphrun/graphrun/internal/bigflow"
+)
 
 // medianRatio runs both in turn, n times, and returns the median of the ratios
 // of their processor time, and the median of the second's.
@@ -65,14 +49,14 @@ func processorTime(who int) time.Duration {
 // memory that a process needs for it.
 func BenchmarkValidate10k(b *testing.B) {
 	file := filepath.Join(b.TempDir(), "large.yaml")
-	writeFile(b, file, largeFlow(10_000))
+	writeFile(b, file, bigflow.Uniform(10_000))
 	compareWithDecoding(b, file, file)
 }
 
 // The same for nodes of several kinds.
 func BenchmarkValidateMixed10k(b *testing.B) {
 	file := filepath.Join(b.TempDir(), "large.yaml")
-	writeFile(b, file, mixedFlow(10_000, 0))
+	writeFile(b, file, bigflow.Mixed(10_000, 0))
 	compareWithDecoding(b, file, file)
 }
 
@@ -82,7 +66,7 @@ func BenchmarkValidateFolder(b *testing.B) {
 	var files []string
 	for i := range 1000 {
 		files = append(files, filepath.Join(dir, fmt.Sprintf("flow%d.yaml", i)))
-		writeFile(b, files[i], mixedFlow(50, i))
+		writeFile(b, files[i], bigflow.Mixed(50, i))
 	}
 	compareWithDecoding(b, dir, files...)
 }
@@ -92,45 +76,6 @@ func writeFile(b *testing.B, name, text string) {
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		b.Fatal(err)
 	}
-}
-
-// mixedFlow is a flow of so many nodes of several kinds, with conditions, loops
-// that count, templates and retries.
-func mixedFlow(nodes, number int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "graphrun: v1\nname: flow-%d\nstart: n0\nlimits: {max_steps: %d, timeout: 10m}\nstate:\n", number, 3*nodes)
-	b.WriteString("  n: {type: integer, default: 0}\n  text: {type: string, default: hello}\n" +
-		"  mood: {type: string, enum: [a, b, c], default: a}\n  notes: {type: array, items: {type: string}, reducer: append, default: []}\nnodes:\n")
-	for i := range nodes {
-		switch i % 5 {
-		case 0:
-			fmt.Fprintf(&b, "  n%d: {kind: set, set: {n: n + 1, mood: \"n > %d ? 'b' : 'a'\"}}\n", i, i)
-		case 1:
-			fmt.Fprintf(&b, "  n%d:\n    kind: exec\n    command: [echo, \"{{ text }} %d\"]\n    writes: [text]\n    retry: {max_attempts: 2}\n", i, i)
-		case 2:
-			fmt.Fprintf(&b, "  n%d:\n    kind: http\n    method: POST\n    url: https://example.com/api/%d\n    body: {text: \"{{ text }}\"}\n", i, i)
-		case 3:
-			fmt.Fprintf(&b, "  n%d:\n    kind: set\n    description: keep note %d\n    set: {notes: \"['note %d']\", n: n + 1}\n", i, i, i)
-		default:
-			fmt.Fprintf(&b, "  n%d: {kind: pass}\n", i)
-		}
-	}
-	b.WriteString("edges:\n")
-	for i := range nodes {
-		next := fmt.Sprintf("n%d", i+1)
-		if i == nodes-1 {
-			next = "END"
-		}
-		switch {
-		case i%3 == 0:
-			fmt.Fprintf(&b, "  - {from: n%d, to: %s, when: \"n < %d and mood in ['a', 'b']\"}\n  - {from: n%d, to: END}\n", i, next, i+5, i)
-		case i%3 == 1 && i > 5:
-			fmt.Fprintf(&b, "  - {from: n%d, to: n%d, when: \"visits.n%d < 3 and text startsWith 'x'\", label: again}\n  - {from: n%d, to: %s}\n", i, i-5, i-5, i, next)
-		default:
-			fmt.Fprintf(&b, "  - {from: n%d, to: %s}\n", i, next)
-		}
-	}
-	return b.String()
 }
 
 // compareWithDecoding reports what validate costs on a path, as a multiple of
@@ -286,7 +231,7 @@ func BenchmarkColdStart(b *testing.B) {
 	if info, err := os.Stat(program); err == nil {
 		b.Logf("the program has %.1f MB", float64(info.Size())/1e6)
 	}
-	flow := write("flow.yaml", largeFlow(3))
+	flow := write("flow.yaml", bigflow.Uniform(3))
 	run := func(args ...string) func() {
 		return func() {
 			cmd := exec.Command(args[0], args[1:]...)
