@@ -16,6 +16,8 @@ type Bounds struct {
 	Exact                   bool
 	Steps, LLMCalls, Tokens Range
 	CostUSD                 Range
+	// Loops of the graph, without those of graphs in it.
+	Loops []Loop
 }
 
 // Range is a lower and an upper bound.
@@ -79,6 +81,7 @@ func boundGraph(g *spec.Graph, opts Options, depth int) (Bounds, bool) {
 	}
 	w.most(&out)
 	w.limits(&out)
+	out.Loops = f.loopList()
 	return out, true
 }
 

@@ -52,9 +52,27 @@ edges:
 }
 
 func checkUnboundedCycle(f *facts) {
+	for _, c := range f.freeCycles() {
+		if c.endless != nil {
+			f.report(f.graph.Nodes[c.first].ID.Span, "only max_steps (%d) ends the cycle %s; give a node max_visits, or a guard that counts",
+				f.graph.Limits.MaxSteps, f.pathText(c.endless))
+		}
+	}
+}
+
+// freeCycle is nodes that lead back to themselves without anything that counts.
+type freeCycle struct {
+	first int // of its nodes, in the order of the file
+	// endless is a cycle of them that may go round for ever, from a node back to
+	// it; nil when conditions on what the nodes write end every one.
+	endless []int
+}
+
+// freeCycles are those that can be reached.
+func (f *facts) freeCycles() []freeCycle {
 	w := f.flow()
 	if f.graph.Limits.MaxVisits > 0 {
-		return
+		return nil
 	}
 	free := f.freeArcs(-1)
 	of, size := free.SCC()
@@ -64,16 +82,15 @@ func checkUnboundedCycle(f *facts) {
 			members[of[v]] = append(members[of[v]], v)
 		}
 	}
+	var out []freeCycle
 	for v := range f.graph.Nodes { // at the first node of each cycle
 		group := members[of[v]]
 		if !w.reached[v] || group[0] != v || len(group) < 2 && !slices.Contains(free.Next(v), v) {
 			continue
 		}
-		if cycle := f.endless(free, of, group); cycle != nil {
-			f.report(f.graph.Nodes[v].ID.Span, "only max_steps (%d) ends the cycle %s; give a node max_visits, or a guard that counts",
-				f.graph.Limits.MaxSteps, f.pathText(cycle))
-		}
+		out = append(out, freeCycle{v, f.endless(free, of, group)})
 	}
+	return out
 }
 
 // cycleThrough is a shortest cycle through v inside its component.

@@ -6,6 +6,7 @@ package cli
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -32,7 +33,7 @@ func newBoundCommand(a *app) *cobra.Command {
 complete and the most that any run can take, with a run that attains each. Guards that
 count visits or steps are decided, all others may go either way; retries count as model
 calls. Where nothing but a limit bounds a value, the limit is named; where nothing does,
-what would bound it.
+what would bound it. Of each loop it says what bounds it.
 
 A graph with too many ways gets wider bounds, which hold all the same.
 
@@ -61,8 +62,17 @@ type boundReport struct {
 	LLMCalls boundRange `json:"llm_calls"`
 	Tokens   boundRange `json:"tokens"`
 	CostUSD  boundRange `json:"cost_usd"`
+	// Loops are those of the graph, with what bounds them.
+	Loops []boundLoop `json:"loops"`
 	// Exceeded lists the flags whose value the upper bound is above.
 	Exceeded []string `json:"exceeded"`
+}
+
+// boundLoop is a loop; endless is a cycle in it that only max_steps ends, or null.
+type boundLoop struct {
+	Nodes     []string `json:"nodes"`
+	BoundedBy []string `json:"bounded_by"`
+	Endless   []string `json:"endless"`
 }
 
 type boundRange struct {
@@ -81,11 +91,20 @@ func (a *app) bound(f *boundFlags, path string) error {
 	}
 	b, ok := lint.Bound(g, lint.Options{Load: loadBeside(path), Price: dearest})
 	if !ok {
+		for _, n := range g.Nodes {
+			if n.Goto.IsSet() && !n.HasEnds {
+				return usagef("%s: the goto of %q may name any node, so nothing can be told before a run; declare its labels by ends", path, n.ID.Value)
+			}
+		}
 		return usagef("%s: no run of this graph can complete, so there is nothing to bound", path)
 	}
 	r := boundReport{
 		Graph: g.Name.Value, Exact: b.Exact, Exceeded: []string{},
 		Steps: rangeOf(b.Steps), LLMCalls: rangeOf(b.LLMCalls), Tokens: rangeOf(b.Tokens), CostUSD: rangeOf(b.CostUSD),
+		Loops: []boundLoop{},
+	}
+	for _, l := range b.Loops {
+		r.Loops = append(r.Loops, boundLoop(l))
 	}
 	for _, c := range []struct {
 		flag string
@@ -172,6 +191,9 @@ func (a *app) printBounds(r *boundReport) error {
 	printPath("most steps", r.Steps.MaxPath)
 	printPath("fewest model calls", r.LLMCalls.MinPath)
 	printPath("most model calls", r.LLMCalls.MaxPath)
+	for _, l := range r.Loops {
+		fmt.Fprintln(a.Stdout, loopText(l))
+	}
 	if r.Steps.Max != nil && r.Steps.Min > *r.Steps.Max {
 		fmt.Fprintf(a.Stdout, "no run completes: it takes at least %s, and %s allows %s\n", counted(int(r.Steps.Min), "step"), *r.Steps.Limit, numberText(*r.Steps.Max))
 	}
@@ -179,6 +201,18 @@ func (a *app) printBounds(r *boundReport) error {
 		fmt.Fprintln(a.Stdout, "the graph has too many ways to follow each: the bounds hold, but may be wide")
 	}
 	return nil
+}
+
+// loopText says what bounds a loop.
+func loopText(l boundLoop) string {
+	ends := l.BoundedBy
+	if l.Endless != nil {
+		ends = append(slices.Clip(ends), "nothing but limits.max_steps on "+pathText(l.Endless))
+	}
+	if len(ends) == 0 { // a goto that may name any node
+		ends = []string{"nothing that the graph shows but limits.max_steps"}
+	}
+	return "loop of " + strings.Join(l.Nodes, ", ") + ": bounded by " + strings.Join(ends, "; ")
 }
 
 // pathText is a path in one line; the middle of a long one is left out.
