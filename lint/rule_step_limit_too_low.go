@@ -1,4 +1,5 @@
-// step-limit-too-low: max_steps is used up before END can be reached.
+// step-limit-too-low: a limit of the run is used up before END, or before a node
+// can do its work.
 
 package lint
 
@@ -13,9 +14,9 @@ import (
 func stepLimitTooLow() Rule {
 	return Rule{
 		Name: "step-limit-too-low", Severity: spec.Warning, needs: needShape,
-		Summary: "the shortest path to END takes more steps than max_steps allows",
+		Summary: "a limit of the run is used up before END can be reached, or before a node can do its work",
 		Doc: "Every node execution is a step. When even the shortest path from the start to END takes more steps than limits.max_steps, every run ends at the limit. " +
-			"Raise the limit.",
+			"So does one that comes to a model call whose max_tokens are as many as limits.max_tokens, or to a wait that is longer than limits.timeout. Raise the limit.",
 		Bad: `graphrun: v1
 name: steps
 start: one
@@ -47,6 +48,7 @@ edges:
 }
 
 func checkStepLimit(f *facts) {
+	f.beyondLimits()
 	w := f.flow()
 	if w.wild {
 		return
