@@ -114,8 +114,8 @@ func (m maker) runs(t *testing.T, g *spec.Graph, tries int, found func(r *runner
 		t.Fatal(err)
 	}
 	for range tries {
-		often := m.IntN(3)
 		for i := range outcomes {
+			often := m.IntN(3) // of this program: long loops want the same again and again
 			for j := range outcomes[i] {
 				if outcomes[i][j] = m.IntN(3); m.IntN(2) == 0 {
 					outcomes[i][j] = often
