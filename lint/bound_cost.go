@@ -215,12 +215,22 @@ func (w *boundWalk) decideCost(candidates int) span {
 }
 
 // coarse replaces the exploration of a graph that has too many ways: its nodes
-// are the states, and nothing is known of guards and branches.
+// are the states, and nothing is known of guards and branches. One more state
+// stands for a goto that may name any node, or END.
 func (w *boundWalk) coarse() {
 	n := len(w.f.graph.Nodes)
-	w.states, w.moves = n+1, nil
+	w.states, w.moves = n+2, nil
 	w.done = n
+	anywhere := n + 1
+	if w.flow.wild {
+		for v := range n + 1 {
+			w.moves = append(w.moves, boundMove{from: anywhere, to: v})
+		}
+	}
 	for v, groups := range w.flow.groups {
+		if node := w.f.graph.Nodes[v]; node.Goto.IsSet() && !node.HasEnds {
+			w.moves = append(w.moves, boundMove{from: v, to: anywhere, span: w.costs[v], ran: []int{v}, ended: []int{v}})
+		}
 		for i := range groups {
 			extra := span{}
 			if groups[i].kind == byDecision {

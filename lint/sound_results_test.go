@@ -45,34 +45,28 @@ func (m maker) guided(fans bool) string {
 }
 
 func (m maker) guidedEdges(b *strings.Builder, v, n int, fans bool) {
-	target := func() string {
-		if to := m.IntN(n + 1); to < n {
-			return fmt.Sprintf("n%d", to)
-		}
-		return "END"
-	}
 	condition := func() string {
 		return m.pick("ok", "not ok", fmt.Sprintf("i < %d", 1+m.IntN(3)), fmt.Sprintf("visits.n%d < %d", m.IntN(n), 1+m.IntN(3)),
 			fmt.Sprintf("ok and visits.n%d >= %d", m.IntN(n), 1+m.IntN(2)))
 	}
 	if strings.Contains(b.String(), fmt.Sprintf("n%d: {kind: exec", v)) {
 		for range m.IntN(3) {
-			fmt.Fprintf(b, "  - {from: n%d, to: %s, when: \"output == %s\"}\n", v, target(), m.pick("true", "false"))
+			fmt.Fprintf(b, "  - {from: n%d, to: %s, when: \"output == %s\"}\n", v, m.target(n), m.pick("true", "false"))
 		}
 		for range m.IntN(3) {
 			when := ""
 			if m.IntN(2) == 0 {
 				when = ", when: \"" + condition() + "\""
 			}
-			fmt.Fprintf(b, "  - {from: n%d, to: %s, condition: on_failure%s}\n", v, target(), when)
+			fmt.Fprintf(b, "  - {from: n%d, to: %s, condition: on_failure%s}\n", v, m.target(n), when)
 		}
 	}
 	for range m.IntN(2) {
-		fmt.Fprintf(b, "  - {from: n%d, to: %s, when: \"%s\"}\n", v, target(), condition())
+		fmt.Fprintf(b, "  - {from: n%d, to: %s, when: \"%s\"}\n", v, m.target(n), condition())
 	}
-	to := target()
+	to := m.target(n)
 	if fans && m.IntN(3) == 0 {
-		to = "[" + target() + ", " + target() + "]"
+		to = "[" + m.target(n) + ", " + m.target(n) + "]"
 	}
 	fmt.Fprintf(b, "  - {from: n%d, to: %s}\n", v, to)
 }

@@ -49,20 +49,22 @@ func (m maker) graph(fans bool) string {
 	return b.String()
 }
 
-func (m maker) edges(b *strings.Builder, v, n int, fans bool) {
-	target := func() string {
-		if to := m.IntN(n + 1); to < n {
-			return fmt.Sprintf("n%d", to)
-		}
-		return "END"
+// target is one of n nodes, or END.
+func (m maker) target(n int) string {
+	if to := m.IntN(n + 1); to < n {
+		return fmt.Sprintf("n%d", to)
 	}
+	return "END"
+}
+
+func (m maker) edges(b *strings.Builder, v, n int, fans bool) {
 	for range m.IntN(3) {
-		fmt.Fprintf(b, "  - {from: n%d, to: %s, when: \"%s\"}\n", v, target(), m.condition(n))
+		fmt.Fprintf(b, "  - {from: n%d, to: %s, when: \"%s\"}\n", v, m.target(n), m.condition(n))
 	}
 	if m.IntN(4) > 0 {
-		to := target()
+		to := m.target(n)
 		if fans && m.IntN(2) == 0 {
-			to = "[" + target() + ", " + target() + "]"
+			to = "[" + m.target(n) + ", " + m.target(n) + "]"
 		}
 		fmt.Fprintf(b, "  - {from: n%d, to: %s}\n", v, to)
 	}

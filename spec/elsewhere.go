@@ -144,7 +144,7 @@ func written(k *Key, v *Value) string {
 	case TypeBool:
 		return truth(word)
 	case TypeInt:
-		if _, valid := wholeNumber(word); valid && v.Kind == String {
+		if _, err := strconv.ParseUint(word, 10, 31); err == nil && v.Kind == String {
 			return word
 		}
 	case TypeDuration:
@@ -176,23 +176,12 @@ func truth(word string) string {
 	return ""
 }
 
-// wholeNumber reads decimal digits.
-func wholeNumber(text string) (n int, ok bool) {
-	for _, c := range text {
-		if c < '0' || c > '9' || n > 1_000_000_000 {
-			return 0, false
-		}
-		n = 10*n + int(c-'0')
-	}
-	return n, text != ""
-}
-
 // duration is the notation for a number with a unit of another tool's; a number
 // without one means seconds.
 func duration(text string) string {
 	digits := strings.TrimRight(text, " abcdefghijklmnopqrstuvwxyz")
-	n, ok := wholeNumber(digits)
-	if !ok || n == 0 {
+	n, err := strconv.ParseUint(digits, 10, 31)
+	if err != nil || n == 0 {
 		return ""
 	}
 	switch unit := strings.TrimSuffix(strings.TrimSpace(text[len(digits):]), "s"); unit {
@@ -208,7 +197,7 @@ func duration(text string) string {
 	case "h", "hr", "hour":
 		return digits + "h"
 	case "d", "day":
-		return strconv.Itoa(24*n) + "h"
+		return strconv.FormatUint(24*n, 10) + "h"
 	}
 	return ""
 }
