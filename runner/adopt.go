@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -96,10 +95,9 @@ func (r *Runner) adopted(runID string, flow *Flow) (rec *record, undo []int, err
 	if ended.state.Status == machine.Completed {
 		return nil, nil, &InputError{Problems: []string{fmt.Sprintf("run %q has completed: there is nothing to go on with", runID)}}
 	}
-	if undo, err = rec.undo(ended.state); err != nil {
+	if undo, err = rec.rewind(ended.state); err != nil {
 		return nil, nil, err
 	}
-	rec.drop(undo)
 	if err := rec.fits(flow); err != nil {
 		return nil, nil, err
 	}
@@ -107,17 +105,6 @@ func (r *Runner) adopted(runID string, flow *Flow) (rec *record, undo []int, err
 	rec.flow = flow
 	rec.run.Graph, rec.run.File, rec.run.Source, rec.run.Files = g.Name.Value, absolute(g.File.Name), g.File.Src, flow.files
 	return rec, undo, nil
-}
-
-// drop leaves events out of a record, by their places in the journal.
-func (rec *record) drop(places []int) {
-	events, at := rec.events, rec.places
-	rec.events, rec.places = nil, nil
-	for i := range events {
-		if !slices.Contains(places, at[i]) {
-			rec.events, rec.places = append(rec.events, events[i]), append(rec.places, at[i])
-		}
-	}
 }
 
 // fits walks the record through another flow, too, and compares.

@@ -5,6 +5,7 @@ package runner
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -193,11 +194,11 @@ func (r *Runner) replayedToEnd(runID string, opts Options) (*record, *driver, er
 			return nil, nil, rec.empty()
 		}
 		d, err := rec.replayed(opts, rec.events)
-		if err != nil || !d.state.Ended() || d.state.Status == machine.Completed {
+		if err != nil || !d.state.Ending() || d.state.Status == machine.Completed {
 			return rec, d, err
 		}
 		began, err := rec.from.restore(rec.flow.plan)
-		if err != nil || !began.Ending() && !began.Underway(d.state.Lost()) {
+		if err != nil || !began.Ending() && !began.Underway(slices.Concat(d.state.Lost())) {
 			return rec, d, err
 		}
 		most = rec.from.events - 1

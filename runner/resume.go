@@ -85,12 +85,11 @@ func (r *Runner) reopened(runID string, opts Options) (*driver, []int, error) {
 	if err != nil || d.state.Status == machine.Completed {
 		return d, nil, err
 	}
-	undo, err := rec.undo(d.state)
+	undo, err := rec.rewind(d.state)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(undo) > 0 {
-		rec.drop(undo)
 		if d, err = rec.replayed(opts, rec.events); err != nil {
 			return nil, nil, err
 		}
@@ -103,75 +102,6 @@ func (rec *record) empty() error {
 	return &InputError{Problems: []string{
 		fmt.Sprintf("run %q has an empty journal: its process ended before it began; start it anew", rec.run.ID),
 	}}
-}
-
-// undo lists the places of the events that ended the run: from the one that
-// began its end, and the ends of the tasks that it was lost with. The ends of
-// tasks that succeeded stay, and all ends of elements that did in the end.
-func (rec *record) undo(ended *machine.State) ([]int, error) {
-	if !ended.Ended() {
-		return nil, nil
-	}
-	s, err := rec.from.restore(rec.flow.plan)
-	if err != nil {
-		return nil, err
-	}
-	first := len(rec.events)
-	for i := range rec.events {
-		if _, err := rec.flow.plan.Apply(s, rec.events[i]); err != nil || s.Ending() {
-			first = i
-			break
-		}
-	}
-	lost := map[machine.TaskID]bool{}
-	for _, id := range ended.Lost() {
-		lost[id] = true
-	}
-	done := map[machine.TaskID]bool{} // elements that ended well
-	for i := range rec.events {
-		if e := &rec.events[i]; e.Kind == machine.TaskEnded && e.Failure == nil && e.Park == nil {
-			id := e.Task
-			id.Attempt = 0
-			done[id] = true
-		}
-	}
-	var out []int
-	rec.clean = nil
-	for i := range rec.events {
-		e := &rec.events[i]
-		id := e.Task
-		id.Attempt = 0
-		isDone := done[id]
-		id.Element = 0
-		isEnd, isNote := e.Kind == machine.TaskEnded, e.Kind == machine.TaskNoted
-		// A later attempt that rested counts no more than the failure before it.
-		isFailed := e.Failure != nil || e.Park != nil && e.Task.Attempt > 1
-		isLate := rec.unanswered(e)
-		if (isEnd && isFailed || isLate) && lost[id] && !isDone || i >= first && !isNote && (!isEnd || e.Failure != nil) {
-			out = append(out, rec.places[i])
-			if isLate || rec.failed(e) {
-				rec.clean = append(rec.clean, e.Task)
-			}
-		}
-	}
-	return out, nil
-}
-
-// unanswered reports whether an event is that nobody answered a human node in time.
-func (rec *record) unanswered(e *machine.Event) bool {
-	n := rec.flow.graph.Node(e.Task.Node)
-	return e.Kind == machine.TimerFired && e.Timer == machine.AnswerTimer && n != nil && n.Kind.Value == "human"
-}
-
-// failed reports whether an event is the end of an attempt, or of a decision,
-// that found no way: one that is made anew from its beginning. A subgraph goes
-// on where it was, and so does what was cancelled.
-func (rec *record) failed(e *machine.Event) bool {
-	if e.Failure == nil || e.Failure.Kind == "cancelled" || e.Kind != machine.TaskEnded && e.Kind != machine.Decided {
-		return false
-	}
-	n := rec.flow.graph.Node(e.Task.Node)
-	return e.Kind == machine.Decided || n == nil || n.Kind.Value != graphKind
 }
 
 // ForkOptions say where a fork begins and what it changes.

@@ -5,7 +5,6 @@ package runner
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -95,20 +94,14 @@ func (s *subrun) reopened(task *Task) (*driver, []int, error) {
 		return nil, nil, err
 	}
 	d, err := s.replayed(rec, rec.events, bytes)
-	if err != nil || !d.state.Ended() || d.state.Status == machine.Completed {
+	if err != nil || !d.state.Ending() || d.state.Status == machine.Completed {
 		return d, nil, err
 	}
-	undo, err := rec.undo(d.state)
+	undo, err := rec.rewind(d.state)
 	if err != nil {
 		return nil, nil, err
 	}
-	kept := make([]machine.Event, 0, len(rec.events))
-	for i := range rec.events {
-		if !slices.Contains(undo, rec.places[i]) {
-			kept = append(kept, rec.events[i])
-		}
-	}
-	d, err = s.replayed(rec, kept, bytes)
+	d, err = s.replayed(rec, rec.events, bytes)
 	return d, undo, err
 }
 

@@ -23,12 +23,12 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		if s.Status != "" {
 			return nil, nil
 		}
-		s.now = e.At
+		s.now, s.Effect = e.At, Applied
 		p.begin(s, &e)
 		return s.cmds, nil
 	}
 	switch {
-	case e.Kind == Resumed && !s.Ended(), (e.Kind == Answered || e.Kind == CancelAsked) && s.Status == Paused:
+	case e.Kind == Resumed && (!s.Ended() || s.unopened()), (e.Kind == Answered || e.Kind == CancelAsked) && s.Status == Paused:
 	case !s.live:
 		return nil, nil
 	}
@@ -41,6 +41,10 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 	}
 	before := s.now
 	s.now = e.At
+	switch e.Kind {
+	case TaskBegan, TaskNoted, CancelAsked, PauseAsked, Resumed:
+		s.Effect = Applied // the others say so where they find what they are about
+	}
 	switch e.Kind {
 	case TaskBegan:
 	case TaskNoted:
@@ -157,6 +161,10 @@ func (p *Plan) timerFired(s *State, e *Event) {
 		timer = RunTimer // a delay was cut to the deadline: whichever timer is first
 	}
 	switch timer {
+	case RunTimer, StepTimer, TaskTimer, BranchTimer:
+		s.Effect = Applied
+	}
+	switch timer {
 	case RunTimer:
 		p.end(s, ending{status: Limit, reason: "timeout", failure: &Failure{
 			Kind: "timeout", Message: "the run took longer than its timeout of " + s.limits.Timeout.String(),
@@ -211,7 +219,7 @@ func (p *Plan) unpark(s *State, e *Event) {
 	}
 	for i := range s.tasks {
 		if s.open && fired(&s.tasks[i]) {
-			s.tasks[i].due = true
+			s.tasks[i].due, s.Effect = true, Applied
 			return
 		}
 	}
@@ -219,6 +227,7 @@ func (p *Plan) unpark(s *State, e *Event) {
 	if i < 0 {
 		return
 	}
+	s.Effect = Applied
 	p.leavePark(s, i)
 }
 
@@ -283,7 +292,7 @@ func (s *State) interrupt() {
 
 // reset empties the buffers of the event before.
 func (s *State) reset() {
-	s.cmds, s.Ran = s.cmds[:0], s.Ran[:0]
+	s.cmds, s.Ran, s.Effect = s.cmds[:0], s.Ran[:0], Ignored
 	s.notes, s.taken, s.changes, s.confided = s.notes[:0], s.taken[:0], s.changes[:0], nil
 	if s.Watched {
 		s.pending, s.expanded = pending{}, false

@@ -183,6 +183,7 @@ func (p *Plan) elementEnded(s *State, t *task, ev *Event) bool {
 	failure := ev.Failure
 	switch {
 	case run.cause != nil && run.cause.Kind == "cancelled":
+		s.Effect = CutOff
 		p.eachSettle(s, t)
 		return true
 	case run.cause != nil:
@@ -201,6 +202,7 @@ func (p *Plan) elementEnded(s *State, t *task, ev *Event) bool {
 	if failure != nil {
 		p.elementUnwell(s, t, ev.Task, failure, run.asked)
 	}
+	s.Effect = e.elementEffect(i, run, failure)
 	p.eachSettle(s, t)
 	return true
 }

@@ -13,6 +13,7 @@ func (p *Plan) elementDue(s *State, id TaskID) bool {
 			return false, false
 		}
 		e.again = append(e.again, i)
+		s.Effect = Applied
 		return true, true
 	})
 }

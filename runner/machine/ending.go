@@ -74,7 +74,7 @@ func (s *State) CutShort() bool {
 // outOfSteps ends the run at its step limit, as on_max_steps says. A limit of
 // the runs around it is theirs to judge.
 func (p *Plan) outOfSteps(s *State) {
-	s.open = false
+	s.open, s.outOfSteps = false, true
 	if s.CutShort() {
 		p.finish(s, ending{status: Limit, reason: "max_steps", failure: &Failure{
 			Kind: "loop_limit", Message: "the run around this one has no step left (max_steps)",
@@ -100,17 +100,20 @@ func (p *Plan) outOfSteps(s *State) {
 func (s *State) Ending() bool { return s.closing != nil || s.Ended() }
 
 // Lost returns the executions that a run which ended badly was lost with: those
-// that failed and nothing caught, and those that were cancelled. Attempt and
+// that failed and nothing caught, and those that were cut off. Attempt and
 // Element are zero.
-func (s *State) Lost() []TaskID {
-	var out []TaskID
+func (s *State) Lost() (failures, cut []TaskID) {
 	for i := range s.tasks {
 		t := &s.tasks[i]
-		if t.uncaught || t.status == dropped || t.status == failed && t.failure == s.Failure {
-			out = append(out, TaskID{Node: s.plan.nodes[t.node].id, Visit: t.visit})
+		id := TaskID{Node: s.plan.nodes[t.node].id, Visit: t.visit}
+		switch {
+		case t.status == dropped:
+			cut = append(cut, id)
+		case t.uncaught || t.status == failed && t.failure == s.Failure:
+			failures = append(failures, id)
 		}
 	}
-	return out
+	return failures, cut
 }
 
 // Underway reports whether one of some executions has begun and not ended.

@@ -197,6 +197,7 @@ func (p *Plan) answered(s *State, e *Event) {
 			return false
 		}
 		q.answer, q.settled = value, true
+		s.Effect = Applied
 		return true
 	})
 }
@@ -206,14 +207,14 @@ func (p *Plan) answered(s *State, e *Event) {
 func (p *Plan) unanswered(s *State, id TaskID) {
 	p.settleQuestion(s, id, func(asked *inquiry) bool {
 		if asked.any {
-			asked.woken = true
+			asked.woken, s.Effect = true, Applied
 			return true
 		}
 		q := &asked.questions[0]
 		if q.settled {
 			return false
 		}
-		q.settled = true
+		q.settled, s.Effect = true, Applied
 		if q.hasDefault {
 			q.answer = q.fallback
 		} else {

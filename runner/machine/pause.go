@@ -86,25 +86,54 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 		}
 	}
 	for _, id := range e.Clean {
-		if t := s.find(id); t != nil {
-			t.newTurns()
-		} else if t := s.undecided(id); t != nil {
-			t.newTurns()
-		}
-		p.renewTime(s, id)
-		delete(s.logs, id)
+		p.renew(s, id)
 	}
 	wasPaused := s.Status == Paused
 	s.setStatus(Running, "")
+	s.Quality, s.Failure = "", nil
 	s.PausedAt, s.pauseDue, s.outOfSteps = nil, false, false
 	for i := range s.next {
 		s.next[i].released = true
 	}
 	s.passBreakpoints()
 	s.renewTimeout(e, before)
+	if s.open {
+		p.enterHeld(s)
+		if s.violated != nil {
+			p.end(s, *s.violated)
+			return
+		}
+	}
 	p.reissue(s)
 	if wasPaused || !s.open {
 		p.resumeIdle(s)
+	}
+}
+
+// unopened reports whether the run ended before its first superstep, because the
+// runs around it had no step for it.
+func (s *State) unopened() bool { return s.Superstep == 0 && s.outOfSteps }
+
+// renew lets an execution, an element of one, or a decision whose last attempt had
+// failed begin again, with all of its attempts.
+func (p *Plan) renew(s *State, id TaskID) {
+	t := s.find(id)
+	if t == nil {
+		t = s.undecided(id)
+	}
+	delete(s.logs, id)
+	p.renewTime(s, id)
+	switch {
+	case t == nil:
+	case t.each != nil:
+		if run := t.each.running[id.Element-1]; run != nil {
+			run.attempt = 1
+		}
+	default:
+		t.newTurns()
+		if !t.waitsFor {
+			t.attempt = 1
+		}
 	}
 }
 
@@ -145,16 +174,29 @@ func (p *Plan) reissue(s *State) {
 	p.settle(s)
 }
 
-// reissueTask asks for a running task again, as the same attempt.
+// reissueTask asks for a running task again, as the same attempt. One that had been
+// cancelled, or was out of time, when its driver vanished has ended with that.
 func (p *Plan) reissueTask(s *State, t *task) {
 	switch {
 	case t.status == delayed || t.status == waiting || t.status == asking:
 		p.reissueParked(s, t)
 	case t.each != nil:
 		for _, i := range sortedElements(t.each.running) {
-			p.runAgain(s, t, i, t.each.running[i].attempt, t.each.running[i].asked)
+			run := t.each.running[i]
+			if run == nil {
+				continue // it went with another
+			}
+			if run.cause != nil {
+				p.elementEnded(s, t, &Event{Task: s.elementID(t, i, run.attempt), Failure: run.cause})
+				continue
+			}
+			p.runAgain(s, t, i, run.attempt, run.asked)
 		}
-		s.waitAgain(t)
+		if t.status == ready || t.status == running {
+			s.waitAgain(t)
+		}
+	case t.status == running && t.cause != nil:
+		p.executionEnded(s, t, &Event{Task: s.taskID(t), Failure: t.cause})
 	case t.status == running:
 		p.runAgain(s, t, -1, t.attempt, t.asked)
 	}

@@ -249,6 +249,7 @@ func (p *Plan) decided(s *State, e *Event) {
 		if !t.waitsFor || t.choice != nil || s.taskID(t) != e.Task {
 			continue
 		}
+		s.Effect = Applied
 		t.choice = p.choose(t, e)
 		delete(s.logs, e.Task)
 		s.deciding--

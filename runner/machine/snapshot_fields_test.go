@@ -20,11 +20,11 @@ func snapshotFields() map[reflect.Type]string {
 			env visits hist byNode extra memory tasks next parked readyTasks runningTasks waitingTasks nextReady mixed
 			fanouts laned barriers deciding refused outOfSteps violated lastEnd lastOutput order logs
 			conversation lastThread endThread models usage scripted
-			| Ran plan live secrets index reach lists Watched Explain objects buffers vm`,
+			| Ran Effect plan live secrets index reach lists Watched Explain objects buffers vm`,
 		// routes are held while a router is being asked.
 		reflect.TypeFor[buffers](): `routes | cmds notes full expanded pending undo taken tested changes confided due reduceEnv`,
 		reflect.TypeFor[task](): `node at memory visit attempt step status skipped cached waitsFor joined merged cause led due
-			released uncaught input source inputs began order output failure writes choice each branches until asked
+			released held uncaught input source inputs began order output failure writes choice each branches until asked
 			expired firstRoute lastRoute thread calls`,
 		reflect.TypeFor[sourceInput](): `node value`,
 		reflect.TypeFor[write]():       `key update lost`,

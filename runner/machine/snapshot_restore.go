@@ -217,7 +217,7 @@ func (r *restorer) task(in *savedTask) task {
 	t := task{
 		node: in.Node, at: r.place(in.At), visit: in.Visit, attempt: in.Attempt, step: in.Step, status: in.Status,
 		skipped: in.Skipped, cached: in.Cached, waitsFor: in.WaitsFor, joined: in.Joined, merged: in.Merged, due: in.Due,
-		released: in.Released, uncaught: in.Uncaught, cause: r.failure(in.Cause), led: r.failure(in.Led), input: r.unpack(in.Input), source: in.Source,
+		released: in.Released, held: in.Held, uncaught: in.Uncaught, cause: r.failure(in.Cause), led: r.failure(in.Led), input: r.unpack(in.Input), source: in.Source,
 		began: in.Began, order: in.Order, output: r.unpack(in.Output), failure: r.failure(in.Failure),
 		branches: r.unpackMap(in.Branches), until: in.Until, firstRoute: in.FirstRoute, lastRoute: in.LastRoute,
 		each: r.each(in.Each), asked: r.inquiry(in.Asked), thread: r.thread(in.Thread),

@@ -200,7 +200,7 @@ func (k *saver) task(t *task) savedTask {
 	out := savedTask{
 		Node: t.node, At: k.place(t.at), Entered: t.memory != nil, Visit: t.visit, Attempt: t.attempt, Step: t.step, Status: t.status,
 		Skipped: t.skipped, Cached: t.cached, WaitsFor: t.waitsFor, Joined: t.joined, Merged: t.merged, Due: t.due,
-		Released: t.released, Uncaught: t.uncaught, Cause: k.failure(t.cause), Led: k.failure(t.led), Input: k.pack(t.input), Source: t.source,
+		Released: t.released, Held: t.held, Uncaught: t.uncaught, Cause: k.failure(t.cause), Led: k.failure(t.led), Input: k.pack(t.input), Source: t.source,
 		Began: t.began, Order: t.order, Output: k.pack(t.output), Failure: k.failure(t.failure),
 		Branches: k.packMap(t.branches), Until: t.until, Expired: k.expiry(t.expired),
 		FirstRoute: t.firstRoute, LastRoute: t.lastRoute, Each: k.each(t.each), Asked: k.inquiry(t.asked),

@@ -22,6 +22,7 @@ type savedTask struct {
 	Merged   bool `json:"merged,omitempty"`
 	Due      bool `json:"due,omitempty"`
 	Released bool `json:"released,omitempty"`
+	Held     bool `json:"held,omitempty"`
 	Uncaught bool `json:"uncaught,omitempty"`
 
 	Cause      *int                       `json:"cause,omitempty"`

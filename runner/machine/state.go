@@ -30,6 +30,8 @@ type State struct {
 	// Ran lists the nodes (by index) that the last Advanced event completed, in
 	// declaration order of the branches.
 	Ran []int32
+	// Effect is what the last event came to.
+	Effect Effect
 
 	plan    *Plan
 	limits  spec.Limits // in force for this run
@@ -163,6 +165,8 @@ type task struct {
 	due bool
 	// released says that a breakpoint has let the task through.
 	released bool
+	// held says that no step was left for the task in the superstep that is open.
+	held bool
 	// uncaught says that no edge took the failure.
 	uncaught bool
 	// cause is why a running task was cancelled: its failure once it ends.

@@ -23,6 +23,11 @@ func (p *Plan) openSuperstep(s *State) {
 	}
 	s.tasks, s.next = s.next, s.tasks[:0]
 	s.sortTasks()
+	if s.tasks[0].visit == 0 && s.spent() {
+		s.tasks, s.next = s.next, s.tasks // who resumes with a higher limit opens it
+		p.outOfSteps(s)
+		return
+	}
 	s.Superstep++
 	s.open, s.readyTasks, s.runningTasks, s.nextReady = true, 0, 0, 0
 	if s.limits.StepTimeout > 0 {
@@ -35,16 +40,9 @@ func (p *Plan) openSuperstep(s *State) {
 	}
 	for i := range s.tasks {
 		if !p.enter(s, &s.tasks[i]) {
-			// Who resumes with a higher limit goes on with them.
-			s.next, s.mixed = append(s.next, s.tasks[i:]...), true
-			s.tasks = s.tasks[:i]
-			s.outOfSteps = true
+			s.hold(i)
 			break
 		}
-	}
-	if s.outOfSteps && len(s.tasks) == 0 {
-		p.outOfSteps(s)
-		return
 	}
 	if s.violated != nil {
 		p.end(s, *s.violated)
@@ -58,6 +56,40 @@ func (p *Plan) openSuperstep(s *State) {
 		p.startReady(s)
 	}
 	p.settle(s)
+}
+
+// hold keeps the tasks from the i-th on, for which no step is left, out of the open
+// superstep.
+func (s *State) hold(i int) {
+	for j := i; j < len(s.tasks); j++ {
+		s.tasks[j].held = true
+	}
+	s.next, s.mixed = append(s.next, s.tasks[i:]...), true
+	s.tasks = s.tasks[:i]
+	s.outOfSteps = true
+}
+
+// enterHeld lets tasks that were held into the open superstep, as far as there are
+// steps now: they see the state that its other tasks saw.
+func (p *Plan) enterHeld(s *State) {
+	first := len(s.tasks)
+	s.next = deleteTasks(s.next, func(t *task) bool {
+		if !t.held {
+			return false
+		}
+		t.held = false
+		s.tasks = append(s.tasks, *t)
+		return true
+	})
+	for i := first; i < len(s.tasks); i++ {
+		if !p.enter(s, &s.tasks[i]) {
+			s.hold(i)
+			break
+		}
+	}
+	if len(s.tasks) > indexFrom || len(s.index) > 0 {
+		s.buildIndex()
+	}
 }
 
 // sortTasks brings the tasks into the declaration order of their branches.
@@ -75,14 +107,14 @@ const indexFrom = 8
 // buildIndex makes finding a task cheap when there are many.
 func (s *State) buildIndex() {
 	clear(s.index)
-	if len(s.tasks) <= indexFrom || s.readyTasks == 0 {
+	if len(s.tasks) <= indexFrom || s.readyTasks+s.runningTasks == 0 {
 		return
 	}
 	if s.index == nil {
 		s.index = make(map[TaskID]int, len(s.tasks))
 	}
 	for i := range s.tasks {
-		if t := &s.tasks[i]; t.status == ready {
+		if t := &s.tasks[i]; t.status == ready || t.status == running {
 			s.index[TaskID{Node: s.plan.nodes[t.node].id, Visit: t.visit}] = i
 		}
 	}
@@ -105,7 +137,7 @@ func (p *Plan) enter(s *State, t *task) bool {
 		}
 		return true
 	}
-	if s.stepsLeft() <= 0 || s.refused > s.limits.MaxSteps {
+	if s.spent() {
 		return false
 	}
 	n := &p.nodes[t.node]
@@ -129,6 +161,9 @@ func (p *Plan) enter(s *State, t *task) bool {
 	p.execute(s, t, n)
 	return true
 }
+
+// spent reports whether no step is left.
+func (s *State) spent() bool { return s.stepsLeft() <= 0 || s.refused > s.limits.MaxSteps }
 
 // backFromWaiting ends a wait, takes a person's answer as the output, or lets a
 // task that asked run again.
@@ -243,7 +278,7 @@ func (p *Plan) advance(s *State) {
 	if !s.open || s.deciding > 0 || s.readyTasks+s.runningTasks > 0 {
 		return
 	}
-	s.open = false
+	s.open, s.Effect = false, Applied
 	if s.limits.StepTimeout > 0 {
 		s.command(Command{Kind: StopTimer, Timer: StepTimer, Task: TaskID{Visit: s.Superstep}})
 	}

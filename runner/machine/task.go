@@ -185,6 +185,13 @@ func (p *Plan) taskEnded(s *State, e *Event) {
 	case t.status != running:
 		return
 	}
+	p.executionEnded(s, t, e)
+	s.Effect = t.taskEffect()
+	p.afterTask(s)
+}
+
+// executionEnded takes what the attempt of a running task came to.
+func (p *Plan) executionEnded(s *State, t *task, e *Event) {
 	if p.timeoutOf(t.node) > 0 {
 		s.command(Command{Kind: StopTimer, Timer: TaskTimer, Task: e.Task})
 	}
@@ -220,7 +227,6 @@ func (p *Plan) taskEnded(s *State, e *Event) {
 			t.thread = before
 		}
 	}
-	p.afterTask(s)
 }
 
 // countChild takes what a subgraph came to so far into the run. asked is what it
