@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/graphrun/graphrun/internal/bind"
 )
 
 // loadInput puts the run's input into the state; undeclared keys are allowed
@@ -232,4 +234,28 @@ func failureData(f *Failure) any {
 	return map[string]any{
 		"kind": f.Kind, "message": f.Message, "node": f.Node, "attempt": f.Attempt, "details": details,
 	}
+}
+
+// addBefore adds the values of `before` to the task's input.
+func (p *Plan) addBefore(s *State, t *task, n *node) *Failure {
+	s.setContext(n.uses, t)
+	values, err := bind.EvalFields(n.before, &s.vm, s.env)
+	if err != nil {
+		return &Failure{Kind: "expression", Message: "before: " + err.Error()}
+	}
+	switch input := Plain(t.input).(type) {
+	case nil:
+	case map[string]any:
+		for name, value := range input { //lint:ignore mapiter the result is a map
+			if _, taken := values[name]; !taken {
+				values[name] = value
+			}
+		}
+	default:
+		if _, taken := values["value"]; !taken {
+			values["value"] = input
+		}
+	}
+	t.input = values
+	return nil
 }

@@ -110,30 +110,6 @@ func waitFor(config map[string]any, now int64) (time.Duration, *Failure) {
 	return max(0, until.Sub(time.Unix(0, now))), nil
 }
 
-// addBefore adds the values of `before` to the task's input.
-func (p *Plan) addBefore(s *State, t *task, n *node) *Failure {
-	s.setContext(n.uses, t)
-	values, err := bind.EvalFields(n.before, &s.vm, s.env)
-	if err != nil {
-		return &Failure{Kind: "expression", Message: "before: " + err.Error()}
-	}
-	switch input := Plain(t.input).(type) {
-	case nil:
-	case map[string]any:
-		for name, value := range input { //lint:ignore mapiter the result is a map
-			if _, taken := values[name]; !taken {
-				values[name] = value
-			}
-		}
-	default:
-		if _, taken := values["value"]; !taken {
-			values["value"] = input
-		}
-	}
-	t.input = values
-	return nil
-}
-
 // work is what the driver needs to run the task, or an element of it (-1: no element).
 func (p *Plan) work(s *State, t *task, element int) (*Work, *Failure) {
 	n := &p.nodes[t.node]
