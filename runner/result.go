@@ -34,6 +34,8 @@ type Result struct {
 	Output  any              `json:"output"`
 	Error   *machine.Failure `json:"error"`
 	Pending []Pending        `json:"pending"`
+	// Running is what a run that is looked at is at, or was when it crashed.
+	Running []RunningNode `json:"running,omitempty"`
 	// PausedAt tells the breakpoint of a paused run.
 	PausedAt *PausedAt `json:"paused_at,omitempty"`
 	// Partial holds what interrupted nodes had produced, by node id.

@@ -263,7 +263,13 @@ func (rec *record) walk(at int, opts Options) (*Result, error) {
 			break
 		}
 	}
-	return d.retold()
+	result, err := d.retold()
+	if err == nil && at < 0 && result.Status == machine.Running {
+		if err = d.flow.runner.stands(result); err == nil {
+			result.Running, err = d.running()
+		}
+	}
+	return result, err
 }
 
 // recorded is the result of a run that is only read: it took no longer than

@@ -160,7 +160,9 @@ type RunSummary struct {
 // RunFilter says which runs to list. The zero value lets all through.
 type RunFilter struct {
 	// ID, Graph, Session and Parent must be equal when not empty.
-	ID      string
+	ID string
+	// Prefix is what the ids begin with.
+	Prefix  string
 	Graph   string
 	Session string
 	Parent  string

@@ -62,7 +62,7 @@ where it did not, red where it failed, orange where it waits for a person.`,
 	flags.BoolVar(&opts.NoStartEnd, "no-start-end", false, "leave out the start and END marks and the arrows to them")
 	flags.BoolVar(&opts.NoDestinations, "no-destinations", false, "leave out the arrows to the targets of goto")
 	flags.StringVar(&opts.Label, "label", "", "title of the drawing (default: the graph's name)")
-	flags.StringVar(&run, "run", "", "the id of a run to paint on the drawing")
+	flags.StringVar(&run, "run", "", "the RUN to paint on the drawing")
 	complete(cmd, "label", nil)
 	if err := cmd.RegisterFlagCompletionFunc("run", func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		return a.completeRun(cmd, nil, word)
@@ -85,6 +85,7 @@ func (a *app) trail(g *spec.Graph, id string) (*spec.Graph, *render.Trail, error
 	if err != nil {
 		return nil, nil, err
 	}
+	id = r.record.ID
 	if name := g.Name.Value; r.record.Graph != name {
 		return nil, nil, usagef("run %q is of graph %q, not of %q", id, r.record.Graph, name)
 	}

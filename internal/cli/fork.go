@@ -85,6 +85,7 @@ func (a *app) fork(ctx context.Context, f *forkFlags, id string) error {
 	if err != nil {
 		return err
 	}
+	id = record.ID
 	g := recordedGraph(&record)
 	opts, err := f.options(g)
 	if err != nil {

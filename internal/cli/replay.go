@@ -80,8 +80,12 @@ func (a *app) replay(f *replayFlags, ids []string) error {
 		for i := range runs {
 			ids = append(ids, runs[i].ID)
 		}
-	} else if _, err := a.findRun(kept, ids[0]); err != nil {
-		return err
+	} else {
+		record, err := a.findRun(kept, ids[0])
+		if err != nil {
+			return err
+		}
+		ids = []string{record.ID}
 	}
 	r, err := newRunner(kept, nil, nil)
 	if err != nil {

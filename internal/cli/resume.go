@@ -63,6 +63,7 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 	if err != nil {
 		return err
 	}
+	id = record.ID
 	g, changed := recordedGraph(&record), changedFiles(&record)
 	if withFile != "" {
 		changed = nil

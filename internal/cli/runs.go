@@ -36,7 +36,7 @@ them, and removes those that nobody needs.`,
 }
 
 // crashed is what a run is that is running, but without a driver.
-const crashed = "crashed"
+const crashed = string(runner.Crashed)
 
 // runStatuses are what runs can be filtered by, sorted.
 func runStatuses() []string {
@@ -47,12 +47,7 @@ func runStatuses() []string {
 }
 
 // statusOf is how a run stands.
-func statusOf(r *runner.RunSummary) string {
-	if r.Status == machine.Running && r.Owner == "" {
-		return crashed
-	}
-	return string(r.Status)
-}
+func statusOf(r *runner.RunSummary) string { return string(r.StandsAs()) }
 
 // runFilterFlags choose runs.
 type runFilterFlags struct {
@@ -86,7 +81,10 @@ func (f *runFilterFlags) find(s runner.Store, filter runner.RunFilter) ([]runner
 	}
 	limit := filter.Limit
 	filter.Graph, filter.Labels, filter.Limit = f.graph, labels, 0
-	filter.Session, filter.Parent = f.session, f.parent
+	filter.Session = f.session
+	if filter.Parent, err = parentID(s, f.parent); err != nil {
+		return nil, err
+	}
 	if len(f.status.values) == 0 {
 		filter.Limit = limit
 	}
@@ -134,6 +132,9 @@ was running and its process is gone: graphrun resume goes on with it.`,
 			if err != nil {
 				return err
 			}
+			if err := countSteps(s, runs); err != nil {
+				return err
+			}
 			if output.value == "json" {
 				return writeJSON(a.Stdout, listedRuns(runs), a.StdoutTerminal)
 			}
@@ -145,6 +146,25 @@ was running and its process is gone: graphrun resume goes on with it.`,
 	complete(cmd, "limit", nil)
 	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
 	return cmd
+}
+
+// countSteps puts in the steps of the runs that have not ended as their journals
+// have them: their drivers tell only from time to time.
+func countSteps(s runner.Store, runs []runner.RunSummary) error {
+	r, err := newRunner(s, nil, nil)
+	if err != nil {
+		return err
+	}
+	for i := range runs {
+		if runs[i].Status != machine.Running && runs[i].Owner == "" {
+			continue
+		}
+		// A run that can't be read keeps the number that was told last.
+		if result, err := r.Show(runs[i].ID, runner.Options{}); err == nil {
+			runs[i].Steps = result.Steps
+		}
+	}
+	return nil
 }
 
 // listedRun is a run in JSON; empty and zero values are absent.

@@ -36,13 +36,19 @@ func newRunsDeleteCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := deleteAll(args, func(id string) error { _, err := a.findRun(kept, id); return err }, kept.Delete); err != nil {
+			ids, err := a.findRuns(kept, args)
+			if err != nil {
 				return err
 			}
-			if output.value == "json" {
-				return writeJSON(a.Stdout, forgotten{Forgotten: args}, a.StdoutTerminal)
+			for _, id := range ids {
+				if err := kept.Delete(id); err != nil {
+					return err
+				}
 			}
-			fmt.Fprintf(a.Stdout, "%s deleted\n", count(len(args), "run"))
+			if output.value == "json" {
+				return writeJSON(a.Stdout, forgotten{Forgotten: ids}, a.StdoutTerminal)
+			}
+			fmt.Fprintf(a.Stdout, "%s deleted\n", count(len(ids), "run"))
 			return nil
 		},
 	}
@@ -50,7 +56,7 @@ func newRunsDeleteCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// deleteAll forgets all or, as far as their ids go, none.
+// deleteAll forgets all sessions or, as far as their ids go, none.
 func deleteAll(ids []string, find, remove func(id string) error) error {
 	for _, do := range [...]func(string) error{find, remove} {
 		for _, id := range ids {

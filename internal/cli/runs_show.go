@@ -312,6 +312,8 @@ func (a *app) resumeHint(r *runner.Result) string {
 func (a *app) summary(r *runner.Result, c traceColors) []string {
 	lines := summary(r, c)
 	switch {
+	case r.Status == runner.Crashed:
+		lines = append(lines, "  go on with: "+a.resumeHint(r))
 	case r.Status != machine.Paused:
 	case a.storePath() == "":
 		lines = append(lines, "  the run is lost with this process: it was kept in memory")

@@ -65,10 +65,11 @@ func newStopCommand(a *app, request runner.Request, cmd *cobra.Command) *cobra.C
 		if w.store, err = a.openStore(); err != nil {
 			return err
 		}
-		w.id = args[0]
-		if _, err := a.findRun(w.store, w.id); err != nil {
+		record, err := a.findRun(w.store, args[0])
+		if err != nil {
 			return err
 		}
+		w.id = record.ID
 		return w.wait(cmd.Context())
 	}
 	cmd.Flags().BoolVar(&w.noWait, "no-wait", false, "return when the run's driver has been asked")

@@ -93,9 +93,14 @@ func (a *app) closeStore() error {
 	return a.store.open.Close()
 }
 
-// findRun reads the record of a run. The error for one that is not there says
-// which was perhaps meant.
-func (a *app) findRun(s runner.Store, id string) (runner.RunRecord, error) {
+// findRun reads the record of a run that is named by its id, by a prefix that no
+// other id has, or as the last one. The error for one that is not there says which
+// was perhaps meant.
+func (a *app) findRun(s runner.Store, name string) (runner.RunRecord, error) {
+	id, err := runID(s, name)
+	if err != nil {
+		return runner.RunRecord{}, err
+	}
 	record, err := s.Run(id)
 	if !errors.Is(err, runner.ErrNoRun) {
 		return record, err

@@ -51,6 +51,9 @@ func summary(r *runner.Result, c traceColors) []string {
 	if r.Error != nil {
 		out = append(out, failureLines(r.Error, c)...)
 	}
+	for i := range r.Running {
+		out = append(out, "  "+runningText(&r.Running[i], r.Status, c))
+	}
 	for _, p := range r.Pending {
 		out = append(out, "  "+c.strong(p.Target())+" asks: "+terminal.Line(p.Prompt)+c.quiet(legalAnswers(p.Schema)))
 	}
@@ -61,6 +64,26 @@ func summary(r *runner.Result, c traceColors) []string {
 		out = append(out, "  "+c.quiet("models: "+usageText(&r.Usage)))
 	}
 	return append(out, stateLines(r.State, c)...)
+}
+
+// runningText says what a run is at, or was when it crashed.
+func runningText(n *runner.RunningNode, status machine.Status, c traceColors) string {
+	name := n.Node
+	if n.Visit > 1 {
+		name = fmt.Sprintf("%s #%d", name, n.Visit)
+	}
+	does := map[string]string{
+		"running": "runs", "retrying": "waits for its next attempt", "waiting": "waits", "asking": "waits for an answer",
+	}[n.Doing]
+	began := n.Since.Local().Format(time.DateTime)
+	text := fmt.Sprintf(" %s, since %s (%s)", does, began, clock(max(0, time.Since(n.Since))))
+	if status == runner.Crashed {
+		text = fmt.Sprintf(" had begun at %s and was not done", began)
+	}
+	if n.Attempt > 1 {
+		text += fmt.Sprintf(", attempt %d", n.Attempt)
+	}
+	return c.strong(name) + text
 }
 
 // legalAnswers says which answers a question takes; "" for any text.

@@ -146,6 +146,7 @@ func (a *app) why(id string, step int, form string) error {
 	if err != nil {
 		return err
 	}
+	id = r.record.ID
 	found := &decisions{only: step, failed: map[string]bool{}}
 	result, err := r.replay(-1, found)
 	if err != nil {

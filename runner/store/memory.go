@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -184,7 +185,7 @@ func lets(f *runner.RunFilter, s *runner.RunSummary) bool {
 			return false
 		}
 	}
-	return cmp.Or(f.ID, s.ID) == s.ID && cmp.Or(f.Graph, s.Graph) == s.Graph &&
+	return cmp.Or(f.ID, s.ID) == s.ID && strings.HasPrefix(s.ID, f.Prefix) && cmp.Or(f.Graph, s.Graph) == s.Graph &&
 		cmp.Or(f.Session, s.Session) == s.Session &&
 		cmp.Or(f.Parent, s.Parent) == s.Parent &&
 		(len(f.Status) == 0 || slices.Contains(f.Status, s.Status)) &&

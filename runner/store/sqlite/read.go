@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -173,6 +174,9 @@ func listQuery(f *runner.RunFilter) (query string, args []any) {
 		if equal.value != "" {
 			add(equal.column+" = ?", equal.value)
 		}
+	}
+	if f.Prefix != "" {
+		add("id >= ? AND substr(id, 1, ?) = ?", f.Prefix, utf8.RuneCountInString(f.Prefix), f.Prefix)
 	}
 	if len(f.Status) > 0 {
 		values := make([]any, len(f.Status))

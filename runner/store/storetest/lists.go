@@ -54,6 +54,11 @@ func listsRuns(t *testing.T, s runner.Store) {
 	}{
 		{runner.RunFilter{}, "d c b a"},
 		{runner.RunFilter{Limit: 2}, "d c"},
+		{runner.RunFilter{Prefix: "b"}, "b"},
+		{runner.RunFilter{Prefix: "b", Graph: "h"}, ""},
+		{runner.RunFilter{Prefix: "B"}, ""},
+		{runner.RunFilter{Prefix: "%"}, ""},
+		{runner.RunFilter{Prefix: "bb"}, ""},
 		{runner.RunFilter{Limit: 9}, "d c b a"},
 		{runner.RunFilter{Graph: "g"}, "b a"},
 		{runner.RunFilter{Graph: "g", Limit: 1}, "b"},

@@ -1,0 +1,85 @@
+// How a run stands that is only looked at: whether anybody drives it, and what
+// it is at.
+
+package runner
+
+import (
+	"time"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// Crashed is the status of a run that was running when its driver vanished. It
+// is no status of the machine: a run can't tell.
+const Crashed machine.Status = "crashed"
+
+// RunningNode is a node execution that has begun and not ended.
+type RunningNode struct {
+	// Node is the path of the node: outer/inner in a subgraph.
+	Node    string `json:"node"`
+	Step    int    `json:"step"`
+	Visit   int    `json:"visit"`
+	Attempt int    `json:"attempt"`
+	// Doing is "running", "retrying" (between attempts), "waiting" (for time to
+	// pass) or "asking" (people).
+	Doing string    `json:"doing"`
+	Since time.Time `json:"since"`
+}
+
+// stands says of a run that is looked at whether it goes on: one that nobody
+// drives has crashed.
+func (r *Runner) stands(result *Result) error {
+	if result.Status != machine.Running {
+		return nil
+	}
+	lines, err := r.cfg.Store.List(RunFilter{ID: result.RunID})
+	if err == nil && len(lines) == 1 && lines[0].StandsAs() == Crashed {
+		result.Status = Crashed
+	}
+	return err
+}
+
+// StandsAs is Status, or Crashed when nobody drives a run that is running.
+func (s *RunSummary) StandsAs() machine.Status {
+	if s.Status == machine.Running && s.Owner == "" {
+		return Crashed
+	}
+	return s.Status
+}
+
+// running lists what the run is at, subgraphs behind the nodes that run them.
+func (d *driver) running() ([]RunningNode, error) {
+	var out []RunningNode
+	for _, t := range d.state.Active() {
+		out = append(out, RunningNode{
+			Node: d.nested.path(t.Node), Step: t.Step, Visit: t.Visit, Attempt: max(t.Attempt, 1), Doing: t.Doing, Since: time.Unix(0, t.Began).UTC(),
+		})
+		flow := d.flow.children[t.Node]
+		if flow == nil {
+			continue
+		}
+		inside, err := d.runningInside(flow, t.TaskID)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, inside...)
+	}
+	return out, nil
+}
+
+func (d *driver) runningInside(flow *Flow, id machine.TaskID) ([]RunningNode, error) {
+	rec, _, err := readLog(flow, d.state.Log(id))
+	if err != nil || len(rec.events) == 0 && rec.from.events == 0 {
+		return nil, err
+	}
+	child, err := startReading(flow, &nesting{parent: d, task: id, node: d.nested.path(id.Node)}, rec)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rec.events {
+		if err := child.replay(&rec.events[i]); err != nil {
+			return nil, err
+		}
+	}
+	return child.running()
+}
