@@ -30,6 +30,7 @@ type driveFlags struct {
 	pauseBefore    []string
 	pauseAfter     []string
 	noInput        bool
+	quiet          bool
 	strict         bool
 	history        bool
 	output         enum
@@ -52,6 +53,7 @@ func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 	flags.StringArrayVar(&f.pauseBefore, "pause-before", nil, "NODE to pause before, OUTER/INNER in a subgraph; repeatable")
 	flags.StringArrayVar(&f.pauseAfter, "pause-after", nil, "NODE to pause after, OUTER/INNER in a subgraph; repeatable")
 	flags.BoolVar(&f.noInput, "no-input", false, "never ask on the terminal")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "don't show the steps: only what the run gave, and on stderr how it ended unless\nit completed")
 	flags.BoolVar(&f.strict, "strict", false, "exit 1 when the run completed but degraded")
 	flags.BoolVar(&f.history, "history", false, "add every node execution to the JSON result")
 	enumFlag(cmd, flags, &f.output, "output", "o", "form of the output: json is one object at the end,\njsonl one event a line as they happen")

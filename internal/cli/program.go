@@ -86,6 +86,9 @@ func Main(ctx context.Context, p Program) int {
 	if err != nil && !a.started {
 		err = usage(err) // cobra's own: an unknown command or flag, a bad argument
 	}
+	if err == nil {
+		err = a.misused
+	}
 	code := exitOK
 	if err != nil {
 		code = a.report(err)

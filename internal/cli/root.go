@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -17,12 +16,15 @@ type app struct {
 	color enum
 	store storeFlags
 	rules ruleSettings // of the settings file
+	// misused is what is wrong with a command line that asks for help.
+	misused error
 	// started is set once cobra has accepted the command line: errors before
 	// that are usage errors.
 	started bool
 }
 
 func newRoot(a *app) *cobra.Command {
+	var version bool
 	root := &cobra.Command{
 		Use:   "graphrun",
 		Short: "Run, check and draw graphs of nodes, conditions and loops",
@@ -45,7 +47,12 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noArgs,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return a.printVersion("text")
+			}
+			return cmd.Help()
+		},
 		PersistentPreRun: func(*cobra.Command, []string) {
 			a.started = true
 		},
@@ -55,6 +62,10 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 	enumFlag(root, flags, &a.color, "color", "", "colour the output: always, auto (on a terminal), never")
 	setting(flags, "color")
 	a.addStoreFlags(root)
+	root.Flags().BoolVar(&version, "version", false, "print the version, like the command")
+	root.SetFlagErrorFunc(flagError)
+	show := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.helpOf(cmd, show) })
 	wanted := a.wanted()
 	for _, c := range wanted {
 		root.AddCommand(c.make(a))
@@ -70,6 +81,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 			describeBuiltin(c)
 		}
 	}
+	groupCommands(root)
 	return root
 }
 
@@ -100,6 +112,40 @@ func commands() []command {
 	}
 }
 
+// commandGroups are what help lists commands under, by what one wants to do; what
+// is in none comes last.
+func commandGroups() []commandGroup {
+	return []commandGroup{
+		{"Write a flow:", []string{"init", "schema", "fmt", "lsp"}},
+		{"Check it without running it:", []string{"validate", "explain", "bound", "diff", "test", "tools"}},
+		{"Run it:", []string{"run", "resume", "fork", "replay", "serve", "mcp", "worker"}},
+		{"Answer what it asks:", []string{"answer"}},
+		{"Look at it and at what has run:", []string{"runs", "logs", "why", "dot", "render", "sessions", "cache"}},
+	}
+}
+
+// commandGroup is a title of help, and the names of commands that stand under it.
+type commandGroup struct {
+	title string
+	names []string
+}
+
+// groupCommands sorts the commands of the root into groups.
+func groupCommands(root *cobra.Command) {
+	for _, group := range commandGroups() {
+		for _, name := range group.names {
+			c, _, err := root.Find([]string{name})
+			if err != nil || c == root {
+				continue // a group may name what is not there
+			}
+			if !root.ContainsGroup(group.title) {
+				root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+			}
+			c.GroupID = group.title
+		}
+	}
+}
+
 // wanted are the commands that a command line needs: the one that it begins
 // with, or else all. Making all of them takes longer than checking a small file.
 func (a *app) wanted() []command {
@@ -120,35 +166,15 @@ func describeBuiltin(c *cobra.Command) {
 	case "help":
 		c.Example = "  graphrun help run"
 		c.Args = func(_ *cobra.Command, args []string) error {
-			if found, _, err := c.Root().Find(args); err != nil || (len(args) > 0 && found == c.Root()) {
-				return noArgs(c.Root(), args)
+			found, rest, err := c.Root().Find(args)
+			if err != nil {
+				return usage(err)
 			}
-			return nil
+			return noArgs(found, rest)
 		}
 	case "completion":
 		c.Example = "  source <(graphrun completion bash)\n  graphrun completion fish > ~/.config/fish/completions/graphrun.fish"
 	}
-}
-
-// noArgs refuses arguments, with the commands that were perhaps meant.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	if cmd.HasParent() {
-		return usagef("%q takes no argument, got %q", cmd.CommandPath(), args[0])
-	}
-	var names []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() || c.Name() == "help" {
-			names = append(names, c.Name())
-		}
-	}
-	hint := ""
-	if s := cmd.SuggestionsFor(args[0]); len(s) > 0 {
-		hint = fmt.Sprintf("; did you mean %q?", s[0])
-	}
-	return usagef("unknown command %q%s (commands: %s)", args[0], hint, strings.Join(names, ", "))
 }
 
 // oneFlow wants exactly one argument, the path of a graph file.

@@ -52,6 +52,7 @@ func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
 	}
 	tracer := newTracer(g, o.colors)
 	switch {
+	case f.quiet:
 	case o.format == "jsonl" && a.StdoutTerminal: // the events are the view
 	case a.StderrTerminal && os.Getenv("TERM") != "dumb":
 		o.view = newLiveView(a.Stderr, a.Now, a.Columns, tracer)

@@ -80,12 +80,13 @@ func (a *app) loadSettings(cmd *cobra.Command, _ []string) error {
 		if !v.IsSet(f.Name) {
 			return
 		}
-		if err := f.Value.Set(v.GetString(f.Name)); err != nil {
+		value := v.GetString(f.Name)
+		if err := f.Value.Set(value); err != nil {
 			source := file.place(f.Name)
 			if os.Getenv(envName(f.Name)) != "" {
 				source = envName(f.Name)
 			}
-			problems = append(problems, fmt.Errorf("%s: %s: %w", source, f.Name, err))
+			problems = append(problems, fmt.Errorf("%s: %s: %w", source, f.Name, badValue(f, value, err)))
 			return
 		}
 		f.Changed = true

@@ -87,7 +87,7 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 	enumFlag(cmd, flags, &f.format, "format", "", "form of the report")
 	enumFlag(cmd, flags, &f.format, "output", "o", "the same as --format")
 	flags.BoolVar(&f.strict, "strict", false, "warnings count as errors")
-	flags.BoolVar(&f.quiet, "quiet", false, "print errors only: no warnings, no summary")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only: no warnings, no summary")
 	flags.StringArrayVar(&f.rules, "rule", nil, "-name turns a rule off, +name on; repeatable, the last one wins")
 	flags.BoolVar(&f.fix, "fix", false, "mend what can be mended safely, in place; comments are kept")
 	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings, which are not reported")

@@ -63,15 +63,17 @@ func newVersionCommand(a *app) *cobra.Command {
 		Long:    "version prints the version, the commit it was built from, and the Go version and platform.",
 		Example: "  graphrun version\n  graphrun version -o json",
 		Args:    noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			v := readBuildVersion()
-			if output.value == "json" {
-				return writeJSON(a.Stdout, v, a.StdoutTerminal)
-			}
-			_, err := fmt.Fprintln(a.Stdout, v)
-			return err
-		},
+		RunE:    func(*cobra.Command, []string) error { return a.printVersion(output.value) },
 	}
 	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
 	return cmd
+}
+
+func (a *app) printVersion(form string) error {
+	v := readBuildVersion()
+	if form == "json" {
+		return writeJSON(a.Stdout, v, a.StdoutTerminal)
+	}
+	_, err := fmt.Fprintln(a.Stdout, v)
+	return err
 }

@@ -47,14 +47,21 @@ func TestCommands(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("help: exit code %d", code)
 	}
-	_, list, _ := strings.Cut(help, "Available Commands:\n")
-	list, _, _ = strings.Cut(list, "\n\n")
-	var out strings.Builder
-	for line := range strings.Lines(list) {
-		name := strings.Fields(line)[0]
-		if name == "help" || name == "completion" {
-			continue // cobra's own
+	_, list, _ := strings.Cut(help, "\nExamples:\n")
+	_, list, _ = strings.Cut(list, "\n\n")
+	list, _, _ = strings.Cut(list, "\nFlags:")
+	var names []string
+	for _, row := range regexp.MustCompile(`(?m)^  (\w+)  `).FindAllStringSubmatch(list, -1) {
+		if row[1] != "help" && row[1] != "completion" { // cobra's own
+			names = append(names, row[1])
 		}
+	}
+	if len(names) < 10 {
+		t.Errorf("help lists only %q", names)
+	}
+	slices.Sort(names)
+	var out strings.Builder
+	for _, name := range names {
 		writeCommand(t, &out, name)
 	}
 	compareGenerated(t, "docs/cli.md", out.String())
