@@ -80,6 +80,7 @@ func boundGraph(g *spec.Graph, opts Options, depth int) (Bounds, bool) {
 		return Bounds{}, false
 	}
 	w.most(&out)
+	w.finallyCalls(&out)
 	w.limits(&out)
 	out.Loops = f.loopList()
 	return out, true

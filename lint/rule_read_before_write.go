@@ -186,6 +186,13 @@ func checkReadBeforeWrite(f *facts) {
 		if !m.asks(f, u.program) {
 			continue
 		}
+		if f.readsTooMuch(m, u, func(thing int) bool {
+			was := seen[place{u.node, thing}]
+			seen[place{u.node, thing}] = true
+			return was
+		}) {
+			continue
+		}
 		open := m.of(u).at(u)
 		for _, r := range m.firmly(u) {
 			thing, what := f.asked(m, u, r)

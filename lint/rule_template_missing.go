@@ -81,6 +81,10 @@ func checkTemplateMissing(f *facts) {
 // noError reports an edge into a node that no failure precedes, so that there is
 // no error to read.
 func (f *facts) noError(u *use, n *spec.Node, in []int) {
+	if n.Final {
+		f.report(u.spanOf("error"), "%q runs in finally, also when nothing has failed, and error is null then; write it with a question mark", n.ID.Value)
+		return
+	}
 	for _, i := range in {
 		e := f.graph.Edges[i]
 		if e.Condition == "on_failure" || e.Condition == "always" {
@@ -107,6 +111,9 @@ func (f *facts) lastSaid(u *use, member string) {
 	earlier := f.flow().back.Reach(u.node)
 	for v, n := range f.graph.Nodes {
 		speaks := slices.Contains(speakers, n.Kind.Value) || n.Kind.Value == "graph" && n.Conversation != nil
+		if speaks && f.graph.Nodes[u.node].Final {
+			return // it may have spoken before the run ended
+		}
 		if speaks && earlier[v] && (v != u.node || f.flow().cyclic[v]) {
 			return
 		}

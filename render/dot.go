@@ -98,8 +98,22 @@ func WriteDOT(w io.Writer, d *Drawing, opts DOTOptions) error {
 		"fontcolor=%q, bgcolor=white, pad=0.3, nodesep=0.45, ranksep=0.55]\n", rankdir, title, inkColor)
 	fmt.Fprintf(out, "  node [fontname=\"Helvetica,Arial,sans-serif\", fontsize=12, fontcolor=%q, margin=\"0.2,0.1\", penwidth=1.2]\n", inkColor)
 	fmt.Fprintf(out, "  edge [fontname=\"Helvetica,Arial,sans-serif\", fontsize=10, arrowsize=0.75, penwidth=1.1]\n\n")
+	finally := false
 	for i := range d.Boxes {
-		writeBox(out, &d.Boxes[i])
+		if finally = finally || d.Boxes[i].Finally; !d.Boxes[i].Finally {
+			writeBox(out, &d.Boxes[i])
+		}
+	}
+	if finally {
+		fmt.Fprintf(out, "  subgraph cluster_finally {\n    graph [label=\"finally\", labelloc=t, fontsize=11, style=\"rounded,dashed\", color=%q, "+
+			"fontcolor=%q, tooltip=\"when the end of the run is decided\"]\n", quietColor, quietColor)
+		for i := range d.Boxes {
+			if d.Boxes[i].Finally {
+				fmt.Fprint(out, "  ")
+				writeBox(out, &d.Boxes[i])
+			}
+		}
+		fmt.Fprintln(out, "  }")
 	}
 	fmt.Fprintln(out)
 	for i := range d.Arrows {
@@ -151,7 +165,7 @@ func writeArrow(out *bufio.Writer, a *Arrow) {
 	style, color := "solid", inkColor
 	switch a.Role {
 	case StartArrow, ConditionArrow:
-	case UnconditionalArrow:
+	case UnconditionalArrow, FinallyArrow:
 		style, color = "dashed", quietColor
 	case FailureArrow:
 		color = failureColor

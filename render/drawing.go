@@ -52,6 +52,8 @@ type Box struct {
 	// Tip is the node's description.
 	Tip  string
 	Mark Mark
+	// Finally says that the node runs when the end of the run is decided.
+	Finally bool
 }
 
 // ArrowRole says when an arrow is taken. The zero value is unset.
@@ -65,6 +67,7 @@ const (
 	FailureArrow                            // after a failure
 	ModelArrow                              // when a model chooses it
 	GotoArrow                               // when the node's goto names it
+	FinallyArrow                            // from one node of finally to the next
 )
 
 // Arrow is an edge, or a target of a goto.
@@ -98,7 +101,7 @@ func Draw(g *spec.Graph, opts Options) *Drawing {
 	}
 	for _, n := range g.Nodes {
 		d.Boxes = append(d.Boxes, Box{
-			ID: n.ID.Value, Role: NodeBox, Kind: n.Kind.Value, Notes: notes(n), Tip: n.Description.Value,
+			ID: n.ID.Value, Role: NodeBox, Kind: n.Kind.Value, Notes: notes(n), Tip: n.Description.Value, Finally: n.Final,
 		})
 	}
 	ends := false
@@ -123,6 +126,9 @@ func Draw(g *spec.Graph, opts Options) *Drawing {
 				add(a)
 			}
 		}
+	}
+	for i := 1; i < len(g.Finally); i++ {
+		d.Arrows = append(d.Arrows, Arrow{From: g.Finally[i-1].Value, To: g.Finally[i].Value, Role: FinallyArrow})
 	}
 	if ends {
 		d.Boxes = append(d.Boxes, Box{ID: endID, Role: EndBox})

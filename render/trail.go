@@ -3,6 +3,7 @@
 package render
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +23,8 @@ type Trail struct {
 	// waits for; both may be empty.
 	Failed  string
 	Waiting []string
+	// FailedFinally are the nodes of finally that failed.
+	FailedFinally []string
 }
 
 // Mark says how a box or an arrow is painted. The zero value is: as it is.
@@ -50,7 +53,7 @@ func (t *Trail) paint(d *Drawing, edges map[int]int) {
 			b.Mark = touched(len(t.Visits))
 		case b.Role == EndBox:
 			b.Mark = touched(t.ends(d, edges))
-		case b.ID == t.Failed:
+		case b.ID == t.Failed, slices.Contains(t.FailedFinally, b.ID):
 			b.Mark = FailedHere
 			b.Notes = append(b.Notes, "failed")
 		}
@@ -77,6 +80,9 @@ func (t *Trail) paint(d *Drawing, edges map[int]int) {
 func (t *Trail) taken(a *Arrow, place int, edges map[int]int) int {
 	if a.Role == StartArrow {
 		return len(t.Visits)
+	}
+	if a.Role == FinallyArrow {
+		return min(t.Visits[a.From], t.Visits[a.To])
 	}
 	if edge, ok := edges[place]; ok {
 		return t.Fired[edge]

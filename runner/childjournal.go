@@ -139,7 +139,7 @@ func plainEvent(e *machine.Event) (plain any, size int, err error) {
 
 // readLog reads what a childJournal has noted. bytes are those of the events.
 func readLog(flow *Flow, log []any) (rec *record, size int, err error) {
-	rec = &record{flow: flow}
+	rec = &record{flow: flow, nested: true}
 	var events []machine.Event
 	for _, note := range log {
 		switch note := note.(type) {

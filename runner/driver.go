@@ -85,7 +85,8 @@ type driver struct {
 	scope *Scope
 	setup setup
 	// clean are the attempts that had failed before the run was taken up.
-	clean []machine.TaskID
+	clean   []machine.TaskID
+	endings int // see record
 	// budget is what model calls may still come to; answered are the calls that
 	// scripts answered before the run was taken up.
 	budget   *budget
@@ -252,6 +253,11 @@ func (d *driver) follow(ctx context.Context, commands []machine.Command, at int6
 		d.path = append(d.path, ran[0])
 	} else {
 		d.path = append(d.path, ran...)
+	}
+	if len(d.asked) > 0 && d.state.InFinally() {
+		for _, cancel := range d.asked { // nobody waits for the answers
+			cancel()
+		}
 	}
 	d.learnConfided()
 	if d.opts.History {

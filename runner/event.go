@@ -47,7 +47,10 @@ type Event struct {
 	Visit     int
 	Attempt   int
 	Branch    string
-	Duration  time.Duration // node_completed, node_failed, superstep_completed
+	// Finally says that the node runs in finally: it is no step (node_started,
+	// node_retrying, node_completed, node_failed).
+	Finally  bool
+	Duration time.Duration // node_completed, node_failed, superstep_completed
 
 	// Graph, Start, MaxSteps: run_started; MaxSteps also edges_resolved.
 	Graph    string

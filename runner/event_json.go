@@ -28,6 +28,9 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 	dst = appendTextKey(dst, `,"node":`, e.Node)
 	dst = appendIntKey(dst, `,"visit":`, e.Visit)
 	dst = appendIntKey(dst, `,"attempt":`, e.Attempt)
+	if e.Finally {
+		dst = append(dst, `,"finally":true`...)
+	}
 	return append(e.appendContent(dst), '}')
 }
 

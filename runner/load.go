@@ -27,6 +27,10 @@ type record struct {
 	total  int // events in the journal
 	// clean are the attempts whose failures undo has taken back.
 	clean []machine.TaskID
+	// endings is how often nodes of finally ran for ends that undo has taken back.
+	endings int
+	// nested says that the record is of a subgraph.
+	nested bool
 }
 
 // load reads a run from its beginning.
@@ -194,7 +198,7 @@ func (r *Runner) replayedToEnd(runID string, opts Options) (*record, *driver, er
 			return nil, nil, rec.empty()
 		}
 		d, err := rec.replayed(opts, rec.events)
-		if err != nil || !d.state.Ending() || d.state.Status == machine.Completed {
+		if err != nil || !d.state.Ending() || d.state.InFinally() || d.state.Status == machine.Completed {
 			return rec, d, err
 		}
 		began, err := rec.from.restore(rec.flow.plan)

@@ -193,6 +193,9 @@ func (enc *encoder) placeOf(n *machine.Note) []byte {
 	dst = append(appendTextKey(dst, `,"branch":`, n.Branch), pieces.id...)
 	dst = appendIntKey(dst, `,"visit":`, int(n.Visit))
 	enc.place = appendIntKey(dst, `,"attempt":`, int(n.Attempt))
+	if enc.plan.IsFinal(n.Node) {
+		enc.place = append(enc.place, `,"finally":true`...)
+	}
 	return enc.place
 }
 

@@ -136,7 +136,7 @@ func (d *driver) publish(at int64) {
 			Step: int(n.Step), Branch: n.Branch, Visit: int(n.Visit), Attempt: int(n.Attempt),
 		}
 		if n.Node >= 0 {
-			d.event.Node = d.plan.NodeID(n.Node)
+			d.event.Node, d.event.Finally = d.plan.NodeID(n.Node), d.plan.IsFinal(n.Node)
 		}
 		d.describe(n, at)
 		d.emit()
@@ -246,7 +246,8 @@ func (d *driver) remember(n *machine.Note, at int64) {
 		if n.Kind == machine.NoteNodeFailed {
 			record.Outcome = "failure"
 		}
-		if record.Step > 0 {
+		record.Finally = d.plan.IsFinal(n.Node)
+		if record.Step > 0 || record.Finally {
 			d.history = append(d.history, record)
 		}
 	case machine.NoteEdgesResolved:

@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -47,7 +48,8 @@ func (d *driver) heed() {
 }
 
 // Cancel ends a run that nobody drives: one that pauses, or whose driver is
-// gone. It is recorded as cancelled and can be resumed. A run that has ended
+// gone. Its nodes of finally run here. It is recorded as cancelled and can be
+// resumed. A run that has ended
 // stays as it is. It fails with ErrNoRun, and with a *LeasedError while a
 // driver has the run: Store.Ask asks that one.
 func (r *Runner) Cancel(runID string) (*Result, error) {
@@ -80,6 +82,12 @@ func (r *Runner) Cancel(runID string) (*Result, error) {
 	if err := d.cancelUndriven(); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
+	if d.state.InFinally() {
+		if d.unread != nil {
+			return nil, errors.Join(d.unread, journal.Close())
+		}
+		return d.goOn(context.Background(), journal, nil)
+	}
 	result, err := d.recorded()
 	if err != nil {
 		return nil, errors.Join(err, journal.Close())
@@ -108,7 +116,7 @@ func (d *driver) cancelUndriven() error {
 			}
 		}
 	}
-	if !d.state.Ended() {
+	if !d.state.Ended() && !d.state.InFinally() {
 		return fmt.Errorf("run %s can't be cancelled: it waits for what nobody does any more", d.opts.RunID)
 	}
 	return nil

@@ -39,7 +39,9 @@ type Result struct {
 	// PausedAt tells the breakpoint of a paused run.
 	PausedAt *PausedAt `json:"paused_at,omitempty"`
 	// Partial holds what interrupted nodes had produced, by node id.
-	Partial   map[string]any  `json:"partial,omitempty"`
+	Partial map[string]any `json:"partial,omitempty"`
+	// Finally tells what the nodes of finally came to, in order; they are no steps.
+	Finally   []FinallyResult `json:"finally,omitempty"`
 	Edges     EdgeCounts      `json:"edges"`
 	Usage     Usage           `json:"usage"`
 	StartedAt time.Time       `json:"started_at"`
@@ -138,7 +140,9 @@ func usageOf(u machine.Usage) Usage {
 
 // HistoryRecord is one node execution (`--history`).
 type HistoryRecord struct {
+	// Step is 0 for a node of finally.
 	Step    int    `json:"step"`
+	Finally bool   `json:"finally,omitempty"`
 	Node    string `json:"node"`
 	Visit   int    `json:"visit"`
 	Outcome string `json:"outcome"`
@@ -172,12 +176,14 @@ func (d *driver) result() *Result {
 		d.history[i].Output = d.mask.value(d.history[i].Output)
 	}
 	// tasks that ran at once are remembered as they ended
-	slices.SortStableFunc(d.history, func(a, b HistoryRecord) int { return cmp.Compare(a.Step, b.Step) })
+	slices.SortStableFunc(d.history, func(a, b HistoryRecord) int {
+		return cmp.Compare(a.order(), b.order())
+	})
 	return &Result{
 		RunID: d.opts.RunID, Graph: d.flow.graph.Name.Value, Status: s.Status, Quality: s.Quality,
 		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: len(d.path) + s.ChildSteps, MaxSteps: s.MaxSteps(),
 		Path: path, State: d.mask.state(values), Output: d.mask.value(s.Output), Error: d.mask.failure(s.Failure),
-		Pending: d.pending(), PausedAt: pausedAt(s), Partial: d.partial(), Edges: EdgeCounts{d.flow.graph, s.Fired()},
+		Pending: d.pending(), PausedAt: pausedAt(s), Partial: d.partial(), Finally: d.finally(), Edges: EdgeCounts{d.flow.graph, s.Fired()},
 		Usage: usageOf(s.Usage()), StartedAt: d.started.UTC(), Duration: Milliseconds(d.clock.Now().Sub(d.started)), History: d.history,
 	}
 }

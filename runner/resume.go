@@ -72,7 +72,7 @@ func (d *driver) goOn(ctx context.Context, journal Journal, undo []int) (*Result
 		return nil, errors.Join(err, journal.Close())
 	}
 	event := machine.Event{
-		Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Clean: d.clean, Run: d.opts.info(d.opts.RunID),
+		Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Clean: d.clean, Endings: d.endings, Run: d.opts.info(d.opts.RunID),
 	}
 	d.tell(RunResumed, d.clock.Now().UnixNano(), nil)
 	return d.finishRun(ctx, &event)

@@ -16,10 +16,12 @@ import (
 // ending. The error says that an event which stands would not be taken now: the
 // run is then left as it is.
 func (rec *record) rewind(ended *machine.State) (undo []int, err error) {
-	rec.clean = nil
-	if !ended.Ending() {
+	rec.clean, rec.endings = nil, 0
+	// What is left of finally still runs.
+	if !ended.Ending() || ended.InFinally() && !(rec.nested && ended.EndsFromOutside()) {
 		return nil, nil
 	}
+	rec.endings = ended.Endings()
 	effects, first, err := rec.effects()
 	if err != nil {
 		return nil, err
@@ -103,6 +105,9 @@ func lostWith(ended *machine.State) map[machine.TaskID]loss {
 func (rec *record) counts(e *machine.Event, effect machine.Effect, late bool, lost map[machine.TaskID]loss) (counts, anew bool) {
 	execution := machine.TaskID{Node: e.Task.Node, Visit: e.Task.Visit}
 	how := lost[execution]
+	if late && rec.isFinal(e) {
+		return false, false // it runs anew when the run ends anew
+	}
 	switch e.Kind {
 	case machine.RunBegan, machine.TaskBegan, machine.TaskNoted:
 		return true, false
@@ -133,6 +138,13 @@ func (rec *record) counts(e *machine.Event, effect machine.Effect, late bool, lo
 func (rec *record) unanswered(e *machine.Event) bool {
 	n := rec.flow.graph.Node(e.Task.Node)
 	return e.Timer == machine.AnswerTimer && n != nil && n.Kind.Value == "human"
+}
+
+// isFinal reports whether an event is one of a node of finally. What its models
+// cost was spent all the same.
+func (rec *record) isFinal(e *machine.Event) bool {
+	n := rec.flow.graph.Node(e.Task.Node)
+	return n != nil && n.Final && (e.Kind != machine.TaskNoted || rec.isGraph(e.Task.Node))
 }
 
 // isGraph reports whether a node runs a subgraph: one goes on where it was.

@@ -144,7 +144,7 @@ func (s *snapshot) restore(plan *machine.Plan) (*machine.State, error) {
 
 // startFrom puts a driver into the state that a record begins with.
 func (d *driver) startFrom(rec *record) (err error) {
-	d.clean = rec.clean
+	d.clean, d.endings = rec.clean, rec.endings
 	d.saved = saving{events: rec.total, base: rec.from.events, stale: rec.stale}
 	d.before = snapshot{head: rec.from.head, events: rec.from.events}
 	if rec.from.events == 0 {

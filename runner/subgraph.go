@@ -83,6 +83,7 @@ func (n *nesting) info() *machine.ParentInfo {
 // run it: its notes tell then.
 func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver, end *childEnd) Handler {
 	hidden, settings, pause := slices.Clone(d.mask.values), d.state.Models(), d.pauses[id]
+	naps := work.Timeout == 0 && !d.state.InFinally() // what is left of an attempt's time is not kept
 	return HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
 		node := task.Node
 		if d.nested != nil {
@@ -91,7 +92,7 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 		s, err := d.newSubrun(d.flow.children[node], settings, &nesting{
 			parent: d, task: id, node: task.Node, prefix: d.nested.prefixOf(node, task.Index), place: task.Place, key: task.Key,
 			left: work.StepsLeft, hidden: hidden, around: task.modelScopes(),
-			naps: work.Timeout == 0, // what is left of an attempt's time is not kept
+			naps: naps,
 		})
 		if err != nil {
 			return nil, err

@@ -66,7 +66,7 @@ func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) 
 	}
 	info := s.opts.info(s.opts.RunID)
 	info.Parent = s.nested.info()
-	event := machine.Event{Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Clean: d.clean, Run: info}
+	event := machine.Event{Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Clean: d.clean, Endings: d.endings, Run: info}
 	go s.passPause(d)
 	result, err := d.finishRun(ctx, &event)
 	return d, result, err

@@ -63,6 +63,8 @@ func (b *builder) build(root *Value) {
 			g.PauseBefore = namesOf(v)
 		case "pause_after":
 			g.PauseAfter = namesOf(v)
+		case "finally":
+			g.Finally = namesOf(v)
 		default:
 			b.services(key, v)
 		}
@@ -78,6 +80,11 @@ func (b *builder) build(root *Value) {
 	}
 	if g.gaps&gapState != 0 {
 		g.StrictState = false // any key may be one
+	}
+	for _, name := range g.Finally {
+		if n := g.nodes[name.Value]; n != nil {
+			n.Final = true
+		}
 	}
 	b.edges(root.Get("edges"))
 	b.finish()

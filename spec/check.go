@@ -21,6 +21,7 @@ func Check(g *Graph) Diagnostics {
 	c.resolve()
 	c.edges()
 	c.finishes()
+	c.finals()
 	c.fallbacks()
 	c.duplicates()
 	c.stateKeys()
@@ -47,7 +48,7 @@ func (c *graphChecker) names() {
 	if g.Start.IsSet() {
 		c.node(g.Start, false)
 	}
-	for _, list := range [][]Text{g.Finish, g.PauseBefore, g.PauseAfter} {
+	for _, list := range [][]Text{g.Finish, g.PauseBefore, g.PauseAfter, g.Finally} {
 		for _, t := range list {
 			c.node(t, false)
 		}

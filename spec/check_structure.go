@@ -14,7 +14,7 @@ func (c *graphChecker) structure() {
 	shape := c.shape()
 	if !c.lostSource() {
 		for i, n := range g.Nodes {
-			if shape.stuck[i] && !isReserved(n.ID.Value) {
+			if shape.stuck[i] && !n.Final && !isReserved(n.ID.Value) {
 				c.report("no-outgoing-edge", n.ID.Span, "%q has no way out; give it an edge, to END if the run is over there", n.ID.Value)
 			}
 		}
@@ -25,7 +25,7 @@ func (c *graphChecker) structure() {
 	}
 	reached := shape.graph.Reach(append(c.behindEnd(), start.Index)...)
 	for i, n := range g.Nodes {
-		if !reached[i] {
+		if !reached[i] && !n.Final {
 			c.report("unreachable-node", n.ID.Span, "%q can't be reached from %q, the start", n.ID.Value, g.Start.Value)
 		}
 	}

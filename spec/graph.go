@@ -30,6 +30,8 @@ type Graph struct {
 	Cache       *Cache
 	PauseBefore []Text
 	PauseAfter  []Text
+	// Finally are the nodes that run when the end of the run is decided.
+	Finally []Text
 	// Feedback is feedback_on_revisit.
 	Feedback     bool
 	Conversation *Value
@@ -189,6 +191,9 @@ type Node struct {
 	OutputSource *Value
 	// Fields are the keys of the node's kind (command, url, set, …), in file order.
 	Fields []Field
+
+	// Final says that `finally` names the node: it stands on no edge.
+	Final bool
 
 	unsure bool // its kind or shape was reported: Check says nothing of its ways out
 }

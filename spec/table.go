@@ -33,6 +33,7 @@ func topKeys() []Key {
 		{Name: "cache", Type: TypeObject, Keys: cacheKeys(), Doc: "Cache for every node that has no block of its own."},
 		{Name: "pause_before", Type: TypeOneOf, Role: RoleNode, Forms: oneOrMany(Key{Type: TypeName, Role: RoleNode}), Doc: "Nodes before which a run pauses."},
 		{Name: "pause_after", Type: TypeOneOf, Role: RoleNode, Forms: oneOrMany(Key{Type: TypeName, Role: RoleNode}), Doc: "Nodes after which a run pauses."},
+		{Name: "finally", Type: TypeOneOf, Role: RoleNode, Forms: oneOrMany(Key{Type: TypeName, Role: RoleNode}), Doc: "Nodes that run, one after the other, when the end of the run is decided, however it ends; they stand on no edge."},
 		{Name: "conversation", Type: TypeOneOf, Forms: conversationForms(), Default: "continuous", Doc: "How model nodes share one list of messages."},
 		{Name: "feedback_on_revisit", Type: TypeBool, Default: "true", Doc: "Whether a model node's prompt tells of its earlier visits."},
 		{Name: "models", Type: TypeMap, Names: NamesID, Elem: &Key{Type: TypeString}, Doc: "Roles of models, such as `default`, `router`, `judge`, `compact`; each a `provider/name`."},

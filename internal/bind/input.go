@@ -64,7 +64,12 @@ func (b *binder) inputNames(n *spec.Node) map[string]eval.Type {
 	into := b.arrivals.into[n.Index]
 	sources := make(map[string]eval.Type, len(into))
 	input, known := eval.Any(), false
-	if b.graph.Start.Value == n.ID.Value {
+	switch {
+	case n.Final:
+		input, known = eval.Object(map[string]eval.Type{
+			"status": eval.String(), "reason": eval.String(), "error": errorType(), "output": eval.Any(),
+		}, false), true
+	case b.graph.Start.Value == n.ID.Value:
 		input, known = b.runInput(), true
 	}
 	for _, i := range into {

@@ -109,6 +109,7 @@ func addContext(names map[string]eval.Type) {
 	}, false)
 	names["run"] = eval.Object(map[string]eval.Type{
 		"id": eval.String(), "started_at": eval.String(), "input": eval.Object(nil, true),
+		"status": eval.String(), "reason": eval.String(),
 	}, false)
 }
 

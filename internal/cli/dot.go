@@ -105,6 +105,14 @@ func trailOf(r *runner.Result) *render.Trail {
 	for _, node := range r.Path {
 		t.Visits[node]++
 	}
+	for _, f := range r.Finally {
+		if f.Outcome != "skipped" {
+			t.Visits[f.Node]++
+		}
+		if f.Outcome == "failure" {
+			t.FailedFinally = append(t.FailedFinally, f.Node)
+		}
+	}
 	for _, h := range r.History {
 		for _, edge := range h.Edges {
 			t.Fired[edge]++

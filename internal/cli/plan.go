@@ -47,6 +47,8 @@ type planNode struct {
 	Kind   string   `json:"kind"`
 	Reads  []string `json:"reads,omitempty"`
 	Writes []string `json:"writes,omitempty"`
+	// Finally says that the node runs when the end of the run is decided.
+	Finally bool `json:"finally,omitempty"`
 }
 
 type planEdge struct {
@@ -75,7 +77,7 @@ func newPlan(g *spec.Graph, opts runner.Options) *plan {
 		}
 	}
 	for _, n := range g.Nodes {
-		node := planNode{ID: n.ID.Value, Kind: n.Kind.Value, Reads: values(n.Reads), Writes: values(n.Writes.Keys)}
+		node := planNode{ID: n.ID.Value, Kind: n.Kind.Value, Reads: values(n.Reads), Writes: values(n.Writes.Keys), Finally: n.Final}
 		for _, w := range n.Writes.Exprs {
 			node.Writes = append(node.Writes, w.Name.Value)
 		}
@@ -159,6 +161,9 @@ func (p *plan) write(w io.Writer) error {
 	b.WriteString("nodes\n")
 	for _, n := range p.Nodes {
 		line := fmt.Sprintf("  %-*s  %-5s", width, n.ID, n.Kind)
+		if n.Finally {
+			line += "  in finally"
+		}
 		if len(n.Writes) > 0 {
 			line += "  writes " + strings.Join(n.Writes, ", ")
 		}

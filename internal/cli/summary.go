@@ -54,6 +54,11 @@ func summary(r *runner.Result, c traceColors) []string {
 	for i := range r.Running {
 		out = append(out, "  "+runningText(&r.Running[i], r.Status, c))
 	}
+	for _, f := range r.Finally {
+		if f.Outcome != "success" {
+			out = append(out, "  "+finallyLine(&f, c))
+		}
+	}
 	for _, p := range r.Pending {
 		out = append(out, "  "+c.strong(p.Target())+" asks: "+terminal.Line(p.Prompt)+c.quiet(legalAnswers(p.Schema)))
 	}

@@ -63,6 +63,7 @@ type finished struct {
 	node, word  string
 	duration    time.Duration
 	failure     *machine.Failure
+	finally     bool
 }
 
 func newTracer(g *spec.Graph, colors traceColors) *tracer {
@@ -112,7 +113,7 @@ func (t *tracer) ended(e *runner.Event) []string {
 		step = t.running[e.Node]
 	}
 	delete(t.running, e.Node)
-	f := finished{step: step, node: e.Node, visit: e.Visit, duration: e.Duration, failure: e.Error, word: "ok"}
+	f := finished{step: step, node: e.Node, visit: e.Visit, duration: e.Duration, failure: e.Error, word: "ok", finally: e.Finally}
 	switch {
 	case e.Type == runner.NodeFailed && e.Step == 0 && e.Error.Kind == "cancelled":
 		f.word = "stopped"
@@ -202,6 +203,9 @@ func (t *tracer) line(f finished, route string) string {
 		paint = t.colors.warn
 	}
 	s := t.prefix(f.step, f.node, f.visit) + paint(terminal.Pad(f.word, 8)) + t.colors.quiet(fmt.Sprintf("%7s", clock(f.duration))) + "  "
+	if f.finally {
+		route = t.colors.quiet("finally")
+	}
 	if route != "" {
 		s += route
 	}

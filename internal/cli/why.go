@@ -167,6 +167,11 @@ func (a *app) why(id string, step int, form string) error {
 			fmt.Fprintln(a.Stdout, line)
 		}
 	}
+	if step == 0 {
+		for _, line := range finallyLines(result, c) {
+			fmt.Fprintln(a.Stdout, line)
+		}
+	}
 	if len(found.list) == 0 {
 		fmt.Fprintln(a.Stderr, "nothing was decided yet: "+headline(result))
 	}

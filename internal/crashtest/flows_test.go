@@ -48,6 +48,20 @@ edges:
   - {from: f, to: a, when: n < 3}
   - {from: f, to: END}
 `},
+		{name: "finally", text: head + `
+start: a
+finally: [b, sub, c]
+output: n
+state: {n: {type: integer, default: 0}, log: {type: array, reducer: append}}
+nodes:
+  a: {kind: effect, writes: {n: n + 1, log: "[output.key]"}}
+  b: {kind: effect, fails: 1, retry: {max_attempts: 2, initial_interval: 1ms}, writes: {log: "[output.key, run.status]"}}
+  sub: {kind: graph, graph: ./child.yaml, with: {n: n}, writes: {log: output.state.log}}
+  c: {kind: effect, each: "[1, 2]", writes: {log: "map(output, #.key)"}}
+edges:
+  - {from: a, to: a, when: n < 4}
+  - {from: a, to: END}
+`},
 		{name: "each", text: head + `
 start: a
 state: {n: {type: integer, default: 0}, log: {type: array, reducer: append}}

@@ -54,12 +54,16 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		if e.Park == nil {
 			delete(s.logs, e.Task)
 		}
-		p.taskEnded(s, &e)
+		p.taskEnded(s, s.noPeople(&e))
 	case TimerFired:
 		p.timerFired(s, &e)
 	case Decided:
 		p.decided(s, &e)
 	case CancelAsked:
+		if s.final != nil {
+			p.hurry(s)
+			break
+		}
 		p.end(s, ending{status: Cancelled, reason: "cancelled"})
 	case PauseAsked:
 		p.pauseAsked(s)
@@ -82,6 +86,12 @@ func (p *Plan) Advance(s *State, at int64) []Command {
 		return nil
 	}
 	s.now = at
+	if s.final != nil {
+		if s.open && s.readyTasks+s.runningTasks == 0 {
+			p.closeFinally(s)
+		}
+		return s.cmds
+	}
 	p.advance(s)
 	return s.cmds
 }
@@ -157,6 +167,10 @@ func (s *State) edit(values map[string]any) {
 // timerFired acts on a timer that is still of interest.
 func (p *Plan) timerFired(s *State, e *Event) {
 	timer := e.Timer
+	if timer == GraceTimer {
+		p.graceOver(s)
+		return
+	}
 	if timer == RetryTimer && s.deadline > 0 && e.At >= s.deadline {
 		timer = RunTimer // a delay was cut to the deadline: whichever timer is first
 	}
@@ -166,6 +180,9 @@ func (p *Plan) timerFired(s *State, e *Event) {
 	}
 	switch timer {
 	case RunTimer:
+		if s.final != nil {
+			return
+		}
 		p.end(s, ending{status: Limit, reason: "timeout", failure: &Failure{
 			Kind: "timeout", Message: "the run took longer than its timeout of " + s.limits.Timeout.String(),
 		}})
@@ -263,10 +280,19 @@ func (p *Plan) settle(s *State) {
 	}
 }
 
-// finish puts the end of the run into the state and says so.
+// finish ends the run, or begins what is to run at its end.
 func (p *Plan) finish(s *State, how ending) {
 	s.interrupt()
 	s.Failure = how.failure
+	if len(p.finally) > 0 {
+		p.beginFinally(s, how)
+		return
+	}
+	p.conclude(s, how)
+}
+
+// conclude puts the end of the run into the state and says so.
+func (p *Plan) conclude(s *State, how ending) {
 	s.setStatus(how.status, how.reason)
 	s.Quality = FailedQuality
 	if how.status == Completed {

@@ -117,7 +117,7 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 		set: b.assignments(bound.Set), config: bound.Config, before: bound.Before, emit: bound.Emit,
 		writes: b.assignments(bound.Writes), readAll: !decl.HasReads, gotoExpr: bound.Goto, each: bound.Each, hasEnds: decl.HasEnds,
 		timeout: decl.Timeout, maxVisits: decl.MaxVisits, skips: decl.OnMaxVisits == "skip",
-		all: decl.Routing == "all", schema: bound.Output, retry: cmp.Or(decl.Retry, b.plan.Graph.Retry),
+		final: decl.Final, all: decl.Routing == "all", schema: bound.Output, retry: cmp.Or(decl.Retry, b.plan.Graph.Retry),
 	}
 	n.talk = talkingOf(b.plan.Graph, decl)
 	if n.talk.model {
@@ -240,7 +240,9 @@ func (p *Plan) link(i int) {
 	}
 	if n.gotoExpr != nil && !n.hasEnds {
 		for to := range p.nodes {
-			add(to)
+			if !p.nodes[to].final {
+				add(to)
+			}
 		}
 	}
 }
@@ -289,6 +291,11 @@ func (p *Plan) ranks(n *node, order []int) []int {
 func (b *builder) finish(g *spec.Graph) {
 	p := b.plan
 	p.goal = g.Goal.Description.Value
+	for _, name := range g.Finally {
+		if n := g.Node(name.Value); n != nil {
+			p.finally = append(p.finally, n.Index)
+		}
+	}
 	for _, name := range g.PauseBefore {
 		p.breakBefore = append(p.breakBefore, name.Value)
 	}

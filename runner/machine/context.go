@@ -41,7 +41,7 @@ func (s *State) loadContext(input map[string]any) {
 	}
 	if p.wanted&useRun != 0 {
 		s.env["run"] = map[string]any{
-			"id": s.RunID, "input": runInput,
+			"id": s.RunID, "input": runInput, "status": string(Running), "reason": "",
 			"started_at": time.Unix(0, s.began).UTC().Format(time.RFC3339Nano),
 		}
 	}

@@ -118,7 +118,7 @@ func (p *Plan) nodeNamed(id string) (int, bool) {
 	if id == "END" {
 		return endNode, true
 	}
-	if n := p.Graph.Node(id); n != nil {
+	if n := p.Graph.Node(id); n != nil && !n.Final {
 		return n.Index, true
 	}
 	return 0, false

@@ -58,6 +58,9 @@ func (p *Plan) complete(s *State) {
 
 // stepsLeft is how many steps the run may still take.
 func (s *State) stepsLeft() int {
+	if s.final != nil {
+		return freely
+	}
 	left := s.limits.MaxSteps - s.Steps - s.ChildSteps
 	if s.parent != nil {
 		left = min(left, s.parent.StepsLeft-s.Steps-s.ChildSteps)
@@ -97,12 +100,15 @@ func (p *Plan) outOfSteps(s *State) {
 }
 
 // Ending reports whether the run is ending or has ended.
-func (s *State) Ending() bool { return s.closing != nil || s.Ended() }
+func (s *State) Ending() bool { return s.closing != nil || s.final != nil || s.Ended() }
 
 // Lost returns the executions that a run which ended badly was lost with: those
 // that failed and nothing caught, and those that were cut off. Attempt and
 // Element are zero.
 func (s *State) Lost() (failures, cut []TaskID) {
+	if s.final != nil {
+		return s.final.failures, s.final.cut
+	}
 	for i := range s.tasks {
 		t := &s.tasks[i]
 		id := TaskID{Node: s.plan.nodes[t.node].id, Visit: t.visit}

@@ -79,6 +79,9 @@ type Event struct {
 	// Clean lists attempts that are made anew although their notes are still
 	// there, because they had failed: their logs are empty (Resumed).
 	Clean []TaskID `json:"clean,omitempty"`
+	// Endings is how often nodes of finally have run for ends that were taken
+	// back (Resumed).
+	Endings int `json:"endings,omitempty"`
 	// Superstep is the one to close (Advanced); 0: the one that is open.
 	Superstep int `json:"superstep,omitempty"`
 	// Edit holds state keys that are set by hand: in RunBegan before the first
@@ -188,6 +191,9 @@ const (
 
 	// AnswerTimer is the time a person has to answer.
 	AnswerTimer TimerKind = "answer"
+
+	// GraceTimer is what finally has after a cancellation.
+	GraceTimer TimerKind = "grace"
 
 	// BranchTimer is parallel.branch_timeout; its TaskID names the node that
 	// fanned out, the number of the fan-out and the branch.

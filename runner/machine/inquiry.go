@@ -315,7 +315,7 @@ func (s *State) Idle() bool {
 // who have, if anything, until a moment after now. With timers, also for such
 // moments alone, unless the run or its branches are short of time meanwhile.
 func (s *State) Waiting(now int64, timers bool) bool {
-	if !s.Idle() {
+	if !s.Idle() || s.final != nil {
 		return false
 	}
 	timers = timers && s.deadline == 0 && !s.plan.timesBranches()

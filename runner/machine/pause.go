@@ -58,6 +58,9 @@ func (p *Plan) stopAfter(s *State) {
 // pauseAsked pauses when no superstep is open, else when this one closes: soon,
 // since its subgraphs pause too.
 func (p *Plan) pauseAsked(s *State) {
+	if s.final != nil {
+		return // the end of the run is decided
+	}
 	s.pauseDue = true
 	for i := range s.tasks {
 		t := &s.tasks[i]
@@ -90,13 +93,20 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 	}
 	wasPaused := s.Status == Paused
 	s.setStatus(Running, "")
-	s.Quality, s.Failure = "", nil
+	if s.final == nil {
+		s.Quality, s.Failure = "", nil
+	}
+	s.endings = max(s.endings, e.Endings)
 	s.PausedAt, s.pauseDue, s.outOfSteps = nil, false, false
 	for i := range s.next {
 		s.next[i].released = true
 	}
 	s.passBreakpoints()
-	s.renewTimeout(e, before)
+	if s.final == nil {
+		s.renewTimeout(e, before)
+	} else if s.final.hurried {
+		s.command(Command{Kind: StartTimer, Timer: GraceTimer, For: finallyGrace})
+	}
 	if s.open {
 		p.enterHeld(s)
 		if s.violated != nil {

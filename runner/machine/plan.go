@@ -23,6 +23,8 @@ type Plan struct {
 	keyOf  map[string]int
 	start  int
 	output *bind.Value
+	// finally are the nodes that run when the end of a run is decided.
+	finally []int
 	// tools and providers are what a run sets up.
 	tools, providers []bind.Field
 	outUses          uses
@@ -96,6 +98,7 @@ type node struct {
 	sources   []int // nodes with an edge or a label to this one
 	targets   []int // nodes that an edge or a label leads to
 
+	final       bool  // stands in finally
 	conditional []int // edges by priority, then order
 	decide      []int
 	plain       []int // on_success and always

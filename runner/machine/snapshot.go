@@ -47,6 +47,8 @@ type savedState struct {
 	Degraded    bool                       `json:"degraded,omitempty"`
 	Closing     *savedEnding               `json:"closing,omitempty"`
 	Violated    *savedEnding               `json:"violated,omitempty"`
+	Final       *savedFinale               `json:"final,omitempty"`
+	Endings     int                        `json:"endings,omitempty"`
 	Open        bool                       `json:"open,omitempty"`
 
 	Env     map[string]json.RawMessage `json:"env"`

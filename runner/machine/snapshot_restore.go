@@ -35,6 +35,7 @@ func (r *restorer) restore(in *savedState) {
 	s.edits = r.unpackMap(in.Edits)
 	s.began, s.now, s.deadline, s.degraded = in.Began, in.Now, in.Deadline, in.Degraded
 	s.closing, s.violated, s.open = r.ending(in.Closing), r.ending(in.Violated), in.Open
+	s.final, s.endings = r.finale(in.Final), in.Endings
 	r.restoreEnv(in)
 	r.restoreMemory(in)
 	s.tasks, s.next, s.parked = r.tasks(in.Tasks), r.tasks(in.Next), r.tasks(in.Parked)

@@ -33,7 +33,7 @@ func (k *saver) save() *savedState {
 		PausedAt: s.PausedAt, Output: k.pack(s.Output), Superstep: s.Superstep, Steps: s.Steps, ChildSteps: s.ChildSteps,
 		Limits: s.limits, Goal: s.goal, BreakBefore: s.breakBefore, BreakAfter: s.breakAfter, PauseDue: s.pauseDue,
 		Edits: k.packMap(s.edits), Parent: s.parent, Began: s.began, Now: s.now, Deadline: s.deadline, Degraded: s.degraded,
-		Closing: k.ending(s.closing), Violated: k.ending(s.violated), Open: s.open,
+		Closing: k.ending(s.closing), Violated: k.ending(s.violated), Final: k.finale(s.final), Endings: s.endings, Open: s.open,
 		Env: k.env(), Visits: k.packMap(s.visits), History: k.packMap(s.hist), ByNode: k.packMap(s.byNode), Extra: s.extra,
 		ReadyTasks: s.readyTasks, RunningTasks: s.runningTasks, WaitingTasks: s.waitingTasks, NextReady: s.nextReady,
 		Mixed: s.mixed, Fanouts: s.fanouts, Deciding: s.deciding, Refused: s.refused, OutOfSteps: s.outOfSteps,

@@ -50,6 +50,10 @@ type State struct {
 	degraded    bool
 	// closing says why the run is ending while tasks still run.
 	closing *ending
+	// final is how the run ends while and after its nodes of finally run; endings
+	// counts those before that were taken back.
+	final   *finale
+	endings int
 	// open says that a superstep is open.
 	open bool
 

@@ -11,6 +11,10 @@ import (
 func (p *Plan) openSuperstep(s *State) {
 	if len(s.next) == 0 {
 		switch {
+		case s.final != nil:
+			if len(s.parked) == 0 {
+				p.nextFinally(s)
+			}
 		case len(s.parked) == 0 && len(s.barriers) == 0:
 			p.complete(s)
 		case s.onlyPeople():
@@ -18,7 +22,7 @@ func (p *Plan) openSuperstep(s *State) {
 		}
 		return
 	}
-	if p.stopBefore(s) {
+	if s.final == nil && p.stopBefore(s) {
 		return
 	}
 	s.tasks, s.next = s.next, s.tasks[:0]
@@ -30,7 +34,7 @@ func (p *Plan) openSuperstep(s *State) {
 	}
 	s.Superstep++
 	s.open, s.readyTasks, s.runningTasks, s.nextReady = true, 0, 0, 0
-	if s.limits.StepTimeout > 0 {
+	if s.limits.StepTimeout > 0 && s.final == nil {
 		s.command(Command{
 			Kind: StartTimer, Timer: StepTimer, Task: TaskID{Visit: s.Superstep}, For: s.limits.StepTimeout,
 		})
@@ -137,6 +141,10 @@ func (p *Plan) enter(s *State, t *task) bool {
 		}
 		return true
 	}
+	if s.final != nil {
+		p.enterFinally(s, t)
+		return true
+	}
 	if s.spent() {
 		return false
 	}
@@ -163,7 +171,9 @@ func (p *Plan) enter(s *State, t *task) bool {
 }
 
 // spent reports whether no step is left.
-func (s *State) spent() bool { return s.stepsLeft() <= 0 || s.refused > s.limits.MaxSteps }
+func (s *State) spent() bool {
+	return s.final == nil && (s.stepsLeft() <= 0 || s.refused > s.limits.MaxSteps)
+}
 
 // backFromWaiting ends a wait, takes a person's answer as the output, or lets a
 // task that asked run again.

@@ -211,6 +211,10 @@ func (s *State) countChild(child *ChildEnd, asked *inquiry) {
 	if child == nil {
 		return
 	}
+	if s.final != nil {
+		s.degraded = s.degraded || child.Degraded && s.final.how.status == Completed
+		return
+	}
 	s.ChildSteps += max(0, child.Steps-asked.counted())
 	s.degraded = s.degraded || child.Degraded
 	s.outOfSteps = s.outOfSteps || child.OutOfSteps
@@ -350,7 +354,7 @@ func mayPass(kind string, failure *Failure) bool {
 // derived from the task's identity, so that a replay waits the same time.
 func (p *Plan) retryDelay(s *State, t *task, element, attempt int, failure *Failure) (delay time.Duration, attempts int, again bool) {
 	r := p.policy(t, failure)
-	if attempt >= r.MaxAttempts || s.closing != nil {
+	if attempt >= r.MaxAttempts || s.closing != nil || s.final != nil && s.final.over {
 		return 0, r.MaxAttempts, false
 	}
 	wait := min(float64(r.InitialInterval), float64(r.MaxInterval))

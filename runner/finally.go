@@ -1,0 +1,42 @@
+// What the nodes of finally came to.
+
+package runner
+
+import (
+	"math"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// FinallyResult is what one node of finally came to.
+type FinallyResult struct {
+	Node string `json:"node"`
+	// Outcome is success, failure, or skipped: the time that a cancelled run has
+	// for finally was up before.
+	Outcome string           `json:"outcome"`
+	Error   *machine.Failure `json:"error"`
+}
+
+// order is a record's place among others: what runs in finally has no step, and
+// comes last.
+func (h *HistoryRecord) order() int {
+	if h.Finally {
+		return math.MaxInt
+	}
+	return h.Step
+}
+
+func (d *driver) finally() []FinallyResult {
+	var out []FinallyResult
+	for _, end := range d.state.FinallyEnds() {
+		result := FinallyResult{Node: end.Node, Outcome: "success", Error: d.mask.failure(end.Failure)}
+		switch {
+		case end.Skipped:
+			result.Outcome = "skipped"
+		case end.Failure != nil:
+			result.Outcome = "failure"
+		}
+		out = append(out, result)
+	}
+	return out
+}
