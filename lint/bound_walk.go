@@ -23,6 +23,8 @@ type boundWalk struct {
 	flow  *flow
 	depth int
 	room  int // how many states are explored; 0 for maxStates
+	// decided is how many conditions were evaluated.
+	decided int
 
 	costs     []span         // of one execution, by node
 	limit     []int          // of visits, by node; 0 for none
@@ -93,11 +95,13 @@ func (w *boundWalk) explore() bool {
 	w.start = w.number(boundState{active: []int{w.f.start()}, visits: make([]int, len(w.counters))})
 	// A state costs as much as it has counters.
 	most := min(maxStates, maxStateCost/(len(w.counters)+1))
+	moves := maxMoves
 	if w.room > 0 {
-		most = min(most, w.room)
+		const perState = 5
+		most, moves = min(most, w.room), perState*w.room
 	}
 	for at := 1; at < len(w.queue); at++ {
-		if !w.expand(at) || len(w.queue) > most || len(w.moves) > maxMoves {
+		if !w.expand(at) || len(w.queue) > most || len(w.moves) > moves {
 			return false
 		}
 	}

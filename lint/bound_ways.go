@@ -123,7 +123,7 @@ func (w *boundWalk) successes(n *spec.Node, s *boundState, alone bool) []way {
 			Conditions: guards.conditions, Domain: w.domain(&guards.site, s, alone), All: n.Routing == "all",
 			NoGap: true,
 		}
-		result := w.f.solver.Solve(p)
+		result := w.decide(p)
 		open = !result.Exhaustive
 		for i, g := range guarded {
 			if n.Routing == "all" || !result.Verdicts[i].Never && !result.Verdicts[i].Shadowed {
@@ -135,6 +135,20 @@ func (w *boundWalk) successes(n *spec.Node, s *boundState, alone bool) []way {
 		out = append(out, w.fallbacks(n)...)
 	}
 	return out
+}
+
+// maxDecided is how many evaluations of conditions the decisions of a walk with
+// room for some states only may take; behind it every edge may fire.
+const maxDecided = 50_000
+
+func (w *boundWalk) decide(p solve.Problem) solve.Result {
+	if w.room > 0 && w.decided > maxDecided {
+		return solve.Result{Verdicts: make([]solve.Verdict, len(p.Conditions))}
+	}
+	before := w.f.solver.Spent
+	result := w.f.solver.Solve(p)
+	w.decided += w.f.solver.Spent - before
+	return result
 }
 
 func (w *boundWalk) fallbacks(n *spec.Node) []way {

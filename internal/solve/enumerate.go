@@ -9,7 +9,7 @@ import (
 )
 
 // budget is how many conditions are evaluated for one decision.
-const budget = 200_000
+const budget = 100_000
 
 // tally is what was seen of one condition.
 type tally struct {
@@ -57,7 +57,7 @@ func (s *solver) affordable(vars []int, conds int) bool {
 			return false
 		}
 	}
-	return true
+	return s.meter.affords(n)
 }
 
 func (t *tally) judge(v *Verdict, all bool) {
@@ -79,6 +79,7 @@ func (s *solver) tally(vars, conds []int) (seen []tally, exhaustive bool) {
 	at := make([]int, len(s.vars))
 	exhaustive = true
 	for more := true; more; more = s.advance(vars, at, false) {
+		s.meter.Spent += len(conds)
 		winner, broken := -1, false
 		for k, i := range conds {
 			value := s.eval(s.conds[i], at)
@@ -135,7 +136,7 @@ func (s *solver) piecewise(out *Result) {
 	s.work = 2 * budget
 	for i, c := range s.problem.Conditions {
 		// Alone, a condition has few regions.
-		one := &solver{problem: Problem{Conditions: []*eval.Program{c}, Domain: s.problem.Domain}}
+		one := &solver{problem: Problem{Conditions: []*eval.Program{c}, Domain: s.problem.Domain}, meter: s.meter}
 		one.take(c.Tree())
 		one.divide()
 		if uses := one.uses[0]; one.affordable(uses, 1) {

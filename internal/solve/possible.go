@@ -30,9 +30,13 @@ func (r *Solver) Possible(claims []Claim, domain func(path []string, typ eval.Ty
 			return true
 		}
 	}
+	if s.empty() || !r.affords(n) {
+		return true
+	}
 	at := make([]int, len(s.vars))
 	for more := true; more; more = s.advance(vars, at, false) {
 		all := true
+		r.Spent += len(claims)
 		for i, c := range claims {
 			if all = s.eval(s.conds[i], at) == any(c.Holds); !all {
 				break

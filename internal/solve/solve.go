@@ -12,6 +12,7 @@
 package solve
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
@@ -119,6 +120,12 @@ func PathName(path []string) string {
 // Solver decides problems one after the other, with the memory of those before.
 // The zero value is ready. It is for one goroutine at a time.
 type Solver struct {
+	// Most is how many conditions may be evaluated in all, 0 for any number.
+	// What is left over then stays undecided, whatever the time it would take.
+	Most int
+	// Spent is how many were.
+	Spent int
+
 	room solver
 	busy bool // while a problem is decided, of which Domain may ask another
 }
@@ -138,17 +145,24 @@ func (r *Solver) Solve(p Problem) Result {
 // take returns a solver that nothing else uses until done is called.
 func (r *Solver) take(p Problem) (s *solver, done func()) {
 	if r.busy {
-		return &solver{problem: p}, func() {}
+		return &solver{problem: p, meter: r}, func() {}
 	}
 	r.busy = true
 	r.room.reset(p)
+	r.room.meter = r
 	return &r.room, r.release
 }
 
 func (r *Solver) release() { r.busy = false }
 
+// affords reports whether n more evaluations are left.
+func (r *Solver) affords(n int) bool { return r.Most == 0 || n <= r.Most-r.Spent }
+
 func (s *solver) solve() Result {
 	out := Result{Verdicts: make([]Verdict, len(s.conds))}
+	if s.empty() {
+		return out
+	}
 	if !s.whole(&out) {
 		out.Partial = true
 		s.piecewise(&out)
@@ -162,6 +176,12 @@ func (s *solver) solve() Result {
 		}
 	}
 	return out
+}
+
+// empty reports whether a variable has no value at all: the decision is never
+// come to, and nothing is said of it.
+func (s *solver) empty() bool {
+	return slices.ContainsFunc(s.vars, func(v variable) bool { return len(v.values) == 0 })
 }
 
 // divide fills in the regions of all variables.

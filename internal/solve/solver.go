@@ -16,6 +16,7 @@ type solver struct {
 	vars    []variable
 	index   map[string]int // variables by key, once there are more than few
 	work    int            // condition evaluations that piecewise may still spend
+	meter   *Solver        // counts all evaluations
 
 	// Formulas are many and small: they stand in blocks, which the next decision
 	// uses again.

@@ -51,6 +51,9 @@ func (s *solver) search(vars, turn []int, extra []sample) ([]Binding, bool) {
 	}
 	trials := 0
 	for range maxCandidates {
+		if s.meter.Spent += len(s.conds); !s.meter.affords(1) {
+			return nil, false
+		}
 		if s.allFalse(at) {
 			if found, ok := s.try(vars, at, extra, &trials); ok {
 				return found, true
@@ -190,6 +193,8 @@ func (s *solver) confirm(values []Binding) bool {
 			return false
 		}
 	}
+	const weight = 10 // of an evaluation on actual values
+	s.meter.Spent += weight * len(s.problem.Conditions)
 	var vm eval.VM
 	for _, c := range s.problem.Conditions {
 		if holds, err := vm.Test(c, env); err != nil || holds {
