@@ -55,6 +55,9 @@ func parse(text *source, cfg *conf.Config) (tree ast.Node, err *Error) {
 		if err := braces(text); err != nil {
 			return nil, err
 		}
+		if err := idiom(text); err != nil {
+			return nil, err
+		}
 		return nil, syntaxError(text, perr)
 	}
 	return out.Node, nil
@@ -95,9 +98,6 @@ func syntaxError(text *source, err error) *Error {
 		out.Message = text.text[out.From:out.To] + " is out of the range of numbers"
 	case strings.HasPrefix(fe.Message, "unrecognized character"):
 		out.Message = fmt.Sprintf("unexpected character %q", text.text[out.From:out.To])
-		if strings.ContainsAny(text.text[out.From:out.To], "‘’“”„‚«»") {
-			out.Message += "; write straight quotes, ' or \""
-		}
 	}
 	return out
 }

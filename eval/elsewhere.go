@@ -56,22 +56,37 @@ func functionElsewhere(name string) (function, say string) {
 
 // noMethods reports a call of a method and says how to write it.
 func (c *checker) noMethods(call *ast.CallNode, from, to int) operand {
-	message := "values have no methods"
-	if member, ok := call.Callee.(*ast.MemberNode); ok {
-		if name, ok := member.Property.(*ast.StringNode); ok {
-			function, say := functionElsewhere(name.Value)
-			known := append(functionNames(), predicateNames()...)
-			switch {
-			case function != "":
-				message += "; write " + function + "(x)"
-			case say != "":
-				message += "; " + say
-			case slices.Contains(known, name.Value):
-				message += "; write " + name.Value + "(x)"
-			}
-		}
+	const message = "values have no methods"
+	member, ok := call.Callee.(*ast.MemberNode)
+	if !ok {
+		return c.fail(RuleName, from, to, message)
 	}
-	return c.fail(RuleName, from, to, "%s", message)
+	name, ok := member.Property.(*ast.StringNode)
+	if !ok {
+		return c.fail(RuleName, from, to, message)
+	}
+	base := c.expr(member.Node)
+	if c.err != nil {
+		return c.unknown(from, to)
+	}
+	function, say := functionElsewhere(name.Value)
+	if slices.Contains(append(functionNames(), predicateNames()...), name.Value) {
+		function, say = name.Value, ""
+	}
+	switch {
+	case function != "":
+		call := function + "(" + strings.TrimSpace(c.src.text[base.from:base.to])
+		end := c.src.closing(to)
+		if args := strings.Trim(c.src.text[to:end], "() "); args != "" {
+			call += ", " + args
+		}
+		out := c.fail(RuleName, base.from, max(end, to), "%s; write %s)", message, call)
+		c.err.Suggestion = call + ")"
+		return out
+	case say != "":
+		return c.fail(RuleName, from, to, "%s; %s", message, say)
+	}
+	return c.fail(RuleName, from, to, "%s, and %q is no function", message, name.Value)
 }
 
 // braces finds {{ or ${, which have no place inside an expression.

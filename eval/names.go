@@ -252,6 +252,9 @@ func (c *checker) suggest(from int, name string, known []string) {
 
 // memberType is the type of base[key]; not ok after an error.
 func (c *checker) memberType(base, key *operand, name *ast.StringNode) (Type, bool) {
+	if name != nil && c.lengthOf(base, key, name.Value) {
+		return Any(), false
+	}
 	switch base.typ.kind {
 	case kindAny:
 		return Any(), true

@@ -78,7 +78,7 @@ func TestTemplateErrors(t *testing.T) {
 		{"ü {{ n }} ‹{{› n", RuleSyntax, ""},
 		{"ü ‹{{› n }", RuleSyntax, ""},
 		{"a {{ ‹'›it }}", RuleSyntax, ""},
-		{"a {{ n ‹=› 3 }}", RuleSyntax, ""},
+		{"a {{ n ‹=› 3 }}", RuleSyntax, "=="},
 		{"é ‹{{ }}›", RuleSyntax, ""},
 		{"‹{{ ? }}›", RuleSyntax, ""},
 		{"{{ n + 1‹?› }}", RuleSyntax, ""},

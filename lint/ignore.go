@@ -41,10 +41,10 @@ edges:
 // Filter drops the findings that comments of the file silence, and adds one
 // for each comment that silences nothing. What it returns is sorted.
 func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
-	found = oncePerValue(found)
+	found = oncePerValue(found.NameOdd())
 	list := ignores(file.Src)
 	if len(list) == 0 {
-		return found.Sort()
+		return onceForFile(found)
 	}
 	byLine := map[int][]*ignore{}
 	for i := range list {
@@ -67,7 +67,7 @@ func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
 		}
 	}
 	kept = append(kept, unused(file, list)...)
-	return kept.Sort()
+	return onceForFile(kept)
 }
 
 // oncePerValue keeps the first of several findings that one value has the

@@ -69,7 +69,7 @@ func checkMissingModel(f *facts) {
 // model reports a model that nothing declares: named is what the file says,
 // role what it means when it says nothing.
 func (f *facts) model(named spec.Text, role string, at spec.Text, what string) {
-	if strings.Contains(named.Value, "/") || strings.Contains(named.Value, "{{") {
+	if strings.Contains(named.Value, "/") || strings.Contains(named.Value, "{{") || withProvider(named.Value) != "" && f.roles()[named.Value] == nil {
 		return // rule unknown-model-provider
 	}
 	if named.IsSet() {

@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -70,10 +71,26 @@ func (f *facts) provider(model spec.Text, known []string, whole bool) {
 	}
 	name, _, ok := strings.Cut(model.Value, "/")
 	switch {
-	case !ok && whole && f.roles()[name] == nil:
-		f.report(model.At(0, len(model.Value)), "%q names no provider; write provider/name, where providers are %s", model.Value, strings.Join(known, ", "))
+	case !ok && (whole || withProvider(name) != "") && f.roles()[name] == nil:
+		d := f.report(model.At(0, len(model.Value)), "%q names no provider; write provider/name, where providers are %s", model.Value, strings.Join(known, ", "))
+		d.Suggestion = withProvider(name)
 	case ok && !slices.Contains(known, name):
 		d := f.report(model.At(0, len(name)), "%q is no provider; known are %s", name, strings.Join(known, ", "))
 		d.Suggestion = suggest.Closest(name, known)
 	}
+}
+
+// withProvider is a model's name with the provider whose it is known to be; ""
+// when nobody's is.
+func withProvider(model string) string {
+	families := [...]struct{ provider, names string }{
+		{"openai", `^(gpt-\d|chatgpt-|codex-|o[134]$|o[134]-)`},
+		{"anthropic", `^claude-(\d|opus|sonnet|haiku|instant)`},
+	}
+	for _, f := range families {
+		if regexp.MustCompile(f.names).MatchString(model) {
+			return f.provider + "/" + model
+		}
+	}
+	return ""
 }

@@ -77,6 +77,9 @@ func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
 		}
 		size, end = size+count+1, max(end, to)
 	}
+	if n.Style&yaml.FlowStyle != 0 {
+		set.fields = c.rejoin(set.fields)
+	}
 	v.Kind, v.Fields = Map, set.fields
 	v.Span = Span{at, c.close(n, at, end, '{', '}')}
 	c.checkTag(n, v.Span, "!!map")
@@ -112,12 +115,14 @@ func (c *converter) unspaced(key, child *yaml.Node, k *Value, f *Field) {
 		return
 	}
 	name, value, glued := strings.Cut(key.Value, ":")
+	value = strings.TrimFunc(value, func(r rune) bool { return findOdd(r) != nil })
 	if !glued || !isPlainWords(value) || value[0] == '/' || !isIdentifier(name) {
 		return
 	}
 	c.report("syntax", k.Span, fmt.Sprintf("a colon needs a space behind it: %s: %s", name, value))
-	at := k.Span.From + len(name)
-	f.Key = Text{Value: name, Span: Span{k.Span.From, at}}
+	c.diags[len(c.diags)-1].Suggestion = name + ": " + value
+	at := max(k.Span.From+len(name), k.Span.To-len(value)-1)
+	f.Key = Text{Value: name, Span: Span{k.Span.From, k.Span.From + len(name)}}
 	f.Value = Value{Kind: String, Text: Text{Value: value, Span: Span{min(at+1, k.Span.To), k.Span.To}}}
 }
 

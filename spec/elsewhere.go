@@ -134,6 +134,9 @@ func written(k *Key, v *Value) string {
 		if from, to, arrow := strings.Cut(word, "->"); arrow && findKey(k.Keys, "from") != nil {
 			return "{from: " + strings.TrimSpace(from) + ", to: " + strings.TrimSpace(to) + "}"
 		}
+		if v.Kind == Int && findKey(k.Keys, "max_attempts") != nil {
+			return "{max_attempts: " + word + "}"
+		}
 		if len(k.Keys) == 1 && fits(&k.Keys[0], v) && (v.Kind == Int || isIdentifier(word)) {
 			return "{" + k.Keys[0].Name + ": " + word + "}"
 		}

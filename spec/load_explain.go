@@ -35,6 +35,11 @@ func explain(file *File, message string, line, pos int) Diagnostic {
 	if at, say, found := oddText(file, message, span); found {
 		return syntaxError(file, at, say)
 	}
+	if strings.Contains(message, "mapping values are not allowed") {
+		if d, found := tooFarIn(file, span); found {
+			return d
+		}
+	}
 	if strings.Contains(message, "did not find expected") || strings.Contains(message, "unexpected end of stream") {
 		if at, say, found := flowFault(src, lineEnd(src, min(pos+1, len(src)))); found {
 			return syntaxError(file, at, say)
@@ -87,6 +92,29 @@ func badStart(file *File, line Span) Diagnostic {
 		return syntaxError(file, Span{line.From + i, line.From + i + 1}, "a tab where a value starts; use spaces")
 	}
 	return syntaxError(file, line, "a character that can't begin a value; put the text in quotes")
+}
+
+// tooFarIn explains a key that is indented deeper than the one above it, which
+// has a value already.
+func tooFarIn(file *File, line Span) (d Diagnostic, found bool) {
+	number := file.Position(line.From).Line
+	text := file.Line(number)
+	keyWord := regexp.MustCompile(`^( *(?:- )?)([A-Za-z_][\w-]*):(?: (.*))?$`)
+	word := keyWord.FindStringSubmatch(text)
+	if word == nil || number < 2 || strings.Contains(word[1], "-") {
+		return Diagnostic{}, false
+	}
+	above := keyWord.FindStringSubmatch(file.Line(number - 1))
+	if above == nil || len(above[1]) >= len(word[1]) || strings.TrimSpace(above[3]) == "" {
+		return Diagnostic{}, false
+	}
+	from := line.From - len(word[1]) + len(above[1])
+	d = syntaxError(file, Span{from, line.From + len(word[2])}, fmt.Sprintf(
+		"%q is indented by %d spaces, the key %q above it by %d; keys of one map begin in one column", word[2], len(word[1]), above[2], len(above[1]),
+	))
+	d.Suggestion = word[2]
+	d.Message += "; write " + word[2] + " right below it"
+	return d, true
 }
 
 // unknownAnchor points to the alias whose name is no anchor.

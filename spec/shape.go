@@ -108,8 +108,15 @@ func (s *shaper) mismatch(k *Key, v *Value, at place) {
 	if key, _, glued := strings.Cut(v.Text.Value, ":"); glued && v.Kind == String && fits(k, &Value{Kind: Map}) && isIdentifier(key) {
 		note = "; a colon needs a space behind it"
 	}
+	if k.Type == TypeNode {
+		note = graphAdvice(at.key.Value, v)
+	}
 	s.report("invalid-value", span, "%s must be %s; found %s%s", at, expects(k), describe(v), note)
-	s.diags[len(s.diags)-1].Suggestion = written(k, v)
+	d := &s.diags[len(s.diags)-1]
+	d.Suggestion = written(k, v)
+	if v.Kind == String && d.Suggestion == v.Text.Value {
+		d.Message += "; write " + d.Suggestion + " without quotes"
+	}
 }
 
 // fits reports whether a value has the outline of a key's shape, so that a

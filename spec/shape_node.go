@@ -3,7 +3,9 @@
 package spec
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/graphrun/graphrun/internal/suggest"
 )
@@ -55,7 +57,7 @@ func (s *shaper) node(v *Value, id Text) {
 		case k != nil:
 			s.check(k, &f.Value, place{f.Key, false})
 		case kind != nil && !isExtension(f.Key.Value):
-			s.unknownNodeKey(v, f, kind)
+			s.unknownNodeKey(v, f, kind, id)
 		}
 	}
 	if kind == nil {
@@ -87,12 +89,17 @@ func (s *shaper) kindOf(v *Value, id Text) (kind *Kind) {
 	}
 	k := Key{Type: TypeEnum, Enum: kindNames(s.kinds)}
 	switch {
+	case named == nil && s.oddKey(v):
 	case named == nil:
 		s.missing(v, id, "the key \"kind\"; kinds are "+oneOf(k.Enum))
 	case named.Kind != String:
 		s.mismatch(&k, named, place{Text{Value: "kind", Span: named.Span}, false})
 	default:
 		s.enum(&k, k.Enum, named, place{Text{Value: "kind"}, false})
+		if advice := kindAdvice(strings.ToLower(named.Text.Value), v); advice != "" {
+			d := &s.diags[len(s.diags)-1]
+			d.Message, d.Suggestion = fmt.Sprintf("there is no kind %q; %s", named.Text.Value, advice), ""
+		}
 	}
 	return nil
 }
@@ -112,10 +119,26 @@ func (s *shaper) misnamedKind(v *Value) *Value {
 	return nil
 }
 
+// oddKey reports a key of a node without a kind that holds a character which
+// nobody sees.
+func (s *shaper) oddKey(v *Value) bool {
+	for i := range v.Fields {
+		if key := v.Fields[i].Key; firstOdd(key.Value) >= 0 {
+			s.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q", key.Value)
+			return true
+		}
+	}
+	return false
+}
+
 // unknownNodeKey reports a key that neither nodes nor the kind have. A key of
 // another kind is called that.
-func (s *shaper) unknownNodeKey(v *Value, f *Field, kind *Kind) {
+func (s *shaper) unknownNodeKey(v *Value, f *Field, kind *Kind, id Text) {
 	key := f.Key
+	if advice := nodeAdvice(strings.ToLower(key.Value), id.Value, &f.Value); advice != "" {
+		s.report("unknown-key", key.At(0, len(key.Value)), "unknown key %q in a node; %s", key.Value, advice)
+		return
+	}
 	keys := slices.Concat([]Key{{Name: "kind"}}, kind.Keys, s.tables.common)
 	names := make([]string, len(keys))
 	for i := range keys {

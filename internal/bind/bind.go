@@ -199,7 +199,7 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 	b.fitsOutput(node)
 	out.Emit = b.named(after, node.Emit)
 	if node.Goto.IsSet() {
-		out.Goto = b.program(after, node.Goto, eval.Value)
+		out.Goto = b.computed(after, node.Goto)
 		b.wants(node.Goto, out.Goto, "goto", eval.String(), eval.List(eval.Any()), eval.Object(nil, true))
 	}
 	if cache := cmp.Or(node.Cache, b.graph.Cache); cache != nil && cache.Key.IsSet() {
@@ -256,7 +256,7 @@ func (b *binder) never() []*eval.Program {
 func (b *binder) named(at view, exprs []spec.NamedExpr) []Field {
 	out := make([]Field, 0, len(exprs))
 	for _, e := range exprs {
-		out = append(out, Field{Name: e.Name.Value, Value: Value{program: b.program(at, e.Expr, eval.Value)}})
+		out = append(out, Field{Name: e.Name.Value, Value: Value{program: b.computed(at, e.Expr)}})
 	}
 	return out
 }
@@ -329,7 +329,7 @@ func (b *binder) text(at view, text spec.Text, role spec.Role) Value {
 	}
 	switch role {
 	case spec.RoleExpr:
-		program := b.program(at, text, eval.Value)
+		program := b.computed(at, text)
 		if program == nil {
 			return Value{}
 		}
@@ -358,6 +358,20 @@ func (b *binder) program(at view, text spec.Text, want eval.Want) *eval.Program 
 		return nil
 	}
 	return program
+}
+
+// computed compiles an expression for a value, where people expect a text.
+func (b *binder) computed(at view, text spec.Text) *eval.Program {
+	program, err := b.compiler.Compile(b.scope(at, text.Value), text.Value, eval.Value)
+	if err == nil {
+		return program
+	}
+	b.report(text, err)
+	if message, quoted, ok := b.words(text, err); ok {
+		d := &b.found[len(b.found)-1]
+		d.Message, d.Suggestion, d.Span = message, quoted, text.Span
+	}
+	return nil
 }
 
 func (b *binder) report(text spec.Text, err *eval.Error) {

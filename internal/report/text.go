@@ -80,8 +80,13 @@ func place(f *spec.File, s spec.Span) string {
 // hint is the sentence about a finding's suggestion; "" when there is none or
 // the message already has it.
 func hint(d *spec.Diagnostic) string {
-	if d.Suggestion == "" || strings.Contains(d.Message, "did you mean") {
+	if strings.TrimSpace(d.Suggestion) == "" || strings.Contains(d.Message, "did you mean") {
 		return ""
+	}
+	for _, said := range []string{"; write ", ", so write ", ": write ", "; a text is written ", "put the text in quotes: "} {
+		if strings.Contains(d.Message, said+d.Suggestion) {
+			return ""
+		}
 	}
 	return fmt.Sprintf("did you mean %q?", d.Suggestion)
 }

@@ -1,0 +1,157 @@
+// Characters that look like others or like nothing: what they are called, and
+// where they spoil a file.
+
+package spec
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// oddRune is a character that people don't see, or take for another: its name,
+// and what to write for it.
+type oddRune struct {
+	char        rune
+	name, write string
+}
+
+func oddRunes() []oddRune {
+	return []oddRune{
+		{'\u00a0', "a no-break space", " "},
+		{'\u00ad', "a soft hyphen", ""},
+		{'\u1680', "a space of another script", " "},
+		{'\u2000', "a wide space", " "},
+		{'\u2001', "a wide space", " "},
+		{'\u2002', "an en space", " "},
+		{'\u2003', "an em space", " "},
+		{'\u2007', "a figure space", " "},
+		{'\u2009', "a thin space", " "},
+		{'\u200a', "a hair space", " "},
+		{'\u200b', "a zero-width space", ""},
+		{'\u200c', "a zero-width non-joiner", ""},
+		{'\u200d', "a zero-width joiner", ""},
+		{'\u200e', "a left-to-right mark", ""},
+		{'\u200f', "a right-to-left mark", ""},
+		{'\u2028', "a line separator", " "},
+		{'\u202a', "a direction mark", ""},
+		{'\u202b', "a direction mark", ""},
+		{'\u202c', "a direction mark", ""},
+		{'\u202d', "a direction mark", ""},
+		{'\u202e', "a direction mark", ""},
+		{'\u202f', "a narrow no-break space", " "},
+		{'\u2060', "a word joiner", ""},
+		{'\u3000', "an ideographic space", " "},
+		{'\ufeff', "a byte order mark", ""},
+		{'\u2018', "a typographic quote", "'"},
+		{'\u2019', "a typographic quote", "'"},
+		{'\u201a', "a typographic quote", "'"},
+		{'\u201c', "a typographic quote", `"`},
+		{'\u201d', "a typographic quote", `"`},
+		{'\u201e', "a typographic quote", `"`},
+		{'\u00ab', "a typographic quote", `"`},
+		{'\u00bb', "a typographic quote", `"`},
+		{'\u2013', "an en dash", "-"},
+		{'\u2014', "an em dash", "-"},
+		{'\u2212', "a minus sign that is no hyphen", "-"},
+		{'\uff1a', "a wide colon", ":"},
+	}
+}
+
+func findOdd(r rune) *oddRune {
+	if r < utf8.RuneSelf {
+		return nil
+	}
+	for _, odd := range oddRunes() {
+		if odd.char == r {
+			return &odd
+		}
+	}
+	return nil
+}
+
+// firstOdd is the place of the first such character of a text, -1 for none.
+func firstOdd(text string) int {
+	return strings.IndexFunc(text, func(r rune) bool { return findOdd(r) != nil })
+}
+
+// NameOdd gives findings about what can't be read the name and the place of the
+// odd character that is to blame, where their text has one: nobody sees a
+// no-break space in the source line.
+func (ds Diagnostics) NameOdd() Diagnostics {
+	for i := range ds {
+		d := &ds[i]
+		if blamesText(d.Rule) {
+			d.nameOdd()
+		}
+		d.Message = visible(d.Message)
+	}
+	return ds
+}
+
+// blamesText reports whether the findings of a rule are about the letters of
+// their text.
+func blamesText(rule string) bool {
+	switch rule {
+	case "syntax", "invalid-value", "unknown-key", "unknown-node", "unknown-state-key", "reserved-name",
+		"expr-syntax", "expr-unknown-name", "unknown-tool", "unknown-model-provider", "type-mismatch":
+		return true
+	}
+	return false
+}
+
+func (d *Diagnostic) nameOdd() {
+	src := string(d.File.Src[d.Span.From:d.Span.To])
+	if i := strings.IndexByte(src, '\n'); i >= 0 {
+		src = src[:i]
+	}
+	at := firstOdd(src)
+	if at < 0 || d.Rule == "syntax" && !spoils(src, at) {
+		return
+	}
+	r, size := utf8.DecodeRuneInString(src[at:])
+	odd := findOdd(r)
+	write := odd.write
+	if write == `"` && strings.HasPrefix(d.Rule, "expr-") {
+		write = "'" // expressions often stand in double quotes themselves
+	}
+	say := "write " + write
+	switch write {
+	case "":
+		say = "leave it out"
+	case " ":
+		say = "write a plain space"
+	}
+	from := d.Span.From + at
+	d.Span, d.Suggestion = Span{from, from + size}, write
+	d.Message += fmt.Sprintf("; there is %s (U+%04X) here: %s", odd.name, r, say)
+}
+
+// spoils reports whether the odd character of a line that can't be read may be
+// why: one that nobody sees, or a quote where a value begins.
+func spoils(line string, at int) bool {
+	r, _ := utf8.DecodeRuneInString(line[at:])
+	if write := findOdd(r).write; write == "" || write == " " {
+		return true
+	}
+	before := strings.TrimRight(line[:at], " ")
+	return findOdd(r).write != "-" && (before == "" || strings.IndexByte(":-,[{", before[len(before)-1]) >= 0)
+}
+
+// visible writes characters that nobody sees as <U+00A0>.
+func visible(text string) string {
+	if isASCIIText(text) && !strings.Contains(text, `\u`) {
+		return text
+	}
+	for _, odd := range oddRunes() {
+		if odd.write == "" || odd.write == " " {
+			text = strings.ReplaceAll(text, string(odd.char), fmt.Sprintf("<U+%04X>", odd.char))
+			text = strings.ReplaceAll(text, strings.Trim(fmt.Sprintf("%q", odd.char), "'"), fmt.Sprintf("<U+%04X>", odd.char))
+		}
+	}
+	return text
+}
+
+func isASCIIText(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}
