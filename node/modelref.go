@@ -134,6 +134,9 @@ func (m *models) open(task *runner.Task, ref modelRef) (model.Client, error) {
 func (m *models) connect(task *runner.Task, ref modelRef) (model.Client, error) {
 	opts := m.options
 	opts.Declared, opts.Dir, opts.Sleep = ref.providers, ref.dir, task.Models.Sleep
+	key := provider.Key(ref.name, opts) // the environment's, too
+	task.Models.Hide(key)
+	m.cassette.Hide(key)
 	client, err := provider.Open(ref.name, opts)
 	if script, ok := client.(*scripted.Client); ok {
 		skipAnswered(task, ref, script)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/redact"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/spec"
@@ -50,7 +51,9 @@ func checkKeys(g *spec.Graph, input, has map[string]any) (map[string]any, error)
 			continue
 		}
 		value = compiled.Normalise(value)
-		if err := compiled.Check(value); err != nil {
+		if err := compiled.Check(value); err != nil && key.Secret {
+			problems[name] = "the value, which is secret and not shown, does not fit; its schema is " + compiled.String()
+		} else if err != nil {
 			problems[name] = err.Error() + "; its schema is " + compiled.String()
 		}
 		out[name] = value
@@ -95,6 +98,31 @@ func unknownKey(g *spec.Graph, name string) string {
 	return text
 }
 
+// checkSecretInput refuses texts for secret keys, and keys of providers that the
+// file holds, that are too short to be masked.
+func checkSecretInput(g *spec.Graph, input map[string]any) error {
+	failed := &InputError{}
+	for _, key := range g.State {
+		if text, ok := input[key.Name.Value].(string); ok && key.Secret {
+			if refusal := redact.Refusal(text); refusal != "" {
+				failed.Problems = append(failed.Problems, fmt.Sprintf("input %q: it is secret, and the text %s", key.Name.Value, refusal))
+			}
+		}
+	}
+	for _, p := range g.Providers {
+		declared, _ := p.Value.Data().(map[string]any)
+		text, ok := declared["api_key"].(string)
+		if refusal := redact.Refusal(text); ok && refusal != "" {
+			failed.Problems = append(failed.Problems, fmt.Sprintf("provider %q: its api_key %s", p.Key.Value, refusal))
+		}
+	}
+	if len(failed.Problems) == 0 {
+		return nil
+	}
+	slices.Sort(failed.Problems)
+	return failed
+}
+
 // readSecrets reads the graph's secrets from the environment and files.
 func readSecrets(g *spec.Graph) (map[string]any, error) {
 	out := make(map[string]any, len(g.Secrets))
@@ -106,15 +134,20 @@ func readSecrets(g *spec.Graph) (map[string]any, error) {
 			if !ok {
 				failed.Problems = append(failed.Problems,
 					fmt.Sprintf("secret %q: environment variable %s is not set", name, secret.Env.Value))
+			} else if refusal := redact.Refusal(value); refusal != "" {
+				failed.Problems = append(failed.Problems, fmt.Sprintf("secret %q: environment variable %s %s", name, secret.Env.Value, refusal))
 			}
 			out[name] = value
 			continue
 		}
 		text, err := os.ReadFile(secret.File.Value)
+		value := strings.TrimRight(string(text), "\r\n")
 		if err != nil {
 			failed.Problems = append(failed.Problems, fmt.Sprintf("secret %q: %v", name, err))
+		} else if refusal := redact.Refusal(value); refusal != "" {
+			failed.Problems = append(failed.Problems, fmt.Sprintf("secret %q: what file %s holds %s", name, secret.File.Value, refusal))
 		}
-		out[name] = strings.TrimRight(string(text), "\r\n")
+		out[name] = value
 	}
 	if len(failed.Problems) > 0 {
 		slices.Sort(failed.Problems)

@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/redact"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
 // masked stands for a secret.
-const masked = "***"
+const masked = redact.Mask
 
 // masker hides the values of secrets, and the state keys that are secret. The
 // zero masker hides nothing.
@@ -47,10 +48,10 @@ func newMasker(g *spec.Graph, secrets map[string]any) *masker {
 // too much.
 func (m *masker) hide(v any) {
 	eachText(v, func(text string) {
-		if len(text) < 4 {
+		if len(text) < redact.Least {
 			return
 		}
-		for _, form := range formsOf(text) {
+		for _, form := range redact.Forms(text) {
 			m.hideText(form)
 		}
 	})
@@ -146,7 +147,7 @@ func (m *masker) value(v any) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, item := range v {
-			out[m.text(name)] = m.value(item)
+			out[m.key(name)] = m.value(item)
 		}
 		return out
 	case int, float64:
@@ -156,6 +157,17 @@ func (m *masker) value(v any) any {
 		}
 	}
 	return v
+}
+
+// key hides the secrets in the key of an object that a program or a model gave. A
+// secret that reads as a name does stays: it may be one.
+func (m *masker) key(name string) string {
+	for _, value := range m.values {
+		if !redact.Word(value) {
+			name = strings.ReplaceAll(name, value, masked)
+		}
+	}
+	return name
 }
 
 // state masks a state: secret keys whole, secret texts elsewhere.

@@ -198,6 +198,9 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkSecretInput(f.graph, opts.Input); err != nil {
+		return nil, err
+	}
 	if problems := f.badTargets(&opts); len(problems) > 0 {
 		return nil, &InputError{Problems: problems}
 	}

@@ -101,6 +101,10 @@ func (r *inputReader) pair(s string) {
 	} else {
 		value, err = typed(text, schema)
 	}
+	if declared := r.graph.Key(key); err != nil && declared != nil && declared.Secret {
+		r.problem(key, "the value, which is secret and not shown, is none of its schema")
+		return
+	}
 	if err != nil {
 		r.problem(key, "%v", err)
 		return

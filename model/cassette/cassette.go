@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/graphrun/graphrun/internal/redact"
 	"github.com/graphrun/graphrun/model"
 )
 
@@ -56,9 +57,10 @@ func (c *Cassette) Playing() bool { return c != nil && c.playing }
 
 // Hide names a text that no recording may hold, such as the value of a secret:
 // *** stands in its place, in calls that are played as in the recording, so a
-// secret may be another one when it is played.
+// secret may be another one when it is played. What is too short to be told from
+// other text is not hidden.
 func (c *Cassette) Hide(secret string) {
-	if c == nil || secret == "" {
+	if c == nil || redact.Refusal(secret) != "" {
 		return
 	}
 	c.mu.Lock()
@@ -66,7 +68,11 @@ func (c *Cassette) Hide(secret string) {
 	if slices.Contains(c.secrets, secret) {
 		return
 	}
-	c.secrets = append(c.secrets, secret)
+	for _, form := range redact.Forms(secret) {
+		if !slices.Contains(c.secrets, form) {
+			c.secrets = append(c.secrets, form)
+		}
+	}
 	slices.SortStableFunc(c.secrets, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
 }
 

@@ -179,11 +179,36 @@ func TestNoSecretIsWritten(t *testing.T) {
 	}
 	// Played with another secret, the call is the same.
 	player := replayed(t, c)
-	player.Hide("new-secret")
-	req.Messages[0].Content = "my key is new-secret"
-	req.Params = map[string]any{"metadata": map[string]any{"X-Api-Key": "more", "api_key": "", "new-secret": 1}}
+	player.Hide("new-secret2")
+	req.Messages[0].Content = "my key is new-secret2"
+	req.Params = map[string]any{"metadata": map[string]any{"X-Api-Key": "more", "api_key": "", "new-secret2": 1}}
 	if got, err := player.Client("p/m", never).Chat(t.Context(), req, nil); err != nil || got.Content != "*** it is" {
 		t.Errorf("got %v, %v", got, err)
+	}
+}
+
+// Only values are masked: a key may read as a secret does. What is too short to be
+// told from other text is not masked.
+func TestKeysAreKept(t *testing.T) {
+	c := New()
+	req := ask("a", "what kind of network?")
+	req.Params = map[string]any{"kind": "kind of", "k": "k"}
+	client := c.Client("network/kind", with(fake(func(*model.Request) (*model.Response, error) {
+		return &model.Response{Content: "the kind", Stop: model.StopEnd}, nil
+	})))
+	if _, err := client.Chat(t.Context(), req, nil); err != nil {
+		t.Fatal(err)
+	}
+	c.Hide("kind")
+	c.Hide("k")
+	text, err := c.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"network/kind", `kind: "*** of"`, `k: "k"`, "what *** of network?", "the ***"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
 	}
 }
 

@@ -6,17 +6,18 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/graphrun/graphrun/internal/redact"
 )
 
 // mask stands where a secret was.
-const mask = "***"
+const mask = redact.Mask
 
 // scrubbed is a call without secrets: known texts, and what stands under keys
 // that hold secrets by their name.
 func scrubbed(id identity, secrets []string) (identity, error) {
 	text, err := scrubJSON(id.Request, secrets, true)
 	id.Request = text
-	id.Name = hide(id.Name, secrets)
 	return id, err
 }
 
@@ -44,11 +45,21 @@ func scrub(v any, secrets []string, byKey bool) any {
 			if text, ok := value.(string); ok && byKey && text != "" && telling(key) {
 				value = mask
 			}
-			out[hide(key, secrets)] = scrub(value, secrets, byKey)
+			out[hideKey(key, secrets)] = scrub(value, secrets, byKey)
 		}
 		return out
 	}
 	return v
+}
+
+// hideKey leaves secrets that read as names do: a key may be one.
+func hideKey(key string, secrets []string) string {
+	for _, secret := range secrets {
+		if !redact.Word(secret) {
+			key = strings.ReplaceAll(key, secret, mask)
+		}
+	}
+	return key
 }
 
 func hide(text string, secrets []string) string {

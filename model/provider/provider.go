@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/redact"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/anthropic"
@@ -100,6 +101,20 @@ func opened[C model.Client](client C, err error) (model.Client, error) {
 	return client, nil
 }
 
+// Key is the key that a model is asked with; "" for none.
+func Key(ref string, o Options) string {
+	name, _, _ := Split(ref)
+	p, err := o.find(name)
+	if err != nil {
+		return ""
+	}
+	key, err := o.keyOf(name, p)
+	if err != nil {
+		return ""
+	}
+	return key
+}
+
 // find is the provider of a name: declared, or known.
 func (o Options) find(name string) (declared, error) {
 	known := []string{"anthropic", "openai", "scripted"}
@@ -149,6 +164,9 @@ func (o Options) keyOf(name string, p declared) (string, error) {
 		getenv = os.Getenv
 	}
 	if key := getenv(variable); key != "" {
+		if refusal := redact.Refusal(key); refusal != "" {
+			return "", invalid("the key of provider %q: environment variable %s %s", name, variable, refusal)
+		}
 		return key, nil
 	}
 	return "", &model.Error{Kind: "auth", Message: fmt.Sprintf("provider %q has no key; set the environment variable %s, or declare providers.%s.api_key", name, variable, name)}

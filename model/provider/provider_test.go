@@ -35,8 +35,8 @@ func TestDeclaredProvider(t *testing.T) {
 		t.Errorf("got %+v", seen)
 	}
 	url = modeltest.Serve(t, "../anthropic/testdata/text.http", 0, func(r modeltest.Request) { seen = r })
-	ask(t, "claude/m-2", Options{Getenv: leak, Declared: map[string]any{"claude": map[string]any{"type": "anthropic", "base_url": url + "/v1", "api_key": "k"}}})
-	if seen.Path != "/v1/messages" || seen.Header.Get("X-Api-Key") != "k" || seen.Header.Get("Anthropic-Version") == "" {
+	ask(t, "claude/m-2", Options{Getenv: leak, Declared: map[string]any{"claude": map[string]any{"type": "anthropic", "base_url": url + "/v1", "api_key": "key-1"}}})
+	if seen.Path != "/v1/messages" || seen.Header.Get("X-Api-Key") != "key-1" || seen.Header.Get("Anthropic-Version") == "" {
 		t.Errorf("got %+v", seen)
 	}
 }
@@ -44,8 +44,11 @@ func TestDeclaredProvider(t *testing.T) {
 func TestKeyOfEnvironment(t *testing.T) {
 	for _, ref := range []string{"openai/m", "anthropic/m"} {
 		var asked string
-		if _, err := Open(ref, Options{Getenv: func(name string) string { asked = name; return "k" }}); err != nil {
+		if _, err := Open(ref, Options{Getenv: func(name string) string { asked = name; return "key-1" }}); err != nil {
 			t.Error(err)
+		}
+		if _, err := Open(ref, Options{Getenv: func(string) string { return "k" }}); err == nil || !strings.Contains(err.Error(), asked+" has 1 character; at least 4 are needed") {
+			t.Errorf("got %v", err)
 		}
 		_, err := Open(ref, Options{Getenv: func(string) string { return "" }})
 		var failure *model.Error

@@ -371,3 +371,20 @@ func TestBrokenOffChange(t *testing.T) {
 		t.Error("the change was not taken back", err)
 	}
 }
+
+// A file that others can read is closed to them when it is opened.
+func TestOthersLoseAccess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.db")
+	if err := open(t, path, sqlite.Options{}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, readOnly := range []bool{false, true} {
+		if err := os.Chmod(path, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		open(t, path, sqlite.Options{ReadOnly: readOnly})
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("read-only %t: the mode is %v, %v", readOnly, info.Mode(), err)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -176,7 +177,7 @@ func (s *Store) makeFile() (fresh bool, err error) {
 	case err == nil && info.IsDir():
 		return false, errors.New("it is a folder; a file is needed")
 	case err == nil:
-		return info.Size() == 0, nil
+		return info.Size() == 0, s.closeToOthers(info.Mode().Perm())
 	case !errors.Is(err, fs.ErrNotExist) || s.opts.ReadOnly:
 		return false, err
 	}
@@ -192,6 +193,22 @@ func (s *Store) makeFile() (fresh bool, err error) {
 		return false, err
 	}
 	return true, f.Close()
+}
+
+// closeToOthers takes from others the right to a file that holds what is secret:
+// an old one, a copy, or one that was made by hand.
+func (s *Store) closeToOthers(mode fs.FileMode) error {
+	const others = 0o077
+	if mode&others == 0 || runtime.GOOS == "windows" {
+		return nil
+	}
+	for _, path := range []string{s.path, s.path + "-wal", s.path + "-shm"} {
+		err := os.Chmod(path, mode&^others)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("others may use it (mode %04o), and that can't be taken from them: %w; chmod 600, or another file, is needed", mode, err)
+		}
+	}
+	return nil
 }
 
 // Close closes the store, and journals that are still open.

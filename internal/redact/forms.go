@@ -1,0 +1,128 @@
+// Package redact knows how a secret may show, and which texts can't be hidden.
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Mask stands where a secret was.
+const Mask = "***"
+
+// Least is the length in characters from which on a text can be hidden: shorter
+// ones stand in too much else.
+const Least = 4
+
+// leastEncoded is the length from which on a form in base64 is hidden.
+const leastEncoded = 8
+
+// Refusal says why a text can't be a secret; "" says that it can.
+func Refusal(secret string) string {
+	switch n := utf8.RuneCountInString(secret); {
+	case n == 0:
+		return "is empty"
+	case n == 1:
+		return fmt.Sprintf("has 1 character; at least %d are needed: what is shorter stands in other texts too, and can't be masked in them", Least)
+	case n < Least:
+		return fmt.Sprintf("has %d characters; at least %d are needed: what is shorter stands in other texts too, and can't be masked in them", n, Least)
+	}
+	return ""
+}
+
+// Word reports whether a text reads as the names in a document do. Where it is a
+// part of a key it is left there, or the document would be another one.
+func Word(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '_' && r != '-'
+	}) < 0
+}
+
+// Forms is how a text reads, each once: as it is, inside a message that quotes
+// it, in an address, in base64 and in hexadecimal digits.
+func Forms(text string) []string {
+	out := append(quoted(text), text)
+	out = append(out, percent(text)...)
+	out = append(out, base64Forms(text)...)
+	digits := hex.EncodeToString([]byte(text))
+	out = append(out, digits, strings.ToUpper(digits))
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// quoted is how a text reads inside a message that quotes it.
+func quoted(text string) []string {
+	inner := func(quoted string) string { return quoted[1 : len(quoted)-1] }
+	out := []string{inner(strconv.Quote(text)), inner(strconv.QuoteToASCII(text))}
+	if asJSON, err := json.Marshal(text); err == nil {
+		out = append(out, inner(string(asJSON)))
+	}
+	return out
+}
+
+// percent is how a text reads in an address. Who writes one differs in which
+// characters need no escape, and in the case of the digits.
+func percent(text string) []string {
+	out := []string{url.QueryEscape(text), url.PathEscape(text)}
+	for _, safe := range []string{"-._~", "-._~/", "-._~!'()*"} {
+		out = append(out, escaped(text, func(c byte) bool { return alphanumeric(c) || strings.IndexByte(safe, c) >= 0 }))
+	}
+	out = append(out, escaped(text, func(byte) bool { return false }))
+	for _, form := range out {
+		out = append(out, lowerEscapes(form))
+	}
+	return out
+}
+
+func alphanumeric(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}
+
+func escaped(text string, safe func(byte) bool) string {
+	var b strings.Builder
+	for i := range len(text) {
+		if c := text[i]; safe(c) {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// lowerEscapes writes the digits of escapes in lower case.
+func lowerEscapes(text string) string {
+	b := []byte(text)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' {
+			copy(b[i+1:i+3], strings.ToLower(string(b[i+1:i+3])))
+			i += 2
+		}
+	}
+	return string(b)
+}
+
+// base64Forms is how a text reads in base64, alone or as a part of more, such as
+// the name and password of an HTTP header: three bytes are four characters, so
+// that it depends on where the text begins. Characters that hold bits of what
+// stands around it are not among them.
+func base64Forms(text string) []string {
+	var out []string
+	for before := range 3 {
+		bytes := append(make([]byte, before), text...)
+		from, to := (before*8+5)/6, len(bytes)*8/6
+		if to-from < leastEncoded {
+			continue
+		}
+		for _, encoding := range [...]*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			out = append(out, encoding.EncodeToString(bytes)[from:to])
+		}
+	}
+	return out
+}

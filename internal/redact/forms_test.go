@@ -1,0 +1,72 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// hidden is a text without the forms of a secret, the longest first.
+func hidden(text, secret string) string {
+	forms := Forms(secret)
+	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
+	for _, form := range forms {
+		text = strings.ReplaceAll(text, form, Mask)
+	}
+	return text
+}
+
+// A secret is hidden however it is written, alone and as a part of more.
+func TestForms(t *testing.T) {
+	const secret = "pa?s/w0rd>~é&!"
+	for _, around := range [][2]string{{"", ""}, {"u:", "x"}, {"us:", "xy"}, {"use:", "xyz"}, {"", "\n"}} {
+		text := around[0] + secret + around[1]
+		each := ""
+		for _, c := range []byte(text) {
+			each += fmt.Sprintf("%%%02x", c)
+		}
+		digits := hex.EncodeToString([]byte(text))
+		for name, form := range map[string]string{
+			"plain": text, "query": url.QueryEscape(text), "path": url.PathEscape(text), "quoted": fmt.Sprintf("%q", text),
+			"lower query": lowerEscapes(url.QueryEscape(text)), "every byte": each,
+			"as Python quotes": around[0] + "pa%3Fs/w0rd%3E~%C3%A9%26%21", "as encodeURIComponent": "pa%3Fs%2Fw0rd%3E~%C3%A9%26!",
+			"hex": digits, "upper hex": strings.ToUpper(digits),
+			"base64": base64.StdEncoding.EncodeToString([]byte(text)), "base64 url": base64.RawURLEncoding.EncodeToString([]byte(text)),
+		} {
+			// Of a group of characters that the secret shares with what is around it
+			// some bits may show.
+			if got := hidden(form, secret); !strings.Contains(got, Mask) || len(got) > len(Mask)+3*len(around[0]+around[1])+8 {
+				t.Errorf("%s of %q: %s shows as %s", name, text, form, got)
+			}
+		}
+	}
+	for _, text := range []string{"YWJj", "ZGVm", "abce", "6162", "%61%62"} {
+		if got := hidden(text, "abcd"); got != text {
+			t.Errorf("%q shows as %q", text, got)
+		}
+	}
+}
+
+// What is too short to be hidden is refused, with the reason.
+func TestRefusal(t *testing.T) {
+	for secret, want := range map[string]string{
+		"": "is empty", "k": "has 1 character;", "éé": "has 2 characters;", "abc": "has 3 characters;", "abcd": "", "éééé": "",
+	} {
+		if got := Refusal(secret); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%q: %q, want %q", secret, got, want)
+		}
+	}
+}
+
+// A secret that reads as a name is left in keys.
+func TestWord(t *testing.T) {
+	for text, want := range map[string]bool{"kind": true, "x-api-key": true, "tool_calls": true, "hunter2": false, "a b": false, "sk-1": false, "clé": false} {
+		if Word(text) != want {
+			t.Errorf("%q: %t", text, !want)
+		}
+	}
+}
