@@ -154,7 +154,7 @@ func appendSaid(dst []byte, s *Said) []byte {
 		dst = appendValue(dst, s.Percent)
 	}
 	dst = appendTextKey(dst, `,"message":`, s.Message)
-	if s.Type == "custom" {
+	if s.Type == "custom" || s.Type == "element" {
 		dst = appendTextKey(dst, `,"name":`, s.Name)
 		dst = appendValueKey(dst, `,"data":`, s.Data)
 	}

@@ -108,15 +108,17 @@ type Task struct {
 
 // Said is one message of a running node. Exactly the fields of its Type are set.
 type Said struct {
-	// Type is "progress", "text", "custom", "warning" or "tool".
+	// Type is "progress", "text", "custom", "warning" or "tool"; "element" comes
+	// from the runner itself, when an element of a node with each has ended.
 	Type    string
 	Percent float64 // progress
 	Message string  // progress, warning
 	Text    string  // text: a chunk of output for a person
 	Final   bool    // text: the last chunk; the runner adds an empty one where there is none
 	Name    string  // custom: its type; tool: the tool that was called
-	// Data is custom's; tool's is an object of args, output, is_error,
-	// duration_ms and, if the call has one, id.
+	// Data is custom's; element's is an object of index (from 0), item, outcome
+	// (success, failure), and how many are done, failed, total; tool's is an object
+	// of args, output, is_error, duration_ms and, if the call has one, id.
 	Data any
 }
 

@@ -170,7 +170,7 @@ func noteType(kind machine.NoteKind) EventType {
 		return NodeCompleted
 	case machine.NoteNodeFailed:
 		return NodeFailed
-	case machine.NoteNodeEmitted:
+	case machine.NoteNodeEmitted, machine.NoteElementEnded:
 		return NodeEvent
 	case machine.NoteEdgesResolved:
 		return EdgesResolved
@@ -187,6 +187,17 @@ func emitted(data any, failure *Failure) *Said {
 		return &Said{Type: "warning", Message: failure.Kind + ": " + failure.Message + "; the other elements go on"}
 	}
 	return &Said{Type: "custom", Name: "emit", Data: data}
+}
+
+// elementSaid is the event of an element that has ended.
+func elementSaid(n *machine.Note) *Said {
+	e, outcome := n.Element, "success"
+	if n.Failure != nil {
+		outcome = "failure"
+	}
+	return &Said{Type: "element", Data: map[string]any{
+		"index": e.Index, "item": e.Item, "outcome": outcome, "done": e.Done, "failed": e.Failed, "total": e.Total,
+	}}
 }
 
 func (d *driver) describe(n *machine.Note, at int64) {
@@ -206,6 +217,9 @@ func (d *driver) describe(n *machine.Note, at int64) {
 		e.Error = d.mask.failure(n.Failure)
 	case machine.NoteNodeEmitted:
 		e.Said = emitted(d.mask.value(n.Output), d.mask.failure(n.Failure))
+	case machine.NoteElementEnded:
+		e.Said = elementSaid(n)
+		e.Said.Data = d.mask.value(e.Said.Data)
 	case machine.NoteEdgesResolved:
 		e.Output, e.Next = d.mask.value(n.Output), d.targets(n)
 		e.Candidates = d.state.AppendCandidates(nil, n)

@@ -35,6 +35,9 @@ type liveView struct {
 	pending []string       // finished lines that are not on the screen yet
 	drawn   []string       // the bottom lines on the screen, unpainted
 	frame   int
+	start   time.Time // of the first event
+	step    int       // the last that began
+	most    int       // steps that the run may take; 0: not known
 	last    time.Time
 	closed  bool
 	held    bool // somebody else has the terminal
@@ -80,8 +83,15 @@ func (v *liveView) event(e *runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.pending = append(v.pending, v.tracer.lines(e)...)
+	if v.start.IsZero() {
+		v.start = v.now()
+	}
+	v.most = max(v.most, e.MaxSteps)
 	switch e.Type {
 	case runner.NodeStarted:
+		if !strings.Contains(e.Node, "/") { // subgraphs count their own
+			v.step = max(v.step, e.Step)
+		}
 		if v.find(e) == nil {
 			v.running = append(v.running, &runningNode{step: e.Step, visit: e.Visit, node: e.Node, start: v.now()})
 		}
@@ -97,8 +107,13 @@ func (v *liveView) event(e *runner.Event) {
 			n.text = lastLine(n.text + e.Said.Text)
 		}
 	case runner.NodeEvent:
-		if n := v.find(e); n != nil && e.Said != nil && e.Said.Type == "progress" {
+		n := v.find(e)
+		switch {
+		case n == nil || e.Said == nil:
+		case e.Said.Type == "progress":
 			n.progress = strings.TrimSpace(progressText(e.Said))
+		case e.Said.Type == "element":
+			n.progress = v.tracer.elements[e.Node].progress()
 		}
 	}
 	// A fast run must not spend its time drawing.
@@ -135,16 +150,12 @@ func (v *liveView) draw() {
 	var b strings.Builder
 	v.erase(&b, columns)
 	for _, line := range v.pending {
-		b.WriteString(line + "\r\n")
+		b.WriteString(strings.Join(terminal.Wrap(line, columns, v.tracer.columns.indent()), "\r\n") + "\r\n")
 	}
 	v.pending = v.pending[:0]
 	v.drawn = v.drawn[:0]
-	for i, n := range v.running {
-		if i == maxRunning {
-			v.drawn = append(v.drawn, terminal.Truncate(fmt.Sprintf("  … and %d more", len(v.running)-i), columns-1))
-			break
-		}
-		v.drawn = append(v.drawn, terminal.Truncate(v.status(n), columns-1))
+	for _, line := range v.bottom() {
+		v.drawn = append(v.drawn, terminal.Truncate(line, columns-1))
 	}
 	for i, line := range v.drawn {
 		if i > 0 {
@@ -157,6 +168,41 @@ func (v *liveView) draw() {
 		// Nothing can be done about a terminal that is gone.
 		_, _ = io.WriteString(v.out, b.String())
 	}
+}
+
+// bottom is what runs, what has ended beside it and waits to be led on, and how
+// far the run is.
+func (v *liveView) bottom() []string {
+	if len(v.running) == 0 {
+		return nil
+	}
+	var out []string
+	for _, f := range v.tracer.held[max(0, len(v.tracer.held)-maxRunning):] {
+		out = append(out, fmt.Sprintf("  [%d] %s  %s in %s", f.step, visited(f.node, f.visit), f.word, clock(f.duration)))
+	}
+	for i, n := range v.running {
+		if i == maxRunning {
+			out = append(out, fmt.Sprintf("  … and %d more", len(v.running)-i))
+			break
+		}
+		out = append(out, v.status(n))
+	}
+	run := "  run  " + clock(v.now().Sub(v.start))
+	if v.step > 0 {
+		run += fmt.Sprintf("  step %d", v.step)
+		if v.most > 0 {
+			run += fmt.Sprintf(" of at most %d", v.most)
+		}
+	}
+	return append(out, run)
+}
+
+// visited is a node at one of its visits: "write", "write #2".
+func visited(node string, visit int) string {
+	if visit > 1 {
+		return fmt.Sprintf("%s #%d", node, visit)
+	}
+	return node
 }
 
 // erase removes the bottom lines. A terminal that became narrower has wrapped
@@ -189,11 +235,7 @@ func (v *liveView) width() int {
 func (v *liveView) status(n *runningNode) string {
 	const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 	frames := []rune(spinner)
-	name := n.node
-	if n.visit > 1 {
-		name = fmt.Sprintf("%s #%d", name, n.visit)
-	}
-	s := fmt.Sprintf("%c [%d] %s  %s", frames[v.frame%len(frames)], n.step, name, clock(v.now().Sub(n.start)))
+	s := fmt.Sprintf("%c [%d] %s  %s", frames[v.frame%len(frames)], n.step, visited(n.node, n.visit), clock(v.now().Sub(n.start)))
 	for _, part := range []string{n.attempt, n.progress, terminal.Line(strings.TrimSpace(n.text))} {
 		if part != "" {
 			s += "  " + part
@@ -213,7 +255,7 @@ func (v *liveView) hold() func() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	running := v.running
-	v.running = nil // the bottom lines make way
+	v.running = nil // with them the bottom lines make way
 	v.draw()
 	v.running, v.held = running, true
 	return func() {

@@ -7,19 +7,29 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 )
 
+// startedAfter is how long a node runs before the log says so: a reader wants to
+// know what it waits for, and not that every step began.
+const startedAfter = 10 * time.Second
+
 // plainView prints lines as things happen.
 type plainView struct {
-	mu     sync.Mutex // guards what follows: notes come from another goroutine
+	mu     sync.Mutex // guards what follows: notes and timers come from other goroutines
 	out    io.Writer
 	tracer *tracer
 	text   map[string]string // per node, streamed text without its line break yet
 	held   bool              // somebody else has the terminal
 	kept   []string          // lines that wait for it
+	// after calls f after d unless stop is called before; nil: nothing is said of
+	// nodes that run for long, as when the past is told.
+	after func(d time.Duration, f func()) (stop func() bool)
+	// alarms are stopped when their node ends.
+	alarms map[string]func() bool
 }
 
 func (v *plainView) event(e *runner.Event) {
@@ -29,7 +39,7 @@ func (v *plainView) event(e *runner.Event) {
 	case runner.NodeStarted:
 		v.print(v.tracer.lines(e))
 		if worthStarting(e.Kind) && e.Attempt <= 1 {
-			v.print([]string{v.tracer.start(e) + v.tracer.colors.quiet("started")})
+			v.watch(e)
 		}
 		return
 	case runner.NodeOutput:
@@ -45,8 +55,42 @@ func (v *plainView) event(e *runner.Event) {
 			v.print([]string{v.tracer.start(e) + "| " + terminal.Line(rest)})
 		}
 		delete(v.text, e.Node)
+		if e.Type != runner.NodeRetrying {
+			v.unwatch(e.Node)
+		}
 	}
 	v.print(v.tracer.lines(e))
+}
+
+// watch says that a node has started when it has run for some time.
+func (v *plainView) watch(e *runner.Event) {
+	if v.after == nil {
+		return
+	}
+	if v.alarms == nil {
+		v.alarms = map[string]func() bool{}
+	}
+	node, step, visit := e.Node, e.Step, e.Visit
+	v.unwatch(node)
+	v.alarms[node] = v.after(startedAfter, func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if v.alarms[node] == nil {
+			return // it has ended in this moment
+		}
+		text := "started " + clock(startedAfter) + " ago"
+		if e := v.tracer.elements[node]; e != nil {
+			text += ": " + e.progress()
+		}
+		v.print([]string{v.tracer.columns.start(v.tracer.colors, step, node, visit) + v.tracer.colors.quiet(text)})
+	})
+}
+
+func (v *plainView) unwatch(node string) {
+	if stop := v.alarms[node]; stop != nil {
+		stop()
+		delete(v.alarms, node)
+	}
 }
 
 // worthStarting says whether nodes of a kind may run for a while, so that a
@@ -123,6 +167,9 @@ func (v *plainView) letGo() {
 func (v *plainView) close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	for _, node := range sortedKeys(v.alarms) {
+		v.unwatch(node)
+	}
 	v.letGo()
 	v.print(v.tracer.flush())
 }

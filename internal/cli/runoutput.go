@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
@@ -57,10 +58,13 @@ func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
 	case a.StderrTerminal && os.Getenv("TERM") != "dumb":
 		o.view = newLiveView(a.Stderr, a.Now, a.Columns, tracer)
 	case o.format == "text":
-		o.view = &plainView{out: a.Stderr, tracer: tracer}
+		o.view = &plainView{out: a.Stderr, tracer: tracer, after: afterFunc}
 	}
 	return o, nil
 }
+
+// afterFunc calls f after d, in a goroutine of its own.
+func afterFunc(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
 
 // sink returns the sink to run with: the writer's own when nobody else looks,
 // because the runner writes to a JSONSink without making events.

@@ -152,7 +152,7 @@ func stateLines(state map[string]any, c traceColors) []string {
 	return out
 }
 
-func sortedKeys(m map[string]any) []string {
+func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for key := range m {
 		keys = append(keys, key)

@@ -39,20 +39,18 @@ func newTraceColors(on bool) traceColors {
 	}
 }
 
-const (
-	maxNodeColumn = 24
-	maxReason     = 72
-)
+const maxReason = 72
 
 // tracer turns events into lines. It is not safe for concurrent use.
 type tracer struct {
-	colors traceColors
-	// column is the width of the column of node names.
-	column int
+	colors  traceColors
+	columns columns
 	// running maps the nodes that have started and not ended to their step.
 	running map[string]int
 	// held are finished steps whose line waits for their routing.
 	held []finished
+	// elements is how far the elements are of the nodes with each that run.
+	elements map[string]*elements
 	// spent is what model calls came to, by node, until a line shows it.
 	spent map[string]*spending
 }
@@ -64,27 +62,23 @@ type finished struct {
 	duration    time.Duration
 	failure     *machine.Failure
 	finally     bool
+	elements    *elements // of a node with each
 }
 
 func newTracer(g *spec.Graph, colors traceColors) *tracer {
-	t := &tracer{colors: colors, running: map[string]int{}}
-	for _, n := range g.Nodes {
-		t.column = max(t.column, terminal.Width(n.ID.Value))
-	}
-	t.column = min(t.column+3, maxNodeColumn) // room for " #2"
-	return t
+	return &tracer{colors: colors, columns: columnsOf(g), running: map[string]int{}, elements: map[string]*elements{}}
 }
 
 // lines returns what an event adds to the trace; most events add nothing.
 func (t *tracer) lines(e *runner.Event) []string {
 	switch e.Type {
 	case runner.RunStarted:
+		t.columns.steps(e.MaxSteps)
 		return []string{t.colors.quiet(fmt.Sprintf("run %s of %s from %s, at most %d steps", e.RunID, e.Graph, e.Start, e.MaxSteps))}
 	case runner.RunResumed:
 		return append(t.flush(), t.colors.quiet(fmt.Sprintf("run %s goes on", e.RunID)))
 	case runner.NodeStarted:
 		t.running[e.Node] = e.Step
-		return t.flush()
 	case runner.NodeRetrying:
 		text := fmt.Sprintf("attempt %d of %d failed, next in %s", e.Attempt, e.MaxAttempts, clock(e.NextDelay))
 		if e.Error != nil {
@@ -99,21 +93,28 @@ func (t *tracer) lines(e *runner.Event) []string {
 		t.spend(e)
 	case runner.NodeEvent, runner.ToolCalled:
 		return t.said(e)
-	case runner.SuperstepCompleted, runner.RunFinished, runner.RunPaused:
+	case runner.SuperstepCompleted:
+		return t.flush(e.Nodes...)
+	case runner.RunFinished, runner.RunPaused:
 		return t.flush()
 	}
 	return nil
 }
 
-// ended takes a node's end. Its line waits for the routing, which follows at
-// once unless other nodes still run.
+// ended takes a node's end. Its line waits for the routing, so that it can say
+// where the node leads: that follows at once, or when all that runs beside the
+// node has ended.
 func (t *tracer) ended(e *runner.Event) []string {
 	step := e.Step
 	if step == 0 {
 		step = t.running[e.Node]
 	}
+	f := finished{
+		step: step, node: e.Node, visit: e.Visit, duration: e.Duration, failure: e.Error, word: "ok",
+		elements: t.elements[e.Node], finally: e.Finally,
+	}
 	delete(t.running, e.Node)
-	f := finished{step: step, node: e.Node, visit: e.Visit, duration: e.Duration, failure: e.Error, word: "ok", finally: e.Finally}
+	delete(t.elements, e.Node)
 	switch {
 	case e.Type == runner.NodeFailed && e.Step == 0 && e.Error.Kind == "cancelled":
 		f.word = "stopped"
@@ -124,29 +125,18 @@ func (t *tracer) ended(e *runner.Event) []string {
 	case e.Cached:
 		f.word = "cached"
 	}
-	if t.besides(e.Node) {
-		return []string{t.line(f, "")}
+	if f.finally {
+		return []string{t.line(f, "")} // it leads nowhere
 	}
 	t.held = append(t.held, f)
 	return nil
 }
 
-// besides reports whether more runs than a node and the nodes around it.
-func (t *tracer) besides(node string) bool {
-	around := 0
-	for i := range len(node) {
-		if _, runs := t.running[node[:i]]; runs && node[i] == '/' {
-			around++
-		}
-	}
-	return len(t.running) > around
-}
-
-// routed says where a step leads, in the line of its node if that waits.
+// routed says where a step leads, in the line of its node.
 func (t *tracer) routed(e *runner.Event) []string {
 	route := t.route(e)
 	for i, f := range t.held {
-		if f.step == e.Step {
+		if f.step == e.Step && f.node == e.Node {
 			t.held = slices.Delete(t.held, i, i+1)
 			return []string{t.line(f, route)}
 		}
@@ -154,16 +144,19 @@ func (t *tracer) routed(e *runner.Event) []string {
 	if route == "" {
 		return nil
 	}
-	return []string{t.start(e) + strings.Repeat(" ", 17) + route + t.takeSpent(e.Node)}
+	return []string{t.start(e) + t.columns.blank() + route + t.takeSpent(e.Node)}
 }
 
-// flush returns the lines of steps that were not routed.
-func (t *tracer) flush() []string {
+// flush returns the lines of steps that were not routed: of some nodes, or of all.
+func (t *tracer) flush(nodes ...string) []string {
 	var out []string
-	for _, f := range t.held {
-		out = append(out, t.line(f, ""))
-	}
-	t.held = t.held[:0]
+	t.held = slices.DeleteFunc(t.held, func(f finished) bool {
+		over := len(nodes) == 0 || slices.Contains(nodes, f.node)
+		if over {
+			out = append(out, t.line(f, ""))
+		}
+		return over
+	})
 	return out
 }
 
@@ -173,6 +166,8 @@ func (t *tracer) said(e *runner.Event) []string {
 		return nil
 	}
 	switch e.Said.Type {
+	case "element":
+		t.elements[e.Node] = elementsOf(e.Said)
 	case "custom":
 		return []string{t.start(e) + t.colors.info("event   ") + terminal.Line(e.Said.Name) + " " + valueText(e.Said.Data, maxReason)}
 	case "tool":
@@ -202,20 +197,20 @@ func (t *tracer) line(f finished, route string) string {
 	case "skipped", "stopped":
 		paint = t.colors.warn
 	}
-	s := t.prefix(f.step, f.node, f.visit) + paint(terminal.Pad(f.word, 8)) + t.colors.quiet(fmt.Sprintf("%7s", clock(f.duration))) + "  "
+	s := t.columns.start(t.colors, f.step, f.node, f.visit) + paint(terminal.Pad(f.word, 8)) + t.colors.quiet(fmt.Sprintf("%7s", clock(f.duration)))
 	if f.finally {
 		route = t.colors.quiet("finally")
 	}
 	if route != "" {
-		s += route
+		s += "  " + route
+	}
+	if f.elements != nil {
+		s += "  " + f.elements.String()
 	}
 	if f.failure != nil {
-		if route != "" {
-			s += "  "
-		}
-		s += t.colors.bad(terminal.Truncate(failureText(f.failure), 2*maxReason))
+		s += "  " + t.colors.bad(terminal.Truncate(failureText(f.failure), 2*maxReason))
 	}
-	return strings.TrimRight(s+t.takeSpent(f.node), " ")
+	return s + t.takeSpent(f.node)
 }
 
 // start is the start of an event's line. What a node says while it runs has no
@@ -225,19 +220,7 @@ func (t *tracer) start(e *runner.Event) string {
 	if step == 0 {
 		step = t.running[e.Node]
 	}
-	return t.prefix(step, e.Node, e.Visit)
-}
-
-// prefix is the start of a step's lines: its number and its node.
-func (t *tracer) prefix(step int, node string, visit int) string {
-	if visit > 1 {
-		node = fmt.Sprintf("%s #%d", node, visit)
-	}
-	number := ""
-	if step > 0 {
-		number = fmt.Sprintf("[%d]", step)
-	}
-	return t.colors.quiet(terminal.Pad(number, 5)) + t.colors.strong(terminal.Pad(node, t.column)) + "  "
+	return t.columns.start(t.colors, step, e.Node, e.Visit)
 }
 
 // route says where a step leads and why.

@@ -16,7 +16,9 @@ import (
 )
 
 func traceGraph() *spec.Graph {
-	g := &spec.Graph{}
+	g := &spec.Graph{Limits: spec.Limits{MaxSteps: 99}}
+	again := spec.Text{Value: "critique"}
+	g.Edges = append(g.Edges, &spec.Edge{From: again, To: again}) // it may be visited up to 99 times
 	for _, id := range []string{"write", "critique", "publish"} {
 		g.Nodes = append(g.Nodes, &spec.Node{ID: spec.Text{Value: id}})
 	}
@@ -70,17 +72,15 @@ func TestPlainView(t *testing.T) {
 	v.note("a note")
 	v.close()
 	const want = `run r1 of g from write, at most 9 steps
-[1]  write        started
-[1]  write        retry   attempt 1 of 3 failed, next in 1.0s: exit_status: exit 1
-[1]  write        | first
-[1]  write         40% half�[2J
-[1]  write        event   tick {"n":1}
-[1]  write        warning bad line
-[1]  write        | second line
-[1]  write        ok         1.5s  → critique, publish  (n > 1)
-[2]  critique #2  ok          2ms
-[2]  critique #2                   → END  (no condition matched)
-[3]  publish      failed      3ms  no way
+[1]  write         retry   attempt 1 of 3 failed, next in 1.0s: exit_status: exit 1
+[1]  write         | first
+[1]  write          40% half�[2J
+[1]  write         event   tick {"n":1}
+[1]  write         warning bad line
+[1]  write         | second line
+[1]  write         ok         1.5s  → critique, publish  (n > 1)
+[2]  critique #2   ok          2ms  → END  (no condition matched)
+[3]  publish       failed      3ms  no way
 a note
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -194,13 +194,12 @@ func TestLiveViewLeavesOnlyTheTrace(t *testing.T) {
 			continue // finished lines wrap; what counts is that the cursor never left its place
 		}
 		const want = `run r1 of g from write, at most 9 steps
-[1]  write        retry   attempt 1 of 3 failed, next in 1.0s: exit_status: exit 1
-[1]  write        event   tick {"n":1}
-[1]  write        warning bad line
-[1]  write        ok         1.5s  → critique, publish  (n > 1)
-[2]  critique #2  ok          2ms
-[2]  critique #2                   → END  (no condition matched)
-[3]  publish      failed      3ms  no way
+[1]  write         retry   attempt 1 of 3 failed, next in 1.0s: exit_status: exit 1
+[1]  write         event   tick {"n":1}
+[1]  write         warning bad line
+[1]  write         ok         1.5s  → critique, publish  (n > 1)
+[2]  critique #2   ok          2ms  → END  (no condition matched)
+[3]  publish       failed      3ms  no way
 a note
 `
 		if diff := cmp.Diff(want, s.text()); diff != "" {
@@ -219,9 +218,10 @@ func TestLiveViewShowsWhatRuns(t *testing.T) {
 		v.event(&events[i])
 	}
 	const want = `run r1 of g from write, at most 9 steps
-[1]  write        retry   attempt 1 of 3 failed, next in 1.0
-s: exit_status: exit 1
+[1]  write         retry   attempt 1 of 3 failed, next in
+                   1.0s: exit_status: exit 1
 ⠋ [1] write  5.0s  attempt 2/3  40% half�[2J  second line
+  run  6.0s  step 1 of at most 9
 `
 	if diff := cmp.Diff(want, s.text()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -236,8 +236,8 @@ func TestLiveViewShowsAFewOfMany(t *testing.T) {
 	for i := range 30 {
 		v.event(&runner.Event{Type: runner.NodeStarted, Step: i + 1, Node: fmt.Sprint("n", i), Visit: 1})
 	}
-	if got := strings.Count(s.text(), "\n"); got != maxRunning+1 {
-		t.Errorf("%d lines, want %d: %s", got, maxRunning+1, s.text())
+	if got := strings.Count(s.text(), "\n"); got != maxRunning+2 {
+		t.Errorf("%d lines, want %d: %s", got, maxRunning+2, s.text())
 	}
 	if !strings.Contains(s.text(), "… and 22 more") {
 		t.Errorf("the rest is not counted: %s", s.text())
@@ -245,6 +245,98 @@ func TestLiveViewShowsAFewOfMany(t *testing.T) {
 	v.close()
 	if strings.TrimSpace(s.text()) != "" {
 		t.Errorf("garbage is left: %q", s.text())
+	}
+}
+
+// TestColumnsHold runs past step 99: what follows the first columns stands where it
+// stood, on a graph that may come so far and on one that only a flag lets.
+func TestColumnsHold(t *testing.T) {
+	for _, most := range []int{300, 9} {
+		g := traceGraph()
+		g.Limits.MaxSteps = most
+		trace := newTracer(g, newTraceColors(false))
+		trace.lines(&runner.Event{Type: runner.RunStarted, MaxSteps: 300})
+		at := map[int]bool{}
+		for _, step := range []int{9, 99, 100, 250} {
+			e := runner.Event{Type: runner.NodeCompleted, Step: step, Node: "critique", Visit: step}
+			trace.lines(&e)
+			e.Type, e.Next = runner.EdgesResolved, []string{"END"}
+			line := trace.lines(&e)[0]
+			at[strings.Index(line, " ok ")] = true
+		}
+		if len(at) != 1 {
+			t.Errorf("limit %d in the file: the outcome stands at %v", most, at)
+		}
+	}
+}
+
+// TestBranchEndsInOneLine: what ends beside others has one line, once it is known
+// where it leads; until then the bottom lines show it.
+func TestBranchEndsInOneLine(t *testing.T) {
+	s := &screen{t: t, columns: 60}
+	v := newStillView(s, func() time.Time { return time.Unix(0, 0) })
+	events := []runner.Event{
+		{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Kind: "exec"},
+		{Type: runner.NodeStarted, Step: 2, Node: "publish", Visit: 1, Kind: "exec"},
+		{Type: runner.NodeEvent, Node: "publish", Visit: 1, Said: &runner.Said{Type: "element", Data: map[string]any{
+			"index": 2, "item": "c", "outcome": "failure", "done": 3, "failed": 1, "total": 4,
+		}}},
+		{Type: runner.NodeFailed, Step: 1, Node: "write", Visit: 1, Duration: time.Second, Error: &machine.Failure{Kind: "failed", Message: "no"}},
+	}
+	for i := range events {
+		v.event(&events[i])
+	}
+	v.draw()
+	const during = `  [1] write  failed in 1.0s
+⠋ [2] publish  0ms  3 of 4, 1 failed; last "c" failed
+  run  0ms  step 2
+`
+	if diff := cmp.Diff(during, s.text()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	events = []runner.Event{
+		{Type: runner.NodeCompleted, Step: 2, Node: "publish", Visit: 1, Duration: 2 * time.Second},
+		{Type: runner.EdgesResolved, Step: 1, Node: "write", Visit: 1, Next: []string{"critique"}},
+		{Type: runner.EdgesResolved, Step: 2, Node: "publish", Visit: 1, Next: []string{"critique"}},
+	}
+	for i := range events {
+		v.event(&events[i])
+	}
+	v.close()
+	const after = `[1]  write         failed     1.0s  → critique  no
+[2]  publish       ok         2.0s  → critique  3 of 4
+                   elements, 1 failed
+`
+	if diff := cmp.Diff(after, s.text()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestPlainViewSaysWhatItWaitsFor: only nodes that run for long are said to have
+// started, and none after its end.
+func TestPlainViewSaysWhatItWaitsFor(t *testing.T) {
+	var out bytes.Buffer
+	var alarms []func()
+	v := &plainView{
+		out: &out, tracer: newTracer(traceGraph(), newTraceColors(false)),
+		after: func(_ time.Duration, f func()) func() bool {
+			alarms = append(alarms, f)
+			return func() bool { return true }
+		},
+	}
+	v.event(&runner.Event{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Kind: "exec"})
+	v.event(&runner.Event{Type: runner.NodeStarted, Step: 2, Node: "publish", Visit: 1, Kind: "exec"})
+	v.event(&runner.Event{Type: runner.NodeStarted, Step: 3, Node: "critique", Visit: 1, Kind: "set"})
+	v.event(&runner.Event{Type: runner.NodeCompleted, Step: 1, Node: "write", Visit: 1})
+	for _, ring := range alarms {
+		ring()
+	}
+	v.close()
+	const want = `[2]  publish       started 10.0s ago
+[1]  write         ok          0ms
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

@@ -95,3 +95,63 @@ func Text(s string) string {
 		return []rune(Replacement)[0]
 	}, s)
 }
+
+// Wrap breaks a line of printable text, in which colours may be set, into lines
+// of at most columns columns, between words where it can. All but the first
+// begin with indent spaces, with fewer where those would take half of the room.
+func Wrap(s string, columns, indent int) []string {
+	if columns < 1 {
+		return []string{s}
+	}
+	if indent > columns/2 {
+		indent = min(4, columns/4)
+	}
+	var lines []string
+	margin := ""
+	for {
+		at, next := breakAt(s, columns-len(margin))
+		lines = append(lines, margin+strings.TrimRight(s[:at], " "))
+		if next >= len(s) {
+			return lines
+		}
+		s, margin = s[next:], strings.Repeat(" ", indent)
+	}
+}
+
+// breakAt says where a line of at most columns columns ends, and where the next
+// begins: between two words, else inside one. Spaces before the first word are
+// no place to break.
+func breakAt(s string, columns int) (at, next int) {
+	used, words := 0, false
+	for i := 0; i < len(s); {
+		if n := colorLength(s[i:]); n > 0 {
+			i += n
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == ' ' && words {
+			at, next = i, i+len(s[i:])-len(strings.TrimLeft(s[i:], " "))
+			used, i = used+next-i, next
+			continue
+		}
+		words = true
+		if used += RuneWidth(r); used > columns {
+			if at == 0 {
+				at = max(i, size) // a character at least, or there would be no end
+				next = at
+			}
+			return at, next
+		}
+		i += size
+	}
+	return len(s), len(s)
+}
+
+// colorLength is the length of the sequence that sets a colour with which s
+// begins; 0 when it begins with none.
+func colorLength(s string) int {
+	if !strings.HasPrefix(s, "\x1b[") {
+		return 0
+	}
+	return strings.IndexByte(s, 'm') + 1
+}

@@ -1,6 +1,9 @@
 package terminal
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestWidthAndTruncate(t *testing.T) {
 	for _, c := range []struct {
@@ -51,6 +54,34 @@ func TestLine(t *testing.T) {
 	} {
 		if got := Line(in); got != want {
 			t.Errorf("Line(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		in              string
+		columns, indent int
+		want            string
+	}{
+		{"", 10, 2, ""},
+		{"short", 10, 2, "short"},
+		{"one two three four", 9, 2, "one two\n  three\n  four"},
+		{"one two", 3, 9, "one\ntwo"},
+		{"  one two", 6, 2, "  one\n  two"},
+		{"[1]  a  text that goes on", 14, 5, "[1]  a  text\n     that goes\n     on"},
+		{"abcdefgh", 3, 0, "abc\ndef\ngh"},
+		{"a bcdefgh", 4, 1, "a\n bcd\n efg\n h"},
+		{"日本語", 4, 0, "日本\n語"},
+		{"日本語", 1, 0, "日\n本\n語"},
+		{"exactly ten", 11, 2, "exactly ten"},
+		{"ten       wide", 4, 0, "ten\nwide"},
+		{"\x1b[31mred words\x1b[0m here", 9, 2, "\x1b[31mred words\x1b[0m\n  here"},
+		{"no width", 0, 2, "no width"},
+	} {
+		got := strings.Join(Wrap(c.in, c.columns, c.indent), "\n")
+		if got != c.want {
+			t.Errorf("Wrap(%q, %d, %d) = %q, want %q", c.in, c.columns, c.indent, got, c.want)
 		}
 	}
 }

@@ -195,9 +195,13 @@ func (p *Plan) elementEnded(s *State, t *task, ev *Event) bool {
 	case ev.Park != nil:
 		failure = p.parkElement(s, t, i, run, ev)
 	default:
-		if failure = p.checkElement(n, i, ev.Output, e); failure == nil && n.talk.joins {
+		if failure = p.checkElement(n, i, ev.Output, e); failure != nil {
+			break
+		}
+		if n.talk.joins {
 			e.said(i, talkOf(ev, n))
 		}
+		s.noteElementEnded(t, i, nil)
 	}
 	if failure != nil {
 		p.elementUnwell(s, t, ev.Task, failure, run.asked)
@@ -242,7 +246,10 @@ func (p *Plan) checkElement(n *node, i int, output any, e *eachState) *Failure {
 func (p *Plan) elementFailed(s *State, t *task, i int, failure *Failure) bool {
 	e := t.each
 	e.failed++
-	failure.Message = "element " + strconv.Itoa(i) + ": " + failure.Message
+	failure.Message = "element " + strconv.Itoa(i) + ": " + failure.Message + " (item " + preview(e.items[i], 60) + ")"
+	if e.failure == nil {
+		s.noteElementEnded(t, i, failure)
+	}
 	if e.lowest == nil || i < e.lowestIndex {
 		e.lowest, e.lowestIndex = failure, i
 	}

@@ -19,6 +19,8 @@ const (
 	// NoteNodeEmitted tells what a node's emit came to, or, with a failure, of an
 	// element that failed where the others go on.
 	NoteNodeEmitted
+	// NoteElementEnded tells that an element of a node with each has ended for good.
+	NoteElementEnded
 	NoteEdgesResolved
 	NoteStateUpdated
 	// NoteEntered stands for NoteSuperstepStarted, NoteNodeStarted and
@@ -55,10 +57,19 @@ type Note struct {
 	Failure *Failure
 	// Retry is NoteNodeRetrying's.
 	Retry *RetryNote
+	// Element is NoteElementEnded's; Failure is why it failed, if it did.
+	Element *ElementNote
 
 	choice *choice
 	// first and last are its part of State.taken or State.changes.
 	first, last int32
+}
+
+// ElementNote says which element has ended, from 0, and how far the node is.
+type ElementNote struct {
+	Index               int
+	Item                any
+	Done, Failed, Total int
 }
 
 // Taken returns the ways out that a node took (NoteEdgesResolved), or the nodes

@@ -55,6 +55,21 @@ func (s *State) noteElement(t *task, failure *Failure) {
 	}
 }
 
+// noteElementEnded tells of an element that the driver ran. Those of nodes that
+// the machine evaluates end all at once.
+func (s *State) noteElementEnded(t *task, i int, failure *Failure) {
+	e := t.each
+	if !s.Watched || e.next == 0 {
+		return
+	}
+	note := s.taskNote(NoteElementEnded, t)
+	note.Failure = failure
+	note.Element = &ElementNote{
+		Index: i, Item: e.items[i], Failed: e.failed, Total: len(e.items),
+		Done: e.next - len(e.running) - len(e.attempts) - len(e.asking),
+	}
+}
+
 func (s *State) noteFailed(t *task) {
 	if s.Watched {
 		s.taskNote(NoteNodeFailed, t).Failure = t.failure

@@ -1,0 +1,113 @@
+// The columns of a trace: the numbers of steps and the names of nodes, as wide
+// as the longest that a graph can have, so that lines stay under each other.
+
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/graphalg"
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/spec"
+)
+
+const (
+	maxNodeColumn = 32
+	maxDigits     = 4 // of steps and visits that columns have room for from the start
+)
+
+// columns are the widths of the first two columns. They grow when something
+// does not fit after all: a node of a subgraph, a step past the limit that the
+// file names.
+type columns struct {
+	number, node int
+	// unlimited is the longest name of a node that may be visited as often as the
+	// run has steps; 0: there is none.
+	unlimited int
+}
+
+// columnsOf makes room for the nodes of a graph and for as many steps as it may
+// take.
+func columnsOf(g *spec.Graph) columns {
+	var c columns
+	again := revisited(g)
+	for i, n := range g.Nodes {
+		width := terminal.Width(n.ID.Value)
+		switch {
+		case again[i] && n.MaxVisits > 0:
+			width += len(" #") + digits(n.MaxVisits)
+		case again[i]:
+			c.unlimited = max(c.unlimited, width)
+		}
+		c.node = max(c.node, width)
+	}
+	c.steps(g.Limits.MaxSteps)
+	return c
+}
+
+func digits(n int) int { return min(len(strconv.Itoa(n)), maxDigits) }
+
+// revisited says which nodes stand on a cycle.
+func revisited(g *spec.Graph) []bool {
+	place := map[string]int{}
+	for i, n := range g.Nodes {
+		place[n.ID.Value] = i
+	}
+	var from, to []int
+	out := make([]bool, len(g.Nodes))
+	add := func(a, b string) {
+		i, known := place[a]
+		j, alsoKnown := place[b]
+		if known && alsoKnown {
+			from, to = append(from, i), append(to, j)
+			out[i] = out[i] || i == j
+		}
+	}
+	for _, e := range g.Edges {
+		add(e.From.Value, e.To.Value)
+	}
+	for _, n := range g.Nodes {
+		for _, end := range n.Ends {
+			add(n.ID.Value, end.Target.Value)
+		}
+	}
+	of, count := graphalg.New(len(g.Nodes), from, to).SCC()
+	size := make([]int, count)
+	for _, component := range of {
+		size[component]++
+	}
+	for i, component := range of {
+		out[i] = out[i] || size[component] > 1
+	}
+	return out
+}
+
+// steps makes room for so many steps.
+func (c *columns) steps(most int) {
+	c.number = max(c.number, digits(most)+len("[] "))
+	if c.unlimited > 0 {
+		c.node = max(c.node, c.unlimited+len(" #")+digits(most))
+	}
+	c.node = min(c.node, maxNodeColumn)
+}
+
+// start is the beginning of a line: the number of a step, 0 for none, and a node
+// at one of its visits.
+func (c *columns) start(colors traceColors, step int, node string, visit int) string {
+	node = visited(node, visit)
+	number := ""
+	if step > 0 {
+		number = fmt.Sprintf("[%d] ", step)
+	}
+	c.number = max(c.number, len(number))
+	c.node = max(c.node, min(terminal.Width(node), maxNodeColumn))
+	return colors.quiet(terminal.Pad(number, c.number)) + colors.strong(terminal.Pad(node, c.node)) + "  "
+}
+
+// indent is where the text of a line begins.
+func (c *columns) indent() int { return c.number + c.node + len("  ") }
+
+// blank is the place of the outcome and the duration in a line that has none.
+func (c *columns) blank() string { return strings.Repeat(" ", 17) }
