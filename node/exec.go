@@ -61,7 +61,7 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	if _, err := runner.InterruptAll(task, questions...); err != nil {
 		return nil, err
 	}
-	return parseOutput(parse, job.argv[0], end.stdout)
+	return parseOutput(parse, job.argv[0], end.stdout, task.WantsText)
 }
 
 // readExec turns a task's configuration into a process and a parse mode.

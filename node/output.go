@@ -14,8 +14,9 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// parseOutput reads what a program printed. mode is auto, json, text or lines.
-func parseOutput(mode, program string, out []byte) (any, error) {
+// parseOutput reads what a program printed. mode is auto, json, text or lines;
+// wantsText settles for auto what can be read both ways (nil: as data).
+func parseOutput(mode, program string, out []byte, wantsText func(data any, text string) bool) (any, error) {
 	switch mode {
 	case "text":
 		return trimLineBreak(validText(out)), nil
@@ -31,10 +32,11 @@ func parseOutput(mode, program string, out []byte) (any, error) {
 		}
 		return v, nil
 	default:
-		if v, err := decodeJSON(out); err == nil {
+		text := trimLineBreak(validText(out))
+		if v, err := decodeJSON(out); err == nil && (wantsText == nil || !wantsText(v, text)) {
 			return v, nil
 		}
-		return trimLineBreak(validText(out)), nil
+		return text, nil
 	}
 }
 

@@ -78,6 +78,9 @@ type Task struct {
 	Talk *Talk
 	// Models is what calling models takes; nil outside of a runner.
 	Models *ModelAccess
+	// WantsText says whether an output that can be read as data or as text is to
+	// be the text, since only that fits what the node writes; nil: data.
+	WantsText func(data any, text string) bool
 	// CallGraph runs a graph that the file declares as a tool and returns its
 	// output. It may be called from several goroutines, until Run returns; an
 	// error that is no *Failure must be returned: the graph waits for people, or

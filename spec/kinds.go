@@ -51,7 +51,7 @@ func builtinKinds() []Kind {
 }
 
 func parseKey() Key {
-	return Key{Name: "parse", Type: TypeEnum, Enum: []string{"auto", "json", "text", "lines"}, Default: "auto", Doc: "How stdout becomes the output; auto: JSON if it parses, else text."}
+	return Key{Name: "parse", Type: TypeEnum, Enum: []string{"auto", "json", "text", "lines"}, Default: "auto", Doc: "How stdout becomes the output; auto: text where only text fits what is written, else JSON if it parses, else text."}
 }
 
 func toolsKey(doc string) Key {

@@ -54,6 +54,8 @@ type Node struct {
 	CacheKey *eval.Program
 	// Output is the schema of the node's output; nil when not declared.
 	Output *schema.Schema
+	// TextOnly says that only text fits where the node's output is written.
+	TextOnly bool
 }
 
 // Edge holds the compiled parts of an edge.
@@ -197,6 +199,7 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 		b.fits(out.Writes[j].Name, &out.Writes[j].Value, node.Writes.Exprs[j].Expr.Span)
 	}
 	b.fitsOutput(node)
+	out.TextOnly = b.textOnly(node)
 	out.Emit = b.named(after, node.Emit)
 	if node.Goto.IsSet() {
 		out.Goto = b.computed(after, node.Goto)

@@ -117,7 +117,8 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 		set: b.assignments(bound.Set), config: bound.Config, before: bound.Before, emit: bound.Emit,
 		writes: b.assignments(bound.Writes), readAll: !decl.HasReads, gotoExpr: bound.Goto, each: bound.Each, hasEnds: decl.HasEnds,
 		timeout: decl.Timeout, maxVisits: decl.MaxVisits, skips: decl.OnMaxVisits == "skip",
-		final: decl.Final, all: decl.Routing == "all", schema: bound.Output, retry: cmp.Or(decl.Retry, b.plan.Graph.Retry),
+		final: decl.Final, all: decl.Routing == "all", schema: bound.Output, textOnly: bound.TextOnly,
+		retry: cmp.Or(decl.Retry, b.plan.Graph.Retry),
 	}
 	n.talk = talkingOf(b.plan.Graph, decl)
 	if n.talk.model {

@@ -121,7 +121,7 @@ func (p *Plan) work(s *State, t *task, element int) (*Work, *Failure) {
 	work := &Work{
 		Kind: n.kind, Step: t.step, Key: s.idempotencyKey(n.id, t.visit, element), Index: element,
 		Config: config, Input: s.inputOf(t), State: s.readable(n), Timeout: p.timeoutOf(t.node),
-		StepsLeft: s.stepsLeft(), Talk: p.talkFor(s, t), Turns: t.earlierTurns(),
+		WantsText: p.wantsText(n), StepsLeft: s.stepsLeft(), Talk: p.talkFor(s, t), Turns: t.earlierTurns(),
 	}
 	if element >= 0 {
 		work.Item = t.each.items[element]
