@@ -103,6 +103,21 @@ func (s *Scope) With(names map[string]Type, alias map[string][]string) *Scope {
 	return &out
 }
 
+// Refusing is the scope where some names may not be read, for the reasons given.
+func (s *Scope) Refusing(reasons map[string]string) *Scope {
+	out := *s
+	out.refuse = maps.Clone(reasons)
+	maps.Copy(out.refuse, s.refuse)
+	return &out
+}
+
+// Closed is the scope without names but those that it declares.
+func (s *Scope) Closed() *Scope {
+	out := *s
+	out.open = false
+	return &out
+}
+
 // lookup finds a name that the scope declares.
 func (s *Scope) lookup(name string) (Type, bool) {
 	for i := range s.over {

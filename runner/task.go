@@ -26,7 +26,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		Key:   work.Key, Config: work.Config, Input: work.Input, State: work.State, Dir: d.opts.Dir,
 		Emit: func(said Said) { d.send(message{task: id, said: &said}) },
 		Log:  work.Log, Answers: work.Answers, Note: func(data any) error { return d.sendNote(id, data, nil) },
-		Talk: d.talkOf(work.Talk), WantsText: work.WantsText,
+		Talk: d.talkOf(work.Talk), WantsText: d.flow.plan.WantsText(id.Node),
 	}
 	reason := ""
 	task.Because = func(word string) { reason = word }

@@ -164,7 +164,8 @@ func (b *binder) add(rule string, span spec.Span, message string) {
 
 func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 	var out Node
-	before, after := view{node: node, where: beforeRun}, view{node: node, where: afterRun}
+	before, after := view{node: node, where: beforeRun, own: true}, view{node: node, where: afterRun}
+	said := view{node: node, where: afterRun, own: true}
 	if node.Each.IsSet() {
 		if out.Each = b.program(before, node.Each, eval.Value); out.Each != nil && out.Each.Type().IsList() {
 			b.items[node.Index] = out.Each.Type().Elem()
@@ -200,13 +201,14 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 	}
 	b.fitsOutput(node)
 	out.TextOnly = b.textOnly(node)
-	out.Emit = b.named(after, node.Emit)
+	out.Emit = b.named(said, node.Emit)
 	if node.Goto.IsSet() {
-		out.Goto = b.computed(after, node.Goto)
+		out.Goto = b.computed(said, node.Goto)
 		b.wants(node.Goto, out.Goto, "goto", eval.String(), eval.List(eval.Any()), eval.Object(nil, true))
 	}
 	if cache := cmp.Or(node.Cache, b.graph.Cache); cache != nil && cache.Key.IsSet() {
-		out.CacheKey = b.program(before, cache.Key, eval.Value)
+		// What a result depends on may be more than the node sees.
+		out.CacheKey = b.program(view{node: node, where: beforeRun}, cache.Key, eval.Value)
 	}
 	if node.Output != nil {
 		out.Output = b.schema(node.Output, node.OutputSource, "output schema of node "+strconv.Quote(node.ID.Value))
@@ -217,9 +219,9 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 // configView allows secrets where GraphSpec §2 does.
 func configView(node *spec.Node, key string) view {
 	if kind := node.Kind.Value; kind == "http" || kind == "exec" && key == "env" {
-		return view{node: node, where: withSecrets}
+		return view{node: node, where: withSecrets, own: true}
 	}
-	return view{node: node, where: beforeRun}
+	return view{node: node, where: beforeRun, own: true}
 }
 
 // edge binds an edge, once.
@@ -316,9 +318,12 @@ func (b *binder) fields(at view, v *spec.Value, role spec.Role) []Field {
 		entry := &v.Fields[i]
 		if role == spec.RoleSet && entry.Value.Kind != spec.String {
 			fields = append(fields, Field{entry.Key.Value, Value{constant: entry.Value.Data()}})
-			continue
+		} else {
+			fields = append(fields, Field{entry.Key.Value, b.value(at, &entry.Value, role)})
 		}
-		fields = append(fields, Field{entry.Key.Value, b.value(at, &entry.Value, role)})
+		if role == spec.RoleSet && at.node != nil && at.node.Kind.Value == "set" {
+			at.assigned = append(at.assigned, entry.Key.Value)
+		}
 	}
 	return fields
 }

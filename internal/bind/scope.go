@@ -90,7 +90,10 @@ func (s *scopes) byNode() map[string]func() eval.Type {
 		"visits":  members(func(eval.Type) eval.Type { return eval.Int() }),
 		"history": members(eval.List),
 		"nodes": members(func(output eval.Type) eval.Type {
-			return eval.Object(map[string]eval.Type{"output": output, "visits": eval.Int(), "partial": eval.Any(), "reason": eval.Any()}, false)
+			return eval.Object(map[string]eval.Type{
+				"output": output, "visits": eval.Int(), "outcome": eval.String(), "error": failure,
+				"partial": eval.Any(), "reason": eval.Any(),
+			}, false)
 		}),
 		"branches": members(func(output eval.Type) eval.Type {
 			return eval.Object(map[string]eval.Type{"output": output, "error": failure}, false)

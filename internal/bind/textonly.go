@@ -11,7 +11,9 @@ import (
 )
 
 // isText reports whether a type holds text and nothing else.
-func isText(t eval.Type) bool { return t.Accepts(eval.String()) && !slices.ContainsFunc(otherData(), t.Accepts) }
+func isText(t eval.Type) bool {
+	return t.Accepts(eval.String()) && !slices.ContainsFunc(otherData(), t.Accepts)
+}
 
 // otherData are the types of what JSON can say besides text.
 func otherData() []eval.Type {

@@ -4,6 +4,8 @@ package bind
 
 import (
 	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
@@ -17,6 +19,11 @@ type view struct {
 	// template: a path that is missing is a matter of template-missing, which
 	// knows the ways to the node.
 	template bool
+	// own: the expression is one of the node's own, which its `reads` limits.
+	// assigned are keys that it may read all the same, since the node has just
+	// set them.
+	own      bool
+	assigned []string
 	// fixed is the whole scope, for what sees no more of the graph.
 	fixed *eval.Scope
 }
@@ -27,6 +34,10 @@ type localKey struct {
 	where    place
 	item     bool
 	template bool
+	own      bool
+	assigned int
+	branches bool
+	base     bool
 }
 
 // scope is what a text sees in a view. Only texts that speak of what differs
@@ -36,16 +47,14 @@ func (b *binder) scope(at view, text string) *eval.Scope {
 	if at.fixed != nil {
 		return at.fixed
 	}
-	base := b.scopes.at(at.where)
-	if at.where == afterRun {
-		base = b.scopes.afterNode(at.node)
-	}
+	base := b.base(at, text)
 	if at.node == nil || !strings.Contains(text, "input") && !strings.Contains(text, "item") {
 		return base
 	}
 	item, isItem := b.items[at.node.Index]
 	isItem = isItem && at.where != afterRun
-	key := localKey{at.node.Index, at.where, isItem, at.template}
+	key := at.key(isItem)
+	key.branches = strings.Contains(text, "branches")
 	if scope := b.local[key]; scope != nil {
 		return scope
 	}
@@ -63,4 +72,88 @@ func (b *binder) scope(at view, text string) *eval.Scope {
 	scope := base.With(names, nil)
 	b.local[key] = scope
 	return scope
+}
+
+func (at view) key(item bool) localKey {
+	return localKey{
+		node: at.node.Index, where: at.where, item: item, template: at.template, own: at.own, assigned: len(at.assigned),
+	}
+}
+
+// base is the scope of a place without the types of the node's input: what the
+// node may read of it.
+func (b *binder) base(at view, text string) *eval.Scope {
+	base := b.scopes.at(at.where)
+	if at.where == afterRun {
+		base = b.scopes.afterNode(at.node)
+	}
+	if at.node == nil {
+		return base
+	}
+	limited := at.own && at.node.HasReads
+	noJoin := strings.Contains(text, "branches") && !b.joins(at.node)
+	if !limited && !noJoin {
+		return base
+	}
+	key := at.key(false)
+	key.branches, key.base = noJoin, true
+	if scope := b.local[key]; scope != nil {
+		return scope
+	}
+	if noJoin {
+		base = base.Refusing(map[string]string{
+			"branches": "branches are known at a join only, and " + strconv.Quote(at.node.ID.Value) + " has no join",
+		})
+	}
+	if limited {
+		base = b.limited(base, at)
+	}
+	b.local[key] = base
+	return base
+}
+
+// joins reports whether branches may meet in a node as a join.
+func (b *binder) joins(node *spec.Node) bool {
+	auto := func(p *spec.Parallel) bool { return p != nil && p.Join == "auto" }
+	return node.Join != nil || auto(&b.graph.Parallel) ||
+		slices.ContainsFunc(b.graph.Nodes, func(n *spec.Node) bool { return auto(n.Parallel) })
+}
+
+// limited is a scope without the state keys that the node does not read.
+func (b *binder) limited(base *eval.Scope, at view) *eval.Scope {
+	readable := map[string]bool{}
+	for _, name := range at.node.Reads {
+		readable[name.Value] = true
+	}
+	for _, name := range at.assigned {
+		readable[name] = true
+	}
+	refuse := map[string]string{}
+	keys := make(map[string]eval.Type, len(readable))
+	for name, t := range b.scopes.yields.keys {
+		if readable[name] {
+			keys[name] = t
+		} else {
+			refuse[name] = strconv.Quote(name) + " is none of the reads of " + strconv.Quote(at.node.ID.Value) + " (" + b.readsOf(at.node) + ")"
+		}
+	}
+	names := map[string]eval.Type{"state": eval.Object(keys, false)}
+	for name := range readable { // undeclared ones, where they are allowed
+		if keys[name].IsAny() {
+			keys[name], names[name] = eval.Any(), eval.Any()
+		}
+	}
+	return base.Closed().Refusing(refuse).With(names, nil)
+}
+
+// readsOf lists what a node reads, in its own order.
+func (b *binder) readsOf(node *spec.Node) string {
+	if len(node.Reads) == 0 {
+		return "it reads no state"
+	}
+	names := make([]string, len(node.Reads))
+	for i, name := range node.Reads {
+		names[i] = name.Value
+	}
+	return strings.Join(names, ", ")
 }

@@ -82,9 +82,6 @@ type Work struct {
 	CacheTTL time.Duration
 	// PauseBefore and PauseAfter are breakpoints in a subgraph.
 	PauseBefore, PauseAfter []string
-	// WantsText says whether an output that may be read as data or as text is to
-	// be the text, since only that fits what the node writes.
-	WantsText func(data any, text string) bool
 	// StepsLeft is how many steps the run has left, for a subgraph.
 	StepsLeft int
 }

@@ -62,7 +62,8 @@ func (s *State) loadContext(input map[string]any) {
 	if p.wanted&useNodes != 0 {
 		s.byNode = make(map[string]any, len(p.watched))
 		for _, i := range p.watched {
-			s.byNode[p.nodes[i].id] = map[string]any{"output": nil, "visits": 0, "partial": nil, "reason": nil}
+			s.byNode[p.nodes[i].id] = nil
+			s.showNode(i, nil, nil, nil)
 		}
 		s.env["nodes"] = s.byNode
 	}
@@ -82,45 +83,72 @@ func (s *State) own() {
 	}
 }
 
-// countVisit shows a new visit, and that its output is not there yet.
+// countVisit shows a new visit, and that nothing has come of it yet.
 func (s *State) countVisit(node int, ns *nodeState) {
 	if s.plan.shown {
 		s.own()
 	}
-	id := s.plan.nodes[node].id
 	if s.visits != nil {
+		id := s.plan.nodes[node].id
 		if _, watched := s.visits[id]; watched {
 			s.visits[id] = ns.visits
 		}
 	}
-	if s.byNode != nil {
-		if _, watched := s.byNode[id]; watched {
-			s.byNode[id] = map[string]any{
-				"output": nil, "visits": ns.visits, "partial": s.memory.partial[node], "reason": nil,
-			}
-		}
+	s.showNode(node, nil, nil, nil)
+}
+
+// showNode shows what has come of the last visit of a node.
+func (s *State) showNode(node int, output, outcome any, failure *Failure) {
+	if s.byNode == nil {
+		return
+	}
+	id := s.plan.nodes[node].id
+	if _, watched := s.byNode[id]; !watched {
+		return
+	}
+	s.byNode[id] = map[string]any{
+		"output": output, "visits": s.Visits(node), "outcome": outcome, "error": failureData(failure),
+		"partial": s.memory.partial[node], "reason": s.memory.reasonOf(node),
 	}
 }
 
-// keepOutput shows the output of a finished visit.
-func (s *State) keepOutput(t *task) {
+// showPartial shows what a cancelled execution had produced.
+func (s *State) showPartial(node int) {
+	id := s.plan.nodes[node].id
+	if seen, watched := s.byNode[id].(map[string]any); watched {
+		if s.plan.shown {
+			s.own()
+		}
+		seen = maps.Clone(seen)
+		seen["partial"], seen["visits"] = s.memory.partial[node], s.Visits(node)
+		s.byNode[id] = seen
+	}
+}
+
+// showEnd shows how an execution has ended. A skipped visit is a success without
+// an output.
+func (s *State) showEnd(t *task) {
+	if s.plan.shown {
+		s.own()
+	}
+	switch {
+	case t.status == failed:
+		s.showNode(t.node, nil, outcome(t), t.failure)
+		return
+	case t.skipped:
+		s.showNode(t.node, nil, outcome(t), nil)
+		return
+	}
 	s.lastOutput, s.lastThread = t.output, t.thread
 	if s.hist == nil && s.byNode == nil {
 		return
 	}
-	if s.plan.shown {
-		s.own()
-	}
+	output := Plain(t.output)
 	id := s.plan.nodes[t.node].id
 	if list, watched := s.hist[id].([]any); watched {
-		s.hist[id] = append(list, Plain(t.output))
+		s.hist[id] = append(list, output)
 	}
-	if _, watched := s.byNode[id]; watched {
-		s.byNode[id] = map[string]any{
-			"output": Plain(t.output), "visits": t.memory.visits, "partial": s.memory.partial[t.node],
-			"reason": s.memory.reasonOf(t.node),
-		}
-	}
+	s.showNode(t.node, output, outcome(t), nil)
 }
 
 // setContext sets the names that an expression in the context of a task reads.
@@ -163,6 +191,15 @@ func (s *State) setContext(mask uses, t *task) {
 			continue
 		}
 		s.env[contextNames[i].name] = value
+	}
+}
+
+// setOwn is setContext for the node's own expressions, which see of the state
+// what the node reads.
+func (s *State) setOwn(n *node, t *task) {
+	s.setContext(n.uses, t)
+	if n.uses&useState != 0 && !n.readAll {
+		s.env["state"] = s.readable(n)
 	}
 }
 
@@ -238,7 +275,7 @@ func failureData(f *Failure) any {
 
 // addBefore adds the values of `before` to the task's input.
 func (p *Plan) addBefore(s *State, t *task, n *node) *Failure {
-	s.setContext(n.uses, t)
+	s.setOwn(n, t)
 	values, err := bind.EvalFields(n.before, &s.vm, s.env)
 	if err != nil {
 		return &Failure{Kind: "expression", Message: "before: " + err.Error()}

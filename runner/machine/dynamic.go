@@ -25,7 +25,7 @@ func (p *Plan) dynamic(s *State, i int, n *node) (how *ending, done bool) {
 	var targets []target
 	var failure *Failure
 	if n.gotoExpr != nil {
-		s.setContext(n.uses, t)
+		s.setOwn(n, t)
 		value, err := s.vm.Eval(n.gotoExpr, s.env)
 		if err != nil {
 			return &ending{status: Failed, reason: "expression", failure: &Failure{
@@ -40,6 +40,7 @@ func (p *Plan) dynamic(s *State, i int, n *node) (how *ending, done bool) {
 		failure.Node, failure.Attempt = n.id, t.attempt
 		t.status, t.failure = failed, failure
 		s.noteFailed(t)
+		s.showEnd(t)
 		return nil, false
 	}
 	if len(targets) == 0 {

@@ -45,7 +45,7 @@ type elementRun struct {
 // startEach evaluates the list. Nodes that the machine evaluates itself are done
 // at once; of the others, elements are started as there is room.
 func (p *Plan) startEach(s *State, t *task, n *node) {
-	s.setContext(n.uses, t)
+	s.setOwn(n, t)
 	value, err := s.vm.Eval(n.each, s.env)
 	if err != nil {
 		p.failFinal(s, t, &Failure{Kind: "expression", Message: "each: " + err.Error()})
@@ -309,7 +309,11 @@ func (p *Plan) eachSettle(s *State, t *task) {
 		t.status = dropped
 		s.memory.keepPartial(t.node, e.results)
 		s.cutShort(t)
+		s.showPartial(t.node)
 	case e.failure != nil:
+		if slices.ContainsFunc(e.results, func(result any) bool { return result != nil }) {
+			s.memory.keepPartial(t.node, e.results)
+		}
 		p.failFinal(s, t, e.failure)
 	case len(e.attempts) > 0:
 		t.status = delayed

@@ -57,7 +57,7 @@ func (q *question) public(id TaskID) *Question { return &Question{Task: id, Ask:
 
 // ask parks the task until a person has answered.
 func (p *Plan) ask(s *State, t *task, n *node) {
-	s.setContext(n.uses, t)
+	s.setOwn(n, t)
 	asked, failure := p.humanQuestion(s, t.node)
 	if failure != nil {
 		p.fail(s, t, failure)
@@ -69,7 +69,7 @@ func (p *Plan) ask(s *State, t *task, n *node) {
 // askElement asks for an element.
 func (p *Plan) askElement(s *State, t *task, i int) {
 	s.setElement(t.each, i)
-	s.setContext(p.nodes[t.node].uses, t)
+	s.setOwn(&p.nodes[t.node], t)
 	asked, failure := p.humanQuestion(s, t.node)
 	if failure != nil {
 		p.elementFailed(s, t, i, failure)

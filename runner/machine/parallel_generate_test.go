@@ -271,8 +271,13 @@ func (w *writer) anyNode(size int) string {
 		kinds = append(kinds, "kind: exec, command: [x], writes: {m: \"'SELF'\"}", "kind: wait, for: 3s",
 			"kind: exec, command: [x], retry: {max_attempts: 2, initial_interval: 2s}", "kind: exec, command: [x], timeout: 4s")
 	}
-	b.WriteString(kinds[w.r.IntN(len(kinds))])
-	if w.chance(30) {
+	kind := kinds[w.r.IntN(len(kinds))]
+	joins := w.chance(30)
+	if !joins {
+		kind = strings.Replace(kind, "branches", "input", 1) // a join alone knows them
+	}
+	b.WriteString(kind)
+	if joins {
 		wait := "all"
 		if !w.out.calm {
 			wait = w.pick("all", "any", "2", "3")

@@ -83,7 +83,7 @@ type node struct {
 	endLabels []string       // in declaration order
 	hasEnds   bool
 	schema    *schema.Schema
-	textOnly  bool // see bind.Node
+	textOnly  bool        // see bind.Node
 	retry     *spec.Retry // nil: the default policy
 	timeout   time.Duration
 	maxVisits int

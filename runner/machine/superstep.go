@@ -355,8 +355,7 @@ func (p *Plan) remember(s *State, t *task) {
 	if t.step > 0 {
 		s.Ran = append(s.Ran, int32(t.node))
 	}
-	if t.status != succeeded || t.skipped {
-		return
+	if t.status == succeeded || t.status == failed {
+		s.showEnd(t)
 	}
-	s.keepOutput(t)
 }

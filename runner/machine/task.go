@@ -18,7 +18,7 @@ import (
 // runSet evaluates the assignments of a set node in order; later ones see
 // earlier ones, the other tasks of the superstep do not.
 func (p *Plan) runSet(s *State, t *task, n *node) {
-	s.setContext(n.uses, t)
+	s.setOwn(n, t)
 	out := s.newObject()
 	t.writes = t.writes[:0]
 	failure := p.assignAll(s, n, func(key int, w write) {
@@ -62,7 +62,7 @@ func (p *Plan) assignAll(s *State, n *node, add func(key int, w write)) (failure
 
 // runFail fails with the node's message.
 func (p *Plan) runFail(s *State, t *task, n *node) {
-	s.setContext(n.uses, t)
+	s.setOwn(n, t)
 	config, err := bind.EvalFields(n.config, &s.vm, s.env)
 	if err != nil {
 		p.fail(s, t, &Failure{Kind: "expression", Message: err.Error()})
@@ -74,7 +74,7 @@ func (p *Plan) runFail(s *State, t *task, n *node) {
 
 // runWait parks the task until its time has come.
 func (p *Plan) runWait(s *State, t *task, n *node) {
-	s.setContext(n.uses, t)
+	s.setOwn(n, t)
 	config, err := bind.EvalFields(n.config, &s.vm, s.env)
 	if err != nil {
 		p.fail(s, t, &Failure{Kind: "expression", Message: err.Error()})
@@ -113,7 +113,7 @@ func waitFor(config map[string]any, now int64) (time.Duration, *Failure) {
 // work is what the driver needs to run the task, or an element of it (-1: no element).
 func (p *Plan) work(s *State, t *task, element int) (*Work, *Failure) {
 	n := &p.nodes[t.node]
-	s.setContext(n.uses, t)
+	s.setOwn(n, t)
 	config, err := bind.EvalFields(n.config, &s.vm, s.env)
 	if err != nil {
 		return nil, &Failure{Kind: "expression", Message: err.Error()}
@@ -121,7 +121,7 @@ func (p *Plan) work(s *State, t *task, element int) (*Work, *Failure) {
 	work := &Work{
 		Kind: n.kind, Step: t.step, Key: s.idempotencyKey(n.id, t.visit, element), Index: element,
 		Config: config, Input: s.inputOf(t), State: s.readable(n), Timeout: p.timeoutOf(t.node),
-		WantsText: p.wantsText(n), StepsLeft: s.stepsLeft(), Talk: p.talkFor(s, t), Turns: t.earlierTurns(),
+		StepsLeft: s.stepsLeft(), Talk: p.talkFor(s, t), Turns: t.earlierTurns(),
 	}
 	if element >= 0 {
 		work.Item = t.each.items[element]
@@ -184,6 +184,7 @@ func (p *Plan) executionEnded(s *State, t *task, e *Event) {
 	case t.cause != nil && t.cause.Kind == "cancelled", e.Child != nil && e.Child.OutOfSteps:
 		t.status = dropped
 		s.cutShort(t)
+		s.showPartial(t.node)
 	case t.cause != nil:
 		failure := *t.cause
 		if e.Failure != nil {
@@ -260,7 +261,7 @@ func (p *Plan) checkOutput(s *State, t *task, n *node) *Failure {
 		}
 	}
 	if len(n.emit) > 0 {
-		s.setContext(n.uses, t)
+		s.setOwn(n, t)
 		values, err := bind.EvalFields(n.emit, &s.vm, s.env)
 		if err != nil {
 			return &Failure{Kind: "expression", Message: "emit: " + err.Error()}

@@ -2,12 +2,17 @@
 
 package machine
 
-// wantsText is what the handler of a node asks about an output that can be read
-// both ways: where only text fits what is written, it is text. An object that
-// holds the key it is written to, with a value that fits, is data all the same.
-// The function may be called by any goroutine.
-func (p *Plan) wantsText(n *node) func(data any, text string) bool {
-	if n.kind != "exec" || !n.textOnly && n.schema == nil && len(n.writeKeys) == 0 {
+// WantsText returns what the handler of a node asks about an output that can be
+// read both ways: where only text fits what is written, it is text. An object
+// that holds the key it is written to, with a value that fits, is data all the
+// same. Any goroutine may call the function; nil: it is always data.
+func (p *Plan) WantsText(node string) func(data any, text string) bool {
+	decl := p.Graph.Node(node)
+	if decl == nil || decl.Kind.Value != "exec" {
+		return nil
+	}
+	n := &p.nodes[decl.Index]
+	if !n.textOnly && n.schema == nil && len(n.writeKeys) == 0 {
 		return nil
 	}
 	return func(data any, text string) bool {
