@@ -216,14 +216,6 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 	return out
 }
 
-// configView allows secrets where GraphSpec §2 does.
-func configView(node *spec.Node, key string) view {
-	if kind := node.Kind.Value; kind == "http" || kind == "exec" && key == "env" {
-		return view{node: node, where: withSecrets, own: true}
-	}
-	return view{node: node, where: beforeRun, own: true}
-}
-
 // edge binds an edge, once.
 func (b *binder) edge(i int) *Edge {
 	edge, out := b.graph.Edges[i], &b.edges[i]

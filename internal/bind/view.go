@@ -157,3 +157,11 @@ func (b *binder) readsOf(node *spec.Node) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// configView allows secrets where GraphSpec §2 does.
+func configView(node *spec.Node, key string) view {
+	if kind := node.Kind.Value; kind == "http" || kind == "exec" && key == "env" {
+		return view{node: node, where: withSecrets, own: true}
+	}
+	return view{node: node, where: beforeRun, own: true}
+}
