@@ -166,5 +166,6 @@ func joinOf(v *Value) *Join {
 	default:
 		j.Wait = textOf(wait).Value
 	}
+	j.OnBypass = textOf(v.Get("on_bypass"))
 	return j
 }

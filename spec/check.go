@@ -57,6 +57,9 @@ func (c *graphChecker) names() {
 		if n.Kind.Value == "fail" && (n.Goto.IsSet() || n.HasEnds) {
 			c.report("invalid-value", n.ID.Span, "%q can't have goto or ends: a fail node is terminal", n.ID.Value)
 		}
+		if j := n.Join; j != nil && j.Wait != "all" && j.OnBypass.IsSet() && j.Valid() {
+			c.report("invalid-value", j.OnBypass.Span, "on_bypass belongs to wait: all; %q does not wait for every branch, so that none can bypass it", n.ID.Value)
+		}
 		for _, end := range n.Ends {
 			if !c.node(end.Target, true) {
 				c.lost = true

@@ -232,7 +232,9 @@ type End struct {
 type Join struct {
 	Wait  string
 	Count int
-	Span  Span
+	// OnBypass is drop, continue or fail; unset is drop. It is said of "all" only.
+	OnBypass Text
+	Span     Span
 }
 
 // Valid reports whether the file says a legal number of branches to wait for.

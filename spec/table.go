@@ -90,7 +90,7 @@ func retryKeys() []Key {
 // FailureKinds are the kinds of a node's error, sorted.
 func FailureKinds() []string {
 	return []string{
-		"auth", "budget", "cancelled", "child_failed", "conflict", "escalated", "exit_status", "expression", "failed",
+		"auth", "budget", "bypassed", "cancelled", "child_failed", "conflict", "escalated", "exit_status", "expression", "failed",
 		"http_status", "internal", "invalid_input", "invalid_output", "llm", "loop_limit", "max_visits", "network",
 		"overloaded", "policy", "rate_limited", "timeout", "tool",
 	}

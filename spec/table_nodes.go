@@ -29,6 +29,7 @@ func nodeKeys() []Key {
 		},
 		{Name: "join", Type: TypeObject, Doc: "Makes the node a barrier for branches.", Keys: []Key{
 			{Name: "wait", Type: TypeOneOf, Required: true, Forms: []Key{{Type: TypeEnum, Enum: []string{"all", "any"}}, {Type: TypeInt, Positive: true}}, Doc: "How many of the branches it waits for."},
+			{Name: "on_bypass", Type: TypeEnum, Enum: []string{"continue", "drop", "fail"}, Default: "drop", Doc: "What happens when a branch that `wait: all` waits for leaves by a failure edge and does not come back: the branches that have arrived end there, go on without it, or the node fails."},
 		}},
 		{Name: "each", Type: TypeString, Role: RoleExpr, Doc: "A list; the node runs once for each element."},
 		{Name: "parallel", Type: TypeObject, Keys: parallelKeys(), Doc: "The graph's `parallel` for the branches that start here."},

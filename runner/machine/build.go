@@ -164,6 +164,7 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 	}
 	if decl.Join != nil {
 		n.join, n.joinCount = joinOf(decl.Join)
+		n.onBypass = bypassOf(decl.Join)
 		b.plan.hasCountedJoins = b.plan.hasCountedJoins || n.join != joinAll
 	}
 }
@@ -176,6 +177,16 @@ func joinOf(decl *spec.Join) (joinKind, int) {
 		return joinCount, decl.Count
 	}
 	return joinAll, 0
+}
+
+func bypassOf(decl *spec.Join) onBypass {
+	switch decl.OnBypass.Value {
+	case "continue":
+		return bypassContinues
+	case "fail":
+		return bypassFails
+	}
+	return bypassDrops
 }
 
 func (b *builder) assignments(fields []bind.Field) []assignment {

@@ -15,6 +15,9 @@ func (p *Plan) moveOn(s *State) {
 		p.finish(s, *how)
 		return
 	}
+	if p.requires {
+		p.countSucceeded(s)
+	}
 	if len(p.endGuards) > 0 {
 		if how := p.endViolation(s); how != nil {
 			p.finish(s, *how)
@@ -107,6 +110,9 @@ func (p *Plan) dispatch(s *State) {
 			continue
 		}
 		routes := s.routes[t.firstRoute:t.lastRoute]
+		if t.status == failed && t.at.fan != nil && len(routes) > 0 {
+			p.takeDetour(s, t.node, t.at, t.node, nil)
+		}
 		switch {
 		case len(routes) == 1:
 			p.send(s, t, &routes[0], t.at)
@@ -122,7 +128,9 @@ func (p *Plan) dispatch(s *State) {
 	}
 	for i := first; i < len(s.next); i++ {
 		if t := &s.next[i]; t.merged {
-			t.at = t.at.leave()
+			from := t.at
+			t.at = p.leave(s, from, t.node)
+			s.moved(from, t.at)
 		}
 	}
 }
@@ -154,7 +162,10 @@ func (p *Plan) send(s *State, from *task, r *route, at place) {
 			if p.talks {
 				t.thread = s.mergeThreads([]*thread{t.thread, from.thread}, common(t.at, at).fan)
 			}
-			t.at, t.merged = mergePlaces(t.at, at), true
+			was := t.at
+			t.at, t.merged = mergePlaces(was, at), true
+			s.moved(was, t.at)
+			s.moved(at, t.at)
 			s.mixed = true
 			return
 		}

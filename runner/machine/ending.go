@@ -9,7 +9,6 @@ import "slices"
 func (s *State) unstep(t *task) {
 	if t.step > 0 {
 		s.takeStep(t)
-		s.memory.cancel(t.node, 1)
 	}
 }
 

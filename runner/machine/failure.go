@@ -12,7 +12,7 @@ import (
 // Failure is the error of a node, an edge or a run.
 type Failure struct {
 	// Kind is one of the failure kinds of the language: exit_status, timeout,
-	// http_status, llm, rate_limited, network, overloaded, auth,
+	// http_status, llm, rate_limited, bypassed, network, overloaded, auth,
 	// invalid_output, invalid_input, tool, escalated, loop_limit, max_visits,
 	// budget, policy, failed, expression, conflict, child_failed, cancelled,
 	// internal.

@@ -1,5 +1,4 @@
-// Fan-outs: the branches that live at once, and what a failing one does to the
-// others (GraphSpec §7).
+// Fan-outs: the branches that live at once, and where they stand (GraphSpec §7).
 
 package machine
 
@@ -27,7 +26,7 @@ type fanout struct {
 	ended bool
 	dead  bool
 	// failures are those of branches that the policy tolerated.
-	failures []*Failure
+	failures []lostBranch
 	// lowest is the one of the first declared branch that failed: what the
 	// fan-out has failed with when all have, whichever was the last.
 	lowest     *Failure
@@ -42,6 +41,13 @@ type fanout struct {
 	thread *thread
 	// again holds, by lane, when the timer of a branch was last started again.
 	again map[int]int64
+}
+
+// lostBranch is a branch that failed. told says that a join has heard of it.
+type lostBranch struct {
+	failure *Failure
+	lane    int
+	told    bool
 }
 
 // noNode stands for the absence of a node.
@@ -90,14 +96,6 @@ func (p *Plan) branchName(at place) string {
 	return f.names[at.lane]
 }
 
-// policyOf is what a failing branch of a node's fan-out does.
-func (p *Plan) policyOf(node int) string {
-	if own := p.Graph.Nodes[node].Parallel; own != nil && own.OnFailure != "" {
-		return own.OnFailure
-	}
-	return p.Graph.Parallel.OnFailure
-}
-
 // add counts tokens on a branch and on every branch around it.
 func (at place) add(n int) {
 	for f := at.fan; f != nil; f = f.at.fan {
@@ -135,6 +133,14 @@ func (at place) on(branch place) bool {
 		at = at.fan.at
 	}
 	return false
+}
+
+// laneOf is the branch of a fan-out that a place within it is on.
+func laneOf(at place, f *fanout) int {
+	for at.fan != f {
+		at = at.fan.at
+	}
+	return at.lane
 }
 
 // common is the innermost branch around both places; of two lanes of one
@@ -184,13 +190,34 @@ func mergePlaces(a, b place) place {
 	return to
 }
 
-// leave takes a token out of the fan-outs in which no other token is left.
-func (at place) leave() place {
-	for at.fan != nil && at.fan.live == 1 {
-		at.fan.live = 0
-		at = at.fan.at
+// leave takes a token out of the fan-outs that end at the node it comes to: no
+// other token is left in them, and several branches could have come there.
+func (p *Plan) leave(s *State, at place, node int) place {
+	for f := at.fan; f != nil && f.live == 1 && p.endsAt(s, f, node); f = at.fan {
+		f.live = 0
+		at = f.at
 	}
 	return at
+}
+
+// endsAt reports whether a node is one where branches of the fan-out meet.
+func (p *Plan) endsAt(s *State, f *fanout, node int) bool {
+	ways := 0
+	for lane := range f.first {
+		if p.leadsTo(s, f, lane, node) {
+			if ways++; ways == 2 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// leadsTo reports whether a branch, as it began, could have come to a node without
+// going back to where the fan-out began.
+func (p *Plan) leadsTo(s *State, f *fanout, lane, node int) bool {
+	first := f.first[lane]
+	return first == node || first != endNode && p.reaching(s, node, f.origin).has(first)
 }
 
 // end ends a branch at END.
@@ -199,58 +226,6 @@ func (at place) end() {
 		f.ended = true
 	}
 	at.add(-1)
-}
-
-// branchFailed applies the failure policy to a branch that has failed. hasToken
-// says that its token is still counted. It returns how the run ends, if it does.
-func (p *Plan) branchFailed(s *State, at place, failure *Failure, hasToken bool) *ending {
-	for {
-		f := at.fan
-		switch {
-		case f == nil:
-			return propagate(failure)
-		case at.dead():
-			return nil
-		case f.policy == "continue_others" || f.policy == "wait_all":
-			if hasToken {
-				at.add(-1)
-			}
-			s.degraded = true
-			f.failures = append(f.failures, failure)
-			if f.lowest == nil || at.lane < f.lowestLane {
-				f.lowest, f.lowestLane = failure, at.lane
-			}
-			if f.live > 0 || f.ended {
-				return nil
-			}
-			failure = f.lowest
-			f.dead = true
-			if f.policy == "wait_all" {
-				if node := p.meeting(f, true); node != noNode {
-					f.at.add(1)
-					p.startJoin(s, node, f.at, nil, f.failures)
-					s.next[len(s.next)-1].thread = f.thread
-					return nil
-				}
-			}
-		default:
-			s.kill(f)
-		}
-		at, hasToken = f.at, false
-	}
-}
-
-// kill ends every token of a fan-out. Running tasks are cancelled; they are
-// dropped when they have ended.
-func (s *State) kill(f *fanout) {
-	s.removeTokens(func(_ int, at place) bool { return at.within(f) })
-	for i := range s.tasks {
-		if t := &s.tasks[i]; t.at.within(f) {
-			s.cancel(t, "a parallel branch failed")
-		}
-	}
-	f.at.add(-f.live)
-	f.live, f.dead = 0, true
 }
 
 // removeTokens takes out the tokens that do not run: those due next, parked, or
@@ -314,44 +289,4 @@ func deleteTasks(list []task, remove func(*task) bool) []task {
 	}
 	clear(list[kept:])
 	return list[:kept]
-}
-
-// cancel stops a task of the open superstep that is not wanted any more.
-func (s *State) cancel(t *task, why string) {
-	if t.each != nil && (t.status == ready || t.status == running) {
-		if t.cause == nil {
-			t.cause = &Failure{Kind: "cancelled", Message: why}
-			s.cancelElements(t, why)
-			s.plan.eachSettle(s, t)
-		}
-		return
-	}
-	switch t.status {
-	case ready:
-		t.status = dropped
-		s.readyTasks--
-		s.unstep(t)
-	case running:
-		if t.cause == nil {
-			t.cause = &Failure{Kind: "cancelled", Message: why}
-			s.command(Command{Kind: CancelTask, Task: s.taskID(t)})
-		}
-	}
-}
-
-// cancelSiblings stops the other branches at once after a failure that nothing
-// can catch, as far out as fail_all goes.
-func (s *State) cancelSiblings(failed *task) {
-	var out *fanout
-	for f := failed.at.fan; f != nil && f.policy == "fail_all"; f = f.at.fan {
-		out = f
-	}
-	if out == nil {
-		return
-	}
-	for i := range s.tasks {
-		if t := &s.tasks[i]; t.at.within(out) {
-			s.cancel(t, "a parallel branch failed")
-		}
-	}
 }

@@ -18,12 +18,14 @@ const (
 	joinCount
 )
 
-// barrier collects the branches that have arrived at a join. An implicit join
-// has one for each fan-out, an explicit one serves all.
+// barrier collects the branches that have arrived at a join, and those that left
+// the way to it by a failure edge. An implicit join has one for each fan-out, an
+// explicit one serves all.
 type barrier struct {
 	node     int
 	fan      *fanout // of an implicit join
 	arrivals []arrival
+	detours  []detour
 }
 
 // arrival is a token that waits at a join.
@@ -50,12 +52,20 @@ func (p *Plan) joinOf(node int, at place) (isJoin bool, fan *fanout) {
 
 // arrive brings a token to a join.
 func (s *State) arrive(node int, fan *fanout, a arrival) {
+	b := s.barrierAt(node, fan)
+	if b.arrivals == nil {
+		b.arrivals = make([]arrival, 0, min(len(s.plan.nodes[node].sources), len(s.tasks)))
+	}
+	b.arrivals = append(b.arrivals, a)
+}
+
+// barrierAt is the barrier of a join, made when the first comes to it.
+func (s *State) barrierAt(node int, fan *fanout) *barrier {
 	i, found := slices.BinarySearchFunc(s.barriers, barrier{node: node, fan: fan}, compareBarriers)
 	if !found {
-		atMost := min(len(s.plan.nodes[node].sources), len(s.tasks))
-		s.barriers = slices.Insert(s.barriers, i, barrier{node: node, fan: fan, arrivals: make([]arrival, 0, atMost)})
+		s.barriers = slices.Insert(s.barriers, i, barrier{node: node, fan: fan})
 	}
-	s.barriers[i].arrivals = append(s.barriers[i].arrivals, a)
+	return &s.barriers[i]
 }
 
 func compareBarriers(a, b barrier) int {
@@ -69,12 +79,28 @@ func (f *fanout) number() int {
 	return f.id
 }
 
-// fireJoins starts every join that need not wait any longer. It returns how the
-// run ends when one can't be satisfied any more.
+// fireJoins settles every join that need not wait any longer: its node is due, or
+// the branches that wait there have ended. It returns how the run ends when one
+// can't be satisfied any more.
 func (p *Plan) fireJoins(s *State) *ending {
+	for {
+		if how := p.settleJoins(s); how != nil {
+			return how
+		}
+		if len(s.barriers) == 0 || len(s.next)+len(s.parked) > 0 {
+			return p.unsatisfiable(s)
+		}
+		if how := p.breakTie(s); how != nil {
+			return how
+		}
+	}
+}
+
+func (p *Plan) settleJoins(s *State) *ending {
 	for i := 0; i < len(s.barriers); i++ {
 		b := &s.barriers[i]
-		if len(b.arrivals) == 0 {
+		b.forgetDead()
+		if len(b.arrivals)+len(b.detours) == 0 {
 			s.barriers = slices.Delete(s.barriers, i, i+1)
 			i--
 			continue
@@ -82,30 +108,32 @@ func (p *Plan) fireJoins(s *State) *ending {
 		if !p.satisfied(s, b) {
 			continue
 		}
-		p.fireJoin(s, i)
-		i = -1 // firing may have removed tokens that others waited for
+		if how := p.settleJoin(s, i); how != nil {
+			return how
+		}
+		i = -1 // settling may have removed tokens that others waited for
 	}
-	if len(s.barriers) > 0 && len(s.next) == 0 && len(s.parked) == 0 {
-		return p.breakTie(s)
-	}
-	return p.unsatisfiable(s)
+	return nil
 }
 
-// satisfied reports whether a join fires with what has arrived.
+// satisfied reports whether a join waits no longer: an any or N join with enough
+// arrivals, any other when nothing comes any more.
 func (p *Plan) satisfied(s *State, b *barrier) bool {
-	switch n := &p.nodes[b.node]; {
-	case b.fan == nil && n.join == joinAny:
-		return true
-	case b.fan == nil && n.join == joinCount:
-		return len(b.arrivals) >= n.joinCount
+	if p.counts(b) && len(b.arrivals) > 0 {
+		return len(b.arrivals) >= p.nodes[b.node].joinCount
 	}
-	return !p.awaited(s, b)
+	return !p.awaited(s, b) && (p.counts(b) || !p.lasts(s, b))
+}
+
+// counts reports whether a number of arrivals satisfies the join: it is any or N.
+func (p *Plan) counts(b *barrier) bool {
+	return b.fan == nil && p.nodes[b.node].join != joinAll
 }
 
 // awaited reports whether some live token that has not arrived can still reach
 // the join.
 func (p *Plan) awaited(s *State, b *barrier) bool {
-	comes := p.onTheWay(s, b.node, b.arrivals)
+	comes := p.onTheWay(s, b)
 	may := func(node int, at place) bool {
 		return (b.fan == nil || at.within(b.fan)) && comes(node, at)
 	}
@@ -130,24 +158,53 @@ func (p *Plan) awaited(s *State, b *barrier) bool {
 	return false
 }
 
-// onTheWay tells the tokens that can still meet the arrivals at a join: those
-// that share a fan-out with one and reach the join without going back to where
-// that fan-out began, for there they would begin another.
-func (p *Plan) onTheWay(s *State, node int, arrivals []arrival) func(int, place) bool {
-	var fans []*fanout
-	for _, a := range arrivals {
-		if f := a.at.fan; f != nil && !slices.Contains(fans, f) {
-			fans = append(fans, f)
-		}
-	}
+// onTheWay tells the tokens that can still meet those of a join: those that share
+// a fan-out with one and reach the join without going back to where that fan-out
+// began, for there they would begin another.
+func (p *Plan) onTheWay(s *State, b *barrier) func(int, place) bool {
+	fans := b.fans()
 	return func(at int, where place) bool {
 		for _, f := range fans {
 			shared := common(where, place{fan: f}).fan
-			if shared != nil && p.reaching(s, node, shared.origin).has(at) {
+			if shared != nil && p.reaching(s, b.node, shared.origin).has(at) {
 				return true
 			}
 		}
 		return false
+	}
+}
+
+// fans are the fan-outs, innermost ones, whose branches came to the join or left
+// the way to it.
+func (b *barrier) fans() []*fanout {
+	var fans []*fanout
+	b.eachPlace(func(at place) {
+		if at.fan != nil && !slices.Contains(fans, at.fan) {
+			fans = append(fans, at.fan)
+		}
+	})
+	return fans
+}
+
+// allFans are these fan-outs and those around them.
+func (b *barrier) allFans() []*fanout {
+	fans := b.fans()
+	for i := 0; i < len(fans); i++ {
+		if around := fans[i].at.fan; around != nil && !slices.Contains(fans, around) {
+			fans = append(fans, around)
+		}
+	}
+	return fans
+}
+
+func (b *barrier) eachPlace(add func(place)) {
+	for _, a := range b.arrivals {
+		add(a.at)
+	}
+	for _, d := range b.detours {
+		for _, at := range d.places {
+			add(at)
+		}
 	}
 }
 
@@ -156,18 +213,33 @@ func (p *Plan) onTheWay(s *State, node int, arrivals []arrival) func(int, place)
 func (p *Plan) fireJoin(s *State, i int) {
 	b := s.barriers[i]
 	s.barriers = slices.Delete(s.barriers, i, i+1)
-	if kind := p.nodes[b.node].join; b.fan == nil && (kind == joinAny || kind == joinCount) {
+	if p.counts(&b) {
 		p.removeLate(s, &b)
 	}
+	p.startJoin(s, b.node, p.gather(s, &b), b.arrivals)
+}
+
+// gather takes the tokens of a join into one, which leaves the fan-outs that end
+// there.
+func (p *Plan) gather(s *State, b *barrier) place {
 	at := b.arrivals[0].at
 	for _, a := range b.arrivals[1:] {
 		at = mergePlaces(at, a.at)
 	}
-	p.startJoin(s, b.node, at.leave(), b.arrivals, nil)
+	at = p.leave(s, at, b.node)
+	for _, a := range b.arrivals {
+		s.moved(a.at, at)
+	}
+	for _, d := range b.detours {
+		for _, from := range d.places {
+			s.moved(from, at)
+		}
+	}
+	return at
 }
 
 // startJoin puts the join's node into the next superstep.
-func (p *Plan) startJoin(s *State, node int, at place, arrivals []arrival, failures []*Failure) {
+func (p *Plan) startJoin(s *State, node int, at place, arrivals []arrival) *task {
 	t := s.addNext()
 	t.node, t.at, t.joined = node, at, true
 	t.inputs = make([]sourceInput, 0, len(arrivals))
@@ -185,27 +257,34 @@ func (p *Plan) startJoin(s *State, node int, at place, arrivals []arrival, failu
 		t.input = map[string]any{}
 	}
 	if p.wanted&useBranches != 0 {
-		t.branches = p.branchesOf(arrivals, failures, at)
+		t.branches = p.branchesOf(s, node, arrivals, at)
 	}
+	return t
 }
 
 // branchesOf is what `branches` holds at a join: the output of each branch that
-// arrived, the error of each that failed and was waited for.
-func (p *Plan) branchesOf(arrivals []arrival, failures []*Failure, joined place) map[string]any {
+// arrived, the error of each that could have come there and failed.
+func (p *Plan) branchesOf(s *State, node int, arrivals []arrival, joined place) map[string]any {
 	out := map[string]any{}
 	seen := map[*fanout]bool{}
-	for _, a := range arrivals {
-		out[p.nodes[a.source].id] = map[string]any{"output": Plain(a.output), "error": nil}
-		for f := a.at.fan; f != nil && f != joined.fan && !seen[f]; f = f.at.fan {
+	tell := func(at place) {
+		for f := at.fan; f != nil && !seen[f]; f = f.at.fan {
 			seen[f] = true
-			failures = append(failures, f.failures...)
+			for i := range f.failures {
+				lost := &f.failures[i]
+				if !lost.told && p.leadsTo(s, f, lost.lane, node) {
+					lost.told = true
+					out[lost.failure.Node] = map[string]any{"output": nil, "error": failureData(lost.failure)}
+				}
+			}
 		}
 	}
-	if f := joined.fan; f != nil && !seen[f] {
-		failures = append(failures, f.failures...)
+	for _, a := range arrivals {
+		tell(a.at)
 	}
-	for _, failure := range failures {
-		out[failure.Node] = map[string]any{"output": nil, "error": failureData(failure)}
+	tell(joined)
+	for _, a := range arrivals {
+		out[p.nodes[a.source].id] = map[string]any{"output": Plain(a.output), "error": nil}
 	}
 	return out
 }
@@ -217,7 +296,11 @@ func (p *Plan) removeLate(s *State, b *barrier) {
 	for _, a := range b.arrivals[1:] {
 		scope = common(scope, a.at)
 	}
-	late := p.onTheWay(s, b.node, b.arrivals)
+	late := p.onTheWay(s, b)
+	for i := range s.barriers { // what might have come from another join, too
+		other := &s.barriers[i]
+		other.detours = slices.DeleteFunc(other.detours, func(d detour) bool { return late(other.node, d.places[0]) })
+	}
 	s.removeTokens(func(node int, at place) bool {
 		if !late(node, at) {
 			return false
@@ -234,7 +317,7 @@ func (p *Plan) removeLate(s *State, b *barrier) {
 func (p *Plan) unsatisfiable(s *State) *ending {
 	for i := range s.barriers {
 		b := &s.barriers[i]
-		if b.fan == nil && p.nodes[b.node].join == joinCount && !p.awaited(s, b) {
+		if len(b.arrivals) > 0 && p.counts(b) && !p.awaited(s, b) {
 			return p.starved(b)
 		}
 	}
@@ -246,13 +329,16 @@ func (p *Plan) unsatisfiable(s *State) *ending {
 // fires. An N join without enough arrivals leaves the run stuck.
 func (p *Plan) breakTie(s *State) *ending {
 	for i := range s.barriers {
-		if p.nodes[s.barriers[i].node].join == joinCount && s.barriers[i].fan == nil {
-			continue
+		if b := &s.barriers[i]; len(b.arrivals) > 0 && !p.counts(b) {
+			return p.settleJoin(s, i)
 		}
-		p.fireJoin(s, i)
-		return nil
 	}
-	return p.starved(&s.barriers[0])
+	for i := range s.barriers {
+		if b := &s.barriers[i]; len(b.arrivals) > 0 {
+			return p.starved(b)
+		}
+	}
+	return nil
 }
 
 // starved is the end of a run whose join waits for branches that can't come.
@@ -269,52 +355,4 @@ func (p *Plan) starved(b *barrier) *ending {
 		})
 	}
 	return &ending{status: Stuck, reason: "no_edge", failure: failure}
-}
-
-// settleEarly stops the siblings that an any or N join downstream makes useless
-// once enough tasks that lead straight to it have succeeded.
-func (p *Plan) settleEarly(s *State) {
-	if !p.hasCountedJoins || s.readyTasks+s.runningTasks == 0 {
-		return
-	}
-	arrivals := map[int][]arrival{}
-	for i := range s.tasks {
-		t := &s.tasks[i]
-		if node := p.straightTo(t); node != noNode {
-			arrivals[node] = append(arrivals[node], arrival{at: t.at})
-		}
-	}
-	for node := range p.nodes {
-		if len(arrivals[node]) == 0 {
-			continue
-		}
-		for _, b := range s.barriers {
-			if b.node == node && b.fan == nil {
-				arrivals[node] = append(arrivals[node], b.arrivals...)
-			}
-		}
-		if len(arrivals[node]) < p.nodes[node].joinCount {
-			continue
-		}
-		late := p.onTheWay(s, node, arrivals[node])
-		for i := range s.tasks {
-			if t := &s.tasks[i]; late(t.node, t.at) {
-				s.cancel(t, "join "+p.nodes[node].id+" has enough branches")
-			}
-		}
-	}
-}
-
-// straightTo is the any or N join that a task which succeeded is certain to
-// lead to: its only way on. noNode when there is none.
-func (p *Plan) straightTo(t *task) int {
-	n := &p.nodes[t.node]
-	if t.status != succeeded || len(n.conditional)+len(n.decide) > 0 || len(n.plain) != 1 || n.hasEnds || n.gotoExpr != nil {
-		return noNode
-	}
-	to := p.edges[n.plain[0]].to
-	if to == endNode || p.nodes[to].join != joinAny && p.nodes[to].join != joinCount {
-		return noNode
-	}
-	return to
 }

@@ -17,8 +17,9 @@ type memory struct {
 	// reason is why nodes ended as they did in their last visit, by node, where
 	// they said; nil: none did.
 	reason map[int]string
-	// cancelled counts the visits that were taken away, by node; nil: none was.
-	cancelled map[int]int
+	// succeeded counts the visits that ended well of nodes that policies require,
+	// by node; nil: none did.
+	succeeded map[int]int
 }
 
 // pageSize is how many nodes or edges share a page: a page is to cost less
@@ -63,12 +64,12 @@ func (m *memory) keepPartial(node int, value any) {
 	m.partial[node] = value
 }
 
-// cancel counts visits of a node that were taken away.
-func (m *memory) cancel(node, visits int) {
-	if m.cancelled == nil {
-		m.cancelled = map[int]int{}
+// succeed counts visits of a node that ended well.
+func (m *memory) succeed(node, visits int) {
+	if m.succeeded == nil {
+		m.succeeded = map[int]int{}
 	}
-	m.cancelled[node] += visits
+	m.succeeded[node] += visits
 }
 
 // keepReason keeps why a node ended as it did; "" forgets it.

@@ -77,6 +77,45 @@ func TestFailurePolicies(t *testing.T) {
 			},
 		},
 		{
+			name: "wait_all runs the join once, when the last branch has ended, also one that can't come to it any more",
+			flow: waitAll + `
+nodes: {a: {kind: pass}, b: {kind: pass}, c: {kind: pass}, f: {kind: fail, message: no}, j: {kind: pass, join: {wait: all}}, g: {kind: exec, command: [x]}}
+edges: [{from: a, to: [b, c]}, {from: b, to: j}, {from: c, to: f, when: visits.c < 9}, {from: c, to: j}, {from: j, to: g}, {from: g, to: END}]`,
+			replies: replies{"g": once(fails(1))}, path: "a b c f j g", status: machine.Failed, at: "g",
+		},
+		{
+			name: "wait_all gives an error to the join of its own fan-out, not to one inside",
+			flow: waitAll + `
+state: {log: {type: array, reducer: append, default: []}}
+nodes:
+  a: {kind: pass}
+  b: {kind: exec, command: [x]}
+  n: {kind: pass}
+  n1: {kind: pass}
+  n2: {kind: pass}
+  nj: {kind: set, join: {wait: all}, set: {log: "[keys(branches)]"}}
+  d: {kind: set, join: {wait: all}, set: {log: "[keys(branches)]"}}
+edges: [{from: a, to: [b, n]}, {from: n, to: [n1, n2]}, {from: [n1, n2], to: nj}, {from: [b, nj], to: d}, {from: d, to: END}]`,
+			replies: replies{"b": once(fails(1))}, path: "a b n n1 n2 nj d", quality: machine.Degraded,
+			state: map[string]any{"log": []any{[]any{"n1", "n2"}, []any{"b", "nj"}}},
+		},
+		{
+			name: "and the error of the join inside, too",
+			flow: waitAll + `
+state: {log: {}}
+nodes:
+  a: {kind: pass}
+  b: {kind: exec, command: [x]}
+  n: {kind: pass}
+  n1: {kind: pass}
+  n2: {kind: pass}
+  nj: {kind: exec, join: {wait: all}, command: [x]}
+  d: {kind: set, join: {wait: all}, set: {log: "keys(branches)"}}
+edges: [{from: a, to: [b, n]}, {from: n, to: [n1, n2]}, {from: [n1, n2], to: nj}, {from: [b, nj], to: d}, {from: d, to: END}]`,
+			replies: replies{"b": once(fails(1)), "nj": once(fails(1))}, path: "a b n n1 n2 nj d", quality: machine.Degraded,
+			state: map[string]any{"log": []any{"b", "nj"}},
+		},
+		{
 			name: "continue_others fails when every branch has failed", flow: pair(goOn, "all"),
 			replies: replies{"b": once(fails(2)), "c": once(fails(1))}, path: "a b c", status: machine.Failed, kind: "failed",
 			quality: machine.FailedQuality,

@@ -45,6 +45,8 @@ type Plan struct {
 	hasCountedJoins bool
 	// endGuards have to hold when a branch comes to END.
 	endGuards []guard
+	// requires says that some policy requires a node.
+	requires bool
 	// talks says that some node takes part in a conversation.
 	talks   bool
 	initial map[string]any // the state before the input: the keys that some expression or write names
@@ -91,9 +93,11 @@ type node struct {
 	all       bool // routing: all
 	cache     *cachePolicy
 	guards    []guard
+	required  bool // by a policy
 	watches   []watch
 	join      joinKind
 	joinCount int // of joinCount
+	onBypass  onBypass
 	talk      talking
 	asksAgain bool  // the handler asks again for an output that does not fit
 	sources   []int // nodes with an edge or a label to this one

@@ -13,7 +13,7 @@ import (
 // guard is what has to hold when a node is entered, or when a branch comes to
 // END. Exactly one of its parts is set.
 type guard struct {
-	requires  int // node that must have run; noNode
+	requires  int // node that must have succeeded; noNode
 	forbids   int // node that must not have run; noNode
 	maxVisits int // 0: any
 }
@@ -39,6 +39,9 @@ func (b *builder) policies(g *spec.Graph) {
 			if at != nil && other != nil {
 				at.guards = append(at.guards, make(g.Node(other.id).Index))
 			}
+		}
+		if required := named("require"); required != nil {
+			required.required, b.plan.requires = true, true
 		}
 		b.endPolicy(policy, g)
 		add(named("before"), named("require"), func(index int) guard { return guard{requires: index, forbids: noNode} })
@@ -92,8 +95,8 @@ func (p *Plan) endViolation(s *State) *ending {
 		}
 		for _, g := range p.endGuards {
 			switch n := &p.nodes[t.node]; {
-			case g.requires != noNode && s.ended(g.requires) == 0:
-				return violated(n, "the run may end only after "+strconv.Quote(p.nodes[g.requires].id))
+			case g.requires != noNode && s.memory.succeeded[g.requires] == 0:
+				return violated(n, "the run may end only after "+strconv.Quote(p.nodes[g.requires].id)+" has succeeded")
 			case g.forbids != noNode && s.Visits(g.forbids) > 0:
 				return violated(n, "the run may not end after "+strconv.Quote(p.nodes[g.forbids].id))
 			}
@@ -106,8 +109,8 @@ func (p *Plan) endViolation(s *State) *ending {
 func (p *Plan) violation(s *State, n *node, visits int) *ending {
 	for _, g := range n.guards {
 		switch {
-		case g.requires != noNode && s.ended(g.requires) == 0:
-			return violated(n, "node "+strconv.Quote(n.id)+" may run only after "+strconv.Quote(p.nodes[g.requires].id))
+		case g.requires != noNode && s.memory.succeeded[g.requires] == 0:
+			return violated(n, "node "+strconv.Quote(n.id)+" may run only after "+strconv.Quote(p.nodes[g.requires].id)+" has succeeded")
 		case g.forbids != noNode && s.Visits(g.forbids) > 0:
 			return violated(n, "node "+strconv.Quote(n.id)+" may not run after "+strconv.Quote(p.nodes[g.forbids].id))
 		case g.maxVisits > 0 && visits >= g.maxVisits:
@@ -117,21 +120,15 @@ func (p *Plan) violation(s *State, n *node, visits int) *ending {
 	return nil
 }
 
-// ended is how many visits of a node came to their end: one that still waits for
-// its answer in another branch, or that a join took away, has not approved anything.
-func (s *State) ended(node int) int {
-	n := s.Visits(node) - s.memory.cancelled[node]
-	if n == 0 {
-		return 0
-	}
-	for _, list := range [...][]task{s.tasks, s.parked} {
-		for i := range list {
-			if t := &list[i]; t.node == node && t.visit > 0 && t.status < succeeded {
-				n--
-			}
+// countSucceeded counts the visits that ended well in the superstep, of nodes that
+// policies require: one that failed, was skipped or still waits for its answer in
+// another branch has not approved anything.
+func (p *Plan) countSucceeded(s *State) {
+	for i := range s.tasks {
+		if t := &s.tasks[i]; p.nodes[t.node].required && t.status == succeeded && !t.skipped {
+			s.memory.succeed(t.node, 1)
 		}
 	}
-	return n
 }
 
 // forbidden is how the run ends when a condition holds that must not after a

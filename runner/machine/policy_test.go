@@ -34,3 +34,38 @@ edges:
 		t.Run(name, c.want.run)
 	}
 }
+
+// Only a visit that ended well counts: a failed one has approved nothing.
+func TestRequiredNodeHasSucceeded(t *testing.T) {
+	const flow = `policies: [{require: b, before: %s}]
+nodes:
+  a: {kind: pass}
+  b: {kind: exec, command: [x], retry: {max_attempts: 1}%s}
+  d: {kind: pass}
+edges:
+  - {from: a, to: b}
+  - {from: b, to: %s}
+  - {from: b, to: %s, condition: on_failure}
+  - {from: d, to: END}`
+	bad := simCase{status: machine.Failed, quality: machine.FailedQuality, reason: "policy", path: "a b", kind: "policy", says: "has succeeded"}
+	good := simCase{quality: machine.Degraded}
+	red, mended := once(fails(1)), once(fails(1), after(1, nil))
+	for name, c := range map[string]struct {
+		flow string
+		b    []reply
+		path string
+		want simCase
+	}{
+		"failed before a node":   {fmt.Sprintf(flow, "d", "", "d", "d"), red, "a b", bad},
+		"failed before END":      {fmt.Sprintf(flow, "END", "", "END", "d"), red, "a b d", bad},
+		"failed, then succeeded": {fmt.Sprintf(flow, "d", "", "d", "a"), mended, "a b a b d", good},
+		"succeeded at last":      {fmt.Sprintf(flow, "END", "", "END", "a"), mended, "a b a b", good},
+		"skipped": {
+			fmt.Sprintf(flow, "d", ", max_visits: 1, on_max_visits: skip", "d", "a"), red, "a b a b", bad,
+		},
+	} {
+		c.want.name, c.want.flow, c.want.path = name, c.flow, c.path
+		c.want.replies = replies{"b": c.b}
+		t.Run(name, c.want.run)
+	}
+}

@@ -15,7 +15,7 @@ import (
 )
 
 // snapshotVersion is that of the form; one of another version can't be restored.
-const snapshotVersion = 1
+const snapshotVersion = 2
 
 // savedState is State in a snapshot. What is missing is derived from the rest,
 // or of no interest to the next event.
@@ -61,7 +61,7 @@ type savedState struct {
 	EdgeCounts [][2]int       `json:"edge_counts,omitempty"`
 	Partial    []savedPartial `json:"partial,omitempty"`
 	Reasons    []savedReason  `json:"reasons,omitempty"`
-	Cancelled  [][2]int       `json:"cancelled,omitempty"`
+	Succeeded  [][2]int       `json:"succeeded,omitempty"`
 
 	Tasks        []savedTask     `json:"tasks,omitempty"`
 	Next         []savedTask     `json:"next,omitempty"`

@@ -35,10 +35,12 @@ func snapshotFields() map[reflect.Type]string {
 		// names are made of first.
 		reflect.TypeFor[fanout](): `id origin at depth policy live ended dead failures lowest lowestLane auto first again thread
 			| names`,
-		reflect.TypeFor[barrier](): `node fan arrivals`,
-		reflect.TypeFor[arrival](): `at source input output thread`,
-		reflect.TypeFor[expiry]():  `branch failure settled`,
-		reflect.TypeFor[route]():   `task edge to input own`,
+		reflect.TypeFor[lostBranch](): `failure lane told`,
+		reflect.TypeFor[barrier]():    `node fan arrivals detours`,
+		reflect.TypeFor[detour]():     `node places passed`,
+		reflect.TypeFor[arrival]():    `at source input output thread`,
+		reflect.TypeFor[expiry]():     `branch failure settled`,
+		reflect.TypeFor[route]():      `task edge to input own`,
 		reflect.TypeFor[eachState](): `items results next again running attempts asking answered failed failure lowest lowestIndex tolerate
 			talk`,
 		reflect.TypeFor[elementRun](): `attempt cause asked`,
@@ -46,7 +48,7 @@ func snapshotFields() map[reflect.Type]string {
 		reflect.TypeFor[question](): `Ask fallback hasDefault settled answer failure | schema`,
 		// the attempt of an element's stands with its running or asking.
 		reflect.TypeFor[inquiry]():   `questions any at steps woken until | attempt`,
-		reflect.TypeFor[memory]():    `nodes edges partial reason cancelled`,
+		reflect.TypeFor[memory]():    `nodes edges partial reason succeeded`,
 		reflect.TypeFor[nodeState](): `visits`,
 	}
 }

@@ -106,9 +106,9 @@ func (r *restorer) restoreMemory(in *savedState) {
 			m.keepPartial(partial.Node, r.unpack(partial.Value))
 		}
 	}
-	for _, count := range in.Cancelled {
+	for _, count := range in.Succeeded {
 		if r.within("node", count[0], len(r.plan.nodes)) {
-			m.cancel(count[0], count[1])
+			m.succeed(count[0], count[1])
 		}
 	}
 	for _, reason := range in.Reasons {
@@ -174,7 +174,7 @@ func (r *restorer) restoreFans(list []savedFanout) {
 			thread: r.thread(in.Thread),
 		}
 		for _, failure := range in.Failures {
-			f.failures = append(f.failures, r.failure(&failure))
+			f.failures = append(f.failures, lostBranch{r.failure(&failure.Failure), failure.Lane, failure.Told})
 		}
 		for _, again := range in.Again {
 			if f.again == nil {
@@ -200,6 +200,16 @@ func (r *restorer) barrier(in *savedBarrier) barrier {
 	for i := range in.Arrivals {
 		a := &in.Arrivals[i]
 		out.arrivals = append(out.arrivals, arrival{r.place(a.At), a.Source, r.unpack(a.Input), r.unpack(a.Output), r.thread(a.Thread)})
+	}
+	for _, in := range in.Detours {
+		if !r.within("node", in.Node, len(r.plan.nodes)) || len(in.Places) == 0 {
+			continue
+		}
+		d := detour{node: in.Node, passed: in.Passed}
+		for _, at := range in.Places {
+			d.places = append(d.places, r.place(at))
+		}
+		out.detours = append(out.detours, d)
 	}
 	return out
 }

@@ -97,8 +97,8 @@ func (k *saver) saveMemory(out *savedState, m *memory) {
 	for _, node := range slices.Sorted(maps.Keys(m.partial)) {
 		out.Partial = append(out.Partial, savedPartial{node, k.pack(m.partial[node])})
 	}
-	for _, node := range slices.Sorted(maps.Keys(m.cancelled)) {
-		out.Cancelled = append(out.Cancelled, [2]int{node, m.cancelled[node]})
+	for _, node := range slices.Sorted(maps.Keys(m.succeeded)) {
+		out.Succeeded = append(out.Succeeded, [2]int{node, m.succeeded[node]})
 	}
 	for _, node := range slices.Sorted(maps.Keys(m.reason)) {
 		out.Reasons = append(out.Reasons, savedReason{node, m.reason[node]})
@@ -172,7 +172,7 @@ func (k *saver) saveFan(f *fanout) savedFanout {
 		Thread: k.thread(f.thread),
 	}
 	for _, failure := range f.failures {
-		out.Failures = append(out.Failures, *k.failure(failure))
+		out.Failures = append(out.Failures, savedLost{*k.failure(failure.failure), failure.lane, failure.told})
 	}
 	for _, lane := range slices.Sorted(maps.Keys(f.again)) {
 		out.Again = append(out.Again, [2]int64{int64(lane), f.again[lane]})
@@ -184,6 +184,13 @@ func (k *saver) barrier(b *barrier) savedBarrier {
 	out := savedBarrier{Node: b.node, Fan: k.fan(b.fan)}
 	for _, a := range b.arrivals {
 		out.Arrivals = append(out.Arrivals, savedArrival{k.place(a.at), a.source, k.pack(a.input), k.pack(a.output), k.thread(a.thread)})
+	}
+	for _, d := range b.detours {
+		saved := savedDetour{Node: d.node, Passed: d.passed}
+		for _, at := range d.places {
+			saved.Places = append(saved.Places, k.place(at))
+		}
+		out.Detours = append(out.Detours, saved)
 	}
 	return out
 }

@@ -117,28 +117,42 @@ type savedQuestion struct {
 }
 
 type savedFanout struct {
-	ID         int        `json:"id"`
-	Origin     int        `json:"origin"`
-	At         savedPlace `json:"at,omitzero"`
-	Depth      int        `json:"depth"`
-	Policy     string     `json:"policy"`
-	Live       int        `json:"live"`
-	Ended      bool       `json:"ended,omitempty"`
-	Dead       bool       `json:"dead,omitempty"`
-	Failures   []int      `json:"failures,omitempty"`
-	Lowest     *int       `json:"lowest,omitempty"`
-	LowestLane int        `json:"lowest_lane,omitempty"`
-	Auto       int        `json:"auto"`
-	First      []int      `json:"first"`
+	ID         int         `json:"id"`
+	Origin     int         `json:"origin"`
+	At         savedPlace  `json:"at,omitzero"`
+	Depth      int         `json:"depth"`
+	Policy     string      `json:"policy"`
+	Live       int         `json:"live"`
+	Ended      bool        `json:"ended,omitempty"`
+	Dead       bool        `json:"dead,omitempty"`
+	Failures   []savedLost `json:"failures,omitempty"`
+	Lowest     *int        `json:"lowest,omitempty"`
+	LowestLane int         `json:"lowest_lane,omitempty"`
+	Auto       int         `json:"auto"`
+	First      []int       `json:"first"`
 	// Again holds pairs of lane and time.
 	Again  [][2]int64 `json:"again,omitempty"`
 	Thread int        `json:"thread,omitempty"`
+}
+
+// savedLost is a branch that failed.
+type savedLost struct {
+	Failure int  `json:"failure"`
+	Lane    int  `json:"lane,omitempty"`
+	Told    bool `json:"told,omitempty"`
 }
 
 type savedBarrier struct {
 	Node     int            `json:"node"`
 	Fan      int            `json:"fan,omitempty"`
 	Arrivals []savedArrival `json:"arrivals"`
+	Detours  []savedDetour  `json:"detours,omitempty"`
+}
+
+type savedDetour struct {
+	Node   int          `json:"node"`
+	Places []savedPlace `json:"places"`
+	Passed []int        `json:"passed,omitempty"`
 }
 
 type savedArrival struct {

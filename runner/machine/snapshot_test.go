@@ -197,7 +197,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 	text := string(snapshot(t, s))
 	for want, bad := range map[string]string{
-		"another graph": text, "version 99": strings.Replace(text, `"version":1`, `"version":99`, 1), "can't be read": text[:len(text)/2],
+		"another graph": text, "version 99": strings.Replace(text, `"version":2`, `"version":99`, 1), "can't be read": text[:len(text)/2],
 	} {
 		if _, err := plan.Restore([]byte(bad)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q in it", err, want)

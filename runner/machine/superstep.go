@@ -151,6 +151,15 @@ func (p *Plan) enter(s *State, t *task) bool {
 	n := &p.nodes[t.node]
 	ns := s.memory.of(t.node)
 	t.memory, t.began = ns, s.now
+	if t.failure != nil { // a join that a branch bypasses
+		s.Steps++
+		ns.visits++
+		t.visit, t.attempt, t.step = ns.visits, 1, s.Steps
+		s.countVisit(t.node, ns)
+		s.noteStarted(t)
+		p.failFinal(s, t, t.failure)
+		return true
+	}
 	if len(n.guards) > 0 {
 		if how := p.violation(s, n, ns.visits); how != nil {
 			t.status, s.violated = dropped, how

@@ -1,0 +1,120 @@
+// What a branch that fails does to the others of its fan-out (GraphSpec §7).
+
+package machine
+
+// policyOf is what a failing branch of a node's fan-out does.
+func (p *Plan) policyOf(node int) string {
+	if own := p.Graph.Nodes[node].Parallel; own != nil && own.OnFailure != "" {
+		return own.OnFailure
+	}
+	return p.Graph.Parallel.OnFailure
+}
+
+// branchFailed applies the failure policy to a branch that has failed. hasToken
+// says that its token is still counted. It returns how the run ends, if it does.
+func (p *Plan) branchFailed(s *State, at place, failure *Failure, hasToken bool) *ending {
+	for {
+		f := at.fan
+		switch {
+		case f == nil:
+			return propagate(failure)
+		case at.dead():
+			return nil
+		case f.policy == "continue_others" || f.policy == "wait_all":
+			if hasToken {
+				at.add(-1)
+			}
+			s.degraded = true
+			p.forgive(s, at, failure)
+			f.failures = append(f.failures, lostBranch{failure: failure, lane: at.lane})
+			if f.lowest == nil || at.lane < f.lowestLane {
+				f.lowest, f.lowestLane = failure, at.lane
+			}
+			if failure = p.exhausted(s, f); failure == nil {
+				return nil
+			}
+		default:
+			s.kill(f)
+		}
+		at, hasToken = f.at, false
+	}
+}
+
+// exhausted is what a fan-out has failed with: all branches that did not end by
+// themselves have failed. Under wait_all its join goes on with their errors. Nil
+// says that the failure goes no further.
+func (p *Plan) exhausted(s *State, f *fanout) *Failure {
+	if f.live > 0 || f.ended {
+		return nil
+	}
+	f.dead = true
+	if f.policy == "wait_all" {
+		node := f.auto
+		if node == noNode {
+			node = p.meeting(f, true)
+		}
+		if node != noNode {
+			f.at.add(1)
+			t := p.startJoin(s, node, f.at, nil)
+			t.thread = f.thread
+			if p.wanted&useBranches != 0 {
+				t.branches = p.branchesOf(s, node, nil, place{fan: f})
+			}
+			return nil
+		}
+	}
+	return f.lowest
+}
+
+// kill ends every token of a fan-out. Running tasks are cancelled; they are
+// dropped when they have ended.
+func (s *State) kill(f *fanout) {
+	s.removeTokens(func(_ int, at place) bool { return at.within(f) })
+	for i := range s.tasks {
+		if t := &s.tasks[i]; t.at.within(f) {
+			s.cancel(t, "a parallel branch failed")
+		}
+	}
+	f.at.add(-f.live)
+	f.live, f.dead = 0, true
+}
+
+// cancel stops a task of the open superstep that is not wanted any more.
+func (s *State) cancel(t *task, why string) {
+	if t.each != nil && (t.status == ready || t.status == running) {
+		if t.cause == nil {
+			t.cause = &Failure{Kind: "cancelled", Message: why}
+			s.cancelElements(t, why)
+			s.plan.eachSettle(s, t)
+		}
+		return
+	}
+	switch t.status {
+	case ready:
+		t.status = dropped
+		s.readyTasks--
+		s.unstep(t)
+	case running:
+		if t.cause == nil {
+			t.cause = &Failure{Kind: "cancelled", Message: why}
+			s.command(Command{Kind: CancelTask, Task: s.taskID(t)})
+		}
+	}
+}
+
+// cancelSiblings stops the other branches at once after a failure that nothing
+// can catch, as far out as fail_all goes.
+func (s *State) cancelSiblings(failed *task) {
+	var out *fanout
+	for f := failed.at.fan; f != nil && f.policy == "fail_all"; f = f.at.fan {
+		out = f
+	}
+	if out == nil {
+		return
+	}
+	for i := range s.tasks {
+		if t := &s.tasks[i]; t.at.within(out) {
+			s.cancel(t, "a parallel branch failed")
+		}
+	}
+}
