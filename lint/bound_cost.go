@@ -180,6 +180,13 @@ func wholeOf(v *spec.Value, missing int) int {
 func (w *boundWalk) childCost(n *spec.Node) span {
 	unknown := span{cost{inSteps: 1}, cost{math.Inf(1), math.Inf(1)}}
 	name := text(n, "graph")
+	if inner := w.f.graph.Inner(name.Value); inner != nil && w.depth > 0 {
+		b, ok := boundGraph(inner, w.f.opts, w.depth-1)
+		if !ok {
+			return unknown
+		}
+		return span{cost{b.Steps.Min, b.LLMCalls.Min}, cost{b.Steps.Max, b.LLMCalls.Max}}
+	}
 	if w.f.opts.Load == nil || !name.IsSet() || strings.Contains(name.Value, "{{") || w.depth == 0 {
 		return unknown
 	}

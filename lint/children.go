@@ -13,9 +13,11 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// child is another graph file. One that can't be used has a problem and no graph.
+// child is another graph, of a file or within one. One that can't be used has a
+// problem, unless it is reported elsewhere, and no graph.
 type child struct {
-	path    string
+	path    string // of the file, and "#name" behind it
+	file    string
 	graph   *spec.Graph
 	problem string
 	// place is where the file is not valid.
@@ -28,7 +30,7 @@ type reference struct {
 	node *spec.Node // nil for a tool
 }
 
-// references lists the files that a graph names.
+// references lists the files and graphs that a graph names.
 func references(g *spec.Graph) []reference {
 	var out []reference
 	for _, n := range g.Nodes {
@@ -44,20 +46,48 @@ func references(g *spec.Graph) []reference {
 	return out
 }
 
-// child reads the file that a graph in folder dir names; nil when subgraphs
-// are not to be looked at or the name is known at run time only.
-func (f *facts) child(dir, name string) *child {
+// inner is a graph within the file of another one, at the path of that file. What
+// is wrong with it is reported where it stands.
+func (f *facts) inner(g *spec.Graph, file, ref string) *child {
+	at := file + ref
+	if c := f.children[at]; c != nil {
+		return c
+	}
+	inner := g.Inner(ref)
+	if inner == nil {
+		return nil // spec.Check says so
+	}
+	c := &child{path: at, file: file}
+	if f.children == nil {
+		f.children = map[string]*child{}
+	}
+	f.children[at] = c
+	if inner.Complete() && !inner.Faulty(inner.Span()) {
+		if _, found := bind.Check(inner, f.opts.Kinds, nil); !found.HasErrors() {
+			c.graph = inner
+		}
+	}
+	return c
+}
+
+// child is what a graph of a file names: another graph of the file, or that of a
+// file, which is read. It is nil when files are not to be looked at or the name is
+// known at run time only.
+func (f *facts) child(g *spec.Graph, file, name string) *child {
+	if strings.HasPrefix(name, "#") {
+		return f.inner(g, file, name)
+	}
 	if f.opts.Load == nil || name == "" || strings.Contains(name, "{{") {
 		return nil
 	}
 	at := name
 	if !path.IsAbs(at) {
-		at = path.Join(dir, at)
+		at = path.Join(path.Dir(file), at)
 	}
 	if c := f.children[at]; c != nil {
 		return c
 	}
-	c := &child{path: at}
+	c := &child{path: at, file: at}
 	if f.children == nil {
 		f.children = map[string]*child{}
 	}
@@ -110,7 +140,7 @@ func (f *facts) childOf(n *spec.Node) *spec.Graph {
 	if n.Kind.Value != "graph" {
 		return nil
 	}
-	if c := f.child("", text(n, "graph").Value); c != nil {
+	if c := f.child(f.graph, "", text(n, "graph").Value); c != nil {
 		return c.graph
 	}
 	return nil

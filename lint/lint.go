@@ -34,6 +34,15 @@ type Options struct {
 // Check returns what is wrong with a graph that spec.Parse gave, besides what
 // Parse and spec.Check say, in no particular order.
 func Check(g *spec.Graph, opts Options) spec.Diagnostics {
+	found := checkGraph(g, opts)
+	for _, inner := range g.Graphs {
+		found = append(found, checkGraph(inner, opts)...)
+	}
+	return found
+}
+
+// checkGraph checks one graph of a file.
+func checkGraph(g *spec.Graph, opts Options) spec.Diagnostics {
 	f := newFacts(g, nil, opts)
 	var found spec.Diagnostics
 	f.bound, found = bind.Check(g, opts.Kinds, f.childType)

@@ -100,6 +100,10 @@ func (f *facts) model(named spec.Text, role string, at spec.Text, what string) {
 // roles are the declared roles of models.
 func (f *facts) roles() map[string]*spec.Value {
 	out := make(map[string]*spec.Value, len(f.graph.Models))
+	whole := f.graph.Whole() // a graph within a file takes the models of those around it
+	for i := range whole.Models {
+		out[whole.Models[i].Key.Value] = &whole.Models[i].Value
+	}
 	for i := range f.graph.Models {
 		out[f.graph.Models[i].Key.Value] = &f.graph.Models[i].Value
 	}

@@ -46,7 +46,7 @@ edges:
 `},
 		check: func(f *facts) {
 			for _, r := range references(f.graph) {
-				if c := f.child("", r.text.Value); c != nil && c.problem != "" {
+				if c := f.child(f.graph, "", r.text.Value); c != nil && c.problem != "" {
 					d := f.report(r.text.At(0, len(r.text.Value)), "%q %s", r.text.Value, c.problem)
 					if c.place != nil {
 						d.Related = append(d.Related, *c.place)
@@ -101,46 +101,57 @@ edges:
 }
 
 func checkSubgraphCycle(f *facts) {
-	if f.opts.Load == nil {
-		return
-	}
-	own := path.Base(strings.ReplaceAll(f.graph.File.Name, "\\", "/"))
+	own := f.graph.Ref()
 	for _, r := range references(f.graph) {
 		w := &nesting{f: f, done: map[string]bool{}, chain: []string{own}}
-		if w.visit("", r.text.Value) {
-			f.report(r.text.At(0, len(r.text.Value)), "%q never ends: %s", r.text.Value, strings.Join(w.chain, " → "))
+		if !w.visit(f.graph, "", r.text.Value) {
+			continue
 		}
+		if last := w.chain[len(w.chain)-1]; last != own && strings.HasPrefix(last, "#") {
+			continue // a cycle of other graphs of the file: it is reported there
+		}
+		for i, name := range w.chain {
+			if name == "" || name[0] == '#' {
+				w.chain[i] = path.Base(strings.ReplaceAll(f.graph.File.Name, "\\", "/")) + name
+			}
+		}
+		f.report(r.text.At(0, len(r.text.Value)), "%q never ends: %s", r.text.Value, strings.Join(w.chain, " → "))
 	}
 }
 
-// nesting follows subgraphs of subgraphs; chain are the files that are open.
+// nesting follows subgraphs of subgraphs; chain are the graphs that are open, by
+// the paths of their files and, of graphs within one, "#name".
 type nesting struct {
 	f     *facts
 	done  map[string]bool
 	chain []string
 }
 
-// visit reports whether a file that a graph in dir names leads back to an open
-// one; the chain then shows how.
-func (w *nesting) visit(dir, name string) bool {
-	c := w.f.child(dir, name)
+// visit reports whether what a graph of a file names leads back to an open one;
+// the chain then shows how.
+func (w *nesting) visit(g *spec.Graph, file, name string) bool {
+	c := w.f.child(g, file, name)
 	if c == nil {
 		return false
 	}
-	if slices.Contains(w.chain, c.path) {
-		w.chain = append(w.chain, c.path)
+	at := c.path
+	if path.Base(strings.ReplaceAll(w.f.graph.File.Name, "\\", "/")) == at {
+		at = "" // the file itself
+	}
+	if slices.Contains(w.chain, at) {
+		w.chain = append(w.chain, at)
 		return true
 	}
-	if c.graph == nil || w.done[c.path] {
+	if c.graph == nil || w.done[at] {
 		return false
 	}
-	w.chain = append(w.chain, c.path)
+	w.chain = append(w.chain, at)
 	for _, r := range references(c.graph) {
-		if w.visit(path.Dir(c.path), r.text.Value) {
+		if w.visit(c.graph, c.file, r.text.Value) {
 			return true
 		}
 	}
 	w.chain = w.chain[:len(w.chain)-1]
-	w.done[c.path] = true
+	w.done[at] = true
 	return false
 }

@@ -44,10 +44,11 @@ edges:
 
 func checkModelProvider(f *facts) {
 	known := []string{"anthropic", "openai", "scripted"}
-	for _, p := range f.graph.Providers {
+	for _, p := range slices.Concat(f.graph.Providers, f.graph.Whole().Providers) {
 		known = append(known, p.Key.Value)
 	}
 	slices.Sort(known)
+	known = slices.Compact(known)
 	for _, m := range f.graph.Models {
 		if m.Value.Kind == spec.String {
 			f.provider(m.Value.Text, known, true)

@@ -98,46 +98,69 @@ func WriteDOT(w io.Writer, d *Drawing, opts DOTOptions) error {
 		"fontcolor=%q, bgcolor=white, pad=0.3, nodesep=0.45, ranksep=0.55]\n", rankdir, title, inkColor)
 	fmt.Fprintf(out, "  node [fontname=\"Helvetica,Arial,sans-serif\", fontsize=12, fontcolor=%q, margin=\"0.2,0.1\", penwidth=1.2]\n", inkColor)
 	fmt.Fprintf(out, "  edge [fontname=\"Helvetica,Arial,sans-serif\", fontsize=10, arrowsize=0.75, penwidth=1.1]\n\n")
-	finally := false
-	for i := range d.Boxes {
-		if finally = finally || d.Boxes[i].Finally; !d.Boxes[i].Finally {
-			writeBox(out, &d.Boxes[i])
-		}
-	}
-	if finally {
-		fmt.Fprintf(out, "  subgraph cluster_finally {\n    graph [label=\"finally\", labelloc=t, fontsize=11, style=\"rounded,dashed\", color=%q, "+
-			"fontcolor=%q, tooltip=\"when the end of the run is decided\"]\n", quietColor, quietColor)
-		for i := range d.Boxes {
-			if d.Boxes[i].Finally {
-				fmt.Fprint(out, "  ")
-				writeBox(out, &d.Boxes[i])
-			}
-		}
+	(&dotWriter{out: out, indent: "  "}).drawing(d)
+	for i, inner := range d.Inner {
+		fmt.Fprintf(out, "\n  subgraph cluster_graph%d {\n    graph [label=%s, labelloc=t, fontsize=12, style=rounded, color=%q, fontcolor=%q]\n",
+			i, quote(escapeText(inner.Title)), quietColor, quietColor)
+		(&dotWriter{out: out, indent: "    ", prefix: inner.Title + "/"}).drawing(inner)
 		fmt.Fprintln(out, "  }")
-	}
-	fmt.Fprintln(out)
-	for i := range d.Arrows {
-		writeArrow(out, &d.Arrows[i])
 	}
 	fmt.Fprintln(out, "}")
 	return out.Flush()
 }
 
-func writeBox(out *bufio.Writer, b *Box) {
+// dotWriter writes the boxes and arrows of one graph; its prefix tells boxes of
+// the graphs of a file apart.
+type dotWriter struct {
+	out            *bufio.Writer
+	indent, prefix string
+}
+
+func (w *dotWriter) drawing(d *Drawing) {
+	finally := false
+	for i := range d.Boxes {
+		if finally = finally || d.Boxes[i].Finally; !d.Boxes[i].Finally {
+			w.box(&d.Boxes[i])
+		}
+	}
+	if finally {
+		inner := dotWriter{out: w.out, indent: w.indent + "  ", prefix: w.prefix}
+		fmt.Fprintf(w.out, "%ssubgraph %s {\n%sgraph [label=\"finally\", labelloc=t, fontsize=11, style=\"rounded,dashed\", color=%q, "+
+			"fontcolor=%q, tooltip=\"when the end of the run is decided\"]\n",
+			w.indent, quote("cluster_finally"+w.prefix), inner.indent, quietColor, quietColor)
+		for i := range d.Boxes {
+			if d.Boxes[i].Finally {
+				inner.box(&d.Boxes[i])
+			}
+		}
+		fmt.Fprintln(w.out, w.indent+"}")
+	}
+	fmt.Fprintln(w.out)
+	for i := range d.Arrows {
+		w.arrow(&d.Arrows[i])
+	}
+}
+
+// id is the name of a box in the whole picture.
+func (w *dotWriter) id(box string) string { return quote(w.prefix + box) }
+
+func (w *dotWriter) box(b *Box) {
+	out := w.out
+	fmt.Fprint(out, w.indent)
 	switch b.Role {
 	case StartBox:
-		fmt.Fprintf(out, "  %s [label=\"\", tooltip=\"start\", shape=circle, style=filled, width=0.2, height=0.2, "+
-			"fixedsize=true, color=%q, fillcolor=%q]\n", quote(b.ID), inkColor, inkColor)
+		fmt.Fprintf(out, "%s [label=\"\", tooltip=\"start\", shape=circle, style=filled, width=0.2, height=0.2, "+
+			"fixedsize=true, color=%q, fillcolor=%q]\n", w.id(b.ID), inkColor, inkColor)
 	case EndBox:
 		ink := inkColor
 		if b.Mark == Untouched {
 			ink = paleColor
 		}
-		fmt.Fprintf(out, "  %s [label=\"END\", shape=box, style=\"rounded,filled\", fontsize=11, fontcolor=white, "+
-			"margin=\"0.16,0.05\", height=0.3, color=%q, fillcolor=%q]\n", quote(b.ID), ink, ink)
+		fmt.Fprintf(out, "%s [label=\"END\", shape=box, style=\"rounded,filled\", fontsize=11, fontcolor=white, "+
+			"margin=\"0.16,0.05\", height=0.3, color=%q, fillcolor=%q]\n", w.id(b.ID), ink, ink)
 	case NodeBox:
 		l := looks(b.Kind).marked(b.Mark)
-		fmt.Fprintf(out, "  %s [label=%s, shape=%s, style=%q, color=%q, fillcolor=%q", quote(b.ID), boxLabel(b, l), l.shape, l.style, l.line, l.fill)
+		fmt.Fprintf(out, "%s [label=%s, shape=%s, style=%q, color=%q, fillcolor=%q", w.id(b.ID), boxLabel(b, l), l.shape, l.style, l.line, l.fill)
 		fmt.Fprint(out, widths(b.Mark))
 		if b.Kind == "graph" {
 			fmt.Fprint(out, ", peripheries=2")
@@ -160,8 +183,9 @@ func boxLabel(b *Box, l look) string {
 	return "<" + strings.Join(lines, "<br/>") + ">"
 }
 
-func writeArrow(out *bufio.Writer, a *Arrow) {
-	fmt.Fprintf(out, "  %s -> %s [", quote(a.From), quote(a.To))
+func (w *dotWriter) arrow(a *Arrow) {
+	out := w.out
+	fmt.Fprintf(out, "%s%s -> %s [", w.indent, w.id(a.From), w.id(a.To))
 	style, color := "solid", inkColor
 	switch a.Role {
 	case StartArrow, ConditionArrow:

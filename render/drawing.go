@@ -27,6 +27,8 @@ type Drawing struct {
 	Title  string
 	Boxes  []Box
 	Arrows []Arrow
+	// Inner are the graphs of the file's `graphs`; their titles are "#name".
+	Inner []*Drawing
 }
 
 // BoxRole tells boxes apart. The zero value is unset.
@@ -136,6 +138,11 @@ func Draw(g *spec.Graph, opts Options) *Drawing {
 	if opts.Trail != nil {
 		opts.Trail.paint(d, edges)
 	}
+	opts.Trail = nil // it is none of theirs
+	for _, inner := range g.Graphs {
+		opts.Label = inner.Ref()
+		d.Inner = append(d.Inner, Draw(inner, opts))
+	}
 	return d
 }
 
@@ -148,6 +155,9 @@ func notes(n *spec.Node) []string {
 			wait = strconv.Itoa(n.Join.Count)
 		}
 		out = append(out, "join "+wait)
+	}
+	if file := n.Field("graph"); n.Kind.Value == "graph" && file != nil && strings.HasPrefix(file.Text.Value, "#") {
+		out = append(out, file.Text.Value)
 	}
 	if n.Each.IsSet() {
 		out = append(out, "each "+elide(oneLine(n.Each.Value), 24))

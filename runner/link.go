@@ -26,7 +26,7 @@ type linker struct {
 // link compiles g and its subgraphs. The flow is complete only when nothing was
 // found.
 func (l *linker) link(g *spec.Graph) *Flow {
-	path := filepath.Clean(g.File.Name)
+	path := filepath.Clean(g.File.Name) + g.Ref()
 	l.open = append(l.open, path)
 	defer func() { l.open = l.open[:len(l.open)-1] }()
 	flow, found := l.runner.compile(g)
@@ -47,7 +47,10 @@ func (l *linker) link(g *spec.Graph) *Flow {
 // child links the file that a node names; nil when it can't be had, which is
 // reported.
 func (l *linker) child(g *spec.Graph, file *spec.Value) *Flow {
-	path := filepath.Join(filepath.Dir(g.File.Name), file.Text.Value)
+	path, inner := filepath.Join(filepath.Dir(g.File.Name), file.Text.Value), g.Inner(file.Text.Value)
+	if inner != nil {
+		path = filepath.Clean(g.File.Name) + inner.Ref()
+	}
 	if i := slices.Index(l.open, path); i >= 0 {
 		cycle := append(slices.Clone(l.open[i:]), path)
 		l.report(g, "subgraph-cycle", file.Span, "subgraphs run each other: "+strings.Join(cycle, " → "))
@@ -55,6 +58,9 @@ func (l *linker) child(g *spec.Graph, file *spec.Value) *Flow {
 	}
 	if flow := l.flows[path]; flow != nil {
 		return flow
+	}
+	if inner != nil {
+		return l.link(inner)
 	}
 	src, err := l.read(path)
 	if err != nil {

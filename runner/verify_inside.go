@@ -29,7 +29,7 @@ func compareInside(then, now *walker, event *machine.Event) (*Divergence, error)
 	walk := then.inside[event.Task]
 	if walk == nil || event.Anew {
 		walk = &insideWalk{rec: &record{flow: was, from: rec.from}}
-		if event.Anew && !bytes.Equal(was.graph.File.Src, is.graph.File.Src) {
+		if event.Anew && !bytes.Equal(was.graph.Text(), is.graph.Text()) {
 			return &Divergence{
 				Node: event.Task.Node, Recorded: []string{}, Now: []string{},
 				Why: []string{"what is recorded of the subgraph begins in its middle, where another version of it can't begin"},

@@ -106,6 +106,8 @@ func (b *builder) services(key string, v *Value) {
 		g.Secrets = secretsOf(v)
 	case "policies":
 		b.policies(v)
+	case "graphs":
+		b.graphs(v)
 	}
 }
 

@@ -27,6 +27,10 @@ func Check(g *Graph) Diagnostics {
 	c.stateKeys()
 	c.literals()
 	c.structure()
+	c.innerGraphs()
+	for _, inner := range g.Graphs {
+		c.diags = append(c.diags, Check(inner)...)
+	}
 	return c.diags.Sort()
 }
 

@@ -40,7 +40,14 @@ type Graph struct {
 	Tools        []Field
 	Secrets      []Secret
 	Policies     []Value
+	// Graphs are those of the file, in file order; a graph among them has none.
+	Graphs []*Graph
+	// Entry is the name of a graph that stands in another one's Graphs; absent for
+	// that of the file.
+	Entry Text
 
+	whole  *Graph // the file's, of a graph within it
+	span   Span   // where a graph within a file stands
 	nodes  map[string]*Node
 	keys   map[string]*StateKey
 	gaps   gaps

@@ -22,6 +22,7 @@ const (
 	TypeObject                   // a map with the keys of Key.Keys
 	TypeOneOf                    // any of Key.Forms, told apart by their shape
 	TypeNode                     // a node: the keys of every node and those of its kind
+	TypeGraph                    // a graph within a file: the keys of InnerKeys
 )
 
 // Role says what a string in the value is to the machine. The zero value is

@@ -29,16 +29,22 @@ func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 		shapes.missing(root, Text{}, "the keys \"graphrun\" and \"nodes\": it is no graph file")
 		return &Graph{File: file, gaps: gapAll}, append(diags, shapes.diags...).Sort()
 	}
-	shapes.top(root)
+	shapes.graph(shapes.tables.top, root, Text{})
 	b := &builder{shaper: shapes, graph: newGraph(file)}
 	b.build(root)
 	diags = append(diags, shapes.diags...)
 	if len(diags) > 0 && hasRule(diags, "duplicate-key") {
 		b.graph.gaps |= gapEdges
+		for _, inner := range b.graph.Graphs {
+			inner.gaps |= gapEdges
+		}
 	}
 	diags = diags.Sort()
 	for i := range diags {
 		b.graph.faults = append(b.graph.faults, diags[i].Span)
+	}
+	for _, inner := range b.graph.Graphs {
+		inner.faults = b.graph.faults
 	}
 	return b.graph, diags
 }
@@ -64,26 +70,31 @@ const (
 	gapAll = gapNodes | gapEdges | gapStart | gapState
 )
 
-// top checks the whole file against the table. A missing start has a rule of its own.
-func (s *shaper) top(root *Value) {
+// graph checks a whole file, or a graph within one, against its keys. A missing
+// start has a rule of its own.
+func (s *shaper) graph(keys []Key, root *Value, owner Text) {
+	found := false
+	if owner.IsSet() {
+		root.Fields = slices.DeleteFunc(root.Fields, s.atTop)
+	}
 	root.Fields = slices.DeleteFunc(root.Fields, func(f Field) bool {
 		empty := f.Key.Value == "start" && f.Value.Kind == Null
 		if empty {
+			found = true
 			s.report("missing-start", f.Key.Span, "\"start\" has no value; name the first node")
 		}
 		return empty
 	})
-	found := len(s.diags) > 0
-	s.known(s.tables.top, root)
-	for i := range s.tables.top {
-		k := &s.tables.top[i]
+	s.known(keys, root)
+	for i := range keys {
+		k := &keys[i]
 		switch {
 		case !k.Required || root.Get(k.Name) != nil:
 		case k.Name == "start" && found:
 		case k.Name == "start":
 			s.missingStart(root)
 		default:
-			s.missing(root, Text{}, fmt.Sprintf("the key %q", k.Name))
+			s.missing(root, owner, fmt.Sprintf("the key %q", k.Name))
 		}
 	}
 }

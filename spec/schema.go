@@ -22,6 +22,7 @@ func Schema(opts Options) map[string]any {
 	g.defs["json_schema"] = g.jsonSchema(nil)
 	g.defs["state_key"] = g.jsonSchema(stateKeywords())
 	g.node(kinds)
+	g.defs["graph"] = g.object(language().inner, nil)
 	root := g.object(TopKeys(), nil)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "GraphSpec v1"
@@ -143,6 +144,8 @@ func (g schemaWriter) shape(k *Key) object {
 		return g.object(k.Keys, k.Choices)
 	case TypeNode:
 		return ref("node")
+	case TypeGraph:
+		return ref("graph")
 	case TypeOneOf:
 		var forms []any
 		for i := range k.Forms {

@@ -73,6 +73,8 @@ func (s *shaper) check(k *Key, v *Value, at place) {
 		s.schema(k, v, at)
 	case TypeNode:
 		s.node(v, at.key)
+	case TypeGraph:
+		s.graph(s.tables.inner, v, at.key)
 	default:
 		s.scalar(k, v, at)
 	}
@@ -139,7 +141,7 @@ func fits(k *Key, v *Value) bool {
 		return v.IsScalar() && v.Kind != Null && v.Kind != Bool
 	case TypeList:
 		return v.Kind == List
-	case TypeMap, TypeObject, TypeNode:
+	case TypeMap, TypeObject, TypeNode, TypeGraph:
 		return v.Kind == Map
 	case TypeSchema:
 		return v.Kind == Map || v.Kind == Bool

@@ -32,7 +32,7 @@ func expects(k *Key) string {
 		return "a JSON Schema"
 	case TypeList:
 		return "a list of " + plural(k.Elem)
-	case TypeMap, TypeObject, TypeNode:
+	case TypeMap, TypeObject, TypeNode, TypeGraph:
 		return "a map"
 	case TypeOneOf:
 		return alternatives(k.Forms)

@@ -27,6 +27,7 @@ func topKeys() []Key {
 		{Name: "strict_state", Type: TypeBool, Default: "true", Doc: "Whether undeclared state keys are refused."},
 		{Name: "nodes", Type: TypeMap, Names: NamesID, Required: true, Elem: &Key{Type: TypeNode}, Doc: "The nodes by their ids."},
 		{Name: "edges", Type: TypeList, Elem: &Key{Type: TypeObject, Keys: edgeKeys()}, Doc: "The edges; their order matters where several could fire."},
+		{Name: "graphs", Type: TypeMap, Names: NamesID, Elem: &Key{Type: TypeGraph}, Doc: "Graphs of this file, by name, which nodes and tools run as `graph: \"#name\"`. They have the keys of a file but for `graphrun` and `graphs`; `name` may be left out."},
 		{Name: "limits", Type: TypeObject, Keys: limitKeys(), Doc: "What a run may cost at most."},
 		{Name: "parallel", Type: TypeObject, Keys: parallelKeys(), Doc: "What failing, conflicting and slow branches do."},
 		{Name: "retry", Type: TypeObject, Keys: retryKeys(), Doc: "Retry for every node that has no block of its own, but for `agent` nodes."},

@@ -8,6 +8,7 @@ import "sync"
 // shared by all files of a process, and only read.
 type tables struct {
 	top      []Key
+	inner    []Key // of a graph within a file
 	common   []Key // of every node
 	keywords []Key // of JSON Schema
 	policy   []Key
@@ -17,11 +18,28 @@ type tables struct {
 // language makes the tables at first use: a program that reads no graph file
 // does not pay for them.
 var language = sync.OnceValue(func() *tables {
-	return &tables{top: topKeys(), common: nodeKeys(), keywords: schemaKeywords(), policy: policyKeys(), kinds: builtinKinds()}
+	top := topKeys()
+	return &tables{top: top, inner: innerKeys(top), common: nodeKeys(), keywords: schemaKeywords(), policy: policyKeys(), kinds: builtinKinds()}
 })
 
 // TopKeys are the keys of a file. The list is shared: it must not be changed.
 func TopKeys() []Key { return language().top }
+
+// innerKeys are the keys of a graph in `graphs`: it is no file of its own, and has
+// a name already.
+func innerKeys(top []Key) []Key {
+	var out []Key
+	for _, k := range top {
+		switch k.Name {
+		case "graphrun", "graphs":
+			continue
+		case "name":
+			k.Required, k.Default = false, "its key in `graphs`"
+		}
+		out = append(out, k)
+	}
+	return out
+}
 
 // BuiltinKinds are the kinds that every graph has, sorted by name. The list is
 // shared: it must not be changed.

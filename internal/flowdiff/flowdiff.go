@@ -24,11 +24,12 @@ type Flow struct {
 // Change is one difference.
 type Change struct {
 	// Kind is what differs: input, output, secret, question, start, node, edge,
-	// guard, limit, setting.
+	// guard, limit, setting, graph.
 	Kind string `json:"kind"`
 	// Change is added, removed or changed.
 	Change string `json:"change"`
-	// Name is the key, the node, or the edge as "a → b".
+	// Name is the key, the node, or the edge as "a → b"; in a graph of the file's
+	// `graphs`, with its "#name/" before it.
 	Name string `json:"name"`
 	// Detail says what is different, "" when Change says it all.
 	Detail string `json:"detail"`
@@ -50,6 +51,7 @@ func Compare(before, after Flow) []Change {
 	c.settings()
 	c.nodes()
 	c.edges()
+	c.graphs()
 	slices.SortStableFunc(c.found, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(a.Name, b.Name))
 	})
@@ -57,7 +59,7 @@ func Compare(before, after Flow) []Change {
 }
 
 func order(c Change) int {
-	kinds := []string{"input", "output", "secret", "question", "start", "node", "edge", "guard", "limit", "setting"}
+	kinds := []string{"input", "output", "secret", "question", "start", "node", "edge", "guard", "limit", "setting", "graph"}
 	n := slices.Index(kinds, c.Kind)
 	if !c.Breaking {
 		n += len(kinds)
@@ -200,7 +202,7 @@ func (c *comparison) secrets() {
 
 // settings compares the rest of the top level, key by key.
 func (c *comparison) settings() {
-	skip := []string{"graphrun", "state", "nodes", "edges", "output", "secrets"}
+	skip := []string{"graphrun", "state", "nodes", "edges", "output", "secrets", "graphs"}
 	for _, key := range keysOf(c.before.Doc, c.after.Doc) {
 		if slices.Contains(skip, key) || strings.HasPrefix(key, "x-") {
 			continue

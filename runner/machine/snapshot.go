@@ -192,7 +192,7 @@ func (p *Plan) fingerprint() string {
 	if p.Graph.File == nil {
 		return ""
 	}
-	sum := sha256.Sum256(p.Graph.File.Src)
+	sum := sha256.Sum256(append(slices.Clip(p.Graph.File.Src), p.Graph.Ref()...))
 	return hex.EncodeToString(sum[:8])
 }
 

@@ -1,0 +1,126 @@
+// Graphs within a file: the entries of `graphs`, which `#name` refers to.
+
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Whole is the graph of the file that a graph stands in: mostly itself.
+func (g *Graph) Whole() *Graph {
+	if g.whole != nil {
+		return g.whole
+	}
+	return g
+}
+
+// Ref is the name by which nodes of the file run a graph within it, "#name"; ""
+// for the graph of the file.
+func (g *Graph) Ref() string {
+	if g.whole == nil {
+		return ""
+	}
+	return "#" + g.Entry.Value
+}
+
+// Inner returns the graph of the file that "#name" refers to, or nil.
+func (g *Graph) Inner(ref string) *Graph {
+	name, isRef := strings.CutPrefix(ref, "#")
+	if !isRef {
+		return nil
+	}
+	all := g.Whole().Graphs
+	if i := slices.IndexFunc(all, func(inner *Graph) bool { return inner.Entry.Value == name }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// Span is where the graph stands in its file.
+func (g *Graph) Span() Span {
+	if g.whole == nil {
+		return Span{0, len(g.File.Src)}
+	}
+	return g.span
+}
+
+// Text is what the file says of the graph: all of the file, or the entry of a
+// graph within it.
+func (g *Graph) Text() []byte {
+	at := g.Span()
+	return g.File.Src[at.From:at.To]
+}
+
+// refers lists the places of nodes and tools that name a graph to run.
+func (g *Graph) refers() []Text {
+	var out []Text
+	for _, n := range g.Nodes {
+		if v := n.Field("graph"); n.Kind.Value == "graph" && v != nil && v.Kind == String {
+			out = append(out, v.Text)
+		}
+	}
+	for i := range g.Tools {
+		if v := g.Tools[i].Value.Get("graph"); v != nil && v.Kind == String {
+			out = append(out, v.Text)
+		}
+	}
+	return out
+}
+
+// graphs reads the graphs within the file.
+func (b *builder) graphs(v *Value) {
+	for i := range v.Fields {
+		f := &v.Fields[i]
+		if isExtension(f.Key.Value) || f.Value.Kind != Map {
+			continue
+		}
+		inner := newGraph(b.file)
+		inner.Entry, inner.whole, inner.span = f.Key, b.graph, f.Value.Span
+		(&builder{shaper: b.shaper, graph: inner}).build(&f.Value)
+		if !inner.Name.IsSet() {
+			inner.Name = f.Key
+		}
+		b.graph.Graphs = append(b.graph.Graphs, inner)
+	}
+}
+
+// atTop reports a key of a graph within a file that only the file has.
+func (s *shaper) atTop(f Field) bool {
+	switch f.Key.Value {
+	case "graphrun":
+		s.report("unknown-key", f.Key.Span, "\"graphrun\" stands at the top of the file: this graph is a part of it")
+	case "graphs":
+		s.report("unknown-key", f.Key.Span, "\"graphs\" stands at the top of the file; from there all graphs of the file can run each other")
+	default:
+		return false
+	}
+	return true
+}
+
+// innerGraphs reports references to graphs that the file does not have.
+func (c *graphChecker) innerGraphs() {
+	whole := c.graph.Whole()
+	for _, t := range c.graph.refers() {
+		if !strings.HasPrefix(t.Value, "#") || c.graph.Inner(t.Value) != nil {
+			continue
+		}
+		names := make([]string, len(whole.Graphs))
+		for i, inner := range whole.Graphs {
+			names[i] = inner.Ref()
+		}
+		slices.Sort(names)
+		near, detail := nearest(t.Value, names), "; the file has no graphs"
+		switch {
+		case near != "":
+			detail = ""
+		case len(names) > 0:
+			detail = "; graphs are " + strings.Join(names, ", ")
+		}
+		c.diags = append(c.diags, Diagnostic{
+			File: c.file, Rule: "subgraph-missing", Severity: Error, Span: t.At(0, len(t.Value)),
+			Message: fmt.Sprintf("%q is no graph of this file%s", t.Value, detail), Suggestion: near,
+		})
+	}
+}
