@@ -30,6 +30,8 @@ func functionElsewhere(name string) (function, say string) {
 		return "fromJSON", ""
 	case "tojsonstring", "dumps", "stringify":
 		return "toJSON", ""
+	case "encodeuri", "encodeuricomponent", "urlescape", "quote", "escape", "uriencode":
+		return "urlencode", ""
 	case "some", "exists":
 		return "any", ""
 	case "every", "forall":

@@ -50,7 +50,7 @@ func functionNames() []string {
 		"get", "hasPrefix", "hasSuffix", "indexOf", "int", "join", "keys", "last", "lastIndexOf", "len",
 		"lower", "max", "mean", "median", "min", "repeat", "replace", "reverse", "round", "sort", "split",
 		"string", "take", "toBase64", "toJSON", "toPairs", "trim", "trimPrefix", "trimSuffix", "type",
-		"uniq", "upper", "values",
+		"uniq", "upper", "urlencode", "values",
 	}
 }
 
@@ -135,6 +135,8 @@ func textFunction(name string, text, number []kind) (function, bool) {
 		return function{1, 2, [][]kind{text}, String(), nil, true, trimming(name)}, true
 	case "upper", "lower":
 		return function{1, 1, [][]kind{text}, String(), nil, true, casing(name)}, true
+	case "urlencode":
+		return function{1, 1, [][]kind{{kindString, kindFloat, kindBool}}, String(), nil, true, urlEncode}, true
 	case "split":
 		return function{2, 3, [][]kind{text, text, number}, List(String()), nil, true, splitText}, true
 	case "replace":

@@ -5,6 +5,7 @@ package eval
 import (
 	"encoding/base64"
 	"fmt"
+	"net/url"
 	"regexp"
 	"regexp/syntax"
 	"strings"
@@ -43,6 +44,17 @@ func toText(args ...any) (any, uint, error) {
 	default:
 		return Text(v), 0, nil
 	}
+}
+
+// urlEncode escapes a value for any part of a URL: all but letters, digits and
+// - . _ ~ (RFC 3986, section 2.3).
+func urlEncode(args ...any) (any, uint, error) {
+	switch args[0].(type) {
+	case nil, []any, map[string]any:
+		return nil, 0, failf("urlencode needs a string, a number or a boolean, found %s", kindOf(args[0]))
+	}
+	text := strings.ReplaceAll(url.QueryEscape(Text(args[0])), "+", "%20")
+	return text, built(len(text)), nil
 }
 
 func trimming(name string) charged {

@@ -82,6 +82,7 @@ func growing() map[string]string {
 		"ranges":        "map(1..100000, 1..100000)",
 		"join":          "reduce(1..60, join([#acc, #acc], ''), 'x')",
 		"upper":         "map(1..100000, upper(text))",
+		"urlencode":     "map(1..100000, urlencode(text))",
 		"shared text":   "map(1..100000, text)",
 		"lists":         "map(1..100000, items)",
 		"nest":          "reduce(1..100000, [#acc], 0)",

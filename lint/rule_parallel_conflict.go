@@ -16,7 +16,7 @@ func parallelConflict() Rule {
 		Summary: "parallel branches write one key, or one reads what another writes",
 		Doc: "Of two branches that write one key, the one that finishes last wins; one that reads a key which another writes sees it or not, as time will have it. " +
 			"Give each branch a key of its own, give the key a reducer such as append, or join the branches first. " +
-			"Whoever wants one to win says so by parallel.conflict, which silences the rule for writes.",
+			"Whoever wants one to win says so by parallel.conflict, which silences the rule for writes; with conflict: error no branch wins, and the run fails where two write in one superstep.",
 		Bad: `graphrun: v1
 name: search
 start: split
@@ -90,11 +90,16 @@ func (f *facts) writersByKey() [][]writer {
 func (f *facts) writeConflict(k *forks, earlier []writer, w writer) {
 	for i := range earlier {
 		at, ok := k.together(earlier[i].node, w.node)
-		if !ok || f.conflictChosen(at.node) || at.perhaps && f.exclusive(k, at) {
+		chosen := ok && f.conflictChosen(at.node)
+		if !ok || chosen && f.conflictAt(at.node) != "error" || at.perhaps && f.exclusive(k, at) {
 			continue
 		}
-		d := f.report(w.name.Span, "%q and %q can run at the same time and both write %q; which one holds is a matter of time",
-			f.name(earlier[i].node), f.name(w.node), w.name.Value)
+		outcome := "which one holds is a matter of time"
+		if chosen {
+			outcome = "with conflict: error the run fails when they do so in one superstep"
+		}
+		d := f.report(w.name.Span, "%q and %q can run at the same time and both write %q; %s",
+			f.name(earlier[i].node), f.name(w.node), w.name.Value, outcome)
 		d.Related = append(d.Related, f.related(earlier[i].name.Span, "the other write"),
 			f.related(f.graph.Nodes[at.node].ID.Span, "the branches begin here"))
 		return
@@ -105,6 +110,14 @@ func (f *facts) writeConflict(k *forks, earlier []writer, w writer) {
 func (f *facts) conflictChosen(node int) bool {
 	p := f.graph.Nodes[node].Parallel
 	return p != nil && p.Conflict != "" || f.graph.Parallel.ConflictSpan.To > 0
+}
+
+// conflictAt is what becomes of two writes of branches that a node starts.
+func (f *facts) conflictAt(node int) string {
+	if p := f.graph.Nodes[node].Parallel; p != nil && p.Conflict != "" {
+		return p.Conflict
+	}
+	return f.graph.Parallel.Conflict
 }
 
 // exclusive reports whether the conditions of two edges can't hold together.

@@ -1,11 +1,9 @@
-// script-injection: text from outside where it is code, a program's name, or
-// the host of a request.
+// script-injection: text from outside where it is code or a program's name.
 
 package lint
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bind"
@@ -15,8 +13,8 @@ import (
 func scriptInjection() Rule {
 	return Rule{
 		Name: "script-injection", Severity: spec.Warning, needs: needNode,
-		Summary: "text from outside becomes shell code, a program's name, or the host of a request",
-		Doc: "What {{ }} puts into a shell script is read as code: a quote or a $(…) in the value runs. The same holds for the script behind sh -c or python -c and for what ssh runs elsewhere, for the name of the program, the folder it runs in, and the host of a URL when a model or a server wrote them. " +
+		Summary: "text from outside becomes shell code or a program's name",
+		Doc: "What {{ }} puts into a shell script is read as code: a quote or a $(…) in the value runs. The same holds for the script behind sh -c or python -c and for what ssh runs elsewhere, for the name of the program and the folder it runs in when a model or a server wrote them. " +
 			"Pass the value by env and write \"$NAME\", or as an argument of its own in command. Numbers, booleans and values of an enum or a pattern are no danger.",
 		Bad: `graphrun: v1
 name: greet
@@ -47,11 +45,8 @@ edges:
 func checkScriptInjection(f *facts) {
 	f.toolInjection()
 	for v, n := range f.graph.Nodes {
-		switch n.Kind.Value {
-		case "exec":
+		if n.Kind.Value == "exec" {
 			f.execInjection(v, n)
-		case "http":
-			f.hostInjection(v)
 		}
 	}
 }
@@ -136,34 +131,4 @@ func (f *facts) fixed(u *use) bool {
 		}
 	}
 	return true
-}
-
-// hostInjection reports hosts of requests that the world chooses.
-func (f *facts) hostInjection(v int) {
-	uses := f.uses().ofNode(v)
-	for i := range uses {
-		u := &uses[i]
-		if u.field == "url" && u.inText && inHost(u.text.Value[:u.from]) && !f.fixed(u) && f.originOf(u) == ofWorld {
-			f.report(u.span(), "%q chooses the host of the request, and comes from %s", u.program.Source(), f.originOf(u))
-		}
-	}
-}
-
-// inHost reports whether a URL's host is not over yet after this much of it,
-// which ends inside the braces of the part in question.
-func inHost(prefix string) bool {
-	var literal strings.Builder
-	for {
-		text, rest, more := strings.Cut(prefix, "{{")
-		literal.WriteString(text)
-		if !more {
-			break
-		}
-		_, prefix, _ = strings.Cut(rest, "}}")
-	}
-	_, path, ok := strings.Cut(literal.String(), "://")
-	if !ok {
-		path = literal.String()
-	}
-	return !strings.ContainsAny(path, "/?#")
 }

@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,6 +57,7 @@ edges:
 
 func (f *facts) shadowedEdges() {
 	f.decidedBefore()
+	f.neverFails()
 	all := f.judgements()
 	for i := range all {
 		d := &all[i]
@@ -98,6 +100,34 @@ func (f *facts) decidedBefore() {
 		found := f.report(e.To.Span, "this edge never fires: a model decides between others; mark it with fallback: true if it is for decisions that fail")
 		found.Related = append(found.Related, f.related(candidate.To.Span, "this is a candidate of the decision"))
 	}
+}
+
+// neverFails reports edges for the failure of nodes that can't fail.
+func (f *facts) neverFails() {
+	limits := f.visitLimits()
+	for i, e := range f.graph.Edges {
+		if e.Condition != "on_failure" || f.from[i] < 0 || f.canFailAtAll(f.from[i], limits[f.from[i]]) {
+			continue
+		}
+		n := f.graph.Nodes[f.from[i]]
+		what := ""
+		if slices.ContainsFunc(f.flow().groups[n.Index], func(g group) bool { return len(g.targets) > 1 }) {
+			what = "; a branch that it starts fails by itself, and has on_failure edges of its own"
+		}
+		f.report(e.To.Span, "this edge never fires: %q is of kind %s and can't fail%s", n.ID.Value, n.Kind.Value, what)
+	}
+}
+
+// canFailAtAll reports whether a visit of a node may end in a failure that its
+// edges can be for, with so many visits allowed; an error of an expression ends
+// the run.
+func (f *facts) canFailAtAll(v, visits int) bool {
+	n := f.graph.Nodes[v]
+	limited := visits > 0 && n.OnMaxVisits != "skip"
+	if limited || f.failsBypassed(n) || len(f.access()[v].writes) > 0 || n.Goto.IsSet() || n.HasEnds || n.Each.IsSet() {
+		return true
+	}
+	return n.Kind.Value != "pass"
 }
 
 // repeats reports whether two edges of a node have one target and condition.

@@ -1,4 +1,5 @@
-// template-missing: a path that can't be there when it is read.
+// template-missing: a path that can't be there when it is read, or an argument that
+// was meant to be a template.
 
 package lint
 
@@ -15,7 +16,7 @@ func templateMissing() Rule {
 		Name: "template-missing", Severity: spec.Warning, needs: needAll,
 		Summary: "a template or an expression reads a member that an edge or the run does not supply",
 		Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at run.input, which holds only what was given; at item, which is there only in a node with each; and at error, which is null behind a success. " +
-			"Write {{ path? }} if it may be missing, or supply it on that edge.",
+			"Write {{ path? }} if it may be missing, or supply it on that edge. An argument of a command that is written $name, for a shell that nobody runs, lacks its template too.",
 		Bad: `graphrun: v1
 name: draft
 start: plan
@@ -49,6 +50,7 @@ edges:
 }
 
 func checkTemplateMissing(f *facts) {
+	f.unexpanded()
 	var in [][]int
 	all := f.uses().all
 	for i := range all {

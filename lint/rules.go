@@ -9,6 +9,6 @@ func checked() []Rule {
 		missingFallback(), missingJoin(), missingModel(), missingTimeout(), parallelConflict(), plainSecret(), policyInvalid(),
 		policyViolated(), readBeforeWrite(), scriptInjection(), secretLeak(), shadowedEdge(), stepLimitTooLow(), subgraphCycle(),
 		subgraphMissing(), templateMissing(), unboundedCycle(), unknownModelProvider(), unknownTool(), unusedIgnore(), unusedKey(),
-		unusedOutput(),
+		unusedOutput(), urlInjection(),
 	}
 }
