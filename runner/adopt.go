@@ -62,7 +62,7 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 	if err != nil {
 		return nil, err
 	}
-	rec, undo, err := r.adopted(runID, flow)
+	rec, back, err := r.adopted(runID, flow)
 	if err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
@@ -76,12 +76,12 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 	if err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
-	return d.goOn(ctx, journal, undo)
+	return d.goOn(ctx, journal, back)
 }
 
 // adopted is a run as another flow takes it up: with the events that are left
-// when its end is taken back. undo are the places of the others.
-func (r *Runner) adopted(runID string, flow *Flow) (rec *record, undo []int, err error) {
+// when its end is taken back.
+func (r *Runner) adopted(runID string, flow *Flow) (rec *record, back *comeback, err error) {
 	if rec, err = r.load(runID); err != nil {
 		return nil, nil, err
 	}
@@ -95,7 +95,7 @@ func (r *Runner) adopted(runID string, flow *Flow) (rec *record, undo []int, err
 	if ended.state.Status == machine.Completed {
 		return nil, nil, &InputError{Problems: []string{fmt.Sprintf("run %q has completed: there is nothing to go on with", runID)}}
 	}
-	if undo, err = rec.rewind(ended.state); err != nil {
+	if back, err = rec.rewind(ended.state); err != nil {
 		return nil, nil, err
 	}
 	if err := rec.fits(flow); err != nil {
@@ -104,7 +104,7 @@ func (r *Runner) adopted(runID string, flow *Flow) (rec *record, undo []int, err
 	g := flow.graph
 	rec.flow = flow
 	rec.run.Graph, rec.run.File, rec.run.Source, rec.run.Files = g.Name.Value, absolute(g.File.Name), g.File.Src, flow.files
-	return rec, undo, nil
+	return rec, back, nil
 }
 
 // fits walks the record through another flow, too, and compares.

@@ -84,9 +84,6 @@ type driver struct {
 	// scope is what tasks share; setup what of it the graph declares.
 	scope *Scope
 	setup setup
-	// clean are the attempts that had failed before the run was taken up.
-	clean   []machine.TaskID
-	endings int // see record
 	// budget is what model calls may still come to; answered are the calls that
 	// scripts answered before the run was taken up.
 	budget   *budget

@@ -5,7 +5,6 @@ package runner
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -25,10 +24,6 @@ type record struct {
 	events []machine.Event
 	places []int
 	total  int // events in the journal
-	// clean are the attempts whose failures undo has taken back.
-	clean []machine.TaskID
-	// endings is how often nodes of finally ran for ends that undo has taken back.
-	endings int
 	// nested says that the record is of a subgraph.
 	nested bool
 }
@@ -202,7 +197,7 @@ func (r *Runner) replayedToEnd(runID string, opts Options) (*record, *driver, er
 			return rec, d, err
 		}
 		began, err := rec.from.restore(rec.flow.plan)
-		if err != nil || !began.Ending() && !began.Underway(slices.Concat(d.state.Lost())) {
+		if err != nil || !began.Ending() {
 			return rec, d, err
 		}
 		most = rec.from.events - 1

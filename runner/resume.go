@@ -27,7 +27,7 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 	if err != nil {
 		return nil, err
 	}
-	d, undo, err := r.reopened(runID, opts)
+	d, back, err := r.reopened(runID, opts)
 	if err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
@@ -38,7 +38,7 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 	if d.unread != nil {
 		return nil, errors.Join(d.unread, journal.Close())
 	}
-	return d.goOn(ctx, journal, undo)
+	return d.goOn(ctx, journal, back)
 }
 
 // overAlready is the result of a run that has completed. What its driver did not
@@ -64,37 +64,33 @@ func (d *driver) overAlready(journal Journal) (*Result, error) {
 	return result, d.sinkErr
 }
 
-// goOn drives a run on from where it stands; undo are the events that count no
-// more.
-func (d *driver) goOn(ctx context.Context, journal Journal, undo []int) (*Result, error) {
+// goOn drives a run on from where it stands.
+func (d *driver) goOn(ctx context.Context, journal Journal, back *comeback) (*Result, error) {
 	d.journal, d.noted = journal, d.clock.Now().UnixNano()
 	if err := journal.Note(RunSummary{Status: machine.Running, Steps: d.state.Steps, Updated: d.clock.Now()}); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
-	event := machine.Event{
-		Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Clean: d.clean, Endings: d.endings, Run: d.opts.info(d.opts.RunID),
-	}
+	event := back.event(d.clock.Now().UnixNano(), d.opts.info(d.opts.RunID))
 	d.tell(RunResumed, d.clock.Now().UnixNano(), nil)
-	return d.finishRun(ctx, &event)
+	return d.finishRun(ctx, event)
 }
 
-// reopened is a run's driver in the state that the run is taken up in, and the
-// events that count no more.
-func (r *Runner) reopened(runID string, opts Options) (*driver, []int, error) {
+// reopened is a run's driver in the state that the run is taken up in.
+func (r *Runner) reopened(runID string, opts Options) (*driver, *comeback, error) {
 	rec, d, err := r.replayedToEnd(runID, opts)
 	if err != nil || d.state.Status == machine.Completed {
 		return d, nil, err
 	}
-	undo, err := rec.rewind(d.state)
+	back, err := rec.rewind(d.state)
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(undo) > 0 {
+	if len(back.undo) > 0 {
 		if d, err = rec.replayed(opts, rec.events); err != nil {
 			return nil, nil, err
 		}
 	}
-	return d, undo, d.checkAnswers()
+	return d, back, d.checkAnswers()
 }
 
 // empty is the error for a run whose process ended before its first event.

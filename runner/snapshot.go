@@ -68,7 +68,7 @@ func (d *driver) keepSnapshot() error {
 	if limit < max(d.saved.from, d.flow.runner.leastTail) && !d.saved.stale {
 		return nil
 	}
-	if d.nested != nil && !d.state.Unharmed() {
+	if d.nested != nil && d.state.Ending() {
 		return nil // what comes before a snapshot of a subgraph is forgotten
 	}
 	if d.saved.stale {
@@ -144,7 +144,6 @@ func (s *snapshot) restore(plan *machine.Plan) (*machine.State, error) {
 
 // startFrom puts a driver into the state that a record begins with.
 func (d *driver) startFrom(rec *record) (err error) {
-	d.clean, d.endings = rec.clean, rec.endings
 	d.saved = saving{events: rec.total, base: rec.from.events, stale: rec.stale}
 	d.before = snapshot{head: rec.from.head, events: rec.from.events}
 	if rec.from.events == 0 {

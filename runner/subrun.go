@@ -51,7 +51,7 @@ func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) 
 		result, err := d.run(ctx, input)
 		return d, result, err
 	}
-	d, undo, err := s.reopened(task)
+	d, back, err := s.reopened(task)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -66,9 +66,9 @@ func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) 
 	}
 	info := s.opts.info(s.opts.RunID)
 	info.Parent = s.nested.info()
-	event := machine.Event{Kind: machine.Resumed, At: d.clock.Now().UnixNano(), Undo: undo, Clean: d.clean, Endings: d.endings, Run: info}
+	event := back.event(d.clock.Now().UnixNano(), info)
 	go s.passPause(d)
-	result, err := d.finishRun(ctx, &event)
+	result, err := d.finishRun(ctx, event)
 	return d, result, err
 }
 
@@ -82,12 +82,12 @@ func (s *subrun) passPause(d *driver) {
 }
 
 // reopened is the driver of a subgraph that has begun, in the state in which it
-// goes on, and the places of its events that count no more.
-func (s *subrun) reopened(task *Task) (*driver, []int, error) {
+// goes on.
+func (s *subrun) reopened(task *Task) (*driver, *comeback, error) {
 	if s.resting != nil {
 		d := newDriver(s.flow, s.opts, s.secrets, s.nested)
 		d.goOnFrom(s.resting)
-		return d, nil, nil
+		return d, &comeback{}, nil
 	}
 	rec, bytes, err := readLog(s.flow, task.Log)
 	if err != nil {
@@ -95,14 +95,14 @@ func (s *subrun) reopened(task *Task) (*driver, []int, error) {
 	}
 	d, err := s.replayed(rec, rec.events, bytes)
 	if err != nil || !d.state.Ending() || d.state.Status == machine.Completed {
-		return d, nil, err
+		return d, &comeback{}, err
 	}
-	undo, err := rec.rewind(d.state)
+	back, err := rec.rewind(d.state)
 	if err != nil {
 		return nil, nil, err
 	}
 	d, err = s.replayed(rec, rec.events, bytes)
-	return d, undo, err
+	return d, back, err
 }
 
 // replayed is the driver of a subgraph after the events that are noted of it.

@@ -28,7 +28,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		return s.cmds, nil
 	}
 	switch {
-	case e.Kind == Resumed && (!s.Ended() || s.unopened()), (e.Kind == Answered || e.Kind == CancelAsked) && s.Status == Paused:
+	case e.Kind == Resumed && !s.Ended(), (e.Kind == Answered || e.Kind == CancelAsked) && s.Status == Paused:
 	case !s.live:
 		return nil, nil
 	}
@@ -51,10 +51,10 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		s.spend(&e)
 		s.keepNote(&e)
 	case TaskEnded:
-		if e.Park == nil {
-			delete(s.logs, e.Task)
-		}
 		p.taskEnded(s, s.noPeople(&e))
+		if e.Park == nil && s.Effect != FailedForGood && s.Effect != CutOff {
+			delete(s.logs, e.Task) // of the others when the superstep closes: they may be revived
+		}
 	case TimerFired:
 		p.timerFired(s, &e)
 	case Decided:

@@ -83,7 +83,7 @@ func (s *State) kill(f *fanout) {
 func (s *State) cancel(t *task, why string) {
 	if t.each != nil && (t.status == ready || t.status == running) {
 		if t.cause == nil {
-			t.cause = &Failure{Kind: "cancelled", Message: why}
+			t.cause, t.lost = &Failure{Kind: "cancelled", Message: why}, true
 			s.cancelElements(t, why)
 			s.plan.eachSettle(s, t)
 		}
@@ -91,12 +91,12 @@ func (s *State) cancel(t *task, why string) {
 	}
 	switch t.status {
 	case ready:
-		t.status = dropped
+		t.status, t.lost = dropped, true
 		s.readyTasks--
 		s.unstep(t)
 	case running:
 		if t.cause == nil {
-			t.cause = &Failure{Kind: "cancelled", Message: why}
+			t.cause, t.lost = &Failure{Kind: "cancelled", Message: why}, true
 			s.command(Command{Kind: CancelTask, Task: s.taskID(t)})
 		}
 	}

@@ -25,6 +25,9 @@ func (p *Plan) moveOn(s *State) {
 		}
 	}
 	p.dispatch(s)
+	if len(s.logs) > 0 {
+		s.forgetLogs()
+	}
 	if s.outOfSteps { // a subgraph that was cut short is one to go on with
 		s.tasks = deleteTasks(s.tasks, func(t *task) bool { return t.status != dropped })
 	} else {

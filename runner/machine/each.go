@@ -30,7 +30,8 @@ type eachState struct {
 	// what stands when all do, whichever was the last.
 	lowest      *Failure
 	lowestIndex int
-	tolerate    bool // continue_others, wait_all
+	tolerate    bool     // continue_others, wait_all
+	cut         *eachCut // what a failure or a cancellation took from the node
 	// talk is what the elements added to the conversation, by element.
 	talk map[int]*TalkDelta
 }
@@ -182,8 +183,12 @@ func (p *Plan) elementEnded(s *State, t *task, ev *Event) bool {
 	}
 	failure := ev.Failure
 	switch {
-	case run.cause != nil && run.cause.Kind == "cancelled":
+	case run.cause != nil && run.cause.Kind == "cancelled", ev.Child != nil && ev.Child.OutOfSteps:
 		s.Effect = CutOff
+		if t.cause == nil && ev.Child != nil && ev.Child.OutOfSteps {
+			s.cancel(t, "no step is left")
+		}
+		e.cutOff().running[i] = &elementRun{attempt: run.attempt, asked: run.asked.countedTo(ev.Child)}
 		p.eachSettle(s, t)
 		return true
 	case run.cause != nil:
@@ -207,6 +212,9 @@ func (p *Plan) elementEnded(s *State, t *task, ev *Event) bool {
 		p.elementUnwell(s, t, ev.Task, failure, run.asked)
 	}
 	s.Effect = e.elementEffect(i, run, failure)
+	if s.Effect == FailedForGood {
+		e.cutOff().failed[i] = &elementRun{attempt: run.attempt, asked: run.asked.countedTo(ev.Child)}
+	}
 	p.eachSettle(s, t)
 	return true
 }
@@ -246,6 +254,7 @@ func (p *Plan) checkElement(n *node, i int, output any, e *eachState) *Failure {
 func (p *Plan) elementFailed(s *State, t *task, i int, failure *Failure) bool {
 	e := t.each
 	e.failed++
+	e.cutOff().failed[i] = &elementRun{attempt: 1}
 	failure.Message = "element " + strconv.Itoa(i) + ": " + failure.Message + " (item " + preview(e.items[i], 60) + ")"
 	if e.failure == nil {
 		s.noteElementEnded(t, i, failure)
@@ -273,6 +282,7 @@ func (p *Plan) elementFailed(s *State, t *task, i int, failure *Failure) bool {
 
 func (s *State) cancelElements(t *task, why string) {
 	e := t.each
+	e.cutOff().keep(e)
 	e.next, e.again = len(e.items), nil
 	clear(e.attempts)
 	clear(e.asking)

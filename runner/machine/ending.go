@@ -2,8 +2,6 @@
 
 package machine
 
-import "slices"
-
 // unstep takes back the step of an execution that was cancelled. Its visit
 // stays: the next one is another execution.
 func (s *State) unstep(t *task) {
@@ -104,65 +102,18 @@ func (s *State) Ending() bool { return s.closing != nil || s.final != nil || s.E
 // Lost returns the executions that a run which ended badly was lost with: those
 // that failed and nothing caught, and those that were cut off. Attempt and
 // Element are zero.
-func (s *State) Lost() (failures, cut []TaskID) {
+func (s *State) Lost() []TaskID {
 	if s.final != nil {
-		return s.final.failures, s.final.cut
+		return s.final.lost
 	}
+	var out []TaskID
 	for i := range s.tasks {
 		t := &s.tasks[i]
-		id := TaskID{Node: s.plan.nodes[t.node].id, Visit: t.visit}
-		switch {
-		case t.status == dropped:
-			cut = append(cut, id)
-		case t.uncaught || t.status == failed && t.failure == s.Failure:
-			failures = append(failures, id)
+		if t.uncaught || t.status == failed && t.failure == s.Failure || t.status == dropped && t.lost {
+			out = append(out, TaskID{Node: s.plan.nodes[t.node].id, Visit: t.visit})
 		}
 	}
-	return failures, cut
-}
-
-// Underway reports whether one of some executions has begun and not ended.
-func (s *State) Underway(ids []TaskID) bool {
-	for _, list := range [...][]task{s.tasks, s.next, s.parked} {
-		for i := range list {
-			t := &list[i]
-			if t.visit > 0 && slices.Contains(ids, TaskID{Node: s.plan.nodes[t.node].id, Visit: t.visit}) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// Unharmed reports whether nothing that is under way has failed so far: taking
-// back how the run ends will then not reach before this moment.
-func (s *State) Unharmed() bool {
-	if s.Ending() {
-		return false
-	}
-	for _, list := range [...][]task{s.tasks, s.next, s.parked} {
-		for i := range list {
-			if t := &list[i]; t.visit > 0 && !t.unharmed() {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func (t *task) unharmed() bool {
-	if t.attempt > 1 || t.status == failed || t.status == dropped || t.status == delayed {
-		return false
-	}
-	if t.each == nil {
-		return true
-	}
-	for _, i := range sortedElements(t.each.running) {
-		if t.each.running[i].attempt > 1 {
-			return false
-		}
-	}
-	return t.each.failed == 0 && len(t.each.attempts) == 0 && len(t.each.answered) == 0
+	return out
 }
 
 // StepsEnded are the steps of a run that rests which have ended, those of its

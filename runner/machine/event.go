@@ -76,9 +76,12 @@ type Event struct {
 	Cached bool `json:"cached,omitempty"`
 	// Undo lists events that count no more (Resumed).
 	Undo []int `json:"undo,omitempty"`
-	// Clean lists attempts that are made anew although their notes are still
+	// Clean lists decisions that are made anew although their notes are still
 	// there, because they had failed: their logs are empty (Resumed).
 	Clean []TaskID `json:"clean,omitempty"`
+	// Revive lists the executions that the run was lost with, to go on with: their
+	// attempt and element are zero (Resumed).
+	Revive []TaskID `json:"revive,omitempty"`
 	// Endings is how often nodes of finally have run for ends that were taken
 	// back (Resumed).
 	Endings int `json:"endings,omitempty"`

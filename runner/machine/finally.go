@@ -18,10 +18,9 @@ const finallyGrace = 5 * time.Second
 type finale struct {
 	// how the run ends, whatever happens here.
 	how ending
-	// failures and cut are what Lost says of the run before, outOfSteps what
-	// CutShort does.
-	failures, cut []TaskID
-	outOfSteps    bool
+	// lost is what Lost says of the run before, outOfSteps what CutShort does.
+	lost       []TaskID
+	outOfSteps bool
 	// next is the place in Plan.finally of the node to run next.
 	next int
 	ran  []FinallyEnd
@@ -72,8 +71,7 @@ func (p *Plan) IsFinal(node int32) bool { return node >= 0 && p.nodes[node].fina
 
 // beginFinally runs the nodes of finally: the end of the run is decided.
 func (p *Plan) beginFinally(s *State, how ending) {
-	failures, cut := s.Lost()
-	s.final = &finale{how: how, failures: failures, cut: cut, outOfSteps: s.outOfSteps}
+	s.final = &finale{how: how, lost: s.Lost(), outOfSteps: s.outOfSteps}
 	if p.talks && s.endThread != nil {
 		s.lastThread = s.endThread
 	}

@@ -104,28 +104,6 @@ func (p *Plan) humanQuestion(s *State, node int) (*inquiry, *Failure) {
 	return &inquiry{questions: []question{q}}, nil
 }
 
-// renewTime gives the people whom a human node asks their time again.
-func (p *Plan) renewTime(s *State, id TaskID) {
-	element := id.Element
-	id.Element = 0
-	for _, list := range [...][]task{s.tasks, s.parked, s.next} {
-		for i := range list {
-			t := &list[i]
-			n := &p.nodes[t.node]
-			if n.act != actHuman || n.id != id.Node || t.visit != id.Visit {
-				continue
-			}
-			asked := t.asked
-			if t.each != nil {
-				asked = t.each.asking[element-1]
-			}
-			if asked != nil && asked.questions[0].Until > 0 {
-				asked.questions[0].Until = s.now + int64(n.timeout)
-			}
-		}
-	}
-}
-
 // Questions lists what people are asked, in declaration order of the branches.
 func (s *State) Questions() []Question {
 	var out []Question

@@ -30,7 +30,9 @@ func (p *Plan) settleEarly(s *State) {
 		late := p.onTheWay(s, &barrier{node: node, arrivals: arrivals[node]})
 		for i := range s.tasks {
 			if t := &s.tasks[i]; late(t.node, t.at) {
+				lost := t.lost
 				s.cancel(t, "join "+p.nodes[node].id+" has enough branches")
+				t.lost = lost // nobody goes on with it
 			}
 		}
 	}

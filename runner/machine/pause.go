@@ -89,7 +89,10 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 		}
 	}
 	for _, id := range e.Clean {
-		p.renew(s, id)
+		if t := s.undecided(id); t != nil {
+			t.newTurns()
+		}
+		delete(s.logs, id)
 	}
 	wasPaused := s.Status == Paused
 	s.setStatus(Running, "")
@@ -97,7 +100,7 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 		s.Quality, s.Failure = "", nil
 	}
 	s.endings = max(s.endings, e.Endings)
-	s.PausedAt, s.pauseDue, s.outOfSteps = nil, false, false
+	s.PausedAt, s.pauseDue, s.outOfSteps, s.noStep = nil, false, false, false
 	for i := range s.next {
 		s.next[i].released = true
 	}
@@ -108,6 +111,9 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 		s.command(Command{Kind: StartTimer, Timer: GraceTimer, For: finallyGrace})
 	}
 	if s.open {
+		for _, id := range e.Revive {
+			p.revive(s, id)
+		}
 		p.enterHeld(s)
 		if s.violated != nil {
 			p.end(s, *s.violated)
@@ -117,33 +123,6 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 	p.reissue(s)
 	if wasPaused || !s.open {
 		p.resumeIdle(s)
-	}
-}
-
-// unopened reports whether the run ended before its first superstep, because the
-// runs around it had no step for it.
-func (s *State) unopened() bool { return s.Superstep == 0 && s.outOfSteps }
-
-// renew lets an execution, an element of one, or a decision whose last attempt had
-// failed begin again, with all of its attempts.
-func (p *Plan) renew(s *State, id TaskID) {
-	t := s.find(id)
-	if t == nil {
-		t = s.undecided(id)
-	}
-	delete(s.logs, id)
-	p.renewTime(s, id)
-	switch {
-	case t == nil:
-	case t.each != nil:
-		if run := t.each.running[id.Element-1]; run != nil {
-			run.attempt = 1
-		}
-	default:
-		t.newTurns()
-		if !t.waitsFor {
-			t.attempt = 1
-		}
 	}
 }
 
@@ -172,6 +151,12 @@ func (p *Plan) reissue(s *State) {
 	for i := range s.parked {
 		p.reissueParked(s, &s.parked[i])
 	}
+	for i := range s.next {
+		if t := &s.next[i]; t.each != nil { // some of its elements may still wait
+			s.waitAgain(t)
+		}
+	}
+	p.reissueBranchTimers(s)
 	if !s.open {
 		for i := range s.tasks {
 			if t := &s.tasks[i]; t.waitsFor && t.choice == nil {
@@ -180,8 +165,22 @@ func (p *Plan) reissue(s *State) {
 		}
 		return
 	}
+	if s.limits.StepTimeout > 0 {
+		s.command(Command{Kind: StartTimer, Timer: StepTimer, Task: TaskID{Visit: s.Superstep}, For: s.limits.StepTimeout})
+	}
 	p.startReady(s)
 	p.settle(s)
+}
+
+// reissueBranchTimers gives the branches that are under way their time again.
+func (p *Plan) reissueBranchTimers(s *State) {
+	for _, f := range s.laned {
+		for lane := range f.first {
+			if _, atWork, held := s.tokenOn(place{f, lane}); !f.dead && (atWork || held) {
+				s.command(Command{Kind: StartTimer, Timer: BranchTimer, Task: p.laneID(place{f, lane}), For: p.branchTimeout(f.origin)})
+			}
+		}
+	}
 }
 
 // reissueTask asks for a running task again, as the same attempt. One that had been
@@ -215,6 +214,9 @@ func (p *Plan) reissueTask(s *State, t *task) {
 // waitAgain sets the timers and asks the questions of elements again.
 func (s *State) waitAgain(t *task) {
 	for _, i := range sortedAttempts(t.each.attempts) {
+		if slices.Contains(t.each.again, i) {
+			continue
+		}
 		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: s.elementID(t, i, t.each.attempts[i])})
 	}
 	for _, i := range sortedInquiries(t.each.asking) {

@@ -80,6 +80,7 @@ type savedState struct {
 	Routes       []savedRoute    `json:"routes,omitempty"`
 	Refused      int             `json:"refused,omitempty"`
 	OutOfSteps   bool            `json:"out_of_steps,omitempty"`
+	NoStep       bool            `json:"no_step,omitempty"`
 	LastEnd      json.RawMessage `json:"last_end,omitempty"`
 	LastOutput   json.RawMessage `json:"last_output,omitempty"`
 	Order        int             `json:"order,omitempty"`

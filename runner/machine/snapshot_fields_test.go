@@ -18,18 +18,18 @@ func snapshotFields() map[reflect.Type]string {
 		reflect.TypeFor[State](): `RunID Status Quality Reason Limited Failure PausedAt Output Superstep Steps ChildSteps
 			limits goal breakBefore breakAfter pauseDue edits parent began now deadline degraded closing open
 			env visits hist byNode extra memory tasks next parked readyTasks runningTasks waitingTasks nextReady mixed
-			fanouts laned barriers deciding refused outOfSteps violated final endings lastEnd lastOutput order logs
+			fanouts laned barriers deciding refused outOfSteps noStep violated final endings lastEnd lastOutput order logs
 			conversation lastThread endThread models usage scripted
 			| Ran Effect plan live secrets index reach lists Watched Explain objects buffers vm`,
 		// routes are held while a router is being asked.
 		reflect.TypeFor[buffers](): `routes | cmds notes full expanded pending undo taken tested changes confided due reduceEnv`,
 		reflect.TypeFor[task](): `node at memory visit attempt step status skipped cached waitsFor joined merged cause led due
-			released held uncaught input source inputs began order output failure writes choice each branches until asked
+			released held lost uncaught input source inputs began order output failure writes choice each branches until asked
 			expired firstRoute lastRoute thread calls`,
 		reflect.TypeFor[sourceInput](): `node value`,
 		reflect.TypeFor[write]():       `key update lost`,
 		reflect.TypeFor[choice]():      `edge failure reasoning`,
-		reflect.TypeFor[finale]():      `how failures cut outOfSteps next ran hurried over`,
+		reflect.TypeFor[finale]():      `how lost outOfSteps next ran hurried over`,
 		reflect.TypeFor[ending]():      `status reason failure`,
 		reflect.TypeFor[place]():       `fan lane`,
 		// names are made of first.
@@ -42,7 +42,8 @@ func snapshotFields() map[reflect.Type]string {
 		reflect.TypeFor[expiry]():     `branch failure settled`,
 		reflect.TypeFor[route]():      `task edge to input own`,
 		reflect.TypeFor[eachState](): `items results next again running attempts asking answered failed failure lowest lowestIndex tolerate
-			talk`,
+			talk cut`,
+		reflect.TypeFor[eachCut]():    `next again attempts asking running failed`,
 		reflect.TypeFor[elementRun](): `attempt cause asked`,
 		// schema is compiled from document.
 		reflect.TypeFor[question](): `Ask fallback hasDefault settled answer failure | schema`,

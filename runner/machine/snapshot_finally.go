@@ -5,8 +5,7 @@ package machine
 // savedFinale is finale.
 type savedFinale struct {
 	How        savedEnding       `json:"how"`
-	Failures   []TaskID          `json:"failures,omitempty"`
-	Cut        []TaskID          `json:"cut,omitempty"`
+	Lost       []TaskID          `json:"lost,omitempty"`
 	OutOfSteps bool              `json:"out_of_steps,omitempty"`
 	Next       int               `json:"next"`
 	Ran        []savedFinallyEnd `json:"ran,omitempty"`
@@ -25,7 +24,7 @@ func (k *saver) finale(f *finale) *savedFinale {
 		return nil
 	}
 	out := &savedFinale{
-		How: *k.ending(&f.how), Failures: f.failures, Cut: f.cut, OutOfSteps: f.outOfSteps, Next: f.next, Hurried: f.hurried, Over: f.over,
+		How: *k.ending(&f.how), Lost: f.lost, OutOfSteps: f.outOfSteps, Next: f.next, Hurried: f.hurried, Over: f.over,
 	}
 	for _, end := range f.ran {
 		out.Ran = append(out.Ran, savedFinallyEnd{end, k.failure(end.Failure)})
@@ -38,7 +37,7 @@ func (r *restorer) finale(in *savedFinale) *finale {
 		return nil
 	}
 	f := &finale{
-		how: *r.ending(&in.How), failures: in.Failures, cut: in.Cut, outOfSteps: in.OutOfSteps, next: in.Next, hurried: in.Hurried, over: in.Over,
+		how: *r.ending(&in.How), lost: in.Lost, outOfSteps: in.OutOfSteps, next: in.Next, hurried: in.Hurried, over: in.Over,
 	}
 	for _, end := range in.Ran {
 		end.FinallyEnd.Failure = r.failure(end.Failure)

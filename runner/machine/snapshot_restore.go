@@ -47,7 +47,7 @@ func (r *restorer) restore(in *savedState) {
 	for i := range in.Barriers {
 		s.barriers = append(s.barriers, r.barrier(&in.Barriers[i]))
 	}
-	s.deciding, s.refused, s.outOfSteps, s.order = in.Deciding, in.Refused, in.OutOfSteps, in.Order
+	s.deciding, s.refused, s.outOfSteps, s.noStep, s.order = in.Deciding, in.Refused, in.OutOfSteps, in.NoStep, in.Order
 	s.conversation, s.models, s.usage, s.scripted = in.Conversation, in.Models, in.Usage, in.Scripted
 	s.lastThread, s.endThread = r.thread(in.LastThread), r.thread(in.EndThread)
 	for i := range in.Routes {
@@ -228,7 +228,7 @@ func (r *restorer) task(in *savedTask) task {
 	t := task{
 		node: in.Node, at: r.place(in.At), visit: in.Visit, attempt: in.Attempt, step: in.Step, status: in.Status,
 		skipped: in.Skipped, cached: in.Cached, waitsFor: in.WaitsFor, joined: in.Joined, merged: in.Merged, due: in.Due,
-		released: in.Released, held: in.Held, uncaught: in.Uncaught, cause: r.failure(in.Cause), led: r.failure(in.Led), input: r.unpack(in.Input), source: in.Source,
+		released: in.Released, held: in.Held, lost: in.Lost, uncaught: in.Uncaught, cause: r.failure(in.Cause), led: r.failure(in.Led), input: r.unpack(in.Input), source: in.Source,
 		began: in.Began, order: in.Order, output: r.unpack(in.Output), failure: r.failure(in.Failure),
 		branches: r.unpackMap(in.Branches), until: in.Until, firstRoute: in.FirstRoute, lastRoute: in.LastRoute,
 		each: r.each(in.Each), asked: r.inquiry(in.Asked), thread: r.thread(in.Thread),
@@ -258,15 +258,31 @@ func (r *restorer) each(in *savedEach) *eachState {
 	}
 	e := &eachState{
 		items: r.unpackList(in.Items), results: r.unpackList(in.Results), next: in.Next, again: in.Again,
-		running: map[int]*elementRun{}, attempts: map[int]int{}, asking: r.inquiries(in.Asking), answered: r.inquiries(in.Answered), failed: in.Failed, failure: r.failure(in.Failure),
+		running: r.elements(in.Running), attempts: restoredAttempts(in.Attempts), asking: r.inquiries(in.Asking), answered: r.inquiries(in.Answered), failed: in.Failed, failure: r.failure(in.Failure),
 		lowest: r.failure(in.Lowest), lowestIndex: in.LowestIndex, tolerate: in.Tolerate,
 	}
 	r.talk(e, in.Talk)
-	for _, run := range in.Running {
-		e.running[run.Element] = &elementRun{run.Attempt, r.failure(run.Cause), r.inquiry(run.Asked)}
-	}
-	for _, attempt := range in.Attempts {
-		e.attempts[attempt[0]] = attempt[1]
+	if c := in.Cut; c != nil {
+		e.cut = &eachCut{
+			next: c.Next, again: c.Again, attempts: restoredAttempts(c.Attempts), asking: r.inquiries(c.Asking),
+			running: r.elements(c.Running), failed: r.elements(c.Failed),
+		}
 	}
 	return e
+}
+
+func (r *restorer) elements(list []savedElement) map[int]*elementRun {
+	out := map[int]*elementRun{}
+	for _, run := range list {
+		out[run.Element] = &elementRun{run.Attempt, r.failure(run.Cause), r.inquiry(run.Asked)}
+	}
+	return out
+}
+
+func restoredAttempts(list [][2]int) map[int]int {
+	out := map[int]int{}
+	for _, attempt := range list {
+		out[attempt[0]] = attempt[1]
+	}
+	return out
 }

@@ -36,7 +36,7 @@ func (k *saver) save() *savedState {
 		Closing: k.ending(s.closing), Violated: k.ending(s.violated), Final: k.finale(s.final), Endings: s.endings, Open: s.open,
 		Env: k.env(), Visits: k.packMap(s.visits), History: k.packMap(s.hist), ByNode: k.packMap(s.byNode), Extra: s.extra,
 		ReadyTasks: s.readyTasks, RunningTasks: s.runningTasks, WaitingTasks: s.waitingTasks, NextReady: s.nextReady,
-		Mixed: s.mixed, Fanouts: s.fanouts, Deciding: s.deciding, Refused: s.refused, OutOfSteps: s.outOfSteps,
+		Mixed: s.mixed, Fanouts: s.fanouts, Deciding: s.deciding, Refused: s.refused, OutOfSteps: s.outOfSteps, NoStep: s.noStep,
 		LastEnd: k.pack(s.lastEnd), LastOutput: k.pack(s.lastOutput), Order: s.order, Logs: k.logs(),
 	}
 	k.saveMemory(out, &s.memory)
@@ -207,7 +207,7 @@ func (k *saver) task(t *task) savedTask {
 	out := savedTask{
 		Node: t.node, At: k.place(t.at), Entered: t.memory != nil, Visit: t.visit, Attempt: t.attempt, Step: t.step, Status: t.status,
 		Skipped: t.skipped, Cached: t.cached, WaitsFor: t.waitsFor, Joined: t.joined, Merged: t.merged, Due: t.due,
-		Released: t.released, Held: t.held, Uncaught: t.uncaught, Cause: k.failure(t.cause), Led: k.failure(t.led), Input: k.pack(t.input), Source: t.source,
+		Released: t.released, Held: t.held, Lost: t.lost, Uncaught: t.uncaught, Cause: k.failure(t.cause), Led: k.failure(t.led), Input: k.pack(t.input), Source: t.source,
 		Began: t.began, Order: t.order, Output: k.pack(t.output), Failure: k.failure(t.failure),
 		Branches: k.packMap(t.branches), Until: t.until, Expired: k.expiry(t.expired),
 		FirstRoute: t.firstRoute, LastRoute: t.lastRoute, Each: k.each(t.each), Asked: k.inquiry(t.asked),
@@ -234,13 +234,29 @@ func (k *saver) each(e *eachState) *savedEach {
 		Failure: k.failure(e.failure), Lowest: k.failure(e.lowest), LowestIndex: e.lowestIndex, Tolerate: e.tolerate,
 		Talk: k.talk(e.talk),
 	}
-	for _, i := range sortedElements(e.running) {
-		run := e.running[i]
-		out.Running = append(out.Running, savedElement{i, run.attempt, k.failure(run.cause), k.inquiry(run.asked)})
-	}
+	out.Running, out.Attempts = k.elements(e.running), savedAttempts(e.attempts)
 	out.Asking, out.Answered = k.inquiries(e.asking), k.inquiries(e.answered)
-	for _, i := range sortedAttempts(e.attempts) {
-		out.Attempts = append(out.Attempts, [2]int{i, e.attempts[i]})
+	if c := e.cut; c != nil {
+		out.Cut = &savedCut{
+			Next: c.next, Again: c.again, Attempts: savedAttempts(c.attempts), Asking: k.inquiries(c.asking),
+			Running: k.elements(c.running), Failed: k.elements(c.failed),
+		}
+	}
+	return out
+}
+
+func (k *saver) elements(m map[int]*elementRun) []savedElement {
+	var out []savedElement
+	for _, i := range sortedElements(m) {
+		out = append(out, savedElement{i, m[i].attempt, k.failure(m[i].cause), k.inquiry(m[i].asked)})
+	}
+	return out
+}
+
+func savedAttempts(m map[int]int) [][2]int {
+	var out [][2]int
+	for _, i := range sortedAttempts(m) {
+		out = append(out, [2]int{i, m[i]})
 	}
 	return out
 }

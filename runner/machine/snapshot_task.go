@@ -23,6 +23,7 @@ type savedTask struct {
 	Due      bool `json:"due,omitempty"`
 	Released bool `json:"released,omitempty"`
 	Held     bool `json:"held,omitempty"`
+	Lost     bool `json:"lost,omitempty"`
 	Uncaught bool `json:"uncaught,omitempty"`
 
 	Cause      *int                       `json:"cause,omitempty"`
@@ -87,6 +88,17 @@ type savedEach struct {
 	LowestIndex int               `json:"lowest_index,omitempty"`
 	Tolerate    bool              `json:"tolerate,omitempty"`
 	Talk        []savedTalk       `json:"talk,omitempty"`
+	Cut         *savedCut         `json:"cut,omitempty"`
+}
+
+// savedCut is eachCut.
+type savedCut struct {
+	Next     int            `json:"next"`
+	Again    []int          `json:"again,omitempty"`
+	Attempts [][2]int       `json:"attempts,omitempty"`
+	Asking   []savedElement `json:"asking,omitempty"`
+	Running  []savedElement `json:"running,omitempty"`
+	Failed   []savedElement `json:"failed,omitempty"`
 }
 
 type savedElement struct {

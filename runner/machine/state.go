@@ -87,6 +87,8 @@ type State struct {
 	refused int
 	// outOfSteps says that a task of this superstep found no step left.
 	outOfSteps bool
+	// noStep says that there is no step for the first task of the next superstep.
+	noStep bool
 	// violated is how the run ends because a node may not be entered.
 	violated   *ending
 	lastEnd    any // output of the node whose edge last reached END
@@ -171,6 +173,8 @@ type task struct {
 	released bool
 	// held says that no step was left for the task in the superstep that is open.
 	held bool
+	// lost says that the task was cut off by what may end the run, and goes on if it does.
+	lost bool
 	// uncaught says that no edge took the failure.
 	uncaught bool
 	// cause is why a running task was cancelled: its failure once it ends.

@@ -28,8 +28,10 @@ func (p *Plan) openSuperstep(s *State) {
 	s.tasks, s.next = s.next, s.tasks[:0]
 	s.sortTasks()
 	if s.tasks[0].visit == 0 && s.spent() {
-		s.tasks, s.next = s.next, s.tasks // who resumes with a higher limit opens it
-		p.outOfSteps(s)
+		// Whatever led here stands: the end of the run is an event of its own, so
+		// that it can be taken back.
+		s.tasks, s.next, s.noStep = s.next, s.tasks, true
+		s.commandAdvance()
 		return
 	}
 	s.Superstep++
@@ -294,6 +296,11 @@ func (p *Plan) startReady(s *State) {
 
 // advance closes the superstep: writes, then routing, then the next one.
 func (p *Plan) advance(s *State) {
+	if s.noStep && !s.open && s.closing == nil {
+		s.noStep, s.Effect = false, Applied
+		p.outOfSteps(s)
+		return
+	}
 	if !s.open || s.deciding > 0 || s.readyTasks+s.runningTasks > 0 {
 		return
 	}

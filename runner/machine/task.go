@@ -182,7 +182,8 @@ func (p *Plan) executionEnded(s *State, t *task, e *Event) {
 	s.countChild(e.Child, t.asked)
 	switch {
 	case t.cause != nil && t.cause.Kind == "cancelled", e.Child != nil && e.Child.OutOfSteps:
-		t.status = dropped
+		t.status, t.lost = dropped, t.lost || t.cause == nil
+		t.asked = t.asked.countedTo(e.Child)
 		s.cutShort(t)
 		s.showPartial(t.node)
 	case t.cause != nil:
@@ -194,6 +195,7 @@ func (p *Plan) executionEnded(s *State, t *task, e *Event) {
 		p.fail(s, t, &failure)
 	case e.Failure != nil:
 		failure := *e.Failure
+		t.asked = t.asked.countedTo(e.Child)
 		p.fail(s, t, &failure)
 	case e.Park != nil:
 		p.parkAsking(s, t, e)

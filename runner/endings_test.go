@@ -1,0 +1,495 @@
+// For every point at which a run can end, and every way in which it can, going
+// on equals the run that was never interrupted.
+
+package runner_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// ending is one way in which a run ends before its time.
+type ending string
+
+const (
+	byKill    ending = "kill"    // its process is gone after an event
+	byCancel  ending = "cancel"  // a signal after an event
+	byPause   ending = "pause"   // somebody asks for it after an event
+	bySteps   ending = "steps"   // max_steps
+	byTime    ending = "time"    // limits.timeout
+	byFailure ending = "failure" // an execution fails for good
+)
+
+// world is what outlives a process: the store, and what nodes did to the world.
+type world struct {
+	kept    *store.Memory
+	mu      sync.Mutex
+	did     map[string]int // attempts that ended by themselves, by name
+	started map[string]int
+}
+
+// process is one process that drives the run.
+type process struct {
+	world *world
+	how   ending
+	at    int // the event, or the execution, that ends it
+	mu    sync.Mutex
+	n     int  // events so far
+	begun int  // executions so far
+	dead  bool // nothing that it does counts any more
+	end   func()
+}
+
+var errDead = errors.New("the process is gone")
+
+// wrote is called before an event is kept; an error says that it is not.
+func (p *process) wrote(n int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dead {
+		return errDead
+	}
+	before := p.n
+	p.n += n
+	if p.at <= before || p.at > p.n {
+		return nil
+	}
+	switch p.how {
+	case byKill:
+		p.dead = true
+		return errDead
+	case byCancel, byPause:
+		p.end()
+	}
+	return nil
+}
+
+func (p *process) gone() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
+}
+
+// doomed reports whether this execution is the one to fail.
+func (p *process) doomed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begun++
+	return p.how == byFailure && p.begun == p.at
+}
+
+// killable is a store whose process can vanish.
+type killable struct {
+	*store.Memory
+	process *process
+}
+
+type killableJournal struct {
+	runner.Journal
+	process *process
+	asked   chan runner.Request
+}
+
+func (s *killable) wrap(j runner.Journal, err error) (runner.Journal, error) {
+	if err != nil {
+		return nil, err
+	}
+	asked := make(chan runner.Request, 1)
+	if s.process.how == byPause {
+		s.process.end = func() { asked <- runner.RequestPause }
+	}
+	return &killableJournal{j, s.process, asked}, nil
+}
+
+func (s *killable) Create(r runner.RunRecord) (runner.Journal, error) {
+	return s.wrap(s.Memory.Create(r))
+}
+
+func (s *killable) Open(id, owner string) (runner.Journal, error) {
+	return s.wrap(s.Memory.Open(id, owner))
+}
+
+func (j *killableJournal) Append(e machine.Event) error {
+	if err := j.process.wrote(1); err != nil {
+		return err
+	}
+	return j.Journal.Append(e)
+}
+
+func (j *killableJournal) AppendAll(events []machine.Event) error {
+	if err := j.process.wrote(len(events)); err != nil {
+		return err
+	}
+	return j.Journal.AppendAll(events)
+}
+
+func (j *killableJournal) Asked() <-chan runner.Request { return j.asked }
+
+func (j *killableJournal) Snapshot(s runner.Snapshot) error {
+	if j.process.gone() {
+		return errDead
+	}
+	return j.Journal.Snapshot(s)
+}
+
+func (j *killableJournal) Note(s runner.RunSummary) error {
+	if j.process.gone() {
+		return nil
+	}
+	return j.Journal.Note(s)
+}
+
+// attempt names what a task does: the same in every process.
+func attemptName(t *runner.Task) string {
+	return t.Place + "#" + strconv.Itoa(t.Visit) + "." + strconv.Itoa(t.Attempt)
+}
+
+// work is a kind whose nodes take their time, fail as often as they say, and are
+// counted.
+func (p *process) work() runner.Kind {
+	return runner.Kind{
+		Spec: spec.Kind{Name: "work", Keys: []spec.Key{
+			{Name: "takes", Type: spec.TypeString, Role: spec.RoleTemplate, Required: true, Doc: "How long, in milliseconds."},
+			{Name: "fails", Type: spec.TypeAny, Role: spec.RoleTemplate, Doc: "How many attempts fail."},
+		}},
+		Handler: runner.HandlerFunc(func(ctx context.Context, task *runner.Task) (any, error) {
+			doomed, name := p.doomed(), attemptName(task)
+			p.world.mu.Lock()
+			p.world.started[name]++
+			p.world.mu.Unlock()
+			ms, _ := strconv.Atoi(fmt.Sprint(task.Config["takes"]))
+			select {
+			case <-time.After(time.Duration(ms) * time.Millisecond):
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+			if p.gone() || ctx.Err() != nil {
+				return nil, context.Canceled
+			}
+			if doomed {
+				return nil, &runner.Failure{Kind: "invalid_input", Message: "doomed"}
+			}
+			p.world.mu.Lock()
+			p.world.did[name]++
+			p.world.mu.Unlock()
+			if fails, _ := task.Config["fails"].(int); task.Attempt <= fails {
+				return nil, &runner.Failure{Kind: "network", Message: "not yet"}
+			}
+			return 1, nil
+		}),
+	}
+}
+
+// drive starts or goes on with a run, until its process ends.
+func drive(t *testing.T, files map[string]string, w *world, how ending, at int, resume bool, opts runner.Options) (*runner.Result, error) {
+	t.Helper()
+	p := &process{world: w, how: how, at: at}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if how == byCancel {
+		p.end = cancel
+	}
+	r, err := runner.New(runner.Config{
+		Kinds: []runner.Kind{p.work()}, Store: &killable{w.kept, p},
+		Load: func(path string) ([]byte, error) { return []byte(files[filepath.Base(path)]), nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resume {
+		return r.Resume(ctx, "k", opts)
+	}
+	g, found := spec.Parse("/flow.yaml", []byte(files["flow.yaml"]), spec.Options{Kinds: r.Kinds()})
+	if found = append(found, spec.Check(g)...); found.HasErrors() {
+		t.Fatalf("%s: %s\n%s", found[0].Rule, found[0].Message, files["flow.yaml"])
+	}
+	f, err := r.Prepare(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.RunID = "k"
+	return f.Run(ctx, opts)
+}
+
+func newWorld() *world {
+	return &world{kept: &store.Memory{}, did: map[string]int{}, started: map[string]int{}}
+}
+
+// outcomeOf is what must be the same however often a run was interrupted. The order
+// of the path is left out: it depends on when what.
+func outcomeOf(r *runner.Result, err error) map[string]any {
+	if err != nil {
+		return map[string]any{"error": err.Error()}
+	}
+	path := slices.Sorted(slices.Values(r.Path))
+	out := map[string]any{
+		"status": r.Status, "quality": r.Quality, "reason": r.Reason, "steps": r.Steps, "path": path, "state": r.State,
+	}
+	return out
+}
+
+// randomRun writes a flow in which everything that can be under way is under way at
+// once: attempts that wait, elements, subgraphs, a pool that is full. What it comes
+// to does not depend on the order in which its nodes finish.
+func randomRun(random *rand.Rand) map[string]string {
+	pick := func(list ...string) string { return list[random.Intn(len(list))] }
+	takes := func() int { return 1 + random.Intn(60) }
+	retry := func() string {
+		return fmt.Sprintf("retry: {max_attempts: %d, initial_interval: %dms, jitter: 0}", 2+random.Intn(2), 1+random.Intn(80))
+	}
+	worker := func(sum string) string {
+		return fmt.Sprintf(`kind: work, takes: "%d", fails: %d, %s, writes: {n: %s}`, takes(), random.Intn(2), retry(), sum)
+	}
+	elements := func() string {
+		return fmt.Sprintf(`kind: work, each: "1..%d", takes: "{{ item * %d }}", fails: "{{ item == 2 ? 1 : 0 }}", %s, writes: {n: "len(output)"}`,
+			2+random.Intn(4), takes(), retry())
+	}
+	head := func(name string) string {
+		return fmt.Sprintf("graphrun: v1\nname: %s\nstart: a\nlimits: {max_steps: 300, max_concurrency: %d}\n"+
+			"state: {n: {type: integer, default: 0, reducer: sum}}\n", name, 1+random.Intn(3))
+	}
+	var nodes, edges strings.Builder
+	names := 0
+	node := func(text string) string {
+		names++
+		fmt.Fprintf(&nodes, "  w%d: {%s}\n", names, text)
+		return "w" + strconv.Itoa(names)
+	}
+	branches := 2 + random.Intn(2)
+	for range branches {
+		last := "a"
+		for range 1 + random.Intn(3) {
+			var text string
+			switch pick("work", "work", "each", "tolerant", "graph", "graphs", "set", "wait", "caught") {
+			case "work":
+				text = worker("output")
+			case "each":
+				text = elements()
+			case "tolerant":
+				text = fmt.Sprintf(`kind: work, each: "1..4", takes: "{{ item * %d }}", fails: "{{ item == 3 ? 9 : 0 }}", %s, parallel: {on_failure: continue_others}, writes: {n: "len(output)"}`, takes(), retry())
+			case "graph":
+				text = `kind: graph, graph: ./c.yaml, writes: {n: "output.state.n"}`
+			case "graphs":
+				text = `kind: graph, each: "1..2", graph: ./c.yaml, writes: {n: "len(output)"}`
+			case "set":
+				text = `kind: set, set: {n: 1}`
+			case "wait":
+				text = fmt.Sprintf("kind: wait, for: %dms", takes())
+			case "caught":
+				text = fmt.Sprintf(`kind: work, takes: "%d", fails: 9, %s`, takes(), retry())
+				name := node(text)
+				fmt.Fprintf(&edges, "  - {from: %s, to: %s}\n", last, name)
+				text = `kind: set, set: {n: 100}`
+				caught := node(text)
+				fmt.Fprintf(&edges, "  - {from: %s, to: %s, condition: on_failure}\n  - {from: %s, to: %s}\n", name, caught, name, caught)
+				last = caught
+				continue
+			}
+			name := node(text)
+			fmt.Fprintf(&edges, "  - {from: %s, to: %s}\n", last, name)
+			last = name
+		}
+		fmt.Fprintf(&edges, "  - {from: %s, to: d}\n", last)
+	}
+	again := pick("", `  - {from: d, to: a, when: "visits.d < 2"}`+"\n")
+	child := head("c") + "nodes:\n  a: {" + worker("output") + "}\n  b: {" + elements() + "}\n" +
+		"edges: [{from: a, to: b}, {from: a, to: e}, {from: b, to: e}, {from: e, to: END}]\n"
+	child = strings.Replace(child, "edges:", "  e: {kind: set, join: {wait: all}, set: {n: 10}}\nedges:", 1)
+	return map[string]string{
+		"flow.yaml": head("t") + "nodes:\n  a: {kind: pass}\n  d: {kind: set, join: {wait: all}, set: {n: 1000}}\n" + nodes.String() +
+			"edges:\n" + edges.String() + again + "  - {from: d, to: END}\n",
+		"c.yaml": child,
+	}
+}
+
+// interruption is a way in which a run ends, and where.
+type interruption struct {
+	how ending
+	at  int
+}
+
+// interrupted drives a run that ends so many times before its time, and returns how
+// it ended after all. skip says that an interruption did not end it: a tolerated
+// failure leads to another end.
+func interrupted(t *testing.T, files map[string]string, w *world, list []interruption) (outcome map[string]any, skip bool) {
+	t.Helper()
+	for i, in := range list {
+		opts := runner.Options{MaxSteps: 300}
+		switch in.how {
+		case bySteps:
+			opts.MaxSteps = in.at
+		case byTime:
+			opts.Timeout = time.Duration(in.at) * time.Millisecond
+		}
+		result, err := drive(t, files, w, in.how, in.at, i > 0, opts)
+		if errors.Is(err, errDead) {
+			continue
+		}
+		if err != nil {
+			return map[string]any{"error": err.Error()}, false
+		}
+		if result.Status == machine.Completed {
+			return outcomeOf(result, nil), in.how == byFailure
+		}
+	}
+	// The timeout of the interruption holds until another is given.
+	result, err := drive(t, files, w, "", 0, true, runner.Options{MaxSteps: 300, Timeout: time.Hour})
+	return outcomeOf(result, err), false
+}
+
+// checkRepeats compares what was done to the world: each attempt once, but what was in
+// flight when a process was killed, and the attempts before one that failed for good.
+func checkRepeats(want, got map[string]int, list []interruption) string {
+	kills, failures := 0, 0
+	for _, in := range list {
+		switch in.how {
+		case byKill:
+			kills++
+		case byFailure:
+			failures++
+		}
+	}
+	extra := 0
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		switch n := got[name] - want[name]; {
+		case n < 0:
+			return fmt.Sprintf("%s was done %d times, want %d", name, got[name], want[name])
+		case n > kills+failures:
+			return fmt.Sprintf("%s was done %d times, want %d: its work was done again", name, got[name], want[name])
+		default:
+			extra += n
+		}
+	}
+	for name := range got {
+		if want[name] == 0 {
+			return name + " was done, and never is in a run that nothing interrupts"
+		}
+	}
+	if most := 9*kills + 2*failures; extra > most {
+		return fmt.Sprintf("%d attempts were done again, at most %d can have been in flight", extra, most)
+	}
+	return ""
+}
+
+// endings is how many random flows are tried; GRAPHRUN_ENDINGS says otherwise.
+func endings(t *testing.T) int {
+	text := os.Getenv("GRAPHRUN_ENDINGS")
+	if text == "" {
+		return 4
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestEveryEndingCanBeGoneOnFrom(t *testing.T) {
+	for seed := range endings(t) {
+		t.Run(strconv.Itoa(seed), func(t *testing.T) { everyEnding(t, int64(seed)) })
+	}
+}
+
+func everyEnding(t *testing.T, seed int64) {
+	random := rand.New(rand.NewSource(seed))
+	files := randomRun(random)
+	undisturbed := newWorld()
+	var want map[string]any
+	var events, took, steps, executions int
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		want, _ = interrupted(t, files, undisturbed, []interruption{{}})
+		took = int(time.Since(began) / time.Millisecond)
+		list, err := undisturbed.kept.Events("k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, steps = len(list), want["steps"].(int)
+		for _, n := range undisturbed.started {
+			executions += n
+		}
+	})
+	if want["status"] != machine.Completed {
+		t.Fatalf("undisturbed: %v\n%s", want, files["flow.yaml"])
+	}
+	points := map[ending]int{byKill: events, byCancel: events, byPause: events, bySteps: steps - 1, byTime: took, byFailure: executions}
+	tried := 0
+	for _, how := range []ending{byKill, byCancel, byPause, bySteps, byTime, byFailure} {
+		for at := 1; at <= points[how]; at += 1 + points[how]/60 {
+			if how == byKill && at == 1 {
+				continue // nothing is kept of a run whose first event is not
+			}
+			list := []interruption{{how, at}}
+			if random.Intn(3) == 0 {
+				other := []ending{byKill, byCancel, bySteps, byTime}[random.Intn(4)]
+				list = append(list, interruption{other, 2 + random.Intn(points[other])})
+			}
+			tried++
+			if problem := oneEnding(t, files, list, want, undisturbed); problem != "" {
+				t.Fatalf("seed %d, %v: %s\n%s--- c.yaml\n%s", seed, list, problem, files["flow.yaml"], files["c.yaml"])
+			}
+		}
+	}
+	t.Logf("%d endings of a run of %d events", tried, events)
+}
+
+// oneEnding says in what way a run that was interrupted came to something else than
+// it comes to undisturbed, or that its replay does not hold; "": neither.
+func oneEnding(t *testing.T, files map[string]string, list []interruption, want map[string]any, undisturbed *world) (problem string) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		got, skip := interrupted(t, files, w, list)
+		if skip {
+			return
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			problem = "the run came to something else (-undisturbed +interrupted):\n" + diff
+		}
+		problem += checkRepeats(undisturbed.did, w.did, list)
+		r, err := runner.New(runner.Config{
+			Kinds: []runner.Kind{(&process{world: w}).work()}, Store: w.kept,
+			Load: func(path string) ([]byte, error) { return []byte(files[filepath.Base(path)]), nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, diverged, err := r.Verify("k", nil); err != nil || diverged != nil {
+			problem += fmt.Sprintf("\nreplay: %+v, %v", diverged, err)
+		}
+		if problem != "" {
+			problem += "\njournal:\n" + journalOf(w)
+		}
+	})
+	return problem
+}
+
+// journalOf is a run's journal, a line an event.
+func journalOf(w *world) string {
+	var out strings.Builder
+	events, _ := w.kept.Events("k")
+	for i := range events {
+		text, _ := json.Marshal(events[i])
+		fmt.Fprintf(&out, "%d %s\n", i, text)
+	}
+	return out.String()
+}

@@ -1,0 +1,196 @@
+// Executions that a run was lost with, brought back when it is taken up again.
+
+package machine
+
+import "slices"
+
+// eachCut is what a cancellation or a failure took from a node with an `each`: its
+// elements go on from here when the run is taken up again.
+type eachCut struct {
+	next     int
+	again    []int
+	attempts map[int]int
+	asking   map[int]*inquiry
+	// running holds the elements whose attempts were cancelled, failed those that
+	// failed for good.
+	running map[int]*elementRun
+	failed  map[int]*elementRun
+}
+
+// cutOff notes what is about to be taken from a node with an `each`.
+func (e *eachState) cutOff() *eachCut {
+	if e.cut == nil {
+		e.cut = &eachCut{running: map[int]*elementRun{}, failed: map[int]*elementRun{}, next: -1}
+	}
+	return e.cut
+}
+
+// keep remembers what is still to do, once.
+func (c *eachCut) keep(e *eachState) {
+	if c.next >= 0 {
+		return
+	}
+	c.next, c.again = e.next, slices.Clone(e.again)
+	c.attempts, c.asking = map[int]int{}, map[int]*inquiry{}
+	for _, i := range sortedAttempts(e.attempts) {
+		c.attempts[i] = e.attempts[i]
+	}
+	for _, i := range sortedInquiries(e.asking) {
+		c.asking[i] = e.asking[i]
+	}
+}
+
+// countedTo is an inquiry that says so many steps of a subgraph are counted.
+func (q *inquiry) countedTo(child *ChildEnd) *inquiry {
+	if child == nil {
+		return q
+	}
+	out := inquiry{any: true}
+	if q != nil {
+		out = *q
+	}
+	out.steps = max(child.Steps, out.steps)
+	return &out
+}
+
+// forgetLogs lets go of what the executions of the closing superstep noted that did
+// not end well.
+func (s *State) forgetLogs() {
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		if t.status != failed && t.status != dropped {
+			continue
+		}
+		node := s.plan.nodes[t.node].id
+		for id := range s.logs { //lint:ignore mapiter each is looked at by itself
+			if id.Node == node && id.Visit == t.visit {
+				delete(s.logs, id)
+			}
+		}
+	}
+}
+
+// revive brings an execution of the open superstep back that the run was lost with.
+// One that was cut off goes on with the attempt that it was at; one that failed has
+// all of its attempts again, but a subgraph, which goes on where it was.
+func (p *Plan) revive(s *State, id TaskID) {
+	i := slices.IndexFunc(s.tasks, func(t task) bool {
+		return t.visit > 0 && t.visit == id.Visit && p.nodes[t.node].id == id.Node
+	})
+	if i < 0 || !s.open || s.tasks[i].status != dropped && s.tasks[i].status != failed {
+		return
+	}
+	t := &s.tasks[i]
+	if t.step == 0 { // its step was taken back, its visit was not
+		s.Steps++
+		t.step = s.freeStep()
+		s.memory.cancel(t.node, -1)
+	}
+	failedBefore := t.status == failed
+	t.cause, t.failure, t.expired, t.lost, t.order, t.output = nil, nil, nil, false, 0, nil
+	n := &p.nodes[t.node]
+	anew := failedBefore && n.kind != "graph"
+	switch {
+	case t.each != nil:
+		p.reviveElements(s, t, failedBefore)
+	case n.act == actRun:
+		if anew {
+			delete(s.logs, s.taskID(t))
+			t.newTurns()
+			t.attempt = 1
+		}
+		if t.asked != nil && t.asked.any && anew {
+			t.asked = nil
+		}
+		s.makeReady(t)
+	case n.act == actHuman && t.asked != nil:
+		t.asked.askAnew(s.now + int64(n.timeout))
+		t.status, t.due = asking, false
+		s.waitingTasks++
+	default:
+		p.execute(s, t, n)
+	}
+	s.nextReady = 0
+}
+
+// askAnew forgets that nobody answered; people have their time again.
+func (q *inquiry) askAnew(until int64) {
+	for i := range q.questions {
+		if q := &q.questions[i]; q.failure != nil {
+			q.failure, q.settled = nil, false
+			if q.Until > 0 {
+				q.Until = until
+			}
+		}
+	}
+}
+
+// reviveElements brings back what the cancellation or the failure of a node with an
+// `each` took from it. Of a node that failed, the elements that did run again.
+func (p *Plan) reviveElements(s *State, t *task, failedBefore bool) {
+	e, n := t.each, &p.nodes[t.node]
+	cut := e.cut
+	e.cut = nil
+	if cut == nil {
+		cut = &eachCut{next: -1}
+	}
+	if cut.next >= 0 {
+		e.next, e.again, e.attempts, e.asking = cut.next, cut.again, cut.attempts, cut.asking
+	}
+	for _, i := range sortedElements(cut.running) {
+		e.runOnce(i, cut.running[i].attempt, cut.running[i].asked)
+	}
+	if failedBefore || e.failure != nil {
+		e.failure, e.lowest, e.failed = nil, nil, e.failed-len(cut.failed)
+		for _, i := range sortedElements(cut.failed) {
+			run := cut.failed[i]
+			switch {
+			case n.act == actHuman:
+				p.askElement(s, t, i)
+				continue
+			case n.kind != "graph":
+				delete(s.logs, s.elementID(t, i, run.attempt))
+				run.attempt, run.asked = 1, nil
+			}
+			e.runOnce(i, run.attempt, run.asked)
+		}
+	} else {
+		e.cut = &eachCut{next: -1, running: map[int]*elementRun{}, failed: cut.failed}
+	}
+	switch {
+	case n.act == actSet || n.act == actPass:
+		p.execute(s, t, n)
+	case len(e.again) > 0 || e.next < len(e.items):
+		s.makeReady(t)
+	case len(e.attempts) > 0:
+		t.status = delayed
+		s.waitingTasks++
+	case len(e.asking) > 0:
+		t.status = asking
+		s.waitingTasks++
+	default:
+		p.eachDone(s, t)
+	}
+}
+
+// runOnce lets an element run as that attempt, as soon as there is room.
+func (e *eachState) runOnce(i, attempt int, asked *inquiry) {
+	e.attempts[i] = attempt - 1
+	if asked != nil {
+		e.answered[i] = asked
+	}
+	if !slices.Contains(e.again, i) {
+		e.again = append(e.again, i)
+	}
+}
+
+// freeStep is a step that no execution under way is.
+func (s *State) freeStep() int {
+	for step := s.Steps; step > 0; step-- {
+		taken := func(t task) bool { return t.step == step }
+		if !slices.ContainsFunc(s.tasks, taken) && !slices.ContainsFunc(s.parked, taken) && !slices.ContainsFunc(s.next, taken) {
+			return step
+		}
+	}
+	return s.Steps
+}
