@@ -84,7 +84,6 @@ func (p *Plan) revive(s *State, id TaskID) {
 	if t.step == 0 { // its step was taken back, its visit was not
 		s.Steps++
 		t.step = s.freeStep()
-		s.memory.cancel(t.node, -1)
 	}
 	failedBefore := t.status == failed
 	t.cause, t.failure, t.expired, t.lost, t.order, t.output = nil, nil, nil, false, 0, nil
