@@ -123,7 +123,11 @@ func (rec *record) walker(flow *Flow) (*walker, error) {
 
 func newWalker(d *driver) *walker {
 	d.state.Watched, d.state.Explain = true, true
-	return &walker{driver: d, asked: map[machine.TaskID]bool{}, inside: map[machine.TaskID]*insideWalk{}}
+	w := &walker{driver: d, asked: map[machine.TaskID]bool{}, inside: map[machine.TaskID]*insideWalk{}}
+	for _, id := range d.state.Running() { // the walk may begin at a snapshot
+		w.asked[id] = true
+	}
+	return w
 }
 
 // step applies an event and keeps what the machine decided.
@@ -206,13 +210,8 @@ func compareStep(then, now *walker, event *machine.Event) (*Divergence, error) {
 	return nil, nil
 }
 
-// led reports whether the walk led to an execution. A later attempt may have begun
-// after one that a resume took back: only its end counts.
-func (w *walker) led(event *machine.Event) bool {
-	first := event.Task
-	first.Attempt = 1
-	return w.asked[event.Task] || event.Kind == machine.TaskBegan && w.asked[first]
-}
+// led reports whether the walk led to an execution.
+func (w *walker) led(event *machine.Event) bool { return w.asked[event.Task] }
 
 // compareRoutes finds the first execution that leads elsewhere now.
 func compareRoutes(then, now *walker) *Divergence {

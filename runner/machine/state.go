@@ -287,12 +287,17 @@ func (s *State) Now() int64 { return s.now }
 // MaxSteps returns the step limit in force.
 func (s *State) MaxSteps() int { return s.limits.MaxSteps }
 
-// Running returns the tasks that the driver is running.
+// Running returns the tasks that the driver is running, elements apart.
 func (s *State) Running() []TaskID {
 	var out []TaskID
 	for i := range s.tasks {
-		if s.tasks[i].status == running {
-			out = append(out, s.taskID(&s.tasks[i]))
+		switch t := &s.tasks[i]; {
+		case t.each != nil:
+			for _, i := range sortedElements(t.each.running) {
+				out = append(out, s.elementID(t, i, t.each.running[i].attempt))
+			}
+		case t.status == running:
+			out = append(out, s.taskID(t))
 		}
 	}
 	return out
