@@ -63,10 +63,13 @@ func (b *budget) reserve(r Reservation) (*Reserved, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := &Reserved{Output: r.Output, budget: b}
+	above := 0
 	for at := b; at != nil; at = at.outer {
 		if err := at.fit(&r, out); err != nil {
+			err.Above = above
 			return nil, err
 		}
+		above++
 	}
 	out.tokens = r.Input + out.Output
 	out.cost, _ = r.Cost(r.Input, out.Output)

@@ -3,7 +3,9 @@
 package runner
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -176,6 +178,11 @@ func (d *driver) outcome(result *Result, end *machine.ChildEnd) (any, error) {
 	if f := result.Error; f != nil {
 		message = "subgraph " + d.flow.graph.Name.Value + ": " + f.Error()
 		details["error"] = failureDetails(f)
+		if f.Above > 0 { // a limit of the runs around this one
+			own := *f
+			own.Message, own.Above = message, f.Above-1
+			return nil, &own
+		}
 	}
 	return nil, &Failure{Kind: "child_failed", Message: message, Details: details}
 }
@@ -188,6 +195,9 @@ func failureDetails(f *Failure) map[string]any {
 	}
 	if f.Details != nil {
 		out["details"] = f.Details
+	}
+	if f.Candidates != nil {
+		out["candidates"], out["output_preview"] = plainJSON(f.Candidates), f.OutputPreview
 	}
 	return out
 }
@@ -229,4 +239,19 @@ func (d *driver) relay(e *Event) {
 		d.event = *e
 		d.emit()
 	}
+}
+
+// plainJSON is what a value says in JSON, as plain data.
+func plainJSON(v any) any {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var plain any
+	if d.Decode(&plain) != nil {
+		return nil
+	}
+	return plain
 }

@@ -10,6 +10,14 @@ func (p *Plan) policyOf(node int) string {
 	return p.Graph.Parallel.OnFailure
 }
 
+// joinsOf says how the branches of a node's fan-out join: explicit or auto.
+func (p *Plan) joinsOf(node int) string {
+	if own := p.Graph.Nodes[node].Parallel; own != nil && own.Join != "" {
+		return own.Join
+	}
+	return p.Graph.Parallel.Join
+}
+
 // branchFailed applies the failure policy to a branch that has failed. hasToken
 // says that its token is still counted. It returns how the run ends, if it does.
 func (p *Plan) branchFailed(s *State, at place, failure *Failure, hasToken bool) *ending {

@@ -162,6 +162,9 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 			b.plan.wanted |= n.uses
 		}
 	}
+	if own := decl.Parallel; own != nil && own.Conflict == "error" || b.plan.Graph.Parallel.Conflict == "error" {
+		b.plan.forbidsConflicts = true
+	}
 	if decl.Join != nil {
 		n.join, n.joinCount = joinOf(decl.Join)
 		n.onBypass = bypassOf(decl.Join)

@@ -27,6 +27,9 @@ type Failure struct {
 	// Candidates and OutputPreview belong to stuck runs.
 	Candidates    []Candidate `json:"candidates,omitempty"`
 	OutputPreview string      `json:"output_preview,omitempty"`
+	// Above says that the failure is of a limit of a run around the one that it
+	// happened in: 1 of the next. It fails the nodes between them with its own kind.
+	Above int `json:"above,omitempty"`
 	// RetryAfter is the least delay in milliseconds before another attempt
 	// that the other side asked for; 0 when it did not.
 	RetryAfter int64 `json:"retry_after_ms,omitempty"`

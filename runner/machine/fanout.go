@@ -67,7 +67,7 @@ func (p *Plan) newFanout(s *State, t *task, routes []route) *fanout {
 		f.depth = t.at.fan.depth + 1
 	}
 	t.at.add(len(routes) - 1)
-	if p.Graph.Parallel.Join == "auto" {
+	if p.joinsOf(t.node) == "auto" {
 		f.auto = p.meeting(f, false)
 	}
 	if d := p.branchTimeout(t.node); d > 0 {

@@ -43,6 +43,8 @@ type Plan struct {
 	readsClock bool
 	// hasCountedJoins says that some join is any or N.
 	hasCountedJoins bool
+	// forbidsConflicts says that parallel.conflict is error somewhere.
+	forbidsConflicts bool
 	// endGuards have to hold when a branch comes to END.
 	endGuards []guard
 	// requires says that some policy requires a node.

@@ -76,7 +76,7 @@ func (p *Plan) combine(s *State, k *key, current, update any) (any, error) {
 	switch k.reducer {
 	case reducePrepend:
 		list, _ := current.([]any)
-		return slices.Concat(listOf(update), list), nil
+		return append(append([]any{}, listOf(update)...), list...), nil
 	case reduceMerge:
 		return merge(current, update)
 	case reduceSum, reduceMin, reduceMax:
@@ -101,6 +101,9 @@ func (p *Plan) reduceAppend(s *State, i int, current any, items []any) (any, *Fa
 	own := s.lists[i]
 	if len(own) != len(list) || len(list) > 0 && &own[0] != &list[0] {
 		own = slices.Clone(list)
+	}
+	if own == nil {
+		own = []any{} // what nothing was added to is a list, too
 	}
 	own = append(own, items...)
 	if err := k.schema.CheckAppended(own, len(list)); err != nil {

@@ -190,6 +190,8 @@ func (s *State) spent() bool {
 // task that asked run again.
 func (p *Plan) backFromWaiting(s *State, t *task) {
 	switch {
+	case t.asked == nil && t.cause != nil: // its timeout came first
+		p.fail(s, t, t.cause)
 	case t.asked == nil:
 		p.succeed(s, t, nil)
 	case p.nodes[t.node].act == actRun:

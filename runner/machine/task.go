@@ -85,6 +85,10 @@ func (p *Plan) runWait(s *State, t *task, n *node) {
 		p.fail(s, t, failure)
 		return
 	}
+	if n.timeout > 0 && delay > n.timeout {
+		delay = n.timeout
+		t.cause = &Failure{Kind: "timeout", Message: "attempt took longer than its timeout of " + n.timeout.String()}
+	}
 	t.status, t.until = waiting, s.after(delay)
 	s.waitingTasks++
 	s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: s.taskID(t), For: delay})

@@ -107,7 +107,7 @@ func (p *Plan) preview(s *State, w *write) any {
 		return w.update
 	case reduceAppend:
 		current, _ := s.env[k.name].([]any)
-		return slices.Concat(current, w.update.([]any))
+		return append(append([]any{}, current...), w.update.([]any)...)
 	}
 	value, failure := p.reduce(s, w.key, s.env[k.name], w.update)
 	if failure != nil {
@@ -178,48 +178,6 @@ func (p *Plan) applyTask(s *State, t *task) *Failure {
 		}
 	}
 	s.undo = undo
-	return nil
-}
-
-// settleConflicts decides which of several writes to one `replace` key stands.
-func (p *Plan) settleConflicts(s *State) *Failure {
-	winner := map[int]int{} // key → task
-	for i := range s.tasks {
-		t := &s.tasks[i]
-		if t.status != succeeded {
-			continue
-		}
-		for j := range t.writes {
-			at := t.writes[j].key
-			if p.keys[at].reducer != reduceReplace {
-				continue
-			}
-			other, taken := winner[at]
-			if !taken || other == i {
-				winner[at] = i
-				continue
-			}
-			if p.Graph.Parallel.Conflict == "error" {
-				return &Failure{
-					Kind: "conflict", Node: p.nodes[t.node].id,
-					Message: "parallel nodes " + strconv.Quote(p.nodes[s.tasks[other].node].id) + " and " +
-						strconv.Quote(p.nodes[t.node].id) + " both write state key " + strconv.Quote(p.keys[at].name) +
-						" (parallel.conflict is error)",
-				}
-			}
-			if (t.order > s.tasks[other].order) == (p.Graph.Parallel.Conflict != "first_wins") {
-				winner[at] = i
-			}
-		}
-	}
-	for i := range s.tasks {
-		for j := range s.tasks[i].writes {
-			w := &s.tasks[i].writes[j]
-			if p.keys[w.key].reducer == reduceReplace {
-				w.lost = winner[w.key] != i
-			}
-		}
-	}
 	return nil
 }
 
