@@ -238,6 +238,7 @@ func steady(text string) string {
 		{`"started_at":"[^"]*"`, `"started_at":"TIME"`},
 		{`"duration_ms":\d+`, `"duration_ms":0`},
 		{`(?m)^run \S+ (of|goes on)`, `run ID $1`},
+		{`\b(graphrun (?:logs|why|resume|answer)) [0-9a-f]+-[0-9a-f-]+`, `$1 ID`},
 		{`\bin (\d+ms|\d+\.\ds)\b`, `in 0ms`},
 	} {
 		text = regexp.MustCompile(r.pattern).ReplaceAllString(text, r.with)

@@ -131,11 +131,20 @@ func (o *runOutput) close() error {
 func (o *runOutput) result(r *runner.Result) error {
 	a := o.app
 	if o.view != nil {
+		columns := 0 // of a log: as wide as it gets
+		if a.StderrTerminal && a.Columns != nil {
+			columns = a.Columns()
+		}
 		for _, line := range a.summary(r, o.colors) {
-			fmt.Fprintln(a.Stderr, line)
+			for _, part := range terminal.Wrap(line, columns, 4) {
+				fmt.Fprintln(a.Stderr, part)
+			}
 		}
 	} else if r.Status != machine.Completed {
 		fmt.Fprintf(a.Stderr, "graphrun: %s\n", headline(r))
+		if next := a.next(r); next != "" {
+			fmt.Fprintf(a.Stderr, "  %s\n", next)
+		}
 	}
 	switch o.format {
 	case "json":

@@ -12,7 +12,6 @@ import (
 
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
-	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // shownSteps is how many of the last trace lines show prints.
@@ -292,33 +291,11 @@ func (a *app) follow(ctx context.Context, r *recorded, sink runner.Sink) error {
 	return err
 }
 
-// resumeHint is the command that goes on with a paused run.
-func (a *app) resumeHint(r *runner.Result) string {
-	s := "graphrun resume " + r.RunID
-	for _, p := range r.Pending {
-		answer := "…"
-		if choices := choicesOf(p.Schema); len(choices) > 0 {
-			answer = choices[0]
-		}
-		s += " --answer " + shellWord(p.Target()+"="+answer)
-	}
-	if a.store.path != "" {
-		s += " --store " + shellWord(a.store.path)
-	}
-	return s
-}
-
 // summary is a run's end for a person, with how to go on.
 func (a *app) summary(r *runner.Result, c traceColors) []string {
 	lines := summary(r, c)
-	switch {
-	case r.Status == runner.Crashed:
-		lines = append(lines, "  go on with: "+a.resumeHint(r))
-	case r.Status != machine.Paused:
-	case a.storePath() == "":
-		lines = append(lines, "  the run is lost with this process: it was kept in memory")
-	default:
-		lines = append(lines, "  go on with: "+a.resumeHint(r))
+	if next := a.next(r); next != "" {
+		lines = append(lines, "  "+next)
 	}
 	return lines
 }

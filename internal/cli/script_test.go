@@ -84,6 +84,7 @@ func commandSteady(ts *testscript.TestScript, neg bool, args []string) {
 		{`"(time|started_at)":\s*"[^"]*"`, `"$1":"TIME"`},
 		{`"(duration_ms|next_delay_ms)":\s*\d+`, `"$1":0`},
 		{`(?m)^run \S+ of`, `run ID of`},
+		{`\b(graphrun (?:logs|why|resume|answer)) [0-9a-f]+-[0-9a-f-]+`, `$1 ID`},
 		{` +(\d+ms|\d+\.\ds)\b`, ` TIME`},
 	} {
 		text = regexp.MustCompile(r.pattern).ReplaceAllString(text, r.with)
