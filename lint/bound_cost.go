@@ -57,7 +57,7 @@ func (w *boundWalk) nodeCost(n *spec.Node) span {
 	case "tool", "tools":
 		s = s.plus(w.graphTools())
 	case "graph":
-		if n.Retry == nil { // each attempt is another run
+		if n.RetryBlocks(w.f.graph) == nil { // each attempt is another run
 			s = s.plus(w.childCost(n))
 		} else {
 			s.most = cost{math.Inf(1), math.Inf(1)}
@@ -111,10 +111,8 @@ func (w *boundWalk) modelCost(n *spec.Node, least, most int) span {
 	switch {
 	case n.Kind.Value == "agent":
 		attempts = 1 // it retries inside
-	case n.Retry != nil:
-		attempts = n.Retry.MaxAttempts
-	case w.f.graph.Retry != nil:
-		attempts = w.f.graph.Retry.MaxAttempts
+	case n.RetryBlocks(w.f.graph) != nil:
+		attempts = spec.Attempts(n.RetryBlocks(w.f.graph))
 	}
 	for _, c := range []*spec.Value{w.f.graph.Conversation, n.Conversation} {
 		if c != nil && c.Get("compaction") != nil {
@@ -215,7 +213,7 @@ func (w *boundWalk) decideCost(candidates int) span {
 	}
 	tries := defaultAttempts
 	if retry := w.f.graph.Retry; retry != nil {
-		tries = retry.MaxAttempts
+		tries = spec.Attempts(retry)
 	}
 	const asksAgain = 2
 	return span{cost{inCalls: 1}, cost{inCalls: float64(tries * (1 + asksAgain))}}

@@ -42,7 +42,7 @@ func (w *boundWalk) whyManyCalls() string {
 			continue
 		case n.Each.IsSet():
 			return fmt.Sprintf("%q runs for each element of a list of any length; give the list maxItems in its schema", n.ID.Value)
-		case n.Kind.Value == "graph" && n.Retry == nil:
+		case n.Kind.Value == "graph" && n.RetryBlocks(w.f.graph) == nil:
 			return fmt.Sprintf("what the subgraph of %q calls is not known", n.ID.Value)
 		case n.Kind.Value == "graph":
 			return fmt.Sprintf("%q may run its subgraph again, by retry", n.ID.Value)

@@ -13,6 +13,7 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // Limits of a decision: its time where the graph sets no node_timeout, how often
@@ -61,7 +62,7 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice runner.C
 // retry says, if it has one.
 func tries(task *runner.Task) int {
 	if retry := task.Graph.Retry; retry != nil {
-		return retry.MaxAttempts
+		return spec.Attempts(retry)
 	}
 	return decisionTries
 }

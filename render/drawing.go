@@ -168,8 +168,8 @@ func notes(n *spec.Node) []string {
 	if n.MaxVisits > 0 {
 		out = append(out, fmt.Sprintf("≤ %d visits", n.MaxVisits))
 	}
-	if n.Retry != nil && n.Retry.MaxAttempts > 1 {
-		out = append(out, fmt.Sprintf("≤ %d attempts", n.Retry.MaxAttempts))
+	if most := spec.Attempts(n.Retry); most > 1 {
+		out = append(out, fmt.Sprintf("≤ %d attempts", most))
 	}
 	return out
 }

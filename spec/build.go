@@ -56,7 +56,7 @@ func (b *builder) build(root *Value) {
 		case "parallel":
 			b.parallel(v, &g.Parallel)
 		case "retry":
-			g.Retry = retryOf(v)
+			g.Retry = b.retry(v)
 		case "cache":
 			g.Cache = cacheOf(v)
 		case "pause_before":
@@ -267,28 +267,6 @@ func (b *builder) parallel(v *Value, p *Parallel) {
 			p.Join = textOf(v).Value
 		}
 	}
-}
-
-func retryOf(v *Value) *Retry {
-	r := &Retry{MaxAttempts: 3, InitialInterval: time.Second, Backoff: 2, MaxInterval: 30 * time.Second, Jitter: 0.1, Span: v.Span}
-	for i := range v.Fields {
-		key, v := v.Fields[i].Key.Value, &v.Fields[i].Value
-		switch key {
-		case "max_attempts":
-			r.MaxAttempts = intOf(v)
-		case "initial_interval":
-			r.InitialInterval = durationOf(v)
-		case "backoff":
-			r.Backoff = number(v)
-		case "max_interval":
-			r.MaxInterval = durationOf(v)
-		case "jitter":
-			r.Jitter = number(v)
-		case "on":
-			r.On = textsOf(v)
-		}
-	}
-	return r
 }
 
 func cacheOf(v *Value) *Cache {

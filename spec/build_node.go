@@ -53,7 +53,7 @@ func (b *builder) node(n *Node, f *Field) {
 			n.Writes = writesOf(v)
 			b.once(n.Writes.Keys)
 		case "retry":
-			n.Retry = retryOf(v)
+			n.Retry = b.retry(v)
 		case "timeout":
 			n.Timeout = durationOf(v)
 		case "max_visits":

@@ -170,7 +170,7 @@ edges:
 		t.Errorf("edges %q, want %q", got, want)
 	}
 	a := g.Node("a")
-	if a.Retry.MaxAttempts != 5 || a.Retry.Jitter != 0.1 || a.Timeout.String() != "2s" || !a.HasReads || len(a.Reads) != 0 || *a.Feedback || a.Join.Wait != "N" || a.Join.Count != 2 {
+	if a.Retry[0].MaxAttempts != 5 || a.Retry[0].Jitter != 0.1 || a.Timeout.String() != "2s" || !a.HasReads || len(a.Reads) != 0 || *a.Feedback || a.Join.Wait != "N" || a.Join.Count != 2 {
 		t.Errorf("node a is %+v", a)
 	}
 	if a.Ends[0].Label.Value != "go" || a.Ends[0].Target.Value != "b" || a.Parallel.Conflict != "error" || a.Parallel.OnFailure != "" || a.Output["type"] != "object" {

@@ -26,7 +26,8 @@ type Graph struct {
 	Edges       []*Edge
 	Limits      Limits
 	Parallel    Parallel
-	Retry       *Retry
+	// Retry are the blocks of `retry`, in order; nil: there is none.
+	Retry       []Retry
 	Cache       *Cache
 	PauseBefore []Text
 	PauseAfter  []Text
@@ -154,6 +155,30 @@ type Retry struct {
 	Span            Span
 }
 
+// Takes reports whether the block is for failures of a kind.
+func (r *Retry) Takes(kind string) bool {
+	return len(r.On) == 0 || slices.ContainsFunc(r.On, func(on Text) bool { return on.Value == kind })
+}
+
+// RetryBlocks are the blocks that apply to a node: its own, or the graph's. Nil
+// means that there is none.
+func (n *Node) RetryBlocks(g *Graph) []Retry {
+	if n.Retry != nil {
+		return n.Retry
+	}
+	return g.Retry
+}
+
+// Attempts is the most attempts that blocks allow, whatever fails: each counts its
+// own failures.
+func Attempts(blocks []Retry) int {
+	n := 1
+	for i := range blocks {
+		n += max(0, blocks[i].MaxAttempts-1)
+	}
+	return n
+}
+
 // Cache is a cache block: exactly one of Key (an expression) and Keys is set, or neither.
 type Cache struct {
 	TTL     time.Duration // 0: for ever
@@ -174,8 +199,9 @@ type Node struct {
 	Reads    []Text
 	HasReads bool
 	Writes   Writes
-	Retry    *Retry
-	Timeout  time.Duration
+	// Retry are the blocks of the node's own `retry`; see RetryBlocks.
+	Retry   []Retry
+	Timeout time.Duration
 	// MaxVisits is 0 without a limit of the node's own.
 	MaxVisits   int
 	OnMaxVisits string // fail (default), skip

@@ -73,10 +73,16 @@ func (p *page) inner(path string, k *Key, level string) {
 		}
 	case TypeOneOf:
 		for i := range k.Forms {
+			if list := &k.Forms[i]; i > 0 && list.Type == TypeList && sameKeys(list.Elem.Keys, k.Forms[i-1].Keys) {
+				continue // a list of what has its table already
+			}
 			p.inner(path, &k.Forms[i], level)
 		}
 	}
 }
+
+// sameKeys reports whether two maps have one table of keys.
+func sameKeys(a, b []Key) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
 
 func join(path, name string) string {
 	if path == "" {

@@ -30,7 +30,7 @@ func topKeys() []Key {
 		{Name: "graphs", Type: TypeMap, Names: NamesID, Elem: &Key{Type: TypeGraph}, Doc: "Graphs of this file, by name, which nodes and tools run as `graph: \"#name\"`. They have the keys of a file but for `graphrun` and `graphs`; `name` may be left out."},
 		{Name: "limits", Type: TypeObject, Keys: limitKeys(), Doc: "What a run may cost at most."},
 		{Name: "parallel", Type: TypeObject, Keys: parallelKeys(), Doc: "What failing, conflicting and slow branches do."},
-		{Name: "retry", Type: TypeObject, Keys: retryKeys(), Doc: "Retry for every node that has no block of its own, but for `agent` nodes."},
+		{Name: "retry", Type: TypeOneOf, Forms: retryForms(), Doc: "Retry for every node that has no block of its own, but for `agent` nodes."},
 		{Name: "cache", Type: TypeObject, Keys: cacheKeys(), Doc: "Cache for every node that has no block of its own."},
 		{Name: "pause_before", Type: TypeOneOf, Role: RoleNode, Forms: oneOrMany(Key{Type: TypeName, Role: RoleNode}), Doc: "Nodes before which a run pauses."},
 		{Name: "pause_after", Type: TypeOneOf, Role: RoleNode, Forms: oneOrMany(Key{Type: TypeName, Role: RoleNode}), Doc: "Nodes after which a run pauses."},
@@ -75,6 +75,12 @@ func parallelKeys() []Key {
 		{Name: "branch_timeout", Type: TypeDuration, Positive: true, Default: "none", Doc: "Time of one branch."},
 		{Name: "join", Type: TypeEnum, Enum: []string{"explicit", "auto"}, Default: "explicit", Doc: "Whether branches join by themselves at the first node that all can reach."},
 	}
+}
+
+// retryForms are the shapes of `retry`: a block or a list of them.
+func retryForms() []Key {
+	block := Key{Type: TypeObject, Keys: retryKeys()}
+	return []Key{block, {Type: TypeList, Elem: &block, NonEmpty: true}}
 }
 
 func retryKeys() []Key {

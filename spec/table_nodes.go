@@ -16,7 +16,7 @@ func nodeKeys() []Key {
 			Name: "writes", Type: TypeOneOf, Doc: "The state keys that the node writes: a list, or a map of expressions over `output`.",
 			Forms: []Key{{Type: TypeString, Role: RoleState}, list(Key{Type: TypeString, Role: RoleState}), {Type: TypeMap, Elem: &Key{Type: TypeString, Role: RoleExpr}}},
 		},
-		{Name: "retry", Type: TypeObject, Keys: retryKeys(), Doc: "How a failed attempt is repeated."},
+		{Name: "retry", Type: TypeOneOf, Forms: retryForms(), Doc: "How a failed attempt is repeated: a block, or a list of blocks that are tried in order by the kind of the failure, each with its own count."},
 		{Name: "timeout", Type: TypeDuration, Positive: true, Default: "none", Doc: "Time of one attempt."},
 		{Name: "max_visits", Type: TypeInt, Positive: true, Default: "none", Doc: "How often the node may run."},
 		{Name: "on_max_visits", Type: TypeEnum, Enum: []string{"fail", "skip"}, Default: "fail", Doc: "What a visit beyond `max_visits` does."},

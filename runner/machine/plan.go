@@ -87,8 +87,8 @@ type node struct {
 	endLabels []string       // in declaration order
 	hasEnds   bool
 	schema    *schema.Schema
-	textOnly  bool        // see bind.Node
-	retry     *spec.Retry // nil: the default policy
+	textOnly  bool         // see bind.Node
+	retry     []spec.Retry // nil: the default policy
 	timeout   time.Duration
 	maxVisits int
 	skips     bool

@@ -96,7 +96,7 @@ func (p *Plan) revive(s *State, id TaskID) {
 		if anew {
 			delete(s.logs, s.taskID(t))
 			t.newTurns()
-			t.attempt = 1
+			t.attempt, t.tried = 1, nil
 		}
 		if t.asked != nil && t.asked.any && anew {
 			t.asked = nil
@@ -150,6 +150,7 @@ func (p *Plan) reviveElements(s *State, t *task, failedBefore bool) {
 			case n.kind != "graph":
 				delete(s.logs, s.elementID(t, i, run.attempt))
 				run.attempt, run.asked = 1, nil
+				t.forgetTried(i, len(n.retry))
 			}
 			e.runOnce(i, run.attempt, run.asked)
 		}

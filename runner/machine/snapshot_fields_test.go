@@ -25,7 +25,8 @@ func snapshotFields() map[reflect.Type]string {
 		reflect.TypeFor[buffers](): `routes | cmds notes full expanded pending undo taken tested changes confided due reduceEnv`,
 		reflect.TypeFor[task](): `node at memory visit attempt step status skipped cached waitsFor joined merged cause led due
 			released held lost uncaught input source inputs began order output failure writes choice each branches until asked
-			expired firstRoute lastRoute thread calls`,
+			expired firstRoute lastRoute thread calls tried`,
+		reflect.TypeFor[triedBy]():     `element block`,
 		reflect.TypeFor[sourceInput](): `node value`,
 		reflect.TypeFor[write]():       `key update lost`,
 		reflect.TypeFor[choice]():      `edge failure reasoning`,

@@ -237,6 +237,12 @@ func (r *restorer) task(in *savedTask) task {
 	if in.Entered {
 		t.memory = r.state.memory.of(in.Node)
 	}
+	for _, tried := range in.Tried {
+		if t.tried == nil {
+			t.tried = map[triedBy]int{}
+		}
+		t.tried[triedBy{tried[0], tried[1]}] = tried[2]
+	}
 	for _, x := range in.Inputs {
 		t.inputs = append(t.inputs, sourceInput{x.Node, r.unpack(x.Value)})
 	}

@@ -213,6 +213,9 @@ func (k *saver) task(t *task) savedTask {
 		FirstRoute: t.firstRoute, LastRoute: t.lastRoute, Each: k.each(t.each), Asked: k.inquiry(t.asked),
 		Thread: k.thread(t.thread), Calls: t.calls,
 	}
+	for _, by := range t.sortedTried() {
+		out.Tried = append(out.Tried, [3]int{by.element, by.block, t.tried[by]})
+	}
 	for _, in := range t.inputs {
 		out.Inputs = append(out.Inputs, savedInput{in.node, k.pack(in.value)})
 	}

@@ -25,6 +25,8 @@ type savedTask struct {
 	Held     bool `json:"held,omitempty"`
 	Lost     bool `json:"lost,omitempty"`
 	Uncaught bool `json:"uncaught,omitempty"`
+	// Tried are element, block and count.
+	Tried [][3]int `json:"tried,omitempty"`
 
 	Cause      *int                       `json:"cause,omitempty"`
 	Led        *int                       `json:"led,omitempty"`

@@ -200,6 +200,8 @@ type task struct {
 	asked *inquiry
 	// expired tells of a branch around the task that ran out of time.
 	expired *expiry
+	// tried counts retries by the block of a retry list; nil: there is no list.
+	tried map[triedBy]int
 	// calls counts the calls of models; nil: there were none.
 	calls *callCounts
 	// thread is the task's place in the conversation; nil in a graph without one.

@@ -1,18 +1,15 @@
-// One execution of a node: what it produces, how it fails, when it tries again.
+// One execution of a node: what it produces, how it fails.
 
 package machine
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"hash/fnv"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/graphrun/graphrun/internal/bind"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // runSet evaluates the assignments of a set node in order; later ones see
@@ -305,78 +302,6 @@ func (p *Plan) failFinal(s *State, t *task, failure *Failure) {
 	if len(n.failWhen)+len(n.failPlain)+len(n.always) == 0 {
 		s.cancelSiblings(t)
 	}
-}
-
-// defaultRetry is the policy without a retry block, for failures that may pass
-// by themselves.
-func defaultRetry() spec.Retry {
-	return spec.Retry{
-		MaxAttempts: 3, InitialInterval: time.Second, Backoff: 2, MaxInterval: 30 * time.Second, Jitter: 0.1,
-	}
-}
-
-// policy is the retry policy that applies to a failure; MaxAttempts is 1 when
-// it is not to be tried again.
-func (p *Plan) policy(t *task, failure *Failure) spec.Retry {
-	once := spec.Retry{MaxAttempts: 1}
-	n := &p.nodes[t.node]
-	if n.act != actRun || n.kind == "agent" {
-		return once
-	}
-	switch failure.Kind {
-	case "cancelled", "expression", "conflict", "invalid_input", "max_visits", "budget":
-		return once
-	case "invalid_output":
-		if n.asksAgain {
-			return once
-		}
-	}
-	if r := n.retry; r != nil {
-		if len(r.On) > 0 && !slices.ContainsFunc(r.On, func(kind spec.Text) bool { return kind.Value == failure.Kind }) {
-			return once
-		}
-		return *r
-	}
-	if mayPass(n.kind, failure) {
-		return defaultRetry()
-	}
-	return once
-}
-
-// mayPass reports whether a failure is one that may pass by itself.
-func mayPass(kind string, failure *Failure) bool {
-	switch failure.Kind {
-	case "rate_limited", "network", "overloaded":
-		return true
-	case "timeout":
-		return kind == "http" || kind == "llm"
-	case "http_status":
-		status, _ := failure.Details["status"].(int)
-		return status >= 500
-	}
-	return false
-}
-
-// retryDelay is the exponential backoff before the next attempt, with jitter
-// derived from the task's identity, so that a replay waits the same time.
-func (p *Plan) retryDelay(s *State, t *task, element, attempt int, failure *Failure) (delay time.Duration, attempts int, again bool) {
-	r := p.policy(t, failure)
-	if attempt >= r.MaxAttempts || s.closing != nil || s.final != nil && s.final.over {
-		return 0, r.MaxAttempts, false
-	}
-	wait := min(float64(r.InitialInterval), float64(r.MaxInterval))
-	for range attempt - 1 {
-		wait = min(wait*r.Backoff, float64(r.MaxInterval))
-	}
-	h := fnv.New64a()
-	h.Write([]byte(strconv.Itoa(attempt) + s.idempotencyKey(p.nodes[t.node].id, t.visit, element)))
-	unit := float64(h.Sum64()>>11) / (1 << 53)
-	wait *= 1 + r.Jitter*(2*unit-1)
-	delay = max(time.Duration(wait), time.Duration(failure.RetryAfter)*time.Millisecond)
-	if s.deadline > 0 {
-		delay = min(delay, time.Duration(max(0, s.deadline-s.now)))
-	}
-	return delay, r.MaxAttempts, true
 }
 
 func (s *State) nextOrder() int {
