@@ -86,7 +86,7 @@ func (r *Runner) Cancel(runID string) (*Result, error) {
 		if d.unread != nil {
 			return nil, errors.Join(d.unread, journal.Close())
 		}
-		return d.goOn(context.Background(), journal, nil)
+		return d.goOn(context.Background(), journal, &comeback{})
 	}
 	result, err := d.recorded()
 	if err != nil {
