@@ -24,6 +24,8 @@ import (
 const taskPrefix = "GRAPHRUN_TASK_"
 
 type execHandler struct {
+	// source is the tool that the program is; "": the node itself.
+	source string
 	grace  time.Duration
 	kill   <-chan struct{}
 	linger time.Duration
@@ -50,6 +52,12 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 		events = &eventFile{path: os.DevNull}
 	}
 	job.env = append(job.env, taskPrefix+"EVENTS="+events.path)
+	if task.OpenLog != nil {
+		stdout, stderr := task.OpenLog(h.source, "stdout"), task.OpenLog(h.source, "stderr")
+		defer stdout.Close()
+		defer stderr.Close()
+		job.outLog, job.errLog = stdout, stderr
+	}
 	end, err := job.run(ctx)
 	questions := events.close()
 	if err != nil {

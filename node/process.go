@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os/exec"
 	"syscall"
@@ -28,6 +29,8 @@ type process struct {
 	grace     time.Duration
 	kill      <-chan struct{} // closed: no grace
 	linger    time.Duration
+	// outLog and errLog take what the program says as it comes; nil: nobody does.
+	outLog, errLog io.Writer
 }
 
 // ending is how a program ended.
@@ -49,7 +52,7 @@ func (p *process) run(ctx context.Context) (*ending, error) {
 	stderr := &tail{keep: detailBytes}
 	cmd := &exec.Cmd{
 		Path: p.argv[0], Args: p.argv, Dir: p.dir, Env: p.env,
-		Stdin: bytes.NewReader(p.stdin), Stdout: stdout, Stderr: stderr,
+		Stdin: bytes.NewReader(p.stdin), Stdout: both(stdout, p.outLog), Stderr: both(stderr, p.errLog),
 		WaitDelay: p.linger,
 	}
 	path, err := procs.Find(p.argv[0], p.dir, p.env)
@@ -75,6 +78,14 @@ func (p *process) run(ctx context.Context) (*ending, error) {
 		return nil, &runner.Failure{Kind: "internal", Message: fmt.Sprintf("can't read the output of %q: %v", p.argv[0], err)}
 	}
 	return end, nil
+}
+
+// both is a writer to a stream's reader and to its log, if it has one.
+func both(w, log io.Writer) io.Writer {
+	if log == nil {
+		return w
+	}
+	return io.MultiWriter(log, w)
 }
 
 // watch ends the group when the context ends before the program and its

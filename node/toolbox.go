@@ -54,6 +54,10 @@ func (k *toolkit) registry(task *runner.Task) (*tool.Registry, error) {
 	kept := task.Scope.Keep(registryKey{task.Graph}, func() io.Closer {
 		opts := k.options
 		opts.Dir = task.Dir
+		if task.OpenLog != nil {
+			// A server outlives the task that starts it: its stream ends with the run.
+			opts.Stderr = func(server string) io.Writer { return task.OpenLog(server, "stderr") }
+		}
 		registry, err := tool.New(task.Tools, opts)
 		return keptTools{registry, err}
 	}).(keptTools)
@@ -216,7 +220,9 @@ func (a *toolActor) Exec(ctx context.Context, p *tool.Program) (any, error) {
 		config["parse"] = p.Parse
 	}
 	task.Config, task.Key = config, callKey(a.task.Key, a.number)
-	output, err := a.kit.exec.Run(ctx, task)
+	program := *a.kit.exec
+	program.source = p.Tool
+	output, err := program.Run(ctx, task)
 	var failure *runner.Failure
 	if err == nil || ctx.Err() != nil || !errors.As(err, &failure) {
 		return output, err

@@ -24,6 +24,8 @@ type driver struct {
 	plan    *machine.Plan
 	state   *machine.State
 	journal Journal
+	// log takes what is said; subgraphs have that of the run around them.
+	log     *runLog
 	secrets map[string]any
 	mask    *masker
 	// unread says why the secrets of a record could not be read: it can be looked
@@ -105,6 +107,13 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, pauses: map[machine.TaskID]chan struct{}{}, texts: map[machine.TaskID][]byte{}, partials: map[machine.TaskID]any{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		nested: nested, watched: opts.Sink != nil || opts.History, time: timekeeper{clock: f.runner.cfg.Clock},
 	}
+	if nested != nil {
+		d.log = nested.parent.log
+	} else {
+		d.log = newRunLog(f.runner.cfg.Store, &opts, f.runner.cfg.Clock.Now)
+	}
+	d.log.hideForms(d.mask.values)
+	d.mask.also = d.log.hide
 	var around *masker
 	if nested != nil {
 		around = nested.parent.vault
@@ -164,10 +173,16 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	if d.nested == nil {
 		defer d.scope.close()
 	}
+	if d.nested == nil {
+		defer d.log.close() // before the lease is given back, where all goes well
+	}
 	defer d.stop()
 	d.heed()
 	if err := d.drive(ctx, first); err != nil {
 		return nil, errors.Join(err, d.closeJournal(nil))
+	}
+	if d.nested == nil {
+		d.log.close()
 	}
 	result, err := d.wholeResult()
 	if err == nil {

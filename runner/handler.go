@@ -4,6 +4,7 @@ package runner
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -89,6 +90,11 @@ type Task struct {
 	// Emit reports what a running node says: progress, text, custom. It may
 	// be called from any goroutine until Run returns.
 	Emit func(Said)
+	// OpenLog begins a stream of what the task says for people who look later:
+	// source is a tool or a server of tools, empty for the node itself; stream is
+	// "stdout" or "stderr". Writing to it never fails and waits for nothing. What
+	// Emit says as text is in the log already. nil outside of a runner.
+	OpenLog func(source, stream string) io.WriteCloser
 	// Partial says what the task has produced so far: what is reported of it if
 	// it is cancelled or fails. The last value counts.
 	Partial func(data any)

@@ -23,6 +23,8 @@ type masker struct {
 	values []string // longest first
 	// learned are the texts that secret keys have had, as they were.
 	learned []string
+	// also is told what is hidden; nil: nobody.
+	also func(v any)
 }
 
 func newMasker(g *spec.Graph, secrets map[string]any) *masker {
@@ -47,6 +49,9 @@ func newMasker(g *spec.Graph, secrets map[string]any) *masker {
 // hide adds the texts in a value to what is hidden; very short ones would hide
 // too much.
 func (m *masker) hide(v any) {
+	if m.also != nil {
+		m.also(v)
+	}
 	eachText(v, func(text string) {
 		if len(text) < redact.Least {
 			return

@@ -63,6 +63,10 @@ type Options struct {
 	// Pending.Target): the first to the first question there. Those for a node
 	// with an `each`, without an index, go to its elements in order.
 	Answers map[string][]string
+	// Heard is told, about ten times a second at most for each stream, the latest
+	// line that a program or a model has said, with secrets masked; from several
+	// goroutines, and perhaps once after the run. nil: nobody listens.
+	Heard func(line LogChunk)
 	// Ask asks a person; nil: the run pauses. It is called concurrently, in
 	// goroutines of its own, and returns when ctx ends. An answer that is not
 	// legal is asked for again, with problem saying why.

@@ -78,6 +78,7 @@ type Store interface {
 	// while a driver has the run.
 	Delete(runID string) error
 
+	LogStore
 	SessionStore
 	ResultCache
 	// ClearCache forgets what is cached for nodes of a graph, nil being all of

@@ -24,10 +24,10 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		RunID: d.opts.RunID, Node: d.nested.path(id.Node), Kind: work.Kind, Visit: id.Visit, Attempt: id.Attempt, Index: work.Index, Item: work.Item,
 		Place: d.nested.placeOf(id.Node, work.Index),
 		Key:   work.Key, Config: work.Config, Input: work.Input, State: work.State, Dir: d.opts.Dir,
-		Emit: func(said Said) { d.send(message{task: id, said: &said}) },
-		Log:  work.Log, Answers: work.Answers, Note: func(data any) error { return d.sendNote(id, data, nil) },
+		Log: work.Log, Answers: work.Answers, Note: func(data any) error { return d.sendNote(id, data, nil) },
 		Talk: d.talkOf(work.Talk), WantsText: d.flow.plan.WantsText(id.Node),
 	}
+	hush := d.listen(task, id)
 	reason := ""
 	task.Because = func(word string) { reason = word }
 	task.Partial = func(data any) { d.keepPartial(id, data) }
@@ -50,6 +50,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	handler = d.cached(work, &hit, handler)
 	go func() {
 		event := d.attempt(ctx, task, handler)
+		hush()
 		event.Cached, event.Reason = hit, reason
 		if work.Kind == graphKind {
 			event.Child = &child.ChildEnd

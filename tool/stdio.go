@@ -51,6 +51,9 @@ func (s *server) start() (*program, error) {
 	}
 	p := &program{stderr: &lastBytes{}, ended: make(chan struct{}), opts: s.opts}
 	p.cmd = &exec.Cmd{Path: path, Args: argv, Dir: dir, Env: env, Stderr: p.stderr, WaitDelay: time.Second}
+	if s.opts.Stderr != nil {
+		p.cmd.Stderr = io.MultiWriter(p.stderr, s.opts.Stderr(s.name))
+	}
 	process.OwnGroup(p.cmd)
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ package tool
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -75,6 +76,9 @@ type Options struct {
 	Grace time.Duration
 	// Kill, when it is closed, ends all graces at once; nil: never.
 	Kill <-chan struct{}
+	// Stderr returns where to write what a server says on stderr, besides keeping
+	// its end for messages; nil: nowhere.
+	Stderr func(server string) io.Writer
 	// Version is what servers are told that they talk to; empty: "dev".
 	Version string
 }

@@ -98,6 +98,7 @@ func commands() []command {
 		{"resume", newResumeCommand},
 		{"fork", newForkCommand},
 		{"runs", newRunsCommand},
+		{"logs", newLogsCommand},
 		{"sessions", newSessionsCommand},
 		{"why", newWhyCommand},
 		{"replay", newReplayCommand},

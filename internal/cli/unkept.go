@@ -41,3 +41,6 @@ func (noJournal) Asked() <-chan runner.Request { return nil }
 
 // Close does nothing.
 func (noJournal) Close() error { return nil }
+
+// AppendLog forgets what was said.
+func (*unkept) AppendLog(string, []runner.LogChunk, []int64) (int64, error) { return 1, nil }

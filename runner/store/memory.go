@@ -32,6 +32,8 @@ type memoryRun struct {
 	events    [][]byte
 	snapshots []runner.Snapshot
 	journaled int // bytes since the last snapshot
+	log       []runner.LogChunk
+	logged    int64 // the last number in log
 	journal   *memoryJournal
 }
 

@@ -193,6 +193,7 @@ func (s *Store) Delete(runID string) error {
 			`DELETE FROM events WHERE id BETWEEN ?2 AND ?3`,
 			`DELETE FROM snapshots WHERE id BETWEEN ?2 - 1 AND ?3`,
 			`DELETE FROM paths WHERE id BETWEEN ?2 - 1 AND ?3`,
+			`DELETE FROM logs WHERE id BETWEEN ?2 AND ?3`,
 		} {
 			if _, err := tx.Exec(text, run, firstID(run), lastID(run)); err != nil {
 				return err

@@ -99,6 +99,23 @@ CREATE TABLE files (
 	PRIMARY KEY (run, name)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX files_by_source ON files (source);
+`, `
+-- What programs and models said. An id is made as an event's is. The text need
+-- not be UTF-8; start is its place in the stream, in bytes.
+CREATE TABLE logs (
+	id      INTEGER PRIMARY KEY,
+	at      INTEGER NOT NULL,
+	node    TEXT NOT NULL,
+	place   TEXT NOT NULL,
+	visit   INTEGER NOT NULL,
+	attempt INTEGER NOT NULL,
+	source  TEXT NOT NULL,
+	stream  TEXT NOT NULL,
+	call    INTEGER NOT NULL,
+	start   INTEGER NOT NULL,
+	text    BLOB NOT NULL,
+	ended   INTEGER NOT NULL -- the stream has, with this
+) STRICT;
 `}
 }
 

@@ -45,6 +45,7 @@ func Run(t *testing.T, open func(t *testing.T) runner.Store) {
 		"lists":                                  listsRuns,
 		"lists are in order":                     listsInOrder,
 		"lists have what was noted":              listsNotes,
+		"logs":                                   keepsLogs,
 		"the cache":                              caches,
 		"the cache is cleared":                   clearsCache,
 		"a driver stops when its store fails":    stopsDriver,

@@ -1,0 +1,179 @@
+// What was said, for people, for programs, and as it was.
+
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// logPrinter prints the lines of a log. Text and JSON wait for the end of a line:
+// two streams never share one.
+type logPrinter struct {
+	out    *bufio.Writer
+	form   string
+	times  bool
+	colors traceColors
+	column int
+	// begun are the lines that have not ended, by stream; order has their streams.
+	begun map[int64]*logLine
+	order []int64
+}
+
+// logLine is a line as JSON; Cut stands instead of a line that is not kept.
+type logLine struct {
+	Time    time.Time `json:"time"`
+	Node    string    `json:"node"`
+	Place   string    `json:"place,omitempty"`
+	Visit   int       `json:"visit"`
+	Attempt int       `json:"attempt"`
+	Source  string    `json:"source,omitempty"`
+	Stream  string    `json:"stream"`
+	Text    string    `json:"text"`
+	Cut     int64     `json:"cut,omitempty"`
+}
+
+func newLogPrinter(a *app, g *spec.Graph, form string, times bool) *logPrinter {
+	p := &logPrinter{
+		out: bufio.NewWriter(a.Stdout), form: form, times: times, colors: newTraceColors(a.colorOn(a.StdoutTerminal)), begun: map[int64]*logLine{},
+	}
+	for _, n := range g.Nodes {
+		p.column = max(p.column, terminal.Width(n.ID.Value))
+	}
+	p.column = min(p.column, maxNodeColumn)
+	return p
+}
+
+// chunk prints the lines that a chunk ends.
+func (p *logPrinter) chunk(c *runner.LogChunk) error {
+	if p.form == "raw" {
+		_, err := io.WriteString(p.out, c.Text)
+		return errors.Join(err, p.out.Flush())
+	}
+	if c.Cut > 0 {
+		p.end(c.Call)
+		line := newLogLine(c)
+		line.Cut = c.Cut
+		p.print(line)
+	}
+	rest := c.Text
+	for rest != "" {
+		text, after, ended := strings.Cut(rest, "\n")
+		line := p.begun[c.Call]
+		if line == nil {
+			line = newLogLine(c)
+			p.begun[c.Call], p.order = line, append(p.order, c.Call)
+		}
+		if line.Text += text; ended || len(line.Text) > maxLogLine {
+			p.end(c.Call)
+		}
+		rest = after
+	}
+	if c.End {
+		p.end(c.Call)
+	}
+	return p.out.Flush()
+}
+
+// maxLogLine is where a line that does not end is broken.
+const maxLogLine = 64 << 10
+
+func newLogLine(c *runner.LogChunk) *logLine {
+	line := &logLine{Time: c.Time.UTC(), Node: c.Node, Visit: c.Visit, Attempt: c.Attempt, Source: c.Source, Stream: c.Stream}
+	if c.Place != c.Node {
+		line.Place = c.Place
+	}
+	return line
+}
+
+// end prints the line that a stream has begun.
+func (p *logPrinter) end(call int64) {
+	if line := p.begun[call]; line != nil {
+		delete(p.begun, call)
+		p.order = without(p.order, call)
+		p.print(line)
+	}
+}
+
+func without(list []int64, one int64) []int64 {
+	out := list[:0]
+	for _, v := range list {
+		if v != one {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// close prints what has no end.
+func (p *logPrinter) close() error {
+	for len(p.order) > 0 {
+		p.end(p.order[0])
+	}
+	return p.out.Flush()
+}
+
+func (p *logPrinter) print(line *logLine) {
+	if p.form == "json" {
+		enc := json.NewEncoder(p.out)
+		enc.SetEscapeHTML(false)
+		_ = enc.Encode(line) // the flush that follows has the error
+		return
+	}
+	if p.times {
+		fmt.Fprint(p.out, p.colors.quiet(line.Time.Local().Format("15:04:05.000")), " ")
+	}
+	fmt.Fprint(p.out, p.colors.strong(terminal.Pad(line.name(), p.column)))
+	text := terminal.Line(strings.TrimSuffix(line.Text, "\r"))
+	switch {
+	case line.Cut > 0:
+		fmt.Fprintln(p.out, p.colors.quiet(" … "+bytesText(line.Cut)+" left out"))
+	case line.Stream == "stderr":
+		fmt.Fprintln(p.out, p.colors.bad(strings.TrimRight(" ! "+text, " ")))
+	case line.Stream == "text":
+		fmt.Fprintln(p.out, strings.TrimRight(p.colors.info(" >")+" "+text, " "))
+	default:
+		fmt.Fprintln(p.out, strings.TrimRight(p.colors.quiet(" |")+" "+text, " "))
+	}
+}
+
+// name says who speaks: the node, its visit and attempt from the second on, and
+// the tool.
+func (l *logLine) name() string {
+	name := l.Node
+	if l.Place != "" {
+		name = l.Place
+	}
+	if l.Visit > 1 {
+		name += fmt.Sprintf(" #%d", l.Visit)
+	}
+	if l.Attempt > 1 {
+		name += fmt.Sprintf(" attempt %d", l.Attempt)
+	}
+	if l.Source != "" {
+		name += " " + l.Source
+	}
+	return terminal.Line(name)
+}
+
+// bytesText is a number of bytes as a person reads it: 12 bytes, 3.4 KB, 99.8 MB.
+func bytesText(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d bytes", n)
+	case n < 1000*1000:
+		return fmt.Sprintf("%.1f KB", float64(n)/1000)
+	case n < 1000*1000*1000:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+}

@@ -1,0 +1,144 @@
+// The logs command: what programs and models said.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func newLogsCommand(a *app) *cobra.Command {
+	var follow, times bool
+	var streams enumList
+	output := newEnum("text", "json", "raw", "text")
+	streams.allowed = []string{"stderr", "stdout", "text"}
+	cmd := &cobra.Command{
+		Use:   "logs RUN [NODE[#VISIT]]",
+		Short: "Print what programs and models said",
+		Long: `logs prints what the programs of a run wrote to stdout and stderr and what its models
+said, in order, of every attempt, whether it succeeded or not; of one node, or of one
+of its visits. A line begins with the node and a mark of where it comes from: | is
+stdout, ! stderr, > a model's text or what a program said by its events. Of each
+stream of an attempt the first and the last 64 KiB are kept; how much is left out
+between them is said. Programs that are tools, and what servers of tools say on stderr,
+are there with the tool's name.
+
+--follow goes on until the run has ended, also in another process. It costs the run
+nothing. What a node says that writes a secret key comes when the node has ended.
+-o json prints an object a line; -o raw the bytes alone, as they were but for secrets.`,
+		Example:           "  graphrun logs last\n  graphrun logs nightly test#2 --stream stderr -t\n  graphrun logs last -f",
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: a.completeRunNodes,
+		PreRunE:           a.loadSettings,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || len(args) > 2 {
+				return usagef("%q takes the id of a run and perhaps a node, got %d arguments", cmd.CommandPath(), len(args))
+			}
+			r, err := a.lookAt(args[0])
+			if err != nil {
+				return err
+			}
+			g := recordedGraph(&r.record)
+			filter := logFilter{streams: streams.values}
+			if len(args) == 2 {
+				if err := filter.name(g, args[1]); err != nil {
+					return err
+				}
+			}
+			out := newLogPrinter(a, g, output.value, times)
+			err = a.readLogs(cmd.Context(), r, follow, &filter, out)
+			return errors.Join(err, out.close())
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&follow, "follow", "f", false, "go on until the run has ended")
+	flags.BoolVarP(&times, "timestamps", "t", false, "begin each line with its time")
+	flags.Var(&streams, "stream", "only these: stdout, stderr, text (default: all)")
+	complete(cmd, "stream", streams.allowed)
+	enumFlag(cmd, flags, &output, "output", "o", "form of the output")
+	return cmd
+}
+
+// readLogs tells a printer what was said, until an interrupt.
+func (a *app) readLogs(ctx context.Context, r *recorded, follow bool, filter *logFilter, out *logPrinter) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	signals := a.signals()
+	defer signals.stop()
+	go func() {
+		select {
+		case <-signals.c:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	err := r.runner.Logs(ctx, r.record.ID, follow, func(c *runner.LogChunk) error {
+		if !filter.lets(c) {
+			return nil
+		}
+		return out.chunk(c)
+	})
+	if errors.Is(err, context.Canceled) {
+		return silent(exitCancelled)
+	}
+	return r.unreadable(err)
+}
+
+// logFilter says what of a log is wanted. The zero value lets all through.
+type logFilter struct {
+	node    string // its path, or its place in an each; "": all
+	visit   int    // 0: all
+	streams []string
+}
+
+// name reads NODE or NODE#VISIT.
+func (f *logFilter) name(g *spec.Graph, text string) error {
+	node, visit, numbered := strings.Cut(text, "#")
+	if numbered {
+		n, err := strconv.Atoi(visit)
+		if err != nil || n < 1 {
+			return usagef("visit %q of %q: must be a number from 1", visit, node)
+		}
+		f.visit = n
+	}
+	f.node = node
+	first, _, nested := strings.Cut(node, "/")
+	first, _, _ = strings.Cut(first, "[")
+	if names := nodeNames(g, "", ""); !slices.Contains(names, first) && !nested {
+		if near := suggest.New(names).Closest(first); near != "" {
+			return usagef("no node %q in the graph of the run; did you mean %q?", first, near)
+		}
+		return usagef("no node %q in the graph of the run (nodes: %s)", first, strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// lets reports whether a chunk is wanted: what runs inside a node is its, too.
+func (f *logFilter) lets(c *runner.LogChunk) bool {
+	if len(f.streams) > 0 && !slices.Contains(f.streams, c.Stream) || f.visit > 0 && c.Visit != f.visit && f.is(c) {
+		return false
+	}
+	return f.node == "" || f.is(c) || f.visit == 0 && (strings.HasPrefix(c.Node, f.node+"/") || strings.HasPrefix(c.Place, f.node+"/"))
+}
+
+// is reports whether a node itself said something.
+func (f *logFilter) is(c *runner.LogChunk) bool { return c.Node == f.node || c.Place == f.node }
+
+// completeRunNodes completes a run, then its nodes.
+func (a *app) completeRunNodes(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 1 {
+		if g := a.runNamed(cmd, args); g != nil {
+			return nodeNames(g, "", ""), cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	return a.completeRun(cmd, args, word)
+}

@@ -1,0 +1,180 @@
+// What programs and models say in a run: a log beside the journal. The run never
+// waits for it, and what it keeps is bounded.
+
+package runner
+
+import (
+	"io"
+	"sync"
+	"time"
+)
+
+// LogChunk is a piece of what a program or a model said.
+type LogChunk struct {
+	// Seq is its place in the log of the run, from 1.
+	Seq  int64
+	Time time.Time
+	// Node is the path of the node, Place that of the task; see Task.Place.
+	Node    string
+	Place   string
+	Visit   int
+	Attempt int
+	// Source is the tool or the server of tools that spoke; "": the node's own
+	// program or model.
+	Source string
+	// Stream is "stdout", "stderr" or "text".
+	Stream string
+	// Call tells streams of the same name apart.
+	Call int64
+	// Offset is how many bytes of the stream came before. A chunk that does not
+	// begin where the one before it ended says that what was between is not kept:
+	// Runner.Logs says in Cut how many bytes that is.
+	Offset int64
+	Cut    int64
+	Text   string
+	// End says that the stream has ended with this chunk, whose text may be empty.
+	End bool
+}
+
+// LogStore keeps logs. They are written by one driver at a time and read by all.
+type LogStore interface {
+	// AppendLog numbers chunks in their order, keeps them and forgets those that
+	// are numbered as in drop, all in one. It returns the first number that it
+	// gave. It fails with ErrNoRun. The latest chunks may be lost when the power
+	// fails.
+	AppendLog(runID string, chunks []LogChunk, drop []int64) (first int64, err error)
+	// Log returns at most so many chunks with numbers after one, in order. It
+	// fails with ErrNoRun.
+	Log(runID string, after int64, most int) ([]LogChunk, error)
+}
+
+const (
+	// logHead and logTail are how many bytes of a stream of an attempt are kept:
+	// its first and its last.
+	logHead = 64 << 10
+	logTail = 64 << 10
+	// logPiece is what a chunk costs besides its text, so that many small ones are
+	// bounded, too.
+	logPiece = 64
+	// logFlush is how long a chunk waits for others.
+	logFlush = 200 * time.Millisecond
+	// logMerge is how far apart in time what becomes one chunk may be.
+	logMerge = 20 * time.Millisecond
+	// largestChunk bounds the text of a chunk.
+	largestChunk = 16 << 10
+	// heardAfter is how long after something was said Heard is told the latest line.
+	heardAfter = 100 * time.Millisecond
+)
+
+// runLog takes what is said, from any goroutine, and keeps it in batches.
+type runLog struct {
+	store LogStore // nil: nothing is kept
+	runID string
+	now   func() time.Time
+	heard func(LogChunk)
+
+	mu      sync.Mutex // of all that follows
+	mask    *masker
+	calls   int64
+	queue   []*logChunk // not kept yet, in order
+	gone    int         // of queue, about
+	drop    []int64     // kept, and to be forgotten
+	timer   *time.Timer // nil: nothing is to be kept
+	failed  bool
+	over    bool       // the run has ended, or pauses
+	flushed sync.Mutex // held while a batch is written
+}
+
+// logChunk is a chunk on its way.
+type logChunk struct {
+	LogChunk
+	text    []byte
+	size    int  // what it counts as
+	gone    bool // it is not to be kept
+	writing bool // it is in a batch that is being written
+}
+
+func newRunLog(store LogStore, opts *Options, now func() time.Time) *runLog {
+	return &runLog{store: store, runID: opts.RunID, heard: opts.Heard, now: now, mask: &masker{}}
+}
+
+// hideForms masks texts that are what secrets read as.
+func (l *runLog) hideForms(texts []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, text := range texts {
+		l.mask.hideText(text)
+	}
+}
+
+// hide masks texts in what is said from now on.
+func (l *runLog) hide(v any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mask.hide(v)
+}
+
+// open begins a stream of a task. Heard is told nothing of a quiet one.
+func (l *runLog) open(about LogChunk, quiet bool) io.WriteCloser {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calls++
+	about.Call = l.calls
+	return &logStream{log: l, about: about, quiet: quiet}
+}
+
+// later makes sure that what waits is kept soon. The caller has the lock.
+func (l *runLog) later() {
+	if l.timer == nil && l.store != nil && !l.failed {
+		l.timer = time.AfterFunc(logFlush, l.flush)
+	}
+}
+
+// flush keeps what waits. A store that fails takes no more: what the run is told
+// of it, the journal says.
+func (l *runLog) flush() {
+	l.flushed.Lock()
+	defer l.flushed.Unlock()
+	l.mu.Lock()
+	l.timer = nil
+	var batch []*logChunk
+	var chunks []LogChunk
+	for _, c := range l.queue {
+		if !c.gone {
+			c.writing, c.Text = true, string(c.text)
+			batch, chunks = append(batch, c), append(chunks, c.LogChunk)
+		}
+	}
+	drop := l.drop
+	l.queue, l.gone, l.drop = nil, 0, nil
+	l.mu.Unlock()
+	if len(chunks)+len(drop) == 0 || l.store == nil {
+		return
+	}
+	first, err := l.store.AppendLog(l.runID, chunks, drop)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.failed = l.failed || err != nil
+	for i, c := range batch {
+		c.Seq, c.writing, c.Text = first+int64(i), false, ""
+		if c.text = nil; c.gone {
+			l.drop = append(l.drop, c.Seq)
+		}
+	}
+	if len(l.drop) > 0 {
+		l.later()
+	}
+}
+
+// close keeps what is left.
+func (l *runLog) close() {
+	for range 2 { // the first may find that something is to be forgotten
+		l.flush()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over = true; l.timer != nil {
+		l.timer.Stop()
+		l.timer = nil
+	}
+}

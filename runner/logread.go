@@ -1,0 +1,186 @@
+// Reading the log of a run, also while another process adds to it.
+
+package runner
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+const (
+	// logBatch is how many chunks are read at once: a few megabytes at most.
+	logBatch = 256
+	// logPoll is the time between looks at the log of a run that is followed.
+	logPoll = 200 * time.Millisecond
+)
+
+// Logs tells what programs and models said in a run, in order, with what became
+// secret later masked, too. With follow it goes on until the run has ended or ctx
+// has; a run that pauses or crashed may be taken up, and is waited for. What a node
+// says that writes a secret key is told when it has ended: only then is known what
+// is secret.
+func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(*LogChunk) error) error {
+	rec, err := r.find(runID)
+	if err != nil {
+		return err
+	}
+	reader := &logReader{runner: r, rec: rec, each: each, open: map[int64]*LogChunk{}, next: map[int64]int64{}}
+	for {
+		lines, err := r.cfg.Store.List(RunFilter{ID: runID})
+		if err != nil {
+			return err
+		}
+		over := len(lines) == 0 || lines[0].Status != machine.Running && lines[0].Status != machine.Paused
+		if err := reader.read(follow && !over); err != nil {
+			return err
+		}
+		if over || !follow {
+			return reader.flush()
+		}
+		if err := sleep(ctx, r.cfg.Clock, logPoll); err != nil {
+			return err
+		}
+	}
+}
+
+// logReader is at a place in a log.
+type logReader struct {
+	runner *Runner
+	rec    *record
+	each   func(*LogChunk) error
+	after  int64
+	// mask hides what is secret by now; state is how the run stands by then.
+	mask *masker
+	busy map[string]bool
+	// open holds of each stream the end that may be the beginning of a secret.
+	open map[int64]*LogChunk
+	// next is where the next chunk of each stream begins if nothing is missing.
+	next map[int64]int64
+}
+
+// read tells what has come. With wait it stops before what is not to be told yet,
+// else it leaves that out.
+func (l *logReader) read(wait bool) error {
+	for looked := false; ; {
+		chunks, err := l.runner.cfg.Store.Log(l.rec.run.ID, l.after, logBatch)
+		if err != nil || len(chunks) == 0 {
+			return err
+		}
+		if !looked {
+			if err := l.look(); err != nil {
+				return err
+			}
+			looked = true
+		}
+		for i := range chunks {
+			c := &chunks[i]
+			if l.busy[c.Node] {
+				if wait {
+					return nil
+				}
+				continue
+			}
+			if err := l.tell(c); err != nil {
+				return err
+			}
+			l.after = c.Seq
+		}
+		if last := chunks[len(chunks)-1].Seq; !wait {
+			l.after = last
+		}
+	}
+}
+
+// look finds out what is secret in the run by now.
+func (l *logReader) look() error {
+	l.mask, l.busy = &masker{}, nil
+	if !l.rec.flow.hasSecrets() {
+		return nil
+	}
+	rec, err := l.runner.loadFrom(l.rec.run.ID, -1)
+	if err != nil {
+		return err
+	}
+	d, err := rec.replayed(Options{}, rec.events)
+	if err != nil {
+		return err
+	}
+	d.mask.learn(d.state.Values())
+	l.mask, l.busy = d.mask, map[string]bool{}
+	for _, t := range d.state.Active() {
+		if d.flow.confides(t.Node) {
+			l.busy[t.Node] = true
+		}
+	}
+	return nil
+}
+
+// hasSecrets reports whether a graph, or one that it runs, knows secrets.
+func (f *Flow) hasSecrets() bool {
+	if len(f.graph.Secrets) > 0 {
+		return true
+	}
+	for _, key := range f.graph.State {
+		if key.Secret {
+			return true
+		}
+	}
+	for _, inner := range [...]map[string]*Flow{f.children, f.tools} {
+		for _, child := range inner { //lint:ignore mapiter one of them is enough, whichever
+			if child != nil && child.hasSecrets() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// tell tells a chunk, without what may be the beginning of a secret: that comes
+// with the next one of its stream.
+func (l *logReader) tell(c *LogChunk) error {
+	c.Cut = c.Offset - l.next[c.Call]
+	l.next[c.Call] = c.Offset + int64(len(c.Text))
+	text := c.Text
+	if held := l.open[c.Call]; held != nil {
+		delete(l.open, c.Call)
+		if c.Cut == 0 {
+			text = held.Text + text
+		} else if err := l.tellEnd(held); err != nil {
+			return err
+		}
+	}
+	shown, rest := l.mask.chunk(text)
+	if c.End {
+		shown, rest = shown+lastChunk(rest), ""
+		delete(l.next, c.Call)
+	}
+	if rest != "" {
+		held := *c
+		held.Text, held.Cut = rest, 0
+		l.open[c.Call] = &held
+	}
+	if shown == "" && !c.End && c.Cut == 0 {
+		return nil
+	}
+	c.Text = shown
+	return l.each(c)
+}
+
+func (l *logReader) tellEnd(c *LogChunk) error {
+	c.Text = lastChunk(c.Text)
+	return l.each(c)
+}
+
+// flush tells what was held back.
+func (l *logReader) flush() error {
+	for _, call := range slices.Sorted(maps.Keys(l.open)) {
+		if err := l.tellEnd(l.open[call]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+// One stream of what is said: its beginning and its end are kept.
+
+package runner
+
+import (
+	"bytes"
+	"slices"
+	"time"
+)
+
+// logStream is one stream of one attempt. Its log's lock guards it.
+type logStream struct {
+	log    *runLog
+	about  LogChunk
+	rest   string // of what was written: perhaps the beginning of a secret
+	offset int64
+	head   int         // bytes of the beginning that are kept
+	tail   []*logChunk // of the end, the oldest first
+	size   int         // what they cost
+	last   *logChunk
+	line   []byte // the latest line, for Heard
+	// telling says that Heard is about to be told; quiet, that it never is.
+	telling bool
+	quiet   bool
+}
+
+// Write takes what was said. It never fails and never waits for a disk.
+func (s *logStream) Write(p []byte) (int, error) {
+	l := s.log
+	l.mu.Lock()
+	shown, rest := l.mask.chunk(s.rest + string(p))
+	s.rest = rest
+	s.add([]byte(shown))
+	l.mu.Unlock()
+	return len(p), nil
+}
+
+// Close ends the stream.
+func (s *logStream) Close() error {
+	l := s.log
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s.add([]byte(lastChunk(s.rest)))
+	if s.offset > 0 && l.store != nil && !l.failed {
+		if s.last == nil || s.last.writing || s.last.Seq > 0 {
+			s.last = &logChunk{LogChunk: s.about}
+			s.last.Time, s.last.Offset = l.now(), s.offset
+			l.queue = append(l.queue, s.last)
+		}
+		s.last.End = true
+		l.later()
+	}
+	s.rest, s.tail, s.last = "", nil, nil
+	return nil
+}
+
+// add keeps text: first in the head, which stays, then in the tail, which forgets
+// its beginning.
+func (s *logStream) add(text []byte) {
+	s.hear(text)
+	if s.log.store == nil || s.log.failed {
+		return
+	}
+	if room := max(0, min(logHead-s.head, len(text))); room > 0 {
+		s.append(text[:room], false)
+		text = text[room:]
+	}
+	if skip := len(text) - logTail; skip > 0 {
+		s.offset += int64(skip)
+		text = text[skip:]
+		s.last = nil
+	}
+	if len(text) > 0 {
+		s.append(text, true)
+	}
+	s.forget()
+	if len(s.log.queue) > 0 || len(s.log.drop) > 0 {
+		s.log.later()
+	}
+}
+
+// append adds text to the last chunk, if it still waits and is recent, or else a
+// new one.
+func (s *logStream) append(text []byte, tail bool) {
+	now := s.log.now()
+	for len(text) > 0 {
+		c := s.last
+		if !s.takesMore(c, now, tail) {
+			c = &logChunk{LogChunk: s.about}
+			c.Time, c.Offset = now, s.offset
+			s.log.queue, s.last = append(s.log.queue, c), c
+			if tail {
+				s.tail = append(s.tail, c)
+			}
+			s.count(c, logPiece, tail)
+		}
+		n := min(len(text), largestChunk-len(c.text))
+		c.text = append(c.text, text[:n]...)
+		s.count(c, n, tail)
+		s.offset += int64(n)
+		text = text[n:]
+	}
+}
+
+// takesMore reports whether a chunk can take more text: not when something else was
+// said after it, or the order of two streams would not show.
+func (s *logStream) takesMore(c *logChunk, now time.Time, tail bool) bool {
+	queue := s.log.queue
+	return c != nil && !c.writing && c.Seq == 0 && !c.gone && len(queue) > 0 && queue[len(queue)-1] == c &&
+		len(c.text) < largestChunk && now.Sub(c.Time) < logMerge && tail == (len(s.tail) > 0)
+}
+
+func (s *logStream) count(c *logChunk, bytes int, tail bool) {
+	c.size += bytes
+	if tail {
+		s.size += bytes
+	} else {
+		s.head += bytes
+	}
+}
+
+// forget drops the oldest chunks of the tail while the others are enough.
+func (s *logStream) forget() {
+	for len(s.tail) > 1 && s.size-s.tail[0].size >= logTail {
+		c := s.tail[0]
+		s.size -= c.size
+		s.tail = s.tail[1:]
+		if c.gone = true; c.Seq > 0 {
+			s.log.drop = append(s.log.drop, c.Seq)
+		} else if !c.writing {
+			c.text = nil
+			s.log.gone++
+		}
+	}
+	if l := s.log; l.gone > 256 && l.gone > len(l.queue)/2 {
+		l.queue = slices.DeleteFunc(l.queue, func(c *logChunk) bool { return c.gone })
+		l.gone = 0
+	}
+}
+
+// maxLine bounds the line that Heard is told.
+const maxLine = 1 << 10
+
+// hear keeps the latest line that has visible text, and sees to it that it is told.
+func (s *logStream) hear(text []byte) {
+	l := s.log
+	if l.heard == nil || s.quiet || len(bytes.TrimSpace(text)) == 0 {
+		return
+	}
+	all := append(s.line, text[max(0, len(text)-maxLine):]...)
+	if at := bytes.LastIndexAny(bytes.TrimRight(all, "\r\n"), "\r\n"); at >= 0 {
+		all = all[at+1:]
+	}
+	s.line = bytes.Clone(all[max(0, len(all)-maxLine):])
+	if !s.telling {
+		s.telling = true
+		time.AfterFunc(heardAfter, s.tell)
+	}
+}
+
+// tell tells the latest line.
+func (s *logStream) tell() {
+	l := s.log
+	l.mu.Lock()
+	line := s.about
+	line.Time, line.Text = l.now(), string(bytes.TrimSpace(s.line))
+	s.telling = false
+	over := l.over
+	l.mu.Unlock()
+	if !over {
+		l.heard(line)
+	}
+}
