@@ -29,8 +29,8 @@ const (
 	waitingColor = "#D97706"
 )
 
-// looks gives each kind of node its own colour; kinds that call models are
-// violet, effects on the outside are warm, pure ones are cool.
+// looks gives each kind of node its own colour. Red and orange are not among
+// them: they say that something failed, or waits.
 func looks(kind string) look {
 	const rounded = "rounded,filled"
 	switch kind {
@@ -39,13 +39,13 @@ func looks(kind string) look {
 	case "pass":
 		return look{"box", rounded, "#F3F4F6", "#9CA3AF"}
 	case "exec":
-		return look{"box", rounded, "#FEF3C7", "#D97706"}
+		return look{"box", rounded, "#E2E8F0", "#475569"}
 	case "http":
 		return look{"box", rounded, "#CCFBF1", "#0D9488"}
 	case "llm", "agent":
 		return look{"box", rounded, "#EDE9FE", "#7C3AED"}
 	case "tool", "tools":
-		return look{"box", rounded, "#FFEDD5", "#EA580C"}
+		return look{"box", rounded, "#ECFCCB", "#65A30D"}
 	case "human":
 		return look{"box", rounded, "#FCE7F3", "#DB2777"}
 	case "graph":
@@ -63,10 +63,12 @@ func (l look) marked(m Mark) look {
 	switch m {
 	case Untouched:
 		l.fill, l.line = "#FFFFFF", paleColor
-	case FailedHere:
+	case Unwell:
 		l.line = failureColor
+	case FailedHere:
+		l.line, l.fill = failureColor, "#FECACA"
 	case WaitingHere:
-		l.line = waitingColor
+		l.line, l.fill = waitingColor, "#FFEDD5"
 	}
 	return l
 }
@@ -77,7 +79,7 @@ func widths(m Mark) string {
 	switch m {
 	case Untouched:
 		return fmt.Sprintf(", fontcolor=%q", paleColor)
-	case Touched:
+	case Touched, Unwell:
 		return ", penwidth=2.4"
 	case FailedHere, WaitingHere:
 		return ", penwidth=3.6"
@@ -98,11 +100,11 @@ func WriteDOT(w io.Writer, d *Drawing, opts DOTOptions) error {
 		"fontcolor=%q, bgcolor=white, pad=0.3, nodesep=0.45, ranksep=0.55]\n", rankdir, title, inkColor)
 	fmt.Fprintf(out, "  node [fontname=\"Helvetica,Arial,sans-serif\", fontsize=12, fontcolor=%q, margin=\"0.2,0.1\", penwidth=1.2]\n", inkColor)
 	fmt.Fprintf(out, "  edge [fontname=\"Helvetica,Arial,sans-serif\", fontsize=10, arrowsize=0.75, penwidth=1.1]\n\n")
-	(&dotWriter{out: out, indent: "  "}).drawing(d)
+	(&dotWriter{out: out, indent: "  ", rankdir: rankdir}).drawing(d)
 	for i, inner := range d.Inner {
 		fmt.Fprintf(out, "\n  subgraph cluster_graph%d {\n    graph [label=%s, labelloc=t, fontsize=12, style=rounded, color=%q, fontcolor=%q]\n",
 			i, quote(escapeText(inner.Title)), quietColor, quietColor)
-		(&dotWriter{out: out, indent: "    ", prefix: inner.Title + "/"}).drawing(inner)
+		(&dotWriter{out: out, indent: "    ", prefix: inner.Title + "/", rankdir: rankdir}).drawing(inner)
 		fmt.Fprintln(out, "  }")
 	}
 	fmt.Fprintln(out, "}")
@@ -114,6 +116,7 @@ func WriteDOT(w io.Writer, d *Drawing, opts DOTOptions) error {
 type dotWriter struct {
 	out            *bufio.Writer
 	indent, prefix string
+	rankdir        string
 }
 
 func (w *dotWriter) drawing(d *Drawing) {
@@ -124,7 +127,7 @@ func (w *dotWriter) drawing(d *Drawing) {
 		}
 	}
 	if finally {
-		inner := dotWriter{out: w.out, indent: w.indent + "  ", prefix: w.prefix}
+		inner := dotWriter{out: w.out, indent: w.indent + "  ", prefix: w.prefix, rankdir: w.rankdir}
 		fmt.Fprintf(w.out, "%ssubgraph %s {\n%sgraph [label=\"finally\", labelloc=t, fontsize=11, style=\"rounded,dashed\", color=%q, "+
 			"fontcolor=%q, tooltip=\"when the end of the run is decided\"]\n",
 			w.indent, quote("cluster_finally"+w.prefix), inner.indent, quietColor, quietColor)
@@ -189,17 +192,21 @@ func (w *dotWriter) arrow(a *Arrow) {
 	style, color := "solid", inkColor
 	switch a.Role {
 	case StartArrow, ConditionArrow:
-	case UnconditionalArrow, FinallyArrow:
+	case UnconditionalArrow:
+		if a.Fallback {
+			color = quietColor
+		}
+	case FinallyArrow:
 		style, color = "dashed", quietColor
 	case FailureArrow:
 		color = failureColor
-		if !a.Conditional {
-			style = "dashed"
-		}
 	case ModelArrow:
 		color = modelColor
 	case GotoArrow:
 		style, color = "dotted", gotoColor
+	}
+	if a.Fallback {
+		style = "dashed"
 	}
 	width := ""
 	if a.Role == ModelArrow || a.Role == GotoArrow {
@@ -217,10 +224,19 @@ func (w *dotWriter) arrow(a *Arrow) {
 	}
 	fmt.Fprint(out, width)
 	if a.Label != "" {
-		fmt.Fprintf(out, ", label=%s, fontcolor=%q", quote(escapeText(a.Label)), color)
+		fmt.Fprintf(out, ", label=%s, fontcolor=%q", quote(escapeText(apart(a.Label, w.rankdir))), color)
 	}
 	writeTip(out, a.Tip)
 	fmt.Fprint(out, "]\n")
+}
+
+// apart keeps the lines of a label from the arrow: Graphviz puts them right
+// against it, to its right, or above it when the drawing goes from left to right.
+func apart(label, rankdir string) string {
+	if rankdir == "LR" {
+		return label + "\n "
+	}
+	return "  " + strings.ReplaceAll(label, "\n", "  \n  ") + "  "
 }
 
 func writeTip(out *bufio.Writer, tip string) {

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -121,12 +122,12 @@ func TestDraw(t *testing.T) {
 			{From: "__start__", To: "a", Role: StartArrow},
 			{From: "a", To: "b", Role: ConditionArrow, Conditional: true, Label: "n > 1"},
 			{From: "a", To: "c", Role: ConditionArrow, Conditional: true, Label: "low\n(priority 4)", Tip: "n < 1"},
-			{From: "a", To: "b", Role: UnconditionalArrow, Label: "always"},
-			{From: "a", To: "c", Role: UnconditionalArrow, Label: "always"},
+			{From: "a", To: "b", Role: UnconditionalArrow, Fallback: true, Label: "always"},
+			{From: "a", To: "c", Role: UnconditionalArrow, Fallback: true, Label: "always"},
 			{From: "a", To: "stop", Role: FailureArrow, Label: "on failure"},
 			{From: "c", To: "stop", Role: FailureArrow, Conditional: true, Label: "error.kind == 'timeout'"},
 			{From: "c", To: "a", Role: ModelArrow, Label: "try again", Tip: "try again"},
-			{From: "c", To: "__end__", Role: UnconditionalArrow, Label: "(fallback)"},
+			{From: "c", To: "__end__", Role: UnconditionalArrow, Fallback: true, Label: "(fallback)"},
 			{From: "b", To: "a", Role: GotoArrow, Label: "again\nmore"},
 			{From: "b", To: "__end__", Role: GotoArrow, Label: "done"},
 		},
@@ -172,6 +173,41 @@ func TestDOT(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), out.String()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestTrail paints what came of every visit, not of the last one only.
+func TestTrail(t *testing.T) {
+	d := draw(t, Options{Trail: &Trail{
+		Visits:   map[string]int{"a": 3, "b": 2, "c": 1, "stop": 1},
+		Failures: map[string]int{"a": 1, "b": 2, "stop": 1},
+		Fired:    map[int]int{0: 1, 4: 1}, Failed: "stop", Waiting: []string{"c"},
+	}})
+	got := map[string]string{}
+	for _, b := range d.Boxes {
+		got[b.ID] = fmt.Sprint(b.Mark, " ", strings.Join(b.Notes, ", "))
+	}
+	want := map[string]string{
+		"__start__": fmt.Sprint(Touched, " "), "__end__": fmt.Sprint(Untouched, " "),
+		"a":    fmt.Sprint(Unwell, " ≤ 3 visits, ×3, 1 failed"),
+		"b":    fmt.Sprint(Unwell, " routes all, ≤ 2 attempts, ×2, all failed"),
+		"c":    fmt.Sprint(WaitingHere, " join 2, waiting"),
+		"stop": fmt.Sprint(FailedHere, " failed"),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestMarksStandOut: no kind of node has the colours that say how a run went.
+func TestMarksStandOut(t *testing.T) {
+	for _, kind := range []string{"set", "pass", "exec", "http", "llm", "agent", "tool", "tools", "human", "graph", "wait", "other"} {
+		l := looks(kind)
+		for _, mark := range []Mark{Unwell, FailedHere, WaitingHere} {
+			if m := l.marked(mark); m.line == l.line || mark != Unwell && m.fill == l.fill {
+				t.Errorf("%s: mark %d does not show", kind, mark)
+			}
+		}
 	}
 }
 

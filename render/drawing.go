@@ -78,6 +78,8 @@ type Arrow struct {
 	Role     ArrowRole
 	// Conditional says that the arrow has an expression of its own.
 	Conditional bool
+	// Fallback says that the arrow is taken when no condition beside it matched.
+	Fallback bool
 	// Label is what stands beside the arrow, lines wrapped; Tip is the whole
 	// expression or description.
 	Label string
@@ -116,10 +118,13 @@ func Draw(g *spec.Graph, opts Options) *Drawing {
 		}
 		d.Arrows = append(d.Arrows, a)
 	}
+	choices := choicesOf(g)
 	edges := map[int]int{} // the arrow's place → the edge's index
 	for _, e := range g.Edges {
 		edges[len(d.Arrows)] = e.Index
-		add(edgeArrow(e))
+		a := edgeArrow(e)
+		a.Fallback = fallback(e, choices)
+		add(a)
 	}
 	delete(edges, len(d.Arrows)) // when the last was left out
 	if !opts.NoDestinations {
@@ -144,6 +149,29 @@ func Draw(g *spec.Graph, opts Options) *Drawing {
 		d.Inner = append(d.Inner, Draw(inner, opts))
 	}
 	return d
+}
+
+// choice says that a node chooses by conditions, or by a model, where it goes on
+// after a success or after a failure.
+type choice struct {
+	node    string
+	failure bool
+}
+
+func choicesOf(g *spec.Graph) map[choice]bool {
+	out := map[choice]bool{}
+	for _, e := range g.Edges {
+		if failure := e.Condition == "on_failure"; e.Condition == "llm_decide" || e.When.IsSet() {
+			out[choice{e.From.Value, failure}] = true
+		}
+	}
+	return out
+}
+
+// fallback says whether an edge is what is left when its node chose none.
+func fallback(e *spec.Edge, choices map[choice]bool) bool {
+	free := e.Condition != "llm_decide" && !e.When.IsSet()
+	return free && choices[choice{e.From.Value, e.Condition == "on_failure"}]
 }
 
 // notes are the settings of a node that change how the graph is walked.

@@ -3,7 +3,7 @@
 package render
 
 import (
-	"slices"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -19,12 +19,12 @@ type Trail struct {
 	Fired map[int]int
 	// Gone says how often a node's goto led to a target.
 	Gone map[[2]string]int
+	// Failures says how many of a node's visits failed, by id.
+	Failures map[string]int
 	// Failed is the node that ended the run, Waiting are those that the run
 	// waits for; both may be empty.
 	Failed  string
 	Waiting []string
-	// FailedFinally are the nodes of finally that failed.
-	FailedFinally []string
 }
 
 // Mark says how a box or an arrow is painted. The zero value is: as it is.
@@ -34,8 +34,9 @@ type Mark int
 const (
 	Untouched Mark = iota + 1 // the run has not come here
 	Touched
-	FailedHere
-	WaitingHere
+	Unwell      // a visit failed, and the run went on
+	FailedHere  // the run failed here
+	WaitingHere // the run waits here
 )
 
 // paint marks the boxes and arrows of a drawing; edges says which arrow is
@@ -45,18 +46,18 @@ func (t *Trail) paint(d *Drawing, edges map[int]int) {
 		b := &d.Boxes[i]
 		n := t.Visits[b.ID]
 		b.Mark = touched(n)
-		if n > 1 {
-			b.Notes = append(b.Notes, times(n))
-		}
+		failed := t.Failures[b.ID]
 		switch {
 		case b.Role == StartBox:
 			b.Mark = touched(len(t.Visits))
 		case b.Role == EndBox:
 			b.Mark = touched(t.ends(d, edges))
-		case b.ID == t.Failed, slices.Contains(t.FailedFinally, b.ID):
-			b.Mark = FailedHere
-			b.Notes = append(b.Notes, "failed")
+		case b.ID == t.Failed:
+			b.Mark, failed = FailedHere, max(failed, 1)
+		case failed > 0:
+			b.Mark = Unwell
 		}
+		b.Notes = append(b.Notes, outcomes(n, failed)...)
 	}
 	for _, id := range t.Waiting {
 		for i := range d.Boxes {
@@ -103,6 +104,21 @@ func (t *Trail) ends(d *Drawing, edges map[int]int) int {
 		}
 	}
 	return n
+}
+
+// outcomes tells of visits in notes: "×3, 2 failed".
+func outcomes(visits, failed int) []string {
+	switch {
+	case failed == 0 && visits < 2:
+		return nil
+	case failed == 0:
+		return []string{times(visits)}
+	case visits < 2:
+		return []string{"failed"}
+	case visits == failed:
+		return []string{times(visits) + ", all failed"}
+	}
+	return []string{fmt.Sprintf("%s, %d failed", times(visits), failed)}
 }
 
 func touched(n int) Mark {

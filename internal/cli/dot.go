@@ -23,12 +23,13 @@ func newDotCommand(a *app) *cobra.Command {
 		Short: "Draw a graph in Graphviz DOT",
 		Long: `dot prints a graph in the DOT language of Graphviz on stdout; - reads it from stdin.
 
-Boxes are coloured by kind. Solid arrows have a condition, dashed ones are taken
-when none matched, red ones after a failure, violet ones when a model chooses them,
-and dotted ones when a goto names them. The same file always gives the same bytes.
+Boxes are coloured by kind. A dashed arrow is taken when no condition beside it
+matched, red ones after a failure, violet ones when a model chooses them, and dotted
+ones when a goto names them. The same file always gives the same bytes.
 
 --run paints what a run did: thick where it came through, with how often (×3), pale
-where it did not, red where it failed, orange where it waits for a person.`,
+where it did not, with a red edge where visits failed (×3, 2 failed), red all over
+where the run failed, orange where it waits for a person.`,
 		Example: `  graphrun dot flow.yaml | dot -Tsvg -o flow.svg
   graphrun dot flow.yaml --run nightly | dot -Tsvg -o nightly.svg
   graphrun dot flow.yaml --rankdir LR --no-start-end --label "Triage"`,
@@ -101,7 +102,7 @@ func (a *app) trail(g *spec.Graph, id string) (*spec.Graph, *render.Trail, error
 }
 
 func trailOf(r *runner.Result) *render.Trail {
-	t := &render.Trail{Visits: map[string]int{}, Fired: map[int]int{}, Gone: map[[2]string]int{}}
+	t := &render.Trail{Visits: map[string]int{}, Fired: map[int]int{}, Gone: map[[2]string]int{}, Failures: map[string]int{}}
 	for _, node := range r.Path {
 		t.Visits[node]++
 	}
@@ -110,10 +111,13 @@ func trailOf(r *runner.Result) *render.Trail {
 			t.Visits[f.Node]++
 		}
 		if f.Outcome == "failure" {
-			t.FailedFinally = append(t.FailedFinally, f.Node)
+			t.Failures[f.Node]++
 		}
 	}
 	for _, h := range r.History {
+		if h.Outcome == "failure" {
+			t.Failures[h.Node]++
+		}
 		for _, edge := range h.Edges {
 			t.Fired[edge]++
 		}
