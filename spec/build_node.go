@@ -100,6 +100,8 @@ func (b *builder) routing(n *Node, f *Field) bool {
 		n.Join = joinOf(v)
 	case "each":
 		n.Each = textOf(v)
+	case "max_concurrency":
+		n.MaxConcurrency, n.MaxConcurrencySpan = intOf(v), f.Key.Span
 	case "parallel":
 		n.Parallel = &Parallel{}
 		b.parallel(v, n.Parallel)

@@ -64,6 +64,7 @@ func (c *graphChecker) names() {
 		if j := n.Join; j != nil && j.Wait != "all" && j.OnBypass.IsSet() && j.Valid() {
 			c.report("invalid-value", j.OnBypass.Span, "on_bypass belongs to wait: all; %q does not wait for every branch, so that none can bypass it", n.ID.Value)
 		}
+		c.atOnce(n)
 		for _, end := range n.Ends {
 			if !c.node(end.Target, true) {
 				c.lost = true

@@ -37,6 +37,17 @@ func (c *graphChecker) structure() {
 	c.cycles(shape, reached, escapes)
 }
 
+// atOnce reports a limit of elements where there are none that run.
+func (c *graphChecker) atOnce(n *Node) {
+	switch {
+	case n.MaxConcurrency == 0:
+	case !n.Each.IsSet():
+		c.report("invalid-value", n.MaxConcurrencySpan, "\"max_concurrency\" is for the elements of \"each\", and %q has none; the graph's stands in \"limits\"", n.ID.Value)
+	case n.Kind.Value == "human":
+		c.report("invalid-value", n.MaxConcurrencySpan, "%q asks for all elements at once: people wait for nobody", n.ID.Value)
+	}
+}
+
 // behindEnd are the targets of edges that leave END: the edges are reported, so
 // what they lead to is not.
 func (c *graphChecker) behindEnd() []int {

@@ -208,16 +208,21 @@ type Node struct {
 	Cache       *Cache
 	Routing     string // first (default), all
 	// Goto is an expression; absent when not declared.
-	Goto         Text
-	Ends         []End
-	HasEnds      bool
-	Join         *Join
-	Each         Text
-	Parallel     *Parallel
-	Feedback     *bool
-	Conversation *Value
-	Before       []NamedExpr
-	Emit         []NamedExpr
+	Goto    Text
+	Ends    []End
+	HasEnds bool
+	Join    *Join
+	Each    Text
+	// MaxConcurrency is how many elements of Each run at once; 0: as many as the run
+	// allows.
+	MaxConcurrency int
+	// MaxConcurrencySpan is where the file says so.
+	MaxConcurrencySpan Span
+	Parallel           *Parallel
+	Feedback           *bool
+	Conversation       *Value
+	Before             []NamedExpr
+	Emit               []NamedExpr
 	// Output is the JSON Schema of the node's output as plain data, and
 	// OutputSource how it is written; nil when not declared.
 	Output       map[string]any

@@ -32,6 +32,7 @@ func nodeKeys() []Key {
 			{Name: "on_bypass", Type: TypeEnum, Enum: []string{"continue", "drop", "fail"}, Default: "drop", Doc: "What happens when a branch that `wait: all` waits for leaves by a failure edge and does not come back: the branches that have arrived end there, go on without it, or the node fails."},
 		}},
 		{Name: "each", Type: TypeString, Role: RoleExpr, Doc: "A list; the node runs once for each element."},
+		{Name: "max_concurrency", Type: TypeInt, Positive: true, Default: "that of `limits`", Doc: "How many elements of `each` run at once."},
 		{Name: "parallel", Type: TypeObject, Keys: parallelKeys(), Doc: "The graph's `parallel` for the branches that start here."},
 		{Name: "feedback", Type: TypeBool, Default: "feedback_on_revisit", Doc: "Whether the prompt tells of earlier visits."},
 		{Name: "conversation", Type: TypeOneOf, Forms: conversationForms("reset"), Doc: "The node's own use of the conversation."},

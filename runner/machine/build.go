@@ -115,7 +115,7 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 	*n = node{
 		id: decl.ID.Value, kind: decl.Kind.Value, act: actionOf(decl.Kind.Value),
 		set: b.assignments(bound.Set), config: bound.Config, before: bound.Before, emit: bound.Emit,
-		writes: b.assignments(bound.Writes), readAll: !decl.HasReads, gotoExpr: bound.Goto, each: bound.Each, hasEnds: decl.HasEnds,
+		writes: b.assignments(bound.Writes), readAll: !decl.HasReads, gotoExpr: bound.Goto, each: bound.Each, atOnce: decl.MaxConcurrency, hasEnds: decl.HasEnds,
 		timeout: decl.Timeout, maxVisits: decl.MaxVisits, skips: decl.OnMaxVisits == "skip",
 		final: decl.Final, all: decl.Routing == "all", schema: bound.Output, textOnly: bound.TextOnly,
 		retry: decl.RetryBlocks(b.plan.Graph),

@@ -108,24 +108,36 @@ func (s *State) setElement(e *eachState, i int) {
 	s.env["item"], s.env["index"] = e.items[i], i
 }
 
-// startElements hands elements to the driver while there is room. It reports
-// whether all that can be started is.
-func (p *Plan) startElements(s *State, t *task) bool {
-	e := t.each
+// started says how far the elements of a node got under way. The zero value is
+// unset.
+type started int
+
+const (
+	allStarted started = iota + 1
+	ownLimit           // as many run as the node lets run at once
+	noRoom             // as many tasks run as the run lets run at once
+)
+
+// startElements hands elements to the driver while there is room.
+func (p *Plan) startElements(s *State, t *task) started {
+	e, n := t.each, &p.nodes[t.node]
 	for len(e.again) > 0 || e.next < len(e.items) {
-		if asks := p.nodes[t.node].act == actHuman; asks {
+		switch {
+		case n.act == actHuman:
 			p.askElement(s, t, e.next)
 			e.next++
-		} else if s.runningTasks >= s.limits.MaxConcurrency {
-			return false
-		} else {
+		case s.runningTasks >= s.limits.MaxConcurrency:
+			return noRoom
+		case n.atOnce > 0 && len(e.running) >= n.atOnce:
+			return ownLimit
+		default:
 			p.startElement(s, t)
 		}
 		if e.failure != nil {
-			return true
+			return allStarted
 		}
 	}
-	return true
+	return allStarted
 }
 
 // nextElement takes the element that is to run next: one that runs again, or one

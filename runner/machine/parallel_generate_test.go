@@ -128,7 +128,7 @@ func (w *writer) leaf(times int) (first, last string) {
 	case 0:
 		id = w.node(`kind: set, set: {log: "'SELF'"}`)
 	case 1:
-		id = w.node("kind: exec, command: [x], writes: {log: \"'SELF'\"}, each: '[1, 2, 3]'")
+		id = w.node(fmt.Sprintf("kind: exec, command: [x], writes: {log: \"'SELF'\"}, each: '[1, 2, 3]', max_concurrency: %d", 1+w.count%4))
 	case 2:
 		if w.timers {
 			w.out.calm = false

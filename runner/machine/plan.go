@@ -83,6 +83,7 @@ type node struct {
 	readAll   bool
 	gotoExpr  *eval.Program
 	each      *eval.Program
+	atOnce    int            // elements of each that run at once; 0: any number
 	ends      map[string]int // label → node index, or endNode
 	endLabels []string       // in declaration order
 	hasEnds   bool

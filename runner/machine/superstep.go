@@ -267,33 +267,43 @@ func (p *Plan) visitLimitHit(s *State, t *task, limit int) {
 
 // startReady hands ready tasks to the driver while there is room.
 func (p *Plan) startReady(s *State) {
-	for ; s.readyTasks > 0 && s.nextReady < len(s.tasks) && s.closing == nil; s.nextReady++ {
-		t := &s.tasks[s.nextReady]
-		if t.status != ready {
-			continue
-		}
-		if s.runningTasks >= s.limits.MaxConcurrency {
+	for i := s.nextReady; s.readyTasks > 0 && i < len(s.tasks) && s.closing == nil; i++ {
+		if t := &s.tasks[i]; t.status == ready && !p.startTask(s, t) {
 			return
 		}
-		if t.each != nil {
-			if !p.startElements(s, t) {
-				return
-			}
+		if i == s.nextReady && s.tasks[i].status != ready {
+			s.nextReady++
+		}
+	}
+}
+
+// startTask hands a ready task to the driver; false when there is no room for it or
+// any other. One whose elements run as many at once as they may stays ready.
+func (p *Plan) startTask(s *State, t *task) bool {
+	if s.runningTasks >= s.limits.MaxConcurrency {
+		return false
+	}
+	if t.each != nil {
+		switch p.startElements(s, t) {
+		case noRoom:
+			return false
+		case allStarted:
 			s.readyTasks--
 			t.status = running
 			p.eachSettle(s, t)
-			continue
 		}
-		s.readyTasks--
-		work, failure := p.work(s, t, -1)
-		if failure != nil {
-			p.fail(s, t, failure)
-			continue
-		}
-		t.status = running
-		s.runningTasks++
-		s.handOver(s.taskID(t), work, t.asked)
+		return true
 	}
+	s.readyTasks--
+	work, failure := p.work(s, t, -1)
+	if failure != nil {
+		p.fail(s, t, failure)
+		return true
+	}
+	t.status = running
+	s.runningTasks++
+	s.handOver(s.taskID(t), work, t.asked)
+	return true
 }
 
 // advance closes the superstep: writes, then routing, then the next one.
