@@ -258,7 +258,7 @@ func (d *driver) remember(n *machine.Note, at int64) {
 		}
 		record.Reason = d.state.ReasonOf(int(n.Node))
 		if n.Kind == machine.NoteNodeFailed {
-			record.Outcome = "failure"
+			record.Outcome, record.Error = "failure", d.mask.failure(n.Failure)
 		}
 		record.Finally = d.plan.IsFinal(n.Node)
 		if record.Step > 0 || record.Finally {

@@ -147,6 +147,8 @@ type HistoryRecord struct {
 	Visit   int    `json:"visit"`
 	Outcome string `json:"outcome"`
 	Output  any    `json:"output"`
+	// Error is why a node failed, with the end of what its program said.
+	Error *machine.Failure `json:"error,omitempty"`
 	// Reason says why the node ended as it did, where it could have ended in
 	// several ways: of an agent, why its loop ended.
 	Reason   string       `json:"reason,omitempty"`
@@ -174,6 +176,7 @@ func (d *driver) result() *Result {
 	d.mask.learn(values)
 	for i := range d.history { // what became a secret after it was told
 		d.history[i].Output = d.mask.value(d.history[i].Output)
+		d.history[i].Error = d.mask.failure(d.history[i].Error)
 	}
 	// tasks that ran at once are remembered as they ended
 	slices.SortStableFunc(d.history, func(a, b HistoryRecord) int {

@@ -49,6 +49,9 @@ type tracer struct {
 	running map[string]int
 	// held are finished steps whose line waits for their routing.
 	held []finished
+	// unsaid are those that failed and led nowhere: what their programs said last
+	// comes at the end of the run.
+	unsaid []finished
 	// elements is how far the elements are of the nodes with each that run.
 	elements map[string]*elements
 	// spent is what model calls came to, by node, until a line shows it.
@@ -96,7 +99,7 @@ func (t *tracer) lines(e *runner.Event) []string {
 	case runner.SuperstepCompleted:
 		return t.flush(e.Nodes...)
 	case runner.RunFinished, runner.RunPaused:
-		return t.flush()
+		return append(t.flush(), t.unsaidLines(e.Result)...)
 	}
 	return nil
 }
@@ -126,7 +129,7 @@ func (t *tracer) ended(e *runner.Event) []string {
 		f.word = "cached"
 	}
 	if f.finally {
-		return []string{t.line(f, "")} // it leads nowhere
+		return t.ending(f, "") // it leads nowhere
 	}
 	t.held = append(t.held, f)
 	return nil
@@ -138,7 +141,7 @@ func (t *tracer) routed(e *runner.Event) []string {
 	for i, f := range t.held {
 		if f.step == e.Step && f.node == e.Node {
 			t.held = slices.Delete(t.held, i, i+1)
-			return []string{t.line(f, route)}
+			return t.ending(f, route)
 		}
 	}
 	if route == "" {
@@ -153,7 +156,7 @@ func (t *tracer) flush(nodes ...string) []string {
 	t.held = slices.DeleteFunc(t.held, func(f finished) bool {
 		over := len(nodes) == 0 || slices.Contains(nodes, f.node)
 		if over {
-			out = append(out, t.line(f, ""))
+			out = append(out, t.ending(f, "")...)
 		}
 		return over
 	})

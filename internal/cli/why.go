@@ -54,12 +54,14 @@ those of subgraphs are among them: outer/inner, numbered by themselves.`,
 // decision is a step and the edges it could have taken. Edge is the index in
 // the graph; -1: a label of ends.
 type decision struct {
-	Step       int             `json:"step"`
-	Node       string          `json:"node"`
-	Visit      int             `json:"visit"`
-	Outcome    string          `json:"outcome"`
-	Next       []string        `json:"next"`
-	Candidates []candidateEdge `json:"candidates"`
+	Step    int    `json:"step"`
+	Node    string `json:"node"`
+	Visit   int    `json:"visit"`
+	Outcome string `json:"outcome"`
+	// Error is why the step failed.
+	Error      *machine.Failure `json:"error,omitempty"`
+	Next       []string         `json:"next"`
+	Candidates []candidateEdge  `json:"candidates"`
 }
 
 type candidateEdge struct {
@@ -99,14 +101,14 @@ func newConditionPart(r *eval.Reason) conditionPart {
 type decisions struct {
 	only   int // the step wanted; 0: all
 	list   []decision
-	failed map[string]bool // nodes whose last execution failed
+	failed map[string]*machine.Failure // of nodes whose last execution failed
 }
 
 // Event keeps decisions.
 func (d *decisions) Event(e *runner.Event) error {
 	switch e.Type {
 	case runner.NodeFailed:
-		d.failed[e.Node] = true
+		d.failed[e.Node] = e.Error
 	case runner.NodeCompleted:
 		delete(d.failed, e.Node)
 	case runner.EdgesResolved:
@@ -120,8 +122,8 @@ func (d *decisions) Event(e *runner.Event) error {
 
 func (d *decisions) decision(e *runner.Event) decision {
 	out := decision{Step: e.Step, Node: e.Node, Visit: e.Visit, Outcome: "success", Next: slices.Clone(e.Next), Candidates: candidateEdges(e.Candidates)}
-	if d.failed[e.Node] {
-		out.Outcome = "failure"
+	if failure := d.failed[e.Node]; failure != nil {
+		out.Outcome, out.Error = "failure", failure
 	}
 	if out.Next == nil {
 		out.Next = []string{}
@@ -147,7 +149,7 @@ func (a *app) why(id string, step int, form string) error {
 		return err
 	}
 	id = r.record.ID
-	found := &decisions{only: step, failed: map[string]bool{}}
+	found := &decisions{only: step, failed: map[string]*machine.Failure{}}
 	result, err := r.replay(-1, found)
 	if err != nil {
 		return err
@@ -193,6 +195,10 @@ func decisionLines(d *decision, c traceColors) []string {
 		next = strings.Join(d.Next, ", ")
 	}
 	out := []string{c.quiet(fmt.Sprintf("[%d]", d.Step)) + " " + c.strong(name) + outcome + " → " + next}
+	if d.Error != nil {
+		out = append(out, "  "+c.bad(terminal.Truncate(failureText(d.Error), 2*maxReason)))
+		out = append(out, saidLast(d.Error, c)...)
+	}
 	width := 0
 	for i := range d.Candidates {
 		width = max(width, terminal.Width(d.Candidates[i].To))

@@ -1,0 +1,62 @@
+// What a program that failed said last, in the trace of its run.
+
+package cli
+
+import (
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// ending is the line of a node's end, and below it what a program that failed said
+// last. Of one that leads nowhere that comes with the end of the run, which tells
+// most of them itself.
+func (t *tracer) ending(f finished, route string) []string {
+	out := []string{t.line(f, route)}
+	switch said := saidLast(f.failure, t.colors); {
+	case len(said) == 0:
+	case route == "" && !f.finally:
+		t.unsaid = append(t.unsaid, f)
+	default:
+		out = append(out, said...)
+	}
+	return out
+}
+
+// unsaidLines are what programs said that failed and led nowhere, but for the one
+// whose failure is the run's.
+func (t *tracer) unsaidLines(r *runner.Result) []string {
+	var out []string
+	for _, f := range t.unsaid {
+		if r != nil && r.Error != nil && r.Error.Node == f.node {
+			continue
+		}
+		out = append(out, t.columns.start(t.colors, f.step, f.node, f.visit)+t.colors.bad("said last"))
+		out = append(out, saidLast(f.failure, t.colors)...)
+	}
+	t.unsaid = nil
+	return out
+}
+
+// saidLast are the last lines of what a program that failed wrote to its streams,
+// unless its failure's message says them already.
+func saidLast(f *machine.Failure, c traceColors) []string {
+	if f == nil {
+		return nil
+	}
+	var out []string
+	for _, stream := range [...]string{"stdout", "stderr"} {
+		text, _ := f.Details[stream].(string)
+		text = strings.TrimSpace(text)
+		if text == "" || strings.HasSuffix(f.Message, text) {
+			continue
+		}
+		lines := strings.Split(text, "\n")
+		for _, line := range lines[max(0, len(lines)-maxOutputLines):] {
+			out = append(out, "       "+c.quiet(stream+" | ")+terminal.Line(line))
+		}
+	}
+	return out
+}
