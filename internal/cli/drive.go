@@ -183,6 +183,9 @@ func (s *session) drive(
 ) (*runner.Result, error) {
 	a := s.app
 	opts.Sink = s.out.sink()
+	if l, ok := s.out.view.(listener); ok {
+		opts.Heard = l.heard
+	}
 	if a.StdinTerminal && a.StderrTerminal && !s.flags.noInput {
 		opts.Ask = newAsker(a, s.out).ask
 	}

@@ -31,7 +31,7 @@ func killed(t *testing.T, dir, flow string) map[string]any {
 	openPipe(t, filepath.Join(dir, "hold")) // what reads it ends with the test
 	run := func(args ...string) *exec.Cmd {
 		cmd := &exec.Cmd{Path: self, Args: append([]string{"graphrun"}, args...), Dir: dir, Stderr: os.Stderr}
-		cmd.Env = append(os.Environ(), "GRAPHRUN_STORE="+filepath.Join(dir, "runs.db"), "READY="+ready.Name(), "LOCAL_KEY=key", "GORACE=atexit_sleep_ms=0")
+		cmd.Env = append(os.Environ(), "GRAPHRUN_STORE="+filepath.Join(dir, "runs.db"), "READY="+ready.Name(), "LOCAL_KEY=local-key", "GORACE=atexit_sleep_ms=0")
 		return cmd
 	}
 	first := run("run", "flow.yaml", "--run-id", "r", "--no-input", "-o", "json")

@@ -350,3 +350,19 @@ func TestClock(t *testing.T) {
 		}
 	}
 }
+
+// The latest line of a program stands beside its node; what models say comes as
+// events.
+func TestLiveViewShowsTheLatestLine(t *testing.T) {
+	s := &screen{t: t, columns: 100}
+	v := newStillView(s, func() time.Time { return time.Unix(0, 0) })
+	v.event(&runner.Event{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Attempt: 1, Kind: "exec"})
+	v.heard(runner.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9"})
+	v.heard(runner.LogChunk{Node: "write", Stream: "text", Text: "said twice"})
+	v.heard(runner.LogChunk{Node: "gone", Stream: "stderr", Text: "late"})
+	v.draw()
+	if got := s.text(); !strings.Contains(got, "write") || !strings.Contains(got, "compiling 3 of 9") || strings.Contains(got, "twice") || strings.Contains(got, "late") {
+		t.Errorf("got %s", got)
+	}
+	v.close()
+}
