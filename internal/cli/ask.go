@@ -7,46 +7,70 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 )
 
+// openEditor is what a person types to write an answer in an editor.
+const openEditor = `\e`
+
 // asker asks one question after the other.
 type asker struct {
-	in     io.Reader
+	in     *bufio.Reader
 	out    io.Writer
 	colors traceColors
 	// hold keeps the view from the terminal until the function it returns is called.
-	hold  func() (release func())
-	turn  chan struct{} // holds a token while somebody is being asked
-	start sync.Once
-	lines chan string // what the person types; closed at the end of it
+	hold func() (release func())
+	// edit lets the person write a text in an editor; nil: there is none.
+	edit  func(ctx context.Context) (string, error)
+	turn  chan struct{}  // holds a token while somebody is being asked
+	lines chan typedLine // what the person types
+	// reading says that a line has been asked for and has not come yet. Whoever has
+	// the turn may look at it.
+	reading bool
+}
+
+// typedLine is a line that a person typed; err is io.EOF for none.
+type typedLine struct {
+	text string
+	err  error
 }
 
 func newAsker(a *app, out *runOutput) *asker {
 	return &asker{
-		in: a.Stdin, out: a.Stderr, colors: out.colors, hold: out.hold,
-		turn: make(chan struct{}, 1), lines: make(chan string),
+		in: bufio.NewReader(a.Stdin), out: a.Stderr, colors: out.colors, hold: out.hold, edit: a.editor(),
+		turn: make(chan struct{}, 1), lines: make(chan typedLine, 1),
 	}
 }
 
-// read passes on lines. A read can't be cancelled: the goroutine lives as long
-// as the program.
-func (k *asker) read() {
-	defer close(k.lines)
-	in := bufio.NewReader(k.in)
-	for {
-		line, err := in.ReadString('\n')
-		if line != "" {
-			k.lines <- strings.TrimRight(line, "\r\n")
+// line is the next line that the person types. A read can't be cancelled: when ctx
+// ends first, the line is that of whoever asks next. Nothing is read while nobody
+// asks, so that an editor has the terminal for itself.
+func (k *asker) line(ctx context.Context, prompt string) (string, error) {
+	fmt.Fprint(k.out, k.colors.info(prompt+"> "))
+	if !k.reading {
+		k.reading = true
+		go func() {
+			text, err := k.in.ReadString('\n')
+			if text != "" {
+				err = nil
+			}
+			k.lines <- typedLine{strings.TrimRight(text, "\r\n"), err}
+		}()
+	}
+	select {
+	case l := <-k.lines:
+		k.reading = false
+		if l.err != nil {
+			fmt.Fprintln(k.out)
+			return "", io.EOF
 		}
-		if err != nil {
-			return
-		}
+		return l.text, nil
+	case <-ctx.Done():
+		fmt.Fprintln(k.out)
+		return "", ctx.Err()
 	}
 }
 
@@ -60,55 +84,63 @@ func (k *asker) ask(ctx context.Context, q runner.Pending, problem string) (stri
 	}
 	defer func() { <-k.turn }()
 	defer k.hold()()
-	k.start.Do(func() { go k.read() })
-	choices := choicesOf(q.Schema)
+	k.complain(problem)
+	fmt.Fprintf(k.out, "%s  %s\n", k.colors.strong(q.Target()), terminal.Text(q.Prompt))
+	schema, _ := q.Schema.(map[string]any)
+	if fields := fieldsOf(schema); len(fields) > 0 {
+		return k.fill(ctx, schema, fields)
+	}
+	f := askedValue{schema: schema, required: true}
+	k.list(f.choices())
+	k.hint(f.hint(k.edit != nil))
+	for {
+		text, err := k.text(ctx, f.name)
+		if err != nil {
+			return "", err
+		}
+		answer, problem := f.read(text)
+		if problem == "" {
+			return answer, nil
+		}
+		k.complain(problem)
+	}
+}
+
+// text is what the person types, or writes in an editor.
+func (k *asker) text(ctx context.Context, prompt string) (string, error) {
+	for {
+		text, err := k.line(ctx, prompt)
+		if err != nil || strings.TrimSpace(text) != openEditor || k.edit == nil {
+			return text, err
+		}
+		text, err = k.edit(ctx)
+		switch {
+		case err != nil:
+			k.complain(err.Error())
+		case text == "":
+			k.complain("nothing was written; type an answer, or " + openEditor + " again")
+		default:
+			return text, nil
+		}
+	}
+}
+
+func (k *asker) complain(problem string) {
 	if problem != "" {
 		fmt.Fprintln(k.out, k.colors.bad(terminal.Line(problem)))
 	}
-	fmt.Fprintf(k.out, "%s  %s\n", k.colors.strong(q.Target()), terminal.Text(q.Prompt))
+}
+
+func (k *asker) list(choices []string) {
 	for i, choice := range choices {
 		fmt.Fprintf(k.out, "  %d) %s\n", i+1, terminal.Line(choice))
 	}
-	fmt.Fprint(k.out, k.colors.info("> "))
-	select {
-	case line, ok := <-k.lines:
-		if !ok {
-			fmt.Fprintln(k.out)
-			return "", io.EOF
-		}
-		return chosen(line, choices), nil
-	case <-ctx.Done():
-		fmt.Fprintln(k.out)
-		return "", ctx.Err()
-	}
 }
 
-// choicesOf are the legal answers, when a question lists them.
-func choicesOf(schema any) []string {
-	document, _ := schema.(map[string]any)
-	list, _ := document["enum"].([]any)
-	var out []string
-	for _, v := range list {
-		if s, ok := v.(string); ok {
-			out = append(out, s)
-		} else {
-			out = append(out, valueText(v, maxSummaryValue))
-		}
+// hint says how to answer, and how not to.
+func (k *asker) hint(how string) {
+	if how != "" {
+		how += "; "
 	}
-	return out
-}
-
-// chosen is the answer that a line means: a choice's number stands for it, if
-// no choice is that number.
-func chosen(line string, choices []string) string {
-	line = strings.TrimSpace(line)
-	for _, c := range choices {
-		if c == line {
-			return line
-		}
-	}
-	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(choices) {
-		return choices[n-1]
-	}
-	return line
+	fmt.Fprintln(k.out, k.colors.quiet("  ("+how+"Ctrl-D leaves the question open)"))
 }

@@ -36,7 +36,7 @@ func TestAskReadsALineForEachQuestion(t *testing.T) {
 			t.Errorf("got %q, %v, want %q", got, err, c.want)
 		}
 	}
-	if want := "ask  Ship it?\n  1) yes\n  2) no\n> "; !strings.HasPrefix(out.String(), want) {
+	if want := "ask  Ship it?\n  1) yes\n  2) no\n  (a number or the first letters; Ctrl-D leaves the question open)\n> "; !strings.HasPrefix(out.String(), want) {
 		t.Errorf("asked %q, want %q first", out, want)
 	}
 	if _, err := k.ask(t.Context(), runner.Pending{}, "that was not legal"); !errors.Is(err, io.EOF) {
@@ -60,19 +60,99 @@ func TestAskEndsWithItsContext(t *testing.T) {
 
 func TestChosen(t *testing.T) {
 	for _, c := range []struct {
-		line, want string
-		choices    []string
+		line, want, problem string
+		choices             []string
 	}{
-		{" yes ", "yes", []string{"yes", "no"}},
-		{"1", "yes", []string{"yes", "no"}},
-		{"3", "3", []string{"yes", "no"}},
-		{"0", "0", []string{"yes", "no"}},
-		{"2", "2", []string{"2", "1"}},
-		{"1", "1", nil},
+		{" yes ", "yes", "", []string{"yes", "no"}},
+		{"1", "yes", "", []string{"yes", "no"}},
+		{"2", "2", "", []string{"2", "1"}},
+		{"Y", "yes", "", []string{"yes", "no"}},
+		{"NO", "no", "", []string{"yes", "no", "nobody"}},
+		{"appr", "Approve", "", []string{"Approve", "apply", "reject"}},
+		{"no", "no", "", []string{"No", "no"}},
+		{"ap", "", `"ap" may be Approve or apply`, []string{"Approve", "apply", "reject"}},
+		{"3", "", `"3" is none of yes, no`, []string{"yes", "no"}},
+		{"0", "", `"0" is none of yes, no`, []string{"yes", "no"}},
+		{"", "", `"" is none of yes, no`, []string{"yes", "no"}},
 	} {
-		if got := chosen(c.line, c.choices); got != c.want {
-			t.Errorf("%q of %q: got %q, want %q", c.line, c.choices, got, c.want)
+		got, problem := chosen(c.line, c.choices)
+		if got != c.want || problem != c.problem {
+			t.Errorf("%q of %q: got %q, %q, want %q, %q", c.line, c.choices, got, problem, c.want, c.problem)
 		}
+	}
+}
+
+// review is a schema that has one of everything.
+func review() map[string]any {
+	return map[string]any{
+		"type": "object", "required": []any{"verdict", "points"},
+		"properties": map[string]any{
+			"verdict": map[string]any{"type": "string", "enum": []any{"ship", "shelve", "ask"}, "description": "What to do."},
+			"points":  map[string]any{"type": "integer", "minimum": 1},
+			"urgent":  map[string]any{"type": "boolean"},
+			"tags":    map[string]any{"type": "array", "items": map[string]any{"type": "string"}},
+			"words":   map[string]any{"type": "string", "description": "For the author.", "default": "thanks"},
+		},
+	}
+}
+
+func TestAskFieldByField(t *testing.T) {
+	k, out := typing(strings.NewReader("sh\nshi\n\nx\n0\n3\n[a, b]\nY\n\n"))
+	got, err := k.ask(t.Context(), runner.Pending{Node: "review", Prompt: "Well?", Schema: review()}, "")
+	if want := `{"points":3,"tags":["a","b"],"urgent":true,"verdict":"ship"}`; err != nil || got != want {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+	for _, want := range []string{
+		"(field by field, or all at once as {verdict: …}; Ctrl-D leaves the question open)\n",
+		"  verdict  What to do.  (a number or the first letters)\n  1) ship\n",
+		"\"sh\" may be ship or shelve\n", "points: an answer is needed\n", `points: "x" is not an integer`, "points: 0 is below the minimum of 1",
+		"  words  For the author.  (default \"thanks\")\n", "  tags  (array, as YAML or JSON; may stay empty)\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not said in:\n%s", want, out)
+		}
+	}
+}
+
+func TestAskTakesYAML(t *testing.T) {
+	for _, c := range []struct {
+		line, want string
+		schema     any
+	}{
+		{"{verdict: ask, points: 2}", `{"points":2,"verdict":"ask"}`, review()},
+		{"[1, two]", `[1,"two"]`, map[string]any{"type": "array"}},
+		{"a: 1", `{"a":1}`, map[string]any{"type": "object"}},
+		{"n", "false", map[string]any{"type": "boolean"}},
+		{"12", "12", map[string]any{"type": "integer"}},
+		{"[not yaml", "[not yaml", map[string]any{"type": "array"}},
+		{"a: 1", "a: 1", map[string]any{"type": "string"}},
+		{"a: 1", "a: 1", nil},
+	} {
+		k, _ := typing(strings.NewReader(c.line + "\n"))
+		if got, err := k.ask(t.Context(), runner.Pending{Node: "ask", Schema: c.schema}, ""); err != nil || got != c.want {
+			t.Errorf("%q for %v: got %q, %v, want %q", c.line, c.schema, got, err, c.want)
+		}
+	}
+}
+
+func TestAskOpensAnEditor(t *testing.T) {
+	t.Setenv("VISUAL", "")
+	t.Setenv("EDITOR", "printf 'two\nlines\n' >")
+	k, out := typing(strings.NewReader("\\e\n"))
+	got, err := k.ask(t.Context(), runner.Pending{Node: "ask", Schema: map[string]any{"type": "string"}}, "")
+	if err != nil || got != "two\nlines" {
+		t.Errorf("got %q, %v\n%s", got, err, out)
+	}
+	if !strings.Contains(out.String(), `(\e opens an editor; Ctrl-D leaves the question open)`) {
+		t.Errorf("how to is not said: %s", out)
+	}
+	t.Setenv("VISUAL", "false")
+	k, out = typing(strings.NewReader("\\e\nby hand\n"))
+	if got, err := k.ask(t.Context(), runner.Pending{Node: "ask"}, ""); err != nil || got != "by hand" {
+		t.Errorf("after an editor that failed: %q, %v", got, err)
+	}
+	if !strings.Contains(out.String(), `the editor "false": exit status 1`) {
+		t.Errorf("the failure is not said: %s", out)
 	}
 }
 
