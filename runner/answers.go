@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -68,26 +69,51 @@ func (n *nesting) inTarget(name string) string {
 	return n.prefix + "/" + name
 }
 
-// checkAnswers reports answers for questions that nobody can ask, or that are
-// not legal, before anything is done.
+// checkAnswers reports answers for questions that nobody can ask, that are answered
+// already, or that are not legal, before anything is done.
 func (d *driver) checkAnswers() error {
 	failed := &InputError{Problems: d.flow.badTargets(&d.opts)}
-	var questions []machine.Question
-	if d.state.Status == machine.Paused {
-		questions = d.state.Questions()
+	open, _, err := d.questions()
+	if err != nil {
+		return err
 	}
 	for _, target := range slices.Sorted(maps.Keys(d.opts.Answers)) {
-		i := slices.IndexFunc(questions, func(q machine.Question) bool { return q.Target() == target })
-		if i < 0 {
-			i = slices.IndexFunc(questions, func(q machine.Question) bool { return withoutIndexes(q.Target()) == target })
+		var problem error
+		if i := askedAs(open, target); i >= 0 {
+			problem = illegal(&open[i], d.opts.Answers[target][:1])
+		} else if text := d.answeredForGood(target); text != "" {
+			problem = errors.New(text)
 		}
-		if i < 0 {
-			continue
-		}
-		problem := illegal(&questions[i], d.opts.Answers[target][:1])
 		if problem != nil && !slices.Contains(failed.Problems, problem.Error()) {
 			failed.Problems = append(failed.Problems, problem.Error())
 		}
+	}
+	if len(failed.Problems) > 0 {
+		return failed
+	}
+	return nil
+}
+
+// answeredForGood says who has answered a question that will not be asked again; "":
+// it may be asked.
+func (d *driver) answeredForGood(target string) string {
+	node, _, _ := strings.Cut(target, "/")
+	node, _, _ = strings.Cut(node, ":")
+	if node = withoutIndexes(node); d.state.MayEnter(node) {
+		return ""
+	}
+	last := d.lastAnswer(target)
+	if last != nil && last.Kind == machine.TimerFired && d.state.Ended() {
+		return "" // who takes the run up asks again
+	}
+	return d.tellAnswer(last)
+}
+
+// refuseAll refuses answers for a run that has completed.
+func (d *driver) refuseAll() error {
+	failed := &InputError{}
+	for _, target := range slices.Sorted(maps.Keys(d.opts.Answers)) {
+		failed.Problems = append(failed.Problems, d.unasked(target, nil).Error())
 	}
 	if len(failed.Problems) > 0 {
 		return failed

@@ -20,7 +20,7 @@ func (d *driver) ask(ctx context.Context, q *machine.Question) {
 		if err != nil {
 			d.said(&message{task: q.Task, said: &Said{Type: "warning", Message: err.Error()}})
 		} else {
-			d.queue = append(d.queue, d.answerEvent(q, value))
+			d.queue = append(d.queue, d.answerEvent(q, value, d.by()))
 			return
 		}
 	}
@@ -32,10 +32,7 @@ func (d *driver) ask(ctx context.Context, q *machine.Question) {
 // askInside asks the people of a subgraph that waits for timers, too, and so does
 // not leave its questions to the run around it.
 func (d *driver) askInside() {
-	outermost := d
-	for outermost.nested != nil {
-		outermost = outermost.nested.parent
-	}
+	outermost := d.outermost()
 	if outermost == d || outermost.opts.Ask == nil || !d.state.Idle() {
 		return
 	}
@@ -79,7 +76,7 @@ func (d *driver) askPerson(ctx context.Context, question machine.Question, ask a
 				problem = err.Error()
 				continue
 			}
-			d.send(message{event: d.answerEvent(&question, value), asked: &id, answered: true})
+			d.send(message{event: d.answerEvent(&question, value, d.by()), asked: &id, answered: true})
 			return
 		}
 	}()
@@ -94,10 +91,24 @@ func (d *driver) stopAsking(task machine.TaskID) {
 	}
 }
 
-func (d *driver) answerEvent(q *machine.Question, value any) machine.Event {
+// answerEvent is the answer to a question. In a subgraph nobody is named: the run
+// around it knows who it was.
+func (d *driver) answerEvent(q *machine.Question, value any, by string) machine.Event {
 	return machine.Event{
 		Kind: machine.Answered, At: d.clock.Now().UnixNano(), Task: q.Task, Question: q.ID, Output: value,
+		By: by, Target: d.nested.target(q),
 	}
+}
+
+// by is who answers in advance and when asked.
+func (d *driver) by() string { return d.outermost().opts.By }
+
+// outermost is the run that people know.
+func (d *driver) outermost() *driver {
+	for d.nested != nil {
+		d = d.nested.parent
+	}
+	return d
 }
 
 // idle reports whether nothing is on its way that could end a pause.

@@ -113,6 +113,14 @@ func (j *childJournal) Note(RunSummary) error { return nil }
 // Asked is nil: requests go to the run around.
 func (j *childJournal) Asked() <-chan Request { return nil }
 
+// Offers is nil: offers go to the run around.
+func (j *childJournal) Offers() <-chan Offer { return nil }
+
+// Settle is not for subgraphs.
+func (j *childJournal) Settle(string, []machine.Event, string) (bool, error) {
+	return false, errors.ErrUnsupported
+}
+
 // Adopt is not for subgraphs: the run around them has their texts.
 func (j *childJournal) Adopt(RunRecord) error { return errors.ErrUnsupported }
 

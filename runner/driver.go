@@ -73,8 +73,11 @@ type driver struct {
 	resting map[machine.TaskID]*driver
 	// readers are at the subgraphs of a run that is only told of.
 	readers map[machine.TaskID]*reader
-	// pauses ask the subgraphs that run to pause.
-	pauses  map[machine.TaskID]chan struct{}
+	// inside are the boxes in which the subgraphs that run find what the run around
+	// them wants.
+	inside map[machine.TaskID]chan insideCall
+	// offers are answers of others that wait for their turn.
+	offers  []Offer
 	durable int // events at the front of queue that are in the journal already
 	// noted is when the number of steps was last told to those who list runs.
 	noted   int64
@@ -104,7 +107,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		flow: f, opts: opts, clock: f.runner.cfg.Clock, plan: f.plan, state: f.plan.NewState(),
 		secrets: secrets, mask: newMasker(f.graph, secrets),
 		inbox: make(chan *message, 64), done: make(chan struct{}),
-		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, pauses: map[machine.TaskID]chan struct{}{}, texts: map[machine.TaskID][]byte{}, partials: map[machine.TaskID]any{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
+		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, inside: map[machine.TaskID]chan insideCall{}, texts: map[machine.TaskID][]byte{}, partials: map[machine.TaskID]any{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		nested: nested, watched: opts.Sink != nil || opts.History, time: timekeeper{clock: f.runner.cfg.Clock},
 	}
 	if nested != nil {
@@ -215,6 +218,10 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 		if !d.state.Live() && (d.state.Ended() || d.idle()) || d.rests() {
 			return nil
 		}
+		if d.parks() {
+			commands, at, err = d.apply(&machine.Event{Kind: machine.PauseAsked, At: d.clock.Now().UnixNano(), Reason: "wait"})
+			continue
+		}
 		if event := d.receive(due); event != nil {
 			commands, at, err = d.take(event)
 		} else if d.journalErr != nil {
@@ -303,10 +310,9 @@ func (d *driver) carryOut(ctx context.Context, c *machine.Command) {
 	case machine.CancelTask:
 		d.cancelTask(c.Task)
 	case machine.PauseTask:
-		select {
-		case d.pauses[c.Task] <- struct{}{}:
-		default: // it has been asked
-		}
+		d.callInside(c.Task, insideCall{pause: true})
+	case machine.PassAnswer:
+		d.callInside(c.Task, insideCall{question: c.Question.ID, answer: c.Answer, by: c.By})
 	case machine.StartTimer:
 		d.startTimer(c)
 	case machine.StopTimer:

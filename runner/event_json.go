@@ -63,6 +63,7 @@ func (e *Event) appendContent(dst []byte) []byte {
 		if r := e.Result; r != nil {
 			dst = appendTextKey(dst, `,"reason":`, r.Reason)
 			dst = appendMarshalled(append(dst, `,"pending":`...), r.Pending)
+			dst = appendMarshalled(append(dst, `,"due":`...), r.Due)
 			if r.PausedAt != nil {
 				dst = appendMarshalled(append(dst, `,"paused_at":`...), r.PausedAt)
 			}
@@ -154,7 +155,13 @@ func appendSaid(dst []byte, s *Said) []byte {
 		dst = appendValue(dst, s.Percent)
 	}
 	dst = appendTextKey(dst, `,"message":`, s.Message)
-	if s.Type == "custom" || s.Type == "element" {
+	switch s.Type {
+	case "answer":
+		dst = appendTextKey(dst, `,"by":`, s.Name)
+		fallthrough
+	case "question":
+		dst = appendMarshalled(append(dst, `,"question":`...), s.Question)
+	case "custom", "element":
 		dst = appendTextKey(dst, `,"name":`, s.Name)
 		dst = appendValueKey(dst, `,"data":`, s.Data)
 	}

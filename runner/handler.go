@@ -117,8 +117,9 @@ type Task struct {
 
 // Said is one message of a running node. Exactly the fields of its Type are set.
 type Said struct {
-	// Type is "progress", "text", "custom", "warning" or "tool"; "element" comes
-	// from the runner itself, when an element of a node with each has ended.
+	// Type is "progress", "text", "custom", "warning" or "tool"; the runner itself
+	// says "element", when an element of a node with each has ended, "question" and
+	// "answer".
 	Type    string
 	Percent float64 // progress
 	Message string  // progress, warning
@@ -129,6 +130,9 @@ type Said struct {
 	// (success, failure), and how many are done, failed, total; tool's is an object
 	// of args, output, is_error, duration_ms and, if the call has one, id.
 	Data any
+	// Question is what is asked, or was answered by Name: "timeout" when nobody did in
+	// time, empty when it is not known.
+	Question *Pending
 }
 
 // Clock tells time; tests give one of their own.

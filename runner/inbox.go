@@ -24,6 +24,10 @@ type message struct {
 	// answered, with event, or nobody can be asked.
 	asked    *asking
 	answered bool
+	// offer is what somebody answers from elsewhere; call is what the run around a
+	// subgraph wants of it.
+	offer *Offer
+	call  *insideCall
 	// resting is the driver of a subgraph that waits, with the end of its task.
 	resting *driver
 }
@@ -36,7 +40,13 @@ func (d *driver) receive(due bool) *machine.Event {
 		d.queue = d.queue[1:]
 		return &event
 	}
-	for !due || len(d.inbox) > 0 {
+	for !due || len(d.inbox) > 0 || len(d.offers) > 0 {
+		if event := d.settleOffers(); event != nil || d.journalErr != nil {
+			return event
+		}
+		if due && len(d.inbox) == 0 {
+			return nil
+		}
 		if d.nested != nil && len(d.inbox) == 0 {
 			if !d.flush() {
 				return nil
@@ -67,6 +77,10 @@ func (d *driver) hear(m *message) *machine.Event {
 		if d.state.Status == machine.Paused && d.idle() {
 			return &machine.Event{Kind: machine.PauseAsked, At: d.clock.Now().UnixNano()}
 		}
+	case m.offer != nil:
+		d.offers = append(d.offers, *m.offer)
+	case m.call != nil:
+		return d.called(m.call)
 	case m.child != nil:
 		d.relay(m.child)
 	case m.kept != nil:
@@ -96,7 +110,7 @@ func (d *driver) forget(event *machine.Event) {
 	}
 	if event.Kind == machine.TaskEnded {
 		delete(d.cancel, event.Task)
-		delete(d.pauses, event.Task)
+		delete(d.inside, event.Task)
 		d.stopTimer(timerID{"grace", event.Task})
 		d.addPartial(event)
 		d.tellTail(event.Task)

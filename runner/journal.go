@@ -41,9 +41,7 @@ func (d *driver) closeJournal(result *Result) error {
 	}
 	var err error
 	if result != nil {
-		err = d.journal.Note(RunSummary{
-			Status: result.Status, Reason: result.Reason, Steps: result.Steps, Updated: d.clock.Now(),
-		})
+		err = d.journal.Note(d.summary(result))
 	}
 	return errors.Join(err, d.journal.Close())
 }

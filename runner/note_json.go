@@ -304,6 +304,8 @@ func (enc *encoder) appendRare(dst []byte, n *machine.Note, took time.Duration) 
 		dst = appendSaid(dst, emitted(n.Output, n.Failure))
 	case machine.NoteElementEnded:
 		dst = appendSaid(dst, elementSaid(n))
+	case machine.NoteAsked, machine.NoteAnswered:
+		dst = appendSaid(dst, enc.run.asks(n))
 	}
 	return append(dst, '}', '\n')
 }

@@ -170,7 +170,7 @@ func noteType(kind machine.NoteKind) EventType {
 		return NodeCompleted
 	case machine.NoteNodeFailed:
 		return NodeFailed
-	case machine.NoteNodeEmitted, machine.NoteElementEnded:
+	case machine.NoteNodeEmitted, machine.NoteElementEnded, machine.NoteAsked, machine.NoteAnswered:
 		return NodeEvent
 	case machine.NoteEdgesResolved:
 		return EdgesResolved
@@ -220,6 +220,8 @@ func (d *driver) describe(n *machine.Note, at int64) {
 	case machine.NoteElementEnded:
 		e.Said = elementSaid(n)
 		e.Said.Data = d.mask.value(e.Said.Data)
+	case machine.NoteAsked, machine.NoteAnswered:
+		e.Said = d.asks(n)
 	case machine.NoteEdgesResolved:
 		e.Output, e.Next = d.mask.value(n.Output), d.targets(n)
 		e.Candidates = d.state.AppendCandidates(nil, n)

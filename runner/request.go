@@ -22,18 +22,21 @@ const (
 	RequestPause Request = "pause"
 )
 
-// heed does what others ask of the driver, until the run has ended.
+// heed does what others ask of the driver, and takes their answers, until the run
+// has ended.
 func (d *driver) heed() {
 	if d.journal == nil {
 		return
 	}
-	asked := d.journal.Asked()
-	if asked == nil {
+	asked, offers := d.journal.Asked(), d.journal.Offers()
+	if asked == nil && offers == nil {
 		return
 	}
 	go func() {
 		for {
 			select {
+			case offer := <-offers:
+				d.send(message{offer: &offer})
 			case request := <-asked:
 				kind := machine.PauseAsked
 				if request == RequestCancel {

@@ -30,10 +30,14 @@ type Result struct {
 	// declaration order of the branches.
 	Path []string `json:"path"`
 	// State holds every declared key that has a value; secret keys are masked.
-	State   map[string]any   `json:"state"`
-	Output  any              `json:"output"`
-	Error   *machine.Failure `json:"error"`
-	Pending []Pending        `json:"pending"`
+	State  map[string]any   `json:"state"`
+	Output any              `json:"output"`
+	Error  *machine.Failure `json:"error"`
+	// Pending holds the questions that are open, also while other branches run.
+	Pending []Pending `json:"pending"`
+	// Due is when the first thing that waits goes on by itself: a question's
+	// timeout, a wait, a retry delay; nil: nothing does.
+	Due *time.Time `json:"due"`
 	// Running is what a run that is looked at is at, or was when it crashed.
 	Running []RunningNode `json:"running,omitempty"`
 	// PausedAt tells the breakpoint of a paused run.
@@ -49,7 +53,7 @@ type Result struct {
 	History   []HistoryRecord `json:"history,omitempty"`
 }
 
-// Pending is a question that a paused run waits for.
+// Pending is a question that a run waits for.
 type Pending struct {
 	// Node is the path of the node that asks: outer/inner in a subgraph, and
 	// outer[1]/inner in the second element of an `each` of subgraphs.
@@ -62,6 +66,8 @@ type Pending struct {
 	Kind   string `json:"kind"`
 	Prompt string `json:"prompt"`
 	Schema any    `json:"schema"`
+	// Due is when the time of who is asked ends; nil: never.
+	Due *time.Time `json:"due,omitempty"`
 }
 
 // Target names the question as an answer does: NODE, NODE[INDEX], NODE:KEY.
@@ -186,32 +192,9 @@ func (d *driver) result() *Result {
 		RunID: d.opts.RunID, Graph: d.flow.graph.Name.Value, Status: s.Status, Quality: s.Quality,
 		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: len(d.path) + s.ChildSteps, MaxSteps: s.MaxSteps(),
 		Path: path, State: d.mask.state(values), Output: d.mask.value(s.Output), Error: d.mask.failure(s.Failure),
-		Pending: d.pending(), PausedAt: pausedAt(s), Partial: d.partial(), Finally: d.finally(), Edges: EdgeCounts{d.flow.graph, s.Fired()},
-		Usage: usageOf(s.Usage()), StartedAt: d.started.UTC(), Duration: Milliseconds(d.clock.Now().Sub(d.started)), History: d.history,
+		Pending: []Pending{}, PausedAt: pausedAt(s), Partial: d.partial(), Finally: d.finally(), Edges: EdgeCounts{d.flow.graph, s.Fired()},
+		Usage: usageOf(s.Usage()), StartedAt: d.started.UTC(), Duration: Milliseconds(max(0, d.clock.Now().Sub(d.started))), History: d.history,
 	}
-}
-
-// pending lists the questions that are open.
-func (d *driver) pending() []Pending {
-	out := []Pending{}
-	if d.state.Status != machine.Paused {
-		return out
-	}
-	for _, q := range d.state.Questions() {
-		out = append(out, d.pendingOf(&q))
-	}
-	return out
-}
-
-func (d *driver) pendingOf(q *machine.Question) Pending {
-	p := Pending{Node: d.nested.inTarget(q.Path()), Kind: "human", Prompt: d.mask.text(q.Prompt), Schema: q.Schema}
-	if q.Key != "" {
-		p.Key, p.Kind = &q.Key, "interrupt"
-	}
-	if i := q.Index(); i >= 0 {
-		p.Index = &i
-	}
-	return p
 }
 
 func pausedAt(s *machine.State) *PausedAt {

@@ -23,7 +23,7 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 	}
 	// The lease comes first: whoever has it is the only one to add to what is
 	// read now.
-	journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
+	journal, err := r.openSoon(ctx, runID)
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +32,9 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 		return nil, errors.Join(err, journal.Close())
 	}
 	if d.state.Status == machine.Completed {
+		if err := d.refuseAll(); err != nil {
+			return nil, errors.Join(err, journal.Close())
+		}
 		result, err := d.overAlready(journal)
 		return result, errors.Join(err, journal.Close())
 	}

@@ -60,8 +60,7 @@ func (d *driver) retellInside(event *machine.Event) error {
 
 // readerOf begins to tell of a subgraph, from a snapshot if the record has one.
 func (d *driver) readerOf(flow *Flow, id machine.TaskID, rec *record) (*reader, error) {
-	nested := &nesting{parent: d, task: id, node: d.nested.path(id.Node)}
-	child, err := startReading(flow, nested, rec)
+	child, err := startReading(flow, d.reading(id), rec)
 	if err != nil {
 		return nil, err
 	}

@@ -67,6 +67,8 @@ type Options struct {
 	// line that a program or a model has said, with secrets masked; from several
 	// goroutines, and perhaps once after the run. nil: nobody listens.
 	Heard func(line LogChunk)
+	// By says who gives the Answers, and those that Ask gets.
+	By string
 	// Ask asks a person; nil: the run pauses. It is called concurrently, in
 	// goroutines of its own, and returns when ctx ends. An answer that is not
 	// legal is asked for again, with problem saying why.
@@ -81,6 +83,10 @@ type Options struct {
 	// ModelParams set parameters of model nodes: temperature, max_tokens, model
 	// and so on, or what else the provider takes.
 	ModelParams []ModelParam
+	// Park ends the drive of a run that only waits (a wait, the delay of a retry, people
+	// with a time limit) for longer than this: the Result is paused, with the reason
+	// "wait" and Due. 0: the driver waits.
+	Park time.Duration
 	// Dir resolves relative paths of the graph; empty: the folder of its file.
 	Dir string
 }

@@ -54,32 +54,18 @@ func (d *driver) running() ([]RunningNode, error) {
 		out = append(out, RunningNode{
 			Node: d.nested.path(t.Node), Step: t.Step, Visit: t.Visit, Attempt: max(t.Attempt, 1), Doing: t.Doing, Since: time.Unix(0, t.Began).UTC(),
 		})
-		flow := d.flow.children[t.Node]
-		if flow == nil {
+		child, err := d.readChild(t.TaskID)
+		if err != nil {
+			return nil, err
+		}
+		if child == nil {
 			continue
 		}
-		inside, err := d.runningInside(flow, t.TaskID)
+		inside, err := child.running()
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, inside...)
 	}
 	return out, nil
-}
-
-func (d *driver) runningInside(flow *Flow, id machine.TaskID) ([]RunningNode, error) {
-	rec, _, err := readLog(flow, d.state.Log(id))
-	if err != nil || len(rec.events) == 0 && rec.from.events == 0 {
-		return nil, err
-	}
-	child, err := startReading(flow, &nesting{parent: d, task: id, node: d.nested.path(id.Node)}, rec)
-	if err != nil {
-		return nil, err
-	}
-	for i := range rec.events {
-		if err := child.replay(&rec.events[i]); err != nil {
-			return nil, err
-		}
-	}
-	return child.running()
 }

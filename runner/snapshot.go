@@ -178,5 +178,6 @@ func (d *driver) wholeResult() (*Result, error) {
 		d.path = append(path, d.path...)
 		d.before.head.Steps = 0
 	}
-	return d.result(), nil
+	result := d.result()
+	return result, d.addPending(result)
 }

@@ -79,6 +79,7 @@ type Store interface {
 	Delete(runID string) error
 
 	LogStore
+	OfferStore
 	SessionStore
 	ResultCache
 	// ClearCache forgets what is cached for nodes of a graph, nil being all of
@@ -106,9 +107,9 @@ type Journal interface {
 	Snapshot(s Snapshot) error
 	// Journaled is the size in bytes of the events since the last snapshot.
 	Journaled() int
-	// Note tells what List shows: Status, Reason, Steps and Updated of s, the
-	// rest being known. A new status or reason is kept at once; the others with
-	// the next sign of life (every few seconds) and at Close.
+	// Note tells what List shows: Status, Reason, Steps, Due and Updated of s, the
+	// rest being known. A new status, reason or due time is kept at once; the others
+	// with the next sign of life (every few seconds) and at Close.
 	Note(s RunSummary) error
 	// Adopt replaces Graph, File, Source and Files of the run, and forgets its
 	// snapshots: they were of the graph before.
@@ -116,6 +117,7 @@ type Journal interface {
 	// Asked delivers the requests that are left for this driver, each within
 	// about a second and never one twice in a row; nil: there never are any.
 	Asked() <-chan Request
+	OfferJournal
 	// Close gives the lease back. Closing twice is fine.
 	Close() error
 }
@@ -150,6 +152,9 @@ type RunSummary struct {
 	Status machine.Status
 	Reason string
 	Steps  int
+	// Due is when a run that pauses goes on by itself, if somebody takes it up then;
+	// zero: never.
+	Due time.Time
 	// Updated is when the summary was last noted.
 	Updated time.Time
 	// Owner has the run's lease, until Until; empty: nobody. A store whose
@@ -173,6 +178,8 @@ type RunFilter struct {
 	Labels map[string]string
 	// UpdatedBefore leaves out what was updated at that time or later; zero: nothing.
 	UpdatedBefore time.Time
+	// DueBy lets only runs through that are due at that time; zero: all.
+	DueBy time.Time
 	// Limit is the greatest number of runs; 0: no limit.
 	Limit int
 }

@@ -84,7 +84,7 @@ func (n *nesting) info() *machine.ParentInfo {
 // on from where it was. resting is where it was, nil when this process has not
 // run it: its notes tell then.
 func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver, end *childEnd) Handler {
-	hidden, settings, pause := slices.Clone(d.mask.values), d.state.Models(), d.pauses[id]
+	hidden, settings, calls := slices.Clone(d.mask.values), d.state.Models(), d.inside[id]
 	naps := work.Timeout == 0 && !d.state.InFinally() // what is left of an attempt's time is not kept
 	return HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
 		node := task.Node
@@ -99,7 +99,7 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 		if err != nil {
 			return nil, err
 		}
-		s.resting, s.pause = resting, pause
+		s.resting, s.calls = resting, calls
 		s.opts.PauseBefore, s.opts.PauseAfter = work.PauseBefore, work.PauseAfter
 		if task.Talk != nil {
 			s.opts.taken.talk = outer(task.Talk.Messages)
@@ -110,7 +110,7 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 		}
 		child.mask.learn(child.state.Values())
 		d.hideAs(child.mask)
-		if parked := child.parks(); parked != nil {
+		if parked := child.parking(); parked != nil {
 			end.resting, end.Steps = child, child.state.StepsEnded()
 			return nil, parked
 		}

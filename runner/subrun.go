@@ -17,7 +17,7 @@ type subrun struct {
 	secrets map[string]any
 	nested  *nesting
 	resting *driver
-	pause   <-chan struct{}
+	calls   <-chan insideCall
 }
 
 // newSubrun makes the run of a subgraph with what it takes from the run around it.
@@ -47,7 +47,7 @@ func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) 
 		}
 		d := newDriver(s.flow, s.opts, s.secrets, s.nested)
 		d.journal = s.nested.journal()
-		go s.passPause(d)
+		go s.passCalls(d)
 		result, err := d.run(ctx, input)
 		return d, result, err
 	}
@@ -58,26 +58,34 @@ func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) 
 	if d.state.Status == machine.Completed {
 		return d, d.result(), nil
 	}
-	for _, q := range d.state.Questions() {
-		if value, answered := task.Answers[questionID(&q)]; answered {
-			d.queue = append(d.queue, d.answerEvent(&q, value))
+	open, _, err := d.questions()
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range open {
+		q := &open[i]
+		if value, answered := task.Answers[questionID(q)]; answered {
+			d.queue = append(d.queue, d.answerEvent(q, value, ""))
 			d.told[asking{q.Task, q.ID}] = true
 		}
 	}
 	info := s.opts.info(s.opts.RunID)
 	info.Parent = s.nested.info()
 	event := back.event(d.clock.Now().UnixNano(), info)
-	go s.passPause(d)
+	go s.passCalls(d)
 	result, err := d.finishRun(ctx, event)
 	return d, result, err
 }
 
-// passPause pauses a subgraph when the run around it is asked to.
-func (s *subrun) passPause(d *driver) {
-	select {
-	case <-s.pause:
-		d.send(message{event: machine.Event{Kind: machine.PauseAsked, At: d.clock.Now().UnixNano()}})
-	case <-d.done:
+// passCalls passes on to a subgraph what the run around it wants.
+func (s *subrun) passCalls(d *driver) {
+	for {
+		select {
+		case call := <-s.calls:
+			d.send(message{call: &call})
+		case <-d.done:
+			return
+		}
 	}
 }
 
@@ -141,8 +149,8 @@ func (d *driver) rests() bool {
 	return d.nested != nil && d.idle() && d.state.Waiting(d.clock.Now().UnixNano(), d.nested.naps)
 }
 
-// parks is what a subgraph that has not ended waits for; nil: it has ended.
-func (d *driver) parks() *parking {
+// parking is what a subgraph that has not ended waits for; nil: it has ended.
+func (d *driver) parking() *parking {
 	s := d.state
 	if s.Ended() {
 		return nil
@@ -152,11 +160,7 @@ func (d *driver) parks() *parking {
 		out.Until = s.Due()
 	}
 	for _, q := range s.Questions() {
-		ask := q.Ask
-		ask.ID, ask.Node, ask.Element = questionID(&q), q.Path(), q.Index()+1
-		// What the subgraph hides, nobody hides any more once it rests.
-		ask.Prompt = d.mask.text(ask.Prompt)
-		out.Asks = append(out.Asks, ask)
+		out.Asks = append(out.Asks, d.passedOn(&q))
 	}
 	if s.Status == machine.Paused && s.Reason == "pause" {
 		out.At = &machine.Breakpoint{}

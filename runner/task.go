@@ -40,7 +40,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	handler := d.flow.runner.handlers[work.Kind]
 	child := &childEnd{}
 	if work.Kind == graphKind {
-		d.pauses[id] = make(chan struct{}, 1)
+		d.inside[id] = make(chan insideCall, 64)
 		handler = d.subgraph(id, work, d.takeResting(id), child)
 	}
 	hit := false

@@ -6,10 +6,13 @@ import "github.com/graphrun/graphrun/runner/machine"
 
 func (d *driver) startTimer(c *machine.Command) {
 	id := timerID{c.Timer, c.Task}
+	event := machine.Event{Kind: machine.TimerFired, Task: id.task, Timer: id.kind}
+	if c.Timer == machine.AnswerTimer {
+		event.Target = d.nested.target(&machine.Question{Task: c.Task})
+	}
 	d.timers[id] = d.clock.AfterFunc(c.For, func() {
-		d.send(message{event: machine.Event{
-			Kind: machine.TimerFired, At: d.clock.Now().UnixNano(), Task: id.task, Timer: id.kind,
-		}})
+		event.At = d.clock.Now().UnixNano()
+		d.send(message{event: event})
 	})
 }
 

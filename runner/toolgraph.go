@@ -86,7 +86,7 @@ var errNoStepLeft = errors.New("the run has no step left")
 
 // outcome is the result of a call.
 func (g *toolGraphs) outcome(child *driver, result *Result, call GraphCall) (any, error) {
-	if parked := child.parks(); parked != nil {
+	if parked := child.parking(); parked != nil {
 		if child.journal == nil {
 			return nil, &Failure{Kind: "child_failed", Message: "the graph asks a person, which needs a store"}
 		}

@@ -33,6 +33,8 @@ type driveFlags struct {
 	quiet          bool
 	strict         bool
 	history        bool
+	park           time.Duration
+	parks          bool // --park was given
 	output         enum
 	trace          string
 	stream         enumList
@@ -49,6 +51,7 @@ func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 	flags.IntVar(&f.maxSteps, "max-steps", 0, "most node executions, instead of the graph's limit")
 	flags.DurationVar(&f.timeout, "timeout", 0, "longest active time, such as 90s or 10m, instead of the graph's limit")
 	flags.IntVar(&f.maxConcurrency, "max-concurrency", 0, "most nodes that run at once, instead of the graph's limit")
+	addParkFlag(cmd, f)
 	flags.StringArrayVar(&f.answers, "answer", nil, "NODE=VALUE: what a person says there, as text or JSON; repeatable,\nalso for a node that asks more than once. NODE:KEY=VALUE for the question of a\nprogram, NODE[0]=VALUE for the first element of an each, OUTER/INNER=VALUE in a\nsubgraph")
 	flags.StringArrayVar(&f.pauseBefore, "pause-before", nil, "NODE to pause before, OUTER/INNER in a subgraph; repeatable")
 	flags.StringArrayVar(&f.pauseAfter, "pause-after", nil, "NODE to pause after, OUTER/INNER in a subgraph; repeatable")
@@ -67,6 +70,13 @@ func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 	setting(flags, "max-steps", "timeout", "max-concurrency", "no-input", "strict", "history", "output", "stream")
 }
 
+// addParkFlag adds --park.
+func addParkFlag(cmd *cobra.Command, f *driveFlags) {
+	cmd.Flags().DurationVar(&f.park, "park", 0, "end the process, with exit code 10, when the run only waits for longer than this;\ngraphrun resume --due takes it up when its time has come")
+	complete(cmd, "park", nil)
+	setting(cmd.Flags(), "park")
+}
+
 // problems are the values that no run can have.
 func (f *driveFlags) problems(cmd *cobra.Command) (problems []error) {
 	atLeast := func(name string, ok bool, want string) {
@@ -77,6 +87,8 @@ func (f *driveFlags) problems(cmd *cobra.Command) (problems []error) {
 	atLeast("max-steps", f.maxSteps >= 1, "at least 1")
 	atLeast("max-concurrency", f.maxConcurrency >= 1, "at least 1")
 	atLeast("timeout", f.timeout > 0, "more than 0")
+	atLeast("park", f.park >= 0, "at least 0s")
+	f.parks = cmd.Flags().Changed("park")
 	return problems
 }
 
@@ -85,6 +97,9 @@ func (f *driveFlags) options(g *spec.Graph) (runner.Options, error) {
 	opts := runner.Options{
 		MaxSteps: f.maxSteps, Timeout: f.timeout, MaxConcurrency: f.maxConcurrency, History: f.history,
 		PauseBefore: f.pauseBefore, PauseAfter: f.pauseAfter, Answers: map[string][]string{},
+	}
+	if f.parks {
+		opts.Park = max(f.park, 1) // 0 would be never
 	}
 	var problems []error
 	check := func(flag, path string, human bool) {
@@ -182,7 +197,7 @@ func (s *session) drive(
 	ctx context.Context, opts *runner.Options, do func(ctx context.Context) (*runner.Result, error),
 ) (*runner.Result, error) {
 	a := s.app
-	opts.Sink = s.out.sink()
+	opts.Sink, opts.By = s.out.sink(), whoAnswers()
 	if l, ok := s.out.view.(listener); ok {
 		opts.Heard = l.heard
 	}

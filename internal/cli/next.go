@@ -57,15 +57,19 @@ func nextCommands(r *runner.Result) []string {
 	return []string{logs, why}
 }
 
-// resumeHint is the command that goes on with a run, answering what it asks.
+// resumeHint is the command that goes on with a run: by an answer, where it asks.
 func (a *app) resumeHint(r *runner.Result) string {
 	s := "graphrun resume " + r.RunID
-	for _, p := range r.Pending {
-		answer := "…"
-		if choices := choicesOf(p.Schema); len(choices) > 0 {
-			answer = choices[0]
+	if r.Status == machine.Paused && len(r.Pending) > 0 {
+		s = "graphrun answer " + r.RunID
+		for _, p := range r.Pending {
+			answer := "…"
+			if choices := choicesOf(p.Schema); len(choices) > 0 {
+				answer = choices[0]
+			}
+			s += " " + shellWord(p.Target()+"="+answer)
 		}
-		s += " --answer " + shellWord(p.Target()+"="+answer)
+		s += " --resume"
 	}
 	return s + a.storeHint()
 }

@@ -20,8 +20,9 @@ import (
 func newResumeCommand(a *app) *cobra.Command {
 	var f driveFlags
 	var withFile string
+	var due bool
 	cmd := &cobra.Command{
-		Use:   "resume RUN",
+		Use:   "resume RUN|--due",
 		Short: "Go on with a run that paused, was interrupted or failed",
 		Long: `resume goes on with a run that pauses, or that a crash, an interrupt, a failure or a
 limit has ended. The graph is the one that the run was started with: when the file
@@ -38,20 +39,46 @@ Steps that were taken count towards the limit; --max-steps sets a new one. Exit 
 are those of run; 2 also means that another process drives the run.`,
 		Example: `  graphrun resume 20260102-150405-abcdef --answer approve=yes
   graphrun resume nightly --max-steps 500 -o json
-  graphrun resume nightly --with-file flow.yaml`,
-		Args:              oneRun,
+  graphrun resume nightly --with-file flow.yaml
+  graphrun resume --due --park 1m`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if !due {
+				return oneRun(cmd, args)
+			}
+			return noArgs(cmd, args)
+		},
 		ValidArgsFunction: a.completeRun,
 		PreRunE:           a.loadSettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if problems := f.problems(cmd); len(problems) > 0 {
 				return usage(errors.Join(problems...))
 			}
+			if due {
+				if err := dueAlone(cmd); err != nil {
+					return err
+				}
+				return a.resumeDue(cmd.Context(), &f)
+			}
 			return a.resume(cmd.Context(), &f, args[0], withFile)
 		},
 	}
 	cmd.Flags().StringVar(&withFile, "with-file", "", "FILE of another version of the graph to go on with")
+	cmd.Flags().BoolVar(&due, "due", false, "go on with every run whose timeout, wait or retry delay has passed, for cron: a\nline a run, and the gravest exit code of all; one that pauses again counts as 0")
 	addDriveFlags(cmd, &f, a.runNamed)
 	return cmd
+}
+
+// dueAlone refuses flags that are for one run beside --due.
+func dueAlone(cmd *cobra.Command) error {
+	for _, name := range []string{"answer", "with-file", "pause-before", "pause-after", "trace", "stream", "history"} {
+		if f := cmd.Flag(name); f != nil && f.Changed && f.Annotations[settingAnnotation] == nil {
+			return usagef("--%s is for one run, --due for all whose time has come", name)
+		}
+	}
+	if cmd.Flag("output").Value.String() == "jsonl" {
+		return usagef("--output jsonl is for one run; with --due: json, text")
+	}
+	return nil
 }
 
 func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) error {

@@ -96,6 +96,7 @@ func commands() []command {
 		{"init", newInitCommand},
 		{"run", newRunCommand},
 		{"resume", newResumeCommand},
+		{"answer", newAnswerCommand},
 		{"fork", newForkCommand},
 		{"runs", newRunsCommand},
 		{"logs", newLogsCommand},

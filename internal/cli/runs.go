@@ -29,7 +29,7 @@ them, and removes those that nobody needs.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		newRunsListCommand(a), newRunsShowCommand(a), newRunsEventsCommand(a), newRunsStateCommand(a),
+		newRunsListCommand(a), newRunsShowCommand(a), newRunsPendingCommand(a), newRunsEventsCommand(a), newRunsStateCommand(a),
 		newRunsCancelCommand(a), newRunsPauseCommand(a), newRunsDeleteCommand(a), newRunsPruneCommand(a),
 	)
 	return cmd

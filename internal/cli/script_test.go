@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -42,11 +44,12 @@ func TestScripts(t *testing.T) {
 			return exec.Command("strace", "-f", "-o", os.DevNull, "true").Run() == nil, nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code":   commandCode,
-			"steady": commandSteady,
-			"json":   commandJSON,
-			"events": commandEvents,
-			"server": commandServer,
+			"code":    commandCode,
+			"steady":  commandSteady,
+			"overdue": commandOverdue,
+			"json":    commandJSON,
+			"events":  commandEvents,
+			"server":  commandServer,
 		},
 	})
 }
@@ -69,6 +72,20 @@ func commandCode(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+}
+
+// commandOverdue is `overdue stdout`: goes on when the moment that the result there
+// is due at has passed.
+func commandOverdue(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: overdue stdout|FILE")
+	}
+	var result struct{ Due time.Time }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &result))
+	if result.Due.IsZero() || time.Until(result.Due) > time.Minute {
+		ts.Fatalf("it is due at %s", result.Due)
+	}
+	time.Sleep(time.Until(result.Due))
 }
 
 // commandSteady is `steady stdout|stderr FILE`: writes what the last program

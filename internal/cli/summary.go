@@ -60,7 +60,10 @@ func summary(r *runner.Result, c traceColors) []string {
 		}
 	}
 	for _, p := range r.Pending {
-		out = append(out, "  "+c.strong(p.Target())+" asks: "+terminal.Line(p.Prompt)+c.quiet(legalAnswers(p.Schema)))
+		out = append(out, questionLine(&p, c))
+	}
+	if r.Status == machine.Paused && r.Reason == "wait" && r.Due != nil {
+		out = append(out, "  waits until "+r.Due.Local().Format(time.DateTime)+"; graphrun resume --due takes it up then")
 	}
 	if at := r.PausedAt; at != nil {
 		out = append(out, fmt.Sprintf("  paused %s %s", at.Phase, strings.Join(at.Nodes, ", ")))
@@ -89,6 +92,15 @@ func runningText(n *runner.RunningNode, status machine.Status, c traceColors) st
 		text += fmt.Sprintf(", attempt %d", n.Attempt)
 	}
 	return c.strong(name) + text
+}
+
+// questionLine is an open question.
+func questionLine(p *runner.Pending, c traceColors) string {
+	line := "  " + c.strong(p.Target()) + " asks: " + terminal.Line(p.Prompt) + c.quiet(legalAnswers(p.Schema))
+	if p.Due != nil {
+		line += c.quiet("  until " + p.Due.Local().Format(time.DateTime))
+	}
+	return line
 }
 
 // legalAnswers says which answers a question takes; "" for any text.

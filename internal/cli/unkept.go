@@ -39,6 +39,12 @@ func (noJournal) Adopt(runner.RunRecord) error { return nil }
 // Asked delivers nothing: nobody else knows of the run.
 func (noJournal) Asked() <-chan runner.Request { return nil }
 
+// Offers delivers nothing either.
+func (noJournal) Offers() <-chan runner.Offer { return nil }
+
+// Settle has nothing to settle.
+func (noJournal) Settle(string, []machine.Event, string) (bool, error) { return false, nil }
+
 // Close does nothing.
 func (noJournal) Close() error { return nil }
 

@@ -28,7 +28,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		return s.cmds, nil
 	}
 	switch {
-	case e.Kind == Resumed && !s.Ended(), (e.Kind == Answered || e.Kind == CancelAsked) && s.Status == Paused:
+	case e.Kind == Resumed && !s.Ended(), s.Status == Paused && e.reachesPaused():
 	case !s.live:
 		return nil, nil
 	}
@@ -40,7 +40,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		return p.Advance(s, e.At), nil
 	}
 	before := s.now
-	s.now = e.At
+	s.pass(e.At)
 	switch e.Kind {
 	case TaskBegan, TaskNoted, CancelAsked, PauseAsked, Resumed:
 		s.Effect = Applied // the others say so where they find what they are about
@@ -66,7 +66,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		}
 		p.end(s, ending{status: Cancelled, reason: "cancelled"})
 	case PauseAsked:
-		p.pauseAsked(s)
+		p.pauseAsked(s, e.Reason)
 	case Answered:
 		p.answered(s, &e)
 	case Resumed:
@@ -85,7 +85,7 @@ func (p *Plan) Advance(s *State, at int64) []Command {
 	if !s.live {
 		return nil
 	}
-	s.now = at
+	s.pass(at)
 	if s.final != nil {
 		if s.open && s.readyTasks+s.runningTasks == 0 {
 			p.closeFinally(s)
@@ -245,7 +245,7 @@ func (p *Plan) unpark(s *State, e *Event) {
 		return
 	}
 	s.Effect = Applied
-	p.leavePark(s, i)
+	p.leavePark(s, i, false)
 }
 
 // resumeIdle goes on when no superstep is open.

@@ -26,6 +26,9 @@ const (
 	Decide
 	// AskPerson asks a person; the answer is Answered.
 	AskPerson
+	// PassAnswer gives a subgraph that runs the Answer to a Question that something
+	// in it asks.
+	PassAnswer
 	// Pause says that the run is paused; it is the last command until it is
 	// resumed or a question is answered.
 	Pause
@@ -43,8 +46,11 @@ type Command struct {
 	Work *Work
 	// Choice is what to decide (Decide).
 	Choice *Choice
-	// Question is what to ask (Ask).
+	// Question is what to ask (AskPerson), or its ID what is answered (PassAnswer).
 	Question *Question
+	// Answer is the answer, and By who gave it (PassAnswer).
+	Answer any
+	By     string
 }
 
 // Work is everything a handler needs for one attempt.

@@ -19,7 +19,7 @@ type eachState struct {
 	// running holds the attempts in the driver, by element.
 	running map[int]*elementRun
 	// attempts holds the last attempt of the elements that wait for another.
-	attempts map[int]int
+	attempts map[int]failedAttempt
 	// asking holds what elements have asked people, until they run again, and
 	// answered what those had asked that wait for another attempt.
 	asking   map[int]*inquiry
@@ -34,6 +34,13 @@ type eachState struct {
 	cut         *eachCut // what a failure or a cancellation took from the node
 	// talk is what the elements added to the conversation, by element.
 	talk map[int]*TalkDelta
+}
+
+// failedAttempt is an attempt of an element after which another follows, and
+// when (Unix nanoseconds).
+type failedAttempt struct {
+	attempt int
+	until   int64
 }
 
 // elementRun is one attempt of one element.
@@ -59,7 +66,7 @@ func (p *Plan) startEach(s *State, t *task, n *node) {
 	}
 	policy := p.policyOf(t.node)
 	t.each = &eachState{
-		items: items, results: make([]any, len(items)), running: map[int]*elementRun{}, attempts: map[int]int{},
+		items: items, results: make([]any, len(items)), running: map[int]*elementRun{}, attempts: map[int]failedAttempt{},
 		asking: map[int]*inquiry{}, answered: map[int]*inquiry{},
 		tolerate: policy == "continue_others" || policy == "wait_all",
 	}
@@ -153,7 +160,7 @@ func (e *eachState) nextElement() (element, attempt int, asked *inquiry) {
 		delete(e.asking, i)
 		return i, asked.attempt, asked
 	}
-	attempt, asked = e.attempts[i]+1, e.answered[i]
+	attempt, asked = e.attempts[i].attempt+1, e.answered[i]
 	delete(e.attempts, i)
 	delete(e.answered, i)
 	return i, attempt, asked
@@ -238,7 +245,7 @@ func (p *Plan) elementUnwell(s *State, t *task, id TaskID, failure *Failure, ask
 	own := *failure
 	own.Node, own.Attempt = p.nodes[t.node].id, id.Attempt
 	if delay, attempts, again := p.retryDelay(s, t, i, id.Attempt, &own); again && e.failure == nil {
-		e.attempts[i] = id.Attempt
+		e.attempts[i] = failedAttempt{id.Attempt, s.after(delay)}
 		if asked != nil && !asked.any {
 			e.answered[i] = asked
 		}

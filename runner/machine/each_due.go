@@ -7,9 +7,9 @@ import "slices"
 // elementDue lets an element whose retry delay is over run again.
 func (p *Plan) elementDue(s *State, id TaskID) bool {
 	i := id.Element - 1
-	return p.rouseElement(s, id, func(t *task) (matches, runs bool) {
+	return p.rouseElement(s, id, false, func(t *task) (matches, runs bool) {
 		e := t.each
-		if e.attempts[i] != id.Attempt || slices.Contains(e.again, i) {
+		if e.attempts[i].attempt != id.Attempt || slices.Contains(e.again, i) {
 			return false, false
 		}
 		e.again = append(e.again, i)
@@ -21,7 +21,7 @@ func (p *Plan) elementDue(s *State, id TaskID) bool {
 // rouseElement finds the node of an element and, when change says so, lets it go
 // on: at once while its superstep is open, else in the next one. It reports
 // whether change took what happened.
-func (p *Plan) rouseElement(s *State, id TaskID, change func(t *task) (matches, runs bool)) bool {
+func (p *Plan) rouseElement(s *State, id TaskID, hold bool, change func(t *task) (matches, runs bool)) bool {
 	isNode := func(t *task) bool {
 		return t.each != nil && t.visit == id.Visit && p.nodes[t.node].id == id.Node
 	}
@@ -48,7 +48,7 @@ func (p *Plan) rouseElement(s *State, id TaskID, change func(t *task) (matches, 
 		}
 		matches, runs := change(t)
 		if runs {
-			p.leavePark(s, i)
+			p.leavePark(s, i, hold)
 		}
 		return matches
 	}

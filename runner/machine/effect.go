@@ -41,7 +41,7 @@ func (e *eachState) elementEffect(i int, run *elementRun, failure *Failure) Effe
 		return CutOff
 	case failure == nil:
 		return Applied
-	case e.attempts[i] == run.attempt:
+	case e.attempts[i].attempt == run.attempt:
 		return Retried
 	}
 	return FailedForGood

@@ -35,9 +35,11 @@ const (
 	Decided EventKind = "decided"
 	// CancelAsked stops the run: running tasks are cancelled, then it ends.
 	CancelAsked EventKind = "cancel_asked"
-	// PauseAsked pauses the run when the open superstep has closed.
+	// PauseAsked pauses the run when the open superstep has closed. With the Reason
+	// "wait" it pauses a run in which only time passes, until Due.
 	PauseAsked EventKind = "pause_asked"
-	// Answered brings a person's answer, as Output, to a question of Task.
+	// Answered brings a person's answer, as Output, to a question of Task; By says
+	// who gave it.
 	Answered EventKind = "answered"
 	// Resumed takes a run up again. Undo lists the events, by their place in
 	// the journal from 0, that count no more: those that ended the run.
@@ -64,7 +66,7 @@ type Event struct {
 	// Partial is what a task had produced when it was cancelled or failed.
 	Partial any `json:"partial,omitempty"`
 	// Reason says in a word why a task ended as it did, where it could have ended
-	// in several ways (TaskEnded).
+	// in several ways (TaskEnded), or why the run pauses (PauseAsked).
 	Reason string `json:"reason,omitempty"`
 	// Failure says why a task or a decision failed.
 	Failure *Failure `json:"failure,omitempty"`
@@ -96,7 +98,13 @@ type Event struct {
 	Park *Parking `json:"park,omitempty"`
 	// Question is the ID of the question that is answered (Answered).
 	Question string `json:"question,omitempty"`
-	// Target and Reasoning are a router's answer (Decided).
+	// By says who answered (Answered). Hold keeps the answer for whoever takes the
+	// run up: nobody drives it.
+	By   string `json:"by,omitempty"`
+	Hold bool   `json:"hold,omitempty"`
+	// Target and Reasoning are a router's answer (Decided). Of Answered, and of
+	// TimerFired for the time that a person had, Target is the question's name in
+	// the outermost run.
 	Target    string `json:"target,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
 }

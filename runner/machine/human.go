@@ -77,6 +77,7 @@ func (p *Plan) askElement(s *State, t *task, i int) {
 	}
 	asked.attempt = 1
 	t.each.asking[i] = asked
+	s.noteAsked(t, s.elementID(t, i, 1), asked, nil)
 	s.askAll(s.elementID(t, i, 1), asked)
 }
 
@@ -165,32 +166,72 @@ func (q *Question) Parse(text string) (any, error) {
 // answered takes a person's answer; one that is not legal, or that nobody asked
 // for, changes nothing.
 func (p *Plan) answered(s *State, e *Event) {
-	p.settleQuestion(s, e.Task, func(asked *inquiry) bool {
+	if p.answeredInside(s, e) {
+		s.Effect = Applied
+		return
+	}
+	p.settleQuestion(s, e.Task, settling{by: e.By, hold: e.Hold, do: func(asked *inquiry) (*question, bool) {
 		q := asked.find(e.Question)
 		if q == nil || q.settled {
-			return false
+			return nil, false
 		}
 		value := q.schema.Normalise(e.Output)
 		if q.schema.Check(value) != nil {
-			return false
+			return nil, false
 		}
 		q.answer, q.settled = value, true
 		s.Effect = Applied
-		return true
+		return q, true
+	}})
+}
+
+// answeredInside takes an answer for something in a subgraph that runs: it is passed
+// on, and kept for the case that the subgraph is run again before it has noted it.
+func (p *Plan) answeredInside(s *State, e *Event) bool {
+	t := s.find(e.Task)
+	if t == nil || !s.open || s.closing != nil || p.nodes[t.node].kind != "graph" {
+		return false
+	}
+	asked := &t.asked
+	if t.each != nil {
+		run := t.each.running[e.Task.Element-1]
+		if run == nil || run.attempt != e.Task.Attempt {
+			return false
+		}
+		asked = &run.asked
+	} else if t.status != running {
+		return false
+	}
+	if *asked == nil {
+		*asked = &inquiry{any: true}
+	}
+	q := (*asked).find(e.Question)
+	switch {
+	case q == nil:
+		anything, _ := newQuestion(Ask{ID: e.Question, Node: e.Task.Node, Schema: map[string]any{}})
+		(*asked).questions = append((*asked).questions, anything)
+		q = &(*asked).questions[len((*asked).questions)-1]
+	case q.settled:
+		return false
+	}
+	q.answer, q.settled = e.Output, true
+	s.command(Command{
+		Kind: PassAnswer, Task: e.Task, Question: &Question{Task: e.Task, Ask: Ask{ID: e.Question}}, Answer: e.Output, By: e.By,
 	})
+	return true
 }
 
 // unanswered acts on people who did not answer in time. A subgraph runs again
 // and sees to it itself.
 func (p *Plan) unanswered(s *State, id TaskID) {
-	p.settleQuestion(s, id, func(asked *inquiry) bool {
-		if asked.any {
+	p.settleQuestion(s, id, settling{by: "timeout", do: func(asked *inquiry) (*question, bool) {
+		if asked.any || asked.questions[0].Node != "" {
 			asked.woken, s.Effect = true, Applied
-			return true
+			return nil, true
 		}
 		q := &asked.questions[0]
 		if q.settled {
-			return false
+			return nil, false
 		}
 		q.settled, s.Effect = true, Applied
 		if q.hasDefault {
@@ -198,8 +239,8 @@ func (p *Plan) unanswered(s *State, id TaskID) {
 		} else {
 			q.failure = &Failure{Kind: "timeout", Message: "nobody answered in time, and there is no default"}
 		}
-		return true
-	})
+		return q, true
+	}})
 }
 
 // remaining is how long from now until a moment; none when it has passed.

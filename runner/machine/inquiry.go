@@ -148,6 +148,7 @@ func (p *Plan) parkAsking(s *State, t *task, e *Event) {
 
 // parkFor parks a task until its questions are answered.
 func (p *Plan) parkFor(s *State, t *task, asked *inquiry) {
+	s.noteAsked(t, s.taskID(t), asked, t.asked)
 	t.asked, t.status, t.due = asked, asking, asked.ready()
 	s.waitingTasks++
 	s.askAll(s.taskID(t), asked)
@@ -164,6 +165,7 @@ func (p *Plan) parkElement(s *State, t *task, i int, run *elementRun, e *Event) 
 	}
 	asked.attempt = run.attempt
 	t.each.asking[i] = asked
+	s.noteAsked(t, s.elementID(t, i, run.attempt), asked, run.asked)
 	s.askAll(s.elementID(t, i, run.attempt), asked)
 	if asked.ready() {
 		t.each.again = append(t.each.again, i)
@@ -201,12 +203,26 @@ func (s *State) askAll(id TaskID, asked *inquiry) {
 	}
 }
 
-// settle settles a question of a task as settle says. It reports whether the
-// inquiry changed.
-func (q *inquiry) settle(s *State, id TaskID, settle func(*inquiry) bool) bool {
+// settling is what is to become of a question.
+type settling struct {
+	// by is who answered; hold says that the task goes on only when the run is
+	// taken up.
+	by   string
+	hold bool
+	// do settles a question of an inquiry. It returns the question, nil when a
+	// subgraph is to see to it, and whether the inquiry changed.
+	do func(*inquiry) (settled *question, changed bool)
+}
+
+// settle settles a question of a task. It reports whether the inquiry changed.
+func (q *inquiry) settle(s *State, t *task, id TaskID, how settling) bool {
 	until := q.deadline()
-	if !settle(q) {
+	settled, changed := how.do(q)
+	if !changed {
 		return false
+	}
+	if settled != nil {
+		s.noteAnswered(t, id, settled, how.by)
 	}
 	if until > 0 {
 		s.command(Command{Kind: StopTimer, Timer: AnswerTimer, Task: id})
@@ -218,9 +234,9 @@ func (q *inquiry) settle(s *State, id TaskID, settle func(*inquiry) bool) bool {
 }
 
 // settleQuestion lets the task of a question go on with what settle made of it.
-func (p *Plan) settleQuestion(s *State, id TaskID, settle func(*inquiry) bool) {
+func (p *Plan) settleQuestion(s *State, id TaskID, how settling) {
 	if id.Element > 0 {
-		p.settleElement(s, id, settle)
+		p.settleElement(s, id, how)
 		return
 	}
 	waits := func(t *task) bool { return t.asked != nil && s.taskID(t) == id }
@@ -230,7 +246,7 @@ func (p *Plan) settleQuestion(s *State, id TaskID, settle func(*inquiry) bool) {
 			continue
 		}
 		// A subgraph that runs again finds what was answered meanwhile when it asks.
-		if t.asked.settle(s, id, settle) && t.status == asking {
+		if t.asked.settle(s, t, id, how) && t.status == asking {
 			t.due = t.asked.ready()
 		}
 		return
@@ -240,26 +256,26 @@ func (p *Plan) settleQuestion(s *State, id TaskID, settle func(*inquiry) bool) {
 		if !waits(t) {
 			continue
 		}
-		if t.asked.settle(s, id, settle) && t.asked.ready() {
-			p.leavePark(s, i)
+		if t.asked.settle(s, t, id, how) && t.asked.ready() {
+			p.leavePark(s, i, how.hold)
 		}
 		return
 	}
 }
 
 // settleElement is settleQuestion for an element. One of a human node is done.
-func (p *Plan) settleElement(s *State, id TaskID, settle func(*inquiry) bool) {
+func (p *Plan) settleElement(s *State, id TaskID, how settling) {
 	i := id.Element - 1
-	p.rouseElement(s, id, func(t *task) (matches, runs bool) {
+	p.rouseElement(s, id, how.hold, func(t *task) (matches, runs bool) {
 		e := t.each
 		asked := e.asking[i]
 		if asked == nil {
 			if run := e.running[i]; run != nil && run.asked != nil && run.attempt == id.Attempt {
-				run.asked.settle(s, id, settle)
+				run.asked.settle(s, t, id, how)
 			}
 			return false, false
 		}
-		if asked.attempt != id.Attempt || !asked.settle(s, id, settle) || !asked.ready() {
+		if asked.attempt != id.Attempt || !asked.settle(s, t, id, how) || !asked.ready() {
 			return false, false
 		}
 		if p.nodes[t.node].act != actHuman {
@@ -278,117 +294,4 @@ func (p *Plan) settleElement(s *State, id TaskID, settle func(*inquiry) bool) {
 		}
 		return true, len(e.asking) == 0
 	})
-}
-
-// leavePark lets a parked task join the next superstep. Whoever answers takes a
-// run up that pauses for people.
-func (p *Plan) leavePark(s *State, i int) {
-	s.next = append(s.next, s.parked[i])
-	s.parked = slices.Delete(s.parked, i, i+1)
-	s.mixed = true
-	if s.Status == Paused && s.Reason == "human" {
-		s.setStatus(Running, "")
-	}
-	if s.live {
-		p.resumeIdle(s)
-	}
-}
-
-// onlyPeople reports whether all that is left waits for people, without a time
-// by which they have to answer.
-func (s *State) onlyPeople() bool {
-	for i := range s.parked {
-		if asks, until := s.parked[i].waitsForPeople(); !asks || until > 0 {
-			return false
-		}
-	}
-	return len(s.parked) > 0
-}
-
-// Idle reports whether nothing of a live run is at work: it waits for people, or
-// for timers.
-func (s *State) Idle() bool {
-	return s.live && !s.open && s.deciding == 0 && s.closing == nil && len(s.next) == 0 && len(s.parked) > 0
-}
-
-// Waiting reports whether a live run has nothing to do but to wait for people
-// who have, if anything, until a moment after now. With timers, also for such
-// moments alone, unless the run or its branches are short of time meanwhile.
-func (s *State) Waiting(now int64, timers bool) bool {
-	if !s.Idle() || s.final != nil {
-		return false
-	}
-	timers = timers && s.deadline == 0 && !s.plan.timesBranches()
-	for i := range s.parked {
-		t := &s.parked[i]
-		waits, until := t.waitsForPeople()
-		if moment := t.moment(); moment > 0 {
-			waits, until = timers, moment
-		}
-		if !waits || until > 0 && until <= now {
-			return false
-		}
-	}
-	return true
-}
-
-// Due is the first moment at which a node that waits for one goes on, as Unix
-// time in nanoseconds; 0: none does.
-func (s *State) Due() int64 {
-	first := int64(0)
-	for i := range s.parked {
-		first = sooner(first, s.parked[i].moment())
-	}
-	return first
-}
-
-// moment is when a parked task goes on whatever people do; 0: never, or it has an
-// `each` whose elements are tried again.
-func (t *task) moment() int64 {
-	switch {
-	case t.each != nil:
-		first := int64(0)
-		for _, i := range sortedInquiries(t.each.asking) {
-			first = sooner(first, t.each.asking[i].until)
-		}
-		return first
-	case t.status == waiting || t.status == delayed:
-		return t.until
-	case t.asked != nil:
-		return t.asked.until
-	}
-	return 0
-}
-
-// sooner is the earlier of two moments, of which 0 is none.
-func sooner(a, b int64) int64 {
-	if a == 0 || b > 0 && b < a {
-		return b
-	}
-	return a
-}
-
-// timesBranches reports whether some branch has a time limit.
-func (p *Plan) timesBranches() bool {
-	for i := range p.nodes {
-		if p.branchTimeout(i) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// waitsForPeople reports whether only people can let a parked task go on, and
-// until when they have time; 0: for ever.
-func (t *task) waitsForPeople() (asks bool, until int64) {
-	if t.status != asking {
-		return false, 0
-	}
-	if t.each == nil {
-		return true, t.asked.deadline()
-	}
-	for _, i := range sortedInquiries(t.each.asking) {
-		until = sooner(until, t.each.asking[i].deadline())
-	}
-	return true, until
 }

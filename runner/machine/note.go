@@ -21,6 +21,11 @@ const (
 	NoteNodeEmitted
 	// NoteElementEnded tells that an element of a node with each has ended for good.
 	NoteElementEnded
+	// NoteAsked tells a question, a *Question in Output, when it is first asked.
+	NoteAsked
+	// NoteAnswered tells that one was answered: a *Question too. By is "timeout"
+	// when nobody did in time.
+	NoteAnswered
 	NoteEdgesResolved
 	NoteStateUpdated
 	// NoteEntered stands for NoteSuperstepStarted, NoteNodeStarted and
@@ -52,8 +57,10 @@ type Note struct {
 	// it and the branches around it began, outermost first: "b/d"; "" outside of
 	// any.
 	Branch string
-	// Output is plain data, or an *Object.
-	Output  any
+	// Output is plain data, or an *Object, or a *Question.
+	Output any
+	// By is who answered (NoteAnswered).
+	By      string
 	Failure *Failure
 	// Retry is NoteNodeRetrying's.
 	Retry *RetryNote

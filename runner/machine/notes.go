@@ -70,6 +70,25 @@ func (s *State) noteElementEnded(t *task, i int, failure *Failure) {
 	}
 }
 
+// noteAsked tells the questions of a task that it had not asked before. Those of a
+// subgraph tells the subgraph.
+func (s *State) noteAsked(t *task, id TaskID, asked, old *inquiry) {
+	for i := range asked.questions {
+		q := &asked.questions[i]
+		if s.Watched && asked.open(i) && q.Node == "" && (old == nil || old.find(q.ID) == nil) {
+			s.taskNote(NoteAsked, t).Output = q.public(id)
+		}
+	}
+}
+
+// noteAnswered tells that a question was answered.
+func (s *State) noteAnswered(t *task, id TaskID, q *question, by string) {
+	if s.Watched && q.Node == "" {
+		note := s.taskNote(NoteAnswered, t)
+		note.Output, note.By = q.public(id), by
+	}
+}
+
 func (s *State) noteFailed(t *task) {
 	if s.Watched {
 		s.taskNote(NoteNodeFailed, t).Failure = t.failure

@@ -17,6 +17,10 @@ type Breakpoint struct {
 // pause stops the run until it is resumed, or its questions are answered.
 func (p *Plan) pause(s *State, reason string) {
 	s.setStatus(Paused, reason)
+	s.pausedFrom = s.now
+	if s.deadline > 0 {
+		s.command(Command{Kind: StopTimer, Timer: RunTimer})
+	}
 	s.command(Command{Kind: Pause})
 }
 
@@ -56,10 +60,16 @@ func (p *Plan) stopAfter(s *State) {
 }
 
 // pauseAsked pauses when no superstep is open, else when this one closes: soon,
-// since its subgraphs pause too.
-func (p *Plan) pauseAsked(s *State) {
+// since its subgraphs pause too. A run is paused to wait only while it does.
+func (p *Plan) pauseAsked(s *State, reason string) {
 	if s.final != nil {
 		return // the end of the run is decided
+	}
+	if reason == "wait" {
+		if s.Idle() {
+			p.pause(s, reason)
+		}
+		return
 	}
 	s.pauseDue = true
 	for i := range s.tasks {
@@ -95,6 +105,9 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 		delete(s.logs, id)
 	}
 	wasPaused := s.Status == Paused
+	if wasPaused {
+		before = s.pausedFrom
+	}
 	s.setStatus(Running, "")
 	if s.final == nil {
 		s.Quality, s.Failure = "", nil
@@ -105,6 +118,7 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 		s.next[i].released = true
 	}
 	s.passBreakpoints()
+	s.releaseAnswered()
 	if s.final == nil {
 		s.renewTimeout(e, before)
 	} else if s.final.hurried {
@@ -139,6 +153,18 @@ func (s *State) renewTimeout(e *Event, before int64) {
 	}
 	s.deadline = s.now + int64(left)
 	s.command(Command{Kind: StartTimer, Timer: RunTimer, For: left})
+}
+
+// releaseAnswered lets parked tasks go on that were answered while nobody drove
+// the run.
+func (s *State) releaseAnswered() {
+	s.parked = deleteTasks(s.parked, func(t *task) bool {
+		if t.due {
+			s.next = append(s.next, *t)
+			s.mixed = true
+		}
+		return t.due
+	})
 }
 
 // reissue asks again for everything that is under way.
@@ -217,7 +243,8 @@ func (s *State) waitAgain(t *task) {
 		if slices.Contains(t.each.again, i) {
 			continue
 		}
-		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: s.elementID(t, i, t.each.attempts[i])})
+		failed := t.each.attempts[i]
+		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: s.elementID(t, i, failed.attempt), For: s.remaining(failed.until)})
 	}
 	for _, i := range sortedInquiries(t.each.asking) {
 		s.askAll(s.elementID(t, i, t.each.asking[i].attempt), t.each.asking[i])
@@ -340,7 +367,7 @@ func (q *inquiry) pass() bool {
 	return true
 }
 
-func sortedAttempts(attempts map[int]int) []int {
+func sortedAttempts(attempts map[int]failedAttempt) []int {
 	out := make([]int, 0, len(attempts))
 	for i := range attempts { //lint:ignore mapiter sorted below
 		out = append(out, i)

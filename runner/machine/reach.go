@@ -43,6 +43,35 @@ func (p *Plan) reaching(s *State, node, avoid int) nodeSet {
 	return set
 }
 
+// MayEnter reports whether a node may still be entered, or run again, from where the
+// run stands.
+func (s *State) MayEnter(id string) bool {
+	to := -1
+	for i := range s.plan.nodes {
+		if s.plan.nodes[i].id == id {
+			to = i
+		}
+	}
+	if to < 0 {
+		return false
+	}
+	sources := s.plan.reaching(s, to, noNode)
+	for _, list := range [...][]task{s.tasks, s.next, s.parked} {
+		for i := range list {
+			at := &list[i]
+			if sources.has(at.node) || at.node == to && (at.visit == 0 || s.plan.nodes[to].act == actRun) {
+				return true
+			}
+		}
+	}
+	for i := range s.barriers {
+		if b := &s.barriers[i]; b.node == to || sources.has(b.node) {
+			return true
+		}
+	}
+	return false
+}
+
 // meeting is the first node that all branches of a fan-out can reach: the one
 // with the shortest longest way, then in declaration order. joins asks for
 // nodes with a join only. noNode when there is none.

@@ -9,7 +9,7 @@ import "slices"
 type eachCut struct {
 	next     int
 	again    []int
-	attempts map[int]int
+	attempts map[int]failedAttempt
 	asking   map[int]*inquiry
 	// running holds the elements whose attempts were cancelled, failed those that
 	// failed for good.
@@ -31,7 +31,7 @@ func (c *eachCut) keep(e *eachState) {
 		return
 	}
 	c.next, c.again = e.next, slices.Clone(e.again)
-	c.attempts, c.asking = map[int]int{}, map[int]*inquiry{}
+	c.attempts, c.asking = map[int]failedAttempt{}, map[int]*inquiry{}
 	for _, i := range sortedAttempts(e.attempts) {
 		c.attempts[i] = e.attempts[i]
 	}
@@ -175,7 +175,7 @@ func (p *Plan) reviveElements(s *State, t *task, failedBefore bool) {
 
 // runOnce lets an element run as that attempt, as soon as there is room.
 func (e *eachState) runOnce(i, attempt int, asked *inquiry) {
-	e.attempts[i] = attempt - 1
+	e.attempts[i] = failedAttempt{attempt: attempt - 1}
 	if asked != nil {
 		e.answered[i] = asked
 	}

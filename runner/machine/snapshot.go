@@ -43,6 +43,7 @@ type savedState struct {
 	Parent      *ParentInfo                `json:"parent,omitempty"`
 	Began       int64                      `json:"began"`
 	Now         int64                      `json:"now"`
+	PausedFrom  int64                      `json:"paused_from,omitempty"`
 	Deadline    int64                      `json:"deadline,omitempty"`
 	Degraded    bool                       `json:"degraded,omitempty"`
 	Closing     *savedEnding               `json:"closing,omitempty"`

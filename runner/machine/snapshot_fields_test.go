@@ -16,7 +16,7 @@ func snapshotFields() map[reflect.Type]string {
 	return map[reflect.Type]string{
 		// live follows Status; lists is room to grow; secrets are given anew.
 		reflect.TypeFor[State](): `RunID Status Quality Reason Limited Failure PausedAt Output Superstep Steps ChildSteps
-			limits goal breakBefore breakAfter pauseDue edits parent began now deadline degraded closing open
+			limits goal breakBefore breakAfter pauseDue edits parent began now deadline pausedFrom degraded closing open
 			env visits hist byNode extra memory tasks next parked readyTasks runningTasks waitingTasks nextReady mixed
 			fanouts laned barriers deciding refused outOfSteps noStep violated final endings lastEnd lastOutput order logs
 			conversation lastThread endThread models usage scripted
@@ -44,8 +44,9 @@ func snapshotFields() map[reflect.Type]string {
 		reflect.TypeFor[route]():      `task edge to input own`,
 		reflect.TypeFor[eachState](): `items results next again running attempts asking answered failed failure lowest lowestIndex tolerate
 			talk cut`,
-		reflect.TypeFor[eachCut]():    `next again attempts asking running failed`,
-		reflect.TypeFor[elementRun](): `attempt cause asked`,
+		reflect.TypeFor[eachCut]():       `next again attempts asking running failed`,
+		reflect.TypeFor[elementRun]():    `attempt cause asked`,
+		reflect.TypeFor[failedAttempt](): `attempt until`,
 		// schema is compiled from document.
 		reflect.TypeFor[question](): `Ask fallback hasDefault settled answer failure | schema`,
 		// the attempt of an element's stands with its running or asking.

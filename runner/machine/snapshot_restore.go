@@ -33,7 +33,7 @@ func (r *restorer) restore(in *savedState) {
 	s.limits, s.goal, s.parent = in.Limits, in.Goal, in.Parent
 	s.breakBefore, s.breakAfter, s.pauseDue = in.BreakBefore, in.BreakAfter, in.PauseDue
 	s.edits = r.unpackMap(in.Edits)
-	s.began, s.now, s.deadline, s.degraded = in.Began, in.Now, in.Deadline, in.Degraded
+	s.began, s.now, s.deadline, s.pausedFrom, s.degraded = in.Began, in.Now, in.Deadline, in.PausedFrom, in.Degraded
 	s.closing, s.violated, s.open = r.ending(in.Closing), r.ending(in.Violated), in.Open
 	s.final, s.endings = r.finale(in.Final), in.Endings
 	r.restoreEnv(in)
@@ -285,10 +285,10 @@ func (r *restorer) elements(list []savedElement) map[int]*elementRun {
 	return out
 }
 
-func restoredAttempts(list [][2]int) map[int]int {
-	out := map[int]int{}
+func restoredAttempts(list [][3]int64) map[int]failedAttempt {
+	out := map[int]failedAttempt{}
 	for _, attempt := range list {
-		out[attempt[0]] = attempt[1]
+		out[int(attempt[0])] = failedAttempt{int(attempt[1]), attempt[2]}
 	}
 	return out
 }

@@ -32,7 +32,7 @@ func (k *saver) save() *savedState {
 		Status: s.Status, Quality: s.Quality, Reason: s.Reason, Limited: s.Limited, Failure: k.failure(s.Failure),
 		PausedAt: s.PausedAt, Output: k.pack(s.Output), Superstep: s.Superstep, Steps: s.Steps, ChildSteps: s.ChildSteps,
 		Limits: s.limits, Goal: s.goal, BreakBefore: s.breakBefore, BreakAfter: s.breakAfter, PauseDue: s.pauseDue,
-		Edits: k.packMap(s.edits), Parent: s.parent, Began: s.began, Now: s.now, Deadline: s.deadline, Degraded: s.degraded,
+		Edits: k.packMap(s.edits), Parent: s.parent, Began: s.began, Now: s.now, Deadline: s.deadline, PausedFrom: s.pausedFrom, Degraded: s.degraded,
 		Closing: k.ending(s.closing), Violated: k.ending(s.violated), Final: k.finale(s.final), Endings: s.endings, Open: s.open,
 		Env: k.env(), Visits: k.packMap(s.visits), History: k.packMap(s.hist), ByNode: k.packMap(s.byNode), Extra: s.extra,
 		ReadyTasks: s.readyTasks, RunningTasks: s.runningTasks, WaitingTasks: s.waitingTasks, NextReady: s.nextReady,
@@ -256,10 +256,10 @@ func (k *saver) elements(m map[int]*elementRun) []savedElement {
 	return out
 }
 
-func savedAttempts(m map[int]int) [][2]int {
-	var out [][2]int
+func savedAttempts(m map[int]failedAttempt) [][3]int64 {
+	var out [][3]int64
 	for _, i := range sortedAttempts(m) {
-		out = append(out, [2]int{i, m[i]})
+		out = append(out, [3]int64{int64(i), int64(m[i].attempt), m[i].until})
 	}
 	return out
 }

@@ -81,7 +81,7 @@ type savedEach struct {
 	Next        int               `json:"next"`
 	Again       []int             `json:"again,omitempty"`
 	Running     []savedElement    `json:"running,omitempty"`
-	Attempts    [][2]int          `json:"attempts,omitempty"`
+	Attempts    [][3]int64        `json:"attempts,omitempty"`
 	Asking      []savedElement    `json:"asking,omitempty"`
 	Answered    []savedElement    `json:"answered,omitempty"`
 	Failed      int               `json:"failed,omitempty"`
@@ -97,7 +97,7 @@ type savedEach struct {
 type savedCut struct {
 	Next     int            `json:"next"`
 	Again    []int          `json:"again,omitempty"`
-	Attempts [][2]int       `json:"attempts,omitempty"`
+	Attempts [][3]int64     `json:"attempts,omitempty"`
 	Asking   []savedElement `json:"asking,omitempty"`
 	Running  []savedElement `json:"running,omitempty"`
 	Failed   []savedElement `json:"failed,omitempty"`

@@ -47,6 +47,7 @@ type State struct {
 	began       int64 // Unix nanoseconds
 	now         int64 // of the event being applied
 	deadline    int64 // of the run; 0: none
+	pausedFrom  int64 // when a paused run paused
 	degraded    bool
 	// closing says why the run is ending while tasks still run.
 	closing *ending
@@ -294,6 +295,24 @@ func (s *State) Running() []TaskID {
 	var out []TaskID
 	for i := range s.tasks {
 		switch t := &s.tasks[i]; {
+		case t.each != nil:
+			for _, i := range sortedElements(t.each.running) {
+				out = append(out, s.elementID(t, i, t.each.running[i].attempt))
+			}
+		case t.status == running:
+			out = append(out, s.taskID(t))
+		}
+	}
+	return out
+}
+
+// Attempts returns the attempts that the driver runs, those of elements too, in
+// declaration order of the branches.
+func (s *State) Attempts() []TaskID {
+	var out []TaskID
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		switch {
 		case t.each != nil:
 			for _, i := range sortedElements(t.each.running) {
 				out = append(out, s.elementID(t, i, t.each.running[i].attempt))

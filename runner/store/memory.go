@@ -25,6 +25,7 @@ type Memory struct {
 	cache map[string]memoryEntry
 
 	sessions map[string]runner.Session
+	offers   []*memoryOffer // in order
 }
 
 type memoryRun struct {
@@ -74,8 +75,12 @@ func (m *Memory) Open(runID, owner string) (runner.Journal, error) {
 }
 
 func (m *Memory) lease(run *memoryRun, owner string) *memoryJournal {
-	run.journal = &memoryJournal{store: m, run: run, asked: make(chan runner.Request, 2)}
+	run.journal = &memoryJournal{
+		store: m, run: run, asked: make(chan runner.Request, 2),
+		offers: make(chan runner.Offer), change: make(chan struct{}, 1), gone: make(chan struct{}),
+	}
 	run.summary.Owner = owner
+	go run.journal.deliver()
 	return run.journal
 }
 
@@ -191,6 +196,7 @@ func lets(f *runner.RunFilter, s *runner.RunSummary) bool {
 		cmp.Or(f.Session, s.Session) == s.Session &&
 		cmp.Or(f.Parent, s.Parent) == s.Parent &&
 		(len(f.Status) == 0 || slices.Contains(f.Status, s.Status)) &&
+		(f.DueBy.IsZero() || !s.Due.IsZero() && !s.Due.After(f.DueBy)) &&
 		(f.UpdatedBefore.IsZero() || s.Updated.Before(f.UpdatedBefore))
 }
 
@@ -217,6 +223,7 @@ func (m *Memory) Delete(runID string) error {
 		return run.leased()
 	}
 	delete(m.runs, runID)
+	m.offers = slices.DeleteFunc(m.offers, func(o *memoryOffer) bool { return o.run == runID })
 	m.order = slices.DeleteFunc(m.order, func(r *memoryRun) bool { return r == run })
 	return nil
 }

@@ -18,6 +18,10 @@ type memoryJournal struct {
 	// asked has room for each request once.
 	asked chan runner.Request
 	last  runner.Request // that was left
+	// offers delivers what is open, wakened by a change of it.
+	offers chan runner.Offer
+	change chan struct{}
+	gone   chan struct{}
 	// failed and closed belong to the goroutine that writes.
 	failed error
 	closed bool
@@ -85,7 +89,7 @@ func (j *memoryJournal) Journaled() int {
 func (j *memoryJournal) Note(s runner.RunSummary) error {
 	return j.write(func() {
 		to := &j.run.summary
-		to.Status, to.Reason, to.Steps, to.Updated = s.Status, s.Reason, s.Steps, s.Updated
+		to.Status, to.Reason, to.Steps, to.Due, to.Updated = s.Status, s.Reason, s.Steps, s.Due, s.Updated
 	})
 }
 
@@ -102,6 +106,9 @@ func (j *memoryJournal) Asked() <-chan runner.Request { return j.asked }
 
 // Close gives the lease back.
 func (j *memoryJournal) Close() error {
+	if !j.closed {
+		close(j.gone)
+	}
 	j.closed = true
 	j.store.mu.Lock()
 	defer j.store.mu.Unlock()

@@ -175,7 +175,7 @@ func TestDamagedPage(t *testing.T) {
 	t.Parallel()
 	path := filled(t, 300)
 	text := read(t, path)
-	for page := 20; page < 40; page++ {
+	for page := 40; page < 60; page++ {
 		copy(text[page*4096:], bytes.Repeat([]byte{0xa5}, 4096))
 	}
 	write(t, path, text)

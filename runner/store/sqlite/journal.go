@@ -30,8 +30,11 @@ type journal struct {
 	stop  chan struct{}
 	ended chan struct{} // no more signs of life
 	asked chan runner.Request
-	// wanted is the last request; it belongs to the goroutine of live.
-	wanted runner.Request
+	// wanted is the last request, and offered the last offer that was delivered;
+	// they belong to the goroutine of live.
+	wanted  runner.Request
+	offers  chan runner.Offer
+	offered int64
 
 	mu        sync.Mutex // of what follows
 	last      int64      // the id of the last event
@@ -47,7 +50,8 @@ func (s *Store) start(runID string, l lease, last int64, journaled int) *journal
 	j := &journal{
 		store: s, runID: runID, lease: l, last: last, journaled: journaled, noted: true,
 		stop: make(chan struct{}), ended: make(chan struct{}),
-		asked: make(chan runner.Request, 2), // to pause, then to cancel: there is no other order
+		offers: make(chan runner.Offer, 16),
+		asked:  make(chan runner.Request, 2), // to pause, then to cancel: there is no other order
 	}
 	s.mu.Lock()
 	s.journals[j] = true
@@ -169,7 +173,7 @@ func (j *journal) Note(s runner.RunSummary) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.write(func() error {
-		urgent := s.Status != j.note.Status || s.Reason != j.note.Reason
+		urgent := s.Status != j.note.Status || s.Reason != j.note.Reason || !s.Due.Equal(j.note.Due)
 		j.note, j.noted = s, false
 		if !urgent {
 			return nil
@@ -183,9 +187,9 @@ func (j *journal) keepNote(tx *sql.Tx) error {
 	if j.noted {
 		return nil
 	}
-	held, err := changedOne(tx.Exec(`UPDATE runs SET status = ?, reason = ?, steps = ?, updated = ?
+	held, err := changedOne(tx.Exec(`UPDATE runs SET status = ?, reason = ?, steps = ?, due = ?, updated = ?
 		WHERE no = ? AND EXISTS (SELECT 1 FROM leases WHERE run = no AND token = ?)`,
-		string(j.note.Status), j.note.Reason, j.note.Steps, nanoseconds(j.note.Updated), j.lease.run, j.lease.token))
+		string(j.note.Status), j.note.Reason, j.note.Steps, nanoseconds(j.note.Due), nanoseconds(j.note.Updated), j.lease.run, j.lease.token))
 	if err == nil && !held {
 		return errLost
 	}
@@ -228,6 +232,7 @@ func (j *journal) live() {
 			}
 		case <-look:
 			j.look()
+			j.lookForOffers()
 		}
 	}
 }

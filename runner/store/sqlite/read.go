@@ -144,14 +144,14 @@ func (s *Store) List(filter runner.RunFilter) ([]runner.RunSummary, error) {
 func (s *Store) scanLine(rows *sql.Rows, now time.Time) (runner.RunSummary, error) {
 	var line runner.RunSummary
 	var labels, status string
-	var started, updated, until sql.NullInt64
+	var started, updated, until, due sql.NullInt64
 	var owner sql.NullString
 	err := rows.Scan(&line.ID, &line.Graph, &line.File, &labels, &line.Session, &line.Parent, &line.ParentStep,
-		&started, &status, &line.Reason, &line.Steps, &updated, &owner, &until)
+		&started, &status, &line.Reason, &line.Steps, &due, &updated, &owner, &until)
 	if err != nil {
 		return line, err
 	}
-	line.Started, line.Updated, line.Status = moment(started), moment(updated), listed(status)
+	line.Started, line.Updated, line.Status, line.Due = moment(started), moment(updated), listed(status), moment(due)
 	if end := moment(until); until.Valid && now.Before(end) && !s.opts.Dead(owner.String) {
 		line.Owner, line.Until = owner.String, end
 	}
@@ -191,7 +191,10 @@ func listQuery(f *runner.RunFilter) (query string, args []any) {
 	if !f.UpdatedBefore.IsZero() {
 		add("coalesce(updated < ?, true)", f.UpdatedBefore.UnixNano())
 	}
-	query = `SELECT id, graph, file, labels, session, parent, parent_step, started, status, reason, steps, updated, owner, until
+	if !f.DueBy.IsZero() {
+		add("due <= ?", f.DueBy.UnixNano())
+	}
+	query = `SELECT id, graph, file, labels, session, parent, parent_step, started, status, reason, steps, due, updated, owner, until
 		FROM runs LEFT JOIN leases ON leases.run = runs.no`
 	if len(where) > 0 {
 		query += " WHERE " + strings.Join(where, " AND ")

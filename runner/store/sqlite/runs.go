@@ -189,6 +189,7 @@ func (s *Store) Delete(runID string) error {
 		for _, text := range []string{
 			`DELETE FROM leases WHERE run = ?1`,
 			`DELETE FROM requests WHERE run = ?1`,
+			`DELETE FROM offers WHERE run = ?1`,
 			`DELETE FROM labels WHERE run = ?1`,
 			`DELETE FROM events WHERE id BETWEEN ?2 AND ?3`,
 			`DELETE FROM snapshots WHERE id BETWEEN ?2 - 1 AND ?3`,

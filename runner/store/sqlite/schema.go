@@ -116,6 +116,19 @@ CREATE TABLE logs (
 	text    BLOB NOT NULL,
 	ended   INTEGER NOT NULL -- the stream has, with this
 ) STRICT;
+`, `
+-- Answers for a run, as JSON, until its driver has taken or refused them.
+CREATE TABLE offers (
+	no      INTEGER PRIMARY KEY,
+	id      TEXT NOT NULL UNIQUE,
+	run     INTEGER NOT NULL,
+	data    TEXT NOT NULL,
+	refused TEXT -- why
+) STRICT;
+CREATE INDEX offers_by_run ON offers (run, no);
+-- When a run that pauses goes on by itself, if somebody takes it up.
+ALTER TABLE runs ADD COLUMN due INTEGER;
+CREATE INDEX runs_by_due ON runs (due) WHERE due IS NOT NULL;
 `}
 }
 

@@ -62,7 +62,7 @@ type Options struct {
 const (
 	defaultLease = 15 * time.Second
 	defaultBusy  = 10 * time.Second
-	defaultLook  = 500 * time.Millisecond
+	defaultLook  = 300 * time.Millisecond
 )
 
 // Store is a runner.Store in a file. It is safe for concurrent use.

@@ -1,0 +1,180 @@
+// The answer command: what a run asks, answered from outside of it.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/runner"
+)
+
+// answerFlags are the flags of answer.
+type answerFlags struct {
+	by     string
+	resume bool
+	drive  driveFlags
+}
+
+func newAnswerCommand(a *app) *cobra.Command {
+	var f answerFlags
+	f.drive.output = newEnum("text", "json", "text")
+	cmd := &cobra.Command{
+		Use:   "answer RUN NODE=VALUE...",
+		Short: "Answer what a run asks, whether a process drives it or not",
+		Long: `answer answers questions of a run: those that graphrun runs pending lists. A run whose
+process lives goes on with the answers within a second. Another one keeps them for its
+resume; with --resume it goes on here.
+
+A value is text or JSON. NODE:KEY=VALUE is for the question of a program, NODE[0]=VALUE
+for the first element of an each, OUTER/INNER=VALUE for a node in a subgraph. All of
+the answers are taken, or none: one that is not legal, or that nothing asks for, is
+refused with the reason, and nothing changes. When somebody else has answered before,
+the reason is who that was, what they said, and when.
+
+Exit codes: 0 the answers were taken, 2 they were refused; with --resume those of run.`,
+		Example: `  graphrun answer nightly approve=yes
+  graphrun answer last approve=yes 'region[1]/approve=no' --resume
+  graphrun answer nightly deploy:where=eu -o json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usagef("answer takes a run and what it is answered: graphrun answer RUN NODE=VALUE; graphrun runs pending lists what is asked")
+			}
+			return nil
+		},
+		ValidArgsFunction: a.completeAnswer,
+		PreRunE:           a.loadSettings,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if problems := f.drive.problems(cmd); len(problems) > 0 {
+				return usage(errors.Join(problems...))
+			}
+			return a.answer(cmd.Context(), &f, args[0], args[1:])
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.resume, "resume", false, "go on with the run here, unless a process drives it")
+	flags.StringVar(&f.by, "by", "", "NAME of who answers, which is kept with the answer (default: you, on this machine)")
+	flags.BoolVar(&f.drive.noInput, "no-input", false, "with --resume: never ask on the terminal")
+	flags.BoolVar(&f.drive.strict, "strict", false, "with --resume: exit 1 when the run completed but degraded")
+	addParkFlag(cmd, &f.drive)
+	enumFlag(cmd, flags, &f.drive.output, "output", "o", "form of the output; with --resume, that of run")
+	complete(cmd, "by", nil)
+	setting(flags, "no-input", "strict", "output")
+	return cmd
+}
+
+// answer gives the answers to the run and, if it is to, goes on with it.
+func (a *app) answer(ctx context.Context, f *answerFlags, id string, pairs []string) error {
+	var answers []runner.GivenAnswer
+	for _, pair := range pairs {
+		target, text, ok := strings.Cut(pair, "=")
+		if !ok || target == "" {
+			return usagef("%q: want NODE=VALUE", pair)
+		}
+		answers = append(answers, runner.GivenAnswer{Target: target, Text: text})
+	}
+	kept, err := a.openStore()
+	if err != nil {
+		return err
+	}
+	record, err := a.findRun(kept, id)
+	if err != nil {
+		return err
+	}
+	r, err := newRunner(kept, nil, nil)
+	if err != nil {
+		return err
+	}
+	by := f.by
+	if by == "" {
+		by = whoAnswers()
+	}
+	driven, err := r.Answer(ctx, record.ID, answers, by)
+	if err != nil {
+		return refused("run "+record.ID+" took no answer and stays as it was", err)
+	}
+	if f.resume && !driven {
+		err := a.resume(ctx, &f.drive, record.ID, "")
+		if leased := (*runner.LeasedError)(nil); !errors.As(err, &leased) {
+			return err
+		}
+		driven = true // by somebody who came in between
+	}
+	return a.sayAnswered(r, record.ID, answers, by, driven, f.drive.output.value)
+}
+
+// answered is what -o json says of answers that were taken.
+type answered struct {
+	RunID   string               `json:"run_id"`
+	Answers []runner.GivenAnswer `json:"answers"`
+	By      string               `json:"by"`
+	// Driven says that a process goes on with them; else a resume does.
+	Driven bool `json:"driven"`
+}
+
+func (a *app) sayAnswered(r *runner.Runner, id string, answers []runner.GivenAnswer, by string, driven bool, form string) error {
+	if form == "json" {
+		return writeJSON(a.Stdout, answered{id, answers, by, driven}, a.StdoutTerminal)
+	}
+	names := make([]string, len(answers))
+	for i := range answers {
+		names[i] = answers[i].Target
+	}
+	fmt.Fprintf(a.Stdout, "run %s: %s answered\n", id, strings.Join(names, ", "))
+	if driven {
+		return nil
+	}
+	result, err := r.Show(id, runner.Options{})
+	if err != nil {
+		return err
+	}
+	for _, p := range result.Pending {
+		fmt.Fprintln(a.Stderr, questionLine(&p, newTraceColors(a.colorOn(a.StderrTerminal))))
+	}
+	fmt.Fprintln(a.Stderr, "go on with: "+a.resumeHint(result))
+	return nil
+}
+
+// whoAnswers names the person at this terminal.
+func whoAnswers() string {
+	name := os.Getenv("USER")
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		name = u.Username
+	}
+	if name == "" {
+		name = "somebody"
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += " on " + host
+	}
+	return name
+}
+
+// completeAnswer completes a run, then what it asks.
+func (a *app) completeAnswer(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return a.completeRun(cmd, args, word)
+	}
+	if a.loadSettings(cmd, nil) != nil {
+		return nil, noSpace
+	}
+	r, err := a.lookAt(args[0])
+	if err != nil {
+		return nil, noSpace
+	}
+	result, err := r.show(-1, false, nil)
+	if err != nil {
+		return nil, noSpace
+	}
+	var out []string
+	for _, p := range result.Pending {
+		out = append(out, cobra.CompletionWithDesc(p.Target()+"=", p.Prompt))
+	}
+	return out, noSpace
+}

@@ -1,0 +1,128 @@
+// The pending command of runs: what all runs ask.
+
+package cli
+
+import (
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+func newRunsPendingCommand(a *app) *cobra.Command {
+	var graph string
+	var labels []string
+	output := newEnum("text", "json", "text")
+	cmd := &cobra.Command{
+		Use:   "pending",
+		Short: "List what runs ask, the questions of all runs",
+		Long: `pending lists every open question of every run: of those that pause, and of those that
+a process drives or that crashed, whose other branches may still run. graphrun answer
+answers them.`,
+		Example:           "  graphrun runs pending\n  graphrun runs pending --label team=ops -o json | jq -r '.[] | .run + \" \" + .target'",
+		Args:              noArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
+		PreRunE:           a.loadSettings,
+		RunE: func(*cobra.Command, []string) error {
+			filter := runner.RunFilter{Graph: graph, Status: []machine.Status{machine.Paused, machine.Running}}
+			var err error
+			if filter.Labels, err = readLabels(labels); err != nil {
+				return err
+			}
+			found, err := a.pendingOf(filter)
+			if err != nil {
+				return err
+			}
+			if output.value == "json" {
+				return writeJSON(a.Stdout, found, a.StdoutTerminal)
+			}
+			return a.printPending(found)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&graph, "graph", "", "only runs of the graph of this name")
+	flags.StringArrayVar(&labels, "label", nil, "only runs with the label key=value; repeatable: all of them")
+	complete(cmd, "graph", nil)
+	complete(cmd, "label", nil)
+	enumFlag(cmd, flags, &output, "output", "o", "form of the output")
+	return cmd
+}
+
+// pendingQuestion is an open question in JSON.
+type pendingQuestion struct {
+	Run   string `json:"run"`
+	Graph string `json:"graph"`
+	// Target is the question as an answer names it.
+	Target  string     `json:"target"`
+	Node    string     `json:"node"`
+	Index   *int       `json:"index,omitempty"`
+	Key     *string    `json:"key"`
+	Kind    string     `json:"kind"`
+	Prompt  string     `json:"prompt"`
+	Schema  any        `json:"schema"`
+	Choices []any      `json:"choices"`
+	Due     *time.Time `json:"due"`
+}
+
+// pendingOf are the open questions of the runs that a filter lets through, those of
+// the run that started first first.
+func (a *app) pendingOf(filter runner.RunFilter) ([]pendingQuestion, error) {
+	kept, err := a.readStore()
+	if err != nil {
+		return nil, err
+	}
+	runs, err := kept.List(filter)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newRunner(kept, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := []pendingQuestion{}
+	for i := range runs {
+		line := &runs[len(runs)-1-i]
+		result, err := r.Show(line.ID, runner.Options{})
+		if err != nil {
+			fmt.Fprintf(a.Stderr, "graphrun: run %s can't be read: %v\n", line.ID, err)
+			continue
+		}
+		for _, p := range result.Pending {
+			document, _ := p.Schema.(map[string]any)
+			choices, _ := document["enum"].([]any)
+			out = append(out, pendingQuestion{
+				Run: line.ID, Graph: line.Graph, Target: p.Target(), Node: p.Node, Index: p.Index, Key: p.Key, Kind: p.Kind,
+				Prompt: p.Prompt, Schema: p.Schema, Choices: choices, Due: p.Due,
+			})
+		}
+	}
+	return out, nil
+}
+
+func (a *app) printPending(found []pendingQuestion) error {
+	if len(found) == 0 {
+		fmt.Fprintln(a.Stderr, "no run asks anything")
+		return nil
+	}
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "RUN\tQUESTION\tASKS\tUNTIL")
+	for i := range found {
+		q := &found[i]
+		until := ""
+		if q.Due != nil {
+			until = q.Due.Local().Format(time.DateTime)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", q.Run, q.Target,
+			terminal.Truncate(terminal.Line(q.Prompt), maxSummaryValue)+legalAnswers(q.Schema), until)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.Stderr, "answer with: graphrun answer RUN QUESTION=VALUE")
+	return nil
+}

@@ -1,0 +1,242 @@
+// Answering the questions of a run from outside of it.
+
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// Answer answers questions of a run, all of them or none: a driver that lives goes
+// on with the answers within about a second, else they are kept for whoever takes
+// the run up. driven says which. The error is an *InputError when an answer is not
+// legal, or nobody asks for it (any more: it says who has answered what, and when);
+// ErrNoRun; or that a driver that lives did not take the answers in time: nothing
+// has changed then.
+func (r *Runner) Answer(ctx context.Context, runID string, answers []GivenAnswer, by string) (driven bool, err error) {
+	if r.cfg.Store == nil {
+		return false, fmt.Errorf("run %q: %w: there is no store", runID, ErrNoRun)
+	}
+	var leased *LeasedError
+	for {
+		journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
+		if err == nil {
+			return false, errors.Join(r.answerUndriven(runID, journal, answers, by), journal.Close())
+		}
+		if !errors.As(err, &leased) {
+			return false, err
+		}
+		settled, err := r.offer(ctx, runID, answers, by)
+		if settled || err != nil {
+			return settled, err
+		}
+	}
+}
+
+// answerUndriven adds answers to the journal of a run that nobody drives.
+func (r *Runner) answerUndriven(runID string, journal Journal, answers []GivenAnswer, by string) error {
+	rec, err := r.loadFrom(runID, -1)
+	if err == nil && rec.total == 0 {
+		err = rec.empty()
+	}
+	if err != nil {
+		return err
+	}
+	d, err := rec.replayed(Options{}, rec.events)
+	if err != nil {
+		return err
+	}
+	events, err := d.accept(answers, by)
+	if err != nil {
+		return err
+	}
+	for i := range events {
+		events[i].Hold = true
+	}
+	if err := journal.AppendAll(events); err != nil {
+		return err
+	}
+	for i := range events {
+		if err := d.replay(&events[i]); err != nil {
+			return err
+		}
+	}
+	result, err := d.recorded()
+	if err != nil {
+		return err
+	}
+	return journal.Note(d.summary(result))
+}
+
+// Limits of waiting for a driver that lives.
+const (
+	offerPoll = 50 * time.Millisecond
+	offerTime = 15 * time.Second
+)
+
+// offer leaves answers for the driver of a run and waits until it has settled them.
+// settled is false when there is no driver any more, and the offer is taken back.
+func (r *Runner) offer(ctx context.Context, runID string, answers []GivenAnswer, by string) (settled bool, err error) {
+	var random [12]byte
+	_, _ = rand.Read(random[:]) // never fails
+	offer := Offer{ID: hex.EncodeToString(random[:]), Answers: answers, By: by, At: r.cfg.Clock.Now().UTC()}
+	store := r.cfg.Store
+	if err := store.Offer(runID, offer); err != nil {
+		return false, err
+	}
+	for end := time.Now().Add(offerTime); ; {
+		open, refused, err := store.Offered(offer.ID)
+		switch {
+		case err != nil:
+			_, withdrawErr := store.Withdraw(offer.ID)
+			return false, errors.Join(err, withdrawErr)
+		case refused != "":
+			_, err := store.Withdraw(offer.ID)
+			return true, errors.Join(&InputError{Problems: []string{refused}}, err)
+		case !open:
+			return true, nil
+		}
+		lines, err := store.List(RunFilter{ID: runID})
+		if err == nil && len(lines) == 1 && lines[0].Owner != "" && time.Now().Before(end) {
+			err = sleep(ctx, systemClock{}, offerPoll)
+			if err == nil {
+				continue
+			}
+		}
+		wasOpen, withdrawErr := store.Withdraw(offer.ID)
+		switch {
+		case err != nil || withdrawErr != nil:
+			return false, errors.Join(err, withdrawErr)
+		case !wasOpen: // settled at the last moment
+			return true, r.settledAs(offer.ID)
+		case len(lines) == 1 && lines[0].Owner != "":
+			return false, fmt.Errorf("%s, which drives run %q, did not take the answer within %s; nothing has changed",
+				lines[0].Owner, runID, offerTime)
+		}
+		return false, nil
+	}
+}
+
+// settledAs is the error of an offer that was settled while it was withdrawn.
+func (r *Runner) settledAs(id string) error {
+	_, refused, err := r.cfg.Store.Offered(id)
+	if err == nil && refused != "" {
+		err = &InputError{Problems: []string{refused}}
+	}
+	return err
+}
+
+// WhoAnswered says in a line who has answered a question of that name (see
+// Pending.Target) last, what, and when; "": nobody.
+func (r *Runner) WhoAnswered(runID, target string) (string, error) {
+	rec, err := r.loadFrom(runID, -1)
+	if err != nil {
+		return "", err
+	}
+	d, err := rec.replayed(Options{}, rec.events)
+	if err != nil {
+		return "", err
+	}
+	return d.whoAnswered(target), nil
+}
+
+// whoAnswered says who has answered a question last.
+func (d *driver) whoAnswered(target string) string { return d.tellAnswer(d.lastAnswer(target)) }
+
+// lastAnswer finds in the journal how a question was answered last: by a person, or
+// else by the end of its time; nil: not at all. Only a refusal asks.
+func (d *driver) lastAnswer(target string) *machine.Event {
+	store := d.flow.runner.cfg.Store
+	if store == nil {
+		return nil
+	}
+	events, err := store.Events(d.outermost().opts.RunID)
+	if err != nil {
+		return nil
+	}
+	var last *machine.Event
+	eachEvent(events, func(e *machine.Event) {
+		byPerson := e.Kind == machine.Answered && e.By != ""
+		byTime := e.Kind == machine.TimerFired && e.Timer == machine.AnswerTimer
+		if (e.Target == target || withoutIndexes(e.Target) == target) && (byPerson || byTime && last == nil) {
+			last = e
+		}
+	})
+	return last
+}
+
+// tellAnswer says who answered what, and when.
+func (d *driver) tellAnswer(e *machine.Event) string {
+	if e == nil {
+		return ""
+	}
+	at := time.Unix(0, e.At).Local().Format(time.DateTime)
+	if e.Kind == machine.TimerFired {
+		return fmt.Sprintf("%q was answered by nobody: its time was over at %s", e.Target, at)
+	}
+	return fmt.Sprintf("%q was answered %s by %s at %s", e.Target, quoted(d.mask.value(e.Output)), e.By, at)
+}
+
+// quoted is a value as JSON in a message.
+func quoted(v any) string {
+	if text, ok := v.(string); ok {
+		return strconv.Quote(text)
+	}
+	return string(appendValue(nil, v))
+}
+
+// eachEvent visits the events of a run and, in their notes, those of its subgraphs.
+func eachEvent(events []machine.Event, visit func(*machine.Event)) {
+	for i := range events {
+		e := &events[i]
+		visit(e)
+		if e.Kind != machine.TaskNoted {
+			continue
+		}
+		notes := e.Output
+		if call, ok := notes.(map[string]any); ok {
+			notes = call[noteGraphEvents]
+		}
+		list, _ := notes.([]any)
+		var inside []machine.Event
+		for _, item := range list {
+			if fields, ok := item.(map[string]any); !ok || fields["kind"] == nil {
+				continue
+			}
+			if event, _, err := readNoted(item); err == nil {
+				inside = append(inside, event)
+			}
+		}
+		eachEvent(inside, visit)
+	}
+}
+
+// summary is how a run stands, for those who list runs.
+func (d *driver) summary(result *Result) RunSummary {
+	s := RunSummary{Status: result.Status, Reason: result.Reason, Steps: result.Steps, Updated: d.clock.Now()}
+	if result.Due != nil && result.Status == machine.Paused && result.Reason != "pause" {
+		s.Due = *result.Due
+	}
+	return s
+}
+
+// openSoon opens the journal of a run to go on with it. Whoever only leaves an answer
+// there is gone in a moment.
+func (r *Runner) openSoon(ctx context.Context, runID string) (Journal, error) {
+	for tries := 0; ; tries++ {
+		journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
+		if leased := (*LeasedError)(nil); tries == 10 || !errors.As(err, &leased) {
+			return journal, err
+		}
+		if sleep(ctx, systemClock{}, 20*time.Millisecond) != nil {
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,174 @@
+// Waiting: what parks, until when, and what lets it go on (GraphSpec §5).
+
+package machine
+
+import "slices"
+
+// leavePark lets a parked task join the next superstep. Whoever answers, and the
+// end of the time that people have, take a run up that pauses for people, unless
+// nobody drives it: then the task goes on when the run is taken up.
+func (p *Plan) leavePark(s *State, i int, hold bool) {
+	if hold {
+		s.parked[i].due = true
+		return
+	}
+	s.next = append(s.next, s.parked[i])
+	s.parked = slices.Delete(s.parked, i, i+1)
+	s.mixed = true
+	if s.Status == Paused && (s.Reason == "human" || s.Reason == "wait") {
+		s.setStatus(Running, "")
+		s.renewTimeout(&Event{}, s.pausedFrom)
+	}
+	if s.live {
+		p.resumeIdle(s)
+	}
+}
+
+// onlyPeople reports whether all that is left waits for people who have not run
+// out of time.
+func (s *State) onlyPeople() bool {
+	for i := range s.parked {
+		t := &s.parked[i]
+		if asks, until := t.waitsForPeople(); !asks || t.moment() > 0 || until > 0 && until <= s.now {
+			return false
+		}
+	}
+	return len(s.parked) > 0
+}
+
+// Idle reports whether nothing of a live run is at work: it waits for people, or
+// for timers.
+func (s *State) Idle() bool {
+	return s.live && !s.open && s.deciding == 0 && s.closing == nil && len(s.next) == 0 && len(s.parked) > 0
+}
+
+// Waiting reports whether a live run has nothing to do but to wait for people
+// who have, if anything, until a moment after now. With timers, also for such
+// moments alone, unless the run or its branches are short of time meanwhile.
+func (s *State) Waiting(now int64, timers bool) bool {
+	if !s.Idle() || s.final != nil {
+		return false
+	}
+	timers = timers && s.deadline == 0 && !s.plan.timesBranches()
+	for i := range s.parked {
+		t := &s.parked[i]
+		waits, until := t.waitsForPeople()
+		if moment := t.moment(); moment > 0 {
+			waits, until = timers, moment
+		}
+		if !waits || until > 0 && until <= now {
+			return false
+		}
+	}
+	return true
+}
+
+// Due is the first moment at which a node that waits for one goes on, as Unix
+// time in nanoseconds; 0: none does.
+func (s *State) Due() int64 {
+	first := int64(0)
+	for i := range s.parked {
+		first = sooner(first, s.parked[i].moment())
+	}
+	return first
+}
+
+// FirstDue is when something that waits goes on by itself, a question that nobody
+// answers too, as Unix time in nanoseconds; 0: never.
+func (s *State) FirstDue() int64 {
+	first := s.Due()
+	for _, list := range [...][]task{s.tasks, s.parked} {
+		for i := range list {
+			if t := &list[i]; !t.due && t.status != dropped {
+				first = sooner(sooner(first, t.moment()), t.peopleUntil())
+			}
+		}
+	}
+	return first
+}
+
+// WaitsUntil is when a run goes on in which nothing is at work and only time has to
+// pass; 0: it is no such run, or its time, or that of a branch, would be over before.
+func (s *State) WaitsUntil() int64 {
+	due := s.FirstDue()
+	if !s.Idle() || s.final != nil || s.Due() == 0 || s.plan.timesBranches() || s.deadline > 0 && s.deadline <= due {
+		return 0
+	}
+	return due
+}
+
+// moment is when a parked task goes on whatever people do; 0: never.
+func (t *task) moment() int64 {
+	switch {
+	case t.each != nil:
+		first := int64(0)
+		for _, i := range sortedInquiries(t.each.asking) {
+			first = sooner(first, t.each.asking[i].until)
+		}
+		for _, i := range sortedAttempts(t.each.attempts) {
+			first = sooner(first, t.each.attempts[i].until)
+		}
+		return first
+	case t.status == waiting || t.status == delayed:
+		return t.until
+	case t.asked != nil:
+		return t.asked.until
+	}
+	return 0
+}
+
+// sooner is the earlier of two moments, of which 0 is none.
+func sooner(a, b int64) int64 {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// timesBranches reports whether some branch has a time limit.
+func (p *Plan) timesBranches() bool {
+	for i := range p.nodes {
+		if p.branchTimeout(i) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// waitsForPeople reports whether only people can let a parked task go on, and
+// until when they have time; 0: for ever.
+func (t *task) waitsForPeople() (asks bool, until int64) {
+	if t.status != asking {
+		return false, 0
+	}
+	return true, t.peopleUntil()
+}
+
+// peopleUntil is until when the people whom a task asks have time; 0: for ever.
+func (t *task) peopleUntil() (until int64) {
+	switch {
+	case t.each != nil:
+		for _, i := range sortedInquiries(t.each.asking) {
+			until = sooner(until, t.each.asking[i].deadline())
+		}
+	case t.status == asking:
+		until = t.asked.deadline()
+	}
+	return until
+}
+
+// reachesPaused says which events a paused run takes besides Resumed: answers, the
+// end of the time that people have, and a cancel.
+func (e *Event) reachesPaused() bool {
+	switch e.Kind {
+	case Answered, CancelAsked:
+		return true
+	case TimerFired:
+		return e.Timer == AnswerTimer || e.Timer == WaitTimer || e.Timer == RetryTimer
+	}
+	return false
+}
+
+// pass lets time go on to a moment. It never goes back: when a clock was set back,
+// what waits has the time left that it had when something last happened.
+func (s *State) pass(at int64) { s.now = max(s.now, at) }

@@ -1,0 +1,143 @@
+// A driver takes the answers that others offer.
+
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// insideCall is what a run wants of a subgraph in it: a pause, or to take an answer.
+type insideCall struct {
+	pause    bool
+	question string
+	answer   any
+	by       string
+}
+
+// callInside hands a call to the subgraph that a task runs. When its box is full it
+// is as good as gone: an answer is found again when it asks.
+func (d *driver) callInside(task machine.TaskID, call insideCall) {
+	select {
+	case d.inside[task] <- call:
+	default:
+	}
+}
+
+// called does what the run around a subgraph wants.
+func (d *driver) called(call *insideCall) *machine.Event {
+	if call.pause {
+		return &machine.Event{Kind: machine.PauseAsked, At: d.clock.Now().UnixNano()}
+	}
+	open, _, err := d.questions()
+	for i := range open {
+		if q := &open[i]; err == nil && questionID(q) == call.question {
+			event := d.answerEvent(q, call.answer, call.by)
+			return &event
+		}
+	}
+	return nil // it was taken, or what asked is gone
+}
+
+// settleOffers takes or refuses what others answer, one offer after the other. An
+// event that it returns is in the journal already.
+func (d *driver) settleOffers() *machine.Event {
+	for len(d.offers) > 0 {
+		offer := d.offers[0]
+		d.offers = d.offers[1:]
+		events, err := d.accept(offer.Answers, offer.By)
+		refused := ""
+		if err != nil {
+			refused = err.Error()
+		}
+		taken, err := d.journal.Settle(offer.ID, events, refused)
+		if err != nil {
+			d.journalErr = d.journalFailed(err)
+			return nil
+		}
+		if !taken {
+			continue
+		}
+		d.saved.events += len(events)
+		d.queue, d.durable = append(slices.Clone(events[1:]), d.queue...), len(events)
+		for i := range events {
+			d.answeredElsewhere(&events[i])
+		}
+		return &events[0]
+	}
+	return nil
+}
+
+// answeredElsewhere leaves the person alone who is being asked what somebody else has
+// answered.
+func (d *driver) answeredElsewhere(e *machine.Event) {
+	if cancel := d.asked[asking{e.Task, e.Question}]; cancel != nil {
+		cancel()
+	}
+}
+
+// accept turns answers into events, all of them or none: each is for the first open
+// question of its name that none before it is for. The error says in a line each
+// what is wrong with them.
+func (d *driver) accept(answers []GivenAnswer, by string) ([]machine.Event, error) {
+	open, _, err := d.questions()
+	if err != nil {
+		return nil, err
+	}
+	var events []machine.Event
+	var problems []string
+	for _, given := range answers {
+		i := askedAs(open, given.Target)
+		if i < 0 {
+			problems = append(problems, d.unasked(given.Target, open).Error())
+			continue
+		}
+		value, err := open[i].Parse(given.Text)
+		if err != nil {
+			problems = append(problems, err.Error())
+			continue
+		}
+		event := d.answerEvent(&open[i], value, by)
+		d.vault.seal(&event)
+		events = append(events, event)
+		open = slices.Delete(open, i, i+1)
+	}
+	if len(problems) > 0 || len(events) == 0 {
+		return nil, &InputError{Problems: problems}
+	}
+	return events, nil
+}
+
+// askedAs finds the question that an answer is for: the one of that name, or that of
+// the first element; -1: nobody asks it.
+func askedAs(open []machine.Question, target string) int {
+	i := slices.IndexFunc(open, func(q machine.Question) bool { return q.Target() == target })
+	if i < 0 {
+		i = slices.IndexFunc(open, func(q machine.Question) bool { return withoutIndexes(q.Target()) == target })
+	}
+	return i
+}
+
+// unasked says why an answer is for no open question.
+func (d *driver) unasked(target string, open []machine.Question) error {
+	if _, err := d.flow.checkTarget(target); err != nil {
+		return fmt.Errorf("answer for %q: %w", target, err)
+	}
+	if text := d.whoAnswered(target); text != "" {
+		return fmt.Errorf("%s", text)
+	}
+	switch {
+	case d.state.Ended():
+		return fmt.Errorf("answer for %q: run %q has ended (%s) and asks nothing", target, d.opts.RunID, d.state.Status)
+	case len(open) == 0:
+		return fmt.Errorf("answer for %q: run %q asks nothing now", target, d.opts.RunID)
+	}
+	names := make([]string, len(open))
+	for i := range open {
+		names[i] = open[i].Target()
+	}
+	return fmt.Errorf("answer for %q: run %q does not ask that now; it asks: %s", target, d.opts.RunID, strings.Join(names, ", "))
+}

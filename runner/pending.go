@@ -1,0 +1,130 @@
+// What a run waits for: questions, and moments.
+
+package runner
+
+import (
+	"time"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// addPending tells what the run waits for.
+func (d *driver) addPending(result *Result) error {
+	open, due, err := d.questions()
+	for i := range open {
+		result.Pending = append(result.Pending, d.pendingOf(&open[i]))
+	}
+	result.Due = moment(due)
+	return err
+}
+
+// questions are those that are open, of subgraphs that run too, as this run would
+// ask them; due is when the first thing that waits goes on by itself (Unix
+// nanoseconds; 0: nothing does).
+func (d *driver) questions() (open []machine.Question, due int64, err error) {
+	if d.state.Ended() {
+		return nil, 0, nil
+	}
+	open, due = d.state.Questions(), d.state.FirstDue()
+	for _, id := range d.state.Attempts() {
+		child, err := d.readChild(id)
+		if err != nil {
+			return nil, 0, err
+		}
+		if child == nil {
+			continue
+		}
+		inside, first, err := child.questions()
+		if err != nil {
+			return nil, 0, err
+		}
+		for i := range inside {
+			open = append(open, machine.Question{Task: id, Ask: child.passedOn(&inside[i])})
+		}
+		if first > 0 && (due == 0 || first < due) {
+			due = first
+		}
+	}
+	return open, due, nil
+}
+
+// parks reports whether only time has to pass for longer than the driver is to wait.
+// A run or a branch whose own time ends meanwhile is not left alone.
+func (d *driver) parks() bool {
+	if d.nested != nil || d.opts.Park == 0 || !d.idle() {
+		return false
+	}
+	due := d.state.WaitsUntil()
+	return due > 0 && time.Duration(due-d.clock.Now().UnixNano()) > d.opts.Park
+}
+
+// passedOn is a question of a subgraph as the run around it asks it.
+func (d *driver) passedOn(q *machine.Question) machine.Ask {
+	ask := q.Ask
+	ask.ID, ask.Node, ask.Element = questionID(q), q.Path(), q.Index()+1
+	ask.Prompt = d.mask.text(ask.Prompt) // what the subgraph hides, nobody hides any more once it rests
+	return ask
+}
+
+// readChild is the driver of the subgraph that a task runs, as its notes tell of
+// it: it drives nothing. nil: the task runs none, or has noted nothing of it.
+func (d *driver) readChild(id machine.TaskID) (*driver, error) {
+	flow, log := d.flow.children[id.Node], d.state.Log(id)
+	if flow == nil || len(log) == 0 {
+		return nil, nil
+	}
+	rec, _, err := readLog(flow, log)
+	if err != nil {
+		return nil, err
+	}
+	child, err := startReading(flow, d.reading(id), rec)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rec.events {
+		if err := child.replay(&rec.events[i]); err != nil {
+			return nil, err
+		}
+	}
+	return child, nil
+}
+
+// reading is where a subgraph that is only read stands.
+func (d *driver) reading(id machine.TaskID) *nesting {
+	return &nesting{
+		parent: d, task: id, node: d.nested.path(id.Node), prefix: d.nested.prefixOf(id.Node, id.Element-1),
+		hidden: d.mask.values,
+	}
+}
+
+func (d *driver) pendingOf(q *machine.Question) Pending {
+	p := Pending{
+		Node: d.nested.inTarget(q.Path()), Kind: "human", Prompt: d.mask.text(q.Prompt), Schema: q.Schema, Due: moment(q.Until),
+	}
+	if q.Key != "" {
+		p.Key, p.Kind = &q.Key, "interrupt"
+	}
+	if i := q.Index(); i >= 0 {
+		p.Index = &i
+	}
+	return p
+}
+
+// moment is a moment in Unix nanoseconds as a time; 0: nil.
+func moment(at int64) *time.Time {
+	if at == 0 {
+		return nil
+	}
+	t := time.Unix(0, at).UTC()
+	return &t
+}
+
+// asks is the event of a question, and of its answer.
+func (d *driver) asks(n *machine.Note) *Said {
+	q, _ := n.Output.(*machine.Question)
+	pending := d.pendingOf(q)
+	if n.Kind == machine.NoteAnswered {
+		return &Said{Type: "answer", Question: &pending, Name: n.By}
+	}
+	return &Said{Type: "question", Question: &pending}
+}
