@@ -2,6 +2,7 @@ package spec
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -31,5 +32,30 @@ func TestTablesStayAsTheyAre(t *testing.T) {
 	Reference(opts)
 	if after := image(); after != before {
 		t.Errorf("the tables were\n%s\nand are\n%s", before, after)
+	}
+}
+
+// TestTopics: every key that the reference page lists is a topic.
+func TestTopics(t *testing.T) {
+	known := map[string]bool{}
+	for _, topic := range Topics(Options{}) {
+		known[topic.Name] = true
+		if topic.Doc == "" && topic.Value == "" {
+			t.Errorf("%s %q says nothing", topic.Path, topic.Name)
+		}
+	}
+	rows := 0
+	for line := range strings.Lines(Reference(Options{})) {
+		name, ok := strings.CutPrefix(line, "| `")
+		if !ok {
+			continue
+		}
+		rows++
+		if name, _, _ = strings.Cut(name, "`"); !known[name] {
+			t.Errorf("%q can't be explained", name)
+		}
+	}
+	if rows < 100 {
+		t.Errorf("the page has only %d keys", rows)
 	}
 }

@@ -30,20 +30,24 @@ type ruleText struct {
 func newExplainCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
-		Use:   "explain [RULE]",
-		Short: "Say what a validation rule means, with a bad and a good example",
+		Use:   "explain [RULE|KEY|KIND]",
+		Short: "Say what a rule, a key of the language or a kind of node means",
 		Long: `explain prints what a rule of validate means, why it matters and what to do, and
-two complete graph files: one that raises it and one that doesn't. Without a rule
-it lists all of them.`,
+two complete graph files: one that raises it and one that doesn't. Of a key of graph
+files it prints what it takes, its default and what it does, at each place where it
+may stand; of a kind of node its keys. Without an argument it lists the rules.`,
 		Example: `  graphrun explain
   graphrun explain missing-join
+  graphrun explain exec
+  graphrun explain join
+  graphrun explain limits.max_steps
   graphrun explain unknown-node -o json`,
 		Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return ruleNames(), cobra.ShellCompDirectiveNoFileComp
+			return append(ruleNames(), topicNames()...), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -80,7 +84,10 @@ func (a *app) listRules(format string) error {
 func (a *app) explain(name, format string) error {
 	r, ok := lint.FindRule(name)
 	if !ok {
-		return usagef("no such rule: %q%s", name, didYouMean(name, ruleNames()))
+		if topics := topicsNamed(name); len(topics) > 0 {
+			return a.explainTopics(topics, format)
+		}
+		return usagef("no such rule, key or kind: %q%s", name, didYouMean(name, append(ruleNames(), topicNames()...)))
 	}
 	if format == "json" {
 		return printJSON(a.Stdout, textOfRule(&r))

@@ -1,0 +1,104 @@
+// The table of keys as a list of what there is to explain.
+
+package spec
+
+import "strings"
+
+// Topic is a kind of node, or a key of the language at one place.
+type Topic struct {
+	// Path is where the key stands: "limits.max_steps", "nodes.*.join.wait",
+	// "edges[].when". Of a kind it is "".
+	Path string `json:"path,omitempty"`
+	// Kind is the kind of node that has the key, or that the topic is about; ""
+	// for keys of every node and of others than nodes.
+	Kind string `json:"kind,omitempty"`
+	// Name is the key's last name, or that of the kind.
+	Name string `json:"name"`
+	// Value says what the key takes, Default what its absence means.
+	Value    string `json:"value,omitempty"`
+	Default  string `json:"default,omitempty"`
+	Required bool   `json:"required,omitempty"`
+	Doc      string `json:"doc"`
+	// Keys are those of the map that the value is, or of the kind; Choices say
+	// which of them exclude each other.
+	Keys    []Topic  `json:"keys,omitempty"`
+	Choices []string `json:"choices,omitempty"`
+}
+
+// Topics lists the kinds of opts, then every key in the order of the table. A map
+// that may stand at several places is among the topics of each.
+func Topics(opts Options) []Topic {
+	var out []Topic
+	kinds := allKinds(opts.Kinds)
+	for _, k := range kinds {
+		t := Topic{Kind: k.Name, Name: k.Name, Doc: k.Doc}
+		t.inside("nodes.*", k.Keys, k.Choices)
+		out = append(out, t)
+	}
+	collect(&out, "", "", TopKeys())
+	kind := Key{Name: "kind", Type: TypeEnum, Enum: kindNames(kinds), Required: true, Doc: "The kind of the node."}
+	every := append([]Key{kind}, nodeKeys()...)
+	for i := range out {
+		if out[i].Path == "nodes" {
+			out[i].inside("nodes.*", every, nil)
+		}
+	}
+	collect(&out, "nodes.*", "", every)
+	for _, k := range kinds {
+		collect(&out, "nodes.*", k.Name, k.Keys)
+	}
+	return out
+}
+
+// collect adds the topics of some keys and of those below them.
+func collect(out *[]Topic, path, kind string, keys []Key) {
+	for i := range keys {
+		k := &keys[i]
+		t := topicOf(path, k)
+		t.Kind = kind
+		at := len(*out)
+		*out = append(*out, t)
+		innerMaps(t.Path, k, func(path string, inner *Key) {
+			(*out)[at].inside(path, inner.Keys, inner.Choices)
+			collect(out, path, kind, inner.Keys)
+		})
+	}
+}
+
+func topicOf(path string, k *Key) Topic {
+	return Topic{Path: join(path, k.Name), Name: k.Name, Value: expects(k), Default: k.Default, Required: k.Required, Doc: k.Doc}
+}
+
+func (t *Topic) inside(path string, keys []Key, choices []Choice) {
+	for i := range keys {
+		t.Keys = append(t.Keys, topicOf(path, &keys[i]))
+	}
+	for _, c := range choices {
+		how := "at most one"
+		if c.Required {
+			how = "exactly one"
+		}
+		t.Choices = append(t.Choices, how+" of "+strings.Join(c.Keys, ", "))
+	}
+}
+
+// innerMaps calls f for each of the maps with keys of their own that a value holds.
+func innerMaps(path string, k *Key, f func(path string, inner *Key)) {
+	switch k.Type {
+	case TypeObject, TypeSchema:
+		if len(k.Keys) > 0 {
+			f(path, k)
+		}
+	case TypeList:
+		innerMaps(path+"[]", k.Elem, f)
+	case TypeMap:
+		innerMaps(path+".*", k.Elem, f)
+	case TypeOneOf:
+		for i := range k.Forms {
+			if list := &k.Forms[i]; i > 0 && list.Type == TypeList && sameKeys(list.Elem.Keys, k.Forms[i-1].Keys) {
+				continue
+			}
+			innerMaps(path, &k.Forms[i], f)
+		}
+	}
+}
