@@ -51,9 +51,10 @@ them, and fork says so. Exit codes are those of run.`,
 	flags.StringArrayVar(&f.set, "set", nil, "a state key's value: key=value, key=@file or key:=json; repeatable")
 	flags.StringVar(&f.runID, "run-id", "", "id of the new run (default: a new one)")
 	flags.StringArrayVar(&f.labels, "label", nil, "key=value to find the new run by; repeatable")
-	for _, name := range []string{"at", "run-id", "label"} {
+	for _, name := range []string{"run-id", "label"} {
 		complete(cmd, name, nil)
 	}
+	completeWith(cmd, "at", a.completeSteps)
 	completeKeys(cmd, "set", a.runNamed)
 	addDriveFlags(cmd, &f.driveFlags, a.runNamed)
 	return cmd

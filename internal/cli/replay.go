@@ -53,7 +53,7 @@ Exit codes: 0 the same, 1 diverged, 2 no such run, 3 the file is not valid.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&f.all, "all", false, "every run that --graph, --status and --label let through")
 	flags.StringVar(&f.with, "with", "", "FILE of the graph to walk through, instead of the recorded text")
-	addRunFilterFlags(cmd, &f.runFilterFlags)
+	addRunFilterFlags(a, cmd, &f.runFilterFlags)
 	enumFlag(cmd, flags, &f.output, "output", "o", "form of the output")
 	return cmd
 }

@@ -59,7 +59,7 @@ type runFilterFlags struct {
 	parent  string
 }
 
-func addRunFilterFlags(cmd *cobra.Command, f *runFilterFlags) {
+func addRunFilterFlags(a *app, cmd *cobra.Command, f *runFilterFlags) {
 	f.status.allowed = runStatuses()
 	flags := cmd.Flags()
 	flags.StringVar(&f.graph, "graph", "", "only runs of the graph of this name")
@@ -68,9 +68,10 @@ func addRunFilterFlags(cmd *cobra.Command, f *runFilterFlags) {
 	flags.StringVar(&f.session, "session", "", "only runs of the session of this ID")
 	flags.StringVar(&f.parent, "parent", "", "only forks of this RUN")
 	complete(cmd, "status", f.status.allowed)
-	for _, name := range []string{"graph", "label", "session", "parent"} {
-		complete(cmd, name, nil)
-	}
+	complete(cmd, "label", nil)
+	a.completeFromRuns(cmd, "graph", func(r *runner.RunSummary) string { return r.Graph })
+	a.completeFromRuns(cmd, "session", func(r *runner.RunSummary) string { return r.Session })
+	a.completeFromRuns(cmd, "parent", func(r *runner.RunSummary) string { return r.Parent })
 }
 
 // find lists the runs that the flags and a filter let through, the last first.
@@ -141,7 +142,7 @@ was running and its process is gone: graphrun resume goes on with it.`,
 			return a.printRuns(runs)
 		},
 	}
-	addRunFilterFlags(cmd, &f)
+	addRunFilterFlags(a, cmd, &f)
 	cmd.Flags().IntVar(&limit, "limit", 50, "most runs to list; 0: all")
 	complete(cmd, "limit", nil)
 	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")

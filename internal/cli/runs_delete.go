@@ -124,7 +124,7 @@ them. Runs that a process drives always stay.`,
 			return a.pruneRuns(&f, time.Duration(older), dryRun, output.value)
 		},
 	}
-	addRunFilterFlags(cmd, &f)
+	addRunFilterFlags(a, cmd, &f)
 	cmd.Flags().Var(&older, "older-than", "least time since the run was touched: 90m, 36h, 30d")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say which runs would be forgotten")
 	complete(cmd, "older-than", nil)

@@ -30,7 +30,7 @@ last step has no edge that fired. It works while the run goes on, too. Without a
 those of subgraphs are among them: outer/inner, numbered by themselves.`,
 		Example:           "  graphrun why nightly\n  graphrun why nightly 4 -o json",
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: a.completeRun,
+		ValidArgsFunction: a.completeRunStep,
 		PreRunE:           a.loadSettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) > 2 {
