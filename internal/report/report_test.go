@@ -223,3 +223,29 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// TestManyFindingsStayReadable: all have their line, the first of a rule their
+// source, and the summary says how many are of which rule.
+func TestManyFindingsStayReadable(t *testing.T) {
+	file, span := marked(t, "a: «v»\n")
+	var ds spec.Diagnostics
+	for range 2 * maxShown {
+		ds = append(ds, spec.Diagnostic{File: file, Span: span, Severity: spec.Error, Rule: "often", Message: "again"})
+	}
+	rare := spec.Diagnostic{File: file, Span: span, Severity: spec.Warning, Rule: "rare", Message: "once"}
+	for range maxRelated + 3 {
+		rare.Related = append(rare.Related, spec.Related{File: file, Span: span, Message: "here too"})
+	}
+	ds = append(ds, rare)
+	text := printed(t, "text", Options{}, ds...)
+	for what, want := range map[string]int{
+		"[often]\n": 2 * maxShown, "    1 | a: v\n": maxShown + 1, "here too": maxRelated, "= and 3 more places\n": 1,
+	} {
+		if got := strings.Count(text, what); got != want {
+			t.Errorf("%q stands %d times, want %d", what, got, want)
+		}
+	}
+	if got, want := Summary(Findings{Files: 1, Diagnostics: ds}), "1 file: 40 errors, 1 warning (often 40, rare 1)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

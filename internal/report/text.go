@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/fatih/color"
@@ -43,19 +44,40 @@ func newPalette(on bool) palette {
 func writeText(w io.Writer, f Findings, opts Options) error {
 	out := bufio.NewWriter(w)
 	paint := newPalette(opts.Color)
+	told := map[string]int{}
 	for i := range f.Diagnostics {
-		writeFinding(out, &f.Diagnostics[i], paint)
+		d := &f.Diagnostics[i]
+		told[d.Rule]++
+		if told[d.Rule] > maxShown {
+			writeHeadline(out, d, withHint(d), paint)
+			continue
+		}
+		writeHeadline(out, d, d.Message, paint)
+		writeSource(out, d, paint)
 	}
 	return out.Flush()
 }
 
-func writeFinding(out *bufio.Writer, d *spec.Diagnostic, paint palette) {
+const (
+	// maxShown is how many findings of a rule are shown with their source; of the
+	// others there is one line each.
+	maxShown = 20
+	// maxRelated is how many of the places that a finding is also about are named.
+	maxRelated = 5
+)
+
+func writeHeadline(out *bufio.Writer, d *spec.Diagnostic, message string, paint palette) {
 	severity := paint.errorWord
 	if d.Severity == spec.Warning {
 		severity = paint.warningWord
 	}
 	fmt.Fprintf(out, "%s %s %s %s\n", paint.place(place(d.File, d.Span)+":"),
-		severity(d.Severity.String()+":"), terminal.Line(d.Message), paint.rule("["+d.Rule+"]"))
+		severity(d.Severity.String()+":"), terminal.Line(message), paint.rule("["+d.Rule+"]"))
+}
+
+// writeSource shows the line of a finding, what was perhaps meant, and the other
+// places that it is about.
+func writeSource(out *bufio.Writer, d *spec.Diagnostic, paint palette) {
 	number := fmt.Sprintf("%5d", d.File.Position(d.Span.From).Line)
 	blank := strings.Repeat(" ", len(number))
 	if s, ok := cut(d.File, d.Span); ok {
@@ -66,7 +88,11 @@ func writeFinding(out *bufio.Writer, d *spec.Diagnostic, paint palette) {
 	if hint := hint(d); hint != "" {
 		fmt.Fprintf(out, "%s%s\n", paint.gutter(blank+" = "), paint.help("help: "+hint))
 	}
-	for _, r := range d.Related {
+	for i, r := range d.Related {
+		if i == maxRelated {
+			fmt.Fprintf(out, "%sand %s\n", paint.gutter(blank+" = "), plural(len(d.Related)-i, "more place"))
+			break
+		}
 		fmt.Fprintf(out, "%s%s: %s\n", paint.gutter(blank+" = "), place(r.File, r.Span), terminal.Line(r.Message))
 	}
 }
@@ -99,14 +125,36 @@ func withHint(d *spec.Diagnostic) string {
 	return d.Message
 }
 
-// Summary is one line about all findings: "3 files: 1 error, 2 warnings".
+// Summary is one line about all findings: "3 files: 1 error, 2 warnings". When
+// they are many, it says how many are of which rule.
 func Summary(f Findings) string {
 	errors, warnings := count(f.Diagnostics)
 	files := plural(f.Files, "file")
 	if errors+warnings == 0 {
 		return files + ": no problems found"
 	}
-	return fmt.Sprintf("%s: %s, %s", files, plural(errors, "error"), plural(warnings, "warning"))
+	summary := fmt.Sprintf("%s: %s, %s", files, plural(errors, "error"), plural(warnings, "warning"))
+	if errors+warnings > maxShown {
+		summary += " (" + byRule(f.Diagnostics) + ")"
+	}
+	return summary
+}
+
+// byRule says how many findings are of which rule, the most first.
+func byRule(found spec.Diagnostics) string {
+	of := map[string]int{}
+	var rules []string
+	for i := range found {
+		if of[found[i].Rule] == 0 {
+			rules = append(rules, found[i].Rule)
+		}
+		of[found[i].Rule]++
+	}
+	slices.SortStableFunc(rules, func(a, b string) int { return of[b] - of[a] })
+	for i, rule := range rules {
+		rules[i] = fmt.Sprintf("%s %d", rule, of[rule])
+	}
+	return strings.Join(rules, ", ")
 }
 
 func plural(n int, noun string) string {
