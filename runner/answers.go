@@ -179,7 +179,9 @@ func checkLegal(node *spec.Node, target string, answers []string) error {
 		return nil
 	}
 	q := machine.Question{Task: machine.TaskID{Node: target}}
-	if choices := node.Field("choices"); choices != nil {
+	if choices := node.Field("choices"); choices != nil && choices.Kind != spec.List {
+		return nil // an expression: known when the question is asked
+	} else if choices != nil {
 		q.Schema = map[string]any{"enum": choices.Data()}
 	} else if schema := node.Field("schema"); schema != nil {
 		q.Schema, _ = schema.Data().(map[string]any)

@@ -43,7 +43,7 @@ func builtinKinds() []Kind {
 			Name: "wait", Doc: "Waits for a time or until one; the output is null.",
 			Choices: []Choice{{Keys: []string{"for", "until"}, Required: true}},
 			Keys: []Key{
-				{Name: "for", Type: TypeDuration, Doc: "How long."},
+				{Name: "for", Type: TypeDuration, Role: RoleExpr, Doc: "How long: a duration, or an expression that gives the text of one or seconds."},
 				{Name: "until", Type: TypeString, Role: RoleExpr, Doc: "An expression that yields an RFC 3339 time."},
 			},
 		},
@@ -104,7 +104,10 @@ func humanKind() Kind {
 		Choices: []Choice{{Keys: []string{"choices", "schema"}}},
 		Keys: []Key{
 			{Name: "prompt", Type: TypeString, Role: RoleTemplate, Required: true, Doc: "The question."},
-			{Name: "choices", Type: TypeList, NonEmpty: true, Elem: &Key{Type: TypeAny}, Doc: "The legal answers."},
+			{
+				Name: "choices", Type: TypeOneOf, Doc: "The legal answers, or an expression that gives a list of them.",
+				Forms: []Key{{Type: TypeList, NonEmpty: true, Elem: &Key{Type: TypeAny}}, {Type: TypeString, Role: RoleExpr}},
+			},
 			{Name: "schema", Type: TypeSchema, Doc: "The JSON Schema of the answer."},
 			{Name: "default", Type: TypeAny, Doc: "The answer when `timeout` has passed."},
 		},

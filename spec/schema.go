@@ -122,6 +122,9 @@ func (g schemaWriter) shape(k *Key) object {
 	case TypeNumber:
 		return bounded(k, object{"type": "number"})
 	case TypeDuration:
+		if k.Role == RoleExpr {
+			return object{"anyOf": []any{object{"type": "number", "minimum": 0}, object{"type": "string"}}}
+		}
 		return object{"anyOf": []any{object{"const": 0}, object{"type": "string", "pattern": durationPattern}}}
 	case TypeEnum:
 		return object{"enum": anyList(k.Enum)}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -168,6 +169,10 @@ func (s *shaper) scalar(k *Key, v *Value, at place) {
 	case TypeDuration:
 		d, valid := parseDuration(v.Text.Value)
 		ok = valid && d >= 0 && (!k.Positive || d > 0)
+		if k.Role == RoleExpr && !valid { // a number of seconds, or an expression
+			_, notWhole := strconv.Atoi(v.Text.Value)
+			ok = v.Kind != String && number(v) >= 0 || v.Kind == String && (notWhole == nil || duration(v.Text.Value) == "")
+		}
 	}
 	if !ok {
 		s.report("invalid-value", v.Span, "%s must be %s; found %s", at, expects(k), describe(v))
@@ -189,6 +194,12 @@ func number(v *Value) float64 {
 func parseDuration(s string) (time.Duration, bool) {
 	d, err := time.ParseDuration(s)
 	return d, err == nil
+}
+
+// IsDuration reports whether a text is a duration, which needs no evaluation.
+func IsDuration(s string) bool {
+	_, ok := parseDuration(s)
+	return ok
 }
 
 // enum checks a word, as the value of a key, against those that are allowed.

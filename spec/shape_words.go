@@ -20,6 +20,9 @@ func expects(k *Key) string {
 	case TypeNumber:
 		return "a number" + bounds(k)
 	case TypeDuration:
+		if k.Role == RoleExpr {
+			return `a duration such as "500ms", "10s" or "1h30m", or an expression that gives such a text or seconds`
+		}
 		return `a duration such as "500ms", "10s" or "1h30m"` + bounds(k)
 	case TypeEnum:
 		return oneOf(k.Enum)

@@ -186,12 +186,7 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 			continue
 		}
 		value := b.keyed(configView(node, key.Name), &field.Value, key)
-		switch key.Name {
-		case "messages":
-			b.wants(field.Value.Text, value.program, key.Name, eval.List(eval.Any()))
-		case "until":
-			b.wants(field.Value.Text, value.program, key.Name, eval.String())
-		}
+		b.wants(field.Value.Text, value.program, key.Name, wanted(key.Name)...)
 		out.Config = append(out.Config, Field{Name: key.Name, Value: value})
 	}
 	out.Before = b.named(before, node.Before)
@@ -265,8 +260,11 @@ func (b *binder) keyed(at view, v *spec.Value, key *spec.Key) Value {
 		if doc, ok := v.Data().(map[string]any); ok {
 			b.schema(doc, v, strconv.Quote(key.Name))
 		}
+	case key.Type == spec.TypeDuration && spec.IsDuration(v.Text.Value):
 	case key.Role != spec.RolePlain:
 		return b.value(at, v, key.Role)
+	case key.Type == spec.TypeOneOf && v.Kind == spec.String:
+		return b.value(at, v, textRole(key.Forms))
 	case key.Type == spec.TypeObject && v.Kind == spec.Map:
 		var fields []Field
 		for i := range v.Fields {

@@ -18,6 +18,16 @@ func find(keys []spec.Key, name string) *spec.Key {
 	return nil
 }
 
+// textRole is what a text is where several forms are allowed.
+func textRole(forms []spec.Key) spec.Role {
+	for i := range forms {
+		if forms[i].Type == spec.TypeString {
+			return forms[i].Role
+		}
+	}
+	return spec.RolePlain
+}
+
 func isTemplate(text string) bool { return strings.Contains(text, "{{") }
 
 // isMisspelt reports whether a reducer is a single word that names none, which

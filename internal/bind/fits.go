@@ -152,10 +152,23 @@ func (b *binder) fitsEnum(node *spec.Node, key *spec.StateKey, at spec.Text) {
 	}
 }
 
+// wanted are the types that the expression of a kind's key may have; none: any.
+func wanted(key string) []eval.Type {
+	switch key {
+	case "messages", "choices":
+		return []eval.Type{eval.List(eval.Any())}
+	case "until":
+		return []eval.Type{eval.String()}
+	case "for":
+		return []eval.Type{eval.String(), eval.Float()}
+	}
+	return nil
+}
+
 // wants reports an expression whose value can't be of any of the types that its
 // key takes.
 func (b *binder) wants(text spec.Text, p *eval.Program, key string, types ...eval.Type) {
-	if p == nil || slices.ContainsFunc(types, func(t eval.Type) bool { return t.Accepts(p.Type()) }) {
+	if p == nil || len(types) == 0 || slices.ContainsFunc(types, func(t eval.Type) bool { return t.Accepts(p.Type()) }) {
 		return
 	}
 	from := len(text.Value) - len(strings.TrimLeft(text.Value, " \t\r\n"))

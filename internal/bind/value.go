@@ -87,6 +87,30 @@ func (v *Value) Eval(vm *eval.VM, env map[string]any) (any, error) {
 	return v.constant, nil
 }
 
+// EvalParts is Eval where what can't be computed, of the whole or of a part of a
+// list or map, is null.
+func (v *Value) EvalParts(vm *eval.VM, env map[string]any) any {
+	switch {
+	case v.isList():
+		out := make([]any, len(v.parts.items))
+		for i := range out {
+			out[i] = v.parts.items[i].EvalParts(vm, env)
+		}
+		return out
+	case v.isMap():
+		out := make(map[string]any, len(v.parts.fields))
+		for i := range v.parts.fields {
+			out[v.parts.fields[i].Name] = v.parts.fields[i].Value.EvalParts(vm, env)
+		}
+		return out
+	}
+	value, err := v.Eval(vm, env)
+	if err != nil {
+		return nil
+	}
+	return value
+}
+
 // EvalFields evaluates named values into a map.
 func EvalFields(fields []Field, vm *eval.VM, env map[string]any) (map[string]any, error) {
 	out := make(map[string]any, len(fields))

@@ -53,6 +53,17 @@ func (p *Plan) complete(s *State) {
 	p.finish(s, ending{status: Completed, reason: "end"})
 }
 
+// outputSoFar is the output of a run that its step limit has ended well: what
+// can't be evaluated of it is null.
+func (p *Plan) outputSoFar(s *State) any {
+	output := Plain(s.lastOutput)
+	if p.output == nil {
+		return output
+	}
+	s.setContext(p.outUses, &task{output: output})
+	return p.output.EvalParts(&s.vm, s.env)
+}
+
 // stepsLeft is how many steps the run may still take.
 func (s *State) stepsLeft() int {
 	if s.final != nil {
@@ -88,7 +99,7 @@ func (p *Plan) outOfSteps(s *State) {
 	switch s.limits.OnMaxSteps {
 	case "return_last", "flag":
 		s.degraded = true
-		s.Output = Plain(s.lastOutput)
+		s.Output = p.outputSoFar(s)
 		s.Limited = s.limits.OnMaxSteps == "flag"
 		p.finish(s, ending{status: Completed, reason: "max_steps"})
 	default:

@@ -89,7 +89,11 @@ func (p *Plan) humanQuestion(s *State, node int) (*inquiry, *Failure) {
 		return nil, &Failure{Kind: "expression", Message: err.Error()}
 	}
 	ask := Ask{Prompt: eval.Text(config["prompt"])}
-	if choices, ok := config["choices"].([]any); ok {
+	if given, ok := config["choices"]; ok {
+		choices, _ := given.([]any)
+		if len(choices) == 0 {
+			return nil, &Failure{Kind: "invalid_input", Message: "choices: " + preview(given, 60) + " is no list of at least one answer"}
+		}
 		ask.Schema = map[string]any{"enum": choices}
 	} else if document, ok := config["schema"].(map[string]any); ok {
 		ask.Schema = document

@@ -91,14 +91,30 @@ func (p *Plan) runWait(s *State, t *task, n *node) {
 	s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: s.taskID(t), For: delay})
 }
 
-// waitFor is how long a wait node waits; a moment that has passed is no wait.
-func waitFor(config map[string]any, now int64) (time.Duration, *Failure) {
-	if text, ok := config["for"].(string); ok {
+// waitTime is a length of time: the text of a duration, or seconds.
+func waitTime(given any) (time.Duration, *Failure) {
+	wrong := &Failure{
+		Kind:    "invalid_input",
+		Message: "for: " + preview(given, 60) + ` is no duration such as "10s" and no number of seconds from 0 up`,
+	}
+	if text, ok := given.(string); ok {
 		delay, err := time.ParseDuration(text)
 		if err != nil || delay < 0 {
-			return 0, &Failure{Kind: "invalid_input", Message: "for: " + strconv.Quote(text) + ` is not a duration such as "10s"`}
+			return 0, wrong
 		}
 		return delay, nil
+	}
+	seconds, ok := number(given)
+	if !ok || seconds < 0 {
+		return 0, wrong
+	}
+	return time.Duration(min(seconds*float64(time.Second), math.MaxInt64/2)), nil
+}
+
+// waitFor is how long a wait node waits; a moment that has passed is no wait.
+func waitFor(config map[string]any, now int64) (time.Duration, *Failure) {
+	if given, ok := config["for"]; ok {
+		return waitTime(given)
 	}
 	text, ok := config["until"].(string)
 	until, err := time.Parse(time.RFC3339, text)

@@ -1,0 +1,47 @@
+package process
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestEnvironment(t *testing.T) {
+	for name, value := range map[string]string{
+		"OPENAI_API_KEY": "key", "MY_FLAG": "1", "LC_ALL": "C", "XDG_CACHE_HOME": "/c", "TZ": "UTC",
+		"GRAPHRUN_TASK_KEY": "outer", "LC_TOKEN": "secret",
+	} {
+		t.Setenv(name, value)
+	}
+	for _, test := range []struct {
+		name string
+		env  Environment
+		want string
+		not  string
+	}{
+		{"what a shell needs", Environment{}, "PATH LC_ALL XDG_CACHE_HOME TZ LC_TOKEN", "OPENAI_API_KEY MY_FLAG GRAPHRUN_TASK_KEY"},
+		{"a secret of the usual names", Environment{Withheld: []string{"LC_TOKEN"}}, "PATH LC_ALL", "LC_TOKEN"},
+		{"names besides", Environment{Pass: []string{"MY_FLAG", "ABSENT"}}, "PATH MY_FLAG", "OPENAI_API_KEY ABSENT"},
+		{"a key by its name", Environment{Pass: []string{"OPENAI_API_KEY", "LC_TOKEN"}, Withheld: []string{"LC_TOKEN"}}, "OPENAI_API_KEY LC_TOKEN", "MY_FLAG"},
+		{"all", Environment{All: true}, "PATH MY_FLAG OPENAI_API_KEY", "GRAPHRUN_TASK_KEY"},
+		{"never those of another task", Environment{Pass: []string{"GRAPHRUN_TASK_KEY"}}, "PATH", "GRAPHRUN_TASK_KEY"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var names []string
+			for _, entry := range test.env.Entries() {
+				name, _, _ := strings.Cut(entry, "=")
+				names = append(names, name)
+			}
+			for _, name := range strings.Fields(test.want) {
+				if !slices.Contains(names, name) {
+					t.Errorf("%s is missing", name)
+				}
+			}
+			for _, name := range strings.Fields(test.not) {
+				if slices.Contains(names, name) {
+					t.Errorf("%s is there", name)
+				}
+			}
+		})
+	}
+}
