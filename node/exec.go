@@ -17,7 +17,9 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
+	procs "github.com/graphrun/graphrun/internal/process"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // taskPrefix begins the names of the variables that tell a program about its task.
@@ -166,14 +168,22 @@ func readEnv(task *runner.Task, dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	env := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, taskPrefix) })
-	env = append(env, "PWD="+dir)
+	of := procs.Environment{Withheld: secretVariables(task.Graph)}
+	of.Read(task.Config["env_pass"])
+	env := append(of.Entries(), "PWD="+dir)
+	if task.RunDir != nil {
+		folder, err := task.RunDir()
+		if err != nil {
+			return nil, err
+		}
+		env = append(env, procs.RunDirVariable+"="+folder)
+	}
 	for _, name := range sortedNames(own) {
 		value := eval.Text(own[name])
 		switch {
 		case name == "" || strings.ContainsAny(name, "=\x00"):
 			return nil, invalidInput("%q in \"env\" can't be the name of a variable", name)
-		case strings.HasPrefix(name, taskPrefix):
+		case strings.HasPrefix(name, taskPrefix), name == procs.RunDirVariable:
 			return nil, invalidInput("%q in \"env\" is set by graphrun: names with %s are its own", name, taskPrefix)
 		case strings.ContainsRune(value, 0):
 			return nil, invalidInput("the value of %q in \"env\" holds a NUL byte", name)
@@ -187,6 +197,20 @@ func readEnv(task *runner.Task, dir string) ([]string, error) {
 		taskPrefix+"ATTEMPT="+strconv.Itoa(task.Attempt),
 		taskPrefix+"KEY="+task.Key,
 	), nil
+}
+
+// secretVariables are the variables that hold a graph's secrets.
+func secretVariables(g *spec.Graph) []string {
+	if g == nil {
+		return nil
+	}
+	var names []string
+	for _, secret := range g.Secrets {
+		if secret.Env.IsSet() {
+			names = append(names, secret.Env.Value)
+		}
+	}
+	return names
 }
 
 func readStdin(task *runner.Task) ([]byte, error) {

@@ -138,7 +138,10 @@ func TestExecEnvironment(t *testing.T) {
 	t.Setenv("NODE_TEST_CHANGED", "before")
 	task := sh(`for v in RUN_ID NODE VISIT ATTEMPT KEY OLD; do eval "echo $v=\${GRAPHRUN_TASK_$v-unset}"; done
 		echo "$NODE_TEST_KEPT $NODE_TEST_CHANGED $N"; pwd; echo "$PWD"; test -f "$GRAPHRUN_TASK_EVENTS" && echo file`,
-		map[string]any{"parse": "lines", "env": map[string]any{"NODE_TEST_CHANGED": "after", "N": 1.5}})
+		map[string]any{
+			"parse": "lines", "env": map[string]any{"NODE_TEST_CHANGED": "after", "N": 1.5},
+			"env_pass": []any{"NODE_TEST_KEPT", "NODE_TEST_CHANGED", "GRAPHRUN_TASK_OLD"},
+		})
 	task.RunID, task.Node, task.Visit, task.Attempt, task.Key = "r1", "a", 2, 4, "k"
 	task.Dir = realDir(t)
 	got, err := runExec(t, task)

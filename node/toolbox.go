@@ -53,7 +53,7 @@ func (k *toolkit) registry(task *runner.Task) (*tool.Registry, error) {
 	}
 	kept := task.Scope.Keep(registryKey{task.Graph}, func() io.Closer {
 		opts := k.options
-		opts.Dir = task.Dir
+		opts.Dir, opts.Withheld, opts.RunDir = task.Dir, secretVariables(task.Graph), task.RunDir
 		if task.OpenLog != nil {
 			// A server outlives the task that starts it: its stream ends with the run.
 			opts.Stderr = func(server string) io.Writer { return task.OpenLog(server, "stderr") }
@@ -215,6 +215,9 @@ func (a *toolActor) Exec(ctx context.Context, p *tool.Program) (any, error) {
 	config := map[string]any{"command": p.Command, "env": p.Env, "stdin": tool.Text(stdin)}
 	if p.Dir != "" {
 		config["dir"] = p.Dir
+	}
+	if p.EnvPass != nil {
+		config["env_pass"] = p.EnvPass
 	}
 	if p.Parse != "" {
 		config["parse"] = p.Parse

@@ -88,7 +88,9 @@ type driver struct {
 	journalErr error
 	// scope is what tasks share; setup what of it the graph declares.
 	scope *Scope
-	setup setup
+	// folder is the folder of the run.
+	folder *folder
+	setup  setup
 	// budget is what model calls may still come to; answered are the calls that
 	// scripts answered before the run was taken up.
 	budget   *budget
@@ -124,7 +126,9 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 	d.vault = newVault(secrets, around)
 	d.state.Watched, d.checkpoints = d.watched, nested == nil && f.runner.cfg.Store != nil
 	d.scope, d.budget = &Scope{}, newBudget(&f.graph.Limits, nil)
+	d.folder = newFolder(f.runner.cfg.Store, opts.RunID)
 	if nested != nil {
+		d.folder = nested.parent.folder
 		d.scope, d.budget = nested.parent.scope, newBudget(&f.graph.Limits, nested.parent.budget)
 		d.answered = nested.parent.answered
 		d.answers = nested.parent.answers
@@ -146,6 +150,9 @@ func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error)
 		Run: d.opts.info(d.opts.RunID),
 	}
 	event.Run.Parent = d.nested.info()
+	if d.plan.SeesRunDir() {
+		event.Run.Dir = d.folder.where()
+	}
 	d.state.SetSecrets(d.secrets)
 	return d.finishRun(ctx, &event)
 }
@@ -174,6 +181,8 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	})
 	defer stopWatching()
 	if d.nested == nil {
+		d.folder.stayAt(d.state.RunDir())
+		defer d.folder.close()
 		defer d.scope.close()
 	}
 	if d.nested == nil {

@@ -72,6 +72,9 @@ type Task struct {
 	// Hooks are those of the node, then those of the runner: who calls tools and
 	// models calls their hooks too.
 	Hooks []Hooks
+	// RunDir makes the folder of the run, if it is not there yet, and returns its
+	// path; nil outside of a runner.
+	RunDir func() (string, error)
 	// Scope is shared by all tasks of the run; nil outside of a runner.
 	Scope *Scope
 	// Talk is the conversation, for kinds that take part in it (llm, agent,

@@ -150,10 +150,12 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	if last.Kind == machine.RunBegan {
 		info := *last.Run
 		info.ID = opts.RunID
+		forked.moveFolder(&info)
 		last.Run = &info
 	} else {
 		info := *events[0].Run
 		info.ID = opts.RunID
+		forked.moveFolder(&info)
 		events[0].Run = &info
 	}
 	d, err := forked.replayed(opts.Options, events)

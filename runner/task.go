@@ -35,6 +35,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	if graphs != nil {
 		task.CallGraph = func(ctx context.Context, call GraphCall) (any, error) { return graphs.run(ctx, task, call) }
 	}
+	task.RunDir = d.folder.make
 	d.share(task)
 	d.access(task, id, work.Turns)
 	handler := d.flow.runner.handlers[work.Kind]
@@ -46,6 +47,9 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	hit := false
 	if d.setup.err != nil {
 		handler = d.unready()
+	}
+	if d.plan.SeesRunDir() {
+		handler = inFolder(handler)
 	}
 	handler = d.cached(work, &hit, handler)
 	go func() {

@@ -54,6 +54,13 @@ func parseKey() Key {
 	return Key{Name: "parse", Type: TypeEnum, Enum: []string{"auto", "json", "text", "lines"}, Default: "auto", Doc: "How stdout becomes the output; auto: text where only text fits what is written, else JSON if it parses, else text."}
 }
 
+func envPassKey() Key {
+	return Key{
+		Name: "env_pass", Type: TypeOneOf, Forms: []Key{{Type: TypeEnum, Enum: []string{"all"}}, {Type: TypeList, Elem: &Key{Type: TypeString}}},
+		Default: "what a shell needs", Doc: "Variables of the caller's environment that the program gets besides those a shell needs.",
+	}
+}
+
 func toolsKey(doc string) Key {
 	return Key{Name: "tools", Type: TypeList, Elem: &Key{Type: TypeString}, Doc: doc}
 }
@@ -75,7 +82,7 @@ func execKind() Kind {
 			template("script", "A script for `shell`."),
 			{Name: "shell", Type: TypeString, Default: "sh", Doc: "The shell that runs `script`."},
 			template("dir", "The folder in which the program starts."),
-			templateMap("env", "More environment variables."),
+			templateMap("env", "More environment variables."), envPassKey(),
 			{Name: "stdin", Type: TypeAny, Role: RoleTemplate, Default: "JSON of state, input, node and visit", Doc: "What the program reads."},
 			parseKey(),
 			{Name: "max_output", Type: TypeInt, Positive: true, Max: new(float64(math.MaxInt32)), Default: "8388608", Doc: "Bytes of output that are read at most."},

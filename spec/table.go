@@ -145,9 +145,9 @@ func toolKeys() []Key {
 	return []Key{
 		{
 			Name: "mcp", Type: TypeObject, Choices: []Choice{{Keys: []string{"command", "url"}, Required: true}}, Doc: "A server of the Model Context Protocol.",
-			Keys: []Key{command, {Name: "url", Type: TypeString, Role: RoleTemplate, Doc: "Where the server is."}, env, headers, dir},
+			Keys: []Key{command, {Name: "url", Type: TypeString, Role: RoleTemplate, Doc: "Where the server is."}, env, envPassKey(), headers, dir},
 		},
-		{Name: "exec", Type: TypeObject, Doc: "A program that gets its arguments as one JSON object on stdin.", Keys: []Key{required, parseKey(), env, dir}},
+		{Name: "exec", Type: TypeObject, Doc: "A program that gets its arguments as one JSON object on stdin.", Keys: []Key{required, parseKey(), env, envPassKey(), dir}},
 		{Name: "graph", Type: TypeString, Doc: "A graph file that is run."},
 		{Name: "description", Type: TypeString, Doc: "What the tool does, for the model."},
 		{Name: "parameters", Type: TypeSchema, Doc: "The JSON Schema of the arguments."},

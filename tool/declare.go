@@ -38,7 +38,7 @@ func declare(name string, entry any, opts *Options) (*declared, error) {
 	env, headers := object(fields["env"]), object(fields["headers"])
 	if exec, ok := fields["exec"].(map[string]any); ok {
 		d.exec = &Program{
-			Tool: name, Env: joined(env, object(exec["env"])), Dir: text(exec["dir"]), Parse: text(exec["parse"]),
+			Tool: name, Env: joined(env, object(exec["env"])), Dir: text(exec["dir"]), Parse: text(exec["parse"]), EnvPass: exec["env_pass"],
 		}
 		d.exec.Command, _ = exec["command"].([]any)
 	}
@@ -48,6 +48,7 @@ func declare(name string, entry any, opts *Options) (*declared, error) {
 			return nil, err
 		}
 		server.env, server.headers = joined(env, object(mcp["env"])), joined(headers, object(mcp["headers"]))
+		server.envPass = mcp["env_pass"]
 		d.server = server
 	}
 	if d.exec == nil && d.server == nil && d.graph == "" {

@@ -30,6 +30,7 @@ type server struct {
 	command      []any // or
 	url          string
 	env, headers map[string]any
+	envPass      any // as the key has it
 	dir          string
 	opts         *Options
 

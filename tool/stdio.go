@@ -44,7 +44,10 @@ func (s *server) start() (*program, error) {
 	for i := range argv {
 		argv[i] = eval.Text(s.command[i])
 	}
-	env := s.environment(dir)
+	env, err := s.environment(dir)
+	if err != nil {
+		return nil, err
+	}
 	path, err := process.Find(argv[0], dir, env)
 	if err != nil {
 		return nil, fmt.Errorf("program %q was not found in PATH", argv[0])
@@ -74,14 +77,22 @@ func (s *server) start() (*program, error) {
 	return p, nil
 }
 
-// environment is graphrun's own with what the file adds.
-func (s *server) environment(dir string) []string {
-	env := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "GRAPHRUN_TASK_") })
-	env = append(env, "PWD="+dir)
+// environment is what a shell needs of graphrun's own, and what the file adds.
+func (s *server) environment(dir string) ([]string, error) {
+	of := process.Environment{Withheld: s.opts.Withheld}
+	of.Read(s.envPass)
+	env := append(of.Entries(), "PWD="+dir)
+	if s.opts.RunDir != nil {
+		folder, err := s.opts.RunDir()
+		if err != nil {
+			return nil, err
+		}
+		env = append(env, process.RunDirVariable+"="+folder)
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.env)) {
 		env = append(env, name+"="+eval.Text(s.env[name]))
 	}
-	return env
+	return env, nil
 }
 
 // watch waits for the program's end and ends what it leaves behind: a child

@@ -33,6 +33,9 @@ type Program struct {
 	Env   map[string]any
 	Dir   string
 	Parse string
+	// EnvPass is what the program gets of the caller's environment, as the key
+	// env_pass has it; nil: what a shell needs.
+	EnvPass any
 	// Args is the argument object, which the program reads on stdin.
 	Args map[string]any
 }
@@ -79,6 +82,10 @@ type Options struct {
 	// Stderr returns where to write what a server says on stderr, besides keeping
 	// its end for messages; nil: nowhere.
 	Stderr func(server string) io.Writer
+	// Withheld are variables that no server gets unless its env_pass names them.
+	Withheld []string
+	// RunDir makes the folder of the run for a server that starts; nil: there is none.
+	RunDir func() (string, error)
 	// Version is what servers are told that they talk to; empty: "dev".
 	Version string
 }

@@ -112,7 +112,7 @@ func addContext(names map[string]eval.Type) {
 	}, false)
 	names["run"] = eval.Object(map[string]eval.Type{
 		"id": eval.String(), "started_at": eval.String(), "input": eval.Object(nil, true),
-		"status": eval.String(), "reason": eval.String(),
+		"status": eval.String(), "reason": eval.String(), "now": eval.String(), "dir": eval.String(),
 	}, false)
 }
 

@@ -24,12 +24,19 @@ func (b *binder) setup(name string, entries []spec.Field) []Field {
 	return out
 }
 
+// lasting is what of `run` holds from its beginning to its end.
+func lasting() eval.Type {
+	return eval.Object(map[string]eval.Type{
+		"id": eval.String(), "started_at": eval.String(), "input": eval.Object(nil, true), "dir": eval.String(),
+	}, false)
+}
+
 // ofRun is the scope of what is set up for the whole run.
 func (s *scopes) ofRun() *eval.Scope {
 	if scope := s.byPlace[wholeRun]; scope != nil {
 		return scope
 	}
-	names := map[string]eval.Type{"secrets": s.secrets, "goal": s.common["goal"], "run": s.common["run"]}
+	names := map[string]eval.Type{"secrets": s.secrets, "goal": s.common["goal"], "run": lasting()}
 	refuse := maps.Clone(s.options().Refuse)
 	delete(refuse, "secrets")
 	changes := func(name string) {

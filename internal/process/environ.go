@@ -17,6 +17,21 @@ type Environment struct {
 	Withheld []string
 }
 
+// Read takes what the key env_pass says: "all" or a list of names; anything else
+// is none.
+func (e *Environment) Read(pass any) {
+	e.All = pass == "all"
+	names, _ := pass.([]any)
+	for _, name := range names {
+		if text, ok := name.(string); ok {
+			e.Pass = append(e.Pass, text)
+		}
+	}
+}
+
+// RunDirVariable names the folder of the run.
+const RunDirVariable = "GRAPHRUN_RUN_DIR"
+
 // taskPrefix begins the names of the variables that tell a program about its
 // task: those of a task around this one are none of its business.
 const taskPrefix = "GRAPHRUN_TASK_"
@@ -42,7 +57,7 @@ func (e *Environment) Entries() []string {
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		switch {
-		case strings.HasPrefix(name, taskPrefix):
+		case strings.HasPrefix(name, taskPrefix), name == RunDirVariable:
 			return true
 		case e.All, slices.Contains(e.Pass, name):
 			return false

@@ -111,7 +111,7 @@ func (p *Plan) begin(s *State, e *Event) {
 	s.loadInput(info.Session)
 	s.loadInput(e.Input)
 	s.edit(e.Edit)
-	s.loadContext(e.Input)
+	s.loadContext(e.Input, info.Dir)
 	if s.limits.Timeout > 0 {
 		s.deadline = e.At + int64(s.limits.Timeout)
 		s.command(Command{Kind: StartTimer, Timer: RunTimer, For: s.limits.Timeout})

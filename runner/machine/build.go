@@ -325,6 +325,7 @@ func (b *builder) finish(g *spec.Graph) {
 		p.output, p.outUses = b.bound.Output, b.usesOf(b.bound.Output)
 		p.wanted |= p.outUses
 	}
+	p.readsClock = p.readsClock || p.wanted&useNow != 0
 	// What a tool gave last is known without a model, too, if somebody asks.
 	p.talks = p.talks || p.wanted&useLast != 0
 	p.shown = b.all
@@ -374,6 +375,8 @@ func (b *builder) usesOfRead(r eval.Read) uses {
 		switch contextNames[i].bit {
 		case useVisits, useHistory, useNodes:
 			b.watch(r)
+		case useRun:
+			return usesOfRun(r)
 		}
 		return contextNames[i].bit
 	}
@@ -381,6 +384,19 @@ func (b *builder) usesOfRead(r eval.Read) uses {
 		b.used[i] = true
 	}
 	return 0
+}
+
+// usesOfRun is what a read of run, or of a member, uses.
+func usesOfRun(r eval.Read) uses {
+	switch {
+	case len(r.Path) < 2:
+		return useRun | useNow | useRunDir
+	case r.Path[1] == "now":
+		return useRun | useNow
+	case r.Path[1] == "dir":
+		return useRun | useRunDir
+	}
+	return useRun
 }
 
 // watch remembers the node that a read of visits, history or nodes names.

@@ -27,7 +27,7 @@ func (s *State) loadInput(input map[string]any) {
 
 // loadContext sets the names that stay the same for the whole run, those that
 // an expression reads: an environment of few names is quicker to look into.
-func (s *State) loadContext(input map[string]any) {
+func (s *State) loadContext(input map[string]any, dir string) {
 	p := s.plan
 	runInput := input
 	if runInput == nil {
@@ -42,7 +42,7 @@ func (s *State) loadContext(input map[string]any) {
 	if p.wanted&useRun != 0 {
 		s.env["run"] = map[string]any{
 			"id": s.RunID, "input": runInput, "status": string(Running), "reason": "",
-			"started_at": time.Unix(0, s.began).UTC().Format(time.RFC3339Nano),
+			"started_at": timeText(s.began), "dir": dir,
 		}
 	}
 	if p.wanted&useVisits != 0 {
@@ -156,6 +156,11 @@ func (s *State) setContext(mask uses, t *task) {
 	if mask == 0 {
 		return
 	}
+	if run, ok := s.env["run"].(map[string]any); ok && mask&useNow != 0 {
+		run = maps.Clone(run) // somebody may have kept it
+		run["now"] = timeText(s.now)
+		s.env["run"] = run
+	}
 	for i := range contextNames {
 		if mask&contextNames[i].bit == 0 {
 			continue
@@ -201,6 +206,16 @@ func (s *State) setOwn(n *node, t *task) {
 	if n.uses&useState != 0 && !n.readAll {
 		s.env["state"] = s.readable(n)
 	}
+}
+
+// timeText is a moment as expressions see it.
+func timeText(at int64) string { return time.Unix(0, at).UTC().Format(time.RFC3339Nano) }
+
+// RunDir is the folder of the run; empty where no expression reads it.
+func (s *State) RunDir() string {
+	run, _ := s.env["run"].(map[string]any)
+	dir, _ := run["dir"].(string)
+	return dir
 }
 
 // inputOf is the task's input: that of its source, or an object keyed by

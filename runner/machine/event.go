@@ -219,6 +219,8 @@ type RunInfo struct {
 	MaxConcurrency int           `json:"max_concurrency,omitempty"`
 	Timeout        time.Duration `json:"timeout,omitempty"`
 	Goal           string        `json:"goal,omitempty"`
+	// Dir is the folder of the run, where an expression reads it (RunBegan).
+	Dir string `json:"dir,omitempty"`
 	// PauseBefore and PauseAfter name further nodes with breakpoints.
 	PauseBefore []string `json:"pause_before,omitempty"`
 	PauseAfter  []string `json:"pause_after,omitempty"`

@@ -169,6 +169,9 @@ const (
 	useBranches
 	useItem
 	useIndex
+	// useNow and useRunDir are the members of run that change and that take work.
+	useNow
+	useRunDir
 )
 
 // contextNames pairs each bit with the name it stands for.
@@ -198,6 +201,9 @@ var contextNames = [...]struct {
 
 // Start returns the id of the first node.
 func (p *Plan) Start() string { return p.nodes[p.start].id }
+
+// SeesRunDir reports whether any expression reads the folder of the run.
+func (p *Plan) SeesRunDir() bool { return p.wanted&useRunDir != 0 }
 
 // ReadsClock reports whether any node's behaviour depends on the time of the
 // events: without one, a driver that nobody watches may leave At zero.

@@ -6,11 +6,15 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/graphrun/graphrun/runner"
@@ -171,6 +175,26 @@ func (s *Store) Run(runID string) (runner.RunRecord, error) {
 
 // Delete forgets a run.
 func (s *Store) Delete(runID string) error {
+	if err := s.forget(runID); err != nil {
+		return err
+	}
+	return os.RemoveAll(s.RunDir(runID))
+}
+
+// RunDir is the path of a run's folder, beside the file: in runs.db.d for runs.db.
+func (s *Store) RunDir(runID string) string {
+	name := runID
+	if !filepath.IsLocal(name) || strings.ContainsFunc(name, func(r rune) bool {
+		return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) || len(name) > 100 {
+		sum := sha256.Sum256([]byte(runID))
+		name = "run." + hex.EncodeToString(sum[:16]) // no id kept as it is has a dot
+	}
+	return filepath.Join(s.path+".d", name)
+}
+
+// forget deletes what the file holds of a run.
+func (s *Store) forget(runID string) error {
 	return s.update(func(tx *sql.Tx) error {
 		run, err := runNumber(tx, runID)
 		if err != nil {

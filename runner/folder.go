@@ -1,0 +1,107 @@
+// The folder of a run: made when it is first used, gone with the run
+// (GraphSpec §8, run.dir).
+
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// FolderStore is a Store that has a place for the folders of runs, which it
+// removes when it deletes a run. Without one a folder lasts for as long as its
+// run is driven.
+type FolderStore interface {
+	// RunDir is the absolute path of a run's folder, which need not exist.
+	RunDir(runID string) string
+}
+
+// folder is the folder of a run. Tasks and subgraphs share it.
+type folder struct {
+	mu    sync.Mutex
+	path  string // absolute; empty: not known yet
+	store FolderStore
+	runID string
+	made  bool
+}
+
+func newFolder(store Store, runID string) *folder {
+	f := &folder{runID: runID}
+	f.store, _ = store.(FolderStore)
+	return f
+}
+
+// where is the folder's path, whether it has been made or not.
+func (f *folder) where() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.locate()
+}
+
+func (f *folder) locate() string {
+	switch {
+	case f.path != "":
+	case f.store != nil:
+		f.path = f.store.RunDir(f.runID)
+	default: // nobody else may guess it
+		f.path = filepath.Join(os.TempDir(), "graphrun-"+rand.Text())
+	}
+	return f.path
+}
+
+// stayAt keeps to the path that the run's expressions have seen; empty: none.
+func (f *folder) stayAt(path string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if path != "" {
+		f.path = path
+	}
+}
+
+// make makes the folder unless it is there.
+func (f *folder) make() (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	path := f.locate()
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return "", &Failure{Kind: "failed", Message: "can't make the folder of the run: " + err.Error()}
+	}
+	f.made = true
+	return path, nil
+}
+
+// close removes the folder when the driver leaves the run: all of it where no
+// store keeps it, else only one that nobody has put anything into.
+func (f *folder) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case !f.made:
+	case f.store == nil:
+		_ = os.RemoveAll(f.path)
+	default:
+		_ = os.Remove(f.path) // fails where there is something in it
+	}
+}
+
+// inFolder makes the folder before a handler of a flow whose expressions name it.
+func inFolder(handler Handler) Handler {
+	return HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
+		if _, err := task.RunDir(); err != nil {
+			return nil, err
+		}
+		return handler.Run(ctx, task)
+	})
+}
+
+// moveFolder gives a forked run a folder of its own where expressions see one.
+func (rec *record) moveFolder(info *machine.RunInfo) {
+	if info.Dir != "" {
+		info.Dir = newFolder(rec.flow.runner.cfg.Store, info.ID).where()
+	}
+}
