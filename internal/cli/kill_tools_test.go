@@ -86,6 +86,7 @@ tools:
     parameters: {type: object, properties: {what: {type: string}}, required: [what]}
     exec:
       command: [sh, -c, 'read x; x=${x#*:\"}; x=${x%%\"*}; echo "$x $GRAPHRUN_TASK_KEY" >> log; if [ "$x" = two ] && [ ! -e again ]; then touch again; echo on > "$READY"; exec cat hold; fi; echo "did $x"']
+      env_pass: [READY]
 `
 
 // effects are the calls in the file log, and their keys.
