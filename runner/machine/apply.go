@@ -235,8 +235,8 @@ func (p *Plan) unpark(s *State, e *Event) {
 			s.taskID(t) == e.Task
 	}
 	for i := range s.tasks {
-		if s.open && fired(&s.tasks[i]) {
-			s.tasks[i].due, s.Effect = true, Applied
+		if s.open && !s.tasks[i].due && fired(&s.tasks[i]) {
+			s.tasks[i].due, s.tasks[i].order, s.Effect = true, s.nextOrder(), Applied
 			return
 		}
 	}

@@ -38,6 +38,9 @@ func (p *Plan) branchFailed(s *State, at place, failure *Failure, hasToken bool)
 			if f.lowest == nil || at.lane < f.lowestLane {
 				f.lowest, f.lowestLane = failure, at.lane
 			}
+			if f = f.failedWhole(); f == nil {
+				return nil
+			}
 			if failure = p.exhausted(s, f); failure == nil {
 				return nil
 			}
@@ -46,6 +49,18 @@ func (p *Plan) branchFailed(s *State, at place, failure *Failure, hasToken bool)
 		}
 		at, hasToken = f.at, false
 	}
+}
+
+// failedWhole is the fan-out of which nothing is left and nothing has come through:
+// this one or, when it is over, one around it whose last branch it was; nil when
+// there is none.
+func (f *fanout) failedWhole() *fanout {
+	for ; f != nil && f.live == 0 && !f.dead; f = f.at.fan {
+		if !f.ended && f.lowest != nil {
+			return f
+		}
+	}
+	return nil
 }
 
 // exhausted is what a fan-out has failed with: all branches that did not end by
@@ -109,6 +124,19 @@ func (s *State) cancel(t *task, why string) {
 		}
 	}
 }
+
+// settleEntered does what the failures of tasks that failed as they were entered
+// make useless: those declared after them had not been entered then.
+func (p *Plan) settleEntered(s *State) {
+	for i := range s.tasks {
+		if t := &s.tasks[i]; t.status == failed && !p.nodes[t.node].catches() {
+			s.cancelSiblings(t)
+		}
+	}
+}
+
+// catches reports whether an edge may take a failure of the node.
+func (n *node) catches() bool { return len(n.failWhen)+len(n.failPlain)+len(n.always) > 0 }
 
 // cancelSiblings stops the other branches at once after a failure that nothing
 // can catch, as far out as fail_all goes.

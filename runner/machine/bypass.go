@@ -61,6 +61,9 @@ func (b *barrier) missing() []detour {
 func (p *Plan) takeDetour(s *State, from int, branch place, failed int, passed []int) {
 	noted := map[reachKey]bool{}
 	for at := branch; at.fan != nil; at = at.fan.at {
+		if from == at.fan.origin {
+			continue // what begins there waits for nobody here
+		}
 		for _, next := range p.nextJoins(from, at) {
 			key := reachKey{next.node, next.fan.number()}
 			if noted[key] || slices.Contains(passed, next.node) {

@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -75,10 +76,17 @@ func (p *Plan) targets(n *node, value any) ([]target, *Failure) {
 		items = []any{value}
 	}
 	out := make([]target, 0, len(items))
+	var labels []string // without an input of their own
 	for _, item := range items {
 		t, failure := p.target(n, item)
 		if failure != nil {
 			return nil, failure
+		}
+		if label, ok := item.(string); ok {
+			if slices.Contains(labels, label) {
+				continue // once more the same branch
+			}
+			labels = append(labels, label)
 		}
 		out = append(out, t)
 	}

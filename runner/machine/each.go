@@ -281,10 +281,11 @@ func (p *Plan) elementFailed(s *State, t *task, i int, failure *Failure) bool {
 	if e.lowest == nil || i < e.lowestIndex {
 		e.lowest, e.lowestIndex = failure, i
 	}
-	if e.tolerate && e.failed < len(e.items) {
+	waits := p.policyOf(t.node) == "wait_all"
+	if waits || e.tolerate && e.failed < len(e.items) {
 		s.degraded = true
 		s.noteElement(t, failure)
-		if p.policyOf(t.node) == "wait_all" {
+		if waits {
 			e.results[i] = map[string]any{"error": failureData(failure)}
 		}
 		return true

@@ -184,7 +184,7 @@ func TestFinallyRunsAnewAfterResume(t *testing.T) {
 func TestPropertyFinally(t *testing.T) {
 	forEachGraph(t, cases()/10, func(t *testing.T, seed uint64, size int) {
 		g := chaos(t, seed, size)
-		flow := strings.Replace(g.flow, "nodes:\n", "finally: [fin, end]\nnodes:\n  fin: {kind: exec, command: [x], each: '[1, 2]', retry: {max_attempts: 2}}\n  end: {kind: set, set: {seen: run.status}}\n", 1)
+		flow := strings.Replace(g.flow, "nodes:\n", "finally: [fin, end]\nnodes:\n  fin: {kind: exec, command: [x], each: '[1, 2]', retry: {max_attempts: 2}, parallel: {on_failure: fail_all}}\n  end: {kind: set, set: {seen: run.status}}\n", 1)
 		with := *g
 		with.plan, with.flow = compile(t, flow), flow
 		with.breaks = map[string]bool{"fin": seed%3 == 0}

@@ -247,7 +247,9 @@ func (p *Plan) settleQuestion(s *State, id TaskID, how settling) {
 		}
 		// A subgraph that runs again finds what was answered meanwhile when it asks.
 		if t.asked.settle(s, t, id, how) && t.status == asking {
-			t.due = t.asked.ready()
+			if t.due = t.asked.ready(); t.due {
+				t.order = s.nextOrder()
+			}
 		}
 		return
 	}

@@ -87,8 +87,8 @@ func (p *Plan) fireJoins(s *State) *ending {
 		if how := p.settleJoins(s); how != nil {
 			return how
 		}
-		if len(s.barriers) == 0 || len(s.next)+len(s.parked) > 0 {
-			return p.unsatisfiable(s)
+		if how := p.unsatisfiable(s); how != nil || len(s.barriers) == 0 || len(s.next)+len(s.parked) > 0 {
+			return how
 		}
 		if how := p.breakTie(s); how != nil {
 			return how

@@ -3,7 +3,7 @@
 package machine
 
 // settleEarly stops the siblings that an any or N join downstream makes useless
-// once enough tasks that lead straight to it have succeeded.
+// once enough tasks have ended that are certain to lead to it.
 func (p *Plan) settleEarly(s *State) {
 	if !p.hasCountedJoins || s.readyTasks+s.runningTasks == 0 {
 		return
@@ -11,8 +11,10 @@ func (p *Plan) settleEarly(s *State) {
 	arrivals := map[int][]arrival{}
 	for i := range s.tasks {
 		t := &s.tasks[i]
-		if node := p.straightTo(t); node != noNode {
-			arrivals[node] = append(arrivals[node], arrival{at: t.at})
+		for _, e := range p.certain(t) {
+			if node := p.edges[e].to; node != endNode && p.nodes[node].counts() {
+				arrivals[node] = append(arrivals[node], arrival{at: t.at})
+			}
 		}
 	}
 	for node := range p.nodes {
@@ -38,16 +40,20 @@ func (p *Plan) settleEarly(s *State) {
 	}
 }
 
-// straightTo is the any or N join that a task which succeeded is certain to
-// lead to: its only way on. noNode when there is none.
-func (p *Plan) straightTo(t *task) int {
+// counts reports whether the node is an any or N join.
+func (n *node) counts() bool { return n.join == joinAny || n.join == joinCount }
+
+// certain lists the edges that are certain to fire after a task that has ended:
+// whatever the state is that routing will see.
+func (p *Plan) certain(t *task) []int {
 	n := &p.nodes[t.node]
-	if t.status != succeeded || len(n.conditional)+len(n.decide) > 0 || len(n.plain) != 1 || n.hasEnds || n.gotoExpr != nil {
-		return noNode
+	switch {
+	case t.status == failed && len(n.failWhen) == 0 && len(n.failPlain) > 0:
+		return n.failPlain
+	case t.status == failed && len(n.failWhen) == 0:
+		return n.always
+	case t.status == succeeded && (t.skipped || len(n.conditional)+len(n.decide) == 0 && !n.hasEnds && n.gotoExpr == nil):
+		return n.plain
 	}
-	to := p.edges[n.plain[0]].to
-	if to == endNode || p.nodes[to].join != joinAny && p.nodes[to].join != joinCount {
-		return noNode
-	}
-	return to
+	return nil
 }

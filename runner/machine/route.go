@@ -27,6 +27,10 @@ func (p *Plan) route(s *State, i int) *ending {
 	}
 	t.firstRoute = len(s.routes)
 	how := p.routeTask(s, i)
+	if p.nodes[t.node].all {
+		// priorities say what is tried first; branches are in the order of the file
+		slices.SortStableFunc(s.routes[t.firstRoute:], func(a, b route) int { return a.edge - b.edge })
+	}
 	t.lastRoute = len(s.routes)
 	return how
 }

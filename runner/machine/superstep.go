@@ -58,6 +58,7 @@ func (p *Plan) openSuperstep(s *State) {
 		s.buildIndex()
 	}
 	if s.readyTasks > 0 {
+		p.settleEntered(s)
 		p.settleEarly(s)
 		p.startReady(s)
 	}
@@ -100,7 +101,7 @@ func (p *Plan) enterHeld(s *State) {
 
 // sortTasks brings the tasks into the declaration order of their branches.
 func (s *State) sortTasks() {
-	if s.mixed && len(s.tasks) > 1 {
+	if len(s.tasks) > 1 {
 		slices.SortStableFunc(s.tasks, func(a, b task) int { return a.at.compare(b.at) })
 	}
 	s.mixed = false
@@ -189,6 +190,12 @@ func (s *State) spent() bool {
 // backFromWaiting ends a wait, takes a person's answer as the output, or lets a
 // task that asked run again.
 func (p *Plan) backFromWaiting(s *State, t *task) {
+	order := t.order
+	defer func() {
+		if order > 0 && (t.status == succeeded || t.status == failed) {
+			t.order = order // it finished when what it waited for came
+		}
+	}()
 	switch {
 	case t.asked == nil && t.cause != nil: // its timeout came first
 		p.fail(s, t, t.cause)

@@ -315,7 +315,7 @@ func (p *Plan) failFinal(s *State, t *task, failure *Failure) {
 	t.status, t.failure, t.order = failed, failure, s.nextOrder()
 	t.writes = t.writes[:0]
 	s.noteFailed(t)
-	if len(n.failWhen)+len(n.failPlain)+len(n.always) == 0 {
+	if !n.catches() {
 		s.cancelSiblings(t)
 	}
 }

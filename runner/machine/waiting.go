@@ -8,6 +8,7 @@ import "slices"
 // end of the time that people have, take a run up that pauses for people, unless
 // nobody drives it: then the task goes on when the run is taken up.
 func (p *Plan) leavePark(s *State, i int, hold bool) {
+	s.parked[i].order = s.nextOrder()
 	if hold {
 		s.parked[i].due = true
 		return

@@ -1,0 +1,110 @@
+package machine_test
+
+import (
+	"testing"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// Corners of branches that a second reading of the language (internal/reference)
+// saw otherwise than the machine did.
+func TestCorners(t *testing.T) {
+	runAll(t, []simCase{
+		{
+			name: "routing all starts its branches in the order of the file, whatever was tried first",
+			flow: `
+nodes: {a: {kind: pass, routing: all}, b: {kind: pass}, c: {kind: pass}}
+edges: [{from: a, to: b, when: step == 1, priority: -1}, {from: a, to: c, when: step < 9}, {from: [b, c], to: END}]`,
+			path: "a b c",
+		},
+		{
+			name: "a label that is repeated is one branch: it arrives once, and its input is plain",
+			flow: `
+state: {got: {}}
+nodes: {a: {kind: exec, command: [x], ends: [w, v]}, w: {kind: set, set: {got: input.goto}}, v: {kind: pass}, j: {kind: pass, join: {wait: 3}}}
+edges: [{from: [w, v], to: j}, {from: j, to: END}]`,
+			replies: replies{"a": once(after(0, map[string]any{"goto": []any{"w", "w", "v"}}))},
+			path:    "a w v", status: machine.Stuck, at: "j", says: "2 arrived", state: map[string]any{"got": []any{"w", "w", "v"}},
+		},
+		{
+			name: "a visit that is refused cancels its siblings at once, too",
+			flow: `
+nodes: {a: {kind: pass}, b: {kind: pass, max_visits: 1}, c: {kind: exec, command: [x]}}
+edges: [{from: a, to: b}, {from: b, to: [b, c]}, {from: c, to: END}]`,
+			replies: replies{"c": once(never())}, path: "a b", status: machine.Limit, reason: "max_visits",
+		},
+		{
+			name: "and so does a failure of the machine's own node, declared before them",
+			flow: `
+nodes: {a: {kind: pass}, b: {kind: fail, message: no}, c: {kind: exec, command: [x]}}
+edges: [{from: a, to: [b, c]}, {from: c, to: END}]`,
+			replies: replies{"c": once(never())}, path: "a b", status: machine.Failed, at: "b",
+		},
+		{
+			name: "a task that is certain to lead to an any join cancels the rest although it leads elsewhere, too",
+			flow: `
+nodes: {a: {kind: pass}, b: {kind: pass}, c: {kind: exec, command: [x]}, e: {kind: pass}, j: {kind: pass, join: {wait: any}}}
+edges: [{from: a, to: [b, c]}, {from: b, to: [e, j]}, {from: c, to: j}, {from: [e, j], to: END}]`,
+			replies: replies{"c": once(never())}, path: "a b e j",
+		},
+		{
+			name: "and so does one that a failure edge is certain to lead there",
+			flow: `
+nodes: {a: {kind: pass}, b: {kind: exec, command: [x]}, c: {kind: exec, command: [x]}, j: {kind: pass, join: {wait: any}}}
+edges: [{from: a, to: [b, c]}, {from: b, to: j, condition: on_failure}, {from: [b, c], to: j}, {from: j, to: END}]`,
+			replies: replies{"b": once(fails(1)), "c": once(never())}, path: "a b j", gone: "c", took: 1, quality: machine.Degraded,
+		},
+		{
+			name: "of two N joins the one that nothing can satisfy is stuck, not the one that waits for it",
+			flow: `
+nodes: {a: {kind: pass}, b: {kind: pass}, n: {kind: pass, join: {wait: 3}}, m: {kind: pass, join: {wait: 2}}}
+edges: [{from: a, to: [n, b]}, {from: b, to: m}, {from: m, to: n}, {from: n, to: END}]`,
+			path: "a b", status: machine.Stuck, at: "m",
+		},
+		{
+			name: "all branches failed, the last of them in a fan-out that was over: the run fails",
+			flow: `
+parallel: {on_failure: continue_others}
+nodes: {a: {kind: pass}, b: {kind: pass}, c: {kind: pass}, d: {kind: pass}, e: {kind: pass}, g: {kind: pass}, x: {kind: exec, command: [x]}, y: {kind: exec, command: [x]}}
+edges:
+  - {from: a, to: [b, c]}
+  - {from: b, to: [d, e]}
+  - {from: c, to: g}
+  - {from: [d, g], to: x}
+  - {from: e, to: y}
+  - {from: [x, y], to: END}`,
+			replies: replies{"x": once(fails(1)), "y": once(fails(2))}, path: "a b c d e g x y", status: machine.Failed, at: "x",
+		},
+		{
+			name: "what begins anew where the branches began is no bypass of their join",
+			flow: `
+nodes: {a: {kind: exec, command: [x]}, b: {kind: pass}, c: {kind: wait, for: 9s}, d: {kind: pass}, j: {kind: pass, join: {wait: all}}, k: {kind: pass}}
+edges:
+  - {from: a, to: [b, c]}
+  - {from: a, to: k, condition: on_failure}
+  - {from: b, to: a, when: visits.b < 2}
+  - {from: b, to: END}
+  - {from: c, to: d}
+  - {from: d, to: j}
+  - {from: [j, k], to: END}`,
+			replies: replies{"a": once(after(0, nil), fails(1))}, path: "a b a k c d j", quality: machine.Degraded,
+		},
+		{
+			name: "each under wait_all gives the errors of all elements when all failed",
+			flow: `
+state: {n: {type: integer}}
+nodes: {a: {kind: exec, command: [x], each: "[1, 2]", parallel: {on_failure: wait_all}, writes: {n: "len(filter(output, .error.kind == 'failed'))"}}}
+edges: [{from: a, to: END}]`,
+			replies: replies{"a": once(fails(1))}, path: "a", quality: machine.Degraded, state: map[string]any{"n": 2},
+		},
+		{
+			name: "of two writers the one that was answered first has finished first, although it waited for the superstep",
+			flow: `
+state: {who: {}}
+nodes: {a: {kind: pass}, b: {kind: exec, command: [x]}, s: {kind: set, set: {who: "'set'"}}, h: {kind: human, prompt: x, writes: [who]}}
+edges: [{from: a, to: [b, h]}, {from: b, to: s}, {from: [s, h], to: END}]`,
+			replies: replies{"b": once(after(5, nil))}, answers: map[string]reply{"h": after(1, "answer")},
+			path: "a b s h", state: map[string]any{"who": "set"},
+		},
+	})
+}
