@@ -48,8 +48,8 @@ type assignment struct {
 	// last says that the question is about the end of the run: branches that
 	// meet have all arrived by then, in whatever order.
 	last bool
-	// counts, behind 1, is a node that makes things when it fails, too; 0: none.
-	counts int
+	// well is after for runs in which nothing fails, once it was asked for.
+	well *postTree
 }
 
 // atTheEnd is the same assignment for the end of the run, not yet solved.
@@ -341,8 +341,14 @@ func (a *assignment) disjoint(children []int, fork, v int, set armSet) bool {
 }
 
 // arrives reports whether every path from each of the arms passes v.
+//
+// A join that a failure may bypass does not run without the branch, unless it says
+// that it continues: then only paths without failures have to pass it.
 func (a *assignment) arrives(s side, fork, v int) bool {
-	passes := func(i int) bool { return a.after.covers(v, a.k.target[a.k.armAt[fork]+i-a.k.first]) }
+	passes := func(i int) bool {
+		first := a.k.target[a.k.armAt[fork]+i-a.k.first]
+		return a.after.covers(v, first) || a.waitsForAll(v) && a.calm().tree.Reached(first) && a.calm().covers(v, first)
+	}
 	if s.arm >= 0 {
 		return passes(s.arm)
 	}
@@ -352,13 +358,6 @@ func (a *assignment) arrives(s side, fork, v int) bool {
 		}
 	}
 	return true
-}
-
-func (a *assignment) policy(fork int) string {
-	if p := a.f.graph.Nodes[fork].Parallel; p != nil && p.OnFailure != "" {
-		return p.OnFailure
-	}
-	return a.f.graph.Parallel.OnFailure
 }
 
 // at is what may not be made when an expression is evaluated, by thing.

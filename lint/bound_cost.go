@@ -5,6 +5,7 @@ package lint
 import (
 	"math"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
@@ -227,6 +228,9 @@ func (w *boundWalk) coarse() {
 	w.states, w.moves = n+2, nil
 	w.done = n
 	anywhere := n + 1
+	w.caught = slices.ContainsFunc(w.flow.groups, func(groups []group) bool {
+		return slices.ContainsFunc(groups, func(g group) bool { return g.kind == onFailure })
+	})
 	if w.flow.wild {
 		for v := range n + 1 {
 			w.moves = append(w.moves, boundMove{from: anywhere, to: v})
@@ -247,6 +251,9 @@ func (w *boundWalk) coarse() {
 					s.least = cost{}
 				}
 				w.moves = append(w.moves, boundMove{from: v, to: min(to, n), span: s, ran: []int{v}, ended: []int{v}})
+				if w.caught && to < n && bypass(w.f.graph.Nodes[to]) != "" { // where the branch may end
+					w.moves = append(w.moves, boundMove{from: v, to: n, span: s, ran: []int{v}, ended: []int{v}})
+				}
 			}
 		}
 	}

@@ -36,6 +36,10 @@ type boundWalk struct {
 	counterOf map[int]int // by node
 	stepCap   int         // 0: no guard asks for the step
 	choices   map[string][]way
+	// fans: several edges of a node may fire; caught: some node has failure edges.
+	fans, caught bool
+	// joinsAfter are the results of nextJoins.
+	joinsAfter map[int][]int
 
 	known map[string]int // state numbers by key
 	queue []boundState
@@ -51,8 +55,11 @@ type boundState struct {
 	active  []int // nodes that run next, sorted, each once
 	parked  []int // tasks that wait for a person, a timer or a retry, sorted
 	waiting []arrival
-	visits  []int // by counter, up to its cap
-	step    int   // up to stepCap
+	// bypassed are the joins, sorted, that a branch which failed on the way there
+	// may not come back to; spent those of them that are settled in this superstep.
+	bypassed, spent []int
+	visits          []int // by counter, up to its cap
+	step            int   // up to stepCap
 }
 
 // arrival counts the branches that have reached a join.
@@ -77,18 +84,18 @@ type way struct {
 }
 
 func (s *boundState) key() string {
-	return fmt.Sprint(s.active, s.parked, s.waiting, s.visits, s.step)
+	return fmt.Sprint(s.active, s.parked, s.waiting, s.bypassed, s.visits, s.step)
 }
 
 // explore finds all states; false when there are too many.
 func (w *boundWalk) explore() bool {
-	fans := false
+	w.fans = false
 	for _, groups := range w.flow.groups {
 		for i := range groups {
-			fans = fans || len(groups[i].targets) > 1
+			w.fans = w.fans || len(groups[i].targets) > 1
 		}
 	}
-	if w.flow.wild || fans && w.f.graph.Parallel.Join == "auto" {
+	if w.flow.wild || w.fans && w.f.joinsAlone() {
 		return false
 	}
 	w.done = w.number(boundState{}) // no branch is left
@@ -191,7 +198,7 @@ func (w *boundWalk) parks(v int) bool {
 // for the most, for the least when it ends.
 func (w *boundWalk) superstep(at int, all, finish []task, parked []int) bool {
 	s := w.queue[at]
-	next := boundState{visits: slices.Clone(s.visits), step: s.step, parked: parked, waiting: s.waiting}
+	next := boundState{visits: slices.Clone(s.visits), step: s.step, parked: parked, waiting: s.waiting, bypassed: s.bypassed}
 	var total span
 	var ran []int
 	for _, t := range all {
@@ -247,6 +254,9 @@ func (w *boundWalk) bundle(move boundMove, finish []task, ways [][]way, n int, n
 		}
 		move.span = move.span.plus(choice.extra)
 		arrived = append(arrived, choice.targets...)
+		if choice.failed && len(choice.targets) > 0 {
+			w.detours(&next, t.node)
+		}
 		stops = stops || choice.stops
 	}
 	if stops {
@@ -263,7 +273,7 @@ func (w *boundWalk) bundle(move boundMove, finish []task, ways [][]way, n int, n
 // arrive puts the branches at their targets and lets the joins go that wait
 // for nobody else; a join of the first N may cancel the others or come too late.
 func (w *boundWalk) arrive(s boundState, targets []int) []boundState {
-	s.waiting = slices.Clone(s.waiting)
+	s.waiting, s.spent = slices.Clone(s.waiting), nil
 	for _, v := range targets {
 		if v >= len(w.f.graph.Nodes) {
 			continue
@@ -289,13 +299,15 @@ func (w *boundWalk) release(s boundState, from int) []boundState {
 		a := s.waiting[i]
 		join := w.f.graph.Nodes[a.join].Join
 		switch enough := join.Wait != "all" && a.count >= max(join.Count, 1); {
+		case w.alone(&s, a.join) && (w.drops || slices.Contains(s.bypassed, a.join)):
+			return w.settle(s, i)
 		case w.alone(&s, a.join):
 			s = started(s, i)
 			i--
 		case w.nested[a.join] && !enough:
 			waits := slices.Clone(s.waiting)
 			rest := w.release(boundState{
-				active: s.active, parked: s.parked, waiting: waits, visits: s.visits, step: s.step,
+				active: s.active, parked: s.parked, waiting: waits, bypassed: s.bypassed, spent: s.spent, visits: s.visits, step: s.step,
 			}, i+1)
 			return append(w.release(started(s, i), i), rest...)
 		case enough:
@@ -312,6 +324,13 @@ func (w *boundWalk) release(s boundState, from int) []boundState {
 			return out
 		}
 	}
+	if join, free := w.forsaken(&s); join >= 0 {
+		out := w.forsake(s, join)
+		if !free && len(s.active)+len(s.parked) > 0 {
+			out = append(out, s)
+		}
+		return out
+	}
 	if len(s.active)+len(s.parked) > 0 || len(s.waiting) == 0 {
 		return []boundState{s}
 	}
@@ -321,6 +340,11 @@ func (w *boundWalk) release(s boundState, from int) []boundState {
 	for i := range s.waiting {
 		out = append(out, started(s, i))
 		all = started(all, 0)
+		if slices.Contains(s.bypassed, s.waiting[i].join) {
+			dropped := s
+			dropped.waiting = slices.Delete(slices.Clone(s.waiting), i, i+1)
+			out = append(out, w.release(w.pass(dropped, s.waiting[i].join), 0)...)
+		}
 	}
 	return append(out, all)
 }
@@ -338,7 +362,7 @@ func started(s boundState, i int) boundState {
 func (w *boundWalk) alone(s *boundState, join int) bool {
 	reach := w.reaches[join]
 	comes := func(v int) bool { return v != join && reach[v] }
-	return !slices.ContainsFunc(s.active, comes) && !slices.ContainsFunc(s.parked, comes) &&
+	return !w.hears(s, join) && !slices.ContainsFunc(s.active, comes) && !slices.ContainsFunc(s.parked, comes) &&
 		!slices.ContainsFunc(s.waiting, func(a arrival) bool { return comes(a.join) })
 }
 

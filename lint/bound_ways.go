@@ -80,7 +80,7 @@ func (w *boundWalk) ways(v int, s *boundState, alone bool) []way {
 	if n.Kind.Value != "fail" {
 		out = w.successes(n, s, alone)
 	}
-	if n.Kind.Value != "pass" {
+	if n.Kind.Value != "pass" || bypass(n) == "fail" {
 		out = append(out, w.failures(n)...)
 	}
 	if len(out) == 0 {

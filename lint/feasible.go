@@ -150,9 +150,6 @@ func (f *facts) steps(g *ground, a *assignment, thing int, w *walk, allowed func
 			if !a.fails(w.at, taken) {
 				continue
 			}
-			if w.at == a.counts-1 {
-				how = onSuccess
-			}
 		}
 		if allowed != nil && !allowed(w.at, taken, know) || a.left(arc{w.at, how}, thing/64)&(1<<(thing%64)) == 0 {
 			continue

@@ -66,7 +66,7 @@ const (
 
 // breaks reports whether a run was found that breaks the policy.
 func (r *rehearsal) breaks() bool {
-	if r.f.graph.Parallel.Join == "auto" {
+	if r.f.joinsAlone() {
 		return false
 	}
 	r.choices, r.schemas = map[int][]any{}, map[int]*schema.Schema{}
@@ -118,6 +118,12 @@ func (r *rehearsal) key(s *scene) string {
 		for _, t := range list {
 			fmt.Fprint(&b, " ", t.node, t.passed)
 			place(t.at)
+		}
+	}
+	for _, d := range s.detours {
+		fmt.Fprint(&b, "~", d.join, d.passed)
+		for _, at := range d.places {
+			place(at)
 		}
 	}
 	counts := r.f.ignorance().tally.of
@@ -194,7 +200,7 @@ func (r *rehearsal) run(s *scene) {
 				there.ended[t.node]++
 			}
 		}
-		r.write(there, list)
+		r.write(there, list, len(list) < len(tasks))
 	}
 }
 
@@ -223,9 +229,6 @@ func (r *rehearsal) enter(s *scene, t *standing) bool {
 	s.visits[t.node]++
 	s.trail = &trail{t.node, s.trail}
 	t.step = s.steps
-	if r.immediate(t.node) {
-		s.instant = append(s.instant, t.node)
-	}
 	return true
 }
 
@@ -233,7 +236,7 @@ func (r *rehearsal) enter(s *scene, t *standing) bool {
 func (r *rehearsal) breaksAt(s *scene, t *standing) bool {
 	switch p := r.p; p.kind {
 	case "require":
-		return t.node == p.place && s.ended[p.subject] == 0 && !slices.Contains(s.instant, p.subject)
+		return t.node == p.place && s.ended[p.subject] == 0
 	case "forbid":
 		return t.node == p.subject && s.visits[p.place] > 0
 	case "max_visits":
@@ -341,10 +344,11 @@ func (r *rehearsal) straightTo(t *standing) int {
 
 // withoutLate drops the tasks that run while a join has enough branches.
 func (r *rehearsal) withoutLate(tasks []standing, join int, kept []int) []standing {
-	var out, arrived []standing
+	var out []standing
+	var arrived []spot
 	for i := range tasks {
 		if r.straightTo(&tasks[i]) == join && (r.immediate(tasks[i].node) || slices.Contains(kept, i)) {
-			arrived = append(arrived, tasks[i])
+			arrived = append(arrived, tasks[i].at)
 		}
 	}
 	for i, t := range tasks {

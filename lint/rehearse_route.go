@@ -25,16 +25,18 @@ const (
 )
 
 // write collects what the tasks of a superstep write, and applies it. A task
-// that may fail does so, too.
-func (r *rehearsal) write(s *scene, tasks []standing) {
+// that may fail does so, too; not one for whose arrival at a join others were cut
+// short.
+func (r *rehearsal) write(s *scene, tasks []standing, cut bool) {
 	r.collect(s, tasks, 0, nil)
 	for i, t := range tasks {
-		if t.refused || r.immediate(t.node) || !r.mayFail(t.node) {
+		if t.refused || r.immediate(t.node) || !r.mayFail(t.node) || cut && r.straightTo(&t) >= 0 {
 			continue
 		}
-		broken := slices.Clone(tasks)
+		broken, there := slices.Clone(tasks), s.clone()
 		broken[i].failed = true
-		r.collect(s.clone(), broken, 0, nil)
+		there.ended[t.node]--
+		r.collect(there, broken, 0, nil)
 	}
 }
 
@@ -254,7 +256,6 @@ func (r *rehearsal) follows(s *scene, t *standing, g *group, to []int, tasks int
 		return s, true
 	}
 	there := s.clone()
-	there.instant = s.instant
 	if there.pos++; tasks > 1 || len(s.parked)+len(s.waiting) > 0 || len(to) > 1 {
 		there.pos = -1 // branches go anywhere
 	}

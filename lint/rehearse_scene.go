@@ -12,9 +12,9 @@ import (
 type scene struct {
 	next, parked []standing
 	waiting      []standing // at the join that is their node
-	visits       []int      // by node
-	ended        []int      // visits that are over, by node
-	instant      []int      // nodes that have finished in the superstep that opens
+	detours      []detour
+	visits       []int // by node
+	ended        []int // visits that ended well, by node
 	steps, fans  int
 	// values are those of state keys that have been looked at or written. What
 	// is derived has been written, but nobody knows what.
@@ -52,13 +52,13 @@ type spot struct {
 type branching struct {
 	id, origin, depth int
 	at                spot
+	first             []int // the first vertex of each branch
 }
 
 func (s *scene) clone() *scene {
 	out := *s
 	out.next, out.parked, out.waiting = slices.Clone(s.next), slices.Clone(s.parked), slices.Clone(s.waiting)
-	out.visits, out.ended = slices.Clone(s.visits), slices.Clone(s.ended)
-	out.instant = nil
+	out.visits, out.ended, out.detours = slices.Clone(s.visits), slices.Clone(s.ended), slices.Clone(s.detours)
 	out.values, out.derived, out.fixed = maps.Clone(s.values), maps.Clone(s.derived), maps.Clone(s.fixed)
 	out.guesses = maps.Clone(s.guesses)
 	return &out
@@ -115,9 +115,10 @@ func (at spot) compare(other spot) int {
 	return cmp.Or(a.lane-b.lane, inA-inB)
 }
 
-// leave takes a token out of the fan-outs in which all is one token.
-func (s *scene) leave(at spot, lists ...[]standing) spot {
-	for at.fan != nil {
+// leave takes a token out of the fan-outs that end at the node it comes to: it is
+// their only one, and several branches could have come there.
+func (r *rehearsal) leave(s *scene, at spot, node int, lists ...[]standing) spot {
+	for at.fan != nil && r.endsAt(at.fan, node) {
 		live := 1
 		for _, list := range append(lists, s.parked, s.waiting) {
 			for _, t := range list {
@@ -143,14 +144,14 @@ func (at spot) within(f *branching) bool {
 	return false
 }
 
-// onTheWay reports whether a token can still meet the arrivals at a join without
-// going back to where their fan-out began.
-func (r *rehearsal) onTheWay(join int, arrivals []standing, t standing) bool {
-	for _, a := range arrivals {
-		if a.at.fan == nil {
+// onTheWay reports whether a token can still meet those of a join, which stand at
+// some places, without going back to where their fan-out began.
+func (r *rehearsal) onTheWay(join int, places []spot, t standing) bool {
+	for _, at := range places {
+		if at.fan == nil {
 			continue
 		}
-		if shared := commonSpot(t.at, spot{fan: a.at.fan}).fan; shared != nil && r.reaching(join, shared.origin)[t.node] {
+		if shared := commonSpot(t.at, spot{fan: at.fan}).fan; shared != nil && r.reaching(join, shared.origin)[t.node] {
 			return true
 		}
 	}
@@ -199,7 +200,10 @@ func (r *rehearsal) dispatch(s *scene, list []fired) {
 			s.waiting = append(s.waiting, t)
 		default:
 			if i, is := due[to]; is {
-				next[i].at, next[i].passed = commonSpot(next[i].at, at), next[i].passed || t.passed
+				was := next[i].at
+				next[i].at, next[i].passed = commonSpot(was, at), next[i].passed || t.passed
+				s.moved(was, next[i].at)
+				s.moved(at, next[i].at)
 				merged[i], s.mixed = true, true
 				return
 			}
@@ -209,12 +213,15 @@ func (r *rehearsal) dispatch(s *scene, list []fired) {
 	}
 	for i := range list {
 		from := list[i].from
+		if from.at.fan != nil && r.failedVisit(from) {
+			r.takeDetour(s, from.node, from.at, nil)
+		}
 		if len(list[i].to) == 1 {
 			send(from, list[i].to[0], from.at)
 			continue
 		}
 		s.fans++
-		fan := &branching{id: s.fans, origin: from.node, depth: from.at.depth() + 1, at: from.at}
+		fan := &branching{id: s.fans, origin: from.node, depth: from.at.depth() + 1, at: from.at, first: list[i].to}
 		for lane, to := range list[i].to {
 			send(from, to, spot{fan, lane})
 		}
@@ -222,7 +229,9 @@ func (r *rehearsal) dispatch(s *scene, list []fired) {
 	for i := range next {
 		if merged[i] {
 			rest := slices.Delete(slices.Clone(next), i, i+1)
-			next[i].at = s.leave(next[i].at, rest)
+			was := next[i].at
+			next[i].at = r.leave(s, was, next[i].node, rest)
+			s.moved(was, next[i].at)
 		}
 	}
 	if next, ok := r.fireJoins(s, next); ok && !r.broken {
@@ -230,33 +239,60 @@ func (r *rehearsal) dispatch(s *scene, list []fired) {
 	}
 }
 
-// fireJoins starts every join that need not wait any longer; not ok when the run
-// gets stuck at one.
-func (r *rehearsal) fireJoins(s *scene, next []standing) ([]standing, bool) {
+// fireJoins settles every join that need not wait any longer; not ok when the run
+// gets stuck at one, or goes on in a way that is not followed.
+func (r *rehearsal) fireJoins(s *scene, next []standing) (after []standing, ok bool) {
 	for again := true; again; {
 		again = false
 		for _, join := range r.joins(s) {
-			if n := r.f.graph.Nodes[join].Join; n.Wait != "all" && s.arrived(join) >= max(n.Count, 1) || n.Wait == "all" && !r.awaited(s, next, join) {
-				next = r.fire(s, next, join)
-				again = true
-				break
+			if !r.due(s, next, join) {
+				continue
 			}
-		}
-	}
-	if len(next)+len(s.parked) == 0 {
-		for _, join := range r.joins(s) {
-			if r.f.graph.Nodes[join].Join.Wait != "N" {
-				return r.fire(s, next, join), true
+			if next, ok = r.settle(s, next, join); !ok {
+				return nil, false
 			}
+			again = true
+			break
 		}
-		return nil, false
+		if again || len(next)+len(s.parked) > 0 {
+			continue
+		}
+		if join := r.tied(s); join >= 0 {
+			if next, ok = r.settle(s, next, join); !ok {
+				return nil, false
+			}
+			again = true
+		}
 	}
 	for _, join := range r.joins(s) {
-		if r.f.graph.Nodes[join].Join.Wait == "N" && !r.awaited(s, next, join) {
+		if r.f.graph.Nodes[join].Join.Wait != "all" && s.arrived(join) > 0 && !r.awaited(s, next, join) {
 			return nil, false
 		}
 	}
 	return next, true
+}
+
+// tied is the join that acts when all tokens wait at joins; -1 for none.
+func (r *rehearsal) tied(s *scene) int {
+	all := r.joins(s)
+	for _, join := range all {
+		if r.f.graph.Nodes[join].Join.Wait == "all" && s.arrived(join) > 0 {
+			return join
+		}
+	}
+	if len(all) == 0 || len(s.waiting) > 0 {
+		return -1
+	}
+	return all[0]
+}
+
+// due reports whether a join waits no longer.
+func (r *rehearsal) due(s *scene, next []standing, join int) bool {
+	n := r.f.graph.Nodes[join].Join
+	if n.Wait != "all" && s.arrived(join) > 0 {
+		return s.arrived(join) >= max(n.Count, 1)
+	}
+	return !r.awaited(s, next, join) && (n.Wait != "all" || !r.lasts(s, next, join))
 }
 
 // joins are the joins at which tokens wait, in order.
@@ -265,44 +301,53 @@ func (r *rehearsal) joins(s *scene) []int {
 	for _, t := range s.waiting {
 		out = append(out, t.node)
 	}
+	for _, d := range s.detours {
+		out = append(out, d.join)
+	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-func (r *rehearsal) at(s *scene, join int) []standing {
-	return slices.DeleteFunc(slices.Clone(s.waiting), func(t standing) bool { return t.node != join })
-}
-
 // awaited reports whether a token that has not arrived can still reach the join.
 func (r *rehearsal) awaited(s *scene, next []standing, join int) bool {
-	arrivals := r.at(s, join)
-	for _, list := range [][]standing{next, s.parked, s.waiting} {
-		for i := range list {
-			arrived := i < len(s.waiting) && len(list) == len(s.waiting) && &list[0] == &s.waiting[0] && list[i].node == join
-			if !arrived && r.onTheWay(join, arrivals, list[i]) {
-				return true
-			}
-		}
-	}
-	return false
+	places := r.spots(s, join)
+	comes := func(t standing) bool { return r.onTheWay(join, places, t) }
+	return slices.ContainsFunc(next, comes) || slices.ContainsFunc(s.parked, comes) ||
+		slices.ContainsFunc(s.waiting, func(t standing) bool { return t.node != join && comes(t) }) ||
+		slices.ContainsFunc(s.detours, func(d detour) bool { // whoever bypasses another join may bypass this one
+			return d.join != join && !slices.Contains(d.passed, join) &&
+				slices.ContainsFunc(d.places, func(at spot) bool { return comes(standing{node: d.join, at: at}) })
+		})
 }
 
 // fire makes one token of a join's arrivals; an any or N join cancels what is
 // still on its way.
 func (r *rehearsal) fire(s *scene, next []standing, join int) []standing {
-	arrivals := r.at(s, join)
+	places := r.spots(s, join)
+	var arrivals []standing
+	for _, t := range s.waiting {
+		if t.node == join {
+			arrivals = append(arrivals, t)
+		}
+	}
 	s.waiting = slices.DeleteFunc(s.waiting, func(t standing) bool { return t.node == join })
+	s.forget(join)
 	if r.f.graph.Nodes[join].Join.Wait != "all" {
-		late := func(t standing) bool { return r.onTheWay(join, arrivals, t) }
+		late := func(t standing) bool { return r.onTheWay(join, places, t) }
+		s.detours = slices.DeleteFunc(s.detours, func(d detour) bool { return late(standing{node: d.join, at: d.places[0]}) })
 		next = slices.DeleteFunc(next, late)
 		s.parked = slices.DeleteFunc(s.parked, late)
 		s.waiting = slices.DeleteFunc(s.waiting, late)
 	}
 	s.mixed = true
 	out := arrivals[0]
+	out.back, out.failed, out.refused = false, false, false
 	for _, a := range arrivals[1:] {
 		out.at, out.passed = commonSpot(out.at, a.at), out.passed || a.passed
 	}
-	out.at = s.leave(out.at, next)
+	out.at = r.leave(s, out.at, join, next)
+	for _, at := range places {
+		s.moved(at, out.at)
+	}
 	return append(next, out)
 }

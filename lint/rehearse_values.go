@@ -72,7 +72,6 @@ func (r *rehearsal) eval(s *scene, p *eval.Program, t *standing, over map[string
 					return
 				}
 				there := s.clone()
-				there.instant = s.instant
 				there.values[name] = option
 				r.eval(there, p, t, over, then)
 			}
@@ -232,7 +231,6 @@ func (r *rehearsal) guess(s *scene, p *eval.Program, t *standing, then func(*sce
 	}
 	for _, holds := range []bool{true, false} {
 		there := s.clone()
-		there.instant = s.instant
 		if len(roots) > 0 {
 			if there.guesses == nil {
 				there.guesses = map[string]guess{}

@@ -12,7 +12,7 @@ func policyViolated() Rule {
 	return Rule{
 		Name: "policy-violated", Severity: spec.Error, needs: needAll,
 		Summary: "a path through the graph breaks one of its policies",
-		Doc: "A policy is a property that every path keeps: require A before B; forbid A after B; reach END from A (whatever happens after A, END stays reachable: no fail node, no dead end) or reach B from A (there is a way); at most N visits of a node; an expression that is never true at a node. " +
+		Doc: "A policy is a property that every path keeps: require A before B (A has succeeded by then); forbid A after B; reach END from A (whatever happens after A, END stays reachable: no fail node, no dead end) or reach B from A (there is a way); at most N visits of a node; an expression that is never true at a node. " +
 			"The message prints a path that breaks it, whose conditions can hold one after the other; what branches, joins and computed values decide is claimed only when a run with actual values shows it. Conditions that depend on the node in question are trusted to do their work, as are inputs and results to keep a never policy; the run watches them.",
 		Bad: `graphrun: v1
 name: release
@@ -77,11 +77,11 @@ func checkPolicyViolated(f *facts) {
 	}
 }
 
-// requireBefore asks for a path to the place on which the subject has not run.
+// requireBefore asks for a path to the place on which the subject has not
+// succeeded.
 func (f *facts) requireBefore(p *policy) {
 	a := f.newAssignment(1)
 	a.making(p.subject, 0)
-	a.counts = p.subject + 1 // a failed visit is one, too
 	w := f.wary(p.subject)
 	open := make([][]int, len(f.graph.Nodes))
 	for v := range open {
@@ -95,11 +95,6 @@ func (f *facts) requireBefore(p *policy) {
 		a.into[x] = slices.DeleteFunc(a.into[x], func(e arc) bool {
 			return e.with != unchanged && !slices.Contains(open[e.from], target)
 		})
-		for i := range a.into[x] {
-			if a.into[x][i].from == p.subject {
-				a.into[x][i].with = onSuccess
-			}
-		}
 	}
 	a.solve()
 	if p.subject == p.place {
@@ -116,7 +111,7 @@ func (f *facts) requireBefore(p *policy) {
 		path = f.trusting(p, w.keys)
 	}
 	if path != nil {
-		f.report(p.at.Span, "%q is reached without %q on the path %s", f.name(p.place), f.name(p.subject), f.pathText(path))
+		f.report(p.at.Span, "%q is reached without a success of %q on the path %s", f.name(p.place), f.name(p.subject), f.pathText(path))
 	}
 }
 

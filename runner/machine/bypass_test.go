@@ -134,6 +134,27 @@ func TestBypassOfNestedJoins(t *testing.T) {
 		{name: "what drops at the inner join bypasses the outer", flow: twoJoins("wait: all", "wait: all"), replies: red, path: "a b n n1 n2 h"},
 		{name: "likewise when the other branch is late", flow: late(twoJoins("wait: all", "wait: all")), replies: red, path: "a n n1 n2 h b"},
 		{
+			name: "the outer hears of it although it is declared before an inner that nobody comes to",
+			flow: `
+nodes:
+  a: {kind: pass}
+  d: {kind: pass, join: {wait: all}}
+  b: {kind: pass}
+  n: {kind: exec, command: [x]}
+  n1: {kind: pass}
+  n2: {kind: pass}
+  nj: {kind: pass, join: {wait: any}}
+  h: {kind: pass}
+edges:
+  - {from: a, to: [b, n]}
+  - {from: n, to: [n1, n2]}
+  - {from: n, to: h, condition: on_failure}
+  - {from: [n1, n2], to: nj}
+  - {from: [b, nj], to: d}
+  - {from: [d, h], to: END}
+`, replies: replies{"n": once(fails(1))}, path: "a b n h", quality: machine.Degraded,
+		},
+		{
 			name: "the outer may go on without it", flow: late(twoJoins("wait: all", "wait: all, on_bypass: continue")), replies: red,
 			path: "a n n1 n2 h b d e",
 		},

@@ -154,6 +154,13 @@ func (p *Plan) awaited(s *State, b *barrier) bool {
 				return true
 			}
 		}
+		// Whoever bypasses the other may turn out to bypass this one.
+		for j := range other.detours {
+			d := &other.detours[j]
+			if !slices.Contains(d.passed, b.node) && slices.ContainsFunc(d.places, func(at place) bool { return may(other.node, at) }) {
+				return true
+			}
+		}
 	}
 	return false
 }
@@ -338,7 +345,7 @@ func (p *Plan) breakTie(s *State) *ending {
 			return p.starved(b)
 		}
 	}
-	return nil
+	return p.settleJoin(s, 0) // which only branches bypass that have gone
 }
 
 // starved is the end of a run whose join waits for branches that can't come.
