@@ -56,7 +56,9 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 			delete(s.logs, e.Task) // of the others when the superstep closes: they may be revived
 		}
 	case TimerFired:
-		p.timerFired(s, &e)
+		if !p.goesRound(s) {
+			p.timerFired(s, &e)
+		}
 	case Decided:
 		p.decided(s, &e)
 	case CancelAsked:

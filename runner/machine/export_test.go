@@ -98,3 +98,6 @@ func laneIn(at place, f *fanout) int {
 	}
 	return at.lane
 }
+
+// GoRound makes a run one that has gone round too often.
+func (s *State) GoRound() { s.rounds = maxBarren + 1 }

@@ -184,6 +184,7 @@ func (p *Plan) answered(s *State, e *Event) {
 			return nil, false
 		}
 		q.answer, q.settled = value, true
+		s.progress()
 		s.Effect = Applied
 		return q, true
 	}})

@@ -272,6 +272,11 @@ func (s *State) handOver(id TaskID, work *Work, asked *inquiry) {
 	}
 	work.Answers = asked.answers()
 	work.StepsLeft += asked.counted() // it counts them itself
+	if asked == nil {
+		s.progress()
+	} else {
+		s.barren()
+	}
 	s.command(Command{Kind: RunTask, Task: id, Work: work})
 	if work.Timeout > 0 {
 		s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: id, For: work.Timeout})

@@ -150,6 +150,7 @@ func (p *Plan) reviveElements(s *State, t *task, failedBefore bool) {
 			case n.kind != "graph":
 				delete(s.logs, s.elementID(t, i, run.attempt))
 				run.attempt, run.asked = 1, nil
+				t.forgetTries(i)
 				t.forgetTried(i, len(n.retry))
 			}
 			e.runOnce(i, run.attempt, run.asked)
@@ -193,4 +194,13 @@ func (s *State) freeStep() int {
 		}
 	}
 	return s.Steps
+}
+
+// forgetTries gives an element all of its attempts again.
+func (t *task) forgetTries(element int) {
+	for by := range t.tried { //lint:ignore mapiter each is looked at by itself
+		if by.element == element {
+			delete(t.tried, by)
+		}
+	}
 }

@@ -82,6 +82,7 @@ type savedState struct {
 	Refused      int             `json:"refused,omitempty"`
 	OutOfSteps   bool            `json:"out_of_steps,omitempty"`
 	NoStep       bool            `json:"no_step,omitempty"`
+	Rounds       int             `json:"rounds,omitempty"`
 	LastEnd      json.RawMessage `json:"last_end,omitempty"`
 	LastOutput   json.RawMessage `json:"last_output,omitempty"`
 	Order        int             `json:"order,omitempty"`

@@ -18,7 +18,7 @@ func snapshotFields() map[reflect.Type]string {
 		reflect.TypeFor[State](): `RunID Status Quality Reason Limited Failure PausedAt Output Superstep Steps ChildSteps
 			limits goal breakBefore breakAfter pauseDue edits parent began now deadline pausedFrom degraded closing open
 			env visits hist byNode extra memory tasks next parked readyTasks runningTasks waitingTasks nextReady mixed
-			fanouts laned barriers deciding refused outOfSteps noStep violated final endings lastEnd lastOutput order logs
+			fanouts laned barriers deciding refused outOfSteps noStep rounds violated final endings lastEnd lastOutput order logs
 			conversation lastThread endThread models usage scripted
 			| Ran Effect plan live secrets index reach lists Watched Explain objects buffers vm`,
 		// routes are held while a router is being asked.

@@ -90,6 +90,8 @@ type State struct {
 	outOfSteps bool
 	// noStep says that there is no step for the first task of the next superstep.
 	noStep bool
+	// rounds counts supersteps and attempts since the run got somewhere.
+	rounds int
 	// violated is how the run ends because a node may not be entered.
 	violated   *ending
 	lastEnd    any // output of the node whose edge last reached END

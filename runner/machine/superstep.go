@@ -22,7 +22,7 @@ func (p *Plan) openSuperstep(s *State) {
 		}
 		return
 	}
-	if s.final == nil && p.stopBefore(s) {
+	if s.final == nil && (p.goesRound(s) || p.stopBefore(s)) {
 		return
 	}
 	s.tasks, s.next = s.next, s.tasks[:0]
@@ -174,6 +174,7 @@ func (p *Plan) enter(s *State, t *task) bool {
 		return true
 	}
 	s.Steps++
+	s.progress()
 	ns.visits++
 	t.visit, t.attempt, t.step = ns.visits, 1, s.Steps
 	s.countVisit(t.node, ns)
@@ -257,6 +258,7 @@ func (p *Plan) visitLimitHit(s *State, t *task, limit int) {
 	n := &p.nodes[t.node]
 	if n.skips {
 		s.Steps++
+		s.progress()
 		t.step, t.skipped = s.Steps, true
 		t.visit = t.memory.visits
 		t.status, t.order = succeeded, s.nextOrder()
@@ -324,6 +326,7 @@ func (p *Plan) advance(s *State) {
 		return
 	}
 	s.open, s.Effect = false, Applied
+	s.barren()
 	if s.limits.StepTimeout > 0 {
 		s.command(Command{Kind: StopTimer, Timer: StepTimer, Task: TaskID{Visit: s.Superstep}})
 	}

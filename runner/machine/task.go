@@ -235,7 +235,10 @@ func (s *State) countChild(child *ChildEnd, asked *inquiry) {
 		s.degraded = s.degraded || child.Degraded && s.final.how.status == Completed
 		return
 	}
-	s.ChildSteps += max(0, child.Steps-asked.counted())
+	if more := child.Steps - asked.counted(); more > 0 {
+		s.ChildSteps += more
+		s.progress()
+	}
 	s.degraded = s.degraded || child.Degraded
 	s.outOfSteps = s.outOfSteps || child.OutOfSteps
 }
@@ -294,6 +297,10 @@ func (p *Plan) checkOutput(s *State, t *task, n *node) *Failure {
 func (p *Plan) fail(s *State, t *task, failure *Failure) {
 	n := &p.nodes[t.node]
 	failure.Node, failure.Attempt = n.id, t.attempt
+	if t.each != nil { // its elements had their attempts; another one would bring the same list
+		p.failFinal(s, t, failure)
+		return
+	}
 	if delay, attempts, again := p.retryDelay(s, t, -1, t.attempt, failure); again {
 		t.status, t.until, t.writes = delayed, s.after(delay), t.writes[:0]
 		if t.asked != nil && t.asked.any {
