@@ -83,6 +83,8 @@ func otherWords() []otherWord {
 		{"runs list", []string{"list", "ls", "ps", "history"}},
 		{"runs show", []string{"show", "status", "inspect", "describe"}},
 		{"runs cancel", []string{"cancel", "stop", "kill"}},
+		{"answer", []string{"approve", "reply", "respond"}},
+		{"runs pending", []string{"pending", "questions", "inbox"}},
 		{"bound", []string{"plan", "cost", "estimate"}},
 		{"schema", []string{"lsp", "jsonschema"}},
 	}

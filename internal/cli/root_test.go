@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -27,4 +28,21 @@ func TestCommands(t *testing.T) {
 		}
 	}
 	visit(newRoot(&app{}))
+}
+
+// TestOtherWords: what is suggested is there, and is no word of another.
+func TestOtherWords(t *testing.T) {
+	root, seen := newRoot(&app{}), map[string]bool{}
+	for _, other := range otherWords() {
+		command, _, _ := strings.Cut(other.command, " --")
+		if c, rest, err := root.Find(strings.Fields(command)); err != nil || c == root || len(rest) > 0 {
+			t.Errorf("there is no %q", other.command)
+		}
+		for _, word := range other.words {
+			if seen[word] {
+				t.Errorf("%q stands for two commands", word)
+			}
+			seen[word] = true
+		}
+	}
 }
