@@ -113,6 +113,9 @@ func (k *Compiler) part(s *Scope, src string, from, to int) (Part, *Error) {
 		return Part{}, &Error{Rule: RuleSyntax, From: all[0], To: all[1], Message: "expression is empty"}
 	}
 	p, err := k.Compile(s, trimmed, Value)
+	if optional && err != nil && err.Rule == RuleType {
+		p, err = k.loosely(s, trimmed, err)
+	}
 	if err != nil {
 		err.From, err.To = err.From+from, err.To+from
 		return Part{}, err
@@ -124,6 +127,20 @@ func (k *Compiler) part(s *Scope, src string, from, to int) (Part, *Error) {
 		}
 	}
 	return Part{Program: p, From: from, To: to, Optional: optional}, nil
+}
+
+// loosely compiles an optional path without the type of its root: a part of it
+// that is no object makes it empty, and is no error of the file.
+func (k *Compiler) loosely(s *Scope, path string, fault *Error) (*Program, *Error) {
+	end := strings.IndexFunc(path, func(r rune) bool { return r > 0x7f || !isWordByte(byte(r)) || r == '.' || r == '-' })
+	if end <= 0 || s.refuse[path[:end]] != "" {
+		return nil, fault
+	}
+	p, err := k.Compile(s.With(map[string]Type{path[:end]: Any()}, nil), path, Value)
+	if err != nil || p.Path() == nil {
+		return nil, fault
+	}
+	return p, nil
 }
 
 // Source is the text that was compiled.
