@@ -36,7 +36,14 @@ func TestMain(m *testing.M) {
 	if dir == "" {
 		os.Exit(m.Run())
 	}
-	for _, f := range append(flows(), counter(), pairs()) {
+	if pair := os.Getenv(offerEnv); pair != "" {
+		if err := answerOnce(dir, pair); err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	for _, f := range append(flows(), counter(), pairs(), three()) {
 		if f.name == os.Getenv(flowEnv) {
 			if err := drive(dir, &f); err != nil {
 				fmt.Println("error", err)
@@ -112,6 +119,7 @@ func effect(dir string) runner.Kind {
 	return runner.Kind{
 		Spec: spec.Kind{Name: "effect", Keys: []spec.Key{
 			{Name: "size", Type: spec.TypeInt, Doc: "How many bytes it returns."},
+			{Name: "takes", Type: spec.TypeInt, Doc: "How long it takes, in milliseconds; 0: one."},
 			{Name: "fails", Type: spec.TypeInt, Doc: "How many attempts fail."},
 		}},
 		Handler: runner.HandlerFunc(func(_ context.Context, task *runner.Task) (any, error) {
@@ -126,7 +134,8 @@ func effect(dir string) runner.Kind {
 			if err := file.Close(); err != nil {
 				return nil, err
 			}
-			time.Sleep(time.Millisecond) // the work, in which kills are to fall
+			takes, _ := task.Config["takes"].(int)
+			time.Sleep(time.Duration(max(1, takes)) * time.Millisecond) // the work, in which kills are to fall
 			if fails, _ := task.Config["fails"].(int); task.Attempt <= fails {
 				return nil, &runner.Failure{Kind: "network", Message: "fails on purpose"}
 			}
