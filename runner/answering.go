@@ -95,10 +95,10 @@ func (r *Runner) offer(ctx context.Context, runID string, answers []GivenAnswer,
 		open, refused, err := store.Offered(offer.ID)
 		switch {
 		case err != nil:
-			_, withdrawErr := store.Withdraw(offer.ID)
+			_, _, withdrawErr := store.Withdraw(offer.ID)
 			return false, errors.Join(err, withdrawErr)
 		case refused != "":
-			_, err := store.Withdraw(offer.ID)
+			_, _, err := store.Withdraw(offer.ID)
 			return true, errors.Join(&InputError{Problems: []string{refused}}, err)
 		case !open:
 			return true, nil
@@ -110,27 +110,20 @@ func (r *Runner) offer(ctx context.Context, runID string, answers []GivenAnswer,
 				continue
 			}
 		}
-		wasOpen, withdrawErr := store.Withdraw(offer.ID)
+		wasOpen, refused, withdrawErr := store.Withdraw(offer.ID)
 		switch {
 		case err != nil || withdrawErr != nil:
 			return false, errors.Join(err, withdrawErr)
-		case !wasOpen: // settled at the last moment
-			return true, r.settledAs(offer.ID)
+		case refused != "": // at the last moment
+			return true, &InputError{Problems: []string{refused}}
+		case !wasOpen:
+			return true, nil
 		case len(lines) == 1 && lines[0].Owner != "":
 			return false, fmt.Errorf("%s, which drives run %q, did not take the answer within %s; nothing has changed",
 				lines[0].Owner, runID, offerTime)
 		}
 		return false, nil
 	}
-}
-
-// settledAs is the error of an offer that was settled while it was withdrawn.
-func (r *Runner) settledAs(id string) error {
-	_, refused, err := r.cfg.Store.Offered(id)
-	if err == nil && refused != "" {
-		err = &InputError{Problems: []string{refused}}
-	}
-	return err
 }
 
 // WhoAnswered says in a line who has answered a question of that name (see

@@ -45,6 +45,19 @@ func (b *answerBook) take(target string) (answer string, given bool) {
 	return "", false
 }
 
+// left names the targets of answers that nothing has asked for.
+func (b *answerBook) left() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []string
+	for _, target := range slices.Sorted(maps.Keys(b.byTarget)) {
+		if len(b.byTarget[target]) > 0 {
+			out = append(out, target)
+		}
+	}
+	return out
+}
+
 // withoutIndexes names the node of a target instead of an element of it.
 func withoutIndexes(target string) string {
 	path, key, hasKey := strings.Cut(target, ":")

@@ -203,6 +203,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	if err != nil {
 		return nil, errors.Join(err, d.closeJournal(nil))
 	}
+	result.Unused = d.answers.left()
 	if err := d.closeJournal(result); err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func appendRetry(dst []byte, attempts int, delay time.Duration, f *machine.Failu
 }
 
 func appendDuration(dst []byte, d time.Duration) []byte {
-	return appendInt(append(dst, `,"duration_ms":`...), int(d/time.Millisecond))
+	return appendInt(append(dst, `,"duration_ms":`...), int(max(0, d)/time.Millisecond))
 }
 
 // appendCompleted leaves the output to be appended.

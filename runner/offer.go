@@ -35,8 +35,8 @@ type OfferStore interface {
 	// refused with the reason if it was. An offer that is neither was taken or
 	// withdrawn, or the run is gone.
 	Offered(id string) (open bool, refused string, err error)
-	// Withdraw forgets an offer; it reports whether it was open until now.
-	Withdraw(id string) (wasOpen bool, err error)
+	// Withdraw forgets an offer. It says how the offer stood, as Offered does.
+	Withdraw(id string) (open bool, refused string, err error)
 }
 
 // OfferJournal is the driver's end of it.

@@ -40,6 +40,8 @@ type Result struct {
 	Due *time.Time `json:"due"`
 	// Running is what a run that is looked at is at, or was when it crashed.
 	Running []RunningNode `json:"running,omitempty"`
+	// Unused names the answers given in advance that nothing has asked for.
+	Unused []string `json:"-"`
 	// PausedAt tells the breakpoint of a paused run.
 	PausedAt *PausedAt `json:"paused_at,omitempty"`
 	// Partial holds what interrupted nodes had produced, by node id.
@@ -168,7 +170,7 @@ type Milliseconds time.Duration
 
 // MarshalJSON prints the whole milliseconds.
 func (m Milliseconds) MarshalJSON() ([]byte, error) {
-	return strconv.AppendInt(nil, time.Duration(m).Milliseconds(), 10), nil
+	return strconv.AppendInt(nil, max(0, time.Duration(m).Milliseconds()), 10), nil
 }
 
 // result is the run as it stands.

@@ -115,7 +115,33 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 		}
 		return s.runner.Resume(ctx, id, opts)
 	})
+	if leased := (*runner.LeasedError)(nil); errors.As(err, &leased) && len(f.answers) > 0 {
+		err = a.unusedAnswers(s.runner, id, &opts, leased)
+	}
+	if result != nil {
+		for _, target := range result.Unused {
+			s.out.note("the answer for " + target + " was not used: nothing has asked for it")
+		}
+	}
 	return s.finish(result, refused("run "+id+" was not resumed and stays as it was", err))
+}
+
+// unusedAnswers is the error of a resume with answers while another process drives
+// the run: who has given them instead, or how they reach that process.
+func (a *app) unusedAnswers(r *runner.Runner, id string, opts *runner.Options, leased error) error {
+	lines := []string{leased.Error()}
+	for _, target := range slices.Sorted(maps.Keys(opts.Answers)) {
+		line, err := r.WhoAnswered(id, target)
+		if err != nil {
+			return err
+		}
+		if line == "" {
+			line = "the answer for " + target + " was not used; graphrun answer " + id + " " +
+				shellWord(target+"="+opts.Answers[target][0]) + " gives it to that process"
+		}
+		lines = append(lines, line)
+	}
+	return usagef("%s", strings.Join(lines, "\n"))
 }
 
 // recordedGraph is the graph that a run was started with. It was valid then;

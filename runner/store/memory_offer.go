@@ -44,12 +44,15 @@ func (m *Memory) Offered(id string) (open bool, refused string, err error) {
 }
 
 // Withdraw forgets an offer.
-func (m *Memory) Withdraw(id string) (wasOpen bool, err error) {
+func (m *Memory) Withdraw(id string) (open bool, refused string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	o := m.offer(id)
+	if o == nil {
+		return false, "", nil
+	}
 	m.forget(id)
-	return o != nil && o.refused == "", nil
+	return o.refused == "", o.refused, nil
 }
 
 // offer is called with the lock held, and so is forget.

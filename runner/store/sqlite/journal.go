@@ -30,11 +30,11 @@ type journal struct {
 	stop  chan struct{}
 	ended chan struct{} // no more signs of life
 	asked chan runner.Request
-	// wanted is the last request, and offered the last offer that was delivered;
+	// wanted is the last request, and offered are the offers that were delivered;
 	// they belong to the goroutine of live.
 	wanted  runner.Request
 	offers  chan runner.Offer
-	offered int64
+	offered map[string]bool
 
 	mu        sync.Mutex // of what follows
 	last      int64      // the id of the last event
@@ -50,8 +50,8 @@ func (s *Store) start(runID string, l lease, last int64, journaled int) *journal
 	j := &journal{
 		store: s, runID: runID, lease: l, last: last, journaled: journaled, noted: true,
 		stop: make(chan struct{}), ended: make(chan struct{}),
-		offers: make(chan runner.Offer, 16),
-		asked:  make(chan runner.Request, 2), // to pause, then to cancel: there is no other order
+		offers: make(chan runner.Offer, 16), offered: map[string]bool{},
+		asked: make(chan runner.Request, 2), // to pause, then to cancel: there is no other order
 	}
 	s.mu.Lock()
 	s.journals[j] = true

@@ -40,15 +40,17 @@ func (s *Store) Offered(id string) (open bool, refused string, err error) {
 }
 
 // Withdraw forgets an offer.
-func (s *Store) Withdraw(id string) (wasOpen bool, err error) {
-	err = s.updateSoon(func(tx *sql.Tx) (err error) {
-		wasOpen, err = changedOne(tx.Exec(`DELETE FROM offers WHERE id = ? AND refused IS NULL`, id))
-		if err == nil && !wasOpen {
-			_, err = tx.Exec(`DELETE FROM offers WHERE id = ?`, id)
+func (s *Store) Withdraw(id string) (open bool, refused string, err error) {
+	err = s.updateSoon(func(tx *sql.Tx) error {
+		var why sql.NullString
+		err := tx.QueryRow(`DELETE FROM offers WHERE id = ? RETURNING refused`, id).Scan(&why)
+		open, refused = err == nil && !why.Valid, why.String
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
 		}
 		return err
 	})
-	return wasOpen, err
+	return open && err == nil, refused, err
 }
 
 // Offers delivers offers.
@@ -63,36 +65,29 @@ func (j *journal) lookForOffers() {
 	}
 	for _, offer := range next {
 		select {
-		case j.offers <- offer.Offer:
-			j.offered = offer.no
+		case j.offers <- offer:
+			j.offered[offer.ID] = true
 		default: // the driver is busy, and signs of life don't wait for it
 			return
 		}
 	}
 }
 
-type numberedOffer struct {
-	runner.Offer
-	no int64
-}
-
-func (j *journal) newOffers() (out []numberedOffer, err error) {
-	rows, err := j.store.reader.Query(`SELECT no, data FROM offers WHERE run = ? AND no > ? AND refused IS NULL ORDER BY no`,
-		j.lease.run, j.offered)
+func (j *journal) newOffers() (out []runner.Offer, err error) {
+	rows, err := j.store.reader.Query(`SELECT data FROM offers WHERE run = ? AND refused IS NULL ORDER BY no`, j.lease.run)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var offer numberedOffer
+		var offer runner.Offer
 		var text string
-		if err := rows.Scan(&offer.no, &text); err != nil {
+		if err := rows.Scan(&text); err != nil {
 			return nil, err
 		}
-		if err := json.Unmarshal([]byte(text), &offer.Offer); err != nil {
-			continue // of a later version
+		if json.Unmarshal([]byte(text), &offer) == nil && !j.offered[offer.ID] {
+			out = append(out, offer)
 		}
-		out = append(out, offer)
 	}
 	return out, rows.Err()
 }

@@ -40,6 +40,8 @@ func Run(t *testing.T, open func(t *testing.T) runner.Store) {
 		"another graph for a run":                adoptsGraphs,
 		"sessions":                               keepsSessions,
 		"requests to a driver":                   deliversRequests,
+		"offers to a driver":                     settlesOffers,
+		"runs that are due":                      listsDue,
 		"a run that was deleted":                 forgetsRuns,
 		"a closed journal":                       closesJournals,
 		"lists":                                  listsRuns,

@@ -1,0 +1,116 @@
+// Offers: answers that others have for the driver of a run.
+
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+func offer(t *testing.T, s runner.Store, run, id string) {
+	t.Helper()
+	err := s.Offer(run, runner.Offer{ID: id, By: "ann", At: time.Unix(9, 0).UTC(), Answers: []runner.GivenAnswer{{Target: "a", Text: id}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantOffer(t *testing.T, journal runner.Journal, id string) {
+	t.Helper()
+	select {
+	case got := <-journal.Offers():
+		if got.ID != id || got.By != "ann" || len(got.Answers) != 1 || got.Answers[0] != (runner.GivenAnswer{Target: "a", Text: id}) {
+			t.Errorf("the driver is offered %+v, want %s", got, id)
+		}
+	case <-time.After(time.Minute):
+		t.Fatalf("nobody offers %s", id)
+	}
+}
+
+func wantOffered(t *testing.T, s runner.Store, id string, open bool, refused string) {
+	t.Helper()
+	if isOpen, why, err := s.Offered(id); isOpen != open || why != refused || err != nil {
+		t.Errorf("offer %s is open: %v, refused: %q (%v); want %v, %q", id, isOpen, why, err, open, refused)
+	}
+}
+
+func settlesOffers(t *testing.T, s runner.Store) {
+	if err := s.Offer("one", runner.Offer{ID: "x"}); !errors.Is(err, runner.ErrNoRun) {
+		t.Errorf("an offer for a run that is not there gives %v", err)
+	}
+	journal := create(t, s, "one")
+	bystander := create(t, s, "two")
+	settle := func(id, refused string, want bool) {
+		t.Helper()
+		taken, err := journal.Settle(id, []machine.Event{{Kind: machine.Answered, Output: id}}, refused)
+		if taken != want || err != nil {
+			t.Errorf("settling %s takes it: %v (%v), want %v", id, taken, err, want)
+		}
+	}
+	for _, id := range []string{"p", "q", "r"} {
+		offer(t, s, "one", id)
+		wantOffer(t, journal, id)
+		wantOffered(t, s, id, true, "")
+	}
+	settle("p", "", true)
+	wantOffered(t, s, "p", false, "")
+	settle("p", "", false) // it is gone
+	settle("q", "because", false)
+	wantOffered(t, s, "q", false, "because")
+	if open, refused, err := s.Withdraw("q"); open || refused != "because" || err != nil {
+		t.Errorf("what was refused was open until now: %v, %q (%v)", open, refused, err)
+	}
+	wantOffered(t, s, "q", false, "")
+	if open, refused, err := s.Withdraw("r"); !open || refused != "" || err != nil {
+		t.Errorf("what nobody settled was open until now: %v, %q (%v)", open, refused, err)
+	}
+	settle("r", "", false)
+	offer(t, s, "one", "t") // in the place of what was forgotten
+	wantOffer(t, journal, "t")
+	settle("t", "no", false)
+	offer(t, s, "one", "s") // stays for the next driver
+	if err := journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	journal = open(t, s, "one", "")
+	wantOffer(t, journal, "s")
+	settle("s", "", true)
+	events, err := s.Events("one")
+	if err != nil || len(events) != 2 || events[0].Output != "p" || events[1].Output != "s" {
+		t.Errorf("journal %+v (%v), want the answers p and s", events, err)
+	}
+	select {
+	case got := <-bystander.Offers():
+		t.Errorf("the driver of another run is offered %+v", got)
+	default:
+	}
+}
+
+// listsDue finds the runs whose time has come.
+func listsDue(t *testing.T, s runner.Store) {
+	at := time.Unix(1000, 0)
+	for id, due := range map[string]time.Time{"early": at, "late": at.Add(time.Hour), "never": {}} {
+		journal := create(t, s, id)
+		if err := journal.Note(runner.RunSummary{Status: machine.Paused, Reason: "wait", Due: due}); err != nil {
+			t.Fatal(err)
+		}
+		if err := journal.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := s.List(runner.RunFilter{DueBy: at})
+	if err != nil || len(list) != 1 || list[0].ID != "early" || !list[0].Due.Equal(at) {
+		t.Errorf("due: %+v (%v), want the early one", list, err)
+	}
+	journal := open(t, s, "early", "")
+	if err := journal.Note(runner.RunSummary{Status: machine.Paused, Reason: "wait"}); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.List(runner.RunFilter{DueBy: at}); err != nil || len(list) > 0 {
+		t.Errorf("due: %+v (%v), want none", list, err)
+	}
+}
