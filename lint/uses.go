@@ -127,6 +127,14 @@ func (f *facts) uses() *useIndex {
 		}
 		w.byEdge[i] = pieces{from, len(w.all)}
 	}
+	if b.Group != nil {
+		w.at = use{node: -1, edge: -1, moment: before, field: "group"}
+		from := len(w.all)
+		w.program("group", g.Concurrency.Group, b.Group)
+		for i := range w.all[from:] {
+			w.all[from+i].optional = true // what is not there yet puts the run in no group
+		}
+	}
 	if g.Output != nil {
 		w.at = use{node: -1, edge: -1, moment: atEnd, field: "output"}
 		w.value(g.Output, b.Output)

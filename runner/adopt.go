@@ -76,6 +76,9 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 	if err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
+	if err := d.reenter(ctx, journal); err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
 	return d.goOn(ctx, journal, back)
 }
 

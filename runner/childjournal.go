@@ -48,6 +48,9 @@ func (j *childJournal) passedOn(nested *nesting) *childJournal {
 	return &own
 }
 
+// Enter lets the subgraph in: it is inside with the run around it.
+func (j *childJournal) Enter(string, int) (GroupState, error) { return GroupState{Inside: true}, nil }
+
 // Append notes an event.
 func (j *childJournal) Append(e machine.Event) error { return j.AppendAll([]machine.Event{e}) }
 

@@ -154,7 +154,7 @@ func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error)
 		event.Run.Dir = d.folder.where()
 	}
 	d.state.SetSecrets(d.secrets)
-	return d.finishRun(ctx, &event)
+	return d.begin(ctx, &event)
 }
 
 // info holds the settings that the machine has to know.

@@ -27,6 +27,7 @@ const (
 	EdgesResolved      EventType = "edges_resolved"
 	StateUpdated       EventType = "state_updated"
 	Checkpoint         EventType = "checkpoint"
+	RunWaiting         EventType = "run_waiting"
 	RunPaused          EventType = "run_paused"
 	RunResumed         EventType = "run_resumed"
 	RunFinished        EventType = "run_finished"
@@ -77,6 +78,8 @@ type Event struct {
 	Delta []machine.KeyValue
 	// Usage is llm_usage's.
 	Usage *machine.Usage
+	// Waiting is run_waiting's.
+	Waiting *Waiting
 	// Said is the content of node_event, node_output and tool_called.
 	Said *Said
 	// Result is run_finished's and run_paused's.

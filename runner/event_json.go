@@ -59,6 +59,11 @@ func (e *Event) appendContent(dst []byte) []byte {
 		dst = appendValueKey(dst, `,"output":`, e.Output)
 		dst = appendNames(append(dst, `,"next":`...), e.Next)
 		dst = appendCandidates(dst, e.Candidates)
+	case RunWaiting:
+		dst = appendTextKey(dst, `,"group":`, e.Waiting.Group)
+		dst = appendIntKey(dst, `,"limit":`, e.Waiting.Limit)
+		dst = appendMarshalled(append(dst, `,"holders":`...), e.Waiting.Members)
+		dst = appendTextKey(dst, `,"cancelling":`, e.Waiting.Cancelling)
 	case RunPaused:
 		if r := e.Result; r != nil {
 			dst = appendTextKey(dst, `,"reason":`, r.Reason)

@@ -41,6 +41,9 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 	if d.unread != nil {
 		return nil, errors.Join(d.unread, journal.Close())
 	}
+	if err := d.reenter(ctx, journal); err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
 	return d.goOn(ctx, journal, back)
 }
 
@@ -183,7 +186,10 @@ func (d *driver) forkOn(ctx context.Context, opts Options, last *machine.Event) 
 	if last.Kind == machine.RunBegan {
 		d.started = d.clock.Now()
 		d.announce(last.Input)
-		return d.finishRun(ctx, last)
+		return d.begin(ctx, last)
+	}
+	if err := d.reenter(ctx, d.journal); err != nil {
+		return nil, d.never(err)
 	}
 	d.tell(RunResumed, d.clock.Now().UnixNano(), nil)
 	commands, _, err := d.apply(&machine.Event{Kind: machine.Resumed, At: last.At, Run: opts.info(d.opts.RunID)})

@@ -114,6 +114,11 @@ type Journal interface {
 	// Adopt replaces Graph, File, Source and Files of the run, and forgets its
 	// snapshots: they were of the graph before.
 	Adopt(run RunRecord) error
+	// Enter asks for a place in a group of runs, of which limit are inside at most,
+	// until Close: the place is that of the lease and gone with it. The first call
+	// puts the run into the queue, and who came first is let in first; further calls
+	// ask whether it is its turn. Who is inside stays there.
+	Enter(group string, limit int) (GroupState, error)
 	// Asked delivers the requests that are left for this driver, each within
 	// about a second and never one twice in a row; nil: there never are any.
 	Asked() <-chan Request

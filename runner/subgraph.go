@@ -215,7 +215,7 @@ func (d *driver) passOn(e *Event) { d.send(message{child: e}) }
 // Event copies the event, since it is valid only now, and passes it on.
 func (s childSink) Event(e *Event) error {
 	switch e.Type {
-	case RunStarted, RunFinished, RunPaused, RunResumed:
+	case RunStarted, RunFinished, RunPaused, RunResumed, RunWaiting:
 		return nil
 	}
 	own := *e

@@ -108,6 +108,8 @@ func (b *builder) services(key string, v *Value) {
 		b.policies(v)
 	case "graphs":
 		b.graphs(v)
+	case "concurrency":
+		g.Concurrency = concurrencyOf(v)
 	}
 }
 
@@ -267,6 +269,17 @@ func (b *builder) parallel(v *Value, p *Parallel) {
 			p.Join = textOf(v).Value
 		}
 	}
+}
+
+func concurrencyOf(v *Value) *Concurrency {
+	c := &Concurrency{Group: textOf(v.Get("group")), Limit: 1, OnBusy: "wait"}
+	if limit := v.Get("limit"); limit != nil {
+		c.Limit = intOf(limit)
+	}
+	if busy := v.Get("on_busy"); busy != nil {
+		c.OnBusy = textOf(busy).Value
+	}
+	return c
 }
 
 func cacheOf(v *Value) *Cache {

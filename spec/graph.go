@@ -41,6 +41,8 @@ type Graph struct {
 	Tools        []Field
 	Secrets      []Secret
 	Policies     []Value
+	// Concurrency is the group that runs are in; nil: none.
+	Concurrency *Concurrency
 	// Graphs are those of the file, in file order; a graph among them has none.
 	Graphs []*Graph
 	// Entry is the name of a graph that stands in another one's Graphs; absent for
@@ -141,6 +143,13 @@ type Parallel struct {
 	BranchTimeout time.Duration
 	Join          string // explicit, auto
 	Span          Span
+}
+
+// Concurrency bounds the runs of a group.
+type Concurrency struct {
+	Group  Text   // an expression
+	Limit  int    // 1 unless the file says otherwise
+	OnBusy string // wait (default), fail, cancel_oldest
 }
 
 // Retry is a retry block with its defaults filled in: 3 attempts, 1s, x2, at

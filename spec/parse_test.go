@@ -135,7 +135,7 @@ func TestKeys(t *testing.T) {
 		{"name", strings.Replace(head, ": t", ": «a b»", 1) + tail, "invalid-value", "must be a name", ""},
 		{"number as name", strings.Replace(head, ": t", ": «12»", 1) + tail, "invalid-value", "found the number 12", ""},
 		{"top key", head + tail + "«limit»: {max_steps: 1}\n", "unknown-key", `unknown key "limit"`, "limits"},
-		{"top key far off", head + tail + "«quux»: 1\n", "unknown-key", "allowed are cache, conversation", ""},
+		{"top key far off", head + tail + "«quux»: 1\n", "unknown-key", "allowed are cache, concurrency", ""},
 		{"quoted key", head + tail + "\"«goall»\": x\n", "unknown-key", "goall", "goal"},
 		{"no limits", head + tail + "«limits»:\n", "invalid-value", `"limits" must be a map; found no value`, ""},
 		{"limit", head + tail + "limits: {max_steps: «0»}\n", "invalid-value", "a whole number greater than 0; found the number 0", ""},

@@ -27,6 +27,7 @@ func topKeys() []Key {
 		{Name: "strict_state", Type: TypeBool, Default: "true", Doc: "Whether undeclared state keys are refused."},
 		{Name: "nodes", Type: TypeMap, Names: NamesID, Required: true, Elem: &Key{Type: TypeNode}, Doc: "The nodes by their ids."},
 		{Name: "edges", Type: TypeList, Elem: &Key{Type: TypeObject, Keys: edgeKeys()}, Doc: "The edges; their order matters where several could fire."},
+		{Name: "concurrency", Type: TypeObject, Keys: concurrencyKeys(), Doc: "How many runs of a store run at once that are in one group; a subgraph's is ignored."},
 		{Name: "graphs", Type: TypeMap, Names: NamesID, Elem: &Key{Type: TypeGraph}, Doc: "Graphs of this file, by name, which nodes and tools run as `graph: \"#name\"`. They have the keys of a file but for `graphrun` and `graphs`; `name` may be left out."},
 		{Name: "limits", Type: TypeObject, Keys: limitKeys(), Doc: "What a run may cost at most."},
 		{Name: "parallel", Type: TypeObject, Keys: parallelKeys(), Doc: "What failing, conflicting and slow branches do."},
@@ -51,6 +52,14 @@ func topKeys() []Key {
 			}},
 		},
 		{Name: "policies", Type: TypeList, Elem: &Key{Type: TypeObject, Keys: policyKeys(), Choices: []Choice{{Keys: []string{"forbid", "max_visits", "never", "reach", "require"}, Required: true}}}, Doc: "Properties that every path must keep: decided on the graph, and watched while it runs; there a violation ends the run with reason `policy`."},
+	}
+}
+
+func concurrencyKeys() []Key {
+	return []Key{
+		{Name: "group", Type: TypeString, Role: RoleExpr, Required: true, Doc: "Names the group, from what the run begins with: runs of any graph whose value is equal are in one. Null or an empty text: in none."},
+		{Name: "limit", Type: TypeInt, Positive: true, Default: "1", Doc: "Runs of the group that run at once."},
+		{Name: "on_busy", Type: TypeEnum, Enum: []string{"wait", "fail", "cancel_oldest"}, Default: "wait", Doc: "What a run does that finds no place: wait in turn, fail, or ask the run to cancel that is inside longest, and wait."},
 	}
 }
 

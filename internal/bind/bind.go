@@ -22,6 +22,8 @@ type Graph struct {
 	Keys  []Key
 	// Output is the run's output; nil when not declared.
 	Output *Value
+	// Group names the group of runs that a run is in; nil when not declared.
+	Group *eval.Program
 	// Tools and Providers hold what a run sets up, by name.
 	Tools     []Field
 	Providers []Field
@@ -90,6 +92,10 @@ func (b *binder) bind(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 	if g.Output != nil {
 		value := b.value(view{where: afterRun}, g.Output, spec.RoleExpr)
 		out.Output = &value
+	}
+	if g.Concurrency != nil && g.Concurrency.Group.IsSet() {
+		out.Group = b.program(view{where: beforeRun}, g.Concurrency.Group, eval.Value)
+		b.wants(g.Concurrency.Group, out.Group, "group", eval.String(), eval.Int(), eval.Bool())
 	}
 	for i, key := range g.State {
 		out.Keys[i] = b.key(key)

@@ -222,6 +222,9 @@ func notesOf(r *runner.RunSummary) string {
 	if r.Parent != "" {
 		parts = append(parts, fmt.Sprintf("fork of %s at %d", r.Parent, r.ParentStep))
 	}
+	if r.Reason == "concurrency" {
+		parts = append(parts, "waits for its group")
+	}
 	if r.Session != "" {
 		parts = append(parts, "session "+r.Session)
 	}

@@ -78,6 +78,12 @@ func (t *tracer) lines(e *runner.Event) []string {
 	case runner.RunStarted:
 		t.columns.steps(e.MaxSteps)
 		return []string{t.colors.quiet(fmt.Sprintf("run %s of %s from %s, at most %d steps", e.RunID, e.Graph, e.Start, e.MaxSteps))}
+	case runner.RunWaiting:
+		text := "waiting: " + e.Waiting.String()
+		if e.Waiting.Cancelling != "" {
+			text += "; asked " + e.Waiting.Cancelling + " to cancel"
+		}
+		return []string{t.colors.warn(terminal.Line(text))}
 	case runner.RunResumed:
 		return append(t.flush(), t.colors.quiet(fmt.Sprintf("run %s goes on", e.RunID)))
 	case runner.NodeStarted:

@@ -36,6 +36,11 @@ func (noJournal) Note(runner.RunSummary) error { return nil }
 // Adopt does nothing: there is nothing to replace.
 func (noJournal) Adopt(runner.RunRecord) error { return nil }
 
+// Enter lets the run in: nobody else knows of it.
+func (noJournal) Enter(string, int) (runner.GroupState, error) {
+	return runner.GroupState{Inside: true}, nil
+}
+
 // Asked delivers nothing: nobody else knows of the run.
 func (noJournal) Asked() <-chan runner.Request { return nil }
 

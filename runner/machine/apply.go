@@ -123,6 +123,13 @@ func (p *Plan) begin(s *State, e *Event) {
 		input = map[string]any{}
 	}
 	s.next = append(s.next, task{node: p.start, input: input, thread: p.firstThread(s, info.Talk)})
+	if p.group != nil {
+		s.Group, _ = p.Group(e) // a driver has seen to it that there is no error
+	}
+	if info.Held {
+		p.pause(s, "concurrency")
+		return
+	}
 	p.openSuperstep(s)
 }
 

@@ -306,6 +306,10 @@ func (p *Plan) ranks(n *node, order []int) []int {
 func (b *builder) finish(g *spec.Graph) {
 	p := b.plan
 	p.goal = g.Goal.Description.Value
+	if b.bound.Group != nil {
+		p.group = b.bound.Group
+		p.wanted |= b.usesOfProgram(p.group)
+	}
 	for _, name := range g.Finally {
 		if n := g.Node(name.Value); n != nil {
 			p.finally = append(p.finally, n.Index)

@@ -231,6 +231,9 @@ type RunInfo struct {
 	Session map[string]any `json:"session,omitempty"`
 	// Talk is the conversation that the run goes on with.
 	Talk []Message `json:"talk,omitempty"`
+	// Held says that the run has begun and waits for others, paused with the reason
+	// concurrency, before its first node.
+	Held bool `json:"held,omitempty"`
 	// Parent places a subgraph's run; nil for a run of its own.
 	Parent *ParentInfo `json:"parent,omitempty"`
 }

@@ -23,6 +23,8 @@ type Plan struct {
 	keyOf  map[string]int
 	start  int
 	output *bind.Value
+	// group names the group of runs that a run is in; nil: none.
+	group *eval.Program
 	// finally are the nodes that run when the end of a run is decided.
 	finally []int
 	// tools and providers are what a run sets up.

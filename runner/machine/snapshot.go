@@ -23,6 +23,7 @@ type savedState struct {
 	Version    int             `json:"version"`
 	Graph      string          `json:"graph"`
 	RunID      string          `json:"run_id"`
+	Group      string          `json:"group,omitempty"`
 	Status     Status          `json:"status"`
 	Quality    Quality         `json:"quality,omitempty"`
 	Reason     string          `json:"reason,omitempty"`

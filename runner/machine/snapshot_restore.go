@@ -26,6 +26,7 @@ func (r *restorer) restore(in *savedState) {
 		r.expiries = append(r.expiries, &expiry{r.place(e.Branch), r.failure(e.Failure), e.Settled})
 	}
 	s := r.state
+	s.Group = in.Group
 	s.RunID, s.Quality, s.Limited, s.Failure = in.RunID, in.Quality, in.Limited, r.failure(in.Failure)
 	s.setStatus(in.Status, in.Reason)
 	s.PausedAt, s.Output = in.PausedAt, r.unpack(in.Output)

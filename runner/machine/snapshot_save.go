@@ -28,7 +28,7 @@ func (k *saver) save() *savedState {
 	k.fans, k.failures, k.expiries = map[*fanout]bool{}, map[*Failure]int{}, map[*expiry]int{}
 	k.threads = map[*thread]int{}
 	out := &savedState{
-		Version: snapshotVersion, Graph: s.plan.fingerprint(), RunID: s.RunID,
+		Version: snapshotVersion, Graph: s.plan.fingerprint(), RunID: s.RunID, Group: s.Group,
 		Status: s.Status, Quality: s.Quality, Reason: s.Reason, Limited: s.Limited, Failure: k.failure(s.Failure),
 		PausedAt: s.PausedAt, Output: k.pack(s.Output), Superstep: s.Superstep, Steps: s.Steps, ChildSteps: s.ChildSteps,
 		Limits: s.limits, Goal: s.goal, BreakBefore: s.breakBefore, BreakAfter: s.breakAfter, PauseDue: s.pauseDue,

@@ -22,6 +22,8 @@ type State struct {
 	PausedAt *Breakpoint
 	// Output is the run's output once it has completed.
 	Output any
+	// Group is the group of runs that the run is in; "": none.
+	Group string
 	// Superstep and Steps count from 1; 0 before the first.
 	Superstep int
 	Steps     int

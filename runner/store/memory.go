@@ -26,6 +26,7 @@ type Memory struct {
 
 	sessions map[string]runner.Session
 	offers   []*memoryOffer // in order
+	groups   []*groupMember // in the order in which they came
 }
 
 type memoryRun struct {

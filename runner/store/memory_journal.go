@@ -114,6 +114,7 @@ func (j *memoryJournal) Close() error {
 	defer j.store.mu.Unlock()
 	if j.run.journal == j {
 		j.run.journal, j.run.summary.Owner = nil, ""
+		j.store.leaveGroup(j.run)
 	}
 	return nil
 }

@@ -175,7 +175,7 @@ func TestDamagedPage(t *testing.T) {
 	t.Parallel()
 	path := filled(t, 300)
 	text := read(t, path)
-	for page := 40; page < 60; page++ {
+	for page := 40; page < 60; page++ { // behind the roots of all tables
 		copy(text[page*4096:], bytes.Repeat([]byte{0xa5}, 4096))
 	}
 	write(t, path, text)

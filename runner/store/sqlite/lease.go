@@ -35,8 +35,10 @@ func (s *Store) holder(tx *sql.Tx, run int64, now time.Time) (owner string, unti
 // take gives the lease of a run to an owner.
 func (s *Store) take(tx *sql.Tx, run int64, owner string) (lease, error) {
 	l := lease{run: run, token: newToken(), owner: owner}
-	if _, err := tx.Exec(`DELETE FROM requests WHERE run = ?`, run); err != nil {
-		return l, err
+	for _, table := range []string{"requests", "groups"} {
+		if _, err := tx.Exec(`DELETE FROM `+table+` WHERE run = ?`, run); err != nil {
+			return l, err
+		}
 	}
 	_, err := tx.Exec(`INSERT OR REPLACE INTO leases (run, token, owner, until) VALUES (?, ?, ?, ?)`,
 		run, l.token, owner, s.opts.Now().Add(s.opts.Lease).UnixNano())
@@ -55,8 +57,10 @@ func (s *Store) renew(tx *sql.Tx, l lease) (held bool, err error) {
 // release gives a lease back.
 func release(tx *sql.Tx, l lease) error {
 	released, err := changedOne(tx.Exec(`DELETE FROM leases WHERE run = ? AND token = ?`, l.run, l.token))
-	if err == nil && released {
-		_, err = tx.Exec(`DELETE FROM requests WHERE run = ?`, l.run)
+	for _, table := range []string{"requests", "groups"} {
+		if err == nil && released {
+			_, err = tx.Exec(`DELETE FROM `+table+` WHERE run = ?`, l.run)
+		}
 	}
 	return err
 }

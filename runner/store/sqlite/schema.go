@@ -129,6 +129,17 @@ CREATE INDEX offers_by_run ON offers (run, no);
 -- When a run that pauses goes on by itself, if somebody takes it up.
 ALTER TABLE runs ADD COLUMN due INTEGER;
 CREATE INDEX runs_by_due ON runs (due) WHERE due IS NOT NULL;
+`, `
+-- Runs that are in a group, or wait for a place in one. A place is that of the
+-- lease with the token: without it the row counts no more.
+CREATE TABLE groups (
+	place   INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order in which they came
+	run     INTEGER NOT NULL UNIQUE,
+	token   INTEGER NOT NULL,
+	name    TEXT NOT NULL,
+	entered INTEGER -- NULL: it waits
+) STRICT;
+CREATE INDEX groups_by_name ON groups (name, place);
 `}
 }
 

@@ -39,6 +39,7 @@ func Run(t *testing.T, open func(t *testing.T) runner.Store) {
 		"a lease is given to one":                leasesOnce,
 		"another graph for a run":                adoptsGraphs,
 		"sessions":                               keepsSessions,
+		"groups of runs":                         boundsGroups,
 		"requests to a driver":                   deliversRequests,
 		"offers to a driver":                     settlesOffers,
 		"runs that are due":                      listsDue,

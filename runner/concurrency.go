@@ -1,0 +1,216 @@
+// Groups of runs: how many of them run at once (GraphSpec §2, concurrency).
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// GroupState is how a group stands for a run that asks for a place.
+type GroupState struct {
+	// Inside says that the run has a place.
+	Inside bool
+	// Members are the runs that have one, the one that is inside longest first.
+	Members []GroupMember
+}
+
+// GroupMember is a run that is inside a group.
+type GroupMember struct {
+	RunID string `json:"run_id"`
+	Graph string `json:"graph"`
+	// Owner is who drives it.
+	Owner string    `json:"owner"`
+	Since time.Time `json:"since"`
+}
+
+// Waiting is what a run waits for that found its group busy (RunWaiting).
+type Waiting struct {
+	Group   string        `json:"group"`
+	Limit   int           `json:"limit"`
+	Members []GroupMember `json:"holders"`
+	// Cancelling is the run that was asked to cancel; empty: none was.
+	Cancelling string `json:"cancelling,omitempty"`
+}
+
+// BusyError says that a run found no place in its group, and does not wait for one.
+type BusyError struct {
+	RunID string
+	Waiting
+}
+
+// Error names the group and who is inside.
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("run %q: %s, and concurrency.on_busy is fail", e.RunID, e.Waiting.String())
+}
+
+// String says who is inside.
+func (w *Waiting) String() string {
+	holders := make([]string, len(w.Members))
+	for i, m := range w.Members {
+		holders[i] = fmt.Sprintf("%s (%s, since %s)", m.RunID, m.Graph, m.Since.Format(time.TimeOnly))
+	}
+	return fmt.Sprintf("group %q is busy: %d of at most %d inside: %s", w.Group, len(w.Members), w.Limit, strings.Join(holders, ", "))
+}
+
+// groupPoll is how often a run that waits asks for its place.
+const groupPoll = 200 * time.Millisecond
+
+// errGivenUp says that a run was not let in before it was cancelled or paused.
+var errGivenUp = errors.New("the run was stopped before there was a place in its group")
+
+// seat is a run's claim to a place in its group. The zero value is that of a run in
+// none.
+type seat struct {
+	group   string
+	limit   int
+	onBusy  string
+	journal Journal
+	asked   string // to cancel
+	told    []GroupMember
+}
+
+// seatIn is a claim to a place in a group.
+func (d *driver) seatIn(group string, journal Journal) *seat {
+	c := d.flow.graph.Concurrency
+	if c == nil || journal == nil || d.nested != nil {
+		return &seat{}
+	}
+	return &seat{group: group, limit: c.Limit, onBusy: c.OnBusy, journal: journal}
+}
+
+// enter asks for the place; waiting is nil when the run is inside.
+func (s *seat) enter() (waiting *Waiting, err error) {
+	if s.group == "" {
+		return nil, nil
+	}
+	state, err := s.journal.Enter(s.group, s.limit)
+	if err != nil || state.Inside {
+		return nil, err
+	}
+	return &Waiting{Group: s.group, Limit: s.limit, Members: state.Members}, nil
+}
+
+// wait waits for the place. The error is errGivenUp when somebody stopped the run
+// meanwhile, by ctx or through the store; request is what they asked for.
+func (s *seat) wait(ctx context.Context, d *driver) (request Request, err error) {
+	for {
+		waiting, err := s.enter()
+		if err != nil || waiting == nil {
+			return "", err
+		}
+		if s.onBusy == "fail" {
+			return "", &BusyError{RunID: d.opts.RunID, Waiting: *waiting}
+		}
+		if s.onBusy == "cancel_oldest" && len(waiting.Members) > 0 && waiting.Members[0].RunID != s.asked {
+			oldest := waiting.Members[0].RunID
+			if err := d.flow.runner.cfg.Store.Ask(oldest, RequestCancel); err != nil && !errors.Is(err, ErrNoRun) {
+				return "", err
+			}
+			s.asked = oldest
+		}
+		s.tell(d, waiting)
+		select {
+		case <-ctx.Done():
+			return RequestCancel, errGivenUp
+		case request := <-s.journal.Asked():
+			return request, errGivenUp
+		case <-time.After(groupPoll):
+		}
+	}
+}
+
+// tell tells who is waited for, when that is news.
+func (s *seat) tell(d *driver, waiting *Waiting) {
+	same := func(a, b GroupMember) bool { return a.RunID == b.RunID }
+	if len(waiting.Members) == 0 || slices.EqualFunc(s.told, waiting.Members, same) || !d.watched {
+		return // without members it is the turn of one that came before
+	}
+	s.told = slices.Clone(waiting.Members)
+	waiting.Cancelling = s.asked
+	d.event = Event{Type: RunWaiting, Time: d.clock.Now(), Waiting: waiting}
+	d.emit()
+}
+
+// begin drives a new run from its first event; one that finds its group busy has
+// begun when it waits, so that a crash then loses nothing.
+func (d *driver) begin(ctx context.Context, began *machine.Event) (*Result, error) {
+	group, err := d.plan.Group(began)
+	if err != nil {
+		return nil, d.never(&InputError{Problems: []string{"concurrency.group: " + d.mask.text(err.Error())}})
+	}
+	seat := d.seatIn(group, d.journal)
+	waiting, err := seat.enter()
+	switch {
+	case err != nil:
+		return nil, errors.Join(err, d.closeJournal(nil))
+	case waiting == nil:
+		return d.finishRun(ctx, began)
+	case seat.onBusy == "fail":
+		return nil, d.never(&BusyError{RunID: d.opts.RunID, Waiting: *waiting})
+	}
+	began.Run.Held = true
+	if _, _, err := d.apply(began); err != nil {
+		return nil, errors.Join(err, d.closeJournal(nil))
+	}
+	err = d.journal.Note(RunSummary{Status: d.state.Status, Reason: d.state.Reason, Updated: d.clock.Now()})
+	if err != nil {
+		return nil, errors.Join(err, d.closeJournal(nil))
+	}
+	request, err := seat.wait(ctx, d)
+	at := d.clock.Now().UnixNano()
+	switch {
+	case errors.Is(err, errGivenUp) && request == RequestCancel:
+		return d.finishRun(ctx, &machine.Event{Kind: machine.CancelAsked, At: at})
+	case errors.Is(err, errGivenUp):
+		return d.leftOff()
+	case err != nil:
+		return nil, errors.Join(err, d.closeJournal(nil))
+	}
+	if err := d.journal.Note(RunSummary{Status: machine.Running, Updated: d.clock.Now()}); err != nil {
+		return nil, errors.Join(err, d.closeJournal(nil))
+	}
+	return d.finishRun(ctx, &machine.Event{Kind: machine.Resumed, At: at, Run: d.opts.info(d.opts.RunID)})
+}
+
+// leftOff ends the driving of a run that stays paused.
+func (d *driver) leftOff() (*Result, error) {
+	defer d.scope.close()
+	defer d.stop()
+	result, err := d.wholeResult()
+	if err != nil {
+		return nil, errors.Join(err, d.closeJournal(nil))
+	}
+	if err := d.closeJournal(result); err != nil {
+		return nil, err
+	}
+	d.conclude(result, d.clock.Now().UnixNano())
+	return result, d.sinkErr
+}
+
+// never forgets a run that did not begin; err says why.
+func (d *driver) never(err error) error {
+	if closed := d.closeJournal(nil); closed != nil || d.journal == nil {
+		return errors.Join(err, closed)
+	}
+	if left := d.flow.runner.cfg.Store.Delete(d.opts.RunID); left != nil && !errors.Is(left, ErrNoRun) {
+		return errors.Join(err, left)
+	}
+	return err
+}
+
+// reenter waits for the place of a run that is taken up. One that is stopped
+// meanwhile stays as it was.
+func (d *driver) reenter(ctx context.Context, journal Journal) error {
+	_, err := d.seatIn(d.state.Group, journal).wait(ctx, d)
+	if errors.Is(err, errGivenUp) {
+		return fmt.Errorf("run %q is as it was: %w", d.opts.RunID, err)
+	}
+	return err
+}
