@@ -85,7 +85,7 @@ edges: [{from: a, to: b, transform: {v: n * 2}}, {from: b, to: END}]`, map[strin
 		if task.Graph == nil || task.Graph.Node("b") == nil || task.Scope == nil {
 			t.Error("a task does not know its graph and scope")
 		}
-		task.Emit, task.Note, task.Key, task.Graph, task.Scope, task.RunDir = nil, nil, "", nil, nil, nil
+		task.Emit, task.OpenLog, task.Note, task.Key, task.Graph, task.Scope, task.RunDir = nil, nil, nil, "", nil, nil, nil
 		task.Tools, task.Providers, task.Models, task.Partial, task.Because, task.Hooks = nil, nil, nil, nil, nil, nil
 		want := runner.Task{
 			RunID: "my-run", Node: "b", Kind: "work", Visit: 1, Attempt: i + 1, Index: -1, Place: "b", Dir: "some/folder",

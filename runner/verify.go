@@ -50,6 +50,7 @@ func (r *Runner) Verify(runID string, other *Flow) (*Result, *Divergence, error)
 		if now, err = rec.walker(other); err != nil {
 			return nil, nil, err
 		}
+		now.lenient = true
 	}
 	for i := range rec.events {
 		d, err := compareStep(then, now, &rec.events[i])
@@ -57,6 +58,7 @@ func (r *Runner) Verify(runID string, other *Flow) (*Result, *Divergence, error)
 			return nil, nil, err
 		}
 		if d != nil {
+			d.Why = append(refusedInput(rec, other), d.Why...)
 			result, err := now.driver.recorded()
 			if err == nil {
 				d.NeverRan, err = neverRan(then, now, d, rec.events[i+1:])
@@ -65,7 +67,14 @@ func (r *Runner) Verify(runID string, other *Flow) (*Result, *Divergence, error)
 		}
 	}
 	result, err := now.driver.recorded()
-	return result, compareEnds(then, now), err
+	d := compareEnds(then, now)
+	if problems := refusedInput(rec, other); d == nil && len(problems) > 0 {
+		// The walk did not need it, a run would.
+		d = &Divergence{Recorded: []string{then.driver.plan.Start()}, Now: []string{"the input is refused"}, Why: problems}
+	} else if d != nil {
+		d.Why = append(problems, d.Why...)
+	}
+	return result, d, err
 }
 
 // neverRan are the nodes that a divergence leads to and the record never ran;
@@ -97,6 +106,13 @@ type walker struct {
 	// fresh are those of the last event, as text, sorted.
 	fresh  []string
 	routes []routed
+	// ahead are the routes that the other walk has not come to.
+	ahead []routed
+	// due says that the machine wants its superstep closed.
+	due bool
+	// lenient says that the walk may execute itself what the record had run, and
+	// takes what the record executed itself for what a task gave.
+	lenient bool
 	// inside are the walks through subgraphs, by the task that ran them.
 	inside map[machine.TaskID]*insideWalk
 }
@@ -143,7 +159,11 @@ func (w *walker) step(event *machine.Event) error {
 		return err
 	}
 	d.path = append(d.path, d.state.Ran...)
+	if event.Kind == machine.Advanced {
+		w.due = false
+	}
 	for i := range commands {
+		w.due = w.due || commands[i].Kind == machine.Advance
 		if c := &commands[i]; c.Kind == machine.RunTask || c.Kind == machine.AskPerson {
 			w.asked[c.Task] = true
 			w.fresh = append(w.fresh, fmt.Sprintf("%s #%d", c.Task.Node, c.Task.Visit))
@@ -184,27 +204,36 @@ func compareStep(then, now *walker, event *machine.Event) (*Divergence, error) {
 		return nil, err
 	}
 	if now != then {
-		if err := now.step(event); err != nil {
+		if err := now.follow(then, event); err != nil {
 			return nil, err
 		}
 		if d := compareRoutes(then, now); d != nil {
 			return d, nil
 		}
-		if !slices.Equal(then.fresh, now.fresh) {
-			return &Divergence{
+		if !now.lenient && !slices.Equal(then.fresh, now.fresh) {
+			d := &Divergence{
 				Recorded: slices.Clone(then.fresh), Now: slices.Clone(now.fresh), Why: []string{"other nodes are to run"},
-			}, nil
+			}
+			d.reasons(then, now, nodesOf(append(slices.Clone(then.fresh), now.fresh...))...)
+			return d, nil
 		}
+	}
+	if now.lenient && now.itself(event.Task.Node) {
+		return nil, nil
 	}
 	switch event.Kind {
 	case machine.TaskNoted:
 		return compareInside(then, now, event)
 	case machine.TaskBegan, machine.TaskEnded:
 		if !now.led(event) {
-			return &Divergence{
-				Node: event.Task.Node, Recorded: []string{fmt.Sprintf("%s #%d", event.Task.Node, event.Task.Visit)}, Now: []string{},
+			d := &Divergence{
+				Node: event.Task.Node, Recorded: []string{fmt.Sprintf("%s #%d", event.Task.Node, event.Task.Visit)}, Now: now.wants(),
 				Why: []string{"the journal has an execution that nothing led to"},
-			}, nil
+			}
+			if now != then {
+				d.reasons(then, now, event.Task.Node)
+			}
+			return d, nil
 		}
 	}
 	return nil, nil
@@ -215,28 +244,45 @@ func (w *walker) led(event *machine.Event) bool { return w.asked[event.Task] }
 
 // compareRoutes finds the first execution that leads elsewhere now.
 func compareRoutes(then, now *walker) *Divergence {
-	for i := range min(len(then.routes), len(now.routes)) {
-		was, is := &then.routes[i], &now.routes[i]
+	then.ahead, now.ahead = append(then.ahead, then.routes...), append(now.ahead, now.routes...)
+	both := min(len(then.ahead), len(now.ahead))
+	for i := range both {
+		was, is := &then.ahead[i], &now.ahead[i]
 		if was.node != is.node || !slices.Equal(was.next, is.next) {
-			return &Divergence{
+			d := &Divergence{
 				Step: is.step, Node: is.node, Recorded: was.next, Now: is.next, RecordedEdges: was.edges, NowEdges: is.edges,
 				Why: is.why, RecordedWhy: was.why,
 			}
+			d.reasons(then, now, was.node)
+			return d
 		}
 	}
-	if len(then.routes) == len(now.routes) {
+	then.ahead, now.ahead = then.ahead[both:], now.ahead[both:]
+	if len(then.ahead) == len(now.ahead) || now.lenient && !now.driver.state.Ended() {
+		return nil
+	}
+	return leftover(then, now)
+}
+
+// leftover is the divergence of walks of which one goes on and the other does not.
+func leftover(then, now *walker) *Divergence {
+	if len(then.ahead) == 0 && len(now.ahead) == 0 {
 		return nil
 	}
 	d := &Divergence{Recorded: []string{}, Now: []string{}, Why: []string{"one of the walks goes on, the other does not"}}
-	longer, targets := then.routes, &d.Recorded
-	if len(now.routes) > len(longer) {
-		longer, targets = now.routes, &d.Now
+	longer, targets := then.ahead, &d.Recorded
+	if len(longer) == 0 {
+		longer, targets = now.ahead, &d.Now
+	} else {
+		d.Now = now.wants()
 	}
-	first := &longer[min(len(then.routes), len(now.routes))]
-	d.Step, d.Node, *targets = first.step, first.node, first.next
-	if f := now.driver.state.Failure; f != nil {
+	d.Step, d.Node, *targets = longer[0].step, longer[0].node, longer[0].next
+	if f := now.driver.state.Failure; now.driver.state.Ended() {
+		d.Why = nil // the reasons have it
+	} else if f != nil {
 		d.Why = []string{now.driver.mask.text(f.Error())}
 	}
+	d.reasons(then, now, d.Node)
 	return d
 }
 
@@ -246,9 +292,16 @@ func compareEnds(then, now *walker) *Divergence {
 		s := w.driver.state
 		return []string{strings.TrimSuffix(string(s.Status)+" "+s.Reason, " ")}
 	}
+	if now != then {
+		if d := leftover(then, now); d != nil {
+			return d
+		}
+	}
 	was, is := stand(then), stand(now)
 	if slices.Equal(was, is) {
 		return nil
 	}
-	return &Divergence{Recorded: was, Now: is, Why: []string{"the run ends otherwise"}}
+	d := &Divergence{Recorded: was, Now: is, Why: []string{"the run ends otherwise"}}
+	d.reasons(then, now)
+	return d
 }

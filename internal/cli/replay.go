@@ -28,8 +28,11 @@ func newReplayCommand(a *app) *cobra.Command {
 		Short: "Walk recorded runs again, executing nothing, and compare",
 		Long: `replay walks a recorded run again with the outputs and answers that were recorded,
 and executes nothing. It checks that every decision is the same; --with FILE takes
-another version of the graph and shows the first step that leads elsewhere. A path
-that needs a node that never ran ends there.
+another version of the graph and shows the first step that leads elsewhere, and what
+about the graph makes it: another start, a node that is defined otherwise and where, a
+limit that is hit, an input that is missing. A node may be of another kind: the walk
+executes itself what it can, and takes what is recorded for the rest. A path that needs
+a node that never ran ends there.
 
 Exit codes: 0 the same, 1 diverged, 2 no such run, 3 the file is not valid.`,
 		Example: `  graphrun replay nightly
@@ -174,7 +177,7 @@ func replayLines(r *replayed) []string {
 	}
 	list := func(names []string) string {
 		if len(names) == 0 {
-			return "nothing"
+			return "no node"
 		}
 		return strings.Join(names, ", ")
 	}
