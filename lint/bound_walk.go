@@ -13,6 +13,7 @@ const (
 	maxStates    = 20_000
 	maxStateCost = 2_000_000
 	maxMoves     = 120_000
+	maxReleases  = 400_000
 	maxHeld      = 4   // tasks whose waiting is followed either way
 	maxBundles   = 256 // combinations of what the tasks of one superstep do
 )
@@ -23,8 +24,9 @@ type boundWalk struct {
 	flow  *flow
 	depth int
 	room  int // how many states are explored; 0 for maxStates
-	// decided is how many conditions were evaluated.
-	decided int
+	// decided is how many conditions were evaluated, releases how often joins were
+	// looked at.
+	decided, releases int
 
 	costs     []span         // of one execution, by node
 	limit     []int          // of visits, by node; 0 for none
@@ -108,12 +110,20 @@ func (w *boundWalk) explore() bool {
 		most, moves = min(most, w.room), perState*w.room
 	}
 	for at := 1; at < len(w.queue); at++ {
-		if !w.expand(at) || len(w.queue) > most || len(w.moves) > moves {
+		if !w.expand(at) || len(w.queue) > most || len(w.moves) > moves || w.spent() {
 			return false
 		}
 	}
 	w.states = len(w.queue)
 	return true
+}
+
+// spent reports whether joins were looked at as often as may be.
+func (w *boundWalk) spent() bool {
+	if w.room > 0 {
+		return w.releases > maxReleases/20
+	}
+	return w.releases > maxReleases
 }
 
 // number is the number of a state, a new one or not.
@@ -295,6 +305,9 @@ func (w *boundWalk) arrive(s boundState, targets []int) []boundState {
 }
 
 func (w *boundWalk) release(s boundState, from int) []boundState {
+	if w.releases++; w.spent() {
+		return nil
+	}
 	for i := from; i < len(s.waiting); i++ {
 		a := s.waiting[i]
 		join := w.f.graph.Nodes[a.join].Join
