@@ -58,10 +58,11 @@ type boundState struct {
 	parked  []int // tasks that wait for a person, a timer or a retry, sorted
 	waiting []arrival
 	// bypassed are the joins, sorted, that a branch which failed on the way there
-	// may not come back to; spent those of them that are settled in this superstep.
-	bypassed, spent []int
-	visits          []int // by counter, up to its cap
-	step            int   // up to stepCap
+	// may not come back to; lost those of them to which it can't, spent those that
+	// are settled in this superstep.
+	bypassed, lost, spent []int
+	visits                []int // by counter, up to its cap
+	step                  int   // up to stepCap
 }
 
 // arrival counts the branches that have reached a join.
@@ -86,7 +87,7 @@ type way struct {
 }
 
 func (s *boundState) key() string {
-	return fmt.Sprint(s.active, s.parked, s.waiting, s.bypassed, s.visits, s.step)
+	return fmt.Sprint(s.active, s.parked, s.waiting, s.bypassed, s.lost, s.visits, s.step)
 }
 
 // explore finds all states; false when there are too many.
@@ -208,7 +209,7 @@ func (w *boundWalk) parks(v int) bool {
 // for the most, for the least when it ends.
 func (w *boundWalk) superstep(at int, all, finish []task, parked []int) bool {
 	s := w.queue[at]
-	next := boundState{visits: slices.Clone(s.visits), step: s.step, parked: parked, waiting: s.waiting, bypassed: s.bypassed}
+	next := boundState{visits: slices.Clone(s.visits), step: s.step, parked: parked, waiting: s.waiting, bypassed: s.bypassed, lost: s.lost}
 	var total span
 	var ran []int
 	for _, t := range all {
@@ -265,7 +266,7 @@ func (w *boundWalk) bundle(move boundMove, finish []task, ways [][]way, n int, n
 		move.span = move.span.plus(choice.extra)
 		arrived = append(arrived, choice.targets...)
 		if choice.failed && len(choice.targets) > 0 {
-			w.detours(&next, t.node)
+			w.detours(&next, t.node, choice.targets)
 		}
 		stops = stops || choice.stops
 	}
@@ -320,7 +321,7 @@ func (w *boundWalk) release(s boundState, from int) []boundState {
 		case w.nested[a.join] && !enough:
 			waits := slices.Clone(s.waiting)
 			rest := w.release(boundState{
-				active: s.active, parked: s.parked, waiting: waits, bypassed: s.bypassed, spent: s.spent, visits: s.visits, step: s.step,
+				active: s.active, parked: s.parked, waiting: waits, bypassed: s.bypassed, lost: s.lost, spent: s.spent, visits: s.visits, step: s.step,
 			}, i+1)
 			return append(w.release(started(s, i), i), rest...)
 		case enough:
