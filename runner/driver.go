@@ -292,6 +292,9 @@ func (d *driver) follow(ctx context.Context, commands []machine.Command, at int6
 	if d.opts.History {
 		d.rememberAll(at)
 	}
+	if d.nested != nil && slices.ContainsFunc(commands, func(c machine.Command) bool { return c.Kind == machine.AskPerson }) {
+		d.flush() // a question is kept before it is told
+	}
 	if d.watched {
 		d.publish(at)
 	}
