@@ -163,6 +163,23 @@ func TestCallHooks(t *testing.T) {
 		t.Errorf("a refused call: %v after %d requests", result.Error, len(chat.requests))
 	}
 
+	// A hook before a call may change what is asked; the conversation stays as it is.
+	chat = newChat(t, inOrder(`call add {"x": 1}`, "done"))
+	hooks = runner.Hooks{BeforeModel: func(_ context.Context, _ *runner.Task, call *runner.ModelCall) error {
+		call.System += " Be brief."
+		call.Messages = append(call.Messages[:len(call.Messages):len(call.Messages)], runner.Message{Role: "user", Content: "in one word"})
+		return nil
+	}}
+	result = runHooked(t.Context(), t, chat, fmt.Sprintf(agent, "go"), runner.Options{}, hooks)
+	if result.Output != "done" || len(chat.requests) != 2 {
+		t.Fatalf("output %v, %v after %d requests", result.Output, result.Error, len(chat.requests))
+	}
+	for i, request := range chat.requests {
+		if text := fmt.Sprint(request); strings.Count(text, "in one word") != 1 || strings.Count(text, "Be brief.") != 1 {
+			t.Errorf("request %d is not what the hook made of it: %s", i, text)
+		}
+	}
+
 	chat = newChat(t, inOrder("calls 2"))
 	hooks = runner.Hooks{BeforeTool: func(context.Context, *runner.Task, runner.ToolCall) error { panic("oh") }}
 	result = runHooked(t.Context(), t, chat, "start: a\n"+adder+`nodes: {a: {kind: pass}, b: {kind: tools}}

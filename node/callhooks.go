@@ -5,6 +5,8 @@ package node
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
@@ -58,11 +60,31 @@ func (m modelHooks) before(ctx context.Context) error {
 		if h.BeforeModel == nil {
 			continue
 		}
-		if err := h.BeforeModel(ctx, m.task, m.call()); err != nil {
+		call := m.call()
+		if err := h.BeforeModel(ctx, m.task, call); err != nil {
 			return err
 		}
+		m.take(call)
 	}
 	return nil
+}
+
+// take puts what a hook made of a call into the request. Messages that it left
+// alone stay as they are, with what only the adapter understands of them.
+func (m modelHooks) take(call *runner.ModelCall) {
+	before := m.req.Messages
+	m.req.System = call.System
+	m.req.Messages = make([]model.Message, 0, len(call.Messages))
+	for _, message := range call.Messages {
+		at := slices.IndexFunc(before, func(b model.Message) bool { return reflect.DeepEqual(spoken(b), message) })
+		if at < 0 {
+			m.req.Messages = append(m.req.Messages, heard(message))
+			continue
+		}
+		m.req.Messages = append(m.req.Messages, before[at])
+		before = before[at+1:]
+	}
+	m.req.Messages = model.Paired(m.req.Messages)
 }
 
 func (m modelHooks) after(ctx context.Context, response *model.Response, err error) {

@@ -60,6 +60,10 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	if err != nil {
 		return nil, modelFailure(err)
 	}
+	hooked := modelHooks{c.task, &req, ref.name}
+	if err := hooked.before(ctx); err != nil {
+		return nil, err
+	}
 	room, err := c.task.Models.Reserve(runner.Reservation{
 		Input: price.RequestTokens(&req), Output: req.MaxTokens,
 		Cost: func(input, output int) (float64, bool) {
@@ -70,11 +74,6 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		return nil, err
 	}
 	req.MaxTokens = room.Output
-	hooked := modelHooks{c.task, &req, ref.name}
-	if err := hooked.before(ctx); err != nil {
-		room.Settle(runner.CallUsage{CostUSD: new(float64)})
-		return nil, err
-	}
 	response, err := client.Chat(ctx, &req, onText)
 	usage := c.usage(ref, req.Caller, response)
 	room.Settle(usage)

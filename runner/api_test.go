@@ -103,12 +103,12 @@ func TestHooks(t *testing.T) {
 	type calls []string
 	hooks := func(log *calls, name string) runner.Hooks {
 		return runner.Hooks{
-			BeforeNode: func(_ context.Context, task *runner.Task) error {
+			BeforeNode: func(_ context.Context, task *runner.Task) (*runner.Reply, error) {
 				*log = append(*log, fmt.Sprintf("%s before %s %d", name, task.Node, task.Attempt))
 				if name == "node" && task.Attempt == 1 {
-					return errors.New("not yet")
+					return nil, errors.New("not yet")
 				}
-				return nil
+				return nil, nil
 			},
 			AfterNode: func(_ context.Context, task *runner.Task, output any) (any, error) {
 				*log = append(*log, fmt.Sprintf("%s after %s %v", name, task.Node, output))
@@ -117,8 +117,9 @@ func TestHooks(t *testing.T) {
 				}
 				return fmt.Sprint(output, " ", name), nil
 			},
-			OnError: func(_ context.Context, task *runner.Task, failure *runner.Failure) {
+			OnError: func(_ context.Context, task *runner.Task, failure *runner.Failure) *runner.Reply {
 				*log = append(*log, fmt.Sprintf("%s error %s %d %s", name, task.Node, task.Attempt, failure.Kind))
+				return nil
 			},
 		}
 	}

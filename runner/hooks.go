@@ -11,24 +11,35 @@ import (
 // pass, wait and fail run inside the machine: watch them with a Sink). A nil
 // function is skipped. Hooks of parallel nodes are called concurrently.
 type Hooks struct {
-	// BeforeNode may fail the attempt: its error is treated like the handler's.
-	BeforeNode func(ctx context.Context, task *Task) error
+	// BeforeNode may answer in the node's place: the handler is then not called, no
+	// later BeforeNode is, and the answer is the output that AfterNode sees. It may
+	// fail the attempt: its error is treated like the handler's. With neither, nil
+	// and nil, the attempt goes on.
+	BeforeNode func(ctx context.Context, task *Task) (instead *Reply, err error)
 	// AfterNode sees the output of a successful attempt and returns the output
 	// to use, or an error that fails the attempt.
 	AfterNode func(ctx context.Context, task *Task, output any) (any, error)
-	// OnError sees the failure of an attempt, before any retry.
-	OnError func(ctx context.Context, task *Task, failure *Failure)
+	// OnError sees the failure of an attempt, before any retry. With a reply the
+	// attempt has succeeded with that output, and no later OnError is called; nil:
+	// it has failed. A cancelled attempt and one that is out of time can't be
+	// recovered.
+	OnError func(ctx context.Context, task *Task, failure *Failure) (recovered *Reply)
 	// BeforeTool sees a call of a tool before it is made. With an error the tool
 	// is not called, and the error is what the call came to.
 	BeforeTool func(ctx context.Context, task *Task, call ToolCall) error
 	// AfterTool sees what a call of a tool came to and returns what to use.
 	AfterTool func(ctx context.Context, task *Task, call ToolCall, result ToolResult) ToolResult
-	// BeforeModel sees a call of a model before it is made. With an error the
-	// call fails, like one that the model failed.
+	// BeforeModel sees a call of a model before it is made, and may change what is
+	// asked: System and Messages of call. With an error the call fails, like one that
+	// the model failed.
 	BeforeModel func(ctx context.Context, task *Task, call *ModelCall) error
 	// AfterModel sees the answer of a model, or why there is none.
 	AfterModel func(ctx context.Context, task *Task, call *ModelCall, answer Message, err error)
 }
+
+// Reply is the output that a hook gives in the place of a node's own: plain data,
+// or anything that marshals to JSON. It is checked like any output.
+type Reply struct{ Output any }
 
 // ToolResult is what a call of a tool came to.
 type ToolResult struct {
@@ -39,10 +50,13 @@ type ToolResult struct {
 	Details map[string]any
 }
 
-// ModelCall is a call of a model, as hooks see it. A hook must not change it.
+// ModelCall is a call of a model, as hooks see it.
 type ModelCall struct {
-	Model    string // provider/name
-	Role     string // chat, router, judge or compact
+	Model string // provider/name
+	Role  string // chat, router, judge or compact
+	// System and Messages are what is asked. BeforeModel may put others in their
+	// place: they are asked this once, and the conversation stays as it is. The
+	// messages of the list itself must not be changed.
 	System   string
 	Messages []Message
 }
@@ -69,26 +83,39 @@ func (d *driver) withHooks(ctx context.Context, task *Task, handler Handler) (an
 	}
 	failure := asFailure(ctx, err)
 	for _, h := range hooks {
-		if h.OnError != nil {
-			h.OnError(ctx, task, failure)
+		if h.OnError == nil {
+			continue
+		}
+		if recovered := h.OnError(ctx, task, failure); recovered != nil {
+			return recovered.Output, nil
 		}
 	}
 	return nil, failure
 }
 
 func (d *driver) runHooked(ctx context.Context, task *Task, handler Handler, hooks []Hooks) (any, error) {
-	for _, h := range hooks {
-		if h.BeforeNode != nil {
-			if err := h.BeforeNode(ctx, task); err != nil {
-				return nil, err
-			}
-		}
-	}
-	output, err := handler.Run(ctx, task)
+	output, err := runUnless(ctx, task, handler, hooks)
 	for _, h := range hooks {
 		if err == nil && h.AfterNode != nil {
 			output, err = h.AfterNode(ctx, task, output)
 		}
 	}
 	return output, err
+}
+
+// runUnless runs the handler, unless a hook before it answers or fails.
+func runUnless(ctx context.Context, task *Task, handler Handler, hooks []Hooks) (any, error) {
+	for _, h := range hooks {
+		if h.BeforeNode == nil {
+			continue
+		}
+		instead, err := h.BeforeNode(ctx, task)
+		if err != nil {
+			return nil, err
+		}
+		if instead != nil {
+			return instead.Output, nil
+		}
+	}
+	return handler.Run(ctx, task)
 }

@@ -18,7 +18,7 @@ func TestInterrupt(t *testing.T) {
 	runs, failures := 0, 0
 	cfg := runner.Config{
 		Store: &store.Memory{},
-		Hooks: runner.Hooks{OnError: func(context.Context, *runner.Task, *runner.Failure) { failures++ }},
+		Hooks: runner.Hooks{OnError: func(context.Context, *runner.Task, *runner.Failure) *runner.Reply { failures++; return nil }},
 		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 			"ask": func(_ context.Context, task *runner.Task) (any, error) {
 				runs++
