@@ -52,8 +52,6 @@ type facts struct {
 	theCounts     *boundWalk
 	theGround     *ground
 	scenes        int // of rehearsals
-	walked        int // states of the ground that were followed
-	rehearsed     int // expressions that they evaluated
 	explored      int // states of tooOften
 	theSteps      []int
 	theTree       *graphalg.Tree

@@ -34,16 +34,15 @@ type Options struct {
 // Check returns what is wrong with a graph that spec.Parse gave, besides what
 // Parse and spec.Check say, in no particular order.
 func Check(g *spec.Graph, opts Options) spec.Diagnostics {
-	_, found := checkGraph(g, opts)
+	found := checkGraph(g, opts)
 	for _, inner := range g.Graphs {
-		_, more := checkGraph(inner, opts)
-		found = append(found, more...)
+		found = append(found, checkGraph(inner, opts)...)
 	}
 	return found
 }
 
-// checkGraph checks one graph of a file; the facts say what that took.
-func checkGraph(g *spec.Graph, opts Options) (*facts, spec.Diagnostics) {
+// checkGraph checks one graph of a file.
+func checkGraph(g *spec.Graph, opts Options) spec.Diagnostics {
 	f := newFacts(g, nil, opts)
 	var found spec.Diagnostics
 	f.bound, found = bind.Check(g, opts.Kinds, f.childType)
@@ -64,7 +63,7 @@ func checkGraph(g *spec.Graph, opts Options) (*facts, spec.Diagnostics) {
 			}
 		}
 	}
-	return f, append(found, f.found...)
+	return append(found, f.found...)
 }
 
 // conditions is how many evaluations of conditions a rule may spend: counted and

@@ -104,10 +104,13 @@ func (p page) rows() [][]string {
 
 // call runs the program in this process and returns what it prints on both
 // streams, in order, and its exit code.
-func call(stdin string, args ...string) (string, int) {
+func call(stdin string, args ...string) (string, int) { return callIn("", stdin, args...) }
+
+// callIn is call with a folder for the store; "" keeps runs in memory.
+func callIn(state, stdin string, args ...string) (string, int) {
 	var text bytes.Buffer
 	code := cli.Main(context.Background(), cli.Program{
-		Args: args, Stdin: strings.NewReader(stdin), Stdout: &text, Stderr: &text,
+		StateDir: state, Args: args, Stdin: strings.NewReader(stdin), Stdout: &text, Stderr: &text,
 	})
 	return text.String(), code
 }

@@ -100,19 +100,36 @@ func steady(text string) string {
 	return regexp.MustCompile(` +\d+ms\b`).ReplaceAllString(text, " TIME")
 }
 
-// The picture in README.md was made from this drawing of its flow.
-func TestReadmePicture(t *testing.T) {
+// The pictures in README.md were made from these drawings: of its flow, and of a run
+// of parallel-ci with a red test.
+func TestReadmePictures(t *testing.T) {
 	flow, _ := readme(t)
 	got, code := call(flow, "dot", "--rankdir", "LR", "-")
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, got)
 	}
-	file := filepath.Join(root(), "docs", "img", "release.dot")
+	comparePicture(t, "release", got)
+
+	dir := t.TempDir()
+	file, store := filepath.Join(root(), "examples", "parallel-ci", "flow.yaml"), filepath.Join(dir, "runs.db")
+	args := []string{"run", file, "--store", store, "--run-id", "red", "-i", "project=project-broken", "-i", "out=" + filepath.Join(dir, "out")}
+	if text, code := call("", args...); code != 1 {
+		t.Fatalf("exit code %d\n%s", code, text)
+	}
+	if got, code = call("", "dot", file, "--run", "red", "--rankdir", "LR", "--store", store); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, got)
+	}
+	comparePicture(t, "parallel-ci", got)
+}
+
+func comparePicture(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join(root(), "docs", "img", name+".dot")
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("the drawing has changed; write it to docs/img/release.dot and render release.svg from it (-kept +now):\n%s", diff)
+		t.Errorf("the drawing has changed; write it to docs/img/%s.dot and render %s.svg from it (-kept +now):\n%s", name, name, diff)
 	}
 }
