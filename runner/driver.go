@@ -93,7 +93,9 @@ type driver struct {
 	setup  setup
 	// budget is what model calls may still come to; answered are the calls that
 	// scripts answered before the run was taken up.
-	budget   *budget
+	budget *budget
+	// steps are what subgraphs share of those of the run.
+	pool     *stepPool
 	answered []CallUsage
 	// nested tells where the run stands in the run around it; nil for one of its own.
 	nested *nesting
@@ -125,7 +127,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 	}
 	d.vault = newVault(secrets, around)
 	d.state.Watched, d.checkpoints = d.watched, nested == nil && f.runner.cfg.Store != nil
-	d.scope, d.budget = &Scope{}, newBudget(&f.graph.Limits, nil)
+	d.scope, d.budget, d.pool = &Scope{}, newBudget(&f.graph.Limits, nil), newStepPool(nested)
 	d.folder = newFolder(f.runner.cfg.Store, opts.RunID)
 	if nested != nil {
 		d.folder = nested.parent.folder
@@ -251,7 +253,12 @@ func (d *driver) apply(event *machine.Event) (commands []machine.Command, at int
 	if err := d.append(event); err != nil {
 		return nil, 0, err
 	}
-	commands, err = d.plan.Apply(d.state, *event)
+	settle := func() { commands, err = d.plan.Apply(d.state, *event) }
+	if event.Kind == machine.TaskEnded && event.Child != nil {
+		d.pool.end(d.state, event.Task, settle)
+	} else {
+		settle()
+	}
 	return commands, event.At, err
 }
 
@@ -306,6 +313,11 @@ func (d *driver) carryOutAll(ctx context.Context, commands []machine.Command) (a
 	if d.journal != nil && !d.recordStarts(commands) {
 		return false
 	}
+	for i := range commands { // before any of them runs
+		if c := &commands[i]; c.Kind == machine.RunTask && c.Work.SharesSteps {
+			d.pool.begin(d.state, c.Task, c.Work.Kind == graphKind && len(c.Work.Log) > 0)
+		}
+	}
 	for i := range commands {
 		if commands[i].Kind == machine.Advance {
 			advance = true
@@ -326,6 +338,8 @@ func (d *driver) carryOut(ctx context.Context, c *machine.Command) {
 		d.callInside(c.Task, insideCall{pause: true})
 	case machine.PassAnswer:
 		d.callInside(c.Task, insideCall{question: c.Question.ID, answer: c.Answer, by: c.By})
+	case machine.TakeSteps:
+		d.takeSteps(c.Steps)
 	case machine.StartTimer:
 		d.startTimer(c)
 	case machine.StopTimer:

@@ -24,6 +24,7 @@ type nesting struct {
 	node   string         // path of the node that runs it
 	key    string
 	left   int
+	shares bool     // its steps with other subgraphs
 	prefix string   // the target of the node that runs it
 	place  string   // the task that runs it; see Task.Place
 	call   int      // of a tool that it is, from 1; 0: a graph node runs it
@@ -76,7 +77,7 @@ func (n *nesting) info() *machine.ParentInfo {
 	if n == nil {
 		return nil
 	}
-	return &machine.ParentInfo{Key: n.key, StepsLeft: n.left}
+	return &machine.ParentInfo{Key: n.key, StepsLeft: n.left, Shared: n.shares}
 }
 
 // subgraph runs the graph of a graph node; end takes what the parent has to know.
@@ -93,13 +94,13 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 		}
 		s, err := d.newSubrun(d.flow.children[node], settings, &nesting{
 			parent: d, task: id, node: task.Node, prefix: d.nested.prefixOf(node, task.Index), place: task.Place, key: task.Key,
-			left: work.StepsLeft, hidden: hidden, around: task.modelScopes(),
+			left: work.StepsLeft, shares: work.SharesSteps, hidden: hidden, around: task.modelScopes(),
 			naps: naps,
 		})
 		if err != nil {
 			return nil, err
 		}
-		s.resting, s.calls = resting, calls
+		s.resting, s.calls, s.counted = resting, calls, work.StepsCounted
 		s.opts.PauseBefore, s.opts.PauseAfter = work.PauseBefore, work.PauseAfter
 		if task.Talk != nil {
 			s.opts.taken.talk = outer(task.Talk.Messages)
@@ -164,7 +165,9 @@ func (d *driver) learnInside(event *machine.Event) {
 func (d *driver) outcome(result *Result, end *machine.ChildEnd) (any, error) {
 	s := d.state
 	end.Steps, end.Degraded = s.Steps+s.ChildSteps, s.Quality == machine.Degraded
-	end.OutOfSteps = s.CutShort()
+	if end.OutOfSteps = s.CutShort(); end.OutOfSteps {
+		end.Above = s.CutBy() - 1
+	}
 	switch s.Status {
 	case machine.Completed:
 		return map[string]any{

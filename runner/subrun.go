@@ -18,6 +18,7 @@ type subrun struct {
 	nested  *nesting
 	resting *driver
 	calls   <-chan insideCall
+	counted int // steps before it rested
 }
 
 // newSubrun makes the run of a subgraph with what it takes from the run around it.
@@ -71,6 +72,10 @@ func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) 
 	}
 	info := s.opts.info(s.opts.RunID)
 	info.Parent = s.nested.info()
+	if pool := s.nested.parent.pool; s.nested.shares {
+		pool.took(s.nested.task, max(0, d.state.Steps+d.state.ChildSteps-s.counted))
+		info.Parent.Granted, _ = pool.take(s.nested.task, d.state.StepsWanted())
+	}
 	event := back.event(d.clock.Now().UnixNano(), info)
 	go s.passCalls(d)
 	result, err := d.finishRun(ctx, event)

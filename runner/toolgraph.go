@@ -67,11 +67,12 @@ func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, 
 	s, err := d.newSubrun(flow, g.models, &nesting{
 		parent: d, task: g.id, node: task.Node, prefix: d.nested.prefixOf(lastNode(task.Node), task.Index),
 		place: task.Place + "#" + strconv.Itoa(call.Number+1), key: call.Key,
-		left: g.work.StepsLeft, hidden: g.hidden, call: call.Number + 1, around: task.modelScopes(),
+		left: g.work.StepsLeft, shares: g.work.SharesSteps, hidden: g.hidden, call: call.Number + 1, around: task.modelScopes(),
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.counted = g.work.StepsCounted
 	child, result, err := s.run(ctx, call.task(task))
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (g *toolGraphs) outcome(child *driver, result *Result, call GraphCall) (any
 	g.end.Steps += end.Steps
 	g.end.Degraded = g.end.Degraded || end.Degraded
 	if end.OutOfSteps {
-		g.end.OutOfSteps = true
+		g.end.OutOfSteps, g.end.Above = true, end.Above
 		return nil, errNoStepLeft
 	}
 	if err != nil {

@@ -61,6 +61,8 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		}
 	case Decided:
 		p.decided(s, &e)
+	case StepsGranted:
+		p.stepsGranted(s, &e)
 	case CancelAsked:
 		if s.final != nil {
 			p.hurry(s)
@@ -107,6 +109,7 @@ func (p *Plan) begin(s *State, e *Event) {
 	s.RunID, s.began = info.ID, e.At
 	s.setStatus(Running, "")
 	s.limits, s.goal, s.parent = p.limits, p.goal, info.Parent
+	s.regrant()
 	s.breakBefore, s.breakAfter = p.breakBefore, p.breakAfter
 	s.applySettings(info)
 	s.env = maps.Clone(p.initial)

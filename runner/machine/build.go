@@ -162,6 +162,12 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 			b.plan.wanted |= n.uses
 		}
 	}
+	switch n.kind {
+	case "graph":
+		n.runsGraphs = true
+	case "agent", "tool", "tools":
+		n.runsGraphs = slices.ContainsFunc(b.plan.Graph.Tools, func(t spec.Field) bool { return t.Value.Get("graph") != nil })
+	}
 	if own := decl.Parallel; own != nil && own.Conflict == "error" || b.plan.Graph.Parallel.Conflict == "error" {
 		b.plan.forbidsConflicts = true
 	}

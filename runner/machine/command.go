@@ -29,6 +29,9 @@ const (
 	// PassAnswer gives a subgraph that runs the Answer to a Question that something
 	// in it asks.
 	PassAnswer
+	// TakeSteps asks for steps that a subgraph shares with others; the answer is
+	// StepsGranted.
+	TakeSteps
 	// Pause says that the run is paused; it is the last command until it is
 	// resumed or a question is answered.
 	Pause
@@ -51,6 +54,8 @@ type Command struct {
 	// Answer is the answer, and By who gave it (PassAnswer).
 	Answer any
 	By     string
+	// Steps is how many are asked for (TakeSteps).
+	Steps int
 }
 
 // Work is everything a handler needs for one attempt.
@@ -90,6 +95,10 @@ type Work struct {
 	PauseBefore, PauseAfter []string
 	// StepsLeft is how many steps the run has left, for a subgraph.
 	StepsLeft int
+	// StepsCounted are those that the subgraph took before it rested; SharesSteps
+	// says that others may run beside it.
+	StepsCounted int
+	SharesSteps  bool
 }
 
 // Choice is a decision between edges.

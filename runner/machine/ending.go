@@ -69,8 +69,11 @@ func (s *State) stepsLeft() int {
 	if s.final != nil {
 		return freely
 	}
-	left := s.limits.MaxSteps - s.Steps - s.ChildSteps
-	if s.parent != nil {
+	left := s.ownStepsLeft()
+	switch {
+	case s.shares():
+		left = min(left, s.grants.Granted-s.Steps)
+	case s.parent != nil:
 		left = min(left, s.parent.StepsLeft-s.Steps-s.ChildSteps)
 	}
 	return left
@@ -79,8 +82,17 @@ func (s *State) stepsLeft() int {
 // CutShort reports whether the run ended because the runs around it had no step
 // left.
 func (s *State) CutShort() bool {
-	return s.outOfSteps && s.parent != nil && s.parent.StepsLeft <= s.limits.MaxSteps
+	switch {
+	case !s.outOfSteps || s.parent == nil:
+		return false
+	case s.parent.Shared:
+		return s.grants.Above > 0
+	}
+	return s.parent.StepsLeft <= s.limits.MaxSteps
 }
+
+// CutBy says whose limit that was: 1 is the next run's around this one.
+func (s *State) CutBy() int { return max(1, s.grants.Above) }
 
 // outOfSteps ends the run at its step limit, as on_max_steps says. A limit of
 // the runs around it is theirs to judge.

@@ -41,6 +41,9 @@ const (
 	// Answered brings a person's answer, as Output, to a question of Task; By says
 	// who gave it.
 	Answered EventKind = "answered"
+	// StepsGranted brings Steps to a subgraph that asked for them by TakeSteps; fewer
+	// than it asked for when a run around it, Above, has none left.
+	StepsGranted EventKind = "steps_granted"
 	// Resumed takes a run up again. Undo lists the events, by their place in
 	// the journal from 0, that count no more: those that ended the run.
 	Resumed EventKind = "resumed"
@@ -92,6 +95,10 @@ type Event struct {
 	// Edit holds state keys that are set by hand: in RunBegan before the first
 	// node, in Advanced after the writes of the superstep. Only forks have it.
 	Edit map[string]any `json:"edit,omitempty"`
+	// Steps are granted; Above says whose limit allows no more: 1 is that of the
+	// next run around (StepsGranted).
+	Steps int `json:"steps,omitempty"`
+	Above int `json:"above,omitempty"`
 	// Child is what else a subgraph came to (TaskEnded of a graph node).
 	Child *ChildEnd `json:"child,omitempty"`
 	// Park says that the task has not ended but waits for people (TaskEnded).
@@ -244,6 +251,10 @@ type ParentInfo struct {
 	Key string `json:"key"`
 	// StepsLeft is how many steps the runs around it have left.
 	StepsLeft int `json:"steps_left"`
+	// Shared says that other subgraphs may run beside this one: it asks for its
+	// steps, all but those Granted.
+	Shared  bool `json:"shared,omitempty"`
+	Granted int  `json:"granted,omitempty"`
 }
 
 // ChildEnd is what a subgraph came to, besides its output or failure.
@@ -254,4 +265,7 @@ type ChildEnd struct {
 	Degraded bool `json:"degraded,omitempty"`
 	// OutOfSteps says that it ended because the runs around it had no step left.
 	OutOfSteps bool `json:"out_of_steps,omitempty"`
+	// Above says whose: 1 is the next run around the one that it ended in, 0 that
+	// one itself.
+	Above int `json:"above,omitempty"`
 }

@@ -98,6 +98,7 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 			s.parent = e.Run.Parent
 		}
 	}
+	s.regrant()
 	for _, id := range e.Clean {
 		if t := s.undecided(id); t != nil {
 			t.newTurns()
@@ -271,7 +272,8 @@ func (s *State) handOver(id TaskID, work *Work, asked *inquiry) {
 		work.Log = s.logs[id]
 	}
 	work.Answers = asked.answers()
-	work.StepsLeft += asked.counted() // it counts them itself
+	work.StepsCounted = asked.counted()
+	work.StepsLeft += work.StepsCounted // it counts them itself
 	if asked == nil {
 		s.progress()
 	} else {

@@ -99,14 +99,16 @@ type node struct {
 	cache     *cachePolicy
 	guards    []guard
 	required  bool // by a policy
-	watches   []watch
-	join      joinKind
-	joinCount int // of joinCount
-	onBypass  onBypass
-	talk      talking
-	asksAgain bool  // the handler asks again for an output that does not fit
-	sources   []int // nodes with an edge or a label to this one
-	targets   []int // nodes that an edge or a label leads to
+	// runsGraphs says that the node runs subgraphs, or may.
+	runsGraphs bool
+	watches    []watch
+	join       joinKind
+	joinCount  int // of joinCount
+	onBypass   onBypass
+	talk       talking
+	asksAgain  bool  // the handler asks again for an output that does not fit
+	sources    []int // nodes with an edge or a label to this one
+	targets    []int // nodes that an edge or a label leads to
 
 	final       bool  // stands in finally
 	conditional []int // edges by priority, then order

@@ -81,6 +81,7 @@ type savedState struct {
 	Deciding     int             `json:"deciding,omitempty"`
 	Routes       []savedRoute    `json:"routes,omitempty"`
 	Refused      int             `json:"refused,omitempty"`
+	Grants       grants          `json:"grants,omitzero"`
 	OutOfSteps   bool            `json:"out_of_steps,omitempty"`
 	NoStep       bool            `json:"no_step,omitempty"`
 	Rounds       int             `json:"rounds,omitempty"`

@@ -18,7 +18,7 @@ func snapshotFields() map[reflect.Type]string {
 		reflect.TypeFor[State](): `RunID Group Status Quality Reason Limited Failure PausedAt Output Superstep Steps ChildSteps
 			limits goal breakBefore breakAfter pauseDue edits parent began now deadline pausedFrom degraded closing open
 			env visits hist byNode extra memory tasks next parked readyTasks runningTasks waitingTasks nextReady mixed
-			fanouts laned barriers deciding refused outOfSteps noStep rounds violated final endings lastEnd lastOutput order logs
+			fanouts laned barriers deciding refused grants outOfSteps noStep rounds violated final endings lastEnd lastOutput order logs
 			conversation lastThread endThread models usage scripted
 			| Ran Effect plan live secrets index reach lists Watched Explain objects buffers vm`,
 		// routes are held while a router is being asked.
@@ -37,6 +37,7 @@ func snapshotFields() map[reflect.Type]string {
 		reflect.TypeFor[fanout](): `id origin at depth policy live ended dead failures lowest lowestLane auto first again thread
 			| names`,
 		reflect.TypeFor[lostBranch](): `failure lane told`,
+		reflect.TypeFor[grants]():     `Granted Asked Denied Above`,
 		reflect.TypeFor[barrier]():    `node fan arrivals detours`,
 		reflect.TypeFor[detour]():     `node places passed`,
 		reflect.TypeFor[arrival]():    `at source input output thread`,

@@ -36,7 +36,7 @@ func (k *saver) save() *savedState {
 		Closing: k.ending(s.closing), Violated: k.ending(s.violated), Final: k.finale(s.final), Endings: s.endings, Open: s.open,
 		Env: k.env(), Visits: k.packMap(s.visits), History: k.packMap(s.hist), ByNode: k.packMap(s.byNode), Extra: s.extra,
 		ReadyTasks: s.readyTasks, RunningTasks: s.runningTasks, WaitingTasks: s.waitingTasks, NextReady: s.nextReady,
-		Mixed: s.mixed, Fanouts: s.fanouts, Deciding: s.deciding, Refused: s.refused, OutOfSteps: s.outOfSteps, NoStep: s.noStep, Rounds: s.rounds,
+		Mixed: s.mixed, Fanouts: s.fanouts, Deciding: s.deciding, Refused: s.refused, OutOfSteps: s.outOfSteps, NoStep: s.noStep, Rounds: s.rounds, Grants: s.grants,
 		LastEnd: k.pack(s.lastEnd), LastOutput: k.pack(s.lastOutput), Order: s.order, Logs: k.logs(),
 	}
 	k.saveMemory(out, &s.memory)

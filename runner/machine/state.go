@@ -88,6 +88,8 @@ type State struct {
 	// refused counts the tasks that found no visit left: they are no steps, but
 	// there may be only as many, or a loop of failure edges would never end.
 	refused int
+	// grants are of a subgraph that shares the steps of the runs around it.
+	grants grants
 	// outOfSteps says that a task of this superstep found no step left.
 	outOfSteps bool
 	// noStep says that there is no step for the first task of the next superstep.

@@ -25,6 +25,9 @@ func (p *Plan) openSuperstep(s *State) {
 	if s.final == nil && (p.goesRound(s) || p.stopBefore(s)) {
 		return
 	}
+	if s.asksSteps() {
+		return
+	}
 	s.tasks, s.next = s.next, s.tasks[:0]
 	s.sortTasks()
 	if s.tasks[0].visit == 0 && s.spent() {

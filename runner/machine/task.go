@@ -138,7 +138,7 @@ func (p *Plan) work(s *State, t *task, element int) (*Work, *Failure) {
 	work := &Work{
 		Kind: n.kind, Step: t.step, Key: s.idempotencyKey(n.id, t.visit, element), Index: element,
 		Config: config, Input: s.inputOf(t), State: s.readable(n), Timeout: p.timeoutOf(t.node),
-		StepsLeft: s.stepsLeft(), Talk: p.talkFor(s, t), Turns: t.earlierTurns(),
+		StepsLeft: s.stepsLeft(), SharesSteps: p.sharesSteps(s, t), Talk: p.talkFor(s, t), Turns: t.earlierTurns(),
 	}
 	if element >= 0 {
 		work.Item = t.each.items[element]
@@ -241,6 +241,9 @@ func (s *State) countChild(child *ChildEnd, asked *inquiry) {
 	}
 	s.degraded = s.degraded || child.Degraded
 	s.outOfSteps = s.outOfSteps || child.OutOfSteps
+	if child.OutOfSteps {
+		s.grants.Above = max(s.grants.Above, child.Above)
+	}
 }
 
 // afterTask fills the room that a task has left.

@@ -159,10 +159,10 @@ func (t *task) peopleUntil() (until int64) {
 }
 
 // reachesPaused says which events a paused run takes besides Resumed: answers, the
-// end of the time that people have, and a cancel.
+// end of the time that people have, steps that it asked for, and a cancel.
 func (e *Event) reachesPaused() bool {
 	switch e.Kind {
-	case Answered, CancelAsked:
+	case Answered, CancelAsked, StepsGranted:
 		return true
 	case TimerFired:
 		return e.Timer == AnswerTimer || e.Timer == WaitTimer || e.Timer == RetryTimer
