@@ -253,13 +253,17 @@ func (d *driver) apply(event *machine.Event) (commands []machine.Command, at int
 	if err := d.append(event); err != nil {
 		return nil, 0, err
 	}
-	settle := func() { commands, err = d.plan.Apply(d.state, *event) }
-	if event.Kind == machine.TaskEnded && event.Child != nil {
-		d.pool.end(d.state, event.Task, settle)
-	} else {
-		settle()
-	}
+	commands, err = d.settle(event)
 	return commands, event.At, err
+}
+
+// settle applies an event that is durable.
+func (d *driver) settle(event *machine.Event) (commands []machine.Command, err error) {
+	if event.Kind != machine.TaskEnded || event.Child == nil {
+		return d.plan.Apply(d.state, *event)
+	}
+	d.pool.end(d.state, event.Task, func() { commands, err = d.plan.Apply(d.state, *event) })
+	return commands, err
 }
 
 // advance closes the superstep. A time is read only for those who look at it.

@@ -99,7 +99,7 @@ func (d *driver) take(event *machine.Event) (commands []machine.Command, at int6
 		}
 		d.queue, d.durable = append(group[1:], d.queue...), len(group)-1
 	}
-	commands, err = d.plan.Apply(d.state, *event)
+	commands, err = d.settle(event)
 	return commands, event.At, err
 }
 

@@ -73,8 +73,12 @@ func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) 
 	info := s.opts.info(s.opts.RunID)
 	info.Parent = s.nested.info()
 	if pool := s.nested.parent.pool; s.nested.shares {
-		pool.took(s.nested.task, max(0, d.state.Steps+d.state.ChildSteps-s.counted))
-		info.Parent.Granted, _ = pool.take(s.nested.task, d.state.StepsWanted())
+		before := d.state.Steps + d.state.ChildSteps - s.counted
+		if s.nested.call > 0 {
+			before = max(0, before)
+		}
+		pool.took(s.nested.task, before)
+		info.Parent.Granted, info.Parent.Above = pool.take(s.nested.task, d.state.StepsWanted())
 	}
 	event := back.event(d.clock.Now().UnixNano(), info)
 	go s.passCalls(d)

@@ -72,7 +72,7 @@ func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, 
 	if err != nil {
 		return nil, err
 	}
-	s.counted = g.work.StepsCounted
+	s.counted = g.work.StepsCounted // of all calls of the task
 	child, result, err := s.run(ctx, call.task(task))
 	if err != nil {
 		return nil, err

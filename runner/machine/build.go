@@ -188,16 +188,6 @@ func joinOf(decl *spec.Join) (joinKind, int) {
 	return joinAll, 0
 }
 
-func bypassOf(decl *spec.Join) onBypass {
-	switch decl.OnBypass.Value {
-	case "continue":
-		return bypassContinues
-	case "fail":
-		return bypassFails
-	}
-	return bypassDrops
-}
-
 func (b *builder) assignments(fields []bind.Field) []assignment {
 	out := make([]assignment, len(fields))
 	for i := range fields {

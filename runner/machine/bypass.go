@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/graphrun/graphrun/spec"
 )
 
 // onBypass says what an `all` join does that a failure has bypassed. The zero
@@ -18,6 +20,16 @@ const (
 	bypassContinues
 	bypassFails
 )
+
+func bypassOf(decl *spec.Join) onBypass {
+	switch decl.OnBypass.Value {
+	case "continue":
+		return bypassContinues
+	case "fail":
+		return bypassFails
+	}
+	return bypassDrops
+}
 
 // detour is a branch that a failure edge led away from a node from which it would
 // have come to a join. The branch may come back; else it bypasses the join.

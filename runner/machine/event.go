@@ -252,9 +252,11 @@ type ParentInfo struct {
 	// StepsLeft is how many steps the runs around it have left.
 	StepsLeft int `json:"steps_left"`
 	// Shared says that other subgraphs may run beside this one: it asks for its
-	// steps, all but those Granted.
+	// steps, all but those Granted. Above says whose limit did not allow as many as
+	// it goes on with, as in StepsGranted.
 	Shared  bool `json:"shared,omitempty"`
 	Granted int  `json:"granted,omitempty"`
+	Above   int  `json:"above,omitempty"`
 }
 
 // ChildEnd is what a subgraph came to, besides its output or failure.

@@ -92,6 +92,7 @@ func (p *Plan) pauseAsked(s *State, reason string) {
 // resumed takes a run up again: limits may be new, breakpoints let through, and
 // what was under way is asked for again.
 func (p *Plan) resumed(s *State, e *Event, before int64) {
+	left := s.stepsLeft()
 	if e.Run != nil {
 		s.applySettings(e.Run)
 		if e.Run.Parent != nil {
@@ -114,6 +115,7 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 		s.Quality, s.Failure = "", nil
 	}
 	s.endings = max(s.endings, e.Endings)
+	wasOut := s.outOfSteps
 	s.PausedAt, s.pauseDue, s.outOfSteps, s.noStep = nil, false, false, false
 	for i := range s.next {
 		s.next[i].released = true
@@ -126,10 +128,10 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 		s.command(Command{Kind: StartTimer, Timer: GraceTimer, For: finallyGrace})
 	}
 	if s.open {
-		for _, id := range e.Revive {
-			p.revive(s, id)
+		if wasOut { // the driver stopped before the end that this was to be
+			e.Revive = append(s.Lost(), e.Revive...)
 		}
-		p.enterHeld(s)
+		p.enterAgain(s, e.Revive, p.roomAgain(s, left))
 		if s.violated != nil {
 			p.end(s, *s.violated)
 			return

@@ -25,6 +25,7 @@ func (s *State) regrant() {
 	s.grants = grants{}
 	if s.parent != nil {
 		s.grants.Granted = s.Steps + s.parent.Granted
+		s.grants.Above, s.grants.Denied = s.parent.Above, s.parent.Above > 0
 	}
 }
 
@@ -62,9 +63,17 @@ func (p *Plan) stepsGranted(s *State, e *Event) {
 	}
 }
 
-// StepsWanted is how many steps the tasks that are due next would take.
+// StepsWanted is how many steps the tasks that are due next would take, with those
+// for which there was no step before, should the run be taken up here.
 func (s *State) StepsWanted() int {
 	wanted := 0
+	if s.open && s.outOfSteps {
+		for i := range s.tasks {
+			if t := &s.tasks[i]; t.status == dropped && t.lost && t.step == 0 {
+				wanted++
+			}
+		}
+	}
 	for i := range s.next {
 		if s.next[i].visit == 0 {
 			wanted++
@@ -101,4 +110,54 @@ func (p *Plan) sharesSteps(s *State, t *task) bool {
 		}
 	}
 	return false
+}
+
+// roomAgain is how many tasks may enter the open superstep of a run that is taken
+// up. While subgraphs run of which it is not known how many steps they have taken,
+// these are the steps that the run has been given since it was left.
+func (p *Plan) roomAgain(s *State, leftBefore int) int {
+	room := s.stepsLeft()
+	if s.final != nil {
+		return freely
+	}
+	if s.shares() {
+		return room
+	}
+	for i := range s.tasks {
+		if t := &s.tasks[i]; (t.status == running || t.status == ready) && p.nodes[t.node].runsGraphs {
+			return min(room, room-leftBefore)
+		}
+	}
+	return room
+}
+
+// enterAgain revives executions, and lets tasks that were held into the open
+// superstep, as far as there is room. They see the state that its other tasks saw.
+func (p *Plan) enterAgain(s *State, revive []TaskID, room int) {
+	for _, id := range revive {
+		t := s.ended(id)
+		switch {
+		case t == nil:
+			continue
+		case t.step == 0 && room <= 0:
+			s.outOfSteps = true
+			continue
+		case t.step == 0:
+			room--
+		}
+		p.revive(s, id)
+	}
+	p.enterHeld(s, room)
+}
+
+// ended is an execution of the open superstep that failed or was cut off; nil: it
+// has not.
+func (s *State) ended(id TaskID) *task {
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		if t.visit > 0 && t.visit == id.Visit && s.plan.nodes[t.node].id == id.Node && (t.status == dropped || t.status == failed) {
+			return t
+		}
+	}
+	return nil
 }

@@ -80,8 +80,8 @@ func (s *State) hold(i int) {
 }
 
 // enterHeld lets tasks that were held into the open superstep, as far as there are
-// steps now: they see the state that its other tasks saw.
-func (p *Plan) enterHeld(s *State) {
+// room now.
+func (p *Plan) enterHeld(s *State, room int) {
 	first := len(s.tasks)
 	s.next = deleteTasks(s.next, func(t *task) bool {
 		if !t.held {
@@ -92,7 +92,7 @@ func (p *Plan) enterHeld(s *State) {
 		return true
 	})
 	for i := first; i < len(s.tasks); i++ {
-		if !p.enter(s, &s.tasks[i]) {
+		if i-first >= room || !p.enter(s, &s.tasks[i]) {
 			s.hold(i)
 			break
 		}
