@@ -387,16 +387,3 @@ func (p *Plan) timeoutOf(node int) time.Duration {
 	}
 	return p.limits.NodeTimeout
 }
-
-// branchTimeout is the time a branch of a node's fan-out may take; 0: any.
-func (p *Plan) branchTimeout(node int) time.Duration {
-	if own := p.Graph.Nodes[node].Parallel; own != nil && own.BranchTimeout > 0 {
-		return own.BranchTimeout
-	}
-	return p.Graph.Parallel.BranchTimeout
-}
-
-// laneID names a branch in the commands and events of its timer.
-func (p *Plan) laneID(at place) TaskID {
-	return TaskID{Node: p.nodes[at.fan.origin].id, Visit: at.fan.id, Attempt: at.lane}
-}

@@ -2,6 +2,8 @@
 
 package machine
 
+import "time"
+
 // expiry is the end of a branch that ran out of time while a superstep was open.
 type expiry struct {
 	branch  place
@@ -75,4 +77,17 @@ func (s *State) tokenOn(branch place) (node int, atWork, held bool) {
 		held = held || s.next[i].at.on(branch)
 	}
 	return noNode, false, held
+}
+
+// branchTimeout is the time a branch of a node's fan-out may take; 0: any.
+func (p *Plan) branchTimeout(node int) time.Duration {
+	if own := p.Graph.Nodes[node].Parallel; own != nil && own.BranchTimeout > 0 {
+		return own.BranchTimeout
+	}
+	return p.Graph.Parallel.BranchTimeout
+}
+
+// laneID names a branch in the commands and events of its timer.
+func (p *Plan) laneID(at place) TaskID {
+	return TaskID{Node: p.nodes[at.fan.origin].id, Visit: at.fan.id, Attempt: at.lane}
 }

@@ -161,3 +161,26 @@ func (s *State) ended(id TaskID) *task {
 	}
 	return nil
 }
+
+// enterHeld lets tasks that were held into the open superstep, as far as there are
+// room now.
+func (p *Plan) enterHeld(s *State, room int) {
+	first := len(s.tasks)
+	s.next = deleteTasks(s.next, func(t *task) bool {
+		if !t.held {
+			return false
+		}
+		t.held = false
+		s.tasks = append(s.tasks, *t)
+		return true
+	})
+	for i := first; i < len(s.tasks); i++ {
+		if i-first >= room || !p.enter(s, &s.tasks[i]) {
+			s.hold(i)
+			break
+		}
+	}
+	if len(s.tasks) > indexFrom || len(s.index) > 0 {
+		s.buildIndex()
+	}
+}
