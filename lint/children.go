@@ -97,7 +97,7 @@ func (f *facts) child(g *spec.Graph, file, name string) *child {
 	case errors.Is(err, fs.ErrNotExist):
 		c.problem = "does not exist"
 	case err != nil:
-		c.problem = "can't be read"
+		c.problem = "can't be read: " + err.Error()
 	case !spec.IsGraph(src):
 		c.problem = "is no graph file"
 	default:

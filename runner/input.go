@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/redact"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/suggest"
@@ -140,7 +141,7 @@ func readSecrets(g *spec.Graph) (map[string]any, error) {
 			out[name] = value
 			continue
 		}
-		text, err := os.ReadFile(secret.File.Value)
+		text, err := bounded.ReadFile(secret.File.Value, bounded.Text)
 		value := strings.TrimRight(string(text), "\r\n")
 		if err != nil {
 			failed.Problems = append(failed.Problems, fmt.Sprintf("secret %q: %v", name, err))

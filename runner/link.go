@@ -3,12 +3,12 @@
 package runner
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -85,7 +85,7 @@ func (l *linker) read(path string) (src []byte, err error) {
 	case load != nil:
 		src, err = load(path)
 	default:
-		src, err = os.ReadFile(path)
+		src, err = bounded.ReadFile(path, bounded.Text)
 	}
 	if err == nil {
 		l.files[name] = src

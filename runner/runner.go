@@ -27,7 +27,8 @@ type Config struct {
 	Decider Decider
 	// Store keeps the journals; nil: none is kept.
 	Store Store
-	// Load reads the file of a subgraph; nil: os.ReadFile.
+	// Load reads the file of a subgraph; nil: a regular file of at most
+	// 16 MiB is read.
 	Load func(path string) ([]byte, error)
 	// Owner is the name under which runs that are taken up again are held.
 	Owner string

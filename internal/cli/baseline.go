@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -44,7 +45,7 @@ const baselineVersion = 1
 
 // readBaseline reads a baseline file.
 func readBaseline(path string) (*baseline, error) {
-	src, err := os.ReadFile(path)
+	src, err := bounded.ReadArgument(path, bounded.Text)
 	if err != nil {
 		return nil, usage(fmt.Errorf("baseline: %w", err))
 	}

@@ -3,11 +3,10 @@
 package cli
 
 import (
-	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
@@ -47,11 +46,7 @@ func dangling(found spec.Diagnostics) spec.Diagnostics {
 	return out
 }
 
-// maxFlow bounds the size of a subgraph's file that is read for checks.
-const maxFlow = 64 << 20
-
-// loadBeside reads other graph files by their paths relative to a file: only
-// regular files, so that no device or pipe is waited for.
+// loadBeside reads other graph files by their paths relative to a file.
 func loadBeside(name string) func(string) ([]byte, error) {
 	dir := filepath.Dir(name)
 	return func(path string) ([]byte, error) {
@@ -59,14 +54,7 @@ func loadBeside(name string) func(string) ([]byte, error) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
 		}
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, err
-		}
-		if !info.Mode().IsRegular() || info.Size() > maxFlow {
-			return nil, fmt.Errorf("%s is no regular file of at most %d bytes", path, maxFlow)
-		}
-		return os.ReadFile(path)
+		return bounded.ReadFile(path, bounded.Text)
 	}
 }
 

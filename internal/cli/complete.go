@@ -3,10 +3,9 @@
 package cli
 
 import (
-	"os"
-
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -21,7 +20,7 @@ func flowNamed(_ *cobra.Command, args []string) *spec.Graph {
 	if len(args) == 0 || args[0] == "-" {
 		return nil
 	}
-	src, err := os.ReadFile(args[0])
+	src, err := bounded.ReadFile(args[0], bounded.Text)
 	if err != nil {
 		return nil
 	}

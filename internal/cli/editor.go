@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/graphrun/graphrun/internal/bounded"
 )
 
 // editor lets a person write a text with $VISUAL, else $EDITOR; nil when neither
@@ -36,7 +38,7 @@ func (a *app) editor() func(ctx context.Context) (string, error) {
 		if err := cmd.Run(); err != nil {
 			return "", fmt.Errorf("the editor %q: %w", command, err)
 		}
-		text, err := os.ReadFile(path)
+		text, err := bounded.ReadFile(path, bounded.Text)
 		return strings.TrimRight(string(text), "\r\n"), err
 	}
 }

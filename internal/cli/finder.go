@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -88,7 +89,7 @@ func (f *finder) consider(name string, entry fs.DirEntry) error {
 			return nil
 		}
 	}
-	src, err := os.ReadFile(name)
+	src, err := bounded.ReadFile(name, bounded.Text)
 	if err != nil {
 		return err
 	}

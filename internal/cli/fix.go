@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/fix"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -36,7 +37,7 @@ func (a *app) fixAll(sources []source) error {
 func fixFile(s *source) (fixed int, err error) {
 	src := s.src
 	if src == nil {
-		if src, err = os.ReadFile(s.name); err != nil {
+		if src, err = bounded.ReadArgument(s.name, bounded.Text); err != nil {
 			return 0, usage(err)
 		}
 	}

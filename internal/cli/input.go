@@ -6,13 +6,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
@@ -31,7 +30,7 @@ type inputReader struct {
 // readInput builds the input from --input-file and -i, which wins. A required
 // key that is missing is a problem unless partial.
 func (a *app) readInput(g *spec.Graph, file string, pairs []string, partial bool) (map[string]any, error) {
-	r := &inputReader{graph: g, readFile: os.ReadFile, values: map[string]any{}, given: map[string]bool{}}
+	r := &inputReader{graph: g, readFile: readStream, values: map[string]any{}, given: map[string]bool{}}
 	if file != "" {
 		src, err := a.readPath(file)
 		if err != nil {
@@ -55,10 +54,13 @@ func (a *app) readInput(g *spec.Graph, file string, pairs []string, partial bool
 // readPath reads a file, or stdin for "-".
 func (a *app) readPath(path string) ([]byte, error) {
 	if path == "-" {
-		return io.ReadAll(a.Stdin)
+		return bounded.ReadAll(a.Stdin, "stdin", bounded.Text)
 	}
-	return os.ReadFile(path)
+	return bounded.ReadArgument(path, bounded.Text)
 }
+
+// readStream reads what an input is taken from: a pipe will do.
+func readStream(path string) ([]byte, error) { return bounded.ReadStream(path, bounded.Text) }
 
 // problem adds a sentence about a key.
 func (r *inputReader) problem(key, format string, args ...any) {

@@ -7,12 +7,12 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -158,7 +158,7 @@ func changedFiles(record *runner.RunRecord) []string {
 		if strings.HasSuffix(name, stdinName) {
 			return
 		}
-		src, err := os.ReadFile(name)
+		src, err := bounded.ReadFile(name, bounded.Text)
 		switch {
 		case err != nil:
 			out = append(out, nearPath(name)+" can't be read any more; going on with the graph as it was")

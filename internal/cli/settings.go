@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
+	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -117,7 +118,7 @@ func (a *app) findSettings() (string, []byte, error) {
 	}
 	for i, dir := range folders {
 		path := filepath.Join(dir, settingsFile)
-		src, err := os.ReadFile(path)
+		src, err := bounded.ReadFile(path, bounded.Text)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -5,6 +5,8 @@ package cli
 import (
 	"os"
 	"strings"
+
+	"github.com/graphrun/graphrun/internal/bounded"
 )
 
 // interrupted is why a run was cancelled.
@@ -41,6 +43,6 @@ func textOrFile(s string) (string, error) {
 	if !isFile {
 		return s, nil
 	}
-	src, err := os.ReadFile(path)
+	src, err := bounded.ReadStream(path, bounded.Text)
 	return strings.TrimRight(string(src), "\r\n"), err
 }

@@ -5,7 +5,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"runtime"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -186,7 +186,7 @@ func (a *app) findSources(args []string) ([]source, error) {
 	var f finder
 	for _, arg := range args {
 		if arg == "-" {
-			src, err := io.ReadAll(a.Stdin)
+			src, err := bounded.ReadAll(a.Stdin, "stdin", bounded.Text)
 			if err != nil {
 				return nil, err
 			}
@@ -235,7 +235,7 @@ func (s source) check(optional bool) (spec.Diagnostics, error) {
 	src := s.src
 	if src == nil {
 		var err error
-		if src, err = os.ReadFile(s.name); err != nil {
+		if src, err = bounded.ReadArgument(s.name, bounded.Text); err != nil {
 			return nil, usage(err)
 		}
 	}

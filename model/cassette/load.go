@@ -5,15 +5,15 @@ package cassette
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 
+	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/spec"
 )
 
 // Open reads a recording from a file and starts to play it. The error is one
 // of the file system, or a *spec.InvalidError.
 func Open(path string) (*Cassette, error) {
-	src, err := os.ReadFile(path)
+	src, err := bounded.ReadFile(path, bounded.Recording)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/redact"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/model"
@@ -177,7 +178,7 @@ func (o Options) script(path string) (model.Client, error) {
 	if !filepath.IsAbs(full) {
 		full = filepath.Join(o.Dir, filepath.FromSlash(path))
 	}
-	src, err := os.ReadFile(full)
+	src, err := bounded.ReadFile(full, bounded.Text)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, invalid("there is no script %q; scripted/PATH is relative to the graph file", path)

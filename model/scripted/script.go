@@ -5,10 +5,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -34,7 +34,7 @@ type entry struct {
 // Open reads a script from a file. The error is one of the file system, or an
 // *spec.InvalidError.
 func Open(path string) (*Script, error) {
-	src, err := os.ReadFile(path)
+	src, err := bounded.ReadFile(path, bounded.Text)
 	if err != nil {
 		return nil, err
 	}
