@@ -79,11 +79,7 @@ func (a *app) answer(ctx context.Context, f *answerFlags, id string, pairs []str
 		}
 		answers = append(answers, runner.GivenAnswer{Target: target, Text: text})
 	}
-	kept, err := a.openStore()
-	if err != nil {
-		return err
-	}
-	record, err := a.findRun(kept, id)
+	kept, record, err := a.openRun(id)
 	if err != nil {
 		return err
 	}

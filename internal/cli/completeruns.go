@@ -46,17 +46,7 @@ func (a *app) completeSteps(cmd *cobra.Command, args []string, _ string) ([]stri
 func (a *app) completeFromRuns(cmd *cobra.Command, flag string, of func(*runner.RunSummary) string) {
 	completeWith(cmd, flag, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		const plain = cobra.ShellCompDirectiveNoFileComp
-		if a.loadSettings(cmd, nil) != nil {
-			return nil, plain
-		}
-		s, err := a.readStore()
-		if err != nil {
-			return nil, plain
-		}
-		runs, err := s.List(runner.RunFilter{Limit: maxListed})
-		if err != nil {
-			return nil, plain
-		}
+		runs := a.listRuns(cmd)
 		var out []string
 		for i := range runs {
 			if word := of(&runs[i]); word != "" {

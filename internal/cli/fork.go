@@ -78,11 +78,7 @@ func (f *forkFlags) validate(cmd *cobra.Command) error {
 }
 
 func (a *app) fork(ctx context.Context, f *forkFlags, id string) error {
-	kept, err := a.openStore()
-	if err != nil {
-		return err
-	}
-	record, err := a.findRun(kept, id)
+	kept, record, err := a.openRun(id)
 	if err != nil {
 		return err
 	}

@@ -70,17 +70,8 @@ nothing. What a node says that writes a secret key comes when the node has ended
 
 // readLogs tells a printer what was said, until an interrupt.
 func (a *app) readLogs(ctx context.Context, r *recorded, follow bool, filter *logFilter, out *logPrinter) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	signals := a.signals()
-	defer signals.stop()
-	go func() {
-		select {
-		case <-signals.c:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
 	err := r.runner.Logs(ctx, r.record.ID, follow, func(c *runner.LogChunk) error {
 		if !filter.lets(c) {
 			return nil

@@ -82,11 +82,7 @@ func dueAlone(cmd *cobra.Command) error {
 }
 
 func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) error {
-	kept, err := a.openStore()
-	if err != nil {
-		return err
-	}
-	record, err := a.findRun(kept, id)
+	kept, record, err := a.openRun(id)
 	if err != nil {
 		return err
 	}

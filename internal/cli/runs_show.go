@@ -273,17 +273,8 @@ func (s viewSink) Event(e *runner.Event) error {
 
 // follow tells what happens in a run until it has ended, or an interrupt.
 func (a *app) follow(ctx context.Context, r *recorded, sink runner.Sink) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	signals := a.signals()
-	defer signals.stop()
-	go func() {
-		select {
-		case <-signals.c:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
 	_, err := r.runner.Follow(ctx, r.record.ID, runner.Options{Sink: sink})
 	if errors.Is(err, context.Canceled) {
 		return silent(exitCancelled)

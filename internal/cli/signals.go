@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"strings"
 
@@ -45,4 +46,22 @@ func textOrFile(s string) (string, error) {
 	}
 	src, err := bounded.ReadStream(path, bounded.Text)
 	return strings.TrimRight(string(src), "\r\n"), err
+}
+
+// interruptible is a context that ends with the first interrupt; stop gives the
+// signals back.
+func (a *app) interruptible(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	signals := a.signals()
+	go func() {
+		select {
+		case <-signals.c:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel()
+		signals.stop()
+	}
 }

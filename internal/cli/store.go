@@ -66,6 +66,30 @@ func (a *app) openStore() (runner.Store, error) {
 	return s, nil
 }
 
+// openRun opens the store to write to it, and finds a run there.
+func (a *app) openRun(id string) (kept runner.Store, record runner.RunRecord, err error) {
+	if kept, err = a.openStore(); err == nil {
+		record, err = a.findRun(kept, id)
+	}
+	return kept, record, err
+}
+
+// listRuns are the runs to complete from; none when there is no reading them.
+func (a *app) listRuns(cmd *cobra.Command) []runner.RunSummary {
+	if a.loadSettings(cmd, nil) != nil {
+		return nil
+	}
+	s, err := a.readStore()
+	if err != nil {
+		return nil
+	}
+	runs, err := s.List(runner.RunFilter{Limit: maxListed})
+	if err != nil {
+		return nil
+	}
+	return runs
+}
+
 // readStore opens the store to look at it; there need not be one.
 func (a *app) readStore() (runner.Store, error) {
 	path := a.storePath()
@@ -145,17 +169,10 @@ func oneRun(cmd *cobra.Command, args []string) error {
 // completeRun completes the id of a run.
 func (a *app) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	const plain = cobra.ShellCompDirectiveNoFileComp
-	if len(args) > 0 || a.loadSettings(cmd, nil) != nil {
+	if len(args) > 0 {
 		return nil, plain
 	}
-	s, err := a.readStore()
-	if err != nil {
-		return nil, plain
-	}
-	runs, err := s.List(runner.RunFilter{Limit: maxListed})
-	if err != nil {
-		return nil, plain
-	}
+	runs := a.listRuns(cmd)
 	out := make([]string, len(runs))
 	for i := range runs {
 		out[i] = cobra.CompletionWithDesc(runs[i].ID, runs[i].Graph+", "+statusOf(&runs[i]))

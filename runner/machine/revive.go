@@ -163,14 +163,9 @@ func (p *Plan) reviveElements(s *State, t *task, failedBefore bool) {
 		p.execute(s, t, n)
 	case len(e.again) > 0 || e.next < len(e.items):
 		s.makeReady(t)
-	case len(e.attempts) > 0:
-		t.status = delayed
-		s.waitingTasks++
-	case len(e.asking) > 0:
-		t.status = asking
-		s.waitingTasks++
 	default:
-		p.eachDone(s, t)
+		t.status = running
+		p.eachSettle(s, t)
 	}
 }
 
