@@ -11,6 +11,12 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
+// checkInvalidValues asks for what takes more than one key to tell.
+func checkInvalidValues(f *facts) {
+	checkAgentStates(f)
+	f.finalPeople()
+}
+
 func checkAgentStates(f *facts) {
 	for _, n := range f.graph.Nodes {
 		loop := n.Field("loop")

@@ -9,6 +9,43 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
+// finalPeople reports nodes of finally whose subgraph asks a person: nobody is
+// waited for when the end of the run is decided. That a node asks by itself says
+// spec.Check.
+func (f *facts) finalPeople() {
+	for _, n := range f.graph.Nodes {
+		name := text(n, "graph")
+		if !n.Final || n.Kind.Value != "graph" || !name.IsSet() {
+			continue
+		}
+		if who, at := f.asks(f.graph, "", name.Value, map[*spec.Graph]bool{}); who != nil {
+			d := f.report(n.ID.Span, "%q can't run a subgraph that asks a person (%q): it runs in finally, when the end of the run is decided", n.ID.Value, who.ID.Value)
+			d.Related = append(d.Related, spec.Related{File: at, Span: who.Kind.Span, Message: "it is asked here"})
+		}
+	}
+}
+
+// asks is the first node of a subgraph, and of those that it runs, that asks a
+// person, and the file in which it stands; nil when there is none.
+func (f *facts) asks(g *spec.Graph, file, name string, seen map[*spec.Graph]bool) (who *spec.Node, at *spec.File) {
+	c := f.child(g, file, name)
+	if c == nil || c.graph == nil || seen[c.graph] {
+		return nil, nil
+	}
+	seen[c.graph] = true
+	for _, n := range c.graph.Nodes {
+		if n.Kind.Value == "human" {
+			return n, c.graph.File
+		}
+		if inner := text(n, "graph"); n.Kind.Value == "graph" && inner.IsSet() {
+			if who, at := f.asks(c.graph, c.file, inner.Value, seen); who != nil {
+				return who, at
+			}
+		}
+	}
+	return nil, nil
+}
+
 // readsTooMuch reports a state key or a node's output that a node of finally needs,
 // although the run may end before anything makes it. It reports whether a use
 // stands in such a node.

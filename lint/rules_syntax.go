@@ -110,7 +110,7 @@ nodes:
 edges:
   - {from: a, to: END}
 `,
-			check: checkAgentStates, needs: needNode,
+			check: checkInvalidValues, needs: needNode,
 		},
 		{
 			Name: "reserved-name", Severity: spec.Error,

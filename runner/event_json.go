@@ -166,7 +166,7 @@ func appendSaid(dst []byte, s *Said) []byte {
 		fallthrough
 	case "question":
 		dst = appendMarshalled(append(dst, `,"question":`...), s.Question)
-	case "custom", "element":
+	case "custom", "element", "dropped":
 		dst = appendTextKey(dst, `,"name":`, s.Name)
 		dst = appendValueKey(dst, `,"data":`, s.Data)
 	}

@@ -122,16 +122,17 @@ type Task struct {
 type Said struct {
 	// Type is "progress", "text", "custom", "warning" or "tool"; the runner itself
 	// says "element", when an element of a node with each has ended, "question" and
-	// "answer".
+	// "answer", and "dropped", when the branches that wait at a join end.
 	Type    string
 	Percent float64 // progress
-	Message string  // progress, warning
+	Message string  // progress, warning, dropped
 	Text    string  // text: a chunk of output for a person
 	Final   bool    // text: the last chunk; the runner adds an empty one where there is none
 	Name    string  // custom: its type; tool: the tool that was called
 	// Data is custom's; element's is an object of index (from 0), item, outcome
 	// (success, failure), and how many are done, failed, total; tool's is an object
-	// of args, output, is_error, duration_ms and, if the call has one, id.
+	// of args, output, is_error, duration_ms and, if the call has one, id; dropped's
+	// lists the nodes that failed and those that had arrived.
 	Data any
 	// Question is what is asked, or was answered by Name: "timeout" when nobody did in
 	// time, empty when it is not known.

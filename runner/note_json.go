@@ -302,6 +302,8 @@ func (enc *encoder) appendRare(dst []byte, n *machine.Note, took time.Duration) 
 		dst = appendRetry(dst, n.Retry.MaxAttempts, n.Retry.Delay, n.Failure)
 	case machine.NoteNodeEmitted:
 		dst = appendSaid(dst, emitted(n.Output, n.Failure))
+	case machine.NoteJoinDropped:
+		dst = appendSaid(dst, droppedSaid(n))
 	case machine.NoteElementEnded:
 		dst = appendSaid(dst, elementSaid(n))
 	case machine.NoteAsked, machine.NoteAnswered:

@@ -4,6 +4,8 @@ package runner
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -170,7 +172,7 @@ func noteType(kind machine.NoteKind) EventType {
 		return NodeCompleted
 	case machine.NoteNodeFailed:
 		return NodeFailed
-	case machine.NoteNodeEmitted, machine.NoteElementEnded, machine.NoteAsked, machine.NoteAnswered:
+	case machine.NoteNodeEmitted, machine.NoteElementEnded, machine.NoteJoinDropped, machine.NoteAsked, machine.NoteAnswered:
 		return NodeEvent
 	case machine.NoteEdgesResolved:
 		return EdgesResolved
@@ -187,6 +189,16 @@ func emitted(data any, failure *Failure) *Said {
 		return &Said{Type: "warning", Message: failure.Kind + ": " + failure.Message + "; the other elements go on"}
 	}
 	return &Said{Type: "custom", Name: "emit", Data: data}
+}
+
+// droppedSaid is the event of a join whose waiting branches end.
+func droppedSaid(n *machine.Note) *Said {
+	failed, _ := n.Failure.Details["failed"].([]any)
+	names := make([]string, len(failed))
+	for i, name := range failed {
+		names[i] = strconv.Quote(name.(string))
+	}
+	return &Said{Type: "dropped", Message: strings.Join(names, " and ") + " failed and can't reach it any more", Data: n.Failure.Details}
 }
 
 // elementSaid is the event of an element that has ended.
@@ -217,6 +229,8 @@ func (d *driver) describe(n *machine.Note, at int64) {
 		e.Error = d.mask.failure(n.Failure)
 	case machine.NoteNodeEmitted:
 		e.Said = emitted(d.mask.value(n.Output), d.mask.failure(n.Failure))
+	case machine.NoteJoinDropped:
+		e.Said = droppedSaid(n)
 	case machine.NoteElementEnded:
 		e.Said = elementSaid(n)
 		e.Said.Data = d.mask.value(e.Said.Data)

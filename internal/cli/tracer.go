@@ -181,6 +181,8 @@ func (t *tracer) said(e *runner.Event) []string {
 		return []string{t.start(e) + t.colors.info("event   ") + terminal.Line(e.Said.Name) + " " + valueText(e.Said.Data, maxReason)}
 	case "tool":
 		return []string{t.start(e) + t.called(e.Said)}
+	case "dropped":
+		return []string{t.start(e) + t.colors.warn("dropped ") + terminal.Line(e.Said.Message)}
 	case "warning":
 		return []string{t.start(e) + t.colors.warn("warning ") + terminal.Line(e.Said.Message)}
 	}

@@ -62,6 +62,14 @@ type decision struct {
 	Error      *machine.Failure `json:"error,omitempty"`
 	Next       []string         `json:"next"`
 	Candidates []candidateEdge  `json:"candidates"`
+	// Dropped are the joins that its failure kept from going on.
+	Dropped []droppedJoin `json:"dropped,omitempty"`
+}
+
+// droppedJoin is a join whose waiting branches ended.
+type droppedJoin struct {
+	Join string `json:"join"`
+	Why  string `json:"why"`
 }
 
 type candidateEdge struct {
@@ -111,6 +119,10 @@ func (d *decisions) Event(e *runner.Event) error {
 		d.failed[e.Node] = e.Error
 	case runner.NodeCompleted:
 		delete(d.failed, e.Node)
+	case runner.NodeEvent:
+		if e.Said != nil && e.Said.Type == "dropped" {
+			d.dropped(e)
+		}
 	case runner.EdgesResolved:
 		// The steps of a subgraph have numbers of their own.
 		if d.only == 0 || e.Step == d.only && !strings.Contains(e.Node, "/") {
@@ -118,6 +130,22 @@ func (d *decisions) Event(e *runner.Event) error {
 		}
 	}
 	return nil
+}
+
+// dropped notes at the last failure of each node that bypassed a join what the join
+// did.
+func (d *decisions) dropped(e *runner.Event) {
+	data, _ := e.Said.Data.(map[string]any)
+	failed, _ := data["failed"].([]any)
+	inside := e.Node[:strings.LastIndex(e.Node, "/")+1] // of a subgraph
+	for _, name := range failed {
+		for i, made := range slices.Backward(d.list) {
+			if made.Node == inside+name.(string) && made.Outcome == "failure" {
+				d.list[i].Dropped = append(d.list[i].Dropped, droppedJoin{e.Node, e.Said.Message})
+				break
+			}
+		}
+	}
 }
 
 func (d *decisions) decision(e *runner.Event) decision {
@@ -218,6 +246,9 @@ func decisionLines(d *decision, c traceColors) []string {
 		for _, part := range parts {
 			out = append(out, strings.Repeat(" ", 8+width+len("conditional"))+terminal.Line(part))
 		}
+	}
+	for _, join := range d.Dropped {
+		out = append(out, "  "+c.warn("dropped ")+join.Join+": "+terminal.Line(join.Why))
 	}
 	return out
 }

@@ -194,6 +194,7 @@ func (p *Plan) dropJoin(s *State, i int, missing []detour) *ending {
 	b := s.barriers[i]
 	s.barriers = slices.Delete(s.barriers, i, i+1)
 	s.degraded = true
+	p.noteDropped(s, &b, missing)
 	at, passed := missing[0].places[0], []int{b.node}
 	for _, d := range missing {
 		at = common(at, d.places[0])

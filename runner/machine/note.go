@@ -26,6 +26,9 @@ const (
 	// NoteAnswered tells that one was answered: a *Question too. By is "timeout"
 	// when nobody did in time.
 	NoteAnswered
+	// NoteJoinDropped tells that the branches that wait at a join end, because others
+	// bypass it: Failure says which, as it would if the join failed.
+	NoteJoinDropped
 	NoteEdgesResolved
 	NoteStateUpdated
 	// NoteEntered stands for NoteSuperstepStarted, NoteNodeStarted and

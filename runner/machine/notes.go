@@ -55,6 +55,14 @@ func (s *State) noteElement(t *task, failure *Failure) {
 	}
 }
 
+// noteDropped tells that the branches that wait at a join end.
+func (p *Plan) noteDropped(s *State, b *barrier, missing []detour) {
+	if s.Watched && len(b.arrivals) > 0 {
+		note := s.note(NoteJoinDropped)
+		note.Node, note.Failure = int32(b.node), p.bypassed(b, missing)
+	}
+}
+
 // noteElementEnded tells of an element that the driver ran. Those of nodes that
 // the machine evaluates end all at once.
 func (s *State) noteElementEnded(t *task, i int, failure *Failure) {
