@@ -88,9 +88,6 @@ func (r *Runner) adopted(runID string, flow *Flow) (rec *record, back *comeback,
 	if rec, err = r.load(runID); err != nil {
 		return nil, nil, err
 	}
-	if len(rec.events) == 0 {
-		return nil, nil, rec.empty()
-	}
 	ended, err := rec.replayed(Options{}, rec.events)
 	if err != nil {
 		return nil, nil, err

@@ -138,13 +138,25 @@ func (s *seat) tell(d *driver, waiting *Waiting) {
 	d.emit()
 }
 
-// begin drives a new run from its first event; one that finds its group busy has
-// begun when it waits, so that a crash then loses nothing.
-func (d *driver) begin(ctx context.Context, began *machine.Event) (*Result, error) {
+// begin drives a new run from its first event. One in a group has not begun before
+// it is inside; or when it finds the group busy and waits, so that a crash then loses
+// nothing.
+func (d *driver) begin(ctx context.Context, run RunRecord, began *machine.Event) (*Result, error) {
 	group, err := d.plan.Group(began)
 	if err != nil {
-		return nil, d.never(&InputError{Problems: []string{"concurrency.group: " + d.mask.text(err.Error())}})
+		return nil, &InputError{Problems: []string{"concurrency.group: " + d.mask.text(err.Error())}}
 	}
+	var first []machine.Event
+	if group == "" {
+		first = []machine.Event{*began}
+	}
+	if d.nested == nil { // else the journal is that of the run around it
+		if err := d.create(run, nil, first); err != nil {
+			return nil, err
+		}
+		d.saved.fresh = true
+	}
+	d.announce(began.Input)
 	seat := d.seatIn(group, d.journal)
 	waiting, err := seat.enter()
 	switch {
@@ -153,7 +165,7 @@ func (d *driver) begin(ctx context.Context, began *machine.Event) (*Result, erro
 	case waiting == nil:
 		return d.finishRun(ctx, began)
 	case seat.onBusy == "fail":
-		return nil, d.never(&BusyError{RunID: d.opts.RunID, Waiting: *waiting})
+		return nil, errors.Join(&BusyError{RunID: d.opts.RunID, Waiting: *waiting}, d.closeJournal(nil))
 	}
 	began.Run.Held = true
 	if _, _, err := d.apply(began); err != nil {
@@ -192,17 +204,6 @@ func (d *driver) leftOff() (*Result, error) {
 	}
 	d.conclude(result, d.clock.Now().UnixNano())
 	return result, d.sinkErr
-}
-
-// never forgets a run that did not begin; err says why.
-func (d *driver) never(err error) error {
-	if closed := d.closeJournal(nil); closed != nil || d.journal == nil {
-		return errors.Join(err, closed)
-	}
-	if left := d.flow.runner.cfg.Store.Delete(d.opts.RunID); left != nil && !errors.Is(left, ErrNoRun) {
-		return errors.Join(err, left)
-	}
-	return err
 }
 
 // reenter waits for the place of a run that is taken up. One that is stopped

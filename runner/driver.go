@@ -146,7 +146,6 @@ func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error)
 	d.started = d.clock.Now()
 	d.mask.learn(d.opts.taken.keys)
 	d.mask.learn(input)
-	d.announce(input)
 	event := machine.Event{
 		Kind: machine.RunBegan, At: d.started.UnixNano(), Input: input,
 		Run: d.opts.info(d.opts.RunID),
@@ -156,7 +155,7 @@ func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error)
 		event.Run.Dir = d.folder.where()
 	}
 	d.state.SetSecrets(d.secrets)
-	return d.begin(ctx, &event)
+	return d.begin(ctx, d.record(), &event)
 }
 
 // info holds the settings that the machine has to know.
@@ -216,7 +215,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 // drive applies the first event and all that follow, until the run has ended.
 func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 	due := false // the superstep is complete and has not been closed yet
-	commands, at, err := d.apply(first)
+	commands, at, err := d.open(first)
 	for err == nil {
 		due = d.follow(ctx, commands, at) || due
 		if d.journal != nil {
@@ -244,6 +243,18 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 		}
 	}
 	return err
+}
+
+// open applies an event that a drive begins with: it may be in the journal since
+// that was created.
+func (d *driver) open(event *machine.Event) (commands []machine.Command, at int64, err error) {
+	if d.durable == 0 {
+		return d.apply(event)
+	}
+	d.vault.seal(event)
+	d.durable--
+	commands, err = d.plan.Apply(d.state, *event)
+	return commands, event.At, err
 }
 
 // apply makes an event durable and applies it. It returns what follows, and

@@ -20,8 +20,9 @@ type counting struct {
 	ready   *sync.WaitGroup
 }
 
-func (c *counting) Create(r runner.RunRecord) (runner.Journal, error) {
-	j, err := c.Memory.Create(r)
+func (c *counting) Create(r runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
+	j, err := c.Memory.Create(r, first...)
+	c.commits++
 	return &countingJournal{j, c}, err
 }
 

@@ -7,23 +7,39 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// keepJournal starts the run's journal, if there is a store.
-func (d *driver) keepJournal() error {
-	store := d.flow.runner.cfg.Store
-	if store == nil {
+// record is what the store is told of a new run.
+func (d *driver) record() RunRecord {
+	return RunRecord{
+		ID: d.opts.RunID, Graph: d.flow.graph.Name.Value, File: absolute(d.flow.graph.File.Name), Source: d.flow.graph.File.Src,
+		Files: d.flow.files, Labels: d.opts.Labels, Session: d.opts.Session, Started: d.started,
+	}
+}
+
+// create makes the journal of a run, if there is a store: of events that were
+// applied and of those that are to be, in one commit.
+func (d *driver) create(run RunRecord, applied, first []machine.Event) error {
+	if d.flow.runner.cfg.Store == nil {
 		return nil
 	}
-	journal, err := store.Create(RunRecord{
-		ID: d.opts.RunID, Graph: d.flow.graph.Name.Value, File: absolute(d.flow.graph.File.Name), Source: d.flow.graph.File.Src,
-		Files: d.flow.files, Labels: d.opts.Labels, Session: d.opts.Session, Started: d.clock.Now(),
-	})
-	d.journal, d.saved.fresh, d.noted = journal, true, d.clock.Now().UnixNano()
-	return err
+	for i := range first {
+		d.vault.seal(&first[i])
+	}
+	all := slices.Concat(applied, first)
+	journal, err := d.flow.runner.cfg.Store.Create(run, all...)
+	switch {
+	case errors.Is(err, ErrRunExists):
+		return err
+	case err != nil:
+		return d.journalFailed(err)
+	}
+	d.journal, d.durable, d.saved.events, d.noted = journal, len(first), len(all), d.clock.Now().UnixNano()
+	return nil
 }
 
 // absolute makes a name good for later, when the working directory is another.

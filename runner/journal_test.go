@@ -152,8 +152,11 @@ type brokenJournal struct {
 	store *brokenStore
 }
 
-func (s *brokenStore) Create(record runner.RunRecord) (runner.Journal, error) {
-	journal, err := s.Memory.Create(record)
+func (s *brokenStore) Create(record runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
+	if s.left -= len(first); s.left < 0 {
+		return nil, s.err
+	}
+	journal, err := s.Memory.Create(record, first...)
 	return brokenJournal{journal, s}, err
 }
 

@@ -189,9 +189,6 @@ func (r *Runner) replayedToEnd(runID string, opts Options) (*record, *driver, er
 		if err != nil {
 			return nil, nil, err
 		}
-		if rec.total == 0 {
-			return nil, nil, rec.empty()
-		}
 		d, err := rec.replayed(opts, rec.events)
 		if err != nil || !d.state.Ending() || d.state.InFinally() || d.state.Status == machine.Completed {
 			return rec, d, err

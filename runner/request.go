@@ -64,9 +64,6 @@ func (r *Runner) Cancel(runID string) (*Result, error) {
 		return nil, err
 	}
 	rec, err := r.loadFrom(runID, -1)
-	if err == nil && rec.total == 0 {
-		err = rec.empty()
-	}
 	if err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}

@@ -99,13 +99,6 @@ func (r *Runner) reopened(runID string, opts Options) (*driver, *comeback, error
 	return d, back, d.checkAnswers()
 }
 
-// empty is the error for a run whose process ended before its first event.
-func (rec *record) empty() error {
-	return &InputError{Problems: []string{
-		fmt.Sprintf("run %q has an empty journal: its process ended before it began; start it anew", rec.run.ID),
-	}}
-}
-
 // ForkOptions say where a fork begins and what it changes.
 type ForkOptions struct {
 	Options
@@ -127,9 +120,6 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	set, err := checkKeys(rec.flow.graph, opts.Set, nil)
 	if err != nil {
 		return nil, 0, err
-	}
-	if len(rec.events) == 0 {
-		return nil, 0, rec.empty()
 	}
 	cut, at := rec.cut(opts.At)
 	if cut < 0 {
@@ -168,36 +158,44 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	if d.unread != nil {
 		return nil, 0, d.unread
 	}
-	if d.journal, err = r.cfg.Store.Create(forked.run); err != nil {
+	last.At = d.clock.Now().UnixNano()
+	if last.Kind == machine.RunBegan {
+		d.started = d.clock.Now()
+		result, err = d.begin(ctx, forked.run, &last)
+		return result, at, err
+	}
+	first := []machine.Event{{Kind: machine.Resumed, At: last.At, Run: opts.info(opts.RunID)}, last}
+	if err := d.create(forked.run, events, first); err != nil {
 		return nil, 0, err
 	}
-	if err := d.journal.AppendAll(events); err != nil {
-		return nil, 0, errors.Join(err, d.journal.Close())
-	}
-	d.saved.events = len(events)
-	result, err = d.forkOn(ctx, opts.Options, &last)
+	result, err = d.forkOn(ctx, first)
 	return result, at, err
 }
 
 // forkOn asks again for what was under way, then applies the event that the
-// fork begins with.
-func (d *driver) forkOn(ctx context.Context, opts Options, last *machine.Event) (*Result, error) {
-	last.At = d.clock.Now().UnixNano()
-	if last.Kind == machine.RunBegan {
-		d.started = d.clock.Now()
-		d.announce(last.Input)
-		return d.begin(ctx, last)
-	}
+// fork begins with. Both are in its journal already.
+func (d *driver) forkOn(ctx context.Context, first []machine.Event) (*Result, error) {
 	if err := d.reenter(ctx, d.journal); err != nil {
 		return nil, d.never(err)
 	}
 	d.tell(RunResumed, d.clock.Now().UnixNano(), nil)
-	commands, _, err := d.apply(&machine.Event{Kind: machine.Resumed, At: last.At, Run: opts.info(d.opts.RunID)})
+	commands, _, err := d.open(&first[0])
 	if err != nil {
 		return nil, errors.Join(err, d.closeJournal(nil))
 	}
 	d.carryOutAll(ctx, commands)
-	return d.finishRun(ctx, last)
+	return d.finishRun(ctx, &first[1])
+}
+
+// never forgets a fork that did not begin; err says why.
+func (d *driver) never(err error) error {
+	if closed := d.closeJournal(nil); closed != nil {
+		return errors.Join(err, closed)
+	}
+	if left := d.flow.runner.cfg.Store.Delete(d.opts.RunID); left != nil && !errors.Is(left, ErrNoRun) {
+		return errors.Join(err, left)
+	}
+	return err
 }
 
 // cut finds the event that closed the superstep in which a step was taken: its

@@ -221,11 +221,7 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if opts.Dir == "" {
 		opts.Dir = filepath.Dir(f.graph.File.Name)
 	}
-	d := newDriver(f, opts, secrets, nil)
-	if err := d.keepJournal(); err != nil {
-		return nil, err
-	}
-	return d.run(ctx, input)
+	return newDriver(f, opts, secrets, nil).run(ctx, input)
 }
 
 // InputError says what is wrong with a run's input or its secrets.

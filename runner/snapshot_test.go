@@ -31,8 +31,13 @@ type crashing struct {
 	written   int // bytes of states
 }
 
-func (c *crashing) Create(r runner.RunRecord) (runner.Journal, error) {
-	j, err := c.Store.Create(r)
+func (c *crashing) Create(r runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
+	var j runner.Journal
+	create := func() (err error) {
+		j, err = c.Store.Create(r, first...)
+		return err
+	}
+	err := (&crashingJournal{store: c}).write(create)
 	return &crashingJournal{j, c}, err
 }
 

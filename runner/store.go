@@ -44,8 +44,13 @@ func (e *LeasedError) Error() string {
 // Whoever reads sees what was appended, never a part of what was appended at once.
 type Store interface {
 	// Create starts the journal of a new run, with the graph file's text as it
-	// is at the start, and takes its lease. It fails with ErrRunExists.
-	Create(run RunRecord) (Journal, error)
+	// is at the start and its first events, and takes its lease: all of it or
+	// nothing. It fails with ErrRunExists.
+	//
+	// A run without events has never started: but for its journal there is no such
+	// run, no list has it, and another Create takes its place. Older versions left
+	// such runs, when their process ended at its beginning.
+	Create(run RunRecord, first ...machine.Event) (Journal, error)
 	// Open goes on with a run's journal and takes its lease for a driver; an
 	// empty owner is named by the store. It fails with ErrNoRun, and with a
 	// *LeasedError while another driver has the lease. Take the lease before
@@ -70,6 +75,9 @@ type Store interface {
 	Path(runID string, events int) ([]byte, error)
 	// List returns the runs that a filter lets through, the last started first.
 	List(filter RunFilter) ([]RunSummary, error)
+	// Sweep forgets the runs that never started and have no driver, created before
+	// a time. It returns their ids, sorted; when only looking, nothing is forgotten.
+	Sweep(before time.Time, look bool) ([]string, error)
 	// Ask leaves a request for the driver of a run, for as long as its lease
 	// holds: whoever takes the lease begins without requests. A request to pause
 	// does not replace one to cancel. It fails with ErrNoRun.

@@ -133,6 +133,7 @@ them. Runs that a process drives always stay.`,
 }
 
 func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool, form string) error {
+	whole := f.none()
 	if len(f.status.values) == 0 {
 		f.status.values = slices.DeleteFunc(runStatuses(), func(s string) bool {
 			return s == crashed || s == string(machine.Paused) || s == string(machine.Running)
@@ -147,6 +148,13 @@ func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool, for
 		return err
 	}
 	out := forgotten{Forgotten: []string{}, DryRun: dryRun}
+	if whole {
+		swept, err := kept.Sweep(a.Now().Add(-older), dryRun)
+		if err != nil {
+			return err
+		}
+		out.Forgotten = append(out.Forgotten, swept...)
+	}
 	for i := range runs {
 		if runs[i].Owner != "" {
 			continue

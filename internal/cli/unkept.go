@@ -13,7 +13,9 @@ import (
 type unkept struct{ store.Memory }
 
 // Create starts a journal that keeps nothing.
-func (*unkept) Create(runner.RunRecord) (runner.Journal, error) { return noJournal{}, nil }
+func (*unkept) Create(runner.RunRecord, ...machine.Event) (runner.Journal, error) {
+	return noJournal{}, nil
+}
 
 // noJournal is a journal that keeps nothing.
 type noJournal struct{}

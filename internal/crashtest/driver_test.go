@@ -78,15 +78,11 @@ func drive(dir string, f *flow) error {
 
 // begin goes on with the run, or starts it when it never got to begin.
 func begin(r *runner.Runner, kept *sqlite.Store, dir string, f *flow) (*runner.Result, error) {
-	events, err := kept.Events("one")
+	_, err := kept.Run("one")
 	switch {
 	case errors.Is(err, runner.ErrNoRun):
 	case err != nil:
 		return nil, err
-	case len(events) == 0:
-		if err := kept.Delete("one"); err != nil {
-			return nil, err
-		}
 	default:
 		opts := runner.Options{}
 		if answer := os.Getenv(answerEnv); answer != "" {
@@ -184,11 +180,14 @@ func (f *fatal) acknowledge(n int, err error) error {
 }
 
 // Create is a write.
-func (f *fatal) Create(record runner.RunRecord) (j runner.Journal, err error) {
+func (f *fatal) Create(record runner.RunRecord, first ...machine.Event) (j runner.Journal, err error) {
 	err = f.write(func() (err error) {
-		j, err = f.Store.Create(record)
+		j, err = f.Store.Create(record, first...)
 		return err
 	})
+	if err := f.acknowledge(len(first), err); err != nil {
+		return nil, err
+	}
 	return &fatalJournal{j, f}, err
 }
 

@@ -39,15 +39,25 @@ type memoryRun struct {
 	journal   *memoryJournal
 }
 
+// began says whether the run has an event: one without has never started.
+func (r *memoryRun) began() bool { return len(r.events) > 0 }
+
 // thisProgram owns the leases of drivers without a name.
 const thisProgram = "this program"
 
 // Create starts a journal.
-func (m *Memory) Create(record runner.RunRecord) (runner.Journal, error) {
+func (m *Memory) Create(record runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
+	texts, size, err := encodeAll(first)
+	if err != nil {
+		return nil, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.runs[record.ID] != nil {
-		return nil, fmt.Errorf("run %q: %w", record.ID, runner.ErrRunExists)
+	if there := m.runs[record.ID]; there != nil {
+		if there.began() || there.journal != nil {
+			return nil, fmt.Errorf("run %q: %w", record.ID, runner.ErrRunExists)
+		}
+		m.drop(there)
 	}
 	if m.runs == nil {
 		m.runs = map[string]*memoryRun{}
@@ -55,7 +65,7 @@ func (m *Memory) Create(record runner.RunRecord) (runner.Journal, error) {
 	record = copied(record)
 	run := &memoryRun{summary: runner.RunSummary{
 		RunRecord: record, Status: machine.Running, Updated: record.Started,
-	}}
+	}, events: texts, journaled: size}
 	m.runs[record.ID] = run
 	m.order = append(m.order, run)
 	return m.lease(run, thisProgram), nil
@@ -173,7 +183,7 @@ func (m *Memory) List(filter runner.RunFilter) ([]runner.RunSummary, error) {
 	defer m.mu.Unlock()
 	var out []runner.RunSummary
 	for _, run := range slices.Backward(m.order) {
-		if lets(&filter, &run.summary) {
+		if run.began() && lets(&filter, &run.summary) {
 			line := run.summary
 			line.Source, line.Files, line.Labels = nil, nil, maps.Clone(line.Labels)
 			out = append(out, line)
@@ -223,10 +233,33 @@ func (m *Memory) Delete(runID string) error {
 	if run.journal != nil {
 		return run.leased()
 	}
-	delete(m.runs, runID)
-	m.offers = slices.DeleteFunc(m.offers, func(o *memoryOffer) bool { return o.run == runID })
-	m.order = slices.DeleteFunc(m.order, func(r *memoryRun) bool { return r == run })
+	m.drop(run)
 	return nil
+}
+
+// drop forgets a run; the lock is held.
+func (m *Memory) drop(run *memoryRun) {
+	delete(m.runs, run.summary.ID)
+	m.offers = slices.DeleteFunc(m.offers, func(o *memoryOffer) bool { return o.run == run.summary.ID })
+	m.order = slices.DeleteFunc(m.order, func(r *memoryRun) bool { return r == run })
+}
+
+// Sweep forgets the runs that never started.
+func (m *Memory) Sweep(before time.Time, look bool) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []string
+	for _, run := range slices.Clone(m.order) {
+		if run.began() || run.journal != nil || !run.summary.Updated.Before(before) {
+			continue
+		}
+		out = append(out, run.summary.ID)
+		if !look {
+			m.drop(run)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
 }
 
 // Close does nothing: a Memory is gone when nobody holds it.
@@ -234,7 +267,7 @@ func (m *Memory) Close() error { return nil }
 
 // find is called with the lock held.
 func (m *Memory) find(runID string) (*memoryRun, error) {
-	if run := m.runs[runID]; run != nil {
+	if run := m.runs[runID]; run != nil && run.began() {
 		return run, nil
 	}
 	return nil, fmt.Errorf("run %q: %w", runID, runner.ErrNoRun)

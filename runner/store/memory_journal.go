@@ -39,19 +39,26 @@ func (j *memoryJournal) AppendAll(events []machine.Event) error {
 }
 
 func (j *memoryJournal) append(events []machine.Event) error {
-	texts, size := make([][]byte, len(events)), 0
-	for i := range events {
-		text, err := EncodeEvent(&events[i])
-		if err != nil {
-			return err
-		}
-		texts[i] = text
-		size += len(text)
+	texts, size, err := encodeAll(events)
+	if err != nil {
+		return err
 	}
 	return j.write(func() {
 		j.run.events = append(j.run.events, texts...)
 		j.run.journaled += size
 	})
+}
+
+// encodeAll is the text of each event, and how many bytes that is.
+func encodeAll(events []machine.Event) (texts [][]byte, size int, err error) {
+	texts = make([][]byte, len(events))
+	for i := range events {
+		if texts[i], err = EncodeEvent(&events[i]); err != nil {
+			return nil, 0, err
+		}
+		size += len(texts[i])
+	}
+	return texts, size, nil
 }
 
 // Snapshot keeps a state.
@@ -114,6 +121,9 @@ func (j *memoryJournal) Close() error {
 	defer j.store.mu.Unlock()
 	if j.run.journal == j {
 		j.run.journal, j.run.summary.Owner = nil, ""
+		if !j.run.began() {
+			j.store.drop(j.run)
+		}
 		j.store.leaveGroup(j.run)
 	}
 	return nil

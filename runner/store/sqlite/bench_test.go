@@ -147,9 +147,9 @@ func BenchmarkEvents(b *testing.B) {
 	}
 }
 
-func create(tb testing.TB, s *sqlite.Store, id string) runner.Journal {
+func create(tb testing.TB, s *sqlite.Store, id string, first ...machine.Event) runner.Journal {
 	tb.Helper()
-	journal, err := s.Create(runner.RunRecord{ID: id, Graph: "g", File: "g.yaml", Source: []byte("graphrun: v1")})
+	journal, err := s.Create(runner.RunRecord{ID: id, Graph: "g", File: "g.yaml", Source: []byte("graphrun: v1")}, first...)
 	if err != nil {
 		tb.Fatal(err)
 	}

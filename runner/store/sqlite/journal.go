@@ -81,7 +81,7 @@ func (j *journal) Append(e machine.Event) error {
 		if err != nil {
 			return err
 		}
-		if err := j.insert(j.store.writer.appendEvent, j.last+1, text); err != nil {
+		if err := insertEvent(j.store.writer.appendEvent, j.lease, j.last+1, text); err != nil {
 			return err
 		}
 		j.last++
@@ -95,21 +95,11 @@ func (j *journal) AppendAll(events []machine.Event) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.write(func() error {
-		last, size := j.last, 0
-		err := j.store.writer.update(func(tx *sql.Tx) error {
-			statement := tx.Stmt(j.store.writer.appendEvent)
-			for i := range events {
-				text, err := store.EncodeEvent(&events[i])
-				if err != nil {
-					return err
-				}
-				last++
-				size += len(text)
-				if err := j.insert(statement, last, text); err != nil {
-					return err
-				}
-			}
-			return nil
+		var last int64
+		var size int
+		err := j.store.writer.update(func(tx *sql.Tx) (err error) {
+			last, size, err = insertEvents(tx.Stmt(j.store.writer.appendEvent), j.lease, j.last, events)
+			return err
 		})
 		if err == nil {
 			j.last, j.journaled = last, j.journaled+size
@@ -120,13 +110,30 @@ func (j *journal) AppendAll(events []machine.Event) error {
 
 var errLost = errors.New("the lease is lost")
 
-// insert adds a row if the lease is held.
-func (j *journal) insert(statement *sql.Stmt, id int64, text []byte) error {
-	held, err := changedOne(statement.Exec(id, string(text), j.lease.run, j.lease.token))
+// insertEvent adds a row if the lease is held.
+func insertEvent(statement *sql.Stmt, l lease, id int64, text []byte) error {
+	held, err := changedOne(statement.Exec(id, string(text), l.run, l.token))
 	if err == nil && !held {
 		err = errLost
 	}
 	return err
+}
+
+// insertEvents adds rows after the one of an id. It returns the id of the last
+// row, and the size of what was added.
+func insertEvents(statement *sql.Stmt, l lease, after int64, events []machine.Event) (last int64, size int, err error) {
+	for i := range events {
+		text, err := store.EncodeEvent(&events[i])
+		if err != nil {
+			return 0, 0, err
+		}
+		after++
+		size += len(text)
+		if err := insertEvent(statement, l, after, text); err != nil {
+			return 0, 0, err
+		}
+	}
+	return after, size, nil
 }
 
 // Snapshot keeps the state after the events so far.
@@ -267,10 +274,11 @@ func (j *journal) beat() error {
 	return j.failed
 }
 
-// Close writes what was noted and gives the lease back.
+// Close writes what was noted and gives the lease back. A run without events is
+// forgotten with it.
 func (j *journal) Close() error {
 	j.mu.Lock()
-	closed := j.closed
+	closed, empty := j.closed, j.last < firstID(j.lease.run)
 	j.closed = true
 	j.mu.Unlock()
 	if closed {
@@ -284,6 +292,9 @@ func (j *journal) Close() error {
 	err := j.store.writer.update(func(tx *sql.Tx) error {
 		if err := j.keepNote(tx); err != nil && !errors.Is(err, errLost) {
 			return err
+		}
+		if empty {
+			return dropOwn(tx, j.lease)
 		}
 		return release(tx, j.lease)
 	})

@@ -22,7 +22,7 @@ func TestSignsOfLife(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	o := sqlite.Options{Lease: time.Hour, Beat: time.Millisecond, Durability: sqlite.Off}
 	s := open(t, path, o)
-	journal := create(t, s, "one")
+	journal := create(t, s, "one", events(0, 1)...)
 	line := func() runner.RunSummary {
 		list, err := s.List(runner.RunFilter{})
 		if err != nil || len(list) != 1 {
@@ -96,7 +96,7 @@ func TestGone(t *testing.T) {
 func TestOneProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	one, two := open(t, path, sqlite.Options{}), open(t, path, sqlite.Options{})
-	create(t, one, "one")
+	create(t, one, "one", events(0, 1)...)
 	var leased *runner.LeasedError
 	for _, owner := range []string{"", sqlite.ThisProcess(), "another"} {
 		if _, err := two.Open("one", owner); !errors.As(err, &leased) || leased.Owner != sqlite.ThisProcess() {

@@ -6,11 +6,9 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
-	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Offer leaves an offer.
@@ -109,18 +107,8 @@ func (j *journal) Settle(id string, events []machine.Event, refused string) (tak
 				return err
 			}
 			taken = true
-			for i := range events {
-				text, err := store.EncodeEvent(&events[i])
-				if err != nil {
-					return fmt.Errorf("run %q: %w", j.runID, err)
-				}
-				last++
-				size += len(text)
-				if err := j.insert(tx.Stmt(j.store.writer.appendEvent), last, text); err != nil {
-					return err
-				}
-			}
-			return nil
+			last, size, err = insertEvents(tx.Stmt(j.store.writer.appendEvent), j.lease, j.last, events)
+			return err
 		})
 		if err == nil {
 			j.last, j.journaled = last, j.journaled+size

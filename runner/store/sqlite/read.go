@@ -36,7 +36,7 @@ func (s *Store) eventsAfter(runID string, n int) ([]machine.Event, error) {
 	// A run without events gives one row without an event.
 	rows, err := s.reader.Query(`SELECT events.id - (runs.no << 32), data FROM runs
 		LEFT JOIN events ON events.id BETWEEN (runs.no << 32) + 1 + ?2 AND (runs.no << 32) + 0xffffffff
-		WHERE runs.id = ?1 ORDER BY events.id`, runID, max(n, 0))
+		WHERE runs.id = ?1 AND `+began+` ORDER BY events.id`, runID, max(n, 0))
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (s *Store) Snapshot(runID string, most int) (runner.Snapshot, error) {
 	var state []byte
 	err := s.reader.QueryRow(`SELECT snapshots.id - (runs.no << 32), state FROM runs
 		LEFT JOIN snapshots ON snapshots.id BETWEEN runs.no << 32 AND (runs.no << 32) + ?2
-		WHERE runs.id = ?1 ORDER BY snapshots.id DESC LIMIT 1`, runID, most).Scan(&events, &state)
+		WHERE runs.id = ?1 AND `+began+` ORDER BY snapshots.id DESC LIMIT 1`, runID, most).Scan(&events, &state)
 	if errors.Is(err, sql.ErrNoRows) {
 		return runner.Snapshot{}, noRun(runID)
 	}
@@ -163,7 +163,7 @@ func (s *Store) scanLine(rows *sql.Rows, now time.Time) (runner.RunSummary, erro
 
 // listQuery writes a filter as SQL.
 func listQuery(f *runner.RunFilter) (query string, args []any) {
-	var where []string
+	where := []string{began}
 	add := func(condition string, values ...any) {
 		where = append(where, condition)
 		args = append(args, values...)
@@ -195,10 +195,7 @@ func listQuery(f *runner.RunFilter) (query string, args []any) {
 		add("due <= ?", f.DueBy.UnixNano())
 	}
 	query = `SELECT id, graph, file, labels, session, parent, parent_step, started, status, reason, steps, due, updated, owner, until
-		FROM runs LEFT JOIN leases ON leases.run = runs.no`
-	if len(where) > 0 {
-		query += " WHERE " + strings.Join(where, " AND ")
-	}
+		FROM runs LEFT JOIN leases ON leases.run = runs.no WHERE ` + strings.Join(where, " AND ")
 	query += " ORDER BY started DESC, no DESC"
 	if f.Limit > 0 {
 		query += fmt.Sprintf(" LIMIT %d", f.Limit)

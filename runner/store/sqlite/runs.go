@@ -33,20 +33,29 @@ func (s *Store) update(do func(tx *sql.Tx) error) error {
 
 func noRun(id string) error { return fmt.Errorf("run %q: %w", id, runner.ErrNoRun) }
 
-// Create starts the journal of a new run.
-func (s *Store) Create(record runner.RunRecord) (runner.Journal, error) {
+// Create starts the journal of a new run with its first events, in one commit.
+func (s *Store) Create(record runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
 	var l lease
+	var last int64
+	var size int
 	err := s.update(func(tx *sql.Tx) error {
-		run, err := insertRun(tx, &record)
-		if err == nil {
-			l, err = s.take(tx, run, s.opts.Owner)
+		if err := s.makeRoom(tx, record.ID); err != nil {
+			return err
 		}
+		run, err := insertRun(tx, &record)
+		if err != nil {
+			return err
+		}
+		if l, err = s.take(tx, run, s.opts.Owner); err != nil {
+			return err
+		}
+		last, size, err = insertEvents(tx.Stmt(s.writer.appendEvent), l, firstID(run)-1, first)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.start(record.ID, l, firstID(l.run)-1, 0), nil
+	return s.start(record.ID, l, last, size), nil
 }
 
 func insertRun(tx *sql.Tx, r *runner.RunRecord) (run int64, err error) {
@@ -129,7 +138,7 @@ func (s *Store) Open(runID, owner string) (runner.Journal, error) {
 
 // runNumber finds a run.
 func runNumber(tx *sql.Tx, runID string) (run int64, err error) {
-	err = tx.QueryRow(`SELECT no FROM runs WHERE id = ?`, runID).Scan(&run)
+	err = tx.QueryRow(`SELECT no FROM runs WHERE id = ? AND `+began, runID).Scan(&run)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = noRun(runID)
 	}
@@ -155,7 +164,7 @@ func (s *Store) Run(runID string) (runner.RunRecord, error) {
 	var labels string
 	var started sql.NullInt64
 	err := s.reader.QueryRow(`SELECT runs.id, graph, file, text, labels, session, started, parent, parent_step
-		FROM runs JOIN sources ON sources.no = runs.source WHERE runs.id = ?`, runID).Scan(
+		FROM runs JOIN sources ON sources.no = runs.source WHERE runs.id = ? AND `+began, runID).Scan(
 		&r.ID, &r.Graph, &r.File, &r.Source, &labels, &r.Session, &started, &r.Parent, &r.ParentStep)
 	if errors.Is(err, sql.ErrNoRows) {
 		return runner.RunRecord{}, noRun(runID)
@@ -207,25 +216,31 @@ func (s *Store) forget(runID string) error {
 		if held {
 			return &runner.LeasedError{RunID: runID, Owner: owner, Until: until}
 		}
-		if err := dropFiles(tx, run); err != nil {
+		return drop(tx, run)
+	})
+}
+
+// drop deletes all rows of a run.
+func drop(tx *sql.Tx, run int64) error {
+	if err := dropFiles(tx, run); err != nil {
+		return err
+	}
+	for _, text := range []string{
+		`DELETE FROM leases WHERE run = ?1`,
+		`DELETE FROM requests WHERE run = ?1`,
+		`DELETE FROM groups WHERE run = ?1`,
+		`DELETE FROM offers WHERE run = ?1`,
+		`DELETE FROM labels WHERE run = ?1`,
+		`DELETE FROM events WHERE id BETWEEN ?2 AND ?3`,
+		`DELETE FROM snapshots WHERE id BETWEEN ?2 - 1 AND ?3`,
+		`DELETE FROM paths WHERE id BETWEEN ?2 - 1 AND ?3`,
+		`DELETE FROM logs WHERE id BETWEEN ?2 AND ?3`,
+	} {
+		if _, err := tx.Exec(text, run, firstID(run), lastID(run)); err != nil {
 			return err
 		}
-		for _, text := range []string{
-			`DELETE FROM leases WHERE run = ?1`,
-			`DELETE FROM requests WHERE run = ?1`,
-			`DELETE FROM offers WHERE run = ?1`,
-			`DELETE FROM labels WHERE run = ?1`,
-			`DELETE FROM events WHERE id BETWEEN ?2 AND ?3`,
-			`DELETE FROM snapshots WHERE id BETWEEN ?2 - 1 AND ?3`,
-			`DELETE FROM paths WHERE id BETWEEN ?2 - 1 AND ?3`,
-			`DELETE FROM logs WHERE id BETWEEN ?2 AND ?3`,
-		} {
-			if _, err := tx.Exec(text, run, firstID(run), lastID(run)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // nanoseconds and moment keep times as Unix nanoseconds, the zero time as NULL.

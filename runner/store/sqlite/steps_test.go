@@ -77,8 +77,9 @@ type weighed struct {
 	apart              int // bytes written for snapshots in between
 }
 
-func (w *weighed) Create(record runner.RunRecord) (runner.Journal, error) {
-	j, err := w.Store.Create(record)
+func (w *weighed) Create(record runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
+	j, err := w.Store.Create(record, first...)
+	w.commits++
 	return &weighedJournal{j, w}, err
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func adoptsGraphs(t *testing.T, s runner.Store) {
-	bystander := create(t, s, "two") // of another text
+	bystander := create(t, s, "two", begun()) // of another text
 	if err := bystander.Snapshot(runner.Snapshot{State: []byte("y")}); err != nil {
 		t.Fatal(err)
 	}

@@ -66,8 +66,8 @@ func (b *Broken) write(do func() error) error {
 }
 
 // Create starts a journal with the fault of its store.
-func (b *Broken) Create(record runner.RunRecord) (runner.Journal, error) {
-	return b.journal(func() (runner.Journal, error) { return b.Store.Create(record) })
+func (b *Broken) Create(record runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
+	return b.journal(func() (runner.Journal, error) { return b.Store.Create(record, first...) })
 }
 
 // Open goes on with a journal, which has the fault of its store.
@@ -168,11 +168,11 @@ func stopsDriver(t *testing.T, s runner.Store) {
 			if !errors.Is(err, full) || result != nil {
 				t.Errorf("a fault at write %d gives %v, %v; want the store's error", write, result, err)
 			}
-			// Write 1 makes the run, the next ones are its events, then come
-			// the note and the end.
-			want := min(max(write-2, 0), len(all))
+			// Write 1 makes the run with its first event, the next ones are its
+			// other events, then come the note and the end.
+			want := min(write-1, len(all))
 			if done {
-				want = min(max(write-1, 0), len(all))
+				want = min(write, len(all))
 			}
 			got, err := s.Events(id)
 			if write == 1 && !done {

@@ -75,7 +75,7 @@ func forgetsRuns(t *testing.T, s runner.Store) {
 	}
 	wantEvents(t, s, "two", events()[:2])
 	// The id is free, and nothing is left of the old run.
-	create(t, s, "one")
-	wantEvents(t, s, "one", nil)
+	create(t, s, "one", events()[1])
+	wantEvents(t, s, "one", events()[1:2])
 	wantSnapshot(t, s, -1, runner.Snapshot{})
 }

@@ -37,7 +37,7 @@ func listsRuns(t *testing.T, s runner.Store) {
 		{runner.RunRecord{ID: "d", Graph: "h", Session: "s"}, machine.Paused},
 	} {
 		r.record.Started = startAt(i)
-		journal, err := s.Create(r.record)
+		journal, err := s.Create(r.record, begun())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,11 +84,11 @@ func listsRuns(t *testing.T, s runner.Store) {
 // them at the same time.
 func listsInOrder(t *testing.T, s runner.Store) {
 	for i, at := range []int{3, 1, 2, 2, 0} {
-		if _, err := s.Create(runner.RunRecord{ID: fmt.Sprint(i), Started: startAt(at)}); err != nil {
+		if _, err := s.Create(runner.RunRecord{ID: fmt.Sprint(i), Started: startAt(at)}, begun()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	create(t, s, "never") // no start
+	create(t, s, "never", begun()) // no start
 	if list, err := s.List(runner.RunFilter{}); err != nil || ids(list) != "0 3 2 1 4 never" {
 		t.Errorf("the order is %q (%v)", ids(list), err)
 	}
@@ -99,7 +99,7 @@ func listsNotes(t *testing.T, s runner.Store) {
 		ID: "one", Graph: "g", File: "f.yaml", Source: []byte("x"), Labels: map[string]string{"k": "v"},
 		Started: startAt(0), Parent: "p", ParentStep: 3,
 	}
-	journal, err := s.Create(record)
+	journal, err := s.Create(record, begun())
 	if err != nil {
 		t.Fatal(err)
 	}

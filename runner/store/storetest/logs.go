@@ -14,7 +14,7 @@ import (
 // keepsLogs keeps what was said apart by run, in order, and forgets what it is told
 // to, and all of it with the run.
 func keepsLogs(t *testing.T, s runner.Store) {
-	one, two := create(t, s, "one"), create(t, s, "two")
+	one, two := create(t, s, "one", begun()), create(t, s, "two", begun())
 	chunk := func(i int) runner.LogChunk {
 		return runner.LogChunk{
 			Time: startAt(i), Node: "a", Place: "a[1]", Visit: 2, Attempt: 3, Source: "tool", Stream: "stderr", Call: 4, Offset: 5,
@@ -74,7 +74,7 @@ func keepsLogs(t *testing.T, s runner.Store) {
 	if chunks, err := s.Log("two", 0, 9); err != nil || len(chunks) != 1 {
 		t.Errorf("the other run has %d chunks, %v", len(chunks), err)
 	}
-	create(t, s, "one")
+	create(t, s, "one", begun())
 	if chunks, err := s.Log("one", 0, 9); err != nil || len(chunks) != 0 {
 		t.Errorf("a new run has %d chunks, %v", len(chunks), err)
 	}

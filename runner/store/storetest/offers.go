@@ -42,8 +42,8 @@ func settlesOffers(t *testing.T, s runner.Store) {
 	if err := s.Offer("one", runner.Offer{ID: "x"}); !errors.Is(err, runner.ErrNoRun) {
 		t.Errorf("an offer for a run that is not there gives %v", err)
 	}
-	journal := create(t, s, "one")
-	bystander := create(t, s, "two")
+	journal := create(t, s, "one", begun())
+	bystander := create(t, s, "two", begun())
 	settle := func(id, refused string, want bool) {
 		t.Helper()
 		taken, err := journal.Settle(id, []machine.Event{{Kind: machine.Answered, Output: id}}, refused)
@@ -80,7 +80,7 @@ func settlesOffers(t *testing.T, s runner.Store) {
 	wantOffer(t, journal, "s")
 	settle("s", "", true)
 	events, err := s.Events("one")
-	if err != nil || len(events) != 2 || events[0].Output != "p" || events[1].Output != "s" {
+	if err != nil || len(events) != 3 || events[1].Output != "p" || events[2].Output != "s" {
 		t.Errorf("journal %+v (%v), want the answers p and s", events, err)
 	}
 	select {
@@ -94,7 +94,7 @@ func settlesOffers(t *testing.T, s runner.Store) {
 func listsDue(t *testing.T, s runner.Store) {
 	at := time.Unix(1000, 0)
 	for id, due := range map[string]time.Time{"early": at, "late": at.Add(time.Hour), "never": {}} {
-		journal := create(t, s, id)
+		journal := create(t, s, id, begun())
 		if err := journal.Note(runner.RunSummary{Status: machine.Paused, Reason: "wait", Due: due}); err != nil {
 			t.Fatal(err)
 		}

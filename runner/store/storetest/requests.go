@@ -34,8 +34,8 @@ func deliversRequests(t *testing.T, s runner.Store) {
 	if err := s.Ask("one", runner.RequestPause); !errors.Is(err, runner.ErrNoRun) {
 		t.Errorf("asking for a run that is not there gives %v", err)
 	}
-	journal := create(t, s, "one")
-	bystander := create(t, s, "two")
+	journal := create(t, s, "one", begun())
+	bystander := create(t, s, "two", begun())
 	ask(t, s, "one", runner.RequestPause)
 	wantRequest(t, journal, runner.RequestPause)
 	ask(t, s, "one", runner.RequestPause)
@@ -60,7 +60,7 @@ func deliversRequests(t *testing.T, s runner.Store) {
 func hearsOthers(t *testing.T, handle Handle) {
 	clock := newTicker()
 	here, there := handle(clock.Now), handle(clock.Now)
-	journal := create(t, here, "one")
+	journal := create(t, here, "one", begun())
 	ask(t, there, "one", runner.RequestCancel)
 	wantRequest(t, journal, runner.RequestCancel)
 	if err := journal.Close(); err != nil {

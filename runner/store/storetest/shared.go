@@ -113,7 +113,7 @@ func expiresLeases(t *testing.T, handle Handle) {
 func seesLeases(t *testing.T, handle Handle) {
 	clock := newTicker()
 	here, there := handle(clock.Now), handle(clock.Now)
-	journal := create(t, here, "one")
+	journal := create(t, here, "one", begun())
 	line := wantLine(t, there, runner.RunSummary{Status: machine.Running})
 	if line.Owner == "" || !line.Until.Equal(clock.Now().Add(15*time.Second)) {
 		t.Errorf("held by %q until %s", line.Owner, line.Until)
@@ -132,14 +132,14 @@ func seesLeases(t *testing.T, handle Handle) {
 func letsNamesakesOn(t *testing.T, handle Handle) {
 	clock := newTicker()
 	before, after := handle(clock.Now), handle(clock.Now)
-	if err := create(t, before, "one").Close(); err != nil {
+	if err := create(t, before, "one", begun()).Close(); err != nil {
 		t.Fatal(err)
 	}
 	old := open(t, before, "one", "worker 1")
-	add(t, old, events()[0])
-	add(t, open(t, after, "one", "worker 1"), events()[1])
-	wantLeased(t, "writing by the journal of before", old.Append(events()[2]), "worker 1")
-	wantEvents(t, before, "one", events()[:2])
+	add(t, old, events()[1])
+	add(t, open(t, after, "one", "worker 1"), events()[2])
+	wantLeased(t, "writing by the journal of before", old.Append(events()[3]), "worker 1")
+	wantEvents(t, before, "one", events()[:3])
 }
 
 // stopsDriversOfDeleted deletes a run whose driver is silent; another run gets
@@ -164,7 +164,14 @@ func stopsDriversOfDeleted(t *testing.T, handle Handle) {
 func showsWholes(t *testing.T, handle Handle) {
 	const batches, size = 60, 3
 	here, there := handle(time.Now), handle(time.Now)
-	journal := create(t, here, "one")
+	batch := func(i int) []machine.Event {
+		out := make([]machine.Event, size)
+		for k := range out {
+			out[k] = machine.Event{Kind: machine.Advanced, At: int64(i*size + k)}
+		}
+		return out
+	}
+	journal := create(t, here, "one", batch(0)...)
 	stop := make(chan struct{})
 	var reader sync.WaitGroup
 	reader.Go(func() {
@@ -188,12 +195,8 @@ func showsWholes(t *testing.T, handle Handle) {
 			}
 		}
 	})
-	for i := range batches {
-		batch := make([]machine.Event, size)
-		for k := range batch {
-			batch[k] = machine.Event{Kind: machine.Advanced, At: int64(i*size + k)}
-		}
-		if err := journal.AppendAll(batch); err != nil {
+	for i := 1; i < batches; i++ {
+		if err := journal.AppendAll(batch(i)); err != nil {
 			t.Error(err)
 			break
 		}
@@ -209,7 +212,7 @@ func showsWholes(t *testing.T, handle Handle) {
 func racesForLease(t *testing.T, handle Handle) {
 	const rivals = 6
 	clock := newTicker()
-	if err := create(t, handle(clock.Now), "one").Close(); err != nil {
+	if err := create(t, handle(clock.Now), "one", begun()).Close(); err != nil {
 		t.Fatal(err)
 	}
 	stores := make([]runner.Store, rivals)
@@ -226,7 +229,7 @@ func racesForLease(t *testing.T, handle Handle) {
 	for i, err := range failures {
 		if err == nil {
 			winners++
-			add(t, journals[i], events()[0])
+			add(t, journals[i], events()[1])
 			continue
 		}
 		wantLeased(t, "losing the race", err, "")
@@ -234,5 +237,5 @@ func racesForLease(t *testing.T, handle Handle) {
 	if winners != 1 {
 		t.Errorf("%d drivers have one run: %v", winners, slices.DeleteFunc(failures, func(err error) bool { return err == nil }))
 	}
-	wantEvents(t, stores[0], "one", events()[:1])
+	wantEvents(t, stores[0], "one", events()[:2])
 }

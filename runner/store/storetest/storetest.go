@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func Run(t *testing.T, open func(t *testing.T) runner.Store) {
 		"events may be read while they are kept": readsWhileWriting,
 		"what was read is the reader's own":      givesCopies,
 		"runs may be written at the same time":   writesRunsAtOnce,
-		"an empty journal":                       hasEmptyJournals,
+		"runs that never started":                startsWithEvents,
 		"events of any shape come back":          keepsShapes,
 		"numbers come back as they were":         keepsNumbers,
 		"what is appended at once":               appendsAll,
@@ -79,14 +80,18 @@ func events() []machine.Event {
 	}
 }
 
-func create(t *testing.T, s runner.Store, id string) runner.Journal {
+// create starts a journal with events; without any the run has not started yet.
+func create(t *testing.T, s runner.Store, id string, first ...machine.Event) runner.Journal {
 	t.Helper()
-	journal, err := s.Create(runner.RunRecord{ID: id, File: id + ".yaml", Source: []byte("graphrun: v1 # " + id)})
+	journal, err := s.Create(runner.RunRecord{ID: id, File: id + ".yaml", Source: []byte("graphrun: v1 # " + id)}, first...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return journal
 }
+
+// begun is the first event of a run.
+func begun() machine.Event { return events()[0] }
 
 func add(t *testing.T, journal runner.Journal, list ...machine.Event) {
 	t.Helper()
@@ -137,7 +142,7 @@ func keepsRecord(t *testing.T, s runner.Store) {
 		Labels: map[string]string{"a": "1", "": "b", "é": ""}, Session: "s",
 		Started: time.Unix(1790000000, 123456789), Parent: "zero", ParentStep: 7,
 	}
-	if _, err := s.Create(want); err != nil {
+	if _, err := s.Create(want, begun()); err != nil {
 		t.Fatal(err)
 	}
 	got, err := s.Run("one")
@@ -198,16 +203,61 @@ func saysWhatIsNotThere(t *testing.T, s runner.Store) {
 	}
 }
 
-func hasEmptyJournals(t *testing.T, s runner.Store) {
-	create(t, s, "one")
-	wantEvents(t, s, "one", nil)
+// startsWithEvents looks at runs that have no event yet, or never got one.
+func startsWithEvents(t *testing.T, s runner.Store) {
+	create(t, s, "whole", events()[:3]...)
+	wantEvents(t, s, "whole", events()[:3])
+	bad := machine.Event{Kind: machine.TaskEnded, Output: math.NaN()}
+	if _, err := s.Create(runner.RunRecord{ID: "bad"}, begun(), bad); err == nil {
+		t.Error("a run whose events have no text was made")
+	}
+	wantNever(t, s, "bad")
+
+	early := create(t, s, "early")
+	wantNever(t, s, "early")
+	if _, err := s.Create(runner.RunRecord{ID: "early"}, begun()); !errors.Is(err, runner.ErrRunExists) {
+		t.Errorf("another run of an id that is about to begin: %v, want ErrRunExists", err)
+	}
+	add(t, early, begun())
+	wantEvents(t, s, "early", events()[:1])
+
+	if err := create(t, s, "given up").Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantNever(t, s, "given up")
+	add(t, create(t, s, "given up"), begun())
+	wantEvents(t, s, "given up", events()[:1])
+	if swept, err := s.Sweep(time.Now(), false); err != nil || len(swept) > 0 {
+		t.Errorf("swept %q (%v), want none", swept, err)
+	}
+	if list, err := s.List(runner.RunFilter{}); err != nil || len(list) != 3 {
+		t.Errorf("%d runs (%v), want 3", len(list), err)
+	}
+}
+
+// wantNever looks for a run that never started.
+func wantNever(t *testing.T, s runner.Store, id string) {
+	t.Helper()
+	_, run := s.Run(id)
+	_, events := s.Events(id)
+	_, snapshot := s.Snapshot(id, -1)
+	for what, err := range map[string]error{
+		"the record": run, "events": events, "a snapshot": snapshot, "deleting": s.Delete(id), "asking": s.Ask(id, runner.RequestCancel),
+	} {
+		if !errors.Is(err, runner.ErrNoRun) {
+			t.Errorf("%s of %q: %v, want ErrNoRun", what, id, err)
+		}
+	}
+	if list, err := s.List(runner.RunFilter{ID: id}); err != nil || len(list) > 0 {
+		t.Errorf("%d runs are %q (%v), want none", len(list), id, err)
+	}
 }
 
 // readsWhileWriting reads from another goroutine: what it sees is always a
 // beginning of what is written.
 func readsWhileWriting(t *testing.T, s runner.Store) {
 	const total = 200
-	journal := create(t, s, "one")
+	journal := create(t, s, "one", machine.Event{Kind: machine.RunBegan})
 	var reader sync.WaitGroup
 	stop := make(chan struct{})
 	reader.Go(func() {
@@ -231,7 +281,7 @@ func readsWhileWriting(t *testing.T, s runner.Store) {
 			}
 		}
 	})
-	for i := range total {
+	for i := 1; i < total; i++ {
 		if err := journal.Append(machine.Event{Kind: machine.Advanced, At: int64(i)}); err != nil {
 			t.Error(err)
 		}
