@@ -183,5 +183,6 @@ func callHash(ref modelRef, req *model.Request) string {
 
 // backoff is the delay before the next try of a call that nobody else repeats.
 func backoff(attempt int, failure *runner.Failure) time.Duration {
-	return max(time.Second<<(attempt-1), time.Duration(failure.RetryAfter)*time.Millisecond)
+	asked := time.Duration(failure.RetryAfter) * time.Millisecond
+	return max(time.Second<<(attempt-1), min(asked, runner.MaxAskedDelay))
 }

@@ -68,9 +68,11 @@ type Event struct {
 	Cached  bool
 	Skipped bool
 	Error   *machine.Failure // node_failed, node_retrying
-	// MaxAttempts and NextDelay: node_retrying.
+	// MaxAttempts and NextDelay: node_retrying; AskedDelay too, if the other side
+	// asked for a longer delay than it gets.
 	MaxAttempts int
 	NextDelay   time.Duration
+	AskedDelay  time.Duration
 	// Next and Candidates: edges_resolved.
 	Next       []string
 	Candidates []machine.Candidate

@@ -45,7 +45,7 @@ func (e *Event) appendContent(dst []byte) []byte {
 	case SuperstepStarted, SuperstepCompleted:
 		dst = appendNames(append(dst, `,"nodes":`...), e.Nodes)
 	case NodeRetrying:
-		dst = appendRetry(dst, e.MaxAttempts, e.NextDelay, e.Error)
+		dst = appendRetry(dst, &machine.RetryNote{MaxAttempts: e.MaxAttempts, Delay: e.NextDelay, Asked: e.AskedDelay}, e.Error)
 	case NodeStarted:
 		dst = appendTextKey(dst, `,"kind":`, e.Kind)
 	case NodeFailed:
@@ -85,9 +85,12 @@ func (e *Event) appendContent(dst []byte) []byte {
 	return dst
 }
 
-func appendRetry(dst []byte, attempts int, delay time.Duration, f *machine.Failure) []byte {
-	dst = appendIntKey(dst, `,"max_attempts":`, attempts)
-	dst = appendInt(append(dst, `,"next_delay_ms":`...), int(delay.Milliseconds()))
+func appendRetry(dst []byte, next *machine.RetryNote, f *machine.Failure) []byte {
+	dst = appendIntKey(dst, `,"max_attempts":`, next.MaxAttempts)
+	dst = appendInt(append(dst, `,"next_delay_ms":`...), int(next.Delay.Milliseconds()))
+	if next.Asked > 0 {
+		dst = appendInt(append(dst, `,"asked_delay_ms":`...), int(next.Asked.Milliseconds()))
+	}
 	return appendError(dst, f)
 }
 

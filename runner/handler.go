@@ -16,6 +16,10 @@ import (
 // where the context says so).
 type Failure = machine.Failure
 
+// MaxAskedDelay is the longest delay before another attempt that a server may ask
+// for, where no max_interval says otherwise.
+const MaxAskedDelay = machine.MaxAskedDelay
+
 // Kind is a kind of node.
 type Kind struct {
 	// Spec names the kind and its keys, so that files that use it are checked.

@@ -299,7 +299,7 @@ func (enc *encoder) appendRare(dst []byte, n *machine.Note, took time.Duration) 
 		dst = append(dst, enc.piecesOf(n.Node).kind...)
 		dst = appendError(appendDuration(dst, took), n.Failure)
 	case machine.NoteNodeRetrying:
-		dst = appendRetry(dst, n.Retry.MaxAttempts, n.Retry.Delay, n.Failure)
+		dst = appendRetry(dst, n.Retry, n.Failure)
 	case machine.NoteNodeEmitted:
 		dst = appendSaid(dst, emitted(n.Output, n.Failure))
 	case machine.NoteJoinDropped:

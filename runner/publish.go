@@ -220,7 +220,8 @@ func (d *driver) describe(n *machine.Note, at int64) {
 	case machine.NoteNodeStarted:
 		e.Kind = d.plan.NodeKind(n.Node)
 	case machine.NoteNodeRetrying:
-		e.Error, e.MaxAttempts, e.NextDelay = d.mask.failure(n.Failure), n.Retry.MaxAttempts, n.Retry.Delay
+		e.Error, e.MaxAttempts = d.mask.failure(n.Failure), n.Retry.MaxAttempts
+		e.NextDelay, e.AskedDelay = n.Retry.Delay, n.Retry.Asked
 	case machine.NoteNodeCompleted:
 		e.Kind, e.Duration = d.plan.NodeKind(n.Node), time.Duration(at-n.Began)
 		e.Output, e.Cached, e.Skipped = d.mask.value(n.Output), n.Cached, n.Skipped

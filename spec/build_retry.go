@@ -51,7 +51,7 @@ func retryOf(v *Value) Retry {
 		case "backoff":
 			r.Backoff = number(v)
 		case "max_interval":
-			r.MaxInterval = durationOf(v)
+			r.MaxInterval, r.HasMaxInterval = durationOf(v), true
 		case "jitter":
 			r.Jitter = number(v)
 		case "on":

@@ -159,7 +159,9 @@ type Retry struct {
 	InitialInterval time.Duration
 	Backoff         float64
 	MaxInterval     time.Duration
-	Jitter          float64
+	// HasMaxInterval says that the file sets MaxInterval.
+	HasMaxInterval bool
+	Jitter         float64
 	On              []Text
 	Span            Span
 }

@@ -90,6 +90,9 @@ func (t *tracer) lines(e *runner.Event) []string {
 		t.running[e.Node] = e.Step
 	case runner.NodeRetrying:
 		text := fmt.Sprintf("attempt %d of %d failed, next in %s", e.Attempt, e.MaxAttempts, clock(e.NextDelay))
+		if e.AskedDelay > 0 {
+			text += fmt.Sprintf(" (cut from %s, which the other side asked for)", clock(e.AskedDelay))
+		}
 		if e.Error != nil {
 			text += ": " + failureText(e.Error)
 		}

@@ -244,13 +244,13 @@ func (p *Plan) elementUnwell(s *State, t *task, id TaskID, failure *Failure, ask
 	e, i := t.each, id.Element-1
 	own := *failure
 	own.Node, own.Attempt = p.nodes[t.node].id, id.Attempt
-	if delay, attempts, again := p.retryDelay(s, t, i, id.Attempt, &own); again && e.failure == nil {
-		e.attempts[i] = failedAttempt{id.Attempt, s.after(delay)}
+	if next, again := p.retryDelay(s, t, i, id.Attempt, &own); again && e.failure == nil {
+		e.attempts[i] = failedAttempt{id.Attempt, s.after(next.Delay)}
 		if asked != nil && !asked.any {
 			e.answered[i] = asked
 		}
-		s.noteRetrying(t, &own, attempts, delay)
-		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: id, For: delay})
+		s.noteRetrying(t, &own, next)
+		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: id, For: next.Delay})
 		return
 	}
 	p.elementFailed(s, t, i, &own)

@@ -98,6 +98,9 @@ func (s *State) Confided() []any { return s.confided }
 type RetryNote struct {
 	MaxAttempts int
 	Delay       time.Duration
+	// Asked is the delay that the other side asked for, if it is longer than the
+	// policy allows; else 0.
+	Asked time.Duration
 }
 
 // Taken is a way out of a node that was taken.

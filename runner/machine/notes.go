@@ -5,7 +5,6 @@ package machine
 import (
 	"cmp"
 	"slices"
-	"time"
 )
 
 // note adds an empty note and returns it, to be filled in place.
@@ -118,10 +117,10 @@ func (s *State) noteStopped(t *task) {
 	s.taskNote(NoteNodeFailed, t).Failure = &failure
 }
 
-func (s *State) noteRetrying(t *task, failure *Failure, attempts int, delay time.Duration) {
+func (s *State) noteRetrying(t *task, failure *Failure, next RetryNote) {
 	if s.Watched {
 		note := s.taskNote(NoteNodeRetrying, t)
-		note.Failure, note.Retry = failure, &RetryNote{attempts, delay}
+		note.Failure, note.Retry = failure, &next
 	}
 }
 

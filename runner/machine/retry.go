@@ -66,18 +66,19 @@ func mayPass(kind string, failure *Failure) bool {
 
 // retryDelay is the exponential backoff before the next attempt, with jitter
 // derived from the task's identity, so that a replay waits the same time. Each
-// block of a retry list counts its own failures; attempts is how many there will
-// have been if all others that come are of the same kind.
-func (p *Plan) retryDelay(s *State, t *task, element, attempt int, failure *Failure) (delay time.Duration, attempts int, again bool) {
+// block of a retry list counts its own failures; MaxAttempts is how many there will
+// have been if all others that come are of the same kind. A delay that the other
+// side asks for makes it longer, as far as patience goes.
+func (p *Plan) retryDelay(s *State, t *task, element, attempt int, failure *Failure) (next RetryNote, again bool) {
 	r, block := p.policy(t, failure)
 	used, by := attempt-1, triedBy{element, block}
 	isList := len(p.nodes[t.node].retry) > 1
 	if isList {
 		used = t.tried[by]
 	}
-	attempts = attempt + max(0, r.MaxAttempts-1-used)
+	next.MaxAttempts = attempt + max(0, r.MaxAttempts-1-used)
 	if used+1 >= r.MaxAttempts || s.closing != nil || s.final != nil && s.final.over {
-		return 0, attempts, false
+		return next, false
 	}
 	if isList {
 		if t.tried == nil {
@@ -93,11 +94,28 @@ func (p *Plan) retryDelay(s *State, t *task, element, attempt int, failure *Fail
 	h.Write([]byte(strconv.Itoa(attempt) + s.idempotencyKey(p.nodes[t.node].id, t.visit, element)))
 	unit := float64(h.Sum64()>>11) / (1 << 53)
 	wait *= 1 + r.Jitter*(2*unit-1)
-	delay = max(time.Duration(wait), time.Duration(failure.RetryAfter)*time.Millisecond)
-	if s.deadline > 0 {
-		delay = min(delay, time.Duration(max(0, s.deadline-s.now)))
+	asked := time.Duration(failure.RetryAfter) * time.Millisecond
+	if most := patience(&r); asked > most {
+		next.Asked, asked = asked, most
 	}
-	return delay, attempts, true
+	next.Delay = max(time.Duration(wait), asked)
+	if s.deadline > 0 {
+		next.Delay = min(next.Delay, time.Duration(max(0, s.deadline-s.now)))
+	}
+	return next, true
+}
+
+// MaxAskedDelay is the longest delay that the other side may ask for where no
+// max_interval is set.
+const MaxAskedDelay = 10 * time.Minute
+
+// patience is the longest delay before another attempt that the other side may
+// ask for: a server must not keep a run for a day.
+func patience(r *spec.Retry) time.Duration {
+	if r.HasMaxInterval {
+		return r.MaxInterval
+	}
+	return MaxAskedDelay
 }
 
 // forgetTried gives a task, or an element of it, all attempts of its retry list

@@ -69,7 +69,10 @@ func delayOf(t *testing.T, plan *machine.Plan, run string) time.Duration {
 
 func TestDelayBounds(t *testing.T) {
 	flow := func(retry string) string {
-		return head + "nodes: {a: {kind: exec, command: [x], retry: " + retry + "}}\nedges: [{from: a, to: END}]"
+		if retry != "" {
+			retry = ", retry: " + retry
+		}
+		return head + "nodes: {a: {kind: exec, command: [x]" + retry + "}}\nedges: [{from: a, to: END}]"
 	}
 	after := func(ms int64) answer { return badWith(machine.Failure{Kind: "rate_limited", RetryAfter: ms}) }
 	for _, c := range []struct {
@@ -80,10 +83,12 @@ func TestDelayBounds(t *testing.T) {
 		{"the first delay is capped too", "{max_attempts: 2, initial_interval: 10s, max_interval: 5s, jitter: 0}", bad("tool"), 5 * time.Second},
 		{"Retry-After lengthens a delay", "{max_attempts: 2, initial_interval: 1s, jitter: 0}", after(7000), 7 * time.Second},
 		{"Retry-After does not shorten it", "{max_attempts: 2, initial_interval: 3s, jitter: 0}", after(10), 3 * time.Second},
-		{"Retry-After goes over the cap", "{max_attempts: 2, initial_interval: 1s, max_interval: 2s, jitter: 0}", after(60000), time.Minute},
+		{"Retry-After does not go over max_interval", "{max_attempts: 2, initial_interval: 1s, max_interval: 2s, jitter: 0}", after(60000), 2 * time.Second},
+		{"nor over 10 minutes", "{max_attempts: 2, initial_interval: 1s, jitter: 0}", after(86400000), 10 * time.Minute},
+		{"nor so without a policy", "", after(86400000), 10 * time.Minute},
 	} {
 		w := walk(t, flow(c.retry), script{"a": each(c.answer)}, nil, machine.RunInfo{})
-		if len(w.delays) != 1 || w.delays[0] != c.want {
+		if len(w.delays) == 0 || w.delays[0] != c.want {
 			t.Errorf("%s: delays %v, want %v", c.name, w.delays, c.want)
 		}
 	}

@@ -304,15 +304,15 @@ func (p *Plan) fail(s *State, t *task, failure *Failure) {
 		p.failFinal(s, t, failure)
 		return
 	}
-	if delay, attempts, again := p.retryDelay(s, t, -1, t.attempt, failure); again {
-		t.status, t.until, t.writes = delayed, s.after(delay), t.writes[:0]
+	if next, again := p.retryDelay(s, t, -1, t.attempt, failure); again {
+		t.status, t.until, t.writes = delayed, s.after(next.Delay), t.writes[:0]
 		if t.asked != nil && t.asked.any {
 			t.asked = nil // another attempt is another subgraph
 		}
 		s.waitingTasks++
 		t.newTurns()
-		s.noteRetrying(t, failure, attempts, delay)
-		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: s.taskID(t), For: delay})
+		s.noteRetrying(t, failure, next)
+		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: s.taskID(t), For: next.Delay})
 		return
 	}
 	p.failFinal(s, t, failure)
