@@ -19,7 +19,10 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-const maxRedirects = 10
+const (
+	maxRedirects = 10
+	sameHost     = "same_host" // of follow
+)
 
 var errTooManyRedirects = fmt.Errorf("was redirected more than %d times", maxRedirects)
 
@@ -38,9 +41,7 @@ func newHTTPHandler(client *http.Client) *httpHandler {
 			ExpectContinueTimeout: time.Second,
 		}}
 	}
-	own := *client
-	own.CheckRedirect = checkRedirect
-	return &httpHandler{client: &own}
+	return &httpHandler{client: client}
 }
 
 // call is a request to make and what its answer may be.
@@ -49,6 +50,7 @@ type call struct {
 	shown   string // "GET https://host/path", fit for messages
 	expect  []int  // empty: 200 to 299
 	maxBody int
+	follow  string // none, same_host, any
 }
 
 // Run makes the request and returns {status, headers, body}.
@@ -57,7 +59,9 @@ func (h *httpHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := h.client.Do(c.request)
+	client := *h.client
+	client.CheckRedirect = c.checkRedirect
+	resp, err := client.Do(c.request)
 	if resp != nil {
 		defer resp.Body.Close()
 	}
@@ -75,6 +79,12 @@ func readCall(ctx context.Context, config map[string]any) (*call, error) {
 	}
 	if c.expect, err = readExpect(config); err != nil {
 		return nil, err
+	}
+	if c.follow, err = textKey(config, "follow", sameHost); err != nil {
+		return nil, err
+	}
+	if !slices.Contains([]string{"none", sameHost, "any"}, c.follow) {
+		return nil, invalidInput("\"follow\" is %q; none, same_host or any is wanted", head(c.follow, 40))
 	}
 	target, err := readURL(config)
 	if err != nil {
@@ -221,19 +231,26 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// checkRedirect bounds redirects and keeps what the graph's headers hold, and
-// the query of a Referer, from another host. The standard client drops only
-// the headers that are known to be credentials.
-func checkRedirect(req *http.Request, via []*http.Request) error {
+// checkRedirect follows redirects as far as the call says. From another host it
+// keeps what the graph's headers hold, and the query of a Referer: the standard
+// client drops only the headers that are known to be credentials.
+func (c *call) checkRedirect(req *http.Request, via []*http.Request) error {
+	if c.follow == "none" {
+		return http.ErrUseLastResponse
+	}
 	if len(via) > maxRedirects {
 		return errTooManyRedirects
 	}
 	if scheme := req.URL.Scheme; scheme != "http" && scheme != "https" {
 		return fmt.Errorf("was redirected to a URL of scheme %q; http and https are allowed", scheme)
 	}
-	first := via[0].URL
-	if strings.EqualFold(first.Host, req.URL.Host) && (first.Scheme == req.URL.Scheme || req.URL.Scheme == "https") {
+	// Who was sent away and comes back has been given the address by another host.
+	if stays := func(at *http.Request) bool { return atHost(via[0].URL, at.URL) }; stays(req) && !slices.ContainsFunc(via, func(at *http.Request) bool { return !stays(at) }) {
 		return nil
+	}
+	if c.follow == sameHost {
+		return fmt.Errorf("was redirected to %s, another host than %s; \"follow: any\" allows it",
+			hostOf(req.URL), hostOf(via[0].URL))
 	}
 	for name := range req.Header {
 		if !slices.Contains([]string{"Accept", "Accept-Encoding", "Accept-Language", "Content-Type", "User-Agent"}, name) {
@@ -242,6 +259,31 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	}
 	return nil
 }
+
+// atHost reports whether a URL is at the host of the first: under the same name
+// and port, or the same name once it is encrypted, never less safe than before.
+func atHost(first, then *url.URL) bool {
+	switch {
+	case !strings.EqualFold(first.Hostname(), then.Hostname()):
+		return false
+	case first.Scheme == then.Scheme:
+		return portOf(first) == portOf(then)
+	}
+	return then.Scheme == "https" && portOf(first) == "80" && portOf(then) == "443"
+}
+
+func portOf(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "https":
+		return "443"
+	}
+	return "80"
+}
+
+// hostOf is where a URL leads, as messages show it.
+func hostOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // failure says what became of a request that got no usable answer.
 func (c *call) failure(ctx context.Context, resp *http.Response, err error) *runner.Failure {

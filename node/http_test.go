@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -319,24 +320,83 @@ func TestHTTPRedirect(t *testing.T) {
 			http.Redirect(w, r, "/landed", http.StatusFound)
 		case "/other":
 			http.Redirect(w, r, other, http.StatusTemporaryRedirect)
+		case "/back":
+			http.Redirect(w, r, other+"/return", http.StatusTemporaryRedirect)
 		default:
 			landed(w, r)
 		}
 	})
-	other, _ = serve(t, landed)
-	for path, want := range map[string]string{
-		"/same":  "key=k auth=true agent=graphrun referer=true",
-		"/other": "key= auth=false agent=graphrun referer=false",
+	other, _ = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/return" {
+			http.Redirect(w, r, url+"/landed", http.StatusTemporaryRedirect)
+			return
+		}
+		landed(w, r)
+	})
+	for _, test := range []struct{ path, follow, want, fails string }{
+		{path: "/same", want: "key=k auth=true agent=graphrun referer=true"},
+		{path: "/same", follow: "any", want: "key=k auth=true agent=graphrun referer=true"},
+		{path: "/same", follow: "none", fails: "/same answered 302 Found"},
+		{path: "/other", fails: "/other was redirected to " + other + `, another host than ` + url + `; "follow: any" allows it`},
+		{path: "/other", follow: "same_host", fails: "another host"},
+		{path: "/other", follow: "any", want: "key= auth=false agent=graphrun referer=false"},
+		{path: "/back", fails: "another host"},
+		{path: "/back", follow: "any", want: "key= auth=false agent=graphrun referer=false"},
 	} {
-		got, err := runHTTP(t, client, map[string]any{
-			"url": url + path + "?token=secret", "body": "x",
+		config := map[string]any{
+			"url": url + test.path + "?token=secret", "body": "x",
 			"headers": map[string]any{"X-Key": "k", "Authorization": "Bearer x"},
-		})
+		}
+		if test.follow != "" {
+			config["follow"] = test.follow
+		}
+		got, err := runHTTP(t, client, config)
+		if test.fails != "" {
+			checkFailure(t, err, "http_status", test.fails)
+			continue
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		if body := got.(map[string]any)["body"]; body != want {
-			t.Errorf("%s: %v, want %s", path, body, want)
+		if body := got.(map[string]any)["body"]; body != test.want {
+			t.Errorf("%s, follow %q: %v, want %s", test.path, test.follow, body, test.want)
+		}
+	}
+	config := map[string]any{"url": url + "/other", "follow": "none", "expect": []any{307}}
+	got, err := runHTTP(t, client, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := got.(map[string]any)["headers"].(map[string]any)["location"]; at != other {
+		t.Errorf("a redirect that is the answer leads to %v, want %s", at, other)
+	}
+}
+
+func TestHTTPSameHost(t *testing.T) {
+	for _, test := range []struct {
+		first, then string
+		want        bool
+	}{
+		{"http://a.example/x", "http://A.example/y", true},
+		{"http://a.example/x", "http://a.example:80/y", true},
+		{"http://a.example/x", "https://a.example/y", true},
+		{"https://a.example/x", "http://a.example/y", false},
+		{"http://a.example/x", "http://a.example:8080/y", false},
+		{"http://a.example:8080/x", "https://a.example/y", false},
+		{"http://a.example/x", "http://b.a.example/y", false},
+		{"http://a.example/x", "http://a.example.evil/y", false},
+		{"http://a.example/x", "http://a.example@evil/y", false},
+	} {
+		first, err := url.Parse(test.first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		then, err := url.Parse(test.then)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if atHost(first, then) != test.want {
+			t.Errorf("from %s to %s is the same host: %t", test.first, test.then, !test.want)
 		}
 	}
 }
