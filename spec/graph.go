@@ -162,8 +162,8 @@ type Retry struct {
 	// HasMaxInterval says that the file sets MaxInterval.
 	HasMaxInterval bool
 	Jitter         float64
-	On              []Text
-	Span            Span
+	On             []Text
+	Span           Span
 }
 
 // Takes reports whether the block is for failures of a kind.
