@@ -4,7 +4,6 @@ package lint
 
 import (
 	"math"
-	"path"
 	"slices"
 	"strings"
 
@@ -193,12 +192,12 @@ func (w *boundWalk) childCost(n *spec.Node) span {
 	if err != nil {
 		return unknown
 	}
-	g, found := spec.Parse(name.Value, src, spec.Options{})
+	g, found := spec.Parse(name.Value, src, spec.Options{Load: w.f.opts.loadBeside(name.Value)})
 	if g == nil || found.HasErrors() {
 		return unknown
 	}
-	opts, folder := w.f.opts, path.Dir(name.Value)
-	opts.Load = func(child string) ([]byte, error) { return w.f.opts.Load(path.Join(folder, child)) }
+	opts := w.f.opts
+	opts.Load = w.f.opts.loadBeside(name.Value)
 	b, ok := boundGraph(g, opts, w.depth-1)
 	if !ok {
 		return unknown

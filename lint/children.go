@@ -101,20 +101,30 @@ func (f *facts) child(g *spec.Graph, file, name string) *child {
 	case !spec.IsGraph(src):
 		c.problem = "is no graph file"
 	default:
-		g, found := spec.Parse(f.beside(at), src, spec.Options{Kinds: f.opts.Kinds})
+		g, found := spec.Parse(f.beside(at), src, spec.Options{Kinds: f.opts.Kinds, Load: f.opts.loadBeside(at)})
 		if found = append(found, spec.Check(g)...); !found.HasErrors() {
 			_, found = bind.Check(g, f.opts.Kinds, nil)
 			found = Filter(g.File, found)
 		}
 		if found.HasErrors() {
 			d := firstError(found.Sort())
-			c.problem = "is not valid: line " + lineOf(d) + ": " + d.Message
+			c.problem = "is not valid: " + lineOf(d) + ": " + d.Message
 			c.place = &spec.Related{File: d.File, Span: d.Span, Message: "the error is here"}
 			return c
 		}
 		c.graph = g
 	}
 	return c
+}
+
+// loadBeside is Load for the texts that a file at a path names.
+func (o *Options) loadBeside(at string) func(string) ([]byte, error) {
+	return func(name string) ([]byte, error) {
+		if !path.IsAbs(name) {
+			name = path.Join(path.Dir(at), name)
+		}
+		return o.Load(name)
+	}
 }
 
 // beside is what messages call a file that is named relative to the folder of

@@ -55,8 +55,12 @@ func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
 	kept := make(spec.Diagnostics, 0, len(found))
 	for _, d := range found {
 		silenced := false
-		if d.File == file {
-			for _, c := range byLine[file.Position(d.Span.From).Line] {
+		at, span := d.File, d.Span
+		if host, named := at.Host(); host != nil {
+			at, span = host, named // no comment can stand in the text
+		}
+		if at == file {
+			for _, c := range byLine[file.Position(span.From).Line] {
 				if c.rule == d.Rule {
 					silenced, c.used = true, true
 				}
@@ -73,13 +77,18 @@ func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
 // oncePerValue keeps the first of several findings that one value has the
 // wrong type: the reader of the file and the compiler of its parts both say so.
 func oncePerValue(found spec.Diagnostics) spec.Diagnostics {
-	seen := map[spec.Span]bool{}
+	type place struct {
+		file *spec.File
+		span spec.Span
+	}
+	seen := map[place]bool{}
 	return slices.DeleteFunc(found, func(d spec.Diagnostic) bool {
 		if d.Rule != "type-mismatch" {
 			return false
 		}
-		again := seen[d.Span]
-		seen[d.Span] = true
+		at := place{d.File, d.Span}
+		again := seen[at]
+		seen[at] = true
 		return again
 	})
 }

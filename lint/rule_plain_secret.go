@@ -58,9 +58,13 @@ func checkPlainSecret(f *facts) {
 // tokens reports keys with a prefix of their issuer wherever they stand in the
 // file: a comment is no better place.
 func (f *facts) tokens() {
-	tokensIn(string(f.graph.File.Src), func(from, to int) {
-		f.report(spec.Span{From: from, To: to}, "this looks like an API key; declare it under secrets and write {{ secrets.NAME }}")
-	})
+	told := func(span spec.Span) {
+		f.report(span, "this looks like an API key; declare it under secrets and write {{ secrets.NAME }}")
+	}
+	tokensIn(string(f.graph.File.Src), func(from, to int) { told(spec.Span{From: from, To: to}) })
+	for _, text := range f.graph.File.Texts() {
+		tokensIn(string(text.Src), func(from, to int) { told(text.InHost(spec.Span{From: from, To: to})) })
+	}
 }
 
 // credentials looks at every text of a value; name is the key it stands under.

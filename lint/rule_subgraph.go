@@ -11,8 +11,13 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
+// lineOf says on which line a finding about a file is, and in which of its texts.
 func lineOf(d spec.Diagnostic) string {
-	return strconv.Itoa(d.File.Position(d.Span.From).Line)
+	line := "line " + strconv.Itoa(d.File.Position(d.Span.From).Line)
+	if host, _ := d.File.Host(); host != nil {
+		line += " of " + d.File.Name
+	}
+	return line
 }
 
 func subgraphMissing() Rule {

@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -27,6 +28,9 @@ type linker struct {
 // found.
 func (l *linker) link(g *spec.Graph) *Flow {
 	path := filepath.Clean(g.File.Name) + g.Ref()
+	for _, text := range g.File.Texts() {
+		l.files[absolute(text.Name)] = text.Src
+	}
 	l.open = append(l.open, path)
 	defer func() { l.open = l.open[:len(l.open)-1] }()
 	flow, found := l.runner.compile(g)
@@ -67,13 +71,33 @@ func (l *linker) child(g *spec.Graph, file *spec.Value) *Flow {
 		l.report(g, "subgraph-missing", file.Span, "subgraph "+strconv.Quote(file.Text.Value)+": "+err.Error())
 		return nil
 	}
-	child, found := spec.Parse(path, src, spec.Options{Kinds: l.runner.kinds})
+	child, found := spec.Parse(path, src, spec.Options{Kinds: l.runner.kinds, Load: func(text string) ([]byte, error) {
+		return l.read(beside(path, text))
+	}})
 	found = append(found, spec.Check(child)...)
 	if found.HasErrors() {
 		l.found = append(l.found, found...)
 		return nil
 	}
 	return l.link(child)
+}
+
+// beside is the path of a file that another one names.
+func beside(file, path string) string {
+	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(file), path)
+}
+
+// Load returns a text that the graph of the run takes from a file, as it was kept;
+// see spec.Options.
+func (r *RunRecord) Load(path string) ([]byte, error) {
+	src, ok := r.Files[absolute(beside(r.File, path))]
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return src, nil
 }
 
 // read reads a file, from where it is kept if it is.

@@ -51,7 +51,7 @@ func (r *Runner) find(runID string) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, found := spec.Parse(run.File, run.Source, spec.Options{Kinds: r.kinds})
+	g, found := spec.Parse(run.File, run.Source, spec.Options{Kinds: r.kinds, Load: run.Load})
 	if found.HasErrors() {
 		return nil, &InvalidError{Diagnostics: found.Sort()}
 	}

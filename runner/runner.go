@@ -27,8 +27,8 @@ type Config struct {
 	Decider Decider
 	// Store keeps the journals; nil: none is kept.
 	Store Store
-	// Load reads the file of a subgraph; nil: a regular file of at most
-	// 16 MiB is read.
+	// Load reads the file of a subgraph, or of a text that one takes in; nil: a
+	// regular file of at most 16 MiB is read.
 	Load func(path string) ([]byte, error)
 	// Owner is the name under which runs that are taken up again are held.
 	Owner string
@@ -137,7 +137,8 @@ type Flow struct {
 	children map[string]*Flow
 	// tools are the graphs that are tools, by the file that the declaration names.
 	tools map[string]*Flow
-	// files are the texts of all subgraphs, by absolute path.
+	// files are the texts of all subgraphs, and those that graphs take from files, by
+	// absolute path.
 	files map[string][]byte
 }
 

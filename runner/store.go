@@ -143,7 +143,8 @@ type RunRecord struct {
 	// File and Source are the name and the text of the graph file.
 	File   string
 	Source []byte
-	// Files are the texts of the graphs that it runs, by absolute path.
+	// Files are the texts of the graphs that it runs, and those that graphs take from
+	// files, by absolute path.
 	Files map[string][]byte
 	// Labels are those the run was started with.
 	Labels map[string]string

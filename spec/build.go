@@ -26,6 +26,7 @@ func newGraph(file *File) *Graph {
 // build fills the graph; edges come last, those of finish behind all others.
 func (b *builder) build(root *Value) {
 	g := b.graph
+	g.root = root
 	for i := range root.Fields {
 		key, v := root.Fields[i].Key.Value, &root.Fields[i].Value
 		switch key {

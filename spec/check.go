@@ -16,7 +16,7 @@ import (
 // and says nothing of what is only the consequence of an earlier finding. The
 // graph may be incomplete; it is not changed.
 func Check(g *Graph) Diagnostics {
-	c := &graphChecker{shaper: *newShaper(g.File, nil), graph: g}
+	c := &graphChecker{shaper: *newShaper(g.File, Options{}), graph: g}
 	c.names()
 	c.resolve()
 	c.edges()

@@ -51,9 +51,25 @@ type Related struct {
 // Diagnostics is a list of findings; several tools append to one.
 type Diagnostics []Diagnostic
 
-// Sort orders findings by file name, place, rule and message and drops exact
+// Locate moves findings about texts that stand in files of their own there, and
+// says where the graph's file names them.
+func (ds Diagnostics) Locate() {
+	for i := range ds {
+		d := &ds[i]
+		for j := range d.Related {
+			d.Related[j].File, d.Related[j].Span = d.Related[j].File.Locate(d.Related[j].Span)
+		}
+		host := d.File
+		if d.File, d.Span = host.Locate(d.Span); d.File != host {
+			d.Related = append(slices.Clip(d.Related), Related{File: host, Span: d.File.at, Message: "the graph takes the text in from here"})
+		}
+	}
+}
+
+// Sort puts findings where they stand (see Locate), orders them by file name, place, rule and message and drops exact
 // repeats, so that output never depends on the order in which rules ran.
 func (ds Diagnostics) Sort() Diagnostics {
+	ds.Locate()
 	slices.SortStableFunc(ds, compareDiagnostics)
 	return slices.CompactFunc(ds, func(a, b Diagnostic) bool { return compareDiagnostics(a, b) == 0 })
 }

@@ -22,6 +22,58 @@ type File struct {
 	// Src is the text, unchanged.
 	Src   []byte
 	lines []int
+
+	texts []*File
+	// Of a text: the graph's file, the place in it that names the text, and the
+	// offset at which the text begins in the host's space.
+	host *File
+	at   Span
+	base int
+}
+
+// Texts are the files of which a graph file's `{file: path}` take their text, in
+// the order in which they stand there; one that is named twice is there twice. In
+// the offsets of a Graph their bytes follow those of Src: Locate leads from there
+// to the file itself.
+func (f *File) Texts() []*File { return f.texts }
+
+// Host is the graph file that a text belongs to and the place where it is named;
+// nil for a graph file.
+func (f *File) Host() (*File, Span) { return f.host, f.at }
+
+// Locate finds the file in which a span of a graph's file stands: itself, or one of
+// its texts.
+func (f *File) Locate(s Span) (*File, Span) {
+	i := sort.Search(len(f.texts), func(i int) bool { return f.texts[i].base > s.From }) - 1
+	if i < 0 {
+		return f, s
+	}
+	t := f.texts[i]
+	return t, Span{s.From - t.base, s.To - t.base}
+}
+
+// InHost is a span of a text in the offsets of its Host; see Texts.
+func (f *File) InHost(s Span) Span { return Span{f.base + s.From, f.base + s.To} }
+
+// addText takes up a text that is named at a place.
+func (f *File) addText(name string, src []byte, at Span) *File {
+	base := len(f.Src) + 1
+	if n := len(f.texts); n > 0 {
+		base = f.texts[n-1].base + len(f.texts[n-1].Src) + 1
+	}
+	t := NewFile(name, src)
+	t.host, t.at, t.base = f, at, base
+	f.texts = append(f.texts, t)
+	return t
+}
+
+// home is a span's place in the file itself: of one in a text that where the text
+// is named.
+func (f *File) home(s Span) Span {
+	if t, _ := f.Locate(s); t != f {
+		return t.at
+	}
+	return s
 }
 
 // NewFile indexes the lines of src. The file keeps src: it must not change afterwards.

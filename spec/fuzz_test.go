@@ -25,7 +25,7 @@ func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"", "- a", "graphrun: v1\nname: x\nstart: a\nnodes: {a: {kind: pass}}\nedges: [{from: a, to: END}]\n", head + "nodes: [\n", head + "state: {n: {type: int, default: a}}\n" + tail,
 		"a: &a [*a]", "a: {<<: [1, {b: c}]}", "? [a]\n: b", "\t- a", "a: !!int b", "a: 'b\n", "{\"graphrun\": \"v1\", \"name\": \"\\ud83d\\ude00\\/\"}", "a: \"\\q\"", "a: *b", "%YAML 3\n---\na", "a: |2\n  b\n --- \n", "\ufeffgraphrun: v1", "a\r- b\u0085c: d",
-		node("kind: exec, command: ls"), edge("from: END, to: [a, zz], when: 1, priority: x"),
+		node("kind: exec, command: ls"), node("kind: llm, prompt: {file: a}"), head + "goal: {file: a}\nx-a: &a {file: b}\npersona: *a\n" + tail, edge("from: END, to: [a, zz], when: 1, priority: x"),
 	} {
 		f.Add([]byte(s))
 	}

@@ -49,12 +49,23 @@ type Graph struct {
 	// that of the file.
 	Entry Text
 
+	root   *Value // what the file says, as Data gives it
 	whole  *Graph // the file's, of a graph within it
 	span   Span   // where a graph within a file stands
 	nodes  map[string]*Node
 	keys   map[string]*StateKey
 	gaps   gaps
 	faults []Span // of what Parse reported
+}
+
+// Data returns what the file says of the graph as plain data, with the texts of
+// other files in their places. Each call builds it anew; nil when the file can't be
+// read.
+func (g *Graph) Data() map[string]any {
+	if g.root == nil {
+		return nil
+	}
+	return g.root.Data().(map[string]any)
 }
 
 // Node returns the node with that id, or nil.

@@ -46,11 +46,17 @@ func (g *Graph) Span() Span {
 	return g.span
 }
 
-// Text is what the file says of the graph: all of the file, or the entry of a
-// graph within it.
+// Text is what is said of the graph: all of its file, or the entry of a graph
+// within one, and behind it the texts that this takes from other files.
 func (g *Graph) Text() []byte {
 	at := g.Span()
-	return g.File.Src[at.From:at.To]
+	out := slices.Clip(g.File.Src[at.From:at.To])
+	for _, t := range g.File.texts {
+		if at.From <= t.at.From && t.at.To <= at.To {
+			out = append(append(out, 0), t.Src...) // no text holds this byte
+		}
+	}
+	return out
 }
 
 // refers lists the places of nodes and tools that name a graph to run.

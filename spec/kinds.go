@@ -111,7 +111,7 @@ func humanKind() Kind {
 		Name: "human", Doc: "Pauses until a person answers; the output is the answer.",
 		Choices: []Choice{{Keys: []string{"choices", "schema"}}},
 		Keys: []Key{
-			{Name: "prompt", Type: TypeString, Role: RoleTemplate, Required: true, Doc: "The question."},
+			{Name: "prompt", Type: TypeText, Role: RoleTemplate, Required: true, Doc: "The question."},
 			{
 				Name: "choices", Type: TypeOneOf, Doc: "The legal answers, or an expression that gives a list of them.",
 				Forms: []Key{{Type: TypeList, NonEmpty: true, Elem: &Key{Type: TypeAny}}, {Type: TypeString, Role: RoleExpr}},
@@ -126,8 +126,8 @@ func humanKind() Kind {
 func modelKeys() []Key {
 	return []Key{
 		{Name: "model", Type: TypeString, Default: "default", Doc: "A role of `models`, or `provider/name`."},
-		template("instructions", "The focus layer of the prompt."),
-		template("prompt", "What the model is asked."),
+		text("instructions", RoleTemplate, "The focus layer of the prompt."),
+		text("prompt", RoleTemplate, "What the model is asked."),
 		{Name: "messages", Type: TypeString, Role: RoleExpr, Doc: "The whole list of messages; beats `prompt`."},
 		{Name: "output_retries", Type: TypeInt, Min: new(0.0), Default: "2", Doc: "How often an invalid output is asked for again."},
 		toolsKey("The tools that the model is offered: `name`, `server.tool` or `server.*`."),
@@ -158,7 +158,7 @@ func loopKeys() []Key {
 		{Name: "max_iterations", Type: TypeInt, Positive: true, Default: "100", Doc: "States that `state_machine` enters."},
 		{Name: "initial", Type: TypeName, Default: "the first of `states`", Doc: "The state in which `state_machine` begins."},
 		{Name: "states", Type: TypeMap, Names: NamesID, Doc: "The states of `state_machine`.", Elem: &Key{Type: TypeObject, Keys: []Key{
-			template("prompt", "What the model is asked in this state."),
+			text("prompt", RoleTemplate, "What the model is asked in this state."),
 			toolsKey("The tools that the model is offered in this state; without it those of the node."),
 			{Name: "transitions", Type: TypeList, Elem: &Key{Type: TypeName}, Doc: "The states that may follow; with several, the model chooses."},
 			{Name: "terminal", Type: TypeBool, Default: "false", Doc: "Whether the loop ends here."},

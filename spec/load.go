@@ -105,7 +105,11 @@ func checkText(file *File) (Diagnostic, bool) {
 			return syntaxError(file, Span{i, i + 1}, fmt.Sprintf("the byte 0x%02X is no UTF-8; save the file as UTF-8", c)), true
 		}
 		if !legalRune(r) {
-			return syntaxError(file, Span{i, i + size}, fmt.Sprintf("the control character U+%04X is not allowed; in double quotes it can be written as an escape", r)), true
+			message := fmt.Sprintf("the control character U+%04X is not allowed", r)
+			if file.host == nil {
+				message += "; in double quotes it can be written as an escape"
+			}
+			return syntaxError(file, Span{i, i + size}, message), true
 		}
 		i += size
 	}

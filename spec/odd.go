@@ -79,6 +79,7 @@ func firstOdd(text string) int {
 // odd character that is to blame, where their text has one: nobody sees a
 // no-break space in the source line.
 func (ds Diagnostics) NameOdd() Diagnostics {
+	ds.Locate()
 	for i := range ds {
 		d := &ds[i]
 		if blamesText(d.Rule) {

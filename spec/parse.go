@@ -12,19 +12,25 @@ type Options struct {
 	// Kinds are node kinds besides the built-in ones. One with the name of a
 	// built-in kind is ignored.
 	Kinds []Kind
+	// Load returns the text of a file that the graph names as `{file: path}`, by its
+	// path as it stands there: relative to the folder of the graph's file, with
+	// slashes. An error that is fs.ErrNotExist says that there is none. Without Load
+	// such a text is an error of the graph. Beside makes one that reads files.
+	Load func(path string) ([]byte, error)
 }
 
 // Parse reads a graph file, YAML or JSON, and reports everything that is wrong
 // with its text and the shape of its parts; Check has the rules over the whole
 // graph. The Graph is never nil; one that came with errors may lack parts. The
-// graph keeps src, which must not change afterwards. Nothing is opened or run.
+// graph keeps src, which must not change afterwards. Nothing is run, and nothing
+// opened but what opts.Load does.
 func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 	file := NewFile(name, src)
 	root, diags := load(file, graphFile)
 	if root == nil {
 		return &Graph{File: file, gaps: gapAll}, diags.Sort()
 	}
-	shapes := newShaper(file, opts.Kinds)
+	shapes := newShaper(file, opts)
 	if root.Get("graphrun") == nil && root.Get("nodes") == nil {
 		shapes.missing(root, Text{}, "the keys \"graphrun\" and \"nodes\": it is no graph file")
 		return &Graph{File: file, gaps: gapAll}, append(diags, shapes.diags...).Sort()
@@ -39,10 +45,10 @@ func Parse(name string, src []byte, opts Options) (*Graph, Diagnostics) {
 			inner.gaps |= gapEdges
 		}
 	}
-	diags = diags.Sort()
 	for i := range diags {
-		b.graph.faults = append(b.graph.faults, diags[i].Span)
+		b.graph.faults = append(b.graph.faults, file.home(diags[i].Span))
 	}
+	diags = diags.Sort()
 	for _, inner := range b.graph.Graphs {
 		inner.faults = b.graph.faults
 	}

@@ -19,7 +19,7 @@ func Read(name string, src []byte, what string, keys []Key) (*Value, Diagnostics
 	if root == nil {
 		return nil, diags.Sort()
 	}
-	shapes := newShaper(file, nil)
+	shapes := newShaper(file, Options{})
 	shapes.object(keys, nil, root, Text{})
 	return root, append(diags, shapes.diags...).Sort()
 }

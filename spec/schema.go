@@ -118,9 +118,9 @@ func (g schemaWriter) shape(k *Key) object {
 	case TypeBool:
 		return object{"type": "boolean"}
 	case TypeInt:
-		return bounded(k, object{"type": "integer"})
+		return withBounds(k, object{"type": "integer"})
 	case TypeNumber:
-		return bounded(k, object{"type": "number"})
+		return withBounds(k, object{"type": "number"})
 	case TypeDuration:
 		if k.Role == RoleExpr {
 			return object{"anyOf": []any{object{"type": "number", "minimum": 0}, object{"type": "string"}}}
@@ -149,6 +149,9 @@ func (g schemaWriter) shape(k *Key) object {
 		return ref("node")
 	case TypeGraph:
 		return ref("graph")
+	case TypeText:
+		named := g.object(textFileKeys(), nil)
+		return object{"anyOf": []any{g.shape(&Key{Type: TypeString, Role: k.Role}), named}}
 	case TypeOneOf:
 		var forms []any
 		for i := range k.Forms {
@@ -164,7 +167,7 @@ func (g schemaWriter) shape(k *Key) object {
 	return object{}
 }
 
-func bounded(k *Key, out object) object {
+func withBounds(k *Key, out object) object {
 	if k.Positive {
 		out["exclusiveMinimum"] = 0
 	}

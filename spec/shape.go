@@ -18,10 +18,14 @@ type shaper struct {
 	file   *File
 	diags  Diagnostics
 	kinds  []Kind // those of a program too
+
+	load      func(path string) ([]byte, error)
+	texts     map[string][]byte // that were read, by path
+	textBytes int
 }
 
-func newShaper(file *File, more []Kind) *shaper {
-	return &shaper{tables: language(), file: file, kinds: allKinds(more)}
+func newShaper(file *File, opts Options) *shaper {
+	return &shaper{tables: language(), file: file, kinds: allKinds(opts.Kinds), load: opts.Load}
 }
 
 func (s *shaper) report(rule string, span Span, format string, args ...any) {
@@ -48,6 +52,9 @@ func (s *shaper) check(k *Key, v *Value, at place) {
 		return
 	case TypeOneOf:
 		s.form(k, v, at)
+		return
+	case TypeText:
+		s.text(k, v, at)
 		return
 	}
 	if !fits(k, v) {
@@ -134,8 +141,10 @@ func fits(k *Key, v *Value) bool {
 		return v.Kind == Int
 	case TypeNumber:
 		return v.Kind == Int || v.Kind == Float
+	case TypeText:
+		return v.Get("file") != nil || fitsText(k, v)
 	case TypeString:
-		return v.Kind == String || k.Role != RolePlain && k.Role != RoleState && v.IsScalar() && v.Kind != Null
+		return fitsText(k, v)
 	case TypeName, TypeEnum:
 		return v.Kind == String
 	case TypeDuration:
@@ -153,6 +162,11 @@ func fits(k *Key, v *Value) bool {
 		}
 	}
 	return false
+}
+
+// fitsText reports whether a value may be the text of a key.
+func fitsText(k *Key, v *Value) bool {
+	return v.Kind == String || k.Role != RolePlain && k.Role != RoleState && v.IsScalar() && v.Kind != Null
 }
 
 // scalar checks the content of a scalar that has the right outline.

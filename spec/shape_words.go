@@ -39,6 +39,8 @@ func expects(k *Key) string {
 		return "a map"
 	case TypeOneOf:
 		return alternatives(k.Forms)
+	case TypeText:
+		return "a text or {file: path}"
 	}
 	return textWord(k)
 }

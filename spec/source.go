@@ -9,7 +9,10 @@ import (
 )
 
 // scalar is what a Text needs to find its bytes again; one serves a whole file.
-type scalar struct{ src []byte }
+type scalar struct {
+	src  []byte
+	text *File // of a text that stands in a file of its own
+}
 
 // At maps the bytes [from, to) of t.Value to the bytes of the file that wrote
 // them: escapes, folds, indentation and line breaks of either kind are seen
@@ -22,6 +25,9 @@ func (t Text) At(from, to int) Span {
 	}
 	from = max(0, min(from, len(t.Value)))
 	to = max(from, min(to, len(t.Value)))
+	if t.source.text != nil {
+		return t.source.text.textSpan(from, to)
+	}
 	d := decode(t.source.src, t.Span, t.Value)
 	if d == nil {
 		return t.Span

@@ -9,13 +9,13 @@ func topKeys() []Key {
 		{Name: "description", Type: TypeString, Doc: "What the graph is for, for people."},
 		{
 			Name: "goal", Type: TypeOneOf, Doc: "What a run is to achieve; given to decisions, prompts and judges.",
-			Forms: []Key{{Type: TypeString}, {Type: TypeObject, Keys: []Key{
-				{Name: "description", Type: TypeString, Required: true, Doc: "The goal in words."},
+			Forms: []Key{text("", RolePlain, ""), {Type: TypeObject, Keys: []Key{
+				{Name: "description", Type: TypeText, Required: true, Doc: "The goal in words."},
 				{Name: "success_criteria", Type: TypeList, Elem: &Key{Type: TypeString}, Doc: "What must hold at the end."},
 				{Name: "constraints", Type: TypeList, Elem: &Key{Type: TypeString}, Doc: "What must hold all the time."},
 			}}},
 		},
-		{Name: "persona", Type: TypeString, Doc: "The identity layer of every prompt."},
+		text("persona", RolePlain, "The identity layer of every prompt."),
 		{Name: "start", Type: TypeName, Role: RoleNode, Required: true, Doc: "The first node."},
 		{Name: "finish", Type: TypeOneOf, Role: RoleNode, Forms: oneOrMany(Key{Type: TypeName, Role: RoleNode}), Doc: "Nodes that each get one `on_success` edge to `END`."},
 		{

@@ -12,6 +12,7 @@ type tables struct {
 	common   []Key // of every node
 	keywords []Key // of JSON Schema
 	policy   []Key
+	textFile []Key // of {file: path}
 	kinds    []Kind
 }
 
@@ -19,7 +20,7 @@ type tables struct {
 // does not pay for them.
 var language = sync.OnceValue(func() *tables {
 	top := topKeys()
-	return &tables{top: top, inner: innerKeys(top), common: nodeKeys(), keywords: schemaKeywords(), policy: policyKeys(), kinds: builtinKinds()}
+	return &tables{top: top, inner: innerKeys(top), common: nodeKeys(), keywords: schemaKeywords(), policy: policyKeys(), textFile: textFileKeys(), kinds: builtinKinds()}
 })
 
 // TopKeys are the keys of a file. The list is shared: it must not be changed.

@@ -69,7 +69,7 @@ func layers() []layer {
 		{path: "runner/store", own: []string{"runner", "runner/machine", "eval"}},
 		{path: "runner/store/sqlite", own: []string{"runner", "runner/machine", "runner/store"}, others: []string{"modernc.org/sqlite"}},
 		{path: "runner/store/storetest", own: []string{"runner", "runner/machine", "eval", "spec"}},
-		{path: "spec", own: []string{"internal/graphalg", "internal/schema", "internal/suggest"}, others: []string{yaml}},
+		{path: "spec", own: []string{"internal/bounded", "internal/graphalg", "internal/schema", "internal/suggest"}, others: []string{yaml}},
 		{path: "tool", own: []string{"eval", "internal/process", "internal/schema"}, others: []string{mcp}},
 	}
 }

@@ -388,7 +388,8 @@ func (b *binder) report(text spec.Text, err *eval.Error) {
 		span = text.Span // its quotes
 	}
 	message := err.Message
-	if rest := b.graph.File.Src[text.Span.To:]; rule == "expr-syntax" && bytes.HasPrefix(bytes.TrimLeft(rest, " "), []byte("#")) && rest[0] == ' ' {
+	src := b.graph.File.Src
+	if rest := src[min(text.Span.To, len(src)):]; rule == "expr-syntax" && bytes.HasPrefix(bytes.TrimLeft(rest, " "), []byte("#")) && rest[0] == ' ' {
 		message += "; # behind a space begins a comment in YAML: put the expression in quotes"
 	}
 	b.found = append(b.found, spec.Diagnostic{

@@ -15,6 +15,7 @@ import (
 
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/model/price"
+	"github.com/graphrun/graphrun/spec"
 )
 
 type boundFlags struct {
@@ -89,7 +90,7 @@ func (a *app) bound(f *boundFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	b, ok := lint.Bound(g, lint.Options{Load: loadBeside(path), Price: dearest})
+	b, ok := lint.Bound(g, lint.Options{Load: spec.Beside(path), Price: dearest})
 	if !ok {
 		return usagef("%s: no run of this graph can complete, so there is nothing to bound", path)
 	}

@@ -3,10 +3,8 @@
 package cli
 
 import (
-	"path/filepath"
 	"slices"
 
-	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
@@ -26,11 +24,12 @@ type checked struct {
 // check reads a graph and checks it, by the rules too that are off by default if
 // optional is set.
 func check(name string, src []byte, optional bool) checked {
-	g, found := spec.Parse(name, src, spec.Options{})
+	load := spec.Beside(name)
+	g, found := spec.Parse(name, src, spec.Options{Load: load})
 	structure := spec.Check(g)
 	c := checked{graph: g, broken: append(errorsOnly(found), dangling(structure)...).Sort()}
 	found = append(found, structure...)
-	found = append(found, lint.Check(g, lint.Options{Load: loadBeside(name), Broken: found.HasErrors(), Optional: optional})...)
+	found = append(found, lint.Check(g, lint.Options{Load: load, Broken: found.HasErrors(), Optional: optional})...)
 	c.found = lint.Filter(g.File, found)
 	return c
 }
@@ -44,18 +43,6 @@ func dangling(found spec.Diagnostics) spec.Diagnostics {
 		}
 	}
 	return out
-}
-
-// loadBeside reads other graph files by their paths relative to a file.
-func loadBeside(name string) func(string) ([]byte, error) {
-	dir := filepath.Dir(name)
-	return func(path string) ([]byte, error) {
-		path = filepath.FromSlash(path)
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		return bounded.ReadFile(path, bounded.Text)
-	}
 }
 
 // loadFlow reads and checks the graph file of a command; "-" is stdin. When it

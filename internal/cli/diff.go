@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"gopkg.in/yaml.v3"
 
 	"github.com/graphrun/graphrun/internal/flowdiff"
 )
@@ -91,11 +90,7 @@ func (a *app) readVersion(path string) (flowdiff.Flow, error) {
 	if err != nil {
 		return flowdiff.Flow{}, err
 	}
-	var doc map[string]any
-	if err := yaml.Unmarshal(g.File.Src, &doc); err != nil {
-		return flowdiff.Flow{}, usage(fmt.Errorf("%s: %w", path, err))
-	}
-	return flowdiff.Flow{Graph: g, Doc: doc}, nil
+	return flowdiff.Flow{Graph: g, Doc: g.Data()}, nil
 }
 
 func (a *app) printChanges(r *diffReport, breaking int) error {

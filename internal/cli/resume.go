@@ -143,7 +143,7 @@ func (a *app) unusedAnswers(r *runner.Runner, id string, opts *runner.Options, l
 // recordedGraph is the graph that a run was started with. It was valid then;
 // what is not any more is found when it is prepared.
 func recordedGraph(record *runner.RunRecord) *spec.Graph {
-	g, _ := spec.Parse(record.File, record.Source, spec.Options{})
+	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load})
 	return g
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/terminal"
@@ -46,17 +47,14 @@ type junitFailure struct {
 func writeJUnit(w io.Writer, f Findings, opts Options) error {
 	out := junitSuites{Name: "graphrun validate"}
 	byFile := map[string][]*spec.Diagnostic{}
-	names := f.Names
+	names := slices.Clip(f.Names)
 	for i := range f.Diagnostics {
 		d := &f.Diagnostics[i]
-		byFile[d.File.Name] = append(byFile[d.File.Name], d)
-	}
-	if len(names) == 0 {
-		for i := range f.Diagnostics {
-			if name := f.Diagnostics[i].File.Name; len(names) == 0 || names[len(names)-1] != name {
-				names = append(names, name)
-			}
+		name := d.File.Name
+		if len(byFile[name]) == 0 && !slices.Contains(f.Names, name) {
+			names = append(names, name) // a text that a graph takes from it
 		}
+		byFile[name] = append(byFile[name], d)
 	}
 	for _, name := range names {
 		suite := suiteOf(name, byFile[name], opts.Strict)

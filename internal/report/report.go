@@ -14,7 +14,7 @@ import (
 // Findings is what a check of some files found.
 type Findings struct {
 	// Files is how many files were checked, and Names what they are called, in
-	// order; without Names, reports by file have those with findings only.
+	// order; reports by file have others only when there are findings about them.
 	Files int
 	Names []string
 	// Diagnostics are the findings in the order to print them.

@@ -197,7 +197,7 @@ func (p *Plan) fingerprint() string {
 	if p.Graph.File == nil {
 		return ""
 	}
-	sum := sha256.Sum256(append(slices.Clip(p.Graph.File.Src), p.Graph.Ref()...))
+	sum := sha256.Sum256(append(slices.Clip(p.Graph.Whole().Text()), p.Graph.Ref()...))
 	return hex.EncodeToString(sum[:8])
 }
 

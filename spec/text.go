@@ -1,0 +1,163 @@
+// Texts that stand in files of their own: `prompt: {file: path}` (GraphSpec §9).
+// Such a file is read when the graph is parsed, and from there on its text is like
+// one that stands in the graph's file, but for its place: see File.Texts.
+
+package spec
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/bounded"
+)
+
+// mostTexts is how many bytes all the texts have that one graph file names.
+const mostTexts = 64 << 20
+
+// text is the shape of a key that takes a text, or {file: path}.
+func text(name string, role Role, doc string) Key {
+	return Key{Name: name, Type: TypeText, Role: role, Doc: doc}
+}
+
+// textFileKeys are the keys of {file: path}.
+func textFileKeys() []Key {
+	return []Key{{Name: "file", Type: TypeString, Required: true, Doc: "The file that holds the text; its path is relative to the folder of the graph's file."}}
+}
+
+// namesFile reports whether a value is {file: path}, or meant to be.
+func namesFile(v *Value) bool {
+	return v.Kind == Map && slices.ContainsFunc(v.Fields, func(f Field) bool {
+		return f.Key.Value == "file" || nearest(f.Key.Value, []string{"file"}) != ""
+	})
+}
+
+// text checks the value of a key that takes a text, and puts the text of the file
+// that it names in its place.
+func (s *shaper) text(k *Key, v *Value, at place) {
+	if v.IsScalar() && fits(k, v) {
+		return
+	}
+	if !namesFile(v) {
+		s.mismatch(k, v, at)
+		return
+	}
+	owner, before := at.key, len(s.diags)
+	if at.item {
+		owner = Text{}
+	}
+	s.object(s.tables.textFile, nil, v, owner)
+	named := Text{Span: v.Span} // whatever the text would have been
+	if path := v.Get("file"); path != nil && path.Kind == String {
+		named = path.Text
+	}
+	*v = Value{Kind: String, Text: Text{Span: named.Span}}
+	if len(s.diags) == before {
+		s.fromFile(v, named)
+	}
+}
+
+// fromFile reads the file that a path names into a value.
+func (s *shaper) fromFile(v *Value, path Text) {
+	name := filepath.FromSlash(path.Value)
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(filepath.Dir(s.file.Name), name)
+	}
+	src, problem := s.readText(path.Value, name)
+	if problem != "" {
+		s.report("invalid-value", path.Span, "%s", problem)
+		return
+	}
+	file := s.file.addText(name, src, path.Span)
+	if d, bad := checkText(file); bad {
+		d.File, d.Span = s.file, file.InHost(d.Span)
+		s.diags = append(s.diags, d)
+		return
+	}
+	v.Text = Text{
+		Value:  file.content(),
+		Span:   file.InHost(Span{0, len(src)}),
+		source: &scalar{src: src, text: file},
+	}
+}
+
+// readText reads a file by its path, each once; problem says why it can't be had.
+// Name is what messages call it.
+func (s *shaper) readText(path, name string) (src []byte, problem string) {
+	shown := quoteShort(name)
+	if src, ok := s.texts[path]; ok {
+		return src, ""
+	}
+	var err error
+	switch {
+	case path == "":
+		return nil, "the path of a text is empty; expected the name of a file"
+	case s.load == nil:
+		return nil, "the text of the file " + shown + " is not read here"
+	default:
+		src, err = s.load(path)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, "there is no file " + shown
+	case err != nil:
+		return nil, "the text can't be read: " + err.Error()
+	case len(src) > bounded.Text:
+		return nil, fmt.Sprintf("the file %s has %s; a text has at most %s", shown, bounded.Size(int64(len(src))), bounded.Size(bounded.Text))
+	case len(src) > mostTexts-s.textBytes:
+		return nil, fmt.Sprintf("with the file %s the texts of this graph have more than %s, the most that is read", shown, bounded.Size(mostTexts))
+	}
+	s.textBytes += len(src)
+	if s.texts == nil {
+		s.texts = map[string][]byte{}
+	}
+	s.texts[path] = src
+	return src, ""
+}
+
+// Beside reads files by their paths relative to the folder of another file, as
+// Options.Load does: regular ones of at most 16 MiB, each within 30 seconds.
+func Beside(name string) func(path string) ([]byte, error) {
+	return func(path string) ([]byte, error) {
+		path = filepath.FromSlash(path)
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(filepath.Dir(name), path)
+		}
+		return bounded.ReadFile(path, bounded.Text)
+	}
+}
+
+const byteOrderMark = "\ufeff"
+
+// content is the text of a file as a block text of YAML would hold it: without a
+// byte order mark, its lines ended by "\n", without the break of the last one.
+func (f *File) content() string {
+	text := strings.TrimPrefix(string(f.Src), byteOrderMark)
+	return strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+}
+
+// textSpan are the offsets in the host's space of the bytes [from, to) of content.
+func (f *File) textSpan(from, to int) Span {
+	start := f.base
+	rest := f.Src
+	if bytes.HasPrefix(rest, []byte(byteOrderMark)) {
+		rest, start = rest[len(byteOrderMark):], start+len(byteOrderMark)
+	}
+	end := f.base + len(f.Src)
+	at := Span{start + from, start + to}
+	for i := 0; ; { // each "\r\n" before an offset moves it by one
+		n := bytes.Index(rest[i:], []byte("\r\n"))
+		if n < 0 || start+i+n >= at.To {
+			break
+		}
+		if i += n + 2; start+i <= at.From+1 {
+			at.From++
+		}
+		at.To++
+	}
+	return Span{min(at.From, end), min(at.To, end)}
+}
