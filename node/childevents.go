@@ -5,7 +5,6 @@ package node
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,10 +21,9 @@ const (
 )
 
 // eventFile is a file that a program appends events to. Its goroutine owns
-// everything but path, dir, stop and done.
+// everything but path, stop and done.
 type eventFile struct {
 	path string
-	dir  string
 	stop chan struct{}
 	done chan struct{}
 
@@ -35,20 +33,16 @@ type eventFile struct {
 	parser eventParser
 }
 
-// openEvents makes the file, in a folder that only this user can enter, and
-// starts reading it. Every event goes to emit, in order, from one goroutine.
-func openEvents(emit func(runner.Said)) (*eventFile, error) {
-	dir, err := os.MkdirTemp("", "graphrun-task-")
-	if err != nil {
-		return nil, fmt.Errorf("no folder can be made for the task's events: %w", err)
-	}
+// openEvents makes the file in a folder and starts reading it. Every event goes
+// to emit, in order, from one goroutine.
+func openEvents(dir string, emit func(runner.Said)) (*eventFile, error) {
 	path := filepath.Join(dir, "events.jsonl")
 	file, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("no file can be made for the task's events: %w", err), os.RemoveAll(dir))
+		return nil, fmt.Errorf("no file can be made for the task's events: %w", err)
 	}
 	e := &eventFile{
-		path: path, dir: dir, file: file,
+		path: path, file: file,
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	e.lines.emit = func(line []byte, tooLong bool) {
@@ -69,7 +63,7 @@ func (e *eventFile) close() []runner.Question {
 	close(e.stop)
 	<-e.done
 	_ = e.file.Close()
-	_ = os.RemoveAll(e.dir)
+	_ = os.Remove(e.path)
 	return e.parser.questions
 }
 

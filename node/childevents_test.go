@@ -120,7 +120,7 @@ func TestEventsWithoutFile(t *testing.T) {
 
 func TestEventFileStartedOver(t *testing.T) {
 	rec := &recorder{}
-	file, err := openEvents(rec.emit)
+	file, err := openEvents(t.TempDir(), rec.emit)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -40,6 +41,7 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 		return nil, err
 	}
 	job.grace, job.kill, job.linger = h.grace, h.kill, h.linger
+	var events *eventFile
 	if err := ctx.Err(); err != nil {
 		return nil, stopped(ctx, fmt.Sprintf("%q was not started", job.argv[0]))
 	}
@@ -47,7 +49,17 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	if emit == nil {
 		emit = func(runner.Said) {}
 	}
-	events, err := openEvents(emit)
+	var keeper *procs.Keeper
+	if task.Scope != nil {
+		keeper = keeperOf(task.Scope)
+	} else { // outside of a run
+		keeper = procs.NewKeeper("")
+		defer keeper.Close()
+	}
+	if job.mark, err = keeper.Mark(); err == nil {
+		events, err = openEvents(job.mark.Dir(), emit)
+	}
+	defer job.mark.Close()
 	if err != nil {
 		// A system without a writable place for it can still run programs.
 		emit(runner.Said{Type: "warning", Message: err.Error() + ": they are not heard"})
@@ -72,6 +84,14 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 		return nil, err
 	}
 	return parseOutput(parse, job.argv[0], end.stdout, task.WantsText)
+}
+
+// keeperKey is that of the keeper of a run's programs.
+type keeperKey struct{}
+
+// keeperOf is what starts the programs of a run.
+func keeperOf(scope *runner.Scope) *procs.Keeper {
+	return scope.Keep(keeperKey{}, func() io.Closer { return procs.NewKeeper(scope.TasksDir()) }).(*procs.Keeper)
 }
 
 // readExec turns a task's configuration into a process and a parse mode.

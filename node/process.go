@@ -21,6 +21,7 @@ var errTooMuchOutput = errors.New("too much output")
 
 // process is a program to run.
 type process struct {
+	mark      *procs.Mark
 	argv      []string
 	dir       string   // absolute
 	env       []string // later entries win
@@ -60,8 +61,7 @@ func (p *process) run(ctx context.Context) (*ending, error) {
 		return nil, startFailure(p, err)
 	}
 	cmd.Path = path
-	procs.OwnGroup(cmd)
-	if err := cmd.Start(); err != nil {
+	if err := p.mark.Start(cmd); err != nil {
 		return nil, startFailure(p, err)
 	}
 	ended, watched := make(chan struct{}), make(chan bool)
@@ -111,7 +111,7 @@ func (p *process) watch(ctx context.Context, cmd *exec.Cmd, ended <-chan struct{
 	case <-patience.C:
 	case <-p.kill:
 	}
-	procs.KillGroup(cmd)
+	p.mark.Kill(cmd)
 	<-ended
 	return true
 }

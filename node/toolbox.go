@@ -51,9 +51,10 @@ func (k *toolkit) registry(task *runner.Task) (*tool.Registry, error) {
 	if task.Scope == nil {
 		return nil, &runner.Failure{Kind: "internal", Message: "a task without a run has no tools"}
 	}
+	keeper := keeperOf(task.Scope) // kept first, so that it ends after the servers
 	kept := task.Scope.Keep(registryKey{task.Graph}, func() io.Closer {
 		opts := k.options
-		opts.Dir, opts.Withheld, opts.RunDir = task.Dir, secretVariables(task.Graph), task.RunDir
+		opts.Dir, opts.Withheld, opts.RunDir, opts.Keeper = task.Dir, secretVariables(task.Graph), task.RunDir, keeper
 		if task.OpenLog != nil {
 			// A server outlives the task that starts it: its stream ends with the run.
 			opts.Stderr = func(server string) io.Writer { return task.OpenLog(server, "stderr") }

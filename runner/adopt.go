@@ -62,6 +62,9 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 	if err != nil {
 		return nil, err
 	}
+	if err := r.endLeft(runID); err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
 	rec, back, err := r.adopted(runID, flow)
 	if err != nil {
 		return nil, errors.Join(err, journal.Close())

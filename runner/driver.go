@@ -127,7 +127,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 	}
 	d.vault = newVault(secrets, around)
 	d.state.Watched, d.checkpoints = d.watched, nested == nil && f.runner.cfg.Store != nil
-	d.scope, d.budget, d.pool = &Scope{}, newBudget(&f.graph.Limits, nil), newStepPool(nested)
+	d.scope, d.budget, d.pool = &Scope{tasks: tasksDir(f.runner.cfg.Store, opts.RunID)}, newBudget(&f.graph.Limits, nil), newStepPool(nested)
 	d.folder = newFolder(f.runner.cfg.Store, opts.RunID)
 	if nested != nil {
 		d.folder = nested.parent.folder

@@ -5,16 +5,17 @@ package runner
 
 import (
 	"context"
-	"crypto/rand"
+	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 
+	"github.com/graphrun/graphrun/internal/process"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // FolderStore is a Store that has a place for the folders of runs, which it
-// removes when it deletes a run. Without one a folder lasts for as long as its
+// removes when it deletes a run, together with the folder beside it whose name
+// ends in .tasks, in which programs that run have their marks. Without one a folder lasts for as long as its
 // run is driven.
 type FolderStore interface {
 	// RunDir is the absolute path of a run's folder, which need not exist.
@@ -48,10 +49,31 @@ func (f *folder) locate() string {
 	case f.path != "":
 	case f.store != nil:
 		f.path = f.store.RunDir(f.runID)
-	default: // nobody else may guess it
-		f.path = filepath.Join(os.TempDir(), "graphrun-"+rand.Text())
+	default:
+		f.path = process.TempName()
 	}
 	return f.path
+}
+
+// tasksDir is where the programs of a run have their marks while they run; empty:
+// in a temporary folder.
+func tasksDir(store Store, runID string) string {
+	if places, ok := store.(FolderStore); ok {
+		return places.RunDir(runID) + ".tasks"
+	}
+	return ""
+}
+
+// endLeft ends what a driver that died left running of a run, whose lease is held.
+func (r *Runner) endLeft(runID string) error {
+	dir := tasksDir(r.cfg.Store, runID)
+	if dir == "" {
+		return nil
+	}
+	if err := process.EndLeft(dir); err != nil {
+		return fmt.Errorf("run %q: %w", runID, err)
+	}
+	return nil
 }
 
 // stayAt keeps to the path that the run's expressions have seen; empty: none.

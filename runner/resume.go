@@ -27,6 +27,9 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 	if err != nil {
 		return nil, err
 	}
+	if err := r.endLeft(runID); err != nil {
+		return nil, errors.Join(err, journal.Close())
+	}
 	d, back, err := r.reopened(runID, opts)
 	if err != nil {
 		return nil, errors.Join(err, journal.Close())

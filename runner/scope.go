@@ -17,7 +17,13 @@ type Scope struct {
 	mu    sync.Mutex
 	kept  map[any]io.Closer
 	order []io.Closer
+	// tasks is what TasksDir returns.
+	tasks string
 }
+
+// TasksDir is the folder for the marks of programs that run; empty: a temporary
+// one will do. It is not made yet.
+func (s *Scope) TasksDir() string { return s.tasks }
 
 // Keep returns what was kept under the key, which open makes when it is the
 // first to ask. It is closed when the run ends or pauses, after the last task.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/process"
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
@@ -39,6 +40,7 @@ type declared struct {
 func New(decls map[string]any, opts Options) (*Registry, error) {
 	opts.Grace = cmp.Or(opts.Grace, 5*time.Second)
 	opts.Version = cmp.Or(opts.Version, "dev")
+	opts.Keeper = cmp.Or(opts.Keeper, process.NewKeeper(""))
 	r := &Registry{decls: map[string]*declared{}, names: slices.Sorted(maps.Keys(decls))}
 	for _, name := range r.names {
 		decl, err := declare(name, decls[name], &opts)

@@ -23,6 +23,7 @@ import (
 // program is a running server.
 type program struct {
 	cmd    *exec.Cmd
+	mark   *process.Mark
 	stdin  io.WriteCloser
 	stdout io.ReadCloser
 	stderr *lastBytes
@@ -57,20 +58,23 @@ func (s *server) start() (*program, error) {
 	if s.opts.Stderr != nil {
 		p.cmd.Stderr = io.MultiWriter(p.stderr, s.opts.Stderr(s.name))
 	}
-	process.OwnGroup(p.cmd)
+	p.mark, _ = s.opts.Keeper.Mark() // one without a folder will do
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		p.mark.Close()
 		return nil, err
 	}
 	// A pipe of our own: that of StdoutPipe is closed at the program's end with
 	// what is still in it.
 	stdout, child, err := os.Pipe()
 	if err != nil {
+		p.mark.Close()
 		return nil, errors.Join(err, p.stdin.Close())
 	}
 	p.stdout, p.cmd.Stdout = stdout, child
-	err = p.cmd.Start()
+	err = p.mark.Start(p.cmd)
 	_ = child.Close()
 	if err != nil {
+		p.mark.Close()
 		return nil, errors.Join(err, stdout.Close())
 	}
 	go p.watch()
@@ -99,7 +103,8 @@ func (s *server) environment(dir string) ([]string, error) {
 // that holds stdout open would keep the connection waiting for ever.
 func (p *program) watch() {
 	_ = p.cmd.Wait()
-	process.KillGroup(p.cmd)
+	p.mark.Kill(p.cmd)
+	p.mark.Close()
 	close(p.ended)
 }
 
@@ -110,7 +115,7 @@ func (p *program) stop() error {
 	if !p.endsWithin(p.opts.Grace / 5) {
 		process.AskGroup(p.cmd)
 		if !p.endsWithin(p.opts.Grace) {
-			process.KillGroup(p.cmd)
+			p.mark.Kill(p.cmd)
 		}
 	}
 	<-p.ended

@@ -11,6 +11,8 @@ import (
 	"context"
 	"io"
 	"time"
+
+	"github.com/graphrun/graphrun/internal/process"
 )
 
 // Tool is a tool as a model is offered it.
@@ -84,6 +86,8 @@ type Options struct {
 	Stderr func(server string) io.Writer
 	// Withheld are variables that no server gets unless its env_pass names them.
 	Withheld []string
+	// Keeper starts the servers that are programs; nil: one of their own.
+	Keeper *process.Keeper
 	// RunDir makes the folder of the run for a server that starts; nil: there is none.
 	RunDir func() (string, error)
 	// Version is what servers are told that they talk to; empty: "dev".

@@ -67,7 +67,7 @@ func layers() []layer {
 		{path: "runner", own: []string{"runner/machine", "spec", "eval", "internal/bounded", "internal/process", "internal/redact", "internal/schema", "internal/suggest"}},
 		{path: "runner/machine", own: []string{"spec", "eval", "internal/bind", "internal/schema", "internal/graphalg"}},
 		{path: "runner/store", own: []string{"runner", "runner/machine", "eval"}},
-		{path: "runner/store/sqlite", own: []string{"runner", "runner/machine", "runner/store"}, others: []string{"modernc.org/sqlite"}},
+		{path: "runner/store/sqlite", own: []string{"runner", "runner/machine", "runner/store", "internal/process"}, others: []string{"modernc.org/sqlite"}},
 		{path: "runner/store/storetest", own: []string{"runner", "runner/machine", "eval", "spec"}},
 		{path: "spec", own: []string{"internal/bounded", "internal/graphalg", "internal/schema", "internal/suggest"}, others: []string{yaml}},
 		{path: "tool", own: []string{"eval", "internal/process", "internal/schema"}, others: []string{mcp}},

@@ -63,6 +63,9 @@ func System() Program {
 		},
 		Notify: func(c chan<- os.Signal) func() {
 			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+			if !signal.Ignored(syscall.SIGHUP) { // as below nohup
+				signal.Notify(c, syscall.SIGHUP)
+			}
 			return func() { signal.Stop(c) }
 		},
 		Now:       time.Now,

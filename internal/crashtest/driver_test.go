@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/cli"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
@@ -27,11 +28,16 @@ const (
 	// killEnv is when the driver kills itself: "before 3" the third write of its
 	// journal, or after it.
 	killEnv = "CRASH_KILL"
+	// programEnv makes the binary graphrun itself.
+	programEnv = "CRASH_PROGRAM"
 	// answerEnv is what the counter is answered.
 	answerEnv = "CRASH_ANSWER"
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(programEnv) != "" {
+		os.Exit(cli.Main(context.Background(), cli.System()))
+	}
 	dir := os.Getenv(dirEnv)
 	if dir == "" {
 		os.Exit(m.Run())

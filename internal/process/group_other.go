@@ -21,5 +21,7 @@ func KillGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
 // GroupAlive knows of no group.
 func GroupAlive(*exec.Cmd) bool { return false }
 
+func signalNone(int) error { return nil }
+
 // ExitStatus is the exit code.
 func ExitStatus(state *os.ProcessState) (code int, signal string) { return state.ExitCode(), "" }

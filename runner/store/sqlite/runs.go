@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/process"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -187,7 +188,8 @@ func (s *Store) Delete(runID string) error {
 	if err := s.forget(runID); err != nil {
 		return err
 	}
-	return os.RemoveAll(s.RunDir(runID))
+	dir := s.RunDir(runID)
+	return errors.Join(process.EndLeft(dir+".tasks"), os.RemoveAll(dir))
 }
 
 // RunDir is the path of a run's folder, beside the file: in runs.db.d for runs.db.

@@ -1,0 +1,106 @@
+//go:build linux
+
+// Programs whose driver dies: none outlives it, and none runs beside its successor.
+
+package crashtest
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// childrenFlow starts four programs that live for as long as they can write, and
+// tell so: the task's own, one in its group, one in a session of its own, one
+// without an environment. All hold the pipe open.
+const childrenFlow = `graphrun: v1
+name: children
+start: a
+limits: {node_timeout: 5m}
+nodes:
+  a:
+    kind: exec
+    script: |
+      [ -e again ] && exit 0
+      exec 3> pipe
+      (while sleep 100; do :; done) &
+      setsid sh -c 'while sleep 100; do :; done' &
+      env -i PATH="$PATH" sh -c 'while sleep 100; do :; done' &
+      echo ready >&3
+      while sleep 100; do :; done
+edges: [{from: a, to: END}]
+`
+
+func TestChildrenDieWithTheirDriver(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		signal syscall.Signal
+	}{{"kill", syscall.SIGKILL}, {"quit", syscall.SIGQUIT}, {"hang up", syscall.SIGHUP}, {"terminate", syscall.SIGTERM}} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, filepath.Join(dir, "flow.yaml"), childrenFlow)
+			if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			driver := program(t, dir, "run", "flow.yaml", "--run-id", "r", "--no-input")
+			if err := driver.Start(); err != nil {
+				t.Fatal(err)
+			}
+			pipe, err := os.Open(filepath.Join(dir, "pipe")) // waits for the program
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pipe.Close()
+			said := bufio.NewReader(pipe)
+			if line, err := said.ReadString('\n'); line != "ready\n" {
+				t.Fatalf("%q, %v", line, err)
+			}
+			if err := driver.Process.Signal(test.signal); err != nil {
+				t.Fatal(err)
+			}
+			_ = driver.Wait() // it was asked to end as it does
+			write(t, filepath.Join(dir, "again"), "")
+			out, err := program(t, dir, "resume", "r", "--no-input", "-o", "json").CombinedOutput()
+			if err != nil || !strings.Contains(string(out), `"status":"completed"`) {
+				t.Errorf("resume: %v: %s", err, out)
+			}
+			// The pipe ends when nobody is left who holds it.
+			gone := make(chan error, 1)
+			go func() { _, err := io.Copy(io.Discard, said); gone <- err }()
+			select {
+			case err := <-gone:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(20 * time.Second):
+				t.Error("a program of the driver before still runs")
+			}
+			left, err := filepath.Glob(filepath.Join(dir, "*.tasks"))
+			if err != nil || len(left) > 0 {
+				t.Errorf("left: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// program is graphrun with a store in a folder, which it works in.
+func program(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], append(args, "--store", filepath.Join(dir, "runs.db"))...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), programEnv+"=1", "GORACE=atexit_sleep_ms=0", "XDG_CONFIG_HOME="+filepath.Join(dir, "config"))
+	return cmd
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

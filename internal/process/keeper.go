@@ -1,0 +1,156 @@
+// Starting programs so that none outlives the driver that started it.
+
+package process
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// markVariable names the folder of a running program. Everything that it starts
+// inherits it, also what leaves the group.
+const markVariable = taskPrefix + "MARK"
+
+// Keeper starts the programs of a run. When its process dies, by whatever signal,
+// a watchdog ends the groups of those that still run, and on Linux the system
+// ends the programs themselves; what is left is found by its marks and ended by
+// EndLeft before the run is taken up again. It is safe for concurrent use.
+type Keeper struct {
+	place string
+
+	mu       sync.Mutex
+	dir      string
+	err      error // the folder can't be made
+	watchdog *watchdog
+}
+
+// NewKeeper makes a keeper whose marks are folders in the folder place; empty: in
+// one of the system's for what is temporary. It is made with the first mark.
+func NewKeeper(place string) *Keeper { return &Keeper{place: place} }
+
+// Close ends the watchdog. No program may run any more: what does is ended.
+func (k *Keeper) Close() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.watchdog.close()
+	k.watchdog = nil
+	if k.dir != "" {
+		_ = os.Remove(k.dir) // fails where another driver has marks there
+	}
+	return nil
+}
+
+// Mark is a program that is going to run, or runs. Its methods are called by one
+// goroutine, but for Kill.
+type Mark struct {
+	keeper *Keeper
+	dir    string
+	group  int
+}
+
+// Mark makes the folder of a program. The mark can be used, too, when there is an
+// error, which says why it has no folder.
+func (k *Keeper) Mark() (*Mark, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.dir == "" && k.err == nil {
+		if k.place == "" {
+			k.dir, k.err = TempDir()
+		} else if k.err = os.MkdirAll(k.place, 0o700); k.err == nil {
+			k.dir, k.err = filepath.Abs(k.place)
+		}
+	}
+	m := &Mark{keeper: k}
+	if k.err != nil {
+		return m, k.err
+	}
+	dir, err := os.MkdirTemp(k.dir, "task-")
+	m.dir = dir
+	return m, err
+}
+
+// Dir is the program's folder, gone with it; "": it has none.
+func (m *Mark) Dir() string { return m.dir }
+
+// Start starts the program in a group of its own.
+func (m *Mark) Start(cmd *exec.Cmd) error {
+	OwnGroup(cmd)
+	dieTogether(cmd)
+	if m.dir != "" {
+		cmd.Env = append(slices.Clip(cmd.Env), markVariable+"="+m.dir)
+	}
+	started := make(chan error)
+	starter() <- func() { started <- cmd.Start() }
+	if err := <-started; err != nil {
+		return err
+	}
+	m.group = cmd.Process.Pid
+	m.keeper.guard(m.group)
+	if m.dir != "" {
+		record(m.dir, m.group)
+	}
+	return nil
+}
+
+// Kill ends the program, its group and all that bears its mark.
+func (m *Mark) Kill(cmd *exec.Cmd) {
+	KillGroup(cmd)
+	if m.dir != "" {
+		killMarked([]string{m.dir})
+	}
+}
+
+// Close forgets the program, which has ended. What it left running goes on.
+func (m *Mark) Close() {
+	if m.group != 0 {
+		m.keeper.release(m.group)
+	}
+	if m.dir != "" {
+		_ = os.RemoveAll(m.dir)
+	}
+}
+
+// guard tells the watchdog of a group.
+func (k *Keeper) guard(group int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.watchdog == nil {
+		k.watchdog = newWatchdog()
+	}
+	k.watchdog.tell("+", group)
+}
+
+func (k *Keeper) release(group int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.watchdog.tell("-", group)
+}
+
+// starter is where programs are started: on a thread that lives as long as the
+// process. The death of the thread that started a child is what Linux tells the
+// child of, and other threads of a Go program come and go.
+var starter = sync.OnceValue(func() chan<- func() {
+	work := make(chan func())
+	go startPrograms(work)
+	return work
+})
+
+// startPrograms never ends, nor does its thread.
+func startPrograms(work <-chan func()) {
+	runtime.LockOSThread()
+	for do := range work {
+		do()
+	}
+}
+
+// watchdog is a small process that ends groups when its stdin ends: when this
+// process is gone.
+type watchdog struct {
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+}

@@ -1,0 +1,119 @@
+package process
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// sleeper starts a shell that says ready and then sleeps, under a mark.
+func sleeper(t *testing.T, place, script string) (*Keeper, *Mark, *exec.Cmd) {
+	t.Helper()
+	k := NewKeeper(place)
+	m, err := k.Mark()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := &exec.Cmd{Path: "/bin/sh", Args: []string{"sh", "-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")}}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	return k, m, cmd
+}
+
+// A keeper that goes while a program runs ends it, as its process's death would.
+func TestWatchdogEndsWhatIsLeft(t *testing.T) {
+	k, m, cmd := sleeper(t, t.TempDir(), "echo ready; exec sleep 100")
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("%v, want killed", err)
+	}
+	m.Close()
+}
+
+func TestEndLeft(t *testing.T) {
+	place := filepath.Join(t.TempDir(), "tasks")
+	_, m, cmd := sleeper(t, place, "echo ready; exec sleep 100")
+	if m.Dir() == "" || filepath.Dir(m.Dir()) != place {
+		t.Errorf("the mark is in %q", m.Dir())
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- cmd.Wait() }()
+	if err := EndLeft(place); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-waited; err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("%v, want killed", err)
+	}
+	if _, err := os.Stat(place); !os.IsNotExist(err) {
+		t.Errorf("the folder is still there: %v", err)
+	}
+	if err := EndLeft(place); err != nil {
+		t.Errorf("nothing is left: %v", err)
+	}
+}
+
+// The number of a group that has ended may come to mean another's: it is told by
+// when its leader began.
+func TestEndLeftKillsNobodyElse(t *testing.T) {
+	place := t.TempDir()
+	_, _, cmd := sleeper(t, t.TempDir(), "echo ready; read line; exit 7")
+	mark := filepath.Join(place, "task-1")
+	if err := os.Mkdir(mark, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	record(mark, cmd.Process.Pid)
+	text, err := os.ReadFile(filepath.Join(mark, groupFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if recorded(mark) != cmd.Process.Pid {
+		t.Fatal("a group that is there is not found")
+	}
+	lines := strings.Split(string(text), "\n")
+	lines[2] = "1"
+	if err := os.WriteFile(filepath.Join(mark, groupFile), []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := EndLeft(place); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil || err.Error() != "exit status 7" {
+		t.Errorf("%v, want its own end", err)
+	}
+}
+
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	mine, err := TempDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, began := State(os.Getpid())
+	gone := strings.Replace(mine, "-"+began+"-", "-1-", 1)
+	other := filepath.Join(dir, "graphrun-else")
+	for _, path := range []string{gone, other} {
+		if err := os.MkdirAll(filepath.Join(path, "inside"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sweep(dir)
+	for path, want := range map[string]bool{mine: true, other: true, gone: false} {
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s: %v, want it there: %v", path, err, want)
+		}
+	}
+}
