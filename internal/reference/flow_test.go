@@ -161,12 +161,12 @@ func (m *maker) node(i int) {
 	case 2:
 		letter, head = "s", "kind: set, set: {log: \"'SELF'\", n: 1}"
 	case 3:
-		letter, head = "s", "kind: set, set: {m: \"'SELF'\", got: input}"
+		letter, head = "s", "kind: set, set: {m: \"'SELF'\", got: keys(inputs)}"
 	case 4, 5, 6:
 		letter, head = "x", "kind: exec, command: [x]"
 		attrs = m.exec()
 	case 7:
-		letter, head = "s", "kind: set, set: {seen: branches, log: \"'SELF'\"}"
+		letter, head = "s", "kind: set, set: {seen: \"[keys(branches), map(values(branches), .error)]\", log: \"'SELF'\"}"
 	case 8:
 		switch {
 		case m.chance(40):

@@ -153,7 +153,7 @@ func (r *run) breakTie(list []*barrier) bool {
 // satisfied reports whether a join waits no longer.
 func (r *run) satisfied(b *barrier) bool {
 	if want := need(b.to); want > 0 && len(b.at) > 0 {
-		return len(b.at) >= want
+		return len(b.at) >= want || slices.ContainsFunc(b.at, func(a *arrival) bool { return a.ghost })
 	}
 	return !r.awaited(b) && (need(b.to) > 0 || !r.lasts(b))
 }
@@ -295,7 +295,7 @@ func (r *run) settle() {
 			}
 		}
 		for _, t := range r.open {
-			if t.status == done && !t.away && r.surelyTo(t, n) {
+			for range r.surelyTo(t, n) {
 				b.at = append(b.at, &arrival{token: token{place: t.place, from: t, to: n}})
 			}
 		}
@@ -320,20 +320,17 @@ func (r *run) mayCatch(t *task) bool {
 	return len(choices)+len(plain)+len(always) > 0
 }
 
-// surelyTo reports whether a task that is done can only lead to a node.
-func (r *run) surelyTo(t *task, n *spec.Node) bool {
-	if t.node.Goto.IsSet() || t.node.HasEnds {
-		return false
+// surelyTo counts the edges to a node that are certain to fire after a task.
+func (r *run) surelyTo(t *task, n *spec.Node) int {
+	if t.status != done || t.away || t.failure == nil && (t.node.Goto.IsSet() || t.node.HasEnds) && !t.skipped {
+		return 0
 	}
 	choices, plain, always := r.candidates(t)
-	if t.skipped {
-		choices = nil
-	}
-	if len(choices) > 0 {
-		return false
+	if len(choices) > 0 && !t.skipped {
+		return 0
 	}
 	if len(plain) == 0 {
 		plain = always
 	}
-	return slices.ContainsFunc(plain, func(e *spec.Edge) bool { return e.To.Value == n.ID.Value })
+	return len(slices.DeleteFunc(plain, func(e *spec.Edge) bool { return e.To.Value != n.ID.Value }))
 }
