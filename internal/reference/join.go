@@ -98,7 +98,14 @@ func (r *run) awaited(b *barrier) bool {
 	}
 	return slices.ContainsFunc(r.waiting, func(o *arrival) bool {
 		return (o.to != b.to || o.auto != b.auto) && r.late(b, o.place, o.to)
-	})
+	}) || slices.ContainsFunc(r.detours, func(d *detour) bool { return r.mayPass(d, b) })
+}
+
+// mayPass reports whether a branch that bypasses another join may turn out to
+// bypass this one.
+func (r *run) mayPass(d *detour, b *barrier) bool {
+	return (d.to != b.to || d.auto != b.auto) && !slices.Contains(d.passed, b.to) &&
+		slices.ContainsFunc(d.places, func(at place) bool { return r.late(b, at, d.to) })
 }
 
 // need is how many arrivals a join waits for; 0: all.
@@ -147,7 +154,10 @@ func (r *run) breakTie(list []*barrier) bool {
 			return true
 		}
 	}
-	return false
+	if len(list) > 0 { // of joins that branches bypass and none has come to
+		r.settleJoin(list[0])
+	}
+	return len(list) > 0
 }
 
 // satisfied reports whether a join waits no longer.
@@ -233,8 +243,9 @@ func (r *run) runJoin(b *barrier) {
 		t.branches[id] = map[string]any{"output": a.output, "error": nil}
 	}
 	t.input = t.inputs
-	if len(b.at) == 1 && !b.at[0].ghost {
-		t.input = b.at[0].input
+	came := slices.DeleteFunc(slices.Clone(b.at), func(a *arrival) bool { return a.ghost })
+	if len(came) == 1 {
+		t.input = came[0].input
 	}
 	t.place = r.gather(b)
 	r.give(t, b.at)
@@ -255,8 +266,10 @@ func (r *run) gather(b *barrier) place {
 }
 
 // give gives a join the errors of the branches that failed on the way to it:
-// those of fan-outs that the arrivals are on, whose beginning led to it.
+// those of fan-outs that the arrivals are on, whose beginning led to it; of a node
+// where several failed, that of the last.
 func (r *run) give(t *task, at []*arrival) {
+	last := map[string]int{}
 	for _, f := range r.fanouts {
 		on := func(a *arrival) bool { return a.place.within(f) || a.over == f }
 		if !slices.ContainsFunc(at, on) {
@@ -268,8 +281,9 @@ func (r *run) give(t *task, at []*arrival) {
 				continue
 			}
 			e.given = true
-			if t.branches[e.failure.node] == nil {
-				t.branches[e.failure.node] = map[string]any{"output": nil, "error": e.failure.data()}
+			if id := e.failure.node; t.branches[id] == nil || last[id] > 0 && last[id] < e.order {
+				t.branches[id] = map[string]any{"output": nil, "error": e.failure.data()}
+				last[id] = e.order
 			}
 		}
 	}

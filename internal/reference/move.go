@@ -3,6 +3,7 @@
 package reference
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/graphrun/graphrun/spec"
@@ -106,7 +107,7 @@ func (r *run) settleTokens(tokens []*token, lost []*task) {
 	slices.SortStableFunc(lost, func(a, b *task) int { return a.order - b.order })
 	for _, t := range lost {
 		if !t.place.dead() {
-			r.fails(t.place, t.failure)
+			r.fails(t.place, t.failure, t.order)
 		}
 	}
 	if r.result.Status != "" {
@@ -154,7 +155,7 @@ func (r *run) settleToken(k *token) {
 }
 
 // fails is a failure on a place that no edge takes.
-func (r *run) fails(p place, f *failure) {
+func (r *run) fails(p place, f *failure, order int) {
 	if p.fan == nil {
 		reason, status := "node_failed", "failed"
 		if f.kind == "max_visits" {
@@ -166,12 +167,12 @@ func (r *run) fails(p place, f *failure) {
 	if r.policy(p.fan.source) != "fail_all" {
 		r.degraded = true
 		r.forgive(p, f)
-		p.fan.errors = append(p.fan.errors, laneError{lane: p.lane, failure: f})
+		p.fan.errors = append(p.fan.errors, laneError{lane: p.lane, order: order, failure: f})
 		return
 	}
 	r.cancel(func(at place, _ *spec.Node) bool { return at.within(p.fan) })
 	p.fan.dead = true
-	r.fails(p.fan.at, f)
+	r.fails(p.fan.at, f, order)
 }
 
 // cancelTasks ends tasks of the open superstep: what they do is not done.
@@ -225,23 +226,22 @@ func (r *run) foldAll() {
 }
 
 func (r *run) failedWhole(f *fanout) {
-	first := f.errors[0]
-	for _, e := range f.errors {
-		if e.lane < first.lane {
-			first = e
-		}
-	}
+	first := slices.MinFunc(f.errors, func(a, b laneError) int { return cmp.Or(a.lane-b.lane, a.order-b.order) })
 	if r.policy(f.source) == "wait_all" {
 		j := f.auto
 		if j == nil {
 			j = r.meeting(f.starts, true)
 		}
 		if j != nil {
-			r.waiting = append(r.waiting, &arrival{token: token{place: f.at, to: j}, ghost: true, over: f})
+			a := &arrival{token: token{place: f.at, to: j}, ghost: true, over: f}
+			if j.Join == nil {
+				a.auto = f
+			}
+			r.waiting = append(r.waiting, a)
 			return
 		}
 	}
-	r.fails(f.at, first.failure)
+	r.fails(f.at, first.failure, first.order)
 }
 
 // mergeNext lets tokens that come to one node at once be one task.

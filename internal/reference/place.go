@@ -24,10 +24,11 @@ type fanout struct {
 	over, dead bool
 }
 
+// laneError is a branch that failed, as the order-th of all that finished.
 type laneError struct {
-	lane    int
-	failure *failure
-	given   bool // to a join
+	lane, order int
+	failure     *failure
+	given       bool // to a join
 }
 
 // place is a lane of a fan-out; the zero place is the trunk.

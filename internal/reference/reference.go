@@ -18,7 +18,8 @@
 //     step is left. A visit that a limit refuses is neither step nor visit and
 //     cancels siblings like any failure.
 //   - Order: tokens that meet stand on the lane that is declared first; of two on
-//     one lane the less nested comes first, then that of the older fan-out. The
+//     one lane the less nested comes first, then that of the older fan-out; of two
+//     in one place the one that comes back from waiting, the first to come back. The
 //     branches of `routing: all` are in the order of the file.
 //   - Finishing order: a wait, or a person's answer, finishes when it comes, not
 //     when its superstep opens.
@@ -35,7 +36,10 @@
 //     stuck at once. All joins that wait for each other give way in that order.
 //   - A source that comes twice to one node has one entry in inputs, that of the
 //     last; input is keyed by source as soon as two tokens come.
-//   - `branches` holds the error of a branch that continue_others dropped, too.
+//   - A join's input is keyed by source when two tokens have come; errors of
+//     branches are none.
+//   - `branches` holds the error of a branch that continue_others dropped, too; of
+//     one node the last to fail, by finishing order. What has an output has no error.
 //   - Under wait_all, `each` gives a list even when all elements failed.
 //   - A set node's output holds what it writes; later keys see what the earlier
 //     ones come to.

@@ -2,6 +2,11 @@
 
 package machine
 
+import (
+	"cmp"
+	"slices"
+)
+
 // policyOf is what a failing branch of a node's fan-out does.
 func (p *Plan) policyOf(node int) string {
 	if own := p.Graph.Nodes[node].Parallel; own != nil && own.OnFailure != "" {
@@ -18,9 +23,10 @@ func (p *Plan) joinsOf(node int) string {
 	return p.Graph.Parallel.Join
 }
 
-// branchFailed applies the failure policy to a branch that has failed. hasToken
-// says that its token is still counted. It returns how the run ends, if it does.
-func (p *Plan) branchFailed(s *State, at place, failure *Failure, hasToken bool) *ending {
+// branchFailed applies the failure policy to a branch that has failed, as the
+// order-th of all that finished. hasToken says that its token is still counted. It
+// returns how the run ends, if it does.
+func (p *Plan) branchFailed(s *State, at place, failure *Failure, order int, hasToken bool) *ending {
 	for {
 		f := at.fan
 		switch {
@@ -34,16 +40,15 @@ func (p *Plan) branchFailed(s *State, at place, failure *Failure, hasToken bool)
 			}
 			s.degraded = true
 			p.forgive(s, at, failure)
-			f.failures = append(f.failures, lostBranch{failure: failure, lane: at.lane})
-			if f.lowest == nil || at.lane < f.lowestLane {
-				f.lowest, f.lowestLane = failure, at.lane
-			}
+			f.failures = append(f.failures, lostBranch{failure: failure, lane: at.lane, order: order})
 			if f = f.failedWhole(); f == nil {
 				return nil
 			}
-			if failure = p.exhausted(s, f); failure == nil {
+			first := p.exhausted(s, f)
+			if first == nil {
 				return nil
 			}
+			failure, order = first.failure, first.order
 		default:
 			s.kill(f)
 		}
@@ -56,17 +61,18 @@ func (p *Plan) branchFailed(s *State, at place, failure *Failure, hasToken bool)
 // there is none.
 func (f *fanout) failedWhole() *fanout {
 	for ; f != nil && f.live == 0 && !f.dead; f = f.at.fan {
-		if !f.ended && f.lowest != nil {
+		if !f.ended && len(f.failures) > 0 {
 			return f
 		}
 	}
 	return nil
 }
 
-// exhausted is what a fan-out has failed with: all branches that did not end by
-// themselves have failed. Under wait_all its join goes on with their errors. Nil
-// says that the failure goes no further.
-func (p *Plan) exhausted(s *State, f *fanout) *Failure {
+// exhausted is what a fan-out has failed with when all branches that did not end by
+// themselves have failed: the error of the one declared first, the first of these,
+// whichever was the last. Under wait_all its join is told their errors, like an
+// arrival. Nil says that the failure goes no further.
+func (p *Plan) exhausted(s *State, f *fanout) *lostBranch {
 	if f.live > 0 || f.ended {
 		return nil
 	}
@@ -78,15 +84,16 @@ func (p *Plan) exhausted(s *State, f *fanout) *Failure {
 		}
 		if node != noNode {
 			f.at.add(1)
-			t := p.startJoin(s, node, f.at, nil)
-			t.thread = f.thread
-			if p.wanted&useBranches != 0 {
-				t.branches = p.branchesOf(s, node, nil, place{fan: f})
+			auto := f
+			if p.nodes[node].join != 0 {
+				auto = nil
 			}
+			s.arrive(node, auto, arrival{at: f.at, source: noNode, over: f, thread: f.thread})
 			return nil
 		}
 	}
-	return f.lowest
+	first := slices.MinFunc(f.failures, func(a, b lostBranch) int { return cmp.Or(a.lane-b.lane, a.order-b.order) })
+	return &first
 }
 
 // kill ends every token of a fan-out. Running tasks are cancelled; they are

@@ -208,11 +208,11 @@ func (p *Plan) dropJoin(s *State, i int, missing []detour) *ending {
 	p.takeDetour(s, b.node, at, missing[0].node, slices.Compact(passed))
 	for _, a := range b.arrivals {
 		for f := a.at.fan; f != nil; f = f.at.fan {
-			if f.dead || f.lowest == nil {
+			if f.dead || len(f.failures) == 0 {
 				continue
 			}
-			if failure := p.exhausted(s, f); failure != nil {
-				return p.branchFailed(s, f.at, failure, false)
+			if first := p.exhausted(s, f); first != nil {
+				return p.branchFailed(s, f.at, first.failure, first.order, false)
 			}
 		}
 	}
@@ -254,7 +254,9 @@ func (p *Plan) bypassed(b *barrier, missing []detour) *Failure {
 		failed = append(failed, d.node)
 	}
 	for _, a := range b.arrivals {
-		arrived = append(arrived, a.source)
+		if a.over == nil {
+			arrived = append(arrived, a.source)
+		}
 	}
 	from := names(failed)
 	words := make([]string, len(from))

@@ -63,7 +63,7 @@ func (p *Plan) proceed(s *State) {
 // this superstep, the first to fail first.
 func (p *Plan) settleFailures(s *State) *ending {
 	if len(s.tasks) == 1 && s.tasks[0].uncaught {
-		return p.branchFailed(s, s.tasks[0].at, s.tasks[0].failure, true)
+		return p.branchFailed(s, s.tasks[0].at, s.tasks[0].failure, s.tasks[0].order, true)
 	}
 	var lost []*task
 	for i := range s.tasks {
@@ -77,7 +77,7 @@ func (p *Plan) settleFailures(s *State) *ending {
 	slices.SortStableFunc(lost, func(a, b *task) int { return cmp.Compare(a.order, b.order) })
 	for _, t := range lost {
 		if t.expired == nil {
-			if how := p.branchFailed(s, t.at, t.failure, true); how != nil {
+			if how := p.branchFailed(s, t.at, t.failure, t.order, true); how != nil {
 				return how
 			}
 			continue
@@ -89,7 +89,7 @@ func (p *Plan) settleFailures(s *State) *ending {
 	for _, t := range lost {
 		if over := t.expired; over != nil && !over.settled {
 			over.settled = true
-			if how := p.branchFailed(s, over.branch, over.failure, false); how != nil {
+			if how := p.branchFailed(s, over.branch, over.failure, s.nextOrder(), false); how != nil {
 				return how
 			}
 		}

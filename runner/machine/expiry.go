@@ -46,7 +46,7 @@ func (p *Plan) branchTimedOut(s *State, id TaskID) {
 			}
 		}
 		if !inStep {
-			if how := p.branchFailed(s, branch, failure, false); how != nil {
+			if how := p.branchFailed(s, branch, failure, s.nextOrder(), false); how != nil {
 				p.end(s, *how)
 				return
 			}

@@ -27,10 +27,6 @@ type fanout struct {
 	dead  bool
 	// failures are those of branches that the policy tolerated.
 	failures []lostBranch
-	// lowest is the one of the first declared branch that failed: what the
-	// fan-out has failed with when all have, whichever was the last.
-	lowest     *Failure
-	lowestLane int
 	// auto is the node of the implicit join, or noNode.
 	auto int
 	// first holds the node that each branch began with.
@@ -43,10 +39,12 @@ type fanout struct {
 	again map[int]int64
 }
 
-// lostBranch is a branch that failed. told says that a join has heard of it.
+// lostBranch is a branch that failed. order is when, among all that finished, and
+// told says that a join has heard of it.
 type lostBranch struct {
 	failure *Failure
 	lane    int
+	order   int
 	told    bool
 }
 

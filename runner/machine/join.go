@@ -28,13 +28,15 @@ type barrier struct {
 	detours  []detour
 }
 
-// arrival is a token that waits at a join.
+// arrival is a token that waits at a join. One with over stands for a fan-out all
+// of whose branches failed, under wait_all: it brings their errors and no input.
 type arrival struct {
 	at     place
 	source int
 	input  any
 	output any
 	thread *thread
+	over   *fanout
 }
 
 // joinOf returns the barrier that a token has to pass to enter a node, if any.
@@ -117,10 +119,11 @@ func (p *Plan) settleJoins(s *State) *ending {
 }
 
 // satisfied reports whether a join waits no longer: an any or N join with enough
-// arrivals, any other when nothing comes any more.
+// arrivals, or for a fan-out that has failed whole, any other when nothing comes any
+// more.
 func (p *Plan) satisfied(s *State, b *barrier) bool {
 	if p.counts(b) && len(b.arrivals) > 0 {
-		return len(b.arrivals) >= p.nodes[b.node].joinCount
+		return len(b.arrivals) >= p.nodes[b.node].joinCount || slices.ContainsFunc(b.arrivals, func(a arrival) bool { return a.over != nil })
 	}
 	return !p.awaited(s, b) && (p.counts(b) || !p.lasts(s, b))
 }
@@ -252,16 +255,18 @@ func (p *Plan) startJoin(s *State, node int, at place, arrivals []arrival) *task
 	t.inputs = make([]sourceInput, 0, len(arrivals))
 	s.mixed = true // its branch may be declared before others that are due
 	for _, a := range arrivals {
-		t.inputs = append(t.inputs, sourceInput{a.source, a.input})
+		if a.over == nil {
+			t.inputs = append(t.inputs, sourceInput{a.source, a.input})
+		}
 	}
-	if len(arrivals) == 1 {
-		t.input = arrivals[0].input
+	switch len(t.inputs) {
+	case 0:
+		t.input = map[string]any{}
+	case 1:
+		t.input = t.inputs[0].value
 	}
 	if p.talks && len(arrivals) > 0 {
 		t.thread = s.joinThreads(arrivals)
-	}
-	if len(arrivals) == 0 {
-		t.input = map[string]any{}
 	}
 	if p.wanted&useBranches != 0 {
 		t.branches = p.branchesOf(s, node, arrivals, at)
@@ -270,28 +275,36 @@ func (p *Plan) startJoin(s *State, node int, at place, arrivals []arrival) *task
 }
 
 // branchesOf is what `branches` holds at a join: the output of each branch that
-// arrived, the error of each that could have come there and failed.
+// arrived, the error of each that could have come there and failed; of a node where
+// several failed, that of the last.
 func (p *Plan) branchesOf(s *State, node int, arrivals []arrival, joined place) map[string]any {
-	out := map[string]any{}
+	var lost []lostBranch
 	seen := map[*fanout]bool{}
 	tell := func(at place) {
 		for f := at.fan; f != nil && !seen[f]; f = f.at.fan {
 			seen[f] = true
 			for i := range f.failures {
-				lost := &f.failures[i]
-				if !lost.told && p.leadsTo(s, f, lost.lane, node) {
-					lost.told = true
-					out[lost.failure.Node] = map[string]any{"output": nil, "error": failureData(lost.failure)}
+				if l := &f.failures[i]; !l.told && p.leadsTo(s, f, l.lane, node) {
+					l.told = true
+					lost = append(lost, *l)
 				}
 			}
 		}
 	}
 	for _, a := range arrivals {
 		tell(a.at)
+		tell(place{fan: a.over})
 	}
 	tell(joined)
+	slices.SortStableFunc(lost, func(a, b lostBranch) int { return a.order - b.order })
+	out := map[string]any{}
+	for _, l := range lost {
+		out[l.failure.Node] = map[string]any{"output": nil, "error": failureData(l.failure)}
+	}
 	for _, a := range arrivals {
-		out[p.nodes[a.source].id] = map[string]any{"output": Plain(a.output), "error": nil}
+		if a.over == nil {
+			out[p.nodes[a.source].id] = map[string]any{"output": Plain(a.output), "error": nil}
+		}
 	}
 	return out
 }

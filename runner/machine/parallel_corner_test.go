@@ -106,5 +106,73 @@ edges: [{from: a, to: [b, h]}, {from: b, to: s}, {from: [s, h], to: END}]`,
 			replies: replies{"b": once(after(5, nil))}, answers: map[string]reply{"h": after(1, "answer")},
 			path: "a b s h", state: map[string]any{"who": "set"},
 		},
+		{
+			name: "under wait_all a fan-out that failed whole comes to its join like a branch: the join waits for the others, and runs once",
+			flow: `
+parallel: {on_failure: wait_all}
+state: {told: {}, got: {}}
+nodes:
+  a: {kind: pass}
+  i: {kind: pass}
+  b: {kind: exec, command: [x]}
+  c: {kind: set, set: {got: "'c'"}}
+  x: {kind: exec, command: [x]}
+  y: {kind: exec, command: [x]}
+  j: {kind: set, set: {told: "[keys(branches), branches.y.error.kind]", got: input.got}, join: {wait: all}}
+edges:
+  - {from: a, to: [i, b]}
+  - {from: i, to: [x, y]}
+  - {from: b, to: c}
+  - {from: [x, y, c], to: j}
+  - {from: j, to: END}`,
+			replies: replies{"x": once(fails(1)), "y": once(fails(1)), "b": once(after(1, nil))},
+			path:    "a i b x y c j", quality: machine.Degraded,
+			state: map[string]any{"told": []any{[]any{"c", "x", "y"}, "failed"}, "got": "c"},
+		},
+		{
+			name: "of two failures of one node a join is told the last, wherever its branch is",
+			flow: `
+parallel: {on_failure: wait_all}
+state: {told: {}}
+nodes:
+  a: {kind: pass}
+  b: {kind: pass}
+  i: {kind: pass}
+  w: {kind: wait, for: 2s}
+  e: {kind: wait, for: 9s}
+  x: {kind: exec, command: [x]}
+  j: {kind: set, set: {told: branches.x.error.kind}, join: {wait: all}}
+edges:
+  - {from: a, to: [b, i]}
+  - {from: i, to: [w, e]}
+  - {from: [b, w], to: x}
+  - {from: [x, e], to: j}
+  - {from: j, to: END}`,
+			replies: replies{"x": once(fails(1), kindOf("tool", fails(1)))},
+			path:    "a b i x w x e j", state: map[string]any{"told": "tool"},
+		},
+		{
+			name: "tasks that stand on one branch go on in the order in which their waiting ended",
+			flow: `
+nodes:
+  a: {kind: pass}
+  b: {kind: pass}
+  c: {kind: pass}
+  m: {kind: wait, for: 2s}
+  k: {kind: wait, for: 1s}
+  z: {kind: exec, command: [x]}
+edges:
+  - {from: a, to: [b, c]}
+  - {from: b, to: [m, k, z]}
+  - {from: c, to: [m, k]}
+  - {from: [m, k, z], to: END}`,
+			replies: replies{"z": once(after(5, nil))}, path: "a b c z k m",
+		},
 	})
+}
+
+// kindOf is a reply that fails with another kind.
+func kindOf(kind string, r reply) reply {
+	r.failure = &machine.Failure{Kind: kind, Message: "no"}
+	return r
 }

@@ -34,13 +34,13 @@ func snapshotFields() map[reflect.Type]string {
 		reflect.TypeFor[ending]():      `status reason failure`,
 		reflect.TypeFor[place]():       `fan lane`,
 		// names are made of first.
-		reflect.TypeFor[fanout](): `id origin at depth policy live ended dead failures lowest lowestLane auto first again thread
+		reflect.TypeFor[fanout](): `id origin at depth policy live ended dead failures auto first again thread
 			| names`,
-		reflect.TypeFor[lostBranch](): `failure lane told`,
+		reflect.TypeFor[lostBranch](): `failure lane order told`,
 		reflect.TypeFor[grants]():     `Granted Asked Denied Above`,
 		reflect.TypeFor[barrier]():    `node fan arrivals detours`,
 		reflect.TypeFor[detour]():     `node places passed`,
-		reflect.TypeFor[arrival]():    `at source input output thread`,
+		reflect.TypeFor[arrival]():    `at source input output thread over`,
 		reflect.TypeFor[expiry]():     `branch failure settled`,
 		reflect.TypeFor[route]():      `task edge to input own`,
 		reflect.TypeFor[eachState](): `items results next again running attempts asking answered failed failure lowest lowestIndex tolerate

@@ -172,11 +172,11 @@ func (r *restorer) restoreFans(list []savedFanout) {
 		in := &list[i]
 		f := &fanout{
 			id: in.ID, origin: in.Origin, at: r.place(in.At), depth: in.Depth, policy: in.Policy, live: in.Live,
-			ended: in.Ended, dead: in.Dead, lowest: r.failure(in.Lowest), lowestLane: in.LowestLane, auto: in.Auto, first: in.First,
+			ended: in.Ended, dead: in.Dead, auto: in.Auto, first: in.First,
 			thread: r.thread(in.Thread),
 		}
 		for _, failure := range in.Failures {
-			f.failures = append(f.failures, lostBranch{r.failure(&failure.Failure), failure.Lane, failure.Told})
+			f.failures = append(f.failures, lostBranch{r.failure(&failure.Failure), failure.Lane, failure.Order, failure.Told})
 		}
 		for _, again := range in.Again {
 			if f.again == nil {
@@ -201,7 +201,7 @@ func (r *restorer) barrier(in *savedBarrier) barrier {
 	out := barrier{node: in.Node, fan: r.fan(in.Fan)}
 	for i := range in.Arrivals {
 		a := &in.Arrivals[i]
-		out.arrivals = append(out.arrivals, arrival{r.place(a.At), a.Source, r.unpack(a.Input), r.unpack(a.Output), r.thread(a.Thread)})
+		out.arrivals = append(out.arrivals, arrival{r.place(a.At), a.Source, r.unpack(a.Input), r.unpack(a.Output), r.thread(a.Thread), r.fan(a.Over)})
 	}
 	for _, in := range in.Detours {
 		if !r.within("node", in.Node, len(r.plan.nodes)) || len(in.Places) == 0 {

@@ -168,11 +168,11 @@ func (k *saver) place(at place) savedPlace { return savedPlace{k.fan(at.fan), at
 func (k *saver) saveFan(f *fanout) savedFanout {
 	out := savedFanout{
 		ID: f.id, Origin: f.origin, At: k.place(f.at), Depth: f.depth, Policy: f.policy, Live: f.live,
-		Ended: f.ended, Dead: f.dead, Lowest: k.failure(f.lowest), LowestLane: f.lowestLane, Auto: f.auto, First: f.first,
+		Ended: f.ended, Dead: f.dead, Auto: f.auto, First: f.first,
 		Thread: k.thread(f.thread),
 	}
 	for _, failure := range f.failures {
-		out.Failures = append(out.Failures, savedLost{*k.failure(failure.failure), failure.lane, failure.told})
+		out.Failures = append(out.Failures, savedLost{*k.failure(failure.failure), failure.lane, failure.order, failure.told})
 	}
 	for _, lane := range slices.Sorted(maps.Keys(f.again)) {
 		out.Again = append(out.Again, [2]int64{int64(lane), f.again[lane]})
@@ -183,7 +183,7 @@ func (k *saver) saveFan(f *fanout) savedFanout {
 func (k *saver) barrier(b *barrier) savedBarrier {
 	out := savedBarrier{Node: b.node, Fan: k.fan(b.fan)}
 	for _, a := range b.arrivals {
-		out.Arrivals = append(out.Arrivals, savedArrival{k.place(a.at), a.source, k.pack(a.input), k.pack(a.output), k.thread(a.thread)})
+		out.Arrivals = append(out.Arrivals, savedArrival{k.place(a.at), a.source, k.pack(a.input), k.pack(a.output), k.thread(a.thread), k.fan(a.over)})
 	}
 	for _, d := range b.detours {
 		saved := savedDetour{Node: d.node, Passed: d.passed}

@@ -131,19 +131,17 @@ type savedQuestion struct {
 }
 
 type savedFanout struct {
-	ID         int         `json:"id"`
-	Origin     int         `json:"origin"`
-	At         savedPlace  `json:"at,omitzero"`
-	Depth      int         `json:"depth"`
-	Policy     string      `json:"policy"`
-	Live       int         `json:"live"`
-	Ended      bool        `json:"ended,omitempty"`
-	Dead       bool        `json:"dead,omitempty"`
-	Failures   []savedLost `json:"failures,omitempty"`
-	Lowest     *int        `json:"lowest,omitempty"`
-	LowestLane int         `json:"lowest_lane,omitempty"`
-	Auto       int         `json:"auto"`
-	First      []int       `json:"first"`
+	ID       int         `json:"id"`
+	Origin   int         `json:"origin"`
+	At       savedPlace  `json:"at,omitzero"`
+	Depth    int         `json:"depth"`
+	Policy   string      `json:"policy"`
+	Live     int         `json:"live"`
+	Ended    bool        `json:"ended,omitempty"`
+	Dead     bool        `json:"dead,omitempty"`
+	Failures []savedLost `json:"failures,omitempty"`
+	Auto     int         `json:"auto"`
+	First    []int       `json:"first"`
 	// Again holds pairs of lane and time.
 	Again  [][2]int64 `json:"again,omitempty"`
 	Thread int        `json:"thread,omitempty"`
@@ -153,6 +151,7 @@ type savedFanout struct {
 type savedLost struct {
 	Failure int  `json:"failure"`
 	Lane    int  `json:"lane,omitempty"`
+	Order   int  `json:"order,omitempty"`
 	Told    bool `json:"told,omitempty"`
 }
 
@@ -175,6 +174,7 @@ type savedArrival struct {
 	Input  json.RawMessage `json:"input,omitempty"`
 	Output json.RawMessage `json:"output,omitempty"`
 	Thread int             `json:"thread,omitempty"`
+	Over   int             `json:"over,omitempty"`
 }
 
 type savedExpiry struct {

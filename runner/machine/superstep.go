@@ -3,6 +3,8 @@
 package machine
 
 import (
+	"cmp"
+	"math"
 	"slices"
 )
 
@@ -79,10 +81,15 @@ func (s *State) hold(i int) {
 	s.outOfSteps = true
 }
 
-// sortTasks brings the tasks into the declaration order of their branches.
+// sortTasks brings the tasks into the declaration order of their branches. Of those
+// of one branch the ones that come back from waiting are first, in the order in which
+// they do.
 func (s *State) sortTasks() {
+	back := func(t *task) int { return cmp.Or(t.order, math.MaxInt) }
 	if len(s.tasks) > 1 {
-		slices.SortStableFunc(s.tasks, func(a, b task) int { return a.at.compare(b.at) })
+		slices.SortStableFunc(s.tasks, func(a, b task) int {
+			return cmp.Or(a.at.compare(b.at), cmp.Compare(back(&a), back(&b)))
+		})
 	}
 	s.mixed = false
 }
