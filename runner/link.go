@@ -51,7 +51,7 @@ func (l *linker) link(g *spec.Graph) *Flow {
 // child links the file that a node names; nil when it can't be had, which is
 // reported.
 func (l *linker) child(g *spec.Graph, file *spec.Value) *Flow {
-	path, inner := filepath.Join(filepath.Dir(g.File.Name), file.Text.Value), g.Inner(file.Text.Value)
+	path, inner := beside(g.File.Name, file.Text.Value), g.Inner(file.Text.Value)
 	if inner != nil {
 		path = filepath.Clean(g.File.Name) + inner.Ref()
 	}
