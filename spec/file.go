@@ -22,6 +22,7 @@ type File struct {
 	// Src is the text, unchanged.
 	Src   []byte
 	lines []int
+	marks []mark
 
 	texts []*File
 	// Of a text: the graph's file, the place in it that names the text, and the
@@ -30,6 +31,14 @@ type File struct {
 	at   Span
 	base int
 }
+
+// mark is a place within a long line: so many code points of the line stand before
+// the offset.
+type mark struct{ offset, column int }
+
+// markEvery is the least distance of two marks, in bytes: no position costs more than
+// counting so many, however long its line is.
+const markEvery = 4096
 
 // Texts are the files of which a graph file's `{file: path}` take their text, in
 // the order in which they stand there; one that is named twice is there twice. In
@@ -87,15 +96,62 @@ func NewFile(name string, src []byte) *File {
 		at += n + 1
 		lines = append(lines, at)
 	}
-	return &File{Name: name, Src: src, lines: lines}
+	return &File{Name: name, Src: src, lines: lines, marks: marksOf(src, lines)}
+}
+
+// marksOf marks the lines that are longer than the distance of two marks.
+func marksOf(src []byte, lines []int) (marks []mark) {
+	for i, start := range lines {
+		end := len(src)
+		if i+1 < len(lines) {
+			end = lines[i+1]
+		}
+		last := mark{offset: start}
+		for at := start + markEvery; at < end; at = last.offset + markEvery {
+			for n := 0; n < utf8.UTFMax-1 && at < end && !utf8.RuneStart(src[at]); n++ {
+				at++
+			}
+			last = mark{at, last.column + utf8.RuneCount(src[last.offset:at])}
+			marks = append(marks, last)
+		}
+	}
+	return marks
 }
 
 // Position converts a byte offset; one outside the text is moved to its nearest end.
 func (f *File) Position(offset int) Position {
 	offset = max(0, min(offset, len(f.Src)))
 	line := sort.SearchInts(f.lines, offset+1) - 1
-	column := utf8.RuneCount(f.Src[f.lines[line]:offset]) + 1
+	from := mark{offset: f.lines[line]}
+	if i := sort.Search(len(f.marks), func(i int) bool { return f.marks[i].offset > offset }) - 1; i >= 0 && f.marks[i].offset > from.offset {
+		from = f.marks[i]
+	}
+	column := from.column + utf8.RuneCount(f.Src[from.offset:offset]) + 1
 	return Position{Line: line + 1, Column: column}
+}
+
+// Around is the part of an offset's line that is at most so many bytes from it, cut
+// between code points. at is the offset in the text; before and after say that the
+// line has more there.
+func (f *File) Around(offset, reach int) (text string, at int, before, after bool) {
+	offset = max(0, min(offset, len(f.Src)))
+	line := sort.SearchInts(f.lines, offset+1) - 1
+	start, end := f.lines[line], len(f.Src)
+	if line+1 < len(f.lines) {
+		end = f.lines[line+1] - 1
+	}
+	if end > start && f.Src[end-1] == '\r' {
+		end--
+	}
+	offset = min(offset, end)
+	from, to := max(start, offset-reach), min(end, offset+reach)
+	for from > start && from < offset && !utf8.RuneStart(f.Src[from]) {
+		from++
+	}
+	for to < end && to > offset && !utf8.RuneStart(f.Src[to]) {
+		to--
+	}
+	return string(f.Src[from:to]), offset - from, from > start, to < end
 }
 
 // Line returns the text of a line (from 1) without its line break; "" when there is none.

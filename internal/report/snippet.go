@@ -5,7 +5,6 @@ package report
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/spec"
@@ -13,8 +12,9 @@ import (
 
 const (
 	tabStop    = 4
-	maxColumns = 100 // of source text in one line
-	context    = 30  // columns kept before a span when a line is cut
+	maxColumns = 100  // of source text in one line
+	context    = 30   // columns kept before a span when a line is cut
+	reach      = 4096 // bytes of the line that are looked at, to either side of a span
 )
 
 // snippet is a printable piece of a line: the span begins after indent columns
@@ -33,18 +33,16 @@ type cell struct {
 // cut returns the line where the span begins, shortened around the span when
 // it is long. It reports false when the line is empty.
 func cut(f *spec.File, s spec.Span) (snippet, bool) {
-	start := f.Position(s.From)
-	line := f.Line(start.Line)
+	line, from, before, after := f.Around(s.From, reach)
 	if strings.TrimSpace(line) == "" {
 		return snippet{}, false
 	}
-	from := min(byteOffset(line, start.Column), len(line))
 	to := min(from+max(s.To-s.From, 0), len(line))
 	cells, first, last := layout(line, from, to)
 	lo, hi := window(cells, first, last)
 	var b strings.Builder
 	var out snippet
-	if lo > 0 {
+	if lo > 0 || before {
 		b.WriteString("…")
 		out.indent = 1
 	}
@@ -57,22 +55,12 @@ func cut(f *spec.File, s spec.Span) (snippet, bool) {
 			out.width += cells[i].columns
 		}
 	}
-	if hi < len(cells) {
+	if hi < len(cells) || after {
 		b.WriteString("…")
 	}
 	out.width = max(out.width, 1)
 	out.text = strings.TrimRight(b.String(), " ")
 	return out, true
-}
-
-// byteOffset is where the column (from 1, in code points) begins in a line.
-func byteOffset(line string, column int) int {
-	at := 0
-	for i := 1; i < column && at < len(line); i++ {
-		_, size := utf8.DecodeRuneInString(line[at:])
-		at += size
-	}
-	return at
 }
 
 // layout splits a line into cells; those of the span are first up to last.
