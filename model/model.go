@@ -34,7 +34,8 @@ type Message struct {
 	ToolCallID string `json:"tool_call_id,omitempty"`
 	Name       string `json:"name,omitempty"`
 	IsError    bool   `json:"is_error,omitempty"`
-	// Thinking is Response.Thinking of the answer that the message is.
+	// Thinking is Response.Thinking of the answer that the message is. It stays
+	// with the message and goes back as it came, to the provider that gave it.
 	Thinking json.RawMessage `json:"thinking,omitempty"`
 }
 
@@ -99,6 +100,8 @@ const (
 	StopToolCalls StopReason = "tool_calls"
 	StopLength    StopReason = "length"
 	StopFilter    StopReason = "content_filter"
+	// StopRefusal is an answer in which the model says that it won't.
+	StopRefusal StopReason = "refusal"
 )
 
 // Usage counts tokens of one call, as the provider says.
@@ -121,8 +124,9 @@ type Response struct {
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 	Stop      StopReason `json:"stop"`
 	Usage     Usage      `json:"usage"`
-	// Thinking is what the model reasoned, in the form in which its provider
-	// wants it back with the next request; nil: none. No other provider sees it.
+	// Thinking is what the provider wants back with the next request, in its own
+	// form: blocks of thinking, signatures, items of reasoning. wire.Keep makes
+	// it; nil: none. No other provider sees it.
 	Thinking json.RawMessage `json:"thinking,omitempty"`
 }
 
@@ -153,6 +157,8 @@ type Error struct {
 	Status int
 	// RetryAfter is the least time to wait before another attempt; 0: not said.
 	RetryAfter time.Duration
+	// Final says that the provider asks not to be asked again, whatever Kind is.
+	Final bool
 }
 
 // Error is the message.

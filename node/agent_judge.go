@@ -112,6 +112,9 @@ func (a *agent) verdict(ctx context.Context, j *judge, value any) (verdict, erro
 	case err != nil:
 		return verdict{}, a.escalated("the judge failed", err.Error(), value)
 	}
+	if err := wellEnded(response); err != nil {
+		return verdict{}, a.escalated("the judge gave no verdict", err.Error(), value)
+	}
 	v, err := readVerdict(response.Content)
 	if err != nil {
 		return verdict{}, a.escalated("the judge gave no verdict", err.Error(), value)

@@ -78,6 +78,13 @@ func (a *agent) turn(ctx context.Context) (*model.Response, error) {
 		return nil, err
 	}
 	stream.end(response.Content)
+	// A turn that was cut in the arguments of its calls goes on: the results say
+	// which of them could not be read.
+	if response.Stop != model.StopLength || len(response.ToolCalls) == 0 {
+		if err := a.node.ended(response); err != nil {
+			return nil, err
+		}
+	}
 	a.add(response.Message())
 	return response, nil
 }

@@ -35,17 +35,40 @@ type chat struct {
 	requests []chatRequest
 }
 
+type chatMessage struct {
+	Role      string `json:"role"`
+	Content   any    `json:"content"`
+	ToolCalls []any  `json:"tool_calls"`
+}
+
 type chatRequest struct {
-	Model    string `json:"model"`
-	Messages []struct {
-		Role      string `json:"role"`
-		Content   any    `json:"content"`
-		ToolCalls []any  `json:"tool_calls"`
-	} `json:"messages"`
+	Model       string         `json:"model"`
+	Messages    []chatMessage  `json:"messages"`
 	Tools       []any          `json:"tools"`
 	Temperature *float64       `json:"temperature"`
 	Format      map[string]any `json:"response_format"`
 	Extra       any            `json:"extra"`
+}
+
+// split takes apart what the adapter joined: texts of the user, but for the
+// feedback on earlier visits.
+func (r *chatRequest) split() {
+	var out []chatMessage
+	for _, m := range r.Messages {
+		text, _ := m.Content.(string)
+		if m.Role != "user" || strings.HasPrefix(text, "The ") { // of a router or a judge
+			out = append(out, m)
+			continue
+		}
+		for i, part := range strings.Split(text, "\n\n") {
+			if before := len(out) - 1; i > 0 && strings.HasPrefix(part, "[This is visit") {
+				out[before].Content = fmt.Sprint(out[before].Content) + "\n\n" + part
+			} else {
+				out = append(out, chatMessage{Role: m.Role, Content: part})
+			}
+		}
+	}
+	r.Messages = out
 }
 
 // sketch is a request's messages in one line, without the system prompt.
@@ -102,6 +125,7 @@ func newChat(t *testing.T, reply func(asked string) string) *chat {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
+		req.split()
 		c.mu.Lock()
 		c.requests = append(c.requests, req)
 		if c.header != nil {

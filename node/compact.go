@@ -30,6 +30,9 @@ func (n *modelNode) compact(ctx context.Context, calls *caller, req *model.Reque
 		System:   "Summarise the conversation below for the one who goes on with it. Keep facts, decisions, numbers, names and open questions; leave out what no longer matters. Answer with the summary only.",
 		Messages: []model.Message{{Role: model.User, Content: transcript(req.Messages[:cut])}},
 	}, nil)
+	if err == nil {
+		err = wellEnded(response)
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return err

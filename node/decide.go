@@ -36,7 +36,7 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice runner.C
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	a := &asker{calls: newCaller(d.models, task), role: "router", named: "router", retries: decisionRetries}
+	a := &asker{calls: newCaller(d.models, task), role: "router", named: "router", retries: decisionRetries, ended: wellEnded}
 	for try := 1; ; try++ {
 		answer, _, err := a.ask(ctx, decisionRequest(task, &choice), targetOf(&choice))
 		if err == nil {

@@ -31,15 +31,12 @@ func (h *llmHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 		return nil, err
 	}
 	stream := &streamer{task: task}
-	a := &asker{calls: calls, role: "chat", named: n.named, retries: n.retries, onText: stream.text}
+	a := &asker{calls: calls, role: "chat", named: n.named, retries: n.retries, onText: stream.text, ended: n.ended}
 	value, response, err := a.ask(ctx, req, n.read)
 	if err != nil {
 		return nil, err
 	}
 	stream.end(response.Content)
-	if response.Stop == model.StopLength && task.Emit != nil {
-		task.Emit(runner.Said{Type: "warning", Message: "the answer was cut at max_tokens"})
-	}
 	if task.Talk != nil {
 		task.Talk.Say(said...)
 		task.Talk.Say(spoken(response.Message()))
@@ -59,8 +56,10 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 		req.System, req.Messages = n.systemPrompt(system), given
 		return req, nil, err
 	}
-	req.System = n.systemPrompt(nil)
 	talk := n.task.Talk
+	if req.System = n.systemPrompt(nil); talk != nil && !talk.Own {
+		req.System = identity(n.task)
+	}
 	if talk == nil {
 		req.Messages = []model.Message{{Role: model.User, Content: n.ask()}}
 		return req, nil, nil
@@ -79,12 +78,15 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 		said = append(said, runner.Message{Role: "user", Content: text})
 		req.Messages = append(req.Messages, model.Message{Role: model.User, Content: text})
 	}
-	if talk.Moved {
-		say(n.marker())
+	answered := len(req.Messages) == 0 || req.Messages[len(req.Messages)-1].Role == model.Assistant
+	if !talk.Own {
+		for _, text := range n.turnTo(talk) {
+			say(text)
+		}
 	}
 	if text := n.ask(); text != "" {
 		say(text)
-	} else if len(req.Messages) == 0 || req.Messages[len(req.Messages)-1].Role == model.Assistant {
+	} else if answered && !talk.Moved {
 		say(n.goOn())
 	}
 	return req, said, nil
@@ -136,6 +138,9 @@ func transient(err error) (*runner.Failure, bool) {
 	var failure *runner.Failure
 	if !errors.As(err, &failure) {
 		return nil, false
+	}
+	if failure.Final() {
+		return failure, false
 	}
 	switch failure.Kind {
 	case "rate_limited", "network", "overloaded", "timeout":

@@ -28,6 +28,7 @@ type modelNode struct {
 	messages []any
 	retries  int // of invalid output
 	tools    []string
+	accept   []string      // kinds of bad endings that are taken
 	request  model.Request // the parameters of each call
 	schema   *schema.Schema
 }
@@ -65,9 +66,7 @@ func readModelNode(task *runner.Task) (*modelNode, error) {
 	if n.retries, err = intKey(config, "output_retries", 2, 0, math.MaxInt32); err != nil {
 		return nil, err
 	}
-	if list, ok := config["tools"].([]any); ok {
-		n.tools = texts(list)
-	}
+	n.tools, n.accept = texts(config["tools"]), texts(config["accept"])
 	if err := n.readRequest(config); err != nil {
 		return nil, err
 	}

@@ -202,8 +202,11 @@ func modelFailure(err error) error {
 		return err
 	}
 	out := &runner.Failure{Kind: failed.Kind, Message: failed.Message, RetryAfter: failed.RetryAfter.Milliseconds()}
-	if failed.Class != "" || failed.Status != 0 {
+	if failed.Class != "" || failed.Status != 0 || failed.Final {
 		out.Details = map[string]any{}
+		if failed.Final {
+			out.Details["should_retry"] = false
+		}
 		if failed.Class != "" {
 			out.Details["class"] = failed.Class
 		}

@@ -1,10 +1,11 @@
-// What a model is told: the system prompt in layers, the node's prompt, the
-// marker where the focus moves, feedback on a revisit (GraphSpec §9).
+// What a model is told: the system prompt in layers, what turns a shared list
+// to a node, the node's prompt, feedback on a revisit (GraphSpec §9).
 
 package node
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
@@ -12,15 +13,41 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// systemPrompt is persona, then goal and progress, then the node's instructions
-// and what its output must be. It is made for each call and kept nowhere.
+// identity is the system prompt of the list that all nodes share: it is the
+// same for all of them, so that what stands behind it stays valid.
+func identity(task *runner.Task) string {
+	return joinLayers([]string{task.Graph.Persona.Value, goalText(task)})
+}
+
+// systemPrompt is the system prompt of a list of the node's own: identity and
+// progress, then what the node is about.
 func (n *modelNode) systemPrompt(more []string) string {
-	layers := []string{n.task.Graph.Persona.Value, goalText(n.task), progress(n.task), n.instructions}
-	layers = append(layers, more...)
+	return joinLayers(append([]string{identity(n.task), progress(n.task), n.focus()}, more...))
+}
+
+// focus is what the node is about: its instructions, and what its output must be.
+func (n *modelNode) focus() string {
+	layers := []string{n.instructions}
 	if n.schema != nil {
 		layers = append(layers, "Answer with one JSON value that fits this JSON Schema, and with nothing else:\n"+eval.Text(n.decl.Output))
 	}
 	return joinLayers(layers)
+}
+
+// turnTo are the messages that turn a shared list to the node: a marker when
+// another node spoke last, and the node's focus unless the list holds it since.
+func (n *modelNode) turnTo(talk *runner.Talk) []string {
+	var out []string
+	focus := n.focus()
+	switch {
+	case talk.Moved:
+		out = append(out, n.marker())
+	case len(talk.Messages) == 0:
+		out = append(out, progress(n.task))
+	case slices.ContainsFunc(talk.Messages, func(m runner.Message) bool { return m.Role == "user" && m.Content == focus }):
+		focus = ""
+	}
+	return slices.DeleteFunc(append(out, focus), func(text string) bool { return text == "" })
 }
 
 func joinLayers(layers []string) string {

@@ -4,11 +4,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// The system prompt: persona, goal and progress, instructions, output.
+// The system prompt of the shared list is persona and goal, the same for all
+// nodes; what a node is about stands in the list. A list of a node's own has all
+// of it in its system prompt.
 func TestSystemPrompt(t *testing.T) {
 	chat := newChat(t, inOrder("hello", `{"n": 1}`))
 	flow := `persona: You are terse.
@@ -25,16 +29,65 @@ edges: [{from: a, to: b}, {from: b, to: END}]`
 	if got := chat.requests[0].system(); got != goal {
 		t.Errorf("a: %s", got)
 	}
-	want := goal + "\n\nProgress: 1 step done: a\n\nCount for hello.\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n" +
+	const focus = "Count for hello.\n\nAnswer with one JSON value that fits this JSON Schema, and with nothing else:\n" +
 		`{"properties":{"n":{"type":"integer"}},"type":"object"}`
-	if got := chat.requests[1].system(); got != want {
+	if got := chat.requests[1].system(); got != goal {
 		t.Errorf("b: %s", got)
+	}
+	if got, want := chat.requests[1].sketch(), "u:pa | a:hello | u:MARKER | u:"+strings.ReplaceAll(focus, "\n\n", " | u:")+" | u:pb"; got != want {
+		t.Errorf("b: %s", got)
+	}
+	chat = newChat(t, inOrder("hello", `{"n": 1}`))
+	runFlow(t, chat, "conversation: isolated\n"+flow, runner.Options{})
+	if got, want := chat.requests[1].system(), goal+"\n\nProgress: 1 step done: a\n\n"+focus; got != want {
+		t.Errorf("b, isolated: %s", got)
 	}
 
 	chat = newChat(t, inOrder("hello", `{"n": 1}`))
 	runFlow(t, chat, flow, runner.Options{Goal: "another"})
 	if got := chat.requests[0].system(); got != "You are terse.\n\nGoal: another" {
 		t.Errorf("with a goal of the caller's: %s", got)
+	}
+}
+
+// Whatever a run does, no message before the last of a request ever changes in
+// the next: tool calls, other nodes, revisits, instructions that differ.
+func TestAppendOnly(t *testing.T) {
+	for name, c := range map[string]struct {
+		mode    string
+		replies []string
+	}{
+		"shared":   {"continuous", []string{"first", "call look {}", "second", "third", "call look {}", "fourth"}},
+		"isolated": {"isolated", []string{"first", "call look {}", "second", "third", "call look {}", "fourth"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chat := newChat(t, inOrder(c.replies...))
+			result := runFlow(t, chat, "conversation: "+c.mode+`
+persona: You are terse.
+goal: sell shoes
+start: a
+tools: {look: {exec: {command: [echo, shoes]}, description: looks}}
+nodes:
+  a: {kind: llm, prompt: pa, instructions: "Step {{ step }}.", output: {type: string}}
+  b: {kind: llm, prompt: pb, tools: [look], instructions: Look.}
+  c: {kind: tools}
+edges: [{from: a, to: b}, {from: b, to: c, when: "len(output.tool_calls) > 0"}, {from: b, to: a, when: "visits.a < 2"}, {from: b, to: END}, {from: c, to: b}]`, runner.Options{})
+			if result.Status != machine.Completed || len(chat.requests) != 6 {
+				t.Fatalf("%v after %d requests", result.Error, len(chat.requests))
+			}
+			for i := 1; i < len(chat.requests); i++ {
+				before, now := &chat.requests[i-1], &chat.requests[i]
+				if c.mode == "isolated" && len(now.Messages) <= len(before.Messages) {
+					continue // a list of its own begins
+				}
+				if len(now.Messages) <= len(before.Messages) {
+					t.Fatalf("request %d is no longer than the one before", i)
+				}
+				if diff := cmp.Diff(before.Messages, now.Messages[:len(before.Messages)]); diff != "" {
+					t.Errorf("request %d changes what was said: %s", i, diff)
+				}
+			}
+		})
 	}
 }
 

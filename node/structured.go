@@ -20,23 +20,25 @@ type asker struct {
 	role, named string
 	retries     int
 	onText      func(string)
+	// ended says why an answer is none, for how it ended.
+	ended func(*model.Response) error
 }
 
 // ask makes a call; check turns the answer into a value, or says what is wrong
-// with it, which the model is then told. The last answer's fault is a failure
-// of kind invalid_output.
+// with it, which the model is then told; one that ended badly is not asked for
+// again. The last answer's fault is a failure of kind invalid_output.
 func (a *asker) ask(ctx context.Context, req model.Request, check func(*model.Response) (any, error)) (any, *model.Response, error) {
 	for try := 0; ; try++ {
 		response, err := a.calls.call(ctx, a.role, a.named, req, a.onText)
 		if err != nil {
 			return nil, nil, err
 		}
+		if err := a.ended(response); err != nil {
+			return nil, nil, err
+		}
 		value, problem := check(response)
 		if problem == nil {
 			return value, response, nil
-		}
-		if response.Stop == model.StopLength {
-			problem = fmt.Errorf("%w (it was cut at max_tokens)", problem)
 		}
 		if try >= a.retries {
 			return nil, nil, &runner.Failure{
@@ -76,9 +78,16 @@ func structured(s *schema.Schema, text string) (any, error) {
 	return nil, err
 }
 
-// unfenced takes the Markdown fence off that some models put around JSON.
+// unfenced takes off what some models put around JSON: their thinking before
+// it, which servers without a parser for it leave in the text, and a Markdown
+// fence. The beginning of the thinking may be missing: then the prompt had it.
 func unfenced(text string) string {
 	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
+		if i := strings.LastIndex(text, "</think>"); i >= 0 {
+			text = strings.TrimSpace(text[i+len("</think>"):])
+		}
+	}
 	if rest, ok := strings.CutPrefix(text, "```"); ok && strings.HasSuffix(rest, "```") {
 		if _, body, ok := strings.Cut(strings.TrimSuffix(rest, "```"), "\n"); ok {
 			return body

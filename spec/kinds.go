@@ -130,6 +130,7 @@ func modelKeys() []Key {
 		text("prompt", RoleTemplate, "What the model is asked."),
 		{Name: "messages", Type: TypeString, Role: RoleExpr, Doc: "The whole list of messages; beats `prompt`."},
 		{Name: "output_retries", Type: TypeInt, Min: new(0.0), Default: "2", Doc: "How often an invalid output is asked for again."},
+		{Name: "accept", Type: TypeList, Elem: &Key{Type: TypeEnum, Enum: []string{"filtered", "refused", "truncated"}}, Doc: "Answers that ended badly and are taken all the same, with a warning; others are failures of these kinds."},
 		toolsKey("The tools that the model is offered: `name`, `server.tool` or `server.*`."),
 		{Name: "temperature", Type: TypeNumber, Min: new(0.0), Doc: "Randomness of the model."},
 		{Name: "max_tokens", Type: TypeInt, Positive: true, Doc: "Length of the answer."},

@@ -106,9 +106,9 @@ func retryKeys() []Key {
 // FailureKinds are the kinds of a node's error, sorted.
 func FailureKinds() []string {
 	return []string{
-		"auth", "budget", "bypassed", "cancelled", "child_failed", "conflict", "escalated", "exit_status", "expression", "failed",
+		"auth", "budget", "bypassed", "cancelled", "child_failed", "conflict", "escalated", "exit_status", "expression", "failed", "filtered",
 		"http_status", "internal", "invalid_input", "invalid_output", "llm", "loop_limit", "max_visits", "network",
-		"overloaded", "policy", "rate_limited", "timeout", "tool",
+		"overloaded", "policy", "rate_limited", "refused", "timeout", "tool", "truncated",
 	}
 }
 

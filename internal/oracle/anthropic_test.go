@@ -90,7 +90,7 @@ func blocks(v any) any {
 
 // The SDK reads the recorded answers, whole and streamed, as the adapter does.
 func TestAnthropicAnswers(t *testing.T) {
-	for _, name := range []string{"text", "tools", "thinking", "structured", "length", "filtered"} {
+	for _, name := range []string{"text", "tools", "thinking", "structured", "length", "refused"} {
 		for _, streams := range []bool{false, true} {
 			file := anthropicAnswers + name + ".http"
 			if streams {

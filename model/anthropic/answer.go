@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 
 	"github.com/graphrun/graphrun/model"
@@ -60,16 +61,20 @@ type event struct {
 
 // gathering puts an answer together. It belongs to one call.
 type gathering struct {
-	answer *wire.Answer
-	names  *wire.Names
+	provider string
+	answer   *wire.Answer
+	names    *wire.Names
 
-	text     strings.Builder
-	calls    []model.ToolCall
-	thinking []any // blocks as they go back
-	stop     string
-	usage    *usage
+	text   strings.Builder
+	calls  []model.ToolCall
+	blocks []any // as they go back
+	thinks bool  // some of them are thinking
+	stop   string
+	usage  *usage
 
 	open *block // of a stream: the block that is being sent
+	raw  json.RawMessage
+	said strings.Builder
 	args strings.Builder
 }
 
@@ -83,6 +88,7 @@ func (g *gathering) whole(r *reply, onText func(string)) (*model.Response, error
 		if err := json.Unmarshal(raw, &b); err != nil {
 			return nil, g.answer.Bad(fmt.Sprintf("holds a block that can't be read: %v", err))
 		}
+		g.raw = raw
 		g.add(&b, string(b.Input), onText)
 	}
 	return g.response()
@@ -121,16 +127,19 @@ func (g *gathering) event(e *event, onText func(string)) error {
 	case "message_start":
 		g.usage = e.Message.Usage
 	case "content_block_start":
-		g.open = &block{}
+		g.open, g.raw = &block{}, e.Block
 		g.args.Reset()
+		g.said.Reset()
 		if err := json.Unmarshal(e.Block, g.open); err != nil {
 			return g.answer.Bad(fmt.Sprintf("streams a block that can't be read: %v", err))
 		}
+		g.said.WriteString(g.open.Text)
 		g.say(g.open.Text, onText)
 	case "content_block_delta":
 		if g.open == nil {
 			return g.answer.Bad("streams a piece of a block that has not begun")
 		}
+		g.said.WriteString(e.Delta.Text)
 		g.say(e.Delta.Text, onText)
 		g.args.WriteString(e.Delta.JSON)
 		g.open.Thinking += e.Delta.Thinking
@@ -183,14 +192,31 @@ func (g *gathering) say(text string, onText func(string)) {
 func (g *gathering) add(b *block, input string, onText func(string)) {
 	switch b.Type {
 	case "text":
+		if b.Text != "" {
+			g.said.Reset()
+			g.said.WriteString(b.Text)
+		}
 		g.say(b.Text, onText)
+		g.blocks = append(g.blocks, textBlock{"text", g.said.String()})
 	case "tool_use":
-		g.calls = append(g.calls, wire.Call(b.ID, g.names.Graph(b.Name), input))
+		call := wire.Call(b.ID, g.names.Graph(b.Name), input)
+		g.calls = append(g.calls, call)
+		args, _ := wire.Args(call) // it was read just now
+		g.blocks = append(g.blocks, toolUse{"tool_use", wireID(b.ID), b.Name, args})
 	case "thinking":
-		g.thinking = append(g.thinking, map[string]any{"type": b.Type, "thinking": b.Thinking, "signature": b.Signature})
+		g.keep(map[string]any{"thinking": b.Thinking, "signature": b.Signature})
 	case "redacted_thinking":
-		g.thinking = append(g.thinking, map[string]any{"type": b.Type, "data": b.Data})
+		g.keep(nil)
 	}
+}
+
+// keep keeps a block of thinking with all of its fields; a stream has told some
+// of them in pieces.
+func (g *gathering) keep(told map[string]any) {
+	fields := map[string]any{}
+	_ = json.Unmarshal(g.raw, &fields) // it was read before
+	maps.Copy(fields, told)
+	g.blocks, g.thinks = append(g.blocks, fields), true
 }
 
 // response is the whole answer, once nothing more can come.
@@ -201,14 +227,14 @@ func (g *gathering) response() (*model.Response, error) {
 			InputTokens: u.Input + u.CacheRead + u.CacheWrite, OutputTokens: u.Output, CachedTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite,
 		}
 	}
-	if len(g.thinking) > 0 {
-		out.Thinking, _ = json.Marshal(g.thinking) // texts always can
+	if g.thinks {
+		out.Thinking = wire.Keep(g.provider, g.blocks)
 	}
 	switch g.stop {
 	case "":
 		return nil, g.answer.Bad("says no stop_reason")
 	case "refusal":
-		out.Stop = model.StopFilter
+		out.Stop = model.StopRefusal
 		if out.Content == "" {
 			return nil, g.answer.Filtered()
 		}

@@ -30,6 +30,8 @@ type Config = wire.Config
 type Client struct {
 	endpoint wire.Endpoint
 	model    string
+	// provider is the name of the server, which what it wants back is kept under.
+	provider string
 	params   map[string]any
 }
 
@@ -51,7 +53,7 @@ func New(c Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{model: c.Model, params: c.Params, endpoint: endpoint}, nil
+	return &Client{model: c.Model, provider: c.Provider, params: c.Params, endpoint: endpoint}, nil
 }
 
 // Chat makes one call. With onText the answer is asked for as a stream; a
@@ -67,7 +69,7 @@ func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 		return nil, err
 	}
 	defer answer.Close()
-	g := gathering{answer: answer, names: names}
+	g := gathering{provider: c.provider, answer: answer, names: names}
 	if answer.Streams {
 		return g.stream(onText)
 	}

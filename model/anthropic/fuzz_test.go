@@ -19,7 +19,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 // Whatever a server sends is an answer or a failure, whole or streamed.
 func FuzzAnswer(f *testing.F) {
-	for _, name := range []string{"text", "tools", "filtered", "failing-stream", "malformed", "text-stream", "tools-stream"} {
+	for _, name := range []string{"text", "tools", "refused", "failing-stream", "malformed", "text-stream", "tools-stream"} {
 		if src, err := os.ReadFile("testdata/" + name + ".http"); err == nil {
 			_, body, _ := strings.Cut(string(src), "\n\n")
 			f.Add(body, strings.HasSuffix(name, "-stream"))

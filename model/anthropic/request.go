@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/model"
@@ -65,7 +66,7 @@ func (c *Client) body(req *model.Request, names *wire.Names, streams bool) (map[
 		body[key] = value
 	}
 	maps.DeleteFunc(body, func(_ string, value any) bool { return value == nil })
-	messages, err := conversation(req, names, body)
+	messages, err := c.conversation(req, names, body)
 	if err != nil {
 		return nil, err
 	}
@@ -122,10 +123,11 @@ func offered(tools []model.Tool, names *wire.Names) []any {
 }
 
 // conversation makes turns of messages: user and assistant in alternation, a
-// user first, no empty text. Thinking goes back with the calls that it led to;
-// where a call lacks it, such as one of another provider's model, the request
-// must do without thinking.
-func conversation(req *model.Request, names *wire.Names, body map[string]any) ([]message, error) {
+// user first, no empty text. Thinking goes back with its message, unchanged and
+// whether this request asks for thinking or not: models think by default, and
+// later blocks are bound to those before them. Where a call lacks it, such as
+// one of another provider's model, the request must do without thinking.
+func (c *Client) conversation(req *model.Request, names *wire.Names, body map[string]any) ([]message, error) {
 	var out []message
 	_, thinks := body["thinking"]
 	messages := model.Paired(req.Messages)
@@ -135,7 +137,7 @@ func conversation(req *model.Request, names *wire.Names, body map[string]any) ([
 		if m.Role == model.Assistant {
 			role = "assistant"
 		}
-		blocks, err := blocksOf(m, names, thinks)
+		blocks, err := c.blocksOf(m, names)
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +153,7 @@ func conversation(req *model.Request, names *wire.Names, body map[string]any) ([
 			out = append(out, message{role, blocks})
 		}
 	}
-	if thinks && !hasThinking(messages) {
+	if thinks && !c.hasThinking(messages) {
 		delete(body, "thinking")
 	}
 	if len(out) == 0 {
@@ -162,38 +164,36 @@ func conversation(req *model.Request, names *wire.Names, body map[string]any) ([
 
 // hasThinking reports whether the calls behind the last user's text, whose
 // turn goes on, came with the thinking that led to them.
-func hasThinking(messages []model.Message) bool {
+func (c *Client) hasThinking(messages []model.Message) bool {
 	for i := len(messages) - 1; i >= 0; i-- {
 		switch m := &messages[i]; {
 		case m.Role == model.User:
 			return true
-		case len(m.ToolCalls) > 0 && thinking(m) == nil:
+		case len(m.ToolCalls) > 0 && c.kept(m) == nil:
 			return false
 		}
 	}
 	return true
 }
 
-// thinking is the blocks that this provider gave; those of another are not
-// a list.
-func thinking(m *model.Message) []json.RawMessage {
+// kept are the blocks of a message that this provider gave, all of them in
+// their order; nil: it gave none that must go back.
+func (c *Client) kept(m *model.Message) []json.RawMessage {
 	var blocks []json.RawMessage
-	if json.Unmarshal(m.Thinking, &blocks) != nil {
+	if !wire.Kept(c.provider, m, &blocks) {
 		return nil
 	}
 	return blocks
 }
 
-func blocksOf(m *model.Message, names *wire.Names, thinks bool) ([]any, error) {
+func (c *Client) blocksOf(m *model.Message, names *wire.Names) ([]any, error) {
 	if m.Role == model.ToolResult {
 		return []any{toolResult{"tool_result", wireID(m.ToolCallID), m.Content, m.IsError}}, nil
 	}
-	var out []any
-	if thinks {
-		for _, block := range thinking(m) {
-			out = append(out, block)
-		}
+	if blocks := c.kept(m); blocks != nil && same(blocks, m) {
+		return anyBlocks(blocks), nil
 	}
+	var out []any
 	if text := m.Content; strings.TrimSpace(text) != "" {
 		if m.Role == model.Assistant {
 			text = strings.TrimRight(text, " \t\r\n") // a last turn must not end in blanks
@@ -208,6 +208,40 @@ func blocksOf(m *model.Message, names *wire.Names, thinks bool) ([]any, error) {
 		out = append(out, toolUse{"tool_use", wireID(call.ID), names.Wire(call.Name), args})
 	}
 	return out, nil
+}
+
+// same reports whether kept blocks say what their message says: one that was
+// changed since goes without them.
+func same(blocks []json.RawMessage, m *model.Message) bool {
+	var text strings.Builder
+	var calls []string
+	for _, raw := range blocks {
+		var b block
+		if json.Unmarshal(raw, &b) != nil {
+			return false
+		}
+		switch b.Type {
+		case "text":
+			text.WriteString(b.Text)
+		case "tool_use":
+			calls = append(calls, b.ID)
+		}
+	}
+	return text.String() == m.Content && slices.EqualFunc(calls, m.ToolCalls, func(id string, call model.ToolCall) bool { return id == wireID(call.ID) })
+}
+
+// anyBlocks are kept blocks as they are sent. A text without a letter is no
+// block that the protocol takes back.
+func anyBlocks(blocks []json.RawMessage) []any {
+	var out []any
+	for _, raw := range blocks {
+		var b block
+		if json.Unmarshal(raw, &b) == nil && b.Type == "text" && strings.TrimSpace(b.Text) == "" {
+			continue
+		}
+		out = append(out, raw)
+	}
+	return out
 }
 
 // wireID is a call's id in the letters that the protocol allows.

@@ -15,7 +15,9 @@ import (
 // What the model thought before it called tools goes back with their results,
 // as it came; a call without it switches thinking off.
 func TestThinking(t *testing.T) {
-	const want = `[{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"},{"data":"abc=","type":"redacted_thinking"}]`
+	const want = `{"provider":"anthropic","data":[{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"},{"data":"abc=","type":"redacted_thinking"},` +
+		`{"type":"text","text":"Let me look."},{"type":"tool_use","id":"toolu_01A","name":"weather_get","input":{"city":"Zürich \"Nord\"","days":3,"detail":{"wind":true}}},` +
+		`{"type":"tool_use","id":"toolu_01B","name":"add","input":{"x":1,"y":2.5}}]}`
 	for _, file := range []string{"thinking", "thinking-stream"} {
 		client := dial(t, modeltest.Serve(t, "testdata/"+file+".http", 0, nil))
 		got, err := client.Chat(t.Context(), modeltest.Requests()["plain"], func(string) {})
@@ -39,7 +41,7 @@ func TestThinking(t *testing.T) {
 		if diff := cmp.Diff(budget, seen.Body["thinking"]); diff != "" || seen.Body["max_tokens"] != 2000.0+MaxTokens {
 			t.Error(diff, seen.Body["max_tokens"])
 		}
-		for name, thinking := range map[string]string{"another provider's": `{"text":"hm"}`, "none": ""} {
+		for name, thinking := range map[string]string{"another provider's": `{"provider":"other","data":[{"type":"thinking","signature":"x"}]}`, "none": ""} {
 			req.Messages[1].Thinking = []byte(thinking)
 			if seen := sent(t, Config{Model: "m"}, req, nil); seen.Body["thinking"] != nil || strings.Contains(string(seen.Raw), "signature") {
 				t.Errorf("with %s: sent %s", name, seen.Raw)
@@ -49,6 +51,37 @@ func TestThinking(t *testing.T) {
 		if seen := sent(t, Config{Model: "m"}, req, nil); seen.Body["thinking"] == nil {
 			t.Errorf("a new turn: sent %s", seen.Raw)
 		}
+	}
+}
+
+// Models think by default: what they thought goes back when the request does not
+// speak of thinking, too, and blocks between texts keep their places.
+func TestThinkingByDefault(t *testing.T) {
+	open := func(provider, url string) model.Client {
+		c, err := New(Config{Model: "m", Provider: provider, BaseURL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	modeltest.GoesBack(t, "testdata/thinking.http", open, `{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"}`)
+	modeltest.GoesBack(t, "testdata/thinking-stream.http", open, `{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"}`)
+	modeltest.GoesBack(t, "testdata/interleaved.http", open,
+		`{"later":1,"signature":"S1","thinking":"a","type":"thinking"},{"type":"text","text":"One. "},{"signature":"S2","thinking":"b","type":"thinking"},{"type":"text","text":"Two."}`)
+}
+
+// A message that was changed goes without the blocks that belonged to it.
+func TestThinkingOfAnother(t *testing.T) {
+	client := dial(t, modeltest.Serve(t, "testdata/interleaved.http", 0, nil))
+	got, err := client.Chat(t.Context(), modeltest.Requests()["plain"], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := got.Message()
+	m.Content = "Three."
+	seen := sent(t, Config{Model: "m"}, &model.Request{Messages: []model.Message{m, {Role: model.User, Content: "Go on."}}}, nil)
+	if text := string(seen.Raw); strings.Contains(text, "S1") || !strings.Contains(text, "Three.") {
+		t.Errorf("sent %s", text)
 	}
 }
 

@@ -75,10 +75,12 @@ type failure struct {
 	Class      string `json:"class,omitempty"`
 	Status     int    `json:"status,omitempty"`
 	RetryAfter string `json:"retry_after,omitempty"`
+	Final      bool   `json:"final,omitempty"`
 }
 
 func failed(e *model.Error) *failure {
 	f := &failure{Kind: e.Kind, Message: e.Message, Class: e.Class, Status: e.Status}
+	f.Final = e.Final
 	if e.RetryAfter > 0 {
 		f.RetryAfter = e.RetryAfter.String()
 	}
@@ -114,7 +116,7 @@ func (c *client) play(ctx context.Context, req *model.Request, onText func(strin
 	}
 	if f := a.Error; f != nil {
 		wait, _ := time.ParseDuration(f.RetryAfter)
-		return nil, &model.Error{Kind: f.Kind, Message: f.Message, Class: f.Class, Status: f.Status, RetryAfter: wait}
+		return nil, &model.Error{Kind: f.Kind, Message: f.Message, Class: f.Class, Status: f.Status, RetryAfter: wait, Final: f.Final}
 	}
 	if onText != nil {
 		for word := range strings.SplitAfterSeq(a.Response.Content, " ") {

@@ -30,7 +30,8 @@ type scenario struct {
 // Run tests an adapter. open returns a client whose provider answers the way
 // that the scenario names, streamed or not: text, structured, rate_limited,
 // overloaded, auth, failing (in the middle of a stream), and, where a wire is
-// involved, tools (with a text), length, filtered, context_length, content_filter,
+// involved, tools (with a text), length, refused, filtered (which not every
+// provider does), conflict, final, quota, context_length, content_filter,
 // invalid_request, malformed, empty, cut and broken. Nil skips a scenario,
 // which only those with a wire may be.
 func Run(t *testing.T, open func(t *testing.T, scenario string, streams bool) model.Client) {
@@ -94,7 +95,11 @@ func scenarios() []scenario {
 		}),
 		ok("structured", false, withSchema, model.Response{Content: `{"category":"billing","confidence":0.9}`, Stop: model.StopEnd, Usage: model.Usage{InputTokens: 30, OutputTokens: 9}}),
 		ok("length", true, plain, model.Response{Content: "Hello, w", Stop: model.StopLength, Usage: model.Usage{InputTokens: 12, OutputTokens: 3}}),
-		ok("filtered", true, plain, model.Response{Content: "I can't help with that.", Stop: model.StopFilter, Usage: model.Usage{InputTokens: 12, OutputTokens: 6}}),
+		ok("refused", true, plain, model.Response{Content: "I can't help with that.", Stop: model.StopRefusal, Usage: model.Usage{InputTokens: 12, OutputTokens: 6}}),
+		ok("filtered", true, plain, model.Response{Content: "Hello, w", Stop: model.StopFilter, Usage: model.Usage{InputTokens: 12, OutputTokens: 3}}),
+		bad("conflict", true, model.Error{Kind: "overloaded", Status: 409}),
+		bad("final", true, model.Error{Kind: "overloaded", Status: 500, Final: true}),
+		bad("quota", true, model.Error{Kind: "auth", Class: "quota", Status: 400}),
 		bad("rate_limited", false, model.Error{Kind: "rate_limited", Status: 429, RetryAfter: 7 * time.Second}),
 		bad("overloaded", false, model.Error{Kind: "overloaded", Status: 529}),
 		bad("auth", false, model.Error{Kind: "auth", Status: 401}),
@@ -142,7 +147,7 @@ func (s scenario) run(t *testing.T, client model.Client, streams bool) {
 	if diff := cmp.Diff(&s.want, got); diff != "" {
 		t.Error(diff)
 	}
-	if streams && strings.Join(chunks, "") != s.want.Content && s.want.Stop != model.StopFilter {
+	if streams && strings.Join(chunks, "") != s.want.Content && s.want.Stop != model.StopRefusal {
 		t.Errorf("streamed %q", chunks)
 	}
 	if streams && s.name == "text" && len(chunks) < 2 {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/model"
@@ -19,38 +20,15 @@ type completion struct {
 	Choices []choice        `json:"choices"`
 	Usage   *usage          `json:"usage"`
 	Error   json.RawMessage `json:"error"`
+	// Object is "error" in errors of an older form, which are flat.
+	Object string `json:"object"`
 }
 
 type choice struct {
-	Index        int    `json:"index"`
+	Index        count  `json:"index"`
 	Message      said   `json:"message"`
 	Delta        said   `json:"delta"`
 	FinishReason string `json:"finish_reason"`
-}
-
-type said struct {
-	Content   string  `json:"content"`
-	Refusal   string  `json:"refusal"`
-	ToolCalls []piece `json:"tool_calls"`
-}
-
-// piece is a tool call or, in a stream, a part of one. Servers leave out the
-// index when they send a call at once, and some send arguments as an object.
-type piece struct {
-	Index    *int   `json:"index"`
-	ID       string `json:"id"`
-	Function struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-	} `json:"function"`
-}
-
-type usage struct {
-	PromptTokens     int `json:"prompt_tokens"`
-	CompletionTokens int `json:"completion_tokens"`
-	PromptDetails    struct {
-		CachedTokens int `json:"cached_tokens"`
-	} `json:"prompt_tokens_details"`
 }
 
 // gathering puts an answer together. It belongs to one call.
@@ -61,16 +39,13 @@ type gathering struct {
 
 	text    strings.Builder
 	refusal strings.Builder
+	chat    *Client
 	calls   []*gathered
+	kept    kept
 	finish  string
 	usage   *usage
 	chosen  bool
-}
-
-type gathered struct {
-	index    int
-	id, name string
-	args     strings.Builder
+	atOnce  bool // not in pieces
 }
 
 // whole reads an answer that came at once.
@@ -81,7 +56,10 @@ func (g *gathering) whole(c *completion, onText func(string)) (*model.Response, 
 	g.usage = c.Usage
 	for i := range c.Choices {
 		if c.Choices[i].Index == 0 {
-			g.add(&c.Choices[i].Message, onText)
+			g.atOnce = true
+			if err := g.add(&c.Choices[i].Message, onText); err != nil {
+				return nil, err
+			}
 			g.chosen, g.finish = true, c.Choices[i].FinishReason
 			break
 		}
@@ -93,7 +71,7 @@ func (g *gathering) whole(c *completion, onText func(string)) (*model.Response, 
 func (g *gathering) stream(onText func(string)) (*model.Response, error) {
 	events := wire.NewEvents(g.answer)
 	for {
-		_, data, err := events.Next()
+		name, data, err := events.Next()
 		if errors.Is(err, io.EOF) {
 			if g.finish == "" {
 				return nil, g.answer.Cut()
@@ -110,68 +88,53 @@ func (g *gathering) stream(onText func(string)) (*model.Response, error) {
 		if err := json.Unmarshal(data, &c); err != nil {
 			return nil, g.answer.Bad(fmt.Sprintf("streams an event that is not JSON: %v", err))
 		}
-		if isSet(c.Error) {
+		switch {
+		case isSet(c.Error):
 			return nil, g.failed(c.Error)
+		case c.Object == "error", string(name) == "error":
+			return nil, g.failed(data)
 		}
-		g.chunk(&c, onText)
+		if err := g.chunk(&c, onText); err != nil {
+			return nil, err
+		}
 	}
 }
 
-func (g *gathering) chunk(c *completion, onText func(string)) {
+func (g *gathering) chunk(c *completion, onText func(string)) error {
 	if c.Usage != nil {
 		g.usage = c.Usage
 	}
 	for i := range c.Choices {
 		if choice := &c.Choices[i]; choice.Index == 0 {
 			g.chosen = true
-			g.add(&choice.Delta, onText)
+			if err := g.add(&choice.Delta, onText); err != nil {
+				return err
+			}
 			if choice.FinishReason != "" {
 				g.finish = choice.FinishReason
 			}
 		}
 	}
+	return nil
 }
 
-func (g *gathering) add(s *said, onText func(string)) {
-	if s.Content != "" {
-		g.text.WriteString(s.Content)
+func (g *gathering) add(s *said, onText func(string)) error {
+	text, err := g.kept.content(s.Content)
+	if err != nil {
+		return g.answer.Bad(err.Error())
+	}
+	if text != "" {
+		g.text.WriteString(text)
 		if onText != nil {
-			onText(s.Content)
+			onText(text)
 		}
 	}
 	g.refusal.WriteString(s.Refusal)
+	g.kept.add(s)
 	for i := range s.ToolCalls {
 		g.piece(&s.ToolCalls[i])
 	}
-}
-
-// piece adds to the call that it belongs to: that of its index, unless an id
-// says that another one begins; without an index, the last one.
-func (g *gathering) piece(p *piece) {
-	var call *gathered
-	for _, c := range g.calls {
-		if p.Index == nil || c.index == *p.Index {
-			call = c
-		}
-	}
-	if call == nil || p.ID != "" && call.id != "" && p.ID != call.id || p.Index == nil && p.Function.Name != "" {
-		call = &gathered{index: len(g.calls)}
-		if p.Index != nil {
-			call.index = *p.Index
-		}
-		g.calls = append(g.calls, call)
-	}
-	if p.ID != "" {
-		call.id = p.ID
-	}
-	if call.name == "" {
-		call.name = p.Function.Name
-	}
-	var text string
-	if err := json.Unmarshal(p.Function.Arguments, &text); err != nil {
-		text = string(p.Function.Arguments)
-	}
-	call.args.WriteString(text)
+	return nil
 }
 
 // response is the whole answer, once nothing more can come.
@@ -185,16 +148,21 @@ func (g *gathering) response() (*model.Response, error) {
 			c.id = fmt.Sprintf("call_%d_%d", g.turn, i+1)
 		}
 		out.ToolCalls = append(out.ToolCalls, wire.Call(c.id, g.names.Graph(c.name), c.args.String()))
+		g.kept.call(c)
 	}
 	if u := g.usage; u != nil {
-		out.Usage = model.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, CachedTokens: u.PromptDetails.CachedTokens}
+		out.Usage = model.Usage{InputTokens: int(u.PromptTokens), OutputTokens: int(u.CompletionTokens), CachedTokens: int(u.PromptDetails.CachedTokens)}
+		out.Usage.Unreported = u.PromptTokens == 0 && u.CompletionTokens == 0 // an answer without a token is none
+	}
+	if !g.kept.empty() {
+		out.Thinking = wire.Keep(g.chat.provider, &g.kept)
 	}
 	out.Stop = g.stop()
-	if out.Stop == model.StopFilter && out.Content == "" {
+	if out.Stop == model.StopRefusal && out.Content == "" {
 		out.Content = g.refusal.String()
-		if out.Content == "" {
-			return nil, g.answer.Filtered()
-		}
+	}
+	if out.Stop == model.StopFilter && out.Content == "" {
+		return nil, g.answer.Filtered()
 	}
 	return out, nil
 }
@@ -203,9 +171,11 @@ func (g *gathering) response() (*model.Response, error) {
 // calls too.
 func (g *gathering) stop() model.StopReason {
 	switch {
-	case g.finish == "content_filter", g.refusal.Len() > 0:
+	case g.refusal.Len() > 0:
+		return model.StopRefusal
+	case g.finish == "content_filter":
 		return model.StopFilter
-	case g.finish == "length":
+	case slices.Contains([]string{"length", "max_tokens", "model_length"}, g.finish): // the last is Mistral's
 		return model.StopLength
 	case len(g.calls) > 0:
 		return model.StopToolCalls
@@ -216,9 +186,13 @@ func (g *gathering) stop() model.StopReason {
 // failed is an error that stands where the answer should.
 func (g *gathering) failed(report json.RawMessage) error {
 	var inner struct {
-		Code any `json:"code"`
+		Code  any             `json:"code"`
+		Error json.RawMessage `json:"error"`
 	}
 	_ = json.Unmarshal(report, &inner)
+	if isSet(inner.Error) {
+		return g.failed(inner.Error)
+	}
 	status := 0
 	if n, ok := inner.Code.(float64); ok && n >= 300 && n < 600 {
 		status = int(n) // as OpenRouter reports
@@ -226,30 +200,8 @@ func (g *gathering) failed(report json.RawMessage) error {
 	return g.answer.Failed(status, fmt.Appendf(nil, `{"error":%s}`, report))
 }
 
-func isSet(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
-
-// explain reads {"error": {"message", "type", "code"}} and what other servers
-// make of it: a text in place of the object, or message at the top.
-func explain(body []byte) (code, text string) {
-	var outer struct {
-		Error   json.RawMessage `json:"error"`
-		Message string          `json:"message"`
-	}
-	_ = json.Unmarshal(body, &outer)
-	var inner struct {
-		Message string `json:"message"`
-		Type    string `json:"type"`
-		Code    any    `json:"code"`
-	}
-	if json.Unmarshal(outer.Error, &inner) != nil {
-		_ = json.Unmarshal(outer.Error, &inner.Message)
-	}
-	code, _ = inner.Code.(string)
-	if code == "" {
-		code = inner.Type
-	}
-	if inner.Message == "" {
-		inner.Message = outer.Message
-	}
-	return code, inner.Message
+// isSet reports whether an answer holds an error: several servers send the key
+// with nothing in it.
+func isSet(raw json.RawMessage) bool {
+	return len(raw) > 0 && !slices.Contains([]string{"null", `""`, "{}", "[]", "false", "0"}, string(raw))
 }

@@ -19,7 +19,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 // Whatever a server sends is an answer or a failure, whole or streamed.
 func FuzzAnswer(f *testing.F) {
-	for _, name := range []string{"text", "tools", "filtered", "failing-stream", "malformed", "text-stream", "tools-stream"} {
+	for _, name := range []string{"text", "tools", "refused", "failing-stream", "malformed", "text-stream", "tools-stream"} {
 		if src, err := os.ReadFile("testdata/" + name + ".http"); err == nil {
 			_, body, _ := strings.Cut(string(src), "\n\n")
 			f.Add(body, strings.HasSuffix(name, "-stream"))
@@ -42,7 +42,7 @@ func FuzzAnswer(f *testing.F) {
 		switch {
 		case err == nil && got.Stop == "":
 			t.Errorf("an answer without a reason to stop: %+v", got)
-		case err == nil && got.Stop != model.StopFilter && got.Content != text.String():
+		case err == nil && got.Stop != model.StopRefusal && got.Content != text.String():
 			t.Errorf("streamed %q of %q", text.String(), got.Content)
 		case err != nil && (!errors.As(err, &failure) || failure.Kind == ""):
 			t.Errorf("got %v", err)

@@ -23,6 +23,8 @@ type Config = wire.Config
 type Client struct {
 	endpoint wire.Endpoint
 	model    string
+	// provider is the name of the server, which what it wants back is kept under.
+	provider string
 	params   map[string]any
 	// ownServer is OpenAI's: it refuses max_tokens for models that reason, and
 	// other servers do not know the key that it wants instead.
@@ -46,7 +48,7 @@ func New(c Config) (*Client, error) {
 		return nil, err
 	}
 	parsed, _ := url.Parse(endpoint.URL)
-	return &Client{model: c.Model, params: c.Params, ownServer: parsed.Hostname() == "api.openai.com", endpoint: endpoint}, nil
+	return &Client{model: c.Model, provider: c.Provider, params: c.Params, ownServer: parsed.Hostname() == "api.openai.com", endpoint: endpoint}, nil
 }
 
 // Chat makes one call. With onText the answer is asked for as a stream; a
@@ -62,7 +64,7 @@ func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 		return nil, err
 	}
 	defer answer.Close()
-	g := gathering{answer: answer, names: names, turn: len(req.Messages)}
+	g := gathering{chat: c, answer: answer, names: names, turn: len(req.Messages)}
 	if answer.Streams {
 		return g.stream(onText)
 	}

@@ -3,8 +3,10 @@
 package openai
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/wire"
@@ -12,16 +14,22 @@ import (
 
 // message is one message on the wire.
 type message struct {
-	Role       string  `json:"role"`
-	Content    *string `json:"content"`
-	ToolCalls  []call  `json:"tool_calls,omitempty"`
-	ToolCallID string  `json:"tool_call_id,omitempty"`
+	Role string `json:"role"`
+	// Content is a text, nil, or parts.
+	Content    any               `json:"content"`
+	ToolCalls  []call            `json:"tool_calls,omitempty"`
+	ToolCallID string            `json:"tool_call_id,omitempty"`
+	Reasoning  string            `json:"reasoning_content,omitempty"`
+	Details    []json.RawMessage `json:"reasoning_details,omitempty"`
+	Extra      json.RawMessage   `json:"extra_content,omitempty"`
 }
 
 type call struct {
 	ID       string   `json:"id"`
 	Type     string   `json:"type"`
 	Function function `json:"function"`
+	// Extra is what Gemini wants back with the call.
+	Extra json.RawMessage `json:"extra_content,omitempty"`
 }
 
 type function struct {
@@ -52,7 +60,7 @@ func (c *Client) body(req *model.Request, names *wire.Names, streams bool) (map[
 		body[key] = value
 	}
 	maps.DeleteFunc(body, func(_ string, value any) bool { return value == nil })
-	messages, err := conversation(req, names)
+	messages, err := c.conversation(req, names)
 	if err != nil {
 		return nil, err
 	}
@@ -60,13 +68,17 @@ func (c *Client) body(req *model.Request, names *wire.Names, streams bool) (map[
 	return body, nil
 }
 
+// reasons knows OpenAI's models that reason by their names, which gateways keep:
+// they refuse max_tokens wherever they are asked.
+var reasons = regexp.MustCompile(`^(.*/)?(o[1-9]|gpt-([5-9]|[1-9]\d))([-.].*)?$`)
+
 func (c *Client) generation(body map[string]any, req *model.Request) {
 	if req.Temperature != nil {
 		body["temperature"] = *req.Temperature
 	}
 	if req.MaxTokens > 0 {
 		key := "max_tokens"
-		if c.ownServer {
+		if c.ownServer || reasons.MatchString(c.model) {
 			key = "max_completion_tokens"
 		}
 		body[key] = req.MaxTokens
@@ -108,25 +120,32 @@ func offered(tools []model.Tool, names *wire.Names) []any {
 	return out
 }
 
-func conversation(req *model.Request, names *wire.Names) ([]message, error) {
+// conversation is the messages. Texts of the user that follow each other become
+// one: the templates of many open models take strictly alternating roles only.
+func (c *Client) conversation(req *model.Request, names *wire.Names) ([]message, error) {
 	messages := model.Paired(req.Messages)
 	out := make([]message, 0, len(messages)+1)
 	if req.System != "" {
-		out = append(out, message{Role: "system", Content: &req.System})
+		out = append(out, message{Role: "system", Content: req.System})
 	}
 	for i := range messages {
 		m := &messages[i]
-		next := message{Role: string(m.Role), Content: &m.Content, ToolCallID: m.ToolCallID}
+		if before := len(out) - 1; m.Role == model.User && before >= 0 && out[before].Role == "user" {
+			out[before].Content = fmt.Sprint(out[before].Content) + "\n\n" + m.Content
+			continue
+		}
+		next := message{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
 		if len(m.ToolCalls) > 0 && m.Content == "" {
 			next.Content = nil
 		}
-		for _, c := range m.ToolCalls {
-			args, err := wire.Args(c)
+		for _, made := range m.ToolCalls {
+			args, err := wire.Args(made)
 			if err != nil {
 				return nil, err
 			}
-			next.ToolCalls = append(next.ToolCalls, call{ID: c.ID, Type: "function", Function: function{names.Wire(c.Name), string(args)}})
+			next.ToolCalls = append(next.ToolCalls, call{ID: made.ID, Type: "function", Function: function{names.Wire(made.Name), string(args)}})
 		}
+		c.giveBack(&next, m)
 		out = append(out, next)
 	}
 	return out, nil

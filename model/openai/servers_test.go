@@ -49,6 +49,21 @@ func TestAccents(t *testing.T) {
 		{"two calls under one index", stream, events(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`), delta(`{"tool_calls":[{"index":0,"id":"b","function":{"name":"g","arguments":"{}"}}]}`), finished), model.Response{
 			ToolCalls: []model.ToolCall{{ID: "a", Name: "f", Args: map[string]any{}}, {ID: "b", Name: "g", Args: map[string]any{}}}, Stop: model.StopToolCalls, Usage: model.Usage{Unreported: true},
 		}},
+		{"calls that all have the index 0 and no id", stream, events(delta(`{"tool_calls":[{"index":0,"id":"","function":{"name":"f","arguments":"{\"a\":1}"}},{"index":0,"id":"","function":{"name":"f","arguments":"{\"a\":2}"}}]}`), finished), model.Response{
+			ToolCalls: []model.ToolCall{{ID: "call_1_1", Name: "f", Args: map[string]any{"a": 1}}, {ID: "call_1_2", Name: "f", Args: map[string]any{"a": 2}}}, Stop: model.StopToolCalls, Usage: model.Usage{Unreported: true},
+		}},
+		{"id and name in each piece", stream, events(delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"a\""}}]}`), delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":":1}"}}]}`), finished), model.Response{
+			ToolCalls: []model.ToolCall{{ID: "a", Name: "f", Args: map[string]any{"a": 1}}}, Stop: model.StopToolCalls, Usage: model.Usage{Unreported: true},
+		}},
+		{"the name in each piece", stream, events(delta(`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{\"a\""}}]}`), delta(`{"tool_calls":[{"index":0,"function":{"name":"f","arguments":":1}"}}]}`), finished), model.Response{
+			ToolCalls: one("f", map[string]any{"a": 1}), Stop: model.StopToolCalls, Usage: model.Usage{Unreported: true},
+		}},
+		{"a content of parts", whole, `{"choices":[{"message":{"content":[{"type":"text","text":"o"},{"type":"reference","reference_ids":[1]},{"type":"text","text":"k"}]}}]}`, model.Response{Content: "ok", Stop: model.StopEnd, Usage: model.Usage{Unreported: true}}},
+		{"tokens as floats and nulls", whole, `{"choices":[{"message":{"content":"ok"}}],"usage":{"prompt_tokens":12.0,"completion_tokens":"7","prompt_tokens_details":{"cached_tokens":null}}}`, model.Response{Content: "ok", Stop: model.StopEnd, Usage: model.Usage{InputTokens: 12, OutputTokens: 7}}},
+		{"tokens that are all zero", whole, `{"choices":[{"message":{"content":"ok"}}],"usage":{"prompt_tokens":0,"completion_tokens":0}}`, model.Response{Content: "ok", Stop: model.StopEnd, Usage: model.Usage{Unreported: true}}},
+		{"an error without a word", whole, `{"error":"","choices":[{"message":{"content":"ok"}}]}`, model.Response{Content: "ok", Stop: model.StopEnd, Usage: model.Usage{Unreported: true}}},
+		{"a stream as text/plain", "text/plain; charset=utf-8", events(delta(`{"content":"ok"}`), finished), model.Response{Content: "ok", Stop: model.StopEnd, Usage: model.Usage{Unreported: true}}},
+		{"a stream without a type", "", ": hello\n\n" + events(delta(`{"content":"ok"}`), finished), model.Response{Content: "ok", Stop: model.StopEnd, Usage: model.Usage{Unreported: true}}},
 		{"other choices", stream, events(`{"choices":[{"index":1,"delta":{"content":"no"}},{"index":0,"delta":{"content":"yes"},"finish_reason":"eos"}]}`), model.Response{Content: "yes", Stop: model.StopEnd, Usage: model.Usage{Unreported: true}}},
 	} {
 		got, text, err := answering(t, 200, test.kind, test.body)
@@ -73,6 +88,10 @@ func TestErrorsOfServers(t *testing.T) {
 		{400, `{"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","code":400}`, "invalid_input", "context_length", "4096"},
 		{402, `{"error":{"code":402,"message":"Insufficient credits"}}`, "auth", "quota", "Insufficient credits"},
 		{404, `{"error":{"message":"The model 'x' does not exist","type":"invalid_request_error","code":"model_not_found"}}`, "invalid_input", "invalid_request", "model_not_found"},
+		{400, `[{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT"}}]`, "invalid_input", "invalid_request", ": API key not valid."},
+		{401, `{"error":{"message":"unauthorized","type":"api_error"}}`, "auth", "", "unauthorized"},
+		{409, `{"error":{"message":"conflict"}}`, "overloaded", "", "conflict"},
+		{422, `{"detail":"no such field"}`, "invalid_input", "invalid_request", ": no such field"},
 		{429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, "auth", "quota", "current quota"},
 		{500, "oops\n\n<html>", "overloaded", "", "oops <html>"},
 		{502, "", "overloaded", "", "502 Bad Gateway"},
@@ -85,9 +104,10 @@ func TestErrorsOfServers(t *testing.T) {
 		}
 	}
 	for body, want := range map[string]model.Error{
-		`{"error":{"code":502,"message":"Provider returned error"}}`:  {Kind: "overloaded", Status: 502},
-		`{"error":{"code":429,"message":"slow down"}}`:                {Kind: "rate_limited", Status: 429},
-		`{"choices":[{"finish_reason":"content_filter","delta":{}}]}`: {Kind: "llm", Class: "content_filter"},
+		`{"error":{"code":502,"message":"Provider returned error"}}`:                  {Kind: "overloaded", Status: 502},
+		`{"error":{"code":429,"message":"slow down"}}`:                                {Kind: "rate_limited", Status: 429},
+		`{"choices":[{"finish_reason":"content_filter","delta":{}}]}`:                 {Kind: "llm", Class: "content_filter"},
+		`{"object":"error","message":"boom","type":"InternalServerError","code":500}`: {Kind: "overloaded", Status: 500},
 	} {
 		_, _, err := answering(t, 200, "text/event-stream", "data: "+body+"\n\n")
 		var failure *model.Error
@@ -116,6 +136,38 @@ func TestOwnServer(t *testing.T) {
 	req.MaxTokens = 5
 	if _, err := client.Chat(t.Context(), req, nil); err == nil || !strings.Contains(err.Error(), "no network in tests") || strings.Contains(err.Error(), "https://") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// What servers want back goes back to them, and to nobody else. The forms are
+// from DeepSeek's guide to its thinking mode, Gemini's to thought signatures
+// under compatibility with OpenAI, Mistral's and OpenRouter's to reasoning.
+func TestGoesBack(t *testing.T) {
+	open := func(provider, url string) model.Client {
+		c, err := New(Config{Model: "m", Provider: provider, BaseURL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	modeltest.GoesBack(t, "testdata/deepseek-stream.http", open, `"reasoning_content":"I must look"`)
+	modeltest.GoesBack(t, "testdata/gemini-stream.http", open, `"extra_content":{"google":{"thought_signature":"SigA=="}}`)
+	modeltest.GoesBack(t, "testdata/gemini.http", open, `"extra_content":{"google":{"thought_signature":"SigB=="}}`)
+	modeltest.GoesBack(t, "testdata/mistral-stream.http", open, `"content":[{"type":"thinking","thinking":[{"type":"text","text":"I see"}]},{"type":"text","text":"Sunny."}]`)
+	modeltest.GoesBack(t, "testdata/openrouter.http", open, `"reasoning_details":[{"type":"reasoning.encrypted","data":"gAAA","id":"rs_1","index":0}]`)
+}
+
+// Models that reason want the key of their own behind a gateway, too.
+func TestLongestAnswer(t *testing.T) {
+	for name, key := range map[string]string{
+		"gpt-6-luna": "max_completion_tokens", "openai/o3-mini": "max_completion_tokens", "gpt-5": "max_completion_tokens", "gpt-5.4-mini": "max_completion_tokens",
+		"gpt-4.1": "max_tokens", "gpt-oss-120b": "max_tokens", "qwen3": "max_tokens", "solar-o1x": "max_tokens",
+	} {
+		req := modeltest.Requests()["plain"]
+		req.MaxTokens = 9
+		if got := sent(t, Config{Model: name}, req, nil).Body[key]; got != 9.0 {
+			t.Errorf("%s: %s is %v", name, key, got)
+		}
 	}
 }
 

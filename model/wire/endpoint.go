@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -104,9 +105,26 @@ func (e *Endpoint) Post(ctx context.Context, body any) (*Answer, error) {
 		defer a.Close()
 		return nil, e.refused(resp)
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	a.Streams = kind == "text/event-stream"
+	a.sniff()
 	return a, nil
+}
+
+// sniff sees whether the body is a stream of events: several servers send one
+// as text/plain. JSON never begins as a line of a stream does.
+func (a *Answer) sniff() {
+	kind, _, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
+	if a.Streams = kind == "text/event-stream"; a.Streams || kind == "application/json" {
+		return
+	}
+	in := bufio.NewReader(a.body)
+	begin, _ := in.Peek(len("event:")) // a failure comes again when the body is read
+	for _, field := range []string{":", "data:", "event:", "id:", "retry:"} {
+		a.Streams = a.Streams || bytes.HasPrefix(begin, []byte(field))
+	}
+	a.body = struct {
+		io.Reader
+		io.Closer
+	}{in, a.body}
 }
 
 func (e *Endpoint) client() *http.Client {

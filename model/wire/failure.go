@@ -34,6 +34,7 @@ func (e *Endpoint) refused(resp *http.Response) error {
 func (e *Endpoint) failure(status int, code, text string, header http.Header) *model.Error {
 	out := &model.Error{Status: status, RetryAfter: retryAfter(header, time.Now())}
 	out.Kind, out.Class = classify(status, code, text)
+	advised(out, header)
 	subject := e.Name
 	if status != 0 {
 		subject += fmt.Sprintf(" answered %d", status)
@@ -55,6 +56,20 @@ func (e *Endpoint) failure(status int, code, text string, header http.Header) *m
 	return out
 }
 
+// advised heeds what the provider says about another try: it knows better than
+// the status. OpenAI and Anthropic send the header, and their own libraries obey.
+func advised(e *model.Error, header http.Header) {
+	passes := slices.Contains([]string{"rate_limited", "overloaded", "timeout"}, e.Kind)
+	switch header.Get("X-Should-Retry") {
+	case "true":
+		if !passes {
+			e.Kind, e.Class = "overloaded", ""
+		}
+	case "false":
+		e.Final = passes
+	}
+}
+
 // codes maps the words of providers for their errors to kind and class. They
 // say more than the status: OpenAI answers 429 both to haste and to an account
 // without money, and a stream that has begun has no status left to give.
@@ -64,7 +79,7 @@ func codes(code string) (kind, class string) {
 		return "invalid_input", "context_length"
 	case "content_filter", "content_policy_violation", "moderation_blocked":
 		return "llm", "content_filter"
-	case "insufficient_quota", "billing_error", "billing_not_active", "billing_hard_limit_reached":
+	case "insufficient_quota", "billing_error", "billing_not_active", "billing_hard_limit_reached", "insufficient_credits", "credit_balance_too_low":
 		return "auth", "quota"
 	case "invalid_api_key", "authentication_error", "permission_error":
 		return "auth", ""
@@ -81,8 +96,15 @@ func codes(code string) (kind, class string) {
 // classify finds kind and class. Servers that speak another's protocol use
 // words of their own, so too long a context is also known by its text.
 func classify(status int, code, text string) (kind, class string) {
-	if kind, class = codes(code); kind != "" {
+	if outOfMoney(status, text) {
+		return "auth", "quota"
+	}
+	kind, class = codes(code)
+	switch denied := status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired; {
+	case kind == "auth", kind != "" && !denied:
 		return kind, class
+	case denied: // Ollama says api_error to a wrong key, too
+		return "auth", ""
 	}
 	if status == http.StatusBadRequest || status == http.StatusRequestEntityTooLarge || status == 0 || status == http.StatusInternalServerError {
 		if tooLong(text) {
@@ -90,8 +112,8 @@ func classify(status int, code, text string) (kind, class string) {
 		}
 	}
 	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired:
-		return "auth", ""
+	case status == http.StatusConflict: // of calls at one time: it passes
+		return "overloaded", ""
 	case status == http.StatusPaymentRequired:
 		return "auth", "quota"
 	case status == http.StatusTooManyRequests:
@@ -108,12 +130,27 @@ func classify(status int, code, text string) (kind, class string) {
 	return "llm", ""
 }
 
+// outOfMoney knows an account without money by the text, where no code of its
+// own says it: Anthropic answers 400 with invalid_request_error.
+func outOfMoney(status int, text string) bool {
+	switch status {
+	case 0, http.StatusBadRequest, http.StatusPaymentRequired, http.StatusForbidden, http.StatusTooManyRequests:
+		return says(text, "credit balance is too low", "insufficient balance", "insufficient credits", "exceeded your current quota", "out of credits")
+	}
+	return false
+}
+
 func tooLong(text string) bool {
-	text = strings.ToLower(text)
-	return slices.ContainsFunc([]string{
+	return says(text,
 		"maximum context length", "context_length_exceeded", "prompt is too long", "exceeds the available context size",
 		"exceed context limit", "context window", "input is too long", "too many input tokens",
-	}, func(part string) bool { return strings.Contains(text, part) })
+	)
+}
+
+// says reports whether a text holds one of the parts, which are in lower case.
+func says(text string, parts ...string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
 // retryAfter is how long the server asks to wait; 0 when it does not say. A

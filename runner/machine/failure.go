@@ -15,7 +15,7 @@ type Failure struct {
 	// http_status, llm, rate_limited, bypassed, network, overloaded, auth,
 	// invalid_output, invalid_input, tool, escalated, loop_limit, max_visits,
 	// budget, policy, failed, expression, conflict, child_failed, cancelled,
-	// internal.
+	// refused, filtered, truncated, internal.
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
 	Node    string `json:"node,omitempty"`
@@ -33,6 +33,12 @@ type Failure struct {
 	// RetryAfter is the least delay in milliseconds before another attempt
 	// that the other side asked for; 0 when it did not.
 	RetryAfter int64 `json:"retry_after_ms,omitempty"`
+}
+
+// Final reports whether the other side asked not to be asked again.
+func (f *Failure) Final() bool {
+	again, said := f.Details["should_retry"].(bool)
+	return said && !again
 }
 
 // Error makes a Failure an error.

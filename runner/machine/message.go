@@ -51,6 +51,9 @@ type TalkDelta struct {
 type Talk struct {
 	// Messages is what the node sees, oldest first.
 	Messages []Message
+	// Own says that the visit has a list of its own; Done and Steps are then
+	// those of its beginning.
+	Own bool
 	// Continues says that Messages ends in the results of the tool calls that
 	// this node's last answer asked for: the visit goes on from there.
 	Continues bool

@@ -39,8 +39,11 @@ func (p *Plan) policy(t *task, failure *Failure) (r spec.Retry, block int) {
 			return once, 0
 		}
 	}
+	// An answer that was refused, filtered or cut is hardly another the next
+	// time: it is asked for again where a block names the kind.
+	named := slices.Contains([]string{"refused", "filtered", "truncated"}, failure.Kind)
 	for i := range n.retry {
-		if n.retry[i].Takes(failure.Kind) {
+		if n.retry[i].Takes(failure.Kind) && (!named || len(n.retry[i].On) > 0) {
 			return n.retry[i], i
 		}
 	}
@@ -54,7 +57,7 @@ func (p *Plan) policy(t *task, failure *Failure) (r spec.Retry, block int) {
 func mayPass(kind string, failure *Failure) bool {
 	switch failure.Kind {
 	case "rate_limited", "network", "overloaded":
-		return true
+		return !failure.Final()
 	case "timeout":
 		return kind == "http" || kind == "llm"
 	case "http_status":

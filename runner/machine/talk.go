@@ -82,7 +82,10 @@ func (p *Plan) talkFor(s *State, t *task) *Talk {
 	th := t.thread
 	out := &Talk{
 		Done: th.Done, Steps: th.Steps, Feedback: n.talk.feedback && t.visit > 1,
-		MaxTokens: n.talk.maxTokens, KeepLast: n.talk.keepLast,
+		MaxTokens: n.talk.maxTokens, KeepLast: n.talk.keepLast, Own: n.talk.isolated && n.talk.model,
+	}
+	if out.Own && th.goesOn(n, t.node) {
+		out.Done, out.Steps = th.Before, th.Begun
 	}
 	out.Messages = s.conversation.messages(p.heard(s, t))
 	if !n.talk.model {

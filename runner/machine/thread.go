@@ -24,6 +24,9 @@ type thread struct {
 	Shared  int32 `json:"shared,omitempty"`
 	Private int32 `json:"private,omitempty"`
 	Owner   int   `json:"owner,omitempty"`
+	// Before and Begun are Done and Steps of when the private list began.
+	Before []string `json:"before,omitempty"`
+	Begun  int      `json:"begun,omitempty"`
 	// Ran is what finished since a model last spoke; Done, of all Steps so far,
 	// the last.
 	Ran   []Ran    `json:"ran,omitempty"`
@@ -52,11 +55,12 @@ func (p *Plan) listen(s *State, t *task, delta *TalkDelta) (before *thread) {
 	isPrivate := goesOn || n.talk.isolated && n.talk.model
 	switch closes := n.talk.model && !openCalls(delta.Add); {
 	case isPrivate && closes: // nobody will hear it again
-		th.Private = 0
+		th.Private, th.Before, th.Begun = 0, nil, 0
 	case goesOn:
 		th.Private = p.said(s, t, th.Private, delta)
 	case isPrivate:
 		th.Private, th.Owner = p.said(s, t, 0, delta), t.node
+		th.Before, th.Begun = th.Done, th.Steps
 	default:
 		list := th.Shared
 		if n.talk.reset && len(p.heard(s, t)) == 0 {
@@ -197,7 +201,7 @@ func (s *State) mergeThreads(threads []*thread, parted *fanout) *thread {
 			continue
 		}
 		if th.Private == 0 {
-			th.Private, th.Owner = other.Private, other.Owner
+			th.Private, th.Owner, th.Before, th.Begun = other.Private, other.Owner, other.Before, other.Begun
 		}
 		if other.At > before { // something was said on this branch
 			th.Text, th.Result = other.Text, other.Result

@@ -1,0 +1,36 @@
+// What a provider wants back with a message, and nobody else may see.
+
+package wire
+
+import (
+	"encoding/json"
+
+	"github.com/graphrun/graphrun/model"
+)
+
+// kept is model.Response.Thinking: the data of a provider under its name.
+type kept struct {
+	Provider string          `json:"provider"`
+	Data     json.RawMessage `json:"data"`
+}
+
+// Keep is data that a provider wants back, for model.Response.Thinking; nil when
+// it can't be written as JSON.
+func Keep(provider string, data any) json.RawMessage {
+	text, err := json.Marshal(data)
+	if err != nil {
+		return nil
+	}
+	out, _ := json.Marshal(kept{provider, text}) // what was just written can be
+	return out
+}
+
+// Kept reads what Keep made for a message of the same provider; false: there is
+// none, or it is another provider's.
+func Kept(provider string, m *model.Message, into any) bool {
+	var k kept
+	if len(m.Thinking) == 0 || json.Unmarshal(m.Thinking, &k) != nil || k.Provider != provider {
+		return false
+	}
+	return json.Unmarshal(k.Data, into) == nil
+}

@@ -1,0 +1,59 @@
+// How an answer ended: one that is refused, filtered or cut is no good one
+// (GraphSpec §9, endings).
+
+package node
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/runner"
+)
+
+// endings are the failure kinds of answers that ended badly, and what happened.
+func endings() map[model.StopReason][2]string {
+	return map[model.StopReason][2]string{
+		model.StopRefusal: {"refused", "the model refused to answer"},
+		model.StopFilter:  {"filtered", "the provider's content filter ended the answer"},
+		model.StopLength:  {"truncated", "the answer was cut: it had all the tokens that it may have"},
+	}
+}
+
+// badEnding is the failure of an answer that ended badly, with what was said;
+// nil: it ended well.
+func badEnding(response *model.Response) *runner.Failure {
+	what, bad := endings()[response.Stop]
+	if !bad {
+		return nil
+	}
+	message := what[1]
+	if response.Stop == model.StopLength {
+		message += fmt.Sprintf(" (%d); raise max_tokens, or take it with accept: [truncated]", response.Usage.OutputTokens)
+	}
+	return &runner.Failure{Kind: what[0], Message: message, Details: map[string]any{"answer": response.Content}}
+}
+
+// ended is badEnding, unless the node accepts such an answer: then there is a
+// warning.
+func (n *modelNode) ended(response *model.Response) error {
+	failure := badEnding(response)
+	switch {
+	case failure == nil:
+		return nil
+	case !slices.Contains(n.accept, failure.Kind):
+		return failure
+	}
+	if n.task.Emit != nil {
+		n.task.Emit(runner.Said{Type: "warning", Message: fmt.Sprintf("an answer is accepted that is %s: %s", failure.Kind, endings()[response.Stop][1])})
+	}
+	return nil
+}
+
+// wellEnded is badEnding for calls that belong to no node that may accept one.
+func wellEnded(response *model.Response) error {
+	if failure := badEnding(response); failure != nil {
+		return failure
+	}
+	return nil
+}
