@@ -2,7 +2,12 @@
 
 package reference
 
-import "slices"
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
 
 func (r *run) enterEach(t *task) {
 	t.isEach = true
@@ -37,7 +42,9 @@ func (r *run) endElement(t *task, u *unit) {
 	}
 	if !slices.ContainsFunc(t.units, func(u *unit) bool { return u.state != done }) {
 		r.endEach(t)
+		return
 	}
+	r.restEach(t)
 }
 
 func (r *run) endEach(t *task) {
@@ -61,4 +68,57 @@ func (r *run) endEach(t *task) {
 		t.output = nil
 	}
 	r.finish(t)
+}
+
+// inTurn lists the units that wait for a slot: elements that come back from waiting
+// first, in the order in which they do.
+func (t *task) inTurn() []*unit {
+	list := slices.DeleteFunc(slices.Clone(t.units), func(u *unit) bool { return u.state != ready })
+	slices.SortStableFunc(list, func(a, b *unit) int {
+		return cmp.Compare(cmp.Or(a.back, math.MaxInt), cmp.Or(b.back, math.MaxInt))
+	})
+	return list
+}
+
+// room reports whether the node lets another element run.
+func (t *task) room() bool {
+	busy := 0
+	for _, u := range t.units {
+		if u.state == running {
+			busy++
+		}
+	}
+	return t.node.MaxConcurrency == 0 || busy < t.node.MaxConcurrency
+}
+
+// rest lets an attempt's unit wait before it runs again. A task parks when nothing
+// else of it runs or is to run.
+func (r *run) rest(t *task, u *unit, waiting ...time.Duration) {
+	if !t.isEach {
+		u.state = ready
+		r.park(t, retries, waiting...)
+		return
+	}
+	u.state, u.questions = retries, len(waiting)
+	for _, d := range waiting {
+		r.schedule(d, t, u, true)
+	}
+	r.restEach(t)
+}
+
+func (r *run) restEach(t *task) {
+	if !slices.ContainsFunc(t.units, func(u *unit) bool { return u.state == ready || u.state == running }) {
+		r.park(t, retries)
+	}
+}
+
+// elementAwake reports whether an element that waits no longer lets its task, which
+// is parked, go on.
+func (r *run) elementAwake(t *task, u *unit) bool {
+	if u.questions--; u.questions > 0 {
+		return false
+	}
+	r.order++
+	u.state, u.back = ready, r.order
+	return slices.Contains(r.parked, t)
 }

@@ -82,7 +82,7 @@ func (f *flow) script(a reference.Attempt) reference.Outcome {
 	if r.IntN(100) < f.failing {
 		o.Fails = []string{"tool", "failed"}[r.IntN(2)]
 	}
-	if a.Element == 0 && a.Round < 2 && r.IntN(100) < f.asking {
+	if a.Round < 2 && r.IntN(100) < f.asking {
 		for range 1 + r.IntN(2) {
 			o.Asks = append(o.Asks, time.Duration(r.Int64N(9e9)))
 		}
@@ -218,15 +218,24 @@ func (m *maker) exec() []string {
 	case 2:
 		attrs = append(attrs, "writes: {m: output, n: 2}")
 	}
-	switch m.IntN(7) {
+	switch m.IntN(8) {
 	case 6:
 		attrs = append(attrs, fmt.Sprintf("retry: [{on: [tool], max_attempts: 2, initial_interval: %dms, jitter: 0}, {max_attempts: 3, initial_interval: 900ms, jitter: 0}]", 1+m.IntN(4000)))
 	case 0:
 		attrs = append(attrs, fmt.Sprintf("retry: {max_attempts: %d, initial_interval: %dms, jitter: 0%s}", 2+m.IntN(2), 1+m.IntN(4000), m.pick("", ", on: [tool]")))
 	case 1:
 		attrs = append(attrs, fmt.Sprintf("timeout: %dms", 1000+m.IntN(4000)))
-	case 2:
-		attrs = append(attrs, "each: "+m.pick("'[1, 2, 3]'", "'[4, 5]'", "'take(log, 3)'", "'[]'"))
+	case 2, 3:
+		attrs = append(attrs, "each: "+m.pick("'[1, 2, 3]'", "'[4, 5]'", "'take(log, 3)'", "'[]'", "'[1, 2, 3, 4, 5]'"))
+		if m.chance(30) {
+			attrs = append(attrs, fmt.Sprintf("max_concurrency: %d", 1+m.IntN(2)))
+		}
+		if m.chance(40) {
+			attrs = append(attrs, fmt.Sprintf("retry: {max_attempts: %d, initial_interval: %dms, jitter: 0}", 2+m.IntN(2), 1+m.IntN(4000)))
+		}
+		if m.chance(20) {
+			attrs = append(attrs, fmt.Sprintf("timeout: %dms", 1000+m.IntN(4000)))
+		}
 	}
 	return attrs
 }

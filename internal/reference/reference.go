@@ -45,7 +45,7 @@
 //     ones come to.
 //
 // Not covered: models, policies, subgraphs, finally, branch_timeout and other
-// limits of time but a node's own, retries and questions in an `each`, secrets,
+// limits of time but a node's own, secrets,
 // templates, `once`, and failures of expressions outside of edges.
 package reference
 
@@ -160,17 +160,18 @@ type record struct {
 	history []any
 }
 
-// event is the end of an attempt, or of what a parked task waits for.
+// event is the end of an attempt, or of what a parked task or an element waits for.
 type event struct {
 	at   time.Duration
 	seq  int
 	task *task
-	unit *unit // of the attempt that ends; nil: the waiting does
+	unit *unit // of the attempt that ends, or the element that waits
+	wait bool  // the waiting ends
 }
 
-func (r *run) schedule(in time.Duration, t *task, u *unit) {
+func (r *run) schedule(in time.Duration, t *task, u *unit, wait bool) {
 	r.seq++
-	r.events = append(r.events, event{r.now + in, r.seq, t, u})
+	r.events = append(r.events, event{r.now + in, r.seq, t, u, wait})
 }
 
 // take removes the next event and moves the clock.
@@ -200,11 +201,15 @@ func (r *run) turn() {
 		r.end("completed", "end", Error{})
 		return
 	}
-	r.awake(e.task)
+	r.awake(e.task, e.unit)
 }
 
-// awake is the end of what a parked task waits for: it joins the next superstep.
-func (r *run) awake(t *task) {
+// awake is the end of what a parked task or an element waits for: a task that is
+// parked joins the next superstep.
+func (r *run) awake(t *task, u *unit) {
+	if u != nil && !r.elementAwake(t, u) {
+		return
+	}
 	if t.questions--; t.questions > 0 {
 		return
 	}

@@ -75,6 +75,7 @@ type unit struct {
 	output    any
 	failure   *failure
 	questions int
+	back      int // when it came back from waiting, among all that did; 0: never
 }
 
 // superstep runs all runnable tasks to their ends, or until they park, and
@@ -97,8 +98,8 @@ func (r *run) superstep() {
 			break
 		}
 		e, _ := r.take()
-		if e.unit == nil {
-			r.awake(e.task)
+		if e.wait {
+			r.awake(e.task, e.unit)
 			continue
 		}
 		r.endAttempt(e.task, e.unit)
@@ -204,7 +205,7 @@ func (r *run) park(t *task, as status, waiting ...time.Duration) {
 	t.status, t.questions, t.away = as, len(waiting), true
 	r.parked = append(r.parked, t)
 	for _, d := range waiting {
-		r.schedule(d, t, nil)
+		r.schedule(d, t, nil, true)
 	}
 }
 
@@ -222,8 +223,8 @@ func (r *run) startReady() {
 		if t.away || t.status != ready && t.status != running {
 			continue
 		}
-		for _, u := range t.units {
-			if u.state == ready && busy < r.graph.Limits.MaxConcurrency {
+		for _, u := range t.inTurn() {
+			if busy < r.graph.Limits.MaxConcurrency && t.room() {
 				busy++
 				r.start(t, u)
 			}
@@ -241,7 +242,7 @@ func (r *run) start(t *task, u *unit) {
 	if o.Fails != "" {
 		u.output, u.failure = nil, &failure{kind: o.Fails, node: t.node.ID.Value, attempt: u.attempt}
 	}
-	r.schedule(o.Takes, t, u)
+	r.schedule(o.Takes, t, u, false)
 }
 
 func (r *run) timeout(n *spec.Node) time.Duration {
@@ -256,8 +257,7 @@ func (r *run) endAttempt(t *task, u *unit) {
 	if u.questions > 0 {
 		o := r.script(Attempt{t.node.ID.Value, t.visit, u.attempt, u.element, u.round})
 		u.round++
-		u.state = ready
-		r.park(t, retries, o.Asks...)
+		r.rest(t, u, o.Asks...)
 		return
 	}
 	if u.failure == nil {
@@ -267,8 +267,7 @@ func (r *run) endAttempt(t *task, u *unit) {
 		if delay, again := r.retryDelay(t.node, u); again {
 			u.attempt++
 			u.round = 0
-			u.state = ready
-			r.park(t, retries, delay)
+			r.rest(t, u, delay)
 			return
 		}
 	}
