@@ -53,7 +53,9 @@ nodes:
 	for _, n := range f.nodes {
 		fmt.Fprintf(&b, "  %s: {%s}\n", n.id, strings.Join(append([]string{n.head}, n.attrs...), ", "))
 	}
-	b.WriteString("edges:\n")
+	if len(f.edges) > 0 {
+		b.WriteString("edges:\n")
+	}
 	for _, e := range f.edges {
 		b.WriteString("  - {from: " + e.ends[0] + ", to: " + e.ends[1])
 		for _, a := range e.attrs {
