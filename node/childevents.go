@@ -27,6 +27,7 @@ type eventFile struct {
 	stop chan struct{}
 	done chan struct{}
 
+	emit   func(runner.Said)
 	file   *os.File
 	offset int64
 	lines  lineSplitter
@@ -42,7 +43,7 @@ func openEvents(dir string, emit func(runner.Said)) (*eventFile, error) {
 		return nil, fmt.Errorf("no file can be made for the task's events: %w", err)
 	}
 	e := &eventFile{
-		path: path, file: file,
+		path: path, file: file, emit: emit,
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	e.lines.emit = func(line []byte, tooLong bool) {
@@ -78,6 +79,9 @@ func (e *eventFile) follow() {
 		case <-e.stop:
 			e.drain()
 			e.lines.end()
+			if said, ok := e.parser.rest(); ok {
+				e.emit(said)
+			}
 			return
 		}
 	}

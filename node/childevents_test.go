@@ -118,6 +118,21 @@ func TestEventsWithoutFile(t *testing.T) {
 	}
 }
 
+func TestAFloodOfBadEventsIsSummedUp(t *testing.T) {
+	rec := &recorder{}
+	task := sh(`i=0; while [ $i -lt 500 ]; do echo "bad $i"; i=$((i+1)); done > "$GRAPHRUN_TASK_EVENTS"`, nil)
+	task.Emit = rec.emit
+	if _, err := runExec(t, task); err != nil {
+		t.Fatal(err)
+	}
+	if len(rec.said) != saidSkipped+1 {
+		t.Fatalf("said %d times", len(rec.said))
+	}
+	if want, got := "480 more lines of the task's events are skipped, up to line 500", rec.said[saidSkipped].Message; got != want {
+		t.Errorf("said %q, want %q", got, want)
+	}
+}
+
 func TestEventFileStartedOver(t *testing.T) {
 	rec := &recorder{}
 	file, err := openEvents(t.TempDir(), rec.emit)

@@ -17,6 +17,7 @@ import (
 // eventParser reads the lines of one attempt.
 type eventParser struct {
 	number  int
+	skipped int // lines that are no events
 	percent float64
 	// questions are those that the program asks, by its interrupts.
 	questions []runner.Question
@@ -34,6 +35,9 @@ func (p *eventParser) line(line []byte, tooLong bool) (runner.Said, bool) {
 		return said, false
 	}
 	if err != nil {
+		if p.skipped++; p.skipped > saidSkipped {
+			return runner.Said{}, false
+		}
 		shown := head(plain(headText(line, 400)), 80)
 		return runner.Said{
 			Type:    "warning",
@@ -41,6 +45,20 @@ func (p *eventParser) line(line []byte, tooLong bool) (runner.Said, bool) {
 		}, true
 	}
 	return said, true
+}
+
+// saidSkipped is of how many skipped lines each is told; the rest is summed up.
+const saidSkipped = 20
+
+// rest sums up the skipped lines that nothing was said of.
+func (p *eventParser) rest() (runner.Said, bool) {
+	n := p.skipped - saidSkipped
+	if n <= 0 {
+		return runner.Said{}, false
+	}
+	return runner.Said{
+		Type: "warning", Message: fmt.Sprintf("%d more lines of the task's events are skipped, up to line %d", n, p.number),
+	}, true
 }
 
 func (p *eventParser) parse(line []byte, tooLong bool) (runner.Said, error) {

@@ -192,7 +192,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	defer d.stop()
 	d.heed()
 	if err := d.drive(ctx, first); err != nil {
-		return nil, errors.Join(err, d.closeJournal(nil))
+		return d.broken(err), errors.Join(err, d.closeJournal(nil))
 	}
 	if d.nested == nil {
 		d.log.close()
@@ -202,11 +202,11 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 		err = d.leave(d.clock.Now().UnixNano())
 	}
 	if err != nil {
-		return nil, errors.Join(err, d.closeJournal(nil))
+		return d.broken(err), errors.Join(err, d.closeJournal(nil))
 	}
 	result.Unused = d.answers.left()
 	if err := d.closeJournal(result); err != nil {
-		return nil, err
+		return d.broken(err), err
 	}
 	d.conclude(result, d.clock.Now().UnixNano())
 	return result, d.sinkErr

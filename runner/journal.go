@@ -153,3 +153,19 @@ func (d *driver) noteSteps(at int64) error {
 
 // steps counts the node executions in the path of the run.
 func (d *driver) steps() int { return d.before.head.Steps + len(d.path) }
+
+// broken is what a run has come to whose journal failed; nil when another driver
+// has it, which knows better.
+func (d *driver) broken(err error) *Result {
+	var leased *LeasedError
+	if d.nested != nil || errors.As(err, &leased) {
+		return nil
+	}
+	result, failed := d.wholeResult()
+	if failed != nil {
+		return nil
+	}
+	result.Status, result.Reason, result.Quality, result.Output = machine.Failed, "store", "", nil
+	result.Error = &Failure{Kind: "internal", Message: err.Error()}
+	return result
+}

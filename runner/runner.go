@@ -186,7 +186,9 @@ func (r *Runner) runnable() []string {
 // Run prepares and runs a graph to its end, a pause or a limit. A run that
 // failed, got stuck or hit a limit is a Result, not an error; an error means
 // that nothing was run (*InputError for bad input, *InvalidError for a bad
-// graph) or that the tool itself could not work (a Sink or Store failed).
+// graph) or that the tool itself could not work (a Sink or Store failed). When
+// that happens on the way, the Result is what the run had come to, with status
+// failed and reason store; else it is nil.
 // When ctx ends, running nodes are cancelled and the Result is cancelled.
 func (r *Runner) Run(ctx context.Context, g *spec.Graph, opts Options) (*Result, error) {
 	flow, err := r.Prepare(g)

@@ -128,7 +128,9 @@ type Journal interface {
 	// ask whether it is its turn. Who is inside stays there.
 	Enter(group string, limit int) (GroupState, error)
 	// Asked delivers the requests that are left for this driver, each within
-	// about a second and never one twice in a row; nil: there never are any.
+	// about a second and never one twice in a row; nil: there never are any. A
+	// journal that finds out that it can't go on delivers a request to cancel: what
+	// is appended then fails with the reason.
 	Asked() <-chan Request
 	OfferJournal
 	// Close gives the lease back. Closing twice is fine.

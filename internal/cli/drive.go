@@ -248,6 +248,9 @@ func (s *session) finish(result *runner.Result, err error) error {
 		closeErr = errors.Join(closeErr, s.flags.tape.Save(s.flags.record))
 	}
 	if err != nil {
+		if result != nil && s.out.format == "json" { // whoever reads stdout waits for an object
+			err = errors.Join(err, writeJSON(s.app.Stdout, result, s.app.StdoutTerminal))
+		}
 		return err
 	}
 	if err := s.out.result(result); err != nil {

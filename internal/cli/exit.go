@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strconv"
 	"strings"
+	"unicode"
 
+	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -109,10 +112,23 @@ func (a *app) report(err error) int {
 	if errors.As(err, &input) {
 		text = "the input does not fit the graph\n" + strings.Join(input.Problems, "\n")
 	}
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	fmt.Fprintf(a.Stderr, "graphrun: %s\n", lines[0])
+	lines := strings.Split(strings.TrimSpace(a.escaped(text)), "\n")
+	fmt.Fprintf(a.Stderr, "graphrun: %s\n", terminal.Line(lines[0]))
 	for _, line := range lines[1:] {
-		fmt.Fprintf(a.Stderr, "  %s\n", strings.TrimSpace(line))
+		fmt.Fprintf(a.Stderr, "  %s\n", terminal.Line(strings.TrimSpace(line)))
 	}
 	return exitOf(err)
+}
+
+// escaped writes what a message quotes of the command line, such as a path, so
+// that it can't break the line or speak to the terminal.
+func (a *app) escaped(text string) string {
+	for _, arg := range a.Args {
+		for _, word := range strings.FieldsFunc(arg, func(r rune) bool { return r == '=' || r == '@' }) {
+			if quoted := strconv.Quote(word); strings.ContainsFunc(word, unicode.IsControl) {
+				text = strings.ReplaceAll(text, word, quoted[1:len(quoted)-1])
+			}
+		}
+	}
+	return text
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // runFlags are the flags of run.
@@ -126,7 +128,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	}
 	kept, err := a.openStore()
 	if err != nil {
-		return err
+		return a.unopened(g, f, err)
 	}
 	s, err := a.newSession(kept, g, &f.driveFlags)
 	if err != nil {
@@ -144,6 +146,17 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 		return flow.Run(ctx, opts)
 	})
 	return s.finish(result, err)
+}
+
+// unopened says that the store could not be opened, with -o json as an object, too.
+func (a *app) unopened(g *spec.Graph, f *runFlags, err error) error {
+	if f.output.value != "json" || exitOf(err) != exitFailed {
+		return err
+	}
+	return errors.Join(err, writeJSON(a.Stdout, &runner.Result{
+		RunID: f.runID, Graph: g.Name.Value, Status: machine.Failed, Reason: "store", Start: g.Start.Value, Path: []string{},
+		State: map[string]any{}, Pending: []runner.Pending{}, StartedAt: a.Now(), Error: &runner.Failure{Kind: "internal", Message: err.Error()},
+	}, a.StdoutTerminal))
 }
 
 // validate refuses values that no run can have.

@@ -5,7 +5,9 @@ package cli
 import (
 	"context"
 	"os"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/graphrun/graphrun/internal/bounded"
 )
@@ -34,6 +36,10 @@ func shellWord(s string) string {
 	special := func(r rune) bool { return badInID(r) && !strings.ContainsRune("=/,@%+…", r) }
 	if s != "" && !strings.ContainsFunc(s, special) {
 		return s
+	}
+	if strings.ContainsFunc(s, unicode.IsControl) { // as bash, zsh and ksh read it
+		quoted := strconv.Quote(strings.ReplaceAll(s, "'", `\x27`))
+		return "$'" + strings.ReplaceAll(strings.ReplaceAll(quoted[1:len(quoted)-1], `\\x27`, `\x27`), `\"`, `"`) + "'"
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

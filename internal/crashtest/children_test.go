@@ -81,7 +81,7 @@ func TestChildrenDieWithTheirDriver(t *testing.T) {
 			case <-time.After(20 * time.Second):
 				t.Error("a program of the driver before still runs")
 			}
-			left, err := filepath.Glob(filepath.Join(dir, "*.tasks"))
+			left, err := filepath.Glob(filepath.Join(dir, "*", "*.tasks"))
 			if err != nil || len(left) > 0 {
 				t.Errorf("left: %v, %v", left, err)
 			}

@@ -65,6 +65,9 @@ func (k *Keeper) Mark() (*Mark, error) {
 			k.dir, k.err = filepath.Abs(k.place)
 		}
 	}
+	if k.watchdog == nil { // before the program, which may not wait for it
+		k.watchdog = newWatchdog()
+	}
 	m := &Mark{keeper: k}
 	if k.err != nil {
 		return m, k.err
@@ -85,12 +88,17 @@ func (m *Mark) Start(cmd *exec.Cmd) error {
 		cmd.Env = append(slices.Clip(cmd.Env), markVariable+"="+m.dir)
 	}
 	started := make(chan error)
-	starter() <- func() { started <- cmd.Start() }
+	starter() <- func() {
+		err := cmd.Start()
+		if err == nil {
+			m.keeper.guard(cmd.Process.Pid) // at once: this process may be killed now
+		}
+		started <- err
+	}
 	if err := <-started; err != nil {
 		return err
 	}
 	m.group = cmd.Process.Pid
-	m.keeper.guard(m.group)
 	if m.dir != "" {
 		record(m.dir, m.group)
 	}
@@ -119,9 +127,6 @@ func (m *Mark) Close() {
 func (k *Keeper) guard(group int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.watchdog == nil {
-		k.watchdog = newWatchdog()
-	}
 	k.watchdog.tell("+", group)
 }
 

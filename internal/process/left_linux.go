@@ -48,6 +48,10 @@ func recorded(dir string) int {
 // patience is how long processes may take to be gone after they were killed.
 const patience = 5 * time.Second
 
+// startTime is how long a process may be about to become another program, when
+// its environment, and so its mark, can't be read.
+const startTime = 300 * time.Millisecond
+
 // EndLeft ends the programs whose marks are in the folder of a keeper that is no
 // more, waits until they are gone, and removes the folder. The caller knows that
 // no keeper uses it. An error says what can't be ended.
@@ -66,30 +70,33 @@ func EndLeft(place string) error {
 	for _, entry := range entries {
 		marks = append(marks, filepath.Join(place, entry.Name()))
 	}
-	for end := time.Now().Add(patience); len(marks) > 0; time.Sleep(5 * time.Millisecond) {
-		left := killMarked(marks)
+	began := time.Now()
+	for len(marks) > 0 {
+		left, unread := killMarked(marks)
 		for _, mark := range marks {
 			group := recorded(mark)
 			if group != 0 && syscall.Kill(-group, syscall.SIGKILL) == nil && groupRuns(os.DirFS("/proc"), group) {
 				left = append(left, group)
 			}
 		}
-		if len(left) == 0 {
+		if len(left) == 0 && (!unread || time.Since(began) > startTime) {
 			break
 		}
-		if time.Now().After(end) {
+		if len(left) > 0 && time.Since(began) > patience {
 			return fmt.Errorf("process %d of the driver before still runs and can't be ended; try again when it is gone", left[0])
 		}
+		time.Sleep(5 * time.Millisecond)
 	}
 	return os.RemoveAll(place)
 }
 
 // killMarked kills the processes that bear one of the marks and returns their
-// numbers: those that are gone already are not among them.
-func killMarked(marks []string) (killed []int) {
+// numbers: those that are gone already are not among them. Unread says that
+// others have no environment, or none yet.
+func killMarked(marks []string) (killed []int, unread bool) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
@@ -100,24 +107,31 @@ func killMarked(marks []string) (killed []int) {
 		if err != nil {
 			continue
 		}
-		if mark := markOf(pid); mark != "" && slices.Contains(marks, mark) && found.Kill() == nil {
+		mark, empty := markOf(pid)
+		if mark != "" && slices.Contains(marks, mark) && found.Kill() == nil {
 			killed = append(killed, pid)
 		}
+		unread = unread || empty
 		_ = found.Release()
 	}
-	return killed
+	return killed, unread
 }
 
-// markOf is the mark of a process; "" if it has none or is another user's.
-func markOf(pid int) string {
+// markOf is the mark of a process; "" if it has none or is another user's. Empty
+// says that it is a program without an environment.
+func markOf(pid int) (mark string, empty bool) {
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
-		return ""
+		return "", false
+	}
+	if len(env) == 0 {
+		_, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)) // the kernel's own and the dead have none
+		return "", err == nil
 	}
 	for entry := range bytes.SplitSeq(env, []byte{0}) {
 		if value, ok := bytes.CutPrefix(entry, []byte(markVariable+"=")); ok {
-			return string(value)
+			return string(value), false
 		}
 	}
-	return ""
+	return "", false
 }

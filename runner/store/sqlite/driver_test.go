@@ -54,7 +54,7 @@ func TestBusyUnderARun(t *testing.T) {
 	if found.HasErrors() {
 		t.Fatal(found[0].Message)
 	}
-	if got, err := r.Run(t.Context(), g, runner.Options{RunID: "one"}); got != nil || !errors.Is(err, sqlite.ErrBusy) {
+	if got, err := r.Run(t.Context(), g, runner.Options{RunID: "one"}); got == nil || got.Status != machine.Failed || !errors.Is(err, sqlite.ErrBusy) {
 		t.Fatalf("%v, %v; want ErrBusy", got, err)
 	}
 	if got, err := r.Show("one", runner.Options{}); err != nil || got.State["n"] != 20 || got.Status != machine.Running {

@@ -28,6 +28,12 @@ var (
 	// ErrUnfinished says that a change of the file was broken off, and that only a
 	// command that writes can take it back.
 	ErrUnfinished = errors.New("a change of the file was broken off; a command that writes takes it back")
+	// ErrReadOnly says that the file, its folder or its disk can't be written.
+	ErrReadOnly = errors.New("the file can't be written: it, its folder or its disk is read-only; make them writable, or name another file")
+	// ErrUnreadable says that the file can't be opened.
+	ErrUnreadable = errors.New("the file can't be opened: see who may read and write it, its folder, and the files beside it that begin with its name; or name another file")
+	// ErrGone says that the file is not where it was when it was opened.
+	ErrGone = errors.New("the file was deleted, moved or replaced while it was in use; put it back and resume the run, or start it anew")
 	// ErrIO says that the disk or file system failed.
 	ErrIO = errors.New("reading or writing failed")
 )
@@ -60,7 +66,9 @@ func said(err error) error {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		kind = ErrBusy
 	case lib.SQLITE_READONLY:
-		kind = ErrUnfinished
+		kind = readOnly(err)
+	case lib.SQLITE_CANTOPEN:
+		kind = ErrUnreadable
 	case lib.SQLITE_IOERR:
 		kind = ErrIO
 	default:
@@ -70,6 +78,21 @@ func said(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w (%w)", kind, err)
+}
+
+// readOnly tells a file that can't be written from one that only a connection that
+// writes can bring in order.
+func readOnly(err error) error {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		switch e.Code() {
+		case lib.SQLITE_READONLY_RECOVERY, lib.SQLITE_READONLY_ROLLBACK, lib.SQLITE_READONLY_CANTINIT, lib.SQLITE_READONLY_CANTLOCK:
+			return ErrUnfinished
+		case lib.SQLITE_READONLY_DBMOVED:
+			return ErrGone
+		}
+	}
+	return ErrReadOnly
 }
 
 // damaged reports what a check found.

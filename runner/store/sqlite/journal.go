@@ -51,7 +51,7 @@ func (s *Store) start(runID string, l lease, last int64, journaled int) *journal
 		store: s, runID: runID, lease: l, last: last, journaled: journaled, noted: true,
 		stop: make(chan struct{}), ended: make(chan struct{}),
 		offers: make(chan runner.Offer, 16), offered: map[string]bool{},
-		asked: make(chan runner.Request, 2), // to pause, then to cancel: there is no other order
+		asked: make(chan runner.Request, 3), // to pause, then to cancel; to cancel, since the file is gone
 	}
 	s.mu.Lock()
 	s.journals[j] = true
@@ -214,6 +214,9 @@ func (j *journal) write(do func() error) error {
 		return fmt.Errorf("run %q: %w", j.runID, runner.ErrJournalClosed)
 	}
 	err := do()
+	if gone := j.store.stands(); gone != nil { // also when SQLite took no notice
+		err = gone
+	}
 	if errors.Is(err, errLost) {
 		err = j.store.lost(j.runID, j.lease)
 	}
@@ -238,10 +241,29 @@ func (j *journal) live() {
 				return
 			}
 		case <-look:
+			if j.vanished() {
+				return
+			}
 			j.look()
 			j.lookForOffers()
 		}
 	}
+}
+
+// vanished finds out whether the file is still there. If not, the driver is asked
+// to cancel what runs; it learns why when it writes that down.
+func (j *journal) vanished() bool {
+	gone := j.store.stands()
+	if gone == nil {
+		return false
+	}
+	j.mu.Lock()
+	if j.failed == nil {
+		j.failed = j.store.wrap(gone)
+	}
+	j.mu.Unlock()
+	j.asked <- runner.RequestCancel
+	return true
 }
 
 // ticks comes every so often; never, when that is negative.

@@ -73,6 +73,8 @@ type Store struct {
 	// here and not in SQLite; nil when read-only.
 	writer *writer
 	reader *sql.DB
+	// file is what stood at the path when it was opened to write.
+	file fs.FileInfo
 
 	mu       sync.Mutex
 	journals map[*journal]bool // open
@@ -152,6 +154,9 @@ func (s *Store) open() error {
 	if s.writer, err = openWriter(s.path, s.opts); err != nil {
 		return said(err)
 	}
+	if s.file, err = os.Stat(s.path); err != nil {
+		return err
+	}
 	if err := s.migrate(version); err != nil {
 		return said(err)
 	}
@@ -159,6 +164,16 @@ func (s *Store) open() error {
 		return said(err)
 	}
 	return said(s.checkAfterCrash())
+}
+
+// stands makes sure that the file is still at its path: what is written to one
+// that is not is found by nobody.
+func (s *Store) stands() error {
+	now, err := os.Stat(s.path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, s.file) {
+		return ErrGone
+	}
+	return nil
 }
 
 // takeBack lets SQLite take back a change that was broken off.

@@ -165,7 +165,7 @@ func stopsDriver(t *testing.T, s runner.Store) {
 		for _, done := range []bool{false, true} {
 			id := fmt.Sprintf("%d-%t", write, done)
 			result, err := runFaulty(t, Break(s, Fault{Write: write, Err: full, Done: done}), id)
-			if !errors.Is(err, full) || result != nil {
+			if !errors.Is(err, full) || result != nil && (result.Status != machine.Failed || result.Error == nil) {
 				t.Errorf("a fault at write %d gives %v, %v; want the store's error", write, result, err)
 			}
 			// Write 1 makes the run with its first event, the next ones are its
