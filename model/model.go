@@ -118,6 +118,20 @@ type Usage struct {
 	Unreported bool `json:"unreported,omitempty"`
 }
 
+// mostTokens is more than any call can come to: a server that says more is wrong.
+const mostTokens = 1 << 30
+
+// Possible says whether a call can have come to that: no number is below zero or
+// beyond all measure, and no more tokens were cached than there were.
+func (u Usage) Possible() bool {
+	for _, n := range [...]int{u.InputTokens, u.OutputTokens, u.CachedTokens, u.CacheWriteTokens} {
+		if n < 0 || n > mostTokens {
+			return false
+		}
+	}
+	return u.CachedTokens <= u.InputTokens && u.CacheWriteTokens <= u.InputTokens-u.CachedTokens
+}
+
 // Response is a whole answer.
 type Response struct {
 	Content   string     `json:"content,omitempty"`

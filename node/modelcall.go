@@ -75,6 +75,9 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	}
 	req.MaxTokens = room.Output
 	response, err := client.Chat(ctx, &req, onText)
+	if response != nil && !response.Usage.Possible() {
+		response.Usage = price.Estimated(&req, response)
+	}
 	usage := c.usage(ref, req.Caller, response)
 	room.Settle(usage)
 	hooked.after(ctx, response, modelFailure(err))

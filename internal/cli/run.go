@@ -126,6 +126,9 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if f.session != "" && a.storePath() == "" {
 		return usagef("--session %q: --store memory keeps nothing for the next run; name a file", f.session)
 	}
+	if err := a.checkPlace(g, f); err != nil {
+		return err
+	}
 	kept, err := a.openStore()
 	if err != nil {
 		return a.unopened(g, f, err)

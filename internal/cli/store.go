@@ -32,7 +32,7 @@ type storeFlags struct {
 func (a *app) addStoreFlags(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.store.path, "store", "", "where runs are kept: a PATH, or memory: not at all (default: graphrun/runs.db\n"+
-		"in $XDG_STATE_HOME, else in ~/.local/state)")
+		"in $XDG_STATE_HOME, $STATE_DIRECTORY or ~/.local/state)")
 	a.store.durability = newEnum(string(sqlite.Full), string(sqlite.Full), string(sqlite.Normal), string(sqlite.Off))
 	enumFlag(root, flags, &a.store.durability, "durability", "", "what a step waits for: full, the disk; normal, a power failure may cost the\nlatest steps; off, it may cost the file")
 	setting(flags, "store", "durability")
@@ -180,10 +180,14 @@ func (a *app) completeRun(cmd *cobra.Command, args []string, _ string) ([]string
 	return out, plain
 }
 
-// stateDir is the folder for what programs keep for the user; "" for none.
+// stateDir is the folder for what programs keep for the user, or for the service
+// that systemd runs; "" for none.
 func stateDir() string {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return dir
+	}
+	if dirs := filepath.SplitList(os.Getenv("STATE_DIRECTORY")); len(dirs) > 0 && filepath.IsAbs(dirs[0]) {
+		return dirs[0]
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {

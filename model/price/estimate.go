@@ -43,3 +43,12 @@ func jsonTokens(v map[string]any) int {
 	text, _ := json.Marshal(v) // what can't be written is refused when it is sent
 	return Tokens(string(text))
 }
+
+// Estimated is what a call came to by the rule of Tokens, for a server that says what
+// can't be.
+func Estimated(req *model.Request, answer *model.Response) model.Usage {
+	said := model.Request{Messages: []model.Message{{
+		Content: answer.Content, ToolCalls: answer.ToolCalls, Thinking: answer.Thinking,
+	}}}
+	return model.Usage{InputTokens: RequestTokens(req), OutputTokens: RequestTokens(&said)}
+}

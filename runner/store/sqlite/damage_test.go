@@ -61,6 +61,10 @@ func TestRefusedFiles(t *testing.T) {
 			copyFile(t, filled(t, 1), path)
 			bareExec(t, path, `PRAGMA user_version = 999`)
 		}, sqlite.ErrNewer},
+		{"a version below zero", func(t *testing.T, path string) {
+			copyFile(t, filled(t, 1), path)
+			bareExec(t, path, `PRAGMA user_version = -5`)
+		}, sqlite.ErrNotAStore},
 		{"half a file", func(t *testing.T, path string) {
 			text := read(t, filled(t, 300))
 			write(t, path, text[:len(text)/2])

@@ -155,7 +155,7 @@ func (s *Store) inspect() (version int, err error) {
 		return 0, err
 	case id == 0 && version == 0 && tables == 0: // being made, or empty
 		return 0, nil
-	case id != applicationID:
+	case id != applicationID || version < 0:
 		return 0, fmt.Errorf("%w but another SQLite database", ErrNotAStore)
 	case version > len(migrations()):
 		return 0, fmt.Errorf("%w: it has version %d, this one knows %d", ErrNewer, version, len(migrations()))
