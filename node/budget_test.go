@@ -57,3 +57,24 @@ func TestUnknownPrice(t *testing.T) {
 		t.Errorf("no call has cost %v", c)
 	}
 }
+
+// A server that counts below zero, or beyond all measure, gives no budget back and uses
+// none up: what its calls come to is estimated.
+func TestImpossibleUsage(t *testing.T) {
+	const loop = `start: a
+limits: {max_tokens: 400}
+nodes: {a: {kind: llm, prompt: hi, max_tokens: 5, feedback: false, conversation: isolated}}
+edges: [{from: a, to: a, when: visits.a < 3}, {from: a, to: END}]`
+	for _, usage := range []map[string]any{
+		{"prompt_tokens": -1000, "completion_tokens": 5},
+		{"prompt_tokens": 10, "completion_tokens": -5},
+		{"prompt_tokens": 4_000_000_000_000_000_000, "completion_tokens": 4_000_000_000_000_000_000},
+	} {
+		chat := newChat(t, func(string) string { return "ok" })
+		chat.usage = usage
+		result := runFlow(t, chat, loop, runner.Options{})
+		if u := result.Usage; result.Status != machine.Completed || u.InputTokens <= 0 || u.OutputTokens <= 0 || u.InputTokens+u.OutputTokens > 400 {
+			t.Errorf("%v: %s (%v), counted %+v", usage, result.Status, result.Error, u)
+		}
+	}
+}

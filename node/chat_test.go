@@ -31,6 +31,9 @@ type chat struct {
 	// header is told the header Authorization of each request; nil: nobody.
 	header func(authorization string)
 
+	// usage is what the server says that a call came to; nil: 10 tokens and 5.
+	usage map[string]any
+
 	mu       sync.Mutex
 	requests []chatRequest
 }
@@ -159,11 +162,15 @@ func (c *chat) answer(w http.ResponseWriter, text string) {
 		}}}
 		finish = "tool_calls"
 	}
+	usage := c.usage
+	if usage == nil {
+		usage = map[string]any{"prompt_tokens": 10, "completion_tokens": 5}
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, chunk := range []map[string]any{
 		{"choices": []any{map[string]any{"index": 0, "delta": delta}}},
 		{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": finish}}},
-		{"choices": []any{}, "usage": map[string]any{"prompt_tokens": 10, "completion_tokens": 5}},
+		{"choices": []any{}, "usage": usage},
 	} {
 		line, _ := json.Marshal(chunk)
 		fmt.Fprintf(w, "data: %s\n\n", line)

@@ -84,7 +84,7 @@ func TestReadmeRun(t *testing.T) {
 	if err := os.WriteFile("release.yaml", []byte(flow), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, code := call("", "run", "release.yaml")
+	out, code := call("", "run", "release.yaml", "--store", "memory")
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}

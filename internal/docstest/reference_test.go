@@ -122,7 +122,7 @@ func TestResult(t *testing.T) {
 			shown = b.text
 		}
 	}
-	out, code := call(counter, "run", "-", "-o", "json")
+	out, code := call(counter, "run", "-", "-o", "json", "--store", "memory")
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, out)
 	}
