@@ -205,23 +205,29 @@ func (r *run) settleJoin(b *barrier) {
 
 // cancelUseless ends what is still on its way to a join that runs.
 func (r *run) cancelUseless(b *barrier) {
-	var places []place
-	for _, a := range b.at {
-		places = append(places, a.place)
-	}
-	scope := common(places)
 	r.detours = slices.DeleteFunc(r.detours, func(d *detour) bool { return r.late(b, d.places[0], d.to) })
 	r.cancel(func(p place, node *spec.Node) bool {
 		if !r.late(b, p, node) {
 			return false
 		}
-		for _, q := range p.chain() {
-			if !scope.within(q.fan) {
-				q.fan.well = true // what lost a race has not failed
-			}
-		}
+		b.outran(p)
 		return true
 	}, b.at...)
+}
+
+// outran notes that the fan-outs a token leaves, which lost the race to a join,
+// have not failed.
+func (b *barrier) outran(p place) {
+	var places []place
+	for _, a := range b.at {
+		places = append(places, a.place)
+	}
+	scope := common(places)
+	for _, q := range p.chain() {
+		if !scope.within(q.fan) {
+			q.fan.well = true
+		}
+	}
 }
 
 // runJoin runs a join for the tokens that have arrived.
@@ -314,7 +320,13 @@ func (r *run) settle() {
 			}
 		}
 		if len(b.at) >= want {
-			r.cancelTasks(func(p place, node *spec.Node) bool { return r.late(b, p, node) })
+			r.cancelTasks(func(p place, node *spec.Node) bool {
+				is := r.late(b, p, node)
+				if is {
+					b.outran(p)
+				}
+				return is
+			})
 		}
 	}
 }

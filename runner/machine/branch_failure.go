@@ -146,17 +146,19 @@ func (p *Plan) settleEntered(s *State) {
 func (n *node) catches() bool { return len(n.failWhen)+len(n.failPlain)+len(n.always) > 0 }
 
 // cancelSiblings stops the other branches at once after a failure that nothing
-// can catch, as far out as fail_all goes.
+// can catch, as far out as fail_all goes. One that goes out of all fan-outs ends the
+// run, whatever else is at work in it.
 func (s *State) cancelSiblings(failed *task) {
 	var out *fanout
-	for f := failed.at.fan; f != nil && f.policy == "fail_all"; f = f.at.fan {
+	f := failed.at.fan
+	for ; f != nil && f.policy == "fail_all"; f = f.at.fan {
 		out = f
 	}
-	if out == nil {
+	if f != nil && out == nil {
 		return
 	}
 	for i := range s.tasks {
-		if t := &s.tasks[i]; t.at.within(out) {
+		if t := &s.tasks[i]; f == nil || t.at.within(out) {
 			s.cancel(t, "a parallel branch failed")
 		}
 	}

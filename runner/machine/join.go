@@ -312,10 +312,6 @@ func (p *Plan) branchesOf(s *State, node int, arrivals []arrival, joined place) 
 // removeLate ends the tokens that are still on their way to a join which has
 // enough arrivals. The fan-outs that they leave have not failed.
 func (p *Plan) removeLate(s *State, b *barrier) {
-	scope := place{fan: b.arrivals[0].at.fan}
-	for _, a := range b.arrivals[1:] {
-		scope = common(scope, a.at)
-	}
 	late := p.onTheWay(s, b)
 	for i := range s.barriers { // what might have come from another join, too
 		other := &s.barriers[i]
@@ -325,12 +321,21 @@ func (p *Plan) removeLate(s *State, b *barrier) {
 		if !late(node, at) {
 			return false
 		}
-		shared := common(scope, at).fan
-		for f := at.fan; f != shared; f = f.at.fan {
-			f.ended = true
-		}
+		b.outran(at)
 		return true
 	})
+}
+
+// outran notes that the fan-outs a token leaves have not failed: it only lost the
+// race to an any or N join.
+func (b *barrier) outran(at place) {
+	scope := place{fan: at.fan}
+	for _, a := range b.arrivals {
+		scope = common(scope, a.at)
+	}
+	for f := at.fan; f != scope.fan; f = f.at.fan {
+		f.ended = true
+	}
 }
 
 // unsatisfiable finds an N join that no further branch can reach.

@@ -29,12 +29,14 @@ func (p *Plan) settleEarly(s *State) {
 		if len(arrivals[node]) < p.nodes[node].joinCount {
 			continue
 		}
-		late := p.onTheWay(s, &barrier{node: node, arrivals: arrivals[node]})
+		b := &barrier{node: node, arrivals: arrivals[node]}
+		late := p.onTheWay(s, b)
 		for i := range s.tasks {
-			if t := &s.tasks[i]; late(t.node, t.at) {
+			if t := &s.tasks[i]; (t.status == ready || t.status == running) && late(t.node, t.at) {
 				lost := t.lost
 				s.cancel(t, "join "+p.nodes[node].id+" has enough branches")
 				t.lost = lost // nobody goes on with it
+				b.outran(t.at)
 			}
 		}
 	}

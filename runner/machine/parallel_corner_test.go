@@ -168,6 +168,50 @@ edges:
   - {from: [m, k, z], to: END}`,
 			replies: replies{"z": once(after(5, nil))}, path: "a b c z k m",
 		},
+		{
+			name: "a failure that ends the run cancels at once what else is at work, also where no branch is left",
+			flow: `
+nodes:
+  a: {kind: pass}
+  b: {kind: pass, max_visits: 1}
+  d: {kind: pass, join: {wait: all, on_bypass: fail}}
+  x: {kind: exec, command: [x], join: {wait: all, on_bypass: continue}}
+  e: {kind: pass, join: {wait: all, on_bypass: continue}}
+edges:
+  - {from: a, to: [e, b]}
+  - {from: b, to: d}
+  - {from: b, to: x, condition: on_failure}
+  - {from: d, to: b, when: step < 99}
+  - {from: d, to: END}
+  - {from: x, to: e}
+  - {from: e, to: b}`,
+			replies: replies{"x": once(after(1, nil), never())},
+			path:    "a b d x e d", status: machine.Failed, at: "d", kind: "bypassed", took: 1,
+		},
+		{
+			name: "a branch that lost the race to a join while its superstep was open has not failed",
+			flow: `
+nodes:
+  a: {kind: pass}
+  b: {kind: pass, parallel: {on_failure: continue_others}}
+  s: {kind: pass}
+  c: {kind: exec, command: [x]}
+  d: {kind: exec, command: [x]}
+  e: {kind: wait, for: 9s}
+  f: {kind: fail, message: no}
+  j: {kind: pass, join: {wait: any}}
+  k: {kind: wait, for: 99s}
+edges:
+  - {from: a, to: [b, s]}
+  - {from: s, to: c}
+  - {from: b, to: [d, e]}
+  - {from: [c, d], to: j}
+  - {from: e, to: f}
+  - {from: j, to: k}
+  - {from: k, to: END}`,
+			replies: replies{"c": once(after(5, nil)), "d": once(never())},
+			path:    "a b s c j e f k", gone: "d", quality: machine.Degraded,
+		},
 	})
 }
 
