@@ -223,10 +223,10 @@ func (d *driver) describe(n *machine.Note, at int64) {
 		e.Error, e.MaxAttempts = d.mask.failure(n.Failure), n.Retry.MaxAttempts
 		e.NextDelay, e.AskedDelay = n.Retry.Delay, n.Retry.Asked
 	case machine.NoteNodeCompleted:
-		e.Kind, e.Duration = d.plan.NodeKind(n.Node), time.Duration(at-n.Began)
+		e.Kind, e.Duration = d.plan.NodeKind(n.Node), time.Duration(max(0, at-n.Began))
 		e.Output, e.Cached, e.Skipped = d.mask.value(n.Output), n.Cached, n.Skipped
 	case machine.NoteNodeFailed:
-		e.Kind, e.Duration = d.plan.NodeKind(n.Node), time.Duration(at-n.Began)
+		e.Kind, e.Duration = d.plan.NodeKind(n.Node), time.Duration(max(0, at-n.Began))
 		e.Error = d.mask.failure(n.Failure)
 	case machine.NoteNodeEmitted:
 		e.Said = emitted(d.mask.value(n.Output), d.mask.failure(n.Failure))
@@ -271,7 +271,7 @@ func (d *driver) remember(n *machine.Note, at int64) {
 	case machine.NoteNodeCompleted, machine.NoteNodeFailed:
 		record := HistoryRecord{
 			Step: int(n.Step), Node: d.plan.NodeID(n.Node), Visit: int(n.Visit), Outcome: "success", Output: d.mask.value(machine.Plain(n.Output)),
-			Edges: []int{}, Next: []string{}, Duration: Milliseconds(at - n.Began),
+			Edges: []int{}, Next: []string{}, Duration: Milliseconds(max(0, at-n.Began)),
 		}
 		record.Reason = d.state.ReasonOf(int(n.Node))
 		if n.Kind == machine.NoteNodeFailed {

@@ -310,6 +310,7 @@ func valueText(v any, n int) string {
 
 // clock is a duration as a person reads it: 12ms, 3.2s, 2m03s, 1h05m.
 func clock(d time.Duration) string {
+	d = max(0, d) // the machine's clock may have been set back
 	switch {
 	case d < time.Second:
 		return fmt.Sprintf("%dms", d.Milliseconds())

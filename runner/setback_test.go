@@ -1,0 +1,55 @@
+package runner_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+)
+
+// setBack is a clock that somebody sets back by a minute whenever it is looked at.
+type setBack struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *setBack) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(-time.Minute)
+	return c.now
+}
+
+func (c *setBack) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
+
+// durations keeps how long nodes and the run took.
+type durations []time.Duration
+
+func (d *durations) Event(e *runner.Event) error {
+	if e.Type == runner.NodeCompleted || e.Type == runner.NodeFailed {
+		*d = append(*d, e.Duration)
+	}
+	return nil
+}
+
+// Nothing takes less than no time, whatever is done to the clock.
+func TestClockSetBack(t *testing.T) {
+	var took durations
+	f := flowOf(t, runner.Config{Clock: &setBack{now: time.Unix(1790000000, 0)}, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+		"it": func(context.Context, *runner.Task) (any, error) { return nil, nil },
+	})}}, "nodes: {a: {kind: work, do: it}, b: {kind: work, do: it}}\nedges: [{from: a, to: b}, {from: b, to: END}]")
+	result, err := f.Run(context.Background(), runner.Options{Sink: &took, History: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(took) != 2 || took[0] < 0 || took[1] < 0 || result.Duration < 0 {
+		t.Errorf("the nodes took %v, the run %v", took, time.Duration(result.Duration))
+	}
+	for _, h := range result.History {
+		if h.Duration < 0 {
+			t.Errorf("in the history %s took %v", h.Node, time.Duration(h.Duration))
+		}
+	}
+}
