@@ -52,6 +52,7 @@ type facts struct {
 	theCounts     *boundWalk
 	theGround     *ground
 	scenes        int // of rehearsals
+	undecided     []doubt
 	explored      int // states of tooOften
 	theSteps      []int
 	theTree       *graphalg.Tree

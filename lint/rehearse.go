@@ -38,6 +38,8 @@ type rehearsal struct {
 	todo    []*scene
 	seen    map[string]bool
 	broken  bool
+	// gaps says what was not followed first; empty when all runs were.
+	gaps string
 	// shown is the run that breaks the policy, last visit first.
 	shown *trail
 }
@@ -57,7 +59,7 @@ func (t *trail) path() []int {
 	return out
 }
 
-// Bounds of a rehearsal, and of all of a graph's; beyond them nothing is said.
+// Bounds of a rehearsal, and of all of a graph's.
 const (
 	maxScenes    = 2500
 	maxAllScenes = 10_000
@@ -67,7 +69,13 @@ const (
 // breaks reports whether a run was found that breaks the policy.
 func (r *rehearsal) breaks() bool {
 	if r.f.joinsAlone() {
+		r.gap("branches meet at a join that nobody declared")
 		return false
+	}
+	for _, n := range r.f.graph.Nodes {
+		if n.Join != nil && n.Join.Wait != "all" {
+			r.gap(fmt.Sprintf("%q does not wait for all branches", n.ID.Value))
+		}
 	}
 	r.choices, r.schemas = map[int][]any{}, map[int]*schema.Schema{}
 	r.reaches, r.seen = map[[2]int][]bool{}, map[string]bool{}
@@ -77,10 +85,14 @@ func (r *rehearsal) breaks() bool {
 	for i := 0; i < len(r.todo) && i < maxScenes && !r.broken; i++ {
 		// A scene of a large graph is large.
 		if r.f.scenes += 1 + n/largeScene; r.f.scenes > maxAllScenes {
+			r.gap(tooMany)
 			return false
 		}
 		r.superstep(r.todo[i])
 		r.todo[i] = nil
+	}
+	if len(r.todo) > maxScenes {
+		r.gap(tooMany)
 	}
 	return r.broken
 }
@@ -116,7 +128,7 @@ func (r *rehearsal) key(s *scene) string {
 	for i, list := range [][]standing{s.next, s.parked, s.waiting} {
 		fmt.Fprint(&b, "|", i)
 		for _, t := range list {
-			fmt.Fprint(&b, " ", t.node, t.passed)
+			fmt.Fprint(&b, " ", t.node, t.passed, t.source, t.branches)
 			place(t.at)
 		}
 	}
@@ -127,9 +139,21 @@ func (r *rehearsal) key(s *scene) string {
 		}
 	}
 	counts := r.f.ignorance().tally.of
+	asksVisits, asksSteps := r.p.never != nil && r.p.never.Uses("visits"), r.p.never != nil && r.p.never.Uses("step")
+	if asksSteps {
+		fmt.Fprint(&b, "#", s.steps)
+	}
 	for v, n := range s.visits {
+		if asksVisits {
+			fmt.Fprint(&b, ",", n)
+			continue
+		}
 		if c, counted := counts.counterOf[v]; counted {
-			n = min(n, max(counts.counters[c].most, counts.limit[v]))
+			most := max(counts.counters[c].most, counts.limit[v])
+			if v == r.p.place || v == r.p.subject {
+				most = max(most, r.p.limit+1)
+			}
+			n = min(n, most)
 		} else if v == r.p.place || v == r.p.subject {
 			n = min(n, r.p.limit+1)
 		} else {
@@ -145,7 +169,11 @@ func (r *rehearsal) key(s *scene) string {
 		value, known := s.values[name]
 		fmt.Fprintf(&b, ";%v%v%#v", known, s.derived[name], value)
 	}
-	fmt.Fprint(&b, s.guesses, s.pos)
+	for _, l := range s.lost {
+		fmt.Fprint(&b, "!", l.node, l.told)
+		place(l.at)
+	}
+	fmt.Fprint(&b, s.guesses, s.pos, s.came)
 	return b.String()
 }
 
@@ -189,6 +217,9 @@ func (r *rehearsal) run(s *scene) {
 	})
 	if slices.ContainsFunc(tasks, func(t standing) bool {
 		kind := r.f.graph.Nodes[t.node].Kind.Value
+		if kind == "fail" && (r.tolerated(t.at) || r.catches(t.node)) || kind == "wait" && others {
+			r.gap(fmt.Sprintf("%q beside branches", r.f.name(t.node)))
+		}
 		return kind == "fail" || kind == "wait" && others
 	}) {
 		return
@@ -240,7 +271,9 @@ func (r *rehearsal) breaksAt(s *scene, t *standing) bool {
 	case "forbid":
 		return t.node == p.subject && s.visits[p.place] > 0
 	case "max_visits":
-		return t.node == p.place && s.visits[p.place] >= p.limit
+		limit := r.f.ignorance().tally.of.limit[t.node]
+		refused := limit > 0 && s.visits[t.node] >= limit // it does not run once more
+		return t.node == p.place && s.visits[p.place] >= p.limit && !refused
 	case "reach":
 		return t.passed && r.lost(t.node)
 	}
@@ -253,7 +286,7 @@ func (r *rehearsal) breaksEnd(s *scene, t *standing) bool {
 	case "require":
 		return p.place == r.f.end && s.ended[p.subject] == 0
 	case "forbid":
-		return p.subject == r.f.end && (t.passed || t.node == p.place)
+		return p.subject == r.f.end && s.visits[p.place] > 0
 	}
 	return false
 }

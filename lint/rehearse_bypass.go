@@ -4,6 +4,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/graphrun/graphrun/spec"
@@ -122,6 +123,7 @@ func (r *rehearsal) settle(s *scene, next []standing, join int) (after []standin
 	case arrived && (len(missing) == 0 || how == "continue" || n.Join.Wait != "all"):
 		return r.fire(s, next, join), true
 	case how == "fail":
+		r.gap(fmt.Sprintf("the join %q may fail", n.ID.Value))
 		return nil, false
 	case len(missing) == 0:
 		s.forget(join)

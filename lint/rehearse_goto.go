@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
@@ -14,6 +15,7 @@ import (
 func (r *rehearsal) chosen(s *scene, t *standing, groups []group, goOn func(*scene, *group, []int)) {
 	p := r.f.bound.Nodes[t.node].Goto
 	if p == nil || p.Type().IsList() {
+		r.gap(fmt.Sprintf("where %q leads is known at run time only", r.f.name(t.node)))
 		return
 	}
 	take := func(s *scene, allowed func(label string) bool) {
@@ -35,7 +37,11 @@ func (r *rehearsal) chosen(s *scene, t *standing, groups []group, goOn func(*sce
 		return
 	}
 	r.eval(s, p, t, nil, func(s *scene, value any, ok bool) {
-		if label, is := value.(string); ok && is {
+		label, is := value.(string)
+		if !ok || !is {
+			r.gap(fmt.Sprintf("where %q leads is known at run time only", r.f.name(t.node)))
+		}
+		if ok && is {
 			take(s, func(other string) bool { return other == label })
 		}
 	})
@@ -46,6 +52,7 @@ func (r *rehearsal) chosen(s *scene, t *standing, groups []group, goOn func(*sce
 func (r *rehearsal) mayYield(v int, p *eval.Program) func(label string) bool {
 	tree := p.Tree()
 	if tree.Op != eval.TreePath {
+		r.gap(fmt.Sprintf("where %q leads is known at run time only", r.f.name(v)))
 		return func(string) bool { return false }
 	}
 	d, known := outputDomain(r.f.graph.Nodes[v], tree.Path[1:])

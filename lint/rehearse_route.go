@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
@@ -29,22 +30,45 @@ const (
 // short.
 func (r *rehearsal) write(s *scene, tasks []standing, cut bool) {
 	r.collect(s, tasks, 0, nil)
+	var may []int
 	for i, t := range tasks {
-		if t.refused || r.immediate(t.node) || !r.mayFail(t.node) || cut && r.straightTo(&t) >= 0 {
+		if t.refused || r.immediate(t.node) || !r.mayFail(&t) || cut && r.straightTo(&t) >= 0 {
 			continue
 		}
+		may = append(may, i)
+	}
+	if len(may) > maxFailing {
+		r.gap("many programs may fail at once")
+		may = may[:maxFailing]
+	}
+	for which := 1; which < 1<<len(may); which++ {
 		broken, there := slices.Clone(tasks), s.clone()
-		broken[i].failed = true
-		there.ended[t.node]--
+		for j, i := range may {
+			if which&(1<<j) != 0 {
+				broken[i].failed = true
+				there.ended[tasks[i].node]--
+			}
+		}
 		r.collect(there, broken, 0, nil)
 	}
 }
 
-// mayFail reports whether the flow says what happens when a node fails that
-// may.
-func (r *rehearsal) mayFail(v int) bool {
-	n := r.f.graph.Nodes[v]
-	return canFail(n) && slices.ContainsFunc(r.f.flow().groups[v], func(g group) bool { return g.kind == onFailure })
+// maxFailing bounds how many tasks of a superstep are tried to fail together.
+const maxFailing = 4
+
+// mayFail reports whether a node may fail, and the run goes on then.
+func (r *rehearsal) mayFail(t *standing) bool {
+	n := r.f.graph.Nodes[t.node]
+	if n.Each.IsSet() && failurePolicy(r.f.graph, t.node) == "wait_all" {
+		return false // it has the errors of its elements in its output
+	}
+	watched := r.p.kind == "never" && t.node == r.p.place // the policy is asked then, too
+	return canFail(n) && (watched || r.tolerated(t.at) || r.catches(t.node))
+}
+
+// catches reports whether the flow says what happens when a node fails.
+func (r *rehearsal) catches(v int) bool {
+	return slices.ContainsFunc(r.f.flow().groups[v], func(g group) bool { return g.kind == onFailure })
 }
 
 func (r *rehearsal) collect(s *scene, tasks []standing, i int, updates []update) {
@@ -137,11 +161,13 @@ func (r *rehearsal) apply(s *scene, updates []update) bool {
 			case "first_wins":
 				u = list[0]
 			}
+			r.gap("what branches write at once")
 			if slices.ContainsFunc(list, func(other update) bool { return other.kind != u.kind }) {
 				u.kind = writesUnknown
 			}
 		}
 		if u.kind == writesValue && !r.fits(key, u.value) {
+			r.gap(fmt.Sprintf("%q may be given what it can't hold", r.f.graph.State[key].Name.Value))
 			return false
 		}
 		s.put(r.f.graph.State[key].Name.Value, u)
@@ -165,6 +191,9 @@ func (r *rehearsal) route(s *scene, tasks []standing, i int, moves []fired) {
 				r.broken = true
 				return
 			}
+			if !ok {
+				r.gap(fmt.Sprintf("%q is known at run time only", p.never.Source()))
+			}
 			r.resolve(s, tasks, i, moves)
 		})
 		return
@@ -185,13 +214,28 @@ func (r *rehearsal) resolve(s *scene, tasks []standing, i int, moves []fired) {
 			}
 		}
 		if s, ok := r.follows(s, t, g, to, len(tasks)); ok {
-			r.route(s, tasks, i+1, append(slices.Clip(moves), fired{t, to}))
+			r.route(s, tasks, i+1, append(slices.Clip(moves), fired{from: t, to: to}))
 		}
+	}
+	lost := func(s *scene) {
+		switch {
+		case !r.tolerated(t.at):
+			if len(tasks) > 1 {
+				r.gap("a branch may fail beside others")
+			}
+		case t.refused:
+			r.gap("a limit of visits may end a branch")
+		default:
+			r.route(s, tasks, i+1, append(slices.Clip(moves), fired{from: t, lost: true}))
+		}
+	}
+	if slices.ContainsFunc(groups, func(g group) bool { return g.perhaps || g.kind == byDecision }) {
+		r.gap(fmt.Sprintf("where %q leads is known at run time only", n.ID.Value))
 	}
 	skips := t.refused && n.OnMaxVisits == "skip"
 	switch {
 	case t.failed || t.refused && !skips:
-		r.failed(s, t, groups, goOn)
+		r.failed(s, t, groups, goOn, lost)
 	case skips:
 		r.fallback(s, groups, goOn)
 	case n.Goto.IsSet():
@@ -209,11 +253,12 @@ func (r *rehearsal) resolve(s *scene, tasks []standing, i int, moves []fired) {
 // failed takes what fires after a failure: the first condition that holds, else
 // the edges without one. What the error is nobody knows, unless a limit refused
 // the visit.
-func (r *rehearsal) failed(s *scene, t *standing, groups []group, goOn func(*scene, *group, []int)) {
+func (r *rehearsal) failed(s *scene, t *standing, groups []group, goOn func(*scene, *group, []int), lost func(*scene)) {
 	for len(groups) > 0 && (groups[0].kind != onFailure || groups[0].perhaps) {
 		groups = groups[1:]
 	}
 	if len(groups) == 0 {
+		lost(s)
 		return
 	}
 	g, rest := &groups[0], groups[1:]
@@ -226,16 +271,17 @@ func (r *rehearsal) failed(s *scene, t *standing, groups []group, goOn func(*sce
 		if t.failed {
 			goOn(s.clone(), g, g.edges)
 		}
-		r.failed(s, t, rest, goOn)
+		r.failed(s, t, rest, goOn, lost)
 		return
 	}
 	r.eval(s, when, t, nil, func(s *scene, value any, ok bool) {
 		switch {
 		case !ok:
+			r.gap("conditions on errors")
 		case value == true:
 			goOn(s, g, g.edges)
 		default:
-			r.failed(s, t, rest, goOn)
+			r.failed(s, t, rest, goOn, lost)
 		}
 	})
 }
@@ -278,6 +324,7 @@ func (r *rehearsal) guards(s *scene, t *standing, groups []group, all []int, goO
 	}
 	when := r.f.bound.Edges[g.edges[0]].When
 	if when == nil {
+		r.gap("conditions")
 		return
 	}
 	r.test(s, when, t, func(s *scene, holds bool) {

@@ -13,8 +13,10 @@ type scene struct {
 	next, parked []standing
 	waiting      []standing // at the join that is their node
 	detours      []detour
-	visits       []int // by node
-	ended        []int // visits that ended well, by node
+	lost         []loss
+	came         map[int]bool // fan-outs, by id, of which a branch has come through
+	visits       []int        // by node
+	ended        []int        // visits that ended well, by node
 	steps, fans  int
 	// values are those of state keys that have been looked at or written. What
 	// is derived has been written, but nobody knows what.
@@ -39,7 +41,11 @@ type standing struct {
 	// refused: the node's limit has not let it run.
 	refused bool
 	failed  bool
-	back    bool // from being parked
+	source  int // the node that led to a join
+	// branches is what the expression of that name has at a join, as far as it is
+	// about errors.
+	branches map[string]any
+	back     bool // from being parked
 }
 
 // spot is the lane of a fan-out that a token is on.
@@ -60,7 +66,7 @@ func (s *scene) clone() *scene {
 	out.next, out.parked, out.waiting = slices.Clone(s.next), slices.Clone(s.parked), slices.Clone(s.waiting)
 	out.visits, out.ended, out.detours = slices.Clone(s.visits), slices.Clone(s.ended), slices.Clone(s.detours)
 	out.values, out.derived, out.fixed = maps.Clone(s.values), maps.Clone(s.derived), maps.Clone(s.fixed)
-	out.guesses = maps.Clone(s.guesses)
+	out.guesses, out.lost = maps.Clone(s.guesses), slices.Clone(s.lost)
 	return &out
 }
 
@@ -178,21 +184,26 @@ func (r *rehearsal) reaching(v, avoid int) []bool {
 	return set
 }
 
-// fired is one way on of a token.
+// fired is one way on of a token; lost says that its branch has failed instead, gone
+// that it has been cancelled.
 type fired struct {
 	from *standing
 	to   []int
+	lost bool
+	gone bool
 }
 
 // dispatch moves the tokens along what fired.
 func (r *rehearsal) dispatch(s *scene, list []fired) {
+	list = slices.Clone(list)
 	var next []standing
 	merged := map[int]bool{}
 	due := map[int]int{}
 	send := func(from *standing, to int, at spot) {
-		t := standing{node: to, at: at, passed: from.passed || from.node == r.p.place}
+		t := standing{node: to, at: at, source: from.node, passed: from.passed || from.node == r.p.place}
 		switch {
 		case to == r.f.end:
+			s.comes(at, spot{})
 			if !r.broken && r.breaksEnd(s, from) {
 				r.broken, r.shown = true, &trail{to, s.trail}
 			}
@@ -202,6 +213,8 @@ func (r *rehearsal) dispatch(s *scene, list []fired) {
 			if i, is := due[to]; is {
 				was := next[i].at
 				next[i].at, next[i].passed = commonSpot(was, at), next[i].passed || t.passed
+				s.comes(was, next[i].at)
+				s.comes(at, next[i].at)
 				s.moved(was, next[i].at)
 				s.moved(at, next[i].at)
 				merged[i], s.mixed = true, true
@@ -212,7 +225,15 @@ func (r *rehearsal) dispatch(s *scene, list []fired) {
 		}
 	}
 	for i := range list {
+		if list[i].lost && !list[i].gone && !r.lose(s, list, i, &next) {
+			return
+		}
+	}
+	for i := range list {
 		from := list[i].from
+		if list[i].lost || list[i].gone {
+			continue
+		}
 		if from.at.fan != nil && r.failedVisit(from) {
 			r.takeDetour(s, from.node, from.at, nil)
 		}
@@ -345,6 +366,10 @@ func (r *rehearsal) fire(s *scene, next []standing, join int) []standing {
 	for _, a := range arrivals[1:] {
 		out.at, out.passed = commonSpot(out.at, a.at), out.passed || a.passed
 	}
+	for _, a := range arrivals {
+		s.comes(a.at, out.at)
+	}
+	out.branches = r.branchesOf(s, join, arrivals)
 	out.at = r.leave(s, out.at, join, next)
 	for _, at := range places {
 		s.moved(at, out.at)

@@ -5,7 +5,9 @@ package lint
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/schema"
@@ -53,6 +55,10 @@ func (r *rehearsal) eval(s *scene, p *eval.Program, t *standing, over map[string
 			env[name] = t.step
 			continue
 		}
+		if name == "branches" && tellsErrors(p) && r.f.graph.Nodes[t.node].Join != nil {
+			env[name] = t.branches
+			continue
+		}
 		key, declared := r.f.keyOf[name]
 		if !declared {
 			then(s, nil, false)
@@ -67,6 +73,9 @@ func (r *rehearsal) eval(s *scene, p *eval.Program, t *standing, over map[string
 			return
 		}
 		if !known {
+			if !r.listed(key) {
+				r.gap(fmt.Sprintf("%q may have many values", name))
+			}
 			for _, option := range r.options(key) {
 				if r.broken {
 					return
@@ -79,9 +88,27 @@ func (r *rehearsal) eval(s *scene, p *eval.Program, t *standing, over map[string
 		}
 		env[name] = value
 	}
-	if value, err := r.vm.Eval(p, env); err == nil {
-		then(s, value, true)
+	value, err := r.vm.Eval(p, env)
+	if err != nil {
+		r.gap("expressions may fail")
+		return
 	}
+	then(s, value, true)
+}
+
+// errorOnly finds what a program asks of branches besides whether they failed.
+var errorOnly = regexp.MustCompile(`branches\s*(\[[^\]]*\]|\.\w+)\s*\.\s*error\s*(!=|==)\s*(nil|null)`)
+
+// tellsErrors reports whether a program asks of branches only whether they failed.
+func tellsErrors(p *eval.Program) bool {
+	return !strings.Contains(errorOnly.ReplaceAllString(p.Source(), ""), "branches")
+}
+
+// listed reports whether the options of a key are all that it may hold.
+func (r *rehearsal) listed(key int) bool {
+	d := r.f.wholeDomain(r.f.graph.State[key])
+	n := len(r.options(key))
+	return n < maxOptions && !r.trusted[r.f.graph.State[key].Name.Value] && (d.Values != nil || d.Kind == solve.Bool || d.Kind == solve.Int && d.HasMin && d.HasMax && d.Max-d.Min < maxOptions)
 }
 
 func (r *rehearsal) visitsOf(s *scene) map[string]any {
@@ -221,11 +248,13 @@ func (r *rehearsal) guess(s *scene, p *eval.Program, t *standing, then func(*sce
 		case name == "output" && !r.immediate(t.node):
 			for _, key := range r.f.yielded(t.node) {
 				if _, known := s.values[key]; known || s.guessed(key) {
+					r.gap(fmt.Sprintf("what %q yields", r.f.name(t.node)))
 					return // what the key holds tells what the output was
 				}
 				roots = append(roots, key)
 			}
 		default:
+			r.gap(fmt.Sprintf("%q is known at run time only", p.Source()))
 			return
 		}
 	}

@@ -55,13 +55,19 @@ edges:
 const maxPondered = 5_000_000
 
 func checkPolicyViolated(f *facts) {
-	if len(f.graph.Policies) == 0 || f.flow().wild {
+	if len(f.graph.Policies) == 0 {
 		return
 	}
 	for _, p := range f.policies(nil) {
-		if f.pondered += len(f.graph.Nodes) + len(f.graph.Edges); f.pondered > maxPondered {
-			return
+		if f.flow().wild {
+			f.undecided = append(f.undecided, doubt{p, "where some nodes lead is known at run time only"})
+			continue
 		}
+		if f.pondered += len(f.graph.Nodes) + len(f.graph.Edges); f.pondered > maxPondered {
+			f.undecided = append(f.undecided, doubt{p, "the graph is too large to ask of every policy"})
+			continue
+		}
+		said := len(f.found)
 		switch p.kind {
 		case "require":
 			f.requireBefore(&p)
@@ -73,6 +79,12 @@ func checkPolicyViolated(f *facts) {
 			f.atMost(&p)
 		case "never":
 			f.neverAt(&p)
+		}
+		if len(f.found) > said {
+			continue
+		}
+		if why := f.keeps(&p); why != "" {
+			f.undecided = append(f.undecided, doubt{p, why})
 		}
 	}
 }

@@ -7,7 +7,7 @@ func checked() []Rule {
 	return []Rule{
 		accidentalFanout(), constantCondition(), joinNeverFires(), joinWithoutFanout(), llmDecideNoFallback(), llmDecideSingle(),
 		missingFallback(), missingJoin(), missingModel(), missingTimeout(), parallelConflict(), plainSecret(), policyInvalid(),
-		policyViolated(), readBeforeWrite(), scriptInjection(), secretLeak(), shadowedEdge(), stepLimitTooLow(), subgraphCycle(),
+		policyViolated(), policyUndecided(), readBeforeWrite(), scriptInjection(), secretLeak(), shadowedEdge(), stepLimitTooLow(), subgraphCycle(),
 		subgraphMissing(), templateMissing(), unboundedCycle(), unknownModelProvider(), unknownTool(), unusedIgnore(), unusedKey(),
 		unusedOutput(), urlInjection(),
 	}

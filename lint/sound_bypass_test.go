@@ -101,7 +101,7 @@ func named(text string) []string {
 func TestSoundOnBypass(t *testing.T) {
 	rounds, seed := tries(400)
 	m := maker{rand.New(rand.NewPCG(12, seed))}
-	var graphs, claims, missed, kept, bounds, exact, unread, failures int
+	var graphs, claims, doubts, missed, kept, bounds, exact, unread, failures int
 	for range rounds {
 		text := m.checks()
 		nodes := named(text)
@@ -136,8 +136,13 @@ func TestSoundOnBypass(t *testing.T) {
 			if !m.breaks(t, g) {
 				t.Errorf("%s\n%s\nno run does what is claimed: %s", text, policy, found[claim].Message)
 			}
+		case isDoubted(found):
+			doubts++
+			if m.runs(t, g, some, func(r *runner.Result) bool { return r.Reason == "policy" }) {
+				missed++
+			}
 		case m.runs(t, g, some, func(r *runner.Result) bool { return r.Reason == "policy" }):
-			missed++
+			t.Errorf("%s\n%s\na run breaks the policy, of which nothing is said", text, policy)
 		default:
 			kept++
 		}
@@ -172,8 +177,8 @@ func TestSoundOnBypass(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%d graphs: %d violations claimed, %d left to the run, %d kept; %d bounded, %d of them exactly; %d without a warning of reads, %d runs that failed at one",
-		graphs, claims, missed, kept, bounds, exact, unread, failures)
+	t.Logf("%d graphs: %d violations claimed, %d undecided (%d of them are broken by a run), %d kept; %d bounded, %d of them exactly; %d without a warning of reads, %d runs that failed at one",
+		graphs, claims, doubts, missed, kept, bounds, exact, unread, failures)
 	if graphs < rounds/4 || claims < graphs/20 || kept < graphs/10 || failures == 0 || unread == 0 {
 		t.Error("too little is tried")
 	}

@@ -10,10 +10,12 @@ import (
 // Severity says how bad a finding is. The zero value is unset.
 type Severity int
 
-// The severities. A file with an Error finding is never run.
+// The severities. A file with an Error finding is never run; an Info finding says
+// what could not be told and never fails anything.
 const (
 	Error Severity = iota + 1
 	Warning
+	Info
 )
 
 // String is the word that reports print.
@@ -23,6 +25,8 @@ func (s Severity) String() string {
 		return "error"
 	case Warning:
 		return "warning"
+	case Info:
+		return "info"
 	}
 	return "unset"
 }

@@ -1,7 +1,7 @@
 // Severities from graphrun.yaml: `rules:` for all files and `paths:` for some.
 //
 //	rules:
-//	  unused-key: off            off, warning or error
+//	  unused-key: off            off, info, warning or error
 //	paths:
 //	  legacy/**:                 relative to the folder of graphrun.yaml
 //	    missing-timeout: off
@@ -22,7 +22,7 @@ import (
 )
 
 // severities say how bad the findings of rules are: spec.Error, spec.Warning,
-// or 0 for a rule that is off.
+// spec.Info, or 0 for a rule that is off.
 type severities map[string]spec.Severity
 
 // ruleSettings are the severities of a settings file. Later entries of
@@ -88,6 +88,8 @@ func (r *ruleSettings) apply(found spec.Diagnostics, flags map[string]bool) spec
 			continue
 		case said && d.Severity == 0:
 			d.Severity = own
+		case said && d.Severity == spec.Info: // asked for, it counts
+			d.Severity = spec.Warning
 		case d.Severity == 0:
 			continue
 		}
@@ -160,7 +162,7 @@ func (s *settings) readPaths(value *yaml.Node) error {
 
 func (s *settings) readSeverities(value *yaml.Node) (severities, error) {
 	if value.Kind != yaml.MappingNode {
-		return nil, s.at(value, errors.New("want a map of rules to off, warning or error"))
+		return nil, s.at(value, errors.New("want a map of rules to off, info, warning or error"))
 	}
 	out := severities{}
 	known := ruleNames()
@@ -174,7 +176,7 @@ func (s *settings) readSeverities(value *yaml.Node) (severities, error) {
 		case twice:
 			problems = append(problems, s.at(key, fmt.Errorf("%q is set twice", key.Value)))
 		case !ok:
-			problems = append(problems, s.at(word, fmt.Errorf("%q must be error, off or warning, found %q", key.Value, word.Value)))
+			problems = append(problems, s.at(word, fmt.Errorf("%q must be error, info, off or warning, found %q", key.Value, word.Value)))
 		}
 		out[key.Value] = severity
 	}
@@ -188,6 +190,8 @@ func severityOf(n *yaml.Node) (severity spec.Severity, ok bool) {
 	switch n.Value {
 	case "off":
 		return 0, true
+	case "info":
+		return spec.Info, true
 	case "warning":
 		return spec.Warning, true
 	case "error":

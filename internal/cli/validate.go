@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -130,10 +131,14 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if err := a.printFindings(f, sources, found); err != nil {
 		return err
 	}
-	if found.HasErrors() || (f.strict && len(found) > 0) {
+	if found.HasErrors() || f.strict && hasWarnings(found) {
 		return silent(exitInvalid)
 	}
 	return nil
+}
+
+func hasWarnings(found spec.Diagnostics) bool {
+	return slices.ContainsFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Warning })
 }
 
 // withoutKnown drops the findings of the baseline.
@@ -158,8 +163,11 @@ func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagn
 		findings.Names = append(findings.Names, sources[i].name)
 	}
 	shown := findings
-	if f.quiet && !f.strict {
+	switch {
+	case f.quiet && !f.strict:
 		shown.Diagnostics = errorsOnly(found)
+	case f.quiet:
+		shown.Diagnostics = slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool { return d.Severity == spec.Info })
 	}
 	opts := report.Options{Color: a.colorOn(a.StdoutTerminal), Strict: f.strict, Version: programVersion()}
 	if f.format.value == "sarif" {

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/graphrun/graphrun/spec"
 )
 
 func writeGitHub(w io.Writer, f Findings, _ Options) error {
@@ -17,8 +19,12 @@ func writeGitHub(w io.Writer, f Findings, _ Options) error {
 	for i := range f.Diagnostics {
 		d := &f.Diagnostics[i]
 		from, to := d.File.Position(d.Span.From), d.File.Position(d.Span.To)
+		command := d.Severity.String()
+		if d.Severity == spec.Info {
+			command = "notice"
+		}
 		fmt.Fprintf(out, "::%s file=%s,line=%d,col=%d,endLine=%d,endColumn=%d,title=%s::%s\n",
-			d.Severity, property.Replace(d.File.Name), from.Line, from.Column, to.Line, to.Column,
+			command, property.Replace(d.File.Name), from.Line, from.Column, to.Line, to.Column,
 			property.Replace(d.Rule), data.Replace(withHint(d)))
 	}
 	return out.Flush()

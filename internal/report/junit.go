@@ -75,7 +75,7 @@ func writeJUnit(w io.Writer, f Findings, opts Options) error {
 }
 
 // suiteOf has a case for each finding of a file, or one that passed. Warnings
-// fail only when they count as errors.
+// fail only when they count as errors, and what only informs never does.
 func suiteOf(name string, found []*spec.Diagnostic, strict bool) junitSuite {
 	suite := junitSuite{Name: visible(name)}
 	for _, d := range found {
@@ -84,7 +84,7 @@ func suiteOf(name string, found []*spec.Diagnostic, strict bool) junitSuite {
 		c := junitCase{
 			Name: fmt.Sprintf("%s at %d:%d", d.Rule, at.Line, at.Column), Class: visible(name), File: visible(name), Line: at.Line,
 		}
-		if d.Severity == spec.Error || strict {
+		if d.Severity == spec.Error || strict && d.Severity == spec.Warning {
 			c.Failure = &junitFailure{Message: visible(d.Message), Type: d.Rule, Text: visible(text)}
 			suite.Failures++
 		} else {

@@ -62,12 +62,14 @@ func Formats() []Format {
 	}
 }
 
-// count returns how many findings are errors and how many warnings.
+// count returns how many findings are errors and how many warnings. What only
+// informs is no problem.
 func count(ds spec.Diagnostics) (errors, warnings int) {
 	for i := range ds {
-		if ds[i].Severity == spec.Error {
+		switch ds[i].Severity {
+		case spec.Error:
 			errors++
-		} else {
+		case spec.Warning:
 			warnings++
 		}
 	}

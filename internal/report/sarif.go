@@ -146,8 +146,11 @@ func describeRule(r Rule) sarifRule {
 }
 
 func level(s spec.Severity) string {
-	if s == spec.Error {
+	switch s {
+	case spec.Error:
 		return "error"
+	case spec.Info:
+		return "note"
 	}
 	return "warning"
 }

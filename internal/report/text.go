@@ -17,7 +17,7 @@ import (
 
 // palette holds the colours of the text format.
 type palette struct {
-	place, errorWord, warningWord, rule, gutter, caret, help func(a ...any) string
+	place, errorWord, warningWord, infoWord, rule, gutter, caret, help func(a ...any) string
 }
 
 func newPalette(on bool) palette {
@@ -34,6 +34,7 @@ func newPalette(on bool) palette {
 		place:       paint(color.Bold),
 		errorWord:   paint(color.FgRed, color.Bold),
 		warningWord: paint(color.FgYellow, color.Bold),
+		infoWord:    paint(color.FgCyan),
 		rule:        paint(color.FgHiBlack),
 		gutter:      paint(color.FgHiBlack),
 		caret:       paint(color.FgGreen, color.Bold),
@@ -68,8 +69,11 @@ const (
 
 func writeHeadline(out *bufio.Writer, d *spec.Diagnostic, message string, paint palette) {
 	severity := paint.errorWord
-	if d.Severity == spec.Warning {
+	switch d.Severity {
+	case spec.Warning:
 		severity = paint.warningWord
+	case spec.Info:
+		severity = paint.infoWord
 	}
 	fmt.Fprintf(out, "%s %s %s %s\n", paint.place(place(d.File, d.Span)+":"),
 		severity(d.Severity.String()+":"), terminal.Line(message), paint.rule("["+d.Rule+"]"))
@@ -145,6 +149,9 @@ func byRule(found spec.Diagnostics) string {
 	of := map[string]int{}
 	var rules []string
 	for i := range found {
+		if found[i].Severity == spec.Info {
+			continue
+		}
 		if of[found[i].Rule] == 0 {
 			rules = append(rules, found[i].Rule)
 		}

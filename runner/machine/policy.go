@@ -106,14 +106,15 @@ func (p *Plan) endViolation(s *State) *ending {
 }
 
 // violation is how the run ends when a node may not be entered; nil when it may.
-func (p *Plan) violation(s *State, n *node, visits int) *ending {
+// Refused says that its limit of visits does not let it run once more.
+func (p *Plan) violation(s *State, n *node, visits int, refused bool) *ending {
 	for _, g := range n.guards {
 		switch {
 		case g.requires != noNode && s.memory.succeeded[g.requires] == 0:
 			return violated(n, "node "+strconv.Quote(n.id)+" may run only after "+strconv.Quote(p.nodes[g.requires].id)+" has succeeded")
 		case g.forbids != noNode && s.Visits(g.forbids) > 0:
 			return violated(n, "node "+strconv.Quote(n.id)+" may not run after "+strconv.Quote(p.nodes[g.forbids].id))
-		case g.maxVisits > 0 && visits >= g.maxVisits:
+		case g.maxVisits > 0 && visits >= g.maxVisits && !refused:
 			return violated(n, "node "+strconv.Quote(n.id)+" may run at most "+plural(g.maxVisits, "time"))
 		}
 	}

@@ -150,13 +150,15 @@ func (p *Plan) enter(s *State, t *task) bool {
 		p.failFinal(s, t, t.failure)
 		return true
 	}
+	limit := p.visitLimit(n)
+	refused := limit > 0 && ns.visits >= limit
 	if len(n.guards) > 0 {
-		if how := p.violation(s, n, ns.visits); how != nil {
+		if how := p.violation(s, n, ns.visits, refused); how != nil {
 			t.status, s.violated = dropped, how
 			return true
 		}
 	}
-	if limit := p.visitLimit(n); limit > 0 && ns.visits >= limit {
+	if refused {
 		p.visitLimitHit(s, t, limit)
 		return true
 	}

@@ -1,0 +1,100 @@
+// Proofs that a policy is kept.
+
+package lint
+
+import "slices"
+
+// doubt is a policy of which neither a breach nor a proof was found, and what stood
+// in the way.
+type doubt struct {
+	policy policy
+	why    string
+}
+
+// keeps tells what stands in the way of a proof that a policy is kept; empty when
+// it is proven: by the graph alone, or because every run was tried.
+func (f *facts) keeps(p *policy) string {
+	if f.obeys(p) {
+		return ""
+	}
+	r := &rehearsal{f: f, p: p}
+	if p.kind == "reach" {
+		size := len(f.graph.Nodes) + 2
+		r.lost = func(v int) bool { return v != f.end && shortest(f.alive, size, v, f.end) == nil }
+	}
+	if r.breaks() {
+		return "only inputs, results and the conditions on them keep it"
+	}
+	return r.gaps
+}
+
+// obeys reports whether the shape of the graph alone keeps a policy.
+func (f *facts) obeys(p *policy) bool {
+	if p.place < len(f.graph.Nodes) && !f.flow().reached[p.place] {
+		return true
+	}
+	switch p.kind {
+	case "require":
+		if p.subject == p.place {
+			return false
+		}
+		a := f.newAssignment(1)
+		a.making(p.subject, 0)
+		a.solve()
+		return !a.open[p.place].has(0)
+	case "forbid":
+		if f.leads(p.place, p.subject, -1) || p.place == p.subject {
+			return false
+		}
+		return !f.meetsFork(p.place, p.subject)
+	case "max_visits":
+		n := f.graph.Nodes[p.place]
+		if limit := f.graph.Limits.MaxVisits; limit > 0 && limit <= p.limit || n.MaxVisits > 0 && n.MaxVisits <= p.limit {
+			return true
+		}
+		if most := f.graph.Limits.MaxSteps; most > 0 && most <= p.limit {
+			return true
+		}
+		return !f.flow().cyclic[p.place] && !slices.Contains(f.flow().cyclic, true) && !f.branches()
+	case "reach":
+		if p.subject != f.end {
+			return true // a way is all that is asked for
+		}
+		size := len(f.graph.Nodes) + 2
+		for v := range f.graph.Nodes {
+			if (v == p.place || f.leads(p.place, v, -1)) && shortest(f.alive, size, v, f.end) == nil {
+				return false
+			}
+		}
+		return true
+	case "never":
+		value, ok := p.never.Const()
+		return ok && value == false
+	}
+	return false
+}
+
+// meetsFork reports whether ways lead to both of two vertices from the branches that
+// some node starts: one may then run while the other does.
+func (f *facts) meetsFork(x, y int) bool {
+	for v, groups := range f.flow().groups {
+		fans := slices.ContainsFunc(groups, func(g group) bool { return len(g.targets) > 1 || g.perhaps })
+		if !fans || !f.flow().reached[v] {
+			continue
+		}
+		if f.leads(v, x, -1) && f.leads(v, y, -1) {
+			return true
+		}
+	}
+	return false
+}
+
+// branches reports whether any node leads to several at once.
+func (f *facts) branches() bool {
+	for _, groups := range f.flow().groups {
+		if slices.ContainsFunc(groups, func(g group) bool { return len(g.targets) > 1 || g.perhaps }) {
+			return true
+		}
+	}
+	return false
+}

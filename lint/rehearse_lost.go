@@ -1,0 +1,140 @@
+// Branches of a rehearsed run that fail while others go on (GraphSpec §7).
+
+package lint
+
+import (
+	"maps"
+	"slices"
+)
+
+// loss is a branch that failed, and where.
+type loss struct {
+	node int
+	at   spot
+	told bool // a join has heard of it
+}
+
+// tolerated reports whether a run goes on although a branch fails there.
+func (r *rehearsal) tolerated(at spot) bool {
+	for ; at.fan != nil; at = at.fan.at {
+		if failurePolicy(r.f.graph, at.fan.origin) != "fail_all" {
+			return true
+		}
+	}
+	return false
+}
+
+// lose ends the branch of the i-th token, which has failed: under fail_all with all
+// of its fan-out. False when the run ends by it, or goes on in a way that is not
+// followed.
+func (r *rehearsal) lose(s *scene, list []fired, i int, next *[]standing) bool {
+	from := list[i].from
+	for at := from.at; at.fan != nil; at = at.fan.at {
+		fan := at.fan
+		if failurePolicy(r.f.graph, fan.origin) == "fail_all" {
+			in := func(t standing) bool { return t.at.within(fan) }
+			s.waiting = slices.DeleteFunc(s.waiting, in)
+			s.parked = slices.DeleteFunc(s.parked, in)
+			s.detours = slices.DeleteFunc(s.detours, func(d detour) bool { return d.places[0].within(fan) })
+			for j := range list {
+				list[j].gone = list[j].gone || in(*list[j].from)
+			}
+			continue
+		}
+		s.detours = slices.DeleteFunc(s.detours, func(d detour) bool {
+			known := failurePolicy(r.f.graph, fan.origin) == "wait_all" || r.reaching(d.join, fan.origin)[from.node]
+			return known && d.has(at)
+		})
+		s.lost = append(s.lost, loss{node: from.node, at: at})
+		if r.lives(s, fan, list, i) {
+			return true
+		}
+		if s.came[fan.id] {
+			r.gap("branches may fail after others have ended")
+			return false
+		}
+		if join := r.meeting(fan); join >= 0 && failurePolicy(r.f.graph, fan.origin) == "wait_all" {
+			all := r.branchesOf(s, join, []standing{{at: spot{fan: fan}, source: -1}})
+			*next = append(*next, standing{node: join, at: fan.at, passed: from.passed || from.node == r.p.place, branches: all})
+			s.mixed = true
+			return true
+		}
+	}
+	return false
+}
+
+// meeting is the join at which a fan-out of which all branches have failed goes on
+// under wait_all: the nearest that all of them could have reached; -1 for none.
+func (r *rehearsal) meeting(fan *branching) int {
+	best, least := -1, 0
+	for v, n := range r.f.graph.Nodes {
+		if n.Join == nil {
+			continue
+		}
+		worst := 0
+		for _, first := range fan.first {
+			path := shortest(r.f.flow().graph.Next, len(r.f.graph.Nodes)+2, first, v)
+			if first == r.f.end || path == nil {
+				worst = -1
+				break
+			}
+			worst = max(worst, len(path))
+		}
+		if worst >= 0 && (best < 0 || worst < least) {
+			best, least = v, worst
+		}
+	}
+	return best
+}
+
+// comes notes that a branch has come through the fan-outs from a place to another.
+func (s *scene) comes(from, to spot) {
+	for fan := from.fan; fan != to.fan && fan != nil; fan = fan.at.fan {
+		s.came = maps.Clone(s.came)
+		if s.came == nil {
+			s.came = map[int]bool{}
+		}
+		s.came[fan.id] = true
+	}
+}
+
+// lives reports whether anything is left of a fan-out once the first tokens of a
+// list that have failed are gone.
+func (r *rehearsal) lives(s *scene, fan *branching, list []fired, last int) bool {
+	in := func(t standing) bool { return t.at.within(fan) }
+	return slices.ContainsFunc(s.waiting, in) || slices.ContainsFunc(s.parked, in) ||
+		slices.ContainsFunc(list[:last+1], func(m fired) bool { return !m.lost && !m.gone && in(*m.from) }) ||
+		slices.ContainsFunc(list[last+1:], func(m fired) bool { return !m.gone && in(*m.from) })
+}
+
+// branchesOf is what `branches` tells at a join of who has failed.
+func (r *rehearsal) branchesOf(s *scene, join int, arrivals []standing) map[string]any {
+	out := map[string]any{}
+	for _, a := range arrivals {
+		for fan := a.at.fan; fan != nil; fan = fan.at.fan {
+			for i := range s.lost {
+				l := &s.lost[i]
+				if l.at.fan == fan && !l.told && r.leadsTo(fan, l.at.lane, join) {
+					l.told = true
+					out[r.f.name(l.node)] = map[string]any{"error": map[string]any{}}
+				}
+			}
+		}
+	}
+	for _, a := range arrivals {
+		if a.source < 0 {
+			continue
+		}
+		out[r.f.name(a.source)] = map[string]any{"error": nil}
+	}
+	return out
+}
+
+const tooMany = "there are too many runs to try"
+
+// gap notes what is not followed.
+func (r *rehearsal) gap(what string) {
+	if r.gaps == "" {
+		r.gaps = what
+	}
+}

@@ -1,0 +1,52 @@
+// policy-undecided: neither a path that breaks a policy was found nor proof that
+// there is none.
+
+package lint
+
+import "github.com/graphrun/graphrun/spec"
+
+func policyUndecided() Rule {
+	return Rule{
+		Name: "policy-undecided", Severity: spec.Info, needs: needAll,
+		Summary: "it can't be told before a run whether a policy is kept",
+		Doc: "No path that breaks the policy was found, and no proof that there is none: the message says what stood in the way. The run watches the policy all the same. " +
+			"A policy of which neither policy-violated nor policy-undecided speaks is kept by every run, as long as programs ask nobody and no retry is waited for. " +
+			"The finding fails nothing, also under --strict; --rule +policy-undecided makes it a warning.",
+		Bad: `graphrun: v1
+name: release
+start: build
+state:
+  sum: {type: integer, default: 0}
+policies:
+  - {never: sum > 10, at: deploy}
+nodes:
+  build: {kind: pass}
+  deploy: {kind: pass}
+edges:
+  - {from: build, to: deploy, when: sum < 20}
+  - {from: build, to: END}
+  - {from: deploy, to: END}
+`,
+		Good: `graphrun: v1
+name: release
+start: build
+state:
+  sum: {type: integer, default: 0, minimum: 0, maximum: 12}
+policies:
+  - {never: sum > 10, at: deploy}
+nodes:
+  build: {kind: pass}
+  deploy: {kind: pass}
+edges:
+  - {from: build, to: deploy, when: sum <= 10}
+  - {from: build, to: END}
+  - {from: deploy, to: END}
+`,
+		check: func(f *facts) {
+			for i := range f.undecided {
+				d := &f.undecided[i]
+				f.report(d.policy.at.Span, "whether this policy is kept can't be told before a run: %s", d.why)
+			}
+		},
+	}
+}
