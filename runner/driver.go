@@ -165,7 +165,7 @@ func (o *Options) info(runID string) *machine.RunInfo {
 		models = &machine.ModelSettings{Models: o.Models, Params: o.ModelParams}
 	}
 	return &machine.RunInfo{
-		ID: runID, MaxSteps: o.MaxSteps, MaxConcurrency: o.MaxConcurrency, Timeout: o.Timeout, Goal: o.Goal,
+		ID: runID, MaxSteps: o.MaxSteps, MaxConcurrency: o.MaxConcurrency, Timeout: o.Timeout, MaxStateBytes: o.MaxStateBytes, Goal: o.Goal,
 		PauseBefore: o.PauseBefore, PauseAfter: o.PauseAfter, Session: o.taken.keys, Talk: o.taken.talk, Models: models,
 	}
 }

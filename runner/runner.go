@@ -44,8 +44,10 @@ type Options struct {
 	RunID string
 	// Input holds the run's input by state key, as plain data.
 	Input map[string]any
-	// MaxSteps, Timeout and MaxConcurrency replace the graph's limits when not 0.
+	// MaxSteps, Timeout, MaxConcurrency and MaxStateBytes replace the graph's limits
+	// when not 0.
 	MaxSteps       int
+	MaxStateBytes  int
 	Timeout        time.Duration
 	MaxConcurrency int
 	// Goal replaces the graph's goal when not empty.

@@ -24,13 +24,16 @@ type nesting struct {
 	node   string         // path of the node that runs it
 	key    string
 	left   int
-	shares bool     // its steps with other subgraphs
-	prefix string   // the target of the node that runs it
-	place  string   // the task that runs it; see Task.Place
-	call   int      // of a tool that it is, from 1; 0: a graph node runs it
-	naps   bool     // whether it can leave off while only time passes
-	hidden []string // what the run around it masks
-	around []ModelScope
+	// stateBytes is the limit that the state of the run around it has, bytesAbove
+	// whose that is.
+	stateBytes, bytesAbove int
+	shares                 bool     // its steps with other subgraphs
+	prefix                 string   // the target of the node that runs it
+	place                  string   // the task that runs it; see Task.Place
+	call                   int      // of a tool that it is, from 1; 0: a graph node runs it
+	naps                   bool     // whether it can leave off while only time passes
+	hidden                 []string // what the run around it masks
+	around                 []ModelScope
 }
 
 // path is the path of a node of the run: outer/inner.
@@ -77,7 +80,7 @@ func (n *nesting) info() *machine.ParentInfo {
 	if n == nil {
 		return nil
 	}
-	return &machine.ParentInfo{Key: n.key, StepsLeft: n.left, Shared: n.shares}
+	return &machine.ParentInfo{Key: n.key, StepsLeft: n.left, Shared: n.shares, MaxStateBytes: n.stateBytes, StateBytesAbove: n.bytesAbove}
 }
 
 // subgraph runs the graph of a graph node; end takes what the parent has to know.
@@ -85,6 +88,7 @@ func (n *nesting) info() *machine.ParentInfo {
 // on from where it was. resting is where it was, nil when this process has not
 // run it: its notes tell then.
 func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver, end *childEnd) Handler {
+	stateBytes, bytesAbove := d.state.MaxStateBytes(), d.state.StateBytesAbove()+1
 	hidden, settings, calls := slices.Clone(d.mask.values), d.state.Models(), d.inside[id]
 	naps := work.Timeout == 0 && !d.state.InFinally() // what is left of an attempt's time is not kept
 	return HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
@@ -95,7 +99,7 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 		s, err := d.newSubrun(d.flow.children[node], settings, &nesting{
 			parent: d, task: id, node: task.Node, prefix: d.nested.prefixOf(node, task.Index), place: task.Place, key: task.Key,
 			left: work.StepsLeft, shares: work.SharesSteps, hidden: hidden, around: task.modelScopes(),
-			naps: naps,
+			naps: naps, stateBytes: stateBytes, bytesAbove: bytesAbove,
 		})
 		if err != nil {
 			return nil, err

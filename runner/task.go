@@ -44,7 +44,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		d.inside[id] = make(chan insideCall, 64)
 		handler = d.subgraph(id, work, d.takeResting(id), child)
 	}
-	hit := false
+	hit, bound := false, d.state.ValueBound()
 	if d.setup.err != nil {
 		handler = d.unready()
 	}
@@ -54,6 +54,9 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	handler = d.cached(work, &hit, handler)
 	go func() {
 		event := d.attempt(ctx, task, handler)
+		if failure := bound.Check(event.Output); failure != nil {
+			event.Output, event.Talk, event.Failure = nil, nil, failure
+		}
 		hush()
 		event.Cached, event.Reason = hit, reason
 		if work.Kind == graphKind {

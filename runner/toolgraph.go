@@ -43,8 +43,9 @@ type toolGraphs struct {
 	hidden []string
 	models machine.ModelSettings
 
-	mu  sync.Mutex
-	end *machine.ChildEnd // what the graphs came to, added up; nil: none has run
+	mu                     sync.Mutex
+	end                    *machine.ChildEnd // what the graphs came to, added up; nil: none has run
+	stateBytes, bytesAbove int               // see nesting
 }
 
 // toolGraphs prepares what a task needs to call graphs; nil when the graph
@@ -53,7 +54,7 @@ func (d *driver) toolGraphs(id machine.TaskID, work *machine.Work) *toolGraphs {
 	if len(d.flow.tools) == 0 {
 		return nil
 	}
-	return &toolGraphs{driver: d, id: id, work: work, hidden: slices.Clone(d.mask.values), models: d.state.Models()}
+	return &toolGraphs{driver: d, id: id, work: work, hidden: slices.Clone(d.mask.values), models: d.state.Models(), stateBytes: d.state.MaxStateBytes(), bytesAbove: d.state.StateBytesAbove() + 1}
 }
 
 // run runs a graph and returns its output. A graph that waits for people makes
@@ -68,6 +69,7 @@ func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, 
 		parent: d, task: g.id, node: task.Node, prefix: d.nested.prefixOf(lastNode(task.Node), task.Index),
 		place: task.Place + "#" + strconv.Itoa(call.Number+1), key: call.Key,
 		left: g.work.StepsLeft, shares: g.work.SharesSteps, hidden: g.hidden, call: call.Number + 1, around: task.modelScopes(),
+		stateBytes: g.stateBytes, bytesAbove: g.bytesAbove,
 	})
 	if err != nil {
 		return nil, err

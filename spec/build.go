@@ -250,6 +250,8 @@ func (b *builder) limits(v *Value) {
 			l.MaxTokens = intOf(v)
 		case "max_cost_usd":
 			l.MaxCostUSD = number(v)
+		case "max_state_bytes":
+			l.MaxStateBytes = intOf(v)
 		}
 	}
 }

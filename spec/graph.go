@@ -138,7 +138,10 @@ type Limits struct {
 	MaxConcurrency int
 	MaxTokens      int
 	MaxCostUSD     float64
-	Span           Span
+	// MaxStateBytes bounds the state and each value; 0: the default of the runner, or
+	// the limit of the run around a subgraph.
+	MaxStateBytes int
+	Span          Span
 	// MaxStepsSpan is where the file sets MaxSteps; Span when it does not.
 	MaxStepsSpan Span
 }

@@ -74,6 +74,7 @@ func limitKeys() []Key {
 		{Name: "max_concurrency", Type: TypeInt, Positive: true, Default: "16", Doc: "Tasks that run at once."},
 		{Name: "max_tokens", Type: TypeInt, Positive: true, Default: "none", Doc: "Tokens of all model calls."},
 		{Name: "max_cost_usd", Type: TypeNumber, Positive: true, Default: "none", Doc: "Cost of all model calls, in US dollars."},
+		{Name: "max_state_bytes", Type: TypeInt, Positive: true, Default: "268435456, in a subgraph the limit of the run around it", Doc: "What the state may take, and each single value: 16 bytes for every value and the bytes of its texts and names."},
 	}
 }
 

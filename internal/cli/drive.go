@@ -26,6 +26,7 @@ type driveFlags struct {
 	maxSteps       int
 	timeout        time.Duration
 	maxConcurrency int
+	maxStateBytes  int
 	answers        []string
 	pauseBefore    []string
 	pauseAfter     []string
@@ -51,6 +52,7 @@ func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 	flags.IntVar(&f.maxSteps, "max-steps", 0, "most node executions, instead of the graph's limit")
 	flags.DurationVar(&f.timeout, "timeout", 0, "longest active time, such as 90s or 10m, instead of the graph's limit")
 	flags.IntVar(&f.maxConcurrency, "max-concurrency", 0, "most nodes that run at once, instead of the graph's limit")
+	flags.IntVar(&f.maxStateBytes, "max-state-bytes", 0, "most that the state, and each value, may take, instead of the graph's limit")
 	addParkFlag(cmd, f)
 	flags.StringArrayVar(&f.answers, "answer", nil, "NODE=VALUE: what a person says there, as text or JSON; repeatable,\nalso for a node that asks more than once. NODE:KEY=VALUE for the question of a\nprogram, NODE[0]=VALUE for the first element of an each, OUTER/INNER=VALUE in a\nsubgraph")
 	flags.StringArrayVar(&f.pauseBefore, "pause-before", nil, "NODE to pause before, OUTER/INNER in a subgraph; repeatable")
@@ -63,11 +65,11 @@ func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 	flags.StringVar(&f.trace, "trace", "", "write every event to a FILE as JSON lines")
 	flags.Var(&f.stream, "stream", "events that jsonl prints besides run_*, of "+strings.Join(f.stream.allowed, ", ")+"\n(default: all)")
 	complete(cmd, "stream", f.stream.allowed)
-	for _, name := range []string{"max-steps", "timeout", "max-concurrency"} {
+	for _, name := range []string{"max-steps", "timeout", "max-concurrency", "max-state-bytes"} {
 		complete(cmd, name, nil)
 	}
 	completeDrive(cmd, of)
-	setting(flags, "max-steps", "timeout", "max-concurrency", "no-input", "strict", "history", "output", "stream")
+	setting(flags, "max-steps", "timeout", "max-concurrency", "max-state-bytes", "no-input", "strict", "history", "output", "stream")
 }
 
 // addParkFlag adds --park.
@@ -86,6 +88,7 @@ func (f *driveFlags) problems(cmd *cobra.Command) (problems []error) {
 	}
 	atLeast("max-steps", f.maxSteps >= 1, "at least 1")
 	atLeast("max-concurrency", f.maxConcurrency >= 1, "at least 1")
+	atLeast("max-state-bytes", f.maxStateBytes >= 1, "at least 1")
 	atLeast("timeout", f.timeout > 0, "more than 0")
 	atLeast("park", f.park >= 0, "at least 0s")
 	f.parks = cmd.Flags().Changed("park")
@@ -95,7 +98,7 @@ func (f *driveFlags) problems(cmd *cobra.Command) (problems []error) {
 // options are the settings of a run that the flags name.
 func (f *driveFlags) options(g *spec.Graph) (runner.Options, error) {
 	opts := runner.Options{
-		MaxSteps: f.maxSteps, Timeout: f.timeout, MaxConcurrency: f.maxConcurrency, History: f.history,
+		MaxSteps: f.maxSteps, Timeout: f.timeout, MaxConcurrency: f.maxConcurrency, MaxStateBytes: f.maxStateBytes, History: f.history,
 		PauseBefore: f.pauseBefore, PauseAfter: f.pauseAfter, Answers: map[string][]string{},
 	}
 	if f.parks {

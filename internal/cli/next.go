@@ -49,6 +49,8 @@ func nextCommands(r *runner.Result) []string {
 			resume += fmt.Sprintf(" --max-steps %d", 2*r.MaxSteps)
 		case "timeout":
 			resume += " --timeout …"
+		case "size":
+			resume += fmt.Sprintf(" --max-state-bytes %d", 2*r.MaxStateBytes)
 		}
 		return []string{why, resume}
 	case machine.Cancelled:

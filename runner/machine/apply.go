@@ -111,8 +111,10 @@ func (p *Plan) begin(s *State, e *Event) {
 	s.limits, s.goal, s.parent = p.limits, p.goal, info.Parent
 	s.regrant()
 	s.breakBefore, s.breakAfter = p.breakBefore, p.breakAfter
+	s.limits.MaxStateBytes = maxStateBytes(&p.limits, s.parent)
 	s.applySettings(info)
 	s.env = maps.Clone(p.initial)
+	s.size, s.sizes = p.size, slices.Clone(p.sizes)
 	s.loadInput(info.Session)
 	s.loadInput(e.Input)
 	s.edit(e.Edit)
@@ -143,6 +145,9 @@ func (s *State) applySettings(info *RunInfo) {
 	}
 	if info.MaxConcurrency > 0 {
 		s.limits.MaxConcurrency = info.MaxConcurrency
+	}
+	if info.MaxStateBytes > 0 {
+		s.limits.MaxStateBytes = info.MaxStateBytes
 	}
 	if info.Timeout > 0 {
 		s.limits.Timeout = info.Timeout

@@ -336,6 +336,7 @@ func (b *builder) finish(g *spec.Graph) {
 	}
 	// A run begins with a clone of what its expressions may look at; the more
 	// there is in it, the more that costs.
+	defer b.initialSizes()
 	initial := make(map[string]any, len(b.used)+bits.OnesCount32(uint32(p.wanted)))
 	p.idle = p.initial
 	for i := range p.keys {

@@ -18,8 +18,14 @@ func (s *State) loadInput(input map[string]any) {
 		value := input[name]
 		if i, ok := s.plan.keyOf[name]; ok {
 			value = s.plan.keys[i].schema.Normalise(value)
+			s.resize(i, sizeOf(value))
 		} else {
-			s.extra = append(s.extra, name)
+			if old, again := s.env[name]; again {
+				s.size -= sizeOf(old)
+			} else {
+				s.extra = append(s.extra, name)
+			}
+			s.size += sizeOf(value)
 		}
 		s.env[name] = value
 	}

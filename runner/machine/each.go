@@ -7,6 +7,8 @@ package machine
 import (
 	"slices"
 	"strconv"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // eachState is the progress of such a node: what it holds grows with the window
@@ -24,6 +26,7 @@ type eachState struct {
 	// answered what those had asked that wait for another attempt.
 	asking   map[int]*inquiry
 	answered map[int]*inquiry
+	size     int // of the results that the driver brought
 	failed   int
 	failure  *Failure // that settles the node
 	// lowest is the failure of the first element, in element order, that failed:
@@ -94,8 +97,12 @@ func (p *Plan) setEach(s *State, t *task, n *node) {
 		out := make(map[string]any, len(n.set))
 		failure := p.assignAll(s, n, func(key int, w write) {
 			out[p.keys[key].name] = w.update
-			sum.add(key, w.update)
+			sum.add(key, w)
 		})
+		if failure == nil && sum.size > s.limits.MaxStateBytes {
+			failure = s.overLimit("what the elements write")
+			e.tolerate = false
+		}
 		if failure != nil {
 			failure.Node = n.id
 			if !p.elementFailed(s, t, i, failure) {
@@ -219,7 +226,7 @@ func (p *Plan) elementEnded(s *State, t *task, ev *Event) bool {
 	case ev.Park != nil:
 		failure = p.parkElement(s, t, i, run, ev)
 	default:
-		if failure = p.checkElement(n, i, ev.Output, e); failure != nil {
+		if failure = p.checkElement(s, n, i, ev.Output, e); failure != nil {
 			break
 		}
 		if n.talk.joins {
@@ -257,13 +264,18 @@ func (p *Plan) elementUnwell(s *State, t *task, id TaskID, failure *Failure, ask
 }
 
 // checkElement checks an element's output against the node's schema and keeps it.
-func (p *Plan) checkElement(n *node, i int, output any, e *eachState) *Failure {
+func (p *Plan) checkElement(s *State, n *node, i int, output any, e *eachState) *Failure {
 	if n.schema != nil {
 		output = n.schema.Normalise(output)
 		if err := n.schema.Check(output); err != nil {
 			return &Failure{Kind: "invalid_output", Message: "output does not fit its schema: " + err.Error()}
 		}
 	}
+	size, fits := eval.Size(output, s.limits.MaxStateBytes-e.size)
+	if !fits {
+		return s.overLimit("the list of the outputs of the elements")
+	}
+	e.size += size
 	e.results[i] = output
 	return nil
 }

@@ -8,11 +8,14 @@ type updates struct {
 	plan  *Plan
 	keys  []int
 	byKey map[int][]any
+	size  int // of all updates
 }
 
 func newUpdates(p *Plan) *updates { return &updates{plan: p, byKey: map[int][]any{}} }
 
-func (u *updates) add(key int, update any) {
+func (u *updates) add(key int, w write) {
+	update := w.update
+	u.size += w.size
 	list, seen := u.byKey[key]
 	if !seen {
 		u.keys = append(u.keys, key)
@@ -33,10 +36,10 @@ func (u *updates) writes(dst []write) []write {
 		list := u.byKey[key]
 		switch u.plan.keys[key].reducer {
 		case reduceAppend, reduceUnion:
-			dst = append(dst, write{key: key, update: list})
+			dst = append(dst, write{key: key, update: list, size: sizeOf(list)})
 		default:
 			for _, update := range list {
-				dst = append(dst, write{key: key, update: update})
+				dst = append(dst, write{key: key, update: update, size: sizeOf(update)})
 			}
 		}
 	}

@@ -225,6 +225,7 @@ type RunInfo struct {
 	MaxSteps       int           `json:"max_steps,omitempty"`
 	MaxConcurrency int           `json:"max_concurrency,omitempty"`
 	Timeout        time.Duration `json:"timeout,omitempty"`
+	MaxStateBytes  int           `json:"max_state_bytes,omitempty"`
 	Goal           string        `json:"goal,omitempty"`
 	// Dir is the folder of the run, where an expression reads it (RunBegan).
 	Dir string `json:"dir,omitempty"`
@@ -257,6 +258,10 @@ type ParentInfo struct {
 	Shared  bool `json:"shared,omitempty"`
 	Granted int  `json:"granted,omitempty"`
 	Above   int  `json:"above,omitempty"`
+	// MaxStateBytes is the limit of the run around it, StateBytesAbove whose it is: 1
+	// of that run itself.
+	MaxStateBytes   int `json:"max_state_bytes,omitempty"`
+	StateBytesAbove int `json:"state_bytes_above,omitempty"`
 }
 
 // ChildEnd is what a subgraph came to, besides its output or failure.

@@ -14,7 +14,7 @@ type Failure struct {
 	// Kind is one of the failure kinds of the language: exit_status, timeout,
 	// http_status, llm, rate_limited, bypassed, network, overloaded, auth,
 	// invalid_output, invalid_input, tool, escalated, loop_limit, max_visits,
-	// budget, policy, failed, expression, conflict, child_failed, cancelled,
+	// budget, limit, policy, failed, expression, conflict, child_failed, cancelled,
 	// refused, filtered, truncated, internal.
 	Kind    string `json:"kind"`
 	Message string `json:"message"`

@@ -149,7 +149,8 @@ func (p *Plan) closeFinally(s *State) {
 	if p.talks {
 		p.forget(s)
 	}
-	if failure := p.applyWrites(s); failure != nil {
+	if how := p.applyWrites(s); how != nil {
+		failure := how.failure
 		for i := range s.tasks {
 			t := &s.tasks[i]
 			failure.Node, t.status, t.failure = p.nodes[t.node].id, failed, failure

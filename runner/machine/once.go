@@ -57,6 +57,7 @@ func (p *Plan) forget(s *State) {
 		for _, key := range p.nodes[t.node].talk.once {
 			name := p.keys[key].name
 			value, has := p.initial[name]
+			s.resize(key, p.sizes[key])
 			if has {
 				s.env[name] = value
 			} else {

@@ -97,6 +97,7 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 		s.applySettings(e.Run)
 		if e.Run.Parent != nil {
 			s.parent = e.Run.Parent
+			s.limits.MaxStateBytes = maxStateBytes(&p.limits, s.parent)
 		}
 	}
 	s.regrant()

@@ -55,6 +55,8 @@ type Plan struct {
 	talks   bool
 	initial map[string]any // the state before the input: the keys that some expression or write names
 	idle    map[string]any // the other keys: their defaults, which only an input changes
+	size    int            // of both
+	sizes   []int          // of each key in them
 	context []string       // names of the environment that are no state keys
 }
 

@@ -32,7 +32,7 @@ func (p *Plan) policy(t *task, failure *Failure) (r spec.Retry, block int) {
 		return once, 0
 	}
 	switch failure.Kind {
-	case "cancelled", "expression", "conflict", "invalid_input", "max_visits", "budget":
+	case "cancelled", "expression", "conflict", "invalid_input", "max_visits", "budget", "limit":
 		return once, 0
 	case "invalid_output":
 		if n.asksAgain {

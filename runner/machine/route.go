@@ -95,6 +95,8 @@ func propagate(failure *Failure) *ending {
 	switch failure.Kind {
 	case "max_visits", "budget":
 		how.status, how.reason = Limit, failure.Kind
+	case "limit":
+		how.status, how.reason = Limit, "size"
 	case "expression", "policy", "conflict":
 		how.reason = failure.Kind
 	}

@@ -14,13 +14,13 @@ import (
 // snapshot_restore.go, or after it with a reason to be there.
 func snapshotFields() map[reflect.Type]string {
 	return map[reflect.Type]string{
-		// live follows Status; lists is room to grow; secrets are given anew.
+		// live follows Status; size and sizes are counted anew; lists is room to grow; secrets are given anew.
 		reflect.TypeFor[State](): `RunID Group Status Quality Reason Limited Failure PausedAt Output Superstep Steps ChildSteps
 			limits goal breakBefore breakAfter pauseDue edits parent began now deadline pausedFrom degraded closing open
 			env visits hist byNode extra memory tasks next parked readyTasks runningTasks waitingTasks nextReady mixed
 			fanouts laned barriers deciding refused grants outOfSteps noStep rounds violated final endings lastEnd lastOutput order logs
 			conversation lastThread endThread models usage scripted
-			| Ran Effect plan live secrets index reach lists Watched Explain objects buffers vm`,
+			| Ran Effect plan live secrets index reach size sizes lists Watched Explain objects buffers vm`,
 		// routes are held while a router is being asked.
 		reflect.TypeFor[buffers](): `routes | cmds notes full expanded pending undo taken tested changes confided due reduceEnv`,
 		reflect.TypeFor[task](): `node at memory visit attempt step status skipped cached waitsFor joined merged cause led due
@@ -28,7 +28,7 @@ func snapshotFields() map[reflect.Type]string {
 			expired firstRoute lastRoute thread calls tried`,
 		reflect.TypeFor[triedBy]():     `element block`,
 		reflect.TypeFor[sourceInput](): `node value`,
-		reflect.TypeFor[write]():       `key update lost`,
+		reflect.TypeFor[write]():       `key update lost | size`,
 		reflect.TypeFor[choice]():      `edge failure reasoning`,
 		reflect.TypeFor[finale]():      `how lost outOfSteps next ran hurried over`,
 		reflect.TypeFor[ending]():      `status reason failure`,
@@ -44,7 +44,7 @@ func snapshotFields() map[reflect.Type]string {
 		reflect.TypeFor[expiry]():     `branch failure settled`,
 		reflect.TypeFor[route]():      `task edge to input own`,
 		reflect.TypeFor[eachState](): `items results next again running attempts asking answered failed failure lowest lowestIndex tolerate
-			talk cut`,
+			talk cut | size`,
 		reflect.TypeFor[eachCut]():       `next again attempts asking running failed`,
 		reflect.TypeFor[elementRun]():    `attempt cause asked`,
 		reflect.TypeFor[failedAttempt](): `attempt until`,

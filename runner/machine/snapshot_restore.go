@@ -32,6 +32,9 @@ func (r *restorer) restore(in *savedState) {
 	s.PausedAt, s.Output = in.PausedAt, r.unpack(in.Output)
 	s.Superstep, s.Steps, s.ChildSteps = in.Superstep, in.Steps, in.ChildSteps
 	s.limits, s.goal, s.parent = in.Limits, in.Goal, in.Parent
+	if s.limits.MaxStateBytes == 0 && in.Status != "" { // from before there was this limit
+		s.limits.MaxStateBytes = maxStateBytes(&r.plan.limits, s.parent)
+	}
 	s.breakBefore, s.breakAfter, s.pauseDue = in.BreakBefore, in.BreakAfter, in.PauseDue
 	s.edits = r.unpackMap(in.Edits)
 	s.began, s.now, s.deadline, s.pausedFrom, s.degraded = in.Began, in.Now, in.Deadline, in.PausedFrom, in.Degraded
@@ -88,6 +91,7 @@ func (r *restorer) restoreEnv(in *savedState) {
 		s.env["nodes"] = s.byNode
 	}
 	s.extra = in.Extra
+	s.measure()
 }
 
 func (r *restorer) restoreMemory(in *savedState) {
@@ -249,7 +253,8 @@ func (r *restorer) task(in *savedTask) task {
 		t.inputs = append(t.inputs, sourceInput{x.Node, r.unpack(x.Value)})
 	}
 	for _, w := range in.Writes {
-		t.writes = append(t.writes, write{w.Key, r.unpack(w.Update), w.Lost})
+		update := r.unpack(w.Update)
+		t.writes = append(t.writes, write{w.Key, update, sizeOf(update), w.Lost})
 	}
 	if c := in.Choice; c != nil {
 		t.choice = &choice{c.Edge, r.failure(c.Failure), c.Reasoning}
@@ -268,6 +273,11 @@ func (r *restorer) each(in *savedEach) *eachState {
 		items: r.unpackList(in.Items), results: r.unpackList(in.Results), next: in.Next, again: in.Again,
 		running: r.elements(in.Running), attempts: restoredAttempts(in.Attempts), asking: r.inquiries(in.Asking), answered: r.inquiries(in.Answered), failed: in.Failed, failure: r.failure(in.Failure),
 		lowest: r.failure(in.Lowest), lowestIndex: in.LowestIndex, tolerate: in.Tolerate,
+	}
+	for _, result := range e.results {
+		if result != nil {
+			e.size += sizeOf(result)
+		}
 	}
 	r.talk(e, in.Talk)
 	if c := in.Cut; c != nil {

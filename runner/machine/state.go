@@ -92,7 +92,8 @@ type State struct {
 	grants grants
 	// outOfSteps says that a task of this superstep found no step left.
 	outOfSteps bool
-	// noStep says that there is no step for the first task of the next superstep.
+	// noStep says that there is no step for the first task of the next superstep, or
+	// that the state is too large for it.
 	noStep bool
 	// rounds counts supersteps and attempts since the run got somewhere.
 	rounds int
@@ -112,6 +113,9 @@ type State struct {
 	usage Usage
 	// scripted are the calls that a script has answered, in order.
 	scripted []Usage
+	// size is what the state takes, sizes what each key does (size.go).
+	size  int
+	sizes []int
 	// lists holds, by key, the lists of append reducers with room to grow.
 	lists map[int][]any
 
@@ -227,6 +231,7 @@ type sourceInput struct {
 type write struct {
 	key    int
 	update any
+	size   int // of update, as eval.Size counts it
 	// lost says that another task's write to the same key stands.
 	lost bool
 }

@@ -32,7 +32,7 @@ func (p *Plan) openSuperstep(s *State) {
 	}
 	s.tasks, s.next = s.next, s.tasks[:0]
 	s.sortTasks()
-	if s.tasks[0].visit == 0 && s.spent() {
+	if s.tooLarge() || s.tasks[0].visit == 0 && s.spent() {
 		// Whatever led here stands: the end of the run is an event of its own, so
 		// that it can be taken back.
 		s.tasks, s.next, s.noStep = s.next, s.tasks, true
@@ -308,7 +308,11 @@ func (p *Plan) startTask(s *State, t *task) bool {
 func (p *Plan) advance(s *State) {
 	if s.noStep && !s.open && s.closing == nil {
 		s.noStep, s.Effect = false, Applied
-		p.outOfSteps(s)
+		if s.tooLarge() {
+			p.finish(s, *s.oversize("the state takes more than " + s.stateLimit()))
+		} else {
+			p.outOfSteps(s)
+		}
 		return
 	}
 	if !s.open || s.deciding > 0 || s.readyTasks+s.runningTasks > 0 {
@@ -325,11 +329,11 @@ func (p *Plan) advance(s *State) {
 	if p.talks {
 		p.forget(s)
 	}
-	if failure := p.applyWrites(s); failure != nil {
+	if how := p.applyWrites(s); how != nil {
 		for i := range s.tasks {
 			p.remember(s, &s.tasks[i])
 		}
-		p.finish(s, ending{status: Failed, reason: "conflict", failure: failure})
+		p.finish(s, *how)
 		return
 	}
 	for i := range s.tasks {

@@ -76,6 +76,10 @@ func (p *Plan) addWrite(s *State, t *task, key int, value any) *Failure {
 func (p *Plan) prepareWrite(s *State, i int, update any) (write, *Failure) {
 	k := &p.keys[i]
 	w := write{key: i, update: update}
+	var failure *Failure
+	if w.size, failure = s.tooMuch(update, "what is written to state key "+strconv.Quote(k.name)); failure != nil {
+		return w, failure
+	}
 	if k.decl != nil && k.decl.Secret {
 		s.confided = append(s.confided, update)
 	}
@@ -91,10 +95,13 @@ func (p *Plan) prepareWrite(s *State, i int, update any) (write, *Failure) {
 		if err := k.schema.CheckAppended(items, 0); err != nil {
 			return w, badWrite(k, err)
 		}
+		if _, isList := update.([]any); !isList {
+			w.size += sizeOf(nil) // now in a list
+		}
 		w.update = items
 		return w, nil
 	}
-	_, failure := p.reduce(s, i, s.env[k.name], update)
+	_, failure = p.reduce(s, i, s.env[k.name], update)
 	return w, failure
 }
 
@@ -125,20 +132,27 @@ func badWrite(k *key, err error) *Failure {
 
 // applyWrites brings the writes of the superstep's successful tasks into the
 // state, in declaration order. A task whose writes do not fit together with
-// those before it fails and changes nothing. A failure that is returned ends
-// the run.
-func (p *Plan) applyWrites(s *State) *Failure {
+// those before it fails and changes nothing. An ending that is returned is the
+// run's: none of the writes counts then.
+func (p *Plan) applyWrites(s *State) *ending {
 	if len(s.tasks) > 1 {
 		if failure := p.settleConflicts(s); failure != nil {
-			return failure
+			return &ending{status: Failed, reason: "conflict", failure: failure}
 		}
 	}
+	s.undo = s.undo[:0]
 	for i := range s.tasks {
 		t := &s.tasks[i]
 		if t.status != succeeded || len(t.writes) == 0 {
 			continue
 		}
-		if failure := p.applyTask(s, t); failure != nil {
+		failure, how := p.applyTask(s, t)
+		if how != nil {
+			s.undoTo(p, 0)
+			s.changes = s.changes[:0]
+			return how
+		}
+		if failure != nil {
 			failure.Node, failure.Attempt = p.nodes[t.node].id, t.attempt
 			t.status, t.failure = failed, failure
 			s.noteFailed(t)
@@ -148,8 +162,8 @@ func (p *Plan) applyWrites(s *State) *Failure {
 }
 
 // applyTask applies the writes of one task, all or none.
-func (p *Plan) applyTask(s *State, t *task) *Failure {
-	undo, changes := s.undo[:0], len(s.changes)
+func (p *Plan) applyTask(s *State, t *task) (failure *Failure, how *ending) {
+	mark, changes := len(s.undo), len(s.changes)
 	for i := range t.writes {
 		w := &t.writes[i]
 		if w.lost {
@@ -157,28 +171,47 @@ func (p *Plan) applyTask(s *State, t *task) *Failure {
 		}
 		k := &p.keys[w.key]
 		value := w.update
+		grows := k.reducer == reduceAppend || k.reducer == reducePrepend
+		if grows { // before there is a list of that length
+			if how := p.outgrown(s, t, w.key, s.sizeAfter(w, k.reducer, nil)); how != nil {
+				return nil, how
+			}
+		}
 		if k.reducer != reduceReplace {
 			reduced, failure := p.reduce(s, w.key, s.env[k.name], w.update)
 			if failure != nil {
-				for j := len(undo) - 1; j >= 0; j-- {
-					s.restore(p, undo[j])
-				}
+				s.undoTo(p, mark)
 				s.changes = s.changes[:changes]
-				return failure
+				return failure, nil
 			}
 			value = reduced
 		}
-		if len(t.writes) > 1 {
-			undo = append(undo, s.swap(p, w.key, value))
+		size := s.sizeAfter(w, k.reducer, value)
+		if !grows {
+			if how := p.outgrown(s, t, w.key, size); how != nil {
+				return nil, how
+			}
+		}
+		if len(s.tasks) > 1 || len(t.writes) > 1 {
+			s.undo = append(s.undo, s.swap(p, w.key, value))
 		} else {
 			s.env[k.name] = value
 		}
+		s.resize(w.key, size)
 		if s.Watched {
 			s.changes = append(s.changes, KeyValue{k.name, value})
 		}
 	}
-	s.undo = undo
-	return nil
+	return nil, nil
+}
+
+// undoTo takes back the writes from the mark on.
+func (s *State) undoTo(p *Plan, mark int) {
+	for j := len(s.undo) - 1; j >= mark; j-- {
+		s.restore(p, s.undo[j])
+		s.resize(s.undo[j].key, s.undo[j].size)
+	}
+	s.undo = s.undo[:mark]
 }
 
 // undone is a state key's earlier value.
@@ -186,6 +219,7 @@ type undone struct {
 	key   int
 	value any
 	had   bool
+	size  int
 }
 
 // swap sets a key and returns how to take that back.
@@ -193,7 +227,7 @@ func (s *State) swap(p *Plan, i int, value any) undone {
 	name := p.keys[i].name
 	old, had := s.env[name]
 	s.env[name] = value
-	return undone{i, old, had}
+	return undone{i, old, had, s.sizes[i]}
 }
 
 func (s *State) restore(p *Plan, u undone) {
