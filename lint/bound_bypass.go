@@ -33,13 +33,17 @@ func (w *boundWalk) nextJoins(from int) []int {
 }
 
 // detours adds the joins that a branch may bypass which a failure of the node led
-// elsewhere.
-func (w *boundWalk) detours(s *boundState, node int) {
+// to some targets. It is lost to a join of one fan-out to which no way leads back.
+func (w *boundWalk) detours(s *boundState, node int, targets []int) {
 	if !w.fans {
 		return
 	}
 	for _, join := range w.nextJoins(node) {
 		s.bypassed = including(s.bypassed, join)
+		back := slices.ContainsFunc(targets, func(v int) bool { return v == join || w.reaches[join][v] })
+		if !back && !w.drops && !w.nested[join] {
+			s.lost = including(s.lost, join)
+		}
 	}
 }
 
@@ -63,8 +67,11 @@ func (w *boundWalk) settle(s boundState, i int) []boundState {
 	bypassed := slices.Contains(s.bypassed, join)
 	working := len(s.active)+len(s.parked) > 0
 	known := s
-	known.bypassed = excluding(s.bypassed, join)
-	out := w.release(started(known, i), i)
+	known.bypassed, known.lost = excluding(s.bypassed, join), excluding(s.lost, join)
+	var out []boundState
+	if !slices.Contains(s.lost, join) || bypass(w.f.graph.Nodes[join]) != "drop" {
+		out = w.release(started(known, i), i)
+	}
 	if working && (w.drops || bypassed && bypass(w.f.graph.Nodes[join]) == "fail") {
 		out = append(out, w.release(s, i+1)...) // it may wait for the end of those that can't come
 	}
@@ -103,7 +110,7 @@ func (w *boundWalk) forsaken(s *boundState) (join int, free bool) {
 // forsake is what may become of a join that branches bypass and at which nobody
 // waits: nothing, or what it should have become bypasses the next ones, or it fails.
 func (w *boundWalk) forsake(s boundState, join int) []boundState {
-	s.bypassed = excluding(s.bypassed, join)
+	s.bypassed, s.lost = excluding(s.bypassed, join), excluding(s.lost, join)
 	s.spent = including(s.spent, join)
 	out := w.release(s, 0)
 	if bypass(w.f.graph.Nodes[join]) == "fail" {

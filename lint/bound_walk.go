@@ -13,6 +13,7 @@ const (
 	maxStates    = 20_000
 	maxStateCost = 2_000_000
 	maxMoves     = 120_000
+	maxReleases  = 400_000
 	maxHeld      = 4   // tasks whose waiting is followed either way
 	maxBundles   = 256 // combinations of what the tasks of one superstep do
 )
@@ -23,8 +24,9 @@ type boundWalk struct {
 	flow  *flow
 	depth int
 	room  int // how many states are explored; 0 for maxStates
-	// decided is how many conditions were evaluated.
-	decided int
+	// decided is how many conditions were evaluated, releases how often joins were
+	// looked at.
+	decided, releases int
 
 	costs     []span         // of one execution, by node
 	limit     []int          // of visits, by node; 0 for none
@@ -56,10 +58,11 @@ type boundState struct {
 	parked  []int // tasks that wait for a person, a timer or a retry, sorted
 	waiting []arrival
 	// bypassed are the joins, sorted, that a branch which failed on the way there
-	// may not come back to; spent those of them that are settled in this superstep.
-	bypassed, spent []int
-	visits          []int // by counter, up to its cap
-	step            int   // up to stepCap
+	// may not come back to; lost those of them to which it can't, spent those that
+	// are settled in this superstep.
+	bypassed, lost, spent []int
+	visits                []int // by counter, up to its cap
+	step                  int   // up to stepCap
 }
 
 // arrival counts the branches that have reached a join.
@@ -84,7 +87,7 @@ type way struct {
 }
 
 func (s *boundState) key() string {
-	return fmt.Sprint(s.active, s.parked, s.waiting, s.bypassed, s.visits, s.step)
+	return fmt.Sprint(s.active, s.parked, s.waiting, s.bypassed, s.lost, s.visits, s.step)
 }
 
 // explore finds all states; false when there are too many.
@@ -108,12 +111,20 @@ func (w *boundWalk) explore() bool {
 		most, moves = min(most, w.room), perState*w.room
 	}
 	for at := 1; at < len(w.queue); at++ {
-		if !w.expand(at) || len(w.queue) > most || len(w.moves) > moves {
+		if !w.expand(at) || len(w.queue) > most || len(w.moves) > moves || w.spent() {
 			return false
 		}
 	}
 	w.states = len(w.queue)
 	return true
+}
+
+// spent reports whether joins were looked at as often as may be.
+func (w *boundWalk) spent() bool {
+	if w.room > 0 {
+		return w.releases > maxReleases/20
+	}
+	return w.releases > maxReleases
 }
 
 // number is the number of a state, a new one or not.
@@ -198,7 +209,7 @@ func (w *boundWalk) parks(v int) bool {
 // for the most, for the least when it ends.
 func (w *boundWalk) superstep(at int, all, finish []task, parked []int) bool {
 	s := w.queue[at]
-	next := boundState{visits: slices.Clone(s.visits), step: s.step, parked: parked, waiting: s.waiting, bypassed: s.bypassed}
+	next := boundState{visits: slices.Clone(s.visits), step: s.step, parked: parked, waiting: s.waiting, bypassed: s.bypassed, lost: s.lost}
 	var total span
 	var ran []int
 	for _, t := range all {
@@ -255,7 +266,7 @@ func (w *boundWalk) bundle(move boundMove, finish []task, ways [][]way, n int, n
 		move.span = move.span.plus(choice.extra)
 		arrived = append(arrived, choice.targets...)
 		if choice.failed && len(choice.targets) > 0 {
-			w.detours(&next, t.node)
+			w.detours(&next, t.node, choice.targets)
 		}
 		stops = stops || choice.stops
 	}
@@ -295,6 +306,9 @@ func (w *boundWalk) arrive(s boundState, targets []int) []boundState {
 }
 
 func (w *boundWalk) release(s boundState, from int) []boundState {
+	if w.releases++; w.spent() {
+		return nil
+	}
 	for i := from; i < len(s.waiting); i++ {
 		a := s.waiting[i]
 		join := w.f.graph.Nodes[a.join].Join
@@ -307,7 +321,7 @@ func (w *boundWalk) release(s boundState, from int) []boundState {
 		case w.nested[a.join] && !enough:
 			waits := slices.Clone(s.waiting)
 			rest := w.release(boundState{
-				active: s.active, parked: s.parked, waiting: waits, bypassed: s.bypassed, spent: s.spent, visits: s.visits, step: s.step,
+				active: s.active, parked: s.parked, waiting: waits, bypassed: s.bypassed, lost: s.lost, spent: s.spent, visits: s.visits, step: s.step,
 			}, i+1)
 			return append(w.release(started(s, i), i), rest...)
 		case enough:

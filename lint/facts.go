@@ -53,6 +53,8 @@ type facts struct {
 	theGround     *ground
 	scenes        int // of rehearsals
 	undecided     []doubt
+	walked        int // states of the ground that were followed
+	rehearsed     int // expressions that they evaluated
 	explored      int // states of tooOften
 	theSteps      []int
 	theTree       *graphalg.Tree

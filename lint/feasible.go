@@ -127,7 +127,7 @@ func (f *facts) openPath(a *assignment, thing, v int, allowed func(v int, g *gro
 				todo = append(todo, next)
 			}
 		}
-		if len(seen) > maxWalks {
+		if len(seen) > maxWalks || g.cut {
 			return first
 		}
 	}

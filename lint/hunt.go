@@ -15,7 +15,12 @@ type ground struct {
 	f      *facts
 	states []groundState
 	number map[string]int
+	// cut says that not all was followed: what wasn't found may be there.
+	cut bool
 }
+
+// maxWalked is how many states of the ground are followed for one graph.
+const maxWalked = 8_000
 
 // groundState is a node and what is known on the way to it.
 type groundState struct {
@@ -53,6 +58,10 @@ func (g *ground) next(i int) []onward {
 	at, know := g.states[i].at, g.states[i].know
 	if g.states[i].expanded || at >= len(g.f.graph.Nodes) {
 		return g.states[i].next
+	}
+	if g.f.walked++; g.f.walked > maxWalked {
+		g.cut = true
+		return nil
 	}
 	var out []onward
 	groups := g.f.flow().groups[at]
@@ -131,7 +140,7 @@ func (h *hunt) path() []int {
 			}
 		}
 	}
-	h.all = len(todo) == 0
+	h.all = len(todo) == 0 && !g.cut
 	const weight = 10 // of a state, in edges
 	h.f.pondered += weight * len(seen)
 	return nil

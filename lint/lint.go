@@ -34,15 +34,16 @@ type Options struct {
 // Check returns what is wrong with a graph that spec.Parse gave, besides what
 // Parse and spec.Check say, in no particular order.
 func Check(g *spec.Graph, opts Options) spec.Diagnostics {
-	found := checkGraph(g, opts)
+	_, found := checkGraph(g, opts)
 	for _, inner := range g.Graphs {
-		found = append(found, checkGraph(inner, opts)...)
+		_, more := checkGraph(inner, opts)
+		found = append(found, more...)
 	}
 	return found
 }
 
-// checkGraph checks one graph of a file.
-func checkGraph(g *spec.Graph, opts Options) spec.Diagnostics {
+// checkGraph checks one graph of a file; the facts say what that took.
+func checkGraph(g *spec.Graph, opts Options) (*facts, spec.Diagnostics) {
 	f := newFacts(g, nil, opts)
 	var found spec.Diagnostics
 	f.bound, found = bind.Check(g, opts.Kinds, f.childType)
@@ -63,7 +64,7 @@ func checkGraph(g *spec.Graph, opts Options) spec.Diagnostics {
 			}
 		}
 	}
-	return append(found, f.found...)
+	return f, append(found, f.found...)
 }
 
 // conditions is how many evaluations of conditions a rule may spend: counted and

@@ -63,7 +63,8 @@ func (t *trail) path() []int {
 const (
 	maxScenes    = 2500
 	maxAllScenes = 10_000
-	largeScene   = 100 // nodes
+	largeScene   = 100    // nodes
+	maxRehearsed = 40_000 // evaluations of all rehearsals of a graph
 )
 
 // breaks reports whether a run was found that breaks the policy.
@@ -84,7 +85,7 @@ func (r *rehearsal) breaks() bool {
 	r.push(first, []standing{{node: r.f.start()}})
 	for i := 0; i < len(r.todo) && i < maxScenes && !r.broken; i++ {
 		// A scene of a large graph is large.
-		if r.f.scenes += 1 + n/largeScene; r.f.scenes > maxAllScenes {
+		if r.f.scenes += 1 + n/largeScene; r.f.scenes > maxAllScenes || r.f.rehearsed > maxRehearsed {
 			r.gap(tooMany)
 			return false
 		}

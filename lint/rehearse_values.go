@@ -44,6 +44,9 @@ func with(set map[string]bool, name string) map[string]bool {
 // eval evaluates a program, once for each choice of what it reads and nobody has
 // settled yet; not ok when it can't be evaluated. A run in which it fails ends.
 func (r *rehearsal) eval(s *scene, p *eval.Program, t *standing, over map[string]any, then func(s *scene, value any, ok bool)) {
+	if r.f.rehearsed++; r.f.rehearsed > maxRehearsed {
+		return // what is not looked at is not claimed
+	}
 	env := map[string]any{}
 	for _, read := range p.Reads() {
 		name := read.Path[0]

@@ -1,0 +1,117 @@
+package lint
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// tangle writes a random graph that is hard on every analysis: guards over many
+// keys, counters and steps, fan-outs, joins, failures, loops and policies.
+func tangle(r *rand.Rand, n int) string {
+	var b strings.Builder
+	node := func() string { return fmt.Sprintf("n%d", r.IntN(n)) }
+	target := func() string {
+		if r.IntN(6) == 0 {
+			return "END"
+		}
+		return node()
+	}
+	pick := func(from ...string) string { return from[r.IntN(len(from))] }
+	term := func() string {
+		return pick("i0", "i1", "i2", "i3", "sum", "len(l0)", "len(l1)", "step", "visits."+node(), "nodes."+node()+".visits", "len(history."+node()+")", fmt.Sprint(r.IntN(12)))
+	}
+	var guard func(deep int) string
+	guard = func(deep int) string {
+		switch {
+		case deep > 0 && r.IntN(2) == 0:
+			return "(" + guard(deep-1) + pick(" and ", " or ") + guard(deep-1) + ")"
+		case r.IntN(4) == 0:
+			return pick("ok", "not ok", "i3 == null", "t startsWith 'a'", "c == 'x'", "c in ['x', 'y']", "t matches 'x.*'")
+		}
+		return term() + pick(" < ", " <= ", " > ", " >= ", " == ", " != ") + term()
+	}
+	fmt.Fprintf(&b, "graphrun: v1\nname: g\nstart: n0\nlimits: {max_steps: %d}\nparallel: {on_failure: %s}\n", 2+r.IntN(60), pick("fail_all", "continue_others", "wait_all"))
+	b.WriteString("state:\n  i0: {type: integer, default: 0}\n  i1: {type: integer, required: true}\n  i2: {type: integer, minimum: 0, maximum: 9, default: 5}\n  i3: {type: [integer, \"null\"]}\n  sum: {type: integer, reducer: sum, default: 0}\n  l0: {type: array, reducer: append, default: []}\n  l1: {type: array, default: []}\n  ok: {type: boolean, required: true}\n  c: {type: string, enum: [x, y, z], required: true}\n  t: {type: string}\npolicies:\n")
+	for range r.IntN(12) {
+		fmt.Fprintf(&b, "  - %s\n", pick(
+			fmt.Sprintf("{require: %s, before: %s}", node(), node()), fmt.Sprintf("{forbid: %s, after: %s}", node(), node()),
+			fmt.Sprintf("{max_visits: %d, node: %s}", 1+r.IntN(5), node()), fmt.Sprintf("{reach: END, from: %s}", node()),
+			fmt.Sprintf("{never: \"%s\", at: %s}", guard(1), node())))
+	}
+	b.WriteString("  - {max_visits: 3, node: n0}\nnodes:\n")
+	for v := range n {
+		extra := pick("", "", "", ", join: {wait: all}", ", join: {wait: any}", ", join: {wait: 2}", ", max_visits: 5", ", routing: all")
+		switch r.IntN(4) {
+		case 0:
+			fmt.Fprintf(&b, "  n%d: {kind: set, set: {%s: \"%s\"}%s}\n", v, pick("i0", "i2", "sum", "i3"), term(), extra)
+		case 1:
+			fmt.Fprintf(&b, "  n%d: {kind: exec, command: [x], timeout: 1s, writes: [%s]%s}\n", v, pick("i1", "ok", "c", "t", "l0"), extra)
+		case 2:
+			fmt.Fprintf(&b, "  n%d: {kind: %s%s}\n", v, pick("pass", "wait, for: 1s", "human, prompt: x, writes: [ok]"), extra)
+		default:
+			fmt.Fprintf(&b, "  n%d: {kind: set, set: {ok: \"%s\", l1: \"l1 + [1]\"}%s}\n", v, guard(0), extra)
+		}
+	}
+	b.WriteString("edges:\n")
+	for v := range n {
+		for range r.IntN(4) {
+			fmt.Fprintf(&b, "  - {from: n%d, to: %s, when: \"%s\"}\n", v, target(), guard(2))
+		}
+		switch r.IntN(4) {
+		case 0:
+			fmt.Fprintf(&b, "  - {from: n%d, to: [%s, %s, %s, %s]}\n", v, target(), target(), target(), target())
+		case 1:
+			fmt.Fprintf(&b, "  - {from: n%d, to: %s, condition: on_failure}\n", v, target())
+		}
+		fmt.Fprintf(&b, "  - {from: n%d, to: n%d}\n", v, min(v+1, n-1))
+	}
+	fmt.Fprintf(&b, "  - {from: n%d, to: END}\n", n-1)
+	return b.String()
+}
+
+// No analysis takes more than its budget, which is counted in steps and not in
+// seconds: a file of up to 100 nodes is checked at once, whatever stands in it.
+func TestBudget(t *testing.T) {
+	graphs := 150
+	if os.Getenv("GRAPHRUN_SOUND_ROUNDS") != "" {
+		graphs = 3000
+	}
+	r := rand.New(rand.NewPCG(3, 14))
+	worst, checked, slowest, sum := facts{}, 0, time.Duration(0), time.Duration(0)
+	slow := ""
+	for i := range graphs {
+		text := tangle(r, []int{3, 5, 8, 20, 50, 100}[i%6])
+		g, found := spec.Parse("g.yaml", []byte(text), spec.Options{})
+		if g == nil || append(found, spec.Check(g)...).HasErrors() {
+			continue
+		}
+		checked++
+		start := time.Now()
+		f, _ := checkGraph(g, Options{})
+		took := time.Since(start)
+		if sum += took; took > slowest {
+			slowest, slow = took, text
+		}
+		worst.solver.Spent = max(worst.solver.Spent, f.solver.Spent)
+		worst.scenes, worst.rehearsed = max(worst.scenes, f.scenes), max(worst.rehearsed, f.rehearsed)
+		worst.walked, worst.explored = max(worst.walked, f.walked), max(worst.explored, f.explored)
+	}
+	t.Logf("%d graphs: at most %d evaluations of conditions, %d scenes with %d expressions, %d states of walks, %d of explorations; on average %v, at most %v",
+		checked, worst.solver.Spent, worst.scenes, worst.rehearsed, worst.walked, worst.explored, sum/time.Duration(max(checked, 1)), slowest)
+	if os.Getenv("GRAPHRUN_SLOWEST") != "" {
+		os.WriteFile(os.Getenv("GRAPHRUN_SLOWEST"), []byte(slow), 0o600)
+	}
+	const most = 700_000
+	if worst.solver.Spent > most || worst.scenes > maxAllScenes+1 || worst.rehearsed > 2*maxRehearsed || worst.walked > maxWalked+maxHunts || worst.explored > 2*maxExplored {
+		t.Error("an analysis has taken more than its budget")
+	}
+	if checked < graphs/4 {
+		t.Errorf("only %d graphs are tried", checked)
+	}
+}
