@@ -22,7 +22,8 @@ type Options struct {
 	// subgraphs are silent.
 	Load func(path string) ([]byte, error)
 	// Price is the most that so many tokens of a model, provider/name, can cost in
-	// US dollars; Bound tells costs by it. Without it only limits bound them.
+	// US dollars; Bound tells costs by it. Without it only limits bound them, and the rule
+	// about prices is silent.
 	Price func(model string, tokens int) (usd float64, known bool)
 	// Broken says that reading or spec.Check found errors: rules that conclude
 	// from what is absent are silent then.

@@ -8,7 +8,7 @@ func checked() []Rule {
 		accidentalFanout(), constantCondition(), joinNeverFires(), joinWithoutFanout(), llmDecideNoFallback(), llmDecideSingle(),
 		missingFallback(), missingJoin(), missingModel(), missingTimeout(), parallelConflict(), plainSecret(), policyInvalid(),
 		policyViolated(), policyUndecided(), readBeforeWrite(), scriptInjection(), secretLeak(), shadowedEdge(), stepLimitTooLow(), subgraphCycle(),
-		subgraphMissing(), templateMissing(), unboundedCycle(), unknownModelProvider(), unknownTool(), unusedIgnore(), unusedKey(),
+		subgraphMissing(), templateMissing(), unboundedCycle(), unknownModelProvider(), unknownPrice(), unknownTool(), unusedIgnore(), unusedKey(),
 		unusedOutput(), urlInjection(),
 	}
 }

@@ -78,3 +78,30 @@ edges: [{from: a, to: a, when: visits.a < 3}, {from: a, to: END}]`
 		}
 	}
 }
+
+// A limit holds where the server does not count: an estimate counts.
+func TestLimitWithoutUsage(t *testing.T) {
+	chat, calls := endingServer(t, `{"content":"a text of some length"}`, "stop")
+	result := runFlow(t, chat, `limits: {max_tokens: 300, max_steps: 60}
+start: a
+nodes: {a: {kind: llm, prompt: "say something, please", conversation: isolated, feedback: false, max_tokens: 20}}
+edges: [{from: a, to: a}]`, runner.Options{})
+	if result.Error == nil || result.Error.Kind != "budget" || *calls > 15 {
+		t.Errorf("%v after %d calls", result.Error, *calls)
+	}
+}
+
+// A list of tools that can't be had is a failure of kind tool, with what the
+// server said on stderr.
+func TestServerThatDoesNotStart(t *testing.T) {
+	chat := newChat(t, inOrder("never"))
+	for _, kind := range []string{"llm", "agent"} {
+		result := runFlow(t, chat, `start: a
+tools: {s: {mcp: {command: [sh, -c, "echo no token >&2; exit 1"]}}}
+nodes: {a: {kind: `+kind+`, prompt: go, tools: ["s.*"]}}
+edges: [{from: a, to: END}]`, runner.Options{})
+		if result.Error == nil || result.Error.Kind != "tool" || !strings.Contains(result.Error.Message, "no token") {
+			t.Errorf("%s: %v", kind, result.Error)
+		}
+	}
+}

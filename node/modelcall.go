@@ -79,7 +79,7 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		response.Usage = price.Estimated(&req, response)
 	}
 	usage := c.usage(ref, req.Caller, response)
-	room.Settle(usage)
+	room.Settle(estimated(ref, usage, &req, response))
 	hooked.after(ctx, response, modelFailure(err))
 	return c.finished(key, response, err, usage)
 }
@@ -106,6 +106,20 @@ func (c *caller) usage(ref modelRef, who model.Caller, response *model.Response)
 		}
 	}
 	return out
+}
+
+// estimated is what a call counts for budgets: what the server reports, else an
+// estimate. A limit is never void because nobody counted.
+func estimated(ref modelRef, usage runner.CallUsage, req *model.Request, response *model.Response) runner.CallUsage {
+	if response == nil || !response.Usage.Unreported || ref.isScript() {
+		return usage
+	}
+	guess := price.Estimated(req, response)
+	usage.InputTokens, usage.OutputTokens = guess.InputTokens, guess.OutputTokens
+	if cost, known := price.Cost(ref.priced(), guess); known {
+		usage.CostUSD = &cost
+	}
+	return usage
 }
 
 // finished journals a call that has ended, however it did. One that was

@@ -259,15 +259,35 @@ func (k *toolkit) offered(ctx context.Context, task *runner.Task, names []string
 		return nil, err
 	}
 	caller := model.Caller{Node: task.Node, Place: placeOf(task), Visit: task.Visit, Turn: 1}
-	return k.cassette.Tools(caller, names, func() ([]model.Tool, error) {
+	out, err := k.cassette.Tools(caller, names, func() ([]model.Tool, error) {
 		tools, err := registry.Tools(ctx, &toolActor{kit: k, task: task}, names)
 		if err != nil {
 			return nil, err
 		}
 		out := make([]model.Tool, len(tools))
 		for i, t := range tools {
-			out[i] = model.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters}
+			out[i] = model.Tool(t)
 		}
 		return out, nil
 	})
+	if err != nil {
+		return nil, toolFailure(err)
+	}
+	// A recording stands for servers, not for what the file says now: a replay
+	// notices that a tool is described in other words.
+	for i := range out {
+		if t, ok := registry.Own(out[i].Name); ok {
+			out[i] = model.Tool(t)
+		}
+	}
+	return out, nil
+}
+
+// toolFailure is a list of tools that can't be had, as a node's failure.
+func toolFailure(err error) error {
+	var failed *tool.Error
+	if !errors.As(err, &failed) {
+		return err
+	}
+	return &runner.Failure{Kind: "tool", Message: failed.Message, Details: failed.Details}
 }

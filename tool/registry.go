@@ -128,6 +128,15 @@ func (r *Registry) Declares(name string) bool {
 	return err == nil
 }
 
+// Own is a tool that the file declares itself, without a server to ask.
+func (r *Registry) Own(name string) (Tool, bool) {
+	decl := r.decls[name]
+	if decl == nil || decl.server != nil {
+		return Tool{}, false
+	}
+	return decl.tool(), true
+}
+
 // permits says whether an allow-list has a call's name.
 func permits(allowed []string, name string) bool {
 	server, _, dotted := strings.Cut(name, ".")

@@ -29,7 +29,7 @@ func check(name string, src []byte, optional bool) checked {
 	structure := spec.Check(g)
 	c := checked{graph: g, broken: append(errorsOnly(found), dangling(structure)...).Sort()}
 	found = append(found, structure...)
-	found = append(found, lint.Check(g, lint.Options{Load: load, Broken: found.HasErrors(), Optional: optional})...)
+	found = append(found, lint.Check(g, lint.Options{Load: load, Price: dearest, Broken: found.HasErrors(), Optional: optional})...)
 	c.found = lint.Filter(g.File, found)
 	return c
 }
@@ -60,6 +60,9 @@ func (a *app) loadFlow(path string, roles ...string) (*spec.Graph, error) {
 	c := check(name, src, a.rules.optional(nil))
 	if slices.Contains(roles, "default") && c.graph != nil && !hasDefault(c.graph) {
 		c.found = slices.DeleteFunc(c.found, func(d spec.Diagnostic) bool { return d.Rule == "missing-model" })
+	}
+	if len(roles) > 0 { // the caller's models cost something else; the budget asks for each call
+		c.found = slices.DeleteFunc(c.found, func(d spec.Diagnostic) bool { return d.Rule == "unknown-price" })
 	}
 	c.found = a.rules.apply(c.found, nil) // what is valid for validate is valid to run
 	switch {

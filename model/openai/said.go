@@ -51,7 +51,7 @@ type count int
 // UnmarshalJSON reads any of them; what is no number is 0.
 func (c *count) UnmarshalJSON(text []byte) error {
 	n, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
-	if *c = 0; err == nil && n > 0 && n < 1<<50 {
+	if *c = 0; err == nil && n > -(1<<62) && n < 1<<62 {
 		*c = count(n)
 	}
 	return nil

@@ -34,8 +34,8 @@ func Cost(model string, usage model.Usage) (usd float64, known bool) {
 	if isScript(model) {
 		return 0, true
 	}
-	p, ok := find(model)
-	if !ok || usage.Unreported || p.upTo > 0 && usage.InputTokens > p.upTo {
+	p, ok := findFor(model, usage.InputTokens)
+	if !ok || usage.Unreported {
 		return 0, false
 	}
 	fresh := usage.InputTokens - usage.CachedTokens - usage.CacheWriteTokens
@@ -50,8 +50,8 @@ func Worst(model string, inputTokens, maxTokens int) (usd float64, known bool) {
 	if isScript(model) {
 		return 0, true
 	}
-	p, ok := find(model)
-	if !ok || p.upTo > 0 && inputTokens > p.upTo {
+	p, ok := findFor(model, inputTokens)
+	if !ok {
 		return 0, false
 	}
 	if maxTokens == 0 {
@@ -74,8 +74,18 @@ func find(model string) (row, bool) {
 	if p, ok := line(model); ok {
 		return p, true
 	}
-	dated := regexp.MustCompile(`-(20\d\d-?\d\d-?\d\d|latest)$`)
-	return line(dated.ReplaceAllString(model, ""))
+	dated := regexp.MustCompile(`-(20\d\d-?\d\d-?\d\d|latest)(\+long)?$`)
+	return line(dated.ReplaceAllString(model, "$2"))
+}
+
+// findFor is the row for prompts of a length: above the longest of a model's
+// own row that of its name with +long, where there is one.
+func findFor(model string, inputTokens int) (row, bool) {
+	p, ok := find(model)
+	if !ok || p.upTo == 0 || inputTokens <= p.upTo {
+		return p, ok
+	}
+	return find(model + "+long")
 }
 
 // line scans the table: that is quicker than a map made for one look.

@@ -57,6 +57,8 @@ func TestCost(t *testing.T) {
 		{"gpt-4.1", million, -1},
 		{"openai/gpt-5.4", model.Usage{InputTokens: 272_000}, 0.68},
 		{"openai/gpt-5.4", model.Usage{InputTokens: 272_001}, -1},
+		{"openai/gpt-6-astra", model.Usage{InputTokens: 272_001, OutputTokens: 1}, 20*0.272001 + 75e-6},
+		{"anthropic/claude-haiku-5-5-20261001", model.Usage{InputTokens: 200_000, CachedTokens: 100_000}, 0.05 + 0.005},
 		{"openai/gpt-4.1,2.00", million, -1},
 		{"", million, -1},
 		{"scripted/s.yaml", million, 0},

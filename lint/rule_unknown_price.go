@@ -1,0 +1,77 @@
+// unknown-price: a limit in money, and a model whose price nobody knows.
+
+package lint
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+func unknownPrice() Rule {
+	return Rule{
+		Name: "unknown-price", Severity: spec.Error, needs: needNode,
+		Summary: "limits.max_cost_usd stands over a model whose price is not known",
+		Doc: "A limit in money holds only where the price of each call is known. The price of a model that is not in the table, or that a server of the graph's own answers for, is not: its first call would fail with kind budget, after others were paid for. " +
+			"Use limits.max_tokens, or a model whose price is known.",
+		Bad: `graphrun: v1
+name: ask
+start: ask
+output: output
+limits: {max_cost_usd: 1}
+models: {default: openai/gpt-of-tomorrow}
+nodes:
+  ask: {kind: llm, prompt: "Why is the sky blue?", timeout: 1m}
+edges:
+  - {from: ask, to: END}
+`,
+		Good: `graphrun: v1
+name: ask
+start: ask
+output: output
+limits: {max_tokens: 10000}
+models: {default: openai/gpt-of-tomorrow}
+nodes:
+  ask: {kind: llm, prompt: "Why is the sky blue?", timeout: 1m}
+edges:
+  - {from: ask, to: END}
+`,
+		check: checkUnknownPrice,
+	}
+}
+
+func checkUnknownPrice(f *facts) {
+	if f.graph.Limits.MaxCostUSD == 0 || f.opts.Price == nil {
+		return
+	}
+	names, _ := f.modelNames()
+	for _, name := range names {
+		if strings.Contains(name, "{{") || !strings.Contains(name, "/") {
+			continue // not known before the run, or no model at all
+		}
+		if _, known := f.opts.Price(f.priced(name), 1); !known {
+			f.report(f.graph.Limits.Span, "the price of %q is not known, so limits.max_cost_usd can't be kept; use limits.max_tokens", name)
+		}
+	}
+}
+
+// priced is the name under which the price of a model is known: a provider that
+// the file declares without an address is the well-known one of its type.
+func (f *facts) priced(name string) string {
+	server, id, _ := strings.Cut(name, "/")
+	for _, p := range slices.Concat(f.graph.Providers, f.graph.Whole().Providers) {
+		if p.Key.Value != server {
+			continue
+		}
+		kind := ""
+		if v := p.Value.Get("type"); v != nil {
+			kind = v.Text.Value
+		}
+		if p.Value.Get("base_url") == nil || kind == "scripted" {
+			return kind + "/" + id
+		}
+		return ""
+	}
+	return name
+}
