@@ -132,14 +132,18 @@ func comparable(t *testing.T, r *model.Response) reading {
 		}
 		out.Calls = append(out.Calls, call.ID+" "+call.Name+string(args))
 	}
-	var thoughts []struct{ Thinking, Signature, Data string }
+	var kept struct {
+		Data []struct{ Type, Thinking, Signature, Data string }
+	}
 	if len(r.Thinking) > 0 {
-		if err := json.Unmarshal(r.Thinking, &thoughts); err != nil {
+		if err := json.Unmarshal(r.Thinking, &kept); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, th := range thoughts {
-		out.Thinking = append(out.Thinking, th.Thinking+"|"+th.Signature+"|"+th.Data)
+	for _, b := range kept.Data {
+		if b.Type == "thinking" || b.Type == "redacted_thinking" {
+			out.Thinking = append(out.Thinking, b.Thinking+"|"+b.Signature+"|"+b.Data)
+		}
 	}
 	return out
 }
@@ -185,7 +189,7 @@ func bySDK(t *testing.T, client *sdk.Client, streams bool) reading {
 	out.Text = text.String()
 	out.Stop = map[sdk.StopReason]model.StopReason{
 		sdk.StopReasonEndTurn: model.StopEnd, sdk.StopReasonToolUse: model.StopToolCalls,
-		sdk.StopReasonMaxTokens: model.StopLength, sdk.StopReasonRefusal: model.StopFilter,
+		sdk.StopReasonMaxTokens: model.StopLength, sdk.StopReasonRefusal: model.StopRefusal,
 	}[message.StopReason]
 	return out
 }
