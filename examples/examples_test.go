@@ -169,6 +169,8 @@ func (e *example) run(t *testing.T, output string) (string, int) {
 	if len(e.resumes)+len(e.forks) > 0 {
 		program.Args = append(program.Args, "--run-id", "ID")
 		program.StateDir = t.TempDir()
+	} else {
+		program.Args = append(slices.Clone(program.Args), "--store", "memory")
 	}
 	code := cli.Main(context.Background(), program)
 	var more [][]string

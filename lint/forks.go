@@ -5,6 +5,7 @@ package lint
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/graphrun/graphrun/internal/graphalg"
 )
@@ -83,16 +84,31 @@ func (f *facts) forks() *forks {
 	k.tree = k.graph.Dominators(f.start())
 	k.sort(f.start())
 	k.climb()
+	k.meetings()
 	for _, v := range k.order {
-		if p := k.tree.Parent[v]; p >= 0 && k.starts(p) && v < k.first {
-			k.sets[v] = k.armsInto(v, p)
-			if v < n && f.graph.Nodes[v].Join != nil {
-				k.joins[p] = append(k.joins[p], v)
-			}
+		if p := k.tree.Parent[v]; k.sets[v] != nil && v < n && f.graph.Nodes[v].Join != nil {
+			k.joins[p] = append(k.joins[p], v)
 		}
 	}
 	f.theForks = k
 	return k
+}
+
+// meetings computes sets to its least fixpoint: meetings on a cycle are reached from
+// each other's arms.
+func (k *forks) meetings() {
+	for changed := true; changed; {
+		changed = false
+		for _, v := range k.order {
+			p := k.tree.Parent[v]
+			if p < 0 || !k.starts(p) || v >= k.first {
+				continue
+			}
+			if set := k.armsInto(v, p); !slices.Equal(set, k.sets[v]) {
+				k.sets[v], changed = set, true
+			}
+		}
+	}
 }
 
 // split builds the graph with arms.

@@ -4,6 +4,7 @@ package machine
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/graphrun/graphrun/eval"
 )
@@ -23,7 +24,7 @@ func (p *Plan) Group(began *Event) (string, error) {
 	if info.Goal != "" {
 		s.goal = info.Goal
 	}
-	s.env = maps.Clone(p.initial)
+	s.env, s.size, s.sizes = maps.Clone(p.initial), p.size, slices.Clone(p.sizes)
 	s.loadInput(info.Session)
 	s.loadInput(began.Input)
 	s.edit(began.Edit)
