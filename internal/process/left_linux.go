@@ -108,8 +108,16 @@ func killMarked(marks []string) (killed []int, unread bool) {
 			continue
 		}
 		mark, empty := markOf(pid)
-		if mark != "" && slices.Contains(marks, mark) && found.Kill() == nil {
-			killed = append(killed, pid)
+		if mark != "" && slices.Contains(marks, mark) {
+			group, err := syscall.Getpgid(pid)
+			if found.Kill() == nil {
+				killed = append(killed, pid)
+			}
+			// The others of its group belong to it, with or without an environment: a
+			// driver that dies as the program starts has told nobody of the group.
+			if err == nil && group > 1 && group != syscall.Getpgrp() {
+				_ = syscall.Kill(-group, syscall.SIGKILL)
+			}
 		}
 		unread = unread || empty
 		_ = found.Release()
