@@ -20,10 +20,15 @@ func checkFile(t *testing.T, path string) (src string, found spec.Diagnostics) {
 	}
 	g, found := spec.Parse(filepath.Base(path), text, spec.Options{})
 	found = append(found, spec.Check(g)...)
-	found = append(found, Check(g, Options{Broken: found.HasErrors(), Optional: optional(filepath.Dir(path)), Load: func(name string) ([]byte, error) {
+	found = append(found, Check(g, Options{Broken: found.HasErrors(), Optional: optional(filepath.Dir(path)), Price: price, Load: func(name string) ([]byte, error) {
 		return os.ReadFile(filepath.Join(filepath.Dir(path), filepath.FromSlash(name)))
 	}})...)
 	return string(text), Filter(g.File, found)
+}
+
+// price knows the models of all providers but those of flows about unknown prices.
+func price(model string, _ int) (float64, bool) {
+	return 0.001, model != "" && !strings.HasSuffix(model, "/small") && !strings.HasSuffix(model, "of-tomorrow")
 }
 
 // optional reports whether the flows of a folder are about a rule that is off
@@ -109,7 +114,9 @@ func TestClean(t *testing.T) {
 			continue
 		}
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			if _, found := checkFile(t, path); len(found) > 0 {
+			_, found := checkFile(t, path)
+			found = slices.DeleteFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Info })
+			if len(found) > 0 {
 				t.Errorf("found: %s", describe(found))
 			}
 		})

@@ -52,6 +52,7 @@ type facts struct {
 	theCounts     *boundWalk
 	theGround     *ground
 	scenes        int // of rehearsals
+	theEnding     []bool
 	undecided     []doubt
 	walked        int // states of the ground that were followed
 	rehearsed     int // expressions that they evaluated

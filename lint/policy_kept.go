@@ -19,8 +19,7 @@ func (f *facts) keeps(p *policy) string {
 	}
 	r := &rehearsal{f: f, p: p}
 	if p.kind == "reach" {
-		size := len(f.graph.Nodes) + 2
-		r.lost = func(v int) bool { return v != f.end && shortest(f.alive, size, v, f.end) == nil }
+		r.lost = func(v int) bool { return v != f.end && !f.endsFrom(v) }
 	}
 	if r.breaks() {
 		return "only inputs, results and the conditions on them keep it"
@@ -60,9 +59,8 @@ func (f *facts) obeys(p *policy) bool {
 		if p.subject != f.end {
 			return true // a way is all that is asked for
 		}
-		size := len(f.graph.Nodes) + 2
 		for v := range f.graph.Nodes {
-			if (v == p.place || f.leads(p.place, v, -1)) && shortest(f.alive, size, v, f.end) == nil {
+			if !f.endsFrom(v) && (v == p.place || f.leads(p.place, v, -1)) {
 				return false
 			}
 		}
@@ -72,6 +70,33 @@ func (f *facts) obeys(p *policy) bool {
 		return ok && value == false
 	}
 	return false
+}
+
+// endsFrom reports whether a way that conditions leave open leads from a node to END,
+// computed for all nodes at once.
+func (f *facts) endsFrom(v int) bool {
+	if f.theEnding == nil {
+		size := len(f.graph.Nodes) + 2
+		before := make([][]int, size)
+		for v := range f.graph.Nodes {
+			for _, next := range f.alive(v) {
+				before[next] = append(before[next], v)
+			}
+		}
+		f.theEnding = make([]bool, size)
+		f.theEnding[f.end] = true
+		for todo := []int{f.end}; len(todo) > 0; {
+			at := todo[0]
+			todo = todo[1:]
+			for _, v := range before[at] {
+				if !f.theEnding[v] {
+					f.theEnding[v] = true
+					todo = append(todo, v)
+				}
+			}
+		}
+	}
+	return f.theEnding[v]
 }
 
 // meetsFork reports whether ways lead to both of two vertices from the branches that
