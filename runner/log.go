@@ -136,6 +136,10 @@ func (l *runLog) flush() {
 	l.flushed.Lock()
 	defer l.flushed.Unlock()
 	l.mu.Lock()
+	if l.over { // a timer that was late
+		l.mu.Unlock()
+		return
+	}
 	l.timer = nil
 	var batch []*logChunk
 	var chunks []LogChunk
