@@ -4,13 +4,14 @@
 EXAMPLE  ?= examples/tool-router/flow.yaml
 ARGS     ?=
 FUZZTIME ?= 30s
+CHAOS    ?= 2m
 LDFLAGS  ?= -s -w
 FLOWS    := $(wildcard examples/*/flow.yaml)
 
 # The race detector needs a C compiler; without one the tests run all the same.
 RACE := $(shell test "$$(go env CGO_ENABLED)" = 1 && command -v $$(go env CC) >/dev/null 2>&1 && echo -race)
 
-.PHONY: help build run test lint check bench fuzz clean
+.PHONY: help build run test lint check bench fuzz chaos clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -49,6 +50,9 @@ fuzz: ## every fuzz target for FUZZTIME
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
 		done; \
 	done
+
+chaos: ## disturb random runs for CHAOS, with the race detector where there is a C compiler
+	GRAPHRUN_CHAOS=$(CHAOS) go test $(RACE) -count=1 -timeout 24h -v -run '^TestChaos$$' ./internal/chaos
 
 clean: ## remove what the targets above made
 	rm -rf bin

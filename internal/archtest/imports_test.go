@@ -35,6 +35,7 @@ func layers() []layer {
 		{path: "internal/bigflow"},
 		{path: "internal/bind", own: []string{"spec", "eval", "internal/schema"}},
 		{path: "internal/bounded"},
+		{path: "internal/chaos"},
 		{path: "internal/cli", own: []string{"*"}, others: []string{"*"}},
 		{path: "internal/crashtest"},
 		{path: "internal/docstest"},

@@ -83,7 +83,7 @@ func (a *app) answer(ctx context.Context, f *answerFlags, id string, pairs []str
 	if err != nil {
 		return err
 	}
-	r, err := newRunner(kept, nil, nil)
+	r, err := a.newRunner(kept, nil, nil)
 	if err != nil {
 		return err
 	}

@@ -68,16 +68,28 @@ func System() Program {
 			}
 			return func() { signal.Stop(c) }
 		},
-		Now:       time.Now,
 		ConfigDir: configDir,
 		StateDir:  stateDir(),
 	}
 }
 
+// givenClock is the clock of a Program that was given one.
+type givenClock struct{ now func() time.Time }
+
+// Now tells the time.
+func (c givenClock) Now() time.Time { return c.now() }
+
+// AfterFunc calls f after d.
+func (c givenClock) AfterFunc(d time.Duration, f func()) func() bool {
+	return time.AfterFunc(d, f).Stop
+}
+
 // Main runs the program and returns its exit code.
 func Main(ctx context.Context, p Program) int {
 	a := &app{Program: p}
-	if a.Now == nil {
+	if a.Now != nil {
+		a.clock = givenClock{a.Now}
+	} else {
 		a.Now = time.Now
 	}
 	root := newRoot(a)

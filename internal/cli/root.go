@@ -8,11 +8,14 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/runner"
 )
 
 // app is what the commands share during one call.
 type app struct {
 	Program
+	clock runner.Clock // nil: the machine's
 	color enum
 	store storeFlags
 	rules ruleSettings // of the settings file

@@ -138,7 +138,7 @@ was running and its process is gone: graphrun resume goes on with it.`,
 			if err != nil {
 				return err
 			}
-			if err := countSteps(s, runs); err != nil {
+			if err := a.countSteps(s, runs); err != nil {
 				return err
 			}
 			if output.value == "json" {
@@ -156,8 +156,8 @@ was running and its process is gone: graphrun resume goes on with it.`,
 
 // countSteps puts in the steps of the runs that have not ended as their journals
 // have them: their drivers tell only from time to time.
-func countSteps(s runner.Store, runs []runner.RunSummary) error {
-	r, err := newRunner(s, nil, nil)
+func (a *app) countSteps(s runner.Store, runs []runner.RunSummary) error {
+	r, err := a.newRunner(s, nil, nil)
 	if err != nil {
 		return err
 	}

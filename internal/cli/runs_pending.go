@@ -80,7 +80,7 @@ func (a *app) pendingOf(filter runner.RunFilter) ([]pendingQuestion, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := newRunner(kept, nil, nil)
+	r, err := a.newRunner(kept, nil, nil)
 	if err != nil {
 		return nil, err
 	}

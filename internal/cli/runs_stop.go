@@ -141,7 +141,7 @@ func (w *stopping) ask(r *runner.RunSummary) (settled bool, err error) {
 
 // cancel ends a run that nobody drives.
 func (w *stopping) cancel() error {
-	r, err := newRunner(w.store, nil, nil)
+	r, err := w.app.newRunner(w.store, nil, nil)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (a *app) openStore() (runner.Store, error) {
 		a.store.open = &unkept{}
 		return a.store.open, nil
 	}
-	s, err := sqlite.Open(path, sqlite.Options{Durability: sqlite.Durability(a.store.durability.value)})
+	s, err := sqlite.Open(path, sqlite.Options{Durability: sqlite.Durability(a.store.durability.value), Now: a.Now})
 	if err != nil {
 		return nil, fmt.Errorf("%w\n--store names another file, or memory", err)
 	}
@@ -96,7 +96,7 @@ func (a *app) readStore() (runner.Store, error) {
 	if path == "" {
 		return a.openStore()
 	}
-	s, err := sqlite.Open(path, sqlite.Options{ReadOnly: true})
+	s, err := sqlite.Open(path, sqlite.Options{ReadOnly: true, Now: a.Now})
 	switch {
 	case errors.Is(err, sqlite.ErrOlder):
 		return a.openStore()

@@ -1,0 +1,262 @@
+//go:build linux
+
+// What disturbs a run. Each disturbance begins while a driver is at work and has
+// ended, or goes on beside it, when it returns.
+
+package chaos
+
+import (
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	_ "modernc.org/sqlite" // to lock the store
+)
+
+// disturbance is one kind of them.
+type disturbance struct {
+	name string
+	// often is its share of all.
+	often int
+	do    func(x *trial, driver *process, random *rand.Rand)
+	// slow says that it takes longer than leases or waits of the store.
+	slow bool
+	// needs says whether it is possible here; nil: always.
+	needs func(x *trial) bool
+}
+
+// disturbances are all kinds.
+func disturbances() []disturbance {
+	signals := func(list ...syscall.Signal) func(*trial, *process, *rand.Rand) {
+		return func(_ *trial, driver *process, random *rand.Rand) {
+			for _, s := range list {
+				driver.signal(s)
+				time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
+			}
+		}
+	}
+	return []disturbance{
+		{name: "SIGKILL", often: 6, do: signals(syscall.SIGKILL)},
+		{name: "SIGTERM", often: 3, do: signals(syscall.SIGTERM)},
+		{name: "SIGINT", often: 2, do: signals(syscall.SIGINT)},
+		{name: "SIGHUP", often: 2, do: signals(syscall.SIGHUP)},
+		{name: "SIGQUIT", often: 1, do: signals(syscall.SIGQUIT)},
+		{name: "SIGTERM twice", often: 2, do: signals(syscall.SIGTERM, syscall.SIGTERM)},
+		{name: "SIGTERM, SIGKILL", often: 2, do: signals(syscall.SIGTERM, syscall.SIGKILL)},
+		{name: "stop and go on", often: 2, do: stopDriver},
+		{name: "stop for longer than the lease", often: 1, do: stopDriverLong, slow: true},
+		{name: "kill a child", often: 4, do: killMember(syscall.SIGKILL)},
+		{name: "terminate a child", often: 2, do: killMember(syscall.SIGTERM)},
+		{name: "stop a child", often: 2, do: stopMember},
+		{name: "set the clock", often: 3, do: shiftClock},
+		{name: "lock the store", often: 3, do: lockStore},
+		{name: "lock the store for long", often: 1, do: lockStoreLong, slow: true},
+		{name: "fill the disk", often: 4, do: fillDisk, needs: func(x *trial) bool { return x.smallDisk }},
+		{name: "resume at once", often: 3, do: resumeAtOnce},
+		{name: "kill and resume at once", often: 3, do: func(x *trial, driver *process, random *rand.Rand) {
+			driver.signal(syscall.SIGKILL)
+			resumeAtOnce(x, driver, random)
+		}},
+		{name: "resume with an answer", often: 2, do: resumeWithAnswer},
+		{name: "cancel", often: 3, do: command("runs", "cancel", runID)},
+		{name: "cancel by two", often: 1, do: func(x *trial, driver *process, random *rand.Rand) {
+			other := x.start("runs", "cancel", runID)
+			command("runs", "cancel", runID)(x, driver, random)
+			x.await(other)
+		}},
+		{name: "pause", often: 2, do: command("runs", "pause", runID)},
+		{name: "look", often: 2, do: look},
+	}
+}
+
+// stopDriver stops the driver for a while, in which others can't have the run.
+func stopDriver(x *trial, driver *process, random *rand.Rand) {
+	driver.signal(syscall.SIGSTOP)
+	if random.IntN(2) == 0 {
+		x.drives = append(x.drives, x.call("resume", runID, "--no-input", "-o", "jsonl"))
+	}
+	time.Sleep(time.Duration(random.IntN(400)) * time.Millisecond)
+	driver.signal(syscall.SIGCONT)
+}
+
+// stopDriverLong stops the driver until somebody else has the run.
+func stopDriverLong(x *trial, driver *process, random *rand.Rand) {
+	driver.signal(syscall.SIGSTOP)
+	time.Sleep(15*time.Second + time.Duration(random.IntN(2000))*time.Millisecond)
+	other := x.start("resume", runID, "--no-input", "-o", "jsonl")
+	x.drives = append(x.drives, other)
+	time.Sleep(time.Duration(random.IntN(800)) * time.Millisecond)
+	driver.signal(syscall.SIGCONT)
+	x.await(other)
+}
+
+// pick is a program at work; nil: none is.
+func (x *trial) pick(random *rand.Rand, far bool) *member {
+	var list []member
+	for _, m := range x.members() {
+		if far || !m.far {
+			list = append(list, m)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return &list[random.IntN(len(list))]
+}
+
+// killMember ends a program that has nothing beside it that would go on.
+func killMember(s syscall.Signal) func(*trial, *process, *rand.Rand) {
+	return func(x *trial, _ *process, random *rand.Rand) {
+		if m := x.pick(random, false); m != nil {
+			x.gently = false
+			_ = syscall.Kill(m.pid, s) // it may have ended
+		}
+	}
+}
+
+func stopMember(x *trial, _ *process, random *rand.Rand) {
+	if m := x.pick(random, true); m != nil {
+		_ = syscall.Kill(m.pid, syscall.SIGSTOP)
+		time.Sleep(time.Duration(random.IntN(500)) * time.Millisecond)
+		_ = syscall.Kill(m.pid, syscall.SIGCONT)
+	}
+}
+
+// shiftClock sets the clock, and perhaps sets it back a while later.
+func shiftClock(x *trial, _ *process, random *rand.Rand) {
+	setClock(x.T, x.path("clock"), []int64{-86400, -3600, -20, -1, 1, 20, 3600, 86400}[random.IntN(8)])
+	if random.IntN(2) == 0 {
+		time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
+		setClock(x.T, x.path("clock"), 0)
+	}
+}
+
+func lockStore(x *trial, _ *process, random *rand.Rand) {
+	x.locked(time.Duration(100+random.IntN(900)) * time.Millisecond)
+}
+
+// lockStoreLong locks the store for longer than a driver waits.
+func lockStoreLong(x *trial, driver *process, _ *rand.Rand) {
+	x.gently = false
+	x.locked(13 * time.Second)
+	x.await(driver)
+}
+
+// locked holds a transaction that writes.
+func (x *trial) locked(during time.Duration) {
+	db, err := sql.Open("sqlite", "file:"+x.store+"?mode=rw&_txlock=immediate&_pragma=busy_timeout(3000)")
+	if err != nil {
+		x.Fatal(err)
+	}
+	defer db.Close()
+	tx, err := db.Begin()
+	if err != nil {
+		return // there is no store yet, or others keep it
+	}
+	time.Sleep(during)
+	if err := tx.Rollback(); err != nil {
+		x.Error(err)
+	}
+}
+
+// fillDisk fills the disk of the store until a while later.
+func fillDisk(x *trial, driver *process, random *rand.Rand) {
+	x.gently = false
+	ballast := filepath.Join(filepath.Dir(x.store), "ballast")
+	f, err := os.Create(ballast)
+	if err != nil {
+		return // it is full
+	}
+	block := make([]byte, 4096)
+	left := random.IntN(5) // blocks
+	for err == nil {
+		_, err = f.Write(block)
+	}
+	if info, err := f.Stat(); err == nil {
+		_ = f.Truncate(max(0, info.Size()-int64(left*len(block))))
+	}
+	_ = f.Close()
+	if random.IntN(3) > 0 {
+		select {
+		case <-driver.gone:
+		case <-time.After(2 * time.Second):
+		}
+	}
+	time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
+	if err := os.Remove(ballast); err != nil {
+		x.Error(err)
+	}
+}
+
+// resumeAtOnce lets several processes go on with the run at once.
+func resumeAtOnce(x *trial, _ *process, random *rand.Rand) {
+	var all []*process
+	for range 2 + random.IntN(2) {
+		all = append(all, x.start("resume", runID, "--no-input", "-o", "jsonl"))
+	}
+	x.drives = append(x.drives, all...)
+	for _, p := range all {
+		x.await(p)
+	}
+}
+
+// resumeWithAnswer goes on with the run and an answer that others may have given.
+func resumeWithAnswer(x *trial, driver *process, random *rand.Rand) {
+	if len(x.people) == 0 {
+		return
+	}
+	who := x.people[random.IntN(len(x.people))]
+	said := fmt.Sprintf("by resume %d", random.IntN(100))
+	if random.IntN(2) == 0 {
+		driver.signal(syscall.SIGTERM)
+		x.await(driver)
+	}
+	p := x.call("resume", runID, "--no-input", "-o", "jsonl", "--answer", who.node+"="+said)
+	x.drives = append(x.drives, p)
+	heard := p.stderr.String()
+	switch {
+	case strings.Contains(heard, "was answered"), strings.Contains(heard, "was not used"), strings.Contains(heard, "no run"):
+	case p.code() == 0 || p.code() == 10:
+		x.taken = append(x.taken, person{node: who.node, key: who.key, text: said})
+	default:
+		x.perhaps = append(x.perhaps, said)
+	}
+}
+
+// command calls graphrun beside the driver.
+func command(args ...string) func(*trial, *process, *rand.Rand) {
+	return func(x *trial, _ *process, _ *rand.Rand) {
+		p := x.call(args...)
+		switch p.code() {
+		case 0, 2:
+		case 1:
+			if !strings.Contains(p.stderr.String(), "ended before it could") {
+				x.unlessRough(p)
+			}
+		default:
+			x.Error(p)
+		}
+	}
+}
+
+// look reads the run in all ways beside its driver.
+func look(x *trial, _ *process, _ *rand.Rand) {
+	for _, args := range [][]string{{"runs", "show", runID, "-o", "json"}, {"runs", "list"}, {"runs", "events", runID}, {"runs", "pending"}, {"why", runID}, {"logs", runID}} {
+		p := x.call(args...)
+		if p.code() != 0 && !strings.Contains(p.stderr.String(), "no run") {
+			x.unlessRough(p)
+		}
+	}
+}
+
+// unlessRough is for errors that only a failing store explains.
+func (x *trial) unlessRough(p *process) {
+	if x.gently {
+		x.Error(p)
+	}
+}
