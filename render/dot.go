@@ -27,6 +27,7 @@ const (
 	gotoColor    = "#0369A1"
 	paleColor    = "#C4CAD3"
 	waitingColor = "#D97706"
+	runningColor = "#2563EB"
 )
 
 // looks gives each kind of node its own colour. Red and orange are not among
@@ -69,6 +70,11 @@ func (l look) marked(m Mark) look {
 		l.line, l.fill = failureColor, "#FECACA"
 	case WaitingHere:
 		l.line, l.fill = waitingColor, "#FFEDD5"
+	case RunningHere:
+		l.line, l.fill = runningColor, "#DBEAFE"
+	case Missed:
+		l.fill, l.line = "#FFFFFF", failureColor
+	case Touched:
 	}
 	return l
 }
@@ -81,8 +87,10 @@ func widths(m Mark) string {
 		return fmt.Sprintf(", fontcolor=%q", paleColor)
 	case Touched, Unwell:
 		return ", penwidth=2.4"
-	case FailedHere, WaitingHere:
+	case FailedHere, WaitingHere, RunningHere:
 		return ", penwidth=3.6"
+	case Missed:
+		return ", penwidth=1.6"
 	}
 	return ""
 }
@@ -156,8 +164,11 @@ func (w *dotWriter) box(b *Box) {
 			"fixedsize=true, color=%q, fillcolor=%q]\n", w.id(b.ID), inkColor, inkColor)
 	case EndBox:
 		ink := inkColor
-		if b.Mark == Untouched {
+		switch b.Mark {
+		case Untouched:
 			ink = paleColor
+		case Missed:
+			ink = failureColor
 		}
 		fmt.Fprintf(out, "%s [label=\"END\", shape=box, style=\"rounded,filled\", fontsize=11, fontcolor=white, "+
 			"margin=\"0.16,0.05\", height=0.3, color=%q, fillcolor=%q]\n", w.id(b.ID), ink, ink)
@@ -215,6 +226,8 @@ func (w *dotWriter) arrow(a *Arrow) {
 	switch a.Mark {
 	case Untouched:
 		color = paleColor
+	case Missed:
+		color = failureColor
 	case Touched:
 		width = ", penwidth=2.6"
 	}

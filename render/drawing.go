@@ -1,12 +1,15 @@
 // Package render draws graphs. A graph becomes a Drawing, which says what is
-// there and what it means; the writers (DOT for now) say what it looks like.
+// there and what it means; the writers (DOT, Mermaid, JSON) say what it looks like.
 package render
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -20,15 +23,30 @@ type Options struct {
 	Label string
 	// Trail is painted on the drawing; nil: nothing is.
 	Trail *Trail
+	// Open returns the graph that a node of kind graph runs, nil when it can't be
+	// had. Where it is set, drawings hold those of their subgraphs.
+	Open func(g *spec.Graph, node *spec.Node) *spec.Graph
+
+	within []*spec.Graph // the graphs around the one that is drawn
 }
 
 // Drawing is a graph as boxes and arrows, in declaration order.
 type Drawing struct {
-	Title  string
-	Boxes  []Box
-	Arrows []Arrow
+	Title string
+	// Graph and Start are the graph's name and the node that it begins with.
+	Graph, Start string
+	Boxes        []Box
+	Arrows       []Arrow
 	// Inner are the graphs of the file's `graphs`; their titles are "#name".
 	Inner []*Drawing
+	// Subgraphs are what nodes run, in the order of the nodes; see Options.Open.
+	Subgraphs []Subgraph
+}
+
+// Subgraph is the drawing of what a node runs.
+type Subgraph struct {
+	Node    string
+	Drawing *Drawing
 }
 
 // BoxRole tells boxes apart. The zero value is unset.
@@ -56,6 +74,20 @@ type Box struct {
 	Mark Mark
 	// Finally says that the node runs when the end of the run is decided.
 	Finally bool
+	// Line is where the file declares the node, from 1; 0 for marks.
+	Line int
+	// Outcome is what a trail says of the node; nil without one.
+	Outcome *Outcome
+}
+
+// Outcome is what a run made of a node.
+type Outcome struct {
+	Status string
+	Visits int
+	// Spent is the time of all visits together.
+	Spent time.Duration
+	// Error is why the latest visit failed; nil when it did not.
+	Error *machine.Failure
 }
 
 // ArrowRole says when an arrow is taken. The zero value is unset.
@@ -85,6 +117,14 @@ type Arrow struct {
 	Label string
 	Tip   string
 	Mark  Mark
+	// Edge is the edge that the arrow stands for; nil when it stands for none.
+	Edge *spec.Edge
+	// Names are the labels by which a goto chooses the arrow.
+	Names []string
+	// Line is where the file declares the arrow, from 1; 0 when it does not.
+	Line int
+	// Taken is how often a run took the arrow; meaningless without a trail.
+	Taken int
 }
 
 // The ids of the marks.
@@ -95,7 +135,7 @@ const (
 
 // Draw turns a graph into a drawing.
 func Draw(g *spec.Graph, opts Options) *Drawing {
-	d := &Drawing{Title: opts.Label}
+	d := &Drawing{Title: opts.Label, Graph: g.Name.Value, Start: g.Start.Value}
 	if d.Title == "" {
 		d.Title = g.Name.Value
 	}
@@ -106,6 +146,7 @@ func Draw(g *spec.Graph, opts Options) *Drawing {
 	for _, n := range g.Nodes {
 		d.Boxes = append(d.Boxes, Box{
 			ID: n.ID.Value, Role: NodeBox, Kind: n.Kind.Value, Notes: notes(n), Tip: n.Description.Value, Finally: n.Final,
+			Line: line(g, n.Span),
 		})
 	}
 	ends := false
@@ -119,17 +160,15 @@ func Draw(g *spec.Graph, opts Options) *Drawing {
 		d.Arrows = append(d.Arrows, a)
 	}
 	choices := choicesOf(g)
-	edges := map[int]int{} // the arrow's place → the edge's index
 	for _, e := range g.Edges {
-		edges[len(d.Arrows)] = e.Index
 		a := edgeArrow(e)
-		a.Fallback = fallback(e, choices)
+		a.Edge, a.Line, a.Fallback = e, line(g, e.Span), fallback(e, choices)
 		add(a)
 	}
-	delete(edges, len(d.Arrows)) // when the last was left out
 	if !opts.NoDestinations {
 		for _, n := range g.Nodes {
 			for _, a := range gotoArrows(n) {
+				a.Line = line(g, n.Span)
 				add(a)
 			}
 		}
@@ -141,14 +180,46 @@ func Draw(g *spec.Graph, opts Options) *Drawing {
 		d.Boxes = append(d.Boxes, Box{ID: endID, Role: EndBox})
 	}
 	if opts.Trail != nil {
-		opts.Trail.paint(d, edges)
+		opts.Trail.paint(d)
 	}
-	opts.Trail = nil // it is none of theirs
+	d.open(g, opts)
+	opts.Trail, opts.Open = nil, nil // they are none of theirs
 	for _, inner := range g.Graphs {
 		opts.Label = inner.Ref()
 		d.Inner = append(d.Inner, Draw(inner, opts))
 	}
 	return d
+}
+
+// open draws what the nodes of a graph run.
+func (d *Drawing) open(g *spec.Graph, opts Options) {
+	if opts.Open == nil {
+		return
+	}
+	trail := opts.Trail
+	opts.Label, opts.within = "", append(slices.Clip(opts.within), g)
+	for _, n := range g.Nodes {
+		if n.Kind.Value != "graph" {
+			continue
+		}
+		inner := opts.Open(g, n)
+		if inner == nil || slices.Contains(opts.within, inner) {
+			continue // one that runs itself would have no end
+		}
+		if opts.Trail = nil; trail != nil {
+			opts.Trail = trail.within(n.ID.Value)
+		}
+		d.Subgraphs = append(d.Subgraphs, Subgraph{n.ID.Value, Draw(inner, opts)})
+	}
+}
+
+// line is where a span of a graph's file begins, from 1; 0: nowhere.
+func line(g *spec.Graph, span spec.Span) int {
+	if span == (spec.Span{}) {
+		return 0
+	}
+	file, span := g.File.Locate(span)
+	return file.Position(span.From).Line
 }
 
 // choice says that a node chooses by conditions, or by a model, where it goes on
@@ -255,13 +326,15 @@ func gotoArrows(n *spec.Node) []Arrow {
 		to, label := end.Target.Value, end.Label.Value
 		if at, ok := place[to]; ok {
 			out[at].Label += "\n" + label
+			out[at].Names = append(out[at].Names, label)
 			continue
 		}
 		place[to] = len(out)
+		names := []string{label}
 		if label == to {
 			label = ""
 		}
-		out = append(out, Arrow{From: n.ID.Value, To: to, Role: GotoArrow, Label: label})
+		out = append(out, Arrow{From: n.ID.Value, To: to, Role: GotoArrow, Label: label, Names: names})
 	}
 	return out
 }

@@ -112,6 +112,7 @@ func commands() []command {
 		{"bound", newBoundCommand},
 		{"diff", newDiffCommand},
 		{"dot", newDotCommand},
+		{"render", newRenderCommand},
 		{"schema", newSchemaCommand},
 		{"version", newVersionCommand},
 	}

@@ -1,26 +1,65 @@
-// The schema command: the JSON Schema of the language.
+// The schema command: the JSON Schemas of the language and of what is printed.
 
 package cli
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/spec"
 )
 
+// schemas are what the command prints, by the word that asks for it.
+func schemas() []namedSchema {
+	return []namedSchema{
+		{"flow", "graph files", func() any { return spec.Schema(spec.Options{}) }},
+		{"drawing", "what render --format json prints", func() any { return render.Schema() }},
+	}
+}
+
+// namedSchema is a schema of something.
+type namedSchema struct {
+	name, of string
+	make     func() any
+}
+
 func newSchemaCommand(a *app) *cobra.Command {
 	output := newEnum("json", "json")
+	var names, described []string
+	for _, s := range schemas() {
+		names, described = append(names, s.name), append(described, s.name+"\t"+s.of)
+	}
 	cmd := &cobra.Command{
-		Use:   "schema",
+		Use:   "schema [" + strings.Join(names, "|") + "]",
 		Short: "Print the JSON Schema of graph files",
 		Long: `schema prints the JSON Schema (draft 2020-12) of graph files on stdout. Editors use it
-to complete and check files as they are written; "graphrun validate" checks more.`,
+to complete and check files as they are written; "graphrun validate" checks more. With
+"drawing" it is that of what "graphrun render --format json" prints.`,
 		Example: `  graphrun schema > graphrun.schema.json
   # first line of a graph file, for editors with the YAML language server:
-  # yaml-language-server: $schema=graphrun.schema.json`,
-		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			return writeJSON(a.Stdout, spec.Schema(spec.Options{}), true)
+  # yaml-language-server: $schema=graphrun.schema.json
+  graphrun schema drawing`,
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return described, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{"flow"}
+			}
+			i := slices.Index(names, args[0])
+			switch {
+			case len(args) > 1:
+				return usagef("%q takes one name, got %d arguments: %s", cmd.CommandPath(), len(args), strings.Join(args, " "))
+			case i < 0:
+				return usagef("no schema %q%s (allowed: %s)", args[0], didYouMean(args[0], names), strings.Join(names, ", "))
+			}
+			return writeJSON(a.Stdout, schemas()[i].make(), true)
 		},
 	}
 	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output: there is one")

@@ -1,0 +1,201 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// TestMermaid compares a whole file. Set UPDATE_GOLDEN to rewrite it.
+func TestMermaid(t *testing.T) {
+	var out bytes.Buffer
+	if err := WriteMermaid(&out, draw(t, Options{}), MermaidOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "flow.mmd", out.Bytes())
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(path, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// drawnByMermaid is what the library makes of a text.
+type drawnByMermaid struct {
+	Error  string   `json:"error"`
+	Labels []string `json:"labels"`
+	Arrows []string `json:"arrows"`
+	Edges  int      `json:"edges"`
+}
+
+// TestMermaidReadsIt gives what is written to Mermaid itself, in a browser.
+func TestMermaidReadsIt(t *testing.T) {
+	web := os.Getenv("GRAPHRUN_TEST_WEB")
+	if web == "" {
+		t.Skip("GRAPHRUN_TEST_WEB does not name the folder web with its packages (.ci/browser makes them): whether Mermaid reads the output is not tested")
+	}
+	var names []string
+	var drawings []*Drawing
+	names, drawings = append(names, "quotes", "texts"), append(drawings, drawNasty(`say "hi" <b>`), drawTexts(append(nasty(), markdown()...)))
+	flows, err := filepath.Glob("../examples/*/flow.yaml")
+	if err != nil || len(flows) == 0 {
+		t.Fatal("no examples", err)
+	}
+	for _, name := range flows {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, _ := spec.Parse(name, src, spec.Options{Load: spec.Beside(name)})
+		names, drawings = append(names, name), append(drawings, Draw(g, Options{}))
+	}
+	drawings = append(drawings, drawReserved())
+	names = append(names, "reserved words")
+	texts := make([]string, len(drawings))
+	for i, d := range drawings {
+		var out strings.Builder
+		if err := WriteMermaid(&out, d, MermaidOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		texts[i] = out.String()
+	}
+	for i, got := range mermaid(t, web, texts) {
+		if got.Error != "" {
+			t.Errorf("%q: %s\n%s", names[i], got.Error, texts[i])
+			continue
+		}
+		checkMermaid(t, names[i], drawings[i], got)
+	}
+}
+
+// markdown are texts that Mermaid would take for Markdown, HTML or its own.
+func markdown() []string {
+	return []string{
+		"www.example.com", "see https://example.com/a?b=c&d#e", "1. one", "12) two", "- item", "+ item", "* item", "~~gone~~", "a_b_c __d__",
+		"**bold** `code`", "$$x^2$$", "![a](b) [c](d) [x] y", "| a | b |\n|---|---|", "fa:fa-car", "end", "%% no comment", "me@example.com",
+		"# head", "> quote", "title\n===", "a\n---\nb", "'single'", "(round) {curly}", "#35; #quot;", "a --> b", "<script>alert(1)</script>",
+		"\u2028x", "e\u0301 \U0001F600 \u202Eabc", "%{init: {}}%", "click a b", "graph TD; a-->b",
+	}
+}
+
+// drawTexts is a graph with a box and an arrow for each text.
+func drawTexts(texts []string) *Drawing {
+	d := &Drawing{}
+	for _, text := range texts {
+		d.Boxes = append(d.Boxes, Box{ID: "n" + text, Role: NodeBox, Kind: "pass", Notes: []string{text}})
+		d.Arrows = append(d.Arrows, Arrow{From: "n" + text, To: "n" + text, Role: UnconditionalArrow, Label: text})
+	}
+	return d
+}
+
+// drawReserved is a graph whose nodes are called what Mermaid calls its own.
+func drawReserved() *Drawing {
+	d := &Drawing{Title: "end"}
+	last := ""
+	for _, id := range []string{
+		"end", "End", "graph", "subgraph", "class", "click", "style", "linkStyle", "default", "direction", "flowchart",
+		"o", "x", "a-b", "a_b", "a_2d_b", "a--b", "call", "href", "TB", "v", "classDef", "interpolate",
+	} {
+		d.Boxes = append(d.Boxes, Box{ID: id, Role: NodeBox, Kind: "pass"})
+		if last != "" {
+			d.Arrows = append(d.Arrows, Arrow{From: last, To: id, Role: UnconditionalArrow, Label: id})
+		}
+		last = id
+	}
+	return d
+}
+
+func mermaid(t *testing.T, web string, texts []string) []drawnByMermaid {
+	t.Helper()
+	in, err := json.Marshal(texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("node", filepath.Join(web, "test", "mermaid.mjs"))
+	var said bytes.Buffer
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(in), &said
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, said.String())
+	}
+	var got []drawnByMermaid
+	if err := json.Unmarshal(out, &got); err != nil || len(got) != len(texts) {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return got
+}
+
+// checkMermaid compares what stands on the picture with what should.
+func checkMermaid(t *testing.T, name string, d *Drawing, got drawnByMermaid) {
+	t.Helper()
+	seen := func(s string) string { // as a browser shows text
+		var lines []string
+		s = strings.ReplaceAll(s, "\u2060", "")
+		for _, line := range strings.Split(printable(s), "\n") {
+			if line = strings.Join(strings.Fields(line), " "); line != "" {
+				lines = append(lines, line)
+			}
+		}
+		return strings.Join(lines, "\n")
+	}
+	boxes, arrows := []string{}, []string{}
+	count := 0
+	for _, drawing := range append([]*Drawing{d}, d.Inner...) {
+		for i := range drawing.Boxes {
+			switch b := &drawing.Boxes[i]; b.Role {
+			case NodeBox:
+				boxes = append(boxes, seen(b.ID+"\n"+b.Kind+"\n"+strings.Join(b.Notes, " · ")))
+			case EndBox:
+				boxes = append(boxes, "END")
+			case StartBox:
+				boxes = append(boxes, "")
+			}
+		}
+		for i := range drawing.Arrows {
+			count++ // each has a path
+			if label := seen(drawing.Arrows[i].Label); label != "" {
+				arrows = append(arrows, label)
+			}
+		}
+	}
+	for i := range got.Labels {
+		got.Labels[i] = seen(got.Labels[i])
+	}
+	shown := slices.DeleteFunc(slices.Clone(got.Arrows), func(s string) bool { return seen(s) == "" })
+	for i := range shown {
+		shown[i] = seen(shown[i])
+	}
+	for _, list := range [][]string{boxes, got.Labels, arrows, shown} {
+		slices.Sort(list)
+	}
+	if diff := cmp.Diff(boxes, got.Labels); diff != "" {
+		t.Errorf("%q: boxes (-want +got)\n%s", name, diff)
+	}
+	if diff := cmp.Diff(arrows, shown); diff != "" {
+		t.Errorf("%q: labels of arrows (-want +got)\n%s", name, diff)
+	}
+	if got.Edges != count {
+		t.Errorf("%q: %d arrows, want %d", name, got.Edges, count)
+	}
+}
