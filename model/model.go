@@ -113,6 +113,9 @@ type Usage struct {
 	// CacheWriteTokens are those of InputTokens that the provider cached for
 	// later calls, at a price of its own.
 	CacheWriteTokens int `json:"cache_write_tokens,omitempty"`
+	// ReasoningTokens are those of OutputTokens that the model thought with, where
+	// the provider says.
+	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
 	// Unreported says that the provider gave no numbers: the tokens are unknown,
 	// not zero.
 	Unreported bool `json:"unreported,omitempty"`
@@ -122,14 +125,14 @@ type Usage struct {
 const mostTokens = 1 << 30
 
 // Possible says whether a call can have come to that: no number is below zero or
-// beyond all measure, and no more tokens were cached than there were.
+// beyond all measure, and no more tokens were cached or thought with than there were.
 func (u Usage) Possible() bool {
-	for _, n := range [...]int{u.InputTokens, u.OutputTokens, u.CachedTokens, u.CacheWriteTokens} {
+	for _, n := range [...]int{u.InputTokens, u.OutputTokens, u.CachedTokens, u.CacheWriteTokens, u.ReasoningTokens} {
 		if n < 0 || n > mostTokens {
 			return false
 		}
 	}
-	return u.CachedTokens <= u.InputTokens && u.CacheWriteTokens <= u.InputTokens-u.CachedTokens
+	return u.ReasoningTokens <= u.OutputTokens && u.CachedTokens <= u.InputTokens && u.CacheWriteTokens <= u.InputTokens-u.CachedTokens
 }
 
 // Response is a whole answer.

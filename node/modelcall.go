@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
@@ -74,14 +75,33 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		return nil, err
 	}
 	req.MaxTokens = room.Output
-	response, err := client.Chat(ctx, &req, onText)
-	if response != nil && !response.Usage.Possible() {
-		response.Usage = price.Estimated(&req, response)
+	heard := &hearing{onText: onText}
+	response, err := client.Chat(ctx, &req, heard.listener())
+	tokens, estimated := came(ref, &req, response, err, heard.text.String())
+	if response != nil {
+		response.Usage = tokens
 	}
-	usage := c.usage(ref, req.Caller, response)
-	room.Settle(estimated(ref, usage, &req, response))
+	usage := c.usage(ref, &req, tokens, estimated)
+	room.Settle(usage)
 	hooked.after(ctx, response, modelFailure(err))
 	return c.finished(key, response, err, usage)
+}
+
+// hearing notes what a call says while it is going on.
+type hearing struct {
+	onText func(string)
+	text   strings.Builder
+}
+
+// listener is nil when nobody wants the text: then the answer need not stream.
+func (h *hearing) listener() func(string) {
+	if h.onText == nil {
+		return nil
+	}
+	return func(chunk string) {
+		h.text.WriteString(chunk)
+		h.onText(chunk)
+	}
 }
 
 // placeOf is the place of a task, "" where it says no more than the node.
@@ -92,34 +112,39 @@ func placeOf(task *runner.Task) string {
 	return task.Place
 }
 
-// usage is what a call came to; response is nil when it failed.
-func (c *caller) usage(ref modelRef, who model.Caller, response *model.Response) runner.CallUsage {
-	out := runner.CallUsage{
-		Calls: 1, CostUSD: new(float64), Model: ref.name, Scripted: ref.isScript(),
-		Node: who.Node, Place: who.Place, Role: who.Role, Visit: who.Visit, Turn: who.Turn,
+// came is what a call came to in tokens; estimated says that they are an estimate.
+// A limit is never void because nobody counted: what the server does not report,
+// or can't be right, is estimated, and so is a call that was cut or that broke off
+// after it had said something. One that was refused is free.
+func came(ref modelRef, req *model.Request, response *model.Response, err error, heard string) (tokens model.Usage, estimated bool) {
+	var failed *model.Error
+	switch {
+	case ref.isScript() && response == nil:
+		return model.Usage{}, false
+	case response != nil && (ref.isScript() || response.Usage.Possible() && !response.Usage.Unreported):
+		return response.Usage, false
+	case response != nil:
+		return price.Estimated(req, response), true
+	case errors.As(err, &failed) && heard == "" && failed.Kind != "timeout":
+		return model.Usage{}, false
 	}
-	if response != nil {
-		out.InputTokens, out.OutputTokens = response.Usage.InputTokens, response.Usage.OutputTokens
-		cost, known := price.Cost(ref.priced(), response.Usage)
-		if out.CostUSD = &cost; !known {
-			out.CostUSD = nil
-		}
-	}
-	return out
+	return price.Estimated(req, &model.Response{Content: heard}), true
 }
 
-// estimated is what a call counts for budgets: what the server reports, else an
-// estimate. A limit is never void because nobody counted.
-func estimated(ref modelRef, usage runner.CallUsage, req *model.Request, response *model.Response) runner.CallUsage {
-	if response == nil || !response.Usage.Unreported || ref.isScript() {
-		return usage
+// usage is what a call came to, as the journal and budgets have it.
+func (c *caller) usage(ref modelRef, req *model.Request, tokens model.Usage, estimated bool) runner.CallUsage {
+	who := req.Caller
+	out := runner.CallUsage{
+		Calls: 1, Model: ref.name, Scripted: ref.isScript(),
+		Node: who.Node, Place: who.Place, Role: who.Role, Visit: who.Visit, Turn: who.Turn,
+		InputTokens: tokens.InputTokens, OutputTokens: tokens.OutputTokens,
+		CachedTokens: tokens.CachedTokens, ReasoningTokens: tokens.ReasoningTokens, Estimated: estimated,
 	}
-	guess := price.Estimated(req, response)
-	usage.InputTokens, usage.OutputTokens = guess.InputTokens, guess.OutputTokens
-	if cost, known := price.Cost(ref.priced(), guess); known {
-		usage.CostUSD = &cost
+	cost, known := price.Cost(ref.priced(), tokens)
+	if known || tokens == (model.Usage{}) {
+		out.CostUSD, out.Charged = &cost, cost
 	}
-	return usage
+	return out
 }
 
 // finished journals a call that has ended, however it did. One that was

@@ -143,7 +143,5 @@ func (r *Reserved) Settle(call CallUsage) {
 
 func (b *budget) count(call *CallUsage) {
 	b.tokens += call.InputTokens + call.OutputTokens
-	if call.CostUSD != nil {
-		b.cost += *call.CostUSD
-	}
+	b.cost += call.Charged
 }

@@ -33,7 +33,7 @@ func TestBudgetHoldsForCallsAtOnce(t *testing.T) {
 		t.Fatalf("%d calls at once, %d tokens of 1000, %d of 600", len(held), outer.heldTokens, inner.heldTokens)
 	}
 	for _, r := range held {
-		r.Settle(CallUsage{InputTokens: 10, OutputTokens: 10, CostUSD: new(0.02)})
+		r.Settle(CallUsage{InputTokens: 10, OutputTokens: 10, Charged: 0.02})
 		r.Settle(CallUsage{InputTokens: 10}) // the second time counts nothing
 	}
 	if outer.tokens != 200 || outer.heldTokens != 0 || outer.heldCost != 0 || inner.heldTokens != 0 || inner.tokens != int(inner.cost*1000+0.5) {

@@ -199,6 +199,15 @@ func appendUsage(dst []byte, u *machine.Usage) []byte {
 	dst = appendTextKey(dst, `,"role":`, u.Role)
 	dst = appendInt(append(dst, `,"input_tokens":`...), u.InputTokens)
 	dst = appendInt(append(dst, `,"output_tokens":`...), u.OutputTokens)
+	if u.CachedTokens > 0 {
+		dst = appendInt(append(dst, `,"cached_tokens":`...), u.CachedTokens)
+	}
+	if u.ReasoningTokens > 0 {
+		dst = appendInt(append(dst, `,"reasoning_tokens":`...), u.ReasoningTokens)
+	}
+	if u.Estimated {
+		dst = append(dst, `,"estimated":true`...)
+	}
 	return appendMarshalled(append(dst, `,"cost_usd":`...), u.CostUSD)
 }
 

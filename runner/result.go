@@ -140,12 +140,22 @@ type Usage struct {
 	LLMCalls     int `json:"llm_calls"`
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
+	// CachedTokens are those of InputTokens that providers had cached,
+	// ReasoningTokens those of OutputTokens that models thought with.
+	CachedTokens    int `json:"cached_tokens,omitempty"`
+	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
+	// Estimated says that some tokens are an estimate: a server reported none, or a
+	// call was cut.
+	Estimated bool `json:"estimated,omitempty"`
 	// CostUSD is in US dollars; nil when the price of some call is not known.
 	CostUSD *float64 `json:"cost_usd"`
 }
 
 func usageOf(u machine.Usage) Usage {
-	return Usage{LLMCalls: u.Calls, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CostUSD: u.CostUSD}
+	return Usage{
+		LLMCalls: u.Calls, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens,
+		CachedTokens: u.CachedTokens, ReasoningTokens: u.ReasoningTokens, Estimated: u.Estimated, CostUSD: u.CostUSD,
+	}
 }
 
 // HistoryRecord is one node execution (`--history`).

@@ -137,6 +137,7 @@ func conversationForms(more ...string) []Key {
 func providerKeys() []Key {
 	return []Key{
 		{Name: "type", Type: TypeEnum, Enum: []string{"anthropic", "openai", "scripted"}, Required: true, Doc: "The protocol that the server speaks."},
+		{Name: "api", Type: TypeEnum, Enum: []string{"chat", "responses"}, Doc: "Which of OpenAI's protocols; responses for OpenAI itself, chat for others."},
 		{Name: "base_url", Type: TypeString, Role: RoleTemplate, Doc: "Where the server is."},
 		{Name: "api_key", Type: TypeString, Role: RoleTemplate, Doc: "The key; a secret."},
 		{Name: "headers", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "More headers of each request."},

@@ -33,6 +33,8 @@ func (t *tracer) spend(e *runner.Event) {
 	s.usage.LLMCalls += e.Usage.Calls
 	s.usage.InputTokens += e.Usage.InputTokens
 	s.usage.OutputTokens += e.Usage.OutputTokens
+	s.usage.CachedTokens += e.Usage.CachedTokens
+	s.usage.Estimated = s.usage.Estimated || e.Usage.Estimated
 	switch {
 	case e.Usage.CostUSD == nil:
 		s.usage.CostUSD = nil
@@ -54,9 +56,16 @@ func (t *tracer) takeSpent(node string) string {
 	return "  " + t.colors.quiet(terminal.Line(strings.Join(s.models, ", "))+" "+usageText(&s.usage))
 }
 
-// usageText is usage as a person reads it: "2 calls, 812+390 tokens, $0.0011".
+// usageText is usage as a person reads it: "2 calls, 812+390 tokens (600 cached), $0.0011".
 func usageText(u *runner.Usage) string {
-	text := fmt.Sprintf("%s, %d+%d tokens", count(u.LLMCalls, "call"), u.InputTokens, u.OutputTokens)
+	about := ""
+	if u.Estimated {
+		about = "about "
+	}
+	text := fmt.Sprintf("%s, %s%d+%d tokens", count(u.LLMCalls, "call"), about, u.InputTokens, u.OutputTokens)
+	if u.CachedTokens > 0 {
+		text += fmt.Sprintf(" (%d cached)", u.CachedTokens)
+	}
 	switch {
 	case u.CostUSD == nil:
 		text += ", price unknown"

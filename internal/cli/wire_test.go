@@ -20,7 +20,7 @@ const toolLoop = `graphrun: v1
 name: loop
 start: ask
 limits: {timeout: 1m, max_visits: 5}
-providers: {there: {type: PROVIDER, base_url: "{{ run.input.url }}"}}
+providers: {there: {PROVIDER, base_url: "{{ run.input.url }}"}}
 models: {default: there/m}
 state: {url: {type: string, required: true}, answer: {type: string}}
 tools:
@@ -35,27 +35,32 @@ edges:
   - {from: act, to: ask}
 `
 
-// A loop of a model and its tools over both wire formats: what the model called
+// A loop of a model and its tools over each wire format: what the model called
 // and thought goes back to it with the results, and its text streams.
 func TestToolLoopOverTheWire(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
+	declared := map[string]string{"openai": "type: openai", "responses": "type: openai, api: responses", "anthropic": "type: anthropic"}
 	for provider, sent := range map[string][]string{
-		"openai":    {`"tool_call_id":"call_A"`, `"content":"sunny"`, `"arguments":"{\"city\":`},
+		"openai": {`"tool_call_id":"call_A"`, `"content":"sunny"`, `"arguments":"{\"city\":`},
+		"responses": {
+			`{"type":"function_call_output","call_id":"call_A","output":"sunny"}`,
+			`{"id":"rs_0a3","type":"reasoning","summary":[{"type":"summary_text","text":"**Looking** at the weather"}],"encrypted_content":"gAAAABthought"}`,
+		},
 		"anthropic": {`{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"}`, `{"type":"tool_result","tool_use_id":"toolu_01A","content":"sunny"}`},
 	} {
 		answers := filepath.Join(root, "model", provider, "testdata")
 		first := "tools-stream.http"
-		if provider == "anthropic" {
+		if provider != "openai" {
 			first = "thinking-stream.http"
 		}
 		var bodies []string
 		keep := func(r modeltest.Request) { bodies = append(bodies, string(r.Raw)) }
 		url := inTurn(t, modeltest.Serve(t, filepath.Join(answers, first), 0, keep), modeltest.Serve(t, filepath.Join(answers, "text-stream.http"), 0, keep))
 		t.Chdir(t.TempDir())
-		if err := os.WriteFile("flow.yaml", []byte(strings.Replace(toolLoop, "PROVIDER", provider, 1)), 0o600); err != nil {
+		if err := os.WriteFile("flow.yaml", []byte(strings.Replace(toolLoop, "PROVIDER", declared[provider], 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		var stdout, stderr bytes.Buffer
@@ -85,6 +90,9 @@ func checkLoop(t *testing.T, provider, events string) {
 			Calls  int `json:"llm_calls"`
 			Input  int `json:"input_tokens"`
 			Output int `json:"output_tokens"`
+
+			Cached    int `json:"cached_tokens"`
+			Reasoning int `json:"reasoning_tokens"`
 		}
 	}
 	for line := range strings.Lines(events) {
@@ -102,7 +110,7 @@ func checkLoop(t *testing.T, provider, events string) {
 		}
 	}
 	const text = "Hello, wörld.\nNice day!"
-	if last.State["answer"] != text || strings.Join(last.Path, " ") != "ask act ask" || last.Usage.Calls != 2 || last.Usage.Input != 92 || last.Usage.Output != 40 {
+	if last.State["answer"] != text || strings.Join(last.Path, " ") != "ask act ask" || last.Usage.Calls != 2 || last.Usage.Input != 92 || last.Usage.Output != 40 || provider == "responses" && (last.Usage.Cached != 68 || last.Usage.Reasoning != 20) {
 		t.Errorf("%s: %+v", provider, last)
 	}
 	if streamed.String() != "Let me look."+text {

@@ -3,7 +3,6 @@ package anthropic
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -49,7 +48,7 @@ func New(c Config) (*Client, error) {
 	if c.Key != "" {
 		header.Set("X-Api-Key", c.Key)
 	}
-	endpoint, err := c.Endpoint("/v1/messages", header, explain)
+	endpoint, err := c.Endpoint("/v1/messages", header)
 	if err != nil {
 		return nil, err
 	}
@@ -78,16 +77,4 @@ func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 		return nil, err
 	}
 	return g.whole(&whole, onText)
-}
-
-// explain reads {"type": "error", "error": {"type", "message"}}.
-func explain(body []byte) (code, text string) {
-	var report struct {
-		Error struct {
-			Type    string `json:"type"`
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	_ = json.Unmarshal(body, &report)
-	return report.Error.Type, report.Error.Message
 }

@@ -25,10 +25,10 @@ type completion struct {
 }
 
 type choice struct {
-	Index        count  `json:"index"`
-	Message      said   `json:"message"`
-	Delta        said   `json:"delta"`
-	FinishReason string `json:"finish_reason"`
+	Index        wire.Count `json:"index"`
+	Message      said       `json:"message"`
+	Delta        said       `json:"delta"`
+	FinishReason string     `json:"finish_reason"`
 }
 
 // gathering puts an answer together. It belongs to one call.
@@ -151,7 +151,7 @@ func (g *gathering) response() (*model.Response, error) {
 		g.kept.call(c)
 	}
 	if u := g.usage; u != nil {
-		out.Usage = model.Usage{InputTokens: int(u.PromptTokens), OutputTokens: int(u.CompletionTokens), CachedTokens: int(u.PromptDetails.CachedTokens)}
+		out.Usage = model.Usage{InputTokens: int(u.PromptTokens), OutputTokens: int(u.CompletionTokens), CachedTokens: int(u.PromptDetails.CachedTokens), ReasoningTokens: int(u.CompletionDetails.Reasoning)}
 		out.Usage.Unreported = u.PromptTokens == 0 && u.CompletionTokens == 0 // an answer without a token is none
 	}
 	if !g.kept.empty() {

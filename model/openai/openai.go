@@ -43,7 +43,7 @@ func New(c Config) (*Client, error) {
 	if c.Key != "" {
 		header.Set("Authorization", "Bearer "+c.Key)
 	}
-	endpoint, err := c.Endpoint("/chat/completions", header, explain)
+	endpoint, err := c.Endpoint("/chat/completions", header)
 	if err != nil {
 		return nil, err
 	}

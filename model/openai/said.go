@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/graphrun/graphrun/model"
@@ -27,7 +26,7 @@ type said struct {
 // piece is a tool call or, in a stream, a part of one. Servers leave out the
 // index when they send a call at once, and some send arguments as an object.
 type piece struct {
-	Index    *count          `json:"index"`
+	Index    *wire.Count     `json:"index"`
 	ID       string          `json:"id"`
 	Extra    json.RawMessage `json:"extra_content"`
 	Function struct {
@@ -38,23 +37,14 @@ type piece struct {
 
 // usage counts tokens.
 type usage struct {
-	PromptTokens     count `json:"prompt_tokens"`
-	CompletionTokens count `json:"completion_tokens"`
+	PromptTokens     wire.Count `json:"prompt_tokens"`
+	CompletionTokens wire.Count `json:"completion_tokens"`
 	PromptDetails    struct {
-		CachedTokens count `json:"cached_tokens"`
+		CachedTokens wire.Count `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
-}
-
-// count is a number that servers also write as 12.0, "12" or null.
-type count int
-
-// UnmarshalJSON reads any of them; what is no number is 0.
-func (c *count) UnmarshalJSON(text []byte) error {
-	n, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
-	if *c = 0; err == nil && n > -(1<<62) && n < 1<<62 {
-		*c = count(n)
-	}
-	return nil
+	CompletionDetails struct {
+		Reasoning wire.Count `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
 }
 
 // gathered is a tool call that is being put together.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,14 +22,16 @@ import (
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/anthropic"
 	"github.com/graphrun/graphrun/model/openai"
+	"github.com/graphrun/graphrun/model/responses"
 	"github.com/graphrun/graphrun/model/scripted"
+	"github.com/graphrun/graphrun/model/wire"
 )
 
 // Options are what a graph and its run say about providers. The zero value
 // knows anthropic, openai and scripted.
 type Options struct {
 	// Declared is the providers block of the graph, evaluated: by name, with the
-	// keys type, base_url, api_key, headers, timeout, params.
+	// keys type, api, base_url, api_key, headers, timeout, params.
 	Declared map[string]any
 	// Dir is the folder that scripts are named from, that of the graph file.
 	Dir string
@@ -51,10 +54,10 @@ func Split(ref string) (provider, name string, ok bool) {
 
 // declared is one entry of the providers block.
 type declared struct {
-	kind, baseURL, key string
-	headers            map[string]string
-	params             map[string]any
-	timeout            time.Duration
+	kind, api, baseURL, key string
+	headers                 map[string]string
+	params                  map[string]any
+	timeout                 time.Duration
 }
 
 // Open returns the client of a model. A script's is a *scripted.Client and
@@ -73,16 +76,17 @@ func Open(ref string, o Options) (model.Client, error) {
 	if p.key, err = o.keyOf(name, p); err != nil {
 		return nil, err
 	}
+	config := wire.Config{
+		Model: id, Provider: name, BaseURL: p.baseURL, Key: p.key, Headers: p.headers, Params: p.params, Timeout: p.timeout, HTTP: o.HTTP,
+	}
 	var client model.Client
-	switch p.kind {
-	case "openai":
-		client, err = opened(openai.New(openai.Config{
-			Model: id, Provider: name, BaseURL: p.baseURL, Key: p.key, Headers: p.headers, Params: p.params, Timeout: p.timeout, HTTP: o.HTTP,
-		}))
+	switch p.protocol() {
+	case "chat":
+		client, err = opened(openai.New(config))
+	case "responses":
+		client, err = opened(responses.New(config))
 	case "anthropic":
-		client, err = opened(anthropic.New(anthropic.Config{
-			Model: id, Provider: name, BaseURL: p.baseURL, Key: p.key, Headers: p.headers, Params: p.params, Timeout: p.timeout, HTTP: o.HTTP,
-		}))
+		client, err = opened(anthropic.New(config))
 	case "scripted":
 		return o.script(id)
 	default:
@@ -92,6 +96,24 @@ func Open(ref string, o Options) (model.Client, error) {
 		return nil, invalid("%v", err)
 	}
 	return client, nil
+}
+
+// protocol is what the server speaks. OpenAI's own speaks both of its protocols,
+// and its models want the newer one; other servers have the older one.
+func (p declared) protocol() string {
+	switch {
+	case p.kind != "openai":
+		return p.kind
+	case p.api != "":
+		return p.api
+	case p.baseURL == "":
+		return "responses"
+	}
+	address, err := url.Parse(p.baseURL)
+	if err == nil && (address.Hostname() == "api.openai.com" || strings.HasSuffix(address.Hostname(), ".api.openai.com")) { // eu.api.openai.com
+		return "responses"
+	}
+	return "chat"
 }
 
 // opened keeps a nil of a type from becoming a client that is not nil.
@@ -137,6 +159,7 @@ func (o Options) find(name string) (declared, error) {
 func read(name string, given map[string]any) (declared, error) {
 	p := declared{headers: map[string]string{}}
 	p.kind, _ = given["type"].(string)
+	p.api, _ = given["api"].(string)
 	p.baseURL, _ = given["base_url"].(string)
 	p.key, _ = given["api_key"].(string)
 	p.params, _ = given["params"].(map[string]any)

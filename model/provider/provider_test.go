@@ -2,6 +2,7 @@ package provider
 
 import (
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,4 +101,35 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", ref, err, want)
 		}
 	}
+}
+
+// OpenAI itself is asked by its newer protocol, others by the one that they have.
+func TestProtocolOfOpenAI(t *testing.T) {
+	answers := map[string]string{"/responses": "../responses/testdata/text.http", "/chat/completions": "../openai/testdata/text.http"}
+	for want, cases := range map[string][]map[string]any{
+		"/responses":        {nil, {"type": "openai"}, {"type": "openai", "base_url": "https://eu.api.openai.com/v1"}, {"type": "openai", "base_url": "https://gateway.example/v1", "api": "responses"}},
+		"/chat/completions": {{"type": "openai", "api": "chat"}, {"type": "openai", "base_url": "https://gateway.example/v1"}, {"type": "openai", "base_url": "https://api.openai.com.example/v1"}},
+	} {
+		for _, declared := range cases {
+			var path string
+			url := modeltest.Serve(t, answers[want], 0, func(r modeltest.Request) { path = r.Path })
+			o := Options{Getenv: func(string) string { return "a-key" }, HTTP: &http.Client{Transport: redirected(url)}}
+			if declared != nil {
+				o.Declared = map[string]any{"openai": declared}
+			}
+			ask(t, "openai/m", o)
+			if !strings.HasSuffix(path, want) {
+				t.Errorf("%v: asked at %s", declared, path)
+			}
+		}
+	}
+}
+
+// redirected sends all requests to one address.
+type redirected string
+
+func (r redirected) RoundTrip(req *http.Request) (*http.Response, error) {
+	out := req.Clone(req.Context())
+	out.URL.Scheme, out.URL.Host = "http", strings.TrimPrefix(string(r), "http://")
+	return http.DefaultTransport.RoundTrip(out)
 }

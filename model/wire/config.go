@@ -30,8 +30,8 @@ type Config struct {
 }
 
 // Endpoint checks the configuration and makes what requests are sent to: a path
-// below the base, with the headers of the protocol. explain reads its errors.
-func (c *Config) Endpoint(path string, header http.Header, explain func(body []byte) (code, text string)) (Endpoint, error) {
+// below the base, with the headers of the protocol.
+func (c *Config) Endpoint(path string, header http.Header) (Endpoint, error) {
 	address, err := Join(c.BaseURL, path)
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("provider %s: %w", c.Provider, err)
@@ -44,6 +44,6 @@ func (c *Config) Endpoint(path string, header http.Header, explain func(body []b
 	}
 	return Endpoint{
 		Name: c.Provider + "/" + c.Model, URL: address, Header: header, Secrets: Secrets(c.Key, c.Headers),
-		Timeout: c.Timeout, HTTP: c.HTTP, Explain: explain,
+		Timeout: c.Timeout, HTTP: c.HTTP,
 	}, nil
 }

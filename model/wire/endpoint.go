@@ -41,9 +41,6 @@ type Endpoint struct {
 	Timeout time.Duration
 	// HTTP makes the requests; nil: a client with the default transport.
 	HTTP *http.Client
-	// Explain reads the body of an error answer, or of an error inside a
-	// stream: a word for what it is and a text for people, both may be empty.
-	Explain func(body []byte) (code, text string)
 }
 
 // Join checks a base URL and puts a path behind it.
@@ -213,7 +210,7 @@ func (a *Answer) Cut() error {
 // Failed is the error that a server reports inside a stream; status is 0 when
 // the report holds none.
 func (a *Answer) Failed(status int, report []byte) error {
-	code, text := a.endpoint.Explain(report)
+	code, text := explain(report)
 	return a.endpoint.failure(status, code, text, a.header)
 }
 

@@ -17,10 +17,7 @@ import (
 // refused is the error of an answer with another status than 2xx.
 func (e *Endpoint) refused(resp *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-	code, text := "", ""
-	if e.Explain != nil {
-		code, text = e.Explain(body)
-	}
+	code, text := explain(body)
 	if text == "" {
 		text = strings.Join(strings.Fields(strings.ToValidUTF8(head(body, 300), "")), " ")
 	}
@@ -77,7 +74,8 @@ func codes(code string) (kind, class string) {
 	switch code {
 	case "context_length_exceeded", "string_above_max_length", "request_too_large", "exceed_context_size_error":
 		return "invalid_input", "context_length"
-	case "content_filter", "content_policy_violation", "moderation_blocked":
+	case "content_filter", "content_policy_violation", "moderation_blocked",
+		"invalid_prompt", "bio_policy", "cyber_policy", "misalignment_policy_violation", "image_content_policy_violation":
 		return "llm", "content_filter"
 	case "insufficient_quota", "billing_error", "billing_not_active", "billing_hard_limit_reached", "insufficient_credits", "credit_balance_too_low":
 		return "auth", "quota"

@@ -46,6 +46,16 @@ type Usage struct {
 	Calls        int `json:"calls"`
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
+	// CachedTokens are those of InputTokens that the provider had cached,
+	// ReasoningTokens those of OutputTokens that a model thought with.
+	CachedTokens    int `json:"cached_tokens,omitempty"`
+	ReasoningTokens int `json:"reasoning_tokens,omitempty"`
+	// Estimated says that tokens, of one call at least, are an estimate: its server
+	// reported none, or it was cut.
+	Estimated bool `json:"estimated,omitempty"`
+	// Charged is what budgets count, in US dollars: the cost, or an estimate where
+	// CostUSD is not known.
+	Charged float64 `json:"charged,omitempty"`
 	// CostUSD is in US dollars; nil when the price of some call is not known.
 	CostUSD *float64 `json:"cost_usd"`
 	// Model, Node, Role, Visit and Turn say which call it was; they are empty in
@@ -72,6 +82,10 @@ func (u *Usage) add(call *Usage) {
 	u.Calls += call.Calls
 	u.InputTokens += call.InputTokens
 	u.OutputTokens += call.OutputTokens
+	u.CachedTokens += call.CachedTokens
+	u.ReasoningTokens += call.ReasoningTokens
+	u.Estimated = u.Estimated || call.Estimated
+	u.Charged += call.Charged
 	if u.CostUSD == nil || call.CostUSD == nil {
 		u.CostUSD = nil
 		return

@@ -1,15 +1,15 @@
-// Errors as the servers of this protocol report them.
+// Errors as servers report them.
 
-package openai
+package wire
 
 import (
 	"bytes"
 	"encoding/json"
 )
 
-// explain reads {"error": {"message", "type", "code"}} and what other servers
-// make of it: a list around it, a text in place of the object, or the fields at
-// the top.
+// explain reads {"error": {"message", "type", "code"}} of OpenAI and Anthropic: a
+// word for what it is, and a text for people. Other servers put a list around it,
+// a text in place of the object, or the fields at the top.
 func explain(body []byte) (code, text string) {
 	type report struct {
 		Message string `json:"message"`
