@@ -96,8 +96,8 @@ func differ(f *flow) (diff string, valid bool) {
 	return diff, true
 }
 
-// wordless takes the words out of errors: the language does not say them. Values
-// share parts so often that each is visited once.
+// wordless takes the words and the details out of errors: the language does not say
+// them. Values share parts so often that each is visited once.
 func wordless(v any, seen map[uintptr]bool) {
 	at := reflect.ValueOf(v)
 	if k := at.Kind(); k != reflect.Map && k != reflect.Slice || at.Len() == 0 || seen[at.Pointer()] {
@@ -111,7 +111,7 @@ func wordless(v any, seen map[uintptr]bool) {
 		}
 	case map[string]any:
 		if v["kind"] != nil && v["message"] != nil {
-			v["message"] = ""
+			v["message"], v["details"] = "", nil
 		}
 		for _, item := range v {
 			wordless(item, seen)

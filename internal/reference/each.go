@@ -36,6 +36,11 @@ func (r *run) enterEach(t *task) {
 func (r *run) endElement(t *task, u *unit) {
 	if u.failure != nil && r.policy(t.node) == "fail_all" {
 		t.failure = u.failure
+		for _, other := range t.units {
+			if other.state != done {
+				other.state = dropped
+			}
+		}
 		r.forget(t)
 		r.finish(t)
 		return

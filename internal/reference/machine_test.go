@@ -68,8 +68,12 @@ func walk(plan *machine.Plan, script reference.Script) (result reference.Result,
 }
 
 func (d *driver) schedule(in time.Duration, e machine.Event) {
+	d.scheduleAs(d.seq, in, e)
+}
+
+func (d *driver) scheduleAs(seq int, in time.Duration, e machine.Event) {
 	d.seq++
-	d.queue = append(d.queue, due{d.now + in, d.seq, e})
+	d.queue = append(d.queue, due{d.now + in, seq, e})
 	slices.SortFunc(d.queue, func(a, b due) int { return cmp.Or(cmp.Compare(a.at, b.at), a.seq-b.seq) })
 }
 
@@ -101,7 +105,7 @@ func (d *driver) carryOut(c machine.Command) {
 		d.start(c)
 	case machine.CancelTask:
 		d.forget(func(e *machine.Event) bool { return e.Kind == machine.TaskEnded && e.Task == c.Task })
-		d.schedule(0, machine.Event{
+		d.scheduleAs(d.seq-maxEvents, 0, machine.Event{ // before all else: an attempt out of time has ended
 			Kind: machine.TaskEnded, Task: c.Task, Failure: &machine.Failure{Kind: "cancelled", Message: "cancelled"},
 		})
 	case machine.StartTimer:

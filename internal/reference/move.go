@@ -105,11 +105,20 @@ func (r *run) distance(from, to *spec.Node) int {
 // caught.
 func (r *run) settleTokens(tokens []*token, lost []*task) {
 	slices.SortStableFunc(lost, func(a, b *task) int { return a.order - b.order })
+	for _, k := range tokens {
+		r.moving = append(r.moving, k.place)
+	}
 	for _, t := range lost {
+		r.moving = append(r.moving, t.place)
+	}
+	for _, t := range lost {
+		r.moving = slices.Delete(r.moving, len(tokens), len(tokens)+1)
 		if !t.place.dead() {
 			r.fails(t.place, t.failure, t.order)
+			r.foldAll()
 		}
 	}
+	r.moving = nil
 	if r.result.Status != "" {
 		return
 	}

@@ -113,7 +113,8 @@ func (r *run) alive(f *fanout, but *task) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(r.waiting, func(a *arrival) bool { return a.place.within(f) })
+	return slices.ContainsFunc(r.waiting, func(a *arrival) bool { return a.place.within(f) }) ||
+		slices.ContainsFunc(r.moving, func(p place) bool { return p.within(f) })
 }
 
 // reaches reports whether a token at a node can come to another one on a way

@@ -145,6 +145,7 @@ type run struct {
 	parked  []*task
 	waiting []*arrival // at joins
 	fanouts []*fanout
+	moving  []place // of the tokens that a superstep which closes has not moved yet
 	detours []*detour
 
 	steps, refused int

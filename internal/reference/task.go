@@ -128,7 +128,7 @@ func (r *run) enter(t *task) bool {
 		rec.visits++
 		rec.output = nil
 		t.step, t.visit = r.steps, rec.visits
-		t.failure = &failure{kind: "bypassed", node: t.node.ID.Value, attempt: 1}
+		t.failure = &failure{kind: "bypassed", node: t.node.ID.Value}
 		r.finish(t)
 		return true
 	}

@@ -34,7 +34,9 @@ func (p *Plan) rouseElement(s *State, id TaskID, hold bool, change func(t *task)
 		switch {
 		case !runs:
 		case t.status == delayed || t.status == asking:
-			t.due = true
+			if !t.due {
+				t.due, t.order = true, s.nextOrder()
+			}
 		case t.status == running:
 			s.moreToStart(t)
 			p.startReady(s)

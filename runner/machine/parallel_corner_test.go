@@ -76,6 +76,57 @@ edges:
 			replies: replies{"x": once(fails(1)), "y": once(fails(2))}, path: "a b c d e g x y", status: machine.Failed, at: "x",
 		},
 		{
+			name: "of two nodes with an each on one branch the first whose element comes back goes on first",
+			flow: `
+nodes:
+  a: {kind: pass}
+  b: {kind: pass}
+  c: {kind: pass}
+  d: {kind: pass}
+  e: {kind: pass}
+  f: {kind: pass}
+  g: {kind: pass}
+  h: {kind: pass}
+  i: {kind: pass}
+  j: {kind: pass}
+  m: {kind: exec, command: [x], each: '[1]', retry: {max_attempts: 2, initial_interval: 3s, jitter: 0}}
+  n: {kind: exec, command: [x], each: '[1]', retry: {max_attempts: 2, initial_interval: 2s, jitter: 0}}
+  z: {kind: exec, command: [x]}
+edges:
+  - {from: a, to: [b, c, d, e]}
+  - {from: b, to: [f, g]}
+  - {from: c, to: h}
+  - {from: d, to: i}
+  - {from: e, to: j}
+  - {from: [f, h], to: m}
+  - {from: [g, i], to: n}
+  - {from: j, to: z}
+  - {from: [m, n, z], to: END}`,
+			replies: replies{"m": once(fails(0), after(1, nil)), "n": once(fails(0), after(1, nil)), "z": once(after(5, nil))},
+			path:    "a b c d e f g h i j z n m", took: 6,
+		},
+		{
+			name: "a fan-out that fails whole cancels its siblings before their edges lead anywhere",
+			flow: `
+nodes:
+  a: {kind: pass, parallel: {on_failure: continue_others}}
+  f: {kind: pass}
+  z: {kind: exec, command: [x]}
+  b: {kind: pass, parallel: {on_failure: continue_others}}
+  c: {kind: pass}
+  x: {kind: fail, message: no}
+  y: {kind: fail, message: no}
+  e: {kind: exec, command: [x]}
+edges:
+  - {from: a, to: [f, z]}
+  - {from: f, to: [b, c]}
+  - {from: b, to: [x, y]}
+  - {from: c, to: e}
+  - {from: [z, e], to: END}`,
+			replies: replies{"z": once(after(0, "z")), "e": once(after(0, "e"))},
+			path:    "a f z b c x y e", output: "z", quality: machine.Degraded,
+		},
+		{
 			name: "what begins anew where the branches began is no bypass of their join",
 			flow: `
 nodes: {a: {kind: exec, command: [x]}, b: {kind: pass}, c: {kind: wait, for: 9s}, d: {kind: pass}, j: {kind: pass, join: {wait: all}}, k: {kind: pass}}
