@@ -25,10 +25,13 @@ type stepPool struct {
 	// unread are the tasks that run again, of which it is not yet known how many
 	// steps they had taken.
 	unread map[machine.TaskID]bool
+	// known are the steps of tasks that had begun before this run was taken up: the
+	// runs around have counted them with its own.
+	known map[machine.TaskID]int
 }
 
 func newStepPool(nested *nesting) *stepPool {
-	p := &stepPool{running: map[machine.TaskID]int{}, unread: map[machine.TaskID]bool{}}
+	p := &stepPool{running: map[machine.TaskID]int{}, unread: map[machine.TaskID]bool{}, known: map[machine.TaskID]int{}}
 	if nested == nil {
 		p.mu = &sync.Mutex{}
 		p.ready = sync.NewCond(p.mu)
@@ -47,8 +50,8 @@ func (p *stepPool) begin(s *machine.State, id machine.TaskID, again bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.free = s.StepsFree()
-	p.running[id] = 0
-	if again {
+	p.running[id] = p.known[id]
+	if _, known := p.known[id]; again && !known {
 		p.unread[id] = true
 	}
 }
@@ -57,6 +60,10 @@ func (p *stepPool) begin(s *machine.State, id machine.TaskID, again bool) {
 func (p *stepPool) took(id machine.TaskID, steps int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if _, known := p.known[id]; known {
+		delete(p.known, id)
+		return
+	}
 	p.add(id, steps)
 	p.isRead(id)
 }
@@ -119,6 +126,70 @@ func (p *stepPool) end(s *machine.State, id machine.TaskID, settle func()) {
 	delete(p.running, id)
 	p.free = s.StepsFree()
 	p.isRead(id)
+}
+
+// takenBefore are the steps that a run which is taken up has taken, and the
+// subgraphs that run in it, however deep: counted at once, since whoever runs
+// beside them may take the last step before they are taken up themselves.
+func (d *driver) takenBefore() (int, error) {
+	inside, err := d.flow.takenInside(d.state)
+	steps := d.state.Steps + d.state.ChildSteps
+	for id, n := range inside { //lint:ignore mapiter a sum
+		steps += n
+		d.pool.known[id] = n
+	}
+	return steps, err
+}
+
+// takenInside are the steps of the subgraphs that a run was running, by task, as
+// far as they are not counted.
+func (f *Flow) takenInside(s *machine.State) (map[machine.TaskID]int, error) {
+	out := map[machine.TaskID]int{}
+	for _, id := range s.Attempts() {
+		child := f.children[id.Node]
+		log, counted := s.Noted(id)
+		if child == nil || len(log) == 0 {
+			continue
+		}
+		rec, _, err := readLog(child, log)
+		if err != nil {
+			return nil, err
+		}
+		state, err := rec.comesBackTo()
+		if err != nil {
+			return nil, err
+		}
+		inside, err := child.takenInside(state)
+		if err != nil {
+			return nil, err
+		}
+		out[id] = state.Steps + state.ChildSteps - counted
+		for _, n := range inside { //lint:ignore mapiter a sum
+			out[id] += n
+		}
+	}
+	return out, nil
+}
+
+// comesBackTo is the state in which a subgraph is taken up.
+func (rec *record) comesBackTo() (*machine.State, error) {
+	state, err := rec.walked()
+	if err != nil || !state.Ending() || state.Status == machine.Completed {
+		return state, err
+	}
+	if _, err := rec.rewind(state); err != nil {
+		return nil, err
+	}
+	return rec.walked()
+}
+
+// walked is the state after all events of a record.
+func (rec *record) walked() (*machine.State, error) {
+	state, err := rec.from.restore(rec.flow.plan)
+	for i := 0; i < len(rec.events) && err == nil; i++ {
+		_, err = rec.flow.plan.Apply(state, rec.events[i])
+	}
+	return state, err
 }
 
 // takeSteps answers a subgraph that asks for steps.

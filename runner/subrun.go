@@ -73,7 +73,11 @@ func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) 
 	info := s.opts.info(s.opts.RunID)
 	info.Parent = s.nested.info()
 	if pool := s.nested.parent.pool; s.nested.shares {
-		before := d.state.Steps + d.state.ChildSteps - s.counted
+		before, err := d.takenBefore()
+		if err != nil {
+			return nil, nil, err
+		}
+		before -= s.counted
 		if s.nested.call > 0 {
 			before = max(0, before)
 		}

@@ -45,3 +45,24 @@ func (s *State) undecided(id TaskID) *task {
 	}
 	return nil
 }
+
+// Noted is what an attempt under way has noted, and how many steps of a subgraph
+// that it runs are counted already; nil when it has noted nothing or is to end.
+func (s *State) Noted(id TaskID) (log []any, counted int) {
+	t := s.find(id)
+	if t == nil {
+		return nil, 0
+	}
+	cause, asked := t.cause, t.asked
+	if t.each != nil {
+		run := t.each.running[id.Element-1]
+		if run == nil {
+			return nil, 0
+		}
+		cause, asked = run.cause, run.asked
+	}
+	if cause != nil {
+		return nil, 0
+	}
+	return s.logs[id], asked.counted()
+}
