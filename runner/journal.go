@@ -143,7 +143,7 @@ func (d *driver) noteSteps(at int64) error {
 	d.noted = at
 	ended := d.steps() + len(d.state.Ran) // the latest are not in the path yet
 	err := d.journal.Note(RunSummary{
-		Status: machine.Running, Steps: ended + d.state.ChildSteps, Updated: time.Unix(0, at),
+		Status: machine.Running, Steps: ended + d.state.ChildStepsEnded(), Updated: time.Unix(0, at),
 	})
 	if err != nil {
 		return d.journalFailed(err)

@@ -204,7 +204,7 @@ func (d *driver) result() *Result {
 	})
 	return &Result{
 		RunID: d.opts.RunID, Graph: d.flow.graph.Name.Value, Status: s.Status, Quality: s.Quality,
-		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: len(d.path) + s.ChildSteps, MaxSteps: s.MaxSteps(), MaxStateBytes: s.MaxStateBytes(),
+		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: len(d.path) + s.ChildStepsEnded(), MaxSteps: s.MaxSteps(), MaxStateBytes: s.MaxStateBytes(),
 		Path: path, State: d.mask.state(values), Output: d.mask.value(s.Output), Error: d.mask.failure(s.Failure),
 		Pending: []Pending{}, PausedAt: pausedAt(s), Partial: d.partial(), Finally: d.finally(), Edges: EdgeCounts{d.flow.graph, s.Fired()},
 		Usage: usageOf(s.Usage()), StartedAt: d.started.UTC(), Duration: Milliseconds(max(0, d.clock.Now().Sub(d.started))), History: d.history,

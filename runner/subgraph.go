@@ -116,7 +116,8 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 		child.mask.learn(child.state.Values())
 		d.hideAs(child.mask)
 		if parked := child.parking(); parked != nil {
-			end.resting, end.Steps = child, child.state.StepsEnded()
+			taken, ended := child.state.Steps+child.state.ChildSteps, child.state.StepsEnded()
+			end.resting, end.Steps, end.Waiting = child, taken, taken-ended
 			return nil, parked
 		}
 		if task.Talk != nil {

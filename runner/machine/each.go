@@ -316,6 +316,7 @@ func (s *State) cancelElements(t *task, why string) {
 	e := t.each
 	e.cutOff().keep(e)
 	e.next, e.again = len(e.items), nil
+	s.forgetInside(t)
 	clear(e.attempts)
 	clear(e.asking)
 	for _, i := range sortedElements(e.running) {

@@ -13,6 +13,7 @@ func (s *State) unstep(t *task) {
 func (s *State) takeStep(t *task) {
 	s.Steps--
 	t.step = 0
+	s.forgetInside(t)
 	s.noteStopped(t)
 }
 
@@ -137,18 +138,4 @@ func (s *State) Lost() []TaskID {
 		}
 	}
 	return out
-}
-
-// StepsEnded are the steps of a run that rests which have ended, those of its
-// subgraphs too: an execution that waits is none yet.
-func (s *State) StepsEnded() int {
-	ended := s.Steps + s.ChildSteps
-	for _, list := range [...][]task{s.next, s.parked} {
-		for i := range list {
-			if list[i].step > 0 {
-				ended--
-			}
-		}
-	}
-	return ended
 }

@@ -266,8 +266,10 @@ type ParentInfo struct {
 
 // ChildEnd is what a subgraph came to, besides its output or failure.
 type ChildEnd struct {
-	// Steps are those of the subgraph and of the subgraphs in it.
-	Steps int `json:"steps"`
+	// Steps are those of the subgraph and of the subgraphs in it; Waiting are those
+	// of them whose executions wait, should it rest.
+	Steps   int `json:"steps"`
+	Waiting int `json:"waiting,omitempty"`
 	// Degraded says that something in it failed and was tolerated.
 	Degraded bool `json:"degraded,omitempty"`
 	// OutOfSteps says that it ended because the runs around it had no step left.

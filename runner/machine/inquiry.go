@@ -18,8 +18,9 @@ type inquiry struct {
 	any bool
 	// at is the breakpoint that a subgraph stands at.
 	at *Breakpoint
-	// steps are those of a subgraph that are counted in the run around it.
-	steps int
+	// steps are those of a subgraph that are counted in the run around it, waiting
+	// those of them whose executions have not ended.
+	steps, waiting int
 	// woken says that a subgraph is to go on without an answer, and until when it
 	// does so by itself (Unix nanoseconds); 0: never.
 	woken bool
@@ -93,7 +94,7 @@ func (p *Plan) inquire(node int, old *inquiry, e *Event) (*inquiry, *Failure) {
 	park := e.Park
 	q := &inquiry{any: p.nodes[node].kind == "graph", at: park.At, until: park.Until}
 	if q.any && e.Child != nil {
-		q.steps = max(e.Child.Steps, old.counted())
+		q.steps, q.waiting = max(e.Child.Steps, old.counted()), e.Child.Waiting
 	}
 	if old != nil && !q.any {
 		for i := range old.questions {

@@ -8,7 +8,7 @@ func (k *saver) inquiry(q *inquiry) *savedInquiry {
 	if q == nil {
 		return nil
 	}
-	out := &savedInquiry{Any: q.any, At: q.at, Steps: q.steps, Woken: q.woken, Until: q.until}
+	out := &savedInquiry{Any: q.any, At: q.at, Steps: q.steps, Waiting: q.waiting, Woken: q.woken, Until: q.until}
 	for i := range q.questions {
 		out.Questions = append(out.Questions, k.question(&q.questions[i]))
 	}
@@ -47,7 +47,7 @@ func (r *restorer) inquiry(in *savedInquiry) *inquiry {
 	if in == nil {
 		return nil
 	}
-	q := &inquiry{any: in.Any, at: in.At, steps: in.Steps, woken: in.Woken, until: in.Until}
+	q := &inquiry{any: in.Any, at: in.At, steps: in.Steps, waiting: in.Waiting, woken: in.Woken, until: in.Until}
 	for i := range in.Questions {
 		q.questions = append(q.questions, r.question(&in.Questions[i]))
 	}

@@ -115,6 +115,7 @@ type savedInquiry struct {
 	Any       bool            `json:"any,omitempty"`
 	At        *Breakpoint     `json:"at,omitempty"`
 	Steps     int             `json:"steps,omitempty"`
+	Waiting   int             `json:"waiting,omitempty"`
 	Woken     bool            `json:"woken,omitempty"`
 	Until     int64           `json:"until,omitempty"`
 }

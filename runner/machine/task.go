@@ -225,27 +225,6 @@ func (p *Plan) executionEnded(s *State, t *task, e *Event) {
 	}
 }
 
-// countChild takes what a subgraph came to so far into the run. asked is what it
-// had asked before: its steps until then are counted.
-func (s *State) countChild(child *ChildEnd, asked *inquiry) {
-	if child == nil {
-		return
-	}
-	if s.final != nil {
-		s.degraded = s.degraded || child.Degraded && s.final.how.status == Completed
-		return
-	}
-	if more := child.Steps - asked.counted(); more > 0 {
-		s.ChildSteps += more
-		s.progress()
-	}
-	s.degraded = s.degraded || child.Degraded
-	s.outOfSteps = s.outOfSteps || child.OutOfSteps
-	if child.OutOfSteps {
-		s.grants.Above = max(s.grants.Above, child.Above)
-	}
-}
-
 // afterTask fills the room that a task has left.
 func (p *Plan) afterTask(s *State) {
 	if s.closing == nil {
