@@ -61,7 +61,7 @@ func (w *boundWalk) price(tokens float64) (usd float64, limit, why string) {
 		return math.Inf(1), "", "which models are called is not known before the run; " + remedy
 	}
 	for _, name := range names {
-		one, known := w.f.opts.Price(name, 1)
+		one, known := w.f.price(name, 1)
 		if !known {
 			return math.Inf(1), "", fmt.Sprintf("the price of %q is not known", name)
 		}
@@ -71,7 +71,7 @@ func (w *boundWalk) price(tokens float64) (usd float64, limit, why string) {
 		if math.IsInf(tokens, 1) {
 			return math.Inf(1), "", remedy + " or limits.max_tokens"
 		}
-		all, known := w.f.opts.Price(name, int(tokens))
+		all, known := w.f.price(name, int(tokens))
 		if !known {
 			return math.Inf(1), "", fmt.Sprintf("the price of %q is not known for so many tokens; %s", name, remedy)
 		}

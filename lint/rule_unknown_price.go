@@ -14,7 +14,7 @@ func unknownPrice() Rule {
 		Name: "unknown-price", Severity: spec.Error, needs: needNode,
 		Summary: "limits.max_cost_usd stands over a model whose price is not known",
 		Doc: "A limit in money holds only where the price of each call is known. The price of a model that is not in the table, or that a server of the graph's own answers for, is not: its first call would fail with kind budget, after others were paid for. " +
-			"Use limits.max_tokens, or a model whose price is known.",
+			"Give the price in providers.NAME.prices, use limits.max_tokens, or take a model whose price is known (`graphrun models`).",
 		Bad: `graphrun: v1
 name: ask
 start: ask
@@ -50,28 +50,47 @@ func checkUnknownPrice(f *facts) {
 		if strings.Contains(name, "{{") || !strings.Contains(name, "/") {
 			continue // not known before the run, or no model at all
 		}
-		if _, known := f.opts.Price(f.priced(name), 1); !known {
-			f.report(f.graph.Limits.Span, "the price of %q is not known, so limits.max_cost_usd can't be kept; use limits.max_tokens", name)
+		if _, known := f.price(name, 1); !known {
+			f.report(f.graph.Limits.Span, "the price of %q is not known, so limits.max_cost_usd can't be kept; give it in providers.%s.prices, or use limits.max_tokens", name, providerOf(name))
 		}
 	}
 }
 
-// priced is the name under which the price of a model is known: a provider that
-// the file declares without an address is the well-known one of its type.
-func (f *facts) priced(name string) string {
+// price is the most that so many tokens of a model can cost: as the file says in
+// the prices of its provider, else as the table does. A provider that the file
+// declares without an address is the well-known one of its type.
+func (f *facts) price(name string, tokens int) (usd float64, known bool) {
 	server, id, _ := strings.Cut(name, "/")
 	for _, p := range slices.Concat(f.graph.Providers, f.graph.Whole().Providers) {
 		if p.Key.Value != server {
 			continue
 		}
+		if rates := p.Value.Get("prices").Get(id); rates != nil {
+			return max(amount(rates.Get("input")), amount(rates.Get("output"))) * float64(tokens) / 1e6, true
+		}
 		kind := ""
 		if v := p.Value.Get("type"); v != nil {
 			kind = v.Text.Value
 		}
-		if p.Value.Get("base_url") == nil || kind == "scripted" {
-			return kind + "/" + id
+		if p.Value.Get("base_url") != nil && kind != "scripted" {
+			return 0, false
 		}
-		return ""
+		return f.opts.Price(kind+"/"+id, tokens)
 	}
-	return name
+	return f.opts.Price(name, tokens)
+}
+
+func amount(v *spec.Value) float64 {
+	switch n := v.Data().(type) {
+	case int:
+		return float64(n)
+	case float64:
+		return n
+	}
+	return 0
+}
+
+func providerOf(name string) string {
+	server, _, _ := strings.Cut(name, "/")
+	return server
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
-	"github.com/graphrun/graphrun/model/price"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/tool"
 )
@@ -131,7 +130,8 @@ func (a *agent) count(named string, response *model.Response) error {
 	if err != nil {
 		return err
 	}
-	cost, known := price.Cost(ref.priced(), response.Usage)
+	prices := ref.prices()
+	cost, known := prices.Cost(response.Usage)
 	if !known {
 		return invalidInput("loop.max_cost_usd can't be kept: the price of %q is not known", ref.name)
 	}

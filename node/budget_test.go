@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/graphrun/graphrun/model/modeltest"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -103,5 +104,38 @@ edges: [{from: a, to: END}]`, runner.Options{})
 		if result.Error == nil || result.Error.Kind != "tool" || !strings.Contains(result.Error.Message, "no token") {
 			t.Errorf("%s: %v", kind, result.Error)
 		}
+	}
+}
+
+// What calls cost is what their provider's prices say, with what was cached at its
+// own price.
+func TestDeclaredPrices(t *testing.T) {
+	chat := newChat(t, func(string) string { return "ok" })
+	chat.usage = map[string]any{"prompt_tokens": 1000, "completion_tokens": 100, "prompt_tokens_details": map[string]any{"cached_tokens": 400}, "completion_tokens_details": map[string]any{"reasoning_tokens": 60}}
+	chat.more = ", prices: {m: {input: 2, cached_input: 0.5, output: 10}}"
+	result := runFlow(t, chat, `start: a
+limits: {max_cost_usd: 1}
+nodes: {a: {kind: llm, prompt: hi, max_tokens: 100}}
+edges: [{from: a, to: END}]`, runner.Options{})
+	u := result.Usage
+	if want := (600*2 + 400*0.5 + 100*10) / 1e6; u.CostUSD == nil || *u.CostUSD != want || u.CachedTokens != 400 || u.ReasoningTokens != 60 {
+		t.Errorf("%v: counted %+v", result.Error, u)
+	}
+}
+
+// A call that is cut has been paid for: what it came to is estimated, in the result
+// and for limits.
+func TestCutCallsCount(t *testing.T) {
+	chat := newChat(t, func(string) string { return "never" })
+	chat.url = modeltest.Hang(t, "../model/openai/testdata/text-stream.http", 4)
+	chat.more = ", timeout: 20ms, prices: {m: {input: 1, output: 1}}"
+	const flow = `start: a
+limits: {max_tokens: 60}
+nodes: {a: {kind: llm, prompt: "tell me something", max_tokens: 20, retry: {max_attempts: 9, initial_interval: 1ms}}}
+edges: [{from: a, to: END}]`
+	result := runFlow(t, chat, flow, runner.Options{})
+	u := result.Usage
+	if result.Reason != "budget" || u.LLMCalls == 0 || u.LLMCalls > 6 || !u.Estimated || u.InputTokens < 8*u.LLMCalls || u.CostUSD == nil || *u.CostUSD == 0 {
+		t.Errorf("%s (%v), counted %+v", result.Reason, result.Error, u)
 	}
 }

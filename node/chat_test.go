@@ -23,6 +23,7 @@ import (
 // chat answers requests with what reply says: a text, or tool calls as
 // "call NAME {args}", or an HTTP error as "!429".
 type chat struct {
+	more  string // keys of the provider, behind a comma
 	url   string
 	dir   string // of the flow
 	reply func(asked string) string
@@ -204,7 +205,7 @@ func runHooked(ctx context.Context, t *testing.T, c *chat, flow string, opts run
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := "graphrun: v1\nname: talk\nmodels: {default: local/m}\nproviders: {local: {type: openai, base_url: \"" + c.url + "\"}}\n" + flow
+	src := "graphrun: v1\nname: talk\nmodels: {default: local/m}\nproviders: {local: {type: openai, base_url: \"" + c.url + "\"" + c.more + "}}\n" + flow
 	g, found := spec.Parse(filepath.Join(c.dir, "flow.yaml"), []byte(src), spec.Options{Kinds: r.Kinds()})
 	if found.HasErrors() {
 		t.Fatal(found)

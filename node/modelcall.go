@@ -65,11 +65,10 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	if err := hooked.before(ctx); err != nil {
 		return nil, err
 	}
+	prices := ref.prices()
 	room, err := c.task.Models.Reserve(runner.Reservation{
 		Input: price.RequestTokens(&req), Output: req.MaxTokens,
-		Cost: func(input, output int) (float64, bool) {
-			return price.Worst(ref.priced(), input, output)
-		},
+		Cost: prices.Worst,
 	})
 	if err != nil {
 		return nil, err
@@ -140,7 +139,8 @@ func (c *caller) usage(ref modelRef, req *model.Request, tokens model.Usage, est
 		InputTokens: tokens.InputTokens, OutputTokens: tokens.OutputTokens,
 		CachedTokens: tokens.CachedTokens, ReasoningTokens: tokens.ReasoningTokens, Estimated: estimated,
 	}
-	cost, known := price.Cost(ref.priced(), tokens)
+	prices := ref.prices()
+	cost, known := prices.Cost(tokens)
 	if known || tokens == (model.Usage{}) {
 		out.CostUSD, out.Charged = &cost, cost
 	}

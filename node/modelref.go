@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/cassette"
+	"github.com/graphrun/graphrun/model/price"
 	"github.com/graphrun/graphrun/model/provider"
 	"github.com/graphrun/graphrun/model/scripted"
 	"github.com/graphrun/graphrun/runner"
@@ -162,6 +163,17 @@ func (ref modelRef) priced() string {
 		return kind + "/" + id
 	}
 	return ""
+}
+
+// prices are what calls of the model cost: as the graph says, else as the table does.
+func (ref modelRef) prices() price.Prices {
+	name, id, _ := provider.Split(ref.name)
+	declared, _ := ref.providers[name].(map[string]any)
+	given, _ := declared["prices"].(map[string]any)
+	if rates, ok := given[id].(map[string]any); ok {
+		return price.Declared(rates)
+	}
+	return price.Of(ref.priced())
 }
 
 // hideKeys masks what providers are given to know us by, and keeps the run's

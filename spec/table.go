@@ -143,6 +143,11 @@ func providerKeys() []Key {
 		{Name: "headers", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "More headers of each request."},
 		{Name: "timeout", Type: TypeDuration, Positive: true, Doc: "Time of one call."},
 		{Name: "params", Type: TypeMap, Elem: &Key{Type: TypeAny}, Doc: "More parameters of each request."},
+		{Name: "prices", Type: TypeMap, Doc: "What models of the server cost, by their names, in US dollars for a million tokens.", Elem: &Key{Type: TypeObject, Keys: []Key{
+			{Name: "input", Type: TypeNumber, Min: new(0.0), Required: true, Doc: "Tokens that are sent."},
+			{Name: "cached_input", Type: TypeNumber, Min: new(0.0), Default: "`input`", Doc: "Those of them that the server had cached."},
+			{Name: "output", Type: TypeNumber, Min: new(0.0), Required: true, Doc: "Tokens that are answered."},
+		}}},
 	}
 }
 

@@ -135,8 +135,9 @@ func (a *app) bound(f *boundFlags, path string) error {
 // dearest is the most that so many tokens of a model can cost, however they are
 // shared between prompts and answers.
 func dearest(model string, tokens int) (usd float64, known bool) {
-	asked, known := price.Worst(model, tokens, 1)
-	answered, alsoKnown := price.Worst(model, 0, max(tokens, 1))
+	prices := price.Of(model)
+	asked, known := prices.Worst(tokens, 1)
+	answered, alsoKnown := prices.Worst(0, max(tokens, 1))
 	return max(asked, answered), known && alsoKnown
 }
 

@@ -109,6 +109,7 @@ func commands() []command {
 		{"cache", newCacheCommand},
 		{"validate", newValidateCommand},
 		{"explain", newExplainCommand},
+		{"models", newModelsCommand},
 		{"bound", newBoundCommand},
 		{"diff", newDiffCommand},
 		{"dot", newDotCommand},
@@ -123,7 +124,7 @@ func commands() []command {
 func commandGroups() []commandGroup {
 	return []commandGroup{
 		{"Write a flow:", []string{"init", "schema", "fmt", "lsp"}},
-		{"Check it without running it:", []string{"validate", "explain", "bound", "diff", "test", "tools"}},
+		{"Check it without running it:", []string{"validate", "explain", "models", "bound", "diff", "test", "tools"}},
 		{"Run it:", []string{"run", "resume", "fork", "replay", "serve", "mcp", "worker"}},
 		{"Answer what it asks:", []string{"answer"}},
 		{"Look at it and at what has run:", []string{"runs", "logs", "why", "dot", "render", "sessions", "cache"}},

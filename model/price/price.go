@@ -15,62 +15,123 @@ import (
 //go:embed prices.csv
 var table string
 
-// row is a line of the table.
-type row struct {
-	input, cached, cacheWrite, output float64
-	// defaultOutput is how many tokens an answer may have when the request does
-	// not say.
-	defaultOutput int
-	// upTo is the longest input, in tokens, that has these prices; 0: any.
-	upTo int
+// Rates are prices in US dollars for a million tokens.
+type Rates struct {
+	Input, CachedInput, CacheWrite, Output float64
+	// UpTo is the longest input, in tokens, that has these prices; 0: any.
+	UpTo int
+	// DefaultOutput is how many tokens an answer may have when the request does not
+	// say; 0: unknown.
+	DefaultOutput int
+	// Window is how many tokens the model can hold; 0: not looked up.
+	Window int
+	// Date and Source say when and where the prices were looked up.
+	Date, Source string
 }
 
-// Cost is what a call came to, in US dollars. It is unknown for a model that
-// the table does not have, for a prompt longer than its prices hold for, and
-// where the provider did not report tokens. Scripts are free. model is
-// provider/name; the provider of a graph's own must not be called openai or
-// anthropic unless it charges as they do.
-func Cost(model string, usage model.Usage) (usd float64, known bool) {
+// Prices are what calls of one model cost. The zero value is unknown.
+type Prices struct {
+	rates, long Rates // long are for inputs longer than rates.UpTo
+	known       bool
+	hasLong     bool
+}
+
+// Of are the prices of a model of the table, provider/name, a dated one by its name
+// without the date; scripts are free.
+func Of(model string) Prices {
 	if isScript(model) {
-		return 0, true
+		return Prices{known: true}
 	}
-	p, ok := findFor(model, usage.InputTokens)
+	out := Prices{}
+	out.rates, out.known = find(model)
+	if out.rates.UpTo > 0 {
+		out.long, out.hasLong = find(model + "+long")
+	}
+	return out
+}
+
+// Declared are prices that a graph gives for a model, with the keys input,
+// cached_input (input if it is absent) and output.
+func Declared(given map[string]any) Prices {
+	rates := Rates{Input: amount(given["input"]), Output: amount(given["output"])}
+	rates.CachedInput, rates.CacheWrite = rates.Input, rates.Input
+	if cached, ok := given["cached_input"]; ok {
+		rates.CachedInput = amount(cached)
+	}
+	return Prices{rates: rates, known: true}
+}
+
+func amount(v any) float64 {
+	switch n := v.(type) {
+	case int:
+		return float64(n)
+	case float64:
+		return n
+	}
+	return 0
+}
+
+// at are the rates for an input of a length.
+func (p *Prices) at(inputTokens int) (Rates, bool) {
+	if p.rates.UpTo > 0 && inputTokens > p.rates.UpTo {
+		return p.long, p.hasLong
+	}
+	return p.rates, p.known
+}
+
+// Cost is what a call came to, in US dollars. It is unknown for a prompt longer
+// than the prices hold for, and where the provider did not report tokens.
+func (p *Prices) Cost(usage model.Usage) (usd float64, known bool) {
+	r, ok := p.at(usage.InputTokens)
 	if !ok || usage.Unreported {
 		return 0, false
 	}
 	fresh := usage.InputTokens - usage.CachedTokens - usage.CacheWriteTokens
-	return (float64(max(fresh, 0))*p.input + float64(usage.CachedTokens)*p.cached +
-		float64(usage.CacheWriteTokens)*p.cacheWrite + float64(usage.OutputTokens)*p.output) / 1e6, true
+	return (float64(max(fresh, 0))*r.Input + float64(usage.CachedTokens)*r.CachedInput +
+		float64(usage.CacheWriteTokens)*r.CacheWrite + float64(usage.OutputTokens)*r.Output) / 1e6, true
 }
 
 // Worst is the most that a call of so many input tokens can cost, in US
 // dollars, when its answer may have maxTokens; 0: as many as the model gives
 // by itself. It does not count on a cache.
-func Worst(model string, inputTokens, maxTokens int) (usd float64, known bool) {
-	if isScript(model) {
-		return 0, true
-	}
-	p, ok := findFor(model, inputTokens)
+func (p *Prices) Worst(inputTokens, maxTokens int) (usd float64, known bool) {
+	r, ok := p.at(inputTokens)
 	if !ok {
 		return 0, false
 	}
 	if maxTokens == 0 {
-		maxTokens = p.defaultOutput
+		maxTokens = r.DefaultOutput
 	}
-	return (float64(inputTokens)*max(p.input, p.cacheWrite) + float64(maxTokens)*p.output) / 1e6, true
+	return (float64(inputTokens)*max(r.Input, r.CacheWrite) + float64(maxTokens)*r.Output) / 1e6, true
 }
 
-// DefaultOutput is how many tokens an answer of a model may have when the
-// request does not say; 0: unknown.
-func DefaultOutput(model string) int {
-	p, _ := find(model)
-	return p.defaultOutput
+// Row is a line of the table.
+type Row struct {
+	// Model is provider/name; Long says that the line is for inputs beyond the UpTo
+	// of the model's other one.
+	Model string
+	Long  bool
+	Rates
+}
+
+// Table are all lines, sorted by model.
+func Table() []Row {
+	var out []Row
+	for text := range strings.Lines(table) {
+		name, rest, _ := strings.Cut(strings.TrimSuffix(text, "\n"), ",")
+		if name == "model" {
+			continue
+		}
+		name, long := strings.CutSuffix(name, "+long")
+		out = append(out, Row{name, long, ratesOf(rest)})
+	}
+	return out
 }
 
 func isScript(model string) bool { return strings.HasPrefix(model, "scripted/") }
 
 // find looks a model up, a dated one by its name without the date.
-func find(model string) (row, bool) {
+func find(model string) (Rates, bool) {
 	if p, ok := line(model); ok {
 		return p, true
 	}
@@ -78,32 +139,27 @@ func find(model string) (row, bool) {
 	return line(dated.ReplaceAllString(model, "$2"))
 }
 
-// findFor is the row for prompts of a length: above the longest of a model's
-// own row that of its name with +long, where there is one.
-func findFor(model string, inputTokens int) (row, bool) {
-	p, ok := find(model)
-	if !ok || p.upTo == 0 || inputTokens <= p.upTo {
-		return p, ok
-	}
-	return find(model + "+long")
-}
-
 // line scans the table: that is quicker than a map made for one look.
-func line(model string) (row, bool) {
+func line(model string) (Rates, bool) {
 	_, rest, found := strings.Cut(table, "\n"+model+",")
 	if !found || strings.ContainsAny(model, ",\n") {
-		return row{}, false
+		return Rates{}, false
 	}
 	text, _, _ := strings.Cut(rest, "\n")
+	return ratesOf(text), true
+}
+
+// ratesOf reads a line behind the name of its model.
+func ratesOf(text string) Rates {
 	field := strings.Split(text, ",")
-	p := row{
-		input: number(field[0]), cached: number(field[1]), cacheWrite: number(field[2]), output: number(field[3]),
-		defaultOutput: int(number(field[4])), upTo: int(number(field[5])),
+	r := Rates{
+		Input: number(field[0]), CachedInput: number(field[1]), CacheWrite: number(field[2]), Output: number(field[3]),
+		DefaultOutput: int(number(field[4])), UpTo: int(number(field[5])), Window: int(number(field[6])), Date: field[7], Source: field[8],
 	}
 	if field[2] == "" {
-		p.cacheWrite = p.input
+		r.CacheWrite = r.Input
 	}
-	return p, true
+	return r
 }
 
 func number(text string) float64 {

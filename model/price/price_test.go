@@ -20,16 +20,16 @@ func TestTable(t *testing.T) {
 	var names []string
 	for _, row := range rows[1:] {
 		names = append(names, row[0])
-		for i, cell := range row[1:7] {
+		for i, cell := range row[1:8] {
 			n, err := strconv.ParseFloat(cell, 64)
-			if optional := i == 2 || i == 5; err != nil && !(optional && cell == "") || n < 0 || n == 0 && cell != "" {
+			if optional := i == 2 || i == 5 || i == 6; err != nil && !(optional && cell == "") || n < 0 || n == 0 && cell != "" {
 				t.Errorf("%s: %s is %q", row[0], rows[0][i+1], cell)
 			}
 		}
-		if _, err := time.Parse(time.DateOnly, row[7]); err != nil || !strings.HasPrefix(row[8], "https://") {
-			t.Errorf("%s: looked up %s at %s", row[0], row[7], row[8])
+		if _, err := time.Parse(time.DateOnly, row[8]); err != nil || !strings.HasPrefix(row[9], "https://") {
+			t.Errorf("%s: looked up %s at %s", row[0], row[8], row[9])
 		}
-		if p, ok := find(row[0]); !ok || p.cached >= p.input || p.input >= p.output {
+		if p, ok := find(row[0]); !ok || p.CachedInput >= p.Input || p.Input >= p.Output {
 			t.Errorf("%s: %+v, %v", row[0], p, ok)
 		}
 	}
@@ -63,7 +63,8 @@ func TestCost(t *testing.T) {
 		{"", million, -1},
 		{"scripted/s.yaml", million, 0},
 	} {
-		usd, known := Cost(test.model, test.usage)
+		prices := Of(test.model)
+		usd, known := prices.Cost(test.usage)
 		if known != (test.want >= 0) || known && math.Abs(usd-test.want) > 1e-12 {
 			t.Errorf("%s %+v: got %v, %v, want %v", test.model, test.usage, usd, known, test.want)
 		}
@@ -83,13 +84,11 @@ func TestWorst(t *testing.T) {
 		{"local/x", 1000, 10, -1},
 		{"openai/gpt-5.4", 300_000, 10, -1},
 	} {
-		usd, known := Worst(test.model, test.input, test.output)
+		prices := Of(test.model)
+		usd, known := prices.Worst(test.input, test.output)
 		if known != (test.want >= 0) || known && math.Abs(usd-test.want) > 1e-12 {
 			t.Errorf("%s: got %v, %v, want %v", test.model, usd, known, test.want)
 		}
-	}
-	if DefaultOutput("openai/o3") != 100_000 || DefaultOutput("local/x") != 0 {
-		t.Error("wrong default outputs")
 	}
 }
 
@@ -106,5 +105,35 @@ func TestRequestTokens(t *testing.T) {
 	// end, system, message, call with {"a":1}, tool, schema of 17 bytes
 	if got := RequestTokens(req); got != 4+6+5+(4+1+2)+5+5 {
 		t.Errorf("got %d", got)
+	}
+}
+
+// A graph may give prices; what it leaves out of them costs as the input does.
+func TestDeclared(t *testing.T) {
+	usage := model.Usage{InputTokens: 1e6, CachedTokens: 5e5, OutputTokens: 1e6}
+	for _, test := range []struct {
+		given map[string]any
+		want  float64
+	}{
+		{map[string]any{"input": 2, "output": 10}, 12},
+		{map[string]any{"input": 2, "cached_input": 0.5, "output": 10}, 11.25},
+		{map[string]any{"input": 0, "output": 0}, 0},
+	} {
+		prices := Declared(test.given)
+		if usd, known := prices.Cost(usage); !known || usd != test.want {
+			t.Errorf("%v: %v, %v", test.given, usd, known)
+		}
+	}
+}
+
+func TestRows(t *testing.T) {
+	rows := Table()
+	if len(rows) != strings.Count(table, "\n")-1 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	for _, r := range rows {
+		if r.Date == "" || r.Source == "" || strings.Contains(r.Model, "+") || r.Output == 0 {
+			t.Errorf("%+v", r)
+		}
 	}
 }

@@ -1,0 +1,101 @@
+// The models command: which models are known, and what they cost.
+
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/model/price"
+)
+
+// knownModel is a model as `models -o json` lists it. Prices are in US dollars for
+// a million tokens.
+type knownModel struct {
+	Model       string  `json:"model"`
+	Window      *int    `json:"window"`     // tokens; null: not known
+	MaxOutput   int     `json:"max_output"` // tokens of an answer, where a node says none
+	Input       float64 `json:"input"`
+	CachedInput float64 `json:"cached_input"`
+	CacheWrite  float64 `json:"cache_write"`
+	Output      float64 `json:"output"`
+	// FromTokens and UpToTokens are the lengths of prompts that the prices hold for;
+	// null: any length.
+	FromTokens *int   `json:"from_tokens"`
+	UpToTokens *int   `json:"up_to_tokens"`
+	Date       string `json:"date"`
+	Source     string `json:"source"`
+}
+
+func newModelsCommand(a *app) *cobra.Command {
+	output := newEnum("text", "json", "text")
+	cmd := &cobra.Command{
+		Use:   "models",
+		Short: "List the models whose prices are known",
+		Long: `models lists the models whose prices are known: how many tokens they hold, and
+what a million tokens cost in US dollars, as they are sent, read from the provider's
+cache and answered, with the day and the page of the price. A model that is not
+listed can be used, but not under limits.max_cost_usd, unless its provider declares
+prices.`,
+		Example: `  graphrun models
+  graphrun models -o json`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			list := knownModels()
+			if output.value == "json" {
+				return printJSON(a.Stdout, list)
+			}
+			return a.printModels(list)
+		},
+	}
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the answer")
+	return cmd
+}
+
+func knownModels() []knownModel {
+	var out []knownModel
+	for _, r := range price.Table() {
+		m := knownModel{
+			Model: r.Model, Window: given(r.Window), MaxOutput: r.DefaultOutput, Input: r.Input, CachedInput: r.CachedInput,
+			CacheWrite: r.CacheWrite, Output: r.Output, UpToTokens: given(r.UpTo), Date: r.Date, Source: r.Source,
+		}
+		if r.Long { // it stands behind the model's other row
+			before := &out[len(out)-1]
+			from := *before.UpToTokens + 1
+			m.FromTokens, m.Window = &from, before.Window
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func given(n int) *int {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+func (a *app) printModels(list []knownModel) error {
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "MODEL\tWINDOW\tINPUT\tCACHED\tOUTPUT\tPROMPTS\tDATE\tSOURCE")
+	for _, m := range list {
+		window, prompts := "?", "any"
+		if m.Window != nil {
+			window = strconv.Itoa(*m.Window)
+		}
+		switch {
+		case m.FromTokens != nil:
+			prompts = fmt.Sprintf("from %d", *m.FromTokens)
+		case m.UpToTokens != nil:
+			prompts = fmt.Sprintf("to %d", *m.UpToTokens)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Model, window, dollars(m.Input), dollars(m.CachedInput), dollars(m.Output), prompts, m.Date, m.Source)
+	}
+	return w.Flush()
+}
+
+func dollars(n float64) string { return "$" + strconv.FormatFloat(n, 'f', -1, 64) }
