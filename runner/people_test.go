@@ -110,25 +110,59 @@ func (f sinkFunc) Event(e *runner.Event) error {
 	return nil
 }
 
+// branches is a flow of two branches that wait, without the end of its first line.
+const branches = `nodes: {a: {kind: pass}, b: {kind: wait, for: 1h}, c: {kind: wait, for: 2h}, d: {kind: pass, join: {wait: any}}}
+edges: [{from: a, to: [b, c]}, {from: [b, c], to: d}, {from: d, to: END}]
+parallel: {on_failure: fail_all`
+
+// endingOf is how a run ended: its status, and what failed where.
+func endingOf(result *runner.Result) string {
+	if result == nil {
+		return "no result"
+	}
+	out := string(result.Status) + ": "
+	if result.Error != nil {
+		out += strings.TrimSpace(result.Error.Kind + " " + result.Error.Node)
+	}
+	return out
+}
+
 // A run that only waits for longer than Park leaves its process, and goes on when its
-// time has come, after what is left, also where a clock was set back.
+// time has come, after what is left, also where a clock was set back. A limit of
+// time that ends before what it waits for is due, and ends what it limits.
 func TestPark(t *testing.T) {
 	for _, test := range []struct {
 		name, flow string
 		park       time.Duration
 		reason     string
 		due        time.Duration
+		ends       string
 	}{
-		{"a wait", "nodes: {a: {kind: wait, for: 1h}}", time.Minute, "wait", time.Hour},
+		{"a wait", "nodes: {a: {kind: wait, for: 1h}}", time.Minute, "wait", time.Hour, ""},
 		{"a wait and a person", `nodes: {a: {kind: pass}, b: {kind: wait, for: 1h}, c: {kind: human, prompt: "?", timeout: 10m, default: d}}
-edges: [{from: a, to: [b, c]}, {from: [b, c], to: END}]`, time.Minute, "wait", 10 * time.Minute},
-		{"a wait in a subgraph", "nodes: {a: {kind: graph, graph: child.yaml}}", time.Minute, "wait", 2 * time.Hour},
-		{"a time limit that ends after it", "limits: {timeout: 2h}\nnodes: {a: {kind: wait, for: 1h}}", time.Minute, "wait", time.Hour},
+edges: [{from: a, to: [b, c]}, {from: [b, c], to: END}]`, time.Minute, "wait", 10 * time.Minute, ""},
+		{"a wait in a subgraph", "nodes: {a: {kind: graph, graph: child.yaml}}", time.Minute, "wait", 2 * time.Hour, ""},
+		{"a time limit that ends before it", "limits: {timeout: 20m}\nnodes: {a: {kind: wait, for: 1h}}", time.Minute, "wait", 20 * time.Minute, "limit: timeout"},
+		{"branches whose time ends before it", branches + ", branch_timeout: 20m}", time.Minute, "wait", 20 * time.Minute, "failed: timeout b"},
+		{"branches whose time ends after it", branches + ", branch_timeout: 2h}", time.Minute, "wait", time.Hour, ""},
+		{"a subgraph whose attempt ends before it", "nodes: {a: {kind: graph, graph: child.yaml, timeout: 20m}}", time.Minute, "wait", 20 * time.Minute, "failed: timeout a"},
+		{"a subgraph whose attempt ends after it", "nodes: {a: {kind: graph, graph: child.yaml, timeout: 150m}}", time.Minute, "wait", 2 * time.Hour, ""},
+		{"elements of which the attempts end before it", "nodes: {a: {kind: graph, graph: child.yaml, each: '[1, 2]', timeout: 20m}}", time.Minute, "wait", 20 * time.Minute, "failed: timeout a"},
+		{"a subgraph of little time", "nodes: {a: {kind: graph, graph: brief.yaml}}", time.Minute, "wait", 20 * time.Minute, "failed: child_failed a"},
+		{"a subgraph in a subgraph of little time", "nodes: {a: {kind: graph, graph: around.yaml}}", time.Minute, "wait", 20 * time.Minute, "failed: child_failed a"},
+		{"a time limit that ends after it", "limits: {timeout: 2h}\nnodes: {a: {kind: wait, for: 1h}}", time.Minute, "wait", time.Hour, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			clock := newFakeClock()
-			cfg := runner.Config{Clock: clock, Store: &store.Memory{}, Load: func(string) ([]byte, error) {
-				return []byte("graphrun: v1\nname: child\nstart: w\nnodes: {w: {kind: wait, for: 2h}}\nedges: [{from: w, to: END}]"), nil
+			cfg := runner.Config{Clock: clock, Store: &store.Memory{}, Load: func(path string) ([]byte, error) {
+				const child = "graphrun: v1\nname: child\nstart: w\nnodes: {w: {kind: wait, for: 2h}}\nedges: [{from: w, to: END}]"
+				switch {
+				case strings.HasSuffix(path, "brief.yaml"):
+					return []byte(child + "\nlimits: {timeout: 20m}"), nil
+				case strings.HasSuffix(path, "around.yaml"):
+					return []byte(strings.Replace(child, "kind: wait, for: 2h", "kind: graph, graph: brief.yaml", 1)), nil
+				}
+				return []byte(child), nil
 			}}
 			flow := test.flow
 			if !strings.Contains(flow, "edges:") {
@@ -156,8 +190,11 @@ edges: [{from: a, to: [b, c]}, {from: [b, c], to: END}]`, time.Minute, "wait", 1
 			clock.now = began.Add(3 * time.Hour)
 			clock.mu.Unlock()
 			result, err = r.Resume(t.Context(), "r", runner.Options{Park: test.park})
-			if err != nil || result.Status != machine.Completed || result.Due != nil {
-				t.Errorf("when its time has come: %v, %v", result, err)
+			if test.ends == "" {
+				test.ends = "completed: "
+			}
+			if got := endingOf(result); err != nil || got != test.ends || result.Due != nil {
+				t.Errorf("when its time has come: %s, %v; want %s", got, err, test.ends)
 			}
 		})
 	}

@@ -90,7 +90,7 @@ func (n *nesting) info() *machine.ParentInfo {
 func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver, end *childEnd) Handler {
 	stateBytes, bytesAbove := d.state.MaxStateBytes(), d.state.StateBytesAbove()+1
 	hidden, settings, calls := slices.Clone(d.mask.values), d.state.Models(), d.inside[id]
-	naps := work.Timeout == 0 && !d.state.InFinally() // what is left of an attempt's time is not kept
+	naps := !d.state.InFinally()
 	return HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
 		node := task.Node
 		if d.nested != nil {

@@ -170,7 +170,7 @@ func (d *driver) parking() *parking {
 	}
 	out := &parking{}
 	if d.nested.naps {
-		out.Until = s.Due()
+		out.Until = s.GoesOnAt()
 	}
 	for _, q := range s.Questions() {
 		out.Asks = append(out.Asks, d.passedOn(&q))

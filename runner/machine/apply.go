@@ -200,9 +200,7 @@ func (p *Plan) timerFired(s *State, e *Event) {
 		if s.final != nil {
 			return
 		}
-		p.end(s, ending{status: Limit, reason: "timeout", failure: &Failure{
-			Kind: "timeout", Message: "the run took longer than its timeout of " + s.limits.Timeout.String(),
-		}})
+		p.outOfTime(s)
 	case StepTimer:
 		if s.open && e.Task.Visit == s.Superstep {
 			p.end(s, ending{status: Limit, reason: "timeout", failure: &Failure{
@@ -220,6 +218,13 @@ func (p *Plan) timerFired(s *State, e *Event) {
 	case BranchTimer:
 		p.branchTimedOut(s, e.Task)
 	}
+}
+
+// outOfTime ends a run that took longer than its timeout.
+func (p *Plan) outOfTime(s *State) {
+	p.end(s, ending{status: Limit, reason: "timeout", failure: &Failure{
+		Kind: "timeout", Message: "the run took longer than its timeout of " + s.limits.Timeout.String(),
+	}})
 }
 
 // attemptTimedOut cancels an attempt; it fails when it has ended.

@@ -51,6 +51,7 @@ type elementRun struct {
 	attempt int
 	cause   *Failure // why it was cancelled
 	asked   *inquiry // when it ran before
+	ends    int64    // when its time is over; 0: never
 }
 
 // startEach evaluates the list. Nodes that the machine evaluates itself are done
@@ -183,9 +184,8 @@ func (p *Plan) startElement(s *State, t *task) {
 		p.elementFailed(s, t, i, failure)
 		return
 	}
-	e.running[i] = &elementRun{attempt: attempt, asked: asked}
 	s.runningTasks++
-	s.handOver(id, work, asked)
+	e.running[i] = &elementRun{attempt: attempt, asked: asked, ends: s.handOver(id, work, asked)}
 }
 
 // elementID names an attempt of an element; elements count from 1 there.

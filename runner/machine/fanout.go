@@ -35,7 +35,9 @@ type fanout struct {
 	names []string
 	// thread is where the conversation stood.
 	thread *thread
-	// again holds, by lane, when the timer of a branch was last started again.
+	// began is when the time of the branches began, again, by lane, when that of a
+	// branch began once more; both are later by what did not count.
+	began int64
 	again map[int]int64
 }
 
@@ -69,6 +71,7 @@ func (p *Plan) newFanout(s *State, t *task, routes []route) *fanout {
 		f.auto = p.meeting(f, false)
 	}
 	if d := p.branchTimeout(t.node); d > 0 {
+		f.began = s.now
 		s.laned = append(s.laned, f)
 		for lane := range routes {
 			s.command(Command{Kind: StartTimer, Timer: BranchTimer, Task: p.laneID(place{f, lane}), For: d})

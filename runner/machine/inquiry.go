@@ -25,6 +25,9 @@ type inquiry struct {
 	// does so by itself (Unix nanoseconds); 0: never.
 	woken bool
 	until int64
+	// ends is when the time of the attempt ends that runs the subgraph, which goes
+	// on as long as the subgraph waits for a moment; 0: never.
+	ends int64
 }
 
 // question is a question that a task waits for. The zero ID is that of a human
@@ -90,9 +93,13 @@ func (q *inquiry) answers() map[string]any {
 // inquire makes an inquiry of what a task asks, with the answers that are there:
 // a program's earlier ones stand, and a subgraph's questions may have been
 // answered while it ran.
-func (p *Plan) inquire(node int, old *inquiry, e *Event) (*inquiry, *Failure) {
+// ends is when the time of its attempt is over.
+func (p *Plan) inquire(node int, old *inquiry, e *Event, ends int64) (*inquiry, *Failure) {
 	park := e.Park
 	q := &inquiry{any: p.nodes[node].kind == "graph", at: park.At, until: park.Until}
+	if q.any && q.until > 0 && ends > 0 {
+		q.until, q.ends = min(q.until, ends), ends
+	}
 	if q.any && e.Child != nil {
 		q.steps, q.waiting = max(e.Child.Steps, old.counted()), e.Child.Waiting
 	}
@@ -139,7 +146,7 @@ func (q *inquiry) find(id string) *question {
 
 // parkAsking parks a task that asks before it ends.
 func (p *Plan) parkAsking(s *State, t *task, e *Event) {
-	asked, failure := p.inquire(t.node, t.asked, e)
+	asked, failure := p.inquire(t.node, t.asked, e, t.ends)
 	if failure != nil {
 		p.fail(s, t, failure)
 		return
@@ -160,7 +167,7 @@ func (p *Plan) parkFor(s *State, t *task, asked *inquiry) {
 
 // parkElement is parkAsking for an element.
 func (p *Plan) parkElement(s *State, t *task, i int, run *elementRun, e *Event) *Failure {
-	asked, failure := p.inquire(t.node, run.asked, e)
+	asked, failure := p.inquire(t.node, run.asked, e, run.ends)
 	if failure != nil {
 		return failure
 	}

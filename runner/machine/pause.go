@@ -5,7 +5,6 @@ package machine
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
 // Breakpoint is where a run stands paused: phase "before" or "after" the nodes.
@@ -21,6 +20,7 @@ func (p *Plan) pause(s *State, reason string) {
 	if s.deadline > 0 {
 		s.command(Command{Kind: StopTimer, Timer: RunTimer})
 	}
+	s.eachBranch(func(at place) { s.command(Command{Kind: StopTimer, Timer: BranchTimer, Task: p.laneID(at)}) })
 	s.command(Command{Kind: Pause})
 }
 
@@ -108,9 +108,8 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 		delete(s.logs, id)
 	}
 	wasPaused := s.Status == Paused
-	if wasPaused {
-		before = s.pausedFrom
-	}
+	before, waited := s.counted(before)
+	s.shiftLimits(s.now - before)
 	s.setStatus(Running, "")
 	if s.final == nil {
 		s.Quality, s.Failure = "", nil
@@ -139,24 +138,12 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 		}
 	}
 	p.reissue(s)
+	if waited && p.limitOver(s) {
+		return
+	}
 	if wasPaused || !s.open {
 		p.resumeIdle(s)
 	}
-}
-
-// renewTimeout goes on with what was left of the run's time when it last did
-// something: time in which nobody drove it is not active. A timeout given with
-// the resume begins anew.
-func (s *State) renewTimeout(e *Event, before int64) {
-	left := s.limits.Timeout
-	if left <= 0 {
-		return
-	}
-	if given := e.Run != nil && e.Run.Timeout > 0; !given && s.deadline > 0 && before > 0 {
-		left = time.Duration(max(0, s.deadline-before))
-	}
-	s.deadline = s.now + int64(left)
-	s.command(Command{Kind: StartTimer, Timer: RunTimer, For: left})
 }
 
 // releaseAnswered lets parked tasks go on that were answered while nobody drove
@@ -200,17 +187,6 @@ func (p *Plan) reissue(s *State) {
 	}
 	p.startReady(s)
 	p.settle(s)
-}
-
-// reissueBranchTimers gives the branches that are under way their time again.
-func (p *Plan) reissueBranchTimers(s *State) {
-	for _, f := range s.laned {
-		for lane := range f.first {
-			if _, atWork, held := s.tokenOn(place{f, lane}); !f.dead && (atWork || held) {
-				s.command(Command{Kind: StartTimer, Timer: BranchTimer, Task: p.laneID(place{f, lane}), For: p.branchTimeout(f.origin)})
-			}
-		}
-	}
 }
 
 // reissueTask asks for a running task again, as the same attempt. One that had been
@@ -265,12 +241,17 @@ func (p *Plan) runAgain(s *State, t *task, element, attempt int, asked *inquiry)
 	if failure != nil {
 		return // it was evaluated before: the same values give the same work
 	}
-	s.handOver(id, work, asked)
+	ends := s.handOver(id, work, asked)
+	if element >= 0 {
+		t.each.running[element].ends = ends
+	} else {
+		t.ends = ends
+	}
 }
 
 // handOver gives an attempt to the driver, with what it noted and was answered
-// when it ran before.
-func (s *State) handOver(id TaskID, work *Work, asked *inquiry) {
+// when it ran before. It returns when the time of the attempt ends; 0: never.
+func (s *State) handOver(id TaskID, work *Work, asked *inquiry) (ends int64) {
 	if s.logs != nil {
 		work.Log = s.logs[id]
 	}
@@ -283,9 +264,15 @@ func (s *State) handOver(id TaskID, work *Work, asked *inquiry) {
 		s.barren()
 	}
 	s.command(Command{Kind: RunTask, Task: id, Work: work})
-	if work.Timeout > 0 {
-		s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: id, For: work.Timeout})
+	if work.Timeout == 0 {
+		return 0
 	}
+	left := work.Timeout
+	if asked != nil && asked.ends > 0 {
+		left = s.remaining(asked.ends)
+	}
+	s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: id, For: left})
+	return s.after(left)
 }
 
 // reissueParked starts a parked task's timer again, or asks its question again.

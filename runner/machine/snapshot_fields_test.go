@@ -24,7 +24,7 @@ func snapshotFields() map[reflect.Type]string {
 		// routes are held while a router is being asked.
 		reflect.TypeFor[buffers](): `routes | cmds notes full expanded pending undo taken tested changes confided due reduceEnv`,
 		reflect.TypeFor[task](): `node at memory visit attempt step status skipped cached waitsFor joined merged cause led due
-			released held lost uncaught input source inputs began order output failure writes choice each branches until asked
+			released held lost uncaught input source inputs began order output failure writes choice each branches until ends asked
 			expired firstRoute lastRoute thread calls tried`,
 		reflect.TypeFor[triedBy]():     `element block`,
 		reflect.TypeFor[sourceInput](): `node value`,
@@ -34,7 +34,7 @@ func snapshotFields() map[reflect.Type]string {
 		reflect.TypeFor[ending]():      `status reason failure`,
 		reflect.TypeFor[place]():       `fan lane`,
 		// names are made of first.
-		reflect.TypeFor[fanout](): `id origin at depth policy live ended dead failures auto first again thread
+		reflect.TypeFor[fanout](): `id origin at depth policy live ended dead failures auto first began again thread
 			| names`,
 		reflect.TypeFor[lostBranch](): `failure lane order told`,
 		reflect.TypeFor[grants]():     `Granted Asked Denied Above`,
@@ -46,12 +46,12 @@ func snapshotFields() map[reflect.Type]string {
 		reflect.TypeFor[eachState](): `items results next again running attempts asking answered failed failure lowest lowestIndex tolerate
 			talk cut | size`,
 		reflect.TypeFor[eachCut]():       `next again attempts asking running failed`,
-		reflect.TypeFor[elementRun]():    `attempt cause asked`,
+		reflect.TypeFor[elementRun]():    `attempt cause asked ends`,
 		reflect.TypeFor[failedAttempt](): `attempt until`,
 		// schema is compiled from document.
 		reflect.TypeFor[question](): `Ask fallback hasDefault settled answer failure | schema`,
 		// the attempt of an element's stands with its running or asking.
-		reflect.TypeFor[inquiry]():   `questions any at steps waiting woken until | attempt`,
+		reflect.TypeFor[inquiry]():   `questions any at steps waiting woken until ends | attempt`,
 		reflect.TypeFor[memory]():    `nodes edges partial reason succeeded`,
 		reflect.TypeFor[nodeState](): `visits`,
 	}

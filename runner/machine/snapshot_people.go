@@ -8,7 +8,7 @@ func (k *saver) inquiry(q *inquiry) *savedInquiry {
 	if q == nil {
 		return nil
 	}
-	out := &savedInquiry{Any: q.any, At: q.at, Steps: q.steps, Waiting: q.waiting, Woken: q.woken, Until: q.until}
+	out := &savedInquiry{Any: q.any, At: q.at, Steps: q.steps, Waiting: q.waiting, Woken: q.woken, Until: q.until, Ends: q.ends}
 	for i := range q.questions {
 		out.Questions = append(out.Questions, k.question(&q.questions[i]))
 	}
@@ -18,7 +18,7 @@ func (k *saver) inquiry(q *inquiry) *savedInquiry {
 func (k *saver) inquiries(m map[int]*inquiry) []savedElement {
 	var out []savedElement
 	for _, i := range sortedInquiries(m) {
-		out = append(out, savedElement{i, m[i].attempt, nil, k.inquiry(m[i])})
+		out = append(out, savedElement{Element: i, Attempt: m[i].attempt, Asked: k.inquiry(m[i])})
 	}
 	return out
 }
@@ -47,7 +47,7 @@ func (r *restorer) inquiry(in *savedInquiry) *inquiry {
 	if in == nil {
 		return nil
 	}
-	q := &inquiry{any: in.Any, at: in.At, steps: in.Steps, waiting: in.Waiting, woken: in.Woken, until: in.Until}
+	q := &inquiry{any: in.Any, at: in.At, steps: in.Steps, waiting: in.Waiting, woken: in.Woken, until: in.Until, ends: in.Ends}
 	for i := range in.Questions {
 		q.questions = append(q.questions, r.question(&in.Questions[i]))
 	}

@@ -176,7 +176,7 @@ func (r *restorer) restoreFans(list []savedFanout) {
 		in := &list[i]
 		f := &fanout{
 			id: in.ID, origin: in.Origin, at: r.place(in.At), depth: in.Depth, policy: in.Policy, live: in.Live,
-			ended: in.Ended, dead: in.Dead, auto: in.Auto, first: in.First,
+			ended: in.Ended, dead: in.Dead, auto: in.Auto, first: in.First, began: in.Began,
 			thread: r.thread(in.Thread),
 		}
 		for _, failure := range in.Failures {
@@ -236,7 +236,7 @@ func (r *restorer) task(in *savedTask) task {
 		skipped: in.Skipped, cached: in.Cached, waitsFor: in.WaitsFor, joined: in.Joined, merged: in.Merged, due: in.Due,
 		released: in.Released, held: in.Held, lost: in.Lost, uncaught: in.Uncaught, cause: r.failure(in.Cause), led: r.failure(in.Led), input: r.unpack(in.Input), source: in.Source,
 		began: in.Began, order: in.Order, output: r.unpack(in.Output), failure: r.failure(in.Failure),
-		branches: r.unpackMap(in.Branches), until: in.Until, firstRoute: in.FirstRoute, lastRoute: in.LastRoute,
+		branches: r.unpackMap(in.Branches), until: in.Until, ends: in.Ends, firstRoute: in.FirstRoute, lastRoute: in.LastRoute,
 		each: r.each(in.Each), asked: r.inquiry(in.Asked), thread: r.thread(in.Thread),
 		calls: in.Calls,
 	}
@@ -292,7 +292,7 @@ func (r *restorer) each(in *savedEach) *eachState {
 func (r *restorer) elements(list []savedElement) map[int]*elementRun {
 	out := map[int]*elementRun{}
 	for _, run := range list {
-		out[run.Element] = &elementRun{run.Attempt, r.failure(run.Cause), r.inquiry(run.Asked)}
+		out[run.Element] = &elementRun{run.Attempt, r.failure(run.Cause), r.inquiry(run.Asked), run.Ends}
 	}
 	return out
 }

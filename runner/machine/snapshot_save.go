@@ -168,7 +168,7 @@ func (k *saver) place(at place) savedPlace { return savedPlace{k.fan(at.fan), at
 func (k *saver) saveFan(f *fanout) savedFanout {
 	out := savedFanout{
 		ID: f.id, Origin: f.origin, At: k.place(f.at), Depth: f.depth, Policy: f.policy, Live: f.live,
-		Ended: f.ended, Dead: f.dead, Auto: f.auto, First: f.first,
+		Ended: f.ended, Dead: f.dead, Auto: f.auto, First: f.first, Began: f.began,
 		Thread: k.thread(f.thread),
 	}
 	for _, failure := range f.failures {
@@ -209,7 +209,7 @@ func (k *saver) task(t *task) savedTask {
 		Skipped: t.skipped, Cached: t.cached, WaitsFor: t.waitsFor, Joined: t.joined, Merged: t.merged, Due: t.due,
 		Released: t.released, Held: t.held, Lost: t.lost, Uncaught: t.uncaught, Cause: k.failure(t.cause), Led: k.failure(t.led), Input: k.pack(t.input), Source: t.source,
 		Began: t.began, Order: t.order, Output: k.pack(t.output), Failure: k.failure(t.failure),
-		Branches: k.packMap(t.branches), Until: t.until, Expired: k.expiry(t.expired),
+		Branches: k.packMap(t.branches), Until: t.until, Ends: t.ends, Expired: k.expiry(t.expired),
 		FirstRoute: t.firstRoute, LastRoute: t.lastRoute, Each: k.each(t.each), Asked: k.inquiry(t.asked),
 		Thread: k.thread(t.thread), Calls: t.calls,
 	}
@@ -251,7 +251,7 @@ func (k *saver) each(e *eachState) *savedEach {
 func (k *saver) elements(m map[int]*elementRun) []savedElement {
 	var out []savedElement
 	for _, i := range sortedElements(m) {
-		out = append(out, savedElement{i, m[i].attempt, k.failure(m[i].cause), k.inquiry(m[i].asked)})
+		out = append(out, savedElement{i, m[i].attempt, k.failure(m[i].cause), k.inquiry(m[i].asked), m[i].ends})
 	}
 	return out
 }

@@ -42,6 +42,7 @@ type savedTask struct {
 	Each       *savedEach                 `json:"each,omitempty"`
 	Branches   map[string]json.RawMessage `json:"branches,omitzero"`
 	Until      int64                      `json:"until,omitempty"`
+	Ends       int64                      `json:"ends,omitempty"`
 	Asked      *savedInquiry              `json:"asked,omitempty"`
 	Expired    *int                       `json:"expired,omitempty"`
 	FirstRoute int                        `json:"first_route,omitempty"`
@@ -108,6 +109,7 @@ type savedElement struct {
 	Attempt int           `json:"attempt"`
 	Cause   *int          `json:"cause,omitempty"`
 	Asked   *savedInquiry `json:"asked,omitempty"`
+	Ends    int64         `json:"ends,omitempty"`
 }
 
 type savedInquiry struct {
@@ -118,6 +120,7 @@ type savedInquiry struct {
 	Waiting   int             `json:"waiting,omitempty"`
 	Woken     bool            `json:"woken,omitempty"`
 	Until     int64           `json:"until,omitempty"`
+	Ends      int64           `json:"ends,omitempty"`
 }
 
 // savedQuestion is question; the schema of its Ask is written like other data.
@@ -143,6 +146,7 @@ type savedFanout struct {
 	Failures []savedLost `json:"failures,omitempty"`
 	Auto     int         `json:"auto"`
 	First    []int       `json:"first"`
+	Began    int64       `json:"began,omitempty"`
 	// Again holds pairs of lane and time.
 	Again  [][2]int64 `json:"again,omitempty"`
 	Thread int        `json:"thread,omitempty"`

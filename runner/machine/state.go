@@ -207,6 +207,7 @@ type task struct {
 	// branches is what a join's node sees of the branches.
 	branches map[string]any
 	until    int64
+	ends     int64 // when the time of its attempt is over; 0: never
 	// asked is what the task has asked people.
 	asked *inquiry
 	// expired tells of a branch around the task that ran out of time.

@@ -300,7 +300,7 @@ func (p *Plan) startTask(s *State, t *task) bool {
 	}
 	t.status = running
 	s.runningTasks++
-	s.handOver(s.taskID(t), work, t.asked)
+	t.ends = s.handOver(s.taskID(t), work, t.asked)
 	return true
 }
 

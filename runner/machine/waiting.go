@@ -8,6 +8,7 @@ import "slices"
 // end of the time that people have, take a run up that pauses for people, unless
 // nobody drives it: then the task goes on when the run is taken up.
 func (p *Plan) leavePark(s *State, i int, hold bool) {
+	before, _ := s.counted(0)
 	s.parked[i].order = s.nextOrder()
 	if hold {
 		s.parked[i].due = true
@@ -17,8 +18,10 @@ func (p *Plan) leavePark(s *State, i int, hold bool) {
 	s.parked = slices.Delete(s.parked, i, i+1)
 	s.mixed = true
 	if s.Status == Paused && (s.Reason == "human" || s.Reason == "wait") {
+		s.shiftLimits(s.now - before)
 		s.setStatus(Running, "")
-		s.renewTimeout(&Event{}, s.pausedFrom)
+		s.renewTimeout(&Event{}, before)
+		p.reissueBranchTimers(s)
 	}
 	if s.live {
 		p.resumeIdle(s)
@@ -45,12 +48,14 @@ func (s *State) Idle() bool {
 
 // Waiting reports whether a live run has nothing to do but to wait for people
 // who have, if anything, until a moment after now. With timers, also for such
-// moments alone, unless the run or its branches are short of time meanwhile.
+// moments alone, and until a limit of its time.
 func (s *State) Waiting(now int64, timers bool) bool {
 	if !s.Idle() || s.final != nil {
 		return false
 	}
-	timers = timers && s.deadline == 0 && !s.plan.timesBranches()
+	if limit := s.limit(); limit > 0 && limit <= now {
+		return false
+	}
 	for i := range s.parked {
 		t := &s.parked[i]
 		waits, until := t.waitsForPeople()
@@ -74,10 +79,24 @@ func (s *State) Due() int64 {
 	return first
 }
 
+// GoesOnAt is the first moment at which a run that waits for one goes on, or a
+// limit of its time is over, as Unix time in nanoseconds; 0: it waits for none.
+func (s *State) GoesOnAt() int64 {
+	due := s.Due()
+	if due == 0 {
+		return 0
+	}
+	return sooner(due, s.limit())
+}
+
 // FirstDue is when something that waits goes on by itself, a question that nobody
-// answers too, as Unix time in nanoseconds; 0: never.
+// answers too, or a limit of time ends that goes on meanwhile, as Unix time in
+// nanoseconds; 0: never.
 func (s *State) FirstDue() int64 {
-	first := s.Due()
+	first := int64(0)
+	if s.timeGoesOn() {
+		first = s.GoesOnAt()
+	}
 	for _, list := range [...][]task{s.tasks, s.parked} {
 		for i := range list {
 			if t := &list[i]; !t.due && t.status != dropped {
@@ -89,13 +108,12 @@ func (s *State) FirstDue() int64 {
 }
 
 // WaitsUntil is when a run goes on in which nothing is at work and only time has to
-// pass; 0: it is no such run, or its time, or that of a branch, would be over before.
+// pass; 0: it is no such run.
 func (s *State) WaitsUntil() int64 {
-	due := s.FirstDue()
-	if !s.Idle() || s.final != nil || s.Due() == 0 || s.plan.timesBranches() || s.deadline > 0 && s.deadline <= due {
+	if !s.Idle() || s.final != nil || s.Due() == 0 {
 		return 0
 	}
-	return due
+	return s.FirstDue()
 }
 
 // moment is when a parked task goes on whatever people do; 0: never.
@@ -124,16 +142,6 @@ func sooner(a, b int64) int64 {
 		return b
 	}
 	return a
-}
-
-// timesBranches reports whether some branch has a time limit.
-func (p *Plan) timesBranches() bool {
-	for i := range p.nodes {
-		if p.branchTimeout(i) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // waitsForPeople reports whether only people can let a parked task go on, and

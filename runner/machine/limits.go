@@ -1,0 +1,135 @@
+// Limits of time, of the run and of its branches, and which time counts towards
+// them: that in which the run is at work or waits for a moment, not that in which
+// it waits for people, or for somebody who takes it up.
+
+package machine
+
+import "time"
+
+// limit is when the first limit of time is over, as Unix time in nanoseconds; 0:
+// there is none.
+func (s *State) limit() int64 {
+	first := s.deadline
+	s.eachBranch(func(at place) { first = sooner(first, s.laneUntil(at)) })
+	return first
+}
+
+// eachBranch calls do for the branches under way that have a limit of time.
+func (s *State) eachBranch(do func(at place)) {
+	for _, f := range s.laned {
+		for lane := range f.first {
+			if f.dead {
+				break
+			}
+			if _, atWork, held := s.tokenOn(place{f, lane}); atWork || held {
+				do(place{f, lane})
+			}
+		}
+	}
+}
+
+// laneUntil is when the time of a branch is over.
+func (s *State) laneUntil(at place) int64 {
+	from := at.fan.began
+	if again := at.fan.again[at.lane]; again > 0 {
+		from = again
+	}
+	if from == 0 { // of a journal that does not say
+		return s.after(s.plan.branchTimeout(at.fan.origin))
+	}
+	return from + int64(s.plan.branchTimeout(at.fan.origin))
+}
+
+// timeGoesOn reports whether a run that rests waits for a moment, so that its time
+// counts.
+func (s *State) timeGoesOn() bool {
+	return s.Idle() || s.Status == Paused && s.Reason == "wait"
+}
+
+// counted is up to when the time counted of a run that is taken up now: that of its
+// last event, or when it waited for a moment, that moment, or now if it is sooner.
+// waited says that it did.
+func (s *State) counted(last int64) (until int64, waited bool) {
+	if s.Status == Paused {
+		last = s.pausedFrom
+	}
+	if due := s.GoesOnAt(); due > 0 && s.timeGoesOn() {
+		return max(last, min(due, s.now)), true
+	}
+	return last, false
+}
+
+// shiftLimits moves the limits of branches, and of attempts of subgraphs that
+// rest, by the time that did not count.
+func (s *State) shiftLimits(by int64) {
+	for _, f := range s.laned {
+		if f.began > 0 {
+			f.began += by
+		}
+		for lane := range f.first {
+			if again := f.again[lane]; again > 0 {
+				f.again[lane] = again + by
+			}
+		}
+	}
+	shift := func(q *inquiry) {
+		if q != nil && q.ends > 0 {
+			q.ends += by
+		}
+	}
+	for _, list := range [...][]task{s.tasks, s.next, s.parked} {
+		for i := range list {
+			t := &list[i]
+			shift(t.asked)
+			if t.each == nil {
+				continue
+			}
+			for _, i := range sortedInquiries(t.each.asking) {
+				shift(t.each.asking[i])
+			}
+			for _, i := range sortedElements(t.each.running) {
+				shift(t.each.running[i].asked)
+			}
+		}
+	}
+}
+
+// renewTimeout goes on with what was left of the run's time when it last counted. A
+// timeout given with the resume begins anew.
+func (s *State) renewTimeout(e *Event, before int64) {
+	left := s.limits.Timeout
+	if left <= 0 {
+		return
+	}
+	if given := e.Run != nil && e.Run.Timeout > 0; !given && s.deadline > 0 && before > 0 {
+		left = time.Duration(max(0, s.deadline-before))
+	}
+	s.deadline = s.now + int64(left)
+	s.command(Command{Kind: StartTimer, Timer: RunTimer, For: left})
+}
+
+// reissueBranchTimers goes on with what is left of the time of the branches.
+func (p *Plan) reissueBranchTimers(s *State) {
+	s.eachBranch(func(at place) {
+		s.command(Command{Kind: StartTimer, Timer: BranchTimer, Task: p.laneID(at), For: s.remaining(s.laneUntil(at))})
+	})
+}
+
+// limitOver acts on limits of time that were over before what the run waited for
+// came. It reports whether the run ends.
+func (p *Plan) limitOver(s *State) bool {
+	if s.deadline > 0 && s.deadline <= s.now {
+		p.outOfTime(s)
+		return true
+	}
+	var over []place
+	s.eachBranch(func(at place) {
+		if s.laneUntil(at) <= s.now {
+			over = append(over, at)
+		}
+	})
+	for _, at := range over {
+		p.branchTimedOut(s, p.laneID(at))
+	}
+	return !s.live
+}
