@@ -95,7 +95,7 @@ func (d *driver) stopAsking(task machine.TaskID) {
 // around it knows who it was.
 func (d *driver) answerEvent(q *machine.Question, value any, by string) machine.Event {
 	return machine.Event{
-		Kind: machine.Answered, At: d.clock.Now().UnixNano(), Task: q.Task, Question: q.ID, Output: value,
+		Kind: machine.Answered, At: d.now(), Task: q.Task, Question: q.ID, Output: value,
 		By: by, Target: d.nested.target(q),
 	}
 }

@@ -5,7 +5,10 @@ package runner
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"sync"
 	"time"
+
+	"github.com/graphrun/graphrun/internal/process"
 )
 
 // systemClock is the clock of the machine graphrun runs on.
@@ -26,28 +29,57 @@ func newRunID(now time.Time) string {
 	return now.UTC().Format("20060102-150405-") + hex.EncodeToString(random[:])
 }
 
-// timekeeper tells a run's time to its driver. The machine's own clock is read
-// by its monotonic part, which costs half as much as a wall clock that knows
-// both; how far the two have moved apart (the clock was set, the machine slept)
-// is looked up again and again.
+// timekeeper tells a run's time: the wall clock when its driver began, and what has
+// been measured since. A wall clock that is set while the run goes on changes no
+// duration and ends no wait; one that was set back between two drivers is taken to
+// stand where the run was left. Time in which the machine slept counts.
+//
+// It is safe for concurrent use.
 type timekeeper struct {
 	clock Clock
-	seen  time.Time
-	unix  int64 // of seen, in nanoseconds
+
+	mu    sync.Mutex // of what follows
+	start time.Time
+	unix  int64 // of start, in nanoseconds
+	// slept is for how long the machine has slept by now, looked up at a moment.
+	slept  time.Duration
+	looked time.Duration // since start
 }
 
-// seenFor is how long a look at the wall clock is good for.
-const seenFor = 10 * time.Millisecond
+func newTimekeeper(clock Clock) *timekeeper {
+	now := clock.Now()
+	return &timekeeper{clock: clock, start: now, unix: now.UnixNano(), slept: process.Slept()}
+}
+
+// lookEvery is how often it is looked up whether the machine has slept, and leastSleep
+// what counts as sleep: the clocks that tell are not read at once.
+const (
+	lookEvery  = 10 * time.Millisecond
+	leastSleep = 10 * time.Millisecond
+)
 
 // now returns the Unix time in nanoseconds.
 func (k *timekeeper) now() int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if _, own := k.clock.(systemClock); !own {
-		return k.clock.Now().UnixNano()
+		return k.unix + int64(k.clock.Now().Sub(k.start))
 	}
-	if since := time.Since(k.seen); since < seenFor {
-		return k.unix + int64(since)
+	since := time.Since(k.start) // of two clocks, this reads one
+	if since-k.looked >= lookEvery {
+		k.looked = since
+		if slept := process.Slept(); slept-k.slept >= leastSleep {
+			k.unix += int64(slept - k.slept)
+			k.slept = slept
+		}
 	}
-	k.seen = time.Now()
-	k.unix = k.seen.UnixNano()
-	return k.unix
+	return k.unix + int64(since)
+}
+
+// notBefore tells of a moment that has passed.
+func (k *timekeeper) notBefore(moment int64) {
+	now := k.now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.unix += max(0, moment-now)
 }

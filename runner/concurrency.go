@@ -134,7 +134,7 @@ func (s *seat) tell(d *driver, waiting *Waiting) {
 	}
 	s.told = slices.Clone(waiting.Members)
 	waiting.Cancelling = s.asked
-	d.event = Event{Type: RunWaiting, Time: d.clock.Now(), Waiting: waiting}
+	d.event = Event{Type: RunWaiting, Time: time.Unix(0, d.now()), Waiting: waiting}
 	d.emit()
 }
 
@@ -176,7 +176,7 @@ func (d *driver) begin(ctx context.Context, run RunRecord, began *machine.Event)
 		return nil, errors.Join(err, d.closeJournal(nil))
 	}
 	request, err := seat.wait(ctx, d)
-	at := d.clock.Now().UnixNano()
+	at := d.now()
 	switch {
 	case errors.Is(err, errGivenUp) && request == RequestCancel:
 		return d.finishRun(ctx, &machine.Event{Kind: machine.CancelAsked, At: at})
@@ -202,7 +202,7 @@ func (d *driver) leftOff() (*Result, error) {
 	if err := d.closeJournal(result); err != nil {
 		return nil, err
 	}
-	d.conclude(result, d.clock.Now().UnixNano())
+	d.conclude(result, d.now())
 	return result, d.sinkErr
 }
 

@@ -32,7 +32,7 @@ func (d *driver) decide(ctx context.Context, c *machine.Command) {
 		} else {
 			event.Target, event.Reasoning = target, reasoning
 		}
-		event.At = d.clock.Now().UnixNano()
+		event.At = d.now()
 		d.send(message{event: event})
 	}()
 }

@@ -42,7 +42,7 @@ type driver struct {
 	started time.Time
 	// forked is when a fork began, whose first events are those of another run.
 	forked  time.Time
-	time    timekeeper
+	time    *timekeeper
 	watched bool
 	// checkpoints says that a store keeps the run, whose supersteps are then told
 	// as checkpoints; what subgraphs have done is kept with the run around them.
@@ -112,11 +112,12 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		secrets: secrets, mask: newMasker(f.graph, secrets),
 		inbox: make(chan *message, 64), done: make(chan struct{}),
 		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, inside: map[machine.TaskID]chan insideCall{}, texts: map[machine.TaskID][]byte{}, partials: map[machine.TaskID]any{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
-		nested: nested, watched: opts.Sink != nil || opts.History, time: timekeeper{clock: f.runner.cfg.Clock},
+		nested: nested, watched: opts.Sink != nil || opts.History,
 	}
 	if nested != nil {
-		d.log = nested.parent.log
+		d.log, d.time = nested.parent.log, nested.parent.time
 	} else {
+		d.time = newTimekeeper(d.clock)
 		d.log = newRunLog(f.runner.cfg.Store, &opts, f.runner.cfg.Clock.Now)
 	}
 	d.log.hideForms(d.mask.values)
@@ -143,7 +144,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 
 // run drives the machine from the first event to the last.
 func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error) {
-	d.started = d.clock.Now()
+	d.started = time.Unix(0, d.now())
 	d.mask.learn(d.opts.taken.keys)
 	d.mask.learn(input)
 	event := machine.Event{
@@ -157,6 +158,9 @@ func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error)
 	d.state.SetSecrets(d.secrets)
 	return d.begin(ctx, d.record(), &event)
 }
+
+// now is the run's time, Unix nanoseconds. It never goes back and never jumps.
+func (d *driver) now() int64 { return d.time.now() }
 
 // info holds the settings that the machine has to know.
 func (o *Options) info(runID string) *machine.RunInfo {
@@ -178,7 +182,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 		d.answered = d.state.Scripted()
 	}
 	stopWatching := context.AfterFunc(ctx, func() {
-		d.send(message{event: machine.Event{Kind: machine.CancelAsked, At: d.clock.Now().UnixNano()}})
+		d.send(message{event: machine.Event{Kind: machine.CancelAsked, At: d.now()}})
 	})
 	defer stopWatching()
 	if d.nested == nil {
@@ -199,7 +203,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	}
 	result, err := d.wholeResult()
 	if err == nil {
-		err = d.leave(d.clock.Now().UnixNano())
+		err = d.leave(d.now())
 	}
 	if err != nil {
 		return d.broken(err), errors.Join(err, d.closeJournal(nil))
@@ -208,7 +212,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	if err := d.closeJournal(result); err != nil {
 		return d.broken(err), err
 	}
-	d.conclude(result, d.clock.Now().UnixNano())
+	d.conclude(result, d.now())
 	return result, d.sinkErr
 }
 
@@ -230,7 +234,7 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 			return nil
 		}
 		if d.parks() {
-			commands, at, err = d.apply(&machine.Event{Kind: machine.PauseAsked, At: d.clock.Now().UnixNano(), Reason: "wait"})
+			commands, at, err = d.apply(&machine.Event{Kind: machine.PauseAsked, At: d.now(), Reason: "wait"})
 			continue
 		}
 		if event := d.receive(due); event != nil {
@@ -280,7 +284,7 @@ func (d *driver) settle(event *machine.Event) (commands []machine.Command, err e
 // advance closes the superstep. A time is read only for those who look at it.
 func (d *driver) advance() (commands []machine.Command, at int64, err error) {
 	if d.watched || d.journal != nil || d.plan.ReadsClock() {
-		at = d.time.now()
+		at = d.now()
 	}
 	if d.journal != nil {
 		if err := d.append(&machine.Event{Kind: machine.Advanced, At: at, Superstep: d.state.Superstep}); err != nil {

@@ -75,7 +75,7 @@ func (d *driver) hear(m *message) *machine.Event {
 		}
 		d.told[*m.asked] = d.nested != nil // the run around it will ask
 		if d.state.Status == machine.Paused && d.idle() {
-			return &machine.Event{Kind: machine.PauseAsked, At: d.clock.Now().UnixNano()}
+			return &machine.Event{Kind: machine.PauseAsked, At: d.now()}
 		}
 	case m.offer != nil:
 		d.offers = append(d.offers, *m.offer)

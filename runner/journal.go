@@ -38,7 +38,7 @@ func (d *driver) create(run RunRecord, applied, first []machine.Event) error {
 	case err != nil:
 		return d.journalFailed(err)
 	}
-	d.journal, d.durable, d.saved.events, d.noted = journal, len(first), len(all), d.clock.Now().UnixNano()
+	d.journal, d.durable, d.saved.events, d.noted = journal, len(first), len(all), d.now()
 	return nil
 }
 
@@ -125,7 +125,7 @@ func (d *driver) recordStarts(commands []machine.Command) bool {
 	var begin []machine.Event
 	for i := range commands {
 		if c := &commands[i]; c.Kind == machine.RunTask {
-			begin = append(begin, machine.Event{Kind: machine.TaskBegan, At: d.clock.Now().UnixNano(), Task: c.Task})
+			begin = append(begin, machine.Event{Kind: machine.TaskBegan, At: d.now(), Task: c.Task})
 		}
 	}
 	if len(begin) > 0 && d.journalErr == nil {

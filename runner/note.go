@@ -25,7 +25,7 @@ func (d *driver) sendNoted(event machine.Event) error {
 	if err != nil {
 		return fmt.Errorf("a note is no plain data: %w", err)
 	}
-	event.Kind, event.At, event.Output = machine.TaskNoted, d.clock.Now().UnixNano(), plain
+	event.Kind, event.At, event.Output = machine.TaskNoted, d.now(), plain
 	kept := make(chan error, 1)
 	d.send(message{kept: kept, event: event})
 	select {

@@ -30,7 +30,7 @@ func (d *driver) callInside(task machine.TaskID, call insideCall) {
 // called does what the run around a subgraph wants.
 func (d *driver) called(call *insideCall) *machine.Event {
 	if call.pause {
-		return &machine.Event{Kind: machine.PauseAsked, At: d.clock.Now().UnixNano()}
+		return &machine.Event{Kind: machine.PauseAsked, At: d.now()}
 	}
 	open, _, err := d.questions()
 	for i := range open {

@@ -55,7 +55,7 @@ func (d *driver) parks() bool {
 		return false
 	}
 	due := d.state.WaitsUntil()
-	return due > 0 && time.Duration(due-d.clock.Now().UnixNano()) > d.opts.Park
+	return due > 0 && time.Duration(due-d.now()) > d.opts.Park
 }
 
 // passedOn is a question of a subgraph as the run around it asks it.

@@ -84,7 +84,7 @@ func (d *driver) said(m *message) {
 
 func (d *driver) tellSaid(kind EventType, m *message) {
 	d.event = Event{
-		Type: kind, Time: d.clock.Now(), Node: d.nested.path(m.task.Node), Visit: m.task.Visit, Attempt: m.task.Attempt, Said: m.said,
+		Type: kind, Time: time.Unix(0, d.now()), Node: d.nested.path(m.task.Node), Visit: m.task.Visit, Attempt: m.task.Attempt, Said: m.said,
 	}
 	if step, branch := d.state.Begun(m.task); step > 0 {
 		d.event.Step, d.event.Superstep, d.event.Branch = step, d.state.Superstep, branch

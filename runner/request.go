@@ -42,7 +42,7 @@ func (d *driver) heed() {
 				if request == RequestCancel {
 					kind = machine.CancelAsked
 				}
-				d.send(message{event: machine.Event{Kind: kind, At: d.clock.Now().UnixNano()}})
+				d.send(message{event: machine.Event{Kind: kind, At: d.now()}})
 			case <-d.done:
 				return
 			}
@@ -98,7 +98,7 @@ func (r *Runner) Cancel(runID string) (*Result, error) {
 // cancelUndriven records the end of a run of which nothing runs any more: what
 // had begun is gone with its driver.
 func (d *driver) cancelUndriven() error {
-	at := d.clock.Now().UnixNano()
+	at := d.now()
 	events := []machine.Event{{Kind: machine.CancelAsked, At: at}}
 	for len(events) > 0 {
 		commands, _, err := d.apply(&events[0])

@@ -207,7 +207,7 @@ func (d *driver) result() *Result {
 		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: len(d.path) + s.ChildStepsEnded(), MaxSteps: s.MaxSteps(), MaxStateBytes: s.MaxStateBytes(),
 		Path: path, State: d.mask.state(values), Output: d.mask.value(s.Output), Error: d.mask.failure(s.Failure),
 		Pending: []Pending{}, PausedAt: pausedAt(s), Partial: d.partial(), Finally: d.finally(), Edges: EdgeCounts{d.flow.graph, s.Fired()},
-		Usage: usageOf(s.Usage()), StartedAt: d.started.UTC(), Duration: Milliseconds(max(0, d.clock.Now().Sub(d.started))), History: d.history,
+		Usage: usageOf(s.Usage()), StartedAt: d.started.UTC(), Duration: Milliseconds(time.Duration(max(0, d.now()-d.started.UnixNano()))), History: d.history,
 	}
 }
 

@@ -75,12 +75,12 @@ func (d *driver) overAlready(journal Journal) (*Result, error) {
 
 // goOn drives a run on from where it stands.
 func (d *driver) goOn(ctx context.Context, journal Journal, back *comeback) (*Result, error) {
-	d.journal, d.noted = journal, d.clock.Now().UnixNano()
+	d.journal, d.noted = journal, d.now()
 	if err := journal.Note(RunSummary{Status: machine.Running, Steps: d.state.Steps, Updated: d.clock.Now()}); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
-	event := back.event(d.clock.Now().UnixNano(), d.opts.info(d.opts.RunID))
-	d.tell(RunResumed, d.clock.Now().UnixNano(), nil)
+	event := back.event(d.now(), d.opts.info(d.opts.RunID))
+	d.tell(RunResumed, d.now(), nil)
 	return d.finishRun(ctx, event)
 }
 
@@ -161,9 +161,9 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	if d.unread != nil {
 		return nil, 0, d.unread
 	}
-	last.At = d.clock.Now().UnixNano()
+	last.At = d.now()
 	if last.Kind == machine.RunBegan {
-		d.started = d.clock.Now()
+		d.started = time.Unix(0, d.now())
 		result, err = d.begin(ctx, forked.run, &last)
 		return result, at, err
 	}
@@ -181,7 +181,7 @@ func (d *driver) forkOn(ctx context.Context, first []machine.Event) (*Result, er
 	if err := d.reenter(ctx, d.journal); err != nil {
 		return nil, d.never(err)
 	}
-	d.tell(RunResumed, d.clock.Now().UnixNano(), nil)
+	d.tell(RunResumed, d.now(), nil)
 	commands, _, err := d.open(&first[0])
 	if err != nil {
 		return nil, errors.Join(err, d.closeJournal(nil))

@@ -155,6 +155,7 @@ func (d *driver) startFrom(rec *record) (err error) {
 	}
 	d.state.Watched = d.watched
 	d.started, d.last = time.Unix(0, rec.from.head.Started), rec.from.head.Last
+	d.time.notBefore(d.last)
 	for _, text := range rec.from.head.Hidden {
 		d.mask.learnValue(text)
 	}

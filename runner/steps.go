@@ -196,6 +196,6 @@ func (rec *record) walked() (*machine.State, error) {
 func (d *driver) takeSteps(wanted int) {
 	got, above := d.nested.parent.pool.take(d.nested.task, wanted)
 	d.queue = append(d.queue, machine.Event{
-		Kind: machine.StepsGranted, At: d.clock.Now().UnixNano(), Steps: got, Above: above,
+		Kind: machine.StepsGranted, At: d.now(), Steps: got, Above: above,
 	})
 }

@@ -84,7 +84,7 @@ func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) 
 		pool.took(s.nested.task, before)
 		info.Parent.Granted, info.Parent.Above = pool.take(s.nested.task, d.state.StepsWanted())
 	}
-	event := back.event(d.clock.Now().UnixNano(), info)
+	event := back.event(d.now(), info)
 	go s.passCalls(d)
 	result, err := d.finishRun(ctx, event)
 	return d, result, err
@@ -159,7 +159,7 @@ func (d *driver) goOnFrom(before *driver) {
 // rests reports whether a subgraph's driver can leave off: nothing runs, and
 // people have to answer, or time to pass, before anything does.
 func (d *driver) rests() bool {
-	return d.nested != nil && d.idle() && d.state.Waiting(d.clock.Now().UnixNano(), d.nested.naps)
+	return d.nested != nil && d.idle() && d.state.Waiting(d.now(), d.nested.naps)
 }
 
 // parking is what a subgraph that has not ended waits for; nil: it has ended.

@@ -66,7 +66,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 			event.Child = ended
 		}
 		cancel(nil)
-		event.Task, event.At = id, d.clock.Now().UnixNano()
+		event.Task, event.At = id, d.now()
 		d.send(message{event: event, resting: child.resting})
 	}()
 }

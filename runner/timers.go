@@ -11,7 +11,7 @@ func (d *driver) startTimer(c *machine.Command) {
 		event.Target = d.nested.target(&machine.Question{Task: c.Task})
 	}
 	d.timers[id] = d.clock.AfterFunc(c.For, func() {
-		event.At = d.clock.Now().UnixNano()
+		event.At = d.now()
 		d.send(message{event: event})
 	})
 }
@@ -30,7 +30,7 @@ func (d *driver) cancelTask(task machine.TaskID) {
 	}
 	stop := d.clock.AfterFunc(grace, func() {
 		d.send(message{event: machine.Event{
-			Kind: machine.TaskEnded, At: d.clock.Now().UnixNano(), Task: task,
+			Kind: machine.TaskEnded, At: d.now(), Task: task,
 			Failure: &Failure{Kind: "cancelled", Message: "the handler did not stop when it was cancelled"},
 		}})
 	})

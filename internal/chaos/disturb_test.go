@@ -90,6 +90,7 @@ func stopDriverLong(x *trial, driver *process, random *rand.Rand) {
 	time.Sleep(15*time.Second + time.Duration(random.IntN(2000))*time.Millisecond)
 	other := x.start("resume", runID, "--no-input", "-o", "jsonl")
 	x.drives = append(x.drives, other)
+	x.replaced = true
 	time.Sleep(time.Duration(random.IntN(800)) * time.Millisecond)
 	driver.signal(syscall.SIGCONT)
 	x.await(other)

@@ -81,22 +81,22 @@ type member struct {
 // members are those of a group whose leases hold, in the order in which they came;
 // the places of the others are forgotten.
 func (s *Store) members(tx *sql.Tx, group string) (out []member, err error) {
-	rows, err := tx.Query(`SELECT groups.run, groups.entered, runs.id, runs.graph, leases.owner, leases.until
+	rows, err := tx.Query(`SELECT groups.run, groups.entered, runs.id, runs.graph, leases.owner, coalesce(leases.until, 0), leases.boot, leases.awake
 		FROM groups JOIN runs ON runs.no = groups.run LEFT JOIN leases ON leases.run = groups.run AND leases.token = groups.token
 		WHERE groups.name = ? ORDER BY groups.place`, group)
 	if err != nil {
 		return nil, err
 	}
 	var gone []int64
-	now := s.opts.Now().UnixNano()
+	now := s.opts.Now()
 	for rows.Next() {
 		var m member
 		var owner sql.NullString
-		var until sql.NullInt64
-		if err := rows.Scan(&m.run, &m.entered, &m.RunID, &m.Graph, &owner, &until); err != nil {
+		var t term
+		if err := rows.Scan(&m.run, &m.entered, &m.RunID, &m.Graph, &owner, &t.until, &t.boot, &t.awake); err != nil {
 			return nil, joinClose(rows, err)
 		}
-		if m.Owner = owner.String; !owner.Valid || until.Int64 <= now || s.opts.Dead(m.Owner) {
+		if m.Owner = owner.String; !owner.Valid || s.left(t, now) <= 0 || s.opts.Dead(m.Owner) {
 			gone = append(gone, m.run)
 			continue
 		}

@@ -104,3 +104,50 @@ func TestOneProcess(t *testing.T) {
 		}
 	}
 }
+
+// unknown is that nothing tells for how long the machine has been awake.
+func unknown() (string, time.Duration) { return "", 0 }
+
+// A lease outlives the setting of the clock, by what is measured; where nothing is,
+// the clock is all there is.
+func TestLeasesWhenTheClockIsSet(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		set    time.Duration
+		passes time.Duration
+		boot   string // of who looks
+		held   bool
+	}{
+		{"forward", time.Hour, 0, "boot 1", true},
+		{"back", -time.Hour, 0, "boot 1", true},
+		{"forward, and its time passes", time.Hour, 15 * time.Second, "boot 1", false},
+		{"back, and its time passes", -time.Hour, 15 * time.Second, "boot 1", false},
+		{"forward, and nothing is measured", time.Hour, 0, "", false},
+		{"the machine was started anew", time.Hour, 0, "boot 2", false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "runs.db")
+			clock, awake, boot := time.Now(), time.Hour, "boot 1"
+			o := sqlite.Options{
+				Owner: "somebody", Beat: -1, Look: -1,
+				Now:   func() time.Time { return clock },
+				Awake: func() (string, time.Duration) { return boot, awake },
+			}
+			create(t, open(t, path, o), "one", events(0, 1)...)
+			clock, awake, boot = clock.Add(test.set), awake+test.passes, test.boot
+			other := open(t, path, o)
+			list, err := other.List(runner.RunFilter{})
+			if err != nil || len(list) != 1 || (list[0].Owner != "") != test.held {
+				t.Errorf("%+v, %v; held: want %v", list, err, test.held)
+			}
+			_, err = other.Open("one", "another")
+			var leased *runner.LeasedError
+			if errors.As(err, &leased) != test.held || !test.held && err != nil {
+				t.Errorf("opening gives %v; held: want %v", err, test.held)
+			}
+			if test.held && leased.Until.Sub(clock) > 15*time.Second {
+				t.Errorf("held until %s, at %s", leased.Until, clock)
+			}
+		})
+	}
+}

@@ -140,6 +140,10 @@ CREATE TABLE groups (
 	entered INTEGER -- NULL: it waits
 ) STRICT;
 CREATE INDEX groups_by_name ON groups (name, place);
+`, `
+-- Until when a lease holds by what cannot be set: see term.
+ALTER TABLE leases ADD COLUMN boot TEXT;
+ALTER TABLE leases ADD COLUMN awake INTEGER;
 `}
 }
 
@@ -212,20 +216,20 @@ func (s *Store) checkAfterCrash() error {
 // vanished are the leases of drivers that went without a word, unless that was
 // looked into.
 func (s *Store) vanished() ([]lease, error) {
-	rows, err := s.reader.Query(`SELECT run, token, owner, until FROM leases WHERE checked = 0 ORDER BY run`)
+	rows, err := s.reader.Query(`SELECT run, token, owner, until, boot, awake FROM leases WHERE checked = 0 ORDER BY run`)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	var out []lease
-	now := s.opts.Now().UnixNano()
+	now := s.opts.Now()
 	for rows.Next() {
 		var l lease
-		var until int64
-		if err := rows.Scan(&l.run, &l.token, &l.owner, &until); err != nil {
+		var t term
+		if err := rows.Scan(&l.run, &l.token, &l.owner, &t.until, &t.boot, &t.awake); err != nil {
 			return nil, err
 		}
-		if until <= now || s.opts.Dead(l.owner) {
+		if s.left(t, now) <= 0 || s.opts.Dead(l.owner) {
 			out = append(out, l)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 
 	lib "modernc.org/sqlite/lib"
 
+	"github.com/graphrun/graphrun/internal/process"
 	"github.com/graphrun/graphrun/runner"
 )
 
@@ -53,8 +54,12 @@ type Options struct {
 	Dead func(owner string) bool
 	// Busy is how long a write waits for other processes to finish theirs; 0: 10 s.
 	Busy time.Duration
-	// Now tells the time that leases go by; nil: time.Now.
+	// Now tells the time; nil: time.Now.
 	Now func() time.Time
+	// Awake tells which start of the machine this is and for how long it has been
+	// awake since: what leases go by, since a clock may be set. An empty boot, and
+	// one that differs from that of a lease, lets them go by Now. nil: the machine's.
+	Awake func() (boot string, awake time.Duration)
 	// ReadOnly opens a file that is there and never writes to it.
 	ReadOnly bool
 }
@@ -119,6 +124,9 @@ func (o *Options) complete() error {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Awake == nil {
+		o.Awake = process.Awake
 	}
 	return nil
 }

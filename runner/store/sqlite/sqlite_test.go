@@ -22,7 +22,7 @@ func TestSharedSuite(t *testing.T) {
 	storetest.RunShared(t, func(t *testing.T) storetest.Handle {
 		path := filepath.Join(t.TempDir(), "runs.db")
 		return func(now func() time.Time) runner.Store {
-			return open(t, path, sqlite.Options{Now: now, Beat: -1})
+			return open(t, path, sqlite.Options{Now: now, Awake: unknown, Beat: -1})
 		}
 	})
 }

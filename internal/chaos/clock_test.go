@@ -1,0 +1,97 @@
+//go:build linux
+
+// Clocks that are set while a run goes on, and between its drivers.
+
+package chaos
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// clockFlow takes about 1.5 s.
+const clockFlow = `graphrun: v1
+name: clock
+start: a
+limits: {timeout: 30m, node_timeout: 20m, max_steps: 10}
+nodes:
+  a: {kind: exec, command: [sh, task.sh], env: {IDX: "-", FAILS: "1", FAR: "no", TAKES: "0.5"}, retry: {max_attempts: 2, initial_interval: 200ms}}
+  b: {kind: wait, for: 300ms}
+  c: {kind: wait, for: 300ms}
+edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: END}]
+`
+
+// What takes a second takes a second, whatever the clock is set to meanwhile: no
+// time is over early, none is waited for long, and no duration is negative.
+func TestClockIsSet(t *testing.T) {
+	for _, seconds := range []int64{7200, -7200} {
+		for _, between := range []bool{false, true} {
+			t.Run(fmt.Sprint(seconds, between), func(t *testing.T) { clockTrial(t, seconds, between) })
+		}
+	}
+}
+
+func clockTrial(t *testing.T, seconds int64, between bool) {
+	t.Parallel()
+	x := newTrial(t, 0, &flow{text: clockFlow}, t.TempDir())
+	p := x.start("run", "flow.yaml", "--run-id", runID, "--no-input", "-o", "jsonl")
+	for p.running() && x.effects() == 0 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if between {
+		p.signal(syscall.SIGKILL)
+		x.await(p)
+	}
+	setClock(t, x.path("clock"), seconds)
+	if between {
+		p = x.start("resume", runID, "--no-input", "-o", "jsonl")
+	}
+	x.await(p)
+	if p.code() != 0 {
+		t.Errorf("%s: %s", p, p.text())
+	}
+	_ = x.result()
+	x.checkTimes(seconds, between)
+}
+
+// checkTimes looks at the times of all events.
+func (x *trial) checkTimes(seconds int64, between bool) {
+	p := x.call("runs", "events", runID, "-o", "jsonl")
+	var last time.Time
+	told := 0
+	for line := range strings.Lines(p.text()) {
+		var e struct {
+			Event    string
+			Time     time.Time
+			Duration *float64 `json:"duration_ms"`
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			x.Fatal(err)
+		}
+		if e.Duration != nil {
+			told++
+		}
+		most := float64(time.Minute.Milliseconds())
+		if between && seconds > 0 {
+			most = float64((3 * time.Hour).Milliseconds()) // two hours have passed as far as anybody knows
+		}
+		if d := e.Duration; d != nil && (*d < 0 || *d > most) {
+			x.Errorf("%s took %v ms", e.Event, *d)
+		}
+		if e.Time.Before(last) {
+			x.Errorf("%s is at %s, after %s", e.Event, e.Time, last)
+		}
+		last = e.Time
+	}
+	if told == 0 || p.code() != 0 {
+		x.Errorf("no durations: %s: %s", p, p.text())
+	}
+	if _, err := os.Stat(x.path("twice")); err == nil {
+		x.Error("a program was alive twice")
+	}
+}

@@ -1,0 +1,13 @@
+//go:build !linux
+
+// Systems whose clocks are not told apart.
+
+package process
+
+import "time"
+
+// Slept is not known: it is 0.
+func Slept() time.Duration { return 0 }
+
+// Awake is not known.
+func Awake() (boot string, awake time.Duration) { return "", 0 }
