@@ -90,6 +90,7 @@ func all() []example {
 		{dir: "subgraph", name: "taxed"},
 		{dir: "subgraph", name: "untaxed", inputs: []string{"article=screw"}},
 		{dir: "subgraph", name: "unpriced", inputs: []string{"article=piano"}},
+		{dir: "supervisor", name: "done"},
 		{dir: "support-triage", name: "routed"},
 		{dir: "support-triage", name: "unsure", flags: []string{"--model", "default=scripted/unsure.yaml"}, code: 10},
 		{dir: "tool-agent", name: "accepted"},

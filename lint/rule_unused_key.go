@@ -54,6 +54,9 @@ func checkUnusedKey(f *facts) {
 			used[w.name.Value] = true
 		}
 		mark(used, n.Reads)
+		if n.Decide != nil {
+			mark(used, n.Decide.See)
+		}
 		if n.Cache != nil {
 			mark(used, n.Cache.Keys)
 		}

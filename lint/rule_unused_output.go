@@ -110,6 +110,9 @@ func (f *facts) ownOutputs(g *spec.Graph) []spec.Text {
 			return nil
 		}
 		mark(read, g.Nodes[v].Reads)
+		if decide := g.Nodes[v].Decide; decide != nil {
+			mark(read, decide.See)
+		}
 		for _, w := range a.writes {
 			written[w.name.Value] = true
 		}

@@ -85,6 +85,39 @@ edges: [{from: a, to: a, when: visits.a < 4}, {from: a, to: END}]`, runner.Optio
 	}
 }
 
+// A router is told what it needs to see whether the work is done: the path with
+// its visits, and what the node shows of the state, secrets masked.
+func TestRouterSeesPathAndState(t *testing.T) {
+	n := 0
+	chat := newChat(t, func(string) string {
+		n++
+		return `{"target": "` + map[bool]string{true: "work", false: "END"}[n < 3] + `", "reasoning": "r"}`
+	})
+	result := runFlow(t, chat, `start: lead
+state: {count: {type: integer, default: 0}, key: {type: string, secret: true, default: open-sesame}, other: {type: string, default: unseen}}
+nodes:
+  lead: {kind: pass, decide: {see: [count, key], instructions: Stop at two.}}
+  work: {kind: set, set: {count: count + 1}}
+edges:
+  - {from: lead, to: work, condition: llm_decide}
+  - {from: lead, to: END, condition: llm_decide, fallback: true}
+  - {from: work, to: lead}`, runner.Options{})
+	if result.Status != machine.Completed || strings.Join(result.Path, " ") != "lead work lead work lead" {
+		t.Fatalf("%s %v: %v", result.Status, result.Path, result.Error)
+	}
+	asked := chat.requests[2].last()
+	for _, want := range []string{"lead → work → lead → work → lead", "Visits: lead 3, work 2", "- count: 2", "- key: ***", "Stop at two."} {
+		if !strings.Contains(asked, want) {
+			t.Errorf("the router is not told %q:\n%s", want, asked)
+		}
+	}
+	for _, not := range []string{"sesame", "unseen"} {
+		if strings.Contains(asked, not) {
+			t.Errorf("the router is told %q:\n%s", not, asked)
+		}
+	}
+}
+
 // The router is asked once for all llm_decide edges; what names no candidate is
 // asked for again, and what may pass by itself tried again.
 func TestDecide(t *testing.T) {

@@ -69,12 +69,23 @@ func tries(task *runner.Task) int {
 
 func decisionRequest(task *runner.Task, choice *runner.Choice) model.Request {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The step %q has finished. Its output:\n%s\n\nChoose the next step, one of:", lastPart(task.Node), eval.Text(choice.Output))
+	fmt.Fprintf(&b, "The step %q has finished. Its output:\n%s", lastPart(task.Node), eval.Text(choice.Output))
+	b.WriteString("\n\n" + pathText(choice.Path))
+	for i, seen := range choice.See {
+		if i == 0 {
+			b.WriteString("\n\nWhat is known besides:")
+		}
+		fmt.Fprintf(&b, "\n- %s: %s", seen.Key, eval.Text(short(seen.Value)))
+	}
+	b.WriteString("\n\nChoose the next step, one of:")
 	for _, option := range choice.Candidates {
 		b.WriteString("\n- " + option.Target)
 		if option.Description != "" {
 			b.WriteString(": " + option.Description)
 		}
+	}
+	if choice.Instructions != "" {
+		b.WriteString("\n\n" + choice.Instructions)
 	}
 	doc := map[string]any{
 		"type": "object", "additionalProperties": false, "required": []any{"target", "reasoning"},
@@ -90,6 +101,29 @@ func decisionRequest(task *runner.Task, choice *runner.Choice) model.Request {
 		Messages: []model.Message{{Role: model.User, Content: b.String()}},
 		Schema:   doc,
 	}
+}
+
+// pathLength is how much of a run's path a router is told.
+const pathLength = 40
+
+// pathText is the way here, and how often each step on it has run: without it no
+// model can tell whether enough was done.
+func pathText(path []string) string {
+	var names []string // in the order of their first visits
+	visits := map[string]int{}
+	for _, name := range path {
+		if visits[name]++; visits[name] == 1 {
+			names = append(names, name)
+		}
+	}
+	way := strings.Join(path[max(0, len(path)-pathLength):], " → ")
+	if len(path) > pathLength {
+		way = "… → " + way
+	}
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %d", name, visits[name])
+	}
+	return "The path so far: " + way + "\nVisits: " + strings.Join(names, ", ")
 }
 
 // targets are the names of the candidates, each once.

@@ -4,6 +4,7 @@ package runner
 
 import (
 	"context"
+	"slices"
 
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -12,6 +13,16 @@ import (
 // takes the fallback edge.
 func (d *driver) decide(ctx context.Context, c *machine.Command) {
 	id, choice := c.Task, *c.Choice
+	choice.Path = d.pathSoFar()
+	seen := map[string]any{}
+	for _, v := range choice.See {
+		seen[v.Key] = v.Value
+	}
+	seen = d.mask.state(seen)
+	choice.See = slices.Clone(choice.See)
+	for i := range choice.See {
+		choice.See[i].Value = seen[choice.See[i].Key]
+	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	d.cancel[id] = func() { cancel(context.Canceled) }
 	task := &Task{

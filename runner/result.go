@@ -185,13 +185,19 @@ func (m Milliseconds) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, max(0, time.Duration(m).Milliseconds()), 10), nil
 }
 
-// result is the run as it stands.
-func (d *driver) result() *Result {
-	s := d.state
+// pathSoFar are the ids of the nodes whose supersteps have closed.
+func (d *driver) pathSoFar() []string {
 	path := make([]string, len(d.path))
 	for i, n := range d.path {
 		path[i] = d.flow.graph.Nodes[n].ID.Value
 	}
+	return path
+}
+
+// result is the run as it stands.
+func (d *driver) result() *Result {
+	s := d.state
+	path := d.pathSoFar()
 	values := s.Values()
 	d.mask.learn(values)
 	for i := range d.history { // what became a secret after it was told

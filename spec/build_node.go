@@ -98,6 +98,8 @@ func (b *builder) routing(n *Node, f *Field) bool {
 		n.unsure = n.unsure || len(n.Ends) < max(len(v.Fields), len(v.Items)) || v.IsScalar()
 	case "join":
 		n.Join = joinOf(v)
+	case "decide":
+		n.Decide = &Decide{See: namesOf(v.Get("see")), Instructions: textOf(v.Get("instructions"))}
 	case "each":
 		n.Each = textOf(v)
 	case "max_concurrency":

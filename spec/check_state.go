@@ -28,6 +28,9 @@ func (c *graphChecker) stateKeys() {
 		if n.Cache != nil {
 			c.keys(n.Cache.Keys)
 		}
+		if n.Decide != nil {
+			c.keys(n.Decide.See)
+		}
 		set := targets(n)
 		for i := range set {
 			c.key(set[i].Key)

@@ -248,6 +248,8 @@ type Node struct {
 	Conversation       *Value
 	Before             []NamedExpr
 	Emit               []NamedExpr
+	// Decide is what a router sees besides; nil when not declared.
+	Decide *Decide
 	// Output is the JSON Schema of the node's output as plain data, and
 	// OutputSource how it is written; nil when not declared.
 	Output       map[string]any
@@ -269,6 +271,12 @@ func (n *Node) Field(name string) *Value {
 		}
 	}
 	return nil
+}
+
+// Decide is what the model sees that decides between the edges of a node.
+type Decide struct {
+	See          []Text // state keys
+	Instructions Text
 }
 
 // Writes says which state keys a node writes: either Keys (the list form) or

@@ -31,6 +31,10 @@ func nodeKeys() []Key {
 			{Name: "wait", Type: TypeOneOf, Required: true, Forms: []Key{{Type: TypeEnum, Enum: []string{"all", "any"}}, {Type: TypeInt, Positive: true}}, Doc: "How many of the branches it waits for."},
 			{Name: "on_bypass", Type: TypeEnum, Enum: []string{"continue", "drop", "fail"}, Default: "drop", Doc: "What happens when a branch that `wait: all` waits for leaves by a failure edge and does not come back: the branches that have arrived end there, go on without it, or the node fails."},
 		}},
+		{Name: "decide", Type: TypeObject, Doc: "What the model sees that decides between the node's `llm_decide` edges, besides goal, output, path and candidates.", Keys: []Key{
+			{Name: "see", Type: TypeOneOf, Role: RoleState, Forms: oneOrMany(Key{Type: TypeString, Role: RoleState}), Doc: "State keys, secret values masked."},
+			{Name: "instructions", Type: TypeString, Doc: "How to decide, as it stands: no template."},
+		}},
 		{Name: "each", Type: TypeString, Role: RoleExpr, Doc: "A list; the node runs once for each element."},
 		{Name: "max_concurrency", Type: TypeInt, Positive: true, Default: "that of `limits`", Doc: "How many elements of `each` run at once."},
 		{Name: "parallel", Type: TypeObject, Keys: parallelKeys(), Doc: "The graph's `parallel` for the branches that start here."},

@@ -109,6 +109,13 @@ type Choice struct {
 	Turns map[string]int
 	// Log holds what was noted about the decision when it was asked for before.
 	Log []any
+	// Path are the nodes that have run, by their ids, the one that is decided on
+	// among the last; the driver fills it in.
+	Path []string
+	// See are the state keys that the node shows, in its order, and Instructions
+	// how it wants the decision made; the driver masks the values.
+	See          []KeyValue
+	Instructions string
 	// Candidates are the llm_decide edges in declaration order.
 	Candidates []Option
 }

@@ -217,6 +217,15 @@ func (p *Plan) decide(s *State, i int, n *node) *ending {
 // choiceOf is the decision that a router is asked for.
 func (p *Plan) choiceOf(s *State, t *task) *Choice {
 	choice := &Choice{Goal: s.goal, Output: Plain(t.output), Log: s.logs[s.taskID(t)], Turns: t.earlierTurns()}
+	n := p.Graph.Nodes[t.node]
+	if n.Decide != nil {
+		choice.Instructions = n.Decide.Instructions.Value
+		for _, key := range n.Decide.See {
+			if value, has := s.Value(key.Value); has {
+				choice.See = append(choice.See, KeyValue{key.Value, Plain(value)})
+			}
+		}
+	}
 	for _, at := range p.nodes[t.node].decide {
 		e := p.edges[at].spec
 		description := e.Description.Value
