@@ -48,6 +48,12 @@ type assignment struct {
 	// last says that the question is about the end of the run: branches that
 	// meet have all arrived by then, in whatever order.
 	last bool
+	// first says that it is about whoever comes to END, or to a node without a join,
+	// first: what is called may take longer than what runs beside it.
+	first bool
+	// around are the arcs by which a failure leads to where a join leads that it has
+	// made fail, by target.
+	around map[int][]aroundJoin
 	// well is after for runs in which nothing fails, once it was asked for.
 	well *postTree
 }
@@ -78,6 +84,7 @@ func (f *facts) newAssignment(size int) *assignment {
 	}
 	a.after, a.times = f.postTree(), k.timing()
 	a.arcs()
+	a.bypasses()
 	return a
 }
 
@@ -181,7 +188,7 @@ func (a *assignment) left(e arc, i int) uint64 {
 // branches meet and wait for each other, what is open on all.
 func (a *assignment) join(v int, into bitset) {
 	arcs := a.into[v]
-	if len(arcs) < 2 || !a.gathers(v) {
+	if len(arcs) < 2 || a.around[v] != nil || a.first && v == a.f.end || !a.gathers(v) {
 		a.any(arcs, into)
 		return
 	}
@@ -204,8 +211,8 @@ func (a *assignment) gathers(v int) bool {
 	if v > a.f.end || a.f.graph.Nodes[v].Join != nil {
 		return false
 	}
-	if a.last {
-		return true
+	if a.last || a.first {
+		return a.last
 	}
 	if a.same[v] == 0 {
 		a.same[v] = 1
@@ -366,8 +373,11 @@ func (a *assignment) at(u *use) func(thing int) bool {
 		return a.open[a.f.end].has
 	}
 	in := a.open[u.node]
-	if u.moment != onEdge || u.edge >= 0 && a.f.graph.Edges[u.edge].Condition == "on_failure" {
+	if u.moment != onEdge {
 		return in.has
+	}
+	if u.edge >= 0 && a.f.graph.Edges[u.edge].Condition == "on_failure" {
+		return func(thing int) bool { return in.has(thing) || a.bypassedWithout(u.node, thing) }
 	}
 	always := u.edge >= 0 && a.f.graph.Edges[u.edge].Condition == "always"
 	with := onSuccess

@@ -2,37 +2,66 @@
 
 package lint
 
+import "slices"
+
 // path finds a shortest way from the start to v on which a thing is not made;
 // nil when there is none.
-func (a *assignment) path(thing, v int) []int {
-	from := make([]int, a.k.graph.Len())
-	for i := range from {
-		from[i] = -1
+func (a *assignment) path(thing, v int) []int { return a.way(thing, v, false) }
+
+// way is path, or a shortest way past a join that fails because of it.
+func (a *assignment) way(thing, v int, around bool) []int {
+	type stop struct {
+		at   int
+		past bool // it lies behind such a join
 	}
-	start := a.f.start()
-	todo := []int{v}
-	from[v] = v
-	for len(todo) > 0 && from[start] < 0 {
+	type leg struct {
+		to   stop
+		over int // the join that is passed, or -1
+	}
+	from := map[stop]leg{}
+	start, goal := stop{at: a.f.start()}, stop{v, around}
+	from[goal] = leg{to: goal}
+	for todo := []stop{goal}; len(todo) > 0; todo = todo[1:] {
 		x := todo[0]
-		todo = todo[1:]
-		for _, e := range a.into[x] {
-			if from[e.from] < 0 && a.left(e, thing/64)&(1<<(thing%64)) != 0 {
-				from[e.from] = x
-				todo = append(todo, e.from)
+		if x == start {
+			break
+		}
+		reach := func(y stop, over int) {
+			if _, known := from[y]; !known {
+				from[y] = leg{x, over}
+				todo = append(todo, y)
+			}
+		}
+		for _, e := range a.into[x.at] {
+			passes := slices.ContainsFunc(a.around[x.at], func(b aroundJoin) bool { return b.node == e.from })
+			if a.left(e, thing/64)&(1<<(thing%64)) != 0 && !(passes && e.with == onFail) {
+				reach(stop{e.from, x.past}, -1)
+			}
+		}
+		for _, b := range a.around[x.at] {
+			if x.past && a.open[b.node].has(thing) {
+				reach(stop{at: b.node}, b.join)
 			}
 		}
 	}
-	if from[start] < 0 {
+	if _, found := from[start]; !found || start == goal {
+		if start == goal {
+			return []int{v}
+		}
 		return nil
 	}
 	var path []int
-	for x := start; ; x = from[x] {
-		if x < a.k.first {
-			path = append(path, x)
+	for x := start; ; {
+		if x.at < a.k.first {
+			path = append(path, x.at)
 		}
-		if x == v {
+		if x == goal {
 			return path
 		}
+		if from[x].over >= 0 {
+			path = append(path, from[x].over)
+		}
+		x = from[x].to
 	}
 }
 

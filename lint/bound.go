@@ -4,6 +4,8 @@
 package lint
 
 import (
+	"slices"
+
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -76,14 +78,40 @@ func boundGraph(g *spec.Graph, opts Options, depth int) (Bounds, bool) {
 	if out.Exact = w.explore(); !out.Exact {
 		w.coarse()
 	}
-	if !w.least(&out) {
+	ends := w.least(&out)
+	w.most(&out)
+	if cut := w.cutShort(&out, ends); !ends && !cut {
 		return Bounds{}, false
 	}
-	w.most(&out)
 	w.finallyCalls(&out)
 	w.limits(&out)
 	out.Loops = f.loopList()
 	return out, true
+}
+
+// cutShort counts the runs that complete because of on_max_steps, which a limit cuts
+// short; false when none does. What is at work then is no step.
+func (w *boundWalk) cutShort(out *Bounds, ends bool) bool {
+	g := w.f.graph
+	loses := false // a node that always fails at its limit of visits may be tried for ever
+	for v, n := range g.Nodes {
+		loses = loses || w.limit[v] > 0 && n.OnMaxVisits != "skip" && w.flow.cyclic[v] &&
+			slices.ContainsFunc(w.flow.groups[v], func(g group) bool { return g.kind == onFailure })
+	}
+	if g.Limits.OnMaxSteps != "return_last" && g.Limits.OnMaxSteps != "flag" || out.Steps.Limit != "max_steps" && !loses {
+		return false
+	}
+	least := float64(g.Limits.MaxSteps)
+	if w.f.branches() || loses {
+		least = 1
+	}
+	if !ends || least < out.Steps.Min {
+		out.Steps.Min, out.Steps.MinPath = least, nil
+	}
+	if !ends || out.LLMCalls.Min > 0 {
+		out.LLMCalls.Min, out.LLMCalls.MinPath = 0, nil
+	}
+	return true
 }
 
 // hasGuards reports whether every conditional edge has a condition that compiled.

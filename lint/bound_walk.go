@@ -40,8 +40,8 @@ type boundWalk struct {
 	choices   map[string][]way
 	// fans: several edges of a node may fire; caught: some node has failure edges.
 	fans, caught bool
-	// joinsAfter are the results of nextJoins.
-	joinsAfter map[int][]int
+	// joinsAfter are the results of nextJoins, joinsOfLost those of consoles.
+	joinsAfter, joinsOfLost map[int][]int
 
 	known map[string]int // state numbers by key
 	queue []boundState

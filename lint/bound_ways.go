@@ -80,7 +80,7 @@ func (w *boundWalk) ways(v int, s *boundState, alone bool) []way {
 	if n.Kind.Value != "fail" {
 		out = w.successes(n, s, alone)
 	}
-	if n.Kind.Value != "pass" || bypass(n) == "fail" {
+	if n.Kind.Value != "pass" || bypass(n) == "fail" || w.f.mayErr(v) {
 		out = append(out, w.failures(n)...)
 	}
 	if len(out) == 0 {
@@ -187,8 +187,36 @@ func (w *boundWalk) failures(n *spec.Node) []way {
 	}
 	if w.drops {
 		out = append(out, way{failed: true})
+		for _, join := range w.consoles(n.Index) {
+			out = append(out, way{failed: true, targets: []int{join}})
+		}
 	}
 	return out
+}
+
+// consoles are the joins that go on although all branches have failed, of the
+// fan-outs in whose branches a node may be.
+func (w *boundWalk) consoles(v int) []int {
+	if w.joinsOfLost == nil {
+		w.joinsOfLost = map[int][]int{}
+		for fork, groups := range w.flow.groups {
+			for i := range groups {
+				if len(groups[i].targets) < 2 || failurePolicy(w.f.graph, fork) != "wait_all" {
+					continue
+				}
+				join := w.f.meetsLost(groups[i].targets)
+				if join < 0 {
+					continue
+				}
+				for u, inside := range w.flow.graph.Reach(fork) {
+					if inside {
+						w.joinsOfLost[u] = including(w.joinsOfLost[u], join)
+					}
+				}
+			}
+		}
+	}
+	return w.joinsOfLost[v]
 }
 
 // refusedWays are what may come of a visit that a limit refuses.

@@ -23,18 +23,14 @@ func bypass(n *spec.Node) string {
 	return "drop"
 }
 
-// waitsForAll reports whether v runs only when no failure has bypassed it.
+// waitsForAll reports whether v runs only when no failure has bypassed it. Where its
+// own failure edges lead when it fails because of one, see bypasses.
 func (a *assignment) waitsForAll(v int) bool {
 	if v >= a.f.end {
 		return false
 	}
-	switch bypass(a.f.graph.Nodes[v]) {
-	case "drop":
-		return true
-	case "fail": // its failure edges lead on without the branch
-		return !slices.ContainsFunc(a.k.flow.groups[v], func(g group) bool { return g.kind == onFailure })
-	}
-	return false
+	how := bypass(a.f.graph.Nodes[v])
+	return how == "drop" || how == "fail"
 }
 
 // calm is what every path without failures passes.
@@ -53,4 +49,17 @@ func (f *facts) joinsAlone() bool {
 	return f.graph.Parallel.Join == "auto" || slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool {
 		return n.Parallel != nil && n.Parallel.Join == "auto"
 	})
+}
+
+// skipsUnmade reports whether a node may lead on as after a success although no visit
+// of it has succeeded: it is skipped at its limit of visits after it has failed.
+func (f *facts) skipsUnmade(v int) bool {
+	n := f.graph.Nodes[v]
+	if n.OnMaxVisits != "skip" || !canFail(n) && !f.mayErr(v) || !f.flow().cyclic[v] && !f.branches() {
+		return false
+	}
+	tolerant := func(how string) bool { return how != "" && how != "fail_all" }
+	return tolerant(f.graph.Parallel.OnFailure) ||
+		slices.ContainsFunc(f.flow().groups[v], func(g group) bool { return g.kind == onFailure }) ||
+		slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool { return n.Parallel != nil && tolerant(n.Parallel.OnFailure) })
 }

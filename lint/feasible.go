@@ -109,8 +109,12 @@ const maxWalks = 500
 // allowed, when set, says which groups of a node may be taken.
 func (f *facts) openPath(a *assignment, thing, v int, allowed func(v int, g *group, k *knowledge) bool) []int {
 	first := a.path(thing, v)
-	if first == nil || f.feasible(first) {
+	if first != nil && f.feasible(first) {
 		return first
+	}
+	past := a.way(thing, v, true)
+	if first == nil || past != nil {
+		return past
 	}
 	g := f.ground()
 	todo := []*walk{{at: f.start()}}

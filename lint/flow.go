@@ -28,7 +28,8 @@ const (
 type group struct {
 	kind  groupKind
 	edges []int // indexes in Graph.Edges; none for byGoto
-	// targets are the distinct vertices that they lead to, in order.
+	// targets are the vertices that they lead to, in order: each once, but a join
+	// that counts arrivals once for each edge.
 	targets []int
 	// perhaps says that any subset of the targets may fire, not all always.
 	perhaps bool
@@ -203,11 +204,16 @@ func (f *facts) defaults(plain []int, decides bool) []group {
 func (f *facts) newGroup(kind groupKind, edges ...int) group {
 	g := group{kind: kind, edges: edges, targets: make([]int, 0, len(edges))}
 	for _, i := range edges {
-		if v := f.to[i]; len(edges) == 1 || !slices.Contains(g.targets, v) {
+		if v := f.to[i]; len(edges) == 1 || !slices.Contains(g.targets, v) || f.countsArrivals(v) {
 			g.targets = append(g.targets, v)
 		}
 	}
 	return g
+}
+
+// countsArrivals reports whether a vertex is a join that goes on with N branches.
+func (f *facts) countsArrivals(v int) bool {
+	return v >= 0 && v < len(f.graph.Nodes) && f.graph.Nodes[v].Join != nil && f.graph.Nodes[v].Join.Count > 1
 }
 
 // digraph has an arc for each target of each group. Nodes that may lead

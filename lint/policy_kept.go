@@ -17,14 +17,23 @@ func (f *facts) keeps(p *policy) string {
 	if f.obeys(p) {
 		return ""
 	}
-	r := &rehearsal{f: f, p: p}
-	if p.kind == "reach" {
-		r.lost = func(v int) bool { return v != f.end && !f.endsFrom(v) }
+	for _, late := range []bool{false, true} {
+		r := &rehearsal{f: f, p: p, late: late}
+		if p.kind == "reach" {
+			r.lost = func(v int) bool { return v != f.end && !f.endsFrom(v) }
+		}
+		switch broken := r.breaks(); {
+		case broken && late:
+			return "only the order in which branches get on keeps it"
+		case broken:
+			return "only inputs, results and the conditions on them keep it"
+		case r.gaps != "":
+			return r.gaps
+		case !f.branches():
+			return ""
+		}
 	}
-	if r.breaks() {
-		return "only inputs, results and the conditions on them keep it"
-	}
-	return r.gaps
+	return ""
 }
 
 // obeys reports whether the shape of the graph alone keeps a policy.
@@ -38,7 +47,10 @@ func (f *facts) obeys(p *policy) bool {
 			return false
 		}
 		a := f.newAssignment(1)
-		a.making(p.subject, 0)
+		a.first = true
+		if !f.skipsUnmade(p.subject) {
+			a.making(p.subject, 0)
+		}
 		a.solve()
 		return !a.open[p.place].has(0)
 	case "forbid":

@@ -26,7 +26,7 @@ func (f *facts) atMost(p *policy) {
 		}
 		return
 	}
-	if !f.flow().cyclic[p.place] && f.forks() != nil && f.happens(p, nil, nil, nil) {
+	if !f.flow().cyclic[p.place] && f.forks() != nil && f.witness(p, nil, nil, nil) != nil {
 		f.report(p.at.Span, "%q can run more than %s: branches come to it one after the other", n.ID.Value, plural(p.limit, "time"))
 		return
 	}
@@ -44,7 +44,7 @@ func (f *facts) atMost(p *policy) {
 func (f *facts) canRun(p *policy) bool {
 	h := &hunt{f: f, through: -1, to: p.place, visits: p.limit}
 	path := h.path()
-	return path != nil && f.sure(path, nil) || (path != nil || !h.all) && f.happens(p, nil, nil, nil)
+	return path != nil && f.sure(path, nil) || (path != nil || !h.all) && f.witness(p, nil, nil, nil) != nil
 }
 
 // maxExplored bounds the states that all policies of a graph are explored with;
@@ -72,10 +72,10 @@ func (f *facts) tooOften(p *policy) []int {
 			continue
 		}
 		path := append(w.vertices(via, m.from), m.ran...)
-		if f.isChain(path) && f.sure(path, nil) || f.happens(p, nil, nil, nil) {
+		if f.isChain(path) && f.sure(path, nil) {
 			return path
 		}
-		return nil
+		return f.witness(p, nil, nil, nil)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ package lint
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,6 +26,9 @@ type rehearsal struct {
 	// trusted, when set, names state keys that only the graph writes: no input gives
 	// them another value, and what can't be told of them is not guessed.
 	trusted map[string]bool
+	// late lets whatever is called take longer than what runs beside it, as one that
+	// asks somebody or is tried again does: for proofs that no run breaks the policy.
+	late bool
 	// guide is the path that the run follows as long as it has one branch; nil
 	// for any.
 	guide []int
@@ -100,8 +102,7 @@ func (r *rehearsal) breaks() bool {
 
 // push adds a scene whose next superstep has these tokens.
 func (r *rehearsal) push(s *scene, next []standing) {
-	s.next = next
-	if s.mixed {
+	if s.next = next; s.mixed {
 		s.mixed = false
 		slices.SortStableFunc(s.next, func(a, b standing) int { return a.at.compare(b.at) })
 	}
@@ -117,6 +118,8 @@ func (r *rehearsal) push(s *scene, next []standing) {
 // key tells scenes apart that may go on differently.
 func (r *rehearsal) key(s *scene) string {
 	var b strings.Builder
+	counts := r.f.ignorance().tally.of
+	asksVisits, asksSteps := r.p.never != nil && r.p.never.Uses("visits"), r.p.never != nil && r.p.never.Uses("step")
 	fans := map[*branching]int{}
 	place := func(at spot) {
 		for ; at.fan != nil; at = at.fan.at {
@@ -130,6 +133,9 @@ func (r *rehearsal) key(s *scene) string {
 		fmt.Fprint(&b, "|", i)
 		for _, t := range list {
 			fmt.Fprint(&b, " ", t.node, t.passed, t.source, t.branches)
+			if i > 0 && (counts.stepCap > 0 || asksSteps) {
+				fmt.Fprint(&b, "@", t.step)
+			}
 			place(t.at)
 		}
 	}
@@ -139,8 +145,6 @@ func (r *rehearsal) key(s *scene) string {
 			place(at)
 		}
 	}
-	counts := r.f.ignorance().tally.of
-	asksVisits, asksSteps := r.p.never != nil && r.p.never.Uses("visits"), r.p.never != nil && r.p.never.Uses("step")
 	if asksSteps {
 		fmt.Fprint(&b, "#", s.steps)
 	}
@@ -178,21 +182,51 @@ func (r *rehearsal) key(s *scene) string {
 	return b.String()
 }
 
-// superstep adds what may follow a scene: a person answers, or stays away while
-// others go on.
+// superstep adds what may follow a scene: what was waited for is there, or stays away
+// while others go on.
 func (r *rehearsal) superstep(s *scene) {
+	if r.late {
+		r.returns(s)
+		return
+	}
 	for i := range s.parked {
-		there := s.clone()
-		back := s.parked[i]
-		back.back = true
-		there.parked = slices.Delete(there.parked, i, i+1)
-		there.next = append(there.next, back)
-		slices.SortStableFunc(there.next, func(a, b standing) int { return a.at.compare(b.at) })
-		r.run(there)
+		r.run(s.back(1 << i))
 	}
 	if len(s.next) > 0 {
 		r.run(s.clone())
 	}
+}
+
+// returns lets any of those come back that were waited for, alone or together.
+func (r *rehearsal) returns(s *scene) {
+	if len(s.parked) > maxParked {
+		r.gap("many branches may wait at once")
+		return
+	}
+	for which := range 1 << len(s.parked) {
+		if which > 0 || len(s.next) > 0 {
+			r.run(s.back(which))
+		}
+	}
+}
+
+// maxParked bounds how many tasks are followed that wait at once.
+const maxParked = 5
+
+// back is the scene in which some of the tasks that wait go on.
+func (s *scene) back(which int) *scene {
+	there := s.clone()
+	there.parked = nil
+	for i, t := range s.parked {
+		if which&(1<<i) == 0 {
+			there.parked = append(there.parked, t)
+			continue
+		}
+		t.back = true
+		there.next = append(there.next, t)
+	}
+	slices.SortStableFunc(there.next, func(a, b standing) int { return a.at.compare(b.at) })
+	return there
 }
 
 // run enters the tokens that are due and lets them finish.
@@ -200,28 +234,56 @@ func (r *rehearsal) run(s *scene) {
 	tasks := slices.Clone(s.next)
 	s.next = nil
 	for i := range tasks {
-		if !r.enter(s, &tasks[i]) {
+		if r.enter(s, &tasks[i]) {
+			continue
+		}
+		if i == 0 || r.broken {
 			return
 		}
-	}
-	if r.broken {
-		return
+		s.held, tasks = slices.Clone(tasks[i:]), tasks[:i] // no step is left for them
+		break
 	}
 	others := len(tasks)+len(s.parked)+len(s.waiting) > 1
-	tasks = slices.DeleteFunc(tasks, func(t standing) bool {
-		kind := r.f.graph.Nodes[t.node].Kind.Value
-		if t.back || t.refused || !others || kind != "human" {
-			return false
+	var may []int // wait, if what they call takes longer
+	for i := len(tasks) - 1; i >= 0 && others; i-- {
+		switch t := &tasks[i]; {
+		case t.back || t.refused || r.immediate(t.node) || r.f.graph.Nodes[t.node].Kind.Value == "fail":
+		case r.late:
+			may = append(may, i)
+		case r.f.graph.Nodes[t.node].Kind.Value == "human":
+			s.parked = append(s.parked, *t)
+			tasks = slices.Delete(tasks, i, i+1)
 		}
-		s.parked = append(s.parked, t)
-		return true
-	})
+	}
+	if len(may) > maxParked {
+		r.gap("many branches may wait at once")
+		may = may[:maxParked]
+	}
+	for which := range 1 << len(may) {
+		there, rest := s.clone(), slices.Clone(tasks)
+		for j, i := range may { // the last first
+			if which&(1<<j) != 0 {
+				there.parked = append(there.parked, tasks[i])
+				rest = slices.Delete(rest, i, i+1)
+			}
+		}
+		r.finish(there, rest, others)
+	}
+}
+
+// finish lets tasks end in the superstep in which they are.
+func (r *rehearsal) finish(s *scene, tasks []standing, others bool) {
+	for i := range tasks {
+		if v := tasks[i].node; !tasks[i].refused && !canFail(r.f.graph.Nodes[v]) && r.catches(v) && r.f.mayErr(v) {
+			r.gap("expressions may fail")
+		}
+	}
 	if slices.ContainsFunc(tasks, func(t standing) bool {
 		kind := r.f.graph.Nodes[t.node].Kind.Value
-		if kind == "fail" && (r.tolerated(t.at) || r.catches(t.node)) || kind == "wait" && others {
+		if kind == "fail" && (r.tolerated(t.at) || r.catches(t.node)) || kind == "wait" && others && !r.late {
 			r.gap(fmt.Sprintf("%q beside branches", r.f.name(t.node)))
 		}
-		return kind == "fail" || kind == "wait" && others
+		return kind == "fail" || kind == "wait" && others && !r.late
 	}) {
 		return
 	}
@@ -298,13 +360,23 @@ func (r *rehearsal) immediate(v int) bool {
 	return n.Kind.Value == "set" || n.Kind.Value == "pass"
 }
 
-// canFail reports whether what a node calls may fail.
+// canFail reports whether what a node calls, or whom it asks, may fail.
 func canFail(n *spec.Node) bool {
 	switch n.Kind.Value {
-	case "set", "pass", "wait", "human":
+	case "set", "pass", "wait":
 		return false
+	case "human":
+		return n.Timeout > 0 && n.Field("default") == nil // nobody may be there
 	}
 	return true
+}
+
+// mayErr reports whether an expression of a node may fail, besides the values that a
+// set node writes, which are tried.
+func (f *facts) mayErr(v int) bool {
+	return slices.ContainsFunc(f.uses().ofNode(v), func(u use) bool {
+		return u.field != "set" && u.program != nil && !u.optional
+	})
 }
 
 // isFree reports whether a node writes what nobody knows before: a result of
@@ -315,80 +387,4 @@ func (f *facts) isFree(v int, w *write) bool {
 		return false
 	}
 	return w.value == nil || !slices.ContainsFunc(w.value.Reads(), func(r eval.Read) bool { return r.Path[0] != "output" })
-}
-
-// winners are the tasks that finish in a superstep: all, or those that are
-// enough for a join downstream, which cancels the others.
-func (r *rehearsal) winners(s *scene, tasks []standing) [][]standing {
-	counts := map[int]int{}
-	var slow []int // lead straight to a join, and may finish in any order
-	for i := range tasks {
-		join := r.straightTo(&tasks[i])
-		switch {
-		case join < 0:
-		case r.immediate(tasks[i].node):
-			counts[join]++
-		default:
-			slow = append(slow, i)
-		}
-	}
-	if len(slow) == 0 {
-		for _, join := range slices.Sorted(maps.Keys(counts)) {
-			if n := counts[join] + s.arrived(join); n >= max(r.f.graph.Nodes[join].Join.Count, 1) {
-				tasks = r.withoutLate(tasks, join, nil)
-			}
-		}
-		return [][]standing{tasks}
-	}
-	var out [][]standing
-	for _, i := range slow {
-		join := r.straightTo(&tasks[i])
-		need := max(r.f.graph.Nodes[join].Join.Count, 1) - counts[join] - s.arrived(join)
-		if need <= 0 {
-			out = append(out, r.withoutLate(tasks, join, nil))
-			continue
-		}
-		kept := []int{i}
-		for _, j := range slow {
-			if len(kept) < need && j != i && r.straightTo(&tasks[j]) == join {
-				kept = append(kept, j)
-			}
-		}
-		if len(kept) < need {
-			out = append(out, slices.Clone(tasks))
-		} else {
-			out = append(out, r.withoutLate(tasks, join, kept))
-		}
-	}
-	return out
-}
-
-// straightTo is the any or N join that a task is certain to lead to; -1 for none.
-func (r *rehearsal) straightTo(t *standing) int {
-	groups := r.f.flow().groups[t.node]
-	if t.refused || len(groups) == 0 || groups[0].kind != byDefault || len(groups[0].edges) != 1 {
-		return -1
-	}
-	v := groups[0].targets[0]
-	if v == r.f.end || r.f.graph.Nodes[v].Join == nil || r.f.graph.Nodes[v].Join.Wait == "all" {
-		return -1
-	}
-	return v
-}
-
-// withoutLate drops the tasks that run while a join has enough branches.
-func (r *rehearsal) withoutLate(tasks []standing, join int, kept []int) []standing {
-	var out []standing
-	var arrived []spot
-	for i := range tasks {
-		if r.straightTo(&tasks[i]) == join && (r.immediate(tasks[i].node) || slices.Contains(kept, i)) {
-			arrived = append(arrived, tasks[i].at)
-		}
-	}
-	for i, t := range tasks {
-		if r.immediate(t.node) || t.refused || slices.Contains(kept, i) || !r.onTheWay(join, arrived, t) {
-			out = append(out, t)
-		}
-	}
-	return out
 }

@@ -33,8 +33,10 @@ func (r *rehearsal) lose(s *scene, list []fired, i int, next *[]standing) bool {
 		fan := at.fan
 		if failurePolicy(r.f.graph, fan.origin) == "fail_all" {
 			in := func(t standing) bool { return t.at.within(fan) }
-			s.waiting = slices.DeleteFunc(s.waiting, in)
+			s.waiting, s.held = slices.DeleteFunc(s.waiting, in), slices.DeleteFunc(s.held, in)
+			s.steps += len(s.parked)
 			s.parked = slices.DeleteFunc(s.parked, in)
+			s.steps -= len(s.parked) // what is cancelled is no step
 			s.detours = slices.DeleteFunc(s.detours, func(d detour) bool { return d.places[0].within(fan) })
 			for j := range list {
 				list[j].gone = list[j].gone || in(*list[j].from)
@@ -53,7 +55,7 @@ func (r *rehearsal) lose(s *scene, list []fired, i int, next *[]standing) bool {
 			r.gap("branches may fail after others have ended")
 			return false
 		}
-		if join := r.meeting(fan); join >= 0 && failurePolicy(r.f.graph, fan.origin) == "wait_all" {
+		if join := r.f.meetsLost(fan.first); join >= 0 && failurePolicy(r.f.graph, fan.origin) == "wait_all" {
 			all := r.branchesOf(s, join, []standing{{at: spot{fan: fan}, source: -1}})
 			*next = append(*next, standing{node: join, at: fan.at, passed: from.passed || from.node == r.p.place, branches: all})
 			s.mixed = true
@@ -63,18 +65,19 @@ func (r *rehearsal) lose(s *scene, list []fired, i int, next *[]standing) bool {
 	return false
 }
 
-// meeting is the join at which a fan-out of which all branches have failed goes on
-// under wait_all: the nearest that all of them could have reached; -1 for none.
-func (r *rehearsal) meeting(fan *branching) int {
+// meetsLost is the join at which a fan-out of which all branches have failed goes on
+// under wait_all: the nearest that all of them could have reached; -1 for none. The
+// branches began with these vertices.
+func (f *facts) meetsLost(first []int) int {
 	best, least := -1, 0
-	for v, n := range r.f.graph.Nodes {
+	for v, n := range f.graph.Nodes {
 		if n.Join == nil {
 			continue
 		}
 		worst := 0
-		for _, first := range fan.first {
-			path := shortest(r.f.flow().graph.Next, len(r.f.graph.Nodes)+2, first, v)
-			if first == r.f.end || path == nil {
+		for _, begins := range first {
+			path := shortest(f.flow().graph.Next, len(f.graph.Nodes)+2, begins, v)
+			if begins == f.end || path == nil {
 				worst = -1
 				break
 			}
@@ -102,7 +105,7 @@ func (s *scene) comes(from, to spot) {
 // list that have failed are gone.
 func (r *rehearsal) lives(s *scene, fan *branching, list []fired, last int) bool {
 	in := func(t standing) bool { return t.at.within(fan) }
-	return slices.ContainsFunc(s.waiting, in) || slices.ContainsFunc(s.parked, in) ||
+	return slices.ContainsFunc(s.waiting, in) || slices.ContainsFunc(s.parked, in) || slices.ContainsFunc(s.held, in) ||
 		slices.ContainsFunc(list[:last+1], func(m fired) bool { return !m.lost && !m.gone && in(*m.from) }) ||
 		slices.ContainsFunc(list[last+1:], func(m fired) bool { return !m.gone && in(*m.from) })
 }

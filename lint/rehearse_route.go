@@ -188,7 +188,7 @@ func (r *rehearsal) route(s *scene, tasks []standing, i int, moves []fired) {
 	if p := r.p; p.kind == "never" && t.node == p.place {
 		r.eval(s, p.never, t, nil, func(s *scene, value any, ok bool) {
 			if ok && value == true {
-				r.broken = true
+				r.broken, r.shown = true, s.trail
 				return
 			}
 			if !ok {

@@ -11,13 +11,15 @@ import (
 // scene is a run between two supersteps, or within one.
 type scene struct {
 	next, parked []standing
-	waiting      []standing // at the join that is their node
-	detours      []detour
-	lost         []loss
-	came         map[int]bool // fan-outs, by id, of which a branch has come through
-	visits       []int        // by node
-	ended        []int        // visits that ended well, by node
-	steps, fans  int
+	// held are due when no step is left for them: what runs beside them ends.
+	held        []standing
+	waiting     []standing // at the join that is their node
+	detours     []detour
+	lost        []loss
+	came        map[int]bool // fan-outs, by id, of which a branch has come through
+	visits      []int        // by node
+	ended       []int        // visits that ended well, by node
+	steps, fans int
 	// values are those of state keys that have been looked at or written. What
 	// is derived has been written, but nobody knows what.
 	values  map[string]any
@@ -133,7 +135,8 @@ func (r *rehearsal) leave(s *scene, at spot, node int, lists ...[]standing) spot
 				}
 			}
 		}
-		if live > 1 {
+		bypasses := func(d detour) bool { return d.places[0].within(at.fan) }
+		if live > 1 || slices.ContainsFunc(s.detours, bypasses) {
 			break
 		}
 		at = at.fan.at
@@ -228,6 +231,9 @@ func (r *rehearsal) dispatch(s *scene, list []fired) {
 		if list[i].lost && !list[i].gone && !r.lose(s, list, i, &next) {
 			return
 		}
+	}
+	if len(s.held) > 0 {
+		next, s.held, s.mixed = append(next, s.held...), nil, true
 	}
 	for i := range list {
 		from := list[i].from

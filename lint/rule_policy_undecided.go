@@ -10,7 +10,7 @@ func policyUndecided() Rule {
 		Name: "policy-undecided", Severity: spec.Info, needs: needAll,
 		Summary: "it can't be told before a run whether a policy is kept",
 		Doc: "No path that breaks the policy was found, and no proof that there is none: the message says what stood in the way. The run watches the policy all the same. " +
-			"A policy of which neither policy-violated nor policy-undecided speaks is kept by every run, as long as programs ask nobody and no retry is waited for. " +
+			"A policy of which neither policy-violated nor policy-undecided speaks is kept by every run, whatever programs yield, however long they take and whoever they ask. " +
 			"The finding fails nothing, also under --strict; --rule +policy-undecided makes it a warning.",
 		Bad: `graphrun: v1
 name: release

@@ -93,6 +93,7 @@ func checkPolicyViolated(f *facts) {
 // succeeded.
 func (f *facts) requireBefore(p *policy) {
 	a := f.newAssignment(1)
+	a.first = true
 	a.making(p.subject, 0)
 	w := f.wary(p.subject)
 	open := make([][]int, len(f.graph.Nodes))
@@ -115,11 +116,11 @@ func (f *facts) requireBefore(p *policy) {
 	var path []int
 	if a.open[p.place].has(0) {
 		allows := func(q *quarry, g *group) bool { return w.allows(q.at, g, q.know) }
-		if path = f.openPath(a, 0, p.place, w.allows); path != nil && !f.happens(p, path, nil, allows) {
-			path = nil
+		if path = f.openPath(a, 0, p.place, w.allows); path != nil {
+			path = f.witness(p, path, nil, allows)
 		}
 	}
-	if path == nil && f.leads(f.start(), p.place, p.subject) {
+	if path == nil && (f.leads(f.start(), p.place, p.subject) || f.skipsUnmade(p.subject)) {
 		path = f.trusting(p, w.keys)
 	}
 	if path != nil {
@@ -131,8 +132,8 @@ func (f *facts) forbidAfter(p *policy) {
 	w := f.wary(p.place)
 	h := &hunt{f: f, allows: func(q *quarry, g *group) bool { return !q.passed || w.allows(q.at, g, q.know) }, through: p.place, to: p.subject}
 	path := h.path()
-	if path != nil && !f.happens(p, path, nil, h.allows) {
-		path = nil
+	if path != nil {
+		path = f.witness(p, path, nil, h.allows)
 	}
 	if path == nil && (f.forks() != nil || f.leads(p.place, p.subject, -1)) {
 		path = f.trusting(p, w.keys)
@@ -142,7 +143,7 @@ func (f *facts) forbidAfter(p *policy) {
 		return
 	}
 	if k := f.forks(); k != nil && p.subject != f.end {
-		if at, ok := k.together(p.place, p.subject); ok && !k.begins(at, p.subject, p.place) && !(at.perhaps && f.exclusive(k, at)) && f.happens(p, nil, nil, nil) {
+		if at, ok := k.together(p.place, p.subject); ok && !k.begins(at, p.subject, p.place) && !(at.perhaps && f.exclusive(k, at)) && f.witness(p, nil, nil, nil) != nil {
 			f.report(p.at.Span, "%q can run after %q: they are in branches that %q starts", f.name(p.subject), f.name(p.place), f.name(at.node))
 		}
 	}
@@ -184,22 +185,23 @@ func (f *facts) reachFrom(p *policy) {
 	}
 }
 
-// happens reports whether a violation is proven: the path that shows it can be
-// walked for sure, or a run that breaks the policy was found.
-func (f *facts) happens(p *policy, path []int, accept func(*knowledge) bool, allows func(*quarry, *group) bool) bool {
+// witness is a run that breaks a policy: the path that shows it, if it can be walked
+// for sure, or what a run with actual values came to. Nil when none was found.
+func (f *facts) witness(p *policy, path []int, accept func(*knowledge) bool, allows func(*quarry, *group) bool) []int {
 	if path != nil && f.sure(path, accept) {
-		return true
+		return path
 	}
-	for _, guide := range [][]int{path, nil} {
-		r := &rehearsal{f: f, p: p, allows: allows, guide: guide}
+	if path != nil {
+		r := &rehearsal{f: f, p: p, allows: allows, guide: path}
 		if r.breaks() {
-			return true
-		}
-		if guide == nil {
-			break
+			return path
 		}
 	}
-	return false
+	r := &rehearsal{f: f, p: p, allows: allows}
+	if r.breaks() {
+		return r.shown.path()
+	}
+	return nil
 }
 
 // alive lists the targets of a node that are not proven to be out of reach.
@@ -270,7 +272,11 @@ func (f *facts) neverAt(p *policy) {
 	}
 	h := &hunt{f: f, through: -1, to: p.place}
 	h.accept = func(k *knowledge) bool { return k.entails(p.place, p.never) }
-	if path := h.path(); path != nil && f.happens(p, path, h.accept, nil) {
+	path := h.path()
+	if path != nil {
+		path = f.witness(p, path, h.accept, nil)
+	}
+	if path != nil {
 		f.report(p.at.At(0, len(p.at.Value)), "%q is true at %q on the path %s", p.at.Value, f.name(p.place), f.pathText(path))
 	}
 }

@@ -117,12 +117,14 @@ func (f *facts) made() *made {
 // fillMade says what each node makes.
 func (f *facts) fillMade(m *made) {
 	for v := range f.graph.Nodes {
-		for _, w := range f.always(v) {
-			if thing, ok := m.keys[w.key]; ok {
-				m.making(v, thing)
+		if !f.skipsUnmade(v) {
+			for _, w := range f.always(v) {
+				if thing, ok := m.keys[w.key]; ok {
+					m.making(v, thing)
+				}
 			}
 		}
-		if thing, ok := m.outputs[v]; ok {
+		if thing, ok := m.outputs[v]; ok && (f.graph.Nodes[v].OnMaxVisits != "skip" || !f.flow().cyclic[v] && !f.branches()) { // who is skipped has none
 			m.making(v, thing)
 		}
 		f.forgets(m, v)

@@ -2,7 +2,11 @@
 
 package lint
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/spec"
+)
 
 // lengths is how many supersteps lie between two vertices. open counts the
 // parts of the way that have no greatest length: cycles, people and waits.
@@ -98,9 +102,15 @@ func (k *forks) sure(p, q int) bool {
 
 // stay is the time that the node p takes: one superstep, or more where it waits.
 func (k *forks) stay(p int) lengths {
-	switch k.f.graph.Nodes[p].Kind.Value {
+	n := k.f.graph.Nodes[p]
+	switch n.Kind.Value {
 	case "human", "wait":
 		return lengths{1, 1, 1}
+	case "set", "pass", "fail", "agent":
+		return lengths{1, 1, 0}
+	}
+	if blocks := n.RetryBlocks(k.f.graph); blocks != nil && spec.Attempts(blocks) > 1 {
+		return lengths{1, 1, 1} // others go on while it waits to be tried again
 	}
 	return lengths{1, 1, 0}
 }

@@ -320,9 +320,11 @@ func meetAt(places []place) place {
 }
 
 // leaves takes tokens that have met at a node out of the fan-outs that end there:
-// nothing else is alive on them, and several of their branches could have come.
+// nothing else is alive on them, several of their branches could have come, and none
+// of them bypasses another join that still waits for what becomes of it.
 func (r *run) leaves(p place, n *spec.Node, but *task) place {
-	for p.fan != nil && !r.alive(p.fan, but) && r.endsAt(p.fan, n) {
+	bypasses := func(d *detour) bool { return d.places[0].within(p.fan) }
+	for p.fan != nil && !r.alive(p.fan, but) && r.endsAt(p.fan, n) && !slices.ContainsFunc(r.detours, bypasses) {
 		p.fan.over = true
 		p = p.fan.at
 	}

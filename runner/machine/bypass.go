@@ -113,6 +113,17 @@ func (p *Plan) nextJoins(from int, at place) []barrier {
 	return out
 }
 
+// bypassing reports whether a branch of a fan-out bypasses a join that has not
+// settled what becomes of it.
+func (s *State) bypassing(f *fanout) bool {
+	for i := range s.barriers {
+		if slices.ContainsFunc(s.barriers[i].detours, func(d detour) bool { return d.places[0].within(f) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // moved follows a token to where it met others, or left the fan-outs that ended.
 func (s *State) moved(from, to place) {
 	for i := range s.barriers {

@@ -134,6 +134,28 @@ func TestBypassOfNestedJoins(t *testing.T) {
 		{name: "what drops at the inner join bypasses the outer", flow: twoJoins("wait: all", "wait: all"), replies: red, path: "a b n n1 n2 h"},
 		{name: "likewise when the other branch is late", flow: late(twoJoins("wait: all", "wait: all")), replies: red, path: "a n n1 n2 h b"},
 		{
+			name: "branches that meet before the join stay beside the one that bypasses it",
+			flow: `
+nodes:
+  a: {kind: pass}
+  j: {kind: pass, join: {wait: all, on_bypass: fail}}
+  b: {kind: exec, command: [x]}
+  c: {kind: wait, for: 9s}
+  red: {kind: exec, command: [x]}
+  bc: {kind: pass, join: {wait: all}}
+  d: {kind: pass}
+  h: {kind: pass}
+edges:
+  - {from: a, to: [b, c, red]}
+  - {from: [b, c], to: bc}
+  - {from: [bc, red], to: j}
+  - {from: j, to: d}
+  - {from: [red, j], to: h, condition: on_failure}
+  - {from: [d, h], to: END}
+`,
+			replies: replies{"red": once(fails(1))}, path: "a b red h c bc j h", quality: machine.Degraded,
+		},
+		{
 			name: "the outer hears of it although it is declared before an inner that nobody comes to",
 			flow: `
 nodes:

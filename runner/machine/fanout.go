@@ -192,9 +192,10 @@ func mergePlaces(a, b place) place {
 }
 
 // leave takes a token out of the fan-outs that end at the node it comes to: no
-// other token is left in them, and several branches could have come there.
+// other token is left in them, several branches could have come there, and no join
+// still has to hear whether a branch that bypasses it comes back.
 func (p *Plan) leave(s *State, at place, node int) place {
-	for f := at.fan; f != nil && f.live == 1 && p.endsAt(s, f, node); f = at.fan {
+	for f := at.fan; f != nil && f.live == 1 && p.endsAt(s, f, node) && !s.bypassing(f); f = at.fan {
 		f.live = 0
 		at = f.at
 	}
