@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/graphrun/graphrun/internal/process"
-	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // FolderStore is a Store that has a place for the folders of runs, which it
@@ -119,11 +118,4 @@ func inFolder(handler Handler) Handler {
 		}
 		return handler.Run(ctx, task)
 	})
-}
-
-// moveFolder gives a forked run a folder of its own where expressions see one.
-func (rec *record) moveFolder(info *machine.RunInfo) {
-	if info.Dir != "" {
-		info.Dir = newFolder(rec.flow.runner.cfg.Store, info.ID).where()
-	}
 }

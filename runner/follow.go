@@ -16,35 +16,35 @@ const followPoll = 200 * time.Millisecond
 // what happens, until the run has ended or ctx has. A run that pauses, or whose
 // driver is gone, may be taken up: it is waited for. Events are those of Replay.
 func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Result, error) {
-	rec, err := r.load(runID)
+	rec, err := r.loadAt(runID, 0)
 	if err != nil {
 		return nil, err
 	}
-	opts.History = true
 	d, err := rec.reader(opts)
 	if err != nil {
 		return nil, err
 	}
-	for events := rec.events; ; {
-		for i := range events {
-			if err := d.retell(&events[i]); err != nil {
-				return nil, err
-			}
-			if d.state.Ended() {
-				return d.retold()
-			}
+	for {
+		err := rec.each(func(e *machine.Event) (bool, error) {
+			err := d.retell(e)
+			return !d.state.Ended(), err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if d.state.Ended() {
+			return d.retold()
 		}
 		if err := d.tellPause(); err != nil {
 			return nil, err
 		}
-		// Only the end of a run is ever undone, so that what comes counts.
 		if err := sleep(ctx, r.cfg.Clock, followPoll); err != nil {
 			return nil, err
 		}
-		if events, err = r.cfg.Store.EventsAfter(runID, rec.total); err != nil {
+		// Only the end of a run is ever undone, so that what was told counts.
+		if rec.retractions, err = r.cfg.Store.Retractions(runID); err != nil {
 			return nil, err
 		}
-		rec.total += len(events)
 	}
 }
 
@@ -63,9 +63,6 @@ func sleep(ctx context.Context, clock Clock, d time.Duration) error {
 
 // reader is a driver at the beginning of a record, for those who look at it.
 func (rec *record) reader(opts Options) (*driver, error) {
-	if len(rec.events) > 0 && rec.events[0].Run != nil {
-		opts.MaxSteps = rec.events[0].Run.MaxSteps
-	}
 	d, err := rec.replayed(opts, nil)
 	if err == nil {
 		d.state.Explain = true
@@ -85,6 +82,9 @@ func (d *driver) retell(event *machine.Event) error {
 	}
 	switch event.Kind {
 	case machine.RunBegan:
+		if event.Run != nil {
+			d.opts.MaxSteps = event.Run.MaxSteps
+		}
 		d.announce(event.Input)
 	case machine.Resumed:
 		d.tell(RunResumed, event.At, nil)

@@ -24,6 +24,12 @@ type record struct {
 	events []machine.Event
 	places []int
 	total  int // events in the journal
+	// paged says that the events are read when they are needed: total is then how
+	// many have been. retractions are those of the whole journal, undone what they
+	// take back.
+	paged       bool
+	retractions []Retraction
+	undone      map[int]bool
 	// nested says that the record is of a subgraph.
 	nested bool
 }

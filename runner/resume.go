@@ -116,7 +116,7 @@ type ForkOptions struct {
 // edited or not, and runs it. The run itself is untouched. at is the step that
 // the fork begins after.
 func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (result *Result, at int, err error) {
-	rec, err := r.load(runID)
+	rec, err := r.loadAt(runID, opts.At)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -124,8 +124,11 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	if err != nil {
 		return nil, 0, err
 	}
-	cut, at := rec.cut(opts.At)
-	if cut < 0 {
+	last, at, err := rec.cut(opts.At)
+	if err != nil {
+		return nil, 0, err
+	}
+	if last == nil {
 		return nil, 0, &InputError{Problems: []string{
 			fmt.Sprintf("step %d: run %q has taken %d steps", opts.At, runID, at),
 		}}
@@ -133,46 +136,60 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	if opts.RunID == "" {
 		opts.RunID = newRunID(r.cfg.Clock.Now())
 	}
-	forked := *rec
-	forked.run.ID, forked.run.Parent, forked.run.ParentStep = opts.RunID, runID, at
-	forked.run.Session = "" // what it leaves is none of the session's business
-	forked.run.Labels, forked.run.Started = opts.Labels, r.cfg.Clock.Now()
-	events := slices.Clone(rec.events[:cut+1])
-	for i := range events {
-		events[i].Undo = nil // what they took back is not among them, and places have changed
-	}
-	events, last := events[:cut], events[cut]
-	last.Edit = set
-	if last.Kind == machine.RunBegan {
-		info := *last.Run
-		info.ID = opts.RunID
-		forked.moveFolder(&info)
-		last.Run = &info
-	} else {
-		info := *events[0].Run
-		info.ID = opts.RunID
-		forked.moveFolder(&info)
-		events[0].Run = &info
-	}
-	d, err := forked.replayed(opts.Options, events)
+	rec.run.ID, rec.run.Parent, rec.run.ParentStep = opts.RunID, runID, at
+	rec.run.Session = "" // what it leaves is none of the session's business
+	rec.run.Labels, rec.run.Started = opts.Labels, r.cfg.Clock.Now()
+	d, err := rec.replayed(opts.Options, rec.events)
 	if err != nil {
 		return nil, 0, err
 	}
 	if d.unread != nil {
 		return nil, 0, d.unread
 	}
+	last.Edit, last.Undo = set, nil
 	last.At = d.now()
 	if last.Kind == machine.RunBegan {
+		info := *last.Run
+		rec.become(&info)
+		last.Run = &info
 		d.started = time.Unix(0, d.now())
-		result, err = d.begin(ctx, forked.run, &last)
+		result, err = d.begin(ctx, rec.run, last)
 		return result, at, err
 	}
-	first := []machine.Event{{Kind: machine.Resumed, At: last.At, Run: opts.info(opts.RunID)}, last}
-	if err := d.create(forked.run, events, first); err != nil {
+	info := opts.info(opts.RunID)
+	rec.become(info)
+	first := []machine.Event{{Kind: machine.Resumed, At: last.At, Run: info, Undo: rec.undoneLater()}, *last}
+	if err := d.createFork(rec, runID, first); err != nil {
 		return nil, 0, err
 	}
 	result, err = d.forkOn(ctx, first)
 	return result, at, err
+}
+
+// become gives a fork its name, and a folder of its own where expressions see one.
+func (rec *record) become(info *machine.RunInfo) {
+	info.ID = rec.run.ID
+	if rec.flow.plan.SeesRunDir() {
+		info.Dir = newFolder(rec.flow.runner.cfg.Store, info.ID).where()
+	}
+}
+
+// createFork makes the journal of a fork: the events that were read of the other
+// run and those before them, as they are, and those that it begins with.
+func (d *driver) createFork(rec *record, from string, first []machine.Event) error {
+	for i := range first {
+		d.vault.seal(&first[i])
+	}
+	journal, err := d.flow.runner.cfg.Store.Fork(rec.run, from, rec.total, first...)
+	switch {
+	case errors.Is(err, ErrRunExists):
+		return err
+	case err != nil:
+		return d.journalFailed(err)
+	}
+	d.journal, d.durable, d.noted = journal, len(first), d.now()
+	d.saved.events, d.saved.stale = rec.total+len(first), len(first[0].Undo) > 0
+	return nil
 }
 
 // forkOn asks again for what was under way, then applies the event that the
@@ -201,24 +218,47 @@ func (d *driver) never(err error) error {
 	return err
 }
 
-// cut finds the event that closed the superstep in which a step was taken: its
-// index, and the number of steps taken by then. The index is -1 when the run
-// has taken fewer steps.
-func (rec *record) cut(step int) (index, steps int) {
-	if step == 0 {
-		return 0, 0
+// cut finds the event that closed the superstep in which a step was taken, and how
+// many steps were taken by then; nil: the run has taken fewer. The record then ends
+// before it.
+func (rec *record) cut(step int) (last *machine.Event, steps int, err error) {
+	d, err := rec.replayed(Options{}, nil)
+	if err != nil {
+		return nil, 0, err
 	}
-	s := rec.flow.plan.NewState()
-	for i := range rec.events {
-		if _, err := rec.flow.plan.Apply(s, rec.events[i]); err != nil {
-			break
+	err = rec.each(func(e *machine.Event) (bool, error) {
+		kept := *e
+		if err := d.replay(e); err != nil {
+			return false, err
 		}
-		steps += len(s.Ran)
-		if steps >= step {
-			return i, steps
+		if steps = d.steps(); steps < step {
+			rec.events = append(rec.events, kept)
+			return true, nil
+		}
+		last = &kept
+		rec.total-- // it is not in what the record ends with
+		return false, nil
+	})
+	rec.paged = false
+	return last, steps, err
+}
+
+// undoneLater are those of the events of a record that count no more since an event
+// after its end.
+func (rec *record) undoneLater() []int {
+	var out []int
+	for _, one := range rec.retractions {
+		if one.By < rec.total {
+			continue
+		}
+		for _, place := range one.Places {
+			if place < rec.total {
+				out = append(out, place)
+			}
 		}
 	}
-	return -1, steps
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // recentEvents is how many events of the journal Show tells at least, if there
@@ -246,11 +286,10 @@ func (r *Runner) Show(runID string, opts Options) (*Result, error) {
 // sink of opts what happened, with the values that conditions read. It stops after
 // the step at: 0 is before the first, and negative goes to where the run stands.
 func (r *Runner) Replay(runID string, at int, opts Options) (*Result, error) {
-	rec, err := r.load(runID)
+	rec, err := r.loadAt(runID, 0)
 	if err != nil {
 		return nil, err
 	}
-	opts.History = true
 	return rec.walk(at, opts)
 }
 
@@ -263,13 +302,12 @@ func (rec *record) walk(at int, opts Options) (*Result, error) {
 	if at >= 0 && d.opts.Sink != nil {
 		d.opts.Sink = &untilSink{next: d.opts.Sink, driver: d, at: at}
 	}
-	for i := range rec.events {
-		if err := d.retell(&rec.events[i]); err != nil {
-			return nil, err
-		}
-		if at >= 0 && len(d.path) >= at {
-			break
-		}
+	err = rec.each(func(e *machine.Event) (bool, error) {
+		err := d.retell(e)
+		return at < 0 || d.steps() < at, err
+	})
+	if err != nil {
+		return nil, err
 	}
 	result, err := d.retold()
 	if err == nil && at < 0 && result.Status == machine.Running {

@@ -23,7 +23,7 @@ func (s *untilSink) Event(e *Event) error {
 	if s.past && e.Type != RunFinished {
 		return nil
 	}
-	s.past = s.past || (e.Type == RunStarted || e.Type == SuperstepCompleted) && len(s.driver.path) >= s.at
+	s.past = s.past || (e.Type == RunStarted || e.Type == SuperstepCompleted) && s.driver.steps() >= s.at
 	return s.next.Event(e)
 }
 
@@ -49,6 +49,9 @@ func (d *driver) retellInside(event *machine.Event) error {
 		if r, err = d.readerOf(flow, event.Task, rec); err != nil {
 			return err
 		}
+		if err := d.catchUp(r, event); err != nil {
+			return err
+		}
 	}
 	for i := range rec.events {
 		if err := r.retell(&rec.events[i]); err != nil {
@@ -69,6 +72,32 @@ func (d *driver) readerOf(flow *Flow, id machine.TaskID, rec *record) (*reader, 
 	}
 	d.readers[id] = &reader{driver: child, rec: &record{flow: flow, from: rec.from}}
 	return d.readers[id], nil
+}
+
+// catchUp brings a reader to where its subgraph stood before a note: what was noted
+// before the snapshot that reading began with is in the state.
+func (d *driver) catchUp(r *reader, event *machine.Event) error {
+	log := d.state.Log(event.Task)
+	if d.before.events == 0 || event.Anew || len(log) < 2 {
+		return nil
+	}
+	if _, whole := event.Output.(map[string]any); whole { // a snapshot of the subgraph
+		return nil
+	}
+	rec, _, err := readLog(r.rec.flow, log[:len(log)-1])
+	if err != nil {
+		return err
+	}
+	if r.driver, err = startReading(r.rec.flow, r.driver.nested, rec); err != nil {
+		return err
+	}
+	for i := range rec.events {
+		if err := r.driver.replay(&rec.events[i]); err != nil {
+			return err
+		}
+	}
+	r.rec, r.events = rec, slices.Clone(rec.events)
+	return nil
 }
 
 func startReading(flow *Flow, nested *nesting, rec *record) (*driver, error) {

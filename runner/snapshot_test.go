@@ -57,6 +57,12 @@ func (c *crashing) EventsAfter(id string, n int) ([]machine.Event, error) {
 	return events, err
 }
 
+func (c *crashing) Stretch(id string, n, size int) ([]machine.Event, error) {
+	events, err := c.Store.Stretch(id, n, size)
+	c.read += len(events)
+	return events, err
+}
+
 type crashingJournal struct {
 	runner.Journal
 	store *crashing
@@ -286,6 +292,7 @@ edges: [{from: a, to: a, when: n < ` + fmt.Sprint(steps) + `}, {from: a, to: b},
 	if n := len(latest.of(runner.EdgesResolved)); s.read > 4000 || n < 400 {
 		t.Errorf("%d events were read, %d steps told", s.read, n)
 	}
+	readsNearby(t, s, r, steps)
 	if result.Status != machine.Completed || len(result.Path) != steps+1 || result.Steps != steps+1 || result.Path[steps] != "b" || result.State["n"] != steps {
 		t.Errorf("%s after %d steps, path of %d", result.Status, result.Steps, len(result.Path))
 	}

@@ -51,6 +51,10 @@ type Store interface {
 	// run, no list has it, and another Create takes its place. Older versions left
 	// such runs, when their process ended at its beginning.
 	Create(run RunRecord, first ...machine.Event) (Journal, error)
+	// Fork starts the journal of a new run as Create does, with the first n events
+	// of another one and its snapshots of them, and then those of first. It fails
+	// with ErrRunExists, and with ErrNoRun when there is no other one.
+	Fork(run RunRecord, from string, n int, first ...machine.Event) (Journal, error)
 	// Open goes on with a run's journal and takes its lease for a driver; an
 	// empty owner is named by the store. It fails with ErrNoRun, and with a
 	// *LeasedError while another driver has the lease. Take the lease before
@@ -64,6 +68,14 @@ type Store interface {
 	// EventsAfter returns a run's journal without its first n events, for those
 	// who follow it or go on from a snapshot. It fails with ErrNoRun.
 	EventsAfter(runID string, n int) ([]machine.Event, error)
+	// Stretch returns a part of a run's journal in order: the events after its first
+	// n that come to about size bytes, at least one; none: there are no more. Who
+	// reads one stretch after the other holds no more than that in memory, and keeps
+	// nothing from being written in between. It fails with ErrNoRun.
+	Stretch(runID string, n, size int) ([]machine.Event, error)
+	// Retractions returns which events of a run take others back, in order. It does
+	// not read the others. It fails with ErrNoRun.
+	Retractions(runID string) ([]Retraction, error)
 	// Snapshot returns the latest snapshot of a run that stands for at most
 	// `most` events, or for any number when most is negative. The zero Snapshot
 	// says that there is none. It fails with ErrNoRun.
@@ -96,6 +108,14 @@ type Store interface {
 
 	// Close lets go of the store. Journals are closed before.
 	Close() error
+}
+
+// Retraction says which events count no more since another one.
+type Retraction struct {
+	// By is the place of the event that says so, Places are those of the events it
+	// takes back; both from 0.
+	By     int
+	Places []int
 }
 
 // Journal is the log of one run, open for its driver. One goroutine writes it.

@@ -37,7 +37,7 @@ type Divergence struct {
 // outputs and answers. It returns the first divergence, nil if there is none,
 // and the result that the walk came to; with a divergence, up to there.
 func (r *Runner) Verify(runID string, other *Flow) (*Result, *Divergence, error) {
-	rec, err := r.load(runID)
+	rec, err := r.loadAt(runID, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -52,23 +52,34 @@ func (r *Runner) Verify(runID string, other *Flow) (*Result, *Divergence, error)
 		}
 		now.lenient = true
 	}
-	for i := range rec.events {
-		d, err := compareStep(then, now, &rec.events[i])
-		if err != nil {
-			return nil, nil, err
+	var began *machine.Event // the first event
+	var d *Divergence
+	var result *Result
+	err = rec.each(func(e *machine.Event) (bool, error) {
+		if began == nil {
+			began = e
 		}
 		if d != nil {
-			d.Why = append(refusedInput(rec, other), d.Why...)
-			result, err := now.driver.recorded()
-			if err == nil {
-				d.NeverRan, err = neverRan(then, now, d, rec.events[i+1:])
-			}
-			return result, d, err
+			return true, then.step(e) // what else the record ran
 		}
+		var err error
+		if d, err = compareStep(then, now, e); err != nil || d == nil {
+			return true, err
+		}
+		d.Why = append(refusedInput(began, other), d.Why...)
+		result, err = now.driver.recorded()
+		return true, err
+	})
+	if err != nil {
+		return nil, nil, err
 	}
-	result, err := now.driver.recorded()
-	d := compareEnds(then, now)
-	if problems := refusedInput(rec, other); d == nil && len(problems) > 0 {
+	if d != nil {
+		d.NeverRan = neverRan(then, now, d)
+		return result, d, nil
+	}
+	result, err = now.driver.recorded()
+	d = compareEnds(then, now)
+	if problems := refusedInput(began, other); d == nil && len(problems) > 0 {
 		// The walk did not need it, a run would.
 		d = &Divergence{Recorded: []string{then.driver.plan.Start()}, Now: []string{"the input is refused"}, Why: problems}
 	} else if d != nil {
@@ -77,15 +88,10 @@ func (r *Runner) Verify(runID string, other *Flow) (*Result, *Divergence, error)
 	return result, d, err
 }
 
-// neverRan are the nodes that a divergence leads to and the record never ran;
-// rest are its events from there on.
-func neverRan(then, now *walker, d *Divergence, rest []machine.Event) ([]string, error) {
+// neverRan are the nodes that a divergence leads to and the record, which then has
+// walked, never ran.
+func neverRan(then, now *walker, d *Divergence) []string {
 	ran := map[string]bool{}
-	for i := range rest {
-		if err := then.step(&rest[i]); err != nil {
-			return nil, err
-		}
-	}
 	for _, node := range then.driver.path {
 		ran[then.driver.plan.NodeID(node)] = true
 	}
@@ -95,7 +101,7 @@ func neverRan(then, now *walker, d *Divergence, rest []machine.Event) ([]string,
 			out = append(out, name)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // walker walks a recorded run.

@@ -134,11 +134,10 @@ func (w *walker) wants() []string {
 
 // refusedInput says which inputs another version of the graph needs that the run did
 // not have, or which do not fit it.
-func refusedInput(rec *record, other *Flow) []string {
-	if other == nil || len(rec.events) == 0 || rec.events[0].Kind != machine.RunBegan {
+func refusedInput(began *machine.Event, other *Flow) []string {
+	if other == nil || began == nil || began.Kind != machine.RunBegan {
 		return nil
 	}
-	began := &rec.events[0]
 	has := map[string]any{}
 	if began.Run != nil && began.Run.Session != nil {
 		has = began.Run.Session

@@ -40,20 +40,12 @@ func (a *app) lookAt(id string) (*recorded, error) {
 // show returns the run as it was after a step; 0: as it stands, and then the
 // sink is told of its latest part only.
 func (r *recorded) show(at int, history bool, sink runner.Sink) (*runner.Result, error) {
-	if at >= 0 {
-		return r.replay(at, sink)
+	opts := runner.Options{Sink: sink, History: history}
+	if at < 0 {
+		result, err := r.runner.Show(r.record.ID, opts)
+		return result, r.unreadable(err)
 	}
-	result, err := r.runner.Show(r.record.ID, runner.Options{Sink: sink, History: history})
-	return result, r.unreadable(err)
-}
-
-func (r *recorded) unreadable(err error) error {
-	return refused("run "+r.record.ID+" can't be read", err)
-}
-
-// replay walks the run up to a step; negative: to where it stands.
-func (r *recorded) replay(at int, sink runner.Sink) (*runner.Result, error) {
-	result, err := r.runner.Replay(r.record.ID, at, runner.Options{Sink: sink})
+	result, err := r.runner.ShowAt(r.record.ID, at, opts)
 	if err != nil {
 		return nil, r.unreadable(err)
 	}
@@ -61,6 +53,16 @@ func (r *recorded) replay(at int, sink runner.Sink) (*runner.Result, error) {
 		return nil, usagef("--at %d: run %q has taken %s", at, r.record.ID, count(len(result.Path), "step"))
 	}
 	return result, nil
+}
+
+func (r *recorded) unreadable(err error) error {
+	return refused("run "+r.record.ID+" can't be read", err)
+}
+
+// replay walks the run from its beginning to where it stands.
+func (r *recorded) replay(sink runner.Sink) (*runner.Result, error) {
+	result, err := r.runner.Replay(r.record.ID, -1, runner.Options{Sink: sink})
+	return result, r.unreadable(err)
 }
 
 // atFlag adds --at and its check.
@@ -236,7 +238,7 @@ crashed is waited for: it may be taken up again.`,
 			if follow {
 				err = a.follow(cmd.Context(), r, sink)
 			} else {
-				_, err = r.replay(-1, sink)
+				_, err = r.replay(sink)
 			}
 			return errors.Join(err, out.close())
 		},

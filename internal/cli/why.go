@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
 )
 
 func newWhyCommand(a *app) *cobra.Command {
@@ -107,7 +109,10 @@ func newConditionPart(r *eval.Reason) conditionPart {
 
 // decisions collects the decisions of a replay.
 type decisions struct {
-	only   int // the step wanted; 0: all
+	only int // the step wanted; 0: all
+	// joins says that the graph has some: only then what comes after a step that
+	// failed has a part in what became of it.
+	joins  bool
 	list   []decision
 	failed map[string]*machine.Failure // of nodes whose last execution failed
 }
@@ -127,9 +132,17 @@ func (d *decisions) Event(e *runner.Event) error {
 		// The steps of a subgraph have numbers of their own.
 		if d.only == 0 || e.Step == d.only && !strings.Contains(e.Node, "/") {
 			d.list = append(d.list, d.decision(e))
+			if d.only > 0 && !(d.joins && d.list[0].Outcome == "failure") {
+				return runner.ErrEnough
+			}
 		}
 	}
 	return nil
+}
+
+// hasJoins reports whether branches of a graph may wait for each other.
+func hasJoins(g *spec.Graph) bool {
+	return g.Parallel.Join == "auto" || slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Join != nil })
 }
 
 // dropped notes at the last failure of each node that bypassed a join what the join
@@ -177,12 +190,12 @@ func (a *app) why(id string, step int, form string) error {
 		return err
 	}
 	id = r.record.ID
-	found := &decisions{only: step, failed: map[string]*machine.Failure{}}
-	result, err := r.replay(-1, found)
-	if err != nil {
-		return err
+	found := &decisions{only: step, joins: hasJoins(recordedGraph(&r.record)), failed: map[string]*machine.Failure{}}
+	result, err := r.runner.ReplayFrom(id, step, runner.Options{Sink: found})
+	if err != nil && !errors.Is(err, runner.ErrEnough) {
+		return r.unreadable(err)
 	}
-	if step > len(result.Path) {
+	if len(found.list) == 0 && step > len(result.Path) {
 		return usagef("step %d: run %q has taken %s", step, id, count(len(result.Path), "step"))
 	}
 	if form == "json" {

@@ -217,6 +217,19 @@ func (s *State) setOwn(n *node, t *task) {
 // timeText is a moment as expressions see it.
 func timeText(at int64) string { return time.Unix(0, at).UTC().Format(time.RFC3339Nano) }
 
+// become gives the state of a run to a fork of it, which has another id.
+func (s *State) become(info *RunInfo) {
+	if info.ID == "" || info.ID == s.RunID {
+		return
+	}
+	s.RunID = info.ID
+	if run, ok := s.env["run"].(map[string]any); ok {
+		run = maps.Clone(run)
+		run["id"], run["dir"] = info.ID, info.Dir
+		s.env["run"] = run
+	}
+}
+
 // RunDir is the folder of the run; empty where no expression reads it.
 func (s *State) RunDir() string {
 	run, _ := s.env["run"].(map[string]any)

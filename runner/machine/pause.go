@@ -94,6 +94,7 @@ func (p *Plan) pauseAsked(s *State, reason string) {
 func (p *Plan) resumed(s *State, e *Event, before int64) {
 	left := s.stepsLeft()
 	if e.Run != nil {
+		s.become(e.Run)
 		s.applySettings(e.Run)
 		if e.Run.Parent != nil {
 			s.parent = e.Run.Parent

@@ -27,6 +27,10 @@ func EncodeEvent(e *machine.Event) ([]byte, error) {
 	return text, nil
 }
 
+// UndoMark is in the text of every event that takes others back, and in that of few
+// others.
+const UndoMark = `"undo":[`
+
 // DecodeEvent reads what EncodeEvent wrote.
 func DecodeEvent(text []byte) (machine.Event, error) {
 	var e machine.Event

@@ -53,6 +53,47 @@ func (m *Memory) Create(record runner.RunRecord, first ...machine.Event) (runner
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	run, err := m.begin(record)
+	if err != nil {
+		return nil, err
+	}
+	run.events, run.journaled = texts, size
+	return m.lease(run, thisProgram), nil
+}
+
+// Fork starts a journal with the beginning of another one.
+func (m *Memory) Fork(record runner.RunRecord, from string, n int, first ...machine.Event) (runner.Journal, error) {
+	texts, size, err := encodeAll(first)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	source, err := m.find(from)
+	if err != nil {
+		return nil, err
+	}
+	run, err := m.begin(record)
+	if err != nil {
+		return nil, err
+	}
+	n = min(max(n, 0), len(source.events))
+	run.events = append(slices.Clone(source.events[:n]), texts...)
+	last := 0
+	for _, s := range source.snapshots {
+		if s.Events <= n {
+			run.snapshots, last = append(run.snapshots, s), s.Events
+		}
+	}
+	run.journaled = size
+	for _, text := range source.events[last:n] {
+		run.journaled += len(text)
+	}
+	return m.lease(run, thisProgram), nil
+}
+
+// begin makes a run; the lock is held.
+func (m *Memory) begin(record runner.RunRecord) (*memoryRun, error) {
 	if there := m.runs[record.ID]; there != nil {
 		if there.began() || there.journal != nil {
 			return nil, fmt.Errorf("run %q: %w", record.ID, runner.ErrRunExists)
@@ -65,10 +106,10 @@ func (m *Memory) Create(record runner.RunRecord, first ...machine.Event) (runner
 	record = copied(record)
 	run := &memoryRun{summary: runner.RunSummary{
 		RunRecord: record, Status: machine.Running, Updated: record.Started,
-	}, events: texts, journaled: size}
+	}}
 	m.runs[record.ID] = run
 	m.order = append(m.order, run)
-	return m.lease(run, thisProgram), nil
+	return run, nil
 }
 
 // Open goes on with a journal.
@@ -118,63 +159,6 @@ func copied(record runner.RunRecord) runner.RunRecord {
 		record.Files[name] = slices.Clone(text)
 	}
 	return record
-}
-
-// Events returns a run's events so far.
-func (m *Memory) Events(runID string) ([]machine.Event, error) { return m.EventsAfter(runID, 0) }
-
-// EventsAfter returns a run's events without the first n.
-func (m *Memory) EventsAfter(runID string, n int) ([]machine.Event, error) {
-	m.mu.Lock()
-	run, err := m.find(runID)
-	if err != nil {
-		m.mu.Unlock()
-		return nil, err
-	}
-	texts := run.events[min(max(n, 0), len(run.events)):] // what is there never changes
-	m.mu.Unlock()
-	events := make([]machine.Event, len(texts))
-	for i, text := range texts {
-		if events[i], err = DecodeEvent(text); err != nil {
-			return nil, fmt.Errorf("run %q: %w", runID, err)
-		}
-	}
-	return events, nil
-}
-
-// Snapshot returns the latest snapshot of at most so many events.
-func (m *Memory) Snapshot(runID string, most int) (runner.Snapshot, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	run, err := m.find(runID)
-	if err != nil {
-		return runner.Snapshot{}, err
-	}
-	for _, s := range slices.Backward(run.snapshots) {
-		if most < 0 || s.Events <= most {
-			return runner.Snapshot{Events: s.Events, State: slices.Clone(s.State)}, nil
-		}
-	}
-	return runner.Snapshot{}, nil
-}
-
-// Path returns the path up to a snapshot.
-func (m *Memory) Path(runID string, events int) ([]byte, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	run, err := m.find(runID)
-	if err != nil {
-		return nil, err
-	}
-	var parts [][]byte
-	for _, s := range slices.Backward(run.snapshots) {
-		if s.Events == events {
-			parts = append(parts, s.Path)
-			events = s.Base
-		}
-	}
-	slices.Reverse(parts)
-	return slices.Concat(parts...), nil
 }
 
 // List returns the runs that a filter lets through, the last started first.

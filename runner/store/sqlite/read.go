@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +33,21 @@ func (s *Store) EventsAfter(runID string, n int) ([]machine.Event, error) {
 	return events, nil
 }
 
+// Stretch returns events without the first n, of about so many bytes.
+func (s *Store) Stretch(runID string, n, size int) ([]machine.Event, error) {
+	events, err := s.stretch(runID, n, size)
+	if err != nil {
+		return nil, s.wrap(fmt.Errorf("run %q: %w", runID, err))
+	}
+	return events, nil
+}
+
 func (s *Store) eventsAfter(runID string, n int) ([]machine.Event, error) {
+	return s.stretch(runID, n, math.MaxInt)
+}
+
+// stretch reads events until they come to so many bytes.
+func (s *Store) stretch(runID string, n, size int) ([]machine.Event, error) {
 	// A run without events gives one row without an event.
 	rows, err := s.reader.Query(`SELECT events.id - (runs.no << 32), data FROM runs
 		LEFT JOIN events ON events.id BETWEEN (runs.no << 32) + 1 + ?2 AND (runs.no << 32) + 0xffffffff
@@ -60,6 +75,9 @@ func (s *Store) eventsAfter(runID string, n int) ([]machine.Event, error) {
 			return nil, fmt.Errorf("event %d: %w", next, err)
 		}
 		events = append(events, e)
+		if size -= len(text); size <= 0 {
+			break
+		}
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -68,6 +86,50 @@ func (s *Store) eventsAfter(runID string, n int) ([]machine.Event, error) {
 		return nil, runner.ErrNoRun
 	}
 	return events, nil
+}
+
+// Retractions returns which events take others back. An index has them.
+func (s *Store) Retractions(runID string) ([]runner.Retraction, error) {
+	out, err := s.retractions(runID)
+	if err != nil {
+		return nil, s.wrap(fmt.Errorf("run %q: %w", runID, err))
+	}
+	return out, nil
+}
+
+func (s *Store) retractions(runID string) ([]runner.Retraction, error) {
+	rows, err := s.reader.Query(`SELECT events.id - (runs.no << 32), data FROM runs
+		LEFT JOIN events ON instr(data, '`+store.UndoMark+`') > 0
+			AND events.id BETWEEN (runs.no << 32) + 1 AND (runs.no << 32) + 0xffffffff
+		WHERE runs.id = ?1 AND `+began+` ORDER BY events.id`, runID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []runner.Retraction
+	found := false
+	for rows.Next() {
+		var place sql.NullInt64
+		var text sql.RawBytes
+		if err := rows.Scan(&place, &text); err != nil {
+			return nil, err
+		}
+		found = true
+		if !place.Valid {
+			continue
+		}
+		e, err := store.DecodeEvent(text)
+		if err != nil {
+			return nil, fmt.Errorf("event %d: %w", place.Int64, err)
+		}
+		if len(e.Undo) > 0 {
+			out = append(out, runner.Retraction{By: int(place.Int64) - 1, Places: e.Undo})
+		}
+	}
+	if err := rows.Err(); err != nil || found {
+		return out, err
+	}
+	return nil, runner.ErrNoRun
 }
 
 // Snapshot returns the latest snapshot of at most so many events.

@@ -36,9 +36,36 @@ func noRun(id string) error { return fmt.Errorf("run %q: %w", id, runner.ErrNoRu
 
 // Create starts the journal of a new run with its first events, in one commit.
 func (s *Store) Create(record runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
+	return s.create(record, first, func(*sql.Tx, int64) error { return nil })
+}
+
+// Fork starts the journal of a new run with the first n events of another one. They
+// are copied, inside of SQLite.
+func (s *Store) Fork(record runner.RunRecord, from string, n int, first ...machine.Event) (runner.Journal, error) {
+	return s.create(record, first, func(tx *sql.Tx, run int64) error {
+		source, err := runNumber(tx, from)
+		if err != nil {
+			return err
+		}
+		shift, begin, end := (run-source)<<runShift, firstID(source), firstID(source)+int64(n)-1
+		for _, text := range []string{
+			`INSERT INTO events (id, data) SELECT id + ?1, data FROM events WHERE id BETWEEN ?2 AND ?3`,
+			`INSERT INTO snapshots (id, state) SELECT id + ?1, state FROM snapshots WHERE id BETWEEN ?2 AND ?3`,
+			`INSERT INTO paths (id, base, path) SELECT id + ?1, base, path FROM paths WHERE id BETWEEN ?2 AND ?3`,
+		} {
+			if _, err := tx.Exec(text, shift, begin, end); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// create starts the journal of a new run that begins with what inherit gives it.
+func (s *Store) create(record runner.RunRecord, first []machine.Event, inherit func(tx *sql.Tx, run int64) error) (runner.Journal, error) {
 	var l lease
 	var last int64
-	var size int
+	var journaled int
 	err := s.update(func(tx *sql.Tx) error {
 		if err := s.makeRoom(tx, record.ID); err != nil {
 			return err
@@ -50,13 +77,21 @@ func (s *Store) Create(record runner.RunRecord, first ...machine.Event) (runner.
 		if l, err = s.take(tx, run, s.opts.Owner); err != nil {
 			return err
 		}
-		last, size, err = insertEvents(tx.Stmt(s.writer.appendEvent), l, firstID(run)-1, first)
+		if err := inherit(tx, run); err != nil {
+			return err
+		}
+		if last, journaled, err = extent(tx, run); err != nil {
+			return err
+		}
+		var size int
+		last, size, err = insertEvents(tx.Stmt(s.writer.appendEvent), l, last, first)
+		journaled += size
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.start(record.ID, l, last, size), nil
+	return s.start(record.ID, l, last, journaled), nil
 }
 
 func insertRun(tx *sql.Tx, r *runner.RunRecord) (run int64, err error) {

@@ -144,6 +144,10 @@ CREATE INDEX groups_by_name ON groups (name, place);
 -- Until when a lease holds by what cannot be set: see term.
 ALTER TABLE leases ADD COLUMN boot TEXT;
 ALTER TABLE leases ADD COLUMN awake INTEGER;
+`, `
+-- The few events that take others back (and any with such a text inside): who reads
+-- from the middle of a journal asks for them first.
+CREATE INDEX events_that_undo ON events (id) WHERE instr(data, '"undo":[') > 0;
 `}
 }
 

@@ -1,0 +1,113 @@
+// Reading a part of a journal, and journals that begin as others did.
+
+package storetest
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+func readsStretches(t *testing.T, s runner.Store) {
+	all := events()
+	create(t, s, "one", all...)
+	create(t, s, "other", all[:2]...)
+	for _, size := range []int{-1, 1, 200, 1 << 20} {
+		var got []machine.Event
+		for stretches := 0; ; stretches++ {
+			part, err := s.Stretch("one", len(got), size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(part) == 0 {
+				if most := map[int]int{1 << 20: 1, 200: len(all) - 1}[size]; most > 0 && stretches > most {
+					t.Errorf("%d stretches of %d bytes, want at most %d", stretches, size, most)
+				}
+				break
+			}
+			if size == 1 && len(part) != 1 {
+				t.Errorf("%d events in a byte, want one", len(part))
+			}
+			got = append(got, part...)
+			if size < 0 {
+				break
+			}
+		}
+		if size > 0 && !slices.Equal(texts(t, got), texts(t, all)) {
+			t.Errorf("stretches of %d bytes: %d events, want %d", size, len(got), len(all))
+		}
+	}
+	if _, err := s.Stretch("two", 0, 1); !errors.Is(err, runner.ErrNoRun) {
+		t.Errorf("a stretch of what is not there: %v, want ErrNoRun", err)
+	}
+}
+
+func knowsRetractions(t *testing.T, s runner.Store) {
+	back := func(places ...int) machine.Event { return machine.Event{Kind: machine.Resumed, At: 1, Undo: places} }
+	alike := machine.Event{Kind: machine.TaskEnded, At: 1, Output: map[string]any{"undo": []any{1}}}
+	journal := create(t, s, "one", begun(), alike, events()[1], back(2))
+	add(t, journal, events()[1])
+	add(t, journal, back(3, 4))
+	create(t, s, "none", events()...)
+	got, err := s.Retractions("one")
+	want := []runner.Retraction{{By: 3, Places: []int{2}}, {By: 5, Places: []int{3, 4}}}
+	if err != nil || !slices.EqualFunc(got, want, func(a, b runner.Retraction) bool { return a.By == b.By && slices.Equal(a.Places, b.Places) }) {
+		t.Errorf("retractions %v (%v), want %v", got, err, want)
+	}
+	if got, err := s.Retractions("none"); err != nil || len(got) > 0 {
+		t.Errorf("retractions of a run without: %v, %v", got, err)
+	}
+	if _, err := s.Retractions("two"); !errors.Is(err, runner.ErrNoRun) {
+		t.Errorf("retractions of what is not there: %v, want ErrNoRun", err)
+	}
+}
+
+func keepsForks(t *testing.T, s runner.Store) {
+	all := events()
+	journal := create(t, s, "one", all[:3]...)
+	if err := journal.Snapshot(runner.Snapshot{State: []byte("three"), Path: []byte("abc")}); err != nil {
+		t.Fatal(err)
+	}
+	add(t, journal, all[3:]...)
+	if err := journal.Snapshot(runner.Snapshot{State: []byte("all"), Base: 3, Path: []byte("def")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := s.Fork(runner.RunRecord{ID: "two", Parent: "one", ParentStep: 2}, "one", 4, all[6], all[7])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := slices.Concat(all[:4], all[6:8])
+	wantEvents(t, s, "two", want)
+	since := 0 // bytes after the snapshot
+	for _, text := range texts(t, want[3:]) {
+		since += len(text)
+	}
+	if got := fork.Journaled(); got != since {
+		t.Errorf("%d bytes since the snapshot, want %d", got, since)
+	}
+	add(t, fork, all[1])
+	if kept, err := s.Snapshot("two", -1); err != nil || kept.Events != 3 || string(kept.State) != "three" {
+		t.Errorf("the snapshot of the fork is %v, %v", kept, err)
+	}
+	if path, err := s.Path("two", 3); err != nil || string(path) != "abc" {
+		t.Errorf("its path is %q, %v", path, err)
+	}
+	wantEvents(t, s, "one", all)
+	if _, err := s.Fork(runner.RunRecord{ID: "two"}, "one", 1); !errors.Is(err, runner.ErrRunExists) {
+		t.Errorf("a second fork of one id: %v, want ErrRunExists", err)
+	}
+	if _, err := s.Fork(runner.RunRecord{ID: "three"}, "nobody", 1); !errors.Is(err, runner.ErrNoRun) {
+		t.Errorf("a fork of nothing: %v, want ErrNoRun", err)
+	}
+	wantNever(t, s, "three")
+	if err := s.Delete("one"); err != nil {
+		t.Fatal(err)
+	}
+	wantEvents(t, s, "two", append(want, all[1]))
+}

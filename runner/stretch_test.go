@@ -1,0 +1,180 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// textRecorder keeps events as JSON, without their numbers: they are the sink's for
+// as long as it looks at them.
+type textRecorder struct {
+	texts []string
+	// opened are the nodes whose supersteps were told from their beginning.
+	opened []string
+}
+
+func (r *textRecorder) Event(e *runner.Event) error {
+	own := *e
+	own.Seq = 0
+	r.texts = append(r.texts, string(own.AppendJSON(nil)))
+	if e.Type == runner.SuperstepStarted {
+		r.opened = append(r.opened, e.Nodes...)
+	}
+	return nil
+}
+
+// readsStepsAlike checks that every step of a run is the same, whether it is read
+// from a snapshot near it or from the run's beginning, and so is a fork from there.
+func readsStepsAlike(t *testing.T, r *runner.Runner, id string) {
+	t.Helper()
+	var all textRecorder
+	whole, err := r.Replay(id, -1, runner.Options{Sink: &all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := all.texts
+	for step := range len(whole.Path) + 1 {
+		want, err := r.Replay(id, step, runner.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.ShowAt(id, step, runner.Options{Sink: &textRecorder{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(comparable(t, want), comparable(t, got)); diff != "" {
+			t.Fatalf("after step %d the run is another when it is read from near (-whole +near):\n%s", step, diff)
+		}
+		var from textRecorder
+		if _, err := r.ReplayFrom(id, step, runner.Options{Sink: &from}); err != nil {
+			t.Fatal(err)
+		}
+		texts := from.texts
+		if len(texts) > len(told) || !slices.Equal(texts, told[len(told)-len(texts):]) {
+			t.Fatalf("from step %d on other events are told:\n%s", step, cmp.Diff(told[max(0, len(told)-len(texts)):], texts))
+		}
+		if step > 0 && !slices.Contains(from.opened, whole.Path[step-1]) {
+			t.Fatalf("the superstep of step %d is not told", step)
+		}
+	}
+}
+
+// A run with retries, branches, people, elements, subgraphs, and an end that was
+// taken back, is read alike from anywhere.
+func TestStepsAreReadFromNear(t *testing.T) {
+	fails := true
+	kept := &store.Memory{}
+	r, g := snapshotRunner(t, kept, &fails)
+	runner.SnapshotAlways(r)
+	result, err := r.Run(context.Background(), g, runner.Options{RunID: "one"})
+	toEnd(t, r, &fails, result, err, nil)
+	readsStepsAlike(t, r, "one")
+	whole, err := r.Replay("one", -1, runner.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []int{0, 1, 7, len(whole.Path) - 1} {
+		id := fmt.Sprintf("fork-%d", at)
+		if _, _, err = r.Fork(context.Background(), "one", runner.ForkOptions{At: at, Options: runner.Options{RunID: id, Answers: map[string][]string{"e": {"yes"}}}}); err != nil {
+			t.Fatal(err)
+		}
+		readsStepsAlike(t, r, id)
+		result, divergence, err := r.Verify(id, nil)
+		if err != nil || divergence != nil || result.Status != machine.Completed || !slices.Equal(result.Path, whole.Path) {
+			t.Errorf("the fork at %d: %v, %v, %v", at, result.Status, divergence, err)
+		}
+	}
+}
+
+// A run with a subgraph is read alike from anywhere, also from a snapshot that was
+// written while the subgraph ran: when a branch beside it ended.
+func TestSubgraphsAreReadFromNear(t *testing.T) {
+	kept := &store.Memory{}
+	calls, half := 0, make(chan struct{})
+	handlers := map[string]runner.HandlerFunc{
+		"long": func(context.Context, *runner.Task) (any, error) { return strings.Repeat("y", 1000), nil },
+		"wait": func(context.Context, *runner.Task) (any, error) { <-half; return nil, nil },
+		"call": func(ctx context.Context, _ *runner.Task) (any, error) {
+			if calls++; calls == 15 {
+				close(half)
+				for ctx.Err() == nil {
+					if s, err := kept.Snapshot("one", -1); err != nil || s.Events > 0 {
+						return nil, err
+					}
+					runtime.Gosched()
+				}
+			}
+			return nil, nil
+		},
+	}
+	r, err := runner.New(runner.Config{Store: kept, Kinds: []runner.Kind{work(handlers)}, Load: func(string) ([]byte, error) {
+		return []byte(head + "state: {n: {type: integer, default: 0}, pad: {type: string, default: " + strings.Repeat("x", 20_000) + "}}\n" +
+			"nodes: {a: {kind: work, do: call, writes: {n: n + 1}}}\nedges: [{from: a, to: a, when: n < 30}, {from: a, to: END}]"), nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner.SnapshotAlways(r)
+	g, found := spec.Parse("flow.yaml", []byte(head+"limits: {max_steps: 500}\nstate: {m: {type: integer, default: 0}}\n"+
+		"nodes: {a: {kind: pass}, sub: {kind: graph, graph: child.yaml}, w: {kind: work, do: wait}, z: {kind: set, set: {m: m + 1}, join: {wait: all}}, y: {kind: work, do: long, writes: {m: m + 1}}}\n"+
+		"edges: [{from: a, to: [sub, w]}, {from: [sub, w], to: z}, {from: z, to: y}, {from: y, to: y, when: m < 30}, {from: y, to: END}]"), spec.Options{Kinds: r.Kinds()})
+	if found.HasErrors() {
+		t.Fatal(found[0].Message)
+	}
+	if result, err := r.Run(context.Background(), g, runner.Options{RunID: "one"}); err != nil || result.Status != machine.Completed {
+		t.Fatal(result, err)
+	}
+	readsStepsAlike(t, r, "one")
+}
+
+// readsNearby checks how much is read to tell of one step of a long run.
+func readsNearby(t *testing.T, s *crashing, r *runner.Runner, steps int) {
+	t.Helper()
+	for _, at := range []int{1, 2, steps / 3, steps / 2, steps - 1} {
+		s.read = 0
+		result, err := r.ShowAt("one", at, runner.Options{})
+		if err != nil || len(result.Path) != at || result.State["n"] != at {
+			t.Fatalf("after step %d: %v, %v", at, result.State["n"], err)
+		}
+		first := &firstDecision{step: at}
+		if _, err := r.ReplayFrom("one", at, runner.Options{Sink: first}); !errors.Is(err, runner.ErrEnough) || !first.seen {
+			t.Fatalf("step %d is not told: %v", at, err)
+		}
+		if _, _, err := r.Fork(context.Background(), "one", runner.ForkOptions{At: at, Options: runner.Options{RunID: fmt.Sprint("fork-", at), MaxSteps: at + 10}}); err != nil {
+			t.Fatal(err)
+		}
+		// A stretch is read whole.
+		if s.read > 3*stretch+3000 {
+			t.Errorf("%d events were read around step %d", s.read, at)
+		}
+	}
+}
+
+// stretch is how many of the events of a pure loop are read at once, at most.
+const stretch = 128 << 10 / 60
+
+// firstDecision sees enough at the edges of a step.
+type firstDecision struct {
+	step int
+	seen bool
+}
+
+func (f *firstDecision) Event(e *runner.Event) error {
+	if e.Type == runner.EdgesResolved && e.Step == f.step {
+		f.seen = true
+		return runner.ErrEnough
+	}
+	return nil
+}
