@@ -73,6 +73,11 @@ func (p *eventParser) parse(line []byte, tooLong bool) (runner.Said, error) {
 	if !ok {
 		return runner.Said{}, fmt.Errorf("it is %s; a JSON object is wanted", typeName(v))
 	}
+	return p.read(fields)
+}
+
+// read reads one event.
+func (p *eventParser) read(fields map[string]any) (runner.Said, error) {
 	switch name := fields["event"]; name {
 	case "progress":
 		return p.progress(fields)

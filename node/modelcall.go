@@ -43,7 +43,7 @@ const noteCall = "model_call"
 // task's log. onText gets the text as it comes; nil: nobody wants it. The error
 // is a *runner.Failure, or the context's.
 func (c *caller) call(ctx context.Context, role, named string, req model.Request, onText func(string)) (*model.Response, error) {
-	ref, err := resolveModel(c.task, named)
+	ref, client, err := c.models.ask(ctx, c.task, named)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +57,10 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		}
 		return response, err
 	}
-	client, err := c.models.open(c.task, ref)
-	if err != nil {
-		return nil, modelFailure(err)
+	if client == nil {
+		if client, err = c.models.open(c.task, ref); err != nil {
+			return nil, modelFailure(err)
+		}
 	}
 	hooked := modelHooks{c.task, &req, ref.name}
 	if err := hooked.before(ctx); err != nil {

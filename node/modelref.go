@@ -110,6 +110,8 @@ type models struct {
 	options provider.Options // Declared, Dir and Sleep are the task's
 	// cassette records answers, or plays them; nil: neither.
 	cassette *cassette.Cassette
+	// stand stands in for models; nil: nothing does.
+	stand *Stand
 }
 
 // open returns the client of a model, the same for the whole run.

@@ -91,6 +91,8 @@ type Options struct {
 	// Cassette records what models and tools answer, or plays it without asking
 	// them; nil: neither.
 	Cassette *cassette.Cassette
+	// Stand stands in for models and tools; nil: nothing does.
+	Stand *Stand
 }
 
 // Kinds returns the kinds agent, exec, http, llm, tool and tools. Their Spec holds the name only: the
@@ -103,8 +105,8 @@ func Kinds(opts Options) []runner.Kind {
 		opts.Linger = 2 * time.Second
 	}
 	exec := &execHandler{grace: opts.Grace, kill: opts.Kill, linger: opts.Linger}
-	kit := &toolkit{exec: exec, options: tool.Options{Grace: opts.Grace, Kill: opts.Kill}, cassette: opts.Cassette}
-	models := &models{cassette: opts.Cassette}
+	kit := &toolkit{exec: exec, options: tool.Options{Grace: opts.Grace, Kill: opts.Kill}, cassette: opts.Cassette, stand: opts.Stand}
+	models := &models{cassette: opts.Cassette, stand: opts.Stand}
 	return []runner.Kind{
 		{Spec: spec.Kind{Name: "agent"}, Handler: &agentHandler{models, kit}},
 		{Spec: spec.Kind{Name: "exec"}, Handler: exec},
@@ -116,4 +118,6 @@ func Kinds(opts Options) []runner.Kind {
 }
 
 // NewDecider returns what answers llm_decide edges: the model of the role router.
-func NewDecider(opts Options) runner.Decider { return &decider{&models{cassette: opts.Cassette}} }
+func NewDecider(opts Options) runner.Decider {
+	return &decider{&models{cassette: opts.Cassette, stand: opts.Stand}}
+}

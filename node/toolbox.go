@@ -27,6 +27,8 @@ type toolkit struct {
 	options tool.Options
 	// cassette records answers, or plays them; nil: neither.
 	cassette *cassette.Cassette
+	// stand stands in for tools; nil: nothing does.
+	stand *Stand
 }
 
 // registryKey is the key of a graph's tools in the scope of a run.
@@ -118,7 +120,8 @@ func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string,
 // carryOut makes a call. A call that failed has an answer, too: an error means
 // that there is none.
 func (k *toolkit) carryOut(ctx context.Context, task *runner.Task, registry *tool.Registry, allowed []string, c toolCall) (answer, error) {
-	result, err := registry.Call(ctx, &toolActor{k, task, c.number}, allowed, c.Call)
+	actor := &toolActor{k, task, &c}
+	result, err := registry.Call(ctx, actor, allowed, c.Call)
 	var failed *tool.Error
 	switch {
 	case err == nil:
@@ -193,9 +196,9 @@ func loggedAnswer(task *runner.Task, number int) (answer, bool) {
 
 // toolActor runs what a tool declares, for one call of a task.
 type toolActor struct {
-	kit    *toolkit
-	task   *runner.Task
-	number int
+	kit  *toolkit
+	task *runner.Task
+	call *toolCall // nil: tools are only listed
 }
 
 // Warn tells of something in the events.
@@ -205,9 +208,17 @@ func (a *toolActor) Warn(message string) {
 	}
 }
 
+// Server answers in the place of a server.
+func (a *toolActor) Server(ctx context.Context) (result any, handled bool, err error) {
+	return a.kit.standIn(ctx, a.task, a.call)
+}
+
 // Exec runs a tool's program as an exec node would.
 func (a *toolActor) Exec(ctx context.Context, p *tool.Program) (any, error) {
-	task := a.task.Part("tool" + strconv.Itoa(a.number))
+	if output, handled, err := a.kit.standIn(ctx, a.task, a.call); handled {
+		return output, err
+	}
+	task := a.task.Part("tool" + strconv.Itoa(a.call.number))
 	stdin := p.Args
 	if len(task.Answers) > 0 {
 		stdin = maps.Clone(p.Args)
@@ -223,7 +234,7 @@ func (a *toolActor) Exec(ctx context.Context, p *tool.Program) (any, error) {
 	if p.Parse != "" {
 		config["parse"] = p.Parse
 	}
-	task.Config, task.Key = config, callKey(a.task.Key, a.number)
+	task.Config, task.Key = config, callKey(a.task.Key, a.call.number)
 	program := *a.kit.exec
 	program.source = p.Tool
 	output, err := program.Run(ctx, task)
@@ -236,8 +247,11 @@ func (a *toolActor) Exec(ctx context.Context, p *tool.Program) (any, error) {
 
 // Graph runs a graph file.
 func (a *toolActor) Graph(ctx context.Context, file string, args map[string]any) (any, error) {
+	if output, handled, err := a.kit.standIn(ctx, a.task, a.call); handled {
+		return output, err
+	}
 	output, err := a.task.CallGraph(ctx, runner.GraphCall{
-		File: file, With: args, Number: a.number, Key: callKey(a.task.Key, a.number),
+		File: file, With: args, Number: a.call.number, Key: callKey(a.task.Key, a.call.number),
 	})
 	var failure *runner.Failure
 	if err == nil || ctx.Err() != nil || !errors.As(err, &failure) {
@@ -260,13 +274,13 @@ func (k *toolkit) offered(ctx context.Context, task *runner.Task, names []string
 	}
 	caller := model.Caller{Node: task.Node, Place: placeOf(task), Visit: task.Visit, Turn: 1}
 	out, err := k.cassette.Tools(caller, names, func() ([]model.Tool, error) {
-		tools, err := registry.Tools(ctx, &toolActor{kit: k, task: task}, names)
+		out, rest := k.serverTools(ctx, task, registry, names)
+		tools, err := registry.Tools(ctx, &toolActor{kit: k, task: task}, rest)
 		if err != nil {
 			return nil, err
 		}
-		out := make([]model.Tool, len(tools))
-		for i, t := range tools {
-			out[i] = model.Tool(t)
+		for _, t := range tools {
+			out = append(out, model.Tool(t))
 		}
 		return out, nil
 	})

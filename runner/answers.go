@@ -253,3 +253,22 @@ func (f *Flow) noNode(id string) error {
 	slices.Sort(names)
 	return fmt.Errorf("no node %q in graph %q (nodes: %s)", id, f.graph.Name.Value, strings.Join(names, ", "))
 }
+
+// Find returns the node at a path: its id, or outer/inner in a subgraph.
+func (f *Flow) Find(path string) (*spec.Node, error) {
+	flow, id, err := f.find(path, false)
+	if err != nil {
+		return nil, err
+	}
+	return flow.graph.Node(id), nil
+}
+
+// CheckAnswer reports a target that no question can have (see Pending.Target), and
+// the first of the answers that the question there does not take.
+func (f *Flow) CheckAnswer(target string, answers []string) error {
+	node, err := f.checkTarget(target)
+	if err != nil {
+		return err
+	}
+	return checkLegal(node, target, answers)
+}

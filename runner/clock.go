@@ -22,6 +22,17 @@ func (systemClock) AfterFunc(d time.Duration, f func()) func() bool {
 	return time.AfterFunc(d, f).Stop
 }
 
+// clockOf is the clock of a run: that of the run around it, its own, the runner's.
+func (f *Flow) clockOf(opts *Options, nested *nesting) Clock {
+	switch {
+	case nested != nil:
+		return nested.parent.clock
+	case opts.Clock != nil:
+		return opts.Clock
+	}
+	return f.runner.cfg.Clock
+}
+
 // newRunID makes an id that sorts by time: 20261231-235959-1a2b3c4d.
 func newRunID(now time.Time) string {
 	var random [4]byte

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -33,6 +34,9 @@ type driver struct {
 	unread error
 	// vault hides what is never stored.
 	vault *masker
+
+	// pace is the clock if it is a virtual one, which has to know who works.
+	pace *VirtualClock
 
 	inbox  chan *message
 	done   chan struct{} // closed when nobody reads the inbox any more
@@ -107,18 +111,20 @@ type timerID struct {
 }
 
 func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *driver {
+	clock := f.clockOf(&opts, nested)
 	d := &driver{
-		flow: f, opts: opts, clock: f.runner.cfg.Clock, plan: f.plan, state: f.plan.NewState(),
+		flow: f, opts: opts, clock: clock, plan: f.plan, state: f.plan.NewState(),
 		secrets: secrets, mask: newMasker(f.graph, secrets),
 		inbox: make(chan *message, 64), done: make(chan struct{}),
 		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, inside: map[machine.TaskID]chan insideCall{}, texts: map[machine.TaskID][]byte{}, partials: map[machine.TaskID]any{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		nested: nested, watched: opts.Sink != nil || opts.History,
 	}
+	d.pace, _ = clock.(*VirtualClock)
 	if nested != nil {
 		d.log, d.time = nested.parent.log, nested.parent.time
 	} else {
 		d.time = newTimekeeper(d.clock)
-		d.log = newRunLog(f.runner.cfg.Store, &opts, f.runner.cfg.Clock.Now)
+		d.log = newRunLog(f.runner.cfg.Store, &opts, clock.Now)
 	}
 	d.log.hideForms(d.mask.values)
 	d.mask.also = d.log.hide
@@ -129,6 +135,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 	d.vault = newVault(secrets, around)
 	d.state.Watched, d.checkpoints = d.watched, nested == nil && f.runner.cfg.Store != nil
 	d.scope, d.budget, d.pool = &Scope{tasks: tasksDir(f.runner.cfg.Store, opts.RunID)}, newBudget(&f.graph.Limits, nil), newStepPool(nested)
+	d.pool.pace = d.pace
 	d.folder = newFolder(f.runner.cfg.Store, opts.RunID)
 	if nested != nil {
 		d.folder = nested.parent.folder
@@ -181,11 +188,16 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	if d.nested == nil {
 		d.answered = d.state.Scripted()
 	}
+	var heard atomic.Bool
 	stopWatching := context.AfterFunc(ctx, func() {
 		d.send(message{event: machine.Event{Kind: machine.CancelAsked, At: d.now()}})
+		heard.Store(true)
 	})
 	defer stopWatching()
-	if d.nested == nil {
+	defer d.pace.watch(func() bool { return ctx.Err() != nil && !heard.Load() })()
+	if d.nested == nil { // else the task that runs it works already
+		d.pace.hold()
+		defer d.pace.release()
 		d.folder.stayAt(d.state.RunDir())
 		defer d.folder.close()
 		defer d.scope.close()
@@ -373,6 +385,7 @@ func (d *driver) carryOut(ctx context.Context, c *machine.Command) {
 // stop releases what still waits for the driver.
 func (d *driver) stop() {
 	close(d.done)
+	d.drain()
 	for _, cancel := range d.cancel {
 		cancel()
 	}

@@ -50,6 +50,9 @@ func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Resul
 
 // sleep lets some time pass, by a clock.
 func sleep(ctx context.Context, clock Clock, d time.Duration) error {
+	if virtual, ok := clock.(*VirtualClock); ok {
+		return virtual.Sleep(ctx, d)
+	}
 	over := make(chan struct{})
 	stop := clock.AfterFunc(d, func() { close(over) })
 	defer stop()

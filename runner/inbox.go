@@ -53,7 +53,7 @@ func (d *driver) receive(due bool) *machine.Event {
 			}
 			d.askInside()
 		}
-		event := d.hear(<-d.inbox)
+		event := d.hear(d.next())
 		if event != nil || d.journalErr != nil {
 			return event
 		}
@@ -110,7 +110,7 @@ func (d *driver) forget(event *machine.Event) {
 	}
 	if event.Kind == machine.TaskEnded {
 		delete(d.cancel, event.Task)
-		delete(d.inside, event.Task)
+		d.closeBox(event.Task)
 		d.stopTimer(timerID{"grace", event.Task})
 		d.addPartial(event)
 		d.tellTail(event.Task)
@@ -119,8 +119,43 @@ func (d *driver) forget(event *machine.Event) {
 
 // send gives the driver a message; after the run's end it is dropped.
 func (d *driver) send(m message) {
+	d.pace.hold() // until the driver has taken it
 	select {
 	case d.inbox <- &m:
 	case <-d.done:
+		d.pace.release()
+		return
+	}
+	if d.pace == nil {
+		return
+	}
+	select {
+	case <-d.done:
+		d.drain()
+	default:
+	}
+}
+
+// next waits for the next message.
+func (d *driver) next() *message {
+	select {
+	case m := <-d.inbox:
+		d.pace.release()
+		return m
+	default:
+	}
+	d.pace.release()
+	return <-d.inbox // whoever sent it is busy for the driver
+}
+
+// drain drops what nobody will take any more.
+func (d *driver) drain() {
+	for d.pace != nil {
+		select {
+		case <-d.inbox:
+			d.pace.release()
+		default:
+			return
+		}
 	}
 }

@@ -124,6 +124,14 @@ func checkSecretInput(g *spec.Graph, input map[string]any) error {
 	return failed
 }
 
+// secretsOf are the values of a graph's secrets, by name.
+func (o *Options) secretsOf(g *spec.Graph) (map[string]any, error) {
+	if o.Secrets != nil {
+		return o.Secrets(g), nil
+	}
+	return readSecrets(g)
+}
+
 // readSecrets reads the graph's secrets from the environment and files.
 func readSecrets(g *spec.Graph) (map[string]any, error) {
 	out := make(map[string]any, len(g.Secrets))

@@ -102,7 +102,7 @@ func (d *driver) take(event *machine.Event) (commands []machine.Command, at int6
 		d.vault.seal(event)
 		group := []machine.Event{*event}
 		for range len(d.inbox) {
-			if next := d.hear(<-d.inbox); next != nil {
+			if next := d.hear(d.next()); next != nil {
 				d.vault.seal(next)
 				group = append(group, *next)
 			}

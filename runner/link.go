@@ -19,6 +19,10 @@ type linker struct {
 	flows  map[string]*Flow // by cleaned path
 	open   []string         // the files being linked, outermost first
 	found  spec.Diagnostics
+	// nodes are those that run the graphs that are being linked; tool says that one of
+	// these is a tool.
+	nodes []string
+	tool  bool
 	// kept are texts that stand instead of files, and files what was read, both by
 	// absolute path.
 	kept, files map[string][]byte
@@ -28,24 +32,39 @@ type linker struct {
 // found.
 func (l *linker) link(g *spec.Graph) *Flow {
 	path := filepath.Clean(g.File.Name) + g.Ref()
+	key := l.key(path)
 	for _, text := range g.File.Texts() {
 		l.files[absolute(text.Name)] = text.Src
 	}
 	l.open = append(l.open, path)
 	defer func() { l.open = l.open[:len(l.open)-1] }()
+	if rewrite := l.runner.cfg.Rewrite; rewrite != nil && !l.tool {
+		g = rewrite(strings.Join(l.nodes, "/"), g)
+	}
 	flow, found := l.runner.compile(g)
 	l.found = append(l.found, found...)
-	l.flows[path] = flow
+	l.flows[key] = flow
 	for _, n := range g.Nodes {
 		if n.Kind.Value != graphKind {
 			continue
 		}
 		if file := n.Field("graph"); file != nil {
+			l.nodes = append(l.nodes, n.ID.Value)
 			flow.children[n.ID.Value] = l.child(g, file)
+			l.nodes = l.nodes[:len(l.nodes)-1]
 		}
 	}
 	l.linkTools(g, flow)
 	return flow
+}
+
+// key tells flows apart: where graphs are rewritten, those of one file by the node
+// that runs them.
+func (l *linker) key(path string) string {
+	if l.runner.cfg.Rewrite == nil || l.tool {
+		return path
+	}
+	return strings.Join(l.nodes, "/") + "\x00" + path
 }
 
 // child links the file that a node names; nil when it can't be had, which is
@@ -60,7 +79,7 @@ func (l *linker) child(g *spec.Graph, file *spec.Value) *Flow {
 		l.report(g, "subgraph-cycle", file.Span, "subgraphs run each other: "+strings.Join(cycle, " → "))
 		return nil
 	}
-	if flow := l.flows[path]; flow != nil {
+	if flow := l.flows[l.key(path)]; flow != nil {
 		return flow
 	}
 	if inner != nil {

@@ -151,6 +151,33 @@ type Usage struct {
 	CostUSD *float64 `json:"cost_usd"`
 }
 
+// ExitCode is the exit code of a program that has run this and no more: 0
+// completed, 1 failed, 4 stuck, 5 limit, 10 paused, 130 cancelled. With strict, one
+// that completed but not cleanly is a failure.
+func (r *Result) ExitCode(strict bool) int {
+	switch r.Status {
+	case machine.Completed:
+		switch {
+		case r.Limited:
+			return 5
+		case strict && r.Quality != machine.Clean:
+			return 1
+		}
+		return 0
+	case machine.Stuck:
+		return 4
+	case machine.Limit:
+		return 5
+	case machine.Paused:
+		return 10
+	case machine.Cancelled:
+		return 130
+	case machine.Failed, machine.Running:
+		return 1
+	}
+	return 1
+}
+
 func usageOf(u machine.Usage) Usage {
 	return Usage{
 		LLMCalls: u.Calls, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens,

@@ -21,7 +21,7 @@ type Config struct {
 	// Kinds are the node kinds that can run besides set, pass, wait and fail;
 	// node.Kinds gives graphrun's own.
 	Kinds []Kind
-	// Clock is the clock; nil is the machine's.
+	// Clock is the clock; nil is the machine's. Options.Clock goes before it.
 	Clock Clock
 	// Decider answers llm_decide edges; nil: their fallback edge fires.
 	Decider Decider
@@ -32,6 +32,11 @@ type Config struct {
 	Load func(path string) ([]byte, error)
 	// Owner is the name under which runs that are taken up again are held.
 	Owner string
+	// Rewrite changes a graph before it is made ready to run, so that tests can put
+	// something else in the place of its nodes; nil: nothing does. Path is that of
+	// the node that runs the graph, empty for the outermost one. It must not change
+	// g, and give the same each time.
+	Rewrite func(path string, g *spec.Graph) *spec.Graph
 	// Hooks are called around every node that a handler runs.
 	Hooks Hooks
 	// NodeHooks are called for one node (by id), before Hooks.
@@ -90,6 +95,11 @@ type Options struct {
 	// with a time limit) for longer than this: the Result is paused, with the reason
 	// "wait" and Due. 0: the driver waits.
 	Park time.Duration
+	// Clock is the clock of this run, and of the graphs in it; nil: the runner's.
+	Clock Clock
+	// Secrets gives what the secrets of a graph hold, by name; nil: they are read as
+	// the graph says.
+	Secrets func(g *spec.Graph) map[string]any
 	// Dir resolves relative paths of the graph; empty: the folder of its file.
 	Dir string
 }
@@ -210,7 +220,7 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := readSecrets(f.graph)
+	secrets, err := opts.secretsOf(f.graph)
 	if err != nil {
 		return nil, err
 	}
@@ -220,8 +230,11 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if problems := f.badTargets(&opts); len(problems) > 0 {
 		return nil, &InputError{Problems: problems}
 	}
+	if opts.Clock == nil {
+		opts.Clock = f.runner.cfg.Clock
+	}
 	if opts.RunID == "" {
-		opts.RunID = newRunID(f.runner.cfg.Clock.Now())
+		opts.RunID = newRunID(opts.Clock.Now())
 	}
 	if opts.Dir == "" {
 		opts.Dir = filepath.Dir(f.graph.File.Name)

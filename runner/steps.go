@@ -28,6 +28,7 @@ type stepPool struct {
 	// known are the steps of tasks that had begun before this run was taken up: the
 	// runs around have counted them with its own.
 	known map[machine.TaskID]int
+	pace   *VirtualClock
 }
 
 func newStepPool(nested *nesting) *stepPool {
@@ -86,7 +87,7 @@ func (p *stepPool) take(id machine.TaskID, wanted int) (got, above int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.reading() {
-		p.ready.Wait()
+		p.await()
 	}
 	got, level := wanted, 0
 	for at := p; at != nil; at = at.outer {
@@ -101,6 +102,13 @@ func (p *stepPool) take(id machine.TaskID, wanted int) (got, above int) {
 	}
 	p.add(id, got)
 	return got, above
+}
+
+// await waits for news of the others, who work meanwhile.
+func (p *stepPool) await() {
+	p.pace.release()
+	p.ready.Wait()
+	p.pace.hold()
 }
 
 // reading reports whether steps that were taken before are not yet known of.

@@ -24,13 +24,13 @@ type subrun struct {
 // newSubrun makes the run of a subgraph with what it takes from the run around it.
 // It is called from the goroutine of the task.
 func (d *driver) newSubrun(flow *Flow, models machine.ModelSettings, nested *nesting) (*subrun, error) {
-	secrets, err := readSecrets(flow.graph)
+	secrets, err := d.opts.secretsOf(flow.graph)
 	if err != nil {
 		return nil, &Failure{Kind: "invalid_input", Message: err.Error()}
 	}
 	s := &subrun{flow: flow, nested: nested, secrets: secrets, opts: Options{
 		RunID: d.opts.RunID, Goal: d.opts.Goal, MaxConcurrency: d.opts.MaxConcurrency,
-		Dir: filepath.Dir(flow.graph.File.Name), Models: models.Models, ModelParams: models.Params,
+		Dir: filepath.Dir(flow.graph.File.Name), Models: models.Models, ModelParams: models.Params, Secrets: d.opts.Secrets,
 	}}
 	if d.watched {
 		s.opts.Sink = childSink{d.passOn, nested}
@@ -96,6 +96,7 @@ func (s *subrun) passCalls(d *driver) {
 		select {
 		case call := <-s.calls:
 			d.send(message{call: &call})
+			d.pace.release()
 		case <-d.done:
 			return
 		}

@@ -52,7 +52,10 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		handler = inFolder(handler)
 	}
 	handler = d.cached(work, &hit, handler)
+	turn := d.pace.turn()
 	go func() {
+		turn()
+		defer d.pace.release()
 		event := d.attempt(ctx, task, handler)
 		if failure := bound.Check(event.Output); failure != nil {
 			event.Output, event.Talk, event.Failure = nil, nil, failure

@@ -181,9 +181,12 @@ func (l *linker) linkTools(g *spec.Graph, flow *Flow) {
 		if file == nil || file.Kind != spec.String {
 			continue
 		}
+		outer := l.tool
+		l.tool = true
 		if child := l.child(g, file); child != nil {
 			flow.tools[file.Text.Value] = child
 		}
+		l.tool = outer
 	}
 }
 

@@ -31,6 +31,15 @@ func Schema(opts Options) map[string]any {
 	return root
 }
 
+// SchemaOf is the JSON Schema of files that Read reads with these keys.
+func SchemaOf(title, description string, keys []Key) map[string]any {
+	g := schemaWriter{defs: map[string]any{}}
+	root := g.object(keys, nil)
+	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	root["title"], root["description"] = title, description
+	return root
+}
+
 // schemaWriter collects the definitions that the schema refers to.
 type schemaWriter struct{ defs map[string]any }
 

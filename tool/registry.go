@@ -137,6 +137,16 @@ func (r *Registry) Own(name string) (Tool, bool) {
 	return decl.tool(), true
 }
 
+// Server splits a name of an allow-list that is a server's, or that of a tool of
+// one; member is "*" for all of its tools.
+func (r *Registry) Server(name string) (server, member string, ok bool) {
+	decl, member, err := r.find(name)
+	if err != nil || decl.server == nil {
+		return "", "", false
+	}
+	return decl.name, member, true
+}
+
 // permits says whether an allow-list has a call's name.
 func permits(allowed []string, name string) bool {
 	server, _, dotted := strings.Cut(name, ".")
@@ -186,6 +196,9 @@ func (d *declared) timed(ctx context.Context, call func(context.Context) (any, e
 // call does the work of a call whose tool is found.
 func (d *declared) call(ctx context.Context, actor Actor, member string, call Call) (any, error) {
 	if d.server != nil {
+		if result, handled, err := actor.Server(ctx); handled {
+			return result, err
+		}
 		return d.server.call(ctx, actor, member, call.Args)
 	}
 	args, err := checkArgs(call.Name, d.schema, call.Args)

@@ -25,6 +25,8 @@ func (a *fakeActor) Graph(ctx context.Context, file string, args map[string]any)
 	return a.do(ctx, file, args)
 }
 
+func (a *fakeActor) Server(context.Context) (any, bool, error) { return nil, false, nil }
+
 func (a *fakeActor) Warn(message string) { a.warnings = append(a.warnings, message) }
 
 // echo answers with what it was asked.

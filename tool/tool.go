@@ -47,6 +47,9 @@ type Program struct {
 type Actor interface {
 	Exec(ctx context.Context, program *Program) (any, error)
 	Graph(ctx context.Context, file string, args map[string]any) (any, error)
+	// Server answers a call of a server's tool in the place of the server; handled
+	// is false when the server is to be asked.
+	Server(ctx context.Context) (result any, handled bool, err error)
 	// Warn tells of something that the person who runs the graph should know.
 	Warn(message string)
 }

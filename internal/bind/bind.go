@@ -117,7 +117,8 @@ func keyTables(kinds []spec.Kind) map[string][]spec.Key {
 		out[kind.Name] = kind.Keys
 	}
 	for _, kind := range spec.BuiltinKinds() {
-		out[kind.Name] = kind.Keys
+		// What a program adds to a built-in kind no file can write, but a rewritten graph can.
+		out[kind.Name] = slices.Concat(kind.Keys, out[kind.Name])
 	}
 	return out
 }

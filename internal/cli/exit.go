@@ -12,7 +12,6 @@ import (
 
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
-	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // The exit codes.
@@ -77,29 +76,7 @@ func exitOf(err error) int {
 
 // exitOfResult maps what a run came to to its exit code. With strict, a run
 // that completed but not cleanly is a failure.
-func exitOfResult(r *runner.Result, strict bool) int {
-	switch r.Status {
-	case machine.Completed:
-		switch {
-		case r.Limited:
-			return exitLimit
-		case strict && r.Quality != machine.Clean:
-			return exitFailed
-		}
-		return exitOK
-	case machine.Stuck:
-		return exitStuck
-	case machine.Limit:
-		return exitLimit
-	case machine.Paused:
-		return exitPaused
-	case machine.Cancelled:
-		return exitCancelled
-	case machine.Failed, machine.Running:
-		return exitFailed
-	}
-	return exitFailed
-}
+func exitOfResult(r *runner.Result, strict bool) int { return r.ExitCode(strict) }
 
 // report prints an error that has not been said yet and returns its exit code.
 func (a *app) report(err error) int {

@@ -112,6 +112,7 @@ func commands() []command {
 		{"models", newModelsCommand},
 		{"bound", newBoundCommand},
 		{"diff", newDiffCommand},
+		{"test", newTestCommand},
 		{"dot", newDotCommand},
 		{"render", newRenderCommand},
 		{"schema", newSchemaCommand},

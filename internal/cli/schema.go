@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/flowtest"
+	"github.com/graphrun/graphrun/model/scripted"
 	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -16,6 +18,12 @@ import (
 func schemas() []namedSchema {
 	return []namedSchema{
 		{"flow", "graph files", func() any { return spec.Schema(spec.Options{}) }},
+		{"test", "test files, which test runs", func() any {
+			return spec.SchemaOf("graphrun tests v1", "A test file of a flow, which graphrun test runs.", flowtest.Keys())
+		}},
+		{"answers", "files with scripted answers", func() any {
+			return spec.SchemaOf("graphrun scripted answers", "Answers for model nodes, by scripted/PATH.", scripted.Keys())
+		}},
 		{"drawing", "what render --format json prints", func() any { return render.Schema() }},
 	}
 }
@@ -37,11 +45,12 @@ func newSchemaCommand(a *app) *cobra.Command {
 		Short: "Print the JSON Schema of graph files",
 		Long: `schema prints the JSON Schema (draft 2020-12) of graph files on stdout. Editors use it
 to complete and check files as they are written; "graphrun validate" checks more. With
-"drawing" it is that of what "graphrun render --format json" prints.`,
+"test" it is that of test files, with "answers" that of scripted answers, with
+"drawing" that of what "graphrun render --format json" prints.`,
 		Example: `  graphrun schema > graphrun.schema.json
   # first line of a graph file, for editors with the YAML language server:
   # yaml-language-server: $schema=graphrun.schema.json
-  graphrun schema drawing`,
+  graphrun schema test > graphrun-test.schema.json`,
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp

@@ -44,7 +44,7 @@ func Open(path string) (*Script, error) {
 // Parse reads a script, YAML or JSON; name is what messages call it. The error
 // is an *spec.InvalidError.
 func Parse(name string, src []byte) (*Script, error) {
-	root, findings := spec.Read(name, src, "a script is a map with the key responses", keys())
+	root, findings := spec.Read(name, src, "a script is a map with the key responses", Keys())
 	if root == nil {
 		return nil, &spec.InvalidError{Findings: findings}
 	}
@@ -61,8 +61,8 @@ func Parse(name string, src []byte) (*Script, error) {
 	return &Script{name: name, entries: r.entries}, nil
 }
 
-// keys is the table of a script's keys.
-func keys() []spec.Key {
+// Keys is the table of a script's keys.
+func Keys() []spec.Key {
 	text := func(name string) spec.Key { return spec.Key{Name: name, Type: spec.TypeString} }
 	count := func(name string) spec.Key { return spec.Key{Name: name, Type: spec.TypeInt, Positive: true} }
 	zero := 0.0

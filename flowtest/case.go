@@ -1,0 +1,248 @@
+// A case: what is given to a run, and what is expected of it.
+
+package flowtest
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Case is one run of a flow. A row of a table is a case.
+type Case struct {
+	// Name is unique in the file: that of the case, and of the row behind a slash.
+	Name string
+	// Line is where the case, or the row, begins, from 1.
+	Line int
+
+	value *spec.Value // with what defaults and the case around a row say
+	own   *spec.Value // as the case is written
+	at    spec.Span
+	row   int // -1: the case is no row
+
+	input   map[string]any
+	stubs   map[string]*stub
+	tools   map[string]*stub
+	answers map[string][]string
+	decide  map[string]*decision
+	script  string // scripted answers: the name of the model
+	dir     string // that the script's path is relative to
+	opts    runner.Options
+	session *spec.Value
+	resumes []resumption
+	expect  *expectation
+	flow    *prepared
+}
+
+// decision is what llm_decide edges of a node decide.
+type decision struct {
+	targets []string
+	list    bool
+	line    int
+}
+
+// resumption is how a paused run goes on.
+type resumption struct {
+	answers map[string][]string
+	after   time.Duration
+}
+
+// compile reads what a case says.
+func (f *File) compile(c *Case) {
+	v := c.value
+	if input := v.Get("input"); input != nil {
+		c.input, _ = input.Data().(map[string]any)
+		f.checkInput(input)
+	}
+	c.stubs = f.stubs(v.Get("stubs"), f.checkNode)
+	c.tools = f.stubs(v.Get("tools"), f.checkTool)
+	c.answers = f.answers(v.Get("answers"))
+	c.decide = f.decisions(v.Get("decide"))
+	if models := v.Get("models"); models != nil {
+		c.script = "scripted/" + filepath.ToSlash(models.Text.Value)
+		c.dir = filepath.Dir(f.Name)
+		if _, err := readFile(filepath.Join(c.dir, filepath.FromSlash(models.Text.Value))); err != nil {
+			f.report(models.Span, "invalid-value", "the scripted answers can't be read: %v", err)
+		}
+	}
+	f.run(c, v.Get("run"))
+	if list := v.Get("resume"); list != nil {
+		for i := range list.Items {
+			c.resumes = append(c.resumes, resumption{f.answers(list.Items[i].Get("answers")), durationOf(list.Items[i].Get("after"))})
+		}
+	}
+	c.expect = f.expectation(c, v.Get("expect"))
+	f.found = append(f.found, f.chooseFlow(c)...)
+}
+
+func (f *File) checkInput(input *spec.Value) {
+	if !f.Graph.StrictState {
+		return
+	}
+	var known []string
+	for _, key := range f.Graph.State {
+		known = append(known, key.Name.Value)
+	}
+	for i := range input.Fields {
+		if key := input.Fields[i].Key; !slices.Contains(known, key.Value) {
+			f.unknown(key.Span, "state key", key.Value, known)
+		}
+	}
+}
+
+// checkNode reports a path that leads to no node.
+func (f *File) checkNode(path spec.Text) {
+	_, err := f.plain.Find(path.Value)
+	if err != nil {
+		f.report(path.Span, "unknown-node", "%v", err)
+	}
+}
+
+func (f *File) checkTool(name spec.Text) {
+	var known []string
+	for i := range f.Graph.Tools {
+		known = append(known, f.Graph.Tools[i].Key.Value)
+	}
+	server, _, _ := strings.Cut(name.Value, ".")
+	if !slices.Contains(known, name.Value) && !slices.Contains(known, server) {
+		f.unknown(name.Span, "tool", name.Value, known)
+	}
+}
+
+// answers are what people say, as texts, by the target of the question.
+func (f *File) answers(v *spec.Value) map[string][]string {
+	if v == nil {
+		return nil
+	}
+	out := map[string][]string{}
+	for i := range v.Fields {
+		field := &v.Fields[i]
+		if err := f.plain.CheckAnswer(field.Key.Value, nil); err != nil {
+			f.report(field.Key.Span, "unknown-node", "%v", err)
+			continue
+		}
+		values := []spec.Value{field.Value}
+		if field.Value.Kind == spec.List {
+			values = field.Value.Items
+		}
+		for j := range values {
+			text := answerText(&values[j])
+			if err := f.plain.CheckAnswer(field.Key.Value, []string{text}); err != nil {
+				f.report(values[j].Span, "invalid-value", "%v", err)
+			}
+			out[field.Key.Value] = append(out[field.Key.Value], text)
+		}
+	}
+	return out
+}
+
+// answerText is an answer as a person gives it.
+func answerText(v *spec.Value) string {
+	if v.IsScalar() {
+		return v.Text.Value
+	}
+	text, err := json.Marshal(v.Data())
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+func (f *File) decisions(v *spec.Value) map[string]*decision {
+	if v == nil {
+		return nil
+	}
+	out := map[string]*decision{}
+	for i := range v.Fields {
+		field := &v.Fields[i]
+		f.checkNode(field.Key)
+		d := &decision{list: field.Value.Kind == spec.List, line: f.line(field.Key.Span)}
+		for _, text := range textsOf(&field.Value) {
+			d.targets = append(d.targets, text.Value)
+		}
+		out[field.Key.Value] = d
+	}
+	return out
+}
+
+// textsOf is a text, or a list of them.
+func textsOf(v *spec.Value) []spec.Text {
+	if v == nil {
+		return nil
+	}
+	if v.Kind != spec.List {
+		return []spec.Text{v.Text}
+	}
+	out := make([]spec.Text, len(v.Items))
+	for i := range v.Items {
+		out[i] = v.Items[i].Text
+	}
+	return out
+}
+
+func valuesOf(v *spec.Value) []string {
+	var out []string
+	for _, text := range textsOf(v) {
+		out = append(out, text.Value)
+	}
+	return out
+}
+
+func durationOf(v *spec.Value) time.Duration {
+	if v == nil {
+		return 0
+	}
+	d, err := time.ParseDuration(v.Text.Value)
+	if err != nil {
+		return 0
+	}
+	return d
+}
+
+func numberOf(v *spec.Value) int {
+	if v == nil {
+		return 0
+	}
+	n, _ := v.Data().(int)
+	return n
+}
+
+// run reads what flags would set.
+func (f *File) run(c *Case, v *spec.Value) {
+	c.opts = runner.Options{RunID: "test", Input: c.input, Answers: c.answers, Dir: filepath.Dir(f.Flow)}
+	if v == nil {
+		return
+	}
+	c.opts.MaxSteps, c.opts.MaxConcurrency = numberOf(v.Get("max_steps")), numberOf(v.Get("max_concurrency"))
+	c.opts.Timeout = durationOf(v.Get("timeout"))
+	if goal := v.Get("goal"); goal != nil {
+		c.opts.Goal = goal.Text.Value
+	}
+	c.opts.PauseBefore, c.opts.PauseAfter = valuesOf(v.Get("pause_before")), valuesOf(v.Get("pause_after"))
+	for _, name := range []string{"pause_before", "pause_after"} {
+		for _, text := range textsOf(v.Get(name)) {
+			f.checkNode(text)
+		}
+	}
+	if labels := v.Get("labels"); labels != nil {
+		c.opts.Labels = map[string]string{}
+		for i := range labels.Fields {
+			c.opts.Labels[labels.Fields[i].Key.Value] = labels.Fields[i].Value.Text.Value
+		}
+	}
+	if c.session = v.Get("session"); c.session != nil {
+		c.opts.Session = "test"
+		if c.session.Kind != spec.Map {
+			c.opts.Session = c.session.Text.Value
+		}
+	}
+}
+
+// quoted names what an error is about.
+func quoted(text string) string { return strconv.Quote(text) }

@@ -1,0 +1,234 @@
+// Comparing a run with what is expected of it.
+
+package flowtest
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// check compares a run with what is expected of it.
+func (x *expectation) check(r *runner.Result) []Failure {
+	if x.update {
+		return []Failure{{What: "expect", Line: x.file.line(x.value.Span), Want: "update", Got: "not written yet: run test --update"}}
+	}
+	k := &checker{x: x, r: r}
+	for i := range x.value.Fields {
+		field := &x.value.Fields[i]
+		k.at = field.Key.Span
+		k.key(field.Key.Value, &field.Value)
+	}
+	return k.failures
+}
+
+// checker collects what does not hold of one run.
+type checker struct {
+	x        *expectation
+	r        *runner.Result
+	at       spec.Span
+	failures []Failure
+}
+
+func (k *checker) miss(what string, want, got any) {
+	k.failures = append(k.failures, Failure{What: what, Line: k.x.file.line(k.at), Want: want, Got: got})
+}
+
+func (k *checker) key(name string, v *spec.Value) {
+	r := k.r
+	switch name {
+	case "status":
+		k.text(name, v, string(r.Status))
+	case "quality":
+		k.text(name, v, string(r.Quality))
+	case "reason":
+		k.text(name, v, r.Reason)
+	case "exit":
+		k.data(name, v, r.ExitCode(false))
+	case "steps":
+		k.data(name, v, r.Steps)
+	case "visits":
+		for i := range v.Fields {
+			k.at = v.Fields[i].Key.Span
+			node := v.Fields[i].Key.Value
+			k.data("visits."+node, &v.Fields[i].Value, visitsOf(r)[node])
+		}
+	case "output":
+		k.data(name, v, r.Output)
+	case "state":
+		for i := range v.Fields {
+			k.at = v.Fields[i].Key.Span
+			key := v.Fields[i].Key.Value
+			k.data("state."+key, &v.Fields[i].Value, r.State[key])
+		}
+	case "state_exactly":
+		if want := v.Data(); !equal(want, any(r.State)) {
+			k.miss(name, want, r.State)
+		}
+	case "error":
+		k.failure(v)
+	case "pending":
+		k.pending(v)
+	case "duration":
+		k.duration(v)
+	case "edges":
+		k.edges()
+	case "where":
+		k.where()
+	case "path":
+		k.path(v)
+	}
+}
+
+func (k *checker) text(what string, v *spec.Value, got string) {
+	if !matchText(v.Text.Value, got) {
+		k.miss(what, v.Text.Value, got)
+	}
+}
+
+func (k *checker) data(what string, v *spec.Value, got any) {
+	if want := v.Data(); !fits(want, got) {
+		k.miss(what, want, got)
+	}
+}
+
+// failure compares the error of the run, key by key.
+func (k *checker) failure(v *spec.Value) {
+	e := k.r.Error
+	if e == nil {
+		k.miss("error", v.Data(), nil)
+		return
+	}
+	got := map[string]any{"kind": e.Kind, "message": e.Message, "node": e.Node, "attempt": e.Attempt, "details": any(e.Details)}
+	for i := range v.Fields {
+		k.at = v.Fields[i].Key.Span
+		name := v.Fields[i].Key.Value
+		k.data("error."+name, &v.Fields[i].Value, got[name])
+	}
+}
+
+// pending compares the questions that are open.
+func (k *checker) pending(v *spec.Value) {
+	got := pendingData(k.r)
+	want, _ := v.Data().([]any)
+	if len(want) != len(got) || !fits(want, got) {
+		k.miss("pending", want, got)
+	}
+}
+
+func pendingData(r *runner.Result) []any {
+	out := []any{}
+	for i := range r.Pending {
+		text, err := json.Marshal(&r.Pending[i])
+		var plain any
+		if err == nil && json.Unmarshal(text, &plain) == nil {
+			plain, _ = eval.Canonical(plain)
+			out = append(out, plain)
+		}
+	}
+	return out
+}
+
+func (k *checker) duration(v *spec.Value) {
+	got := time.Duration(k.r.Duration)
+	if want := v.Text.Value; isPattern(want) {
+		k.text("duration", v, got.String())
+	} else if d, err := time.ParseDuration(want); err == nil && d != got {
+		k.miss("duration", d.String(), got.String())
+	}
+}
+
+func (k *checker) edges() {
+	counts := k.r.Edges.All()
+	for _, w := range k.x.edges {
+		fired := 0
+		for _, i := range w.edges {
+			fired += counts[i].Fired
+		}
+		if (fired > 0) == w.fired {
+			continue
+		}
+		k.at = w.name.Span
+		if w.fired {
+			k.miss("edges.fired", w.name.Value, "it did not fire")
+		} else {
+			k.miss("edges.not_fired", w.name.Value, "it fired "+counted(fired, "time", "times"))
+		}
+	}
+}
+
+// visitsOf counts the executions of each node.
+func visitsOf(r *runner.Result) map[string]int {
+	out := map[string]int{}
+	for _, node := range r.Path {
+		out[node]++
+	}
+	return out
+}
+
+// path compares the path with one of the forms.
+func (k *checker) path(v *spec.Value) {
+	if v.Kind == spec.List {
+		k.form("exactly", v)
+		return
+	}
+	for i := range v.Fields {
+		k.at = v.Fields[i].Key.Span
+		k.form(v.Fields[i].Key.Value, &v.Fields[i].Value)
+	}
+}
+
+func (k *checker) form(form string, v *spec.Value) {
+	path, want := k.r.Path, valuesOf(v)
+	what := "path." + form
+	ok := true
+	switch form {
+	case "exactly":
+		what, ok = "path", len(want) == len(path) && allMatch(want, path)
+	case "starts":
+		ok = len(want) <= len(path) && allMatch(want, path[:len(want)])
+	case "ends":
+		ok = len(want) <= len(path) && allMatch(want, path[len(path)-len(want):])
+	case "contains":
+		for _, name := range want {
+			ok = ok && slices.ContainsFunc(path, func(got string) bool { return matchText(name, got) })
+		}
+	case "order":
+		at := 0
+		for _, got := range path {
+			if at < len(want) && matchText(want[at], got) {
+				at++
+			}
+		}
+		ok = at == len(want)
+	case "never":
+		for _, name := range want {
+			ok = ok && !slices.ContainsFunc(path, func(got string) bool { return matchText(name, got) })
+		}
+	case "matches":
+		pattern, err := regexp.Compile(unwrapped(v.Text.Value))
+		ok = err == nil && pattern.MatchString(strings.Join(path, " "))
+		if !ok {
+			k.miss(what, v.Text.Value, strings.Join(path, " "))
+		}
+		return
+	}
+	if !ok {
+		k.miss(what, want, path)
+	}
+}
+
+func allMatch(want, got []string) bool {
+	for i := range want {
+		if !matchText(want[i], got[i]) {
+			return false
+		}
+	}
+	return true
+}

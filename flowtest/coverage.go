@@ -1,0 +1,228 @@
+// Coverage: what the cases of a flow have reached.
+
+package flowtest
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Coverage is what the cases of a flow have reached of it.
+type Coverage struct {
+	Nodes    Covered[string] `json:"nodes"`
+	Edges    Covered[string] `json:"edges"`
+	Guards   Covered[Guard]  `json:"guards"`
+	Failures Covered[string] `json:"failures"`
+	Loops    Covered[Loop]   `json:"loops"`
+
+	graph *spec.Graph
+	loops []int // the edges that close a loop
+	seen  *seen
+}
+
+// Covered counts what was reached of something.
+type Covered[M any] struct {
+	Covered int `json:"covered"`
+	Total   int `json:"total"`
+	Missing []M `json:"missing"`
+}
+
+// Percent is the share that was reached, from 0 to 100; of nothing it is 100.
+func (c Covered[M]) Percent() float64 {
+	if c.Total == 0 {
+		return 100
+	}
+	return math.Floor(1000*float64(c.Covered)/float64(c.Total)) / 10
+}
+
+// Guard is a condition that never came to a value.
+type Guard struct {
+	Edge  string `json:"edge"`
+	Value bool   `json:"value"`
+}
+
+// Loop is an edge that closes a loop, and how often no case took it: "0", "1" or
+// "many" times.
+type Loop struct {
+	Edge  string `json:"edge"`
+	Taken string `json:"taken"`
+}
+
+// seen is what one run, or all of them, have reached.
+type seen struct {
+	graph  *spec.Graph
+	nodes  []int
+	fired  []int
+	guards [2][]int // by edge: how often its condition was false, and true
+	// loops counts the runs that took an edge 0, 1 and more times.
+	loops [3][]int
+	runs  int
+}
+
+func newSeen(g *spec.Graph) *seen {
+	s := &seen{graph: g, nodes: make([]int, len(g.Nodes)), fired: make([]int, len(g.Edges))}
+	for i := range s.guards {
+		s.guards[i] = make([]int, len(g.Edges))
+	}
+	for i := range s.loops {
+		s.loops[i] = make([]int, len(g.Edges))
+	}
+	return s
+}
+
+func (s *seen) node(id string) {
+	if n := s.graph.Node(id); n != nil {
+		s.nodes[n.Index]++
+	}
+}
+
+// resolved takes in what the edges of a node came to.
+func (s *seen) resolved(e *runner.Event) {
+	for i := range e.Candidates {
+		c := &e.Candidates[i]
+		if c.Edge < 0 || c.Edge >= len(s.fired) {
+			continue
+		}
+		if c.Fired {
+			s.fired[c.Edge]++
+		}
+		switch {
+		case c.When == "":
+		case c.Fired:
+			s.guards[1][c.Edge]++
+		case strings.HasSuffix(c.Why, " is false"):
+			s.guards[0][c.Edge]++
+		}
+	}
+}
+
+func newCoverage(g *spec.Graph) *Coverage {
+	return &Coverage{graph: g, seen: newSeen(g), loops: backEdges(g)}
+}
+
+// take adds what a run has reached, and counts anew.
+func (c *Coverage) take(s *seen) {
+	all := c.seen
+	all.runs++
+	for i, n := range s.nodes {
+		all.nodes[i] += n
+	}
+	for i, n := range s.fired {
+		all.fired[i] += n
+		all.loops[min(n, 2)][i]++
+		all.guards[0][i] += s.guards[0][i]
+		all.guards[1][i] += s.guards[1][i]
+	}
+	c.count()
+}
+
+func (c *Coverage) count() {
+	g, s := c.graph, c.seen
+	c.Nodes, c.Edges, c.Failures = newCovered[string](), newCovered[string](), newCovered[string]()
+	c.Guards, c.Loops = newCovered[Guard](), newCovered[Loop]()
+	for i, n := range g.Nodes {
+		c.Nodes.count(s.nodes[i] > 0, n.ID.Value)
+	}
+	names := edgeNames(g)
+	for i, e := range g.Edges {
+		c.Edges.count(s.fired[i] > 0, names[i])
+		if e.Condition == "on_failure" {
+			c.Failures.count(s.fired[i] > 0, names[i])
+		}
+		if e.When.IsSet() {
+			for value := range 2 {
+				c.Guards.count(s.guards[value][i] > 0, Guard{names[i], value == 1})
+			}
+		}
+	}
+	for _, i := range c.loops {
+		for at, taken := range []string{"0", "1", "many"} {
+			c.Loops.count(s.loops[at][i] > 0, Loop{names[i], taken})
+		}
+	}
+}
+
+func newCovered[M any]() Covered[M] { return Covered[M]{Missing: []M{}} }
+
+func (c *Covered[M]) count(reached bool, what M) {
+	c.Total++
+	if reached {
+		c.Covered++
+	} else {
+		c.Missing = append(c.Missing, what)
+	}
+}
+
+// edgeNames name every edge as "from -> to"; those between the same nodes with
+// their ids, or a number.
+func edgeNames(g *spec.Graph) []string {
+	out, count := make([]string, len(g.Edges)), map[string]int{}
+	for i, e := range g.Edges {
+		out[i] = e.From.Value + " -> " + e.To.Value
+		count[out[i]]++
+	}
+	number := map[string]int{}
+	for i, e := range g.Edges {
+		name := out[i]
+		if count[name] == 1 {
+			continue
+		}
+		number[name]++
+		if e.ID.IsSet() {
+			out[i] += " (" + e.ID.Value + ")"
+		} else {
+			out[i] += " (" + strconv.Itoa(number[name]) + ")"
+		}
+	}
+	return out
+}
+
+// backEdges are the edges that close a loop, walked depth first from the start in
+// the order of the file.
+func backEdges(g *spec.Graph) []int {
+	const open, done = 1, 2
+	out, state := []int{}, make([]int, len(g.Nodes))
+	edges := make([][]int, len(g.Nodes))
+	for i, e := range g.Edges {
+		if from := g.Node(e.From.Value); from != nil {
+			edges[from.Index] = append(edges[from.Index], i)
+		}
+	}
+	type frame struct{ node, next int }
+	visit := func(root int) {
+		stack := []frame{{root, 0}}
+		state[root] = open
+		for len(stack) > 0 {
+			top := &stack[len(stack)-1]
+			if top.next == len(edges[top.node]) {
+				state[top.node] = done
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			i := edges[top.node][top.next]
+			top.next++
+			to := g.Node(g.Edges[i].To.Value)
+			switch {
+			case to == nil:
+			case state[to.Index] == open:
+				out = append(out, i)
+			case state[to.Index] == 0:
+				state[to.Index] = open
+				stack = append(stack, frame{to.Index, 0})
+			}
+		}
+	}
+	if start := g.Node(g.Start.Value); start != nil {
+		visit(start.Index)
+	}
+	for i := range g.Nodes {
+		if state[i] == 0 {
+			visit(i)
+		}
+	}
+	return out
+}

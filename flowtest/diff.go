@@ -1,0 +1,90 @@
+// Differences between what was wanted and what came.
+
+package flowtest
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// difference tells lists and objects apart line by line; nil when one line each
+// says it better.
+func difference(want, got any) []string {
+	w, wok := linesOf(want)
+	g, gok := linesOf(got)
+	if !wok || !gok || len(w)+len(g) < 4 {
+		return nil
+	}
+	out := []string{"- want, + got"}
+	for _, line := range edits(w, g) {
+		out = append(out, line)
+	}
+	return out
+}
+
+// linesOf is a list or object, a line an entry.
+func linesOf(v any) ([]string, bool) {
+	switch v := machine.Plain(v).(type) {
+	case []string:
+		return slices.Clone(v), true
+	case []any, map[string]any:
+		text, err := json.MarshalIndent(v, "", "  ")
+		return strings.Split(string(text), "\n"), err == nil
+	}
+	if v != nil && reflect.TypeOf(v).Kind() == reflect.Map {
+		text, err := json.MarshalIndent(v, "", "  ")
+		return strings.Split(string(text), "\n"), err == nil
+	}
+	return nil, false
+}
+
+// maxCells bounds the table of the longest common subsequence.
+const maxCells = 1 << 20
+
+// edits are the lines of both, those of one side only marked.
+func edits(a, b []string) []string {
+	if len(a)*len(b) > maxCells {
+		return append(marked("- ", a), marked("+ ", b)...)
+	}
+	longest := make([][]int, len(a)+1)
+	for i := range longest {
+		longest[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				longest[i][j] = longest[i+1][j+1] + 1
+			} else {
+				longest[i][j] = max(longest[i+1][j], longest[i][j+1])
+			}
+		}
+	}
+	var out []string
+	i, j := 0, 0
+	for i < len(a) && j < len(b) {
+		switch {
+		case a[i] == b[j]:
+			out = append(out, "  "+a[i])
+			i, j = i+1, j+1
+		case longest[i+1][j] >= longest[i][j+1]:
+			out = append(out, "- "+a[i])
+			i++
+		default:
+			out = append(out, "+ "+b[j])
+			j++
+		}
+	}
+	return append(append(out, marked("- ", a[i:])...), marked("+ ", b[j:])...)
+}
+
+func marked(mark string, lines []string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = mark + line
+	}
+	return out
+}

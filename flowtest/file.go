@@ -1,0 +1,236 @@
+// Test files: from text to cases.
+
+package flowtest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// File is a test file that is ready to run.
+type File struct {
+	// Name is the file's path, Flow that of the flow it is about.
+	Name, Flow string
+	Graph      *spec.Graph
+	Cases      []*Case
+
+	src   *spec.File
+	cfg   Config
+	found spec.Diagnostics
+	mu    sync.Mutex
+	flows map[string]*prepared // by what their nodes are replaced by
+	plain *runner.Flow         // without anything replaced: to look nodes up
+}
+
+// Load reads a test file and its flow. Findings are about either; with an error
+// among them the file must not be run. The error is one of the file system.
+func Load(cfg Config, name string) (*File, spec.Diagnostics, error) {
+	src, err := readFile(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	return Parse(cfg, name, src)
+}
+
+// Parse is Load for a text that has been read.
+func Parse(cfg Config, name string, src []byte) (*File, spec.Diagnostics, error) {
+	f := &File{Name: name, cfg: cfg, src: spec.NewFile(name, src), flows: map[string]*prepared{}}
+	root, found := spec.Read(name, src, "a test file is a map with the keys graphrun-test and cases", Keys())
+	if root == nil || found.HasErrors() {
+		return nil, found, nil
+	}
+	f.found = found
+	f.Flow = flowOf(name)
+	if flow := root.Get("flow"); flow != nil {
+		f.Flow = filepath.Join(filepath.Dir(name), filepath.FromSlash(flow.Text.Value))
+	}
+	text, err := readFile(f.Flow)
+	if errors.Is(err, fs.ErrNotExist) {
+		at := root.Span
+		if flow := root.Get("flow"); flow != nil {
+			at = flow.Span
+		}
+		f.report(at, "invalid-value", "there is no flow %s", strconv.Quote(f.Flow))
+		return nil, f.found, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := f.prepare(text); err != nil {
+		return nil, nil, err
+	}
+	if f.found.HasErrors() {
+		return nil, f.found.Sort(), nil
+	}
+	f.cases(root)
+	for _, c := range f.Cases {
+		f.compile(c)
+	}
+	return f, f.found.Sort(), nil
+}
+
+// prepare reads and checks the flow.
+func (f *File) prepare(text []byte) error {
+	check := f.cfg.Check
+	if check == nil {
+		check = f.plainCheck
+	}
+	g, found := check(f.Flow, text)
+	if found.HasErrors() {
+		f.found = append(f.found, errorsOf(found)...)
+		return nil
+	}
+	f.Graph = g
+	r, err := newRunner(&f.cfg, nil, nil)
+	if err != nil {
+		return err
+	}
+	flow, err := r.Prepare(g)
+	var invalid *runner.InvalidError
+	if errors.As(err, &invalid) {
+		f.found = append(f.found, errorsOf(invalid.Diagnostics)...)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.plain = flow
+	f.flows[""] = &prepared{runner: r, flow: flow}
+	return nil
+}
+
+func (f *File) plainCheck(path string, src []byte) (*spec.Graph, spec.Diagnostics) {
+	kinds := make([]spec.Kind, len(f.cfg.Kinds))
+	for i, k := range f.cfg.Kinds {
+		kinds[i] = k.Spec
+	}
+	g, found := spec.Parse(path, src, spec.Options{Kinds: kinds, Load: spec.Beside(path)})
+	return g, append(found, spec.Check(g)...)
+}
+
+func errorsOf(found spec.Diagnostics) spec.Diagnostics {
+	var out spec.Diagnostics
+	for i := range found {
+		if found[i].Severity == spec.Error {
+			out = append(out, found[i])
+		}
+	}
+	return out
+}
+
+// report adds a finding about the test file.
+func (f *File) report(at spec.Span, rule, format string, args ...any) {
+	f.found = append(f.found, spec.Diagnostic{
+		File: f.src, Rule: rule, Severity: spec.Error, Span: at, Message: fmt.Sprintf(format, args...),
+	})
+}
+
+// line is the line of a value in the test file, from 1.
+func (f *File) line(at spec.Span) int { return f.src.Position(at.From).Line }
+
+// cases reads the cases, each row of a table as one.
+func (f *File) cases(root *spec.Value) {
+	defaults := root.Get("defaults")
+	seen := map[string]bool{}
+	list := root.Get("cases")
+	for i := range list.Items {
+		own := &list.Items[i]
+		name := own.Get("name").Text
+		if seen[name.Value] {
+			f.report(name.Span, "duplicate-key", "there is a case %s already; names of cases are unique in a file", strconv.Quote(name.Value))
+		}
+		seen[name.Value] = true
+		whole := merged(defaults, own)
+		rows := own.Get("each")
+		if rows == nil {
+			f.add(&Case{Name: name.Value, value: whole, own: own, at: own.Span, row: -1})
+			continue
+		}
+		for row := range rows.Items {
+			value := &rows.Items[row]
+			label := strconv.Itoa(row + 1)
+			if given := value.Get("name"); given != nil {
+				label = given.Text.Value
+			}
+			f.add(&Case{Name: name.Value + "/" + label, value: merged(whole, value), own: own, at: value.Span, row: row})
+		}
+	}
+}
+
+func (f *File) add(c *Case) {
+	c.Line = f.line(c.at)
+	f.Cases = append(f.Cases, c)
+}
+
+// mergedKeys are the keys whose entries are taken one by one.
+func mergedKeys() []string {
+	return []string{"answers", "decide", "expect", "input", "run", "stubs", "tools"}
+}
+
+// merged is a map with what over says in the place of what base says, key by key.
+func merged(base, over *spec.Value) *spec.Value {
+	if base == nil {
+		return over
+	}
+	out := *over
+	out.Fields = nil
+	for i := range base.Fields {
+		key := base.Fields[i].Key.Value
+		if over.Get(key) == nil && key != "each" && key != "name" {
+			out.Fields = append(out.Fields, base.Fields[i])
+		}
+	}
+	for i := range over.Fields {
+		field := over.Fields[i]
+		before := base.Get(field.Key.Value)
+		if before != nil && before.Kind == spec.Map && field.Value.Kind == spec.Map && slices.Contains(mergedKeys(), field.Key.Value) {
+			field.Value = *entries(before, &field.Value)
+		}
+		out.Fields = append(out.Fields, field)
+	}
+	return &out
+}
+
+// entries is one map with the entries of two, those of over before others.
+func entries(base, over *spec.Value) *spec.Value {
+	out := *over
+	out.Fields = slices.Clone(over.Fields)
+	for i := range base.Fields {
+		if over.Get(base.Fields[i].Key.Value) == nil {
+			out.Fields = append(out.Fields, base.Fields[i])
+		}
+	}
+	return &out
+}
+
+// unknown reports a name that is none of those known.
+func (f *File) unknown(at spec.Span, what, name string, known []string) {
+	message := fmt.Sprintf("no %s %s", what, strconv.Quote(name))
+	f.report(at, "unknown-node", "%s", message)
+	if near := suggest.Closest(name, known); near != "" {
+		f.found[len(f.found)-1].Suggestion = near
+	} else if len(known) > 0 && len(known) <= 12 {
+		slices.Sort(known)
+		f.found[len(f.found)-1].Message += " (" + what + "s: " + joined(known) + ")"
+	}
+}
+
+func joined(names []string) string {
+	out := ""
+	for i, name := range names {
+		if i > 0 {
+			out += ", "
+		}
+		out += name
+	}
+	return out
+}

@@ -1,0 +1,153 @@
+// The table of keys: what may stand where in a test file.
+
+package flowtest
+
+import "github.com/graphrun/graphrun/spec"
+
+// Keys is the table of a test file's keys.
+func Keys() []spec.Key {
+	return []spec.Key{
+		{Name: "graphrun-test", Type: spec.TypeEnum, Enum: []string{"v1"}, Required: true, Doc: "The version of test files; its presence makes a file a test file."},
+		{Name: "flow", Type: spec.TypeString, Default: "this file's name without .test", Doc: "The graph file under test, relative to this file."},
+		{Name: "description", Type: spec.TypeString, Doc: "What the file shows, for people."},
+		{Name: "defaults", Type: spec.TypeObject, Keys: caseKeys(), Doc: "What stands under every case, key by key; stubs node by node."},
+		{Name: "cases", Type: spec.TypeList, NonEmpty: true, Required: true, Elem: &spec.Key{Type: spec.TypeObject, Keys: namedCase()}, Doc: "The cases, each a run of the flow."},
+	}
+}
+
+func namedCase() []spec.Key {
+	return append([]spec.Key{
+		{Name: "name", Type: spec.TypeString, Required: true, Doc: "What the case shows; unique in the file."},
+		{Name: "description", Type: spec.TypeString, Doc: "More of it, for people."},
+		{Name: "each", Type: spec.TypeList, NonEmpty: true, Elem: &spec.Key{Type: spec.TypeObject, Keys: rowKeys()}, Doc: "Rows: the case runs once for each, with what the row says in the place of what the case says, key by key."},
+	}, caseKeys()...)
+}
+
+func rowKeys() []spec.Key {
+	return append([]spec.Key{{Name: "name", Type: spec.TypeString, Default: "the number of the row", Doc: "What the row shows."}}, caseKeys()...)
+}
+
+func caseKeys() []spec.Key {
+	anyMap := func(name, doc string) spec.Key {
+		return spec.Key{Name: name, Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeAny}, Doc: doc}
+	}
+	stub := stubKey(2)
+	text := spec.Key{Type: spec.TypeString}
+	return []spec.Key{
+		anyMap("input", "The run's input, by state key."),
+		{Name: "stubs", Type: spec.TypeMap, Elem: &stub, Doc: "What nodes come to instead of running, by node (outer/inner in a subgraph): one stub for every visit, or a list with one a visit."},
+		anyMap("answers", "What people answer, by node, NODE:KEY for the question of a program, NODE[0] for an element: an answer, or a list of them by visit."),
+		{Name: "decide", Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeOneOf, Forms: []spec.Key{text, {Type: spec.TypeList, Elem: &text}}}, Doc: "What llm_decide edges decide, by node: a target, or a list of them by visit."},
+		{Name: "models", Type: spec.TypeString, Doc: "A file of scripted answers, relative to this one: model nodes then run for real against it."},
+		{Name: "tools", Type: spec.TypeMap, Elem: &stub, Doc: "What tools come to, by name (server.tool): one stub for every call, or a list with one a call."},
+		{Name: "run", Type: spec.TypeObject, Keys: runKeys(), Doc: "What flags of run would set."},
+		{Name: "resume", Type: spec.TypeList, NonEmpty: true, Elem: &spec.Key{Type: spec.TypeObject, Keys: []spec.Key{
+			anyMap("answers", "What people answer then."),
+			{Name: "after", Type: spec.TypeDuration, Default: "0s", Doc: "How much time passes before."},
+		}}, Doc: "How the run goes on when it is paused, in turn."},
+		{Name: "expect", Type: spec.TypeOneOf, Forms: []spec.Key{
+			{Type: spec.TypeObject, Keys: expectKeys()}, {Type: spec.TypeEnum, Enum: []string{"update"}},
+		}, Doc: "What must hold at the end; update stands for what test --update writes there."},
+	}
+}
+
+// stubKey is the shape of a stub; deep says how far stubs may stand in stubs.
+func stubKey(deep int) spec.Key {
+	entry := entryKey(deep)
+	return spec.Key{Type: spec.TypeOneOf, Forms: []spec.Key{entry, {Type: spec.TypeList, NonEmpty: true, Elem: &entry}}}
+}
+
+func entryKey(deep int) spec.Key {
+	keys := []spec.Key{
+		{Name: "output", Type: spec.TypeAny, Doc: "The node's output."},
+		{Name: "error", Type: spec.TypeObject, Doc: "The node's failure.", Keys: []spec.Key{
+			{Name: "kind", Type: spec.TypeString, Required: true, Doc: "The kind of the failure."},
+			{Name: "message", Type: spec.TypeString, Doc: "The failure in words."},
+			{Name: "details", Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeAny}, Doc: "What else is known of it."},
+		}},
+		{Name: "expr", Type: spec.TypeString, Role: spec.RoleExpr, Doc: "An expression that gives the output; it sees what the node's own expressions see."},
+		{Name: "real", Type: spec.TypeBool, Doc: "Runs the node as it is."},
+		{Name: "delay", Type: spec.TypeDuration, Default: "0s", Doc: "How long it takes, in virtual time."},
+		{Name: "events", Type: spec.TypeList, Elem: &spec.Key{Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeAny}}, Doc: "What it says meanwhile, as a program says it through GRAPHRUN_TASK_EVENTS."},
+	}
+	choice := []string{"error", "expr", "output", "real"}
+	if deep > 0 {
+		inner := entryKey(deep - 1)
+		keys = append(keys,
+			spec.Key{Name: "attempts", Type: spec.TypeList, NonEmpty: true, Elem: &inner, Doc: "One stub for each attempt."},
+			spec.Key{Name: "items", Type: spec.TypeList, NonEmpty: true, Elem: &inner, Doc: "One stub for each element of an each."},
+		)
+		choice = []string{"attempts", "error", "expr", "items", "output", "real"}
+	}
+	return spec.Key{Type: spec.TypeObject, Keys: keys, Choices: []spec.Choice{{Keys: choice, Required: true}}}
+}
+
+func runKeys() []spec.Key {
+	nodes := func(name, doc string) spec.Key {
+		text := spec.Key{Type: spec.TypeString}
+		return spec.Key{Name: name, Type: spec.TypeOneOf, Forms: []spec.Key{text, {Type: spec.TypeList, Elem: &text}}, Doc: doc}
+	}
+	return []spec.Key{
+		{Name: "max_steps", Type: spec.TypeInt, Positive: true, Doc: "The most node executions."},
+		{Name: "max_concurrency", Type: spec.TypeInt, Positive: true, Doc: "The most nodes at once."},
+		{Name: "timeout", Type: spec.TypeDuration, Positive: true, Doc: "The longest active time."},
+		{Name: "goal", Type: spec.TypeString, Doc: "The goal of the run."},
+		nodes("pause_before", "Nodes to pause before."),
+		nodes("pause_after", "Nodes to pause after."),
+		{Name: "session", Type: spec.TypeOneOf, Forms: []spec.Key{{Type: spec.TypeString}, {Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeAny}}}, Doc: "The id of a session that the run is the first of, or what the session's last run has left, by state key."},
+		{Name: "labels", Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeString}, Doc: "Labels of the run."},
+	}
+}
+
+func expectKeys() []spec.Key {
+	text := spec.Key{Type: spec.TypeString}
+	texts := spec.Key{Type: spec.TypeList, Elem: &text}
+	list := func(name, doc string) spec.Key {
+		return spec.Key{Name: name, Type: spec.TypeOneOf, Forms: []spec.Key{text, texts}, Doc: doc}
+	}
+	data := func(name, doc string) spec.Key {
+		return spec.Key{Name: name, Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeAny}, Doc: doc}
+	}
+	zero := 0.0
+	count := spec.Key{Type: spec.TypeInt, Min: &zero}
+	one := func(name, doc string) spec.Key {
+		return spec.Key{Name: name, Type: spec.TypeInt, Min: &zero, Doc: doc}
+	}
+	path := []spec.Key{
+		list("exactly", "The whole path."), list("starts", "The path begins with these."), list("ends", "The path ends with these."),
+		list("contains", "These are all on the path."), list("order", "These are on the path in this order, others between them."),
+		list("never", "None of these is on the path."),
+		{Name: "matches", Type: spec.TypeString, Doc: "A regular expression over the names, joined by a space."},
+	}
+	return []spec.Key{
+		{Name: "status", Type: spec.TypeString, Doc: "How the run ended: completed, failed, stuck, limit, paused, cancelled."},
+		{Name: "quality", Type: spec.TypeString, Doc: "clean, degraded or failed."},
+		{Name: "reason", Type: spec.TypeString, Doc: "Why it ended."},
+		one("exit", "The exit code."), one("steps", "Node executions."),
+		{Name: "visits", Type: spec.TypeMap, Elem: &count, Doc: "How often nodes ran."},
+		{Name: "output", Type: spec.TypeAny, Doc: "The run's output; of an object the keys named here."},
+		data("state", "The state at the end: the keys named here, of objects in it the same."),
+		data("state_exactly", "The whole state at the end."),
+		{Name: "error", Type: spec.TypeObject, Doc: "Why the run failed.", Keys: []spec.Key{
+			{Name: "kind", Type: spec.TypeString, Doc: "The kind of the failure."},
+			{Name: "node", Type: spec.TypeString, Doc: "The node that failed."},
+			{Name: "message", Type: spec.TypeString, Doc: "The failure in words."},
+			{Name: "attempt", Type: spec.TypeInt, Doc: "The last attempt."},
+			{Name: "details", Type: spec.TypeMap, Elem: &spec.Key{Type: spec.TypeAny}, Doc: "What else is known of it."},
+		}},
+		{Name: "pending", Type: spec.TypeList, Elem: &spec.Key{Type: spec.TypeObject, Keys: []spec.Key{
+			{Name: "node", Type: spec.TypeString, Doc: "The node that asks."},
+			{Name: "key", Type: spec.TypeString, Doc: "A program's name for its question."},
+			{Name: "index", Type: spec.TypeInt, Doc: "The element that asks."},
+			{Name: "kind", Type: spec.TypeString, Doc: "human, interrupt or tool."},
+			{Name: "prompt", Type: spec.TypeString, Doc: "What is asked."},
+			{Name: "schema", Type: spec.TypeAny, Doc: "Which answers are legal."},
+		}}, Doc: "What the run waits for, all of it."},
+		{Name: "duration", Type: spec.TypeString, Doc: "The virtual time that passed, such as 48h."},
+		{Name: "edges", Type: spec.TypeObject, Keys: []spec.Key{
+			list("fired", "Edges that fired, by id or as \"from -> to\"."), list("not_fired", "Edges that did not fire."),
+		}, Doc: "Which edges fired."},
+		list("where", "Expressions that are true at the end, over state keys, state, output, status, quality, reason, path, steps, visits, nodes, history, error, pending, duration (in seconds)."),
+		{Name: "path", Type: spec.TypeOneOf, Forms: []spec.Key{texts, {Type: spec.TypeObject, Keys: path}}, Doc: "The nodes that ran, in order: all of them, or what holds of them."},
+	}
+}

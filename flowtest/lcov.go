@@ -1,0 +1,62 @@
+// Coverage as LCOV has it, for tools that show covered lines.
+
+package flowtest
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+)
+
+// WriteLCOV writes what was reached of each flow: a node and an edge count for the
+// lines on which they begin, a condition for two branches.
+func WriteLCOV(w io.Writer, r *Report) error {
+	for _, flow := range slices.Sorted(maps.Keys(r.Coverage)) {
+		if err := r.Coverage[flow].writeLCOV(w, flow); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Coverage) writeLCOV(w io.Writer, flow string) error {
+	path, err := filepath.Abs(flow)
+	if err != nil {
+		path = flow
+	}
+	g, lines := c.graph, map[int]int{}
+	at := func(offset, hits int) int {
+		line := g.File.Position(offset).Line
+		lines[line] = max(lines[line], hits)
+		return line
+	}
+	out := fmt.Sprintf("TN:\nSF:%s\n", path)
+	for i, n := range g.Nodes {
+		line := at(n.ID.Span.From, c.seen.nodes[i])
+		out += fmt.Sprintf("FN:%d,%s\nFNDA:%d,%s\n", line, n.ID.Value, c.seen.nodes[i], n.ID.Value)
+	}
+	branches, reached := 0, 0
+	for i, e := range g.Edges {
+		line := at(e.Span.From, c.seen.fired[i])
+		if !e.When.IsSet() {
+			continue
+		}
+		for value := range 2 {
+			hits := c.seen.guards[1-value][i]
+			out += fmt.Sprintf("BRDA:%d,%d,%d,%d\n", line, i, value, hits)
+			branches++
+			reached += min(hits, 1)
+		}
+	}
+	out += fmt.Sprintf("FNF:%d\nFNH:%d\nBRF:%d\nBRH:%d\n", c.Nodes.Total, c.Nodes.Covered, branches, reached)
+	covered := 0
+	for _, line := range slices.Sorted(maps.Keys(lines)) {
+		out += fmt.Sprintf("DA:%d,%d\n", line, lines[line])
+		covered += min(lines[line], 1)
+	}
+	out += fmt.Sprintf("LF:%d\nLH:%d\nend_of_record\n", len(lines), covered)
+	_, err = io.WriteString(w, out)
+	return err
+}

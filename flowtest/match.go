@@ -1,0 +1,106 @@
+// Values against what is wanted: subsets, patterns, numbers.
+
+package flowtest
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// isPattern reports whether a text stands for a regular expression: /…/.
+func isPattern(text string) bool {
+	return len(text) > 2 && strings.HasPrefix(text, "/") && strings.HasSuffix(text, "/")
+}
+
+// unwrapped is a pattern without its slashes.
+func unwrapped(text string) string {
+	if isPattern(text) {
+		return text[1 : len(text)-1]
+	}
+	return text
+}
+
+// matchText reports whether a text is as wanted: equal, or matching /…/.
+func matchText(want, got string) bool {
+	if !isPattern(want) {
+		return want == got
+	}
+	pattern, err := regexp.Compile(unwrapped(want))
+	return err == nil && (pattern.MatchString(got) || want == got)
+}
+
+// fits reports whether data is as wanted: an object holds at least the keys that
+// are named, a text may be /a pattern/, and numbers are equal whatever their type.
+func fits(want, got any) bool { return compare(want, got, true) }
+
+// equal is fits where objects hold nothing else.
+func equal(want, got any) bool { return compare(want, got, false) }
+
+func compare(want, got any, subset bool) bool {
+	got = machine.Plain(got)
+	switch w := want.(type) {
+	case string:
+		if text, ok := got.(string); ok {
+			return matchText(w, text)
+		}
+		return isPattern(w) && got != nil && matchText(w, eval.Text(got))
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok || !subset && len(g) != len(w) {
+			return false
+		}
+		for name, value := range w {
+			own, there := g[name]
+			if !there && value != nil || !there && !subset || !compare(value, own, subset) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		g, ok := got.([]any)
+		if !ok || len(g) != len(w) {
+			return false
+		}
+		for i := range w {
+			if !compare(w[i], g[i], subset) {
+				return false
+			}
+		}
+		return true
+	case int:
+		return sameNumber(float64(w), got)
+	case float64:
+		return sameNumber(w, got)
+	}
+	return want == got
+}
+
+func sameNumber(want float64, got any) bool {
+	switch g := got.(type) {
+	case int:
+		return want == float64(g)
+	case float64:
+		return want == g
+	}
+	return false
+}
+
+// shown is a value in a message.
+func shown(v any) string {
+	if text, ok := v.(string); ok && !strings.Contains(text, "\n") {
+		return text
+	}
+	if list, ok := v.([]string); ok {
+		return "[" + strings.Join(list, ", ") + "]"
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return strconv.Quote(err.Error())
+	}
+	return string(text)
+}

@@ -1,0 +1,210 @@
+// Flows with nodes replaced: those that the machine executes itself and that have a
+// stub, and those whose stub is an expression, which the machine evaluates where the
+// node runs.
+
+package flowtest
+
+import (
+	"errors"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/graphrun/graphrun/node"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// prepared is a flow that is ready to run.
+type prepared struct {
+	runner *runner.Runner
+	flow   *runner.Flow
+}
+
+// stubKind is the kind of nodes that are a stub and nothing else; exprsKey is the
+// key that holds the expressions of stubs, in nodes of every kind.
+const (
+	stubKind = "stub"
+	exprsKey = "x-stub"
+)
+
+// exprBase is where the spans of the stubs' expressions begin: beyond any file.
+const exprBase = 1 << 40
+
+// newRunner makes what runs the cases.
+func newRunner(cfg *Config, kept runner.Store, rewrite func(string, *spec.Graph) *spec.Graph) (*runner.Runner, error) {
+	kinds := slices.Concat(node.Kinds(node.Options{Stand: standOfCase()}), cfg.Kinds, []runner.Kind{{
+		Spec:    spec.Kind{Name: stubKind},
+		Handler: runner.HandlerFunc(runStub),
+	}})
+	exprs := spec.Key{Name: exprsKey, Type: spec.TypeMap, Role: spec.RoleExpr, Elem: &spec.Key{Type: spec.TypeString, Role: spec.RoleExpr}}
+	for i := range kinds {
+		kinds[i].Spec.Keys = append(slices.Clip(kinds[i].Spec.Keys), exprs)
+		kinds[i].Handler = realOnly{kinds[i].Handler}
+	}
+	return runner.New(runner.Config{
+		Kinds: kinds, Decider: decider{node.NewDecider(node.Options{Stand: standOfCase()})}, Store: kept, Rewrite: rewrite,
+		Hooks: runner.Hooks{BeforeNode: beforeNode},
+	})
+}
+
+// chooseFlow finds or makes the flow that a case runs.
+func (f *File) chooseFlow(c *Case) spec.Diagnostics {
+	replaced, key := f.replaced(c)
+	keeps := len(c.resumes) > 0 || c.session != nil
+	if !keeps {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if c.flow = f.flows[key]; c.flow != nil {
+			return nil
+		}
+	}
+	var kept runner.Store
+	if keeps {
+		memory := &store.Memory{}
+		if c.session != nil && c.session.Kind == spec.Map {
+			keys, _ := c.session.Data().(map[string]any)
+			if err := memory.SaveSession(runner.Session{ID: c.opts.Session, Keys: keys, Run: "before", Graph: f.Graph.Name.Value}); err != nil {
+				return spec.Diagnostics{f.finding(c.session.Span, err.Error())}
+			}
+		}
+		kept = memory
+	}
+	r, err := newRunner(&f.cfg, kept, replaced.rewrite)
+	if err != nil {
+		return spec.Diagnostics{f.finding(c.at, err.Error())}
+	}
+	flow, err := r.Prepare(f.Graph)
+	var invalid *runner.InvalidError
+	switch {
+	case errors.As(err, &invalid):
+		return f.inStubs(c, replaced, invalid.Diagnostics)
+	case err != nil:
+		return spec.Diagnostics{f.finding(c.at, err.Error())}
+	}
+	c.flow = &prepared{r, flow}
+	if !keeps {
+		f.flows[key] = c.flow
+	}
+	return nil
+}
+
+func (f *File) finding(at spec.Span, message string) spec.Diagnostic {
+	return spec.Diagnostic{File: f.src, Rule: "invalid-value", Severity: spec.Error, Span: at, Message: message}
+}
+
+// inStubs puts findings about the expressions of stubs where these stand.
+func (f *File) inStubs(c *Case, replaced *replacement, found spec.Diagnostics) spec.Diagnostics {
+	var out spec.Diagnostics
+	for _, d := range found {
+		if i := d.Span.From - exprBase; i >= 0 && i < len(replaced.exprs) {
+			e := replaced.exprs[i]
+			d.File, d.Span = f.src, e.expr.Span
+		} else if d.File != f.src {
+			d = f.finding(c.at, d.Message)
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// replacement says which nodes of a flow are replaced, by their paths.
+type replacement struct {
+	stubs map[string]*stub // those that need it
+	exprs []*entry
+}
+
+// replaced finds the nodes to replace; key tells replacements apart.
+func (f *File) replaced(c *Case) (r *replacement, key string) {
+	r = &replacement{stubs: map[string]*stub{}}
+	names := make([]string, 0, len(c.stubs))
+	for name := range c.stubs {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	var b strings.Builder
+	for _, name := range names {
+		s := c.stubs[name]
+		n, err := f.plain.Find(name)
+		if err != nil || len(s.exprs) == 0 && !inMachine(n.Kind.Value) {
+			continue
+		}
+		r.stubs[name] = s
+		b.WriteString(name + "\x00")
+		for _, e := range s.exprs {
+			b.WriteString(e.program() + "\x00")
+			r.exprs = append(r.exprs, e)
+		}
+	}
+	return r, b.String()
+}
+
+// inMachine reports whether the machine executes nodes of a kind itself.
+func inMachine(kind string) bool {
+	return slices.Contains([]string{"fail", "human", "pass", "set", "wait"}, kind)
+}
+
+// rewrite replaces the nodes of one graph.
+func (r *replacement) rewrite(path string, g *spec.Graph) *spec.Graph {
+	with := map[string]*spec.Node{}
+	for _, n := range g.Nodes {
+		name := n.ID.Value
+		if path != "" {
+			name = path + "/" + name
+		}
+		if s := r.stubs[name]; s != nil {
+			with[n.ID.Value] = r.stubbed(n, s)
+		}
+	}
+	return g.WithNodes(with)
+}
+
+// stubbed is a node with the expressions of its stub; one that has no handler gets
+// one.
+func (r *replacement) stubbed(n *spec.Node, s *stub) *spec.Node {
+	out := *n
+	out.Fields = slices.Clone(n.Fields)
+	switch kind := n.Kind.Value; {
+	case kind == "graph" && s.isReal(): // its expressions are refused below
+	case kind == "graph" || inMachine(kind):
+		out.Fields = nil
+		out.Kind.Value = stubKind
+		takeOver(&out, n)
+	}
+	if len(s.exprs) == 0 {
+		return &out
+	}
+	exprs := spec.Value{Kind: spec.Map}
+	for _, e := range s.exprs {
+		at := exprBase + slices.Index(r.exprs, e)
+		text := spec.Text{Value: e.program(), Span: spec.Span{From: at, To: at + 1}}
+		exprs.Fields = append(exprs.Fields, spec.Field{
+			Key: spec.Text{Value: e.key}, Value: spec.Value{Kind: spec.String, Text: text},
+		})
+	}
+	out.Fields = append(out.Fields, spec.Field{Key: spec.Text{Value: exprsKey}, Value: exprs})
+	return &out
+}
+
+// takeOver gives a stub what the kind that it stands for does with an output: a set
+// node writes its keys, a person's answer has to be a legal one.
+func takeOver(out, n *spec.Node) {
+	switch n.Kind.Value {
+	case "set":
+		if set := n.Field("set"); set != nil && out.Writes.Keys == nil && out.Writes.Exprs == nil {
+			for i := range set.Fields {
+				out.Writes.Keys = append(out.Writes.Keys, set.Fields[i].Key)
+			}
+		}
+	case "human":
+		if schema := n.Field("schema"); schema != nil && out.Output == nil {
+			out.Output, _ = schema.Data().(map[string]any)
+			out.OutputSource = schema
+		}
+		if choices := n.Field("choices"); choices != nil && choices.Kind == spec.List && out.Output == nil {
+			out.Output, out.OutputSource = map[string]any{"enum": choices.Data()}, choices
+		}
+		out.Timeout = 0 // that of the person who is not asked
+	}
+}

@@ -1,0 +1,108 @@
+// What running test files came to.
+
+package flowtest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/graphrun/graphrun/runner"
+)
+
+// Report is what the cases of some files came to. Its JSON is a public contract.
+type Report struct {
+	Files  int `json:"files"`
+	Cases  int `json:"cases"`
+	Passed int `json:"passed"`
+	Failed int `json:"failed"`
+	// Results are in the order of the files and of the cases in them.
+	Results []Result `json:"results"`
+	// Coverage tells by flow what its cases have reached.
+	Coverage map[string]*Coverage `json:"coverage"`
+}
+
+// Result is what a case came to.
+type Result struct {
+	File     string    `json:"file"`
+	Line     int       `json:"line"`
+	Case     string    `json:"case"`
+	Passed   bool      `json:"passed"`
+	Failures []Failure `json:"failures"`
+	Status   string    `json:"status"`
+	Path     []string  `json:"path"`
+	Steps    int       `json:"steps"`
+
+	c     *Case
+	seen  *seen
+	got   *runner.Result
+	trace []string
+}
+
+// Failure is an expectation that does not hold, or something that kept the case
+// from running.
+type Failure struct {
+	// What names the expectation: path, state.n, where; or stub, run.
+	What string `json:"what"`
+	// Line is where it stands in the test file, from 1.
+	Line int `json:"line"`
+	Want any `json:"want"`
+	Got  any `json:"got"`
+}
+
+func (r *Report) add(f *File, result *Result) {
+	if r.Results == nil {
+		r.Results = []Result{}
+	}
+	r.Cases++
+	if result.Passed {
+		r.Passed++
+	} else {
+		r.Failed++
+	}
+	r.Results = append(r.Results, *result)
+	c := r.Coverage[f.Flow]
+	if c == nil {
+		c = newCoverage(f.Graph)
+		r.Coverage[f.Flow] = c
+	}
+	c.take(result.seen)
+}
+
+// Text is a case for a person: what failed, and the trace.
+func (r *Result) Text() string {
+	var b strings.Builder
+	word := "FAIL"
+	if r.Passed {
+		word = "ok  "
+	}
+	fmt.Fprintf(&b, "%s  %s:%d: %s\n", word, r.File, r.Line, r.Case)
+	for i := range r.Failures {
+		f := &r.Failures[i]
+		fmt.Fprintf(&b, "  %s:%d: %s\n", r.File, f.Line, f.What)
+		if f.Want == nil {
+			fmt.Fprintf(&b, "    %s\n", f.gotText())
+			continue
+		}
+		for _, line := range f.lines() {
+			fmt.Fprintf(&b, "    %s\n", line)
+		}
+	}
+	if !r.Passed && len(r.trace) > 0 {
+		b.WriteString("  what happened:\n")
+		for _, line := range r.trace {
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
+	}
+	return b.String()
+}
+
+func (f *Failure) gotText() string { return shown(f.Got) }
+
+// lines tell what was wanted and got: a difference for what is long.
+func (f *Failure) lines() []string {
+	want, got := shown(f.Want), shown(f.Got)
+	if lines := difference(f.Want, f.Got); lines != nil {
+		return lines
+	}
+	return []string{"want " + want, "got  " + got}
+}

@@ -1,0 +1,154 @@
+// Running cases.
+
+package flowtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// started is when every case begins, by its own clock.
+func started() time.Time { return time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+// limit is the longest that a case may take on the clock of the world.
+const limit = time.Minute
+
+// Run runs the cases of files, those that cfg chooses, several at once. The results
+// are in the order of the files, whatever ends first.
+func Run(cfg Config, files []*File) *Report {
+	report := &Report{Files: len(files), Coverage: map[string]*Coverage{}}
+	type job struct {
+		file *File
+		c    *Case
+	}
+	var jobs []job
+	for _, f := range files {
+		for _, c := range f.Cases {
+			if cfg.Run == nil || cfg.Run.MatchString(c.Name) {
+				jobs = append(jobs, job{f, c})
+			}
+		}
+	}
+	results := make([]*Result, len(jobs))
+	var next atomic.Int64
+	var failed atomic.Bool
+	var group sync.WaitGroup
+	workers := cfg.Parallel
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	for range min(workers, len(jobs)) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(jobs); i = int(next.Add(1)) - 1 {
+				if cfg.FailFast && failed.Load() {
+					return
+				}
+				results[i] = jobs[i].file.runCase(&cfg, jobs[i].c)
+				if !results[i].Passed {
+					failed.Store(true)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for i, r := range results {
+		if r == nil { // after the first that failed
+			continue
+		}
+		report.add(jobs[i].file, r)
+	}
+	return report
+}
+
+// runCase runs one case.
+func (f *File) runCase(cfg *Config, c *Case) *Result {
+	most := cfg.Limit
+	if most <= 0 {
+		most = limit
+	}
+	ctx, stop := context.WithTimeout(context.Background(), most)
+	defer stop()
+	a := &acting{c: c, cfg: cfg, clock: runner.NewVirtualClock(started()), stop: stop}
+	watch := &watcher{flow: f.Graph, seen: newSeen(f.Graph), acting: a}
+	opts := c.opts
+	opts.Clock, opts.Sink, opts.History, opts.Secrets = a.clock, watch, true, madeUpSecrets
+	if c.touchesWorld() {
+		opts.Secrets = nil
+	}
+	ctx = context.WithValue(ctx, actingKey{}, a)
+	result, err := c.flow.flow.Run(ctx, opts)
+	for i := 0; err == nil && i < len(c.resumes) && result.Status == machine.Paused && !a.gaveUp(); i++ {
+		a.clock.Pass(c.resumes[i].after)
+		opts.Answers, opts.Input = c.resumes[i].answers, nil
+		result, err = c.flow.runner.Resume(ctx, opts.RunID, opts)
+	}
+	out := &Result{File: f.Name, Line: c.Line, Case: c.Name, c: c, seen: watch.seen, trace: watch.lines, Failures: []Failure{}, Path: []string{}}
+	if result != nil {
+		out.Status, out.Steps, out.got = string(result.Status), result.Steps, result
+		out.Path = result.Path
+	}
+	switch {
+	case len(a.failures) > 0:
+		out.Failures = a.failures
+	case err != nil:
+		out.Failures = append(out.Failures, Failure{What: "run", Line: c.Line, Got: problemOf(err)})
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		out.Failures = append(out.Failures, Failure{What: "run", Line: c.Line, Got: fmt.Sprintf("the case took longer than %s on the clock of the world and was stopped", most)})
+	default:
+		out.Failures = append(out.Failures, c.expect.check(result)...)
+		if !c.expect.wantsUnfit() {
+			out.Failures = append(out.Failures, a.unfit...)
+		}
+	}
+	out.Passed = len(out.Failures) == 0
+	return out
+}
+
+func (a *acting) gaveUp() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.failures) > 0
+}
+
+// problemOf says why nothing was run.
+func problemOf(err error) string {
+	var input *runner.InputError
+	if errors.As(err, &input) {
+		return "the input does not fit the flow: " + input.Error()
+	}
+	return err.Error()
+}
+
+// touchesWorld reports whether some stub is real.
+func (c *Case) touchesWorld() bool {
+	for _, stubs := range []map[string]*stub{c.stubs, c.tools} {
+		for _, s := range stubs {
+			if s.isReal() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// madeUpSecrets are values for the secrets of a graph, which a test has no use for.
+func madeUpSecrets(g *spec.Graph) map[string]any {
+	out := make(map[string]any, len(g.Secrets))
+	for _, secret := range g.Secrets {
+		out[secret.Name.Value] = "made-up-" + secret.Name.Value
+	}
+	return out
+}
+
+func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

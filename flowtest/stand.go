@@ -1,0 +1,268 @@
+// What stands in for nodes, models, tools and decisions while a case runs.
+
+package flowtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/node"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/tool"
+)
+
+// acting is a case while it runs.
+type acting struct {
+	c     *Case
+	cfg   *Config
+	clock *runner.VirtualClock
+	stop  context.CancelFunc
+
+	mu       sync.Mutex
+	failures []Failure
+	// visits number the executions of a node in subgraphs, whose own visits begin
+	// anew each time; by the node's path and the key of its work.
+	visits map[string]map[string]int
+	calls  map[string]int // of tools, by name
+	// unfit are nodes whose stub broke their schema.
+	unfit []Failure
+}
+
+type actingKey struct{}
+
+// actingIn is the case that a context belongs to.
+func actingIn(ctx context.Context) *acting {
+	a, _ := ctx.Value(actingKey{}).(*acting)
+	return a
+}
+
+// errGivenUp ends the run of a case that can't go on.
+var errGivenUp = errors.New("the case can't go on")
+
+// giveUp fails the case and ends its run.
+func (a *acting) giveUp(line int, format string, args ...any) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.failures) == 0 {
+		a.failures = append(a.failures, Failure{What: "stub", Line: line, Got: fmt.Sprintf(format, args...)})
+	}
+	a.stop()
+	return &runner.Failure{Kind: "cancelled", Message: errGivenUp.Error()}
+}
+
+// beforeNode answers in the place of a node.
+func beforeNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
+	a := actingIn(ctx)
+	if a == nil {
+		return nil, nil
+	}
+	s := a.c.stubs[task.Node]
+	if s == nil {
+		if a.runsItself(task) {
+			return nil, nil
+		}
+		return nil, a.giveUp(a.c.Line, "no stub for %s, a node of kind %s", quoted(task.Node), task.Kind)
+	}
+	e, problem := s.pick(occasion{a.visit(task), task.Attempt, task.Index}, "visit")
+	if problem != "" {
+		return nil, a.giveUp(s.line, "%s", problem)
+	}
+	if problem, err := node.Tell(task, e.events); problem != "" {
+		return nil, a.giveUp(e.line, "an event of the stub of %s is none: %s", quoted(task.Node), problem)
+	} else if err != nil {
+		return nil, err
+	}
+	if e.delay > 0 {
+		if err := a.clock.Sleep(ctx, e.delay); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case e.real:
+		return nil, nil
+	case e.failure != nil:
+		failure := *e.failure
+		return nil, &failure
+	case e.key != "":
+		values, _ := task.Config[exprsKey].(map[string]any)
+		return &runner.Reply{Output: values[e.key]}, nil
+	}
+	return &runner.Reply{Output: e.output.Data()}, nil
+}
+
+// runsItself reports whether a node without a stub can run: what it asks of the
+// world has something that stands in for it.
+func (a *acting) runsItself(task *runner.Task) bool {
+	switch task.Kind {
+	case "graph":
+		return true
+	case "llm", "agent":
+		return a.c.script != ""
+	case "tool", "tools":
+		return true // its tools have stubs, or fail the case
+	}
+	return slices.Contains(a.cfg.Real, task.Kind)
+}
+
+// visit numbers the executions of a node, from 1.
+func (a *acting) visit(task *runner.Task) int {
+	if !strings.Contains(task.Node, "/") || task.Index >= 0 {
+		return task.Visit
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.visits == nil {
+		a.visits = map[string]map[string]int{}
+	}
+	seen := a.visits[task.Node]
+	if seen == nil {
+		seen = map[string]int{}
+		a.visits[task.Node] = seen
+	}
+	if seen[task.Key] == 0 {
+		seen[task.Key] = len(seen) + 1
+	}
+	return seen[task.Key]
+}
+
+// runStub runs a node that is a stub and nothing else; beforeNode has answered.
+func runStub(context.Context, *runner.Task) (any, error) {
+	return nil, &runner.Failure{Kind: "internal", Message: "a stub can't run for real"}
+}
+
+// realOnly runs a handler for real while time passes as it does in the world. What
+// only models and tools of a script answer takes no time.
+type realOnly struct{ handler runner.Handler }
+
+func (h realOnly) Run(ctx context.Context, task *runner.Task) (output any, err error) {
+	a := actingIn(ctx)
+	if a == nil || !a.isReal(task) {
+		return h.handler.Run(ctx, task)
+	}
+	a.clock.Outside(func() { output, err = h.handler.Run(ctx, task) })
+	return output, err
+}
+
+// isReal reports whether a node that runs touches the world.
+func (a *acting) isReal(task *runner.Task) bool {
+	return a.c.stubs[task.Node] != nil || slices.Contains(a.cfg.Real, task.Kind)
+}
+
+// standOfCase stands in for models and tools.
+func standOfCase() *node.Stand {
+	return &node.Stand{
+		Model: func(ctx context.Context, task *runner.Task, _ string) (string, string, model.Client) {
+			if a := actingIn(ctx); a != nil && a.c.script != "" {
+				return a.c.script, a.c.dir, nil
+			}
+			return "", "", nil
+		},
+		Tool: func(ctx context.Context, task *runner.Task, call runner.ToolCall) (any, bool, error) {
+			if a := actingIn(ctx); a != nil {
+				return a.callTool(ctx, task, call)
+			}
+			return nil, false, nil
+		},
+		Tools: func(ctx context.Context, task *runner.Task, server string) ([]model.Tool, bool) {
+			a := actingIn(ctx)
+			if a == nil || a.touches(task) {
+				return nil, false
+			}
+			var out []model.Tool
+			for _, name := range sortedNames(a.c.tools) {
+				if strings.HasPrefix(name, server+".") {
+					out = append(out, model.Tool{Name: name, Parameters: map[string]any{"type": "object"}})
+				}
+			}
+			return out, true
+		},
+	}
+}
+
+// touches reports whether a node with a stub that is real may do what it does.
+func (a *acting) touches(task *runner.Task) bool { return a.c.stubs[task.Node] != nil }
+
+// callTool answers a call of a tool.
+func (a *acting) callTool(ctx context.Context, task *runner.Task, call runner.ToolCall) (output any, handled bool, err error) {
+	s := a.c.tools[call.Name]
+	if s == nil {
+		if a.touches(task) || isGraphTool(task, call.Name) {
+			return nil, false, nil
+		}
+		return nil, true, a.giveUp(a.c.Line, "no stub for the tool %s, which %s calls: say what it comes to under tools", quoted(call.Name), quoted(task.Node))
+	}
+	a.mu.Lock()
+	if a.calls == nil {
+		a.calls = map[string]int{}
+	}
+	a.calls[call.Name]++
+	number := a.calls[call.Name]
+	a.mu.Unlock()
+	e, problem := s.pick(occasion{number, 1, -1}, "call")
+	if problem != "" {
+		return nil, true, a.giveUp(s.line, "%s", problem)
+	}
+	if e.delay > 0 {
+		if err := a.clock.Sleep(ctx, e.delay); err != nil {
+			return nil, true, err
+		}
+	}
+	switch {
+	case e.real:
+		return nil, false, nil
+	case e.failure != nil:
+		return nil, true, &tool.Error{Message: e.failure.Message, Details: e.failure.Details}
+	case e.output == nil:
+		return nil, true, a.giveUp(e.line, "the stub of the tool %s is none: a tool has output, error or real", quoted(call.Name))
+	}
+	return e.output.Data(), true, nil
+}
+
+// isGraphTool reports whether a tool is a graph, whose nodes have stubs.
+func isGraphTool(task *runner.Task, name string) bool {
+	for i := range task.Graph.Tools {
+		if t := &task.Graph.Tools[i]; t.Key.Value == name {
+			return t.Value.Get("graph") != nil
+		}
+	}
+	return false
+}
+
+// decider decides as the case says, or asks the script.
+type decider struct{ models runner.Decider }
+
+// Decide names a target.
+func (d decider) Decide(ctx context.Context, task *runner.Task, choice runner.Choice) (target, reasoning string, err error) {
+	a := actingIn(ctx)
+	if a == nil {
+		return d.models.Decide(ctx, task, choice)
+	}
+	said := a.c.decide[task.Node]
+	switch {
+	case said == nil && a.c.script != "":
+		return d.models.Decide(ctx, task, choice)
+	case said == nil:
+		return "", "", a.giveUp(a.c.Line, "no decision for %s: say which way it goes with decide: {%s: TARGET}, or give models", quoted(task.Node), task.Node)
+	}
+	target = said.targets[0]
+	if said.list {
+		visit := a.visit(task)
+		if visit > len(said.targets) {
+			return "", "", a.giveUp(said.line, "no decision for visit %d of %s: its list has %d", visit, quoted(task.Node), len(said.targets))
+		}
+		target = said.targets[visit-1]
+	}
+	var names []string
+	for _, option := range choice.Candidates {
+		names = append(names, option.Target)
+	}
+	if !slices.Contains(names, target) {
+		return "", "", a.giveUp(said.line, "%s can't decide for %s (candidates: %s)", quoted(task.Node), quoted(target), strings.Join(names, ", "))
+	}
+	return target, "the test says so", nil
+}

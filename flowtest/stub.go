@@ -1,0 +1,163 @@
+// Stubs: what nodes and tools come to instead of running.
+
+package flowtest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// stub is what a node comes to: one entry for every visit, or one a visit.
+type stub struct {
+	name   string // of the node, by its path
+	line   int
+	visits []*entry
+	list   bool
+	// exprs are the expressions in it.
+	exprs []*entry
+}
+
+// entry is what one execution comes to.
+type entry struct {
+	line     int
+	output   *spec.Value // nil: something else is given
+	failure  *runner.Failure
+	expr     spec.Text
+	key      string // of the expression's value, in the task's configuration
+	guard    string // when the expression is evaluated
+	attempts []*entry
+	items    []*entry
+	real     bool
+	delay    time.Duration
+	events   []map[string]any
+}
+
+// stubs reads stubs by name; check reports names that nothing has.
+func (f *File) stubs(v *spec.Value, check func(spec.Text)) map[string]*stub {
+	if v == nil {
+		return nil
+	}
+	out := map[string]*stub{}
+	for i := range v.Fields {
+		field := &v.Fields[i]
+		check(field.Key)
+		s := &stub{name: field.Key.Value, line: f.line(field.Key.Span), list: field.Value.Kind == spec.List}
+		given := []spec.Value{field.Value}
+		if s.list {
+			given = field.Value.Items
+		}
+		for j := range given {
+			var guards []string
+			if s.list && !strings.Contains(s.name, "/") {
+				guards = []string{"visit == " + strconv.Itoa(j+1)}
+			}
+			s.visits = append(s.visits, f.entry(s, &given[j], guards))
+		}
+		out[s.name] = s
+	}
+	return out
+}
+
+func (f *File) entry(s *stub, v *spec.Value, guards []string) *entry {
+	e := &entry{line: f.line(v.Span), output: v.Get("output"), delay: durationOf(v.Get("delay"))}
+	if failure := v.Get("error"); failure != nil {
+		e.failure = &runner.Failure{Kind: failure.Get("kind").Text.Value, Message: "the stub says so"}
+		if message := failure.Get("message"); message != nil {
+			e.failure.Message = message.Text.Value
+		}
+		if details := failure.Get("details"); details != nil {
+			e.failure.Details, _ = details.Data().(map[string]any)
+		}
+	}
+	if expr := v.Get("expr"); expr != nil {
+		e.expr, e.key, e.guard = expr.Text, strconv.Itoa(len(s.exprs)), strings.Join(guards, " and ")
+		s.exprs = append(s.exprs, e)
+	}
+	if list := v.Get("attempts"); list != nil {
+		for i := range list.Items {
+			e.attempts = append(e.attempts, f.entry(s, &list.Items[i], guards))
+		}
+	}
+	if list := v.Get("items"); list != nil {
+		for i := range list.Items {
+			e.items = append(e.items, f.entry(s, &list.Items[i], append(slices.Clip(guards), "index == "+strconv.Itoa(i))))
+		}
+	}
+	if yes := v.Get("real"); yes != nil {
+		if e.real, _ = yes.Data().(bool); !e.real {
+			f.report(yes.Span, "invalid-value", `"real" must be true: leave it out, or say what the node comes to`)
+		}
+	}
+	if list := v.Get("events"); list != nil {
+		for i := range list.Items {
+			event, _ := list.Items[i].Data().(map[string]any)
+			e.events = append(e.events, event)
+		}
+	}
+	return e
+}
+
+// program is the text of the expression as the node evaluates it: only where the
+// entry is due.
+func (e *entry) program() string {
+	if e.guard == "" {
+		return e.expr.Value
+	}
+	return "(" + e.guard + ") ? (" + e.expr.Value + ") : nil"
+}
+
+// occasion is which execution a stub is asked about.
+type occasion struct {
+	visit, attempt int // from 1
+	index          int // of an element, from 0; -1: none
+}
+
+// pick finds the entry for an execution; problem says why there is none.
+func (s *stub) pick(at occasion, what string) (e *entry, problem string) {
+	e = s.visits[0]
+	if s.list {
+		if at.visit > len(s.visits) {
+			return nil, fmt.Sprintf("no stub for %s %d of %s: its list has %s", what, at.visit, quoted(s.name), counted(len(s.visits), "entry", "entries"))
+		}
+		e = s.visits[at.visit-1]
+	}
+	for {
+		switch {
+		case e.items != nil && at.index < 0:
+			return nil, fmt.Sprintf("the stub of %s has items, but the node has no each", quoted(s.name))
+		case e.items != nil && at.index >= len(e.items):
+			return nil, fmt.Sprintf("no stub for element %d of %s: its items are %d", at.index, quoted(s.name), len(e.items))
+		case e.items != nil:
+			e = e.items[at.index]
+		case e.attempts != nil && at.attempt > len(e.attempts):
+			return nil, fmt.Sprintf("no stub for attempt %d of %s: its attempts are %d", at.attempt, quoted(s.name), len(e.attempts))
+		case e.attempts != nil:
+			e = e.attempts[at.attempt-1]
+		default:
+			return e, ""
+		}
+	}
+}
+
+// isReal reports whether some entry runs the node as it is.
+func (s *stub) isReal() bool {
+	var any func(list []*entry) bool
+	any = func(list []*entry) bool {
+		return slices.ContainsFunc(list, func(e *entry) bool { return e.real || any(e.attempts) || any(e.items) })
+	}
+	return any(s.visits)
+}
+
+// counted is a number and what it counts.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}

@@ -1,0 +1,106 @@
+// Writing what happened into test files.
+
+package flowtest
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// edit puts a text in the place of some bytes of a file.
+type edit struct {
+	at   spec.Span
+	text string
+}
+
+// Update writes the path and the state of what happened into the cases of a file
+// that expect update, and into those that expect another exact path. What else
+// stands there is kept, comments too. It reports how many cases were changed; their
+// results pass from then on if nothing else of them failed.
+func Update(f *File, report *Report) (changed int, err error) {
+	var edits []edit
+	for i := range report.Results {
+		r := &report.Results[i]
+		if r.c == nil || r.c.expect.file != f || r.got == nil || hasOther(r.Failures) {
+			continue
+		}
+		own, done := f.updated(r)
+		if !done {
+			continue
+		}
+		changed++
+		for _, e := range own {
+			if !slices.ContainsFunc(edits, func(other edit) bool { return other.at == e.at }) { // rows share what the case expects
+				edits = append(edits, e)
+			}
+		}
+	}
+	if changed == 0 {
+		return 0, nil
+	}
+	slices.SortFunc(edits, func(a, b edit) int { return b.at.From - a.at.From })
+	src := slices.Clone(f.src.Src)
+	for _, e := range edits {
+		src = slices.Concat(src[:e.at.From], []byte(e.text), src[e.at.To:])
+	}
+	return changed, os.WriteFile(f.Name, src, 0o644)
+}
+
+// hasOther reports whether a case failed in a way that no update mends.
+func hasOther(failures []Failure) bool {
+	return slices.ContainsFunc(failures, func(f Failure) bool { return f.What == "stub" || f.What == "run" })
+}
+
+// updated is what to change of a case.
+func (f *File) updated(r *Result) (edits []edit, changed bool) {
+	x := r.c.expect
+	path := yamlFlow(r.got.Path)
+	state, _ := machine.Plain(any(r.got.State)).(map[string]any)
+	if x.update {
+		return []edit{f.block(x.value.Span, path, state)}, true
+	}
+	missed := slices.ContainsFunc(r.Failures, func(f Failure) bool { return f.What == "path" })
+	list := x.value.Get("path")
+	if !missed || list == nil {
+		return nil, false
+	}
+	if list.Kind == spec.Map {
+		list = list.Get("exactly")
+	}
+	edits = append(edits, edit{list.Span, path})
+	if want := x.value.Get("state"); want != nil && slices.ContainsFunc(r.Failures, func(f Failure) bool { return strings.HasPrefix(f.What, "state.") }) {
+		edits = append(edits, edit{want.Span, yamlFlow(state)})
+	}
+	return edits, true
+}
+
+// block is the expectation that takes the place of the word update: in lines of its
+// own, unless it stands in a map of one line.
+func (f *File) block(at spec.Span, path string, state map[string]any) edit {
+	src := f.src.Src
+	start := bytes.LastIndexByte(src[:at.From], '\n') + 1
+	line := string(src[start:at.From])
+	parts := []string{"path: " + path}
+	if len(state) > 0 {
+		parts = append(parts, "state: "+yamlFlow(state))
+	}
+	key := strings.TrimLeft(strings.TrimLeft(line, " -"), " ")
+	if !strings.HasPrefix(key, "expect:") {
+		return edit{at, "{" + strings.Join(parts, ", ") + "}"}
+	}
+	end := at.To
+	for end < len(src) && src[end] != '\n' {
+		end++
+	}
+	rest := strings.TrimRight(string(src[at.To:end]), " \r") // a comment stays where it is
+	for at.From > start && src[at.From-1] == ' ' {
+		at.From--
+	}
+	indent := strings.Repeat(" ", len(line)-len(key)+2)
+	return edit{spec.Span{From: at.From, To: end}, strings.Join(append([]string{rest}, parts...), "\n"+indent)}
+}

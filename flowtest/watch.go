@@ -1,0 +1,100 @@
+// What a case's run tells: for coverage, and the trace of a case that fails.
+
+package flowtest
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// watcher is the sink of a case's run.
+type watcher struct {
+	flow   *spec.Graph
+	seen   *seen
+	lines  []string
+	acting *acting
+}
+
+// Event takes in what happened.
+func (w *watcher) Event(e *runner.Event) error {
+	if w.acting.gaveUp() { // what follows is only the end of the run
+		return nil
+	}
+	own := !strings.Contains(e.Node, "/")
+	switch e.Type {
+	case runner.NodeStarted:
+		if own {
+			w.seen.node(e.Node)
+		}
+	case runner.EdgesResolved:
+		if own {
+			w.seen.resolved(e)
+		}
+		w.lines = append(w.lines, w.step(e))
+	case runner.NodeRetrying, runner.NodeFailed:
+		if e.Error != nil && e.Error.Kind == "invalid_output" && w.acting.c.stubs[e.Node] != nil {
+			w.unfit(e)
+		}
+		if e.Error != nil {
+			w.lines = append(w.lines, w.place(e)+" "+e.Node+" "+failed(e)+": "+short(e.Error.Kind+": "+e.Error.Message))
+		}
+	case runner.NodeEvent:
+		if e.Said != nil && e.Said.Type == "question" {
+			w.lines = append(w.lines, "       "+e.Node+" asks: "+short(e.Said.Question.Prompt))
+		}
+	case runner.RunFinished:
+		if e.Result != nil {
+			w.lines = append(w.lines, "       "+string(e.Result.Status)+" ("+e.Result.Reason+")")
+		}
+	}
+	return nil
+}
+
+// failed says whether a node failed for good or is tried again.
+func failed(e *runner.Event) string {
+	if e.Type == runner.NodeRetrying {
+		return "failed and is tried again in " + e.NextDelay.String()
+	}
+	return "failed"
+}
+
+// unfit notes that a stub broke the schema of its node.
+func (w *watcher) unfit(e *runner.Event) {
+	s := w.acting.c.stubs[e.Node]
+	failure := Failure{What: "stub", Line: s.line, Got: "the stub of " + quoted(e.Node) + " does not fit: " + e.Error.Message}
+	if !s.isReal() && !slices.Contains(w.acting.unfit, failure) {
+		w.acting.unfit = append(w.acting.unfit, failure)
+	}
+}
+
+func (w *watcher) place(e *runner.Event) string {
+	if e.Step == 0 {
+		return "      "
+	}
+	return strings.Repeat(" ", max(0, 6-len(strconv.Itoa(e.Step)))) + strconv.Itoa(e.Step)
+}
+
+// step is a line of the trace: what ran and where it led.
+func (w *watcher) step(e *runner.Event) string {
+	line := w.place(e) + " " + e.Node
+	if e.Visit > 1 {
+		line += " #" + strconv.Itoa(e.Visit)
+	}
+	if len(e.Next) > 0 {
+		line += " → " + strings.Join(e.Next, ", ")
+	}
+	for i := range e.Candidates {
+		if c := &e.Candidates[i]; c.Fired && c.When != "" {
+			line += "  (" + short(c.When) + ")"
+		}
+	}
+	return line
+}
+
+// short is a text in one line of the trace.
+func short(text string) string { return terminal.Truncate(terminal.Line(text), 100) }

@@ -1,0 +1,63 @@
+// Values as a person writes them in YAML.
+
+package flowtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// plainText matches texts that YAML takes without quotes, in flow style too.
+var plainText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`)
+})
+
+// yamlText is a text as a scalar: quoted where it must be.
+func yamlText(text string) string {
+	words := []string{"false", "no", "null", "off", "on", "true", "yes"}
+	if plainText().MatchString(text) && !slices.Contains(words, strings.ToLower(text)) {
+		return text
+	}
+	return jsonText(text)
+}
+
+// yamlFlow is a value in flow style, in one line.
+func yamlFlow(v any) string {
+	switch v := v.(type) {
+	case string:
+		return yamlText(v)
+	case []string:
+		parts := make([]string, len(v))
+		for i, text := range v {
+			parts[i] = yamlText(text)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case []any:
+		parts := make([]string, len(v))
+		for i := range v {
+			parts[i] = yamlFlow(v[i])
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[string]any:
+		parts := make([]string, 0, len(v))
+		for _, name := range sortedNames(v) {
+			parts = append(parts, yamlText(name)+": "+yamlFlow(v[name]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return jsonText(v)
+}
+
+func jsonText(v any) string {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return "null"
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}

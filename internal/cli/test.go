@@ -1,0 +1,298 @@
+// The test command: run the cases of test files.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/flowtest"
+	"github.com/graphrun/graphrun/internal/report"
+	"github.com/graphrun/graphrun/spec"
+)
+
+type testFlags struct {
+	format    enum
+	run       string
+	update    bool
+	min       float64
+	lcov      string
+	parallel  int
+	keepGoing bool
+	watch     bool
+	verbose   bool
+}
+
+func newTestCommand(a *app) *cobra.Command {
+	f := testFlags{format: newEnum("text", "json", "junit", "text")}
+	cmd := &cobra.Command{
+		Use:   "test [PATH...]",
+		Short: "Run the tests of flows",
+		Long: `test runs the cases of *.test.yaml files: each runs its flow on the machine that runs
+flows, by a virtual clock, with stubs in the place of what nodes do. Nothing with an
+effect is executed unless a stub says real: true. A folder is searched; without a path
+it is the working directory.
+
+A failing case is shown with the place of each expectation that does not hold, what
+was wanted and got, and what happened. Then follows what the cases have reached of
+each flow: nodes, edges, conditions seen true and false, failure edges, and loops
+taken 0, 1 and many times.
+
+--update writes the path and the state of what happened into cases that expect update,
+and into those that expect another exact path; comments are kept.
+
+Exit codes: 0 all hold, 1 a case failed or fewer edges than --min were reached, 2 no
+test found, 3 a test file or a flow is not valid.`,
+		Example: `  graphrun test
+  graphrun test flows/ --run 'repair|give up' -v
+  graphrun test release.test.yaml --update
+  graphrun test --min 90 --format junit > tests.xml`,
+		PreRunE: a.loadSettings,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.test(cmd.Context(), cmd, &f, args) },
+	}
+	flags := cmd.Flags()
+	enumFlag(cmd, flags, &f.format, "format", "", "form of the report")
+	enumFlag(cmd, flags, &f.format, "output", "o", "the same as --format")
+	flags.StringVar(&f.run, "run", "", "run only cases whose name matches a regular expression")
+	flags.BoolVar(&f.update, "update", false, "write what happened into cases that expect update or another exact path")
+	flags.Float64Var(&f.min, "min", 0, "`PERCENT` of each flow's edges that its cases must reach")
+	flags.StringVar(&f.lcov, "lcov", "", "write the lines that were reached to `FILE`, as LCOV has them")
+	flags.IntVar(&f.parallel, "parallel", 0, "most cases that run at once (default: one for each processor)")
+	flags.BoolVar(&f.keepGoing, "keep-going", true, "go on after a case has failed")
+	flags.BoolVar(&f.watch, "watch", false, "run again whenever a test file or a flow changes, until interrupted")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show every case")
+	for _, name := range []string{"run", "min", "parallel"} {
+		complete(cmd, name, nil)
+	}
+	setting(flags, "format", "min", "parallel", "keep-going")
+	return cmd
+}
+
+// test runs what is asked for, once or again and again.
+func (a *app) test(ctx context.Context, cmd *cobra.Command, f *testFlags, args []string) error {
+	cfg, err := f.config(cmd)
+	if err != nil {
+		return err
+	}
+	cfg.Check = a.checkFlow
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	if f.watch {
+		return a.watchTests(ctx, f, cfg, args)
+	}
+	return a.testOnce(f, cfg, args)
+}
+
+func (f *testFlags) config(cmd *cobra.Command) (cfg flowtest.Config, err error) {
+	if f.run != "" {
+		if cfg.Run, err = regexp.Compile(f.run); err != nil {
+			return cfg, usagef("--run %q: %w", f.run, err)
+		}
+	}
+	if cmd.Flags().Changed("parallel") && f.parallel < 1 {
+		return cfg, usagef("--parallel %d: must be at least 1", f.parallel)
+	}
+	if f.min < 0 || f.min > 100 {
+		return cfg, usagef("--min %v: must be from 0 to 100", f.min)
+	}
+	cfg.Parallel, cfg.FailFast, cfg.Update = f.parallel, !f.keepGoing, f.update
+	return cfg, nil
+}
+
+// checkFlow is the check that run makes.
+func (a *app) checkFlow(path string, src []byte) (*spec.Graph, spec.Diagnostics) {
+	c := check(path, src, a.rules.optional(nil))
+	found := a.rules.apply(c.found, nil)
+	if !found.HasErrors() {
+		found = append(found, c.broken...)
+	}
+	return c.graph, found
+}
+
+// testOnce runs the tests of some paths and reports what they came to.
+func (a *app) testOnce(f *testFlags, cfg flowtest.Config, args []string) error {
+	names, err := flowtest.Find(args...)
+	if errors.Is(err, fs.ErrNotExist) {
+		return usagef("no such file or folder: %s", pathOf(err))
+	}
+	if err != nil {
+		return usage(err)
+	}
+	if len(names) == 0 {
+		return usagef("no test found in %s: a test file's name ends in .test.yaml", strings.Join(args, ", "))
+	}
+	files, found, err := loadTests(cfg, names)
+	if err != nil {
+		return usage(err)
+	}
+	if found.HasErrors() {
+		findings := report.Findings{Files: len(names), Diagnostics: found.Sort()}
+		if err := report.Write(a.Stderr, "text", findings, report.Options{Color: a.colorOn(a.StderrTerminal)}); err != nil {
+			return err
+		}
+		return silent(exitInvalid)
+	}
+	result := flowtest.Run(cfg, files)
+	if result.Cases == 0 {
+		return usagef("no case matches --run %q", f.run)
+	}
+	if f.update {
+		if result, err = a.updateTests(cfg, files, result); err != nil {
+			return err
+		}
+	}
+	if f.lcov != "" {
+		if err := writeFileWith(f.lcov, func(w io.Writer) error { return flowtest.WriteLCOV(w, result) }); err != nil {
+			return usage(err)
+		}
+	}
+	if err := a.printTests(f, result); err != nil {
+		return err
+	}
+	short := a.shortOf(f, result)
+	if result.Failed > 0 || short {
+		return silent(exitFailed)
+	}
+	return nil
+}
+
+// pathOf is the path that an error of the file system is about.
+func pathOf(err error) string {
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		return failed.Path
+	}
+	return err.Error()
+}
+
+func loadTests(cfg flowtest.Config, names []string) (files []*flowtest.File, found spec.Diagnostics, err error) {
+	seen := map[string]bool{} // several files about one flow find the same in it
+	for _, name := range names {
+		file, own, err := flowtest.Load(cfg, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, d := range own {
+			if key := fmt.Sprint(d.File.Name, d.Span, d.Rule, d.Message); !seen[key] {
+				seen[key] = true
+				found = append(found, d)
+			}
+		}
+		if file != nil {
+			files = append(files, file)
+		}
+	}
+	return files, found, nil
+}
+
+// updateTests writes what happened and runs what was changed again.
+func (a *app) updateTests(cfg flowtest.Config, files []*flowtest.File, result *flowtest.Report) (*flowtest.Report, error) {
+	changed := 0
+	for i, file := range files {
+		n, err := flowtest.Update(file, result)
+		if err != nil {
+			return nil, usage(err)
+		}
+		if n == 0 {
+			continue
+		}
+		changed += n
+		fmt.Fprintf(a.Stderr, "%s: %s updated\n", file.Name, counted(n, "case"))
+		again, found, err := flowtest.Load(cfg, file.Name)
+		if err == nil && found.HasErrors() {
+			err = &spec.InvalidError{Findings: found}
+		}
+		if err != nil {
+			return nil, err
+		}
+		files[i] = again
+	}
+	if changed == 0 {
+		return result, nil
+	}
+	return flowtest.Run(cfg, files), nil
+}
+
+// shortOf says which flows have reached too few of their edges.
+func (a *app) shortOf(f *testFlags, r *flowtest.Report) bool {
+	short := false
+	for _, flow := range sortedKeys(r.Coverage) {
+		if got := r.Coverage[flow].Edges.Percent(); got < f.min {
+			short = true
+			fmt.Fprintf(a.Stderr, "graphrun: %s: %v %% of its edges are reached, --min asks for %v %%\n", flow, got, f.min)
+		}
+	}
+	return short
+}
+
+// watchEvery is how often files are looked at.
+const watchEvery = 300 * time.Millisecond
+
+// watchTests runs the tests, and again when something has changed.
+func (a *app) watchTests(ctx context.Context, f *testFlags, cfg flowtest.Config, args []string) error {
+	interrupts := make(chan os.Signal, 1)
+	if a.Notify != nil {
+		defer a.Notify(interrupts)()
+	}
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	before := ""
+	for {
+		if now := stampOf(args); now != before {
+			before = now
+			if err := a.testOnce(f, cfg, args); err != nil && exitOf(err) != exitFailed {
+				a.report(err)
+			}
+			before = stampOf(args) // --update may have written
+			fmt.Fprintln(a.Stderr, "waiting for changes; interrupt to end")
+		}
+		select {
+		case <-interrupts:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// stampOf changes when a file below some paths does.
+func stampOf(paths []string) string {
+	var b strings.Builder
+	for _, path := range paths {
+		if flowtest.IsTestFile(path) {
+			path = filepath.Dir(path)
+		}
+		_ = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+			if err != nil {
+				return nil
+			}
+			if entry.IsDir() && name != path && skipFolder(entry.Name()) {
+				return fs.SkipDir
+			}
+			if ext := filepath.Ext(name); entry.IsDir() || !slices.Contains([]string{".json", ".yaml", ".yml"}, ext) {
+				return nil
+			}
+			if info, err := entry.Info(); err == nil {
+				fmt.Fprintf(&b, "%s %d %d\n", name, info.Size(), info.ModTime().UnixNano())
+			}
+			return nil
+		})
+	}
+	return b.String()
+}
