@@ -72,9 +72,7 @@ func beforeNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	if problem != "" {
 		return nil, a.giveUp(s.line, "%s", problem)
 	}
-	if problem, err := node.Tell(task, e.events); problem != "" {
-		return nil, a.giveUp(e.line, "an event of the stub of %s is none: %s", quoted(task.Node), problem)
-	} else if err != nil {
+	if err := a.tell(task, e); err != nil {
 		return nil, err
 	}
 	if e.delay > 0 {
@@ -93,6 +91,18 @@ func beforeNode(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 		return &runner.Reply{Output: values[e.key]}, nil
 	}
 	return &runner.Reply{Output: e.output.Data()}, nil
+}
+
+// tell says what the stub has the node say.
+func (a *acting) tell(task *runner.Task, e *entry) error {
+	if len(e.events) == 0 {
+		return nil
+	}
+	problem, err := node.Tell(task, e.events)
+	if problem != "" {
+		return a.giveUp(e.line, "an event of the stub of %s is none: %s", quoted(task.Node), problem)
+	}
+	return err
 }
 
 // runsItself reports whether a node without a stub can run: what it asks of the

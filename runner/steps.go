@@ -28,7 +28,7 @@ type stepPool struct {
 	// known are the steps of tasks that had begun before this run was taken up: the
 	// runs around have counted them with its own.
 	known map[machine.TaskID]int
-	pace   *VirtualClock
+	pace  *VirtualClock
 }
 
 func newStepPool(nested *nesting) *stepPool {

@@ -17,7 +17,7 @@ import (
 // file; the commands of a console block are run where the files are, and print what
 // the block says. -update writes what they print.
 func TestPageSessions(t *testing.T) {
-	for _, name := range []string{"docs/tutorial.md", "docs/recipes.md"} {
+	for _, name := range []string{"docs/tutorial.md", "docs/recipes.md", "docs/testing.md"} {
 		t.Run(name, func(t *testing.T) {
 			p, file := readPage(t, name), absolute(t, filepath.Join(root(), name))
 			dir := t.TempDir()
