@@ -101,13 +101,13 @@ func (p *process) watch(ctx context.Context, cmd *exec.Cmd, ended <-chan struct{
 		return false // both happened: a program that has ended needs no signal
 	default:
 	}
-	procs.AskGroup(cmd)
+	p.mark.Ask(cmd)
 	patience := time.NewTimer(p.grace)
 	defer patience.Stop()
 	select {
 	case <-ended:
 		// The program is gone, but others of its group may still clean up.
-		procs.AwaitGroup(cmd, patience.C, p.kill)
+		p.mark.Await(cmd, patience.C, p.kill)
 	case <-patience.C:
 	case <-p.kill:
 	}

@@ -113,7 +113,7 @@ func (p *program) watch() {
 func (p *program) stop() error {
 	_ = p.stdin.Close()
 	if !p.endsWithin(p.opts.Grace / 5) {
-		process.AskGroup(p.cmd)
+		p.mark.Ask(p.cmd)
 		if !p.endsWithin(p.opts.Grace) {
 			p.mark.Kill(p.cmd)
 		}

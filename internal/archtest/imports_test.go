@@ -20,12 +20,13 @@ type layer struct {
 // layers is the import graph as it should be.
 func layers() []layer {
 	const (
-		yaml  = "gopkg.in/yaml.v3"
-		expr  = "github.com/expr-lang/expr"
-		color = "github.com/fatih/color"
-		unix  = "golang.org/x/sys/unix"
-		width = "golang.org/x/text/width"
-		mcp   = "github.com/modelcontextprotocol/go-sdk"
+		yaml    = "gopkg.in/yaml.v3"
+		expr    = "github.com/expr-lang/expr"
+		color   = "github.com/fatih/color"
+		unix    = "golang.org/x/sys/unix"
+		windows = "golang.org/x/sys/windows"
+		width   = "golang.org/x/text/width"
+		mcp     = "github.com/modelcontextprotocol/go-sdk"
 	)
 	return []layer{
 		{path: "cmd/graphrun", own: []string{"internal/cli"}},
@@ -44,7 +45,7 @@ func layers() []layer {
 		{path: "internal/fix", own: []string{"internal/suggest", "spec"}},
 		{path: "internal/flowdiff", own: []string{"spec"}},
 		{path: "internal/graphalg"},
-		{path: "internal/process", others: []string{unix}},
+		{path: "internal/process", others: []string{unix, windows}},
 		{path: "internal/redact"},
 		// a slow second reading of the language, tests only
 		{path: "internal/reference", own: []string{"spec", "eval"}},

@@ -34,7 +34,7 @@ type standing struct {
 // stand looks at the store; it is sound at any time.
 func (x *trial) stand() {
 	s, err := sqlite.Open(x.store, sqlite.Options{ReadOnly: true})
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, sqlite.ErrOlder) || err != nil && !x.gently {
+	if errors.Is(err, os.ErrNotExist) || errors.Is(err, sqlite.ErrOlder) || errors.Is(err, sqlite.ErrUnfinished) || err != nil && !x.gently {
 		return // nothing was kept yet, or a disk that is full has no room for those who look
 	}
 	if err != nil {

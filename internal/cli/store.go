@@ -98,7 +98,7 @@ func (a *app) readStore() (runner.Store, error) {
 	}
 	s, err := sqlite.Open(path, sqlite.Options{ReadOnly: true, Now: a.Now})
 	switch {
-	case errors.Is(err, sqlite.ErrOlder):
+	case errors.Is(err, sqlite.ErrOlder), errors.Is(err, sqlite.ErrUnfinished):
 		return a.openStore()
 	case errors.Is(err, fs.ErrNotExist):
 		return &unkept{}, nil

@@ -37,14 +37,40 @@ nodes:
 edges: [{from: a, to: END}]
 `
 
+// serverFlow does the same in a server of tools, which never says that it is there.
+const serverFlow = `graphrun: v1
+name: children
+start: a
+limits: {node_timeout: 5m}
+tools: {kept: {mcp: {command: [sh, server.sh]}}}
+nodes: {a: {kind: tool, tool: kept.any}}
+edges: [{from: a, to: END}, {from: a, to: END, condition: on_failure}]
+`
+
+const serverScript = `[ -e again ] && exit 1
+exec 3> pipe
+setsid sh -c 'while sleep 100; do :; done' &
+echo ready >&3
+while sleep 100; do :; done
+`
+
 func TestChildrenDieWithTheirDriver(t *testing.T) {
 	for _, test := range []struct {
 		name   string
+		flow   string
 		signal syscall.Signal
-	}{{"kill", syscall.SIGKILL}, {"quit", syscall.SIGQUIT}, {"hang up", syscall.SIGHUP}, {"terminate", syscall.SIGTERM}} {
+	}{
+		{"kill", childrenFlow, syscall.SIGKILL},
+		{"quit", childrenFlow, syscall.SIGQUIT},
+		{"hang up", childrenFlow, syscall.SIGHUP},
+		{"terminate", childrenFlow, syscall.SIGTERM},
+		{"kill, with a server", serverFlow, syscall.SIGKILL},
+		{"terminate, with a server", serverFlow, syscall.SIGTERM},
+	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
-			write(t, filepath.Join(dir, "flow.yaml"), childrenFlow)
+			write(t, filepath.Join(dir, "flow.yaml"), test.flow)
+			write(t, filepath.Join(dir, "server.sh"), serverScript)
 			if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-//go:build !unix
+//go:build !unix && !windows
 
 // Systems without process groups: the program alone is ended.
 
@@ -9,17 +9,21 @@ import (
 	"os/exec"
 )
 
+// group is the program alone.
+type group struct{}
+
 // OwnGroup does nothing.
 func OwnGroup(*exec.Cmd) {}
 
-// AskGroup ends the program.
-func AskGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
+func (*group) adopt(*exec.Cmd) {}
 
-// KillGroup ends the program.
-func KillGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
+func (*group) ask(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
 
-// GroupAlive knows of no group.
-func GroupAlive(*exec.Cmd) bool { return false }
+func (*group) kill(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
+
+func (*group) alive(*exec.Cmd) bool { return false }
+
+func (*group) forget() {}
 
 func signalNone(int) error { return nil }
 

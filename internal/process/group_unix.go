@@ -26,16 +26,23 @@ func OwnGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: t
 // The group keeps the number of its leader for as long as it has members, so
 // the number can't come to mean another group while one of ours is left.
 
-// AskGroup asks every process of the group to end.
-func AskGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+// group is the process group of a program.
+type group struct{}
 
-// KillGroup ends every process of the group.
-func KillGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+func (*group) adopt(*exec.Cmd) {}
 
-// GroupAlive reports whether the group has members that run. Dead ones stay
+// ask asks every process of the group to end.
+func (*group) ask(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+
+// kill ends every process of the group.
+func (*group) kill(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+
+func (*group) forget() {}
+
+// alive reports whether the group has members that run. Dead ones stay
 // members until their parent takes note, which for orphans in a container may
 // be never, so they don't count where the system tells.
-func GroupAlive(cmd *exec.Cmd) bool {
+func (*group) alive(cmd *exec.Cmd) bool {
 	err := syscall.Kill(-cmd.Process.Pid, 0)
 	if err != nil && !errors.Is(err, syscall.EPERM) {
 		return false

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 )
 
 // markVariable names the folder of a running program. Everything that it starts
@@ -50,7 +51,8 @@ func (k *Keeper) Close() error {
 type Mark struct {
 	keeper *Keeper
 	dir    string
-	group  int
+	leader int // its number; 0: it was not started
+	group  group
 }
 
 // Mark makes the folder of a program. The mark can be used, too, when there is an
@@ -98,16 +100,36 @@ func (m *Mark) Start(cmd *exec.Cmd) error {
 	if err := <-started; err != nil {
 		return err
 	}
-	m.group = cmd.Process.Pid
+	m.leader = cmd.Process.Pid
+	m.group.adopt(cmd)
 	if m.dir != "" {
-		record(m.dir, m.group)
+		record(m.dir, m.leader)
 	}
 	return nil
 }
 
+// Ask asks the program and its group to end.
+func (m *Mark) Ask(cmd *exec.Cmd) { m.group.ask(cmd) }
+
+// Await returns when the group is empty, patience is over or kill is closed. Nothing
+// reports the end of processes that are not our children, so it looks.
+func (m *Mark) Await(cmd *exec.Cmd, patience <-chan time.Time, kill <-chan struct{}) {
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for m.group.alive(cmd) {
+		select {
+		case <-look.C:
+		case <-patience:
+			return
+		case <-kill:
+			return
+		}
+	}
+}
+
 // Kill ends the program, its group and all that bears its mark.
 func (m *Mark) Kill(cmd *exec.Cmd) {
-	KillGroup(cmd)
+	m.group.kill(cmd)
 	if m.dir != "" {
 		killMarked([]string{m.dir})
 	}
@@ -115,8 +137,9 @@ func (m *Mark) Kill(cmd *exec.Cmd) {
 
 // Close forgets the program, which has ended. What it left running goes on.
 func (m *Mark) Close() {
-	if m.group != 0 {
-		m.keeper.release(m.group)
+	m.group.forget()
+	if m.leader != 0 {
+		m.keeper.release(m.leader)
 	}
 	if m.dir != "" {
 		_ = os.RemoveAll(m.dir)

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 )
 
 // Find looks a program without a slash up in the PATH that it is going
@@ -36,21 +35,4 @@ func Find(name, dir string, env []string) (string, error) {
 		}
 	}
 	return "", exec.ErrNotFound
-}
-
-// AwaitGroup returns when the group is empty, patience is over or kill is
-// closed. Nothing reports the end of processes that are not our children, so
-// it looks.
-func AwaitGroup(cmd *exec.Cmd, patience <-chan time.Time, kill <-chan struct{}) {
-	look := time.NewTicker(10 * time.Millisecond)
-	defer look.Stop()
-	for GroupAlive(cmd) {
-		select {
-		case <-look.C:
-		case <-patience:
-			return
-		case <-kill:
-			return
-		}
-	}
 }

@@ -5,7 +5,9 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -29,9 +31,9 @@ var (
 	// command that writes can take it back.
 	ErrUnfinished = errors.New("a change of the file was broken off; a command that writes takes it back")
 	// ErrReadOnly says that the file, its folder or its disk can't be written.
-	ErrReadOnly = errors.New("the file can't be written: it, its folder or its disk is read-only; make them writable, or name another file")
+	ErrReadOnly = errors.New("the file can't be written")
 	// ErrUnreadable says that the file can't be opened.
-	ErrUnreadable = errors.New("the file can't be opened: see who may read and write it, its folder, and the files beside it that begin with its name; or name another file")
+	ErrUnreadable = errors.New("the file can't be opened")
 	// ErrGone says that the file is not where it was when it was opened.
 	ErrGone = errors.New("the file was deleted, moved or replaced while it was in use; put it back and resume the run, or start it anew")
 	// ErrIO says that the disk or file system failed.
@@ -53,8 +55,9 @@ func isBusy(err error) bool {
 
 func isDuplicate(err error) bool { return code(err) == lib.SQLITE_CONSTRAINT }
 
-// said puts an error of SQLite in words; others are returned as they are.
-func said(err error) error {
+// said puts an error of SQLite in words, and what keeps this user from the file at a
+// path; others are returned as they are.
+func said(path string, err error) error {
 	var kind error
 	switch code(err) {
 	case lib.SQLITE_CORRUPT:
@@ -72,10 +75,16 @@ func said(err error) error {
 	case lib.SQLITE_IOERR:
 		kind = ErrIO
 	default:
-		return err
+		if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.ENOTDIR) && !errors.Is(err, syscall.EROFS) {
+			return err
+		}
+		kind = ErrUnreadable
 	}
 	if errors.Is(err, kind) { // said already
 		return err
+	}
+	if kind == ErrReadOnly || kind == ErrUnreadable {
+		return fmt.Errorf("%w: %s (%w)", kind, obstacle(path), err)
 	}
 	return fmt.Errorf("%w (%w)", kind, err)
 }

@@ -28,6 +28,10 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if path := os.Getenv(obstacleEnv); path != "" {
+		sayObstacle(path)
+		os.Exit(0)
+	}
 	if path := os.Getenv(driverEnv); path != "" {
 		if steps, err := strconv.Atoi(os.Getenv(stepsEnv)); err == nil {
 			if err := walk(path, steps); err != nil {
@@ -43,6 +47,19 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
+}
+
+// obstacleEnv makes the test binary open the store at a path, and say how that went.
+const obstacleEnv = "SQLITE_OBSTACLE"
+
+func sayObstacle(path string) {
+	for _, readOnly := range []bool{false, true} {
+		s, err := sqlite.Open(path, sqlite.Options{ReadOnly: readOnly})
+		if err == nil && !readOnly {
+			_, err = s.Create(runner.RunRecord{ID: "two", Graph: "g"}, events(0, 1)...)
+		}
+		fmt.Println(readOnly, err)
+	}
 }
 
 // walk runs a graph of pure steps.

@@ -149,7 +149,7 @@ func (s *Store) open() error {
 			}
 		}
 		if err != nil {
-			return said(err)
+			return said(s.path, err)
 		}
 	}
 	if s.opts.ReadOnly {
@@ -160,18 +160,18 @@ func (s *Store) open() error {
 		return nil
 	}
 	if s.writer, err = openWriter(s.path, s.opts); err != nil {
-		return said(err)
+		return said(s.path, err)
 	}
 	if s.file, err = os.Stat(s.path); err != nil {
 		return err
 	}
 	if err := s.migrate(version); err != nil {
-		return said(err)
+		return said(s.path, err)
 	}
 	if err := s.writer.prepare(); err != nil {
-		return said(err)
+		return said(s.path, err)
 	}
-	return said(s.checkAfterCrash())
+	return said(s.path, s.checkAfterCrash())
 }
 
 // stands makes sure that the file is still at its path: what is written to one
@@ -202,10 +202,10 @@ func (s *Store) makeFile() (fresh bool, err error) {
 	case err == nil:
 		return info.Size() == 0, s.closeToOthers(info.Mode().Perm())
 	case !errors.Is(err, fs.ErrNotExist) || s.opts.ReadOnly:
-		return false, err
+		return false, said(s.path, err)
 	}
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-		return false, err
+		return false, said(s.path, err)
 	}
 	// SQLite gives the files beside it the same mode.
 	f, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -213,7 +213,7 @@ func (s *Store) makeFile() (fresh bool, err error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, err
+		return false, said(s.path, err)
 	}
 	return true, f.Close()
 }
@@ -269,5 +269,5 @@ func (s *Store) wrap(err error) error {
 	if err == nil || errors.As(err, &leased) || errors.Is(err, runner.ErrNoRun) || errors.Is(err, runner.ErrRunExists) {
 		return err
 	}
-	return fmt.Errorf("store %s: %w", s.path, said(err))
+	return fmt.Errorf("store %s: %w", s.path, said(s.path, err))
 }

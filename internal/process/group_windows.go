@@ -1,0 +1,101 @@
+// Jobs of Windows: what a program starts belongs to its job, and ends with it.
+
+package process
+
+import (
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// group is the job of a program. The system ends what is in it when the last handle
+// is closed, and this process has the only one: so it ends with this process, too.
+// What the program starts before it is in the job escapes. It is safe for concurrent use.
+type group struct {
+	mu  sync.Mutex
+	job windows.Handle // 0: it has none
+}
+
+// OwnGroup makes the program one that can be asked to end, and keeps interrupts of the
+// console from it.
+func OwnGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
+}
+
+func (g *group) adopt(cmd *exec.Cmd) {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return
+	}
+	if limit(job, windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE) != nil || assign(job, cmd.Process.Pid) != nil {
+		_ = windows.CloseHandle(job)
+		return
+	}
+	g.job = job
+}
+
+func assign(job windows.Handle, pid int) error {
+	program, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(pid))
+	if err != nil {
+		return err
+	}
+	defer windows.CloseHandle(program)
+	return windows.AssignProcessToJobObject(job, program)
+}
+
+func limit(job windows.Handle, flags uint32) error {
+	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
+		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: flags},
+	}
+	_, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
+	return err
+}
+
+// ask asks the program to end; one that has no console to hear it by is ended.
+func (g *group) ask(cmd *exec.Cmd) {
+	if windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(cmd.Process.Pid)) != nil {
+		g.kill(cmd)
+	}
+}
+
+func (g *group) kill(cmd *exec.Cmd) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.job != 0 {
+		_ = windows.TerminateJobObject(g.job, 1)
+	}
+	_ = cmd.Process.Kill()
+}
+
+// alive reports whether something is left in the job.
+func (g *group) alive(*exec.Cmd) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var info struct {
+		UserTime, KernelTime, PeriodUserTime, PeriodKernelTime int64
+		PageFaults, Processes, Active, Terminated              uint32
+	}
+	return g.job != 0 && windows.QueryInformationJobObject(g.job, windows.JobObjectBasicAccountingInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil) == nil && info.Active > 0
+}
+
+// forget lets what is left in the job go on.
+func (g *group) forget() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.job != 0 {
+		_ = limit(g.job, 0)
+		_ = windows.CloseHandle(g.job)
+		g.job = 0
+	}
+}
+
+func signalNone(int) error { return nil }
+
+// ExitStatus is the exit code.
+func ExitStatus(state *os.ProcessState) (code int, signal string) { return state.ExitCode(), "" }
