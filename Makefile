@@ -11,10 +11,10 @@ FLOWS    := $(wildcard examples/*/flow.yaml)
 # The race detector needs a C compiler; without one the tests run all the same.
 RACE := $(shell test "$$(go env CGO_ENABLED)" = 1 && command -v $$(go env CC) >/dev/null 2>&1 && echo -race)
 
-.PHONY: help build run test lint check bench fuzz chaos clean
+.PHONY: page page-check help build run test lint check bench fuzz chaos clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 build: ## build bin/graphrun, one static binary
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/graphrun ./cmd/graphrun
@@ -39,6 +39,12 @@ check: lint test build ## what CI runs: lint, tests, every example validated
 ifneq ($(FLOWS),)
 	bin/graphrun validate --strict $(FLOWS)
 endif
+
+page: ## build the page of web into internal/page (needs node and .ci/browser)
+	cd web && npm run --silent check && npm run --silent build
+
+page-check: ## the page that is committed is what web gives
+	cd web && npm run --silent check && npm run --silent build -- --check
 
 bench: ## every benchmark once, with allocations
 	go test -run '^$$' -bench . -benchmem ./...

@@ -231,6 +231,9 @@ func (s childSink) Event(e *Event) error {
 	own.Next, own.Nodes = slices.Clone(e.Next), slices.Clone(e.Nodes)
 	own.Candidates, own.Delta = slices.Clone(e.Candidates), slices.Clone(e.Delta)
 	own.Node = s.nested.whole(own.Node)
+	if e.Type == StateUpdated && own.Node == "" {
+		own.Node = s.nested.node // whose state it is
+	}
 	for i, name := range own.Nodes {
 		own.Nodes[i] = s.nested.whole(name)
 	}

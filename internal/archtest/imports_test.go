@@ -45,6 +45,7 @@ func layers() []layer {
 		{path: "internal/fix", own: []string{"internal/suggest", "spec"}},
 		{path: "internal/flowdiff", own: []string{"spec"}},
 		{path: "internal/graphalg"},
+		{path: "internal/page"},
 		{path: "internal/process", others: []string{unix, windows}},
 		{path: "internal/redact"},
 		// a slow second reading of the language, tests only

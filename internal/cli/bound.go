@@ -94,14 +94,7 @@ func (a *app) bound(f *boundFlags, path string) error {
 	if !ok {
 		return usagef("%s: no run of this graph can complete, so there is nothing to bound", path)
 	}
-	r := boundReport{
-		Graph: g.Name.Value, Exact: b.Exact, Exceeded: []string{},
-		Steps: rangeOf(b.Steps), LLMCalls: rangeOf(b.LLMCalls), Tokens: rangeOf(b.Tokens), CostUSD: rangeOf(b.CostUSD),
-		Loops: []boundLoop{},
-	}
-	for _, l := range b.Loops {
-		r.Loops = append(r.Loops, boundLoop(l))
-	}
+	r := newBoundReport(g, b)
 	for _, c := range []struct {
 		flag string
 		most float64
@@ -130,6 +123,18 @@ func (a *app) bound(f *boundFlags, path string) error {
 		fmt.Fprintf(a.Stderr, "graphrun: above %s\n", line)
 	}
 	return silent(exitFailed)
+}
+
+func newBoundReport(g *spec.Graph, b lint.Bounds) boundReport {
+	r := boundReport{
+		Graph: g.Name.Value, Exact: b.Exact, Exceeded: []string{},
+		Steps: rangeOf(b.Steps), LLMCalls: rangeOf(b.LLMCalls), Tokens: rangeOf(b.Tokens), CostUSD: rangeOf(b.CostUSD),
+		Loops: []boundLoop{},
+	}
+	for _, l := range b.Loops {
+		r.Loops = append(r.Loops, boundLoop(l))
+	}
+	return r
 }
 
 // dearest is the most that so many tokens of a model can cost, however they are

@@ -33,7 +33,7 @@ paints red what no test comes to.`,
 		ValidArgsFunction: completeFlow,
 		PreRunE:           a.loadSettings,
 		RunE: func(_ *cobra.Command, args []string) error {
-			drawn, err := a.draw(args[0], &f)
+			drawn, err := a.draw(args[0], &f, false)
 			if err != nil {
 				return err
 			}

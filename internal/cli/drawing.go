@@ -54,6 +54,7 @@ func (a *app) addDrawFlags(cmd *cobra.Command, f *drawFlags) {
 type drawn struct {
 	graph   *spec.Graph
 	drawing *render.Drawing
+	open    *opener
 	// run is what was painted; nil without --run.
 	run *paintedRun
 }
@@ -62,10 +63,14 @@ type drawn struct {
 type paintedRun struct {
 	*recorded
 	result *runner.Result
+	// events and decided are what a page tells of it.
+	events  pageSink
+	decided *decisions
 }
 
-// draw reads a flow and draws it with what the flags want painted.
-func (a *app) draw(path string, f *drawFlags) (*drawn, error) {
+// draw reads a flow and draws it with what the flags want painted. With whole it
+// keeps all that is told of the run.
+func (a *app) draw(path string, f *drawFlags, whole bool) (*drawn, error) {
 	if f.run != "" && f.coverage != "" {
 		return nil, usagef("--run and --coverage exclude each other")
 	}
@@ -81,7 +86,7 @@ func (a *app) draw(path string, f *drawFlags) (*drawn, error) {
 			return nil, err
 		}
 		out.graph, load = recordedGraph(&out.run.record), out.run.record.Load
-		if opts.Trail, err = out.run.trail(); err != nil {
+		if opts.Trail, err = out.run.trail(whole); err != nil {
 			return nil, err
 		}
 	case f.coverage != "":
@@ -89,7 +94,8 @@ func (a *app) draw(path string, f *drawFlags) (*drawn, error) {
 			return nil, err
 		}
 	}
-	opts.Open = newOpener(out.graph, load).open
+	out.open = newOpener(out.graph, load)
+	opts.Open = out.open.open
 	out.drawing = render.Draw(out.graph, opts)
 	return out, nil
 }
@@ -106,7 +112,7 @@ func (a *app) paintedRun(g *spec.Graph, id string) (*paintedRun, error) {
 	if !bytes.Equal(g.File.Src, r.record.Source) {
 		fmt.Fprintf(a.Stderr, "graphrun: %s is not what run %q was started with; drawing the graph as it was\n", g.File.Name, r.record.ID)
 	}
-	return &paintedRun{recorded: r}, nil
+	return &paintedRun{recorded: r, decided: newDecisions()}, nil
 }
 
 // opener finds the graphs that nodes run, each file once.

@@ -26,33 +26,41 @@ type renderFlags struct {
 }
 
 // formats are what render writes, by the name that is also the extension of files.
-func formats() map[string]format {
+func (a *app) formats() map[string]format {
 	return map[string]format{
 		"dot":     {picture: true, write: writeDOT},
 		"mermaid": {picture: true, write: writeMermaid},
 		"json":    {write: writeDrawing},
-		"svg":     {picture: true, write: byGraphviz("svg")},
-		"png":     {picture: true, binary: true, write: byGraphviz("png")},
+		"html": {whole: true, write: func(ctx context.Context, w io.Writer, d *drawn, _ *renderFlags) error {
+			return a.writePage(ctx, w, d)
+		}},
+		"svg": {picture: true, write: byGraphviz("svg")},
+		"png": {picture: true, binary: true, write: byGraphviz("png")},
 	}
 }
 
 // format is a form of drawings; picture: it has a layout; binary: it is no text.
 type format struct {
 	picture, binary bool
-	write           func(ctx context.Context, w io.Writer, d *drawn, f *renderFlags) error
+	// whole: it wants all that is told of a run.
+	whole bool
+	write func(ctx context.Context, w io.Writer, d *drawn, f *renderFlags) error
 }
 
 func newRenderCommand(a *app) *cobra.Command {
-	f := renderFlags{format: newEnum("", "dot", "json", "mermaid", "png", "svg")}
+	f := renderFlags{format: newEnum("", "dot", "html", "json", "mermaid", "png", "svg")}
 	cmd := &cobra.Command{
 		Use:   "render FLOW",
-		Short: "Draw a graph as a picture, Mermaid or JSON",
+		Short: "Draw a graph as a picture, a page, Mermaid or JSON",
 		Long: `render draws a graph; - reads it from stdin. The format is that of --format, else what
 the name of the file that -O names ends in (.mmd is mermaid, .gv is dot), else dot:
 
   dot      the language of Graphviz, as graphrun dot prints it
   mermaid  a flowchart of Mermaid, which GitHub and many editors show in Markdown
   json     nodes, edges and subgraphs; "graphrun schema drawing" describes it
+  html     a page to look at and click through, one file that needs nothing else: the
+           graph, its source and findings, and with --run every step of the run, the
+           state then, why it went where it went, and what was said
   svg png  a picture, made by Graphviz: its program dot must be installed
 
 --run paints what a run did, --coverage what tests come to, as in graphrun dot; JSON
@@ -60,6 +68,7 @@ has it as numbers.
 
 Exit codes: 0, 2 wrong usage or no Graphviz, 3 invalid file.`,
 		Example: `  graphrun render flow.yaml -O flow.svg
+  graphrun render flow.yaml --run nightly -O nightly.html
   graphrun render flow.yaml --format mermaid
   graphrun render flow.yaml --run nightly --format json | jq '.nodes[] | {id, status, visits}'
   graphrun test --format json > tests.json; graphrun render flow.yaml --coverage tests.json -O covered.svg`,
@@ -83,7 +92,7 @@ func (a *app) render(cmd *cobra.Command, f *renderFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	form := formats()[name]
+	form := a.formats()[name]
 	if !form.picture {
 		for _, flag := range layoutFlags() {
 			if cmd.Flags().Changed(flag) {
@@ -95,7 +104,7 @@ func (a *app) render(cmd *cobra.Command, f *renderFlags, path string) error {
 	if form.binary && toStdout && a.StdoutTerminal {
 		return usagef("%s is not for a terminal; name a file: -O %s.%s", name, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), name)
 	}
-	d, err := a.draw(path, &f.drawFlags)
+	d, err := a.draw(path, &f.drawFlags, form.whole)
 	if err != nil {
 		return err
 	}

@@ -11,10 +11,15 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// trail walks the run and returns what it came through; its result is kept.
-func (r *paintedRun) trail(also ...runner.Sink) (*render.Trail, error) {
+// trail walks the run and returns what it came through; its result is kept, and
+// with whole all that is told of it.
+func (r *paintedRun) trail(whole bool) (*render.Trail, error) {
 	t := trailSink{newTrail()}
-	result, err := r.show(-1, true, sinks(append(also, &t)))
+	told := sinks{&t}
+	if whole {
+		told = append(told, &r.events, r.decided)
+	}
+	result, err := r.show(-1, true, told)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,72 @@
+// Package page holds the page that shows flows and runs, and writes it as one HTML
+// file with what it shows in it. Its source is the folder web; `make page` builds
+// what is embedded here.
+package page
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	_ "embed" // of what is built
+	"encoding/base64"
+	"fmt"
+	"html"
+	"io"
+)
+
+//go:embed dist/page.js
+var script string
+
+//go:embed dist/page.css
+var style string
+
+// plainBytes is how much data stands in the file as it is; more is compressed.
+const plainBytes = 256 << 10
+
+// Write writes a page as one file that asks for no other: the script and the style
+// are in it, and the browser is told to run and to load nothing else. The data is
+// JSON; web/src/data.ts says of what form. The error is that of the writer.
+func Write(w io.Writer, title string, data []byte) error {
+	kind, body := "application/json", bytes.ReplaceAll(data, []byte("<"), []byte(`\u003c`))
+	if len(data) > plainBytes {
+		kind, body = "application/gzip", compressed(data)
+	}
+	_, err := fmt.Fprintf(w, `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src '%s'; style-src '%s'; img-src data:; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="color-scheme" content="light dark">
+<title>%s</title>
+<link rel="icon" href="data:,">
+<style>%s</style>
+</head>
+<body>
+<div id="page"></div>
+<noscript>This page draws itself with JavaScript, which is off.</noscript>
+<script type="%s" id="data">%s</script>
+<script>%s</script>
+</body>
+</html>
+`, digest(script), digest(style), html.EscapeString(title), style, kind, body, script)
+	return err
+}
+
+// digest is how a content security policy names an inline script or style.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func compressed(data []byte) []byte {
+	var out bytes.Buffer
+	to64 := base64.NewEncoder(base64.StdEncoding, &out)
+	zip, _ := gzip.NewWriterLevel(to64, gzip.BestCompression) // the level is one that there is
+	// Neither can fail: what is below them is memory.
+	_, _ = zip.Write(data)
+	_ = zip.Close()
+	_ = to64.Close()
+	return out.Bytes()
+}

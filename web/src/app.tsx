@@ -1,0 +1,192 @@
+// The page: the graph, what stands beside it, and for a run the steps below.
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Data, Drawing } from "./data";
+import { Events } from "./events";
+import { GraphView } from "./graph";
+import { Icon } from "./icons";
+import { FlowPanel, NodePanel, RunPanel, StatePanel, StepPanel } from "./panel";
+import { Source, worst } from "./source";
+import { clock, count, duration } from "./text";
+import { Timeline } from "./timeline";
+import { Trace } from "./trace";
+
+/** Place is what is looked at; it stands in the address. */
+interface Place { tab: string; node: string | null; step: number | null }
+
+function readPlace(run: boolean): Place {
+  const q = new URLSearchParams(location.hash.slice(1));
+  const step = q.get("step");
+  return { tab: q.get("tab") ?? (run ? "run" : "flow"), node: q.get("node"), step: step === null ? null : Math.max(0, Number(step) || 0) };
+}
+
+function writePlace(p: Place) {
+  const q = new URLSearchParams();
+  q.set("tab", p.tab);
+  if (p.node) q.set("node", p.node);
+  if (p.step !== null) q.set("step", String(p.step));
+  history.replaceState(null, "", "#" + q);
+}
+
+export function App({ data }: { data: Data }) {
+  const trace = useMemo(() => (data.run ? new Trace(data) : null), [data]);
+  const [place, setPlace] = useState(() => readPlace(!!trace));
+  const go = (change: Partial<Place>) => setPlace((old) => ({ ...old, ...change }));
+  useEffect(() => writePlace(place), [place]);
+  useEffect(() => {
+    const changed = () => setPlace(readPlace(!!trace));
+    addEventListener("hashchange", changed);
+    return () => removeEventListener("hashchange", changed);
+  }, []);
+
+  const statuses = useMemo(() => statusesOf(data.drawing), [data]);
+  const last = trace?.steps.length ?? 0;
+  const step = Math.min(place.step ?? last, last);
+  const moment = useMemo(() => trace?.at(step, statuses) ?? null, [trace, step]);
+  const spans = useMemo(() => spansOf(data), [data]);
+  const findings = useMemo(() => {
+    const by = new Map<string, string>();
+    for (const s of spans) {
+      const here = (data.flow.findings?.diagnostics ?? []).filter((f) => f.line >= s.from && f.line <= s.to);
+      if (here.length) by.set(s.path, worst(here));
+    }
+    return by;
+  }, [data]);
+  const notes = useMemo(() => (path: string) => [...(data.flow.nodes[path]?.notes ?? []), ...(data.flow.nodes[path]?.finally ? ["finally"] : [])].join(" · "), [data]);
+  const ofFinally = useMemo(() => (path: string) => !!data.flow.nodes[path]?.finally, [data]);
+  const plain = trace || ![...statuses.values()].some(Boolean) ? null : statuses;
+
+  const select = (node: string | null) => go({ node, tab: node && place.tab !== "source" && place.tab !== "events" ? "node" : place.tab });
+  const toStep = (n: number) => go({ step: n });
+  useEffect(() => {
+    if (!trace) return;
+    const key = (e: KeyboardEvent) => {
+      if (e.target instanceof HTMLInputElement || e.target instanceof HTMLSelectElement || e.ctrlKey || e.metaKey || e.altKey) return;
+      if (e.key === "[") setPlace((p) => ({ ...p, step: Math.max(0, Math.min(p.step ?? last, last) - 1) }));
+      if (e.key === "]") setPlace((p) => ({ ...p, step: Math.min(last, (p.step ?? last) + 1) }));
+    };
+    addEventListener("keydown", key);
+    return () => removeEventListener("keydown", key);
+  }, [trace]);
+
+  const tabs = trace
+    ? [["run", "Run"], ["step", "Step"], ["node", "Node"], ["state", "State"], ["events", "Events"], ["source", "Source"]]
+    : [["flow", "Flow"], ["node", "Node"], ["source", "Source"]];
+  const tab = tabs.some(([id]) => id === place.tab) ? place.tab : tabs[0][0];
+  const span = spans.find((s) => s.path === place.node);
+  return (
+    <>
+      <Header data={data} />
+      <main class={trace ? "run" : "flow"}>
+        <section class="stage" aria-label="Graph">
+          <GraphView drawing={data.drawing} notes={notes} last={ofFinally} moment={moment} plain={plain} selected={place.node} onSelect={select} findings={findings} />
+        </section>
+        {trace && moment && (
+          <section class="below" aria-label="Steps">
+            <Steps trace={trace} step={step} last={last} onStep={(n) => go({ step: n, tab: place.tab === "run" || place.tab === "node" ? "step" : place.tab })} />
+            <Timeline trace={trace} step={step} selected={place.node} onStep={toStep} onSelect={(path) => go({ node: path, tab: "node" })} />
+          </section>
+        )}
+        <section class="side" aria-label="Details">
+          <Tabs tabs={tabs} tab={tab} onTab={(t) => go({ tab: t })} />
+          <div class="tabpanel" role="tabpanel" id="panel" aria-labelledby={"tab-" + tab} tabIndex={tab === "events" || tab === "source" ? -1 : 0}>
+            {tab === "run" && trace && <RunPanel trace={trace} data={data} />}
+            {tab === "flow" && <FlowPanel flow={data.flow} />}
+            {tab === "step" && trace && moment && <StepPanel trace={trace} moment={moment} data={data} onSelect={select} />}
+            {tab === "node" && <NodePanel path={place.node} data={data} trace={trace} step={step} onStep={toStep} />}
+            {tab === "state" && moment && <StatePanel moment={moment} />}
+            {tab === "events" && trace && <Events events={trace.run.events} start={trace.start} onSelect={(node) => go({ node })} />}
+            {tab === "source" && <Source flow={data.flow} selected={span ? [span.from, span.to] : null} lines={new Set(spans.flatMap((s) => range(s.from, s.to)))}
+              onLine={(n) => { const s = spans.find((s) => n >= s.from && n <= s.to); if (s) go({ node: s.path }); }} />}
+          </div>
+        </section>
+      </main>
+    </>
+  );
+}
+
+function Header({ data }: { data: Data }) {
+  const r = data.run?.result;
+  const errors = data.flow.findings?.diagnostics.filter((f) => f.severity === "error").length ?? 0;
+  return (
+    <header>
+      <span class="logo" aria-hidden="true"><svg viewBox="0 0 24 24" width="22" height="22"><path d="M6 6h6a4 4 0 0 1 4 4v4M6 6v8a4 4 0 0 0 4 4h2" /><circle cx="6" cy="6" r="3" /><circle cx="16" cy="17" r="3.500" /></svg></span>
+      <h1>{data.flow.name}</h1>
+      {r ? (
+        <>
+          <span class={"pill " + r.status}>{r.status}{r.quality === "degraded" ? ", degraded" : ""}</span>
+          <span class="meta" title={clock(r.started_at)}>{r.run_id}</span>
+          <span class="meta">{count(r.steps, "step")} in {duration(r.duration_ms)}</span>
+          {r.usage.llm_calls > 0 && <span class="meta">{count(r.usage.llm_calls, "model call")}{r.usage.cost_usd ? `, $${r.usage.cost_usd.toFixed(4)}` : ""}</span>}
+        </>
+      ) : (
+        <>
+          <span class={"pill " + (errors ? "failed" : "")}>{errors ? count(errors, "error") : "flow"}</span>
+          <span class="meta">{count(data.drawing.nodes.length, "node")}, {count(data.drawing.edges.filter((e) => e.index >= 0).length, "edge")}</span>
+          <span class="meta">{data.flow.file}</span>
+        </>
+      )}
+    </header>
+  );
+}
+
+function Tabs({ tabs, tab, onTab }: { tabs: string[][]; tab: string; onTab: (id: string) => void }) {
+  const key = (e: KeyboardEvent) => {
+    const by = e.key === "ArrowRight" ? 1 : e.key === "ArrowLeft" ? -1 : 0;
+    if (!by) return;
+    e.preventDefault();
+    const i = (tabs.findIndex(([id]) => id === tab) + by + tabs.length) % tabs.length;
+    onTab(tabs[i][0]);
+    (e.currentTarget as HTMLElement).querySelectorAll("button")[i].focus();
+  };
+  return (
+    <div class="tabs" role="tablist" aria-label="Details" onKeyDown={key}>
+      {tabs.map(([id, name]) => (
+        <button key={id} id={"tab-" + id} role="tab" aria-selected={id === tab} aria-controls="panel" tabIndex={id === tab ? 0 : -1} onClick={() => onTab(id)}>{name}</button>
+      ))}
+    </div>
+  );
+}
+
+function Steps({ trace, step, last, onStep }: { trace: Trace; step: number; last: number; onStep: (n: number) => void }) {
+  const x = trace.steps[step - 1];
+  const name = step === 0 ? "before the first step" : x ? x.node + (x.visit > 1 ? ` #${x.visit}` : "") : "";
+  return (
+    <div class="steps">
+      <button onClick={() => onStep(0)} disabled={step === 0} title="To the start" aria-label="To the start"><Icon name="first" /></button>
+      <button onClick={() => onStep(step - 1)} disabled={step === 0} title="A step back ([)" aria-label="A step back"><Icon name="back" /></button>
+      <input type="range" min={0} max={last} value={step} aria-label="Step" aria-valuetext={`step ${step} of ${last}, ${name}`} onInput={(e) => onStep(Number(e.currentTarget.value))} />
+      <button onClick={() => onStep(step + 1)} disabled={step === last} title="A step on (])" aria-label="A step on"><Icon name="forth" /></button>
+      <button onClick={() => onStep(last)} disabled={step === last} title="To where it stands" aria-label="To where it stands"><Icon name="last" /></button>
+      <span class="where"><b>{step}</b><span class="hint">/{last}</span> <span class={x?.outcome === "failure" ? "bad" : ""}>{name}</span></span>
+    </div>
+  );
+}
+
+// statusesOf is how a painted drawing says that its nodes stand, by path.
+function statusesOf(d: Drawing, prefix = "", out = new Map<string, string>()): Map<string, string> {
+  for (const n of d.nodes) {
+    out.set(prefix + n.id, n.status ?? "");
+    const inner = d.subgraphs[n.id];
+    if (inner) statusesOf(inner, prefix + n.id + "/", out);
+  }
+  return out;
+}
+
+// spansOf is which lines of the file define which node.
+function spansOf(data: Data): { path: string; from: number; to: number }[] {
+  return data.drawing.nodes.map((n) => {
+    const text = (data.flow.nodes[n.id]?.text ?? "").replace(/\s+$/, "");
+    const value = data.flow.source.indexOf(text, offset(data.flow.source, n.line));
+    const to = value < 0 ? n.line : data.flow.source.slice(0, value + text.length).split("\n").length;
+    return { path: n.id, from: n.line, to: Math.max(n.line, to) };
+  });
+}
+
+function offset(text: string, line: number): number {
+  let at = 0;
+  for (let i = 1; i < line; i++) at = text.indexOf("\n", at) + 1;
+  return at;
+}
+
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);

@@ -1,0 +1,12 @@
+import { render } from "preact";
+import { App } from "./app";
+import { load } from "./data";
+import "./page.css";
+
+const page = document.getElementById("page")!;
+load().then(
+  (data) => render(<App data={data} />, page),
+  (error) => {
+    page.textContent = `The data of this page can't be read: ${error instanceof Error ? error.message : error}. Write it again with graphrun render.`;
+  },
+);

@@ -1,0 +1,106 @@
+// When each node ran: lanes of executions that ran at once, with their attempts
+// and the waits between them.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { duration } from "./text";
+import { plainPath, type Execution, type Trace } from "./trace";
+
+const LANE = 24;
+const LEAST = 3; // pixels of a bar
+
+interface Bar { x: Execution; from: number; to: number; lane: number; many: number }
+
+export function Timeline({ trace, step, selected, onStep, onSelect }: {
+  trace: Trace; step: number; selected: string | null; onStep: (n: number) => void; onSelect: (path: string) => void;
+}) {
+  const host = useRef<HTMLDivElement>(null);
+  const [wide, setWide] = useState(800);
+  const quick = trace.length < 40;
+  const [byStep, setByStep] = useState(quick);
+  useEffect(() => {
+    const o = new ResizeObserver(() => setWide(host.current!.clientWidth));
+    o.observe(host.current!);
+    return () => o.disconnect();
+  }, []);
+  const room = Math.max(80, wide - 24);
+  const { bars, lanes, scale, ticks } = useMemo(() => lay(trace, room, byStep), [trace, room, byStep]);
+  const here = trace.steps[step - 1];
+  const now = byStep ? scale(step) : here ? scale(here.end ?? trace.length) : 0;
+  return (
+    <div class="timeline">
+      <div class="bar-head">
+        <h2>Timeline</h2>
+        <label class="switch"><input type="checkbox" checked={byStep} onChange={(e) => setByStep(e.currentTarget.checked)} /> one width per step</label>
+      </div>
+      <div class="lanes" ref={host} tabIndex={0} role="group" aria-label={`Timeline of ${trace.executions.length} executions over ${duration(trace.length)}`}>
+        <svg width={room} height={lanes * LANE + 22}>
+          {ticks.map((t) => (
+            <g key={t.at} class="tick" transform={`translate(${t.at} 0)`}>
+              <line y1="0" y2={lanes * LANE + 4} />
+              <text x={t.at > room - 30 ? 0 : 3} y={lanes * LANE + 17} text-anchor={t.at > room - 30 ? "end" : "start"}>{t.text}</text>
+            </g>
+          ))}
+          {bars.map((b) => {
+            const w = Math.max(LEAST, b.to - b.from);
+            const path = plainPath(b.x.node);
+            const name = b.x.node.split("/").at(-1)! + (b.x.visit > 1 ? ` #${b.x.visit}` : "");
+            return (
+              <g key={b.x.index} class={`bar kind-${b.x.kind} ${b.x.outcome} ${selected === path ? "selected" : ""} ${b.x.step === step && step ? "here" : ""} ${b.x.step > step ? "later" : ""}`}
+                transform={`translate(${b.from} ${b.lane * LANE + 3})`} onClick={() => (b.x.step ? onStep(b.x.step) : 0, onSelect(path))}>
+                <title>{b.many > 1 ? `${b.many} executions from ${b.x.node} on` : `${b.x.node}${b.x.visit > 1 ? " #" + b.x.visit : ""}: ${b.x.outcome}, ${duration((b.x.end ?? trace.length) - b.x.start)}${b.x.attempts.length > 1 ? `, ${b.x.attempts.length} attempts` : ""}`}</title>
+                <rect class="body" width={w} height={LANE - 6} rx={Math.min(4, w / 2)} />
+                {!byStep && b.x.attempts.length > 1 && b.x.attempts.slice(0, -1).map((a, i) => {
+                  const from = scale(a.end ?? a.start) - b.from, to = scale(b.x.attempts[i + 1].start) - b.from;
+                  return <rect key={i} class="gap" x={from} width={Math.max(1, to - from)} height={LANE - 6} />;
+                })}
+                {w > 28 && <text x="6" y="13">{name.length * 6.4 + 10 < w ? name : name.slice(0, Math.max(1, Math.floor((w - 16) / 6.4))) + "…"}</text>}
+              </g>
+            );
+          })}
+          <line class="now" x1={now} x2={now} y1="0" y2={lanes * LANE + 4} />
+        </svg>
+      </div>
+    </div>
+  );
+}
+
+function lay(trace: Trace, room: number, byStep: boolean) {
+  const span = byStep ? Math.max(1, trace.steps.length) : trace.length;
+  const scale = (t: number) => Math.max(0, Math.min(room, (t / span) * room));
+  const ends: number[] = [];
+  const bars: Bar[] = [];
+  const list = byStep ? trace.steps.filter(Boolean) : [...trace.executions].sort((a, b) => a.start - b.start || a.index - b.index);
+  const lastInLane: Bar[] = [];
+  for (const x of list) {
+    const from = byStep ? scale(x.step - 1) + 1 : scale(x.start);
+    const to = byStep ? scale(x.step) - 1 : scale(x.end ?? trace.length);
+    // An inner execution is below the one around it, which has not ended.
+    const least = x.node.split("/").length - 1;
+    let lane = Math.min(least, ends.length);
+    while (lane < ends.length && ends[lane] > from + 0.5 && !(x.start >= (lastInLane[lane].x.end ?? Infinity))) lane++;
+    const before = lastInLane[lane];
+    // Bars too small to be told apart are one.
+    if (before && to - from < 1 && from - before.to < 1 && before.to - before.from < 40 && list.length > 2000) {
+      before.to = Math.max(before.to, to);
+      before.many++;
+      ends[lane] = before.to;
+      continue;
+    }
+    const start = before && ends[lane] > from ? Math.min(ends[lane], room - LEAST) : from;
+    const bar = { x, from: start, to: Math.max(to, start + LEAST), lane, many: 1 };
+    ends[lane] = bar.to;
+    lastInLane[lane] = bar;
+    bars.push(bar);
+  }
+  const ticks: { at: number; text: string }[] = [];
+  const every = nice(span / Math.max(2, room / 110), byStep);
+  for (let t = 0; t <= span + every / 1e6; t += every) ticks.push({ at: scale(t), text: byStep ? `${t}` : t === 0 ? "0" : duration(t) });
+  return { bars, lanes: Math.max(1, ends.length), scale, ticks };
+}
+
+// nice is a round number that is not less.
+function nice(n: number, whole: boolean): number {
+  const p = 10 ** Math.floor(Math.log10(n || 1));
+  const out = [1, 2, 5, 10].map((f) => f * p).find((f) => f >= n) ?? 10 * p;
+  return whole ? Math.max(1, Math.round(out)) : out;
+}

@@ -1,0 +1,226 @@
+// A run as the page shows it: executions with their attempts, and the run as it
+// was after any step.
+
+import type { Data, Decision, Failure, RunEvent, Run } from "./data";
+
+/** Attempt is one try of an execution; times are milliseconds from the run's start. */
+export interface Attempt {
+  number: number;
+  start: number;
+  end: number | null;
+  error: Failure | null;
+  delay: number;
+}
+
+/** Execution is one visit of a node, also of one in a subgraph or in finally. */
+export interface Execution {
+  index: number;
+  node: string;
+  step: number; // of the run; 0 in subgraphs and in finally
+  superstep: number;
+  visit: number;
+  kind: string;
+  start: number;
+  end: number | null;
+  seq: number; // of the event that ended it
+  outcome: "running" | "success" | "failure";
+  cached: boolean;
+  skipped: boolean;
+  finally: boolean;
+  attempts: Attempt[];
+  output: unknown;
+  error: Failure | null;
+  events: RunEvent[]; // usage, tools, progress
+  elements: { done: number; failed: number; total: number } | null;
+}
+
+/** NodeMark says how a node stands after a step. */
+export interface NodeMark {
+  status: string;
+  visits: number;
+  failed: number;
+  cached: boolean;
+  elements: Execution["elements"];
+}
+
+/** Moment is a run after a step. */
+export interface Moment {
+  step: number;
+  nodes: Map<string, NodeMark>;
+  edges: Map<string, number>; // path of the graph + "#" + index of the edge, or from>to for a goto
+  here: string | null; // the node of the step
+  current: Set<string>;
+  next: Set<string>;
+  state: Record<string, unknown>;
+  before: Record<string, unknown>;
+}
+
+/** plainPath is a node's path without the elements of an each. */
+export const plainPath = (node: string) => node.replace(/\[\d+\]/g, "");
+
+const inner = (node: string) => node.includes("/");
+
+export class Trace {
+  readonly run: Run;
+  readonly start: number;
+  readonly length: number; // milliseconds
+  readonly executions: Execution[] = [];
+  /** steps[i] is the execution that was step i+1. */
+  readonly steps: Execution[] = [];
+  readonly decisions = new Map<number, Decision>();
+
+  constructor(data: Data) {
+    this.run = data.run!;
+    this.start = Date.parse(this.run.result.started_at);
+    const open = new Map<string, Execution>();
+    for (const e of this.run.events) this.add(e, open);
+    for (const x of this.executions) if (x.step > 0 && x.outcome !== "running") this.steps[x.step - 1] = x;
+    for (const d of this.run.decisions) if (!inner(d.node)) this.decisions.set(d.step, d);
+    this.length = Math.max(1, this.run.result.duration_ms, ...tail(this.executions.map((x) => x.end ?? x.start)));
+  }
+
+  private add(e: RunEvent, open: Map<string, Execution>) {
+    if (!e.node) return;
+    const at = Date.parse(e.time) - this.start;
+    const key = `${e.node}#${e.visit}`;
+    let x = open.get(key);
+    if (e.event === "node_started") {
+      if (!x) {
+        x = {
+          index: this.executions.length, node: e.node, step: inner(e.node) ? 0 : (e.step ?? 0), superstep: e.superstep ?? 0, visit: e.visit ?? 1,
+          kind: e.kind ?? "", start: at, end: null, seq: Infinity, outcome: "running", cached: false, skipped: false, finally: !!e.finally,
+          attempts: [], output: undefined, error: null, events: [], elements: null,
+        };
+        open.set(key, x);
+        this.executions.push(x);
+      }
+      const last = x.attempts.at(-1);
+      if (last && last.end === null) last.end = at;
+      x.attempts.push({ number: e.attempt ?? 1, start: at, end: null, error: null, delay: 0 });
+      return;
+    }
+    if (e.event === "node_completed" && !x) {
+      // A cached or skipped node is told of only when it has ended.
+      x = {
+        index: this.executions.length, node: e.node, step: inner(e.node) ? 0 : (e.step ?? 0), superstep: e.superstep ?? 0, visit: e.visit ?? 1,
+        kind: e.kind ?? "", start: at - (e.duration_ms ?? 0), end: null, seq: Infinity, outcome: "running", cached: false, skipped: false,
+        finally: !!e.finally, attempts: [], output: undefined, error: null, events: [], elements: null,
+      };
+      this.executions.push(x);
+    }
+    if (!x) return;
+    const attempt = x.attempts.at(-1);
+    switch (e.event) {
+      case "node_retrying":
+        if (attempt) Object.assign(attempt, { end: at, error: e.error ?? null, delay: Number(e.next_delay_ms ?? 0) });
+        break;
+      case "node_completed":
+      case "node_failed":
+        if (attempt && attempt.end === null) attempt.end = at;
+        if (attempt && e.error) attempt.error = e.error;
+        Object.assign(x, {
+          end: at, seq: e.seq, outcome: e.error ? "failure" : "success", cached: !!e.cached, skipped: !!e.skipped, output: e.output, error: e.error ?? null,
+        });
+        if (e.step && !inner(e.node)) x.step = e.step;
+        open.delete(key);
+        break;
+      case "node_event":
+        if (e.type === "element" && e.data) {
+          x.elements = { done: Number(e.data.done), failed: Number(e.data.failed), total: Number(e.data.total) };
+          break;
+        }
+        x.events.push(e);
+        break;
+      case "llm_usage":
+      case "tool_called":
+        x.events.push(e);
+    }
+  }
+
+  /** of returns the executions of a node by its path. */
+  of(path: string): Execution[] {
+    return this.executions.filter((x) => plainPath(x.node) === path);
+  }
+
+  /** at is the run after a step; 0 is before the first, and the last is as it stands. */
+  at(step: number, final: Map<string, string>): Moment {
+    const last = step >= this.steps.length;
+    const here = this.steps[step - 1];
+    const seq = last ? Infinity : (here?.seq ?? 0);
+    const m: Moment = { step, nodes: new Map(), edges: new Map(), here: here?.node ?? null, current: new Set(), next: new Set(), state: {}, before: {} };
+    for (const x of this.executions) {
+      if (x.seq > seq || (x.seq === Infinity && !last)) continue;
+      const path = plainPath(x.node);
+      const mark = m.nodes.get(path) ?? { status: "", visits: 0, failed: 0, cached: false, elements: null };
+      if (x.outcome !== "running") mark.visits++;
+      if (x.outcome === "failure") mark.failed++;
+      mark.status = x.outcome === "failure" ? "failed" : x.outcome === "success" ? "completed" : "running";
+      mark.cached = x.cached;
+      mark.elements = x.elements;
+      m.nodes.set(path, mark);
+    }
+    if (last) {
+      for (const [path, status] of final) {
+        if (!["waiting", "running", "failed"].includes(status)) continue;
+        const mark = m.nodes.get(path) ?? { status, visits: 0, failed: 0, cached: false, elements: null };
+        m.nodes.set(path, { ...mark, status });
+        if (status !== "failed") {
+          m.current.add(path);
+          m.here = path;
+        }
+      }
+    }
+    for (const d of this.run.decisions) {
+      const root = !inner(d.node);
+      if (root && d.step > step) {
+        if (d.step > step + 64) break; // those of one superstep may be out of order
+        continue;
+      }
+      if (!root && this.after(d, seq)) continue;
+      const graph = plainPath(d.node).split("/").slice(0, -1).join("/");
+      const from = d.node.split("/").at(-1)!;
+      for (const c of d.candidates) {
+        if (!c.fired) continue;
+        const key = `${graph}#${c.edge >= 0 ? c.edge : `${from}>${c.to}`}`;
+        m.edges.set(key, (m.edges.get(key) ?? 0) + 1);
+      }
+    }
+    if (here && !last) {
+      m.current.add(here.node);
+      for (const n of this.decisions.get(step)?.next ?? []) m.next.add(n);
+    }
+    this.fold(m, here, last);
+    return m;
+  }
+
+  private after(d: Decision, seq: number): boolean {
+    if (seq === Infinity) return false;
+    const x = this.byVisit.get(`${d.node}#${d.visit}`);
+    return !x || x.seq > seq;
+  }
+
+  private visits: Map<string, Execution> | null = null;
+  private get byVisit(): Map<string, Execution> {
+    return (this.visits ??= new Map(this.executions.map((x) => [`${x.node}#${x.visit}`, x])));
+  }
+
+  // fold makes the state after a step: writes are made when its superstep ends.
+  private fold(m: Moment, here: Execution | undefined, last: boolean) {
+    const superstep = m.step === 0 ? 0 : (here?.superstep ?? Infinity);
+    const state: Record<string, unknown> = { ...this.run.state };
+    let before: Record<string, unknown> | null = null;
+    for (const e of this.run.events) {
+      if (e.event !== "state_updated" || e.node) continue;
+      if ((e.superstep ?? 0) > superstep && !(last && m.step > 0)) break;
+      if ((e.superstep ?? 0) >= superstep) before ??= { ...state };
+      Object.assign(state, e.delta);
+    }
+    m.state = state;
+    m.before = before ?? state;
+  }
+}
+
+// tail keeps the spread of a long list within what a call may take.
+function tail(list: number[]): number[] {
+  return list.length ? [list.reduce((a, b) => Math.max(a, b))] : [];
+}
