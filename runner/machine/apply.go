@@ -328,7 +328,7 @@ func (p *Plan) conclude(s *State, how ending) {
 
 // interrupt takes back the executions that did not end.
 func (s *State) interrupt() {
-	for _, list := range [...][]task{s.tasks, s.parked} {
+	for _, list := range [...][]task{s.tasks, s.next, s.parked} {
 		for i := range list {
 			switch t := &list[i]; t.status {
 			case ready, running, delayed, waiting, asking:
@@ -372,7 +372,8 @@ func (s *State) Begun(id TaskID) (step int, branch string) {
 	return t.step, branch
 }
 
-// find returns the task of the open superstep with that id, or nil.
+// find returns the task of the open superstep with that id, or nil. A visit that is
+// skipped has the number of the one before, which may still be at work.
 func (s *State) find(id TaskID) *task {
 	if len(s.index) > 0 {
 		i, ok := s.index[TaskID{Node: id.Node, Visit: id.Visit}]
@@ -383,7 +384,7 @@ func (s *State) find(id TaskID) *task {
 	}
 	for i := range s.tasks {
 		t := &s.tasks[i]
-		if t.visit == id.Visit && (t.attempt == id.Attempt || id.Element > 0) && s.plan.nodes[t.node].id == id.Node {
+		if t.visit == id.Visit && !t.skipped && (t.attempt == id.Attempt || id.Element > 0) && s.plan.nodes[t.node].id == id.Node {
 			return t
 		}
 	}

@@ -133,7 +133,7 @@ func (s *State) cancel(t *task, why string) {
 }
 
 // settleEntered does what the failures of tasks that failed as they were entered
-// make useless: those declared after them had not been entered then.
+// make useless, when all have been: what is cancelled takes its step before.
 func (p *Plan) settleEntered(s *State) {
 	for i := range s.tasks {
 		if t := &s.tasks[i]; t.status == failed && !p.nodes[t.node].catches() {

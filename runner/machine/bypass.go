@@ -145,6 +145,9 @@ func (p *Plan) forgive(s *State, branch place, failure *Failure) {
 	}
 	for i := range s.barriers {
 		b := &s.barriers[i]
+		b.detours = slices.DeleteFunc(b.detours, func(d detour) bool { // of branches in it: they are gone
+			return !slices.ContainsFunc(d.places, func(at place) bool { return at == branch || !at.on(branch) })
+		})
 		if len(b.detours) == 0 || branch.fan.policy != "wait_all" &&
 			(node == noNode || !p.reaching(s, b.node, branch.fan.origin).has(node)) {
 			continue

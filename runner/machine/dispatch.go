@@ -86,12 +86,17 @@ func (p *Plan) settleFailures(s *State) *ending {
 			t.at.add(-1)
 		}
 	}
+	var overs []*expiry
 	for _, t := range lost {
 		if over := t.expired; over != nil && !over.settled {
 			over.settled = true
-			if how := p.branchFailed(s, over.branch, over.failure, s.nextOrder(), false); how != nil {
-				return how
-			}
+			overs = append(overs, over)
+		}
+	}
+	slices.SortFunc(overs, func(a, b *expiry) int { return a.order - b.order })
+	for _, over := range overs {
+		if how := p.branchFailed(s, over.branch, over.failure, over.order, false); how != nil {
+			return how
 		}
 	}
 	return nil

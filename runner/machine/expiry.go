@@ -2,12 +2,16 @@
 
 package machine
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // expiry is the end of a branch that ran out of time while a superstep was open.
 type expiry struct {
 	branch  place
 	failure *Failure
+	order   int // among all that finished
 	settled bool
 }
 
@@ -23,21 +27,22 @@ func (p *Plan) branchTimedOut(s *State, id TaskID) {
 		node, atWork, held := s.tokenOn(branch)
 		if !atWork {
 			if held && f.again[id.Attempt] != s.now { // else the event is a repeated one
-				if f.again == nil {
-					f.again = map[int]int64{}
-				}
-				f.again[id.Attempt] = s.now
+				f.timeAgain(id.Attempt, s.now)
 				s.command(Command{Kind: StartTimer, Timer: BranchTimer, Task: id, For: p.branchTimeout(f.origin)})
+			}
+			if !held {
+				f.timeAgain(id.Attempt, through)
 			}
 			return
 		}
+		f.timeAgain(id.Attempt, through)
 		failure := &Failure{
 			Kind: "timeout", Node: p.targetName(node),
 			Message: "branch " + p.targetName(f.first[branch.lane]) + " took longer than branch_timeout of " +
 				p.branchTimeout(f.origin).String(),
 		}
 		s.removeTokens(func(_ int, at place) bool { return at.on(branch) })
-		over := &expiry{branch: branch, failure: failure}
+		over := &expiry{branch: branch, failure: failure, order: s.nextOrder()}
 		inStep := false
 		for i := range s.tasks {
 			if t := &s.tasks[i]; s.open && t.at.on(branch) {
@@ -46,7 +51,7 @@ func (p *Plan) branchTimedOut(s *State, id TaskID) {
 			}
 		}
 		if !inStep {
-			if how := p.branchFailed(s, branch, failure, s.nextOrder(), false); how != nil {
+			if how := p.branchFailed(s, branch, failure, over.order, false); how != nil {
 				p.end(s, *how)
 				return
 			}
@@ -58,6 +63,17 @@ func (p *Plan) branchTimedOut(s *State, id TaskID) {
 	}
 }
 
+// through is when the time of a branch begins that has no limit any more: it is
+// over, or was while the branch waited at a join.
+const through = math.MaxInt64
+
+func (f *fanout) timeAgain(lane int, from int64) {
+	if f.again == nil {
+		f.again = map[int]int64{}
+	}
+	f.again[lane] = from
+}
+
 // tokenOn looks for a token on a branch that is at work (running, about to run, or
 // parked) and the node where it stands, and for one that its superstep holds up.
 func (s *State) tokenOn(branch place) (node int, atWork, held bool) {
@@ -65,7 +81,10 @@ func (s *State) tokenOn(branch place) (node int, atWork, held bool) {
 		for i := range list {
 			t := &list[i]
 			switch {
-			case !t.at.on(branch) || t.status == dropped || t.expired != nil && t.expired.branch == branch:
+			case !t.at.on(branch):
+			case t.expired != nil: // what comes of a branch in this one that is over is not known yet
+				held = held || t.expired.branch != branch && t.expired.branch.on(branch)
+			case t.status == dropped:
 			case t.status == succeeded || t.status == failed:
 				held = true
 			default:

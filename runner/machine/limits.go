@@ -10,18 +10,20 @@ import "time"
 // there is none.
 func (s *State) limit() int64 {
 	first := s.deadline
-	s.eachBranch(func(at place) { first = sooner(first, s.laneUntil(at)) })
+	s.eachBranch(func(at place) {
+		if _, atWork, held := s.tokenOn(at); atWork || held {
+			first = sooner(first, s.laneUntil(at))
+		}
+	})
 	return first
 }
 
-// eachBranch calls do for the branches under way that have a limit of time.
+// eachBranch calls do for the branches whose limit of time is not over, those too
+// that wait at a join.
 func (s *State) eachBranch(do func(at place)) {
 	for _, f := range s.laned {
 		for lane := range f.first {
-			if f.dead {
-				break
-			}
-			if _, atWork, held := s.tokenOn(place{f, lane}); atWork || held {
+			if !f.dead && f.live > 0 && f.again[lane] != through {
 				do(place{f, lane})
 			}
 		}
@@ -67,7 +69,7 @@ func (s *State) shiftLimits(by int64) {
 			f.began += by
 		}
 		for lane := range f.first {
-			if again := f.again[lane]; again > 0 {
+			if again := f.again[lane]; again > 0 && again != through {
 				f.again[lane] = again + by
 			}
 		}

@@ -127,6 +127,16 @@ edges:
 			path:    "a f z b c x y e", output: "z", quality: machine.Degraded,
 		},
 		{
+			name: "a visit that is skipped does not stand for the one before, whose elements are still at work",
+			flow: `
+nodes:
+  a: {kind: pass}
+  b: {kind: exec, command: [x]}
+  x: {kind: exec, command: [x], each: '[1, 2]', max_visits: 1, on_max_visits: skip, retry: {max_attempts: 2, initial_interval: 1s, jitter: 0}}
+edges: [{from: a, to: [b, x]}, {from: b, to: x}, {from: x, to: END}]`,
+			replies: replies{"b": once(after(2, nil)), "x": once(fails(0), fails(0), after(1, nil))}, path: "a b x x", took: 3,
+		},
+		{
 			name: "what begins anew where the branches began is no bypass of their join",
 			flow: `
 nodes: {a: {kind: exec, command: [x]}, b: {kind: pass}, c: {kind: wait, for: 9s}, d: {kind: pass}, j: {kind: pass, join: {wait: all}}, k: {kind: pass}}

@@ -75,7 +75,7 @@ func (s *State) forgetLogs() {
 // all of its attempts again, but a subgraph, which goes on where it was.
 func (p *Plan) revive(s *State, id TaskID) {
 	i := slices.IndexFunc(s.tasks, func(t task) bool {
-		return t.visit > 0 && t.visit == id.Visit && p.nodes[t.node].id == id.Node
+		return t.visit > 0 && t.visit == id.Visit && !t.skipped && p.nodes[t.node].id == id.Node
 	})
 	if i < 0 || !s.open || s.tasks[i].status != dropped && s.tasks[i].status != failed {
 		return

@@ -20,7 +20,7 @@ func snapshotFields() map[reflect.Type]string {
 			env visits hist byNode extra memory tasks next parked readyTasks runningTasks waitingTasks nextReady mixed
 			fanouts laned barriers deciding refused grants outOfSteps noStep rounds violated final endings lastEnd lastOutput order logs
 			conversation lastThread endThread models usage scripted
-			| Ran Effect plan live secrets index reach size sizes lists Watched Explain objects buffers vm`,
+			| Ran Effect plan live secrets entering index reach size sizes lists Watched Explain objects buffers vm`,
 		// routes are held while a router is being asked.
 		reflect.TypeFor[buffers](): `routes | cmds notes full expanded pending undo taken tested changes confided due reduceEnv`,
 		reflect.TypeFor[task](): `node at memory visit attempt step status skipped cached waitsFor joined merged cause led due
@@ -41,7 +41,7 @@ func snapshotFields() map[reflect.Type]string {
 		reflect.TypeFor[barrier]():    `node fan arrivals detours`,
 		reflect.TypeFor[detour]():     `node places passed`,
 		reflect.TypeFor[arrival]():    `at source input output thread over`,
-		reflect.TypeFor[expiry]():     `branch failure settled`,
+		reflect.TypeFor[expiry]():     `branch failure order settled`,
 		reflect.TypeFor[route]():      `task edge to input own`,
 		reflect.TypeFor[eachState](): `items results next again running attempts asking answered failed failure lowest lowestIndex tolerate
 			talk cut | size`,

@@ -23,7 +23,7 @@ func (r *restorer) restore(in *savedState) {
 	r.restoreFailures(in.Failures)
 	r.restoreFans(in.Fans)
 	for _, e := range in.Expiries {
-		r.expiries = append(r.expiries, &expiry{r.place(e.Branch), r.failure(e.Failure), e.Settled})
+		r.expiries = append(r.expiries, &expiry{r.place(e.Branch), r.failure(e.Failure), e.Order, e.Settled})
 	}
 	s := r.state
 	s.Group = in.Group

@@ -145,7 +145,7 @@ func (k *saver) expiry(e *expiry) *int {
 	if !ok {
 		at = len(k.expired)
 		k.expiries[e] = at
-		k.expired = append(k.expired, savedExpiry{k.place(e.branch), k.failure(e.failure), e.settled})
+		k.expired = append(k.expired, savedExpiry{k.place(e.branch), k.failure(e.failure), e.order, e.settled})
 	}
 	return &at
 }

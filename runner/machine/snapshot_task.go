@@ -185,6 +185,7 @@ type savedArrival struct {
 type savedExpiry struct {
 	Branch  savedPlace `json:"branch"`
 	Failure *int       `json:"failure,omitempty"`
+	Order   int        `json:"order,omitempty"`
 	Settled bool       `json:"settled,omitempty"`
 }
 

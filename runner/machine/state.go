@@ -90,6 +90,9 @@ type State struct {
 	refused int
 	// grants are of a subgraph that shares the steps of the runs around it.
 	grants grants
+	// entering says that tasks are entered: what fails there cancels others when all
+	// have been.
+	entering bool
 	// outOfSteps says that a task of this superstep found no step left.
 	outOfSteps bool
 	// noStep says that there is no step for the first task of the next superstep, or

@@ -49,12 +49,14 @@ func (p *Plan) openSuperstep(s *State) {
 	if s.Watched {
 		s.noteOpened()
 	}
+	s.entering = true
 	for i := range s.tasks {
 		if !p.enter(s, &s.tasks[i]) {
 			s.hold(i)
 			break
 		}
 	}
+	s.entering = false
 	if s.violated != nil {
 		p.end(s, *s.violated)
 		return

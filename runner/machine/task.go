@@ -304,7 +304,7 @@ func (p *Plan) failFinal(s *State, t *task, failure *Failure) {
 	t.status, t.failure, t.order = failed, failure, s.nextOrder()
 	t.writes = t.writes[:0]
 	s.noteFailed(t)
-	if !n.catches() {
+	if !n.catches() && !s.entering {
 		s.cancelSiblings(t)
 	}
 }
