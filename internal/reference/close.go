@@ -13,12 +13,17 @@ import (
 // tokens go.
 func (r *run) close() {
 	var list []*task
+	all := r.open
 	for _, t := range r.open {
 		if t.status == done && !t.away {
 			list = append(list, t)
 		}
 	}
-	r.open = nil
+	r.open, r.stepEnds = nil, 0
+	if r.final {
+		r.closeFinally(list)
+		return
+	}
 	for _, t := range list {
 		if t.failure == nil || t.failure.kind != "max_visits" {
 			r.result.Path = append(r.result.Path, t.node.ID.Value)
@@ -38,7 +43,7 @@ func (r *run) close() {
 		if r.result.Status != "" {
 			return
 		}
-		if !caught {
+		if !caught || t.expired != nil {
 			lost = append(lost, t)
 			continue
 		}
@@ -46,6 +51,9 @@ func (r *run) close() {
 			r.degraded = true
 		}
 		tokens = append(tokens, r.leave(t, moves)...)
+	}
+	for _, t := range r.cancelledIn(all) {
+		lost = append(lost, t)
 	}
 	r.settleTokens(tokens, lost)
 }

@@ -98,22 +98,22 @@ func (t *task) room() bool {
 
 // rest lets an attempt's unit wait before it runs again. A task parks when nothing
 // else of it runs or is to run.
-func (r *run) rest(t *task, u *unit, waiting ...time.Duration) {
+func (r *run) rest(t *task, u *unit, what happening, waiting ...time.Duration) {
 	if !t.isEach {
 		u.state = ready
-		r.park(t, retries, waiting...)
+		r.park(t, retries, what, waiting...)
 		return
 	}
 	u.state, u.questions = retries, len(waiting)
 	for _, d := range waiting {
-		r.schedule(d, t, u, true)
+		r.schedule(d, t, u, what)
 	}
 	r.restEach(t)
 }
 
 func (r *run) restEach(t *task) {
 	if !slices.ContainsFunc(t.units, func(u *unit) bool { return u.state == ready || u.state == running }) {
-		r.park(t, retries)
+		r.park(t, retries, timeComes)
 	}
 }
 

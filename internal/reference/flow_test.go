@@ -126,7 +126,33 @@ func random(seed uint64) *flow {
 	for i, id := range m.ids {
 		m.ways(i, id)
 	}
+	if m.chance(15) {
+		m.finally(count)
+	}
 	return &m.flow
+}
+
+// finally adds nodes that run at the end.
+func (m *maker) finally(count int) {
+	var names []string
+	for i := range 1 + m.IntN(2) {
+		id := fmt.Sprintf("%s%d", m.pick("s", "w", "x"), count+i)
+		n := part{id: id, head: fmt.Sprintf("kind: wait, for: %dus", 1+m.IntN(9e6))}
+		switch id[0] {
+		case 's':
+			n.head = "kind: set, set: {log: \"'" + id + "'\", n: 1}"
+		case 'x':
+			n.head, n.attrs = "kind: exec, command: [x]", m.exec()
+		}
+		m.nodes = append(m.nodes, n)
+		names = append(names, id)
+	}
+	m.top = append(m.top, "finally: ["+strings.Join(names, ", ")+"]")
+}
+
+// within is a limit of time, a random one so that no two things end at once.
+func (m *maker) within(name string, least, most int) string {
+	return fmt.Sprintf("%s: %dus", name, least*1e6+m.IntN((most-least)*1e6))
 }
 
 func (m *maker) limits() {
@@ -136,6 +162,12 @@ func (m *maker) limits() {
 	}
 	if m.chance(30) {
 		limits = append(limits, fmt.Sprintf("max_concurrency: %d", 1+m.IntN(3)))
+	}
+	if m.chance(12) {
+		limits = append(limits, m.within("timeout", 4, 50))
+	}
+	if m.chance(12) {
+		limits = append(limits, m.within("step_timeout", 3, 12))
 	}
 	m.top = append(m.top, "limits: {"+strings.Join(limits, ", ")+"}")
 	var parallel []string
@@ -147,6 +179,9 @@ func (m *maker) limits() {
 	}
 	if m.chance(15) {
 		parallel = append(parallel, "join: auto")
+	}
+	if m.chance(15) {
+		parallel = append(parallel, m.within("branch_timeout", 2, 20))
 	}
 	if len(parallel) > 0 {
 		m.top = append(m.top, "parallel: {"+strings.Join(parallel, ", ")+"}")
@@ -173,8 +208,17 @@ func (m *maker) node(i int) {
 		switch {
 		case m.chance(40):
 			letter, head = "w", fmt.Sprintf("kind: wait, for: %dms", 1+m.IntN(9000))
+			if m.chance(20) {
+				attrs = append(attrs, m.within("timeout", 1, 9))
+			}
 		case m.chance(40):
 			letter, head = "h", "kind: human, prompt: x, writes: [m]"
+			if m.chance(40) {
+				attrs = append(attrs, m.within("timeout", 0, 5))
+			}
+			if m.chance(40) {
+				attrs = append(attrs, "default: nobody")
+			}
 		case m.chance(30) && i > 0:
 			letter, head = "f", "kind: fail, message: x"
 		default:
@@ -204,6 +248,8 @@ func (m *maker) node(i int) {
 	}
 	if m.chance(20) {
 		attrs = append(attrs, "parallel: {on_failure: "+m.pick("fail_all", "continue_others", "wait_all")+"}")
+	} else if m.chance(5) {
+		attrs = append(attrs, "parallel: {"+m.within("branch_timeout", 2, 12)+"}")
 	} else if m.chance(8) {
 		attrs = append(attrs, "parallel: {conflict: "+m.pick("first_wins", "last_wins", "error")+"}")
 	}

@@ -34,6 +34,11 @@ func (r *run) leave(t *task, moves []move) []*token {
 			f.auto = r.meeting(f.starts, false)
 		}
 		r.fanouts = append(r.fanouts, f)
+		if limit := r.branchTimeout(f); limit > 0 {
+			for range moves {
+				f.ends = append(f.ends, r.now+limit)
+			}
+		}
 		for i := range at {
 			at[i] = place{f, i}
 		}
@@ -113,12 +118,18 @@ func (r *run) settleTokens(tokens []*token, lost []*task) {
 	}
 	for _, t := range lost {
 		r.moving = slices.Delete(r.moving, len(tokens), len(tokens)+1)
-		if !t.place.dead() {
+		if !t.place.dead() && t.expired == nil {
 			r.fails(t.place, t.failure, t.order)
 			r.foldAll()
 		}
 	}
-	r.moving = nil
+	for _, over := range r.expired {
+		if !over.branch.dead() {
+			r.fails(over.branch, over.failure, over.order)
+			r.foldAll()
+		}
+	}
+	r.moving, r.expired = nil, nil
 	if r.result.Status != "" {
 		return
 	}
@@ -179,6 +190,7 @@ func (r *run) fails(p place, f *failure, order int) {
 		p.fan.errors = append(p.fan.errors, laneError{lane: p.lane, order: order, failure: f})
 		return
 	}
+	r.cancelTasks(func(at place, _ *spec.Node) bool { return at.within(p.fan) })
 	r.cancel(func(at place, _ *spec.Node) bool { return at.within(p.fan) })
 	p.fan.dead = true
 	r.fails(p.fan.at, f, order)

@@ -5,6 +5,7 @@ package reference
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/graphrun/graphrun/spec"
 )
@@ -17,6 +18,7 @@ type fanout struct {
 	starts []*spec.Node // of the branches; nil: END
 	auto   *spec.Node   // the join that nobody declared
 	errors []laneError
+	ends   []time.Duration // when the time of its branches is over
 	// well says that something on it came through: it reached END, met branches
 	// of a fan-out around it, or lost a race.
 	well bool

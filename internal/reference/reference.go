@@ -17,36 +17,57 @@
 //     the limit the executions run that are declared before the first for which no
 //     step is left. A visit that a limit refuses is neither step nor visit and
 //     cancels siblings like any failure.
+//
 //   - Order: tokens that meet stand on the lane that is declared first; of two on
 //     one lane the less nested comes first, then that of the older fan-out; of two
 //     in one place the one that comes back from waiting, the first to come back. The
 //     branches of `routing: all` are in the order of the file.
+//
 //   - Finishing order: a wait, or a person's answer, finishes when it comes, not
 //     when its superstep opens.
+//
 //   - A fan-out is over where at least two of its branches could have met, and
 //     nothing else on it is alive: what fails after that is no branch of it.
+//
 //   - A fan-out of which all branches failed has failed with the one declared
 //     first. A branch came through when it reached END, met others outside of its
 //     fan-out, or lost a race. One that a failure cancels did not.
+//
 //   - Failures of one superstep are settled in finishing order, before tokens move;
 //     an error of an expression and a stuck node come before both, in order of
 //     declaration. Nothing of a superstep with a conflict is written.
+//
 //   - An any or N join takes what has come when it is its turn; joins have theirs
 //     in the order of the file. An N join that nothing can satisfy any more is
 //     stuck at once. All joins that wait for each other give way in that order.
+//
 //   - A source that comes twice to one node has one entry in inputs, that of the
 //     last; input is keyed by source as soon as two tokens come.
+//
 //   - A join's input is keyed by source when two tokens have come; errors of
 //     branches are none.
+//
 //   - `branches` holds the error of a branch that continue_others dropped, too; of
 //     one node the last to fail, by finishing order. What has an output has no error.
+//
 //   - Under wait_all, `each` gives a list even when all elements failed.
+//
 //   - A set node's output holds what it writes; later keys see what the earlier
 //     ones come to.
 //
-// Not covered: models, policies, subgraphs, finally, branch_timeout and other
-// limits of time but a node's own, secrets,
-// templates, `once`, and failures of expressions outside of edges.
+//   - A limit of time that ends a run writes nothing of the superstep that is open,
+//     and its executions are none. The limits of the run and of branches stand still
+//     while only people are waited for.
+//
+//   - A branch is out of time only if something on it is at work or waits for a time
+//     or for people. What is held up by others of its superstep has its time once
+//     more; what waits at a join is through. What ended on it in the superstep that
+//     is open is written, and leads nowhere.
+//
+//   - The nodes of finally have no inputs, their visits count, their steps don't.
+//
+// Not covered: models, policies, subgraphs, secrets, templates, `once`, and failures
+// of expressions outside of edges.
 package reference
 
 import (
@@ -116,6 +137,7 @@ func Run(g *spec.Graph, script Script) Result {
 	for _, n := range g.Nodes {
 		r.records[n.ID.Value] = &record{}
 	}
+	r.deadline = g.Limits.Timeout
 	r.next = []*task{{node: g.Node(g.Start.Value), input: map[string]any{}, inputs: map[string]any{}}}
 	for range maxSupersteps {
 		if r.result.Status != "" {
@@ -132,13 +154,17 @@ type run struct {
 	script   Script
 	compiled compiled
 
-	now     time.Duration
-	events  []event
-	seq     int // of events
-	order   int // of finished tasks
-	state   map[string]any
-	records map[string]*record
-	fired   map[int]int
+	now    time.Duration
+	events []event
+	seq    int // of events
+	// deadline and stepEnds are when the time of the run and of its open superstep
+	// are over; 0: never. expired are branches that ran out of theirs in that.
+	deadline, stepEnds time.Duration
+	expired            []*expiry
+	order              int // of finished tasks
+	state              map[string]any
+	records            map[string]*record
+	fired              map[int]int
 
 	open    []*task // of the superstep that is open
 	next    []*task
@@ -150,6 +176,7 @@ type run struct {
 
 	steps, refused int
 	outOfSteps     bool
+	final          bool // the nodes of finally run
 	degraded       bool
 	result         Result
 }
@@ -167,24 +194,46 @@ type event struct {
 	seq  int
 	task *task
 	unit *unit // of the attempt that ends, or the element that waits
-	wait bool  // the waiting ends
+	kind happening
 }
 
-func (r *run) schedule(in time.Duration, t *task, u *unit, wait bool) {
+type happening int
+
+const (
+	attemptEnds happening = iota
+	timeComes             // of a wait, or of another attempt
+	personSays
+)
+
+func (r *run) schedule(in time.Duration, t *task, u *unit, kind happening) {
 	r.seq++
-	r.events = append(r.events, event{r.now + in, r.seq, t, u, wait})
+	r.events = append(r.events, event{r.now + in, r.seq, t, u, kind})
 }
 
-// take removes the next event and moves the clock.
+// take removes the next event and moves the clock. When only people are waited for,
+// no limit of time goes on.
 func (r *run) take() (event, bool) {
 	if len(r.events) == 0 {
 		return event{}, false
 	}
-	slices.SortFunc(r.events, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), a.seq-b.seq) })
-	e := r.events[0]
+	e := r.soonest()
+	if r.open == nil && r.onlyPeople() {
+		r.shiftLimits(e.at - r.now)
+	}
 	r.events = r.events[1:]
 	r.now = max(r.now, e.at)
 	return e, true
+}
+
+// onlyPeople reports whether only people are waited for.
+func (r *run) onlyPeople() bool {
+	return !slices.ContainsFunc(r.events, func(e event) bool { return e.kind != personSays })
+}
+
+// soonest is the next event, which comes to stand first.
+func (r *run) soonest() event {
+	slices.SortFunc(r.events, func(a, b event) int { return cmp.Or(cmp.Compare(a.at, b.at), a.seq-b.seq) })
+	return r.events[0]
 }
 
 func (r *run) forget(t *task) {
@@ -195,6 +244,10 @@ func (r *run) forget(t *task) {
 func (r *run) turn() {
 	if len(r.next) > 0 {
 		r.superstep()
+		return
+	}
+	if len(r.events) > 0 && !r.onlyPeople() && r.limitComes(r.soonest().at) {
+		r.settleTokens(nil, nil)
 		return
 	}
 	e, ok := r.take()
@@ -229,9 +282,11 @@ func (r *run) end(status, reason string, err Error) {
 }
 
 func (r *run) ended() Result {
+	r.cancelTasks(func(place, *spec.Node) bool { return true })
 	for _, t := range slices.Concat(r.parked, r.next) {
 		r.drop(t)
 	}
+	r.runFinally()
 	out := &r.result
 	out.State, out.Steps, out.Fired, out.Took = r.state, r.steps, r.fired, r.now
 	out.Visits = map[string]int{}

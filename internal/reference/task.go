@@ -48,6 +48,8 @@ type task struct {
 	skipped     bool
 	// lost are failures of elements that were tolerated.
 	lost bool
+	// expired is the end of a branch around it that ran out of time.
+	expired *expiry
 	// writes of a set node, per element.
 	sets [][]write
 }
@@ -83,6 +85,9 @@ type unit struct {
 func (r *run) superstep() {
 	r.open, r.next = r.next, nil
 	sortByDeclaration(r.open)
+	if limit := r.graph.Limits.StepTimeout; limit > 0 && !r.final {
+		r.stepEnds = r.now + limit
+	}
 	for i, t := range r.open {
 		t.away = false
 		if !r.enter(t) {
@@ -94,11 +99,22 @@ func (r *run) superstep() {
 	for {
 		r.startReady()
 		at := slices.ContainsFunc(r.open, func(t *task) bool { return t.status == running && !t.away })
+		before := r.now + 1
+		if at {
+			before = r.soonest().at
+		}
+		if r.limitComes(before) {
+			if r.result.Status != "" {
+				return
+			}
+			r.settle()
+			continue
+		}
 		if !at && !slices.ContainsFunc(r.events, func(e event) bool { return e.at <= r.now }) {
 			break
 		}
 		e, _ := r.take()
-		if e.wait {
+		if e.kind != attemptEnds {
 			r.awake(e.task, e.unit)
 			continue
 		}
@@ -117,6 +133,10 @@ func (r *run) enter(t *task) bool {
 		return true
 	case fresh:
 	default:
+		return true
+	}
+	if r.final {
+		r.enterFinally(t)
 		return true
 	}
 	if r.steps >= r.graph.Limits.MaxSteps || r.refused > r.graph.Limits.MaxSteps {
@@ -141,13 +161,18 @@ func (r *run) enter(t *task) bool {
 	rec.visits++
 	t.visit = rec.visits
 	rec.output = nil
+	r.execute(t)
+	return true
+}
+
+// execute runs an execution, or its elements.
+func (r *run) execute(t *task) {
 	if t.node.Each.IsSet() {
 		r.enterEach(t)
-		return true
+		return
 	}
 	t.units = []*unit{{state: ready}}
 	r.begin(t, t.units[0])
-	return true
 }
 
 func (r *run) visitLimit(n *spec.Node) int {
@@ -190,22 +215,33 @@ func (r *run) begin(t *task, u *unit) {
 		r.endUnit(t, u)
 	case "wait":
 		d, _ := time.ParseDuration(t.node.Field("for").Value)
-		r.park(t, waits, d)
+		if limit := t.node.Timeout; limit > 0 && d > limit {
+			d, t.failure = limit, &failure{kind: "timeout", node: t.node.ID.Value, attempt: 1}
+		}
+		r.park(t, waits, timeComes, d)
 	case "human":
 		d := r.script(Attempt{Node: t.node.ID.Value, Visit: t.visit, Attempt: 1})
 		t.output = d.Output
-		r.park(t, waits, d.Takes)
+		if limit := t.node.Timeout; limit > 0 && d.Takes > limit {
+			d.Takes, t.output = limit, nil
+			if fallback := t.node.Field("default"); fallback != nil {
+				t.output = canonical(fallback.Data())
+			} else {
+				t.failure = &failure{kind: "timeout", node: t.node.ID.Value}
+			}
+		}
+		r.park(t, waits, personSays, d.Takes)
 	default:
 		u.attempt = 1
 		t.status = ready
 	}
 }
 
-func (r *run) park(t *task, as status, waiting ...time.Duration) {
+func (r *run) park(t *task, as status, what happening, waiting ...time.Duration) {
 	t.status, t.questions, t.away = as, len(waiting), true
 	r.parked = append(r.parked, t)
 	for _, d := range waiting {
-		r.schedule(d, t, nil, true)
+		r.schedule(d, t, nil, what)
 	}
 }
 
@@ -242,7 +278,7 @@ func (r *run) start(t *task, u *unit) {
 	if o.Fails != "" {
 		u.output, u.failure = nil, &failure{kind: o.Fails, node: t.node.ID.Value, attempt: u.attempt}
 	}
-	r.schedule(o.Takes, t, u, false)
+	r.schedule(o.Takes, t, u, attemptEnds)
 }
 
 func (r *run) timeout(n *spec.Node) time.Duration {
@@ -254,10 +290,12 @@ func (r *run) timeout(n *spec.Node) time.Duration {
 
 // endAttempt is the end of an attempt: of the unit, or a retry.
 func (r *run) endAttempt(t *task, u *unit) {
-	if u.questions > 0 {
+	if u.questions > 0 && r.final { // it can't ask
+		u.output, u.failure = nil, &failure{kind: "invalid_input", node: t.node.ID.Value, attempt: u.attempt}
+	} else if u.questions > 0 {
 		o := r.script(Attempt{t.node.ID.Value, t.visit, u.attempt, u.element, u.round})
 		u.round++
-		r.rest(t, u, o.Asks...)
+		r.rest(t, u, personSays, o.Asks...)
 		return
 	}
 	if u.failure == nil {
@@ -267,7 +305,7 @@ func (r *run) endAttempt(t *task, u *unit) {
 		if delay, again := r.retryDelay(t.node, u); again {
 			u.attempt++
 			u.round = 0
-			r.rest(t, u, delay)
+			r.rest(t, u, timeComes, delay)
 			return
 		}
 	}
