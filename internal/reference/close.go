@@ -52,10 +52,7 @@ func (r *run) close() {
 		}
 		tokens = append(tokens, r.leave(t, moves)...)
 	}
-	for _, t := range r.cancelledIn(all) {
-		lost = append(lost, t)
-	}
-	r.settleTokens(tokens, lost)
+	r.settleTokens(tokens, append(lost, r.cancelledIn(all)...))
 }
 
 func (r *run) record(t *task) {
