@@ -12,7 +12,7 @@ import (
 // decide asks the decider; without one the decision fails, and the machine
 // takes the fallback edge.
 func (d *driver) decide(ctx context.Context, c *machine.Command) {
-	id, choice := c.Task, *c.Choice
+	id, choice, bound := c.Task, *c.Choice, d.state.ValueBound()
 	choice.Path = d.pathSoFar()
 	seen := map[string]any{}
 	for _, v := range choice.See {
@@ -28,7 +28,7 @@ func (d *driver) decide(ctx context.Context, c *machine.Command) {
 	task := &Task{
 		RunID: d.opts.RunID, Node: d.nested.path(id.Node), Place: d.nested.placeOf(id.Node, -1), Visit: id.Visit, Attempt: 1, Index: -1, Dir: d.opts.Dir,
 		Emit: func(said Said) { d.send(message{task: id, said: &said}) },
-		Log:  choice.Log, Note: func(data any) error { return d.sendNote(id, data, nil) },
+		Log:  choice.Log, Note: func(data any) error { return d.noteWithin(bound, id, data) },
 	}
 	d.share(task)
 	d.access(task, id, choice.Turns)

@@ -20,7 +20,8 @@ const masked = redact.Mask
 // zero masker hides nothing.
 type masker struct {
 	keys   map[string]bool
-	values []string // longest first
+	values []string  // longest first
+	begins [256]bool // the first bytes of values
 	// learned are the texts that secret keys have had, as they were.
 	learned []string
 	// also is told what is hidden; nil: nobody.
@@ -64,7 +65,7 @@ func (m *masker) hide(v any) {
 
 func (m *masker) hideText(text string) {
 	if !slices.Contains(m.values, text) {
-		m.values = append(m.values, text)
+		m.values, m.begins[text[0]] = append(m.values, text), true
 		slices.SortFunc(m.values, func(a, b string) int { return len(b) - len(a) })
 	}
 }

@@ -19,6 +19,18 @@ func (d *driver) sendNote(task machine.TaskID, data any, call *CallUsage) error 
 	return d.sendNoted(machine.Event{Task: task, Output: data, Usage: call})
 }
 
+// noteWithin is sendNote of a note that may be no larger than any value.
+func (d *driver) noteWithin(bound machine.ValueBound, task machine.TaskID, data any) error {
+	plain, err := eval.Canonical(data)
+	if err != nil {
+		return fmt.Errorf("a note is no plain data: %w", err)
+	}
+	if failure := bound.Check(plain, "a note"); failure != nil {
+		return failure
+	}
+	return d.sendNote(task, plain, nil)
+}
+
 // sendNoted is sendNote for an event that says more.
 func (d *driver) sendNoted(event machine.Event) error {
 	plain, err := eval.Canonical(event.Output)

@@ -3,9 +3,12 @@ package runner_test
 import (
 	"context"
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -47,5 +50,23 @@ func TestNotesAreFoundAgain(t *testing.T) {
 	want := [][]any{nil, {map[string]any{"paid": 3}}}
 	if result.Status != "completed" || !reflect.DeepEqual(logs, want) {
 		t.Errorf("%s, logs %v; want completed, %v", result.Status, logs, want)
+	}
+}
+
+// A note is no larger than a value may be, and is refused before it is kept.
+func TestNotesAreBounded(t *testing.T) {
+	kept := &store.Memory{}
+	f := flowOf(t, runner.Config{Store: kept, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
+		"note": func(_ context.Context, task *runner.Task) (any, error) {
+			return nil, task.Note(map[string]any{"text": strings.Repeat("x", 2000)})
+		},
+	})}}, "limits: {max_state_bytes: 2000}\nnodes: {a: {kind: work, do: note}}\nedges: [{from: a, to: END}]")
+	result := finish(t, f, runner.Options{RunID: "n"})
+	if result.Error == nil || result.Error.Kind != "limit" || !strings.HasPrefix(result.Error.Message, "a note takes more than 2000 bytes") {
+		t.Errorf("%s: %v", result.Status, result.Error)
+	}
+	events, err := kept.Events("n")
+	if err != nil || slices.ContainsFunc(events, func(e machine.Event) bool { return e.Kind == machine.TaskNoted }) {
+		t.Errorf("the note was kept (%v)", err)
 	}
 }

@@ -20,7 +20,7 @@ func newVault(secrets map[string]any, around *masker) *masker {
 	}
 	m := &masker{}
 	if around != nil {
-		m.values = slices.Clone(around.values)
+		m.values, m.begins = slices.Clone(around.values), around.begins
 	}
 	for _, name := range slices.Sorted(maps.Keys(secrets)) {
 		m.hide(secrets[name])
@@ -92,6 +92,10 @@ func (m *masker) chunk(text string) (shown, rest string) {
 	var b strings.Builder
 	from := 0
 	for i := 0; i < len(text); {
+		if !m.begins[text[i]] { // as mostly
+			i++
+			continue
+		}
 		length, open := m.match(text[i:])
 		switch {
 		case open:

@@ -17,14 +17,14 @@ type Choice = machine.Choice
 // startTask runs a handler in a goroutine of its own. Its context is not the
 // run's: only the machine cancels tasks, so that every cancellation is an event.
 func (d *driver) startTask(ctx context.Context, c *machine.Command) {
-	id, work := c.Task, c.Work
+	id, work, bound := c.Task, c.Work, d.state.ValueBound()
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	d.cancel[id] = func() { cancel(context.Canceled) }
 	task := &Task{
 		RunID: d.opts.RunID, Node: d.nested.path(id.Node), Kind: work.Kind, Visit: id.Visit, Attempt: id.Attempt, Index: work.Index, Item: work.Item,
 		Place: d.nested.placeOf(id.Node, work.Index),
 		Key:   work.Key, Config: work.Config, Input: work.Input, State: work.State, Dir: d.opts.Dir,
-		Log: work.Log, Answers: work.Answers, Note: func(data any) error { return d.sendNote(id, data, nil) },
+		Log: work.Log, Answers: work.Answers, Note: func(data any) error { return d.noteWithin(bound, id, data) },
 		Talk: d.talkOf(work.Talk), WantsText: d.flow.plan.WantsText(id.Node),
 	}
 	hush := d.listen(task, id)
@@ -44,7 +44,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		d.inside[id] = make(chan insideCall, 64)
 		handler = d.subgraph(id, work, d.takeResting(id), child)
 	}
-	hit, bound := false, d.state.ValueBound()
+	hit := false
 	if d.setup.err != nil {
 		handler = d.unready()
 	}
@@ -57,7 +57,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		turn()
 		defer d.pace.release()
 		event := d.attempt(ctx, task, handler)
-		if failure := bound.Check(event.Output); failure != nil {
+		if failure := bound.Check(event.Output, "the output"); failure != nil {
 			event.Output, event.Talk, event.Failure = nil, nil, failure
 		}
 		hush()

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"html"
 	"net/url"
 	"slices"
 	"strconv"
@@ -44,16 +45,52 @@ func Word(text string) bool {
 	}) < 0
 }
 
-// Forms is how a text reads, each once: as it is, inside a message that quotes
-// it, in an address, in base64 and in hexadecimal digits.
+// leastLine is the length from which on a line of a secret with several, such as a
+// key in PEM, is hidden by itself.
+const leastLine = 16
+
+// Forms is how a text reads, each once: as it is, inside a message that quotes it
+// once or twice, in HTML, in an address and in an address inside of one, in base64
+// and in hexadecimal digits; and its long lines without spaces by themselves.
 func Forms(text string) []string {
-	out := append(quoted(text), text)
-	out = append(out, percent(text)...)
+	out := append(quoted(text), text, markup.Replace(text), strings.ReplaceAll(markup.Replace(text), "&quot;", "&#34;"))
+	out = append(out, html.EscapeString(text))
+	for _, form := range quoted(text) {
+		out = append(out, quoted(form)...)
+	}
+	for _, form := range percent(text) {
+		out = append(out, form, url.QueryEscape(form))
+	}
 	out = append(out, base64Forms(text)...)
-	digits := hex.EncodeToString([]byte(text))
-	out = append(out, digits, strings.ToUpper(digits))
+	out = append(out, hexForms(text)...)
+	if lines := strings.Split(text, "\n"); len(lines) > 1 {
+		for _, line := range lines {
+			if line = strings.TrimSpace(line); len(line) >= leastLine && !strings.Contains(line, " ") {
+				out = append(out, line)
+			}
+		}
+	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// markup escapes as most that write HTML do; package html writes quotes otherwise.
+var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#x27;")
+
+// hexForms is how a text reads in hexadecimal digits, and as a dump groups them.
+func hexForms(text string) (out []string) {
+	digits := hex.EncodeToString([]byte(text))
+	for _, between := range []string{"", " ", ":"} {
+		var b strings.Builder
+		for i := 0; i < len(digits); i += 2 {
+			if i > 0 {
+				b.WriteString(between)
+			}
+			b.WriteString(digits[i : i+2])
+		}
+		out = append(out, b.String(), strings.ToUpper(b.String()))
+	}
+	return out
 }
 
 // quoted is how a text reads inside a message that quotes it.
@@ -69,7 +106,8 @@ func quoted(text string) []string {
 // percent is how a text reads in an address. Who writes one differs in which
 // characters need no escape, and in the case of the digits.
 func percent(text string) []string {
-	out := []string{url.QueryEscape(text), url.PathEscape(text)}
+	whole := url.URL{Path: "/" + text}
+	out := []string{url.QueryEscape(text), url.PathEscape(text), whole.EscapedPath()[1:]}
 	for _, safe := range []string{"-._~", "-._~/", "-._~!'()*"} {
 		out = append(out, escaped(text, func(c byte) bool { return alphanumeric(c) || strings.IndexByte(safe, c) >= 0 }))
 	}
@@ -124,5 +162,21 @@ func base64Forms(text string) []string {
 			out = append(out, encoding.EncodeToString(bytes)[from:to])
 		}
 	}
+	// By itself, in lines as `base64` and PEM break them.
+	whole := base64.StdEncoding.EncodeToString([]byte(text))
+	for _, width := range [...]int{64, 76} {
+		if len(whole) > width {
+			out = append(out, broken(whole, width, "\n"), broken(whole, width, "\r\n"))
+		}
+	}
 	return out
+}
+
+// broken is a text in lines of that width.
+func broken(text string, width int, end string) string {
+	var b strings.Builder
+	for ; len(text) > width; text = text[width:] {
+		b.WriteString(text[:width] + end)
+	}
+	return b.String() + text
 }

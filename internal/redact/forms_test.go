@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"html"
 	"net/url"
 	"slices"
 	"strings"
@@ -34,6 +35,10 @@ func TestForms(t *testing.T) {
 			"plain": text, "query": url.QueryEscape(text), "path": url.PathEscape(text), "quoted": fmt.Sprintf("%q", text),
 			"lower query": lowerEscapes(url.QueryEscape(text)), "every byte": each,
 			"as Python quotes": around[0] + "pa%3Fs/w0rd%3E~%C3%A9%26%21", "as encodeURIComponent": "pa%3Fs%2Fw0rd%3E~%C3%A9%26!",
+			"as a path": (&url.URL{Path: text}).EscapedPath(), "an address in an address": url.QueryEscape(url.QueryEscape(text)),
+			"quoted twice": fmt.Sprintf("%q", fmt.Sprintf("%q", text)), "HTML": html.EscapeString(text),
+			"HTML as Python escapes": strings.ReplaceAll(html.EscapeString(text), "&#34;", "&quot;"),
+			"dumped hex":             spaced(digits, " "), "hex with colons": strings.ToUpper(spaced(digits, ":")),
 			"hex": digits, "upper hex": strings.ToUpper(digits),
 			"base64": base64.StdEncoding.EncodeToString([]byte(text)), "base64 url": base64.RawURLEncoding.EncodeToString([]byte(text)),
 		} {
@@ -48,6 +53,40 @@ func TestForms(t *testing.T) {
 		if got := hidden(text, "abcd"); got != text {
 			t.Errorf("%q shows as %q", text, got)
 		}
+	}
+}
+
+// spaced puts something between the digits of bytes.
+func spaced(digits, between string) string {
+	var bytes []string
+	for i := 0; i < len(digits); i += 2 {
+		bytes = append(bytes, digits[i:i+2])
+	}
+	return strings.Join(bytes, between)
+}
+
+// Long secrets are hidden in lines, as base64 prints them and as a key in PEM is
+// indented elsewhere.
+func TestLongForms(t *testing.T) {
+	var secret strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&secret, "%d-%x/", i, i*i)
+	}
+	encoded := base64.StdEncoding.EncodeToString([]byte(secret.String()))
+	for _, width := range []int{64, 76} {
+		for _, end := range []string{"\n", "\r\n"} {
+			text := ""
+			for i := 0; i < len(encoded); i += width {
+				text += encoded[i:min(len(encoded), i+width)] + end
+			}
+			if got := hidden(text, secret.String()); strings.TrimSpace(got) != Mask {
+				t.Errorf("in lines of %d: %s", width, got)
+			}
+		}
+	}
+	pem := "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\nEFAASCBKcwggSjAgEAAoIBAQ\n-----END KEY-----\n"
+	if got := hidden("  MIIEvQIBADANBgkqhkiG9w0BAQ\n  EFAASCBKcwggSjAgEAAoIBAQ\n", pem); got != "  ***\n  ***\n" {
+		t.Errorf("lines of a key: %s", got)
 	}
 }
 

@@ -153,6 +153,7 @@ func (s *State) showEnd(t *task) {
 	id := s.plan.nodes[t.node].id
 	if list, watched := s.hist[id].([]any); watched {
 		s.hist[id] = append(list, output)
+		s.size += sizeOf(output)
 	}
 	s.showNode(t.node, output, outcome(t), nil)
 }

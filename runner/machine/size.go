@@ -81,6 +81,12 @@ func (s *State) measure() {
 	for _, name := range s.extra {
 		s.size += sizeOf(s.env[name])
 	}
+	for _, i := range s.plan.watched {
+		list, _ := s.hist[s.plan.nodes[i].id].([]any)
+		for _, output := range list {
+			s.size += sizeOf(output)
+		}
+	}
 }
 
 // tooMuch is the failure of a value, of that name and place, that is larger than
@@ -98,7 +104,11 @@ func (s *State) overLimit(what string) *Failure {
 }
 
 func (s *State) stateLimit() string {
-	return plural(s.limits.MaxStateBytes, "byte") + ", its limit (max_state_bytes)"
+	text := plural(s.limits.MaxStateBytes, "byte") + ", its limit (max_state_bytes)"
+	if s.hist != nil {
+		text += ", which counts what history keeps"
+	}
+	return text
 }
 
 // sizeAfter is what a key holds after a write to it. Of reducers that make a new
@@ -144,13 +154,13 @@ func (s *State) ValueBound() ValueBound {
 	return ValueBound{s.limits.MaxStateBytes, s.StateBytesAbove()}
 }
 
-// Check is the failure of an output that is larger than a value may be; nil: it
-// fits.
-func (b ValueBound) Check(output any) *Failure {
-	if _, fits := eval.Size(output, b.most); fits {
+// Check is the failure of a value that is larger than one may be, what says which;
+// nil: it fits.
+func (b ValueBound) Check(v any, what string) *Failure {
+	if _, fits := eval.Size(v, b.most); fits {
 		return nil
 	}
-	return b.failure("the output")
+	return b.failure(what)
 }
 
 func (b ValueBound) failure(what string) *Failure {
