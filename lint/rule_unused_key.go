@@ -64,6 +64,15 @@ func checkUnusedKey(f *facts) {
 	if f.graph.Cache != nil {
 		mark(used, f.graph.Cache.Keys)
 	}
+	for _, p := range f.bound.Approvals {
+		for _, r := range p.Reads() {
+			if r.Path[0] == "state" && len(r.Path) < 2 {
+				return
+			} else if r.Path[0] == "state" {
+				used[r.Path[1]] = true
+			}
+		}
+	}
 	all := f.uses().all
 	for i := range all {
 		for _, r := range all[i].program.Reads() {

@@ -28,6 +28,9 @@ func (h *agentHandler) Run(ctx context.Context, task *runner.Task) (any, error) 
 		return nil, err
 	}
 	answer, err := a.run(ctx)
+	if runner.Waits(err) {
+		return nil, err
+	}
 	if err != nil {
 		a.tellEnd(reasonOf(err))
 		return nil, a.outcome(ctx, err)
@@ -89,11 +92,17 @@ func (h *agentHandler) prepare(ctx context.Context, task *runner.Task) (*agent, 
 	if a.registry, err = h.kit.registry(task); err != nil {
 		return nil, err
 	}
+	if a.loop.pattern == "finish_tool" {
+		n.finish = a.loop.finishTool
+	}
 	req, said, err := n.compose(ctx, a.calls)
 	if err != nil {
 		return nil, err
 	}
 	a.base, a.messages, a.said = req, req.Messages, said
+	if n.finish != "" {
+		a.base.Schema = nil // the parameters of the tool say it
+	}
 	return a, a.offer(ctx, n.tools)
 }
 

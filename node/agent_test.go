@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,8 +56,11 @@ func TestAgentRequests(t *testing.T) {
 		"a finishing tool": {
 			node:    "{kind: agent, prompt: go, loop: {pattern: finish_tool}}",
 			replies: []string{"thinking", `call finish {"answer": "found"}`},
-			want:    []string{"u:go", `u:go | a:thinking | u:Go on. When you are done, call the tool "finish".`},
-			output:  "found",
+			want: []string{
+				`u:When you are done, call the tool "finish" with the result; nothing else ends your work. | u:go`,
+				`u:When you are done, call the tool "finish" with the result; nothing else ends your work. | u:go | a:thinking | u:Go on. When you are done, call the tool "finish".`,
+			},
+			output: "found",
 		},
 		"trials": {
 			node:    "{kind: agent, prompt: go, loop: {pattern: evaluator_optimizer, max_trials: 2}}",
@@ -186,5 +193,102 @@ func TestCallHooks(t *testing.T) {
 edges: [{from: a, to: b, transform: "{tool_calls: [{name: 'add'}, {name: 'add'}]}"}, {from: b, to: END}]`, runner.Options{}, hooks)
 	if result.Error == nil || result.Error.Kind != "internal" || !strings.Contains(result.Error.Message, `tool "add" panicked: oh`) {
 		t.Errorf("a hook that panics: %v", result.Error)
+	}
+}
+
+// An agent that ends with a call is asked for that alone: an answer of a form would
+// contradict it.
+func TestFinishToolWithOutput(t *testing.T) {
+	for output, want := range map[string]string{
+		"{type: object, properties: {n: {type: integer}}, required: [n]}": `{"n": 3}`,
+		"{type: integer}": `{"answer": 3}`,
+	} {
+		chat := newChat(t, inOrder("call finish "+want))
+		result := runFlow(t, chat, "start: a\nnodes: {a: {kind: agent, prompt: go, loop: {pattern: finish_tool}, output: "+output+"}}"+agentEdge, runner.Options{})
+		if result.Status != machine.Completed {
+			t.Fatalf("%s: %v", output, result.Error)
+		}
+		req := chat.requests[0]
+		if all := fmt.Sprint(req.Messages); req.Format != nil || strings.Contains(all, "JSON Schema") || !strings.Contains(all, `call the tool "finish"`) || !strings.Contains(fmt.Sprint(req.Tools), "integer") {
+			t.Errorf("%s: format %v, %s\n%v", output, req.Format, all, req.Tools)
+		}
+	}
+}
+
+// No model sees a secret that a tool tells; what reads the output has it.
+func TestSecretsInResults(t *testing.T) {
+	t.Setenv("TOKEN_OF_TEST", "s3cr\"et-42")
+	for _, kind := range []string{"agent", "tools"} {
+		chat := newChat(t, inOrder(`call show {}`, "done"))
+		flow := `secrets: {token: {env: TOKEN_OF_TEST}}
+tools: {show: {exec: {command: [sh, -c, 'printf "%s" "$T"'], parse: text, env: {T: "it is {{ secrets.token }}!"}}, parameters: {type: object}}}
+start: a
+`
+		if kind == "agent" {
+			flow += "nodes: {a: {kind: agent, prompt: go, tools: [show]}}" + agentEdge
+		} else {
+			flow += "nodes: {a: {kind: llm, prompt: go, tools: [show]}, b: {kind: tools}, c: {kind: llm}}\nedges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: END}]"
+		}
+		result := runFlow(t, chat, flow, runner.Options{})
+		if result.Status != machine.Completed || len(chat.requests) != 2 {
+			t.Fatalf("%s: %v", kind, result.Error)
+		}
+		if text := chat.requests[1].sketch(); strings.Contains(text, "et-42") || !strings.Contains(text, "t:it is ***!") {
+			t.Errorf("%s: the model is told %s", kind, text)
+		}
+	}
+}
+
+// A tool's retry repeats calls that fail, and not those that were never made.
+func TestToolRetry(t *testing.T) {
+	for name, c := range map[string]struct {
+		retry, call, want string
+		made              int
+	}{
+		"until it works":   {"{max_attempts: 3, initial_interval: 1ms}", `call flaky {"n": 3}`, "t:fine", 3},
+		"not more":         {"{max_attempts: 2, initial_interval: 1ms}", `call flaky {"n": 3}`, "exited with code 1", 2},
+		"for other kinds":  {"{max_attempts: 3, on: timeout}", `call flaky {"n": 3}`, "exited with code 1", 1},
+		"wrong arguments":  {"{max_attempts: 3}", `call flaky {"n": "x"}`, "is not an integer", 0},
+		"a list of blocks": {"[{max_attempts: 1, on: timeout}, {max_attempts: 4, initial_interval: 1ms, on: [exit_status]}]", `call flaky {"n": 4}`, "t:fine", 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chat := newChat(t, inOrder(c.call, "done"))
+			dir := t.TempDir()
+			result := runFlow(t, chat, `tools: {flaky: {exec: {command: [sh, -c, 'cat > /dev/null; echo x >> made; [ "$(wc -l < made)" -ge "$N" ] && echo fine'], dir: "`+dir+`", parse: text, env: {N: "`+strings.Trim(c.call[len(c.call)-2:len(c.call)-1], `"`)+`"}}, retry: `+c.retry+`, parameters: {properties: {n: {type: integer}}}}}
+start: a
+nodes: {a: {kind: agent, prompt: go, tools: [flaky]}}`+agentEdge, runner.Options{})
+			if result.Status != machine.Completed {
+				t.Fatal(result.Error)
+			}
+			if text := chat.requests[1].sketch(); !strings.Contains(text, c.want) {
+				t.Errorf("the model is told %s", text)
+			}
+			made, _ := os.ReadFile(filepath.Join(dir, "made"))
+			if n := strings.Count(string(made), "x"); n != c.made {
+				t.Errorf("%d calls", n)
+			}
+		})
+	}
+}
+
+// max_in_flight bounds the calls of a provider's models, whichever node makes them.
+func TestMaxInFlight(t *testing.T) {
+	chat := newChat(t, func(string) string { return "ok" })
+	chat.more = ", max_in_flight: 2"
+	var now, most atomic.Int64
+	chat.wait = func(string) {
+		n := now.Add(1)
+		for {
+			was := most.Load()
+			if n <= was || most.CompareAndSwap(was, n) {
+				break
+			}
+		}
+		runtime.Gosched()
+		now.Add(-1)
+	}
+	result := runFlow(t, chat, "start: a\nnodes: {a: {kind: llm, each: '1..12', prompt: go, conversation: isolated}}"+agentEdge, runner.Options{})
+	if result.Status != machine.Completed || len(chat.requests) != 12 || most.Load() > 2 {
+		t.Errorf("%d calls, %d at once: %v", len(chat.requests), most.Load(), result.Error)
 	}
 }

@@ -172,7 +172,7 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 	for i, c := range asked {
 		a.add(model.Message{
 			Role: model.ToolResult, ToolCallID: c.ID, Name: c.Name, IsError: answers[i].isError,
-			Content: tool.Text(a.registry.Fit(c.Name, answers[i].output)),
+			Content: tool.Text(unseen(a.task, a.registry.Fit(c.Name, answers[i].output))),
 		})
 	}
 	if done {
@@ -183,10 +183,13 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 
 // finishTool is the tool that ends the loop, where the file declares none.
 func (a *agent) finishTool() ownTool {
-	parameters := map[string]any{
-		"type": "object", "required": []any{"answer"}, "properties": map[string]any{"answer": map[string]any{"type": "string"}},
+	var answer any = map[string]any{"type": "string"}
+	doc := a.node.request.Schema
+	if doc != nil {
+		answer = doc
 	}
-	if doc := a.node.request.Schema; doc != nil && doc["type"] == "object" {
+	parameters := map[string]any{"type": "object", "required": []any{"answer"}, "properties": map[string]any{"answer": answer}}
+	if doc["type"] == "object" {
 		parameters = doc
 	}
 	return ownTool{model.Tool{Name: a.loop.finishTool, Description: "Ends the work with the final answer.", Parameters: parameters}, a.finished}

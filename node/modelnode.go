@@ -31,6 +31,10 @@ type modelNode struct {
 	accept   []string      // kinds of bad endings that are taken
 	request  model.Request // the parameters of each call
 	schema   *schema.Schema
+	// finish is the tool whose call alone ends the node's work; empty: an answer
+	// does. The output is what the tool is called with, so an answer of its form is
+	// not asked for as well.
+	finish string
 }
 
 // paramKeys are the keys of model nodes that --set-model-param can set; any

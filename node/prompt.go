@@ -28,7 +28,10 @@ func (n *modelNode) systemPrompt(more []string) string {
 // focus is what the node is about: its instructions, and what its output must be.
 func (n *modelNode) focus() string {
 	layers := []string{n.instructions}
-	if n.schema != nil {
+	switch {
+	case n.finish != "":
+		layers = append(layers, fmt.Sprintf("When you are done, call the tool %q with the result; nothing else ends your work.", n.finish))
+	case n.schema != nil:
 		layers = append(layers, "Answer with one JSON value that fits this JSON Schema, and with nothing else:\n"+eval.Text(n.decl.Output))
 	}
 	return joinLayers(layers)

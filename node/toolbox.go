@@ -117,23 +117,42 @@ func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string,
 	return out, keepAnswer(task, c.number, out)
 }
 
-// carryOut makes a call. A call that failed has an answer, too: an error means
-// that there is none.
-func (k *toolkit) carryOut(ctx context.Context, task *runner.Task, registry *tool.Registry, allowed []string, c toolCall) (answer, error) {
-	actor := &toolActor{k, task, &c}
-	result, err := registry.Call(ctx, actor, allowed, c.Call)
-	var failed *tool.Error
-	switch {
-	case err == nil:
-		output, err := eval.Canonical(result)
-		if err != nil {
-			return answer{output: "the result is no plain data: " + err.Error(), isError: true}, nil
-		}
-		return answer{output: output}, nil
-	case errors.As(err, &failed):
-		return answer{failed.Message, true, failed.Details}, nil
+// refused tells of a call that is not made, and keeps what stands in for its result.
+func (k *toolkit) refused(task *runner.Task, c toolCall, words answer) (answer, error) {
+	if done, ok := loggedAnswer(task, c.number); ok {
+		return done, nil
 	}
-	return answer{}, err
+	k.tell(task, c, words, 0)
+	return words, keepAnswer(task, c.number, words)
+}
+
+// carryOut makes a call, again as the tool's retry says. A call that failed has an
+// answer, too: an error means that there is none.
+func (k *toolkit) carryOut(ctx context.Context, task *runner.Task, registry *tool.Registry, allowed []string, c toolCall) (answer, error) {
+	for times := 1; ; times++ {
+		result, err := registry.Call(ctx, &toolActor{k, task, &c}, allowed, c.Call)
+		var failed *tool.Error
+		switch {
+		case err == nil:
+			output, err := eval.Canonical(result)
+			if err != nil {
+				return answer{output: "the result is no plain data: " + err.Error(), isError: true}, nil
+			}
+			return answer{output: output}, nil
+		case !errors.As(err, &failed):
+			return answer{}, err
+		}
+		delay, attempts, again := registry.Again(c.Name, failed, times)
+		if !again || failed.NotMade || task.Models == nil {
+			return answer{failed.Message, true, failed.Details}, nil
+		}
+		if task.Emit != nil {
+			task.Emit(runner.Said{Type: "warning", Message: fmt.Sprintf("tool %q failed, attempt %d of %d is made in %s: %s", c.Name, times+1, attempts, delay, failed.Message)})
+		}
+		if err := task.Models.Sleep(ctx, delay); err != nil {
+			return answer{}, err
+		}
+	}
 }
 
 // ended is the error of a task that can't go on after a call.
@@ -242,7 +261,7 @@ func (a *toolActor) Exec(ctx context.Context, p *tool.Program) (any, error) {
 	if err == nil || ctx.Err() != nil || !errors.As(err, &failure) {
 		return output, err
 	}
-	return nil, &tool.Error{Message: failure.Message, Details: failure.Details}
+	return nil, &tool.Error{Message: failure.Message, Kind: failure.Kind, Details: failure.Details}
 }
 
 // Graph runs a graph file.
@@ -257,7 +276,7 @@ func (a *toolActor) Graph(ctx context.Context, file string, args map[string]any)
 	if err == nil || ctx.Err() != nil || !errors.As(err, &failure) {
 		return output, err
 	}
-	return nil, &tool.Error{Message: failure.Message, Details: failure.Details}
+	return nil, &tool.Error{Message: failure.Message, Kind: failure.Kind, Details: failure.Details}
 }
 
 // callKey is the idempotency key of a tool call of a task.

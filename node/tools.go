@@ -37,7 +37,7 @@ func (h *toolsHandler) Run(ctx context.Context, task *runner.Task) (any, error) 
 		fit := registry.Fit(calls[i].Name, results[i].output)
 		out[i] = map[string]any{"id": calls[i].id, "name": calls[i].Name, "output": fit, "is_error": results[i].isError}
 		if asked {
-			task.Talk.Say(resultMessage(calls[i], fit, results[i].isError))
+			task.Talk.Say(resultMessage(calls[i], unseen(task, fit), results[i].isError))
 		}
 	}
 	return out, nil
@@ -53,6 +53,10 @@ func resultMessage(c toolCall, output any, isError bool) runner.Message {
 // callAll makes calls and returns their answers in the same order. The first
 // error, in that order, ends the task.
 func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []string, calls []toolCall, sequential bool) ([]answer, error) {
+	calls, rejected, err := k.approved(task, calls)
+	if err != nil {
+		return nil, err
+	}
 	answers, failures := make([]answer, len(calls)), make([]error, len(calls))
 	var group sync.WaitGroup
 	for i := range calls {
@@ -62,6 +66,10 @@ func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []stri
 					failures[i] = &runner.Failure{Kind: "internal", Message: fmt.Sprintf("the call of tool %q panicked: %v", calls[i].Name, v)}
 				}
 			}()
+			if words, ok := rejected[i]; ok {
+				answers[i], failures[i] = k.refused(task, calls[i], words)
+				return
+			}
 			answers[i], failures[i] = k.call(ctx, task, allowed, calls[i])
 		}
 		if !sequential && len(calls) > 1 {
@@ -159,10 +167,11 @@ func (h *toolHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := h.kit.call(ctx, task, []string{name}, toolCall{Call: tool.Call{Name: name, Args: args}})
+	answers, err := h.kit.callAll(ctx, task, []string{name}, []toolCall{{Call: tool.Call{Name: name, Args: args}}}, true)
 	if err != nil {
 		return nil, err
 	}
+	out := answers[0]
 	if out.isError {
 		return nil, &runner.Failure{Kind: "tool", Message: tool.Text(out.output), Details: out.details}
 	}

@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -18,7 +19,12 @@ type Question struct {
 	Prompt string
 	// Schema is a JSON Schema that says which answers are legal; nil: any text.
 	Schema map[string]any
+	// Tool is the call that is to be approved; nil: the question is another.
+	Tool *ToolAsk
 }
+
+// ToolAsk is a call of a tool that waits for approval.
+type ToolAsk = machine.ToolAsk
 
 // Check reports a question that can't be asked: one without a key, or with a
 // schema that is none.
@@ -57,7 +63,7 @@ func InterruptAll(task *Task, questions ...Question) (answers map[string]any, er
 		if err := q.Check(); err != nil {
 			return nil, &Failure{Kind: "invalid_input", Message: err.Error()}
 		}
-		parked.Asks = append(parked.Asks, machine.Ask{ID: task.part + q.Key, Key: q.Key, Prompt: q.Prompt, Schema: q.Schema})
+		parked.Asks = append(parked.Asks, machine.Ask{ID: task.part + q.Key, Key: q.Key, Prompt: q.Prompt, Schema: q.Schema, Tool: q.Tool})
 	}
 	if len(parked.Asks) > 0 {
 		return nil, parked
@@ -84,6 +90,13 @@ type parking struct{ machine.Parking }
 
 // Error is for handlers that look at their error.
 func (p *parking) Error() string { return "the task waits for people" }
+
+// Waits reports whether an error means that a task waits for people: it has not
+// failed, and runs again when they have answered.
+func Waits(err error) bool {
+	var parked *parking
+	return errors.As(err, &parked)
+}
 
 // plain is the parking with plain data in it.
 func (p *parking) plain() (*machine.Parking, error) {

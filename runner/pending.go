@@ -104,6 +104,10 @@ func (d *driver) pendingOf(q *machine.Question) Pending {
 	if q.Key != "" {
 		p.Key, p.Kind = &q.Key, "interrupt"
 	}
+	if call := q.Tool; call != nil {
+		p.Kind, p.Name = "tool", call.Name
+		p.Args, _ = d.mask.value(call.Args).(map[string]any)
+	}
 	if i := q.Index(); i >= 0 {
 		p.Index = &i
 	}

@@ -66,10 +66,14 @@ type Pending struct {
 	Index *int `json:"index,omitempty"`
 	// Key is the name that a program gave its question; nil for a human node.
 	Key *string `json:"key"`
-	// Kind is "human", or "interrupt" for the question of a program.
+	// Kind is "human", "interrupt" for the question of a program, or "tool" for a
+	// call that waits for approval.
 	Kind   string `json:"kind"`
 	Prompt string `json:"prompt"`
 	Schema any    `json:"schema"`
+	// Name and Args are the tool and the arguments of a call that waits.
+	Name string         `json:"name,omitempty"`
+	Args map[string]any `json:"args,omitempty"`
 	// Due is when the time of who is asked ends; nil: never.
 	Due *time.Time `json:"due,omitempty"`
 }

@@ -60,6 +60,10 @@ func (m *masker) seal(e *machine.Event) {
 			if ask.Schema != nil {
 				ask.Schema, _ = m.value(ask.Schema).(map[string]any)
 			}
+			if ask.Tool != nil {
+				args, _ := m.value(ask.Tool.Args).(map[string]any)
+				ask.Tool = &machine.ToolAsk{Name: ask.Tool.Name, Args: args}
+			}
 		}
 		e.Park = &park
 	}

@@ -143,6 +143,7 @@ func providerKeys() []Key {
 		{Name: "headers", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "More headers of each request."},
 		{Name: "timeout", Type: TypeDuration, Positive: true, Doc: "Time of one call."},
 		{Name: "params", Type: TypeMap, Elem: &Key{Type: TypeAny}, Doc: "More parameters of each request."},
+		{Name: "max_in_flight", Type: TypeInt, Positive: true, Default: "any number", Doc: "How many calls of its models go on at once."},
 		{Name: "prices", Type: TypeMap, Doc: "What models of the server cost, by their names, in US dollars for a million tokens.", Elem: &Key{Type: TypeObject, Keys: []Key{
 			{Name: "input", Type: TypeNumber, Min: new(0.0), Required: true, Doc: "Tokens that are sent."},
 			{Name: "cached_input", Type: TypeNumber, Min: new(0.0), Default: "`input`", Doc: "Those of them that the server had cached."},
@@ -168,6 +169,9 @@ func toolKeys() []Key {
 		{Name: "description", Type: TypeString, Doc: "What the tool does, for the model."},
 		{Name: "parameters", Type: TypeSchema, Doc: "The JSON Schema of the arguments."},
 		{Name: "timeout", Type: TypeDuration, Positive: true, Doc: "Time of one call."},
+		{Name: "approve", Type: TypeString, Default: "never", Doc: "When a person is asked before a call: `always`, or a condition over `args` and `state`."},
+		{Name: "retry", Type: TypeOneOf, Forms: retryForms(), Default: "none", Doc: "How a failed call is repeated before the model hears of it, as on a node."},
+		{Name: "max_in_flight", Type: TypeInt, Positive: true, Default: "any number", Doc: "How many calls of the tool, or of the server's tools, go on at once."},
 		{Name: "max_result", Type: TypeInt, Positive: true, Default: "262144", Doc: "Bytes of a result that a model gets; the rest is cut, which the result says."},
 		env, headers,
 	}

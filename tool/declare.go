@@ -21,7 +21,7 @@ func declare(name string, entry any, opts *Options) (*declared, error) {
 	if !ok {
 		return nil, errors.New("it is no map")
 	}
-	d := &declared{name: name, maxResult: maxResult, graph: text(fields["graph"]), description: text(fields["description"])}
+	d := &declared{name: name, maxResult: maxResult, graph: text(fields["graph"]), approve: text(fields["approve"]), description: text(fields["description"])}
 	if n, ok := fields["max_result"].(int); ok {
 		d.maxResult = n
 	}
@@ -31,6 +31,13 @@ func declare(name string, entry any, opts *Options) (*declared, error) {
 			return nil, fmt.Errorf("timeout: %w", err)
 		}
 		d.timeout = timeout
+	}
+	var err error
+	if d.retries, err = readRetries(fields["retry"]); err != nil {
+		return nil, err
+	}
+	if n, ok := fields["max_in_flight"].(int); ok {
+		d.flights = make(chan struct{}, n)
 	}
 	if err := d.readParameters(fields["parameters"]); err != nil {
 		return nil, err

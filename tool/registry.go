@@ -33,6 +33,9 @@ type declared struct {
 	exec        *Program      // without Args
 	graph       string
 	server      *server
+	approve     string // always, a condition, or nothing
+	retries     []retry
+	flights     chan struct{} // holds a token for each call under way; nil: any number
 }
 
 // New makes a registry of declarations as the file has them, by name, templates
@@ -147,6 +150,16 @@ func (r *Registry) Server(name string) (server, member string, ok bool) {
 	return decl.name, member, true
 }
 
+// Approve is when a person is asked before a call of that name, as the file says:
+// always, a condition over args and state, or "" for never.
+func (r *Registry) Approve(name string) string {
+	decl, _, err := r.find(name)
+	if err != nil {
+		return ""
+	}
+	return decl.approve
+}
+
 // permits says whether an allow-list has a call's name.
 func permits(allowed []string, name string) bool {
 	server, _, dotted := strings.Cut(name, ".")
@@ -159,17 +172,25 @@ func permits(allowed []string, name string) bool {
 // *Error, or ctx's own.
 func (r *Registry) Call(ctx context.Context, actor Actor, allowed []string, call Call) (any, error) {
 	if !permits(allowed, call.Name) {
-		return nil, &Error{Message: fmt.Sprintf("tool %q may not be called here; %s", call.Name, list("allowed are", allowed))}
+		return nil, &Error{Message: fmt.Sprintf("tool %q may not be called here; %s", call.Name, list("allowed are", allowed)), NotMade: true}
 	}
 	decl, member, err := r.find(call.Name)
 	if err != nil {
 		return nil, err
 	}
 	if decl.server != nil && member == all {
-		return nil, &Error{Message: fmt.Sprintf("%q is a server; call one of its tools, as in %s.tool", decl.name, decl.name)}
+		return nil, &Error{Message: fmt.Sprintf("%q is a server; call one of its tools, as in %s.tool", decl.name, decl.name), NotMade: true}
 	}
 	if call.Malformed != "" {
-		return nil, &Error{Message: fmt.Sprintf("arguments of tool %q are no JSON object: %s", call.Name, head(call.Malformed, 200))}
+		return nil, &Error{Message: fmt.Sprintf("arguments of tool %q are no JSON object: %s", call.Name, head(call.Malformed, 200)), NotMade: true}
+	}
+	if decl.flights != nil {
+		select {
+		case decl.flights <- struct{}{}:
+			defer func() { <-decl.flights }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	result, err := decl.timed(ctx, func(ctx context.Context) (any, error) { return decl.call(ctx, actor, member, call) })
 	var own *Error
@@ -188,7 +209,7 @@ func (d *declared) timed(ctx context.Context, call func(context.Context) (any, e
 	defer cancel()
 	result, err := call(bounded)
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		return nil, &Error{Message: fmt.Sprintf("tool %q was stopped: it took longer than %s", d.name, d.timeout)}
+		return nil, &Error{Message: fmt.Sprintf("tool %q was stopped: it took longer than %s", d.name, d.timeout), Kind: "timeout"}
 	}
 	return result, err
 }
@@ -225,7 +246,7 @@ func checkArgs(name string, s *schema.Schema, args map[string]any) (map[string]a
 	}
 	normal := s.Normalise(args)
 	if err := s.Check(normal); err != nil {
-		return nil, &Error{Message: fmt.Sprintf("arguments of tool %q: %v", name, err)}
+		return nil, &Error{Message: fmt.Sprintf("arguments of tool %q: %v", name, err), NotMade: true}
 	}
 	out, _ := normal.(map[string]any)
 	return out, nil

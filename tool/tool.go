@@ -67,6 +67,11 @@ type Call struct {
 // allowed, or its arguments are wrong. The message is for the model too.
 type Error struct {
 	Message string
+	// Kind is the failure kind of a program or graph that failed; empty: tool.
+	Kind string
+	// NotMade says that the call was not made: it is not allowed, or its arguments
+	// are wrong. Nothing is gained by making it again.
+	NotMade bool
 	// Details are what else is known, such as exit_code; nil: nothing.
 	Details map[string]any
 }

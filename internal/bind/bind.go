@@ -25,10 +25,10 @@ type Graph struct {
 	// Group names the group of runs that a run is in; nil when not declared.
 	Group *eval.Program
 	// Tools and Providers hold what a run sets up, by name.
-	Tools     []Field
-	Providers []Field
-	// Never are the conditions of the policies that have one, nil for the others.
-	Never []*eval.Program
+	Tools, Providers []Field
+	// Never are the conditions of the policies that have one, nil for the others;
+	// Approvals those under which people approve calls of tools.
+	Never, Approvals []*eval.Program
 }
 
 // Key holds the compiled parts of a state key.
@@ -100,7 +100,7 @@ func (b *binder) bind(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 	for i, key := range g.State {
 		out.Keys[i] = b.key(key)
 	}
-	out.Tools, out.Providers = b.setup("tools", g.Tools), b.setup("providers", g.Providers)
+	out.Tools, out.Providers, out.Approvals = b.setup("tools", g.Tools), b.setup("providers", g.Providers), b.approvals(g.Tools)
 	out.Never = b.never()
 	return out, b.found
 }

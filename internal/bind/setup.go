@@ -24,6 +24,21 @@ func (b *binder) setup(name string, entries []spec.Field) []Field {
 	return out
 }
 
+// approvals compiles the conditions under which people approve calls of tools.
+func (b *binder) approvals(tools []spec.Field) []*eval.Program {
+	var out []*eval.Program
+	for i := range tools {
+		approve := tools[i].Value.Get("approve")
+		if approve == nil || approve.Kind != spec.String || approve.Text.Value == "always" {
+			continue
+		}
+		if program := b.program(view{fixed: eval.ApprovalScope()}, approve.Text, eval.Condition); program != nil {
+			out = append(out, program)
+		}
+	}
+	return out
+}
+
 // lasting is what of `run` holds from its beginning to its end.
 func lasting() eval.Type {
 	return eval.Object(map[string]eval.Type{

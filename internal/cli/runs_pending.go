@@ -58,15 +58,18 @@ type pendingQuestion struct {
 	Run   string `json:"run"`
 	Graph string `json:"graph"`
 	// Target is the question as an answer names it.
-	Target  string     `json:"target"`
-	Node    string     `json:"node"`
-	Index   *int       `json:"index,omitempty"`
-	Key     *string    `json:"key"`
-	Kind    string     `json:"kind"`
-	Prompt  string     `json:"prompt"`
-	Schema  any        `json:"schema"`
-	Choices []any      `json:"choices"`
-	Due     *time.Time `json:"due"`
+	Target string  `json:"target"`
+	Node   string  `json:"node"`
+	Index  *int    `json:"index,omitempty"`
+	Key    *string `json:"key"`
+	Kind   string  `json:"kind"`
+	Prompt string  `json:"prompt"`
+	Schema any     `json:"schema"`
+	// Name and Args are those of a tool's call that waits for approval.
+	Name    string         `json:"name,omitempty"`
+	Args    map[string]any `json:"args,omitempty"`
+	Choices []any          `json:"choices"`
+	Due     *time.Time     `json:"due"`
 }
 
 // pendingOf are the open questions of the runs that a filter lets through, those of
@@ -97,7 +100,7 @@ func (a *app) pendingOf(filter runner.RunFilter) ([]pendingQuestion, error) {
 			choices, _ := document["enum"].([]any)
 			out = append(out, pendingQuestion{
 				Run: line.ID, Graph: line.Graph, Target: p.Target(), Node: p.Node, Index: p.Index, Key: p.Key, Kind: p.Kind,
-				Prompt: p.Prompt, Schema: p.Schema, Choices: choices, Due: p.Due,
+				Prompt: p.Prompt, Schema: p.Schema, Name: p.Name, Args: p.Args, Choices: choices, Due: p.Due,
 			})
 		}
 	}

@@ -96,7 +96,10 @@ func runningText(n *runner.RunningNode, status machine.Status, c traceColors) st
 
 // questionLine is an open question.
 func questionLine(p *runner.Pending, c traceColors) string {
-	line := "  " + c.strong(p.Target()) + " asks: " + terminal.Line(p.Prompt) + c.quiet(legalAnswers(p.Schema))
+	line := "  " + c.strong(p.Target()) + " asks: " + terminal.Line(p.Prompt)
+	if p.Kind != "tool" { // whose prompt says it
+		line += c.quiet(legalAnswers(p.Schema))
+	}
 	if p.Due != nil {
 		line += c.quiet("  until " + p.Due.Local().Format(time.DateTime))
 	}

@@ -144,8 +144,12 @@ func (e *Event) UnmarshalJSON(text []byte) error {
 	}
 	if e.Park != nil {
 		for i := range e.Park.Asks {
-			if ask := &e.Park.Asks[i]; ask.Schema != nil {
+			ask := &e.Park.Asks[i]
+			if ask.Schema != nil {
 				ask.Schema, _ = canonical(ask.Schema).(map[string]any)
+			}
+			if ask.Tool != nil {
+				ask.Tool.Args, _ = canonical(ask.Tool.Args).(map[string]any)
 			}
 		}
 	}
@@ -180,9 +184,17 @@ type Ask struct {
 	Prompt  string `json:"prompt"`
 	// Schema says which answers are legal; nil: any text.
 	Schema map[string]any `json:"schema,omitempty"`
+	// Tool is the call that a person is to approve; nil: the question is another.
+	Tool *ToolAsk `json:"tool,omitempty"`
 	// Until is when a subgraph goes on without an answer, as Unix time in
 	// nanoseconds; 0: never.
 	Until int64 `json:"until,omitempty"`
+}
+
+// ToolAsk is a call of a tool that waits for approval.
+type ToolAsk struct {
+	Name string         `json:"name"`
+	Args map[string]any `json:"args"`
 }
 
 // TaskID identifies one attempt of one node execution. It is the same in every

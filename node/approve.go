@@ -1,0 +1,97 @@
+// Calls of tools that a person approves before they are made (GraphSpec §9, tools).
+
+package node
+
+import (
+	"fmt"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/tool"
+)
+
+// approvalSchema says what a person may answer about a call.
+func approvalSchema() map[string]any {
+	only := func(key string, value map[string]any) map[string]any {
+		return map[string]any{"type": "object", "required": []any{key}, "additionalProperties": false, "properties": map[string]any{key: value}}
+	}
+	return map[string]any{"anyOf": []any{
+		map[string]any{"const": "approve"},
+		only("edit", map[string]any{"type": "object"}),
+		only("reject", map[string]any{"type": "string"}),
+	}}
+}
+
+// approval is the key of the question about a call: the number of the call in the
+// visit tells calls of one tool apart.
+func (c *toolCall) approval() string { return fmt.Sprintf("%s#%d", c.Name, c.number+1) }
+
+// approved asks a person about the calls that need it, all at once, and returns
+// them as they are to be made. A call that was rejected has its answer already,
+// by its place. The error of a task that has to wait is the caller's to return.
+func (k *toolkit) approved(task *runner.Task, calls []toolCall) ([]toolCall, map[int]answer, error) {
+	registry, err := k.registry(task)
+	if err != nil {
+		return nil, nil, err
+	}
+	var questions []runner.Question
+	var places []int
+	for i := range calls {
+		c := &calls[i]
+		needed, err := needsApproval(registry.Approve(c.Name), task, c)
+		if err != nil {
+			return nil, nil, err
+		}
+		if _, made := loggedAnswer(task, c.number); made || !needed {
+			continue
+		}
+		places = append(places, i)
+		questions = append(questions, runner.Question{
+			Key: c.approval(), Schema: approvalSchema(), Tool: &runner.ToolAsk{Name: c.Name, Args: c.Args},
+			Prompt: fmt.Sprintf("Call %s with %s? Answer approve, {\"edit\": {…}} or {\"reject\": \"why\"}.", c.Name, tool.Text(c.Args)),
+		})
+	}
+	if len(questions) == 0 {
+		return calls, nil, nil
+	}
+	verdicts, err := runner.InterruptAll(task, questions...)
+	if err != nil {
+		return nil, nil, err
+	}
+	out, rejected := append([]toolCall{}, calls...), map[int]answer{}
+	for _, i := range places {
+		verdict, _ := verdicts[out[i].approval()].(map[string]any)
+		if args, ok := verdict["edit"].(map[string]any); ok {
+			out[i].Args = args
+		}
+		if words, ok := verdict["reject"].(string); ok {
+			rejected[i] = answer{output: words, isError: true}
+		}
+	}
+	return out, rejected, nil
+}
+
+// needsApproval says whether a person is asked before a call. One whose arguments
+// can't be read is not made anyway.
+func needsApproval(when string, task *runner.Task, c *toolCall) (bool, error) {
+	if when == "" || c.Malformed != "" {
+		return false, nil
+	}
+	if when == "always" {
+		return true, nil
+	}
+	program, wrong := eval.ApprovalScope().Compile(when, eval.Condition)
+	if wrong != nil {
+		return false, invalidInput("tool %q: approve: %s", c.Name, wrong.Message)
+	}
+	args, state := c.Args, task.State
+	if args == nil {
+		args = map[string]any{}
+	}
+	var vm eval.VM
+	needed, err := vm.Test(program, map[string]any{"args": args, "state": state})
+	if err != nil {
+		return false, &runner.Failure{Kind: "expression", Message: fmt.Sprintf("tool %q: approve: %v", c.Name, err)}
+	}
+	return needed, nil
+}
