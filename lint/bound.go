@@ -80,6 +80,9 @@ func boundGraph(g *spec.Graph, opts Options, depth int) (Bounds, bool) {
 	}
 	ends := w.least(&out)
 	w.most(&out)
+	if w.cancels {
+		out.Exact, out.Steps.MinPath, out.LLMCalls.MinPath = false, nil, nil
+	}
 	if cut := w.cutShort(&out, ends); !ends && !cut {
 		return Bounds{}, false
 	}

@@ -37,6 +37,10 @@ func (w *boundWalk) prepare() {
 	for _, n := range g.Nodes {
 		w.drops = w.drops || n.Parallel != nil && n.Parallel.OnFailure != "" && n.Parallel.OnFailure != "fail_all"
 	}
+	for v := range g.Nodes {
+		fans := slices.ContainsFunc(w.flow.groups[v], func(g group) bool { return len(g.targets) > 1 })
+		w.cancels = w.cancels || w.drops && fans && failurePolicy(g, v) == "fail_all"
+	}
 	w.unsteps = w.drops
 	for v := range w.reaches {
 		w.unsteps = w.unsteps || g.Nodes[v].Join.Wait != "all"

@@ -33,6 +33,7 @@ type boundWalk struct {
 	reaches   map[int][]bool // by join: the vertices that can reach it
 	nested    map[int]bool   // by join: branches of several fan-outs may wait there
 	drops     bool           // a failed branch may be dropped
+	cancels   bool           // with others in the same, which are no steps then
 	unsteps   bool           // a task may be cancelled and be no step any more
 	counters  []counter
 	counterOf map[int]int // by node
@@ -40,8 +41,10 @@ type boundWalk struct {
 	choices   map[string][]way
 	// fans: several edges of a node may fire; caught: some node has failure edges.
 	fans, caught bool
-	// joinsAfter are the results of nextJoins, joinsOfLost those of consoles.
+	// joinsAfter are the results of nextJoins, tolerated and joinsOfLost those of
+	// tolerance.
 	joinsAfter, joinsOfLost map[int][]int
+	tolerated               map[int]bool
 
 	known map[string]int // state numbers by key
 	queue []boundState
@@ -250,10 +253,13 @@ func (w *boundWalk) superstep(at int, all, finish []task, parked []int) bool {
 // bundle adds the move of one combination.
 func (w *boundWalk) bundle(move boundMove, finish []task, ways [][]way, n int, next boundState) {
 	var arrived []int
-	stops := false
+	stops, dropped := false, 0.0
 	for i, t := range finish {
 		choice := &ways[i][n%len(ways[i])]
 		n /= len(ways[i])
+		if choice.failed && !t.refused {
+			dropped++
+		}
 		if !t.refused {
 			rest := w.costs[t.node]
 			rest.least[inSteps]--
@@ -274,6 +280,11 @@ func (w *boundWalk) bundle(move boundMove, finish []task, ways [][]way, n int, n
 		move.to = -1
 		w.moves = append(w.moves, move)
 		return
+	}
+	if w.cancels && dropped > 0 { // nobody knows what else ends with the branch
+		nothing := move
+		nothing.to, nothing.span.least = w.done, cost{inSteps: dropped}
+		w.moves = append(w.moves, nothing)
 	}
 	for _, after := range w.arrive(next, arrived) {
 		move.to = w.number(after)

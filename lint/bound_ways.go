@@ -185,38 +185,45 @@ func (w *boundWalk) failures(n *spec.Node) []way {
 			}
 		}
 	}
-	if w.drops {
+	if tolerant, joins := w.tolerance(n.Index); tolerant {
 		out = append(out, way{failed: true})
-		for _, join := range w.consoles(n.Index) {
+		for _, join := range joins {
 			out = append(out, way{failed: true, targets: []int{join}})
 		}
 	}
 	return out
 }
 
-// consoles are the joins that go on although all branches have failed, of the
-// fan-outs in whose branches a node may be.
-func (w *boundWalk) consoles(v int) []int {
-	if w.joinsOfLost == nil {
-		w.joinsOfLost = map[int][]int{}
+// tolerance reports whether a run may go on without a branch that fails at a node: it
+// lies behind a fan-out that tolerates failures. joins are those that then go on although
+// all branches have failed.
+func (w *boundWalk) tolerance(v int) (tolerant bool, joins []int) {
+	if w.tolerated == nil {
+		w.tolerated, w.joinsOfLost = map[int]bool{}, map[int][]int{}
 		for fork, groups := range w.flow.groups {
+			policy := failurePolicy(w.f.graph, fork)
+			if policy == "fail_all" || policy == "" {
+				continue
+			}
 			for i := range groups {
-				if len(groups[i].targets) < 2 || failurePolicy(w.f.graph, fork) != "wait_all" {
+				if len(groups[i].targets) < 2 {
 					continue
 				}
-				join := w.f.meetsLost(groups[i].targets)
-				if join < 0 {
-					continue
+				join := -1
+				if policy == "wait_all" {
+					join = w.f.meetsLost(groups[i].targets)
 				}
-				for u, inside := range w.flow.graph.Reach(fork) {
-					if inside {
-						w.joinsOfLost[u] = including(w.joinsOfLost[u], join)
+				for _, first := range groups[i].targets {
+					for u, inside := range w.flow.graph.Reach(first) {
+						if w.tolerated[u] = w.tolerated[u] || inside; inside && join >= 0 {
+							w.joinsOfLost[u] = including(w.joinsOfLost[u], join)
+						}
 					}
 				}
 			}
 		}
 	}
-	return w.joinsOfLost[v]
+	return w.tolerated[v], w.joinsOfLost[v]
 }
 
 // refusedWays are what may come of a visit that a limit refuses.

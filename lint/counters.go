@@ -6,43 +6,20 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// freeArcs are the ways of the graph that nothing bounds. What it has cycles
-// of can go round for ever.
-func (f *facts) freeArcs(ignored int) *graphalg.Digraph {
-	w := f.flow()
-	counts := f.counters()
-	var from, to []int
-	for v, groups := range w.groups {
-		n := f.graph.Nodes[v]
-		if !w.cyclic[v] || n.MaxVisits > 0 && v != ignored || f.takesTime(n) {
-			continue
-		}
-		c := &counting{f: f, v: v, keys: counts[w.scc[v]]}
-		bounded := n.Goto.IsSet() && c.mentions(f.bound.Nodes[v].Goto)
-		left := false // a counting condition has the cycle left before this group
-		for i := range groups {
-			g := &groups[i]
-			stays := bounded && g.kind == byGoto || c.guard(g, true)
-			for _, t := range g.targets {
-				if f.inCycle(v, t) && !stays && (!left || g.kind == onFailure) {
-					from, to = append(from, v), append(to, t)
-				}
-			}
-			left = left || g.kind == byGuard && c.guard(g, false) &&
-				!slices.ContainsFunc(g.targets, func(t int) bool { return f.inCycle(v, t) })
-		}
+// passesTime says why a cycle can't go round for ever through a node: a person is
+// asked there who has all the time there is, or time passes of which the run has only
+// so much; "" when neither is so.
+func (f *facts) passesTime(n *spec.Node) string {
+	switch {
+	case n.Kind.Value == "human" && (n.Timeout == 0 || n.Field("default") == nil):
+		return "the person asked at " + n.ID.Value
+	case n.Kind.Value == "wait" && f.graph.Limits.Timeout > 0:
+		return "limits.timeout, by the time that passes at " + n.ID.Value
 	}
-	return graphalg.New(len(f.graph.Nodes)+2, from, to)
-}
-
-// takesTime reports whether a cycle can't go round for ever through a node: a
-// person is asked there, or time passes of which the run has only so much.
-func (f *facts) takesTime(n *spec.Node) bool {
-	return n.Kind.Value == "human" || n.Kind.Value == "wait" && f.graph.Limits.Timeout > 0
+	return ""
 }
 
 // inCycle reports whether t lies on the cycles of v.
@@ -53,27 +30,47 @@ func (f *facts) inCycle(v, t int) bool {
 
 // counters lists for each component the state keys that its nodes count with:
 // numbers that a node computes from their own value or that a program sets,
-// lists that it changes, and keys whose reducer accumulates. They are sorted.
-func (f *facts) counters() [][]int {
+// lists that it changes, and keys whose reducer accumulates. They are sorted. With
+// unsure, only those are listed of which nobody can tell how they change.
+func (f *facts) counters(unsure bool) [][]int {
 	w := f.flow()
-	out := make([][]int, len(w.scc))
+	out, sure := make([][]int, len(w.scc)), make([][]int, len(w.scc))
 	for v, a := range f.access() {
 		if !w.cyclic[v] {
 			continue
 		}
 		for i := range a.writes {
-			if f.isCounter(v, &a.writes[i]) {
-				out[w.scc[v]] = append(out[w.scc[v]], a.writes[i].key)
+			c, key := w.scc[v], a.writes[i].key
+			if !f.isCounter(v, &a.writes[i]) {
+				continue
+			}
+			switch {
+			case !unsure || !f.isPlain(v, &a.writes[i]):
+				out[c] = append(out[c], key)
+			case f.change(v, key, !f.isNumeric(key)).direction != 0:
+				sure[c] = append(sure[c], key)
 			}
 		}
 	}
+	all := make([][]int, len(out))
 	for i := range out {
 		slices.Sort(out[i])
 		out[i] = slices.Compact(out[i])
+		all[i] = slices.Concat(out[i], sure[i])
+		slices.Sort(all[i])
+		all[i] = slices.Compact(all[i])
 	}
-	for f.deriveCounters(out) {
+	for f.deriveCounters(all) {
+	}
+	for i := range all {
+		out[i] = slices.DeleteFunc(all[i], func(key int) bool { return slices.Contains(sure[i], key) && !slices.Contains(out[i], key) })
 	}
 	return out
+}
+
+func (f *facts) isNumeric(key int) bool {
+	typ := eval.FromSchema(f.graph.State[key].Schema).String()
+	return typ == "integer" || typ == "number"
 }
 
 // deriveCounters adds the keys that a node computes from counters; false when
@@ -99,10 +96,23 @@ func (f *facts) deriveCounters(counters [][]int) (added bool) {
 	return added
 }
 
+// isPlain reports whether it can be told how a write changes its key: it adds to the
+// value, or takes away, or makes another of it that depends on nothing else.
+func (f *facts) isPlain(v int, w *write) bool {
+	key, number := f.graph.State[w.key], f.isNumeric(w.key)
+	value := f.boundWrite(v, key.Name.Value)
+	switch {
+	case !f.change(v, w.key, !number).unknown || value != nil && value.IsConst():
+		return true
+	case value == nil || value.Program() == nil || !number:
+		return false
+	}
+	return !slices.ContainsFunc(value.Program().Reads(), func(r eval.Read) bool { return r.Path[0] != key.Name.Value })
+}
+
 func (f *facts) isCounter(v int, w *write) bool {
 	key, n := f.graph.State[w.key], f.graph.Nodes[v]
-	typ := eval.FromSchema(key.Schema)
-	number := typ.String() == "integer" || typ.String() == "number"
+	typ, number := eval.FromSchema(key.Schema), f.isNumeric(w.key)
 	switch {
 	case !replaces(key):
 		return number || typ.IsList() || key.Reducer.Value == "append"
@@ -128,23 +138,15 @@ func (f *facts) isCounter(v int, w *write) bool {
 	return false
 }
 
-// counting judges the conditions at a node by what its cycles count with.
+// counting judges conditions by what the cycles of a node count with.
 type counting struct {
 	f    *facts
-	v    int
 	keys []int
 }
 
 // mentions reports whether a program reads a counter.
 func (c *counting) mentions(p *eval.Program) bool {
-	return p != nil && slices.ContainsFunc(p.Reads(), func(r eval.Read) bool { return c.counter(r.Path) })
-}
-
-func (c *counting) counter(path []string) bool {
-	if c.grows(path) {
-		return true
-	}
-	return c.f.isAmong(path[0], c.keys)
+	return p != nil && slices.ContainsFunc(p.Reads(), func(r eval.Read) bool { return c.f.isAmong(r.Path[0], c.keys) })
 }
 
 // isAmong reports whether a name is one of the state keys of a sorted list.
@@ -157,75 +159,21 @@ func (f *facts) isAmong(name string, keys []int) bool {
 	return found
 }
 
-// grows reports whether a path is one of the run's own counters: the visits of a
-// node that is not on the cycle stay what they are.
-func (c *counting) grows(path []string) bool {
-	switch path[0] {
-	case "step", "visit":
-		return true
-	case "nodes":
-		if len(path) < 3 || path[2] != "visits" {
-			return false
-		}
-	case "visits", "history":
-	default:
-		return false
-	}
-	if len(path) < 2 {
-		return true
-	}
-	n := c.f.graph.Node(path[1])
-	return n == nil || c.f.inCycle(c.v, n.Index)
-}
-
-// guard reports whether counting makes the condition of a group false in the
-// end, when stay is set, or true.
-func (c *counting) guard(g *group, stay bool) bool {
-	for _, e := range g.edges {
-		when := c.f.bound.Edges[e].When
-		if when == nil || !c.mentions(when) {
-			return false
-		}
-		if !c.ends(when.Tree(), !stay) {
-			return false
-		}
-	}
-	return len(g.edges) > 0
-}
-
-// ends reports whether counting brings a condition to the wanted value.
+// ends reports whether counting may bring a condition to the wanted value.
 func (c *counting) ends(t *eval.Tree, want bool) bool {
-	if t.Op == eval.TreeUnary && t.Name == "not" {
+	switch {
+	case t.Op == eval.TreeUnary && t.Name == "not":
 		return c.ends(t.Args[0], !want)
-	}
-	if t.Op != eval.TreeBinary {
-		return c.reads(t)
-	}
-	switch t.Name {
-	case "and", "or":
+	case t.Op == eval.TreeBinary && (t.Name == "and" || t.Name == "or"):
 		left, right := c.ends(t.Args[0], want), c.ends(t.Args[1], want)
 		if (t.Name == "and") == want {
 			return left && right
 		}
 		return left || right
-	case "<", "<=", ">", ">=":
-		// The run's own counters only grow, so the direction matters.
-		up := t.Name[0] == '>'
-		for i := range 2 {
-			if a := t.Args[i]; a.Op == eval.TreePath && c.grows(a.Path) && t.Args[1-i].Op == eval.TreeConst {
-				return (up == (i == 0)) == want
-			}
-		}
 	}
-	return c.reads(t)
-}
-
-// reads reports whether a part reads a counter; of a part that can't be looked
-// into that is assumed.
-func (c *counting) reads(t *eval.Tree) bool {
-	found := false
+	found := false // of a part that can't be looked into that is assumed
 	t.Each(func(p *eval.Tree) {
-		found = found || p.Op == eval.TreeOther || p.Op == eval.TreePath && c.counter(p.Path)
+		found = found || p.Op == eval.TreeOther || p.Op == eval.TreePath && c.f.isAmong(p.Path[0], c.keys)
 	})
 	return found
 }

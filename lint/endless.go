@@ -80,7 +80,9 @@ func (r *roundTrip) from(v int, k *knowledge) []int {
 			}
 			there := k.clone()
 			there.at = v
-			if there = there.onward(groups, i); there.bad {
+			if n := r.f.graph.Nodes[v]; n.OnMaxVisits == "skip" && groups[i].kind == byDefault {
+				there.unsure = true // who is skipped has no conditions, and writes nothing
+			} else if there = there.onward(groups, i); there.bad {
 				break
 			}
 			there.enter(t)

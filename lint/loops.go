@@ -5,16 +5,18 @@ package lint
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Loop is nodes that can all lead to one another again and again.
 type Loop struct {
 	// Nodes in the order of the file.
 	Nodes []string
-	// BoundedBy are the conditions, limits and people that bound it, in words, in the
-	// order of the nodes.
+	// BoundedBy are the conditions, limits and people that are sure to bound it, in
+	// words, in the order of the nodes.
 	BoundedBy []string
+	// Undecided are the conditions that bound the rest of it if what they ask for
+	// comes about; empty when BoundedBy does.
+	Undecided []string
 	// Endless is a cycle in it that only limits.max_steps ends, from a node back to
 	// the same; nil when there is none.
 	Endless []string
@@ -23,7 +25,11 @@ type Loop struct {
 // loopList are those that a run can come to, in the order of their first nodes.
 func (f *facts) loopList() []Loop {
 	w := f.flow()
-	counts := f.counters()
+	sure, likely := f.rank(-1, false), f.rank(-1, true)
+	open := map[int]bool{} // components that are not sure to be bounded
+	for _, a := range sure.arcs {
+		open[w.scc[a.from]] = true
+	}
 	place := make([]int, len(w.scc)) // by component: the place of its loop, and one
 	var out []Loop
 	for v, n := range f.graph.Nodes {
@@ -32,12 +38,15 @@ func (f *facts) loopList() []Loop {
 		}
 		at := &place[w.scc[v]]
 		if *at == 0 {
-			out = append(out, Loop{BoundedBy: []string{}})
+			out = append(out, Loop{BoundedBy: []string{}, Undecided: []string{}})
 			*at = len(out)
 		}
 		l := &out[*at-1]
 		l.Nodes = append(l.Nodes, n.ID.Value)
-		l.BoundedBy = append(l.BoundedBy, f.endings(&counting{f: f, v: v, keys: counts[w.scc[v]]})...)
+		l.BoundedBy = append(l.BoundedBy, sure.why[v]...)
+		if open[w.scc[v]] {
+			l.Undecided = append(l.Undecided, likely.why[v]...)
+		}
 	}
 	for _, c := range f.freeCycles() {
 		l := &out[place[w.scc[c.first]]-1]
@@ -54,34 +63,9 @@ func (f *facts) loopList() []Loop {
 		if most := f.graph.Limits.MaxVisits; most > 0 {
 			out[i].BoundedBy = append(out[i].BoundedBy, fmt.Sprintf("limits.max_visits %d", most))
 		}
-		out[i].BoundedBy = distinct(out[i].BoundedBy)
-	}
-	return out
-}
-
-// endings are what lets a loop through a node go round only so often.
-func (f *facts) endings(c *counting) []string {
-	v, n := c.v, f.graph.Nodes[c.v]
-	var out []string
-	if n.MaxVisits > 0 {
-		out = append(out, fmt.Sprintf("max_visits %d of %s", n.MaxVisits, n.ID.Value))
-	}
-	if f.takesTime(n) {
-		what := "the person asked at "
-		if n.Kind.Value == "wait" {
-			what = "limits.timeout, by the time that passes at "
-		}
-		out = append(out, what+n.ID.Value)
-	}
-	if n.Goto.IsSet() && c.mentions(f.bound.Nodes[v].Goto) {
-		out = append(out, "goto of "+n.ID.Value+": "+strings.TrimSpace(n.Goto.Value))
-	}
-	for i := range f.flow().groups[v] {
-		g := &f.flow().groups[v][i]
-		stays := slices.ContainsFunc(g.targets, func(t int) bool { return f.inCycle(v, t) })
-		if stays && c.guard(g, true) || !stays && g.kind == byGuard && c.guard(g, false) {
-			out = append(out, strings.TrimSpace(f.graph.Edges[g.edges[0]].When.Value))
-		}
+		l := &out[i]
+		l.BoundedBy, l.Undecided = distinct(l.BoundedBy), distinct(l.Undecided)
+		l.Undecided = slices.DeleteFunc(l.Undecided, func(s string) bool { return slices.Contains(l.BoundedBy, s) })
 	}
 	return out
 }

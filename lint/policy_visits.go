@@ -11,7 +11,7 @@ func (f *facts) atMost(p *policy) {
 	if limit := f.graph.Limits.MaxVisits; limit > 0 && limit <= p.limit || n.MaxVisits > 0 && n.MaxVisits <= p.limit {
 		return
 	}
-	free := f.freeArcs(p.place)
+	free := f.rank(p.place, true).left()
 	of, _ := free.SCC()
 	size := 0
 	for _, c := range of {
@@ -122,7 +122,7 @@ func (f *facts) boundedByState(v int) bool {
 	if f.boundedByChoice(v) {
 		return true
 	}
-	counts := f.counters()
+	counts := f.counters(false)
 	w := f.flow()
 	for u := range f.graph.Nodes {
 		if w.scc[u] != w.scc[v] {

@@ -14,7 +14,8 @@ func unboundedCycle() Rule {
 		Name: "unbounded-cycle", Severity: spec.Warning, needs: needAll,
 		Summary: "nothing but max_steps ends a cycle",
 		Doc: "A loop that a model's verdict, a program's result or nothing at all decides may go round until max_steps stops the run. " +
-			"Bound it: max_visits on a node, a guard on visits, step or a counter that the loop changes, a value that the loop itself writes and the guard excludes, a person who is asked on the way, or a wait node together with limits.timeout.",
+			"Bound it on every way around: a guard on the visits of a node on it, on step, or on a counter or a list that all of it only moves towards the guard's limit and never over it; a value that the loop itself writes and the guard excludes; a person who is asked on the way and for whom no default answers; a wait node together with limits.timeout. " +
+			"max_visits bounds a node, too, but what it refuses leaves by the failure edges, and what it skips by the edges without a condition: these must not lead round. What programs count is trusted.",
 		Bad: `graphrun: v1
 name: draft
 start: write
@@ -54,8 +55,8 @@ edges:
 func checkUnboundedCycle(f *facts) {
 	for _, c := range f.freeCycles() {
 		if c.endless != nil {
-			f.report(f.graph.Nodes[c.first].ID.Span, "only max_steps (%d) ends the cycle %s; give a node max_visits, or a guard that counts",
-				f.graph.Limits.MaxSteps, f.pathText(c.endless))
+			f.report(f.graph.Nodes[c.first].ID.Span, "nothing is sure to end the cycle %s before max_steps (%d); give it a guard that counts, such as visits.%s < 5",
+				f.pathText(c.endless), f.graph.Limits.MaxSteps, f.name(c.first))
 		}
 	}
 }
@@ -71,10 +72,7 @@ type freeCycle struct {
 // freeCycles are those that can be reached.
 func (f *facts) freeCycles() []freeCycle {
 	w := f.flow()
-	if f.graph.Limits.MaxVisits > 0 {
-		return nil
-	}
-	free := f.freeArcs(-1)
+	free := f.rank(-1, true).left()
 	of, size := free.SCC()
 	members := make([][]int, size)
 	for v := range f.graph.Nodes {

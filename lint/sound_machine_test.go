@@ -49,7 +49,7 @@ func (m maker) play(t *testing.T, plan *machine.Plan, input map[string]any) play
 	t.Helper()
 	p := &player{Rand: m.Rand, plan: plan, state: plan.NewState(), asked: map[machine.TaskID]bool{}, often: map[string]int{}, even: m.IntN(4) == 0}
 	p.schedule(0, machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "run"}, Input: input})
-	const most = 3000 // events
+	const most = 9000 // events
 	for range most {
 		if p.state.Ended() {
 			p.end.status, p.end.reason, p.end.failure = p.state.Status, p.state.Reason, p.state.Failure

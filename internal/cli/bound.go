@@ -69,10 +69,12 @@ type boundReport struct {
 	Exceeded []string `json:"exceeded"`
 }
 
-// boundLoop is a loop; endless is a cycle in it that only max_steps ends, or null.
+// boundLoop is a loop: bounded_by is sure to bound it, undecided bounds the rest if it
+// comes about; endless is a cycle that nothing is sure to end but max_steps, or null.
 type boundLoop struct {
 	Nodes     []string `json:"nodes"`
 	BoundedBy []string `json:"bounded_by"`
+	Undecided []string `json:"undecided"`
 	Endless   []string `json:"endless"`
 }
 
@@ -210,6 +212,9 @@ func loopText(l boundLoop) string {
 	ends := l.BoundedBy
 	if l.Endless != nil {
 		ends = append(slices.Clip(ends), "nothing but limits.max_steps on "+pathText(l.Endless))
+	}
+	if len(l.Undecided) > 0 {
+		ends = append(slices.Clip(ends), strings.Join(l.Undecided, "; ")+", if that comes about")
 	}
 	if len(ends) == 0 { // a goto that may name any node
 		ends = []string{"nothing that the graph shows but limits.max_steps"}

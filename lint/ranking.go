@@ -1,0 +1,268 @@
+// Ranking arguments: which ways around cycles a run can take only so often.
+//
+// A way is ranked when something that only ever grows, or only shrinks, on all the
+// cycles that it lies on does so on each of them, and the way is open only up to some
+// value. Ranked ways are taken away, and what is left is asked again, so that an inner
+// cycle may set back what ends it.
+
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/graphalg"
+)
+
+// cycleArc is a way from a node to another of its cycles, by one of its groups.
+type cycleArc struct{ from, to, group int }
+
+// ranking looks for the arguments.
+type ranking struct {
+	f     *facts
+	limit []int      // of visits, by node; 0 for none
+	arcs  []cycleArc // that are left
+	all   []cycleArc
+	of    []int // component of each vertex among the arcs
+	// trust takes it that what programs count ends what it is asked for.
+	trust  bool
+	counts [][]int // see trusted
+	// why says, in words, what ranks ways from each node.
+	why map[int][]string
+	// without are the components of the arcs when those are gone that a progress names.
+	without map[string][]int
+}
+
+// rank takes away all ways that are ranked. ignored is a node whose own limit of
+// visits does not count, -1 for none.
+func (f *facts) rank(ignored int, trust bool) *ranking {
+	r := &ranking{f: f, limit: f.visitLimits(), trust: trust, why: map[int][]string{}}
+	if ignored >= 0 {
+		r.limit[ignored] = 0
+	}
+	w := f.flow()
+	for v, groups := range w.groups {
+		for i := range groups {
+			for _, t := range groups[i].targets {
+				if w.cyclic[v] && f.inCycle(v, t) && !f.isDead(&groups[i]) {
+					r.arcs = append(r.arcs, cycleArc{v, t, i})
+				}
+			}
+		}
+	}
+	r.all = r.arcs
+	if trust {
+		r.counts = f.counters(true)
+	}
+	for changed := true; changed; {
+		r.of, _ = r.left().SCC()
+		r.without = map[string][]int{}
+		kept := slices.DeleteFunc(slices.Clone(r.arcs), r.ranked)
+		changed = len(kept) < len(r.arcs)
+		r.arcs = kept
+	}
+	return r
+}
+
+// left has the arcs that are left.
+func (r *ranking) left() *graphalg.Digraph { return r.digraph(r.arcs, nil) }
+
+// digraph has some arcs, but for those that gone names.
+func (r *ranking) digraph(arcs []cycleArc, gone func(a cycleArc) bool) *graphalg.Digraph {
+	var from, to []int
+	for _, a := range arcs {
+		if gone == nil || !gone(a) {
+			from, to = append(from, a.from), append(to, a.to)
+		}
+	}
+	return graphalg.New(len(r.f.graph.Nodes)+2, from, to)
+}
+
+// ranked reports whether a way can be taken only so often, or lies on no cycle.
+func (r *ranking) ranked(a cycleArc) bool {
+	if r.of[a.from] != r.of[a.to] {
+		return true
+	}
+	n, kind := r.f.graph.Nodes[a.from], r.f.flow().groups[a.from][a.group].kind
+	if r.counted(a) && r.limit[a.from] > 0 {
+		if n.MaxVisits > 0 {
+			r.because(a, fmt.Sprintf("max_visits %d of %s", n.MaxVisits, n.ID.Value))
+		}
+		return true
+	}
+	if what := r.f.passesTime(n); what != "" {
+		r.because(a, what)
+		return true
+	}
+	c := &counting{f: r.f}
+	if r.trust {
+		c.keys = r.counts[r.f.flow().scc[a.from]]
+		if kind == byGoto && n.Goto.IsSet() && c.mentions(r.f.bound.Nodes[a.from].Goto) {
+			r.because(a, "goto of "+n.ID.Value+": "+strings.TrimSpace(n.Goto.Value))
+			return true
+		}
+	}
+	for _, o := range r.outcomes(a) {
+		if r.bounds(o.program.Tree(), o.holds, a) || r.trust && c.mentions(o.program) && c.ends(o.program.Tree(), !o.holds) {
+			r.because(a, strings.TrimSpace(o.program.Source()))
+			return true
+		}
+	}
+	return false
+}
+
+func (r *ranking) because(a cycleArc, what string) { r.why[a.from] = append(r.why[a.from], what) }
+
+// counted reports whether the visit that leads to a way is one that limits count:
+// not one that is refused, or skipped.
+func (r *ranking) counted(a cycleArc) bool {
+	kind := r.f.flow().groups[a.from][a.group].kind
+	if r.f.graph.Nodes[a.from].OnMaxVisits == "skip" {
+		return r.limit[a.from] == 0 || kind != byDefault
+	}
+	return r.limit[a.from] == 0 || kind != onFailure
+}
+
+// held is the outcome of a condition.
+type held struct {
+	program *eval.Program
+	holds   bool
+}
+
+// outcomes are those of the conditions that are tried before a way is taken.
+func (r *ranking) outcomes(a cycleArc) []held {
+	groups := r.f.flow().groups[a.from]
+	g := &groups[a.group]
+	if g.kind == byGoto || g.kind == byDefault && !r.counted(a) {
+		return nil
+	}
+	var out []held
+	tried := byGuard
+	if g.kind == onFailure {
+		tried = onFailure
+	}
+	for i := range groups {
+		if i >= a.group {
+			break
+		}
+		if groups[i].kind != tried || groups[i].perhaps && g.perhaps {
+			continue
+		}
+		for _, e := range groups[i].edges {
+			if when := r.f.bound.Edges[e].When; when != nil {
+				out = append(out, held{when, false})
+			}
+		}
+	}
+	if g.kind != byGuard && g.kind != onFailure {
+		return out
+	}
+	var own []held
+	for _, e := range g.edges {
+		if when := r.f.bound.Edges[e].When; when != nil && (r.f.to[e] == a.to || !g.perhaps) {
+			own = append(own, held{when, true})
+		}
+	}
+	if !g.perhaps && len(own) > 1 || len(own) == 1 {
+		out = append(out, own[0])
+	}
+	return out
+}
+
+// bounds reports whether a condition comes out so only finitely often on its way.
+func (r *ranking) bounds(t *eval.Tree, holds bool, a cycleArc) bool {
+	switch {
+	case t.Op == eval.TreeUnary && t.Name == "not":
+		return r.bounds(t.Args[0], !holds, a)
+	case t.Op != eval.TreeBinary || len(t.Args) != 2:
+		return false
+	case t.Name == "and" || t.Name == "or":
+		left := r.bounds(t.Args[0], holds, a)
+		if (t.Name == "and") == holds {
+			return left || r.bounds(t.Args[1], holds, a)
+		}
+		return left && r.bounds(t.Args[1], holds, a)
+	}
+	for i := range 2 {
+		op := comparison(t.Name, i == 1, holds)
+		if op == "" || !r.fixed(t.Args[1-i], a) {
+			continue
+		}
+		p := r.progressOf(t.Args[i], a)
+		if p == nil || r.goesRound(a, p) {
+			continue
+		}
+		if p.leaves(op, t.Args[1-i]) || op == "!=" && p.meets(t.Args[1-i]) && r.everywhere(t, holds, a) {
+			return true
+		}
+	}
+	return false
+}
+
+// everywhere reports whether all ways on from a node need that outcome of a condition,
+// those too that are taken only so often.
+func (r *ranking) everywhere(t *eval.Tree, holds bool, a cycleArc) bool {
+	key := t.Key()
+	var asks func(t *eval.Tree, outcome bool) bool
+	asks = func(t *eval.Tree, outcome bool) bool {
+		switch {
+		case t.Op == eval.TreeUnary && t.Name == "not":
+			return asks(t.Args[0], !outcome)
+		case t.Op == eval.TreeBinary && (t.Name == "and" && outcome || t.Name == "or" && !outcome):
+			return asks(t.Args[0], outcome) || asks(t.Args[1], outcome)
+		}
+		return outcome == holds && t.Key() == key
+	}
+	for _, other := range r.all {
+		if other.from == a.from && !slices.ContainsFunc(r.outcomes(other), func(o held) bool {
+			return asks(o.program.Tree(), o.holds)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// comparison is an operator with its sides in order and its outcome true; "" for
+// others.
+func comparison(op string, turned, holds bool) string {
+	turn := map[string]string{"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
+	not := map[string]string{"<": ">=", ">": "<=", "<=": ">", ">=": "<", "==": "!=", "!=": "=="}
+	if turned {
+		op = turn[op]
+	}
+	if !holds {
+		op = not[op]
+	}
+	return turn[turn[op]]
+}
+
+// fixed reports whether a value stays the same on the cycles of a way.
+func (r *ranking) fixed(t *eval.Tree, a cycleArc) bool {
+	out := true
+	t.Each(func(p *eval.Tree) {
+		switch p.Op {
+		case eval.TreeOther:
+			out = false
+		case eval.TreePath:
+			key, declared := r.f.keyOf[p.Path[0]]
+			out = out && declared && !slices.ContainsFunc(r.f.writersOf()[r.f.graph.State[key].Name.Value], r.beside(a))
+		}
+	})
+	return out
+}
+
+// goesRound reports whether a way lies on a cycle without progress.
+func (r *ranking) goesRound(a cycleArc, p *progress) bool {
+	if p.made(a) {
+		return false
+	}
+	of, known := r.without[p.name]
+	if !known {
+		of, _ = r.digraph(r.arcs, p.made).SCC()
+		r.without[p.name] = of
+	}
+	return of[a.from] == of[a.to]
+}

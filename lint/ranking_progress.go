@@ -1,0 +1,368 @@
+// What grows or shrinks on cycles: visits, steps, and what nodes count in the state.
+
+package lint
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// progress is a number that never goes back on the cycles of a way.
+type progress struct {
+	name string
+	up   bool
+	made func(a cycleArc) bool // on which ways it has changed
+	// single says that it changes by one, and is asked for after each change; from are
+	// the values that it may begin with then, none when they are not known.
+	single bool
+	from   []float64
+	// edge is a value that it does not pass; nil for none.
+	edge *float64
+}
+
+// leaves reports whether it comes to where a comparison with a value that stays the
+// same is false for good.
+func (p *progress) leaves(op string, with *eval.Tree) bool {
+	bound, isNumber := number(with)
+	switch {
+	case op == "!=" && isNumber && p.edge != nil && bound == *p.edge:
+		return true
+	case op == "==":
+	case p.up && op[0] != '<', !p.up && op[0] != '>', op == "!=":
+		return false
+	}
+	switch {
+	case p.edge == nil:
+		return true
+	case !isNumber:
+		return false
+	case p.up:
+		return bound < *p.edge || op == "<" && bound == *p.edge
+	}
+	return bound > *p.edge || op == ">" && bound == *p.edge
+}
+
+// meets reports whether it is sure to be asked for when it is equal to a value.
+func (p *progress) meets(with *eval.Tree) bool {
+	bound, isNumber := number(with)
+	if !isNumber || !p.single || p.edge != nil || bound != float64(int(bound)) {
+		return false
+	}
+	for _, from := range p.from {
+		if p.up && from >= bound || !p.up && from <= bound {
+			return false
+		}
+	}
+	return len(p.from) > 0
+}
+
+func number(t *eval.Tree) (float64, bool) {
+	if t.Op == eval.TreeUnary && t.Name == "-" {
+		n, ok := number(t.Args[0])
+		return -n, ok
+	}
+	switch n := t.Value.(type) {
+	case int:
+		return float64(n), true
+	case float64:
+		return n, true
+	}
+	return 0, false
+}
+
+// progressOf is what a part of a condition counts; nil when that is nothing sure.
+func (r *ranking) progressOf(t *eval.Tree, a cycleArc) *progress {
+	length := t.Op == eval.TreeCall && t.Name == "len" && len(t.Args) == 1
+	if length {
+		t = t.Args[0]
+	}
+	if t.Op != eval.TreePath {
+		return nil
+	}
+	path := t.Path
+	switch {
+	case length && len(path) == 2 && path[0] == "history", !length && len(path) == 2 && path[0] == "visits":
+		return r.visitsOf(path[1], length, a)
+	case !length && len(path) == 3 && path[0] == "nodes" && path[2] == "visits":
+		return r.visitsOf(path[1], false, a)
+	case !length && len(path) == 1 && path[0] == "step":
+		return &progress{name: "step", up: true, made: func(a cycleArc) bool {
+			return r.counted(a) || r.f.graph.Nodes[a.from].OnMaxVisits == "skip"
+		}}
+	case len(path) == 1:
+		if key, declared := r.f.keyOf[path[0]]; declared {
+			return r.keyProgress(key, length, a)
+		}
+	}
+	return nil
+}
+
+// visitsOf counts the visits of a node of the same cycles, or those that ended well.
+func (r *ranking) visitsOf(name string, ended bool, a cycleArc) *progress {
+	n := r.f.graph.Node(name)
+	if n == nil || r.of[n.Index] != r.of[a.from] {
+		return nil
+	}
+	p := &progress{name: fmt.Sprint("visits of ", name, ended), up: true, single: n.Index == a.from && !ended, from: []float64{0}}
+	if most := r.limit[n.Index]; most > 0 && !ended { // then they stay what they are
+		top := float64(most)
+		p.edge = &top
+		p.made = func(a cycleArc) bool { return a.from == n.Index }
+		return p
+	}
+	p.made = func(a cycleArc) bool {
+		return a.from == n.Index && r.counted(a) && (!ended || r.f.flow().groups[a.from][a.group].kind != onFailure)
+	}
+	return p
+}
+
+// beside reports which nodes may run between two times that a way is taken: those of
+// its cycles, and those of branches beside them.
+func (r *ranking) beside(a cycleArc) func(n *spec.Node) bool {
+	return func(n *spec.Node) bool {
+		if r.of[n.Index] == r.of[a.from] || !r.f.branches() {
+			return r.of[n.Index] == r.of[a.from]
+		}
+		k := r.f.forks()
+		if k == nil {
+			return true
+		}
+		_, together := k.together(n.Index, a.from)
+		return together
+	}
+}
+
+// keyProgress is what the nodes of the cycles of a way do to a number in the state, or
+// to the length of a list.
+func (r *ranking) keyProgress(key int, length bool, a cycleArc) *progress {
+	state := r.f.graph.State[key]
+	if state.Once {
+		return nil
+	}
+	beside := r.beside(a)
+	p := &progress{name: fmt.Sprint("key ", key, length, r.of[a.from])}
+	var by []int
+	direction, steps := 0, 0
+	for v, access := range r.f.access() {
+		if !r.f.flow().reached[v] || !beside(r.f.graph.Nodes[v]) {
+			continue
+		}
+		for i := range access.writes {
+			if access.writes[i].key != key {
+				continue
+			}
+			c := r.f.change(v, key, length)
+			if c.unknown || direction*c.direction < 0 {
+				return nil
+			}
+			if c.direction == 0 {
+				continue
+			}
+			if direction != 0 && (p.edge == nil) != (c.edge == nil) || p.edge != nil && c.edge != nil && *p.edge != *c.edge {
+				return nil
+			}
+			p.edge = c.edge
+			if direction = c.direction; c.strict {
+				by, steps = append(by, v), max(steps, c.step)
+			}
+		}
+	}
+	if direction == 0 || len(by) == 0 {
+		return nil
+	}
+	p.up = direction > 0
+	p.made = func(a cycleArc) bool {
+		return slices.Contains(by, a.from) && r.counted(a) && r.f.flow().groups[a.from][a.group].kind != onFailure
+	}
+	if len(by) == 1 && steps == 1 {
+		of, _ := r.digraph(r.all, func(other cycleArc) bool { return other.from == a.from }).SCC()
+		p.from = r.begins(key, a)
+		p.single = by[0] == a.from || !slices.ContainsFunc(r.all, func(other cycleArc) bool {
+			return other.from == by[0] && of[other.from] == of[other.to]
+		})
+	}
+	return p
+}
+
+// begins are the values that a key may have when a run comes to cycles: its default,
+// and what is written elsewhere; none when they can't be told.
+func (r *ranking) begins(key int, a cycleArc) []float64 {
+	beside := r.beside(a)
+	state := r.f.graph.State[key]
+	if state.Default == nil || state.Required || !r.trust { // an input may give another
+		return nil
+	}
+	from, ok := number(&eval.Tree{Value: state.Default.Data()})
+	if !ok {
+		return nil
+	}
+	out := []float64{from}
+	for _, n := range r.f.writersOf()[state.Name.Value] {
+		if beside(n) || !r.f.leads(n.Index, a.from, -1) {
+			continue
+		}
+		value := r.f.boundWrite(n.Index, state.Name.Value)
+		if value == nil || !value.IsConst() && value.Program() == nil {
+			return nil
+		}
+		constant := value.Const()
+		if p := value.Program(); p != nil {
+			if constant, ok = p.Const(); !ok {
+				return nil
+			}
+		}
+		if from, ok = number(&eval.Tree{Value: constant}); !ok {
+			return nil
+		}
+		out = append(out, from)
+	}
+	return out
+}
+
+// change is what one node does to a number in the state.
+type change struct {
+	unknown   bool
+	direction int  // up 1, down -1
+	strict    bool // whenever it succeeds
+	step      int  // 1 when it is by one, 2 otherwise
+	edge      *float64
+}
+
+// boundWrite is what a node writes to a key.
+func (f *facts) boundWrite(v int, name string) *bind.Value {
+	b := &f.bound.Nodes[v]
+	for i := range b.Set {
+		if b.Set[i].Name == name && f.graph.Nodes[v].Kind.Value == "set" {
+			return &b.Set[i].Value
+		}
+	}
+	for i := range b.Writes {
+		if b.Writes[i].Name == name {
+			return &b.Writes[i].Value
+		}
+	}
+	return nil
+}
+
+func (f *facts) change(v, key int, length bool) change {
+	state := f.graph.State[key]
+	name := state.Name.Value
+	value := f.boundWrite(v, name)
+	if f.graph.Nodes[v].Each.IsSet() || slices.ContainsFunc(f.access()[v].writes, func(w write) bool { return w.key == key }) && f.twice(v, key) {
+		return change{unknown: true}
+	}
+	var tree *eval.Tree
+	switch {
+	case value == nil:
+	case value.Program() != nil:
+		tree = value.Program().Tree()
+	case value.IsConst():
+		tree = &eval.Tree{Op: eval.TreeConst, Value: value.Const()}
+	}
+	switch reducer := state.Reducer.Value; {
+	case replaces(state) && tree != nil && length:
+		return shortened(name, value.Program(), tree)
+	case replaces(state) && tree != nil:
+		return moved(name, tree)
+	case reducer == "sum" && tree != nil && !length:
+		if n, ok := number(tree); ok {
+			return by(n)
+		}
+	case (reducer == "append" || reducer == "prepend") && length:
+		strict := tree != nil && (tree.Op == eval.TreeList && len(tree.Args) > 0 || tree.Op == eval.TreeConst && tree.Value != nil)
+		return change{direction: 1, strict: strict, step: 2}
+	}
+	return change{unknown: true}
+}
+
+// twice reports whether a node writes a key more than once.
+func (f *facts) twice(v, key int) bool {
+	n := 0
+	for i := range f.access()[v].writes {
+		if f.access()[v].writes[i].key == key {
+			n++
+		}
+	}
+	return n > 1
+}
+
+// by is the change by a number.
+func by(n float64) change {
+	c := change{strict: n != 0, step: 2}
+	switch {
+	case n > 0:
+		c.direction = 1
+	case n < 0:
+		c.direction = -1
+	}
+	if n == 1 || n == -1 {
+		c.step = 1
+	}
+	return c
+}
+
+// moved is what an assignment to a key does that adds to its own value, up to an edge
+// or not.
+func moved(name string, t *eval.Tree) change {
+	own := func(t *eval.Tree) bool { return t.Op == eval.TreePath && len(t.Path) == 1 && t.Path[0] == name }
+	if own(t) {
+		return change{}
+	}
+	if t.Op == eval.TreeCall && (t.Name == "min" || t.Name == "max") && len(t.Args) == 2 {
+		for i := range 2 {
+			edge, isNumber := number(t.Args[i])
+			c := moved(name, t.Args[1-i])
+			if isNumber && !c.unknown && c.edge == nil && (c.direction > 0) == (t.Name == "min") {
+				c.edge = &edge
+				return c
+			}
+		}
+	}
+	if t.Op != eval.TreeBinary || len(t.Args) != 2 || t.Name != "+" && t.Name != "-" {
+		return change{unknown: true}
+	}
+	if n, ok := number(t.Args[1]); ok && own(t.Args[0]) {
+		if t.Name == "-" {
+			n = -n
+		}
+		return by(n)
+	}
+	if n, ok := number(t.Args[0]); ok && own(t.Args[1]) && t.Name == "+" {
+		return by(n)
+	}
+	return change{unknown: true}
+}
+
+// sliced is a list without its first or last elements.
+var sliced = regexp.MustCompile(`^\s*(?:state\.)?(\w+)\s*\[\s*(?:([1-9]\d*)\s*:\s*|\s*:\s*-[1-9]\d*\s*|\s*:\s*len\((?:state\.)?(\w+)\)\s*-\s*[1-9]\d*\s*)\]\s*$`)
+
+// shortened is what an assignment does to the length of a list: no less than before,
+// when something is added, or less, down to 0.
+func shortened(name string, p *eval.Program, t *eval.Tree) change {
+	if p != nil {
+		if m := sliced.FindStringSubmatch(p.Source()); m != nil && m[1] == name && (m[3] == "" || m[3] == name) {
+			zero := 0.0
+			return change{direction: -1, strict: true, step: 2, edge: &zero}
+		}
+	}
+	own := func(t *eval.Tree) bool { return t.Op == eval.TreePath && len(t.Path) == 1 && t.Path[0] == name }
+	if own(t) {
+		return change{}
+	}
+	if t.Op == eval.TreeBinary && t.Name == "+" || t.Op == eval.TreeCall && t.Name == "concat" {
+		grows, strict := false, false
+		for _, part := range t.Args {
+			grows = grows || own(part)
+			strict = strict || part.Op == eval.TreeList && len(part.Args) > 0
+		}
+		if grows {
+			return change{direction: 1, strict: strict, step: 2}
+		}
+	}
+	return change{unknown: true}
+}
