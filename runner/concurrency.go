@@ -62,8 +62,9 @@ func (w *Waiting) String() string {
 // groupPoll is how often a run that waits asks for its place.
 const groupPoll = 200 * time.Millisecond
 
-// errGivenUp says that a run was not let in before it was cancelled or paused.
-var errGivenUp = errors.New("the run was stopped before there was a place in its group")
+// ErrStopped says that a run was not let into its group before somebody cancelled or
+// paused it.
+var ErrStopped = errors.New("the run was stopped before there was a place in its group")
 
 // seat is a run's claim to a place in its group. The zero value is that of a run in
 // none.
@@ -97,7 +98,7 @@ func (s *seat) enter() (waiting *Waiting, err error) {
 	return &Waiting{Group: s.group, Limit: s.limit, Members: state.Members}, nil
 }
 
-// wait waits for the place. The error is errGivenUp when somebody stopped the run
+// wait waits for the place. The error is ErrStopped when somebody stopped the run
 // meanwhile, by ctx or through the store; request is what they asked for.
 func (s *seat) wait(ctx context.Context, d *driver) (request Request, err error) {
 	for {
@@ -118,9 +119,9 @@ func (s *seat) wait(ctx context.Context, d *driver) (request Request, err error)
 		s.tell(d, waiting)
 		select {
 		case <-ctx.Done():
-			return RequestCancel, errGivenUp
+			return RequestCancel, ErrStopped
 		case request := <-s.journal.Asked():
-			return request, errGivenUp
+			return request, ErrStopped
 		case <-time.After(groupPoll):
 		}
 	}
@@ -178,9 +179,9 @@ func (d *driver) begin(ctx context.Context, run RunRecord, began *machine.Event)
 	request, err := seat.wait(ctx, d)
 	at := d.now()
 	switch {
-	case errors.Is(err, errGivenUp) && request == RequestCancel:
+	case errors.Is(err, ErrStopped) && request == RequestCancel:
 		return d.finishRun(ctx, &machine.Event{Kind: machine.CancelAsked, At: at})
-	case errors.Is(err, errGivenUp):
+	case errors.Is(err, ErrStopped):
 		return d.leftOff()
 	case err != nil:
 		return nil, errors.Join(err, d.closeJournal(nil))
@@ -210,7 +211,7 @@ func (d *driver) leftOff() (*Result, error) {
 // meanwhile stays as it was.
 func (d *driver) reenter(ctx context.Context, journal Journal) error {
 	_, err := d.seatIn(d.state.Group, journal).wait(ctx, d)
-	if errors.Is(err, errGivenUp) {
+	if errors.Is(err, ErrStopped) {
 		return fmt.Errorf("run %q is as it was: %w", d.opts.RunID, err)
 	}
 	return err

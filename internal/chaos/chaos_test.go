@@ -137,6 +137,12 @@ func disturb(t *testing.T, seed uint64, all []disturbance, mounts bool) tally {
 	}
 	close(stop)
 	people.Wait()
+	for _, p := range x.others {
+		x.await(p)
+		if code := p.code(); code != 0 && code != 10 {
+			x.unlessRough(p)
+		}
+	}
 	if !t.Failed() {
 		x.checkEnd(want)
 	}

@@ -58,6 +58,8 @@ func disturbances() []disturbance {
 		{name: "lock the store for long", often: 1, do: lockStoreLong, slow: true},
 		{name: "fill the disk", often: 4, do: fillDisk, needs: func(x *trial) bool { return x.smallDisk }},
 		{name: "resume at once", often: 3, do: resumeAtOnce},
+		{name: "kill the watchdog and the driver", often: 2, do: killWatchdog},
+		{name: "start another run", often: 3, do: startAnother},
 		{name: "kill and resume at once", often: 3, do: func(x *trial, driver *process, random *rand.Rand) {
 			driver.signal(syscall.SIGKILL)
 			resumeAtOnce(x, driver, random)
@@ -204,6 +206,22 @@ func resumeAtOnce(x *trial, _ *process, random *rand.Rand) {
 	for _, p := range all {
 		x.await(p)
 	}
+}
+
+// killWatchdog kills the process that ends what a dead driver leaves, and the driver.
+func killWatchdog(x *trial, driver *process, _ *rand.Rand) {
+	for name := range x.watchdogs {
+		var pid int
+		if _, err := fmt.Sscan(name, &pid); err == nil && identity(pid) == name {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	driver.signal(syscall.SIGKILL)
+}
+
+// startAnother starts a run of the same flow in the same store, which nobody disturbs.
+func startAnother(x *trial, _ *process, _ *rand.Rand) {
+	x.others = append(x.others, x.start("run", "flow.yaml", "--run-id", fmt.Sprint("other", len(x.others)), "--no-input", "-o", "json"))
 }
 
 // resumeWithAnswer goes on with the run and an answer that others may have given.

@@ -13,10 +13,22 @@ import (
 // task is the program of every exec node. It holds a lock while it lives, and keeps
 // a log of what it does; a second one at work for the same key tells on itself.
 const task = `k=$GRAPHRUN_TASK_KEY
+[ "$FAR" != deaf ] || trap '' TERM
 exec 9>>"alive/$k"
 flock -n 9 || echo "$k $GRAPHRUN_TASK_NODE" >> twice
-echo "begin $k $GRAPHRUN_TASK_NODE,$GRAPHRUN_TASK_VISIT,$IDX $GRAPHRUN_TASK_ATTEMPT $$ $FAR" >> effects
-if [ "$FAR" = yes ]; then setsid sh -c "sleep $TAKES"; else sleep "$TAKES" 9>&-; fi
+if [ -e alone ]; then
+	exec 8>>"alive/run-$GRAPHRUN_TASK_RUN_ID"
+	flock -s 8
+	for other in alive/run-*; do
+		[ "$other" = "alive/run-$GRAPHRUN_TASK_RUN_ID" ] || flock -n "$other" true 8>&- 9>&- || echo "$k beside $other" >> twice
+	done
+fi
+echo "begin $k $GRAPHRUN_TASK_RUN_ID:$GRAPHRUN_TASK_NODE,$GRAPHRUN_TASK_VISIT,$IDX $GRAPHRUN_TASK_ATTEMPT $$ $FAR" >> effects
+case $FAR in
+yes) setsid sh -c "sleep $TAKES" 8>&- ;;
+deaf) sleep "$TAKES"; sleep "$TAKES" ;;
+*) sleep "$TAKES" 8>&- 9>&- ;;
+esac
 [ "$GRAPHRUN_TASK_ATTEMPT" -gt "$FAILS" ] || exit 7
 echo "end $k" >> effects
 echo "$GRAPHRUN_TASK_NODE $GRAPHRUN_TASK_VISIT $IDX"
@@ -27,6 +39,10 @@ type flow struct {
 	text string
 	// people are the nodes that somebody answers.
 	people []string
+	// alone says that only one run of the flow may be at work at once.
+	alone bool
+	// last is the node of its finally, which runs at each end; "": it has none.
+	last string
 }
 
 // builder writes a flow as a sequence of blocks, each with a way in and a way out.
@@ -54,9 +70,17 @@ func newFlow(random *rand.Rand) *flow {
 	for _, key := range b.keys {
 		keys += "  " + key + ": {}\n"
 	}
-	text := "graphrun: v1\nname: chaos\nstart: " + first + "\nlimits: {max_steps: 1000, node_timeout: 5m}\n" +
+	alone, last, more := b.IntN(4) == 0, "", ""
+	if alone {
+		more += "concurrency: {group: \"'one'\", limit: 1}\n"
+	}
+	if b.IntN(4) == 0 {
+		last = b.last()
+		more += "finally: " + last + "\n"
+	}
+	text := "graphrun: v1\nname: chaos\nstart: " + first + "\nlimits: {max_steps: 1000, node_timeout: 5m}\n" + more +
 		"state:\n" + keys + "nodes:\n" + b.nodes.String() + "edges:\n" + b.edges.String() + sub
-	return &flow{text: text, people: b.people}
+	return &flow{text: text, people: b.people, alone: alone, last: last}
 }
 
 // subgraph is a graph that others run.
@@ -96,12 +120,20 @@ func (b *builder) exec(index, more string) string {
 	if b.IntN(3) == 0 {
 		fails = 1 + b.IntN(2)
 	}
-	if b.IntN(3) == 0 {
+	switch b.IntN(12) {
+	case 0, 1, 2, 3:
 		far = "yes"
+	case 4:
+		far = "deaf"
 	}
 	takes := float64(b.IntN(25)) / 100
 	return b.node("exec", fmt.Sprintf(`, command: [sh, task.sh], env: {IDX: %q, FAILS: "%d", FAR: "%s", TAKES: "%.2f"}`+
 		`, retry: {max_attempts: 8, initial_interval: 30ms, max_interval: 60ms}%s`, index, fails, far, takes, more))
+}
+
+// last adds a program that runs at each end of the run.
+func (b *builder) last() string {
+	return b.node("exec", `, command: [sh, task.sh], env: {IDX: "finally", FAILS: "0", FAR: "no", TAKES: "0.05"}`)
 }
 
 func (b *builder) work(from string) string {

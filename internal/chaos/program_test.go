@@ -31,6 +31,8 @@ type trial struct {
 	// drives are those that drove the run, or tried to.
 	drives []*process
 	people []*person
+	// others drive other runs.
+	others []*process
 	// watchdogs are those of drivers, by number and beginning.
 	watchdogs map[string]bool
 	tally     tally
@@ -60,7 +62,11 @@ func newTrial(t *testing.T, seed uint64, f *flow, dir string) *trial {
 		}
 	}
 	x.store = filepath.Join(x.path("store"), "runs.db")
-	for name, text := range map[string]string{"flow.yaml": f.text, "task.sh": task, "effects": ""} {
+	files := map[string]string{"flow.yaml": f.text, "task.sh": task, "effects": ""}
+	if f.alone {
+		files["alone"] = ""
+	}
+	for name, text := range files {
 		if err := os.WriteFile(x.path(name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +186,7 @@ func (x *trial) members() (out []member) {
 		pid, _ := strconv.Atoi(fields[4])
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 		if err == nil && bytes.Contains(env, []byte("GRAPHRUN_TASK_KEY="+fields[1])) {
-			out = append(out, member{fields[1], pid, fields[5] == "yes"})
+			out = append(out, member{fields[1], pid, fields[5] != "no"})
 		}
 	}
 	return out

@@ -70,6 +70,8 @@ func exitOf(err error) int {
 	case leased, errors.As(err, &bad), errors.As(err, &input), errors.Is(err, fs.ErrNotExist),
 		errors.Is(err, runner.ErrRunExists), errors.Is(err, runner.ErrNoRun):
 		return exitUsage
+	case errors.Is(err, runner.ErrStopped):
+		return exitCancelled
 	}
 	return exitFailed
 }
