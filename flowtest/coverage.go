@@ -127,7 +127,7 @@ func (c *Coverage) count() {
 	for i, n := range g.Nodes {
 		c.Nodes.count(s.nodes[i] > 0, n.ID.Value)
 	}
-	names := edgeNames(g)
+	names := EdgeNames(g)
 	for i, e := range g.Edges {
 		c.Edges.count(s.fired[i] > 0, names[i])
 		if e.Condition == "on_failure" {
@@ -157,9 +157,9 @@ func (c *Covered[M]) count(reached bool, what M) {
 	}
 }
 
-// edgeNames name every edge as "from -> to"; those between the same nodes with
-// their ids, or a number.
-func edgeNames(g *spec.Graph) []string {
+// EdgeNames name every edge, in the order of the graph, as coverage does: "from ->
+// to"; those between the same nodes with their ids, or a number.
+func EdgeNames(g *spec.Graph) []string {
 	out, count := make([]string, len(g.Edges)), map[string]int{}
 	for i, e := range g.Edges {
 		out[i] = e.From.Value + " -> " + e.To.Value

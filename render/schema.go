@@ -52,7 +52,7 @@ func edgeSchema() map[string]any {
 		field{"when", typed("the expression", "string", "null")},
 		field{"label", typed("label of the edge; of a goto the names that choose it", "string", "null")},
 		field{"priority", typed("priority of the edge", "integer")},
-		field{"fired", number("how often it was taken; with coverage 1 or 0", 0, "null")},
+		field{"fired", number("how often it was taken; with coverage 1 or 0, and null where no edge is", 0, "null")},
 		field{"line", number("line of the file that declares it, from 1; 0: none does", 0)},
 	)
 }

@@ -38,12 +38,15 @@ type Trail struct {
 	Coverage bool
 }
 
-// within is the trail of what a node runs.
+// within is the trail of what a node runs; nil of tests, which tell of one graph.
 func (t *Trail) within(node string) *Trail {
+	if t.Coverage {
+		return nil
+	}
 	if inner := t.Inner[node]; inner != nil {
 		return inner
 	}
-	return &Trail{Coverage: t.Coverage}
+	return &Trail{}
 }
 
 // Mark says how a box or an arrow is painted. The zero value is: as it is.
@@ -64,6 +67,9 @@ const (
 func (t *Trail) paint(d *Drawing) {
 	for i := range d.Arrows {
 		a := &d.Arrows[i]
+		if t.Coverage && (a.Role == GotoArrow || a.Role == FinallyArrow) {
+			continue // tests say nothing of it
+		}
 		a.Taken = t.taken(a)
 		a.Mark = t.touched(a.Taken)
 		if a.Taken > 1 && a.Role != StartArrow {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/runner"
@@ -161,7 +162,7 @@ func readCoverage(path string, g *spec.Graph) (*render.Trail, error) {
 		return nil, usage(err)
 	}
 	var report struct {
-		Coverage map[string]*flowCoverage `json:"coverage"`
+		Coverage map[string]*flowtest.Coverage `json:"coverage"`
 	}
 	if err := json.Unmarshal(src, &report); err != nil {
 		return nil, usagef("--coverage %s: not what test --format json prints: %v", path, err)
@@ -171,7 +172,7 @@ func readCoverage(path string, g *spec.Graph) (*render.Trail, error) {
 	for _, name := range names {
 		for _, from := range []string{"", filepath.Dir(path)} {
 			if absolutePath(filepath.Join(from, name)) == own || filepath.IsAbs(name) && name == own {
-				return report.Coverage[name].trail(g), nil
+				return coverageTrail(report.Coverage[name], g), nil
 			}
 		}
 	}
@@ -188,31 +189,17 @@ func absolutePath(path string) string {
 	return filepath.Clean(path)
 }
 
-// flowCoverage is what tests cover of a flow; see the test command.
-type flowCoverage struct {
-	Nodes struct {
-		Missing []string `json:"missing"`
-	} `json:"nodes"`
-	Edges struct {
-		Missing []string `json:"missing"`
-	} `json:"edges"`
-}
-
-func (c *flowCoverage) trail(g *spec.Graph) *render.Trail {
-	t := &render.Trail{Coverage: true, Visits: map[string]int{}, Fired: map[int]int{}, Gone: map[[2]string]int{}}
+// coverageTrail is what tests came to. Of targets of goto they say nothing.
+func coverageTrail(c *flowtest.Coverage, g *spec.Graph) *render.Trail {
+	t := &render.Trail{Coverage: true, Visits: map[string]int{}, Fired: map[int]int{}}
 	for _, n := range g.Nodes {
 		if !slices.Contains(c.Nodes.Missing, n.ID.Value) {
 			t.Visits[n.ID.Value] = 1
 		}
-		for _, end := range n.Ends {
-			if from, to := n.ID.Value, end.Target.Value; !slices.Contains(c.Edges.Missing, from+" -> "+to) {
-				t.Gone[[2]string{from, to}] = min(1, t.Visits[from])
-			}
-		}
 	}
-	for _, e := range g.Edges {
-		if !slices.Contains(c.Edges.Missing, e.From.Value+" -> "+e.To.Value) {
-			t.Fired[e.Index] = 1
+	for i, name := range flowtest.EdgeNames(g) {
+		if !slices.Contains(c.Edges.Missing, name) {
+			t.Fired[i] = 1
 		}
 	}
 	return t

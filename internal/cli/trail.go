@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // trail walks the run and returns what it came through; its result is kept, and
 // with whole all that is told of it.
 func (r *paintedRun) trail(whole bool) (*render.Trail, error) {
-	t := trailSink{newTrail()}
+	t := trailSink{newTrail(), map[string]runner.Event{}}
 	told := sinks{&t}
 	if whole {
 		told = append(told, &r.events, r.decided)
@@ -42,7 +43,12 @@ func (s sinks) Event(e *runner.Event) error {
 }
 
 // trailSink gathers a trail from events, those of subgraphs too.
-type trailSink struct{ trail *render.Trail }
+type trailSink struct {
+	trail *render.Trail
+	// ended are the visits that have, by node and number. One that a run is taken up
+	// in ends once more: only the last end counts.
+	ended map[string]runner.Event
+}
 
 func newTrail() *render.Trail {
 	return &render.Trail{
@@ -59,6 +65,15 @@ func (s *trailSink) Event(e *runner.Event) error {
 			return nil
 		}
 		t, node := at(s.trail, e.Node)
+		visit := e.Node + "#" + strconv.Itoa(e.Visit)
+		if before, again := s.ended[visit]; again {
+			t.Visits[node]--
+			t.Spent[node] -= before.Duration
+			if before.Type == runner.NodeFailed {
+				t.Failures[node]--
+			}
+		}
+		s.ended[visit] = runner.Event{Type: e.Type, Duration: e.Duration}
 		t.Visits[node]++
 		t.Spent[node] += e.Duration
 		delete(t.Errors, node)

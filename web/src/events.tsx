@@ -20,7 +20,7 @@ export function Events({ events, start, onSelect }: { events: RunEvent[]; start:
   }, [events, type, query]);
   const [high, setHigh] = useState(480);
   useEffect(() => {
-    const o = new ResizeObserver(() => setHigh(host.current!.clientHeight));
+    const o = new ResizeObserver(() => host.current && setHigh(host.current.clientHeight));
     o.observe(host.current!);
     return () => o.disconnect();
   }, []);

@@ -86,7 +86,7 @@ export function GraphView(p: GraphProps) {
   useEffect(() => {
     const observer = new ResizeObserver(() => apply(view.current));
     let first = true;
-    const sized = new ResizeObserver(() => (first ? (first = false) : fit()));
+    const sized = new ResizeObserver(() => (first || !host.current ? (first = false) : fit()));
     observer.observe(host.current!);
     sized.observe(host.current!);
     return () => (observer.disconnect(), sized.disconnect());
@@ -283,7 +283,7 @@ function Count({ n, at }: { n: number; at: Arrow }) {
   );
 }
 
-const words: Record<string, string> = { completed: "done", failed: "failed", waiting: "waiting", running: "running" };
+const words: Record<string, string> = { completed: "done", failed: "failed", waiting: "waiting", running: "running", cancelled: "cancelled" };
 
 function BoxShape(p: SceneProps & { box: Box }) {
   const b = p.box;
@@ -308,7 +308,7 @@ function BoxShape(p: SceneProps & { box: Box }) {
     `${b.path}, ${n.kind}`, p.moment ? (words[status] ?? "not reached") : status, mark && mark.visits > 1 ? `${mark.visits} visits` : "", mark?.failed ? `${mark.failed} failed` : "",
     finding ? `has ${finding}s` : "", b.open ? "open" : "",
   ].filter(Boolean).join(", ");
-  const badges = mark ? [mark.cached ? "cached" : "", mark.visits > 1 ? `×${mark.visits}` : "", mark.elements ? `${mark.elements.done}/${mark.elements.total}` : ""].filter(Boolean) : [];
+  const badges = mark ? [status === "cancelled" ? status : "", mark.cached ? "cached" : "", mark.visits > 1 ? `×${mark.visits}` : "", mark.elements ? `${mark.elements.done}/${mark.elements.total}` : ""].filter(Boolean) : [];
   return (
     <g class={`box kind-${n.kind} ${status} ${current ? "current" : ""} ${next ? "next" : ""} ${p.selected === b.path ? "selected" : ""} ${p.found ? (p.found.has(b.path) ? "found" : "other") : ""} ${mark?.failed ? "unwell" : ""}`}
       transform={`translate(${b.x} ${b.y})`}>
@@ -331,7 +331,7 @@ function BoxShape(p: SceneProps & { box: Box }) {
         </g>
       )}
       {finding && <circle class={"finding " + finding} cx="2" cy="2" r="6"><title>{`has ${finding}s`}</title></circle>}
-      {p.moment && words[status] && <g class={"badge " + status} transform={`translate(${b.w - 10} -8)`}><circle cx="8" cy="8" r="9" /><Icon name={status === "completed" ? "done" : status} x={2.5} y={2.500} size={11} /></g>}
+      {p.moment && words[status] && status !== "cancelled" && <g class={"badge " + status} transform={`translate(${b.w - 10} -8)`}><circle cx="8" cy="8" r="9" /><Icon name={status === "completed" ? "done" : status} x={2.5} y={2.500} size={11} /></g>}
       {badges.length > 0 && <Tag text={badges.join(" · ")} />}
     </g>
   );

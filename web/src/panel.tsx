@@ -34,7 +34,7 @@ export function StepPanel({ trace, moment, data, onSelect }: { trace: Trace; mom
 }
 
 function Facts({ x, trace }: { x: Execution; trace: Trace }) {
-  const facts = [x.outcome === "failure" ? "failed" : x.outcome === "success" ? (x.cached ? "from the cache" : x.skipped ? "skipped" : "succeeded") : "running"];
+  const facts = [x.outcome === "failure" ? "failed" : x.outcome === "success" ? (x.cached ? "from the cache" : x.skipped ? "skipped" : "succeeded") : x.outcome];
   if (x.end !== null) facts.push(duration(x.end - x.start));
   if (x.attempts.length > 1) facts.push(count(x.attempts.length, "attempt"));
   if (x.elements) facts.push(`${x.elements.done} of ${x.elements.total} elements` + (x.elements.failed ? `, ${x.elements.failed} failed` : ""));

@@ -18,7 +18,7 @@ export function Timeline({ trace, step, selected, onStep, onSelect }: {
   const quick = trace.length < 40;
   const [byStep, setByStep] = useState(quick);
   useEffect(() => {
-    const o = new ResizeObserver(() => setWide(host.current!.clientWidth));
+    const o = new ResizeObserver(() => host.current && setWide(host.current.clientWidth));
     o.observe(host.current!);
     return () => o.disconnect();
   }, []);

@@ -23,7 +23,7 @@ export interface Execution {
   start: number;
   end: number | null;
   seq: number; // of the event that ended it
-  outcome: "running" | "success" | "failure";
+  outcome: "running" | "success" | "failure" | "cancelled"; // cancelled: no visit, and no step
   cached: boolean;
   skipped: boolean;
   finally: boolean;
@@ -72,18 +72,18 @@ export class Trace {
   constructor(data: Data) {
     this.run = data.run!;
     this.start = Date.parse(this.run.result.started_at);
-    const open = new Map<string, Execution>();
-    for (const e of this.run.events) this.add(e, open);
+    const known = new Map<string, Execution>();
+    for (const e of this.run.events) this.add(e, known);
     for (const x of this.executions) if (x.step > 0 && x.outcome !== "running") this.steps[x.step - 1] = x;
     for (const d of this.run.decisions) if (!inner(d.node)) this.decisions.set(d.step, d);
     this.length = Math.max(1, this.run.result.duration_ms, ...tail(this.executions.map((x) => x.end ?? x.start)));
   }
 
-  private add(e: RunEvent, open: Map<string, Execution>) {
+  private add(e: RunEvent, known: Map<string, Execution>) {
     if (!e.node) return;
     const at = Date.parse(e.time) - this.start;
     const key = `${e.node}#${e.visit}`;
-    let x = open.get(key);
+    let x = known.get(key);
     if (e.event === "node_started") {
       if (!x) {
         x = {
@@ -91,21 +91,24 @@ export class Trace {
           kind: e.kind ?? "", start: at, end: null, seq: Infinity, outcome: "running", cached: false, skipped: false, finally: !!e.finally,
           attempts: [], output: undefined, error: null, events: [], elements: null,
         };
-        open.set(key, x);
+        known.set(key, x);
         this.executions.push(x);
       }
+      // A run that is taken up goes on with the visit that it was lost in.
+      Object.assign(x, { outcome: "running", end: null, seq: Infinity, error: null });
       const last = x.attempts.at(-1);
       if (last && last.end === null) last.end = at;
       x.attempts.push({ number: e.attempt ?? 1, start: at, end: null, error: null, delay: 0 });
       return;
     }
-    if (e.event === "node_completed" && !x) {
+    if ((e.event === "node_completed" || e.event === "node_failed") && !x) {
       // A cached or skipped node is told of only when it has ended.
       x = {
         index: this.executions.length, node: e.node, step: inner(e.node) ? 0 : (e.step ?? 0), superstep: e.superstep ?? 0, visit: e.visit ?? 1,
         kind: e.kind ?? "", start: at - (e.duration_ms ?? 0), end: null, seq: Infinity, outcome: "running", cached: false, skipped: false,
         finally: !!e.finally, attempts: [], output: undefined, error: null, events: [], elements: null,
       };
+      known.set(key, x);
       this.executions.push(x);
     }
     if (!x) return;
@@ -119,10 +122,9 @@ export class Trace {
         if (attempt && attempt.end === null) attempt.end = at;
         if (attempt && e.error) attempt.error = e.error;
         Object.assign(x, {
-          end: at, seq: e.seq, outcome: e.error ? "failure" : "success", cached: !!e.cached, skipped: !!e.skipped, output: e.output, error: e.error ?? null,
+          end: at, seq: e.seq, outcome: e.event === "node_completed" ? "success" : e.step || e.finally ? "failure" : "cancelled", cached: !!e.cached, skipped: !!e.skipped, output: e.output, error: e.error ?? null,
         });
         if (e.step && !inner(e.node)) x.step = e.step;
-        open.delete(key);
         break;
       case "node_event":
         if (e.type === "element" && e.data) {
@@ -152,9 +154,9 @@ export class Trace {
       if (x.seq > seq || (x.seq === Infinity && !last)) continue;
       const path = plainPath(x.node);
       const mark = m.nodes.get(path) ?? { status: "", visits: 0, failed: 0, cached: false, elements: null };
-      if (x.outcome !== "running") mark.visits++;
+      if (x.outcome === "success" || x.outcome === "failure") mark.visits++;
       if (x.outcome === "failure") mark.failed++;
-      mark.status = x.outcome === "failure" ? "failed" : x.outcome === "success" ? "completed" : "running";
+      mark.status = { failure: "failed", success: "completed", running: "running", cancelled: "cancelled" }[x.outcome];
       mark.cached = x.cached;
       mark.elements = x.elements;
       m.nodes.set(path, mark);

@@ -87,6 +87,21 @@ await attempt("steps", async () => {
   await context.close();
 });
 
+// The page makes of the events what graphrun says that they come to.
+await attempt("counts", async () => {
+  const { page, context } = await open("run", { hash: "tab=run" });
+  const { drawing } = JSON.parse(await page.$eval("#data", (e) => e.textContent));
+  const words = { completed: "done", untouched: "not reached", failed: "failed" };
+  for (const n of drawing.nodes) {
+    const label = await page.$eval(`[data-path="${n.id}"]`, (e) => e.getAttribute("aria-label"));
+    expect(label.includes(words[n.status]) && (n.visits < 2 || label.includes(`${n.visits} visits`)), `${n.id} is ${n.status} after ${n.visits} visits; the page says ${label}`);
+  }
+  const titles = await page.$$eval(".arrow > title", (all) => all.map((e) => e.textContent));
+  for (const e of drawing.edges) expect(titles.some((t) => t.startsWith(`${e.from} → ${e.to}:`) && t.endsWith(`fired ${e.fired}×`)), `${e.from} → ${e.to} fired ${e.fired} times; the page says ${titles}`);
+  for (const tab of ["run", "step", "node", "state", "events", "source", "run"]) await page.click(`#tab-${tab}`);
+  await context.close();
+});
+
 // Nodes are found, chosen and walked by keys; a subgraph opens in its place.
 await attempt("nodes", async () => {
   const { page, context } = await open("run", { hash: "tab=run" });
