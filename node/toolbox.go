@@ -232,6 +232,21 @@ func (a *toolActor) Server(ctx context.Context) (result any, handled bool, err e
 	return a.kit.standIn(ctx, a.task, a.call)
 }
 
+// Progress makes an event of how far a call has come.
+func (a *toolActor) Progress(tool, message string, done, total float64) {
+	if a.task.Emit == nil {
+		return
+	}
+	said := runner.Said{Type: "progress", Message: tool}
+	if message != "" {
+		said.Message += ": " + message
+	}
+	if total > 0 {
+		said.Percent = min(max(100*done/total, 0), 100)
+	}
+	a.task.Emit(said)
+}
+
 // Exec runs a tool's program as an exec node would.
 func (a *toolActor) Exec(ctx context.Context, p *tool.Program) (any, error) {
 	if output, handled, err := a.kit.standIn(ctx, a.task, a.call); handled {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -57,15 +58,17 @@ func (s *server) shake(ctx context.Context) (*link, error) {
 		if err != nil {
 			return nil, err
 		}
-		transport, kill, l.lastWords = &mcp.IOTransport{Reader: p.stdout, Writer: p.stdin}, p.stop, p.stderr.last
+		transport, kill, l.lastWords = &mcp.IOTransport{Reader: newMessages(p.stdout, s.stray), Writer: p.stdin}, p.stop, p.stderr.last
 	}
 	client := mcp.NewClient(
 		&mcp.Implementation{Name: "graphrun", Version: s.opts.Version},
 		&mcp.ClientOptions{
-			Capabilities:           &mcp.ClientCapabilities{},
-			ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { l.stale.Store(true) },
+			Capabilities:                &mcp.ClientCapabilities{},
+			ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { l.stale.Store(true) },
+			ProgressNotificationHandler: l.progress.heard,
 		},
 	)
+	client.AddSendingMiddleware(patient(s.opts.DiscoverTime))
 	session, err := client.Connect(ctx, transport, nil)
 	if err == nil {
 		l.session = session
@@ -90,6 +93,21 @@ func (s *server) shake(ctx context.Context) (*link, error) {
 		return kill()
 	}
 	return l, nil
+}
+
+// patient gives up asking a server for what it is, which those of older versions of
+// the protocol may leave without an answer: the client then begins as they know it.
+func patient(limit time.Duration) mcp.Middleware {
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method == "server/discover" {
+				bounded, cancel := context.WithTimeout(ctx, limit)
+				defer cancel()
+				ctx = bounded
+			}
+			return next(ctx, method, req)
+		}
+	}
 }
 
 // members asks for the server's tools.

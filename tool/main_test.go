@@ -4,8 +4,11 @@
 package tool
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -49,7 +52,18 @@ func serve(mode string) int {
 			return 1
 		}
 	}
-	err := newServer(mode).Run(context.Background(), &mcp.StdioTransport{})
+	var transport mcp.Transport = &mcp.StdioTransport{}
+	switch mode {
+	case "old": // answers nothing that it does not know
+		transport = &mcp.IOTransport{Reader: io.NopCloser(deaf{bufio.NewScanner(os.Stdin), new(bytes.Buffer)}), Writer: os.Stdout}
+	case "together": // begins when all have come
+		conn, err := net.Dial("tcp", os.Getenv(addrEnv))
+		if err != nil {
+			return 1
+		}
+		_, _ = io.Copy(io.Discard, conn)
+	}
+	err := newServer(mode).Run(context.Background(), transport)
 	if mode == "stubborn" {
 		select {}
 	}
@@ -57,6 +71,24 @@ func serve(mode string) int {
 		return 1
 	}
 	return 0
+}
+
+// deaf leaves out the question that servers of older versions don't know.
+type deaf struct {
+	lines *bufio.Scanner
+	rest  *bytes.Buffer
+}
+
+func (d deaf) Read(p []byte) (int, error) {
+	for d.rest.Len() == 0 {
+		if !d.lines.Scan() {
+			return 0, io.EOF
+		}
+		if !bytes.Contains(d.lines.Bytes(), []byte("server/discover")) {
+			d.rest.Write(append(d.lines.Bytes(), '\n'))
+		}
+	}
+	return d.rest.Read(p)
 }
 
 // newServer makes the server's tools.
@@ -77,6 +109,19 @@ func newServer(string) *mcp.Server {
 	add("grow", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		add("grown", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return text("grown up"), nil })
 		return text("growing"), nil
+	})
+	add("noisy", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		fmt.Println("{debug: true}")
+		fmt.Println("\"a text\"")
+		return text("quiet"), nil
+	})
+	add("steps", nil, func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		for i := range 3 {
+			if err := r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Message: "step", Progress: float64(i + 1), Total: 3}); err != nil {
+				return nil, err
+			}
+		}
+		return text("done"), nil
 	})
 	add("pid", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{StructuredContent: map[string]any{"pid": os.Getpid()}}, nil

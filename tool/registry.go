@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/graphrun/graphrun/internal/process"
@@ -42,6 +43,7 @@ type declared struct {
 // rendered. Nothing is started. The error says which declaration is wrong.
 func New(decls map[string]any, opts Options) (*Registry, error) {
 	opts.Grace = cmp.Or(opts.Grace, 5*time.Second)
+	opts.DiscoverTime = cmp.Or(opts.DiscoverTime, 3*time.Second)
 	opts.Version = cmp.Or(opts.Version, "dev")
 	opts.Keeper = cmp.Or(opts.Keeper, process.NewKeeper(""))
 	r := &Registry{decls: map[string]*declared{}, names: slices.Sorted(maps.Keys(decls))}
@@ -74,6 +76,7 @@ func (r *Registry) All() []string { return r.names }
 // it has to ask.
 func (r *Registry) Tools(ctx context.Context, actor Actor, allowed []string) ([]Tool, error) {
 	var out []Tool
+	lists := r.listed(ctx, actor, allowed)
 	seen := map[string]bool{}
 	add := func(t Tool) {
 		if !seen[t.Name] {
@@ -90,7 +93,7 @@ func (r *Registry) Tools(ctx context.Context, actor Actor, allowed []string) ([]
 			add(decl.tool())
 			continue
 		}
-		tools, err := decl.server.list(ctx, actor)
+		tools, err := lists[decl.server].tools, lists[decl.server].err
 		if err != nil {
 			return nil, err
 		}
@@ -106,6 +109,30 @@ func (r *Registry) Tools(ctx context.Context, actor Actor, allowed []string) ([]
 		}
 	}
 	return out, nil
+}
+
+// listing is what a server has, or why that is not known.
+type listing struct {
+	tools []Tool
+	err   error
+}
+
+// listed asks the servers of an allow-list for their tools, all at once: each may
+// have to be started first.
+func (r *Registry) listed(ctx context.Context, actor Actor, allowed []string) map[*server]*listing {
+	out := map[*server]*listing{}
+	var group sync.WaitGroup
+	for _, entry := range allowed {
+		decl, _, err := r.find(entry)
+		if err != nil || decl.server == nil || out[decl.server] != nil {
+			continue
+		}
+		l := &listing{}
+		out[decl.server] = l
+		group.Go(func() { l.tools, l.err = decl.server.list(ctx, actor) })
+	}
+	group.Wait()
+	return out
 }
 
 // all stands for every tool of a server.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,7 +15,9 @@ import (
 // fakeActor answers with what do returns and remembers warnings.
 type fakeActor struct {
 	do       func(ctx context.Context, what string, args map[string]any) (any, error)
+	mu       sync.Mutex
 	warnings []string
+	progress chan string
 }
 
 func (a *fakeActor) Exec(ctx context.Context, p *Program) (any, error) {
@@ -27,7 +30,17 @@ func (a *fakeActor) Graph(ctx context.Context, file string, args map[string]any)
 
 func (a *fakeActor) Server(context.Context) (any, bool, error) { return nil, false, nil }
 
-func (a *fakeActor) Warn(message string) { a.warnings = append(a.warnings, message) }
+func (a *fakeActor) Warn(message string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.warnings = append(a.warnings, message)
+}
+
+func (a *fakeActor) Progress(tool, message string, done, total float64) {
+	if a.progress != nil {
+		a.progress <- fmt.Sprintf("%s %s %v/%v", tool, message, done, total)
+	}
+}
 
 // echo answers with what it was asked.
 func echo(_ context.Context, what string, args map[string]any) (any, error) {

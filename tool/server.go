@@ -38,6 +38,8 @@ type server struct {
 	link   *link         // nil: not connected
 	starts int
 	died   string // what the last connection died of
+	// stray are lines of its stdout that were no messages.
+	stray chan string
 }
 
 // link is one connection to a server.
@@ -46,6 +48,8 @@ type link struct {
 	// members are the server's tools, stale that it has told of others.
 	members atomic.Pointer[[]member]
 	stale   atomic.Bool
+	// progress is what the server says of calls that go on.
+	progress progress
 	// stop ends the connection and what runs behind it.
 	stop func() error
 	// gone is closed when the connection has ended; lastWords is what the
@@ -66,7 +70,7 @@ type member struct {
 
 // declareServer reads the `mcp` block.
 func declareServer(name string, fields map[string]any, opts *Options) (*server, error) {
-	s := &server{name: name, url: text(fields["url"]), dir: text(fields["dir"]), opts: opts, turn: make(chan struct{}, 1)}
+	s := &server{name: name, url: text(fields["url"]), dir: text(fields["dir"]), opts: opts, turn: make(chan struct{}, 1), stray: make(chan string, 10)}
 	s.command, _ = fields["command"].([]any)
 	if len(s.command) == 0 && s.url == "" {
 		return nil, errors.New("mcp: it has neither command nor url")
@@ -111,7 +115,13 @@ func (s *server) call(ctx context.Context, actor Actor, name string, args map[st
 		if err != nil {
 			return nil, err
 		}
-		result, err := l.session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: given})
+		params := &mcp.CallToolParams{Name: name, Arguments: given}
+		token := l.progress.begin(func(p *mcp.ProgressNotificationParams) {
+			actor.Progress(s.name+"."+name, p.Message, p.Progress, p.Total)
+		})
+		params.SetProgressToken(token)
+		result, err := l.session.CallTool(ctx, params)
+		s.warn(actor)
 		switch {
 		case err == nil:
 			return s.result(name, result)
@@ -156,7 +166,20 @@ func (s *server) connected(ctx context.Context, actor Actor) (*link, error) {
 		return nil, &Error{Message: fmt.Sprintf("can't start server %q: %v", s.name, err)}
 	}
 	s.link = l
+	s.warn(actor)
 	return l, nil
+}
+
+// warn tells of what the server has printed between its messages.
+func (s *server) warn(actor Actor) {
+	for {
+		select {
+		case line := <-s.stray:
+			actor.Warn(fmt.Sprintf("server %q printed a line on stdout that is no message of the protocol; it is skipped: %s", s.name, line))
+		default:
+			return
+		}
+	}
 }
 
 // refresh asks for the tools again if the server has told that they are others.

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -95,7 +96,7 @@ func TestServer(t *testing.T) {
 	for _, tool := range tools {
 		names += tool.Name + " "
 	}
-	if names != "srv.pid srv.die srv.die-again srv.echo srv.fail srv.grow srv.parts srv.slow " || tools[0].Description != "does pid" || tools[0].Parameters["type"] != "object" {
+	if names != "srv.pid srv.die srv.die-again srv.echo srv.fail srv.grow srv.noisy srv.parts srv.slow srv.steps " || tools[0].Description != "does pid" || tools[0].Parameters["type"] != "object" {
 		t.Errorf("tools %s: %+v", names, tools)
 	}
 	if got, problem := callServer(t, r, actor, "echo", map[string]any{"text": "hi"}); got != `{"text":"hi"} more` {
@@ -231,7 +232,6 @@ func TestServerDoesNotStart(t *testing.T) {
 		mode, want string
 	}{
 		{"broken", `can't start server "srv": Error: no key in canary-99`},
-		{"garbage", `can't start server "srv": `},
 	} {
 		r := newRegistry(t, fakeServer(t, test.mode, nil))
 		if got, problem := callServer(t, r, &fakeActor{}, "echo", nil); !strings.HasPrefix(problem, test.want) {
@@ -241,6 +241,85 @@ func TestServerDoesNotStart(t *testing.T) {
 	missing := newRegistry(t, map[string]any{"srv": map[string]any{"mcp": map[string]any{"command": []any{"no-such-program-here"}}}})
 	if _, problem := callServer(t, missing, &fakeActor{}, "echo", nil); problem != `can't start server "srv": program "no-such-program-here" was not found in PATH` {
 		t.Errorf("a missing program: %s", problem)
+	}
+}
+
+// What a server prints between its messages is skipped, and told of.
+func TestStrayLines(t *testing.T) {
+	actor := &fakeActor{}
+	r := newRegistry(t, fakeServer(t, "garbage", nil))
+	for range 2 {
+		if got, problem := callServer(t, r, actor, "noisy", nil); got != "quiet" {
+			t.Fatalf("%v, %s", got, problem)
+		}
+	}
+	all := strings.Join(actor.warnings, "\n")
+	for _, line := range []string{"starting up!", "{debug: true}", `"a text"`} {
+		if !strings.Contains(all, "is skipped: "+line) {
+			t.Errorf("%q is not told of: %s", line, all)
+		}
+	}
+}
+
+// A server that leaves a question of a newer protocol without an answer is asked as
+// the older one has it.
+func TestOlderServer(t *testing.T) {
+	r, err := New(fakeServer(t, "old", nil), Options{DiscoverTime: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	if got, problem := callServer(t, r, &fakeActor{}, "echo", map[string]any{"text": "hi"}); got != `{"text":"hi"} more` {
+		t.Errorf("%v, %s", got, problem)
+	}
+}
+
+// What a server says of a call that goes on is heard, if late.
+func TestProgress(t *testing.T) {
+	actor := &fakeActor{progress: make(chan string, 10)}
+	r := newRegistry(t, fakeServer(t, "polite", nil))
+	if got, problem := callServer(t, r, actor, "steps", nil); got != "done" {
+		t.Fatalf("%v, %s", got, problem)
+	}
+	heard := []string{<-actor.progress, <-actor.progress, <-actor.progress}
+	slices.Sort(heard)
+	if want := []string{"srv.steps step 1/3", "srv.steps step 2/3", "srv.steps step 3/3"}; cmp.Diff(want, heard) != "" {
+		t.Errorf("heard %q", heard)
+	}
+}
+
+// Servers start at once: each of these waits for the others.
+func TestServersStartTogether(t *testing.T) {
+	const many = 5
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	decls, allowed := map[string]any{}, []string{}
+	for i := range many {
+		name := fmt.Sprintf("s%d", i)
+		decls[name], allowed = fakeServer(t, "together", &reports{addr: listener.Addr().String()})["srv"], append(allowed, name)
+	}
+	r := newRegistry(t, decls)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	context.AfterFunc(ctx, func() { _ = listener.Close() })
+	go func() {
+		var all []net.Conn
+		for range many {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			all = append(all, conn)
+		}
+		for _, conn := range all {
+			_ = conn.Close()
+		}
+	}()
+	tools, err := r.Tools(ctx, &fakeActor{}, allowed)
+	if err != nil || len(tools) < many {
+		t.Errorf("%d tools, %v", len(tools), err)
 	}
 }
 

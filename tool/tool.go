@@ -52,6 +52,9 @@ type Actor interface {
 	Server(ctx context.Context) (result any, handled bool, err error)
 	// Warn tells of something that the person who runs the graph should know.
 	Warn(message string)
+	// Progress tells how far a call has come: what the server says of it, and, where
+	// total is not 0, the part of it that is done.
+	Progress(tool, message string, done, total float64)
 }
 
 // Call is one call.
@@ -87,6 +90,9 @@ type Options struct {
 	// Grace is how long a server may take to end when it is asked to, before it
 	// is killed; 0 means 5 seconds.
 	Grace time.Duration
+	// DiscoverTime is how long a server may take to say which version of the protocol
+	// it speaks, before it is taken for an older one; 0 means 3 seconds.
+	DiscoverTime time.Duration
 	// Kill, when it is closed, ends all graces at once; nil: never.
 	Kill <-chan struct{}
 	// Stderr returns where to write what a server says on stderr, besides keeping

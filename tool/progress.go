@@ -1,0 +1,40 @@
+// How far calls of a server's tools have come, as it tells while they go on.
+
+package tool
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// progress hands what a server says of its calls to those who made them. The zero
+// value is ready.
+type progress struct {
+	calls sync.Map // func(*mcp.ProgressNotificationParams) by token
+	made  atomic.Int64
+}
+
+// lateCalls is after how many more calls one is forgotten: what was said of it may
+// come after its result.
+const lateCalls = 100
+
+// begin gives a call a token, under which hear gets what is said of it.
+func (p *progress) begin(hear func(*mcp.ProgressNotificationParams)) (token string) {
+	n := p.made.Add(1)
+	p.calls.Store(tokenOf(n), hear)
+	p.calls.Delete(tokenOf(n - lateCalls))
+	return tokenOf(n)
+}
+
+func tokenOf(call int64) string { return "call-" + strconv.FormatInt(call, 10) }
+
+func (p *progress) heard(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
+	if hear, ok := p.calls.Load(fmt.Sprint(req.Params.ProgressToken)); ok {
+		hear.(func(*mcp.ProgressNotificationParams))(req.Params)
+	}
+}
