@@ -110,6 +110,7 @@ func commands() []command {
 		{"validate", newValidateCommand},
 		{"explain", newExplainCommand},
 		{"models", newModelsCommand},
+		{"tools", newToolsCommand},
 		{"bound", newBoundCommand},
 		{"diff", newDiffCommand},
 		{"test", newTestCommand},

@@ -1,0 +1,150 @@
+// The tools command: what the tools of a flow are, servers asked for theirs.
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/tool"
+)
+
+// listedTool is a tool as `tools -o json` lists it. A server that can't be asked
+// stands in the place of its tools, with an error.
+type listedTool struct {
+	Name        string         `json:"name"`
+	Kind        string         `json:"kind"` // exec, graph or mcp
+	Description string         `json:"description,omitempty"`
+	Approve     string         `json:"approve,omitempty"`
+	Parameters  map[string]any `json:"parameters,omitempty"`
+	Error       string         `json:"error,omitempty"`
+}
+
+func newToolsCommand(a *app) *cobra.Command {
+	output := newEnum("text", "json", "text")
+	cmd := &cobra.Command{
+		Use:   "tools FLOW",
+		Short: "List the tools of a flow, servers asked for theirs",
+		Long: `tools lists what the nodes of a flow can call: the tools that it declares, and those
+that its MCP servers offer, which are started, asked and ended. With -o json the
+schemas of the arguments are there too.`,
+		Example: `  graphrun tools flow.yaml
+  graphrun tools flow.yaml -o json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.tools(cmd.Context(), args[0], output.value) },
+	}
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the answer")
+	return cmd
+}
+
+func (a *app) tools(ctx context.Context, path, format string) error {
+	g, err := a.loadFlow(path)
+	if err != nil {
+		return err
+	}
+	r, err := a.newRunner(&store.Memory{}, nil, nil)
+	if err != nil {
+		return err
+	}
+	flow, err := r.Prepare(g)
+	if err != nil {
+		return err
+	}
+	declared, err := flow.Tools()
+	if err != nil {
+		return usagef("%s: %w", path, err)
+	}
+	var withheld []string
+	for _, secret := range g.Secrets {
+		if secret.Env.IsSet() {
+			withheld = append(withheld, secret.Env.Value)
+		}
+	}
+	registry, err := tool.New(declared, tool.Options{Dir: filepath.Dir(path), Withheld: withheld})
+	if err != nil {
+		return usagef("%s: %w", path, err)
+	}
+	defer func() { _ = registry.Close() }()
+	list, failed := listTools(ctx, registry, declared, a.Stderr)
+	if format == "json" {
+		err = printJSON(a.Stdout, list)
+	} else {
+		err = printTools(a.Stdout, list)
+	}
+	if err == nil && failed {
+		err = silent(exitFailed)
+	}
+	return err
+}
+
+// listTools asks for all tools, those of servers at once.
+func listTools(ctx context.Context, registry *tool.Registry, declared map[string]any, stderr io.Writer) (list []listedTool, failed bool) {
+	actor := bystander{stderr}
+	_, _ = registry.Tools(ctx, actor, registry.All()) // starts all servers; what fails is told for each
+	list = []listedTool{}
+	for _, name := range registry.All() {
+		kind := "mcp"
+		fields, _ := declared[name].(map[string]any)
+		for _, other := range []string{"exec", "graph"} {
+			if _, has := fields[other]; has {
+				kind = other
+			}
+		}
+		tools, err := registry.Tools(ctx, actor, []string{name})
+		if err != nil {
+			failed = true
+			list = append(list, listedTool{Name: name, Kind: kind, Error: err.Error()})
+			continue
+		}
+		for _, t := range tools {
+			list = append(list, listedTool{Name: t.Name, Kind: kind, Description: t.Description, Approve: registry.Approve(t.Name), Parameters: t.Parameters})
+		}
+	}
+	return list, failed
+}
+
+func printTools(w io.Writer, list []listedTool) error {
+	for _, t := range list {
+		line := t.Name
+		switch text, _, more := strings.Cut(strings.TrimSpace(t.Description), "\n"); {
+		case t.Error != "":
+			line += ": " + terminal.Line(t.Error)
+		case more:
+			line += "  " + terminal.Line(text) + " …"
+		case text != "":
+			line += "  " + terminal.Line(text)
+		}
+		if t.Approve != "" {
+			line += "  (a person approves: " + terminal.Line(t.Approve) + ")"
+		}
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bystander hears of servers, and calls nothing.
+type bystander struct{ stderr io.Writer }
+
+func (b bystander) Warn(message string) {
+	fmt.Fprintf(b.stderr, "graphrun: %s\n", terminal.Line(message))
+}
+
+var errNoCalls = errors.New("tools are listed, not called")
+
+func (bystander) Exec(context.Context, *tool.Program) (any, error) { return nil, errNoCalls }
+
+func (bystander) Graph(context.Context, string, map[string]any) (any, error) { return nil, errNoCalls }
+
+func (bystander) Server(context.Context) (any, bool, error) { return nil, false, nil }
+
+func (bystander) Progress(string, string, float64, float64) {}
