@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // update is what a task writes to a state key.
@@ -32,7 +33,7 @@ func (r *rehearsal) write(s *scene, tasks []standing, cut bool) {
 	r.collect(s, tasks, 0, nil)
 	var may []int
 	for i, t := range tasks {
-		if t.refused || r.immediate(t.node) || !r.mayFail(&t) || cut && r.straightTo(&t) >= 0 {
+		if t.refused || r.immediate(t.node) || !r.mayFail(&t) || !r.late && len(tasks)+len(s.parked) > 1 && r.triesAgain(t.node) || cut && r.straightTo(&t) >= 0 {
 			continue
 		}
 		may = append(may, i)
@@ -51,6 +52,13 @@ func (r *rehearsal) write(s *scene, tasks []standing, cut bool) {
 		}
 		r.collect(there, broken, 0, nil)
 	}
+}
+
+// triesAgain reports whether a node that fails is tried again, whatever the failure:
+// others get on meanwhile.
+func (r *rehearsal) triesAgain(v int) bool {
+	blocks := r.f.graph.Nodes[v].RetryBlocks(r.f.graph)
+	return slices.ContainsFunc(blocks, func(b spec.Retry) bool { return b.MaxAttempts > 1 && len(b.On) == 0 })
 }
 
 // maxFailing bounds how many tasks of a superstep are tried to fail together.

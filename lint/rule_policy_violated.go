@@ -85,6 +85,8 @@ func checkPolicyViolated(f *facts) {
 		}
 		if why := f.keeps(&p); why != "" {
 			f.undecided = append(f.undecided, doubt{p, why})
+		} else {
+			f.kept = append(f.kept, p)
 		}
 	}
 }

@@ -7,7 +7,7 @@ func checked() []Rule {
 	return []Rule{
 		accidentalFanout(), constantCondition(), joinNeverFires(), joinWithoutFanout(), llmDecideNoFallback(), llmDecideSingle(),
 		missingFallback(), missingJoin(), missingModel(), missingTimeout(), parallelConflict(), plainSecret(), policyInvalid(),
-		policyViolated(), policyUndecided(), readBeforeWrite(), scriptInjection(), secretLeak(), shadowedEdge(), stepLimitTooLow(), subgraphCycle(),
+		policyViolated(), policyUndecided(), policyKept(), readBeforeWrite(), scriptInjection(), secretLeak(), shadowedEdge(), stepLimitTooLow(), subgraphCycle(),
 		subgraphMissing(), templateMissing(), unboundedCycle(), unknownModelProvider(), unknownPrice(), unknownTool(), unusedIgnore(), unusedKey(),
 		unusedOutput(), urlInjection(),
 	}

@@ -30,6 +30,8 @@ type validateFlags struct {
 	rules    []string
 	fix      bool
 	baseline string
+	// explain lists the policies that are proven, too.
+	explain bool
 	// record is the baseline to write.
 	record string
 }
@@ -70,6 +72,7 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 		Example: `  graphrun validate
   graphrun validate flow.yaml flows/ --strict
   graphrun validate --format json - < flow.yaml
+  graphrun validate flow.yaml --explain-policies
   graphrun validate --rule -duplicate-edge --rule +unused-output
   graphrun validate --write-baseline known.json && graphrun validate --baseline known.json
   graphrun validate --format sarif > findings.sarif`,
@@ -90,6 +93,7 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 	flags.BoolVar(&f.strict, "strict", false, "warnings count as errors")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only: no warnings, no summary")
 	flags.StringArrayVar(&f.rules, "rule", nil, "-name turns a rule off, +name on; repeatable, the last one wins")
+	flags.BoolVar(&f.explain, "explain-policies", false, "list every policy with its state: proven, refuted or undecided, and why")
 	flags.BoolVar(&f.fix, "fix", false, "mend what can be mended safely, in place; comments are kept")
 	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings, which are not reported")
 	flags.StringVar(&f.record, "write-baseline", "", "write what is found to `FILE` as known, and end well")
@@ -102,6 +106,9 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	off, err := disabledRules(f.rules)
 	if err != nil {
 		return err
+	}
+	if _, said := off["policy-kept"]; f.explain && !said {
+		off["policy-kept"] = false
 	}
 	sources, err := a.findSources(args)
 	if err != nil {
