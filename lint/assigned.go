@@ -26,6 +26,8 @@ const (
 type arc struct {
 	from int
 	with outcome
+	// shown is what the conditions on the way show to be made; nil for nothing.
+	shown bitset
 }
 
 // assignment answers for a set of things, each made by some nodes whenever
@@ -42,8 +44,7 @@ type assignment struct {
 	open  []bitset
 	after *postTree
 	times *timing
-	// same says, once known, whether the branches that meet at a vertex always
-	// arrive together: 1, or -1.
+	// same says, once known, whether branches meet at a vertex together: 1, or -1.
 	same []int8
 	// last says that the question is about the end of the run: branches that
 	// meet have all arrived by then, in whatever order.
@@ -54,6 +55,8 @@ type assignment struct {
 	// around are the arcs by which a failure leads to where a join leads that it has
 	// made fail, by target.
 	around map[int][]aroundJoin
+	// shows is what the conditions of a way show: by node, target and group.
+	shows map[[3]int]bitset
 	// well is after for runs in which nothing fails, once it was asked for.
 	well *postTree
 }
@@ -119,10 +122,10 @@ func (a *assignment) arcs() {
 			t := next
 			if a.k.starts(v) {
 				t = a.k.target[a.k.armAt[v]+i-a.k.first]
-				a.into[t] = append(a.into[t], arc{next, unchanged})
+				a.into[t] = append(a.into[t], arc{from: next, with: unchanged})
 			}
 			if with[t] != 0 {
-				a.into[next] = append(a.into[next], arc{v, with[t]})
+				a.into[next] = append(a.into[next], arc{from: v, with: with[t]})
 			}
 		}
 		for i := range groups {
@@ -180,6 +183,9 @@ func (a *assignment) left(e arc, i int) uint64 {
 	}
 	if e.with&onFail != 0 {
 		out |= in
+	}
+	if e.shown != nil {
+		out &^= e.shown[i]
 	}
 	return out
 }
@@ -385,7 +391,7 @@ func (a *assignment) at(u *use) func(thing int) bool {
 		with |= onFail
 	}
 	return func(thing int) bool {
-		return a.left(arc{u.node, with}, thing/64)&(1<<(thing%64)) != 0
+		return a.left(arc{from: u.node, with: with}, thing/64)&(1<<(thing%64)) != 0
 	}
 }
 

@@ -42,7 +42,7 @@ func (a *assignment) passAround(v, join, target int) {
 		a.around = map[int][]aroundJoin{}
 	}
 	a.around[target] = append(a.around[target], aroundJoin{v, join})
-	a.into[target] = append(slices.Clip(a.into[target]), arc{v, onFail})
+	a.into[target] = append(slices.Clip(a.into[target]), arc{from: v, with: onFail})
 }
 
 // bypassedWithout reports whether a join may fail, because it is bypassed, while a

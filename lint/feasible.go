@@ -155,7 +155,7 @@ func (f *facts) steps(g *ground, a *assignment, thing int, w *walk, allowed func
 				continue
 			}
 		}
-		if allowed != nil && !allowed(w.at, taken, know) || a.left(arc{w.at, how}, thing/64)&(1<<(thing%64)) == 0 {
+		if allowed != nil && !allowed(w.at, taken, know) || a.left(arc{w.at, how, a.shows[[3]int{w.at, g.states[way.to].at, way.group}]}, thing/64)&(1<<(thing%64)) == 0 {
 			continue
 		}
 		if t := g.states[way.to].at; a.open[t].has(thing) {

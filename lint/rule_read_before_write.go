@@ -104,6 +104,7 @@ func (f *facts) made() *made {
 	}
 	m.assignment = f.newAssignment(size)
 	f.fillMade(m)
+	m.learn()
 	m.final = m.assignment
 	if f.graph.Output != nil {
 		m.final = m.atTheEnd()

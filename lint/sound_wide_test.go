@@ -75,7 +75,7 @@ func (p *plot) worker(id string) bool {
 
 // guard is a condition.
 func (p *plot) guard() string {
-	return p.pick("ok", "not ok", "i < 2", "i == 1", "visits.s < 2", fmt.Sprintf("visits.%s < %d", p.any(), 1+p.IntN(2)), "ok and i > 0", "step < 9")
+	return p.pick("ok", "not ok", "i < 2", "i == 1", "visits.s < 2", fmt.Sprintf("visits.%s < %d", p.any(), 1+p.IntN(2)), "ok and i > 0", "step < 9", "k != None", "(l ?? '') != ''", "l == None or ok")
 }
 
 // branched is a graph of branches whose programs may fail on the way to a join:
