@@ -39,6 +39,7 @@ func (h *hand) apply(e machine.Event) string {
 	names := map[machine.CommandKind]string{
 		machine.RunTask: "run", machine.CancelTask: "cancel", machine.StartTimer: "start", machine.StopTimer: "stop",
 		machine.Advance: "advance", machine.Decide: "decide", machine.Finish: "finish",
+		machine.AskPerson: "ask", machine.Pause: "pause", machine.PassAnswer: "pass", machine.PauseTask: "pause-task",
 	}
 	var out []string
 	for _, c := range cmds {
