@@ -19,6 +19,8 @@ func (r *run) close() {
 			list = append(list, t)
 		}
 	}
+	sort := func(t *task) int { return slices.Index(r.open, t) } // -1: parked before
+	slices.SortStableFunc(r.parked, func(a, b *task) int { return sort(a) - sort(b) })
 	r.open, r.stepEnds = nil, 0
 	if r.final {
 		r.closeFinally(list)
@@ -58,6 +60,9 @@ func (r *run) close() {
 func (r *run) record(t *task) {
 	rec := r.records[t.node.ID.Value]
 	rec.output = t.output
+	if t.failure == nil && !t.skipped {
+		r.last = t.output
+	}
 	if t.failure == nil {
 		rec.history = append(rec.history, t.output)
 	}

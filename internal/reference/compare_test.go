@@ -21,18 +21,20 @@ import (
 // GRAPHRUN_REFERENCE_GRAPHS and GRAPHRUN_REFERENCE_FROM say otherwise, such as
 // 100000 and 0.
 func graphs(t *testing.T) (from, count int) {
-	number := func(name string, otherwise int) int {
-		text := os.Getenv(name)
-		if text == "" {
-			return otherwise
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
+	return number(t, "GRAPHRUN_REFERENCE_FROM", 0), number(t, "GRAPHRUN_REFERENCE_GRAPHS", 1_500)
+}
+
+// number is that of an environment variable.
+func number(t *testing.T, name string, otherwise int) int {
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
 	}
-	return number("GRAPHRUN_REFERENCE_FROM", 0), number("GRAPHRUN_REFERENCE_GRAPHS", 1_500)
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // differ runs a flow by both and says how they differ; valid is false when the
@@ -60,6 +62,11 @@ func differ(f *flow) (diff string, valid bool) {
 	if err != nil {
 		return "the reference: " + err.Error(), true
 	}
+	return difference(want, got), true
+}
+
+// difference says how two results differ, in what the language says of them.
+func difference(want, got reference.Result) string {
 	if want.Path == nil {
 		want.Path = got.Path[:0]
 	}
@@ -72,7 +79,7 @@ func differ(f *flow) (diff string, valid bool) {
 	if want.Reason == "max_steps" || want.Reason == "timeout" {
 		want.Steps, got.Steps, want.Visits, got.Visits = 0, 0, nil, nil
 	}
-	if want.Status != "completed" || want.Reason == "max_steps" {
+	if want.Status != "completed" {
 		want.Output, got.Output = nil, nil
 	}
 	if want.Error.Kind == "stuck" {
@@ -87,13 +94,13 @@ func differ(f *flow) (diff string, valid bool) {
 	one, two := strings.Join(want.Path, " "), strings.Join(got.Path, " ")
 	want.Path, got.Path = nil, nil
 	if one == two && reflect.DeepEqual(want, got) {
-		return "", true
+		return ""
 	}
-	diff = cmp.Diff(want, got)
+	diff := cmp.Diff(want, got)
 	if one != two {
 		diff = fmt.Sprintf("- path: %s\n+ path: %s\n%s", one, two, diff)
 	}
-	return diff, true
+	return diff
 }
 
 // wordless takes the words and the details out of errors: the language does not say

@@ -22,6 +22,8 @@ type flow struct {
 	seed            uint64
 	failing, asking int // per cent
 	quick           bool
+	// graphs are those of the file.
+	graphs []*flow
 }
 
 // part is a node or an edge: what it is, and what may be left out of it.
@@ -34,11 +36,23 @@ type part struct {
 
 func (f *flow) text() string {
 	var b strings.Builder
+	b.WriteString("graphrun: v1\nname: g\n" + f.body())
+	for i, g := range f.graphs {
+		if i == 0 {
+			b.WriteString("graphs:\n")
+		}
+		fmt.Fprintf(&b, "  c%d:\n    %s\n", i, strings.ReplaceAll(strings.TrimSpace(g.body()), "\n", "\n    "))
+	}
+	return b.String()
+}
+
+func (f *flow) body() string {
+	var b strings.Builder
 	start := "none"
 	if len(f.nodes) > 0 {
 		start = f.nodes[0].id
 	}
-	b.WriteString("graphrun: v1\nname: g\nstart: " + start + "\n")
+	b.WriteString("start: " + start + "\n")
 	for _, line := range f.top {
 		b.WriteString(line + "\n")
 	}
@@ -76,8 +90,9 @@ func (f *flow) script(a reference.Attempt) reference.Outcome {
 	if takes := time.Duration(r.Int64N(5e9)); !f.quick || a.Element > 0 {
 		o.Takes = takes
 	}
-	o.Output = []any{r.IntN(4), "yes", a.Node, nil}[r.IntN(4)]
-	if strings.HasPrefix(a.Node, "h") {
+	name := a.Node[strings.LastIndexByte(a.Node, '/')+1:]
+	o.Output = []any{r.IntN(4), "yes", name, nil}[r.IntN(4)]
+	if strings.HasPrefix(name, "h") {
 		o.Output = "answer"
 		return o
 	}
@@ -89,7 +104,7 @@ func (f *flow) script(a reference.Attempt) reference.Outcome {
 			o.Asks = append(o.Asks, time.Duration(r.Int64N(9e9)))
 		}
 	}
-	if strings.HasPrefix(a.Node, "g") {
+	if strings.HasPrefix(name, "g") {
 		to := func() any { return []any{"x", "y", "z"}[r.IntN(3)] }
 		o.Output = map[string]any{"goto": []any{to(), []any{to(), to()}}[r.IntN(2)]}
 	}

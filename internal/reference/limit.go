@@ -137,6 +137,8 @@ func (r *run) runFinally() {
 			r.turn()
 		}
 	}
+	decided.Inside += r.result.Inside
+	decided.AtOnce = decided.AtOnce || r.result.AtOnce
 	r.result = decided
 }
 

@@ -365,6 +365,7 @@ func (r *run) limit() {
 	case "return_last", "flag":
 		r.degraded = true
 		r.result.Limited = r.graph.Limits.OnMaxSteps == "flag"
+		r.result.Output = r.last
 		r.end("completed", "max_steps", Error{})
 	default:
 		r.end("limit", "max_steps", Error{"max_steps", ""})

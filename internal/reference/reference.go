@@ -66,7 +66,11 @@
 //
 //   - The nodes of finally have no inputs, their visits count, their steps don't.
 //
-// Not covered: models, policies, subgraphs, secrets, templates, `once`, and failures
+// A subgraph is run by itself, from the moment at which its node starts: it must wait
+// for nothing, so that its node does not leave the superstep, and the steps that it
+// shares must suffice.
+//
+// Not covered: models, policies, subgraphs that wait, secrets, templates, `once`, and failures
 // of expressions outside of edges.
 package reference
 
@@ -118,6 +122,10 @@ type Result struct {
 	Visits map[string]int
 	// Took is the run's length in virtual time.
 	Took time.Duration
+	// Inside counts all steps of subgraphs, those too of the ones that were cancelled;
+	// AtOnce says that one took no time, so that others may have ended with it.
+	Inside int
+	AtOnce bool
 }
 
 // maxSupersteps is more than any run needs whose steps are limited.
@@ -175,6 +183,8 @@ type run struct {
 	detours []*detour
 
 	steps, refused int
+	childSteps     int
+	last           any // output of the node that succeeded last
 	outOfSteps     bool
 	final          bool // the nodes of finally run
 	degraded       bool
@@ -288,7 +298,7 @@ func (r *run) ended() Result {
 	}
 	r.runFinally()
 	out := &r.result
-	out.State, out.Steps, out.Fired, out.Took = r.state, r.steps, r.fired, r.now
+	out.State, out.Steps, out.Fired, out.Took = r.state, r.steps+r.childSteps, r.fired, r.now
 	out.Visits = map[string]int{}
 	for id, rec := range r.records {
 		if rec.visits > 0 {

@@ -77,7 +77,8 @@ type unit struct {
 	output    any
 	failure   *failure
 	questions int
-	back      int // when it came back from waiting, among all that did; 0: never
+	inside    Result // of a subgraph
+	back      int    // when it came back from waiting, among all that did; 0: never
 }
 
 // superstep runs all runnable tasks to their ends, or until they park, and
@@ -271,8 +272,12 @@ func (r *run) startReady() {
 func (r *run) start(t *task, u *unit) {
 	t.status, u.state = running, running
 	o := r.script(Attempt{t.node.ID.Value, t.visit, u.attempt, u.element, u.round})
+	u.inside = Result{}
+	if t.node.Kind.Value == "graph" {
+		o = r.subgraph(t, u)
+	}
 	if limit := r.timeout(t.node); limit > 0 && o.Takes > limit {
-		o = Outcome{Takes: limit, Fails: "timeout"}
+		o, u.inside = Outcome{Takes: limit, Fails: "timeout"}, Result{}
 	}
 	u.output, u.failure, u.questions = canonical(o.Output), nil, len(o.Asks)
 	if o.Fails != "" {
@@ -290,6 +295,10 @@ func (r *run) timeout(n *spec.Node) time.Duration {
 
 // endAttempt is the end of an attempt: of the unit, or a retry.
 func (r *run) endAttempt(t *task, u *unit) {
+	if !r.final {
+		r.childSteps += u.inside.Steps
+	}
+	r.degraded = r.degraded || u.inside.Quality == "degraded"
 	if u.questions > 0 && r.final { // it can't ask
 		u.output, u.failure = nil, &failure{kind: "invalid_input", node: t.node.ID.Value, attempt: u.attempt}
 	} else if u.questions > 0 {
