@@ -230,26 +230,6 @@ edges:
 			replies: replies{"z": once(after(5, nil))}, path: "a b c z k m",
 		},
 		{
-			name: "a failure that ends the run cancels at once what else is at work, also where no branch is left",
-			flow: `
-nodes:
-  a: {kind: pass}
-  b: {kind: pass, max_visits: 1}
-  d: {kind: pass, join: {wait: all, on_bypass: fail}}
-  x: {kind: exec, command: [x], join: {wait: all, on_bypass: continue}}
-  e: {kind: pass, join: {wait: all, on_bypass: continue}}
-edges:
-  - {from: a, to: [e, b]}
-  - {from: b, to: d}
-  - {from: b, to: x, condition: on_failure}
-  - {from: d, to: b, when: step < 99}
-  - {from: d, to: END}
-  - {from: x, to: e}
-  - {from: e, to: b}`,
-			replies: replies{"x": once(after(1, nil), never())},
-			path:    "a b d x e d", status: machine.Failed, at: "d", kind: "bypassed", took: 1,
-		},
-		{
 			name: "a branch that lost the race to a join while its superstep was open has not failed",
 			flow: `
 nodes:
