@@ -39,6 +39,8 @@ export function GraphView(p: GraphProps) {
 
   const apply = (v: View) => {
     view.current = v;
+    // From afar only what colours say can be read.
+    scene.current?.classList.toggle("far", v.k < 0.3);
     scene.current?.setAttribute("transform", `translate(${v.x} ${v.y}) scale(${v.k})`);
     const r = host.current?.getBoundingClientRect();
     if (r && port.current) {
@@ -97,7 +99,7 @@ export function GraphView(p: GraphProps) {
     if (here && (before.current !== p.moment?.step || p.moment?.current.size)) reveal(here);
     before.current = p.moment?.step;
   }, [p.moment]);
-  useEffect(() => { setHit(0); if (found[0]) reveal(found[0].path); }, [found]);
+  useEffect(() => { setHit(0); if (found[0]) reveal(found[0].path, view.current.k < 0.5); }, [found]);
   useEffect(() => {
     const key = (e: KeyboardEvent) => {
       if (e.target instanceof HTMLInputElement || e.target instanceof HTMLSelectElement || e.ctrlKey || e.metaKey || e.altKey) return;
@@ -344,13 +346,15 @@ function Tag({ text }: { text: string }) {
 
 function Minimap({ layout, moment, port, onMove }: { layout: Layout; moment: Moment | null; port: { current: SVGRectElement | null }; onMove: (x: number, y: number) => void }) {
   const k = Math.min(170 / layout.w, 130 / layout.h);
+  // A graph that is a long chain would be a line: it is drawn wider than it is.
+  const w = Math.max(44, layout.w * k), h = Math.max(30, layout.h * k);
   const go = (e: PointerEvent) => {
     if (e.type === "pointermove" && !e.buttons) return;
     const r = (e.currentTarget as SVGSVGElement).getBoundingClientRect();
-    onMove((e.clientX - r.left) / k, (e.clientY - r.top) / k);
+    onMove(((e.clientX - r.left) / w) * layout.w, ((e.clientY - r.top) / h) * layout.h);
   };
   return (
-    <svg class="minimap" width={layout.w * k} height={layout.h * k} viewBox={`0 0 ${layout.w} ${layout.h}`} onPointerDown={go} onPointerMove={go} aria-hidden="true">
+    <svg class="minimap" width={w} height={h} preserveAspectRatio="none" viewBox={`0 0 ${layout.w} ${layout.h}`} onPointerDown={go} onPointerMove={go} aria-hidden="true">
       {layout.boxes.map((b) => <rect key={b.path} class={moment?.current.has(b.path) ? "here" : (moment?.nodes.get(b.path)?.status ?? "")} x={b.x} y={b.y} width={b.w} height={b.h} rx="8" />)}
       <rect ref={port} class="port" />
     </svg>
