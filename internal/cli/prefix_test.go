@@ -72,14 +72,16 @@ func (p *prefixPeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, p.answer(p.turn, p.turn%11 != 0))
 }
 
-// Twenty turns of tools over two nodes: on each wire every request begins with the
-// one before it, thoughts included, so that what providers cache holds.
-func TestRequestsGrowAtTheirEnd(t *testing.T) {
+// wireAnswers are the answers of a peer on each wire, by turn: a thought, and a call
+// of the tool or an answer.
+type wireAnswers struct {
+	declared, list string
+	answer         func(n int, calls bool) string
+}
+
+func wires() map[string]wireAnswers {
 	const usage = `"usage": {"input_tokens": 5, "output_tokens": 5, "prompt_tokens": 5, "completion_tokens": 5}`
-	wires := map[string]struct {
-		declared, list string
-		answer         func(n int, calls bool) string
-	}{
+	return map[string]wireAnswers{
 		"chat": {"type: openai", "messages", func(n int, calls bool) string {
 			said := `"content": "found"`
 			if calls {
@@ -102,7 +104,12 @@ func TestRequestsGrowAtTheirEnd(t *testing.T) {
 			return fmt.Sprintf(`{"type": "message", "role": "assistant", "content": [{"type": "thinking", "thinking": "thought %d", "signature": "sig%d"}, %s], "stop_reason": %q, %s}`, n, n, said, stop, usage)
 		}},
 	}
-	for name, wire := range wires {
+}
+
+// Twenty turns of tools over two nodes: on each wire every request begins with the
+// one before it, thoughts included, so that what providers cache holds.
+func TestRequestsGrowAtTheirEnd(t *testing.T) {
+	for name, wire := range wires() {
 		peer := &prefixPeer{answer: wire.answer, list: wire.list}
 		url := modeltest.Handle(t, peer)
 		t.Chdir(t.TempDir())

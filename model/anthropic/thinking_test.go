@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"strings"
@@ -10,21 +11,27 @@ import (
 
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/modeltest"
+	"github.com/graphrun/graphrun/model/wire"
 )
 
 // What the model thought before it called tools goes back with their results,
 // as it came; a call without it switches thinking off.
 func TestThinking(t *testing.T) {
-	const want = `{"provider":"anthropic","data":[{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"},{"data":"abc=","type":"redacted_thinking"},` +
+	const want = `[{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"},{"data":"abc=","type":"redacted_thinking"},` +
 		`{"type":"text","text":"Let me look."},{"type":"tool_use","id":"toolu_01A","name":"weather_get","input":{"city":"Zürich \"Nord\"","days":3,"detail":{"wind":true}}},` +
-		`{"type":"tool_use","id":"toolu_01B","name":"add","input":{"x":1,"y":2.5}}]}`
+		`{"type":"tool_use","id":"toolu_01B","name":"add","input":{"x":1,"y":2.5}}]`
 	for _, file := range []string{"thinking", "thinking-stream"} {
 		client := dial(t, modeltest.Serve(t, "testdata/"+file+".http", 0, nil))
 		got, err := client.Chat(t.Context(), modeltest.Requests()["plain"], func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, string(got.Thinking)); diff != "" || got.Content != "Let me look." || len(got.ToolCalls) != 2 {
+		var blocks json.RawMessage
+		message := got.Message()
+		if !wire.Kept("anthropic", &message, &blocks) {
+			t.Fatalf("%s: nothing is kept", file)
+		}
+		if diff := cmp.Diff(want, string(blocks)); diff != "" || got.Content != "Let me look." || len(got.ToolCalls) != 2 {
 			t.Errorf("%s: %s %+v", file, diff, got)
 		}
 		answer := got.Message()
@@ -41,8 +48,8 @@ func TestThinking(t *testing.T) {
 		if diff := cmp.Diff(budget, seen.Body["thinking"]); diff != "" || seen.Body["max_tokens"] != 2000.0+MaxTokens {
 			t.Error(diff, seen.Body["max_tokens"])
 		}
-		for name, thinking := range map[string]string{"another provider's": `{"provider":"other","data":[{"type":"thinking","signature":"x"}]}`, "none": ""} {
-			req.Messages[1].Thinking = []byte(thinking)
+		for name, thinking := range map[string]json.RawMessage{"another provider's": wire.Keep("other", []any{map[string]any{"type": "thinking", "signature": "x"}}), "none": nil} {
+			req.Messages[1].Thinking = thinking
 			if seen := sent(t, Config{Model: "m"}, req, nil); seen.Body["thinking"] != nil || strings.Contains(string(seen.Raw), "signature") {
 				t.Errorf("with %s: sent %s", name, seen.Raw)
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/modeltest"
+	"github.com/graphrun/graphrun/model/wire"
 )
 
 var update = flag.Bool("update", false, "write the expected bodies")
@@ -99,7 +100,7 @@ func TestReasoningGoesBack(t *testing.T) {
 // and reasoning that only the server could know by its id stays behind.
 func TestWhatDoesNotGoBack(t *testing.T) {
 	items := func(text string) json.RawMessage {
-		return json.RawMessage(`{"provider":"openai","data":[{"type":"reasoning","id":"rs_1","summary":[]` + text + `},{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"Hi"}]}]}`)
+		return wire.Keep("openai", json.RawMessage(`[{"type":"reasoning","id":"rs_1","summary":[]`+text+`},{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"Hi"}]}]`))
 	}
 	for _, test := range []struct {
 		content, encrypted string

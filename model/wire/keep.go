@@ -8,10 +8,12 @@ import (
 	"github.com/graphrun/graphrun/model"
 )
 
-// kept is model.Response.Thinking: the data of a provider under its name.
+// kept is model.Response.Thinking: the data of a provider, and its name. The data is
+// JSON in a text, and the keys are sorted: so it comes out of a journal as it went in,
+// byte for byte, and a call that had it in its request is known again.
 type kept struct {
-	Provider string          `json:"provider"`
-	Data     json.RawMessage `json:"data"`
+	Data     string `json:"data"`
+	Provider string `json:"provider"`
 }
 
 // Keep is data that a provider wants back, for model.Response.Thinking; nil when
@@ -21,7 +23,7 @@ func Keep(provider string, data any) json.RawMessage {
 	if err != nil {
 		return nil
 	}
-	out, _ := json.Marshal(kept{provider, text}) // what was just written can be
+	out, _ := json.Marshal(kept{string(text), provider}) // what was just written can be
 	return out
 }
 
@@ -32,5 +34,5 @@ func Kept(provider string, m *model.Message, into any) bool {
 	if len(m.Thinking) == 0 || json.Unmarshal(m.Thinking, &k) != nil || k.Provider != provider {
 		return false
 	}
-	return json.Unmarshal(k.Data, into) == nil
+	return json.Unmarshal([]byte(k.Data), into) == nil
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -153,5 +154,23 @@ func TestJoin(t *testing.T) {
 		if got, err := Join(base, "/p"); got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: got %s, %v", base, got, err)
 		}
+	}
+}
+
+// What is kept is the same, byte for byte, when it comes out of a journal, which
+// sorts keys and reads numbers: a call is known again by it.
+func TestKeptThroughAJournal(t *testing.T) {
+	before := Keep("p", json.RawMessage(`{"z":1.0,"a":"<b>","n":12345678901234567890}`))
+	var v any
+	if err := json.Unmarshal(before, &v); err != nil {
+		t.Fatal(err)
+	}
+	after, err := json.Marshal(v)
+	if err != nil || string(after) != string(before) {
+		t.Errorf("%s became %s, %v", before, after, err)
+	}
+	var back json.RawMessage
+	if !Kept("p", &model.Message{Thinking: after}, &back) || !strings.Contains(string(back), `"z":1.0`) || !strings.Contains(string(back), "12345678901234567890") {
+		t.Errorf("read %s", back)
 	}
 }
