@@ -198,7 +198,7 @@ edges:
 			if got.Quality != c.quality {
 				t.Errorf("quality %s, want %s", got.Quality, c.quality)
 			}
-			want := []runner.Choice{{Goal: "get it done", Output: "out", Candidates: []machine.Option{
+			want := []runner.Choice{{Goal: "get it done", Output: "out", Path: []string{"a"}, Candidates: []machine.Option{
 				{Edge: 0, Target: "b", Description: "second best"}, {Edge: 1, Target: "c", Description: "best"},
 			}}}
 			if diff := cmp.Diff(want, d.asked); diff != "" {
