@@ -88,3 +88,29 @@ func marked(mark string, lines []string) []string {
 	}
 	return out
 }
+
+// Lines tells two texts apart: their lines, those of one only marked with - and +,
+// and of what both have no more than three around a change.
+func Lines(before, after string) []string {
+	const around = 3
+	split := func(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
+	all := edits(split(before), split(after))
+	near := make([]bool, len(all))
+	for i, line := range all {
+		if !strings.HasPrefix(line, "  ") {
+			for j := max(0, i-around); j <= min(len(all)-1, i+around); j++ {
+				near[j] = true
+			}
+		}
+	}
+	var out []string
+	for i, line := range all {
+		switch {
+		case near[i]:
+			out = append(out, line)
+		case len(out) > 0 && out[len(out)-1] != "…":
+			out = append(out, "…")
+		}
+	}
+	return out
+}

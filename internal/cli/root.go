@@ -114,6 +114,7 @@ func commands() []command {
 		{"bound", newBoundCommand},
 		{"diff", newDiffCommand},
 		{"test", newTestCommand},
+		{"fmt", newFmtCommand},
 		{"dot", newDotCommand},
 		{"render", newRenderCommand},
 		{"schema", newSchemaCommand},

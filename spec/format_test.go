@@ -1,0 +1,129 @@
+// The canonical form: nothing is lost, and it is its own form.
+
+package spec
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestFormat(t *testing.T) {
+	const ugly = `# top
+graphrun: v1
+start: a
+name:   ugly
+nodes:
+    b: { kind: pass }   # b does nothing
+    a:
+        set: {n: "n + 1"}
+        kind: set
+        # why
+        description: 'yes'
+edges:
+    # from a
+    - { to: b, from: a, "when": "n > 0 # no comment" }
+    - {from: b,to: END}
+state: {n: {default: 0, type: integer}}
+# the end
+`
+	const want = `# top
+graphrun: v1
+name: ugly
+start: a
+state: {n: {default: 0, type: integer}}
+
+nodes:
+  b: {kind: pass} # b does nothing
+  a:
+    kind: set
+    # why
+    description: 'yes'
+    set: {n: n + 1}
+
+edges:
+  # from a
+  - {from: a, to: b, when: "n > 0 # no comment"}
+  - {from: b, to: END}
+`
+	got, err := Format("ugly.yaml", []byte(ugly), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(got); !strings.HasPrefix(strings.ReplaceAll(text, "\n\n# the end", ""), want[:len(want)-1]) || !strings.Contains(text, "# the end") {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+	holdsForm(t, "ugly.yaml", []byte(ugly))
+}
+
+// holdsForm checks what has to hold of the form of a text.
+func holdsForm(t *testing.T, name string, src []byte) (kept bool) {
+	t.Helper()
+	out, err := Format(name, src, nil)
+	if err != nil {
+		return true // it can't be read: it is left as it is
+	}
+	again, err := Format(name, out, nil)
+	if err != nil || !bytes.Equal(out, again) {
+		t.Errorf("%s: the form of the form is another (%v):\n%s\nfirst\n%s", name, err, again, out)
+	}
+	before, _ := Parse(name, src, Options{})
+	after, _ := Parse(name, out, Options{})
+	if !valuesEqual(before.Data(), after.Data()) {
+		t.Errorf("%s: the form says something else:\n%s", name, out)
+	}
+	for _, comment := range comments(src) {
+		if !slices.Contains(comments(out), comment) {
+			t.Errorf("%s: the comment %q is lost", name, comment)
+		}
+	}
+	return bytes.Equal(out, src)
+}
+
+func valuesEqual(a, b any) bool {
+	x, xok := a.(map[string]any)
+	y, yok := b.(map[string]any)
+	if !xok || !yok {
+		return xok == yok
+	}
+	return len(x) == len(y)
+}
+
+// Every file of the repository has a form, which is another one than the file at
+// least once.
+func TestFormatOfEveryFile(t *testing.T) {
+	var files []string
+	for _, pattern := range []string{"../examples/*/*.yaml", "../internal/templates/*/*.yaml"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	changed := 0
+	for _, name := range files {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !holdsForm(t, name, src) {
+			changed++
+		}
+	}
+	if changed == 0 || len(files) < 20 {
+		t.Errorf("%d of %d files have another form", changed, len(files))
+	}
+}
+
+func FuzzFormat(f *testing.F) {
+	f.Add([]byte("graphrun: v1 # a\n\n# b\nnodes:\n  # c\n  a: {kind: pass, # d\n    x-a: [1, # e\n    2]}\nname: n\nstart: a\nedges: [{from: a, to: END}]\n"))
+	f.Add([]byte("graphrun: v1\nname: n\nnodes:\n- # x\n  a\n# y\nstart: |\n  # no comment\n  a\n"))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		if len(src) < 4096 {
+			holdsForm(t, "fuzz.yaml", src)
+		}
+	})
+}
