@@ -20,6 +20,7 @@ import (
 
 func newFmtCommand(a *app) *cobra.Command {
 	var check, diff bool
+	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "fmt [PATH...]",
 		Short: "Put graph files into their canonical form",
@@ -40,15 +41,25 @@ Exit codes: 0 done, 1 --check found files to format, 3 a file is not valid.`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveDefault
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.format(args, check, diff) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.format(args, check, diff, output.value == "json")
+		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&check, "check", false, "write nothing: list the files whose form is another, and exit 1 if there are any")
 	flags.BoolVar(&diff, "diff", false, "write nothing: show what would change")
+	enumFlag(cmd, flags, &output, "output", "o", "form of the output: json lists every file and whether its form is another")
 	return cmd
 }
 
-func (a *app) format(args []string, check, diff bool) error {
+// formattedFile is a file that fmt has looked at.
+type formattedFile struct {
+	File    string `json:"file"`
+	Valid   bool   `json:"valid"`
+	Changed bool   `json:"changed"`
+}
+
+func (a *app) format(args []string, check, diff, asJSON bool) error {
 	if slices.Contains(args, "-") && len(args) > 1 {
 		return usagef("fmt - takes no other path")
 	}
@@ -72,9 +83,10 @@ func (a *app) format(args []string, check, diff bool) error {
 		return err
 	}
 	var invalid error
-	changes := false
+	changes, listed := false, []formattedFile{}
 	for _, name := range names {
-		changed, err := a.formatFile(name, check, diff)
+		changed, err := a.formatFile(name, check, diff, asJSON)
+		listed = append(listed, formattedFile{name, err == nil, changed})
 		if exitOf(err) == exitInvalid {
 			invalid = err
 			continue
@@ -83,6 +95,11 @@ func (a *app) format(args []string, check, diff bool) error {
 			return err
 		}
 		changes = changes || changed
+	}
+	if asJSON {
+		if err := writeJSON(a.Stdout, map[string]any{"files": listed}, a.StdoutTerminal); err != nil {
+			return err
+		}
 	}
 	if invalid == nil && check && changes {
 		return silent(exitFailed)
@@ -110,7 +127,7 @@ func (a *app) filesToFormat(args []string) ([]string, error) {
 	return slices.Compact(names), nil
 }
 
-func (a *app) formatFile(name string, check, diff bool) (changed bool, err error) {
+func (a *app) formatFile(name string, check, diff, quiet bool) (changed bool, err error) {
 	src, err := bounded.ReadFile(name, bounded.Text)
 	if err != nil {
 		return false, usage(err)
@@ -120,6 +137,7 @@ func (a *app) formatFile(name string, check, diff bool) (changed bool, err error
 		return false, err
 	}
 	switch {
+	case quiet && (check || diff):
 	case diff:
 		_, err = fmt.Fprintf(a.Stdout, "--- %s\n+++ %s\n%s\n", name, name, strings.Join(flowtest.Lines(string(src), string(out)), "\n"))
 	case check:

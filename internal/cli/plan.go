@@ -1,201 +1,72 @@
-// The plan of a dry run: what is there and within which limits.
+// The dry run: the real machine with made-up values, and what each step would do.
 
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
-	"github.com/graphrun/graphrun/internal/terminal"
+	"github.com/graphrun/graphrun/flowtest"
+	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// plan is what a run would start with. Lists are in declaration order.
-type plan struct {
-	Graph  string      `json:"graph"`
-	Goal   string      `json:"goal,omitempty"`
-	Start  string      `json:"start"`
-	Limits planLimits  `json:"limits"`
-	Inputs []planInput `json:"inputs"`
-	Nodes  []planNode  `json:"nodes"`
-	Edges  []planEdge  `json:"edges"`
+// rehearsed is what a dry run prints as JSON: a run's object, and its plan.
+type rehearsed struct {
+	*runner.Result
+	DryRun bool                `json:"dry_run"`
+	Plan   []*flowtest.Planned `json:"plan"`
 }
 
-// planLimits are the limits in force; "" and 0 mean none.
-type planLimits struct {
-	MaxSteps       int    `json:"max_steps"`
-	OnMaxSteps     string `json:"on_max_steps"`
-	Timeout        string `json:"timeout,omitempty"`
-	StepTimeout    string `json:"step_timeout,omitempty"`
-	NodeTimeout    string `json:"node_timeout,omitempty"`
-	MaxVisits      int    `json:"max_visits,omitempty"`
-	MaxConcurrency int    `json:"max_concurrency"`
-}
-
-type planInput struct {
-	Key      string         `json:"key"`
-	Required bool           `json:"required"`
-	Given    bool           `json:"given"`
-	Schema   map[string]any `json:"schema"`
-}
-
-type planNode struct {
-	ID     string   `json:"id"`
-	Kind   string   `json:"kind"`
-	Reads  []string `json:"reads,omitempty"`
-	Writes []string `json:"writes,omitempty"`
-	// Finally says that the node runs when the end of the run is decided.
-	Finally bool `json:"finally,omitempty"`
-}
-
-type planEdge struct {
-	Index     int    `json:"index"`
-	From      string `json:"from"`
-	To        string `json:"to"`
-	Condition string `json:"condition"`
-	When      string `json:"when,omitempty"`
-	Label     string `json:"label,omitempty"`
-	Priority  int    `json:"priority,omitempty"`
-}
-
-func newPlan(g *spec.Graph, opts runner.Options) *plan {
-	p := &plan{
-		Graph: g.Name.Value, Goal: g.Goal.Description.Value, Start: g.Start.Value,
-		Limits: newPlanLimits(g.Limits, opts),
-		Inputs: []planInput{}, Nodes: []planNode{}, Edges: []planEdge{},
+// dryRun rehearses a run and prints what each step would do.
+func (a *app) dryRun(ctx context.Context, g *spec.Graph, opts runner.Options, f *runFlags) error {
+	stubs, err := readStubs(f.stubs)
+	if err != nil {
+		return err
 	}
-	if opts.Goal != "" {
-		p.Goal = opts.Goal
+	opts.History = f.history
+	result, steps, err := flowtest.Rehearse(ctx, flowtest.Config{}, g, opts, stubs, f.stubs)
+	var invalid *runner.InvalidError
+	if errors.As(err, &invalid) {
+		return a.invalid(invalid.Diagnostics)
 	}
-	for _, k := range g.State {
-		_, given := opts.Input[k.Name.Value]
-		if k.Required || given {
-			p.Inputs = append(p.Inputs, planInput{Key: k.Name.Value, Required: k.Required, Given: given, Schema: k.Schema})
-		}
+	if err != nil {
+		return err
 	}
-	for _, n := range g.Nodes {
-		node := planNode{ID: n.ID.Value, Kind: n.Kind.Value, Reads: values(n.Reads), Writes: values(n.Writes.Keys), Finally: n.Final}
-		for _, w := range n.Writes.Exprs {
-			node.Writes = append(node.Writes, w.Name.Value)
-		}
-		if set := n.Field("set"); set != nil && node.Kind == "set" {
-			for i := range set.Fields {
-				node.Writes = append(node.Writes, set.Fields[i].Key.Value)
-			}
-		}
-		p.Nodes = append(p.Nodes, node)
+	if f.output.value != "text" {
+		return writeJSON(a.Stdout, rehearsed{result, true, steps}, f.output.value == "json" && a.StdoutTerminal)
 	}
-	for _, e := range g.Edges {
-		p.Edges = append(p.Edges, planEdge{
-			Index: e.Index, From: e.From.Value, To: e.To.Value, Condition: e.Condition,
-			When: e.When.Value, Label: e.Label.Value, Priority: e.Priority,
-		})
-	}
-	return p
-}
-
-func newPlanLimits(l spec.Limits, opts runner.Options) planLimits {
-	duration := func(d time.Duration) string {
-		if d == 0 {
-			return ""
-		}
-		return d.String()
-	}
-	out := planLimits{
-		MaxSteps: l.MaxSteps, OnMaxSteps: l.OnMaxSteps, Timeout: duration(l.Timeout), StepTimeout: duration(l.StepTimeout),
-		NodeTimeout: duration(l.NodeTimeout), MaxVisits: l.MaxVisits, MaxConcurrency: l.MaxConcurrency,
-	}
-	if opts.MaxSteps > 0 {
-		out.MaxSteps = opts.MaxSteps
-	}
-	if opts.Timeout > 0 {
-		out.Timeout = duration(opts.Timeout)
-	}
-	if opts.MaxConcurrency > 0 {
-		out.MaxConcurrency = opts.MaxConcurrency
-	}
-	return out
-}
-
-func values(texts []spec.Text) []string {
-	out := make([]string, 0, len(texts))
-	for _, t := range texts {
-		out = append(out, t.Value)
-	}
-	return out
-}
-
-func (a *app) printPlan(p *plan, format string) error {
-	if format == "text" {
-		return p.write(a.Stdout)
-	}
-	return writeJSON(a.Stdout, p, format == "json" && a.StdoutTerminal)
-}
-
-// write prints the plan for a person.
-func (p *plan) write(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "graph   %s\nstart   %s\n", p.Graph, p.Start)
-	if p.Goal != "" {
-		fmt.Fprintf(&b, "goal    %s\n", terminal.Line(p.Goal))
+	for _, p := range steps {
+		b.WriteString(p.Text())
 	}
-	fmt.Fprintf(&b, "limits  %s\n", p.Limits)
-	for i, in := range p.Inputs {
-		head := "input "
-		if i > 0 {
-			head = "      "
-		}
-		state := "not given, required"
-		if in.Given {
-			state = "given"
-		}
-		fmt.Fprintf(&b, "%s  %s  %s  %s\n", head, in.Key, state, terminal.Line(schemaText(in.Schema)))
+	if _, err := io.WriteString(a.Stdout, b.String()); err != nil {
+		return err
 	}
-	width := 0
-	for _, n := range p.Nodes {
-		width = max(width, len(n.ID))
+	for _, line := range summary(result, newTraceColors(a.colorOn(a.StderrTerminal))) {
+		fmt.Fprintln(a.Stderr, line)
 	}
-	b.WriteString("nodes\n")
-	for _, n := range p.Nodes {
-		line := fmt.Sprintf("  %-*s  %-5s", width, n.ID, n.Kind)
-		if n.Finally {
-			line += "  in finally"
-		}
-		if len(n.Writes) > 0 {
-			line += "  writes " + strings.Join(n.Writes, ", ")
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
-	b.WriteString("edges\n")
-	for _, e := range p.Edges {
-		line := fmt.Sprintf("  %-*s → %-*s  %s", width, e.From, max(width, len(spec.END)), e.To, e.Condition)
-		if e.When != "" {
-			line += "  " + terminal.Line(strings.Join(strings.Fields(e.When), " "))
-		}
-		if e.Priority != 0 {
-			line += fmt.Sprintf("  priority %d", e.Priority)
-		}
-		b.WriteString(line + "\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	fmt.Fprintln(a.Stderr, "a dry run: nothing was executed, sent or stored, and outputs were made up")
+	return nil
 }
 
-// String is the limits in one line.
-func (l planLimits) String() string {
-	parts := []string{fmt.Sprintf("max_steps %d (%s)", l.MaxSteps, l.OnMaxSteps), fmt.Sprintf("max_concurrency %d", l.MaxConcurrency)}
-	for _, t := range []struct{ name, value string }{
-		{"timeout", l.Timeout}, {"step_timeout", l.StepTimeout}, {"node_timeout", l.NodeTimeout},
-	} {
-		if t.value != "" {
-			parts = append(parts, t.name+" "+t.value)
-		}
+// readStubs reads a file of stubs: a map of them by node, or one with the key stubs,
+// as a case has it.
+func readStubs(path string) (*spec.Value, error) {
+	if path == "" {
+		return nil, nil
 	}
-	if l.MaxVisits > 0 {
-		parts = append(parts, fmt.Sprintf("max_visits %d", l.MaxVisits))
+	src, err := bounded.ReadArgument(path, bounded.Text)
+	if err != nil {
+		return nil, usagef("--stubs: %w", err)
 	}
-	return strings.Join(parts, ", ")
+	stubs, found := flowtest.ReadStubs(path, src)
+	if found.HasErrors() {
+		return nil, usagef("--stubs: %w", &spec.InvalidError{Findings: found})
+	}
+	return stubs, nil
 }

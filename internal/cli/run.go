@@ -24,6 +24,7 @@ type runFlags struct {
 	runID     string
 	goal      string
 	dryRun    bool
+	stubs     string
 	labels    []string
 	session   string
 }
@@ -74,7 +75,8 @@ func addRunFlags(a *app, cmd *cobra.Command, f *runFlags) {
 	flags.StringVar(&f.inputFile, "input-file", "", "a JSON or YAML object of inputs, - for stdin; -i wins over it")
 	flags.StringVar(&f.runID, "run-id", "", "id of the run (default: a new one)")
 	flags.StringVar(&f.goal, "goal", "", "goal of the run instead of the graph's: text, or @file")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would run: nodes, edges, limits; run nothing")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "run with made-up values and say what each step would start, send, ask and write;\nnothing is executed, sent or stored")
+	flags.StringVar(&f.stubs, "stubs", "", "`FILE` of stubs, as a case of a test has them, for --dry-run")
 	flags.StringArrayVar(&f.labels, "label", nil, "key=value to find the run by; repeatable")
 	for _, name := range []string{"run-id", "label"} {
 		complete(cmd, name, nil)
@@ -118,7 +120,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	}
 	opts.RunID, opts.Input, opts.Goal, opts.Dir, opts.Session = f.runID, input, goal, filepath.Dir(path), f.session
 	if f.dryRun {
-		return a.printPlan(newPlan(g, opts), f.output.value)
+		return a.dryRun(ctx, g, opts, f)
 	}
 	if opts.Labels, err = readLabels(f.labels); err != nil {
 		return err

@@ -32,6 +32,8 @@ type testFlags struct {
 	keepGoing bool
 	watch     bool
 	verbose   bool
+	generate  bool
+	write     bool
 }
 
 func newTestCommand(a *app) *cobra.Command {
@@ -49,6 +51,9 @@ was wanted and got, and what happened. Then follows what the cases have reached 
 each flow: nodes, edges, conditions seen true and false, failure edges, and loops
 taken 0, 1 and many times.
 
+--generate finds a smallest set of cases that fires every edge that can fire, and names
+those that it can't reach; stub values are solved from the conditions.
+
 --update writes the path and the state of what happened into cases that expect update,
 and into those that expect another exact path; comments are kept.
 
@@ -57,6 +62,7 @@ test found, 3 a test file or a flow is not valid.`,
 		Example: `  graphrun test
   graphrun test flows/ --run 'repair|give up' -v
   graphrun test release.test.yaml --update
+  graphrun test --generate release.yaml > release.test.yaml
   graphrun test --min 90 --format junit > tests.xml`,
 		PreRunE: a.loadSettings,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -75,6 +81,8 @@ test found, 3 a test file or a flow is not valid.`,
 	flags.BoolVar(&f.keepGoing, "keep-going", true, "go on after a case has failed")
 	flags.BoolVar(&f.watch, "watch", false, "run again whenever a test file or a flow changes, until interrupted")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show every case")
+	flags.BoolVar(&f.generate, "generate", false, "write cases for the flow that is named, which fire every edge that can fire")
+	flags.BoolVarP(&f.write, "write", "w", false, "with --generate: write them to a file beside the flow, not to stdout")
 	for _, name := range []string{"run", "min", "parallel"} {
 		complete(cmd, name, nil)
 	}
@@ -91,6 +99,9 @@ func (a *app) test(ctx context.Context, cmd *cobra.Command, f *testFlags, args [
 	cfg.Check = a.checkFlow
 	if len(args) == 0 {
 		args = []string{"."}
+	}
+	if f.generate {
+		return a.generateTests(ctx, f, cfg, args)
 	}
 	if f.watch {
 		return a.watchTests(ctx, f, cfg, args)

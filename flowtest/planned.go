@@ -1,0 +1,100 @@
+// The steps of a rehearsal, and what it is given.
+
+package flowtest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Planned is one step of a rehearsal: what the node would start, send, ask or write.
+type Planned struct {
+	Step  int    `json:"step"`
+	Node  string `json:"node"`
+	Visit int    `json:"visit"`
+	Kind  string `json:"kind"`
+	// Command is the program of an exec node and its arguments; Stdin what it reads.
+	Command []string       `json:"command,omitempty"`
+	Dir     string         `json:"dir,omitempty"`
+	Env     map[string]any `json:"env,omitempty"`
+	Stdin   string         `json:"stdin,omitempty"`
+	// Request is that of an http node, or the call of a tool.
+	Request map[string]any `json:"request,omitempty"`
+	// Prompt are the messages of a model node, the system prompt first.
+	Prompt []PromptPart `json:"prompt,omitempty"`
+	// Question is what a person would be asked.
+	Question string `json:"question,omitempty"`
+	// Writes are the state keys that the step changes, with their values.
+	Writes map[string]any `json:"writes,omitempty"`
+	// MadeUp is the output that was made up; absent where the node has really run.
+	MadeUp any `json:"made_up,omitempty"`
+	// Next are the nodes that follow, and Decided the conditions behind that which
+	// made-up values decided.
+	Next    []string `json:"next"`
+	Decided []string `json:"decided,omitempty"`
+}
+
+// PromptPart is a message to a model.
+type PromptPart struct {
+	Role string `json:"role"`
+	Text string `json:"text"`
+}
+
+// Text is a step for a person.
+func (p *Planned) Text() string {
+	var b strings.Builder
+	head := p.Node
+	if p.Visit > 1 {
+		head += fmt.Sprintf(" #%d", p.Visit)
+	}
+	fmt.Fprintf(&b, "[%d]  %s  %s\n", p.Step, head, p.Kind)
+	line := func(name, text string) {
+		for i, part := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
+			if i > 0 {
+				name = ""
+			}
+			fmt.Fprintf(&b, "     %-9s %s\n", name, part)
+		}
+	}
+	if p.Command != nil {
+		line("command", yamlFlow(p.Command))
+		line("stdin", p.Stdin)
+	}
+	if p.Request != nil {
+		line("request", yamlFlow(p.Request))
+	}
+	for _, part := range p.Prompt {
+		line(part.Role, part.Text)
+	}
+	if p.Question != "" {
+		line("asks", p.Question)
+	}
+	if len(p.Writes) > 0 {
+		line("writes", yamlFlow(p.Writes))
+	}
+	if p.MadeUp != nil {
+		line("made up", yamlFlow(p.MadeUp))
+	}
+	for _, when := range p.Decided {
+		line("decided", "by a made-up value: "+strings.Join(strings.Fields(when), " "))
+	}
+	if len(p.Next) > 0 {
+		line("next", strings.Join(p.Next, ", "))
+	}
+	return b.String()
+}
+
+// ReadStubs reads a file of stubs: a map of them by node, which may stand under the
+// key stubs.
+func ReadStubs(name string, src []byte) (*spec.Value, spec.Diagnostics) {
+	stub := stubKey(2)
+	key := []spec.Key{{Name: "stubs", Type: spec.TypeMap, Elem: &stub, Required: true}}
+	what := "a file of stubs is a map of them by node, under the key stubs"
+	root, found := spec.Read(name, src, what, key)
+	if root == nil {
+		return nil, found
+	}
+	return root.Get("stubs"), found
+}

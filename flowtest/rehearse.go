@@ -1,0 +1,385 @@
+// Rehearsals: the real machine with every effect replaced by a value that is made
+// up.
+
+package flowtest
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/node"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// rehearsal is a run whose effects are made up.
+type rehearsal struct {
+	graph *spec.Graph
+	stubs map[string]*stub
+
+	mu      sync.Mutex
+	steps   []*Planned
+	tainted map[string]bool // state keys that hold what was made up
+	hidden  []string        // what is masked
+}
+
+type rehearsalKey struct{}
+
+// Rehearse runs a flow with made-up values in the place of what nodes do, and says
+// what each step would do. stubs is a map of a case's stubs, nil for none. Nothing
+// is executed, sent or stored.
+func Rehearse(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options, stubs *spec.Value, name string) (*runner.Result, []*Planned, error) {
+	re := &rehearsal{graph: g, tainted: map[string]bool{}}
+	f := &File{Name: name, Flow: g.File.Name, Graph: g, cfg: cfg, src: spec.NewFile(name, nil)}
+	if stubs != nil {
+		re.stubs = f.stubs(stubs, func(spec.Text) {})
+	}
+	r, err := newRehearser(&cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	flow, err := r.Prepare(g)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range sortedNames(re.stubs) {
+		if _, err := flow.Find(s); err != nil {
+			return nil, nil, &runner.InputError{Problems: []string{"stub " + quoted(s) + ": " + err.Error()}}
+		}
+	}
+	for _, key := range g.State {
+		if text, ok := opts.Input[key.Name.Value].(string); ok && key.Secret && text != "" {
+			re.hidden = append(re.hidden, text)
+		}
+	}
+	opts.Input = re.inputs(opts.Input)
+	clock := runner.NewVirtualClock(started())
+	opts.Clock, opts.Sink, opts.Secrets, opts.Answers, opts.Ask = clock, re, maskedSecrets, nil, nil
+	if opts.RunID == "" {
+		opts.RunID = "dry-run"
+	}
+	result, err := flow.Run(context.WithValue(ctx, rehearsalKey{}, re), opts)
+	return result, re.steps, err
+}
+
+// inputs are those of a run, with what is missing made up.
+func (re *rehearsal) inputs(given map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, value := range given {
+		out[name] = value
+	}
+	for _, key := range re.graph.State {
+		if _, has := out[key.Name.Value]; key.Required && !has {
+			out[key.Name.Value] = least(key.Schema)
+			re.tainted[key.Name.Value] = true
+		}
+	}
+	return out
+}
+
+// maskedSecrets stand in the place of the secrets of a graph.
+func maskedSecrets(g *spec.Graph) map[string]any {
+	out := map[string]any{}
+	for _, secret := range g.Secrets {
+		out[secret.Name.Value] = "***"
+	}
+	return out
+}
+
+func newRehearser(cfg *Config) (*runner.Runner, error) {
+	stand := &node.Stand{
+		Model: func(ctx context.Context, task *runner.Task, name string) (string, string, model.Client) {
+			return name, "", madeUpModel{task}
+		},
+		Tool: func(ctx context.Context, task *runner.Task, call runner.ToolCall) (any, bool, error) {
+			if isGraphTool(task, call.Name) {
+				return nil, false, nil
+			}
+			return madeUpText, true, nil
+		},
+		Tools: func(context.Context, *runner.Task, string) ([]model.Tool, bool) { return nil, true },
+	}
+	kinds := slices.Concat(node.Kinds(node.Options{Stand: stand}), cfg.Kinds, []runner.Kind{{
+		Spec: spec.Kind{Name: stubKind, Keys: humanKeys()}, Handler: runner.HandlerFunc(runStub),
+	}})
+	return runner.New(runner.Config{
+		Kinds: kinds, Decider: firstChoice{}, Rewrite: askNobody, Hooks: runner.Hooks{BeforeNode: rehearse},
+	})
+}
+
+func humanKeys() []spec.Key {
+	kinds := spec.BuiltinKinds()
+	return kinds[slices.IndexFunc(kinds, func(k spec.Kind) bool { return k.Name == "human" })].Keys
+}
+
+// askNobody makes nodes that ask people ones that a rehearsal answers.
+func askNobody(_ string, g *spec.Graph) *spec.Graph {
+	with := map[string]*spec.Node{}
+	for _, n := range g.Nodes {
+		if n.Kind.Value == "human" {
+			own := *n
+			own.Kind.Value, own.Timeout = stubKind, 0
+			with[n.ID.Value] = &own
+		}
+	}
+	return g.WithNodes(with)
+}
+
+// firstChoice decides for the first of the candidates.
+type firstChoice struct{}
+
+func (firstChoice) Decide(_ context.Context, _ *runner.Task, choice runner.Choice) (string, string, error) {
+	return choice.Candidates[0].Target, "made up: the first candidate", nil
+}
+
+// madeUpModel answers a model node with what its schema allows.
+type madeUpModel struct{ task *runner.Task }
+
+func (m madeUpModel) Chat(ctx context.Context, req *model.Request, onText func(string)) (*model.Response, error) {
+	re, _ := ctx.Value(rehearsalKey{}).(*rehearsal)
+	content := madeUpText
+	if req.Schema != nil {
+		content = jsonText(least(req.Schema))
+	}
+	if re != nil {
+		re.prompted(m.task, req)
+		if n := m.task.Graph.Node(m.task.Node[strings.LastIndexByte(m.task.Node, '/')+1:]); n != nil && req.Schema == nil {
+			if text, ok := baseOutput(m.task.Graph, n).(string); ok {
+				content = text
+			}
+		}
+	}
+	if s := re.stubOf(m.task); s != nil && (req.Caller.Role == "chat" || req.Caller.Role == "") {
+		content = answerText(s)
+	}
+	if req.Caller.Role == "judge" {
+		content = `{"verdict": "ACCEPT", "feedback": "made up", "score": 1}`
+	}
+	return &model.Response{Content: content, Stop: model.StopEnd}, nil
+}
+
+// stubOf is the output that a stub gives a model node; nil: none does.
+func (re *rehearsal) stubOf(task *runner.Task) *spec.Value {
+	if re == nil || re.stubs[task.Node] == nil {
+		return nil
+	}
+	e, problem := re.stubs[task.Node].pick(occasion{task.Visit, task.Attempt, task.Index}, "visit")
+	if problem != "" {
+		return nil
+	}
+	return e.output
+}
+
+// prompted notes what a model would be asked.
+func (re *rehearsal) prompted(task *runner.Task, req *model.Request) {
+	re.mu.Lock()
+	defer re.mu.Unlock()
+	p := re.step(task)
+	if p == nil || p.Prompt != nil {
+		return
+	}
+	if req.System != "" {
+		p.Prompt = append(p.Prompt, PromptPart{"system", re.masked(req.System)})
+	}
+	for _, m := range req.Messages {
+		p.Prompt = append(p.Prompt, PromptPart{string(m.Role), re.masked(m.Content)})
+	}
+	if re.stubOf(task) != nil {
+		return
+	}
+	p.MadeUp = madeUpText
+	if req.Schema != nil {
+		p.MadeUp = least(req.Schema)
+	}
+	re.taint(task)
+}
+
+// step is the step that a task is; nil before it is told.
+func (re *rehearsal) step(task *runner.Task) *Planned {
+	for _, p := range slices.Backward(re.steps) {
+		if p.Node == task.Node && p.Visit == task.Visit {
+			return p
+		}
+	}
+	return nil
+}
+
+// taint notes that what a node writes is made up.
+func (re *rehearsal) taint(task *runner.Task) {
+	n := task.Graph.Node(task.Node[strings.LastIndexByte(task.Node, '/')+1:])
+	if n == nil {
+		return
+	}
+	for _, key := range n.Writes.Keys {
+		re.tainted[key.Value] = true
+	}
+	for _, w := range n.Writes.Exprs {
+		re.tainted[w.Name.Value] = true
+	}
+}
+
+// rehearse answers in the place of a node, and notes what it would do.
+func rehearse(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
+	re, _ := ctx.Value(rehearsalKey{}).(*rehearsal)
+	if re == nil {
+		return nil, nil
+	}
+	n := task.Graph.Node(task.Node[strings.LastIndexByte(task.Node, '/')+1:])
+	about, err := node.Describe(ctx, task)
+	if err != nil {
+		return nil, err
+	}
+	re.mu.Lock()
+	defer re.mu.Unlock()
+	p := re.step(task)
+	if p != nil && task.Index <= 0 {
+		re.describe(p, task, about)
+	}
+	if s := re.stubs[task.Node]; s != nil {
+		e, problem := s.pick(occasion{task.Visit, task.Attempt, task.Index}, "visit")
+		switch {
+		case problem != "":
+			return nil, &runner.Failure{Kind: "failed", Message: problem}
+		case e.failure != nil:
+			failure := *e.failure
+			return nil, &failure
+		case e.output != nil && (task.Kind == "llm" || task.Kind == "agent"):
+			return nil, nil // asked for real, and answered with it
+		case e.output != nil:
+			return &runner.Reply{Output: e.output.Data()}, nil
+		}
+	}
+	switch task.Kind {
+	case "graph", "llm", "agent", "tools":
+		return nil, nil
+	}
+	out := baseOutput(task.Graph, n)
+	if task.Kind == stubKind {
+		out = humanAnswer(n)
+		if choices, ok := task.Config["choices"].([]any); ok && len(choices) > 0 {
+			out = choices[0]
+		}
+	}
+	re.taint(task)
+	if p != nil {
+		p.MadeUp = out
+	}
+	return &runner.Reply{Output: out}, nil
+}
+
+func (re *rehearsal) describe(p *Planned, task *runner.Task, about map[string]any) {
+	switch task.Kind {
+	case "exec":
+		argv, _ := about["command"].([]string)
+		for _, part := range argv {
+			p.Command = append(p.Command, re.masked(part))
+		}
+		p.Dir, _ = about["dir"].(string)
+		p.Env, _ = about["env"].(map[string]any)
+		stdin, _ := about["stdin"].(string)
+		p.Stdin = re.masked(stdin)
+	case "http":
+		p.Request = about
+		for _, key := range []string{"url", "body"} {
+			if text, ok := about[key].(string); ok {
+				about[key] = re.masked(text)
+			}
+		}
+	case "tool":
+		p.Request = map[string]any{"tool": task.Config["tool"], "args": task.Config["args"]}
+	case stubKind:
+		p.Kind = "human"
+		prompt, _ := task.Config["prompt"].(string)
+		p.Question = re.masked(prompt)
+	}
+}
+
+// masked is a text without what is secret.
+func (re *rehearsal) masked(text string) string {
+	for _, hidden := range re.hidden {
+		text = strings.ReplaceAll(text, hidden, "***")
+	}
+	return text
+}
+
+// Event notes the steps as they are taken.
+func (re *rehearsal) Event(e *runner.Event) error {
+	re.mu.Lock()
+	defer re.mu.Unlock()
+	switch e.Type {
+	case runner.NodeStarted:
+		kind := e.Kind
+		if kind == stubKind {
+			kind = "human"
+		}
+		re.steps = append(re.steps, &Planned{Step: e.Step, Node: e.Node, Visit: e.Visit, Kind: kind, Next: []string{}})
+	case runner.NodeCompleted:
+		if p := re.at(e); p != nil && (p.Kind == "set" || p.Kind == "pass") {
+			p.Writes, _ = machine.Plain(e.Output).(map[string]any)
+			if p.Kind == "pass" {
+				p.Writes = nil
+			}
+			re.spread(p)
+		}
+	case runner.EdgesResolved:
+		if p := re.at(e); p != nil {
+			p.Next = slices.Clone(e.Next)
+			for i := range e.Candidates {
+				c := &e.Candidates[i]
+				evaluated := c.Fired || strings.HasSuffix(c.Why, " is false")
+				if c.When != "" && evaluated && re.isMadeUp(p, c.When) {
+					p.Decided = append(p.Decided, c.When)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// at is the step that an event is about.
+func (re *rehearsal) at(e *runner.Event) *Planned {
+	for _, p := range slices.Backward(re.steps) {
+		if p.Node == e.Node && p.Visit == e.Visit {
+			return p
+		}
+	}
+	return nil
+}
+
+// spread notes that a set node hands on what was made up.
+func (re *rehearsal) spread(p *Planned) {
+	n := re.graph.Node(p.Node)
+	if n == nil {
+		return
+	}
+	if set := n.Field("set"); set != nil {
+		for i := range set.Fields {
+			if re.isMadeUp(p, set.Fields[i].Value.Text.Value) {
+				re.tainted[set.Fields[i].Key.Value] = true
+			}
+		}
+	}
+}
+
+// isMadeUp reports whether an expression reads something that was made up.
+func (re *rehearsal) isMadeUp(p *Planned, text string) bool {
+	names := sortedNames(re.tainted)
+	if p.MadeUp != nil {
+		names = append(names, "output")
+		if fields, ok := p.MadeUp.(map[string]any); ok {
+			names = append(names, sortedNames(fields)...)
+		}
+	}
+	names = append(names, "nodes", "history", "last")
+	for _, name := range names {
+		if regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(text) {
+			return true
+		}
+	}
+	return false
+}
