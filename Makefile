@@ -35,9 +35,10 @@ lint: ## formatting, go vet, staticcheck
 	go vet ./...
 	go tool staticcheck ./...
 
-check: lint test build ## what CI runs: lint, tests, every example validated
+check: lint test build ## what CI runs: lint, tests, every example validated and tested
 ifneq ($(FLOWS),)
 	bin/graphrun validate --strict $(FLOWS)
+	bin/graphrun test examples internal/templates
 endif
 
 page: ## build the page of web into internal/page (needs node and .ci/browser)

@@ -34,6 +34,8 @@ type testFlags struct {
 	verbose   bool
 	generate  bool
 	write     bool
+	mutate    bool
+	minScore  float64
 }
 
 func newTestCommand(a *app) *cobra.Command {
@@ -53,6 +55,10 @@ taken 0, 1 and many times.
 
 --generate finds a smallest set of cases that fires every edge that can fire, and names
 those that it can't reach; stub values are solved from the conditions.
+
+--mutate changes each flow one place at a time (a condition negated, its numbers moved
+by one, edges dropped, their targets and order swapped, limits changed), runs the tests
+on each change, and reports those that no case notices.
 
 --update writes the path and the state of what happened into cases that expect update,
 and into those that expect another exact path; comments are kept.
@@ -83,10 +89,12 @@ test found, 3 a test file or a flow is not valid.`,
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show every case")
 	flags.BoolVar(&f.generate, "generate", false, "write cases for the flow that is named, which fire every edge that can fire")
 	flags.BoolVarP(&f.write, "write", "w", false, "with --generate: write them to a file beside the flow, not to stdout")
-	for _, name := range []string{"run", "min", "parallel"} {
+	flags.BoolVar(&f.mutate, "mutate", false, "change the flows one place at a time and report the changes that no case notices")
+	flags.Float64Var(&f.minScore, "min-score", 0, "`PERCENT` of the changes that --mutate must find noticed")
+	for _, name := range []string{"run", "min", "min-score", "parallel"} {
 		complete(cmd, name, nil)
 	}
-	setting(flags, "format", "min", "parallel", "keep-going")
+	setting(flags, "format", "min", "min-score", "parallel", "keep-going")
 	return cmd
 }
 
@@ -157,6 +165,9 @@ func (a *app) testOnce(f *testFlags, cfg flowtest.Config, args []string) error {
 			return err
 		}
 		return silent(exitInvalid)
+	}
+	if f.mutate {
+		return a.mutateTests(f, cfg, files)
 	}
 	result := flowtest.Run(cfg, files)
 	if result.Cases == 0 {

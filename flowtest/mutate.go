@@ -1,0 +1,283 @@
+// Mutation: whether tests notice that a flow has changed.
+
+package flowtest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Mutation is what changing a flow, one place at a time, has shown of its tests.
+type Mutation struct {
+	// Mutants counts the changes that may be noticed, Killed those that a case did.
+	Mutants int `json:"mutants"`
+	Killed  int `json:"killed"`
+	// Equivalent counts changes that no input can tell from the original, as far as
+	// the solver knows; they are no mutants.
+	Equivalent int `json:"equivalent"`
+	// Score is the share of mutants that were killed, from 0 to 100; of none it is 100.
+	Score     float64    `json:"score"`
+	Survivors []Survivor `json:"survivors"`
+}
+
+// Survivor is a change that no case has noticed.
+type Survivor struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	// What says what was changed, and how.
+	What string `json:"what"`
+}
+
+// mutant is a flow with one change.
+type mutant struct {
+	at    spec.Span
+	what  string
+	graph *spec.Graph
+	// equal is set when the change can't be noticed.
+	equal bool
+}
+
+// Mutate changes the flows of some test files one place at a time, and runs their
+// tests on each change. Files of one flow count together. The error is one of reading
+// the files.
+func Mutate(cfg Config, files []*File) (*Mutation, error) {
+	out := &Mutation{Survivors: []Survivor{}}
+	cfg.FailFast = true
+	done := map[string]bool{}
+	for _, f := range files {
+		if done[f.Flow] {
+			continue
+		}
+		done[f.Flow] = true
+		var own []*File
+		for _, other := range files {
+			if other.Flow == f.Flow {
+				own = append(own, other)
+			}
+		}
+		for _, m := range mutants(f.Graph) {
+			if m.equal {
+				out.Equivalent++
+				continue
+			}
+			killed, valid, err := noticed(cfg, own, m.graph)
+			switch {
+			case err != nil:
+				return nil, err
+			case !valid:
+				continue // nobody could have written it
+			}
+			out.Mutants++
+			if killed {
+				out.Killed++
+				continue
+			}
+			out.Survivors = append(out.Survivors, Survivor{f.Flow, f.Graph.File.Position(m.at.From).Line, m.what})
+		}
+	}
+	out.Score = 100
+	if out.Mutants > 0 {
+		out.Score = math.Floor(1000*float64(out.Killed)/float64(out.Mutants)) / 10
+	}
+	return out, nil
+}
+
+// noticed runs the tests of a flow on a change of it.
+func noticed(cfg Config, files []*File, g *spec.Graph) (killed, valid bool, err error) {
+	cfg.Check = func(string, []byte) (*spec.Graph, spec.Diagnostics) { return g, nil }
+	var changed []*File
+	for _, f := range files {
+		again, found, err := Parse(cfg, f.Name, f.src.Src)
+		if err != nil {
+			return false, false, err
+		}
+		if found.HasErrors() || again == nil {
+			return false, false, nil
+		}
+		changed = append(changed, again)
+	}
+	return Run(cfg, changed).Failed > 0, true, nil
+}
+
+// mutants are the changes of a graph, in the order of the file.
+func mutants(g *spec.Graph) []mutant {
+	var out []mutant
+	names := edgeNames(g)
+	for i, e := range g.Edges {
+		if e.When.IsSet() {
+			out = append(out, guardMutants(g, i, names[i])...)
+		}
+		if e.Decl >= 0 {
+			dropped := *e
+			dropped.Condition, dropped.When = "conditional", spec.Text{Value: "false", Span: e.Span}
+			if e.Condition == "on_failure" {
+				dropped.Condition = e.Condition
+			}
+			dropped.Fallback = false
+			out = append(out, mutant{at: e.Span, what: "the edge " + names[i] + " is dropped", graph: withEdges(g, map[int]*spec.Edge{i: &dropped}), equal: never(g, e)})
+		}
+		if j := nextOf(g, i); j >= 0 {
+			out = append(out, pairMutants(g, i, j, names)...)
+		}
+	}
+	for _, n := range g.Nodes {
+		if n.MaxVisits > 0 {
+			own := *n
+			own.MaxVisits++
+			out = append(out, mutant{
+				at: n.Span, what: fmt.Sprintf("max_visits of %s is %d", n.ID.Value, own.MaxVisits),
+				graph: g.WithNodes(map[string]*spec.Node{n.ID.Value: &own}),
+			})
+		}
+	}
+	if g.Limits.MaxVisits > 0 {
+		own := *g
+		own.Limits.MaxVisits++
+		out = append(out, mutant{what: fmt.Sprintf("limits.max_visits is %d", own.Limits.MaxVisits), graph: &own})
+	}
+	slices.SortStableFunc(out, func(a, b mutant) int { return a.at.From - b.at.From })
+	return out
+}
+
+// withEdges is a graph with other edges in the place of some, by index.
+func withEdges(g *spec.Graph, with map[int]*spec.Edge) *spec.Graph {
+	out := *g
+	out.Edges = slices.Clone(g.Edges)
+	for i, e := range with {
+		out.Edges[i] = e
+	}
+	return &out
+}
+
+// guardMutants negate a condition, and move its numbers by one.
+func guardMutants(g *spec.Graph, i int, name string) []mutant {
+	e := g.Edges[i]
+	changes := append([]string{"not (" + e.When.Value + ")"}, moved(e.When.Value)...)
+	var out []mutant
+	for _, text := range changes {
+		own := *e
+		own.When.Value = text
+		out = append(out, mutant{
+			at: e.When.Span, what: "the condition of " + name + " is " + text,
+			graph: withEdges(g, map[int]*spec.Edge{i: &own}), equal: sameGuard(g, e, text),
+		})
+	}
+	return out
+}
+
+// never reports whether it is proven that the condition of an edge never holds.
+func never(g *spec.Graph, e *spec.Edge) bool {
+	return e.When.IsSet() && impossible(g, e, e.When.Value)
+}
+
+// impossible reports whether it is proven that a claim behind an edge's node never
+// holds.
+func impossible(g *spec.Graph, e *spec.Edge, claim string) bool {
+	n := g.Node(e.From.Value)
+	if n == nil {
+		return false
+	}
+	program, bad := scopeOf(g, n).Compile(claim, eval.Condition)
+	if bad != nil {
+		return false
+	}
+	var solver solve.Solver
+	return !solver.Possible([]solve.Claim{{Tree: program.Tree(), Holds: true}}, func(path []string, typ eval.Type) solve.Domain {
+		return domainOf(g, n, path, typ)
+	})
+}
+
+// sameGuard reports whether it is proven that two conditions always come out alike.
+func sameGuard(g *spec.Graph, e *spec.Edge, text string) bool {
+	return impossible(g, e, "("+e.When.Value+") and not ("+text+")") && impossible(g, e, "not ("+e.When.Value+") and ("+text+")")
+}
+
+// moved are a condition with each of its whole numbers one more, and one less.
+func moved(text string) []string {
+	var out []string
+	quote := byte(0)
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case quote != 0:
+			if c == '\\' {
+				i++
+			} else if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c >= '0' && c <= '9' && (i == 0 || !isNamePart(text[i-1])):
+			end := i
+			for end < len(text) && (isNamePart(text[end]) || text[end] == '.') {
+				end++
+			}
+			if n, err := strconv.Atoi(text[i:end]); err == nil {
+				for _, other := range []int{n + 1, n - 1} {
+					number := strconv.Itoa(other)
+					if other < 0 && strings.HasSuffix(strings.TrimSpace(text[:i]), "-") {
+						number = "(" + number + ")"
+					}
+					out = append(out, text[:i]+number+text[end:])
+				}
+			}
+			i = end
+		}
+	}
+	return out
+}
+
+func isNamePart(c byte) bool {
+	return c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// nextOf is the next edge of the same node; -1: there is none.
+func nextOf(g *spec.Graph, i int) int {
+	for j := i + 1; j < len(g.Edges); j++ {
+		if g.Edges[j].From.Value == g.Edges[i].From.Value {
+			return j
+		}
+	}
+	return -1
+}
+
+// pairMutants swap the targets of two edges of a node, and which of two conditions is
+// tried first.
+func pairMutants(g *spec.Graph, i, j int, names []string) []mutant {
+	a, b := *g.Edges[i], *g.Edges[j]
+	if a.Decl < 0 || b.Decl < 0 {
+		return nil
+	}
+	var out []mutant
+	fans := !a.When.IsSet() && !b.When.IsSet() && a.Condition == b.Condition // both fire: a swap is none
+	if a.To.Value != b.To.Value && !fans {
+		first, second := a, b
+		first.To, second.To = b.To, a.To
+		out = append(out, mutant{at: a.Span, what: "the targets of " + names[i] + " and " + names[j] + " are swapped", graph: withEdges(g, map[int]*spec.Edge{i: &first, j: &second})})
+	}
+	if a.When.IsSet() && b.When.IsSet() && a.Condition == b.Condition {
+		first, second := a, b
+		first.Priority, second.Priority = b.Priority, a.Priority
+		if a.Priority == b.Priority {
+			second.Priority++
+		}
+		out = append(out, mutant{
+			at: a.Span, what: names[j] + " is tried before " + names[i], graph: withEdges(g, map[int]*spec.Edge{i: &first, j: &second}),
+			equal: exclusive(g, &a, &b),
+		})
+	}
+	return out
+}
+
+// exclusive reports whether it is proven that two conditions of a node never hold at
+// once: then it does not matter which is tried first.
+func exclusive(g *spec.Graph, a, b *spec.Edge) bool {
+	return impossible(g, a, "("+a.When.Value+") and ("+b.When.Value+")")
+}

@@ -1,0 +1,208 @@
+// Cases against the ordinary driver, on random graphs; and that nothing is executed.
+
+package flowtest_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphrun/graphrun/flowtest"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// scripted is what the visits of a node come to: a number, or a failure below 0.
+type scripted map[string][]int
+
+// randomFlow is a graph whose nodes write numbers to keys of their own, with guards,
+// failure edges, loops and fan-outs.
+func randomFlow(r *rand.Rand, nodes int) (text string, script scripted) {
+	var b strings.Builder
+	script = scripted{}
+	name := func(i int) string { return fmt.Sprintf("n%d", i) }
+	b.WriteString("graphrun: v1\nname: random\nstart: n0\nlimits: {max_steps: 40}\nparallel: {on_failure: wait_all}\nstate:\n")
+	for i := range nodes {
+		fmt.Fprintf(&b, "  k%d: {type: integer, default: 0}\n", i)
+	}
+	b.WriteString("  all: {type: array, default: [], reducer: union}\nnodes:\n")
+	for i := range nodes {
+		join := ""
+		if r.IntN(5) == 0 {
+			join = ", join: {wait: all}"
+		}
+		fmt.Fprintf(&b, "  %s: {kind: exec, command: [\"false\"], writes: {k%d: output, all: \"['%s']\"}, timeout: 1h%s}\n", name(i), i, name(i), join)
+		for range 45 {
+			value := r.IntN(6)
+			if r.IntN(6) == 0 {
+				value = -1
+			}
+			script[name(i)] = append(script[name(i)], value)
+		}
+	}
+	b.WriteString("edges:\n")
+	for i := range nodes {
+		target := func() string {
+			if to := i - 2 + r.IntN(6); to > 0 && to < nodes && to != i {
+				return name(to)
+			}
+			return "END"
+		}
+		for range r.IntN(3) {
+			fmt.Fprintf(&b, "  - {from: %s, to: %s, when: \"output %s %d and visits.%s < 4\"}\n", name(i), target(), []string{">", "==", "<="}[r.IntN(3)], r.IntN(6), name(i))
+		}
+		seen := []string{}
+		for range 1 + r.IntN(2) {
+			if to := target(); !slices.Contains(seen, to) {
+				seen = append(seen, to)
+				fmt.Fprintf(&b, "  - {from: %s, to: %s}\n", name(i), to)
+			}
+		}
+		if r.IntN(2) == 0 {
+			fmt.Fprintf(&b, "  - {from: %s, to: %s, condition: on_failure}\n", name(i), target())
+		}
+	}
+	return b.String(), script
+}
+
+// stubs are the script as a test file has it.
+func (s scripted) stubs() string {
+	var b strings.Builder
+	for _, node := range slices.Sorted(func(yield func(string) bool) {
+		for name := range s {
+			if !yield(name) {
+				return
+			}
+		}
+	}) {
+		var list []string
+		for _, n := range s[node] {
+			if n < 0 {
+				list = append(list, "{error: {kind: exit_status}}")
+			} else {
+				list = append(list, fmt.Sprintf("{output: %d}", n))
+			}
+		}
+		fmt.Fprintf(&b, "      %s: [%s]\n", node, strings.Join(list, ", "))
+	}
+	return b.String()
+}
+
+// handler plays the script without a clock of its own.
+func (s scripted) handler() runner.Kind {
+	return runner.Kind{Spec: spec.Kind{Name: "exec"}, Handler: runner.HandlerFunc(func(_ context.Context, task *runner.Task) (any, error) {
+		n := s[task.Node][task.Visit-1]
+		if n < 0 {
+			return nil, &runner.Failure{Kind: "exit_status", Message: "the stub says so"}
+		}
+		return n, nil
+	})}
+}
+
+func TestCasesRunAsTheDriverDoes(t *testing.T) {
+	const rounds = 150
+	checked, statuses := 0, map[string]int{}
+	for seed := range uint64(rounds) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		text, script := randomFlow(r, 3+r.IntN(8))
+		g, found := spec.Parse("random.yaml", []byte(text), spec.Options{})
+		if found = append(found, spec.Check(g)...); found.HasErrors() {
+			continue // a node that nothing reaches, a cycle without a way out
+		}
+		driver, err := runner.New(runner.Config{Kinds: []runner.Kind{script.handler()}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := driver.Run(t.Context(), g, runner.Options{})
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, text)
+		}
+		state, err := json.Marshal(want.State)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := folder(t, map[string]string{
+			"random.yaml": text,
+			"random.test.yaml": fmt.Sprintf("graphrun-test: v1\ncases:\n  - name: random\n    stubs:\n%s    expect:\n      status: %s\n      reason: %s\n      path: [%s]\n      state_exactly: %s\n      steps: %d\n",
+				script.stubs(), want.Status, want.Reason, strings.Join(want.Path, ", "), state, want.Steps),
+		})
+		for _, result := range ran(t, flowtest.Config{}, dir).Results {
+			if !result.Passed {
+				t.Fatalf("seed %d: %s\n%s", seed, result.Text(), text)
+			}
+		}
+		checked++
+		statuses[string(want.Status)]++
+	}
+	if checked < rounds/4 || len(statuses) < 2 {
+		t.Errorf("%d of %d graphs were run: %v", checked, rounds, statuses)
+	}
+}
+
+// Generated cases pass at once, and fire what static checks hold possible.
+func TestGeneratedCasesOfRandomGraphs(t *testing.T) {
+	const rounds = 25
+	edges, fired, flows := 0, 0, 0
+	for seed := range uint64(rounds) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		text, _ := randomFlow(r, 3+r.IntN(5))
+		g, found := spec.Parse("random.yaml", []byte(text), spec.Options{})
+		if found = append(found, spec.Check(g)...); found.HasErrors() {
+			continue
+		}
+		made, err := flowtest.Generate(t.Context(), flowtest.Config{}, g, "")
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, text)
+		}
+		if made.Cases == 0 {
+			continue
+		}
+		dir := folder(t, map[string]string{"random.yaml": text, "random.test.yaml": made.Text})
+		report := ran(t, flowtest.Config{}, dir)
+		for _, result := range report.Results {
+			if !result.Passed {
+				t.Fatalf("seed %d: %s\n%s\n%s", seed, result.Text(), text, made.Text)
+			}
+		}
+		got := report.Coverage[filepath.Join(dir, "random.yaml")].Edges
+		if got.Covered != made.Edges {
+			t.Errorf("seed %d: the cases fire %d edges, and are said to fire %d", seed, got.Covered, made.Edges)
+		}
+		edges, fired, flows = edges+got.Total, fired+got.Covered, flows+1
+	}
+	t.Logf("%d of %d edges of %d graphs", fired, edges, flows)
+	if flows < 4 || fired*100 < edges*55 {
+		t.Errorf("%d of %d edges of %d graphs are fired", fired, edges, flows)
+	}
+}
+
+// The tests of all examples run under a PATH whose every program would leave a mark.
+func TestNothingIsExecuted(t *testing.T) {
+	marks := t.TempDir()
+	bin := t.TempDir()
+	for _, name := range []string{"sh", "bash", "test", "false", "true", "touch", "printf", "echo", "cat", "make", "python3", "npx", "node", "sleep", "env", "date"} {
+		script := "#!/bin/sh\n: > " + marks + "/" + name + "\n"
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin)
+	for _, proxy := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+		t.Setenv(proxy, "http://127.0.0.1:1")
+	}
+	names, err := flowtest.Find("../examples", "../internal/templates")
+	if err != nil || len(names) < 20 {
+		t.Fatalf("%d test files: %v", len(names), err)
+	}
+	flowtest.Test(t, flowtest.Config{}, names...)
+	left, err := os.ReadDir(marks)
+	if err != nil || len(left) > 0 {
+		t.Errorf("programs were started: %v (%v)", left, err)
+	}
+}
