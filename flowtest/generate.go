@@ -52,7 +52,7 @@ func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Gen
 	s.explore(limited)
 	chosen := s.smallest()
 	out := &Generated{Cases: len(chosen), Edges: len(s.fired), Total: len(g.Edges), Runs: s.tries}
-	names := edgeNames(g)
+	names := EdgeNames(g)
 	for i := range g.Edges {
 		if !s.fired[i] {
 			out.Missing = append(out.Missing, names[i]+": "+s.wits.whyNot(i, s.tries))

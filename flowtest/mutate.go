@@ -109,7 +109,7 @@ func noticed(cfg Config, files []*File, g *spec.Graph) (killed, valid bool, err 
 // mutants are the changes of a graph, in the order of the file.
 func mutants(g *spec.Graph) []mutant {
 	var out []mutant
-	names := edgeNames(g)
+	names := EdgeNames(g)
 	for i, e := range g.Edges {
 		if e.When.IsSet() {
 			out = append(out, guardMutants(g, i, names[i])...)
