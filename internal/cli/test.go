@@ -28,6 +28,7 @@ type testFlags struct {
 	update    bool
 	min       float64
 	lcov      string
+	html      string
 	parallel  int
 	keepGoing bool
 	watch     bool
@@ -83,6 +84,7 @@ test found, 3 a test file or a flow is not valid.`,
 	flags.BoolVar(&f.update, "update", false, "write what happened into cases that expect update or another exact path")
 	flags.Float64Var(&f.min, "min", 0, "`PERCENT` of each flow's edges that its cases must reach")
 	flags.StringVar(&f.lcov, "lcov", "", "write the lines that were reached to `FILE`, as LCOV has them")
+	flags.StringVar(&f.html, "cover-html", "", "write a page of the flow to `FILE`, with what its cases have reached")
 	flags.IntVar(&f.parallel, "parallel", 0, "most cases that run at once (default: one for each processor)")
 	flags.BoolVar(&f.keepGoing, "keep-going", true, "go on after a case has failed")
 	flags.BoolVar(&f.watch, "watch", false, "run again whenever a test file or a flow changes, until interrupted")
@@ -114,7 +116,7 @@ func (a *app) test(ctx context.Context, cmd *cobra.Command, f *testFlags, args [
 	if f.watch {
 		return a.watchTests(ctx, f, cfg, args)
 	}
-	return a.testOnce(f, cfg, args)
+	return a.testOnce(ctx, f, cfg, args)
 }
 
 func (f *testFlags) config(cmd *cobra.Command) (cfg flowtest.Config, err error) {
@@ -144,7 +146,7 @@ func (a *app) checkFlow(path string, src []byte) (*spec.Graph, spec.Diagnostics)
 }
 
 // testOnce runs the tests of some paths and reports what they came to.
-func (a *app) testOnce(f *testFlags, cfg flowtest.Config, args []string) error {
+func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, args []string) error {
 	names, err := flowtest.Find(args...)
 	if errors.Is(err, fs.ErrNotExist) {
 		return usagef("no such file or folder: %s", pathOf(err))
@@ -182,6 +184,9 @@ func (a *app) testOnce(f *testFlags, cfg flowtest.Config, args []string) error {
 		if err := writeFileWith(f.lcov, func(w io.Writer) error { return flowtest.WriteLCOV(w, result) }); err != nil {
 			return usage(err)
 		}
+	}
+	if err := a.coverPage(ctx, f.html, files, result); err != nil {
+		return err
 	}
 	if err := a.printTests(f, result); err != nil {
 		return err
@@ -277,7 +282,7 @@ func (a *app) watchTests(ctx context.Context, f *testFlags, cfg flowtest.Config,
 	for {
 		if now := stampOf(args); now != before {
 			before = now
-			if err := a.testOnce(f, cfg, args); err != nil && exitOf(err) != exitFailed {
+			if err := a.testOnce(ctx, f, cfg, args); err != nil && exitOf(err) != exitFailed {
 				a.report(err)
 			}
 			before = stampOf(args) // --update may have written

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/flowtest"
+	"github.com/graphrun/graphrun/render"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // printTests prints a report in the form asked for.
@@ -95,6 +98,21 @@ func writeCoverage(b *strings.Builder, flow string, c *flowtest.Coverage, all bo
 }
 
 func share(covered, total int) string { return fmt.Sprintf("%d/%d", covered, total) }
+
+// coverPage writes a page of the flow that was tested, painted with what its cases
+// have reached.
+func (a *app) coverPage(ctx context.Context, path string, files []*flowtest.File, r *flowtest.Report) error {
+	if path == "" {
+		return nil
+	}
+	if len(r.Coverage) != 1 {
+		return usagef("--cover-html shows one flow, the tests are of %d: %s", len(r.Coverage), strings.Join(sortedKeys(r.Coverage), ", "))
+	}
+	g := files[0].Graph
+	d := &drawn{graph: g, open: newOpener(g, spec.Beside(g.File.Name))}
+	d.drawing = render.Draw(g, render.Options{Trail: coverageTrail(r.Coverage[files[0].Flow], g), Open: d.open.open})
+	return writeFileWith(path, func(w io.Writer) error { return a.writePage(ctx, w, d) })
+}
 
 // writeFileWith makes a file of what write writes.
 func writeFileWith(path string, write func(io.Writer) error) error {
