@@ -19,11 +19,7 @@ func difference(want, got any) []string {
 	if !wok || !gok || len(w)+len(g) < 4 {
 		return nil
 	}
-	out := []string{"- want, + got"}
-	for _, line := range edits(w, g) {
-		out = append(out, line)
-	}
-	return out
+	return append([]string{"- want, + got"}, edits(w, g)...)
 }
 
 // linesOf is a list or object, a line an entry.
