@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,11 +51,11 @@ func ran(t *testing.T, cfg flowtest.Config, dir string) *flowtest.Report {
 }
 
 // double is a kind of a Go program.
-func double(calls *int) runner.Kind {
+func double(calls *atomic.Int64) runner.Kind {
 	return runner.Kind{
 		Spec: spec.Kind{Name: "double", Keys: []spec.Key{{Name: "of", Type: spec.TypeString, Role: spec.RoleExpr}}},
 		Handler: runner.HandlerFunc(func(_ context.Context, task *runner.Task) (any, error) {
-			*calls++
+			calls.Add(1)
 			n, _ := task.Config["of"].(int)
 			return 2 * n, nil
 		}),
@@ -76,10 +77,10 @@ cases:
   - {name: by expression, stubs: {go: {expr: n + 1}}, expect: {state: {n: 4}}}
   - {name: as it is, stubs: {go: {real: true}}, expect: {state: {n: 6}}}
 `})
-	calls := 0
+	var calls atomic.Int64
 	flowtest.Test(t, flowtest.Config{Kinds: []runner.Kind{double(&calls)}, Parallel: 1}, dir)
-	if calls != 1 {
-		t.Errorf("the handler was called %d times, want once, by the case that is real", calls)
+	if calls.Load() != 1 {
+		t.Errorf("the handler was called %d times, want once, by the case that is real", calls.Load())
 	}
 }
 
@@ -109,7 +110,8 @@ cases:
       state: {n: 7}
   - {name: right, expect: {state: {n: 6}}}
 `})
-	calls, got := 0, &told{}
+	var calls atomic.Int64
+	got := &told{}
 	cfg := flowtest.Config{Kinds: []runner.Kind{double(&calls)}, Real: []string{"double"}}
 	flowtest.Test(got, cfg, dir)
 	if len(got.lines) != 1 || !strings.Contains(got.lines[0], "doubling.test.yaml:5: state.n\n    want 7\n    got  6") {
