@@ -36,6 +36,8 @@ var (
 	ErrUnreadable = errors.New("the file can't be opened")
 	// ErrGone says that the file is not where it was when it was opened.
 	ErrGone = errors.New("the file was deleted, moved or replaced while it was in use; put it back and resume the run, or start it anew")
+	// ErrEmptied says that the file lost what it held.
+	ErrEmptied = errors.New("the file was emptied while it was in use; put a copy in its place, or start the run anew")
 	// ErrIO says that the disk or file system failed.
 	ErrIO = errors.New("reading or writing failed")
 )

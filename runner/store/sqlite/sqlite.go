@@ -174,12 +174,15 @@ func (s *Store) open() error {
 	return said(s.path, s.checkAfterCrash())
 }
 
-// stands makes sure that the file is still at its path: what is written to one
-// that is not is found by nobody.
+// stands makes sure that the file is still at its path, with what it held: what is
+// written to one that is not is found by nobody.
 func (s *Store) stands() error {
 	now, err := os.Stat(s.path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, s.file) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, s.file):
 		return ErrGone
+	case err == nil && now.Size() == 0:
+		return ErrEmptied
 	}
 	return nil
 }
@@ -199,6 +202,8 @@ func (s *Store) makeFile() (fresh bool, err error) {
 	switch {
 	case err == nil && info.IsDir():
 		return false, errors.New("it is a folder; a file is needed")
+	case err == nil && !info.Mode().IsRegular(): // whose rights are none of our business
+		return false, errors.New("it is a device, a pipe or a socket; a regular file is needed")
 	case err == nil:
 		return info.Size() == 0, s.closeToOthers(info.Mode().Perm())
 	case !errors.Is(err, fs.ErrNotExist) || s.opts.ReadOnly:
