@@ -147,19 +147,25 @@ func (d *driver) lastAnswer(target string) *machine.Event {
 	if store == nil {
 		return nil
 	}
-	events, err := store.Events(d.outermost().opts.RunID)
-	if err != nil {
-		return nil
-	}
 	var last *machine.Event
-	eachEvent(events, func(e *machine.Event) {
-		byPerson := e.Kind == machine.Answered && e.By != ""
-		byTime := e.Kind == machine.TimerFired && e.Timer == machine.AnswerTimer
-		if (e.Target == target || withoutIndexes(e.Target) == target) && (byPerson || byTime && last == nil) {
-			last = e
+	for read := 0; ; {
+		events, err := store.Stretch(d.outermost().opts.RunID, read, stretchSize)
+		if err != nil {
+			return nil
 		}
-	})
-	return last
+		if len(events) == 0 {
+			return last
+		}
+		read += len(events)
+		eachEvent(events, func(e *machine.Event) {
+			byPerson := e.Kind == machine.Answered && e.By != ""
+			byTime := e.Kind == machine.TimerFired && e.Timer == machine.AnswerTimer
+			if (e.Target == target || withoutIndexes(e.Target) == target) && (byPerson || byTime && last == nil) {
+				kept := *e
+				last = &kept
+			}
+		})
+	}
 }
 
 // tellAnswer says who answered what, and when.

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 )
@@ -16,4 +17,42 @@ func writeJSON(w io.Writer, v any, indent bool) error {
 		enc.SetIndent("", "  ")
 	}
 	return enc.Encode(v)
+}
+
+// jsonArray writes an array item by item, as writeJSON writes it whole.
+type jsonArray struct {
+	w      io.Writer
+	indent bool
+	some   bool
+}
+
+func (a *jsonArray) add(v any) error {
+	before := ","
+	if !a.some {
+		before, a.some = "[", true
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if a.indent {
+		before += "\n  "
+		enc.SetIndent("  ", "  ")
+	}
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := a.w.Write(append([]byte(before), bytes.TrimSuffix(text.Bytes(), []byte("\n"))...))
+	return err
+}
+
+func (a *jsonArray) close() error {
+	end := "]\n"
+	switch {
+	case !a.some:
+		end = "[]\n"
+	case a.indent:
+		end = "\n]\n"
+	}
+	_, err := io.WriteString(a.w, end)
+	return err
 }

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"slices"
@@ -112,7 +113,11 @@ type decisions struct {
 	only int // the step wanted; 0: all
 	// joins says that the graph has some: only then what comes after a step that
 	// failed has a part in what became of it.
-	joins  bool
+	joins bool
+	// say gets the decisions in order: at once, or from list at the end where a join
+	// may have its part in them.
+	say    func(*decision) error
+	said   int
 	list   []decision
 	failed map[string]*machine.Failure // of nodes whose last execution failed
 }
@@ -131,10 +136,26 @@ func (d *decisions) Event(e *runner.Event) error {
 	case runner.EdgesResolved:
 		// The steps of a subgraph have numbers of their own.
 		if d.only == 0 || e.Step == d.only && !strings.Contains(e.Node, "/") {
-			d.list = append(d.list, d.decision(e))
-			if d.only > 0 && !(d.joins && d.list[0].Outcome == "failure") {
-				return runner.ErrEnough
+			made := d.decision(e)
+			d.said++
+			if d.joins && (d.only == 0 || made.Outcome == "failure") {
+				d.list = append(d.list, made)
+				return nil
 			}
+			if err := d.say(&made); err != nil || d.only == 0 {
+				return err
+			}
+			return runner.ErrEnough
+		}
+	}
+	return nil
+}
+
+// sayRest says what was kept back.
+func (d *decisions) sayRest() error {
+	for i := range d.list {
+		if err := d.say(&d.list[i]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -190,32 +211,39 @@ func (a *app) why(id string, step int, form string) error {
 		return err
 	}
 	id = r.record.ID
+	out := bufio.NewWriter(a.Stdout)
+	array := &jsonArray{w: out, indent: a.StdoutTerminal}
+	c := newTraceColors(a.colorOn(a.StdoutTerminal))
 	found := &decisions{only: step, joins: hasJoins(recordedGraph(&r.record)), failed: map[string]*machine.Failure{}}
+	found.say = func(d *decision) error {
+		if form == "json" {
+			return array.add(d)
+		}
+		_, err := fmt.Fprintln(out, strings.Join(decisionLines(d, c), "\n"))
+		return err
+	}
 	result, err := r.runner.ReplayFrom(id, step, runner.Options{Sink: found})
 	if err != nil && !errors.Is(err, runner.ErrEnough) {
-		return r.unreadable(err)
+		return errors.Join(r.unreadable(err), out.Flush())
 	}
-	if len(found.list) == 0 && step > len(result.Path) {
+	if found.said == 0 && step > len(result.Path) {
 		return usagef("step %d: run %q has taken %s", step, id, count(len(result.Path), "step"))
 	}
-	if form == "json" {
-		if found.list == nil {
-			found.list = []decision{}
-		}
-		return writeJSON(a.Stdout, found.list, a.StdoutTerminal)
+	if err := found.sayRest(); err != nil {
+		return err
 	}
-	c := newTraceColors(a.colorOn(a.StdoutTerminal))
-	for i := range found.list {
-		for _, line := range decisionLines(&found.list[i], c) {
-			fmt.Fprintln(a.Stdout, line)
-		}
+	if form == "json" {
+		return errors.Join(array.close(), out.Flush())
 	}
 	if step == 0 {
 		for _, line := range finallyLines(result, c) {
-			fmt.Fprintln(a.Stdout, line)
+			fmt.Fprintln(out, line)
 		}
 	}
-	if len(found.list) == 0 {
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	if found.said == 0 {
 		fmt.Fprintln(a.Stderr, "nothing was decided yet: "+headline(result))
 	}
 	return nil
