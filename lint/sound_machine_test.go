@@ -168,7 +168,13 @@ func (m maker) plays(t *testing.T, g *spec.Graph, tries int, found func(r *playe
 		t.Fatalf("%s", ds[0].Message)
 	}
 	for range tries {
-		r := m.play(t, plan, map[string]any{"i": m.IntN(4), "ok": m.IntN(2) == 0})
+		input := map[string]any{"i": m.IntN(4), "ok": m.IntN(2) == 0}
+		for _, name := range []string{"k", "l"} {
+			if key := g.Key(name); key != nil && key.Schema["type"] == "string" && m.IntN(4) == 0 {
+				input[name] = m.pick("", "x")
+			}
+		}
+		r := m.play(t, plan, input)
 		if found(&r) {
 			return true
 		}
