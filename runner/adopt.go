@@ -98,9 +98,14 @@ func (r *Runner) adopted(runID string, flow *Flow) (rec *record, back *comeback,
 	if ended.state.Status == machine.Completed {
 		return nil, nil, &InputError{Problems: []string{fmt.Sprintf("run %q has completed: there is nothing to go on with", runID)}}
 	}
+	told, err := rec.toldBefore()
+	if err != nil {
+		return nil, nil, err
+	}
 	if back, err = rec.rewind(ended.state); err != nil {
 		return nil, nil, err
 	}
+	back.told = told
 	if err := rec.fits(flow); err != nil {
 		return nil, nil, err
 	}

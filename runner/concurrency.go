@@ -130,12 +130,12 @@ func (s *seat) wait(ctx context.Context, d *driver) (request Request, err error)
 // tell tells who is waited for, when that is news.
 func (s *seat) tell(d *driver, waiting *Waiting) {
 	same := func(a, b GroupMember) bool { return a.RunID == b.RunID }
-	if len(waiting.Members) == 0 || slices.EqualFunc(s.told, waiting.Members, same) || !d.watched {
+	if len(waiting.Members) == 0 || slices.EqualFunc(s.told, waiting.Members, same) {
 		return // without members it is the turn of one that came before
 	}
 	s.told = slices.Clone(waiting.Members)
 	waiting.Cancelling = s.asked
-	d.event = Event{Type: RunWaiting, Time: time.Unix(0, d.now()), Waiting: waiting}
+	d.event = Event{Type: RunWaiting, Time: time.Unix(0, d.now()), Waiting: waiting, live: true}
 	d.emit()
 }
 

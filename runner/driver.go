@@ -51,9 +51,13 @@ type driver struct {
 	// checkpoints says that a store keeps the run, whose supersteps are then told
 	// as checkpoints; what subgraphs have done is kept with the run around them.
 	checkpoints bool
-	seq         int64
-	event       Event // reused: the sink's until Event returns
-	path        []int32
+	// seq is the number of the last event that was told; untold are those that nobody
+	// is told of, of subgraphs too. ahead: the journal does not say so far.
+	seq    int64
+	untold atomic.Int64
+	ahead  bool
+	event  Event // reused: the sink's until Event returns
+	path   []int32
 	// before is what the run was restored from, saved when the next snapshot is due.
 	before  snapshot
 	saved   saving
@@ -76,7 +80,7 @@ type driver struct {
 	told    map[asking]bool
 	resting map[machine.TaskID]*driver
 	// readers are at the subgraphs of a run that is only told of.
-	readers map[machine.TaskID]*reader
+	readers map[inner]*reader
 	// inside are the boxes in which the subgraphs that run find what the run around
 	// them wants.
 	inside map[machine.TaskID]chan insideCall
@@ -133,7 +137,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		around = nested.parent.vault
 	}
 	d.vault = newVault(secrets, around)
-	d.state.Watched, d.checkpoints = d.watched, nested == nil && f.runner.cfg.Store != nil
+	d.state.Watched, d.checkpoints = d.watched || f.runner.cfg.Store != nil, nested == nil && f.runner.cfg.Store != nil
 	d.scope, d.budget, d.pool = &Scope{tasks: tasksDir(f.runner.cfg.Store, opts.RunID)}, newBudget(&f.graph.Limits, nil), newStepPool(nested)
 	d.pool.pace = d.pace
 	d.folder = newFolder(f.runner.cfg.Store, opts.RunID)
@@ -333,7 +337,7 @@ func (d *driver) follow(ctx context.Context, commands []machine.Command, at int6
 	if d.nested != nil && slices.ContainsFunc(commands, func(c machine.Command) bool { return c.Kind == machine.AskPerson }) {
 		d.flush() // a question is kept before it is told
 	}
-	if d.watched {
+	if d.state.Watched {
 		d.publish(at)
 	}
 	return d.carryOutAll(ctx, commands)

@@ -36,8 +36,11 @@ const (
 // Event is one thing that happened. Which fields are set depends on Type; zero
 // fields are absent from its JSON.
 type Event struct {
-	Type  EventType
-	Seq   int64 // from 1, without gaps
+	Type EventType
+	// Seq numbers a run's events from 1 on, over all its drivers: an event that is told
+	// later has a higher one. What is told live only leaves gaps in Replay and Follow,
+	// and so does a crash.
+	Seq   int64
 	Time  time.Time
 	RunID string
 
@@ -86,6 +89,8 @@ type Event struct {
 	Said *Said
 	// Result is run_finished's and run_paused's.
 	Result *Result
+	// live says that no journal tells it.
+	live bool
 }
 
 // Sink receives every event, one at a time, in order. The event is the

@@ -25,11 +25,7 @@ func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Resul
 		return nil, err
 	}
 	for {
-		err := rec.each(func(e *machine.Event) (bool, error) {
-			err := d.retell(e)
-			return !d.state.Ended(), err
-		})
-		if err != nil {
+		if err := d.retellAll(rec, -1); err != nil {
 			return nil, err
 		}
 		if d.state.Ended() {
@@ -39,10 +35,6 @@ func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Resul
 			return nil, err
 		}
 		if err := sleep(ctx, r.cfg.Clock, followPoll); err != nil {
-			return nil, err
-		}
-		// Only the end of a run is ever undone, so that what was told counts.
-		if rec.retractions, err = r.cfg.Store.Retractions(runID); err != nil {
 			return nil, err
 		}
 	}
@@ -83,6 +75,7 @@ func (d *driver) retell(event *machine.Event) error {
 	if err := d.replay(event); err != nil {
 		return err
 	}
+	d.goOnFromNumber(event.Told)
 	switch event.Kind {
 	case machine.RunBegan:
 		if event.Run != nil {

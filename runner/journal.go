@@ -67,6 +67,7 @@ func (d *driver) append(event *machine.Event) error {
 	if d.journal == nil {
 		return nil
 	}
+	d.number(event)
 	if err := d.journal.Append(*event); err != nil {
 		return d.journalFailed(err)
 	}
@@ -83,6 +84,7 @@ func (d *driver) appendAll(events []machine.Event) error {
 	if len(events) == 1 {
 		return d.append(&events[0])
 	}
+	d.number(&events[0])
 	if err := d.journal.AppendAll(events); err != nil {
 		return d.journalFailed(err)
 	}

@@ -201,7 +201,11 @@ func (d *driver) spent(m *message) {
 
 // tellUsage tells what a call of a model came to, if the event is about one.
 func (d *driver) tellUsage(event *machine.Event) {
-	if call := event.Usage; call != nil && d.watched {
+	if call := event.Usage; call != nil && d.state.Watched {
+		if d.nested != nil && !d.watched {
+			d.outermost().untold.Add(1)
+			return
+		}
 		d.event = Event{
 			Type: LLMUsage, Time: time.Unix(0, event.At), Node: call.Node, Visit: call.Visit, Attempt: event.Task.Attempt, Usage: call,
 		}

@@ -27,22 +27,21 @@ func (d *driver) questions() (open []machine.Question, due int64, err error) {
 	}
 	open, due = d.state.Questions(), d.state.FirstDue()
 	for _, id := range d.state.Attempts() {
-		child, err := d.readChild(id)
+		children, err := d.readChildren(id)
 		if err != nil {
 			return nil, 0, err
 		}
-		if child == nil {
-			continue
-		}
-		inside, first, err := child.questions()
-		if err != nil {
-			return nil, 0, err
-		}
-		for i := range inside {
-			open = append(open, machine.Question{Task: id, Ask: child.passedOn(&inside[i])})
-		}
-		if first > 0 && (due == 0 || first < due) {
-			due = first
+		for _, child := range children {
+			inside, first, err := child.questions()
+			if err != nil {
+				return nil, 0, err
+			}
+			for i := range inside {
+				open = append(open, machine.Question{Task: id, Ask: child.passedOn(&inside[i])})
+			}
+			if first > 0 && (due == 0 || first < due) {
+				due = first
+			}
 		}
 	}
 	return open, due, nil
@@ -61,23 +60,42 @@ func (d *driver) parks() bool {
 // passedOn is a question of a subgraph as the run around it asks it.
 func (d *driver) passedOn(q *machine.Question) machine.Ask {
 	ask := q.Ask
-	ask.ID, ask.Node, ask.Element = questionID(q), q.Path(), q.Index()+1
+	ask.ID, ask.Node, ask.Element = d.nested.askID(q), q.Path(), q.Index()+1
 	ask.Prompt = d.mask.text(ask.Prompt) // what the subgraph hides, nobody hides any more once it rests
 	return ask
 }
 
-// readChild is the driver of the subgraph that a task runs, as its notes tell of
-// it: it drives nothing. nil: the task runs none, or has noted nothing of it.
-func (d *driver) readChild(id machine.TaskID) (*driver, error) {
-	flow, log := d.flow.children[id.Node], d.state.Log(id)
-	if flow == nil || len(log) == 0 {
-		return nil, nil
+// readChildren are the drivers of the subgraphs that a task runs, as its notes tell
+// of them: they drive nothing.
+func (d *driver) readChildren(id machine.TaskID) (children []*driver, err error) {
+	var all []inner
+	flows, logs := map[inner]*Flow{}, map[inner][]any{}
+	for _, note := range d.state.Log(id) {
+		of, flow, log := d.innerOf(id, note)
+		if flow == nil {
+			continue
+		}
+		if flows[of] == nil {
+			all = append(all, of)
+		}
+		flows[of], logs[of] = flow, append(logs[of], log)
 	}
+	for _, of := range all {
+		child, err := d.readInside(flows[of], of, logs[of])
+		if err != nil {
+			return nil, err
+		}
+		children = append(children, child)
+	}
+	return children, nil
+}
+
+func (d *driver) readInside(flow *Flow, of inner, log []any) (*driver, error) {
 	rec, _, err := readLog(flow, log)
 	if err != nil {
 		return nil, err
 	}
-	child, err := startReading(flow, d.reading(id), rec)
+	child, err := startReading(flow, d.reading(of), rec)
 	if err != nil {
 		return nil, err
 	}
@@ -90,10 +108,11 @@ func (d *driver) readChild(id machine.TaskID) (*driver, error) {
 }
 
 // reading is where a subgraph that is only read stands.
-func (d *driver) reading(id machine.TaskID) *nesting {
+func (d *driver) reading(of inner) *nesting {
+	id := of.task
 	return &nesting{
 		parent: d, task: id, node: d.nested.path(id.Node), prefix: d.nested.prefixOf(id.Node, id.Element-1),
-		hidden: d.mask.values,
+		hidden: d.mask.values, call: of.call, file: of.file,
 	}
 }
 

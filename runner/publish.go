@@ -11,20 +11,23 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// emit numbers the driver's event and gives it to the sink. The first error of
-// the sink is kept; after it the sink sees nothing more.
+// emit numbers the driver's event and gives it to the sink, if there is one. The
+// first error of the sink is kept; after it the sink sees nothing more.
 func (d *driver) emit() {
+	d.seq++
+	if d.event.live {
+		d.ahead = true
+	}
 	if d.opts.Sink == nil || d.sinkErr != nil {
 		return
 	}
-	d.seq++
 	d.event.Seq, d.event.RunID = d.seq, d.opts.RunID
 	d.sinkErr = d.opts.Sink.Event(&d.event)
 }
 
 // announce tells that the run starts.
 func (d *driver) announce(input map[string]any) {
-	if !d.watched {
+	if !d.state.Watched {
 		return
 	}
 	limit := d.flow.graph.Limits.MaxSteps
@@ -48,7 +51,7 @@ func (d *driver) conclude(result *Result, at int64) {
 
 // tell tells of the run as a whole.
 func (d *driver) tell(kind EventType, at int64, result *Result) {
-	if d.watched {
+	if d.state.Watched {
 		d.event = Event{Type: kind, Time: time.Unix(0, at), Result: result}
 		d.emit()
 	}
@@ -84,7 +87,7 @@ func (d *driver) said(m *message) {
 
 func (d *driver) tellSaid(kind EventType, m *message) {
 	d.event = Event{
-		Type: kind, Time: time.Unix(0, d.now()), Node: d.nested.path(m.task.Node), Visit: m.task.Visit, Attempt: m.task.Attempt, Said: m.said,
+		Type: kind, Time: time.Unix(0, d.now()), Node: d.nested.path(m.task.Node), Visit: m.task.Visit, Attempt: m.task.Attempt, Said: m.said, live: true,
 	}
 	if step, branch := d.state.Begun(m.task); step > 0 {
 		d.event.Step, d.event.Superstep, d.event.Branch = step, d.state.Superstep, branch
@@ -126,10 +129,11 @@ func (d *driver) publish(at int64) {
 		}
 		return
 	}
-	notes := d.state.Notes()
 	if d.opts.Sink == nil || d.sinkErr != nil {
+		d.countUntold()
 		return
 	}
+	notes := d.state.Notes()
 	now := time.Unix(0, at)
 	for i := range notes {
 		n := &notes[i]

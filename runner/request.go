@@ -86,7 +86,11 @@ func (r *Runner) Cancel(runID string) (*Result, error) {
 		if d.unread != nil {
 			return nil, errors.Join(d.unread, journal.Close())
 		}
-		return d.goOn(context.Background(), journal, &comeback{})
+		told, err := rec.toldBefore()
+		if err != nil {
+			return nil, errors.Join(err, journal.Close())
+		}
+		return d.goOn(context.Background(), journal, &comeback{told: told})
 	}
 	result, err := d.recorded()
 	if err != nil {

@@ -80,6 +80,8 @@ func (d *driver) goOn(ctx context.Context, journal Journal, back *comeback) (*Re
 		return nil, errors.Join(err, journal.Close())
 	}
 	event := back.event(d.now(), d.opts.info(d.opts.RunID))
+	d.goOnFromNumber(back.told)
+	event.Told = d.lastNumber()
 	d.tell(RunResumed, d.now(), nil)
 	return d.finishRun(ctx, event)
 }
@@ -90,10 +92,15 @@ func (r *Runner) reopened(runID string, opts Options) (*driver, *comeback, error
 	if err != nil || d.state.Status == machine.Completed {
 		return d, nil, err
 	}
+	told, err := rec.toldBefore()
+	if err != nil {
+		return nil, nil, err
+	}
 	back, err := rec.rewind(d.state)
 	if err != nil {
 		return nil, nil, err
 	}
+	back.told = told
 	if len(back.undo) > 0 {
 		if d, err = rec.replayed(opts, rec.events); err != nil {
 			return nil, nil, err
@@ -133,6 +140,10 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 			fmt.Sprintf("step %d: run %q has taken %d steps", opts.At, runID, at),
 		}}
 	}
+	told, err := rec.toldToNobody(rec.total)
+	if err != nil {
+		return nil, 0, err
+	}
 	if opts.RunID == "" {
 		opts.RunID = newRunID(r.cfg.Clock.Now())
 	}
@@ -158,7 +169,8 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	}
 	info := opts.info(opts.RunID)
 	rec.become(info)
-	first := []machine.Event{{Kind: machine.Resumed, At: last.At, Run: info, Undo: rec.undoneLater()}, *last}
+	d.goOnFromNumber(told.lastNumber())
+	first := []machine.Event{{Kind: machine.Resumed, At: last.At, Run: info, Undo: rec.undoneLater(), Told: d.lastNumber()}, *last}
 	if err := d.createFork(rec, runID, first); err != nil {
 		return nil, 0, err
 	}

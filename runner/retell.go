@@ -34,19 +34,46 @@ type reader struct {
 	events []machine.Event // those that count no more too
 }
 
+// inner is a subgraph of a run: that of a task, or of one of its calls of tools.
+type inner struct {
+	task machine.TaskID
+	call int // from 1; 0: the task is the subgraph's
+	file string
+}
+
+// innerOf says which subgraph a note of a task tells of, and in which flow; nil: of
+// none. log is what it tells.
+func (d *driver) innerOf(task machine.TaskID, note any) (of inner, flow *Flow, log any) {
+	of.task = task
+	if flow = d.flow.children[task.Node]; flow != nil {
+		return of, flow, note
+	}
+	fields, _ := note.(map[string]any)
+	of.call, _ = fields[noteGraphCall].(int)
+	of.file, _ = fields[noteGraphFile].(string)
+	if of.call == 0 {
+		return of, nil, nil
+	}
+	return of, d.flow.tools[of.file], fields[noteGraphEvents]
+}
+
 // retellInside tells what a note says of a subgraph's run.
 func (d *driver) retellInside(event *machine.Event) error {
-	flow := d.flow.children[event.Task.Node]
+	of, flow, log := d.innerOf(event.Task, event.Output)
 	if flow == nil || d.opts.Sink == nil {
 		return nil
 	}
-	rec, _, err := readLog(flow, []any{event.Output})
+	rec, _, err := readLog(flow, []any{log})
 	if err != nil {
 		return err
 	}
-	r := d.readers[event.Task]
-	if r == nil || event.Anew {
-		if r, err = d.readerOf(flow, event.Task, rec); err != nil {
+	begins := len(rec.events) > 0 && rec.events[0].Kind == machine.RunBegan
+	r := d.readers[of]
+	if r == nil && !begins && rec.from.events == 0 && d.countsLatest() {
+		return errBegunBefore
+	}
+	if r == nil || event.Anew || begins {
+		if r, err = d.readerOf(flow, of, rec); err != nil {
 			return err
 		}
 		if err := d.catchUp(r, event); err != nil {
@@ -62,16 +89,19 @@ func (d *driver) retellInside(event *machine.Event) error {
 }
 
 // readerOf begins to tell of a subgraph, from a snapshot if the record has one.
-func (d *driver) readerOf(flow *Flow, id machine.TaskID, rec *record) (*reader, error) {
-	child, err := startReading(flow, d.reading(id), rec)
+func (d *driver) readerOf(flow *Flow, of inner, rec *record) (*reader, error) {
+	child, err := startReading(flow, d.reading(of), rec)
 	if err != nil {
 		return nil, err
 	}
 	if d.readers == nil {
-		d.readers = map[machine.TaskID]*reader{}
+		d.readers = map[inner]*reader{}
 	}
-	d.readers[id] = &reader{driver: child, rec: &record{flow: flow, from: rec.from}}
-	return d.readers[id], nil
+	if before := d.readers[of]; before != nil {
+		child.readers = before.driver.readers
+	}
+	d.readers[of] = &reader{driver: child, rec: &record{flow: flow, from: rec.from}}
+	return d.readers[of], nil
 }
 
 // catchUp brings a reader to where its subgraph stood before a note: what was noted
@@ -134,6 +164,6 @@ func (r *reader) retell(event *machine.Event) error {
 			return err
 		}
 	}
-	r.driver = child
+	child.readers, r.driver = r.driver.readers, child
 	return child.retell(event)
 }

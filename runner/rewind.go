@@ -19,6 +19,8 @@ type comeback struct {
 	revive, clean []machine.TaskID
 	// endings is how often nodes of finally ran for ends that are taken back.
 	endings int
+	// told is the number of the last event that was told before.
+	told int64
 }
 
 // rewind takes the end of a run back. Every event before its end stands. The error

@@ -54,18 +54,17 @@ func (d *driver) running() ([]RunningNode, error) {
 		out = append(out, RunningNode{
 			Node: d.nested.path(t.Node), Step: t.Step, Visit: t.Visit, Attempt: max(t.Attempt, 1), Doing: t.Doing, Since: time.Unix(0, t.Began).UTC(),
 		})
-		child, err := d.readChild(t.TaskID)
+		children, err := d.readChildren(t.TaskID)
 		if err != nil {
 			return nil, err
 		}
-		if child == nil {
-			continue
+		for _, child := range children {
+			inside, err := child.running()
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, inside...)
 		}
-		inside, err := child.running()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, inside...)
 	}
 	return out, nil
 }

@@ -34,6 +34,8 @@ type snapshotHead struct {
 	Started int64 `json:"started"` // Unix nanoseconds
 	Last    int64 `json:"last"`    // when the last event happened
 	Steps   int   `json:"steps"`   // in the path
+	// Told is the number of the last event that was told; of a subgraph 0.
+	Told int64 `json:"told,omitempty"`
 	// Hidden are the texts that secret keys have had.
 	Hidden []string `json:"hidden,omitempty"`
 }
@@ -75,7 +77,7 @@ func (d *driver) keepSnapshot() error {
 		limit = math.MaxInt
 	}
 	text, err := json.Marshal(snapshotHead{
-		Started: d.started.UnixNano(), Last: d.state.Now(), Steps: d.steps(), Hidden: d.mask.learned,
+		Started: d.started.UnixNano(), Last: d.state.Now(), Steps: d.steps(), Told: d.lastNumber(), Hidden: d.mask.learned,
 	})
 	if err != nil {
 		return err
@@ -153,7 +155,8 @@ func (d *driver) startFrom(rec *record) (err error) {
 	if err != nil {
 		return err
 	}
-	d.state.Watched = d.watched
+	d.state.Watched = d.watched || d.flow.runner.cfg.Store != nil
+	d.seq = rec.from.head.Told
 	d.started, d.last = time.Unix(0, rec.from.head.Started), rec.from.head.Last
 	d.time.notBefore(d.last)
 	for _, text := range rec.from.head.Hidden {

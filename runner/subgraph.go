@@ -31,6 +31,7 @@ type nesting struct {
 	prefix                 string   // the target of the node that runs it
 	place                  string   // the task that runs it; see Task.Place
 	call                   int      // of a tool that it is, from 1; 0: a graph node runs it
+	file                   string   // the graph, as the tools of the run around it name it
 	naps                   bool     // whether it can leave off while only time passes
 	hidden                 []string // what the run around it masks
 	around                 []ModelScope

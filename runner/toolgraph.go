@@ -28,9 +28,11 @@ type GraphCall struct {
 }
 
 // noteGraphCall marks the notes of a graph's events in the log of the task that
-// calls it; noteGraphEvents are the events.
+// calls it, noteGraphFile names the graph as the file's tools do, and noteGraphEvents
+// are the events.
 const (
 	noteGraphCall   = "graph_call"
+	noteGraphFile   = "file"
 	noteGraphEvents = "events"
 )
 
@@ -68,7 +70,7 @@ func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, 
 	s, err := d.newSubrun(flow, g.models, &nesting{
 		parent: d, task: g.id, node: task.Node, prefix: d.nested.prefixOf(lastNode(task.Node), task.Index),
 		place: task.Place + "#" + strconv.Itoa(call.Number+1), key: call.Key,
-		left: g.work.StepsLeft, shares: g.work.SharesSteps, hidden: g.hidden, call: call.Number + 1, around: task.modelScopes(),
+		left: g.work.StepsLeft, shares: g.work.SharesSteps, hidden: g.hidden, call: call.Number + 1, file: call.File, around: task.modelScopes(),
 		stateBytes: g.stateBytes, bytesAbove: g.bytesAbove,
 	})
 	if err != nil {
@@ -92,9 +94,6 @@ func (g *toolGraphs) outcome(child *driver, result *Result, call GraphCall) (any
 	if parked := child.parking(); parked != nil {
 		if child.journal == nil {
 			return nil, &Failure{Kind: "child_failed", Message: "the graph asks a person, which needs a store"}
-		}
-		for i := range parked.Asks {
-			parked.Asks[i].ID = call.part() + ":" + parked.Asks[i].ID
 		}
 		return nil, parked
 	}
@@ -145,12 +144,20 @@ func (c GraphCall) task(task *Task) *Task {
 // part is the name of the call as a part of its task.
 func (c GraphCall) part() string { return "tool" + strconv.Itoa(c.Number) }
 
+// askID is the ID that a question of a subgraph has in the run around it.
+func (n *nesting) askID(q *machine.Question) string {
+	if n.call == 0 {
+		return questionID(q)
+	}
+	return GraphCall{Number: n.call - 1}.part() + ":" + questionID(q)
+}
+
 // wrapped is a note of a subgraph's events as the log of its task has it.
 func (n *nesting) wrapped(events []any) any {
 	if n.call == 0 {
 		return events
 	}
-	return map[string]any{noteGraphCall: n.call, noteGraphEvents: events}
+	return map[string]any{noteGraphCall: n.call, noteGraphFile: n.file, noteGraphEvents: events}
 }
 
 // lastNode is the node's own id in its path.

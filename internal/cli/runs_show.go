@@ -238,7 +238,8 @@ crashed is waited for: it may be taken up again.`,
 			if follow {
 				err = a.follow(cmd.Context(), r, sink)
 			} else {
-				_, err = r.replay(sink)
+				_, err = r.runner.Retell(r.record.ID, runner.Options{Sink: sink})
+				err = r.unreadable(err)
 			}
 			return errors.Join(err, out.close())
 		},

@@ -49,6 +49,7 @@ func TestScripts(t *testing.T) {
 			"overdue": commandOverdue,
 			"json":    commandJSON,
 			"events":  commandEvents,
+			"streams": commandStreams,
 			"server":  commandServer,
 		},
 	})

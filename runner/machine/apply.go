@@ -336,6 +336,9 @@ func (s *State) interrupt() {
 			}
 		}
 	}
+	for i := range s.next { // back from being parked, and not in a superstep yet
+		s.uncount(&s.next[i])
+	}
 }
 
 // reset empties the buffers of the event before.

@@ -96,13 +96,16 @@ func (p *Plan) exhausted(s *State, f *fanout) *lostBranch {
 	return &first
 }
 
+// branchFailed is why tasks are cancelled that a failure makes useless.
+const branchFailed = "a parallel branch failed"
+
 // kill ends every token of a fan-out. Running tasks are cancelled; they are
 // dropped when they have ended.
 func (s *State) kill(f *fanout) {
-	s.removeTokens(func(_ int, at place) bool { return at.within(f) })
+	s.removeTokens(branchFailed, func(_ int, at place) bool { return at.within(f) })
 	for i := range s.tasks {
 		if t := &s.tasks[i]; t.at.within(f) {
-			s.cancel(t, "a parallel branch failed")
+			s.cancel(t, branchFailed)
 		}
 	}
 	f.at.add(-f.live)
@@ -159,7 +162,7 @@ func (s *State) cancelSiblings(failed *task) {
 	}
 	for i := range s.tasks {
 		if t := &s.tasks[i]; f == nil || t.at.within(out) {
-			s.cancel(t, "a parallel branch failed")
+			s.cancel(t, branchFailed)
 		}
 	}
 }

@@ -10,6 +10,14 @@ func (s *State) unstep(t *task) {
 	}
 }
 
+// unstepBecause is unstep of one that waited for its time or a person.
+func (s *State) unstepBecause(t *task, why string) {
+	if t.cause == nil {
+		t.cause = &Failure{Kind: "cancelled", Message: why}
+	}
+	s.unstep(t)
+}
+
 func (s *State) takeStep(t *task) {
 	s.Steps--
 	t.step = 0

@@ -90,6 +90,9 @@ type Event struct {
 	// Endings is how often nodes of finally have run for ends that were taken
 	// back (Resumed).
 	Endings int `json:"endings,omitempty"`
+	// Told is the number that the driver's event stream had come to, where the
+	// journal before this event does not tell; 0: it does.
+	Told int64 `json:"told,omitempty"`
 	// Superstep is the one to close (Advanced); 0: the one that is open.
 	Superstep int `json:"superstep,omitempty"`
 	// Edit holds state keys that are set by hand: in RunBegan before the first

@@ -41,7 +41,7 @@ func (p *Plan) branchTimedOut(s *State, id TaskID) {
 			Message: "branch " + p.targetName(f.first[branch.lane]) + " took longer than branch_timeout of " +
 				p.branchTimeout(f.origin).String(),
 		}
-		s.removeTokens(func(_ int, at place) bool { return at.on(branch) })
+		s.removeTokens(failure.Message, func(_ int, at place) bool { return at.on(branch) })
 		over := &expiry{branch: branch, failure: failure, order: s.nextOrder()}
 		inStep := false
 		for i := range s.tasks {

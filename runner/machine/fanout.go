@@ -231,13 +231,13 @@ func (at place) end() {
 }
 
 // removeTokens takes out the tokens that do not run: those due next, parked, or
-// waiting at a join.
-func (s *State) removeTokens(match func(node int, at place) bool) {
+// waiting at a join; why is told of those whose execution has begun.
+func (s *State) removeTokens(why string, match func(node int, at place) bool) {
 	s.next = deleteTasks(s.next, func(t *task) bool {
 		if !s.removed(t.node, t.at, match) {
 			return false
 		}
-		s.unstep(t) // it may be back from being parked
+		s.unstepBecause(t, why) // it may be back from being parked
 		return true
 	})
 	s.parked = deleteTasks(s.parked, func(t *task) bool {
@@ -252,7 +252,7 @@ func (s *State) removeTokens(match func(node int, at place) bool) {
 			timer = AnswerTimer
 		}
 		s.command(Command{Kind: StopTimer, Timer: timer, Task: s.taskID(t)})
-		s.unstep(t)
+		s.unstepBecause(t, why)
 		return true
 	})
 	for i := range s.barriers {

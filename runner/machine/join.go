@@ -317,7 +317,7 @@ func (p *Plan) removeLate(s *State, b *barrier) {
 		other := &s.barriers[i]
 		other.detours = slices.DeleteFunc(other.detours, func(d detour) bool { return late(other.node, d.places[0]) })
 	}
-	s.removeTokens(func(node int, at place) bool {
+	s.removeTokens("join "+p.nodes[b.node].id+" has enough branches", func(node int, at place) bool {
 		if !late(node, at) {
 			return false
 		}

@@ -117,6 +117,21 @@ func (s *State) noteStopped(t *task) {
 	s.taskNote(NoteNodeFailed, t).Failure = &failure
 }
 
+// noteStartedAgain tells that the executions start again which the end of the run
+// has cut short.
+func (s *State) noteStartedAgain() {
+	for _, list := range [...][]task{s.tasks, s.parked, s.next} {
+		for i := range list {
+			switch t := &list[i]; t.status {
+			case ready, running, delayed, waiting, asking:
+				if t.step > 0 {
+					s.noteStarted(t)
+				}
+			}
+		}
+	}
+}
+
 func (s *State) noteRetrying(t *task, failure *Failure, next RetryNote) {
 	if s.Watched {
 		note := s.taskNote(NoteNodeRetrying, t)

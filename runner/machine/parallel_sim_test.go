@@ -69,6 +69,41 @@ type sim struct {
 	// answer is what a person says, and when; never if it takes less than nothing.
 	answer func(q *machine.Question) reply
 	told   func(c machine.Command) // of every task that is run
+	// open are the executions that were told to have started and not yet to have ended: whether another attempt may start.
+	open map[execution]bool
+}
+
+// execution is one visit of a node.
+type execution struct{ node, visit int32 }
+
+// watch checks that every execution which has started is told to end once.
+func (s *sim) watch() {
+	s.t.Helper()
+	for _, n := range s.state.Notes() {
+		if n.Skipped { // it did not start
+			continue
+		}
+		of := execution{n.Node, n.Visit}
+		switch n.Kind {
+		case machine.NoteNodeStarted:
+			if again, open := s.open[of]; open && !again {
+				s.t.Errorf("%s, visit %d, is told to start twice", s.plan.NodeID(n.Node), n.Visit)
+			}
+			s.open[of] = false
+		case machine.NoteNodeRetrying:
+			s.open[of] = true
+		case machine.NoteNodeCompleted, machine.NoteNodeFailed:
+			if _, open := s.open[of]; !open && n.Step > 0 {
+				s.t.Errorf("%s, visit %d, is told to end and was not running", s.plan.NodeID(n.Node), n.Visit)
+			}
+			delete(s.open, of)
+		}
+	}
+	if s.state.Ended() {
+		for of := range s.open {
+			s.t.Errorf("%s, visit %d, is never told to end", s.plan.NodeID(of.node), of.visit)
+		}
+	}
 }
 
 // due is an event that happens at a moment of virtual time.
@@ -79,10 +114,12 @@ type due struct {
 }
 
 func newSim(t testing.TB, plan *machine.Plan, reply func(machine.TaskID, int) reply) *sim {
-	return &sim{
-		t: t, plan: plan, state: plan.NewState(), reply: reply,
+	s := &sim{
+		t: t, plan: plan, state: plan.NewState(), reply: reply, open: map[execution]bool{},
 		asked: map[string]int{}, live: map[machine.TaskID]bool{}, ran: map[machine.TaskID]bool{},
 	}
+	s.state.Watched = true
+	return s
 }
 
 const simEpoch = int64(1e18)
@@ -151,6 +188,7 @@ func (s *sim) apply(e machine.Event) {
 		s.t.Fatal(err)
 	}
 	cmds = slices.Clone(cmds)
+	s.watch()
 	for _, i := range s.state.Ran {
 		s.path = append(s.path, s.plan.Graph.Nodes[i].ID.Value)
 	}

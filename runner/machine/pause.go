@@ -128,6 +128,9 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 	} else if s.final.hurried {
 		s.command(Command{Kind: StartTimer, Timer: GraceTimer, For: finallyGrace})
 	}
+	if len(e.Undo)+len(e.Revive) > 0 { // the end of the run was told to end them
+		s.noteStartedAgain()
+	}
 	if s.open {
 		if wasOut { // the driver stopped before the end that this was to be
 			e.Revive = append(s.Lost(), e.Revive...)

@@ -370,7 +370,11 @@ func (p *Plan) park(s *State) {
 		case t.status != delayed && t.status != waiting && t.status != asking:
 			return false
 		case t.at.dead() || t.expired != nil:
-			s.unstep(t)
+			why := branchFailed
+			if t.expired != nil {
+				why = t.expired.failure.Message
+			}
+			s.unstepBecause(t, why)
 			t.status = dropped
 			return false
 		case t.due:

@@ -14,7 +14,7 @@ import (
 
 // EncodeEvent writes an event as one line of JSON without the newline.
 func EncodeEvent(e *machine.Event) ([]byte, error) {
-	if e.Kind == machine.Advanced && e.Edit == nil && e.At > 0 && e.Superstep > 0 {
+	if e.Kind == machine.Advanced && e.Edit == nil && e.Told == 0 && e.At > 0 && e.Superstep > 0 {
 		// The event of every pure step.
 		dst := append(make([]byte, 0, 64), `{"kind":"advanced","at":`...)
 		dst = append(strconv.AppendInt(dst, e.At, 10), `,"superstep":`...)

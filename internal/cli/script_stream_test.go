@@ -1,0 +1,101 @@
+// A command of the sessions that compares the event streams of a run.
+
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// commandStreams is `streams [-numbers] TOLD LIVE...`: TOLD is what `runs events`
+// tells of a run, the others what its drivers told as it happened, one after the
+// other. The numbers rise in both; what TOLD has, LIVE has in the same words, times
+// apart, with -numbers under the same number (what happens at once may be told in
+// another order); and every execution that starts ends once.
+func commandStreams(ts *testscript.TestScript, neg bool, args []string) {
+	numbers := len(args) > 0 && args[0] == "-numbers"
+	if numbers {
+		args = args[1:]
+	}
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: streams [-numbers] TOLD LIVE...")
+	}
+	var live []map[string]any
+	for _, name := range args[1:] {
+		live = append(live, streamOf(ts, name)...)
+	}
+	told := streamOf(ts, args[0])
+	known := map[string]int{}
+	for _, event := range live {
+		known[untimed(event, numbers)]++
+	}
+	for _, event := range told {
+		text := untimed(event, numbers)
+		if known[text]--; known[text] < 0 {
+			ts.Fatalf("told, and not live: %s", textOfJSON(event))
+		}
+	}
+	for _, stream := range [][]map[string]any{told, live} {
+		if err := checkStream(stream); err != nil {
+			ts.Fatalf("%v", err)
+		}
+	}
+}
+
+func streamOf(ts *testscript.TestScript, name string) (events []map[string]any) {
+	for line := range strings.Lines(ts.ReadFile(name)) {
+		var event map[string]any
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
+			ts.Fatalf("%s: %v in line %s", name, err, line)
+		}
+		events = append(events, event)
+	}
+	return events
+}
+
+// untimed is the text of an event without what times decide.
+func untimed(event map[string]any, number bool) string {
+	out := maps.Clone(event)
+	delete(out, "time")
+	delete(out, "duration_ms")
+	if !number {
+		delete(out, "seq")
+	}
+	if list, ok := out["candidates"].([]any); ok { // a replay says what each part came to
+		out["candidates"] = len(list)
+	}
+	return textOfJSON(out)
+}
+
+// checkStream checks that numbers rise and that what starts ends once.
+func checkStream(events []map[string]any) error {
+	last, begun := 0.0, map[string]bool{}
+	for _, event := range events {
+		seq, _ := event["seq"].(float64)
+		if seq <= last {
+			return fmt.Errorf("number %v comes after %v", seq, last)
+		}
+		last = seq
+		of := fmt.Sprint(event["node"], "#", event["visit"])
+		switch event["event"] {
+		case "node_started":
+			if begun[of] {
+				return fmt.Errorf("%s has not ended and starts again at %v", of, seq)
+			}
+			begun[of] = true
+		case "node_completed", "node_failed":
+			if !begun[of] {
+				return fmt.Errorf("%s is not running and ends at %v", of, seq)
+			}
+			delete(begun, of)
+		}
+	}
+	if end := events[len(events)-1]; end["status"] != "paused" && len(begun) > 0 {
+		return fmt.Errorf("these have not ended: %v", begun)
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+// Telling all that a run's drivers told, also what counts no more.
+
+package runner
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// Retell tells the sink of opts what has happened in a run, from its beginning, as
+// its drivers told it, also how it ended before it was taken up again. What a journal
+// does not keep is not told: text and progress.
+func (r *Runner) Retell(runID string, opts Options) (*Result, error) {
+	rec, err := r.loadAt(runID, 0)
+	if err != nil {
+		return nil, err
+	}
+	d, err := rec.reader(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.retellAll(rec, -1); err != nil {
+		return nil, err
+	}
+	return d.retold()
+}
+
+// retellAll tells of the events of a record that have not been read, up to a place in
+// the journal (all when negative), those that count no more too: they were told when
+// they happened.
+func (d *driver) retellAll(rec *record, until int) error {
+	for {
+		events, err := rec.flow.runner.cfg.Store.Stretch(rec.run.ID, rec.total, stretchSize)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		for i := range events {
+			if rec.total == until {
+				return nil
+			}
+			if undo := events[i].Undo; len(undo) > 0 {
+				if err := d.takeBack(rec, undo); err != nil {
+					return err
+				}
+			}
+			rec.total++
+			if err := d.retell(&events[i]); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// takeBack puts a driver that only tells where the next event of a record finds the
+// run, which takes others back.
+func (d *driver) takeBack(rec *record, undo []int) error {
+	if err := d.tellPause(); err != nil {
+		return err
+	}
+	place := rec.total
+	back := &record{run: rec.run, flow: rec.flow, paged: true, undone: map[int]bool{}}
+	for _, one := range rec.retractions {
+		if one.By < place {
+			back.retractions = append(back.retractions, one)
+		}
+	}
+	back.retractions = append(back.retractions, Retraction{By: place, Places: undo})
+	for _, one := range back.retractions {
+		for _, at := range one.Places {
+			back.undone[at] = true
+		}
+	}
+	rec.retractions = slices.Clone(back.retractions)
+	if kept, err := back.snapshotAt(place); err != nil {
+		return err
+	} else if from, bad := readSnapshot(kept, rec.flow.plan); kept.Events > 0 && bad == nil {
+		back.from, back.total = from, kept.Events
+	}
+	opts := d.opts
+	opts.Sink = nil
+	there, err := back.replayed(opts, nil)
+	if err != nil {
+		return err
+	}
+	err = back.each(func(e *machine.Event) (bool, error) {
+		if back.total > place {
+			return false, nil
+		}
+		return true, there.replay(e)
+	})
+	if err != nil {
+		return err
+	}
+	there.state.Explain, there.state.Watched = d.state.Explain, d.state.Watched
+	d.state, d.path, d.before, d.history, d.mask = there.state, there.path, there.before, there.history, there.mask
+	return nil
+}
