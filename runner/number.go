@@ -21,6 +21,12 @@ var errBegunBefore = errors.New("a subgraph began before the snapshot")
 func (d *driver) countUntold() {
 	told := int64(0)
 	for _, n := range d.state.BriefNotes() {
+		for _, logged := range n.Inside {
+			children, _ := d.readChildrenOf(logged.Task, logged.Log)
+			for _, child := range children {
+				child.tellActive(&n, 0, func(*Event) { told++ })
+			}
+		}
 		switch n.Kind {
 		case machine.NoteEntered:
 			told += 3

@@ -67,10 +67,14 @@ func (d *driver) passedOn(q *machine.Question) machine.Ask {
 
 // readChildren are the drivers of the subgraphs that a task runs, as its notes tell
 // of them: they drive nothing.
-func (d *driver) readChildren(id machine.TaskID) (children []*driver, err error) {
+func (d *driver) readChildren(id machine.TaskID) ([]*driver, error) {
+	return d.readChildrenOf(id, d.state.Log(id))
+}
+
+func (d *driver) readChildrenOf(id machine.TaskID, notes []any) (children []*driver, err error) {
 	var all []inner
 	flows, logs := map[inner]*Flow{}, map[inner][]any{}
-	for _, note := range d.state.Log(id) {
+	for _, note := range notes {
 		of, flow, log := d.innerOf(id, note)
 		if flow == nil {
 			continue

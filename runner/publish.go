@@ -123,7 +123,7 @@ func (d *driver) tellTail(task machine.TaskID) {
 
 // publish tells what the machine noted about the event it applied.
 func (d *driver) publish(at int64) {
-	if sink, ok := d.opts.Sink.(*JSONSink); ok && d.mask.idle() {
+	if sink, ok := d.opts.Sink.(*JSONSink); ok && d.mask.idle() && !hasInside(d.state.BriefNotes()) {
 		if d.sinkErr == nil {
 			d.sinkErr = sink.notes(d, d.state.BriefNotes(), at)
 		}
@@ -137,6 +137,9 @@ func (d *driver) publish(at int64) {
 	now := time.Unix(0, at)
 	for i := range notes {
 		n := &notes[i]
+		if n.Kind == machine.NoteNodeFailed {
+			d.tellInside(n, at)
+		}
 		d.event = Event{
 			Type: noteType(n.Kind), Time: now, Superstep: int(n.Superstep),
 			Step: int(n.Step), Branch: n.Branch, Visit: int(n.Visit), Attempt: int(n.Attempt),
@@ -146,6 +149,9 @@ func (d *driver) publish(at int64) {
 		}
 		d.describe(n, at)
 		d.emit()
+		if n.Kind == machine.NoteNodeStarted {
+			d.tellInside(n, at)
+		}
 		if d.checkpoints && n.Kind == machine.NoteSuperstepCompleted {
 			d.event = Event{Type: Checkpoint, Time: now, Step: d.steps(), Superstep: int(n.Superstep)}
 			d.emit()

@@ -73,7 +73,7 @@ func untimed(event map[string]any, number bool) string {
 
 // checkStream checks that numbers rise and that what starts ends once.
 func checkStream(events []map[string]any) error {
-	last, begun := 0.0, map[string]bool{}
+	last, begun := 0.0, map[string]int{} // elements of an each have one name
 	for _, event := range events {
 		seq, _ := event["seq"].(float64)
 		if seq <= last {
@@ -83,19 +83,18 @@ func checkStream(events []map[string]any) error {
 		of := fmt.Sprint(event["node"], "#", event["visit"])
 		switch event["event"] {
 		case "node_started":
-			if begun[of] {
-				return fmt.Errorf("%s has not ended and starts again at %v", of, seq)
-			}
-			begun[of] = true
+			begun[of]++
 		case "node_completed", "node_failed":
-			if !begun[of] {
+			if begun[of]--; begun[of] < 0 {
 				return fmt.Errorf("%s is not running and ends at %v", of, seq)
 			}
-			delete(begun, of)
 		}
 	}
-	if end := events[len(events)-1]; end["status"] != "paused" && len(begun) > 0 {
-		return fmt.Errorf("these have not ended: %v", begun)
+	paused := events[len(events)-1]["status"] == "paused"
+	for of, open := range begun {
+		if open > 0 && !paused {
+			return fmt.Errorf("%s has not ended", of)
+		}
 	}
 	return nil
 }

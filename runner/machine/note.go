@@ -70,9 +70,19 @@ type Note struct {
 	// Element is NoteElementEnded's; Failure is why it failed, if it did.
 	Element *ElementNote
 
+	// Inside are the subgraphs that the execution runs, as its notes tell of them, where
+	// it is cut short or begins again.
+	Inside []Logged
+
 	choice *choice
 	// first and last are its part of State.taken or State.changes.
 	first, last int32
+}
+
+// Logged is what an attempt has noted, in order.
+type Logged struct {
+	Task TaskID
+	Log  []any
 }
 
 // ElementNote says which element has ended, from 0, and how far the node is.

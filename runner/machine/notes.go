@@ -114,7 +114,22 @@ func (s *State) noteStopped(t *task) {
 		failure.Message = "it is not needed any more"
 	}
 	failure.Node, failure.Attempt = s.plan.nodes[t.node].id, t.attempt
-	s.taskNote(NoteNodeFailed, t).Failure = &failure
+	note := s.taskNote(NoteNodeFailed, t)
+	note.Failure, note.Inside = &failure, s.inside(t)
+}
+
+// inside are the notes of an execution, by attempt and element.
+func (s *State) inside(t *task) (out []Logged) {
+	id := s.taskID(t)
+	for of, log := range s.logs { //lint:ignore mapiter sorted below
+		if of.Node == id.Node && of.Visit == id.Visit {
+			out = append(out, Logged{of, log})
+		}
+	}
+	slices.SortFunc(out, func(a, b Logged) int {
+		return cmp.Or(a.Task.Element-b.Task.Element, a.Task.Attempt-b.Task.Attempt)
+	})
+	return out
 }
 
 // noteStartedAgain tells that the executions start again which the end of the run
@@ -125,10 +140,17 @@ func (s *State) noteStartedAgain() {
 			switch t := &list[i]; t.status {
 			case ready, running, delayed, waiting, asking:
 				if t.step > 0 {
-					s.noteStarted(t)
+					s.noteAgain(t)
 				}
 			}
 		}
+	}
+}
+
+// noteAgain tells that an execution begins again, with the subgraphs that it runs.
+func (s *State) noteAgain(t *task) {
+	if s.Watched {
+		s.taskNote(NoteNodeStarted, t).Inside = s.inside(t)
 	}
 }
 

@@ -87,7 +87,7 @@ func (p *Plan) revive(s *State, id TaskID) {
 	}
 	failedBefore := t.status == failed
 	t.cause, t.failure, t.expired, t.lost, t.order, t.output = nil, nil, nil, false, 0, nil
-	s.noteStarted(t)
+	s.noteAgain(t)
 	n := &p.nodes[t.node]
 	anew := failedBefore && n.kind != "graph"
 	switch {
