@@ -30,17 +30,29 @@ type Divergence struct {
 	// NeverRan are those of Now that no part of the record ran: what they would
 	// give is not known.
 	NeverRan []string `json:"never_ran,omitempty"`
+	// Onward is how the other flow goes on with what is recorded; nil: there is none.
+	Onward *Onward `json:"onward,omitempty"`
 }
 
 // Verify walks a recorded run once more, executing nothing: through the graph
 // that it was started with, or through another flow, which gets the recorded
 // outputs and answers. It returns the first divergence, nil if there is none,
-// and the result that the walk came to; with a divergence, up to there.
+// and the result that the walk came to; with a divergence, up to there, and in it how
+// the other flow goes on.
 func (r *Runner) Verify(runID string, other *Flow) (*Result, *Divergence, error) {
 	rec, err := r.loadAt(runID, 0)
 	if err != nil {
 		return nil, nil, err
 	}
+	result, d, err := rec.verify(other)
+	if err == nil && d != nil && other != nil {
+		d.Onward, err = rec.goOnward(other)
+	}
+	return result, d, err
+}
+
+// verify walks a record through its own flow and another one, if there is one.
+func (rec *record) verify(other *Flow) (*Result, *Divergence, error) {
 	then, err := rec.walker(rec.flow)
 	if err != nil {
 		return nil, nil, err
@@ -237,7 +249,7 @@ func compareStep(then, now *walker, event *machine.Event) (*Divergence, error) {
 				Why: []string{"the journal has an execution that nothing led to"},
 			}
 			if now != then {
-				d.reasons(then, now, event.Task.Node)
+				d.reasons(then, now, append(nodesOf(d.Now), event.Task.Node)...)
 			}
 			return d, nil
 		}
