@@ -3,8 +3,9 @@
 package lint
 
 import (
-	"strings"
 	"time"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // beyondLimits reports the nodes that can never do their work within the limits:
@@ -21,20 +22,9 @@ func (f *facts) beyondLimits() {
 		}
 		if v := n.Field("for"); v != nil && n.Kind.Value == "wait" && limits.Timeout > 0 {
 			if wait, err := time.ParseDuration(v.Text.Value); err == nil && wait > limits.Timeout {
-				d := f.report(v.Span, "%q waits %s, and limits.timeout ends the run after %s", n.ID.Value, v.Text.Value, shortDuration(limits.Timeout))
+				d := f.report(v.Span, "%q waits %s, and limits.timeout ends the run after %s", n.ID.Value, v.Text.Value, eval.DurationText(limits.Timeout))
 				d.Related = append(d.Related, f.related(limits.Span, "the limits of the run"))
 			}
 		}
 	}
-}
-
-// shortDuration writes a duration without the parts that are zero: 10m, not 10m0s.
-func shortDuration(d time.Duration) string {
-	s := d.String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(s, zero) {
-			s = s[:len(s)-2]
-		}
-	}
-	return s
 }

@@ -48,7 +48,7 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice runner.C
 		failure, mayPass := transient(err)
 		if !mayPass || try >= tries(task) {
 			if errors.Is(err, context.DeadlineExceeded) {
-				err = &runner.Failure{Kind: "timeout", Message: fmt.Sprintf("the decision took longer than %s", limit)}
+				err = &runner.Failure{Kind: "timeout", Message: fmt.Sprintf("the decision took longer than %s", eval.DurationText(limit))}
 			}
 			return "", "", err
 		}

@@ -104,15 +104,6 @@ func retryKeys() []Key {
 	}
 }
 
-// FailureKinds are the kinds of a node's error, sorted.
-func FailureKinds() []string {
-	return []string{
-		"auth", "budget", "bypassed", "cancelled", "child_failed", "conflict", "escalated", "exit_status", "expression", "failed", "filtered",
-		"http_status", "internal", "invalid_input", "invalid_output", "llm", "loop_limit", "max_visits", "network",
-		"overloaded", "policy", "rate_limited", "refused", "timeout", "tool", "truncated",
-	}
-}
-
 func cacheKeys() []Key {
 	return []Key{
 		{Name: "ttl", Type: TypeDuration, Default: "0", Doc: "How long a result is kept; 0: for ever."},

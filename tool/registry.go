@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/process"
 	"github.com/graphrun/graphrun/internal/schema"
 )
@@ -236,7 +237,7 @@ func (d *declared) timed(ctx context.Context, call func(context.Context) (any, e
 	defer cancel()
 	result, err := call(bounded)
 	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		return nil, &Error{Message: fmt.Sprintf("tool %q was stopped: it took longer than %s", d.name, d.timeout), Kind: "timeout"}
+		return nil, &Error{Message: fmt.Sprintf("tool %q was stopped: it took longer than %s", d.name, eval.DurationText(d.timeout)), Kind: "timeout"}
 	}
 	return result, err
 }

@@ -30,24 +30,28 @@ type ruleText struct {
 func newExplainCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
-		Use:   "explain [RULE|KEY|KIND]",
-		Short: "Say what a rule, a key of the language or a kind of node means",
+		Use:   "explain [RULE|KEY|KIND|ERROR|exit-codes]",
+		Short: "Say what a rule, a key, a kind of node, a kind of error or an exit code means",
 		Long: `explain prints what a rule of validate means, why it matters and what to do, and
 two complete graph files: one that raises it and one that doesn't. Of a key of graph
 files it prints what it takes, its default and what it does, at each place where it
-may stand; of a kind of node its keys. Without an argument it lists the rules.`,
+may stand; of a kind of node its keys; of a kind of error, or an exit code, what it
+means and what to do. error-kinds and exit-codes list all of those. Without an argument
+it lists the rules.`,
 		Example: `  graphrun explain
   graphrun explain missing-join
   graphrun explain exec
   graphrun explain join
   graphrun explain limits.max_steps
+  graphrun explain rate_limited
+  graphrun explain exit-codes
   graphrun explain unknown-node -o json`,
 		Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return append(ruleNames(), topicNames()...), cobra.ShellCompDirectiveNoFileComp
+			return explained(), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -85,9 +89,12 @@ func (a *app) explain(name, format string) error {
 	r, ok := lint.FindRule(name)
 	if !ok {
 		if topics := topicsNamed(name); len(topics) > 0 {
-			return a.explainTopics(topics, format)
+			return a.explainTopics(topics, failuresNamed(name), format)
 		}
-		return usagef("no such rule, key or kind: %q%s", name, didYouMean(name, append(ruleNames(), topicNames()...)))
+		if done, err := a.explainEnd(name, format); done || err != nil {
+			return err
+		}
+		return usagef("no such rule, key, kind, error or exit code: %q%s", name, didYouMean(name, explained()))
 	}
 	if format == "json" {
 		return printJSON(a.Stdout, textOfRule(&r))
@@ -103,6 +110,13 @@ func (a *app) explain(name, format string) error {
 	}
 	_, err := io.WriteString(a.Stdout, b.String())
 	return err
+}
+
+// explained are the names that explain takes, each once.
+func explained() []string {
+	names := slices.Concat(ruleNames(), topicNames(), endTopicNames())
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // severityWords is a rule's severity, and how to turn it on if it is off.

@@ -46,11 +46,16 @@ func topicNames() []string {
 	return slices.Compact(out)
 }
 
-func (a *app) explainTopics(topics []spec.Topic, format string) error {
+// explainTopics explains keys and kinds, and the kind of error that has their name.
+func (a *app) explainTopics(topics []spec.Topic, failures []spec.FailureKind, format string) error {
 	if format == "json" {
 		return printJSON(a.Stdout, topics)
 	}
 	var b strings.Builder
+	if len(failures) > 0 {
+		writeFailures(&b, failures)
+		b.WriteString("\n")
+	}
 	for i := range topics {
 		if i > 0 {
 			b.WriteString("\n")

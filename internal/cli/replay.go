@@ -217,11 +217,11 @@ func replayLines(r *replayed) []string {
 	for _, why := range d.Why {
 		out = append(out, "    "+terminal.Line(why))
 	}
-	if d.Onward != nil {
-		return append(out, onwardLines(d.Onward)...)
-	}
 	if len(d.NeverRan) > 0 {
 		out = append(out, fmt.Sprintf("  the walk ends here: %s never ran, what it would give is not known", strings.Join(d.NeverRan, ", ")))
+	}
+	if d.Onward != nil {
+		out = append(out, onwardLines(d.Onward)...)
 	}
 	return out
 }

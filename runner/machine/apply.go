@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // Apply brings an event into the state and returns the work that follows. It
@@ -204,7 +206,7 @@ func (p *Plan) timerFired(s *State, e *Event) {
 	case StepTimer:
 		if s.open && e.Task.Visit == s.Superstep {
 			p.end(s, ending{status: Limit, reason: "timeout", failure: &Failure{
-				Kind: "timeout", Message: "superstep took longer than step_timeout of " + s.limits.StepTimeout.String(),
+				Kind: "timeout", Message: "superstep took longer than step_timeout of " + eval.DurationText(s.limits.StepTimeout),
 			}})
 		}
 	case TaskTimer:
@@ -223,7 +225,7 @@ func (p *Plan) timerFired(s *State, e *Event) {
 // outOfTime ends a run that took longer than its timeout.
 func (p *Plan) outOfTime(s *State) {
 	p.end(s, ending{status: Limit, reason: "timeout", failure: &Failure{
-		Kind: "timeout", Message: "the run took longer than its timeout of " + s.limits.Timeout.String(),
+		Kind: "timeout", Message: "the run took longer than its timeout of " + eval.DurationText(s.limits.Timeout),
 	}})
 }
 
@@ -234,7 +236,7 @@ func (p *Plan) attemptTimedOut(s *State, id TaskID) {
 		return
 	}
 	failure := &Failure{
-		Kind: "timeout", Message: "attempt took longer than its timeout of " + p.timeoutOf(t.node).String(),
+		Kind: "timeout", Message: "attempt took longer than its timeout of " + eval.DurationText(p.timeoutOf(t.node)),
 	}
 	if t.each != nil {
 		run := t.each.running[id.Element-1]

@@ -5,6 +5,8 @@ package machine
 import (
 	"math"
 	"time"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // expiry is the end of a branch that ran out of time while a superstep was open.
@@ -39,7 +41,7 @@ func (p *Plan) branchTimedOut(s *State, id TaskID) {
 		failure := &Failure{
 			Kind: "timeout", Node: p.targetName(node),
 			Message: "branch " + p.targetName(f.first[branch.lane]) + " took longer than branch_timeout of " +
-				p.branchTimeout(f.origin).String(),
+				eval.DurationText(p.branchTimeout(f.origin)),
 		}
 		s.removeTokens(failure.Message, func(_ int, at place) bool { return at.on(branch) })
 		over := &expiry{branch: branch, failure: failure, order: s.nextOrder()}

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"math"
 	"time"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // finallyGrace is how long the nodes of finally may take, all together, once the
@@ -180,7 +182,7 @@ func (p *Plan) keepFinally(s *State, t *task) {
 	if t.status == dropped {
 		end.Failure = &Failure{
 			Kind: "cancelled", Node: end.Node, Attempt: t.attempt,
-			Message: "the " + finallyGrace.String() + " that finally has after a cancellation were up",
+			Message: "the " + eval.DurationText(finallyGrace) + " that finally has after a cancellation were up",
 		}
 		s.noteStopped(t)
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bind"
 )
 
@@ -84,7 +85,7 @@ func (p *Plan) runWait(s *State, t *task, n *node) {
 	}
 	if n.timeout > 0 && delay > n.timeout {
 		delay = n.timeout
-		t.cause = &Failure{Kind: "timeout", Message: "attempt took longer than its timeout of " + n.timeout.String()}
+		t.cause = &Failure{Kind: "timeout", Message: "attempt took longer than its timeout of " + eval.DurationText(n.timeout)}
 	}
 	t.status, t.until = waiting, s.after(delay)
 	s.waitingTasks++
