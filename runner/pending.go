@@ -37,7 +37,10 @@ func (d *driver) questions() (open []machine.Question, due int64, err error) {
 				return nil, 0, err
 			}
 			for i := range inside {
-				open = append(open, machine.Question{Task: id, Ask: child.passedOn(&inside[i])})
+				// One that is answered here is closed, also before the subgraph has noted it.
+				if ask := child.passedOn(&inside[i]); !d.state.Settled(id, ask.ID) {
+					open = append(open, machine.Question{Task: id, Ask: ask})
+				}
 			}
 			if first > 0 && (due == 0 || first < due) {
 				due = first

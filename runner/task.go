@@ -33,6 +33,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	task.Partial = func(data any) { d.keepPartial(id, data) }
 	graphs := d.toolGraphs(id, work)
 	if graphs != nil {
+		go graphs.passCalls(ctx)
 		task.CallGraph = func(ctx context.Context, call GraphCall) (any, error) { return graphs.run(ctx, task, call) }
 	}
 	task.RunDir = d.folder.make

@@ -44,8 +44,10 @@ type toolGraphs struct {
 	work   *machine.Work
 	hidden []string
 	models machine.ModelSettings
+	box    chan insideCall // what the run wants of its graphs
 
 	mu                     sync.Mutex
+	calls                  map[string]chan insideCall // of those that run, by their part of the task
 	end                    *machine.ChildEnd // what the graphs came to, added up; nil: none has run
 	stateBytes, bytesAbove int               // see nesting
 }
@@ -56,7 +58,9 @@ func (d *driver) toolGraphs(id machine.TaskID, work *machine.Work) *toolGraphs {
 	if len(d.flow.tools) == 0 {
 		return nil
 	}
-	return &toolGraphs{driver: d, id: id, work: work, hidden: slices.Clone(d.mask.values), models: d.state.Models(), stateBytes: d.state.MaxStateBytes(), bytesAbove: d.state.StateBytesAbove() + 1}
+	box := make(chan insideCall, 64)
+	d.inside[id] = box
+	return &toolGraphs{box: box, driver: d, id: id, work: work, hidden: slices.Clone(d.mask.values), models: d.state.Models(), stateBytes: d.state.MaxStateBytes(), bytesAbove: d.state.StateBytesAbove() + 1}
 }
 
 // run runs a graph and returns its output. A graph that waits for people makes
@@ -77,6 +81,8 @@ func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, 
 		return nil, err
 	}
 	s.counted = g.work.StepsCounted // of all calls of the task
+	s.calls = g.reach(call.part())
+	defer g.leave(call.part())
 	child, result, err := s.run(ctx, call.task(task))
 	if err != nil {
 		return nil, err
@@ -84,6 +90,48 @@ func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, 
 	child.mask.learn(child.state.Values())
 	d.hideAs(child.mask)
 	return g.outcome(child, result, call)
+}
+
+// reach is where the graph of a call finds what the run around it wants.
+func (g *toolGraphs) reach(part string) <-chan insideCall {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.calls == nil {
+		g.calls = map[string]chan insideCall{}
+	}
+	box := make(chan insideCall, cap(g.box))
+	g.calls[part] = box
+	return box
+}
+
+func (g *toolGraphs) leave(part string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.calls, part)
+}
+
+// passCalls gives what the run wants to the graphs of the calls that it is for, until
+// the task has ended. An answer for one that does not run is found when it asks again.
+func (g *toolGraphs) passCalls(ctx context.Context) {
+	for {
+		select {
+		case call := <-g.box:
+			g.pass(call)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (g *toolGraphs) pass(call insideCall) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	part, question, _ := strings.Cut(call.question, ":")
+	call.question = question
+	select {
+	case g.calls[part] <- call:
+	default:
+	}
 }
 
 // errNoStepLeft ends a task whose graph found no step left: the run is over.

@@ -194,8 +194,8 @@ func (p *Plan) answered(s *State, e *Event) {
 // on, and kept for the case that the subgraph is run again before it has noted it.
 func (p *Plan) answeredInside(s *State, e *Event) bool {
 	t := s.find(e.Task)
-	if t == nil || !s.open || s.closing != nil || p.nodes[t.node].kind != "graph" {
-		return false
+	if t == nil || !s.open || s.closing != nil || p.nodes[t.node].kind != "graph" && len(s.logs[e.Task]) == 0 {
+		return false // nothing in it asks: it would have noted so
 	}
 	asked := &t.asked
 	if t.each != nil {
@@ -224,6 +224,27 @@ func (p *Plan) answeredInside(s *State, e *Event) bool {
 		Kind: PassAnswer, Task: e.Task, Question: &Question{Task: e.Task, Ask: Ask{ID: e.Question}}, Answer: e.Output, By: e.By,
 	})
 	return true
+}
+
+// Settled reports whether an answer is there to a question of something in a task that
+// runs, which the task may not have noted yet.
+func (s *State) Settled(id TaskID, question string) bool {
+	t := s.find(id)
+	if t == nil {
+		return false
+	}
+	asked := t.asked
+	if t.each != nil {
+		asked = nil
+		if run := t.each.running[id.Element-1]; run != nil {
+			asked = run.asked
+		}
+	}
+	if asked == nil {
+		return false
+	}
+	q := asked.find(question)
+	return q != nil && q.settled
 }
 
 // unanswered acts on people who did not answer in time. A subgraph runs again
