@@ -385,18 +385,3 @@ func (d *driver) carryOut(ctx context.Context, c *machine.Command) {
 		d.ask(ctx, c.Question)
 	}
 }
-
-// stop releases what still waits for the driver.
-func (d *driver) stop() {
-	close(d.done)
-	d.drain()
-	for _, cancel := range d.cancel {
-		cancel()
-	}
-	for _, cancel := range d.asked {
-		cancel()
-	}
-	for _, stop := range d.timers {
-		stop()
-	}
-}

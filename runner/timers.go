@@ -36,3 +36,18 @@ func (d *driver) cancelTask(task machine.TaskID) {
 	})
 	d.timers[timerID{"grace", task}] = stop
 }
+
+// stop releases what still waits for the driver.
+func (d *driver) stop() {
+	close(d.done)
+	d.drain()
+	for _, cancel := range d.cancel {
+		cancel()
+	}
+	for _, cancel := range d.asked {
+		cancel()
+	}
+	for _, stop := range d.timers {
+		stop()
+	}
+}

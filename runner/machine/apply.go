@@ -328,21 +328,6 @@ func (p *Plan) conclude(s *State, how ending) {
 	s.command(Command{Kind: Finish})
 }
 
-// interrupt takes back the executions that did not end.
-func (s *State) interrupt() {
-	for _, list := range [...][]task{s.tasks, s.next, s.parked} {
-		for i := range list {
-			switch t := &list[i]; t.status {
-			case ready, running, delayed, waiting, asking:
-				s.uncount(t)
-			}
-		}
-	}
-	for i := range s.next { // back from being parked, and not in a superstep yet
-		s.uncount(&s.next[i])
-	}
-}
-
 // reset empties the buffers of the event before.
 func (s *State) reset() {
 	s.cmds, s.Ran, s.Effect = s.cmds[:0], s.Ran[:0], Ignored

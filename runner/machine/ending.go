@@ -147,3 +147,18 @@ func (s *State) Lost() []TaskID {
 	}
 	return out
 }
+
+// interrupt takes back the executions that did not end.
+func (s *State) interrupt() {
+	for _, list := range [...][]task{s.tasks, s.next, s.parked} {
+		for i := range list {
+			switch t := &list[i]; t.status {
+			case ready, running, delayed, waiting, asking:
+				s.uncount(t)
+			}
+		}
+	}
+	for i := range s.next { // back from being parked, and not in a superstep yet
+		s.uncount(&s.next[i])
+	}
+}
