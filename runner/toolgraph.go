@@ -48,8 +48,8 @@ type toolGraphs struct {
 
 	mu                     sync.Mutex
 	calls                  map[string]chan insideCall // of those that run, by their part of the task
-	end                    *machine.ChildEnd // what the graphs came to, added up; nil: none has run
-	stateBytes, bytesAbove int               // see nesting
+	end                    *machine.ChildEnd          // what the graphs came to, added up; nil: none has run
+	stateBytes, bytesAbove int                        // see nesting
 }
 
 // toolGraphs prepares what a task needs to call graphs; nil when the graph
