@@ -46,7 +46,9 @@ func (r *Runner) Verify(runID string, other *Flow) (*Result, *Divergence, error)
 	}
 	result, d, err := rec.verify(other)
 	if err == nil && d != nil && other != nil {
-		d.Onward, err = rec.goOnward(other)
+		if rec, err = r.load(runID); err == nil { // the whole: what came first may come last
+			d.Onward, err = rec.goOnward(other)
+		}
 	}
 	return result, d, err
 }
