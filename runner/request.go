@@ -103,21 +103,20 @@ func (r *Runner) Cancel(runID string) (*Result, error) {
 // had begun is gone with its driver.
 func (d *driver) cancelUndriven() error {
 	at := d.now()
-	events := []machine.Event{{Kind: machine.CancelAsked, At: at}}
-	for len(events) > 0 {
-		commands, _, err := d.apply(&events[0])
-		if err != nil {
+	event := machine.Event{Kind: machine.CancelAsked, At: at}
+	for left := -1; ; {
+		if _, _, err := d.apply(&event); err != nil {
 			return err
 		}
 		d.last = at
-		events = events[1:]
-		for i := range commands {
-			if c := &commands[i]; c.Kind == machine.CancelTask {
-				events = append(events, machine.Event{
-					Kind: machine.TaskEnded, At: at, Task: c.Task,
-					Failure: &Failure{Kind: "cancelled", Message: "its process was gone when the run was cancelled"},
-				})
-			}
+		dying := d.state.Dying() // also what the driver that is gone had cancelled
+		if len(dying) == 0 || len(dying) == left || d.state.Ended() {
+			break
+		}
+		left = len(dying)
+		event = machine.Event{
+			Kind: machine.TaskEnded, At: at, Task: dying[0],
+			Failure: &Failure{Kind: "cancelled", Message: "its process was gone when the run was cancelled"},
 		}
 	}
 	if !d.state.Ended() && !d.state.InFinally() {

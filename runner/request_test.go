@@ -2,7 +2,9 @@ package runner_test
 
 import (
 	"context"
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -106,6 +108,42 @@ func TestCancelCrashed(t *testing.T) {
 	}
 	wantStatus(t, result, machine.Cancelled, 1)
 	wantStatus(t, resume(t, cfg, "one", runner.Options{}), machine.Completed, 2)
+}
+
+// A driver that vanished while it cancelled what ran leaves a run that can be cancelled.
+func TestCancelCrashedWhileCancelling(t *testing.T) {
+	nothing := func(context.Context, *runner.Task) (any, error) { return nil, nil }
+	for name, text := range map[string]string{
+		"task":     twoSteps,
+		"elements": "nodes: {a: {kind: work, do: a}, b: {kind: work, do: b, each: '1..3'}}\nedges: [{from: a, to: b}, {from: b, to: END}]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			crash := &brokenStore{left: 5, err: context.DeadlineExceeded}
+			cfg := runner.Config{Store: crash, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{"a": nothing, "b": nothing})}}
+			f := flowOf(t, cfg, text)
+			if _, err := f.Run(context.Background(), runner.Options{RunID: "one"}); err == nil {
+				t.Fatal("the run was to crash")
+			}
+			journal, err := crash.Memory.Open("one", "the driver")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(journal.Append(machine.Event{Kind: machine.CancelAsked, At: time.Now().UnixNano()}), journal.Close()); err != nil {
+				t.Fatal(err)
+			}
+			cfg.Store = &crash.Memory
+			r, err := runner.New(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, err := r.Cancel("one")
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantStatus(t, result, machine.Cancelled, 1)
+			wantStatus(t, resume(t, cfg, "one", runner.Options{}), machine.Completed, 2)
+		})
+	}
 }
 
 func resume(t *testing.T, cfg runner.Config, id string, opts runner.Options) *runner.Result {

@@ -170,7 +170,7 @@ func (x *trial) plan(random *rand.Rand, all []disturbance) []*disturbance {
 // mount puts the store on a small disk.
 func (x *trial) mount() {
 	place := filepath.Dir(x.store)
-	if err := syscall.Mount("tmpfs", place, "tmpfs", 0, "size=2m"); err != nil {
+	if err := syscall.Mount("tmpfs", place, "tmpfs", 0, "size=16m"); err != nil {
 		x.Fatal(err)
 	}
 	x.Cleanup(func() {

@@ -17,10 +17,13 @@ const task = `k=$GRAPHRUN_TASK_KEY
 exec 9>>"alive/$k"
 flock -n 9 || echo "$k $GRAPHRUN_TASK_NODE" >> twice
 if [ -e alone ]; then
-	exec 8>>"alive/run-$GRAPHRUN_TASK_RUN_ID"
-	flock -s 8
+	exec 8>>"alive/run-$GRAPHRUN_TASK_RUN_ID.$$"
+	flock 8
 	for other in alive/run-*; do
-		[ "$other" = "alive/run-$GRAPHRUN_TASK_RUN_ID" ] || flock -n "$other" true 8>&- 9>&- || echo "$k beside $other" >> twice
+		case $other in
+		"alive/run-$GRAPHRUN_TASK_RUN_ID".*) ;;
+		*) flock -n -s "$other" true 8>&- 9>&- || echo "$k beside $other" >> twice ;;
+		esac
 	done
 fi
 echo "begin $k $GRAPHRUN_TASK_RUN_ID:$GRAPHRUN_TASK_NODE,$GRAPHRUN_TASK_VISIT,$IDX $GRAPHRUN_TASK_ATTEMPT $$ $FAR" >> effects

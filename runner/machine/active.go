@@ -31,6 +31,25 @@ func (s *State) Active() []Active {
 	return out
 }
 
+// Dying returns the executions that were told to stop and have not ended, in
+// declaration order of the branches.
+func (s *State) Dying() []TaskID {
+	var out []TaskID
+	for i := range s.tasks {
+		t := &s.tasks[i]
+		if t.each != nil {
+			for _, i := range sortedElements(t.each.running) {
+				if run := t.each.running[i]; run.cause != nil {
+					out = append(out, s.elementID(t, i, run.attempt))
+				}
+			}
+		} else if t.status == running && t.cause != nil {
+			out = append(out, s.taskID(t))
+		}
+	}
+	return out
+}
+
 // doing is what a task that has begun does; "": it has not, or it has ended.
 func (t *task) doing() string {
 	switch {
