@@ -75,26 +75,25 @@ func (p *Plan) settleFailures(s *State) *ending {
 		return nil
 	}
 	slices.SortStableFunc(lost, func(a, b *task) int { return cmp.Compare(a.order, b.order) })
+	var overs []*expiry
 	for _, t := range lost {
-		if t.expired == nil {
+		switch over := t.expired; {
+		case over == nil:
 			if how := p.branchFailed(s, t.at, t.failure, t.order, true); how != nil {
 				return how
 			}
-			continue
-		}
-		if !t.at.dead() {
-			t.at.add(-1)
-		}
-	}
-	var overs []*expiry
-	for _, t := range lost {
-		if over := t.expired; over != nil && !over.settled {
+		case !over.settled:
 			over.settled = true
 			overs = append(overs, over)
 		}
 	}
 	slices.SortFunc(overs, func(a, b *expiry) int { return a.order - b.order })
 	for _, over := range overs {
+		for _, t := range lost { // not before: the last token to go ends the fan-out
+			if t.expired == over && !t.at.dead() {
+				t.at.add(-1)
+			}
+		}
 		if how := p.branchFailed(s, over.branch, over.failure, over.order, false); how != nil {
 			return how
 		}

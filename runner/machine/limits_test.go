@@ -75,6 +75,21 @@ edges:
 			replies: replies{"x": once(fails(1)), "r": once(never()), "s": once(never())},
 			path:    "a b x y j", took: 5, gone: "r s", quality: machine.Degraded,
 		},
+		{
+			name: "a join hears of every branch that is lost in one superstep, out of time or failed",
+			flow: `
+state: {seen: {}}
+parallel: {branch_timeout: 3s, on_failure: wait_all}
+nodes:
+  a: {kind: pass}
+  b: {kind: exec, command: [x]}
+  c: {kind: exec, command: [x]}
+  d: {kind: exec, command: [x]}
+  j: {kind: set, set: {seen: "join(map(keys(branches), # + ':' + branches[#].error.kind), ' ')"}, join: {wait: all}}
+edges: [{from: a, to: [b, c, d]}, {from: [b, c, d], to: j}, {from: j, to: END}]`,
+			replies: replies{"b": once(fails(1)), "c": once(never()), "d": once(never())},
+			path:    "a b j", took: 3, gone: "c d", quality: machine.Degraded, state: map[string]any{"seen": "b:failed c:timeout d:timeout"},
+		},
 	})
 }
 
