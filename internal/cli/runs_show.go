@@ -59,12 +59,6 @@ func (r *recorded) unreadable(err error) error {
 	return refused("run "+r.record.ID+" can't be read", err)
 }
 
-// replay walks the run from its beginning to where it stands.
-func (r *recorded) replay(sink runner.Sink) (*runner.Result, error) {
-	result, err := r.runner.Replay(r.record.ID, -1, runner.Options{Sink: sink})
-	return result, r.unreadable(err)
-}
-
 // atFlag adds --at and its check.
 func atFlag(cmd *cobra.Command, at *int) {
 	cmd.Flags().IntVar(at, "at", 0, "as it was after this STEP, 0 before the first (default: as it is now)")

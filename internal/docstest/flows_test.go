@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,38 +60,31 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// readme returns the flow and the session of README.md.
-func readme(t *testing.T) (flow, session string) {
-	t.Helper()
-	for _, b := range readPage(t, "README.md").blocks() {
+// The sessions in README.md are of the files above them, in order. They were taken
+// on a terminal, where no line says that a program has started.
+func TestReadmeSessions(t *testing.T) {
+	page := readPage(t, "README.md")
+	t.Chdir(t.TempDir())
+	sessions := 0
+	for _, b := range page.blocks() {
 		switch b.info {
 		case "yaml":
-			flow = b.text
+			keepFile(t, b)
 		case "console":
-			session = b.text
+			sessions++
+			line, _, _ := strings.Cut(b.text, "\n")
+			command := strings.Fields(strings.TrimPrefix(line, "$ graphrun "))
+			out, code := call("", append(command, "--store", "memory")...)
+			if code != 0 {
+				t.Fatalf("%s: exit code %d\n%s", line, code, out)
+			}
+			if diff := cmp.Diff(steady(b.text), steady(line+"\n"+out)); diff != "" {
+				t.Errorf("README.md (-page +run):\n%s", diff)
+			}
 		}
 	}
-	if flow == "" || session == "" {
-		t.Fatal("README.md shows no flow or no run")
-	}
-	return flow, session
-}
-
-// The run in README.md is a run of the flow above it. It was taken on a
-// terminal, where no line says that a program has started.
-func TestReadmeRun(t *testing.T) {
-	flow, want := readme(t)
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("release.yaml", []byte(flow), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out, code := call("", "run", "release.yaml", "--store", "memory")
-	if code != 0 {
-		t.Fatalf("exit code %d\n%s", code, out)
-	}
-	got := "$ graphrun run release.yaml\n" + out
-	if diff := cmp.Diff(steady(want), steady(got)); diff != "" {
-		t.Errorf("README.md (-page +run):\n%s", diff)
+	if sessions != 2 {
+		t.Errorf("README.md has %d sessions, want a run and its test", sessions)
 	}
 }
 
@@ -103,7 +97,8 @@ func steady(text string) string {
 // The pictures in README.md were made from these drawings: of its flow, and of a run
 // of parallel-ci with a red test.
 func TestReadmePictures(t *testing.T) {
-	flow, _ := readme(t)
+	blocks := readPage(t, "README.md").blocks()
+	flow := blocks[slices.IndexFunc(blocks, func(b block) bool { return b.info == "yaml" })].text
 	got, code := call(flow, "dot", "--rankdir", "LR", "-")
 	if code != 0 {
 		t.Fatalf("exit code %d\n%s", code, got)
