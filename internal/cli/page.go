@@ -199,4 +199,6 @@ func (s *pageSink) Event(e *runner.Event) error {
 	return nil
 }
 
-func newDecisions() *decisions { return &decisions{failed: map[string]*machine.Failure{}} }
+func newDecisions() *decisions {
+	return &decisions{joins: true, failed: map[string]*machine.Failure{}} // all are kept until the end
+}
