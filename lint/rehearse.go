@@ -287,14 +287,15 @@ func (r *rehearsal) finish(s *scene, tasks []standing, others bool) {
 	}) {
 		return
 	}
-	for _, list := range r.winners(s, tasks) {
-		there := s.clone()
-		for _, t := range list {
-			if !t.refused {
-				there.ended[t.node]++
+	for _, list := range r.outcomes(s, tasks) {
+		r.race(s, list, func(there *scene, list []standing) {
+			for _, t := range list {
+				if !t.refused && !t.failed {
+					there.ended[t.node]++
+				}
 			}
-		}
-		r.write(there, list, len(list) < len(tasks))
+			r.collect(there, list, 0, nil)
+		})
 	}
 }
 

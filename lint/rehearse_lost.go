@@ -101,6 +101,16 @@ func (s *scene) comes(from, to spot) {
 	}
 }
 
+// outran notes that the fan-outs which a token leaves have not failed: others, from
+// these places, only came first to an any or N join.
+func (s *scene) outran(at spot, places []spot) {
+	scope := spot{fan: at.fan}
+	for _, other := range places {
+		scope = commonSpot(scope, other)
+	}
+	s.comes(at, scope)
+}
+
 // lives reports whether anything is left of a fan-out once the first tokens of a
 // list that have failed are gone.
 func (r *rehearsal) lives(s *scene, fan *branching, list []fired, last int) bool {

@@ -26,14 +26,12 @@ const (
 	writesUnknown                      // something that can't be told
 )
 
-// write collects what the tasks of a superstep write, and applies it. A task
-// that may fail does so, too; not one for whose arrival at a join others were cut
-// short.
-func (r *rehearsal) write(s *scene, tasks []standing, cut bool) {
-	r.collect(s, tasks, 0, nil)
+// outcomes are the tasks of a superstep as they may end: all well, and any of those
+// that may fail failed.
+func (r *rehearsal) outcomes(s *scene, tasks []standing) [][]standing {
 	var may []int
 	for i, t := range tasks {
-		if t.refused || r.immediate(t.node) || !r.mayFail(&t) || !r.late && len(tasks)+len(s.parked) > 1 && r.triesAgain(t.node) || cut && r.straightTo(&t) >= 0 {
+		if t.refused || r.immediate(t.node) || !r.mayFail(&t) || !r.late && len(tasks)+len(s.parked) > 1 && r.triesAgain(t.node) {
 			continue
 		}
 		may = append(may, i)
@@ -42,16 +40,15 @@ func (r *rehearsal) write(s *scene, tasks []standing, cut bool) {
 		r.gap("many programs may fail at once")
 		may = may[:maxFailing]
 	}
+	out := [][]standing{tasks}
 	for which := 1; which < 1<<len(may); which++ {
-		broken, there := slices.Clone(tasks), s.clone()
+		broken := slices.Clone(tasks)
 		for j, i := range may {
-			if which&(1<<j) != 0 {
-				broken[i].failed = true
-				there.ended[tasks[i].node]--
-			}
+			broken[i].failed = which&(1<<j) != 0
 		}
-		r.collect(there, broken, 0, nil)
+		out = append(out, broken)
 	}
+	return out
 }
 
 // triesAgain reports whether a node that fails is tried again, whatever the failure:
@@ -245,7 +242,10 @@ func (r *rehearsal) resolve(s *scene, tasks []standing, i int, moves []fired) {
 	case t.failed || t.refused && !skips:
 		r.failed(s, t, groups, goOn, lost)
 	case skips:
-		r.fallback(s, groups, goOn)
+		if plain := r.f.certainEdges(t.node, false, true); len(plain) > 0 {
+			g := r.f.newGroup(byDefault, plain...)
+			goOn(s, &g, g.edges)
+		}
 	case n.Goto.IsSet():
 		r.chosen(s, t, groups, goOn)
 	default:

@@ -362,9 +362,17 @@ func (r *rehearsal) fire(s *scene, next []standing, join int) []standing {
 	if r.f.graph.Nodes[join].Join.Wait != "all" {
 		late := func(t standing) bool { return r.onTheWay(join, places, t) }
 		s.detours = slices.DeleteFunc(s.detours, func(d detour) bool { return late(standing{node: d.join, at: d.places[0]}) })
-		next = slices.DeleteFunc(next, late)
-		s.parked = slices.DeleteFunc(s.parked, late)
-		s.waiting = slices.DeleteFunc(s.waiting, late)
+		gone := func(t standing) bool {
+			if late(t) {
+				s.outran(t.at, places)
+			}
+			return late(t)
+		}
+		next = slices.DeleteFunc(next, gone)
+		waits := len(s.parked)
+		s.parked = slices.DeleteFunc(s.parked, gone)
+		s.steps -= waits - len(s.parked) // what is cancelled is no step
+		s.waiting = slices.DeleteFunc(s.waiting, gone)
 	}
 	s.mixed = true
 	out := arrivals[0]
