@@ -13,7 +13,7 @@ func llmDecideNoFallback() Rule {
 		Bad: `graphrun: v1
 name: route
 start: read
-models: {default: openai/gpt-4.1-mini}
+models: {default: openai/gpt-6-luna}
 nodes:
   read: {kind: pass}
   search: {kind: pass}
@@ -26,7 +26,7 @@ edges:
 		Good: `graphrun: v1
 name: route
 start: read
-models: {default: openai/gpt-4.1-mini}
+models: {default: openai/gpt-6-luna}
 nodes:
   read: {kind: pass}
   search: {kind: pass}
@@ -54,7 +54,7 @@ func llmDecideSingle() Rule {
 		Bad: `graphrun: v1
 name: route
 start: read
-models: {default: openai/gpt-4.1-mini}
+models: {default: openai/gpt-6-luna}
 nodes:
   read: {kind: pass}
   answer: {kind: pass}

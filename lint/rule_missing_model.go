@@ -28,7 +28,7 @@ edges:
 name: ask
 start: ask
 output: output
-models: {default: openai/gpt-4.1-mini}
+models: {default: openai/gpt-6-luna}
 nodes:
   ask: {kind: llm, prompt: "Why is the sky blue?", timeout: 1m}
 edges:

@@ -19,7 +19,7 @@ func unboundedCycle() Rule {
 		Bad: `graphrun: v1
 name: draft
 start: write
-models: {default: openai/gpt-4.1-mini}
+models: {default: openai/gpt-6-luna}
 limits: {timeout: 10m}
 state:
   draft: {type: string, default: ""}
@@ -35,7 +35,7 @@ edges:
 		Good: `graphrun: v1
 name: draft
 start: write
-models: {default: openai/gpt-4.1-mini}
+models: {default: openai/gpt-6-luna}
 limits: {timeout: 10m}
 state:
   draft: {type: string, default: ""}

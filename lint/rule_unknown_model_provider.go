@@ -20,7 +20,7 @@ func unknownModelProvider() Rule {
 name: ask
 start: ask
 output: output
-models: {default: opanai/gpt-4.1-mini}
+models: {default: opanai/gpt-6-luna}
 nodes:
   ask: {kind: llm, prompt: "Why is the sky blue?", timeout: 1m}
 edges:

@@ -276,7 +276,7 @@ edges:
 			Bad: `graphrun: v1
 name: example
 start: a
-models: {default: openai/gpt-4.1-mini}
+models: {default: openai/gpt-6-luna}
 nodes:
   a: {kind: agent, prompt: "Tidy up.", timeout: 5m, retry: {max_attempts: 2}}
 edges:
@@ -285,7 +285,7 @@ edges:
 			Good: `graphrun: v1
 name: example
 start: a
-models: {default: openai/gpt-4.1-mini}
+models: {default: openai/gpt-6-luna}
 nodes:
   a: {kind: agent, prompt: "Tidy up.", timeout: 5m, judge: {criteria: it is tidy, max_rounds: 2}}
 edges:

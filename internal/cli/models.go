@@ -26,8 +26,8 @@ type modelFlags struct {
 
 func addModelFlags(cmd *cobra.Command, f *modelFlags) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.models, "model", nil, "ROLE=MODEL: the model of a role, such as default=openai/gpt-4.1-mini,\ninstead of the graph's, in subgraphs too; repeatable")
-	flags.StringArrayVar(&f.params, "set-model-param", nil, "[PATH/NODE:]KEY=JSON: a parameter of one model node, or of all of them,\nsuch as temperature=0 or outer/inner:max_tokens=200; repeatable")
+	flags.StringArrayVar(&f.models, "model", nil, "ROLE=MODEL: the model of a role, such as default=openai/gpt-6-luna,\ninstead of the graph's, in subgraphs too; repeatable")
+	flags.StringArrayVar(&f.params, "set-model-param", nil, "[PATH/NODE:]KEY=JSON: a parameter of one model node, or of all of them,\nsuch as reasoning=low or outer/inner:max_tokens=200; repeatable")
 	flags.StringVar(&f.record, "record", "", "write what models and tools answer to a FILE")
 	flags.StringVar(&f.replay, "replay", "", "take what models and tools answer from a FILE that --record wrote;\nno provider, script or tool is asked")
 	for _, name := range []string{"model", "set-model-param"} {
@@ -51,7 +51,7 @@ func (f *modelFlags) apply(g *spec.Graph, opts *runner.Options) error {
 		role, model, ok := strings.Cut(text, "=")
 		provider, name, whole := strings.Cut(model, "/")
 		if !ok || role == "" || !whole || provider == "" || name == "" {
-			problems = append(problems, usagef("--model %q: want ROLE=PROVIDER/NAME, such as default=openai/gpt-4.1-mini", text))
+			problems = append(problems, usagef("--model %q: want ROLE=PROVIDER/NAME, such as default=openai/gpt-6-luna", text))
 			continue
 		}
 		if opts.Models == nil {
@@ -165,7 +165,7 @@ func readModelParam(text string) (runner.ModelParam, error) {
 		ok = ok && node != ""
 	}
 	if !ok || p.Key == "" {
-		return p, usagef("--set-model-param %q: want [PATH/NODE:]KEY=JSON, such as temperature=0", text)
+		return p, usagef("--set-model-param %q: want [PATH/NODE:]KEY=JSON, such as reasoning=low", text)
 	}
 	var err error
 	if p.Value, err = decodeJSON([]byte(value)); err != nil {

@@ -55,7 +55,7 @@ Exit codes: 0 completed, 1 failed (with --strict also completed but degraded),
   graphrun run flow.yaml --input-file input.json -o json | jq .state
   graphrun run flow.yaml -o jsonl --stream updates,messages
   graphrun run flow.yaml --pause-before deploy --label ticket=4711
-  graphrun run flow.yaml --model default=anthropic/claude-sonnet-4-5 --set-model-param temperature=0
+  graphrun run flow.yaml --model default=anthropic/claude-sonnet-5-5 --set-model-param reasoning=low
   graphrun run chat.yaml --session alice -i question="And then?"
   graphrun run flow.yaml --dry-run`,
 		Args:              oneFlow,

@@ -67,7 +67,7 @@ type declared struct {
 func Open(ref string, o Options) (model.Client, error) {
 	name, id, ok := Split(ref)
 	if !ok {
-		return nil, invalid("the model %q is none; it is named provider/name, such as openai/gpt-4.1-mini", ref)
+		return nil, invalid("the model %q is none; it is named provider/name, such as openai/gpt-6-luna", ref)
 	}
 	p, err := o.find(name)
 	if err != nil {
