@@ -93,6 +93,7 @@ func all() []example {
 		{dir: "supervisor", name: "done"},
 		{dir: "support-triage", name: "routed"},
 		{dir: "support-triage", name: "unsure", flags: []string{"--model", "default=scripted/unsure.yaml"}, code: 10},
+		{dir: "swarm", name: "handed"},
 		{dir: "tool-agent", name: "accepted"},
 		{dir: "tool-agent", name: "escalated", flags: []string{"--model", "judge=scripted/strict-judge.yaml"}, answers: []string{"person=3.50"}},
 		{dir: "tool-loop", name: "answered"},
