@@ -47,10 +47,14 @@ type Event struct {
 	Step      int // the step that the node execution is
 	Superstep int
 	Node      string
-	Kind      string // node_started: the node's kind
-	Visit     int
-	Attempt   int
-	Branch    string
+	// Place is Node with the elements of each that it is inside, as in s[1]/write, or
+	// "" when it is inside none. For a superstep, and for a change of a subgraph's
+	// state, it is the place of the node that runs the subgraph.
+	Place   string
+	Kind    string // node_started: the node's kind
+	Visit   int
+	Attempt int
+	Branch  string
 	// Finally says that the node runs in finally: it is no step (node_started,
 	// node_retrying, node_completed, node_failed).
 	Finally  bool

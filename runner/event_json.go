@@ -26,6 +26,7 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 	dst = appendIntKey(dst, `,"superstep":`, e.Superstep)
 	dst = appendTextKey(dst, `,"branch":`, e.Branch)
 	dst = appendTextKey(dst, `,"node":`, e.Node)
+	dst = appendTextKey(dst, `,"place":`, e.Place)
 	dst = appendIntKey(dst, `,"visit":`, e.Visit)
 	dst = appendIntKey(dst, `,"attempt":`, e.Attempt)
 	if e.Finally {

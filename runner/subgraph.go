@@ -77,6 +77,18 @@ func (n *nesting) whole(name string) string {
 	return n.path(name)
 }
 
+// among is the place of a node of the run in an event; "" when the run is inside no
+// element.
+func (n *nesting) among(node string) string {
+	switch {
+	case n == nil || n.prefix == "" || n.prefix == n.node:
+		return ""
+	case node == "":
+		return n.prefix
+	}
+	return n.prefix + "/" + node
+}
+
 func (n *nesting) info() *machine.ParentInfo {
 	if n == nil {
 		return nil
@@ -231,6 +243,9 @@ func (s childSink) Event(e *Event) error {
 	own.Output = machine.Plain(e.Output)
 	own.Next, own.Nodes = slices.Clone(e.Next), slices.Clone(e.Nodes)
 	own.Candidates, own.Delta = slices.Clone(e.Candidates), slices.Clone(e.Delta)
+	if own.Place == "" { // else a deeper subgraph has said it
+		own.Place = s.nested.among(lastNode(own.Node))
+	}
 	own.Node = s.nested.whole(own.Node)
 	if e.Type == StateUpdated && own.Node == "" {
 		own.Node = s.nested.node // whose state it is

@@ -137,8 +137,8 @@ func written(k *Key, v *Value) string {
 		if v.Kind == Int && findKey(k.Keys, "max_attempts") != nil {
 			return "{max_attempts: " + word + "}"
 		}
-		if len(k.Keys) == 1 && fits(&k.Keys[0], v) && (v.Kind == Int || isIdentifier(word)) {
-			return "{" + k.Keys[0].Name + ": " + word + "}"
+		if key := onlyTaker(k.Keys, v); key != nil && (v.Kind == Int || isIdentifier(word)) {
+			return "{" + key.Name + ": " + word + "}"
 		}
 	case TypeList:
 		if k.Elem.Type != TypeObject && v.Kind == String && isPlainWords(word) {
@@ -160,6 +160,35 @@ func written(k *Key, v *Value) string {
 		}
 	}
 	return ""
+}
+
+// onlyTaker is the key of a map that a scalar in the map's place can only be meant
+// for: the only one, or the only one that has it among its words, as wait has all.
+func onlyTaker(keys []Key, v *Value) *Key {
+	var found *Key
+	for i := range keys {
+		if !fits(&keys[i], v) || len(keys) > 1 && !hasWord(&keys[i], v) {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = &keys[i]
+	}
+	return found
+}
+
+// hasWord reports whether a value is one of a key's words, or a number as the key's
+// values are.
+func hasWord(k *Key, v *Value) bool {
+	if k.Type == TypeOneOf {
+		for i := range k.Forms {
+			if hasWord(&k.Forms[i], v) {
+				return true
+			}
+		}
+	}
+	return k.Type == TypeEnum && slices.Contains(k.Enum, v.Text.Value) || k.Type == TypeInt && v.Kind == Int
 }
 
 // isPlainWords reports whether each word of a text can stand in a list without quotes.

@@ -55,12 +55,30 @@ func (s *shaper) unknownKey(v *Value, f *Field, keys []Key) {
 	allowed := "; allowed are " + strings.Join(names, ", ")
 	if near != "" {
 		allowed = ""
+	} else if above := mapOf(keys, key.Value); above != "" {
+		allowed = fmt.Sprintf("; it stands under %q", above)
 	} else if len(names) == 0 {
 		allowed = "; none is allowed here"
 	}
 	s.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), allowed)
 	s.diags[len(s.diags)-1].Suggestion = near
 	s.repair(v, f, near, keys)
+}
+
+// mapOf is the only one of some keys whose map has a key of that name; "" when there
+// is none.
+func mapOf(keys []Key, name string) string {
+	found := ""
+	for i := range keys {
+		if keys[i].Type != TypeObject || findKey(keys[i].Keys, name) == nil {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = keys[i].Name
+	}
+	return found
 }
 
 // repair reads a key that was reported as the one that it most likely stands

@@ -82,6 +82,7 @@ func (v *liveView) tick() {
 func (v *liveView) event(e *runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	e = placed(e)
 	v.pending = append(v.pending, v.tracer.lines(e)...)
 	if v.start.IsZero() {
 		v.start = v.now()

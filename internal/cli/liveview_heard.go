@@ -2,7 +2,11 @@
 
 package cli
 
-import "github.com/graphrun/graphrun/runner"
+import (
+	"strings"
+
+	"github.com/graphrun/graphrun/runner"
+)
 
 // listener is a view that shows the latest line of what programs say.
 type listener interface {
@@ -17,7 +21,18 @@ func (v *liveView) heard(line runner.LogChunk) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if n := v.find(&runner.Event{Node: line.Node}); n != nil {
-		n.text = line.Text
+	for _, name := range []string{line.Node, withoutElement(line.Place)} {
+		if n := v.find(&runner.Event{Node: name}); n != nil {
+			n.text = line.Text
+		}
 	}
+}
+
+// withoutElement is the line that shows the element at a place: its node has one for
+// all of them.
+func withoutElement(place string) string {
+	if at := strings.LastIndexByte(place, '['); at >= 0 && strings.HasSuffix(place, "]") {
+		return place[:at]
+	}
+	return place
 }

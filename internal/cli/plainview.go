@@ -35,6 +35,7 @@ type plainView struct {
 func (v *plainView) event(e *runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	e = placed(e)
 	switch e.Type {
 	case runner.NodeStarted:
 		v.print(v.tracer.lines(e))

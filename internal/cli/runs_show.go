@@ -133,7 +133,7 @@ func (t *traceLines) Event(e *runner.Event) error {
 		t.whole = true
 		return nil
 	}
-	t.lines = append(t.lines, t.tracer.lines(e)...)
+	t.lines = append(t.lines, t.tracer.lines(placed(e))...)
 	if extra := len(t.lines) - shownSteps; extra > shownSteps {
 		t.lines, t.left = append(t.lines[:0], t.lines[extra:]...), t.left+extra
 	}

@@ -65,7 +65,7 @@ func (s *trailSink) Event(e *runner.Event) error {
 			return nil
 		}
 		t, node := at(s.trail, e.Node)
-		visit := e.Node + "#" + strconv.Itoa(e.Visit)
+		visit := placed(e).Node + "#" + strconv.Itoa(e.Visit)
 		if before, again := s.ended[visit]; again {
 			t.Visits[node]--
 			t.Spent[node] -= before.Duration

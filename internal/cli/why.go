@@ -126,9 +126,9 @@ type decisions struct {
 func (d *decisions) Event(e *runner.Event) error {
 	switch e.Type {
 	case runner.NodeFailed:
-		d.failed[e.Node] = e.Error
+		d.failed[placed(e).Node] = e.Error
 	case runner.NodeCompleted:
-		delete(d.failed, e.Node)
+		delete(d.failed, placed(e).Node)
 	case runner.NodeEvent:
 		if e.Said != nil && e.Said.Type == "dropped" {
 			d.dropped(e)
@@ -184,7 +184,7 @@ func (d *decisions) dropped(e *runner.Event) {
 
 func (d *decisions) decision(e *runner.Event) decision {
 	out := decision{Step: e.Step, Node: e.Node, Visit: e.Visit, Outcome: "success", Next: slices.Clone(e.Next), Candidates: candidateEdges(e.Candidates)}
-	if failure := d.failed[e.Node]; failure != nil {
+	if failure := d.failed[placed(e).Node]; failure != nil {
 		out.Outcome, out.Error = "failure", failure
 	}
 	if out.Next == nil {
