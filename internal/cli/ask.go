@@ -21,6 +21,8 @@ type asker struct {
 	in     *bufio.Reader
 	out    io.Writer
 	colors traceColors
+	// columns is the width of the terminal; nil: not known.
+	columns func() int
 	// hold keeps the view from the terminal until the function it returns is called.
 	hold func() (release func())
 	// edit lets the person write a text in an editor; nil: there is none.
@@ -40,7 +42,7 @@ type typedLine struct {
 
 func newAsker(a *app, out *runOutput) *asker {
 	return &asker{
-		in: bufio.NewReader(a.Stdin), out: a.Stderr, colors: out.colors, hold: out.hold, edit: a.editor(),
+		in: bufio.NewReader(a.Stdin), out: a.Stderr, colors: out.colors, columns: a.Columns, hold: out.hold, edit: a.editor(),
 		turn: make(chan struct{}, 1), lines: make(chan typedLine, 1),
 	}
 }
@@ -133,8 +135,17 @@ func (k *asker) complain(problem string) {
 
 func (k *asker) list(choices []string) {
 	for i, choice := range choices {
-		fmt.Fprintf(k.out, "  %d) %s\n", i+1, terminal.Line(choice))
+		k.say(fmt.Sprintf("  %d) %s", i+1, terminal.Line(choice)), len("  1) "))
 	}
+}
+
+// say prints a line, broken between words where the terminal is too narrow for it.
+func (k *asker) say(line string, indent int) {
+	columns := 0
+	if k.columns != nil {
+		columns = k.columns()
+	}
+	fmt.Fprintln(k.out, strings.Join(terminal.Wrap(line, columns, indent), "\n"))
 }
 
 // hint says how to answer, and how not to.
@@ -142,5 +153,5 @@ func (k *asker) hint(how string) {
 	if how != "" {
 		how += "; "
 	}
-	fmt.Fprintln(k.out, k.colors.quiet("  ("+how+"Ctrl-D leaves the question open)"))
+	k.say(k.colors.quiet("  ("+how+"Ctrl-D leaves the question open)"), len("  ("))
 }

@@ -202,3 +202,26 @@ func TestAge(t *testing.T) {
 		}
 	}
 }
+
+// TestAskWraps asks on a narrow terminal: nothing is wider, and words stay whole.
+func TestAskWraps(t *testing.T) {
+	k, out := typing(strings.NewReader("ship\n3\n\n\n\n"))
+	k.columns = func() int { return 40 }
+	schema := review()
+	properties := schema["properties"].(map[string]any)
+	properties["points"].(map[string]any)["description"] = "How many of the points of the list are met, by your own count."
+	if _, err := k.ask(t.Context(), runner.Pending{Node: "review", Prompt: "Well?", Schema: schema}, ""); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if _, typed, prompted := strings.Cut(line, "> "); prompted {
+			line = typed // nobody's line break is there
+		}
+		if len(line) > 42 { // … has three bytes
+			t.Errorf("%q is wider than the terminal", line)
+		}
+	}
+	if want := "  points  How many of the points of the\n    list are met, by your own count."; !strings.Contains(out.String(), want) {
+		t.Errorf("%q is not said in:\n%s", want, out)
+	}
+}

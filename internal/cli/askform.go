@@ -55,7 +55,7 @@ func (k *asker) fill(ctx context.Context, document map[string]any, fields []aske
 	out := map[string]any{}
 	for i := range fields {
 		f := &fields[i]
-		fmt.Fprintln(k.out, "  "+k.colors.strong(terminal.Line(f.name))+"  "+terminal.Line(f.about(k.edit != nil)))
+		k.say("  "+k.colors.strong(terminal.Line(f.name))+"  "+terminal.Line(f.about(k.edit != nil)), len("    "))
 		k.list(f.choices())
 		for {
 			text, err := k.text(ctx, f.name)

@@ -115,7 +115,22 @@ func legalAnswers(schema any) string {
 	if len(document) == 0 || len(document) == 1 && document["type"] == "string" {
 		return ""
 	}
+	if fields := fieldsOf(document); len(fields) > 0 {
+		return "  (" + terminal.Truncate(terminal.Line(fieldsText(fields)), maxSummaryValue) + ")"
+	}
 	return "  (" + terminal.Line(schemaText(document)) + ")"
+}
+
+// fieldsText names the fields of an object that is asked for, with a ? behind those
+// that may be left out.
+func fieldsText(fields []askedValue) string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		if names[i] = f.name; !f.required {
+			names[i] += "?"
+		}
+	}
+	return "{" + strings.Join(names, ", ") + "}"
 }
 
 // failureLines tell the details of a failure, by the names that expressions
