@@ -351,7 +351,8 @@ func (w *boundWalk) release(s boundState, from int) []boundState {
 	}
 	if join, free := w.forsaken(&s); join >= 0 {
 		out := w.forsake(s, join)
-		if !free && len(s.active)+len(s.parked) > 0 {
+		waits := !free || w.drops || bypass(w.f.graph.Nodes[join]) == "fail" // for the end of those that can't come
+		if waits && len(s.active)+len(s.parked) > 0 {
 			out = append(out, s)
 		}
 		return out
