@@ -39,7 +39,7 @@ func keepsShapes(t *testing.T, s runner.Store) {
 
 // fill sets everything in a value that is exported.
 func fill(v reflect.Value, depth int) {
-	if !v.CanSet() || depth > 6 {
+	if !v.CanSet() || depth > 8 {
 		return
 	}
 	if v.Type() == reflect.TypeFor[json.RawMessage]() {
