@@ -63,6 +63,7 @@ type facts struct {
 	thePostTree   *postTree
 	pondered      int // by policies, see maxPondered
 	theWriters    map[string][]*spec.Node
+	intoAlive     [][]int // vertices with an edge that may fire to each vertex
 }
 
 func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {

@@ -29,6 +29,8 @@ type ranking struct {
 	// trust takes it that what programs count ends what it is asked for.
 	trust  bool
 	counts [][]int // see trusted
+	// writers are the nodes that a run may come to and that write a key, by key.
+	writers [][]int
 	// why says, in words, what ranks ways from each node.
 	why map[int][]string
 	// without are the components of the arcs when those are gone that a progress names.
@@ -38,7 +40,14 @@ type ranking struct {
 // rank takes away all ways that are ranked. ignored is a node whose own limit of
 // visits does not count, -1 for none.
 func (f *facts) rank(ignored int, trust bool) *ranking {
-	r := &ranking{f: f, limit: f.visitLimits(), trust: trust, why: map[int][]string{}}
+	r := &ranking{f: f, limit: f.visitLimits(), trust: trust, why: map[int][]string{}, writers: make([][]int, len(f.graph.State))}
+	for v, access := range f.access() {
+		for i := range access.writes {
+			if of := &r.writers[access.writes[i].key]; f.flow().reached[v] && !slices.Contains((*of)[max(0, len(*of)-1):], v) {
+				*of = append(*of, v)
+			}
+		}
+	}
 	if ignored >= 0 {
 		r.limit[ignored] = 0
 	}

@@ -148,10 +148,11 @@ func (r *ranking) keyProgress(key int, length bool, a cycleArc) *progress {
 	p := &progress{name: fmt.Sprint("key ", key, length, r.of[a.from])}
 	var by []int
 	direction, steps := 0, 0
-	for v, access := range r.f.access() {
-		if !r.f.flow().reached[v] || !beside(r.f.graph.Nodes[v]) {
+	for _, v := range r.writers[key] {
+		if !beside(r.f.graph.Nodes[v]) {
 			continue
 		}
+		access := r.f.access()[v]
 		for i := range access.writes {
 			if access.writes[i].key != key {
 				continue
@@ -180,21 +181,29 @@ func (r *ranking) keyProgress(key int, length bool, a cycleArc) *progress {
 		return slices.Contains(by, a.from) && r.counted(a) && r.f.flow().groups[a.from][a.group].kind != onFailure
 	}
 	if len(by) == 1 && steps == 1 {
-		of, _ := r.digraph(r.all, func(other cycleArc) bool { return other.from == a.from }).SCC()
 		p.from = r.begins(key, a)
-		p.single = by[0] == a.from || !slices.ContainsFunc(r.all, func(other cycleArc) bool {
-			return other.from == by[0] && of[other.from] == of[other.to]
-		})
+		p.single = by[0] == a.from || !r.returns(by[0], a)
 	}
 	return p
 }
+
+// returns reports whether a node lies on a cycle, of all there were, that does not pass
+// the one where a way begins.
+func (r *ranking) returns(v int, a cycleArc) bool {
+	of, _ := r.digraph(r.all, func(other cycleArc) bool { return other.from == a.from }).SCC()
+	return slices.ContainsFunc(r.all, func(other cycleArc) bool { return other.from == v && of[other.from] == of[other.to] })
+}
+
+// mostBegins is how many writers of a key begins looks at, for each way of a cycle.
+const mostBegins = 100
 
 // begins are the values that a key may have when a run comes to cycles: its default,
 // and what is written elsewhere; none when they can't be told.
 func (r *ranking) begins(key int, a cycleArc) []float64 {
 	beside := r.beside(a)
 	state := r.f.graph.State[key]
-	if state.Default == nil || state.Required || !r.trust { // an input may give another
+	writers := r.f.writersOf()[state.Name.Value]
+	if state.Default == nil || state.Required || !r.trust || len(writers) > mostBegins { // an input may give another
 		return nil
 	}
 	from, ok := number(&eval.Tree{Value: state.Default.Data()})
@@ -202,8 +211,15 @@ func (r *ranking) begins(key int, a cycleArc) []float64 {
 		return nil
 	}
 	out := []float64{from}
-	for _, n := range r.f.writersOf()[state.Name.Value] {
-		if beside(n) || !r.f.leads(n.Index, a.from, -1) {
+	var before []bool
+	for _, n := range writers {
+		if beside(n) {
+			continue
+		}
+		if before == nil {
+			before = r.f.before(a.from)
+		}
+		if !before[n.Index] {
 			continue
 		}
 		value := r.f.boundWrite(n.Index, state.Name.Value)

@@ -240,6 +240,31 @@ func (f *facts) leads(from, to, without int) bool {
 	return false
 }
 
+// before reports which vertices have a way of at least one edge to a vertex.
+func (f *facts) before(to int) []bool {
+	if f.intoAlive == nil {
+		f.intoAlive = make([][]int, len(f.graph.Nodes)+2)
+		for v := range f.graph.Nodes {
+			for _, w := range f.alive(v) {
+				f.intoAlive[w] = append(f.intoAlive[w], v)
+			}
+		}
+	}
+	out := make([]bool, len(f.graph.Nodes)+2)
+	todo := []int{to}
+	for len(todo) > 0 {
+		w := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, v := range f.intoAlive[w] {
+			if !out[v] {
+				out[v] = true
+				todo = append(todo, v)
+			}
+		}
+	}
+	return out
+}
+
 // trusting is a run that breaks a policy although conditions do their work: those
 // over the state keys that it names see only what the graph itself writes, those
 // over visits and steps what the run has come to. Nil when none was found.
