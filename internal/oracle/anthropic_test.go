@@ -132,15 +132,17 @@ func comparable(t *testing.T, r *model.Response) reading {
 		}
 		out.Calls = append(out.Calls, call.ID+" "+call.Name+string(args))
 	}
-	var kept struct {
-		Data []struct{ Type, Thinking, Signature, Data string }
-	}
+	var blocks []struct{ Type, Thinking, Signature, Data string }
 	if len(r.Thinking) > 0 {
+		var kept struct{ Data string }
 		if err := json.Unmarshal(r.Thinking, &kept); err != nil {
 			t.Fatal(err)
 		}
+		if err := json.Unmarshal([]byte(kept.Data), &blocks); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for _, b := range kept.Data {
+	for _, b := range blocks {
 		if b.Type == "thinking" || b.Type == "redacted_thinking" {
 			out.Thinking = append(out.Thinking, b.Thinking+"|"+b.Signature+"|"+b.Data)
 		}
