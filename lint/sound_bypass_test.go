@@ -99,7 +99,7 @@ func named(text string) []string {
 // to joins with what their runs do: no claim about a policy is contradicted, no
 // bound passed, and nothing is read unwarned before it is written.
 func TestSoundOnBypass(t *testing.T) {
-	rounds, seed := tries(150)
+	rounds, seed := tries(400)
 	m := maker{rand.New(rand.NewPCG(12, seed))}
 	var graphs, claims, doubts, missed, kept, bounds, exact, unread, failures int
 	for range rounds {
