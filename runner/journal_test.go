@@ -167,6 +167,14 @@ func (j brokenJournal) Append(e machine.Event) error {
 	return j.Journal.Append(e)
 }
 
+// AppendAll keeps all of them or none: events that arrive together are one commit.
+func (j brokenJournal) AppendAll(events []machine.Event) error {
+	if j.store.left -= len(events); j.store.left < 0 {
+		return j.store.err
+	}
+	return j.Journal.AppendAll(events)
+}
+
 // Nothing is done about an event that could not be kept.
 func TestBrokenJournal(t *testing.T) {
 	full := errors.New("the disk is full")
