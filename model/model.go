@@ -27,6 +27,9 @@ const (
 type Message struct {
 	Role    Role   `json:"role"`
 	Content string `json:"content,omitempty"`
+	// Parts is the whole of what is said when it is more than a text, in order;
+	// Content is then PartsText of it. An assistant's message has none.
+	Parts []Part `json:"parts,omitempty"`
 	// ToolCalls are what an assistant wants done.
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 	// ToolCallID and Name say which call a tool's result answers, IsError that

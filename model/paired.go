@@ -24,7 +24,7 @@ func Paired(messages []Message) []Message {
 		switch {
 		case p.done[i]:
 		case m.Role == ToolResult:
-			p.out = append(p.out, Message{Role: User, Content: fmt.Sprintf("Result of the tool %s: %s", m.Name, m.Content)})
+			p.out = append(p.out, told(m))
 		default:
 			p.out = append(p.out, m)
 			for _, call := range m.ToolCalls {
@@ -33,6 +33,15 @@ func Paired(messages []Message) []Message {
 		}
 	}
 	return p.out
+}
+
+// told is a result without its call, as a user's message.
+func told(m Message) Message {
+	out := Message{Role: User, Content: fmt.Sprintf("Result of the tool %s: %s", m.Name, m.Content)}
+	if len(m.Parts) > 0 {
+		out.Parts = append([]Part{{Kind: TextPart, Text: fmt.Sprintf("Result of the tool %s:", m.Name)}}, m.Parts...)
+	}
+	return out
 }
 
 type pairing struct {

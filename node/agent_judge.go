@@ -170,8 +170,8 @@ func (a *agent) judgeRequest(j *judge, value any) model.Request {
 	if a.node.instructions != "" {
 		fmt.Fprintf(&b, "The instructions were:\n%s\n\n", a.node.instructions)
 	}
-	if a.node.prompt != "" {
-		fmt.Fprintf(&b, "The task was:\n%s\n\n", a.node.prompt)
+	if a.node.prompt.text != "" {
+		fmt.Fprintf(&b, "The task was:\n%s\n\n", a.node.prompt.text)
 	}
 	if a.toolCalls > 0 {
 		b.WriteString("Tools that were called:\n")
@@ -185,6 +185,12 @@ func (a *agent) judgeRequest(j *judge, value any) model.Request {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "The answer to judge:\n%s", tool.Text(value))
+	var shown content // what the task was about
+	for i := range a.node.prompt.parts {
+		if part := a.node.prompt.parts[i]; part.Kind != model.TextPart {
+			shown.parts = append(shown.parts, part)
+		}
+	}
 	criteria := "The answer must do what the task asks for."
 	if len(j.criteria) > 0 {
 		criteria = "The answer must meet these criteria:\n- " + strings.Join(j.criteria, "\n- ")
@@ -194,7 +200,7 @@ func (a *agent) judgeRequest(j *judge, value any) model.Request {
 			goalText(a.task), "You judge the work of another model. " + criteria,
 			`Answer with one JSON object {"verdict": …, "feedback": …, "score": …}, and with nothing else. The verdict is ACCEPT if the criteria are met, RETRY if another attempt can meet them (the feedback says what to change), ESCALATE if a person has to decide. The score tells from 0 to 1 how good the answer is.`,
 		}),
-		Messages: []model.Message{{Role: model.User, Content: b.String()}},
+		Messages: []model.Message{shown.with(b.String()).message(model.User)},
 		Schema:   verdictSchema(),
 	}
 }

@@ -170,10 +170,11 @@ func (a *agent) useTools(ctx context.Context, asked []model.ToolCall) (value any
 	}
 	a.note(&model.Response{Content: a.messages[len(a.messages)-1].Content, ToolCalls: asked}, answers)
 	for i, c := range asked {
-		a.add(model.Message{
-			Role: model.ToolResult, ToolCallID: c.ID, Name: c.Name, IsError: answers[i].isError,
-			Content: tool.Text(unseen(a.task, a.registry.Fit(c.Name, answers[i].output))),
-		})
+		m, err := resultMessage(a.task, c.ID, c.Name, unseen(a.task, a.registry.Fit(c.Name, answers[i].output)), answers[i].isError)
+		if err != nil {
+			return nil, false, err
+		}
+		a.add(m)
 	}
 	if done {
 		a.reason = "finish_tool"
@@ -242,6 +243,7 @@ func (a *agent) note(response *model.Response, results []answer) {
 
 // short is a result as the partial result has it: the beginning of a long one.
 func short(output any) any {
+	output = eval.Brief(output)
 	if text := tool.Text(output); len(text) > detailBytes {
 		return headText([]byte(text), detailBytes) + "…"
 	}

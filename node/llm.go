@@ -52,7 +52,7 @@ func (h *llmHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, []runner.Message, error) {
 	req := n.request
 	if n.messages != nil {
-		given, system, err := givenMessages(n.messages)
+		given, system, err := givenMessages(n.task.Dir, n.messages)
 		req.System, req.Messages = n.systemPrompt(system), given
 		return req, nil, err
 	}
@@ -61,7 +61,7 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 		req.System = identity(n.task)
 	}
 	if talk == nil {
-		req.Messages = []model.Message{{Role: model.User, Content: n.ask()}}
+		req.Messages = []model.Message{n.ask().message(model.User)}
 		return req, nil, nil
 	}
 	for _, m := range talk.Messages {
@@ -74,20 +74,24 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 		return req, nil, nil
 	}
 	var said []runner.Message
-	say := func(text string) {
-		said = append(said, runner.Message{Role: "user", Content: text})
-		req.Messages = append(req.Messages, model.Message{Role: model.User, Content: text})
+	say := func(c content) {
+		m := c.message(model.User)
+		said, req.Messages = append(said, spoken(m)), append(req.Messages, m)
 	}
 	answered := len(req.Messages) == 0 || req.Messages[len(req.Messages)-1].Role == model.Assistant
 	if !talk.Own {
 		for _, text := range n.turnTo(talk) {
-			say(text)
+			say(content{text: text})
 		}
 	}
-	if text := n.ask(); text != "" {
-		say(text)
+	if c := n.ask(); !c.isNothing() {
+		say(c)
 	} else if answered && !talk.Moved {
-		say(n.goOn())
+		c, err := n.goOn()
+		if err != nil {
+			return req, nil, err
+		}
+		say(c)
 	}
 	return req, said, nil
 }

@@ -18,12 +18,11 @@ import (
 
 // modelNode is what a model node says.
 type modelNode struct {
-	task  *runner.Task
-	decl  *spec.Node
-	named string // model
-	// instructions and prompt are texts; hasPrompt tells an empty prompt from none.
-	instructions, prompt string
-	hasPrompt            bool
+	task         *runner.Task
+	decl         *spec.Node
+	named        string // model
+	instructions string
+	prompt       content
 	// messages is the whole list for this call; nil: the conversation's.
 	messages []any
 	retries  int // of invalid output
@@ -58,7 +57,9 @@ func readModelNode(task *runner.Task) (*modelNode, error) {
 		return nil, err
 	}
 	if value, ok := config["prompt"]; ok {
-		n.prompt, n.hasPrompt = eval.Text(value), true
+		if n.prompt, err = contentOf(task.Dir, value); err != nil {
+			return nil, err
+		}
 	}
 	if value, ok := config["messages"]; ok {
 		list, isList := value.([]any)
@@ -136,16 +137,27 @@ func lastPart(path string) string { return path[strings.LastIndexByte(path, '/')
 
 // givenMessages reads the key `messages`: objects with role and content as
 // chats have them. What a system message says goes to the system prompt.
-func givenMessages(list []any) (messages []model.Message, system []string, err error) {
+func givenMessages(dir string, list []any) (messages []model.Message, system []string, err error) {
 	for i, item := range list {
 		fields, ok := item.(map[string]any)
 		if !ok {
 			return nil, nil, invalidInput("messages[%d] is %s; an object with role and content is wanted", i, typeName(item))
 		}
 		role, _ := fields["role"].(string)
-		m := model.Message{Role: model.Role(role), Content: contentText(fields["content"])}
+		plain, err := plainParts(fields["content"])
+		if err != nil {
+			return nil, nil, fmt.Errorf("messages[%d]: %w", i, err)
+		}
+		said, err := contentOf(dir, plain)
+		if err != nil {
+			return nil, nil, fmt.Errorf("messages[%d]: %w", i, err)
+		}
+		m := said.message(model.Role(role))
 		switch role {
 		case "system":
+			if m.Parts != nil {
+				return nil, nil, invalidInput("messages[%d] is a system message with %s; only users and tools show what is no text", i, said.text)
+			}
 			system = append(system, m.Content)
 			continue
 		case "user":
@@ -166,13 +178,6 @@ func givenMessages(list []any) (messages []model.Message, system []string, err e
 		messages = append(messages, m)
 	}
 	return messages, system, nil
-}
-
-func contentText(v any) string {
-	if v == nil {
-		return ""
-	}
-	return eval.Text(v)
 }
 
 func givenCalls(v any, at int) ([]model.ToolCall, error) {
@@ -217,6 +222,10 @@ func spoken(m model.Message) runner.Message {
 	out := runner.Message{
 		Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID, Name: m.Name, IsError: m.IsError, Thinking: m.Thinking,
 	}
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		out.Parts = append(out.Parts, runner.Part{Kind: string(p.Kind), Text: p.Text, URL: p.URL, Data: p.Data, Type: p.Type, Name: p.Name})
+	}
 	for _, call := range m.ToolCalls {
 		args, err := eval.Canonical(call.Args)
 		if err != nil {
@@ -231,6 +240,10 @@ func spoken(m model.Message) runner.Message {
 func heard(m runner.Message) model.Message {
 	out := model.Message{
 		Role: model.Role(m.Role), Content: m.Content, ToolCallID: m.ToolCallID, Name: m.Name, IsError: m.IsError, Thinking: m.Thinking,
+	}
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		out.Parts = append(out.Parts, model.Part{Kind: model.PartKind(p.Kind), Text: p.Text, URL: p.URL, Data: p.Data, Type: p.Type, Name: p.Name})
 	}
 	for _, call := range m.ToolCalls {
 		out.ToolCalls = append(out.ToolCalls, model.ToolCall(call))

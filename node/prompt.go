@@ -129,31 +129,33 @@ func (n *modelNode) marker() string {
 
 // ask is the prompt with feedback on the visits before; "" when there is
 // nothing to say.
-func (n *modelNode) ask() string {
-	text := n.prompt
-	if talk := n.task.Talk; talk != nil && talk.Feedback {
-		feedback := fmt.Sprintf("[This is visit %d of this step.", n.task.Visit)
-		if talk.HasPrior {
-			feedback += " Your output before was:\n" + talk.Prior + "\nDo better where it fell short."
-		} else {
-			feedback += " The visits before gave no output."
-		}
-		text = joinLayers([]string{text, feedback + "]"})
+func (n *modelNode) ask() content {
+	talk := n.task.Talk
+	if talk == nil || !talk.Feedback {
+		return n.prompt
 	}
-	return text
+	feedback := fmt.Sprintf("[This is visit %d of this step.", n.task.Visit)
+	if talk.HasPrior {
+		feedback += " Your output before was:\n" + talk.Prior + "\nDo better where it fell short."
+	} else {
+		feedback += " The visits before gave no output."
+	}
+	return n.prompt.with(feedback + "]")
 }
 
 // goOn is what a model is asked when its node has no prompt and nobody else
 // had the last word.
-func (n *modelNode) goOn() string {
+func (n *modelNode) goOn() (content, error) {
 	switch input := n.task.Input.(type) {
 	case nil:
 	case map[string]any:
-		if len(input) > 0 {
-			return "Input:\n" + eval.Text(input)
+		if len(input) > 0 && !media(input) {
+			return content{text: "Input:\n" + eval.Text(eval.Brief(input))}, nil
+		} else if len(input) > 0 {
+			return resultContent(n.task, input)
 		}
 	default:
-		return eval.Text(input)
+		return resultContent(n.task, input)
 	}
-	return "Go on."
+	return content{text: "Go on."}, nil
 }

@@ -172,7 +172,7 @@ func (k *toolkit) tell(task *runner.Task, c toolCall, out answer, took time.Dura
 	if c.Malformed != "" {
 		args = c.Malformed
 	}
-	data := map[string]any{"args": args, "output": out.output, "is_error": out.isError, "duration_ms": int(took.Milliseconds())}
+	data := map[string]any{"args": args, "output": eval.Brief(out.output), "is_error": out.isError, "duration_ms": int(took.Milliseconds())}
 	if c.id != "" {
 		data["id"] = c.id
 	}

@@ -4,9 +4,11 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
+	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/tool"
 )
@@ -36,18 +38,33 @@ func (h *toolsHandler) Run(ctx context.Context, task *runner.Task) (any, error) 
 	for i := range calls {
 		fit := registry.Fit(calls[i].Name, results[i].output)
 		out[i] = map[string]any{"id": calls[i].id, "name": calls[i].Name, "output": fit, "is_error": results[i].isError}
-		if asked {
-			task.Talk.Say(resultMessage(calls[i], unseen(task, fit), results[i].isError))
+		if !asked {
+			continue
 		}
+		m, err := resultMessage(task, calls[i].id, calls[i].Name, unseen(task, fit), results[i].isError)
+		if err != nil {
+			return nil, err
+		}
+		task.Talk.Say(spoken(m))
 	}
 	return out, nil
 }
 
-// resultMessage is the result of a call as the model gets it.
-func resultMessage(c toolCall, output any, isError bool) runner.Message {
-	return runner.Message{
-		Role: "tool", ToolCallID: c.id, Name: c.Name, Content: tool.Text(output), IsError: isError,
+// resultMessage is the result of a call as the model gets it. Parts that can't be
+// read are an error for the model, which asked for them.
+func resultMessage(task *runner.Task, id, name string, output any, isError bool) (model.Message, error) {
+	m := model.Message{Role: model.ToolResult, ToolCallID: id, Name: name, IsError: isError}
+	said, err := resultContent(task, output)
+	var failure *runner.Failure
+	switch {
+	case err == nil:
+		m.Content, m.Parts = said.text, said.parts
+	case errors.As(err, &failure):
+		m.Content, m.IsError = failure.Message, true
+	default:
+		return m, err
 	}
+	return m, nil
 }
 
 // callAll makes calls and returns their answers in the same order. The first

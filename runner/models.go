@@ -20,6 +20,9 @@ type Message = machine.Message
 // ToolCall is one call of a tool that a model asks for.
 type ToolCall = machine.ToolCall
 
+// Part is a piece of a message that is more than a text.
+type Part = machine.Part
+
 // CallUsage is what a call of a model came to.
 type CallUsage = machine.Usage
 

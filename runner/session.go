@@ -73,6 +73,11 @@ func (s *Session) masker() *masker {
 // message masks a message.
 func (m *masker) message(said Message) Message {
 	said.Content = m.text(said.Content)
+	said.Parts = slices.Clone(said.Parts)
+	for i := range said.Parts {
+		part := &said.Parts[i]
+		part.Text, part.URL, part.Name = m.text(part.Text), m.text(part.URL), m.text(part.Name)
+	}
 	said.ToolCalls = slices.Clone(said.ToolCalls)
 	for i := range said.ToolCalls {
 		call := &said.ToolCalls[i]

@@ -23,7 +23,7 @@ const (
 	TypeOneOf                    // any of Key.Forms, told apart by their shape
 	TypeNode                     // a node: the keys of every node and those of its kind
 	TypeGraph                    // a graph within a file: the keys of InnerKeys
-	TypeText                     // a string scalar, or {file: path} for the text of that file
+	TypeText                     // a string scalar, or {file: path} for the text of that file; with Key.Elem also a list of that
 )
 
 // Role says what a string in the value is to the machine. The zero value is

@@ -122,12 +122,26 @@ func humanKind() Kind {
 	}
 }
 
+// partKey is a part of a prompt.
+func partKey() *Key {
+	return &Key{Type: TypeOneOf, Forms: []Key{
+		{Type: TypeString, Role: RoleTemplate},
+		{Type: TypeObject, Choices: []Choice{{Keys: []string{"audio", "file", "image", "text"}, Required: true}}, Keys: []Key{
+			template("text", "A text."),
+			template("image", "An image: a path relative to the graph's file, an address, or a data URI."),
+			template("file", "A file, such as a PDF or a text, named like an image."),
+			template("audio", "Audio, named like an image."),
+			template("name", "The name under which the model gets a file."),
+		}},
+	}}
+}
+
 // modelKeys are what llm and agent nodes share.
 func modelKeys() []Key {
 	return []Key{
 		{Name: "model", Type: TypeString, Default: "default", Doc: "A role of `models`, or `provider/name`."},
 		text("instructions", RoleTemplate, "The focus layer of the prompt."),
-		text("prompt", RoleTemplate, "What the model is asked."),
+		{Name: "prompt", Type: TypeText, Role: RoleTemplate, NonEmpty: true, Elem: partKey(), Doc: "What the model is asked: a text, or a list of parts."},
 		{Name: "messages", Type: TypeString, Role: RoleExpr, Doc: "The whole list of messages; beats `prompt`."},
 		{Name: "output_retries", Type: TypeInt, Min: new(0.0), Default: "2", Doc: "How often an invalid output is asked for again."},
 		{Name: "accept", Type: TypeList, Elem: &Key{Type: TypeEnum, Enum: []string{"filtered", "refused", "truncated"}}, Doc: "Answers that ended badly and are taken all the same, with a warning; others are failures of these kinds."},

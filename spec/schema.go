@@ -160,7 +160,11 @@ func (g schemaWriter) shape(k *Key) object {
 		return ref("graph")
 	case TypeText:
 		named := g.object(textFileKeys(), nil)
-		return object{"anyOf": []any{g.shape(&Key{Type: TypeString, Role: k.Role}), named}}
+		forms := []any{g.shape(&Key{Type: TypeString, Role: k.Role}), named}
+		if k.Elem != nil {
+			forms = append(forms, g.shape(&Key{Type: TypeList, Elem: k.Elem, NonEmpty: k.NonEmpty}))
+		}
+		return object{"anyOf": forms}
 	case TypeOneOf:
 		var forms []any
 		for i := range k.Forms {

@@ -63,12 +63,7 @@ func (s *shaper) check(k *Key, v *Value, at place) {
 	}
 	switch k.Type {
 	case TypeList:
-		if k.NonEmpty && len(v.Items) == 0 {
-			s.report("invalid-value", v.Span, "%s must be %s; found an empty list", at, expects(k))
-		}
-		for i := range v.Items {
-			s.check(k.Elem, &v.Items[i], place{at.key, true})
-		}
+		s.list(k, v, at)
 	case TypeMap:
 		s.entries(k, v)
 	case TypeObject:
@@ -85,6 +80,15 @@ func (s *shaper) check(k *Key, v *Value, at place) {
 		s.graph(s.tables.inner, v, at.key)
 	default:
 		s.scalar(k, v, at)
+	}
+}
+
+func (s *shaper) list(k *Key, v *Value, at place) {
+	if k.NonEmpty && len(v.Items) == 0 {
+		s.report("invalid-value", v.Span, "%s must be %s; found an empty list", at, expects(k))
+	}
+	for i := range v.Items {
+		s.check(k.Elem, &v.Items[i], place{at.key, true})
 	}
 }
 
@@ -142,7 +146,7 @@ func fits(k *Key, v *Value) bool {
 	case TypeNumber:
 		return v.Kind == Int || v.Kind == Float
 	case TypeText:
-		return v.Get("file") != nil || fitsText(k, v)
+		return v.Get("file") != nil || k.Elem != nil && v.Kind == List || fitsText(k, v)
 	case TypeString:
 		return fitsText(k, v)
 	case TypeName, TypeEnum:

@@ -40,6 +40,9 @@ func expects(k *Key) string {
 	case TypeOneOf:
 		return alternatives(k.Forms)
 	case TypeText:
+		if k.Elem != nil {
+			return "a text, {file: path} or a list of parts"
+		}
 		return "a text or {file: path}"
 	}
 	return textWord(k)

@@ -42,6 +42,10 @@ func (s *shaper) text(k *Key, v *Value, at place) {
 	if v.IsScalar() && fits(k, v) {
 		return
 	}
+	if k.Elem != nil && v.Kind == List {
+		s.list(k, v, at)
+		return
+	}
 	if !namesFile(v) {
 		s.mismatch(k, v, at)
 		return

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -18,6 +19,9 @@ func (r *Registry) Fit(name string, result any) any {
 	if decl, _, err := r.find(name); err == nil {
 		limit = decl.maxResult
 	}
+	if fit, isParts := fitParts(result, limit); isParts {
+		return fit
+	}
 	content, isText := result.(string)
 	if !isText {
 		content = Text(result)
@@ -25,7 +29,36 @@ func (r *Registry) Fit(name string, result any) any {
 	if len(content) <= limit {
 		return result
 	}
-	return fmt.Sprintf("%s\n[cut: the first %d of %d bytes]", headBytes(content, limit), limit, len(content))
+	return cut(content, limit)
+}
+
+func cut(text string, limit int) string {
+	return fmt.Sprintf("%s\n[cut: the first %d of %d bytes]", headBytes(text, limit), limit, len(text))
+}
+
+// fitParts is Fit for a list of parts as Parts makes it: the limit holds for each
+// text of it; what is no text would be broken by a cut.
+func fitParts(result any, limit int) (any, bool) {
+	list, isList := result.([]any)
+	media := false
+	for _, item := range list {
+		fields, _ := item.(map[string]any)
+		for _, key := range []string{"audio", "file", "image"} {
+			uri, _ := fields[key].(string)
+			media = media || strings.HasPrefix(uri, "data:")
+		}
+	}
+	if !isList || !media {
+		return result, false
+	}
+	out := slices.Clone(list)
+	for i, item := range list {
+		fields, _ := item.(map[string]any)
+		if text, isText := fields["text"].(string); isText && len(text) > limit {
+			out[i] = map[string]any{"text": cut(text, limit)}
+		}
+	}
+	return out, true
 }
 
 // Text is a result as text: texts as they are, anything else as JSON.

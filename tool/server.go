@@ -254,31 +254,7 @@ func (s *server) result(name string, answer *mcp.CallToolResult) (any, error) {
 		return nil, &Error{Message: fmt.Sprintf("tool %q gave an answer that can't be read: %v", s.name+"."+name, err)}
 	}
 	if answer.IsError {
-		return nil, &Error{Message: Text(value)}
+		return nil, &Error{Message: Text(eval.Brief(value))}
 	}
 	return value, nil
-}
-
-// content is the structured content if there is some, the text if there is
-// nothing but text, and else the list of all parts.
-func content(answer *mcp.CallToolResult) (any, error) {
-	if answer.StructuredContent != nil && !answer.IsError {
-		return eval.Canonical(answer.StructuredContent)
-	}
-	text, only := "", true
-	for i, part := range answer.Content {
-		t, ok := part.(*mcp.TextContent)
-		if !ok {
-			only = false
-			break
-		}
-		if i > 0 {
-			text += "\n"
-		}
-		text += t.Text
-	}
-	if only {
-		return text, nil
-	}
-	return eval.Canonical(answer.Content)
 }

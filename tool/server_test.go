@@ -107,8 +107,8 @@ func TestServer(t *testing.T) {
 		t.Errorf("two servers: %v, %v", first, second)
 	}
 	want := []any{
-		map[string]any{"type": "text", "text": "a"},
-		map[string]any{"type": "image", "mimeType": "image/png", "data": "AQ=="},
+		map[string]any{"text": "a"},
+		map[string]any{"image": "data:image/png;base64,AQ=="},
 	}
 	if got, _ := callServer(t, r, actor, "parts", nil); cmp.Diff(any(want), got) != "" {
 		t.Errorf("parts: %v", got)

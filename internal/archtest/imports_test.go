@@ -68,7 +68,7 @@ func layers() []layer {
 		{path: "model/responses", own: []string{"model", "model/wire"}},
 		{path: "model/scripted", own: []string{"model", "spec", "internal/bounded"}},
 		{path: "model/wire", own: []string{"eval", "model"}},
-		{path: "node", own: []string{"runner", "eval", "spec", "tool", "model", "model/cassette", "model/price", "model/provider", "model/scripted", "internal/process", "internal/schema"}},
+		{path: "node", own: []string{"runner", "eval", "spec", "tool", "model", "model/cassette", "model/price", "model/provider", "model/scripted", "internal/bounded", "internal/process", "internal/schema"}},
 		{path: "render", own: []string{"spec", "runner/machine", "internal/terminal"}, others: []string{color}},
 		{path: "runner", own: []string{"runner/machine", "spec", "eval", "internal/bounded", "internal/process", "internal/redact", "internal/schema", "internal/suggest"}},
 		{path: "runner/machine", own: []string{"spec", "eval", "internal/bind", "internal/schema", "internal/graphalg"}},

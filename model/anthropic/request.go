@@ -34,7 +34,7 @@ type toolUse struct {
 type toolResult struct {
 	Type      string `json:"type"`
 	ToolUseID string `json:"tool_use_id"`
-	Content   string `json:"content,omitempty"`
+	Content   any    `json:"content,omitempty"` // a text, or blocks
 	IsError   bool   `json:"is_error,omitempty"`
 }
 
@@ -154,6 +154,9 @@ func (c *Client) conversation(req *model.Request, names *wire.Names, body map[st
 	var out []message
 	_, thinks := body["thinking"]
 	messages := model.Paired(req.Messages)
+	if err := takes().Check(messages); err != nil {
+		return nil, err
+	}
 	for i := range messages {
 		m := &messages[i]
 		role := "user"
@@ -211,13 +214,13 @@ func (c *Client) kept(m *model.Message) []json.RawMessage {
 
 func (c *Client) blocksOf(m *model.Message, names *wire.Names) ([]any, error) {
 	if m.Role == model.ToolResult {
-		return []any{toolResult{"tool_result", wireID(m.ToolCallID), m.Content, m.IsError}}, nil
+		return []any{resultOf(m)}, nil
 	}
 	if blocks := c.kept(m); blocks != nil && same(blocks, m) {
 		return anyBlocks(blocks), nil
 	}
-	var out []any
-	if text := m.Content; strings.TrimSpace(text) != "" {
+	out := partBlocks(m.Parts)
+	if text := m.Content; out == nil && strings.TrimSpace(text) != "" {
 		if m.Role == model.Assistant {
 			text = strings.TrimRight(text, " \t\r\n") // a last turn must not end in blanks
 		}

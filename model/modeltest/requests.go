@@ -51,8 +51,28 @@ func Requests() map[string]*model.Request {
 			Messages: []model.Message{{Role: model.User, Content: "Hi."}},
 			Schema:   map[string]any{"type": "object", "additionalProperties": text},
 		},
+		"parts": {Messages: []model.Message{
+			said(model.User, image(), model.Part{Kind: model.TextPart, Text: "What are these?"}, model.Part{Kind: model.ImagePart, URL: "https://example.org/map.png"}),
+			said(model.User, model.Part{Kind: model.FilePart, Name: "a.pdf", Type: "application/pdf", Data: "JVBERi0="}, model.Part{Kind: model.FilePart, Name: "notes.txt", Type: "text/plain", Data: "aGVsbG8="}),
+			{Role: model.Assistant, ToolCalls: []model.ToolCall{{ID: "c1", Name: "shot"}, {ID: "c2", Name: "add"}}},
+			{Role: model.ToolResult, ToolCallID: "c1", Name: "shot", Content: "the screen\n[image image/png]", Parts: []model.Part{{Kind: model.TextPart, Text: "the screen"}, image()}},
+			{Role: model.ToolResult, ToolCallID: "c2", Name: "add", Content: "3"},
+			{Role: model.User, Content: "Go on."},
+		}},
 		"text-schema": {Messages: []model.Message{{Role: model.User, Content: "Hi."}}, Schema: text},
 	}
+}
+
+// image is the smallest of images, as a part.
+func image() model.Part {
+	return model.Part{
+		Kind: model.ImagePart, Type: "image/png",
+		Data: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC",
+	}
+}
+
+func said(role model.Role, parts ...model.Part) model.Message {
+	return model.Message{Role: role, Content: model.PartsText(parts), Parts: parts}
 }
 
 // Golden compares a body with the file of that name, or writes the file when

@@ -120,24 +120,33 @@ func offered(tools []model.Tool, names *wire.Names) []any {
 	return out
 }
 
-// conversation is the messages. Texts of the user that follow each other become
-// one: the templates of many open models take strictly alternating roles only.
+// conversation is the messages. What the user says in messages that follow each
+// other becomes one: the templates of many open models take strictly alternating
+// roles only.
 func (c *Client) conversation(req *model.Request, names *wire.Names) ([]message, error) {
 	messages := model.Paired(req.Messages)
+	if err := takes().Check(messages); err != nil {
+		return nil, err
+	}
 	out := make([]message, 0, len(messages)+1)
 	if req.System != "" {
 		out = append(out, message{Role: "system", Content: req.System})
 	}
+	var shown []model.Part // of tool results, which hold texts only
 	for i := range messages {
 		m := &messages[i]
-		if before := len(out) - 1; m.Role == model.User && before >= 0 && out[before].Role == "user" {
-			out[before].Content = fmt.Sprint(out[before].Content) + "\n\n" + m.Content
+		if m.Role != model.ToolResult && len(shown) > 0 {
+			out, shown = userSays(out, contentOf(shown)), nil
+		}
+		if m.Role == model.User {
+			out = userSays(out, contentOf(m.Pieces()))
 			continue
 		}
 		next := message{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
 		if len(m.ToolCalls) > 0 && m.Content == "" {
 			next.Content = nil
 		}
+		shown = append(shown, shownOf(m)...)
 		for _, made := range m.ToolCalls {
 			args, err := wire.Args(made)
 			if err != nil {
@@ -147,6 +156,9 @@ func (c *Client) conversation(req *model.Request, names *wire.Names) ([]message,
 		}
 		c.giveBack(&next, m)
 		out = append(out, next)
+	}
+	if len(shown) > 0 {
+		out = userSays(out, contentOf(shown))
 	}
 	return out, nil
 }

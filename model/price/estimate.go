@@ -17,7 +17,8 @@ func Tokens(text string) int { return (len(text) + 3) / 4 }
 const perMessage = 4
 
 // RequestTokens estimates the input tokens of a request: its texts, tool calls,
-// tools and schema by the rule of Tokens, and 4 tokens for each message.
+// tools and schema by the rule of Tokens, 4 tokens for each message, and 1600 for an
+// image; files and audio by their size, at least as much.
 func RequestTokens(req *model.Request) int {
 	total := perMessage
 	if req.System != "" {
@@ -25,7 +26,13 @@ func RequestTokens(req *model.Request) int {
 	}
 	for i := range req.Messages {
 		m := &req.Messages[i]
-		total += perMessage + Tokens(m.Content) + Tokens(string(m.Thinking))
+		total += perMessage + Tokens(string(m.Thinking))
+		if len(m.Parts) == 0 {
+			total += Tokens(m.Content)
+		}
+		for j := range m.Parts {
+			total += partTokens(&m.Parts[j])
+		}
 		for _, call := range m.ToolCalls {
 			total += perMessage + Tokens(call.Name) + Tokens(call.Malformed) + jsonTokens(call.Args)
 		}
@@ -34,6 +41,24 @@ func RequestTokens(req *model.Request) int {
 		total += perMessage + Tokens(req.Tools[i].Name) + Tokens(req.Tools[i].Description) + jsonTokens(req.Tools[i].Parameters)
 	}
 	return total + jsonTokens(req.Schema)
+}
+
+// perPart is what an image of usual size costs, and perPartByte how many bytes of a
+// file or of audio make a token: providers count pages, pixels and seconds, which
+// nobody here sees. An estimate is for limits and is corrected by what is reported.
+const (
+	perPart     = 1600
+	perPartByte = 25
+)
+
+func partTokens(p *model.Part) int {
+	switch p.Kind {
+	case model.TextPart:
+		return Tokens(p.Text)
+	case model.ImagePart:
+		return perPart
+	}
+	return max(perPart, p.Size()/perPartByte)
 }
 
 func jsonTokens(v map[string]any) int {

@@ -17,7 +17,7 @@ import (
 type message struct {
 	Type    string `json:"type"`
 	Role    string `json:"role"`
-	Content string `json:"content"`
+	Content any    `json:"content"` // a text, or parts
 }
 
 type functionCall struct {
@@ -30,7 +30,7 @@ type functionCall struct {
 type functionOutput struct {
 	Type   string `json:"type"`
 	CallID string `json:"call_id"`
-	Output string `json:"output"`
+	Output any    `json:"output"` // a text, or parts
 }
 
 // body is the request as JSON data. Nothing is stored at the server: the whole
@@ -131,6 +131,9 @@ func offered(tools []model.Tool, names *wire.Names) []any {
 // input is the conversation as items.
 func (c *Client) input(req *model.Request, names *wire.Names) ([]any, error) {
 	messages := model.Paired(req.Messages)
+	if err := takes().Check(messages); err != nil {
+		return nil, err
+	}
 	out := make([]any, 0, len(messages))
 	for i := range messages {
 		items, err := c.itemsOf(&messages[i], names)
@@ -144,14 +147,14 @@ func (c *Client) input(req *model.Request, names *wire.Names) ([]any, error) {
 
 func (c *Client) itemsOf(m *model.Message, names *wire.Names) ([]any, error) {
 	if m.Role == model.ToolResult {
-		return []any{functionOutput{"function_call_output", m.ToolCallID, m.Content}}, nil
+		return []any{functionOutput{"function_call_output", m.ToolCallID, contentOf(m)}}, nil
 	}
 	if items := c.kept(m); items != nil {
 		return items, nil
 	}
 	var out []any
 	if m.Content != "" || len(m.ToolCalls) == 0 {
-		out = append(out, message{"message", string(m.Role), m.Content})
+		out = append(out, message{"message", string(m.Role), contentOf(m)})
 	}
 	for _, call := range m.ToolCalls {
 		args, err := wire.Args(call)

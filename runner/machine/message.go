@@ -13,6 +13,9 @@ import (
 type Message struct {
 	Role    string `json:"role"`
 	Content string `json:"content,omitempty"`
+	// Parts is all that is said where it is more than a text; Content is then a text
+	// that stands for it.
+	Parts []Part `json:"parts,omitempty"`
 	// ToolCalls are what an assistant wants done.
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 	// ToolCallID and Name say which call a tool's result answers, IsError that
@@ -25,6 +28,17 @@ type Message struct {
 	Thinking json.RawMessage `json:"thinking,omitempty"`
 	// Node is the id of the node that brought the message into the conversation.
 	Node string `json:"node,omitempty"`
+}
+
+// Part is a piece of a message: a text, an image, a file or audio.
+type Part struct {
+	Kind string `json:"kind"`
+	Text string `json:"text,omitempty"`
+	// URL is where it is, or Data its bytes in base64, whose media type is Type.
+	URL  string `json:"url,omitempty"`
+	Data string `json:"data,omitempty"`
+	Type string `json:"type,omitempty"`
+	Name string `json:"name,omitempty"`
 }
 
 // ToolCall is one call of a tool that a model asks for.

@@ -142,7 +142,7 @@ func (p *Plan) passBy(s *State, t *task) {
 		if t.status == failed {
 			ran.Failed, ran.Output = true, cut(t.failure.Kind+": "+t.failure.Message, maxRanOutput)
 		} else {
-			ran.Output = preview(Plain(t.output), maxRanOutput)
+			ran.Output = preview(eval.Brief(Plain(t.output)), maxRanOutput)
 		}
 		th.Ran = lastOf(append(slices.Clip(th.Ran), ran), maxRan)
 	}

@@ -1,0 +1,152 @@
+package node
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/runner"
+)
+
+const pngHead = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
+
+// shownParts writes parts as "kind type name" or "kind url", one a line.
+func shownParts(c content) string {
+	var out []string
+	for _, p := range c.parts {
+		out = append(out, strings.Join(strings.Fields(string(p.Kind)+" "+p.Text+" "+p.Type+" "+p.Name+" "+p.URL), " "))
+	}
+	return strings.Join(out, "\n")
+}
+
+func partsDir(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "flow")
+	files := map[string]string{
+		"a.png": pngHead, "wrong.jpg": pngHead, "n.md": "# hi", "d.json": "{}", "b.bin": "\x00\x01\x02\xff", "empty": "",
+		"x.pdf": "%PDF-1.7 …", "s.wav": "RIFF\x00\x00\x00\x00WAVEfmt ", "s.mp3": "\xff\xfb\x90\x00", "../out.png": pngHead,
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../out.png", filepath.Join(dir, "link.png")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func part(key, value string) map[string]any { return map[string]any{key: value} }
+
+func TestContentOf(t *testing.T) {
+	dir := partsDir(t)
+	for _, test := range []struct {
+		value       any
+		parts, text string
+		problem     string
+	}{
+		{"hi", "", "hi", ""},
+		{nil, "", "", ""},
+		{[]any{"a", "b"}, "", `["a","b"]`, ""},
+		{[]any{part("text", "a"), "b"}, "", "a\nb", ""},
+		{map[string]any{"image": "a.png", "id": "7"}, "", `{"id":"7","image":"a.png"}`, ""},
+		{map[string]any{"image": "a.png", "file": "n.md"}, "", `{"file":"n.md","image":"a.png"}`, ""},
+		{map[string]any{"image": 7}, "", `{"image":7}`, ""},
+		{part("image", "a.png"), "image image/png a.png", "[image a.png]", ""},
+		{part("image", filepath.Join(dir, "a.png")), "image image/png a.png", "[image a.png]", ""},
+		{part("image", "wrong.jpg"), "image image/png wrong.jpg", "[image wrong.jpg]", ""},
+		{part("image", "https://example.org/x"), "image https://example.org/x", "[image https://example.org/x]", ""},
+		{part("image", "data:image/png;base64,QUJD"), "image image/png", "[image image/png]", ""},
+		{[]any{"see", part("file", "n.md"), part("file", "d.json"), part("file", "x.pdf"), part("file", "b.bin")}, "text see\nfile text/markdown n.md\nfile application/json d.json\nfile application/pdf x.pdf\nfile application/octet-stream b.bin", "see\n[file n.md]\n[file d.json]\n[file x.pdf]\n[file b.bin]", ""},
+		{map[string]any{"file": "x.pdf", "name": "rules.pdf"}, "file application/pdf rules.pdf", "[file rules.pdf]", ""},
+		{[]any{part("audio", "s.wav"), part("audio", "s.mp3")}, "audio audio/wav s.wav\naudio audio/mpeg s.mp3", "[audio s.wav]\n[audio s.mp3]", ""},
+		{part("image", "n.md"), "", "", `the part image "n.md": it is no image but text/plain`},
+		{part("image", "s.wav"), "", "", "it is no image but audio/wav"},
+		{part("audio", "data:image/png;base64,QUJD"), "", "", "it is no audio but image/png"},
+		{part("file", "none"), "", "", "there is no such file"},
+		{part("file", "empty"), "", "", "the file is empty"},
+		{part("file", ""), "", "", "it is empty"},
+		{part("file", "."), "", "", "is a folder"},
+	} {
+		got, err := contentOf(dir, test.value)
+		switch {
+		case test.problem != "":
+			checkFailure(t, err, "invalid_input", test.problem)
+		case err != nil:
+			t.Errorf("%v: %v", test.value, err)
+		case shownParts(got) != test.parts || got.text != test.text:
+			t.Errorf("%v: parts %q, text %q", test.value, shownParts(got), got.text)
+		}
+	}
+}
+
+// A tool must not choose which files of the machine a model is shown.
+func TestResultContent(t *testing.T) {
+	dir := partsDir(t)
+	task := &runner.Task{Dir: dir}
+	for _, test := range []struct {
+		value any
+		parts string // "": it is told as data
+	}{
+		{[]any{part("text", "a")}, ""},
+		{[]any{part("file", "n.md")}, ""},
+		{part("file", filepath.Join(dir, "n.md")), ""},
+		{part("image", "../out.png"), ""},
+		{part("image", filepath.Join(dir, "../out.png")), ""},
+		{part("image", "link.png"), ""},
+		{part("image", "none.png"), ""},
+		{[]any{part("image", "a.png"), part("file", "n.md")}, ""},
+		{[]any{"see", part("image", "a.png")}, "text see\nimage image/png a.png"},
+		{part("file", "data:application/pdf;base64,QUJD"), "file application/pdf"},
+		{part("image", "https://example.org/x"), "image https://example.org/x"},
+	} {
+		got, err := resultContent(task, test.value)
+		if err != nil || shownParts(got) != test.parts || test.parts == "" && !strings.HasPrefix(got.text, "{") && !strings.HasPrefix(got.text, "[{") {
+			t.Errorf("%v: %q, %q, %v", test.value, shownParts(got), got.text, err)
+		}
+	}
+	if _, err := resultContent(task, part("image", "n.md")); err == nil {
+		t.Error("a text is an image")
+	}
+}
+
+func TestPlainParts(t *testing.T) {
+	inner := func(key string, fields map[string]any) map[string]any {
+		return map[string]any{"type": key, key: fields}
+	}
+	got, err := plainParts([]any{
+		map[string]any{"type": "text", "text": "a"},
+		inner("image_url", map[string]any{"url": "https://x.org/1"}),
+		map[string]any{"type": "input_image", "image_url": "https://x.org/2"},
+		map[string]any{"type": "image", "data": "QUJD", "mimeType": "image/png"},
+		map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/gif", "data": "QUJD"}},
+		map[string]any{"type": "document", "title": "t", "source": map[string]any{"type": "text", "media_type": "text/plain", "data": "ABC"}},
+		inner("input_audio", map[string]any{"data": "QUJD", "format": "wav"}),
+		inner("file", map[string]any{"filename": "f.pdf", "file_data": "data:application/pdf;base64,QUJD"}),
+		map[string]any{"type": "input_file", "file_url": "https://x.org/3"},
+		"b",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := contentOf("", got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "text a\nimage https://x.org/1\nimage https://x.org/2\nimage image/png\nimage image/gif\nfile text/plain t\naudio audio/wav\nfile application/pdf f.pdf\nfile https://x.org/3\ntext b"
+	if got := shownParts(c); got != want {
+		t.Errorf("got %s", got)
+	}
+	_, err = plainParts([]any{map[string]any{"type": "video"}})
+	checkFailure(t, err, "invalid_input", `a part has the type "video"`)
+	back := heard(spoken(c.message(model.User)))
+	if shownParts(content{parts: back.Parts}) != want || back.Content != c.text {
+		t.Errorf("the conversation changes it: %+v", back)
+	}
+}
