@@ -179,13 +179,15 @@ func Draw(g *spec.Graph, opts Options) *Drawing {
 	if ends {
 		d.Boxes = append(d.Boxes, Box{ID: endID, Role: EndBox})
 	}
+	trails := map[*spec.Graph]*Trail{}
 	if opts.Trail != nil {
 		opts.Trail.paint(d)
+		trails = opts.Trail.inner(g)
 	}
 	d.open(g, opts)
-	opts.Trail, opts.Open = nil, nil // they are none of theirs
+	opts.Open = nil // they stand beside each other
 	for _, inner := range g.Graphs {
-		opts.Label = inner.Ref()
+		opts.Label, opts.Trail = inner.Ref(), trails[inner]
 		d.Inner = append(d.Inner, Draw(inner, opts))
 	}
 	return d

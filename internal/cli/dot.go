@@ -24,8 +24,9 @@ ones when a goto names them. The same file always gives the same bytes.
 
 --run paints what a run did: thick where it came through, with how often (×3), pale
 where it did not, with a red edge where visits failed (×3, 2 failed), red all over
-where the run failed, orange where it waits for a person, blue where it is. --coverage
-paints red what no test comes to.`,
+where the run failed, orange where it waits for a person, blue where it is. A graph of
+the file (graphs) is painted with what all nodes together made of it that ran it.
+--coverage paints red what no test comes to.`,
 		Example: `  graphrun dot flow.yaml | dot -Tsvg -o flow.svg
   graphrun dot flow.yaml --run nightly | dot -Tsvg -o nightly.svg
   graphrun dot flow.yaml --rankdir LR --no-start-end --label "Triage"`,

@@ -3,7 +3,7 @@
 package cli
 
 import (
-	"strconv"
+	"fmt"
 	"strings"
 	"time"
 
@@ -15,8 +15,8 @@ import (
 // trail walks the run and returns what it came through; its result is kept, and
 // with whole all that is told of it.
 func (r *paintedRun) trail(whole bool) (*render.Trail, error) {
-	t := trailSink{newTrail(), map[string]runner.Event{}}
-	told := sinks{&t}
+	t := newTrailSink()
+	told := sinks{t}
 	if whole {
 		told = append(told, &r.events, r.decided)
 	}
@@ -47,7 +47,20 @@ type trailSink struct {
 	trail *render.Trail
 	// ended are the visits that have, by node and number. One that a run is taken up
 	// in ends once more: only the last end counts.
-	ended map[string]runner.Event
+	ended map[string]visitEnd
+	// visits are the latest of nodes, by place: a subgraph's begin again with each
+	// visit of the node that runs it.
+	visits map[string]int
+}
+
+// visitEnd is how a visit ended.
+type visitEnd struct {
+	failed bool
+	spent  time.Duration
+}
+
+func newTrailSink() *trailSink {
+	return &trailSink{newTrail(), map[string]visitEnd{}, map[string]int{}}
 }
 
 func newTrail() *render.Trail {
@@ -60,20 +73,22 @@ func newTrail() *render.Trail {
 // Event adds what an event tells.
 func (s *trailSink) Event(e *runner.Event) error {
 	switch e.Type {
+	case runner.NodeStarted:
+		s.visits[calledBy(placed(e).Node)] = e.Visit
 	case runner.NodeCompleted, runner.NodeFailed:
 		if e.Step == 0 && !e.Finally { // cancelled: no visit
 			return nil
 		}
 		t, node := at(s.trail, e.Node)
-		visit := placed(e).Node + "#" + strconv.Itoa(e.Visit)
+		visit := s.visit(placed(e).Node, e.Visit)
 		if before, again := s.ended[visit]; again {
 			t.Visits[node]--
-			t.Spent[node] -= before.Duration
-			if before.Type == runner.NodeFailed {
+			t.Spent[node] -= before.spent
+			if before.failed {
 				t.Failures[node]--
 			}
 		}
-		s.ended[visit] = runner.Event{Type: e.Type, Duration: e.Duration}
+		s.ended[visit] = visitEnd{e.Type == runner.NodeFailed, e.Duration}
 		t.Visits[node]++
 		t.Spent[node] += e.Duration
 		delete(t.Errors, node)
@@ -96,11 +111,30 @@ func (s *trailSink) Event(e *runner.Event) error {
 	return nil
 }
 
+// visit names a visit by its place, its number and the numbers of those around it.
+func (s *trailSink) visit(place string, number int) string {
+	var out strings.Builder
+	for at := range len(place) {
+		if place[at] == '/' {
+			fmt.Fprintf(&out, "%s %d ", place[:at], s.visits[calledBy(place[:at])])
+		}
+	}
+	fmt.Fprintf(&out, "%s %d", place, number)
+	return out.String()
+}
+
+// calledBy is the place of a node without the number of the call that runs a graph
+// as a tool, which stands behind it in places further in.
+func calledBy(place string) string {
+	if at := strings.LastIndexByte(place, '#'); at > strings.LastIndexByte(place, '/') {
+		return place[:at]
+	}
+	return place
+}
+
 // end adds how the run stands.
 func (s *trailSink) end(r *runner.Result) {
-	if r.Error != nil {
-		s.trail.Failed = r.Error.Node
-	}
+	s.failed(r.Error)
 	for i := range r.Pending {
 		alongPath(s.trail, r.Pending[i].Node, func(t *render.Trail, node string) { t.Waiting = append(t.Waiting, node) })
 	}
@@ -109,6 +143,22 @@ func (s *trailSink) end(r *runner.Result) {
 	}
 	for i := range r.Running {
 		alongPath(s.trail, r.Running[i].Node, func(t *render.Trail, node string) { t.Running = append(t.Running, node) })
+	}
+}
+
+// failed marks the node that ended the run, and those that ended the subgraphs it is
+// inside.
+func (s *trailSink) failed(f *machine.Failure) {
+	if f == nil {
+		return
+	}
+	t, node, details := s.trail, f.Node, f.Details
+	for node != "" && t != nil {
+		t.Failed = node
+		cause, _ := details["error"].(map[string]any)
+		t = t.Inner[node]
+		node, _ = cause["node"].(string)
+		details, _ = cause["details"].(map[string]any)
 	}
 }
 
