@@ -90,7 +90,7 @@ func (k *asker) ask(ctx context.Context, q runner.Pending, problem string) (stri
 	fmt.Fprintf(k.out, "%s  %s\n", k.colors.strong(q.Target()), terminal.Text(q.Prompt))
 	schema, _ := q.Schema.(map[string]any)
 	if fields := fieldsOf(schema); len(fields) > 0 {
-		return k.fill(ctx, schema, fields)
+		return k.fill(ctx, fields)
 	}
 	f := askedValue{schema: schema, required: true}
 	k.list(f.choices())
@@ -100,11 +100,13 @@ func (k *asker) ask(ctx context.Context, q runner.Pending, problem string) (stri
 		if err != nil {
 			return "", err
 		}
-		answer, problem := f.read(text)
-		if problem == "" {
-			return answer, nil
+		if len(f.choices()) == 0 {
+			return text, nil // who takes it says whether it is legal
 		}
-		k.complain(problem)
+		if _, err = f.value(text); err == nil {
+			return text, nil
+		}
+		k.complain(err.Error()) // without asking for all of it again
 	}
 }
 

@@ -5,11 +5,11 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/given"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/terminal"
 )
@@ -50,7 +50,7 @@ func fieldsOf(document map[string]any) []askedValue {
 }
 
 // fill asks for an object field by field.
-func (k *asker) fill(ctx context.Context, document map[string]any, fields []askedValue) (string, error) {
+func (k *asker) fill(ctx context.Context, fields []askedValue) (string, error) {
 	k.hint("field by field, or all at once as {" + fields[0].name + ": …}")
 	out := map[string]any{}
 	for i := range fields {
@@ -63,17 +63,17 @@ func (k *asker) fill(ctx context.Context, document map[string]any, fields []aske
 				return "", err
 			}
 			if i == 0 && strings.HasPrefix(strings.TrimSpace(text), "{") {
-				return (&askedValue{schema: document}).asJSON(text), nil
+				return text, nil
 			}
 			if text == "" && !f.required {
 				break // its default, or nothing
 			}
-			value, problem := f.value(text)
-			if problem == "" {
+			value, err := f.value(text)
+			if err == nil {
 				out[f.name] = value
 				break
 			}
-			k.complain(f.name + ": " + problem)
+			k.complain(f.name + ": " + err.Error())
 		}
 	}
 	text, err := json.Marshal(out)
@@ -86,12 +86,7 @@ func (f *askedValue) takes(name string) bool { return slices.Contains(typesOf(f.
 func (f *askedValue) text() bool { return len(typesOf(f.schema)) == 0 || f.takes("string") }
 
 // choices are the legal answers, when there are few.
-func (f *askedValue) choices() []string {
-	if f.takes("boolean") && len(typesOf(f.schema)) == 1 {
-		return []string{"yes", "no"}
-	}
-	return choicesOf(f.schema)
-}
+func (f *askedValue) choices() []string { return choicesOf(f.schema) }
 
 // hint says how a value is answered.
 func (f *askedValue) hint(editor bool) string {
@@ -128,108 +123,23 @@ func (f *askedValue) about(editor bool) string {
 	return strings.TrimLeft(text, " ")
 }
 
-// read takes what was typed for an answer; problem says why it is none.
-func (f *askedValue) read(text string) (answer, problem string) {
-	choices := f.choices()
-	if len(choices) == 0 {
-		return f.asJSON(text), ""
-	}
-	answer, problem = chosen(text, choices)
-	if f.takes("boolean") {
-		switch answer {
-		case "yes":
-			answer = "true"
-		case "no":
-			answer = "false"
-		}
-	}
-	return answer, problem
-}
-
-// asJSON is an answer that need not be text as JSON; what is no YAML stays as it is
-// and is refused where answers are checked.
-func (f *askedValue) asJSON(text string) string {
-	if f.text() && f.schema["properties"] == nil {
-		return text
-	}
-	value, err := decodeYAML([]byte(text))
-	if err != nil {
-		return text
-	}
-	out, err := json.Marshal(value)
-	if err != nil {
-		return text
-	}
-	return string(out)
-}
-
-// value is what was typed for a field; problem says why it is none.
-func (f *askedValue) value(text string) (value any, problem string) {
+// value is what was typed.
+func (f *askedValue) value(text string) (any, error) {
 	if text == "" {
-		return nil, "an answer is needed"
-	}
-	answer := text
-	if len(f.choices()) > 0 || f.takes("object") || f.takes("array") {
-		if answer, problem = f.read(text); problem != "" {
-			return nil, problem
-		}
-	}
-	value, err := typed(answer, f.schema)
-	if err != nil {
-		return nil, err.Error()
+		return nil, errors.New("an answer is needed")
 	}
 	compiled, err := schema.Compile(f.schema)
 	if err != nil {
-		return value, "" // the answer as a whole is checked, too
+		return text, nil // whoever asks has said what is wrong with the schema
 	}
-	if err := compiled.Check(compiled.Normalise(value)); err != nil {
-		return nil, err.Error()
-	}
-	return value, ""
+	return given.Answer(text, compiled, f.schema)
 }
 
-// choicesOf are the legal answers, when a question lists them.
+// choicesOf names the legal answers, when a question lists them.
 func choicesOf(schema any) []string {
-	document, _ := schema.(map[string]any)
-	list, _ := document["enum"].([]any)
 	var out []string
-	for _, v := range list {
-		if s, ok := v.(string); ok {
-			out = append(out, s)
-		} else {
-			out = append(out, valueText(v, maxSummaryValue))
-		}
+	for _, choice := range given.Choices(schema) {
+		out = append(out, choice.Name)
 	}
 	return out
-}
-
-// chosen is the choice that a line means: the choice itself, in any case, its
-// number unless a choice is that number, or the only one that begins so.
-func chosen(line string, choices []string) (choice, problem string) {
-	line = strings.TrimSpace(line)
-	if slices.Contains(choices, line) {
-		return line, ""
-	}
-	var same, begins []string
-	for _, c := range choices {
-		if strings.EqualFold(c, line) {
-			same = append(same, c)
-		}
-		if line != "" && len(c) >= len(line) && strings.EqualFold(c[:len(line)], line) {
-			begins = append(begins, c)
-		}
-	}
-	if len(same) == 1 {
-		return same[0], ""
-	}
-	if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(choices) {
-		return choices[n-1], ""
-	}
-	switch {
-	case len(begins) == 1:
-		return begins[0], ""
-	case len(begins) > 1:
-		return "", fmt.Sprintf("%q may be %s", line, strings.Join(begins, " or "))
-	}
-	return "", fmt.Sprintf("%q is none of %s", line, strings.Join(choices, ", "))
 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/given"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
@@ -122,10 +123,10 @@ func (r *inputReader) object(path string, src []byte) {
 	if filepath.Ext(path) == ".json" || bytes.HasPrefix(trimmed, []byte("{")) {
 		value, err = decodeJSON(trimmed)
 		if err != nil && filepath.Ext(path) != ".json" {
-			value, err = decodeYAML(src) // a flow map: {a: 1}
+			value, err = given.YAML(src) // a flow map: {a: 1}
 		}
 	} else {
-		value, err = decodeYAML(src)
+		value, err = given.YAML(src)
 	}
 	if err != nil {
 		r.problem(path, "%v", err)

@@ -59,8 +59,8 @@ func knownModels() []knownModel {
 	var out []knownModel
 	for _, r := range price.Table() {
 		m := knownModel{
-			Model: r.Model, Window: given(r.Window), MaxOutput: r.DefaultOutput, Input: r.Input, CachedInput: r.CachedInput,
-			CacheWrite: r.CacheWrite, Output: r.Output, UpToTokens: given(r.UpTo), Date: r.Date, Source: r.Source,
+			Model: r.Model, Window: orNull(r.Window), MaxOutput: r.DefaultOutput, Input: r.Input, CachedInput: r.CachedInput,
+			CacheWrite: r.CacheWrite, Output: r.Output, UpToTokens: orNull(r.UpTo), Date: r.Date, Source: r.Source,
 		}
 		if r.Long { // it stands behind the model's other row
 			before := &out[len(out)-1]
@@ -72,7 +72,7 @@ func knownModels() []knownModel {
 	return out
 }
 
-func given(n int) *int {
+func orNull(n int) *int {
 	if n == 0 {
 		return nil
 	}

@@ -3,7 +3,6 @@
 package machine
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/internal/given"
 )
 
 // Question is what a person is asked.
@@ -143,28 +143,18 @@ func sortedInquiries(asking map[int]*inquiry) []int {
 	return out
 }
 
-// Parse turns the text of an answer into a legal value: the text itself, or what
-// it means as JSON. The error says which answers are legal.
+// Parse turns the text of an answer into a legal value, as given.Answer reads it. The
+// error says which answers are legal.
 func (q *Question) Parse(text string) (any, error) {
 	asked, err := newQuestion(q.Ask)
 	if err != nil {
 		return nil, err
 	}
-	compiled := asked.schema
-	problem := compiled.Check(text)
-	if problem == nil {
-		return text, nil
+	value, err := given.Answer(text, asked.schema, asked.Schema)
+	if err != nil {
+		return nil, fmt.Errorf("answer %s for %q is not legal: %w; its schema is %s", strconv.Quote(text), q.Target(), err, asked.schema)
 	}
-	var value any
-	if json.Unmarshal([]byte(text), &value) == nil {
-		if value, err := eval.Canonical(value); err == nil {
-			value = compiled.Normalise(value)
-			if problem = compiled.Check(value); problem == nil {
-				return value, nil
-			}
-		}
-	}
-	return nil, fmt.Errorf("answer %s for %q is not legal: %w; its schema is %s", strconv.Quote(text), q.Target(), problem, compiled)
+	return value, nil
 }
 
 // answered takes a person's answer; one that is not legal, or that nobody asked

@@ -1,6 +1,6 @@
-// YAML input files as plain data.
+// YAML as plain data.
 
-package cli
+package given
 
 import (
 	"errors"
@@ -10,12 +10,13 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxYAMLValues bounds what aliases may expand an input file to.
+// maxYAMLValues bounds what aliases may expand a document to.
 const maxYAMLValues = 1_000_000
 
-// decodeYAML reads one YAML document: maps with string keys, lists, strings,
-// numbers, booleans and null. Dates stay text.
-func decodeYAML(src []byte) (value any, err error) {
+// YAML reads one YAML document: maps with string keys, lists, strings, numbers,
+// booleans and null; nothing is null. Dates stay text. The error says in the words of
+// a sentence what the document is not.
+func YAML(src []byte) (value any, err error) {
 	defer func() {
 		if r := recover(); r != nil { // yaml.v3 panics on some broken documents
 			err = fmt.Errorf("is not YAML: %v", r)

@@ -1,0 +1,123 @@
+// Package given reads what people type: answers, and YAML.
+package given
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/schema"
+)
+
+// Answer is the value that an answer means which has to fit a schema, as plain data:
+// the text itself where that fits; else what it means as YAML or JSON; else one of the
+// schema's Choices, by its first letters in any case or by its number from 1. The
+// document is what the schema was compiled from. The error says why it is none of them.
+func Answer(text string, s *schema.Schema, document any) (any, error) {
+	problem := s.Check(text)
+	if problem == nil {
+		return text, nil
+	}
+	value, err := decode(text)
+	if err == nil {
+		value = s.Normalise(value)
+		if problem = s.Check(value); problem == nil {
+			return value, nil
+		}
+	}
+	choices := Choices(document)
+	if len(choices) == 0 {
+		if err != nil {
+			return nil, fmt.Errorf("it %w", err)
+		}
+		return nil, problem
+	}
+	i, err := choose(text, choices)
+	if err != nil {
+		return nil, err
+	}
+	return s.Normalise(choices[i].Value), nil
+}
+
+// decode is what a text means as YAML, or as JSON that is none, such as one with tabs.
+func decode(text string) (any, error) {
+	value, err := YAML([]byte(text))
+	if err != nil && json.Unmarshal([]byte(text), &value) != nil {
+		return nil, err
+	}
+	return eval.Canonical(value)
+}
+
+// Choice is a legal answer, and what it is called.
+type Choice struct {
+	Name  string
+	Value any
+}
+
+// Choices are the legal answers of a schema that lists them, in its order: those of an
+// enum, or yes and no where a boolean is wanted.
+func Choices(document any) []Choice {
+	doc, _ := document.(map[string]any)
+	list, _ := doc["enum"].([]any)
+	out := make([]Choice, 0, len(list))
+	for _, v := range list {
+		name, ok := v.(string)
+		if !ok {
+			text, err := json.Marshal(v)
+			if err != nil {
+				continue
+			}
+			name = string(text)
+		}
+		out = append(out, Choice{name, v})
+	}
+	if len(out) == 0 && doc["type"] == "boolean" {
+		return []Choice{{"yes", true}, {"no", false}}
+	}
+	return out
+}
+
+// choose is the place of the choice that a text means: that of the choice itself, in
+// any case, its number unless a choice is that number, or the only one that begins so.
+func choose(text string, choices []Choice) (int, error) {
+	text = strings.TrimSpace(text)
+	var same, begins []int
+	for i, c := range choices {
+		switch {
+		case c.Name == text:
+			return i, nil
+		case strings.EqualFold(c.Name, text):
+			same = append(same, i)
+		case text != "" && len(c.Name) >= len(text) && strings.EqualFold(c.Name[:len(text)], text):
+			begins = append(begins, i)
+		}
+	}
+	if len(same) == 1 {
+		return same[0], nil
+	}
+	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(choices) {
+		return n - 1, nil
+	}
+	switch {
+	case len(begins) == 1 && len(same) == 0:
+		return begins[0], nil
+	case len(begins)+len(same) > 0:
+		return 0, fmt.Errorf("%q may be %s", text, names(choices, slices.Concat(same, begins), " or "))
+	}
+	return 0, errors.New(strconv.Quote(text) + " is none of " + names(choices, nil, ", "))
+}
+
+// names are those of some choices; nil: of all.
+func names(choices []Choice, some []int, between string) string {
+	var out []string
+	for i, c := range choices {
+		if some == nil || slices.Contains(some, i) {
+			out = append(out, c.Name)
+		}
+	}
+	return strings.Join(out, between)
+}
