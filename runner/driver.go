@@ -116,6 +116,9 @@ type timerID struct {
 
 func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *driver {
 	clock := f.clockOf(&opts, nested)
+	if nested == nil {
+		opts.Answers = f.wholeTargets(opts.Answers)
+	}
 	d := &driver{
 		flow: f, opts: opts, clock: clock, plan: f.plan, state: f.plan.NewState(),
 		secrets: secrets, mask: newMasker(f.graph, secrets),

@@ -104,9 +104,10 @@ func (d *driver) accept(answers []GivenAnswer, by string) ([]machine.Event, erro
 	var events []machine.Event
 	var problems []string
 	for _, given := range answers {
-		i := askedAs(open, given.Target)
+		target := d.flow.wholeTarget(given.Target)
+		i := askedAs(open, target)
 		if i < 0 {
-			problems = append(problems, d.unasked(given.Target, open).Error())
+			problems = append(problems, d.unasked(target, open).Error())
 			continue
 		}
 		value, err := open[i].Parse(given.Text)

@@ -67,8 +67,8 @@ type Options struct {
 	// fork shares nothing, a run that is taken up keeps its own. Empty: nothing.
 	Session string
 	taken   taken
-	// Answers are given in advance, by the target of the question (see
-	// Pending.Target): the first to the first question there. Those for a node
+	// Answers are given in advance, as in GivenAnswer, by the target of the question
+	// (see Pending.Target): the first to the first question there. Those for a node
 	// with an `each`, without an index, go to its elements in order.
 	Answers map[string][]string
 	// Heard is told, about ten times a second at most for each stream, the latest
@@ -227,6 +227,7 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if err := checkSecretInput(f.graph, opts.Input); err != nil {
 		return nil, err
 	}
+	opts.Answers = f.wholeTargets(opts.Answers)
 	if problems := f.badTargets(&opts); len(problems) > 0 {
 		return nil, &InputError{Problems: problems}
 	}

@@ -32,7 +32,10 @@ func newAnswerCommand(a *app) *cobra.Command {
 process lives goes on with the answers within a second. Another one keeps them for its
 resume; with --resume it goes on here.
 
-A value is text or JSON. NODE:KEY=VALUE is for the question of a program, NODE[0]=VALUE
+A value is read as on the terminal: it is the text itself, or YAML or JSON where text
+will not do (c='{name: x}'); a choice by its first letters in any case or by its number,
+yes or no for a boolean. NODE may be cut short where only one node that asks begins so.
+NODE:KEY=VALUE is for the question of a program, NODE[0]=VALUE
 for the first element of an each, OUTER/INNER=VALUE for a node in a subgraph. All of
 the answers are taken, or none: one that is not legal, or that nothing asks for, is
 refused with the reason, and nothing changes. When somebody else has answered before,

@@ -54,7 +54,7 @@ func addDriveFlags(cmd *cobra.Command, f *driveFlags, of graphOf) {
 	flags.IntVar(&f.maxConcurrency, "max-concurrency", 0, "most nodes that run at once, instead of the graph's limit")
 	flags.IntVar(&f.maxStateBytes, "max-state-bytes", 0, "most that the state, and each value, may take, instead of the graph's limit")
 	addParkFlag(cmd, f)
-	flags.StringArrayVar(&f.answers, "answer", nil, "NODE=VALUE: what a person says there, as text or JSON; repeatable,\nalso for a node that asks more than once. NODE:KEY=VALUE for the question of a\nprogram, NODE[0]=VALUE for the first element of an each, OUTER/INNER=VALUE in a\nsubgraph")
+	flags.StringArrayVar(&f.answers, "answer", nil, "NODE=VALUE: what a person says there: text, YAML or JSON, or the first\nletters of a choice; repeatable, also for a node that asks more than once.\nNODE:KEY=VALUE for the question of a program, NODE[0]=VALUE for the first element\nof an each, OUTER/INNER=VALUE in a subgraph")
 	flags.StringArrayVar(&f.pauseBefore, "pause-before", nil, "NODE to pause before, OUTER/INNER in a subgraph; repeatable")
 	flags.StringArrayVar(&f.pauseAfter, "pause-after", nil, "NODE to pause after, OUTER/INNER in a subgraph; repeatable")
 	flags.BoolVar(&f.noInput, "no-input", false, "never ask on the terminal")
@@ -106,7 +106,7 @@ func (f *driveFlags) options(g *spec.Graph) (runner.Options, error) {
 	}
 	var problems []error
 	check := func(flag, path string, human bool) {
-		if err := checkNode(g, path, human); err != nil {
+		if err := checkNode(g, path, human); err != nil && (flag != "answer" || !begins(g, path)) {
 			problems = append(problems, usagef("--%s: %w", flag, err))
 		}
 	}
@@ -160,6 +160,14 @@ func checkNode(g *spec.Graph, path string, human bool) error {
 		return fmt.Errorf("%s %q; did you mean %q?", what, id, near)
 	}
 	return fmt.Errorf("%s %q (nodes: %s)", what, id, strings.Join(names, ", "))
+}
+
+// begins says whether nodes begin as the first on the path: for an answer that will
+// do, and the runner says so where it will not.
+func begins(g *spec.Graph, path string) bool {
+	id, _, _ := strings.Cut(path, "/")
+	id, _, _ = strings.Cut(id, "[")
+	return id != "" && slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return strings.HasPrefix(n.ID.Value, id) && n.ID.Value != id })
 }
 
 // session is one drive of a run.
