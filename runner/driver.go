@@ -107,6 +107,7 @@ type driver struct {
 	answered []CallUsage
 	// nested tells where the run stands in the run around it; nil for one of its own.
 	nested *nesting
+	claims claims // of the outermost run
 }
 
 type timerID struct {
@@ -258,6 +259,9 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 		}
 		if event := d.receive(due); event != nil {
 			commands, at, err = d.take(event)
+			if event.Kind == machine.Answered && err == nil && d.state.Effect == machine.Ignored {
+				d.unused(event.Task, event.Target, event.By)
+			}
 		} else if d.journalErr != nil {
 			return d.journalErr
 		} else {

@@ -53,7 +53,9 @@ func (d *driver) called(call *insideCall) *machine.Event {
 			return &event
 		}
 	}
-	return nil // it was taken, or what asked is gone
+	node, _, _ := strings.Cut(call.question, "#")
+	d.unused(machine.TaskID{Node: node}, d.nested.inTarget(node), call.by)
+	return nil
 }
 
 // settleOffers takes or refuses what others answer, one offer after the other. An
@@ -68,6 +70,9 @@ func (d *driver) settleOffers() *machine.Event {
 			refused = err.Error()
 		}
 		taken, err := d.journal.Settle(offer.ID, events, refused)
+		if !taken {
+			d.giveBack(events)
+		}
 		if err != nil {
 			d.journalErr = d.journalFailed(err)
 			return nil
@@ -115,15 +120,27 @@ func (d *driver) accept(answers []GivenAnswer, by string) ([]machine.Event, erro
 			problems = append(problems, err.Error())
 			continue
 		}
+		if inside := open[i].Node != ""; inside && !d.claims.answer(d.outerID(&open[i])) {
+			problems = append(problems, fmt.Sprintf("%q was answered by nobody: its time is over", open[i].Target()))
+			continue
+		}
 		event := d.answerEvent(&open[i], value, by)
 		d.vault.seal(&event)
 		events = append(events, event)
 		open = slices.Delete(open, i, i+1)
 	}
 	if len(problems) > 0 || len(events) == 0 {
+		d.giveBack(events)
 		return nil, &InputError{Problems: problems}
 	}
 	return events, nil
+}
+
+// giveBack leaves the questions alone that answers were for which are not taken.
+func (d *driver) giveBack(answers []machine.Event) {
+	for i := range answers {
+		d.claims.giveBack(d.outerID(&machine.Question{Task: answers[i].Task, Ask: machine.Ask{ID: answers[i].Question}}))
+	}
 }
 
 // askedAs finds the question that an answer is for: the one of that name, or that of

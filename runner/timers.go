@@ -10,10 +10,15 @@ func (d *driver) startTimer(c *machine.Command) {
 	if c.Timer == machine.AnswerTimer {
 		event.Target = d.nested.target(&machine.Question{Task: c.Task})
 	}
-	d.timers[id] = d.clock.AfterFunc(c.For, func() {
+	fire := func() {
 		event.At = d.now()
 		d.send(message{event: event})
-	})
+	}
+	if d.nested != nil && c.Timer == machine.AnswerTimer {
+		tell, question := fire, d.outerID(&machine.Question{Task: c.Task})
+		fire = func() { d.outermost().claims.timeOver(question, tell) }
+	}
+	d.timers[id] = d.clock.AfterFunc(c.For, fire)
 }
 
 func (d *driver) stopTimer(id timerID) {
