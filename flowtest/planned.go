@@ -5,7 +5,9 @@ package flowtest
 import (
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -26,6 +28,9 @@ type Planned struct {
 	Prompt []PromptPart `json:"prompt,omitempty"`
 	// Question is what a person would be asked.
 	Question string `json:"question,omitempty"`
+	// Waits is how long a wait takes, and WaitsMS the same in milliseconds.
+	Waits   time.Duration `json:"-"`
+	WaitsMS int64         `json:"waits_ms,omitempty"`
 	// Writes are the state keys that the step changes, with their values.
 	Writes map[string]any `json:"writes,omitempty"`
 	// MadeUp is the output that was made up; absent where the node has really run.
@@ -70,6 +75,9 @@ func (p *Planned) Text() string {
 	}
 	if p.Question != "" {
 		line("asks", p.Question)
+	}
+	if p.Kind == "wait" {
+		line("waits", eval.DurationText(p.Waits))
 	}
 	if len(p.Writes) > 0 {
 		line("writes", yamlFlow(p.Writes))

@@ -31,7 +31,8 @@ type rehearsal struct {
 type rehearsalKey struct{}
 
 // Rehearse runs a flow with made-up values in the place of what nodes do, and says
-// what each step would do. stubs is a map of a case's stubs, nil for none. Nothing
+// what each step would do. It begins at the time of opts.Clock, if there is one, and
+// time passes without anybody waiting. stubs is a map of a case's stubs, nil for none. Nothing
 // is executed, sent or stored.
 func Rehearse(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options, stubs *spec.Value, name string) (*runner.Result, []*Planned, error) {
 	re := &rehearsal{graph: g, tainted: map[string]bool{}}
@@ -58,7 +59,11 @@ func Rehearse(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Option
 		}
 	}
 	opts.Input = re.inputs(opts.Input)
-	clock := runner.NewVirtualClock(started())
+	begin := started()
+	if opts.Clock != nil {
+		begin = opts.Clock.Now()
+	}
+	clock := runner.NewVirtualClock(begin)
 	opts.Clock, opts.Sink, opts.Secrets, opts.Answers, opts.Ask = clock, re, maskedSecrets, nil, nil
 	if opts.RunID == "" {
 		opts.RunID = "dry-run"
@@ -319,7 +324,9 @@ func (re *rehearsal) Event(e *runner.Event) error {
 		}
 		re.steps = append(re.steps, &Planned{Step: e.Step, Node: e.Node, Visit: e.Visit, Kind: kind, Next: []string{}})
 	case runner.NodeCompleted:
-		if p := re.at(e); p != nil && (p.Kind == "set" || p.Kind == "pass") {
+		if p := re.at(e); p != nil && p.Kind == "wait" {
+			p.Waits, p.WaitsMS = e.Duration, e.Duration.Milliseconds()
+		} else if p != nil && (p.Kind == "set" || p.Kind == "pass") {
 			p.Writes, _ = machine.Plain(e.Output).(map[string]any)
 			if p.Kind == "pass" {
 				p.Writes = nil

@@ -59,10 +59,20 @@ func (s *shaper) unknownKey(v *Value, f *Field, keys []Key) {
 		allowed = fmt.Sprintf("; it stands under %q", above)
 	} else if len(names) == 0 {
 		allowed = "; none is allowed here"
+	} else if findKey(s.tables.common, key.Value) != nil {
+		allowed = "; it stands on a node" + target(v) + "; allowed here are " + strings.Join(names, ", ")
 	}
 	s.report("unknown-key", key.At(0, len(key.Value)), "unknown key %s%s", quoteShort(key.Value), allowed)
 	s.diags[len(s.diags)-1].Suggestion = near
 	s.repair(v, f, near, keys)
+}
+
+// target names the node that an edge leads to, behind a text; "": it is no edge to one.
+func target(v *Value) string {
+	if to := v.Get("to"); to != nil && v.Get("from") != nil && to.IsScalar() && to.Text.Value != END {
+		return ", as on " + quoteShort(to.Text.Value)
+	}
+	return ""
 }
 
 // mapOf is the only one of some keys whose map has a key of that name; "" when there

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,8 +20,8 @@ const (
 )
 
 // columns are the widths of the first two columns. They grow when something
-// does not fit after all: a node of a subgraph, a step past the limit that the
-// file names.
+// does not fit after all: the tenth element, a step past the limit that the file
+// names.
 type columns struct {
 	number, node int
 	// unlimited is the longest name of a node that may be visited as often as the
@@ -28,8 +29,8 @@ type columns struct {
 	unlimited int
 }
 
-// columnsOf makes room for the nodes of a graph and for as many steps as it may
-// take.
+// columnsOf makes room for the nodes of a graph and of those that it runs, and for as
+// many steps as they may take.
 func columnsOf(g *spec.Graph) columns {
 	var c columns
 	again := revisited(g)
@@ -43,8 +44,43 @@ func columnsOf(g *spec.Graph) columns {
 		}
 		c.node = max(c.node, width)
 	}
+	if slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Kind.Value == "graph" }) {
+		c.inside(g, "", newOpener(g, spec.Beside(g.File.Name)).open, nil)
+	}
 	c.steps(g.Limits.MaxSteps)
 	return c
+}
+
+// inside makes room for the nodes of the graphs that the nodes of a graph run: their
+// visits are counted anew with each run of theirs.
+func (c *columns) inside(g *spec.Graph, place string, open func(*spec.Graph, *spec.Node) *spec.Graph, within []*spec.Graph) {
+	within = append(slices.Clip(within), g)
+	for _, n := range g.Nodes {
+		if n.Kind.Value != "graph" || len(place) > maxNodeColumn {
+			continue
+		}
+		inner := open(g, n)
+		if inner == nil || slices.Contains(within, inner) {
+			continue
+		}
+		at := place + n.ID.Value
+		if n.Each.IsSet() {
+			at += "[0]"
+		}
+		again := revisited(inner)
+		for i, own := range inner.Nodes {
+			width := terminal.Width(at + "/" + own.ID.Value)
+			if most := own.MaxVisits; again[i] {
+				if most == 0 {
+					most = inner.Limits.MaxSteps
+				}
+				width += len(" #") + digits(most)
+			}
+			c.node = max(c.node, width)
+		}
+		c.number = max(c.number, digits(inner.Limits.MaxSteps)+len("[] "))
+		c.inside(inner, at+"/", open, within)
+	}
 }
 
 func digits(n int) int { return min(len(strconv.Itoa(n)), maxDigits) }

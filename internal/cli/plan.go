@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/bounded"
@@ -29,6 +30,9 @@ func (a *app) dryRun(ctx context.Context, g *spec.Graph, opts runner.Options, f 
 		return err
 	}
 	opts.History = f.history
+	if opts.Clock = a.clock; opts.Clock == nil {
+		opts.Clock = runner.NewVirtualClock(time.Now())
+	}
 	result, steps, err := flowtest.Rehearse(ctx, flowtest.Config{}, g, opts, stubs, f.stubs)
 	var invalid *runner.InvalidError
 	if errors.As(err, &invalid) {

@@ -308,7 +308,7 @@ func valueText(v any, n int) string {
 	return terminal.Truncate(terminal.Line(strings.TrimSpace(b.String())), n)
 }
 
-// clock is a duration as a person reads it: 12ms, 3.2s, 2m03s, 1h05m.
+// clock is a duration as a person reads it: 12ms, 3.2s, 2m03s, 10m, 1h05m.
 func clock(d time.Duration) string {
 	d = max(0, d) // the machine's clock may have been set back
 	switch {
@@ -317,7 +317,7 @@ func clock(d time.Duration) string {
 	case d < time.Minute:
 		return fmt.Sprintf("%.1fs", d.Truncate(100*time.Millisecond).Seconds())
 	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+		return strings.TrimSuffix(fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60), "00s")
 	}
-	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	return strings.TrimSuffix(fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60), "00m")
 }

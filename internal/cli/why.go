@@ -30,7 +30,8 @@ are shown with the values that they read, each part of and, or and not by itself
   confidence >= 0.8 → 0.62 >= 0.8 → false
 A part is not evaluated when an earlier one had decided. For a run that is stuck the
 last step has no edge that fired. It works while the run goes on, too. Without a step
-those of subgraphs are among them: outer/inner, numbered by themselves.`,
+those of subgraphs are among them, numbered by themselves: outer/inner, and outer[2]/inner
+for the third element of an each.`,
 		Example:           "  graphrun why nightly\n  graphrun why nightly 4 -o json",
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeRunStep,
@@ -57,8 +58,12 @@ those of subgraphs are among them: outer/inner, numbered by themselves.`,
 // decision is a step and the edges it could have taken. Edge is the index in
 // the graph; -1: a label of ends.
 type decision struct {
-	Step    int    `json:"step"`
-	Node    string `json:"node"`
+	Step int    `json:"step"`
+	Node string `json:"node"`
+	// Place is Node with the elements that it is inside, as in s[1]/write; absent
+	// where it is inside none. Shown are the names of Next with them.
+	Place   string `json:"place,omitempty"`
+	shown   []string
 	Visit   int    `json:"visit"`
 	Outcome string `json:"outcome"`
 	// Error is why the step failed.
@@ -171,11 +176,12 @@ func hasJoins(g *spec.Graph) bool {
 func (d *decisions) dropped(e *runner.Event) {
 	data, _ := e.Said.Data.(map[string]any)
 	failed, _ := data["failed"].([]any)
-	inside := e.Node[:strings.LastIndex(e.Node, "/")+1] // of a subgraph
+	join := placed(e).Node
+	inside := join[:strings.LastIndex(join, "/")+1] // of a subgraph
 	for _, name := range failed {
 		for i, made := range slices.Backward(d.list) {
-			if made.Node == inside+name.(string) && made.Outcome == "failure" {
-				d.list[i].Dropped = append(d.list[i].Dropped, droppedJoin{e.Node, e.Said.Message})
+			if made.place() == inside+name.(string) && made.Outcome == "failure" {
+				d.list[i].Dropped = append(d.list[i].Dropped, droppedJoin{join, e.Said.Message})
 				break
 			}
 		}
@@ -183,14 +189,26 @@ func (d *decisions) dropped(e *runner.Event) {
 }
 
 func (d *decisions) decision(e *runner.Event) decision {
-	out := decision{Step: e.Step, Node: e.Node, Visit: e.Visit, Outcome: "success", Next: slices.Clone(e.Next), Candidates: candidateEdges(e.Candidates)}
-	if failure := d.failed[placed(e).Node]; failure != nil {
+	at := placed(e)
+	out := decision{
+		Step: e.Step, Node: e.Node, Place: e.Place, Visit: e.Visit, Outcome: "success", Next: slices.Clone(e.Next), shown: slices.Clone(at.Next),
+		Candidates: candidateEdges(e.Candidates),
+	}
+	if failure := d.failed[at.Node]; failure != nil {
 		out.Outcome, out.Error = "failure", failure
 	}
 	if out.Next == nil {
 		out.Next = []string{}
 	}
 	return out
+}
+
+// place is where the step was taken.
+func (d *decision) place() string {
+	if d.Place != "" {
+		return d.Place
+	}
+	return d.Node
 }
 
 func candidateEdges(candidates []machine.Candidate) []candidateEdge {
@@ -251,7 +269,7 @@ func (a *app) why(id string, step int, form string) error {
 
 // decisionLines show a decision for a person.
 func decisionLines(d *decision, c traceColors) []string {
-	name := d.Node
+	name := d.place()
 	if d.Visit > 1 {
 		name = fmt.Sprintf("%s #%d", name, d.Visit)
 	}
@@ -260,8 +278,8 @@ func decisionLines(d *decision, c traceColors) []string {
 		outcome = c.bad("  failed")
 	}
 	next := "nowhere"
-	if len(d.Next) > 0 {
-		next = strings.Join(d.Next, ", ")
+	if len(d.shown) > 0 {
+		next = strings.Join(d.shown, ", ")
 	}
 	out := []string{c.quiet(fmt.Sprintf("[%d]", d.Step)) + " " + c.strong(name) + outcome + " → " + next}
 	if d.Error != nil {
