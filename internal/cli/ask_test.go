@@ -81,7 +81,7 @@ func TestAskFieldByField(t *testing.T) {
 	for _, want := range []string{
 		"(field by field, or all at once as {verdict: …}; Ctrl-D leaves the question open)\n",
 		"  verdict  What to do.  (a number or the first letters)\n  1) ship\n",
-		"\"sh\" may be ship or shelve\n", "points: an answer is needed\n", `points: "x" is not an integer`, "points: 0 is below the minimum of 1",
+		"\"sh\" may be \"ship\" or \"shelve\"\n", "points: an answer is needed\n", `points: "x" is not an integer`, "points: 0 is below the minimum of 1",
 		"  words  For the author.  (default \"thanks\")\n", "  tags  (array, as YAML or JSON; may stay empty)\n",
 	} {
 		if !strings.Contains(out.String(), want) {

@@ -3,7 +3,6 @@ package given
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -106,18 +105,17 @@ func choose(text string, choices []Choice) (int, error) {
 	case len(begins) == 1 && len(same) == 0:
 		return begins[0], nil
 	case len(begins)+len(same) > 0:
-		return 0, fmt.Errorf("%q may be %s", text, names(choices, slices.Concat(same, begins), " or "))
-	}
-	return 0, errors.New(strconv.Quote(text) + " is none of " + names(choices, nil, ", "))
-}
-
-// names are those of some choices; nil: of all.
-func names(choices []Choice, some []int, between string) string {
-	var out []string
-	for i, c := range choices {
-		if some == nil || slices.Contains(some, i) {
-			out = append(out, c.Name)
+		var may []string
+		for i, c := range choices {
+			if slices.Contains(same, i) || slices.Contains(begins, i) {
+				may = append(may, strconv.Quote(c.Name))
+			}
 		}
+		return 0, fmt.Errorf("%q may be %s", text, strings.Join(may, " or "))
 	}
-	return strings.Join(out, between)
+	all := make([]string, len(choices))
+	for i, c := range choices {
+		all[i] = strconv.Quote(c.Name)
+	}
+	return 0, fmt.Errorf("%q is not one of %s", text, strings.Join(all, ", "))
 }

@@ -40,7 +40,7 @@ func TestAnswer(t *testing.T) {
 		{"YES", of("boolean"), true, ""},
 		{"true", of("boolean"), true, ""},
 		{"1", of("boolean"), true, ""},
-		{"maybe", of("boolean"), nil, `"maybe" is none of yes, no`},
+		{"maybe", of("boolean"), nil, `"maybe" is not one of "yes", "no"`},
 
 		{" yes ", among("yes", "no"), "yes", ""},
 		{"1", among("yes", "no"), "yes", ""},
@@ -50,11 +50,11 @@ func TestAnswer(t *testing.T) {
 		{"NO", among("yes", "no", "nobody"), "no", ""},
 		{"appr", among("Approve", "apply", "reject"), "Approve", ""},
 		{"no", among("No", "no"), "no", ""},
-		{"NO", among("No", "no", "nope"), nil, `"NO" may be No or no or nope`},
-		{"ap", among("Approve", "apply", "reject"), nil, `"ap" may be Approve or apply`},
-		{"3", among("yes", "no"), nil, `"3" is none of yes, no`},
-		{"0", among("yes", "no"), nil, `"0" is none of yes, no`},
-		{"", among("yes", "no"), nil, `"" is none of yes, no`},
+		{"NO", among("No", "no", "nope"), nil, `"NO" may be "No" or "no" or "nope"`},
+		{"ap", among("Approve", "apply", "reject"), nil, `"ap" may be "Approve" or "apply"`},
+		{"3", among("yes", "no"), nil, `"3" is not one of "yes", "no"`},
+		{"0", among("yes", "no"), nil, `"0" is not one of "yes", "no"`},
+		{"", among("yes", "no"), nil, `"" is not one of "yes", "no"`},
 		{"{a: 1}", among(map[string]any{"a": 1}, "no"), map[string]any{"a": 1}, ""},
 	} {
 		s, err := schema.Compile(c.schema)
