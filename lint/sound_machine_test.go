@@ -174,6 +174,9 @@ func (m maker) plays(t *testing.T, g *spec.Graph, tries int, found func(r *playe
 				input[name] = m.pick("", "x")
 			}
 		}
+		if g.Key("q") != nil && m.IntN(4) == 0 {
+			input["q"] = []any{m.IntN(4)}
+		}
 		r := m.play(t, plan, input)
 		if found(&r) {
 			return true

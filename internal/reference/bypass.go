@@ -98,10 +98,15 @@ func (r *run) moved(from, to place) {
 }
 
 // forgive takes a branch that failed for good from those that bypass a join, where
-// it could still have come to it, or its error goes to the join.
+// it could still have come to it, or its error goes to the join. The branches in it
+// are gone with it.
 func (r *run) forgive(branch place, f *failure) {
 	n := r.graph.Node(f.node)
+	inside := func(p place) bool { return p != branch && slices.Contains(p.chain(), branch) }
 	r.detours = slices.DeleteFunc(r.detours, func(d *detour) bool {
+		if !slices.ContainsFunc(d.places, func(p place) bool { return !inside(p) }) {
+			return true
+		}
 		return d.has(branch) && (r.policy(branch.fan.source) == "wait_all" || n != nil && r.reaches(n, d.to, branch.fan.source))
 	})
 }

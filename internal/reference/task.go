@@ -144,15 +144,6 @@ func (r *run) enter(t *task) bool {
 		return false
 	}
 	rec := r.records[t.node.ID.Value]
-	if t.bypassed {
-		r.steps++
-		rec.visits++
-		rec.output = nil
-		t.step, t.visit = r.steps, rec.visits
-		t.failure = &failure{kind: "bypassed", node: t.node.ID.Value}
-		r.finish(t)
-		return true
-	}
 	if limit := r.visitLimit(t.node); limit > 0 && rec.visits >= limit {
 		r.overVisited(t, rec)
 		return true
@@ -162,6 +153,11 @@ func (r *run) enter(t *task) bool {
 	rec.visits++
 	t.visit = rec.visits
 	rec.output = nil
+	if t.bypassed {
+		t.failure = &failure{kind: "bypassed", node: t.node.ID.Value}
+		r.finish(t)
+		return true
+	}
 	r.execute(t)
 	return true
 }

@@ -32,6 +32,8 @@ func TestBypass(t *testing.T) {
 	red := replies{"lint": once(after(2, "ok")), "test": once(fails(1))}
 	allRed := replies{"lint": once(fails(2)), "test": once(fails(1))}
 	caught := "  - {from: ready, to: notify, condition: on_failure}\n"
+	redAgain := replies{"test": once(after(1, nil), fails(1))}
+	again := func(flow string) string { return flow + "  - {from: deploy, to: a, when: visits.a < 2}\n" }
 	runAll(t, []simCase{
 		{
 			name: "without a failure the join goes on", flow: checks("wait: all"), path: "a lint test ready deploy", quality: machine.Clean,
@@ -72,6 +74,16 @@ func TestBypass(t *testing.T) {
 		{
 			name: "the failure edges of the join apply", flow: checks("wait: all, on_bypass: fail") + caught, replies: red,
 			path: "a lint test notify ready notify", quality: machine.Degraded,
+		},
+		{
+			name: "a join that may not run once more is not bypassed but refused",
+			flow: again(checks("wait: all, on_bypass: fail}, max_visits: 1, writes: {seen: keys(inputs)")), replies: redAgain,
+			path: "a lint test ready deploy a lint test notify", status: machine.Limit, reason: "max_visits", at: "ready",
+		},
+		{
+			name: "or skipped", replies: redAgain,
+			flow: again(checks("wait: all, on_bypass: fail}, max_visits: 1, on_max_visits: skip, writes: {seen: keys(inputs)")),
+			path: "a lint test ready deploy a lint test notify ready deploy", quality: machine.Degraded,
 		},
 		{
 			name:    "a failure edge that leads back to the join is an arrival",

@@ -143,24 +143,17 @@ func (p *Plan) enter(s *State, t *task) bool {
 	n := &p.nodes[t.node]
 	ns := s.memory.of(t.node)
 	t.memory, t.began = ns, s.now
-	if t.failure != nil { // a join that a branch bypasses
-		s.Steps++
-		ns.visits++
-		t.visit, t.attempt, t.step = ns.visits, 1, s.Steps
-		s.countVisit(t.node, ns)
-		s.noteStarted(t)
-		p.failFinal(s, t, t.failure)
-		return true
-	}
 	limit := p.visitLimit(n)
 	refused := limit > 0 && ns.visits >= limit
-	if len(n.guards) > 0 {
+	bypassed := t.failure // of a join that fails instead of running
+	if len(n.guards) > 0 && bypassed == nil {
 		if how := p.violation(s, n, ns.visits, refused); how != nil {
 			t.status, s.violated = dropped, how
 			return true
 		}
 	}
 	if refused {
+		t.failure = nil
 		p.visitLimitHit(s, t, limit)
 		return true
 	}
@@ -170,7 +163,11 @@ func (p *Plan) enter(s *State, t *task) bool {
 	t.visit, t.attempt, t.step = ns.visits, 1, s.Steps
 	s.countVisit(t.node, ns)
 	s.noteStarted(t)
-	p.execute(s, t, n)
+	if bypassed != nil {
+		p.failFinal(s, t, bypassed)
+	} else {
+		p.execute(s, t, n)
+	}
 	return true
 }
 
