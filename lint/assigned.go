@@ -87,7 +87,7 @@ func (f *facts) newAssignment(size int) *assignment {
 	}
 	a.after, a.times = f.postTree(), k.timing()
 	a.arcs()
-	a.bypasses()
+	a.detours()
 	return a
 }
 

@@ -1,18 +1,29 @@
-// What is not made where a join fails because a failure led a branch past it.
+// What is not made where a join fails because a failure led a branch past it, or runs
+// because all branches failed.
 
 package lint
 
 import "slices"
 
-// aroundJoin is a failure of a node that makes a join fail.
-type aroundJoin struct{ node, join int }
+// aroundJoin is how a run may come to a vertex although no edge fires that leads there
+// from the node: its failure makes a join fail whose failure edge does, or, without a
+// join, all of the branches that it starts fail.
+type aroundJoin struct {
+	node, join int // -1 for no join
+	with       outcome
+}
+
+// detours adds the arcs of ways that no edge leads.
+func (a *assignment) detours() {
+	if a.f.branches() {
+		a.bypasses()
+		a.losses()
+	}
+}
 
 // bypasses adds, for each join that fails when it is bypassed, the arcs from the
 // nodes whose failures may lead past it to where its own failure edges lead.
 func (a *assignment) bypasses() {
-	if !a.f.branches() {
-		return
-	}
 	w := a.k.flow
 	for join, n := range a.f.graph.Nodes {
 		if !a.f.failsBypassed(n) || !slices.ContainsFunc(w.groups[join], isFailure) {
@@ -26,8 +37,8 @@ func (a *assignment) bypasses() {
 			for i := range w.groups[join] {
 				g := &w.groups[join][i]
 				for _, t := range g.targets {
-					if isFailure(*g) && !slices.Contains(a.around[t], aroundJoin{v, join}) {
-						a.passAround(v, join, t)
+					if isFailure(*g) && !slices.Contains(a.around[t], aroundJoin{v, join, onFail}) {
+						a.passAround(aroundJoin{v, join, onFail}, t)
 					}
 				}
 			}
@@ -37,12 +48,12 @@ func (a *assignment) bypasses() {
 
 func isFailure(g group) bool { return g.kind == onFailure }
 
-func (a *assignment) passAround(v, join, target int) {
+func (a *assignment) passAround(b aroundJoin, target int) {
 	if a.around == nil {
 		a.around = map[int][]aroundJoin{}
 	}
-	a.around[target] = append(a.around[target], aroundJoin{v, join})
-	a.into[target] = append(slices.Clip(a.into[target]), arc{from: v, with: onFail})
+	a.around[target] = append(a.around[target], b)
+	a.into[target] = append(slices.Clip(a.into[target]), arc{from: b.node, with: b.with})
 }
 
 // bypassedWithout reports whether a join may fail, because it is bypassed, while a
@@ -56,4 +67,52 @@ func (a *assignment) bypassedWithout(join, thing int) bool {
 		}
 	}
 	return false
+}
+
+// losses adds, for each fan-out under wait_all, an arc to the join that goes on when all
+// of its branches have failed: nothing that they would have made is there then.
+func (a *assignment) losses() {
+	for fork, groups := range a.k.flow.groups {
+		if !a.k.starts(fork) || a.policy(fork) != "wait_all" {
+			continue
+		}
+		for i := range groups {
+			g := &groups[i]
+			if len(g.targets) < 2 || a.f.isDead(g) {
+				continue
+			}
+			join := a.f.meetsLost(fork, g.targets)
+			lost := aroundJoin{fork, -1, onSuccess}
+			if join >= 0 && !slices.Contains(a.around[join], lost) && a.loses(g.targets, join) {
+				a.passAround(lost, join)
+			}
+		}
+	}
+}
+
+// loses reports whether each of some branches may fail, for all that its failure edges
+// say, before it comes to a join.
+func (a *assignment) loses(first []int, join int) bool {
+	for _, v := range first {
+		seen := map[int]bool{join: true, a.f.end: true}
+		may := false
+		for todo := []int{v}; len(todo) > 0 && !may; todo = todo[1:] {
+			if at := todo[0]; !seen[at] {
+				seen[at] = true
+				may = a.f.mayLose(at)
+				todo = append(todo, a.k.flow.graph.Next(at)...)
+			}
+		}
+		if !may {
+			return false
+		}
+	}
+	return true
+}
+
+// mayLose reports whether a node may fail, and no edge is sure to catch it.
+func (f *facts) mayLose(v int) bool {
+	n := f.graph.Nodes[v]
+	limited := (n.MaxVisits > 0 || f.graph.Limits.MaxVisits > 0) && n.OnMaxVisits != "skip" && f.flow().cyclic[v]
+	return (canFail(n) || limited || f.mayErr(v) || f.failsBypassed(n)) && len(f.certainEdges(v, true, false)) == 0
 }

@@ -8,7 +8,8 @@ import "slices"
 // nil when there is none.
 func (a *assignment) path(thing, v int) []int { return a.way(thing, v, false) }
 
-// way is path, or a shortest way past a join that fails because of it.
+// way is path, or a shortest way past a join that fails because of it, or past branches
+// all of which fail.
 func (a *assignment) way(thing, v int, around bool) []int {
 	type stop struct {
 		at   int
@@ -33,13 +34,13 @@ func (a *assignment) way(thing, v int, around bool) []int {
 			}
 		}
 		for _, e := range a.into[x.at] {
-			passes := slices.ContainsFunc(a.around[x.at], func(b aroundJoin) bool { return b.node == e.from })
-			if a.left(e, thing/64)&(1<<(thing%64)) != 0 && !(passes && e.with == onFail) {
+			passes := slices.ContainsFunc(a.around[x.at], func(b aroundJoin) bool { return b.node == e.from && b.with == e.with })
+			if a.left(e, thing/64)&(1<<(thing%64)) != 0 && !passes {
 				reach(stop{e.from, x.past}, -1)
 			}
 		}
 		for _, b := range a.around[x.at] {
-			if x.past && a.open[b.node].has(thing) {
+			if x.past && a.left(arc{from: b.node, with: b.with}, thing/64)&(1<<(thing%64)) != 0 {
 				reach(stop{at: b.node}, b.join)
 			}
 		}

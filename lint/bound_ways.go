@@ -211,7 +211,7 @@ func (w *boundWalk) tolerance(v int) (tolerant bool, joins []int) {
 				}
 				join := -1
 				if policy == "wait_all" {
-					join = w.f.meetsLost(groups[i].targets)
+					join = w.f.meetsLost(fork, groups[i].targets)
 				}
 				for _, first := range groups[i].targets {
 					for u, inside := range w.flow.graph.Reach(first) {

@@ -137,6 +137,10 @@ func (r *rehearsal) key(s *scene) string {
 				fmt.Fprint(&b, "@", t.step)
 			}
 			place(t.at)
+			if t.over != nil {
+				fmt.Fprint(&b, "=")
+				place(spot{fan: t.over})
+			}
 		}
 	}
 	for _, d := range s.detours {

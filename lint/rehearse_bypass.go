@@ -43,6 +43,9 @@ func (r *rehearsal) failedVisit(t *standing) bool {
 func (r *rehearsal) takeDetour(s *scene, from int, branch spot, passed []int) {
 	noted := map[int]bool{}
 	for at := branch; at.fan != nil; at = at.fan.at {
+		if from == at.fan.origin {
+			continue // what begins there waits for nobody here
+		}
 		for _, join := range r.nextJoins(from, at.fan.origin) {
 			if noted[join] || slices.Contains(passed, join) {
 				continue

@@ -27,7 +27,7 @@ func (r *rehearsal) tolerated(at spot) bool {
 // lose ends the branch of the i-th token, which has failed: under fail_all with all
 // of its fan-out. False when the run ends by it, or goes on in a way that is not
 // followed.
-func (r *rehearsal) lose(s *scene, list []fired, i int, next *[]standing) bool {
+func (r *rehearsal) lose(s *scene, list []fired, i int) bool {
 	from := list[i].from
 	for at := from.at; at.fan != nil; at = at.fan.at {
 		fan := at.fan
@@ -51,27 +51,29 @@ func (r *rehearsal) lose(s *scene, list []fired, i int, next *[]standing) bool {
 		if r.lives(s, fan, list, i) {
 			return true
 		}
+		s.detours = slices.DeleteFunc(s.detours, func(d detour) bool { // nothing is left of it
+			return !slices.ContainsFunc(d.places, func(at spot) bool { return !at.within(fan) })
+		})
 		if s.came[fan.id] {
 			r.gap("branches may fail after others have ended")
 			return false
 		}
-		if join := r.f.meetsLost(fan.first); join >= 0 && failurePolicy(r.f.graph, fan.origin) == "wait_all" {
-			all := r.branchesOf(s, join, []standing{{at: spot{fan: fan}, source: -1}})
-			*next = append(*next, standing{node: join, at: fan.at, passed: from.passed || from.node == r.p.place, branches: all})
-			s.mixed = true
+		if join := r.f.meetsLost(fan.origin, fan.first); join >= 0 && failurePolicy(r.f.graph, fan.origin) == "wait_all" {
+			s.waiting = append(s.waiting, standing{node: join, at: fan.at, source: -1, over: fan, passed: from.passed || from.node == r.p.place})
 			return true
 		}
 	}
 	return false
 }
 
-// meetsLost is the join at which a fan-out of which all branches have failed goes on
-// under wait_all: the nearest that all of them could have reached; -1 for none. The
-// branches began with these vertices.
-func (f *facts) meetsLost(first []int) int {
+// meetsLost is the join at which a node's fan-out of which all branches have failed
+// goes on under wait_all: the nearest that all of them could have reached, also one that
+// nobody declared; -1 for none. The branches began with these vertices.
+func (f *facts) meetsLost(fork int, first []int) int {
 	best, least := -1, 0
+	auto := f.joinsAt(fork) == "auto"
 	for v, n := range f.graph.Nodes {
-		if n.Join == nil {
+		if n.Join == nil && !auto {
 			continue
 		}
 		worst := 0
@@ -88,6 +90,14 @@ func (f *facts) meetsLost(first []int) int {
 		}
 	}
 	return best
+}
+
+// joinsAt says how the branches of a node's fan-out join: explicit or auto.
+func (f *facts) joinsAt(fork int) string {
+	if own := f.graph.Nodes[fork].Parallel; own != nil && own.Join != "" {
+		return own.Join
+	}
+	return f.graph.Parallel.Join
 }
 
 // comes notes that a branch has come through the fan-outs from a place to another.
@@ -124,7 +134,11 @@ func (r *rehearsal) lives(s *scene, fan *branching, list []fired, last int) bool
 func (r *rehearsal) branchesOf(s *scene, join int, arrivals []standing) map[string]any {
 	out := map[string]any{}
 	for _, a := range arrivals {
-		for fan := a.at.fan; fan != nil; fan = fan.at.fan {
+		from := a.at
+		if a.over != nil {
+			from = spot{fan: a.over}
+		}
+		for fan := from.fan; fan != nil; fan = fan.at.fan {
 			for i := range s.lost {
 				l := &s.lost[i]
 				if l.at.fan == fan && !l.told && r.leadsTo(fan, l.at.lane, join) {

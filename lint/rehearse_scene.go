@@ -48,6 +48,9 @@ type standing struct {
 	// about errors.
 	branches map[string]any
 	back     bool // from being parked
+	// over is a fan-out all of whose branches have failed, which comes to its join like
+	// one branch, under wait_all.
+	over *branching
 }
 
 // spot is the lane of a fan-out that a token is on.
@@ -228,7 +231,7 @@ func (r *rehearsal) dispatch(s *scene, list []fired) {
 		}
 	}
 	for i := range list {
-		if list[i].lost && !list[i].gone && !r.lose(s, list, i, &next) {
+		if list[i].lost && !list[i].gone && !r.lose(s, list, i) {
 			return
 		}
 	}
@@ -317,7 +320,8 @@ func (r *rehearsal) tied(s *scene) int {
 func (r *rehearsal) due(s *scene, next []standing, join int) bool {
 	n := r.f.graph.Nodes[join].Join
 	if n.Wait != "all" && s.arrived(join) > 0 {
-		return s.arrived(join) >= max(n.Count, 1)
+		failed := func(t standing) bool { return t.node == join && t.over != nil }
+		return s.arrived(join) >= max(n.Count, 1) || slices.ContainsFunc(s.waiting, failed)
 	}
 	return !r.awaited(s, next, join) && (n.Wait != "all" || !r.lasts(s, next, join))
 }
@@ -376,7 +380,7 @@ func (r *rehearsal) fire(s *scene, next []standing, join int) []standing {
 	}
 	s.mixed = true
 	out := arrivals[0]
-	out.back, out.failed, out.refused = false, false, false
+	out.back, out.failed, out.refused, out.over = false, false, false, nil
 	for _, a := range arrivals[1:] {
 		out.at, out.passed = commonSpot(out.at, a.at), out.passed || a.passed
 	}

@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
@@ -271,9 +272,20 @@ func (f *facts) reportOpen(m *made, u *use, thing int, name, what string) {
 		if _, isKey := f.keyOf[what]; !isKey {
 			verb = "made"
 		}
-		d := f.report(u.spanOf(name), "%s may not be %s yet, on the path %s", quoteKey(what), verb, f.pathText(path))
+		d := f.report(u.spanOf(name), "%s may not be %s yet, on the path %s%s", quoteKey(what), verb, f.pathText(path), f.lostOn(path))
 		d.Related = append(d.Related, f.related(*written, "it is %s here", verb))
 	}
+}
+
+// lostOn says where branches of a path have to fail: one that leads from the node which
+// starts them to a node to which no edge leads from there.
+func (f *facts) lostOn(path []int) string {
+	for i := 1; i < len(path); i++ {
+		if f.forks().starts(path[i-1]) && !slices.Contains(f.flow().graph.Next(path[i-1]), path[i]) {
+			return fmt.Sprintf(", when all branches of %q fail", f.name(path[i-1]))
+		}
+	}
+	return ""
 }
 
 func quoteKey(what string) string {

@@ -116,14 +116,25 @@ func (r *run) settleTokens(tokens []*token, lost []*task) {
 	for _, t := range lost {
 		r.moving = append(r.moving, t.place)
 	}
+	gone := func(p place) { // one of those that have failed
+		i := len(tokens) + slices.Index(r.moving[len(tokens):], p)
+		r.moving = slices.Delete(r.moving, i, i+1)
+	}
 	for _, t := range lost {
-		r.moving = slices.Delete(r.moving, len(tokens), len(tokens)+1)
-		if !t.place.dead() && t.expired == nil {
+		if t.expired != nil {
+			continue // as long as its branch has not been judged
+		}
+		if gone(t.place); !t.place.dead() {
 			r.fails(t.place, t.failure, t.order)
 			r.foldAll()
 		}
 	}
 	for _, over := range r.expired {
+		for _, t := range lost {
+			if t.expired == over {
+				gone(t.place)
+			}
+		}
 		if !over.branch.dead() {
 			r.fails(over.branch, over.failure, over.order)
 			r.foldAll()
