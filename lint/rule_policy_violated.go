@@ -196,6 +196,9 @@ func (f *facts) witness(p *policy, path []int, accept func(*knowledge) bool, all
 	if path != nil {
 		r := &rehearsal{f: f, p: p, allows: allows, guide: path}
 		if r.breaks() {
+			if run := r.shown.path(); !passes(run, path) {
+				return run // branches have led elsewhere
+			}
 			return path
 		}
 	}
@@ -204,6 +207,16 @@ func (f *facts) witness(p *policy, path []int, accept func(*knowledge) bool, all
 		return r.shown.path()
 	}
 	return nil
+}
+
+// passes reports whether a run passes the vertices of a path one after the other.
+func passes(run, path []int) bool {
+	for _, v := range run {
+		if len(path) > 0 && path[0] == v {
+			path = path[1:]
+		}
+	}
+	return len(path) == 0
 }
 
 // alive lists the targets of a node that are not proven to be out of reach.

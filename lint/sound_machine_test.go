@@ -175,7 +175,7 @@ func (m maker) plays(t *testing.T, g *spec.Graph, tries int, found func(r *playe
 			}
 		}
 		if g.Key("q") != nil && m.IntN(4) == 0 {
-			input["q"] = []any{m.IntN(4)}
+			input["q"] = [][]any{{m.IntN(4)}, {m.IntN(4), m.IntN(4)}, {1, 2, 3}}[m.IntN(3)]
 		}
 		r := m.play(t, plan, input)
 		if found(&r) {

@@ -43,7 +43,7 @@ func layers() []layer {
 		{path: "internal/crashtest"},
 		{path: "internal/docstest"},
 		{path: "internal/fix", own: []string{"internal/suggest", "spec"}},
-		{path: "internal/flowdiff", own: []string{"spec"}},
+		{path: "internal/flowdiff", own: []string{"eval", "internal/bind", "spec"}},
 		{path: "internal/given", own: []string{"eval", "internal/schema"}, others: []string{yaml}},
 		{path: "internal/graphalg"},
 		{path: "internal/page"},

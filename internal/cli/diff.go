@@ -19,8 +19,8 @@ func newDiffCommand(a *app) *cobra.Command {
 guards, limits. How the files are written makes no difference.
 
 A change breaks callers when a call that worked may not any more: an input is removed,
-newly required or accepts less; a part of the output is gone; a secret is needed; a run
-may pause for a person where it did not. One of the two files may be - for stdin.
+newly required or accepts less; a part of the output is gone or may hold what it did not;
+a secret is needed; a run may pause for a person where it did not. One of the two files may be - for stdin.
 
 Exit codes: 0 nothing that breaks callers, 1 something does, 2 wrong usage, 3 a file is invalid.`,
 		Example: `  graphrun diff old.yaml new.yaml

@@ -47,6 +47,7 @@ func Compare(before, after Flow) []Change {
 	c := &comparison{before: before, after: after}
 	c.inputs()
 	c.output()
+	c.outputTypes()
 	c.secrets()
 	c.settings()
 	c.nodes()

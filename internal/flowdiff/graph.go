@@ -58,6 +58,7 @@ func (c *comparison) node(old, now *spec.Node) {
 		}
 		c.add("node", "changed", id, detail, false, line)
 	}
+	c.assignments(old, now)
 	switch {
 	case asks(now) && !asks(old):
 		c.add("question", "added", id, "a run may pause for it", true, line)
@@ -121,6 +122,7 @@ func (c *comparison) edges() {
 			keys = append(keys, k)
 		}
 	}
+	var both []paired
 	for _, k := range keys {
 		was, is := pairUp(before[k], after[k])
 		for i := range max(len(was), len(is)) {
@@ -131,9 +133,11 @@ func (c *comparison) edges() {
 				c.add("edge", "added", edgeName(is[i]), edgeDetail(is[i]), false, c.after.lineOf(is[i].Span))
 			default:
 				c.edge(was[i], is[i])
+				both = append(both, paired{was[i], is[i]})
 			}
 		}
 	}
+	c.orders(both)
 }
 
 // pairUp puts edges with equal guards at equal places, the rest behind them.

@@ -9,10 +9,11 @@ import (
 )
 
 // schemaChange is one difference between schemas. Narrower says that a value
-// which was accepted may not be any more.
+// which was accepted may not be any more, wider that one may come which did not, or
+// that something may be missing.
 type schemaChange struct {
-	text     string
-	narrower bool
+	text            string
+	narrower, wider bool
 }
 
 // schemaChanges compares two schemas keyword by keyword. What it does not
@@ -32,7 +33,11 @@ func schemaChanges(before, after map[string]any, where string) []schemaChange {
 		case key == "items" && isMap(old) && isMap(now):
 			out = append(out, schemaChanges(old.(map[string]any), now.(map[string]any), where+"[]")...)
 		default:
-			out = append(out, schemaChange{keywordText(where, key, old, now, had, has), narrows(key, old, now, had, has)})
+			out = append(out, schemaChange{
+				text:     keywordText(where, key, old, now, had, has),
+				narrower: narrows(key, old, now, had, has),
+				wider:    key != "additionalProperties" && narrows(key, now, old, has, had),
+			})
 		}
 	}
 	return out
@@ -53,9 +58,9 @@ func propertyChanges(old, now any, where string) []schemaChange {
 		at := where + "." + name
 		switch {
 		case !has:
-			out = append(out, schemaChange{at + " is no longer declared", true})
+			out = append(out, schemaChange{at + " is no longer declared", true, true})
 		case !had:
-			out = append(out, schemaChange{at + " is declared now", false})
+			out = append(out, schemaChange{text: at + " is declared now"})
 		default:
 			out = append(out, schemaChanges(a, b, at)...)
 		}

@@ -57,3 +57,40 @@ func TestSchemaChanges(t *testing.T) {
 		}
 	}
 }
+
+// A reader of values is asked less by a schema that allows less, and misses what is gone.
+func TestWiderSchemas(t *testing.T) {
+	for _, c := range []struct {
+		before, after string
+		wider         bool
+	}{
+		{`{"type": "integer"}`, `{"type": "number"}`, true},
+		{`{"type": "number"}`, `{"type": "integer"}`, false},
+		{`{"enum": ["a"]}`, `{"enum": ["a", "b"]}`, true},
+		{`{"enum": ["a", "b"]}`, `{"enum": ["a"]}`, false},
+		{`{"enum": ["a"]}`, `{}`, true},
+		{`{}`, `{"maximum": 3}`, false},
+		{`{"maximum": 3}`, `{"maximum": 4}`, true},
+		{`{"required": ["a"]}`, `{"required": []}`, true},
+		{`{"required": []}`, `{"required": ["a"]}`, false},
+		{`{"properties": {"a": {}}}`, `{"properties": {}}`, true},
+		{`{"properties": {}}`, `{"properties": {"a": {}}}`, false},
+		{`{"items": {"maximum": 2}}`, `{"items": {"maximum": 3}}`, true},
+		{`{"additionalProperties": false}`, `{"additionalProperties": true}`, false},
+		{`{"description": "a"}`, `{"description": "b"}`, false},
+	} {
+		var before, after map[string]any
+		for text, into := range map[string]*map[string]any{c.before: &before, c.after: &after} {
+			if err := json.Unmarshal([]byte(text), into); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wider := false
+		for _, d := range schemaChanges(before, after, "") {
+			wider = wider || d.wider
+		}
+		if wider != c.wider {
+			t.Errorf("%s → %s: wider %v", c.before, c.after, wider)
+		}
+	}
+}
