@@ -14,7 +14,7 @@ func unknownTool() Rule {
 	return Rule{
 		Name: "unknown-tool", Severity: spec.Error, needs: needNode,
 		Summary: "a node names a tool that is not declared",
-		Doc:     "Tools are declared under tools. A node names one as it is, or a tool of an MCP server as server.tool or server.*; only servers have tools of their own.",
+		Doc:     "Tools are declared under tools. A node names one as it is, or a tool of an MCP server as server.tool or server.*; only servers have tools of their own. The resources and prompts that a prompt names are those of a server too.",
 		Bad: `graphrun: v1
 name: sum
 start: add
@@ -48,12 +48,61 @@ func checkUnknownTool(f *facts) {
 			continue
 		}
 		f.toolList(n.Field("tools"))
+		f.serverParts(n)
 		if states := n.Field("loop").Get("states"); states != nil {
 			for i := range states.Fields {
 				f.toolList(states.Fields[i].Value.Get("tools"))
 			}
 		}
 	}
+}
+
+// serverParts checks the servers whose resources and prompts a prompt names.
+func (f *facts) serverParts(n *spec.Node) {
+	if !isModel(n) {
+		return
+	}
+	prompt := n.Field("prompt")
+	if prompt == nil {
+		return
+	}
+	parts := []spec.Value{*prompt}
+	if prompt.Kind == spec.List {
+		parts = prompt.Items
+	}
+	for i := range parts {
+		for _, key := range []string{"prompt", "resource"} {
+			named := parts[i].Get(key)
+			if named == nil || named.Kind != spec.String {
+				continue
+			}
+			name, _, colon := strings.Cut(named.Text.Value, ":")
+			if !strings.Contains(name, "{{") && (!colon || f.declaredTool(name).Get("mcp") == nil) {
+				servers := f.servers()
+				f.report(named.Text.At(0, len(name)), "%q is no server of tools; %s", name, listed("servers are", servers)).Suggestion = suggest.Closest(name, servers)
+			}
+		}
+	}
+}
+
+// servers are the MCP servers that the file declares, sorted.
+func (f *facts) servers() []string {
+	var out []string
+	for i := range f.graph.Tools {
+		if f.graph.Tools[i].Value.Get("mcp") != nil {
+			out = append(out, f.graph.Tools[i].Key.Value)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// listed names what there is.
+func listed(intro string, names []string) string {
+	if len(names) == 0 {
+		return "there is none"
+	}
+	return intro + " " + strings.Join(names, ", ")
 }
 
 func (f *facts) toolList(list *spec.Value) {

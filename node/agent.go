@@ -78,7 +78,7 @@ type agent struct {
 
 // prepare reads the node's keys and makes the first request.
 func (h *agentHandler) prepare(ctx context.Context, task *runner.Task) (*agent, error) {
-	n, err := readModelNode(task)
+	n, err := readModelNode(ctx, h.kit, task)
 	if err != nil {
 		return nil, err
 	}

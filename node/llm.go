@@ -18,7 +18,7 @@ type llmHandler struct {
 // Run asks the model and returns its text, the object of the node's schema, or
 // with tools {content, tool_calls}.
 func (h *llmHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
-	n, err := readModelNode(task)
+	n, err := readModelNode(ctx, h.kit, task)
 	if err != nil {
 		return nil, err
 	}

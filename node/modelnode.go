@@ -3,6 +3,7 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -43,7 +44,7 @@ func paramKeys() []string {
 }
 
 // readModelNode reads the keys that llm and agent nodes share.
-func readModelNode(task *runner.Task) (*modelNode, error) {
+func readModelNode(ctx context.Context, kit *toolkit, task *runner.Task) (*modelNode, error) {
 	if task.Models == nil || task.Graph == nil || task.Scope == nil {
 		return nil, &runner.Failure{Kind: "internal", Message: "a task without a run has no models"}
 	}
@@ -57,6 +58,9 @@ func readModelNode(task *runner.Task) (*modelNode, error) {
 		return nil, err
 	}
 	if value, ok := config["prompt"]; ok {
+		if value, err = kit.fetched(ctx, task, value); err != nil {
+			return nil, err
+		}
 		if n.prompt, err = contentOf(task.Dir, value); err != nil {
 			return nil, err
 		}

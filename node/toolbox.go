@@ -11,6 +11,7 @@ import (
 	"io"
 	"maps"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
@@ -130,7 +131,11 @@ func (k *toolkit) refused(task *runner.Task, c toolCall, words answer) (answer, 
 // answer, too: an error means that there is none.
 func (k *toolkit) carryOut(ctx context.Context, task *runner.Task, registry *tool.Registry, allowed []string, c toolCall) (answer, error) {
 	for times := 1; ; times++ {
-		result, err := registry.Call(ctx, &toolActor{k, task, &c}, allowed, c.Call)
+		actor := &toolActor{kit: k, task: task, call: &c}
+		result, err := registry.Call(ctx, actor, allowed, c.Call)
+		if err := actor.waits(); err != nil {
+			return answer{}, err
+		}
 		var failed *tool.Error
 		switch {
 		case err == nil:
@@ -218,6 +223,42 @@ type toolActor struct {
 	kit  *toolkit
 	task *runner.Task
 	call *toolCall // nil: tools are only listed
+
+	mu    sync.Mutex
+	asked int               // questions of the server
+	open  []runner.Question // those that nobody has answered
+}
+
+// Ask looks for the answer to a question of a server. The questions of a call are
+// told apart by their number.
+func (a *toolActor) Ask(name, message string, schema map[string]any) (answer any, answered bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asked++
+	key := a.call.approval() + "-ask"
+	if a.asked > 1 {
+		key += strconv.Itoa(a.asked)
+	}
+	if answer, answered = a.task.Answers[key]; answered {
+		return answer, true
+	}
+	q := runner.Question{Key: key, Prompt: name + " asks: " + message}
+	if schema != nil {
+		q.Schema = map[string]any{"anyOf": []any{schema, map[string]any{"const": tool.Declined}}}
+	}
+	a.open = append(a.open, q)
+	return nil, false
+}
+
+// waits is the error of a task that has to wait for answers to questions of a server.
+func (a *toolActor) waits() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.open) == 0 {
+		return nil
+	}
+	_, err := runner.InterruptAll(a.task, a.open...)
+	return err
 }
 
 // Warn tells of something in the events.

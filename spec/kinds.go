@@ -126,11 +126,14 @@ func humanKind() Kind {
 func partKey() *Key {
 	return &Key{Type: TypeOneOf, Forms: []Key{
 		{Type: TypeString, Role: RoleTemplate},
-		{Type: TypeObject, Choices: []Choice{{Keys: []string{"audio", "file", "image", "text"}, Required: true}}, Keys: []Key{
+		{Type: TypeObject, Choices: []Choice{{Keys: []string{"audio", "file", "image", "prompt", "resource", "text"}, Required: true}}, Keys: []Key{
 			template("text", "A text."),
 			template("image", "An image: a path relative to the graph's file, an address, or a data URI."),
 			template("file", "A file, such as a PDF or a text, named like an image."),
 			template("audio", "Audio, named like an image."),
+			template("resource", "A resource of an MCP server of `tools`: `server:uri`."),
+			template("prompt", "A prompt of such a server: `server:name`."),
+			{Name: "args", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeString, Role: RoleTemplate}, Doc: "The arguments of that prompt."},
 			template("name", "The name under which the model gets a file."),
 		}},
 	}}

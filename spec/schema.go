@@ -162,7 +162,7 @@ func (g schemaWriter) shape(k *Key) object {
 		named := g.object(textFileKeys(), nil)
 		forms := []any{g.shape(&Key{Type: TypeString, Role: k.Role}), named}
 		if k.Elem != nil {
-			forms = append(forms, g.shape(&Key{Type: TypeList, Elem: k.Elem, NonEmpty: k.NonEmpty}))
+			forms = append(forms, g.shape(k.Elem), g.shape(&Key{Type: TypeList, Elem: k.Elem, NonEmpty: k.NonEmpty}))
 		}
 		return object{"anyOf": forms}
 	case TypeOneOf:

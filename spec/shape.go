@@ -146,7 +146,7 @@ func fits(k *Key, v *Value) bool {
 	case TypeNumber:
 		return v.Kind == Int || v.Kind == Float
 	case TypeText:
-		return v.Get("file") != nil || k.Elem != nil && v.Kind == List || fitsText(k, v)
+		return v.Get("file") != nil || k.Elem != nil && (v.Kind == List || v.Kind == Map) || fitsText(k, v)
 	case TypeString:
 		return fitsText(k, v)
 	case TypeName, TypeEnum:

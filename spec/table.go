@@ -153,7 +153,7 @@ func toolKeys() []Key {
 	return []Key{
 		{
 			Name: "mcp", Type: TypeObject, Choices: []Choice{{Keys: []string{"command", "url"}, Required: true}}, Doc: "A server of the Model Context Protocol.",
-			Keys: []Key{command, {Name: "url", Type: TypeString, Role: RoleTemplate, Doc: "Where the server is."}, env, envPassKey(), headers, dir},
+			Keys: []Key{command, {Name: "url", Type: TypeString, Role: RoleTemplate, Doc: "Where the server is."}, env, envPassKey(), headers, dir, {Name: "roots", Type: TypeList, Elem: &Key{Type: TypeString}, Default: "none", Doc: "Folders that the server may be told of, relative to that of the graph's file."}},
 		},
 		{Name: "exec", Type: TypeObject, Doc: "A program that gets its arguments as one JSON object on stdin.", Keys: []Key{required, parseKey(), env, envPassKey(), dir}},
 		{Name: "graph", Type: TypeString, Doc: "A graph file that is run."},

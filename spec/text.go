@@ -42,8 +42,12 @@ func (s *shaper) text(k *Key, v *Value, at place) {
 	if v.IsScalar() && fits(k, v) {
 		return
 	}
-	if k.Elem != nil && v.Kind == List {
+	switch {
+	case k.Elem != nil && v.Kind == List:
 		s.list(k, v, at)
+		return
+	case k.Elem != nil && v.Kind == Map && v.Get("file") == nil:
+		s.check(k.Elem, v, at)
 		return
 	}
 	if !namesFile(v) {

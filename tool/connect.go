@@ -45,7 +45,7 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 
 // shake starts the server, if it is a program, and makes a session.
 func (s *server) shake(ctx context.Context) (*link, error) {
-	l := &link{gone: make(chan struct{}), lastWords: func() string { return "" }}
+	l := &link{asking: newAsking(), gone: make(chan struct{}), lastWords: func() string { return "" }}
 	var transport mcp.Transport
 	kill := func() error { return nil }
 	if s.url != "" {
@@ -63,11 +63,15 @@ func (s *server) shake(ctx context.Context) (*link, error) {
 	client := mcp.NewClient(
 		&mcp.Implementation{Name: "graphrun", Version: s.opts.Version},
 		&mcp.ClientOptions{
-			Capabilities:                &mcp.ClientCapabilities{},
+			Capabilities:                s.capabilities(),
+			ElicitationHandler:          l.asking.question,
 			ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { l.stale.Store(true) },
 			ProgressNotificationHandler: l.progress.heard,
 		},
 	)
+	if err := s.tellRoots(client); err != nil {
+		return nil, errors.Join(err, kill())
+	}
 	client.AddSendingMiddleware(patient(s.opts.DiscoverTime))
 	session, err := client.Connect(ctx, transport, nil)
 	if err == nil {

@@ -131,6 +131,18 @@ func newServer(string) *mcp.Server {
 			&mcp.TextContent{Text: "a"}, &mcp.ImageContent{MIMEType: "image/png", Data: []byte{1}},
 		}}, nil
 	})
+	add("ask", nil, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if answer, ok := r.Params.InputResponses["who"].(*mcp.ElicitResult); ok {
+			return text(fmt.Sprint(answer.Action, " ", answer.Content["name"])), nil
+		}
+		return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{"who": &mcp.ElicitParams{
+			Mode: "form", Message: "Who are you?", RequestedSchema: map[string]any{
+				"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}, "required": []string{"name"},
+			},
+		}}}, nil
+	})
+	addRootsTool(s)
+	addTexts(s)
 	add("fail", nil, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		out := text("it went wrong")
 		out.IsError = true
@@ -151,6 +163,28 @@ func newServer(string) *mcp.Server {
 		return nil, ctx.Err()
 	})
 	return s
+}
+
+// addTexts makes the server's resources and prompts.
+func addTexts(s *mcp.Server) {
+	give := func(contents ...*mcp.ResourceContents) mcp.ResourceHandler {
+		return func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: contents}, nil
+		}
+	}
+	s.AddResource(&mcp.Resource{URI: "test://notes", Name: "notes"}, give(&mcp.ResourceContents{URI: "test://notes", MIMEType: "text/plain", Text: "be brief"}))
+	s.AddResource(&mcp.Resource{URI: "test://both", Name: "both"}, give(
+		&mcp.ResourceContents{URI: "test://a.png", MIMEType: "image/png", Blob: []byte("ABC")},
+		&mcp.ResourceContents{URI: "test://x/b.pdf", MIMEType: "application/pdf", Blob: []byte("ABC")},
+	))
+	s.AddResource(&mcp.Resource{URI: "test://none", Name: "none"}, give())
+	s.AddPrompt(&mcp.Prompt{Name: "review", Arguments: []*mcp.PromptArgument{{Name: "what"}}}, func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{
+			{Role: "user", Content: &mcp.TextContent{Text: "Review " + r.Params.Arguments["what"]}},
+			{Role: "assistant", Content: &mcp.TextContent{Text: "I will."}},
+			{Role: "user", Content: &mcp.ImageContent{MIMEType: "image/png", Data: []byte("ABC")}},
+		}}, nil
+	})
 }
 
 // report tells the test that something happened, in a connection of its own.

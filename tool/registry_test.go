@@ -18,6 +18,15 @@ type fakeActor struct {
 	mu       sync.Mutex
 	warnings []string
 	progress chan string
+	answer   any // to questions; nil: there is none
+	asked    []string
+}
+
+func (a *fakeActor) Ask(tool, message string, schema map[string]any) (any, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asked = append(a.asked, fmt.Sprintf("%s: %s %v", tool, message, schema["required"]))
+	return a.answer, a.answer != nil
 }
 
 func (a *fakeActor) Exec(ctx context.Context, p *Program) (any, error) {

@@ -32,6 +32,7 @@ type server struct {
 	env, headers map[string]any
 	envPass      any // as the key has it
 	dir          string
+	roots        []string // paths, relative to the folder of the graph
 	opts         *Options
 
 	turn   chan struct{} // holds one token
@@ -48,8 +49,9 @@ type link struct {
 	// members are the server's tools, stale that it has told of others.
 	members atomic.Pointer[[]member]
 	stale   atomic.Bool
-	// progress is what the server says of calls that go on.
+	// progress is what the server says of calls that go on, asking what it asks.
 	progress progress
+	asking   *asking
 	// stop ends the connection and what runs behind it.
 	stop func() error
 	// gone is closed when the connection has ended; lastWords is what the
@@ -72,6 +74,10 @@ type member struct {
 func declareServer(name string, fields map[string]any, opts *Options) (*server, error) {
 	s := &server{name: name, url: text(fields["url"]), dir: text(fields["dir"]), opts: opts, turn: make(chan struct{}, 1), stray: make(chan string, 10)}
 	s.command, _ = fields["command"].([]any)
+	given, _ := fields["roots"].([]any)
+	for _, root := range given {
+		s.roots = append(s.roots, eval.Text(root))
+	}
 	if len(s.command) == 0 && s.url == "" {
 		return nil, errors.New("mcp: it has neither command nor url")
 	}
@@ -120,9 +126,13 @@ func (s *server) call(ctx context.Context, actor Actor, name string, args map[st
 			actor.Progress(s.name+"."+name, p.Message, p.Progress, p.Total)
 		})
 		params.SetProgressToken(token)
-		result, err := l.session.CallTool(ctx, params)
+		calling, asked, end := l.asking.begin(ctx, actor, s.name+"."+name)
+		result, err := l.session.CallTool(calling, params)
+		end()
 		s.warn(actor)
 		switch {
+		case l.asking.asked(asked):
+			return nil, &Error{Message: fmt.Sprintf("tool %q waits for an answer of a person", s.name+"."+name), NotMade: true}
 		case err == nil:
 			return s.result(name, result)
 		case ctx.Err() != nil:

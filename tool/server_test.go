@@ -96,7 +96,7 @@ func TestServer(t *testing.T) {
 	for _, tool := range tools {
 		names += tool.Name + " "
 	}
-	if names != "srv.pid srv.die srv.die-again srv.echo srv.fail srv.grow srv.noisy srv.parts srv.slow srv.steps " || tools[0].Description != "does pid" || tools[0].Parameters["type"] != "object" {
+	if names != "srv.pid srv.ask srv.die srv.die-again srv.echo srv.fail srv.grow srv.noisy srv.parts srv.roots srv.slow srv.steps " || tools[0].Description != "does pid" || tools[0].Parameters["type"] != "object" {
 		t.Errorf("tools %s: %+v", names, tools)
 	}
 	if got, problem := callServer(t, r, actor, "echo", map[string]any{"text": "hi"}); got != `{"text":"hi"} more` {
@@ -115,7 +115,7 @@ func TestServer(t *testing.T) {
 	}
 	for _, test := range []struct{ name, want string }{
 		{"fail", "it went wrong"},
-		{"nope", `server "srv" has no tool "nope"; its tools are die, die-again, echo`},
+		{"nope", `server "srv" has no tool "nope"; its tools are ask, die, die-again, echo`},
 	} {
 		if got, problem := callServer(t, r, actor, test.name, nil); !strings.HasPrefix(problem, test.want) {
 			t.Errorf("%s: %v, %s", test.name, got, problem)

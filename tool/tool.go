@@ -52,6 +52,11 @@ type Actor interface {
 	Server(ctx context.Context) (result any, handled bool, err error)
 	// Warn tells of something that the person who runs the graph should know.
 	Warn(message string)
+	// Ask puts a question of a server, asked while its tool is called, to a person.
+	// Without an answer yet the call ends with an error, and is made again when there
+	// is one. The schema is that of an object; nil: any answer will do. An answer is
+	// such an object, or Declined.
+	Ask(tool, message string, schema map[string]any) (answer any, answered bool)
 	// Progress tells how far a call has come: what the server says of it, and, where
 	// total is not 0, the part of it that is done.
 	Progress(tool, message string, done, total float64)

@@ -21,7 +21,7 @@ import (
 // stands in the place of its tools, with an error.
 type listedTool struct {
 	Name        string         `json:"name"`
-	Kind        string         `json:"kind"` // exec, graph or mcp
+	Kind        string         `json:"kind"` // exec, graph or mcp; resource or prompt of a server
 	Description string         `json:"description,omitempty"`
 	Approve     string         `json:"approve,omitempty"`
 	Parameters  map[string]any `json:"parameters,omitempty"`
@@ -34,7 +34,8 @@ func newToolsCommand(a *app) *cobra.Command {
 		Use:   "tools FLOW",
 		Short: "List the tools of a flow, servers asked for theirs",
 		Long: `tools lists what the nodes of a flow can call: the tools that it declares, and those
-that its MCP servers offer, which are started, asked and ended. With -o json the
+that its MCP servers offer, which are started, asked and ended. Their resources and
+prompts are listed by the names that the parts of a prompt give them. With -o json the
 schemas of the arguments are there too.`,
 		Example: `  graphrun tools flow.yaml
   graphrun tools flow.yaml -o json`,
@@ -107,6 +108,14 @@ func listTools(ctx context.Context, registry *tool.Registry, declared map[string
 		for _, t := range tools {
 			list = append(list, listedTool{Name: t.Name, Kind: kind, Description: t.Description, Approve: registry.Approve(t.Name), Parameters: t.Parameters})
 		}
+		texts, err := registry.Offers(ctx, actor, name)
+		if err != nil {
+			failed = true
+			list = append(list, listedTool{Name: name, Kind: kind, Error: err.Error()})
+		}
+		for _, t := range texts {
+			list = append(list, listedTool{Name: t.Name, Kind: t.Kind, Description: t.Description})
+		}
 	}
 	return list, failed
 }
@@ -114,6 +123,9 @@ func listTools(ctx context.Context, registry *tool.Registry, declared map[string
 func printTools(w io.Writer, list []listedTool) error {
 	for _, t := range list {
 		line := t.Name
+		if t.Kind == "resource" || t.Kind == "prompt" {
+			line += "  (" + t.Kind + ")"
+		}
 		switch text, _, more := strings.Cut(strings.TrimSpace(t.Description), "\n"); {
 		case t.Error != "":
 			line += ": " + terminal.Line(t.Error)
@@ -148,3 +160,5 @@ func (bystander) Graph(context.Context, string, map[string]any) (any, error) { r
 func (bystander) Server(context.Context) (any, bool, error) { return nil, false, nil }
 
 func (bystander) Progress(string, string, float64, float64) {}
+
+func (bystander) Ask(string, string, map[string]any) (any, bool) { return nil, false }

@@ -1,0 +1,140 @@
+// Questions of servers: a server may ask the user something while one of its tools is
+// called. A person may take hours, so the call doesn't wait: the server hears that the
+// question was dismissed, the run pauses, and the call is made again when there is an
+// answer, which the question then finds.
+
+package tool
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/graphrun/graphrun/eval"
+)
+
+// Declined is the answer of a person who does not want to say what a server asks.
+const Declined = "decline"
+
+// errAsked ends a call whose server waits for an answer.
+var errAsked = errors.New("a person is asked first")
+
+// asking is what a server asks during its calls. Older servers don't say during which:
+// a question waits until no other call goes on than those that ask.
+type asking struct {
+	mu    sync.Mutex
+	moved *sync.Cond
+	calls []*askedCall // under way, in the order of their beginning
+	open  int          // questions that are not answered or dismissed
+}
+
+// askedCall is a call of a server's tool. The holder of asking.mu owns it.
+type askedCall struct {
+	actor   Actor
+	name    string
+	asks    bool // a question of it is open
+	waiting bool // a question is put that has no answer
+}
+
+// askedKey is the key of the call in the context of its request.
+type askedKey struct{}
+
+func newAsking() *asking {
+	a := &asking{}
+	a.moved = sync.NewCond(&a.mu)
+	return a
+}
+
+// begin notes a call that goes on until end.
+func (a *asking) begin(ctx context.Context, actor Actor, name string) (context.Context, *askedCall, func()) {
+	c := &askedCall{actor: actor, name: name}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.calls = append(a.calls, c)
+	return context.WithValue(ctx, askedKey{}, c), c, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for i := range a.calls {
+			if a.calls[i] == c {
+				a.calls = append(a.calls[:i:i], a.calls[i+1:]...)
+				break
+			}
+		}
+		a.moved.Broadcast()
+	}
+}
+
+// asked reports whether a call ended because a person has to be asked.
+func (a *asking) asked(c *askedCall) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return c.waiting
+}
+
+// question handles what a server asks.
+func (a *asking) question(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	schema, _ := eval.Canonical(req.Params.RequestedSchema)
+	form, _ := schema.(map[string]any)
+	if req.Params.URL != "" {
+		return &mcp.ElicitResult{Action: Declined}, nil
+	}
+	c, own := ctx.Value(askedKey{}).(*askedCall)
+	if !own {
+		if c = a.sender(ctx); c == nil {
+			return &mcp.ElicitResult{Action: "cancel"}, nil
+		}
+		defer a.put(c)
+	}
+	answer, answered := c.actor.Ask(c.name, req.Params.Message, form)
+	if !answered {
+		a.mu.Lock()
+		c.waiting = true
+		a.mu.Unlock()
+		if own { // the server has answered, and asks no more
+			return nil, errAsked
+		}
+		return &mcp.ElicitResult{Action: "cancel"}, nil
+	}
+	if answer == Declined {
+		return &mcp.ElicitResult{Action: Declined}, nil
+	}
+	fields, _ := answer.(map[string]any)
+	return &mcp.ElicitResult{Action: "accept", Content: fields}, nil
+}
+
+// sender is the call during which the server asks: the first of those under way that
+// asks nothing yet, once each of them asks; nil: there is none.
+func (a *asking) sender(ctx context.Context) *askedCall {
+	stop := context.AfterFunc(ctx, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.moved.Broadcast()
+	})
+	defer stop()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.open++
+	a.moved.Broadcast()
+	for ctx.Err() == nil && a.open < len(a.calls) {
+		a.moved.Wait()
+	}
+	for _, c := range a.calls {
+		if !c.asks && ctx.Err() == nil {
+			c.asks = true
+			return c
+		}
+	}
+	a.open--
+	return nil
+}
+
+// put takes a question back that has been answered or dismissed.
+func (a *asking) put(c *askedCall) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	c.asks = false
+	a.open--
+	a.moved.Broadcast()
+}

@@ -1,0 +1,128 @@
+// What servers have besides tools: resources and prompts, as parts of what a model is told.
+
+package tool
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Resource reads a resource of a server and returns it as parts: {text}, {image},
+// {audio}, {file}. The error is an *Error, or ctx's own.
+func (r *Registry) Resource(ctx context.Context, actor Actor, name, uri string) ([]any, error) {
+	return r.fetch(ctx, actor, name, fmt.Sprintf("resource %q", uri), func(ctx context.Context, session *mcp.ClientSession) ([]any, error) {
+		result, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+		if err != nil {
+			return nil, err
+		}
+		var parts []any
+		for _, c := range result.Contents {
+			parts = append(parts, resourcePart(c))
+		}
+		return parts, nil
+	})
+}
+
+// Prompt asks a server for one of its prompts and returns what that says as parts.
+// Where others than the user speak in it, a text before says who does.
+func (r *Registry) Prompt(ctx context.Context, actor Actor, name, prompt string, args map[string]string) ([]any, error) {
+	return r.fetch(ctx, actor, name, fmt.Sprintf("prompt %q", prompt), func(ctx context.Context, session *mcp.ClientSession) ([]any, error) {
+		result, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: prompt, Arguments: args})
+		if err != nil {
+			return nil, err
+		}
+		var parts []any
+		speaker := mcp.Role("user")
+		for _, m := range result.Messages {
+			if m.Role != speaker {
+				parts = append(parts, map[string]any{"text": fmt.Sprintf("[%s]", m.Role)})
+				speaker = m.Role
+			}
+			parts = append(parts, partsOf([]mcp.Content{m.Content})...)
+		}
+		return parts, nil
+	})
+}
+
+// fetch asks a server for something, again when the server has died of it: reading
+// does no harm.
+func (r *Registry) fetch(ctx context.Context, actor Actor, name, what string, ask func(context.Context, *mcp.ClientSession) ([]any, error)) ([]any, error) {
+	decl := r.decls[name]
+	if decl == nil || decl.server == nil {
+		return nil, &Error{Message: fmt.Sprintf("there is no server %q for the %s; %s", name, what, list("servers are", r.servers()))}
+	}
+	s := decl.server
+	for first := true; ; first = false {
+		l, err := s.connected(ctx, actor)
+		if err != nil {
+			return nil, err
+		}
+		parts, err := ask(ctx, l.session)
+		s.warn(actor)
+		switch {
+		case err == nil && len(parts) == 0:
+			return nil, &Error{Message: fmt.Sprintf("server %q: the %s is empty", name, what)}
+		case err == nil:
+			return parts, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case !lost(err):
+			return nil, &Error{Message: fmt.Sprintf("server %q: the %s can't be had: %v", name, what, err)}
+		}
+		s.drop(ctx, actor, l, err)
+		if !first {
+			return nil, &Error{Message: fmt.Sprintf("server %q went away while it was asked for the %s: %s", name, what, s.death(ctx))}
+		}
+	}
+}
+
+// Offer is a resource or a prompt that a server offers.
+type Offer struct {
+	// Kind is resource or prompt, Name how a part of a prompt names it: server:uri.
+	Kind, Name, Description string
+}
+
+// Offers lists what a server offers besides tools, and nothing for tools that are no
+// servers. The error is an *Error, or ctx's own.
+func (r *Registry) Offers(ctx context.Context, actor Actor, name string) ([]Offer, error) {
+	decl := r.decls[name]
+	if decl == nil || decl.server == nil {
+		return nil, nil
+	}
+	l, err := decl.server.connected(ctx, actor)
+	if err != nil {
+		return nil, err
+	}
+	var out []Offer
+	can := l.session.InitializeResult().Capabilities
+	if can != nil && can.Resources != nil {
+		for res, err := range l.session.Resources(ctx, nil) {
+			if err != nil {
+				return nil, &Error{Message: fmt.Sprintf("the resources of server %q can't be listed: %v", name, err)}
+			}
+			out = append(out, Offer{"resource", name + ":" + res.URI, cmp.Or(res.Description, res.Name)})
+		}
+	}
+	if can != nil && can.Prompts != nil {
+		for prompt, err := range l.session.Prompts(ctx, nil) {
+			if err != nil {
+				return nil, &Error{Message: fmt.Sprintf("the prompts of server %q can't be listed: %v", name, err)}
+			}
+			out = append(out, Offer{"prompt", name + ":" + prompt.Name, prompt.Description})
+		}
+	}
+	return out, nil
+}
+
+func (r *Registry) servers() []string {
+	var out []string
+	for _, name := range r.names {
+		if r.decls[name].server != nil {
+			out = append(out, name)
+		}
+	}
+	return out
+}

@@ -1,0 +1,39 @@
+// Roots: the folders that a server may be told of. The protocol has deprecated them, and
+// keeps them for the servers that ask, such as that of the file system.
+
+//lint:file-ignore SA1019 servers ask for roots for as long as the protocol has them
+
+package tool
+
+import (
+	"net/url"
+	"path/filepath"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// capabilities are what servers may ask of us: to put a question, and for the folders
+// that the graph names.
+func (s *server) capabilities() *mcp.ClientCapabilities {
+	out := &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{Form: &mcp.FormElicitationCapabilities{}}}
+	if len(s.roots) > 0 {
+		out.RootsV2 = &mcp.RootCapabilities{}
+	}
+	return out
+}
+
+// tellRoots makes the client know the folders that the server may be told of.
+func (s *server) tellRoots(client *mcp.Client) error {
+	for _, path := range s.roots {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(s.opts.Dir, path)
+		}
+		path, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		address := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
+		client.AddRoots(&mcp.Root{URI: address.String(), Name: filepath.Base(path)})
+	}
+	return nil
+}
