@@ -68,13 +68,17 @@ func resultMessage(task *runner.Task, id, name string, output any, isError bool)
 }
 
 // callAll makes calls and returns their answers in the same order. The first
-// error, in that order, ends the task.
+// error, in that order, ends the task; calls that wait for people wait together.
 func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []string, calls []toolCall, sequential bool) ([]answer, error) {
 	calls, rejected, err := k.approved(task, calls)
 	if err != nil {
 		return nil, err
 	}
 	answers, failures := make([]answer, len(calls)), make([]error, len(calls))
+	beside := !sequential && len(calls) > 1
+	if beside && task.Beside != nil {
+		task.Beside(len(calls))
+	}
 	var group sync.WaitGroup
 	for i := range calls {
 		one := func() {
@@ -89,8 +93,13 @@ func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []stri
 			}
 			answers[i], failures[i] = k.call(ctx, task, allowed, calls[i])
 		}
-		if !sequential && len(calls) > 1 {
-			group.Go(one)
+		if beside {
+			group.Go(func() {
+				one()
+				if task.Beside != nil {
+					task.Beside(-1)
+				}
+			})
 			continue
 		}
 		if one(); failures[i] != nil {
@@ -98,10 +107,8 @@ func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []stri
 		}
 	}
 	group.Wait()
-	for _, err := range failures {
-		if err != nil {
-			return nil, err
-		}
+	if err := runner.JoinErrors(failures...); err != nil {
+		return nil, err
 	}
 	return answers, nil
 }

@@ -33,7 +33,7 @@ func (d *driver) ask(ctx context.Context, q *machine.Question) {
 // not leave its questions to the run around it.
 func (d *driver) askInside() {
 	outermost := d.outermost()
-	if outermost == d || outermost.opts.Ask == nil || !d.state.Idle() {
+	if outermost == d || outermost.opts.Ask == nil || d.nested.waits || !d.state.Idle() {
 		return
 	}
 	for _, q := range d.state.Questions() {

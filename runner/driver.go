@@ -84,6 +84,8 @@ type driver struct {
 	// inside are the boxes in which the subgraphs that run find what the run around
 	// them wants.
 	inside map[machine.TaskID]chan insideCall
+	// look: the calls beside a graph that is a tool have ended or wait, too.
+	look bool
 	// offers are answers of others that wait for their turn.
 	offers  []Offer
 	durable int // events at the front of queue that are in the journal already
@@ -250,14 +252,22 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 		if d.journalErr != nil {
 			return d.journalErr
 		}
-		if !d.state.Live() && (d.state.Ended() || d.idle()) || d.rests() {
+		if d.leavesOff() {
 			return nil
 		}
 		if d.parks() {
 			commands, at, err = d.apply(&machine.Event{Kind: machine.PauseAsked, At: d.now(), Reason: "wait"})
 			continue
 		}
-		if event := d.receive(due); event != nil {
+		event := d.receive(due)
+		for d.look {
+			if d.look = false; d.leavesOff() {
+				return nil
+			}
+			event = d.receive(due)
+		}
+		if event != nil {
+			d.nested.goesOn()
 			commands, at, err = d.take(event)
 			if event.Kind == machine.Answered && err == nil && d.state.Effect == machine.Ignored {
 				d.unused(event.Task, event.Target, event.By)

@@ -94,6 +94,10 @@ type Task struct {
 	// error that is no *Failure must be returned: the graph waits for people, or
 	// the run is over. nil: the file declares none.
 	CallGraph func(ctx context.Context, call GraphCall) (any, error)
+	// Beside says by how many the calls have changed that the task makes side by
+	// side: while others run, a graph that waits for people goes on as soon as they
+	// answer. nil where CallGraph is.
+	Beside func(change int)
 	// Emit reports what a running node says: progress, text, custom. It may
 	// be called from any goroutine until Run returns.
 	Emit func(Said)

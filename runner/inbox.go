@@ -54,7 +54,7 @@ func (d *driver) receive(due bool) *machine.Event {
 			d.askInside()
 		}
 		event := d.hear(d.next())
-		if event != nil || d.journalErr != nil {
+		if event != nil || d.journalErr != nil || d.look {
 			return event
 		}
 	}

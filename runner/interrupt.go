@@ -5,6 +5,7 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
@@ -96,6 +97,36 @@ func (p *parking) Error() string { return "the task waits for people" }
 func Waits(err error) bool {
 	var parked *parking
 	return errors.As(err, &parked)
+}
+
+// JoinErrors is what errors of calls that a task makes side by side come to: the first
+// that means more than waiting, else a wait for the answers to all their questions; nil
+// when all are nil.
+func JoinErrors(errs ...error) error {
+	var all *parking
+	for _, err := range errs {
+		var one *parking
+		switch {
+		case err == nil:
+		case !errors.As(err, &one):
+			return err
+		case all == nil:
+			all = &parking{one.Parking}
+			all.Asks = slices.Clone(one.Asks)
+		default:
+			all.Asks = append(all.Asks, one.Asks...)
+			if all.At == nil {
+				all.At = one.At
+			}
+			if one.Until > 0 && (all.Until == 0 || one.Until < all.Until) {
+				all.Until = one.Until
+			}
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return all
 }
 
 // plain is the parking with plain data in it.

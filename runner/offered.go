@@ -10,9 +10,11 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// insideCall is what a run wants of a subgraph in it: a pause, or to take an answer.
+// insideCall is what a run wants of a subgraph in it: a pause, to take an answer, or
+// to look whether it is to wait for people any longer.
 type insideCall struct {
 	pause    bool
+	look     bool
 	question string
 	answer   any
 	by       string
@@ -43,6 +45,10 @@ func (d *driver) closeBox(task machine.TaskID) {
 
 // called does what the run around a subgraph wants.
 func (d *driver) called(call *insideCall) *machine.Event {
+	if call.look {
+		d.look = true
+		return nil
+	}
 	if call.pause {
 		return &machine.Event{Kind: machine.PauseAsked, At: d.now()}
 	}

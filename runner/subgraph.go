@@ -35,6 +35,10 @@ type nesting struct {
 	naps                   bool     // whether it can leave off while only time passes
 	hidden                 []string // what the run around it masks
 	around                 []ModelScope
+	// calls are those beside the tool that it is; waits says that it waits for people
+	// while they run.
+	calls *toolGraphs
+	waits bool
 }
 
 // path is the path of a node of the run: outer/inner.

@@ -163,6 +163,20 @@ func (d *driver) rests() bool {
 	return d.nested != nil && d.idle() && d.state.Waiting(d.now(), d.nested.naps)
 }
 
+// leavesOff reports whether the driver has done what it can: the run has ended, pauses,
+// or is a subgraph that rests. A graph that waits for people stays while other calls of
+// its task run.
+func (d *driver) leavesOff() bool {
+	s := d.state
+	switch {
+	case s.Live():
+		return d.rests() && !d.nested.stays()
+	case s.Ended():
+		return true
+	}
+	return d.idle() && (s.Reason != "human" || !d.nested.stays())
+}
+
 // parking is what a subgraph that has not ended waits for; nil: it has ended.
 func (d *driver) parking() *parking {
 	s := d.state

@@ -34,6 +34,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	graphs := d.toolGraphs(id, work)
 	if graphs != nil {
 		go graphs.passCalls(ctx)
+		task.Beside = graphs.beside
 		task.CallGraph = func(ctx context.Context, call GraphCall) (any, error) { return graphs.run(ctx, task, call) }
 	}
 	task.RunDir = d.folder.make

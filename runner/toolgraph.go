@@ -48,6 +48,7 @@ type toolGraphs struct {
 
 	mu                     sync.Mutex
 	calls                  map[string]chan insideCall // of those that run, by their part of the task
+	running, waiting       int                        // calls side by side, and those of them that wait for people
 	end                    *machine.ChildEnd          // what the graphs came to, added up; nil: none has run
 	stateBytes, bytesAbove int                        // see nesting
 }
@@ -74,7 +75,7 @@ func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, 
 	s, err := d.newSubrun(flow, g.models, &nesting{
 		parent: d, task: g.id, node: task.Node, prefix: d.nested.prefixOf(lastNode(task.Node), task.Index),
 		place: task.Place + "#" + strconv.Itoa(call.Number+1), key: call.Key,
-		left: g.work.StepsLeft, shares: g.work.SharesSteps, hidden: g.hidden, call: call.Number + 1, file: call.File, around: task.modelScopes(),
+		left: g.work.StepsLeft, shares: g.work.SharesSteps, hidden: g.hidden, call: call.Number + 1, calls: g, file: call.File, around: task.modelScopes(),
 		stateBytes: g.stateBytes, bytesAbove: g.bytesAbove,
 	})
 	if err != nil {
@@ -83,6 +84,7 @@ func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, 
 	s.counted = g.work.StepsCounted // of all calls of the task
 	s.calls = g.reach(call.part())
 	defer g.leave(call.part())
+	defer s.nested.goesOn()
 	child, result, err := s.run(ctx, call.task(task))
 	if err != nil {
 		return nil, err
@@ -107,6 +109,13 @@ func (g *toolGraphs) reach(part string) <-chan insideCall {
 func (g *toolGraphs) leave(part string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	for len(g.calls[part]) > 0 {
+		select {
+		case <-g.calls[part]:
+			g.driver.pace.release()
+		default:
+		}
+	}
 	delete(g.calls, part)
 }
 
@@ -131,7 +140,58 @@ func (g *toolGraphs) pass(call insideCall) {
 	select {
 	case g.calls[part] <- call:
 	default:
+		g.driver.pace.release()
 	}
+}
+
+// beside is Task.Beside.
+func (g *toolGraphs) beside(change int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.running += change
+	g.wake()
+}
+
+// wake tells those that wait when nothing beside them runs any more.
+func (g *toolGraphs) wake() {
+	if g.waiting == 0 || g.waiting < g.running {
+		return
+	}
+	for _, box := range g.calls { //lint:ignore mapiter each is told the same
+		g.driver.pace.hold() // until it is passed on
+		select {
+		case box <- insideCall{look: true}:
+		default:
+			g.driver.pace.release()
+		}
+	}
+}
+
+// stays reports whether a graph that has nothing to do but to wait for people waits
+// here: another call of its task still runs.
+func (n *nesting) stays() bool {
+	if n == nil || n.calls == nil {
+		return false
+	}
+	n.calls.mu.Lock()
+	defer n.calls.mu.Unlock()
+	if !n.waits {
+		n.waits = true
+		n.calls.waiting++
+		n.calls.wake()
+	}
+	return n.calls.waiting < n.calls.running
+}
+
+// goesOn says that a graph does not wait any more.
+func (n *nesting) goesOn() {
+	if n == nil || !n.waits {
+		return
+	}
+	n.calls.mu.Lock()
+	defer n.calls.mu.Unlock()
+	n.waits = false
+	n.calls.waiting--
 }
 
 // errNoStepLeft ends a task whose graph found no step left: the run is over.
