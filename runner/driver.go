@@ -259,15 +259,11 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 			commands, at, err = d.apply(&machine.Event{Kind: machine.PauseAsked, At: d.now(), Reason: "wait"})
 			continue
 		}
-		event := d.receive(due)
-		for d.look {
-			if d.look = false; d.leavesOff() {
-				return nil
-			}
-			event = d.receive(due)
+		event, left := d.await(due)
+		if left {
+			return nil
 		}
 		if event != nil {
-			d.nested.goesOn()
 			commands, at, err = d.take(event)
 			if event.Kind == machine.Answered && err == nil && d.state.Effect == machine.Ignored {
 				d.unused(event.Task, event.Target, event.By)

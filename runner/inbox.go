@@ -32,6 +32,21 @@ type message struct {
 	resting *driver
 }
 
+// await is receive for a driver that may leave off meanwhile.
+func (d *driver) await(due bool) (event *machine.Event, left bool) {
+	event = d.receive(due)
+	for d.look {
+		if d.look = false; d.leavesOff() {
+			return nil, true
+		}
+		event = d.receive(due)
+	}
+	if event != nil {
+		d.nested.goesOn()
+	}
+	return event, false
+}
+
 // receive waits for the next event; what nodes say meanwhile is told. When
 // something else is due it does not wait: nil says that nothing was sent.
 func (d *driver) receive(due bool) *machine.Event {
@@ -49,6 +64,10 @@ func (d *driver) receive(due bool) *machine.Event {
 		}
 		if d.nested != nil && len(d.inbox) == 0 {
 			if !d.flush() {
+				return nil
+			}
+			if !d.nested.waits && d.still() {
+				d.look = true
 				return nil
 			}
 			d.askInside()

@@ -169,12 +169,23 @@ func (d *driver) rests() bool {
 func (d *driver) leavesOff() bool {
 	s := d.state
 	switch {
-	case s.Live():
-		return d.rests() && !d.nested.stays()
 	case s.Ended():
 		return true
+	case !d.still():
+		return false
+	case s.Live() || s.Reason == "human":
+		return !d.nested.stays()
 	}
-	return d.idle() && (s.Reason != "human" || !d.nested.stays())
+	return true
+}
+
+// still reports whether nothing happens in a run that has not ended until something
+// comes from elsewhere.
+func (d *driver) still() bool {
+	if d.state.Live() {
+		return d.rests()
+	}
+	return !d.state.Ended() && d.idle()
 }
 
 // parking is what a subgraph that has not ended waits for; nil: it has ended.
