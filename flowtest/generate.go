@@ -31,14 +31,20 @@ type Generated struct {
 const (
 	maxTries   = 6000
 	maxChoices = 60
-	triesAfter = 1500 // without a new edge
+	maxFlips   = 20_000
+	maxAgain   = 4    // visits of a node whose ways out are all tried once more
+	triesAfter = 1000 // without a new edge
+	triesMore  = 300  // when all edges are fired, without a smaller set
 )
 
 // Generate finds runs of a flow that fire its edges, by trying on the machine itself
 // what its nodes may come to: the outputs that make its conditions true and false,
 // and failures where an edge waits for one. flow is how the test file names the flow.
 func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Generated, error) {
-	s := &search{graph: g, options: map[string][]option{}, fired: map[int]bool{}, wits: newWits(g)}
+	s := &search{
+		graph: g, options: map[string][]option{}, fired: map[int]bool{}, wits: newWits(g),
+		planned: map[uint64]bool{}, walked: map[string]bool{}, flipped: map[string]bool{}, count: len(g.Edges) + 1,
+	}
 	r, err := s.newRunner(&cfg)
 	if err != nil {
 		return nil, err
@@ -51,6 +57,10 @@ func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Gen
 	defer stop()
 	s.explore(limited)
 	chosen := s.smallest()
+	left := maxShrinks
+	for i, t := range chosen {
+		chosen[i] = s.shrink(limited, t, &left)
+	}
 	out := &Generated{Cases: len(chosen), Edges: len(s.fired), Total: len(g.Edges), Runs: s.tries}
 	names := EdgeNames(g)
 	for i := range g.Edges {
@@ -72,19 +82,31 @@ type option struct {
 
 // choice is one that a run made.
 type choice struct {
+	key    string // of the execution
 	node   string // by its path
+	visit  int
 	kind   string
-	option int
-	of     int
+	option int // of list; -1: another
+	list   []option
 	taken  option
+	text   string // of it
 	input  bool
 	decide bool
+	// at is the place of the execution in the run.
+	at int
 }
 
 // tried is a run that was tried.
 type tried struct {
 	choices []choice
+	input   map[string]any
+	// inputText tells inputs apart.
+	inputText string
+	history   []record
+	// chosen are the choices of what executions came to, by their places.
+	chosen  []*choice
 	edges   []int
+	set     edgeSet
 	path    []string
 	status  string
 	failure *runner.Failure
@@ -100,20 +122,29 @@ type search struct {
 	inputs  []map[string]any
 	options map[string][]option
 	fired   map[int]bool
-	runs    []*tried // each with an edge that those before had not fired, or shorter
-	tries   int
+	// runs are those of which no cheaper one fires all that they do, count how many
+	// of them are enough.
+	runs  []*tried
+	count int
+	tries int
+
+	waiting plans
+	planned map[uint64]bool // plans that are or were waiting
+	walked  map[string]bool // ways that runs went
+	flipped map[string]bool // decisions that were asked to come out otherwise
+	open    int             // of these, for how many no values were found
 }
 
 type searchKey struct{}
 
 // walk is one run while it goes on.
 type walk struct {
-	s      *search
-	prefix []int
-	mu     sync.Mutex
-	out    *tried
-	made   map[string]int // by execution: its choice
-	stop   context.CancelFunc
+	s     *search
+	picks map[string]option
+	mu    sync.Mutex
+	out   *tried
+	made  map[string]int // by execution: its choice
+	stop  context.CancelFunc
 }
 
 func (s *search) newRunner(cfg *Config) (*runner.Runner, error) {
@@ -153,7 +184,7 @@ func (searcher) Decide(ctx context.Context, task *runner.Task, c runner.Choice) 
 	for _, candidate := range c.Candidates {
 		list = append(list, option{target: candidate.Target})
 	}
-	o := w.choose(task.Node, task.Kind, fmt.Sprint("decide ", task.Node, " ", task.Visit), list, true)
+	o := w.choose(task, fmt.Sprint("decide ", task.Node, " ", task.Visit), list, true)
 	return o.target, "", nil
 }
 
@@ -164,7 +195,7 @@ func (w *walk) node(task *runner.Task) (*runner.Reply, error) {
 	if task.Index >= 0 {
 		key = fmt.Sprint(task.Node, " each ", task.Visit) // all elements come to the same
 	}
-	o := w.choose(task.Node, task.Kind, key, list, false)
+	o := w.choose(task, key, list, false)
 	if o.real {
 		return nil, nil
 	}
@@ -175,25 +206,29 @@ func (w *walk) node(task *runner.Task) (*runner.Reply, error) {
 	return &runner.Reply{Output: o.output}, nil
 }
 
-// choose takes the next choice of the prefix, or the first option behind it. All
-// attempts of an execution come to the same.
-func (w *walk) choose(node, kind, key string, list []option, decide bool) option {
+// choose takes what is planned for an execution, or its first option. All attempts
+// of an execution come to the same.
+func (w *walk) choose(task *runner.Task, key string, list []option, decide bool) option {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if at, ok := w.made[key]; ok {
 		return w.out.choices[at].taken
 	}
 	at := len(w.out.choices)
-	pick := 0
-	if at < len(w.prefix) {
-		pick = min(w.prefix[at], len(list)-1)
+	taken, pick := list[0], 0
+	if planned, ok := w.picks[key]; ok {
+		taken = planned
+		text := taken.text()
+		pick = slices.IndexFunc(list, func(o option) bool { return o.text() == text })
 	}
 	if at >= maxChoices {
 		w.stop()
 	}
 	w.made[key] = at
-	w.out.choices = append(w.out.choices, choice{node: node, kind: kind, option: pick, of: len(list), taken: list[pick], decide: decide})
-	return list[pick]
+	w.out.choices = append(w.out.choices, choice{
+		key: key, node: task.Node, visit: task.Visit, kind: task.Kind, option: pick, list: list, taken: taken, text: taken.text(), decide: decide,
+	})
+	return taken
 }
 
 // optionsOf are what a node may come to, the likeliest first.
@@ -220,69 +255,15 @@ func (s *search) optionsOf(task *runner.Task) []option {
 	return list
 }
 
-// explore tries runs: breadth first over the choices, those that changed what was
-// fired first.
-func (s *search) explore(ctx context.Context) {
-	type item struct {
-		prefix []int
-		input  int
-	}
-	var queue, later []item
-	for i := range s.inputs {
-		queue = append(queue, item{nil, i})
-	}
-	seen, idle := map[string]bool{}, 0
-	for (len(queue) > 0 || len(later) > 0) && s.tries < maxTries && idle < triesAfter && len(s.fired) < len(s.graph.Edges) && ctx.Err() == nil {
-		if len(queue) == 0 {
-			queue, later = later, nil
-		}
-		next := queue[0]
-		queue = queue[1:]
-		t := s.try(ctx, next.prefix, next.input)
-		idle++
-		news := false
-		for _, e := range t.edges {
-			if !s.fired[e] {
-				s.fired[e], news, idle = true, true, 0
-			}
-		}
-		if news {
-			s.runs = append(s.runs, t)
-		}
-		taken := make([]int, len(t.choices))
-		for i, c := range t.choices {
-			taken[i] = c.option
-		}
-		for i := len(next.prefix); i < len(t.choices); i++ {
-			for other := range t.choices[i].of {
-				if other == taken[i] {
-					continue
-				}
-				prefix := append(slices.Clone(taken[:i]), other)
-				key := fmt.Sprint(next.input, prefix)
-				if seen[key] {
-					continue
-				}
-				seen[key] = true
-				if news {
-					queue = append(queue, item{prefix, next.input})
-				} else if len(later) < 4*maxTries {
-					later = append(later, item{prefix, next.input})
-				}
-			}
-		}
-	}
-}
-
 // try makes one run.
-func (s *search) try(ctx context.Context, prefix []int, input int) *tried {
+func (s *search) try(ctx context.Context, p *plan) *tried {
 	s.tries++
 	ctx, stop := context.WithTimeout(ctx, limit)
 	defer stop()
-	w := &walk{s: s, prefix: prefix, out: &tried{failed: map[int]bool{}}, made: map[string]int{}, stop: stop}
+	w := &walk{s: s, picks: p.chosen(), out: &tried{failed: map[int]bool{}, input: p.input, inputText: jsonText(p.input)}, made: map[string]int{}, stop: stop}
 	ctx = context.WithValue(ctx, searchKey{}, w)
 	opts := runner.Options{
-		RunID: "test", Input: s.inputs[input], Clock: runner.NewVirtualClock(started()), Secrets: madeUpSecrets, History: true,
+		RunID: "test", Input: p.input, Clock: runner.NewVirtualClock(started()), Secrets: madeUpSecrets, History: true,
 	}
 	result, err := s.flow.Run(ctx, opts)
 	t := w.out
@@ -290,10 +271,8 @@ func (s *search) try(ctx context.Context, prefix []int, input int) *tried {
 		t.status = "error"
 		return t
 	}
-	if len(s.inputs[input]) > 0 {
-		t.choices = slices.Clip(t.choices)
-	}
-	t.path, t.status, t.failure = result.Path, string(result.Status), result.Error
+	t.path, t.status, t.failure, t.history = result.Path, string(result.Status), result.Error, result.History
+	t.place()
 	if t.status == "cancelled" {
 		return t
 	}
@@ -314,73 +293,31 @@ func (s *search) try(ctx context.Context, prefix []int, input int) *tried {
 			t.edges = append(t.edges, e.Index)
 		}
 	}
-	if input > 0 || len(s.inputs[0]) > 0 {
-		t.choices = append(t.choices, choice{input: true, taken: option{output: s.inputs[input]}, of: 1})
+	if len(p.input) > 0 {
+		t.choices = append(t.choices, choice{input: true, taken: option{output: p.input}})
 	}
 	return t
 }
 
-// smallest is a smallest set of the runs that fires what they fire together: the
-// best of all sets while these are few, else one in which none is superfluous.
-func (s *search) smallest() []*tried {
-	var best []*tried
-	if len(s.runs) <= 18 {
-		best = s.exact()
-	} else {
-		best = s.greedy()
-	}
-	slices.SortStableFunc(best, func(a, b *tried) int { return len(a.path) - len(b.path) })
-	return best
-}
-
-func (s *search) exact() []*tried {
-	var best []*tried
-	bestSize, bestCost := len(s.runs)+1, 0
-	for set := range 1 << len(s.runs) {
-		var picked []*tried
-		covered, cost := map[int]bool{}, 0
-		for i, t := range s.runs {
-			if set>>i&1 == 1 {
-				picked = append(picked, t)
-				cost += len(t.choices) + len(t.path)
-				for _, e := range t.edges {
-					covered[e] = true
-				}
-			}
-		}
-		if len(covered) == len(s.fired) && (len(picked) < bestSize || len(picked) == bestSize && cost < bestCost) {
-			best, bestSize, bestCost = picked, len(picked), cost
+// place finds where the choices stand in the run: branches choose in any order.
+func (t *tried) place() {
+	t.chosen = make([]*choice, len(t.history))
+	for i := range t.choices {
+		c := &t.choices[i]
+		c.at = slices.IndexFunc(t.history, func(h record) bool {
+			name, _, _ := strings.Cut(c.node, "/")
+			return h.Node == name && (h.Visit == c.visit || name != c.node)
+		})
+		if c.at < 0 {
+			c.at = len(t.history)
 		}
 	}
-	return best
-}
-
-func (s *search) greedy() []*tried {
-	covered := map[int]bool{}
-	var out []*tried
-	for len(covered) < len(s.fired) {
-		var best *tried
-		most := 0
-		for _, t := range s.runs {
-			news := 0
-			for _, e := range t.edges {
-				if !covered[e] {
-					news++
-				}
-			}
-			if news > most || news == most && news > 0 && len(t.path) < len(best.path) {
-				best, most = t, news
-			}
-		}
-		if best == nil {
-			break
-		}
-		out = append(out, best)
-		for _, e := range best.edges {
-			covered[e] = true
+	slices.SortStableFunc(t.choices, func(a, b choice) int { return a.at - b.at })
+	for i := range t.choices {
+		if c := &t.choices[i]; c.at < len(t.history) && !c.decide && !c.taken.real && t.history[c.at].Node == c.node {
+			t.chosen[c.at] = c
 		}
 	}
-	return out
 }
 
 // searchTime is the longest that a search takes.

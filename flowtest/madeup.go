@@ -147,7 +147,7 @@ func baseOutput(g *spec.Graph, n *spec.Node) any {
 	case n.Kind.Value == "human":
 		return humanAnswer(n)
 	case len(keys) == 1:
-		return elementOf(n, least(schemaOf(g, keys[0].Value)), schemaOf(g, keys[0].Value))
+		return elementOf(n, least(schemaOf(g, keys[0].Value)), schemaOf(g, keys[0].Value), folds(g, keys[0].Value))
 	case len(keys) > 1:
 		out := map[string]any{}
 		for _, key := range keys {
@@ -168,7 +168,7 @@ func baseOutput(g *spec.Graph, n *spec.Node) any {
 		}
 		key := schemaOf(g, w.Name.Value)
 		if found[1] == "" {
-			out, whole = elementOf(n, least(key), key), true
+			out, whole = elementOf(n, least(key), key, folds(g, w.Name.Value)), true
 			continue
 		}
 		setPath(object, strings.Split(found[1][1:], "."), least(key))
@@ -220,15 +220,22 @@ func humanAnswer(n *spec.Node) any {
 	return madeUpText
 }
 
-// elementOf is what an element of a node with each comes to, whose list is written.
-func elementOf(n *spec.Node, value any, doc map[string]any) any {
-	if !n.Each.IsSet() {
+// elementOf is what an element of a node with each comes to, whose list is written,
+// or what becomes an element of one.
+func elementOf(n *spec.Node, value any, doc map[string]any, folds bool) any {
+	if !n.Each.IsSet() && !folds {
 		return value
 	}
 	if items, ok := doc["items"].(map[string]any); ok {
 		return least(items)
 	}
 	return madeUpText
+}
+
+// folds reports whether what is written to a state key becomes an element of it.
+func folds(g *spec.Graph, name string) bool {
+	key := g.Key(name)
+	return key != nil && slices.Contains([]string{"append", "prepend", "union"}, key.Reducer.Value)
 }
 
 // likeLiteral is the least value of the type of a literal.

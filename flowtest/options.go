@@ -21,7 +21,7 @@ func (w *wits) outputs(g *spec.Graph, n *spec.Node) []any {
 		}
 	}
 	add(base)
-	if choices := n.Field("choices"); choices != nil && n.Kind.Value == "human" {
+	if choices := n.Field("choices"); choices != nil && (n.Kind.Value == "human" || n.Kind.Value == stubKind) {
 		for i := range choices.Items {
 			add(choices.Items[i].Data())
 		}
@@ -67,9 +67,15 @@ func apply(g *spec.Graph, n *spec.Node, base any, s solution) (value any, change
 		case path[0] == "nodes" && len(path) > 2 && path[1] == n.ID.Value && path[2] == "output":
 			put(path[3:], b.Value)
 		case g.Key(path[0]) != nil:
-			if at, ok := writtenAt(n, path[0]); ok {
-				put(append(slices.Clip(at), path[1:]...), b.Value)
+			at, ok := writtenAt(n, path[0])
+			if !ok {
+				continue
 			}
+			value := b.Value
+			if list, isList := value.([]any); folds(g, path[0]) && isList && len(list) > 0 {
+				value = list[0]
+			}
+			put(append(slices.Clip(at), path[1:]...), value)
 		}
 	}
 	return value, changed
@@ -121,9 +127,8 @@ func cloned(v any) any {
 // failures are those that are worth trying: the usual kind, and those that the
 // conditions behind the node ask for. A failure that no edge of the node waits for may
 // let a join be bypassed.
-
 func (w *wits) failures(g *spec.Graph, n *spec.Node) []*runner.Failure {
-	if n.Kind.Value == "human" {
+	if n.Kind.Value == "human" || n.Kind.Value == stubKind { // a person is no failure
 		return nil
 	}
 	usual := map[string]string{"exec": "exit_status", "http": "http_status", "llm": "refused", "agent": "escalated", "tool": "tool", "tools": "tool", "graph": "child_failed"}[n.Kind.Value]

@@ -177,7 +177,7 @@ func TestGeneratedCasesOfRandomGraphs(t *testing.T) {
 		edges, fired, flows = edges+got.Total, fired+got.Covered, flows+1
 	}
 	t.Logf("%d of %d edges of %d graphs", fired, edges, flows)
-	if flows < 4 || fired*100 < edges*55 {
+	if flows < 4 || fired*100 < edges*90 {
 		t.Errorf("%d of %d edges of %d graphs are fired", fired, edges, flows)
 	}
 }

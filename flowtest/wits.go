@@ -50,13 +50,7 @@ func (w *wits) solutions(g *spec.Graph) []solution {
 // decision solves the guards behind a node: each true with those before it false,
 // and all of them false.
 func (w *wits) decision(g *spec.Graph, n *spec.Node, failed bool) []solution {
-	var guards []*spec.Edge
-	for _, e := range g.Edges {
-		if e.From.Value == n.ID.Value && e.When.IsSet() && (e.Condition == "on_failure") == failed {
-			guards = append(guards, e)
-		}
-	}
-	slices.SortStableFunc(guards, func(a, b *spec.Edge) int { return b.Priority - a.Priority })
+	guards := decisionOf(g, n, failed)
 	var out []solution
 	var before []string
 	for i := range len(guards) + 1 {
@@ -193,6 +187,14 @@ func docAt(g *spec.Graph, n *spec.Node, path []string) map[string]any {
 }
 
 func domainOf(g *spec.Graph, n *spec.Node, path []string, typ eval.Type) solve.Domain {
+	if path[0] == "visits" {
+		return solve.Domain{Kind: solve.Int, Min: 1, HasMin: true}
+	}
+	return domainOfDoc(docAt(g, n, path), typ)
+}
+
+// domainOfDoc is what a schema and a type say of a value.
+func domainOfDoc(doc map[string]any, typ eval.Type) solve.Domain {
 	d := solve.Domain{}
 	switch typ.String() {
 	case "boolean":
@@ -203,11 +205,11 @@ func domainOf(g *spec.Graph, n *spec.Node, path []string, typ eval.Type) solve.D
 		d.Kind = solve.Number
 	case "string":
 		d.Kind = solve.String
+	default:
+		if doc["type"] == "array" {
+			d.Kind = solve.Other
+		}
 	}
-	if path[0] == "visits" {
-		return solve.Domain{Kind: solve.Int, Min: 1, HasMin: true}
-	}
-	doc := docAt(g, n, path)
 	if list, ok := doc["enum"].([]any); ok {
 		d.Values = list
 	}

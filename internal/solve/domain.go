@@ -34,8 +34,10 @@ type variable struct {
 	prefixes []string
 	bools    bool
 	asksNull bool
-	// textual: it stands in a text operator that regions don't decide.
+	// textual: it stands in a text operator that regions don't decide; parts are
+	// texts for which these operators hold.
 	textual bool
+	parts   []string
 
 	// values has one value of each region; the first natural ones are those
 	// that are usual for how the variable is used.
@@ -197,10 +199,16 @@ func between(a, b float64) []float64 {
 
 // textRegions are the constants, and a string for each prefix, and another.
 func (v *variable) textRegions() []any {
-	if len(v.texts)+len(v.prefixes) == 0 {
+	if len(v.texts)+len(v.prefixes)+len(v.parts) == 0 {
 		return []any{vague("other")}
 	}
 	texts, prefixes := slices.Clone(v.texts), slices.Clone(v.prefixes)
+	for _, part := range v.parts {
+		texts = append(texts, part)
+		for _, prefix := range v.prefixes {
+			texts = append(texts, prefix+part)
+		}
+	}
 	slices.Sort(texts)
 	slices.Sort(prefixes)
 	texts, prefixes = slices.Compact(texts), slices.Compact(prefixes)

@@ -20,6 +20,9 @@ func (r *Solver) Possible(claims []Claim, domain func(path []string, typ eval.Ty
 	s, done := r.take(Problem{Domain: domain})
 	defer done()
 	for _, c := range claims {
+		s.measure(c.Tree)
+	}
+	for _, c := range claims {
 		s.take(c.Tree)
 	}
 	s.divide()

@@ -136,6 +136,9 @@ func (r *Solver) Solve(p Problem) Result {
 	s, done := r.take(p)
 	defer done()
 	for _, c := range p.Conditions {
+		s.measure(c.Tree())
+	}
+	for _, c := range p.Conditions {
 		s.take(c.Tree())
 	}
 	s.divide()

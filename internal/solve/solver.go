@@ -17,6 +17,8 @@ type solver struct {
 	index   map[string]int // variables by key, once there are more than few
 	work    int            // condition evaluations that piecewise may still spend
 	meter   *Solver        // counts all evaluations
+	// measured are the lists whose length conditions ask for, by their paths.
+	measured map[string]*eval.Tree
 
 	// Formulas are many and small: they stand in blocks, which the next decision
 	// uses again.
@@ -34,7 +36,7 @@ const block = 16
 func (s *solver) reset(p Problem) {
 	s.problem = p
 	s.conds, s.uses, s.vars = s.conds[:0], s.uses[:0], s.vars[:0]
-	s.index, s.work, s.formulas = nil, 0, 0
+	s.index, s.work, s.formulas, s.measured = nil, 0, 0, nil
 }
 
 // formula keeps a formula.
@@ -93,7 +95,7 @@ func (s *solver) variableOf(key string, domain Domain) int {
 func (s *solver) add(v variable) int {
 	if n := len(s.vars); n < cap(s.vars) {
 		old := &s.vars[:n+1][n]
-		v.numbers, v.texts, v.prefixes, v.values = old.numbers[:0], old.texts[:0], old.prefixes[:0], old.values[:0]
+		v.numbers, v.texts, v.prefixes, v.values, v.parts = old.numbers[:0], old.texts[:0], old.prefixes[:0], old.values[:0], old.parts[:0]
 	}
 	s.vars = append(s.vars, v)
 	switch n := len(s.vars); {

@@ -36,7 +36,11 @@ func (w writer) condition(depth int) string {
 
 func (w writer) atom() string {
 	order := w.pick("<", "<=", ">", ">=", "==", "!=")
-	switch w.IntN(14) {
+	switch w.IntN(16) {
+	case 14:
+		return fmt.Sprintf("i %s %d %s %d", w.pick("+", "-"), w.IntN(4), order, w.IntN(6))
+	case 15:
+		return w.pick("1 + i - 2 < 1", "i - 1 == level", "3 < i + 1", "any(list, # == 'a')", "'b' in list", "len(list) > 2", "all(list, # == 'a')", "count(list, # == 'a') >= 2", "count(list, # == 'a') < 1", "len(list) == 0", "len(list) < 2", "none(list, # == 'b')", "not ('a' in list)")
 	case 0, 1:
 		return fmt.Sprintf("i %s %d", order, w.IntN(6)-1)
 	case 2:
@@ -69,6 +73,7 @@ func actual() map[string][]any {
 		"i": {0, 1, 2, 3, 4}, "x": {-3, -2, -1.5, 0, 0.25, 0.5, 0.75, 1, 2.5}, "ok": {true, false}, "done": {true, false},
 		"cat": {"a", "b", "c"}, "cat2": {"a", "b"}, "s": {"", "a", "ab", "abc", "b", "ba", "c", "A"}, "t": {"", "a", "b", "zz"},
 		"opt": {nil, "", "a", "ab", "b"}, "level": {nil, -1, 0, 1, 2, 5}, "out": {nil, 0, 1, 2.5, "a", "ab", "z", true, false, []any{}},
+		"list": {[]any{}, []any{"a"}, []any{"b", "a"}, []any{"a", "a"}, []any{"c"}, []any{"b", "b", "b"}},
 	}
 }
 

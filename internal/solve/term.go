@@ -5,6 +5,7 @@ package solve
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 )
@@ -59,6 +60,8 @@ func (s *solver) condition(t *eval.Tree) *formula {
 		return s.formula(formula{op: opChoice, a: s.condition(t.Args[0]), b: s.condition(t.Args[1]), c: s.condition(t.Args[2])})
 	case eval.TreeBinary:
 		return s.binary(t)
+	case eval.TreeOther:
+		return s.asked(t)
 	}
 	return s.free(t)
 }
@@ -113,6 +116,10 @@ func (s *solver) term(t *eval.Tree) *formula {
 		}
 	case eval.TreeList:
 		return nil
+	case eval.TreeOther:
+		if strings.HasPrefix(t.Name, "count(") {
+			return s.count(t)
+		}
 	}
 	return s.variable(s.variableOf(t.Key(), s.computed(t)))
 }
@@ -157,6 +164,9 @@ func scalar(v any) (any, bool) {
 
 // compare builds a comparison.
 func (s *solver) compare(t *eval.Tree) *formula {
+	if left, right, ok := s.shifted(t.Args[0], t.Args[1]); ok {
+		t = &eval.Tree{Op: t.Op, Name: t.Name, Args: []*eval.Tree{left, right}}
+	}
 	a, b := s.term(t.Args[0]), s.term(t.Args[1])
 	if a == nil || b == nil {
 		return s.free(t)
@@ -259,7 +269,7 @@ func (s *solver) asksNull(f *formula) {
 // membership builds `a in [constants]`; any other list is not looked into.
 func (s *solver) membership(t *eval.Tree) *formula {
 	if t.Args[1].Op != eval.TreeList {
-		return s.free(t)
+		return s.asked(t)
 	}
 	f := s.formula(formula{op: opIn, list: make([]any, 0, len(t.Args[1].Args))})
 	for _, item := range t.Args[1].Args {
@@ -302,6 +312,7 @@ func (s *solver) text(t *eval.Tree) *formula {
 	for _, l := range f.a.leaves(nil) {
 		if l.op == opVar {
 			s.vars[l.v].textual = true
+			s.vars[l.v].parts = append(s.vars[l.v].parts, exampleOf(t.Name, with))
 		}
 	}
 	f.v = s.variableOf("free "+t.Key(), Domain{Kind: Bool})

@@ -94,6 +94,7 @@ func (s *solver) unread() []sample {
 		}
 	}
 	var out []sample
+	var h *hints
 	for _, p := range s.problem.Conditions {
 		for _, r := range p.Reads() {
 			name := PathName(r.Path)
@@ -101,34 +102,13 @@ func (s *solver) unread() []sample {
 				continue
 			}
 			have[name] = true
-			out = append(out, sample{r.Path, samples(s.problem.Domain(r.Path, eval.Any()))})
+			if h == nil {
+				h = s.hint()
+			}
+			out = append(out, sample{r.Path, h.samples(s.problem.Domain(r.Path, eval.Any()))})
 		}
 	}
 	return out
-}
-
-// samples are values of a domain that conditions tell apart most often.
-func samples(d Domain) []any {
-	if d.Values != nil {
-		return d.Values
-	}
-	var out []any
-	switch d.Kind {
-	case Bool:
-		return []any{true, false}
-	case Int, Number:
-		for _, n := range []float64{0, 1, -1, 2, 3, 10, 1000} {
-			if (!d.HasMin || n >= d.Min) && (!d.HasMax || n <= d.Max) {
-				out = append(out, n)
-			}
-		}
-		return out
-	case String:
-		return []any{"other", "", "x", "0"}
-	case Other:
-		return []any{[]any{}, map[string]any{}}
-	}
-	return []any{[]any{}, "other", 0., true, map[string]any{}, ""}
 }
 
 // try evaluates the conditions with the values at hand and every combination
