@@ -3,7 +3,6 @@ package machine
 import (
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // CheckTokens checks the books of the branches: each live fan-out counts exactly
@@ -66,18 +65,6 @@ func CheckTokens(s *State) error {
 		return errors.Join(err, fmt.Errorf("no superstep is open and %d tasks are due", len(s.next)))
 	}
 	return err
-}
-
-// Barriers lists the joins at which tokens wait.
-func Barriers(s *State) []string {
-	var out []string
-	for i := range s.barriers {
-		if len(s.barriers[i].arrivals) > 0 {
-			out = append(out, s.plan.nodes[s.barriers[i].node].id)
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // declaredAfter reports whether of two branches of one fan-out a is on the later.
