@@ -90,6 +90,9 @@ type Request struct {
 	// Reasoning is how much the model reasons: a word (low, medium, high) or a
 	// budget of tokens, as the provider has it.
 	Reasoning any `json:"reasoning,omitempty"`
+	// OnThinking gets what the model thinks as it streams, where its provider tells it,
+	// under the rules of Chat's onText; nil: nobody wants it.
+	OnThinking func(chunk string) `json:"-"`
 	// Params are more keys of the provider's request body, as they are.
 	Params map[string]any `json:"params,omitempty"`
 }

@@ -115,7 +115,7 @@ func (a *agent) call(ctx context.Context, role, named string, req model.Request,
 		if !mayPass || try >= callTries {
 			return nil, err
 		}
-		if err := a.task.Models.Sleep(ctx, backoff(try, failure)); err != nil {
+		if err := a.calls.again(ctx, role, try, callTries, failure); err != nil {
 			return nil, err
 		}
 	}

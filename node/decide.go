@@ -52,7 +52,7 @@ func (d *decider) Decide(ctx context.Context, task *runner.Task, choice runner.C
 			}
 			return "", "", err
 		}
-		if err := task.Models.Sleep(ctx, backoff(try, failure)); err != nil {
+		if err := a.calls.again(ctx, a.role, try, tries(task), failure); err != nil {
 			return "", "", err
 		}
 	}

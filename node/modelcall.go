@@ -75,21 +75,72 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		return nil, err
 	}
 	req.MaxTokens = room.Output
-	heard := &hearing{onText: onText}
+	thoughts := &thoughts{task: c.task}
+	if c.models.thinking && c.task.Emit != nil && onText != nil {
+		req.OnThinking = thoughts.hear
+	}
+	heard := &hearing{onText: onText, begins: thoughts.end}
 	response, err := client.Chat(ctx, &req, heard.listener())
+	thoughts.end()
 	tokens, estimated := came(ref, &req, response, err, heard.text.String())
 	if response != nil {
 		response.Usage = tokens
 	}
 	usage := c.usage(ref, &req, tokens, estimated)
 	room.Settle(usage)
+	if failure := modelFailure(err); failure != nil && ctx.Err() == nil && heard.text.Len() > 0 {
+		c.broken()
+	}
 	hooked.after(ctx, response, modelFailure(err))
 	return c.finished(key, response, err, usage)
+}
+
+// broken tells that the text which was streamed is none of the answer.
+func (c *caller) broken() {
+	if c.task.Emit != nil {
+		c.task.Emit(runner.Said{Type: "text", Broken: true})
+	}
+}
+
+// again tells that a call is made once more, and waits until then.
+func (c *caller) again(ctx context.Context, role string, try, tries int, failure *runner.Failure) error {
+	delay := backoff(try, failure)
+	if c.task.Emit != nil {
+		own := *failure
+		own.Node, own.Attempt = c.task.Node, try
+		c.task.Emit(runner.Said{Type: "retrying", Retry: &runner.Retry{What: role, Attempt: try, MaxAttempts: tries, Delay: delay, Error: &own}})
+	}
+	return c.task.Models.Sleep(ctx, delay)
+}
+
+// thoughts passes on what a model thinks, line by line: so a secret is seen whole by
+// what masks it.
+type thoughts struct {
+	task *runner.Task
+	line strings.Builder
+}
+
+func (t *thoughts) hear(chunk string) {
+	t.line.WriteString(chunk)
+	text := t.line.String()
+	if end := strings.LastIndexByte(text, '\n') + 1; end > 0 {
+		t.task.Emit(runner.Said{Type: "thinking", Text: text[:end]})
+		t.line.Reset()
+		t.line.WriteString(text[end:])
+	}
+}
+
+func (t *thoughts) end() {
+	if t.line.Len() > 0 {
+		t.task.Emit(runner.Said{Type: "thinking", Text: t.line.String() + "\n"})
+		t.line.Reset()
+	}
 }
 
 // hearing notes what a call says while it is going on.
 type hearing struct {
 	onText func(string)
+	begins func() // what is said comes after what was thought
 	text   strings.Builder
 }
 
@@ -99,6 +150,7 @@ func (h *hearing) listener() func(string) {
 		return nil
 	}
 	return func(chunk string) {
+		h.begins()
 		h.text.WriteString(chunk)
 		h.onText(chunk)
 	}

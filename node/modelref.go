@@ -112,6 +112,8 @@ type models struct {
 	cassette *cassette.Cassette
 	// stand stands in for models; nil: nothing does.
 	stand *Stand
+	// thinking has thoughts told.
+	thinking bool
 }
 
 // open returns the client of a model, the same for the whole run.

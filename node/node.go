@@ -93,6 +93,8 @@ type Options struct {
 	Cassette *cassette.Cassette
 	// Stand stands in for models and tools; nil: nothing does.
 	Stand *Stand
+	// Thinking has the thoughts of models told as they come, where providers tell them.
+	Thinking bool
 }
 
 // Kinds returns the kinds agent, exec, http, llm, tool and tools. Their Spec holds the name only: the
@@ -106,7 +108,7 @@ func Kinds(opts Options) []runner.Kind {
 	}
 	exec := &execHandler{grace: opts.Grace, kill: opts.Kill, linger: opts.Linger}
 	kit := &toolkit{exec: exec, options: tool.Options{Grace: opts.Grace, Kill: opts.Kill}, cassette: opts.Cassette, stand: opts.Stand}
-	models := &models{cassette: opts.Cassette, stand: opts.Stand}
+	models := &models{cassette: opts.Cassette, stand: opts.Stand, thinking: opts.Thinking}
 	return []runner.Kind{
 		{Spec: spec.Kind{Name: "agent"}, Handler: &agentHandler{models, kit}},
 		{Spec: spec.Kind{Name: "exec"}, Handler: exec},

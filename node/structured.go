@@ -48,7 +48,7 @@ func (a *asker) ask(ctx context.Context, req model.Request, check func(*model.Re
 			}
 		}
 		if a.onText != nil {
-			a.onText("\n") // the next answer begins on a line of its own
+			a.calls.broken() // the next answer takes its place
 		}
 		again := "Your answer does not fit: " + problem.Error() + ". Answer again, with nothing but JSON that fits."
 		req.Messages = append(req.Messages[:len(req.Messages):len(req.Messages)],

@@ -67,7 +67,7 @@ type driver struct {
 	// once; asked are the questions that people are being asked now.
 	answers *answerBook
 	// texts holds what running nodes have said so far, by task.
-	texts map[machine.TaskID][]byte
+	texts map[machine.TaskID]saying
 	// partials hold what else they have produced.
 	partials map[machine.TaskID]any
 	// tails are the texts that have not ended, of which the end is kept back while it
@@ -126,7 +126,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		flow: f, opts: opts, clock: clock, plan: f.plan, state: f.plan.NewState(),
 		secrets: secrets, mask: newMasker(f.graph, secrets),
 		inbox: make(chan *message, 64), done: make(chan struct{}),
-		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, inside: map[machine.TaskID]chan insideCall{}, texts: map[machine.TaskID][]byte{}, partials: map[machine.TaskID]any{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
+		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, inside: map[machine.TaskID]chan insideCall{}, texts: map[machine.TaskID]saying{}, partials: map[machine.TaskID]any{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		nested: nested, watched: opts.Sink != nil || opts.History,
 	}
 	d.pace, _ = clock.(*VirtualClock)

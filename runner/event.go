@@ -19,6 +19,7 @@ const (
 	NodeStarted        EventType = "node_started"
 	NodeRetrying       EventType = "node_retrying"
 	NodeOutput         EventType = "node_output"
+	NodeThinking       EventType = "node_thinking"
 	NodeEvent          EventType = "node_event"
 	LLMUsage           EventType = "llm_usage"
 	ToolCalled         EventType = "tool_called"
@@ -89,7 +90,8 @@ type Event struct {
 	Usage *machine.Usage
 	// Waiting is run_waiting's.
 	Waiting *Waiting
-	// Said is the content of node_event, node_output and tool_called.
+	// Said is the content of node_event, node_output, node_thinking and tool_called, and
+	// of a node_retrying that the executor has no part in.
 	Said *Said
 	// Result is run_finished's and run_paused's.
 	Result *Result

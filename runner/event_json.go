@@ -46,6 +46,9 @@ func (e *Event) appendContent(dst []byte) []byte {
 	case SuperstepStarted, SuperstepCompleted:
 		dst = appendNames(append(dst, `,"nodes":`...), e.Nodes)
 	case NodeRetrying:
+		if e.Said != nil && e.Said.Retry != nil {
+			dst = appendTextKey(dst, `,"call":`, e.Said.Retry.What)
+		}
 		dst = appendRetry(dst, &machine.RetryNote{MaxAttempts: e.MaxAttempts, Delay: e.NextDelay, Asked: e.AskedDelay}, e.Error)
 	case NodeStarted:
 		dst = appendTextKey(dst, `,"kind":`, e.Kind)
@@ -80,6 +83,8 @@ func (e *Event) appendContent(dst []byte) []byte {
 		dst = appendToolCall(dst, e.Said)
 	case LLMUsage:
 		dst = appendUsage(dst, e.Usage)
+	case NodeThinking:
+		dst = appendString(append(dst, `,"text":`...), e.Said.Text)
 	case NodeEvent, NodeOutput:
 		dst = appendSaid(dst, e.Said)
 	}
@@ -155,6 +160,9 @@ func appendSaid(dst []byte, s *Said) []byte {
 		dst = appendString(append(dst, `,"text":`...), s.Text)
 		if s.Final {
 			dst = append(dst, `,"final":true`...)
+		}
+		if s.Broken {
+			dst = append(dst, `,"broken":true`...)
 		}
 		return dst
 	}

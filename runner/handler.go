@@ -128,14 +128,17 @@ type Task struct {
 
 // Said is one message of a running node. Exactly the fields of its Type are set.
 type Said struct {
-	// Type is "progress", "text", "custom", "warning" or "tool"; the runner itself
+	// Type is "progress", "text", "thinking", "custom", "warning", "tool" or
+	// "retrying", for a part of the task that is tried again; the runner itself
 	// says "element", when an element of a node with each has ended, "question" and
 	// "answer", and "dropped", when the branches that wait at a join end.
 	Type    string
 	Percent float64 // progress
 	Message string  // progress, warning, dropped
-	Text    string  // text: a chunk of output for a person
+	Text    string  // text: a chunk of output for a person; thinking: one of a model's thoughts
 	Final   bool    // text: the last chunk; the runner adds an empty one where there is none
+	Broken  bool    // text: what came since the last one that was final or broken is void
+	Retry   *Retry  // retrying
 	Name    string  // custom: its type; tool: the tool that was called
 	// Data is custom's; element's is an object of index (from 0), item, outcome
 	// (success, failure), and how many are done, failed, total; tool's is an object
@@ -145,6 +148,16 @@ type Said struct {
 	// Question is what is asked, or was answered by Name: "timeout" when nobody did in
 	// time, empty when it is not known.
 	Question *Pending
+}
+
+// Retry is what of a task is tried again without the executor: a call of a model.
+type Retry struct {
+	// What is tried: the role of the model.
+	What string
+	// Attempt is the one that failed, from 1, MaxAttempts how many there are at most.
+	Attempt, MaxAttempts int
+	Delay                time.Duration // until the next
+	Error                *Failure
 }
 
 // Clock tells time; tests give one of their own.

@@ -20,7 +20,7 @@ func (d *driver) keepPartial(task machine.TaskID, data any) {
 // what it had said, into its end.
 func (d *driver) addPartial(event *machine.Event) {
 	partial := d.partials[event.Task]
-	if text := d.texts[event.Task]; partial == nil && len(text) > 0 {
+	if text := d.texts[event.Task].text; partial == nil && len(text) > 0 {
 		partial = string(text)
 	}
 	if event.Failure != nil && event.Partial == nil {

@@ -61,6 +61,23 @@ func (d *driver) tell(kind EventType, at int64, result *Result) {
 // does not end well.
 const maxPartial = 64 << 10
 
+// saying is what a node has said so far; void that it counts no more once there is more.
+type saying struct {
+	text []byte
+	void bool
+}
+
+func (s saying) and(said *Said) saying {
+	if s.void && said.Text != "" {
+		s = saying{}
+	}
+	if len(s.text) < maxPartial {
+		s.text = append(s.text, said.Text...)
+	}
+	s.void = s.void || said.Broken
+	return s
+}
+
 // said tells what a running node said.
 func (d *driver) said(m *message) {
 	kind := NodeEvent
@@ -69,12 +86,16 @@ func (d *driver) said(m *message) {
 		kind = ToolCalled
 	case "text":
 		kind = NodeOutput
-		if text := d.texts[m.task]; len(text) < maxPartial {
-			d.texts[m.task] = append(text, m.said.Text...)
-		}
+		d.texts[m.task] = d.texts[m.task].and(m.said)
 	}
 	if !d.watched {
 		return
+	}
+	switch m.said.Type {
+	case "thinking":
+		kind, m.said.Text = NodeThinking, d.mask.text(m.said.Text)
+	case "retrying":
+		kind = NodeRetrying
 	}
 	if m.said.Type == "text" && !d.streamed(m) {
 		return
@@ -92,6 +113,9 @@ func (d *driver) tellSaid(kind EventType, m *message) {
 	if step, branch := d.state.Begun(m.task); step > 0 {
 		d.event.Step, d.event.Superstep, d.event.Branch = step, d.state.Superstep, branch
 	}
+	if r := m.said.Retry; r != nil {
+		d.event.Attempt, d.event.MaxAttempts, d.event.NextDelay, d.event.Error = r.Attempt, r.MaxAttempts, r.Delay, d.mask.failure(r.Error)
+	}
 	d.emit()
 }
 
@@ -103,13 +127,16 @@ func (d *driver) streamed(m *message) bool {
 		shown += lastChunk(rest)
 		delete(d.tails, m.task)
 	} else {
+		if m.said.Broken {
+			shown, rest = shown+lastChunk(rest), ""
+		}
 		if d.tails == nil {
 			d.tails = map[machine.TaskID]string{}
 		}
 		d.tails[m.task] = rest
 	}
 	m.said.Text = shown
-	return shown != "" || m.said.Final
+	return shown != "" || m.said.Final || m.said.Broken
 }
 
 // tellTail ends the text of a node that has ended and did not say which piece was

@@ -47,7 +47,10 @@ func (t *saidText) add(said *Said) {
 	if t.stream != nil {
 		_, _ = io.WriteString(t.stream, said.Text)
 	}
-	if said.Final {
+	if said.Broken && t.stream != nil {
+		_, _ = io.WriteString(t.stream, "\n[broken off]")
+	}
+	if said.Final || said.Broken {
 		t.close()
 	}
 }

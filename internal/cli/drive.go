@@ -182,7 +182,7 @@ type session struct {
 // newSession makes what drives a run of a graph.
 func (a *app) newSession(kept runner.Store, g *spec.Graph, f *driveFlags) (s *session, err error) {
 	s = &session{app: a, flags: f, kill: make(chan struct{})}
-	if s.runner, err = a.newRunner(kept, s.kill, f.tape); err != nil {
+	if s.runner, err = runnerOf(kept, node.Options{Kill: s.kill, Cassette: f.tape, Thinking: slices.Contains(f.stream.values, "thinking")}, a.clock); err != nil {
 		return nil, err
 	}
 	s.out, err = a.newRunOutput(g, f)
@@ -192,9 +192,12 @@ func (a *app) newSession(kept runner.Store, g *spec.Graph, f *driveFlags) (s *se
 // newRunner makes a runner with graphrun's own node kinds, whose programs end
 // at once when kill is closed.
 func (a *app) newRunner(kept runner.Store, kill <-chan struct{}, tape *cassette.Cassette) (*runner.Runner, error) {
-	opts := node.Options{Kill: kill, Cassette: tape}
+	return runnerOf(kept, node.Options{Kill: kill, Cassette: tape}, a.clock)
+}
+
+func runnerOf(kept runner.Store, opts node.Options, clock runner.Clock) (*runner.Runner, error) {
 	return runner.New(runner.Config{
-		Kinds: node.Kinds(opts), Store: kept, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: a.clock,
+		Kinds: node.Kinds(opts), Store: kept, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: clock,
 	})
 }
 

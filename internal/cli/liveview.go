@@ -105,7 +105,9 @@ func (v *liveView) event(e *runner.Event) {
 		}
 	case runner.NodeOutput:
 		if n := v.find(e); n != nil && e.Said != nil {
-			n.text = lastLine(n.text + e.Said.Text)
+			if n.text = lastLine(n.text + e.Said.Text); e.Said.Broken {
+				n.text = "" // it begins again
+			}
 		}
 	case runner.NodeEvent:
 		n := v.find(e)

@@ -106,7 +106,7 @@ func (w *lineWriter) close() error {
 
 // streamNames are the groups of events --stream chooses from, sorted.
 func streamNames() []string {
-	return []string{"checkpoints", "custom", "debug", "messages", "tasks", "updates"}
+	return []string{"checkpoints", "custom", "debug", "messages", "tasks", "thinking", "updates"}
 }
 
 // streamFilter says which events the groups let through; with no group all.
@@ -132,6 +132,8 @@ func inGroup(t runner.EventType, group string) bool {
 		return t == runner.Checkpoint
 	case "custom":
 		return t == runner.NodeEvent
+	case "thinking":
+		return t == runner.NodeThinking
 	case "debug":
 		return inGroup(t, "tasks") || inGroup(t, "checkpoints")
 	}

@@ -68,7 +68,8 @@ type gathering struct {
 	text   strings.Builder
 	calls  []model.ToolCall
 	blocks []any // as they go back
-	thinks bool  // some of them are thinking
+	opaque bool  // some of them are thinking
+	thinks func(chunk string)
 	stop   string
 	usage  *usage
 
@@ -143,6 +144,7 @@ func (g *gathering) event(e *event, onText func(string)) error {
 		g.say(e.Delta.Text, onText)
 		g.args.WriteString(e.Delta.JSON)
 		g.open.Thinking += e.Delta.Thinking
+		wire.Tell(g.thinks, e.Delta.Thinking)
 		g.open.Signature += e.Delta.Signature
 	case "content_block_stop":
 		if g.open != nil {
@@ -216,7 +218,7 @@ func (g *gathering) keep(told map[string]any) {
 	fields := map[string]any{}
 	_ = json.Unmarshal(g.raw, &fields) // it was read before
 	maps.Copy(fields, told)
-	g.blocks, g.thinks = append(g.blocks, fields), true
+	g.blocks, g.opaque = append(g.blocks, fields), true
 }
 
 // response is the whole answer, once nothing more can come.
@@ -227,7 +229,7 @@ func (g *gathering) response() (*model.Response, error) {
 			InputTokens: u.Input + u.CacheRead + u.CacheWrite, OutputTokens: u.Output, CachedTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite,
 		}
 	}
-	if g.thinks {
+	if g.opaque {
 		out.Thinking = wire.Keep(g.provider, g.blocks)
 	}
 	switch g.stop {

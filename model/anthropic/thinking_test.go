@@ -71,6 +71,7 @@ func TestThinkingByDefault(t *testing.T) {
 		}
 		return c
 	}
+	modeltest.Thinks(t, "testdata/thinking-stream.http", "The user wants the weather.", open)
 	modeltest.GoesBack(t, "testdata/thinking.http", open, `{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"}`)
 	modeltest.GoesBack(t, "testdata/thinking-stream.http", open, `{"signature":"EqQB==","thinking":"The user wants the weather.","type":"thinking"}`)
 	modeltest.GoesBack(t, "testdata/interleaved.http", open,

@@ -39,3 +39,25 @@ func GoesBack(t *testing.T, file string, open func(provider, url string) model.C
 		}
 	}
 }
+
+// Thinks has a client answer from a streamed file and checks the thoughts that it
+// tells, and that nobody is told who does not want them.
+func Thinks(t *testing.T, file, want string, open func(provider, url string) model.Client) {
+	t.Helper()
+	var thoughts strings.Builder
+	ask := model.Request{
+		Messages:   []model.Message{{Role: model.User, Content: "Weather?"}},
+		OnThinking: func(chunk string) { thoughts.WriteString(chunk) },
+	}
+	told, err := open("ours", Serve(t, file, 0, nil)).Chat(t.Context(), &ask, func(string) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if thoughts.String() != want {
+		t.Errorf("%s: thoughts are %q, want %q", file, thoughts.String(), want)
+	}
+	ask.OnThinking = nil
+	if untold, err := open("ours", Serve(t, file, 0, nil)).Chat(t.Context(), &ask, func(string) {}); err != nil || untold.Content != told.Content {
+		t.Errorf("%s: %v, %v", file, untold, err)
+	}
+}

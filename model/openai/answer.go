@@ -3,6 +3,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type choice struct {
 
 // gathering puts an answer together. It belongs to one call.
 type gathering struct {
+	thinks func(chunk string)
 	answer *wire.Answer
 	names  *wire.Names
 	turn   int // messages before the answer, for ids that the server leaves out
@@ -119,10 +121,11 @@ func (g *gathering) chunk(c *completion, onText func(string)) error {
 }
 
 func (g *gathering) add(s *said, onText func(string)) error {
-	text, err := g.kept.content(s.Content)
+	text, thought, err := g.kept.content(s.Content)
 	if err != nil {
 		return g.answer.Bad(err.Error())
 	}
+	wire.Tell(g.thinks, cmp.Or(s.Reasoning, s.Thought, thought))
 	if text != "" {
 		g.text.WriteString(text)
 		if onText != nil {

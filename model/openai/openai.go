@@ -64,7 +64,7 @@ func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 		return nil, err
 	}
 	defer answer.Close()
-	g := gathering{chat: c, answer: answer, names: names, turn: len(req.Messages)}
+	g := gathering{chat: c, answer: answer, names: names, turn: len(req.Messages), thinks: req.OnThinking}
 	if answer.Streams {
 		return g.stream(onText)
 	}

@@ -19,6 +19,7 @@ type said struct {
 	Refusal          string            `json:"refusal"`
 	ToolCalls        []piece           `json:"tool_calls"`
 	Reasoning        string            `json:"reasoning_content"`
+	Thought          string            `json:"reasoning"` // OpenRouter and vLLM, to read
 	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
 	Extra            json.RawMessage   `json:"extra_content"`
 }
@@ -142,18 +143,18 @@ func (k *kept) call(c *gathered) {
 	k.Calls[c.id] = c.extra
 }
 
-// content is the text of a message's content; what the model thought is kept.
-func (k *kept) content(raw json.RawMessage) (string, error) {
+// content is the text of a message's content, and what the model thought, which is
+// kept.
+func (k *kept) content(raw json.RawMessage) (text, thought string, err error) {
 	if len(raw) == 0 || string(raw) == "null" {
-		return "", nil
+		return "", "", nil
 	}
-	var text string
 	if json.Unmarshal(raw, &text) == nil {
-		return text, nil
+		return text, "", nil
 	}
 	var parts []part
 	if err := json.Unmarshal(raw, &parts); err != nil {
-		return "", fmt.Errorf("holds a content that is neither text nor a list of parts: %w", err)
+		return "", "", fmt.Errorf("holds a content that is neither text nor a list of parts: %w", err)
 	}
 	for _, p := range parts {
 		switch p.Type {
@@ -161,9 +162,12 @@ func (k *kept) content(raw json.RawMessage) (string, error) {
 			text += p.Text
 		case "thinking":
 			k.think(p.Thinking)
+			for _, piece := range p.Thinking {
+				thought += piece.Text
+			}
 		}
 	}
-	return text, nil
+	return text, thought, nil
 }
 
 // think joins pieces of a thought, which a stream brings one by one.

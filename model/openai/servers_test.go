@@ -150,6 +150,8 @@ func TestGoesBack(t *testing.T) {
 		}
 		return c
 	}
+	modeltest.Thinks(t, "testdata/deepseek-stream.http", "I must look", open)
+	modeltest.Thinks(t, "testdata/mistral-stream.http", "I see", open)
 	modeltest.GoesBack(t, "testdata/deepseek-stream.http", open, `"reasoning_content":"I must look"`)
 	modeltest.GoesBack(t, "testdata/gemini-stream.http", open, `"extra_content":{"google":{"thought_signature":"SigA=="}}`)
 	modeltest.GoesBack(t, "testdata/gemini.http", open, `"extra_content":{"google":{"thought_signature":"SigB=="}}`)

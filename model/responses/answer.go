@@ -84,6 +84,7 @@ type gathering struct {
 	refusal strings.Builder
 	calls   []item
 	told    strings.Builder // what has been streamed
+	thinks  func(chunk string)
 }
 
 // whole reads an answer that came at once.
@@ -100,6 +101,7 @@ func (g *gathering) whole(r *result, onText func(string)) (*model.Response, erro
 func (g *gathering) stream(onText func(string)) (*model.Response, error) {
 	events := wire.NewEvents(g.answer)
 	var done []finished
+	thought := false // a part of it has begun
 	for {
 		_, data, err := events.Next()
 		if errors.Is(err, io.EOF) {
@@ -120,6 +122,16 @@ func (g *gathering) stream(onText func(string)) (*model.Response, error) {
 			return nil, g.answer.Failed(0, data)
 		case "response.output_text.delta":
 			g.tell(e.Delta, onText)
+		case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+			var text string
+			if json.Unmarshal(e.Delta, &text) == nil {
+				wire.Tell(g.thinks, text)
+			}
+		case "response.reasoning_summary_part.added":
+			if thought {
+				wire.Tell(g.thinks, "\n\n")
+			}
+			thought = true
 		case "response.output_item.done":
 			done = append(done, finished{e.Index, e.Item})
 		case "response.completed", "response.incomplete", "response.failed", "response.cancelled":

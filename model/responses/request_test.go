@@ -87,6 +87,7 @@ func TestReasoningGoesBack(t *testing.T) {
 		}
 		return c
 	}
+	modeltest.Thinks(t, "testdata/thinking-stream.http", "**Looking** at the weather", open)
 	for _, file := range []string{"thinking", "thinking-stream"} {
 		modeltest.GoesBack(t, "testdata/"+file+".http", open,
 			`"encrypted_content":"gAAAABthought"`, `"summary":[{"type":"summary_text","text":"**Looking** at the weather"}]`, `"id":"fc_0a4"`, `"phase":"commentary"`)

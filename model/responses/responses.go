@@ -59,7 +59,7 @@ func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 		return nil, err
 	}
 	defer answer.Close()
-	g := gathering{provider: c.provider, answer: answer, names: names}
+	g := gathering{provider: c.provider, answer: answer, names: names, thinks: req.OnThinking}
 	if answer.Streams {
 		return g.stream(onText)
 	}

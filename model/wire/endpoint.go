@@ -53,6 +53,13 @@ func Join(base, path string) (string, error) {
 	return u.String(), nil
 }
 
+// Tell passes a piece of text on, if there is one and somebody wants it.
+func Tell(on func(chunk string), text string) {
+	if on != nil && text != "" {
+		on(text)
+	}
+}
+
 // Answer is a response with status 2xx. Close it.
 type Answer struct {
 	// Streams reports whether the body is a stream of events.
