@@ -46,6 +46,8 @@ func layers() []layer {
 		{path: "internal/flowdiff", own: []string{"eval", "internal/bind", "spec"}},
 		{path: "internal/given", own: []string{"eval", "internal/schema"}, others: []string{yaml}},
 		{path: "internal/graphalg"},
+		// what flows and runs are, as data: what commands print, the page shows and the server answers
+		{path: "internal/inspect", own: []string{"eval", "internal/report", "internal/suggest", "lint", "model/price", "render", "runner", "runner/machine", "spec"}},
 		{path: "internal/page"},
 		{path: "internal/process", others: []string{unix, windows}},
 		{path: "internal/redact"},

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/lint"
-	"github.com/graphrun/graphrun/model/price"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -54,49 +54,16 @@ Exit codes: 0, 1 when a bound is above one of the --max flags, 2 wrong usage, 3 
 	return cmd
 }
 
-// boundReport is the command's JSON. A null is a value that nothing bounds (why
-// says what would), or a path that is not known or would say nothing.
-type boundReport struct {
-	Graph    string     `json:"graph"`
-	Exact    bool       `json:"exact"`
-	Steps    boundRange `json:"steps"`
-	LLMCalls boundRange `json:"llm_calls"`
-	Tokens   boundRange `json:"tokens"`
-	CostUSD  boundRange `json:"cost_usd"`
-	// Loops are those of the graph, with what bounds them.
-	Loops []boundLoop `json:"loops"`
-	// Exceeded lists the flags whose value the upper bound is above.
-	Exceeded []string `json:"exceeded"`
-}
-
-// boundLoop is a loop: bounded_by is sure to bound it, undecided bounds the rest if it
-// comes about; endless is a cycle that nothing is sure to end but max_steps, or null.
-type boundLoop struct {
-	Nodes     []string `json:"nodes"`
-	BoundedBy []string `json:"bounded_by"`
-	Undecided []string `json:"undecided"`
-	Endless   []string `json:"endless"`
-}
-
-type boundRange struct {
-	Min     float64  `json:"min"`
-	Max     *float64 `json:"max"`
-	Limit   *string  `json:"limit"`
-	Why     string   `json:"why,omitempty"`
-	MinPath []string `json:"min_path"`
-	MaxPath []string `json:"max_path"`
-}
-
 func (a *app) bound(f *boundFlags, path string) error {
 	g, err := a.loadFlow(path)
 	if err != nil {
 		return err
 	}
-	b, ok := lint.Bound(g, lint.Options{Load: spec.Beside(path), Price: dearest})
+	b, ok := lint.Bound(g, lint.Options{Load: spec.Beside(path), Price: inspect.Dearest})
 	if !ok {
 		return usagef("%s: no run of this graph can complete, so there is nothing to bound", path)
 	}
-	r := newBoundReport(g, b)
+	r := inspect.NewBound(g, b)
 	for _, c := range []struct {
 		flag string
 		most float64
@@ -127,39 +94,6 @@ func (a *app) bound(f *boundFlags, path string) error {
 	return silent(exitFailed)
 }
 
-func newBoundReport(g *spec.Graph, b lint.Bounds) boundReport {
-	r := boundReport{
-		Graph: g.Name.Value, Exact: b.Exact, Exceeded: []string{},
-		Steps: rangeOf(b.Steps), LLMCalls: rangeOf(b.LLMCalls), Tokens: rangeOf(b.Tokens), CostUSD: rangeOf(b.CostUSD),
-		Loops: []boundLoop{},
-	}
-	for _, l := range b.Loops {
-		r.Loops = append(r.Loops, boundLoop(l))
-	}
-	return r
-}
-
-// dearest is the most that so many tokens of a model can cost, however they are
-// shared between prompts and answers.
-func dearest(model string, tokens int) (usd float64, known bool) {
-	prices := price.Of(model)
-	asked, known := prices.Worst(tokens, 1)
-	answered, alsoKnown := prices.Worst(0, max(tokens, 1))
-	return max(asked, answered), known && alsoKnown
-}
-
-func rangeOf(r lint.Range) boundRange {
-	out := boundRange{Min: r.Min, Why: r.Why, MinPath: r.MinPath, MaxPath: r.MaxPath}
-	if !math.IsInf(r.Max, 1) {
-		out.Max = &r.Max
-	}
-	if r.Limit != "" {
-		limit := "limits." + r.Limit
-		out.Limit = &limit
-	}
-	return out
-}
-
 func numberText(n float64) string {
 	if math.IsInf(n, 1) {
 		return "any number"
@@ -167,12 +101,12 @@ func numberText(n float64) string {
 	return strconv.FormatFloat(n, 'f', -1, 64)
 }
 
-func (a *app) printBounds(r *boundReport) error {
+func (a *app) printBounds(r *inspect.Bound) error {
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\tat least\tat most\t\n")
 	for _, row := range []struct {
 		name string
-		r    *boundRange
+		r    *inspect.Range
 	}{{"steps", &r.Steps}, {"model calls", &r.LLMCalls}, {"tokens", &r.Tokens}, {"cost (USD)", &r.CostUSD}} {
 		most, limit := "unbounded", row.r.Why
 		if row.r.Max != nil {
@@ -208,7 +142,7 @@ func (a *app) printBounds(r *boundReport) error {
 }
 
 // loopText says what bounds a loop.
-func loopText(l boundLoop) string {
+func loopText(l inspect.Loop) string {
 	ends := l.BoundedBy
 	if l.Endless != nil {
 		ends = append(slices.Clip(ends), "nothing but limits.max_steps on "+pathText(l.Endless))

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/graphalg"
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -45,7 +46,7 @@ func columnsOf(g *spec.Graph) columns {
 		c.node = max(c.node, width)
 	}
 	if slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Kind.Value == "graph" }) {
-		c.inside(g, "", newOpener(g, spec.Beside(g.File.Name)).open, nil)
+		c.inside(g, "", inspect.NewOpener(g, spec.Beside(g.File.Name)).Open, nil)
 	}
 	c.steps(g.Limits.MaxSteps)
 	return c

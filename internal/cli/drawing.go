@@ -16,8 +16,8 @@ import (
 
 	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/render"
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -55,18 +55,9 @@ func (a *app) addDrawFlags(cmd *cobra.Command, f *drawFlags) {
 type drawn struct {
 	graph   *spec.Graph
 	drawing *render.Drawing
-	open    *opener
+	open    *inspect.Opener
 	// run is what was painted; nil without --run.
-	run *paintedRun
-}
-
-// paintedRun is a run that is painted on a drawing.
-type paintedRun struct {
-	*recorded
-	result *runner.Result
-	// events and decided are what a page tells of it.
-	events  pageSink
-	decided *decisions
+	run *inspect.Painted
 }
 
 // draw reads a flow and draws it with what the flags want painted. With whole it
@@ -83,26 +74,23 @@ func (a *app) draw(path string, f *drawFlags, whole bool) (*drawn, error) {
 	opts, load := f.opts, spec.Beside(g.File.Name)
 	switch {
 	case f.run != "":
-		if out.run, err = a.paintedRun(g, f.run); err != nil {
+		if out.run, err = a.paintedRun(g, f.run, whole); err != nil {
 			return nil, err
 		}
-		out.graph, load = recordedGraph(&out.run.record), out.run.record.Load
-		if opts.Trail, err = out.run.trail(whole); err != nil {
-			return nil, err
-		}
+		out.graph, load, opts.Trail = recordedGraph(&out.run.Record), out.run.Record.Load, out.run.Trail
 	case f.coverage != "":
 		if opts.Trail, err = readCoverage(f.coverage, g); err != nil {
 			return nil, err
 		}
 	}
-	out.open = newOpener(out.graph, load)
-	opts.Open = out.open.open
+	out.open = inspect.NewOpener(out.graph, load)
+	opts.Open = out.open.Open
 	out.drawing = render.Draw(out.graph, opts)
 	return out, nil
 }
 
-// paintedRun finds a run of a graph.
-func (a *app) paintedRun(g *spec.Graph, id string) (*paintedRun, error) {
+// paintedRun finds a run of a graph and walks it.
+func (a *app) paintedRun(g *spec.Graph, id string, whole bool) (*inspect.Painted, error) {
 	r, err := a.lookAt(id)
 	if err != nil {
 		return nil, err
@@ -113,46 +101,8 @@ func (a *app) paintedRun(g *spec.Graph, id string) (*paintedRun, error) {
 	if !bytes.Equal(g.File.Src, r.record.Source) {
 		fmt.Fprintf(a.Stderr, "graphrun: %s is not what run %q was started with; drawing the graph as it was\n", g.File.Name, r.record.ID)
 	}
-	return &paintedRun{recorded: r, decided: newDecisions()}, nil
-}
-
-// opener finds the graphs that nodes run, each file once.
-type opener struct {
-	load   func(path string) ([]byte, error)
-	graphs map[string]*spec.Graph // by the paths of their files
-}
-
-func newOpener(main *spec.Graph, load func(path string) ([]byte, error)) *opener {
-	return &opener{load, map[string]*spec.Graph{absolutePath(main.File.Name): main}}
-}
-
-// open returns what a node runs; nil when it can't be had.
-func (o *opener) open(g *spec.Graph, n *spec.Node) *spec.Graph {
-	name := n.Field("graph")
-	if name == nil {
-		return nil
-	}
-	ref := name.Text.Value
-	if strings.HasPrefix(ref, "#") {
-		return g.Inner(ref)
-	}
-	path := filepath.FromSlash(ref)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(absolutePath(g.File.Name)), path)
-	}
-	if known, ok := o.graphs[path]; ok {
-		return known
-	}
-	o.graphs[path] = nil
-	if src, err := o.load(path); err == nil {
-		o.graphs[path], _ = spec.Parse(path, src, spec.Options{Load: func(text string) ([]byte, error) {
-			if !filepath.IsAbs(text) {
-				text = filepath.Join(filepath.Dir(path), text)
-			}
-			return o.load(text)
-		}})
-	}
-	return o.graphs[path]
+	painted, err := inspect.Paint(r.runner, &r.record, whole)
+	return painted, r.unreadable(err)
 }
 
 // readCoverage reads what tests cover of a graph from what test printed.
@@ -168,10 +118,10 @@ func readCoverage(path string, g *spec.Graph) (*render.Trail, error) {
 		return nil, usagef("--coverage %s: not what test --format json prints: %v", path, err)
 	}
 	names := slices.Sorted(maps.Keys(report.Coverage))
-	own := absolutePath(g.File.Name)
+	own := inspect.AbsolutePath(g.File.Name)
 	for _, name := range names {
 		for _, from := range []string{"", filepath.Dir(path)} {
-			if absolutePath(filepath.Join(from, name)) == own || filepath.IsAbs(name) && name == own {
+			if inspect.AbsolutePath(filepath.Join(from, name)) == own || filepath.IsAbs(name) && name == own {
 				return coverageTrail(report.Coverage[name], g), nil
 			}
 		}
@@ -180,13 +130,6 @@ func readCoverage(path string, g *spec.Graph) (*render.Trail, error) {
 		return nil, usagef("--coverage %s: holds no coverage", path)
 	}
 	return nil, usagef("--coverage %s: says nothing of %s, it covers %s", path, g.File.Name, strings.Join(names, ", "))
-}
-
-func absolutePath(path string) string {
-	if whole, err := filepath.Abs(path); err == nil {
-		return whole
-	}
-	return filepath.Clean(path)
 }
 
 // coverageTrail is what tests came to. Of targets of goto they say nothing.

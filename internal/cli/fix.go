@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/fix"
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -44,12 +45,12 @@ func fixFile(s *source) (fixed int, err error) {
 	original := src
 	const rounds = 200 // each mends at least one finding
 	for range rounds {
-		before := check(s.name, src, false)
-		edits := fix.Edits(before.graph, before.found)
+		before := inspect.Check(s.name, src, false)
+		edits := fix.Edits(before.Graph, before.Found)
 		if len(edits) == 0 {
 			break
 		}
-		next, made := helpful(s.name, src, before.found, edits)
+		next, made := helpful(s.name, src, before.Found, edits)
 		if made == 0 {
 			break
 		}
@@ -74,7 +75,7 @@ func helpful(name string, src []byte, before spec.Diagnostics, edits []fix.Edit)
 	}
 	if len(plain) > 0 {
 		next := fix.Apply(src, plain)
-		if len(check(name, next, false).found) <= len(before)-len(plain) {
+		if len(inspect.Check(name, next, false).Found) <= len(before)-len(plain) {
 			return next, len(plain)
 		}
 	}
@@ -85,7 +86,7 @@ func helpful(name string, src []byte, before spec.Diagnostics, edits []fix.Edit)
 		// A word that is right now may show what was hidden by the error, elsewhere.
 		next := fix.Apply(src, []fix.Edit{e})
 		line := bytes.Count(src[:e.Span.From], []byte("\n")) + 1
-		if errorsOn(line, check(name, next, false).found) < errorsOn(line, before) {
+		if errorsOn(line, inspect.Check(name, next, false).Found) < errorsOn(line, before) {
 			return next, 1
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -163,8 +164,8 @@ func (a *app) formatText(name string, src []byte) ([]byte, error) {
 		if _, found := spec.Read(name, src, "a test file is a map", keys); found.HasErrors() {
 			return nil, a.invalidIn(found)
 		}
-	} else if c := check(name, src, false); len(c.broken) > 0 {
-		return nil, a.invalidIn(c.broken)
+	} else if c := inspect.Check(name, src, false); len(c.Broken) > 0 {
+		return nil, a.invalidIn(c.Broken)
 	}
 	out, err := spec.Format(name, src, keys)
 	var invalid *spec.InvalidError

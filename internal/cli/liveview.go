@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 )
@@ -82,7 +83,7 @@ func (v *liveView) tick() {
 func (v *liveView) event(e *runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	e = placed(e)
+	e = inspect.Placed(e)
 	v.pending = append(v.pending, v.tracer.lines(e)...)
 	if v.start.IsZero() {
 		v.start = v.now()

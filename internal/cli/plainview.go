@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 )
@@ -36,7 +37,7 @@ type plainView struct {
 func (v *plainView) event(e *runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	e = placed(e)
+	e = inspect.Placed(e)
 	switch e.Type {
 	case runner.NodeStarted:
 		v.print(v.tracer.lines(e))

@@ -161,7 +161,7 @@ func writeDrawing(_ context.Context, w io.Writer, d *drawn, _ *renderFlags) erro
 func (d *drawn) document() *render.Document {
 	doc := d.drawing.Document()
 	if d.run != nil {
-		result := *d.run.result
+		result := *d.run.Result
 		result.History = nil // as runs show prints it
 		doc.Run = &result
 	}

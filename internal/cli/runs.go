@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -35,20 +36,6 @@ them, and removes those that nobody needs.`,
 	return cmd
 }
 
-// crashed is what a run is that is running, but without a driver.
-const crashed = string(runner.Crashed)
-
-// runStatuses are what runs can be filtered by, sorted.
-func runStatuses() []string {
-	return []string{
-		string(machine.Cancelled), string(machine.Completed), crashed, string(machine.Failed),
-		string(machine.Limit), string(machine.Paused), string(machine.Running), string(machine.Stuck),
-	}
-}
-
-// statusOf is how a run stands.
-func statusOf(r *runner.RunSummary) string { return string(r.StandsAs()) }
-
 // runFilterFlags choose runs.
 type runFilterFlags struct {
 	graph  string
@@ -65,7 +52,7 @@ func (f *runFilterFlags) none() bool {
 }
 
 func addRunFilterFlags(a *app, cmd *cobra.Command, f *runFilterFlags) {
-	f.status.allowed = runStatuses()
+	f.status.allowed = inspect.RunStatuses()
 	flags := cmd.Flags()
 	flags.StringVar(&f.graph, "graph", "", "only runs of the graph of this name")
 	flags.Var(&f.status, "status", "only runs that are "+strings.Join(f.status.allowed, ", "))
@@ -85,32 +72,11 @@ func (f *runFilterFlags) find(s runner.Store, filter runner.RunFilter) ([]runner
 	if err != nil {
 		return nil, err
 	}
-	limit := filter.Limit
-	filter.Graph, filter.Labels, filter.Limit = f.graph, labels, 0
-	filter.Session = f.session
-	if filter.Parent, err = parentID(s, f.parent); err != nil {
+	filter.Graph, filter.Labels, filter.Session = f.graph, labels, f.session
+	if filter.Parent, err = inspect.ParentID(s, f.parent); err != nil {
 		return nil, err
 	}
-	if len(f.status.values) == 0 {
-		filter.Limit = limit
-	}
-	for _, status := range f.status.values {
-		if status == crashed {
-			status = string(machine.Running)
-		}
-		filter.Status = append(filter.Status, machine.Status(status))
-	}
-	runs, err := s.List(filter)
-	if err != nil || len(f.status.values) == 0 {
-		return runs, err
-	}
-	runs = slices.DeleteFunc(runs, func(r runner.RunSummary) bool {
-		return !slices.Contains(f.status.values, statusOf(&r))
-	})
-	if limit > 0 && len(runs) > limit {
-		runs = runs[:limit]
-	}
-	return runs, nil
+	return inspect.Find(s, filter, f.status.values)
 }
 
 func newRunsListCommand(a *app) *cobra.Command {
@@ -142,7 +108,7 @@ was running and its process is gone: graphrun resume goes on with it.`,
 				return err
 			}
 			if output.value == "json" {
-				return writeJSON(a.Stdout, listedRuns(runs), a.StdoutTerminal)
+				return writeJSON(a.Stdout, inspect.ListRuns(runs), a.StdoutTerminal)
 			}
 			return a.printRuns(runs)
 		},
@@ -173,39 +139,6 @@ func (a *app) countSteps(s runner.Store, runs []runner.RunSummary) error {
 	return nil
 }
 
-// listedRun is a run in JSON; empty and zero values are absent.
-type listedRun struct {
-	RunID      string            `json:"run_id"`
-	Graph      string            `json:"graph"`
-	File       string            `json:"file"`
-	Status     string            `json:"status"`
-	Reason     string            `json:"reason,omitempty"`
-	Steps      int               `json:"steps"`
-	StartedAt  time.Time         `json:"started_at"`
-	UpdatedAt  time.Time         `json:"updated_at"`
-	Labels     map[string]string `json:"labels,omitempty"`
-	Session    string            `json:"session,omitempty"`
-	Parent     string            `json:"parent,omitempty"`
-	ParentStep *int              `json:"parent_step,omitempty"`
-	Driver     string            `json:"driver,omitempty"`
-}
-
-func listedRuns(runs []runner.RunSummary) []listedRun {
-	out := make([]listedRun, len(runs))
-	for i := range runs {
-		r := &runs[i]
-		out[i] = listedRun{
-			RunID: r.ID, Graph: r.Graph, File: r.File, Status: statusOf(r), Reason: r.Reason, Steps: r.Steps,
-			StartedAt: r.Started.UTC(), UpdatedAt: r.Updated.UTC(), Labels: r.Labels, Session: r.Session,
-			Parent: r.Parent, Driver: r.Owner,
-		}
-		if r.Parent != "" {
-			out[i].ParentStep = &r.ParentStep
-		}
-	}
-	return out
-}
-
 func (a *app) printRuns(runs []runner.RunSummary) error {
 	if len(runs) == 0 {
 		fmt.Fprintln(a.Stderr, "no runs")
@@ -215,7 +148,7 @@ func (a *app) printRuns(runs []runner.RunSummary) error {
 	fmt.Fprintln(w, "RUN\tGRAPH\tSTATUS\tSTEPS\tSTARTED\tNOTES")
 	for i := range runs {
 		r := &runs[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, r.Graph, statusOf(r), r.Steps,
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, r.Graph, inspect.StatusOf(r), r.Steps,
 			r.Started.Local().Format(time.DateTime), terminal.Line(notesOf(r)))
 	}
 	return w.Flush()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -135,8 +136,8 @@ them. Runs that a process drives always stay.`,
 func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool, form string) error {
 	whole := f.none()
 	if len(f.status.values) == 0 {
-		f.status.values = slices.DeleteFunc(runStatuses(), func(s string) bool {
-			return s == crashed || s == string(machine.Paused) || s == string(machine.Running)
+		f.status.values = slices.DeleteFunc(inspect.RunStatuses(), func(s string) bool {
+			return s == inspect.Crashed || s == string(machine.Paused) || s == string(machine.Running)
 		})
 	}
 	kept, err := a.openStore()

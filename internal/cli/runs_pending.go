@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -53,28 +54,9 @@ answers them.`,
 	return cmd
 }
 
-// pendingQuestion is an open question in JSON.
-type pendingQuestion struct {
-	Run   string `json:"run"`
-	Graph string `json:"graph"`
-	// Target is the question as an answer names it.
-	Target string  `json:"target"`
-	Node   string  `json:"node"`
-	Index  *int    `json:"index,omitempty"`
-	Key    *string `json:"key"`
-	Kind   string  `json:"kind"`
-	Prompt string  `json:"prompt"`
-	Schema any     `json:"schema"`
-	// Name and Args are those of a tool's call that waits for approval.
-	Name    string         `json:"name,omitempty"`
-	Args    map[string]any `json:"args,omitempty"`
-	Choices []any          `json:"choices"`
-	Due     *time.Time     `json:"due"`
-}
-
 // pendingOf are the open questions of the runs that a filter lets through, those of
 // the run that started first first.
-func (a *app) pendingOf(filter runner.RunFilter) ([]pendingQuestion, error) {
+func (a *app) pendingOf(filter runner.RunFilter) ([]inspect.Question, error) {
 	kept, err := a.readStore()
 	if err != nil {
 		return nil, err
@@ -87,7 +69,7 @@ func (a *app) pendingOf(filter runner.RunFilter) ([]pendingQuestion, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []pendingQuestion{}
+	out := []inspect.Question{}
 	for i := range runs {
 		line := &runs[len(runs)-1-i]
 		result, err := r.Show(line.ID, runner.Options{})
@@ -95,19 +77,12 @@ func (a *app) pendingOf(filter runner.RunFilter) ([]pendingQuestion, error) {
 			fmt.Fprintf(a.Stderr, "graphrun: run %s can't be read: %v\n", line.ID, err)
 			continue
 		}
-		for _, p := range result.Pending {
-			document, _ := p.Schema.(map[string]any)
-			choices, _ := document["enum"].([]any)
-			out = append(out, pendingQuestion{
-				Run: line.ID, Graph: line.Graph, Target: p.Target(), Node: p.Node, Index: p.Index, Key: p.Key, Kind: p.Kind,
-				Prompt: p.Prompt, Schema: p.Schema, Name: p.Name, Args: p.Args, Choices: choices, Due: p.Due,
-			})
-		}
+		out = append(out, inspect.Questions(result)...)
 	}
 	return out, nil
 }
 
-func (a *app) printPending(found []pendingQuestion) error {
+func (a *app) printPending(found []inspect.Question) error {
 	if len(found) == 0 {
 		fmt.Fprintln(a.Stderr, "no run asks anything")
 		return nil

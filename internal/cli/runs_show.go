@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 )
@@ -133,7 +134,7 @@ func (t *traceLines) Event(e *runner.Event) error {
 		t.whole = true
 		return nil
 	}
-	t.lines = append(t.lines, t.tracer.lines(placed(e))...)
+	t.lines = append(t.lines, t.tracer.lines(inspect.Placed(e))...)
 	if extra := len(t.lines) - shownSteps; extra > shownSteps {
 		t.lines, t.left = append(t.lines[:0], t.lines[extra:]...), t.left+extra
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -167,7 +168,7 @@ func (w *stopping) tooLate(r *runner.RunSummary) error {
 func (w *stopping) say(r *runner.RunSummary) error {
 	a := w.app
 	if w.output.value == "json" {
-		return writeJSON(a.Stdout, listedRuns([]runner.RunSummary{*r})[0], a.StdoutTerminal)
+		return writeJSON(a.Stdout, inspect.ListRuns([]runner.RunSummary{*r})[0], a.StdoutTerminal)
 	}
 	text := fmt.Sprintf("run %s is %s; graphrun resume goes on with it", w.id, r.Status)
 	if r.Status == machine.Running {

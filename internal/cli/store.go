@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 )
@@ -117,34 +117,9 @@ func (a *app) closeStore() error {
 	return a.store.open.Close()
 }
 
-// findRun reads the record of a run that is named by its id, by a prefix that no
-// other id has, or as the last one. The error for one that is not there says which
-// was perhaps meant.
+// findRun reads the record of a run that is named as inspect.FindRun has it.
 func (a *app) findRun(s runner.Store, name string) (runner.RunRecord, error) {
-	id, err := runID(s, name)
-	if err != nil {
-		return runner.RunRecord{}, err
-	}
-	record, err := s.Run(id)
-	if !errors.Is(err, runner.ErrNoRun) {
-		return record, err
-	}
-	runs, listErr := s.List(runner.RunFilter{Limit: maxListed})
-	switch {
-	case listErr != nil:
-		return record, listErr
-	case len(runs) == 0:
-		return record, usagef("no run %q: %s keeps none yet", id, a.storeName())
-	}
-	ids := make([]string, len(runs))
-	for i := range runs {
-		ids[i] = runs[i].ID
-	}
-	hint := fmt.Sprintf("; the latest is %q", ids[0])
-	if near := suggest.New(ids).Closest(id); near != "" {
-		hint = fmt.Sprintf("; did you mean %q?", near)
-	}
-	return record, usagef("no run %q in %s%s", id, a.storeName(), hint)
+	return inspect.FindRun(s, name, a.storeName())
 }
 
 // maxListed bounds the runs that suggestions and completion consider.
@@ -175,7 +150,7 @@ func (a *app) completeRun(cmd *cobra.Command, args []string, _ string) ([]string
 	runs := a.listRuns(cmd)
 	out := make([]string, len(runs))
 	for i := range runs {
-		out[i] = cobra.CompletionWithDesc(runs[i].ID, runs[i].Graph+", "+statusOf(&runs[i]))
+		out[i] = cobra.CompletionWithDesc(runs[i].ID, runs[i].Graph+", "+inspect.StatusOf(&runs[i]))
 	}
 	return out, plain
 }

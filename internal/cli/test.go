@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/flowtest"
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -137,12 +138,12 @@ func (f *testFlags) config(cmd *cobra.Command) (cfg flowtest.Config, err error) 
 
 // checkFlow is the check that run makes.
 func (a *app) checkFlow(path string, src []byte) (*spec.Graph, spec.Diagnostics) {
-	c := check(path, src, a.rules.optional(nil))
-	found := a.rules.apply(c.found, nil)
+	c := inspect.Check(path, src, a.rules.optional(nil))
+	found := a.rules.apply(c.Found, nil)
 	if !found.HasErrors() {
-		found = append(found, c.broken...)
+		found = append(found, c.Broken...)
 	}
-	return c.graph, found
+	return c.Graph, found
 }
 
 // testOnce runs the tests of some paths and reports what they came to.

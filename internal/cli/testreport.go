@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/flowtest"
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -109,8 +110,8 @@ func (a *app) coverPage(ctx context.Context, path string, files []*flowtest.File
 		return usagef("--cover-html shows one flow, the tests are of %d: %s", len(r.Coverage), strings.Join(sortedKeys(r.Coverage), ", "))
 	}
 	g := files[0].Graph
-	d := &drawn{graph: g, open: newOpener(g, spec.Beside(g.File.Name))}
-	d.drawing = render.Draw(g, render.Options{Trail: coverageTrail(r.Coverage[files[0].Flow], g), Open: d.open.open})
+	d := &drawn{graph: g, open: inspect.NewOpener(g, spec.Beside(g.File.Name))}
+	d.drawing = render.Draw(g, render.Options{Trail: coverageTrail(r.Coverage[files[0].Flow], g), Open: d.open.Open})
 	return writeFileWith(path, func(w io.Writer) error { return a.writePage(ctx, w, d) })
 }
 

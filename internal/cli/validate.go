@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -172,7 +173,7 @@ func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagn
 	shown := findings
 	switch {
 	case f.quiet && !f.strict:
-		shown.Diagnostics = errorsOnly(found)
+		shown.Diagnostics = inspect.ErrorsOnly(found)
 	case f.quiet:
 		shown.Diagnostics = slices.DeleteFunc(slices.Clone(found), func(d spec.Diagnostic) bool { return d.Severity == spec.Info })
 	}
@@ -254,7 +255,7 @@ func (s source) check(optional bool) (spec.Diagnostics, error) {
 			return nil, usage(err)
 		}
 	}
-	return check(s.name, src, optional).found, nil
+	return inspect.Check(s.name, src, optional).Found, nil
 }
 
 // disabledRules reads --rule flags: -name and +name, the last wins.

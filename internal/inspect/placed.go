@@ -1,6 +1,6 @@
 // Telling apart what runs at once in subgraphs of the elements of a list.
 
-package cli
+package inspect
 
 import (
 	"slices"
@@ -9,10 +9,10 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// placed is an event whose nodes are named with the elements that they are inside,
+// Placed is an event whose nodes are named with the elements that they are inside,
 // s[1]/write: the same subgraph runs for several elements at once. The event itself
 // stays as it is.
-func placed(e *runner.Event) *runner.Event {
+func Placed(e *runner.Event) *runner.Event {
 	if e.Place == "" {
 		return e
 	}

@@ -1,6 +1,6 @@
 // What a run came through, for drawings of it.
 
-package cli
+package inspect
 
 import (
 	"fmt"
@@ -12,21 +12,32 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// trail walks the run and returns what it came through; its result is kept, and
-// with whole all that is told of it.
-func (r *paintedRun) trail(whole bool) (*render.Trail, error) {
+// Painted is a run that was walked, with what it came through.
+type Painted struct {
+	Record runner.RunRecord
+	Result *runner.Result
+	Trail  *render.Trail
+
+	runner  *runner.Runner
+	events  pageSink
+	decided *Decisions
+}
+
+// Paint walks a run as it stands; with whole it keeps all that is told of it, for Page.
+func Paint(r *runner.Runner, record *runner.RunRecord, whole bool) (*Painted, error) {
+	p := &Painted{Record: *record, runner: r, decided: NewDecisions(0, true)} // all are kept until the end
 	t := newTrailSink()
 	told := sinks{t}
 	if whole {
-		told = append(told, &r.events, r.decided)
+		told = append(told, &p.events, p.decided)
 	}
-	result, err := r.show(-1, true, told)
+	result, err := r.Show(record.ID, runner.Options{Sink: told, History: true})
 	if err != nil {
 		return nil, err
 	}
-	r.result = result
 	t.end(result)
-	return t.trail, nil
+	p.Result, p.Trail = result, t.trail
+	return p, nil
 }
 
 // sinks tells several sinks of each event.
@@ -74,13 +85,13 @@ func newTrail() *render.Trail {
 func (s *trailSink) Event(e *runner.Event) error {
 	switch e.Type {
 	case runner.NodeStarted:
-		s.visits[calledBy(placed(e).Node)] = e.Visit
+		s.visits[calledBy(Placed(e).Node)] = e.Visit
 	case runner.NodeCompleted, runner.NodeFailed:
 		if e.Step == 0 && !e.Finally { // cancelled: no visit
 			return nil
 		}
 		t, node := at(s.trail, e.Node)
-		visit := s.visit(placed(e).Node, e.Visit)
+		visit := s.visit(Placed(e).Node, e.Visit)
 		if before, again := s.ended[visit]; again {
 			t.Visits[node]--
 			t.Spent[node] -= before.spent

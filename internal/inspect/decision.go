@@ -1,0 +1,198 @@
+// Why a run went where it went: the edges that its steps could have taken.
+
+package inspect
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Decision is a step and the edges it could have taken. Edge is the index in
+// the graph; -1: a label of ends.
+type Decision struct {
+	Step int    `json:"step"`
+	Node string `json:"node"`
+	// Place is Node with the elements that it is inside, as in s[1]/write; absent
+	// where it is inside none. Shown are the names of Next with them.
+	Place   string   `json:"place,omitempty"`
+	Shown   []string `json:"-"`
+	Visit   int      `json:"visit"`
+	Outcome string   `json:"outcome"`
+	// Error is why the step failed.
+	Error      *machine.Failure `json:"error,omitempty"`
+	Next       []string         `json:"next"`
+	Candidates []CandidateEdge  `json:"candidates"`
+	// Dropped are the joins that its failure kept from going on.
+	Dropped []DroppedJoin `json:"dropped,omitempty"`
+}
+
+// DroppedJoin is a join whose waiting branches ended.
+type DroppedJoin struct {
+	Join string `json:"join"`
+	Why  string `json:"why"`
+}
+
+// CandidateEdge is an edge that a step could have taken.
+type CandidateEdge struct {
+	Edge      int    `json:"edge"`
+	ID        string `json:"id,omitempty"`
+	To        string `json:"to"`
+	Condition string `json:"condition"`
+	When      string `json:"when,omitempty"`
+	Fired     bool   `json:"fired"`
+	Why       string `json:"why"`
+	// Test is the condition part by part; absent when it was not evaluated.
+	Test *ConditionPart `json:"test,omitempty"`
+	// Reason is what Test says.
+	Reason *eval.Reason `json:"-"`
+}
+
+// ConditionPart is a condition, or a part of it that and, or and not join.
+// Result is null when it was not evaluated, because an earlier part decided, or
+// when it failed.
+type ConditionPart struct {
+	Source    string          `json:"source"`
+	Values    string          `json:"values,omitempty"`
+	Result    any             `json:"result"`
+	Evaluated bool            `json:"evaluated"`
+	Op        string          `json:"op,omitempty"`
+	Parts     []ConditionPart `json:"parts,omitempty"`
+}
+
+func newConditionPart(r *eval.Reason) ConditionPart {
+	out := ConditionPart{Source: r.Source, Values: r.Values, Result: r.Result, Evaluated: r.Evaluated, Op: r.Op}
+	for i := range r.Parts {
+		out.Parts = append(out.Parts, newConditionPart(&r.Parts[i]))
+	}
+	return out
+}
+
+// Decisions collects the decisions of a replay.
+type Decisions struct {
+	only int // the step wanted; 0: all
+	// joins says that the graph has some: only then what comes after a step that
+	// failed has a part in what became of it.
+	joins bool
+	// Say gets the decisions in order: at once, or at the end, from SayRest, where a
+	// join may have its part in them. nil: List has all.
+	Say func(*Decision) error
+	// Said counts them.
+	Said   int
+	list   []Decision
+	failed map[string]*machine.Failure // of nodes whose last execution failed
+}
+
+// NewDecisions collects the decisions of a step; 0: of all. Joins says whether what
+// comes later may be a part of them, as HasJoins tells.
+func NewDecisions(step int, joins bool) *Decisions {
+	return &Decisions{only: step, joins: joins, failed: map[string]*machine.Failure{}}
+}
+
+// List is what was kept for SayRest; never nil.
+func (d *Decisions) List() []Decision {
+	if d.list == nil {
+		return []Decision{}
+	}
+	return d.list
+}
+
+// Event keeps decisions.
+func (d *Decisions) Event(e *runner.Event) error {
+	switch e.Type {
+	case runner.NodeFailed:
+		d.failed[Placed(e).Node] = e.Error
+	case runner.NodeCompleted:
+		delete(d.failed, Placed(e).Node)
+	case runner.NodeEvent:
+		if e.Said != nil && e.Said.Type == "dropped" {
+			d.dropped(e)
+		}
+	case runner.EdgesResolved:
+		// The steps of a subgraph have numbers of their own.
+		if d.only == 0 || e.Step == d.only && !strings.Contains(e.Node, "/") {
+			made := d.decision(e)
+			d.Said++
+			if d.joins && (d.only == 0 || made.Outcome == "failure") {
+				d.list = append(d.list, made)
+				return nil
+			}
+			if err := d.Say(&made); err != nil || d.only == 0 {
+				return err
+			}
+			return runner.ErrEnough
+		}
+	}
+	return nil
+}
+
+// SayRest says what was kept back.
+func (d *Decisions) SayRest() error {
+	for i := range d.list {
+		if err := d.Say(&d.list[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// HasJoins reports whether branches of a graph may wait for each other.
+func HasJoins(g *spec.Graph) bool {
+	return g.Parallel.Join == "auto" || slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Join != nil })
+}
+
+// dropped notes at the last failure of each node that bypassed a join what the join
+// did.
+func (d *Decisions) dropped(e *runner.Event) {
+	data, _ := e.Said.Data.(map[string]any)
+	failed, _ := data["failed"].([]any)
+	join := Placed(e).Node
+	inside := join[:strings.LastIndex(join, "/")+1] // of a subgraph
+	for _, name := range failed {
+		for i, made := range slices.Backward(d.list) {
+			if made.At() == inside+name.(string) && made.Outcome == "failure" {
+				d.list[i].Dropped = append(d.list[i].Dropped, DroppedJoin{join, e.Said.Message})
+				break
+			}
+		}
+	}
+}
+
+func (d *Decisions) decision(e *runner.Event) Decision {
+	at := Placed(e)
+	out := Decision{
+		Step: e.Step, Node: e.Node, Place: e.Place, Visit: e.Visit, Outcome: "success", Next: slices.Clone(e.Next), Shown: slices.Clone(at.Next),
+		Candidates: candidateEdges(e.Candidates),
+	}
+	if failure := d.failed[at.Node]; failure != nil {
+		out.Outcome, out.Error = "failure", failure
+	}
+	if out.Next == nil {
+		out.Next = []string{}
+	}
+	return out
+}
+
+// At is where the step was taken.
+func (d *Decision) At() string {
+	if d.Place != "" {
+		return d.Place
+	}
+	return d.Node
+}
+
+func candidateEdges(candidates []machine.Candidate) []CandidateEdge {
+	out := make([]CandidateEdge, len(candidates))
+	for i, c := range candidates {
+		out[i] = CandidateEdge{Edge: c.Edge, ID: c.ID, To: c.To, Condition: c.Condition, When: c.When, Fired: c.Fired, Why: c.Why}
+		if c.Test != nil {
+			test := newConditionPart(c.Test)
+			out[i].Test, out[i].Reason = &test, c.Test
+		}
+	}
+	return out
+}

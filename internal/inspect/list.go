@@ -1,0 +1,87 @@
+// Lists of runs.
+
+package inspect
+
+import (
+	"slices"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// Crashed is what a run is that is running, but without a driver.
+const Crashed = string(runner.Crashed)
+
+// RunStatuses are what runs can be filtered by, sorted.
+func RunStatuses() []string {
+	return []string{
+		string(machine.Cancelled), string(machine.Completed), Crashed, string(machine.Failed),
+		string(machine.Limit), string(machine.Paused), string(machine.Running), string(machine.Stuck),
+	}
+}
+
+// StatusOf is how a run stands.
+func StatusOf(r *runner.RunSummary) string { return string(r.StandsAs()) }
+
+// Find lists the runs that a filter lets through and that stand in one of some ways
+// (RunStatuses; none: in any), the last started first. Status of the filter is not
+// looked at.
+func Find(s runner.Store, filter runner.RunFilter, statuses []string) ([]runner.RunSummary, error) {
+	limit := filter.Limit
+	filter.Status = nil
+	if len(statuses) > 0 {
+		filter.Limit = 0
+	}
+	for _, status := range statuses {
+		if status == Crashed {
+			status = string(machine.Running)
+		}
+		filter.Status = append(filter.Status, machine.Status(status))
+	}
+	runs, err := s.List(filter)
+	if err != nil || len(statuses) == 0 {
+		return runs, err
+	}
+	runs = slices.DeleteFunc(runs, func(r runner.RunSummary) bool {
+		return !slices.Contains(statuses, StatusOf(&r))
+	})
+	if limit > 0 && len(runs) > limit {
+		runs = runs[:limit]
+	}
+	return runs, nil
+}
+
+// ListedRun is a run in JSON; empty and zero values are absent.
+type ListedRun struct {
+	RunID      string            `json:"run_id"`
+	Graph      string            `json:"graph"`
+	File       string            `json:"file"`
+	Status     string            `json:"status"`
+	Reason     string            `json:"reason,omitempty"`
+	Steps      int               `json:"steps"`
+	StartedAt  time.Time         `json:"started_at"`
+	UpdatedAt  time.Time         `json:"updated_at"`
+	Labels     map[string]string `json:"labels,omitempty"`
+	Session    string            `json:"session,omitempty"`
+	Parent     string            `json:"parent,omitempty"`
+	ParentStep *int              `json:"parent_step,omitempty"`
+	Driver     string            `json:"driver,omitempty"`
+}
+
+// ListRuns are runs of a store as JSON.
+func ListRuns(runs []runner.RunSummary) []ListedRun {
+	out := make([]ListedRun, len(runs))
+	for i := range runs {
+		r := &runs[i]
+		out[i] = ListedRun{
+			RunID: r.ID, Graph: r.Graph, File: r.File, Status: StatusOf(r), Reason: r.Reason, Steps: r.Steps,
+			StartedAt: r.Started.UTC(), UpdatedAt: r.Updated.UTC(), Labels: r.Labels, Session: r.Session,
+			Parent: r.Parent, Driver: r.Owner,
+		}
+		if r.Parent != "" {
+			out[i].ParentStep = &r.ParentStep
+		}
+	}
+	return out
+}

@@ -1,0 +1,59 @@
+// Finding the graphs that nodes run.
+
+package inspect
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Opener finds the graphs that nodes run, each file once.
+type Opener struct {
+	// Load reads the file of a path.
+	Load   func(path string) ([]byte, error)
+	graphs map[string]*spec.Graph // by the paths of their files
+}
+
+// NewOpener opens the graphs beside main, whose files load reads.
+func NewOpener(main *spec.Graph, load func(path string) ([]byte, error)) *Opener {
+	return &Opener{load, map[string]*spec.Graph{AbsolutePath(main.File.Name): main}}
+}
+
+// Open returns what a node runs; nil when it can't be had.
+func (o *Opener) Open(g *spec.Graph, n *spec.Node) *spec.Graph {
+	name := n.Field("graph")
+	if name == nil {
+		return nil
+	}
+	ref := name.Text.Value
+	if strings.HasPrefix(ref, "#") {
+		return g.Inner(ref)
+	}
+	path := filepath.FromSlash(ref)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(AbsolutePath(g.File.Name)), path)
+	}
+	if known, ok := o.graphs[path]; ok {
+		return known
+	}
+	o.graphs[path] = nil
+	if src, err := o.Load(path); err == nil {
+		o.graphs[path], _ = spec.Parse(path, src, spec.Options{Load: func(text string) ([]byte, error) {
+			if !filepath.IsAbs(text) {
+				text = filepath.Join(filepath.Dir(path), text)
+			}
+			return o.Load(text)
+		}})
+	}
+	return o.graphs[path]
+}
+
+// AbsolutePath is a path from the root.
+func AbsolutePath(path string) string {
+	if whole, err := filepath.Abs(path); err == nil {
+		return whole
+	}
+	return filepath.Clean(path)
+}

@@ -1,0 +1,175 @@
+// What the page shows of a flow and of a run.
+
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/graphrun/graphrun/internal/report"
+	"github.com/graphrun/graphrun/lint"
+	"github.com/graphrun/graphrun/render"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Page is what the page is given; web/src/data.ts reads it.
+type Page struct {
+	Drawing *render.Document `json:"drawing"`
+	Flow    Flow             `json:"flow"`
+	Run     *Run             `json:"run"`
+}
+
+// Flow is what is known of a flow without running it.
+type Flow struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	File        string `json:"file"`
+	Source      string `json:"source"`
+	// Findings are those of validate, as its JSON prints them.
+	Findings json.RawMessage `json:"findings"`
+	// Bound is null when no run can complete.
+	Bound  *Bound  `json:"bound"`
+	Inputs []Input `json:"inputs"`
+	// Nodes are by path: outer/inner in a subgraph.
+	Nodes map[string]Node `json:"nodes"`
+}
+
+// Input is a state key.
+type Input struct {
+	Key      string         `json:"key"`
+	Required bool           `json:"required"`
+	Secret   bool           `json:"secret"`
+	Schema   map[string]any `json:"schema"`
+	Default  any            `json:"default"`
+}
+
+// Node is what the drawing does not say of a node.
+type Node struct {
+	Notes   []string `json:"notes,omitempty"`
+	Finally bool     `json:"finally,omitempty"`
+	// Text is how the file defines it.
+	Text string `json:"text"`
+}
+
+// Run is a run with all that is recorded of it.
+type Run struct {
+	Result *runner.Result `json:"result"`
+	// State is what the run began with.
+	State     map[string]any    `json:"state"`
+	Events    []json.RawMessage `json:"events"`
+	Decisions []Decision        `json:"decisions"`
+	Said      []Said            `json:"said"`
+	// SaidCut is how many bytes of what was said at first are left out.
+	SaidCut int `json:"said_cut"`
+}
+
+// Said is what a program or a model said.
+type Said struct {
+	Node    string `json:"node"`
+	Visit   int    `json:"visit"`
+	Attempt int    `json:"attempt"`
+	Source  string `json:"source,omitempty"`
+	Stream  string `json:"stream"`
+	Text    string `json:"text"`
+}
+
+// mostSaid is how many bytes of what was said a page holds.
+const mostSaid = 512 << 10
+
+// NewFlow tells what is known of a flow: file is its path for people, and found are the
+// findings of Check as the settings want them.
+func NewFlow(g *spec.Graph, file string, found spec.Diagnostics, open *Opener) Flow {
+	f := Flow{
+		Name: g.Name.Value, Description: g.Description.Value, File: file, Source: string(g.File.Src),
+		Inputs: []Input{}, Nodes: map[string]Node{},
+	}
+	var findings bytes.Buffer
+	if report.Write(&findings, "json", report.Findings{Files: 1, Diagnostics: found}, report.Options{}) == nil { // memory takes all
+		f.Findings = bytes.TrimSpace(findings.Bytes())
+	}
+	if b, ok := lint.Bound(g, lint.Options{Load: open.Load, Price: Dearest}); ok {
+		r := NewBound(g, b)
+		f.Bound = &r
+	}
+	for _, k := range g.State {
+		in := Input{Key: k.Name.Value, Required: k.Required, Secret: k.Secret, Schema: k.Schema}
+		if k.Default != nil && !k.Secret {
+			in.Default = k.Default.Data()
+		}
+		f.Inputs = append(f.Inputs, in)
+	}
+	f.add("", g, render.Draw(g, render.Options{Open: open.Open}), open)
+	return f
+}
+
+// add adds the nodes of a graph, and of those that they run.
+func (f *Flow) add(prefix string, g *spec.Graph, d *render.Drawing, open *Opener) {
+	notes := map[string][]string{}
+	for i := range d.Boxes {
+		notes[d.Boxes[i].ID] = d.Boxes[i].Notes
+	}
+	subgraphs := map[string]*render.Drawing{}
+	for _, s := range d.Subgraphs {
+		subgraphs[s.Node] = s.Drawing
+	}
+	for _, n := range g.Nodes {
+		id := n.ID.Value
+		f.Nodes[prefix+id] = Node{Notes: notes[id], Finally: n.Final, Text: textOf(g, n)}
+		if inner := subgraphs[id]; inner != nil {
+			f.add(prefix+id+"/", open.Open(g, n), inner, open)
+		}
+	}
+}
+
+// textOf is how the file defines a node.
+func textOf(g *spec.Graph, n *spec.Node) string {
+	file, span := g.File.Locate(n.Span)
+	return string(file.Src[span.From:span.To])
+}
+
+// Page tells all of a run that has been painted.
+func (r *Painted) Page(ctx context.Context) (*Run, error) {
+	out := &Run{Result: r.Result, Events: r.events.list, Decisions: r.decided.List(), Said: []Said{}}
+	first, err := r.runner.ShowAt(r.Record.ID, 0, runner.Options{})
+	if err != nil {
+		return nil, err
+	}
+	out.State = first.State
+	size := 0
+	err = r.runner.Logs(ctx, r.Record.ID, false, func(c *runner.LogChunk) error {
+		if c.Text != "" {
+			size += len(c.Text)
+			out.Said = append(out.Said, Said{c.Node, c.Visit, c.Attempt, c.Source, c.Stream, c.Text})
+		}
+		return nil
+	})
+	from := 0
+	for ; size-out.SaidCut > mostSaid && from < len(out.Said); from++ {
+		out.SaidCut += len(out.Said[from].Text)
+	}
+	out.Said = out.Said[from:]
+	return out, err
+}
+
+// pageSink keeps events as JSON.
+type pageSink struct {
+	list []json.RawMessage
+}
+
+// Event keeps an event.
+func (s *pageSink) Event(e *runner.Event) error {
+	if e.Type == runner.RunFinished || e.Type == runner.RunPaused {
+		brief := *e
+		brief.Result = nil // the page has it
+		e = &brief
+	}
+	if e.Type == runner.EdgesResolved {
+		brief := *e
+		brief.Candidates, brief.Output = nil, nil // a decision has them, and node_completed
+		e = &brief
+	}
+	s.list = append(s.list, e.AppendJSON(nil))
+	return nil
+}
