@@ -33,8 +33,8 @@ func (f *Flow) clockOf(opts *Options, nested *nesting) Clock {
 	return f.runner.cfg.Clock
 }
 
-// newRunID makes an id that sorts by time: 20261231-235959-1a2b3c4d.
-func newRunID(now time.Time) string {
+// NewRunID makes an id of a run that sorts by time: 20261231-235959-1a2b3c4d.
+func NewRunID(now time.Time) string {
 	var random [4]byte
 	_, _ = rand.Read(random[:]) // never fails
 	return now.UTC().Format("20060102-150405-") + hex.EncodeToString(random[:])

@@ -145,7 +145,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 		return nil, 0, err
 	}
 	if opts.RunID == "" {
-		opts.RunID = newRunID(r.cfg.Clock.Now())
+		opts.RunID = NewRunID(r.cfg.Clock.Now())
 	}
 	rec.run.ID, rec.run.Parent, rec.run.ParentStep = opts.RunID, runID, at
 	rec.run.Session = "" // what it leaves is none of the session's business

@@ -235,7 +235,7 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 		opts.Clock = f.runner.cfg.Clock
 	}
 	if opts.RunID == "" {
-		opts.RunID = newRunID(opts.Clock.Now())
+		opts.RunID = NewRunID(opts.Clock.Now())
 	}
 	if opts.Dir == "" {
 		opts.Dir = filepath.Dir(f.graph.File.Name)

@@ -214,6 +214,8 @@ type RunFilter struct {
 	Labels map[string]string
 	// UpdatedBefore leaves out what was updated at that time or later; zero: nothing.
 	UpdatedBefore time.Time
+	// StartedBy leaves out what was started later; zero: nothing.
+	StartedBy time.Time
 	// DueBy lets only runs through that are due at that time; zero: all.
 	DueBy time.Time
 	// Limit is the greatest number of runs; 0: no limit.

@@ -38,12 +38,17 @@ func layers() []layer {
 		{path: "internal/bigflow"},
 		{path: "internal/bind", own: []string{"spec", "eval", "internal/schema"}},
 		{path: "internal/bounded"},
+		// flows below a folder, and no way out of it
+		{path: "internal/catalog", own: []string{"internal/bounded", "internal/inspect", "internal/suggest", "spec"}},
 		{path: "internal/chaos"},
 		{path: "internal/cli", own: []string{"*"}, others: []string{"*"}},
 		{path: "internal/crashtest"},
 		{path: "internal/docstest"},
 		{path: "internal/fix", own: []string{"internal/suggest", "spec"}},
 		{path: "internal/flowdiff", own: []string{"eval", "internal/bind", "spec"}},
+		// many runs driven in one process, and those who look on
+		{path: "internal/fleet", own: []string{"runner", "runner/machine"}},
+		{path: "internal/flowdiff", own: []string{"spec"}},
 		{path: "internal/given", own: []string{"eval", "internal/schema"}, others: []string{yaml}},
 		{path: "internal/graphalg"},
 		// what flows and runs are, as data: what commands print, the page shows and the server answers
@@ -55,6 +60,8 @@ func layers() []layer {
 		{path: "internal/reference", own: []string{"spec", "eval"}},
 		{path: "internal/report", own: []string{"spec", "internal/terminal"}, others: []string{color}},
 		{path: "internal/schema"},
+		// the server: the page, the API, and who may ask what
+		{path: "internal/serve", own: []string{"internal/catalog", "internal/fleet", "internal/inspect", "internal/page", "internal/report", "render", "runner", "runner/machine", "spec"}},
 		{path: "internal/solve", own: []string{"eval"}},
 		{path: "internal/suggest"},
 		{path: "internal/templates", own: []string{"examples"}},

@@ -106,6 +106,7 @@ func commands() []command {
 		{"sessions", newSessionsCommand},
 		{"why", newWhyCommand},
 		{"replay", newReplayCommand},
+		{"serve", newServeCommand},
 		{"cache", newCacheCommand},
 		{"validate", newValidateCommand},
 		{"explain", newExplainCommand},

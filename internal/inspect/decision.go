@@ -3,6 +3,7 @@
 package inspect
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -195,4 +196,20 @@ func candidateEdges(candidates []machine.Candidate) []CandidateEdge {
 		}
 	}
 	return out
+}
+
+// Why tells the decisions of a step of a run; 0: of all, those of subgraphs too. A step
+// that was not taken has none.
+func Why(r *runner.Runner, record *runner.RunRecord, step int) ([]Decision, error) {
+	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}) // it was valid then
+	found := NewDecisions(step, HasJoins(g))
+	out := []Decision{}
+	found.Say = func(d *Decision) error {
+		out = append(out, *d)
+		return nil
+	}
+	if _, err := r.ReplayFrom(record.ID, step, runner.Options{Sink: found}); err != nil && !errors.Is(err, runner.ErrEnough) {
+		return nil, err
+	}
+	return out, found.SayRest()
 }

@@ -156,10 +156,12 @@ func (r *Painted) Page(ctx context.Context) (*Run, error) {
 // pageSink keeps events as JSON.
 type pageSink struct {
 	list []json.RawMessage
+	last int64 // the number of the last
 }
 
 // Event keeps an event.
 func (s *pageSink) Event(e *runner.Event) error {
+	s.last = e.Seq
 	if e.Type == runner.RunFinished || e.Type == runner.RunPaused {
 		brief := *e
 		brief.Result = nil // the page has it

@@ -40,6 +40,9 @@ func Paint(r *runner.Runner, record *runner.RunRecord, whole bool) (*Painted, er
 	return p, nil
 }
 
+// Last is the number of the last event that was told; 0: none was, or not with whole.
+func (p *Painted) Last() int64 { return p.events.last }
+
 // sinks tells several sinks of each event.
 type sinks []runner.Sink
 

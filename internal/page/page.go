@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	_ "embed" // of what is built
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"html"
 	"io"
@@ -52,6 +53,47 @@ func Write(w io.Writer, title string, data []byte) error {
 </html>
 `, digest(script), digest(style), html.EscapeString(title), style, kind, body, script)
 	return err
+}
+
+// WriteLive writes the page that asks a server for what it shows. Its script and its
+// style are Assets of that server.
+func WriteLive(w io.Writer, title string) error {
+	_, err := fmt.Fprintf(w, `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<meta name="color-scheme" content="light dark">
+<title>%s</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/assets/%s">
+</head>
+<body>
+<div id="page"></div>
+<noscript>This page draws itself with JavaScript, which is off.</noscript>
+<script src="/assets/%s"></script>
+</body>
+</html>
+`, html.EscapeString(title), assetName(style, ".css"), assetName(script, ".js"))
+	return err
+}
+
+// Asset is the text of a file that WriteLive names, and its media type; "": there is
+// none. The name changes with the text.
+func Asset(name string) (text, kind string) {
+	switch name {
+	case assetName(script, ".js"):
+		return script, "text/javascript; charset=utf-8"
+	case assetName(style, ".css"):
+		return style, "text/css; charset=utf-8"
+	}
+	return "", ""
+}
+
+func assetName(text, ext string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "page-" + hex.EncodeToString(sum[:8]) + ext
 }
 
 // digest is how a content security policy names an inline script or style.

@@ -191,6 +191,7 @@ func lets(f *runner.RunFilter, s *runner.RunSummary) bool {
 		cmp.Or(f.Session, s.Session) == s.Session &&
 		cmp.Or(f.Parent, s.Parent) == s.Parent &&
 		(len(f.Status) == 0 || slices.Contains(f.Status, s.Status)) &&
+		(f.StartedBy.IsZero() || !s.Started.After(f.StartedBy)) &&
 		(f.DueBy.IsZero() || !s.Due.IsZero() && !s.Due.After(f.DueBy)) &&
 		(f.UpdatedBefore.IsZero() || s.Updated.Before(f.UpdatedBefore))
 }

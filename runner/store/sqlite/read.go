@@ -255,6 +255,9 @@ func listQuery(f *runner.RunFilter) (query string, args []any) {
 	if !f.UpdatedBefore.IsZero() {
 		add("coalesce(updated < ?, true)", f.UpdatedBefore.UnixNano())
 	}
+	if !f.StartedBy.IsZero() {
+		add("coalesce(started <= ?, true)", f.StartedBy.UnixNano())
+	}
 	if !f.DueBy.IsZero() {
 		add("due <= ?", f.DueBy.UnixNano())
 	}

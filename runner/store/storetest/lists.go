@@ -72,6 +72,9 @@ func listsRuns(t *testing.T, s runner.Store) {
 		{runner.RunFilter{Labels: map[string]string{"env": ""}}, ""},
 		{runner.RunFilter{Labels: map[string]string{"env": "prod"}, Graph: "h", Limit: 3}, "c"},
 		{runner.RunFilter{UpdatedBefore: startAt(12)}, "b a"},
+		{runner.RunFilter{StartedBy: startAt(2)}, "c b a"},
+		{runner.RunFilter{StartedBy: startAt(2), Limit: 1}, "c"},
+		{runner.RunFilter{StartedBy: startAt(-1)}, ""},
 		{runner.RunFilter{Graph: "' OR 1 = 1 --"}, ""},
 	} {
 		if list, err := s.List(c.filter); err != nil || ids(list) != c.want {

@@ -1,0 +1,166 @@
+// Package catalog finds the flows below a folder, and lets nobody out of it: flows
+// are named by their path from there, and no path leads elsewhere, by .. or by a link.
+package catalog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// ErrNoFlow says that there is no flow of a path.
+var ErrNoFlow = errors.New("no such flow")
+
+// Rules are what the settings of the user make of findings.
+type Rules struct {
+	// Optional says that rules that are off by default are looked at.
+	Optional bool
+	// Apply gives findings the severities that the settings want; nil: their own.
+	Apply func(spec.Diagnostics) spec.Diagnostics
+}
+
+// Catalog is a folder of flows. It is safe for concurrent use; Close lets go of the
+// folder.
+type Catalog struct {
+	dir   string // absolute, links resolved
+	root  *os.Root
+	rules Rules
+}
+
+// Open opens a folder; the error is one of the file system.
+func Open(dir string, rules Rules) (*Catalog, error) {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	if rules.Apply == nil {
+		rules.Apply = func(found spec.Diagnostics) spec.Diagnostics { return found }
+	}
+	return &Catalog{dir: dir, root: root, rules: rules}, nil
+}
+
+// Close lets go of the folder.
+func (c *Catalog) Close() error { return c.root.Close() }
+
+// Dir is the absolute path of the folder.
+func (c *Catalog) Dir() string { return c.dir }
+
+// Flow is a flow as it is checked.
+type Flow struct {
+	// Path is the file from the folder, with slashes.
+	Path  string
+	Graph *spec.Graph
+	// Found are the findings, with the severities that the settings want.
+	Found spec.Diagnostics
+	// Broken are the errors with any of which the graph is incomplete.
+	Broken spec.Diagnostics
+}
+
+// Valid reports whether the flow can be run.
+func (f *Flow) Valid() bool { return !f.Found.HasErrors() && len(f.Broken) == 0 }
+
+// most bounds the flows that are listed.
+const most = 2000
+
+// Paths are those of the graph files, sorted. What can't be read is left out, and so
+// are hidden folders, node_modules, and links that lead out of the folder.
+func (c *Catalog) Paths() ([]string, error) {
+	var out []string
+	err := fs.WalkDir(c.root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil && name == ".":
+			return err
+		case err != nil:
+			return nil
+		case entry.IsDir():
+			if base := entry.Name(); name != "." && (strings.HasPrefix(base, ".") || base == "node_modules") {
+				return fs.SkipDir
+			}
+			return nil
+		case len(out) >= most:
+			return fs.SkipAll
+		}
+		if src, err := c.read(name); err == nil && spec.IsGraph(src) {
+			out = append(out, name)
+		}
+		return nil
+	})
+	slices.SortFunc(out, cmp.Compare)
+	return out, err
+}
+
+// read reads a file that may hold a graph.
+func (c *Catalog) read(name string) ([]byte, error) {
+	switch path.Ext(name) {
+	case ".yaml", ".yml", ".json":
+	default:
+		return nil, fs.ErrNotExist
+	}
+	info, err := c.root.Stat(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fs.ErrNotExist
+	}
+	file, err := c.root.Open(filepath.FromSlash(name))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	return bounded.ReadAll(file, name, bounded.Text)
+}
+
+// Load reads and checks a flow. The error is ErrNoFlow when the path is none of Paths.
+func (c *Catalog) Load(name string) (*Flow, error) {
+	if !fs.ValidPath(name) {
+		return nil, fmt.Errorf("%w: %q is no path from the folder that is served", ErrNoFlow, name)
+	}
+	src, err := c.read(name)
+	if err != nil || !spec.IsGraph(src) {
+		return nil, c.missing(name)
+	}
+	checked := inspect.Check(c.File(name), src, c.rules.Optional)
+	return &Flow{Path: name, Graph: checked.Graph, Found: c.rules.Apply(checked.Found), Broken: checked.Broken}, nil
+}
+
+// File is the absolute path of a flow's file.
+func (c *Catalog) File(name string) string { return filepath.Join(c.dir, filepath.FromSlash(name)) }
+
+// PathOf is the path in the catalog of a file; "": it is outside.
+func (c *Catalog) PathOf(file string) string {
+	name, err := filepath.Rel(c.dir, file)
+	if err != nil || !filepath.IsLocal(name) {
+		return ""
+	}
+	return filepath.ToSlash(name)
+}
+
+func (c *Catalog) missing(name string) error {
+	known, err := c.Paths()
+	if err != nil {
+		return err
+	}
+	if near := suggest.New(known).Closest(name); near != "" {
+		return fmt.Errorf("%w: %q; did you mean %q?", ErrNoFlow, name, near)
+	}
+	return fmt.Errorf("%w: %q", ErrNoFlow, name)
+}

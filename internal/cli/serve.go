@@ -1,0 +1,309 @@
+// The serve command: the page, the API, and runs that go on behind them.
+
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/catalog"
+	"github.com/graphrun/graphrun/internal/fleet"
+	"github.com/graphrun/graphrun/internal/serve"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/store/sqlite"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// serveFlags are the flags of serve.
+type serveFlags struct {
+	listen    string
+	tokenFile string
+	hosts     []string
+	open      bool
+	readOnly  bool
+	maxRuns   int
+}
+
+func newServeCommand(a *app) *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve [DIR]",
+		Short: "Serve a page and an API to start, watch and answer runs",
+		Long: `serve shows the flows below a folder, the working directory unless one is named, and
+the runs of the store: in a browser, and over an API that GET /api/v1/openapi.json
+describes. It drives the runs that are started or resumed there, follows those of other
+processes, and after a restart takes up its own that were cut off.
+
+The link that it prints has a token in it, which every request needs: as a cookie, which
+the link sets, or as Authorization: Bearer TOKEN. The token is a new one each time unless
+--token-file names a file that holds one. Other machines are served only with such a
+file; put a proxy that speaks TLS in front, and name the host that it is asked for with
+--host.
+
+SIGTERM or Ctrl-C stops it: runs pause when what runs of them has ended, within 5
+seconds, or are cancelled; the next serve of the folder goes on with them. A second
+signal ends the programs that still run at once.`,
+		Example: `  graphrun serve --open
+  graphrun serve flows --listen 127.0.0.1:0 --store runs.db
+  graphrun serve flows --listen 0.0.0.0:7300 --token-file /run/secrets/graphrun --host runs.example.org`,
+		Args:    oneFolder,
+		PreRunE: a.loadSettings,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := "."
+			if len(args) == 1 {
+				dir = args[0]
+			}
+			return a.serve(cmd.Context(), &f, dir)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "HOST:PORT to listen on; port 0 takes a free one")
+	flags.BoolVar(&f.open, "open", false, "open the page in a browser")
+	flags.BoolVar(&f.readOnly, "read-only", false, "refuse what changes anything")
+	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` that holds the token, of at least 16 characters")
+	flags.StringArrayVar(&f.hosts, "host", nil, "NAME that the server may be asked for, as behind a proxy; repeatable")
+	flags.IntVar(&f.maxRuns, "max-runs", 100, "most runs that are driven at once")
+	for _, name := range []string{"listen", "host", "max-runs"} {
+		complete(cmd, name, nil)
+	}
+	setting(flags, "listen", "read-only", "token-file", "max-runs")
+	return cmd
+}
+
+// oneFolder wants one folder at most.
+func oneFolder(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usagef("%q takes one folder, got %d arguments: %s", cmd.CommandPath(), len(args), strings.Join(args, " "))
+	}
+	return nil
+}
+
+// Times of a server that stops: for nodes to end by themselves, and for answers to be
+// sent.
+const (
+	stopGrace = 5 * time.Second
+	lastWords = 2 * time.Second
+)
+
+// serve serves a folder until a signal stops it.
+func (a *app) serve(ctx context.Context, f *serveFlags, dir string) error {
+	if f.maxRuns < 1 {
+		return usagef("--max-runs %d: must be at least 1", f.maxRuns)
+	}
+	host, _, err := net.SplitHostPort(f.listen)
+	if err != nil {
+		return usagef("--listen %q: want HOST:PORT", f.listen)
+	}
+	loopback := isLoopback(host)
+	if !loopback && f.tokenFile == "" {
+		return usagef("--listen %s: others than this machine are served only with --token-file FILE", f.listen)
+	}
+	token, err := f.token()
+	if err != nil {
+		return err
+	}
+	s, err := a.newServing(f, dir, func(c *serve.Config) { c.Token, c.Hosts, c.Loopback = token, f.hosts, loopback })
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.flows.Close() }() // it was only read
+	listener, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return usagef("--listen %s: %w", f.listen, err)
+	}
+	link := "http://" + reachable(listener.Addr()) + "/?token=" + token
+	if f.tokenFile != "" { // it is no secret of this start
+		link = "http://" + reachable(listener.Addr()) + "/"
+	}
+	fmt.Fprintln(a.Stdout, link)
+	fmt.Fprintf(a.Stderr, "graphrun: serving the flows below %s and the runs of %s; Ctrl-C stops it\n", nearPath(s.flows.Dir()), a.storeName())
+	if f.open {
+		openBrowser(link)
+	}
+	return s.run(ctx, listener)
+}
+
+// token is that of the file, or a new one.
+func (f *serveFlags) token() (string, error) {
+	if f.tokenFile == "" {
+		var random [24]byte
+		_, _ = rand.Read(random[:]) // never fails
+		return base64.RawURLEncoding.EncodeToString(random[:]), nil
+	}
+	src, err := bounded.ReadArgument(f.tokenFile, bounded.Text)
+	if err != nil {
+		return "", usagef("--token-file: %w", err)
+	}
+	token := strings.TrimSpace(string(src))
+	if len(token) < 16 || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' || r == ';' || r == ',' || r == '"' || r == '\\' }) {
+		return "", usagef("--token-file %s: must hold one word of at least 16 characters, such as openssl rand -hex 24 prints", f.tokenFile)
+	}
+	return token, nil
+}
+
+// serving is a server with what it needs.
+type serving struct {
+	app    *app
+	flows  *catalog.Catalog
+	fleet  *fleet.Fleet
+	server *serve.Server
+	kill   chan struct{}
+}
+
+// newServing makes a server of a folder; with says how it is reached.
+func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*serving, error) {
+	s := &serving{app: a, kill: make(chan struct{})}
+	var err error
+	s.flows, err = catalog.Open(dir, catalog.Rules{
+		Optional: a.rules.optional(nil),
+		Apply:    func(found spec.Diagnostics) spec.Diagnostics { return a.rules.apply(found, nil) },
+	})
+	if err != nil {
+		return nil, usage(err)
+	}
+	kept, err := a.servedStore(f.readOnly)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.newRunner(kept, s.kill, nil)
+	if err != nil {
+		return nil, err
+	}
+	marks := ""
+	if path := a.storePath(); path != "" {
+		marks = path + ".serve"
+	}
+	s.fleet = fleet.New(fleet.Config{
+		Runner: r, Store: kept, Max: f.maxRuns, Marks: marks, Home: s.flows.Dir(), Now: a.Now,
+		Log: func(line string) { fmt.Fprintln(a.Stderr, "graphrun: "+line) },
+	})
+	cfg := serve.Config{
+		Catalog: s.flows, Store: kept, Runner: r, Fleet: s.fleet, ReadOnly: f.readOnly, Version: readBuildVersion().Version,
+		StoreName: a.storeName(), Now: a.Now,
+	}
+	with(&cfg)
+	s.server = serve.New(cfg)
+	return s, nil
+}
+
+// servedStore opens the store of a server: one in memory is there to look at, too.
+func (a *app) servedStore(readOnly bool) (runner.Store, error) {
+	if a.storePath() == "" {
+		a.store.open = &store.Memory{}
+		return a.store.open, nil
+	}
+	if !readOnly {
+		return a.openStore()
+	}
+	s, err := sqlite.Open(a.storePath(), sqlite.Options{ReadOnly: true, Now: a.Now})
+	if err != nil {
+		return nil, fmt.Errorf("%w\n--read-only serves a store that there is", err)
+	}
+	a.store.open = s
+	return s, nil
+}
+
+// run answers requests until a signal comes, and then stops in good order.
+func (s *serving) run(ctx context.Context, listener net.Listener) error {
+	a := s.app
+	signals := a.signals()
+	defer signals.stop()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	tended := make(chan error, 1)
+	go func() { tended <- s.fleet.Tend(ctx) }()
+	httpServer := serve.Listen(s.server)
+	failed := make(chan error, 1)
+	go func() { failed <- httpServer.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case err := <-tended:
+		if err != nil {
+			return err
+		}
+	case <-ctx.Done():
+	case <-signals.c:
+	}
+	cancel()
+	fmt.Fprintln(a.Stderr, "graphrun: stopping: runs pause, and the next serve goes on with them; interrupt again to end what runs at once")
+	stopped := make(chan struct{})
+	go func() {
+		s.fleet.Stop(stopGrace)
+		close(stopped)
+	}()
+	select {
+	case <-stopped:
+	case <-signals.c:
+		close(s.kill)
+		select {
+		case <-stopped:
+		case <-time.After(killTime):
+			a.store.abandoned = true
+		}
+	}
+	s.server.Close()
+	last, over := context.WithTimeout(context.Background(), lastWords)
+	defer over()
+	if err := httpServer.Shutdown(last); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return errors.Join(httpServer.Close(), notClosed(<-failed))
+}
+
+// notClosed drops the error that says that a server was stopped.
+func notClosed(err error) error {
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// isLoopback reports whether a host is this machine for itself.
+func isLoopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// reachable is an address that a browser on this machine can ask.
+func reachable(addr net.Addr) string {
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return addr.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// openBrowser shows a page; who has no browser has the link.
+func openBrowser(link string) {
+	name, args := "xdg-open", []string{link}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", link}
+	}
+	cmd := exec.Command(name, args...)
+	if cmd.Start() == nil {
+		go func() { _ = cmd.Wait() }() // whatever becomes of it
+	}
+}

@@ -1,0 +1,361 @@
+// What changes runs: starting, answering, stopping, going on, forking.
+
+package serve
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/internal/fleet"
+	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// limits are settings of a run instead of the graph's.
+type limits struct {
+	MaxSteps       int    `json:"max_steps,omitempty" doc:"most node executions, instead of the graph's limit"`
+	Timeout        string `json:"timeout,omitempty" doc:"longest active time, such as 90s or 10m, instead of the graph's limit"`
+	MaxConcurrency int    `json:"max_concurrency,omitempty" doc:"most nodes that run at once, instead of the graph's limit"`
+	MaxStateBytes  int    `json:"max_state_bytes,omitempty" doc:"most that the state may take, instead of the graph's limit"`
+}
+
+func (l *limits) options() (runner.Options, error) {
+	opts := runner.Options{MaxSteps: l.MaxSteps, MaxConcurrency: l.MaxConcurrency, MaxStateBytes: l.MaxStateBytes}
+	for name, n := range map[string]int{"max_steps": l.MaxSteps, "max_concurrency": l.MaxConcurrency, "max_state_bytes": l.MaxStateBytes} {
+		if n < 0 { //lint:ignore mapiter each has a message of its own, and one is enough
+			return opts, badRequest(fmt.Sprintf("%q must be at least 1", name))
+		}
+	}
+	if l.Timeout == "" {
+		return opts, nil
+	}
+	d, err := time.ParseDuration(l.Timeout)
+	if err != nil || d <= 0 {
+		return opts, badRequest(fmt.Sprintf(`"timeout": %q is no duration such as 90s or 10m`, l.Timeout))
+	}
+	opts.Timeout = d
+	return opts, nil
+}
+
+// startBody says what to run.
+type startBody struct {
+	limits
+	Flow   string            `json:"flow" doc:"the file from the folder that is served"`
+	Input  map[string]any    `json:"input,omitempty" doc:"values by state key"`
+	RunID  string            `json:"run_id,omitempty" doc:"the new run's id; without it, one is made"`
+	Labels map[string]string `json:"labels,omitempty" doc:"to find the run by"`
+	Goal   string            `json:"goal,omitempty" doc:"the run's goal instead of the graph's"`
+	// Session names what the run shares with others.
+	Session     string              `json:"session,omitempty" doc:"what this run goes on with and leaves to the next one"`
+	Answers     map[string][]string `json:"answers,omitempty" doc:"what people say, in advance, by question"`
+	PauseBefore []string            `json:"pause_before,omitempty" doc:"nodes to pause before"`
+	PauseAfter  []string            `json:"pause_after,omitempty" doc:"nodes to pause after"`
+	Models      map[string]string   `json:"models,omitempty" doc:"models instead of the graph's, by role"`
+}
+
+type startIn struct {
+	Key  string `header:"Idempotency-Key" doc:"a request with a key that was used before starts nothing: the run of the first one is answered"`
+	Body startBody
+}
+
+func (s *Server) startRun(c *call, in *startIn) (*runner.Result, error) {
+	b := &in.Body
+	if b.Flow == "" {
+		return nil, badRequest(`"flow" is needed: the file from the folder that is served`)
+	}
+	if err := checkIDs(map[string]string{"run_id": b.RunID, "session": b.Session}); err != nil {
+		return nil, err
+	}
+	opts, err := b.options()
+	if err != nil {
+		return nil, err
+	}
+	opts.RunID, opts.Input, opts.Labels, opts.Goal, opts.Session = b.RunID, b.Input, b.Labels, b.Goal, b.Session
+	opts.Answers, opts.PauseBefore, opts.PauseAfter, opts.Models = b.Answers, b.PauseBefore, b.PauseAfter, b.Models
+	opts.By = "the API"
+	id, again, err := s.StartOnce(b.Flow, opts, in.Key, in.Body)
+	if err != nil {
+		return nil, err
+	}
+	if again {
+		c.status = http.StatusOK
+		c.w.Header().Set("Idempotency-Replayed", "true")
+	}
+	c.w.Header().Set("Location", prefix+"/runs/"+id)
+	return s.cfg.Runner.Show(id, runner.Options{})
+}
+
+// requestLabel keeps of a run what its request was, so that another one with the same
+// key is told apart.
+const requestLabel = "request"
+
+// Start starts a run of a flow.
+func (s *Server) Start(path string, opts runner.Options) (*fleet.Drive, error) {
+	g, err := runnable(s.cfg.Catalog, path)
+	if err != nil {
+		return nil, err
+	}
+	flow, err := s.cfg.Runner.Prepare(g)
+	if err != nil {
+		return nil, err
+	}
+	return s.cfg.Fleet.Start(flow, opts)
+}
+
+// StartOnce starts a run of a flow unless the same key has started one: its id is made
+// of the key, and a store has each id once. again says that there was one; another
+// request with the same key is refused.
+func (s *Server) StartOnce(path string, opts runner.Options, key string, request any) (id string, again bool, err error) {
+	if key == "" {
+		d, err := s.Start(path, opts)
+		if err != nil {
+			return "", false, err
+		}
+		return d.ID, false, nil
+	}
+	sum := fingerprint(request)
+	if opts.RunID == "" {
+		opts.RunID = "key-" + fingerprint([]string{s.cfg.Catalog.Dir(), key})
+	}
+	labels := map[string]string{requestLabel: sum}
+	for k, v := range opts.Labels {
+		labels[k] = v
+	}
+	opts.Labels = labels
+	_, err = s.Start(path, opts)
+	var leased *runner.LeasedError
+	if !errors.Is(err, runner.ErrRunExists) && !errors.As(err, &leased) {
+		return opts.RunID, false, err
+	}
+	record, recordErr := s.cfg.Store.Run(opts.RunID)
+	switch {
+	case errors.Is(recordErr, runner.ErrNoRun): // it is being started this moment
+		return "", false, err
+	case recordErr != nil:
+		return "", false, recordErr
+	case record.Labels[requestLabel] != sum:
+		return "", false, &problem{
+			Status: http.StatusUnprocessableEntity, Kind: "key-reused", Title: "the key was used for something else",
+			Detail: "the Idempotency-Key has started run " + quote(record.ID) + " with another request",
+		}
+	}
+	return record.ID, true, nil
+}
+
+// fingerprint is 32 letters that tell values apart.
+func fingerprint(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		text = []byte(err.Error())
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// checkIDs refuses names of runs and sessions that can't be any.
+func checkIDs(ids map[string]string) error {
+	for name, id := range ids {
+		bad := strings.ContainsFunc(id, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.:", r)
+		})
+		if bad || strings.Trim(id, ".") == "" && id != "" { //lint:ignore mapiter each has a message of its own, and one is enough
+			return badRequest(fmt.Sprintf("%q %q: only letters, digits and -_.: are allowed", name, id))
+		}
+	}
+	return nil
+}
+
+// answerBody is what a run is answered.
+type answerBody struct {
+	Answers []givenAnswer `json:"answers"`
+	By      string        `json:"by,omitempty" doc:"who answers, which is kept with the answer"`
+	// Stay leaves a run that nobody drives as it is.
+	Stay bool `json:"stay,omitempty" doc:"leave a run that nobody drives as it is: else it goes on here"`
+}
+
+// givenAnswer is the answer to a question.
+type givenAnswer struct {
+	Target string `json:"target" doc:"the question: NODE, NODE[0], NODE:KEY"`
+	Value  any    `json:"value"`
+}
+
+type answerIn struct {
+	Run  string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	Body answerBody
+}
+
+func (s *Server) answerRun(c *call, in *answerIn) (*runner.Result, error) {
+	record, err := s.find(in.Run)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Body.Answers) == 0 {
+		return nil, badRequest(`"answers" is needed: a list of {"target": …, "value": …}`)
+	}
+	by := in.Body.By
+	if by == "" {
+		by = "the API"
+	}
+	given := make([]runner.GivenAnswer, len(in.Body.Answers))
+	for i, a := range in.Body.Answers {
+		given[i] = runner.GivenAnswer{Target: a.Target, Text: answerText(a.Value)}
+	}
+	if err := s.Answer(c, record.ID, given, by, in.Body.Stay); err != nil {
+		return nil, err
+	}
+	return s.cfg.Runner.Show(record.ID, runner.Options{})
+}
+
+// Answer answers a run and, unless it is to stay, goes on with it here when nobody
+// drives it.
+func (s *Server) Answer(c *call, id string, given []runner.GivenAnswer, by string, stay bool) error {
+	driven, err := s.cfg.Runner.Answer(c.ctx, id, given, by)
+	if err != nil || driven || stay {
+		return err
+	}
+	_, err = s.cfg.Fleet.Resume(id, runner.Options{By: by})
+	var leased *runner.LeasedError
+	if errors.As(err, &leased) { // somebody came in between
+		return nil
+	}
+	return err
+}
+
+// answerText is an answer as text or JSON.
+func answerText(value any) string {
+	if text, ok := value.(string); ok {
+		return text
+	}
+	out, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(out)
+}
+
+// stand is a run as the store lists it.
+func (s *Server) stand(name string) (*runner.RunSummary, error) {
+	record, err := s.find(name)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := s.cfg.Store.List(runner.RunFilter{ID: record.ID})
+	if err == nil && len(lines) == 0 {
+		err = fmt.Errorf("run %q: %w", record.ID, runner.ErrNoRun)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &lines[0], nil
+}
+
+func (s *Server) pauseRun(_ *call, in *runIn) (inspect.ListedRun, error) {
+	return s.ask(in.Run, runner.RequestPause)
+}
+
+func (s *Server) cancelRun(_ *call, in *runIn) (inspect.ListedRun, error) {
+	return s.ask(in.Run, runner.RequestCancel)
+}
+
+// errByAPI is why a run is cancelled that somebody cancelled here.
+var errByAPI = errors.New("cancelled by the API")
+
+// ask has the driver of a run stop it, or cancels one that nobody drives.
+func (s *Server) ask(name string, request runner.Request) (inspect.ListedRun, error) {
+	var out inspect.ListedRun
+	line, err := s.stand(name)
+	if err != nil {
+		return out, err
+	}
+	driven := line.Owner != "" || s.cfg.Fleet.Driven(line.ID) != nil
+	wanted := map[runner.Request]machine.Status{runner.RequestPause: machine.Paused, runner.RequestCancel: machine.Cancelled}[request]
+	switch {
+	case line.Status == wanted && !driven:
+	case line.Status != machine.Running && line.Status != machine.Paused:
+		return out, conflict(fmt.Sprintf("run %q has ended already: %s", line.ID, line.Status))
+	case request == runner.RequestCancel && s.cfg.Fleet.Cancel(line.ID, errByAPI):
+	case driven:
+		err = s.cfg.Store.Ask(line.ID, request)
+	case request == runner.RequestPause:
+		return out, conflict(fmt.Sprintf("run %q crashed: nothing of it runs that could pause", line.ID))
+	default:
+		_, err = s.cfg.Runner.Cancel(line.ID)
+	}
+	if err != nil {
+		return out, err
+	}
+	if line, err = s.stand(line.ID); err != nil {
+		return out, err
+	}
+	return inspect.ListRuns([]runner.RunSummary{*line})[0], nil
+}
+
+type resumeBody struct {
+	limits
+	Answers map[string][]string `json:"answers,omitempty" doc:"what people say, by question"`
+}
+
+type resumeIn struct {
+	Run  string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	Body resumeBody
+}
+
+func (s *Server) resumeRun(_ *call, in *resumeIn) (*runner.Result, error) {
+	record, err := s.find(in.Run)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := in.Body.options()
+	if err != nil {
+		return nil, err
+	}
+	opts.Answers, opts.By = in.Body.Answers, "the API"
+	if _, err := s.cfg.Fleet.Resume(record.ID, opts); err != nil {
+		return nil, err
+	}
+	return s.cfg.Runner.Show(record.ID, runner.Options{})
+}
+
+type forkBody struct {
+	limits
+	At     *int              `json:"at" doc:"the step after which the new run begins; 0: before the first"`
+	Set    map[string]any    `json:"set,omitempty" doc:"state keys to change"`
+	RunID  string            `json:"run_id,omitempty" doc:"the new run's id; without it, one is made"`
+	Labels map[string]string `json:"labels,omitempty" doc:"to find the new run by"`
+}
+
+type forkIn struct {
+	Run  string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	Body forkBody
+}
+
+func (s *Server) forkRun(c *call, in *forkIn) (*runner.Result, error) {
+	record, err := s.find(in.Run)
+	if err != nil {
+		return nil, err
+	}
+	if in.Body.At == nil || *in.Body.At < 0 {
+		return nil, badRequest(`"at" is needed: the step after which the new run begins, 0 for none`)
+	}
+	if err := checkIDs(map[string]string{"run_id": in.Body.RunID}); err != nil {
+		return nil, err
+	}
+	opts, err := in.Body.options()
+	if err != nil {
+		return nil, err
+	}
+	opts.RunID, opts.Labels, opts.By = in.Body.RunID, in.Body.Labels, "the API"
+	d, err := s.cfg.Fleet.Fork(record.ID, runner.ForkOptions{Options: opts, At: *in.Body.At, Set: in.Body.Set})
+	if err != nil {
+		return nil, err
+	}
+	c.w.Header().Set("Location", prefix+"/runs/"+d.ID)
+	return s.cfg.Runner.Show(d.ID, runner.Options{})
+}

@@ -1,0 +1,127 @@
+// Events of runs as server-sent events.
+
+package serve
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/graphrun/graphrun/internal/fleet"
+)
+
+// slowest is how long a reader may take to read what it was sent; slower ones are let
+// go, and come back with the number of the last event that they have.
+const slowest = 20 * time.Second
+
+type eventsIn struct {
+	Run   string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	Last  string `header:"Last-Event-ID" doc:"the seq of the last event that the reader has"`
+	After int    `query:"after" doc:"the same, for readers that can't set the header"`
+}
+
+func (s *Server) getRunEvents(c *call, in *eventsIn) error {
+	record, err := s.find(in.Run)
+	if err != nil {
+		return err
+	}
+	after := int64(in.After)
+	if in.Last != "" {
+		if after, err = strconv.ParseInt(in.Last, 10, 64); err != nil || after < 0 {
+			return badRequest("Last-Event-ID " + quote(in.Last) + " is no event's seq")
+		}
+	}
+	out, err := openSSE(c, s.stop)
+	if err != nil {
+		return err
+	}
+	defer out.close()
+	// A reader that has all of a run that has ended is told to ask no more.
+	out.empty = http.StatusNoContent
+	return quiet(s.cfg.Fleet.Watch(out.ctx, record.ID, after, fleet.Watcher{
+		Tell: func(lines []fleet.Line) error {
+			for i := range lines {
+				out.event(strconv.FormatInt(lines[i].Seq, 10), lines[i].JSON)
+			}
+			return out.send()
+		},
+		Idle: out.beat,
+	}))
+}
+
+// sse is an answer of server-sent events.
+type sse struct {
+	ctx     context.Context
+	stop    func()
+	w       http.ResponseWriter
+	control *http.ResponseController
+	buffer  bytes.Buffer
+	begun   bool
+	// empty is the status of an answer without events.
+	empty int
+}
+
+// openSSE begins an answer that ends when the request does, or the server.
+func openSSE(c *call, server context.Context) (*sse, error) {
+	ctx, cancel := context.WithCancel(c.ctx)
+	stop := context.AfterFunc(server, cancel)
+	out := &sse{ctx: ctx, w: c.w, control: http.NewResponseController(c.w), empty: http.StatusOK}
+	out.stop = func() { stop(); cancel() }
+	return out, quiet(out.control.SetReadDeadline(time.Time{}))
+}
+
+func (o *sse) begin(status int) {
+	if o.begun {
+		return
+	}
+	o.begun = true
+	h := o.w.Header()
+	if status == http.StatusOK {
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("X-Accel-Buffering", "no") // proxies pass on what they get
+		o.buffer.WriteString("retry: 1000\n\n")
+	}
+	o.w.WriteHeader(status)
+}
+
+// event adds an event to what is sent next. Data has no line break.
+func (o *sse) event(id string, data []byte) {
+	o.begin(http.StatusOK)
+	if id != "" {
+		o.buffer.WriteString("id: " + id + "\n")
+	}
+	o.buffer.WriteString("data: ")
+	o.buffer.Write(data)
+	o.buffer.WriteString("\n\n")
+}
+
+// beat says that all is well.
+func (o *sse) beat() error {
+	o.begin(http.StatusOK)
+	o.buffer.WriteString(": here\n\n")
+	return o.send()
+}
+
+func (o *sse) send() error {
+	_ = o.control.SetWriteDeadline(time.Now().Add(slowest)) // a writer of a test has none
+	_, err := o.buffer.WriteTo(o.w)
+	o.buffer.Reset()
+	if err == nil {
+		err = o.control.Flush()
+	}
+	return err
+}
+
+func (o *sse) close() {
+	status := o.empty
+	if o.ctx.Err() != nil {
+		status = http.StatusOK
+	}
+	o.begin(status)
+	if status == http.StatusOK {
+		_ = o.send() // whoever read has gone
+	}
+	o.stop()
+}

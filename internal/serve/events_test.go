@@ -1,0 +1,255 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphrun/graphrun/runner"
+)
+
+// reader reads the events of a run.
+type reader struct {
+	answer *http.Response
+	lines  *bufio.Scanner
+	stop   context.CancelFunc
+}
+
+// listen begins to read the events of a run after one.
+func (s *tested) listen(run string, after int64) *reader {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r := s.request("GET", prefix+"/runs/"+run+"/events", "").WithContext(ctx)
+	if after > 0 {
+		r.Header.Set("Last-Event-ID", strconv.FormatInt(after, 10))
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { cancel(); _ = answer.Body.Close() })
+	lines := bufio.NewScanner(answer.Body)
+	lines.Buffer(nil, 16<<20)
+	return &reader{answer, lines, cancel}
+}
+
+// told is an event as a reader gets it.
+type told struct {
+	Seq    int64  `json:"seq"`
+	Event  string `json:"event"`
+	Status string `json:"status"`
+	text   string
+}
+
+// next is the next event; false: there are no more.
+func (r *reader) next(t *testing.T) (e told, ok bool) {
+	t.Helper()
+	id := ""
+	for r.lines.Scan() {
+		line := r.lines.Text()
+		if text, found := strings.CutPrefix(line, "id: "); found {
+			id = text
+		}
+		data, found := strings.CutPrefix(line, "data: ")
+		if !found {
+			continue
+		}
+		if err := json.Unmarshal([]byte(data), &e); err != nil {
+			t.Fatalf("%v: %s", err, data)
+		}
+		e.text = data
+		if id != strconv.FormatInt(e.Seq, 10) {
+			t.Fatalf("the id is %q: %s", id, data)
+		}
+		return e, true
+	}
+	return e, false
+}
+
+// journal are the events that the journal of a run tells.
+func (s *tested) journal(run string) []string {
+	s.t.Helper()
+	var out []string
+	_, err := s.server.cfg.Runner.Retell(run, runner.Options{Sink: sinkFunc(func(e *runner.Event) error {
+		out = append(out, string(e.AppendJSON(nil)))
+		return nil
+	})})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out
+}
+
+type sinkFunc func(e *runner.Event) error
+
+// Event calls the function.
+func (f sinkFunc) Event(e *runner.Event) error { return f(e) }
+
+// TestReconnect: a reader that goes and comes back, over and over, has every event
+// once and in order at the end, whoever tells of it.
+func TestReconnect(t *testing.T) {
+	s := newTested(t, nil)
+	s.call(201, "POST", "/runs", `{"flow":"counting.yaml","run_id":"r","input":{"most":400}}`)
+	var got []told
+	last := int64(0)
+	for tries := 1; ; tries++ {
+		if tries > 1000 {
+			t.Fatal("the run does not end")
+		}
+		r := s.listen("r", last)
+		over := false
+		for range 7 * tries {
+			e, ok := r.next(t)
+			if !ok {
+				over = true
+				break
+			}
+			got, last = append(got, e), e.Seq
+		}
+		r.stop()
+		if over {
+			break
+		}
+	}
+	want := s.journal("r")
+	if len(got) != len(want) {
+		t.Errorf("%d events were told, the journal has %d", len(got), len(want))
+	}
+	for i := range min(len(got), len(want)) {
+		if !sameEvent(t, got[i].text, want[i]) {
+			t.Fatalf("event %d is %s, want %s", i, got[i].text, want[i])
+		}
+	}
+	answer, _ := s.do(func() *http.Request {
+		r := s.request("GET", prefix+"/runs/r/events", "")
+		r.Header.Set("Last-Event-ID", fmt.Sprint(last))
+		return r
+	}())
+	if answer.StatusCode != http.StatusNoContent {
+		t.Errorf("a reader that has all is answered %s", answer.Status)
+	}
+}
+
+// sameEvent compares events by what they are: how long a run took is measured once
+// live and once from the journal.
+func sameEvent(t *testing.T, a, b string) bool {
+	t.Helper()
+	var x, y map[string]any
+	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
+		return false
+	}
+	return x["seq"] == y["seq"] && x["event"] == y["event"] && x["node"] == y["node"] && x["step"] == y["step"] && x["visit"] == y["visit"]
+}
+
+// TestWatchOverPause: one stream tells of a run over its pauses, to its end.
+func TestWatchOverPause(t *testing.T) {
+	s := newTested(t, nil)
+	s.call(201, "POST", "/runs", `{"flow":"asking.yaml","run_id":"r"}`)
+	s.until("r", "paused")
+	r := s.listen("r", 0)
+	var seen []string
+	last := int64(0)
+	for {
+		e, ok := r.next(t)
+		if !ok {
+			break
+		}
+		if e.Seq <= last {
+			t.Errorf("event %d comes after %d", e.Seq, last)
+		}
+		last = e.Seq
+		seen = append(seen, e.Event)
+		if e.Event == "run_paused" {
+			s.call(200, "POST", "/runs/r/answers", `{"answers":[{"target":"ok","value":"no"}]}`)
+		}
+	}
+	text := strings.Join(seen, " ")
+	if !strings.HasPrefix(text, "run_started ") || !strings.Contains(text, "run_paused ") || !strings.Contains(text, " run_resumed ") || !strings.HasSuffix(text, " run_finished") {
+		t.Errorf("told: %s", text)
+	}
+}
+
+// TestFollowOthers: what another driver does is told, too.
+func TestFollowOthers(t *testing.T) {
+	s := newTested(t, nil)
+	s.call(201, "POST", "/runs", `{"flow":"asking.yaml","run_id":"r"}`)
+	s.until("r", "paused")
+	r := s.listen("r", 0)
+	for e, ok := r.next(t); e.Event != "run_paused"; e, ok = r.next(t) {
+		if !ok {
+			t.Fatal("the stream ends")
+		}
+	}
+	go func() { // not by the server
+		_, err := s.server.cfg.Runner.Resume(context.Background(), "r", runner.Options{Answers: map[string][]string{"ok": {"yes"}}})
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	last := told{}
+	for e, ok := r.next(t); ok; e, ok = r.next(t) {
+		last = e
+	}
+	if last.Event != "run_finished" || last.Status != "completed" {
+		t.Errorf("the last event is %s", last.text)
+	}
+}
+
+// TestSlowReader: a reader that reads nothing does not slow the run, and has all of it
+// when it reads at last.
+func TestSlowReader(t *testing.T) {
+	s := newTested(t, nil)
+	s.call(201, "POST", "/runs", `{"flow":"asking.yaml","run_id":"r"}`)
+	s.until("r", "paused")
+	for range 20 {
+		s.listen("r", 0) // reads nothing
+	}
+	s.call(201, "POST", "/runs", `{"flow":"counting.yaml","run_id":"long","input":{"most":3000}}`)
+	readers := []*reader{s.listen("long", 0), s.listen("long", 0)}
+	s.until("long", "completed") // while nobody reads
+	for _, r := range readers {
+		last, n := int64(0), 0
+		for e, ok := r.next(t); ok; e, ok = r.next(t) {
+			if e.Seq <= last {
+				t.Fatalf("event %d comes after %d", e.Seq, last)
+			}
+			last = e.Seq
+			n++
+		}
+		if want := len(s.journal("long")); n != want {
+			t.Errorf("a slow reader has %d events of %d", n, want)
+		}
+	}
+}
+
+// TestStreamsEnd: streams end when the server stops, and what nobody watches is
+// forgotten.
+func TestStreamsEnd(t *testing.T) {
+	s := newTested(t, nil)
+	s.call(201, "POST", "/runs", `{"flow":"asking.yaml","run_id":"r"}`)
+	s.until("r", "paused")
+	r := s.listen("r", 0)
+	if _, ok := r.next(t); !ok {
+		t.Fatal("nothing is told")
+	}
+	if _, _, _, watched := s.fleet.Counts(); watched != 1 {
+		t.Errorf("%d readers", watched)
+	}
+	s.server.Close()
+	for _, ok := r.next(t); ok; _, ok = r.next(t) {
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		if _, _, _, watched := s.fleet.Counts(); watched == 0 {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the reader is not forgotten")
+		}
+	}
+}

@@ -1,0 +1,212 @@
+// Who may ask what: the token, the names of the host, where a request comes from.
+
+package serve
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limits of requests.
+const (
+	mostBody  = 16 << 20
+	readTime  = 30 * time.Second
+	writeTime = 60 * time.Second
+)
+
+// policy is what a browser may do with an answer: nothing from elsewhere, and no
+// script that stands in a page.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// guard lets requests through.
+type guard struct {
+	token    [sha256.Size]byte
+	cookie   string // its name: servers on other ports have cookies of their own
+	hosts    []string
+	loopback bool
+	readOnly bool
+	open     []string // patterns that need no token
+}
+
+func newGuard(cfg *Config) *guard {
+	sum := sha256.Sum256([]byte(cfg.Token))
+	again := sha256.Sum256(sum[:]) // what the cookie is called gives nothing away
+	return &guard{
+		token: sum, cookie: "graphrun_" + hex.EncodeToString(again[:4]), hosts: cfg.Hosts,
+		loopback: cfg.Loopback, readOnly: cfg.ReadOnly, open: []string{"GET /api/v1/health", "GET /api/v1/ready"},
+	}
+}
+
+// serve answers a request, if it may be.
+func (g *guard) serve(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(readTime)) // a writer of a test has none
+	_ = control.SetWriteDeadline(time.Now().Add(writeTime))
+	r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+	_, pattern := mux.Handler(r)
+	if p := g.refusal(r, pattern); p != nil {
+		if p.Status == http.StatusUnauthorized {
+			h.Set("WWW-Authenticate", `Bearer realm="graphrun"`)
+			if strings.Contains(r.Header.Get("Accept"), "text/html") {
+				h.Set("Content-Type", "text/html; charset=utf-8")
+				w.WriteHeader(p.Status)
+				_, _ = io.WriteString(w, "<!doctype html><title>graphrun</title><h1>graphrun</h1><p>Open the link that <code>graphrun serve</code> has printed: it has the token in it.</p>")
+				return
+			}
+		}
+		p.write(w)
+		return
+	}
+	if g.signIn(w, r) {
+		return
+	}
+	if pattern == "" {
+		w = &plainErrors{ResponseWriter: w}
+	}
+	mux.ServeHTTP(w, r)
+}
+
+// refusal is why a request is not answered; nil: it is.
+func (g *guard) refusal(r *http.Request, pattern string) *problem {
+	if !g.knownHost(r.Host) {
+		return forbidden("host", "the request is for the host "+quote(r.Host)+
+			", which is none of this server's names; serve --host allows more")
+	}
+	if why := foreign(r); why != "" {
+		return forbidden("origin", why)
+	}
+	changes := r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions
+	if g.readOnly && changes {
+		return forbidden("read-only", "the server was started with --read-only: nothing can be changed")
+	}
+	if !slices.Contains(g.open, pattern) && !g.known(r) {
+		return &problem{Status: http.StatusUnauthorized, Kind: "no-token", Title: "a token is needed", Detail: "send it as Authorization: Bearer TOKEN, or open the link that graphrun serve has printed"}
+	}
+	return nil
+}
+
+func forbidden(kind, detail string) *problem {
+	return &problem{Status: http.StatusForbidden, Kind: kind, Title: "refused", Detail: detail}
+}
+
+// knownHost reports whether a Host header names this server. A name that somebody
+// else's DNS leads here is none, or a page from there could speak to it.
+func (g *guard) knownHost(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.Trim(name, "[]"))
+	if slices.ContainsFunc(g.hosts, func(h string) bool { return strings.EqualFold(h, name) }) {
+		return true
+	}
+	if addr, err := netip.ParseAddr(name); err == nil {
+		return addr.IsLoopback() || !g.loopback // no DNS leads to an address that is given
+	}
+	return name == "localhost"
+}
+
+// foreign says that a request comes from another site's page; "": it does not.
+func foreign(r *http.Request) string {
+	if origin := r.Header.Get("Origin"); origin != "" {
+		u, err := url.Parse(origin)
+		if err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host) {
+			return "the request comes from " + quote(origin) + ", another site"
+		}
+		return ""
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "cross-site", "same-site":
+		if r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" {
+			return "" // a link that somebody follows
+		}
+		return "the request comes from a page of another site"
+	}
+	return ""
+}
+
+// known reports whether a request has the token.
+func (g *guard) known(r *http.Request) bool {
+	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return g.is(token)
+	}
+	if cookie, err := r.Cookie(g.cookie); err == nil && g.is(cookie.Value) {
+		return true
+	}
+	return g.byLink(r)
+}
+
+// byLink reports whether a request is that of the link with the token.
+func (g *guard) byLink(r *http.Request) bool {
+	return r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/api/") && g.is(r.URL.Query().Get("token"))
+}
+
+// is compares in a time that tells nothing of the token.
+func (g *guard) is(token string) bool {
+	sum := sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(sum[:], g.token[:]) == 1
+}
+
+// signIn turns the token of a link into a cookie, and leads to the address without it.
+func (g *guard) signIn(w http.ResponseWriter, r *http.Request) bool {
+	if !r.URL.Query().Has("token") || !g.byLink(r) {
+		return false
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: g.cookie, Value: r.URL.Query().Get("token"), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+	})
+	to := *r.URL
+	query := to.Query()
+	query.Del("token")
+	to.RawQuery, to.Scheme, to.Host = query.Encode(), "", ""
+	to.Path = "/" + strings.TrimLeft(to.Path, "/\\") // never another host's
+	http.Redirect(w, r, to.String(), http.StatusSeeOther)
+	return true
+}
+
+// plainErrors gives the errors of the mux the form of all others.
+type plainErrors struct {
+	http.ResponseWriter
+	told bool
+}
+
+// WriteHeader writes the problem instead.
+func (w *plainErrors) WriteHeader(status int) {
+	if status < 400 {
+		w.ResponseWriter.WriteHeader(status)
+		return
+	}
+	w.told = true
+	p := &problem{Status: status, Kind: "no-page", Title: http.StatusText(status), Detail: "there is nothing at this address; /api/v1/openapi.json lists what there is"}
+	if status == http.StatusMethodNotAllowed {
+		p.Kind, p.Detail = "method", "the address knows other methods: "+w.Header().Get("Allow")
+	}
+	p.write(w.ResponseWriter)
+}
+
+// Write drops the text of an error.
+func (w *plainErrors) Write(p []byte) (int, error) {
+	if w.told {
+		return len(p), nil
+	}
+	return w.ResponseWriter.Write(p)
+}

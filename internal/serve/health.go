@@ -1,0 +1,107 @@
+// How the server itself is.
+
+package serve
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/graphrun/graphrun/internal/fleet"
+	"github.com/graphrun/graphrun/runner"
+)
+
+// standing is how the server is.
+type standing struct {
+	Status string `json:"status"`
+}
+
+func (s *Server) health(*call, *none) (standing, error) { return standing{"ok"}, nil }
+
+func (s *Server) ready(*call, *none) (standing, error) {
+	if s.cfg.Fleet.Closing() {
+		return standing{}, fleet.ErrClosing
+	}
+	if _, err := s.cfg.Store.List(runner.RunFilter{Limit: 1}); err != nil {
+		return standing{}, &problem{Status: http.StatusServiceUnavailable, Kind: "store", Title: "the store can't be read", Detail: err.Error()}
+	}
+	return standing{"ready"}, nil
+}
+
+// serverInfo is what a server is.
+type serverInfo struct {
+	Version  string `json:"version"`
+	Dir      string `json:"dir" doc:"the folder that is served"`
+	Store    string `json:"store"`
+	ReadOnly bool   `json:"read_only"`
+	Driving  int    `json:"driving" doc:"how many runs are driven here"`
+}
+
+func (s *Server) about(*call, *none) (serverInfo, error) {
+	driving, _, _, _ := s.cfg.Fleet.Counts()
+	return serverInfo{s.cfg.Version, s.cfg.Catalog.Dir(), s.cfg.StoreName, s.cfg.ReadOnly, driving}, nil
+}
+
+// counter counts answers by status.
+type counter struct {
+	mu sync.Mutex
+	by map[int]int
+}
+
+func (c *counter) add(status int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.by == nil {
+		c.by = map[int]int{}
+	}
+	c.by[status]++
+}
+
+func (c *counter) lines() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var statuses []int
+	for status := range c.by { //lint:ignore mapiter they are sorted below
+		statuses = append(statuses, status)
+	}
+	slices.Sort(statuses)
+	var b strings.Builder
+	for _, status := range statuses {
+		fmt.Fprintf(&b, "graphrun_http_requests_total{code=\"%d\"} %d\n", status, c.by[status])
+	}
+	return b.String()
+}
+
+func (s *Server) metrics(c *call, _ *none) error {
+	driving, started, finished, watched := s.cfg.Fleet.Counts()
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	var b strings.Builder
+	for _, m := range []struct {
+		name, kind, help string
+		value            any
+	}{
+		{"graphrun_runs_driving", "gauge", "Runs that this server drives.", driving},
+		{"graphrun_drives_started_total", "counter", "Runs that were started or taken up.", started},
+		{"graphrun_drives_finished_total", "counter", "Drives that are over: ended, or paused.", finished},
+		{"graphrun_event_readers", "gauge", "Readers of events of runs.", watched},
+		{"graphrun_goroutines", "gauge", "Goroutines of the server.", runtime.NumGoroutine()},
+		{"graphrun_heap_bytes", "gauge", "Bytes of the heap in use.", mem.HeapInuse},
+	} {
+		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n%s %v\n", m.name, m.help, m.name, m.kind, m.name, m.value)
+	}
+	b.WriteString("# HELP graphrun_http_requests_total Requests by the status of the answer.\n# TYPE graphrun_http_requests_total counter\n")
+	b.WriteString(s.answered.lines())
+	c.w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	_, err := c.w.Write([]byte(b.String()))
+	return quiet(err)
+}
+
+func (s *Server) openapi(c *call, _ *none) error {
+	c.w.Header().Set("Content-Type", "application/json")
+	_, err := c.w.Write(s.describe())
+	return quiet(err)
+}

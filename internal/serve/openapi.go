@@ -1,0 +1,217 @@
+// The description of the API: OpenAPI 3.1, made of the types of the operations.
+
+package serve
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/render"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// object is a JSON object of the description.
+type object = map[string]any
+
+// openAPI describes all operations.
+func (s *Server) openAPI() []byte {
+	d := &describer{schemas: object{}, names: map[reflect.Type]string{}}
+	paths := object{}
+	for i := range s.operations {
+		o := &s.operations[i]
+		path := strings.ReplaceAll(o.pattern(), "...}", "}")
+		item, _ := paths[path].(object)
+		if item == nil {
+			item = object{}
+			paths[path] = item
+		}
+		item[strings.ToLower(o.method)] = d.operation(o)
+	}
+	out, err := json.MarshalIndent(object{
+		"openapi": "3.1.0",
+		"info": object{
+			"title": "graphrun", "version": s.cfg.Version, "license": object{"name": "Apache 2.0", "identifier": "Apache-2.0"},
+			"description": "Runs of graphs: start them, watch them, answer what they ask, stop them, and look at what they did. Runs are the objects that graphrun run -o json prints.",
+		},
+		"servers":  []any{object{"url": "/", "description": "this server"}},
+		"security": []any{object{"token": []any{}}},
+		"tags": []any{
+			object{"name": "flows", "description": "Flows below the folder that is served"},
+			object{"name": "runs", "description": "Runs of the store"},
+			object{"name": "server", "description": "The server itself"},
+		},
+		"paths": paths,
+		"components": object{
+			"schemas":         d.schemas,
+			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer", "description": "The token that graphrun serve prints, or that of --token-file"}},
+		},
+	}, "", " ")
+	if err != nil {
+		panic(err) // it is made of maps, lists and texts
+	}
+	return out
+}
+
+// describer gathers the schemas of types.
+type describer struct {
+	schemas object
+	names   map[reflect.Type]string
+}
+
+func (d *describer) operation(o *operation) object {
+	out := object{"operationId": o.id, "summary": o.summary, "tags": []any{o.tag}}
+	if o.open {
+		out["security"] = []any{}
+	}
+	var params []any
+	for i := range o.in.NumField() {
+		field := o.in.Field(i)
+		if field.Name == "Body" {
+			out["requestBody"] = object{"content": object{"application/json": object{"schema": d.schema(field.Type)}}}
+			continue
+		}
+		params = append(params, d.parameter(field))
+	}
+	if params != nil {
+		out["parameters"] = params
+	}
+	success := object{"description": "Done"}
+	switch {
+	case o.media != "":
+		success["content"] = object{o.media: object{"schema": object{"type": "string"}}}
+	case o.out != reflect.TypeFor[none]():
+		success["content"] = object{"application/json": object{"schema": d.schema(o.out)}}
+	}
+	out["responses"] = object{
+		strconv.Itoa(o.status): success,
+		"4XX":                  object{"description": "The request is wrong or can't be done now", "content": object{"application/problem+json": object{"schema": d.schema(reflect.TypeFor[problem]())}}},
+		"5XX":                  object{"description": "The server could not do it", "content": object{"application/problem+json": object{"schema": d.schema(reflect.TypeFor[problem]())}}},
+	}
+	return out
+}
+
+func (d *describer) parameter(field reflect.StructField) object {
+	for _, in := range []string{"path", "query", "header"} {
+		name, ok := field.Tag.Lookup(in)
+		if !ok {
+			continue
+		}
+		t := field.Type
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		out := object{"name": name, "in": in, "description": field.Tag.Get("doc"), "schema": d.schema(t)}
+		if in == "path" {
+			out["required"] = true
+		}
+		return out
+	}
+	panic("the field " + field.Name + " of what an operation takes has no place") // seen by every test
+}
+
+// special are the types whose JSON is not what their fields say.
+func special(t reflect.Type) object {
+	switch t {
+	case reflect.TypeFor[time.Time]():
+		return object{"type": "string", "format": "date-time"}
+	case reflect.TypeFor[json.RawMessage]():
+		return object{}
+	case reflect.TypeFor[runner.Milliseconds]():
+		return object{"type": "integer", "minimum": 0, "description": "milliseconds"}
+	case reflect.TypeFor[machine.Quality]():
+		return object{"type": []any{"string", "null"}, "description": "null while a run is paused"}
+	}
+	return nil
+}
+
+// schema is that of a type.
+func (d *describer) schema(t reflect.Type) object {
+	if known := special(t); known != nil {
+		return known
+	}
+	switch t {
+	case reflect.TypeFor[runner.EdgeCounts]():
+		return object{"type": "array", "items": d.schema(reflect.TypeFor[runner.EdgeCount]())}
+	case reflect.TypeFor[render.Subgraphs]():
+		return object{"type": "object", "additionalProperties": d.schema(reflect.TypeFor[render.Document]())}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return d.schema(t.Elem())
+	case reflect.String:
+		return object{"type": "string"}
+	case reflect.Bool:
+		return object{"type": "boolean"}
+	case reflect.Int, reflect.Int64, reflect.Int32:
+		return object{"type": "integer"}
+	case reflect.Float64:
+		return object{"type": "number"}
+	case reflect.Slice:
+		return object{"type": "array", "items": d.schema(t.Elem())}
+	case reflect.Map:
+		return object{"type": "object", "additionalProperties": d.schema(t.Elem())}
+	case reflect.Struct:
+		return d.reference(t)
+	}
+	return object{} // any value
+}
+
+// reference names the schema of a struct.
+func (d *describer) reference(t reflect.Type) object {
+	name, known := d.names[t]
+	if !known {
+		name = strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+		if _, taken := d.schemas[name]; taken {
+			name = strings.ToUpper(t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+1:][:1]) + t.PkgPath()[strings.LastIndexByte(t.PkgPath(), '/')+2:] + name
+		}
+		d.names[t] = name
+		d.schemas[name] = object{} // a type may hold itself
+		d.schemas[name] = d.structure(t)
+	}
+	return object{"$ref": "#/components/schemas/" + name}
+}
+
+func (d *describer) structure(t reflect.Type) object {
+	properties, required := object{}, map[string]bool{}
+	d.fields(t, properties, required)
+	out := object{"type": "object", "properties": properties}
+	if names := slices.Sorted(maps.Keys(required)); len(names) > 0 {
+		out["required"] = names
+	}
+	return out
+}
+
+func (d *describer) fields(t reflect.Type, properties object, required map[string]bool) {
+	for field := range t.Fields() {
+		if field.Anonymous && field.Tag.Get("json") == "" {
+			d.fields(field.Type, properties, required)
+			continue
+		}
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if !field.IsExported() || name == "-" {
+			continue
+		}
+		if name == "" {
+			name = field.Name
+		}
+		schema := d.schema(field.Type)
+		optional := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
+		nullable := field.Type.Kind() == reflect.Pointer || field.Type.Kind() == reflect.Map || field.Type.Kind() == reflect.Slice
+		if nullable && !optional && len(schema) > 0 && special(field.Type) == nil {
+			schema = object{"anyOf": []any{schema, object{"type": "null"}}}
+		}
+		if doc := field.Tag.Get("doc"); doc != "" {
+			schema["description"] = doc // beside a $ref it is fine since 3.1
+		}
+		properties[name] = schema
+		if !optional {
+			required[name] = true
+		}
+	}
+}

@@ -1,0 +1,254 @@
+// Operations of the API: a function from a type to a type, which the description
+// (openapi.go) is made of, too.
+
+package serve
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// operation is something that the API does. What it takes is a struct with fields
+// tagged path, query or header by the parameter's name, and perhaps one named Body.
+type operation struct {
+	method, path, id, summary string
+	// tag groups operations.
+	tag     string
+	in, out reflect.Type
+	// status is that of success; media what is answered, when it is not JSON.
+	status int
+	media  string
+	// open needs no token.
+	open   bool
+	handle func(c *call) error
+}
+
+// call is a request that an operation answers.
+type call struct {
+	ctx    context.Context
+	w      http.ResponseWriter
+	r      *http.Request
+	status int
+}
+
+// prefix is where the API begins.
+const prefix = "/api/v1"
+
+// pattern is the operation's for a ServeMux.
+func (o *operation) pattern() string {
+	if strings.HasPrefix(o.path, "/metrics") {
+		return o.path
+	}
+	return prefix + o.path
+}
+
+// does makes an operation of a function that gives what is answered as JSON.
+func does[In, Out any](o operation, do func(c *call, in *In) (Out, error)) operation {
+	o.in, o.out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	if o.status == 0 {
+		o.status = http.StatusOK
+	}
+	o.handle = func(c *call) error {
+		in := new(In)
+		if err := decode(c.r, in); err != nil {
+			return err
+		}
+		c.status = o.status
+		out, err := do(c, in)
+		if err != nil {
+			return err
+		}
+		return c.reply(out)
+	}
+	return o
+}
+
+// streams makes an operation of a function that writes the answer itself.
+func streams[In any](o operation, media string, do func(c *call, in *In) error) operation {
+	o.in, o.media, o.status = reflect.TypeFor[In](), media, http.StatusOK
+	o.handle = func(c *call) error {
+		in := new(In)
+		if err := decode(c.r, in); err != nil {
+			return err
+		}
+		return do(c, in)
+	}
+	return o
+}
+
+// handler answers with an operation.
+func (s *Server) handler(o operation) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		err := o.handle(&call{ctx: r.Context(), w: w, r: r})
+		if err == nil || r.Context().Err() != nil {
+			return
+		}
+		problemOf(err).write(w)
+	})
+}
+
+// reply answers with a value as JSON; 204 has none.
+func (c *call) reply(value any) error {
+	if c.status == http.StatusNoContent {
+		c.w.WriteHeader(c.status)
+		return nil
+	}
+	var body bytes.Buffer
+	if err := writeJSON(&body, value); err != nil {
+		return err
+	}
+	h := c.w.Header()
+	h.Set("Content-Type", "application/json")
+	if c.status == http.StatusOK && c.r.Method == http.MethodGet {
+		sum := sha256.Sum256(body.Bytes())
+		tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
+		h.Set("ETag", tag)
+		if c.r.Header.Get("If-None-Match") == tag {
+			c.w.WriteHeader(http.StatusNotModified)
+			return nil
+		}
+	}
+	if body.Len() > 4<<10 && strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		h.Add("Vary", "Accept-Encoding")
+		c.w.WriteHeader(c.status)
+		zip, _ := gzip.NewWriterLevel(c.w, gzip.BestSpeed) // the level is one that there is
+		_, err := body.WriteTo(zip)
+		return quiet(errors.Join(err, zip.Close()))
+	}
+	h.Set("Content-Length", strconv.Itoa(body.Len()))
+	c.w.WriteHeader(c.status)
+	_, err := body.WriteTo(c.w)
+	return quiet(err)
+}
+
+// quiet drops the error of an answer that has begun: whoever asked has gone.
+func quiet(error) error { return nil }
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// decode reads what an operation takes from a request. Names that it does not know
+// are an error.
+func decode(r *http.Request, in any) error {
+	v := reflect.ValueOf(in).Elem()
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return badRequest("the query can't be read: " + err.Error())
+	}
+	known := map[string]bool{}
+	for i := range v.NumField() {
+		field, value := v.Type().Field(i), v.Field(i)
+		if field.Name == "Body" {
+			if err := decodeBody(r, value.Addr().Interface()); err != nil {
+				return err
+			}
+			continue
+		}
+		if name, ok := field.Tag.Lookup("path"); ok {
+			value.SetString(r.PathValue(name))
+			continue
+		}
+		if name, ok := field.Tag.Lookup("header"); ok {
+			value.SetString(r.Header.Get(name))
+			continue
+		}
+		name := field.Tag.Get("query")
+		known[name] = true
+		if given := query[name]; len(given) > 0 {
+			if err := decodeParam(name, given, value); err != nil {
+				return err
+			}
+		}
+	}
+	for name := range query {
+		if !known[name] {
+			return badRequest("unknown parameter " + quote(name))
+		}
+	}
+	return nil
+}
+
+// decodeParam reads the values of a parameter.
+func decodeParam(name string, given []string, into reflect.Value) error {
+	if into.Kind() == reflect.Slice {
+		into.Set(reflect.ValueOf(given))
+		return nil
+	}
+	if len(given) > 1 {
+		return badRequest("the parameter " + quote(name) + " is given twice")
+	}
+	if into.Kind() == reflect.Pointer {
+		into.Set(reflect.New(into.Type().Elem()))
+		into = into.Elem()
+	}
+	switch into.Kind() {
+	case reflect.Int:
+		n, err := strconv.Atoi(given[0])
+		if err != nil || n < 0 {
+			return badRequest(fmt.Sprintf("the parameter %q must be a whole number of at least 0, found %q", name, given[0]))
+		}
+		into.SetInt(int64(n))
+	case reflect.Bool:
+		b, err := strconv.ParseBool(given[0])
+		if err != nil {
+			return badRequest(fmt.Sprintf("the parameter %q must be true or false, found %q", name, given[0]))
+		}
+		into.SetBool(b)
+	default:
+		into.SetString(given[0])
+	}
+	return nil
+}
+
+// decodeBody reads a JSON object; nothing at all stands for an empty one.
+func decodeBody(r *http.Request, into any) error {
+	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "" && !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
+		return &problem{
+			Status: http.StatusUnsupportedMediaType, Kind: "media-type", Title: "the body must be JSON",
+			Detail: "Content-Type is " + quote(kind) + "; it must be application/json",
+		}
+	}
+	dec := json.NewDecoder(r.Body)
+	dec.DisallowUnknownFields()
+	dec.UseNumber()
+	err := dec.Decode(into)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if err == nil {
+		if _, rest := dec.Token(); !errors.Is(rest, io.EOF) {
+			err = errors.New("there is text after the object")
+		}
+	}
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return err
+	}
+	if err != nil {
+		return badRequest("the body can't be read: " + err.Error())
+	}
+	return nil
+}
+
+func quote(s string) string {
+	if len(s) > 200 {
+		s = s[:200] + "…"
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,103 @@
+// Errors as RFC 9457 problem objects.
+
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/graphrun/graphrun/internal/catalog"
+	"github.com/graphrun/graphrun/internal/fleet"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// problem is why a request was not done.
+type problem struct {
+	// Kind is what the type's URI ends in.
+	Kind   string `json:"-"`
+	Type   string `json:"type" doc:"urn:graphrun:problem: and a word that says what is wrong"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail,omitempty"`
+	// Problems are sentences, where several things are wrong at once.
+	Problems []string `json:"problems,omitempty" doc:"sentences, where several things are wrong at once"`
+	// Findings are those of an invalid flow, as validate prints them.
+	Findings json.RawMessage `json:"findings,omitempty" doc:"the findings of a flow that is not valid, as validate --format json prints them"`
+	// Cause is the error as a run would have it.
+	Cause *machine.Failure `json:"error,omitempty" doc:"the error as a run has it"`
+}
+
+// Error is the detail.
+func (p *problem) Error() string { return p.Title + ": " + p.Detail }
+
+// write answers with the problem.
+func (p *problem) write(w http.ResponseWriter) {
+	out := *p
+	out.Type = "urn:graphrun:problem:" + p.Kind
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	h.Del("Content-Length")
+	if p.Status == http.StatusTooManyRequests || p.Status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", "5")
+	}
+	w.WriteHeader(p.Status)
+	_ = writeJSON(w, out) // whoever asked has gone
+}
+
+// badRequest is a request that nobody could do.
+func badRequest(detail string) *problem {
+	return &problem{Status: http.StatusBadRequest, Kind: "bad-request", Title: "the request is wrong", Detail: detail}
+}
+
+func conflict(detail string) *problem {
+	return &problem{Status: http.StatusConflict, Kind: "conflict", Title: "the run does not stand so", Detail: detail}
+}
+
+// problemOf is the problem that an error is.
+func problemOf(err error) *problem {
+	var known *problem
+	var input *runner.InputError
+	var invalid *runner.InvalidError
+	var leased *runner.LeasedError
+	var busy *runner.BusyError
+	var full *fleet.FullError
+	var large *http.MaxBytesError
+	make := func(status int, kind, title string) *problem {
+		return &problem{Status: status, Kind: kind, Title: title, Detail: err.Error()}
+	}
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &input):
+		p := make(http.StatusUnprocessableEntity, "input", "what was given does not fit")
+		p.Problems = input.Problems
+		p.Cause = &machine.Failure{Kind: "input", Message: err.Error()}
+		return p
+	case errors.As(err, &invalid):
+		p := make(http.StatusUnprocessableEntity, "invalid-flow", "the flow is not valid")
+		p.Findings = findingsOf(invalid.Diagnostics)
+		return p
+	case errors.Is(err, runner.ErrNoRun):
+		return make(http.StatusNotFound, "no-run", "no such run")
+	case errors.Is(err, catalog.ErrNoFlow):
+		return make(http.StatusNotFound, "no-flow", "no such flow")
+	case errors.Is(err, runner.ErrRunExists):
+		return make(http.StatusConflict, "run-exists", "a run of that id exists")
+	case errors.As(err, &leased):
+		return make(http.StatusConflict, "driven", "another process drives the run")
+	case errors.As(err, &busy), errors.Is(err, runner.ErrStopped):
+		return make(http.StatusConflict, "busy", "the group of the run is busy")
+	case errors.As(err, &full):
+		return make(http.StatusTooManyRequests, "full", "too many runs are driven")
+	case errors.Is(err, fleet.ErrClosing):
+		return make(http.StatusServiceUnavailable, "stopping", "the server is stopping")
+	case errors.As(err, &large):
+		p := make(http.StatusRequestEntityTooLarge, "too-large", "the request is too large")
+		p.Detail = "a body may have at most " + strconv.FormatInt(large.Limit, 10) + " bytes"
+		return p
+	}
+	return make(http.StatusInternalServerError, "internal", "the server could not do it")
+}

@@ -1,0 +1,311 @@
+// Runs to look at.
+
+package serve
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/render"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+type runIn struct {
+	Run string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+}
+
+type runAtIn struct {
+	Run     string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	At      *int   `query:"at" doc:"as it was after this step, 0 before the first; without it, as it is now"`
+	History bool   `query:"history" doc:"add every node execution"`
+}
+
+// find reads the record of a run.
+func (s *Server) find(name string) (runner.RunRecord, error) {
+	return inspect.FindRun(s.cfg.Store, name, s.cfg.StoreName)
+}
+
+// show is a run as it stands, or as it stood after a step.
+func (s *Server) show(name string, at *int, history bool) (*runner.Result, error) {
+	record, err := s.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if at == nil {
+		result, err := s.cfg.Runner.Show(record.ID, runner.Options{History: history})
+		if err == nil && !history {
+			result.History = nil
+		}
+		return result, err
+	}
+	result, err := s.cfg.Runner.ShowAt(record.ID, *at, runner.Options{History: history})
+	if err == nil && len(result.Path) < *at {
+		return nil, &problem{
+			Status: 404, Kind: "no-step", Title: "no such step",
+			Detail: fmt.Sprintf("step %d: run %q has taken %d", *at, record.ID, len(result.Path)),
+		}
+	}
+	return result, err
+}
+
+func (s *Server) getRun(_ *call, in *runAtIn) (*runner.Result, error) {
+	return s.show(in.Run, in.At, in.History)
+}
+
+type stateIn struct {
+	Run string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	At  *int   `query:"at" doc:"as it was after this step, 0 before the first; without it, as it is now"`
+}
+
+func (s *Server) getRunState(_ *call, in *stateIn) (map[string]any, error) {
+	result, err := s.show(in.Run, in.At, false)
+	if err != nil {
+		return nil, err
+	}
+	return result.State, nil
+}
+
+type listIn struct {
+	Graph   string   `query:"graph" doc:"only runs of the graph of this name"`
+	Status  []string `query:"status" doc:"only runs that stand so; may be given several times"`
+	Label   []string `query:"label" doc:"only runs with the label key=value; may be given several times: all of them"`
+	Session string   `query:"session" doc:"only runs of this session"`
+	Parent  string   `query:"parent" doc:"only forks of this run"`
+	Limit   int      `query:"limit" doc:"most runs to list: 50 unless given, 500 at most"`
+	Cursor  string   `query:"cursor" doc:"next of the list before this one"`
+}
+
+// runList is a part of the list of runs.
+type runList struct {
+	Runs []inspect.ListedRun `json:"runs"`
+	Next string              `json:"next,omitempty" doc:"the cursor of what follows; absent: nothing does"`
+}
+
+func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
+	filter := runner.RunFilter{Graph: in.Graph, Session: in.Session, Labels: map[string]string{}}
+	for _, status := range in.Status {
+		if !slices.Contains(inspect.RunStatuses(), status) {
+			return runList{}, badRequest(fmt.Sprintf("no status %q (allowed: %s)", status, strings.Join(inspect.RunStatuses(), ", ")))
+		}
+	}
+	for _, label := range in.Label {
+		key, value, ok := strings.Cut(label, "=")
+		if !ok || key == "" {
+			return runList{}, badRequest(fmt.Sprintf("label %q: want key=value", label))
+		}
+		filter.Labels[key] = value
+	}
+	var err error
+	if filter.Parent, err = inspect.ParentID(s.cfg.Store, in.Parent); err != nil {
+		return runList{}, err
+	}
+	after, err := readCursor(in.Cursor)
+	if err != nil {
+		return runList{}, err
+	}
+	limit := in.Limit
+	if limit == 0 {
+		limit = 50
+	}
+	limit = min(limit, 500)
+	// Runs of one moment are few: those of the cursor's that were listed are left out.
+	const together = 100
+	filter.StartedBy, filter.Limit = after.Started, limit+together
+	runs, err := inspect.Find(s.cfg.Store, filter, in.Status)
+	if err != nil {
+		return runList{}, err
+	}
+	runs = after.rest(runs)
+	out := runList{}
+	if len(runs) > limit {
+		last := &runs[limit-1]
+		out.Next = cursor{last.Started, last.ID}.String()
+		runs = runs[:limit]
+	}
+	s.countSteps(runs)
+	out.Runs = inspect.ListRuns(runs)
+	return out, nil
+}
+
+// countSteps puts in the steps of runs that have not ended: their drivers tell only
+// from time to time.
+func (s *Server) countSteps(runs []runner.RunSummary) {
+	for i := range runs {
+		if runs[i].Status != machine.Running && runs[i].Owner == "" {
+			continue
+		}
+		// A run that can't be read keeps the number that was told last.
+		if result, err := s.cfg.Runner.Show(runs[i].ID, runner.Options{}); err == nil {
+			runs[i].Steps = result.Steps
+		}
+	}
+}
+
+// cursor is a place in the list of runs: after the run of that id.
+type cursor struct {
+	Started time.Time `json:"s"`
+	ID      string    `json:"i"`
+}
+
+// String is what a client gives back.
+func (c cursor) String() string {
+	text, _ := json.Marshal(c) // it can be
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func readCursor(text string) (c cursor, err error) {
+	if text == "" {
+		return c, nil
+	}
+	src, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(src, &c)
+	}
+	if err != nil {
+		return c, badRequest("cursor " + quote(text) + " is none that a list has given")
+	}
+	return c, nil
+}
+
+// rest are the runs after the cursor.
+func (c *cursor) rest(runs []runner.RunSummary) []runner.RunSummary {
+	if c.ID == "" {
+		return runs
+	}
+	for i := range runs {
+		if runs[i].ID == c.ID {
+			return runs[i+1:]
+		}
+		if runs[i].Started.Before(c.Started) { // it is gone
+			return runs[i:]
+		}
+	}
+	return nil
+}
+
+func (s *Server) deleteRun(_ *call, in *runIn) (none, error) {
+	record, err := s.find(in.Run)
+	if err == nil {
+		err = s.cfg.Store.Delete(record.ID)
+	}
+	return none{}, err
+}
+
+type whyIn struct {
+	Run  string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	Step int    `query:"step" doc:"only this step; without it all, those of subgraphs too"`
+}
+
+type whyList struct {
+	Decisions []inspect.Decision `json:"decisions"`
+}
+
+func (s *Server) getRunWhy(_ *call, in *whyIn) (whyList, error) {
+	record, err := s.find(in.Run)
+	if err != nil {
+		return whyList{}, err
+	}
+	list, err := inspect.Why(s.cfg.Runner, &record, in.Step)
+	return whyList{list}, err
+}
+
+// runPage is all that is recorded of a run.
+type runPage struct {
+	Drawing *render.Document `json:"drawing"`
+	Flow    inspect.Flow     `json:"flow"`
+	Run     *inspect.Run     `json:"run"`
+	// Path is the flow's below the folder that is served; empty: it is elsewhere.
+	Path string `json:"path" doc:"the flow below the folder that is served; empty: it is elsewhere"`
+	// Last is the number of the last event: what follows is told after it.
+	Last int64 `json:"last_event"`
+	// Driver has the run; Here says that it is this server.
+	Driver string `json:"driver"`
+	Here   bool   `json:"here" doc:"this server drives the run"`
+	// Parent and ParentStep are what the run was forked from.
+	Parent     string            `json:"parent,omitempty"`
+	ParentStep int               `json:"parent_step,omitempty"`
+	Labels     map[string]string `json:"labels,omitempty"`
+}
+
+func (s *Server) getRunPage(c *call, in *runIn) (*runPage, error) {
+	record, err := s.find(in.Run)
+	if err != nil {
+		return nil, err
+	}
+	painted, err := inspect.Paint(s.cfg.Runner, &record, true)
+	if err != nil {
+		return nil, err
+	}
+	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}) // it was valid then
+	open := inspect.NewOpener(g, record.Load)
+	drawing := render.Draw(g, render.Options{Open: open.Open, Trail: painted.Trail})
+	file := s.cfg.Catalog.PathOf(record.File)
+	shown := file
+	if file == "" {
+		shown = record.File
+	}
+	run, err := painted.Page(c.ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &runPage{
+		Drawing: drawing.Document(), Flow: inspect.NewFlow(g, shown, nil, open), Run: run, Path: file, Last: painted.Last(),
+		Here: s.cfg.Fleet.Driven(record.ID) != nil, Parent: record.Parent, ParentStep: record.ParentStep, Labels: record.Labels,
+	}
+	if lines, err := s.cfg.Store.List(runner.RunFilter{ID: record.ID}); err == nil && len(lines) == 1 {
+		out.Driver = lines[0].Owner
+	}
+	run.Result.History = nil
+	return out, nil
+}
+
+type logsIn struct {
+	Run  string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	Node string `query:"node" doc:"only this node"`
+}
+
+type logList struct {
+	Said []inspect.Said `json:"said"`
+}
+
+func (s *Server) getRunLogs(c *call, in *logsIn) (logList, error) {
+	out := logList{Said: []inspect.Said{}}
+	record, err := s.find(in.Run)
+	if err != nil {
+		return out, err
+	}
+	err = s.cfg.Runner.Logs(c.ctx, record.ID, false, func(l *runner.LogChunk) error {
+		if l.Text != "" && (in.Node == "" || in.Node == l.Node) {
+			out.Said = append(out.Said, inspect.Said{Node: l.Node, Visit: l.Visit, Attempt: l.Attempt, Source: l.Source, Stream: l.Stream, Text: l.Text})
+		}
+		return nil
+	})
+	return out, err
+}
+
+type questionsIn struct {
+	Graph string `query:"graph" doc:"only of runs of the graph of this name"`
+}
+
+type questionList struct {
+	Questions []inspect.Question `json:"questions"`
+}
+
+func (s *Server) listQuestions(_ *call, in *questionsIn) (questionList, error) {
+	out := questionList{Questions: []inspect.Question{}}
+	runs, err := s.cfg.Store.List(runner.RunFilter{Graph: in.Graph, Status: []machine.Status{machine.Paused, machine.Running}})
+	for i := range slices.Backward(runs) {
+		result, err := s.cfg.Runner.Show(runs[i].ID, runner.Options{})
+		if err == nil { // else it can't be read, or is gone
+			out.Questions = append(out.Questions, inspect.Questions(result)...)
+		}
+	}
+	return out, err
+}
