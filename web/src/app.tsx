@@ -1,5 +1,6 @@
 // The page: the graph, what stands beside it, and for a run the steps below.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Data, Drawing } from "./data";
 import { Events } from "./events";
@@ -9,10 +10,28 @@ import { FlowPanel, NodePanel, RunPanel, StatePanel, StepPanel } from "./panel";
 import { Source, worst } from "./source";
 import { clock, count, duration } from "./text";
 import { Timeline } from "./timeline";
-import { Trace } from "./trace";
+import { Trace, type Moment } from "./trace";
 
 /** Place is what is looked at; it stands in the address. */
 interface Place { tab: string; node: string | null; step: number | null }
+
+/** Serving is what a server adds to the page. */
+export interface Serving {
+  /** trace is that of a run that goes on; version and key change when it or the data does. */
+  trace?: Trace;
+  version?: number;
+  key: string;
+  statuses?: Map<string, string>;
+  tabs: [string, string, (moment: Moment | null) => ComponentChildren][];
+  banner: string;
+  controls?: ComponentChildren;
+  asks?: ComponentChildren;
+  parent?: { id: string; step: number } | null;
+  flow?: string;
+  /** more asks for all of a decision, said for what a node has said. */
+  more?: (step: number) => Promise<void>;
+  said?: (node: string) => Promise<void>;
+}
 
 function readPlace(run: boolean): Place {
   const q = new URLSearchParams(location.hash.slice(1));
@@ -25,11 +44,13 @@ function writePlace(p: Place) {
   q.set("tab", p.tab);
   if (p.node) q.set("node", p.node);
   if (p.step !== null) q.set("step", String(p.step));
-  history.replaceState(null, "", "#" + q);
+  history.replaceState(history.state, "", location.pathname + location.search + "#" + q);
 }
 
-export function App({ data }: { data: Data }) {
-  const trace = useMemo(() => (data.run ? new Trace(data) : null), [data]);
+export function App({ data, live }: { data: Data; live?: Serving }) {
+  const own = useMemo(() => (data.run && !live?.trace ? new Trace(data) : null), [data]);
+  const trace = live?.trace ?? own;
+  const version = live?.version ?? 0;
   const [place, setPlace] = useState(() => readPlace(!!trace));
   const go = (change: Partial<Place>) => setPlace((old) => ({ ...old, ...change }));
   useEffect(() => writePlace(place), [place]);
@@ -39,10 +60,18 @@ export function App({ data }: { data: Data }) {
     return () => removeEventListener("hashchange", changed);
   }, []);
 
-  const statuses = useMemo(() => statusesOf(data.drawing), [data]);
+  const statuses = useMemo(() => live?.statuses ?? statusesOf(data.drawing), [data, version]);
   const last = trace?.steps.length ?? 0;
   const step = Math.min(place.step ?? last, last);
-  const moment = useMemo(() => trace?.at(step, statuses) ?? null, [trace, step]);
+  const moment = useMemo(() => trace?.at(step, statuses) ?? null, [trace, step, version]);
+  const decision = trace?.decisions.get(step);
+  useEffect(() => {
+    if (live?.more && decision && !decision.candidates.some((c) => c.test) && decision.candidates.some((c) => c.when)) void live.more(step).catch(() => 0);
+  }, [step, decision]);
+  const ended = trace && place.node ? trace.of(place.node).filter((x) => x.end !== null).length : 0;
+  useEffect(() => {
+    if (live?.said && place.node && ended) void live.said(place.node).catch(() => 0);
+  }, [place.node, ended]);
   const spans = useMemo(() => spansOf(data), [data]);
   const findings = useMemo(() => {
     const by = new Map<string, string>();
@@ -61,7 +90,8 @@ export function App({ data }: { data: Data }) {
   useEffect(() => {
     if (!trace) return;
     const key = (e: KeyboardEvent) => {
-      if (e.target instanceof HTMLInputElement || e.target instanceof HTMLSelectElement || e.ctrlKey || e.metaKey || e.altKey) return;
+      if (e.target instanceof HTMLInputElement || e.target instanceof HTMLSelectElement || e.target instanceof HTMLTextAreaElement || e.ctrlKey || e.metaKey || e.altKey) return;
+      const last = trace.steps.length;
       if (e.key === "[") setPlace((p) => ({ ...p, step: Math.max(0, Math.min(p.step ?? last, last) - 1) }));
       if (e.key === "]") setPlace((p) => ({ ...p, step: Math.min(last, (p.step ?? last) + 1) }));
     };
@@ -69,33 +99,36 @@ export function App({ data }: { data: Data }) {
     return () => removeEventListener("keydown", key);
   }, [trace]);
 
-  const tabs = trace
+  const added = live?.tabs ?? [];
+  const tabs = [...(trace
     ? [["run", "Run"], ["step", "Step"], ["node", "Node"], ["state", "State"], ["events", "Events"], ["source", "Source"]]
-    : [["flow", "Flow"], ["node", "Node"], ["source", "Source"]];
+    : [["flow", "Flow"], ["node", "Node"], ["source", "Source"]]), ...added.map(([id, name]) => [id, name])];
   const tab = tabs.some(([id]) => id === place.tab) ? place.tab : tabs[0][0];
   const span = spans.find((s) => s.path === place.node);
   return (
     <>
-      <Header data={data} />
+      <Header data={data} live={live} />
+      {live?.banner && <p class="banner" role="alert">{live.banner}</p>}
       <main class={trace ? "run" : "flow"}>
         <section class="stage" aria-label="Graph">
           <GraphView drawing={data.drawing} notes={notes} last={ofFinally} moment={moment} plain={plain} selected={place.node} onSelect={select} findings={findings} />
         </section>
         {trace && moment && (
           <section class="below" aria-label="Steps">
-            <Steps trace={trace} step={step} last={last} onStep={(n) => go({ step: n, tab: place.tab === "run" || place.tab === "node" ? "step" : place.tab })} />
-            <Timeline trace={trace} step={step} selected={place.node} onStep={toStep} onSelect={(path) => go({ node: path, tab: "node" })} />
+            <Steps trace={trace} step={step} last={last} onStep={(n) => go({ step: live && n === last ? null : n, tab: place.tab === "run" || place.tab === "node" ? "step" : place.tab })} />
+            <Timeline trace={trace} version={version} step={step} selected={place.node} onStep={toStep} onSelect={(path) => go({ node: path, tab: "node" })} />
           </section>
         )}
         <section class="side" aria-label="Details">
           <Tabs tabs={tabs} tab={tab} onTab={(t) => go({ tab: t })} />
           <div class="tabpanel" role="tabpanel" id="panel" aria-labelledby={"tab-" + tab} tabIndex={tab === "events" || tab === "source" ? -1 : 0}>
-            {tab === "run" && trace && <RunPanel trace={trace} data={data} />}
+            {tab === "run" && trace && <RunPanel trace={trace} data={data} asks={live?.asks} />}
+            {added.map(([id, , show]) => tab === id && <div key={id}>{show(moment)}</div>)}
             {tab === "flow" && <FlowPanel flow={data.flow} />}
             {tab === "step" && trace && moment && <StepPanel trace={trace} moment={moment} data={data} onSelect={select} />}
             {tab === "node" && <NodePanel path={place.node} data={data} trace={trace} step={step} onStep={toStep} />}
             {tab === "state" && moment && <StatePanel moment={moment} />}
-            {tab === "events" && trace && <Events events={trace.run.events} start={trace.start} onSelect={(node) => go({ node })} />}
+            {tab === "events" && trace && <Events events={trace.run.events} version={version} start={trace.start} onSelect={(node) => go({ node })} />}
             {tab === "source" && <Source flow={data.flow} selected={span ? [span.from, span.to] : null} lines={new Set(spans.flatMap((s) => range(s.from, s.to)))}
               onLine={(n) => { const s = spans.find((s) => n >= s.from && n <= s.to); if (s) go({ node: s.path }); }} />}
           </div>
@@ -105,18 +138,20 @@ export function App({ data }: { data: Data }) {
   );
 }
 
-function Header({ data }: { data: Data }) {
-  const r = data.run?.result;
+function Header({ data, live }: { data: Data; live?: Serving }) {
+  const r = live?.trace?.run.result ?? data.run?.result;
   const errors = data.flow.findings?.diagnostics.filter((f) => f.severity === "error").length ?? 0;
   return (
     <header>
       <span class="logo" aria-hidden="true"><svg viewBox="0 0 24 24" width="22" height="22"><path d="M6 6h6a4 4 0 0 1 4 4v4M6 6v8a4 4 0 0 0 4 4h2" /><circle cx="6" cy="6" r="3" /><circle cx="16" cy="17" r="3.500" /></svg></span>
-      <h1>{data.flow.name}</h1>
+      {live && <a class="meta" href="/">All runs</a>}
+      <h1>{live?.flow ? <a href={"/flow/" + live.flow.split("/").map(encodeURIComponent).join("/")}>{data.flow.name}</a> : data.flow.name}</h1>
       {r ? (
         <>
           <span class={"pill " + r.status}>{r.status}{r.quality === "degraded" ? ", degraded" : ""}</span>
           <span class="meta" title={clock(r.started_at)}>{r.run_id}</span>
           <span class="meta">{count(r.steps, "step")} in {duration(r.duration_ms)}</span>
+          {live?.parent && <span class="meta">fork of <a href={`/run/${encodeURIComponent(live.parent.id)}`}>{live.parent.id}</a> at {live.parent.step} · <a href={`/compare/${encodeURIComponent(live.parent.id)}/${encodeURIComponent(r.run_id)}`}>compare</a></span>}
           {r.usage.llm_calls > 0 && <span class="meta">{count(r.usage.llm_calls, "model call")}{r.usage.cost_usd ? `, $${r.usage.cost_usd.toFixed(4)}` : ""}</span>}
         </>
       ) : (
@@ -126,6 +161,7 @@ function Header({ data }: { data: Data }) {
           <span class="meta">{data.flow.file}</span>
         </>
       )}
+      {live?.controls}
     </header>
   );
 }

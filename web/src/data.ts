@@ -81,9 +81,14 @@ export interface Flow {
 
 export interface Pending {
   node: string;
+  index?: number | null;
   key: string | null;
   kind: string;
   prompt: string;
+  schema?: unknown;
+  name?: string;
+  args?: Record<string, unknown>;
+  due?: string | null;
 }
 
 export interface Result {
@@ -99,6 +104,8 @@ export interface Result {
   output: unknown;
   error: Failure | null;
   pending: Pending[];
+  running?: { node: string; step: number; visit: number; attempt: number; doing: string; since: string }[];
+  paused_at?: { phase: string; nodes: string[] };
   usage: { llm_calls: number; input_tokens: number; output_tokens: number; cost_usd: number | null };
   started_at: string;
   duration_ms: number;
@@ -127,6 +134,7 @@ export interface RunEvent {
   type?: string;
   message?: string;
   data?: Record<string, unknown>;
+  status?: string;
   [more: string]: unknown;
 }
 

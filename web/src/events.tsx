@@ -7,17 +7,17 @@ import { Value } from "./value";
 
 const ROW = 30;
 
-export function Events({ events, start, onSelect }: { events: RunEvent[]; start: number; onSelect: (path: string) => void }) {
+export function Events({ events, version, start, onSelect }: { events: RunEvent[]; version: number; start: number; onSelect: (path: string) => void }) {
   const [type, setType] = useState("");
   const [query, setQuery] = useState("");
   const [top, setTop] = useState(0);
   const [chosen, setChosen] = useState<RunEvent | null>(null);
   const host = useRef<HTMLDivElement>(null);
-  const types = useMemo(() => [...new Set(events.map((e) => e.event))].sort(), [events]);
+  const types = useMemo(() => [...new Set(events.map((e) => e.event))].sort(), [events, events.length]);
   const shown = useMemo(() => {
     const q = query.trim().toLowerCase();
     return events.filter((e) => (!type || e.event === type) && (!q || JSON.stringify(e).toLowerCase().includes(q)));
-  }, [events, type, query]);
+  }, [events, events.length, version, type, query]);
   const [high, setHigh] = useState(480);
   useEffect(() => {
     const o = new ResizeObserver(() => host.current && setHigh(host.current.clientHeight));

@@ -73,13 +73,15 @@ export function arrange(d: Drawing, open: Set<string>, notes: (path: string) => 
   }
   if (d.edges.some((e) => e.to === "END")) add({ path: prefix + END, node: null, role: "end", x: 0, y: 0, w: 52, h: 26, open: null }, END);
   const chooses = new Set(d.edges.filter((e) => e.when || e.condition === "llm_decide").map((e) => `${e.from} ${e.condition === "on_failure"}`));
-  const arrows: Arrow[] = [{ key: prefix + "#start", edge: null, from: START, to: d.start, fallback: false, path: "", label: [], lx: 0, ly: 0, lw: 0, cw: 0 }];
+  const drawn: Arrow[] = [{ key: prefix + "#start", edge: null, from: START, to: d.start, fallback: false, path: "", label: [], lx: 0, ly: 0, lw: 0, cw: 0 }];
   for (const [i, e] of d.edges.entries()) {
     const fallback = !e.when && e.condition !== "llm_decide" && e.condition !== "goto" && chooses.has(`${e.from} ${e.condition === "on_failure"}`);
-    arrows.push({
+    drawn.push({
       key: `${prefix}#${i}`, edge: e, from: e.from, to: e.to === "END" ? END : e.to, fallback, path: "", label: label(e, fallback), lx: 0, ly: 0, lw: 0, cw: 0,
     });
   }
+  // An edge of a broken file may name what is not there: a finding says so.
+  const arrows = drawn.filter((a) => placeOf.has(a.from) && placeOf.has(a.to));
   const at = (id: string) => placeOf.get(id)!;
   const links: Link[] = arrows.map((a) => {
     a.lw = a.label.length ? Math.max(...a.label.map((l) => width(l, SMALL))) + 12 : 0;

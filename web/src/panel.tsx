@@ -1,6 +1,7 @@
 // What stands beside the graph: a step, a node, the state, and what is known of a
 // flow before it runs.
 
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Data, Decision, Flow, Part, Range, Said } from "./data";
 import { Icon } from "./icons";
@@ -226,7 +227,7 @@ export function StatePanel({ moment }: { moment: Moment }) {
 }
 
 /** RunPanel is what a run came to. */
-export function RunPanel({ trace, data }: { trace: Trace; data: Data }) {
+export function RunPanel({ trace, data, asks }: { trace: Trace; data: Data; asks?: ComponentChildren }) {
   const r = trace.run.result;
   return (
     <div class="pane">
@@ -239,7 +240,8 @@ export function RunPanel({ trace, data }: { trace: Trace; data: Data }) {
         {r.usage.llm_calls > 0 && <><dt>Model calls</dt><dd>{r.usage.llm_calls} <span class="hint">{(r.usage.input_tokens + r.usage.output_tokens).toLocaleString("en")} tokens{r.usage.cost_usd === null ? "" : `, $${r.usage.cost_usd.toFixed(4)}`}</span></dd></>}
       </dl>
       {r.error && <ErrorBox kind={r.error.kind} message={r.error.message} details={r.error.details} />}
-      {r.pending.length > 0 && (
+      {asks}
+      {!asks && r.pending.length > 0 && (
         <section>
           <h3>Waits for</h3>
           {r.pending.map((q, i) => <p key={i}><strong>{q.node}{q.key ? ":" + q.key : ""}</strong> {q.prompt}<br /><code class="command">graphrun answer {r.run_id} '{q.node}{q.key ? ":" + q.key : ""}=…'</code></p>)}

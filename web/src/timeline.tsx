@@ -10,8 +10,8 @@ const LEAST = 3; // pixels of a bar
 
 interface Bar { x: Execution; from: number; to: number; lane: number; many: number }
 
-export function Timeline({ trace, step, selected, onStep, onSelect }: {
-  trace: Trace; step: number; selected: string | null; onStep: (n: number) => void; onSelect: (path: string) => void;
+export function Timeline({ trace, version, step, selected, onStep, onSelect }: {
+  trace: Trace; version: number; step: number; selected: string | null; onStep: (n: number) => void; onSelect: (path: string) => void;
 }) {
   const host = useRef<HTMLDivElement>(null);
   const [wide, setWide] = useState(800);
@@ -23,7 +23,7 @@ export function Timeline({ trace, step, selected, onStep, onSelect }: {
     return () => o.disconnect();
   }, []);
   const room = Math.max(80, wide - 24);
-  const { bars, lanes, scale, ticks } = useMemo(() => lay(trace, room, byStep), [trace, room, byStep]);
+  const { bars, lanes, scale, ticks } = useMemo(() => lay(trace, room, byStep), [trace, version, room, byStep]);
   const here = trace.steps[step - 1];
   const now = byStep ? scale(step) : here ? scale(here.end ?? trace.length) : 0;
   return (

@@ -1,7 +1,7 @@
 // A run as the page shows it: executions with their attempts, and the run as it
 // was after any step.
 
-import type { Data, Decision, Failure, RunEvent, Run } from "./data";
+import type { Data, Decision, Failure, Result, RunEvent, Run, Said } from "./data";
 
 /** Attempt is one try of an execution; times are milliseconds from the run's start. */
 export interface Attempt {
@@ -63,7 +63,8 @@ const inner = (node: string) => node.includes("/");
 export class Trace {
   readonly run: Run;
   readonly start: number;
-  readonly length: number; // milliseconds
+  length: number; // milliseconds
+  private readonly known = new Map<string, Execution>();
   readonly executions: Execution[] = [];
   /** steps[i] is the execution that was step i+1. */
   readonly steps: Execution[] = [];
@@ -72,11 +73,57 @@ export class Trace {
   constructor(data: Data) {
     this.run = data.run!;
     this.start = Date.parse(this.run.result.started_at);
-    const known = new Map<string, Execution>();
-    for (const e of this.run.events) this.add(e, known);
-    for (const x of this.executions) if (x.step > 0 && x.outcome !== "running") this.steps[x.step - 1] = x;
+    for (const e of this.run.events) this.add(e, this.known);
     for (const d of this.run.decisions) if (!inner(d.node)) this.decisions.set(d.step, d);
     this.length = Math.max(1, this.run.result.duration_ms, ...tail(this.executions.map((x) => x.end ?? x.start)));
+  }
+
+  /** push adds what has happened since. */
+  push(events: RunEvent[]) {
+    for (const e of events) {
+      this.run.events.push(e);
+      this.add(e, this.known);
+      this.length = Math.max(this.length, Date.parse(e.time) - this.start);
+      if (e.event === "edges_resolved" && e.candidates) this.decide(e);
+      if (e.event === "node_output" && e.node && typeof e.text === "string" && e.text) {
+        this.run.said.push({ node: e.node, visit: e.visit ?? 1, attempt: e.attempt ?? 1, stream: "text", text: e.text });
+      }
+    }
+    this.visits = null;
+  }
+
+  private decide(e: RunEvent) {
+    const x = this.known.get(`${e.node}#${e.visit}`);
+    const d = { step: e.step ?? 0, node: e.node!, visit: e.visit ?? 1, outcome: x?.outcome ?? "success", next: e.next ?? [], candidates: e.candidates as Decision["candidates"] };
+    this.run.decisions.push(d);
+    if (!inner(d.node)) this.decisions.set(d.step, d);
+  }
+
+  /** explain puts what was asked for later in the place of decisions. */
+  explain(list: Decision[]) {
+    for (const d of list) {
+      const i = this.run.decisions.findIndex((o) => o.node === d.node && o.visit === d.visit && o.step === d.step);
+      if (i < 0) continue;
+      this.run.decisions[i] = d;
+      if (!inner(d.node)) this.decisions.set(d.step, d);
+    }
+  }
+
+  /** heard is what a node has said, whole. */
+  heard(node: string, said: Said[]) {
+    const rest = this.run.said.filter((s) => s.node !== node);
+    this.run.said.length = 0;
+    for (const s of rest.concat(said)) this.run.said.push(s);
+  }
+
+  /** stands is how the run stands now. */
+  stands(result: Result) {
+    this.run.result = result;
+  }
+
+  /** tick lets time pass in a run that goes on. */
+  tick(now: number) {
+    this.length = Math.max(this.length, now - this.start);
   }
 
   private add(e: RunEvent, known: Map<string, Execution>) {
@@ -93,6 +140,10 @@ export class Trace {
         };
         known.set(key, x);
         this.executions.push(x);
+      }
+      if (x.step > 0 && this.steps[x.step - 1] === x) { // it begins anew
+        delete this.steps[x.step - 1];
+        if (x.step === this.steps.length) this.steps.length--;
       }
       // A run that is taken up goes on with the visit that it was lost in.
       Object.assign(x, { outcome: "running", end: null, seq: Infinity, error: null });
@@ -125,6 +176,7 @@ export class Trace {
           end: at, seq: e.seq, outcome: e.event === "node_completed" ? "success" : e.step || e.finally ? "failure" : "cancelled", cached: !!e.cached, skipped: !!e.skipped, output: e.output, error: e.error ?? null,
         });
         if (e.step && !inner(e.node)) x.step = e.step;
+        if (x.step > 0) this.steps[x.step - 1] = x;
         break;
       case "node_event":
         if (e.type === "element" && e.data) {

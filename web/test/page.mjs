@@ -1,15 +1,14 @@
 // Looks at pages with a browser, as a reader would: node page.mjs FOLDER, where the
 // pages are that TestPageInBrowser writes. It prints what is wrong, a line each.
 // With GRAPHRUN_SHOTS it leaves pictures of all views there.
-import { readFileSync, mkdirSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { launch } from "./browser.mjs";
+import { violations } from "./looked.mjs";
 
 const folder = process.argv[2];
 const shots = process.env.GRAPHRUN_SHOTS;
 if (shots) mkdirSync(shots, { recursive: true });
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const wrong = [];
 const expect = (ok, what) => ok || wrong.push(what);
 const browser = await launch();
@@ -44,16 +43,7 @@ for (const [name, hashes] of views) {
         const { page, context, where } = await open(name, { width, scheme, hash });
         const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         expect(over <= 0, `${where}: wider than the window by ${over}`);
-        // In the browser's own world: the page's policy lets no other script in.
-        const client = await context.newCDPSession(page);
-        const { frameTree } = await client.send("Page.getFrameTree");
-        const { executionContextId } = await client.send("Page.createIsolatedWorld", { frameId: frameTree.frame.id, worldName: "axe" });
-        await client.send("Runtime.evaluate", { expression: axe + ";0", contextId: executionContextId });
-        const { result } = await client.send("Runtime.evaluate", {
-          expression: `axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }).then((r) => JSON.stringify(r.violations.map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 140) + " " + (n.any[0]?.message ?? "")).join(" | "))))`,
-          contextId: executionContextId, awaitPromise: true,
-        });
-        for (const v of JSON.parse(result.value ?? '["axe did not run"]')) wrong.push(`${where}: axe: ${v}`);
+        for (const v of await violations(page)) wrong.push(`${where}: axe: ${v}`);
         if (shots) await page.screenshot({ path: join(shots, `${name}-${hash.replace(/\W+/g, "-")}-${width}-${scheme}.png`), fullPage: width < 900 });
         await context.close();
       }

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Flows that a browser starts, answers and watches: see web/test/serve.mjs.
+const orderFlow = `graphrun: v1
+name: order
+description: Adds up an order and asks whether it may go.
+start: check
+state:
+  thing: {type: string, required: true, description: what is ordered}
+  count: {type: integer, default: 1, minimum: 1}
+  key: {type: string, secret: true}
+  total: {type: integer, default: 0}
+  verdict: {type: string}
+nodes:
+  check: {kind: set, set: {total: 0}}
+  add: {kind: set, set: {total: total + 1}}
+  approve: {kind: human, prompt: "Send {{ thing }}, {{ total }} times?", choices: ["yes", "no"], writes: {verdict: output}}
+  send: {kind: pass}
+  drop: {kind: pass}
+edges:
+  - {from: check, to: add}
+  - {from: add, to: add, when: total < count}
+  - {from: add, to: approve}
+  - {from: approve, to: send, when: verdict == "yes"}
+  - {from: approve, to: drop}
+  - {from: send, to: END}
+  - {from: drop, to: END}
+`
+
+const slowFlow = `graphrun: v1
+name: slow
+start: work
+state: {n: {type: integer, default: 0}, most: {type: integer, default: 15}}
+limits: {max_steps: 2000, max_visits: 1000, node_timeout: 10s}
+nodes:
+  work: {kind: exec, command: [sh, -c, "sleep 0.08; echo done"]}
+  count: {kind: set, set: {n: n + 1}}
+edges:
+  - {from: work, to: count}
+  - {from: count, to: work, when: n < most}
+  - {from: count, to: END}
+`
+
+const formFlow = `graphrun: v1
+name: form
+start: ask
+nodes:
+  ask:
+    kind: human
+    prompt: "How was it?"
+    schema: {type: object, properties: {score: {type: integer, minimum: 0, maximum: 10}, note: {type: string}}, required: [score]}
+edges: [{from: ask, to: END}]
+output: nodes.ask.output
+`
+
+// TestServedPageInBrowser has a browser use the served page; see web/test/serve.mjs.
+func TestServedPageInBrowser(t *testing.T) {
+	web := os.Getenv("GRAPHRUN_TEST_WEB")
+	if web == "" {
+		t.Skip("GRAPHRUN_TEST_WEB does not name the folder web with its packages (.ci/browser makes them): no browser uses the page")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"order.yaml": orderFlow, "slow.yaml": slowFlow, "form.yaml": formFlow} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := exec.Command("node", filepath.Join(web, "test", "serve.mjs"), self, dir)
+	look.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir)
+	if out, err := look.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,108 @@
+// The runs of the store, the flows that are served, and what waits for a person.
+
+import { useEffect, useState } from "preact/hooks";
+import { api, every, type ListedFlow, type ListedRun, type Question, type ServerInfo } from "./api";
+import { useDoing, Wrong } from "./doing";
+import { clock, count, duration } from "./text";
+
+const statuses = ["running", "paused", "completed", "failed", "stuck", "limit", "cancelled", "crashed"];
+
+export const runLink = (id: string) => `/run/${encodeURIComponent(id)}`;
+export const flowLink = (path: string) => `/flow/${path.split("/").map(encodeURIComponent).join("/")}`;
+
+export function Runs({ server }: { server: ServerInfo | null }) {
+  const [flows, setFlows] = useState<ListedFlow[] | null>(null);
+  const [asked, setAsked] = useState<Question[]>([]);
+  const [list, setList] = useState<{ runs: ListedRun[]; next?: string } | null>(null);
+  const [older, setOlder] = useState<ListedRun[]>([]);
+  const [status, setStatus] = useState(() => new URLSearchParams(location.search).get("status") ?? "");
+  const [graph, setGraph] = useState(() => new URLSearchParams(location.search).get("graph") ?? "");
+  const [wrong, setWrong] = useState("");
+  const doing = useDoing();
+  const query = (cursor?: string) => new URLSearchParams({ ...(status && { status }), ...(graph && { graph }), ...(cursor && { cursor }), limit: "50" });
+  useEffect(() => {
+    const q = query();
+    q.delete("limit");
+    history.replaceState(null, "", "/" + (q.size ? "?" + q : ""));
+    setOlder([]);
+    return every(1500, async () => {
+      try {
+        const [runs, questions] = await Promise.all([api.runs(query()), api.questions()]);
+        setList(runs);
+        setAsked(questions.questions);
+        setWrong("");
+      } catch (e) {
+        setWrong(`The server does not answer: ${(e as Error).message}. Trying again.`);
+      }
+    });
+  }, [status, graph]);
+  useEffect(() => every(5000, async () => setFlows((await api.flows()).flows)), []);
+  useEffect(() => { document.title = "graphrun · runs"; }, []);
+  const runs = [...(list?.runs ?? []), ...older];
+  const [next, setNext] = useState<string | undefined>();
+  useEffect(() => setNext(older.length ? next : list?.next), [list]);
+  return (
+    <main class="list">
+      <section class="card flows" aria-label="Flows">
+        <h2>Flows</h2>
+        {flows?.length === 0 && <p class="empty">There is no flow below {server?.dir ?? "the folder"}. <code>graphrun init</code> makes one.</p>}
+        <ul>
+          {flows?.map((f) => (
+            <li key={f.path}>
+              <a href={flowLink(f.path)}><strong>{f.name || f.path}</strong></a>
+              {f.errors > 0 ? <span class="pill failed">{count(f.errors, "error")}</span> : <a class="button" href={flowLink(f.path) + "#tab=start"} aria-label={`Start ${f.name || f.path}`}>Start</a>}
+              <p class="hint">{f.description || f.path}</p>
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section class="card" aria-label="Runs">
+        {asked.length > 0 && (
+          <div class="waits">
+            <h2>{count(asked.length, "question")} for you</h2>
+            <ul>{asked.slice(0, 20).map((q) => <li key={q.run + q.target}><a href={runLink(q.run) + "#tab=run"}>{q.graph}: {q.target}</a> <span class="hint">{q.prompt.slice(0, 140)}</span></li>)}</ul>
+          </div>
+        )}
+        <div class="filters">
+          <h2>Runs</h2>
+          <select aria-label="Status" value={status} onChange={(e) => setStatus(e.currentTarget.value)}>
+            <option value="">every status</option>
+            {statuses.map((s) => <option key={s} value={s}>{s}</option>)}
+          </select>
+          <select aria-label="Graph" value={graph} onChange={(e) => setGraph(e.currentTarget.value)}>
+            <option value="">every graph</option>
+            {[...new Set([...(flows ?? []).map((f) => f.name), ...runs.map((r) => r.graph), graph])].filter(Boolean).sort().map((g) => <option key={g} value={g}>{g}</option>)}
+          </select>
+        </div>
+        <Wrong text={wrong} />
+        {list && runs.length === 0 && <p class="empty">{status || graph ? "No run is like that. Choose every status and every graph to see all." : "Nothing has run yet. Start a flow here, or with graphrun run."}</p>}
+        {runs.length > 0 && (
+          <div class="scroll" tabIndex={0} role="group" aria-label="List of runs">
+            <table class="runs">
+              <thead><tr><th>Run</th><th>Graph</th><th>Status</th><th>Steps</th><th>Started</th><th>Took</th><th>Notes</th></tr></thead>
+              <tbody>
+                {runs.map((r) => (
+                  <tr key={r.run_id}>
+                    <td><a href={runLink(r.run_id)}>{r.run_id}</a></td>
+                    <td>{r.graph}</td>
+                    <td><span class={"pill " + r.status}>{r.status}</span>{r.reason && !["end", "human"].includes(r.reason) && <span class="hint"> {r.reason.replaceAll("_", " ")}</span>}</td>
+                    <td class="right">{r.steps.toLocaleString("en")}</td>
+                    <td title={r.started_at}>{clock(r.started_at)}</td>
+                    <td>{duration(Math.max(0, (r.status === "running" ? Date.now() : Date.parse(r.updated_at)) - Date.parse(r.started_at)))}</td>
+                    <td class="hint">{[r.parent && `fork of ${r.parent} at ${r.parent_step}`, ...Object.entries(r.labels ?? {}).filter(([k]) => k !== "request").map(([k, v]) => `${k}=${v}`)].filter(Boolean).join(" ")}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+        {next && <p><button disabled={doing.busy} onClick={() => doing.does(async () => {
+          const more = await api.runs(query(next));
+          setOlder((o) => [...o, ...more.runs]);
+          setNext(more.next);
+        })}>Older runs</button></p>}
+        <Wrong text={doing.wrong} />
+      </section>
+    </main>
+  );
+}
