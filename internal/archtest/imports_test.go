@@ -48,7 +48,6 @@ func layers() []layer {
 		{path: "internal/flowdiff", own: []string{"eval", "internal/bind", "spec"}},
 		// many runs driven in one process, and those who look on
 		{path: "internal/fleet", own: []string{"runner", "runner/machine"}},
-		{path: "internal/flowdiff", own: []string{"spec"}},
 		{path: "internal/given", own: []string{"eval", "internal/schema"}, others: []string{yaml}},
 		{path: "internal/graphalg"},
 		// what flows and runs are, as data: what commands print, the page shows and the server answers
