@@ -11,7 +11,7 @@ FLOWS    := $(wildcard examples/*/flow.yaml)
 # The race detector needs a C compiler; without one the tests run all the same.
 RACE := $(shell test "$$(go env CGO_ENABLED)" = 1 && command -v $$(go env CC) >/dev/null 2>&1 && echo -race)
 
-.PHONY: page page-check help build run test lint check bench fuzz chaos clean
+.PHONY: dev-temporal page page-check help build run test lint check bench fuzz chaos clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -60,6 +60,12 @@ fuzz: ## every fuzz target for FUZZTIME
 
 chaos: ## disturb random runs for CHAOS, with the race detector where there is a C compiler
 	GRAPHRUN_CHAOS=$(CHAOS) go test $(RACE) -count=1 -timeout 24h -v -run '^TestChaos$$' ./internal/chaos
+
+dev-temporal: build ## a real Temporal server on this machine, in bin, and a worker
+	cd temporal && CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o ../bin/graphrun-temporal ./cmd/graphrun-temporal
+	cd temporal/internal/devserver && go build -trimpath -o ../../../bin/temporal-devserver .
+	bin/temporal-devserver --db bin/temporal.db --port 7233 & \
+	trap 'kill $$!' EXIT; sleep 5; bin/graphrun worker
 
 clean: ## remove what the targets above made
 	rm -rf bin

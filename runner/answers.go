@@ -58,6 +58,19 @@ func (b *answerBook) left() []string {
 	return out
 }
 
+// all are the answers that nothing has asked for.
+func (b *answerBook) all() map[string][]string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := map[string][]string{}
+	for target, list := range b.byTarget { //lint:ignore mapiter a copy
+		if len(list) > 0 {
+			out[target] = slices.Clone(list)
+		}
+	}
+	return out
+}
+
 // withoutIndexes names the node of a target instead of an element of it.
 func withoutIndexes(target string) string {
 	path, key, hasKey := strings.Cut(target, ":")

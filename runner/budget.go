@@ -51,18 +51,24 @@ type Reservation struct {
 type Reserved struct {
 	// Output is how long the answer may get at most; 0: there is no limit.
 	Output int
-	budget *budget
-	tokens int
-	cost   float64
-	done   bool
+	once   sync.Once
+	settle func(call CallUsage)
 }
+
+// NewReserved is room in a budget that is kept elsewhere: settle gives it back, once.
+func NewReserved(output int, settle func(call CallUsage)) *Reserved {
+	return &Reserved{Output: output, settle: settle}
+}
+
+// Settle gives the room back and counts what the call came to.
+func (r *Reserved) Settle(call CallUsage) { r.once.Do(func() { r.settle(call) }) }
 
 // reserve sets aside what a call may come to at worst, or fails with kind budget.
 // An answer of any length is cut to what is left.
 func (b *budget) reserve(r Reservation) (*Reserved, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := &Reserved{Output: r.Output, budget: b}
+	out := &Reserved{Output: r.Output}
 	above := 0
 	for at := b; at != nil; at = at.outer {
 		if err := at.fit(&r, out); err != nil {
@@ -71,12 +77,13 @@ func (b *budget) reserve(r Reservation) (*Reserved, error) {
 		}
 		above++
 	}
-	out.tokens = r.Input + out.Output
-	out.cost, _ = r.Cost(r.Input, out.Output)
+	tokens := r.Input + out.Output
+	cost, _ := r.Cost(r.Input, out.Output)
 	for at := b; at != nil; at = at.outer {
-		at.heldTokens += out.tokens
-		at.heldCost += out.cost
+		at.heldTokens += tokens
+		at.heldCost += cost
 	}
+	out.settle = func(call CallUsage) { b.settle(tokens, cost, &call) }
 	return out, nil
 }
 
@@ -123,21 +130,17 @@ func overBudget(what, why string) *Failure {
 	return &Failure{Kind: "budget", Message: what + ", and " + why}
 }
 
-// Settle gives the room back and counts what the call came to.
-func (r *Reserved) Settle(call CallUsage) {
-	r.budget.mu.Lock()
-	defer r.budget.mu.Unlock()
-	if r.done {
-		return
-	}
-	r.done = true
-	for at := r.budget; at != nil; at = at.outer {
-		at.heldTokens -= r.tokens
-		at.heldCost -= r.cost
+// settle gives room back and counts what a call came to.
+func (b *budget) settle(tokens int, cost float64, call *CallUsage) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for at := b; at != nil; at = at.outer {
+		at.heldTokens -= tokens
+		at.heldCost -= cost
 		if at.heldTokens == 0 {
 			at.heldCost = 0 // no rounding is left over
 		}
-		at.count(&call)
+		at.count(call)
 	}
 }
 

@@ -206,8 +206,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	defer stopWatching()
 	defer d.pace.watch(func() bool { return ctx.Err() != nil && !heard.Load() })()
 	if d.nested == nil { // else the task that runs it works already
-		d.pace.hold()
-		defer d.pace.release()
+		defer d.pace.enter(d)()
 		d.folder.stayAt(d.state.RunDir())
 		defer d.folder.close()
 		defer d.scope.close()

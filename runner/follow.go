@@ -4,6 +4,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -16,6 +17,16 @@ const followPoll = 200 * time.Millisecond
 // what happens, until the run has ended or ctx has. A run that pauses, or whose
 // driver is gone, may be taken up: it is waited for. Events are those of Replay.
 func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Result, error) {
+	return r.follow(ctx, runID, opts, func(*Result) (bool, error) { return false, nil })
+}
+
+// Attend is Follow until the run pauses and enough says that this will do. It is asked
+// of every result that pauses, and of one that goes on with questions open.
+func (r *Runner) Attend(ctx context.Context, runID string, opts Options, enough func(*Result) (bool, error)) (*Result, error) {
+	return r.follow(ctx, runID, opts, enough)
+}
+
+func (r *Runner) follow(ctx context.Context, runID string, opts Options, enough func(*Result) (bool, error)) (*Result, error) {
 	rec, err := r.loadAt(runID, 0)
 	if err != nil {
 		return nil, err
@@ -30,6 +41,15 @@ func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Resul
 		}
 		if d.state.Ended() {
 			return d.retold()
+		}
+		if d.state.Status == machine.Paused || len(d.state.Questions()) > 0 {
+			result, err := d.recorded()
+			if err != nil {
+				return nil, err
+			}
+			if stop, err := enough(result); stop || err != nil {
+				return result, errors.Join(err, d.tellPause())
+			}
 		}
 		if err := d.tellPause(); err != nil {
 			return nil, err

@@ -125,15 +125,19 @@ func checkSecretInput(g *spec.Graph, input map[string]any) error {
 }
 
 // secretsOf are the values of a graph's secrets, by name.
-func (o *Options) secretsOf(g *spec.Graph) (map[string]any, error) {
-	if o.Secrets != nil {
+func (r *Runner) secretsOf(o *Options, g *spec.Graph) (map[string]any, error) {
+	switch {
+	case o.Secrets != nil:
 		return o.Secrets(g), nil
+	case r.cfg.Secrets != nil:
+		return r.cfg.Secrets(g), nil
 	}
-	return readSecrets(g)
+	return ReadSecrets(g)
 }
 
-// readSecrets reads the graph's secrets from the environment and files.
-func readSecrets(g *spec.Graph) (map[string]any, error) {
+// ReadSecrets reads the graph's secrets, by name, from the environment and files. The
+// error is an *InputError.
+func ReadSecrets(g *spec.Graph) (map[string]any, error) {
 	out := make(map[string]any, len(g.Secrets))
 	failed := &InputError{}
 	for _, secret := range g.Secrets {

@@ -91,7 +91,7 @@ func (rec *record) replayed(opts Options, events []machine.Event) (*driver, erro
 	if opts.Dir == "" {
 		opts.Dir = filepath.Dir(rec.flow.graph.File.Name)
 	}
-	secrets, err := opts.secretsOf(rec.flow.graph)
+	secrets, err := rec.flow.runner.secretsOf(&opts, rec.flow.graph)
 	if err != nil {
 		secrets = placeholders(rec.flow.graph)
 	}

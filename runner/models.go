@@ -105,40 +105,70 @@ type ModelAccess struct {
 	Turns map[string]int
 	// Answered are the calls that scripts answered before the run was taken up.
 	Answered []CallUsage
+	// Desk is where the run keeps account of calls; it is never nil in a handler.
+	Desk ModelDesk
+}
 
+// ModelDesk keeps account of the calls of models that a task makes.
+type ModelDesk interface {
+	// Note journals a finished call: what Log is to hold of it, and what it came
+	// to. It returns when that is durable; see Task.Note.
+	Note(data any, call CallUsage) error
+	// Reserve keeps room in the run's budget for a call; see Reservation.
+	Reserve(r Reservation) (*Reserved, error)
+	// Hide masks a text in everything that the run shows from now on.
+	Hide(secret string)
+	// Sleep waits, by the clock of the run.
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// Note is that of the Desk.
+func (m *ModelAccess) Note(data any, call CallUsage) error { return m.Desk.Note(data, call) }
+
+// Reserve is that of the Desk.
+func (m *ModelAccess) Reserve(r Reservation) (*Reserved, error) { return m.Desk.Reserve(r) }
+
+// Hide is that of the Desk; an empty text is not masked.
+func (m *ModelAccess) Hide(secret string) {
+	if secret != "" {
+		m.Desk.Hide(secret)
+	}
+}
+
+// Sleep is that of the Desk.
+func (m *ModelAccess) Sleep(ctx context.Context, d time.Duration) error { return m.Desk.Sleep(ctx, d) }
+
+// desk is that of a task of a driver.
+type desk struct {
 	driver *driver
 	task   machine.TaskID
 }
 
-// Note journals a finished call: what Log is to hold of it, and what it came
-// to. It returns when that is durable; see Task.Note.
-func (m *ModelAccess) Note(data any, call CallUsage) error {
-	return m.driver.sendNote(m.task, data, &call)
-}
+// Note journals a finished call.
+func (k *desk) Note(data any, call CallUsage) error { return k.driver.sendNote(k.task, data, &call) }
 
-// Reserve keeps room in the run's budget for a call; see Reservation.
-func (m *ModelAccess) Reserve(r Reservation) (*Reserved, error) { return m.driver.budget.reserve(r) }
+// Reserve keeps room in the run's budget.
+func (k *desk) Reserve(r Reservation) (*Reserved, error) { return k.driver.budget.reserve(r) }
 
-// Hide masks a text in everything that the run shows from now on.
-func (m *ModelAccess) Hide(secret string) {
-	if secret != "" {
-		m.driver.send(message{learn: []string{secret}})
-	}
-}
+// Hide masks a text.
+func (k *desk) Hide(secret string) { k.driver.send(message{learn: []string{secret}}) }
 
 // Sleep waits, by the clock of the runner.
-func (m *ModelAccess) Sleep(ctx context.Context, d time.Duration) error {
-	return sleep(ctx, m.driver.clock, d)
+func (k *desk) Sleep(ctx context.Context, d time.Duration) error {
+	return sleep(ctx, k.driver.clock, d)
 }
 
 // access gives a task what it needs to call models.
 func (d *driver) access(task *Task, id machine.TaskID, turns map[string]int) {
-	settings := d.state.Models()
+	settings, answered := d.state.Models(), d.answered
+	if d.pace != nil && d.pace.stage != nil { // nothing is kept from one task to the next
+		answered = d.outermost().state.Scripted()
+	}
 	task.Models = &ModelAccess{
 		Goal: d.state.Goal(), OwnGoal: d.state.Goal() == d.flow.graph.Goal.Description.Value,
-		Overrides: settings.Models, Dir: d.modelDir(), Params: paramsOf(settings.Params, task.Node), Answered: d.answered,
+		Overrides: settings.Models, Dir: d.modelDir(), Params: paramsOf(settings.Params, task.Node), Answered: answered,
 		Secrets: slices.Clone(d.mask.values), Turns: turns,
-		driver: d, task: id,
+		Desk: &desk{d, id},
 	}
 	if d.nested != nil {
 		task.Models.Around = d.nested.around

@@ -131,7 +131,7 @@ func (d *driver) catchUp(r *reader, event *machine.Event) error {
 }
 
 func startReading(flow *Flow, nested *nesting, rec *record) (*driver, error) {
-	secrets, err := readSecrets(flow.graph)
+	secrets, err := ReadSecrets(flow.graph)
 	if err != nil {
 		secrets = placeholders(flow.graph)
 	}

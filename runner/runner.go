@@ -37,6 +37,9 @@ type Config struct {
 	// the node that runs the graph, empty for the outermost one. It must not change
 	// g, and give the same each time.
 	Rewrite func(path string, g *spec.Graph) *spec.Graph
+	// Secrets gives what the secrets of a graph hold, by name; nil: they are read as
+	// the graph says. Options.Secrets goes before it.
+	Secrets func(g *spec.Graph) map[string]any
 	// Hooks are called around every node that a handler runs.
 	Hooks Hooks
 	// NodeHooks are called for one node (by id), before Hooks.
@@ -220,7 +223,7 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := opts.secretsOf(f.graph)
+	secrets, err := f.runner.secretsOf(&opts, f.graph)
 	if err != nil {
 		return nil, err
 	}
@@ -242,6 +245,41 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	}
 	return newDriver(f, opts, secrets, nil).run(ctx, input)
 }
+
+// Check reports what Run would refuse, but for secrets: they are those of where the
+// run is driven. The error is an *InputError.
+func (f *Flow) Check(opts Options) error {
+	if _, err := checkInput(f.graph, opts.Input, nil); err != nil {
+		return err
+	}
+	if err := checkSecretInput(f.graph, opts.Input); err != nil {
+		return err
+	}
+	if problems := f.badTargets(&opts); len(problems) > 0 {
+		return &InputError{Problems: problems}
+	}
+	return nil
+}
+
+// Record is what identifies a run of the flow, with its texts: for who drives it
+// elsewhere.
+func (f *Flow) Record(opts Options) RunRecord {
+	clock := opts.Clock
+	if clock == nil {
+		clock = f.runner.cfg.Clock
+	}
+	if opts.RunID == "" {
+		opts.RunID = newRunID(clock.Now())
+	}
+	return RunRecord{
+		ID: opts.RunID, Graph: f.graph.Name.Value, File: absolute(f.graph.File.Name), Source: f.graph.File.Src, Files: f.files,
+		Labels: opts.Labels, Session: opts.Session, Started: clock.Now(),
+	}
+}
+
+// Grouped reports whether runs of the flow are in a group of which only so many run
+// at once.
+func (f *Flow) Grouped() bool { return f.graph.Concurrency != nil }
 
 // InputError says what is wrong with a run's input or its secrets.
 type InputError struct {

@@ -42,6 +42,9 @@ func (s *Scope) Keep(key any, open func() io.Closer) io.Closer {
 	return made
 }
 
+// Close ends what tasks keep there, for who runs them apart from a driver.
+func (s *Scope) Close() { s.close() }
+
 // close closes everything, last kept first. What a handler could not end
 // well is its own to report, while it runs.
 func (s *Scope) close() {

@@ -24,7 +24,7 @@ type subrun struct {
 // newSubrun makes the run of a subgraph with what it takes from the run around it.
 // It is called from the goroutine of the task.
 func (d *driver) newSubrun(flow *Flow, models machine.ModelSettings, nested *nesting) (*subrun, error) {
-	secrets, err := d.opts.secretsOf(flow.graph)
+	secrets, err := flow.runner.secretsOf(&d.opts, flow.graph)
 	if err != nil {
 		return nil, &Failure{Kind: "invalid_input", Message: err.Error()}
 	}

@@ -5,7 +5,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -77,32 +76,11 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 }
 
 // attempt runs a handler once and turns whatever it does into an event.
-func (d *driver) attempt(ctx context.Context, task *Task, handler Handler) (event machine.Event) {
-	event.Kind = machine.TaskEnded
-	defer func() {
-		if v := recover(); v != nil {
-			event.Output = nil
-			event.Failure = asFailure(ctx, fmt.Errorf("%w: %v", errHandlerPanic, v))
-		}
-	}()
-	output, err := d.withHooks(ctx, task, handler)
-	var parked *parking
-	if errors.As(err, &parked) {
-		event.Park, err = parked.plain()
-		if err == nil {
-			return event
-		}
-	}
-	if err != nil {
-		event.Failure = plainFailure(asFailure(ctx, err))
-		return event
-	}
-	if event.Output, err = eval.Canonical(output); err != nil {
-		event.Failure = &Failure{Kind: "invalid_output", Message: "output is no plain data: " + err.Error()}
-		return event
-	}
-	event.Talk = task.Talk.added()
-	return event
+func (d *driver) attempt(ctx context.Context, task *Task, handler Handler) machine.Event {
+	a := Try(ctx, task, HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
+		return d.withHooks(ctx, task, handler)
+	}))
+	return machine.Event{Kind: machine.TaskEnded, Output: a.Output, Failure: a.Failure, Park: a.Park, Talk: a.Talk}
 }
 
 // asFailure turns an error into a failure with a kind.

@@ -31,6 +31,8 @@ type VirtualClock struct {
 	poke    *time.Timer
 	// unsettled report whether somebody is about to work who is not busy yet.
 	unsettled map[*func() bool]bool
+	// stage moves the clock, which then does not go on by itself; nil: none does.
+	stage *Stage
 }
 
 // NewVirtualClock is a clock that stands at start.
@@ -182,6 +184,16 @@ func (c *VirtualClock) release() {
 	}
 }
 
+// enter says that a driver works, until leave. On a stage it works already.
+func (c *VirtualClock) enter(d *driver) (leave func()) {
+	if c != nil && c.stage != nil {
+		c.stage.enter(d)
+		return func() {}
+	}
+	c.hold()
+	return c.release
+}
+
 // turn takes a place in the queue of those who begin now; the function waits for
 // it, and whoever calls it is busy then.
 func (c *VirtualClock) turn() (wait func()) {
@@ -210,23 +222,34 @@ func (c *VirtualClock) watch(unsettled func() bool) (stop func()) {
 	}
 }
 
-// advance goes on to the next moment when nobody works.
-func (c *VirtualClock) advance() {
+// stirs reports whether somebody is about to work who is not counted as busy yet.
+func (c *VirtualClock) stirs() bool {
 	for unsettled := range c.unsettled {
 		if (*unsettled)() {
-			return
+			return true
 		}
 	}
 	for _, m := range c.queue {
 		if !m.dead && m.ctx != nil && m.ctx.Err() != nil {
-			return
+			return true
 		}
+	}
+	return false
+}
+
+// advance goes on to the next moment when nobody works.
+func (c *VirtualClock) advance() {
+	if c.stage != nil {
+		c.stage.quiet.Broadcast()
+	}
+	if c.stirs() {
+		return
 	}
 	c.catchUp()
 	for len(c.queue) > 0 && c.queue[0].dead {
 		heap.Pop(&c.queue)
 	}
-	if len(c.queue) == 0 {
+	if len(c.queue) == 0 || c.stage != nil && c.queue[0].at.After(c.now) {
 		return
 	}
 	next := c.queue[0]

@@ -60,6 +60,8 @@ func (b *builder) node(n *Node, f *Field) {
 			n.MaxVisits = intOf(v)
 		case "on_max_visits":
 			n.OnMaxVisits = textOf(v).Value
+		case "queue":
+			n.Queue = textOf(v)
 		case "cache":
 			n.Cache = cacheOf(v)
 		default:

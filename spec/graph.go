@@ -230,8 +230,10 @@ type Node struct {
 	// MaxVisits is 0 without a limit of the node's own.
 	MaxVisits   int
 	OnMaxVisits string // fail (default), skip
-	Cache       *Cache
-	Routing     string // first (default), all
+	// Queue names the workers of a cluster that run the node; absent: any.
+	Queue   Text
+	Cache   *Cache
+	Routing string // first (default), all
 	// Goto is an expression; absent when not declared.
 	Goto    Text
 	Ends    []End

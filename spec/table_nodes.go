@@ -20,6 +20,7 @@ func nodeKeys() []Key {
 		{Name: "timeout", Type: TypeDuration, Positive: true, Default: "none", Doc: "Time of one attempt."},
 		{Name: "max_visits", Type: TypeInt, Positive: true, Default: "none", Doc: "How often the node may run."},
 		{Name: "on_max_visits", Type: TypeEnum, Enum: []string{"fail", "skip"}, Default: "fail", Doc: "What a visit beyond `max_visits` does."},
+		{Name: "queue", Type: TypeString, Doc: "On a Temporal cluster, the workers that run the node: those started with `--queue` and this name. Elsewhere it says nothing."},
 		{Name: "cache", Type: TypeObject, Keys: cacheKeys(), Doc: "How results are kept between visits and runs."},
 		{Name: "routing", Type: TypeEnum, Enum: []string{"first", "all"}, Default: "first", Doc: "Whether the first matching edge fires or all do."},
 		{Name: "goto", Type: TypeString, Role: RoleExpr, Doc: "An expression that yields a label of `ends`, or a list of them."},

@@ -13,7 +13,7 @@ import (
 // next is the line at the end of a run that says what one would do next; "" when
 // there is nothing, because the run was kept in memory.
 func (a *app) next(r *runner.Result) string {
-	if a.storePath() == "" {
+	if a.storePath() == "" && !a.onCluster() {
 		if r.Status == machine.Paused {
 			return "the run is lost with this process: it was kept in memory"
 		}
@@ -76,7 +76,7 @@ func (a *app) resumeHint(r *runner.Result) string {
 	return s + a.storeHint()
 }
 
-// storeHint is the flag that finds the run again, where it is needed.
+// storeHint is the flag with which a command finds the run again, if it needs one.
 func (a *app) storeHint() string {
 	if a.store.path == "" {
 		return ""

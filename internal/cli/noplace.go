@@ -16,6 +16,9 @@ const noPlace = "none of $XDG_STATE_HOME, $STATE_DIRECTORY and $HOME names a fol
 // checkPlace refuses a run that needs a store when there is no place for one, and
 // says of any other that it is not kept.
 func (a *app) checkPlace(g *spec.Graph, f *runFlags) error {
+	if a.onCluster() {
+		return nil
+	}
 	if a.store.path != "" || a.StateDir != "" {
 		return nil
 	}

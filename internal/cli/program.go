@@ -36,6 +36,8 @@ type Program struct {
 	Now func() time.Time
 	// ConfigDir is the folder of the user's settings; "" for none.
 	ConfigDir string
+	// Engine makes the engine of --engine temporal; nil: another program has it.
+	Engine func(EngineSettings) (Engine, error)
 	// StateDir is the folder that runs are kept below; "": they are kept in
 	// memory unless --store names a file.
 	StateDir string

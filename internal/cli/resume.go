@@ -88,6 +88,9 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 	}
 	id = record.ID
 	g, changed := recordedGraph(&record), changedFiles(&record)
+	if withFile != "" && a.onCluster() {
+		return usagef("--with-file is not to be had with --engine temporal: a run is pinned to its version")
+	}
 	if withFile != "" {
 		changed = nil
 		if g, err = a.loadFlow(withFile); err != nil {
@@ -106,6 +109,9 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 		s.out.note(text)
 	}
 	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
+		if a.onCluster() {
+			return a.engine.store.Resume(ctx, s.runner, id, opts)
+		}
 		if withFile != "" {
 			return s.runner.ResumeWith(ctx, id, g, opts)
 		}

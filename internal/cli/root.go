@@ -15,10 +15,11 @@ import (
 // app is what the commands share during one call.
 type app struct {
 	Program
-	clock runner.Clock // nil: the machine's
-	color enum
-	store storeFlags
-	rules ruleSettings // of the settings file
+	clock  runner.Clock // nil: the machine's
+	color  enum
+	store  storeFlags
+	engine engineFlags
+	rules  ruleSettings // of the settings file
 	// misused is what is wrong with a command line that asks for help.
 	misused error
 	// started is set once cobra has accepted the command line: errors before
@@ -65,6 +66,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 	enumFlag(root, flags, &a.color, "color", "", "colour the output: always, auto (on a terminal), never")
 	setting(flags, "color")
 	a.addStoreFlags(root)
+	a.addEngineFlags(root)
 	root.Flags().BoolVar(&version, "version", false, "print the version, like the command")
 	root.SetFlagErrorFunc(flagError)
 	show := root.HelpFunc()
@@ -103,6 +105,7 @@ func commands() []command {
 		{"fork", newForkCommand},
 		{"runs", newRunsCommand},
 		{"logs", newLogsCommand},
+		{"worker", newWorkerCommand},
 		{"sessions", newSessionsCommand},
 		{"why", newWhyCommand},
 		{"replay", newReplayCommand},

@@ -148,6 +148,9 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 		return err
 	}
 	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
+		if a.onCluster() {
+			return a.engine.store.Begin(ctx, s.runner, flow, opts)
+		}
 		return flow.Run(ctx, opts)
 	})
 	return s.finish(result, err)

@@ -95,6 +95,9 @@ func (a *app) loadSettings(cmd *cobra.Command, _ []string) error {
 	if len(problems) > 0 {
 		return usage(errors.Join(problems...))
 	}
+	if a.onCluster() && a.Engine == nil {
+		return a.handOver()
+	}
 	return nil
 }
 

@@ -25,7 +25,7 @@ type settings struct {
 func (s *settings) place(name string) string { return fmt.Sprintf("%s:%d", s.path, s.lines[name]) }
 
 // sections are the keys that hold more than one value.
-func sections() []string { return []string{"paths", "rules"} }
+func sections() []string { return []string{"paths", "rules", engineTemporal} }
 
 // readSettings finds and reads the settings file; without one it is empty.
 func (a *app) readSettings() (*settings, error) {
@@ -71,6 +71,9 @@ func (s *settings) add(key, value *yaml.Node, known []string) error {
 		return s.at(key, fmt.Errorf("%q is set twice, first on line %d", name, s.lines[name]))
 	}
 	s.lines[name] = key.Line
+	if name == engineTemporal {
+		return s.readTemporal(value, known)
+	}
 	if slices.Contains(sections(), name) {
 		return s.readRules(name, value)
 	}
@@ -86,5 +89,30 @@ func (s *settings) add(key, value *yaml.Node, known []string) error {
 		return s.at(key, fmt.Errorf("%q must be a single value", name))
 	}
 	s.values[name] = value.Value
+	return nil
+}
+
+// readTemporal reads the settings below `temporal`, which are those of that prefix.
+func (s *settings) readTemporal(value *yaml.Node, known []string) error {
+	if value.Kind != yaml.MappingNode {
+		return s.at(value, fmt.Errorf("%q must be a map of settings", engineTemporal))
+	}
+	var names []string
+	for _, name := range known {
+		if rest, ok := strings.CutPrefix(name, engineTemporal+"-"); ok {
+			names = append(names, rest)
+		}
+	}
+	for i := 0; i+1 < len(value.Content); i += 2 {
+		key, item := value.Content[i], value.Content[i+1]
+		if !slices.Contains(names, key.Value) {
+			return s.at(key, fmt.Errorf("unknown setting %q of %s%s (allowed: %s)", key.Value, engineTemporal, didYouMean(key.Value, names), strings.Join(names, ", ")))
+		}
+		if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
+			return s.at(item, fmt.Errorf("%q must be a single value", key.Value))
+		}
+		name := engineTemporal + "-" + key.Value
+		s.values[name], s.lines[name] = item.Value, key.Line
+	}
 	return nil
 }

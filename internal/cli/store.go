@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -53,6 +54,9 @@ func (a *app) storePath() string {
 
 // openStore opens the store to write to it. The program closes it at its end.
 func (a *app) openStore() (runner.Store, error) {
+	if a.onCluster() {
+		return a.cluster(context.Background())
+	}
 	path := a.storePath()
 	if path == "" {
 		a.store.open = &unkept{}
@@ -92,6 +96,9 @@ func (a *app) listRuns(cmd *cobra.Command) []runner.RunSummary {
 
 // readStore opens the store to look at it; there need not be one.
 func (a *app) readStore() (runner.Store, error) {
+	if a.onCluster() {
+		return a.cluster(context.Background())
+	}
 	path := a.storePath()
 	if path == "" {
 		return a.openStore()
@@ -127,6 +134,9 @@ const maxListed = 200
 
 // storeName is the store for a person.
 func (a *app) storeName() string {
+	if a.onCluster() {
+		return "the Temporal cluster"
+	}
 	if path := a.storePath(); path != "" {
 		return "the store " + path
 	}

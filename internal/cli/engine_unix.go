@@ -1,0 +1,16 @@
+//go:build unix
+
+package cli
+
+import (
+	"os"
+	"syscall"
+)
+
+// becomeProgram lets another program take the place of this one.
+func (a *app) becomeProgram(path string) error {
+	if a.Stdout != os.Stdout || a.Stderr != os.Stderr || a.Stdin != os.Stdin {
+		return a.asChild(path)
+	}
+	return syscall.Exec(path, append([]string{path}, a.Args...), os.Environ())
+}

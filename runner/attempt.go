@@ -1,0 +1,112 @@
+// Attempts: what became of a task, as plain data, also when it ran elsewhere.
+
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Attempt is what one attempt of a task came to: an output, a failure, or questions
+// that it waits for. Its JSON can be sent to where the run is driven.
+type Attempt struct {
+	Output  any                `json:"output,omitempty"`
+	Failure *Failure           `json:"failure,omitempty"`
+	Park    *machine.Parking   `json:"park,omitempty"`
+	Talk    *machine.TalkDelta `json:"talk,omitempty"`
+}
+
+// Try runs a handler once. What it comes to is plain data; a panic is a failure.
+func Try(ctx context.Context, task *Task, handler Handler) (out *Attempt) {
+	defer func() {
+		if v := recover(); v != nil {
+			out = &Attempt{Failure: asFailure(ctx, fmt.Errorf("%w: %v", errHandlerPanic, v))}
+		}
+	}()
+	output, err := handler.Run(ctx, task)
+	var parked *parking
+	if errors.As(err, &parked) {
+		park, bad := parked.plain()
+		if bad == nil {
+			return &Attempt{Park: park}
+		}
+		err = bad
+	}
+	if err != nil {
+		return &Attempt{Failure: plainFailure(asFailure(ctx, err))}
+	}
+	plain, err := eval.Canonical(output)
+	if err != nil {
+		return &Attempt{Failure: &Failure{Kind: "invalid_output", Message: "output is no plain data: " + err.Error()}}
+	}
+	return &Attempt{Output: plain, Talk: task.Talk.added()}
+}
+
+// Return ends a task with what an attempt of it elsewhere came to: for the handler
+// that stands in for it.
+func (a *Attempt) Return(task *Task) (any, error) {
+	switch {
+	case a.Park != nil:
+		return nil, &parking{*a.Park}
+	case a.Failure != nil:
+		return nil, a.Failure
+	}
+	if a.Talk != nil && task.Talk != nil {
+		if a.Talk.Summary != nil {
+			task.Talk.Compact(a.Talk.Drop, *a.Talk.Summary)
+		}
+		task.Talk.Say(a.Talk.Add...)
+	}
+	return a.Output, nil
+}
+
+// Equip gives a task that runs apart from its driver what the flow knows of its node:
+// Graph and WantsText. The error says that the flow has no such node.
+func (f *Flow) Equip(task *Task) error {
+	flows, id, err := f.around(task.Node)
+	if err != nil {
+		return err
+	}
+	at := flows[len(flows)-1]
+	task.Graph, task.WantsText = at.graph, at.plan.WantsText(id)
+	return nil
+}
+
+// GraphsAround are the graphs that the node at a path stands in, the outermost first;
+// nil: there is no such node.
+func (f *Flow) GraphsAround(path string) []*spec.Graph {
+	flows, _, err := f.around(path)
+	if err != nil {
+		return nil
+	}
+	out := make([]*spec.Graph, len(flows))
+	for i, flow := range flows {
+		out[i] = flow.graph
+	}
+	return out
+}
+
+// around are the flows that the node at a path stands in, and its id in the last.
+func (f *Flow) around(path string) (flows []*Flow, id string, err error) {
+	parts := strings.Split(path, "/")
+	id = parts[len(parts)-1]
+	for i := range parts[:len(parts)-1] {
+		flows = append(flows, f)
+		if f.graph.Node(parts[i]) == nil {
+			return nil, "", f.noNode(parts[i])
+		}
+		if f = f.inside(parts[i], parts[i+1]); f == nil {
+			return nil, "", fmt.Errorf("node %q runs no graph", strings.Join(parts[:i+1], "/"))
+		}
+	}
+	if f.graph.Node(id) == nil {
+		return nil, "", f.noNode(id)
+	}
+	return append(flows, f), id, nil
+}

@@ -1,0 +1,162 @@
+// A stage: a run that goes on only as far as somebody else lets it.
+
+package runner
+
+import (
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// Stage is a world for one run at a time in which nothing happens by itself: time
+// passes when the owner says so, and what handlers come to reaches the run when the
+// owner wakes them. An engine that records what comes in, and gives it again, such as
+// a workflow, so gets the same run each time. Its clock is for Options.Clock.
+//
+// The owner calls Settle, Wake and the others from one goroutine. Handlers call Wait.
+type Stage struct {
+	clock *VirtualClock
+	quiet *sync.Cond // of the clock's lock: nobody works
+	done  bool
+	// driver is the one of the run that goes on; nil: none has begun.
+	driver *driver
+}
+
+// NewStage is a stage on which it is now.
+func NewStage(now time.Time) *Stage {
+	s := &Stage{clock: NewVirtualClock(now), done: true}
+	s.quiet = sync.NewCond(&s.clock.mu)
+	s.clock.stage = s
+	return s
+}
+
+// Clock is the clock of the run on the stage.
+func (s *Stage) Clock() *VirtualClock { return s.clock }
+
+// Go begins f, which runs or resumes the run, in a goroutine. The one before has
+// ended.
+func (s *Stage) Go(f func()) {
+	s.clock.mu.Lock()
+	defer s.clock.mu.Unlock()
+	s.clock.busy++
+	s.done, s.driver = false, nil
+	go func() {
+		f()
+		s.clock.mu.Lock()
+		defer s.clock.mu.Unlock()
+		s.done = true
+		s.clock.busy--
+		s.quiet.Broadcast()
+	}()
+}
+
+// Settle lets the run do all that is to be done by now. It returns when the run has
+// ended, or when everything in it waits: for a handler, for people, or until due; the
+// zero time is never.
+func (s *Stage) Settle(now time.Time) (due time.Time, done bool) {
+	c := s.clock
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now.After(c.now) {
+		c.now = now
+	}
+	for !s.done {
+		switch {
+		case c.busy > 0:
+			s.quiet.Wait()
+			continue
+		case c.stirs(): // in a moment
+			c.mu.Unlock()
+			runtime.Gosched()
+			c.mu.Lock()
+			continue
+		}
+		if c.advance(); c.busy == 0 && !c.stirs() {
+			break
+		}
+	}
+	if s.done || len(c.queue) == 0 {
+		return time.Time{}, s.done
+	}
+	return c.queue[0].at, false
+}
+
+// Wait is for a handler, which does something elsewhere: it returns when the owner
+// wakes it.
+func (s *Stage) Wait(over <-chan struct{}) {
+	s.clock.release()
+	<-over
+}
+
+// Wake wakes who waits for over.
+func (s *Stage) Wake(over chan struct{}) {
+	s.clock.hold()
+	close(over)
+}
+
+// Hold says that the caller works on the run, in another goroutine than the owner's
+// or between Settle and Settle, until Release.
+func (s *Stage) Hold() { s.clock.hold() }
+
+// Release ends Hold.
+func (s *Stage) Release() { s.clock.release() }
+
+// Ask asks something of the run, if it goes on.
+func (s *Stage) Ask(request Request) {
+	kind := machine.PauseAsked
+	if request == RequestCancel {
+		kind = machine.CancelAsked
+	}
+	if d := s.current(); d != nil {
+		d.send(message{event: machine.Event{Kind: kind, At: d.now()}})
+	}
+}
+
+// Offer gives the run answers of others, which its journal then settles. It reports
+// whether the run goes on.
+func (s *Stage) Offer(offer Offer) bool {
+	d := s.current()
+	if d != nil {
+		d.send(message{offer: &offer})
+	}
+	return d != nil
+}
+
+func (s *Stage) current() *driver {
+	s.clock.mu.Lock()
+	defer s.clock.mu.Unlock()
+	if s.done {
+		return nil
+	}
+	return s.driver
+}
+
+// enter makes a driver the one that goes on.
+func (s *Stage) enter(d *driver) {
+	s.clock.mu.Lock()
+	defer s.clock.mu.Unlock()
+	s.driver = d
+}
+
+// AnswersLeft are the answers given in advance that nothing has asked for, of the run
+// that goes on, between Settle and Settle.
+func (s *Stage) AnswersLeft() map[string][]string {
+	d := s.current()
+	if d == nil {
+		return nil
+	}
+	return d.answers.all()
+}
+
+// Check reports answers that the run that goes on would not take now, between Settle
+// and Settle. The error is an *InputError.
+func (s *Stage) Check(offer Offer) error {
+	d := s.current()
+	if d == nil {
+		return nil
+	}
+	_, err := d.accept(offer.Answers, offer.By)
+	return err
+}

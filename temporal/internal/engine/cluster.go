@@ -1,0 +1,127 @@
+// The cluster as clients and workers see it.
+
+package engine
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/log"
+)
+
+// Options say where the cluster is. The zero value is a server on this machine
+// without TLS.
+type Options struct {
+	// Address is host:port of the frontend; empty: 127.0.0.1:7233.
+	Address string
+	// Namespace is that of the runs; empty: default.
+	Namespace string
+	// Queue is the task queue of new runs; empty: graphrun.
+	Queue string
+	// APIKey authenticates; empty: none is sent. With one TLS is on.
+	APIKey string
+	// TLS, or a name of one of the files, turns TLS on: of the client's certificate and
+	// its key, and of the authority that signed the server's.
+	TLS           bool
+	Cert, Key, CA string
+	ServerName    string
+	// Payloads is the folder in which large values are kept; all workers and clients
+	// share it. Empty: graphrun/temporal below the user's cache.
+	Payloads string
+	// Logger takes what the SDK says; nil: warnings go to stderr.
+	Logger *slog.Logger
+}
+
+// Cluster is a connection to a Temporal cluster.
+type Cluster struct {
+	client    client.Client
+	converter converter.DataConverter
+	options   Options
+	logs      *logs
+}
+
+// Dial connects. The error says what could not be reached.
+func Dial(o Options) (*Cluster, error) {
+	if o.Address == "" {
+		o.Address = client.DefaultHostPort
+	}
+	if o.Namespace == "" {
+		o.Namespace = client.DefaultNamespace
+	}
+	if o.Payloads == "" {
+		dir, err := os.UserCacheDir()
+		if err != nil {
+			dir = os.TempDir()
+		}
+		o.Payloads = filepath.Join(dir, "graphrun", "temporal")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	}
+	security, err := o.tls()
+	if err != nil {
+		return nil, err
+	}
+	conv := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), &codec{folder(o.Payloads)})
+	options := client.Options{
+		HostPort: o.Address, Namespace: o.Namespace, DataConverter: conv, Logger: log.NewStructuredLogger(o.Logger),
+		ConnectionOptions: client.ConnectionOptions{TLS: security, GetSystemInfoTimeout: 10 * time.Second},
+	}
+	if o.APIKey != "" {
+		options.Credentials = client.NewAPIKeyStaticCredentials(o.APIKey)
+	}
+	c, err := client.Dial(options)
+	if err != nil {
+		return nil, fmt.Errorf("no Temporal cluster at %s (namespace %s): %w", o.Address, o.Namespace, err)
+	}
+	return &Cluster{client: c, converter: conv, options: o, logs: &logs{filepath.Join(o.Payloads, "logs")}}, nil
+}
+
+// Close ends the connection.
+func (c *Cluster) Close() { c.client.Close() }
+
+// queue is a task queue, or the usual one.
+func (c *Cluster) queue(name string) string {
+	switch {
+	case name != "":
+		return name
+	case c.options.Queue != "":
+		return c.options.Queue
+	}
+	return "graphrun"
+}
+
+func (o *Options) tls() (*tls.Config, error) {
+	if !o.TLS && o.Cert == "" && o.CA == "" && o.ServerName == "" && o.APIKey == "" {
+		return nil, nil
+	}
+	out := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: o.ServerName}
+	if (o.Cert == "") != (o.Key == "") {
+		return nil, fmt.Errorf("the certificate of the client and its key go together")
+	}
+	if o.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+		if err != nil {
+			return nil, err
+		}
+		out.Certificates = []tls.Certificate{pair}
+	}
+	if o.CA != "" {
+		text, err := os.ReadFile(o.CA)
+		if err != nil {
+			return nil, err
+		}
+		out.RootCAs = x509.NewCertPool()
+		if !out.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("%s holds no certificate", o.CA)
+		}
+	}
+	return out, nil
+}

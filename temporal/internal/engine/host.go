@@ -1,0 +1,347 @@
+// The host of a run: it stands between a workflow and the run's driver.
+
+package engine
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/graphrun/graphrun/node"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// host drives a run on a stage. Its handlers do nothing themselves: what they are
+// asked for becomes a call, which the workflow has done by an activity.
+type host struct {
+	start  *Start
+	digest string
+	stage  *runner.Stage
+	runner *runner.Runner
+	flow   *runner.Flow
+	store  *journal
+
+	mu     sync.Mutex
+	begun  []*call // since the workflow looked last, in order
+	number int
+	dead   bool
+
+	// result and err are what the last drive came to.
+	result *runner.Result
+	err    error
+}
+
+// call is a task that waits for an activity.
+type call struct {
+	id    string
+	queue string
+	ctx   context.Context
+	task  *runner.Task
+	input *taskInput
+	over  chan struct{}
+	// result is what the activity came to, or err why there is none.
+	result *taskResult
+	err    error
+	room   map[string]*runner.Reserved // by the id of the reservation
+	// noted is what the task has noted since it began here.
+	noted []json.RawMessage
+}
+
+// flowRunner makes a runner over the texts of a run.
+func flowRunner(record *runner.RunRecord, cfg runner.Config) (*runner.Runner, *runner.Flow, error) {
+	texts := record.Files
+	cfg.Load = func(path string) ([]byte, error) {
+		if text, ok := texts[path]; ok {
+			return text, nil
+		}
+		return nil, fs.ErrNotExist
+	}
+	r, err := runner.New(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	g, found := spec.Parse(record.File, record.Source, spec.Options{Kinds: r.Kinds(), Load: record.Load})
+	if found.HasErrors() {
+		return nil, nil, &runner.InvalidError{Diagnostics: found.Sort()}
+	}
+	flow, err := r.Prepare(g)
+	return r, flow, err
+}
+
+// digestOf names the texts of a run.
+func digestOf(record *runner.RunRecord) string {
+	sum := sha256.New()
+	add := func(name string, text []byte) {
+		fmt.Fprintf(sum, "%d %s %d\n", len(name), name, len(text))
+		sum.Write(text)
+	}
+	add(record.File, record.Source)
+	for _, name := range slices.Sorted(maps.Keys(record.Files)) {
+		add(name, record.Files[name])
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// newHost prepares a run. The error says that this worker can't run its version.
+func newHost(start *Start, now time.Time) (*host, error) {
+	h := &host{start: start, digest: digestOf(&start.Record), stage: runner.NewStage(now)}
+	h.store = newJournal(start.Record, start.RunDir, start.Seed)
+	var kinds []runner.Kind
+	for _, kind := range node.Kinds(node.Options{}) {
+		kinds = append(kinds, runner.Kind{Spec: kind.Spec, Handler: runner.HandlerFunc(h.handle)})
+	}
+	var err error
+	h.runner, h.flow, err = flowRunner(&start.Record, runner.Config{
+		Kinds: kinds, Clock: h.stage.Clock(), Store: h.store, Decider: h, Secrets: sealedSecrets(start.Nonce),
+	})
+	return h, err
+}
+
+// begin starts to drive the run.
+func (h *host) begin() {
+	h.drive(func() (*runner.Result, error) {
+		if h.start.Seed != nil {
+			return h.runner.Resume(context.Background(), h.start.Record.ID, h.options(&h.start.Settings))
+		}
+		opts := h.options(&h.start.Settings)
+		opts.RunID, opts.Input, opts.Labels = h.start.Record.ID, h.start.Input, h.start.Record.Labels
+		return h.flow.Run(context.Background(), opts)
+	})
+}
+
+func (h *host) options(s *Settings) runner.Options {
+	opts := s.options()
+	if opts.Dir == "" {
+		opts.Dir = h.start.Settings.Dir
+	}
+	if opts.Dir == "" {
+		opts.Dir = filepath.Dir(h.start.Record.File)
+	}
+	return opts
+}
+
+// resume goes on with a run that pauses.
+func (h *host) resume(s *Settings) {
+	h.drive(func() (*runner.Result, error) {
+		return h.runner.Resume(context.Background(), h.start.Record.ID, h.options(s))
+	})
+}
+
+// answer keeps answers for a run that pauses.
+func (h *host) answer(answers []runner.GivenAnswer, by string) {
+	h.drive(func() (*runner.Result, error) {
+		_, err := h.runner.Answer(context.Background(), h.start.Record.ID, answers, by)
+		return h.result, err
+	})
+}
+
+// cancel ends a run that pauses.
+func (h *host) cancel() {
+	h.drive(func() (*runner.Result, error) { return h.runner.Cancel(h.start.Record.ID) })
+}
+
+func (h *host) drive(do func() (*runner.Result, error)) {
+	h.stage.Go(func() { h.result, h.err = do() })
+}
+
+// leave ends the driver of a workflow that leaves this process, or moves on.
+func (h *host) leave(calls []*call) {
+	h.store.leave()
+	h.mu.Lock()
+	h.dead = true
+	calls = append(calls, h.begun...)
+	h.begun = nil
+	h.mu.Unlock()
+	for _, c := range calls {
+		c.err = errLeft
+		h.stage.Wake(c.over)
+	}
+	h.stage.Ask(runner.RequestCancel) // to apply it, it has to be kept, which fails
+}
+
+// take are the calls that were begun.
+func (h *host) take() []*call {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out := h.begun
+	h.begun = nil
+	return out
+}
+
+// wait puts a call before the workflow and waits until it is done.
+func (h *host) wait(c *call) {
+	h.mu.Lock()
+	h.number++
+	c.id = strconv.Itoa(h.number)
+	c.input.ID, c.input.Flow, c.input.Nonce = c.id, h.digest, h.start.Nonce
+	dead := h.dead
+	if !dead {
+		h.begun = append(h.begun, c)
+	}
+	h.mu.Unlock()
+	if dead {
+		c.err = errLeft
+		return
+	}
+	h.stage.Wait(c.over)
+}
+
+// handle stands in for the handler of a node.
+func (h *host) handle(ctx context.Context, task *runner.Task) (any, error) {
+	c := &call{ctx: ctx, task: task, over: make(chan struct{}), input: inputOf(task), room: map[string]*runner.Reserved{}}
+	c.input.RunDir = h.start.RunDir
+	c.input.Budget = h.bounds(task.Node)
+	c.queue = queueOf(task)
+	h.wait(c)
+	if c.err != nil {
+		return nil, c.err
+	}
+	r := c.result
+	for _, text := range r.Hide {
+		task.Models.Hide(text)
+	}
+	if r.Partial != nil {
+		task.Partial(r.Partial)
+	}
+	if r.Text != "" {
+		task.Emit(runner.Said{Type: "text", Text: r.Text, Final: true})
+	}
+	for _, text := range r.Warnings {
+		task.Emit(runner.Said{Type: "warning", Message: text})
+	}
+	if r.Because != "" {
+		task.Because(r.Because)
+	}
+	return r.Return(task)
+}
+
+// Decide has an activity decide.
+func (h *host) Decide(ctx context.Context, task *runner.Task, choice runner.Choice) (target, reasoning string, err error) {
+	c := &call{ctx: ctx, task: task, over: make(chan struct{}), input: inputOf(task), room: map[string]*runner.Reserved{}}
+	c.input.Choice, c.input.Kind = &choice, "llm"
+	c.input.Budget = h.bounds(task.Node)
+	h.wait(c)
+	switch {
+	case c.err != nil:
+		return "", "", c.err
+	case c.result.Failure != nil:
+		return "", "", c.result.Failure
+	}
+	return c.result.Target, c.result.Reasoning, nil
+}
+
+// bounds reports whether a graph around a node bounds what models may cost.
+func (h *host) bounds(path string) bool {
+	return slices.ContainsFunc(h.flow.GraphsAround(path), func(g *spec.Graph) bool {
+		return g.Limits.MaxTokens > 0 || g.Limits.MaxCostUSD > 0
+	})
+}
+
+// inputOf is a task as it is sent.
+func inputOf(t *runner.Task) *taskInput {
+	in := &taskInput{
+		RunID: t.RunID, Node: t.Node, Kind: t.Kind, Visit: t.Visit, Attempt: t.Attempt, Item: t.Item, Index: t.Index, Place: t.Place,
+		Key: t.Key, Config: t.Config, Input: t.Input, State: t.State, Dir: t.Dir, Log: t.Log, Answers: t.Answers, Graphs: t.CallGraph != nil,
+	}
+	if t.Kind == "exec" || t.Kind == "http" { // they call no tools and no models
+		in.Graphs = false
+		return in
+	}
+	in.Tools, in.Providers = t.Tools, t.Providers
+	if t.Talk != nil {
+		in.Talk = &t.Talk.Talk
+	}
+	if m := t.Models; m != nil {
+		in.Models = &taskModels{
+			Goal: m.Goal, OwnGoal: m.OwnGoal, Overrides: m.Overrides, Dir: m.Dir, Around: m.Around, Params: m.Params,
+			Turns: m.Turns, Answered: m.Answered,
+		}
+	}
+	return in
+}
+
+// queueOf is the queue that a node names; empty: the run's.
+func queueOf(task *runner.Task) string {
+	id := task.Node
+	if at := bytes.LastIndexByte([]byte(id), '/'); at >= 0 {
+		id = id[at+1:]
+	}
+	if task.Graph == nil {
+		return ""
+	}
+	if n := task.Graph.Node(id); n != nil {
+		return n.Queue.Value
+	}
+	return ""
+}
+
+// work does something for a task, in a goroutine that the stage waits for.
+func (h *host) work(do func()) {
+	h.stage.Hold()
+	go func() {
+		defer h.stage.Release()
+		do()
+	}()
+}
+
+// noted keeps what a running task notes.
+func (h *host) noted(c *call, n *note) {
+	if text, err := json.Marshal(n.Data); err == nil {
+		c.noted = append(c.noted, text)
+	}
+	h.work(func() {
+		var err error
+		if n.Usage != nil {
+			err = c.task.Models.Note(n.Data, *n.Usage)
+		} else {
+			err = c.task.Note(n.Data)
+		}
+		_ = err // the task ends, or the run is over
+		if room := c.room[n.Settles]; room != nil && n.Usage != nil {
+			room.Settle(*n.Usage)
+		}
+	})
+}
+
+// reserve keeps room in the budget for a call of a task.
+func (h *host) reserve(c *call, r *reservation) *reserved {
+	room, err := c.task.Models.Reserve(runner.Reservation{
+		Input: r.Input, Output: r.Output,
+		Cost: func(input, output int) (float64, bool) {
+			return r.Base + r.Each*float64(output), r.Known
+		},
+	})
+	if err != nil {
+		var failure *runner.Failure
+		if !errors.As(err, &failure) {
+			failure = &runner.Failure{Kind: "failed", Message: err.Error()}
+		}
+		return &reserved{Failure: failure}
+	}
+	c.room[r.ID] = room
+	return &reserved{Output: room.Output}
+}
+
+// events are those after the first from, of about size bytes.
+func (h *host) events(from, size int) *journalPart {
+	out := &journalPart{Base: h.store.base}
+	if h.start.Seed != nil {
+		out.Previous = h.start.Seed.Previous
+	}
+	for _, text := range h.store.after(from, size) {
+		out.Events = append(out.Events, json.RawMessage(text))
+	}
+	return out
+}

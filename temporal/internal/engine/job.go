@@ -1,0 +1,259 @@
+// Tasks at work on a worker.
+
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/graphrun/graphrun/runner"
+)
+
+// Task is the activity: one attempt of one node, or a decision.
+func (w *Worker) Task(ctx context.Context, in *taskInput) (*taskResult, error) {
+	flow, err := w.flow(ctx, in.Flow)
+	if err != nil {
+		return nil, err // this worker's matter: another one may do better
+	}
+	j := &job{worker: w, ctx: ctx, in: in}
+	task := j.task()
+	if err := flow.Equip(task); err != nil {
+		return nil, temporal.NewNonRetryableApplicationError(err.Error(), "flow", err)
+	}
+	if j.secrets, err = openSecrets(in.Nonce, flow.GraphsAround(in.Node)); err != nil {
+		return failed("invalid_input", err.Error()), nil
+	}
+	if err := j.secrets.unseal(in); err != nil {
+		return nil, err
+	}
+	graph, wants := task.Graph, task.WantsText
+	task = j.task()
+	task.Graph, task.WantsText = graph, wants
+	if info := activity.GetInfo(ctx); info.Attempt > 1 {
+		if err := j.recall(task); err != nil {
+			return nil, err
+		}
+	}
+	beat := w.beat(ctx)
+	defer beat()
+	result := j.run(ctx, task)
+	var asked *temporal.CanceledError
+	if ctx.Err() != nil && !errors.As(context.Cause(ctx), &asked) && result.Failure != nil {
+		return nil, errors.New("the worker stopped") // the task runs elsewhere
+	}
+	if err := j.secrets.seal(result); err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// beat says that the task is alive, until stop.
+func (w *Worker) beat(ctx context.Context) (stop func()) {
+	done := make(chan struct{})
+	every := min(time.Second, w.heartbeat/4)
+	go func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				activity.RecordHeartbeat(ctx)
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
+// job is a task at work.
+type job struct {
+	worker  *Worker
+	ctx     context.Context
+	in      *taskInput
+	secrets *secrets
+	scope   runner.Scope
+
+	mu     sync.Mutex
+	result taskResult
+	text   []byte
+	rooms  int
+	// settling is the reservation that the next call was made with.
+	settling string
+	streams  int64
+
+	said io.WriteCloser // what the node says as text; nil: none is open
+
+	logging sync.Mutex
+	log     *os.File // nil: nothing was said yet
+}
+
+// mostText bounds what is kept of what a task says, for when it fails.
+const mostText = 64 << 10
+
+// run runs the handler.
+func (j *job) run(ctx context.Context, task *runner.Task) *taskResult {
+	defer j.closeLog()
+	defer j.scope.Close()
+	out := &taskResult{}
+	if j.in.Choice != nil {
+		target, reasoning, err := j.worker.decider.Decide(ctx, task, *j.in.Choice)
+		if err != nil {
+			out.Attempt = *runner.Try(ctx, task, runner.HandlerFunc(func(context.Context, *runner.Task) (any, error) { return nil, err }))
+		}
+		out.Target, out.Reasoning = target, reasoning
+	} else {
+		handler := j.worker.handlers[j.in.Kind]
+		if handler == nil {
+			return failed("internal", fmt.Sprintf("this worker has no handler for nodes of kind %q", j.in.Kind))
+		}
+		out.Attempt = *runner.Try(ctx, task, handler)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	out.Because, out.Hide, out.Warnings = j.result.Because, j.result.Hide, j.result.Warnings
+	if out.Failure != nil {
+		out.Partial, out.Text = j.result.Partial, string(j.text)
+	}
+	return out
+}
+
+// task is the task as its handler gets it.
+func (j *job) task() *runner.Task {
+	in := j.in
+	t := &runner.Task{
+		RunID: in.RunID, Node: in.Node, Kind: in.Kind, Visit: in.Visit, Attempt: in.Attempt, Item: in.Item, Index: in.Index,
+		Place: in.Place, Key: in.Key, Config: in.Config, Input: in.Input, State: in.State, Dir: in.Dir, Tools: in.Tools,
+		Providers: in.Providers, Log: in.Log, Answers: in.Answers, Scope: &j.scope,
+		Hooks: nil, Emit: j.emit, Note: func(data any) error { return j.note(&note{Data: data}) },
+		Because: func(word string) {
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			j.result.Because = word
+		},
+		Partial: func(data any) {
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			j.result.Partial = data
+		},
+		RunDir: func() (string, error) {
+			if err := os.MkdirAll(in.RunDir, 0o700); err != nil {
+				return "", &runner.Failure{Kind: "failed", Message: "can't make the folder of the run: " + err.Error()}
+			}
+			return in.RunDir, nil
+		},
+	}
+	t.OpenLog = j.openLog
+	if in.Choice != nil {
+		t.Log = in.Choice.Log
+	}
+	if in.Talk != nil {
+		t.Talk = &runner.Talk{Talk: *in.Talk}
+	}
+	if in.Graphs {
+		t.CallGraph = j.callGraph
+	}
+	t.Models = &runner.ModelAccess{Desk: (*desk)(j)}
+	if m := in.Models; m != nil {
+		t.Models.Goal, t.Models.OwnGoal, t.Models.Overrides, t.Models.Dir = m.Goal, m.OwnGoal, m.Overrides, m.Dir
+		t.Models.Around, t.Models.Params, t.Models.Turns, t.Models.Answered = m.Around, m.Params, m.Turns, m.Answered
+	}
+	return t
+}
+
+func (j *job) emit(said runner.Said) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch said.Type {
+	case "text":
+		if j.said == nil {
+			j.mu.Unlock()
+			stream := j.openLog("", "text")
+			j.mu.Lock()
+			j.said = stream
+		}
+		_, _ = j.said.Write([]byte(said.Text))
+		if said.Final {
+			_ = j.said.Close()
+			j.said = nil
+		}
+		j.text = append(j.text, said.Text...)
+		if len(j.text) > 2*mostText {
+			j.text = j.text[len(j.text)-mostText:]
+		}
+	case "warning":
+		j.result.Warnings = append(j.result.Warnings, said.Message)
+	}
+}
+
+// note keeps something in the journal of the run.
+func (j *job) note(n *note) error {
+	n.Task = j.in.ID
+	if err := j.secrets.seal(n); err != nil {
+		return err
+	}
+	at := activity.GetInfo(j.ctx).WorkflowExecution
+	return j.worker.client.SignalWorkflow(j.ctx, at.ID, at.RunID, signalNote, n)
+}
+
+// recall adds what the task noted before the worker that ran it was gone.
+func (j *job) recall(task *runner.Task) error {
+	at := activity.GetInfo(j.ctx).WorkflowExecution
+	reply, err := j.worker.client.QueryWorkflow(j.ctx, at.ID, at.RunID, queryLog, j.in.ID)
+	if err != nil {
+		return err
+	}
+	var texts []json.RawMessage
+	if err := reply.Get(&texts); err != nil {
+		return err
+	}
+	for _, text := range texts {
+		n := note{}
+		if err := json.Unmarshal(append(append([]byte(`{"data":`), text...), '}'), &n); err != nil {
+			return err
+		}
+		if err := j.secrets.unseal(&n); err != nil {
+			return err
+		}
+		task.Log = append(task.Log, n.Data)
+	}
+	return nil
+}
+
+// callGraph has the run drive a graph as a tool.
+func (j *job) callGraph(ctx context.Context, call runner.GraphCall) (any, error) {
+	sent := &graphCall{Task: j.in.ID, GraphCall: call}
+	if err := j.secrets.seal(sent); err != nil {
+		return nil, err
+	}
+	var out taskResult
+	if err := j.update(ctx, updateGraph, sent, &out); err != nil {
+		return nil, err
+	}
+	if err := j.secrets.unseal(&out); err != nil {
+		return nil, err
+	}
+	return out.Return(&runner.Task{})
+}
+
+// update has the workflow of the task do something.
+func (j *job) update(ctx context.Context, name string, arg, reply any) error {
+	at := activity.GetInfo(j.ctx).WorkflowExecution
+	handle, err := j.worker.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: at.ID, RunID: at.RunID, UpdateName: name, Args: []any{arg}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err != nil {
+		return err
+	}
+	return handle.Get(ctx, reply)
+}

@@ -1,0 +1,315 @@
+// The journal of one run inside its workflow: the workflow's history makes it anew.
+
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+)
+
+// errLeft is what a driver gets whose workflow has left this process.
+var errLeft = errors.New("the workflow went on elsewhere")
+
+// journal is a runner.Store of one run. What runs share (sessions, groups) it does not
+// have; results that are cached are those of this run. It is its own Journal.
+type journal struct {
+	store.Memory // what is not of the run
+
+	mu        sync.Mutex // of all that follows
+	record    runner.RunRecord
+	runDir    string
+	base      int // events before texts
+	texts     [][]byte
+	snapshots []runner.Snapshot // in order; the first has the path up to it
+	journaled int
+	standing  runner.RunSummary
+	failed    error
+	verdicts  map[string]string // of offers: why they were refused; "": they were taken
+}
+
+// newJournal is the journal of a run, with what a seed says of it.
+func newJournal(record runner.RunRecord, runDir string, seed *Seed) *journal {
+	j := &journal{record: record, runDir: runDir, verdicts: map[string]string{}}
+	if seed == nil {
+		return j
+	}
+	j.base = seed.Base
+	if seed.Base > 0 {
+		j.snapshots = []runner.Snapshot{{Events: seed.Base, State: seed.Snapshot, Path: seed.Path}}
+	}
+	for _, text := range seed.Events {
+		j.texts, j.journaled = append(j.texts, text), j.journaled+len(text)
+	}
+	return j
+}
+
+// leave lets whoever drives the run end.
+func (j *journal) leave() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.failed = errLeft
+}
+
+// seed is what another workflow goes on with.
+func (j *journal) seed(previous string) *Seed {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	out := &Seed{Base: j.base, Previous: previous}
+	if n := len(j.snapshots); n > 0 {
+		last := j.snapshots[n-1]
+		out.Base, out.Snapshot = last.Events, last.State
+		for _, s := range j.snapshots {
+			out.Path = append(out.Path, s.Path...)
+		}
+	}
+	for _, text := range j.texts[out.Base-j.base:] {
+		out.Events = append(out.Events, text)
+	}
+	return out
+}
+
+// Create begins the journal.
+func (j *journal) Create(record runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
+	j.mu.Lock()
+	if len(j.texts) > 0 {
+		j.mu.Unlock()
+		return nil, runner.ErrRunExists
+	}
+	labels := j.record.Labels
+	j.record = record
+	j.record.Labels = labels
+	j.standing.Status = machine.Running
+	j.mu.Unlock()
+	k := keeper{j}
+	return k, k.AppendAll(first)
+}
+
+// Open goes on with the journal.
+func (j *journal) Open(runID, _ string) (runner.Journal, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if runID != j.record.ID {
+		return nil, runner.ErrNoRun
+	}
+	if j.failed != nil {
+		return nil, j.failed
+	}
+	return keeper{j}, nil
+}
+
+// Run returns the record.
+func (j *journal) Run(runID string) (runner.RunRecord, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if runID != j.record.ID {
+		return runner.RunRecord{}, runner.ErrNoRun
+	}
+	return j.record, nil
+}
+
+// after are the texts of the events after the first n, of about size bytes.
+func (j *journal) after(n, size int) [][]byte {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	out := j.texts[min(max(0, n-j.base), len(j.texts)):]
+	for i := range out {
+		if size -= len(out[i]); size <= 0 {
+			return out[:i+1]
+		}
+	}
+	return out
+}
+
+const allBytes = int(^uint(0) >> 1)
+
+// Events returns the events that are here.
+func (j *journal) Events(string) ([]machine.Event, error) { return decodeEvents(j.after(0, allBytes)) }
+
+// EventsAfter returns the events after the first n.
+func (j *journal) EventsAfter(_ string, n int) ([]machine.Event, error) {
+	return decodeEvents(j.after(n, allBytes))
+}
+
+// Stretch returns events after the first n, of about size bytes.
+func (j *journal) Stretch(_ string, n, size int) ([]machine.Event, error) {
+	return decodeEvents(j.after(n, size))
+}
+
+func decodeEvents[T ~[]byte](texts []T) ([]machine.Event, error) {
+	out := make([]machine.Event, len(texts))
+	for i, text := range texts {
+		var err error
+		if out[i], err = store.DecodeEvent(text); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Retractions returns which events take others back.
+func (j *journal) Retractions(string) ([]runner.Retraction, error) {
+	return retractionsOf(j.after(0, allBytes), j.base)
+}
+
+func retractionsOf[T ~[]byte](texts []T, base int) ([]runner.Retraction, error) {
+	var out []runner.Retraction
+	for i, text := range texts {
+		if !bytes.Contains(text, []byte(store.UndoMark)) {
+			continue
+		}
+		e, err := store.DecodeEvent(text)
+		if err != nil {
+			return nil, err
+		}
+		if len(e.Undo) > 0 {
+			out = append(out, runner.Retraction{By: base + i, Places: e.Undo})
+		}
+	}
+	return out, nil
+}
+
+// Snapshot returns the latest snapshot of at most so many events.
+func (j *journal) Snapshot(_ string, most int) (out runner.Snapshot, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, s := range slices.Backward(j.snapshots) {
+		if most < 0 || s.Events <= most {
+			s.Base, s.Path = 0, nil
+			return s, nil
+		}
+	}
+	return out, nil
+}
+
+// Path returns the path up to a snapshot.
+func (j *journal) Path(_ string, events int) ([]byte, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var out []byte
+	for _, s := range j.snapshots {
+		if s.Events <= events {
+			out = append(out, s.Path...)
+		}
+	}
+	return out, nil
+}
+
+// List returns the run.
+func (j *journal) List(runner.RunFilter) ([]runner.RunSummary, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	out := j.standing
+	out.RunRecord = j.record
+	return []runner.RunSummary{out}, nil
+}
+
+// RunDir is the folder of the run.
+func (j *journal) RunDir(string) string { return j.runDir }
+
+// keeper is the journal as its driver has it.
+type keeper struct{ *journal }
+
+// Append adds an event.
+func (k keeper) Append(e machine.Event) error { return k.AppendAll([]machine.Event{e}) }
+
+// AppendAll adds events.
+func (k keeper) AppendAll(events []machine.Event) error {
+	j := k.journal
+	texts := make([][]byte, len(events))
+	for i := range events {
+		var err error
+		if texts[i], err = store.EncodeEvent(&events[i]); err != nil {
+			return err
+		}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.failed != nil {
+		return j.failed
+	}
+	for _, text := range texts {
+		j.texts, j.journaled = append(j.texts, text), j.journaled+len(text)
+	}
+	return nil
+}
+
+// Snapshot keeps a state.
+func (k keeper) Snapshot(s runner.Snapshot) error {
+	j := k.journal
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	s.Events = j.base + len(j.texts)
+	if n := len(j.snapshots); n > 0 && j.snapshots[n-1].Events == s.Events {
+		s.Path = append(slices.Clone(j.snapshots[n-1].Path), s.Path...)
+		j.snapshots = j.snapshots[:n-1]
+	}
+	j.snapshots, j.journaled = append(j.snapshots, s), 0
+	return nil
+}
+
+// Journaled is the size of the events since the last snapshot.
+func (k keeper) Journaled() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.journaled
+}
+
+// Note tells how the run stands.
+func (k keeper) Note(s runner.RunSummary) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.standing.Status, k.standing.Reason, k.standing.Steps, k.standing.Due, k.standing.Updated = s.Status, s.Reason, s.Steps, s.Due, s.Updated
+	return nil
+}
+
+// Adopt is not to be had: a run is pinned to its version.
+func (k keeper) Adopt(runner.RunRecord) error { return errors.ErrUnsupported }
+
+// Enter is not to be had.
+func (k keeper) Enter(group string, _ int) (runner.GroupState, error) {
+	return runner.GroupState{}, fmt.Errorf("concurrency.group %q: %w on a Temporal cluster", group, errors.ErrUnsupported)
+}
+
+// Asked is nil: requests come by the stage.
+func (k keeper) Asked() <-chan runner.Request { return nil }
+
+// Offers is nil: offers come by the stage.
+func (k keeper) Offers() <-chan runner.Offer { return nil }
+
+// Settle takes or refuses an offer.
+func (k keeper) Settle(id string, events []machine.Event, refused string) (taken bool, err error) {
+	if refused == "" {
+		if err := k.AppendAll(events); err != nil {
+			return false, err
+		}
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.verdicts[id] = refused
+	return refused == "", nil
+}
+
+// Close does nothing: nobody else drives the run.
+func (k keeper) Close() error { return nil }
+
+// standingNow is how the run stands.
+func (j *journal) standingNow(start *Start, driven bool) standing {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	r := &start.Record
+	s := standing{
+		Status: j.standing.Status, Reason: j.standing.Reason, Steps: j.standing.Steps, Due: j.standing.Due,
+		Graph: r.Graph, File: r.File, Labels: r.Labels, Started: r.Started, Driven: driven,
+	}
+	if s.Status == "" {
+		s.Status = machine.Running
+	}
+	return s
+}

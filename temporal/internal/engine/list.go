@@ -1,0 +1,102 @@
+// Lists of the runs of a cluster.
+
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	enums "go.temporal.io/api/enums/v1"
+	workflowapi "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// List returns the runs that a filter lets through, the last started first.
+func (s *Store) List(filter runner.RunFilter) ([]runner.RunSummary, error) {
+	var out []runner.RunSummary
+	if filter.ID != "" {
+		info, err := s.latest(filter.ID)
+		if errors.Is(err, runner.ErrNoRun) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if one, ok := s.summary(info); ok && lets(&filter, &one) {
+			out = append(out, one)
+		}
+		return out, nil
+	}
+	var next []byte
+	seen := map[string]bool{}
+	for {
+		reply, err := s.cluster.client.ListWorkflow(s.ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Query: fmt.Sprintf("WorkflowType = %q AND ExecutionStatus != 'ContinuedAsNew'", workflowName), NextPageToken: next,
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, info := range reply.GetExecutions() {
+			one, ok := s.summary(info)
+			if !ok || seen[one.ID] { // a run that was taken up has two
+				continue
+			}
+			seen[one.ID] = true
+			if lets(&filter, &one) {
+				out = append(out, one)
+			}
+		}
+		if next = reply.GetNextPageToken(); len(next) == 0 {
+			break
+		}
+	}
+	slices.SortStableFunc(out, func(a, b runner.RunSummary) int { return b.Started.Compare(a.Started) })
+	if filter.Limit > 0 && len(out) > filter.Limit {
+		out = out[:filter.Limit]
+	}
+	return out, nil
+}
+
+func lets(f *runner.RunFilter, r *runner.RunSummary) bool {
+	for key, value := range f.Labels {
+		if r.Labels[key] != value {
+			return false
+		}
+	}
+	return strings.HasPrefix(r.ID, f.Prefix) && (f.Graph == "" || r.Graph == f.Graph) && (f.Session == "") && (f.Parent == "") &&
+		(len(f.Status) == 0 || slices.Contains(f.Status, r.Status)) &&
+		(f.UpdatedBefore.IsZero() || r.Updated.Before(f.UpdatedBefore)) && (f.DueBy.IsZero() || !r.Due.IsZero() && !r.Due.After(f.DueBy))
+}
+
+// summary is a run in a list, from what its workflow says of itself.
+func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out runner.RunSummary, ok bool) {
+	if info.GetType().GetName() != workflowName {
+		return out, false
+	}
+	open := info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+	at := standing{Status: machine.Running, Driven: true, Started: info.GetStartTime().AsTime()}
+	if field := info.GetMemo().GetFields()[memoStatus]; field != nil {
+		if err := s.cluster.converter.FromPayload(field, &at); err != nil {
+			return out, false
+		}
+	}
+	out = runner.RunSummary{
+		RunRecord: runner.RunRecord{ID: info.GetExecution().GetWorkflowId(), Graph: at.Graph, File: at.File, Labels: at.Labels, Started: at.Started},
+		Status:    at.Status, Reason: at.Reason, Steps: at.Steps, Due: at.Due, Updated: at.Updated,
+	}
+	switch {
+	case open && at.Driven:
+		out.Owner = "the cluster (task queue " + info.GetTaskQueue() + ")"
+	case !open && at.Status == machine.Running: // terminated from outside
+		out.Status, out.Reason = machine.Cancelled, "terminated"
+	}
+	if out.Updated.IsZero() {
+		out.Updated = out.Started
+	}
+	return out, true
+}

@@ -1,0 +1,149 @@
+// What programs and models say on the workers: files beside the payloads.
+
+package engine
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/graphrun/graphrun/runner"
+)
+
+// logs keeps one file for each activity, with a LogChunk a line.
+type logs struct{ dir string }
+
+func (l *logs) folder(runID string) string {
+	return filepath.Join(l.dir, strings.NewReplacer("/", "_", "..", "_").Replace(runID))
+}
+
+// read are the chunks of a run after the first n, in the order of their times.
+func (l *logs) read(runID string) ([]runner.LogChunk, error) {
+	files, err := os.ReadDir(l.folder(runID))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []runner.LogChunk
+	for _, entry := range files {
+		file, err := os.Open(filepath.Join(l.folder(runID), entry.Name()))
+		if err != nil {
+			return nil, err
+		}
+		lines := bufio.NewScanner(file)
+		lines.Buffer(nil, 4<<20)
+		for lines.Scan() {
+			var c runner.LogChunk
+			if json.Unmarshal(lines.Bytes(), &c) == nil { // else the worker ended in it
+				out = append(out, c)
+			}
+		}
+		err = errors.Join(lines.Err(), file.Close())
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(out, func(a, b runner.LogChunk) int { return a.Time.Compare(b.Time) })
+	for i := range out {
+		out[i].Seq = int64(i + 1)
+	}
+	return out, nil
+}
+
+// mostLogged bounds what is kept of a stream: its beginning.
+const mostLogged = 128 << 10
+
+// stream is what a task says in one way.
+type stream struct {
+	job    *job
+	about  runner.LogChunk
+	mu     sync.Mutex
+	offset int64
+	rest   []byte
+}
+
+// openLog begins a stream.
+func (j *job) openLog(source, name string) io.WriteCloser {
+	in := j.in
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.streams++
+	return &stream{job: j, about: runner.LogChunk{
+		Node: in.Node, Place: in.Place, Visit: in.Visit, Attempt: in.Attempt, Source: source, Stream: name, Call: j.streams,
+	}}
+}
+
+// Write keeps whole lines; it never fails.
+func (s *stream) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rest = append(s.rest, p...)
+	if at := strings.LastIndexByte(string(s.rest), '\n'); at >= 0 {
+		s.keep(s.rest[:at+1], false)
+		s.rest = slices.Clone(s.rest[at+1:])
+	}
+	return len(p), nil
+}
+
+// Close ends the stream.
+func (s *stream) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keep(s.rest, true)
+	s.rest = nil
+	return nil
+}
+
+func (s *stream) keep(text []byte, end bool) {
+	if s.offset < mostLogged && len(text) > 0 || end && s.offset > 0 {
+		c := s.about
+		c.Time, c.Offset, c.Text, c.End = time.Now(), s.offset, string(text), end
+		s.job.keepLog(&c)
+	}
+	s.offset += int64(len(text))
+}
+
+// keepLog appends a chunk to the file of the job. A log that can't be written stops
+// nothing.
+func (j *job) keepLog(c *runner.LogChunk) {
+	_ = j.secrets.mask(c)
+	text, err := json.Marshal(c)
+	if err != nil {
+		return
+	}
+	j.logging.Lock()
+	defer j.logging.Unlock()
+	if j.log == nil {
+		dir := j.worker.logs.folder(j.in.RunID)
+		if os.MkdirAll(dir, 0o700) != nil {
+			return
+		}
+		name := fmt.Sprintf("%s-%s-%d.jsonl", activity.GetInfo(j.ctx).WorkflowExecution.RunID[:8], j.in.ID, activity.GetInfo(j.ctx).Attempt)
+		if j.log, err = os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+			return
+		}
+	}
+	_, _ = j.log.Write(append(text, '\n'))
+}
+
+// closeLog closes the file.
+func (j *job) closeLog() {
+	j.logging.Lock()
+	defer j.logging.Unlock()
+	if j.log != nil {
+		_ = j.log.Close()
+	}
+}

@@ -1,0 +1,193 @@
+// Runs begun and taken up on the cluster, and looked at until they have ended.
+
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	common "go.temporal.io/api/common/v1"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+func execution(runID string) *common.WorkflowExecution {
+	return &common.WorkflowExecution{WorkflowId: runID}
+}
+
+// Begin begins a run and attends it until it has ended or pauses. r reads the cluster's
+// runs.
+func (s *Store) Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, opts runner.Options) (*runner.Result, error) {
+	start, err := s.newStart(flow, &opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.launch(ctx, start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
+		return nil, err
+	}
+	return s.attend(ctx, r, start.Record.ID, opts)
+}
+
+// newStart is the input of the workflow of a new run.
+func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error) {
+	if err := flow.Check(*opts); err != nil {
+		return nil, err
+	}
+	if opts.Session != "" {
+		return nil, s.cannot("sessions are kept in a file")
+	}
+	if flow.Grouped() {
+		return nil, s.cannot("groups of runs (concurrency) are kept in a file")
+	}
+	record := flow.Record(*opts)
+	var random [16]byte
+	_, _ = rand.Read(random[:]) // never fails
+	start := &Start{
+		Core: coreVersion, Record: record, Input: opts.Input, Settings: settingsOf(opts), Queue: s.cluster.queue(""),
+		Nonce: hex.EncodeToString(random[:]), RunDir: filepath.Join(os.TempDir(), "graphrun-runs", record.ID),
+	}
+	if start.Settings.Dir == "" {
+		start.Settings.Dir = filepath.Dir(record.File)
+	}
+	dir, err := filepath.Abs(start.Settings.Dir)
+	start.Settings.Dir = dir
+	return start, err
+}
+
+// launch begins a workflow.
+func (s *Store) launch(ctx context.Context, start *Start, reuse enums.WorkflowIdReusePolicy) error {
+	_, err := s.cluster.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: start.Record.ID, TaskQueue: start.Queue, WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
+		WorkflowTaskTimeout: time.Minute, StaticSummary: start.Record.Graph,
+		Memo: map[string]any{memoStatus: standing{
+			Status: machine.Running, Graph: start.Record.Graph, File: start.Record.File, Labels: start.Record.Labels,
+			Started: start.Record.Started, Updated: start.Record.Started, Driven: true,
+		}},
+	}, workflowName, start)
+	var exists *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &exists) {
+		return fmt.Errorf("run %q: %w", start.Record.ID, runner.ErrRunExists)
+	}
+	return err
+}
+
+// Resume takes up a run that pauses or has ended badly, and attends it.
+func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts runner.Options) (*runner.Result, error) {
+	info, err := s.latest(runID)
+	if err != nil {
+		return nil, err
+	}
+	one, _ := s.summary(info)
+	switch {
+	case one.Owner != "": // it is driven: attending it is all there is to do
+		if len(opts.Answers) > 0 {
+			return nil, &runner.LeasedError{RunID: runID, Owner: one.Owner}
+		}
+	case info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		var refused string
+		if err := s.update(runID, updateResume, settingsOf(&opts), &refused); err != nil {
+			return nil, err
+		}
+		if refused != "" {
+			return nil, &runner.InputError{Problems: []string{refused}}
+		}
+	case one.Status != machine.Completed:
+		start, err := s.again(runID, info.GetExecution().GetRunId(), &opts)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.launch(ctx, start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE); err != nil {
+			return nil, err
+		}
+	}
+	return s.attend(ctx, r, runID, opts)
+}
+
+// again is the input of a workflow that takes up a run that has ended.
+func (s *Store) again(runID, run string, opts *runner.Options) (*Start, error) {
+	before, err := s.start(runID, run)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := s.after(runID, 0, allBytes)
+	if err != nil {
+		return nil, err
+	}
+	start := *before
+	start.Input, start.Seed = nil, &Seed{Events: texts}
+	dir := start.Settings.Dir
+	start.Settings = settingsOf(opts)
+	start.Settings.Dir = dir
+	return &start, nil
+}
+
+// attend tells what happens in a run until it has ended, or pauses and nobody here
+// can answer. When ctx ends, the run is cancelled.
+func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, opts runner.Options) (*runner.Result, error) {
+	stop := context.AfterFunc(ctx, func() { _ = s.Ask(runID, runner.RequestCancel) })
+	defer stop()
+	asked := map[string]bool{}
+	result, err := r.Attend(s.ctx, runID, runner.Options{Sink: opts.Sink, History: opts.History}, func(result *runner.Result) (bool, error) {
+		if opts.Ask != nil && ctx.Err() == nil {
+			for i := range result.Pending {
+				p := &result.Pending[i]
+				if asked[p.Target()] {
+					continue
+				}
+				if err := s.askPerson(ctx, r, runID, p, &opts); err != nil {
+					asked[p.Target()] = true
+				}
+				return false, nil
+			}
+		}
+		if result.Status != machine.Paused {
+			return false, nil
+		}
+		lines, err := s.List(runner.RunFilter{ID: runID})
+		return err == nil && len(lines) == 1 && lines[0].Status == machine.Paused && lines[0].Owner == "", err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.addUnused(runID, result)
+	return result, nil
+}
+
+// askPerson asks the person here, and gives the run the answer.
+func (s *Store) askPerson(ctx context.Context, r *runner.Runner, runID string, p *runner.Pending, opts *runner.Options) error {
+	for problem := ""; ; {
+		text, err := opts.Ask(ctx, *p, problem)
+		if err != nil {
+			return err
+		}
+		_, err = r.Answer(ctx, runID, []runner.GivenAnswer{{Target: p.Target(), Text: text}}, opts.By)
+		var bad *runner.InputError
+		if !errors.As(err, &bad) {
+			return err
+		}
+		problem = bad.Error()
+	}
+}
+
+// addUnused says which answers nothing has asked for.
+func (s *Store) addUnused(runID string, result *runner.Result) {
+	if result.Status == machine.Paused || result.Status == machine.Running {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, 10*time.Second)
+	defer cancel()
+	var out Outcome
+	if s.cluster.client.GetWorkflow(ctx, runID, "").Get(ctx, &out) == nil {
+		result.Unused = out.Unused
+	}
+}

@@ -1,0 +1,393 @@
+// What goes over the wire: how a run begins, what a task gets and what it gives.
+
+// Package engine runs graphs on a Temporal cluster: a workflow is the loop around the
+// machine, its history the journal, activities run node handlers.
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// Names on the cluster.
+const (
+	workflowName = "graphrun"
+	taskName     = "graphrun-task"
+
+	updateOffer   = "graphrun-offer"   // an Offer; the reply says why it was refused
+	updateAsk     = "graphrun-ask"     // a Request
+	updateResume  = "graphrun-resume"  // a Settings
+	updateReserve = "graphrun-reserve" // of a task, room in the budget
+	updateGraph   = "graphrun-graph"   // of a task, a graph as a tool
+	signalNote    = "graphrun-note"    // of a task
+	queryJournal  = "graphrun-journal"
+	queryState    = "graphrun-snapshot"
+	queryPath     = "graphrun-path"
+	queryLog      = "graphrun-log" // what a task has noted
+
+	// memoStatus is where a run says how it stands.
+	memoStatus = "graphrun"
+)
+
+// coreVersion is raised when the machine's decisions change for runs that are under
+// way: a worker leaves runs of another version to others.
+const coreVersion = 1
+
+// Start is the input of a workflow.
+type Start struct {
+	Core int `json:"core"`
+	// Record is what the run is; its texts are the version that it is pinned to.
+	Record runner.RunRecord `json:"record"`
+	// Input and Settings are those of a new run, Settings also those that a run is
+	// taken up with.
+	Input    map[string]any `json:"input,omitempty"`
+	Settings Settings       `json:"settings"`
+	// Seed is what the run goes on from; nil: it is new.
+	Seed *Seed `json:"seed,omitempty"`
+	// RunDir is the folder of the run on the workers.
+	RunDir string `json:"run_dir"`
+	// Queue is the task queue of nodes that name none.
+	Queue string `json:"queue"`
+	// Nonce is drawn for the run; see secretMark.
+	Nonce string `json:"nonce"`
+}
+
+// Settings are those of runner.Options that can be sent.
+type Settings struct {
+	MaxSteps       int                 `json:"max_steps,omitempty"`
+	MaxStateBytes  int                 `json:"max_state_bytes,omitempty"`
+	MaxConcurrency int                 `json:"max_concurrency,omitempty"`
+	Timeout        time.Duration       `json:"timeout,omitempty"`
+	Goal           string              `json:"goal,omitempty"`
+	Answers        map[string][]string `json:"answers,omitempty"`
+	By             string              `json:"by,omitempty"`
+	PauseBefore    []string            `json:"pause_before,omitempty"`
+	PauseAfter     []string            `json:"pause_after,omitempty"`
+	Models         map[string]string   `json:"models,omitempty"`
+	ModelParams    []runner.ModelParam `json:"model_params,omitempty"`
+	Dir            string              `json:"dir,omitempty"`
+}
+
+func settingsOf(o *runner.Options) Settings {
+	return Settings{
+		MaxSteps: o.MaxSteps, MaxStateBytes: o.MaxStateBytes, MaxConcurrency: o.MaxConcurrency, Timeout: o.Timeout, Goal: o.Goal,
+		Answers: o.Answers, By: o.By, PauseBefore: o.PauseBefore, PauseAfter: o.PauseAfter, Models: o.Models,
+		ModelParams: o.ModelParams, Dir: o.Dir,
+	}
+}
+
+// options are the settings as a runner takes them.
+func (s *Settings) options() runner.Options {
+	return runner.Options{
+		MaxSteps: s.MaxSteps, MaxStateBytes: s.MaxStateBytes, MaxConcurrency: s.MaxConcurrency, Timeout: s.Timeout, Goal: s.Goal,
+		Answers: s.Answers, By: s.By, PauseBefore: s.PauseBefore, PauseAfter: s.PauseAfter, Models: s.Models,
+		ModelParams: s.ModelParams, Dir: s.Dir,
+	}
+}
+
+// Seed is the journal of a run up to where a workflow takes it over.
+type Seed struct {
+	// Base is how many events come before Events, which are those since Snapshot;
+	// 0: there is no snapshot.
+	Base     int               `json:"base"`
+	Snapshot []byte            `json:"snapshot,omitempty"`
+	Path     []byte            `json:"path,omitempty"`
+	Events   []json.RawMessage `json:"events"`
+	// Previous is the workflow run that has the events before; empty: there are none.
+	Previous string `json:"previous,omitempty"`
+}
+
+// Outcome is the result of a workflow.
+type Outcome struct {
+	Status machine.Status `json:"status"`
+	Reason string         `json:"reason,omitempty"`
+	Steps  int            `json:"steps"`
+	// Unused names the answers given in advance that nothing has asked for.
+	Unused []string `json:"unused,omitempty"`
+}
+
+// standing is how a run stands, in the memo of its workflow.
+type standing struct {
+	Status  machine.Status    `json:"status"`
+	Reason  string            `json:"reason,omitempty"`
+	Steps   int               `json:"steps"`
+	Due     time.Time         `json:"due,omitzero"`
+	Updated time.Time         `json:"updated"`
+	Graph   string            `json:"graph"`
+	File    string            `json:"file"`
+	Labels  map[string]string `json:"labels,omitempty"`
+	Started time.Time         `json:"started"`
+	// Driven says that the workflow drives the run; else it waits to be told.
+	Driven bool `json:"driven"`
+}
+
+// taskInput is what a task needs, besides the flow.
+type taskInput struct {
+	Flow  string `json:"flow"` // its digest
+	ID    string `json:"id"`   // of the call, in the workflow
+	Nonce string `json:"nonce"`
+
+	RunID     string         `json:"run_id"`
+	Node      string         `json:"node"`
+	Kind      string         `json:"kind"`
+	Visit     int            `json:"visit"`
+	Attempt   int            `json:"attempt"`
+	Item      any            `json:"item,omitempty"`
+	Index     int            `json:"index"`
+	Place     string         `json:"place"`
+	Key       string         `json:"key,omitempty"`
+	Config    map[string]any `json:"config,omitempty"`
+	Input     any            `json:"input,omitempty"`
+	State     map[string]any `json:"state,omitempty"`
+	Dir       string         `json:"dir"`
+	RunDir    string         `json:"run_dir,omitempty"`
+	Tools     map[string]any `json:"tools,omitempty"`
+	Providers map[string]any `json:"providers,omitempty"`
+	Talk      *machine.Talk  `json:"talk,omitempty"`
+	Log       []any          `json:"log,omitempty"`
+	Answers   map[string]any `json:"answers,omitempty"`
+	Models    *taskModels    `json:"models,omitempty"`
+	// Choice is what is to be decided; nil: the task is a node.
+	Choice *runner.Choice `json:"choice,omitempty"`
+	// Graphs says that the file declares graphs as tools.
+	Graphs bool `json:"graphs,omitempty"`
+	// Budget says that a graph around the task bounds what models may cost.
+	Budget bool `json:"budget,omitempty"`
+}
+
+// taskModels is the plain part of runner.ModelAccess.
+type taskModels struct {
+	Goal      string              `json:"goal,omitempty"`
+	OwnGoal   bool                `json:"own_goal,omitempty"`
+	Overrides map[string]string   `json:"overrides,omitempty"`
+	Dir       string              `json:"dir,omitempty"`
+	Around    []runner.ModelScope `json:"around,omitempty"`
+	Params    map[string]any      `json:"params,omitempty"`
+	Turns     map[string]int      `json:"turns,omitempty"`
+	Answered  []runner.CallUsage  `json:"answered,omitempty"`
+}
+
+// taskResult is what a task came to.
+type taskResult struct {
+	runner.Attempt
+	// Because is Task.Because, Partial and Text what a task that did not succeed had
+	// produced and said.
+	Because string `json:"because,omitempty"`
+	Partial any    `json:"partial,omitempty"`
+	Text    string `json:"text,omitempty"`
+	// Hide are texts to mask from now on.
+	Hide []string `json:"hide,omitempty"`
+	// Warnings are for those who look at the run.
+	Warnings []string `json:"warnings,omitempty"`
+	// Target and Reasoning are a decision.
+	Target    string `json:"target,omitempty"`
+	Reasoning string `json:"reasoning,omitempty"`
+}
+
+// note is what a running task notes.
+type note struct {
+	Task  string            `json:"task"`
+	Data  any               `json:"data,omitempty"`
+	Usage *runner.CallUsage `json:"usage,omitempty"`
+	// Settles names the reservation that the call was made with.
+	Settles string `json:"settles,omitempty"`
+}
+
+// reservation is a runner.Reservation; its prices are linear in the tokens.
+type reservation struct {
+	Task   string  `json:"task"`
+	ID     string  `json:"id"`
+	Input  int     `json:"input"`
+	Output int     `json:"output"`
+	Known  bool    `json:"known"`
+	Base   float64 `json:"base"`
+	Each   float64 `json:"each"`
+}
+
+// reserved is the reply to a reservation.
+type reserved struct {
+	Output  int             `json:"output"`
+	Failure *runner.Failure `json:"failure,omitempty"`
+}
+
+// graphCall is a call of a graph as a tool.
+type graphCall struct {
+	Task string `json:"task"`
+	runner.GraphCall
+}
+
+// journalQuery asks for events after the first From, of about Size bytes.
+type journalQuery struct {
+	From int `json:"from"`
+	Size int `json:"size"`
+}
+
+// journalPart is the reply.
+type journalPart struct {
+	// Base is how many events are with workflow runs before, Previous the last of
+	// those.
+	Base     int               `json:"base"`
+	Previous string            `json:"previous,omitempty"`
+	Events   []json.RawMessage `json:"events"`
+}
+
+// canonical makes what was decoded plain data again: numbers are read by their digits.
+func canonical(values ...*any) error {
+	for _, v := range values {
+		plain, err := eval.Canonical(*v)
+		if err != nil {
+			return err
+		}
+		*v = plain
+	}
+	return nil
+}
+
+func canonicalMaps(maps ...*map[string]any) error {
+	for _, m := range maps {
+		if *m == nil {
+			continue
+		}
+		plain, err := eval.Canonical(*m)
+		if err != nil {
+			return err
+		}
+		*m, _ = plain.(map[string]any)
+	}
+	return nil
+}
+
+func canonicalList(list *[]any) error {
+	if *list == nil {
+		return nil
+	}
+	plain, err := eval.Canonical(*list)
+	if err != nil {
+		return err
+	}
+	*list, _ = plain.([]any)
+	return nil
+}
+
+// decode reads JSON with numbers by their digits.
+func decode(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return d.Decode(into)
+}
+
+// UnmarshalJSON reads a start with plain data in it.
+func (s *Start) UnmarshalJSON(text []byte) error {
+	type plain Start
+	if err := decode(text, (*plain)(s)); err != nil {
+		return err
+	}
+	for i := range s.Settings.ModelParams {
+		if err := canonical(&s.Settings.ModelParams[i].Value); err != nil {
+			return err
+		}
+	}
+	return canonicalMaps(&s.Input)
+}
+
+// UnmarshalJSON reads settings with plain data in them.
+func (s *Settings) UnmarshalJSON(text []byte) error {
+	type plain Settings
+	if err := decode(text, (*plain)(s)); err != nil {
+		return err
+	}
+	for i := range s.ModelParams {
+		if err := canonical(&s.ModelParams[i].Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// UnmarshalJSON reads a task with plain data in it.
+func (t *taskInput) UnmarshalJSON(text []byte) error {
+	type plain taskInput
+	if err := decode(text, (*plain)(t)); err != nil {
+		return err
+	}
+	if err := canonical(&t.Item, &t.Input); err != nil {
+		return err
+	}
+	if t.Models != nil {
+		if err := canonicalMaps(&t.Models.Params); err != nil {
+			return err
+		}
+		for i := range t.Models.Around {
+			if err := canonicalMaps(&t.Models.Around[i].Providers); err != nil {
+				return err
+			}
+		}
+	}
+	if t.Choice != nil {
+		if err := canonical(&t.Choice.Output); err != nil {
+			return err
+		}
+		for i := range t.Choice.See {
+			if err := canonical(&t.Choice.See[i].Value); err != nil {
+				return err
+			}
+		}
+		if err := canonicalList(&t.Choice.Log); err != nil {
+			return err
+		}
+	}
+	if err := canonicalList(&t.Log); err != nil {
+		return err
+	}
+	return canonicalMaps(&t.Config, &t.State, &t.Tools, &t.Providers, &t.Answers)
+}
+
+// UnmarshalJSON reads a result with plain data in it.
+func (r *taskResult) UnmarshalJSON(text []byte) error {
+	type plain taskResult
+	if err := decode(text, (*plain)(r)); err != nil {
+		return err
+	}
+	if r.Failure != nil {
+		if err := canonicalMaps(&r.Failure.Details); err != nil {
+			return err
+		}
+	}
+	if r.Park != nil {
+		for i := range r.Park.Asks {
+			ask := &r.Park.Asks[i]
+			if err := canonicalMaps(&ask.Schema); err != nil {
+				return err
+			}
+			if ask.Tool != nil {
+				if err := canonicalMaps(&ask.Tool.Args); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return canonical(&r.Output, &r.Partial)
+}
+
+// UnmarshalJSON reads a note with plain data in it.
+func (n *note) UnmarshalJSON(text []byte) error {
+	type plain note
+	if err := decode(text, (*plain)(n)); err != nil {
+		return err
+	}
+	return canonical(&n.Data)
+}
+
+// UnmarshalJSON reads a call with plain data in it.
+func (c *graphCall) UnmarshalJSON(text []byte) error {
+	type plain graphCall
+	if err := decode(text, (*plain)(c)); err != nil {
+		return err
+	}
+	return canonicalMaps(&c.With)
+}

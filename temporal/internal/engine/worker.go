@@ -1,0 +1,184 @@
+// Workers: they run workflows and the handlers of nodes.
+
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/graphrun/graphrun/node"
+	"github.com/graphrun/graphrun/runner"
+)
+
+// Worker has the workflows and activities of graphs.
+type Worker struct {
+	client    client.Client
+	converter converter.DataConverter
+	heartbeat time.Duration
+	flows     flows
+	handlers  map[string]runner.Handler
+	decider   runner.Decider
+	logs      *logs
+}
+
+// WorkerOptions configure a worker. The zero value takes everything from the usual
+// task queue.
+type WorkerOptions struct {
+	// Queue is the task queue of runs.
+	Queue string
+	// Nodes are the queues of nodes (`queue: NAME`) that the worker takes tasks of;
+	// none: it drives runs and takes the tasks of nodes that name no queue.
+	Nodes []string
+	// MaxTasks is how many tasks run at once; 0: 1,000.
+	MaxTasks int
+	// MaxWorkflowTasks is how many runs are driven at once; 0: as many as usual.
+	MaxWorkflowTasks int
+	// Heartbeat is how long a worker may be silent before its tasks run elsewhere;
+	// 0: 10 seconds.
+	Heartbeat time.Duration
+	// Ready is told of every queue that the worker takes tasks of; nil: nobody is.
+	Ready func(queue string)
+}
+
+// Work runs a worker until ctx ends.
+func (c *Cluster) Work(ctx context.Context, o WorkerOptions) error {
+	stop, err := c.StartWorker(o)
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	stop()
+	c.Close()
+	return nil
+}
+
+// StartWorker starts a worker; stop lets what runs have some seconds and ends them.
+func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
+	if o.Heartbeat == 0 {
+		o.Heartbeat = 10 * time.Second
+	}
+	kinds := node.Options{}
+	w := &Worker{
+		client: c.client, converter: c.converter, heartbeat: o.Heartbeat, logs: c.logs,
+		handlers: map[string]runner.Handler{}, decider: node.NewDecider(kinds),
+	}
+	for _, kind := range node.Kinds(kinds) {
+		w.handlers[kind.Spec.Name] = kind.Handler
+	}
+	options := worker.Options{
+		MaxConcurrentActivityExecutionSize: o.MaxTasks, MaxConcurrentWorkflowTaskExecutionSize: o.MaxWorkflowTasks,
+		// A cancelled task learns of it with its next heartbeat.
+		MaxHeartbeatThrottleInterval: time.Second, DefaultHeartbeatThrottleInterval: time.Second,
+		// A superstep of a large state may take longer than a second on a busy machine.
+		DeadlockDetectionTimeout: time.Minute,
+		WorkerStopTimeout:        5 * time.Second,
+	}
+	var queues []string
+	for _, name := range o.Nodes {
+		queues = append(queues, c.queue(o.Queue)+"-"+name)
+	}
+	if len(queues) == 0 {
+		queues = []string{c.queue(o.Queue)}
+	}
+	var started []worker.Worker
+	stop = func() {
+		for _, one := range started {
+			one.Stop()
+		}
+	}
+	for _, queue := range queues {
+		options.DisableWorkflowWorker = len(o.Nodes) > 0
+		one := worker.New(c.client, queue, options)
+		if len(o.Nodes) == 0 {
+			one.RegisterWorkflowWithOptions(w.Run, workflow.RegisterOptions{Name: workflowName})
+		}
+		one.RegisterActivityWithOptions(w.Task, activity.RegisterOptions{Name: taskName})
+		if err := one.Start(); err != nil {
+			stop()
+			return nil, err
+		}
+		started = append(started, one)
+		if o.Ready != nil {
+			o.Ready(queue)
+		}
+	}
+	return stop, nil
+}
+
+// flows are those that a worker has compiled, by digest.
+type flows struct {
+	mu       sync.Mutex
+	byDigest map[string]*runner.Flow
+}
+
+// mostFlows bounds how many flows a worker keeps.
+const mostFlows = 256
+
+func (f *flows) add(digest string, flow *runner.Flow) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.byDigest == nil || len(f.byDigest) >= mostFlows {
+		f.byDigest = map[string]*runner.Flow{}
+	}
+	if f.byDigest[digest] == nil {
+		f.byDigest[digest] = flow
+	}
+}
+
+func (f *flows) get(digest string) *runner.Flow {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.byDigest[digest]
+}
+
+// flow is the flow of a task: kept, or from the beginning of its workflow.
+func (w *Worker) flow(ctx context.Context, digest string) (*runner.Flow, error) {
+	if flow := w.flows.get(digest); flow != nil {
+		return flow, nil
+	}
+	at := activity.GetInfo(ctx).WorkflowExecution
+	start, err := startOf(ctx, w.client, w.converter, at.ID, at.RunID)
+	if err != nil {
+		return nil, err
+	}
+	if got := digestOf(&start.Record); got != digest {
+		return nil, fmt.Errorf("the flow has digest %s, the task wants %s", got, digest)
+	}
+	var kinds []runner.Kind
+	for _, kind := range node.Kinds(node.Options{}) {
+		kinds = append(kinds, runner.Kind{Spec: kind.Spec, Handler: kind.Handler})
+	}
+	_, flow, err := flowRunner(&start.Record, runner.Config{Kinds: kinds})
+	if err != nil {
+		return nil, err
+	}
+	w.flows.add(digest, flow)
+	return flow, nil
+}
+
+// startOf reads the input of a workflow.
+func startOf(ctx context.Context, c client.Client, conv converter.DataConverter, id, run string) (*Start, error) {
+	history := c.GetWorkflowHistory(ctx, id, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	if !history.HasNext() {
+		return nil, fmt.Errorf("run %q: %w", id, runner.ErrNoRun)
+	}
+	first, err := history.Next()
+	if err != nil {
+		return nil, err
+	}
+	var start Start
+	input := first.GetWorkflowExecutionStartedEventAttributes().GetInput()
+	if err := conv.FromPayloads(input, &start); err != nil {
+		return nil, err
+	}
+	return &start, nil
+}

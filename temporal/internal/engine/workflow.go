@@ -1,0 +1,370 @@
+// The workflow of a run.
+
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// limits of a workflow.
+const (
+	// mostPending is how many activities are open at once; the cluster takes 2,000.
+	mostPending = 1000
+	// mostEvents is the length of the history from which on the run moves to a new
+	// one; the cluster takes 51,200.
+	mostEvents = 10000
+	// attemptTime bounds an activity that nothing else bounds: the machine has its own
+	// timers.
+	attemptTime = 365 * 24 * time.Hour
+)
+
+// mail is what comes in from outside.
+type mail struct {
+	call   *call // has ended
+	note   *note
+	graph  *graphCall
+	offer  *runner.Offer
+	ask    runner.Request
+	resume *Settings
+	// refused and result are the reply, when it is over.
+	refused string
+	result  *taskResult
+	over    bool
+}
+
+// flight is a run inside its workflow.
+type flight struct {
+	host *host
+	ctx  workflow.Context // which nothing cancels
+	// calls are under way by id, in order; queue waits for room.
+	calls     []*call
+	cancels   map[string]workflow.CancelFunc
+	queue     []*call
+	inbox     []*mail
+	timer     time.Time // when the timer goes off that is open; zero: none is
+	told      standing
+	driving   bool
+	before    *runner.Result // what the drive before came to; nil: there was none
+	moving    bool           // nothing more is begun: the run goes on in a new workflow
+	heartbeat time.Duration
+}
+
+// Run is the workflow.
+func (w *Worker) Run(ctx workflow.Context, start *Start) (out *Outcome, err error) {
+	if start.Core != coreVersion {
+		panic(fmt.Sprintf("this worker runs core version %d, the run wants %d", coreVersion, start.Core))
+	}
+	own, _ := workflow.NewDisconnectedContext(ctx)
+	h, err := newHost(start, workflow.Now(ctx))
+	if err != nil {
+		panic(fmt.Sprintf("this worker can't run the flow: %v", err)) // it is left to others
+	}
+	w.flows.add(h.digest, h.flow)
+	f := &flight{host: h, ctx: own, cancels: map[string]workflow.CancelFunc{}, heartbeat: w.heartbeat}
+	defer func() { h.leave(slices.Concat(f.calls, f.queue)) }()
+	if err := f.listen(ctx); err != nil {
+		return nil, err
+	}
+	f.driving = true
+	h.begin()
+	for {
+		due, done := h.stage.Settle(workflow.Now(own))
+		f.carryOut()
+		if done && f.driving {
+			if h.err != nil && f.told.Status == "" && start.Seed == nil {
+				return nil, temporal.NewNonRetryableApplicationError(h.err.Error(), "refused", h.err)
+			}
+			f.driving = false
+			f.settle()
+		}
+		if err := f.tell(); err != nil {
+			return nil, err
+		}
+		if !f.driving && h.result != nil && h.result.Status != machine.Paused {
+			return f.ended()
+		}
+		if out, err, moved := f.move(ctx, start); moved {
+			return out, err
+		}
+		if !f.driving {
+			due = f.due()
+		}
+		f.wait(due)
+	}
+}
+
+// ended is the outcome of a run that has ended.
+func (f *flight) ended() (*Outcome, error) {
+	// Whoever waits for a reply gets one.
+	for len(f.inbox) > 0 {
+		f.deliver(f.inbox[0])
+		f.inbox = f.inbox[1:]
+	}
+	_ = workflow.Await(f.ctx, func() bool { return workflow.AllHandlersFinished(f.ctx) })
+	r := f.host.result
+	return &Outcome{Status: r.Status, Reason: r.Reason, Steps: r.Steps, Unused: r.Unused}, nil
+}
+
+// settle looks at what a drive came to. What was refused leaves the run as it was.
+func (f *flight) settle() {
+	h := f.host
+	if h.err == nil {
+		f.before = h.result
+		return
+	}
+	if f.before == nil {
+		panic("the run can't be driven: " + h.err.Error())
+	}
+	h.result, h.err = f.before, nil
+}
+
+// due is when a run that pauses goes on by itself.
+func (f *flight) due() time.Time {
+	if r := f.host.result; r != nil && r.Due != nil && r.Reason != "pause" {
+		return *r.Due
+	}
+	return time.Time{}
+}
+
+// carryOut begins what the run wants done, and cancels what it does not want any more.
+func (f *flight) carryOut() {
+	f.queue = append(f.queue, f.host.take()...)
+	for _, c := range f.calls {
+		if cancel := f.cancels[c.id]; cancel != nil && c.ctx.Err() != nil {
+			cancel()
+			delete(f.cancels, c.id)
+		}
+	}
+	for _, c := range slices.Clone(f.queue) {
+		if c.ctx.Err() != nil && !f.moving { // before it began
+			f.queue = slices.DeleteFunc(f.queue, func(o *call) bool { return o == c })
+			f.calls = append(f.calls, c)
+			c.result = failed("cancelled", "context canceled")
+			f.inbox = append(f.inbox, &mail{call: c})
+		}
+	}
+	for !f.moving && len(f.queue) > 0 && len(f.calls) < mostPending {
+		c := f.queue[0]
+		f.queue = f.queue[1:]
+		f.calls = append(f.calls, c)
+		f.launch(c)
+	}
+}
+
+// failed is the result of a task that failed.
+func failed(kind, message string) *taskResult {
+	return &taskResult{Attempt: runner.Attempt{Failure: &runner.Failure{Kind: kind, Message: message}}}
+}
+
+// launch has an activity do what a call wants.
+func (f *flight) launch(c *call) {
+	ctx, cancel := workflow.WithCancel(f.ctx)
+	f.cancels[c.id] = cancel
+	queue := f.host.start.Queue
+	if c.queue != "" {
+		queue += "-" + c.queue
+	}
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: queue, StartToCloseTimeout: attemptTime, HeartbeatTimeout: f.heartbeat, WaitForCancellation: true,
+		Summary: c.input.Place,
+		// What fails here is a worker, not the node: its own retries are the machine's.
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second},
+	})
+	future := workflow.ExecuteActivity(ctx, taskName, c.input)
+	workflow.Go(f.ctx, func(own workflow.Context) {
+		var result taskResult
+		err := future.Get(own, &result)
+		var cancelled *temporal.CanceledError
+		switch {
+		case errors.As(err, &cancelled):
+			result = *failed("cancelled", "context canceled")
+		case err != nil:
+			result = *failed("internal", "activity: "+err.Error())
+		}
+		c.result = &result
+		f.inbox = append(f.inbox, &mail{call: c})
+	})
+}
+
+// wait waits for mail, at most until due.
+func (f *flight) wait(due time.Time) {
+	if !due.IsZero() && (f.timer.IsZero() || due.Before(f.timer)) {
+		at := due
+		f.timer = at
+		timer := workflow.NewTimer(f.ctx, max(0, at.Sub(workflow.Now(f.ctx))))
+		workflow.Go(f.ctx, func(own workflow.Context) {
+			_ = timer.Get(own, nil) // nothing cancels it
+			if f.timer.Equal(at) {
+				f.timer = time.Time{}
+			}
+			f.inbox = append(f.inbox, nil)
+		})
+	}
+	_ = workflow.Await(f.ctx, func() bool { return len(f.inbox) > 0 }) // nothing cancels it
+	m := f.inbox[0]
+	f.inbox = f.inbox[1:]
+	if m == nil {
+		if due := f.due(); !f.driving && !due.IsZero() && !workflow.Now(f.ctx).Before(due) {
+			f.resume(&Settings{})
+		}
+		return
+	}
+	f.deliver(m)
+}
+
+// resume drives the run on.
+func (f *flight) resume(s *Settings) {
+	f.driving = true
+	f.host.resume(s)
+}
+
+// deliver gives the run what came in.
+func (f *flight) deliver(m *mail) {
+	h := f.host
+	switch {
+	case m.call != nil:
+		f.calls = slices.DeleteFunc(f.calls, func(c *call) bool { return c == m.call })
+		if cancel := f.cancels[m.call.id]; cancel != nil {
+			delete(f.cancels, m.call.id)
+		}
+		for _, room := range m.call.room {
+			room.Settle(runner.CallUsage{})
+		}
+		h.stage.Wake(m.call.over)
+		return
+	case m.note != nil:
+		if c := f.find(m.note.Task); c != nil {
+			h.noted(c, m.note)
+		}
+		return
+	case m.graph != nil:
+		f.callGraph(m)
+		return
+	case m.offer != nil:
+		f.offer(m)
+	case m.ask != "":
+		f.ask(m.ask)
+	case m.resume != nil:
+		if !f.driving {
+			f.resume(m.resume)
+			if _, done := h.stage.Settle(workflow.Now(f.ctx)); done && h.err != nil {
+				m.refused = problemsOf(h.err)
+			}
+		}
+	}
+	m.over = true
+}
+
+// ask does what somebody asks of the run.
+func (f *flight) ask(request runner.Request) {
+	switch {
+	case f.driving:
+		f.host.stage.Ask(request)
+	case request == runner.RequestCancel && f.host.result.Status == machine.Paused:
+		f.driving = true
+		f.host.cancel()
+	}
+}
+
+// offer gives the run answers; one that pauses for them goes on.
+func (f *flight) offer(m *mail) {
+	h := f.host
+	if f.driving {
+		h.stage.Offer(*m.offer)
+		h.stage.Settle(workflow.Now(f.ctx))
+		if refused, settled := h.store.verdicts[m.offer.ID]; settled {
+			m.refused = refused
+		} else {
+			m.refused = "the run took no answers just now; try again"
+		}
+		return
+	}
+	h.answer(m.offer.Answers, m.offer.By)
+	h.stage.Settle(workflow.Now(f.ctx))
+	if h.err != nil {
+		m.refused = problemsOf(h.err)
+		f.settle()
+		return
+	}
+	if h.result.Reason != "pause" {
+		f.resume(&Settings{})
+	}
+}
+
+// problemsOf is what is wrong with what somebody asked for, in lines.
+func problemsOf(err error) string {
+	var bad *runner.InputError
+	if errors.As(err, &bad) {
+		return strings.Join(bad.Problems, "\n")
+	}
+	return err.Error()
+}
+
+// callGraph runs a graph as a tool of a task.
+func (f *flight) callGraph(m *mail) {
+	h, c := f.host, f.find(m.graph.Task)
+	if c == nil || c.task.CallGraph == nil {
+		m.result, m.over = failed("cancelled", "the task is over"), true
+		return
+	}
+	h.work(func() {
+		a := runner.Try(c.ctx, &runner.Task{}, runner.HandlerFunc(func(ctx context.Context, _ *runner.Task) (any, error) {
+			return c.task.CallGraph(ctx, m.graph.GraphCall)
+		}))
+		m.result, m.over = &taskResult{Attempt: *a}, true
+	})
+}
+
+func (f *flight) find(id string) *call {
+	for _, c := range f.calls {
+		if c.id == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// tell says in the workflow's memo how the run stands, when that is news.
+func (f *flight) tell() error {
+	s := f.host.store.standingNow(f.host.start, f.driving)
+	if s.Status == f.told.Status && s.Reason == f.told.Reason && s.Driven == f.told.Driven && s.Due.Equal(f.told.Due) {
+		return nil
+	}
+	f.told = s
+	s.Updated = workflow.Now(f.ctx)
+	return workflow.UpsertMemo(f.ctx, map[string]any{memoStatus: s})
+}
+
+// move lets the run go on in a new workflow when the history of this one is long:
+// what is under way ends first, and nothing else begins.
+func (f *flight) move(ctx workflow.Context, start *Start) (*Outcome, error, bool) {
+	info := workflow.GetInfo(ctx)
+	if !f.driving {
+		return nil, nil, false // who takes it up drives it, and moves then
+	}
+	if !f.moving && (info.GetCurrentHistoryLength() > mostEvents || info.GetContinueAsNewSuggested()) {
+		f.moving = true
+	}
+	if !f.moving || len(f.calls) > 0 || len(f.inbox) > 0 || !workflow.AllHandlersFinished(f.ctx) {
+		return nil, nil, false
+	}
+	next := *start
+	next.Input = nil
+	next.Settings = Settings{
+		Dir: start.Settings.Dir, Answers: f.host.stage.AnswersLeft(), By: start.Settings.By,
+		PauseBefore: start.Settings.PauseBefore, PauseAfter: start.Settings.PauseAfter,
+	}
+	next.Seed = f.host.store.seed(info.WorkflowExecution.RunID)
+	return nil, workflow.NewContinueAsNewError(ctx, workflowName, &next), true
+}
