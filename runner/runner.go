@@ -269,7 +269,7 @@ func (f *Flow) Record(opts Options) RunRecord {
 		clock = f.runner.cfg.Clock
 	}
 	if opts.RunID == "" {
-		opts.RunID = newRunID(clock.Now())
+		opts.RunID = NewRunID(clock.Now())
 	}
 	return RunRecord{
 		ID: opts.RunID, Graph: f.graph.Name.Value, File: absolute(f.graph.File.Name), Source: f.graph.File.Src, Files: f.files,
