@@ -374,12 +374,22 @@ func (s *site) valid(path []string, value any) bool {
 	default:
 		return true
 	}
-	for _, part := range rest {
-		doc = subschema(doc, part)
+	name := strings.Join(path, ".")
+	if path[0] == "output" {
+		name = s.node.ID.Value + "." + name
 	}
-	if doc == nil || value == nil {
-		return true
+	compiled, known := s.f.schemas[name]
+	if !known {
+		for _, part := range rest {
+			doc = subschema(doc, part)
+		}
+		if doc != nil {
+			compiled, _ = schema.Compile(doc)
+		}
+		if s.f.schemas == nil {
+			s.f.schemas = map[string]*schema.Schema{}
+		}
+		s.f.schemas[name] = compiled
 	}
-	compiled, err := schema.Compile(doc)
-	return err == nil && compiled.Check(value) == nil
+	return compiled == nil || value == nil || compiled.Check(value) == nil
 }

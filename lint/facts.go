@@ -7,6 +7,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/graphalg"
+	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -27,8 +28,9 @@ type facts struct {
 	to     []int          // the vertex where it ends; -1 for no name
 	shaped bool           // the graph is well formed
 	keyOf  map[string]int // declared state keys by name
-	// keyDomains are those of wholeDomain.
+	// keyDomains are those of wholeDomain, schemas those of valid.
 	keyDomains map[*spec.StateKey]solve.Domain
+	schemas    map[string]*schema.Schema
 
 	// Filled on first use by the functions of the same names.
 	allUses   *useIndex

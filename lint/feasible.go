@@ -284,6 +284,7 @@ func (k *knowledge) possible(c claim) bool {
 	list := []solve.Claim{c.Claim}
 	roots := slices.Clone(c.roots)
 	used := make([]bool, len(k.claims))
+	valid := (&site{f: k.f, failed: true}).valid
 	for again := true; again; {
 		again = false
 		for i := len(k.claims) - 1; i >= 0; i-- {
@@ -299,7 +300,9 @@ func (k *knowledge) possible(c claim) bool {
 			list, roots = append(list, old.Claim), append(roots, old.roots...)
 		}
 	}
-	return k.f.solver.Possible(list, k.domain)
+	values, possible := k.f.solver.Model(list, solve.Problem{Domain: k.domain, Valid: valid})
+	k.unsure = k.unsure || values == nil
+	return possible
 }
 
 // take learns from a group that fired, and from those that were tried before it.

@@ -176,7 +176,7 @@ func (r *rehearsal) key(s *scene) string {
 	for _, key := range r.f.graph.State {
 		name := key.Name.Value
 		value, known := s.values[name]
-		fmt.Fprintf(&b, ";%v%v%#v", known, s.derived[name], value)
+		fmt.Fprintf(&b, ";%v%v%v%#v", known, s.derived[name], s.wrote[name] || known, value)
 	}
 	for _, l := range s.lost {
 		fmt.Fprint(&b, "!", l.node, l.told)

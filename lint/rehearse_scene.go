@@ -25,6 +25,7 @@ type scene struct {
 	values  map[string]any
 	derived map[string]bool
 	fixed   map[string]bool // keys whose values the graph itself has written
+	wrote   map[string]bool // keys that have been written at all
 	trail   *trail
 	// guesses are outcomes of conditions that can't be evaluated.
 	guesses map[string]guess
@@ -71,6 +72,7 @@ func (s *scene) clone() *scene {
 	out.next, out.parked, out.waiting = slices.Clone(s.next), slices.Clone(s.parked), slices.Clone(s.waiting)
 	out.visits, out.ended, out.detours = slices.Clone(s.visits), slices.Clone(s.ended), slices.Clone(s.detours)
 	out.values, out.derived, out.fixed = maps.Clone(s.values), maps.Clone(s.derived), maps.Clone(s.fixed)
+	out.wrote = maps.Clone(s.wrote)
 	out.guesses, out.lost = maps.Clone(s.guesses), slices.Clone(s.lost)
 	return &out
 }

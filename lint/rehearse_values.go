@@ -23,6 +23,7 @@ func (s *scene) put(name string, u update) {
 	delete(s.values, name)
 	delete(s.derived, name)
 	delete(s.fixed, name)
+	s.wrote = with(s.wrote, name)
 	maps.DeleteFunc(s.guesses, func(_ string, g guess) bool { return slices.Contains(g.roots, name) })
 	switch u.kind {
 	case writesValue:
@@ -71,7 +72,7 @@ func (r *rehearsal) eval(s *scene, p *eval.Program, t *standing, over map[string
 		if !known {
 			value, known = s.values[name]
 		}
-		if _, is := value.(unknown); is || !known && (s.derived[name] || s.guessed(name) || len(r.options(key)) == 0) {
+		if _, is := value.(unknown); is || !known && (s.derived[name] || s.guessed(name) || len(r.choicesAt(s, key)) == 0) {
 			then(s, nil, false)
 			return
 		}
@@ -79,7 +80,7 @@ func (r *rehearsal) eval(s *scene, p *eval.Program, t *standing, over map[string
 			if !r.listed(key) {
 				r.gap(fmt.Sprintf("%q may have many values", name))
 			}
-			for _, option := range r.options(key) {
+			for _, option := range r.choicesAt(s, key) {
 				if r.broken {
 					return
 				}
@@ -122,6 +123,17 @@ func (r *rehearsal) visitsOf(s *scene) map[string]any {
 	return out
 }
 
+// choicesAt are the options of a key in a scene: before it is written it may have no
+// value at all.
+func (r *rehearsal) choicesAt(s *scene, key int) []any {
+	k := r.f.graph.State[key]
+	options := r.options(key)
+	if s.wrote[k.Name.Value] || k.Required || k.Default != nil || k.Once || len(options) == 0 && !r.trusted[k.Name.Value] {
+		return options
+	}
+	return append(slices.Clip(options), nil)
+}
+
 // maxOptions bounds how many values of a key are tried.
 const maxOptions = 24
 
@@ -159,6 +171,8 @@ func (r *rehearsal) listOptions(k *spec.StateKey) []any {
 	case d.Kind == solve.Bool:
 		return append(out, true, false)
 	case d.Kind == solve.Int, d.Kind == solve.Number, d.Kind == solve.String:
+	case d.Kind == solve.Other:
+		return append(out, r.compounds(k)...)
 	default:
 		return nil
 	}

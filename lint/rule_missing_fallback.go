@@ -73,8 +73,17 @@ func (f *facts) missingFallbacks() {
 		if again.Exhaustive || !again.Found {
 			continue
 		}
-		found := f.report(d.site.node.ID.Span, "no edge of %q fires when %s: all conditions are false, and there is no edge without one",
-			d.site.node.ID.Value, bindings(again.Gap))
+		gap, may := f.fallsThrough(&usual)
+		if !may {
+			continue
+		}
+		id := d.site.node.ID
+		var found *spec.Diagnostic
+		if gap != nil {
+			found = f.report(id.Span, "no edge of %q fires when %s: all conditions are false, and there is no edge without one", id.Value, bindings(gap))
+		} else {
+			found = f.report(id.Span, "no edge of %q may fire, such as when %s: all conditions are false, and there is no edge without one", id.Value, bindings(again.Gap))
+		}
 		for k := range d.edges {
 			found.Related = append(found.Related, f.related(d.span(k), "this is false"))
 		}

@@ -109,7 +109,13 @@ func wideGraph(t *testing.T, number uint64) (n tally) {
 // its runs.
 func (m maker) wideRuns(t *testing.T, text string, tries int, fail func(text, format string, args ...any)) (n tally) {
 	g, _ := spec.Parse("g.yaml", []byte(text), spec.Options{})
-	open := openReads(g, lint.Check(g, lint.Options{}))
+	said := lint.Check(g, lint.Options{})
+	open, stuck := openReads(g, said), map[string]bool{}
+	for _, d := range said {
+		if d.Rule == "missing-fallback" {
+			stuck[text[d.Span.From:d.Span.To]] = true
+		}
+	}
 	if len(open) == 0 {
 		n.unread = 1
 	}
@@ -124,6 +130,10 @@ func (m maker) wideRuns(t *testing.T, text string, tries int, fail func(text, fo
 		steps := float64(r.steps)
 		if r.status == machine.Completed && (!ok || steps < b.Steps.Min) || ok && steps > b.Steps.Max {
 			fail(text, "a run takes %v steps (%v), claimed from %v to %v", steps, r.path, b.Steps.Min, b.Steps.Max)
+			return true
+		}
+		if r.status == machine.Stuck && !stuck[r.failure.Node] && !mayStick(g, r.failure.Node) {
+			fail(text, "%q gets stuck unwarned: path %v", r.failure.Node, r.path)
 			return true
 		}
 		if r.failure != nil && r.failure.Kind == "expression" {

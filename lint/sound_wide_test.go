@@ -60,7 +60,7 @@ func (p *plot) worker(id string) bool {
 	case k < 4:
 		p.node(id, "kind: pass, before: {r: len("+p.pick("k", "l")+")}"+extra)
 	case k < 12:
-		p.node(id, "kind: set, set: {"+p.pick("k: \"'x'\"", "l: \"'x'\"", "k: \"'x'\"", "l: \"'x'\"", "ok: true", "ok: not ok", "i: (i + 1) % 4", p.list())+"}"+extra)
+		p.node(id, "kind: set, set: {"+p.pick("k: \"'x'\"", "l: \"'x'\"", "m: \"'x'\"", "m: l", "ok: true", "ok: not ok", "i: (i + 1) % 4", p.list())+"}"+extra)
 	default:
 		p.node(id, "kind: pass"+extra)
 	}
@@ -74,7 +74,7 @@ func (p *plot) list() string {
 
 // guard is a condition.
 func (p *plot) guard() string {
-	return p.pick("ok", "not ok", "i < 2", "i == 1", "visits.s < 2", fmt.Sprintf("visits.%s < %d", p.any(), 1+p.IntN(2)), "ok and i > 0", "step < 9", "k != None", "(l ?? '') != ''", "l == None or ok", "len(q) < 2", "1 in q", "q == []")
+	return p.pick("ok", "not ok", "i < 2", "i == 1", "visits.s < 2", fmt.Sprintf("visits.%s < %d", p.any(), 1+p.IntN(2)), "ok and i > 0", "step < 9", "k != None", "(l ?? '') != ''", "l == None or ok", "len(q) < 2", "1 in q", "q == []", "m == None", "m != 'x'", "(m ?? '') == 'x'")
 }
 
 // branched is a graph of branches whose programs may fail on the way to a join:
@@ -256,7 +256,7 @@ func (p *plot) text(policy string, valued bool) string {
 	if valued {
 		none = ", default: x"
 	}
-	fmt.Fprintf(&b, "graphrun: v1\nname: g\nstart: %s\n%sstate:\n  i: {type: integer, minimum: 0, maximum: 3, default: 0}\n  ok: {type: boolean, default: false}\n  r: {type: integer, default: 0}\n  k: {type: string%s}\n  l: {type: string%s}\n  q: {type: array, items: {type: integer}, default: []}\n", p.ids[0], p.top, none, none)
+	fmt.Fprintf(&b, "graphrun: v1\nname: g\nstart: %s\n%sstate:\n  i: {type: integer, minimum: 0, maximum: 3, default: 0}\n  ok: {type: boolean, default: false}\n  r: {type: integer, default: 0}\n  k: {type: string%s}\n  l: {type: string%s}\n  m: {type: string}\n  q: {type: array, items: {type: integer}, default: []}\n", p.ids[0], p.top, none, none)
 	if policy != "" {
 		b.WriteString("policies: [" + policy + "]\n")
 	}
