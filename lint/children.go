@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -19,6 +20,7 @@ type child struct {
 	path    string // of the file, and "#name" behind it
 	file    string
 	graph   *spec.Graph
+	output  eval.Type // of its runs
 	problem string
 	// place is where the file is not valid.
 	place *spec.Related
@@ -63,8 +65,8 @@ func (f *facts) inner(g *spec.Graph, file, ref string) *child {
 	}
 	f.children[at] = c
 	if inner.Complete() && !inner.Faulty(inner.Span()) {
-		if _, found := bind.Check(inner, f.opts.Kinds, nil); !found.HasErrors() {
-			c.graph = inner
+		if bound, found := bind.Check(inner, f.opts.Kinds, nil); !found.HasErrors() {
+			c.graph, c.output = inner, outputType(bound)
 		}
 	}
 	return c
@@ -103,7 +105,9 @@ func (f *facts) child(g *spec.Graph, file, name string) *child {
 	default:
 		g, found := spec.Parse(f.beside(at), src, spec.Options{Kinds: f.opts.Kinds, Load: f.opts.loadBeside(at)})
 		if found = append(found, spec.Check(g)...); !found.HasErrors() {
-			_, found = bind.Check(g, f.opts.Kinds, nil)
+			var bound *bind.Graph
+			bound, found = bind.Check(g, f.opts.Kinds, nil)
+			c.output = outputType(bound)
 			found = Filter(g.File, found)
 		}
 		if found.HasErrors() {
@@ -154,4 +158,28 @@ func (f *facts) childOf(n *spec.Node) *spec.Graph {
 		return c.graph
 	}
 	return nil
+}
+
+// outputType is the type of what a graph declares as its output; any part may be null.
+func outputType(g *bind.Graph) eval.Type {
+	if g == nil || g.Output == nil {
+		return eval.Any()
+	}
+	return valueType(g.Output)
+}
+
+func valueType(v *bind.Value) eval.Type {
+	switch {
+	case v.Program() != nil:
+		return v.Program().Type()
+	case v.Template() != nil:
+		return v.Template().Type()
+	case len(v.Fields()) > 0:
+		fields := map[string]eval.Type{}
+		for _, field := range v.Fields() {
+			fields[field.Name] = valueType(&field.Value)
+		}
+		return eval.Object(fields, false)
+	}
+	return eval.Any()
 }

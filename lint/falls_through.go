@@ -33,6 +33,25 @@ func (f *facts) fallsThrough(d *judgement) (values []solve.Binding, may bool) {
 	return nil, may
 }
 
+// happensAt reports whether a run is sure to come to a node with a state for which a
+// claim over one key holds there.
+func (f *facts) happensAt(v int, c solve.Claim) bool {
+	if f.jumps() || !f.ground().complete() {
+		return false
+	}
+	for i := range f.ground().states {
+		s := &f.ground().states[i]
+		if s.at != v || s.know.unsure {
+			continue
+		}
+		there := s.know.clone()
+		if there.possible(claim{Claim: c, roots: c.Tree.Args[0].Path[:1]}) && !there.unsure && !there.vague[c.Tree.Args[0].Path[0]] {
+			return true
+		}
+	}
+	return false
+}
+
 // complete follows all ways, if they are not too many.
 func (g *ground) complete() bool {
 	for i := 0; i < len(g.states); i++ {

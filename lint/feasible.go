@@ -312,7 +312,8 @@ func (k *knowledge) take(groups []group, taken int) {
 	k.unsure = k.unsure || k.doubts(n, &groups[taken])
 	defer k.through(len(groups[taken].targets) > 1)
 	kind := groups[taken].kind
-	if kind != byGuard && kind != byDefault && kind != onFailure || groups[taken].perhaps {
+	skipped := k.tally.refused && kind == byDefault // its conditions are not tried
+	if kind != byGuard && kind != byDefault && kind != onFailure || groups[taken].perhaps || skipped {
 		return
 	}
 	for i := range groups[:taken] {

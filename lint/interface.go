@@ -91,12 +91,7 @@ func (f *facts) childType(n *spec.Node) (eval.Type, bool) {
 	for _, key := range g.State {
 		keys[key.Name.Value] = eval.FromSchema(key.Schema)
 	}
-	output := eval.Any()
-	if v := g.Output; v != nil && v.Kind == spec.String {
-		if t, isKey := keys[v.Text.Value]; isKey {
-			output = t
-		}
-	}
+	output := f.child(f.graph, "", text(n, "graph").Value).output
 	return bind.ChildResult(output, eval.Object(keys, true)), true
 }
 
@@ -153,7 +148,24 @@ func (f *facts) parameters(n *spec.Node) map[string]any {
 		data, _ := v.Data().(map[string]any)
 		return data
 	}
+	if v := t.Get("graph"); v != nil && v.Kind == spec.String {
+		if c := f.child(f.graph, "", v.Text.Value); c != nil && c.graph != nil {
+			return inputSchema(c.graph)
+		}
+	}
 	return nil
+}
+
+// inputSchema is what a graph may be given.
+func inputSchema(g *spec.Graph) map[string]any {
+	properties, required := map[string]any{}, []any{}
+	for _, key := range g.State {
+		properties[key.Name.Value] = key.Schema
+		if key.Required {
+			required = append(required, key.Name.Value)
+		}
+	}
+	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": !g.StrictState}
 }
 
 func (f *facts) toolArguments(n *spec.Node) {

@@ -18,6 +18,7 @@ func checkLabels(f *facts) {
 	for v, n := range f.graph.Nodes {
 		p := f.bound.Nodes[v].Goto
 		if p == nil {
+			f.checkYielded(n)
 			continue
 		}
 		for _, label := range append(choices(p.Tree(), nil), targets(n.Goto.Value)...) {
@@ -27,6 +28,27 @@ func checkLabels(f *facts) {
 			labels := f.labels(n)
 			d := f.report(labelSpan(n.Goto, label), "%q is no label that %q may choose; labels are %s", label, n.ID.Value, strings.Join(labels, ", "))
 			d.Suggestion = suggest.Closest(label, labels)
+		}
+	}
+}
+
+// checkYielded reports labels that the output's schema lists and ends does not have.
+func (f *facts) checkYielded(n *spec.Node) {
+	if !n.HasEnds || n.OutputSource == nil {
+		return
+	}
+	label := n.OutputSource.Get("properties").Get("goto")
+	for _, schema := range []*spec.Value{label, label.Get("items")} {
+		list := schema.Get("enum")
+		if list == nil {
+			continue
+		}
+		for i := range list.Items {
+			if at := list.Items[i].Text; list.Items[i].Kind == spec.String && !f.isLabel(n, at.Value) {
+				labels := f.labels(n)
+				d := f.report(at.At(0, len(at.Value)), "%q is no label that %q may choose; labels are %s", at.Value, n.ID.Value, strings.Join(labels, ", "))
+				d.Suggestion = suggest.Closest(at.Value, labels)
+			}
 		}
 	}
 }

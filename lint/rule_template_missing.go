@@ -70,7 +70,7 @@ func checkTemplateMissing(f *facts) {
 			case (r.Path[0] == "item" || r.Path[0] == "index") && !n.Each.IsSet() && f.keyless(r.Path[0]):
 				f.report(u.spanOf(r.Path[0]), "%q is known only in a node with each, and %q has none", r.Path[0], n.ID.Value)
 			case r.Path[0] == "run" && len(r.Path) > 2 && r.Path[1] == "input":
-				f.runInput(u, r.Path[2])
+				f.runInput(u, "run.input", r.Path[2])
 			case r.Path[0] == "input" && len(r.Path) > 1 && u.moment == before:
 				f.inputMember(u, n, r.Path[1], in[u.node])
 			case r.Path[0] == "last" && len(r.Path) > 1 && u.inText && u.moment == before && f.keyless("last"):
@@ -140,19 +140,27 @@ func (f *facts) edgesInto() [][]int {
 	return placed(f.to, len(f.graph.Nodes)+1)
 }
 
-// runInput reports members of the run's input that need not be given.
-func (f *facts) runInput(u *use, name string) {
+// runInput reports a member of the run's input, by the path of that, which need not be
+// given; false when there is nothing to report.
+func (f *facts) runInput(u *use, path, name string) bool {
 	switch key := f.graph.Key(name); {
 	case key == nil && f.graph.StrictState:
 		f.report(u.span(), "the run's input has no %q: it is no declared state key", name)
 	case key != nil && !key.Required && u.inText:
-		f.report(u.span(), "run.input.%s is missing when it is not given; write %s, or run.input.%s with a question mark", name, name, name)
+		f.report(u.span(), "%s.%s is missing when it is not given; write %s, or %s.%s with a question mark", path, name, name, path, name)
+	default:
+		return false
 	}
+	return true
 }
 
-// inputMember reports an edge that surely hands over an input without the member.
+// inputMember reports an edge that surely hands over an input without the member, or
+// may; the start has the run's input.
 func (f *facts) inputMember(u *use, n *spec.Node, name string, in []int) {
-	if n.Join != nil || slices.ContainsFunc(n.Before, func(e spec.NamedExpr) bool { return e.Name.Value == name }) || f.meeting(n.Index) {
+	if slices.ContainsFunc(n.Before, func(e spec.NamedExpr) bool { return e.Name.Value == name }) {
+		return
+	}
+	if n.Index == f.start() && f.runInput(u, "input", name) || n.Join != nil || f.meeting(n.Index) {
 		return
 	}
 	for _, i := range in {
@@ -162,7 +170,11 @@ func (f *facts) inputMember(u *use, n *spec.Node, name string, in []int) {
 		if !ok || slices.Contains(names, name) {
 			continue
 		}
-		d := f.report(u.span(), "the edge from %q hands over no %q; write it with a question mark, or supply it by transform", source.ID.Value, "input."+name)
+		failed := ""
+		if e.Condition == "always" {
+			failed = " when it has failed"
+		}
+		d := f.report(u.span(), "the edge from %q hands over no %q%s; write it with a question mark, or supply it by transform", source.ID.Value, "input."+name, failed)
 		d.Related = append(d.Related, f.related(e.From.Span, "the edge"))
 		return
 	}
@@ -188,7 +200,7 @@ func (f *facts) handed(i int, source *spec.Node) (names []string, ok bool) {
 		return names, true
 	}
 	switch {
-	case e.Condition == "on_failure":
+	case e.Condition == "on_failure", e.Condition == "always" && canFail(source) && !f.fallsElsewhere(source):
 		return []string{"attempt", "details", "kind", "message", "node"}, true
 	case e.Condition == "always" || source.Each.IsSet():
 		return nil, false
@@ -216,6 +228,15 @@ func (f *facts) handed(i int, source *spec.Node) (names []string, ok bool) {
 		return nil, parse == "text" || parse == "lines"
 	}
 	return nil, false
+}
+
+// fallsElsewhere reports whether a failure of a node takes other edges than those that
+// always fire.
+func (f *facts) fallsElsewhere(n *spec.Node) bool {
+	return slices.ContainsFunc(f.edgesOut()[n.Index], func(i int) bool {
+		e := f.graph.Edges[i]
+		return e.Condition == "on_failure" && !e.When.IsSet()
+	})
 }
 
 // declared lists the members of a node's declared output where it can have no

@@ -267,7 +267,7 @@ nodes:
 edges:
   - {from: a, to: END}
 `,
-			check: checkGivenTypes, needs: needNode,
+			check: checkTypes, needs: needNode,
 		},
 		{
 			Name: "retry-on-agent", Severity: spec.Error,

@@ -64,11 +64,16 @@ func (s *fieldSet) add() {
 func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
 	set := fieldSet{fields: c.fields.take(len(n.Content) / 2)}
 	size, end := 1, at
+	var merge *Span // of the first
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, child := n.Content[i], n.Content[i+1]
 		count, to := 0, 0
 		if isMerge(key) {
-			var from Value
+			var from, word Value
+			c.convert(key, &word)
+			if merge = c.mergesOnce(merge, word.Span); c.refused {
+				break
+			}
 			count = c.convert(child, &from)
 			c.merge(&set, &from)
 			to = c.endOf(child, &from)
@@ -84,6 +89,19 @@ func (c *converter) mapping(n *yaml.Node, at int, v *Value) (size int) {
 	v.Span = Span{at, c.close(n, at, end, '{', '}')}
 	c.checkTag(n, v.Span, "!!map")
 	return size
+}
+
+// mergesOnce reports a second merge in a map: YAML has one, of a list of maps.
+func (c *converter) mergesOnce(first *Span, at Span) *Span {
+	if first == nil {
+		return &at
+	}
+	c.diags = append(c.diags, Diagnostic{
+		File: c.file, Rule: "duplicate-key", Severity: Error, Span: at,
+		Message: "the key \"<<\" stands twice in this map; merge several maps by one: <<: [*a, *b]",
+		Related: []Related{{File: c.file, Span: *first, Message: "first here"}},
+	})
+	return first
 }
 
 func isMerge(key *yaml.Node) bool {

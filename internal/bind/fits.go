@@ -110,6 +110,11 @@ func (b *binder) fitsOutput(node *spec.Node) {
 			b.takes(key, member, text.Span, "the member of the output")
 			b.fitsEnum(node, key, text)
 		case have.IsObject() && allowed:
+			properties, _ := node.Output["properties"].(map[string]any)
+			if _, said := node.Output["additionalProperties"]; len(keys) > 1 && len(properties) > 0 && !said {
+				b.add("type-mismatch", text.Span, "the output schema of "+strconv.Quote(node.ID.Value)+" has no member "+strconv.Quote(text.Value)+
+					"; declare it there, or say additionalProperties: true")
+			}
 		case len(keys) == 1:
 			b.takes(key, have, text.Span, "the output")
 			b.fitsChoices(node, key)

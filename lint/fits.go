@@ -1,0 +1,102 @@
+// Values against what takes them, where the types alone don't tell: the answer that
+// counts for an absent person, a key of some values into one of fewer.
+
+package lint
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func checkTypes(f *facts) {
+	checkGivenTypes(f)
+	for _, n := range f.graph.Nodes {
+		f.checkDefault(n)
+	}
+	f.checkNarrower()
+}
+
+// checkDefault reports what counts for an absent person if nobody may answer it.
+func (f *facts) checkDefault(n *spec.Node) {
+	value, choices, doc := n.Field("default"), n.Field("choices"), n.Field("schema")
+	switch {
+	case n.Kind.Value != "human" || value == nil:
+	case choices != nil && choices.Kind == spec.List:
+		legal := func(choice spec.Value) bool {
+			return strings.Contains(choice.Text.Value, "{{") || !choice.IsScalar() || choice.Data() == value.Data()
+		}
+		if !value.IsScalar() || !slices.ContainsFunc(choices.Items, legal) {
+			list, _ := choices.Data().([]any)
+			f.report(value.Span, "the default of %q is %s, which is no choice; the choices are %s", n.ID.Value, literal(value.Data()), listed(list))
+		}
+	case doc != nil:
+		data, _ := doc.Data().(map[string]any)
+		compiled, err := schema.Compile(data)
+		if err != nil {
+			return // reported where it stands
+		}
+		if err := compiled.Check(compiled.Normalise(value.Data())); err != nil {
+			f.report(value.Span, "the default of %q is no legal answer: %v", n.ID.Value, err)
+		}
+	}
+}
+
+func listed(values []any) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = literal(v)
+	}
+	return strings.Join(words, ", ")
+}
+
+// checkNarrower reports a set node that writes a key of some values into one that does
+// not allow them all, where a run is sure to come with one of the others.
+func (f *facts) checkNarrower() {
+	for v, n := range f.graph.Nodes {
+		if n.Kind.Value != "set" || n.Each.IsSet() {
+			continue
+		}
+		set := n.Field("set")
+		for i, b := range f.bound.Nodes[v].Set {
+			p := b.Value.Program()
+			if p == nil || p.Tree().Op != eval.TreePath || len(p.Tree().Path) != 1 || set == nil || i >= len(set.Fields) {
+				continue
+			}
+			from, to := f.graph.Key(p.Tree().Path[0]), f.graph.Key(b.Name)
+			if from == nil || to == nil || from == to || !replaces(to) || slices.ContainsFunc(f.bound.Nodes[v].Set[:i], func(w bind.Field) bool { return w.Name == from.Name.Value }) {
+				continue
+			}
+			if value, ok := f.refused(v, p.Tree(), from, to); ok {
+				at := set.Fields[i].Value.Text
+				f.report(at.At(0, len(at.Value)), "%s may be %s, which state key %q can't hold", strconv.Quote(from.Name.Value), literal(value), to.Name.Value)
+			}
+		}
+	}
+}
+
+// refused is a value that a key is sure to have at a node in some run, and that another
+// one can't hold.
+func (f *facts) refused(v int, path *eval.Tree, from, to *spec.StateKey) (value any, ok bool) {
+	values, listed := literals(from.Schema)
+	compiled, err := schema.Compile(to.Schema)
+	if !listed || err != nil {
+		return nil, false
+	}
+	for _, value := range values {
+		if value == nil || compiled.Check(compiled.Normalise(value)) == nil {
+			continue
+		}
+		claim := solve.Claim{Holds: true, Tree: &eval.Tree{Op: eval.TreeBinary, Name: "==", Args: []*eval.Tree{path, {Op: eval.TreeConst, Value: value}}}}
+		if f.happensAt(v, claim) {
+			return value, true
+		}
+	}
+	return nil, false
+}
