@@ -4,45 +4,6 @@ package lint
 
 import "strings"
 
-// tokensIn calls found for each key with a prefix that its issuer gives to all of
-// its keys.
-func tokensIn(text string, found func(from, to int)) {
-	prefixes := []struct {
-		text string
-		rest int // how many characters follow at least
-	}{
-		{"sk-", 17},
-		{"ghp_", 20},
-		{"gho_", 20},
-		{"ghs_", 20},
-		{"github_pat_", 20},
-		{"glpat-", 16},
-		{"xoxb-", 16},
-		{"xoxp-", 16},
-		{"hf_", 24},
-		{"AKIA", 16},
-		{"AIza", 30},
-	}
-	for _, p := range prefixes {
-		for at := 0; ; {
-			i := strings.Index(text[at:], p.text)
-			if i < 0 {
-				break
-			}
-			start := at + i
-			end := start + len(p.text)
-			for end < len(text) && (isWord(text[end]) || text[end] == '-') {
-				end++
-			}
-			alone := start == 0 || !isWord(text[start-1]) && text[start-1] != '-'
-			if alone && end-start-len(p.text) >= p.rest && strings.ContainsAny(text[start:end], "0123456789") && !isPlaceholder(text[start:end]) {
-				found(start, end)
-			}
-			at = end
-		}
-	}
-}
-
 // assignedCredential finds name=value and name: value in a text, where the name
 // is that of a credential and the value is long and random enough for one.
 func assignedCredential(text string) (from, to int, what string) {
@@ -146,7 +107,7 @@ func sensitive(name string) string {
 	if name == "authorization" || name == "proxy_authorization" {
 		return "authorization"
 	}
-	for _, kind := range []string{"password", "passwd", "api_key", "apikey", "access_key", "secret_key", "private_key", "access_token", "auth_token", "api_token", "secret", "token"} {
+	for _, kind := range []string{"password", "passwd", "api_key", "apikey", "access_key", "secret_key", "private_key", "account_key", "accountkey", "access_token", "auth_token", "api_token", "secret", "token"} {
 		if name == kind || strings.HasSuffix(name, "_"+kind) {
 			return strings.ReplaceAll(kind, "_", " ")
 		}

@@ -20,7 +20,9 @@ func checkTypes(f *facts) {
 	for _, n := range f.graph.Nodes {
 		f.checkDefault(n)
 	}
-	f.checkNarrower()
+	if f.wellFormed() && f.hasGuards() {
+		f.checkNarrower()
+	}
 }
 
 // checkDefault reports what counts for an absent person if nobody may answer it.

@@ -15,7 +15,7 @@ func urlInjection() Rule {
 		Summary: "text from outside stands in a URL without urlencode",
 		Doc: "A value with a /, a ? or an & in it changes the path or the parameters of a request, one with an @ or a # its host. " +
 			"Write {{ urlencode(value) }}, which escapes them, or put parameters into query, which does so too. A URL that begins with {{ }} is an address from outside as a whole; it is reported when a model or a server wrote it. " +
-			"Numbers, booleans, secrets and values of an enum or a pattern are no danger.",
+			"Numbers, booleans, secrets and values of an enum or of a pattern for the whole text (^…$) that admits only plain characters are no danger.",
 		Bad: `graphrun: v1
 name: weather
 start: ask

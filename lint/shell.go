@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/spec"
@@ -57,20 +58,31 @@ func wrapper(program string) (valued string, ok bool) {
 }
 
 // codeIn lists the arguments of a command that are run as code: the script in
-// [sh, -c, script], also behind env, sudo and the like, and what ssh hands to
-// the shell of another host.
+// [sh, -c, script], also behind env, sudo and the like, in a container or by find, and
+// what ssh hands to the shell of another host.
 func codeIn(command *spec.Value) []spec.Span {
 	if command == nil {
 		return nil
 	}
-	args := command.Items
+	return codeOf(command.Items)
+}
+
+func codeOf(args []spec.Value) []spec.Span {
 	at := programIn(args)
 	if at >= len(args) {
 		return nil
 	}
-	name := baseName(args[at].Text.Value)
-	if name == "ssh" {
-		return remoteCode(args[at+1:])
+	name, rest := baseName(args[at].Text.Value), args[at+1:]
+	switch name {
+	case "ssh":
+		return remoteCode(rest)
+	case "su", "runuser":
+		return behindFlag(rest, "-c", "--command")
+	case "watch", "parallel":
+		return allCode(rest)
+	}
+	if i := innerCommand(name, rest); i >= 0 {
+		return codeOf(rest[i:])
 	}
 	letters := codeFlags(name)
 	for i := at + 1; i+1 < len(args) && letters != ""; i++ {
@@ -83,6 +95,54 @@ func codeIn(command *spec.Value) []spec.Span {
 		}
 	}
 	return nil
+}
+
+// innerCommand is where the command begins that a program runs somewhere else: in a
+// container, a pod or another root, or for what find finds; -1 when it runs none.
+func innerCommand(program string, args []spec.Value) int {
+	first := 0
+	switch program {
+	case "find":
+		return behind(args, "-exec", "-execdir", "-ok", "-okdir")
+	case "docker", "podman", "nerdctl", "docker-compose", "kubectl", "oc":
+		if first = behind(args, "exec", "run"); first < 0 {
+			return -1
+		}
+	case "chroot", "nsenter", "unshare", "flock", "lxc-attach", "proot", "script", "strace":
+	default:
+		return -1
+	}
+	for i := first; i < len(args); i++ { // the first word that names a shell
+		if codeFlags(baseName(args[i].Text.Value)) != "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// behind is the place after the first of some words; -1 when none is there.
+func behind(args []spec.Value, words ...string) int {
+	i := slices.IndexFunc(args, func(a spec.Value) bool { return slices.Contains(words, a.Text.Value) })
+	if i < 0 {
+		return -1
+	}
+	return i + 1
+}
+
+// behindFlag is the argument behind a flag.
+func behindFlag(args []spec.Value, flags ...string) []spec.Span {
+	if i := behind(args, flags...); i >= 0 && i < len(args) {
+		return []spec.Span{args[i].Text.Span}
+	}
+	return nil
+}
+
+func allCode(args []spec.Value) []spec.Span {
+	var out []spec.Span
+	for _, a := range args {
+		out = append(out, a.Text.Span)
+	}
+	return out
 }
 
 // remoteCode is all that comes after the host.

@@ -4,6 +4,7 @@
 package lint
 
 import (
+	"regexp/syntax"
 	"slices"
 	"strings"
 
@@ -111,10 +112,10 @@ func fieldType(key *spec.StateKey, r eval.Read) eval.Type {
 	return t
 }
 
-// closed reports whether a schema admits only words that are safe anywhere, or
-// says by a pattern what it admits.
+// closed reports whether a schema admits only words that are safe anywhere, by its
+// values or by a pattern. A format is no more than a note.
 func closed(schema map[string]any) bool {
-	if schema["pattern"] != nil || schema["format"] != nil {
+	if pattern, ok := schema["pattern"].(string); ok && narrow(pattern) {
 		return true
 	}
 	values, ok := schema["enum"].([]any)
@@ -122,6 +123,51 @@ func closed(schema map[string]any) bool {
 		s, isText := v.(string)
 		return isText && strings.ContainsFunc(s, func(r rune) bool { return !isPlain(r) })
 	})
+}
+
+// narrow reports whether a pattern is about the whole text, and admits only plain
+// characters.
+func narrow(pattern string) bool {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	return err == nil && bounded(re, syntax.OpBeginText) && bounded(re, syntax.OpEndText) && plainOnly(re)
+}
+
+// bounded reports whether all that a pattern admits begins, or ends, with the text.
+func bounded(re *syntax.Regexp, at syntax.Op) bool {
+	switch re.Op {
+	case at:
+		return true
+	case syntax.OpCapture:
+		return bounded(re.Sub[0], at)
+	case syntax.OpConcat:
+		i := 0
+		if at == syntax.OpEndText {
+			i = len(re.Sub) - 1
+		}
+		return bounded(re.Sub[i], at)
+	case syntax.OpAlternate:
+		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !bounded(sub, at) })
+	}
+	return false
+}
+
+// plainOnly reports whether a pattern admits plain characters only.
+func plainOnly(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return false
+	case syntax.OpLiteral:
+		return !slices.ContainsFunc(re.Rune, func(r rune) bool { return !isPlain(r) })
+	case syntax.OpCharClass:
+		for i := 0; i+1 < len(re.Rune); i += 2 {
+			for r := re.Rune[i]; r <= re.Rune[i+1]; r++ {
+				if !isPlain(r) {
+					return false
+				}
+			}
+		}
+	}
+	return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !plainOnly(sub) })
 }
 
 func isPlain(r rune) bool {

@@ -1,0 +1,59 @@
+package lint
+
+import (
+	"strings"
+	"testing"
+)
+
+// The keys are put together here, so that no scanner takes this file for a leak.
+func TestTokens(t *testing.T) {
+	const letters, hex = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8s9T0u1V2w3X4y5Z6a7B8c9D0e1F2g3H4", "0123456789abcdef"
+	for what, c := range map[string]struct {
+		text string
+		is   bool
+	}{
+		"a model's key":           {"sk-" + letters[:40], true},
+		"payments":                {"sk_" + "live_" + letters[:24], true},
+		"code":                    {"gh" + "p_" + letters[:36], true},
+		"code, another":           {"gl" + "pat-" + letters[:20], true},
+		"packages":                {"npm" + "_" + letters[:36], true},
+		"packages, another":       {"pypi-" + "AgEIcHlwaS5vcmcC" + letters, true},
+		"mail":                    {"SG" + "." + letters[:22] + "." + letters[:43], true},
+		"a cloud":                 {"AKI" + "A" + "QWERTY1234567890", true},
+		"another cloud":           {"dop" + "_v1_" + strings.Repeat(hex, 4), true},
+		"data":                    {"dap" + "i" + strings.Repeat(hex, 2), true},
+		"a shop":                  {"shp" + "at_" + strings.Repeat(hex, 2), true},
+		"phones":                  {"S" + "K" + strings.Repeat(hex, 2), true},
+		"a bot":                   {"123456789" + ":A" + letters[:34], true},
+		"a web token":             {"ey" + "J" + letters[:20] + "." + "ey" + "J" + letters[:20] + "." + letters[:30], true},
+		"a private key":           {"-----BEGIN RSA " + "PRIVATE KEY-----\nabc", true},
+		"a hook":                  {"https://hooks.slack.com/" + "services/T12345678/B12345678/" + letters[:24], true},
+		"a public key":            {"-----BEGIN PUBLIC KEY-----\nabc", false},
+		"an example":              {"sk-" + "example" + letters[:30], false},
+		"words":                   {"sk-learn-is-a-library-for-python, npm_config_registry_of_somebody", false},
+		"part of a word":          {"task-" + letters[:40], false},
+		"upper case is no hex":    {"SK" + strings.Repeat("0123456789ABCDEF", 2), false},
+		"a time and a word":       {"20261122:Another-word-that-is-quite-long-x", false},
+		"two parts are no token":  {"ey" + "J" + letters[:20] + "." + "ey" + "J" + letters[:20], false},
+		"too short":               {"glpat-abc1", false},
+		"a longer number is none": {"dapi" + strings.Repeat(hex, 4), false},
+	} {
+		found := ""
+		tokensIn("x: \""+c.text+"\"\n", func(from, to int) { found = ("x: \"" + c.text + "\"\n")[from:to] })
+		if (found != "") != c.is {
+			t.Errorf("%s: found %q in %q", what, found, c.text)
+		}
+	}
+}
+
+func TestNarrow(t *testing.T) {
+	for pattern, want := range map[string]bool{
+		`^[a-z]+$`: true, `^[A-Za-z0-9_.-]{1,20}$`: true, `^(a|b)$`: true, `^a$|^b$`: true, `\Av\d+\z`: true,
+		`[a-z]+`: false, `^[a-z]+`: false, `[a-z]+$`: false, `^a|b$`: false, `^.*$`: false, `^[^;]+$`: false, `^\S+$`: false,
+		`^[a-z;]+$`: false, `^\$\(x\)$`: false, `(`: false, `(?m)^[a-z]+$`: false, ``: false,
+	} {
+		if got := narrow(pattern); got != want {
+			t.Errorf("%q: %v, want %v", pattern, got, want)
+		}
+	}
+}
