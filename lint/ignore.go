@@ -5,6 +5,7 @@ package lint
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -112,7 +113,9 @@ func unused(file *spec.File, list []ignore) spec.Diagnostics {
 			File: file, Rule: "unused-ignore", Severity: spec.Warning, Span: c.span,
 			Message: fmt.Sprintf("%q has nothing to silence here", c.rule),
 		}
-		if !slices.Contains(names, c.rule) {
+		if c.rule == "" {
+			d.Message = "a comment that names no rule silences nothing; name it: # graphrun: ignore rule-name"
+		} else if !slices.Contains(names, c.rule) {
 			d.Message = fmt.Sprintf("%q is no rule", c.rule)
 			d.Suggestion = suggest.Closest(c.rule, names)
 		}
@@ -129,11 +132,12 @@ type ignore struct {
 	used  bool
 }
 
-const ignoreMark = "graphrun: ignore "
+// ignoreMark is how a comment begins that silences rules, with or without spaces.
+var ignoreMark = regexp.MustCompile(`^[ \t]*graphrun:[ \t]*ignore($|[\s,:])`)
 
 // ignores reads the silencing comments of a file.
 func ignores(src []byte) []ignore {
-	if !bytes.Contains(src, []byte(ignoreMark)) {
+	if !bytes.Contains(src, []byte("ignore")) {
 		return nil
 	}
 	var out []ignore
@@ -198,14 +202,17 @@ func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, "
 
 // readIgnore adds the rules that the comment of a line names.
 func readIgnore(out []ignore, line string, at, number, start int) []ignore {
-	i := at + 1
-	for i < len(line) && (line[i] == ' ' || line[i] == '\t') {
-		i++
-	}
-	if !strings.HasPrefix(line[i:], ignoreMark) {
+	mark := ignoreMark.FindString(line[at+1:])
+	if mark == "" {
 		return out
 	}
-	for i += len(ignoreMark); i < len(line); {
+	i := at + 1 + len(mark)
+	word, _, _ := strings.Cut(strings.TrimSpace(line[i:]), " ")
+	if word == "" || !isRuleName(strings.TrimRight(word, ",")) && !strings.ContainsAny(word, "'\"") { // a quote: it is text
+		to := at + len(strings.TrimRight(line[at:], " \t\r\n"))
+		return append(out, ignore{span: spec.Span{From: start + at, To: start + to}, lines: []int{number}})
+	}
+	for i < len(line) {
 		end := i + len(line[i:])
 		if comma := strings.IndexByte(line[i:], ','); comma >= 0 {
 			end = i + comma

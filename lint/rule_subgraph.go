@@ -50,8 +50,10 @@ edges:
   - {from: work, to: END}
 `},
 		check: func(f *facts) {
+			told := map[*child]bool{}
 			for _, r := range references(f.graph) {
-				if c := f.child(f.graph, "", r.text.Value); c != nil && c.problem != "" {
+				if c := f.child(f.graph, "", r.text.Value); c != nil && c.problem != "" && !told[c] {
+					told[c] = c.place != nil // what is wrong there is wrong once
 					d := f.report(r.text.At(0, len(r.text.Value)), "%q %s", r.text.Value, c.problem)
 					if c.place != nil {
 						d.Related = append(d.Related, *c.place)

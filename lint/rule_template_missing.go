@@ -51,6 +51,7 @@ edges:
 
 func checkTemplateMissing(f *facts) {
 	f.unexpanded()
+	f.untemplated()
 	var in [][]int
 	all := f.uses().all
 	for i := range all {
@@ -78,6 +79,24 @@ func checkTemplateMissing(f *facts) {
 			}
 		}
 	}
+}
+
+// untemplated reports templates where the text is taken as it is: persona and goal are
+// said once for all that follows.
+func (f *facts) untemplated() {
+	goal := &f.graph.Goal
+	look := func(where string, texts ...spec.Text) {
+		for _, text := range texts {
+			from := strings.Index(text.Value, "{{")
+			if from < 0 || !strings.Contains(text.Value[from:], "}}") {
+				continue
+			}
+			to := from + strings.Index(text.Value[from:], "}}") + 2
+			f.report(text.At(from, to), "%s stands in the %s as it is: no expression is evaluated there; say it in instructions or in a prompt", text.Value[from:to], where)
+		}
+	}
+	look("persona", f.graph.Persona)
+	look("goal", append(append([]spec.Text{goal.Description}, goal.SuccessCriteria...), goal.Constraints...)...)
 }
 
 // noError reports an edge into a node that no failure precedes, so that there is

@@ -18,9 +18,6 @@ import (
 func (a *app) fixAll(sources []source) error {
 	problems, files := 0, 0
 	for i := range sources {
-		if sources[i].name == stdinName {
-			return usagef("--fix changes files; it can't change stdin")
-		}
 		n, err := fixFile(&sources[i])
 		if err != nil {
 			return err

@@ -110,7 +110,7 @@ func (a *app) format(args []string, check, diff, asJSON bool) error {
 
 // filesToFormat are the graph files and test files of some paths.
 func (a *app) filesToFormat(args []string) ([]string, error) {
-	sources, err := a.findSources(args)
+	sources, err := a.findSources(args, "")
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func ruleNames() []string { return lint.RuleNames() }
 // ruleChoices are the words --rule takes.
 func ruleChoices() []string {
 	var out []string
-	for _, name := range ruleNames() {
+	for _, name := range append(ruleNames(), lint.RuleGroups()...) {
 		out = append(out, "-"+name, "+"+name)
 	}
 	return out

@@ -3,10 +3,13 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,6 +21,7 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/report"
+	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -35,6 +39,12 @@ type validateFlags struct {
 	explain bool
 	// record is the baseline to write.
 	record string
+	// most is how many warnings are borne; -1: any number.
+	most int
+	// name is what the graph from stdin is called.
+	name string
+	// statistics counts the findings of each rule.
+	statistics bool
 }
 
 func newValidateCommand(a *app) *cobra.Command {
@@ -56,14 +66,16 @@ and where a block text begins in all of the text:
 
   # graphrun: ignore duplicate-edge, unreachable-node
 
-graphrun.yaml may set severities, for all files or for some; paths are relative to it:
+A comment that names none is reported. graphrun.yaml may set severities, for all files or for some; paths are relative to it:
 
   rules:
     unused-key: off
   paths:
     legacy/**: {missing-timeout: warning}
 
-A rule that is off by default (see graphrun explain) is turned on there or by --rule.
+A rule that is off by default (see graphrun explain) is turned on there or by --rule,
+which takes groups, too: structure, expressions, data, parallel, limits, models, security,
+policies.
 
 Where GitHub Actions runs it, findings are printed as workflow commands unless --format
 says otherwise. --fix mends what can be mended without changing what a valid graph
@@ -93,13 +105,16 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 	enumFlag(cmd, flags, &f.format, "output", "o", "the same as --format")
 	flags.BoolVar(&f.strict, "strict", false, "warnings count as errors")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only: no warnings, no summary")
-	flags.StringArrayVar(&f.rules, "rule", nil, "-name turns a rule off, +name on; repeatable, the last one wins")
+	flags.StringArrayVar(&f.rules, "rule", nil, "-name turns a rule or a group of rules off, +name on; repeatable, the last one wins")
 	flags.BoolVar(&f.explain, "explain-policies", false, "list every policy with its state: proven, refuted or undecided, and why")
 	flags.BoolVar(&f.fix, "fix", false, "mend what can be mended safely, in place; comments are kept")
 	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings, which are not reported")
+	flags.IntVar(&f.most, "max-warnings", -1, "`N` warnings are borne; more count as errors")
+	flags.StringVar(&f.name, "stdin-filename", "", "`FILE` that stdin stands for: messages name it, and files beside it are found")
+	flags.BoolVar(&f.statistics, "statistics", false, "count the findings of each rule at the end")
 	flags.StringVar(&f.record, "write-baseline", "", "write what is found to `FILE` as known, and end well")
 	completeBy(cmd, "rule", ruleChoices)
-	setting(flags, "format", "strict", "quiet", "baseline")
+	setting(flags, "format", "strict", "quiet", "baseline", "max-warnings")
 	return cmd
 }
 
@@ -111,11 +126,14 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if _, said := off["policy-kept"]; f.explain && !said {
 		off["policy-kept"] = false
 	}
-	sources, err := a.findSources(args)
+	sources, err := a.findSources(args, f.name)
 	if err != nil {
 		return err
 	}
 	if f.fix {
+		if slices.Contains(args, "-") {
+			return usagef("--fix changes files; it can't change stdin")
+		}
 		if err := a.fixAll(sources); err != nil {
 			return err
 		}
@@ -125,7 +143,7 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	found = a.rules.apply(found, off)
+	found = toldOnce(sources, a.rules.apply(found, off))
 	if f.record != "" {
 		if err := writeBaseline(f.record, found); err != nil {
 			return usage(err)
@@ -139,14 +157,53 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if err := a.printFindings(f, sources, found); err != nil {
 		return err
 	}
-	if found.HasErrors() || f.strict && hasWarnings(found) {
+	if f.statistics {
+		a.printStatistics(found)
+	}
+	warnings := countWarnings(found)
+	if f.most >= 0 && warnings > f.most && !f.quiet {
+		fmt.Fprintf(a.Stderr, "%s, more than --max-warnings %d\n", counted(warnings, "warning"), f.most)
+	}
+	if found.HasErrors() || f.strict && warnings > 0 || f.most >= 0 && warnings > f.most {
 		return silent(exitInvalid)
 	}
 	return nil
 }
 
-func hasWarnings(found spec.Diagnostics) bool {
-	return slices.ContainsFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Warning })
+func countWarnings(found spec.Diagnostics) int {
+	n := 0
+	for i := range found {
+		if found[i].Severity == spec.Warning {
+			n++
+		}
+	}
+	return n
+}
+
+// toldOnce drops what is said of a subgraph's file where that file is checked, too: what
+// is wrong stands there.
+func toldOnce(sources []source, found spec.Diagnostics) spec.Diagnostics {
+	names := map[string]bool{}
+	for i := range sources {
+		names[filepath.Clean(sources[i].name)] = true
+	}
+	return slices.DeleteFunc(found, func(d spec.Diagnostic) bool {
+		return d.Rule == "subgraph-missing" && len(d.Related) > 0 && names[filepath.Clean(d.Related[0].File.Name)]
+	})
+}
+
+// printStatistics counts the findings by rule, the most first.
+func (a *app) printStatistics(found spec.Diagnostics) {
+	count := map[string]int{}
+	for i := range found {
+		count[found[i].Rule]++
+	}
+	rules := slices.SortedFunc(maps.Keys(count), func(x, y string) int {
+		return cmp.Or(count[y]-count[x], cmp.Compare(x, y))
+	})
+	for _, rule := range rules {
+		fmt.Fprintf(a.Stderr, "%5d  %s\n", count[rule], rule)
+	}
 }
 
 // withoutKnown drops the findings of the baseline.
@@ -195,7 +252,7 @@ func (a *app) printFindings(f *validateFlags, sources []source, found spec.Diagn
 }
 
 // findSources lists the graphs to check, sorted by name, each once.
-func (a *app) findSources(args []string) ([]source, error) {
+func (a *app) findSources(args []string, stdin string) ([]source, error) {
 	if len(args) == 0 {
 		args = []string{"."}
 	}
@@ -206,7 +263,7 @@ func (a *app) findSources(args []string) ([]source, error) {
 			if err != nil {
 				return nil, err
 			}
-			f.add(source{name: stdinName, src: src})
+			f.add(source{name: cmp.Or(stdin, stdinName), src: src})
 			continue
 		}
 		if err := f.find(arg); err != nil {
@@ -273,10 +330,16 @@ func disabledRules(flags []string) (map[string]bool, error) {
 		if sign == "" {
 			return nil, usagef("--rule %q: want -name to turn a rule off or +name to turn it on", f)
 		}
-		if !contains(known, name) {
-			return nil, usagef("--rule %q: no such rule%s", f, didYouMean(name, known))
+		members := lint.RuleGroup(name)
+		switch {
+		case contains(known, name):
+			members = []string{name}
+		case members == nil:
+			return nil, usagef("--rule %q: no such rule%s", f, didYouMean(name, append(known, lint.RuleGroups()...)))
 		}
-		off[name] = sign == "-"
+		for _, rule := range members {
+			off[rule] = sign == "-"
+		}
 	}
 	return off, nil
 }
