@@ -36,7 +36,7 @@ func (f *facts) checkDefault(n *spec.Node) {
 		}
 		if !value.IsScalar() || !slices.ContainsFunc(choices.Items, legal) {
 			list, _ := choices.Data().([]any)
-			f.report(value.Span, "the default of %q is %s, which is no choice; the choices are %s", n.ID.Value, literal(value.Data()), listed(list))
+			f.report(value.Span, "the default of %q is %s, which is no choice; the choices are %s", n.ID.Value, literal(value.Data()), literalList(list))
 		}
 	case doc != nil:
 		data, _ := doc.Data().(map[string]any)
@@ -50,7 +50,7 @@ func (f *facts) checkDefault(n *spec.Node) {
 	}
 }
 
-func listed(values []any) string {
+func literalList(values []any) string {
 	words := make([]string, len(values))
 	for i, v := range values {
 		words[i] = literal(v)
