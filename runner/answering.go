@@ -223,12 +223,15 @@ func (d *driver) summary(result *Result) RunSummary {
 	return s
 }
 
+// openTries is how often openSoon tries, every 20 ms.
+const openTries = 50
+
 // openSoon opens the journal of a run to go on with it. Whoever only leaves an answer
-// there is gone in a moment.
+// there is gone in a moment, also where the machine is busy.
 func (r *Runner) openSoon(ctx context.Context, runID string) (Journal, error) {
 	for tries := 0; ; tries++ {
 		journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
-		if leased := (*LeasedError)(nil); tries == 10 || !errors.As(err, &leased) {
+		if leased := (*LeasedError)(nil); tries == openTries || !errors.As(err, &leased) {
 			return journal, err
 		}
 		if sleep(ctx, systemClock{}, 20*time.Millisecond) != nil {
