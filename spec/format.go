@@ -21,8 +21,8 @@ var errKept = errors.New("it can't be written in canonical form without losing a
 // Format is the canonical form of a graph file, or of another file whose keys are
 // given: keys in the order of the language's page, two spaces, a blank line between
 // top-level blocks, short maps and lists in one line as they were, quotes only where
-// they are needed, comments where they stand. What the file says stays the same, and
-// the form of a form is itself. A file of which that can't be had, and JSON, is
+// they are needed, comments at what they stand at: above, beside or below it. What the
+// file says stays the same, and the form of a form is itself. A file of which that can't be had, and JSON, is
 // returned as it is. The error is an *InvalidError.
 func Format(name string, src []byte, keys []Key) ([]byte, error) {
 	file := NewFile(name, src)
@@ -55,7 +55,13 @@ func formatted(src []byte, keys []Key) ([]byte, error) {
 	if err != nil || doc == nil || len(doc.Content) == 0 {
 		return nil, fmt.Errorf("the text can't be read: %w", errors.Join(err, errKept))
 	}
-	ownComments(doc)
+	lay := layOut(doc)
+	if len(lay.places) == 0 {
+		return nil, errKept
+	}
+	found := commentsOf(src, lay)
+	about := attach(found, lay)
+	bare(doc, found)
 	(&formatter{}).value(doc.Content[0], &Key{Type: TypeObject, Keys: keys})
 	var buf bytes.Buffer
 	enc := yaml.NewEncoder(&buf)
@@ -63,30 +69,11 @@ func formatted(src []byte, keys []Key) ([]byte, error) {
 	if err := enc.Encode(doc); err != nil {
 		return nil, err
 	}
-	return spaced(buf.Bytes()), nil
-}
-
-// ownComments gives a comment behind a top-level block to the next one, above which
-// it stands, or to the file: the block may move.
-func ownComments(doc *yaml.Node) {
-	root := doc.Content[0]
-	if root.Kind != yaml.MappingNode {
-		return
+	text, err := about.annotated(buf.Bytes(), layOut(doc))
+	if err != nil {
+		return nil, err
 	}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		key := root.Content[i]
-		foot := key.FootComment
-		if foot == "" {
-			continue
-		}
-		key.FootComment = ""
-		if i+2 < len(root.Content) {
-			next := root.Content[i+2]
-			next.HeadComment = strings.TrimSuffix(foot+"\n"+next.HeadComment, "\n")
-			continue
-		}
-		doc.FootComment = strings.TrimSuffix(foot+"\n"+doc.FootComment, "\n")
-	}
+	return spaced(text), nil
 }
 
 // formatter orders keys and takes away quotes that nothing needs.
@@ -116,6 +103,10 @@ func (f *formatter) value(n *yaml.Node, k *Key) {
 
 // scalar drops quotes without which the text is read as the same.
 func (f *formatter) scalar(n *yaml.Node) {
+	if n.Style&(yaml.FoldedStyle|yaml.LiteralStyle) != 0 && strings.HasPrefix(n.Value, "\n") {
+		n.Style = yaml.DoubleQuotedStyle // in a block the library loses the empty line that it begins with
+		return
+	}
 	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) == 0 || n.Tag != "!!str" || n.Anchor != "" {
 		return
 	}
@@ -334,29 +325,15 @@ func sameOrder(a, b *Value, top bool) bool {
 	return true
 }
 
-// comments are those of a text, sorted. It reads too much rather than too little: a
-// mark in a text in quotes counts as one on both sides.
+// comments are the texts of those of a text, sorted.
 func comments(src []byte) []string {
+	doc, _, err := decodeYAML(bytes.NewReader(src))
+	if err != nil || doc == nil {
+		return nil
+	}
 	var out []string
-	for line := range strings.Lines(string(src)) {
-		line = strings.TrimRight(line, "\r\n")
-		quote := byte(0)
-		for i := 0; i < len(line); i++ {
-			c := line[i]
-			switch {
-			case quote == '"' && c == '\\':
-				i++
-			case quote != 0:
-				if c == quote {
-					quote = 0
-				}
-			case (c == '"' || c == '\'') && (i == 0 || strings.IndexByte(" [{,:(", line[i-1]) >= 0):
-				quote = c
-			case c == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t'):
-				out = append(out, strings.TrimSpace(line[i:]))
-				i = len(line)
-			}
-		}
+	for _, c := range commentsOf(src, layOut(doc)) {
+		out = append(out, c.text)
 	}
 	slices.Sort(out)
 	return out

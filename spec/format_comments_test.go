@@ -1,0 +1,280 @@
+// Comments at every place where YAML allows one.
+
+package spec
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// scribe writes values as YAML in random styles, with comments wherever one may
+// stand.
+type scribe struct {
+	*rand.Rand
+	b     strings.Builder
+	count int
+	words []string // of the comments
+	share int      // one of so many places has a comment
+}
+
+func (s *scribe) comment() string {
+	s.count++
+	text := fmt.Sprintf("# c%d%s", s.count, []string{"", " it's", " \"quoted", " {a: 1}, [b]", "# twice", " - item", " key: |"}[s.IntN(7)])
+	s.words = append(s.words, text)
+	return text
+}
+
+// rest ends a line: nothing or a comment behind it, then lines with comments at any
+// column, and lines without anything. deepest is the largest column that may be used.
+func (s *scribe) rest(deepest int) {
+	if s.IntN(s.share) == 0 {
+		s.b.WriteString(strings.Repeat(" ", 1+s.IntN(2)) + s.comment())
+	}
+	s.b.WriteString("\n")
+	s.above(deepest)
+}
+
+// above writes lines with comments.
+func (s *scribe) above(deepest int) {
+	for s.IntN(s.share) == 0 {
+		if s.IntN(3) == 0 {
+			s.b.WriteString("\n")
+		}
+		s.b.WriteString(strings.Repeat(" ", s.IntN(deepest+1)) + s.comment() + "\n")
+		if s.IntN(3) == 0 {
+			s.b.WriteString("\n")
+		}
+	}
+}
+
+// pairs is a map in the order that it is written in.
+type pairs []pair
+
+type pair struct {
+	key   string
+	value any
+}
+
+// put writes a value behind a key or the mark of an item, at a column.
+func (s *scribe) put(v any, col int) {
+	if s.IntN(4) == 0 {
+		s.flow(v, col, true)
+		s.rest(col + 4)
+		return
+	}
+	switch v := v.(type) {
+	case pairs:
+		if len(v) == 0 {
+			s.b.WriteString(" {}")
+			s.rest(col + 4)
+			return
+		}
+		s.rest(col + 4)
+		s.pairs(v, col+2, true)
+	case []any:
+		if len(v) == 0 {
+			s.b.WriteString(" []")
+			s.rest(col + 4)
+			return
+		}
+		s.rest(col + 4)
+		s.items(v, col+2*s.IntN(2))
+	case string:
+		s.text(v, col)
+	default:
+		fmt.Fprint(&s.b, " ", v)
+		s.rest(col + 4)
+	}
+}
+
+func (s *scribe) pairs(v pairs, col int, first bool) {
+	for i, p := range v {
+		if i > 0 || first {
+			s.b.WriteString(strings.Repeat(" ", col))
+		}
+		s.b.WriteString(p.key + ":")
+		s.put(p.value, col)
+	}
+}
+
+func (s *scribe) items(v []any, col int) {
+	for _, item := range v {
+		s.b.WriteString(strings.Repeat(" ", col) + "-")
+		if p, ok := item.(pairs); ok && len(p) > 0 && s.IntN(2) == 0 {
+			s.b.WriteString(" ")
+			s.pairs(p, col+2, false)
+			continue
+		}
+		s.put(item, col)
+	}
+}
+
+// text writes a text in one of its styles.
+func (s *scribe) text(v string, col int) {
+	switch s.IntN(5) {
+	case 0:
+		s.b.WriteString(" " + strconv.Quote(v))
+	case 1:
+		s.b.WriteString(" '" + strings.ReplaceAll(v, "'", "''") + "'")
+	case 2:
+		s.b.WriteString([]string{" |-", " >-", " |", " >"}[s.IntN(2+2*min(1, strings.Count(v, " ")))])
+		if s.IntN(s.share) == 0 {
+			s.b.WriteString(" " + s.comment())
+		}
+		s.b.WriteString("\n" + strings.Repeat(" ", col+2) + v + "\n")
+		if strings.Contains(v, " ") {
+			s.b.WriteString(strings.Repeat(" ", col+2) + "# no comment\n")
+		}
+		s.above(col) // further in it would be part of the text
+		return
+	case 3:
+		s.b.WriteString("\n" + strings.Repeat(" ", col+2))
+		fallthrough
+	default:
+		s.b.WriteString(" " + plainOrQuoted(v))
+	}
+	s.rest(col + 4)
+}
+
+func plainOrQuoted(v string) string {
+	if isPlainText(v) {
+		return v
+	}
+	return strconv.Quote(v)
+}
+
+// flow writes a value in brackets, over one line or several.
+func (s *scribe) flow(v any, col int, outer bool) {
+	if outer {
+		s.b.WriteString(" ")
+	}
+	gap := func() {
+		if s.IntN(4) == 0 {
+			s.rest(col + 4)
+			s.b.WriteString(strings.Repeat(" ", col+3))
+		} else {
+			s.b.WriteString(" ")
+		}
+	}
+	switch v := v.(type) {
+	case pairs:
+		s.b.WriteString("{")
+		for i, p := range v {
+			if i > 0 {
+				s.b.WriteString(",")
+			}
+			gap()
+			s.b.WriteString(p.key + ": ")
+			s.flow(p.value, col, false)
+		}
+		gap()
+		s.b.WriteString("}")
+	case []any:
+		s.b.WriteString("[")
+		for i, item := range v {
+			if i > 0 {
+				s.b.WriteString(",")
+			}
+			gap()
+			s.flow(item, col, false)
+		}
+		gap()
+		s.b.WriteString("]")
+	case string:
+		s.b.WriteString(strconv.Quote(v))
+	default:
+		fmt.Fprint(&s.b, v)
+	}
+}
+
+// flowOf is a random graph as a value: a cycle-free chain of nodes of all shapes.
+func (s *scribe) flowOf() pairs {
+	n := 1 + s.IntN(4)
+	var nodes pairs
+	var edges []any
+	for i := range n {
+		name := fmt.Sprintf("n%d", i)
+		node := []pairs{
+			{{"kind", "pass"}},
+			{{"set", pairs{{"n", "n + 1"}, {"s", "'#' + s"}}}, {"kind", "set"}},
+			{{"timeout", "10s"}, {"kind", "exec"}, {"command", []any{"echo", "a # b", "it's"}}, {"retry", pairs{{"max_attempts", 2}}}, {"description", "what: it # does"}},
+			{{"kind", "human"}, {"choices", []any{"yes", "no", "off"}}, {"prompt", "go {{ n }}?"}, {"x-list", []any{[]any{1, 2}, pairs{{"a", []any{}}}, pairs{}}}},
+		}[s.IntN(4)]
+		nodes = append(nodes, pair{name, node})
+		to := "END"
+		if i+1 < n {
+			to = fmt.Sprintf("n%d", i+1)
+		}
+		edge := pairs{{"to", to}, {"from", name}}
+		if s.IntN(2) == 0 {
+			edges = append(edges, pairs{{"when", "n > 1 and s != \"# x\""}, {"from", name}, {"to", to}, {"label", "if so"}})
+		}
+		edges = append(edges, edge)
+	}
+	top := pairs{
+		{"graphrun", "v1"},
+		{"name", "random"},
+		{"start", "n0"},
+		{"state", pairs{{"n", pairs{{"default", 0}, {"type", "integer"}}}, {"s", pairs{{"type", "string"}, {"default", ""}}}}},
+		{"nodes", nodes},
+		{"edges", edges},
+		{"limits", pairs{{"max_steps", 10}}},
+	}
+	s.Shuffle(len(top), func(i, j int) { top[i], top[j] = top[j], top[i] })
+	return top
+}
+
+// All comments stay, whatever stands where; what the file says stays the same, and
+// the form of the form is itself.
+func TestFormatKeepsCommentsEverywhere(t *testing.T) {
+	rounds := 500 // GRAPHRUN_FORMAT_ROUNDS=4 tries 2,000
+	if times, err := strconv.Atoi(os.Getenv("GRAPHRUN_FORMAT_ROUNDS")); err == nil {
+		rounds *= times
+	}
+	written, moved, unread := 0, 0, 0
+	for i := range rounds {
+		s := &scribe{Rand: rand.New(rand.NewPCG(16, uint64(i))), share: 1 + i%12 + 1}
+		s.above(4)
+		s.pairs(s.flowOf(), 0, true)
+		src := []byte(s.b.String())
+		before, found := Parse("a.yaml", src, Options{})
+		if found = append(found, Check(before)...); found.HasErrors() {
+			if unread++; unread > rounds/50 {
+				t.Fatalf("%v\n%s", found, src)
+			}
+			continue
+		}
+		out, err := Format("a.yaml", src, nil)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, src)
+		}
+		if bytes.Equal(out, src) {
+			t.Errorf("round %d: left as it is:\n%s", i, src)
+			continue
+		}
+		again, err := Format("a.yaml", out, nil)
+		if err != nil || !bytes.Equal(again, out) {
+			t.Fatalf("round %d: the form of the form is another (%v):\n%s\nfirst\n%s\nof\n%s", i, err, again, out, src)
+		}
+		after, _ := Parse("a.yaml", out, Options{})
+		if !reflect.DeepEqual(before.Data(), after.Data()) {
+			t.Fatalf("round %d: it says something else:\n%s\nof\n%s", i, out, src)
+		}
+		slices.Sort(s.words)
+		if got := comments(out); !slices.Equal(got, s.words) {
+			t.Fatalf("round %d: comments %q, want %q:\n%s\nof\n%s", i, got, s.words, out, src)
+		}
+		written, moved = written+len(s.words), moved+1
+	}
+	t.Logf("%d comments in %d files, all kept; %d texts were no flows", written, moved, unread)
+	if moved < rounds*9/10 {
+		t.Errorf("%d of %d were formatted", moved, rounds)
+	}
+}
