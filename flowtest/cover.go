@@ -25,6 +25,14 @@ func (t *tried) cost() int {
 // smallest is a smallest set of the runs that fires what they fire together, of these
 // the one that is read soonest, as far as a search with a limit finds it.
 func (s *search) smallest() []*tried {
+	c := s.cover()
+	c.pick(nil, 0, c.all)
+	slices.SortStableFunc(c.best, func(a, b *tried) int { return len(a.path) - len(b.path) })
+	return c.best
+}
+
+// cover is a small set of the runs, found at once.
+func (s *search) cover() *cover {
 	c := &cover{runs: slices.Clone(s.runs), left: maxCovers}
 	slices.SortStableFunc(c.runs, func(a, b *tried) int {
 		if n := b.set.count() - a.set.count(); n != 0 {
@@ -32,22 +40,22 @@ func (s *search) smallest() []*tried {
 		}
 		return a.cost() - b.cost()
 	})
-	all := newBits(len(s.graph.Edges))
+	c.all = newBits(len(s.graph.Edges))
 	for _, t := range c.runs {
 		for _, e := range t.edges {
-			all.add(e)
+			c.all.add(e)
 		}
 	}
-	c.best = c.greedy(all)
-	c.pick(nil, 0, all)
-	slices.SortStableFunc(c.best, func(a, b *tried) int { return len(a.path) - len(b.path) })
-	return c.best
+	c.best = c.greedy(c.all)
+	return c
 }
 
 // maxCovers is how many sets a search for the smallest looks at.
 const maxCovers = 20_000
 
+// cover is a search for few runs that fire all edges that the runs fire.
 type cover struct {
+	all  edgeSet
 	runs []*tried
 	best []*tried
 	left int

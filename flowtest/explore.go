@@ -167,7 +167,7 @@ func (s *search) keep(t *tried) bool {
 	})
 	s.runs = append(s.runs, t)
 	before := s.count
-	s.count = len(s.smallest())
+	s.count = len(s.cover().best)
 	return s.count < before
 }
 

@@ -5,12 +5,17 @@ package flowtest_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/graphrun/graphrun/flowtest"
@@ -182,27 +187,136 @@ func TestGeneratedCasesOfRandomGraphs(t *testing.T) {
 	}
 }
 
-// The tests of all examples run under a PATH whose every program would leave a mark.
-func TestNothingIsExecuted(t *testing.T) {
-	marks := t.TempDir()
+// world records every attempt to start a program or to reach a network.
+type world struct {
+	marks string // a folder
+	url   string
+	calls atomic.Int64
+}
+
+// newWorld makes a PATH whose every program leaves a mark, and a server for every
+// address: that of proxies, of names that are looked up, of what flows name.
+func newWorld(t *testing.T) *world {
+	w := &world{marks: t.TempDir()}
 	bin := t.TempDir()
-	for _, name := range []string{"sh", "bash", "test", "false", "true", "touch", "printf", "echo", "cat", "make", "python3", "npx", "node", "sleep", "env", "date"} {
-		script := "#!/bin/sh\n: > " + marks + "/" + name + "\n"
+	for _, name := range []string{"sh", "bash", "test", "false", "true", "touch", "printf", "echo", "cat", "make", "python3", "npx", "node", "sleep", "env", "date", "go", "git"} {
+		script := "#!/bin/sh\n: > " + w.marks + "/" + name + "\n"
 		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Setenv("PATH", bin)
-	for _, proxy := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
-		t.Setenv(proxy, "http://127.0.0.1:1")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	names, err := flowtest.Find("../examples", "../internal/templates")
-	if err != nil || len(names) < 20 {
-		t.Fatalf("%d test files: %v", len(names), err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			w.calls.Add(1)
+			_ = c.Close()
+		}
+	}()
+	w.url = "http://" + listener.Addr().String()
+	for _, proxy := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
+		t.Setenv(proxy, w.url)
 	}
-	flowtest.Test(t, flowtest.Config{}, names...)
-	left, err := os.ReadDir(marks)
+	before := net.DefaultResolver
+	t.Cleanup(func() { net.DefaultResolver = before })
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		w.calls.Add(1)
+		return nil, errors.New("nobody is asked for names here")
+	}}
+	return w
+}
+
+// copied is a folder with files of others, in which every address is the world's.
+func (w *world) copied(t *testing.T, from string) string {
+	t.Helper()
+	address := regexp.MustCompile(`https?://[A-Za-z0-9.:-]+`)
+	dir := t.TempDir()
+	err := fs.WalkDir(os.DirFS(from), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return errors.Join(err, os.MkdirAll(filepath.Join(dir, name), 0o700))
+		}
+		src, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, name), address.ReplaceAll(src, []byte(w.url)), 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func (w *world) untouched(t *testing.T, what string) {
+	t.Helper()
+	left, err := os.ReadDir(w.marks)
 	if err != nil || len(left) > 0 {
-		t.Errorf("programs were started: %v (%v)", left, err)
+		t.Errorf("%s: programs were started: %v (%v)", what, left, err)
+	}
+	if n := w.calls.Load(); n > 0 {
+		t.Errorf("%s: the network was asked %d times", what, n)
+	}
+}
+
+// Nothing is executed and no network is asked by the tests of all examples, nor when
+// cases are generated, flows are changed, or a run is rehearsed.
+func TestNothingIsExecuted(t *testing.T) {
+	w := newWorld(t)
+	for _, from := range []string{"../examples", "../internal/templates", "testdata/effects"} {
+		dir := w.copied(t, from)
+		names, err := flowtest.Find(dir)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%d test files: %v", len(names), err)
+		}
+		flowtest.Test(t, flowtest.Config{}, names...)
+		w.untouched(t, "test "+from)
+		for _, name := range names {
+			file, _, err := flowtest.Load(flowtest.Config{}, name)
+			if err != nil || file == nil {
+				t.Fatal(name, err)
+			}
+			if _, err := flowtest.Generate(t.Context(), flowtest.Config{}, file.Graph, ""); err != nil {
+				t.Error(name, err)
+			}
+			w.untouched(t, "generate "+name)
+			if _, _, err := flowtest.Rehearse(t.Context(), flowtest.Config{}, file.Graph, runner.Options{}, nil, ""); err != nil {
+				t.Error(name, err)
+			}
+			w.untouched(t, "rehearse "+name)
+			if strings.Contains(from, "effects") {
+				if _, err := flowtest.Mutate(flowtest.Config{}, []*flowtest.File{file}); err != nil {
+					t.Error(name, err)
+				}
+				w.untouched(t, "mutate "+name)
+			}
+		}
+	}
+}
+
+// What would be recorded is: a stub that is real starts its program and asks the
+// network.
+func TestWhatIsExecutedIsRecorded(t *testing.T) {
+	w := newWorld(t)
+	dir := w.copied(t, "testdata/effects")
+	src, err := os.ReadFile(filepath.Join(dir, "effects.test.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	real := regexp.MustCompile(`(program|request): \{output.*\}`).ReplaceAll(src, []byte("$1: {real: true}"))
+	if err := os.WriteFile(filepath.Join(dir, "effects.test.yaml"), real, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ran(t, flowtest.Config{}, dir)
+	left, err := os.ReadDir(w.marks)
+	if err != nil || len(left) == 0 || w.calls.Load() == 0 {
+		t.Errorf("marks %v (%v), %d calls", left, err, w.calls.Load())
 	}
 }
