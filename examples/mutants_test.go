@@ -24,6 +24,7 @@ func survivors() map[string]string {
 		"negotiation: the condition of buyer -> no-deal is output.move == 'walk' or visits.seller > 5": seller,
 		"review-board: board -> reject is tried before board -> publish":                               votes,
 		"tool-router: next -> calculate is tried before next -> top":                                   numbers,
+		"what-if: max_visits of look is 2":                                                             twice,
 		"what-if: max_visits of look is 4":                                                             twice,
 		"what-if: the condition of look -> look is visits.look < 3":                                    twice,
 		"what-if: the edge look -> deny is dropped":                                                    twice,

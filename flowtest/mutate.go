@@ -3,7 +3,6 @@
 package flowtest
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -127,21 +126,7 @@ func mutants(g *spec.Graph) []mutant {
 			out = append(out, pairMutants(g, i, j, names)...)
 		}
 	}
-	for _, n := range g.Nodes {
-		if n.MaxVisits > 0 {
-			own := *n
-			own.MaxVisits++
-			out = append(out, mutant{
-				at: n.Span, what: fmt.Sprintf("max_visits of %s is %d", n.ID.Value, own.MaxVisits),
-				graph: g.WithNodes(map[string]*spec.Node{n.ID.Value: &own}),
-			})
-		}
-	}
-	if g.Limits.MaxVisits > 0 {
-		own := *g
-		own.Limits.MaxVisits++
-		out = append(out, mutant{what: fmt.Sprintf("limits.max_visits is %d", own.Limits.MaxVisits), graph: &own})
-	}
+	out = append(out, limitMutants(g)...)
 	slices.SortStableFunc(out, func(a, b mutant) int { return a.at.From - b.at.From })
 	return out
 }
