@@ -71,17 +71,6 @@ func PartsText(parts []Part) string {
 	return strings.Join(out, "\n")
 }
 
-// Pieces are the parts of a message; a text alone is one part, an empty one none.
-func (m *Message) Pieces() []Part {
-	switch {
-	case len(m.Parts) > 0:
-		return m.Parts
-	case m.Content == "":
-		return nil
-	}
-	return []Part{{Kind: TextPart, Text: m.Content}}
-}
-
 // ReadDataURI reads a data URI into the Data and Type of a part; false: it is none.
 // The error says what is wrong with one.
 func ReadDataURI(uri string) (part Part, is bool, err error) {

@@ -17,7 +17,7 @@ import (
 type knownModel struct {
 	Model       string  `json:"model"`
 	Window      *int    `json:"window"`     // tokens; null: not known
-	MaxOutput   int     `json:"max_output"` // tokens of an answer, where a node says none
+	MaxOutput   *int    `json:"max_output"` // tokens that an answer can have; null: not known
 	Input       float64 `json:"input"`
 	CachedInput float64 `json:"cached_input"`
 	CacheWrite  float64 `json:"cache_write"`
@@ -35,11 +35,11 @@ func newModelsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "models",
 		Short: "List the models whose prices are known",
-		Long: `models lists the models whose prices are known: how many tokens they hold, and
-what a million tokens cost in US dollars, as they are sent, read from the provider's
-cache and answered, with the day and the page of the price. A model that is not
-listed can be used, but not under limits.max_cost_usd, unless its provider declares
-prices.`,
+		Long: `models lists the models whose prices are known: how many tokens they and their
+answers hold (? is not known), and what a million tokens cost in US dollars, as they
+are sent, read from the provider's cache and answered, with the day and the page of
+the price. A model that is not listed can be used, but not under limits.max_cost_usd,
+unless its provider declares prices.`,
 		Example: `  graphrun models
   graphrun models -o json`,
 		Args: cobra.NoArgs,
@@ -59,7 +59,7 @@ func knownModels() []knownModel {
 	var out []knownModel
 	for _, r := range price.Table() {
 		m := knownModel{
-			Model: r.Model, Window: orNull(r.Window), MaxOutput: r.DefaultOutput, Input: r.Input, CachedInput: r.CachedInput,
+			Model: r.Model, Window: orNull(r.Window), MaxOutput: orNull(r.MaxOutput), Input: r.Input, CachedInput: r.CachedInput,
 			CacheWrite: r.CacheWrite, Output: r.Output, UpToTokens: orNull(r.UpTo), Date: r.Date, Source: r.Source,
 		}
 		if r.Long { // it stands behind the model's other row
@@ -81,21 +81,25 @@ func orNull(n int) *int {
 
 func (a *app) printModels(list []knownModel) error {
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MODEL\tWINDOW\tINPUT\tCACHED\tOUTPUT\tPROMPTS\tDATE\tSOURCE")
+	fmt.Fprintln(w, "MODEL\tWINDOW\tANSWER\tINPUT\tCACHED\tOUTPUT\tPROMPTS\tDATE\tSOURCE")
 	for _, m := range list {
-		window, prompts := "?", "any"
-		if m.Window != nil {
-			window = strconv.Itoa(*m.Window)
-		}
+		prompts := "any"
 		switch {
 		case m.FromTokens != nil:
 			prompts = fmt.Sprintf("from %d", *m.FromTokens)
 		case m.UpToTokens != nil:
 			prompts = fmt.Sprintf("to %d", *m.UpToTokens)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Model, window, dollars(m.Input), dollars(m.CachedInput), dollars(m.Output), prompts, m.Date, m.Source)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Model, tokensText(m.Window), tokensText(m.MaxOutput), dollars(m.Input), dollars(m.CachedInput), dollars(m.Output), prompts, m.Date, m.Source)
 	}
 	return w.Flush()
+}
+
+func tokensText(n *int) string {
+	if n == nil {
+		return "?"
+	}
+	return strconv.Itoa(*n)
 }
 
 func dollars(n float64) string { return "$" + strconv.FormatFloat(n, 'f', -1, 64) }

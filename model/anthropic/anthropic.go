@@ -2,6 +2,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -32,6 +33,8 @@ type Client struct {
 	// provider is the name of the server, which what it wants back is kept under.
 	provider string
 	params   map[string]any
+	// longest is how many tokens an answer may have when a request does not say.
+	longest int
 }
 
 // New checks a configuration. No connection is made.
@@ -52,7 +55,7 @@ func New(c Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{model: c.Model, provider: c.Provider, params: c.Params, endpoint: endpoint}, nil
+	return &Client{model: c.Model, provider: c.Provider, params: c.Params, endpoint: endpoint, longest: cmp.Or(c.MaxTokens, MaxTokens)}, nil
 }
 
 // Chat makes one call. With onText the answer is asked for as a stream; a

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -42,7 +43,7 @@ type toolResult struct {
 // in its fields, and null takes a key out; the messages and how the answer
 // comes are not theirs to change.
 func (c *Client) body(req *model.Request, names *wire.Names, streams bool) (map[string]any, error) {
-	body := map[string]any{"max_tokens": MaxTokens}
+	body := map[string]any{"max_tokens": c.longest}
 	if comesAgain(req) {
 		body["cache_control"] = map[string]any{"type": "ephemeral"}
 	}
@@ -112,12 +113,15 @@ func (c *Client) output(body map[string]any, req *model.Request) error {
 	switch value := req.Reasoning.(type) {
 	case nil:
 	case string:
-		config["effort"] = value
-		body["thinking"] = map[string]any{"type": "adaptive"}
+		c.level(body, config, value)
 	case int:
+		if levelsOnly.MatchString(c.model) {
+			return &model.Error{Kind: "invalid_input", Class: "invalid_request", Message: fmt.Sprintf(
+				"reasoning is %v; %s takes a level: none, low, medium, high, xhigh or max", value, c.model)}
+		}
 		body["thinking"] = map[string]any{"type": "enabled", "budget_tokens": value}
 		if req.MaxTokens == 0 {
-			body["max_tokens"] = value + MaxTokens // the budget counts towards it
+			body["max_tokens"] = value + c.longest // the budget counts towards it
 		}
 	case map[string]any:
 		body["thinking"] = value
@@ -129,6 +133,33 @@ func (c *Client) output(body map[string]any, req *model.Request) error {
 		body["output_config"] = config
 	}
 	return nil
+}
+
+// levelsOnly knows models that refuse a budget of tokens for their thinking, and
+// budgetsOnly those that know no levels of it, by their names.
+var (
+	levelsOnly  = regexp.MustCompile(`^claude-[a-z]+-([5-9]|[1-9]\d)([-.].*)?$`)
+	budgetsOnly = regexp.MustCompile(`^claude-(3-|[a-z]+-4(-[0-5])?(-\d{8})?$)`)
+)
+
+// level asks for thinking by a word, as all providers take one.
+func (c *Client) level(body, config map[string]any, word string) {
+	budget := map[string]int{"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 32768, "max": 32768}[word]
+	switch {
+	case word == "none":
+		body["thinking"] = map[string]any{"type": "disabled"}
+	case budgetsOnly.MatchString(c.model) && budget > 0:
+		body["thinking"] = map[string]any{"type": "enabled", "budget_tokens": budget}
+		if longest, ok := body["max_tokens"].(int); ok && longest <= budget {
+			body["max_tokens"] = longest + budget // the budget counts towards it
+		}
+	default:
+		if word == "minimal" {
+			word = "low" // the least that there is
+		}
+		config["effort"] = word
+		body["thinking"] = map[string]any{"type": "adaptive"}
+	}
 }
 
 func offered(tools []model.Tool, names *wire.Names) []any {

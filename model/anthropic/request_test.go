@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -132,5 +133,43 @@ func TestNoSecretInMessages(t *testing.T) {
 	_, err = client.Chat(t.Context(), modeltest.Requests()["plain"], nil)
 	if err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "***") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A level is taken by every model, in the form that it knows; a budget only where it is.
+func TestReasoning(t *testing.T) {
+	for _, test := range []struct {
+		model     string
+		reasoning any
+		want      string // thinking, effort and max_tokens
+	}{
+		{"claude-sonnet-5-5", "low", "map[type:adaptive] low 8192"},
+		{"claude-sonnet-5-5", "minimal", "map[type:adaptive] low 8192"},
+		{"claude-sonnet-5-5", "none", "map[type:disabled] <nil> 8192"},
+		{"claude-opus-4-6", "high", "map[type:adaptive] high 8192"},
+		{"claude-opus-4-6", 2000, "map[budget_tokens:2000 type:enabled] <nil> 10192"},
+		{"claude-haiku-4-5-20251001", "low", "map[budget_tokens:2048 type:enabled] <nil> 8192"},
+		{"claude-sonnet-4-20250514", "high", "map[budget_tokens:16384 type:enabled] <nil> 24576"},
+		{"claude-3-7-sonnet-latest", "medium", "map[budget_tokens:8192 type:enabled] <nil> 16384"},
+		{"claude-opus-5-5", 2000, ""},
+	} {
+		req := *modeltest.Requests()["plain"]
+		req.Reasoning = test.reasoning
+		if test.want == "" {
+			client, err := New(Config{Model: test.model, BaseURL: "http://127.0.0.1:1"}) // nothing is sent
+			if err != nil {
+				t.Fatal(err)
+			}
+			var failure *model.Error
+			if _, err := client.Chat(t.Context(), &req, nil); !errors.As(err, &failure) || failure.Kind != "invalid_input" || !strings.Contains(failure.Message, "takes a level") {
+				t.Errorf("%s: %v", test.model, err)
+			}
+			continue
+		}
+		body := sent(t, Config{Model: test.model}, &req, nil).Body
+		config, _ := body["output_config"].(map[string]any)
+		if got := fmt.Sprintf("%v %v %v", body["thinking"], config["effort"], body["max_tokens"]); got != test.want {
+			t.Errorf("%s %v: %s, want %s", test.model, test.reasoning, got, test.want)
+		}
 	}
 }

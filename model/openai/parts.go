@@ -45,6 +45,9 @@ type file struct {
 // contentOf is a text where there is nothing else, which all servers take, and
 // else a list of parts.
 func contentOf(pieces []model.Part) any {
+	if len(pieces) == 1 && pieces[0].Kind == model.TextPart {
+		return pieces[0].Text
+	}
 	var list []fragment
 	for i := range pieces {
 		p := &pieces[i]

@@ -139,7 +139,11 @@ func (c *Client) conversation(req *model.Request, names *wire.Names) ([]message,
 			out, shown = userSays(out, contentOf(shown)), nil
 		}
 		if m.Role == model.User {
-			out = userSays(out, contentOf(m.Pieces()))
+			var content any = m.Content
+			if len(m.Parts) > 0 {
+				content = contentOf(m.Parts)
+			}
+			out = userSays(out, content)
 			continue
 		}
 		next := message{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}

@@ -187,6 +187,9 @@ func (k *kept) think(pieces []part) {
 
 // giveBack puts what the server wants back into the message.
 func (c *Client) giveBack(out *message, m *model.Message) {
+	if len(m.Thinking) == 0 {
+		return // as most: k would be made for nothing
+	}
 	var k kept
 	if !wire.Kept(c.provider, m, &k) {
 		return

@@ -3,8 +3,7 @@
 package price
 
 import (
-	"encoding/json"
-
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
 )
 
@@ -65,8 +64,9 @@ func jsonTokens(v map[string]any) int {
 	if len(v) == 0 {
 		return 0
 	}
-	text, _ := json.Marshal(v) // what can't be written is refused when it is sent
-	return Tokens(string(text))
+	var few [512]byte
+	text, _ := eval.AppendJSON(few[:0], v) // what can't be written is refused when it is sent
+	return (len(text) + 3) / 4
 }
 
 // Estimated is what a call came to by the rule of Tokens, for a server that says what

@@ -23,8 +23,9 @@ type Rates struct {
 	// DefaultOutput is how many tokens an answer may have when the request does not
 	// say; 0: unknown.
 	DefaultOutput int
-	// Window is how many tokens the model can hold; 0: not looked up.
-	Window int
+	// Window is how many tokens the model can hold, MaxOutput how many its answer can
+	// have; 0: not looked up.
+	Window, MaxOutput int
 	// Date and Source say when and where the prices were looked up.
 	Date, Source string
 }
@@ -91,6 +92,15 @@ func (p *Prices) Cost(usage model.Usage) (usd float64, known bool) {
 		float64(usage.CacheWriteTokens)*r.CacheWrite + float64(usage.OutputTokens)*r.Output) / 1e6, true
 }
 
+// Window is how many tokens the model can hold; 0: unknown.
+func (p *Prices) Window() int { return p.rates.Window }
+
+// MaxOutput is how many tokens an answer can have; 0: unknown.
+func (p *Prices) MaxOutput() int { return p.rates.MaxOutput }
+
+// DefaultOutput is how many tokens an answer may have when nobody says; 0: unknown.
+func (p *Prices) DefaultOutput() int { return p.rates.DefaultOutput }
+
 // Worst is the most that a call of so many input tokens can cost, in US
 // dollars, when its answer may have maxTokens; 0: as many as the model gives
 // by itself. It does not count on a cache.
@@ -154,7 +164,7 @@ func ratesOf(text string) Rates {
 	field := strings.Split(text, ",")
 	r := Rates{
 		Input: number(field[0]), CachedInput: number(field[1]), CacheWrite: number(field[2]), Output: number(field[3]),
-		DefaultOutput: int(number(field[4])), UpTo: int(number(field[5])), Window: int(number(field[6])), Date: field[7], Source: field[8],
+		DefaultOutput: int(number(field[4])), UpTo: int(number(field[5])), Window: int(number(field[6])), MaxOutput: int(number(field[7])), Date: field[8], Source: field[9],
 	}
 	if field[2] == "" {
 		r.CacheWrite = r.Input

@@ -20,14 +20,14 @@ func TestTable(t *testing.T) {
 	var names []string
 	for _, row := range rows[1:] {
 		names = append(names, row[0])
-		for i, cell := range row[1:8] {
+		for i, cell := range row[1:9] {
 			n, err := strconv.ParseFloat(cell, 64)
-			if optional := i == 2 || i == 5 || i == 6; err != nil && !(optional && cell == "") || n < 0 || n == 0 && cell != "" {
+			if optional := i == 2 || i >= 5; err != nil && !(optional && cell == "") || n < 0 || n == 0 && cell != "" {
 				t.Errorf("%s: %s is %q", row[0], rows[0][i+1], cell)
 			}
 		}
-		if _, err := time.Parse(time.DateOnly, row[8]); err != nil || !strings.HasPrefix(row[9], "https://") {
-			t.Errorf("%s: looked up %s at %s", row[0], row[8], row[9])
+		if _, err := time.Parse(time.DateOnly, row[9]); err != nil || !strings.HasPrefix(row[10], "https://") {
+			t.Errorf("%s: looked up %s at %s", row[0], row[9], row[10])
 		}
 		if p, ok := find(row[0]); !ok || p.CachedInput >= p.Input || p.Input >= p.Output {
 			t.Errorf("%s: %+v, %v", row[0], p, ok)

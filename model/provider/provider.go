@@ -22,6 +22,7 @@ import (
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/anthropic"
 	"github.com/graphrun/graphrun/model/openai"
+	"github.com/graphrun/graphrun/model/price"
 	"github.com/graphrun/graphrun/model/responses"
 	"github.com/graphrun/graphrun/model/scripted"
 	"github.com/graphrun/graphrun/model/wire"
@@ -78,6 +79,10 @@ func Open(ref string, o Options) (model.Client, error) {
 	}
 	config := wire.Config{
 		Model: id, Provider: name, BaseURL: p.baseURL, Key: p.key, Headers: p.headers, Params: p.params, Timeout: p.timeout, HTTP: o.HTTP,
+	}
+	if p.kind == "anthropic" {
+		known := price.Of("anthropic/" + id)
+		config.MaxTokens = known.DefaultOutput()
 	}
 	var client model.Client
 	switch p.protocol() {

@@ -3,7 +3,6 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,11 +54,9 @@ func Args(call model.ToolCall) (json.RawMessage, error) {
 	if args == nil {
 		args = map[string]any{}
 	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(args); err != nil {
+	out, err := eval.AppendJSON(nil, args)
+	if err != nil {
 		return nil, &model.Error{Kind: "invalid_input", Message: fmt.Sprintf("the arguments of the tool call %q can't be written as JSON: %v", call.ID, err)}
 	}
-	return bytes.TrimSpace(out.Bytes()), nil
+	return out, nil
 }

@@ -23,6 +23,9 @@ type Config struct {
 	Headers map[string]string
 	// Params are keys of each request's body; a request's own win.
 	Params map[string]any
+	// MaxTokens is how long an answer may be when a request does not say, where the
+	// protocol has no default; 0: the adapter's.
+	MaxTokens int
 	// Timeout bounds one call; 0: only its context does.
 	Timeout time.Duration
 	// HTTP makes the requests; nil: the default transport.
