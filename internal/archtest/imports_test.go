@@ -39,7 +39,7 @@ func layers() []layer {
 		{path: "internal/bind", own: []string{"spec", "eval", "internal/schema"}},
 		{path: "internal/bounded"},
 		// flows below a folder, and no way out of it
-		{path: "internal/catalog", own: []string{"internal/bounded", "internal/inspect", "internal/suggest", "spec"}},
+		{path: "internal/catalog", own: []string{"internal/bounded", "internal/inspect", "internal/suggest", "runner", "spec"}},
 		{path: "internal/chaos"},
 		{path: "internal/cli", own: []string{"*"}, others: []string{"*"}},
 		{path: "internal/crashtest"},
@@ -52,6 +52,8 @@ func layers() []layer {
 		{path: "internal/graphalg"},
 		// what flows and runs are, as data: what commands print, the page shows and the server answers
 		{path: "internal/inspect", own: []string{"eval", "internal/report", "internal/suggest", "lint", "model/price", "render", "runner", "runner/machine", "spec"}},
+		// flows as tools of the Model Context Protocol
+		{path: "internal/mcpserver", own: []string{"internal/catalog", "internal/fleet", "internal/inspect", "runner", "runner/machine", "spec"}, others: []string{mcp}},
 		{path: "internal/page"},
 		{path: "internal/process", others: []string{unix, windows}},
 		{path: "internal/redact"},

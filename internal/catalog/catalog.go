@@ -16,6 +16,7 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -140,6 +141,21 @@ func (c *Catalog) Load(name string) (*Flow, error) {
 	}
 	checked := inspect.Check(c.File(name), src, c.rules.Optional)
 	return &Flow{Path: name, Graph: checked.Graph, Found: c.rules.Apply(checked.Found), Broken: checked.Broken}, nil
+}
+
+// Runnable prepares a flow to be run. The error is ErrNoFlow, or a
+// *runner.InvalidError for one with errors.
+func (c *Catalog) Runnable(name string, r *runner.Runner) (*runner.Flow, error) {
+	flow, err := c.Load(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case flow.Found.HasErrors():
+		return nil, &runner.InvalidError{Diagnostics: inspect.ErrorsOnly(flow.Found)}
+	case len(flow.Broken) > 0:
+		return nil, &runner.InvalidError{Diagnostics: flow.Broken}
+	}
+	return r.Prepare(flow.Graph)
 }
 
 // File is the absolute path of a flow's file.

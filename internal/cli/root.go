@@ -110,6 +110,7 @@ func commands() []command {
 		{"why", newWhyCommand},
 		{"replay", newReplayCommand},
 		{"serve", newServeCommand},
+		{"mcp", newMCPCommand},
 		{"cache", newCacheCommand},
 		{"validate", newValidateCommand},
 		{"explain", newExplainCommand},

@@ -20,6 +20,7 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/catalog"
 	"github.com/graphrun/graphrun/internal/fleet"
+	"github.com/graphrun/graphrun/internal/mcpserver"
 	"github.com/graphrun/graphrun/internal/serve"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
@@ -160,6 +161,7 @@ type serving struct {
 	flows  *catalog.Catalog
 	fleet  *fleet.Fleet
 	server *serve.Server
+	tools  mcpserver.Config
 	kill   chan struct{}
 }
 
@@ -195,6 +197,10 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 		StoreName: a.storeName(), Now: a.Now,
 	}
 	with(&cfg)
+	s.tools = mcpserver.Config{Catalog: s.flows, Fleet: s.fleet, Runner: r, Version: cfg.Version}
+	if !f.readOnly { // a tool starts runs
+		cfg.Extra = append(cfg.Extra, serve.Extra{Pattern: "/mcp", Handler: mcpserver.Handler(s.tools)})
+	}
 	s.server = serve.New(cfg)
 	return s, nil
 }

@@ -83,7 +83,11 @@ type Drive struct {
 	cancel context.CancelCauseFunc
 	began  chan struct{}
 	once   sync.Once
+	before int64
 }
+
+// Before is the number of the last event before the drive: what it tells comes after.
+func (d *Drive) Before() int64 { return d.before }
 
 // Start begins a new run of a flow. It returns when the run is kept, or with the
 // reason why nothing was run, as Flow.Run gives it.
@@ -240,7 +244,10 @@ type driveSink struct {
 
 // Event notes that the run has begun, and tells those who look on.
 func (s *driveSink) Event(e *runner.Event) error {
-	s.drive.once.Do(func() { close(s.drive.began) })
+	s.drive.once.Do(func() {
+		s.drive.before = e.Seq - 1
+		close(s.drive.began)
+	})
 	s.hub.add(s.feed, e)
 	return nil
 }

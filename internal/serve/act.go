@@ -98,11 +98,7 @@ const requestLabel = "request"
 
 // Start starts a run of a flow.
 func (s *Server) Start(path string, opts runner.Options) (*fleet.Drive, error) {
-	g, err := runnable(s.cfg.Catalog, path)
-	if err != nil {
-		return nil, err
-	}
-	flow, err := s.cfg.Runner.Prepare(g)
+	flow, err := s.cfg.Catalog.Runnable(path, s.cfg.Runner)
 	if err != nil {
 		return nil, err
 	}

@@ -158,7 +158,7 @@ func TestProblems(t *testing.T) {
 		{400, "GET", "/runs?status=nope", "", "bad-request", "allowed: cancelled"},
 		{400, "GET", "/runs?cursor=!", "", "bad-request", "cursor"},
 		{404, "GET", "/flows/askin.yaml", "", "no-flow", `did you mean "asking.yaml"?`},
-		{422, "POST", "/runs", `{"flow":"broken.yaml"}`, "invalid-flow", "has errors"},
+		{422, "POST", "/runs", `{"flow":"broken.yaml"}`, "invalid-flow", "broken.yaml:"},
 		{422, "POST", "/runs", `{"flow":"deep/plain.yaml"}`, "input", `"n": required`},
 		{422, "POST", "/runs", `{"flow":"deep/plain.yaml","input":{"n":"x","m":1}}`, "input", "no such state key"},
 		{409, "POST", "/runs", `{"flow":"asking.yaml","run_id":"r"}`, "run-exists", "exists"},

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/graphrun/graphrun/internal/catalog"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/render"
@@ -80,56 +79,8 @@ func (s *Server) getFlow(_ *call, in *flowIn) (wholeFlow, error) {
 	drawing := render.Draw(g, render.Options{Open: open.Open})
 	return wholeFlow{
 		Path: flow.Path, Drawing: drawing.Document(), Flow: inspect.NewFlow(g, flow.Path, flow.Found, open),
-		Schema: InputSchema(g), Valid: flow.Valid(),
+		Schema: inspect.InputSchema(g), Valid: flow.Valid(),
 	}, nil
-}
-
-// InputSchema is the JSON Schema of the object of a flow's inputs.
-func InputSchema(g *spec.Graph) map[string]any {
-	properties, required := map[string]any{}, []any{}
-	for _, k := range g.State {
-		schema := map[string]any{}
-		for key, value := range k.Schema {
-			schema[key] = value
-		}
-		if k.Default != nil && !k.Secret {
-			schema["default"] = k.Default.Data()
-		}
-		if k.Secret {
-			schema["writeOnly"] = true
-		}
-		properties[k.Name.Value] = schema
-		if k.Required {
-			required = append(required, k.Name.Value)
-		}
-	}
-	out := map[string]any{"type": "object", "properties": properties}
-	if len(required) > 0 {
-		out["required"] = required
-	}
-	if g.StrictState {
-		out["additionalProperties"] = false
-	}
-	return out
-}
-
-// runnable loads a flow that can be run.
-func runnable(c *catalog.Catalog, path string) (*spec.Graph, error) {
-	flow, err := c.Load(path)
-	if err != nil {
-		return nil, err
-	}
-	if flow.Valid() {
-		return flow.Graph, nil
-	}
-	found := flow.Found
-	if !found.HasErrors() {
-		found = flow.Broken
-	}
-	return nil, &problem{
-		Status: 422, Kind: "invalid-flow", Title: "the flow is not valid",
-		Detail: quote(path) + " has errors and is not run", Findings: findingsOf(found),
-	}
 }
 
 // findingsOf are findings as validate prints them.

@@ -1,0 +1,338 @@
+// Calls: runs that a client waits for.
+
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/graphrun/graphrun/internal/fleet"
+	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// errOver ends the telling of progress; progressTime is how long a client that is slow
+// to take it is waited for.
+var errOver = errors.New("the run does not go on")
+
+const progressTime = 2 * time.Second
+
+// errByClient is why a run is cancelled whose call the client has cancelled.
+var errByClient = errors.New("cancelled by the MCP client")
+
+// run is the call of a flow's tool. A call that comes again with answers goes on with
+// the run that it was told of.
+func (s *server) run(ctx context.Context, req *mcp.CallToolRequest, path string) (*mcp.CallToolResult, error) {
+	if id := req.Params.RequestState; id != "" {
+		return s.goOn(ctx, req, id, req.Params.InputResponses)
+	}
+	input := map[string]any{}
+	if err := decode(req.Params.Arguments, &input); err != nil {
+		return failed(err), nil
+	}
+	flow, err := s.Catalog.Runnable(path, s.Runner)
+	if err != nil {
+		return failed(err), nil
+	}
+	d, err := s.Fleet.Start(flow, runner.Options{Input: input, By: byClient(req)})
+	if err != nil {
+		return failed(err), nil
+	}
+	return s.follow(ctx, req, d)
+}
+
+// answer is the call of the tool that answers a run.
+func (s *server) answer(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	var args struct {
+		Run    string `json:"run_id"`
+		Target string `json:"target"`
+		Value  any    `json:"value"`
+	}
+	if err := decode(req.Params.Arguments, &args); err != nil {
+		return failed(err), nil
+	}
+	if id := req.Params.RequestState; id != "" {
+		return s.goOn(ctx, req, id, req.Params.InputResponses)
+	}
+	result, err := s.Runner.Show(args.Run, runner.Options{})
+	if err != nil {
+		return failed(err), nil
+	}
+	if args.Target == "" && len(result.Pending) == 1 {
+		args.Target = result.Pending[0].Target()
+	}
+	return s.answered(ctx, req, args.Run, []runner.GivenAnswer{{Target: args.Target, Text: text(args.Value)}})
+}
+
+// answered gives answers to a run and follows it.
+func (s *server) answered(ctx context.Context, req *mcp.CallToolRequest, id string, given []runner.GivenAnswer) (*mcp.CallToolResult, error) {
+	driven, err := s.Runner.Answer(ctx, id, given, byClient(req))
+	if err != nil {
+		return failed(err), nil
+	}
+	d := s.Fleet.Driven(id)
+	if d == nil && !driven {
+		if d, err = s.Fleet.Resume(id, runner.Options{By: byClient(req)}); err != nil {
+			return failed(err), nil
+		}
+	}
+	if d == nil { // another process goes on with it
+		result, err := s.Runner.Show(id, runner.Options{})
+		if err != nil {
+			return failed(err), nil
+		}
+		return told(result), nil
+	}
+	return s.follow(ctx, req, d)
+}
+
+// follow tells of the steps of a run until it ends or waits for a person, who is asked
+// if the client can.
+func (s *server) follow(ctx context.Context, req *mcp.CallToolRequest, d *fleet.Drive) (*mcp.CallToolResult, error) {
+	watching, stop := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		s.progress(watching, req, d)
+	}()
+	select {
+	case <-d.Done:
+	case <-ctx.Done():
+		s.Fleet.Cancel(d.ID, errByClient)
+		<-d.Done
+	}
+	select {
+	case <-watched: // to the end, or to the pause
+	case <-time.After(progressTime):
+	}
+	stop()
+	<-watched
+	if d.Err != nil {
+		return failed(d.Err), nil
+	}
+	result := d.Result
+	if result.Status != machine.Paused || len(result.Pending) == 0 || !canAsk(req) || ctx.Err() != nil {
+		return told(result), nil
+	}
+	if byRounds(req) {
+		asks := mcp.InputRequestMap{}
+		for i := range result.Pending {
+			asks[result.Pending[i].Target()] = question(&result.Pending[i])
+		}
+		return &mcp.CallToolResult{InputRequests: asks, RequestState: result.RunID}, nil
+	}
+	answers := mcp.InputResponseMap{}
+	for i := range result.Pending {
+		answer, err := req.Session.Elicit(ctx, question(&result.Pending[i]))
+		if err != nil {
+			return told(result), nil
+		}
+		answers[result.Pending[i].Target()] = answer
+	}
+	return s.goOn(ctx, req, result.RunID, answers)
+}
+
+// goOn gives a run what a person has said to the client. Without an answer the run
+// stays as it is.
+func (s *server) goOn(ctx context.Context, req *mcp.CallToolRequest, id string, answers mcp.InputResponseMap) (*mcp.CallToolResult, error) {
+	result, err := s.Runner.Show(id, runner.Options{})
+	if err != nil {
+		return failed(err), nil
+	}
+	var given []runner.GivenAnswer
+	for i := range result.Pending {
+		p := &result.Pending[i]
+		said, _ := answers[p.Target()].(*mcp.ElicitResult)
+		if said == nil || said.Action != "accept" {
+			continue
+		}
+		var value any = said.Content
+		if !flat(p.Schema) {
+			value = said.Content["answer"]
+		}
+		given = append(given, runner.GivenAnswer{Target: p.Target(), Text: text(value)})
+	}
+	if len(given) == 0 {
+		return told(result), nil
+	}
+	return s.answered(ctx, req, id, given)
+}
+
+// progress tells the client of each step that has ended.
+func (s *server) progress(ctx context.Context, req *mcp.CallToolRequest, d *fleet.Drive) {
+	token := req.Params.GetProgressToken()
+	if token == nil {
+		return
+	}
+	_ = s.Fleet.Watch(ctx, d.ID, d.Before(), fleet.Watcher{ // the call goes on without
+		Tell: func(lines []fleet.Line) error {
+			for i := range lines {
+				var e struct {
+					Step int    `json:"step"`
+					Node string `json:"node"`
+					Next []string
+				}
+				if lines[i].End || lines[i].Type == runner.RunPaused {
+					return errOver
+				}
+				if lines[i].Type != runner.EdgesResolved || json.Unmarshal(lines[i].JSON, &e) != nil || strings.Contains(e.Node, "/") {
+					continue
+				}
+				err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+					ProgressToken: token, Progress: float64(e.Step), Message: e.Node + " → " + strings.Join(e.Next, ", "),
+				})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Idle: func() error { return nil },
+	})
+}
+
+// canAsk reports whether the client asks people in forms.
+func canAsk(req *mcp.CallToolRequest) bool {
+	caps := req.ClientCapabilities()
+	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
+}
+
+// firstOfRounds is the version of the protocol since which a server asks by a result
+// that wants input, not by a request of its own.
+const firstOfRounds = "2026-07-28"
+
+func byRounds(req *mcp.CallToolRequest) bool {
+	params := req.Session.InitializeParams()
+	return params == nil || params.ProtocolVersion >= firstOfRounds
+}
+
+func byClient(req *mcp.CallToolRequest) string {
+	if params := req.Session.InitializeParams(); params != nil && params.ClientInfo != nil && params.ClientInfo.Name != "" {
+		return params.ClientInfo.Name + ", by MCP"
+	}
+	return "an MCP client"
+}
+
+// question is what a run asks, as a form.
+func question(p *runner.Pending) *mcp.ElicitParams {
+	message := p.Prompt
+	if p.Kind == "tool" {
+		message += "\n" + p.Name + " " + text(p.Args)
+	}
+	schema := p.Schema
+	if !flat(schema) {
+		answer := map[string]any{"type": "string"}
+		if document, ok := schema.(map[string]any); ok && primitive(document) {
+			answer = document
+		}
+		schema = map[string]any{"type": "object", "properties": map[string]any{"answer": answer}, "required": []any{"answer"}}
+	}
+	return &mcp.ElicitParams{Mode: "form", Message: message, RequestedSchema: schema}
+}
+
+// flat reports whether a schema is one that a form can have: an object of primitives.
+func flat(schema any) bool {
+	document, _ := schema.(map[string]any)
+	properties, _ := document["properties"].(map[string]any)
+	if document["type"] != "object" || len(properties) == 0 {
+		return false
+	}
+	for _, property := range properties { //lint:ignore mapiter all have to be
+		if p, ok := property.(map[string]any); !ok || !primitive(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// primitive reports whether a schema is that of a text, a number or a truth value.
+func primitive(schema map[string]any) bool {
+	if list, ok := schema["enum"].([]any); ok && schema["type"] == nil {
+		for _, v := range list {
+			if _, isText := v.(string); !isText {
+				return false
+			}
+		}
+		schema["type"] = "string"
+		return true
+	}
+	switch schema["type"] {
+	case "string", "number", "integer", "boolean":
+		return true
+	}
+	return false
+}
+
+// told is what a run came to.
+func told(result *runner.Result) *mcp.CallToolResult {
+	out := &mcp.CallToolResult{StructuredContent: structured(result)}
+	say := func(format string, args ...any) {
+		out.Content = append(out.Content, &mcp.TextContent{Text: fmt.Sprintf(format, args...)})
+	}
+	switch result.Status {
+	case machine.Completed:
+		if result.Output == nil {
+			say("%s", text(result.State))
+		} else {
+			say("%s", text(result.Output))
+		}
+	case machine.Paused:
+		say("run %s waits (%s)", result.RunID, result.Reason)
+		for _, q := range inspect.Questions(result) {
+			say("%s asks: %s\nAnswer it with %s: run_id %q, target %q; the answer's schema is %s", q.Node, q.Prompt, answerTool, q.Run, q.Target, text(q.Schema))
+		}
+	default:
+		out.IsError = true
+		say("run %s ended: %s (%s)", result.RunID, result.Status, result.Reason)
+		if result.Error != nil {
+			say("%s: %s", result.Error.Node, result.Error.Message)
+		}
+	}
+	return out
+}
+
+// structured is a run for programs.
+func structured(result *runner.Result) map[string]any {
+	return map[string]any{
+		"run_id": result.RunID, "status": result.Status, "reason": result.Reason, "output": result.Output, "state": result.State,
+		"error": result.Error, "pending": inspect.Questions(result), "steps": result.Steps,
+	}
+}
+
+// failed is the result of a call that did not come to a run.
+func failed(err error) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}
+}
+
+// text is a value as people read it.
+func text(value any) string {
+	if s, ok := value.(string); ok {
+		return s
+	}
+	out, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(out)
+}
+
+// decode reads arguments; whole numbers stay whole.
+func decode(src json.RawMessage, into any) error {
+	if len(bytes.TrimSpace(src)) == 0 {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(src))
+	dec.UseNumber()
+	if err := dec.Decode(into); err != nil {
+		return fmt.Errorf("the arguments can't be read: %w", err)
+	}
+	return nil
+}
