@@ -3,7 +3,9 @@
 package serve
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"runtime"
 	"slices"
@@ -63,17 +65,15 @@ func (c *counter) add(status int) {
 func (c *counter) lines() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var statuses []int
-	for status := range c.by { //lint:ignore mapiter they are sorted below
-		statuses = append(statuses, status)
-	}
-	slices.Sort(statuses)
 	var b strings.Builder
-	for _, status := range statuses {
+	for _, status := range sortedKeys(c.by) {
 		fmt.Fprintf(&b, "graphrun_http_requests_total{code=\"%d\"} %d\n", status, c.by[status])
 	}
 	return b.String()
 }
+
+// sortedKeys are the keys of a map.
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
 func (s *Server) metrics(c *call, _ *none) error {
 	driving, started, finished, watched := s.cfg.Fleet.Counts()

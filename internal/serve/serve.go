@@ -73,6 +73,9 @@ func New(cfg Config) *Server {
 	for _, o := range s.operations {
 		s.mux.Handle(o.method+" "+o.pattern(), s.handler(o))
 	}
+	for _, pattern := range []string{"POST /agui", "POST /agui/{flow...}"} {
+		s.mux.Handle(pattern, s.handler(operation{handle: s.agui}))
+	}
 	s.describe = sync.OnceValue(s.openAPI)
 	s.guard = newGuard(&s.cfg)
 	for _, e := range cfg.Extra {

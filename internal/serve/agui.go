@@ -1,0 +1,441 @@
+// AG-UI: a run as the events that chat frontends understand (docs.ag-ui.com).
+
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/internal/fleet"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// aguiInput is AG-UI's RunAgentInput, as far as it matters here.
+type aguiInput struct {
+	ThreadID  string          `json:"threadId"`
+	RunID     string          `json:"runId"`
+	State     json.RawMessage `json:"state"`
+	Messages  []aguiMessage   `json:"messages"`
+	Forwarded json.RawMessage `json:"forwardedProps"`
+	Resume    []aguiResume    `json:"resume"`
+
+	flow      string
+	forwarded aguiForwarded
+}
+
+type aguiMessage struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+}
+
+// aguiForwarded is what a frontend says to graphrun itself.
+type aguiForwarded struct {
+	Flow       string         `json:"flow"`
+	Input      map[string]any `json:"input"`
+	MessageKey string         `json:"messageKey"`
+}
+
+type aguiResume struct {
+	Interrupt string `json:"interruptId"`
+	Status    string `json:"status"`
+	Payload   any    `json:"payload"`
+}
+
+// agui runs a flow, or goes on with a run whose interrupts are answered, and tells of
+// it until it ends or waits.
+func (s *Server) agui(c *call) error {
+	in, err := readAGUI(c.r)
+	if err != nil {
+		return err
+	}
+	d, err := s.aguiDrive(c, in)
+	if err != nil {
+		return err
+	}
+	out, err := openSSE(c, s.stop)
+	if err != nil {
+		return err
+	}
+	defer out.close()
+	t := &aguiTeller{out: out, in: in, run: d.ID, steps: map[string]bool{}, texts: map[string]bool{}}
+	t.say(object{"type": "RUN_STARTED", "threadId": in.ThreadID, "runId": in.RunID})
+	if err := t.snapshot(s.cfg.Runner); err != nil {
+		return t.fail(err)
+	}
+	err = s.cfg.Fleet.Watch(out.ctx, d.ID, d.Before(), fleet.Watcher{
+		Tell: func(lines []fleet.Line) error {
+			over := false
+			for i := 0; i < len(lines) && !over; i++ {
+				var err error
+				if over, err = t.tell(&lines[i]); err != nil {
+					return err
+				}
+			}
+			if err := out.send(); err != nil || !over {
+				return err
+			}
+			return errAGUIOver
+		},
+		Idle: out.beat,
+	})
+	if err != nil && !errors.Is(err, errAGUIOver) {
+		return quiet(err) // whoever read has gone, and the run goes on
+	}
+	select { // it is about to be over
+	case <-d.Done:
+	case <-out.ctx.Done():
+		return nil
+	}
+	return t.end(d)
+}
+
+// errAGUIOver ends the telling.
+var errAGUIOver = errors.New("the run has ended or waits")
+
+func readAGUI(r *http.Request) (*aguiInput, error) {
+	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
+		return nil, &problem{Status: http.StatusUnsupportedMediaType, Kind: "media-type", Title: "the body must be JSON", Detail: "Content-Type must be application/json"}
+	}
+	in := &aguiInput{}
+	dec := json.NewDecoder(r.Body)
+	dec.UseNumber()
+	if err := dec.Decode(in); err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			return nil, err
+		}
+		return nil, badRequest("the body is no RunAgentInput: " + err.Error())
+	}
+	if in.ThreadID == "" || in.RunID == "" {
+		return nil, badRequest(`"threadId" and "runId" are needed`)
+	}
+	if len(in.Forwarded) > 0 {
+		inner := json.NewDecoder(strings.NewReader(string(in.Forwarded)))
+		inner.UseNumber()
+		if err := inner.Decode(&in.forwarded); err != nil {
+			return nil, badRequest(`"forwardedProps": ` + err.Error())
+		}
+	}
+	in.flow = r.PathValue("flow")
+	if in.flow == "" {
+		in.flow = in.forwarded.Flow
+	}
+	return in, nil
+}
+
+// aguiDrive starts or resumes what the input calls for.
+func (s *Server) aguiDrive(c *call, in *aguiInput) (*fleet.Drive, error) {
+	if len(in.Resume) > 0 {
+		return s.aguiResume(c, in)
+	}
+	if in.flow == "" {
+		return nil, badRequest("no flow: POST /agui/FLOW, or say it in forwardedProps.flow")
+	}
+	flow, err := s.cfg.Catalog.Load(in.flow)
+	if err != nil {
+		return nil, err
+	}
+	return s.Start(in.flow, runner.Options{
+		Input: in.input(flow.Graph), Labels: map[string]string{"thread": in.ThreadID}, By: "AG-UI", Session: in.session(flow.Graph),
+	})
+}
+
+// aguiResume answers the interrupts of a run: their ids are the run's, a slash, and the
+// question's name.
+func (s *Server) aguiResume(c *call, in *aguiInput) (*fleet.Drive, error) {
+	id := ""
+	var given []runner.GivenAnswer
+	for _, r := range in.Resume {
+		run, target, ok := strings.Cut(r.Interrupt, "/")
+		switch {
+		case !ok || id != "" && id != run:
+			return nil, badRequest("interrupt " + quote(r.Interrupt) + " is none of a run here")
+		case r.Status == "cancelled":
+			if _, err := s.cfg.Runner.Cancel(run); err != nil {
+				return nil, err
+			}
+			return nil, &problem{Status: http.StatusConflict, Kind: "cancelled", Title: "the run was cancelled", Detail: "an interrupt was abandoned: run " + quote(run) + " is cancelled"}
+		case target != "":
+			given = append(given, runner.GivenAnswer{Target: target, Text: answerText(r.Payload)})
+		}
+		id = run
+	}
+	if len(given) > 0 {
+		if _, err := s.cfg.Runner.Answer(c.ctx, id, given, "AG-UI"); err != nil {
+			return nil, err
+		}
+	}
+	return s.cfg.Fleet.Resume(id, runner.Options{By: "AG-UI"})
+}
+
+// session is the thread, for a flow that keeps something from run to run.
+func (in *aguiInput) session(g *spec.Graph) string {
+	for _, k := range g.State {
+		if k.Scope.Value == "session" && checkIDs(map[string]string{"threadId": in.ThreadID}) == nil {
+			return in.ThreadID
+		}
+	}
+	return ""
+}
+
+// input is what a run is given: keys of the frontend's state that the flow declares,
+// then those of forwardedProps.input; what the user wrote last goes to the key that is
+// named for it, or to the only text that is required and has not been given.
+func (in *aguiInput) input(g *spec.Graph) map[string]any {
+	out := map[string]any{}
+	state := map[string]any{}
+	dec := json.NewDecoder(strings.NewReader(string(in.State)))
+	dec.UseNumber()
+	_ = dec.Decode(&state) // what is no object has no keys
+	var texts []string
+	for _, k := range g.State {
+		name := k.Name.Value
+		if value, ok := state[name]; ok && !k.Secret {
+			out[name] = value
+		}
+		if value, ok := in.forwarded.Input[name]; ok {
+			out[name] = value
+		}
+		if _, given := out[name]; k.Required && !given && k.Schema["type"] == "string" {
+			texts = append(texts, name)
+		}
+	}
+	key := in.forwarded.MessageKey
+	if key == "" && len(texts) == 1 {
+		key = texts[0]
+	}
+	if text := in.lastMessage(); key != "" && text != "" {
+		out[key] = text
+	}
+	return out
+}
+
+// lastMessage is what the user wrote last.
+func (in *aguiInput) lastMessage() string {
+	for i := len(in.Messages) - 1; i >= 0; i-- {
+		if in.Messages[i].Role != "user" {
+			continue
+		}
+		var text string
+		if json.Unmarshal(in.Messages[i].Content, &text) == nil {
+			return text
+		}
+		var parts []struct {
+			Text string `json:"text"`
+		}
+		_ = json.Unmarshal(in.Messages[i].Content, &parts) // what is no list has no parts
+		for _, p := range parts {
+			text += p.Text
+		}
+		return text
+	}
+	return ""
+}
+
+// aguiTeller turns events of a run into those of AG-UI.
+type aguiTeller struct {
+	out   *sse
+	in    *aguiInput
+	run   string
+	steps map[string]bool // that have begun and not ended
+	texts map[string]bool // messages that have begun and not ended
+	order []string        // of steps and texts, as they began
+	spoke string          // what the last message said
+	calls int
+}
+
+func (t *aguiTeller) say(event object) {
+	event["timestamp"] = time.Now().UnixMilli()
+	text, err := json.Marshal(event)
+	if err != nil {
+		text, _ = json.Marshal(object{"type": "RUN_ERROR", "message": err.Error()}) // it can be
+	}
+	t.out.event("", text)
+}
+
+// snapshot tells the state.
+func (t *aguiTeller) snapshot(r *runner.Runner) error {
+	result, err := r.Show(t.run, runner.Options{})
+	if err != nil {
+		return err
+	}
+	t.say(object{"type": "STATE_SNAPSHOT", "snapshot": result.State})
+	return t.out.send()
+}
+
+// aguiEvent is what matters of an event.
+type aguiEvent struct {
+	Event   string         `json:"event"`
+	Node    string         `json:"node"`
+	Place   string         `json:"place"`
+	Visit   int            `json:"visit"`
+	Attempt int            `json:"attempt"`
+	Text    string         `json:"text"`
+	Final   bool           `json:"final"`
+	Delta   map[string]any `json:"delta"`
+	Tool    string         `json:"tool"`
+	ID      string         `json:"id"`
+	Args    any            `json:"args"`
+	Output  any            `json:"output"`
+}
+
+// tell tells of an event; over: the drive has ended with it.
+func (t *aguiTeller) tell(line *fleet.Line) (over bool, err error) {
+	switch line.Type {
+	case runner.RunFinished:
+		return true, nil
+	case runner.NodeStarted, runner.NodeCompleted, runner.NodeFailed, runner.NodeOutput, runner.StateUpdated, runner.ToolCalled:
+	default:
+		return false, nil
+	}
+	var e aguiEvent
+	if err := json.Unmarshal(line.JSON, &e); err != nil {
+		return false, err
+	}
+	place := e.Node
+	if e.Place != "" {
+		place = e.Place
+	}
+	step := place
+	if e.Visit > 1 {
+		step = fmt.Sprintf("%s #%d", place, e.Visit)
+	}
+	message := fmt.Sprintf("%s-%s-%d-%d", t.run, place, e.Visit, e.Attempt)
+	switch line.Type {
+	case runner.NodeStarted:
+		t.begin(t.steps, step, object{"type": "STEP_STARTED", "stepName": step})
+	case runner.NodeCompleted, runner.NodeFailed:
+		t.finish(t.texts, message, object{"type": "TEXT_MESSAGE_END", "messageId": message})
+		t.finish(t.steps, step, object{"type": "STEP_FINISHED", "stepName": step})
+	case runner.NodeOutput:
+		t.text(message, e.Text, e.Final)
+	case runner.ToolCalled:
+		t.tool(&e)
+	case runner.StateUpdated:
+		if e.Node != "" || e.Place != "" { // a subgraph's
+			return false, nil
+		}
+		t.say(object{"type": "STATE_DELTA", "delta": patch(e.Delta)})
+	}
+	return false, nil
+}
+
+func (t *aguiTeller) begin(open map[string]bool, name string, event object) {
+	if !open[name] {
+		open[name] = true
+		t.order = append(t.order, name)
+		t.say(event)
+	}
+}
+
+func (t *aguiTeller) finish(open map[string]bool, name string, event object) {
+	if open[name] {
+		delete(open, name)
+		t.say(event)
+	}
+}
+
+func (t *aguiTeller) text(message, text string, final bool) {
+	if text != "" {
+		if !t.texts[message] {
+			t.spoke = ""
+		}
+		t.begin(t.texts, message, object{"type": "TEXT_MESSAGE_START", "messageId": message, "role": "assistant"})
+		t.spoke += text
+		t.say(object{"type": "TEXT_MESSAGE_CONTENT", "messageId": message, "delta": text})
+	}
+	if final {
+		t.finish(t.texts, message, object{"type": "TEXT_MESSAGE_END", "messageId": message})
+	}
+}
+
+func (t *aguiTeller) tool(e *aguiEvent) {
+	t.calls++
+	id := e.ID
+	if id == "" {
+		id = fmt.Sprintf("%s-call-%d", t.run, t.calls)
+	}
+	t.say(object{"type": "TOOL_CALL_START", "toolCallId": id, "toolCallName": e.Tool})
+	t.say(object{"type": "TOOL_CALL_ARGS", "toolCallId": id, "delta": answerText(e.Args)})
+	t.say(object{"type": "TOOL_CALL_END", "toolCallId": id})
+	t.say(object{"type": "TOOL_CALL_RESULT", "messageId": id + "-result", "toolCallId": id, "content": answerText(e.Output), "role": "tool"})
+}
+
+// patch is a change of the state as a JSON Patch.
+func patch(delta map[string]any) []object {
+	out := []object{}
+	for _, key := range sortedKeys(delta) {
+		path := "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+		out = append(out, object{"op": "add", "path": path, "value": delta[key]})
+	}
+	return out
+}
+
+// end tells what the run came to, after all that is still open.
+func (t *aguiTeller) end(d *fleet.Drive) error {
+	for _, name := range t.order {
+		t.finish(t.texts, name, object{"type": "TEXT_MESSAGE_END", "messageId": name})
+		t.finish(t.steps, name, object{"type": "STEP_FINISHED", "stepName": name})
+	}
+	if d.Err != nil {
+		return t.fail(d.Err)
+	}
+	r := d.Result
+	finished := object{"type": "RUN_FINISHED", "threadId": t.in.ThreadID, "runId": t.in.RunID}
+	switch r.Status {
+	case machine.Completed:
+		if text, ok := r.Output.(string); ok && text != "" && text != t.spoke {
+			t.text(t.run+"-output", text, true)
+		}
+		finished["result"], finished["outcome"] = r.Output, object{"type": "success"}
+	case machine.Paused:
+		finished["outcome"] = object{"type": "interrupt", "interrupts": interrupts(r)}
+	case machine.Cancelled:
+		finished["outcome"] = object{"type": "cancelled"}
+	default:
+		message, code := string(r.Status)+": "+r.Reason, r.Reason
+		if r.Error != nil {
+			message, code = r.Error.Message, r.Error.Kind
+		}
+		finished = object{"type": "RUN_ERROR", "message": message, "code": code}
+	}
+	t.say(finished)
+	return quiet(t.out.send())
+}
+
+func (t *aguiTeller) fail(err error) error {
+	t.say(object{"type": "RUN_ERROR", "message": err.Error(), "code": "internal"})
+	return quiet(t.out.send())
+}
+
+// interrupts are what a run waits for.
+func interrupts(r *runner.Result) []object {
+	out := []object{}
+	for i := range r.Pending {
+		p := &r.Pending[i]
+		one := object{
+			"id": r.RunID + "/" + p.Target(), "reason": map[string]string{"tool": "tool_call"}[p.Kind], "message": p.Prompt,
+			"metadata": object{"run_id": r.RunID, "target": p.Target(), "kind": p.Kind, "name": p.Name, "args": p.Args},
+		}
+		if one["reason"] == "" {
+			one["reason"] = "input_required"
+		}
+		if schema, ok := p.Schema.(map[string]any); ok {
+			one["responseSchema"] = schema
+		}
+		if p.Due != nil {
+			one["expiresAt"] = p.Due.Format(time.RFC3339)
+		}
+		out = append(out, one)
+	}
+	if len(out) == 0 {
+		out = append(out, object{"id": r.RunID + "/", "reason": r.Reason, "message": "the run pauses: " + r.Reason})
+	}
+	return out
+}
