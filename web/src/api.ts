@@ -27,9 +27,9 @@ export interface FlowPage extends Data { path: string; valid: boolean }
 
 export interface ServerInfo { version: string; dir: string; store: string; read_only: boolean; driving: number }
 
-async function ask<T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
+async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
   const answer = await fetch("/api/v1" + path, {
-    method, credentials: "same-origin", headers: body === undefined ? headers : { "Content-Type": "application/json", ...headers },
+    method, credentials: "same-origin", headers: body === undefined ? {} : { "Content-Type": "application/json" },
     body: body === undefined ? undefined : JSON.stringify(body),
   });
   if (answer.status === 204 || answer.status === 304) return undefined as T;
@@ -51,7 +51,7 @@ export const api = {
   run: (id: string) => ask<Result>("GET", run(id)),
   why: (id: string, step: number) => ask<{ decisions: Decision[] }>("GET", `${run(id)}/why?step=${step}`),
   logs: (id: string, node: string) => ask<{ said: Said[] }>("GET", `${run(id)}/logs?node=${encodeURIComponent(node)}`),
-  start: (body: object) => ask<Result>("POST", "/runs", body, { "Idempotency-Key": crypto.randomUUID?.() ?? String(Math.random()) }),
+  start: (body: object) => ask<Result>("POST", "/runs", body),
   answer: (id: string, target: string, value: unknown) => ask<Result>("POST", run(id) + "/answers", { answers: [{ target, value }], by: "the page" }),
   pause: (id: string) => ask("POST", run(id) + "/pause", {}),
   cancel: (id: string) => ask("POST", run(id) + "/cancel", {}),

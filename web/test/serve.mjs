@@ -92,7 +92,7 @@ await attempt("a whole run", async () => {
   expect(run.status === "completed" && run.state.verdict === "yes" && run.state.total === 3, `the run came to ${JSON.stringify(run.state)}`);
   expect(!(await page.content()).includes("a-very-secret-key"), "the page tells a secret");
   const shown = async () => Number((await page.textContent(".where b")));
-  expect(await shown() === run.path.length, `the slider is at ${await shown()} of ${run.path.length}`);
+  await until(`step ${run.path.length}, the last, at the slider`, async () => await shown() === run.path.length);
   await page.getByRole("slider", { name: "Step" }).fill("2");
   await page.locator(".why li").first().waitFor();
   await page.locator(".why .test").first().waitFor(); // the values are asked for
