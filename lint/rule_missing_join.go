@@ -4,6 +4,7 @@ package lint
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/graphrun/graphrun/spec"
 )
@@ -55,6 +56,7 @@ func checkMissingJoin(f *facts) {
 		return
 	}
 	times := k.timing()
+	told := map[int]bool{}
 	for v, n := range f.graph.Nodes {
 		if n.Join != nil || !k.tree.Reached(v) {
 			continue
@@ -66,8 +68,76 @@ func checkMissingJoin(f *facts) {
 			d := f.report(n.ID.Span, "%q runs once for each branch that comes: %s, and %s; give it join: {wait: all}",
 				n.ID.Value, f.arrives(k, c.left, c.leftTime), f.arrives(k, c.right, c.rightTime))
 			d.Related = append(d.Related, f.related(f.graph.Nodes[c.at.node].ID.Span, "the branches begin here"))
+			told[v] = true
 		}
 	}
+	f.otherWaysIn(told)
+	f.tooFewCome()
+}
+
+// tooFewCome reports a join of a number that all branches of a fan-out are needed for,
+// one of which may end elsewhere: nothing satisfies the join then.
+func (f *facts) tooFewCome() {
+	for v, groups := range f.flow().groups {
+		for i := range groups {
+			g := &groups[i]
+			if len(g.targets) < 2 || g.perhaps || f.isDead(g) || !f.flow().reached[v] {
+				continue
+			}
+			for _, n := range f.graph.Nodes {
+				if n.Join == nil || n.Join.Wait == "all" || n.Join.Wait == "any" || n.Join.Count != len(g.targets) || !f.onlyFrom(v, n.Index) ||
+					slices.ContainsFunc(g.targets, func(first int) bool { return first != n.Index && !f.leads(first, n.Index, -1) }) {
+					continue
+				}
+				for _, first := range g.targets {
+					if path := f.endsPast(first, n.Index); path != nil {
+						d := f.report(n.ID.Span, "%q waits for %d branches, but one may end without coming: %s; the run is stuck then, so lead it here too, or wait for all that come",
+							n.ID.Value, n.Join.Count, f.pathText(path))
+						d.Related = append(d.Related, f.related(f.graph.Nodes[v].ID.Span, "the branches begin here"))
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
+// onlyFrom reports whether a node is reached through one fan-out only, and no branch of
+// it starts others.
+func (f *facts) onlyFrom(fork, node int) bool {
+	if !f.dominators().Covers(fork, node) {
+		return false
+	}
+	before := f.flow().back.Reach(node)
+	for v, groups := range f.flow().groups {
+		fans := slices.ContainsFunc(groups, func(g group) bool { return len(g.targets) > 1 || g.perhaps })
+		if fans && v != fork && before[v] && f.leads(fork, v, -1) {
+			return false
+		}
+	}
+	return true
+}
+
+// endsPast is a way from the beginning of a branch to END that successes take and that
+// does not pass a node; nil when there is none.
+func (f *facts) endsPast(first, node int) []int {
+	if first == node {
+		return nil
+	}
+	next := func(v int) []int {
+		if v == node || v >= len(f.graph.Nodes) || f.graph.Nodes[v].Kind.Value == "fail" {
+			return nil
+		}
+		var out []int
+		groups := f.flow().groups[v]
+		for i := range groups {
+			if groups[i].kind != onFailure && !f.isDead(&groups[i]) {
+				out = append(out, groups[i].targets...)
+			}
+		}
+		return out
+	}
+	return shortest(next, len(f.graph.Nodes)+2, first, f.end)
 }
 
 // arrives says when a branch arrives by an edge from p.

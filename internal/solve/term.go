@@ -131,8 +131,54 @@ func (s *solver) computed(t *eval.Tree) Domain {
 		return Domain{Kind: Int, HasMin: true}
 	case t.Op == eval.TreeBinary && t.Name == "%":
 		return s.remainder(t)
+	case t.Op == eval.TreeBinary && (t.Name == "+" || t.Name == "-" || t.Name == "*"):
+		if d, ok := s.interval(t); ok {
+			return d
+		}
 	}
 	return Domain{Null: true}
+}
+
+// interval bounds sums, differences and products of numbers whose bounds are known.
+func (s *solver) interval(t *eval.Tree) (Domain, bool) {
+	switch {
+	case t.Op == eval.TreeConst:
+		switch n := t.Value.(type) {
+		case int:
+			return Domain{Kind: Int, Min: float64(n), Max: float64(n), HasMin: true, HasMax: true}, n <= maxExact && n >= -maxExact
+		case float64:
+			return Domain{Kind: Number, Min: n, Max: n, HasMin: true, HasMax: true}, math.Abs(n) <= maxExact
+		}
+		return Domain{}, false
+	case t.Op == eval.TreePath:
+		d := s.problem.Domain(t.Path, t.Type)
+		return Domain{Kind: d.Kind, Min: d.Min, Max: d.Max, HasMin: d.HasMin, HasMax: d.HasMax}, d.Kind == Int || d.Kind == Number
+	case t.Op != eval.TreeBinary || len(t.Args) != 2:
+		return Domain{}, false
+	}
+	a, isA := s.interval(t.Args[0])
+	b, isB := s.interval(t.Args[1])
+	if !isA || !isB {
+		return Domain{}, false
+	}
+	out := Domain{Kind: max(a.Kind, b.Kind)}
+	if t.Name == "-" {
+		b = Domain{Min: -b.Max, Max: -b.Min, HasMin: b.HasMax, HasMax: b.HasMin}
+	}
+	switch t.Name {
+	case "+", "-":
+		out.Min, out.HasMin = a.Min+b.Min, a.HasMin && b.HasMin
+		out.Max, out.HasMax = a.Max+b.Max, a.HasMax && b.HasMax
+	case "*":
+		if a.HasMin && a.HasMax && b.HasMin && b.HasMax {
+			corners := []float64{a.Min * b.Min, a.Min * b.Max, a.Max * b.Min, a.Max * b.Max}
+			out.Min, out.Max, out.HasMin, out.HasMax = slices.Min(corners), slices.Max(corners), true, true
+		}
+	default:
+		return Domain{}, false
+	}
+	exact := math.Abs(out.Min) <= maxExact && math.Abs(out.Max) <= maxExact
+	return out, exact && (out.HasMin || out.HasMax)
 }
 
 // remainder bounds a % k: it has the sign of a.

@@ -1,0 +1,89 @@
+// Branches that begin at nodes to which other ways lead, too, and meet without a join.
+
+package lint
+
+import "slices"
+
+// maxBegun bounds how many such branches are followed for one graph.
+const maxBegun = 64
+
+// otherWaysIn reports nodes where two branches of one fan-out meet after different
+// numbers of steps, of which one begins where other ways lead, too: the dominators, by
+// which branches are told otherwise, don't know it for a branch.
+func (f *facts) otherWaysIn(told map[int]bool) {
+	k := f.forks()
+	begun := 0
+	for fork, groups := range f.flow().groups {
+		for i := range groups {
+			g := &groups[i]
+			shared := func(v int) bool { return v < f.end && k.tree.Reached(v) && k.tree.Parent[v] < k.first }
+			if len(g.targets) < 2 || g.perhaps || f.isDead(g) || !f.flow().reached[fork] || !slices.ContainsFunc(g.targets, shared) ||
+				f.joinsAt(fork) == "auto" {
+				continue
+			}
+			if begun += len(g.targets); begun > maxBegun {
+				return
+			}
+			away := make([][]int, len(g.targets))
+			for j, first := range g.targets {
+				away[j] = f.stepsFrom(first, fork)
+			}
+			for a := range away {
+				for b := range a {
+					f.meetUnequal(fork, away[b], away[a], told)
+				}
+			}
+		}
+	}
+}
+
+// stepsFrom is how many steps a branch takes at least until each node has run, on ways
+// that successes take, that pass no join and not the node where it began; 0 for none.
+func (f *facts) stepsFrom(first, fork int) []int {
+	steps := make([]int, len(f.graph.Nodes)+2)
+	steps[first] = 1
+	for todo := []int{first}; len(todo) > 0; todo = todo[1:] {
+		v := todo[0]
+		if v >= f.end || f.graph.Nodes[v].Join != nil {
+			continue
+		}
+		groups := f.flow().groups[v]
+		for i := range groups {
+			if groups[i].kind == onFailure || f.isDead(&groups[i]) {
+				continue
+			}
+			for _, to := range groups[i].targets {
+				if to != fork && steps[to] == 0 {
+					steps[to] = steps[v] + 1
+					todo = append(todo, to)
+				}
+			}
+		}
+	}
+	return steps
+}
+
+// meetUnequal reports where two branches meet first after different numbers of steps.
+func (f *facts) meetUnequal(fork int, left, right []int, told map[int]bool) {
+	for v, n := range f.graph.Nodes {
+		if told[v] || n.Join != nil || left[v] == 0 || right[v] == 0 || left[v] == right[v] {
+			continue
+		}
+		comes := func(mine, other []int) int {
+			for _, p := range f.flow().back.Next(v) {
+				if p < f.end && p != fork && mine[p] == mine[v]-1 && mine[p] > 0 && other[p] == 0 {
+					return p
+				}
+			}
+			return -1
+		}
+		one, two := comes(left, right), comes(right, left)
+		if one < 0 || two < 0 {
+			continue
+		}
+		told[v] = true
+		d := f.report(n.ID.Span, "%q runs once for each branch that comes: from %q after %s, and from %q after %s; give it join: {wait: all}",
+			n.ID.Value, f.name(one), plural(left[v], "step"), f.name(two), plural(right[v], "step"))
+		d.Related = append(d.Related, f.related(f.graph.Nodes[fork].ID.Span, "the branches begin here"))
+	}
+}
