@@ -166,7 +166,7 @@ func (d *driver) begin(ctx context.Context, run RunRecord, began *machine.Event)
 	case waiting == nil:
 		return d.finishRun(ctx, began)
 	case seat.onBusy == "fail":
-		return nil, errors.Join(&BusyError{RunID: d.opts.RunID, Waiting: *waiting}, d.closeJournal(nil))
+		return d.turnedAway(&BusyError{RunID: d.opts.RunID, Waiting: *waiting})
 	}
 	began.Run.Held = true
 	if _, _, err := d.apply(began); err != nil {
@@ -190,6 +190,21 @@ func (d *driver) begin(ctx context.Context, run RunRecord, began *machine.Event)
 		return nil, errors.Join(err, d.closeJournal(nil))
 	}
 	return d.finishRun(ctx, &machine.Event{Kind: machine.Resumed, At: at, Run: d.opts.info(d.opts.RunID)})
+}
+
+// turnedAway is the end of a run that found its group busy and does not wait: it is told
+// like any other, and nothing of it is kept.
+func (d *driver) turnedAway(busy *BusyError) (*Result, error) {
+	defer d.scope.close()
+	defer d.stop()
+	result, err := d.wholeResult()
+	if err = errors.Join(err, d.closeJournal(nil)); err != nil {
+		return nil, errors.Join(busy, err)
+	}
+	result.Status, result.Reason, result.Quality = machine.Failed, "concurrency", "failed"
+	result.Error = &Failure{Kind: "failed", Message: busy.Error()}
+	d.conclude(result, d.now())
+	return result, errors.Join(busy, d.sinkErr)
 }
 
 // leftOff ends the driving of a run that stays paused.
