@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -104,14 +103,6 @@ func mustRun(tb testing.TB, f *runner.Flow, opts runner.Options, steps int) {
 	if result.Status != "completed" || result.Steps != steps {
 		tb.Fatalf("status %s after %d steps, want %d (%v)", result.Status, result.Steps, steps, result.Error)
 	}
-}
-
-// cpuTime is the processor time of the process so far, all threads: unlike the
-// wall clock it does not count the neighbours of a shared machine.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // compare runs base and candidate in turn and reports the medians of the ratios
