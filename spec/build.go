@@ -26,9 +26,13 @@ func newGraph(file *File) *Graph {
 // build fills the graph; edges come last, those of finish behind all others.
 func (b *builder) build(root *Value) {
 	g := b.graph
-	g.root = root
 	for i := range root.Fields {
 		key, v := root.Fields[i].Key.Value, &root.Fields[i].Value
+		switch key {
+		case "nodes", "edges", "state", "graphs": // a file's largest parts are not kept twice
+		default:
+			g.settings = append(g.settings, root.Fields[i])
+		}
 		switch key {
 		case "name":
 			g.Name = textOf(v)
@@ -89,6 +93,13 @@ func (b *builder) build(root *Value) {
 	}
 	b.edges(root.Get("edges"))
 	b.finish()
+	// What points to another entry would keep the largest ones, which have been read.
+	for i := range root.Fields {
+		switch f := &root.Fields[i]; f.Key.Value {
+		case "nodes", "edges":
+			f.Value.Items, f.Value.Fields = nil, nil
+		}
+	}
 }
 
 // services reads the keys about models, tools and what else a run is given.

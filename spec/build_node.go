@@ -39,6 +39,7 @@ func (b *builder) node(n *Node, f *Field) {
 		return
 	}
 	all := f.Value.Fields
+	n.written = all
 	for i := range all {
 		f := &all[i]
 		v := &f.Value

@@ -49,23 +49,24 @@ type Graph struct {
 	// that of the file.
 	Entry Text
 
-	root   *Value // what the file says, as Data gives it
-	whole  *Graph // the file's, of a graph within it
-	span   Span   // where a graph within a file stands
-	nodes  map[string]*Node
-	keys   map[string]*StateKey
-	gaps   gaps
-	faults []Span // of what Parse reported
+	settings []Field // see Settings
+	whole    *Graph  // the file's, of a graph within it
+	span     Span    // where a graph within a file stands
+	nodes    map[string]*Node
+	keys     map[string]*StateKey
+	gaps     gaps
+	faults   []Span // of what Parse reported
 }
 
-// Data returns what the file says of the graph as plain data, with the texts of
-// other files in their places. Each call builds it anew; nil when the file can't be
-// read.
-func (g *Graph) Data() map[string]any {
-	if g.root == nil {
-		return nil
+// Settings returns what the file says of the graph but for its state, nodes, edges and
+// graphs, as plain data, with the texts of other files in their places. Each call builds
+// it anew.
+func (g *Graph) Settings() map[string]any {
+	out := make(map[string]any, len(g.settings))
+	for i := range g.settings {
+		out[g.settings[i].Key.Value] = g.settings[i].Value.Data()
 	}
-	return g.root.Data().(map[string]any)
+	return out
 }
 
 // Node returns the node with that id, or nil.
@@ -259,10 +260,32 @@ type Node struct {
 	// Fields are the keys of the node's kind (command, url, set, …), in file order.
 	Fields []Field
 
+	written []Field // all of its keys
+
 	// Final says that `finally` names the node: it stands on no edge.
 	Final bool
 
 	unsure bool // its kind or shape was reported: Check says nothing of its ways out
+}
+
+// Written returns the value of a key of the node as the file has it, or nil. Keys names
+// them, in file order.
+func (n *Node) Written(key string) *Value {
+	for i := range n.written {
+		if n.written[i].Key.Value == key {
+			return &n.written[i].Value
+		}
+	}
+	return nil
+}
+
+// Keys are the keys that the file gives the node, in its order.
+func (n *Node) Keys() []string {
+	out := make([]string, len(n.written))
+	for i := range n.written {
+		out[i] = n.written[i].Key.Value
+	}
+	return out
 }
 
 // Field returns the value of one of the node kind's keys, or nil.

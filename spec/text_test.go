@@ -72,7 +72,7 @@ graphs:
 	if got := strings.Join(names, " "); filepath.ToSlash(got) != strings.Join(want, " ") {
 		t.Errorf("texts %s, expected %s", got, want)
 	}
-	if got := g.Data()["persona"]; got != "be {{ good }}" {
+	if got := g.Settings()["persona"]; got != "be {{ good }}" {
 		t.Errorf("the data has the persona %q", got)
 	}
 }

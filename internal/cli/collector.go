@@ -3,8 +3,10 @@
 package cli
 
 import (
+	"cmp"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -13,11 +15,13 @@ import (
 const (
 	// largeFile is how many bytes a file has for which collecting often shows.
 	largeFile = 256 << 10
-	// room and perByte are how much memory the checks of large files are given,
-	// and how much more for each of their bytes, before garbage is collected at all
-	// costs: about twice what they hold.
-	room    = 28 << 20
-	perByte = 50
+	// room, and perByte or perJSONByte, are how much memory the checks of large files
+	// are given, and how much more for each of their bytes, before garbage is collected
+	// at all costs: what they hold, and about half as much again. JSON is read without
+	// the tree that the YAML library makes.
+	room        = 28 << 20
+	perByte     = 50
+	perJSONByte = 28
 	// rare is the growth of the heap, in percent, after which it is collected
 	// while there is room.
 	rare = 400
@@ -35,26 +39,31 @@ func setCollector(sources []source) (undo func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
-	sizes := make([]int, 0, len(sources))
+	type file struct{ size, memory int }
+	files := make([]file, 0, len(sources))
 	for i := range sources {
-		sizes = append(sizes, sources[i].size())
+		size, per := sources[i].size(), perByte
+		if filepath.Ext(sources[i].name) == ".json" {
+			per = perJSONByte
+		}
+		files = append(files, file{size, per * size})
 	}
-	slices.Sort(sizes)
-	atOnce := sizes[max(0, len(sizes)-runtime.GOMAXPROCS(0)):]
+	slices.SortFunc(files, func(a, b file) int { return cmp.Compare(a.size, b.size) })
+	atOnce := files[max(0, len(files)-runtime.GOMAXPROCS(0)):]
 	total := 0
-	for _, size := range atOnce {
-		total += size
+	for _, f := range atOnce {
+		total += f.memory
 	}
 	switch {
-	case len(atOnce) == 0 || atOnce[len(atOnce)-1] < largeFile && len(sources) < many:
+	case len(atOnce) == 0 || atOnce[len(atOnce)-1].size < largeFile && len(sources) < many:
 		return func() {}
-	case atOnce[len(atOnce)-1] < largeFile:
+	case atOnce[len(atOnce)-1].size < largeFile:
 		percent := debug.SetGCPercent(often)
 		return func() { debug.SetGCPercent(percent) }
 	}
 	percent, limit := debug.SetGCPercent(rare), debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 {
-		debug.SetMemoryLimit(room + perByte*int64(total))
+		debug.SetMemoryLimit(room + int64(total))
 	}
 	return func() {
 		debug.SetGCPercent(percent)

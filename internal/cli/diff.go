@@ -54,11 +54,11 @@ func (a *app) diff(before, after, form string) error {
 	if before == "-" && after == "-" {
 		return usagef("stdin holds one graph; name a file for the other")
 	}
-	old, err := a.readVersion(before)
+	old, err := a.loadFlow(before)
 	if err != nil {
 		return err
 	}
-	now, err := a.readVersion(after)
+	now, err := a.loadFlow(after)
 	if err != nil {
 		return err
 	}
@@ -82,15 +82,6 @@ func (a *app) diff(before, after, form string) error {
 		err = silent(exitFailed)
 	}
 	return err
-}
-
-// readVersion reads a graph without errors, and its file as plain data.
-func (a *app) readVersion(path string) (flowdiff.Flow, error) {
-	g, err := a.loadFlow(path)
-	if err != nil {
-		return flowdiff.Flow{}, err
-	}
-	return flowdiff.Flow{Graph: g, Doc: g.Data()}, nil
 }
 
 func (a *app) printChanges(r *diffReport, breaking int) error {

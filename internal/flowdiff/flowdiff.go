@@ -15,10 +15,10 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Flow is one version: the graph, and its file as plain data.
-type Flow struct {
-	Graph *spec.Graph
-	Doc   map[string]any
+// flow is one version: the graph, and its settings as plain data.
+type flow struct {
+	*spec.Graph
+	settings map[string]any
 }
 
 // Change is one difference.
@@ -43,8 +43,8 @@ type Change struct {
 
 // Compare lists the changes from one version to another, the breaking ones
 // first, then by kind and name.
-func Compare(before, after Flow) []Change {
-	c := &comparison{before: before, after: after}
+func Compare(before, after *spec.Graph) []Change {
+	c := &comparison{before: flow{before, before.Settings()}, after: flow{after, after.Settings()}}
 	c.inputs()
 	c.output()
 	c.outputTypes()
@@ -69,7 +69,7 @@ func order(c Change) int {
 }
 
 type comparison struct {
-	before, after Flow
+	before, after flow
 	found         []Change
 }
 
@@ -78,7 +78,7 @@ func (c *comparison) add(kind, change, name, detail string, breaking bool, line 
 }
 
 // lineOf is the line of a span in a flow's file.
-func (f Flow) lineOf(s spec.Span) int { return f.Graph.File.Position(s.From).Line }
+func (f *flow) lineOf(s spec.Span) int { return f.File.Position(s.From).Line }
 
 // inputs compares the state keys: callers may give any of them.
 func (c *comparison) inputs() {
@@ -203,8 +203,8 @@ func (c *comparison) secrets() {
 
 // settings compares the rest of the top level, key by key.
 func (c *comparison) settings() {
-	skip := []string{"graphrun", "state", "nodes", "edges", "output", "secrets", "graphs"}
-	for _, key := range keysOf(c.before.Doc, c.after.Doc) {
+	skip := []string{"graphrun", "output", "secrets"}
+	for _, key := range keysOf(c.before.settings, c.after.settings) {
 		if slices.Contains(skip, key) || strings.HasPrefix(key, "x-") {
 			continue
 		}
@@ -221,13 +221,13 @@ func (c *comparison) settings() {
 				continue
 			}
 		}
-		c.entry(kind, key, c.before.Doc, c.after.Doc, key)
+		c.entry(kind, key, c.before.settings, c.after.settings, key)
 	}
 }
 
 func (c *comparison) limits() {
-	before, _ := c.before.Doc["limits"].(map[string]any)
-	after, _ := c.after.Doc["limits"].(map[string]any)
+	before, _ := c.before.settings["limits"].(map[string]any)
+	after, _ := c.after.settings["limits"].(map[string]any)
 	for _, key := range keysOf(before, after) {
 		c.entry("limit", key, before, after, key)
 	}

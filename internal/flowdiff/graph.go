@@ -43,12 +43,11 @@ func asks(n *spec.Node) bool { return n.Kind.Value == "human" && n.Field("defaul
 func (c *comparison) node(old, now *spec.Node) {
 	id := now.ID.Value
 	line := c.after.lineOf(now.ID.Span)
-	before, after := nodeDoc(c.before.Doc, id), nodeDoc(c.after.Doc, id)
-	for _, key := range keysOf(before, after) {
-		if strings.HasPrefix(key, "x-") || reflect.DeepEqual(before[key], after[key]) {
+	for _, key := range keysOfBoth(old, now) {
+		was, has := dataOf(old.Written(key)), dataOf(now.Written(key))
+		if strings.HasPrefix(key, "x-") || reflect.DeepEqual(was, has) {
 			continue
 		}
-		was, has := before[key], after[key]
 		detail := key + " " + text(was) + " is now " + text(has)
 		switch {
 		case has == nil:
@@ -65,14 +64,15 @@ func (c *comparison) node(old, now *spec.Node) {
 	case old.Kind.Value == "human" && now.Kind.Value != "human":
 		c.add("question", "removed", id, "answers to it are refused", true, line)
 	case old.Kind.Value == "human":
-		c.answers(before, after, id, line)
+		c.answers(old, now, line)
 	}
 }
 
 // answers compares what a person may answer.
-func (c *comparison) answers(before, after map[string]any, id string, line int) {
-	was, _ := before["choices"].([]any)
-	is, _ := after["choices"].([]any)
+func (c *comparison) answers(before, after *spec.Node, line int) {
+	id := after.ID.Value
+	was, _ := dataOf(before.Field("choices")).([]any)
+	is, _ := dataOf(after.Field("choices")).([]any)
 	if is != nil && was == nil {
 		c.add("question", "changed", id, "only some answers are legal now", true, line)
 	}
@@ -81,8 +81,8 @@ func (c *comparison) answers(before, after map[string]any, id string, line int) 
 			c.add("question", "changed", id, "the answer "+text(choice)+" is no longer legal", true, line)
 		}
 	}
-	a, _ := before["schema"].(map[string]any)
-	b, _ := after["schema"].(map[string]any)
+	a, _ := dataOf(before.Field("schema")).(map[string]any)
+	b, _ := dataOf(after.Field("schema")).(map[string]any)
 	for _, d := range schemaChanges(a, b, "") {
 		if d.narrower {
 			c.add("question", "changed", id, "answer: "+d.text, true, line)
@@ -90,10 +90,11 @@ func (c *comparison) answers(before, after map[string]any, id string, line int) 
 	}
 }
 
-func nodeDoc(doc map[string]any, id string) map[string]any {
-	nodes, _ := doc["nodes"].(map[string]any)
-	node, _ := nodes[id].(map[string]any)
-	return node
+// keysOfBoth are the keys of two nodes, sorted.
+func keysOfBoth(a, b *spec.Node) []string {
+	all := append(a.Keys(), b.Keys()...)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // edges compares the edges: by id, else those between the same nodes under the

@@ -2,8 +2,6 @@
 
 package flowdiff
 
-import "github.com/graphrun/graphrun/spec"
-
 // graphs compares the graphs of both files, by name.
 func (c *comparison) graphs() {
 	for _, old := range c.before.Graph.Graphs {
@@ -12,7 +10,7 @@ func (c *comparison) graphs() {
 			c.add("graph", "removed", old.Ref(), "", false, c.before.lineOf(old.Entry.Span))
 			continue
 		}
-		for _, change := range Compare(c.before.inner(old), c.after.inner(now)) {
+		for _, change := range Compare(old, now) {
 			change.Breaking = change.Breaking && change.Kind == "question"
 			change.Name = old.Ref() + "/" + change.Name
 			c.found = append(c.found, change)
@@ -23,11 +21,4 @@ func (c *comparison) graphs() {
 			c.add("graph", "added", now.Ref(), "", false, c.after.lineOf(now.Entry.Span))
 		}
 	}
-}
-
-// inner is a graph within the file as a flow of its own.
-func (f Flow) inner(g *spec.Graph) Flow {
-	graphs, _ := f.Doc["graphs"].(map[string]any)
-	doc, _ := graphs[g.Entry.Value].(map[string]any)
-	return Flow{Graph: g, Doc: doc}
 }

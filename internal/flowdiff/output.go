@@ -52,11 +52,11 @@ func (c *comparison) outputLine(name string) int {
 
 // results are the parts of the output by name. Without a declared output a run gives
 // back that of a node that leads to END: those which declare one, by node.
-func (f Flow) results() map[string]any {
+func (f *flow) results() map[string]any {
 	out := map[string]any{}
 	if f.Graph.Output == nil {
 		for _, e := range f.Graph.Edges {
-			if schema, ok := nodeDoc(f.Doc, e.From.Value)["output"].(map[string]any); ok && e.To.Value == spec.END {
+			if schema, ok := f.outputOf(e.From.Value); ok && e.To.Value == spec.END {
 				out[e.From.Value] = result{schema: schema}
 			}
 		}
@@ -76,7 +76,7 @@ func (f Flow) results() map[string]any {
 	return out
 }
 
-func (f Flow) result(v *bind.Value) result {
+func (f *flow) result(v *bind.Value) result {
 	switch p := v.Program(); {
 	case v.Template() != nil:
 		return result{typ: v.Template().Type()}
@@ -89,7 +89,7 @@ func (f Flow) result(v *bind.Value) result {
 
 // schemaAt is the schema of a state key, or of a property in it; nil when a path leads
 // elsewhere.
-func (f Flow) schemaAt(path []any) map[string]any {
+func (f *flow) schemaAt(path []any) map[string]any {
 	if len(path) > 1 && path[0] == any("state") {
 		path = path[1:]
 	}
@@ -107,4 +107,12 @@ func (f Flow) schemaAt(path []any) map[string]any {
 		}
 	}
 	return schema
+}
+
+// outputOf is the schema that a node's output is declared with.
+func (f *flow) outputOf(node string) (schema map[string]any, declared bool) {
+	if n := f.Graph.Node(node); n != nil {
+		schema, declared = dataOf(n.Written("output")).(map[string]any)
+	}
+	return schema, declared
 }
