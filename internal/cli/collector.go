@@ -21,7 +21,7 @@ const (
 	// the tree that the YAML library makes.
 	room        = 28 << 20
 	perByte     = 50
-	perJSONByte = 28
+	perJSONByte = 34
 	// rare is the growth of the heap, in percent, after which it is collected
 	// while there is room.
 	rare = 400
