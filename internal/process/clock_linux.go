@@ -27,11 +27,3 @@ var thisBoot = sync.OnceValue(func() string {
 	space, _ := os.Readlink("/proc/self/ns/time") // its clocks may be shifted
 	return strings.TrimSpace(string(id)) + " " + strings.Trim(space, "time:[]")
 })
-
-func read(clock int32) time.Duration {
-	var now unix.Timespec
-	if unix.ClockGettime(clock, &now) != nil {
-		return 0
-	}
-	return time.Duration(now.Nano())
-}
