@@ -178,3 +178,40 @@ func (f *firstDecision) Event(e *runner.Event) error {
 	}
 	return nil
 }
+
+// A subgraph that waits for a person while other branches go on is read alike from a
+// snapshot that was written meanwhile: what it did before is in the state alone.
+func TestSubgraphsThatWaitAreReadFromNear(t *testing.T) {
+	calls, half := 0, make(chan struct{})
+	handlers := map[string]runner.HandlerFunc{
+		"long": func(context.Context, *runner.Task) (any, error) {
+			if calls++; calls == 15 {
+				close(half)
+			}
+			return strings.Repeat("y", 1000), nil
+		},
+	}
+	r, err := runner.New(runner.Config{Store: &store.Memory{}, Kinds: []runner.Kind{work(handlers)}, Load: func(string) ([]byte, error) {
+		return []byte(head + "state: {n: {type: integer, default: 0}, x: {type: string}}\n" +
+			"nodes: {a: {kind: set, set: {n: n + 1}}, h: {kind: human, prompt: '?', writes: [x]}, z: {kind: set, set: {n: n + 1}}}\n" +
+			"edges: [{from: a, to: a, when: n < 3}, {from: a, to: h}, {from: h, to: z}, {from: z, to: END}]"), nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner.SnapshotAlways(r)
+	g, found := spec.Parse("flow.yaml", []byte(head+"limits: {max_steps: 500}\nstate: {m: {type: integer, default: 0}}\n"+
+		"nodes: {a: {kind: pass}, sub: {kind: graph, graph: child.yaml}, y: {kind: work, do: long, writes: {m: m + 1}}, z: {kind: pass, join: {wait: all}}}\n"+
+		"edges: [{from: a, to: [sub, y]}, {from: y, to: y, when: m < 30}, {from: [sub, y], to: z}, {from: z, to: END}]"), spec.Options{Kinds: r.Kinds()})
+	if found.HasErrors() {
+		t.Fatal(found[0].Message)
+	}
+	result, err := r.Run(context.Background(), g, runner.Options{RunID: "one", Ask: func(context.Context, runner.Pending, string) (string, error) {
+		<-half
+		return "yes", nil
+	}})
+	if err != nil || result.Status != machine.Completed {
+		t.Fatal(result, err)
+	}
+	readsStepsAlike(t, r, "one")
+}
