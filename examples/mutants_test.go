@@ -3,7 +3,6 @@
 package examples_test
 
 import (
-	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -59,6 +58,6 @@ func TestMutantsOfExamples(t *testing.T) {
 		delete(explained, key)
 	}
 	for key, why := range explained {
-		t.Error(fmt.Sprintf("%s is noticed now, or gone (%s)", key, why))
+		t.Errorf("%s is noticed now, or gone (%s)", key, why)
 	}
 }

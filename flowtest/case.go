@@ -165,6 +165,7 @@ func (f *File) decisions(v *spec.Value) map[string]*decision {
 	for i := range v.Fields {
 		field := &v.Fields[i]
 		f.checkNode(field.Key)
+		f.checkDecides(field.Key)
 		d := &decision{list: field.Value.Kind == spec.List, line: f.line(field.Key.Span)}
 		for _, text := range textsOf(&field.Value) {
 			d.targets = append(d.targets, text.Value)
@@ -172,6 +173,16 @@ func (f *File) decisions(v *spec.Value) map[string]*decision {
 		out[field.Key.Value] = d
 	}
 	return out
+}
+
+// checkDecides reports a node of the graph that decides nothing.
+func (f *File) checkDecides(name spec.Text) {
+	if n := f.Graph.Node(name.Value); n == nil || slices.ContainsFunc(f.Graph.Edges, func(e *spec.Edge) bool {
+		return e.From.Value == name.Value && e.Condition == "llm_decide"
+	}) {
+		return
+	}
+	f.report(name.Span, "invalid-value", "%s has no llm_decide edge, so nothing is decided there", quoted(name.Value))
 }
 
 // textsOf is a text, or a list of them.

@@ -15,8 +15,11 @@ import (
 func (t *tried) cost() int {
 	cost := 2*len(t.path) + len(t.choices) + 2*len(t.input)
 	for _, c := range t.choices {
-		if c.option != 0 || c.taken.failure != nil {
+		if c.option != 0 {
 			cost++
+		}
+		if c.taken.failure != nil {
+			cost += 4 // rather a run that goes on
 		}
 	}
 	return cost

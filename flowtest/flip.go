@@ -216,7 +216,7 @@ func (t *tried) bind(g *spec.Graph, picks map[string]option, input *map[string]a
 		if *input == nil {
 			*input = map[string]any{}
 		}
-		if jsonText((*input)[name]) == jsonText(b.Value) || jsonText(g.Key(name).Default) == jsonText(b.Value) && (*input)[name] == nil {
+		if jsonText((*input)[name]) == jsonText(b.Value) || jsonText(defaultOf(g.Key(name))) == jsonText(b.Value) && (*input)[name] == nil {
 			return false
 		}
 		(*input)[name] = b.Value

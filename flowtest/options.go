@@ -198,6 +198,9 @@ func (w *wits) inputs() []map[string]any {
 		}
 	}
 	out := []map[string]any{base}
+	if filled := withElements(g, base); jsonText(filled) != jsonText(base) {
+		out = append(out, filled)
+	}
 	for _, s := range w.solutions(g) {
 		own := map[string]any{}
 		for name, value := range base {
@@ -216,6 +219,31 @@ func (w *wits) inputs() []map[string]any {
 		}
 	}
 	return out
+}
+
+// withElements is an input with an element in every list that no node writes: what
+// reads the first one fails otherwise.
+func withElements(g *spec.Graph, base map[string]any) map[string]any {
+	out := map[string]any{}
+	for name, value := range base {
+		out[name] = value
+	}
+	for _, key := range g.State {
+		name := key.Name.Value
+		items, _ := key.Schema["items"].(map[string]any)
+		if list, _ := defaultOf(key).([]any); key.Schema["type"] == "array" && len(list) == 0 && !isStubbed(g, name) {
+			out[name] = []any{least(items)}
+		}
+	}
+	return out
+}
+
+// defaultOf is what a state key holds at the start of a run.
+func defaultOf(key *spec.StateKey) any {
+	if key.Default == nil {
+		return nil
+	}
+	return key.Default.Data()
 }
 
 // isStubbed reports whether a node whose output is chosen writes a key.
