@@ -35,6 +35,8 @@ type Options struct {
 	// Payloads is the folder in which large values are kept; all workers and clients
 	// share it. Empty: graphrun/temporal below the user's cache.
 	Payloads string
+	// Identity names this program in histories; empty: by its process and machine.
+	Identity string
 	// Logger takes what the SDK says; nil: warnings go to stderr.
 	Logger *slog.Logger
 }
@@ -71,7 +73,7 @@ func Dial(o Options) (*Cluster, error) {
 	}
 	conv := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), &codec{folder(o.Payloads)})
 	options := client.Options{
-		HostPort: o.Address, Namespace: o.Namespace, DataConverter: conv, Logger: log.NewStructuredLogger(o.Logger),
+		HostPort: o.Address, Namespace: o.Namespace, Identity: o.Identity, DataConverter: conv, Logger: log.NewStructuredLogger(o.Logger),
 		ConnectionOptions: client.ConnectionOptions{TLS: security, GetSystemInfoTimeout: 10 * time.Second},
 	}
 	if o.APIKey != "" {

@@ -24,6 +24,7 @@ type Worker struct {
 	client    client.Client
 	converter converter.DataConverter
 	heartbeat time.Duration
+	events    int // see WorkerOptions.MostEvents
 	flows     flows
 	handlers  map[string]runner.Handler
 	decider   runner.Decider
@@ -45,6 +46,9 @@ type WorkerOptions struct {
 	// Heartbeat is how long a worker may be silent before its tasks run elsewhere;
 	// 0: 10 seconds.
 	Heartbeat time.Duration
+	// MostEvents is the length of a history from which on its run moves to a new
+	// workflow; 0: 10,000.
+	MostEvents int
 	// Ready is told of every queue that the worker takes tasks of; nil: nobody is.
 	Ready func(queue string)
 }
@@ -66,9 +70,12 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 	if o.Heartbeat == 0 {
 		o.Heartbeat = 10 * time.Second
 	}
+	if o.MostEvents == 0 {
+		o.MostEvents = mostEvents
+	}
 	kinds := node.Options{}
 	w := &Worker{
-		client: c.client, converter: c.converter, heartbeat: o.Heartbeat, logs: c.logs,
+		client: c.client, converter: c.converter, heartbeat: o.Heartbeat, events: o.MostEvents, logs: c.logs,
 		handlers: map[string]runner.Handler{}, decider: node.NewDecider(kinds),
 	}
 	for _, kind := range node.Kinds(kinds) {

@@ -58,6 +58,7 @@ type flight struct {
 	before    *runner.Result // what the drive before came to; nil: there was none
 	moving    bool           // nothing more is begun: the run goes on in a new workflow
 	heartbeat time.Duration
+	events    int // the history may have
 }
 
 // Run is the workflow.
@@ -71,7 +72,7 @@ func (w *Worker) Run(ctx workflow.Context, start *Start) (out *Outcome, err erro
 		panic(fmt.Sprintf("this worker can't run the flow: %v", err)) // it is left to others
 	}
 	w.flows.add(h.digest, h.flow)
-	f := &flight{host: h, ctx: own, cancels: map[string]workflow.CancelFunc{}, heartbeat: w.heartbeat}
+	f := &flight{host: h, ctx: own, cancels: map[string]workflow.CancelFunc{}, heartbeat: w.heartbeat, events: w.events}
 	defer func() { h.leave(slices.Concat(f.calls, f.queue)) }()
 	if err := f.listen(ctx); err != nil {
 		return nil, err
@@ -353,7 +354,7 @@ func (f *flight) move(ctx workflow.Context, start *Start) (*Outcome, error, bool
 	if !f.driving {
 		return nil, nil, false // who takes it up drives it, and moves then
 	}
-	if !f.moving && (info.GetCurrentHistoryLength() > mostEvents || info.GetContinueAsNewSuggested()) {
+	if !f.moving && (info.GetCurrentHistoryLength() > f.events || info.GetContinueAsNewSuggested()) {
 		f.moving = true
 	}
 	if !f.moving || len(f.calls) > 0 || len(f.inbox) > 0 || !workflow.AllHandlersFinished(f.ctx) {
