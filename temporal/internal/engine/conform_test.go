@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,11 +22,18 @@ import (
 // serverOf starts a real Temporal server for a test and returns its address.
 func serverOf(t *testing.T) string {
 	t.Helper()
+	address, _ := startServer(t)
+	return address
+}
+
+// startServer starts a real Temporal server; kill ends it at once.
+func startServer(t *testing.T, args ...string) (address string, kill func()) {
+	t.Helper()
 	program := os.Getenv("GRAPHRUN_TEST_TEMPORAL")
 	if program == "" {
 		t.Skip("GRAPHRUN_TEST_TEMPORAL does not name a Temporal server; .ci/temporal builds one")
 	}
-	server := exec.Command(program)
+	server := exec.Command(program, args...)
 	server.Stderr = os.Stderr
 	out, err := server.StdoutPipe()
 	if err != nil {
@@ -34,15 +42,16 @@ func serverOf(t *testing.T) string {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	kill = sync.OnceFunc(func() {
 		_ = server.Process.Kill()
 		_ = server.Wait()
 	})
+	t.Cleanup(kill)
 	lines := bufio.NewScanner(out)
 	if !lines.Scan() {
 		t.Fatal("the server did not come up")
 	}
-	return lines.Text()
+	return lines.Text(), kill
 }
 
 // workerOf starts a worker in this process.

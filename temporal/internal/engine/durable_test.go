@@ -197,3 +197,59 @@ func TestKilledWorkers(t *testing.T) {
 		t.Errorf("%d tasks ran again that had ended; at most %d were under way when a worker was killed", repeated, most)
 	}
 }
+
+// TestKilledServer: a server that is killed and comes back goes on with its runs.
+func TestKilledServer(t *testing.T) {
+	if os.Getenv("GRAPHRUN_TEMPORAL_KILLS") == "" {
+		t.Skip("GRAPHRUN_TEMPORAL_KILLS is not set: it takes minutes, until the server has given up what it lost")
+	}
+	dir := t.TempDir()
+	db := filepath.Join(dir, "server.db")
+	address, kill := startServer(t, "--db", db)
+	_, port, _ := strings.Cut(address, ":")
+	o := engine.Options{Address: address, Payloads: t.TempDir()}
+	workerOf(t, o, engine.WorkerOptions{})
+	file := writeLoop(t, dir)
+	marks := filepath.Join(dir, "marks")
+	c, err := engine.Dial(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	begun := make(chan struct{})
+	go func() {
+		defer close(begun)
+		// The command loses its connection; the run does not.
+		_, _, _ = command(&o, "run", file, "-i", "marks="+marks, "-i", "most=20", "--run-id", "survivor", "-o", "json")
+	}()
+	for n := range 2 {
+		waitFor(t, func() bool {
+			text, _ := os.ReadFile(marks)
+			return strings.Count(string(text), "end ") > 20*n+5
+		})
+		kill()
+		if _, kill = startServer(t, "--db", db, "--port", port); kill == nil {
+			t.Fatal("the server did not come back")
+		}
+	}
+	<-begun
+	waitFor(t, func() bool {
+		stdout, _, code := command(&o, "runs", "list", "-o", "json")
+		return code == 0 && strings.Contains(stdout, `"completed"`)
+	})
+	out := outcomeOf(t, &o, "runs", "show", "survivor")
+	if out.Status != "completed" || out.Steps < 40 || len(out.State["sum"].([]any)) != 100 {
+		t.Errorf("the run is %s after %d steps, with %v", out.Status, out.Steps, out.State["sum"])
+	}
+}
+
+// waitFor waits until something holds.
+func waitFor(t *testing.T, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); !holds(); {
+		if time.Now().After(end) {
+			t.Fatal("it does not come to hold")
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}

@@ -68,7 +68,7 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 func (s *Store) launch(ctx context.Context, start *Start, reuse enums.WorkflowIdReusePolicy) error {
 	_, err := s.cluster.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: start.Record.ID, TaskQueue: start.Queue, WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
-		WorkflowTaskTimeout: time.Minute, StaticSummary: start.Record.Graph,
+		WorkflowTaskTimeout: 20 * time.Second, StaticSummary: start.Record.Graph,
 		Memo: map[string]any{memoStatus: standing{
 			Status: machine.Running, Graph: start.Record.Graph, File: start.Record.File, Labels: start.Record.Labels,
 			Started: start.Record.Started, Updated: start.Record.Started, Driven: true,

@@ -86,7 +86,7 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 		// A cancelled task learns of it with its next heartbeat.
 		MaxHeartbeatThrottleInterval: time.Second, DefaultHeartbeatThrottleInterval: time.Second,
 		// A superstep of a large state may take longer than a second on a busy machine.
-		DeadlockDetectionTimeout: time.Minute,
+		DeadlockDetectionTimeout: 15 * time.Second,
 		WorkerStopTimeout:        5 * time.Second,
 	}
 	var queues []string
