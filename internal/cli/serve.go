@@ -185,7 +185,7 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 		return nil, err
 	}
 	marks := ""
-	if path := a.storePath(); path != "" {
+	if path := a.storePath(); path != "" && !a.onCluster() {
 		marks = path + ".serve"
 	}
 	s.fleet = fleet.New(fleet.Config{
@@ -207,6 +207,12 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 
 // servedStore opens the store of a server: one in memory is there to look at, too.
 func (a *app) servedStore(readOnly bool) (runner.Store, error) {
+	if a.onCluster() && !readOnly {
+		return nil, usagef("serve --engine temporal shows the runs of the cluster; it takes --read-only, since its workers drive them")
+	}
+	if a.onCluster() {
+		return a.openStore()
+	}
 	if a.storePath() == "" {
 		a.store.open = &store.Memory{}
 		return a.store.open, nil

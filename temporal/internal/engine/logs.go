@@ -108,18 +108,18 @@ func (s *stream) Close() error {
 }
 
 func (s *stream) keep(text []byte, end bool) {
+	c := s.about
+	c.Time, c.Offset, c.Text, c.End = time.Now(), s.offset, string(text), end
+	_ = s.job.secrets.mask(&c)
 	if s.offset < mostLogged && len(text) > 0 || end && s.offset > 0 {
-		c := s.about
-		c.Time, c.Offset, c.Text, c.End = time.Now(), s.offset, string(text), end
 		s.job.keepLog(&c)
 	}
-	s.offset += int64(len(text))
+	s.offset += int64(len(c.Text))
 }
 
 // keepLog appends a chunk to the file of the job. A log that can't be written stops
 // nothing.
 func (j *job) keepLog(c *runner.LogChunk) {
-	_ = j.secrets.mask(c)
 	text, err := json.Marshal(c)
 	if err != nil {
 		return
