@@ -29,6 +29,8 @@ type ClusterStore interface {
 	runner.Store
 	// Begin begins a run and attends it until it has ended or pauses.
 	Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, opts runner.Options) (*runner.Result, error)
+	// ForkOf forks a run and attends the new one; at is as of runner.Fork.
+	ForkOf(ctx context.Context, r *runner.Runner, runID string, opts runner.ForkOptions) (result *runner.Result, at int, err error)
 	// Resume takes up a run and attends it.
 	Resume(ctx context.Context, r *runner.Runner, runID string, opts runner.Options) (*runner.Result, error)
 }

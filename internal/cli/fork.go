@@ -105,7 +105,12 @@ func (a *app) fork(ctx context.Context, f *forkFlags, id string) error {
 	}
 	at := f.at
 	result, err := s.drive(ctx, &opts, func(ctx context.Context) (result *runner.Result, err error) {
-		result, at, err = s.runner.Fork(ctx, id, runner.ForkOptions{Options: opts, At: f.at, Set: set})
+		fork := runner.ForkOptions{Options: opts, At: f.at, Set: set}
+		if a.onCluster() {
+			result, at, err = a.engine.store.ForkOf(ctx, s.runner, id, fork)
+		} else {
+			result, at, err = s.runner.Fork(ctx, id, fork)
+		}
 		return result, err
 	})
 	if err == nil && at != f.at {

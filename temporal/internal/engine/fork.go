@@ -1,0 +1,84 @@
+// Forks of the runs of a cluster.
+
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	enums "go.temporal.io/api/enums/v1"
+
+	"github.com/graphrun/graphrun/node"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
+)
+
+// errCaught ends a fork that is to begin on the cluster.
+var errCaught = errors.New("the fork begins on the cluster")
+
+// forks is the store of the cluster for who forks one of its runs: it catches how the
+// new run begins.
+type forks struct {
+	*Store
+	record runner.RunRecord
+	from   int
+	first  []machine.Event
+}
+
+// Create catches a fork from before the first step.
+func (f *forks) Create(record runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
+	f.record, f.first = record, first
+	return nil, errCaught
+}
+
+// Fork catches one that goes on from n events.
+func (f *forks) Fork(record runner.RunRecord, _ string, n int, first ...machine.Event) (runner.Journal, error) {
+	f.record, f.from, f.first = record, n, first
+	return nil, errCaught
+}
+
+// ForkOf forks a run of the cluster and attends the new one, which r reads; see
+// runner.Fork.
+func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts runner.ForkOptions) (result *runner.Result, at int, err error) {
+	info, err := s.latest(runID)
+	if err != nil {
+		return nil, 0, err
+	}
+	before, err := s.start(runID, info.GetExecution().GetRunId())
+	if err != nil {
+		return nil, 0, err
+	}
+	caught := &forks{Store: s}
+	forker, err := runner.New(runner.Config{
+		Kinds: node.Kinds(node.Options{}), Store: caught, Secrets: sealedSecrets(before.Nonce),
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	result, at, err = forker.Fork(ctx, runID, opts)
+	if !errors.Is(err, errCaught) {
+		return result, at, err
+	}
+	at = caught.record.ParentStep
+	start := *before
+	start.Record, start.Input, start.Settings = caught.record, nil, settingsOf(&opts.Options)
+	start.Settings.Dir, start.Seed = before.Settings.Dir, &Seed{}
+	if start.Seed.Events, err = s.after(runID, 0, allBytes); err != nil {
+		return nil, at, err
+	}
+	start.Seed.Events = start.Seed.Events[:caught.from]
+	for i := range caught.first {
+		text, err := store.EncodeEvent(&caught.first[i])
+		if err != nil {
+			return nil, at, err
+		}
+		start.Seed.Events = append(start.Seed.Events, json.RawMessage(text))
+	}
+	if err := s.launch(ctx, &start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
+		return nil, at, err
+	}
+	result, err = s.attend(ctx, r, start.Record.ID, opts.Options)
+	return result, at, err
+}
