@@ -3,6 +3,7 @@ module github.com/graphrun/graphrun
 go 1.26.0
 
 require (
+	github.com/adhocore/gronx v1.20.4
 	github.com/expr-lang/expr v1.17.8
 	github.com/fatih/color v1.19.0
 	github.com/google/go-cmp v0.7.0

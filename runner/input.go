@@ -18,6 +18,13 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
+// CheckInput says what is wrong with the input of a run; the error is an *InputError
+// that names every key at fault.
+func CheckInput(g *spec.Graph, input map[string]any) error {
+	_, err := checkInput(g, input, nil)
+	return err
+}
+
 // checkInput returns the input as canonical data; has are keys that have a value
 // without it. The error is an *InputError that names every key at fault.
 func checkInput(g *spec.Graph, input, has map[string]any) (map[string]any, error) {

@@ -67,6 +67,8 @@ func layers() []layer {
 		{path: "internal/suggest"},
 		{path: "internal/templates", own: []string{"examples"}},
 		{path: "internal/terminal", others: []string{width}},
+		// runs by the clock and by webhooks
+		{path: "internal/trigger", own: []string{"eval", "internal/bounded", "runner"}, others: []string{yaml, "github.com/adhocore/gronx"}},
 		{path: "lint", own: []string{"spec", "eval", "internal/bind", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest"}},
 		{path: "lint/bound", own: []string{"spec", "eval", "internal/bind", "internal/solve"}},
 		{path: "model"},

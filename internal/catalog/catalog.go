@@ -158,6 +158,21 @@ func (c *Catalog) Runnable(name string, r *runner.Runner) (*runner.Flow, error) 
 	return r.Prepare(flow.Graph)
 }
 
+// Check says what is wrong with a run of a flow: that it can't be run, or that it does
+// not take an input that is known.
+func (c *Catalog) Check(name string, input map[string]any, known bool) error {
+	flow, err := c.Load(name)
+	switch {
+	case err != nil:
+		return err
+	case !flow.Valid():
+		return fmt.Errorf("flow %q is not valid", name)
+	case !known:
+		return nil
+	}
+	return runner.CheckInput(flow.Graph, input)
+}
+
 // File is the absolute path of a flow's file.
 func (c *Catalog) File(name string) string { return filepath.Join(c.dir, filepath.FromSlash(name)) }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/graphrun/graphrun/internal/fleet"
 	"github.com/graphrun/graphrun/internal/mcpserver"
 	"github.com/graphrun/graphrun/internal/serve"
+	"github.com/graphrun/graphrun/internal/trigger"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
@@ -121,6 +122,9 @@ func (a *app) serve(ctx context.Context, f *serveFlags, dir string) error {
 		return err
 	}
 	defer func() { _ = s.flows.Close() }() // it was only read
+	if err := a.placeTriggers(s.flows); err != nil {
+		return err
+	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
 		return usagef("--listen %s: %w", f.listen, err)
@@ -162,12 +166,16 @@ type serving struct {
 	fleet  *fleet.Fleet
 	server *serve.Server
 	tools  mcpserver.Config
-	kill   chan struct{}
+	// triggers start runs by the clock, and by what others deliver.
+	triggers *trigger.Triggers
+	kill     chan struct{}
+	// readOnly: nothing is started.
+	readOnly bool
 }
 
 // newServing makes a server of a folder; with says how it is reached.
 func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*serving, error) {
-	s := &serving{app: a, kill: make(chan struct{})}
+	s := &serving{app: a, kill: make(chan struct{}), readOnly: f.readOnly}
 	var err error
 	s.flows, err = catalog.Open(dir, catalog.Rules{
 		Optional: a.rules.optional(nil),
@@ -200,6 +208,14 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 	s.tools = mcpserver.Config{Catalog: s.flows, Fleet: s.fleet, Runner: r, Version: cfg.Version}
 	if !f.readOnly { // a tool starts runs
 		cfg.Extra = append(cfg.Extra, serve.Extra{Pattern: "/mcp", Handler: mcpserver.Handler(s.tools)})
+	}
+	s.triggers = trigger.New(trigger.Config{
+		Triggers: a.triggers, Store: kept, Clock: a.triggerClock(), Log: func(line string) { fmt.Fprintln(a.Stderr, "graphrun: "+line) },
+		Start: func(flow string, opts runner.Options) error { _, err := s.server.Start(flow, opts); return err },
+	})
+	cfg.Triggers = a.triggersOf
+	if !f.readOnly {
+		cfg.Extra = append(cfg.Extra, serve.Extra{Pattern: "POST " + trigger.Prefix + "/{hook...}", Handler: s.triggers, Open: true})
 	}
 	s.server = serve.New(cfg)
 	return s, nil
@@ -237,6 +253,9 @@ func (s *serving) run(ctx context.Context, listener net.Listener) error {
 	defer cancel()
 	tended := make(chan error, 1)
 	go func() { tended <- s.fleet.Tend(ctx) }()
+	if !s.readOnly {
+		go s.triggers.Run(ctx)
+	}
 	httpServer := serve.Listen(s.server)
 	failed := make(chan error, 1)
 	go func() { failed <- httpServer.Serve(listener) }()

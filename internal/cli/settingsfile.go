@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/graphrun/graphrun/internal/trigger"
 )
 
 // settings is a settings file: flat values by name, and where each stands.
@@ -19,13 +21,15 @@ type settings struct {
 	values map[string]any
 	lines  map[string]int
 	rules  ruleSettings
+	// triggers are what serve starts runs by.
+	triggers []*trigger.Trigger
 }
 
 // place is where a setting stands in the file.
 func (s *settings) place(name string) string { return fmt.Sprintf("%s:%d", s.path, s.lines[name]) }
 
 // sections are the keys that hold more than one value.
-func sections() []string { return []string{"paths", "rules", engineTemporal} }
+func sections() []string { return []string{"paths", "rules", engineTemporal, "triggers"} }
 
 // readSettings finds and reads the settings file; without one it is empty.
 func (a *app) readSettings() (*settings, error) {
@@ -71,6 +75,11 @@ func (s *settings) add(key, value *yaml.Node, known []string) error {
 		return s.at(key, fmt.Errorf("%q is set twice, first on line %d", name, s.lines[name]))
 	}
 	s.lines[name] = key.Line
+	if name == "triggers" {
+		var problems []error
+		s.triggers, problems = trigger.Read(s.path, value)
+		return errors.Join(problems...)
+	}
 	if name == engineTemporal {
 		return s.readTemporal(value, known)
 	}

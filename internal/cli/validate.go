@@ -126,6 +126,9 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if _, said := off["policy-kept"]; f.explain && !said {
 		off["policy-kept"] = false
 	}
+	if err := a.checkOwnTriggers(); err != nil {
+		return err
+	}
 	sources, err := a.findSources(args, f.name)
 	if err != nil {
 		return err

@@ -14,12 +14,13 @@ import (
 
 // listedFlow is a flow in a list.
 type listedFlow struct {
-	Path        string `json:"path" doc:"the file from the folder that is served"`
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Nodes       int    `json:"nodes"`
-	Errors      int    `json:"errors" doc:"findings that keep it from being run"`
-	Warnings    int    `json:"warnings"`
+	Path        string    `json:"path" doc:"the file from the folder that is served"`
+	Name        string    `json:"name"`
+	Description string    `json:"description"`
+	Nodes       int       `json:"nodes"`
+	Errors      int       `json:"errors" doc:"findings that keep it from being run"`
+	Warnings    int       `json:"warnings"`
+	Triggers    []Trigger `json:"triggers,omitempty" doc:"what starts runs of it by itself"`
 }
 
 type flowList struct {
@@ -39,6 +40,9 @@ func (s *Server) listFlows(*call, *none) (flowList, error) {
 		}
 		g := flow.Graph
 		line := listedFlow{Path: path, Name: g.Name.Value, Description: g.Description.Value, Nodes: len(g.Nodes)}
+		if s.cfg.Triggers != nil {
+			line.Triggers = s.cfg.Triggers(path)
+		}
 		for i := range flow.Found {
 			switch flow.Found[i].Severity {
 			case spec.Error:

@@ -37,8 +37,19 @@ type Config struct {
 	// Extra adds what others speak on the same port, by pattern of ServeMux; Changes
 	// says that it may change something whatever the method.
 	Extra []Extra
+	// Triggers are what starts runs of a flow by itself; nil: nothing does.
+	Triggers func(flow string) []Trigger
 	// Now tells the time; nil: the machine's clock.
 	Now func() time.Time
+}
+
+// Trigger is what starts runs of a flow by itself.
+type Trigger struct {
+	Cron     string `json:"cron,omitempty"`
+	Timezone string `json:"timezone,omitempty"`
+	// Next is when it does; nil for a webhook.
+	Next    *time.Time `json:"next,omitempty"`
+	Webhook string     `json:"webhook,omitempty" doc:"the path that deliveries are posted to"`
 }
 
 // Extra is a handler beside the API. It is reached with the token only, unless Open

@@ -52,6 +52,7 @@ export function Runs({ server }: { server: ServerInfo | null }) {
               <a href={flowLink(f.path)}><strong>{f.name || f.path}</strong></a>
               {f.errors > 0 ? <span class="pill failed">{count(f.errors, "error")}</span> : <a class="button" href={flowLink(f.path) + "#tab=start"} aria-label={`Start ${f.name || f.path}`}>Start</a>}
               <p class="hint">{f.description || f.path}</p>
+              {f.triggers?.map((t, i) => <p key={i} class="hint">{t.webhook ? <>by deliveries to <code>{t.webhook}</code></> : <span title={`${t.cron} (${t.timezone})`}>next at {t.next ? clock(t.next) : "no time"}</span>}</p>)}
             </li>
           ))}
         </ul>

@@ -1,0 +1,208 @@
+// Package trigger starts runs by the clock and by requests of other programs, as
+// `triggers` of graphrun.yaml says.
+package trigger
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bounded"
+)
+
+// Trigger says when a flow runs: at the times of Schedule, or when something is posted
+// to Webhook.
+type Trigger struct {
+	// Flow is the file, as its list names it.
+	Flow string
+	// Schedule is nil for a webhook.
+	Schedule *Schedule
+	// CatchUp is what becomes of times that passed while nothing served: "none", "one"
+	// (the latest of them) or "all".
+	CatchUp string
+	// Input is given to each run of a schedule.
+	Input map[string]any
+	// Webhook is a path, from a slash on.
+	Webhook string
+	// From makes the input of a run from body and headers, and Dedupe a value that is the
+	// same for deliveries of the same thing; nil: no input, and every delivery is new.
+	From, Dedupe *eval.Program
+	// secret reads what signs the deliveries.
+	secret func() (string, error)
+	// Line is where it stands in its file, from 1.
+	Line int
+}
+
+// Read reads the list of triggers. Problems have their place in the file before them.
+func Read(file string, list *yaml.Node) (triggers []*Trigger, problems []error) {
+	wrong := func(n *yaml.Node, format string, args ...any) {
+		problems = append(problems, fmt.Errorf("%s:%d:%d: %w", file, n.Line, n.Column, fmt.Errorf(format, args...)))
+	}
+	if list.Kind != yaml.SequenceNode {
+		wrong(list, `"triggers" must be a list`)
+		return nil, problems
+	}
+	hooks := map[string]bool{}
+	for _, item := range list.Content {
+		if item.Kind != yaml.MappingNode {
+			wrong(item, "a trigger must be a map with flow, and cron or webhook")
+			continue
+		}
+		r := &reader{node: item, wrong: wrong}
+		t := r.read()
+		if hooks[t.Webhook] && t.Webhook != "" {
+			wrong(item, "webhook %q is that of a trigger before", t.Webhook)
+		}
+		hooks[t.Webhook] = true
+		triggers = append(triggers, t)
+	}
+	return triggers, problems
+}
+
+// reader reads one trigger.
+type reader struct {
+	node  *yaml.Node
+	wrong func(n *yaml.Node, format string, args ...any)
+}
+
+func keys() []string {
+	return []string{"catch_up", "cron", "dedupe", "flow", "input", "secret", "timezone", "webhook"}
+}
+
+func (r *reader) read() *Trigger {
+	t := &Trigger{CatchUp: "none", Line: r.node.Line}
+	values := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(r.node.Content); i += 2 {
+		key := r.node.Content[i]
+		switch {
+		case !slices.Contains(keys(), key.Value):
+			r.wrong(key, "unknown key %q of a trigger (allowed: %s)", key.Value, strings.Join(keys(), ", "))
+		case values[key.Value] != nil:
+			r.wrong(key, "%q is set twice", key.Value)
+		}
+		values[key.Value] = r.node.Content[i+1]
+	}
+	t.Flow = r.text(values["flow"], "flow")
+	if t.Flow == "" {
+		r.wrong(r.node, "a trigger needs flow: the file from the folder that is served")
+	}
+	cron, hook := values["cron"], values["webhook"]
+	if (cron == nil) == (hook == nil) {
+		r.wrong(r.node, "a trigger has either cron or webhook")
+		return t
+	}
+	other := []string{"webhook", "secret", "dedupe"}
+	if hook != nil {
+		other = []string{"timezone", "catch_up"}
+	}
+	for _, name := range other {
+		if n := values[name]; n != nil {
+			r.wrong(n, "%q does not go with %s", name, map[bool]string{true: "webhook", false: "cron"}[hook != nil])
+		}
+	}
+	if cron != nil {
+		r.schedule(t, values)
+	} else {
+		r.webhook(t, values)
+	}
+	return t
+}
+
+func (r *reader) text(n *yaml.Node, name string) string {
+	if n == nil {
+		return ""
+	}
+	if n.Kind != yaml.ScalarNode {
+		r.wrong(n, "%q must be a text", name)
+		return ""
+	}
+	return n.Value
+}
+
+func (r *reader) schedule(t *Trigger, values map[string]*yaml.Node) {
+	zone := time.Local
+	if name := r.text(values["timezone"], "timezone"); name != "" {
+		var err error
+		if zone, err = time.LoadLocation(name); err != nil {
+			r.wrong(values["timezone"], "timezone %q is not known; it is a name such as Europe/Berlin", name)
+			zone = time.UTC
+		}
+	}
+	expr := r.text(values["cron"], "cron")
+	var err error
+	if t.Schedule, err = NewSchedule(expr, zone); err != nil {
+		r.wrong(values["cron"], "%w", err)
+	}
+	if n := values["catch_up"]; n != nil {
+		t.CatchUp = r.text(n, "catch_up")
+		if !slices.Contains([]string{"all", "none", "one"}, t.CatchUp) {
+			r.wrong(n, `"catch_up" must be all, none or one, found %q`, t.CatchUp)
+		}
+	}
+	if n := values["input"]; n != nil {
+		if n.Kind != yaml.MappingNode || n.Decode(&t.Input) != nil {
+			r.wrong(n, `"input" of a schedule must be a map of state keys to values`)
+		}
+	}
+}
+
+func (r *reader) webhook(t *Trigger, values map[string]*yaml.Node) {
+	t.Webhook = r.text(values["webhook"], "webhook")
+	if !strings.HasPrefix(t.Webhook, "/") || strings.ContainsAny(t.Webhook, " {}?#%") || strings.Contains(t.Webhook, "//") || strings.Contains(t.Webhook, "..") {
+		r.wrong(values["webhook"], "webhook %q must be a path such as /deployed", t.Webhook)
+	}
+	scope := eval.NewScope(map[string]eval.Type{"body": eval.Any(), "headers": eval.Object(map[string]eval.Type{}, true)}, eval.ScopeOptions{})
+	compile := func(name string) *eval.Program {
+		n := values[name]
+		if n == nil {
+			return nil
+		}
+		p, err := scope.Compile(r.text(n, name), eval.Value)
+		if err != nil {
+			r.wrong(n, "%q: %s", name, err.Message)
+			return nil
+		}
+		return p
+	}
+	t.From, t.Dedupe = compile("input"), compile("dedupe")
+	t.secret = r.secret(values["secret"])
+}
+
+// secret says where what signs the deliveries is.
+func (r *reader) secret(n *yaml.Node) func() (string, error) {
+	const want = `"secret" is needed: {env: NAME} or {file: PATH}, what the sender signs its deliveries with`
+	if n == nil || n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[1].Kind != yaml.ScalarNode {
+		if n == nil {
+			n = r.node
+		}
+		r.wrong(n, want)
+		return nil
+	}
+	name := n.Content[1].Value
+	switch n.Content[0].Value {
+	case "env":
+		return func() (string, error) {
+			if value := os.Getenv(name); value != "" {
+				return value, nil
+			}
+			return "", fmt.Errorf("environment variable %s is not set", name)
+		}
+	case "file":
+		return func() (string, error) {
+			src, err := bounded.ReadFile(name, bounded.Text)
+			value := strings.TrimSpace(string(src))
+			if err == nil && value == "" {
+				err = errors.New(name + " is empty")
+			}
+			return value, err
+		}
+	}
+	r.wrong(n, want)
+	return nil
+}
