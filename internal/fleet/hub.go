@@ -27,9 +27,13 @@ func lineOf(e *runner.Event) Line {
 	return Line{e.Seq, e.Type, e.AppendJSON(nil), end}
 }
 
-// mostKept bounds the bytes of events that a hub keeps for those who look on; who is
-// further behind reads the journal.
-const mostKept = 4 << 20
+// mostKept bounds the bytes of events that a hub keeps for those who look on, and
+// mostUnwatched while nobody does, for those who come: who needs others reads the
+// journal, which costs more.
+const (
+	mostKept      = 4 << 20
+	mostUnwatched = 1 << 20
+)
 
 // hub keeps the latest events of a run while somebody looks on. One feed at a time
 // tells it: the drive of the run here, or else a follower that reads the journal.
@@ -120,11 +124,9 @@ func (h *hub) add(feed int, e *runner.Event) {
 		h.mu.Unlock()
 		return
 	}
+	most := mostKept
 	if h.watchers == 0 {
-		h.last, h.from, h.fresh = e.Seq, e.Seq, false
-		h.lines, h.size = nil, 0
-		h.mu.Unlock()
-		return
+		most = mostUnwatched
 	}
 	h.mu.Unlock()
 	line := lineOf(e) // one feed tells: nobody comes in between
@@ -139,9 +141,9 @@ func (h *hub) add(feed int, e *runner.Event) {
 	}
 	h.last = e.Seq
 	h.lines, h.size = append(h.lines, line), h.size+len(line.JSON)
-	if h.size > mostKept {
+	if h.size > most {
 		half := 0
-		for h.size > mostKept/2 {
+		for h.size > most/2 {
 			h.size -= len(h.lines[half].JSON)
 			h.from = h.lines[half].Seq
 			half++

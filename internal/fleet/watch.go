@@ -43,9 +43,11 @@ func (f *Fleet) Watch(ctx context.Context, id string, after int64, w Watcher) er
 	h.mu.Unlock()
 	f.mu.Unlock()
 	defer f.unwatch(id, h)
-	over, err := f.tellJournal(ctx, id, &after, w.Tell)
-	if over || err != nil {
-		return err
+	if _, from, _, live := h.after(after); !live || after < from {
+		over, err := f.tellJournal(ctx, id, &after, w.Tell)
+		if over || err != nil {
+			return err
+		}
 	}
 	h.begin(after)
 	if w.Beat == 0 {
