@@ -317,18 +317,12 @@ func (k *knowledge) take(groups []group, taken int) {
 		return
 	}
 	for i := range groups[:taken] {
-		if (groups[i].kind == onFailure) == (kind == onFailure) && groups[i].kind != byGoto && !groups[i].perhaps {
+		if (groups[i].kind == onFailure) == (kind == onFailure) && groups[i].kind != byGoto {
 			k.learn(&groups[i], false)
 		}
 	}
 	if kind != byDefault {
 		k.learn(&groups[taken], true)
-	}
-}
-
-func (k *knowledge) learn(g *group, outcome bool) {
-	if when := k.f.bound.Edges[g.edges[0]].When; when != nil {
-		k.condition(when.Tree(), outcome)
 	}
 }
 

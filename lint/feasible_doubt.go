@@ -65,3 +65,17 @@ func (k *knowledge) doubtful(t *eval.Tree) bool {
 	})
 	return found
 }
+
+// learn takes in how the conditions of a group came out: of edges that may all fire, all
+// of them where none did.
+func (k *knowledge) learn(g *group, outcome bool) {
+	edges := g.edges
+	if !g.perhaps { // those of one declaration, which have one condition
+		edges = edges[:1]
+	}
+	for _, e := range edges {
+		if when := k.f.bound.Edges[e].When; when != nil {
+			k.condition(when.Tree(), outcome)
+		}
+	}
+}

@@ -159,7 +159,7 @@ func (f *facts) isDead(g *group) bool {
 			f.bury(&d)
 		}
 	}
-	return f.theDead[g.edges[0]]
+	return !slices.ContainsFunc(g.edges, func(e int) bool { return !f.theDead[e] })
 }
 
 // bury notes the edges that never fire by one decision: those whose condition

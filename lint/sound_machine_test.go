@@ -171,7 +171,7 @@ func (m maker) plays(t *testing.T, g *spec.Graph, tries int, found func(r *playe
 		input := map[string]any{"i": m.IntN(4), "ok": m.IntN(2) == 0}
 		for _, name := range []string{"k", "l", "m"} {
 			if key := g.Key(name); key != nil && key.Schema["type"] == "string" && m.IntN(4) == 0 {
-				input[name] = m.pick("", "x")
+				input[name] = m.pick("", "x", "other")
 			}
 		}
 		if g.Key("q") != nil && m.IntN(4) == 0 {
