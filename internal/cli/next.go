@@ -78,6 +78,9 @@ func (a *app) resumeHint(r *runner.Result) string {
 
 // storeHint is the flag with which a command finds the run again, if it needs one.
 func (a *app) storeHint() string {
+	if a.onCluster() {
+		return " --engine " + engineTemporal
+	}
 	if a.store.path == "" {
 		return ""
 	}

@@ -160,6 +160,17 @@ func conformance() []flow {
 	}
 }
 
+// TestHints: what a command says one would do next finds the run again.
+func TestHints(t *testing.T) {
+	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
+	workerOf(t, o, engine.WorkerOptions{})
+	t.Chdir("../../../examples/triage")
+	_, stderr, code := command(&o, "run", "flow.yaml", "--run-id", "hints")
+	if want := "--engine temporal"; code != 10 || !strings.Contains(stderr, want) || strings.Contains(stderr, "--store") {
+		t.Errorf("exit code %d, want 10 and %q in\n%s", code, want, stderr)
+	}
+}
+
 // TestConformance runs the examples with both engines.
 func TestConformance(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
