@@ -117,6 +117,9 @@ func (b *builder) block(from string) string {
 	return blocks[b.IntN(len(blocks))](from)
 }
 
+// again is how often a program is tried: one that is killed is not what the run ends by.
+const again = `, retry: {max_attempts: 8, initial_interval: 30ms, max_interval: 60ms}`
+
 // exec adds a program. index is the expression of what tells elements apart.
 func (b *builder) exec(index, more string) string {
 	fails, far := 0, "no"
@@ -130,13 +133,13 @@ func (b *builder) exec(index, more string) string {
 		far = "deaf"
 	}
 	takes := float64(b.IntN(25)) / 100
-	return b.node("exec", fmt.Sprintf(`, command: [sh, task.sh], env: {IDX: %q, FAILS: "%d", FAR: "%s", TAKES: "%.2f"}`+
-		`, retry: {max_attempts: 8, initial_interval: 30ms, max_interval: 60ms}%s`, index, fails, far, takes, more))
+	return b.node("exec", fmt.Sprintf(`, command: [sh, task.sh], env: {IDX: %q, FAILS: "%d", FAR: "%s", TAKES: "%.2f"}%s%s`,
+		index, fails, far, takes, again, more))
 }
 
 // last adds a program that runs at each end of the run.
 func (b *builder) last() string {
-	return b.node("exec", `, command: [sh, task.sh], env: {IDX: "finally", FAILS: "0", FAR: "no", TAKES: "0.05"}`)
+	return b.node("exec", `, command: [sh, task.sh], env: {IDX: "finally", FAILS: "0", FAR: "no", TAKES: "0.05"}`+again)
 }
 
 func (b *builder) work(from string) string {
