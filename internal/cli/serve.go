@@ -37,10 +37,11 @@ type serveFlags struct {
 	open      bool
 	readOnly  bool
 	maxRuns   int
+	output    enum
 }
 
 func newServeCommand(a *app) *cobra.Command {
-	var f serveFlags
+	f := serveFlags{output: newEnum("text", "json", "text")}
 	cmd := &cobra.Command{
 		Use:   "serve [DIR]",
 		Short: "Serve a page and an API to start, watch and answer runs",
@@ -78,6 +79,7 @@ signal ends the programs that still run at once.`,
 	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` that holds the token, of at least 16 characters")
 	flags.StringArrayVar(&f.hosts, "host", nil, "NAME that the server may be asked for, as behind a proxy; repeatable")
 	flags.IntVar(&f.maxRuns, "max-runs", 100, "most runs that are driven at once")
+	enumFlag(cmd, flags, &f.output, "output", "o", "form of the link that is printed: json is {\"url\": …}")
 	for _, name := range []string{"listen", "host", "max-runs"} {
 		complete(cmd, name, nil)
 	}
@@ -133,12 +135,23 @@ func (a *app) serve(ctx context.Context, f *serveFlags, dir string) error {
 	if f.tokenFile != "" { // it is no secret of this start
 		link = "http://" + reachable(listener.Addr()) + "/"
 	}
-	fmt.Fprintln(a.Stdout, link)
+	if err := f.printLink(a, link); err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	fmt.Fprintf(a.Stderr, "graphrun: serving the flows below %s and the runs of %s; Ctrl-C stops it\n", nearPath(s.flows.Dir()), a.storeName())
 	if f.open {
 		openBrowser(link)
 	}
 	return s.run(ctx, listener)
+}
+
+// printLink prints where the page is.
+func (f *serveFlags) printLink(a *app, link string) error {
+	if f.output.value == "json" {
+		return writeJSON(a.Stdout, map[string]string{"url": link}, false)
+	}
+	_, err := fmt.Fprintln(a.Stdout, link)
+	return err
 }
 
 // token is that of the file, or a new one.
