@@ -33,8 +33,14 @@ type ranking struct {
 	writers [][]int
 	// why says, in words, what ranks ways from each node.
 	why map[int][]string
-	// without are the components of the arcs when those are gone that a progress names.
-	without map[string][]int
+	// arcsOf are the arcs of each component, writersOf the writers of each key in it.
+	arcsOf    map[int][]cycleArc
+	writersOf map[moveKey][]int
+	// without are the components of the arcs of one when those are gone that a progress
+	// names.
+	without map[string]map[int]int
+	// movements are those that were asked for since the arcs are what they are.
+	movements map[moveKey]*movement
 }
 
 // rank takes away all ways that are ranked. ignored is a node whose own limit of
@@ -67,12 +73,29 @@ func (f *facts) rank(ignored int, trust bool) *ranking {
 	}
 	for changed := true; changed; {
 		r.of, _ = r.left().SCC()
-		r.without = map[string][]int{}
+		r.begin()
 		kept := slices.DeleteFunc(slices.Clone(r.arcs), r.ranked)
 		changed = len(kept) < len(r.arcs)
 		r.arcs = kept
 	}
 	return r
+}
+
+// begin looks at the arcs that are left.
+func (r *ranking) begin() {
+	r.without, r.movements = map[string]map[int]int{}, map[moveKey]*movement{}
+	r.arcsOf, r.writersOf = map[int][]cycleArc{}, map[moveKey][]int{}
+	for _, a := range r.arcs {
+		if r.of[a.from] == r.of[a.to] {
+			r.arcsOf[r.of[a.from]] = append(r.arcsOf[r.of[a.from]], a)
+		}
+	}
+	for key, writers := range r.writers {
+		for _, v := range writers {
+			name := moveKey{key: key, of: r.of[v]}
+			r.writersOf[name] = append(r.writersOf[name], v)
+		}
+	}
 }
 
 // left has the arcs that are left.
@@ -270,8 +293,34 @@ func (r *ranking) goesRound(a cycleArc, p *progress) bool {
 	}
 	of, known := r.without[p.name]
 	if !known {
-		of, _ = r.digraph(r.arcs, p.made).SCC()
+		of = r.among(r.arcsOf[r.of[a.from]], p.made)
 		r.without[p.name] = of
 	}
 	return of[a.from] == of[a.to]
+}
+
+// among are the components, by vertex, of some arcs when those are gone that a function
+// names. It costs what the arcs do, however large the graph is.
+func (r *ranking) among(arcs []cycleArc, gone func(a cycleArc) bool) map[int]int {
+	number, vertices := map[int]int{}, []int{}
+	place := func(v int) int {
+		at, known := number[v]
+		if !known {
+			at = len(vertices)
+			number[v], vertices = at, append(vertices, v)
+		}
+		return at
+	}
+	var from, to []int
+	for _, a := range arcs {
+		if tail, head := place(a.from), place(a.to); !gone(a) {
+			from, to = append(from, tail), append(to, head)
+		}
+	}
+	of, _ := graphalg.New(len(vertices), from, to).SCC()
+	out := make(map[int]int, len(vertices))
+	for at, v := range vertices {
+		out[v] = of[at]
+	}
+	return out
 }

@@ -140,49 +140,21 @@ func (r *ranking) beside(a cycleArc) func(n *spec.Node) bool {
 // keyProgress is what the nodes of the cycles of a way do to a number in the state, or
 // to the length of a list.
 func (r *ranking) keyProgress(key int, length bool, a cycleArc) *progress {
-	state := r.f.graph.State[key]
-	if state.Once {
+	if r.f.graph.State[key].Once {
 		return nil
 	}
-	beside := r.beside(a)
-	p := &progress{name: fmt.Sprint("key ", key, length, r.of[a.from])}
-	var by []int
-	direction, steps := 0, 0
-	for _, v := range r.writers[key] {
-		if !beside(r.f.graph.Nodes[v]) {
-			continue
-		}
-		access := r.f.access()[v]
-		for i := range access.writes {
-			if access.writes[i].key != key {
-				continue
-			}
-			c := r.f.change(v, key, length)
-			if c.unknown || direction*c.direction < 0 {
-				return nil
-			}
-			if c.direction == 0 {
-				continue
-			}
-			if direction != 0 && (p.edge == nil) != (c.edge == nil) || p.edge != nil && c.edge != nil && *p.edge != *c.edge {
-				return nil
-			}
-			p.edge = c.edge
-			if direction = c.direction; c.strict {
-				by, steps = append(by, v), max(steps, c.step)
-			}
-		}
-	}
-	if direction == 0 || len(by) == 0 {
+	m := r.movementOf(key, length, a)
+	if m == nil {
 		return nil
 	}
-	p.up = direction > 0
+	p := &progress{name: fmt.Sprint("key ", key, length, r.of[a.from]), up: m.direction > 0, edge: m.edge}
 	p.made = func(a cycleArc) bool {
-		return slices.Contains(by, a.from) && r.counted(a) && r.f.flow().groups[a.from][a.group].kind != onFailure
+		_, moves := slices.BinarySearch(m.by, a.from)
+		return moves && r.counted(a) && r.f.flow().groups[a.from][a.group].kind != onFailure
 	}
-	if len(by) == 1 && steps == 1 {
+	if len(m.by) == 1 && m.steps == 1 {
 		p.from = r.begins(key, a)
-		p.single = by[0] == a.from || !r.returns(by[0], a)
+		p.single = m.by[0] == a.from || !r.returns(m.by[0], a)
 	}
 	return p
 }
