@@ -22,11 +22,12 @@ type player struct {
 	seq   int
 	queue []dueEvent
 	asked map[machine.TaskID]bool
-	// even says that everything takes the same time, often what a program yields
+	// prompt says that people answer at once, as answers given in advance do; even that
+	// everything takes the same time, often what a program yields
 	// most of the time in this run, by node.
-	even  bool
-	often map[string]int
-	end   played
+	prompt, even bool
+	often        map[string]int
+	end          played
 }
 
 type dueEvent struct {
@@ -47,7 +48,7 @@ type played struct {
 // play runs a plan once.
 func (m maker) play(t *testing.T, plan *machine.Plan, input map[string]any) played {
 	t.Helper()
-	p := &player{Rand: m.Rand, plan: plan, state: plan.NewState(), asked: map[machine.TaskID]bool{}, often: map[string]int{}, even: m.IntN(4) == 0}
+	p := &player{Rand: m.Rand, plan: plan, state: plan.NewState(), asked: map[machine.TaskID]bool{}, often: map[string]int{}, even: m.IntN(4) == 0, prompt: m.IntN(4) == 0}
 	p.schedule(0, machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "run"}, Input: input})
 	const most = 9000 // events
 	for range most {
@@ -114,7 +115,12 @@ func (p *player) carryOut(c machine.Command) {
 		if c.Question.Schema["enum"] != nil {
 			answer = p.IntN(2) == 0
 		}
-		p.schedule(p.takes(), machine.Event{Kind: machine.Answered, Task: c.Question.Task, Question: c.Question.ID, Output: answer})
+		e := machine.Event{Kind: machine.Answered, Task: c.Question.Task, Question: c.Question.ID, Output: answer}
+		if p.prompt { // before the superstep is closed
+			p.queue = slices.Insert(p.queue, 0, dueEvent{at: p.now, event: e})
+			return
+		}
+		p.schedule(p.takes(), e)
 	}
 }
 
