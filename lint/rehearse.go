@@ -244,7 +244,7 @@ func (r *rehearsal) run(s *scene) {
 		if i == 0 || r.broken {
 			return
 		}
-		s.held, tasks = slices.Clone(tasks[i:]), tasks[:i] // no step is left for them
+		s.held, tasks, s.cut = slices.Clone(tasks[i:]), tasks[:i], true // no step is left for them
 		break
 	}
 	others := len(tasks)+len(s.parked)+len(s.waiting) > 1

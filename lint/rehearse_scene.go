@@ -13,6 +13,7 @@ type scene struct {
 	next, parked []standing
 	// held are due when no step is left for them: what runs beside them ends.
 	held        []standing
+	cut         bool       // there was something for which no step was left
 	waiting     []standing // at the join that is their node
 	detours     []detour
 	lost        []loss
@@ -212,7 +213,11 @@ func (r *rehearsal) dispatch(s *scene, list []fired) {
 		switch {
 		case to == r.f.end:
 			s.comes(at, spot{})
-			if !r.broken && r.breaksEnd(s, from) {
+			switch {
+			case r.broken || !r.breaksEnd(s, from):
+			case s.cut: // it may end before who was asked has answered
+				r.gap("the steps end while branches are at work")
+			default:
 				r.broken, r.shown = true, &trail{to, s.trail}
 			}
 		case r.f.graph.Nodes[to].Join != nil:
