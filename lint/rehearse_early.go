@@ -204,3 +204,14 @@ func (f *facts) certainEdges(v int, failed, refused bool) []int {
 
 // chooses reports whether a node names its next nodes itself.
 func chooses(n *spec.Node) bool { return n.HasEnds || n.Goto.IsSet() }
+
+// arrives notes whether a branch breaks the policy that comes to END.
+func (r *rehearsal) arrives(s *scene, from *standing, end int) {
+	switch {
+	case r.broken || !r.breaksEnd(s, from):
+	case s.cut: // the run may end before who was asked has answered
+		r.gap("the steps end while branches are at work")
+	default:
+		r.broken, r.shown = true, &trail{end, s.trail}
+	}
+}

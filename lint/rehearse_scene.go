@@ -213,13 +213,7 @@ func (r *rehearsal) dispatch(s *scene, list []fired) {
 		switch {
 		case to == r.f.end:
 			s.comes(at, spot{})
-			switch {
-			case r.broken || !r.breaksEnd(s, from):
-			case s.cut: // it may end before who was asked has answered
-				r.gap("the steps end while branches are at work")
-			default:
-				r.broken, r.shown = true, &trail{to, s.trail}
-			}
+			r.arrives(s, from, to)
 		case r.f.graph.Nodes[to].Join != nil:
 			s.waiting = append(s.waiting, t)
 		default:
