@@ -65,8 +65,11 @@ func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) 
 	}
 	for i := range open {
 		q := &open[i]
-		if value, answered := task.Answers[questionID(q)]; answered {
+		value, answered := task.Answers[questionID(q)]
+		if answered {
 			d.queue = append(d.queue, d.answerEvent(q, value, ""))
+		}
+		if answered || s.resting != nil { // the run around it still asks what it rested with
 			d.told[asking{q.Task, q.ID}] = true
 		}
 	}
