@@ -22,7 +22,7 @@ start: first
 state: {seen: {type: array, items: {type: string}, default: [], reducer: append}}
 nodes:
   first: {kind: set, set: {seen: [first]}}
-  nap: {kind: exec, command: [sh, -c, "while [ ! -e %s ]; do sleep 0.02; done; echo up"], timeout: 60s}
+  nap: {kind: exec, command: [sh, -c, ": > %[1]s.began; while [ ! -e %[1]s ]; do sleep 0.02; done; echo up"], timeout: 60s}
   last: {kind: set, set: {seen: [last]}}
 edges: [{from: first, to: nap}, {from: nap, to: last}, {from: last, to: END}]
 `
@@ -75,6 +75,19 @@ func (y *yard) stands(t *testing.T, id string, status machine.Status) *runner.Re
 	}
 }
 
+// naps waits until a run of the flow napping is at the node that takes its time.
+func naps(t *testing.T, wake string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(wake + ".began"); err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the run does not come to its nap")
+		}
+	}
+}
+
 func (y *yard) tending(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -107,6 +120,7 @@ func TestTakenUp(t *testing.T) {
 			if _, err := first.Start(first.flow, runner.Options{RunID: "r"}); err != nil {
 				t.Fatal(err)
 			}
+			naps(t, wake)
 			if c.wake {
 				time.AfterFunc(50*time.Millisecond, func() { _ = os.WriteFile(wake, nil, 0o600) })
 			}
