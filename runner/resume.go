@@ -326,6 +326,9 @@ func (rec *record) walk(at int, opts Options) (*Result, error) {
 		if err = d.flow.runner.stands(result); err == nil {
 			result.Running, err = d.running()
 		}
+		if result.Status == machine.Running { // it is: time goes on
+			result.Duration = Milliseconds(time.Duration(max(0, d.now()-d.started.UnixNano())))
+		}
 	}
 	return result, err
 }
