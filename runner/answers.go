@@ -106,7 +106,8 @@ func (d *driver) checkAnswers() error {
 	for _, target := range slices.Sorted(maps.Keys(d.opts.Answers)) {
 		var problem error
 		if i := askedAs(open, target); i >= 0 {
-			problem = illegal(&open[i], d.opts.Answers[target][:1])
+			given := d.opts.Answers[target]
+			problem = illegal(&open[i], given[:min(1, len(given))]) // an empty list answers nothing
 		} else if text := d.answeredForGood(target); text != "" {
 			problem = errors.New(text)
 		}

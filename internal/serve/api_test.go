@@ -187,6 +187,17 @@ func TestProblems(t *testing.T) {
 	}
 }
 
+// TestNoAnswers: lists of answers that are empty answer nothing.
+func TestNoAnswers(t *testing.T) {
+	s := newTested(t, nil)
+	s.call(201, "POST", "/runs", `{"flow":"asking.yaml","run_id":"r","answers":{"ok":[]}}`)
+	s.until("r", "paused")
+	s.call(202, "POST", "/runs/r/resume", `{"answers":{"ok":[]}}`)
+	s.until("r", "paused")
+	s.call(202, "POST", "/runs/r/resume", `{"answers":{"ok":["yes"]}}`)
+	s.until("r", "completed")
+}
+
 // TestIdempotency: the same key starts one run, however often and at once.
 func TestIdempotency(t *testing.T) {
 	s := newTested(t, nil)

@@ -5,6 +5,7 @@ package serve
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -88,11 +89,19 @@ func (d *describer) operation(o *operation) object {
 	case o.out != reflect.TypeFor[none]():
 		success["content"] = object{"application/json": object{"schema": d.schema(o.out)}}
 	}
-	out["responses"] = object{
+	responses := object{
 		strconv.Itoa(o.status): success,
 		"4XX":                  object{"description": "The request is wrong or can't be done now", "content": object{"application/problem+json": object{"schema": d.schema(reflect.TypeFor[problem]())}}},
 		"5XX":                  object{"description": "The server could not do it", "content": object{"application/problem+json": object{"schema": d.schema(reflect.TypeFor[problem]())}}},
 	}
+	for _, status := range sortedKeys(o.also) {
+		other := object{"description": o.also[status]}
+		if status != http.StatusNoContent {
+			other["content"] = success["content"]
+		}
+		responses[strconv.Itoa(status)] = other
+	}
+	out["responses"] = responses
 	return out
 }
 
@@ -126,6 +135,17 @@ func special(t reflect.Type) object {
 		return object{"type": "integer", "minimum": 0, "description": "milliseconds"}
 	case reflect.TypeFor[machine.Quality]():
 		return object{"type": []any{"string", "null"}, "description": "null while a run is paused"}
+	}
+	return nil
+}
+
+// nullable are the fields that a type writes as null where it would leave them out.
+func nullable(t reflect.Type) []string {
+	switch t {
+	case reflect.TypeFor[machine.Failure]():
+		return []string{"node", "attempt", "details"}
+	case reflect.TypeFor[machine.Candidate]():
+		return []string{"when"}
 	}
 	return nil
 }
@@ -180,6 +200,10 @@ func (d *describer) reference(t reflect.Type) object {
 func (d *describer) structure(t reflect.Type) object {
 	properties, required := object{}, map[string]bool{}
 	d.fields(t, properties, required)
+	for _, name := range nullable(t) {
+		properties[name] = object{"anyOf": []any{properties[name], object{"type": "null"}}}
+		required[name] = true
+	}
 	out := object{"type": "object", "properties": properties}
 	if names := slices.Sorted(maps.Keys(required)); len(names) > 0 {
 		out["required"] = names

@@ -30,6 +30,8 @@ type operation struct {
 	// status is that of success; media what is answered, when it is not JSON.
 	status int
 	media  string
+	// also are other statuses of success, with what they mean.
+	also map[int]string
 	// open needs no token.
 	open   bool
 	handle func(c *call) error
