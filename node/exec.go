@@ -89,8 +89,10 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 // keeperKey is that of the keeper of a run's programs.
 type keeperKey struct{}
 
-// keeperOf is what starts the programs of a run.
+// keeperOf is what starts the programs of a run, or of all runs that this process
+// runs tasks of: its watchdog is a process, which costs more than many a program.
 func keeperOf(scope *runner.Scope) *procs.Keeper {
+	scope = scope.Lasting()
 	return scope.Keep(keeperKey{}, func() io.Closer { return procs.NewKeeper(scope.TasksDir()) }).(*procs.Keeper)
 }
 

@@ -292,3 +292,24 @@ func TestExecEndedContext(t *testing.T) {
 		t.Error("the program was run")
 	}
 }
+
+// Tasks of many runs in one process have one keeper, and so one watchdog; it is not
+// theirs to close.
+func TestExecLasting(t *testing.T) {
+	var around runner.Scope
+	defer around.Close()
+	var places []any
+	for range 2 {
+		task := sh(`dirname "$GRAPHRUN_TASK_MARK"`, nil)
+		task.Scope = runner.NewScope(&around)
+		place, err := runExec(t, task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task.Scope.Close()
+		places = append(places, place)
+	}
+	if places[0] != places[1] || places[0] == "" {
+		t.Errorf("the programs of two tasks are marked in %v, want one folder", places)
+	}
+}

@@ -19,6 +19,21 @@ type Scope struct {
 	order []io.Closer
 	// tasks is what TasksDir returns.
 	tasks string
+	// around is what lasts longer; nil: nothing does.
+	around *Scope
+}
+
+// NewScope is the scope of a task that is run apart from a driver, in a process that
+// keeps in around what it shares between the tasks of all runs. The caller closes it.
+func NewScope(around *Scope) *Scope { return &Scope{around: around} }
+
+// Lasting is the scope for what need not end with the run: that of a process which
+// runs tasks of many runs, else this one.
+func (s *Scope) Lasting() *Scope {
+	if s.around != nil {
+		return s.around.Lasting()
+	}
+	return s
 }
 
 // TasksDir is the folder for the marks of programs that run; empty: a temporary

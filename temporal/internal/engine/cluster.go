@@ -3,14 +3,18 @@
 package engine
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	enums "go.temporal.io/api/enums/v1"
+	taskqueue "go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
@@ -98,6 +102,33 @@ func (c *Cluster) queue(name string) string {
 		return c.options.Queue
 	}
 	return "graphrun"
+}
+
+// workers reports whether somebody drives the runs of the task queue.
+func (c *Cluster) workers(ctx context.Context) (bool, error) {
+	reply, err := c.client.DescribeTaskQueue(ctx, c.queue(""), enums.TASK_QUEUE_TYPE_WORKFLOW)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(reply.GetPollers(), func(p *taskqueue.PollerInfo) bool {
+		return time.Since(p.GetLastAccessTime().AsTime()) < lastPoll
+	}), nil
+}
+
+// lastPoll is how long ago a worker that is there may have asked for work: it waits a
+// minute for an answer, and then asks again.
+const lastPoll = 90 * time.Second
+
+// pause waits.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (o *Options) tls() (*tls.Config, error) {

@@ -56,12 +56,5 @@ func (k *desk) Hide(secret string) {
 
 // Sleep waits.
 func (k *desk) Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return pause(ctx, d)
 }

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"time"
 
+	"go.temporal.io/sdk/workflow"
+
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
@@ -51,6 +53,8 @@ type call struct {
 	task  *runner.Task
 	input *taskInput
 	over  chan struct{}
+	// future is that of the activity at work; nil: there is none, or it has ended.
+	future workflow.Future
 	// result is what the activity came to, or err why there is none.
 	result *taskResult
 	err    error
@@ -249,13 +253,17 @@ func (h *host) bounds(path string) bool {
 	})
 }
 
+// mute reports whether nodes of a kind call no tools and no models, and so note
+// nothing either.
+func mute(kind string) bool { return kind == "exec" || kind == "http" }
+
 // inputOf is a task as it is sent.
 func inputOf(t *runner.Task) *taskInput {
 	in := &taskInput{
 		RunID: t.RunID, Node: t.Node, Kind: t.Kind, Visit: t.Visit, Attempt: t.Attempt, Item: t.Item, Index: t.Index, Place: t.Place,
 		Key: t.Key, Config: t.Config, Input: t.Input, State: t.State, Dir: t.Dir, Log: t.Log, Answers: t.Answers, Graphs: t.CallGraph != nil,
 	}
-	if t.Kind == "exec" || t.Kind == "http" { // they call no tools and no models
+	if mute(t.Kind) {
 		in.Graphs = false
 		return in
 	}

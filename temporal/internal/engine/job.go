@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput) (*taskResult, error) {
 	if err != nil {
 		return nil, err // this worker's matter: another one may do better
 	}
-	j := &job{worker: w, ctx: ctx, in: in}
+	j := &job{worker: w, ctx: ctx, in: in, scope: runner.NewScope(&w.scope)}
 	task := j.task()
 	if err := flow.Equip(task); err != nil {
 		return nil, temporal.NewNonRetryableApplicationError(err.Error(), "flow", err)
@@ -39,7 +40,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput) (*taskResult, error) {
 	graph, wants := task.Graph, task.WantsText
 	task = j.task()
 	task.Graph, task.WantsText = graph, wants
-	if info := activity.GetInfo(ctx); info.Attempt > 1 {
+	if activity.GetInfo(ctx).Attempt > 1 && !mute(in.Kind) {
 		if err := j.recall(task); err != nil {
 			return nil, err
 		}
@@ -57,23 +58,28 @@ func (w *Worker) Task(ctx context.Context, in *taskInput) (*taskResult, error) {
 	return result, nil
 }
 
-// beat says that the task is alive, until stop.
+// beat says that the task is alive, until stop. That is also how it learns that it is
+// cancelled, so it is said every second; by many tasks less often, or nothing else
+// would get through.
 func (w *Worker) beat(ctx context.Context) (stop func()) {
+	w.atWork.Add(1)
 	done := make(chan struct{})
-	every := min(time.Second, w.heartbeat/4)
 	go func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
 		for {
+			timer := time.NewTimer(min(max(time.Second, time.Duration(w.atWork.Load())*10*time.Millisecond), w.heartbeat*2/5))
 			select {
-			case <-tick.C:
+			case <-timer.C:
 				activity.RecordHeartbeat(ctx)
 			case <-done:
+				timer.Stop()
 				return
 			}
 		}
 	}()
-	return func() { close(done) }
+	return func() {
+		close(done)
+		w.atWork.Add(-1)
+	}
 }
 
 // job is a task at work.
@@ -82,7 +88,7 @@ type job struct {
 	ctx     context.Context
 	in      *taskInput
 	secrets *secrets
-	scope   runner.Scope
+	scope   *runner.Scope
 
 	mu     sync.Mutex
 	result taskResult
@@ -134,7 +140,7 @@ func (j *job) task() *runner.Task {
 	t := &runner.Task{
 		RunID: in.RunID, Node: in.Node, Kind: in.Kind, Visit: in.Visit, Attempt: in.Attempt, Item: in.Item, Index: in.Index,
 		Place: in.Place, Key: in.Key, Config: in.Config, Input: in.Input, State: in.State, Dir: in.Dir, Tools: in.Tools,
-		Providers: in.Providers, Log: in.Log, Answers: in.Answers, Scope: &j.scope,
+		Providers: in.Providers, Log: in.Log, Answers: in.Answers, Scope: j.scope,
 		Hooks: nil, Emit: j.emit, Note: func(data any) error { return j.note(&note{Data: data}) },
 		Because: func(word string) {
 			j.mu.Lock()
@@ -249,11 +255,20 @@ func (j *job) callGraph(ctx context.Context, call runner.GraphCall) (any, error)
 // update has the workflow of the task do something.
 func (j *job) update(ctx context.Context, name string, arg, reply any) error {
 	at := activity.GetInfo(j.ctx).WorkflowExecution
-	handle, err := j.worker.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: at.ID, RunID: at.RunID, UpdateName: name, Args: []any{arg}, WaitForStage: client.WorkflowUpdateStageCompleted,
-	})
-	if err != nil {
-		return err
+	id := rand.Text() // so that asking again asks for the same
+	for {
+		handle, err := j.worker.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+			WorkflowID: at.ID, RunID: at.RunID, UpdateID: id, UpdateName: name, Args: []any{arg},
+			WaitForStage: client.WorkflowUpdateStageCompleted,
+		})
+		if err == nil {
+			err = handle.Get(ctx, reply)
+		}
+		if err == nil || ctx.Err() != nil || !unanswered(err) {
+			return err
+		}
+		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
 	}
-	return handle.Get(ctx, reply)
 }

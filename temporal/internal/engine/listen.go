@@ -13,16 +13,7 @@ import (
 
 // listen lets the workflow take updates, signals and queries.
 func (f *flight) listen(ctx workflow.Context) error {
-	workflow.GoNamed(f.ctx, "notes", func(own workflow.Context) {
-		notes := workflow.GetSignalChannel(f.ctx, signalNote)
-		for {
-			var n note
-			if !notes.Receive(own, &n) {
-				return
-			}
-			f.inbox = append(f.inbox, &mail{note: &n})
-		}
-	})
+	f.notes = workflow.GetSignalChannel(f.ctx, signalNote)
 	workflow.GoNamed(f.ctx, "cancel", func(own workflow.Context) {
 		ctx.Done().Receive(own, nil)
 		f.inbox = append(f.inbox, &mail{ask: runner.RequestCancel})

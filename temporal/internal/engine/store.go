@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -132,19 +133,49 @@ func (s *Store) linksOf(runID string) ([]link, error) {
 	return out, nil
 }
 
-// query asks a workflow run.
+// query asks a workflow run. While workers are there it is patient: they may be busy,
+// or one of them was lost and another has to read the history first.
 func (s *Store) query(runID, run, name string, reply any, args ...any) error {
-	ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
-	defer cancel()
-	value, err := s.cluster.client.QueryWorkflow(ctx, runID, run, name, args...)
-	if err != nil {
-		var late *serviceerror.DeadlineExceeded
-		if errors.As(err, &late) || errors.Is(err, context.DeadlineExceeded) {
+	return s.patiently(runID, func() error {
+		ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
+		defer cancel()
+		value, err := s.cluster.client.QueryWorkflow(ctx, runID, run, name, args...)
+		if err != nil {
+			return err
+		}
+		return value.Get(reply)
+	})
+}
+
+// patiently does what a worker has to answer, again if none does and some are there.
+func (s *Store) patiently(runID string, do func() error) error {
+	for {
+		err := do()
+		if err == nil {
+			return nil
+		}
+		if s.ctx.Err() != nil || !unanswered(err) {
+			return missing(runID, err)
+		}
+		there, err := s.cluster.workers(s.ctx)
+		if err != nil {
+			return err
+		}
+		if !there {
 			return fmt.Errorf("run %q can't be looked at: no worker answers for it; graphrun worker starts one", runID)
 		}
-		return missing(runID, err)
+		if err := pause(s.ctx, time.Second); err != nil {
+			return err
+		}
 	}
-	return value.Get(reply)
+}
+
+// unanswered reports whether an error says that no worker has answered in time, or
+// that what was asked waits for one to do well what another one failed in.
+func unanswered(err error) bool {
+	var late *serviceerror.DeadlineExceeded
+	var notReady *serviceerror.WorkflowNotReady
+	return errors.As(err, &late) || errors.As(err, &notReady) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // part is how many bytes of events are asked for at once.
@@ -280,13 +311,16 @@ func (s *Store) Sweep(time.Time, bool) ([]string, error) { return nil, nil }
 
 // update asks something of the workflow of a run and waits for the reply.
 func (s *Store) update(runID, name string, arg, reply any) error {
-	handle, err := s.cluster.client.UpdateWorkflow(s.ctx, client.UpdateWorkflowOptions{
-		WorkflowID: runID, UpdateName: name, Args: []any{arg}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	id := rand.Text() // so that asking again asks for the same
+	return s.patiently(runID, func() error {
+		handle, err := s.cluster.client.UpdateWorkflow(s.ctx, client.UpdateWorkflowOptions{
+			WorkflowID: runID, UpdateID: id, UpdateName: name, Args: []any{arg}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		})
+		if err != nil {
+			return err
+		}
+		return handle.Get(s.ctx, reply)
 	})
-	if err != nil {
-		return missing(runID, err)
-	}
-	return handle.Get(s.ctx, reply)
 }
 
 // Ask asks something of a run.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	enums "go.temporal.io/api/enums/v1"
@@ -29,6 +30,8 @@ type Worker struct {
 	handlers  map[string]runner.Handler
 	decider   runner.Decider
 	logs      *logs
+	scope     runner.Scope // of what all tasks share
+	atWork    atomic.Int64 // tasks
 }
 
 // WorkerOptions configure a worker. The zero value takes everything from the usual
@@ -88,6 +91,10 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 		// A superstep of a large state may take longer than a second on a busy machine.
 		DeadlockDetectionTimeout: 15 * time.Second,
 		WorkerStopTimeout:        5 * time.Second,
+		// As many ask for work as there is work: two by themselves fetch a task each
+		// time the network has gone to and fro.
+		ActivityTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
+		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 	}
 	var queues []string
 	for _, name := range o.Nodes {
@@ -101,6 +108,7 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 		for _, one := range started {
 			one.Stop()
 		}
+		w.scope.Close()
 	}
 	for _, queue := range queues {
 		options.DisableWorkflowWorker = len(o.Nodes) > 0

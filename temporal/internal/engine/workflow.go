@@ -52,7 +52,8 @@ type flight struct {
 	cancels   map[string]workflow.CancelFunc
 	queue     []*call
 	inbox     []*mail
-	timer     time.Time // when the timer goes off that is open; zero: none is
+	notes     workflow.ReceiveChannel // of the tasks at work
+	timer     time.Time               // when the timer goes off that is open; zero: none is
 	told      standing
 	driving   bool
 	before    *runner.Result // what the drive before came to; nil: there was none
@@ -182,20 +183,37 @@ func (f *flight) launch(c *call) {
 		// What fails here is a worker, not the node: its own retries are the machine's.
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second},
 	})
-	future := workflow.ExecuteActivity(ctx, taskName, c.input)
-	workflow.Go(f.ctx, func(own workflow.Context) {
-		var result taskResult
-		err := future.Get(own, &result)
-		var cancelled *temporal.CanceledError
-		switch {
-		case errors.As(err, &cancelled):
-			result = *failed("cancelled", "context canceled")
-		case err != nil:
-			result = *failed("internal", "activity: "+err.Error())
+	c.future = workflow.ExecuteActivity(ctx, taskName, c.input)
+}
+
+// landed takes what an activity came to, once it has ended.
+func (f *flight) landed(c *call) {
+	var result taskResult
+	err := c.future.Get(f.ctx, &result)
+	var cancelled *temporal.CanceledError
+	switch {
+	case errors.As(err, &cancelled):
+		result = *failed("cancelled", "context canceled")
+	case err != nil:
+		result = *failed("internal", "activity: "+err.Error())
+	}
+	c.result, c.future = &result, nil
+	f.inbox = append(f.inbox, &mail{call: c})
+}
+
+// collect looks for mail: what tasks have noted before that they have ended. A
+// coroutine for each call would do so too, but all of them wake whenever anything
+// happens.
+func (f *flight) collect() bool {
+	for n := new(note); f.notes.ReceiveAsync(n); n = new(note) {
+		f.inbox = append(f.inbox, &mail{note: n})
+	}
+	for _, c := range f.calls {
+		if c.future != nil && c.future.IsReady() {
+			f.landed(c)
 		}
-		c.result = &result
-		f.inbox = append(f.inbox, &mail{call: c})
-	})
+	}
+	return len(f.inbox) > 0
 }
 
 // wait waits for mail, at most until due.
@@ -212,7 +230,7 @@ func (f *flight) wait(due time.Time) {
 			f.inbox = append(f.inbox, nil)
 		})
 	}
-	_ = workflow.Await(f.ctx, func() bool { return len(f.inbox) > 0 }) // nothing cancels it
+	_ = workflow.Await(f.ctx, f.collect) // nothing cancels it
 	m := f.inbox[0]
 	f.inbox = f.inbox[1:]
 	if m == nil {

@@ -1,0 +1,111 @@
+package engine_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/temporal/internal/engine"
+)
+
+// randomGraph is a line of what TestCorpus of internal/reference writes.
+type randomGraph struct {
+	Seed   uint64   `json:"seed"`
+	Flow   string   `json:"flow"`
+	Status string   `json:"status"`
+	Path   []string `json:"path"`
+}
+
+// graphsOf reads the random graphs of GRAPHRUN_TEST_GRAPHS, which .ci/temporal writes.
+func graphsOf(t *testing.T) (all []randomGraph) {
+	t.Helper()
+	name := os.Getenv("GRAPHRUN_TEST_GRAPHS")
+	if name == "" {
+		t.Skip("GRAPHRUN_TEST_GRAPHS does not name a file of random graphs; .ci/temporal writes one")
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var g randomGraph
+		if err := json.Unmarshal(lines.Bytes(), &g); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, g)
+	}
+	if err := lines.Err(); err != nil || len(all) == 0 {
+		t.Fatal(len(all), err)
+	}
+	return all
+}
+
+// TestRandomGraphs: graphs whose outcome does not depend on which of their tasks end
+// first come to the same with both engines, and to what the core makes of them.
+func TestRandomGraphs(t *testing.T) {
+	all := graphsOf(t)
+	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
+	workerOf(t, o, engine.WorkerOptions{})
+	dir := t.TempDir()
+	var group sync.WaitGroup
+	var refused atomic.Int64
+	work := make(chan randomGraph)
+	for range 8 {
+		group.Go(func() {
+			for g := range work {
+				if !compare(t, &o, dir, &g) {
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	for _, g := range all {
+		work <- g
+	}
+	close(work)
+	group.Wait()
+	t.Logf("%d graphs, of which %d are refused", len(all), refused.Load())
+	if refused.Load() > int64(len(all)/4) {
+		t.Error("too many graphs are refused")
+	}
+}
+
+// compare runs a graph with both engines. It reports whether they do, and do not
+// refuse it for what can be said without running it.
+func compare(t *testing.T, o *engine.Options, dir string, g *randomGraph) (ran bool) {
+	id := fmt.Sprintf("graph%d", g.Seed)
+	file := filepath.Join(dir, id+".yaml")
+	if err := os.WriteFile(file, []byte(g.Flow), 0o600); err != nil {
+		t.Error(err)
+		return true
+	}
+	run := func(o *engine.Options, args ...string) (out outcome) {
+		stdout, stderr, code := command(o, append([]string{"run", file, "--run-id", id, "-o", "json"}, args...)...)
+		if err := json.Unmarshal([]byte(stdout), &out); err != nil && code != 3 {
+			t.Errorf("graph %d: %v\n%s\n%s", g.Seed, err, stdout, stderr)
+		}
+		out.Code = code
+		return out
+	}
+	here, there := run(nil, "--store", filepath.Join(dir, id+".db")), run(o)
+	if diff := cmp.Diff(here, there); diff != "" {
+		t.Errorf("graph %d on this machine (-), on the cluster (+):\n%s\n%s", g.Seed, diff, g.Flow)
+	}
+	if there.Code == 3 {
+		return false
+	}
+	if there.Status != g.Status || cmp.Diff(g.Path, there.Path) != "" {
+		t.Errorf("graph %d is %s on %v, the core has it %s on %v\n%s", g.Seed, there.Status, there.Path, g.Status, g.Path, g.Flow)
+	}
+	return true
+}

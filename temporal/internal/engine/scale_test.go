@@ -1,0 +1,133 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/graphrun/graphrun/temporal/internal/engine"
+)
+
+// number is that of an environment variable.
+func number(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// size is that of the contract of the engine, or, in the rounds of every day, a small
+// one: GRAPHRUN_TEMPORAL_SCALE says how many per cent.
+func size(t *testing.T, large, small int) int {
+	return max(large*number(t, "GRAPHRUN_TEMPORAL_SCALE", 0)/100, small)
+}
+
+func manySteps(n int) string {
+	return fmt.Sprintf(`graphrun: v1
+name: steps
+start: a
+limits: {max_steps: 1000000, node_timeout: 1m}
+state: {n: {type: integer, default: 0}}
+nodes:
+  a: {kind: exec, command: ["true"], writes: {n: "n + 1"}}
+edges:
+  - {from: a, to: a, when: "n < %d"}
+  - {from: a, to: END, when: "n >= %d"}
+`, n, n)
+}
+
+func fanOut(n int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "graphrun: v1\nname: fan\nstart: s\nlimits: {max_steps: 10000, max_concurrency: %d, node_timeout: 10m}\n", n)
+	b.WriteString("state: {sum: {type: array, reducer: append}}\nnodes:\n  s: {kind: pass}\n  met: {kind: pass, join: {wait: all}}\n")
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("b%d", i)
+		fmt.Fprintf(&b, "  %s: {kind: exec, command: [echo, '%d'], writes: [sum]}\n", names[i], i)
+	}
+	all := "[" + strings.Join(names, ", ") + "]"
+	fmt.Fprintf(&b, "edges:\n  - {from: s, to: %s}\n  - {from: %s, to: met}\n  - {from: met, to: END}\n", all, all)
+	return b.String()
+}
+
+func manyElements(n int) string {
+	list, _ := json.Marshal(make([]int, n))
+	return fmt.Sprintf(`graphrun: v1
+name: each
+start: a
+limits: {max_concurrency: 200, node_timeout: 10m}
+state: {list: {type: array, default: %s}, out: {type: array, default: []}}
+nodes:
+  a: {kind: exec, each: list, command: [echo, "{{ index }}"], writes: {out: output}}
+edges: [{from: a, to: END}]
+`, list)
+}
+
+// largeState writes a state of so many megabytes, of which every task reads one.
+func largeState(mb int) string {
+	return fmt.Sprintf(`graphrun: v1
+name: state
+start: make
+limits: {max_steps: 1000, node_timeout: 1m}
+state: {all: {type: array, reducer: append}, text: {type: string, default: ""}, sizes: {type: array, reducer: append}, n: {type: integer, default: 0}}
+nodes:
+  make: {kind: exec, script: "head -c 1000000 /dev/zero | tr '\\0' x", parse: text, writes: {text: output}}
+  keep: {kind: set, set: {all: "[text + string(n)]", n: "n + 1"}}
+  look: {kind: exec, script: "wc -c", stdin: "{{ all[n - 1] }}", writes: {sizes: "[output]"}}
+edges:
+  - {from: make, to: keep}
+  - {from: keep, to: look}
+  - {from: look, to: make, when: "n < %d"}
+  - {from: look, to: END, when: "n >= %d"}
+`, mb, mb)
+}
+
+// TestScale runs large flows with both engines.
+func TestScale(t *testing.T) {
+	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
+	workerOf(t, o, engine.WorkerOptions{})
+	small := o // moves the run from workflow to workflow with its state
+	small.Queue = "small"
+	workerOf(t, small, engine.WorkerOptions{MostEvents: 20})
+	for _, f := range []struct {
+		name, text string
+		o          engine.Options
+	}{
+		{"fan", fanOut(size(t, 1000, 100)), o},
+		{"state", largeState(size(t, 20, 3)), small},
+		{"each", manyElements(size(t, 20000, 300)), o},
+		{"steps", manySteps(size(t, 10000, 60)), o},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "flow.yaml")
+			if err := os.WriteFile(file, []byte(f.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			here := outcomeOf(t, nil, "run", file, "--store", filepath.Join(dir, "runs.db"))
+			from := time.Now()
+			there := outcomeOf(t, &f.o, "run", file, "--run-id", f.name)
+			events, _, _ := command(&f.o, "runs", "events", f.name)
+			t.Logf("%d steps in %s, moved %d times", there.Steps, time.Since(from).Round(time.Millisecond), strings.Count(events, `"event":"run_resumed"`))
+			if there.Code != 0 {
+				t.Errorf("exit code %d, want 0: %v", there.Code, there.Error)
+			}
+			if diff := cmp.Diff(here, there); diff != "" {
+				t.Errorf("on this machine (-), on the cluster (+):\n%.2000s", diff)
+			}
+		})
+	}
+}
