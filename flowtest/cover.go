@@ -6,6 +6,7 @@ import (
 	"context"
 	"maps"
 	"math/bits"
+	"path/filepath"
 	"slices"
 
 	"github.com/graphrun/graphrun/spec"
@@ -32,6 +33,62 @@ func (s *search) smallest() []*tried {
 	c.pick(nil, 0, c.all)
 	slices.SortStableFunc(c.best, func(a, b *tried) int { return len(a.path) - len(b.path) })
 	return c.best
+}
+
+// chosen is a smallest set of runs, made simpler and told as their cases will come out.
+func (s *search) chosen(ctx context.Context, cfg Config) []*tried {
+	left := maxShrinks
+	for {
+		out, again := s.smallest(), false
+		for i, t := range out {
+			simpler := s.shrink(ctx, t, &left)
+			if told := s.told(cfg, simpler); told != nil && t.set.within(told.set) {
+				out[i] = told
+				continue
+			}
+			if t.told {
+				continue
+			}
+			s.replace(t, s.told(cfg, t))
+			again = true
+		}
+		if !again {
+			clear(s.fired)
+			for _, t := range out {
+				for _, e := range t.edges {
+					s.fired[e] = true
+				}
+			}
+			return out
+		}
+	}
+}
+
+// told is a run as its case comes out, which is how things are where people answer at
+// once or branches are cancelled: the search lets each take a step. It is nil when the
+// case can't be told.
+func (s *search) told(cfg Config, t *tried) *tried {
+	cfg.Run, cfg.Limit = nil, 0
+	f, found, err := parseFor(cfg, s.graph.File.Name, []byte(s.write([]*tried{t}, filepath.Base(s.graph.File.Name), nil)), s.graph)
+	if err != nil || found.HasErrors() {
+		return nil
+	}
+	r := Run(cfg, []*File{f}).Results[0]
+	if r.got == nil || hasOther(r.Failures) {
+		return nil
+	}
+	own := *t
+	own.told, own.resumed = true, r.resumed
+	own.came(s.graph, r.got)
+	return &own
+}
+
+// replace puts a run in the place of another, or nothing.
+func (s *search) replace(t, told *tried) {
+	s.runs = slices.DeleteFunc(s.runs, func(o *tried) bool { return o == t })
+	if told != nil {
+		s.runs = append(s.runs, told)
+	}
 }
 
 // cover is a small set of the runs, found at once.
@@ -147,10 +204,6 @@ func (s *search) shrink(ctx context.Context, t *tried, left *int) *tried {
 			simpler := s.try(ctx, p)
 			if len(simpler.edges) == 0 {
 				continue
-			}
-			simpler.set = newBits(len(s.graph.Edges))
-			for _, e := range simpler.edges {
-				simpler.set.add(e)
 			}
 			if t.set.within(simpler.set) && simpler.cost() < t.cost() {
 				t, again = simpler, true

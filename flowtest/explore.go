@@ -153,10 +153,6 @@ func (s *search) keep(t *tried) bool {
 	if len(t.edges) == 0 {
 		return false
 	}
-	t.set = newBits(len(s.graph.Edges))
-	for _, e := range t.edges {
-		t.set.add(e)
-	}
 	for _, o := range s.runs {
 		if t.set.within(o.set) && o.cost() <= t.cost() {
 			return false

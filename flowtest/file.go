@@ -23,12 +23,14 @@ type File struct {
 	Graph      *spec.Graph
 	Cases      []*Case
 
-	src   *spec.File
-	cfg   Config
-	found spec.Diagnostics
-	mu    sync.Mutex
-	flows map[string]*prepared // by what their nodes are replaced by
-	plain *runner.Flow         // without anything replaced: to look nodes up
+	src      *spec.File
+	defaults *spec.Value // under every case; nil: none
+	cfg      Config
+	found    spec.Diagnostics
+	shape    spec.Diagnostics // those of found that are about the file's shape
+	mu       sync.Mutex
+	flows    map[string]*prepared // by what their nodes are replaced by
+	plain    *runner.Flow         // without anything replaced: to look nodes up
 }
 
 // Load reads a test file and its flow. Findings are about either; with an error
@@ -43,24 +45,35 @@ func Load(cfg Config, name string) (*File, spec.Diagnostics, error) {
 
 // Parse is Load for a text that has been read.
 func Parse(cfg Config, name string, src []byte) (*File, spec.Diagnostics, error) {
+	return parse(cfg, name, src, readFile)
+}
+
+// parseFor is Parse for a flow that has been read.
+func parseFor(cfg Config, name string, src []byte, g *spec.Graph) (*File, spec.Diagnostics, error) {
+	cfg.Check = func(string, []byte) (*spec.Graph, spec.Diagnostics) { return g, nil }
+	return parse(cfg, name, src, func(string) ([]byte, error) { return nil, nil })
+}
+
+func parse(cfg Config, name string, src []byte, read func(string) ([]byte, error)) (*File, spec.Diagnostics, error) {
 	f := &File{Name: name, cfg: cfg, src: spec.NewFile(name, src), flows: map[string]*prepared{}}
 	root, found := spec.Read(name, src, "a test file is a map with the keys graphrun-test and cases", Keys())
-	if root == nil || found.HasErrors() {
+	if root == nil {
 		return nil, found, nil
 	}
-	f.found = found
+	f.found, f.shape = found, errorsOf(found)
+	root = sound(root, found) // what is left is looked at too: all that is wrong is said at once
 	f.Flow = flowOf(name)
 	if flow := root.Get("flow"); flow != nil {
 		f.Flow = filepath.Join(filepath.Dir(name), filepath.FromSlash(flow.Text.Value))
 	}
-	text, err := readFile(f.Flow)
+	text, err := read(f.Flow)
 	if errors.Is(err, fs.ErrNotExist) {
 		at := root.Span
 		if flow := root.Get("flow"); flow != nil {
 			at = flow.Span
 		}
 		f.report(at, "invalid-value", "there is no flow %s", strconv.Quote(f.Flow))
-		return nil, f.found, nil
+		return nil, f.found.Sort(), nil
 	}
 	if err != nil {
 		return nil, nil, err
@@ -68,12 +81,15 @@ func Parse(cfg Config, name string, src []byte) (*File, spec.Diagnostics, error)
 	if err := f.prepare(text); err != nil {
 		return nil, nil, err
 	}
-	if f.found.HasErrors() {
+	if f.plain == nil {
 		return nil, f.found.Sort(), nil
 	}
 	f.cases(root)
 	for _, c := range f.Cases {
 		f.compile(c)
+	}
+	if len(f.shape) > 0 { // some of it is missing
+		return nil, f.found.Sort(), nil
 	}
 	return f, f.found.Sort(), nil
 }
@@ -139,17 +155,20 @@ func (f *File) line(at spec.Span) int { return f.src.Position(at.From).Line }
 
 // cases reads the cases, each row of a table as one.
 func (f *File) cases(root *spec.Value) {
-	defaults := root.Get("defaults")
+	f.defaults = root.Get("defaults")
 	seen := map[string]bool{}
 	list := root.Get("cases")
+	if list == nil { // which has been reported
+		return
+	}
 	for i := range list.Items {
 		own := &list.Items[i]
-		name := own.Get("name").Text
-		if seen[name.Value] {
+		name := textOf(own.Get("name"))
+		if name.IsSet() && seen[name.Value] {
 			f.report(name.Span, "duplicate-key", "there is a case %s already; names of cases are unique in a file", strconv.Quote(name.Value))
 		}
 		seen[name.Value] = true
-		whole := merged(defaults, own)
+		whole := merged(f.defaults, own)
 		rows := own.Get("each")
 		if rows == nil {
 			f.add(&Case{Name: name.Value, value: whole, own: own, at: own.Span, row: -1})
@@ -169,6 +188,14 @@ func (f *File) cases(root *spec.Value) {
 func (f *File) add(c *Case) {
 	c.Line = f.line(c.at)
 	f.Cases = append(f.Cases, c)
+}
+
+// textOf is the text of a value that may be missing.
+func textOf(v *spec.Value) spec.Text {
+	if v == nil {
+		return spec.Text{}
+	}
+	return v.Text
 }
 
 // mergedKeys are the keys whose entries are taken one by one.

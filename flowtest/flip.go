@@ -235,6 +235,8 @@ func (t *tried) bind(g *spec.Graph, picks map[string]option, input *map[string]a
 	}
 	before := o.text()
 	switch {
+	case o.absent > 0:
+		return false
 	case strings.HasPrefix(b.Path[0], "error_") && o.failure != nil && len(b.Path) > 1:
 		own := *o.failure
 		own.Details = maps.Clone(own.Details)

@@ -18,7 +18,7 @@ import (
 )
 
 // folder makes files by name.
-func folder(t *testing.T, files map[string]string) string {
+func folder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {

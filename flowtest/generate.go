@@ -42,7 +42,7 @@ const (
 // and failures where an edge waits for one. flow is how the test file names the flow.
 func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Generated, error) {
 	s := &search{
-		graph: g, options: map[string][]option{}, fired: map[int]bool{}, wits: newWits(g),
+		graph: g, options: map[string][]option{}, absent: map[string]time.Duration{}, fired: map[int]bool{}, wits: newWits(g),
 		planned: map[uint64]bool{}, walked: map[string]bool{}, flipped: map[string]bool{}, count: len(g.Edges) + 1,
 	}
 	r, err := s.newRunner(&cfg)
@@ -56,11 +56,7 @@ func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Gen
 	limited, stop := context.WithTimeout(ctx, searchTime)
 	defer stop()
 	s.explore(limited)
-	chosen := s.smallest()
-	left := maxShrinks
-	for i, t := range chosen {
-		chosen[i] = s.shrink(limited, t, &left)
-	}
+	chosen := s.chosen(limited, cfg)
 	out := &Generated{Cases: len(chosen), Edges: len(s.fired), Total: len(g.Edges), Runs: s.tries}
 	names := EdgeNames(g)
 	for i := range g.Edges {
@@ -78,6 +74,7 @@ type option struct {
 	failure *runner.Failure // nil: a success
 	target  string          // of a decision
 	real    bool            // a graph node that runs its graph
+	absent  time.Duration   // a person who does not answer in this time
 }
 
 // choice is one that a run made.
@@ -110,7 +107,8 @@ type tried struct {
 	path    []string
 	status  string
 	failure *runner.Failure
-	broken  []string // nodes whose output did not fit
+	told    bool // it is as its case comes out
+	resumed int  // of a run that is told: how often it went on
 	// failed are the executions that failed, by their place in the path.
 	failed map[int]bool
 }
@@ -121,7 +119,9 @@ type search struct {
 	wits    *wits
 	inputs  []map[string]any
 	options map[string][]option
-	fired   map[int]bool
+	// absent is how long people have who are not missed without a failure, by node.
+	absent map[string]time.Duration
+	fired  map[int]bool
 	// runs are those of which no cheaper one fires all that they do, count how many
 	// of them are enough.
 	runs  []*tried
@@ -151,7 +151,7 @@ func (s *search) newRunner(cfg *Config) (*runner.Runner, error) {
 	kinds := slices.Concat(node.Kinds(node.Options{}), cfg.Kinds, []runner.Kind{{
 		Spec: spec.Kind{Name: stubKind}, Handler: runner.HandlerFunc(runStub),
 	}})
-	rewrite := func(_ string, g *spec.Graph) *spec.Graph {
+	rewrite := func(path string, g *spec.Graph) *spec.Graph {
 		with := map[string]*spec.Node{}
 		for _, n := range g.Nodes {
 			if n.Kind.Value != "human" {
@@ -160,6 +160,9 @@ func (s *search) newRunner(cfg *Config) (*runner.Runner, error) {
 			own := *n
 			own.Fields, own.Kind.Value = nil, stubKind
 			takeOver(&own, n)
+			if n.Timeout > 0 && n.Field("default") == nil && !n.Each.IsSet() {
+				s.absent[strings.TrimPrefix(path+"/"+n.ID.Value, "/")] = n.Timeout
+			}
 			with[n.ID.Value] = &own
 		}
 		return g.WithNodes(with)
@@ -248,6 +251,9 @@ func (s *search) optionsOf(task *runner.Task) []option {
 	for _, failure := range s.wits.failures(task.Graph, n) {
 		list = append(list, option{failure: failure})
 	}
+	if most := s.absent[task.Node]; most > 0 {
+		list = append(list, option{failure: &runner.Failure{Kind: "timeout", Message: madeUpText}, absent: most})
+	}
 	if len(list) == 0 {
 		list = []option{{output: baseOutput(task.Graph, n)}}
 	}
@@ -271,32 +277,45 @@ func (s *search) try(ctx context.Context, p *plan) *tried {
 		t.status = "error"
 		return t
 	}
-	t.path, t.status, t.failure, t.history = result.Path, string(result.Status), result.Error, result.History
+	t.history = result.History
 	t.place()
-	if t.status == "cancelled" {
-		return t
-	}
-	for i := range result.History {
-		h := &result.History[i]
-		if h.Error != nil {
-			t.failed[h.Step-1] = true
-			if h.Error.Kind == "invalid_output" || h.Error.Kind == "expression" {
-				t.broken = append(t.broken, h.Node)
-			}
-		}
-	}
-	if len(t.broken) > 0 || result.Error != nil && result.Error.Kind == "expression" { // nobody would keep such a case
-		return t
-	}
-	for _, e := range result.Edges.All() {
-		if e.Fired > 0 {
-			t.edges = append(t.edges, e.Index)
-		}
-	}
+	t.came(s.graph, result)
 	if len(p.input) > 0 {
 		t.choices = append(t.choices, choice{input: true, taken: option{output: p.input}})
 	}
 	return t
+}
+
+// came notes how a run came out, and which edges it fired if somebody would keep it as
+// a case.
+func (t *tried) came(g *spec.Graph, result *runner.Result) {
+	t.path, t.status, t.failure = result.Path, string(result.Status), result.Error
+	t.edges, t.set, t.failed = nil, newBits(len(g.Edges)), map[int]bool{}
+	if t.status == "cancelled" || result.Error != nil && result.Error.Kind == "expression" {
+		return
+	}
+	failed := map[string][]int{}
+	for i := range result.History {
+		h := &result.History[i]
+		if h.Error == nil {
+			continue
+		}
+		if h.Error.Kind == "invalid_output" || h.Error.Kind == "expression" {
+			return
+		}
+		failed[h.Node] = append(failed[h.Node], h.Visit)
+	}
+	visits := map[string]int{}
+	for i, node := range t.path {
+		visits[node]++
+		t.failed[i] = slices.Contains(failed[node], visits[node])
+	}
+	for _, e := range result.Edges.All() {
+		if e.Fired > 0 {
+			t.edges = append(t.edges, e.Index)
+			t.set.add(e.Index)
+		}
+	}
 }
 
 // place finds where the choices stand in the run: branches choose in any order.

@@ -90,10 +90,9 @@ func Mutate(cfg Config, files []*File) (*Mutation, error) {
 
 // noticed runs the tests of a flow on a change of it.
 func noticed(cfg Config, files []*File, g *spec.Graph) (killed, valid bool, err error) {
-	cfg.Check = func(string, []byte) (*spec.Graph, spec.Diagnostics) { return g, nil }
 	var changed []*File
 	for _, f := range files {
-		again, found, err := Parse(cfg, f.Name, f.src.Src)
+		again, found, err := parseFor(cfg, f.Name, f.src.Src, g)
 		if err != nil {
 			return false, false, err
 		}

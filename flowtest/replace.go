@@ -6,7 +6,6 @@ package flowtest
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -53,11 +52,6 @@ func newRunner(cfg *Config, kept runner.Store, rewrite func(string, *spec.Graph)
 // chooseFlow finds or makes the flow that a case runs.
 func (f *File) chooseFlow(c *Case) spec.Diagnostics {
 	replaced, key := f.replaced(c)
-	for _, name := range sortedNames(replaced.stubs) {
-		if tool := f.insideTool(name); tool != "" {
-			return spec.Diagnostics{f.finding(c.at, fmt.Sprintf("%s runs a graph as a tool: in there nodes that reach out have stubs, with outputs and errors; %s can have none", quoted(tool), quoted(name)))}
-		}
-	}
 	keeps := len(c.resumes) > 0 || c.session != nil
 	if !keeps {
 		f.mu.Lock()
@@ -144,20 +138,6 @@ func (f *File) replaced(c *Case) (r *replacement, key string) {
 		}
 	}
 	return r, b.String()
-}
-
-// insideTool is the node that calls the tool whose graph a node stands in; empty: it
-// stands in none.
-func (f *File) insideTool(name string) string {
-	for i, c := range name {
-		if c != '/' {
-			continue
-		}
-		if n, err := f.plain.Find(name[:i]); err == nil && n.Kind.Value != "graph" {
-			return name[:i]
-		}
-	}
-	return ""
 }
 
 // inMachine reports whether the machine executes nodes of a kind itself.

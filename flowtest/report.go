@@ -32,10 +32,11 @@ type Result struct {
 	Path     []string  `json:"path"`
 	Steps    int       `json:"steps"`
 
-	c     *Case
-	seen  *seen
-	got   *runner.Result
-	trace []string
+	c       *Case
+	seen    *seen
+	got     *runner.Result
+	trace   []string
+	resumed int // how often it went on
 }
 
 // Failure is an expectation that does not hold, or something that kept the case

@@ -88,12 +88,14 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 	}
 	ctx = context.WithValue(ctx, actingKey{}, a)
 	result, err := c.flow.flow.Run(ctx, opts)
+	resumed := 0
 	for i := 0; err == nil && i < len(c.resumes) && result.Status == machine.Paused && !a.gaveUp(); i++ {
+		resumed++
 		a.clock.Pass(c.resumes[i].after)
 		opts.Answers, opts.Input = c.resumes[i].answers, nil
 		result, err = c.flow.runner.Resume(ctx, opts.RunID, opts)
 	}
-	out := &Result{File: f.Name, Line: c.Line, Case: c.Name, c: c, seen: watch.seen, trace: watch.lines, Failures: []Failure{}, Path: []string{}}
+	out := &Result{File: f.Name, Line: c.Line, Case: c.Name, c: c, seen: watch.seen, resumed: resumed, trace: watch.lines, Failures: []Failure{}, Path: []string{}}
 	if result != nil {
 		out.Status, out.Steps, out.got = string(result.Status), result.Steps, result
 		out.Path = result.Path

@@ -68,8 +68,9 @@ func (f *File) stubs(v *spec.Value, check func(spec.Text)) map[string]*stub {
 func (f *File) entry(s *stub, v *spec.Value, guards []string) *entry {
 	e := &entry{line: f.line(v.Span), output: v.Get("output"), delay: durationOf(v.Get("delay"))}
 	if failure := v.Get("error"); failure != nil {
-		e.failure = &runner.Failure{Kind: failure.Get("kind").Text.Value, Message: "the stub says so"}
-		if kind := failure.Get("kind").Text; !slices.Contains(spec.FailureKinds(), kind.Value) {
+		kind := textOf(failure.Get("kind"))
+		e.failure = &runner.Failure{Kind: kind.Value, Message: "the stub says so"}
+		if !slices.Contains(spec.FailureKinds(), kind.Value) {
 			if near := suggest.Closest(kind.Value, spec.FailureKinds()); near != "" { // other kinds are those of programs
 				f.report(kind.Span, "invalid-value", "no failure is of kind %s; did you mean %s?", quoted(kind.Value), quoted(near))
 			}

@@ -18,7 +18,11 @@ func (s *search) write(runs []*tried, flow string, missing []string) string {
 	for _, line := range missing {
 		b.WriteString("# no case fires " + line + "\n")
 	}
-	b.WriteString("\ncases:\n")
+	if len(runs) == 0 {
+		b.WriteString("\ncases: []\n")
+	} else {
+		b.WriteString("\ncases:\n")
+	}
 	names := map[string]int{}
 	for _, t := range runs {
 		name := t.name()
@@ -41,7 +45,10 @@ func (s *search) write(runs []*tried, flow string, missing []string) string {
 func (t *tried) name() string {
 	var parts []string
 	for i, node := range t.path {
-		if t.failed[i] {
+		switch {
+		case t.failed[i] && t.asks(node):
+			node += " unanswered"
+		case t.failed[i]:
 			node += " fails"
 		}
 		if !slices.Contains(parts, node) {
@@ -61,15 +68,14 @@ func (t *tried) name() string {
 // given writes input, stubs, answers and decisions of a case.
 func (t *tried) given(b *strings.Builder) {
 	var order []string
-	stubs, answers, decide := map[string][]string{}, map[string][]string{}, map[string][]string{}
+	stubs, decide := map[string][]string{}, map[string][]string{}
 	for _, c := range t.choices {
 		switch {
 		case c.input:
 			fmt.Fprintf(b, "    input: %s\n", yamlFlow(c.taken.output))
 		case c.decide:
 			decide[c.node] = append(decide[c.node], yamlText(c.taken.target))
-		case c.kind == stubKind:
-			answers[c.node] = append(answers[c.node], yamlFlow(c.taken.output))
+		case c.kind == stubKind: // a person's
 		case c.taken.real && !slices.ContainsFunc(t.choices, func(o choice) bool { return o.node == c.node && !o.taken.real }):
 			// it runs as it is in every visit: nothing need be said
 		default:
@@ -93,22 +99,16 @@ func (t *tried) given(b *strings.Builder) {
 			fmt.Fprintf(b, "        - %s\n", strings.TrimSuffix(strings.TrimPrefix(entry, "{"), "}"))
 		}
 	}
-	short := func(key string, by map[string][]string) {
-		if len(by) == 0 {
-			return
-		}
-		parts := make([]string, 0, len(by))
-		for _, node := range sortedNames(by) {
-			text := by[node][0]
-			if !same(by[node]) {
-				text = "[" + strings.Join(by[node], ", ") + "]"
-			}
-			parts = append(parts, yamlText(node)+": "+text)
-		}
-		fmt.Fprintf(b, "    %s: {%s}\n", key, strings.Join(parts, ", "))
+	people := t.sittings()
+	if text := people[0].text(); text != "" {
+		fmt.Fprintf(b, "    %s\n", text)
 	}
-	short("answers", answers)
-	short("decide", decide)
+	if len(decide) > 0 {
+		fmt.Fprintf(b, "    decide: {%s}\n", strings.Join(byNode(decide, nil), ", "))
+	}
+	if text := t.goesOn(people); text != "" {
+		fmt.Fprintf(b, "    resume: [%s]\n", text)
+	}
 }
 
 func same(list []string) bool {

@@ -20,7 +20,7 @@ type linker struct {
 	open   []string         // the files being linked, outermost first
 	found  spec.Diagnostics
 	// nodes are those that run the graphs that are being linked; tool says that one of
-	// these is a tool.
+	// these is a tool, whichever node calls it.
 	nodes []string
 	tool  bool
 	// kept are texts that stand instead of files, and files what was read, both by

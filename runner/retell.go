@@ -54,7 +54,7 @@ func (d *driver) innerOf(task machine.TaskID, note any) (of inner, flow *Flow, l
 	if of.call == 0 {
 		return of, nil, nil
 	}
-	return of, d.flow.tools[of.file], fields[noteGraphEvents]
+	return of, d.flow.tool(task.Node, of.file), fields[noteGraphEvents]
 }
 
 // retellInside tells what a note says of a subgraph's run.

@@ -34,8 +34,8 @@ type Config struct {
 	Owner string
 	// Rewrite changes a graph before it is made ready to run, so that tests can put
 	// something else in the place of its nodes; nil: nothing does. Path is that of
-	// the node that runs the graph, empty for the outermost one. It must not change
-	// g, and give the same each time.
+	// the node that runs the graph, or calls it as a tool, empty for the outermost
+	// one. It must not change g, and give the same each time.
 	Rewrite func(path string, g *spec.Graph) *spec.Graph
 	// Secrets gives what the secrets of a graph hold, by name; nil: they are read as
 	// the graph says. Options.Secrets goes before it.
@@ -152,6 +152,8 @@ type Flow struct {
 	children map[string]*Flow
 	// tools are the graphs that are tools, by the file that the declaration names.
 	tools map[string]*Flow
+	// called are the same by the node that calls them, where graphs are rewritten.
+	called map[string]map[string]*Flow
 	// files are the texts of all subgraphs, and those that graphs take from files, by
 	// absolute path.
 	files map[string][]byte
@@ -186,7 +188,7 @@ func (r *Runner) compile(g *spec.Graph) (*Flow, spec.Diagnostics) {
 			})
 		}
 	}
-	return &Flow{runner: r, graph: g, plan: plan, children: map[string]*Flow{}, tools: map[string]*Flow{}}, found
+	return &Flow{runner: r, graph: g, plan: plan, children: map[string]*Flow{}, tools: map[string]*Flow{}, called: map[string]map[string]*Flow{}}, found
 }
 
 func (r *Runner) runnable() []string {

@@ -68,7 +68,7 @@ func (d *driver) toolGraphs(id machine.TaskID, work *machine.Work) *toolGraphs {
 // its task wait.
 func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, error) {
 	d := g.driver
-	flow := d.flow.tools[call.File]
+	flow := d.flow.tool(lastNode(task.Node), call.File)
 	if flow == nil {
 		return nil, &Failure{Kind: "internal", Message: "graph " + strconv.Quote(call.File) + " is no tool of the file"}
 	}
@@ -277,19 +277,32 @@ func (f *Flow) inside(id, next string) *Flow {
 	if child := f.children[id]; child != nil {
 		return child
 	}
-	switch f.graph.Node(id).Kind.Value {
-	case "agent", "tool", "tools":
+	if callsTools(f.graph.Node(id)) {
 		next, _, _ = strings.Cut(next, "[")
 		for _, file := range slices.Sorted(maps.Keys(f.tools)) {
-			if f.tools[file].graph.Node(next) != nil {
-				return f.tools[file]
+			if flow := f.tool(id, file); flow.graph.Node(next) != nil {
+				return flow
 			}
 		}
 	}
 	return nil
 }
 
-// linkTools links the graphs that a file declares as tools.
+// tool is the graph that a node calls as a tool; nil: no tool names the file.
+func (f *Flow) tool(node, file string) *Flow {
+	if own := f.called[node][file]; own != nil {
+		return own
+	}
+	return f.tools[file]
+}
+
+// callsTools reports whether a node may call graphs as tools.
+func callsTools(n *spec.Node) bool {
+	return slices.Contains([]string{"agent", "tool", "tools"}, n.Kind.Value)
+}
+
+// linkTools links the graphs that a file declares as tools: where graphs are rewritten,
+// once more for each node that may call them.
 func (l *linker) linkTools(g *spec.Graph, flow *Flow) {
 	for i := range g.Tools {
 		file := g.Tools[i].Value.Get("graph")
@@ -302,6 +315,20 @@ func (l *linker) linkTools(g *spec.Graph, flow *Flow) {
 			flow.tools[file.Text.Value] = child
 		}
 		l.tool = outer
+		if l.runner.cfg.Rewrite == nil || l.tool || l.found.HasErrors() {
+			continue
+		}
+		for _, n := range g.Nodes {
+			if !callsTools(n) {
+				continue
+			}
+			if flow.called[n.ID.Value] == nil {
+				flow.called[n.ID.Value] = map[string]*Flow{}
+			}
+			l.nodes = append(l.nodes, n.ID.Value)
+			flow.called[n.ID.Value][file.Text.Value] = l.child(g, file)
+			l.nodes = l.nodes[:len(l.nodes)-1]
+		}
 	}
 }
 
