@@ -104,6 +104,8 @@ func (d *driver) retell(event *machine.Event) error {
 		d.announce(event.Input)
 	case machine.Resumed:
 		d.tell(RunResumed, event.At, nil)
+	case machine.TaskEnded:
+		d.tellSpoken(event)
 	case machine.TaskNoted:
 		if d.nested == nil { // notes of usage are passed on to it
 			d.tellUsage(event)

@@ -60,6 +60,36 @@ edges: [{from: ask, to: END}]
 output: nodes.ask.output
 `
 
+// clerkFlow has a model with a tool, and a list of which an element fails.
+const clerkFlow = `graphrun: v1
+name: asks
+start: clerk
+state: {answer: {type: string}, list: {type: array, default: [1, 2, 3]}}
+models: {default: scripted/script.yaml}
+tools:
+  price:
+    exec: {command: [sh, -c, "echo 25"], parse: json}
+    description: The price of a piece.
+    parameters: {type: object, properties: {article: {type: string}}}
+limits: {max_steps: 9, node_timeout: 30s}
+parallel: {on_failure: continue_others}
+nodes:
+  clerk: {kind: agent, prompt: "What is the price?", tools: [price], writes: [answer]}
+  work:
+    kind: exec
+    script: 'if [ "$N" = 2 ]; then echo "no <b>two</b>" >&2; exit 1; fi; echo "$N"'
+    env: {N: "{{ item }}"}
+    each: list
+    parse: json
+  after: {kind: pass}
+edges: [{from: clerk, to: work}, {from: work, to: after}, {from: after, to: END}]
+`
+
+const clerkScript = `responses:
+  - {node: clerk, tool_calls: [{name: price, args: {article: bolt}}]}
+  - {node: clerk, content: It is 25.}
+`
+
 // TestServedPageInBrowser has a browser use the served page; see web/test/serve.mjs.
 func TestServedPageInBrowser(t *testing.T) {
 	web := os.Getenv("GRAPHRUN_TEST_WEB")
@@ -67,7 +97,7 @@ func TestServedPageInBrowser(t *testing.T) {
 		t.Skip("GRAPHRUN_TEST_WEB does not name the folder web with its packages (.ci/browser makes them): no browser uses the page")
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{"order.yaml": orderFlow, "slow.yaml": slowFlow, "form.yaml": formFlow} {
+	for name, text := range map[string]string{"order.yaml": orderFlow, "slow.yaml": slowFlow, "form.yaml": formFlow, "asks.yaml": clerkFlow, "script.yaml": clerkScript} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

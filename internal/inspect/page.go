@@ -61,18 +61,27 @@ type Run struct {
 	Events    []json.RawMessage `json:"events"`
 	Decisions []Decision        `json:"decisions"`
 	Said      []Said            `json:"said"`
+	// Conversation is what nodes and models said to each other.
+	Conversation []runner.Spoken `json:"conversation"`
 	// SaidCut is how many bytes of what was said at first are left out.
 	SaidCut int `json:"said_cut"`
 }
 
 // Said is what a program or a model said.
 type Said struct {
-	Node    string `json:"node"`
+	Node string `json:"node"`
+	// Place is Node with the elements that it is inside, and its own: s[1]/write[0].
+	Place   string `json:"place"`
 	Visit   int    `json:"visit"`
 	Attempt int    `json:"attempt"`
 	Source  string `json:"source,omitempty"`
 	Stream  string `json:"stream"`
 	Text    string `json:"text"`
+}
+
+// NewSaid is a piece of a log.
+func NewSaid(c *runner.LogChunk) Said {
+	return Said{c.Node, c.Place, c.Visit, c.Attempt, c.Source, c.Stream, c.Text}
 }
 
 // mostSaid is how many bytes of what was said a page holds.
@@ -131,7 +140,10 @@ func textOf(g *spec.Graph, n *spec.Node) string {
 
 // Page tells all of a run that has been painted.
 func (r *Painted) Page(ctx context.Context) (*Run, error) {
-	out := &Run{Result: r.Result, Events: r.events.list, Decisions: r.decided.List(), Said: []Said{}}
+	out := &Run{Result: r.Result, Events: r.events.list, Decisions: r.decided.List(), Said: []Said{}, Conversation: r.spoken.list}
+	if out.Conversation == nil {
+		out.Conversation = []runner.Spoken{}
+	}
 	first, err := r.runner.ShowAt(r.Record.ID, 0, runner.Options{})
 	if err != nil {
 		return nil, err
@@ -141,7 +153,7 @@ func (r *Painted) Page(ctx context.Context) (*Run, error) {
 	err = r.runner.Logs(ctx, r.Record.ID, false, func(c *runner.LogChunk) error {
 		if c.Text != "" {
 			size += len(c.Text)
-			out.Said = append(out.Said, Said{c.Node, c.Visit, c.Attempt, c.Source, c.Stream, c.Text})
+			out.Said = append(out.Said, NewSaid(c))
 		}
 		return nil
 	})

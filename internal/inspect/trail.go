@@ -20,6 +20,7 @@ type Painted struct {
 
 	runner  *runner.Runner
 	events  pageSink
+	spoken  spokenSink
 	decided *Decisions
 }
 
@@ -29,7 +30,7 @@ func Paint(r *runner.Runner, record *runner.RunRecord, whole bool) (*Painted, er
 	t := newTrailSink()
 	told := sinks{t}
 	if whole {
-		told = append(told, &p.events, p.decided)
+		told = append(told, &p.events, &p.spoken, p.decided)
 	}
 	result, err := r.Show(record.ID, runner.Options{Sink: told, History: true})
 	if err != nil {
@@ -51,6 +52,18 @@ func (s sinks) Event(e *runner.Event) error {
 	for _, sink := range s {
 		if err := sink.Event(e); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// Spoken tells those of it that want to know what was said in the conversation.
+func (s sinks) Spoken(told *runner.Spoken) error {
+	for _, sink := range s {
+		if wants, ok := sink.(runner.ConversationSink); ok {
+			if err := wants.Spoken(told); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

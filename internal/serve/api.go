@@ -28,6 +28,7 @@ func (s *Server) api() []operation {
 		does(operation{method: "GET", path: "/runs/{run}/why", id: "getRunWhy", tag: "runs", summary: "Every edge that a step could have taken, and why it did or did not"}, s.getRunWhy),
 		streams(operation{method: "GET", path: "/runs/{run}/events", id: "getRunEvents", tag: "runs", summary: "The events of a run, those so far and those to come, by server-sent events", also: map[int]string{http.StatusNoContent: "The run has ended, and the reader has all of its events"}}, "text/event-stream", s.getRunEvents),
 		does(operation{method: "GET", path: "/runs/{run}/logs", id: "getRunLogs", tag: "runs", summary: "What programs and models said"}, s.getRunLogs),
+		does(operation{method: "GET", path: "/runs/{run}/conversation", id: "getRunConversation", tag: "runs", summary: "What nodes asked models and got from them, tools included; only of tasks that have ended"}, s.getRunConversation),
 		does(operation{method: "POST", path: "/runs/{run}/answers", id: "answerRun", tag: "runs", summary: "Answer what a run asks: all of the answers are taken, or none"}, s.answerRun),
 		does(operation{method: "POST", path: "/runs/{run}/pause", id: "pauseRun", tag: "runs", summary: "Pause a run before its next nodes", status: http.StatusAccepted}, s.pauseRun),
 		does(operation{method: "POST", path: "/runs/{run}/cancel", id: "cancelRun", tag: "runs", summary: "Cancel a run", status: http.StatusAccepted}, s.cancelRun),

@@ -268,7 +268,7 @@ func (s *Server) getRunPage(c *call, in *runIn) (*runPage, error) {
 
 type logsIn struct {
 	Run  string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
-	Node string `query:"node" doc:"only this node"`
+	Node string `query:"node" doc:"only this node, all of its elements"`
 }
 
 type logList struct {
@@ -283,11 +283,29 @@ func (s *Server) getRunLogs(c *call, in *logsIn) (logList, error) {
 	}
 	err = s.cfg.Runner.Logs(c.ctx, record.ID, false, func(l *runner.LogChunk) error {
 		if l.Text != "" && (in.Node == "" || in.Node == l.Node) {
-			out.Said = append(out.Said, inspect.Said{Node: l.Node, Visit: l.Visit, Attempt: l.Attempt, Source: l.Source, Stream: l.Stream, Text: l.Text})
+			out.Said = append(out.Said, inspect.NewSaid(l))
 		}
 		return nil
 	})
 	return out, err
+}
+
+type conversationIn struct {
+	Run  string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	Node string `query:"node" doc:"only this node, all of its elements"`
+}
+
+type conversationList struct {
+	Conversation []runner.Spoken `json:"conversation"`
+}
+
+func (s *Server) getRunConversation(_ *call, in *conversationIn) (conversationList, error) {
+	record, err := s.find(in.Run)
+	if err != nil {
+		return conversationList{}, err
+	}
+	list, err := inspect.Conversation(s.cfg.Runner, &record, in.Node)
+	return conversationList{list}, err
 }
 
 type questionsIn struct {

@@ -1,7 +1,7 @@
 // Asking the server that serves the page. A page in a file has none, and its policy
 // lets it ask nobody.
 
-import type { Data, Decision, Pending, Result, RunEvent, Said } from "./data";
+import type { Data, Decision, Pending, Result, RunEvent, Said, Spoken } from "./data";
 
 /** Problem is why the server did not do something (RFC 9457). */
 export class Problem extends Error {
@@ -51,6 +51,7 @@ export const api = {
   run: (id: string) => ask<Result>("GET", run(id)),
   why: (id: string, step: number) => ask<{ decisions: Decision[] }>("GET", `${run(id)}/why?step=${step}`),
   logs: (id: string, node: string) => ask<{ said: Said[] }>("GET", `${run(id)}/logs?node=${encodeURIComponent(node)}`),
+  conversation: (id: string, node: string) => ask<{ conversation: Spoken[] }>("GET", `${run(id)}/conversation?node=${encodeURIComponent(node)}`),
   start: (body: object) => ask<Result>("POST", "/runs", body),
   answer: (id: string, target: string, value: unknown) => ask<Result>("POST", run(id) + "/answers", { answers: [{ target, value }], by: "the page" }),
   pause: (id: string) => ask("POST", run(id) + "/pause", {}),

@@ -152,6 +152,7 @@ function Header({ data, live }: { data: Data; live?: Serving }) {
           <span class="meta" title={clock(r.started_at)}>{r.run_id}</span>
           <span class="meta">{count(r.steps, "step")} in {duration(r.duration_ms)}</span>
           {live?.parent && <span class="meta">fork of <a href={`/run/${encodeURIComponent(live.parent.id)}`}>{live.parent.id}</a> at {live.parent.step} · <a href={`/compare/${encodeURIComponent(live.parent.id)}/${encodeURIComponent(r.run_id)}`}>compare</a></span>}
+          {live && !live.parent && <span class="meta"><a href={`/?graph=${encodeURIComponent(r.graph)}&compare=${encodeURIComponent(r.run_id)}`}>compare</a></span>}
           {r.usage.llm_calls > 0 && <span class="meta">{count(r.usage.llm_calls, "model call")}{r.usage.cost_usd ? `, $${r.usage.cost_usd.toFixed(4)}` : ""}</span>}
         </>
       ) : (

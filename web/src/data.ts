@@ -119,6 +119,8 @@ export interface RunEvent {
   step?: number;
   superstep?: number;
   node?: string;
+  /** place is node with the elements that it is inside, as in s[1]/write. */
+  place?: string;
   nodes?: string[];
   visit?: number;
   attempt?: number;
@@ -150,6 +152,7 @@ export interface Part {
 export interface Decision {
   step: number;
   node: string;
+  place?: string;
   visit: number;
   outcome: string;
   next: string[];
@@ -158,11 +161,35 @@ export interface Decision {
 
 export interface Said {
   node: string;
+  /** place is node with the elements that it is inside, and its own: s[1]/write[0]. */
+  place: string;
   visit: number;
   attempt: number;
   source?: string;
   stream: string;
   text: string;
+}
+
+/** A message of a conversation. */
+export interface Message {
+  role: string;
+  content?: string;
+  parts?: { kind: string; text?: string; url?: string; type?: string; name?: string }[];
+  tool_calls?: { id: string; name: string; args: Record<string, unknown> | null; malformed?: string }[];
+  tool_call_id?: string;
+  name?: string;
+  is_error?: boolean;
+}
+
+/** What an execution of a node, or of one of its elements, added to the conversation. */
+export interface Spoken {
+  node: string;
+  place: string;
+  visit: number;
+  attempt: number;
+  /** dropped is how many messages before it a summary, the first message, took the place of. */
+  dropped?: number;
+  messages: Message[];
 }
 
 export interface Run {
@@ -171,6 +198,7 @@ export interface Run {
   events: RunEvent[];
   decisions: Decision[];
   said: Said[];
+  conversation?: Spoken[];
   said_cut: number;
 }
 

@@ -154,8 +154,9 @@ function Watched({ page, readOnly }: { page: RunPage; readOnly: boolean }) {
         setVersion((v) => v + 1);
       },
       said: async (node) => {
-        const got = await api.logs(id, node);
-        trace.heard(node, got.said);
+        const [logs, talk] = await Promise.all([api.logs(id, node), api.conversation(id, node)]);
+        trace.heard(node, logs.said);
+        trace.spoke(node, talk.conversation);
         setVersion((v) => v + 1);
       },
       tabs: [["fork", "Fork", (moment) => <ForkPanel page={data as RunPage} moment={moment!} readOnly={readOnly} />]],

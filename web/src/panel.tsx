@@ -3,7 +3,9 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { Data, Decision, Flow, Part, Range, Said } from "./data";
+import { Conversation, Output } from "./conversation";
+import type { Data, Decision, Flow, Part, Range, RunEvent } from "./data";
+import { Elements } from "./elements";
 import { Icon } from "./icons";
 import { clock, count, duration, line } from "./text";
 import { type Execution, type Moment, type Trace } from "./trace";
@@ -163,9 +165,12 @@ export function NodePanel({ path, data, trace, step, onStep }: { path: string | 
 }
 
 function ExecutionView({ x, trace, data }: { x: Execution; trace: Trace; data: Data }) {
-  const said = trace.run.said.filter((s) => s.node === x.node && s.visit === x.visit);
-  const decision = trace.run.decisions.find((d) => d.node === x.node && d.visit === x.visit);
-  const calls = x.events.filter((e) => e.event === "llm_usage"), tools = x.events.filter((e) => e.event === "tool_called"), told = x.events.filter((e) => e.event === "node_event");
+  const conversation = (trace.run.conversation ?? []).filter((s) => s.place === x.node && s.visit === x.visit);
+  // What was streamed stands in the conversation, once that is known.
+  const said = trace.run.said.filter((s) => s.place === x.node && s.visit === x.visit && !(conversation.length && s.stream === "text"));
+  const decision = trace.run.decisions.find((d) => (d.place ?? d.node) === x.node && d.visit === x.visit);
+  const calls = x.events.filter((e) => e.event === "llm_usage"), told = x.events.filter((e) => e.event === "node_event");
+  const tools = conversation.length ? [] : x.events.filter((e) => e.event === "tool_called");
   return (
     <>
       <Facts x={x} trace={trace} />
@@ -180,13 +185,11 @@ function ExecutionView({ x, trace, data }: { x: Execution; trace: Trace; data: D
           </ol>
         </section>
       )}
+      <Input x={x} trace={trace} />
+      {x.elements && <Elements x={x} run={trace.run} />}
       {x.output !== undefined && x.output !== null && <Shown title="Output" value={x.output} />}
-      {calls.length > 0 && (
-        <section>
-          <h3>Model calls</h3>
-          <ul class="calls">{calls.map((e, i) => <li key={i}><Value value={brief(e)} /></li>)}</ul>
-        </section>
-      )}
+      {conversation.length > 0 && <Conversation list={conversation} />}
+      {calls.length > 0 && <Calls calls={calls} />}
       {tools.length > 0 && (
         <section>
           <h3>Tool calls</h3>
@@ -194,24 +197,47 @@ function ExecutionView({ x, trace, data }: { x: Execution; trace: Trace; data: D
         </section>
       )}
       {told.length > 0 && <section><h3>Told</h3><ul class="calls">{told.map((e, i) => <li key={i}><strong>{e.type}</strong> {e.message ?? ""} {e.data ? <Value value={e.data} /> : null}</li>)}</ul></section>}
-      {said.length > 0 && <Spoken said={said} />}
+      {said.length > 0 && <Output said={said} />}
       {decision && x.step === 0 && <Why decision={decision} data={data} />}
     </>
+  );
+}
+
+// Input is what an execution was given: what the nodes gave whose edges led to it, or for
+// the first one what the run began with.
+function Input({ x, trace }: { x: Execution; trace: Trace }) {
+  const from = trace.inputs(x);
+  if (from.length === 0) {
+    const input = x.step === 1 ? trace.run.events.find((e) => e.event === "run_started")?.input : null;
+    return input && Object.keys(input).length > 0 ? <Shown title="Input of the run" value={input} /> : null;
+  }
+  return <>{from.map((f) => <Shown key={f.index} title={`Given by ${f.node}${f.visit > 1 ? " #" + f.visit : ""}`} value={f.error ? { error: f.error } : f.output} />)}</>;
+}
+
+// Calls are what the calls of models came to, and all of them together.
+function Calls({ calls }: { calls: RunEvent[] }) {
+  const number = (e: RunEvent, key: string) => Number(e[key] ?? 0);
+  const sum = (key: string) => calls.reduce((n, e) => n + number(e, key), 0);
+  const cost = (usd: unknown) => (usd === null || usd === undefined ? "unknown" : "$" + Number(usd).toFixed(4));
+  return (
+    <section>
+      <h3>Model calls</h3>
+      <div class="scroll" tabIndex={0} role="group" aria-label="Model calls">
+        <table class="even">
+          <thead><tr><th>model</th><th>role</th><th class="right">in</th><th class="right">out</th><th class="right">cost</th></tr></thead>
+          <tbody>
+            {calls.map((e, i) => <tr key={i}><td>{String(e.model ?? "")}</td><td>{String(e.role ?? "")}</td><td class="right">{number(e, "input_tokens").toLocaleString("en")}</td><td class="right">{number(e, "output_tokens").toLocaleString("en")}</td><td class="right">{cost(e.cost_usd)}</td></tr>)}
+            {calls.length > 1 && <tr class="sum"><td>all {calls.length}</td><td /><td class="right">{sum("input_tokens").toLocaleString("en")}</td><td class="right">{sum("output_tokens").toLocaleString("en")}</td><td class="right">{calls.every((e) => e.cost_usd === null || e.cost_usd === undefined) ? "unknown" : cost(sum("cost_usd"))}</td></tr>}
+          </tbody>
+        </table>
+      </div>
+    </section>
   );
 }
 
 function brief(e: object): Record<string, unknown> {
   const leave = new Set(["event", "seq", "time", "run_id", "step", "superstep", "node", "visit"]);
   return Object.fromEntries(Object.entries(e).filter(([k]) => !leave.has(k)));
-}
-
-function Spoken({ said }: { said: Said[] }) {
-  return (
-    <section>
-      <h3>Said</h3>
-      <pre class="said" tabIndex={0}>{said.map((s, i) => <span key={i} class={s.stream}>{s.source ? `[${s.source}] ` : ""}{s.text}</span>)}</pre>
-    </section>
-  );
 }
 
 // dedent takes away the indent that a definition has in its file.

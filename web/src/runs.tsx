@@ -8,6 +8,7 @@ import { clock, count, duration } from "./text";
 const statuses = ["running", "paused", "completed", "failed", "stuck", "limit", "cancelled", "crashed"];
 
 export const runLink = (id: string) => `/run/${encodeURIComponent(id)}`;
+export const compareLink = (a: string, b: string) => `/compare/${encodeURIComponent(a)}/${encodeURIComponent(b)}`;
 export const flowLink = (path: string) => `/flow/${path.split("/").map(encodeURIComponent).join("/")}`;
 
 export function Runs({ server }: { server: ServerInfo | null }) {
@@ -17,13 +18,17 @@ export function Runs({ server }: { server: ServerInfo | null }) {
   const [older, setOlder] = useState<ListedRun[]>([]);
   const [status, setStatus] = useState(() => new URLSearchParams(location.search).get("status") ?? "");
   const [graph, setGraph] = useState(() => new URLSearchParams(location.search).get("graph") ?? "");
+  const [compared, setCompared] = useState(() => (new URLSearchParams(location.search).get("compare") ?? "").split(",").filter(Boolean));
   const [wrong, setWrong] = useState("");
   const doing = useDoing();
   const query = (cursor?: string) => new URLSearchParams({ ...(status && { status }), ...(graph && { graph }), ...(cursor && { cursor }), limit: "50" });
   useEffect(() => {
     const q = query();
     q.delete("limit");
+    if (compared.length) q.set("compare", compared.join());
     history.replaceState(null, "", "/" + (q.size ? "?" + q : ""));
+  }, [status, graph, compared]);
+  useEffect(() => {
     setOlder([]);
     return every(1500, async () => {
       try {
@@ -76,6 +81,12 @@ export function Runs({ server }: { server: ServerInfo | null }) {
           </select>
         </div>
         <Wrong text={wrong} />
+        {compared.length > 0 && (
+          <p class="comparing" role="status">
+            {compared.length === 1 ? <>Choose another run to compare {compared[0]} with.</> : <a class="button" href={compareLink(compared[0], compared[1])}>Compare {compared[0]} with {compared[1]}</a>}
+            <button onClick={() => setCompared([])}>Clear</button>
+          </p>
+        )}
         {list && runs.length === 0 && <p class="empty">{status || graph ? "No run is like that. Choose every status and every graph to see all." : "Nothing has run yet. Start a flow here, or with graphrun run."}</p>}
         {runs.length > 0 && (
           <div class="scroll" tabIndex={0} role="group" aria-label="List of runs">
@@ -84,10 +95,14 @@ export function Runs({ server }: { server: ServerInfo | null }) {
               <tbody>
                 {runs.map((r) => (
                   <tr key={r.run_id}>
-                    <td><a href={runLink(r.run_id)}>{r.run_id}</a></td>
+                    <td>
+                      <input type="checkbox" aria-label={`Compare ${r.run_id}`} checked={compared.includes(r.run_id)}
+                        onChange={(e) => setCompared((c) => (e.currentTarget.checked ? [...c, r.run_id].slice(-2) : c.filter((id) => id !== r.run_id)))} />
+                      <a href={runLink(r.run_id)}>{r.run_id}</a>
+                    </td>
                     <td>{r.graph}</td>
-                    <td><span class={"pill " + r.status}>{r.status}</span>{r.reason && !["end", "human"].includes(r.reason) && <span class="hint"> {r.reason.replaceAll("_", " ")}</span>}</td>
-                    <td class="right">{r.steps.toLocaleString("en")}</td>
+                    <td><span class={"pill " + r.status}>{r.status}</span>{r.reason && !["end", "human", r.status].includes(r.reason) && <span class="hint"> {r.reason.replaceAll("_", " ")}</span>}</td>
+                    <td class="right">{r.steps.toLocaleString("en")}<span class="narrow"> {r.steps === 1 ? "step" : "steps"}</span></td>
                     <td title={r.started_at}>{clock(r.started_at)}</td>
                     <td>{duration(Math.max(0, (r.status === "running" ? Date.now() : Date.parse(r.updated_at)) - Date.parse(r.started_at)))}</td>
                     <td class="hint">{[r.parent && `fork of ${r.parent} at ${r.parent_step}`, ...Object.entries(r.labels ?? {}).filter(([k]) => k !== "request").map(([k, v]) => `${k}=${v}`)].filter(Boolean).join(" ")}</td>

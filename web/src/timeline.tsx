@@ -1,5 +1,5 @@
-// When each node ran: lanes of executions that ran at once, with their attempts
-// and the waits between them.
+// When each node ran: lanes of executions that ran at once, with their attempts, the
+// waits between them, and the calls of models and tools in them.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { duration } from "./text";
@@ -25,6 +25,7 @@ export function Timeline({ trace, version, step, selected, onStep, onSelect }: {
   const room = Math.max(80, wide - 24);
   const { bars, lanes, scale, ticks } = useMemo(() => lay(trace, room, byStep), [trace, version, room, byStep]);
   const here = trace.steps[step - 1];
+  const asked = new Set(trace.run.result.pending.map((q) => q.node));
   const now = byStep ? scale(step) : here ? scale(here.end ?? trace.length) : 0;
   return (
     <div class="timeline">
@@ -45,14 +46,17 @@ export function Timeline({ trace, version, step, selected, onStep, onSelect }: {
             const path = plainPath(b.x.node);
             const name = b.x.node.split("/").at(-1)! + (b.x.visit > 1 ? ` #${b.x.visit}` : "");
             return (
-              <g key={b.x.index} class={`bar kind-${b.x.kind} ${b.x.outcome} ${selected === path ? "selected" : ""} ${b.x.step === step && step ? "here" : ""} ${b.x.step > step ? "later" : ""}`}
+              <g key={b.x.index} class={`bar kind-${b.x.kind} ${b.x.end === null && asked.has(b.x.node) ? "waiting" : b.x.outcome} ${selected === path ? "selected" : ""} ${b.x.step === step && step ? "here" : ""} ${b.x.step > step ? "later" : ""}`}
                 transform={`translate(${b.from} ${b.lane * LANE + 3})`} onClick={() => (b.x.step ? onStep(b.x.step) : 0, onSelect(path))}>
-                <title>{b.many > 1 ? `${b.many} executions from ${b.x.node} on` : `${b.x.node}${b.x.visit > 1 ? " #" + b.x.visit : ""}: ${b.x.outcome}, ${duration((b.x.end ?? trace.length) - b.x.start)}${b.x.attempts.length > 1 ? `, ${b.x.attempts.length} attempts` : ""}`}</title>
+                <title>{b.many > 1 ? `${b.many} executions from ${b.x.node} on` : `${b.x.node}${b.x.visit > 1 ? " #" + b.x.visit : ""}: ${b.x.end === null && asked.has(b.x.node) ? "waits for an answer" : b.x.outcome}, ${duration((b.x.end ?? trace.length) - b.x.start)}${b.x.attempts.length > 1 ? `, ${b.x.attempts.length} attempts` : ""}`}</title>
                 <rect class="body" width={w} height={LANE - 6} rx={Math.min(4, w / 2)} />
                 {!byStep && b.x.attempts.length > 1 && b.x.attempts.slice(0, -1).map((a, i) => {
                   const from = scale(a.end ?? a.start) - b.from, to = scale(b.x.attempts[i + 1].start) - b.from;
                   return <rect key={i} class="gap" x={from} width={Math.max(1, to - from)} height={LANE - 6} />;
                 })}
+                {!byStep && callsOf(b.x, trace).map((c, i) => (
+                  <rect key={"c" + i} class={"call " + c.kind} x={Math.min(scale(c.from) - b.from, w - 4)} y={LANE - 12} width={Math.max(4, scale(c.to) - scale(c.from))} height={4} rx={2}><title>{c.text}</title></rect>
+                ))}
                 {w > 28 && <text x="6" y="13">{name.length * 6.4 + 10 < w ? name : name.slice(0, Math.max(1, Math.floor((w - 16) / 6.4))) + "…"}</text>}
               </g>
             );
@@ -64,16 +68,32 @@ export function Timeline({ trace, version, step, selected, onStep, onSelect }: {
   );
 }
 
+interface Call { kind: "model" | "tool"; from: number; to: number; text: string }
+
+// callsOf are the calls of models and tools in an execution. Of a model's call only when
+// its answer came is told; of a tool's, live, how long it took.
+function callsOf(x: Execution, trace: Trace): Call[] {
+  return x.events.filter((e) => e.event === "llm_usage" || e.event === "tool_called").map((e) => {
+    const to = Date.parse(e.time) - trace.start, took = Number(e.duration_ms ?? 0);
+    if (e.event === "tool_called") return { kind: "tool", from: to - took, to, text: `tool ${e.tool}, ${duration(took)}` };
+    const tokens = `${Number(e.input_tokens ?? 0)} tokens in, ${Number(e.output_tokens ?? 0)} out`;
+    return { kind: "model", from: to, to, text: `${e.model} answered${e.role ? ` as ${e.role}` : ""}: ${tokens}${e.cost_usd ? `, $${Number(e.cost_usd).toFixed(4)}` : ""}` };
+  });
+}
+
 function lay(trace: Trace, room: number, byStep: boolean) {
-  const span = byStep ? Math.max(1, trace.steps.length) : trace.length;
+  // What has not ended has no step yet: it comes after all that have.
+  const open = byStep ? trace.executions.filter((x) => x.end === null && !x.node.includes("/") && !x.finally) : [];
+  const span = byStep ? Math.max(1, trace.steps.length + (open.length ? 1 : 0)) : trace.length;
   const scale = (t: number) => Math.max(0, Math.min(room, (t / span) * room));
   const ends: number[] = [];
   const bars: Bar[] = [];
-  const list = byStep ? trace.steps.filter(Boolean) : [...trace.executions].sort((a, b) => a.start - b.start || a.index - b.index);
+  const list = byStep ? [...trace.steps.filter(Boolean), ...open] : [...trace.executions].sort((a, b) => a.start - b.start || a.index - b.index);
   const lastInLane: Bar[] = [];
   for (const x of list) {
-    const from = byStep ? scale(x.step - 1) + 1 : scale(x.start);
-    const to = byStep ? scale(x.step) - 1 : scale(x.end ?? trace.length);
+    const place = x.end === null ? trace.steps.length + 1 : x.step;
+    const from = byStep ? scale(place - 1) + 1 : scale(x.start);
+    const to = byStep ? scale(place) - 1 : scale(x.end ?? trace.length);
     // An inner execution is below the one around it, which has not ended.
     const least = x.node.split("/").length - 1;
     let lane = Math.min(least, ends.length);

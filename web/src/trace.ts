@@ -1,7 +1,7 @@
 // A run as the page shows it: executions with their attempts, and the run as it
 // was after any step.
 
-import type { Data, Decision, Failure, Result, RunEvent, Run, Said } from "./data";
+import type { Data, Decision, Failure, Result, RunEvent, Run, Said, Spoken } from "./data";
 
 /** Attempt is one try of an execution; times are milliseconds from the run's start. */
 export interface Attempt {
@@ -22,6 +22,7 @@ export interface Execution {
   kind: string;
   start: number;
   end: number | null;
+  began: number; // the seq of the event that began it
   seq: number; // of the event that ended it
   outcome: "running" | "success" | "failure" | "cancelled"; // cancelled: no visit, and no step
   cached: boolean;
@@ -31,8 +32,11 @@ export interface Execution {
   output: unknown;
   error: Failure | null;
   events: RunEvent[]; // usage, tools, progress
-  elements: { done: number; failed: number; total: number } | null;
+  elements: { done: number; failed: number; total: number; list: Element[] } | null;
 }
+
+/** Element is one element of an each that has ended. */
+export interface Element { index: number; item: unknown; outcome: string; at: number }
 
 /** NodeMark says how a node stands after a step. */
 export interface NodeMark {
@@ -60,6 +64,9 @@ export const plainPath = (node: string) => node.replace(/\[\d+\]/g, "");
 
 const inner = (node: string) => node.includes("/");
 
+// keyOf tells executions apart, those of elements too.
+const keyOf = (e: { node?: string; place?: string; visit?: number }) => `${e.place ?? e.node}#${e.visit ?? 1}`;
+
 export class Trace {
   readonly run: Run;
   readonly start: number;
@@ -86,15 +93,14 @@ export class Trace {
       this.length = Math.max(this.length, Date.parse(e.time) - this.start);
       if (e.event === "edges_resolved" && e.candidates) this.decide(e);
       if (e.event === "node_output" && e.node && typeof e.text === "string" && e.text) {
-        this.run.said.push({ node: e.node, visit: e.visit ?? 1, attempt: e.attempt ?? 1, stream: "text", text: e.text });
+        this.run.said.push({ node: e.node, place: e.place ?? e.node, visit: e.visit ?? 1, attempt: e.attempt ?? 1, stream: "text", text: e.text });
       }
     }
-    this.visits = null;
   }
 
   private decide(e: RunEvent) {
-    const x = this.known.get(`${e.node}#${e.visit}`);
-    const d = { step: e.step ?? 0, node: e.node!, visit: e.visit ?? 1, outcome: x?.outcome ?? "success", next: e.next ?? [], candidates: e.candidates as Decision["candidates"] };
+    const x = this.known.get(keyOf(e));
+    const d: Decision = { step: e.step ?? 0, node: e.node!, place: e.place, visit: e.visit ?? 1, outcome: x?.outcome ?? "success", next: e.next ?? [], candidates: e.candidates as Decision["candidates"] };
     this.run.decisions.push(d);
     if (!inner(d.node)) this.decisions.set(d.step, d);
   }
@@ -102,7 +108,7 @@ export class Trace {
   /** explain puts what was asked for later in the place of decisions. */
   explain(list: Decision[]) {
     for (const d of list) {
-      const i = this.run.decisions.findIndex((o) => o.node === d.node && o.visit === d.visit && o.step === d.step);
+      const i = this.run.decisions.findIndex((o) => o.node === d.node && o.place === d.place && o.visit === d.visit && o.step === d.step);
       if (i < 0) continue;
       this.run.decisions[i] = d;
       if (!inner(d.node)) this.decisions.set(d.step, d);
@@ -114,6 +120,11 @@ export class Trace {
     const rest = this.run.said.filter((s) => s.node !== node);
     this.run.said.length = 0;
     for (const s of rest.concat(said)) this.run.said.push(s);
+  }
+
+  /** spoke is what a node has added to the conversation, all of it. */
+  spoke(node: string, list: Spoken[]) {
+    this.run.conversation = (this.run.conversation ?? []).filter((s) => s.node !== node).concat(list);
   }
 
   /** stands is how the run stands now. */
@@ -129,13 +140,13 @@ export class Trace {
   private add(e: RunEvent, known: Map<string, Execution>) {
     if (!e.node) return;
     const at = Date.parse(e.time) - this.start;
-    const key = `${e.node}#${e.visit}`;
+    const key = keyOf(e), node = e.place ?? e.node;
     let x = known.get(key);
     if (e.event === "node_started") {
       if (!x) {
         x = {
-          index: this.executions.length, node: e.node, step: inner(e.node) ? 0 : (e.step ?? 0), superstep: e.superstep ?? 0, visit: e.visit ?? 1,
-          kind: e.kind ?? "", start: at, end: null, seq: Infinity, outcome: "running", cached: false, skipped: false, finally: !!e.finally,
+          index: this.executions.length, node, step: inner(node) ? 0 : (e.step ?? 0), superstep: e.superstep ?? 0, visit: e.visit ?? 1,
+          kind: e.kind ?? "", start: at, end: null, began: e.seq, seq: Infinity, outcome: "running", cached: false, skipped: false, finally: !!e.finally,
           attempts: [], output: undefined, error: null, events: [], elements: null,
         };
         known.set(key, x);
@@ -155,8 +166,8 @@ export class Trace {
     if ((e.event === "node_completed" || e.event === "node_failed") && !x) {
       // A cached or skipped node is told of only when it has ended.
       x = {
-        index: this.executions.length, node: e.node, step: inner(e.node) ? 0 : (e.step ?? 0), superstep: e.superstep ?? 0, visit: e.visit ?? 1,
-        kind: e.kind ?? "", start: at - (e.duration_ms ?? 0), end: null, seq: Infinity, outcome: "running", cached: false, skipped: false,
+        index: this.executions.length, node, step: inner(node) ? 0 : (e.step ?? 0), superstep: e.superstep ?? 0, visit: e.visit ?? 1,
+        kind: e.kind ?? "", start: at - (e.duration_ms ?? 0), end: null, began: e.seq, seq: Infinity, outcome: "running", cached: false, skipped: false,
         finally: !!e.finally, attempts: [], output: undefined, error: null, events: [], elements: null,
       };
       known.set(key, x);
@@ -175,12 +186,14 @@ export class Trace {
         Object.assign(x, {
           end: at, seq: e.seq, outcome: e.event === "node_completed" ? "success" : e.step || e.finally ? "failure" : "cancelled", cached: !!e.cached, skipped: !!e.skipped, output: e.output, error: e.error ?? null,
         });
-        if (e.step && !inner(e.node)) x.step = e.step;
+        if (e.step && !inner(node)) x.step = e.step;
         if (x.step > 0) this.steps[x.step - 1] = x;
         break;
       case "node_event":
         if (e.type === "element" && e.data) {
-          x.elements = { done: Number(e.data.done), failed: Number(e.data.failed), total: Number(e.data.total) };
+          const list = Number(e.data.done) > 1 ? (x.elements?.list ?? []) : []; // an attempt begins anew
+          list.push({ index: Number(e.data.index), item: e.data.item, outcome: String(e.data.outcome), at });
+          x.elements = { done: Number(e.data.done), failed: Number(e.data.failed), total: Number(e.data.total), list };
           break;
         }
         x.events.push(e);
@@ -194,6 +207,21 @@ export class Trace {
   /** of returns the executions of a node by its path. */
   of(path: string): Execution[] {
     return this.executions.filter((x) => plainPath(x.node) === path);
+  }
+
+  /** inputs are the executions that an execution got its input from, since it ran before. */
+  inputs(x: Execution): Execution[] {
+    const cut = x.node.lastIndexOf("/") + 1;
+    const place = x.node.slice(0, cut), id = x.node.slice(cut).replace(/\[\d+\]$/, "");
+    const before = this.known.get(`${x.node}#${x.visit - 1}`)?.began ?? 0;
+    const out: Execution[] = [];
+    for (const d of this.run.decisions) {
+      const at = d.place ?? d.node;
+      if (!at.startsWith(place) || at.indexOf("/", cut) >= 0 || !d.next.some((n) => n.slice(n.lastIndexOf("/") + 1) === id)) continue;
+      const from = this.known.get(keyOf(d));
+      if (from && from.seq < x.began && from.seq >= before && !out.includes(from)) out.push(from);
+    }
+    return out;
   }
 
   /** at is the run after a step; 0 is before the first, and the last is as it stands. */
@@ -249,14 +277,10 @@ export class Trace {
 
   private after(d: Decision, seq: number): boolean {
     if (seq === Infinity) return false;
-    const x = this.byVisit.get(`${d.node}#${d.visit}`);
+    const x = this.known.get(keyOf(d));
     return !x || x.seq > seq;
   }
 
-  private visits: Map<string, Execution> | null = null;
-  private get byVisit(): Map<string, Execution> {
-    return (this.visits ??= new Map(this.executions.map((x) => [`${x.node}#${x.visit}`, x])));
-  }
 
   // fold makes the state after a step: writes are made when its superstep ends.
   private fold(m: Moment, here: Execution | undefined, last: boolean) {

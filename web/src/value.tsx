@@ -45,6 +45,8 @@ export function Value({ value, name, deep = 0 }: { value: unknown; name?: string
 /** Shown is a value under a heading, with a button that copies its JSON. */
 export function Shown({ title, value }: { title: string; value: unknown }) {
   const [copied, setCopied] = useState(false);
+  const [raw, setRaw] = useState(false);
+  const tree = typeof value === "object" && value !== null;
   const copy = async () => {
     await navigator.clipboard?.writeText(typeof value === "string" ? value : JSON.stringify(value, null, 2));
     setCopied(true);
@@ -52,8 +54,8 @@ export function Shown({ title, value }: { title: string; value: unknown }) {
   };
   return (
     <section class="shown">
-      <h3>{title}<button class="quiet" onClick={copy} title="Copy as JSON" aria-label={`Copy ${title} as JSON`}>{copied ? "copied" : <Icon name="copy" size={13} />}</button></h3>
-      <Value value={value} />
+      <h3>{title}<span class="acts">{tree && <button class="quiet" aria-pressed={raw} onClick={() => setRaw(!raw)} title="Raw JSON" aria-label={`${title} as raw JSON`}>{"{}"}</button>}<button class="quiet" onClick={copy} title="Copy as JSON" aria-label={`Copy ${title} as JSON`}>{copied ? "copied" : <Icon name="copy" size={13} />}</button></span></h3>
+      {raw && tree ? <pre class="definition" tabIndex={0}>{JSON.stringify(value, null, 2)}</pre> : <Value value={value} />}
     </section>
   );
 }

@@ -155,6 +155,61 @@ await attempt("controls", async () => {
   await context.close();
 });
 
+// Any two runs are compared from the list.
+await attempt("two runs of the list", async () => {
+  const { page, context } = await open("/run/slow");
+  await page.getByRole("link", { name: "compare" }).click();
+  await page.getByText("Choose another run to compare slow with").waitFor();
+  await page.getByLabel("Graph").selectOption("");
+  const other = page.locator("table.runs input:not(:checked)").first();
+  const name = (await other.getAttribute("aria-label")).replace("Compare ", "");
+  await other.check();
+  await page.waitForURL(/compare=slow%2C/);
+  await page.reload(); // the choice stands in the address
+  await page.getByRole("link", { name: `Compare slow with ${name}` }).click();
+  await page.waitForURL(`**/compare/slow/${name}`);
+  await page.locator("table.paths tr").nth(1).waitFor();
+  await context.close();
+});
+
+// What a model was asked and answered stands at its node, tools included, once live and
+// once read anew; so does what it cost, and what came of each element of a list.
+await attempt("a conversation", async () => {
+  await api("POST", "/runs", { flow: "asks.yaml", run_id: "talks" });
+  const { page, context } = await open("/run/talks#tab=node&node=clerk");
+  const turns = async (n) => until(`${n} turns`, async () => await page.locator(".talk .turn").count() >= n);
+  await page.locator("header .pill.completed").waitFor();
+  for (const round of ["live", "read anew"]) {
+    await turns(4);
+    const text = await page.textContent(".talk");
+    expect(/What is the price/.test(text) && /calls price/.test(text) && /result of price/.test(text) && /It is 25/.test(text), `${round}, the conversation is ${text}`);
+    expect(await page.locator("table.even tbody tr").count() === 3, `${round}: ${await page.textContent("table.even")}`); // two calls and their sum
+    await page.getByLabel("one width per step").setChecked(false);
+    expect(await page.locator(".bar .call.model").count() === 2, `${round}: the timeline shows ${await page.locator(".bar .call").count()} calls`);
+    await page.reload();
+  }
+  await page.locator('[data-path="work"]').click();
+  await page.locator("details.tool summary", { hasText: "3" }).first().waitFor();
+  await page.getByText("only the 1 element that failed").click();
+  expect(await page.locator("section > details.tool").count() === 1, "not only what failed is shown");
+  await page.locator("section > details.tool summary").click();
+  await page.locator("details.tool .said").waitFor();
+  expect((await page.textContent("details.tool .said")).includes("no <b>two</b>"), `the element said ${await page.textContent("details.tool")}`);
+  await page.locator('[data-path="after"]').click();
+  await page.getByRole("heading", { name: "Given by work" }).waitFor();
+  await page.getByRole("button", { name: "Given by work as raw JSON" }).click();
+  expect(/^\[\s+1,\s+null,\s+3\s+\]/.test(await page.locator(".shown pre").first().textContent()), `as JSON it is ${await page.locator(".shown pre").first().textContent()}`);
+  await context.close();
+});
+
+// What waits for a person has a place on the timeline, by steps too.
+await attempt("a question on the timeline", async () => {
+  await api("POST", "/runs", { flow: "form.yaml", run_id: "waits" });
+  const { page, context } = await open("/run/waits#tab=run");
+  await page.locator(".bar.waiting").waitFor();
+  await context.close();
+});
+
 // The flow follows its file, with findings at their lines; a broken one can't be run.
 await attempt("a flow that changes", async () => {
   const { page, context } = await open("/flow/order.yaml#tab=source");
@@ -197,7 +252,7 @@ await attempt("nothing there", async () => {
 // Every view, in both lights and at both widths.
 const { runs } = await api("GET", "/runs");
 const fork = runs.find((r) => r.parent);
-const views = ["/", "/flow/order.yaml#tab=start", "/flow/order.yaml", `/run/${fork?.run_id}#tab=run`, `/run/${fork?.run_id}#tab=fork&step=2`, `/compare/${fork?.parent}/${fork?.run_id}`, "/run/asks#tab=run"];
+const views = ["/", "/flow/order.yaml#tab=start", "/flow/order.yaml", `/run/${fork?.run_id}#tab=run`, `/run/${fork?.run_id}#tab=fork&step=2`, `/compare/${fork?.parent}/${fork?.run_id}`, "/run/asks#tab=run", "/run/talks#tab=node&node=clerk", "/run/talks#tab=node&node=work"];
 await api("POST", "/runs", { flow: "form.yaml", run_id: "asks" });
 for (const [i, path] of views.entries()) {
   for (const width of [1280, 360]) {
@@ -205,7 +260,7 @@ for (const [i, path] of views.entries()) {
       if (!shots && (i + 2 * (width === 360) + (scheme === "dark")) % 4) continue;
       await attempt(path, async () => {
         const { page, context, where } = await open(path, { width, scheme });
-        await page.locator(path === "/" ? "table.runs tr" : path.startsWith("/compare") ? "table.paths tr" : ".box .name").first().waitFor();
+        await page.locator(path === "/" ? "table.runs tbody tr" : path.startsWith("/compare") ? "table.paths tr" : ".box .name").first().waitFor();
         if (path === "/") await page.locator(".flows li").first().waitFor();
         const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         expect(over <= 0, `${where}: wider than the window by ${over}`);

@@ -1,0 +1,54 @@
+// What nodes asked models and got from them, for those who read a run.
+
+package runner
+
+import "github.com/graphrun/graphrun/runner/machine"
+
+// Spoken is what a task has added to the conversation.
+type Spoken struct {
+	// Node is the path of the node, Place that of the task, with the elements that it is
+	// inside, and its own: s[1]/write[0].
+	Node    string `json:"node"`
+	Place   string `json:"place"`
+	Visit   int    `json:"visit"`
+	Attempt int    `json:"attempt"`
+	// Dropped is how many of the oldest messages the first one, a summary, stands for;
+	// 0: it is none.
+	Dropped int `json:"dropped,omitempty"`
+	// Messages are in order. What a model thought is left out.
+	Messages []Message `json:"messages"`
+}
+
+// ConversationSink is a Sink that is also told what tasks have added to the
+// conversation, by those who read a recorded run: Replay, Retell, Follow, and Show with
+// History. What it is told is its own.
+type ConversationSink interface {
+	Sink
+	Spoken(s *Spoken) error
+}
+
+// tellSpoken tells what a task that has ended added to the conversation.
+func (d *driver) tellSpoken(event *machine.Event) {
+	outer := d.outermost()
+	sink, wants := outer.opts.Sink.(ConversationSink)
+	if !wants || event.Talk == nil || outer.sinkErr != nil {
+		return
+	}
+	out := &Spoken{
+		Node: d.nested.path(event.Task.Node), Place: d.nested.prefixOf(event.Task.Node, event.Task.Element-1),
+		Visit: event.Task.Visit, Attempt: event.Task.Attempt, Dropped: event.Talk.Drop, Messages: []Message{},
+	}
+	add := func(m Message) {
+		m.Thinking = nil
+		out.Messages = append(out.Messages, d.mask.message(m))
+	}
+	if event.Talk.Summary != nil {
+		add(*event.Talk.Summary)
+	}
+	for _, m := range event.Talk.Add {
+		add(m)
+	}
+	if len(out.Messages) > 0 {
+		outer.sinkErr = sink.Spoken(out)
+	}
+}
