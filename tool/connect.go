@@ -50,8 +50,7 @@ func (s *server) shake(ctx context.Context) (*link, error) {
 	kill := func() error { return nil }
 	if s.url != "" {
 		transport = &mcp.StreamableClientTransport{
-			Endpoint: s.url, HTTPClient: &http.Client{Transport: withHeaders{http.DefaultTransport, s.headers}},
-			DisableStandaloneSSE: true,
+			Endpoint: s.url, HTTPClient: &http.Client{Transport: listening{withHeaders{http.DefaultTransport, s.headers}}},
 		}
 	} else {
 		p, err := s.start()

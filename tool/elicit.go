@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/schema"
 )
 
 // Declined is the answer of a person who does not want to say what a server asks.
@@ -75,11 +76,10 @@ func (a *asking) asked(c *askedCall) bool {
 
 // question handles what a server asks.
 func (a *asking) question(ctx context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	schema, _ := eval.Canonical(req.Params.RequestedSchema)
-	form, _ := schema.(map[string]any)
 	if req.Params.URL != "" {
 		return &mcp.ElicitResult{Action: Declined}, nil
 	}
+	form := formOf(req.Params.RequestedSchema)
 	c, own := ctx.Value(askedKey{}).(*askedCall)
 	if !own {
 		if c = a.sender(ctx); c == nil {
@@ -102,6 +102,37 @@ func (a *asking) question(ctx context.Context, req *mcp.ElicitRequest) (*mcp.Eli
 	}
 	fields, _ := answer.(map[string]any)
 	return &mcp.ElicitResult{Action: "accept", Content: fields}, nil
+}
+
+// formOf is the schema of an answer. What older servers add to JSON Schema is said as
+// it is today: names of choices, which were a list beside them. A schema that is none
+// all the same asks for any object; the server checks what it gets.
+func formOf(asked any) map[string]any {
+	plain, _ := eval.Canonical(asked)
+	form, _ := plain.(map[string]any)
+	fields, _ := form["properties"].(map[string]any)
+	for _, field := range fields {
+		field, _ := field.(map[string]any)
+		titles, named := field["enumNames"].([]any)
+		if !named {
+			continue
+		}
+		delete(field, "enumNames")
+		choices, _ := field["enum"].([]any)
+		if len(choices) != len(titles) {
+			continue
+		}
+		list := make([]any, len(choices))
+		for i := range choices {
+			list[i] = map[string]any{"const": choices[i], "title": titles[i]}
+		}
+		delete(field, "enum")
+		field["oneOf"] = list
+	}
+	if _, err := schema.Compile(form); err != nil {
+		return map[string]any{"type": "object"}
+	}
+	return form
 }
 
 // sender is the call during which the server asks: the first of those under way that

@@ -1,0 +1,58 @@
+// What a server on HTTP says outside of the answers to our requests: it asks for the
+// folders it may be told of, or puts a question.
+
+package tool
+
+import (
+	"context"
+	"io"
+	"mime"
+	"net/http"
+	"time"
+)
+
+// listenTime is how long the start of a session waits until the server listens, too.
+// Those that say nothing before they have something to say are not waited for.
+const listenTime = time.Second
+
+// listening makes the stream on which a server speaks unasked one that never fails:
+// it is no server's duty to have one, many end it when it is idle, and a session is
+// as good without.
+type listening struct{ next http.RoundTripper }
+
+// RoundTrip opens the stream where the request is for it.
+func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Method != http.MethodGet {
+		return l.next.RoundTrip(req)
+	}
+	out, in := io.Pipe()
+	open := make(chan struct{})
+	go l.pass(req, in, open)
+	wait := time.NewTimer(listenTime)
+	defer wait.Stop()
+	select {
+	case <-open:
+	case <-wait.C:
+	case <-req.Context().Done():
+	}
+	return &http.Response{
+		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: out, ContentLength: -1, Request: req,
+	}, nil
+}
+
+// pass hands on what the server says, until the session ends; open is closed when the
+// server has taken or refused the request.
+func (l listening) pass(req *http.Request, in *io.PipeWriter, open chan struct{}) {
+	defer func() { _ = in.CloseWithError(context.Canceled) }()
+	resp, err := l.next.RoundTrip(req)
+	close(open)
+	if err == nil {
+		kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+		if resp.StatusCode == http.StatusOK && kind == "text/event-stream" {
+			_, _ = io.Copy(in, resp.Body)
+		}
+		_ = resp.Body.Close()
+	}
+	<-req.Context().Done()
+}

@@ -1,0 +1,118 @@
+//lint:file-ignore SA1019 servers ask for roots for as long as the protocol has them
+
+package tool
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// olderWeb is a server on HTTP of an older protocol. It asks for folders on a stream of
+// their own, not on that of the call; listen answers the request for that stream.
+func olderWeb(t *testing.T, listen func(w http.ResponseWriter, req *http.Request, all http.Handler)) map[string]any {
+	t.Helper()
+	fake := newServer("old")
+	fake.AddTool(&mcp.Tool{Name: "folders", InputSchema: map[string]any{"type": "object"}}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		answer, err := r.Session.ListRoots(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(len(answer.Roots), " folders")}}}, nil
+	})
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return fake }, nil)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		switch {
+		case bytes.Contains(body, []byte("server/discover")):
+			http.Error(w, "what is that?", http.StatusBadRequest)
+		case req.Method == http.MethodGet:
+			listen(w, req, handler)
+		default:
+			handler.ServeHTTP(w, req)
+		}
+	}))
+	t.Cleanup(func() {
+		web.Close()
+		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	})
+	return map[string]any{"srv": map[string]any{"mcp": map[string]any{"url": web.URL, "roots": []any{"/data"}}}}
+}
+
+// A server on HTTP may ask us something outside of its answers to calls.
+func TestServerHTTPAsks(t *testing.T) {
+	r := newRegistry(t, olderWeb(t, func(w http.ResponseWriter, req *http.Request, all http.Handler) { all.ServeHTTP(w, req) }))
+	if got, problem := callServer(t, r, &fakeActor{}, "folders", nil); got != "1 folders" {
+		t.Errorf("%v, %s", got, problem)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A server that has no stream of its own, or ends it, or never begins it, is as good
+// for calls as any.
+func TestServerHTTPAsksNothing(t *testing.T) {
+	for name, listen := range map[string]func(w http.ResponseWriter, req *http.Request){
+		"has none":     func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusNotImplemented) },
+		"another kind": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "welcome") },
+		"ends it":      func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "text/event-stream") },
+		"waits":        func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			opened := 0
+			r := newRegistry(t, olderWeb(t, func(w http.ResponseWriter, req *http.Request, _ http.Handler) {
+				opened++
+				listen(w, req)
+			}))
+			actor := &fakeActor{}
+			for range 10 {
+				if got, problem := callServer(t, r, actor, "echo", map[string]any{"text": "hi"}); !strings.HasPrefix(fmt.Sprint(got), `{"text":"hi"}`) {
+					t.Fatalf("%v, %s", got, problem)
+				}
+			}
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+			if opened != 1 || len(actor.warnings) > 0 {
+				t.Errorf("opened %d times, warnings %v", opened, actor.warnings)
+			}
+		})
+	}
+}
+
+// The names of choices were a list beside them once.
+func TestFormOf(t *testing.T) {
+	choice := func(more map[string]any) map[string]any {
+		return map[string]any{"type": "object", "properties": map[string]any{"pet": more}}
+	}
+	cat := map[string]any{"const": "c", "title": "Cat"}
+	for name, test := range map[string]struct{ asked, want any }{
+		"named choices": {
+			choice(map[string]any{"type": "string", "enum": []any{"c"}, "enumNames": []any{"Cat"}}),
+			choice(map[string]any{"type": "string", "oneOf": []any{cat}}),
+		},
+		"names that don't fit": {
+			choice(map[string]any{"enum": []any{"c", "d"}, "enumNames": []any{"Cat"}}),
+			choice(map[string]any{"enum": []any{"c", "d"}}),
+		},
+		"as today":  {choice(map[string]any{"oneOf": []any{cat}}), choice(map[string]any{"oneOf": []any{cat}})},
+		"no schema": {choice(map[string]any{"colour": "red"}), map[string]any{"type": "object"}},
+	} {
+		if diff := cmp.Diff(test.want, any(formOf(test.asked))); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

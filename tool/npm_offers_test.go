@@ -1,0 +1,171 @@
+//go:build unix
+
+package tool
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// beside is the file of another server from npm, beside the one that the tests are
+// told of.
+func beside(t *testing.T, name string) string {
+	t.Helper()
+	main := os.Getenv("GRAPHRUN_TEST_MCP")
+	if main == "" {
+		t.Skip("no server from npm: GRAPHRUN_TEST_MCP=$(.ci/mcp-server) go test ./tool")
+	}
+	return strings.Replace(main, "server-everything", name, 1)
+}
+
+func fromNPM(command []any, more map[string]any) map[string]any {
+	mcp := map[string]any{"command": command}
+	for key, value := range more {
+		mcp[key] = value
+	}
+	return map[string]any{"srv": map[string]any{"mcp": mcp}}
+}
+
+// onHTTP starts the real server on HTTP and returns its address.
+func onHTTP(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	_ = listener.Close()
+	cmd := exec.Command("node", beside(t, "server-everything"), "streamableHttp")
+	cmd.Env = append(os.Environ(), "PORT="+port)
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	for lines := bufio.NewScanner(said); !strings.Contains(lines.Text(), "listening"); {
+		if !lines.Scan() {
+			t.Fatal("the server on HTTP does not listen")
+		}
+	}
+	return "http://127.0.0.1:" + port + "/mcp"
+}
+
+// What a real server has besides tools, on both transports: resources, prompts, the
+// folders that it asks for, questions, progress.
+func TestRealServerOffers(t *testing.T) {
+	dir := t.TempDir()
+	for name, decls := range map[string]func(t *testing.T) map[string]any{
+		"stdio": func(t *testing.T) map[string]any {
+			return fromNPM([]any{"node", beside(t, "server-everything"), "stdio"}, map[string]any{"roots": []any{dir}})
+		},
+		"http": func(t *testing.T) map[string]any {
+			return map[string]any{"srv": map[string]any{"mcp": map[string]any{"url": onHTTP(t), "roots": []any{dir}}}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRegistry(t, decls(t))
+			actor := &fakeActor{progress: make(chan string, 4)}
+			offers, err := r.Offers(t.Context(), actor, "srv")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []string{"srv:demo://resource/static/document/features.md", "srv:args-prompt"} {
+				if !slices.ContainsFunc(offers, func(o Offer) bool { return o.Name == want }) {
+					t.Errorf("%q is not offered", want)
+				}
+			}
+			parts, err := r.Resource(t.Context(), actor, "srv", "demo://resource/dynamic/text/1")
+			if err != nil || !strings.Contains(fmt.Sprint(parts), "Resource 1: This is a plaintext resource") {
+				t.Errorf("a resource of a template: %v, %v", parts, err)
+			}
+			parts, err = r.Prompt(t.Context(), actor, "srv", "args-prompt", map[string]string{"city": "Ulm"})
+			if err != nil || fmt.Sprint(parts) != "[map[text:What's weather in Ulm?]]" {
+				t.Errorf("a prompt: %v, %v", parts, err)
+			}
+			if got, problem := callServer(t, r, actor, "get-roots-list", nil); !strings.Contains(fmt.Sprint(got), "file://"+dir) {
+				t.Errorf("the folders: %v, %s", got, problem)
+			}
+			if got, problem := callServer(t, r, actor, "get-tiny-image", nil); !strings.Contains(fmt.Sprint(got), "image:data:image/png;base64,") {
+				t.Errorf("an image: %v, %s", got, problem)
+			}
+			if got, problem := callServer(t, r, actor, "trigger-long-running-operation", map[string]any{"duration": 0.2, "steps": 2}); problem != "" {
+				t.Errorf("a long operation: %v, %s", got, problem)
+			}
+			if got := <-actor.progress; got != "srv.trigger-long-running-operation  1/2" {
+				t.Errorf("progress %q", got)
+			}
+			asked(t, r)
+		})
+	}
+}
+
+// asked has a real server put its question, and answers it.
+func asked(t *testing.T, r *Registry) {
+	t.Helper()
+	actor := &fakeActor{}
+	const name = "trigger-elicitation-request"
+	if got, problem := callServer(t, r, actor, name, nil); problem != `tool "srv.`+name+`" waits for an answer of a person` {
+		t.Errorf("%v, %s", got, problem)
+	}
+	if len(actor.asked) != 1 || !strings.Contains(actor.asked[0], "Please provide inputs") {
+		t.Errorf("asked %v", actor.asked)
+	}
+	actor.answer = map[string]any{"name": "Ada", "check": true, "legacyTitledEnum": "pet-1"}
+	if got, problem := callServer(t, r, actor, name, nil); !strings.Contains(fmt.Sprint(got), "- Name: Ada") {
+		t.Errorf("answered: %v, %s", got, problem)
+	}
+	actor.answer = Declined
+	if got, problem := callServer(t, r, actor, name, nil); !strings.Contains(fmt.Sprint(got), "declined") {
+		t.Errorf("declined: %v, %s", got, problem)
+	}
+}
+
+// The server of the file system works in the folders that it is told of, and nowhere else.
+func TestRealFileSystem(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	r := newRegistry(t, fromNPM([]any{"node", beside(t, "server-filesystem"), other}, map[string]any{"roots": []any{dir}}))
+	actor := &fakeActor{}
+	path := filepath.Join(dir, "a.txt")
+	for range 1000 { // it asks for its folders after the start, and begins with its own
+		if _, problem := callServer(t, r, actor, "list_directory", map[string]any{"path": dir}); problem == "" {
+			break
+		}
+	}
+	if got, problem := callServer(t, r, actor, "write_file", map[string]any{"path": path, "content": "hello"}); problem != "" {
+		t.Fatalf("%v, %s", got, problem)
+	}
+	if got, problem := callServer(t, r, actor, "read_text_file", map[string]any{"path": path}); !strings.Contains(fmt.Sprint(got), "hello") {
+		t.Errorf("%v, %s", got, problem)
+	}
+	if got, problem := callServer(t, r, actor, "read_text_file", map[string]any{"path": "/etc/hostname"}); !strings.Contains(problem, "outside allowed") {
+		t.Errorf("outside: %v, %s", got, problem)
+	}
+}
+
+// What the server of memory keeps is there after it was stopped and started.
+func TestRealMemory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "memory.jsonl")
+	decls := fromNPM([]any{"node", beside(t, "server-memory")}, map[string]any{"env": map[string]any{"MEMORY_FILE_PATH": file}})
+	r := newRegistry(t, decls)
+	ada := map[string]any{"name": "Ada", "entityType": "person", "observations": []any{"counts"}}
+	if got, problem := callServer(t, r, &fakeActor{}, "create_entities", map[string]any{"entities": []any{ada}}); problem != "" {
+		t.Fatalf("%v, %s", got, problem)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	got, problem := callServer(t, newRegistry(t, decls), &fakeActor{}, "search_nodes", map[string]any{"query": "Ada"})
+	if !strings.Contains(fmt.Sprint(got), "counts") {
+		t.Errorf("%v, %s", got, problem)
+	}
+}
