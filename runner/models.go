@@ -155,6 +155,9 @@ func (k *desk) Hide(secret string) { k.driver.send(message{learn: []string{secre
 
 // Sleep waits, by the clock of the runner.
 func (k *desk) Sleep(ctx context.Context, d time.Duration) error {
+	if k.driver.outermost().opts.Rush {
+		return ctx.Err()
+	}
 	return sleep(ctx, k.driver.clock, d)
 }
 

@@ -53,7 +53,7 @@ func (d *driver) questions() (open []machine.Question, due int64, err error) {
 // parks reports whether only time has to pass for longer than the driver is to wait.
 // A run or a branch whose own time ends meanwhile is not left alone.
 func (d *driver) parks() bool {
-	if d.nested != nil || d.opts.Park == 0 || !d.idle() {
+	if d.nested != nil || d.opts.Park == 0 || d.opts.Rush || !d.idle() {
 		return false
 	}
 	due := d.state.WaitsUntil()

@@ -98,6 +98,9 @@ type Options struct {
 	// with a time limit) for longer than this: the Result is paused, with the reason
 	// "wait" and Due. 0: the driver waits.
 	Park time.Duration
+	// Rush lets waits and the delays of retries be over at once, for a run whose
+	// answers are known; what takes its time, and limits of time, go by the clock.
+	Rush bool
 	// Clock is the clock of this run, and of the graphs in it; nil: the runner's.
 	Clock Clock
 	// Secrets gives what the secrets of a graph hold, by name; nil: they are read as

@@ -18,7 +18,11 @@ func (d *driver) startTimer(c *machine.Command) {
 		tell, question := fire, d.outerID(&machine.Question{Task: c.Task})
 		fire = func() { d.outermost().claims.timeOver(question, tell) }
 	}
-	d.timers[id] = d.clock.AfterFunc(c.For, fire)
+	wait := c.For
+	if (c.Timer == machine.RetryTimer || c.Timer == machine.WaitTimer) && d.outermost().opts.Rush {
+		wait = 0
+	}
+	d.timers[id] = d.clock.AfterFunc(wait, fire)
 }
 
 func (d *driver) stopTimer(id timerID) {

@@ -29,7 +29,7 @@ func addModelFlags(cmd *cobra.Command, f *modelFlags) {
 	flags.StringArrayVar(&f.models, "model", nil, "ROLE=MODEL: the model of a role, such as default=openai/gpt-6-luna,\ninstead of the graph's, in subgraphs too; repeatable")
 	flags.StringArrayVar(&f.params, "set-model-param", nil, "[PATH/NODE:]KEY=JSON: a parameter of one model node, or of all of them,\nsuch as reasoning=low or outer/inner:max_tokens=200; repeatable")
 	flags.StringVar(&f.record, "record", "", "write what models and tools answer to a FILE")
-	flags.StringVar(&f.replay, "replay", "", "take what models and tools answer from a FILE that --record wrote;\nno provider, script or tool is asked")
+	flags.StringVar(&f.replay, "replay", "", "take what models and tools answer from a FILE that --record wrote;\nno provider, script or tool is asked, and nothing is waited for")
 	for _, name := range []string{"model", "set-model-param"} {
 		complete(cmd, name, nil)
 	}

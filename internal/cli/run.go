@@ -118,6 +118,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if err := f.models.tape(&f.driveFlags); err != nil {
 		return err
 	}
+	opts.Rush = f.models.replay != ""
 	opts.RunID, opts.Input, opts.Goal, opts.Dir, opts.Session = f.runID, input, goal, filepath.Dir(path), f.session
 	if f.dryRun {
 		return a.dryRun(ctx, g, opts, f)
