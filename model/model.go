@@ -182,6 +182,8 @@ type Error struct {
 	RetryAfter time.Duration
 	// Final says that the provider asks not to be asked again, whatever Kind is.
 	Final bool
+	// Unsent says that nothing was sent: no call was made, and nothing is to pay.
+	Unsent bool
 }
 
 // Error is the message.

@@ -70,11 +70,14 @@ edges: [{from: a, to: a, when: visits.a < 3}, {from: a, to: END}]`
 		{"prompt_tokens": -1000, "completion_tokens": 5},
 		{"prompt_tokens": 10, "completion_tokens": -5},
 		{"prompt_tokens": 4_000_000_000_000_000_000, "completion_tokens": 4_000_000_000_000_000_000},
+		{"prompt_tokens": 0, "completion_tokens": 0},
+		{"prompt_tokens": 0, "completion_tokens": 5},
+		{"prompt_tokens": 10, "completion_tokens": 0},
 	} {
 		chat := newChat(t, func(string) string { return "ok" })
 		chat.usage = usage
 		result := runFlow(t, chat, loop, runner.Options{})
-		if u := result.Usage; result.Status != machine.Completed || u.InputTokens <= 0 || u.OutputTokens <= 0 || u.InputTokens+u.OutputTokens > 400 {
+		if u := result.Usage; result.Status != machine.Completed || u.InputTokens <= 0 || u.OutputTokens <= 0 || u.InputTokens+u.OutputTokens > 400 || !u.Estimated {
 			t.Errorf("%v: %s (%v), counted %+v", usage, result.Status, result.Error, u)
 		}
 	}
@@ -137,5 +140,23 @@ edges: [{from: a, to: END}]`
 	u := result.Usage
 	if result.Reason != "budget" || u.LLMCalls == 0 || u.LLMCalls > 6 || !u.Estimated || u.InputTokens < 8*u.LLMCalls || u.CostUSD == nil || *u.CostUSD == 0 {
 		t.Errorf("%s (%v), counted %+v", result.Reason, result.Error, u)
+	}
+}
+
+// What can't be sent is no call: nothing is counted, in the result or in the events,
+// and a recording of it counts nothing either.
+func TestUnsentIsNoCall(t *testing.T) {
+	chat := newChat(t, func(string) string { return "ok" })
+	for name, node := range map[string]string{
+		"a part that the protocol lacks": `prompt: [hear, {audio: "data:audio/ogg;base64,T2dnUwACAAAAAAAA"}]`,
+		"a budget where a level stands":  "prompt: hi, reasoning: 2048",
+	} {
+		result := runFlow(t, chat, "start: a\nlimits: {max_tokens: 5000}\nnodes: {a: {kind: llm, "+node+"}, b: {kind: llm, prompt: go on}}\nedges: [{from: a, to: b, condition: on_failure}, {from: b, to: END}]", runner.Options{})
+		if result.Status != machine.Completed || result.Usage.LLMCalls != 1 {
+			t.Errorf("%s: %s (%v), counted %+v", name, result.Status, result.Error, result.Usage)
+		}
+	}
+	if len(chat.requests) != 2 {
+		t.Errorf("%d requests", len(chat.requests))
 	}
 }

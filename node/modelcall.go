@@ -89,6 +89,13 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	heard := &hearing{onText: onText, begins: thoughts.end}
 	response, err := client.Chat(ctx, &req, heard.listener())
 	thoughts.end()
+	var failed *model.Error
+	if errors.As(err, &failed) && failed.Unsent { // there was no call
+		c.turns[role]--
+		room.Settle(runner.CallUsage{})
+		hooked.after(ctx, nil, modelFailure(err))
+		return nil, modelFailure(err)
+	}
 	tokens, estimated := came(ref, &req, response, err, heard.text.String())
 	if response != nil {
 		response.Usage = tokens
@@ -186,42 +193,6 @@ func placeOf(task *runner.Task) string {
 		return ""
 	}
 	return task.Place
-}
-
-// came is what a call came to in tokens; estimated says that they are an estimate.
-// A limit is never void because nobody counted: what the server does not report,
-// or can't be right, is estimated, and so is a call that was cut or that broke off
-// after it had said something. One that was refused is free.
-func came(ref modelRef, req *model.Request, response *model.Response, err error, heard string) (tokens model.Usage, estimated bool) {
-	var failed *model.Error
-	switch {
-	case ref.isScript() && response == nil:
-		return model.Usage{}, false
-	case response != nil && (ref.isScript() || response.Usage.Possible() && !response.Usage.Unreported):
-		return response.Usage, false
-	case response != nil:
-		return price.Estimated(req, response), true
-	case errors.As(err, &failed) && heard == "" && failed.Kind != "timeout":
-		return model.Usage{}, false
-	}
-	return price.Estimated(req, &model.Response{Content: heard}), true
-}
-
-// usage is what a call came to, as the journal and budgets have it.
-func (c *caller) usage(ref modelRef, req *model.Request, tokens model.Usage, estimated bool) runner.CallUsage {
-	who := req.Caller
-	out := runner.CallUsage{
-		Calls: 1, Model: ref.name, Scripted: ref.isScript(),
-		Node: who.Node, Place: who.Place, Role: who.Role, Visit: who.Visit, Turn: who.Turn,
-		InputTokens: tokens.InputTokens, OutputTokens: tokens.OutputTokens,
-		CachedTokens: tokens.CachedTokens, ReasoningTokens: tokens.ReasoningTokens, Estimated: estimated,
-	}
-	prices := ref.prices()
-	cost, known := prices.Cost(tokens)
-	if known || tokens == (model.Usage{}) {
-		out.CostUSD, out.Charged = &cost, cost
-	}
-	return out
 }
 
 // finished journals a call that has ended, however it did. One that was

@@ -240,7 +240,7 @@ func (g *gathering) response() (*model.Response, error) {
 		if out.Content == "" {
 			return nil, g.answer.Filtered()
 		}
-	case "max_tokens", "model_context_window_exceeded":
+	case "max_tokens", "model_context_window_exceeded", "pause_turn": // it wants to go on
 		out.Stop = model.StopLength
 	case "tool_use":
 		out.Stop = model.StopToolCalls

@@ -33,8 +33,9 @@ type Client struct {
 	// provider is the name of the server, which what it wants back is kept under.
 	provider string
 	params   map[string]any
-	// longest is how many tokens an answer may have when a request does not say.
-	longest int
+	// longest is how many tokens an answer may have when a request does not say, most
+	// how many it can have at all; 0: unknown.
+	longest, most int
 }
 
 // New checks a configuration. No connection is made.
@@ -55,7 +56,7 @@ func New(c Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{model: c.Model, provider: c.Provider, params: c.Params, endpoint: endpoint, longest: cmp.Or(c.MaxTokens, MaxTokens)}, nil
+	return &Client{model: c.Model, provider: c.Provider, params: c.Params, endpoint: endpoint, longest: cmp.Or(c.MaxTokens, MaxTokens), most: c.MostTokens}, nil
 }
 
 // Chat makes one call. With onText the answer is asked for as a stream; a
@@ -64,7 +65,7 @@ func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 	names := wire.NewNames(req.Tools)
 	body, err := c.body(req, names, onText != nil)
 	if err != nil {
-		return nil, err
+		return nil, wire.Unsent(err)
 	}
 	answer, err := c.endpoint.Post(ctx, body)
 	if err != nil {

@@ -119,9 +119,13 @@ func (c *Client) output(body map[string]any, req *model.Request) error {
 			return &model.Error{Kind: "invalid_input", Class: "invalid_request", Message: fmt.Sprintf(
 				"reasoning is %v; %s takes a level: none, low, medium, high, xhigh or max", value, c.model)}
 		}
+		if c.most > 0 && value >= c.most {
+			return &model.Error{Kind: "invalid_input", Class: "invalid_request", Message: fmt.Sprintf(
+				"reasoning is %d; %s answers with at most %d tokens, and thinks with some of them", value, c.model, c.most)}
+		}
 		body["thinking"] = map[string]any{"type": "enabled", "budget_tokens": value}
 		if req.MaxTokens == 0 {
-			body["max_tokens"] = value + c.longest // the budget counts towards it
+			body["max_tokens"] = c.within(value + c.longest) // the budget counts towards it
 		}
 	case map[string]any:
 		body["thinking"] = value
@@ -149,9 +153,12 @@ func (c *Client) level(body, config map[string]any, word string) {
 	case word == "none":
 		body["thinking"] = map[string]any{"type": "disabled"}
 	case budgetsOnly.MatchString(c.model) && budget > 0:
+		if c.most > 0 {
+			budget = min(budget, c.most*3/4) // the rest is for what it says
+		}
 		body["thinking"] = map[string]any{"type": "enabled", "budget_tokens": budget}
 		if longest, ok := body["max_tokens"].(int); ok && longest <= budget {
-			body["max_tokens"] = longest + budget // the budget counts towards it
+			body["max_tokens"] = c.within(longest + budget) // the budget counts towards it
 		}
 	default:
 		if word == "minimal" {
@@ -160,6 +167,14 @@ func (c *Client) level(body, config map[string]any, word string) {
 		config["effort"] = word
 		body["thinking"] = map[string]any{"type": "adaptive"}
 	}
+}
+
+// within is a length of an answer, cut to what the model can.
+func (c *Client) within(tokens int) int {
+	if c.most > 0 {
+		return min(tokens, c.most)
+	}
+	return tokens
 }
 
 func offered(tools []model.Tool, names *wire.Names) []any {

@@ -151,6 +151,8 @@ func TestReasoning(t *testing.T) {
 		{"claude-haiku-4-5-20251001", "low", "map[budget_tokens:2048 type:enabled] <nil> 8192"},
 		{"claude-sonnet-4-20250514", "high", "map[budget_tokens:16384 type:enabled] <nil> 24576"},
 		{"claude-3-7-sonnet-latest", "medium", "map[budget_tokens:8192 type:enabled] <nil> 16384"},
+		{"claude-opus-4-1", "xhigh", "map[budget_tokens:24000 type:enabled] <nil> 32000"},
+		{"claude-opus-4-1", 30000, "map[budget_tokens:30000 type:enabled] <nil> 32000"},
 		{"claude-opus-5-5", 2000, ""},
 	} {
 		req := *modeltest.Requests()["plain"]
@@ -166,9 +168,13 @@ func TestReasoning(t *testing.T) {
 			}
 			continue
 		}
-		body := sent(t, Config{Model: test.model}, &req, nil).Body
-		config, _ := body["output_config"].(map[string]any)
-		if got := fmt.Sprintf("%v %v %v", body["thinking"], config["effort"], body["max_tokens"]); got != test.want {
+		config := Config{Model: test.model}
+		if test.model == "claude-opus-4-1" {
+			config.MostTokens = 32000
+		}
+		body := sent(t, config, &req, nil).Body
+		output, _ := body["output_config"].(map[string]any)
+		if got := fmt.Sprintf("%v %v %v", body["thinking"], output["effort"], body["max_tokens"]); got != test.want {
 			t.Errorf("%s %v: %s, want %s", test.model, test.reasoning, got, test.want)
 		}
 	}

@@ -76,11 +76,12 @@ type failure struct {
 	Status     int    `json:"status,omitempty"`
 	RetryAfter string `json:"retry_after,omitempty"`
 	Final      bool   `json:"final,omitempty"`
+	Unsent     bool   `json:"unsent,omitempty"`
 }
 
 func failed(e *model.Error) *failure {
 	f := &failure{Kind: e.Kind, Message: e.Message, Class: e.Class, Status: e.Status}
-	f.Final = e.Final
+	f.Final, f.Unsent = e.Final, e.Unsent
 	if e.RetryAfter > 0 {
 		f.RetryAfter = e.RetryAfter.String()
 	}
@@ -116,7 +117,7 @@ func (c *client) play(ctx context.Context, req *model.Request, onText func(strin
 	}
 	if f := a.Error; f != nil {
 		wait, _ := time.ParseDuration(f.RetryAfter)
-		return nil, &model.Error{Kind: f.Kind, Message: f.Message, Class: f.Class, Status: f.Status, RetryAfter: wait, Final: f.Final}
+		return nil, &model.Error{Kind: f.Kind, Message: f.Message, Class: f.Class, Status: f.Status, RetryAfter: wait, Final: f.Final, Unsent: f.Unsent}
 	}
 	if onText != nil {
 		for word := range strings.SplitAfterSeq(a.Response.Content, " ") {

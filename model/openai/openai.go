@@ -57,7 +57,7 @@ func (c *Client) Chat(ctx context.Context, req *model.Request, onText func(chunk
 	names := wire.NewNames(req.Tools)
 	body, err := c.body(req, names, onText != nil)
 	if err != nil {
-		return nil, err
+		return nil, wire.Unsent(err)
 	}
 	answer, err := c.endpoint.Post(ctx, body)
 	if err != nil {

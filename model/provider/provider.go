@@ -82,7 +82,7 @@ func Open(ref string, o Options) (model.Client, error) {
 	}
 	if p.kind == "anthropic" {
 		known := price.Of("anthropic/" + id)
-		config.MaxTokens = known.DefaultOutput()
+		config.MaxTokens, config.MostTokens = known.DefaultOutput(), known.MaxOutput()
 	}
 	var client model.Client
 	switch p.protocol() {

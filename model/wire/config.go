@@ -26,6 +26,8 @@ type Config struct {
 	// MaxTokens is how long an answer may be when a request does not say, where the
 	// protocol has no default; 0: the adapter's.
 	MaxTokens int
+	// MostTokens is how long an answer of the model can be; 0: unknown.
+	MostTokens int
 	// Timeout bounds one call; 0: only its context does.
 	Timeout time.Duration
 	// HTTP makes the requests; nil: the default transport.

@@ -81,7 +81,7 @@ func (e *Endpoint) Post(ctx context.Context, body any) (*Answer, error) {
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(body); err != nil {
-		return nil, &model.Error{Kind: "invalid_input", Class: "invalid_request", Message: fmt.Sprintf("%s: the request can't be written as JSON: %v", e.Name, err)}
+		return nil, &model.Error{Kind: "invalid_input", Class: "invalid_request", Unsent: true, Message: fmt.Sprintf("%s: the request can't be written as JSON: %v", e.Name, err)}
 	}
 	inner, cancel := ctx, context.CancelFunc(func() {})
 	if e.Timeout > 0 {
@@ -90,7 +90,7 @@ func (e *Endpoint) Post(ctx context.Context, body any) (*Answer, error) {
 	req, err := http.NewRequestWithContext(inner, http.MethodPost, e.URL, &text)
 	if err != nil {
 		cancel()
-		return nil, &model.Error{Kind: "invalid_input", Message: e.clean(fmt.Sprintf("%s: %v", e.Name, err))}
+		return nil, &model.Error{Kind: "invalid_input", Unsent: true, Message: e.clean(fmt.Sprintf("%s: %v", e.Name, err))}
 	}
 	for name, values := range e.Header {
 		req.Header[name] = values
@@ -111,6 +111,17 @@ func (e *Endpoint) Post(ctx context.Context, body any) (*Answer, error) {
 	}
 	a.sniff()
 	return a, nil
+}
+
+// Unsent is the error of a request that could not be made, of which nothing was sent.
+func Unsent(err error) error {
+	var failed *model.Error
+	if errors.As(err, &failed) {
+		own := *failed
+		own.Unsent = true
+		return &own
+	}
+	return err
 }
 
 // sniff sees whether the body is a stream of events: several servers send one
