@@ -194,7 +194,9 @@ func (t *Template) single() *Part {
 // is exactly one expression keeps the value's type; all others are text. A path
 // that is missing or null is an error, unless it is optional: then it is "".
 // The error is a *RunError with offsets into the template's source.
-func (v *VM) Render(t *Template, env map[string]any) (any, error) {
+func (v *VM) Render(t *Template, env map[string]any) (any, error) { return v.render(t, env, false) }
+
+func (v *VM) render(t *Template, env map[string]any, parts bool) (any, error) {
 	if p := t.single(); p != nil {
 		return v.part(p, env, true)
 	}
@@ -202,6 +204,7 @@ func (v *VM) Render(t *Template, env map[string]any) (any, error) {
 		return t.parts[0].Text, nil
 	}
 	var b strings.Builder
+	var said []any // before b
 	for i := range t.parts {
 		p := &t.parts[i]
 		text := p.Text
@@ -210,13 +213,25 @@ func (v *VM) Render(t *Template, env map[string]any) (any, error) {
 			if err != nil {
 				return nil, err
 			}
+			if pieces, media := mediaOf(out, parts); media {
+				if said = appendPieces(said, &b, pieces); b.Len() > maxRendered {
+					return nil, &RunError{From: p.From, To: p.To, Message: "the text gets larger than 64 MiB"}
+				}
+				continue
+			}
 			if text, err = printed(out, maxRendered-b.Len()); err != nil {
 				return nil, &RunError{From: p.From, To: p.To, Message: "the text gets larger than 64 MiB"}
 			}
 		}
 		b.WriteString(text)
 	}
-	return b.String(), nil
+	if said == nil {
+		return b.String(), nil
+	}
+	if b.Len() > 0 {
+		said = append(said, b.String())
+	}
+	return said, nil
 }
 
 // printed is Text for values that fit into limit bytes.

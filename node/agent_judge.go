@@ -14,7 +14,6 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
-	"github.com/graphrun/graphrun/tool"
 )
 
 // judge is the key `judge`, defaults filled in.
@@ -184,10 +183,14 @@ func (a *agent) judgeRequest(j *judge, value any) model.Request {
 		}
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "The answer to judge:\n%s", tool.Text(value))
-	var shown content // what the task was about
-	for i := range a.node.prompt.parts {
-		if part := a.node.prompt.parts[i]; part.Kind != model.TextPart {
+	answer, err := resultContent(a.node.task, value)
+	if err != nil { // a part that can't be shown
+		answer = content{text: eval.Text(eval.Brief(value))}
+	}
+	fmt.Fprintf(&b, "The answer to judge:\n%s", answer.text)
+	var shown content // what the task was about, and what the answer shows
+	for _, part := range slices.Concat(a.node.prompt.parts, answer.parts) {
+		if part.Kind != model.TextPart {
 			shown.parts = append(shown.parts, part)
 		}
 	}

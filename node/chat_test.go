@@ -59,8 +59,8 @@ type chatRequest struct {
 func (r *chatRequest) split() {
 	var out []chatMessage
 	for _, m := range r.Messages {
-		text, _ := m.Content.(string)
-		if m.Role != "user" || strings.HasPrefix(text, "The ") { // of a router or a judge
+		text, isText := m.Content.(string)
+		if m.Role != "user" || !isText || strings.HasPrefix(text, "The ") { // of a router or a judge
 			out = append(out, m)
 			continue
 		}

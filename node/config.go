@@ -26,6 +26,9 @@ func textKey(config map[string]any, key, fallback string) (string, error) {
 	case nil:
 		return fallback, nil
 	case []any, map[string]any:
+		if eval.IsMedia(v) {
+			return "", invalidInput("%q holds images, files or audio; it is a text, and these stand in \"prompt\"", key)
+		}
 		return "", invalidInput("%q is %s; a text is wanted", key, typeName(v))
 	default:
 		return eval.Text(v), nil

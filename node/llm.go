@@ -52,7 +52,7 @@ func (h *llmHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, []runner.Message, error) {
 	req := n.request
 	if n.messages != nil {
-		given, system, err := givenMessages(n.task.Dir, n.messages)
+		given, system, err := givenMessages(n.task, n.messages)
 		req.System, req.Messages = n.systemPrompt(system), given
 		return req, nil, err
 	}

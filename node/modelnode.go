@@ -58,10 +58,7 @@ func readModelNode(ctx context.Context, kit *toolkit, task *runner.Task) (*model
 		return nil, err
 	}
 	if value, ok := config["prompt"]; ok {
-		if value, err = kit.fetched(ctx, task, value); err != nil {
-			return nil, err
-		}
-		if n.prompt, err = contentOf(task.Dir, value); err != nil {
+		if n.prompt, err = kit.prompt(ctx, task, value); err != nil {
 			return nil, err
 		}
 	}
@@ -141,7 +138,7 @@ func lastPart(path string) string { return path[strings.LastIndexByte(path, '/')
 
 // givenMessages reads the key `messages`: objects with role and content as
 // chats have them. What a system message says goes to the system prompt.
-func givenMessages(dir string, list []any) (messages []model.Message, system []string, err error) {
+func givenMessages(task *runner.Task, list []any) (messages []model.Message, system []string, err error) {
 	for i, item := range list {
 		fields, ok := item.(map[string]any)
 		if !ok {
@@ -152,7 +149,7 @@ func givenMessages(dir string, list []any) (messages []model.Message, system []s
 		if err != nil {
 			return nil, nil, fmt.Errorf("messages[%d]: %w", i, err)
 		}
-		said, err := contentOf(dir, plain)
+		said, err := valueContent(task, plain)
 		if err != nil {
 			return nil, nil, fmt.Errorf("messages[%d]: %w", i, err)
 		}

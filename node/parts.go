@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -19,7 +18,6 @@ import (
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/model"
-	"github.com/graphrun/graphrun/runner"
 )
 
 // mostPart is how many bytes a file has that becomes a part: no provider takes more.
@@ -47,21 +45,18 @@ func (c content) message(role model.Role) model.Message {
 	return model.Message{Role: role, Content: c.text, Parts: c.parts}
 }
 
-// partKinds are the keys that say what a part is.
-func partKinds() []string { return []string{"audio", "file", "image", "text"} }
-
 // isParts reports whether a value is a list of parts, or one. A list of texts alone
 // is data like any other unless some are parts.
 func isParts(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
-		return isPart(v)
+		return eval.IsPart(v)
 	case []any:
 		some := false
 		for _, item := range v {
 			_, isText := item.(string)
 			fields, _ := item.(map[string]any)
-			if !isText && !isPart(fields) {
+			if !isText && !eval.IsPart(fields) {
 				return false
 			}
 			some = some || !isText
@@ -71,54 +66,38 @@ func isParts(v any) bool {
 	return false
 }
 
-func isPart(fields map[string]any) bool {
-	kinds := 0
-	for key, value := range fields {
-		if _, isText := value.(string); !isText {
-			return false
-		}
-		switch {
-		case slices.Contains(partKinds(), key):
-			kinds++
-		case key != "name":
-			return false
-		}
-	}
-	return kinds == 1
-}
-
-// media reports whether a value is parts of which some are no texts.
-func media(v any) bool {
-	if fields, ok := v.(map[string]any); ok {
-		return isPart(fields) && fields["text"] == nil
-	}
-	list, _ := v.([]any)
-	return isParts(v) && slices.ContainsFunc(list, media)
-}
-
-// contentOf reads what a prompt or a message says: a text, parts, or data, which is
-// told as JSON. dir is the folder that paths are relative to.
+// contentOf reads what a message says: a text, parts, or data, which is told as JSON,
+// and the parts that stand in it behind. dir is the folder that paths are relative to.
 func contentOf(dir string, v any) (content, error) {
-	if v == nil || !isParts(v) {
-		return content{text: eval.Text(v)}, nil
+	if !isParts(v) {
+		pieces, media := eval.Pieces(v)
+		if !media {
+			return content{text: eval.Text(v)}, nil
+		}
+		v = pieces
 	}
 	list, isList := v.([]any)
 	if !isList {
 		list = []any{v}
 	}
-	var out content
+	var parts []model.Part
 	for _, item := range list {
 		part, err := readPart(dir, item)
 		if err != nil {
 			return content{}, err
 		}
-		out.parts = append(out.parts, part)
+		parts = append(parts, part)
 	}
-	out.text = model.PartsText(out.parts)
-	if !slices.ContainsFunc(out.parts, func(p model.Part) bool { return p.Kind != model.TextPart }) {
-		out.parts = nil
+	return saying(parts), nil
+}
+
+// saying is what parts say; those that are texts alone are one.
+func saying(parts []model.Part) content {
+	out := content{text: model.PartsText(parts)}
+	if slices.ContainsFunc(parts, func(p model.Part) bool { return p.Kind != model.TextPart }) {
+		out.parts = parts
 	}
-	return out, nil
+	return out
 }
 
 func readPart(dir string, item any) (model.Part, error) {
@@ -126,10 +105,13 @@ func readPart(dir string, item any) (model.Part, error) {
 		return model.Part{Kind: model.TextPart, Text: text}, nil
 	}
 	fields, _ := item.(map[string]any)
-	for _, key := range partKinds() {
+	for _, key := range eval.PartKinds() {
+		if fields[key] == nil {
+			continue
+		}
 		named, ok := fields[key].(string)
 		if !ok {
-			continue
+			return model.Part{}, invalidInput("the part %s is %s; a path, an address or a data URI is wanted", key, typeName(fields[key]))
 		}
 		if key == "text" {
 			return model.Part{Kind: model.TextPart, Text: named}, nil
@@ -143,7 +125,7 @@ func readPart(dir string, item any) (model.Part, error) {
 		}
 		return part, nil
 	}
-	return model.Part{}, invalidInput("a part is %s; allowed are %s", preview(item), strings.Join(partKinds(), ", "))
+	return model.Part{}, invalidInput("a part is %s; allowed are %s", preview(item), strings.Join(eval.PartKinds(), ", "))
 }
 
 // fetchPart is the part that an address, a data URI or a path names.
@@ -238,66 +220,4 @@ func plainType(kind string) string {
 		return "image/jpeg"
 	}
 	return kind
-}
-
-// resultContent is what a tool gave as a model is told it: images, files and audio
-// stay such; other data is JSON. What a tool names by a path counts only where it is
-// an image or audio in the folder of the graph or of the run: a list of names is
-// data, and a tool must not choose what of the machine is sent.
-func resultContent(task *runner.Task, v any) (content, error) {
-	if !media(v) {
-		return content{text: eval.Text(v)}, nil
-	}
-	list, isList := v.([]any)
-	if !isList {
-		list = []any{v}
-	}
-	for i, item := range list {
-		fields, _ := item.(map[string]any)
-		for _, key := range []string{"audio", "file", "image"} {
-			named, _ := fields[key].(string)
-			if named == "" || strings.HasPrefix(named, "data:") || strings.Contains(named, "://") {
-				continue
-			}
-			path, within := ownFile(task, named)
-			if key == "file" || !within {
-				return content{text: eval.Text(v)}, nil
-			}
-			list = slices.Clone(list)
-			list[i] = maps.Clone(fields)
-			list[i].(map[string]any)[key] = path
-		}
-	}
-	return contentOf(task.Dir, list)
-}
-
-// ownFile is the file that a path means which a tool gave, if it stands in the folder
-// of the run or of the graph.
-func ownFile(task *runner.Task, named string) (path string, within bool) {
-	dirs := []string{task.Dir}
-	if task.RunDir != nil {
-		if dir, err := task.RunDir(); err == nil {
-			dirs = append(dirs, dir)
-		}
-	}
-	for _, dir := range dirs {
-		dir, err := filepath.Abs(dir)
-		if err != nil {
-			continue
-		}
-		path := filepath.FromSlash(named)
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		real, err := filepath.EvalSymlinks(path)
-		if err != nil {
-			continue
-		}
-		if home, err := filepath.EvalSymlinks(dir); err == nil {
-			if rel, err := filepath.Rel(home, real); err == nil && filepath.IsLocal(rel) {
-				return real, true
-			}
-		}
-	}
-	return "", false
 }

@@ -150,3 +150,36 @@ func TestPlainParts(t *testing.T) {
 		t.Errorf("the conversation changes it: %+v", back)
 	}
 }
+
+// What a value names is shown only where the graph and the run have their files.
+func TestValueContent(t *testing.T) {
+	dir := partsDir(t)
+	task := &runner.Task{Dir: dir}
+	const elsewhere = "in the folder of the graph or of the run"
+	for _, test := range []struct {
+		value                any
+		parts, text, problem string
+	}{
+		{"hi", "", "hi", ""},
+		{[]any{1, "a"}, "", `[1,"a"]`, ""},
+		{part("text", "a"), "", "a", ""},
+		{part("file", "x.pdf"), "file application/pdf x.pdf", "[file x.pdf]", ""},
+		{[]any{"see", part("image", filepath.Join(dir, "a.png"))}, "text see\nimage image/png a.png", "see\n[image a.png]", ""},
+		{part("image", "https://example.org/x"), "image https://example.org/x", "[image https://example.org/x]", ""},
+		{map[string]any{"n": 1, "pic": part("image", "data:image/png;base64,QUJD")}, "text {\"n\":1,\"pic\":\"[image 1]\"}\nimage image/png", "{\"n\":1,\"pic\":\"[image 1]\"}\n[image image/png]", ""},
+		{part("image", "../out.png"), "", "", elsewhere},
+		{part("image", "link.png"), "", "", elsewhere},
+		{part("file", "/etc/hostname"), "", "", elsewhere},
+		{[]any{"a", part("file", "none")}, "", "", elsewhere},
+	} {
+		got, err := valueContent(task, test.value)
+		switch {
+		case test.problem != "":
+			checkFailure(t, err, "invalid_input", test.problem)
+		case err != nil:
+			t.Errorf("%v: %v", test.value, err)
+		case shownParts(got) != test.parts || got.text != test.text:
+			t.Errorf("%v: parts %q, text %q", test.value, shownParts(got), got.text)
+		}
+	}
+}

@@ -149,10 +149,15 @@ func (n *modelNode) goOn() (content, error) {
 	switch input := n.task.Input.(type) {
 	case nil:
 	case map[string]any:
-		if len(input) > 0 && !media(input) {
-			return content{text: "Input:\n" + eval.Text(eval.Brief(input))}, nil
-		} else if len(input) > 0 {
+		if eval.IsMedia(input) {
 			return resultContent(n.task, input)
+		}
+		if len(input) > 0 {
+			pieces, media := eval.Pieces(input)
+			if !media {
+				pieces = []any{eval.Text(eval.Brief(input))}
+			}
+			return contentOf(n.task.Dir, append([]any{map[string]any{"text": "Input:"}}, pieces...))
 		}
 	default:
 		return resultContent(n.task, input)

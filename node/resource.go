@@ -18,36 +18,59 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// fetched is the value of a prompt with what servers say in the place of their
-// resources and prompts. Only what the file itself names is asked for, never what a
-// value says.
-func (k *toolkit) fetched(ctx context.Context, task *runner.Task, v any) (any, error) {
-	decl := task.Graph.Node(lastPart(task.Node))
-	if decl == nil {
-		return v, nil
-	}
-	written := decl.Field("prompt")
+// prompt is what a prompt says: a text, or parts, with what servers say in the place of
+// their resources and prompts. What the file writes as a part is one, and only that is
+// asked for at servers; what values are is read as valueContent does.
+func (k *toolkit) prompt(ctx context.Context, task *runner.Task, v any) (content, error) {
+	written := writtenPrompt(task)
 	if written == nil || written.Kind != spec.List && written.Kind != spec.Map {
-		return v, nil
+		return valueContent(task, v)
 	}
 	list, isList := v.([]any)
 	if !isList {
 		list = []any{v}
 	}
-	var out []any
-	for number, item := range list {
-		fields, _ := item.(map[string]any)
-		if fields["resource"] == nil && fields["prompt"] == nil {
-			out = append(out, item)
-			continue
-		}
-		parts, err := k.fetch(ctx, task, number, fields)
+	var parts []model.Part
+	for i, item := range list {
+		ofFile := written.Kind == spec.Map || i < len(written.Items) && written.Items[i].Kind == spec.Map
+		said, err := k.promptItem(ctx, task, i, item, ofFile)
 		if err != nil {
-			return nil, err
+			return content{}, err
 		}
-		out = append(out, parts...)
+		if said.parts == nil {
+			said.parts = []model.Part{{Kind: model.TextPart, Text: said.text}}
+		}
+		parts = append(parts, said.parts...)
 	}
-	return out, nil
+	return saying(parts), nil
+}
+
+// writtenPrompt is the prompt of a task's node as its file has it; nil: it has none.
+func writtenPrompt(task *runner.Task) *spec.Value {
+	if decl := task.Graph.Node(lastPart(task.Node)); decl != nil {
+		return decl.Field("prompt")
+	}
+	return nil
+}
+
+// promptItem is what an item of a prompt says; ofFile: the file writes it as a part.
+func (k *toolkit) promptItem(ctx context.Context, task *runner.Task, number int, item any, ofFile bool) (content, error) {
+	fields, _ := item.(map[string]any)
+	text, isText := fields["text"]
+	switch {
+	case !ofFile:
+		return valueContent(task, item)
+	case fields["resource"] != nil || fields["prompt"] != nil:
+		fetched, err := k.fetch(ctx, task, number, fields)
+		if err != nil {
+			return content{}, err
+		}
+		return contentOf(task.Dir, fetched)
+	case isText:
+		return valueContent(task, text)
+	}
+	part, err := readPart(task.Dir, item)
+	return saying([]model.Part{part}), err
 }
 
 // noteFetched marks what was fetched in a task's log: a run that is taken up again

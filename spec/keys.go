@@ -36,6 +36,7 @@ const (
 	RolePlain    Role = iota // as it is
 	RoleExpr                 // an expression
 	RoleTemplate             // text with {{ expressions }}, at any depth of the value
+	RoleContent              // as RoleTemplate, where images, files and audio that expressions give stay such
 	RoleSet                  // an expression, or a template if it contains {{; other values are literals
 	RoleNode                 // the id of a node, or END where the key allows it
 	RoleState                // the name of a state key

@@ -125,9 +125,9 @@ func humanKind() Kind {
 // partKey is a part of a prompt.
 func partKey() *Key {
 	return &Key{Type: TypeOneOf, Forms: []Key{
-		{Type: TypeString, Role: RoleTemplate},
+		{Type: TypeString, Role: RoleContent},
 		{Type: TypeObject, Choices: []Choice{{Keys: []string{"audio", "file", "image", "prompt", "resource", "text"}, Required: true}}, Keys: []Key{
-			template("text", "A text."),
+			{Name: "text", Type: TypeString, Role: RoleContent, Doc: "A text."},
 			template("image", "An image: a path relative to the graph's file, an address, or a data URI."),
 			template("file", "A file, such as a PDF or a text, named like an image."),
 			template("audio", "Audio, named like an image."),
@@ -143,8 +143,8 @@ func partKey() *Key {
 func modelKeys() []Key {
 	return []Key{
 		{Name: "model", Type: TypeString, Default: "default", Doc: "A role of `models`, or `provider/name`."},
-		text("instructions", RoleTemplate, "The focus layer of the prompt."),
-		{Name: "prompt", Type: TypeText, Role: RoleTemplate, NonEmpty: true, Elem: partKey(), Doc: "What the model is asked: a text, or a list of parts."},
+		text("instructions", RoleContent, "The focus layer of the prompt."),
+		{Name: "prompt", Type: TypeText, Role: RoleContent, NonEmpty: true, Elem: partKey(), Doc: "What the model is asked: a text, or a list of parts."},
 		{Name: "messages", Type: TypeString, Role: RoleExpr, Doc: "The whole list of messages; beats `prompt`."},
 		{Name: "output_retries", Type: TypeInt, Min: new(0.0), Default: "2", Doc: "How often an invalid output is asked for again."},
 		{Name: "accept", Type: TypeList, Elem: &Key{Type: TypeEnum, Enum: []string{"filtered", "refused", "truncated"}}, Doc: "Answers that ended badly and are taken all the same, with a warning; others are failures of these kinds."},
@@ -176,7 +176,7 @@ func loopKeys() []Key {
 		{Name: "max_iterations", Type: TypeInt, Positive: true, Default: "100", Doc: "States that `state_machine` enters."},
 		{Name: "initial", Type: TypeName, Default: "the first of `states`", Doc: "The state in which `state_machine` begins."},
 		{Name: "states", Type: TypeMap, Names: NamesID, Doc: "The states of `state_machine`.", Elem: &Key{Type: TypeObject, Keys: []Key{
-			text("prompt", RoleTemplate, "What the model is asked in this state."),
+			text("prompt", RoleContent, "What the model is asked in this state."),
 			toolsKey("The tools that the model is offered in this state; without it those of the node."),
 			{Name: "transitions", Type: TypeList, Elem: &Key{Type: TypeName}, Doc: "The states that may follow; with several, the model chooses."},
 			{Name: "terminal", Type: TypeBool, Default: "false", Doc: "Whether the loop ends here."},

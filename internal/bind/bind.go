@@ -339,7 +339,7 @@ func (b *binder) text(at view, text spec.Text, role spec.Role) Value {
 			return Value{}
 		}
 		return Value{program: program}
-	case spec.RoleTemplate:
+	case spec.RoleTemplate, spec.RoleContent:
 		if !isTemplate(text.Value) {
 			return Value{constant: text.Value}
 		}
@@ -350,7 +350,7 @@ func (b *binder) text(at view, text spec.Text, role spec.Role) Value {
 			b.parts(scope, text, err)
 			return Value{}
 		}
-		return Value{template: template}
+		return Value{template: template, says: role == spec.RoleContent}
 	}
 	return Value{constant: text.Value}
 }

@@ -14,7 +14,9 @@ type Value struct {
 	constant any
 	program  *eval.Program
 	template *eval.Template
-	parts    *parts // of a list or map, most values are none
+	// says: the value is what a message says, where parts stay parts.
+	says  bool
+	parts *parts // of a list or map, most values are none
 }
 
 // parts are those of a list or of a map.
@@ -69,6 +71,8 @@ func (v *Value) Eval(vm *eval.VM, env map[string]any) (any, error) {
 	switch {
 	case v.program != nil:
 		return vm.Eval(v.program, env)
+	case v.template != nil && v.says:
+		return vm.RenderParts(v.template, env)
 	case v.template != nil:
 		return vm.Render(v.template, env)
 	case v.isList():

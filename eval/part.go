@@ -1,0 +1,146 @@
+// Parts in values: images, files and audio, which are no text where a message is made.
+
+package eval
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// PartKinds are the keys that say what a part is, sorted.
+func PartKinds() []string { return []string{"audio", "file", "image", "text"} }
+
+// IsPart reports whether an object is a part: {text}, {image}, {file} or {audio} with a
+// text, and a name at most besides.
+func IsPart(fields map[string]any) bool {
+	kinds := 0
+	for key, value := range fields {
+		if _, isText := value.(string); !isText {
+			return false
+		}
+		switch {
+		case slices.Contains(PartKinds(), key):
+			kinds++
+		case key != "name":
+			return false
+		}
+	}
+	return kinds == 1
+}
+
+// IsMedia reports whether a value is a part that is no text, or a list of parts and
+// texts with such a part in it.
+func IsMedia(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return IsPart(v) && v["text"] == nil
+	case []any:
+		some := false
+		for _, item := range v {
+			fields, _ := item.(map[string]any)
+			if _, isText := item.(string); !isText && !IsPart(fields) {
+				return false
+			}
+			some = some || IsMedia(fields)
+		}
+		return some
+	}
+	return false
+}
+
+// Pieces is a value as what a message says, in order: texts (string) and parts
+// (map[string]any). Data is told as Text does; parts with their bytes that stand deep
+// in it follow, and [image 1] stands in the place of the first. media is false, and there
+// are no pieces, where there is nothing but text.
+func Pieces(v any) (pieces []any, media bool) {
+	if IsMedia(v) {
+		list, isList := v.([]any)
+		if !isList {
+			list = []any{v}
+		}
+		return list, true
+	}
+	var deep []any
+	plain := liftParts(v, &deep)
+	if deep == nil {
+		return nil, false
+	}
+	return append([]any{Text(plain)}, deep...), true
+}
+
+// liftParts is a value with names in the place of parts that hold their bytes, which it
+// adds to out. What names a file or an address alone is data.
+func liftParts(v any, out *[]any) any {
+	switch v := v.(type) {
+	case []any:
+		return liftItems(v, out)
+	case map[string]any:
+		if IsMedia(v) {
+			for _, kind := range PartKinds() {
+				if bytes, _ := v[kind].(string); strings.HasPrefix(bytes, "data:") {
+					*out = append(*out, v)
+					return fmt.Sprintf("[%s %d]", kind, len(*out))
+				}
+			}
+			return v
+		}
+		changed := map[string]any{}
+		before := len(*out)
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			changed[key] = liftParts(v[key], out)
+		}
+		if len(*out) > before {
+			return changed
+		}
+	}
+	return v
+}
+
+func liftItems(list []any, out *[]any) any {
+	changed := make([]any, len(list))
+	before := len(*out)
+	for i := range list {
+		changed[i] = liftParts(list[i], out)
+	}
+	if len(*out) > before {
+		return changed
+	}
+	return list
+}
+
+// RenderParts is Render for what a message says: where expressions give parts that are
+// no texts, it is a list of texts and parts, in their order. A template that is exactly
+// one expression is its value, as with Render.
+func (v *VM) RenderParts(t *Template, env map[string]any) (any, error) {
+	return v.render(t, env, true)
+}
+
+// mediaOf are the pieces of a value that is no text alone, where parts are wanted.
+func mediaOf(v any, parts bool) (pieces []any, media bool) {
+	switch v.(type) {
+	case []any, map[string]any:
+		if parts {
+			return Pieces(v)
+		}
+	}
+	return nil, false
+}
+
+// appendPieces adds pieces to what was said; texts that meet are one. What follows the
+// last part stays in b.
+func appendPieces(said []any, b *strings.Builder, pieces []any) []any {
+	for _, piece := range pieces {
+		if text, isText := piece.(string); isText {
+			b.WriteString(text)
+			continue
+		}
+		if b.Len() > 0 {
+			said = append(said, b.String())
+			b.Reset()
+		}
+		said = append(said, piece)
+	}
+	return said
+}
