@@ -179,10 +179,30 @@ func (x *trial) mount() {
 				x.Logf("%v: %s", err, out)
 			}
 		}
-		if err := errors.Join(syscall.Unmount(place, 0)); err != nil {
-			x.Error(err)
+		for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			err := syscall.Unmount(place, 0) // whoever was killed may not be gone yet
+			if err == nil {
+				return
+			}
+			if !errors.Is(err, syscall.EBUSY) || time.Now().After(end) {
+				x.Errorf("unmount: %v; it is used by %s", err, usersOf(place))
+				return
+			}
 		}
 	})
+}
+
+// usersOf names the processes that have files of a folder open.
+func usersOf(dir string) []string {
+	var out []string
+	open, _ := filepath.Glob("/proc/[0-9]*/fd/*")
+	for _, fd := range open {
+		if file, err := os.Readlink(fd); err == nil && strings.HasPrefix(file, dir) {
+			command, _ := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(fd)), "cmdline"))
+			out = append(out, strings.ReplaceAll(string(command), "\x00", " ")+file)
+		}
+	}
+	return out
 }
 
 // calmly runs the flow without disturbing it.
