@@ -63,6 +63,9 @@ func (s *search) queue(p *plan) {
 	if len(s.waiting) > 4*maxTries {
 		return
 	}
+	if s.aim != nil {
+		s.aim.rank(p)
+	}
 	key := p.key()
 	if s.planned[key] {
 		return
@@ -179,7 +182,7 @@ func (s *search) expand(t *tried, news bool) {
 		s.flips(t)
 	}
 	for i, c := range t.choices {
-		if c.input {
+		if c.input || s.aim != nil && !s.aim.near(c.at) {
 			continue
 		}
 		for at, other := range c.list {

@@ -35,7 +35,7 @@ func (s *search) flips(t *tried) {
 			if k < len(guards) {
 				edge = guards[k].Index
 			}
-			if edge >= 0 && slices.Contains(h.Edges, edge) || edge < 0 && len(guards) == 0 {
+			if edge >= 0 && slices.Contains(h.Edges, edge) || edge < 0 && len(guards) == 0 || s.aim != nil && !s.aim.near(i) {
 				continue
 			}
 			if h.Visit > maxAgain && edge >= 0 && s.fired[edge] {

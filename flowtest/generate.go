@@ -41,18 +41,10 @@ const (
 // what its nodes may come to: the outputs that make its conditions true and false,
 // and failures where an edge waits for one. flow is how the test file names the flow.
 func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Generated, error) {
-	s := &search{
-		graph: g, options: map[string][]option{}, absent: map[string]time.Duration{}, fired: map[int]bool{}, wits: newWits(g),
-		planned: map[uint64]bool{}, walked: map[string]bool{}, flipped: map[string]bool{}, count: len(g.Edges) + 1,
-	}
-	r, err := s.newRunner(&cfg)
+	s, err := newSearch(&cfg, g)
 	if err != nil {
 		return nil, err
 	}
-	if s.flow, err = r.Prepare(g); err != nil {
-		return nil, err
-	}
-	s.inputs = s.wits.inputs()
 	limited, stop := context.WithTimeout(ctx, searchTime)
 	defer stop()
 	s.explore(limited)
@@ -105,6 +97,7 @@ type tried struct {
 	edges   []int
 	set     edgeSet
 	path    []string
+	steps   int // those of subgraphs too
 	status  string
 	failure *runner.Failure
 	told    bool // it is as its case comes out
@@ -127,12 +120,32 @@ type search struct {
 	runs  []*tried
 	count int
 	tries int
+	// aim, when set, is the run that is looked for, instead of those that fire edges.
+	aim *aiming
+	// most is how many choices a run may have.
+	most int
 
 	waiting plans
 	planned map[uint64]bool // plans that are or were waiting
 	walked  map[string]bool // ways that runs went
 	flipped map[string]bool // decisions that were asked to come out otherwise
 	open    int             // of these, for how many no values were found
+}
+
+func newSearch(cfg *Config, g *spec.Graph) (*search, error) {
+	s := &search{
+		graph: g, options: map[string][]option{}, absent: map[string]time.Duration{}, fired: map[int]bool{}, wits: newWits(g),
+		planned: map[uint64]bool{}, walked: map[string]bool{}, flipped: map[string]bool{}, count: len(g.Edges) + 1, most: maxChoices,
+	}
+	r, err := s.newRunner(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if s.flow, err = r.Prepare(g); err != nil {
+		return nil, err
+	}
+	s.inputs = s.wits.inputs()
+	return s, nil
 }
 
 type searchKey struct{}
@@ -143,7 +156,8 @@ type walk struct {
 	picks map[string]option
 	mu    sync.Mutex
 	out   *tried
-	made  map[string]int // by execution: its choice
+	made  map[string]int    // by execution: its choice
+	last  map[string]option // by node, of an aimed run
 	stop  context.CancelFunc
 }
 
@@ -219,12 +233,19 @@ func (w *walk) choose(task *runner.Task, key string, list []option, decide bool)
 	}
 	at := len(w.out.choices)
 	taken, pick := list[0], 0
+	if again, ok := w.last[task.Node]; ok && !decide {
+		taken = again // what led round once may lead round again
+	}
 	if planned, ok := w.picks[key]; ok {
 		taken = planned
-		text := taken.text()
+	}
+	if text := taken.text(); text != list[0].text() {
 		pick = slices.IndexFunc(list, func(o option) bool { return o.text() == text })
 	}
-	if at >= maxChoices {
+	if w.last != nil && !decide {
+		w.last[task.Node] = taken
+	}
+	if at >= w.s.most {
 		w.stop()
 	}
 	w.made[key] = at
@@ -267,6 +288,9 @@ func (s *search) try(ctx context.Context, p *plan) *tried {
 	ctx, stop := context.WithTimeout(ctx, limit)
 	defer stop()
 	w := &walk{s: s, picks: p.chosen(), out: &tried{failed: map[int]bool{}, input: p.input, inputText: jsonText(p.input)}, made: map[string]int{}, stop: stop}
+	if s.aim != nil {
+		w.last = map[string]option{}
+	}
 	ctx = context.WithValue(ctx, searchKey{}, w)
 	opts := runner.Options{
 		RunID: "test", Input: p.input, Clock: runner.NewVirtualClock(started()), Secrets: madeUpSecrets, History: true,
@@ -289,7 +313,7 @@ func (s *search) try(ctx context.Context, p *plan) *tried {
 // came notes how a run came out, and which edges it fired if somebody would keep it as
 // a case.
 func (t *tried) came(g *spec.Graph, result *runner.Result) {
-	t.path, t.status, t.failure = result.Path, string(result.Status), result.Error
+	t.path, t.steps, t.status, t.failure = result.Path, result.Steps, string(result.Status), result.Error
 	t.edges, t.set, t.failed = nil, newBits(len(g.Edges)), map[int]bool{}
 	if t.status == "cancelled" || result.Error != nil && result.Error.Kind == "expression" {
 		return

@@ -13,9 +13,9 @@ import (
 // Bounds of one graph. The least values are those of runs that complete, the
 // most those of any run.
 type Bounds struct {
-	// Exact says that every way through the graph was followed. Otherwise the
+	// Followed says that every way through the graph was followed. Otherwise the
 	// bounds hold too, but are wider.
-	Exact                   bool
+	Followed                bool
 	Steps, LLMCalls, Tokens Range
 	CostUSD                 Range
 	// Loops of the graph, without those of graphs in it.
@@ -27,8 +27,9 @@ type Range struct {
 	Min float64
 	// Max is +Inf when nothing bounds the value.
 	Max float64
-	// MinPath and MaxPath are runs that attain the bounds, as the nodes in the
-	// order of their execution; nil when no single run is known that does.
+	// MinPath and MaxPath are ways that attain the bounds, as the nodes in the order
+	// of their execution; nil when no single one is known that does. Values that
+	// conditions read may keep a run from going there: only a run that is tried tells.
 	MinPath, MaxPath []string
 	// Limit names the limit that Max comes from, as in limits; "" when the
 	// graph itself bounds it.
@@ -75,13 +76,13 @@ func boundGraph(g *spec.Graph, opts Options, depth int) (Bounds, bool) {
 	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: depth}
 	w.prepare()
 	var out Bounds
-	if out.Exact = w.explore(); !out.Exact {
+	if out.Followed = w.explore(); !out.Followed {
 		w.coarse()
 	}
 	ends := w.least(&out)
 	w.most(&out)
 	if w.cancels {
-		out.Exact, out.Steps.MinPath, out.LLMCalls.MinPath = false, nil, nil
+		out.Followed, out.Steps.MinPath, out.LLMCalls.MinPath = false, nil, nil
 	}
 	if cut := w.cutShort(&out, ends); !ends && !cut {
 		return Bounds{}, false

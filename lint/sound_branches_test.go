@@ -123,7 +123,7 @@ func (m maker) wideRuns(t *testing.T, text string, tries int, fail func(text, fo
 	if ok {
 		n.bounds = 1
 	}
-	if b.Exact {
+	if b.Followed {
 		n.exact = 1
 	}
 	m.plays(t, g, tries, func(r *played) bool {

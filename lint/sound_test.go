@@ -184,7 +184,7 @@ func TestSoundOnGraphs(t *testing.T) {
 		case seen.least >= 0 && float64(seen.least) < b.Steps.Min, float64(seen.most) > b.Steps.Max:
 			t.Fatalf("%s\nsteps from %d to %d, claimed from %v to %v", text, seen.least, seen.most, b.Steps.Min, b.Steps.Max)
 		}
-		if b.Exact {
+		if b.Followed {
 			exact++
 		}
 		if float64(seen.least) == b.Steps.Min && float64(seen.most) == b.Steps.Max {

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
@@ -31,12 +33,14 @@ func newBoundCommand(a *app) *cobra.Command {
 		Use:   "bound FLOW",
 		Short: "Bound the steps, model calls, tokens and cost of a run before it runs",
 		Long: `bound follows every way through a graph and prints the least that a run takes to
-complete and the most that any run can take, with a run that attains each. Guards that
-count visits or steps are decided, all others may go either way; retries count as model
-calls. Where nothing but a limit bounds a value, the limit is named; where nothing does,
-what would bound it. Of each loop it says what bounds it.
+complete and the most that any run can take. Guards that count visits or steps are
+decided, all others may go either way; retries count as model calls. Where nothing but a
+limit bounds a value, the limit is named; where nothing does, what would bound it. Of each
+loop it says what bounds it.
 
-A graph with too many ways gets wider bounds, which hold all the same.
+The bounds always hold. For those of steps and model calls runs are looked for that take
+so much, with made-up results and without running anything; one that is found is printed,
+and the bounds are exact where there is one for each.
 
 Exit codes: 0, 1 when a bound is above one of the --max flags, 2 wrong usage, 3 invalid file.`,
 		Example: `  graphrun bound flow.yaml
@@ -63,7 +67,11 @@ func (a *app) bound(f *boundFlags, path string) error {
 	if !ok {
 		return usagef("%s: no run of this graph can complete, so there is nothing to bound", path)
 	}
-	r := inspect.NewBound(g, b)
+	exact, err := attained(g, &b)
+	if err != nil {
+		return err
+	}
+	r := inspect.NewBound(g, b, exact)
 	for _, c := range []struct {
 		flag string
 		most float64
@@ -135,10 +143,78 @@ func (a *app) printBounds(r *inspect.Bound) error {
 	if r.Steps.Max != nil && r.Steps.Min > *r.Steps.Max {
 		fmt.Fprintf(a.Stdout, "no run completes: it takes at least %s, and %s allows %s\n", counted(int(r.Steps.Min), "step"), *r.Steps.Limit, numberText(*r.Steps.Max))
 	}
-	if !r.Exact {
-		fmt.Fprintln(a.Stdout, "the graph has too many ways to follow each: the bounds hold, but may be wide")
+	if wide := wideText(r); wide != "" {
+		fmt.Fprintln(a.Stdout, wide)
 	}
 	return nil
+}
+
+// wideText names the bounds that no run was found for; "" when there is nothing to say.
+func wideText(r *inspect.Bound) string {
+	var names []string
+	unbounded := false
+	for _, row := range []struct {
+		name string
+		r    *inspect.Range
+	}{{"steps", &r.Steps}, {"model calls", &r.LLMCalls}} {
+		if row.r.Max != nil && *row.r.Max == 0 {
+			continue
+		}
+		if row.r.MinPath == nil {
+			names = append(names, "the fewest "+row.name)
+		}
+		unbounded = unbounded || row.r.Max == nil
+		if row.r.MaxPath == nil && row.r.Max != nil {
+			names = append(names, "the most "+row.name)
+		}
+	}
+	switch {
+	case len(names) > 0:
+		return "no run was found with " + strings.Join(names, ", ") + ": what is said of them holds, but may be wide"
+	case !r.Exact && !unbounded:
+		return "the graph has too many ways to follow each: the bounds hold, but may be wide"
+	}
+	return ""
+}
+
+// attained keeps the paths of runs that were found on the machine itself; bounds are
+// exact if there is one for each.
+func attained(g *spec.Graph, b *lint.Bounds) (exact bool, err error) {
+	exact = b.Followed
+	aims := []flowtest.Aim{
+		{Steps: int(b.Steps.Min), Path: b.Steps.MinPath, Completes: true},
+		{Steps: -1, Path: b.LLMCalls.MinPath, Completes: true},
+		{Steps: -1, Path: b.LLMCalls.MaxPath},
+		{Steps: -1, Path: b.Steps.MaxPath},
+	}
+	if !math.IsInf(b.Steps.Max, 1) {
+		aims[3].Steps = int(b.Steps.Max)
+	}
+	paths := []*[]string{&b.Steps.MinPath, &b.LLMCalls.MinPath, &b.LLMCalls.MaxPath, &b.Steps.MaxPath}
+	// What graphs in the graph call does not show in the path.
+	hides := slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Kind.Value == "graph" }) ||
+		slices.ContainsFunc(g.Tools, func(t spec.Field) bool { return t.Value.Get("graph") != nil })
+	var wanted []flowtest.Aim
+	var of []*[]string
+	for i, p := range paths {
+		calls := i == 1 || i == 2
+		switch {
+		case calls && b.LLMCalls.Max == 0:
+		case calls && (hides || *p == nil):
+			*p, exact = nil, false
+		default:
+			wanted, of = append(wanted, aims[i]), append(of, p)
+		}
+	}
+	found, err := flowtest.Attain(context.Background(), flowtest.Config{}, g, wanted)
+	if err != nil {
+		return false, err
+	}
+	for i, path := range found {
+		*of[i] = path
+		exact = exact && path != nil
+	}
+	return exact, nil
 }
 
 // loopText says what bounds a loop.

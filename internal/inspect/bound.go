@@ -13,12 +13,14 @@ import (
 // Bound is what is known of every run of a graph. A null is a value that nothing bounds (why
 // says what would), or a path that is not known or would say nothing.
 type Bound struct {
-	Graph    string `json:"graph"`
-	Exact    bool   `json:"exact"`
-	Steps    Range  `json:"steps"`
-	LLMCalls Range  `json:"llm_calls"`
-	Tokens   Range  `json:"tokens"`
-	CostUSD  Range  `json:"cost_usd"`
+	Graph string `json:"graph"`
+	// Exact says that runs were found that take as much as the bounds of steps and
+	// model calls say.
+	Exact    bool  `json:"exact"`
+	Steps    Range `json:"steps"`
+	LLMCalls Range `json:"llm_calls"`
+	Tokens   Range `json:"tokens"`
+	CostUSD  Range `json:"cost_usd"`
 	// Loops are those of the graph, with what bounds them.
 	Loops []Loop `json:"loops"`
 	// Exceeded lists the flags whose value the upper bound is above.
@@ -36,18 +38,20 @@ type Loop struct {
 
 // Range is a lower and an upper bound, and what sets the upper one.
 type Range struct {
-	Min     float64  `json:"min"`
-	Max     *float64 `json:"max"`
-	Limit   *string  `json:"limit"`
-	Why     string   `json:"why,omitempty"`
+	Min   float64  `json:"min"`
+	Max   *float64 `json:"max"`
+	Limit *string  `json:"limit"`
+	Why   string   `json:"why,omitempty"`
+	// MinPath and MaxPath are runs that were found and attain the bounds, or null.
 	MinPath []string `json:"min_path"`
 	MaxPath []string `json:"max_path"`
 }
 
-// NewBound is a bound as JSON.
-func NewBound(g *spec.Graph, b lint.Bounds) Bound {
+// NewBound is a bound as JSON. Its paths are those that the caller has found runs for,
+// and exact says that there is one for every bound of steps and model calls.
+func NewBound(g *spec.Graph, b lint.Bounds, exact bool) Bound {
 	r := Bound{
-		Graph: g.Name.Value, Exact: b.Exact, Exceeded: []string{},
+		Graph: g.Name.Value, Exact: exact, Exceeded: []string{},
 		Steps: rangeOf(b.Steps), LLMCalls: rangeOf(b.LLMCalls), Tokens: rangeOf(b.Tokens), CostUSD: rangeOf(b.CostUSD),
 		Loops: []Loop{},
 	}

@@ -99,7 +99,10 @@ func NewFlow(g *spec.Graph, file string, found spec.Diagnostics, open *Opener) F
 		f.Findings = bytes.TrimSpace(findings.Bytes())
 	}
 	if b, ok := lint.Bound(g, lint.Options{Load: open.Load, Price: Dearest}); ok {
-		r := NewBound(g, b)
+		for _, r := range []*lint.Range{&b.Steps, &b.LLMCalls} {
+			r.MinPath, r.MaxPath = nil, nil // no runs are looked for
+		}
+		r := NewBound(g, b, false)
 		f.Bound = &r
 	}
 	for _, k := range g.State {

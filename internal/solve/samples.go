@@ -25,10 +25,11 @@ type hints struct {
 
 // Bounds of what is made of the hints.
 const (
-	maxHints    = 8  // constants of each kind
-	maxSamples  = 48 // values of one path
-	maxElements = 6  // different elements of lists
-	maxLength   = 6  // elements of lists
+	maxHints    = 8   // constants of each kind
+	maxSamples  = 48  // values of one path
+	maxElements = 6   // different elements of lists
+	maxLength   = 6   // elements of lists
+	maxText     = 300 // characters of texts
 )
 
 // literal matches the constants, and the members of elements, in the text of a
@@ -157,18 +158,19 @@ func (h *hints) wordings() []any {
 		add("x" + text)
 		add(text + "x")
 	}
-	for _, n := range h.lengths() {
+	for _, n := range h.lengths(maxText) {
 		add(strings.Repeat("x", n))
 	}
 	return out
 }
 
-// lengths are those of lists and texts that the mentioned numbers tell apart.
-func (h *hints) lengths() []int {
+// lengths are those of lists and texts, at most so long, that the mentioned numbers tell
+// apart.
+func (h *hints) lengths(most float64) []int {
 	out := []int{1, 2}
 	for _, n := range h.numbers {
 		for _, n := range []float64{n, n + 1} {
-			if n == math.Trunc(n) && n > 2 && n <= maxLength && !slices.Contains(out, int(n)) {
+			if n == math.Trunc(n) && n > 2 && n <= most && !slices.Contains(out, int(n)) {
 				out = append(out, int(n))
 			}
 		}
@@ -181,7 +183,7 @@ func (h *hints) lengths() []int {
 func (h *hints) lists() []any {
 	elements := h.elements()
 	var out []any
-	for _, n := range h.lengths() {
+	for _, n := range h.lengths(maxLength) {
 		for _, e := range elements {
 			list := make([]any, n)
 			for i := range list {
