@@ -116,6 +116,9 @@ func (s *site) keyDomain(key *spec.StateKey, rest []string, typ eval.Type) solve
 			d.Why = key.Name.Value + " is " + oneOfData(d.Values) + " after " + strconv.Quote(s.node.ID.Value)
 			return d
 		}
+		if d, ok := s.f.rangeWritten(s, key); ok {
+			return d
+		}
 	}
 	var d solve.Domain
 	if len(rest) == 0 {
@@ -132,10 +135,9 @@ func (s *site) keyDomain(key *spec.StateKey, rest []string, typ eval.Type) solve
 }
 
 // ownWrite reports whether the site's node has just written the key, and no
-// branch beside it may have done so too. What a set node writes counts as any
-// value: who writes a constant before a choice is trying the flow out.
+// branch beside it may have done so too.
 func (s *site) ownWrite(key *spec.StateKey) bool {
-	if s.failed || s.node.Kind.Value == "set" || !writesKey(s.node, key.Name.Value) || !replaces(key) || s.node.OnMaxVisits == "skip" {
+	if s.failed || !writesKey(s.node, key.Name.Value) || !replaces(key) || s.node.OnMaxVisits == "skip" {
 		return false
 	}
 	k := knowledge{f: s.f}
@@ -199,6 +201,9 @@ func schemaDomain(doc map[string]any, name string, rest []string, typ eval.Type)
 	if values, ok := literals(doc); ok {
 		d.Values, d.Why = values, name+" is "+oneOfData(values)
 		return d
+	}
+	if items, _ := doc["items"].(map[string]any); doc["type"] == "array" && items != nil {
+		d.Items, _ = literals(items)
 	}
 	d.Min, d.HasMin = bound(doc, "minimum", "exclusiveMinimum")
 	d.Max, d.HasMax = bound(doc, "maximum", "exclusiveMaximum")

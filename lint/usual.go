@@ -5,6 +5,7 @@ package lint
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/solve"
@@ -100,6 +101,51 @@ func (f *facts) writtenBy(n *spec.Node, key string) (solve.Domain, bool) {
 		return outputDomain(n, nil)
 	}
 	return solve.Domain{}, false
+}
+
+// rangeWritten is the domain of a number that the site's node has written: sums and
+// products of what schemas bound, within the bounds of the key's own.
+func (f *facts) rangeWritten(s *site, key *spec.StateKey) (solve.Domain, bool) {
+	d, name := f.wholeDomain(key), key.Name.Value
+	if s.node.Each.IsSet() || d.Values != nil || d.Kind != solve.Int && d.Kind != solve.Number {
+		return d, false
+	}
+	var p *eval.Program
+	b := &f.bound.Nodes[s.node.Index]
+	values := b.Writes
+	if s.node.Kind.Value == "set" {
+		values = b.Set
+	}
+	for i := range values {
+		if values[i].Name == name {
+			p = values[i].Value.Program()
+			break
+		}
+	}
+	if p == nil {
+		return d, false
+	}
+	known, ok := solve.Interval(p.Tree(), func(path []string, typ eval.Type) solve.Domain {
+		switch read := f.graph.Key(path[0]); {
+		case read != nil && len(path) == 1 && replaces(read): // what the node sets before fits, too, or it fails
+			return f.wholeDomain(read)
+		case path[0] == "output":
+			return s.output(path[1:], typ)
+		}
+		return byType(typ)
+	})
+	if !ok {
+		return d, false
+	}
+	if known.HasMin && (!d.HasMin || known.Min > d.Min) {
+		d.Min, d.HasMin = known.Min, true
+	}
+	if known.HasMax && (!d.HasMax || known.Max < d.Max) {
+		d.Max, d.HasMax = known.Max, true
+	}
+	d.Null = allowsNull(key.Schema)
+	d.Why = rangeWords(name, d) + " after " + strconv.Quote(s.node.ID.Value)
+	return d, true
 }
 
 // computed is the domain of an expression that chooses between constants.

@@ -4,7 +4,10 @@
 package solve
 
 import (
+	"encoding/json"
 	"regexp"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/graphrun/graphrun/eval"
@@ -28,9 +31,51 @@ var predicate = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(any|all|none|one)\(((?:state\.)?([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)), `)
 })
 
+// elementwise matches a question about each element alone, compared with constants.
+var elementwise = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(any|all|none|one)\((?:state\.)?([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*), # (==|!=|in) (.*)\)$`)
+})
+
+// decided is the answer to a question about the elements of a list that the values which
+// they may have decide; a list that is null or empty has none.
+func (s *solver) decided(t *eval.Tree) (answer, known bool) {
+	if t.Op == eval.TreeBinary && t.Name == "in" && t.Args[0].Op == eval.TreeConst && t.Args[1].Op == eval.TreePath {
+		items := s.problem.Domain(t.Args[1].Path, t.Args[1].Type).Items
+		return false, items != nil && !slices.ContainsFunc(items, func(v any) bool { return canonical(v) == canonical(t.Args[0].Value) })
+	}
+	found := elementwise().FindStringSubmatch(t.Name)
+	if t.Op != eval.TreeOther || found == nil {
+		return false, false
+	}
+	items := s.problem.Domain(strings.Split(found[2], "."), eval.Any()).Items
+	list, named := found[4], found[3] == "in"
+	if !named {
+		list = "[" + list + "]"
+	}
+	var constants []any
+	if items == nil || json.Unmarshal([]byte(list), &constants) != nil {
+		return false, false
+	}
+	some, every := false, true
+	for _, v := range items {
+		holds := slices.Contains(constants, canonical(v)) == (found[3] != "!=")
+		some, every = some || holds, every && holds
+	}
+	switch found[1] {
+	case "any", "one":
+		return false, !some
+	case "none":
+		return true, !some
+	}
+	return true, every
+}
+
 // asked is a question about the elements of a list: of an empty one, whose length is
 // asked for too, the answer is known.
 func (s *solver) asked(t *eval.Tree) *formula {
+	if answer, known := s.decided(t); known {
+		return s.formula(formula{op: opConst, value: answer})
+	}
 	free := s.free(t)
 	if s.measured == nil {
 		return free

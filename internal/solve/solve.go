@@ -41,6 +41,8 @@ type Domain struct {
 	HasMin, HasMax bool
 	// Null says that it may be null although its kind is another.
 	Null bool
+	// Items, when not nil, are all the values that elements of a list may have.
+	Items []any
 	// Why puts a bound into words, for reasons: "step is at least 4 here".
 	Why string
 }

@@ -139,6 +139,13 @@ func (s *solver) computed(t *eval.Tree) Domain {
 	return Domain{Null: true}
 }
 
+// Interval bounds the number that an expression comes to, given what is known of what it
+// reads; false when nothing is known.
+func Interval(t *eval.Tree, domain func(path []string, typ eval.Type) Domain) (Domain, bool) {
+	s := solver{problem: Problem{Domain: domain}}
+	return s.interval(t)
+}
+
 // interval bounds sums, differences and products of numbers whose bounds are known.
 func (s *solver) interval(t *eval.Tree) (Domain, bool) {
 	switch {
