@@ -1,4 +1,5 @@
-// Comments that silence rules: `# graphrun: ignore rule-name, other-rule why`.
+// Comments that silence rules: `# graphrun: ignore rule-name, other-rule why` on lines,
+// `# graphrun: ignore-file rule-name` in a file.
 
 package lint
 
@@ -17,7 +18,7 @@ func unusedIgnore() Rule {
 	return Rule{
 		Name: "unused-ignore", Severity: spec.Warning,
 		Summary: "a comment silences a rule that has nothing to say there",
-		Doc:     "A comment `# graphrun: ignore rule-name` silences the rule on its own line, or, when it stands alone, on the next line that is no comment; where a block text begins, in all of the text. One that silences nothing, because the problem is solved or the name is wrong, would hide the next problem. Remove it.",
+		Doc:     "A comment `# graphrun: ignore rule-name` silences the rule on its own line, or, when it stands alone, on the next line that is no comment; where a block text begins, in all of the text; `# graphrun: ignore-file rule-name` does in all of the file. One that silences nothing, because the problem is solved or the name is wrong, would hide the next problem. Remove it.",
 		Bad: `graphrun: v1
 name: example
 start: a
@@ -64,6 +65,11 @@ func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
 			for _, c := range byLine[file.Position(span.From).Line] {
 				if c.rule == d.Rule {
 					silenced, c.used = true, true
+				}
+			}
+			for i := range list {
+				if list[i].file && list[i].rule == d.Rule {
+					silenced, list[i].used = true, true
 				}
 			}
 		}
@@ -129,11 +135,12 @@ type ignore struct {
 	rule  string
 	span  spec.Span
 	lines []int // the lines on which it counts, its own first
+	file  bool  // it counts on all
 	used  bool
 }
 
 // ignoreMark is how a comment begins that silences rules, with or without spaces.
-var ignoreMark = regexp.MustCompile(`^[ \t]*graphrun:[ \t]*ignore($|[\s,:])`)
+var ignoreMark = regexp.MustCompile(`^[ \t]*graphrun:[ \t]*ignore(-file)?($|[\s,:])`)
 
 // ignores reads the silencing comments of a file.
 func ignores(src []byte) []ignore {
@@ -206,6 +213,7 @@ func readIgnore(out []ignore, line string, at, number, start int) []ignore {
 	if mark == "" {
 		return out
 	}
+	whole := strings.Contains(mark, "-file")
 	i := at + 1 + len(mark)
 	word, _, _ := strings.Cut(strings.TrimSpace(line[i:]), " ")
 	if word == "" || !isRuleName(strings.TrimRight(word, ",")) && !strings.ContainsAny(word, "'\"") { // a quote: it is text
@@ -222,7 +230,7 @@ func readIgnore(out []ignore, line string, at, number, start int) []ignore {
 		if word == "" || !isRuleName(word) {
 			break // the reason may have commas of its own
 		}
-		out = append(out, ignore{rule: word, span: spec.Span{From: start + name, To: start + name + len(word)}, lines: []int{number}})
+		out = append(out, ignore{rule: word, span: spec.Span{From: start + name, To: start + name + len(word)}, lines: []int{number}, file: whole})
 		if strings.TrimSpace(line[name:end]) != word {
 			// Further words explain why; behind a comma another rule may follow.
 			if end < len(line) && !namesRule(line[end+1:]) {

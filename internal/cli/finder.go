@@ -23,6 +23,7 @@ type source struct {
 // finder collects graphs, each once however often it is named.
 type finder struct {
 	sources []source
+	exclude excludes
 	kept    int // bytes of their texts
 	seen    map[string]bool
 }
@@ -46,7 +47,8 @@ func (f *finder) sorted() []source {
 	return f.sources
 }
 
-// find takes a file as it is, and from a folder all files that are graphs.
+// find takes a file as it is, and from a folder all files that are graphs, but for those
+// that settings or git leave out.
 func (f *finder) find(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -60,27 +62,31 @@ func (f *finder) find(path string) error {
 	if !os.IsPathSeparator(root[len(root)-1]) {
 		root += string(filepath.Separator) // a link that is named is followed
 	}
+	ignored := ignoredBelow(root)
 	return filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if entry.IsDir() {
-			if name != root && skipFolder(entry.Name()) {
-				return fs.SkipDir
-			}
+		case name != root && entry.IsDir() && (skipFolder(entry.Name()) || f.exclude.leaves(name) || ignored.leaves(name, true)):
+			return fs.SkipDir
+		case entry.IsDir():
+			ignored.enter(name)
+			return nil
+		case !isGraphName(name) || f.exclude.leaves(name) || ignored.leaves(name, false):
 			return nil
 		}
 		return f.consider(name, entry)
 	})
 }
 
+// isGraphName reports whether a file may be a graph by its name.
+func isGraphName(name string) bool {
+	ext := filepath.Ext(name)
+	return ext == ".yaml" || ext == ".yml" || ext == ".json"
+}
+
 // consider takes a file found in a folder if it is a graph.
 func (f *finder) consider(name string, entry fs.DirEntry) error {
-	switch filepath.Ext(name) {
-	case ".yaml", ".yml", ".json":
-	default:
-		return nil
-	}
 	if !entry.Type().IsRegular() {
 		// A link to a file counts as the file; one to a folder, a broken one
 		// and a device do not.

@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"strings"
 
+	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/fix"
 	"github.com/graphrun/graphrun/internal/inspect"
@@ -18,47 +20,73 @@ import (
 func (a *app) fixAll(sources []source) error {
 	problems, files := 0, 0
 	for i := range sources {
-		n, err := fixFile(&sources[i])
+		s := &sources[i]
+		_, after, n, err := mended(s)
+		if err == nil && n > 0 {
+			s.src = after
+			err = replaceFile(s.name, after)
+			files++
+		}
+		if err != nil {
+			return err
+		}
+		problems += n
+	}
+	fmt.Fprintf(a.Stderr, "fixed %s in %s\n", counted(problems, "problem"), counted(files, "file"))
+	return nil
+}
+
+// showFixes prints what fixAll would change.
+func (a *app) showFixes(sources []source) error {
+	problems, files := 0, 0
+	for i := range sources {
+		before, after, n, err := mended(&sources[i])
 		if err != nil {
 			return err
 		}
 		if n > 0 {
 			problems += n
 			files++
+			fmt.Fprint(a.Stdout, diffText(sources[i].name, before, after))
 		}
 	}
-	fmt.Fprintf(a.Stderr, "fixed %s in %s\n", counted(problems, "problem"), counted(files, "file"))
+	fmt.Fprintf(a.Stderr, "would fix %s in %s\n", counted(problems, "problem"), counted(files, "file"))
 	return nil
 }
 
-// fixFile mends one file, again and again while there is something to mend.
-func fixFile(s *source) (fixed int, err error) {
+// diffText is the difference between two texts of a file.
+func diffText(name string, before, after []byte) string {
+	return fmt.Sprintf("--- %s\n+++ %s\n%s\n", name, name, strings.Join(flowtest.Lines(string(before), string(after)), "\n"))
+}
+
+// mended is the text of a file before and after it is mended, again and again while
+// there is something to mend; fixed is 0 when nothing changes.
+func mended(s *source) (before, after []byte, fixed int, err error) {
 	src := s.src
 	if src == nil {
 		if src, err = bounded.ReadArgument(s.name, bounded.Text); err != nil {
-			return 0, usage(err)
+			return nil, nil, 0, usage(err)
 		}
 	}
-	original := src
+	before = src
 	const rounds = 200 // each mends at least one finding
 	for range rounds {
-		before := inspect.Check(s.name, src, false)
-		edits := fix.Edits(before.Graph, before.Found)
+		checked := inspect.Check(s.name, src, false)
+		edits := fix.Edits(checked.Graph, checked.Found)
 		if len(edits) == 0 {
 			break
 		}
-		next, made := helpful(s.name, src, before.Found, edits)
+		next, made := helpful(s.name, src, checked.Found, edits)
 		if made == 0 {
 			break
 		}
 		src = next
 		fixed += made
 	}
-	if bytes.Equal(src, original) {
-		return 0, nil
+	if bytes.Equal(src, before) {
+		return before, before, 0, nil
 	}
-	s.src = src
-	return fixed, replaceFile(s.name, src)
+	return before, src, fixed, nil
 }
 
 // helpful makes the edits, but for those that bring findings of their own: no

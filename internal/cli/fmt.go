@@ -6,9 +6,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -121,6 +121,7 @@ func (a *app) filesToFormat(args []string) ([]string, error) {
 	if err != nil {
 		return nil, usage(err)
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(args, name) && a.rules.exclude.leaves(name) })
 	for i := range sources {
 		names = append(names, sources[i].name)
 	}
@@ -140,7 +141,7 @@ func (a *app) formatFile(name string, check, diff, quiet bool) (changed bool, er
 	switch {
 	case quiet && (check || diff):
 	case diff:
-		_, err = fmt.Fprintf(a.Stdout, "--- %s\n+++ %s\n%s\n", name, name, strings.Join(flowtest.Lines(string(src), string(out)), "\n"))
+		_, err = io.WriteString(a.Stdout, diffText(name, src, out))
 	case check:
 		_, err = fmt.Fprintln(a.Stdout, name)
 	default:

@@ -29,7 +29,7 @@ type settings struct {
 func (s *settings) place(name string) string { return fmt.Sprintf("%s:%d", s.path, s.lines[name]) }
 
 // sections are the keys that hold more than one value.
-func sections() []string { return []string{"paths", "rules", engineTemporal, "triggers"} }
+func sections() []string { return []string{"exclude", "paths", "rules", engineTemporal, "triggers"} }
 
 // readSettings finds and reads the settings file; without one it is empty.
 func (a *app) readSettings() (*settings, error) {
@@ -37,7 +37,7 @@ func (a *app) readSettings() (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &settings{path: path, rules: ruleSettings{folder: filepath.Dir(path)}}
+	out := &settings{path: path, rules: ruleSettings{folder: filepath.Dir(path), exclude: excludes{folder: filepath.Dir(path)}}}
 	if path == "" {
 		return out, nil
 	}
@@ -79,6 +79,9 @@ func (s *settings) add(key, value *yaml.Node, known []string) error {
 		var problems []error
 		s.triggers, problems = trigger.Read(s.path, value)
 		return errors.Join(problems...)
+	}
+	if name == "exclude" {
+		return s.readExclude(value)
 	}
 	if name == engineTemporal {
 		return s.readTemporal(value, known)

@@ -31,6 +31,7 @@ type ruleSettings struct {
 	folder     string // of the settings file
 	everywhere severities
 	byPath     []pathSeverities
+	exclude    excludes
 }
 
 type pathSeverities struct {

@@ -34,6 +34,7 @@ type validateFlags struct {
 	quiet    bool
 	rules    []string
 	fix      bool
+	diff     bool // show what fix would do
 	baseline string
 	// explain lists the policies that are proven, too.
 	explain bool
@@ -58,20 +59,24 @@ func newValidateCommand(a *app) *cobra.Command {
 and its expressions. Nothing is executed and no network is touched.
 
 A folder is searched for .yaml, .yml and .json files with a top-level graphrun key;
-hidden folders and node_modules are skipped, symbolic links to folders not followed.
-Without a path it is the working directory; - reads a graph from stdin.
+hidden folders, node_modules and what .gitignore names are skipped, symbolic links to
+folders not followed. Without a path it is the working directory; - reads a graph from
+stdin.
 
 A comment silences rules on its own line, or on the line below when it stands alone,
 and where a block text begins in all of the text:
 
   # graphrun: ignore duplicate-edge, unreachable-node
 
-A comment that names none is reported. graphrun.yaml may set severities, for all files or for some; paths are relative to it:
+In all of the file, ignore-file does. A comment that names no rule is reported.
+graphrun.yaml may set severities, for all files or for some, also for JSON, which has no
+comments, and what a search of folders leaves out; paths are relative to it:
 
   rules:
     unused-key: off
   paths:
     legacy/**: {missing-timeout: warning}
+  exclude: [generated/**]
 
 A rule that is off by default (see graphrun explain) is turned on there or by --rule,
 which takes groups, too: structure, expressions, data, parallel, limits, models, security,
@@ -79,7 +84,8 @@ policies.
 
 Where GitHub Actions runs it, findings are printed as workflow commands unless --format
 says otherwise. --fix mends what can be mended without changing what a valid graph
-does: repeated edges, comments that silence nothing, misspelt keys of the language.
+does: repeated edges, comments that silence nothing, misspelt keys of the language, and
+names of nodes and state keys that only one can be meant by; --fix --diff shows it.
 
 Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`,
 		Example: `  graphrun validate
@@ -108,6 +114,7 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 	flags.StringArrayVar(&f.rules, "rule", nil, "-name turns a rule or a group of rules off, +name on; repeatable, the last one wins")
 	flags.BoolVar(&f.explain, "explain-policies", false, "list every policy with its state: proven, refuted or undecided, and why")
 	flags.BoolVar(&f.fix, "fix", false, "mend what can be mended safely, in place; comments are kept")
+	flags.BoolVar(&f.diff, "diff", false, "with --fix: write nothing, show what would change")
 	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings, which are not reported")
 	flags.IntVar(&f.most, "max-warnings", -1, "`N` warnings are borne; more count as errors")
 	flags.StringVar(&f.name, "stdin-filename", "", "`FILE` that stdin stands for: messages name it, and files beside it are found")
@@ -133,7 +140,12 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if f.fix {
+	switch {
+	case f.diff && !f.fix:
+		return usagef("--diff shows what --fix would change; give both")
+	case f.diff:
+		return a.showFixes(sources)
+	case f.fix:
 		if slices.Contains(args, "-") {
 			return usagef("--fix changes files; it can't change stdin")
 		}
@@ -259,7 +271,7 @@ func (a *app) findSources(args []string, stdin string) ([]source, error) {
 	if len(args) == 0 {
 		args = []string{"."}
 	}
-	var f finder
+	f := finder{exclude: a.rules.exclude}
 	for _, arg := range args {
 		if arg == "-" {
 			src, err := bounded.ReadAll(a.Stdin, "stdin", bounded.Text)

@@ -1,6 +1,7 @@
 // Package fix mends findings where that can't change what a graph does: edges
 // that repeat another word for word, comments that silence nothing, misspelt words
-// of the language, with which it did nothing. All else in the file stays as it is,
+// of the language and names that only one can be meant by, with which it did nothing.
+// All else in the file stays as it is,
 // other comments too.
 package fix
 
@@ -41,6 +42,8 @@ func Edits(g *spec.Graph, found spec.Diagnostics) []Edit {
 			e, ok = withoutRepeat(g, &found[i])
 		case "invalid-value", "unknown-key":
 			e, ok = spelled(g.File.Src, &found[i])
+		case "unknown-node", "unknown-state-key", "expr-unknown-name":
+			e, ok = meant(g, &found[i])
 		case "unused-ignore":
 			// One that is misspelt was meant to silence something.
 			if found[i].Suggestion == "" {
@@ -83,6 +86,42 @@ func spelled(src []byte, d *spec.Diagnostic) (Edit, bool) {
 		return Edit{}, false
 	}
 	return Edit{Span: d.Span, Text: d.Suggestion, Spelling: true}, true
+}
+
+// meant writes the name of a node or state key right where only one can be meant: the
+// name is not so short that any would do, and no other is as near.
+func meant(g *spec.Graph, d *spec.Diagnostic) (Edit, bool) {
+	word := string(g.File.Src[d.Span.From:d.Span.To])
+	const least, far = 4, 100
+	if len(word) < least || !isName(word) || !isName(d.Suggestion) || suggest.Closest(word, []string{d.Suggestion}) == "" {
+		return Edit{}, false
+	}
+	names := map[string]bool{"END": true}
+	for _, n := range g.Nodes {
+		names[n.ID.Value] = true
+	}
+	for _, key := range g.State {
+		names[key.Name.Value] = true
+	}
+	distance := func(name string) int { return suggest.Distance(strings.ToLower(word), strings.ToLower(name), far) }
+	if !names[d.Suggestion] {
+		return Edit{}, false
+	}
+	for name := range names {
+		if name != d.Suggestion && distance(name) <= distance(d.Suggestion) {
+			return Edit{}, false
+		}
+	}
+	return Edit{Span: d.Span, Text: d.Suggestion, Spelling: true}, true
+}
+
+func isName(word string) bool { return isLetters(strings.Map(withoutDigits, word)) }
+
+func withoutDigits(r rune) rune {
+	if r >= '0' && r <= '9' {
+		return -1
+	}
+	return r
 }
 
 func isLetters(word string) bool {
@@ -177,8 +216,12 @@ func withoutName(src []byte, s spec.Span) (Edit, bool) {
 	if n := bytes.IndexByte(src[s.To:], '\n'); n >= 0 {
 		end = s.To + n
 	}
-	const mark = "graphrun: ignore "
+	mark := "graphrun: ignore "
 	at := bytes.LastIndex(src[start:s.From], []byte(mark))
+	if at < 0 {
+		mark = "graphrun: ignore-file "
+		at = bytes.LastIndex(src[start:s.From], []byte(mark))
+	}
 	if at < 0 {
 		return Edit{}, false
 	}

@@ -32,9 +32,10 @@ type sarifTool struct {
 }
 
 type sarifDriver struct {
-	Name    string      `json:"name"`
-	Version string      `json:"version,omitempty"`
-	Rules   []sarifRule `json:"rules"`
+	Name           string      `json:"name"`
+	InformationURI string      `json:"informationUri"`
+	Version        string      `json:"version,omitempty"`
+	Rules          []sarifRule `json:"rules"`
 }
 
 type sarifRule struct {
@@ -42,6 +43,7 @@ type sarifRule struct {
 	ShortDescription *sarifText   `json:"shortDescription,omitempty"`
 	FullDescription  *sarifText   `json:"fullDescription,omitempty"`
 	Help             *sarifText   `json:"help,omitempty"`
+	HelpURI          string       `json:"helpUri,omitempty"`
 	Configuration    *sarifConfig `json:"defaultConfiguration,omitempty"`
 }
 
@@ -106,7 +108,7 @@ type sarifReplacement struct {
 
 func writeSARIF(w io.Writer, f Findings, opts Options) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Results: make([]sarifResult, 0, len(f.Diagnostics))}
-	run.Tool.Driver = sarifDriver{Name: "graphrun", Version: opts.Version, Rules: []sarifRule{}}
+	run.Tool.Driver = sarifDriver{Name: "graphrun", InformationURI: home, Version: opts.Version, Rules: []sarifRule{}}
 	index := map[string]int{}
 	for _, r := range opts.Rules {
 		index[r.Name] = len(run.Tool.Driver.Rules)
@@ -128,8 +130,11 @@ func writeSARIF(w io.Writer, f Findings, opts Options) error {
 	})
 }
 
+// home is where the project is.
+const home = "https://github.com/graphrun/graphrun"
+
 func describeRule(r Rule) sarifRule {
-	out := sarifRule{ID: r.Name}
+	out := sarifRule{ID: r.Name, HelpURI: home + "/blob/main/docs/rules.md#" + r.Name}
 	if r.Severity != 0 {
 		out.Configuration = &sarifConfig{Level: level(r.Severity)}
 		if r.Off {

@@ -1,0 +1,127 @@
+// What a search of folders leaves out: `exclude:` of graphrun.yaml, and what
+// .gitignore files say.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/git-pkgs/gitignore"
+	"gopkg.in/yaml.v3"
+
+	"github.com/graphrun/graphrun/internal/bounded"
+)
+
+// excludes are the patterns of a settings file for what no search of a folder
+// takes; a file that is named is taken all the same.
+type excludes struct {
+	folder   string // of the settings file
+	patterns []string
+}
+
+// leaves reports whether a file or folder is left out.
+func (e *excludes) leaves(name string) bool {
+	if len(e.patterns) == 0 {
+		return false
+	}
+	relative := relativeTo(e.folder, name)
+	for _, pattern := range e.patterns {
+		if matchPath(pattern, relative) {
+			return true
+		}
+	}
+	return false
+}
+
+// readExclude reads the list of patterns of a settings file.
+func (s *settings) readExclude(value *yaml.Node) error {
+	if value.Kind != yaml.SequenceNode {
+		return s.at(value, errors.New(`"exclude" must be a list of path patterns`))
+	}
+	var problems []error
+	for _, item := range value.Content {
+		pattern := strings.TrimPrefix(item.Value, "./")
+		if _, err := path.Match(pattern, ""); item.Kind != yaml.ScalarNode || err != nil || pattern == "" {
+			problems = append(problems, s.at(item, fmt.Errorf("%q is no path pattern", item.Value)))
+			continue
+		}
+		s.rules.exclude.patterns = append(s.rules.exclude.patterns, pattern)
+	}
+	return errors.Join(problems...)
+}
+
+// ignored is what git does not track below a folder: its .gitignore files, and, in a
+// repository, those of the folders around it and its own list.
+type ignored struct {
+	root    string // what paths are relative to
+	matcher *gitignore.Matcher
+}
+
+// ignoredBelow reads what is said around a folder; enter reads the rest, folder by
+// folder.
+func ignoredBelow(folder string) *ignored {
+	full, err := filepath.Abs(folder)
+	if err != nil {
+		return nil
+	}
+	g := &ignored{root: full, matcher: &gitignore.Matcher{}}
+	for up := full; ; up = filepath.Dir(up) {
+		if _, err := os.Stat(filepath.Join(up, ".git")); err == nil {
+			g.root = up
+			g.read(filepath.Join(up, ".git", "info", "exclude"), "")
+			break
+		}
+		if filepath.Dir(up) == up {
+			break
+		}
+	}
+	within := g.relative(full)
+	if within == "." {
+		return g
+	}
+	parts := strings.Split(within, "/")
+	for i := range parts {
+		around := strings.Join(parts[:i], "/")
+		g.read(filepath.Join(g.root, filepath.FromSlash(around), ".gitignore"), around)
+	}
+	if g.matcher.MatchPath(within, true) {
+		return nil // who names a folder that git ignores means it
+	}
+	return g
+}
+
+func (g *ignored) relative(full string) string {
+	name, err := filepath.Rel(g.root, full)
+	if err != nil {
+		return "."
+	}
+	return filepath.ToSlash(name)
+}
+
+func (g *ignored) read(file, folder string) {
+	if src, err := bounded.ReadFile(file, bounded.Text); err == nil {
+		g.matcher.AddPatterns(src, folder)
+	}
+}
+
+// enter reads the .gitignore of a folder, if there is one.
+func (g *ignored) enter(folder string) {
+	if full, err := filepath.Abs(folder); g != nil && err == nil {
+		within := g.relative(full)
+		if within == "." {
+			within = ""
+		}
+		g.read(filepath.Join(full, ".gitignore"), within)
+	}
+}
+
+// leaves reports whether git ignores a file or folder.
+func (g *ignored) leaves(name string, isFolder bool) bool {
+	full, err := filepath.Abs(name)
+	return g != nil && err == nil && g.matcher.MatchPath(g.relative(full), isFolder)
+}
