@@ -14,7 +14,7 @@ type doubt struct {
 // keeps tells what stands in the way of a proof that a policy is kept; empty when
 // it is proven: by the graph alone, or because every run was tried.
 func (f *facts) keeps(p *policy) string {
-	if f.obeys(p) {
+	if f.obeys(p) || f.countsTo(p) {
 		return ""
 	}
 	for _, late := range []bool{false, true} {

@@ -55,20 +55,17 @@ const maxExplored = 100_000
 // nil when there is none or the loop is bounded by what only a run can tell:
 // people, counters in the state, choices of the node itself.
 func (f *facts) tooOften(p *policy) []int {
-	if f.explored > maxExplored || p.limit >= maxCounted || !f.flow().cyclic[p.place] || f.boundedByState(p.place) {
+	if !f.flow().cyclic[p.place] || f.boundedByState(p.place) {
 		return nil
 	}
-	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: 0}
-	w.prepare()
-	c := w.count(p.place, p.limit+1)
-	all := w.explore()
-	if f.explored += len(w.queue); !all || f.explored > maxExplored {
+	w, c, ok := f.countVisits(p)
+	if !ok {
 		return nil
 	}
 	via := w.reachedBy()
 	for i := range w.moves {
 		m := &w.moves[i]
-		if !slices.Contains(m.ran, p.place) || via[m.from] == unreached || w.queue[m.from].visits[c] != p.limit {
+		if !w.exceeds(m, p, c) || via[m.from] == unreached {
 			continue
 		}
 		path := append(w.vertices(via, m.from), m.ran...)
@@ -78,6 +75,35 @@ func (f *facts) tooOften(p *policy) []int {
 		return f.witness(p, nil, nil, nil)
 	}
 	return nil
+}
+
+// countVisits follows every way through the graph with the visits of a policy's node
+// counted, by the counter c; not ok when there are too many ways.
+func (f *facts) countVisits(p *policy) (w *boundWalk, c int, ok bool) {
+	if f.explored > maxExplored || p.limit >= maxCounted || !f.hasGuards() {
+		return nil, 0, false
+	}
+	w = &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: 0}
+	w.prepare()
+	c = w.count(p.place, p.limit+1)
+	all := w.explore()
+	f.explored += len(w.queue)
+	return w, c, all && f.explored <= maxExplored
+}
+
+// exceeds reports whether a policy's node runs in a move once more than it may.
+func (w *boundWalk) exceeds(m *boundMove, p *policy, c int) bool {
+	return slices.Contains(m.ran, p.place) && w.queue[m.from].visits[c] >= p.limit
+}
+
+// countsTo reports whether what conditions ask of visits and steps keeps a node from
+// running more often than a policy allows.
+func (f *facts) countsTo(p *policy) bool {
+	if p.kind != "max_visits" {
+		return false
+	}
+	w, c, ok := f.countVisits(p)
+	return ok && !slices.ContainsFunc(w.moves, func(m boundMove) bool { return w.exceeds(&m, p, c) })
 }
 
 // isChain reports whether each vertex of a path leads to the next.

@@ -39,8 +39,11 @@ edges:
 		check: func(f *facts) {
 			for _, p := range f.kept {
 				how := "each run was tried that inputs, results and their order allow"
-				if f.obeys(&p) {
+				switch {
+				case f.obeys(&p):
 					how = "the shape of the graph keeps it"
+				case f.countsTo(&p):
+					how = "limits and conditions on visits and steps keep it"
 				}
 				f.report(p.at.Span, "every run keeps this policy: %s", how)
 			}
