@@ -56,8 +56,11 @@ type driver struct {
 	seq    int64
 	untold atomic.Int64
 	ahead  bool
-	event  Event // reused: the sink's until Event returns
-	path   []int32
+	event  Event // reused, with names and candidates: the sink's until Event returns
+	// names and candidates are what the event lists.
+	names      []string
+	candidates []machine.Candidate
+	path       []int32
 	// before is what the run was restored from, saved when the next snapshot is due.
 	before  snapshot
 	saved   saving
@@ -178,18 +181,6 @@ func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error)
 
 // now is the run's time, Unix nanoseconds. It never goes back and never jumps.
 func (d *driver) now() int64 { return d.time.now() }
-
-// info holds the settings that the machine has to know.
-func (o *Options) info(runID string) *machine.RunInfo {
-	var models *machine.ModelSettings
-	if len(o.Models) > 0 || len(o.ModelParams) > 0 {
-		models = &machine.ModelSettings{Models: o.Models, Params: o.ModelParams}
-	}
-	return &machine.RunInfo{
-		ID: runID, MaxSteps: o.MaxSteps, MaxConcurrency: o.MaxConcurrency, Timeout: o.Timeout, MaxStateBytes: o.MaxStateBytes, Goal: o.Goal,
-		PauseBefore: o.PauseBefore, PauseAfter: o.PauseAfter, Session: o.taken.keys, Talk: o.taken.talk, Models: models,
-	}
-}
 
 // finishRun drives the run from an event to its end or a pause.
 func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, error) {

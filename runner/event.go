@@ -99,8 +99,8 @@ type Event struct {
 	live bool
 }
 
-// Sink receives every event, one at a time, in order. The event is the
-// runner's again after Event returns: a sink that keeps it must copy it.
+// Sink receives every event, one at a time, in order. The event and its lists are
+// the runner's again after Event returns: a sink that keeps them must copy them.
 type Sink interface {
 	Event(e *Event) error
 }

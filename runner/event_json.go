@@ -15,13 +15,27 @@ import (
 // AppendJSON appends the event as one JSON object, without a line break. Keys
 // stand in a fixed order, those of maps sorted: equal events give equal bytes.
 func (e *Event) AppendJSON(dst []byte) []byte {
-	dst = append(append(append(dst, `{"event":"`...), e.Type...), `","seq":`...)
-	dst = appendInt(dst, int(e.Seq))
-	dst = append(appendTime(append(dst, `,"time":"`...), e.Time), '"')
 	if e.Type == RunFinished && e.Result != nil {
+		dst = append(appendTime(append(e.appendNumber(dst), `,"time":"`...), e.Time), '"')
 		return appendRunResult(dst, e.Result)
 	}
-	dst = appendString(append(dst, `,"run_id":`...), e.RunID)
+	return e.appendJSON(dst, e.appendStamp(nil))
+}
+
+func (e *Event) appendNumber(dst []byte) []byte {
+	dst = append(append(append(dst, `{"event":"`...), e.Type...), `","seq":`...)
+	return appendInt(dst, int(e.Seq))
+}
+
+// appendStamp appends the time and the run.
+func (e *Event) appendStamp(dst []byte) []byte {
+	dst = appendTime(append(dst, `,"time":"`...), e.Time)
+	return appendString(append(dst, `","run_id":`...), e.RunID)
+}
+
+// appendJSON is AppendJSON of an event that is stamped so, and no result.
+func (e *Event) appendJSON(dst, stamp []byte) []byte {
+	dst = append(e.appendNumber(dst), stamp...)
 	dst = appendIntKey(dst, `,"step":`, e.Step)
 	dst = appendIntKey(dst, `,"superstep":`, e.Superstep)
 	dst = appendTextKey(dst, `,"branch":`, e.Branch)

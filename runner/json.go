@@ -132,15 +132,11 @@ func appendEscaped(dst []byte, c byte) []byte {
 
 // appendTime appends an RFC 3339 time in UTC with microseconds.
 func appendTime(dst []byte, t time.Time) []byte {
-	t = t.UTC()
-	year, month, day := t.Date()
-	hour, minute, second := t.Clock()
-	dst = appendDigits(dst, year, 4)
-	dst = appendDigits(append(dst, '-'), int(month), 2)
-	dst = appendDigits(append(dst, '-'), day, 2)
-	dst = appendDigits(append(dst, 'T'), hour, 2)
-	dst = appendDigits(append(dst, ':'), minute, 2)
-	dst = appendDigits(append(dst, ':'), second, 2)
-	dst = appendDigits(append(dst, '.'), t.Nanosecond()/1000, 6)
+	dst = t.UTC().AppendFormat(dst, time.RFC3339) // the layout that package time knows by heart
+	point := len(dst) - len("Z")
+	dst = appendInt(dst[:point], 1_000_000+t.Nanosecond()/1000)
+	dst[point] = '.'
 	return append(dst, 'Z')
 }
+
+func appendInt(dst []byte, n int) []byte { return strconv.AppendInt(dst, int64(n), 10) }

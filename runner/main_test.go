@@ -90,7 +90,9 @@ type recorder struct {
 func (r *recorder) Event(e *runner.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.events = append(r.events, *e)
+	kept := *e
+	kept.Nodes, kept.Next, kept.Candidates = slices.Clone(e.Nodes), slices.Clone(e.Next), slices.Clone(e.Candidates)
+	r.events = append(r.events, kept)
 	return nil
 }
 

@@ -20,28 +20,15 @@ var errBegunBefore = errors.New("a subgraph began before the snapshot")
 // and whoever reads the journal, give the same numbers.
 func (d *driver) countUntold() {
 	told := int64(0)
-	for _, n := range d.state.BriefNotes() {
+	for _, n := range d.state.Notes() {
 		for _, logged := range n.Inside {
 			children, _ := d.readChildrenOf(logged.Task, logged.Log)
 			for _, child := range children {
 				child.tellActive(&n, 0, func(*Event) { told++ })
 			}
 		}
-		switch n.Kind {
-		case machine.NoteEntered:
-			told += 3
-		case machine.NoteLeft, machine.NoteSuperstepCompleted:
-			told++
-			if n.Kind == machine.NoteLeft {
-				told++
-			}
-			if n.Updated {
-				told++
-			}
-			if d.checkpoints {
-				told++
-			}
-		default:
+		told++
+		if n.Kind == machine.NoteSuperstepCompleted && d.checkpoints {
 			told++
 		}
 	}

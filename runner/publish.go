@@ -150,12 +150,6 @@ func (d *driver) tellTail(task machine.TaskID) {
 
 // publish tells what the machine noted about the event it applied.
 func (d *driver) publish(at int64) {
-	if sink, ok := d.opts.Sink.(*JSONSink); ok && d.mask.idle() && !hasInside(d.state.BriefNotes()) {
-		if d.sinkErr == nil {
-			d.sinkErr = sink.notes(d, d.state.BriefNotes(), at)
-		}
-		return
-	}
 	if d.opts.Sink == nil || d.sinkErr != nil {
 		d.countUntold()
 		return
@@ -276,7 +270,8 @@ func (d *driver) describe(n *machine.Note, at int64) {
 		e.Said = d.asks(n)
 	case machine.NoteEdgesResolved:
 		e.Output, e.Next = d.mask.value(n.Output), d.targets(n)
-		e.Candidates = d.state.AppendCandidates(nil, n)
+		d.candidates = d.state.AppendCandidates(d.candidates[:0], n)
+		e.Candidates = d.candidates
 		d.mask.candidates(e.Candidates)
 		e.MaxSteps = d.state.MaxSteps()
 	case machine.NoteStateUpdated:
@@ -286,12 +281,11 @@ func (d *driver) describe(n *machine.Note, at int64) {
 
 // targets are the nodes that a note names.
 func (d *driver) targets(n *machine.Note) []string {
-	taken := d.state.Taken(n)
-	names := make([]string, len(taken))
-	for i := range names {
-		names[i] = d.plan.NodeID(taken[i].To)
+	d.names = d.names[:0]
+	for _, taken := range d.state.Taken(n) {
+		d.names = append(d.names, d.plan.NodeID(taken.To))
 	}
-	return names
+	return d.names
 }
 
 // rememberAll keeps what happened for the history.
@@ -321,7 +315,7 @@ func (d *driver) remember(n *machine.Note, at int64) {
 	case machine.NoteEdgesResolved:
 		for i := len(d.history) - 1; i >= 0; i-- {
 			if record := &d.history[i]; record.Step == int(n.Step) {
-				record.Next = d.targets(n)
+				record.Next = append([]string{}, d.targets(n)...)
 				for _, taken := range d.state.Taken(n) {
 					if taken.Edge >= 0 {
 						record.Edges = append(record.Edges, int(taken.Edge))

@@ -4,16 +4,10 @@
 package runner
 
 import (
-	"slices"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
 )
-
-// hasInside reports whether notes tell of executions that have subgraphs.
-func hasInside(notes []machine.Note) bool {
-	return slices.ContainsFunc(notes, func(n machine.Note) bool { return len(n.Inside) > 0 })
-}
 
 // tellInside tells of what was under way in the subgraphs of an execution that is
 // cut short, or begins again. One that has ended has told so itself.

@@ -110,6 +110,18 @@ type Options struct {
 	Dir string
 }
 
+// info holds the settings that the machine has to know.
+func (o *Options) info(runID string) *machine.RunInfo {
+	var models *machine.ModelSettings
+	if len(o.Models) > 0 || len(o.ModelParams) > 0 {
+		models = &machine.ModelSettings{Models: o.Models, Params: o.ModelParams}
+	}
+	return &machine.RunInfo{
+		ID: runID, MaxSteps: o.MaxSteps, MaxConcurrency: o.MaxConcurrency, Timeout: o.Timeout, MaxStateBytes: o.MaxStateBytes, Goal: o.Goal,
+		PauseBefore: o.PauseBefore, PauseAfter: o.PauseAfter, Session: o.taken.keys, Talk: o.taken.talk, Models: models,
+	}
+}
+
 // Runner runs graphs. It is safe for concurrent use.
 type Runner struct {
 	cfg      Config

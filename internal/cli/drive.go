@@ -211,7 +211,7 @@ func (s *session) drive(
 	ctx context.Context, opts *runner.Options, do func(ctx context.Context) (*runner.Result, error),
 ) (*runner.Result, error) {
 	a := s.app
-	opts.Sink, opts.By = s.out.sink(), whoAnswers()
+	opts.Sink, opts.By = s.out, whoAnswers()
 	if l, ok := s.out.view.(listener); ok {
 		opts.Heard = l.heard
 	}

@@ -66,15 +66,6 @@ func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
 // afterFunc calls f after d, in a goroutine of its own.
 func afterFunc(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
 
-// sink returns the sink to run with: the writer's own when nobody else looks,
-// because the runner writes to a JSONSink without making events.
-func (o *runOutput) sink() runner.Sink {
-	if o.format == "jsonl" && o.view == nil && len(o.writers) == 1 && o.writers[0].keep == nil {
-		return o.writers[0].sink
-	}
-	return o
-}
-
 // Event passes an event on.
 func (o *runOutput) Event(e *runner.Event) error {
 	if o.view != nil {

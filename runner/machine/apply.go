@@ -332,9 +332,6 @@ func (p *Plan) conclude(s *State, how ending) {
 func (s *State) reset() {
 	s.cmds, s.Ran, s.Effect = s.cmds[:0], s.Ran[:0], Ignored
 	s.notes, s.taken, s.changes, s.confided = s.notes[:0], s.taken[:0], s.changes[:0], nil
-	if s.Watched {
-		s.pending, s.expanded = pending{}, false
-	}
 }
 
 func (s *State) command(c Command) { s.cmds = append(s.cmds, c) }

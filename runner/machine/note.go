@@ -31,12 +31,6 @@ const (
 	NoteJoinDropped
 	NoteEdgesResolved
 	NoteStateUpdated
-	// NoteEntered stands for NoteSuperstepStarted, NoteNodeStarted and
-	// NoteNodeCompleted of a superstep's only node.
-	NoteEntered
-	// NoteLeft stands for NoteStateUpdated (if Updated), NoteEdgesResolved and
-	// NoteSuperstepCompleted of a superstep's only node.
-	NoteLeft
 )
 
 // Note is one thing to tell. Which fields are set depends on Kind. It is small
@@ -47,7 +41,6 @@ type Note struct {
 	// Cached and Skipped say how an execution completed; Failed, what kind of
 	// outcome was resolved.
 	Cached, Skipped, Failed bool
-	Updated                 bool  // of NoteLeft
 	explained               bool  // State.tested has the task's conditions
 	task                    int32 // place in State.tasks
 	// Node is the index of the node; -1 in the notes of a superstep.
@@ -92,12 +85,16 @@ type ElementNote struct {
 	Done, Failed, Total int
 }
 
+// Notes returns what the last Apply noted. The slice and what it points to are
+// valid until the next Apply.
+func (s *State) Notes() []Note { return s.notes }
+
 // Taken returns the ways out that a node took (NoteEdgesResolved), or the nodes
 // of a superstep as targets of no edge. It is valid until the next Apply.
 func (s *State) Taken(n *Note) []Taken { return s.taken[n.first:n.last:n.last] }
 
-// Delta returns the keys that changed (NoteStateUpdated, NoteLeft), sorted by
-// name. It is valid until the next Apply.
+// Delta returns the keys that changed (NoteStateUpdated), sorted by name. It is valid
+// until the next Apply.
 func (s *State) Delta() []KeyValue { return s.changes }
 
 // Confided returns what nodes have given to secret keys in the last Apply, also

@@ -9,9 +9,6 @@ import (
 
 // note adds an empty note and returns it, to be filled in place.
 func (s *State) note(kind NoteKind) *Note {
-	if s.pending.any {
-		s.takePending()
-	}
 	at := len(s.notes)
 	if at < cap(s.notes) { // as mostly: without a copy
 		s.notes = s.notes[:at+1]
@@ -40,6 +37,24 @@ func (s *State) noteSuperstep(kind NoteKind) {
 		s.taken = append(s.taken, Taken{Edge: -1, To: int32(s.tasks[i].node)})
 	}
 	note.last = int32(len(s.taken))
+}
+
+// noteStarted and noteCompleted are small enough to cost an unwatched run no call.
+func (s *State) noteStarted(t *task) {
+	if s.Watched {
+		s.taskNote(NoteNodeStarted, t)
+	}
+}
+
+func (s *State) noteCompleted(t *task) {
+	if s.Watched {
+		s.takeCompleted(t)
+	}
+}
+
+func (s *State) takeCompleted(t *task) {
+	note := s.taskNote(NoteNodeCompleted, t)
+	note.Output, note.Cached, note.Skipped = t.output, t.cached, t.skipped
 }
 
 func (s *State) noteEmitted(t *task, values map[string]any) {
@@ -174,11 +189,7 @@ func (s *State) noteUpdates() {
 			s.changes[i].Value = s.env[s.changes[i].Key] // of several writes, the last
 		}
 	}
-	if len(s.tasks) == 1 {
-		s.pending.any, s.pending.updated = true, true
-		return
-	}
-	s.noteDelta()
+	s.note(NoteStateUpdated).last = int32(len(s.changes))
 }
 
 // noteClosed tells how each task of the superstep was routed, then that it is over.
@@ -186,20 +197,17 @@ func (p *Plan) noteClosed(s *State) {
 	if !s.Watched {
 		return
 	}
-	if len(s.tasks) == 1 && s.noteLeft() {
-		return
-	}
 	for i := range s.tasks {
 		if t := &s.tasks[i]; t.status == succeeded || t.status == failed {
-			s.noteResolved(NoteEdgesResolved, t, i)
+			s.noteResolved(t, i)
 		}
 	}
 	s.noteSuperstep(NoteSuperstepCompleted)
 }
 
 // noteResolved tells how a task, the i-th of the superstep, was routed.
-func (s *State) noteResolved(kind NoteKind, t *task, i int) *Note {
-	note := s.taskNote(kind, t)
+func (s *State) noteResolved(t *task, i int) {
+	note := s.taskNote(NoteEdgesResolved, t)
 	note.Output, note.choice = t.output, t.choice
 	note.Skipped, note.Failed = t.skipped, t.status == failed
 	note.first = int32(len(s.taken))
@@ -208,7 +216,6 @@ func (s *State) noteResolved(kind NoteKind, t *task, i int) *Note {
 	}
 	note.last = int32(len(s.taken))
 	note.explained, note.task = s.Explain, int32(i)
-	return note
 }
 
 func (p *Plan) targetName(to int) string {

@@ -22,7 +22,7 @@ func snapshotFields() map[reflect.Type]string {
 			conversation lastThread endThread models usage scripted
 			| Ran Effect plan live secrets entering index reach size sizes lists Watched Explain objects buffers vm`,
 		// routes are held while a router is being asked.
-		reflect.TypeFor[buffers](): `routes | cmds notes full expanded pending undo taken tested changes confided due reduceEnv`,
+		reflect.TypeFor[buffers](): `routes | cmds notes undo taken tested changes confided due reduceEnv`,
 		reflect.TypeFor[task](): `node at memory visit attempt step status skipped cached waitsFor joined merged cause led due
 			released held lost uncaught input source inputs began order output failure writes choice each branches until ends asked
 			expired firstRoute lastRoute thread calls tried`,

@@ -135,9 +135,6 @@ type State struct {
 type buffers struct {
 	cmds      []Command
 	notes     []Note
-	full      []Note // notes without brief ones
-	expanded  bool   // full is made
-	pending   pending
 	routes    []route
 	undo      []undone
 	taken     []Taken

@@ -47,7 +47,7 @@ func (p *Plan) openSuperstep(s *State) {
 		})
 	}
 	if s.Watched {
-		s.noteOpened()
+		s.noteSuperstep(NoteSuperstepStarted)
 	}
 	s.entering = true
 	for i := range s.tasks {
