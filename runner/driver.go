@@ -146,7 +146,8 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		around = nested.parent.vault
 	}
 	d.vault = newVault(secrets, around)
-	d.state.Watched, d.checkpoints = d.watched || f.runner.cfg.Store != nil, nested == nil && f.runner.cfg.Store != nil
+	d.checkpoints = nested == nil && f.runner.cfg.Store != nil
+	d.watch()
 	d.scope, d.budget, d.pool = &Scope{tasks: tasksDir(f.runner.cfg.Store, opts.RunID)}, newBudget(&f.graph.Limits, nil), newStepPool(nested)
 	d.pool.pace = d.pace
 	d.folder = newFolder(f.runner.cfg.Store, opts.RunID)
@@ -340,7 +341,7 @@ func (d *driver) follow(ctx context.Context, commands []machine.Command, at int6
 	if d.nested != nil && slices.ContainsFunc(commands, func(c machine.Command) bool { return c.Kind == machine.AskPerson }) {
 		d.flush() // a question is kept before it is told
 	}
-	if d.state.Watched {
+	if len(d.state.Notes()) > 0 {
 		d.publish(at)
 	}
 	return d.carryOutAll(ctx, commands)

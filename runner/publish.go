@@ -11,6 +11,13 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
+// watch has the machine tell what somebody wants to know, or what is counted for those
+// who read the journal.
+func (d *driver) watch() {
+	cfg := &d.flow.runner.cfg
+	d.state.Watched, d.state.Warns = d.watched || cfg.Store != nil && !cfg.Unread, d.opts.Warn != nil
+}
+
 // emit numbers the driver's event and gives it to the sink, if there is one. The
 // first error of the sink is kept; after it the sink sees nothing more.
 func (d *driver) emit() {
@@ -18,11 +25,19 @@ func (d *driver) emit() {
 	if d.event.live {
 		d.ahead = true
 	}
+	d.warn(&d.event)
 	if d.opts.Sink == nil || d.sinkErr != nil {
 		return
 	}
 	d.event.Seq, d.event.RunID = d.seq, d.opts.RunID
 	d.sinkErr = d.opts.Sink.Event(&d.event)
+}
+
+// warn tells of a warning those who want no other events.
+func (d *driver) warn(e *Event) {
+	if d.opts.Warn != nil && e.Said != nil && e.Said.Type == "warning" {
+		d.opts.Warn(e.Node, e.Said.Message)
+	}
 }
 
 // announce tells that the run starts.
@@ -88,7 +103,7 @@ func (d *driver) said(m *message) {
 		kind = NodeOutput
 		d.texts[m.task] = d.texts[m.task].and(m.said)
 	}
-	if !d.watched {
+	if !d.watched && (d.opts.Warn == nil || m.said.Type != "warning") {
 		return
 	}
 	switch m.said.Type {
@@ -151,6 +166,7 @@ func (d *driver) tellTail(task machine.TaskID) {
 // publish tells what the machine noted about the event it applied.
 func (d *driver) publish(at int64) {
 	if d.opts.Sink == nil || d.sinkErr != nil {
+		d.warnUntold()
 		d.countUntold()
 		return
 	}
@@ -176,6 +192,15 @@ func (d *driver) publish(at int64) {
 		if d.checkpoints && n.Kind == machine.NoteSuperstepCompleted {
 			d.event = Event{Type: Checkpoint, Time: now, Step: d.steps(), Superstep: int(n.Superstep)}
 			d.emit()
+		}
+	}
+}
+
+// warnUntold tells of the elements that failed where nobody is told of the rest.
+func (d *driver) warnUntold() {
+	for _, n := range d.state.Notes() {
+		if n.Kind == machine.NoteNodeEmitted && n.Failure != nil {
+			d.warn(&Event{Node: d.plan.NodeID(n.Node), Said: emitted(nil, d.mask.failure(n.Failure))})
 		}
 	}
 }
@@ -247,7 +272,7 @@ func (d *driver) describe(n *machine.Note, at int64) {
 	e := &d.event
 	switch n.Kind {
 	case machine.NoteSuperstepStarted, machine.NoteSuperstepCompleted:
-		e.Nodes = d.targets(n)
+		e.Nodes = d.eventTargets(n)
 	case machine.NoteNodeStarted:
 		e.Kind = d.plan.NodeKind(n.Node)
 	case machine.NoteNodeRetrying:
@@ -269,7 +294,7 @@ func (d *driver) describe(n *machine.Note, at int64) {
 	case machine.NoteAsked, machine.NoteAnswered:
 		e.Said = d.asks(n)
 	case machine.NoteEdgesResolved:
-		e.Output, e.Next = d.mask.value(n.Output), d.targets(n)
+		e.Output, e.Next = d.mask.value(n.Output), d.eventTargets(n)
 		d.candidates = d.state.AppendCandidates(d.candidates[:0], n)
 		e.Candidates = d.candidates
 		d.mask.candidates(e.Candidates)
@@ -281,6 +306,11 @@ func (d *driver) describe(n *machine.Note, at int64) {
 
 // targets are the nodes that a note names.
 func (d *driver) targets(n *machine.Note) []string {
+	return append([]string{}, d.eventTargets(n)...)
+}
+
+// eventTargets are targets for the event, until the next one.
+func (d *driver) eventTargets(n *machine.Note) []string {
 	d.names = d.names[:0]
 	for _, taken := range d.state.Taken(n) {
 		d.names = append(d.names, d.plan.NodeID(taken.To))
@@ -315,7 +345,7 @@ func (d *driver) remember(n *machine.Note, at int64) {
 	case machine.NoteEdgesResolved:
 		for i := len(d.history) - 1; i >= 0; i-- {
 			if record := &d.history[i]; record.Step == int(n.Step) {
-				record.Next = append([]string{}, d.targets(n)...)
+				record.Next = d.targets(n)
 				for _, taken := range d.state.Taken(n) {
 					if taken.Edge >= 0 {
 						record.Edges = append(record.Edges, int(taken.Edge))

@@ -27,6 +27,9 @@ type Config struct {
 	Decider Decider
 	// Store keeps the journals; nil: none is kept.
 	Store Store
+	// Unread says that nobody will read the Store's journals: their events need not say
+	// which numbers those have that only a Sink is told.
+	Unread bool
 	// Load reads the file of a subgraph, or of a text that one takes in; nil: a
 	// regular file of at most 16 MiB is read.
 	Load func(path string) ([]byte, error)
@@ -62,6 +65,9 @@ type Options struct {
 	Goal string
 	// Sink receives the events; nil: none.
 	Sink Sink
+	// Warn is told each warning with the node that gives it (outer/inner in a subgraph),
+	// one at a time, with or without a Sink; nil: nobody is.
+	Warn func(node, message string)
 	// History keeps a record of every node execution in the Result.
 	History bool
 	// Labels are kept with the run, to find it by.

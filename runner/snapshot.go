@@ -155,7 +155,7 @@ func (d *driver) startFrom(rec *record) (err error) {
 	if err != nil {
 		return err
 	}
-	d.state.Watched = d.watched || d.flow.runner.cfg.Store != nil
+	d.watch()
 	d.seq = rec.from.head.Told
 	d.started, d.last = time.Unix(0, rec.from.head.Started), rec.from.head.Last
 	d.time.notBefore(d.last)

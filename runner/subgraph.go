@@ -269,6 +269,8 @@ func (d *driver) relay(e *Event) {
 	if d.watched {
 		d.event = *e
 		d.emit()
+	} else {
+		d.warn(e)
 	}
 }
 

@@ -34,6 +34,10 @@ func (d *driver) newSubrun(flow *Flow, models machine.ModelSettings, nested *nes
 	}}
 	if d.watched {
 		s.opts.Sink = childSink{d.passOn, nested}
+	} else if d.opts.Warn != nil {
+		s.opts.Warn = func(node, message string) {
+			d.passOn(&Event{Node: nested.whole(node), Said: &Said{Type: "warning", Message: message}})
+		}
 	}
 	return s, nil
 }

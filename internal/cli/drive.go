@@ -196,8 +196,9 @@ func (a *app) newRunner(kept runner.Store, kill <-chan struct{}, tape *cassette.
 }
 
 func runnerOf(kept runner.Store, opts node.Options, clock runner.Clock) (*runner.Runner, error) {
+	_, unread := kept.(*unkept)
 	return runner.New(runner.Config{
-		Kinds: node.Kinds(opts), Store: kept, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: clock,
+		Kinds: node.Kinds(opts), Store: kept, Unread: unread, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: clock,
 	})
 }
 
@@ -211,7 +212,8 @@ func (s *session) drive(
 	ctx context.Context, opts *runner.Options, do func(ctx context.Context) (*runner.Result, error),
 ) (*runner.Result, error) {
 	a := s.app
-	opts.Sink, opts.By = s.out, whoAnswers()
+	opts.Sink, opts.By = s.out.sink(), whoAnswers()
+	opts.Warn = s.out.warn()
 	if l, ok := s.out.view.(listener); ok {
 		opts.Heard = l.heard
 	}

@@ -66,12 +66,27 @@ func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
 // afterFunc calls f after d, in a goroutine of its own.
 func afterFunc(d time.Duration, f func()) (stop func() bool) { return time.AfterFunc(d, f).Stop }
 
+// sink is who wants the events; nil when nobody does, which makes a step several times
+// as fast. Where the run is kept, the events are made at least for their numbers.
+func (o *runOutput) sink() runner.Sink {
+	if _, unread := o.app.store.open.(*unkept); unread && o.view == nil && len(o.writers) == 0 {
+		return nil
+	}
+	return o
+}
+
+// warn is who wants the warnings; nil where they are among the events that are shown.
+func (o *runOutput) warn() func(node, message string) {
+	if o.view != nil || o.shown(runner.NodeEvent) {
+		return nil
+	}
+	return func(node, message string) { o.note("warning: " + node + ": " + terminal.Line(message)) }
+}
+
 // Event passes an event on.
 func (o *runOutput) Event(e *runner.Event) error {
 	if o.view != nil {
 		o.view.event(e)
-	} else if e.Said != nil && e.Said.Type == "warning" && !o.shown(e.Type) {
-		o.note("warning: " + e.Node + ": " + terminal.Line(e.Said.Message))
 	}
 	for _, w := range o.writers {
 		if err := w.Event(e); err != nil {

@@ -64,7 +64,7 @@ func (s *State) noteEmitted(t *task, values map[string]any) {
 }
 
 func (s *State) noteElement(t *task, failure *Failure) {
-	if s.Watched {
+	if s.Watched || s.Warns {
 		s.taskNote(NoteNodeEmitted, t).Failure = failure
 	}
 }

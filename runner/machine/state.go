@@ -122,8 +122,8 @@ type State struct {
 	// lists holds, by key, the lists of append reducers with room to grow.
 	lists map[int][]any
 
-	// Watched makes Apply take notes.
-	Watched bool
+	// Watched makes Apply take notes; Warns, of elements that failed at least.
+	Watched, Warns bool
 	// Explain adds to what AppendCandidates says the values that conditions read.
 	Explain bool
 	objects objectPool
