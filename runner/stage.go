@@ -15,7 +15,8 @@ import (
 // owner wakes them. An engine that records what comes in, and gives it again, such as
 // a workflow, so gets the same run each time. Its clock is for Options.Clock.
 //
-// The owner calls Settle, Wake and the others from one goroutine. Handlers call Wait.
+// The owner calls Settle, Wake and the others from one goroutine, Reach before the first
+// of them at a time. Handlers call Wait.
 type Stage struct {
 	clock *VirtualClock
 	quiet *sync.Cond // of the clock's lock: nobody works
@@ -52,16 +53,24 @@ func (s *Stage) Go(f func()) {
 	}()
 }
 
+// Reach lets time go on to now before anybody is woken: who works looks at the clock,
+// and has to find the same each time. What is due by then is Settle's to do.
+func (s *Stage) Reach(now time.Time) {
+	s.clock.mu.Lock()
+	defer s.clock.mu.Unlock()
+	if now.After(s.clock.now) {
+		s.clock.now = now
+	}
+}
+
 // Settle lets the run do all that is to be done by now. It returns when the run has
 // ended, or when everything in it waits: for a handler, for people, or until due; the
 // zero time is never.
 func (s *Stage) Settle(now time.Time) (due time.Time, done bool) {
+	s.Reach(now)
 	c := s.clock
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now.After(c.now) {
-		c.now = now
-	}
 	for !s.done {
 		switch {
 		case c.busy > 0:

@@ -51,11 +51,17 @@ func graphsOf(t *testing.T) (all []randomGraph) {
 }
 
 // TestRandomGraphs: graphs whose outcome does not depend on which of their tasks end
-// first come to the same with both engines, and to what the core makes of them.
+// first come to the same with both engines, and to what the core makes of them. What
+// they left behind can be replayed.
 func TestRandomGraphs(t *testing.T) {
 	all := graphsOf(t)
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	workerOf(t, o, engine.WorkerOptions{})
+	c, err := engine.Dial(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
 	dir := t.TempDir()
 	var group sync.WaitGroup
 	var refused atomic.Int64
@@ -63,7 +69,7 @@ func TestRandomGraphs(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for g := range work {
-				if !compare(t, &o, dir, &g) {
+				if !compare(t, &o, c, dir, &g) {
 					refused.Add(1)
 				}
 			}
@@ -82,7 +88,7 @@ func TestRandomGraphs(t *testing.T) {
 
 // compare runs a graph with both engines. It reports whether they do, and do not
 // refuse it for what can be said without running it.
-func compare(t *testing.T, o *engine.Options, dir string, g *randomGraph) (ran bool) {
+func compare(t *testing.T, o *engine.Options, c *engine.Cluster, dir string, g *randomGraph) (ran bool) {
 	id := fmt.Sprintf("graph%d", g.Seed)
 	file := filepath.Join(dir, id+".yaml")
 	if err := os.WriteFile(file, []byte(g.Flow), 0o600); err != nil {
@@ -95,6 +101,10 @@ func compare(t *testing.T, o *engine.Options, dir string, g *randomGraph) (ran b
 			t.Errorf("graph %d: %v\n%s\n%s", g.Seed, err, stdout, stderr)
 		}
 		out.Code = code
+		if of, ok := out.Error.(map[string]any); ok { // which of several elements failed first
+			delete(of, "message")
+			delete(of, "attempt")
+		}
 		return out
 	}
 	here, there := run(nil, "--store", filepath.Join(dir, id+".db")), run(o)
@@ -103,6 +113,9 @@ func compare(t *testing.T, o *engine.Options, dir string, g *randomGraph) (ran b
 	}
 	if there.Code == 3 {
 		return false
+	}
+	if err := c.ReplayRun(t.Context(), id); err != nil {
+		t.Errorf("graph %d does not replay: %v\n%s", g.Seed, err, g.Flow)
 	}
 	if there.Status != g.Status || cmp.Diff(g.Path, there.Path) != "" {
 		t.Errorf("graph %d is %s on %v, the core has it %s on %v\n%s", g.Seed, there.Status, there.Path, g.Status, g.Path, g.Flow)

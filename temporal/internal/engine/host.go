@@ -52,6 +52,7 @@ type call struct {
 	ctx   context.Context
 	task  *runner.Task
 	input *taskInput
+	state *taskState
 	over  chan struct{}
 	// future is that of the activity at work; nil: there is none, or it has ended.
 	future workflow.Future
@@ -204,7 +205,7 @@ func (h *host) wait(c *call) {
 
 // handle stands in for the handler of a node.
 func (h *host) handle(ctx context.Context, task *runner.Task) (any, error) {
-	c := &call{ctx: ctx, task: task, over: make(chan struct{}), input: inputOf(task), room: map[string]*runner.Reserved{}}
+	c := &call{ctx: ctx, task: task, over: make(chan struct{}), input: inputOf(task), state: stateOf(task), room: map[string]*runner.Reserved{}}
 	c.input.RunDir = h.start.RunDir
 	c.input.Budget = h.bounds(task.Node)
 	c.queue = queueOf(task)
@@ -233,7 +234,7 @@ func (h *host) handle(ctx context.Context, task *runner.Task) (any, error) {
 
 // Decide has an activity decide.
 func (h *host) Decide(ctx context.Context, task *runner.Task, choice runner.Choice) (target, reasoning string, err error) {
-	c := &call{ctx: ctx, task: task, over: make(chan struct{}), input: inputOf(task), room: map[string]*runner.Reserved{}}
+	c := &call{ctx: ctx, task: task, over: make(chan struct{}), input: inputOf(task), state: stateOf(task), room: map[string]*runner.Reserved{}}
 	c.input.Choice, c.input.Kind = &choice, "llm"
 	c.input.Budget = h.bounds(task.Node)
 	h.wait(c)
@@ -261,7 +262,7 @@ func mute(kind string) bool { return kind == "exec" || kind == "http" }
 func inputOf(t *runner.Task) *taskInput {
 	in := &taskInput{
 		RunID: t.RunID, Node: t.Node, Kind: t.Kind, Visit: t.Visit, Attempt: t.Attempt, Item: t.Item, Index: t.Index, Place: t.Place,
-		Key: t.Key, Config: t.Config, Input: t.Input, State: t.State, Dir: t.Dir, Log: t.Log, Answers: t.Answers, Graphs: t.CallGraph != nil,
+		Key: t.Key, Config: t.Config, Input: t.Input, Dir: t.Dir, Log: t.Log, Answers: t.Answers, Graphs: t.CallGraph != nil,
 	}
 	if mute(t.Kind) {
 		in.Graphs = false
@@ -278,6 +279,15 @@ func inputOf(t *runner.Task) *taskInput {
 		}
 	}
 	return in
+}
+
+// stateOf is what a task needs to see of the state.
+func stateOf(t *runner.Task) *taskState {
+	_, given := t.Config["stdin"]
+	if t.Kind == "http" || t.Kind == "exec" && given { // it shows the state to nobody
+		return &taskState{}
+	}
+	return &taskState{t.State}
 }
 
 // queueOf is the queue that a node names; empty: the run's.

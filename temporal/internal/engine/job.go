@@ -21,12 +21,12 @@ import (
 )
 
 // Task is the activity: one attempt of one node, or a decision.
-func (w *Worker) Task(ctx context.Context, in *taskInput) (*taskResult, error) {
+func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (*taskResult, error) {
 	flow, err := w.flow(ctx, in.Flow)
 	if err != nil {
 		return nil, err // this worker's matter: another one may do better
 	}
-	j := &job{worker: w, ctx: ctx, in: in, scope: runner.NewScope(&w.scope)}
+	j := &job{worker: w, ctx: ctx, in: in, state: seen, scope: runner.NewScope(&w.scope)}
 	task := j.task()
 	if err := flow.Equip(task); err != nil {
 		return nil, temporal.NewNonRetryableApplicationError(err.Error(), "flow", err)
@@ -34,7 +34,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput) (*taskResult, error) {
 	if j.secrets, err = openSecrets(in.Nonce, flow.GraphsAround(in.Node)); err != nil {
 		return failed("invalid_input", err.Error()), nil
 	}
-	if err := j.secrets.unseal(in); err != nil {
+	if err := errors.Join(j.secrets.unseal(in), j.secrets.unseal(seen)); err != nil {
 		return nil, err
 	}
 	graph, wants := task.Graph, task.WantsText
@@ -87,6 +87,7 @@ type job struct {
 	worker  *Worker
 	ctx     context.Context
 	in      *taskInput
+	state   *taskState
 	secrets *secrets
 	scope   *runner.Scope
 
@@ -139,7 +140,7 @@ func (j *job) task() *runner.Task {
 	in := j.in
 	t := &runner.Task{
 		RunID: in.RunID, Node: in.Node, Kind: in.Kind, Visit: in.Visit, Attempt: in.Attempt, Item: in.Item, Index: in.Index,
-		Place: in.Place, Key: in.Key, Config: in.Config, Input: in.Input, State: in.State, Dir: in.Dir, Tools: in.Tools,
+		Place: in.Place, Key: in.Key, Config: in.Config, Input: in.Input, State: j.state.State, Dir: in.Dir, Tools: in.Tools,
 		Providers: in.Providers, Log: in.Log, Answers: in.Answers, Scope: j.scope,
 		Hooks: nil, Emit: j.emit, Note: func(data any) error { return j.note(&note{Data: data}) },
 		Because: func(word string) {

@@ -20,6 +20,13 @@ import (
 // largestPayload is the size in bytes from which on a value goes to the payload store.
 const largestPayload = 64 << 10
 
+// largestShared is the same for a value that many tasks get: each would have its copy
+// in the history.
+const largestShared = 4 << 10
+
+// sharedMetadata marks those.
+const sharedMetadata = "graphrun-shared"
+
 // storedEncoding marks a payload that stands for one in the store.
 const storedEncoding = "graphrun/stored"
 
@@ -38,7 +45,7 @@ func (c *codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 	out := make([]*common.Payload, len(payloads))
 	for i, p := range payloads {
 		out[i] = p
-		if len(p.GetData()) < largestPayload {
+		if !kept(p) {
 			continue
 		}
 		text, err := proto.Marshal(p)

@@ -13,12 +13,9 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	historyapi "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/converter"
-	"go.temporal.io/sdk/worker"
-	"go.temporal.io/sdk/workflow"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 )
 
@@ -127,13 +124,7 @@ func replay(t *testing.T, name string, change func(*Start)) error {
 			t.Fatal(err)
 		}
 	}
-	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: conv})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &Worker{converter: conv, heartbeat: 10 * time.Second, events: mostEvents, handlers: map[string]runner.Handler{}, decider: node.NewDecider(node.Options{})}
-	replayer.RegisterWorkflowWithOptions(w.Run, workflow.RegisterOptions{Name: workflowName})
-	return replayer.ReplayWorkflowHistory(nil, history)
+	return replayHistory(conv, history)
 }
 
 // record runs a flow on a real server and keeps its history.

@@ -16,6 +16,7 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -137,7 +138,9 @@ func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, opts
 	stop := context.AfterFunc(ctx, func() { _ = s.Ask(runID, runner.RequestCancel) })
 	defer stop()
 	asked := map[string]bool{}
-	result, err := r.Attend(s.ctx, runID, runner.Options{Sink: opts.Sink, History: opts.History}, func(result *runner.Result) (bool, error) {
+	watched, stopWatching := s.watch(runID)
+	defer stopWatching()
+	result, err := r.Attend(watched, runID, runner.Options{Sink: opts.Sink, History: opts.History}, func(result *runner.Result) (bool, error) {
 		if opts.Ask != nil && ctx.Err() == nil {
 			for i := range result.Pending {
 				p := &result.Pending[i]
@@ -156,11 +159,36 @@ func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, opts
 		lines, err := s.List(runner.RunFilter{ID: runID})
 		return err == nil && len(lines) == 1 && lines[0].Status == machine.Paused && lines[0].Owner == "", err
 	})
+	if cause := context.Cause(watched); err != nil && watched.Err() != nil && s.ctx.Err() == nil {
+		return nil, cause
+	}
 	if err != nil {
 		return nil, err
 	}
 	s.addUnused(runID, result)
 	return result, nil
+}
+
+// watch gives a context that ends when the cluster ends the workflow of a run, which
+// then tells nobody anything any more; its cause says why.
+func (s *Store) watch(runID string) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	go func() {
+		for ctx.Err() == nil {
+			err := s.cluster.client.GetWorkflow(ctx, runID, "").Get(ctx, nil)
+			var ended *temporal.WorkflowExecutionError
+			var refused *temporal.ApplicationError
+			switch {
+			case err == nil || errors.As(err, &refused): // the run says so itself
+				return
+			case errors.As(err, &ended):
+				cancel(fmt.Errorf("run %q was ended by the cluster, not by itself: %w; graphrun resume takes it up", runID, errors.Unwrap(ended)))
+			default: // the connection is lost, perhaps for a moment
+				_ = pause(ctx, time.Second)
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // askPerson asks the person here, and gives the run the answer.

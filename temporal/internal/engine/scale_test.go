@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.temporal.io/sdk/client"
 
 	"github.com/graphrun/graphrun/temporal/internal/engine"
 )
@@ -76,6 +77,19 @@ edges: [{from: a, to: END}]
 `, list)
 }
 
+// wideElements starts a hundred elements at once which each get 50 KB of their own: more
+// than a cluster takes at once.
+const wideElements = `graphrun: v1
+name: wide
+start: pad
+limits: {max_concurrency: 200, node_timeout: 10m}
+state: {pad: {type: string, default: "xxxxxxxxxxxxxxxxxxxxxxxxx"}, out: {type: array, default: []}}
+nodes:
+  pad: {kind: set, set: {pad: "repeat(pad, 2000)"}}
+  a: {kind: exec, each: "split(repeat('x ', 99), ' ')", script: "wc -c", stdin: "{{ pad }}{{ index }}", writes: {out: output}}
+edges: [{from: pad, to: a}, {from: a, to: END}]
+`
+
 // largeState writes a state of so many megabytes, of which every task reads one.
 func largeState(mb int) string {
 	return fmt.Sprintf(`graphrun: v1
@@ -107,6 +121,7 @@ func TestScale(t *testing.T) {
 		o          engine.Options
 	}{
 		{"fan", fanOut(size(t, 1000, 100)), o},
+		{"wide", wideElements, o},
 		{"state", largeState(size(t, 20, 3)), small},
 		{"each", manyElements(size(t, 20000, 300)), o},
 		{"steps", manySteps(size(t, 10000, 60)), o},
@@ -129,5 +144,30 @@ func TestScale(t *testing.T) {
 				t.Errorf("on this machine (-), on the cluster (+):\n%.2000s", diff)
 			}
 		})
+	}
+}
+
+// TestTerminated: whoever follows a run whose workflow is ended from outside is told so.
+func TestTerminated(t *testing.T) {
+	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
+	workerOf(t, o, engine.WorkerOptions{})
+	file := filepath.Join(t.TempDir(), "flow.yaml")
+	text := "graphrun: v1\nname: w\nstart: w\nnodes: {w: {kind: wait, for: 1h}}\nedges: [{from: w, to: END}]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := client.Dial(client.Options{HostPort: o.Address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	go func() {
+		for c.TerminateWorkflow(t.Context(), "ended", "", "enough") != nil && t.Context().Err() == nil { // until it is there
+			time.Sleep(100 * time.Millisecond)
+		}
+	}()
+	_, stderr, code := command(&o, "run", file, "--run-id", "ended")
+	if want := `run "ended" was ended by the cluster`; code != 1 || !strings.Contains(stderr, want) {
+		t.Errorf("exit code %d, want 1 and %q in\n%s", code, want, stderr)
 	}
 }

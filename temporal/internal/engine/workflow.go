@@ -21,6 +21,9 @@ import (
 const (
 	// mostPending is how many activities are open at once; the cluster takes 2,000.
 	mostPending = 1000
+	// mostSent is how many bytes of tasks are sent at once, the one task that exceeds it
+	// included; the cluster ends workflows that send 4 MB.
+	mostSent = 1 << 20
 	// mostEvents is the length of the history from which on the run moves to a new
 	// one; the cluster takes 51,200.
 	mostEvents = 10000
@@ -55,6 +58,8 @@ type flight struct {
 	notes     workflow.ReceiveChannel // of the tasks at work
 	timer     time.Time               // when the timer goes off that is open; zero: none is
 	told      standing
+	sent      int // bytes, in the workflow task that began with a history so long:
+	sentAt    int
 	driving   bool
 	before    *runner.Result // what the drive before came to; nil: there was none
 	moving    bool           // nothing more is begun: the run goes on in a new workflow
@@ -99,8 +104,11 @@ func (w *Worker) Run(ctx workflow.Context, start *Start) (out *Outcome, err erro
 		if out, err, moved := f.move(ctx, start); moved {
 			return out, err
 		}
-		if !f.driving {
+		switch now := workflow.Now(own); {
+		case !f.driving:
 			due = f.due()
+		case f.full() && (due.IsZero() || due.After(now)):
+			due = now.Add(time.Millisecond)
 		}
 		f.wait(due)
 	}
@@ -156,7 +164,7 @@ func (f *flight) carryOut() {
 			f.inbox = append(f.inbox, &mail{call: c})
 		}
 	}
-	for !f.moving && len(f.queue) > 0 && len(f.calls) < mostPending {
+	for f.mayLaunch() {
 		c := f.queue[0]
 		f.queue = f.queue[1:]
 		f.calls = append(f.calls, c)
@@ -167,23 +175,6 @@ func (f *flight) carryOut() {
 // failed is the result of a task that failed.
 func failed(kind, message string) *taskResult {
 	return &taskResult{Attempt: runner.Attempt{Failure: &runner.Failure{Kind: kind, Message: message}}}
-}
-
-// launch has an activity do what a call wants.
-func (f *flight) launch(c *call) {
-	ctx, cancel := workflow.WithCancel(f.ctx)
-	f.cancels[c.id] = cancel
-	queue := f.host.start.Queue
-	if c.queue != "" {
-		queue += "-" + c.queue
-	}
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: queue, StartToCloseTimeout: attemptTime, HeartbeatTimeout: f.heartbeat, WaitForCancellation: true,
-		Summary: c.input.Place,
-		// What fails here is a worker, not the node: its own retries are the machine's.
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second},
-	})
-	c.future = workflow.ExecuteActivity(ctx, taskName, c.input)
 }
 
 // landed takes what an activity came to, once it has ended.
@@ -231,6 +222,7 @@ func (f *flight) wait(due time.Time) {
 		})
 	}
 	_ = workflow.Await(f.ctx, f.collect) // nothing cancels it
+	f.host.stage.Reach(workflow.Now(f.ctx))
 	m := f.inbox[0]
 	f.inbox = f.inbox[1:]
 	if m == nil {

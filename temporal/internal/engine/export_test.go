@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	enums "go.temporal.io/api/enums/v1"
+	historyapi "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/graphrun/graphrun/node"
+	"github.com/graphrun/graphrun/runner"
+)
+
+// ReplayRun replays the histories of a run.
+func (c *Cluster) ReplayRun(ctx context.Context, runID string) error {
+	var histories []*historyapi.History
+	for run := ""; ; {
+		history := &historyapi.History{}
+		events := c.client.GetWorkflowHistory(ctx, runID, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for events.HasNext() {
+			event, err := events.Next()
+			if err != nil {
+				return err
+			}
+			history.Events = append(history.Events, event)
+		}
+		histories = append(histories, history)
+		if run = history.Events[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId(); run == "" {
+			break
+		}
+	}
+	var all error
+	for _, history := range histories {
+		all = errors.Join(all, replayHistory(c.converter, history))
+	}
+	return all
+}
+
+func replayHistory(conv converter.DataConverter, history *historyapi.History) error {
+	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: conv})
+	if err != nil {
+		return err
+	}
+	w := &Worker{converter: conv, heartbeat: 10 * time.Second, events: mostEvents, handlers: map[string]runner.Handler{}, decider: node.NewDecider(node.Options{})}
+	replayer.RegisterWorkflowWithOptions(w.Run, workflow.RegisterOptions{Name: workflowName})
+	return replayer.ReplayWorkflowHistory(nil, history)
+}
