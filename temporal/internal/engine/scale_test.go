@@ -115,16 +115,16 @@ func TestScale(t *testing.T) {
 	workerOf(t, o, engine.WorkerOptions{})
 	small := o // moves the run from workflow to workflow with its state
 	small.Queue = "small"
-	workerOf(t, small, engine.WorkerOptions{MostEvents: 20})
+	workerOf(t, small, engine.WorkerOptions{MostEvents: 15})
 	for _, f := range []struct {
 		name, text string
 		o          engine.Options
 	}{
-		{"fan", fanOut(size(t, 1000, 100)), o},
+		{"fan", fanOut(size(t, 1000, 60)), o},
 		{"wide", wideElements, o},
-		{"state", largeState(size(t, 20, 3)), small},
-		{"each", manyElements(size(t, 20000, 300)), o},
-		{"steps", manySteps(size(t, 10000, 60)), o},
+		{"state", largeState(size(t, 20, 2)), small},
+		{"each", manyElements(size(t, 20000, 120)), o},
+		{"steps", manySteps(size(t, 10000, 30)), o},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			dir := t.TempDir()
