@@ -246,7 +246,7 @@ func TestKilledServer(t *testing.T) {
 // waitFor waits until something holds.
 func waitFor(t *testing.T, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(2 * time.Minute); !holds(); {
+	for end := time.Now().Add(5 * time.Minute); !holds(); {
 		if time.Now().After(end) {
 			t.Fatal("it does not come to hold")
 		}

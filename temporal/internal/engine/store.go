@@ -170,12 +170,15 @@ func (s *Store) patiently(runID string, do func() error) error {
 	}
 }
 
-// unanswered reports whether an error says that no worker has answered in time, or
-// that what was asked waits for one to do well what another one failed in.
+// unanswered reports whether an error says that no worker has answered in time, that
+// the one that was asked is gone, or that what was asked waits for one to do well what
+// another one failed in. The caller has found its own context alive.
 func unanswered(err error) bool {
 	var late *serviceerror.DeadlineExceeded
+	var gone *serviceerror.Canceled
 	var notReady *serviceerror.WorkflowNotReady
-	return errors.As(err, &late) || errors.As(err, &notReady) || errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, &late) || errors.As(err, &gone) || errors.As(err, &notReady) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // part is how many bytes of events are asked for at once.
