@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/graphrun/graphrun/internal/trigger"
 	"github.com/graphrun/graphrun/runner"
 )
 
@@ -21,9 +20,8 @@ type app struct {
 	store  storeFlags
 	engine engineFlags
 	rules  ruleSettings // of the settings file
-	// triggers are those of the settings file, whose path is settingsPath.
-	triggers     []*trigger.Trigger
-	settingsPath string
+	// triggers are those of the settings file.
+	triggers triggerList
 	// misused is what is wrong with a command line that asks for help.
 	misused error
 	// started is set once cobra has accepted the command line: errors before

@@ -124,8 +124,8 @@ func (a *app) serve(ctx context.Context, f *serveFlags, dir string) error {
 		return err
 	}
 	defer func() { _ = s.flows.Close() }() // it was only read
-	if err := a.placeTriggers(s.flows); err != nil {
-		return err
+	if found := a.placeTriggers(s.flows); len(found) > 0 {
+		return usage(asErrors(found))
 	}
 	listener, err := net.Listen("tcp", f.listen)
 	if err != nil {
@@ -223,7 +223,7 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 		cfg.Extra = append(cfg.Extra, serve.Extra{Pattern: "/mcp", Handler: mcpserver.Handler(s.tools)})
 	}
 	s.triggers = trigger.New(trigger.Config{
-		Triggers: a.triggers, Store: kept, Clock: a.triggerClock(), Log: func(line string) { fmt.Fprintln(a.Stderr, "graphrun: "+line) },
+		Triggers: a.triggers.list, Store: kept, Clock: a.triggerClock(), Log: func(line string) { fmt.Fprintln(a.Stderr, "graphrun: "+line) },
 		Start: func(flow string, opts runner.Options) error { _, err := s.server.Start(flow, opts); return err },
 	})
 	cfg.Triggers = a.triggersOf

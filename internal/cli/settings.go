@@ -64,7 +64,7 @@ func (a *app) loadSettings(cmd *cobra.Command, _ []string) error {
 	if err != nil {
 		return err
 	}
-	a.rules, a.triggers, a.settingsPath = file.rules, file.triggers, file.path
+	a.rules, a.triggers = file.rules, triggerList{file.path, file.src, file.triggers, file.misread}
 	v := viper.New()
 	if err := v.MergeConfigMap(file.values); err != nil {
 		return usage(fmt.Errorf("%s: %w", file.path, err))

@@ -21,8 +21,11 @@ type settings struct {
 	values map[string]any
 	lines  map[string]int
 	rules  ruleSettings
-	// triggers are what serve starts runs by.
+	// triggers are what serve starts runs by; misread is what is wrong with their list,
+	// which validate and serve tell.
 	triggers []*trigger.Trigger
+	misread  []trigger.Problem
+	src      []byte
 }
 
 // place is where a setting stands in the file.
@@ -37,7 +40,7 @@ func (a *app) readSettings() (*settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &settings{path: path, rules: ruleSettings{folder: filepath.Dir(path), exclude: excludes{folder: filepath.Dir(path)}}}
+	out := &settings{path: path, src: src, rules: ruleSettings{folder: filepath.Dir(path), exclude: excludes{folder: filepath.Dir(path)}}}
 	if path == "" {
 		return out, nil
 	}
@@ -76,9 +79,8 @@ func (s *settings) add(key, value *yaml.Node, known []string) error {
 	}
 	s.lines[name] = key.Line
 	if name == "triggers" {
-		var problems []error
-		s.triggers, problems = trigger.Read(s.path, value)
-		return errors.Join(problems...)
+		s.triggers, s.misread = trigger.Read(value)
+		return nil
 	}
 	if name == "exclude" {
 		return s.readExclude(value)

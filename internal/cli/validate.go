@@ -133,7 +133,8 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if _, said := off["policy-kept"]; f.explain && !said {
 		off["policy-kept"] = false
 	}
-	if err := a.checkOwnTriggers(); err != nil {
+	triggers, err := a.checkOwnTriggers()
+	if err != nil {
 		return err
 	}
 	sources, err := a.findSources(args, f.name)
@@ -158,7 +159,7 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	found = toldOnce(sources, a.rules.apply(found, off))
+	found = append(triggers, toldOnce(sources, a.rules.apply(found, off))...)
 	if f.record != "" {
 		if err := writeBaseline(f.record, found); err != nil {
 			return usage(err)

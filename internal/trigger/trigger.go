@@ -35,29 +35,46 @@ type Trigger struct {
 	From, Dedupe *eval.Program
 	// secret reads what signs the deliveries.
 	secret func() (string, error)
-	// Line is where it stands in its file, from 1.
-	Line int
+	// At is where it stands in its file, FlowAt and InputAt are its flow and its input
+	// there; InputAt is At when it has none.
+	At, FlowAt, InputAt *yaml.Node
 }
 
-// Read reads the list of triggers. Problems have their place in the file before them.
-func Read(file string, list *yaml.Node) (triggers []*Trigger, problems []error) {
-	wrong := func(n *yaml.Node, format string, args ...any) {
-		problems = append(problems, fmt.Errorf("%s:%d:%d: %w", file, n.Line, n.Column, fmt.Errorf(format, args...)))
+// Problem is a mistake in a list of triggers.
+type Problem struct {
+	// At is where it stands; Rule says what kind of finding it is, as validate has it.
+	At   *yaml.Node
+	Rule string
+	Text string
+}
+
+// The kinds of problems.
+const (
+	duplicate = "duplicate-key"
+	invalid   = "invalid-value"
+	missing   = "missing-field"
+	unknown   = "unknown-key"
+)
+
+// Read reads the list of triggers.
+func Read(list *yaml.Node) (triggers []*Trigger, problems []Problem) {
+	wrong := func(n *yaml.Node, rule, format string, args ...any) {
+		problems = append(problems, Problem{n, rule, fmt.Sprintf(format, args...)})
 	}
 	if list.Kind != yaml.SequenceNode {
-		wrong(list, `"triggers" must be a list`)
+		wrong(list, invalid, `"triggers" must be a list`)
 		return nil, problems
 	}
 	hooks := map[string]bool{}
 	for _, item := range list.Content {
 		if item.Kind != yaml.MappingNode {
-			wrong(item, "a trigger must be a map with flow, and cron or webhook")
+			wrong(item, invalid, "a trigger must be a map with flow, and cron or webhook")
 			continue
 		}
 		r := &reader{node: item, wrong: wrong}
 		t := r.read()
 		if hooks[t.Webhook] && t.Webhook != "" {
-			wrong(item, "webhook %q is that of a trigger before", t.Webhook)
+			wrong(item, invalid, "webhook %q is that of a trigger before", t.Webhook)
 		}
 		hooks[t.Webhook] = true
 		triggers = append(triggers, t)
@@ -68,7 +85,7 @@ func Read(file string, list *yaml.Node) (triggers []*Trigger, problems []error) 
 // reader reads one trigger.
 type reader struct {
 	node  *yaml.Node
-	wrong func(n *yaml.Node, format string, args ...any)
+	wrong func(n *yaml.Node, rule, format string, args ...any)
 }
 
 func keys() []string {
@@ -76,25 +93,31 @@ func keys() []string {
 }
 
 func (r *reader) read() *Trigger {
-	t := &Trigger{CatchUp: "none", Line: r.node.Line}
+	t := &Trigger{CatchUp: "none", At: r.node, FlowAt: r.node, InputAt: r.node}
 	values := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(r.node.Content); i += 2 {
 		key := r.node.Content[i]
 		switch {
 		case !slices.Contains(keys(), key.Value):
-			r.wrong(key, "unknown key %q of a trigger (allowed: %s)", key.Value, strings.Join(keys(), ", "))
+			r.wrong(key, unknown, "unknown key %q of a trigger; allowed are %s", key.Value, strings.Join(keys(), ", "))
 		case values[key.Value] != nil:
-			r.wrong(key, "%q is set twice", key.Value)
+			r.wrong(key, duplicate, "%q is set twice", key.Value)
 		}
 		values[key.Value] = r.node.Content[i+1]
 	}
+	if n := values["flow"]; n != nil {
+		t.FlowAt = n
+	}
+	if n := values["input"]; n != nil {
+		t.InputAt = n
+	}
 	t.Flow = r.text(values["flow"], "flow")
 	if t.Flow == "" {
-		r.wrong(r.node, "a trigger needs flow: the file from the folder that is served")
+		r.wrong(r.node, missing, "a trigger needs flow: the file from the folder that is served")
 	}
 	cron, hook := values["cron"], values["webhook"]
 	if (cron == nil) == (hook == nil) {
-		r.wrong(r.node, "a trigger has either cron or webhook")
+		r.wrong(r.node, missing, "a trigger has either cron or webhook")
 		return t
 	}
 	other := []string{"webhook", "secret", "dedupe"}
@@ -103,7 +126,7 @@ func (r *reader) read() *Trigger {
 	}
 	for _, name := range other {
 		if n := values[name]; n != nil {
-			r.wrong(n, "%q does not go with %s", name, map[bool]string{true: "webhook", false: "cron"}[hook != nil])
+			r.wrong(n, invalid, "%q does not go with %s", name, map[bool]string{true: "webhook", false: "cron"}[hook != nil])
 		}
 	}
 	if cron != nil {
@@ -119,7 +142,7 @@ func (r *reader) text(n *yaml.Node, name string) string {
 		return ""
 	}
 	if n.Kind != yaml.ScalarNode {
-		r.wrong(n, "%q must be a text", name)
+		r.wrong(n, invalid, "%q must be a text", name)
 		return ""
 	}
 	return n.Value
@@ -130,24 +153,24 @@ func (r *reader) schedule(t *Trigger, values map[string]*yaml.Node) {
 	if name := r.text(values["timezone"], "timezone"); name != "" {
 		var err error
 		if zone, err = time.LoadLocation(name); err != nil {
-			r.wrong(values["timezone"], "timezone %q is not known; it is a name such as Europe/Berlin", name)
+			r.wrong(values["timezone"], invalid, "timezone %q is not known; it is a name such as Europe/Berlin", name)
 			zone = time.UTC
 		}
 	}
 	expr := r.text(values["cron"], "cron")
 	var err error
 	if t.Schedule, err = NewSchedule(expr, zone); err != nil {
-		r.wrong(values["cron"], "%w", err)
+		r.wrong(values["cron"], invalid, "%s", err)
 	}
 	if n := values["catch_up"]; n != nil {
 		t.CatchUp = r.text(n, "catch_up")
 		if !slices.Contains([]string{"all", "none", "one"}, t.CatchUp) {
-			r.wrong(n, `"catch_up" must be all, none or one, found %q`, t.CatchUp)
+			r.wrong(n, invalid, `"catch_up" must be all, none or one, found %q`, t.CatchUp)
 		}
 	}
 	if n := values["input"]; n != nil {
 		if n.Kind != yaml.MappingNode || n.Decode(&t.Input) != nil {
-			r.wrong(n, `"input" of a schedule must be a map of state keys to values`)
+			r.wrong(n, invalid, `"input" of a schedule must be a map of state keys to values`)
 		}
 	}
 }
@@ -155,7 +178,7 @@ func (r *reader) schedule(t *Trigger, values map[string]*yaml.Node) {
 func (r *reader) webhook(t *Trigger, values map[string]*yaml.Node) {
 	t.Webhook = r.text(values["webhook"], "webhook")
 	if !strings.HasPrefix(t.Webhook, "/") || strings.ContainsAny(t.Webhook, " {}?#%") || strings.Contains(t.Webhook, "//") || strings.Contains(t.Webhook, "..") {
-		r.wrong(values["webhook"], "webhook %q must be a path such as /deployed", t.Webhook)
+		r.wrong(values["webhook"], invalid, "webhook %q must be a path such as /deployed", t.Webhook)
 	}
 	scope := eval.NewScope(map[string]eval.Type{"body": eval.Any(), "headers": eval.Object(map[string]eval.Type{}, true)}, eval.ScopeOptions{})
 	compile := func(name string) *eval.Program {
@@ -165,7 +188,7 @@ func (r *reader) webhook(t *Trigger, values map[string]*yaml.Node) {
 		}
 		p, err := scope.Compile(r.text(n, name), eval.Value)
 		if err != nil {
-			r.wrong(n, "%q: %s", name, err.Message)
+			r.wrong(n, invalid, "%q: %s", name, err.Message)
 			return nil
 		}
 		return p
@@ -178,10 +201,11 @@ func (r *reader) webhook(t *Trigger, values map[string]*yaml.Node) {
 func (r *reader) secret(n *yaml.Node) func() (string, error) {
 	const want = `"secret" is needed: {env: NAME} or {file: PATH}, what the sender signs its deliveries with`
 	if n == nil || n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[1].Kind != yaml.ScalarNode {
+		rule := invalid
 		if n == nil {
-			n = r.node
+			n, rule = r.node, missing
 		}
-		r.wrong(n, want)
+		r.wrong(n, rule, want)
 		return nil
 	}
 	name := n.Content[1].Value
@@ -203,6 +227,6 @@ func (r *reader) secret(n *yaml.Node) func() (string, error) {
 			return value, err
 		}
 	}
-	r.wrong(n, want)
+	r.wrong(n, invalid, want)
 	return nil
 }

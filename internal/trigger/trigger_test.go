@@ -25,7 +25,7 @@ func read(t *testing.T, text string) []*Trigger {
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
 		t.Fatal(err)
 	}
-	list, problems := Read("graphrun.yaml", doc.Content[0])
+	list, problems := Read(doc.Content[0])
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -56,8 +56,15 @@ func TestProblems(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
 			t.Fatal(err)
 		}
-		_, problems := Read("graphrun.yaml", doc.Content[0])
-		if got := fmt.Sprint(problems); !strings.Contains(got, want) || !strings.HasPrefix(got, "[graphrun.yaml:") {
+		_, problems := Read(doc.Content[0])
+		got := ""
+		for _, p := range problems {
+			got += fmt.Sprintf("%d:%d: %s\n", p.At.Line, p.At.Column, p.Text)
+			if p.Rule == "" {
+				t.Errorf("%s: %q is of no kind", text, p.Text)
+			}
+		}
+		if !strings.Contains(got, want) {
 			t.Errorf("%s\ngives %s\nwant  %s", text, got, want)
 		}
 	}
