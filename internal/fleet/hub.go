@@ -5,6 +5,7 @@ package fleet
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -109,6 +110,11 @@ func (h *hub) watching() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.watchers
+}
+
+// gather is for how long a watcher that was told something waits for more.
+func (h *hub) gather() time.Duration {
+	return min(max(gather, time.Duration(h.watching())*eachWaits), mostGather)
 }
 
 // wake tells all who wait to look again.

@@ -12,10 +12,14 @@ import (
 )
 
 // Pace at which those who look on are told: events within gather come together, and
-// beat is the time without one after which they hear that the run is still there.
+// beat is the time without one after which they hear that the run is still there. The
+// more look on the longer is gathered, by eachWaits for one of them and for mostGather
+// at most: telling many must not take the time of the run.
 const (
-	gather = 15 * time.Millisecond
-	beat   = 15 * time.Second
+	gather     = 15 * time.Millisecond
+	eachWaits  = 2 * time.Millisecond
+	mostGather = 400 * time.Millisecond
+	beat       = 15 * time.Second
 )
 
 // Watcher is told what happens in a run.
@@ -76,7 +80,7 @@ func (f *Fleet) watch(ctx context.Context, id string, h *hub, after int64, w *Wa
 			}
 			last := &lines[len(lines)-1]
 			after = last.Seq
-			if last.End || !pass(ctx, gather) {
+			if last.End || !pass(ctx, h.gather()) {
 				return nil
 			}
 			idle.Reset(w.Beat)

@@ -16,6 +16,9 @@ import (
 // go, and come back with the number of the last event that they have.
 const slowest = 20 * time.Second
 
+// mostBuffered is about how many bytes are written to a reader at once: many may read.
+const mostBuffered = 64 << 10
+
 type eventsIn struct {
 	Run   string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
 	Last  string `header:"Last-Event-ID" doc:"the seq of the last event that the reader has"`
@@ -44,6 +47,11 @@ func (s *Server) getRunEvents(c *call, in *eventsIn) error {
 		Tell: func(lines []fleet.Line) error {
 			for i := range lines {
 				out.event(strconv.FormatInt(lines[i].Seq, 10), lines[i].JSON)
+				if out.buffer.Len() >= mostBuffered {
+					if err := out.send(); err != nil {
+						return err
+					}
+				}
 			}
 			return out.send()
 		},
