@@ -12,8 +12,10 @@ export function duration(ms: number): string {
 /** count of things, in words. */
 export const count = (n: number, thing: string) => `${n.toLocaleString("en")} ${thing}${n === 1 ? "" : "s"}`;
 
+const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
 /** clock is a time of day in the reader's zone. */
-export const clock = (iso: string) => new Date(iso).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+export const clock = (iso: string) => local.format(new Date(iso));
 
 /** line is a value in one line. */
 export function line(v: unknown, most = 120): string {

@@ -7,6 +7,7 @@ import { plainPath, type Execution, type Trace } from "./trace";
 
 const LANE = 24;
 const LEAST = 3; // pixels of a bar
+const MANY = 300; // executions, from which on those too short to be seen are drawn together
 
 interface Bar { x: Execution; from: number; to: number; lane: number; many: number }
 
@@ -100,7 +101,7 @@ function lay(trace: Trace, room: number, byStep: boolean) {
     while (lane < ends.length && ends[lane] > from + 0.5 && !(x.start >= (lastInLane[lane].x.end ?? Infinity))) lane++;
     const before = lastInLane[lane];
     // Bars too small to be told apart are one.
-    if (before && to - from < 1 && from - before.to < 1 && before.to - before.from < 40 && list.length > 2000) {
+    if (before && to - from < 1 && from - before.to < 1 && before.to - before.from < 40 && list.length > MANY) {
       before.to = Math.max(before.to, to);
       before.many++;
       ends[lane] = before.to;

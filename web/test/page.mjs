@@ -133,7 +133,7 @@ await attempt("source", async () => {
 await attempt("large", async () => {
   const { page, context } = await open("big", { hash: "tab=events" });
   expect(await page.locator(".row").count() < 120, `${await page.locator(".row").count()} rows of events are drawn`);
-  expect(await page.locator(".bar").count() < 2000, "every execution has a bar");
+  expect(await page.locator(".bar").count() < 600, `${await page.locator(".bar").count()} bars are drawn, one for nearly every execution`);
   expect(await page.locator(".minimap rect").count() > 0, "no map of a large graph");
   await context.close();
 });
