@@ -95,12 +95,14 @@ export function watch(id: string, after: number, tell: (e: RunEvent) => void, lo
   return stop;
 }
 
-/** every calls something now and then while the page is looked at. */
+/** every calls something now and then while the page is looked at: less often what takes
+ * the server long, so that looking on costs it a tenth of its time at most. */
 export function every(ms: number, call: () => Promise<unknown>): () => void {
   let timer = 0, over = false;
   const next = async () => {
+    const began = performance.now();
     if (document.visibilityState === "visible") await call().catch(() => 0);
-    if (!over) timer = setTimeout(next, ms) as unknown as number;
+    if (!over) timer = setTimeout(next, Math.max(ms, Math.min(20 * ms, 9 * (performance.now() - began)))) as unknown as number;
   };
   void next();
   return () => { over = true; clearTimeout(timer); };
