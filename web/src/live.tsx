@@ -131,7 +131,13 @@ function Watched({ page, readOnly }: { page: RunPage; readOnly: boolean }) {
       batch.push(e);
       timer ||= setTimeout(show, batch.length === 1 ? Math.min(pause, 16 + pause / 4) : pause) as unknown as number;
     }, setGone);
-    return () => { over = true; stop(); clearTimeout(timer); clearTimeout(asked); };
+    return () => {
+      over = true;
+      stop();
+      clearTimeout(timer);
+      clearTimeout(asked);
+      if (batch.length) trace.push(batch); // who watches on begins after them
+    };
   }, [trace, round]);
   const busy = result.status === "running";
   useEffect(() => {
