@@ -18,6 +18,7 @@ type watcher struct {
 	seen   *seen
 	lines  []string
 	acting *acting
+	failed string // the node that failed last
 }
 
 // Event takes in what happened.
@@ -28,6 +29,9 @@ func (w *watcher) Event(e *runner.Event) error {
 	own := !strings.Contains(e.Node, "/")
 	switch e.Type {
 	case runner.NodeStarted:
+		if w.failed == e.Node {
+			w.failed = ""
+		}
 		if own {
 			w.seen.node(e.Node)
 		}
@@ -35,8 +39,14 @@ func (w *watcher) Event(e *runner.Event) error {
 		if own {
 			w.seen.resolved(e)
 		}
-		w.lines = append(w.lines, w.step(e))
+		if len(e.Next) > 0 || w.failed != e.Node { // how it failed is told
+			w.lines = append(w.lines, w.step(e))
+		}
 	case runner.NodeRetrying, runner.NodeFailed:
+		if w.brokeOff(e) {
+			return nil
+		}
+		w.failed = e.Node
 		if e.Error != nil && e.Error.Kind == "invalid_output" && w.acting.c.stubs[e.Node] != nil {
 			w.unfit(e)
 		}
@@ -61,6 +71,22 @@ func failed(e *runner.Event) string {
 		return "failed and is tried again in " + e.NextDelay.String()
 	}
 	return "failed"
+}
+
+// brokeOff fails the case when the expression of a stub has no value.
+func (w *watcher) brokeOff(e *runner.Event) bool {
+	s := w.acting.c.stubs[e.Node]
+	if s == nil || e.Error == nil || e.Error.Kind != "expression" {
+		return false
+	}
+	text, isStub := strings.CutPrefix(e.Error.Message, exprsKey+".")
+	number, text, _ := strings.Cut(text, ": ")
+	at, err := strconv.Atoi(number)
+	if !isStub || err != nil || at >= len(s.exprs) {
+		return false
+	}
+	_ = w.acting.giveUp(s.exprs[at].line, "the expression of the stub of %s has no value: %s", quoted(e.Node), text)
+	return true
 }
 
 // unfit notes that a stub broke the schema of its node.

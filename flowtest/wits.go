@@ -207,7 +207,8 @@ func domainOfDoc(doc map[string]any, typ eval.Type) solve.Domain {
 		d.Kind = solve.String
 	default:
 		if doc["type"] == "array" {
-			d.Kind = solve.Other
+			items, _ := doc["items"].(map[string]any)
+			d.Kind, d.Element = solve.Other, kindOf(items)
 		}
 	}
 	if list, ok := doc["enum"].([]any); ok {
@@ -229,6 +230,23 @@ func domainOfDoc(doc map[string]any, typ eval.Type) solve.Domain {
 		}
 	}
 	return d
+}
+
+// kindOf is what kind of values a schema is about.
+func kindOf(doc map[string]any) solve.Kind {
+	switch doc["type"] {
+	case "boolean":
+		return solve.Bool
+	case "integer":
+		return solve.Int
+	case "number":
+		return solve.Number
+	case "string":
+		return solve.String
+	case "array", "object":
+		return solve.Other
+	}
+	return solve.Any
 }
 
 // whyNot says why no run was found that fires an edge.

@@ -239,7 +239,7 @@ func goalOf(v *Value) Goal {
 
 func (b *builder) limits(v *Value) {
 	l := &b.graph.Limits
-	l.Span, l.MaxStepsSpan = v.Span, v.Span
+	l.Span, l.MaxStepsSpan, l.written = v.Span, v.Span, v.Fields
 	for i := range v.Fields {
 		key, v := v.Fields[i].Key.Value, &v.Fields[i].Value
 		switch key {

@@ -145,6 +145,18 @@ type Limits struct {
 	Span          Span
 	// MaxStepsSpan is where the file sets MaxSteps; Span when it does not.
 	MaxStepsSpan Span
+
+	written []Field
+}
+
+// Written returns the value of a limit as the file has it, or nil.
+func (l *Limits) Written(key string) *Value {
+	for i := range l.written {
+		if l.written[i].Key.Value == key {
+			return &l.written[i].Value
+		}
+	}
+	return nil
 }
 
 // Parallel says what failing, conflicting and slow branches do. Empty strings

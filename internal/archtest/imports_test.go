@@ -33,7 +33,7 @@ func layers() []layer {
 		{path: "eval", others: []string{expr}},
 		{path: "examples"},
 		// runs test files: the driver, and what stands in for the world around it
-		{path: "flowtest", own: []string{"eval", "internal/bounded", "internal/schema", "internal/solve", "internal/suggest", "internal/terminal", "model", "node", "runner", "runner/machine", "runner/store", "spec", "tool"}},
+		{path: "flowtest", own: []string{"eval", "internal/bounded", "internal/schema", "internal/solve", "internal/suggest", "internal/terminal", "lint", "model", "node", "runner", "runner/machine", "runner/store", "spec", "tool"}},
 		{path: "internal/archtest"},
 		{path: "internal/bigflow"},
 		{path: "internal/bind", own: []string{"spec", "eval", "internal/schema"}},

@@ -107,10 +107,10 @@ func (h *hints) samples(d Domain) []any {
 	case String:
 		out = h.wordings()
 	case Other:
-		out = append([]any{[]any{}, map[string]any{}}, h.lists()...)
+		out = append([]any{[]any{}, map[string]any{}}, h.lists(d.Element)...)
 	default:
 		out = []any{[]any{}, "other", 0., true, map[string]any{}, ""}
-		for _, more := range [][]any{h.wordings(), values(h.amounts()), h.lists()} {
+		for _, more := range [][]any{h.wordings(), values(h.amounts()), h.lists(d.Element)} {
 			out = append(out, more[:min(len(more), maxSamples/3)]...)
 		}
 	}
@@ -180,8 +180,8 @@ func (h *hints) lengths(most float64) []int {
 }
 
 // lists are those of one mentioned element, alone and again and again, and of two.
-func (h *hints) lists() []any {
-	elements := h.elements()
+func (h *hints) lists(kind Kind) []any {
+	elements := h.elements(kind)
 	var out []any
 	for _, n := range h.lengths(maxLength) {
 		for _, e := range elements {
@@ -205,15 +205,29 @@ func (h *hints) lists() []any {
 
 // elements are values that an element of a list may have: what is mentioned, or an
 // object whose members have it.
-func (h *hints) elements() []any {
+func (h *hints) elements(kind Kind) []any {
 	var scalars []any
-	for _, text := range h.texts {
-		scalars = append(scalars, text)
+	if kind == Any || kind == Other || kind == String {
+		for _, text := range h.texts {
+			scalars = append(scalars, text)
+		}
 	}
-	for _, n := range h.numbers {
-		scalars = append(scalars, plain(n), plain(n+1))
+	if kind == String {
+		scalars = append(scalars, "other")
 	}
-	scalars = append(scalars, "other", true, false)
+	if kind == Any || kind == Other || kind == Int || kind == Number {
+		for _, n := range h.numbers {
+			scalars = append(scalars, plain(n), plain(n+1))
+		}
+	}
+	switch kind {
+	case Any, Other:
+		scalars = append(scalars, "other", true, false)
+	case Bool:
+		scalars = append(scalars, true, false)
+	case Int, Number:
+		scalars = append(scalars, 0, 1)
+	}
 	if len(h.members) == 0 {
 		return scalars[:min(len(scalars), maxElements)]
 	}

@@ -43,6 +43,8 @@ type Domain struct {
 	Null bool
 	// Items, when not nil, are all the values that elements of a list may have.
 	Items []any
+	// Element is the kind of the elements of a list, as far as it is known.
+	Element Kind
 	// Why puts a bound into words, for reasons: "step is at least 4 here".
 	Why string
 }
