@@ -140,7 +140,7 @@ func (k *checker) duration(v *spec.Value) {
 	if want := v.Text.Value; isPattern(want) {
 		k.text("duration", v, got.String())
 	} else if d, err := time.ParseDuration(want); err == nil && d != got {
-		k.miss("duration", d.String(), got.String())
+		k.miss("duration", eval.DurationText(d), eval.DurationText(got))
 	}
 }
 

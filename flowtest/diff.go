@@ -19,7 +19,47 @@ func difference(want, got any) []string {
 	if !wok || !gok || len(w)+len(g) < 4 {
 		return nil
 	}
-	return append([]string{"- want, + got"}, edits(w, g)...)
+	same := sameLine
+	if _, names := want.([]string); names {
+		same = matchText
+	}
+	return append([]string{"- want, + got"}, edits(w, g, same)...)
+}
+
+// aligned is what was wanted, written as what came where that is as wanted: texts that
+// match patterns, numbers of another type and, where some keys are enough, the others.
+func aligned(want, got any, subset bool) any {
+	if compare(want, got, subset) {
+		return got
+	}
+	switch w := want.(type) {
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		if !ok {
+			return want
+		}
+		out := map[string]any{}
+		for name, value := range w {
+			out[name] = value
+			if own, there := g[name]; there {
+				out[name] = aligned(value, own, subset)
+			}
+		}
+		for name, value := range g {
+			if _, named := w[name]; !named && subset {
+				out[name] = value
+			}
+		}
+		return out
+	case []any:
+		g, _ := got.([]any)
+		out := slices.Clone(w)
+		for i := range min(len(w), len(g)) {
+			out[i] = aligned(w[i], g[i], subset)
+		}
+		return out
+	}
+	return want
 }
 
 // linesOf is a list or object, a line an entry.
@@ -41,8 +81,11 @@ func linesOf(v any) ([]string, bool) {
 // maxCells bounds the table of the longest common subsequence.
 const maxCells = 1 << 20
 
+// sameLine compares lines as they are; names of a path may be wanted as patterns.
+func sameLine(a, b string) bool { return a == b }
+
 // edits are the lines of both, those of one side only marked.
-func edits(a, b []string) []string {
+func edits(a, b []string, same func(want, got string) bool) []string {
 	if len(a)*len(b) > maxCells {
 		return append(marked("- ", a), marked("+ ", b)...)
 	}
@@ -52,7 +95,7 @@ func edits(a, b []string) []string {
 	}
 	for i := len(a) - 1; i >= 0; i-- {
 		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
+			if same(a[i], b[j]) {
 				longest[i][j] = longest[i+1][j+1] + 1
 			} else {
 				longest[i][j] = max(longest[i+1][j], longest[i][j+1])
@@ -63,8 +106,8 @@ func edits(a, b []string) []string {
 	i, j := 0, 0
 	for i < len(a) && j < len(b) {
 		switch {
-		case a[i] == b[j]:
-			out = append(out, "  "+a[i])
+		case same(a[i], b[j]):
+			out = append(out, "  "+b[j])
 			i, j = i+1, j+1
 		case longest[i+1][j] >= longest[i][j+1]:
 			out = append(out, "- "+a[i])
@@ -90,7 +133,7 @@ func marked(mark string, lines []string) []string {
 func Lines(before, after string) []string {
 	const around = 3
 	split := func(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
-	all := edits(split(before), split(after))
+	all := edits(split(before), split(after), sameLine)
 	near := make([]bool, len(all))
 	for i, line := range all {
 		if !strings.HasPrefix(line, "  ") {

@@ -119,7 +119,7 @@ func (s *search) explore(ctx context.Context) {
 		s.queue(&plan{input: input, rank: min(i, 1) * rankKind})
 	}
 	idle := 0
-	for len(s.waiting) > 0 && s.tries < maxTries && ctx.Err() == nil {
+	for len(s.waiting) > 0 && s.tries < maxTries && s.wits.spent < maxSpent && ctx.Err() == nil {
 		all := len(s.fired) == len(s.graph.Edges)
 		if all && (idle > triesMore || s.count == 1 || s.waiting[0].rank == rankValues && s.open == 0) || idle > triesAfter {
 			return

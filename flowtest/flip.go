@@ -277,7 +277,7 @@ func (w *wits) solveClaims(at *symbols, claims []claim) ([]solve.Binding, bool) 
 	if bad != nil {
 		return nil, false
 	}
-	w.solver.Most, w.solver.Spent = 60_000, 0
+	w.begin(60_000)
 	result := w.solver.Solve(solve.Problem{
 		Conditions: []*eval.Program{program},
 		Domain:     func(path []string, typ eval.Type) solve.Domain { return at.domain(path, typ) },

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // Report is what the cases of some files came to. Its JSON is a public contract.
@@ -101,9 +102,35 @@ func (f *Failure) gotText() string { return shown(f.Got) }
 
 // lines tell what was wanted and got: a difference for what is long.
 func (f *Failure) lines() []string {
-	want, got := shown(f.Want), shown(f.Got)
-	if lines := difference(f.Want, f.Got); lines != nil {
-		return lines
+	lines := f.difference()
+	if lines == nil {
+		lines = []string{"want " + shown(f.Want), "got  " + shown(f.Got)}
 	}
-	return []string{"want " + want, "got  " + got}
+	return lines
+}
+
+// difference is what sets what was wanted and got apart, line by line: only that. nil
+// when one line each says it better.
+func (f *Failure) difference() []string {
+	path, _ := f.Got.([]string)
+	want, isPath := f.Want.([]string)
+	switch {
+	case f.What == "path.starts" && isPath:
+		return difference(want, path[:min(len(want), len(path))])
+	case f.What == "path.ends" && isPath:
+		return difference(want, path[max(0, len(path)-len(want)):])
+	case strings.HasPrefix(f.What, "path."): // the others are about some of the names
+		return nil
+	case isPath:
+		return difference(want, path)
+	}
+	return difference(aligned(f.Want, machine.Plain(f.Got), f.What != "state_exactly"), f.Got)
+}
+
+// Brief is what does not hold in one line.
+func (f *Failure) Brief() string {
+	if f.Want == nil {
+		return f.What + ": " + short(f.gotText())
+	}
+	return f.What + ": want " + short(shown(f.Want)) + ", got " + short(shown(f.Got))
 }

@@ -20,6 +20,8 @@ type wits struct {
 	// solved are the solutions for each decision: values by path, per way out.
 	solved map[*spec.Graph][]solution
 	solver solve.Solver
+	// spent is how many conditions the solver has evaluated for the questions before.
+	spent int
 }
 
 // solution makes an edge of a node fire.
@@ -144,14 +146,19 @@ func scopeOf(g *spec.Graph, n *spec.Node) *eval.Scope {
 	return eval.NewScope(names, eval.ScopeOptions{Roots: []string{"state"}, Open: true, Alias: alias})
 }
 
+// begin lets the solver evaluate so many conditions for the next question.
+func (w *wits) begin(most int) {
+	w.spent += w.solver.Spent
+	w.solver.Most, w.solver.Spent = most, 0
+}
+
 // solve finds values with which a claim holds.
 func (w *wits) solve(g *spec.Graph, n *spec.Node, claim string) ([]solve.Binding, bool) {
 	program, bad := scopeOf(g, n).Compile("not ("+claim+")", eval.Condition)
 	if bad != nil {
 		return nil, false
 	}
-	w.solver.Most = 400_000
-	w.solver.Spent = 0
+	w.begin(400_000)
 	result := w.solver.Solve(solve.Problem{
 		Conditions: []*eval.Program{program},
 		Domain: func(path []string, typ eval.Type) solve.Domain {

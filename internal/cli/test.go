@@ -132,6 +132,9 @@ func (f *testFlags) config(cmd *cobra.Command) (cfg flowtest.Config, err error) 
 	if f.min < 0 || f.min > 100 {
 		return cfg, usagef("--min %v: must be from 0 to 100", f.min)
 	}
+	if f.mutate && f.format.value == "junit" {
+		return cfg, usagef("--mutate reports in the forms text and json")
+	}
 	cfg.Parallel, cfg.FailFast, cfg.Update = f.parallel, !f.keepGoing, f.update
 	return cfg, nil
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/inspect"
@@ -152,7 +153,17 @@ type junitTest struct {
 
 type junitTestFailure struct {
 	Message string `xml:"message,attr"`
-	Text    string `xml:",chardata"`
+	Text    string `xml:",cdata"`
+}
+
+// xmlText is a text without what XML can't hold.
+func xmlText(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && !strings.ContainsRune("\n\r\t", r) || r == 0xFFFE || r == 0xFFFF {
+			return utf8.RuneError
+		}
+		return r
+	}, text)
 }
 
 // writeTestsJUnit prints a suite for each file.
@@ -168,10 +179,13 @@ func writeTestsJUnit(w io.Writer, r *flowtest.Report) error {
 		suite.Tests++
 		if !result.Passed {
 			suite.Failures++
-			test.Failure = &junitTestFailure{Text: result.Text()}
+			test.Failure = &junitTestFailure{Text: xmlText(result.Text())}
 			if len(result.Failures) > 0 {
 				f := &result.Failures[0]
-				test.Failure.Message = fmt.Sprintf("%s:%d: %s", result.File, f.Line, f.What)
+				test.Failure.Message = fmt.Sprintf("%s:%d: %s", result.File, f.Line, f.Brief())
+				if more := len(result.Failures) - 1; more > 0 {
+					test.Failure.Message += fmt.Sprintf(" (and %d more)", more)
+				}
 			}
 		}
 		suite.Cases = append(suite.Cases, test)
