@@ -200,6 +200,7 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 	out.Writes = b.named(after, node.Writes.Exprs)
 	for j := range out.Writes {
 		b.fits(out.Writes[j].Name, &out.Writes[j].Value, node.Writes.Exprs[j].Expr.Span)
+		b.fitsWrite(node, out.Writes[j].Name, &out.Writes[j].Value, node.Writes.Exprs[j].Expr.Span)
 	}
 	b.fitsOutput(node)
 	out.TextOnly = b.textOnly(node)

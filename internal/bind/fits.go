@@ -108,7 +108,7 @@ func (b *binder) fitsOutput(node *spec.Node) {
 		switch {
 		case known:
 			b.takes(key, member, text.Span, "the member of the output")
-			b.fitsEnum(node, key, text)
+			b.fitsValues(node, key, []string{text.Value}, text.Span)
 		case have.IsObject() && allowed:
 			properties, _ := node.Output["properties"].(map[string]any)
 			if _, said := node.Output["additionalProperties"]; len(keys) > 1 && len(properties) > 0 && !said {
@@ -117,7 +117,7 @@ func (b *binder) fitsOutput(node *spec.Node) {
 			}
 		case len(keys) == 1:
 			b.takes(key, have, text.Span, "the output")
-			b.fitsChoices(node, key)
+			b.fitsValues(node, key, nil, text.Span)
 		case have.IsObject():
 			b.add("type-mismatch", text.Span, "the output of "+strconv.Quote(node.ID.Value)+" has no member "+strconv.Quote(text.Value))
 		default:
@@ -128,32 +128,46 @@ func (b *binder) fitsOutput(node *spec.Node) {
 	}
 }
 
-// fitsChoices checks what a person may answer against the key that takes it.
-func (b *binder) fitsChoices(node *spec.Node, key *spec.StateKey) {
-	choices := node.Field("choices")
-	if node.Kind.Value != "human" || choices == nil || key.Reducer.IsSet() || node.Each.IsSet() {
+// fitsValues checks what the output, or the member of it at a path, may be by its schema,
+// or by the choices of a person, against the key that takes it.
+func (b *binder) fitsValues(node *spec.Node, key *spec.StateKey, path []string, span spec.Span) {
+	if key.Reducer.IsSet() || node.Each.IsSet() {
 		return
 	}
-	for i := range choices.Items {
-		if item := &choices.Items[i]; item.IsScalar() && !isTemplate(item.Text.Value) {
-			b.refuses(key, item.Data(), item.Span)
+	doc := node.Output
+	if node.Kind.Value == "human" {
+		if choices := node.Field("choices"); choices != nil && len(path) == 0 {
+			for i := range choices.Items {
+				if item := &choices.Items[i]; item.IsScalar() && !isTemplate(item.Text.Value) {
+					b.refuses(key, item.Data(), item.Span)
+				}
+			}
+			return
+		}
+		if schema := node.Field("schema"); schema != nil {
+			doc, _ = schema.Data().(map[string]any)
+		}
+	}
+	for _, name := range path {
+		properties, _ := doc["properties"].(map[string]any)
+		doc, _ = properties[name].(map[string]any)
+	}
+	values, _ := doc["enum"].([]any)
+	for _, value := range values {
+		if value != nil && b.refuses(key, value, span) {
+			return
 		}
 	}
 }
 
-// fitsEnum checks the values that the schema of the output lists for a member
-// against the key that takes it.
-func (b *binder) fitsEnum(node *spec.Node, key *spec.StateKey, at spec.Text) {
-	properties, _ := node.Output["properties"].(map[string]any)
-	member, _ := properties[at.Value].(map[string]any)
-	values, _ := member["enum"].([]any)
-	if key.Reducer.IsSet() || node.Each.IsSet() {
+// fitsWrite does so for a write that takes the output, or a member of it, as it is.
+func (b *binder) fitsWrite(node *spec.Node, name string, value *Value, span spec.Span) {
+	key := b.graph.Key(name)
+	if key == nil || value.program == nil {
 		return
 	}
-	for _, value := range values {
-		if value != nil && b.refuses(key, value, at.Span) {
-			return
-		}
+	if tree := value.program.Tree(); tree.Op == eval.TreePath && tree.Path[0] == "output" {
+		b.fitsValues(node, key, tree.Path[1:], span)
 	}
 }
 

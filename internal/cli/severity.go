@@ -176,6 +176,8 @@ func (s *settings) readSeverities(value *yaml.Node) (severities, error) {
 			problems = append(problems, s.at(key, fmt.Errorf("no such rule: %q%s", key.Value, didYouMean(key.Value, known))))
 		case twice:
 			problems = append(problems, s.at(key, fmt.Errorf("%q is set twice", key.Value)))
+		case key.Value == neverOff && severity != spec.Error:
+			problems = append(problems, s.at(word, fmt.Errorf("%q is always an error: nothing is known of a file that can't be read", neverOff)))
 		case !ok:
 			problems = append(problems, s.at(word, fmt.Errorf("%q must be error, info, off or warning, found %q", key.Value, word.Value)))
 		}
@@ -183,6 +185,10 @@ func (s *settings) readSeverities(value *yaml.Node) (severities, error) {
 	}
 	return out, errors.Join(problems...)
 }
+
+// neverOff is the rule that can't be turned off: who does not read a file has not found
+// it to be without problems.
+const neverOff = "syntax"
 
 func severityOf(n *yaml.Node) (severity spec.Severity, ok bool) {
 	if n.Kind != yaml.ScalarNode {

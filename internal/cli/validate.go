@@ -353,8 +353,11 @@ func disabledRules(flags []string) (map[string]bool, error) {
 		case members == nil:
 			return nil, usagef("--rule %q: no such rule%s", f, didYouMean(name, append(known, lint.RuleGroups()...)))
 		}
+		if sign == "-" && name == neverOff {
+			return nil, usagef("--rule %q: nothing is known of a file that can't be read, so %s is always an error", f, neverOff)
+		}
 		for _, rule := range members {
-			off[rule] = sign == "-"
+			off[rule] = sign == "-" && rule != neverOff
 		}
 	}
 	return off, nil
