@@ -22,10 +22,12 @@ type Aim struct {
 	Completes bool
 }
 
-// Bounds of the search for one aim: runs, and the choices in each.
+// Bounds of the search for one aim: runs, the choices in each, and decisions that are
+// asked to come out otherwise.
 const (
 	maxAimed        = 300
 	maxAimedChoices = 2000
+	maxAimedFlips   = 600
 )
 
 // Attain looks for runs of a flow on the machine itself, with values solved from its
@@ -40,7 +42,7 @@ func Attain(ctx context.Context, cfg Config, g *spec.Graph, aims []Aim) ([][]str
 		if err != nil {
 			return nil, err
 		}
-		s.aim, s.most = &aiming{Aim: aims[i]}, maxAimedChoices
+		s.aim, s.most, s.mostFlips = &aiming{Aim: aims[i]}, maxAimedChoices, maxAimedFlips
 		out[i] = s.attain(limited)
 	}
 	return out, nil
@@ -49,8 +51,10 @@ func Attain(ctx context.Context, cfg Config, g *spec.Graph, aims []Aim) ([][]str
 // aiming is the search for one run.
 type aiming struct {
 	Aim
-	// reached is how far the run that is varied has gone on the path.
-	reached int
+	// reached is how far the run that is varied has gone on the path; off is how many
+	// steps more or less it has taken.
+	reached, off int
+	steps        int // of it
 }
 
 // attain tries runs, those first that vary one which has come far, near where it left
@@ -64,7 +68,8 @@ func (s *search) attain(ctx context.Context) []string {
 		if s.aim.met(t) {
 			return t.path
 		}
-		s.aim.reached = 0
+		s.aim.reached, s.aim.steps = 0, len(t.path)
+		s.aim.off = max(t.steps-s.aim.Steps, s.aim.Steps-t.steps)
 		for s.aim.reached < min(len(t.path), len(s.aim.Path)) && t.path[s.aim.reached] == s.aim.Path[s.aim.reached] {
 			s.aim.reached++
 		}
@@ -86,14 +91,22 @@ func (a *aiming) met(t *tried) bool {
 
 // rank orders a plan that varies a run at a place.
 func (a *aiming) rank(p *plan) {
+	if len(a.Path) == 0 {
+		p.rank = a.off
+		return
+	}
 	p.rank = -a.reached
 	if p.size -= a.reached - 1; p.size < 0 {
 		p.size = -p.size
 	}
 }
 
-// near reports whether a decision of a run lies where the run left the path.
+// near reports whether a decision of a run lies where the run left the path, or, where
+// there is none, at its beginning or its end.
 func (a *aiming) near(i int) bool {
 	const before = 8
-	return len(a.Path) == 0 || i < a.reached && i >= a.reached-before
+	if len(a.Path) == 0 {
+		return i < before || i >= a.steps-before
+	}
+	return i < a.reached && i >= a.reached-before
 }

@@ -42,7 +42,7 @@ func (s *search) flips(t *tried) {
 				continue // round and round
 			}
 			goal := way + fmt.Sprint(h.Node, h.Error != nil, edge)
-			if s.flipped[goal] || len(s.flipped) > maxFlips {
+			if s.flipped[goal] || len(s.flipped) > s.mostFlips {
 				continue
 			}
 			s.flipped[goal] = true

@@ -123,8 +123,9 @@ type search struct {
 	tries int
 	// aim, when set, is the run that is looked for, instead of those that fire edges.
 	aim *aiming
-	// most is how many choices a run may have.
-	most int
+	// most is how many choices a run may have, mostFlips how many decisions are asked
+	// to come out otherwise.
+	most, mostFlips int
 
 	waiting plans
 	planned map[uint64]bool // plans that are or were waiting
@@ -136,7 +137,7 @@ type search struct {
 func newSearch(cfg *Config, g *spec.Graph) (*search, error) {
 	s := &search{
 		graph: g, options: map[string][]option{}, absent: map[string]time.Duration{}, fired: map[int]bool{}, wits: newWits(g),
-		planned: map[uint64]bool{}, walked: map[string]bool{}, flipped: map[string]bool{}, count: len(g.Edges) + 1, most: maxChoices,
+		planned: map[uint64]bool{}, walked: map[string]bool{}, flipped: map[string]bool{}, count: len(g.Edges) + 1, most: maxChoices, mostFlips: maxFlips,
 	}
 	r, err := s.newRunner(cfg)
 	if err != nil {
