@@ -198,10 +198,7 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 	}
 	out.Before = b.named(before, node.Before)
 	out.Writes = b.named(after, node.Writes.Exprs)
-	for j := range out.Writes {
-		b.fits(out.Writes[j].Name, &out.Writes[j].Value, node.Writes.Exprs[j].Expr.Span)
-		b.fitsWrite(node, out.Writes[j].Name, &out.Writes[j].Value, node.Writes.Exprs[j].Expr.Span)
-	}
+	b.fitsWrites(node, out.Writes)
 	b.fitsOutput(node)
 	out.TextOnly = b.textOnly(node)
 	out.Emit = b.named(said, node.Emit)

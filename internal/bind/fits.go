@@ -160,14 +160,16 @@ func (b *binder) fitsValues(node *spec.Node, key *spec.StateKey, path []string, 
 	}
 }
 
-// fitsWrite does so for a write that takes the output, or a member of it, as it is.
-func (b *binder) fitsWrite(node *spec.Node, name string, value *Value, span spec.Span) {
-	key := b.graph.Key(name)
-	if key == nil || value.program == nil {
-		return
-	}
-	if tree := value.program.Tree(); tree.Op == eval.TreePath && tree.Path[0] == "output" {
-		b.fitsValues(node, key, tree.Path[1:], span)
+// fitsWrites checks what expressions write against the keys that take it.
+func (b *binder) fitsWrites(node *spec.Node, writes []Field) {
+	for i := range writes {
+		w, span := &writes[i], node.Writes.Exprs[i].Expr.Span
+		b.fits(w.Name, &w.Value, span)
+		if key := b.graph.Key(w.Name); key != nil && w.Value.program != nil {
+			if tree := w.Value.program.Tree(); tree.Op == eval.TreePath && tree.Path[0] == "output" {
+				b.fitsValues(node, key, tree.Path[1:], span)
+			}
+		}
 	}
 }
 
