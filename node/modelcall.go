@@ -5,14 +5,9 @@ package node
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
-	"io"
 	"maps"
 	"strings"
 	"time"
@@ -54,7 +49,7 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	c.turns[role]++
 	req.Caller = model.Caller{Node: c.task.Node, Place: placeOf(c.task), Role: role, Visit: c.task.Visit, Turn: c.turns[role]}
 	req.Messages = model.Paired(req.Messages)
-	key := callHash(ref, &req)
+	key, size := measured(c.task, ref, &req)
 	if response, err, found := c.logged(key); found {
 		if err == nil && onText != nil && response.Content != "" {
 			onText(response.Content)
@@ -71,11 +66,11 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		return nil, err
 	}
 	prices := ref.prices()
-	if err := fits(ref, &req, price.Of(ref.priced())); err != nil {
+	if err := fits(ref, &req, size, price.Of(ref.priced())); err != nil {
 		return nil, err
 	}
 	room, err := c.task.Models.Reserve(runner.Reservation{
-		Input: price.RequestTokens(&req), Output: req.MaxTokens,
+		Input: size, Output: req.MaxTokens,
 		Cost: prices.Worst,
 	})
 	if err != nil {
@@ -172,12 +167,12 @@ func (h *hearing) listener() func(string) {
 
 // fits refuses a call that its model can't take, where that is known, before anything
 // is paid for. What is sent is an estimate, so only what is beyond doubt is refused.
-func fits(ref modelRef, req *model.Request, known price.Prices) error {
+func fits(ref modelRef, req *model.Request, tokens int, known price.Prices) error {
 	if longest := known.MaxOutput(); longest > 0 && req.MaxTokens > longest {
 		return invalidInput("max_tokens is %d; %s answers with at most %d tokens", req.MaxTokens, ref.name, longest)
 	}
 	if window := known.Window(); window > 0 {
-		if tokens := price.RequestTokens(req); tokens > 2*window {
+		if tokens > 2*window {
 			return &runner.Failure{
 				Kind: "invalid_input", Details: map[string]any{"class": "context_length"},
 				Message: fmt.Sprintf("the conversation has about %d tokens; %s holds %d: compaction or conversation: isolated makes it shorter", tokens, ref.name, window),
@@ -259,85 +254,6 @@ func reread(data, into any) error {
 		}
 	}
 	return nil
-}
-
-// callHash tells the calls of a task apart: who asks which model for what. Each
-// call has the whole conversation: its texts are taken as they are, and only what
-// has a structure is written as JSON.
-func callHash(ref modelRef, req *model.Request) string {
-	begins := *req
-	begins.Messages = nil
-	key := callKeyText{hash: sha256.New()}
-	key.text(ref.name)
-	key.data(&begins)
-	for i := range req.Messages {
-		m := &req.Messages[i]
-		key.text(string(m.Role))
-		key.text(m.Content)
-		key.text(m.ToolCallID)
-		key.text(m.Name)
-		if m.IsError {
-			key.text("error")
-		}
-		for j := range m.Parts {
-			p := &m.Parts[j]
-			for _, text := range [...]string{string(p.Kind), p.Text, p.URL, p.Data, p.Type, p.Name} {
-				key.text(text)
-			}
-		}
-		key.count(len(m.Parts))
-		key.count(len(m.ToolCalls))
-		for j := range m.ToolCalls {
-			c := &m.ToolCalls[j]
-			key.text(c.ID)
-			key.text(c.Name)
-			key.text(c.Malformed)
-			key.object(c.Args)
-		}
-		key.text(string(m.Thinking))
-	}
-	key.flush()
-	return hex.EncodeToString(key.hash.Sum(nil)[:16])
-}
-
-// callKeyText is what a call is known by: texts, each behind its length, so that no
-// two lists of texts are written alike.
-type callKeyText struct {
-	hash         hash.Hash
-	buf, scratch []byte
-}
-
-func (k *callKeyText) text(s string) {
-	k.count(len(s))
-	if len(s) > 4<<10 {
-		k.flush()
-		_, _ = io.WriteString(k.hash, s)
-		return
-	}
-	k.buf = append(k.buf, s...)
-}
-
-func (k *callKeyText) count(n int) {
-	if len(k.buf) > 8<<10 {
-		k.flush()
-	}
-	k.buf = binary.AppendUvarint(k.buf, uint64(n))
-}
-
-func (k *callKeyText) flush() {
-	_, _ = k.hash.Write(k.buf)
-	k.buf = k.buf[:0]
-}
-
-func (k *callKeyText) object(v map[string]any) {
-	k.scratch, _ = eval.AppendJSON(k.scratch[:0], v) // what is no JSON: the caller tells calls apart
-	k.count(len(k.scratch))
-	k.buf = append(k.buf, k.scratch...)
-}
-
-func (k *callKeyText) data(v any) {
-	text, _ := json.Marshal(v) // arguments that are no JSON: the caller tells calls apart
-	k.text(string(text))
 }
 
 // backoff is the delay before the next try of a call that nobody else repeats.

@@ -23,8 +23,18 @@ func RequestTokens(req *model.Request) int {
 	if req.System != "" {
 		total += Tokens(req.System) + perMessage
 	}
-	for i := range req.Messages {
-		m := &req.Messages[i]
+	total += MessagesTokens(req.Messages)
+	for i := range req.Tools {
+		total += perMessage + Tokens(req.Tools[i].Name) + Tokens(req.Tools[i].Description) + jsonTokens(req.Tools[i].Parameters)
+	}
+	return total + jsonTokens(req.Schema)
+}
+
+// MessagesTokens is the part of messages in RequestTokens.
+func MessagesTokens(messages []model.Message) int {
+	total := 0
+	for i := range messages {
+		m := &messages[i]
 		total += perMessage + Tokens(string(m.Thinking))
 		if len(m.Parts) == 0 {
 			total += Tokens(m.Content)
@@ -36,10 +46,7 @@ func RequestTokens(req *model.Request) int {
 			total += perMessage + Tokens(call.Name) + Tokens(call.Malformed) + jsonTokens(call.Args)
 		}
 	}
-	for i := range req.Tools {
-		total += perMessage + Tokens(req.Tools[i].Name) + Tokens(req.Tools[i].Description) + jsonTokens(req.Tools[i].Parameters)
-	}
-	return total + jsonTokens(req.Schema)
+	return total
 }
 
 // perPart is what an image of usual size costs, and perPartByte how many bytes of a

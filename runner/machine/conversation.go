@@ -16,6 +16,14 @@ type conversation struct {
 	Given int32 `json:"given,omitempty"`
 	// Prior holds, by node, what a model node's last visit gave, as text.
 	Prior map[int]string `json:"prior,omitempty"`
+	// read is what messages gave last: the next list mostly begins with it.
+	read *readList
+}
+
+// readList is a list of messages that was read, and their places.
+type readList struct {
+	places   []int32
+	messages []Message
 }
 
 // said is a message. Its place in conversation.said tells it from others with
@@ -131,11 +139,17 @@ func (c *conversation) compact(list int32, covered []int32, summary Message) int
 	return out
 }
 
-// messages returns what is at places of said.
+// messages returns what is at places of said. The list must not be changed: that of
+// the next turn shares its beginning.
 func (c *conversation) messages(places []int32) []Message {
-	out := make([]Message, len(places))
-	for i, at := range places {
-		out[i] = c.Said[at].Message
+	if len(places) == 0 {
+		return []Message{}
 	}
-	return out
+	if c.read == nil || len(c.read.places) > len(places) || !slices.Equal(c.read.places, places[:len(c.read.places)]) {
+		c.read = &readList{messages: make([]Message, 0, len(places))}
+	}
+	for _, at := range places[len(c.read.places):] {
+		c.read.places, c.read.messages = append(c.read.places, at), append(c.read.messages, c.Said[at].Message)
+	}
+	return c.read.messages[:len(places):len(places)]
 }

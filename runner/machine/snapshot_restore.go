@@ -54,6 +54,7 @@ func (r *restorer) restore(in *savedState) {
 	s.deciding, s.refused, s.outOfSteps, s.noStep, s.rounds, s.order = in.Deciding, in.Refused, in.OutOfSteps, in.NoStep, in.Rounds, in.Order
 	s.grants = in.Grants
 	s.conversation, s.models, s.usage, s.scripted = in.Conversation, in.Models, in.Usage, in.Scripted
+	s.conversation.read = nil
 	s.lastThread, s.endThread = r.thread(in.LastThread), r.thread(in.EndThread)
 	for i := range in.Routes {
 		x := &in.Routes[i]
