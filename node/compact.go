@@ -4,15 +4,18 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/price"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // compact summarises the oldest turns of a request that has become too long.
@@ -26,13 +29,7 @@ func (n *modelNode) compact(ctx context.Context, calls *caller, req *model.Reque
 	if cut == 0 {
 		return nil
 	}
-	response, err := calls.call(ctx, "compact", "compact", model.Request{
-		System:   "Summarise the conversation below for the one who goes on with it. Keep facts, decisions, numbers, names and open questions; leave out what no longer matters. Answer with the summary only.",
-		Messages: []model.Message{{Role: model.User, Content: transcript(req.Messages[:cut])}},
-	}, nil)
-	if err == nil {
-		err = wellEnded(response)
-	}
+	text, err := n.summary(ctx, calls, req.Messages[:cut])
 	if err != nil {
 		if ctx.Err() != nil {
 			return err
@@ -47,10 +44,45 @@ func (n *modelNode) compact(ctx context.Context, calls *caller, req *model.Reque
 		}
 		return nil
 	}
-	summary := model.Message{Role: model.User, Content: "[Summary of the conversation so far]\n" + response.Content}
+	summary := model.Message{Role: model.User, Content: "[Summary of the conversation so far]\n" + text}
 	talk.Compact(cut, spoken(summary))
 	req.Messages = append([]model.Message{summary}, req.Messages[cut:]...)
 	return nil
+}
+
+// summary is what messages come to: a text, or JSON of the schema that the graph gives.
+func (n *modelNode) summary(ctx context.Context, calls *caller, messages []model.Message) (string, error) {
+	req := model.Request{
+		System:   "Summarise the conversation below for the one who goes on with it. Keep facts, decisions, numbers, names and open questions; leave out what no longer matters. Answer with the summary only.",
+		Messages: []model.Message{{Role: model.User, Content: transcript(messages)}},
+	}
+	read := func(response *model.Response) (any, error) { return response.Content, nil }
+	if doc := n.summarySchema(); doc != nil {
+		form, err := schema.Compile(doc)
+		if err != nil {
+			return "", invalidInput("compaction.output: %v", err)
+		}
+		req.Schema = doc
+		req.System = joinLayers([]string{req.System, "The summary is one JSON value that fits this JSON Schema, and nothing else:\n" + eval.Text(doc)})
+		read = func(response *model.Response) (any, error) { return structured(form, response.Content) }
+	}
+	a := &asker{calls: calls, role: "compact", named: "compact", retries: 2, ended: wellEnded}
+	value, _, err := a.ask(ctx, req, read)
+	return eval.Text(value), err
+}
+
+// summarySchema is the schema of summaries, the node's own before the graph's; nil:
+// they are texts.
+func (n *modelNode) summarySchema() map[string]any {
+	source := spec.SummarySchema(n.task.Graph.Conversation)
+	if n.decl != nil {
+		source = cmp.Or(spec.SummarySchema(n.decl.Conversation), source)
+	}
+	if source == nil {
+		return nil
+	}
+	doc, _ := source.Data().(map[string]any)
+	return doc
 }
 
 // oldest is how many messages stand before the last keep turns. A turn is a

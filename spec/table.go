@@ -121,6 +121,7 @@ func conversationForms(more ...string) []Key {
 		{Name: "compaction", Type: TypeObject, Doc: "When the oldest turns are summarised.", Keys: []Key{
 			{Name: "max_tokens", Type: TypeInt, Positive: true, Doc: "The length from which on turns are summarised."},
 			{Name: "keep_last", Type: TypeInt, Min: new(0.0), Doc: "Turns that are never summarised."},
+			{Name: "output", Type: TypeSchema, Doc: "The JSON Schema of a summary; without it, it is a text."},
 		}},
 	}}}
 }

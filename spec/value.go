@@ -81,3 +81,8 @@ func (v *Value) Data() any {
 	}
 	return nil
 }
+
+// SummarySchema is the schema of summaries that a `conversation` gives; nil: none.
+func SummarySchema(conversation *Value) *Value {
+	return conversation.Get("compaction").Get("output")
+}

@@ -89,6 +89,7 @@ func (b *binder) bind(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 	for i := range g.Edges {
 		b.edge(i)
 	}
+	b.summaries(g.Conversation)
 	if g.Output != nil {
 		value := b.value(view{where: afterRun}, g.Output, spec.RoleExpr)
 		out.Output = &value
@@ -210,9 +211,7 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 		// What a result depends on may be more than the node sees.
 		out.CacheKey = b.program(view{node: node, where: beforeRun}, cache.Key, eval.Value)
 	}
-	if node.Output != nil {
-		out.Output = b.schema(node.Output, node.OutputSource, "output schema of node "+strconv.Quote(node.ID.Value))
-	}
+	out.Output = b.output(node)
 	return out
 }
 

@@ -25,6 +25,24 @@ func (b *binder) schema(doc map[string]any, source *spec.Value, what string) *sc
 	return nil
 }
 
+// output is the schema of what a node gives, if it has one.
+func (b *binder) output(node *spec.Node) *schema.Schema {
+	b.summaries(node.Conversation)
+	if node.Output == nil {
+		return nil
+	}
+	return b.schema(node.Output, node.OutputSource, "output schema of node "+strconv.Quote(node.ID.Value))
+}
+
+// summaries checks the schema of what a conversation is summarised as.
+func (b *binder) summaries(conversation *spec.Value) {
+	if source := spec.SummarySchema(conversation); source != nil {
+		if doc, ok := source.Data().(map[string]any); ok {
+			b.schema(doc, source, "schema of summaries")
+		}
+	}
+}
+
 // placeIn is the span of what a path of keys and indexes leads to, as far as
 // it can be followed.
 func placeIn(v *spec.Value, path []string) spec.Span {
