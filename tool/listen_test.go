@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -72,9 +73,12 @@ func TestServerHTTPAsksNothing(t *testing.T) {
 		"waits":        func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			opened := 0
+			var opened atomic.Int32
+			begun := make(chan struct{})
 			r := newRegistry(t, olderWeb(t, func(w http.ResponseWriter, req *http.Request, _ http.Handler) {
-				opened++
+				if opened.Add(1) == 1 {
+					close(begun)
+				}
 				listen(w, req)
 			}))
 			actor := &fakeActor{}
@@ -83,11 +87,12 @@ func TestServerHTTPAsksNothing(t *testing.T) {
 					t.Fatalf("%v, %s", got, problem)
 				}
 			}
+			<-begun
 			if err := r.Close(); err != nil {
 				t.Error(err)
 			}
-			if opened != 1 || len(actor.warnings) > 0 {
-				t.Errorf("opened %d times, warnings %v", opened, actor.warnings)
+			if n := opened.Load(); n != 1 || len(actor.warnings) > 0 {
+				t.Errorf("opened %d times, warnings %v", n, actor.warnings)
 			}
 		})
 	}
