@@ -125,8 +125,8 @@ func (s *search) explore(ctx context.Context) {
 			return
 		}
 		p := heap.Pop(&s.waiting).(*plan)
-		if p.rank == rankNews && !s.isNew(p) {
-			p.rank = rankOther
+		if rank := s.rankNow(p); rank != p.rank {
+			p.rank = rank
 			heap.Push(&s.waiting, p)
 			continue
 		}
@@ -138,6 +138,7 @@ func (s *search) explore(ctx context.Context) {
 				s.fired[e], news = true, true
 			}
 		}
+		s.miss(p)
 		if s.keep(t) || news {
 			idle = 0
 		}
@@ -145,9 +146,35 @@ func (s *search) explore(ctx context.Context) {
 	}
 }
 
-// isNew reports whether a plan is still about an edge that no run has fired.
-func (s *search) isNew(p *plan) bool {
-	return slices.ContainsFunc(p.news, func(e int) bool { return !s.fired[e] })
+// rankNow is the rank of a plan by what is known now: one that is to fire an edge which
+// has fired, or which many others did not make fire, is not that promising any more.
+func (s *search) rankNow(p *plan) int {
+	if p.rank != rankNews {
+		return p.rank
+	}
+	rank := rankOther
+	for _, e := range p.news {
+		switch {
+		case s.fired[e]:
+		case s.missed[e] < mostMissed:
+			return rankNews
+		default:
+			rank = rankKind
+		}
+	}
+	return rank
+}
+
+// miss counts the edges that a plan was to fire, and that have not fired yet.
+func (s *search) miss(p *plan) {
+	if p.rank != rankNews {
+		return
+	}
+	for _, e := range p.news {
+		if !s.fired[e] {
+			s.missed[e]++
+		}
+	}
 }
 
 // keep notes a run of which no cheaper one fires all that it does, and reports

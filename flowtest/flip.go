@@ -133,13 +133,11 @@ func (s *search) flip(t *tried, at *symbols, i int, past, want []claim, edge int
 	if !changed {
 		return
 	}
-	p := &plan{picks: picks, input: input, rank: rankOther, size: i, news: []int{edge}}
+	p := &plan{picks: picks, input: input, rank: rankNews, size: i, news: []int{edge}}
 	if edge < 0 {
 		p.news = s.otherwise(&t.history[i])
 	}
-	if s.isNew(p) {
-		p.rank = rankNews
-	}
+	p.rank = s.rankNow(p)
 	s.queue(p)
 }
 

@@ -33,6 +33,7 @@ const (
 	maxSpent   = 20_000_000 // evaluations of conditions by the solver
 	maxChoices = 60
 	maxFlips   = 20_000
+	mostMissed = 40   // runs for an edge that does not fire, before others come first
 	maxAgain   = 4    // visits of a node whose ways out are all tried once more
 	triesAfter = 1000 // without a new edge
 	triesMore  = 300  // when all edges are fired, without a smaller set
@@ -116,6 +117,7 @@ type search struct {
 	// absent is how long people have who are not missed without a failure, by node.
 	absent map[string]time.Duration
 	fired  map[int]bool
+	missed map[int]int // runs that were to fire an edge, and did not
 	// runs are those of which no cheaper one fires all that they do, count how many
 	// of them are enough.
 	runs  []*tried
@@ -136,7 +138,7 @@ type search struct {
 
 func newSearch(cfg *Config, g *spec.Graph) (*search, error) {
 	s := &search{
-		graph: g, options: map[string][]option{}, absent: map[string]time.Duration{}, fired: map[int]bool{}, wits: newWits(g),
+		graph: g, options: map[string][]option{}, absent: map[string]time.Duration{}, fired: map[int]bool{}, missed: map[int]int{}, wits: newWits(g),
 		planned: map[uint64]bool{}, walked: map[string]bool{}, flipped: map[string]bool{}, count: len(g.Edges) + 1, most: maxChoices, mostFlips: maxFlips,
 	}
 	r, err := s.newRunner(cfg)
