@@ -204,7 +204,7 @@ func nodeOrder(n *yaml.Node) []Key {
 			kind = n.Content[i+1].Value
 		}
 	}
-	out := []Key{{Name: "kind", Type: TypeEnum}, {Name: "description", Type: TypeString}, {Name: "each", Type: TypeString}, {Name: "reads", Type: TypeList}}
+	out := []Key{{Name: "kind", Type: TypeEnum}, {Name: "description", Type: TypeString}, {Name: "each", Type: TypeString}, {Name: "max_concurrency", Type: TypeInt}, {Name: "reads", Type: TypeList}}
 	if k := findKind(BuiltinKinds(), kind); k != nil {
 		out = append(out, k.Keys...)
 	}

@@ -124,3 +124,33 @@ func FuzzFormat(f *testing.F) {
 		}
 	})
 }
+
+// Keys come in the order in which the language's page names them.
+func TestFormatOrder(t *testing.T) {
+	const mixed = `policies: []
+limits: {max_steps: 9}
+models: {default: scripted/a.yaml}
+edges: [{to: END, from: a}]
+nodes:
+  a: {expect: [200], body: {}, url: "https://example.com", method: PUT, max_concurrency: 2, each: "[1]", kind: http}
+start: a
+name: mixed
+graphrun: v1
+`
+	const want = `graphrun: v1
+name: mixed
+start: a
+
+nodes:
+  a: {kind: http, each: "[1]", max_concurrency: 2, method: PUT, url: "https://example.com", body: {}, expect: [200]}
+
+edges: [{from: a, to: END}]
+models: {default: scripted/a.yaml}
+limits: {max_steps: 9}
+policies: []
+`
+	got, err := Format("mixed.yaml", []byte(mixed), nil)
+	if err != nil || string(got) != want {
+		t.Errorf("%v\n%s", err, got)
+	}
+}

@@ -94,13 +94,13 @@ func httpKind() Kind {
 	return Kind{
 		Name: "http", Doc: "Makes a request; the output is its status, headers and body.",
 		Keys: []Key{
-			{Name: "url", Type: TypeString, Role: RoleTemplate, Required: true, Doc: "Where the request goes."},
 			{Name: "method", Type: TypeEnum, Enum: []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}, Default: "GET, with a `body` POST", Doc: "The method."},
+			{Name: "url", Type: TypeString, Role: RoleTemplate, Required: true, Doc: "Where the request goes."},
 			templateMap("headers", "Headers of the request."),
 			{Name: "query", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeAny, Role: RoleTemplate}, Doc: "Parameters that are added to the URL."},
 			{Name: "body", Type: TypeAny, Role: RoleTemplate, Doc: "The body: a text, or a value that is sent as JSON."},
-			{Name: "expect", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeInt, Min: new(100.0), Max: new(599.0)}), Default: "200 to 299", Doc: "The statuses that are a success."},
 			{Name: "follow", Type: TypeEnum, Enum: []string{"none", "same_host", "any"}, Default: "same_host", Doc: "Which redirects are followed: none (the redirect is the answer), those to the same host, or all; another host gets none of `headers`."},
+			{Name: "expect", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeInt, Min: new(100.0), Max: new(599.0)}), Default: "200 to 299", Doc: "The statuses that are a success."},
 			{Name: "max_body", Type: TypeInt, Positive: true, Max: new(float64(math.MaxInt32)), Default: "8388608", Doc: "Bytes of the answer that are read at most."},
 		},
 	}
