@@ -24,7 +24,8 @@ type source struct {
 type finder struct {
 	sources []source
 	exclude excludes
-	kept    int // bytes of their texts
+	kept    int      // bytes of their texts
+	left    []string // files and folders that .gitignore or exclude leaves out
 	seen    map[string]bool
 }
 
@@ -67,12 +68,18 @@ func (f *finder) find(path string) error {
 		switch {
 		case err != nil:
 			return err
-		case name != root && entry.IsDir() && (skipFolder(entry.Name()) || f.exclude.leaves(name) || ignored.leaves(name, true)):
+		case name != root && entry.IsDir() && skipFolder(entry.Name()):
 			return fs.SkipDir
+		case !entry.IsDir() && !isGraphName(name):
+			return nil
+		case name != root && (f.exclude.leaves(name) || ignored.leaves(name, entry.IsDir())):
+			f.left = append(f.left, name)
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
 		case entry.IsDir():
 			ignored.enter(name)
-			return nil
-		case !isGraphName(name) || f.exclude.leaves(name) || ignored.leaves(name, false):
 			return nil
 		}
 		return f.consider(name, entry)

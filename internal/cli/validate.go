@@ -21,6 +21,7 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/report"
+	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -289,7 +290,21 @@ func (a *app) findSources(args []string, stdin string) ([]source, error) {
 			return nil, usage(err)
 		}
 	}
+	if len(f.sources) == 0 && len(f.left) > 0 {
+		fmt.Fprintf(a.Stderr, "graphrun: .gitignore or exclude leaves out all that could be a graph: %s; name a file to have it all the same\n", firstNames(f.left))
+	}
 	return f.sorted(), nil
+}
+
+// firstNames are the first of some names, and how many more there are.
+func firstNames(names []string) string {
+	const most = 3
+	shown := names[:min(most, len(names))]
+	text := terminal.Line(strings.Join(shown, ", "))
+	if more := len(names) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // checkAll checks the sources, several at once, and returns what was found in
