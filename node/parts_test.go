@@ -75,14 +75,7 @@ func TestContentOf(t *testing.T) {
 		{part("file", "."), "", "", "is a folder"},
 	} {
 		got, err := contentOf(dir, test.value)
-		switch {
-		case test.problem != "":
-			checkFailure(t, err, "invalid_input", test.problem)
-		case err != nil:
-			t.Errorf("%v: %v", test.value, err)
-		case shownParts(got) != test.parts || got.text != test.text:
-			t.Errorf("%v: parts %q, text %q", test.value, shownParts(got), got.text)
-		}
+		checkContent(t, test.value, got, err, test.parts, test.text, test.problem)
 	}
 }
 
@@ -173,13 +166,19 @@ func TestValueContent(t *testing.T) {
 		{[]any{"a", part("file", "none")}, "", "", elsewhere},
 	} {
 		got, err := valueContent(task, test.value)
-		switch {
-		case test.problem != "":
-			checkFailure(t, err, "invalid_input", test.problem)
-		case err != nil:
-			t.Errorf("%v: %v", test.value, err)
-		case shownParts(got) != test.parts || got.text != test.text:
-			t.Errorf("%v: parts %q, text %q", test.value, shownParts(got), got.text)
-		}
+		checkContent(t, test.value, got, err, test.parts, test.text, test.problem)
+	}
+}
+
+// checkContent holds what a value says, or the problem of it, against what is wanted.
+func checkContent(t *testing.T, value any, got content, err error, parts, text, problem string) {
+	t.Helper()
+	switch {
+	case problem != "":
+		checkFailure(t, err, "invalid_input", problem)
+	case err != nil:
+		t.Errorf("%v: %v", value, err)
+	case shownParts(got) != parts || got.text != text:
+		t.Errorf("%v: parts %q, text %q", value, shownParts(got), got.text)
 	}
 }

@@ -31,23 +31,10 @@ func (c *lateClock) AfterFunc(d time.Duration, f func()) func() bool {
 
 // A subgraph that goes on at its timer does not ask what the run around it still asks.
 func TestPeopleAreAskedOnce(t *testing.T) {
-	const child = `graphrun: v1
-name: child
-start: a
-nodes:
-  a: {kind: pass}
-  w: {kind: wait, for: 1h}
-  ask: {kind: human, prompt: "Well?"}
-  end: {kind: pass, join: {wait: all}}
-edges:
-  - {from: a, to: [w, ask]}
-  - {from: [w, ask], to: end}
-  - {from: end, to: END}
-`
 	clock := &lateClock{newFakeClock(), make(chan struct{}), make(chan struct{})}
 	var asked atomic.Int32
 	first, answer := make(chan struct{}), make(chan struct{})
-	f := flowOf(t, runner.Config{Clock: clock, Load: func(string) ([]byte, error) { return []byte(child), nil }},
+	f := flowOf(t, runner.Config{Clock: clock, Load: func(string) ([]byte, error) { return []byte(askedBeside), nil }},
 		"nodes: {a: {kind: graph, each: '[1]', graph: child.yaml}}\nedges: [{from: a, to: END}]\n")
 	end := started(t, t.Context(), f, runner.Options{Ask: func(context.Context, runner.Pending, string) (string, error) {
 		if asked.Add(1) == 1 {

@@ -330,9 +330,8 @@ func TestPauseReachesSubgraphs(t *testing.T) {
 	}
 }
 
-// A person is asked while a timer of the same subgraph runs.
-func TestPeopleAreAskedBesideTimers(t *testing.T) {
-	const child = `graphrun: v1
+// askedBeside is a graph in which a person is asked while a timer runs.
+const askedBeside = `graphrun: v1
 name: child
 start: a
 nodes:
@@ -345,9 +344,12 @@ edges:
   - {from: [w, ask], to: end}
   - {from: end, to: END}
 `
+
+// A person is asked while a timer of the same subgraph runs.
+func TestPeopleAreAskedBesideTimers(t *testing.T) {
 	clock := newFakeClock()
 	asked := make(chan string)
-	f := flowOf(t, runner.Config{Clock: clock, Load: func(string) ([]byte, error) { return []byte(child), nil }},
+	f := flowOf(t, runner.Config{Clock: clock, Load: func(string) ([]byte, error) { return []byte(askedBeside), nil }},
 		"nodes: {a: {kind: graph, each: '[1]', graph: child.yaml}}\nedges: [{from: a, to: END}]\n")
 	end := started(t, t.Context(), f, runner.Options{Ask: func(_ context.Context, q runner.Pending, _ string) (string, error) {
 		asked <- q.Target()
