@@ -14,7 +14,8 @@ func policyInvalid() Rule {
 	return Rule{
 		Name: "policy-invalid", Severity: spec.Error, needs: needNode,
 		Summary: "a policy lacks a half, names a node that does not exist, or asks one node to come before itself",
-		Doc:     "A policy has two halves: require and before, forbid and after, reach and from, max_visits and node, never and at. Policies speak of nodes of their own graph; END may stand where a path ends. A policy that nothing can keep or break guards nothing.",
+		Doc: "A policy has two halves: require and before, forbid and after, reach and from, max_visits and node, never and at. Policies speak of nodes of their own graph; END may stand where a path ends. A policy that nothing can keep or break guards nothing. " +
+			"extends names a file of policies, which must be there and must not lead back to itself; a policy of such a file is about the graphs that have its place, and what it requires there must be a node.",
 		Bad: `graphrun: v1
 name: release
 start: build
@@ -48,11 +49,7 @@ edges:
 }
 
 func checkPolicyInvalid(f *facts) {
-	names := make([]string, len(f.graph.Nodes))
-	for i, n := range f.graph.Nodes {
-		names[i] = n.ID.Value
-	}
-	slices.Sort(names)
+	names := f.nodeNames()
 	const most = 12
 	list := strings.Join(names[:min(most, len(names))], ", ")
 	for _, p := range f.policies(func(name spec.Text, end bool) {
@@ -67,4 +64,14 @@ func checkPolicyInvalid(f *facts) {
 			f.report(p.at.Span, "%q can't be required before itself", f.name(p.subject))
 		}
 	}
+}
+
+// nodeNames are the nodes' names, sorted.
+func (f *facts) nodeNames() []string {
+	names := make([]string, len(f.graph.Nodes))
+	for i, n := range f.graph.Nodes {
+		names[i] = n.ID.Value
+	}
+	slices.Sort(names)
+	return names
 }

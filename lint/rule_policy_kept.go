@@ -2,7 +2,10 @@
 
 package lint
 
-import "github.com/graphrun/graphrun/spec"
+import (
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/spec"
+)
 
 func policyKept() Rule {
 	return Rule{
@@ -47,6 +50,42 @@ edges:
 				}
 				f.report(p.at.Span, "every run keeps this policy: %s", how)
 			}
+			for _, e := range f.elsewhere() {
+				if e.meant == "" {
+					f.report(e.name.Span, "this policy of a shared file asks nothing of this graph, which has no node %q", e.name.Value)
+				}
+			}
 		},
 	}
+}
+
+// absent is a policy of a shared file that asks nothing of the graph, which lacks the
+// place that it speaks of; meant is the node whose name is near.
+type absent struct {
+	name  spec.Text
+	meant string
+}
+
+// elsewhere lists the policies of shared files that are about other graphs.
+func (f *facts) elsewhere() []absent {
+	var out []absent
+	for i := range f.graph.Elsewhere {
+		name := f.lacking(&f.graph.Elsewhere[i])
+		out = append(out, absent{name, suggest.Closest(name.Value, f.nodeNames())})
+	}
+	return out
+}
+
+// lacking is the first node that a policy names and the graph lacks; the place where it
+// holds comes before what it asks there.
+func (f *facts) lacking(policy *spec.Value) spec.Text {
+	for _, words := range policyWords() {
+		for _, word := range []string{words[1], words[0]} {
+			v := policy.Get(word)
+			if v != nil && v.Kind == spec.String && word != "never" && v.Text.Value != spec.END && f.graph.Node(v.Text.Value) == nil {
+				return v.Text
+			}
+		}
+	}
+	return policy.Text
 }

@@ -3,10 +3,7 @@
 
 package spec
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // builder fills one Graph.
 type builder struct {
@@ -91,6 +88,7 @@ func (b *builder) build(root *Value) {
 			n.Final = true
 		}
 	}
+	b.policies(root.Get("policies"))
 	b.edges(root.Get("edges"))
 	b.finish()
 	// What points to another entry would keep the largest ones, which have been read.
@@ -116,8 +114,6 @@ func (b *builder) services(key string, v *Value) {
 		g.Tools = named(v)
 	case "secrets":
 		g.Secrets = secretsOf(v)
-	case "policies":
-		b.policies(v)
 	case "graphs":
 		b.graphs(v)
 	case "concurrency":
@@ -320,57 +316,4 @@ func secretsOf(v *Value) []Secret {
 		out = append(out, Secret{Name: f.Key, Env: textOf(f.Value.Get("env")), File: textOf(f.Value.Get("file"))})
 	}
 	return out
-}
-
-// policies keeps the policies and reports those that lack their second half. What
-// is wrong with the shape of one belongs to the rule about policies.
-func (b *builder) policies(v *Value) {
-	for i := range v.Items {
-		item := &v.Items[i]
-		if item.Kind != Map {
-			continue
-		}
-		b.graph.Policies = append(b.graph.Policies, *item)
-		if slices.ContainsFunc(item.Fields, func(f Field) bool {
-			return findKey(b.tables.policy, f.Key.Value) == nil && !isExtension(f.Key.Value)
-		}) {
-			continue // an unknown key may be the one that would be missed
-		}
-		b.policyHalves(item)
-	}
-	for i := range b.diags {
-		d := &b.diags[i]
-		if (d.Rule == "missing-field" || d.Rule == "invalid-value") && v.Span.From <= d.Span.From && d.Span.To <= v.Span.To {
-			d.Rule = "policy-invalid"
-		}
-	}
-}
-
-// policyHalves reports a policy whose two halves don't belong together.
-func (b *builder) policyHalves(item *Value) {
-	partners := [][2]string{{"require", "before"}, {"forbid", "after"}, {"reach", "from"}, {"max_visits", "node"}, {"never", "at"}}
-	first, lacks := "", ""
-	for _, pair := range partners {
-		if item.Get(pair[0]) != nil && item.Get(pair[1]) == nil {
-			first, lacks = pair[0], pair[1]
-		}
-	}
-	for _, pair := range partners {
-		if item.Get(pair[0]) != nil || item.Get(pair[1]) == nil {
-			continue
-		}
-		if lacks == "" {
-			b.missing(item, Text{}, "the key \""+pair[0]+"\" that belongs to \""+pair[1]+"\"")
-			return
-		}
-		for i := range item.Fields {
-			if key := item.Fields[i].Key; key.Value == pair[1] {
-				b.report("invalid-value", key.Span, "%q goes with %q; found %q", first, lacks, pair[1])
-			}
-		}
-		return
-	}
-	if lacks != "" {
-		b.missing(item, Text{}, "the key \""+lacks+"\" that belongs to \""+first+"\"")
-	}
 }

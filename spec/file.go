@@ -40,15 +40,21 @@ type mark struct{ offset, column int }
 // counting so many, however long its line is.
 const markEvery = 4096
 
-// Texts are the files of which a graph file's `{file: path}` take their text, in
-// the order in which they stand there; one that is named twice is there twice. In
+// Texts are the files of which a graph file's `{file: path}` take their text and its
+// `{extends: path}` their policies, in the order in which they were read; one that is
+// named twice is there twice. In
 // the offsets of a Graph their bytes follow those of Src: Locate leads from there
 // to the file itself.
 func (f *File) Texts() []*File { return f.texts }
 
-// Host is the graph file that a text belongs to and the place where it is named;
-// nil for a graph file.
-func (f *File) Host() (*File, Span) { return f.host, f.at }
+// Host is the graph file that a text belongs to and the place there that names it, or
+// the file that names it; nil for a graph file.
+func (f *File) Host() (*File, Span) {
+	if f.host == nil {
+		return nil, f.at
+	}
+	return f.host, f.host.home(f.at)
+}
 
 // Locate finds the file in which a span of a graph's file stands: itself, or one of
 // its texts.
@@ -79,10 +85,13 @@ func (f *File) addText(name string, src []byte, at Span) *File {
 // home is a span's place in the file itself: of one in a text that where the text
 // is named.
 func (f *File) home(s Span) Span {
-	if t, _ := f.Locate(s); t != f {
-		return t.at
+	for {
+		t, _ := f.Locate(s)
+		if t == f {
+			return s
+		}
+		s = t.at
 	}
-	return s
 }
 
 // NewFile indexes the lines of src. The file keeps src: it must not change afterwards.

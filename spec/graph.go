@@ -41,6 +41,9 @@ type Graph struct {
 	Tools        []Field
 	Secrets      []Secret
 	Policies     []Value
+	// Elsewhere are policies of shared files that speak of nodes of other graphs: they
+	// ask nothing of this one.
+	Elsewhere []Value
 	// Concurrency is the group that runs are in; nil: none.
 	Concurrency *Concurrency
 	// Graphs are those of the file, in file order; a graph among them has none.
@@ -59,12 +62,15 @@ type Graph struct {
 }
 
 // Settings returns what the file says of the graph but for its state, nodes, edges and
-// graphs, as plain data, with the texts of other files in their places. Each call builds
-// it anew.
+// graphs, as plain data, with the texts and policies of other files in their places. Each
+// call builds it anew.
 func (g *Graph) Settings() map[string]any {
 	out := make(map[string]any, len(g.settings))
 	for i := range g.settings {
 		out[g.settings[i].Key.Value] = g.settings[i].Value.Data()
+	}
+	if _, ok := out["policies"]; ok {
+		out["policies"] = g.policyData()
 	}
 	return out
 }

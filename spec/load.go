@@ -27,6 +27,15 @@ const graphFile = "a graph file is a map with the keys graphrun, name, start and
 // load reads the file's only document, a map; what says which. A nil value comes
 // with at least one finding.
 func load(file *File, what string) (*Value, Diagnostics) {
+	root, diags := loadAny(file, what)
+	if root != nil && root.Kind != Map {
+		return nil, append(diags, syntaxError(file, root.Span, fmt.Sprintf("the file holds %s; %s", describe(root), what)))
+	}
+	return root, diags
+}
+
+// loadAny reads the file's only document, of any shape.
+func loadAny(file *File, what string) (*Value, Diagnostics) {
 	if d, bad := checkText(file); bad {
 		return nil, Diagnostics{d}
 	}
@@ -41,7 +50,7 @@ func load(file *File, what string) (*Value, Diagnostics) {
 	return &root, c.diags
 }
 
-// loadYAML is load for any text, by the YAML library.
+// loadYAML is loadAny for any text, by the YAML library.
 func loadYAML(file *File, what string) (*Value, Diagnostics) {
 	text, moved := plainJSON(file.Src)
 	text, doc, next, err := decodeGraph(text)
@@ -59,10 +68,6 @@ func loadYAML(file *File, what string) (*Value, Diagnostics) {
 	var root Value
 	c.convert(doc.Content[0], &root)
 	if c.refused {
-		return nil, c.diags
-	}
-	if root.Kind != Map {
-		c.diags = append(c.diags, syntaxError(file, root.Span, fmt.Sprintf("the file holds %s; %s", describe(&root), what)))
 		return nil, c.diags
 	}
 	return &root, c.diags

@@ -12,6 +12,7 @@ import (
 type scalar struct {
 	src  []byte
 	text *File // of a text that stands in a file of its own
+	base int   // where src begins in the offsets of the graph's file
 }
 
 // At maps the bytes [from, to) of t.Value to the bytes of the file that wrote
@@ -28,15 +29,16 @@ func (t Text) At(from, to int) Span {
 	if t.source.text != nil {
 		return t.source.text.textSpan(from, to)
 	}
-	d := decode(t.source.src, t.Span, t.Value)
+	base := t.source.base
+	d := decode(t.source.src, Span{t.Span.From - base, t.Span.To - base}, t.Value)
 	if d == nil {
 		return t.Span
 	}
-	start := d.place(from)
+	start := base + d.place(from)
 	if from == to {
 		return Span{start, start}
 	}
-	return Span{start, d.spans[to-1].To}
+	return Span{start, base + d.spans[to-1].To}
 }
 
 // decoding is a scalar decoded anew, with the source span of each byte of the value.

@@ -51,7 +51,7 @@ func topKeys() []Key {
 		{Name: "graphs", Type: TypeMap, Names: NamesID, Elem: &Key{Type: TypeGraph}, Doc: "Graphs of this file, by name, which nodes and tools run as `graph: \"#name\"`. They have the keys of a file but for `graphrun` and `graphs`; `name` may be left out."},
 		{Name: "conversation", Type: TypeOneOf, Forms: conversationForms(), Default: "continuous", Doc: "How model nodes share one list of messages."},
 		{Name: "feedback_on_revisit", Type: TypeBool, Default: "true", Doc: "Whether a model node's prompt tells of its earlier visits."},
-		{Name: "policies", Type: TypeList, Elem: &Key{Type: TypeObject, Keys: policyKeys(), Choices: []Choice{{Keys: []string{"forbid", "max_visits", "never", "reach", "require"}, Required: true}}}, Doc: "Properties that every path must keep: decided on the graph, and watched while it runs; there a violation ends the run with reason `policy`."},
+		{Name: "policies", Type: TypeOneOf, Forms: policyForms(), Doc: "Properties that every path must keep: decided on the graph, and watched while it runs; there a violation ends the run with reason `policy`. One, or a list of them; `{extends: path}` takes those of a file in."},
 	}
 }
 
@@ -182,6 +182,7 @@ func policyKeys() []Key {
 		node("node", "The node that `max_visits` bounds."),
 		{Name: "never", Type: TypeString, Role: RoleExpr, Doc: "An expression that is false at `at`."},
 		node("at", "The node at which `never` holds."),
+		{Name: "extends", Type: TypeOneOf, Forms: oneOrSome(Key{Type: TypeString}), Doc: "A file of policies that graphs share, or several: a list of policies, or a map with the key `policies`; the path is relative to the file that names it. A policy there that speaks of a place that the graph lacks (`before`, `after`, `from`, `node`, `at`, `forbid`) asks nothing of it."},
 		{Name: "description", Type: TypeString, Doc: "Why the policy exists."},
 	}
 }
