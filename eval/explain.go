@@ -132,7 +132,7 @@ func (p *Program) substituted(from, to int, env map[string]any, show func(path [
 		if r.from < at || r.to > to {
 			continue
 		}
-		value, _ := lookup(env, r.keys)
+		value := lookup(env, r.keys)
 		b.WriteString(p.src[at:r.from])
 		b.WriteString(show(r.keys, value))
 		at = r.to

@@ -252,7 +252,7 @@ func printed(v any, limit int) (string, error) {
 // part evaluates one expression of a template.
 func (v *VM) part(p *Part, env map[string]any, alone bool) (any, error) {
 	if keys := p.Program.Path(); keys != nil {
-		if out, _ := lookup(env, keys); out != nil {
+		if out := lookup(env, keys); out != nil {
 			return out, nil
 		}
 		if p.Optional {

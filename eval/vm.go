@@ -106,38 +106,39 @@ func (s *site) nulls(src string, env map[string]any) string {
 		if o.keys == nil {
 			continue
 		}
-		if v, _ := lookup(env, o.keys); v == nil {
+		if lookup(env, o.keys) == nil {
 			out = append(out, fmt.Sprintf("%q is null", src[o.from:o.to]))
 		}
 	}
 	return strings.Join(out, ", ")
 }
 
-// lookup follows a path of names and indexes; ok is false when a part of it
-// is missing or is no object or list.
-func lookup(env map[string]any, keys []any) (value any, ok bool) {
-	value = env
+// lookup follows a path of names and indexes; nil when a part of it is missing or
+// is no object or list.
+func lookup(env map[string]any, keys []any) any {
+	var value any = env
 	for _, key := range keys {
 		switch base := value.(type) {
 		case map[string]any:
 			name, isName := key.(string)
-			if value, ok = base[name]; !ok || !isName {
-				return nil, false
+			if !isName {
+				return nil
 			}
+			value = base[name]
 		case []any:
 			i, isIndex := key.(int)
 			if i < 0 {
 				i += len(base)
 			}
 			if !isIndex || i < 0 || i >= len(base) {
-				return nil, false
+				return nil
 			}
 			value = base[i]
 		default:
-			return nil, false
+			return nil
 		}
 	}
-	return value, true
+	return value
 }
 
 // runMessage translates what the interpreter says; our own operations speak

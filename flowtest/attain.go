@@ -73,7 +73,7 @@ func (s *search) attain(ctx context.Context) []string {
 		for s.aim.reached < min(len(t.path), len(s.aim.Path)) && t.path[s.aim.reached] == s.aim.Path[s.aim.reached] {
 			s.aim.reached++
 		}
-		s.expand(t, false)
+		s.expand(t)
 	}
 	return nil
 }

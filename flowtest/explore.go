@@ -142,7 +142,7 @@ func (s *search) explore(ctx context.Context) {
 		if s.keep(t) || news {
 			idle = 0
 		}
-		s.expand(t, news)
+		s.expand(t)
 	}
 }
 
@@ -198,7 +198,7 @@ func (s *search) keep(t *tried) bool {
 }
 
 // expand plans runs that differ from one.
-func (s *search) expand(t *tried, news bool) {
+func (s *search) expand(t *tried) {
 	if t.status == "error" || t.status == "cancelled" {
 		return
 	}

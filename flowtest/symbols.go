@@ -126,10 +126,10 @@ func (s *symbols) over(at int, text, output string) string {
 	return renamed(text, func(path []string) (with string, taken int) {
 		switch name := path[0]; {
 		case name == "state" && len(path) > 1 && s.graph.Key("state") == nil:
-			with, _ := s.key(path[1])
+			with := s.key(path[1])
 			return with, 2
 		case s.graph.Key(name) != nil:
-			with, _ := s.key(name)
+			with := s.key(name)
 			return with, 1
 		case name == "output":
 			return output, 1
@@ -156,11 +156,11 @@ func (s *symbols) over(at int, text, output string) string {
 }
 
 // key is what stands for a state key.
-func (s *symbols) key(name string) (with string, written bool) {
-	if with, written = s.keys[name]; written {
-		return with, true
+func (s *symbols) key(name string) string {
+	if with, written := s.keys[name]; written {
+		return with
 	}
-	return name, false
+	return name
 }
 
 // outputDoc is the schema of what a node comes to.

@@ -44,7 +44,7 @@ func readJudge(task *runner.Task) (*judge, error) {
 		return nil, err
 	}
 	j.bounded = fields["max_rounds"] != nil
-	j.maxRounds, err = intKey(fields, "max_rounds", 3, 1, 1<<31-1)
+	j.maxRounds, err = intKey(fields, "max_rounds", 3, 1)
 	return j, err
 }
 

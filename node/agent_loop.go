@@ -4,7 +4,6 @@ package node
 
 import (
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/graphrun/graphrun/runner"
@@ -58,7 +57,7 @@ func readLoop(task *runner.Task) (*loopConfig, error) {
 		{"patience", &l.patience, 3},
 		{"max_iterations", &l.maxIterations, 100},
 	} {
-		if *key.into, err = intKey(fields, key.name, key.fallback, 1, math.MaxInt32); err != nil {
+		if *key.into, err = intKey(fields, key.name, key.fallback, 1); err != nil {
 			return nil, err
 		}
 	}

@@ -35,15 +35,15 @@ func textKey(config map[string]any, key, fallback string) (string, error) {
 	}
 }
 
-// intKey reads a whole number in [least, most]; absent and null give fallback.
-func intKey(config map[string]any, key string, fallback, least, most int) (int, error) {
+// intKey reads a whole number in [least, math.MaxInt32]; absent and null give fallback.
+func intKey(config map[string]any, key string, fallback, least int) (int, error) {
 	v, ok := config[key]
 	if !ok || v == nil {
 		return fallback, nil
 	}
 	n, ok := wholeNumber(v)
-	if !ok || n < least || n > most {
-		return 0, invalidInput("%q is %s; a whole number from %d to %d is wanted", key, preview(v), least, most)
+	if !ok || n < least || n > math.MaxInt32 {
+		return 0, invalidInput("%q is %s; a whole number from %d to %d is wanted", key, preview(v), least, math.MaxInt32)
 	}
 	return n, nil
 }

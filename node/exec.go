@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,7 +106,7 @@ func readExec(task *runner.Task) (*process, string, error) {
 		return nil, "", invalidInput("\"parse\" is %q (%s)", parse, strings.Join(modes, ", "))
 	}
 	job := &process{}
-	if job.maxOutput, err = intKey(config, "max_output", defaultMaxBytes, 1, math.MaxInt32); err != nil {
+	if job.maxOutput, err = intKey(config, "max_output", defaultMaxBytes, 1); err != nil {
 		return nil, "", err
 	}
 	if job.argv, err = readArgv(config); err != nil {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -74,7 +73,7 @@ func (h *httpHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 func readCall(ctx context.Context, config map[string]any) (*call, error) {
 	c := &call{}
 	var err error
-	if c.maxBody, err = intKey(config, "max_body", defaultMaxBytes, 1, math.MaxInt32); err != nil {
+	if c.maxBody, err = intKey(config, "max_body", defaultMaxBytes, 1); err != nil {
 		return nil, err
 	}
 	if c.expect, err = readExpect(config); err != nil {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -69,7 +68,7 @@ func readModelNode(ctx context.Context, kit *toolkit, task *runner.Task) (*model
 		}
 		n.messages = list
 	}
-	if n.retries, err = intKey(config, "output_retries", 2, 0, math.MaxInt32); err != nil {
+	if n.retries, err = intKey(config, "output_retries", 2, 0); err != nil {
 		return nil, err
 	}
 	n.tools, n.accept = texts(config["tools"]), texts(config["accept"])
@@ -112,7 +111,7 @@ func (n *modelNode) readRequest(config map[string]any) error {
 		}
 	}
 	var err error
-	if n.request.MaxTokens, err = intKey(config, "max_tokens", 0, 1, math.MaxInt32); err != nil {
+	if n.request.MaxTokens, err = intKey(config, "max_tokens", 0, 1); err != nil {
 		return err
 	}
 	n.request.Stop = texts(config["stop"])

@@ -91,7 +91,7 @@ func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, 
 	}
 	child.mask.learn(child.state.Values())
 	d.hideAs(child.mask)
-	return g.outcome(child, result, call)
+	return g.outcome(child, result)
 }
 
 // reach is where the graph of a call finds what the run around it wants.
@@ -198,7 +198,7 @@ func (n *nesting) goesOn() {
 var errNoStepLeft = errors.New("the run has no step left")
 
 // outcome is the result of a call.
-func (g *toolGraphs) outcome(child *driver, result *Result, call GraphCall) (any, error) {
+func (g *toolGraphs) outcome(child *driver, result *Result) (any, error) {
 	if parked := child.parking(); parked != nil {
 		if child.journal == nil {
 			return nil, &Failure{Kind: "child_failed", Message: "the graph asks a person, which needs a store"}

@@ -86,7 +86,7 @@ func (a *app) answer(ctx context.Context, f *answerFlags, id string, pairs []str
 	if err != nil {
 		return err
 	}
-	r, err := a.newRunner(kept, nil, nil)
+	r, err := a.newRunner(kept, nil)
 	if err != nil {
 		return err
 	}

@@ -191,8 +191,8 @@ func (a *app) newSession(kept runner.Store, g *spec.Graph, f *driveFlags) (s *se
 
 // newRunner makes a runner with graphrun's own node kinds, whose programs end
 // at once when kill is closed.
-func (a *app) newRunner(kept runner.Store, kill <-chan struct{}, tape *cassette.Cassette) (*runner.Runner, error) {
-	return runnerOf(kept, node.Options{Kill: kill, Cassette: tape}, a.clock)
+func (a *app) newRunner(kept runner.Store, kill <-chan struct{}) (*runner.Runner, error) {
+	return runnerOf(kept, node.Options{Kill: kill}, a.clock)
 }
 
 func runnerOf(kept runner.Store, opts node.Options, clock runner.Clock) (*runner.Runner, error) {

@@ -92,7 +92,7 @@ func (a *app) replay(f *replayFlags, ids []string) error {
 		}
 		ids = []string{record.ID}
 	}
-	r, err := a.newRunner(kept, nil, nil)
+	r, err := a.newRunner(kept, nil)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (a *app) resumeDue(ctx context.Context, f *driveFlags) error {
 		return err
 	}
 	kill := make(chan struct{})
-	r, err := a.newRunner(kept, kill, nil)
+	r, err := a.newRunner(kept, kill)
 	if err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ was running and its process is gone: graphrun resume goes on with it.`,
 // countSteps puts in the steps of the runs that have not ended as their journals
 // have them: their drivers tell only from time to time.
 func (a *app) countSteps(s runner.Store, runs []runner.RunSummary) error {
-	r, err := a.newRunner(s, nil, nil)
+	r, err := a.newRunner(s, nil)
 	if err != nil {
 		return err
 	}

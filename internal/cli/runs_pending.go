@@ -65,7 +65,7 @@ func (a *app) pendingOf(filter runner.RunFilter) ([]inspect.Question, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.newRunner(kept, nil, nil)
+	r, err := a.newRunner(kept, nil)
 	if err != nil {
 		return nil, err
 	}

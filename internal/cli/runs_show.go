@@ -34,7 +34,7 @@ func (a *app) lookAt(id string) (*recorded, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.newRunner(kept, nil, nil)
+	r, err := a.newRunner(kept, nil)
 	return &recorded{record, r}, err
 }
 

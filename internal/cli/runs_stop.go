@@ -142,7 +142,7 @@ func (w *stopping) ask(r *runner.RunSummary) (settled bool, err error) {
 
 // cancel ends a run that nobody drives.
 func (w *stopping) cancel() error {
-	r, err := w.app.newRunner(w.store, nil, nil)
+	r, err := w.app.newRunner(w.store, nil)
 	if err != nil {
 		return err
 	}

@@ -201,7 +201,7 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.newRunner(kept, s.kill, nil)
+	r, err := a.newRunner(kept, s.kill)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (a *app) tools(ctx context.Context, path, format string) error {
 	if err != nil {
 		return err
 	}
-	r, err := a.newRunner(&store.Memory{}, nil, nil)
+	r, err := a.newRunner(&store.Memory{}, nil)
 	if err != nil {
 		return err
 	}

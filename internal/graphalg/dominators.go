@@ -34,7 +34,7 @@ func (g *Digraph) Dominators(root int) *Tree {
 	w.search(root)
 	w.compute()
 	t := &Tree{Parent: w.idom, Order: w.vertex}
-	t.index(root)
+	t.index()
 	return t
 }
 
@@ -131,7 +131,7 @@ func (w *domination) eval(v int) int {
 }
 
 // index numbers the tree so that Covers takes constant time, and orders it.
-func (t *Tree) index(root int) {
+func (t *Tree) index() {
 	n := len(t.Parent)
 	room := make([]int, 6*n)
 	piece := func(i int) []int { return room[i*n : (i+1)*n : (i+1)*n] }
