@@ -47,9 +47,7 @@ func (c *checker) call(name string, args []ast.Node, from, to int) operand {
 		o.bound = resultBound(f, values)
 	}
 	if name == "len" && values[0].typ.kind == kindList {
-		if c.lowers {
-			o.node = c.at(&ast.BuiltinNode{Name: "len", Arguments: nodes}, o.from, end)
-		}
+		o.node = c.at(&ast.BuiltinNode{Name: "len", Arguments: nodes}, o.from, end)
 		return o
 	}
 	o.node = c.callCharged(f.run, o.from, end, nodes...)
@@ -202,9 +200,7 @@ func (c *checker) body(l *loop, n ast.Node) (price int) {
 	if l.name == "groupBy" {
 		l.body.node = c.callCharged(groupKey, l.body.from, l.body.to, l.body.node)
 	}
-	if c.lowers {
-		l.bodyNode = c.at(&ast.PredicateNode{Node: l.body.node}, l.body.from, l.body.to)
-	}
+	l.bodyNode = c.at(&ast.PredicateNode{Node: l.body.node}, l.body.from, l.body.to)
 	return c.cost - before + 1
 }
 
@@ -246,9 +242,6 @@ func (c *checker) finish(l *loop) operand {
 }
 
 func (c *checker) loopNode(name string, args []ast.Node, l *loop) ast.Node {
-	if !c.lowers {
-		return c.blank
-	}
 	return c.at(&ast.BuiltinNode{Name: name, Arguments: args}, l.from, l.to)
 }
 
@@ -267,9 +260,6 @@ func (c *checker) sum(l *loop) (Type, float64, ast.Node) {
 // sortBy computes all keys first and sorts stably by them; the list is bound to
 // a name that no source can spell, because it is needed twice.
 func (c *checker) sortBy(l *loop) ast.Node {
-	if !c.lowers {
-		return c.blank
-	}
 	name := fmt.Sprintf("list %d", c.temps)
 	c.temps++
 	at := func() ast.Node { return c.at(&ast.IdentifierNode{Value: name}, l.from, l.to) }

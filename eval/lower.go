@@ -31,13 +31,9 @@ type frame struct {
 // checker walks one expression. The first error wins; after it the walk goes
 // on with values of unknown type.
 type checker struct {
-	scope *Scope
-	src   source
-	// lowers says that the tree is to run. Otherwise it is only looked at: then
-	// literals stand for themselves, blank for everything else, and sites and
-	// places stay empty.
-	lowers bool
-	blank  ast.Node
+	scope  *Scope
+	src    source
+	blank  ast.Node  // stands for what is not lowered yet
 	names  nameTable // for all expressions of a Compiler
 	err    *Error
 	seen   map[ast.Node]bool
@@ -53,9 +49,9 @@ type checker struct {
 
 // reset makes the checker ready for another expression. It keeps the room that
 // the last one took.
-func (c *checker) reset(s *Scope, names nameTable, lowers bool) {
+func (c *checker) reset(s *Scope, names nameTable) {
 	*c = checker{
-		scope: s, names: names, lowers: lowers, blank: c.blank, src: c.src, seen: c.seen, locals: c.locals[:0],
+		scope: s, names: names, blank: c.blank, src: c.src, seen: c.seen, locals: c.locals[:0],
 		frames: c.frames[:0], reads: c.reads[:0], sites: c.sites[:0], places: c.places[:0],
 	}
 	clear(c.seen)
@@ -92,7 +88,7 @@ func (c *checker) value(n ast.Node) operand {
 func (c *checker) use(o *operand) {
 	if o.isPath() {
 		c.reads.add(Read{Path: o.ref.path, Dynamic: o.ref.dynamic})
-		if c.lowers && o.ref.keys != nil {
+		if o.ref.keys != nil {
 			c.places = append(c.places, place{o.from, o.to, o.ref.keys})
 		}
 	}
@@ -174,9 +170,7 @@ func (c *checker) dispatch(n ast.Node, from, to int) operand {
 		return c.member(n, from, to)
 	case *ast.ChainNode:
 		o := c.expr(n.Node)
-		if c.lowers {
-			o.node = c.at(&ast.ChainNode{Node: o.node}, o.from, o.to)
-		}
+		o.node = c.at(&ast.ChainNode{Node: o.node}, o.from, o.to)
 		return o
 	case *ast.SliceNode:
 		return c.slice(n, from)
@@ -226,9 +220,7 @@ func (c *checker) literal(n ast.Node, from, to int) operand {
 		}
 		o.typ, o.bound = Int(), float64(abs(n.Value))
 	}
-	if c.lowers {
-		o.node = c.at(sameLiteral(n), from, to)
-	}
+	o.node = c.at(sameLiteral(n), from, to)
 	return o
 }
 
@@ -241,9 +233,7 @@ func (c *checker) pointer(n *ast.PointerNode, from, to int) operand {
 	}
 	f := c.frames[len(c.frames)-1]
 	o := operand{from: from, to: to, node: c.blank}
-	if c.lowers {
-		o.node = c.at(&ast.PointerNode{Name: n.Name}, from, to)
-	}
+	o.node = c.at(&ast.PointerNode{Name: n.Name}, from, to)
 	switch {
 	case n.Name == "":
 		o.typ, o.bound, o.ref = f.element.typ, f.element.bound, f.element.ref
@@ -268,9 +258,7 @@ func (c *checker) let(n *ast.VariableDeclaratorNode, from, to int) operand {
 	c.locals = append(c.locals, local{n.Name, v})
 	body := c.expr(n.Expr)
 	c.locals = c.locals[:len(c.locals)-1]
-	if c.lowers {
-		body.node = c.at(&ast.VariableDeclaratorNode{Name: n.Name, Value: v.node, Expr: body.node}, from, body.to)
-	}
+	body.node = c.at(&ast.VariableDeclaratorNode{Name: n.Name, Value: v.node, Expr: body.node}, from, body.to)
 	body.from, body.ref = from, body.ref.unkeyed()
 	return body
 }
@@ -285,14 +273,12 @@ func (c *checker) taken(name string) bool {
 
 func (c *checker) array(n *ast.ArrayNode, from int) operand {
 	o := operand{node: c.blank, from: from, to: c.src.closing(from)}
-	nodes := c.nodes(len(n.Nodes))
+	nodes := make([]ast.Node, len(n.Nodes))
 	var elem Type
 	for i, e := range n.Nodes {
 		v := c.value(e)
 		o.bound = max(o.bound, v.bound)
-		if c.lowers {
-			nodes[i] = v.node
-		}
+		nodes[i] = v.node
 		if i == 0 {
 			elem = v.typ
 		} else {
@@ -301,15 +287,13 @@ func (c *checker) array(n *ast.ArrayNode, from int) operand {
 	}
 	o.typ = List(elem)
 	c.cost += costList
-	if c.lowers {
-		o.node = c.at(&ast.ArrayNode{Nodes: nodes}, o.from, o.to)
-	}
+	o.node = c.at(&ast.ArrayNode{Nodes: nodes}, o.from, o.to)
 	return o
 }
 
 func (c *checker) object(n *ast.MapNode, from int) operand {
 	o := operand{node: c.blank, from: from, to: c.src.closing(from)}
-	pairs := c.nodes(len(n.Pairs))
+	pairs := make([]ast.Node, len(n.Pairs))
 	fields, open := make(map[string]Type, len(n.Pairs)), false
 	for i, p := range n.Pairs {
 		pair := p.(*ast.PairNode)
@@ -329,15 +313,11 @@ func (c *checker) object(n *ast.MapNode, from int) operand {
 			}
 			c.hashed(&key, keyString)
 		}
-		if c.lowers {
-			pairs[i] = c.at(&ast.PairNode{Key: key.node, Value: v.node}, key.from, v.to)
-		}
+		pairs[i] = c.at(&ast.PairNode{Key: key.node, Value: v.node}, key.from, v.to)
 	}
 	c.cost += costObject
 	o.typ = Object(fields, open)
-	if c.lowers {
-		o.node = c.at(&ast.MapNode{Pairs: pairs}, o.from, o.to)
-	}
+	o.node = c.at(&ast.MapNode{Pairs: pairs}, o.from, o.to)
 	return o
 }
 
@@ -348,9 +328,7 @@ func (c *checker) conditional(n *ast.ConditionalNode) operand {
 	from, to := c.span(&cond, &yes, &no)
 	c.site(cond.from, cond.to, "?", &cond)
 	o := operand{node: c.blank, typ: join(yes.typ, no.typ), from: from, to: to, bound: max(yes.bound, no.bound)}
-	if c.lowers {
-		o.node = c.at(&ast.ConditionalNode{Ternary: true, Cond: cond.node, Exp1: yes.node, Exp2: no.node}, cond.from, cond.to)
-	}
+	o.node = c.at(&ast.ConditionalNode{Ternary: true, Cond: cond.node, Exp1: yes.node, Exp2: no.node}, cond.from, cond.to)
 	return o
 }
 

@@ -82,9 +82,6 @@ func (c *checker) read(name string, t Type, from, to int) operand {
 }
 
 func (c *checker) identifierNode(name string, from, to int) ast.Node {
-	if !c.lowers {
-		return c.blank
-	}
 	return c.at(&ast.IdentifierNode{Value: name}, from, to)
 }
 
@@ -316,7 +313,7 @@ func (c *checker) fetch(base, key *operand, t Type, optional bool) operand {
 	}
 	if !optional {
 		o.node = c.callFast(fetchMember, o.from, o.to, base.node, key.node)
-	} else if c.lowers {
+	} else {
 		o.node = c.at(&ast.MemberNode{Node: base.node, Property: key.node, Optional: true}, o.from, o.to)
 	}
 	c.site(o.from, o.to, ".", base, key)

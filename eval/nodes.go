@@ -1,4 +1,4 @@
-// The nodes of a lowered tree. A checker that only looks makes none.
+// The nodes of a lowered tree.
 
 package eval
 
@@ -26,14 +26,6 @@ func (c *checker) at(n ast.Node, from, to int) ast.Node {
 	return n
 }
 
-// nodes makes room for the parts of a list; none when there is no lowering.
-func (c *checker) nodes(n int) []ast.Node {
-	if !c.lowers {
-		return nil
-	}
-	return make([]ast.Node, n)
-}
-
 // sameLiteral is another node of the same value.
 func sameLiteral(n ast.Node) ast.Node {
 	switch n := n.(type) {
@@ -51,34 +43,22 @@ func sameLiteral(n ast.Node) ast.Node {
 
 // native builds an operator that the library evaluates itself.
 func (c *checker) native(op string, o, l, r *operand) ast.Node {
-	if !c.lowers {
-		return c.blank
-	}
 	return c.at(&ast.BinaryNode{Operator: op, Left: l.node, Right: r.node}, o.from, o.to)
 }
 
 // not negates a node.
 func (c *checker) not(n ast.Node, from, to int) ast.Node {
-	if !c.lowers {
-		return c.blank
-	}
 	return c.at(&ast.UnaryNode{Operator: "not", Node: n}, from, to)
 }
 
 // callFast builds a call that needs no argument list at run time.
 func (c *checker) callFast(fn fast, from, to int, a, b ast.Node) ast.Node {
-	if !c.lowers {
-		return c.blank
-	}
 	return c.callValue(fn, from, to, []ast.Node{a, b})
 }
 
 // callCharged builds a call that assemble turns into a charged one.
 func (c *checker) callCharged(fn charged, from, to int, args ...ast.Node) ast.Node {
 	c.cost += costCall
-	if !c.lowers {
-		return c.blank
-	}
 	return c.callValue(fn, from, to, append([]ast.Node(nil), args...))
 }
 
@@ -90,9 +70,6 @@ func (c *checker) callValue(fn any, from, to int, args []ast.Node) ast.Node {
 
 // site notes an operation for what it says when it fails.
 func (c *checker) site(from, to int, op string, args ...*operand) {
-	if !c.lowers {
-		return
-	}
 	s := site{from, to, op, make([]place, len(args))}
 	for i, a := range args {
 		s.args[i] = place{a.from, a.to, a.ref.constant()}

@@ -44,15 +44,10 @@ func (c *checker) unary(n *ast.UnaryNode, from int) operand {
 	}
 	c.site(from, to, n.Operator, &o)
 	if n.Operator == "-" && o.bound <= maxInt {
-		if c.lowers {
-			out.node = c.at(&ast.UnaryNode{Operator: "-", Node: o.node}, from, to)
-		}
+		out.node = c.at(&ast.UnaryNode{Operator: "-", Node: o.node}, from, to)
 		return out
 	}
 	out.bound = maxInt
-	if !c.lowers {
-		return out
-	}
 	fn := subtract
 	if n.Operator == "+" {
 		fn = addNumbers
@@ -260,10 +255,6 @@ func (c *checker) membership(o *operand, l, r *operand) {
 			c.fail(RuleType, l.from, l.to, "only a string can be in %s, this is %s", article(r.typ), article(l.typ))
 			return
 		}
-	}
-	if !c.lowers {
-		o.node = c.blank
-		return
 	}
 	if values, ok := constantList(r.node); ok {
 		right := c.at(&ast.ConstantNode{Value: values}, r.from, r.to)

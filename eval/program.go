@@ -25,40 +25,47 @@ const (
 // one program. The zero value is ready. It is not for several goroutines at
 // once; its programs and templates are.
 type Compiler struct {
-	programs programTable
+	programs map[programKey]*Program
 	names    nameTable
 	config   *conf.Config
-	plain    plainParser
 	trees    treeBuilder
-	made     slab[Program]
 	checker  checker
 	busy     bool // its parts are in use
+}
+
+// programKey tells the programs of a compiler apart.
+type programKey struct {
+	scope *Scope
+	src   string
+	want  Want
 }
 
 // Compile checks an expression against a scope and compiles it. Condition
 // refuses what can't be boolean; a result of unknown type is checked when it
 // runs. The program may be shared between goroutines.
 func (k *Compiler) Compile(s *Scope, src string, want Want) (*Program, *Error) {
-	p, hash := k.programs.find(s, src, want)
-	if p != nil {
+	key := programKey{s, src, want}
+	if p := k.programs[key]; p != nil {
 		return p, nil
 	}
-	p, err := k.compile(s, src, want, !s.lazy)
+	p, err := k.compile(s, src, want, s.lazy)
 	if err == nil {
-		p.hash = hash
-		k.programs.add(p)
+		if k.programs == nil {
+			k.programs = map[programKey]*Program{}
+		}
+		k.programs[key] = p
 	}
 	return p, err
 }
 
 // Compile is what a Compiler does, for one expression.
 func (s *Scope) Compile(src string, want Want) (*Program, *Error) {
-	return new(Compiler).compile(s, src, want, !s.lazy)
+	return new(Compiler).compile(s, src, want, s.lazy)
 }
 
-func (k *Compiler) compile(s *Scope, src string, want Want, lowers bool) (*Program, *Error) {
+func (k *Compiler) compile(s *Scope, src string, want Want, lazy bool) (*Program, *Error) {
 	if k.busy { // asked by a type that is worked out while another expression is checked
-		return new(Compiler).compile(s, src, want, lowers)
+		return new(Compiler).compile(s, src, want, lazy)
 	}
 	k.busy = true
 	defer func() { k.busy = false }()
@@ -66,7 +73,7 @@ func (k *Compiler) compile(s *Scope, src string, want Want, lowers bool) (*Progr
 	if k.names == nil {
 		k.names = nameTable{}
 	}
-	c.reset(s, k.names, lowers)
+	c.reset(s, k.names)
 	if err := c.src.scan(src); err != nil {
 		return nil, err
 	}
@@ -81,10 +88,11 @@ func (k *Compiler) compile(s *Scope, src string, want Want, lowers bool) (*Progr
 	if c.err != nil {
 		return nil, c.err
 	}
-	p := k.made.take()
-	p.src, p.want, p.scope, p.typ = src, want, s, result.typ
-	p.reads, p.ref = slices.Clone(c.reads.sorted()), result.ref
-	if !lowers {
+	p := &Program{
+		src: src, want: want, scope: s, typ: result.typ,
+		reads: slices.Clone(c.reads.sorted()), ref: result.ref,
+	}
+	if lazy {
 		if want == Condition { // whoever looks at conditions asks for their trees
 			p.tree.Store(k.tree(p, syntax))
 		}
@@ -103,11 +111,8 @@ func (k *Compiler) compile(s *Scope, src string, want Want, lowers bool) (*Progr
 	return p, nil
 }
 
-// parse yields a tree that is of use until the next parse.
+// parse yields the library's tree.
 func (k *Compiler) parse(s *source) (ast.Node, *Error) {
-	if n := k.plain.parse(s.text); n != nil {
-		return n, nil
-	}
 	if k.config == nil {
 		k.config = newConfig()
 	}
@@ -120,7 +125,6 @@ type Program struct {
 	ref   *ref                       // the path, when the whole expression is one
 	src   string
 	want  Want
-	hash  uint64 // in the table of its compiler
 	typ   Type
 	reads []Read
 
@@ -145,7 +149,7 @@ func (p *Program) runs() *code {
 		return c
 	}
 	c := &code{}
-	if full, err := new(Compiler).compile(p.scope, p.src, p.want, true); err == nil {
+	if full, err := new(Compiler).compile(p.scope, p.src, p.want, false); err == nil {
 		c = full.code.Load()
 	}
 	if p.code.CompareAndSwap(nil, c) {

@@ -123,11 +123,7 @@ type treeBuilder struct {
 	scope *Scope
 	lets  []treeLet
 	count int
-	parts slab[Tree]
-	args  []*Tree // room for arguments
 	names nameTable
-	texts map[string]*Tree // constants
-	ints  map[int]*Tree
 }
 
 // tree is that of a program that was parsed to syntax.
@@ -146,9 +142,7 @@ func (k *Compiler) tree(p *Program, syntax ast.Node) *Tree {
 
 // part is a new part without arguments.
 func (b *treeBuilder) part(op TreeOp, name string) *Tree {
-	t := b.parts.take()
-	t.Op, t.Name = op, name
-	return t
+	return &Tree{Op: op, Name: name}
 }
 
 type treeLet struct {
@@ -168,9 +162,9 @@ func (b *treeBuilder) build(n ast.Node) *Tree {
 	case *ast.BoolNode:
 		return b.constant(n.Value)
 	case *ast.StringNode:
-		return shared(b, &b.texts, n.Value)
+		return b.constant(n.Value)
 	case *ast.IntegerNode:
-		return shared(b, &b.ints, n.Value)
+		return b.constant(n.Value)
 	case *ast.FloatNode:
 		return b.constant(n.Value)
 	case *ast.IdentifierNode:
@@ -214,32 +208,13 @@ func operatorName(op string) string {
 	return op
 }
 
-// shared is a constant that is one part wherever it stands.
-func shared[T int | string](b *treeBuilder, known *map[T]*Tree, v T) *Tree {
-	t := (*known)[v]
-	if t == nil {
-		if *known == nil {
-			*known = map[T]*Tree{}
-		}
-		t = b.constant(v)
-		(*known)[v] = t
-	}
-	return t
-}
-
 func (b *treeBuilder) constant(v any) *Tree {
-	t := b.part(TreeConst, "")
-	t.Value = v
-	return t
+	return &Tree{Op: TreeConst, Value: v}
 }
 
 // with completes a part by its arguments.
 func (b *treeBuilder) with(t *Tree, args ...ast.Node) *Tree {
-	n := len(args)
-	if n > len(b.args) {
-		b.args = make([]*Tree, max(n, min(2*b.parts.made, 64)))
-	}
-	t.Args, b.args = b.args[:n:n], b.args[n:]
+	t.Args = make([]*Tree, len(args))
 	for i, a := range args {
 		t.Args[i] = b.build(a)
 	}
