@@ -1,13 +1,23 @@
 package node
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"maps"
+	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/price"
+	"github.com/graphrun/graphrun/model/provider"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // BenchmarkCallKey is what a call at the end of a long conversation costs besides
@@ -15,15 +25,7 @@ import (
 func BenchmarkCallKey(b *testing.B) {
 	for _, n := range []int{100, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			var messages []model.Message
-			for i := range n / 4 {
-				id := fmt.Sprint("call_", i)
-				messages = append(messages,
-					model.Message{Role: model.User, Content: strings.Repeat("a question ", 10)},
-					model.Message{Role: model.Assistant, ToolCalls: []model.ToolCall{{ID: id, Name: "look.up", Args: map[string]any{"n": i}}}},
-					model.Message{Role: model.ToolResult, ToolCallID: id, Name: "look.up", Content: "a result"},
-					model.Message{Role: model.Assistant, Content: strings.Repeat("an answer ", 20)})
-			}
+			messages := longTalk(n)
 			req := &model.Request{System: "s", Messages: messages}
 			var kept beginnings
 			b.ReportAllocs()
@@ -35,6 +37,137 @@ func BenchmarkCallKey(b *testing.B) {
 			}
 		})
 	}
+}
+
+// longTalk is a conversation of n messages with calls of tools.
+func longTalk(n int) []model.Message {
+	var out []model.Message
+	for i := range n / 4 {
+		id := fmt.Sprint("call_", i)
+		out = append(out,
+			model.Message{Role: model.User, Content: strings.Repeat("a question ", 10)},
+			model.Message{Role: model.Assistant, ToolCalls: []model.ToolCall{{ID: id, Name: "look.up", Args: map[string]any{"n": i}}}},
+			model.Message{Role: model.ToolResult, ToolCallID: id, Name: "look.up", Content: "a result"},
+			model.Message{Role: model.Assistant, Content: strings.Repeat("an answer ", 20)})
+	}
+	return out
+}
+
+// wires are protocols and the shortest answers that they have.
+func wires() map[string]string {
+	return map[string]string{
+		"chat":      `{"choices":[{"message":{"content":"ok"},"finish_reason":"stop"}]}`,
+		"responses": `{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"ok"}]}]}`,
+		"anthropic": `{"type":"message","content":[{"type":"text","text":"ok"}],"stop_reason":"end_turn"}`,
+	}
+}
+
+// quietDesk keeps no account.
+type quietDesk struct{}
+
+func (quietDesk) Note(any, runner.CallUsage) error { return nil }
+func (quietDesk) Hide(string)                      {}
+func (quietDesk) Reserve(r runner.Reservation) (*runner.Reserved, error) {
+	return runner.NewReserved(r.Output, func(runner.CallUsage) {}), nil
+}
+func (quietDesk) Sleep(context.Context, time.Duration) error { return nil }
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// visits are tasks of an llm node at the end of a conversation, each two messages longer
+// than the one before. A server speaks the protocol and reads all that it is sent.
+func visits(tb testing.TB, wire string, talk []runner.Message) func() error {
+	tb.Helper()
+	kind, api := "openai", "api: "+wire+", "
+	if wire == "anthropic" {
+		kind, api = wire, ""
+	}
+	g, found := spec.Parse("flow.yaml", []byte("graphrun: v1\nname: g\nstart: a\nlimits: {timeout: 1m}\nmodels: {default: local/m}\nproviders: {local: {type: "+kind+", "+api+"base_url: 'http://local'}}\n"+
+		"nodes: {a: {kind: llm, prompt: And now?}}\nedges: [{from: a, to: END}]\n"), spec.Options{Kinds: []spec.Kind{{Name: "llm"}}})
+	if found.HasErrors() {
+		tb.Fatal(found)
+	}
+	h := &llmHandler{&models{options: provider.Options{HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		_, err := io.Copy(io.Discard, r.Body)
+		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(wires()[wire]))}, err
+	})}}}, &toolkit{}}
+	scope := runner.NewScope(nil)
+	tb.Cleanup(scope.Close)
+	providers := map[string]any{"local": map[string]any{"type": kind, "base_url": "http://local"}}
+	if api != "" {
+		providers["local"].(map[string]any)["api"] = wire
+	}
+	return func() error {
+		task := &runner.Task{
+			Node: "a", Visit: 1, Graph: g, Scope: scope, Config: map[string]any{"prompt": "And now?"}, Providers: providers,
+			Models: &runner.ModelAccess{Desk: quietDesk{}}, Talk: &runner.Talk{Talk: machine.Talk{Messages: talk}},
+		}
+		if _, err := h.Run(tb.Context(), task); err != nil {
+			return err
+		}
+		talk = append(talk, runner.Message{Role: "user", Content: "And now?"}, runner.Message{Role: "assistant", Content: "ok"})
+		return nil
+	}
+}
+
+// BenchmarkCall is the cost of a visit of an llm node at the end of 10,000 messages:
+// its request made, known, encoded and sent, and the answer read. cpu-ms/op is the time
+// of the processors that the process has used.
+func BenchmarkCall(b *testing.B) {
+	for _, wire := range slices.Sorted(maps.Keys(wires())) {
+		b.Run(wire, func(b *testing.B) {
+			var talk []runner.Message
+			for _, m := range longTalk(10_000) {
+				talk = append(talk, spoken(m))
+			}
+			visit := visits(b, wire, talk)
+			if err := visit(); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			before := processorTime(b)
+			for b.Loop() {
+				if err := visit(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric((processorTime(b)-before).Seconds()*1000/float64(b.N), "cpu-ms/op")
+		})
+	}
+}
+
+// Only what is new in a conversation is written at each call.
+func TestCallWritesWhatIsNew(t *testing.T) {
+	for wire := range wires() {
+		var talk []runner.Message
+		for _, m := range longTalk(2000) {
+			talk = append(talk, spoken(m))
+		}
+		visit := visits(t, wire, talk)
+		if err := visit(); err != nil {
+			t.Fatal(err)
+		}
+		allocations := testing.AllocsPerRun(5, func() {
+			if err := visit(); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if allocations > 1500 { // writing all of it takes 5000
+			t.Errorf("%s: a call with 2000 messages known allocates %v times", wire, allocations)
+		}
+	}
+}
+
+// processorTime is what the process has used of the processors.
+func processorTime(tb testing.TB) time.Duration {
+	tb.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 // What is kept of the call before changes no key and no number of tokens.

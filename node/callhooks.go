@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/model/price"
 	"github.com/graphrun/graphrun/runner"
 )
 
@@ -55,18 +56,21 @@ type modelHooks struct {
 	name string
 }
 
-func (m modelHooks) before(ctx context.Context) error {
+// before calls the hooks before a model call; size estimates the tokens of what they
+// made of it.
+func (m modelHooks) before(ctx context.Context, size int) (int, error) {
 	for _, h := range m.task.Hooks {
 		if h.BeforeModel == nil {
 			continue
 		}
 		call := m.call()
 		if err := h.BeforeModel(ctx, m.task, call); err != nil {
-			return err
+			return 0, err
 		}
 		m.take(call)
+		size = price.RequestTokens(m.req)
 	}
-	return nil
+	return size, nil
 }
 
 // take puts what a hook made of a call into the request. Messages that it left
@@ -75,8 +79,9 @@ func (m modelHooks) take(call *runner.ModelCall) {
 	before := m.req.Messages
 	m.req.System = call.System
 	m.req.Messages = make([]model.Message, 0, len(call.Messages))
-	for _, message := range call.Messages {
-		at := slices.IndexFunc(before, func(b model.Message) bool { return reflect.DeepEqual(spoken(b), message) })
+	for i := range call.Messages {
+		message := &call.Messages[i]
+		at := slices.IndexFunc(before, func(b model.Message) bool { return reflect.DeepEqual(spoken(b), *message) })
 		if at < 0 {
 			m.req.Messages = append(m.req.Messages, heard(message))
 			continue

@@ -4,14 +4,12 @@
 package node
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"hash"
 	"io"
-	"reflect"
 	"slices"
 	"sync"
 
@@ -86,7 +84,7 @@ func (b *beginnings) longest(messages []model.Message) beginning {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for i := range b.kept {
-		if k := &b.kept[i]; len(k.messages) > len(out.messages) && begins(messages, k.messages) {
+		if k := &b.kept[i]; len(k.messages) > len(out.messages) && model.HasPrefix(messages, k.messages) {
 			out = *k
 		}
 	}
@@ -115,29 +113,6 @@ func (b *beginnings) keep(k beginning, known []model.Message) {
 		b.kept = slices.Delete(b.kept, 0, 1)
 	}
 	b.kept = append(b.kept, k)
-}
-
-// begins reports whether a list begins with another, told by what is the same in
-// memory: messages are never changed, and comparing their texts costs nothing then.
-func begins(messages, with []model.Message) bool {
-	if len(messages) < len(with) {
-		return false
-	}
-	for i := len(with) - 1; i >= 0; i-- { // where they differ, they mostly do at the end
-		if !sameMessage(&messages[i], &with[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func sameMessage(a, b *model.Message) bool {
-	return a.Role == b.Role && a.Content == b.Content && a.ToolCallID == b.ToolCallID && a.Name == b.Name && a.IsError == b.IsError &&
-		slices.Equal(a.Parts, b.Parts) && bytes.Equal(a.Thinking, b.Thinking) &&
-		slices.EqualFunc(a.ToolCalls, b.ToolCalls, func(c, d model.ToolCall) bool {
-			return c.ID == d.ID && c.Name == d.Name && c.Malformed == d.Malformed &&
-				len(c.Args) == len(d.Args) && reflect.ValueOf(c.Args).Pointer() == reflect.ValueOf(d.Args).Pointer()
-		})
 }
 
 // callKeyText is what a call is known by: texts, each behind its length, so that no

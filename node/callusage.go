@@ -14,7 +14,8 @@ import (
 // A limit is never void because nobody counted: what the server does not report,
 // or can't be right, is estimated, and so is a call that was cut or that broke off
 // after it had said something. One that was refused is free.
-func came(ref modelRef, req *model.Request, response *model.Response, err error, heard string) (tokens model.Usage, estimated bool) {
+// The request is estimated at size tokens.
+func came(ref modelRef, size int, response *model.Response, err error, heard string) (tokens model.Usage, estimated bool) {
 	var failed *model.Error
 	switch {
 	case ref.isScript() && response == nil:
@@ -22,19 +23,19 @@ func came(ref modelRef, req *model.Request, response *model.Response, err error,
 	case response != nil && ref.isScript():
 		return response.Usage, false
 	case response != nil:
-		return counted(req, response)
+		return counted(size, response)
 	case errors.As(err, &failed) && heard == "" && failed.Kind != "timeout":
 		return model.Usage{}, false
 	}
-	return price.Estimated(req, &model.Response{Content: heard}), true
+	return price.Estimated(size, &model.Response{Content: heard}), true
 }
 
 // counted is what an answer came to: what the server reports, and where it says nothing
 // or none for what there was, an estimate.
-func counted(req *model.Request, response *model.Response) (tokens model.Usage, estimated bool) {
+func counted(size int, response *model.Response) (tokens model.Usage, estimated bool) {
 	tokens = response.Usage
 	said := response.Content != "" || len(response.ToolCalls) > 0
-	missing := price.Estimated(req, response)
+	missing := price.Estimated(size, response)
 	if tokens.Unreported || !tokens.Possible() {
 		return missing, true
 	}

@@ -64,8 +64,9 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 		req.Messages = []model.Message{n.ask().message(model.User)}
 		return req, nil, nil
 	}
-	for _, m := range talk.Messages {
-		req.Messages = append(req.Messages, heard(m))
+	req.Messages = make([]model.Message, len(talk.Messages), len(talk.Messages)+8)
+	for i := range talk.Messages {
+		req.Messages[i] = heard(&talk.Messages[i])
 	}
 	if err := n.compact(ctx, calls, &req); err != nil {
 		return req, nil, err

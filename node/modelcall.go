@@ -62,7 +62,7 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		}
 	}
 	hooked := modelHooks{c.task, &req, ref.name}
-	if err := hooked.before(ctx); err != nil {
+	if size, err = hooked.before(ctx, size); err != nil {
 		return nil, err
 	}
 	prices := ref.prices()
@@ -91,7 +91,7 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		hooked.after(ctx, nil, modelFailure(err))
 		return nil, modelFailure(err)
 	}
-	tokens, estimated := came(ref, &req, response, err, heard.text.String())
+	tokens, estimated := came(ref, size, response, err, heard.text.String())
 	if response != nil {
 		response.Usage = tokens
 	}

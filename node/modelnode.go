@@ -237,7 +237,7 @@ func spoken(m model.Message) runner.Message {
 	return out
 }
 
-func heard(m runner.Message) model.Message {
+func heard(m *runner.Message) model.Message {
 	out := model.Message{
 		Role: model.Role(m.Role), Content: m.Content, ToolCallID: m.ToolCallID, Name: m.Name, IsError: m.IsError, Thinking: m.Thinking,
 	}

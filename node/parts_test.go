@@ -138,7 +138,8 @@ func TestPlainParts(t *testing.T) {
 	}
 	_, err = plainParts([]any{map[string]any{"type": "video"}})
 	checkFailure(t, err, "invalid_input", `a part has the type "video"`)
-	back := heard(spoken(c.message(model.User)))
+	said := spoken(c.message(model.User))
+	back := heard(&said)
 	if shownParts(content{parts: back.Parts}) != want || back.Content != c.text {
 		t.Errorf("the conversation changes it: %+v", back)
 	}

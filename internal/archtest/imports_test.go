@@ -74,7 +74,7 @@ func layers() []layer {
 		{path: "model"},
 		{path: "model/anthropic", own: []string{"model", "model/wire"}},
 		{path: "model/cassette", own: []string{"model", "eval", "spec", "internal/bounded", "internal/redact"}},
-		{path: "model/modeltest", own: []string{"model"}, others: []string{"github.com/google/go-cmp"}},
+		{path: "model/modeltest", own: []string{"model"}, others: []string{"github.com/google/go-cmp", "pgregory.net/rapid"}},
 		{path: "model/openai", own: []string{"model", "model/wire"}},
 		{path: "model/price", own: []string{"eval", "model"}},
 		{path: "model/provider", own: []string{"model", "model/anthropic", "model/openai", "model/price", "model/responses", "model/scripted", "model/wire", "internal/bounded", "internal/redact", "internal/suggest"}},

@@ -123,46 +123,75 @@ func offered(tools []model.Tool, names *wire.Names) []any {
 // conversation is the messages. What the user says in messages that follow each
 // other becomes one: the templates of many open models take strictly alternating
 // roles only.
-func (c *Client) conversation(req *model.Request, names *wire.Names) ([]message, error) {
+func (c *Client) conversation(req *model.Request, names *wire.Names) (wire.List, error) {
 	messages := model.Paired(req.Messages)
 	if err := takes().Check(messages); err != nil {
-		return nil, err
+		return wire.List{}, err
 	}
-	out := make([]message, 0, len(messages)+1)
-	if req.System != "" {
-		out = append(out, message{Role: "system", Content: req.System})
+	names.AddCalled(messages)
+	w := c.sent.Begin(messages, req.Tools, nil)
+	t := turns{said: make([]message, 0, len(messages)-w.From)}
+	settled, upTo := 0, 0
+	for i := w.From; i < len(messages); i++ {
+		if err := c.add(&t, &messages[i], names); err != nil {
+			return wire.List{}, err
+		}
+		if t.settled() {
+			settled, upTo = len(t.said), i+1
+		}
 	}
-	var shown []model.Part // of tool results, which hold texts only
-	for i := range messages {
-		m := &messages[i]
-		if m.Role != model.ToolResult && len(shown) > 0 {
-			out, shown = userSays(out, contentOf(shown)), nil
-		}
-		if m.Role == model.User {
-			var content any = m.Content
-			if len(m.Parts) > 0 {
-				content = contentOf(m.Parts)
-			}
-			out = userSays(out, content)
-			continue
-		}
-		next := message{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
-		if len(m.ToolCalls) > 0 && m.Content == "" {
-			next.Content = nil
-		}
-		shown = append(shown, shownOf(m)...)
-		for _, made := range m.ToolCalls {
-			args, err := wire.Args(made)
-			if err != nil {
-				return nil, err
-			}
-			next.ToolCalls = append(next.ToolCalls, call{ID: made.ID, Type: "function", Function: function{names.Wire(made.Name), string(args)}})
-		}
-		c.giveBack(&next, m)
-		out = append(out, next)
+	t.show()
+	list, err := wire.WriteItems(w, t.said, settled, upTo)
+	if req.System != "" && err == nil {
+		err = list.Before(message{Role: "system", Content: req.System})
 	}
-	if len(shown) > 0 {
-		out = userSays(out, contentOf(shown))
+	return list, err
+}
+
+// turns are messages on the wire as they are put together.
+type turns struct {
+	said  []message
+	shown []model.Part // of tool results, which hold texts only
+}
+
+// settled reports whether what was said stays as it is, whatever is said next.
+func (t *turns) settled() bool {
+	last := len(t.said) - 1
+	return last >= 0 && t.said[last].Role != "user" && len(t.shown) == 0
+}
+
+// show has the user show what tool results can't hold.
+func (t *turns) show() {
+	if len(t.shown) > 0 {
+		t.said, t.shown = userSays(t.said, contentOf(t.shown)), nil
 	}
-	return out, nil
+}
+
+func (c *Client) add(t *turns, m *model.Message, names *wire.Names) error {
+	if m.Role != model.ToolResult {
+		t.show()
+	}
+	if m.Role == model.User {
+		var content any = m.Content
+		if len(m.Parts) > 0 {
+			content = contentOf(m.Parts)
+		}
+		t.said = userSays(t.said, content)
+		return nil
+	}
+	next := message{Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID}
+	if len(m.ToolCalls) > 0 && m.Content == "" {
+		next.Content = nil
+	}
+	t.shown = append(t.shown, shownOf(m)...)
+	for _, made := range m.ToolCalls {
+		args, err := wire.Args(made)
+		if err != nil {
+			return err
+		}
+		next.ToolCalls = append(next.ToolCalls, call{ID: made.ID, Type: "function", Function: function{names.Wire(made.Name), string(args)}})
+	}
+	c.giveBack(&next, m)
+	t.said = append(t.said, next)
+	return nil
 }

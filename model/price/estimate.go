@@ -76,11 +76,11 @@ func jsonTokens(v map[string]any) int {
 	return (len(text) + 3) / 4
 }
 
-// Estimated is what a call came to by the rule of Tokens, for a server that says what
-// can't be.
-func Estimated(req *model.Request, answer *model.Response) model.Usage {
+// Estimated is what a call of so many input tokens came to by the rule of Tokens, for a
+// server that says what can't be.
+func Estimated(inputTokens int, answer *model.Response) model.Usage {
 	said := model.Request{Messages: []model.Message{{
 		Content: answer.Content, ToolCalls: answer.ToolCalls, Thinking: answer.Thinking,
 	}}}
-	return model.Usage{InputTokens: RequestTokens(req), OutputTokens: RequestTokens(&said)}
+	return model.Usage{InputTokens: inputTokens, OutputTokens: RequestTokens(&said)}
 }

@@ -73,25 +73,25 @@ type Answer struct {
 	header   http.Header
 }
 
-// Post sends a JSON body. Whatever is not an answer with status 2xx is an
+// Post sends an object as JSON. Whatever is not an answer with status 2xx is an
 // *model.Error, or the context's error. Nothing is tried twice and no redirect
 // is followed: it could carry the key elsewhere.
-func (e *Endpoint) Post(ctx context.Context, body any) (*Answer, error) {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(body); err != nil {
+func (e *Endpoint) Post(ctx context.Context, fields map[string]any) (*Answer, error) {
+	sent, err := encode(fields)
+	if err != nil {
 		return nil, &model.Error{Kind: "invalid_input", Class: "invalid_request", Unsent: true, Message: fmt.Sprintf("%s: the request can't be written as JSON: %v", e.Name, err)}
 	}
 	inner, cancel := ctx, context.CancelFunc(func() {})
 	if e.Timeout > 0 {
 		inner, cancel = context.WithTimeout(ctx, e.Timeout)
 	}
-	req, err := http.NewRequestWithContext(inner, http.MethodPost, e.URL, &text)
+	req, err := http.NewRequestWithContext(inner, http.MethodPost, e.URL, sent.reader())
 	if err != nil {
 		cancel()
 		return nil, &model.Error{Kind: "invalid_input", Unsent: true, Message: e.clean(fmt.Sprintf("%s: %v", e.Name, err))}
 	}
+	req.ContentLength = sent.size
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(sent.reader()), nil } // for a connection that was closed meanwhile
 	for name, values := range e.Header {
 		req.Header[name] = values
 	}

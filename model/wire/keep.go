@@ -3,6 +3,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/graphrun/graphrun/model"
@@ -35,4 +36,11 @@ func Kept(provider string, m *model.Message, into any) bool {
 		return false
 	}
 	return json.Unmarshal([]byte(k.Data), into) == nil
+}
+
+// HasKept reports whether a message holds what Keep made for it. It reads the end only,
+// where the name of the provider is: of a long conversation it is asked often.
+func HasKept(provider string, m *model.Message) bool {
+	end, _ := json.Marshal(provider)
+	return bytes.HasSuffix(m.Thinking, append(append([]byte(`,"provider":`), end...), '}'))
 }

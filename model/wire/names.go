@@ -51,6 +51,16 @@ func (n *Names) Wire(name string) string {
 	return wire
 }
 
+// AddCalled adds the names of the tools that a conversation has called, in order: so
+// the names in its beginning do not depend on what follows it.
+func (n *Names) AddCalled(messages []model.Message) {
+	for i := range messages {
+		for j := range messages[i].ToolCalls {
+			n.Wire(messages[i].ToolCalls[j].Name)
+		}
+	}
+}
+
 // Graph is the name in the graph of what a model calls; a name that was not
 // offered stays as it is.
 func (n *Names) Graph(wire string) string {
