@@ -82,7 +82,7 @@ func orNull(n int) *int {
 func (a *app) printModels(list []knownModel) error {
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODEL\tWINDOW\tANSWER\tINPUT\tCACHED\tOUTPUT\tPROMPTS\tDATE\tSOURCE")
-	for _, m := range list {
+	for i, m := range list {
 		prompts := "any"
 		switch {
 		case m.FromTokens != nil:
@@ -91,6 +91,9 @@ func (a *app) printModels(list []knownModel) error {
 			prompts = fmt.Sprintf("to %d", *m.UpToTokens)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Model, tokensText(m.Window), tokensText(m.MaxOutput), dollars(m.Input), dollars(m.CachedInput), dollars(m.Output), prompts, m.Date, m.Source)
+		if m.UpToTokens != nil && m.Window != nil && *m.Window > *m.UpToTokens && (i+1 == len(list) || list[i+1].Model != m.Model) {
+			fmt.Fprintf(w, "%s\t%s\t%s\t?\t?\t?\tfrom %d\t\t\n", m.Model, tokensText(m.Window), tokensText(m.MaxOutput), *m.UpToTokens+1)
+		}
 	}
 	return w.Flush()
 }

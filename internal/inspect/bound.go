@@ -65,9 +65,7 @@ func NewBound(g *spec.Graph, b lint.Bounds, exact bool) Bound {
 // shared between prompts and answers.
 func Dearest(model string, tokens int) (usd float64, known bool) {
 	prices := price.Of(model)
-	asked, known := prices.Worst(tokens, 1)
-	answered, alsoKnown := prices.Worst(0, max(tokens, 1))
-	return max(asked, answered), known && alsoKnown
+	return prices.Most(tokens)
 }
 
 func rangeOf(r lint.Range) Range {

@@ -111,7 +111,9 @@ func (c *Client) output(body map[string]any, req *model.Request) error {
 	switch value := req.Reasoning.(type) {
 	case nil:
 	case string:
-		c.level(body, config, value)
+		if err := c.level(body, config, value); err != nil {
+			return err
+		}
 	case int:
 		if levelsOnly.MatchString(c.model) {
 			return &model.Error{Kind: "invalid_input", Class: "invalid_request", Message: fmt.Sprintf(
@@ -137,17 +139,25 @@ func (c *Client) output(body map[string]any, req *model.Request) error {
 	return nil
 }
 
-// levelsOnly knows models that refuse a budget of tokens for their thinking, and
-// budgetsOnly those that know no levels of it, by their names.
+// levelsOnly knows models that refuse a budget of tokens for their thinking,
+// budgetsOnly those that know no levels of it, always those that think whatever they
+// are told, and between those that can leave it between the calls of tools only, by
+// their names. The pages of the models say so (platform.claude.com/docs/en/models).
 var (
-	levelsOnly  = regexp.MustCompile(`^claude-[a-z]+-([5-9]|[1-9]\d)([-.].*)?$`)
+	levelsOnly  = regexp.MustCompile(`^claude-[a-z]+-(4-[7-9]|[5-9]|[1-9]\d)([-.].*)?$`)
 	budgetsOnly = regexp.MustCompile(`^claude-(3-|[a-z]+-4(-[0-5])?(-\d{8})?$)`)
+	always      = regexp.MustCompile(`^claude-((fable|mythos)-5(-1)?|opus-5-5)(-\d{8})?$`)
+	between     = regexp.MustCompile(`^claude-sonnet-5-5(-\d{8})?$`)
 )
 
 // level asks for thinking by a word, as all providers take one.
-func (c *Client) level(body, config map[string]any, word string) {
+func (c *Client) level(body, config map[string]any, word string) error {
 	budget := map[string]int{"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 32768, "max": 32768}[word]
 	switch {
+	case word == "none" && always.MatchString(c.model):
+		return wire.AlwaysReasons(c.model, []string{"low", "medium", "high", "xhigh", "max"})
+	case word == "none" && between.MatchString(c.model):
+		body["thinking"] = map[string]any{"type": "between_tools"} // what it has in the place of disabled
 	case word == "none":
 		body["thinking"] = map[string]any{"type": "disabled"}
 	case budgetsOnly.MatchString(c.model) && budget > 0:
@@ -165,6 +175,7 @@ func (c *Client) level(body, config map[string]any, word string) {
 		config["effort"] = word
 		body["thinking"] = map[string]any{"type": "adaptive"}
 	}
+	return nil
 }
 
 // within is a length of an answer, cut to what the model can.

@@ -146,7 +146,9 @@ func TestReasoning(t *testing.T) {
 	}{
 		{"claude-sonnet-5-5", "low", "map[type:adaptive] low 8192"},
 		{"claude-sonnet-5-5", "minimal", "map[type:adaptive] low 8192"},
-		{"claude-sonnet-5-5", "none", "map[type:disabled] <nil> 8192"},
+		{"claude-sonnet-5-5", "none", "map[type:between_tools] <nil> 8192"},
+		{"claude-haiku-5-5", "none", "map[type:disabled] <nil> 8192"},
+		{"claude-opus-5", "none", "map[type:disabled] <nil> 8192"},
 		{"claude-opus-4-6", "high", "map[type:adaptive] high 8192"},
 		{"claude-opus-4-6", 2000, "map[budget_tokens:2000 type:enabled] <nil> 10192"},
 		{"claude-haiku-4-5-20251001", "low", "map[budget_tokens:2048 type:enabled] <nil> 8192"},
@@ -155,6 +157,10 @@ func TestReasoning(t *testing.T) {
 		{"claude-opus-4-1", "xhigh", "map[budget_tokens:24000 type:enabled] <nil> 32000"},
 		{"claude-opus-4-1", 30000, "map[budget_tokens:30000 type:enabled] <nil> 32000"},
 		{"claude-opus-5-5", 2000, ""},
+		{"claude-opus-4-7", 2000, ""},
+		{"claude-opus-5-5", "none", ""},
+		{"claude-fable-5-1", "none", ""},
+		{"claude-mythos-5", "none", ""},
 	} {
 		req := *modeltest.Requests()["plain"]
 		req.Reasoning = test.reasoning
@@ -164,7 +170,7 @@ func TestReasoning(t *testing.T) {
 				t.Fatal(err)
 			}
 			var failure *model.Error
-			if _, err := client.Chat(t.Context(), &req, nil); !errors.As(err, &failure) || failure.Kind != "invalid_input" || !strings.Contains(failure.Message, "takes a level") {
+			if _, err := client.Chat(t.Context(), &req, nil); !errors.As(err, &failure) || failure.Kind != "invalid_input" || !failure.Unsent || !strings.Contains(failure.Message, "takes") || !strings.Contains(failure.Message, "low, medium, high, xhigh") {
 				t.Errorf("%s: %v", test.model, err)
 			}
 			continue

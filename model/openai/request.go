@@ -44,7 +44,7 @@ func (c *Client) body(req *model.Request, names *wire.Names, streams bool) (map[
 	body := map[string]any{}
 	maps.Copy(body, c.params)
 	c.generation(body, req)
-	if err := reasoning(body, req.Reasoning); err != nil {
+	if err := c.reasoning(body, req.Reasoning); err != nil {
 		return nil, err
 	}
 	if len(req.Tools) > 0 {
@@ -90,11 +90,15 @@ func (c *Client) generation(body map[string]any, req *model.Request) {
 
 // reasoning is a word for OpenAI and most others; a map is what OpenRouter
 // takes. A number of tokens has no place in this protocol.
-func reasoning(body map[string]any, value any) error {
+func (c *Client) reasoning(body map[string]any, value any) error {
 	switch value := value.(type) {
 	case nil:
 	case string:
-		body["reasoning_effort"] = value
+		level, err := wire.Effort(c.model, value)
+		if err != nil {
+			return err
+		}
+		body["reasoning_effort"] = level
 	case map[string]any:
 		body["reasoning"] = value
 	default:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -132,6 +133,25 @@ func TestNoSecretInMessages(t *testing.T) {
 	}
 	_, err = client.Chat(t.Context(), modeltest.Requests()["plain"], nil)
 	if err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "***") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A level is sent as the model takes it; a model that always reasons is not asked in vain.
+func TestReasoningLevels(t *testing.T) {
+	req := *modeltest.Requests()["plain"]
+	req.Reasoning = "minimal"
+	body := sent(t, Config{Model: "gpt-6.1-sol"}, &req, nil).Body
+	if got := fmt.Sprint(body["reasoning_effort"]); got != "low" {
+		t.Errorf("got %s", got)
+	}
+	req.Reasoning = "none"
+	client, err := New(Config{Model: "gpt-6.1-sol", BaseURL: "http://127.0.0.1:1"}) // nothing is sent
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failure *model.Error
+	if _, err := client.Chat(t.Context(), &req, nil); !errors.As(err, &failure) || failure.Kind != "invalid_input" || !failure.Unsent {
 		t.Errorf("got %v", err)
 	}
 }

@@ -115,6 +115,21 @@ func (p *Prices) Worst(inputTokens, maxTokens int) (usd float64, known bool) {
 	return (float64(inputTokens)*max(r.Input, r.CacheWrite) + float64(maxTokens)*r.Output) / 1e6, true
 }
 
+// Most is the most that calls with so many tokens in all can cost, in US dollars,
+// however they are shared between prompts and answers. An answer to a long prompt costs
+// more than one to a short prompt, so the dearest call has the shortest of long prompts.
+func (p *Prices) Most(tokens int) (usd float64, known bool) {
+	usd = float64(tokens) * max(p.rates.Input, p.rates.CacheWrite, p.rates.Output)
+	if least := p.rates.UpTo + 1; least > 1 && tokens >= least {
+		if !p.hasLong {
+			return 0, false
+		}
+		asked := max(p.long.Input, p.long.CacheWrite)
+		usd = max(usd, float64(least)*asked+float64(tokens-least)*max(asked, p.long.Output))
+	}
+	return usd / 1e6, p.known
+}
+
 // Row is a line of the table.
 type Row struct {
 	// Model is provider/name; Long says that the line is for inputs beyond the UpTo

@@ -58,6 +58,7 @@ func TestCost(t *testing.T) {
 		{"openai/gpt-5.4", model.Usage{InputTokens: 272_000}, 0.68},
 		{"openai/gpt-5.4", model.Usage{InputTokens: 272_001}, -1},
 		{"openai/gpt-6-astra", model.Usage{InputTokens: 272_001, OutputTokens: 1}, 20*0.272001 + 75e-6},
+		{"openai/gpt-6.1-sol", model.Usage{InputTokens: 300_000, CachedTokens: 100_000, CacheWriteTokens: 100_000, OutputTokens: 1000}, 0.4 + 0.02 + 0.5 + 0.015},
 		{"anthropic/claude-haiku-5-5-20261001", model.Usage{InputTokens: 200_000, CachedTokens: 100_000}, 0.05 + 0.005},
 		{"openai/gpt-4.1,2.00", million, -1},
 		{"", million, -1},
@@ -89,6 +90,37 @@ func TestWorst(t *testing.T) {
 		if known != (test.want >= 0) || known && math.Abs(usd-test.want) > 1e-12 {
 			t.Errorf("%s: got %v, %v, want %v", test.model, usd, known, test.want)
 		}
+	}
+}
+
+// No way to share tokens between prompts and answers of calls costs more than Most.
+func TestMost(t *testing.T) {
+	for _, model := range []string{"openai/gpt-6-luna", "openai/gpt-6.1-sol", "openai/gpt-4.1", "anthropic/claude-haiku-5-5", "anthropic/claude-opus-4-6"} {
+		prices := Of(model)
+		for _, tokens := range []int{1, 1000, 100_000, 100_001, 272_000, 272_001, 300_000, 1_000_000} {
+			most, known := prices.Most(tokens)
+			attained := false
+			for _, input := range []int{0, 1, tokens / 2, 100_000, 100_001, 272_000, 272_001, tokens} {
+				if input > tokens {
+					continue
+				}
+				usd, ok := prices.Worst(input, max(tokens-input, 1))
+				if !ok || !known || tokens > input && usd > most+1e-12 {
+					t.Errorf("%s: %d tokens, %d of them asked, cost %v, more than %v", model, tokens, input, usd, most)
+				}
+				attained = attained || math.Abs(usd-most) < most*1e-3
+			}
+			if tokens > 1 && !attained {
+				t.Errorf("%s: %d tokens never cost %v", model, tokens, most)
+			}
+		}
+	}
+	unknown := Of("openai/gpt-5.4")
+	if _, known := unknown.Most(272_001); known {
+		t.Error("the price of a long prompt is known")
+	}
+	if usd, known := unknown.Most(272_000); !known || math.Abs(usd-272_000*15e-6) > 1e-12 {
+		t.Errorf("got %v, %v", usd, known)
 	}
 }
 

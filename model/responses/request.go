@@ -52,7 +52,7 @@ func (c *Client) body(req *model.Request, names *wire.Names, streams bool) (map[
 	if req.MaxTokens > 0 {
 		body["max_output_tokens"] = req.MaxTokens
 	}
-	if err := reasoning(body, req.Reasoning); err != nil {
+	if err := c.reasoning(body, req.Reasoning); err != nil {
 		return nil, err
 	}
 	if len(req.Tools) > 0 {
@@ -78,11 +78,15 @@ var thoughtless = regexp.MustCompile(`^(.*/)?(ft:)?(gpt-(3|4)|chatgpt-|gpt-[5-9]
 
 // reasoning is an effort, or a map that is sent as it is. A number of tokens has
 // no place in this protocol.
-func reasoning(body map[string]any, value any) error {
+func (c *Client) reasoning(body map[string]any, value any) error {
 	switch value := value.(type) {
 	case nil:
 	case string:
-		body["reasoning"] = map[string]any{"effort": value}
+		level, err := wire.Effort(c.model, value)
+		if err != nil {
+			return err
+		}
+		body["reasoning"] = map[string]any{"effort": level}
 	case map[string]any:
 		body["reasoning"] = value
 	default:

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -167,6 +168,25 @@ func TestAccents(t *testing.T) {
 		if diff := cmp.Diff(&test.want, got); diff != "" {
 			t.Errorf("%s: %s", test.name, diff)
 		}
+	}
+}
+
+// A level is sent as the model takes it; a model that always reasons is not asked in vain.
+func TestReasoningLevels(t *testing.T) {
+	req := *modeltest.Requests()["plain"]
+	req.Reasoning = "minimal"
+	body := sent(t, Config{Model: "gpt-6.1-sol"}, &req, nil).Body
+	if got := fmt.Sprint(body["reasoning"]); got != "map[effort:low]" {
+		t.Errorf("got %s", got)
+	}
+	req.Reasoning = "none"
+	client, err := New(Config{Model: "gpt-6.1-sol", BaseURL: "http://127.0.0.1:1"}) // nothing is sent
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failure *model.Error
+	if _, err := client.Chat(t.Context(), &req, nil); !errors.As(err, &failure) || failure.Kind != "invalid_input" || !failure.Unsent {
+		t.Errorf("got %v", err)
 	}
 }
 
