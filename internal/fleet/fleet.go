@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/graphrun/graphrun/runner"
@@ -46,6 +47,8 @@ type Config struct {
 type Fleet struct {
 	cfg   Config
 	marks marks
+	turns *turns
+	kept  atomic.Int64 // bytes of events that hubs keep
 
 	mu      sync.Mutex
 	drives  map[string]*Drive
@@ -68,7 +71,13 @@ func New(cfg Config) *Fleet {
 	if cfg.Log == nil {
 		cfg.Log = func(string) {}
 	}
-	return &Fleet{cfg: cfg, marks: marks{dir: cfg.Marks, home: cfg.Home}, drives: map[string]*Drive{}, hubs: map[string]*hub{}, seen: map[string]time.Time{}}
+	f := &Fleet{cfg: cfg, marks: marks{dir: cfg.Marks, home: cfg.Home}, drives: map[string]*Drive{}, hubs: map[string]*hub{}, seen: map[string]time.Time{}}
+	f.turns = newTurns(func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return len(f.drives) > 0
+	})
+	return f
 }
 
 // Drive is a run that is driven here.
@@ -135,7 +144,7 @@ func (f *Fleet) launch(id string, do func(context.Context, runner.Sink) (*runner
 	go func() {
 		defer cancel(nil)
 		d.Result, d.Err = do(ctx, &driveSink{d, h, feed})
-		h.rest(feed)
+		h.rest(feed, false)
 		f.dismiss(d, known)
 		close(done)
 	}()

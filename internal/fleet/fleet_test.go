@@ -211,14 +211,3 @@ func TestFull(t *testing.T) {
 		t.Errorf("left: %d hubs, %d drives", len(y.hubs), len(y.drives))
 	}
 }
-
-// TestGather: one who looks on is told at once, many are told less often, and none is
-// kept waiting for long.
-func TestGather(t *testing.T) {
-	for watchers, want := range map[int]time.Duration{0: gather, 1: gather, 7: gather, 50: 100 * time.Millisecond, 200: mostGather, 10_000: mostGather} {
-		h := &hub{watchers: watchers}
-		if got := h.gather(); got != want {
-			t.Errorf("%d watchers are told every %v, want %v", watchers, got, want)
-		}
-	}
-}

@@ -4,22 +4,16 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/graphrun/graphrun/runner"
-	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Pace at which those who look on are told: events within gather come together, and
-// beat is the time without one after which they hear that the run is still there. The
-// more look on the longer is gathered, by eachWaits for one of them and for mostGather
-// at most: telling many must not take the time of the run.
+// beat is the time without an event after which those who look on hear that the run is
+// still there, and mostTold is about how many bytes of events they get in one turn.
 const (
-	gather     = 15 * time.Millisecond
-	eachWaits  = 2 * time.Millisecond
-	mostGather = 400 * time.Millisecond
-	beat       = 15 * time.Second
+	beat     = 15 * time.Second
+	mostTold = 256 << 10
 )
 
 // Watcher is told what happens in a run.
@@ -47,111 +41,95 @@ func (f *Fleet) Watch(ctx context.Context, id string, after int64, w Watcher) er
 	h.mu.Unlock()
 	f.mu.Unlock()
 	defer f.unwatch(id, h)
-	if _, from, _, live := h.after(after); !live || after < from {
-		over, err := f.tellJournal(ctx, id, &after, w.Tell)
-		if over || err != nil {
-			return err
-		}
-	}
-	h.begin(after)
 	if w.Beat == 0 {
 		w.Beat = beat
 	}
 	return f.watch(ctx, id, h, after, &w)
 }
 
-// watch goes on from where the journal was read to.
+// watch tells what there is, and then what comes.
 func (f *Fleet) watch(ctx context.Context, id string, h *hub, after int64, w *Watcher) error {
 	idle := time.NewTimer(w.Beat)
 	defer idle.Stop()
-	for {
-		lines, from, changed, live := h.after(after)
-		if after < from {
-			over, err := f.tellJournal(ctx, id, &after, w.Tell)
-			if over || err != nil {
+	for ctx.Err() == nil {
+		lines, from, changed, fed, over := h.after(after)
+		switch {
+		case !fed || after < from:
+			if err := f.catchUp(ctx, id, h, &after, w); err != nil {
 				return err
 			}
-			after = max(after, from) // what is not in the journal only its driver could tell
-			continue
-		}
-		if len(lines) > 0 {
-			if err := w.Tell(lines); err != nil {
+		case len(lines) > 0:
+			lines = portion(lines)
+			if err := f.turns.take(ctx, func() error { return w.Tell(lines) }); err != nil {
 				return err
 			}
 			last := &lines[len(lines)-1]
-			after = last.Seq
-			if last.End || !pass(ctx, h.gather()) {
+			if after = last.Seq; last.End {
 				return nil
 			}
 			idle.Reset(w.Beat)
-			continue
-		}
-		if over, err := f.overNow(ctx, id, &after, live, w); over || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
+		case over:
 			return nil
-		case <-changed:
-		case <-idle.C:
-			if err := w.Idle(); err != nil {
-				return err
+		default:
+			select {
+			case <-ctx.Done():
+			case <-changed:
+			case <-idle.C:
+				if _, err := f.cfg.Store.Run(id); err != nil { // it was deleted
+					return err
+				}
+				if err := w.Idle(); err != nil {
+					return err
+				}
+				idle.Reset(w.Beat)
 			}
-			idle.Reset(w.Beat)
 		}
 	}
+	return nil
 }
 
-// overNow tells the rest of a run that has ended while no drive here told of it.
-func (f *Fleet) overNow(ctx context.Context, id string, after *int64, live bool, w *Watcher) (bool, error) {
-	if live {
-		return false, nil
+// portion is what of lines is told in one turn.
+func portion(lines []Line) []Line {
+	size := 0
+	for i := range lines {
+		if size += len(lines[i].Frame); size > mostTold {
+			return lines[:i+1]
+		}
 	}
-	lines, err := f.cfg.Store.List(runner.RunFilter{ID: id})
-	if err != nil || len(lines) == 1 && (lines[0].Status == machine.Running || lines[0].Status == machine.Paused) {
-		return false, err
-	}
-	if len(lines) == 0 { // deleted
-		return true, nil
-	}
-	return f.tellJournal(ctx, id, after, w.Tell)
+	return lines
 }
 
-// pass lets some time pass; false: ctx has ended.
-func pass(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
+// catchUp has a hub keep what a watcher needs of the journal, or tells it when that is
+// more than is kept.
+func (f *Fleet) catchUp(ctx context.Context, id string, h *hub, after *int64, w *Watcher) error {
+	kept, err := f.fill(ctx, id, h, *after)
+	if kept || err != nil {
+		return err
 	}
-}
-
-// tellJournal tells what the journal has after a number, which follows. over says that
-// the run has ended.
-func (f *Fleet) tellJournal(ctx context.Context, id string, after *int64, tell func([]Line) error) (over bool, err error) {
-	sink := &journalSink{ctx: ctx, after: after, tell: tell}
-	result, err := f.cfg.Runner.Retell(id, runner.Options{Sink: sink})
+	sink := &journalSink{after: after, tell: func(lines []Line) error {
+		return f.turns.take(ctx, func() error { return w.Tell(lines) })
+	}}
+	_, err = f.cfg.Runner.Retell(id, runner.Options{Sink: sink})
 	if err == nil {
 		err = sink.flush()
 	}
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return true, nil
-	}
 	if err != nil {
-		return false, err
+		return err
 	}
-	return result.Status != machine.Running && result.Status != machine.Paused && f.Driven(id) == nil, nil
+	// What is neither kept nor in the journal only the driver could tell.
+	_, from, _, _, _ := h.after(*after)
+	*after = max(*after, from)
+	h.begin(*after)
+	return nil
 }
 
-// journalSink tells of events by the hundred.
+// journalSink tells of events, some at a time.
 type journalSink struct {
-	ctx   context.Context
 	after *int64
 	tell  func([]Line) error
+	roll  roll
 	lines []Line
+	size  int
 }
 
 // Event keeps an event that has not been told.
@@ -160,22 +138,20 @@ func (s *journalSink) Event(e *runner.Event) error {
 		return nil
 	}
 	*s.after = e.Seq
-	s.lines = append(s.lines, lineOf(e))
-	if len(s.lines) < 100 {
+	line := s.roll.line(e)
+	s.lines, s.size = append(s.lines, line), s.size+len(line.Frame)
+	if s.size < mostTold {
 		return nil
 	}
 	return s.flush()
 }
 
 func (s *journalSink) flush() error {
-	if err := s.ctx.Err(); err != nil {
-		return err
-	}
 	if len(s.lines) == 0 {
 		return nil
 	}
 	err := s.tell(s.lines)
-	s.lines = s.lines[:0:0]
+	s.lines, s.size = nil, 0
 	return err
 }
 
@@ -183,10 +159,12 @@ func (s *journalSink) flush() error {
 func (f *Fleet) hub(id string) *hub {
 	h := f.hubs[id]
 	if h == nil {
-		h = &hub{changed: make(chan struct{})}
+		h = &hub{changed: make(chan struct{}), ofAll: &f.kept}
 		h.startFollow = func(ctx context.Context, feed int) {
-			// A run that can't be read any more is told of no further.
-			_, _ = f.cfg.Runner.Follow(ctx, id, runner.Options{Sink: hubSink{h, feed}})
+			_, err := f.cfg.Runner.Follow(ctx, id, runner.Options{Sink: hubSink{h, feed}})
+			if err == nil || ctx.Err() == nil { // a run that can't be read any more is told of no further
+				h.rest(feed, true)
+			}
 		}
 		f.hubs[id] = h
 	}
@@ -211,6 +189,9 @@ func (f *Fleet) drop(id string) {
 	h := f.hubs[id]
 	if h != nil && f.drives[id] == nil && h.watching() == 0 {
 		delete(f.hubs, id)
+		h.mu.Lock()
+		h.clear(h.last)
+		h.mu.Unlock()
 	}
 }
 

@@ -16,9 +16,6 @@ import (
 // go, and come back with the number of the last event that they have.
 const slowest = 20 * time.Second
 
-// mostBuffered is about how many bytes are written to a reader at once: many may read.
-const mostBuffered = 64 << 10
-
 type eventsIn struct {
 	Run   string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
 	Last  string `header:"Last-Event-ID" doc:"the seq of the last event that the reader has"`
@@ -44,17 +41,7 @@ func (s *Server) getRunEvents(c *call, in *eventsIn) error {
 	// A reader that has all of a run that has ended is told to ask no more.
 	out.empty = http.StatusNoContent
 	return quiet(s.cfg.Fleet.Watch(out.ctx, record.ID, after, fleet.Watcher{
-		Tell: func(lines []fleet.Line) error {
-			for i := range lines {
-				out.event(strconv.FormatInt(lines[i].Seq, 10), lines[i].JSON)
-				if out.buffer.Len() >= mostBuffered {
-					if err := out.send(); err != nil {
-						return err
-					}
-				}
-			}
-			return out.send()
-		},
+		Tell: out.lines,
 		Idle: out.beat,
 	}))
 }
@@ -105,6 +92,23 @@ func (o *sse) event(id string, data []byte) {
 	o.buffer.WriteString("\n\n")
 }
 
+// lines sends events of a run as they are kept for all readers: none has a copy.
+func (o *sse) lines(lines []fleet.Line) error {
+	o.begin(http.StatusOK)
+	o.patience()
+	if _, err := o.buffer.WriteTo(o.w); err != nil {
+		return err
+	}
+	for len(lines) > 0 {
+		text, n := fleet.Frames(lines)
+		if _, err := o.w.Write(text); err != nil {
+			return err
+		}
+		lines = lines[n:]
+	}
+	return o.control.Flush()
+}
+
 // beat says that all is well.
 func (o *sse) beat() error {
 	o.begin(http.StatusOK)
@@ -113,13 +117,17 @@ func (o *sse) beat() error {
 }
 
 func (o *sse) send() error {
-	_ = o.control.SetWriteDeadline(time.Now().Add(slowest)) // a writer of a test has none
+	o.patience()
 	_, err := o.buffer.WriteTo(o.w)
 	o.buffer.Reset()
 	if err == nil {
 		err = o.control.Flush()
 	}
 	return err
+}
+
+func (o *sse) patience() {
+	_ = o.control.SetWriteDeadline(time.Now().Add(slowest)) // a writer of a test has none
 }
 
 func (o *sse) close() {
