@@ -143,7 +143,7 @@ func textOf(g *spec.Graph, n *spec.Node) string {
 
 // Page tells all of a run that has been painted.
 func (r *Painted) Page(ctx context.Context) (*Run, error) {
-	out := &Run{Result: r.Result, Events: r.events.list, Decisions: r.decided.List(), Said: []Said{}, Conversation: r.spoken.list}
+	out := &Run{Result: r.Result, Events: r.events.list, Decisions: r.decided.List(), Conversation: r.spoken.list}
 	if out.Conversation == nil {
 		out.Conversation = []runner.Spoken{}
 	}
@@ -152,20 +152,26 @@ func (r *Painted) Page(ctx context.Context) (*Run, error) {
 		return nil, err
 	}
 	out.State = first.State
-	size := 0
-	err = r.runner.Logs(ctx, r.Record.ID, false, func(c *runner.LogChunk) error {
+	out.Said, out.SaidCut, err = saidIn(ctx, r.runner, r.Record.ID)
+	return out, err
+}
+
+// saidIn is what programs and models said in a run, the latest of it, and how many bytes
+// before it are left out.
+func saidIn(ctx context.Context, r *runner.Runner, id string) (said []Said, cut int, err error) {
+	said, size := []Said{}, 0
+	err = r.Logs(ctx, id, false, func(c *runner.LogChunk) error {
 		if c.Text != "" {
 			size += len(c.Text)
-			out.Said = append(out.Said, NewSaid(c))
+			said = append(said, NewSaid(c))
 		}
 		return nil
 	})
 	from := 0
-	for ; size-out.SaidCut > mostSaid && from < len(out.Said); from++ {
-		out.SaidCut += len(out.Said[from].Text)
+	for ; size-cut > mostSaid && from < len(said); from++ {
+		cut += len(said[from].Text)
 	}
-	out.Said = out.Said[from:]
-	return out, err
+	return said[from:], cut, err
 }
 
 // pageSink keeps events as JSON.

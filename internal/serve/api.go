@@ -24,6 +24,7 @@ func (s *Server) api() []operation {
 		does(operation{method: "GET", path: "/runs/{run}", id: "getRun", tag: "runs", summary: "A run as it stands, or as it stood after a step"}, s.getRun),
 		does(operation{method: "DELETE", path: "/runs/{run}", id: "deleteRun", tag: "runs", summary: "Forget a run and its journal", status: http.StatusNoContent}, s.deleteRun),
 		does(operation{method: "GET", path: "/runs/{run}/page", id: "getRunPage", tag: "runs", summary: "All that is recorded of a run, with its flow as it was"}, s.getRunPage),
+		streams(operation{method: "GET", path: "/runs/{run}/record", id: "getRunRecord", tag: "runs", summary: "What is recorded of a run, in pieces: a JSON object a line with events, decisions, what was said; the last has last_event"}, "application/x-ndjson", s.getRunRecord),
 		does(operation{method: "GET", path: "/runs/{run}/state", id: "getRunState", tag: "runs", summary: "The state of a run as it stands, or after a step; secret keys are masked"}, s.getRunState),
 		does(operation{method: "GET", path: "/runs/{run}/why", id: "getRunWhy", tag: "runs", summary: "Every edge that a step could have taken, and why it did or did not"}, s.getRunWhy),
 		streams(operation{method: "GET", path: "/runs/{run}/events", id: "getRunEvents", tag: "runs", summary: "The events of a run, those so far and those to come, by server-sent events", also: map[int]string{http.StatusNoContent: "The run has ended, and the reader has all of its events"}}, "text/event-stream", s.getRunEvents),

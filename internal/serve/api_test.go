@@ -51,7 +51,7 @@ func TestOperations(t *testing.T) {
 		"health": {}, "ready": {}, "server": {}, "metrics": {}, "openapi": {}, "listFlows": {}, "listRuns": {}, "listQuestions": {},
 		"getFlow":  {path: "/flows/asking.yaml"},
 		"startRun": {body: `{"flow":"asking.yaml","input":{"n":1}}`},
-		"getRun":   {path: "/runs/asks?history=true"}, "getRunPage": {path: "/runs/asks/page"}, "getRunState": {path: "/runs/asks/state?at=1"},
+		"getRun":   {path: "/runs/asks?history=true"}, "getRunPage": {path: "/runs/asks/page"}, "getRunRecord": {path: "/runs/asks/record"}, "getRunState": {path: "/runs/asks/state?at=1"},
 		"getRunWhy": {path: "/runs/asks/why"}, "getRunEvents": {path: "/runs/done/events"}, "getRunLogs": {path: "/runs/asks/logs"}, "getRunConversation": {path: "/runs/asks/conversation"},
 		"answerRun": {"/runs/asks/answers", `{"answers":[{"target":"ok","value":"yes"}],"by":"Ada"}`},
 		"pauseRun":  {path: "/runs/busy1/pause"}, "cancelRun": {path: "/runs/busy2/cancel"},

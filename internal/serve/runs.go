@@ -11,10 +11,8 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/internal/inspect"
-	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
-	"github.com/graphrun/graphrun/spec"
 )
 
 type runIn struct {
@@ -214,56 +212,6 @@ func (s *Server) getRunWhy(_ *call, in *whyIn) (whyList, error) {
 	}
 	list, err := inspect.Why(s.cfg.Runner, &record, in.Step)
 	return whyList{list}, err
-}
-
-// runPage is all that is recorded of a run.
-type runPage struct {
-	Drawing *render.Document `json:"drawing"`
-	Flow    inspect.Flow     `json:"flow"`
-	Run     *inspect.Run     `json:"run"`
-	// Path is the flow's below the folder that is served; empty: it is elsewhere.
-	Path string `json:"path" doc:"the flow below the folder that is served; empty: it is elsewhere"`
-	// Last is the number of the last event: what follows is told after it.
-	Last int64 `json:"last_event"`
-	// Driver has the run; Here says that it is this server.
-	Driver string `json:"driver"`
-	Here   bool   `json:"here" doc:"this server drives the run"`
-	// Parent and ParentStep are what the run was forked from.
-	Parent     string            `json:"parent,omitempty"`
-	ParentStep int               `json:"parent_step,omitempty"`
-	Labels     map[string]string `json:"labels,omitempty"`
-}
-
-func (s *Server) getRunPage(c *call, in *runIn) (*runPage, error) {
-	record, err := s.find(in.Run)
-	if err != nil {
-		return nil, err
-	}
-	painted, err := inspect.Paint(s.cfg.Runner, &record, true)
-	if err != nil {
-		return nil, err
-	}
-	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}) // it was valid then
-	open := inspect.NewOpener(g, record.Load)
-	drawing := render.Draw(g, render.Options{Open: open.Open, Trail: painted.Trail})
-	file := s.cfg.Catalog.PathOf(record.File)
-	shown := file
-	if file == "" {
-		shown = record.File
-	}
-	run, err := painted.Page(c.ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := &runPage{
-		Drawing: drawing.Document(), Flow: inspect.NewFlow(g, shown, nil, open), Run: run, Path: file, Last: painted.Last(),
-		Here: s.cfg.Fleet.Driven(record.ID) != nil, Parent: record.Parent, ParentStep: record.ParentStep, Labels: record.Labels,
-	}
-	if lines, err := s.cfg.Store.List(runner.RunFilter{ID: record.ID}); err == nil && len(lines) == 1 {
-		out.Driver = lines[0].Owner
-	}
-	run.Result.History = nil
-	return out, nil
 }
 
 type logsIn struct {

@@ -47,7 +47,8 @@ export const api = {
   flow: (path: string) => ask<FlowPage>("GET", flow(path)),
   runs: (query: URLSearchParams) => ask<{ runs: ListedRun[]; next?: string }>("GET", "/runs?" + query),
   questions: () => ask<{ questions: Question[] }>("GET", "/questions"),
-  page: (id: string) => ask<RunPage>("GET", run(id) + "/page"),
+  /** page is a run without what record tells of it. */
+  page: (id: string) => ask<RunPage>("GET", run(id) + "/page?brief=true"),
   run: (id: string) => ask<Result>("GET", run(id)),
   why: (id: string, step: number) => ask<{ decisions: Decision[] }>("GET", `${run(id)}/why?step=${step}`),
   logs: (id: string, node: string) => ask<{ said: Said[] }>("GET", `${run(id)}/logs?node=${encodeURIComponent(node)}`),
@@ -60,6 +61,32 @@ export const api = {
   fork: (id: string, body: object) => ask<Result>("POST", run(id) + "/fork", body),
   remove: (id: string) => ask("DELETE", run(id)),
 };
+
+/** Piece is some of what is recorded of a run. */
+export interface Piece { events?: RunEvent[]; decisions?: Decision[]; said?: Said[]; conversation?: Spoken[]; said_cut?: number; last_event?: number }
+
+/** record tells in pieces what is recorded of a run, and lets the page be used between
+ * them. It ends with the number of the last event. */
+export async function record(id: string, tell: (p: Piece) => void, signal: AbortSignal): Promise<number> {
+  const answer = await fetch("/api/v1" + run(id) + "/record", { credentials: "same-origin", signal });
+  if (!answer.ok || !answer.body) throw new Problem(answer.status, answer.statusText, []);
+  const text = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "", last = -1;
+  for (;;) {
+    const { value, done } = await text.read();
+    if (done) break;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop()!;
+    for (const line of lines) {
+      const piece = JSON.parse(line) as Piece;
+      last = piece.last_event ?? last;
+      tell(piece);
+    }
+    if (lines.length) await new Promise((go) => setTimeout(go)); // what was clicked comes first
+  }
+  if (last < 0) throw new Error("the record is not whole");
+  return last;
+}
 
 /** watch tells of the events of a run after one, over lost connections too, until it is
  * stopped or the run has ended. lost says whether the connection is gone. */

@@ -1,7 +1,7 @@
 // The page as a server serves it: views by address, and runs as they happen.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { api, every, Problem, watch, type FlowPage, type RunPage, type ServerInfo } from "./api";
+import { api, every, Problem, record, watch, type FlowPage, type RunPage, type ServerInfo } from "./api";
 import { App } from "./app";
 import { Compare } from "./compare";
 import type { Result, RunEvent } from "./data";
@@ -85,27 +85,63 @@ function Waiting() {
 }
 
 function Run({ id, readOnly }: { id: string; readOnly: boolean }) {
-  const [page, setPage] = useState<RunPage | null>(null);
+  const [loaded, setLoaded] = useState<[RunPage, number] | null>(null);
   const [wrong, setWrong] = useState("");
-  const load = () => api.page(id).then(setPage, (e) => setWrong(e instanceof Problem && e.status === 404 ? e.message : `The run can't be read: ${(e as Error).message}`));
-  useEffect(() => void load(), [id]);
-  if (!page) return wrong ? <Missing text={wrong} /> : <Waiting />;
-  return <Watched key={page.run!.result.run_id} page={page} readOnly={readOnly} />;
+  const [tries, setTries] = useState(0);
+  useEffect(() => {
+    let over = false;
+    const told = (e: Error) => e instanceof Problem && e.status === 404 ? e.message : `The run can't be read: ${e.message}. Trying again.`;
+    api.page(id).then((got) => { if (!over) { setLoaded([got, tries]); setWrong(""); } }, (e) => {
+      if (over) return;
+      setWrong(told(e));
+      if (!(e instanceof Problem && e.status < 500)) setTimeout(() => over || setTries(tries + 1), 1000);
+    });
+    return () => { over = true; };
+  }, [id, tries]);
+  if (!loaded) return wrong ? <Missing text={wrong} /> : <Waiting />;
+  const [page, round] = loaded;
+  // A record that did not come whole is read anew.
+  return <Watched key={`${page.run!.result.run_id} ${round}`} page={page} readOnly={readOnly} broken={wrong} onBroken={() => { setWrong(gone); setTimeout(() => setTries(tries + 1), 1000); }} />;
 }
 
+const gone = "The server does not answer. When it is back, the page goes on where it was; if it has printed a new link, open that.";
+
 // Watched is a run with what happens to it.
-function Watched({ page, readOnly }: { page: RunPage; readOnly: boolean }) {
+function Watched({ page, readOnly, broken, onBroken }: { page: RunPage; readOnly: boolean; broken: string; onBroken: () => void }) {
   const trace = useMemo(() => new Trace(page), [page]);
   const [result, setResult] = useState(page.run!.result);
   const [version, setVersion] = useState(0);
-  const [gone, setGone] = useState(false);
+  const [lost, setLost] = useState(false);
   const [round, setRound] = useState(0); // of watching: a run that has ended may be taken up
-  const last = useRef(page.last_event);
+  const last = useRef(-1); // the last event that has come; below 0: the record is not read
+  const [read, setRead] = useState(false);
   const id = result.run_id;
   useEffect(() => { document.title = `${page.flow.name} · ${id} · graphrun`; }, [id]);
+  const fresh = () => api.run(id).then((r) => { trace.stands(r); setResult(r); setVersion((v) => v + 1); }, () => 0);
   useEffect(() => {
+    if (last.current >= 0) return;
+    const ended = new AbortController();
+    let drawn = 0, pause = 0;
+    const draw = () => {
+      const began = drawn = performance.now();
+      setVersion((v) => v + 1);
+      requestAnimationFrame(() => { pause = 3 * (performance.now() - began); });
+    };
+    record(id, (p) => {
+      trace.recorded(p);
+      if (performance.now() - drawn > pause) draw();
+    }, ended.signal).then((n) => {
+      last.current = n;
+      setRead(true);
+      draw();
+      if (page.run!.result.status === "running") void fresh();
+    }).catch(() => { if (!ended.signal.aborted) onBroken(); });
+    return () => ended.abort();
+  }, [trace]);
+  useEffect(() => {
+    if (!read) return;
     let batch: RunEvent[] = [], timer = 0, asked = 0, pause = 60, over = false;
-    const fresh = async () => {
+    const ask = async () => {
       asked = 0;
       const got = await api.run(id).catch(() => null);
       if (got && !over) {
@@ -123,14 +159,14 @@ function Watched({ page, readOnly }: { page: RunPage; readOnly: boolean }) {
       setVersion((v) => v + 1);
       // What is drawn often is drawn in a third of the time at most.
       requestAnimationFrame(() => { pause = Math.min(1000, Math.max(60, 2 * (performance.now() - began))); });
-      if (ended) { clearTimeout(asked); void fresh(); }
-      else asked ||= setTimeout(fresh, 700) as unknown as number;
+      if (ended) { clearTimeout(asked); void ask(); }
+      else asked ||= setTimeout(ask, 700) as unknown as number;
     };
     const stop = watch(id, last.current, (e) => {
       last.current = e.seq;
       batch.push(e);
       timer ||= setTimeout(show, batch.length === 1 ? Math.min(pause, 16 + pause / 4) : pause) as unknown as number;
-    }, setGone);
+    }, setLost);
     return () => {
       over = true;
       stop();
@@ -138,20 +174,20 @@ function Watched({ page, readOnly }: { page: RunPage; readOnly: boolean }) {
       clearTimeout(asked);
       if (batch.length) trace.push(batch); // who watches on begins after them
     };
-  }, [trace, round]);
+  }, [trace, round, read]);
   const busy = result.status === "running";
   useEffect(() => {
     if (!busy) return;
     const timer = setInterval(() => { trace.tick(Date.now()); setVersion((v) => v + 1); }, 1000);
     return () => clearInterval(timer);
   }, [busy, trace]);
-  const done = () => { void api.run(id).then((r) => { trace.stands(r); setResult(r); setVersion((v) => v + 1); }); setRound((n) => n + 1); };
+  const done = () => { void fresh(); setRound((n) => n + 1); };
   const asks = result.pending.length > 0 ? <Questions result={result} readOnly={readOnly} onDone={done} /> : null;
   const data = useMemo(() => ({ ...page, run: { ...trace.run, result } }), [page, result]);
   return (
     <App data={data} live={{
       trace, version, statuses: statusesOf(result),
-      banner: gone ? "The server does not answer. When it is back, the page goes on where it was; if it has printed a new link, open that." : "",
+      banner: lost ? gone : broken,
       controls: <Controls page={data as RunPage} result={result} readOnly={readOnly} onDone={done} />,
       asks, key: String(version),
       more: async (step) => {

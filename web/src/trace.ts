@@ -1,6 +1,7 @@
 // A run as the page shows it: executions with their attempts, and the run as it
 // was after any step.
 
+import type { Piece } from "./api";
 import type { Data, Decision, Failure, Result, RunEvent, Run, Said, Spoken } from "./data";
 
 /** Attempt is one try of an execution; times are milliseconds from the run's start. */
@@ -96,6 +97,23 @@ export class Trace {
         this.run.said.push({ node: e.node, place: e.place ?? e.node, visit: e.visit ?? 1, attempt: e.attempt ?? 1, stream: "text", text: e.text });
       }
     }
+  }
+
+  /** recorded adds a piece of what is recorded of the run. */
+  recorded(p: Piece) {
+    const from = this.executions.length;
+    for (const e of p.events ?? []) {
+      this.run.events.push(e);
+      this.add(e, this.known);
+    }
+    for (const x of this.executions.slice(from)) this.length = Math.max(this.length, x.end ?? x.start);
+    for (const d of p.decisions ?? []) {
+      this.run.decisions.push(d);
+      if (!inner(d.node)) this.decisions.set(d.step, d);
+    }
+    this.run.said.push(...(p.said ?? []));
+    this.run.said_cut += p.said_cut ?? 0;
+    if (p.conversation) this.run.conversation = p.conversation;
   }
 
   private decide(e: RunEvent) {

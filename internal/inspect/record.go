@@ -1,0 +1,121 @@
+// What is recorded of a run, in pieces: a long one is shown before all of it has come.
+
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Piece is some of what is recorded of a run: a page begins with a Run that has none of
+// it, and is told the rest by and by.
+type Piece struct {
+	Events       []json.RawMessage `json:"events,omitempty"`
+	Decisions    []Decision        `json:"decisions,omitempty"`
+	Said         []Said            `json:"said,omitempty"`
+	Conversation []runner.Spoken   `json:"conversation,omitempty"`
+	SaidCut      int               `json:"said_cut,omitempty"`
+	// Last is the number of the last event, in the last piece.
+	Last int64 `json:"last_event,omitempty"`
+}
+
+// AppendJSON appends the piece as one JSON object without a line break.
+func (p *Piece) AppendJSON(dst []byte) ([]byte, error) {
+	dst = append(dst, `{"events":[`...)
+	for i, event := range p.Events { // they are JSON, which encoding them would look at again
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, event...)
+	}
+	rest := *p
+	rest.Events = nil
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(&rest); err != nil {
+		return nil, err
+	}
+	more := bytes.TrimSpace(text.Bytes())[1:]
+	if dst = append(dst, ']'); len(more) > 1 {
+		dst = append(dst, ',')
+	}
+	return append(dst, more...), nil
+}
+
+// pieceEvents is how many events a piece has.
+const pieceEvents = 500
+
+// Head is a run as it stands, without what Record tells.
+func Head(r *runner.Runner, id string) (*Run, error) {
+	result, err := r.Show(id, runner.Options{})
+	if err != nil {
+		return nil, err
+	}
+	first, err := r.ShowAt(id, 0, runner.Options{})
+	if err != nil {
+		return nil, err
+	}
+	result.History = nil
+	return &Run{
+		Result: result, State: first.State, Events: []json.RawMessage{}, Decisions: []Decision{}, Said: []Said{}, Conversation: []runner.Spoken{},
+	}, nil
+}
+
+// Record tells in pieces what is recorded of a run, events and decisions in order.
+// Conditions of decisions are not told part by part: Why does that for a step. The
+// error is that of tell, or of the store.
+func Record(ctx context.Context, r *runner.Runner, record *runner.RunRecord, tell func(*Piece) error) error {
+	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}) // it was valid then
+	told := &recordSink{tell: tell, decided: NewDecisions(0, HasJoins(g))}
+	told.decided.Say = func(d *Decision) error {
+		for i := range d.Candidates {
+			d.Candidates[i].Test = nil
+		}
+		told.next.Decisions = append(told.next.Decisions, *d)
+		return nil
+	}
+	if _, err := r.Show(record.ID, runner.Options{Sink: told, History: true}); err != nil {
+		return err
+	}
+	if err := told.decided.SayRest(); err != nil {
+		return err
+	}
+	var err error
+	if told.next.Said, told.next.SaidCut, err = saidIn(ctx, r, record.ID); err != nil {
+		return err
+	}
+	told.next.Events, told.next.Conversation, told.next.Last = told.events.list, told.spoken.list, told.events.last
+	return tell(&told.next)
+}
+
+// recordSink tells of events in pieces.
+type recordSink struct {
+	tell    func(*Piece) error
+	next    Piece
+	events  pageSink
+	spoken  spokenSink
+	decided *Decisions
+}
+
+// Event keeps an event, and tells of those before.
+func (s *recordSink) Event(e *runner.Event) error {
+	if len(s.events.list) == pieceEvents {
+		s.next.Events = s.events.list
+		if err := s.tell(&s.next); err != nil {
+			return err
+		}
+		s.next, s.events.list = Piece{Decisions: s.next.Decisions[:0]}, s.events.list[:0]
+	}
+	if err := s.events.Event(e); err != nil {
+		return err
+	}
+	return s.decided.Event(e)
+}
+
+// Spoken keeps what was said in the conversation.
+func (s *recordSink) Spoken(told *runner.Spoken) error { return s.spoken.Spoken(told) }

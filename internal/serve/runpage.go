@@ -1,0 +1,132 @@
+// All that is recorded of a run, for the page that shows it.
+
+package serve
+
+import (
+	"compress/gzip"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/render"
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// runPage is all that is recorded of a run.
+type runPage struct {
+	Drawing *render.Document `json:"drawing"`
+	Flow    inspect.Flow     `json:"flow"`
+	Run     *inspect.Run     `json:"run"`
+	// Path is the flow's below the folder that is served; empty: it is elsewhere.
+	Path string `json:"path" doc:"the flow below the folder that is served; empty: it is elsewhere"`
+	// Last is the number of the last event: what follows is told after it.
+	Last int64 `json:"last_event"`
+	// Driver has the run; Here says that it is this server.
+	Driver string `json:"driver"`
+	Here   bool   `json:"here" doc:"this server drives the run"`
+	// Parent and ParentStep are what the run was forked from.
+	Parent     string            `json:"parent,omitempty"`
+	ParentStep int               `json:"parent_step,omitempty"`
+	Labels     map[string]string `json:"labels,omitempty"`
+}
+
+type runPageIn struct {
+	Run   string `path:"run" doc:"the run's id, a beginning of it that no other has, or last"`
+	Brief bool   `query:"brief" doc:"without what /record tells: events, decisions, what was said; the drawing is that of the flow"`
+}
+
+func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
+	record, err := s.find(in.Run)
+	if err != nil {
+		return nil, err
+	}
+	var run *inspect.Run
+	var trail *render.Trail
+	var last int64
+	if in.Brief {
+		run, err = inspect.Head(s.cfg.Runner, record.ID)
+	} else {
+		run, trail, last, err = s.wholeRun(c, &record)
+	}
+	if err != nil {
+		return nil, err
+	}
+	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}) // it was valid then
+	open := inspect.NewOpener(g, record.Load)
+	drawing := render.Draw(g, render.Options{Open: open.Open, Trail: trail})
+	file := s.cfg.Catalog.PathOf(record.File)
+	shown := file
+	if file == "" {
+		shown = record.File
+	}
+	out := &runPage{
+		Drawing: drawing.Document(), Flow: inspect.NewFlow(g, shown, nil, open), Run: run, Path: file, Last: last,
+		Here: s.cfg.Fleet.Driven(record.ID) != nil, Parent: record.Parent, ParentStep: record.ParentStep, Labels: record.Labels,
+	}
+	if lines, err := s.cfg.Store.List(runner.RunFilter{ID: record.ID}); err == nil && len(lines) == 1 {
+		out.Driver = lines[0].Owner
+	}
+	return out, nil
+}
+
+// wholeRun is a run with all that is recorded of it, what it came through, and the
+// number of its last event.
+func (s *Server) wholeRun(c *call, record *runner.RunRecord) (*inspect.Run, *render.Trail, int64, error) {
+	painted, err := inspect.Paint(s.cfg.Runner, record, true)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	run, err := painted.Page(c.ctx)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	run.Result.History = nil
+	return run, painted.Trail, painted.Last(), nil
+}
+
+// getRunRecord streams what is recorded of a run, a piece a line.
+func (s *Server) getRunRecord(c *call, in *runIn) error {
+	record, err := s.find(in.Run)
+	if err != nil {
+		return err
+	}
+	out, control := io.Writer(c.w), http.NewResponseController(c.w)
+	h := c.w.Header()
+	h.Set("Content-Type", "application/x-ndjson")
+	var zip *gzip.Writer
+	if strings.Contains(c.r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		h.Add("Vary", "Accept-Encoding")
+		zip, _ = gzip.NewWriterLevel(c.w, gzip.BestSpeed) // the level is one that there is
+		out = zip
+	}
+	var line []byte
+	begun := false
+	err = inspect.Record(c.ctx, s.cfg.Runner, &record, func(p *inspect.Piece) error {
+		begun = true
+		_ = control.SetWriteDeadline(time.Now().Add(slowest)) // a writer of a test has none
+		if line, err = p.AppendJSON(line[:0]); err != nil {
+			return err
+		}
+		if _, err := out.Write(append(line, '\n')); err != nil {
+			return err
+		}
+		if zip != nil {
+			return zip.Flush()
+		}
+		return control.Flush()
+	})
+	switch {
+	case err != nil && !begun:
+		h.Del("Content-Encoding")
+		return err
+	case err != nil:
+		panic(http.ErrAbortHandler) // what came is not all of it
+	case zip != nil:
+		return quiet(zip.Close())
+	}
+	return nil
+}
