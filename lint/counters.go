@@ -34,7 +34,11 @@ func (f *facts) inCycle(v, t int) bool {
 // unsure, only those are listed of which nobody can tell how they change.
 func (f *facts) counters(unsure bool) [][]int {
 	w := f.flow()
-	out, sure := make([][]int, len(w.scc)), make([][]int, len(w.scc))
+	out := make([][]int, len(w.scc))
+	if !slices.Contains(w.cyclic, true) {
+		return out
+	}
+	sure := make([][]int, len(w.scc))
 	for v, a := range f.access() {
 		if !w.cyclic[v] {
 			continue

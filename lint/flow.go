@@ -11,7 +11,7 @@ import (
 )
 
 // groupKind says why the edges of a group fire. The zero value is unset.
-type groupKind int
+type groupKind uint8
 
 const (
 	// byGuard: a conditional declaration that holds; with routing all, every
@@ -26,11 +26,11 @@ const (
 // group is a set of edges that fire together. A node's groups exclude each
 // other, but for those of different outcomes of different visits.
 type group struct {
-	kind  groupKind
 	edges []int // indexes in Graph.Edges; none for byGoto
 	// targets are the vertices that they lead to, in order: each once, but a join
 	// that counts arrivals once for each edge.
 	targets []int
+	kind    groupKind
 	// perhaps says that any subset of the targets may fire, not all always.
 	perhaps bool
 }
@@ -60,7 +60,9 @@ func (f *facts) flow() *flow {
 		w.wild = w.wild || n.Goto.IsSet() && !n.HasEnds
 	}
 	w.graph = f.digraph(w, true)
-	w.calm = f.digraph(w, false)
+	if w.calm = w.graph; w.fails() {
+		w.calm = f.digraph(w, false)
+	}
 	w.back = w.graph.Reverse()
 	w.reached = w.graph.Reach(f.start())
 	var count int
@@ -241,6 +243,13 @@ func (f *facts) digraph(w *flow, failures bool) *graphalg.Digraph {
 		}
 	}
 	return graphalg.New(n+2, from, to)
+}
+
+// fails reports whether some ways are taken on failures only.
+func (w *flow) fails() bool {
+	return slices.ContainsFunc(w.groups, func(groups []group) bool {
+		return slices.ContainsFunc(groups, func(g group) bool { return g.kind == onFailure })
+	})
 }
 
 // markCycles finds the vertices on cycles.

@@ -114,9 +114,12 @@ func (k *forks) meetings() {
 // split builds the graph with arms.
 func (k *forks) split() {
 	var from, to []int
-	next := k.first
+	next, all := k.first, 0
 	for v, groups := range k.flow.groups {
 		k.armAt[v] = -1
+		for i := range groups {
+			all += len(groups[i].targets)
+		}
 		targets, fans := distinctTargets(groups)
 		if fans {
 			k.armAt[v], k.armCount[v] = next, len(targets)
@@ -131,7 +134,9 @@ func (k *forks) split() {
 			next++
 		}
 	}
-	k.graph = graphalg.New(next, from, to)
+	if k.graph = k.flow.graph; next > k.first || len(from) < all {
+		k.graph = graphalg.New(next, from, to)
+	}
 }
 
 // distinctTargets are all targets of a node, and whether several fire together.

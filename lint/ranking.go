@@ -92,6 +92,9 @@ func (r *ranking) begin() {
 	}
 	for key, writers := range r.writers {
 		for _, v := range writers {
+			if r.arcsOf[r.of[v]] == nil {
+				continue // it lies on no cycle: most nodes of a large graph
+			}
 			name := moveKey{key: key, of: r.of[v]}
 			r.writersOf[name] = append(r.writersOf[name], v)
 		}

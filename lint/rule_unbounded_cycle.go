@@ -72,7 +72,11 @@ type freeCycle struct {
 // freeCycles are those that can be reached.
 func (f *facts) freeCycles() []freeCycle {
 	w := f.flow()
-	free := f.rank(-1, true).left()
+	r := f.rank(-1, true)
+	if len(r.arcs) == 0 {
+		return nil
+	}
+	free := r.left()
 	of, size := free.SCC()
 	members := make([][]int, size)
 	for v := range f.graph.Nodes {

@@ -11,7 +11,7 @@ import (
 )
 
 // moment says when an expression is evaluated. The zero value is unset.
-type moment int
+type moment uint8
 
 const (
 	before moment = iota + 1 // before its node runs
@@ -22,18 +22,18 @@ const (
 
 // use is one expression: a whole scalar, or one {{ part }} of it.
 type use struct {
-	node   int // the node that it belongs to, or whose edge it is on; -1 at the end
-	edge   int // -1 when it stands on no edge
-	field  string
-	moment moment
+	node  int // the node that it belongs to, or whose edge it is on; -1 at the end
+	edge  int // -1 when it stands on no edge
+	field string
 	// text is the scalar, and from and to the expression in its value.
 	text     spec.Text
 	from, to int
 	program  *eval.Program
+	// order counts the assignments of a set node, which see earlier ones.
+	order  int
+	moment moment
 	// optional marks {{ path? }}, and inText a part of a template.
 	optional, inText bool
-	// order counts the assignments of a set node, which see earlier ones.
-	order int
 }
 
 // span is the place of the expression in the file.
@@ -106,11 +106,17 @@ func (f *facts) uses() *useIndex {
 	if f.allUses != nil {
 		return f.allUses
 	}
+	w := &useWalk{useIndex: useIndex{byNode: make([]pieces, len(f.graph.Nodes)), byEdge: make([]pieces, len(f.graph.Edges))}}
+	f.walkUses(w)
+	w.all = make([]use, 0, w.count)
+	f.walkUses(w)
+	f.allUses = &w.useIndex
+	return f.allUses
+}
+
+// walkUses counts the expressions of the graph, and lists them where there is room.
+func (f *facts) walkUses(w *useWalk) {
 	g, b := f.graph, f.bound
-	w := &useWalk{useIndex: useIndex{
-		all:    make([]use, 0, 2*len(g.Nodes)+len(g.Edges)),
-		byNode: make([]pieces, len(g.Nodes)), byEdge: make([]pieces, len(g.Edges)),
-	}}
 	for i, n := range g.Nodes {
 		w.at = use{node: i, edge: -1}
 		from := len(w.all)
@@ -139,8 +145,6 @@ func (f *facts) uses() *useIndex {
 		w.at = use{node: -1, edge: -1, moment: atEnd, field: "output"}
 		w.value(g.Output, b.Output)
 	}
-	f.allUses = &w.useIndex
-	return f.allUses
 }
 
 // ofNode are the expressions of a node, without those of its edges.
@@ -149,10 +153,12 @@ func (x *useIndex) ofNode(i int) []use { return x.all[x.byNode[i].from:x.byNode[
 // ofEdge are the expressions of an edge.
 func (x *useIndex) ofEdge(i int) []use { return x.all[x.byEdge[i].from:x.byEdge[i].to] }
 
-// useWalk collects uses; at holds what is common to the next ones.
+// useWalk collects uses, or counts them when it has no room: there are so many that
+// what growing a list leaves behind shows. at holds what is common to the next ones.
 type useWalk struct {
 	useIndex
-	at use
+	at    use
+	count int
 }
 
 func (w *useWalk) node(n *spec.Node, b *bind.Node) {
@@ -204,6 +210,9 @@ func (w *useWalk) program(field string, text spec.Text, p *eval.Program) {
 }
 
 func (w *useWalk) add(text spec.Text, from, to int, p *eval.Program, optional, inText bool) {
+	if w.count++; w.all == nil {
+		return
+	}
 	u := w.at
 	u.text, u.from, u.to, u.program, u.optional, u.inText = text, from, to, p, optional, inText
 	w.all = append(w.all, u)

@@ -9,6 +9,9 @@ import "time"
 type builder struct {
 	*shaper
 	graph *Graph
+	// Of the nodes and edges that say nothing of it.
+	nodeRare *NodeRare
+	edgeRare *EdgeRare
 }
 
 func newGraph(file *File) *Graph {
@@ -89,6 +92,7 @@ func (b *builder) build(root *Value) {
 		}
 	}
 	b.policies(root.Get("policies"))
+	b.edgeRare = &EdgeRare{}
 	b.edges(root.Get("edges"))
 	b.finish()
 	// What points to another entry would keep the largest ones, which have been read.

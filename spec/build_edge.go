@@ -20,9 +20,9 @@ func (b *builder) edges(v *Value) {
 			g.gaps |= gapEdges
 			continue
 		}
-		d := declaration{edge: &room[i]}
+		d := declaration{edge: &room[i], rare: b.edgeRare}
 		d.read(&v.Items[i])
-		d.edge.Decl = i
+		d.edge.Decl, d.edge.EdgeRare = i, d.rare
 		b.conditionOf(&d)
 		b.edgeID(d.edge.ID, ids)
 		b.expand(&d)
@@ -33,6 +33,8 @@ func (b *builder) edges(v *Value) {
 // ends becomes, and the keys that rules speak of.
 type declaration struct {
 	edge      *Edge
+	rare      *EdgeRare // its own, or the one that is shared
+	owns      bool
 	from, to  *Value
 	condition Text
 	fallback  Text // the key
@@ -53,19 +55,27 @@ func (d *declaration) read(v *Value) {
 		case "when":
 			d.edge.When, d.whenKey = textOf(v), key
 		case "id":
-			d.edge.ID = textOf(v)
+			d.own().ID = textOf(v)
 		case "label":
-			d.edge.Label = textOf(v)
+			d.own().Label = textOf(v)
 		case "description":
-			d.edge.Description = textOf(v)
+			d.own().Description = textOf(v)
 		case "priority":
 			d.edge.Priority = intOf(v)
 		case "fallback":
 			d.edge.Fallback, d.fallback = boolOf(v, false), key
 		case "transform":
-			d.edge.Transform = v
+			d.own().Transform = v
 		}
 	}
+}
+
+// own is what only this declaration says.
+func (d *declaration) own() *EdgeRare {
+	if !d.owns {
+		d.rare, d.owns = &EdgeRare{}, true
+	}
+	return d.rare
 }
 
 // conditionOf fills in the edge's condition and reports keys that it has no use for.
@@ -141,7 +151,7 @@ func (b *builder) finish() {
 	for _, f := range g.Finish {
 		g.Edges = append(g.Edges, &Edge{
 			Index: len(g.Edges), Decl: -1, From: f, To: Text{Value: END, Span: f.Span},
-			Condition: "on_success", Span: f.Span,
+			Condition: "on_success", Span: f.Span, EdgeRare: b.edgeRare,
 		})
 	}
 }

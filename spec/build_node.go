@@ -14,6 +14,7 @@ func (b *builder) nodes(v *Value) {
 	g.Nodes = make([]*Node, 0, len(v.Fields))
 	g.nodes = make(map[string]*Node, len(v.Fields))
 	room := make([]Node, len(v.Fields))
+	b.nodeRare = &NodeRare{}
 	for i := range v.Fields {
 		f := &v.Fields[i]
 		if isExtension(f.Key.Value) {
@@ -33,7 +34,7 @@ func (b *builder) nodes(v *Value) {
 // node reads one node: the keys of every node into fields, the rest, its
 // kind's keys, into Fields.
 func (b *builder) node(n *Node, f *Field) {
-	n.ID, n.Span, n.OnMaxVisits, n.Routing = f.Key, f.Value.Span, "fail", "first"
+	n.ID, n.Span, n.OnMaxVisits, n.Routing, n.NodeRare = f.Key, f.Value.Span, "fail", "first", b.nodeRare
 	if f.Value.Kind != Map {
 		n.unsure = true
 		return
@@ -47,9 +48,10 @@ func (b *builder) node(n *Node, f *Field) {
 		case "kind":
 			n.Kind = textOf(v)
 		case "description":
-			n.Description = textOf(v)
+			b.own(n).Description = textOf(v)
 		case "reads":
-			n.Reads, n.HasReads = namesOf(v), true
+			r := b.own(n)
+			r.Reads, r.HasReads = namesOf(v), true
 		case "writes":
 			n.Writes = writesOf(v)
 			b.once(n.Writes.Keys)
@@ -62,9 +64,9 @@ func (b *builder) node(n *Node, f *Field) {
 		case "on_max_visits":
 			n.OnMaxVisits = textOf(v).Value
 		case "queue":
-			n.Queue = textOf(v)
+			b.own(n).Queue = textOf(v)
 		case "cache":
-			n.Cache = cacheOf(v)
+			b.own(n).Cache = cacheOf(v)
 		default:
 			if !b.routing(n, f) && !isExtension(f.Key.Value) {
 				n.Fields = follow(n.Fields, all, i)
@@ -72,6 +74,14 @@ func (b *builder) node(n *Node, f *Field) {
 		}
 	}
 	n.unsure = n.unsure || findKind(b.kinds, n.Kind.Value) == nil
+}
+
+// own is what only this node says.
+func (b *builder) own(n *Node) *NodeRare {
+	if n.NodeRare == b.nodeRare {
+		n.NodeRare = &NodeRare{}
+	}
+	return n.NodeRare
 }
 
 // follow adds the entry at i of a map to a list of such entries. As long as they
@@ -95,31 +105,33 @@ func (b *builder) routing(n *Node, f *Field) bool {
 	case "routing":
 		n.Routing = textOf(v).Value
 	case "goto":
-		n.Goto = textOf(v)
+		b.own(n).Goto = textOf(v)
 	case "ends":
-		n.Ends, n.HasEnds = endsOf(v), true
-		n.unsure = n.unsure || len(n.Ends) < max(len(v.Fields), len(v.Items)) || v.IsScalar()
+		r := b.own(n)
+		r.Ends, r.HasEnds = endsOf(v), true
+		n.unsure = n.unsure || len(r.Ends) < max(len(v.Fields), len(v.Items)) || v.IsScalar()
 	case "join":
 		n.Join = joinOf(v)
 	case "decide":
-		n.Decide = &Decide{See: namesOf(v.Get("see")), Instructions: textOf(v.Get("instructions"))}
+		b.own(n).Decide = &Decide{See: namesOf(v.Get("see")), Instructions: textOf(v.Get("instructions"))}
 	case "each":
-		n.Each = textOf(v)
+		b.own(n).Each = textOf(v)
 	case "max_concurrency":
-		n.MaxConcurrency, n.MaxConcurrencySpan = intOf(v), f.Key.Span
+		r := b.own(n)
+		r.MaxConcurrency, r.MaxConcurrencySpan = intOf(v), f.Key.Span
 	case "parallel":
 		n.Parallel = &Parallel{}
 		b.parallel(v, n.Parallel)
 	case "feedback":
 		if v.Kind == Bool {
-			n.Feedback = new(boolOf(v, false))
+			b.own(n).Feedback = new(boolOf(v, false))
 		}
 	case "conversation":
-		n.Conversation = v
+		b.own(n).Conversation = v
 	case "before":
-		n.Before = exprsOf(v)
+		b.own(n).Before = exprsOf(v)
 	case "emit":
-		n.Emit = exprsOf(v)
+		b.own(n).Emit = exprsOf(v)
 	case "output":
 		if v.Kind == Map {
 			n.Output, _ = v.Data().(map[string]any)

@@ -234,43 +234,20 @@ type Cache struct {
 
 // Node is one node. Index is its place in Graph.Nodes.
 type Node struct {
-	ID          Text
-	Index       int
-	Span        Span
-	Kind        Text
-	Description Text
-	// Reads lists the state keys the node may see; HasReads false means all.
-	Reads    []Text
-	HasReads bool
-	Writes   Writes
+	ID     Text
+	Index  int
+	Span   Span
+	Kind   Text
+	Writes Writes
 	// Retry are the blocks of the node's own `retry`; see RetryBlocks.
 	Retry   []Retry
 	Timeout time.Duration
 	// MaxVisits is 0 without a limit of the node's own.
 	MaxVisits   int
 	OnMaxVisits string // fail (default), skip
-	// Queue names the workers of a cluster that run the node; absent: any.
-	Queue   Text
-	Cache   *Cache
-	Routing string // first (default), all
-	// Goto is an expression; absent when not declared.
-	Goto    Text
-	Ends    []End
-	HasEnds bool
-	Join    *Join
-	Each    Text
-	// MaxConcurrency is how many elements of Each run at once; 0: as many as the run
-	// allows.
-	MaxConcurrency int
-	// MaxConcurrencySpan is where the file says so.
-	MaxConcurrencySpan Span
-	Parallel           *Parallel
-	Feedback           *bool
-	Conversation       *Value
-	Before             []NamedExpr
-	Emit               []NamedExpr
-	// Decide is what a router sees besides; nil when not declared.
-	Decide *Decide
+	Routing     string // first (default), all
+	Join        *Join
+	Parallel    *Parallel
 	// Output is the JSON Schema of the node's output as plain data, and
 	// OutputSource how it is written; nil when not declared.
 	Output       map[string]any
@@ -280,10 +257,40 @@ type Node struct {
 
 	written []Field // all of its keys
 
+	*NodeRare
+
 	// Final says that `finally` names the node: it stands on no edge.
 	Final bool
 
 	unsure bool // its kind or shape was reported: Check says nothing of its ways out
+}
+
+// NodeRare is what few nodes say: a graph may have so many nodes that their size counts.
+// Nodes that say nothing of it share one, as copies of a node do: it is read-only.
+type NodeRare struct {
+	Description Text
+	// Reads lists the state keys the node may see; HasReads false means all.
+	Reads    []Text
+	HasReads bool
+	// Queue names the workers of a cluster that run the node; absent: any.
+	Queue Text
+	Cache *Cache
+	// Goto is an expression; absent when not declared.
+	Goto    Text
+	Ends    []End
+	HasEnds bool
+	Each    Text
+	// MaxConcurrency is how many elements of Each run at once; 0: as many as the run
+	// allows.
+	MaxConcurrency int
+	// MaxConcurrencySpan is where the file says so.
+	MaxConcurrencySpan Span
+	Feedback           *bool
+	Conversation       *Value
+	Before             []NamedExpr
+	Emit               []NamedExpr
+	// Decide is what a router sees besides; nil when not declared.
+	Decide *Decide
 }
 
 // Written returns the value of a key of the node as the file has it, or nil. Keys names
@@ -364,19 +371,26 @@ type Edge struct {
 	// Decl is the place of the declaration in the file's edges list; -1 for
 	// the edges that `finish` adds.
 	Decl int
-	ID   Text
 	From Text
 	To   Text
 	// Condition is never empty: always, on_success, on_failure, conditional, llm_decide.
-	Condition   string
-	When        Text
+	Condition string
+	When      Text
+	Priority  int
+	Fallback  bool
+	Span      Span
+
+	*EdgeRare
+}
+
+// EdgeRare is what few edges say. Edges that say nothing of it share one, as NodeRare is
+// shared: it is read-only.
+type EdgeRare struct {
+	ID          Text
 	Label       Text
 	Description Text
-	Priority    int
-	Fallback    bool
 	// Transform is an expression or a map of them; nil when not declared.
 	Transform *Value
-	Span      Span
 }
 
 // END is the reserved target that completes a branch.

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"unsafe"
 )
 
 // isJSON reports whether a text is JSON of which YAML reads the same: without the
@@ -35,7 +36,9 @@ type jsonReader struct {
 
 // readJSON reads the value of a text that isJSON.
 func (c *converter) readJSON(v *Value) {
-	r := jsonReader{converter: c, whole: string(c.text), counts: countParts(c.text)}
+	// The graph keeps its text, which never changes: the texts in it need no copy of it.
+	whole := unsafe.String(unsafe.SliceData(c.text), len(c.text))
+	r := jsonReader{converter: c, whole: whole, counts: countParts(c.text)}
 	r.value(v)
 }
 

@@ -18,10 +18,13 @@ const (
 	// room, and perByte or perJSONByte, are how much memory the checks of large files
 	// are given, and how much more for each of their bytes, before garbage is collected
 	// at all costs: what they hold, and about half as much again. JSON is read without
-	// the tree that the YAML library makes.
+	// the tree that the YAML library makes. Beyond enough for all that, JSON gets
+	// tightJSON: hardly more than what is held.
 	room        = 28 << 20
 	perByte     = 50
 	perJSONByte = 34
+	tightJSON   = 20
+	enough      = 147 << 20
 	// rare is the growth of the heap, in percent, after which it is collected
 	// while there is room.
 	rare = 400
@@ -39,21 +42,22 @@ func setCollector(sources []source) (undo func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
-	type file struct{ size, memory int }
+	type file struct{ size, memory, tight int }
 	files := make([]file, 0, len(sources))
 	for i := range sources {
-		size, per := sources[i].size(), perByte
+		size, per, tight := sources[i].size(), perByte, perByte
 		if filepath.Ext(sources[i].name) == ".json" {
-			per = perJSONByte
+			per, tight = perJSONByte, tightJSON
 		}
-		files = append(files, file{size, per * size})
+		files = append(files, file{size, per * size, tight * size})
 	}
 	slices.SortFunc(files, func(a, b file) int { return cmp.Compare(a.size, b.size) })
 	atOnce := files[max(0, len(files)-runtime.GOMAXPROCS(0)):]
-	total := 0
+	total, tight := 0, 0
 	for _, f := range atOnce {
-		total += f.memory
+		total, tight = total+f.memory, tight+f.tight
 	}
+	total = max(tight, min(total, enough))
 	switch {
 	case len(atOnce) == 0 || atOnce[len(atOnce)-1].size < largeFile && len(sources) < many:
 		return func() {}

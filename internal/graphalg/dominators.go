@@ -133,10 +133,10 @@ func (w *domination) eval(v int) int {
 // index numbers the tree so that Covers takes constant time, and orders it.
 func (t *Tree) index() {
 	n := len(t.Parent)
-	room := make([]int, 6*n)
+	room, work := make([]int, 4*n), make([]int, 2*n)
 	piece := func(i int) []int { return room[i*n : (i+1)*n : (i+1)*n] }
 	t.pre, t.last, t.head, t.heavy = piece(0), piece(1), piece(2), piece(3)
-	size, next := piece(4), piece(5) // next: the first free number below a vertex
+	size, next := work[:n], work[n:] // next: the first free number below a vertex
 	// In depth-first order a dominator comes before what it dominates.
 	for i := len(t.Order) - 1; i >= 0; i-- {
 		v := t.Order[i]
