@@ -144,14 +144,19 @@ func (c *comparison) edges() {
 // pairUp puts edges with equal guards at equal places, the rest behind them.
 func pairUp(was, is []*spec.Edge) (a, b []*spec.Edge) {
 	var restA, restB []*spec.Edge
+	byGuard := map[string][]int{}
+	for i, e := range is {
+		byGuard[e.When.Value] = append(byGuard[e.When.Value], i)
+	}
 	used := make([]bool, len(is))
 	for _, e := range was {
-		i := slices.IndexFunc(is, func(f *spec.Edge) bool { return !used[slices.Index(is, f)] && f.When.Value == e.When.Value })
-		if i < 0 {
+		equal := byGuard[e.When.Value]
+		if len(equal) == 0 {
 			restA = append(restA, e)
 			continue
 		}
-		used[i] = true
+		i := equal[0]
+		byGuard[e.When.Value], used[i] = equal[1:], true
 		a, b = append(a, e), append(b, is[i])
 	}
 	for i, e := range is {

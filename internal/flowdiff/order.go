@@ -18,12 +18,18 @@ type paired struct{ was, is *spec.Edge }
 // those with a condition the first that holds fires; of the others, which are branches,
 // the writes to some keys are kept in their order.
 func (c *comparison) orders(pairs []paired) {
+	leaving := map[string][]paired{}
+	for _, p := range pairs {
+		if from := p.is.From.Value; from == p.was.From.Value {
+			leaving[from] = append(leaving[from], p)
+		}
+	}
 	for _, n := range c.after.Graph.Nodes {
 		var conditions, branches []paired
 		sorted := true // by priorities that are the same
-		for _, p := range pairs {
+		for _, p := range leaving[n.ID.Value] {
 			switch {
-			case p.was.From.Value != n.ID.Value || p.is.From.Value != n.ID.Value || p.was.Condition != p.is.Condition:
+			case p.was.Condition != p.is.Condition:
 			case p.is.When.IsSet():
 				conditions = append(conditions, p)
 				sorted = sorted && p.was.Priority == p.is.Priority
@@ -74,12 +80,18 @@ func ordered(g *spec.Graph) []string {
 // assignments compares the order of what a set node writes: later ones see earlier ones.
 func (c *comparison) assignments(old, now *spec.Node) {
 	names := func(n *spec.Node, other *spec.Node) []string {
+		set, in := n.Field("set"), other.Field("set")
+		if set == nil || in == nil {
+			return nil
+		}
+		both := map[string]bool{}
+		for i := range in.Fields {
+			both[in.Fields[i].Key.Value] = true
+		}
 		var out []string
-		if set := n.Field("set"); set != nil {
-			for i := range set.Fields {
-				if in := other.Field("set"); in != nil && in.Get(set.Fields[i].Key.Value) != nil {
-					out = append(out, set.Fields[i].Key.Value)
-				}
+		for i := range set.Fields {
+			if name := set.Fields[i].Key.Value; both[name] {
+				out = append(out, name)
 			}
 		}
 		return out
