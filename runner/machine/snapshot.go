@@ -3,6 +3,7 @@
 package machine
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -20,44 +21,44 @@ const snapshotVersion = 2
 // savedState is State in a snapshot. What is missing is derived from the rest,
 // or of no interest to the next event.
 type savedState struct {
-	Version    int             `json:"version"`
-	Graph      string          `json:"graph"`
-	RunID      string          `json:"run_id"`
-	Group      string          `json:"group,omitempty"`
-	Status     Status          `json:"status"`
-	Quality    Quality         `json:"quality,omitempty"`
-	Reason     string          `json:"reason,omitempty"`
-	Limited    bool            `json:"limited,omitempty"`
-	Failure    *int            `json:"failure,omitempty"`
-	PausedAt   *Breakpoint     `json:"paused_at,omitempty"`
-	Output     json.RawMessage `json:"output,omitempty"`
-	Superstep  int             `json:"superstep"`
-	Steps      int             `json:"steps"`
-	ChildSteps int             `json:"child_steps,omitempty"`
+	Version    int         `json:"version"`
+	Graph      string      `json:"graph"`
+	RunID      string      `json:"run_id"`
+	Group      string      `json:"group,omitempty"`
+	Status     Status      `json:"status"`
+	Quality    Quality     `json:"quality,omitempty"`
+	Reason     string      `json:"reason,omitempty"`
+	Limited    bool        `json:"limited,omitempty"`
+	Failure    *int        `json:"failure,omitempty"`
+	PausedAt   *Breakpoint `json:"paused_at,omitempty"`
+	Output     any         `json:"output,omitempty"`
+	Superstep  int         `json:"superstep"`
+	Steps      int         `json:"steps"`
+	ChildSteps int         `json:"child_steps,omitempty"`
 
-	Limits      spec.Limits                `json:"limits"`
-	Goal        string                     `json:"goal,omitempty"`
-	BreakBefore []string                   `json:"break_before,omitempty"`
-	BreakAfter  []string                   `json:"break_after,omitempty"`
-	PauseDue    bool                       `json:"pause_due,omitempty"`
-	Edits       map[string]json.RawMessage `json:"edits,omitempty"`
-	Parent      *ParentInfo                `json:"parent,omitempty"`
-	Began       int64                      `json:"began"`
-	Now         int64                      `json:"now"`
-	PausedFrom  int64                      `json:"paused_from,omitempty"`
-	Deadline    int64                      `json:"deadline,omitempty"`
-	Degraded    bool                       `json:"degraded,omitempty"`
-	Closing     *savedEnding               `json:"closing,omitempty"`
-	Violated    *savedEnding               `json:"violated,omitempty"`
-	Final       *savedFinale               `json:"final,omitempty"`
-	Endings     int                        `json:"endings,omitempty"`
-	Open        bool                       `json:"open,omitempty"`
+	Limits      spec.Limits    `json:"limits"`
+	Goal        string         `json:"goal,omitempty"`
+	BreakBefore []string       `json:"break_before,omitempty"`
+	BreakAfter  []string       `json:"break_after,omitempty"`
+	PauseDue    bool           `json:"pause_due,omitempty"`
+	Edits       map[string]any `json:"edits,omitempty"`
+	Parent      *ParentInfo    `json:"parent,omitempty"`
+	Began       int64          `json:"began"`
+	Now         int64          `json:"now"`
+	PausedFrom  int64          `json:"paused_from,omitempty"`
+	Deadline    int64          `json:"deadline,omitempty"`
+	Degraded    bool           `json:"degraded,omitempty"`
+	Closing     *savedEnding   `json:"closing,omitempty"`
+	Violated    *savedEnding   `json:"violated,omitempty"`
+	Final       *savedFinale   `json:"final,omitempty"`
+	Endings     int            `json:"endings,omitempty"`
+	Open        bool           `json:"open,omitempty"`
 
-	Env     map[string]json.RawMessage `json:"env"`
-	Visits  map[string]json.RawMessage `json:"visits,omitzero"`
-	History map[string]json.RawMessage `json:"history,omitzero"`
-	ByNode  map[string]json.RawMessage `json:"nodes,omitzero"`
-	Extra   []string                   `json:"extra,omitempty"`
+	Env     map[string]any `json:"env"`
+	Visits  map[string]any `json:"visits,omitzero"`
+	History map[string]any `json:"history,omitzero"`
+	ByNode  map[string]any `json:"nodes,omitzero"`
+	Extra   []string       `json:"extra,omitempty"`
 	// Counts are those of nodes and edges above 0, as pairs of index and count.
 	NodeCounts [][2]int       `json:"node_counts,omitempty"`
 	EdgeCounts [][2]int       `json:"edge_counts,omitempty"`
@@ -65,31 +66,31 @@ type savedState struct {
 	Reasons    []savedReason  `json:"reasons,omitempty"`
 	Succeeded  [][2]int       `json:"succeeded,omitempty"`
 
-	Tasks        []savedTask     `json:"tasks,omitempty"`
-	Next         []savedTask     `json:"next,omitempty"`
-	Parked       []savedTask     `json:"parked,omitempty"`
-	ReadyTasks   int             `json:"ready_tasks,omitempty"`
-	RunningTasks int             `json:"running_tasks,omitempty"`
-	WaitingTasks int             `json:"waiting_tasks,omitempty"`
-	NextReady    int             `json:"next_ready,omitempty"`
-	Mixed        bool            `json:"mixed,omitempty"`
-	Fanouts      int             `json:"fanouts,omitempty"`
-	Fans         []savedFanout   `json:"fans,omitempty"` // outer ones first
-	Laned        []int           `json:"laned,omitempty"`
-	Barriers     []savedBarrier  `json:"barriers,omitempty"`
-	Expiries     []savedExpiry   `json:"expiries,omitempty"`
-	Deciding     int             `json:"deciding,omitempty"`
-	Routes       []savedRoute    `json:"routes,omitempty"`
-	Refused      int             `json:"refused,omitempty"`
-	Grants       grants          `json:"grants,omitzero"`
-	OutOfSteps   bool            `json:"out_of_steps,omitempty"`
-	NoStep       bool            `json:"no_step,omitempty"`
-	Rounds       int             `json:"rounds,omitempty"`
-	LastEnd      json.RawMessage `json:"last_end,omitempty"`
-	LastOutput   json.RawMessage `json:"last_output,omitempty"`
-	Order        int             `json:"order,omitempty"`
-	Logs         []savedLog      `json:"logs,omitempty"`
-	Failures     []savedFailure  `json:"failures,omitempty"`
+	Tasks        []savedTask    `json:"tasks,omitempty"`
+	Next         []savedTask    `json:"next,omitempty"`
+	Parked       []savedTask    `json:"parked,omitempty"`
+	ReadyTasks   int            `json:"ready_tasks,omitempty"`
+	RunningTasks int            `json:"running_tasks,omitempty"`
+	WaitingTasks int            `json:"waiting_tasks,omitempty"`
+	NextReady    int            `json:"next_ready,omitempty"`
+	Mixed        bool           `json:"mixed,omitempty"`
+	Fanouts      int            `json:"fanouts,omitempty"`
+	Fans         []savedFanout  `json:"fans,omitempty"` // outer ones first
+	Laned        []int          `json:"laned,omitempty"`
+	Barriers     []savedBarrier `json:"barriers,omitempty"`
+	Expiries     []savedExpiry  `json:"expiries,omitempty"`
+	Deciding     int            `json:"deciding,omitempty"`
+	Routes       []savedRoute   `json:"routes,omitempty"`
+	Refused      int            `json:"refused,omitempty"`
+	Grants       grants         `json:"grants,omitzero"`
+	OutOfSteps   bool           `json:"out_of_steps,omitempty"`
+	NoStep       bool           `json:"no_step,omitempty"`
+	Rounds       int            `json:"rounds,omitempty"`
+	LastEnd      any            `json:"last_end,omitempty"`
+	LastOutput   any            `json:"last_output,omitempty"`
+	Order        int            `json:"order,omitempty"`
+	Logs         []savedLog     `json:"logs,omitempty"`
+	Failures     []savedFailure `json:"failures,omitempty"`
 
 	Conversation conversation  `json:"conversation,omitzero"`
 	Threads      []savedThread `json:"threads,omitempty"`
@@ -115,20 +116,20 @@ type savedReason struct {
 
 // savedPartial is what an interrupted node had produced.
 type savedPartial struct {
-	Node  int             `json:"node"`
-	Value json.RawMessage `json:"value"`
+	Node  int `json:"node"`
+	Value any `json:"value"`
 }
 
 // savedLog is what an attempt has noted.
 type savedLog struct {
-	Task  TaskID            `json:"task"`
-	Notes []json.RawMessage `json:"notes"`
+	Task  TaskID `json:"task"`
+	Notes []any  `json:"notes"`
 }
 
 // savedFailure is a Failure with its details written like other data.
 type savedFailure struct {
 	Failure
-	Details map[string]json.RawMessage `json:"details,omitzero"`
+	Details map[string]any `json:"details,omitzero"`
 }
 
 // MarshalJSON writes the state as a snapshot; Plan.Restore reads it.
@@ -167,17 +168,19 @@ func (s *State) AppendSnapshot(dst []byte, limit int) (out []byte, fits bool, er
 // snapshot, or one of another version or graph.
 func (p *Plan) Restore(text []byte) (*State, error) {
 	var whole struct {
-		Values []json.RawMessage `json:"values"`
-		State  savedState        `json:"state"`
+		Values []any      `json:"values"`
+		State  savedState `json:"state"`
 	}
-	if err := json.Unmarshal(text, &whole); err != nil {
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.UseNumber()
+	if err := in.Decode(&whole); err != nil {
 		return nil, fmt.Errorf("snapshot can't be read: %w", err)
 	}
-	in := &whole.State
+	saved := &whole.State
 	switch {
-	case in.Version != snapshotVersion:
-		return nil, fmt.Errorf("snapshot has version %d; this one reads %d", in.Version, snapshotVersion)
-	case in.Graph != p.fingerprint():
+	case saved.Version != snapshotVersion:
+		return nil, fmt.Errorf("snapshot has version %d; this one reads %d", saved.Version, snapshotVersion)
+	case saved.Graph != p.fingerprint():
 		return nil, errors.New("snapshot is one of another graph")
 	}
 	r := &restorer{plan: p, state: p.NewState()}
@@ -185,7 +188,7 @@ func (p *Plan) Restore(text []byte) (*State, error) {
 	for _, value := range whole.Values {
 		r.values = append(r.values, r.unpack(value))
 	}
-	r.restore(in)
+	r.restore(saved)
 	if r.err != nil {
 		return nil, fmt.Errorf("snapshot can't be read: %w", r.err)
 	}

@@ -12,7 +12,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
-	"unicode/utf8"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 )
@@ -25,18 +25,23 @@ const shareFrom = 256
 // sharedKey marks references.
 const sharedKey = "$"
 
-// errTooLarge ends the writing of a snapshot that has become too large.
-var errTooLarge = errors.New("the state is larger than allowed")
+var (
+	// errTooLarge ends the writing of a snapshot that has become too large.
+	errTooLarge = errors.New("the state is larger than allowed")
+	// What is wrong with values does not say where, so that it is the same
+	// whichever of them is met first.
+	errNumber    = errors.New("a number of it is out of range")
+	errReference = errors.New("it refers to a value that is not in its table")
+)
 
-// packer writes values.
+// packer turns values into what encoding/json writes as they are to be read.
 type packer struct {
-	limit  int    // bytes
-	values []byte // the table, entries with commas between them
-	buf    []byte
-	names  []string         // of the objects that are being written
+	limit  int              // bytes
+	values []byte           // the table, entries with commas between them
+	open   int              // bytes, at least, of what is being packed and not in the table
 	known  map[identity]int // places of lists and objects in the table
 	places map[string]int   // and of what stands there
-	err    error            // the first; after it nothing is written
+	err    error            // the first; after it nothing is packed
 }
 
 // identity tells apart lists and objects of one state.
@@ -49,32 +54,26 @@ func newPacker(limit int) packer {
 	return packer{limit: limit, known: map[identity]int{}, places: map[string]int{}}
 }
 
-// pack returns a value as JSON that refers to the table; nil for null.
-func (k *packer) pack(v any) json.RawMessage {
-	if v == nil {
-		return nil
-	}
-	k.buf = k.buf[:0]
-	k.append(v)
-	if len(k.buf)+len(k.values) > k.limit {
-		k.fail(errTooLarge)
-	}
-	return slices.Clone(k.buf)
+// pack returns a value in which references stand for what is in the table.
+func (k *packer) pack(v any) any {
+	k.open = 0
+	out, _ := k.value(v)
+	return out
 }
 
-func (k *packer) packList(list []any) []json.RawMessage {
-	out := make([]json.RawMessage, len(list))
+func (k *packer) packList(list []any) []any {
+	out := make([]any, len(list))
 	for i, v := range list {
 		out[i] = k.pack(v)
 	}
 	return out
 }
 
-func (k *packer) packMap(m map[string]any) map[string]json.RawMessage {
+func (k *packer) packMap(m map[string]any) map[string]any {
 	if m == nil {
 		return nil
 	}
-	out := make(map[string]json.RawMessage, len(m))
+	out := make(map[string]any, len(m))
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		out[name] = k.pack(m[name])
 	}
@@ -87,156 +86,122 @@ func (k *packer) fail(err error) {
 	}
 }
 
-// append appends a value to buf.
-func (k *packer) append(v any) {
+// value packs a value, and tells about how many bytes that is.
+func (k *packer) value(v any) (packed any, size int) {
 	if k.err != nil {
-		return
+		return nil, 0
 	}
 	switch v := v.(type) {
-	case nil:
-		k.buf = append(k.buf, "null"...)
-	case bool:
-		k.buf = strconv.AppendBool(k.buf, v)
-	case int:
-		k.buf = strconv.AppendInt(k.buf, int64(v), 10)
+	case nil, bool, int:
+		return v, k.took(1)
 	case float64:
-		k.appendFloat(v)
+		return floatText(v), k.took(3)
 	case string:
-		k.appendText(v)
+		if size = k.took(len(v) + 2); size > shareFrom {
+			return k.share(v, size)
+		}
+		return v, size
 	case []any:
-		k.shared(identity{reflect.ValueOf(v).Pointer(), len(v)}, func() { k.appendList(v) })
+		return k.shared(identity{reflect.ValueOf(v).Pointer(), len(v)}, func() (any, int) { return k.list(v) })
 	case map[string]any:
-		k.shared(identity{reflect.ValueOf(v).Pointer(), -1}, func() { k.appendObject(v) })
+		return k.shared(identity{reflect.ValueOf(v).Pointer(), -1}, func() (any, int) { return k.object(v) })
 	case *Object:
-		k.shared(identity{reflect.ValueOf(v).Pointer(), -1}, func() { k.appendObject(Plain(v).(map[string]any)) })
-	default:
-		plain, err := eval.Canonical(v)
-		if err != nil {
-			k.fail(fmt.Errorf("the state holds no plain data: %w", err))
-			return
-		}
-		k.append(plain)
+		return k.shared(identity{reflect.ValueOf(v).Pointer(), -1}, func() (any, int) { return k.object(Plain(v).(map[string]any)) })
 	}
-}
-
-// appendFloat writes a float so that it is read as one: whole ones beyond 2^53
-// have an exponent.
-func (k *packer) appendFloat(f float64) {
-	if f == math.Trunc(f) {
-		k.buf = strconv.AppendFloat(k.buf, f, 'e', -1, 64)
-		return
-	}
-	k.buf = strconv.AppendFloat(k.buf, f, 'g', -1, 64)
-}
-
-func (k *packer) appendText(s string) {
-	start := len(k.buf)
-	k.quote(s)
-	if len(s) > shareFrom && k.err == nil {
-		k.share(start)
-	}
-}
-
-// quote appends a JSON string.
-func (k *packer) quote(s string) {
-	if isPlain(s) {
-		k.buf = append(append(append(k.buf, '"'), s...), '"')
-		return
-	}
-	text, err := json.Marshal(s)
+	plain, err := eval.Canonical(v)
 	if err != nil {
-		k.fail(err)
-		return
+		k.fail(fmt.Errorf("the state holds no plain data: %w", err))
+		return nil, 0
 	}
-	k.buf = append(k.buf, text...)
+	return k.value(plain)
 }
 
-// isPlain says that a text stands in JSON as it is.
-func isPlain(s string) bool {
-	ascii := true
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c < ' ' || c == '"' || c == '\\':
-			return false
-		case c >= utf8.RuneSelf:
-			ascii = false
-		}
-	}
-	return ascii || utf8.ValidString(s)
-}
-
-func (k *packer) appendList(list []any) {
-	k.buf = append(k.buf, '[')
-	for i, item := range list {
-		if i > 0 {
-			k.buf = append(k.buf, ',')
-		}
-		if k.append(item); k.err != nil {
-			return
-		}
-	}
-	k.buf = append(k.buf, ']')
-}
-
-func (k *packer) appendObject(m map[string]any) {
-	first := len(k.names)
-	for name := range m { //lint:ignore mapiter sorted below
-		k.names = append(k.names, name)
-	}
-	names := k.names[first:]
-	slices.Sort(names)
-	defer func() { k.names = k.names[:first] }()
-	if len(names) == 1 && names[0] == sharedKey {
-		k.buf = append(k.buf, `{"`+sharedKey+`":`...)
-		defer func() { k.buf = append(k.buf, '}') }()
-	}
-	k.buf = append(k.buf, '{')
-	for i, name := range names {
-		if i > 0 {
-			k.buf = append(k.buf, ',')
-		}
-		k.quote(name)
-		k.buf = append(k.buf, ':')
-		k.append(m[name])
-	}
-	k.buf = append(k.buf, '}')
-}
-
-// shared writes a list or an object, as a reference when it is large.
-func (k *packer) shared(id identity, write func()) {
-	if at, ok := k.known[id]; ok && id.length != 0 {
-		k.refer(at)
-		return
-	}
-	start := len(k.buf)
-	write()
-	if len(k.buf)+len(k.values) > k.limit {
+// took counts bytes, and ends the packing when they are too many.
+func (k *packer) took(size int) int {
+	if k.open += size; k.open > k.limit-len(k.values) {
 		k.fail(errTooLarge)
 	}
-	if k.err == nil && len(k.buf)-start > shareFrom {
-		k.known[id] = k.share(start)
-	}
+	return size
 }
 
-// share moves what stands in buf from start on to the table, unless it is there.
-func (k *packer) share(start int) int {
-	at, ok := k.places[string(k.buf[start:])]
+// floatText is a float that is read as one: whole ones have an exponent.
+func floatText(f float64) json.Number {
+	if f == math.Trunc(f) {
+		return json.Number(strconv.FormatFloat(f, 'e', -1, 64))
+	}
+	return json.Number(strconv.FormatFloat(f, 'g', -1, 64))
+}
+
+func (k *packer) list(list []any) (packed any, size int) {
+	out := make([]any, len(list))
+	size = k.took(2)
+	for i, item := range list {
+		value, n := k.value(item)
+		out[i] = value
+		size += n + k.took(1)
+	}
+	return out, size
+}
+
+func (k *packer) object(m map[string]any) (packed any, size int) {
+	out := make(map[string]any, len(m))
+	size = k.took(2)
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		value, n := k.value(m[name])
+		out[name] = value
+		size += n + k.took(len(name)+4)
+	}
+	if _, only := out[sharedKey]; only && len(out) == 1 {
+		return map[string]any{sharedKey: out}, size
+	}
+	return out, size
+}
+
+// shared packs a list or an object, as a reference when it is large.
+func (k *packer) shared(id identity, pack func() (any, int)) (packed any, size int) {
+	if at, ok := k.known[id]; ok && id.length != 0 {
+		return k.refer(at)
+	}
+	if packed, size = pack(); k.err != nil || size <= shareFrom {
+		return packed, size
+	}
+	packed, size = k.share(packed, size)
+	if at, ok := packed.(reference); ok {
+		k.known[id] = int(at)
+	}
+	return packed, size
+}
+
+// share moves a packed value of that size to the table, unless it is there.
+func (k *packer) share(packed any, size int) (any, int) {
+	k.open -= size
+	text, err := json.Marshal(packed)
+	if err != nil {
+		k.fail(err)
+		return nil, 0
+	}
+	at, ok := k.places[string(text)]
 	if !ok {
 		at = len(k.places)
-		k.places[string(k.buf[start:])] = at
+		k.places[string(text)] = at
 		if at > 0 {
 			k.values = append(k.values, ',')
 		}
-		k.values = append(k.values, k.buf[start:]...)
+		k.values = append(k.values, text...)
 	}
-	k.buf = k.buf[:start]
-	k.refer(at)
-	return at
+	return k.refer(at)
 }
 
-func (k *packer) refer(at int) {
-	k.buf = append(k.buf, `{"`+sharedKey+`":`...)
-	k.buf = append(strconv.AppendInt(k.buf, int64(at), 10), '}')
+func (k *packer) refer(at int) (packed any, size int) {
+	return reference(at), k.took(len(`{"$":0}`))
+}
+
+// reference is a place in the table.
+type reference int
+
+// MarshalJSON writes {"$": place}.
+func (r reference) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]int{sharedKey: int(r)})
 }
 
 // unpacker reads values.
@@ -251,28 +216,67 @@ func (u *unpacker) fail(err error) {
 	}
 }
 
-func (u *unpacker) unpackList(list []json.RawMessage) []any {
-	out := make([]any, len(list))
-	for i, text := range list {
-		out[i] = u.unpack(text)
-	}
-	return out
-}
-
-func (u *unpacker) unpackMap(m map[string]json.RawMessage) map[string]any {
-	if m == nil {
+// unpack takes what pack gave after encoding/json has written and read it, with
+// numbers as they were written, and changes it into the value.
+func (u *unpacker) unpack(packed any) any {
+	switch v := packed.(type) {
+	case json.Number:
+		return u.number(string(v))
+	case []any:
+		return u.unpackList(v)
+	case map[string]any:
+		inner, shared := v[sharedKey]
+		if !shared || len(v) != 1 {
+			return u.unpackMap(v)
+		}
+		switch inner := inner.(type) {
+		case json.Number:
+			return u.valueAt(inner)
+		case map[string]any:
+			return u.unpackMap(inner)
+		}
+		u.fail(errReference)
 		return nil
 	}
-	out := make(map[string]any, len(m))
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		out[name] = u.unpack(m[name])
-	}
-	return out
+	return packed
 }
 
-func (u *unpacker) valueAt(place int) any {
-	if place < 0 || place >= len(u.values) {
-		u.fail(fmt.Errorf("value %d is not in the table of %d", place, len(u.values)))
+// number reads a number by its form: floats have a point or an exponent.
+func (u *unpacker) number(text string) any {
+	if strings.ContainsAny(text, ".eE") {
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			u.fail(errNumber)
+		}
+		return f
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		u.fail(errNumber)
+	}
+	return n
+}
+
+// unpackList has no room for more: whoever appends to a list that others share
+// copies it.
+func (u *unpacker) unpackList(list []any) []any {
+	for i, packed := range list {
+		list[i] = u.unpack(packed)
+	}
+	return slices.Clip(list)
+}
+
+func (u *unpacker) unpackMap(m map[string]any) map[string]any {
+	for name, packed := range m { //lint:ignore mapiter each by itself, and any error says the same
+		m[name] = u.unpack(packed)
+	}
+	return m
+}
+
+func (u *unpacker) valueAt(text json.Number) any {
+	place, err := strconv.Atoi(string(text))
+	if err != nil || place < 0 || place >= len(u.values) {
+		u.fail(errReference)
 		return nil
 	}
 	return u.values[place]

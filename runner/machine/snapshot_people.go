@@ -2,7 +2,10 @@
 
 package machine
 
-import "github.com/graphrun/graphrun/internal/schema"
+import (
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/schema"
+)
 
 func (k *saver) inquiry(q *inquiry) *savedInquiry {
 	if q == nil {
@@ -58,6 +61,13 @@ func (r *restorer) question(in *savedQuestion) question {
 	q := question{
 		Ask: in.Ask, fallback: r.unpack(in.Fallback), hasDefault: in.HasDefault, settled: in.Settled,
 		answer: r.unpack(in.Answer), failure: r.failure(in.Failure),
+	}
+	if q.Tool != nil { // part of the event that asked, so plain data
+		args, err := eval.Canonical(q.Tool.Args)
+		if err != nil {
+			r.fail(err)
+		}
+		q.Tool.Args, _ = args.(map[string]any)
 	}
 	q.Schema = r.unpackMap(in.Document)
 	compiled, err := schema.Compile(q.Schema)

@@ -4,7 +4,6 @@ package machine
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 )
@@ -66,12 +65,12 @@ func (k *saver) save() *savedState {
 
 // env is the environment without what is set before every use, and without what
 // is written elsewhere.
-func (k *saver) env() map[string]json.RawMessage {
+func (k *saver) env() map[string]any {
 	s := k.state
 	if s.env == nil {
 		return nil
 	}
-	out := make(map[string]json.RawMessage, len(s.env))
+	out := make(map[string]any, len(s.env))
 	for _, name := range slices.Sorted(maps.Keys(s.env)) {
 		if !s.plan.transient(name) {
 			out[name] = k.pack(s.env[name])

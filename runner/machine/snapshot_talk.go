@@ -4,7 +4,6 @@
 package machine
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 )
@@ -12,7 +11,7 @@ import (
 // savedThread is thread.
 type savedThread struct {
 	thread
-	Result json.RawMessage `json:"result,omitempty"`
+	Result any `json:"result,omitempty"`
 }
 
 // savedTalk is what an element added to the conversation.

@@ -2,8 +2,6 @@
 
 package machine
 
-import "encoding/json"
-
 // savedTask is task. Failures, expiries and fan-outs, which several may share,
 // go by their place in a table or by their number.
 type savedTask struct {
@@ -28,26 +26,26 @@ type savedTask struct {
 	// Tried are element, block and count.
 	Tried [][3]int `json:"tried,omitempty"`
 
-	Cause      *int                       `json:"cause,omitempty"`
-	Led        *int                       `json:"led,omitempty"`
-	Input      json.RawMessage            `json:"input,omitempty"`
-	Source     int                        `json:"source,omitempty"`
-	Inputs     []savedInput               `json:"inputs,omitempty"`
-	Began      int64                      `json:"began,omitempty"`
-	Order      int                        `json:"order,omitempty"`
-	Output     json.RawMessage            `json:"output,omitempty"`
-	Failure    *int                       `json:"failure,omitempty"`
-	Writes     []savedWrite               `json:"writes,omitempty"`
-	Choice     *savedChoice               `json:"choice,omitempty"`
-	Each       *savedEach                 `json:"each,omitempty"`
-	Branches   map[string]json.RawMessage `json:"branches,omitzero"`
-	Until      int64                      `json:"until,omitempty"`
-	Ends       int64                      `json:"ends,omitempty"`
-	Asked      *savedInquiry              `json:"asked,omitempty"`
-	Expired    *int                       `json:"expired,omitempty"`
-	FirstRoute int                        `json:"first_route,omitempty"`
-	LastRoute  int                        `json:"last_route,omitempty"`
-	Calls      *callCounts                `json:"calls,omitempty"`
+	Cause      *int           `json:"cause,omitempty"`
+	Led        *int           `json:"led,omitempty"`
+	Input      any            `json:"input,omitempty"`
+	Source     int            `json:"source,omitempty"`
+	Inputs     []savedInput   `json:"inputs,omitempty"`
+	Began      int64          `json:"began,omitempty"`
+	Order      int            `json:"order,omitempty"`
+	Output     any            `json:"output,omitempty"`
+	Failure    *int           `json:"failure,omitempty"`
+	Writes     []savedWrite   `json:"writes,omitempty"`
+	Choice     *savedChoice   `json:"choice,omitempty"`
+	Each       *savedEach     `json:"each,omitempty"`
+	Branches   map[string]any `json:"branches,omitzero"`
+	Until      int64          `json:"until,omitempty"`
+	Ends       int64          `json:"ends,omitempty"`
+	Asked      *savedInquiry  `json:"asked,omitempty"`
+	Expired    *int           `json:"expired,omitempty"`
+	FirstRoute int            `json:"first_route,omitempty"`
+	LastRoute  int            `json:"last_route,omitempty"`
+	Calls      *callCounts    `json:"calls,omitempty"`
 	// Thread is a place in the table of threads, from 1.
 	Thread int `json:"thread,omitempty"`
 }
@@ -59,14 +57,14 @@ type savedPlace struct {
 }
 
 type savedInput struct {
-	Node  int             `json:"node"`
-	Value json.RawMessage `json:"value,omitempty"`
+	Node  int `json:"node"`
+	Value any `json:"value,omitempty"`
 }
 
 type savedWrite struct {
-	Key    int             `json:"key"`
-	Update json.RawMessage `json:"update,omitempty"`
-	Lost   bool            `json:"lost,omitempty"`
+	Key    int  `json:"key"`
+	Update any  `json:"update,omitempty"`
+	Lost   bool `json:"lost,omitempty"`
 }
 
 type savedChoice struct {
@@ -77,21 +75,21 @@ type savedChoice struct {
 
 // savedEach is eachState. Maps by element are lists in element order.
 type savedEach struct {
-	Items       []json.RawMessage `json:"items"`
-	Results     []json.RawMessage `json:"results"`
-	Next        int               `json:"next"`
-	Again       []int             `json:"again,omitempty"`
-	Running     []savedElement    `json:"running,omitempty"`
-	Attempts    [][3]int64        `json:"attempts,omitempty"`
-	Asking      []savedElement    `json:"asking,omitempty"`
-	Answered    []savedElement    `json:"answered,omitempty"`
-	Failed      int               `json:"failed,omitempty"`
-	Failure     *int              `json:"failure,omitempty"`
-	Lowest      *int              `json:"lowest,omitempty"`
-	LowestIndex int               `json:"lowest_index,omitempty"`
-	Tolerate    bool              `json:"tolerate,omitempty"`
-	Talk        []savedTalk       `json:"talk,omitempty"`
-	Cut         *savedCut         `json:"cut,omitempty"`
+	Items       []any          `json:"items"`
+	Results     []any          `json:"results"`
+	Next        int            `json:"next"`
+	Again       []int          `json:"again,omitempty"`
+	Running     []savedElement `json:"running,omitempty"`
+	Attempts    [][3]int64     `json:"attempts,omitempty"`
+	Asking      []savedElement `json:"asking,omitempty"`
+	Answered    []savedElement `json:"answered,omitempty"`
+	Failed      int            `json:"failed,omitempty"`
+	Failure     *int           `json:"failure,omitempty"`
+	Lowest      *int           `json:"lowest,omitempty"`
+	LowestIndex int            `json:"lowest_index,omitempty"`
+	Tolerate    bool           `json:"tolerate,omitempty"`
+	Talk        []savedTalk    `json:"talk,omitempty"`
+	Cut         *savedCut      `json:"cut,omitempty"`
 }
 
 // savedCut is eachCut.
@@ -125,13 +123,13 @@ type savedInquiry struct {
 
 // savedQuestion is question; the schema of its Ask is written like other data.
 type savedQuestion struct {
-	Ask        Ask                        `json:"ask"`
-	Document   map[string]json.RawMessage `json:"document"`
-	Fallback   json.RawMessage            `json:"fallback,omitempty"`
-	HasDefault bool                       `json:"has_default,omitempty"`
-	Settled    bool                       `json:"settled,omitempty"`
-	Answer     json.RawMessage            `json:"answer,omitempty"`
-	Failure    *int                       `json:"failure,omitempty"`
+	Ask        Ask            `json:"ask"`
+	Document   map[string]any `json:"document"`
+	Fallback   any            `json:"fallback,omitempty"`
+	HasDefault bool           `json:"has_default,omitempty"`
+	Settled    bool           `json:"settled,omitempty"`
+	Answer     any            `json:"answer,omitempty"`
+	Failure    *int           `json:"failure,omitempty"`
 }
 
 type savedFanout struct {
@@ -174,12 +172,12 @@ type savedDetour struct {
 }
 
 type savedArrival struct {
-	At     savedPlace      `json:"at,omitzero"`
-	Source int             `json:"source"`
-	Input  json.RawMessage `json:"input,omitempty"`
-	Output json.RawMessage `json:"output,omitempty"`
-	Thread int             `json:"thread,omitempty"`
-	Over   int             `json:"over,omitempty"`
+	At     savedPlace `json:"at,omitzero"`
+	Source int        `json:"source"`
+	Input  any        `json:"input,omitempty"`
+	Output any        `json:"output,omitempty"`
+	Thread int        `json:"thread,omitempty"`
+	Over   int        `json:"over,omitempty"`
 }
 
 type savedExpiry struct {
@@ -190,9 +188,9 @@ type savedExpiry struct {
 }
 
 type savedRoute struct {
-	Task  int             `json:"task"`
-	Edge  int             `json:"edge"`
-	To    int             `json:"to"`
-	Input json.RawMessage `json:"input,omitempty"`
-	Own   bool            `json:"own,omitempty"`
+	Task  int  `json:"task"`
+	Edge  int  `json:"edge"`
+	To    int  `json:"to"`
+	Input any  `json:"input,omitempty"`
+	Own   bool `json:"own,omitempty"`
 }

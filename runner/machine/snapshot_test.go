@@ -257,3 +257,31 @@ edges: [{from: a, to: [b, c]}, {from: [b, c], to: d}, {from: d, to: END}]`)
 		t.Error(s.Status, s.Reason, s.Failure)
 	}
 }
+
+// The arguments of a call that waits for approval are plain data after a snapshot:
+// an approval is told by them.
+func TestSnapshotOfApproval(t *testing.T) {
+	plan := build(t, head+`
+nodes: {a: {kind: exec, command: [x]}}
+edges: [{from: a, to: END}]`)
+	args := map[string]any{"n": 3, "x": 0.5, "id": 1<<60 + 1, "deep": []any{map[string]any{"m": 2}}}
+	s := plan.NewState()
+	for _, e := range []machine.Event{
+		{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "r"}},
+		{Kind: machine.TaskEnded, Task: machine.TaskID{Node: "a", Visit: 1, Attempt: 1}, Park: &machine.Parking{
+			Asks: []machine.Ask{{ID: "q", Prompt: "?", Tool: &machine.ToolAsk{Name: "t", Args: args}}},
+		}},
+	} {
+		if _, err := plan.Apply(s, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	back, err := plan.Restore(snapshot(t, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	questions := back.Questions()
+	if len(questions) != 1 || questions[0].Tool == nil || !reflect.DeepEqual(questions[0].Tool.Args, args) {
+		t.Errorf("questions come back as %+v", questions)
+	}
+}
