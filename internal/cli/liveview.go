@@ -33,8 +33,9 @@ type liveView struct {
 	mu      sync.Mutex // guards what follows: events, notes and the ticker are different goroutines
 	tracer  *tracer
 	running []*runningNode // in order of their start
-	pending []string       // finished lines that are not on the screen yet
-	drawn   []string       // the bottom lines on the screen, unpainted
+	thought thoughts
+	pending []string // finished lines that are not on the screen yet
+	drawn   []string // the bottom lines on the screen, unpainted
 	frame   int
 	start   time.Time // of the first event
 	step    int       // the last that began
@@ -52,6 +53,7 @@ type runningNode struct {
 	attempt     string
 	progress    string
 	text        string
+	streams     bool // what is new of the text is its end
 }
 
 func newLiveView(out io.Writer, now func() time.Time, columns func() int, t *tracer) *liveView {
@@ -84,6 +86,7 @@ func (v *liveView) event(e *runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	e = inspect.Placed(e)
+	v.pending = append(v.pending, v.thought.lines(v.tracer, e)...)
 	v.pending = append(v.pending, v.tracer.lines(e)...)
 	if v.start.IsZero() {
 		v.start = v.now()
@@ -109,6 +112,7 @@ func (v *liveView) event(e *runner.Event) {
 			if n.text = lastLine(n.text + e.Said.Text); e.Said.Broken {
 				n.text = "" // it begins again
 			}
+			n.streams = true
 		}
 	case runner.NodeEvent:
 		n := v.find(e)
@@ -158,7 +162,7 @@ func (v *liveView) draw() {
 	}
 	v.pending = v.pending[:0]
 	v.drawn = v.drawn[:0]
-	for _, line := range v.bottom() {
+	for _, line := range v.bottom(columns) {
 		v.drawn = append(v.drawn, terminal.Truncate(line, columns-1))
 	}
 	for i, line := range v.drawn {
@@ -176,7 +180,7 @@ func (v *liveView) draw() {
 
 // bottom is what runs, what has ended beside it and waits to be led on, and how
 // far the run is.
-func (v *liveView) bottom() []string {
+func (v *liveView) bottom(columns int) []string {
 	if len(v.running) == 0 {
 		return nil
 	}
@@ -189,7 +193,7 @@ func (v *liveView) bottom() []string {
 			out = append(out, fmt.Sprintf("  … and %d more", len(v.running)-i))
 			break
 		}
-		out = append(out, v.status(n))
+		out = append(out, v.status(n, columns))
 	}
 	run := "  run  " + clock(v.now().Sub(v.start))
 	if v.step > 0 {
@@ -235,15 +239,23 @@ func (v *liveView) width() int {
 	return 80
 }
 
-// status is the line of a running node.
-func (v *liveView) status(n *runningNode) string {
+// status is the line of a running node. Of a text that is still coming it shows the
+// end, where the news is, and of a program's line the beginning.
+func (v *liveView) status(n *runningNode, columns int) string {
 	const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 	frames := []rune(spinner)
 	s := fmt.Sprintf("%c [%d] %s  %s", frames[v.frame%len(frames)], n.step, visited(n.node, n.visit), clock(v.now().Sub(n.start)))
-	for _, part := range []string{n.attempt, n.progress, terminal.Line(strings.TrimSpace(n.text))} {
+	for _, part := range []string{n.attempt, n.progress} {
 		if part != "" {
 			s += "  " + part
 		}
+	}
+	text := terminal.Line(strings.TrimSpace(n.text))
+	if n.streams {
+		text = terminal.TruncateStart(text, columns-1-terminal.Width(s)-2)
+	}
+	if text != "" {
+		s += "  " + text
 	}
 	return s
 }

@@ -23,7 +23,7 @@ func (v *liveView) heard(line runner.LogChunk) {
 	defer v.mu.Unlock()
 	for _, name := range []string{line.Node, withoutElement(line.Place)} {
 		if n := v.find(&runner.Event{Node: name}); n != nil {
-			n.text = line.Text
+			n.text, n.streams = line.Text, false
 		}
 	}
 }

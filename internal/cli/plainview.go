@@ -20,13 +20,13 @@ const startedAfter = 10 * time.Second
 
 // plainView prints lines as things happen.
 type plainView struct {
-	mu       sync.Mutex // guards what follows: notes and timers come from other goroutines
-	out      io.Writer
-	tracer   *tracer
-	text     map[string]string // per node, streamed text without its line break yet
-	thoughts map[string]string // likewise, of what its model thinks
-	held     bool              // somebody else has the terminal
-	kept     []string          // lines that wait for it
+	mu      sync.Mutex // guards what follows: notes and timers come from other goroutines
+	out     io.Writer
+	tracer  *tracer
+	text    map[string]string // per node, streamed text without its line break yet
+	thought thoughts
+	held    bool     // somebody else has the terminal
+	kept    []string // lines that wait for it
 	// after calls f after d unless stop is called before; nil: nothing is said of
 	// nodes that run for long, as when the past is told.
 	after func(d time.Duration, f func()) (stop func() bool)
@@ -38,6 +38,7 @@ func (v *plainView) event(e *runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	e = inspect.Placed(e)
+	v.print(v.thought.lines(v.tracer, e))
 	switch e.Type {
 	case runner.NodeStarted:
 		v.print(v.tracer.lines(e))
@@ -46,11 +47,7 @@ func (v *plainView) event(e *runner.Event) {
 		}
 		return
 	case runner.NodeOutput:
-		v.endThought(e)
 		v.streamed(e)
-		return
-	case runner.NodeThinking:
-		v.thought(e)
 		return
 	case runner.NodeEvent:
 		if e.Said != nil && e.Said.Type == "progress" {
@@ -58,7 +55,6 @@ func (v *plainView) event(e *runner.Event) {
 			return
 		}
 	case runner.NodeRetrying, runner.NodeCompleted, runner.NodeFailed:
-		v.endThought(e)
 		if rest := v.text[e.Node]; rest != "" {
 			v.print([]string{v.tracer.start(e) + "| " + terminal.Line(rest)})
 		}
@@ -132,29 +128,6 @@ func (v *plainView) streamed(e *runner.Event) {
 	if e.Said.Broken {
 		v.print([]string{v.tracer.start(e) + v.tracer.colors.warn("| (broken off: what stands above is no part of the answer)")})
 	}
-}
-
-// thought prints the whole lines of what a model thinks.
-func (v *plainView) thought(e *runner.Event) {
-	if v.thoughts == nil {
-		v.thoughts = map[string]string{}
-	}
-	lines := strings.Split(v.thoughts[e.Node]+e.Said.Text, "\n")
-	last := len(lines) - 1
-	for _, line := range lines[:last] {
-		if line != "" {
-			v.print([]string{v.tracer.start(e) + v.tracer.colors.quiet("~ "+terminal.Line(line))})
-		}
-	}
-	v.thoughts[e.Node] = lines[last]
-}
-
-// endThought prints the rest of a thought that is over.
-func (v *plainView) endThought(e *runner.Event) {
-	if rest := v.thoughts[e.Node]; rest != "" {
-		v.print([]string{v.tracer.start(e) + v.tracer.colors.quiet("~ "+terminal.Line(rest))})
-	}
-	delete(v.thoughts, e.Node)
 }
 
 func progressText(s *runner.Said) string {

@@ -366,3 +366,35 @@ func TestLiveViewShowsTheLatestLine(t *testing.T) {
 	}
 	v.close()
 }
+
+// Of a text that is still coming the newest stands beside its node, of a program's line
+// the beginning; what a model thinks scrolls up, line by line.
+func TestLiveViewShowsTheNewestText(t *testing.T) {
+	s := &screen{t: t, columns: 40}
+	v := newStillView(s, func() time.Time { return time.Unix(0, 0) })
+	tell := func(kind runner.EventType, text string) {
+		v.event(&runner.Event{Type: kind, Step: 1, Node: "write", Visit: 1, Said: &runner.Said{Type: "text", Text: text}})
+		v.draw()
+	}
+	v.event(&runner.Event{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Attempt: 1, Kind: "llm"})
+	tell(runner.NodeThinking, "I must\nlook")
+	tell(runner.NodeThinking, " closer\n")
+	tell(runner.NodeThinking, "at it")
+	tell(runner.NodeOutput, "The first line is over.\nThe second begins here")
+	tell(runner.NodeOutput, " and 漢字 it ends")
+	const want = `[1]  write         ~ I must
+[1]  write         ~ look closer
+[1]  write         ~ at it
+⠋ [1] write  0ms  …ere and 漢字 it ends
+  run  0ms  step 1
+`
+	if diff := cmp.Diff(want, s.text()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	v.heard(runner.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9 packages, slowly"})
+	v.draw()
+	if got := s.text(); !strings.Contains(got, "0ms  compiling 3 of 9 pac…") {
+		t.Errorf("got %s", got)
+	}
+	v.close()
+}

@@ -55,6 +55,25 @@ func Truncate(s string, columns int) string {
 	return s
 }
 
+// TruncateStart keeps the end of a line of printable text, at most columns columns; the
+// first is "…" when something was cut.
+func TruncateStart(s string, columns int) string {
+	width := Width(s)
+	if width <= columns {
+		return s
+	}
+	if columns < 1 {
+		return ""
+	}
+	for at, r := range s {
+		if width <= columns-1 {
+			return "…" + s[at:]
+		}
+		width -= RuneWidth(r)
+	}
+	return "…"
+}
+
 // Pad adds spaces up to columns columns.
 func Pad(s string, columns int) string {
 	return s + strings.Repeat(" ", max(columns-Width(s), 0))

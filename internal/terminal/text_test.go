@@ -85,3 +85,24 @@ func TestWrap(t *testing.T) {
 		}
 	}
 }
+
+func TestTruncateStart(t *testing.T) {
+	for _, test := range []struct {
+		text    string
+		columns int
+		want    string
+	}{
+		{"abcdef", 6, "abcdef"},
+		{"abcdef", 5, "…cdef"},
+		{"ab漢字", 5, "…漢字"},
+		{"ab漢字", 4, "…字"}, // a wide character is not halved
+		{"abc", 1, "…"},
+		{"abc", 0, ""},
+		{"abc", -3, ""},
+		{"", 0, ""},
+	} {
+		if got := TruncateStart(test.text, test.columns); got != test.want || Width(got) > max(test.columns, 0) {
+			t.Errorf("%q in %d: got %q, want %q", test.text, test.columns, got, test.want)
+		}
+	}
+}
