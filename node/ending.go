@@ -27,11 +27,7 @@ func badEnding(response *model.Response) *runner.Failure {
 	if !bad {
 		return nil
 	}
-	message := what[1]
-	if response.Stop == model.StopLength {
-		message += fmt.Sprintf(" (%d); raise max_tokens, or take it with accept: [truncated]", response.Usage.OutputTokens)
-	}
-	return &runner.Failure{Kind: what[0], Message: message, Details: map[string]any{"answer": response.Content}}
+	return &runner.Failure{Kind: what[0], Message: what[1], Details: map[string]any{"answer": response.Content}}
 }
 
 // ended is badEnding, unless the node accepts such an answer: then there is a
@@ -42,6 +38,9 @@ func (n *modelNode) ended(response *model.Response) error {
 	case failure == nil:
 		return nil
 	case !slices.Contains(n.accept, failure.Kind):
+		if response.Stop == model.StopLength {
+			failure.Message += fmt.Sprintf(" (%d); raise max_tokens, or take it with accept: [truncated]", response.Usage.OutputTokens)
+		}
 		return failure
 	}
 	if n.task.Emit != nil {
@@ -50,10 +49,15 @@ func (n *modelNode) ended(response *model.Response) error {
 	return nil
 }
 
-// wellEnded is badEnding for calls that belong to no node that may accept one.
+// wellEnded is badEnding for calls that belong to no node that may accept one. Of their
+// failures often nothing but the message is shown, so that it tells what was said.
 func wellEnded(response *model.Response) error {
-	if failure := badEnding(response); failure != nil {
-		return failure
+	failure := badEnding(response)
+	if failure == nil {
+		return nil
 	}
-	return nil
+	if response.Content != "" {
+		failure.Message += fmt.Sprintf(": %q", head(response.Content, 200))
+	}
+	return failure
 }

@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -55,6 +56,44 @@ func TestEndings(t *testing.T) {
 		runFlow(t, chat, "start: a\nnodes: {a: {kind: llm, prompt: go, retry: {max_attempts: 2, on: "+end.kind+"}}}\nedges: [{from: a, to: END}]", runner.Options{})
 		if *calls != 2 {
 			t.Errorf("%s: %d calls where retry names the kind", end.kind, *calls)
+		}
+	}
+}
+
+// A router or a judge whose answer ends badly is asked once; the run says which of them
+// it was and what it said.
+func TestEndingsOfDeciders(t *testing.T) {
+	const router = "start: a\nnodes: {a: {kind: pass}, b: {kind: pass}, c: {kind: pass}}\nedges: [{from: a, to: b, condition: llm_decide}, {from: a, to: c, condition: llm_decide%s}, {from: b, to: END}, {from: c, to: END}]"
+	const judge = "start: a\nnodes: {a: {kind: agent, prompt: go, judge: {criteria: [good]}}}\nedges: [{from: a, to: END}]"
+	for _, end := range []struct{ delta, finish, message string }{
+		{`{"refusal":"I won't."}`, "stop", `the model refused to answer: "I won't."`},
+		{`{"content":"The first"}`, "content_filter", `the provider's content filter ended the answer: "The first"`},
+		{`{"content":"The first"}`, "length", `the answer was cut: it had all the tokens that it may have: "The first"`},
+		{`{}`, "content_filter", "the provider withheld the answer by its content filter"},
+	} {
+		server, calls := endingServer(t, end.delta, end.finish)
+		result := runFlow(t, server, fmt.Sprintf(router, ", fallback: true"), runner.Options{})
+		if result.Status != machine.Completed || result.Quality != machine.Degraded || *calls != 1 {
+			t.Errorf("router, %s: %v %v after %d calls", end.finish, result.Status, result.Quality, *calls)
+		}
+		server, calls = endingServer(t, end.delta, end.finish)
+		result = runFlow(t, server, fmt.Sprintf(router, ""), runner.Options{})
+		if result.Status != machine.Stuck || result.Error == nil || !strings.Contains(result.Error.Message, end.message+") and no edge is marked fallback") || *calls != 1 {
+			t.Errorf("router, %s: %v %q after %d calls", end.finish, result.Status, result.Error, *calls)
+		}
+		asked := 0
+		judging := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			if asked++; asked == 1 {
+				_, _ = io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"five\"},\"finish_reason\":\"stop\"}]}\n\n")
+				return
+			}
+			fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%q}]}\n\n", end.delta, end.finish)
+		}))
+		result = runFlow(t, &chat{url: judging.URL + "/v1"}, judge, runner.Options{})
+		judging.Close()
+		if result.Error == nil || result.Error.Kind != "escalated" || !strings.HasSuffix(result.Error.Message, end.message) || result.Error.Details["answer"] != "five" || asked != 2 {
+			t.Errorf("judge, %s: %v after %d calls", end.finish, result.Error, asked)
 		}
 	}
 }
