@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -142,6 +143,18 @@ func members(ctx context.Context, session *mcp.ClientSession) ([]member, error) 
 func lost(err error) bool {
 	var answer *jsonrpc.Error
 	return errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, mcp.ErrSessionMissing) || !errors.As(err, &answer)
+}
+
+// needsTask says whether a server refuses the call of a tool that it has because it must
+// run as a task, as tools may since 2025-11-25. The protocol wants the code of a method
+// that does not exist for that; some send the one of a request that is wrong.
+func needsTask(err error) bool {
+	var answer *jsonrpc.Error
+	if !errors.As(err, &answer) {
+		return false
+	}
+	return answer.Code == jsonrpc.CodeMethodNotFound ||
+		answer.Code == jsonrpc.CodeInvalidRequest && strings.Contains(strings.ToLower(answer.Message), "task")
 }
 
 // withHeaders adds headers to every request.

@@ -8,12 +8,17 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/http/httptrace"
 	"time"
 )
 
-// listenTime is how long the start of a session waits until the server listens, too.
-// Those that say nothing before they have something to say are not waited for.
-const listenTime = time.Second
+// listenTime is how long the start of a session waits until the server listens, too, and
+// sentTime how long of that it waits once the server has been asked to: many say nothing,
+// not even that they listen, before they have something to say.
+const (
+	listenTime = time.Second
+	sentTime   = 50 * time.Millisecond
+)
 
 // listening makes the stream on which a server speaks unasked one that never fails:
 // it is no server's duty to have one, many end it when it is idle, and a session is
@@ -26,14 +31,26 @@ func (l listening) RoundTrip(req *http.Request) (*http.Response, error) {
 		return l.next.RoundTrip(req)
 	}
 	out, in := io.Pipe()
-	open := make(chan struct{})
-	go l.pass(req, in, open)
+	open, sent := make(chan struct{}), make(chan struct{}, 1)
+	asking := httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) {
+		select {
+		case sent <- struct{}{}:
+		default: // it is asked once more
+		}
+	}})
+	go l.pass(req.WithContext(asking), in, open)
 	wait := time.NewTimer(listenTime)
 	defer wait.Stop()
-	select {
-	case <-open:
-	case <-wait.C:
-	case <-req.Context().Done():
+	for waiting := true; waiting; {
+		select {
+		case <-sent:
+			wait.Reset(sentTime)
+			continue
+		case <-open:
+		case <-wait.C:
+		case <-req.Context().Done():
+		}
+		waiting = false
 	}
 	return &http.Response{
 		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

@@ -9,9 +9,11 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -95,6 +97,55 @@ func TestServerHTTPAsksNothing(t *testing.T) {
 				t.Errorf("opened %d times, warnings %v", n, actor.warnings)
 			}
 		})
+	}
+}
+
+// The start of a session hardly waits for a server that has been asked to listen and says
+// nothing until it has something to say, and longer for one that can't be reached yet.
+func TestListeningInSilence(t *testing.T) {
+	for name, test := range map[string]struct {
+		sent bool
+		want time.Duration
+	}{"asked": {true, sentTime}, "not yet": {false, listenTime}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://silent", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				begin := time.Now()
+				resp, err := listening{roundTrip(func(r *http.Request) (*http.Response, error) {
+					if test.sent {
+						httptrace.ContextClientTrace(r.Context()).WroteRequest(httptrace.WroteRequestInfo{})
+					}
+					<-r.Context().Done()
+					return nil, r.Context().Err()
+				})}.RoundTrip(req)
+				if took := time.Since(begin); err != nil || took != test.want {
+					t.Errorf("%v after %s, want %s", err, took, test.want)
+				}
+				cancel()
+				synctest.Wait()
+				_ = resp.Body.Close()
+			})
+		})
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A tool that runs as a task only is refused in words that say so.
+func TestServerWantsTask(t *testing.T) {
+	r := newRegistry(t, fakeServer(t, "polite", nil))
+	_, problem := callServer(t, r, &fakeActor{}, "long", nil)
+	if want := `tool "srv.long" runs as a task only, which graphrun does not ask for; the server says: `; !strings.Contains(problem, want) {
+		t.Errorf("got %q", problem)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -137,6 +137,8 @@ func (s *server) call(ctx context.Context, actor Actor, name string, args map[st
 			return s.result(name, result)
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
+		case needsTask(err):
+			return nil, &Error{Message: fmt.Sprintf("tool %q runs as a task only, which graphrun does not ask for; the server says: %v", s.name+"."+name, err)}
 		case !lost(err):
 			return nil, &Error{Message: fmt.Sprintf("tool %q: %v", s.name+"."+name, err)}
 		}
