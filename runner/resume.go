@@ -45,9 +45,25 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 		return nil, errors.Join(d.unread, journal.Close())
 	}
 	if err := d.reenter(ctx, journal); err != nil {
-		return nil, errors.Join(err, journal.Close())
+		result, more := d.asItWas()
+		return result, errors.Join(err, more, journal.Close())
 	}
 	return d.goOn(ctx, journal, back)
+}
+
+// asItWas is the result of a run that found no place in its group and stays what it
+// was: d is what would have gone on.
+func (d *driver) asItWas() (*Result, error) {
+	_, was, err := d.flow.runner.replayedToEnd(d.opts.RunID, Options{History: d.opts.History})
+	if err != nil {
+		return nil, err
+	}
+	result, err := was.recorded()
+	if err != nil {
+		return nil, err
+	}
+	d.tell(RunFinished, d.now(), result)
+	return result, d.sinkErr
 }
 
 // overAlready is the result of a run that has completed. What its driver did not
@@ -208,6 +224,10 @@ func (d *driver) createFork(rec *record, from string, first []machine.Event) err
 // fork begins with. Both are in its journal already.
 func (d *driver) forkOn(ctx context.Context, first []machine.Event) (*Result, error) {
 	if err := d.reenter(ctx, d.journal); err != nil {
+		if busy := (*BusyError)(nil); errors.As(err, &busy) {
+			result, err := d.turnedAway(busy)
+			return result, d.never(err)
+		}
 		return nil, d.never(err)
 	}
 	d.tell(RunResumed, d.now(), nil)
