@@ -111,7 +111,8 @@ func (s *seat) wait(ctx context.Context, d *driver) (request Request, err error)
 		}
 		if s.onBusy == "cancel_oldest" && len(waiting.Members) > 0 && waiting.Members[0].RunID != s.asked {
 			oldest := waiting.Members[0].RunID
-			if err := d.flow.runner.cfg.Store.Ask(oldest, RequestCancel); err != nil && !errors.Is(err, ErrNoRun) {
+			why := fmt.Sprintf("run %q takes its place in group %q (concurrency.on_busy: cancel_oldest)", d.opts.RunID, d.mask.text(s.group))
+			if err := d.flow.runner.cfg.Store.Ask(oldest, CancelBecause(why)); err != nil && !errors.Is(err, ErrNoRun) {
 				return "", err
 			}
 			s.asked = oldest
@@ -178,9 +179,10 @@ func (d *driver) begin(ctx context.Context, run RunRecord, began *machine.Event)
 	}
 	request, err := seat.wait(ctx, d)
 	at := d.now()
+	stops := request.event(at)
 	switch {
-	case errors.Is(err, ErrStopped) && request == RequestCancel:
-		return d.finishRun(ctx, &machine.Event{Kind: machine.CancelAsked, At: at})
+	case errors.Is(err, ErrStopped) && stops.Kind == machine.CancelAsked:
+		return d.finishRun(ctx, &stops)
 	case errors.Is(err, ErrStopped):
 		return d.leftOff()
 	case err != nil:

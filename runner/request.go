@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -21,6 +22,25 @@ const (
 	// RequestPause pauses the run when what runs has ended.
 	RequestPause Request = "pause"
 )
+
+// CancelBecause is RequestCancel by somebody who says why, on one line.
+func CancelBecause(why string) Request { return RequestCancel + ": " + Request(why) }
+
+// Cancels reports whether it is RequestCancel, and why when that is said.
+func (r Request) Cancels() (why string, cancels bool) {
+	if r == RequestCancel {
+		return "", true
+	}
+	return strings.CutPrefix(string(r), string(RequestCancel)+": ")
+}
+
+// event is what the request does to a run.
+func (r Request) event(at int64) machine.Event {
+	if why, cancels := r.Cancels(); cancels {
+		return machine.Event{Kind: machine.CancelAsked, At: at, Reason: why}
+	}
+	return machine.Event{Kind: machine.PauseAsked, At: at}
+}
 
 // heed does what others ask of the driver, and takes their answers, until the run
 // has ended.
@@ -38,11 +58,7 @@ func (d *driver) heed() {
 			case offer := <-offers:
 				d.send(message{offer: &offer})
 			case request := <-asked:
-				kind := machine.PauseAsked
-				if request == RequestCancel {
-					kind = machine.CancelAsked
-				}
-				d.send(message{event: machine.Event{Kind: kind, At: d.now()}})
+				d.send(message{event: request.event(d.now())})
 			case <-d.done:
 				return
 			}

@@ -6,8 +6,6 @@ import (
 	"runtime"
 	"sync"
 	"time"
-
-	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // Stage is a world for one run at a time in which nothing happens by itself: time
@@ -114,12 +112,8 @@ func (s *Stage) Release() { s.clock.release() }
 
 // Ask asks something of the run, if it goes on.
 func (s *Stage) Ask(request Request) {
-	kind := machine.PauseAsked
-	if request == RequestCancel {
-		kind = machine.CancelAsked
-	}
 	if d := s.current(); d != nil {
-		d.send(message{event: machine.Event{Kind: kind, At: d.now()}})
+		d.send(message{event: request.event(d.now())})
 	}
 }
 

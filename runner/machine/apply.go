@@ -70,7 +70,7 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 			p.hurry(s)
 			break
 		}
-		p.end(s, ending{status: Cancelled, reason: "cancelled"})
+		p.end(s, cancelled(e.Reason))
 	case PauseAsked:
 		p.pauseAsked(s, e.Reason)
 	case Answered:

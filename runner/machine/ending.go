@@ -44,6 +44,16 @@ func (s *State) uncount(t *task) {
 	}
 }
 
+// cancelled is the end of a run that was asked to cancel, by somebody who may have said
+// why.
+func cancelled(why string) ending {
+	end := ending{status: Cancelled, reason: "cancelled"}
+	if why != "" {
+		end.failure = &Failure{Kind: "cancelled", Message: why}
+	}
+	return end
+}
+
 // complete ends the run well and computes its output.
 func (p *Plan) complete(s *State) {
 	output := Plain(s.lastEnd)

@@ -69,7 +69,8 @@ type Event struct {
 	// Partial is what a task had produced when it was cancelled or failed.
 	Partial any `json:"partial,omitempty"`
 	// Reason says in a word why a task ended as it did, where it could have ended
-	// in several ways (TaskEnded), or why the run pauses (PauseAsked).
+	// in several ways (TaskEnded), why the run pauses (PauseAsked), or in a sentence why
+	// somebody cancels it (CancelAsked).
 	Reason string `json:"reason,omitempty"`
 	// Failure says why a task or a decision failed.
 	Failure *Failure `json:"failure,omitempty"`

@@ -102,7 +102,7 @@ func (j *memoryJournal) Note(s runner.RunSummary) error {
 
 // ask leaves a request; the store is locked. One that changes nothing is dropped.
 func (j *memoryJournal) ask(request runner.Request) {
-	if request != j.last && j.last != runner.RequestCancel {
+	if _, cancels := j.last.Cancels(); request != j.last && !cancels {
 		j.last = request
 		j.asked <- request
 	}

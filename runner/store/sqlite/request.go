@@ -20,7 +20,7 @@ func (s *Store) Ask(runID string, request runner.Request) error {
 			return err
 		}
 		_, err = tx.Exec(`INSERT INTO requests (run, want) VALUES (?1, ?2)
-			ON CONFLICT (run) DO UPDATE SET want = ?2 WHERE want <> ?3`, run, string(request), string(runner.RequestCancel))
+			ON CONFLICT (run) DO UPDATE SET want = ?2 WHERE want NOT LIKE ?3`, run, string(request), string(runner.RequestCancel)+"%")
 		return err
 	})
 }

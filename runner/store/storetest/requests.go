@@ -47,11 +47,15 @@ func deliversRequests(t *testing.T, s runner.Store) {
 	}
 	ask(t, s, "one", runner.RequestPause) // of nobody
 	journal = open(t, s, "one", "")
-	ask(t, s, "one", runner.RequestCancel)
-	wantRequest(t, journal, runner.RequestCancel)
+	because := runner.CancelBecause("it is in the way")
+	ask(t, s, "one", because)
+	wantRequest(t, journal, because)
+	ask(t, s, "one", runner.RequestPause) // it is too late for that
 	select {
 	case got := <-bystander.Asked():
 		t.Errorf("the driver of another run is asked to %s", got)
+	case got := <-journal.Asked():
+		t.Errorf("a driver that was asked to cancel is asked to %s", got)
 	default:
 	}
 }

@@ -279,10 +279,11 @@ func (f *flight) deliver(m *mail) {
 
 // ask does what somebody asks of the run.
 func (f *flight) ask(request runner.Request) {
+	_, cancels := request.Cancels()
 	switch {
 	case f.driving:
 		f.host.stage.Ask(request)
-	case request == runner.RequestCancel && f.host.result.Status == machine.Paused:
+	case cancels && f.host.result.Status == machine.Paused:
 		f.driving = true
 		f.host.cancel()
 	}
