@@ -224,7 +224,7 @@ func (g *gathering) keep(told map[string]any) {
 // response is the whole answer, once nothing more can come.
 func (g *gathering) response() (*model.Response, error) {
 	out := &model.Response{Content: g.text.String(), ToolCalls: g.calls, Usage: model.Usage{Unreported: true}}
-	if u := g.usage; u != nil {
+	if u := g.usage; u != nil && u.Input+u.CacheRead+u.CacheWrite+u.Output != 0 { // a compatible server may count nothing
 		out.Usage = model.Usage{
 			InputTokens: u.Input + u.CacheRead + u.CacheWrite, OutputTokens: u.Output, CachedTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite,
 		}

@@ -26,3 +26,24 @@ func TestConformance(t *testing.T) {
 		return dial(t, modeltest.Serve(t, file, cut, nil))
 	})
 }
+
+func TestPoints(t *testing.T) {
+	modeltest.Points(t, &modeltest.Wire{
+		Open: func(provider, name, url string) model.Client {
+			c, err := New(Config{Model: name, Provider: provider, BaseURL: url})
+			if err != nil {
+				panic(err) // the test gave an address that is none
+			}
+			return c
+		},
+		Dir: "testdata", List: "input", MostImage: 20e6, MostAll: 50e6,
+		Back: []string{`"encrypted_content":"gAAAABthought"`}, Thoughts: "**Looking** at the weather",
+		Usage:     model.Usage{InputTokens: 80, OutputTokens: 33, CachedTokens: 64, ReasoningTokens: 20},
+		Reasoning: []string{"reasoning"},
+		Levels: map[string][3]string{
+			"gpt-6-luna":  {`reasoning {"effort":"none"}`, `reasoning {"effort":"low"}`, `reasoning {"effort":"high"}`},
+			"gpt-6.1-sol": {"", `reasoning {"effort":"low"}`, `reasoning {"effort":"high"}`},
+		},
+		Budget: map[string]bool{"gpt-6-luna": false},
+	})
+}

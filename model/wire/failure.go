@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,8 +25,19 @@ func (e *Endpoint) refused(resp *http.Response) error {
 	if resp.StatusCode/100 == 3 {
 		text = fmt.Sprintf("it sends to %s; redirects are not followed, correct the base URL", resp.Header.Get("Location"))
 	}
-	return e.failure(resp.StatusCode, code, text, resp.Header)
+	out := e.failure(resp.StatusCode, code, text, resp.Header)
+	if wait := retryDelay.FindSubmatch(body); wait != nil {
+		out.RetryAfter = max(out.RetryAfter, retryAfter(http.Header{"Retry-After": {string(wait[1])}}, time.Now()))
+		if resp.StatusCode == http.StatusTooManyRequests { // what it calls a quota is one for a minute
+			out.Kind, out.Class = "rate_limited", ""
+		}
+	}
+	return out
 }
+
+// retryDelay is where Google says how long to wait: in the details of the error, as
+// seconds, and in no header.
+var retryDelay = regexp.MustCompile(`"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"`)
 
 // failure makes the error of a status (0: none) and a word of the provider.
 func (e *Endpoint) failure(status int, code, text string, header http.Header) *model.Error {
@@ -41,7 +53,7 @@ func (e *Endpoint) failure(status int, code, text string, header http.Header) *m
 	} else {
 		subject += " broke off with an error"
 	}
-	for _, part := range []string{code, text} {
+	for _, part := range []string{code, strings.Join(strings.Fields(text), " ")} {
 		if part != "" {
 			subject += ": " + part
 		}
@@ -141,7 +153,7 @@ func outOfMoney(status int, text string) bool {
 func tooLong(text string) bool {
 	return says(text,
 		"maximum context length", "context_length_exceeded", "prompt is too long", "exceeds the available context size",
-		"exceed context limit", "context window", "input is too long", "too many input tokens",
+		"exceed context limit", "context window", "input is too long", "too many input tokens", "input token count",
 	)
 }
 
