@@ -58,9 +58,7 @@ func run(db string, port int, namespace string) error {
 	server, err := temporal.NewServer(
 		temporal.WithConfig(cfg), temporal.ForServices(temporal.DefaultServices), temporal.WithLogger(log.NewNoopLogger()),
 		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
-		temporal.WithDynamicConfigClient(dynamicconfig.StaticClient{
-			dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): []dynamicconfig.ConstrainedValue{{Value: true}},
-		}),
+		temporal.WithDynamicConfigClient(settings()),
 	)
 	if err != nil {
 		return err
@@ -77,6 +75,20 @@ func run(db string, port int, namespace string) error {
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	<-stop
 	return server.Stop()
+}
+
+// settings are those of a server that is in nobody's way.
+func settings() dynamicconfig.StaticClient {
+	to := func(value any) []dynamicconfig.ConstrainedValue {
+		return []dynamicconfig.ConstrainedValue{{Value: value}}
+	}
+	return dynamicconfig.StaticClient{
+		dynamicconfig.ForceSearchAttributesCacheRefreshOnRead.Key(): to(true),
+		// A shard hands out what it has 20 times a second, and each step of a run takes two
+		// times. A cluster has hundreds of shards; this server has one for all runs.
+		dynamicconfig.TransferProcessorMaxPollRPS.Key(): to(1000),
+		dynamicconfig.TimerProcessorMaxPollRPS.Key():    to(1000),
+	}
 }
 
 // reachable waits until somebody listens.
