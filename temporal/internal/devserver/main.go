@@ -17,7 +17,11 @@ import (
 	"go.temporal.io/server/common/config"
 	"go.temporal.io/server/common/dynamicconfig"
 	"go.temporal.io/server/common/log"
+	"go.temporal.io/server/common/metrics"
+	"go.temporal.io/server/common/persistence/sql"
+	"go.temporal.io/server/common/persistence/sql/sqlplugin"
 	plugin "go.temporal.io/server/common/persistence/sql/sqlplugin/sqlite"
+	"go.temporal.io/server/common/resolver"
 	"go.temporal.io/server/schema/sqlite"
 	"go.temporal.io/server/temporal"
 )
@@ -40,19 +44,17 @@ func run(db string, port int, namespace string) error {
 	if err != nil {
 		return err
 	}
-	sql := cfg.Persistence.DataStores[plugin.PluginName].SQL
+	store := cfg.Persistence.DataStores[plugin.PluginName].SQL
 	if db != "" {
-		if _, err := os.Stat(db); errors.Is(err, os.ErrNotExist) {
-			if err := sqlite.SetupSchema(sql); err != nil {
-				return err
-			}
+		if err := prepare(store, db); err != nil {
+			return err
 		}
 	}
 	ns, err := sqlite.NewNamespaceConfig(cfg.ClusterMetadata.CurrentClusterName, namespace, false, nil)
 	if err != nil {
 		return err
 	}
-	if err := sqlite.CreateNamespaces(sql, ns); err != nil {
+	if err := sqlite.CreateNamespaces(store, ns); err != nil {
 		return err
 	}
 	server, err := temporal.NewServer(
@@ -75,6 +77,19 @@ func run(db string, port int, namespace string) error {
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	<-stop
 	return server.Stop()
+}
+
+// prepare makes the database ready: a new one gets its tables, and one that a killed
+// server left forgets it, or this one would ask it for a minute.
+func prepare(cfg *config.SQL, file string) error {
+	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+		return sqlite.SetupSchema(cfg)
+	}
+	db, err := sql.NewSQLAdminDB(sqlplugin.DbKindUnknown, cfg, resolver.NewNoopResolver(), log.NewNoopLogger(), metrics.NoopMetricsHandler)
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.Exec("DELETE FROM cluster_membership"), db.Close())
 }
 
 // settings are those of a server that is in nobody's way.

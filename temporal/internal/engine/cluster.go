@@ -43,6 +43,8 @@ type Options struct {
 	Identity string
 	// Logger takes what the SDK says; nil: warnings go to stderr.
 	Logger *slog.Logger
+
+	core int // version of the core, of workers and new runs; 0: coreVersion
 }
 
 // Cluster is a connection to a Temporal cluster.
@@ -57,6 +59,9 @@ type Cluster struct {
 func Dial(o Options) (*Cluster, error) {
 	if o.Address == "" {
 		o.Address = client.DefaultHostPort
+	}
+	if o.core == 0 {
+		o.core = coreVersion
 	}
 	if o.Namespace == "" {
 		o.Namespace = client.DefaultNamespace
@@ -104,9 +109,13 @@ func (c *Cluster) queue(name string) string {
 	return "graphrun"
 }
 
-// workers reports whether somebody drives the runs of the task queue.
-func (c *Cluster) workers(ctx context.Context) (bool, error) {
-	reply, err := c.client.DescribeTaskQueue(ctx, c.queue(""), enums.TASK_QUEUE_TYPE_WORKFLOW)
+// ofCore is the task queue of the runs that a version of the core drives: workers of
+// another do not even see them.
+func ofCore(queue string, core int) string { return fmt.Sprintf("%s@%d", queue, core) }
+
+// workers reports whether somebody drives the runs of a task queue.
+func (c *Cluster) workers(ctx context.Context, queue string) (bool, error) {
+	reply, err := c.client.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
 		return false, err
 	}

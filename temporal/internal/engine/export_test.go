@@ -45,7 +45,22 @@ func replayHistory(conv converter.DataConverter, history *historyapi.History) er
 	if err != nil {
 		return err
 	}
-	w := &Worker{converter: conv, heartbeat: 10 * time.Second, events: mostEvents, handlers: map[string]runner.Handler{}, decider: node.NewDecider(node.Options{})}
+	w := &Worker{core: coreVersion, converter: conv, heartbeat: 10 * time.Second, events: mostEvents, handlers: map[string]runner.Handler{}, decider: node.NewDecider(node.Options{})}
 	replayer.RegisterWorkflowWithOptions(w.Run, workflow.RegisterOptions{Name: workflowName})
 	return replayer.ReplayWorkflowHistory(nil, history)
+}
+
+// Texts are the texts of a run's events after the first n, as they are now.
+func (s *Store) Texts(runID string, n int) (out []string, err error) {
+	texts, err := s.after(runID, n, allBytes)
+	for _, text := range texts {
+		out = append(out, string(text))
+	}
+	return out, err
+}
+
+// OfCore are options of a build that has another version of the core.
+func (o Options) OfCore(version int) Options {
+	o.core = version
+	return o
 }

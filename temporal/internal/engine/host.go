@@ -355,6 +355,9 @@ func (h *host) reserve(c *call, r *reservation) *reserved {
 // events are those after the first from, of about size bytes.
 func (h *host) events(from, size int) *journalPart {
 	out := &journalPart{Base: h.store.base}
+	h.store.mu.Lock()
+	out.Sure, out.Task = h.store.sure, h.store.task
+	h.store.mu.Unlock()
 	if h.start.Seed != nil {
 		out.Previous = h.start.Seed.Previous
 	}

@@ -32,6 +32,31 @@ type journal struct {
 	standing  runner.RunSummary
 	failed    error
 	verdicts  map[string]string // of offers: why they were refused; "": they were taken
+
+	// sure is how many events there are for good; those after them are of the workflow
+	// task that began with event task of the history. 0: it has been completed; -1: none
+	// has begun.
+	sure, task int
+	replayed   int // the latest workflow task that was replayed, and so has been completed
+}
+
+// begins says that a workflow task begins, or goes on, that began with an event of the
+// history. What it adds is sure only if it is replayed. One that a worker is at, or was
+// when it was lost, may be done again with other events; and a worker that is asked
+// something reads the history to its end, also where no workflow task has begun yet.
+func (j *journal) begins(task int, replayed bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if replayed {
+		j.task, j.replayed = 0, task
+		return
+	}
+	if task == j.replayed {
+		task = -1
+	}
+	if task != j.task {
+		j.sure, j.task = j.base+len(j.texts), task
+	}
 }
 
 // newJournal is the journal of a run, with what a seed says of it.

@@ -35,9 +35,9 @@ func (f *flight) full() bool {
 func (f *flight) launch(c *call) {
 	ctx, cancel := workflow.WithCancel(f.ctx)
 	f.cancels[c.id] = cancel
-	queue := f.host.start.Queue
+	queue := ofCore(f.host.start.Queue, f.host.start.Core)
 	if c.queue != "" {
-		queue += "-" + c.queue
+		queue = f.host.start.Queue + "-" + c.queue
 	}
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		TaskQueue: queue, StartToCloseTimeout: attemptTime, HeartbeatTimeout: f.heartbeat, WaitForCancellation: true,

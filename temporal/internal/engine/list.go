@@ -91,7 +91,8 @@ func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out runner.Run
 	}
 	switch {
 	case open && at.Driven:
-		out.Owner = "the cluster (task queue " + info.GetTaskQueue() + ")"
+		queue, _, _ := strings.Cut(info.GetTaskQueue(), "@")
+		out.Owner = "the cluster (task queue " + queue + ")"
 	case !open && at.Status == machine.Running: // terminated from outside
 		out.Status, out.Reason = machine.Cancelled, "terminated"
 	}

@@ -54,7 +54,7 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
 	start := &Start{
-		Core: coreVersion, Record: record, Input: opts.Input, Settings: settingsOf(opts), Queue: s.cluster.queue(""),
+		Core: s.cluster.options.core, Record: record, Input: opts.Input, Settings: settingsOf(opts), Queue: s.cluster.queue(""),
 		Nonce: hex.EncodeToString(random[:]), RunDir: filepath.Join(os.TempDir(), "graphrun-runs", record.ID),
 	}
 	if start.Settings.Dir == "" {
@@ -68,7 +68,7 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 // launch begins a workflow.
 func (s *Store) launch(ctx context.Context, start *Start, reuse enums.WorkflowIdReusePolicy) error {
 	_, err := s.cluster.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: start.Record.ID, TaskQueue: start.Queue, WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
+		ID: start.Record.ID, TaskQueue: ofCore(start.Queue, start.Core), WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
 		WorkflowTaskTimeout: 20 * time.Second, StaticSummary: start.Record.Graph,
 		Memo: map[string]any{memoStatus: standing{
 			Status: machine.Running, Graph: start.Record.Graph, File: start.Record.File, Labels: start.Record.Labels,
@@ -125,7 +125,7 @@ func (s *Store) again(runID, run string, opts *runner.Options) (*Start, error) {
 		return nil, err
 	}
 	start := *before
-	start.Input, start.Seed = nil, &Seed{Events: texts}
+	start.Input, start.Seed, start.Core = nil, &Seed{Events: texts}, s.cluster.options.core
 	dir := start.Settings.Dir
 	start.Settings = settingsOf(opts)
 	start.Settings.Dir = dir

@@ -5,10 +5,8 @@ package engine
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,12 +34,7 @@ type Store struct {
 	mu       sync.Mutex
 	starts   map[string]*Start // by workflow run
 	verdicts map[string]string // of offers
-}
-
-// link is a workflow run that has the events from base on.
-type link struct {
-	run  string
-	base int
+	answered time.Time         // by a worker, at last; zero: none has
 }
 
 // Store is the store of the cluster's runs, for as long as ctx.
@@ -66,11 +59,12 @@ func missing(runID string, err error) error {
 
 // latest is the workflow run that a run is at, and how it stands.
 func (s *Store) latest(runID string) (*workflowapi.WorkflowExecutionInfo, error) {
-	reply, err := s.cluster.client.DescribeWorkflowExecution(s.ctx, runID, "")
-	if err != nil {
-		return nil, missing(runID, err)
-	}
-	return reply.GetWorkflowExecutionInfo(), nil
+	var reply *workflowservice.DescribeWorkflowExecutionResponse
+	err := s.reach(func() (err error) {
+		reply, err = s.cluster.client.DescribeWorkflowExecution(s.ctx, runID, "")
+		return err
+	})
+	return reply.GetWorkflowExecutionInfo(), missing(runID, err)
 }
 
 func (s *Store) start(runID, run string) (*Start, error) {
@@ -80,7 +74,10 @@ func (s *Store) start(runID, run string) (*Start, error) {
 	if start != nil {
 		return start, nil
 	}
-	start, err := startOf(s.ctx, s.cluster.client, s.cluster.converter, runID, run)
+	err := s.reach(func() (err error) {
+		start, err = startOf(s.ctx, s.cluster.client, s.cluster.converter, runID, run)
+		return err
+	})
 	if err != nil {
 		return nil, missing(runID, err)
 	}
@@ -101,177 +98,6 @@ func (s *Store) Run(runID string) (runner.RunRecord, error) {
 		return runner.RunRecord{}, err
 	}
 	return start.Record, nil
-}
-
-// linksOf are the workflow runs of a run, the first one first.
-func (s *Store) linksOf(runID string) ([]link, error) {
-	info, err := s.latest(runID)
-	if err != nil {
-		return nil, err
-	}
-	run := info.GetExecution().GetRunId()
-	var out []link
-	for run != "" {
-		start, err := s.start(runID, run)
-		if err != nil {
-			if len(out) > 0 { // what came before is not kept any more
-				break
-			}
-			return nil, err
-		}
-		at := link{run: run}
-		run = ""
-		if start.Seed != nil {
-			at.base = start.Seed.Base
-			if at.base > 0 {
-				run = start.Seed.Previous
-			}
-		}
-		out = append(out, at)
-	}
-	slices.Reverse(out)
-	return out, nil
-}
-
-// query asks a workflow run. While workers are there it is patient: they may be busy,
-// or one of them was lost and another has to read the history first.
-func (s *Store) query(runID, run, name string, reply any, args ...any) error {
-	return s.patiently(runID, func() error {
-		ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
-		defer cancel()
-		value, err := s.cluster.client.QueryWorkflow(ctx, runID, run, name, args...)
-		if err != nil {
-			return err
-		}
-		return value.Get(reply)
-	})
-}
-
-// patiently does what a worker has to answer, again if none does and some are there.
-func (s *Store) patiently(runID string, do func() error) error {
-	for {
-		err := do()
-		if err == nil {
-			return nil
-		}
-		if s.ctx.Err() != nil || !unanswered(err) {
-			return missing(runID, err)
-		}
-		there, err := s.cluster.workers(s.ctx)
-		if err != nil {
-			return err
-		}
-		if !there {
-			return fmt.Errorf("run %q can't be looked at: no worker answers for it; graphrun worker starts one", runID)
-		}
-		if err := pause(s.ctx, time.Second); err != nil {
-			return err
-		}
-	}
-}
-
-// unanswered reports whether an error says that no worker has answered in time, that
-// the one that was asked is gone, or that what was asked waits for one to do well what
-// another one failed in. The caller has found its own context alive.
-func unanswered(err error) bool {
-	var late *serviceerror.DeadlineExceeded
-	var gone *serviceerror.Canceled
-	var notReady *serviceerror.WorkflowNotReady
-	return errors.As(err, &late) || errors.As(err, &gone) || errors.As(err, &notReady) ||
-		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
-}
-
-// part is how many bytes of events are asked for at once.
-const part = 1 << 20
-
-// after are the texts of events after the first n, of about size bytes.
-func (s *Store) after(runID string, n, size int) ([]json.RawMessage, error) {
-	links, err := s.linksOf(runID)
-	if err != nil {
-		return nil, err
-	}
-	var out []json.RawMessage
-	for i, at := range links {
-		end := allBytes
-		if i+1 < len(links) {
-			end = links[i+1].base
-		}
-		if i == 0 && n < at.base {
-			return nil, fmt.Errorf("run %q: the events before %d are not kept on the cluster any more", runID, at.base)
-		}
-		for n < end && size > 0 {
-			var reply journalPart
-			if err := s.query(runID, at.run, queryJournal, &reply, journalQuery{From: n, Size: min(size, part)}); err != nil {
-				return nil, err
-			}
-			events := reply.Events[:min(len(reply.Events), end-n)]
-			if len(events) == 0 {
-				break
-			}
-			for _, text := range events {
-				out, size = append(out, text), size-len(text)
-			}
-			n += len(events)
-		}
-	}
-	return out, nil
-}
-
-// Events returns all events.
-func (s *Store) Events(runID string) ([]machine.Event, error) { return s.EventsAfter(runID, 0) }
-
-// EventsAfter returns the events after the first n.
-func (s *Store) EventsAfter(runID string, n int) ([]machine.Event, error) {
-	return s.Stretch(runID, n, allBytes)
-}
-
-// Stretch returns events after the first n, of about size bytes.
-func (s *Store) Stretch(runID string, n, size int) ([]machine.Event, error) {
-	texts, err := s.after(runID, n, size)
-	if err != nil {
-		return nil, err
-	}
-	return decodeEvents(texts)
-}
-
-// Retractions returns which events take others back.
-func (s *Store) Retractions(runID string) ([]runner.Retraction, error) {
-	texts, err := s.after(runID, 0, allBytes)
-	if err != nil {
-		return nil, err
-	}
-	return retractionsOf(texts, 0)
-}
-
-// Snapshot returns the latest snapshot of at most so many events.
-func (s *Store) Snapshot(runID string, most int) (out runner.Snapshot, err error) {
-	links, err := s.linksOf(runID)
-	if err != nil {
-		return out, err
-	}
-	for _, at := range slices.Backward(links) {
-		if most >= 0 && at.base > most {
-			continue
-		}
-		if err := s.query(runID, at.run, queryState, &out, most); err != nil || out.Events > 0 {
-			return out, err
-		}
-	}
-	return out, nil
-}
-
-// Path returns the path up to a snapshot.
-func (s *Store) Path(runID string, events int) (out []byte, err error) {
-	links, err := s.linksOf(runID)
-	if err != nil {
-		return nil, err
-	}
-	for _, at := range slices.Backward(links) {
-		if at.base <= events {
-			return out, s.query(runID, at.run, queryPath, &out, events)
-		}
-	}
-	return nil, nil
 }
 
 // open reports whether the workflow of a run is open.

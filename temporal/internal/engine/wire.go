@@ -237,4 +237,9 @@ type journalPart struct {
 	Base     int               `json:"base"`
 	Previous string            `json:"previous,omitempty"`
 	Events   []json.RawMessage `json:"events"`
+	// Sure is how many events there are for good. Those after them stay if the workflow
+	// task is completed that began with event Task of the history. 0: they stay; -1: it
+	// is not to be known.
+	Sure int `json:"sure,omitempty"`
+	Task int `json:"task,omitempty"`
 }

@@ -26,6 +26,7 @@ type Worker struct {
 	converter converter.DataConverter
 	heartbeat time.Duration
 	events    int // see WorkerOptions.MostEvents
+	core      int // see Options.core
 	flows     flows
 	handlers  map[string]runner.Handler
 	decider   runner.Decider
@@ -78,7 +79,7 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 	}
 	kinds := node.Options{}
 	w := &Worker{
-		client: c.client, converter: c.converter, heartbeat: o.Heartbeat, events: o.MostEvents, logs: c.logs,
+		client: c.client, converter: c.converter, heartbeat: o.Heartbeat, events: o.MostEvents, core: c.options.core, logs: c.logs,
 		handlers: map[string]runner.Handler{}, decider: node.NewDecider(kinds),
 	}
 	for _, kind := range node.Kinds(kinds) {
@@ -110,7 +111,11 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 		}
 		w.scope.Close()
 	}
-	for _, queue := range queues {
+	for _, name := range queues {
+		queue := name
+		if len(o.Nodes) == 0 {
+			queue = ofCore(name, w.core)
+		}
 		options.DisableWorkflowWorker = len(o.Nodes) > 0
 		one := worker.New(c.client, queue, options)
 		if len(o.Nodes) == 0 {
@@ -123,7 +128,7 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 		}
 		started = append(started, one)
 		if o.Ready != nil {
-			o.Ready(queue)
+			o.Ready(name)
 		}
 	}
 	return stop, nil

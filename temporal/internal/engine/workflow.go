@@ -69,13 +69,13 @@ type flight struct {
 
 // Run is the workflow.
 func (w *Worker) Run(ctx workflow.Context, start *Start) (out *Outcome, err error) {
-	if start.Core != coreVersion {
-		panic(fmt.Sprintf("this worker runs core version %d, the run wants %d", coreVersion, start.Core))
+	if start.Core != w.core {
+		panic(fmt.Sprintf(notMine+"it has core version %d, the run wants %d", w.core, start.Core))
 	}
 	own, _ := workflow.NewDisconnectedContext(ctx)
 	h, err := newHost(start, workflow.Now(ctx))
 	if err != nil {
-		panic(fmt.Sprintf("this worker can't run the flow: %v", err)) // it is left to others
+		panic(notMine + err.Error()) // it is left to others
 	}
 	w.flows.add(h.digest, h.flow)
 	f := &flight{host: h, ctx: own, cancels: map[string]workflow.CancelFunc{}, heartbeat: w.heartbeat, events: w.events}
@@ -84,6 +84,7 @@ func (w *Worker) Run(ctx workflow.Context, start *Start) (out *Outcome, err erro
 		return nil, err
 	}
 	f.driving = true
+	f.begins()
 	h.begin()
 	for {
 		due, done := h.stage.Settle(workflow.Now(own))
@@ -112,6 +113,11 @@ func (w *Worker) Run(ctx workflow.Context, start *Start) (out *Outcome, err erro
 		}
 		f.wait(due)
 	}
+}
+
+// begins tells the journal of a workflow task, before that adds to it.
+func (f *flight) begins() {
+	f.host.store.begins(workflow.GetInfo(f.ctx).GetCurrentHistoryLength(), workflow.IsReplaying(f.ctx))
 }
 
 // ended is the outcome of a run that has ended.
@@ -222,6 +228,7 @@ func (f *flight) wait(due time.Time) {
 		})
 	}
 	_ = workflow.Await(f.ctx, f.collect) // nothing cancels it
+	f.begins()
 	f.host.stage.Reach(workflow.Now(f.ctx))
 	m := f.inbox[0]
 	f.inbox = f.inbox[1:]

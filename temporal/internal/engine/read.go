@@ -1,0 +1,189 @@
+// Journals of runs, read from their workflows.
+
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	common "go.temporal.io/api/common/v1"
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// link is a workflow run that has the events from base on.
+type link struct {
+	run  string
+	base int
+}
+
+// linksOf are the workflow runs of a run, the first one first, and whether the last one
+// is open.
+func (s *Store) linksOf(runID string) (out []link, open bool, err error) {
+	info, err := s.latest(runID)
+	if err != nil {
+		return nil, false, err
+	}
+	run := info.GetExecution().GetRunId()
+	for run != "" {
+		start, err := s.start(runID, run)
+		if errors.Is(err, runner.ErrNoRun) && len(out) > 0 { // what came before is not kept any more
+			break
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		at := link{run: run}
+		run = ""
+		if start.Seed != nil {
+			at.base = start.Seed.Base
+			if at.base > 0 {
+				run = start.Seed.Previous
+			}
+		}
+		out = append(out, at)
+	}
+	slices.Reverse(out)
+	return out, info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+}
+
+// part is how many bytes of events are asked for at once.
+const part = 1 << 20
+
+// after are the texts of events after the first n, of about size bytes.
+func (s *Store) after(runID string, n, size int) ([]json.RawMessage, error) {
+	links, open, err := s.linksOf(runID)
+	if err != nil {
+		return nil, err
+	}
+	var out []json.RawMessage
+	for i, at := range links {
+		end := allBytes
+		if i+1 < len(links) {
+			end = links[i+1].base
+		}
+		if i == 0 && n < at.base {
+			return nil, fmt.Errorf("run %q: the events before %d are not kept on the cluster any more", runID, at.base)
+		}
+		for n < end && size > 0 {
+			var reply journalPart
+			if err := s.query(runID, at.run, queryJournal, &reply, journalQuery{From: n, Size: min(size, part)}); err != nil {
+				return nil, err
+			}
+			if open && i+1 == len(links) && reply.Task != 0 && n+len(reply.Events) > reply.Sure {
+				if done, err := s.completed(runID, at.run, int64(reply.Task)); err != nil {
+					return nil, err
+				} else if !done {
+					reply.Events = reply.Events[:max(0, reply.Sure-n)]
+				}
+			}
+			events := reply.Events[:min(len(reply.Events), end-n)]
+			if len(events) == 0 {
+				break
+			}
+			for _, text := range events {
+				out, size = append(out, text), size-len(text)
+			}
+			n += len(events)
+		}
+	}
+	return out, nil
+}
+
+// completed reports whether the workflow task is that began with an event of a history.
+// A worker that is asked reads the history to its end, also where it ends with a workflow
+// task that another one was lost in: that is done again, with all that has come since.
+func (s *Store) completed(runID, run string, task int64) (done bool, err error) {
+	if task < 0 {
+		return false, nil
+	}
+	request := &workflowservice.GetWorkflowExecutionHistoryReverseRequest{
+		Namespace: s.cluster.options.Namespace, Execution: &common.WorkflowExecution{WorkflowId: runID, RunId: run}, MaximumPageSize: 20,
+	}
+	for {
+		var reply *workflowservice.GetWorkflowExecutionHistoryReverseResponse
+		if err := s.reach(func() (err error) {
+			ctx, cancel := context.WithTimeout(s.ctx, 10*time.Second)
+			defer cancel()
+			reply, err = s.cluster.client.WorkflowService().GetWorkflowExecutionHistoryReverse(ctx, request)
+			return err
+		}); err != nil {
+			return false, missing(runID, err)
+		}
+		for _, event := range reply.GetHistory().GetEvents() {
+			switch {
+			case event.GetEventId() == task+1:
+				return event.GetEventType() == enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED, nil
+			case event.GetEventId() <= task:
+				return false, nil
+			}
+		}
+		if request.NextPageToken = reply.GetNextPageToken(); len(request.NextPageToken) == 0 {
+			return false, nil
+		}
+	}
+}
+
+// Events returns all events.
+func (s *Store) Events(runID string) ([]machine.Event, error) { return s.EventsAfter(runID, 0) }
+
+// EventsAfter returns the events after the first n.
+func (s *Store) EventsAfter(runID string, n int) ([]machine.Event, error) {
+	return s.Stretch(runID, n, allBytes)
+}
+
+// Stretch returns events after the first n, of about size bytes.
+func (s *Store) Stretch(runID string, n, size int) ([]machine.Event, error) {
+	texts, err := s.after(runID, n, size)
+	if err != nil {
+		return nil, err
+	}
+	return decodeEvents(texts)
+}
+
+// Retractions returns which events take others back.
+func (s *Store) Retractions(runID string) ([]runner.Retraction, error) {
+	texts, err := s.after(runID, 0, allBytes)
+	if err != nil {
+		return nil, err
+	}
+	return retractionsOf(texts, 0)
+}
+
+// Snapshot returns the latest snapshot of at most so many events.
+func (s *Store) Snapshot(runID string, most int) (out runner.Snapshot, err error) {
+	links, _, err := s.linksOf(runID)
+	if err != nil {
+		return out, err
+	}
+	for _, at := range slices.Backward(links) {
+		if most >= 0 && at.base > most {
+			continue
+		}
+		if err := s.query(runID, at.run, queryState, &out, most); err != nil || out.Events > 0 {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// Path returns the path up to a snapshot.
+func (s *Store) Path(runID string, events int) (out []byte, err error) {
+	links, _, err := s.linksOf(runID)
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range slices.Backward(links) {
+		if at.base <= events {
+			return out, s.query(runID, at.run, queryPath, &out, events)
+		}
+	}
+	return nil, nil
+}
