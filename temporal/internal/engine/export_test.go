@@ -64,3 +64,16 @@ func (o Options) OfCore(version int) Options {
 	o.core = version
 	return o
 }
+
+// RunAlone runs a flow that nobody follows.
+func (c *Cluster) RunAlone(ctx context.Context, runID, source string) error {
+	start := &Start{
+		Core:   c.options.core,
+		Record: runner.RunRecord{ID: runID, File: "/flow.yaml", Source: []byte(source), Started: time.Now()},
+		Queue:  c.queue(""), RunDir: "/", Nonce: "00", Settings: Settings{Dir: "/"},
+	}
+	if err := c.Store(ctx).launch(ctx, start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
+		return err
+	}
+	return c.client.GetWorkflow(ctx, runID, "").Get(ctx, nil)
+}

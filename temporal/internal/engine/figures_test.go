@@ -3,9 +3,11 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,6 +34,19 @@ func program(ctx context.Context, script string) (string, error) {
 	return string(out), err
 }
 
+// counting is a flow of so many steps, each a program.
+const counting = `graphrun: v1
+name: figures
+start: a
+limits: {max_steps: 1000, node_timeout: 1m}
+state: {n: {type: integer, default: 0}}
+nodes:
+  a: {kind: exec, script: "echo 1", writes: {n: "n + 1"}}
+edges:
+  - {from: a, to: a, when: "n < %d"}
+  - {from: a, to: END, when: "n >= %d"}
+`
+
 // TestFigures measures steps a second against a bare workflow, one after the other;
 // GRAPHRUN_TEMPORAL_FIGURES says how often.
 func TestFigures(t *testing.T) {
@@ -41,7 +56,7 @@ func TestFigures(t *testing.T) {
 	}
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	workerOf(t, o, engine.WorkerOptions{})
-	c, err := client.Dial(client.Options{HostPort: o.Address})
+	c, err := client.Dial(client.Options{HostPort: o.Address, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,17 +70,7 @@ func TestFigures(t *testing.T) {
 	defer w.Stop()
 	const steps = 100
 	file := filepath.Join(t.TempDir(), "flow.yaml")
-	text := fmt.Sprintf(`graphrun: v1
-name: figures
-start: a
-limits: {max_steps: 1000, node_timeout: 1m}
-state: {n: {type: integer, default: 0}}
-nodes:
-  a: {kind: exec, script: "echo 1", writes: {n: "n + 1"}}
-edges:
-  - {from: a, to: a, when: "n < %d"}
-  - {from: a, to: END, when: "n >= %d"}
-`, steps, steps)
+	text := fmt.Sprintf(counting, steps, steps)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -97,5 +102,83 @@ edges:
 		bareEvents, bareBytes := size(fmt.Sprintf("bare%d", i))
 		t.Logf("%d steps: bare %.1f/s (%d events, %d bytes a step), flow %.1f/s (%d events, %d bytes a step): %.2f",
 			steps, steps/took.Seconds(), bareEvents, bareBytes/steps, steps/ours.Seconds(), events, bytes/steps, took.Seconds()/ours.Seconds())
+	}
+}
+
+// TestThroughput measures runs a second of 1, 2 and 4 workers against bare workflows,
+// in turn; GRAPHRUN_TEMPORAL_FIGURES says how often.
+func TestThroughput(t *testing.T) {
+	var rounds int
+	if _, err := fmt.Sscan(os.Getenv("GRAPHRUN_TEMPORAL_FIGURES"), &rounds); err != nil {
+		t.Skip("GRAPHRUN_TEMPORAL_FIGURES does not say how often to measure")
+	}
+	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
+	workerOf(t, engine.Options{Address: o.Address, Payloads: o.Payloads}, engine.WorkerOptions{Queue: "nothing"}) // the server is ready
+	ctx := context.Background()
+	const runs, steps = 60, 10
+	all := func(do func(i int) error) time.Duration {
+		from := time.Now()
+		var group sync.WaitGroup
+		for i := range runs {
+			group.Go(func() {
+				if err := do(i); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		return time.Since(from)
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	for _, workers := range []int{1, 2, 4} {
+		for round := range rounds {
+			var clients []client.Client
+			var stops []func()
+			for range workers {
+				c, err := client.Dial(client.Options{HostPort: o.Address, Logger: quiet})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := worker.New(c, "bare", worker.Options{})
+				w.RegisterWorkflow(bare)
+				w.RegisterActivity(program)
+				if err := w.Start(); err != nil {
+					t.Fatal(err)
+				}
+				clients, stops = append(clients, c), append(stops, w.Stop)
+			}
+			id := func(i int) string { return fmt.Sprintf("%d-%d-%d", workers, round, i) }
+			took := all(func(i int) error {
+				run, err := clients[0].ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "bare" + id(i), TaskQueue: "bare"}, bare, steps)
+				if err != nil {
+					return err
+				}
+				return run.Get(ctx, nil)
+			})
+			for i, stop := range stops {
+				stop()
+				clients[i].Close()
+			}
+			var clusters []*engine.Cluster
+			stops = nil
+			for range workers {
+				c, err := engine.Dial(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				stop, err := c.StartWorker(engine.WorkerOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				clusters, stops = append(clusters, c), append(stops, stop)
+			}
+			ours := all(func(i int) error { return clusters[0].RunAlone(ctx, "flow"+id(i), fmt.Sprintf(counting, steps, steps)) })
+			for i, stop := range stops {
+				stop()
+				clusters[i].Close()
+			}
+			t.Logf("%d workers, %d runs of %d steps: bare %.1f runs/s, flow %.1f runs/s: %.2f",
+				workers, runs, steps, runs/took.Seconds(), runs/ours.Seconds(), took.Seconds()/ours.Seconds())
+		}
 	}
 }
