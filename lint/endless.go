@@ -52,7 +52,7 @@ func (f *facts) endless(free *graphalg.Digraph, of, members []int) []int {
 // unaware is what is known in the middle of a run: nothing, not even how often
 // nodes have run.
 func (f *facts) unaware(fanned bool) *knowledge {
-	return &knowledge{f: f, fanned: fanned, tally: tally{of: &boundWalk{f: f, flow: f.flow(), limit: make([]int, len(f.graph.Nodes))}}}
+	return &knowledge{f: f, fails: -1, fanned: fanned, tally: tally{of: &boundWalk{f: f, flow: f.flow(), limit: make([]int, len(f.graph.Nodes))}}}
 }
 
 func (r *roundTrip) from(v int, k *knowledge) []int {

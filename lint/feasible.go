@@ -28,6 +28,7 @@ type knowledge struct {
 	unsure bool
 	vague  map[string]bool
 	at     int // the node that has just run
+	fails  int // on a path of which is asked whether it is sure: see sureWithout
 	tally  tally
 }
 
@@ -48,8 +49,15 @@ func (f *facts) feasible(path []int) bool {
 
 // sure reports whether it is proven that a path from the start can be walked.
 func (f *facts) sure(path []int, accept func(k *knowledge) bool) bool {
+	return f.sureWithout(-1, path, accept)
+}
+
+// sureWithout is sure of a path on which a node does not succeed; -1 for any.
+func (f *facts) sureWithout(node int, path []int, accept func(k *knowledge) bool) bool {
 	tries := maxWalks
-	return f.walkable(path, f.ignorance(), &tries, func(k *knowledge) bool {
+	start := f.ignorance()
+	start.fails = node
+	return f.walkable(path, start, &tries, func(k *knowledge) bool {
 		return k.proves(path[len(path)-1]) && (accept == nil || accept(k))
 	})
 }
@@ -69,6 +77,9 @@ func (f *facts) walkable(path []int, k *knowledge, tries *int, proof func(k *kno
 	}
 	for i := range groups {
 		if !slices.Contains(groups[i].targets, to) || f.isDead(&groups[i]) {
+			continue
+		}
+		if v == k.fails && groups[i].kind != onFailure && !k.tally.refused {
 			continue
 		}
 		if there := k.onward(groups, i); !there.bad {
@@ -177,7 +188,7 @@ func (w *walk) path() []int {
 func (k *knowledge) clone() *knowledge {
 	return &knowledge{
 		f: k.f, claims: slices.Clone(k.claims), values: maps.Clone(k.values), filled: maps.Clone(k.filled), fanned: k.fanned, bad: k.bad,
-		unsure: k.unsure, vague: maps.Clone(k.vague), at: k.at, tally: k.tally.clone(),
+		unsure: k.unsure, vague: maps.Clone(k.vague), at: k.at, fails: k.fails, tally: k.tally.clone(),
 	}
 }
 

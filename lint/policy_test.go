@@ -17,6 +17,9 @@ func TestUsualPolicies(t *testing.T) {
 			"edges:\n  - {from: write, to: judge}\n  - {from: judge, to: count, when: \"verdict startsWith 'REJECT' and visits.write < 3\"}\n  - {from: judge, to: send}\n  - {from: count, to: write}\n  - {from: send, to: END}\n"
 		each = "start: a\nstate: {k: {type: array, default: []}}\nnodes:\n  a: {kind: pass}\n  b: {kind: exec, command: [x], each: k}\n  c: {kind: exec, command: [x]}\n  d: {kind: pass, join: {wait: 2}}\n" +
 			"edges:\n  - {from: a, to: [b, c]}\n  - {from: [b, c], to: d}\n  - {from: d, to: END}\n"
+		// Only a success of try leads to both alone; when it fails, spin goes on for ever.
+		fans = "start: try\nnodes:\n  try: {kind: exec, command: [x]}\n  spin: {kind: pass}\n  both: {kind: pass, join: {wait: all}}\n" +
+			"edges:\n  - {from: try, to: [both, spin], condition: on_failure}\n  - {from: try, to: both}\n  - {from: spin, to: spin, when: visits.both < 1}\n  - {from: spin, to: both}\n  - {from: both, to: END}\n"
 	)
 	for name, c := range map[string]struct {
 		text string
@@ -40,6 +43,7 @@ func TestUsualPolicies(t *testing.T) {
 		"no way to it":         {"policies: [{reach: write, from: send}]\n" + loop, "can't be reached"},
 		"never on every path":  {"policies: [{never: \"visits.write > 0\", at: send}]\n" + loop, "is true at"},
 		"never, left to a run": {"policies: [{never: \"n > 1\", at: send}]\n" + loop, ""},
+		"failed, with others":  {"policies: [{require: try, before: END}]\n" + fans, ""},
 	} {
 		text := "graphrun: v1\nname: g\n" + c.text
 		g, ds := spec.Parse("g.yaml", []byte(text), spec.Options{})

@@ -190,7 +190,11 @@ func (f *facts) reachFrom(p *policy) {
 // witness is a run that breaks a policy: the path that shows it, if it can be walked
 // for sure, or what a run with actual values came to. Nil when none was found.
 func (f *facts) witness(p *policy, path []int, accept func(*knowledge) bool, allows func(*quarry, *group) bool) []int {
-	if path != nil && f.sure(path, accept) {
+	fails := -1
+	if p.kind == "require" {
+		fails = p.subject
+	}
+	if path != nil && f.sureWithout(fails, path, accept) {
 		return path
 	}
 	if path != nil {

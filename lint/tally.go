@@ -27,7 +27,7 @@ func (f *facts) ignorance() *knowledge {
 		f.theCounts = &boundWalk{f: f, flow: f.flow(), limit: f.visitLimits()}
 		f.theCounts.findCounters()
 	}
-	return &knowledge{f: f, tally: tally{of: f.theCounts, visits: make([]int, len(f.theCounts.counters))}}
+	return &knowledge{f: f, fails: -1, tally: tally{of: f.theCounts, visits: make([]int, len(f.theCounts.counters))}}
 }
 
 // visitLimits are the limits of visits by node, 0 for none.
