@@ -33,15 +33,18 @@ type facts struct {
 	schemas    map[string]*schema.Schema
 
 	// Filled on first use by the functions of the same names.
-	allUses   *useIndex
-	theFlow   *flow
-	theForks  *forks
-	allAccess []access
-	theMade   *made
-	madeKnown bool
-	children  map[string]*child
-	theEdges  [][]int
-	origins   []origin
+	allUses  *useIndex
+	theFlow  *flow
+	theForks *forks
+	// theSiblings are fan-outs by the pairs of nodes that they lead to.
+	theSiblings map[[2]int]int
+	theParallel *parallel
+	allAccess   []access
+	theMade     *made
+	madeKnown   bool
+	children    map[string]*child
+	theEdges    [][]int
+	origins     []origin
 	// outputOrigins says who wrote the outputs of nodes, as far as it was asked.
 	outputOrigins map[int]origin
 	joinCounts    map[int]joinCount

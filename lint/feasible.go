@@ -52,16 +52,6 @@ func (f *facts) sure(path []int, accept func(k *knowledge) bool) bool {
 	return f.sureWithout(-1, path, accept)
 }
 
-// sureWithout is sure of a path on which a node does not succeed; -1 for any.
-func (f *facts) sureWithout(node int, path []int, accept func(k *knowledge) bool) bool {
-	tries := maxWalks
-	start := f.ignorance()
-	start.fails = node
-	return f.walkable(path, start, &tries, func(k *knowledge) bool {
-		return k.proves(path[len(path)-1]) && (accept == nil || accept(k))
-	})
-}
-
 // walkable tries the groups that lead from each node to the next, in turn; when
 // there are too many, the path is taken for possible. proof, when set, asks at
 // the end whether it is; it gets nil when there were too many.

@@ -7,6 +7,16 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
+// sureWithout is sure of a path on which a node does not succeed; -1 for any.
+func (f *facts) sureWithout(node int, path []int, accept func(k *knowledge) bool) bool {
+	tries := maxWalks
+	start := f.ignorance()
+	start.fails = node
+	return f.walkable(path, start, &tries, func(k *knowledge) bool {
+		return k.proves(path[len(path)-1]) && (accept == nil || accept(k))
+	})
+}
+
 // proves reports whether what is known is sure to let a run get to its next
 // vertex; nil knowledge proves nothing.
 func (k *knowledge) proves(v int) bool {

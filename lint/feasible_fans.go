@@ -5,6 +5,8 @@ package lint
 import (
 	"maps"
 	"slices"
+
+	"github.com/graphrun/graphrun/spec"
 )
 
 // through notes that branches start: from here on what other nodes write may
@@ -34,22 +36,9 @@ func (k *knowledge) enter(v int) {
 	maps.DeleteFunc(k.values, func(name string, _ []any) bool { return !k.stable([]string{name}, v) })
 }
 
-// stable reports whether no node that can be live together with v writes any
-// of the keys.
+// stable reports whether no node that may be at work beside v writes any of the keys.
 func (k *knowledge) stable(names []string, v int) bool {
-	forks := k.f.forks()
-	if forks != nil && forks.up[v] < 0 {
-		return true // on no branch, so beside none
-	}
-	for _, name := range names {
-		for _, n := range k.f.writersOf()[name] {
-			if forks == nil {
-				return false
-			}
-			if _, together := forks.together(v, n.Index); together && n.Index != v {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(names, func(name string) bool {
+		return slices.ContainsFunc(k.f.writersOf()[name], func(n *spec.Node) bool { return n.Index != v && k.f.inParallel(v, n.Index) })
+	})
 }

@@ -63,13 +63,17 @@ func (f *facts) stepsFrom(first, fork int) []int {
 	return steps
 }
 
-// meetUnequal reports where two branches meet first after different numbers of steps.
+// meetUnequal reports where two branches meet first after different numbers of steps, or
+// of times that are not known.
 func (f *facts) meetUnequal(fork int, left, right []int, told map[int]bool) {
 	for v, n := range f.graph.Nodes {
-		if told[v] || n.Join != nil || left[v] == 0 || right[v] == 0 || left[v] == right[v] {
+		if told[v] || n.Join != nil || left[v] == 0 || right[v] == 0 {
 			continue
 		}
 		comes := func(mine, other []int) int {
+			if mine[v] == 1 && other[v] > 1 {
+				return fork // it is where the branch begins
+			}
 			for _, p := range f.flow().back.Next(v) {
 				if p < f.end && p != fork && mine[p] == mine[v]-1 && mine[p] > 0 && other[p] == 0 {
 					return p
@@ -78,7 +82,7 @@ func (f *facts) meetUnequal(fork int, left, right []int, told map[int]bool) {
 			return -1
 		}
 		one, two := comes(left, right), comes(right, left)
-		if one < 0 || two < 0 {
+		if one < 0 || two < 0 || left[v] == right[v] && f.forks().stay(one).open+f.forks().stay(two).open == 0 {
 			continue
 		}
 		told[v] = true
@@ -86,4 +90,44 @@ func (f *facts) meetUnequal(fork int, left, right []int, told map[int]bool) {
 			n.ID.Value, f.name(one), plural(left[v], "step"), f.name(two), plural(right[v], "step"))
 		d.Related = append(d.Related, f.related(f.graph.Nodes[fork].ID.Span, "the branches begin here"))
 	}
+}
+
+// siblings is a fan-out that leads straight to both nodes, to one of which other ways lead,
+// too: see otherWaysIn. It is -1 when there is none.
+func (f *facts) siblings(x, y int) int {
+	if f.theSiblings == nil {
+		f.theSiblings = map[[2]int]int{}
+		for fork, groups := range f.flow().groups {
+			for i := range groups {
+				if g := &groups[i]; !g.perhaps && len(g.targets) <= maxBegun && f.flow().reached[fork] && !f.isDead(g) {
+					f.addSiblings(fork, g.targets)
+				}
+			}
+		}
+	}
+	if fork, ok := f.theSiblings[[2]int{min(x, y), max(x, y)}]; ok {
+		return fork
+	}
+	return -1
+}
+
+func (f *facts) addSiblings(fork int, targets []int) {
+	for i, x := range targets {
+		for _, y := range targets[:i] {
+			pair := [2]int{min(x, y), max(x, y)}
+			if _, known := f.theSiblings[pair]; !known && x != y {
+				f.theSiblings[pair] = fork
+			}
+		}
+	}
+}
+
+// partingOf is where two nodes may come to run at the same time, as forks.together tells,
+// or straight behind a fan-out.
+func (f *facts) partingOf(k *forks, x, y int) (parting, bool) {
+	if at, ok := k.together(x, y); ok {
+		return at, true
+	}
+	fork := f.siblings(x, y)
+	return parting{node: fork}, fork >= 0
 }

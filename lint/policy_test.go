@@ -42,7 +42,8 @@ func TestUsualPolicies(t *testing.T) {
 		"end stays reachable":  {"policies: [{reach: END, from: write}]\n" + loop, ""},
 		"no way to it":         {"policies: [{reach: write, from: send}]\n" + loop, "can't be reached"},
 		"never on every path":  {"policies: [{never: \"visits.write > 0\", at: send}]\n" + loop, "is true at"},
-		"never, left to a run": {"policies: [{never: \"n > 1\", at: send}]\n" + loop, ""},
+		"never, by a count":    {"policies: [{never: \"n > 1\", at: send}]\n" + loop, "is true at"},
+		"never, left to a run": {"policies: [{never: \"verdict == 'X'\", at: send}]\n" + loop, ""},
 		"failed, with others":  {"policies: [{require: try, before: END}]\n" + fans, ""},
 	} {
 		text := "graphrun: v1\nname: g\n" + c.text

@@ -2,7 +2,11 @@
 
 package lint
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/internal/solve"
+)
 
 // atMost asks for a cycle through the place that nothing bounds, then for a run
 // in which visit and step conditions let it go round too often.
@@ -31,7 +35,7 @@ func (f *facts) atMost(p *policy) {
 		return
 	}
 	path := f.tooOften(p)
-	if path == nil && f.flow().cyclic[p.place] && !f.boundedByChoice(p.place) {
+	if path == nil && f.flow().cyclic[p.place] {
 		path = f.trusting(p, f.writtenAround(p.place))
 	}
 	if path != nil {
@@ -128,13 +132,17 @@ func (f *facts) boundedByChoice(v int) bool {
 	return false
 }
 
-// writtenAround are the state keys that the cycles of a node write.
+// writtenAround are the state keys that nodes on the cycles of a node write and that may
+// count: numbers, lists, and whatever set nodes write. What else people and programs yield
+// there may be anything.
 func (f *facts) writtenAround(v int) map[string]bool {
 	keys := map[string]bool{}
 	w := f.flow()
 	for u, a := range f.access() {
 		for i := range a.writes {
-			if w.scc[u] == w.scc[v] {
+			kind := f.wholeDomain(f.graph.State[a.writes[i].key]).Kind
+			counts := f.graph.Nodes[u].Kind.Value == "set" || kind != solve.String && kind != solve.Bool
+			if w.scc[u] == w.scc[v] && counts {
 				keys[a.writes[i].name.Value] = true
 			}
 		}

@@ -125,15 +125,7 @@ func (r *ranking) visitsOf(name string, ended bool, a cycleArc) *progress {
 // its cycles, and those of branches beside them.
 func (r *ranking) beside(a cycleArc) func(n *spec.Node) bool {
 	return func(n *spec.Node) bool {
-		if r.of[n.Index] == r.of[a.from] || !r.f.branches() {
-			return r.of[n.Index] == r.of[a.from]
-		}
-		k := r.f.forks()
-		if k == nil {
-			return true
-		}
-		_, together := k.together(n.Index, a.from)
-		return together
+		return r.of[n.Index] == r.of[a.from] || r.f.inParallel(n.Index, a.from)
 	}
 }
 

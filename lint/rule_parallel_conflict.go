@@ -89,7 +89,7 @@ func (f *facts) writersByKey() [][]writer {
 
 func (f *facts) writeConflict(k *forks, earlier []writer, w writer) {
 	for i := range earlier {
-		at, ok := k.together(earlier[i].node, w.node)
+		at, ok := f.partingOf(k, earlier[i].node, w.node)
 		chosen := ok && f.conflictChosen(at.node)
 		if !ok || chosen && f.conflictAt(at.node) != "error" || at.perhaps && f.exclusive(k, at) {
 			continue
@@ -159,7 +159,7 @@ func (f *facts) readConflicts(k *forks, writers [][]writer) {
 				f.outputRace(k, u, r)
 				continue
 			}
-			if at := (place{u.node, r.Path[0]}); len(writers[key]) > 0 && k.up[u.node] >= 0 && !seen[at] && f.readConflict(k, u, writers[key]) {
+			if at := (place{u.node, r.Path[0]}); len(writers[key]) > 0 && !seen[at] && f.readConflict(k, u, writers[key]) {
 				seen[at] = true
 			}
 		}
@@ -172,7 +172,7 @@ func (f *facts) readConflict(k *forks, u *use, writers []writer) bool {
 		if w.node == u.node {
 			return false // a change of its own: the writes are compared
 		}
-		at, ok := k.together(w.node, u.node)
+		at, ok := f.partingOf(k, w.node, u.node)
 		if !ok || at.perhaps && f.exclusive(k, at) || f.mayBeOpen(u, w.key) {
 			continue
 		}
@@ -191,7 +191,7 @@ func (f *facts) outputRace(k *forks, u *use, r eval.Read) {
 	}
 	id := r.Path[1]
 	n := f.graph.Node(id)
-	if at, ok := k.together(n.Index, u.node); ok {
+	if at, ok := f.partingOf(k, n.Index, u.node); ok {
 		d := f.report(u.spanOf("nodes"), "%q reads the output of %s, which may run at the same time", f.name(u.node), strconv.Quote(id))
 		d.Related = append(d.Related, f.related(f.graph.Nodes[at.node].ID.Span, "the branches begin here"))
 	}

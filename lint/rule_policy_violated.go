@@ -5,6 +5,7 @@ package lint
 import (
 	"slices"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -13,7 +14,7 @@ func policyViolated() Rule {
 		Name: "policy-violated", Severity: spec.Error, needs: needAll,
 		Summary: "a path through the graph breaks one of its policies",
 		Doc: "A policy is a property that every path keeps: require A before B (A has succeeded by then); forbid A after B; reach END from A (whatever happens after A, END stays reachable: no fail node, no dead end) or reach B from A (there is a way); at most N visits of a node; an expression that is never true at a node. " +
-			"The message prints a path that breaks it, whose conditions can hold one after the other; what branches, joins and computed values decide is claimed only when a run with actual values shows it. Conditions that depend on the node in question are trusted to do their work, as are inputs and results to keep a never policy; the run watches them.",
+			"The message prints a path that breaks it, whose conditions can hold one after the other; what branches, joins and computed values decide is claimed only when a run with actual values shows it. Conditions that depend on the node in question are trusted to do their work, as are inputs and results to keep a never policy that speaks of them alone, and numbers that programs count; the run watches them.",
 		Bad: `graphrun: v1
 name: release
 start: build
@@ -320,7 +321,23 @@ func (f *facts) neverAt(p *policy) {
 	if path != nil {
 		path = f.witness(p, path, h.accept, nil)
 	}
+	if keys := f.decided(p.never); path == nil && len(keys) > 0 {
+		path = f.trusting(p, keys)
+	}
 	if path != nil {
 		f.report(p.at.At(0, len(p.at.Value)), "%q is true at %q on the path %s", p.at.Value, f.name(p.place), f.pathText(path))
 	}
+}
+
+// decided are the state keys that an expression reads and only people and set nodes
+// write: what the graph itself has to see to, while inputs and results come as they may.
+func (f *facts) decided(p *eval.Program) map[string]bool {
+	out := map[string]bool{}
+	for _, r := range p.Reads() {
+		writers := f.writersOf()[r.Path[0]]
+		if len(writers) > 0 && !slices.ContainsFunc(writers, func(n *spec.Node) bool { return n.Kind.Value != "human" && n.Kind.Value != "set" }) {
+			out[r.Path[0]] = true
+		}
+	}
+	return out
 }

@@ -76,8 +76,9 @@ func (m maker) guidedEdges(b *strings.Builder, v, n int, fans bool) {
 // every input and with programs that yield whatever.
 func (m maker) breaks(t *testing.T, g *spec.Graph) bool {
 	t.Helper()
-	const tries = 3000
-	return m.runs(t, g, tries, func(r *runner.Result) bool { return r.Reason == "policy" })
+	const tries, patience = 3000, 50_000 // for runs that need one outcome for each visit
+	broken := func(r *runner.Result) bool { return r.Reason == "policy" }
+	return m.runs(t, g, tries, broken) || m.runs(t, g, patience, broken)
 }
 
 // runs tries runs until one is found.

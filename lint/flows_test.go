@@ -1,0 +1,136 @@
+package lint
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// edited is a flow with a place of it changed.
+type edited struct {
+	flow, name string
+	from, to   string   // the text and what stands in its place; none in from: as it is
+	wants      []string // "rule  text on its line"; none in a right one
+	mark       string   // "!" wrong, "~" wrong and undecided, "=" right
+}
+
+// readEdits reads testdata/flows/edits.txt, whose head says what stands there.
+func readEdits(t *testing.T) []edited {
+	t.Helper()
+	text, err := os.ReadFile("../testdata/flows/edits.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []edited
+	flow := ""
+	for line := range strings.Lines(string(text)) {
+		mark, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if len(out) == 0 && strings.Contains("-+?", mark) && mark != "" {
+			t.Fatalf("%q stands before any edit", line)
+		}
+		switch mark {
+		case "==":
+			flow = rest
+		case "!", "~", "=":
+			out = append(out, edited{flow: flow, name: rest, mark: mark})
+		case "-":
+			out[len(out)-1].from = rest
+		case "+":
+			e := &out[len(out)-1]
+			if e.to != "" {
+				e.to += "\n  - "
+			}
+			e.to += rest
+		case "?":
+			e := &out[len(out)-1]
+			e.wants = append(e.wants, rest)
+		}
+	}
+	return out
+}
+
+// foundIn is what validate says of a text with nothing beside it.
+func foundIn(text string) spec.Diagnostics {
+	g, found := spec.Parse("flow.yaml", []byte(text), spec.Options{})
+	found = append(found, spec.Check(g)...)
+	found = append(found, Check(g, Options{Broken: found.HasErrors(), Price: price})...)
+	return Filter(g.File, found)
+}
+
+// Realistic flows are right as they are; of each place that is changed in them is said
+// what is wrong with it, there, and nothing else.
+func TestRealisticFlows(t *testing.T) {
+	var wrong, undecided, right int
+	base := map[string]string{}
+	for _, path := range flows(t, "../testdata/flows/*") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
+		base[name], right = string(text), right+1
+		g, _ := spec.Parse("flow.yaml", text, spec.Options{})
+		if n := len(g.Nodes); n < 8 || n > 40 {
+			t.Errorf("%s has %d nodes, want 8 to 40", name, n)
+		}
+		checkEdited(t, &edited{mark: "="}, base[name])
+	}
+	for _, e := range readEdits(t) {
+		t.Run(e.flow+"/"+strings.ReplaceAll(e.name, " ", "_"), func(t *testing.T) {
+			if strings.Count(base[e.flow], e.from) != 1 || e.from == "" {
+				t.Fatalf("%q stands %d times in %s, want once", e.from, strings.Count(base[e.flow], e.from), e.flow)
+			}
+			text := strings.Replace(base[e.flow], e.from, e.to, 1)
+			checkEdited(t, &e, text)
+		})
+		switch e.mark {
+		case "!":
+			wrong++
+		case "~":
+			undecided++
+		default:
+			right++
+		}
+	}
+	t.Logf("%d flows: %d defects found, %d undecided; %d right ones without a finding", len(base), wrong, undecided, right)
+	if wrong < 100 || right < 60 || len(base) < 15 {
+		t.Errorf("%d flows, %d defects and %d right ones, want at least 15, 100 and 60", len(base), wrong, right)
+	}
+}
+
+func checkEdited(t *testing.T, e *edited, text string) {
+	t.Helper()
+	if (e.mark == "=") == (len(e.wants) > 0) {
+		t.Fatal("a defect has findings, what is right has none")
+	}
+	var want, got []string
+	for _, w := range e.wants {
+		rule, place, _ := strings.Cut(w, "  ")
+		if strings.Count(text, place) == 0 || place == "" {
+			t.Fatalf("%q does not stand in the changed flow; found: %s", place, describe(foundIn(text)))
+		}
+		before := text[:strings.LastIndex(text, place)]
+		want = append(want, fmt.Sprintf("%s %d", rule, 1+strings.Count(before, "\n")))
+	}
+	found := foundIn(text)
+	for _, d := range found {
+		if d.Severity == spec.Info && e.mark != "~" {
+			continue
+		}
+		got = append(got, fmt.Sprintf("%s %d", d.Rule, d.File.Position(d.Span.From).Line))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	ok := slices.Equal(got, want)
+	if e.mark == "~" {
+		ok = len(want) == 1 && slices.Contains(got, want[0]) && !found.HasErrors()
+	}
+	if !ok {
+		t.Errorf("%s want %v, found: %s", e.name, want, describe(found))
+	}
+}

@@ -1,0 +1,103 @@
+// Which nodes may be at work at the same time: the may-happen-in-parallel analysis of
+// concurrent programs, over pairs of tokens.
+
+package lint
+
+// mostParallel is how many nodes a graph may have for pairs to be followed; in a larger
+// one with branches any two are taken to be.
+const mostParallel = 300
+
+// parallel holds the pairs of vertices at which two tokens of a run may be.
+type parallel struct {
+	any   bool // of all is said yes
+	flow  *flow
+	size  int
+	joins [][]bool // by vertex: who can reach a join of all; nil for other vertices
+	// live are the pairs that may run side by side, waiting those of which the first
+	// waits at a join for the second, both as p*size+q.
+	live, waiting []bool
+	todo          [][2]int
+}
+
+// inParallel reports whether two nodes may be at work at the same time, in different
+// branches. It errs on the side of yes.
+func (f *facts) inParallel(x, y int) bool {
+	if f.theParallel == nil {
+		switch {
+		case f.flow().wild, f.branches() && len(f.graph.Nodes) > mostParallel:
+			f.theParallel = &parallel{any: true}
+		case !f.branches():
+			f.theParallel = &parallel{}
+		default:
+			f.theParallel = f.pairs()
+		}
+	}
+	k := f.theParallel
+	return k.any || k.live != nil && k.live[x*k.size+y]
+}
+
+// pairs follows two tokens from each fan-out on. A join of all branches lets its token
+// on when no other one can reach it any more; two that meet there become one.
+func (f *facts) pairs() *parallel {
+	w := f.flow()
+	n := len(f.graph.Nodes)
+	k := &parallel{flow: w, size: n + 2, joins: make([][]bool, n+2)}
+	k.live, k.waiting = make([]bool, k.size*k.size), make([]bool, k.size*k.size)
+	for v, node := range f.graph.Nodes {
+		if node.Join != nil && node.Join.Wait == "all" {
+			k.joins[v] = w.back.Reach(v)
+		}
+	}
+	for v, groups := range w.groups {
+		if !w.reached[v] {
+			continue
+		}
+		for i := range groups {
+			for a, x := range groups[i].targets {
+				for _, y := range groups[i].targets[a+1:] {
+					k.add(x, y)
+				}
+			}
+		}
+	}
+	for len(k.todo) > 0 {
+		at := k.todo[len(k.todo)-1]
+		k.todo = k.todo[:len(k.todo)-1]
+		p, q := at[0], at[1]
+		if k.live[p*k.size+q] { // else it waits
+			for _, next := range w.graph.Next(p) {
+				k.add(next, q)
+			}
+		}
+		for _, next := range w.graph.Next(q) {
+			k.add(p, next)
+		}
+	}
+	return k
+}
+
+// add notes that two tokens may have come to p and q.
+func (k *parallel) add(p, q int) {
+	end := k.size - 2
+	if p == end || q == end || p == q && k.joins[p] != nil {
+		return
+	}
+	switch {
+	case k.joins[p] != nil && k.joins[p][q]:
+		k.note(k.waiting, p, q)
+	case k.joins[q] != nil && k.joins[q][p]:
+		k.note(k.waiting, q, p)
+	default:
+		if !k.live[q*k.size+p] {
+			k.live[q*k.size+p] = true
+			k.note(k.live, p, q)
+		}
+	}
+}
+
+func (k *parallel) note(set []bool, p, q int) {
+	if at := p*k.size + q; !set[at] {
+		set[at] = true
+		k.todo = append(k.todo, [2]int{p, q})
+	}
+}
