@@ -1,4 +1,4 @@
-// Finding graph files in folders.
+// Finding graph files and test files in folders.
 
 package cli
 
@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -50,7 +51,18 @@ func (f *finder) sorted() []source {
 
 // find takes a file as it is, and from a folder all files that are graphs, but for those
 // that settings or git leave out.
-func (f *finder) find(path string) error {
+func (f *finder) find(path string) error { return f.search(path, isGraphName, f.consider) }
+
+// findTests is find for test files.
+func (f *finder) findTests(path string) error {
+	return f.search(path, flowtest.IsTestFile, func(name string, _ fs.DirEntry) error {
+		f.add(source{name: name})
+		return nil
+	})
+}
+
+// search takes a file as it is; those of a folder that have a wanted name are considered.
+func (f *finder) search(path string, wanted func(name string) bool, consider func(name string, entry fs.DirEntry) error) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -70,7 +82,7 @@ func (f *finder) find(path string) error {
 			return err
 		case name != root && entry.IsDir() && skipFolder(entry.Name()):
 			return fs.SkipDir
-		case !entry.IsDir() && !isGraphName(name):
+		case !entry.IsDir() && !wanted(name):
 			return nil
 		case name != root && (f.exclude.leaves(name) || ignored.leaves(name, entry.IsDir())):
 			f.left = append(f.left, name)
@@ -82,7 +94,7 @@ func (f *finder) find(path string) error {
 			ignored.enter(name)
 			return nil
 		}
-		return f.consider(name, entry)
+		return consider(name, entry)
 	})
 }
 
@@ -121,4 +133,19 @@ const maxKept = 128 << 10
 
 func skipFolder(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "node_modules"
+}
+
+// findTestFiles lists the test files of some paths, each once, sorted; left are those that
+// a search has left out.
+func (a *app) findTestFiles(args []string) (names, left []string, err error) {
+	f := finder{exclude: a.rules.exclude}
+	for _, arg := range args {
+		if err := f.findTests(arg); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, s := range f.sorted() {
+		names = append(names, s.name)
+	}
+	return names, f.left, nil
 }

@@ -117,11 +117,10 @@ func (a *app) filesToFormat(args []string) ([]string, error) {
 	if len(args) == 0 {
 		args = []string{"."}
 	}
-	names, err := flowtest.Find(args...)
+	names, _, err := a.findTestFiles(args)
 	if err != nil {
 		return nil, usage(err)
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(args, name) && a.rules.exclude.leaves(name) })
 	for i := range sources {
 		names = append(names, sources[i].name)
 	}

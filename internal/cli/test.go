@@ -47,8 +47,9 @@ func newTestCommand(a *app) *cobra.Command {
 		Short: "Run the tests of flows",
 		Long: `test runs the cases of *.test.yaml files: each runs its flow on the machine that runs
 flows, by a virtual clock, with stubs in the place of what nodes do. Nothing with an
-effect is executed unless a stub says real: true. A folder is searched; without a path
-it is the working directory.
+effect is executed unless a stub says real: true. A folder is searched, but for what
+.gitignore names and exclude in graphrun.yaml; without a path it is the working
+directory.
 
 A failing case is shown with the place of each expectation that does not hold, what
 was wanted and got, and what happened. Then follows what the cases have reached of
@@ -151,12 +152,15 @@ func (a *app) checkFlow(path string, src []byte) (*spec.Graph, spec.Diagnostics)
 
 // testOnce runs the tests of some paths and reports what they came to.
 func (a *app) testOnce(ctx context.Context, f *testFlags, cfg flowtest.Config, args []string) error {
-	names, err := flowtest.Find(args...)
+	names, left, err := a.findTestFiles(args)
 	if errors.Is(err, fs.ErrNotExist) {
 		return usagef("no such file or folder: %s", pathOf(err))
 	}
 	if err != nil {
 		return usage(err)
+	}
+	if len(names) == 0 && len(left) > 0 {
+		return usagef("no test found in %s: .gitignore or exclude leaves out %s; name a file to run it all the same", strings.Join(args, ", "), firstNames(left))
 	}
 	if len(names) == 0 {
 		return usagef("no test found in %s: a test file's name ends in .test.yaml", strings.Join(args, ", "))
