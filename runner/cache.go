@@ -48,7 +48,7 @@ func (d *driver) cached(work *machine.Work, hit *bool, handler Handler) Handler 
 		if err != nil {
 			return nil, err
 		}
-		entry := CacheEntry{Key: work.CacheKey, Graph: d.flow.graph.Name.Value, Node: task.Node, Value: d.vault.sealed(output)}
+		entry := CacheEntry{Key: work.CacheKey, Graph: d.flow.graph.Name.Value, Node: task.Node, Value: d.vault.masked(output)}
 		if work.CacheTTL > 0 {
 			entry.Expires = now.Add(work.CacheTTL)
 		}

@@ -20,7 +20,7 @@ type Spoken struct {
 }
 
 // ConversationSink is a Sink that is also told what tasks have added to the
-// conversation, by those who read a recorded run: Replay, Retell, Follow, and Show with
+// conversation, by those who read a recorded run: Replay, ReplayEvents, Follow, and Show with
 // History. What it is told is its own.
 type ConversationSink interface {
 	Sink

@@ -275,7 +275,7 @@ func (d *driver) open(event *machine.Event) (commands []machine.Command, at int6
 	if d.durable == 0 {
 		return d.apply(event)
 	}
-	d.vault.seal(event)
+	d.vault.maskEvent(event)
 	d.durable--
 	commands, err = d.plan.Apply(d.state, *event)
 	return commands, event.At, err
@@ -284,7 +284,7 @@ func (d *driver) open(event *machine.Event) (commands []machine.Command, at int6
 // apply makes an event durable and applies it. It returns what follows, and
 // when the event happened.
 func (d *driver) apply(event *machine.Event) (commands []machine.Command, at int64, err error) {
-	d.vault.seal(event)
+	d.vault.maskEvent(event)
 	if err := d.append(event); err != nil {
 		return nil, 0, err
 	}

@@ -36,7 +36,7 @@ func (r *Runner) follow(ctx context.Context, runID string, opts Options, enough 
 		return nil, err
 	}
 	for {
-		if err := d.retellAll(rec, -1); err != nil {
+		if err := d.replayAll(rec, -1); err != nil {
 			return nil, err
 		}
 		if d.state.Ended() {
@@ -85,8 +85,8 @@ func (rec *record) reader(opts Options) (*driver, error) {
 	return d, err
 }
 
-// retell applies a recorded event and tells what happened.
-func (d *driver) retell(event *machine.Event) error {
+// replayEvent applies a recorded event and tells what happened.
+func (d *driver) replayEvent(event *machine.Event) error {
 	if event.Kind == machine.Resumed {
 		if err := d.tellPause(); err != nil {
 			return err
@@ -110,7 +110,7 @@ func (d *driver) retell(event *machine.Event) error {
 		if d.nested == nil { // notes of usage are passed on to it
 			d.tellUsage(event)
 		}
-		if err := d.retellInside(event); err != nil {
+		if err := d.replayInside(event); err != nil {
 			return err
 		}
 	}

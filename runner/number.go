@@ -105,7 +105,7 @@ func (rec *record) tellNobody(from snapshot, until int) (*driver, error) {
 	}
 	d, err := own.reader(Options{Sink: silent{latest: from.events > 0}})
 	if err == nil {
-		err = d.retellAll(own, until)
+		err = d.replayAll(own, until)
 	}
 	return d, err
 }

@@ -206,7 +206,7 @@ func (rec *record) become(info *machine.RunInfo) {
 // run and those before them, as they are, and those that it begins with.
 func (d *driver) createFork(rec *record, from string, first []machine.Event) error {
 	for i := range first {
-		d.vault.seal(&first[i])
+		d.vault.maskEvent(&first[i])
 	}
 	journal, err := d.flow.runner.cfg.Store.Fork(rec.run, from, rec.total, first...)
 	switch {
@@ -335,7 +335,7 @@ func (rec *record) walk(at int, opts Options) (*Result, error) {
 		d.opts.Sink = &untilSink{next: d.opts.Sink, driver: d, at: at}
 	}
 	err = rec.each(func(e *machine.Event) (bool, error) {
-		err := d.retell(e)
+		err := d.replayEvent(e)
 		return at < 0 || d.steps() < at, err
 	})
 	if err != nil {

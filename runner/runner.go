@@ -187,8 +187,8 @@ func (r *Runner) Prepare(g *spec.Graph) (*Flow, error) { return r.prepare(g, nil
 // prepare is Prepare with texts of subgraphs, by absolute path, that stand
 // instead of the files.
 func (r *Runner) prepare(g *spec.Graph, kept map[string][]byte) (*Flow, error) {
-	l := &linker{runner: r, flows: map[string]*Flow{}, kept: kept, files: map[string][]byte{}}
-	flow := l.link(g)
+	l := &resolver{runner: r, flows: map[string]*Flow{}, kept: kept, files: map[string][]byte{}}
+	flow := l.resolve(g)
 	flow.files = l.files
 	if l.found.HasErrors() {
 		return nil, &InvalidError{Diagnostics: l.found.Sort()}

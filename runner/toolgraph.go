@@ -301,9 +301,9 @@ func callsTools(n *spec.Node) bool {
 	return slices.Contains([]string{"agent", "tool", "tools"}, n.Kind.Value)
 }
 
-// linkTools links the graphs that a file declares as tools: where graphs are rewritten,
+// resolveTools compiles the graphs that a file declares as tools: where graphs are rewritten,
 // once more for each node that may call them.
-func (l *linker) linkTools(g *spec.Graph, flow *Flow) {
+func (l *resolver) resolveTools(g *spec.Graph, flow *Flow) {
 	for i := range g.Tools {
 		file := g.Tools[i].Value.Get("graph")
 		if file == nil || file.Kind != spec.String {

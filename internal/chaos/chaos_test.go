@@ -54,7 +54,7 @@ func TestChaos(t *testing.T) {
 	if !single {
 		seed = uint64(time.Now().UnixNano())
 	}
-	total := tally{}
+	total := counts{}
 	var mu sync.Mutex
 	var workers sync.WaitGroup
 	end := time.Now().Add(during)
@@ -70,7 +70,7 @@ func TestChaos(t *testing.T) {
 				if single && mine > seed || !first && (time.Now().After(end) || enough) {
 					return
 				}
-				var done tally
+				var done counts
 				held := t.Run(fmt.Sprint("seed ", mine), func(t *testing.T) { done = disturb(t, mine, all, mounts) })
 				mu.Lock()
 				if !held {
@@ -88,7 +88,7 @@ func TestChaos(t *testing.T) {
 }
 
 // String lists the kinds, sorted.
-func (c tally) String() string {
+func (c counts) String() string {
 	lines := make([]string, 0, len(c))
 	for kind, n := range c {
 		lines = append(lines, fmt.Sprintf("%6d %s", n, kind))
@@ -98,7 +98,7 @@ func (c tally) String() string {
 }
 
 // disturb is one trial.
-func disturb(t *testing.T, seed uint64, all []disturbance, mounts bool) tally {
+func disturb(t *testing.T, seed uint64, all []disturbance, mounts bool) counts {
 	random := rand.New(rand.NewPCG(seed, 1))
 	f := newFlow(random)
 	dir, err := os.MkdirTemp(os.Getenv(keepEnv), "chaos-")
@@ -146,8 +146,8 @@ func disturb(t *testing.T, seed uint64, all []disturbance, mounts bool) tally {
 	if !t.Failed() {
 		x.checkEnd(want)
 	}
-	x.tally["trials"]++
-	return x.tally
+	x.counts["trials"]++
+	return x.counts
 }
 
 // plan draws the disturbances of a trial.
@@ -243,7 +243,7 @@ func (x *trial) round(d *disturbance, took time.Duration, random *rand.Rand) (do
 	x.lurk(p, took, random)
 	if done = p.running(); done {
 		x.noteWatchdogs(p)
-		x.tally[d.name]++
+		x.counts[d.name]++
 		d.do(x, p, random)
 	}
 	x.await(p)

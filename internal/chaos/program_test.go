@@ -35,7 +35,7 @@ type trial struct {
 	others []*process
 	// watchdogs are those of drivers, by number and beginning.
 	watchdogs map[string]bool
-	tally     tally
+	counts    counts
 	// before is how the run stood when a driver was gone.
 	before []standing
 	// smallDisk says that the store is on one.
@@ -45,8 +45,8 @@ type trial struct {
 	perhaps []string
 }
 
-// tally counts what was done, by kind.
-type tally map[string]int
+// counts counts what was done, by kind.
+type counts map[string]int
 
 const runID = "r"
 
@@ -55,7 +55,7 @@ func (x *trial) path(name string) string { return filepath.Join(x.dir, name) }
 // newTrial makes the folder of a trial.
 func newTrial(t *testing.T, seed uint64, f *flow, dir string) *trial {
 	t.Helper()
-	x := &trial{T: t, seed: seed, dir: dir, flow: f, gently: true, watchdogs: map[string]bool{}, tally: tally{}}
+	x := &trial{T: t, seed: seed, dir: dir, flow: f, gently: true, watchdogs: map[string]bool{}, counts: counts{}}
 	for _, name := range []string{"alive", "tmp", "store"} {
 		if err := os.MkdirAll(x.path(name), 0o700); err != nil {
 			t.Fatal(err)

@@ -233,7 +233,7 @@ crashed is waited for: it may be taken up again.`,
 			if follow {
 				err = a.follow(cmd.Context(), r, sink)
 			} else {
-				_, err = r.runner.Retell(r.record.ID, runner.Options{Sink: sink})
+				_, err = r.runner.ReplayEvents(r.record.ID, runner.Options{Sink: sink})
 				err = r.unreadable(err)
 			}
 			return errors.Join(err, out.close())

@@ -42,7 +42,7 @@ func (f *Fleet) fill(ctx context.Context, id string, h *hub, after int64) (bool,
 	if !fed {
 		sink.to = -1
 	}
-	result, err := f.cfg.Runner.Retell(id, runner.Options{Sink: sink})
+	result, err := f.cfg.Runner.ReplayEvents(id, runner.Options{Sink: sink})
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	defer close(done)

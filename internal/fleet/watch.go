@@ -109,7 +109,7 @@ func (f *Fleet) catchUp(ctx context.Context, id string, h *hub, after *int64, w 
 	sink := &journalSink{after: after, tell: func(lines []Line) error {
 		return f.turns.take(ctx, func() error { return w.Tell(lines) })
 	}}
-	_, err = f.cfg.Runner.Retell(id, runner.Options{Sink: sink})
+	_, err = f.cfg.Runner.ReplayEvents(id, runner.Options{Sink: sink})
 	if err == nil {
 		err = sink.flush()
 	}

@@ -11,8 +11,8 @@ import (
 // budget is how many conditions are evaluated for one decision.
 const budget = 100_000
 
-// tally is what was seen of one condition.
-type tally struct {
+// outcome is what was seen of one condition.
+type outcome struct {
 	yes, no bool // it was true, false
 	won     bool // true, with no earlier one true or failed
 	lost    bool // true, with an earlier one true
@@ -29,10 +29,10 @@ func (s *solver) whole(out *Result) bool {
 	if !s.affordable(vars, len(all)) {
 		return false
 	}
-	tallies, exhaustive := s.tally(vars, all)
+	counts, exhaustive := s.enumerate(vars, all)
 	out.Exhaustive = exhaustive && len(all) > 0
-	for i := range tallies {
-		tallies[i].judge(&out.Verdicts[i], s.problem.All)
+	for i := range counts {
+		counts[i].judge(&out.Verdicts[i], s.problem.All)
 	}
 	return true
 }
@@ -60,7 +60,7 @@ func (s *solver) affordable(vars []int, conds int) bool {
 	return s.meter.affords(n)
 }
 
-func (t *tally) judge(v *Verdict, all bool) {
+func (t *outcome) judge(v *Verdict, all bool) {
 	v.Always = t.yes && !t.no
 	v.Never = t.no && !t.yes
 	if !all && t.lost && !t.won {
@@ -72,10 +72,10 @@ func (t *tally) judge(v *Verdict, all bool) {
 	}
 }
 
-// tally evaluates some conditions, in their order, on every combination of the
+// enumerate evaluates some conditions, in their order, on every combination of the
 // variables. exhaustive says that one held or failed each time.
-func (s *solver) tally(vars, conds []int) (seen []tally, exhaustive bool) {
-	seen = make([]tally, len(conds))
+func (s *solver) enumerate(vars, conds []int) (seen []outcome, exhaustive bool) {
+	seen = make([]outcome, len(conds))
 	at := make([]int, len(s.vars))
 	exhaustive = true
 	for more := true; more; more = s.advance(vars, at, false) {
@@ -140,7 +140,7 @@ func (s *solver) piecewise(out *Result) {
 		one.take(c.Tree())
 		one.divide()
 		if uses := one.uses[0]; one.affordable(uses, 1) {
-			seen, _ := one.tally(uses, []int{0})
+			seen, _ := one.enumerate(uses, []int{0})
 			seen[0].judge(&out.Verdicts[i], true)
 		}
 	}
@@ -151,7 +151,7 @@ func (s *solver) piecewise(out *Result) {
 		}
 		vars = unique(vars)
 		if s.spend(vars, len(group)) {
-			seen, exhaustive := s.tally(vars, group)
+			seen, exhaustive := s.enumerate(vars, group)
 			out.Exhaustive = out.Exhaustive || exhaustive
 			for k, i := range group {
 				seen[k].judge(&out.Verdicts[i], s.problem.All)
@@ -244,7 +244,7 @@ func (s *solver) pair(i, j int, v *Verdict) {
 	if !s.spend(vars, 2) {
 		return
 	}
-	seen, _ := s.tally(vars, []int{i, j})
+	seen, _ := s.enumerate(vars, []int{i, j})
 	if t := &seen[1]; t.lost && !t.won {
 		v.Shadowed, v.By = true, []int{i}
 	}

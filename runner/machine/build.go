@@ -227,13 +227,13 @@ func (b *builder) edges(g *spec.Graph) {
 	}
 	for i := range b.plan.nodes {
 		b.plan.order(&b.plan.nodes[i])
-		b.plan.link(i)
+		b.plan.noteTargets(i)
 	}
 }
 
-// link notes which nodes an execution of a node may lead to. Labels that only a
+// noteTargets notes which nodes an execution of a node may lead to. Labels that only a
 // run knows may be any node's.
-func (p *Plan) link(i int) {
+func (p *Plan) noteTargets(i int) {
 	n := &p.nodes[i]
 	seen := map[int]bool{endNode: true}
 	add := func(to int) {

@@ -5,7 +5,7 @@ package machine
 // countChild takes what a subgraph came to so far into the run. asked is what it
 // had asked before: its steps until then are counted. Those of executions that
 // waited then, and were cancelled since, are taken back.
-func (s *State) countChild(child *ChildEnd, asked *inquiry) {
+func (s *State) countChild(child *ChildEnd, asked *questions) {
 	if child == nil {
 		s.forgetWaiting(asked)
 		return
@@ -32,7 +32,7 @@ func (s *State) countChild(child *ChildEnd, asked *inquiry) {
 
 // forgetWaiting takes back the steps of executions that wait in a subgraph which
 // does not go on.
-func (s *State) forgetWaiting(q *inquiry) {
+func (s *State) forgetWaiting(q *questions) {
 	if q != nil {
 		s.ChildSteps -= q.waiting
 		q.steps, q.waiting = q.steps-q.waiting, 0
@@ -45,7 +45,7 @@ func (s *State) forgetInside(t *task) {
 	if t.each == nil {
 		return
 	}
-	for _, i := range sortedInquiries(t.each.asking) {
+	for _, i := range sortedQuestions(t.each.asking) {
 		s.forgetWaiting(t.each.asking[i])
 	}
 }
@@ -53,7 +53,7 @@ func (s *State) forgetInside(t *task) {
 // waitingInside counts the executions that wait in subgraphs.
 func (s *State) waitingInside() int {
 	n := 0
-	add := func(q *inquiry) {
+	add := func(q *questions) {
 		if q != nil {
 			n += q.waiting
 		}
@@ -65,7 +65,7 @@ func (s *State) waitingInside() int {
 			if t.each == nil {
 				continue
 			}
-			for _, i := range sortedInquiries(t.each.asking) {
+			for _, i := range sortedQuestions(t.each.asking) {
 				add(t.each.asking[i])
 			}
 			for _, i := range sortedElements(t.each.running) {

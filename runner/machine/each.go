@@ -24,8 +24,8 @@ type eachState struct {
 	attempts map[int]failedAttempt
 	// asking holds what elements have asked people, until they run again, and
 	// answered what those had asked that wait for another attempt.
-	asking   map[int]*inquiry
-	answered map[int]*inquiry
+	asking   map[int]*questions
+	answered map[int]*questions
 	size     int // of the results that the driver brought
 	failed   int
 	failure  *Failure // that settles the node
@@ -50,7 +50,7 @@ type failedAttempt struct {
 type elementRun struct {
 	attempt int
 	cause   *Failure // why it was cancelled
-	asked   *inquiry // when it ran before
+	asked   *questions // when it ran before
 	ends    int64    // when its time is over; 0: never
 }
 
@@ -71,7 +71,7 @@ func (p *Plan) startEach(s *State, t *task, n *node) {
 	policy := p.policyOf(t.node)
 	t.each = &eachState{
 		items: items, results: make([]any, len(items)), running: map[int]*elementRun{}, attempts: map[int]failedAttempt{},
-		asking: map[int]*inquiry{}, answered: map[int]*inquiry{},
+		asking: map[int]*questions{}, answered: map[int]*questions{},
 		tolerate: policy == "continue_others" || policy == "wait_all",
 	}
 	switch {
@@ -157,7 +157,7 @@ func (p *Plan) startElements(s *State, t *task) started {
 
 // nextElement takes the element that is to run next: one that runs again, or one
 // that was never started.
-func (e *eachState) nextElement() (element, attempt int, asked *inquiry) {
+func (e *eachState) nextElement() (element, attempt int, asked *questions) {
 	if len(e.again) == 0 {
 		e.next++
 		return e.next - 1, 1, nil
@@ -247,7 +247,7 @@ func (p *Plan) elementEnded(s *State, t *task, ev *Event) bool {
 
 // elementUnwell tries an element again when the retry policy says so, else it
 // fails it. What it was answered stands in its next attempt.
-func (p *Plan) elementUnwell(s *State, t *task, id TaskID, failure *Failure, asked *inquiry) {
+func (p *Plan) elementUnwell(s *State, t *task, id TaskID, failure *Failure, asked *questions) {
 	e, i := t.each, id.Element-1
 	own := *failure
 	own.Node, own.Attempt = p.nodes[t.node].id, id.Attempt

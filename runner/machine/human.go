@@ -82,7 +82,7 @@ func (p *Plan) askElement(s *State, t *task, i int) {
 }
 
 // humanQuestion is what a human node asks.
-func (p *Plan) humanQuestion(s *State, node int) (*inquiry, *Failure) {
+func (p *Plan) humanQuestion(s *State, node int) (*questions, *Failure) {
 	n := &p.nodes[node]
 	config, err := bind.EvalFields(n.config, &s.vm, s.env)
 	if err != nil {
@@ -106,13 +106,13 @@ func (p *Plan) humanQuestion(s *State, node int) (*inquiry, *Failure) {
 		return nil, &Failure{Kind: "invalid_input", Message: "schema of the answer: " + err.Error()}
 	}
 	q.fallback, q.hasDefault = config["default"]
-	return &inquiry{questions: []question{q}}, nil
+	return &questions{questions: []question{q}}, nil
 }
 
 // Questions lists what people are asked, in declaration order of the branches.
 func (s *State) Questions() []Question {
 	var out []Question
-	add := func(id TaskID, asked *inquiry) {
+	add := func(id TaskID, asked *questions) {
 		for i := range asked.questions {
 			if asked.open(i) {
 				out = append(out, *asked.questions[i].public(id))
@@ -123,7 +123,7 @@ func (s *State) Questions() []Question {
 		for i := range list {
 			t := &list[i]
 			if t.each != nil {
-				for _, i := range sortedInquiries(t.each.asking) {
+				for _, i := range sortedQuestions(t.each.asking) {
 					add(s.elementID(t, i, t.each.asking[i].attempt), t.each.asking[i])
 				}
 			} else if t.status == asking {
@@ -134,7 +134,7 @@ func (s *State) Questions() []Question {
 	return out
 }
 
-func sortedInquiries(asking map[int]*inquiry) []int {
+func sortedQuestions(asking map[int]*questions) []int {
 	out := make([]int, 0, len(asking))
 	for i := range asking { //lint:ignore mapiter sorted below
 		out = append(out, i)
@@ -164,7 +164,7 @@ func (p *Plan) answered(s *State, e *Event) {
 		s.Effect = Applied
 		return
 	}
-	p.settleQuestion(s, e.Task, settling{by: e.By, hold: e.Hold, do: func(asked *inquiry) (*question, bool) {
+	p.settleQuestion(s, e.Task, settling{by: e.By, hold: e.Hold, do: func(asked *questions) (*question, bool) {
 		q := asked.find(e.Question)
 		if q == nil || q.settled {
 			return nil, false
@@ -198,7 +198,7 @@ func (p *Plan) answeredInside(s *State, e *Event) bool {
 		return false
 	}
 	if *asked == nil {
-		*asked = &inquiry{any: true}
+		*asked = &questions{any: true}
 	}
 	q := (*asked).find(e.Question)
 	switch {
@@ -240,7 +240,7 @@ func (s *State) Settled(id TaskID, question string) bool {
 // unanswered acts on people who did not answer in time. A subgraph runs again
 // and sees to it itself.
 func (p *Plan) unanswered(s *State, id TaskID) {
-	p.settleQuestion(s, id, settling{by: "timeout", do: func(asked *inquiry) (*question, bool) {
+	p.settleQuestion(s, id, settling{by: "timeout", do: func(asked *questions) (*question, bool) {
 		if asked.any || asked.questions[0].Node != "" {
 			asked.woken, s.Effect = true, Applied
 			return nil, true

@@ -74,7 +74,7 @@ func (s *State) shiftLimits(by int64) {
 			}
 		}
 	}
-	shift := func(q *inquiry) {
+	shift := func(q *questions) {
 		if q != nil && q.ends > 0 {
 			q.ends += by
 		}
@@ -86,7 +86,7 @@ func (s *State) shiftLimits(by int64) {
 			if t.each == nil {
 				continue
 			}
-			for _, i := range sortedInquiries(t.each.asking) {
+			for _, i := range sortedQuestions(t.each.asking) {
 				shift(t.each.asking[i])
 			}
 			for _, i := range sortedElements(t.each.running) {

@@ -94,7 +94,7 @@ func (s *State) noteElementEnded(t *task, i int, failure *Failure) {
 
 // noteAsked tells the questions of a task that it had not asked before. Those of a
 // subgraph tells the subgraph.
-func (s *State) noteAsked(t *task, id TaskID, asked, old *inquiry) {
+func (s *State) noteAsked(t *task, id TaskID, asked, old *questions) {
 	for i := range asked.questions {
 		q := &asked.questions[i]
 		if s.Watched && asked.open(i) && q.Node == "" && (old == nil || old.find(q.ID) == nil) {

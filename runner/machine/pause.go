@@ -230,12 +230,12 @@ func (s *State) waitAgain(t *task) {
 		failed := t.each.attempts[i]
 		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: s.elementID(t, i, failed.attempt), For: s.remaining(failed.until)})
 	}
-	for _, i := range sortedInquiries(t.each.asking) {
+	for _, i := range sortedQuestions(t.each.asking) {
 		s.askAll(s.elementID(t, i, t.each.asking[i].attempt), t.each.asking[i])
 	}
 }
 
-func (p *Plan) runAgain(s *State, t *task, element, attempt int, asked *inquiry) {
+func (p *Plan) runAgain(s *State, t *task, element, attempt int, asked *questions) {
 	id := s.taskID(t)
 	if element >= 0 {
 		s.setElement(t.each, element)
@@ -255,7 +255,7 @@ func (p *Plan) runAgain(s *State, t *task, element, attempt int, asked *inquiry)
 
 // handOver gives an attempt to the driver, with what it noted and was answered
 // when it ran before. It returns when the time of the attempt ends; 0: never.
-func (s *State) handOver(id TaskID, work *Work, asked *inquiry) (ends int64) {
+func (s *State) handOver(id TaskID, work *Work, asked *questions) (ends int64) {
 	if s.logs != nil {
 		work.Log = s.logs[id]
 	}
@@ -305,7 +305,7 @@ func (s *State) passBreakpoints() {
 	s.parked = deleteTasks(s.parked, func(t *task) bool {
 		goes := t.asked != nil && t.asked.pass()
 		if t.each != nil {
-			for _, i := range sortedInquiries(t.each.asking) {
+			for _, i := range sortedQuestions(t.each.asking) {
 				if t.each.asking[i].pass() && !slices.Contains(t.each.again, i) {
 					t.each.again = append(t.each.again, i)
 					goes = true
@@ -342,7 +342,7 @@ func (s *State) standAt() {
 		if t.each == nil {
 			continue
 		}
-		for _, i := range sortedInquiries(t.each.asking) {
+		for _, i := range sortedQuestions(t.each.asking) {
 			add(s.elementID(t, i, 1), t.each.asking[i].at)
 		}
 	}
@@ -360,7 +360,7 @@ func inside(breakpoints []string, node string) []string {
 }
 
 // pass wakes a subgraph that stands at a breakpoint; it reports whether it does.
-func (q *inquiry) pass() bool {
+func (q *questions) pass() bool {
 	if q.at == nil {
 		return false
 	}

@@ -10,7 +10,7 @@ type eachCut struct {
 	next     int
 	again    []int
 	attempts map[int]failedAttempt
-	asking   map[int]*inquiry
+	asking   map[int]*questions
 	// running holds the elements whose attempts were cancelled, failed those that
 	// failed for good.
 	running map[int]*elementRun
@@ -31,21 +31,21 @@ func (c *eachCut) keep(e *eachState) {
 		return
 	}
 	c.next, c.again = e.next, slices.Clone(e.again)
-	c.attempts, c.asking = map[int]failedAttempt{}, map[int]*inquiry{}
+	c.attempts, c.asking = map[int]failedAttempt{}, map[int]*questions{}
 	for _, i := range sortedAttempts(e.attempts) {
 		c.attempts[i] = e.attempts[i]
 	}
-	for _, i := range sortedInquiries(e.asking) {
+	for _, i := range sortedQuestions(e.asking) {
 		c.asking[i] = e.asking[i]
 	}
 }
 
-// countedTo is an inquiry that says so many steps of a subgraph are counted.
-func (q *inquiry) countedTo(child *ChildEnd) *inquiry {
+// countedTo are questions that say so many steps of a subgraph are counted.
+func (q *questions) countedTo(child *ChildEnd) *questions {
 	if child == nil {
 		return q
 	}
-	out := inquiry{any: true}
+	out := questions{any: true}
 	if q != nil {
 		out = *q
 	}
@@ -114,7 +114,7 @@ func (p *Plan) revive(s *State, id TaskID) {
 }
 
 // askAnew forgets that nobody answered; people have their time again.
-func (q *inquiry) askAnew(until int64) {
+func (q *questions) askAnew(until int64) {
 	for i := range q.questions {
 		if q := &q.questions[i]; q.failure != nil {
 			q.failure, q.settled = nil, false
@@ -171,7 +171,7 @@ func (p *Plan) reviveElements(s *State, t *task, failedBefore bool) {
 }
 
 // runOnce lets an element run as that attempt, as soon as there is room.
-func (e *eachState) runOnce(i, attempt int, asked *inquiry) {
+func (e *eachState) runOnce(i, attempt int, asked *questions) {
 	e.attempts[i] = failedAttempt{attempt: attempt - 1}
 	if asked != nil {
 		e.answered[i] = asked

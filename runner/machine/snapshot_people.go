@@ -7,29 +7,29 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
-func (k *saver) inquiry(q *inquiry) *savedInquiry {
+func (k *saver) questions(q *questions) *savedQuestions {
 	if q == nil {
 		return nil
 	}
-	out := &savedInquiry{Any: q.any, At: q.at, Steps: q.steps, Waiting: q.waiting, Woken: q.woken, Until: q.until, Ends: q.ends}
+	out := &savedQuestions{Any: q.any, At: q.at, Steps: q.steps, Waiting: q.waiting, Woken: q.woken, Until: q.until, Ends: q.ends}
 	for i := range q.questions {
 		out.Questions = append(out.Questions, k.question(&q.questions[i]))
 	}
 	return out
 }
 
-func (k *saver) inquiries(m map[int]*inquiry) []savedElement {
+func (k *saver) questionsByElement(m map[int]*questions) []savedElement {
 	var out []savedElement
-	for _, i := range sortedInquiries(m) {
-		out = append(out, savedElement{Element: i, Attempt: m[i].attempt, Asked: k.inquiry(m[i])})
+	for _, i := range sortedQuestions(m) {
+		out = append(out, savedElement{Element: i, Attempt: m[i].attempt, Asked: k.questions(m[i])})
 	}
 	return out
 }
 
-func (r *restorer) inquiries(list []savedElement) map[int]*inquiry {
-	out := map[int]*inquiry{}
+func (r *restorer) questionsByElement(list []savedElement) map[int]*questions {
+	out := map[int]*questions{}
 	for _, in := range list {
-		if asked := r.inquiry(in.Asked); asked != nil {
+		if asked := r.questions(in.Asked); asked != nil {
 			asked.attempt = in.Attempt
 			out[in.Element] = asked
 		}
@@ -46,11 +46,11 @@ func (k *saver) question(q *question) savedQuestion {
 	return out
 }
 
-func (r *restorer) inquiry(in *savedInquiry) *inquiry {
+func (r *restorer) questions(in *savedQuestions) *questions {
 	if in == nil {
 		return nil
 	}
-	q := &inquiry{any: in.Any, at: in.At, steps: in.Steps, waiting: in.Waiting, woken: in.Woken, until: in.Until, ends: in.Ends}
+	q := &questions{any: in.Any, at: in.At, steps: in.Steps, waiting: in.Waiting, woken: in.Woken, until: in.Until, ends: in.Ends}
 	for i := range in.Questions {
 		q.questions = append(q.questions, r.question(&in.Questions[i]))
 	}

@@ -238,7 +238,7 @@ func (r *restorer) task(in *savedTask) task {
 		released: in.Released, held: in.Held, lost: in.Lost, uncaught: in.Uncaught, cause: r.failure(in.Cause), led: r.failure(in.Led), input: r.unpack(in.Input), source: in.Source,
 		began: in.Began, order: in.Order, output: r.unpack(in.Output), failure: r.failure(in.Failure),
 		branches: r.unpackMap(in.Branches), until: in.Until, ends: in.Ends, firstRoute: in.FirstRoute, lastRoute: in.LastRoute,
-		each: r.each(in.Each), asked: r.inquiry(in.Asked), thread: r.thread(in.Thread),
+		each: r.each(in.Each), asked: r.questions(in.Asked), thread: r.thread(in.Thread),
 		calls: in.Calls,
 	}
 	if in.Entered {
@@ -272,7 +272,7 @@ func (r *restorer) each(in *savedEach) *eachState {
 	}
 	e := &eachState{
 		items: r.unpackList(in.Items), results: r.unpackList(in.Results), next: in.Next, again: in.Again,
-		running: r.elements(in.Running), attempts: restoredAttempts(in.Attempts), asking: r.inquiries(in.Asking), answered: r.inquiries(in.Answered), failed: in.Failed, failure: r.failure(in.Failure),
+		running: r.elements(in.Running), attempts: restoredAttempts(in.Attempts), asking: r.questionsByElement(in.Asking), answered: r.questionsByElement(in.Answered), failed: in.Failed, failure: r.failure(in.Failure),
 		lowest: r.failure(in.Lowest), lowestIndex: in.LowestIndex, tolerate: in.Tolerate,
 	}
 	for _, result := range e.results {
@@ -283,7 +283,7 @@ func (r *restorer) each(in *savedEach) *eachState {
 	r.talk(e, in.Talk)
 	if c := in.Cut; c != nil {
 		e.cut = &eachCut{
-			next: c.Next, again: c.Again, attempts: restoredAttempts(c.Attempts), asking: r.inquiries(c.Asking),
+			next: c.Next, again: c.Again, attempts: restoredAttempts(c.Attempts), asking: r.questionsByElement(c.Asking),
 			running: r.elements(c.Running), failed: r.elements(c.Failed),
 		}
 	}
@@ -293,7 +293,7 @@ func (r *restorer) each(in *savedEach) *eachState {
 func (r *restorer) elements(list []savedElement) map[int]*elementRun {
 	out := map[int]*elementRun{}
 	for _, run := range list {
-		out[run.Element] = &elementRun{run.Attempt, r.failure(run.Cause), r.inquiry(run.Asked), run.Ends}
+		out[run.Element] = &elementRun{run.Attempt, r.failure(run.Cause), r.questions(run.Asked), run.Ends}
 	}
 	return out
 }

@@ -209,7 +209,7 @@ func (k *saver) task(t *task) savedTask {
 		Released: t.released, Held: t.held, Lost: t.lost, Uncaught: t.uncaught, Cause: k.failure(t.cause), Led: k.failure(t.led), Input: k.pack(t.input), Source: t.source,
 		Began: t.began, Order: t.order, Output: k.pack(t.output), Failure: k.failure(t.failure),
 		Branches: k.packMap(t.branches), Until: t.until, Ends: t.ends, Expired: k.expiry(t.expired),
-		FirstRoute: t.firstRoute, LastRoute: t.lastRoute, Each: k.each(t.each), Asked: k.inquiry(t.asked),
+		FirstRoute: t.firstRoute, LastRoute: t.lastRoute, Each: k.each(t.each), Asked: k.questions(t.asked),
 		Thread: k.thread(t.thread), Calls: t.calls,
 	}
 	for _, by := range t.sortedTried() {
@@ -237,10 +237,10 @@ func (k *saver) each(e *eachState) *savedEach {
 		Talk: k.talk(e.talk),
 	}
 	out.Running, out.Attempts = k.elements(e.running), savedAttempts(e.attempts)
-	out.Asking, out.Answered = k.inquiries(e.asking), k.inquiries(e.answered)
+	out.Asking, out.Answered = k.questionsByElement(e.asking), k.questionsByElement(e.answered)
 	if c := e.cut; c != nil {
 		out.Cut = &savedCut{
-			Next: c.next, Again: c.again, Attempts: savedAttempts(c.attempts), Asking: k.inquiries(c.asking),
+			Next: c.next, Again: c.again, Attempts: savedAttempts(c.attempts), Asking: k.questionsByElement(c.asking),
 			Running: k.elements(c.running), Failed: k.elements(c.failed),
 		}
 	}
@@ -250,7 +250,7 @@ func (k *saver) each(e *eachState) *savedEach {
 func (k *saver) elements(m map[int]*elementRun) []savedElement {
 	var out []savedElement
 	for _, i := range sortedElements(m) {
-		out = append(out, savedElement{i, m[i].attempt, k.failure(m[i].cause), k.inquiry(m[i].asked), m[i].ends})
+		out = append(out, savedElement{i, m[i].attempt, k.failure(m[i].cause), k.questions(m[i].asked), m[i].ends})
 	}
 	return out
 }

@@ -41,7 +41,7 @@ type savedTask struct {
 	Branches   map[string]any `json:"branches,omitzero"`
 	Until      int64          `json:"until,omitempty"`
 	Ends       int64          `json:"ends,omitempty"`
-	Asked      *savedInquiry  `json:"asked,omitempty"`
+	Asked      *savedQuestions  `json:"asked,omitempty"`
 	Expired    *int           `json:"expired,omitempty"`
 	FirstRoute int            `json:"first_route,omitempty"`
 	LastRoute  int            `json:"last_route,omitempty"`
@@ -106,11 +106,11 @@ type savedElement struct {
 	Element int           `json:"element"`
 	Attempt int           `json:"attempt"`
 	Cause   *int          `json:"cause,omitempty"`
-	Asked   *savedInquiry `json:"asked,omitempty"`
+	Asked   *savedQuestions `json:"asked,omitempty"`
 	Ends    int64         `json:"ends,omitempty"`
 }
 
-type savedInquiry struct {
+type savedQuestions struct {
 	Questions []savedQuestion `json:"questions,omitempty"`
 	Any       bool            `json:"any,omitempty"`
 	At        *Breakpoint     `json:"at,omitempty"`

@@ -209,7 +209,7 @@ type task struct {
 	until    int64
 	ends     int64 // when the time of its attempt is over; 0: never
 	// asked is what the task has asked people.
-	asked *inquiry
+	asked *questions
 	// expired tells of a branch around the task that ran out of time.
 	expired *expiry
 	// tried counts retries by the block of a retry list; nil: there is no list.

@@ -121,7 +121,7 @@ func (t *task) moment() int64 {
 	switch {
 	case t.each != nil:
 		first := int64(0)
-		for _, i := range sortedInquiries(t.each.asking) {
+		for _, i := range sortedQuestions(t.each.asking) {
 			first = sooner(first, t.each.asking[i].until)
 		}
 		for _, i := range sortedAttempts(t.each.attempts) {
@@ -157,7 +157,7 @@ func (t *task) waitsForPeople() (asks bool, until int64) {
 func (t *task) peopleUntil() (until int64) {
 	switch {
 	case t.each != nil:
-		for _, i := range sortedInquiries(t.each.asking) {
+		for _, i := range sortedQuestions(t.each.asking) {
 			until = sooner(until, t.each.asking[i].deadline())
 		}
 	case t.status == asking:

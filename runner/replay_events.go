@@ -8,10 +8,10 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Retell tells the sink of opts what has happened in a run, from its beginning, as
+// ReplayEvents tells the sink of opts what has happened in a run, from its beginning, as
 // its drivers told it, also how it ended before it was taken up again. What a journal
 // does not keep is not told: text and progress.
-func (r *Runner) Retell(runID string, opts Options) (*Result, error) {
+func (r *Runner) ReplayEvents(runID string, opts Options) (*Result, error) {
 	rec, err := r.loadAt(runID, 0)
 	if err != nil {
 		return nil, err
@@ -20,16 +20,16 @@ func (r *Runner) Retell(runID string, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.retellAll(rec, -1); err != nil {
+	if err := d.replayAll(rec, -1); err != nil {
 		return nil, err
 	}
 	return d.retold()
 }
 
-// retellAll tells of the events of a record that have not been read, up to a place in
+// replayAll tells of the events of a record that have not been read, up to a place in
 // the journal (all when negative), those that count no more too: they were told when
 // they happened.
-func (d *driver) retellAll(rec *record, until int) error {
+func (d *driver) replayAll(rec *record, until int) error {
 	for {
 		events, err := rec.flow.runner.cfg.Store.Stretch(rec.run.ID, rec.total, stretchSize)
 		if err != nil || len(events) == 0 {
@@ -45,7 +45,7 @@ func (d *driver) retellAll(rec *record, until int) error {
 				}
 			}
 			rec.total++
-			if err := d.retell(&events[i]); err != nil {
+			if err := d.replayEvent(&events[i]); err != nil {
 				return err
 			}
 		}

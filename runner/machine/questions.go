@@ -1,4 +1,4 @@
-// Inquiries: what tasks have asked people, and what becomes of the answers.
+// Questions: what tasks have asked people, and what becomes of the answers.
 
 package machine
 
@@ -8,8 +8,8 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 )
 
-// inquiry holds the questions of a task, or of an element of one.
-type inquiry struct {
+// questions holds the questions of a task, or of an element of one.
+type questions struct {
 	questions []question
 	// attempt is that of the element that asked.
 	attempt int
@@ -44,10 +44,10 @@ type question struct {
 }
 
 // open reports whether the question waits for a person.
-func (q *inquiry) open(i int) bool { return !q.questions[i].settled }
+func (q *questions) open(i int) bool { return !q.questions[i].settled }
 
 // ready reports whether the task can go on.
-func (q *inquiry) ready() bool {
+func (q *questions) ready() bool {
 	settled := 0
 	for i := range q.questions {
 		if q.questions[i].settled {
@@ -58,7 +58,7 @@ func (q *inquiry) ready() bool {
 }
 
 // deadline is when the task goes on without an answer; 0: never.
-func (q *inquiry) deadline() int64 {
+func (q *questions) deadline() int64 {
 	first := q.until
 	for i := range q.questions {
 		if q.open(i) {
@@ -69,7 +69,7 @@ func (q *inquiry) deadline() int64 {
 }
 
 // counted are the steps of a subgraph that are counted already.
-func (q *inquiry) counted() int {
+func (q *questions) counted() int {
 	if q == nil {
 		return 0
 	}
@@ -77,7 +77,7 @@ func (q *inquiry) counted() int {
 }
 
 // answers are those that the task runs again with, by question.
-func (q *inquiry) answers() map[string]any {
+func (q *questions) answers() map[string]any {
 	if q == nil {
 		return nil
 	}
@@ -90,13 +90,13 @@ func (q *inquiry) answers() map[string]any {
 	return out
 }
 
-// inquire makes an inquiry of what a task asks, with the answers that are there:
+// asks makes the questions of what a task asks, with the answers that are there:
 // a program's earlier ones stand, and a subgraph's questions may have been
 // answered while it ran.
 // ends is when the time of its attempt is over.
-func (p *Plan) inquire(node int, old *inquiry, e *Event, ends int64) (*inquiry, *Failure) {
+func (p *Plan) asks(node int, old *questions, e *Event, ends int64) (*questions, *Failure) {
 	park := e.Park
-	q := &inquiry{any: p.nodes[node].kind == "graph", at: park.At, until: park.Until}
+	q := &questions{any: p.nodes[node].kind == "graph", at: park.At, until: park.Until}
 	if q.any && q.until > 0 && ends > 0 {
 		q.until, q.ends = min(q.until, ends), ends
 	}
@@ -135,7 +135,7 @@ func newQuestion(ask Ask) (question, error) {
 	return question{Ask: ask, schema: compiled}, err
 }
 
-func (q *inquiry) find(id string) *question {
+func (q *questions) find(id string) *question {
 	for i := range q.questions {
 		if q.questions[i].ID == id {
 			return &q.questions[i]
@@ -146,7 +146,7 @@ func (q *inquiry) find(id string) *question {
 
 // parkAsking parks a task that asks before it ends.
 func (p *Plan) parkAsking(s *State, t *task, e *Event) {
-	asked, failure := p.inquire(t.node, t.asked, e, t.ends)
+	asked, failure := p.asks(t.node, t.asked, e, t.ends)
 	if failure != nil {
 		p.fail(s, t, failure)
 		return
@@ -155,7 +155,7 @@ func (p *Plan) parkAsking(s *State, t *task, e *Event) {
 }
 
 // parkFor parks a task until its questions are answered.
-func (p *Plan) parkFor(s *State, t *task, asked *inquiry) {
+func (p *Plan) parkFor(s *State, t *task, asked *questions) {
 	s.noteAsked(t, s.taskID(t), asked, t.asked)
 	t.asked, t.status, t.due = asked, asking, asked.ready()
 	s.waitingTasks++
@@ -167,7 +167,7 @@ func (p *Plan) parkFor(s *State, t *task, asked *inquiry) {
 
 // parkElement is parkAsking for an element.
 func (p *Plan) parkElement(s *State, t *task, i int, run *elementRun, e *Event) *Failure {
-	asked, failure := p.inquire(t.node, run.asked, e, run.ends)
+	asked, failure := p.asks(t.node, run.asked, e, run.ends)
 	if failure != nil {
 		return failure
 	}
@@ -200,7 +200,7 @@ func (s *State) moreToStart(t *task) {
 }
 
 // askAll asks what is open, and sets the timer of those who don't answer.
-func (s *State) askAll(id TaskID, asked *inquiry) {
+func (s *State) askAll(id TaskID, asked *questions) {
 	for i := range asked.questions {
 		if asked.open(i) {
 			s.command(Command{Kind: AskPerson, Task: id, Question: asked.questions[i].public(id)})
@@ -217,13 +217,13 @@ type settling struct {
 	// taken up.
 	by   string
 	hold bool
-	// do settles a question of an inquiry. It returns the question, nil when a
-	// subgraph is to see to it, and whether the inquiry changed.
-	do func(*inquiry) (settled *question, changed bool)
+	// do settles one of the questions. It returns the question, nil when a
+	// subgraph is to see to it, and whether the questions changed.
+	do func(*questions) (settled *question, changed bool)
 }
 
-// settle settles a question of a task. It reports whether the inquiry changed.
-func (q *inquiry) settle(s *State, t *task, id TaskID, how settling) bool {
+// settle settles a question of a task. It reports whether the questions changed.
+func (q *questions) settle(s *State, t *task, id TaskID, how settling) bool {
 	until := q.deadline()
 	settled, changed := how.do(q)
 	if !changed {

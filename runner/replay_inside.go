@@ -57,8 +57,8 @@ func (d *driver) innerOf(task machine.TaskID, note any) (of inner, flow *Flow, l
 	return of, d.flow.tool(task.Node, of.file), fields[noteGraphEvents]
 }
 
-// retellInside tells what a note says of a subgraph's run.
-func (d *driver) retellInside(event *machine.Event) error {
+// replayInside tells what a note says of a subgraph's run.
+func (d *driver) replayInside(event *machine.Event) error {
 	of, flow, log := d.innerOf(event.Task, event.Output)
 	if flow == nil || d.opts.Sink == nil {
 		return nil
@@ -81,7 +81,7 @@ func (d *driver) retellInside(event *machine.Event) error {
 		}
 	}
 	for i := range rec.events {
-		if err := r.retell(&rec.events[i]); err != nil {
+		if err := r.replayEvent(&rec.events[i]); err != nil {
 			return err
 		}
 	}
@@ -147,12 +147,12 @@ func startReading(flow *Flow, nested *nesting, rec *record) (*driver, error) {
 	return child, nil
 }
 
-// retell tells of the next event. One that takes others back leaves the subgraph
+// replayEvent tells of the next event. One that takes others back leaves the subgraph
 // where it stood without them.
-func (r *reader) retell(event *machine.Event) error {
+func (r *reader) replayEvent(event *machine.Event) error {
 	r.events = append(r.events, *event)
 	if len(event.Undo) == 0 {
-		return r.driver.retell(event)
+		return r.driver.replayEvent(event)
 	}
 	r.rec.take(slices.Clone(r.events))
 	child, err := startReading(r.rec.flow, r.driver.nested, r.rec)
@@ -165,5 +165,5 @@ func (r *reader) retell(event *machine.Event) error {
 		}
 	}
 	child.readers, r.driver = r.driver.readers, child
-	return child.retell(event)
+	return child.replayEvent(event)
 }

@@ -28,9 +28,9 @@ func newVault(secrets map[string]any, around *masker) *masker {
 	return m
 }
 
-// seal hides secrets in a fact before it is recorded, so that neither the
+// maskEvent hides secrets in a fact before it is recorded, so that neither the
 // journal nor the state ever holds one.
-func (m *masker) seal(e *machine.Event) {
+func (m *masker) maskEvent(e *machine.Event) {
 	if m == nil || e.Kind == machine.Advanced || e.Kind == machine.TaskBegan {
 		return
 	}
@@ -69,8 +69,8 @@ func (m *masker) seal(e *machine.Event) {
 	}
 }
 
-// sealed is a value as it may be kept.
-func (m *masker) sealed(v any) any {
+// masked is a value as it may be kept.
+func (m *masker) masked(v any) any {
 	if m == nil {
 		return v
 	}

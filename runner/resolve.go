@@ -1,4 +1,4 @@
-// Linking: a graph and the graphs that it runs, compiled together.
+// Resolving: a graph and the graphs that it runs, compiled together.
 
 package runner
 
@@ -13,13 +13,13 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// linker compiles a graph and every graph that it runs, each file once.
-type linker struct {
+// resolver compiles a graph and every graph that it runs, each file once.
+type resolver struct {
 	runner *Runner
 	flows  map[string]*Flow // by cleaned path
-	open   []string         // the files being linked, outermost first
+	open   []string         // the files being compiled, outermost first
 	found  spec.Diagnostics
-	// nodes are those that run the graphs that are being linked; tool says that one of
+	// nodes are those that run the graphs that are being compiled; tool says that one of
 	// these is a tool, whichever node calls it.
 	nodes []string
 	tool  bool
@@ -28,9 +28,9 @@ type linker struct {
 	kept, files map[string][]byte
 }
 
-// link compiles g and its subgraphs. The flow is complete only when nothing was
+// resolve compiles g and its subgraphs. The flow is complete only when nothing was
 // found.
-func (l *linker) link(g *spec.Graph) *Flow {
+func (l *resolver) resolve(g *spec.Graph) *Flow {
 	path := filepath.Clean(g.File.Name) + g.Ref()
 	key := l.key(path)
 	for _, text := range g.File.Texts() {
@@ -54,22 +54,22 @@ func (l *linker) link(g *spec.Graph) *Flow {
 			l.nodes = l.nodes[:len(l.nodes)-1]
 		}
 	}
-	l.linkTools(g, flow)
+	l.resolveTools(g, flow)
 	return flow
 }
 
 // key tells flows apart: where graphs are rewritten, those of one file by the node
 // that runs them.
-func (l *linker) key(path string) string {
+func (l *resolver) key(path string) string {
 	if l.runner.cfg.Rewrite == nil || l.tool {
 		return path
 	}
 	return strings.Join(l.nodes, "/") + "\x00" + path
 }
 
-// child links the file that a node names; nil when it can't be had, which is
+// child compiles the file that a node names; nil when it can't be had, which is
 // reported.
-func (l *linker) child(g *spec.Graph, file *spec.Value) *Flow {
+func (l *resolver) child(g *spec.Graph, file *spec.Value) *Flow {
 	path, inner := beside(g.File.Name, file.Text.Value), g.Inner(file.Text.Value)
 	if inner != nil {
 		path = filepath.Clean(g.File.Name) + inner.Ref()
@@ -83,7 +83,7 @@ func (l *linker) child(g *spec.Graph, file *spec.Value) *Flow {
 		return flow
 	}
 	if inner != nil {
-		return l.link(inner)
+		return l.resolve(inner)
 	}
 	src, err := l.read(path)
 	if err != nil {
@@ -98,7 +98,7 @@ func (l *linker) child(g *spec.Graph, file *spec.Value) *Flow {
 		l.found = append(l.found, found...)
 		return nil
 	}
-	return l.link(child)
+	return l.resolve(child)
 }
 
 // beside is the path of a file that another one names.
@@ -120,7 +120,7 @@ func (r *RunRecord) Load(path string) ([]byte, error) {
 }
 
 // read reads a file, from where it is kept if it is.
-func (l *linker) read(path string) (src []byte, err error) {
+func (l *resolver) read(path string) (src []byte, err error) {
 	name := absolute(path)
 	src, ok := l.kept[name]
 	switch load := l.runner.cfg.Load; {
@@ -136,7 +136,7 @@ func (l *linker) read(path string) (src []byte, err error) {
 	return src, err
 }
 
-func (l *linker) report(g *spec.Graph, rule string, span spec.Span, message string) {
+func (l *resolver) report(g *spec.Graph, rule string, span spec.Span, message string) {
 	l.found = append(l.found, spec.Diagnostic{
 		File: g.File, Rule: rule, Severity: spec.Error, Span: span, Message: message,
 	})
