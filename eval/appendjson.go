@@ -23,9 +23,7 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 	case int:
 		return strconv.AppendInt(dst, int64(v), 10), nil
 	case string:
-		if isPlain(v) {
-			return append(append(append(dst, '"'), v...), '"'), nil
-		}
+		return AppendString(dst, v), nil
 	case []any:
 		dst = append(dst, '[')
 		for i, item := range v {
@@ -42,13 +40,27 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 			return appendObject(dst, v)
 		}
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+	return appendEncoded(dst, v)
+}
+
+// AppendString appends a text as a JSON string; bytes that are no UTF-8 become U+FFFD.
+func AppendString(dst []byte, s string) []byte {
+	if isPlain(s) {
+		return append(append(append(dst, '"'), s...), '"')
+	}
+	dst, _ = appendEncoded(dst, s) // every text can be written
+	return dst
+}
+
+// appendEncoded appends what encoding/json makes of v.
+func appendEncoded(dst []byte, v any) ([]byte, error) {
+	b := bytes.NewBuffer(dst)
+	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return dst, err
 	}
-	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...), nil
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 func appendObject(dst []byte, m map[string]any) ([]byte, error) {
@@ -61,10 +73,7 @@ func appendObject(dst []byte, m map[string]any) ([]byte, error) {
 			dst = append(dst, ',')
 		}
 		var err error
-		if dst, err = AppendJSON(dst, name); err != nil {
-			return dst, err
-		}
-		if dst, err = AppendJSON(append(dst, ':'), m[name]); err != nil {
+		if dst, err = AppendJSON(append(AppendString(dst, name), ':'), m[name]); err != nil {
 			return dst, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -30,7 +31,7 @@ func (e *Event) appendNumber(dst []byte) []byte {
 // appendStamp appends the time and the run.
 func (e *Event) appendStamp(dst []byte) []byte {
 	dst = appendTime(append(dst, `,"time":"`...), e.Time)
-	return appendString(append(dst, `","run_id":`...), e.RunID)
+	return eval.AppendString(append(dst, `","run_id":`...), e.RunID)
 }
 
 // appendJSON is AppendJSON of an event that is stamped so, and no result.
@@ -98,7 +99,7 @@ func (e *Event) appendContent(dst []byte) []byte {
 	case LLMUsage:
 		dst = appendUsage(dst, e.Usage)
 	case NodeThinking:
-		dst = appendString(append(dst, `,"text":`...), e.Said.Text)
+		dst = eval.AppendString(append(dst, `,"text":`...), e.Said.Text)
 	case NodeEvent, NodeOutput:
 		dst = appendSaid(dst, e.Said)
 	}
@@ -159,7 +160,7 @@ func appendPairs(dst []byte, pairs []machine.KeyValue) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendString(dst, pairs[i].Key)
+		dst = eval.AppendString(dst, pairs[i].Key)
 		dst = append(dst, ':')
 		dst = appendValue(dst, pairs[i].Value)
 	}
@@ -171,7 +172,7 @@ func appendSaid(dst []byte, s *Said) []byte {
 		return dst
 	}
 	if s.Type == "text" {
-		dst = appendString(append(dst, `,"text":`...), s.Text)
+		dst = eval.AppendString(append(dst, `,"text":`...), s.Text)
 		if s.Final {
 			dst = append(dst, `,"final":true`...)
 		}
@@ -180,7 +181,7 @@ func appendSaid(dst []byte, s *Said) []byte {
 		}
 		return dst
 	}
-	dst = appendString(append(dst, `,"type":`...), s.Type)
+	dst = eval.AppendString(append(dst, `,"type":`...), s.Type)
 	if s.Type == "progress" {
 		dst = append(dst, `,"percent":`...)
 		dst = appendValue(dst, s.Percent)
@@ -203,7 +204,7 @@ func appendToolCall(dst []byte, s *Said) []byte {
 	if s == nil {
 		return dst
 	}
-	dst = appendString(append(dst, `,"tool":`...), s.Name)
+	dst = eval.AppendString(append(dst, `,"tool":`...), s.Name)
 	data, _ := s.Data.(map[string]any)
 	for _, name := range [...]string{"id", "args", "is_error", "output", "duration_ms"} {
 		if value, has := data[name]; has {

@@ -49,9 +49,9 @@ type failedAttempt struct {
 // elementRun is one attempt of one element.
 type elementRun struct {
 	attempt int
-	cause   *Failure // why it was cancelled
+	cause   *Failure   // why it was cancelled
 	asked   *questions // when it ran before
-	ends    int64    // when its time is over; 0: never
+	ends    int64      // when its time is over; 0: never
 }
 
 // startEach evaluates the list. Nodes that the machine evaluates itself are done

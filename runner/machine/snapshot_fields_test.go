@@ -51,7 +51,7 @@ func snapshotFields() map[reflect.Type]string {
 		// schema is compiled from document.
 		reflect.TypeFor[question](): `Ask fallback hasDefault settled answer failure | schema`,
 		// the attempt of an element's stands with its running or asking.
-		reflect.TypeFor[questions]():   `questions any at steps waiting woken until ends | attempt`,
+		reflect.TypeFor[questions](): `questions any at steps waiting woken until ends | attempt`,
 		reflect.TypeFor[memory]():    `nodes edges partial reason succeeded`,
 		reflect.TypeFor[nodeState](): `visits`,
 	}

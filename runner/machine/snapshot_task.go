@@ -26,26 +26,26 @@ type savedTask struct {
 	// Tried are element, block and count.
 	Tried [][3]int `json:"tried,omitempty"`
 
-	Cause      *int           `json:"cause,omitempty"`
-	Led        *int           `json:"led,omitempty"`
-	Input      any            `json:"input,omitempty"`
-	Source     int            `json:"source,omitempty"`
-	Inputs     []savedInput   `json:"inputs,omitempty"`
-	Began      int64          `json:"began,omitempty"`
-	Order      int            `json:"order,omitempty"`
-	Output     any            `json:"output,omitempty"`
-	Failure    *int           `json:"failure,omitempty"`
-	Writes     []savedWrite   `json:"writes,omitempty"`
-	Choice     *savedChoice   `json:"choice,omitempty"`
-	Each       *savedEach     `json:"each,omitempty"`
-	Branches   map[string]any `json:"branches,omitzero"`
-	Until      int64          `json:"until,omitempty"`
-	Ends       int64          `json:"ends,omitempty"`
-	Asked      *savedQuestions  `json:"asked,omitempty"`
-	Expired    *int           `json:"expired,omitempty"`
-	FirstRoute int            `json:"first_route,omitempty"`
-	LastRoute  int            `json:"last_route,omitempty"`
-	Calls      *callCounts    `json:"calls,omitempty"`
+	Cause      *int            `json:"cause,omitempty"`
+	Led        *int            `json:"led,omitempty"`
+	Input      any             `json:"input,omitempty"`
+	Source     int             `json:"source,omitempty"`
+	Inputs     []savedInput    `json:"inputs,omitempty"`
+	Began      int64           `json:"began,omitempty"`
+	Order      int             `json:"order,omitempty"`
+	Output     any             `json:"output,omitempty"`
+	Failure    *int            `json:"failure,omitempty"`
+	Writes     []savedWrite    `json:"writes,omitempty"`
+	Choice     *savedChoice    `json:"choice,omitempty"`
+	Each       *savedEach      `json:"each,omitempty"`
+	Branches   map[string]any  `json:"branches,omitzero"`
+	Until      int64           `json:"until,omitempty"`
+	Ends       int64           `json:"ends,omitempty"`
+	Asked      *savedQuestions `json:"asked,omitempty"`
+	Expired    *int            `json:"expired,omitempty"`
+	FirstRoute int             `json:"first_route,omitempty"`
+	LastRoute  int             `json:"last_route,omitempty"`
+	Calls      *callCounts     `json:"calls,omitempty"`
 	// Thread is a place in the table of threads, from 1.
 	Thread int `json:"thread,omitempty"`
 }
@@ -103,11 +103,11 @@ type savedCut struct {
 }
 
 type savedElement struct {
-	Element int           `json:"element"`
-	Attempt int           `json:"attempt"`
-	Cause   *int          `json:"cause,omitempty"`
+	Element int             `json:"element"`
+	Attempt int             `json:"attempt"`
+	Cause   *int            `json:"cause,omitempty"`
 	Asked   *savedQuestions `json:"asked,omitempty"`
-	Ends    int64         `json:"ends,omitempty"`
+	Ends    int64           `json:"ends,omitempty"`
 }
 
 type savedQuestions struct {
