@@ -81,6 +81,7 @@ func boundGraph(g *spec.Graph, opts Options, depth int) (Bounds, bool) {
 	}
 	ends := w.least(&out)
 	w.most(&out)
+	w.capped(&out)
 	if w.cancels {
 		out.Followed, out.Steps.MinPath, out.LLMCalls.MinPath = false, nil, nil
 	}

@@ -1,0 +1,90 @@
+// How often nodes can run by the shape of the graph alone: what bounds a run whose ways
+// are too many to be followed.
+
+package lint
+
+import "math"
+
+// arrivals is how often each node can run at most. A node on no cycle runs once for each
+// time that one before it leads to it; a join of all once, since when it goes on nothing is
+// left that could come to it. One on a cycle is bounded by its own limit of visits.
+func (w *boundWalk) arrivals() []float64 {
+	n := len(w.f.graph.Nodes)
+	runs, known := make([]float64, n), make([]bool, n)
+	into := make([][]int, n) // who leads to it, once for each edge
+	for v, groups := range w.flow.groups {
+		for i := range groups {
+			for _, to := range groups[i].targets {
+				if to < n && w.flow.reached[v] && !w.f.isDead(&groups[i]) {
+					into[to] = append(into[to], v)
+				}
+			}
+		}
+	}
+	var visit func(v int) float64
+	visit = func(v int) float64 {
+		if known[v] {
+			return runs[v]
+		}
+		known[v] = true
+		node := w.f.graph.Nodes[v]
+		switch {
+		case !w.flow.reached[v]:
+		case w.flow.cyclic[v] && w.limit[v] > 0 && node.OnMaxVisits != "skip":
+			runs[v] = float64(w.limit[v])
+		case w.flow.cyclic[v]:
+			runs[v] = math.Inf(1)
+		case node.Join != nil && node.Join.Wait == "all":
+			runs[v] = 1
+		default:
+			if v == w.f.start() {
+				runs[v] = 1
+			}
+			for _, u := range into[v] {
+				runs[v] += visit(u)
+			}
+		}
+		return runs[v]
+	}
+	for v := range n {
+		visit(v)
+	}
+	return runs
+}
+
+// capped puts bounds by the shape of the graph in the place of wider ones.
+func (w *boundWalk) capped(out *Bounds) {
+	if w.flow.wild {
+		return
+	}
+	var total cost
+	for v, runs := range w.arrivals() {
+		if runs == 0 {
+			continue
+		}
+		for metric := range total {
+			if most := w.costs[v].most[metric]; most > 0 {
+				total[metric] += runs * most
+			}
+		}
+		if w.flow.decides(v) {
+			total[inCalls] += runs * w.decideCost(2).most[inCalls]
+		}
+	}
+	if total[inSteps] < out.Steps.Max {
+		out.Steps.Max, out.Steps.MaxPath, out.Steps.Limit = total[inSteps], nil, ""
+	}
+	if total[inCalls] < out.LLMCalls.Max {
+		out.LLMCalls.Max, out.LLMCalls.MaxPath, out.LLMCalls.Limit = total[inCalls], nil, ""
+	}
+}
+
+// decides reports whether a model chooses where a node leads.
+func (w *flow) decides(v int) bool {
+	for i := range w.groups[v] {
+		if w.groups[v][i].kind == byDecision {
+			return true
+		}
+	}
+	return false
+}

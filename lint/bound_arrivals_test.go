@@ -1,0 +1,51 @@
+package lint
+
+import (
+	"os"
+	"testing"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Where branches and people make the ways too many, the shape of the graph bounds a run
+// all the same, if no cycle is left to go round.
+func TestBoundByShape(t *testing.T) {
+	for flow, want := range map[string]float64{
+		"onboard":    12, // the branches of a person who joins, at one join
+		"etl":        27, // three tables, from two nodes that lead to them
+		"moderation": 11, // not all of the ends
+		"deploy":     80, // its canary is bounded by a number in the state, and by max_steps
+	} {
+		text, err := os.ReadFile("../testdata/flows/" + flow + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, _ := spec.Parse("flow.yaml", text, spec.Options{})
+		if b, ok := Bound(g, Options{Price: price}); !ok || b.Steps.Max != want {
+			t.Errorf("%s: at most %v steps, want %v", flow, b.Steps.Max, want)
+		}
+	}
+	const rounds = `graphrun: v1
+name: g
+start: a
+limits: {max_steps: 90, node_timeout: 1m}
+state: {text: {type: string, default: ""}}
+nodes:
+  a: {kind: human, prompt: which, writes: [text]}
+  b: {kind: exec, command: [x], max_visits: 4}
+  c: {kind: exec, command: [x], max_visits: 5}
+  d: {kind: exec, command: [x]}
+  e: {kind: pass, join: {wait: all}}
+edges:
+  - {from: a, to: [b, d]}
+  - {from: b, to: c}
+  - {from: c, to: b, when: text != 'x'}
+  - {from: [c, d], to: e}
+  - {from: [b, c], to: END, condition: on_failure}
+  - {from: e, to: END}
+`
+	g, _ := spec.Parse("g.yaml", []byte(rounds), spec.Options{})
+	if b, ok := Bound(g, Options{}); !ok || b.Steps.Max > 12 || b.Steps.Limit != "" {
+		t.Errorf("at most %v steps by %q, want at most 12: 1 + 4 + 5 + 1 + 1", b.Steps.Max, b.Steps.Limit)
+	}
+}
