@@ -59,6 +59,17 @@ func (j *journal) begins(task int, replayed bool) {
 	}
 }
 
+// atMost bounds how many events a snapshot may have, any number when negative, to those
+// that are there for good.
+func (j *journal) atMost(most int) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.task != 0 && (most < 0 || most > j.sure) {
+		return j.sure
+	}
+	return most
+}
+
 // newJournal is the journal of a run, with what a seed says of it.
 func newJournal(record runner.RunRecord, runDir string, seed *Seed) *journal {
 	j := &journal{record: record, runDir: runDir, verdicts: map[string]string{}}

@@ -75,7 +75,7 @@ func (f *flight) answerQueries() error {
 			return h.events(q.From, q.Size), nil
 		}),
 		workflow.SetQueryHandler(f.ctx, queryState, func(most int) (*runner.Snapshot, error) {
-			s, err := h.store.Snapshot("", most)
+			s, err := h.store.Snapshot("", h.store.atMost(most))
 			return &s, err
 		}),
 		workflow.SetQueryHandler(f.ctx, queryPath, func(events int) ([]byte, error) { return h.store.Path("", events) }),

@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// TestJournalSure: of the events of a workflow task that may be done again the journal
+// says so, and gives no snapshot of them.
+func TestJournalSure(t *testing.T) {
+	type task struct {
+		began    int
+		replayed bool
+	}
+	for _, c := range []struct {
+		name       string
+		tasks      []task // each adds an event and a snapshot
+		sure, task int
+		snapshot   int
+	}{
+		{"replayed", []task{{3, true}, {9, true}}, 0, 0, 2},
+		{"at work", []task{{3, true}, {9, true}, {15, false}}, 2, 15, 2},
+		{"at work, woken twice", []task{{3, true}, {9, false}, {9, false}}, 1, 9, 1},
+		{"one after the other", []task{{3, false}, {9, false}}, 1, 9, 1},
+		{"none has begun", []task{{3, true}, {9, true}, {9, false}}, 2, -1, 2},
+		{"none has begun, woken twice", []task{{3, true}, {3, false}, {3, false}}, 1, -1, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j := newJournal(runner.RunRecord{ID: "r"}, "", nil)
+			for _, one := range c.tasks {
+				j.begins(one.began, one.replayed)
+				if err := (keeper{j}).Append(machine.Event{Kind: machine.PauseAsked}); err != nil {
+					t.Fatal(err)
+				}
+				if err := (keeper{j}).Snapshot(runner.Snapshot{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if j.task != c.task || c.task != 0 && j.sure != c.sure {
+				t.Errorf("%d events are sure, those after them of task %d; want %d, %d", j.sure, j.task, c.sure, c.task)
+			}
+			if s, err := j.Snapshot("r", j.atMost(-1)); err != nil || s.Events != c.snapshot {
+				t.Errorf("the snapshot has %d events, want %d (%v)", s.Events, c.snapshot, err)
+			}
+		})
+	}
+}
