@@ -4,6 +4,7 @@ package catalog
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/inspect"
@@ -37,6 +39,7 @@ type Catalog struct {
 	dir   string // absolute, links resolved
 	root  *os.Root
 	rules Rules
+	known known
 }
 
 // Open opens a folder; the error is one of the file system.
@@ -73,6 +76,11 @@ type Flow struct {
 	Found spec.Diagnostics
 	// Broken are the errors with any of which the graph is incomplete.
 	Broken spec.Diagnostics
+
+	digest [sha256.Size]byte // of the file
+	read   *reading
+	once   sync.Once
+	made   any
 }
 
 // Valid reports whether the flow can be run.
@@ -130,17 +138,32 @@ func (c *Catalog) read(name string) ([]byte, error) {
 	return bounded.ReadAll(file, name, bounded.Text)
 }
 
-// Load reads and checks a flow. The error is ErrNoFlow when the path is none of Paths.
+// Load reads and checks a flow, which several may share: nobody changes it. The error
+// is ErrNoFlow when the path is none of Paths.
 func (c *Catalog) Load(name string) (*Flow, error) {
 	if !fs.ValidPath(name) {
 		return nil, fmt.Errorf("%w: %q is no path from the folder that is served", ErrNoFlow, name)
 	}
 	src, err := c.read(name)
 	if err != nil || !spec.IsGraph(src) {
+		c.known.drop(name)
 		return nil, c.missing(name)
 	}
-	checked := inspect.Check(c.File(name), src, c.rules.Optional)
-	return &Flow{Path: name, Graph: checked.Graph, Found: c.rules.Apply(checked.Found), Broken: checked.Broken}, nil
+	if flow := c.known.get(name, src); flow != nil {
+		return flow, nil
+	}
+	flow := c.check(name, src)
+	c.known.put(flow)
+	return flow, nil
+}
+
+func (c *Catalog) check(name string, src []byte) *Flow {
+	read := newReading(c.File(name))
+	checked := inspect.CheckWith(c.File(name), src, c.rules.Optional, read.file)
+	return &Flow{
+		Path: name, Graph: checked.Graph, Found: c.rules.Apply(checked.Found), Broken: checked.Broken,
+		digest: sha256.Sum256(src), read: read,
+	}
 }
 
 // Runnable prepares a flow to be run. The error is ErrNoFlow, or a
@@ -155,7 +178,12 @@ func (c *Catalog) Runnable(name string, r *runner.Runner) (*runner.Flow, error) 
 	case len(flow.Broken) > 0:
 		return nil, &runner.InvalidError{Diagnostics: flow.Broken}
 	}
-	return r.Prepare(flow.Graph)
+	// A plan has a graph of its own.
+	g, found := spec.Parse(c.File(name), flow.Graph.File.Src, spec.Options{Load: flow.Read})
+	if found.HasErrors() { // a file that it names has changed this moment
+		return nil, &runner.InvalidError{Diagnostics: inspect.ErrorsOnly(found)}
+	}
+	return r.Prepare(g)
 }
 
 // Check says what is wrong with a run of a flow: that it can't be run, or that it does

@@ -21,7 +21,11 @@ type Checked struct {
 // Check reads a graph and checks it, by the rules too that are off by default if
 // optional is set.
 func Check(name string, src []byte, optional bool) Checked {
-	load := spec.Beside(name)
+	return CheckWith(name, src, optional, spec.Beside(name))
+}
+
+// CheckWith is Check of a graph whose other files load reads.
+func CheckWith(name string, src []byte, optional bool, load func(path string) ([]byte, error)) Checked {
 	g, found := spec.Parse(name, src, spec.Options{Load: load})
 	structure := spec.Check(g)
 	c := Checked{Graph: g, Broken: append(ErrorsOnly(found), dangling(structure)...).Sort()}

@@ -204,6 +204,10 @@ func (s *Server) answerRun(c *call, in *answerIn) (*runner.Result, error) {
 		given[i] = runner.GivenAnswer{Target: a.Target, Text: answerText(a.Value)}
 	}
 	if err := s.Answer(c, record.ID, given, by, in.Body.Stay); err != nil {
+		var input *runner.InputError
+		if line, _ := s.stand(record.ID); line != nil && errors.As(err, &input) && line.Status != machine.Running && line.Status != machine.Paused {
+			return nil, conflict(err.Error())
+		}
 		return nil, err
 	}
 	return s.cfg.Runner.Show(record.ID, runner.Options{})

@@ -144,6 +144,8 @@ func TestSameObject(t *testing.T) {
 // TestProblems: errors are problem objects that say what is wrong.
 func TestProblems(t *testing.T) {
 	s := newTested(t, nil)
+	s.call(201, "POST", "/runs", `{"flow":"asking.yaml","run_id":"over","answers":{"ok":["yes"]}}`)
+	s.until("over", "completed")
 	s.call(201, "POST", "/runs", `{"flow":"asking.yaml","run_id":"r"}`)
 	s.until("r", "paused")
 	for _, c := range []struct {
@@ -167,6 +169,7 @@ func TestProblems(t *testing.T) {
 		{400, "POST", "/runs", `{"flow":"asking.yaml","timeout":"soon"}`, "bad-request", "duration"},
 		{422, "POST", "/runs", `{"flow":"asking.yaml","answers":{"nobody":["x"]}}`, "input", "nobody"},
 		{422, "POST", "/runs/r/answers", `{"answers":[{"target":"ok","value":"maybe"}]}`, "input", "maybe"},
+		{409, "POST", "/runs/over/answers", `{"answers":[{"target":"ok","value":"yes"}]}`, "conflict", "was answered"},
 		{400, "POST", "/runs/r/answers", `{}`, "bad-request", "answers"},
 		{400, "POST", "/runs/r/fork", `{}`, "bad-request", `"at" is needed`},
 		{422, "POST", "/runs/r/fork", `{"at":77}`, "input", "has taken"},

@@ -78,13 +78,15 @@ func (s *Server) getFlow(_ *call, in *flowIn) (wholeFlow, error) {
 	if err != nil {
 		return wholeFlow{}, err
 	}
-	g := flow.Graph
-	open := inspect.NewOpener(g, spec.Beside(g.File.Name))
-	drawing := render.Draw(g, render.Options{Open: open.Open})
-	return wholeFlow{
-		Path: flow.Path, Drawing: drawing.Document(), Flow: inspect.NewFlow(g, flow.Path, flow.Found, open),
-		Schema: inspect.InputSchema(g), Valid: flow.Valid(),
-	}, nil
+	return flow.Once(func() any {
+		g := flow.Graph
+		open := inspect.NewOpener(g, flow.Read)
+		drawing := render.Draw(g, render.Options{Open: open.Open})
+		return wholeFlow{
+			Path: flow.Path, Drawing: drawing.Document(), Flow: inspect.NewFlow(g, flow.Path, flow.Found, open),
+			Schema: inspect.InputSchema(g), Valid: flow.Valid(),
+		}
+	}).(wholeFlow), nil
 }
 
 // findingsOf are findings as validate prints them.

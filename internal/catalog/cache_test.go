@@ -1,0 +1,92 @@
+package catalog
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/graphrun/graphrun/node"
+	"github.com/graphrun/graphrun/runner"
+)
+
+const (
+	outer = `graphrun: v1
+name: outer
+start: inner
+nodes: {inner: {kind: graph, graph: deep/inner.yaml}}
+edges: [{from: inner, to: END}]
+`
+	inner = `graphrun: v1
+name: inner
+start: one
+nodes: {one: {kind: pass}}
+edges: [{from: one, to: END}]
+`
+)
+
+// TestLoadAgain: a flow is checked anew when one of its files has changed, has come or
+// has gone, and only then; what runs does not share its graph.
+func TestLoadAgain(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flows, err := Open(dir, Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = flows.Close() })
+	write("outer.yaml", outer)
+	var last *Flow
+	load := func(what string, same, valid bool) {
+		t.Helper()
+		flow, err := flows.Load("outer.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (flow == last) != same || flow.Valid() != valid {
+			t.Errorf("%s: same %v, valid %v: %v", what, flow == last, flow.Valid(), flow.Found)
+		}
+		last = flow
+	}
+	load("the first time", false, false)
+	load("again", true, false)
+	write("deep/inner.yaml", inner)
+	load("a file has come", false, true)
+	load("again", true, true)
+	write("deep/inner.yaml", inner[:len(inner)-2])
+	load("a file has changed", false, false)
+	write("deep/inner.yaml", inner)
+	load("and back", false, true)
+	write("outer.yaml", outer+"\n")
+	load("its own file has changed", false, true)
+	if n := 0; last.Once(func() any { n++; return n }) != 1 || last.Once(func() any { return 2 }) != 1 {
+		t.Error("what is made of a flow is made anew")
+	}
+	r, err := runner.New(runner.Config{Kinds: node.Kinds(node.Options{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := flows.Runnable("outer.yaml", r); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "deep", "inner.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	load("a file has gone", false, false)
+	if err := os.Remove(filepath.Join(dir, "outer.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := flows.Load("outer.yaml"); err == nil || len(flows.known.flows) != 0 {
+		t.Errorf("a flow that has gone: %v, %d are kept", err, len(flows.known.flows))
+	}
+}
