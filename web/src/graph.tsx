@@ -5,7 +5,7 @@ import { memo } from "preact/compat";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Drawing } from "./data";
 import { Icon } from "./icons";
-import { arrange, cut, HEAD, type Arrow, type Box, type Layout } from "./layout";
+import { arrange, short, cut, HEAD, type Arrow, type Box, type Layout } from "./layout";
 import { usePan, type View } from "./pan";
 import type { Moment, NodeMark } from "./trace";
 
@@ -25,7 +25,7 @@ const MINIMAP = 24; // nodes from which a map helps
 export function GraphView(p: GraphProps) {
   const [open, setOpen] = useState<Set<string>>(new Set());
   const [query, setQuery] = useState("");
-  const layout = useMemo(() => arrange(p.drawing, open, p.notes, p.last), [p.drawing, open]);
+  const layout = useMemo(() => arrange(p.drawing, open, p.notes, p.last, !!p.moment), [p.drawing, open, !p.moment]);
   const host = useRef<HTMLDivElement>(null);
   const scene = useRef<SVGGElement>(null);
   const port = useRef<SVGRectElement>(null);
@@ -50,8 +50,10 @@ export function GraphView(p: GraphProps) {
       port.current.setAttribute("height", String(r.height / v.k));
     }
   };
+  const fitted = useRef("");
   const fit = () => {
     const r = host.current!.getBoundingClientRect();
+    fitted.current = `${r.width} ${r.height}`;
     // Text must stay legible: what does not fit then is moved to, or found on the map.
     const least = Math.min(0.62, r.width / layout.w);
     const k = Math.max(Math.min(1.15, (r.width - 24) / layout.w, (r.height - (r.width < 560 ? 52 : 24)) / layout.h), Math.min(least, 0.62), 0.08);
@@ -81,20 +83,25 @@ export function GraphView(p: GraphProps) {
     const m = 24;
     if (!center && x >= m && y >= m && x + w <= r.width - m && y + h <= r.height - m) return;
     const k = Math.max(v.k, 0.6);
+    // What is near comes in by as little as needed.
+    const dx = Math.max(0, m - x) - Math.max(0, x + w - r.width + m), dy = Math.max(0, m + (r.width < 560 ? 24 : 0) - y) - Math.max(0, y + h - r.height + m);
+    if (!center && k === v.k && Math.abs(dx) < r.width / 2 && Math.abs(dy) < r.height / 2) return apply({ k, x: v.x + dx, y: v.y + dy });
     apply({ k, x: r.width / 2 - (b.x + b.w / 2) * k, y: r.height / 2 - (b.y + b.h / 2) * k });
   };
 
   useLayoutEffect(fit, [layout]);
   useEffect(() => {
     const observer = new ResizeObserver(() => apply(view.current));
-    let first = true;
-    const sized = new ResizeObserver(() => (first || !host.current ? (first = false) : fit()));
+    const sized = new ResizeObserver(() => {
+      const r = host.current?.getBoundingClientRect();
+      if (r && fitted.current !== `${r.width} ${r.height}`) fit();
+    });
     observer.observe(host.current!);
     sized.observe(host.current!);
     return () => (observer.disconnect(), sized.disconnect());
   }, [layout]);
   useEffect(() => { if (p.selected) reveal(p.selected); }, [p.selected, layout]);
-  const here = p.moment?.here, before = useRef(p.moment?.step);
+  const here = p.moment?.here, before = useRef<number | undefined>(undefined); // none: the first is where the run stands
   useEffect(() => {
     if (here && (before.current !== p.moment?.step || p.moment?.current.size)) reveal(here);
     before.current = p.moment?.step;
@@ -276,11 +283,11 @@ function ArrowShape({ arrow: a, fired, painted, missed, near }: { arrow: Arrow; 
 }
 
 function Count({ n, at }: { n: number; at: Arrow }) {
-  const w = 14 + String(n).length * 7;
+  const text = short(n), w = 14 + (text.length + 1) * 6.5;
   return (
     <g class="count" transform={`translate(${at.lx + (at.lw + at.cw) / 2 - w} ${at.ly - 9})`}>
       <rect width={w} height="18" rx="9" />
-      <text x={w / 2} y="13" text-anchor="middle">×{n}</text>
+      <text x={w / 2} y="13" text-anchor="middle">×{text}</text>
     </g>
   );
 }
@@ -310,7 +317,7 @@ function BoxShape(p: SceneProps & { box: Box }) {
     `${b.path}, ${n.kind}`, p.moment ? (words[status] ?? "not reached") : status, mark && mark.visits > 1 ? `${mark.visits} visits` : "", mark?.failed ? `${mark.failed} failed` : "",
     finding ? `has ${finding}s` : "", b.open ? "open" : "",
   ].filter(Boolean).join(", ");
-  const badges = mark ? [status === "cancelled" ? status : "", mark.cached ? "cached" : "", mark.visits > 1 ? `×${mark.visits}` : "", mark.elements ? `${mark.elements.done}/${mark.elements.total}` : ""].filter(Boolean) : [];
+  const badges = mark ? [status === "cancelled" ? status : "", mark.cached ? "cached" : "", mark.visits > 1 ? `×${short(mark.visits)}` : "", mark.elements ? `${mark.elements.done}/${mark.elements.total}` : ""].filter(Boolean) : [];
   return (
     <g class={`box kind-${n.kind} ${status} ${current ? "current" : ""} ${next ? "next" : ""} ${p.selected === b.path ? "selected" : ""} ${p.found ? (p.found.has(b.path) ? "found" : "other") : ""} ${mark?.failed ? "unwell" : ""}`}
       transform={`translate(${b.x} ${b.y})`}>

@@ -57,15 +57,19 @@ export const SMALL = `11px ${FONT}`;
 /** cut shortens a text to a number of characters. */
 export const cut = (text: string, most: number) => (text.length > most ? text.slice(0, most - 1) + "…" : text);
 
-/** arrange lays a drawing out; notes, open and last (in finally) are by the paths of nodes. */
-export function arrange(d: Drawing, open: Set<string>, notes: (path: string) => string, last: (path: string) => boolean, prefix = ""): Layout {
+/** short is a count in four characters at most. */
+export const short = (n: number) => (n < 1000 ? String(n) : n < 10_000 ? `${(Math.floor(n / 100) / 10).toFixed(1).replace(".0", "")}k` : n < 1_000_000 ? `${Math.floor(n / 1000)}k` : `${Math.floor(n / 1_000_000)}M`);
+
+/** arrange lays a drawing out; notes, open and last (in finally) are by the paths of nodes.
+ * Where a run is shown, edges that may fire several times have room for how often. */
+export function arrange(d: Drawing, open: Set<string>, notes: (path: string) => string, last: (path: string) => boolean, run: boolean, prefix = ""): Layout {
   const boxes: Box[] = [], placeOf = new Map<string, number>();
   const add = (box: Box, id: string) => placeOf.set(id, boxes.push(box) - 1);
   add({ path: prefix + START, node: null, role: "start", x: 0, y: 0, w: 16, h: 16, open: null }, START);
   for (const node of d.nodes) {
     const path = prefix + node.id;
     const inner = d.subgraphs[node.id];
-    const opened = inner && open.has(path) ? arrange(inner, open, notes, last, path + "/") : null;
+    const opened = inner && open.has(path) ? arrange(inner, open, notes, last, run, path + "/") : null;
     const name = width(cut(node.id, 30), TITLE);
     const line = width(cut(node.kind + (notes(path) ? " · " + notes(path) : ""), 38), SMALL);
     const w = Math.round(Math.max(112, 44 + Math.max(name, line) + (inner ? 26 : 12), opened ? opened.w + 2 * PAD : 0));
@@ -83,10 +87,11 @@ export function arrange(d: Drawing, open: Set<string>, notes: (path: string) => 
   // An edge of a broken file may name what is not there: a finding says so.
   const arrows = drawn.filter((a) => placeOf.has(a.from) && placeOf.has(a.to));
   const at = (id: string) => placeOf.get(id)!;
+  const turns = run ? cycles(d) : () => false;
   const links: Link[] = arrows.map((a) => {
     a.lw = a.label.length ? Math.max(...a.label.map((l) => width(l, SMALL))) + 12 : 0;
     // Beside the label stands how often it fired.
-    a.cw = (a.edge?.fired ?? 0) > 1 ? 16 + String(a.edge!.fired).length * 7 : 0;
+    a.cw = a.edge && ((a.edge.fired ?? 0) > 1 || prefix && run || turns(a.edge)) ? 16 + 4 * 7 : 0;
     return { from: at(a.from), to: at(a.to), w: a.lw + a.cw, h: a.label.length ? a.label.length * 14 + 4 : a.cw ? 18 : 0, weight: weight(a) };
   });
   // What runs when the end is decided stands below it.
@@ -104,6 +109,22 @@ export function arrange(d: Drawing, open: Set<string>, notes: (path: string) => 
     a.ly = placed.labels[i].y;
   });
   return { w: placed.w, h: placed.h, boxes, arrows };
+}
+
+// cycles tells of an edge whether it can be come to again.
+function cycles(d: Drawing): (e: DrawnEdge) => boolean {
+  const next = new Map<string, string[]>();
+  for (const e of d.edges) next.set(e.from, [...(next.get(e.from) ?? []), e.to]);
+  const known = new Map<string, Set<string>>();
+  const reached = (from: string) => {
+    let seen = known.get(from);
+    if (!seen) {
+      known.set(from, seen = new Set([from]));
+      for (const id of seen) for (const to of next.get(id) ?? []) seen.add(to); // a set is walked with what is added
+    }
+    return seen;
+  };
+  return (e) => reached(e.to).has(e.from);
 }
 
 // label is what stands beside an arrow, in at most two lines.

@@ -115,6 +115,7 @@ function Watched({ page, readOnly, broken, onBroken }: { page: RunPage; readOnly
   const [round, setRound] = useState(0); // of watching: a run that has ended may be taken up
   const last = useRef(-1); // the last event that has come; below 0: the record is not read
   const [read, setRead] = useState(false);
+  const [shown, setShown] = useState(false); // a short record is there at once: nothing jumps
   const id = result.run_id;
   useEffect(() => { document.title = `${page.flow.name} · ${id} · graphrun`; }, [id]);
   const fresh = () => api.run(id).then((r) => { trace.stands(r); setResult(r); setVersion((v) => v + 1); }, () => 0);
@@ -122,6 +123,7 @@ function Watched({ page, readOnly, broken, onBroken }: { page: RunPage; readOnly
     if (last.current >= 0) return;
     const ended = new AbortController();
     let drawn = 0, pause = 0;
+    const late = setTimeout(() => setShown(true), 150);
     const draw = () => {
       const began = drawn = performance.now();
       setVersion((v) => v + 1);
@@ -133,10 +135,11 @@ function Watched({ page, readOnly, broken, onBroken }: { page: RunPage; readOnly
     }, ended.signal).then((n) => {
       last.current = n;
       setRead(true);
+      setShown(true);
       draw();
       if (page.run!.result.status === "running") void fresh();
     }).catch(() => { if (!ended.signal.aborted) onBroken(); });
-    return () => ended.abort();
+    return () => { ended.abort(); clearTimeout(late); };
   }, [trace]);
   useEffect(() => {
     if (!read) return;
@@ -184,6 +187,7 @@ function Watched({ page, readOnly, broken, onBroken }: { page: RunPage; readOnly
   const done = () => { void fresh(); setRound((n) => n + 1); };
   const asks = result.pending.length > 0 ? <Questions result={result} readOnly={readOnly} onDone={done} /> : null;
   const data = useMemo(() => ({ ...page, run: { ...trace.run, result } }), [page, result]);
+  if (!shown) return <Waiting />;
   return (
     <App data={data} live={{
       trace, version, statuses: statusesOf(result),
