@@ -1,0 +1,65 @@
+//go:build unix
+
+package serve
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestTenThousand: of ten thousand connections that send half a request as many stay as
+// may, and who asks is answered.
+func TestTenThousand(t *testing.T) {
+	many := 10_000
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		t.Fatal(err)
+	}
+	if files.Cur < uint64(many)+2*mostConnections {
+		many = int(files.Cur) - 2*mostConnections
+	}
+	if many < 2*mostConnections {
+		t.Skipf("%d files may be open, which is too few for a crowd", files.Cur)
+	}
+	s := newTested(t, nil)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := Listen(s.server)
+	server.ReadHeaderTimeout = time.Minute // half a request is not what they go for
+	go func() { _ = server.Serve(listener) }() // until it is closed
+	t.Cleanup(func() { _ = server.Close() })
+	crowd := make([]net.Conn, many)
+	for i := range crowd {
+		if crowd[i], err = net.Dial("tcp", listener.Addr().String()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = crowd[i].Close() })
+		_, _ = io.WriteString(crowd[i], "GET /api/v1/health HTTP/1.1\r\nHo") // it may be gone already
+	}
+	last, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = last.Close() }()
+	if _, err := io.WriteString(last, "GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	_ = last.SetReadDeadline(time.Now().Add(20 * time.Second))
+	if text, _ := io.ReadAll(last); !bytes.Contains(text, []byte("200 OK")) {
+		t.Errorf("who asks behind %d is answered %q", many, text)
+	}
+	for i, conn := range crowd[:many-mostConnections] { // the oldest go: an end comes, not the deadline
+		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		if n, err := conn.Read(make([]byte, 1)); n > 0 || err == nil {
+			t.Fatalf("connection %d is answered", i)
+		} else if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+			t.Fatalf("connection %d is kept: %v", i, err)
+		}
+	}
+}
