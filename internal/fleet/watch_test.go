@@ -211,3 +211,24 @@ func TestTurns(t *testing.T) {
 		t.Errorf("%v of %v are told in", worked, all)
 	}
 }
+
+// TestBeat: who waits hears now and then that the run is still there, and learns when
+// it is no more.
+func TestBeat(t *testing.T) {
+	y := newYard(t, &store.Memory{}, "", fmt.Sprintf(counting, 3))
+	d, err := y.Start(y.flow, runner.Options{RunID: "r"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-d.Done
+	beats := 0
+	err = y.Watch(t.Context(), "r", 0, Watcher{Beat: time.Millisecond, Tell: func([]Line) error { return nil }, Idle: func() error {
+		if beats++; beats == 3 {
+			return y.store.Delete("r")
+		}
+		return nil
+	}})
+	if beats != 3 || !errors.Is(err, runner.ErrNoRun) {
+		t.Errorf("%d beats, then %v", beats, err)
+	}
+}

@@ -31,7 +31,7 @@ func TestTenThousand(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := Listen(s.server)
-	server.ReadHeaderTimeout = time.Minute // half a request is not what they go for
+	server.ReadHeaderTimeout = time.Minute     // half a request is not what they go for
 	go func() { _ = server.Serve(listener) }() // until it is closed
 	t.Cleanup(func() { _ = server.Close() })
 	crowd := make([]net.Conn, many)

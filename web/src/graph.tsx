@@ -86,7 +86,10 @@ export function GraphView(p: GraphProps) {
     // What is near comes in by as little as needed.
     const dx = Math.max(0, m - x) - Math.max(0, x + w - r.width + m), dy = Math.max(0, m + (r.width < 560 ? 24 : 0) - y) - Math.max(0, y + h - r.height + m);
     if (!center && k === v.k && Math.abs(dx) < r.width / 2 && Math.abs(dy) < r.height / 2) return apply({ k, x: v.x + dx, y: v.y + dy });
-    apply({ k, x: r.width / 2 - (b.x + b.w / 2) * k, y: r.height / 2 - (b.y + b.h / 2) * k });
+    // No more beside the graph than there has to be.
+    const end = r.height - layout.h * k - 16, top = r.width < 560 ? 40 : 8;
+    const mid = r.height / 2 - (b.y + b.h / 2) * k;
+    apply({ k, x: r.width / 2 - (b.x + b.w / 2) * k, y: end < top ? Math.min(top, Math.max(end, mid)) : mid });
   };
 
   useLayoutEffect(fit, [layout]);
