@@ -1,0 +1,19 @@
+package eval
+
+import "testing"
+
+// The product of these is 2^64-1, whose low word reads as -1: it is too large all the same.
+func TestProductThatWraps(t *testing.T) {
+	s := NewScope(map[string]Type{"a": Int(), "b": Int()}, ScopeOptions{})
+	p, cerr := s.Compile("a * b", Value)
+	if cerr != nil {
+		t.Fatal(cerr)
+	}
+	for _, sign := range []int{1, -1} {
+		var v VM
+		got, err := v.Eval(p, map[string]any{"a": sign * 4294967295, "b": 4294967297})
+		if err == nil {
+			t.Errorf("the product is %v", got)
+		}
+	}
+}
