@@ -10,14 +10,18 @@ import (
 	"github.com/graphrun/graphrun/tool"
 )
 
-// approvalSchema says what a person may answer about a call.
-func approvalSchema() map[string]any {
+// approvalSchema says what a person may answer about a call: other arguments must be
+// such as the tool takes, where that is known.
+func approvalSchema(args map[string]any) map[string]any {
+	if args == nil {
+		args = map[string]any{"type": "object"}
+	}
 	only := func(key string, value map[string]any) map[string]any {
 		return map[string]any{"type": "object", "required": []any{key}, "additionalProperties": false, "properties": map[string]any{key: value}}
 	}
 	return map[string]any{"anyOf": []any{
 		map[string]any{"const": "approve"},
-		only("edit", map[string]any{"type": "object"}),
+		only("edit", args),
 		only("reject", map[string]any{"type": "string"}),
 	}}
 }
@@ -47,7 +51,7 @@ func (k *toolkit) approved(task *runner.Task, calls []toolCall) ([]toolCall, map
 		}
 		places = append(places, i)
 		questions = append(questions, runner.Question{
-			Key: c.approval(), Schema: approvalSchema(), Tool: &runner.ToolAsk{Name: c.Name, Args: c.Args},
+			Key: c.approval(), Schema: approvalSchema(registry.Parameters(c.Name)), Tool: &runner.ToolAsk{Name: c.Name, Args: c.Args},
 			Prompt: fmt.Sprintf("Call %s with %s? Answer approve, {\"edit\": {…}} or {\"reject\": \"why\"}.", c.Name, tool.Text(c.Args)),
 		})
 	}

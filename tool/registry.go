@@ -188,6 +188,16 @@ func (r *Registry) Approve(name string) string {
 	return decl.approve
 }
 
+// Parameters is the JSON Schema of the arguments of a tool that the file declares; nil
+// for one of a server, and for one that can't stand inside of another schema.
+func (r *Registry) Parameters(name string) map[string]any {
+	decl, _, err := r.find(name)
+	if err != nil || decl.server != nil || decl.parameters == nil || strings.Contains(eval.Text(decl.parameters), `"$ref"`) {
+		return nil
+	}
+	return decl.parameters
+}
+
 // permits says whether an allow-list has a call's name.
 func permits(allowed []string, name string) bool {
 	server, _, dotted := strings.Cut(name, ".")

@@ -95,8 +95,11 @@ func (a *app) printPending(found []inspect.Question) error {
 		if q.Due != nil {
 			until = q.Due.Local().Format(time.DateTime)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", q.Run, q.Target,
-			terminal.Truncate(terminal.Line(q.Prompt), maxSummaryValue)+legalAnswers(q.Schema), until)
+		asks := terminal.Truncate(terminal.Line(q.Prompt), maxSummaryValue)
+		if q.Kind != "tool" { // the question about a call says itself what may be answered
+			asks += legalAnswers(q.Schema)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", q.Run, q.Target, asks, until)
 	}
 	if err := w.Flush(); err != nil {
 		return err
