@@ -4,7 +4,6 @@ package lint
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 )
 
@@ -30,6 +29,8 @@ type scene struct {
 	trail   *trail
 	// guesses are outcomes of conditions that can't be evaluated.
 	guesses map[string]guess
+	// shared says that other scenes have the maps, too: see own.
+	shared bool
 	// pos is how far the run has followed the guide, -1 once it has branches.
 	pos int
 	// mixed says that what is due is not in the order of the branches.
@@ -66,16 +67,6 @@ type branching struct {
 	id, origin, depth int
 	at                spot
 	first             []int // the first vertex of each branch
-}
-
-func (s *scene) clone() *scene {
-	out := *s
-	out.next, out.parked, out.waiting = slices.Clone(s.next), slices.Clone(s.parked), slices.Clone(s.waiting)
-	out.visits, out.ended, out.detours = slices.Clone(s.visits), slices.Clone(s.ended), slices.Clone(s.detours)
-	out.values, out.derived, out.fixed = maps.Clone(s.values), maps.Clone(s.derived), maps.Clone(s.fixed)
-	out.wrote = maps.Clone(s.wrote)
-	out.guesses, out.lost = maps.Clone(s.guesses), slices.Clone(s.lost)
-	return &out
 }
 
 // arrived is how many tokens wait at a join.

@@ -20,6 +20,7 @@ type unknown struct{}
 
 // put notes a write.
 func (s *scene) put(name string, u update) {
+	s.own()
 	delete(s.values, name)
 	delete(s.derived, name)
 	delete(s.fixed, name)
@@ -85,6 +86,7 @@ func (r *rehearsal) eval(s *scene, p *eval.Program, t *standing, over map[string
 					return
 				}
 				there := s.clone()
+				there.own()
 				there.values[name] = option
 				r.eval(there, p, t, over, then)
 			}
@@ -278,6 +280,7 @@ func (r *rehearsal) guess(s *scene, p *eval.Program, t *standing, then func(*sce
 	for _, holds := range []bool{true, false} {
 		there := s.clone()
 		if len(roots) > 0 {
+			there.own()
 			if there.guesses == nil {
 				there.guesses = map[string]guess{}
 			}
