@@ -242,7 +242,9 @@ func chaos(t testing.TB, seed uint64, size int) *generated {
 		w.anyEdges(id, size)
 	}
 	w.state.WriteString("  n: {type: integer, reducer: sum, default: 0}\n  m: {}\n")
-	top := fmt.Sprintf("limits: {max_steps: %d, on_max_steps: %s, max_concurrency: %d}\n",
+	// Rounds of joins that hand on what they were handed double it each time:
+	// by default there would be minutes of measuring before that is a limit.
+	top := fmt.Sprintf("limits: {max_steps: %d, on_max_steps: %s, max_concurrency: %d, max_state_bytes: 100000}\n",
 		1+r.IntN(80), w.pick("fail", "return_last", "flag"), 1+r.IntN(6))
 	policy := w.pick("fail_all", "continue_others", "wait_all")
 	parallel := ""
