@@ -76,22 +76,20 @@ func TestSentIsBounded(t *testing.T) {
 	if len(s.kept) != mostKept {
 		t.Errorf("%d conversations are kept", len(s.kept))
 	}
-	long := strings.Repeat("y", mostText/3)
-	for i := range 4 {
-		all := talk(fmt.Sprint(i), long)
-		write(t, s.Begin(all, nil, nil), all)
+	for range 4 {
+		s.put(&written{size: mostText / 3}, nil)
 	}
 	size := 0
 	for _, k := range s.kept {
 		size += k.size
 	}
-	if size > mostText || len(s.kept) != 2 {
+	if size > mostText || len(s.kept) != 3 {
 		t.Errorf("%d conversations with %d bytes are kept", len(s.kept), size)
 	}
 	var few Sent
 	short := []model.Message{{Content: "a"}}
 	write(t, few.Begin(short, nil, nil), short)
-	huge := talk(long, long, long)
+	huge := talk(strings.Repeat("y", mostText))
 	write(t, few.Begin(huge, nil, nil), huge)
 	if len(few.kept) != 0 {
 		t.Errorf("%d conversations are kept", len(few.kept))
