@@ -103,6 +103,9 @@ func settings() dynamicconfig.StaticClient {
 		// times. A cluster has hundreds of shards; this server has one for all runs.
 		dynamicconfig.TransferProcessorMaxPollRPS.Key(): to(1000),
 		dynamicconfig.TimerProcessorMaxPollRPS.Key():    to(1000),
+		// Of a workflow to which more comes than this while it decides, the decision is taken
+		// back, and its history read again; so even more has come by the next one.
+		dynamicconfig.MaximumBufferedEventsBatch.Key(): to(5000),
 	}
 }
 
