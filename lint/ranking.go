@@ -37,8 +37,10 @@ type ranking struct {
 	arcsOf    map[int][]cycleArc
 	writersOf map[moveKey][]int
 	// without are the components of the arcs of one when those are gone that a progress
-	// names.
+	// names; nil for what was asked of one arc only.
 	without map[string]map[int]int
+	// out and in are the arcs of arcsOf by their beginnings and ends, made when asked for.
+	out, in map[int][]cycleArc
 	// movements are those that were asked for since the arcs are what they are.
 	movements map[moveKey]*movement
 }
@@ -84,6 +86,7 @@ func (f *facts) rank(ignored int, trust bool) *ranking {
 // begin looks at the arcs that are left.
 func (r *ranking) begin() {
 	r.without, r.movements = map[string]map[int]int{}, map[moveKey]*movement{}
+	r.out, r.in = nil, nil
 	r.arcsOf, r.writersOf = map[int][]cycleArc{}, map[moveKey][]int{}
 	for _, a := range r.arcs {
 		if r.of[a.from] == r.of[a.to] {
@@ -226,10 +229,11 @@ func (r *ranking) bounds(t *eval.Tree, holds bool, a cycleArc) bool {
 			continue
 		}
 		p := r.progressOf(t.Args[i], a)
-		if p == nil || r.goesRound(a, p) {
+		if p == nil {
 			continue
 		}
-		if p.leaves(op, t.Args[1-i]) || op == "!=" && p.meets(t.Args[1-i]) && r.everywhere(t, holds, a) {
+		leaves := p.leaves(op, t.Args[1-i])
+		if (leaves || op == "!=" && p.meets(t.Args[1-i])) && !r.goesRound(a, p) && (leaves || r.everywhere(t, holds, a)) {
 			return true
 		}
 	}
@@ -289,17 +293,58 @@ func (r *ranking) fixed(t *eval.Tree, a cycleArc) bool {
 	return out
 }
 
-// goesRound reports whether a way lies on a cycle without progress.
+// goesRound reports whether a way lies on a cycle without progress. What is asked of
+// one way only, such as the visits of the node that it leads back to, is searched for
+// around that way; what is asked of a second one is found out for all.
 func (r *ranking) goesRound(a cycleArc, p *progress) bool {
 	if p.made(a) {
 		return false
 	}
 	of, known := r.without[p.name]
 	if !known {
+		r.without[p.name] = nil
+		return r.leadsBack(a, p.made)
+	}
+	if of == nil {
 		of = r.among(r.arcsOf[r.of[a.from]], p.made)
 		r.without[p.name] = of
 	}
 	return of[a.from] == of[a.to]
+}
+
+// leadsBack reports whether a way's end leads to its beginning by arcs that a function
+// does not name. It searches from both in turn, so that it costs no more than twice what
+// can be reached from the side with less.
+func (r *ranking) leadsBack(a cycleArc, gone func(a cycleArc) bool) bool {
+	if r.out == nil {
+		r.out, r.in = map[int][]cycleArc{}, map[int][]cycleArc{}
+		for _, arcs := range r.arcsOf {
+			for _, arc := range arcs {
+				r.out[arc.from], r.in[arc.to] = append(r.out[arc.from], arc), append(r.in[arc.to], arc)
+			}
+		}
+	}
+	type side struct {
+		arcs map[int][]cycleArc
+		far  func(a cycleArc) int
+		seen map[int]bool
+		open []int
+	}
+	this := &side{r.out, func(a cycleArc) int { return a.to }, map[int]bool{a.to: true}, []int{a.to}}
+	other := &side{r.in, func(a cycleArc) int { return a.from }, map[int]bool{a.from: true}, []int{a.from}}
+	for ; len(this.open) > 0; this, other = other, this {
+		v := this.open[0]
+		this.open = this.open[1:]
+		if other.seen[v] {
+			return true
+		}
+		for _, arc := range this.arcs[v] {
+			if w := this.far(arc); !this.seen[w] && !gone(arc) {
+				this.seen[w], this.open = true, append(this.open, w)
+			}
+		}
+	}
+	return false
 }
 
 // among are the components, by vertex, of some arcs when those are gone that a function

@@ -91,6 +91,15 @@ func shapes() map[string]func(n int) string {
 			}
 			return b.String()
 		},
+		"loops that overlap": flow(pass, func(b *strings.Builder, i int) {
+			if back := i - 5; i%3 == 0 && back > 0 {
+				fmt.Fprintf(b, "  - {from: n%d, to: n%d, when: \"visits.n%d < 3 and k startsWith 'x'\"}\n", i, back, back)
+			}
+			fmt.Fprintf(b, "  - {from: n%d, to: n%d, when: n < %d}\n  - {from: n%d, to: n%d}\n", i, i+1, i, i, i+1)
+			if i == 0 {
+				b.WriteString("  - {from: n0, to: [last, alarm], when: n > 3}\n")
+			}
+		}),
 		"nodes that loop": flow(pass, func(b *strings.Builder, i int) {
 			fmt.Fprintf(b, "  - {from: n%d, to: n%d, when: n > %d}\n  - {from: n%d, to: n%d}\n", i, i, i, i, i+1)
 			if i == 0 {
