@@ -15,6 +15,7 @@ const (
 	maxMoves     = 120_000
 	maxReleases  = 400_000
 	maxHeld      = 4   // tasks whose waiting is followed either way
+	maxCancelled = 6   // tasks that a join may cancel, or not
 	maxBundles   = 256 // combinations of what the tasks of one superstep do
 )
 
@@ -336,17 +337,7 @@ func (w *boundWalk) release(s boundState, from int) []boundState {
 			}, i+1)
 			return append(w.release(started(s, i), i), rest...)
 		case enough:
-			cancelled := started(s, i)
-			cancelled.active = w.without(cancelled.active, a.join)
-			cancelled.parked = w.without(cancelled.parked, a.join)
-			cancelled.waiting = slices.DeleteFunc(cancelled.waiting, func(other arrival) bool {
-				return other.join != a.join && w.reaches[a.join][other.join]
-			})
-			out := w.release(cancelled, 0)
-			if w.nested[a.join] { // what is on its way may belong to another fan-out
-				out = append(w.release(started(s, i), i), out...)
-			}
-			return out
+			return w.first(started(s, i), a.join)
 		}
 	}
 	if join, free := w.forsaken(&s); join >= 0 {
@@ -390,9 +381,4 @@ func (w *boundWalk) alone(s *boundState, join int) bool {
 	comes := func(v int) bool { return v != join && reach[v] }
 	return !w.hears(s, join) && !slices.ContainsFunc(s.active, comes) && !slices.ContainsFunc(s.parked, comes) &&
 		!slices.ContainsFunc(s.waiting, func(a arrival) bool { return comes(a.join) })
-}
-
-// without drops the tasks that could still reach a join.
-func (w *boundWalk) without(tasks []int, join int) []int {
-	return slices.DeleteFunc(slices.Clone(tasks), func(v int) bool { return v != join && w.reaches[join][v] })
 }
