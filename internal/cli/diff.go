@@ -54,6 +54,7 @@ func (a *app) diff(before, after, form string) error {
 	if before == "-" && after == "-" {
 		return usagef("stdin holds one graph; name a file for the other")
 	}
+	defer setCollector([]source{{name: before}, {name: after}})()
 	old, err := a.loadFlow(before)
 	if err != nil {
 		return err
