@@ -100,7 +100,10 @@ func quoted(text string) []string {
 	if asJSON, err := json.Marshal(text); err == nil {
 		out = append(out, inner(string(asJSON)))
 	}
-	return out
+	// Between single quotes: in Python and JavaScript, in YAML, in a shell.
+	single := strings.ReplaceAll(out[0], `\"`, `"`)
+	return append(out, single, strings.ReplaceAll(single, "'", `\'`),
+		strings.ReplaceAll(text, "'", "''"), strings.ReplaceAll(text, "'", `'\''`), strings.ReplaceAll(text, "'", `'"'"'`))
 }
 
 // percent is how a text reads in an address. Who writes one differs in which

@@ -56,6 +56,19 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// Quotes and backslashes show in as many ways as there are languages.
+func TestQuotedForms(t *testing.T) {
+	const secret = `it's a "back\slash"`
+	for name, form := range map[string]string{
+		"JSON": `"it's a \"back\\slash\""`, "Python, JavaScript": `'it\'s a "back\\slash"'`, "repr without an escaped quote": `it's a "back\\slash"`,
+		"YAML": `'it''s a "back\slash"'`, "a shell": `'it'\''s a "back\slash"'`, "Python's shlex": `'it'"'"'s a "back\slash"'`,
+	} {
+		if got := hidden(form, secret); !strings.Contains(got, Mask) || strings.Contains(got, "slash") {
+			t.Errorf("%s: %s shows as %s", name, form, got)
+		}
+	}
+}
+
 // spaced puts something between the digits of bytes.
 func spaced(digits, between string) string {
 	var bytes []string
