@@ -142,6 +142,13 @@ edges: [{from: a, to: [%s]}, {from: [h, w, x], to: END}]`
 			{fired(machine.WaitTimer, "w", 1, 1), "advance", "running", "h"},
 			{closes, "pause", "paused human", "h"},
 		}},
+		"a retry is waited for": {strings.Replace(among("h, x"), "command: [x]", "command: [x], retry: {max_attempts: 2}", 1), []act{
+			{closes, "ask:h run:x", "running", "h"},
+			{failed("x", 1, 1, "tool"), "start-retry:x advance", "running", "h"},
+			{closes, "", "running", "h"},
+			{asksToWait, "pause", "paused wait", "h"},
+			{fired(machine.RetryTimer, "x", 1, 1), "run:x", "running", "h"},
+		}},
 		"a pause comes when the superstep has closed, and keeps the question": {among("h, x"), []act{
 			{closes, "ask:h run:x", "running", "h"},
 			{asksToPause, "", "running", "h"},
@@ -203,6 +210,15 @@ edges: [{from: a, to: [g, x]}, {from: [g, x], to: END}]`
 			{done, "advance", "running", ""},
 			{closes, "finish", "completed end", ""},
 		}, 7},
+		"what it asked before stays answered when it asks more": {plain, []act{
+			{closes, "run:g", "running", ""},
+			{asks(0, "p", "q"), "ask:g ask:g advance", "running", "g/p g/q"},
+			{closes, "pause", "paused human", "g/p g/q"},
+			{answer("q", "y"), "run:g", "running", ""},
+			{answer("p", "z"), "pass:g", "running", ""},
+			{asks(0, "p", "r"), "ask:g advance", "running", "g/r"},
+			{closes, "run:g", "running", ""},
+		}, 0},
 		"it goes on by itself when its time has come, not for people who are late": {plain, []act{
 			{closes, "run:g", "running", ""},
 			{asks(now+int64(time.Hour), "p"), "ask:g start-answer:g advance", "running", "g/p"},

@@ -73,14 +73,7 @@ func (s *State) forgetLogs() {
 // revive brings an execution of the open superstep back that the run was lost with.
 // One that was cut off goes on with the attempt that it was at; one that failed has
 // all of its attempts again, but a subgraph, which goes on where it was.
-func (p *Plan) revive(s *State, id TaskID) {
-	i := slices.IndexFunc(s.tasks, func(t task) bool {
-		return t.visit > 0 && t.visit == id.Visit && !t.skipped && p.nodes[t.node].id == id.Node
-	})
-	if i < 0 || !s.open || s.tasks[i].status != dropped && s.tasks[i].status != failed {
-		return
-	}
-	t := &s.tasks[i]
+func (p *Plan) revive(s *State, t *task) {
 	if t.step == 0 { // its step was taken back, its visit was not
 		s.Steps++
 		t.step = s.freeStep()

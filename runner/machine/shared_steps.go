@@ -145,7 +145,7 @@ func (p *Plan) enterAgain(s *State, revive []TaskID, room int) {
 		case t.step == 0:
 			room--
 		}
-		p.revive(s, id)
+		p.revive(s, t)
 	}
 	p.enterHeld(s, room)
 }
@@ -155,7 +155,10 @@ func (p *Plan) enterAgain(s *State, revive []TaskID, room int) {
 func (s *State) ended(id TaskID) *task {
 	for i := range s.tasks {
 		t := &s.tasks[i]
-		if t.visit > 0 && t.visit == id.Visit && s.plan.nodes[t.node].id == id.Node && (t.status == dropped || t.status == failed) {
+		if t.status != dropped && t.status != failed || t.skipped {
+			continue
+		}
+		if t.visit > 0 && t.visit == id.Visit && s.plan.nodes[t.node].id == id.Node {
 			return t
 		}
 	}

@@ -203,7 +203,7 @@ func TestRestoreRefuses(t *testing.T) {
 			t.Errorf("%v, want %q in it", err, want)
 		}
 	}
-	for _, bad := range []string{`"failure":0,"open"`, `"next":[{"node":7}],"open"`, `"laned":[3],"open"`, `"last_end":{"$":4},"open"`, `"edge_counts":[[9,1]],"open"`} {
+	for _, bad := range []string{`"failure":0,"open"`, `"next":[{"node":7}],"open"`, `"next":[{"node":-1}],"open"`, `"next":[{"node":2}],"open"`, `"laned":[3],"open"`, `"last_end":{"$":4},"open"`, `"edge_counts":[[9,1]],"open"`} {
 		if _, err := other.Restore([]byte(strings.Replace(text, `"open"`, bad, 1))); err == nil {
 			t.Errorf("%s is restored", bad)
 		}
