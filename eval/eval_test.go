@@ -103,6 +103,10 @@ func TestEval(t *testing.T) {
 		{"keys(meta)", `["a","deep"]`},
 		{"nodes.write.output == 'text'", "true"},
 		{"/* why */ n // because", "3"},
+		{"[1.5] == [2.5] or [true] == [false] or [true] == [1] or [false] == [None]", "false"},
+		{"[1.5] == [1.5] and [true] == [true] and [false] == [false] and [None] == [None]", "true"},
+		{"[`a)]``b`, 'c'][1]", `"c"`},
+		{"visits.write / 2 + n / (n) + [6][0] / 3 / 1", "4"},
 	} {
 		p, err := scope.Compile(c.src, Value)
 		if err != nil {
@@ -150,6 +154,7 @@ func TestCompileErrors(t *testing.T) {
 		{"{'a': 1, ‹'a'›: 2}", RuleSyntax, `key "a" stands twice in one object`, ""},
 		{"any(tags, any(tags, ‹any›(tags, true)))", RuleSyntax, "predicates are nested deeper than 2 levels", ""},
 		{"ticket matches ‹'('›", RuleSyntax, "", ""},
+		{"ticket matches ‹'a{1000}'›", RuleSyntax, "pattern is too large: 1002 instructions, at most 1000 are allowed", ""},
 		{"‹9223372036854775807› > n", RuleSyntax, "integer 9223372036854775807 is beyond 2^61", ""},
 		{"'ü' == ticket and ‹confidense› > 1", RuleName, "", "confidence"},
 		{"state.‹tikket› == 'x'", RuleName, "", "ticket"},
@@ -341,8 +346,10 @@ func TestOpenScope(t *testing.T) {
 			t.Errorf("%s: got %v, %v", src, v, err)
 		}
 	}
-	if _, err := scope.Compile("secrets.x", Value); err == nil {
-		t.Error("a refused name is readable")
+	for _, src := range []string{"secrets.x", "let y = 1; $env['y']"} { // the library would read the local y
+		if _, err := scope.Compile(src, Value); err == nil || err.Rule != RuleName {
+			t.Errorf("%s: got %v, want %s", src, err, RuleName)
+		}
 	}
 }
 

@@ -302,6 +302,7 @@ func TestHole6OverflowAndNonFiniteAreErrors(t *testing.T) {
 		"(0 - 8) ** 0.5", "f * 10", "f + f", "f / 0.0001 > 0", "sum(items)", "reduce(items, #acc + #, 0)", "sum(items, # * 3)",
 		"let x = n + n; x + x + x", "map(items, # + #)", "[n + n]", "{'a': n + n}", "int(f)", "5 % 0 == 1 or true", "1 / 0 > 5",
 		"map(items, [# + #])[0][0] + map(items, [# + #])[0][0]", "reduce(items, #acc * 3, 1 + n) < 0", "int('99999999999999999999')",
+		"sort(items)[0] * 8 < 0", "reverse(items)[0] * 8 < 0", "first(items) * 8 < 0",
 	} {
 		p, err := fuzzScope().Compile(src, Value)
 		if err != nil {

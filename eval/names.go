@@ -197,8 +197,8 @@ func (c *checker) member(n *ast.MemberNode, from, to int) operand {
 
 // rooted resolves state.x and $env["x"] to the name x itself.
 func (c *checker) rooted(root, name string, from, keyFrom, to int) (operand, bool) {
-	for _, l := range c.locals {
-		if l.name == root || root == "$env" && l.name == name {
+	for _, l := range c.locals { // no local has the name of a root
+		if root == "$env" && l.name == name {
 			return operand{}, false
 		}
 	}
