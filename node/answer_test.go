@@ -25,6 +25,7 @@ func TestStructuredOutput(t *testing.T) {
 	}{
 		"fits":          {[]string{`{"n": 1}`}, "a", 1},
 		"fenced":        {[]string{"```json\n{\"n\": 1}\n```"}, "a", 1},
+		"cut in fence":  {[]string{"```json\n{\"n\": 1}", `{"n": 2}`}, "a", 2}, // there may be more to come
 		"fits later":    {[]string{"one", `{"n": "one"}`, `{"n": 1}`}, "a", 3},
 		"never fits":    {[]string{"one", "two", "three", `{"n": 1}`}, "a b", 3},
 		"a retry":       {[]string{"!503", "one", `{"n": 1}`}, "a", 3},
@@ -106,7 +107,7 @@ edges:
 		t.Fatalf("%s %v: %v", result.Status, result.Path, result.Error)
 	}
 	asked := chat.requests[2].last()
-	for _, want := range []string{"lead → work → lead → work → lead", "Visits: lead 3, work 2", "- count: 2", "- key: ***", "Stop at two."} {
+	for _, want := range []string{"lead → work → lead → work → lead", "Visits: lead 3, work 2", "\n\nWhat is known besides:\n- count: 2\n- key: ***\n\n", "Stop at two."} {
 		if !strings.Contains(asked, want) {
 			t.Errorf("the router is not told %q:\n%s", want, asked)
 		}

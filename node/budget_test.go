@@ -42,6 +42,22 @@ edges: [{from: a, to: a, when: visits.a < 5}, {from: a, to: END}]`
 	}
 }
 
+// A budget that has no room for what a judge would cost is the end of the money, not
+// a judge that failed.
+func TestBudgetOfJudge(t *testing.T) {
+	chat := newChat(t, func(string) string { return "ok" })
+	result := runFlow(t, chat, `start: a
+limits: {max_tokens: 60}
+nodes: {a: {kind: agent, prompt: hi, max_tokens: 5, judge: {criteria: nice}}}
+edges: [{from: a, to: END}]`, runner.Options{})
+	if result.Status != machine.Limit || result.Reason != "budget" || !strings.Contains(result.Error.Message, "limits.max_tokens (60)") {
+		t.Errorf("%s, reason %s: %v", result.Status, result.Reason, result.Error)
+	}
+	if len(chat.requests) != 1 {
+		t.Errorf("%d calls, want that of the agent", len(chat.requests))
+	}
+}
+
 // A price that nobody knows is no price: the cost is unknown, and a limit of the
 // cost can't be kept.
 func TestUnknownPrice(t *testing.T) {

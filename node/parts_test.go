@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/graphrun/graphrun/model"
+	"github.com/graphrun/graphrun/model/price"
 	"github.com/graphrun/graphrun/runner"
 )
 
@@ -26,7 +27,7 @@ func partsDir(t *testing.T) string {
 	dir := filepath.Join(t.TempDir(), "flow")
 	files := map[string]string{
 		"a.png": pngHead, "wrong.jpg": pngHead, "n.md": "# hi", "d.json": "{}", "b.bin": "\x00\x01\x02\xff", "empty": "",
-		"x.pdf": "%PDF-1.7 …", "s.wav": "RIFF\x00\x00\x00\x00WAVEfmt ", "s.mp3": "\xff\xfb\x90\x00", "../out.png": pngHead,
+		"x.pdf": "%PDF-1.7 …", "s.wav": "RIFF\x00\x00\x00\x00WAVEfmt ", "s.mp3": "\xff\xfb\x90\x00", "short": "x", "ab": "a\xfb\x90\x00", "../out.png": pngHead,
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -69,6 +70,9 @@ func TestContentOf(t *testing.T) {
 		{part("image", "n.md"), "", "", `the part image "n.md": it is no image but text/plain`},
 		{part("image", "s.wav"), "", "", "it is no image but audio/wav"},
 		{part("audio", "data:image/png;base64,QUJD"), "", "", "it is no audio but image/png"},
+		{part("file", "short"), "file text/plain short", "[file short]", ""},
+		{part("audio", "ab"), "", "", "it is no audio but"},
+		{part("file", "https:n.md"), "", "", "there is no such file"}, // no address without a host
 		{part("file", "none"), "", "", "there is no such file"},
 		{part("file", "empty"), "", "", "the file is empty"},
 		{part("file", ""), "", "", "it is empty"},
@@ -181,5 +185,35 @@ func checkContent(t *testing.T, value any, got content, err error, parts, text, 
 		t.Errorf("%v: %v", value, err)
 	case shownParts(got) != parts || got.text != text:
 		t.Errorf("%v: parts %q, text %q", value, shownParts(got), got.text)
+	}
+}
+
+func TestFetchWithoutName(t *testing.T) {
+	for _, named := range []string{"s", "s:", ""} {
+		_, err := (&toolkit{}).fetch(t.Context(), &runner.Task{}, 0, part("resource", named))
+		if err == nil || !strings.Contains(err.Error(), "it is named server:uri") {
+			t.Errorf("%q: %v", named, err)
+		}
+	}
+}
+
+// Only what a model can't take for certain is refused before it is paid for.
+func TestFits(t *testing.T) {
+	known := price.Of("anthropic/claude-3-5-haiku") // holds 200,000 tokens and answers with 8,192
+	for _, test := range []struct {
+		asked, tokens int
+		problem       string
+	}{
+		{8192, 400_000, ""},
+		{8193, 0, "max_tokens is 8193; m answers with at most 8192 tokens"},
+		{0, 400_001, "the conversation has about 400001 tokens; m holds 200000"},
+	} {
+		err := fits(modelRef{name: "m"}, &model.Request{MaxTokens: test.asked}, test.tokens, known)
+		if (err != nil) != (test.problem != "") || err != nil && !strings.Contains(err.Error(), test.problem) {
+			t.Errorf("%d of %d: %v, want %q", test.asked, test.tokens, err, test.problem)
+		}
+	}
+	if err := fits(modelRef{name: "m"}, &model.Request{MaxTokens: 1 << 20}, 1<<30, price.Prices{}); err != nil {
+		t.Errorf("a model that nobody knows: %v", err)
 	}
 }

@@ -51,6 +51,9 @@ func TestHeadText(t *testing.T) {
 			t.Errorf("%q: %q, want %q", test.text, got, test.want)
 		}
 	}
+	if got := headText([]byte("\xbc\xbc\xbc"), 1); got != "" { // no character begins there
+		t.Errorf("%q", got)
+	}
 }
 
 func TestLastLine(t *testing.T) {
