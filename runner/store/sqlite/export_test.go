@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"testing"
+
+	"github.com/graphrun/graphrun/runner"
 )
 
 // OpenBare opens a database with the settings of a store and none of its tables.
@@ -23,6 +25,9 @@ func (s *Store) LimitPages(t testing.TB, pages int) {
 		t.Fatal(err)
 	}
 }
+
+// Silent is closed when a journal gives no more signs of life.
+func Silent(j runner.Journal) <-chan struct{} { return j.(*journal).ended }
 
 // Named names a process.
 func Named(pid int) string { return named(pid) }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -55,6 +56,78 @@ func TestSignsOfLife(t *testing.T) {
 	var leased *runner.LeasedError
 	if err := journal.Append(events(0, 1)[0]); !errors.As(err, &leased) || leased.Owner != "other" {
 		t.Errorf("appending without the lease gives %v", err)
+	}
+	wantSilent(t, journal)
+}
+
+// wantSilent waits until a journal gives no more signs of life.
+func wantSilent(t *testing.T, journal runner.Journal) {
+	t.Helper()
+	select {
+	case <-sqlite.Silent(journal):
+	case <-time.After(time.Minute):
+		t.Error("the journal still gives signs of life")
+	}
+}
+
+// A journal that could not write gives no sign of life: others may take the run over
+// once its lease runs out.
+func TestNoSignOfLifeAfterFailure(t *testing.T) {
+	t.Parallel()
+	var clock atomic.Int64
+	began := time.Now().Add(time.Hour)
+	clock.Store(began.UnixNano())
+	s := open(t, filepath.Join(t.TempDir(), "runs.db"), sqlite.Options{
+		Beat: 50 * time.Millisecond, Awake: unknown, Durability: sqlite.Off,
+		Now: func() time.Time { return time.Unix(0, clock.Load()) },
+	})
+	journal := create(t, s, "one", events(0, 1)...)
+	s.LimitPages(t, 1)
+	var err error
+	for i := 1; i < 10_000 && err == nil; i++ {
+		err = journal.Append(events(i, 1)[0])
+	}
+	if err == nil {
+		t.Fatal("the disk is never full")
+	}
+	clock.Add(int64(time.Minute))
+	wantSilent(t, journal)
+	list, err := s.List(runner.RunFilter{})
+	if err != nil || len(list) != 1 || list[0].Owner != "" || !list[0].Until.IsZero() {
+		t.Errorf("%+v, %v; want a lease that has run out", list, err)
+	}
+}
+
+// The folder of a run has its name where every system takes it as one.
+func TestRunDir(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs.db")
+	s := open(t, path, sqlite.Options{})
+	for id, kept := range map[string]bool{
+		"One-Two_3": true, "zAZ09": true, strings.Repeat("x", 100): true,
+		strings.Repeat("x", 101): false, "a.b": false, "a/b": false, "..": false, "": false, "ü": false, "a b": false, "[": false, "{": false, "@": false, "`": false, ":": false,
+	} {
+		dir := s.RunDir(id)
+		if (filepath.Base(dir) == id) != kept || filepath.Dir(dir) != path+".d" {
+			t.Errorf("the folder of %q is %s", id, dir)
+		}
+	}
+}
+
+// A driver whose file is gone is asked to cancel, once: its journal looks for nothing
+// more.
+func TestFileThatVanishes(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "runs.db")
+	journal := create(t, open(t, path, sqlite.Options{Beat: -1, Look: time.Millisecond, Durability: sqlite.Off}), "one", events(0, 1)...)
+	if err := os.Rename(path, path+".elsewhere"); err != nil {
+		t.Skip(err) // some systems keep it while it is open
+	}
+	wantSilent(t, journal)
+	if got := <-journal.Asked(); got != runner.RequestCancel || len(journal.Asked()) > 0 {
+		t.Errorf("the driver is asked to %s, and then %d times more", got, len(journal.Asked()))
+	}
+	if err := journal.Append(events(1, 1)[0]); err == nil {
+		t.Error("an event was written to a file that is gone")
 	}
 }
 

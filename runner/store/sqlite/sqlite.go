@@ -46,7 +46,7 @@ type Options struct {
 	// Beat is the time between signs of life; 0: a third of Lease; negative:
 	// none is given.
 	Beat time.Duration
-	// Look is the time between looks for requests to a driver; 0: 0.5 s;
+	// Look is the time between looks for requests to a driver; 0: 0.3 s;
 	// negative: nobody looks.
 	Look time.Duration
 	// Dead says that the owner of a lease is known to be gone, so that its run

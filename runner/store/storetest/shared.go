@@ -100,9 +100,11 @@ func expiresLeases(t *testing.T, handle Handle) {
 		wantLeased(t, "writing without the lease", err, "there")
 	}
 	add(t, taken, events()[2])
+	ask(t, here, "one", runner.RequestPause)
 	if err := lost.Close(); err != nil {
 		t.Errorf("closing a journal that was taken over: %v", err)
 	}
+	wantRequest(t, taken, runner.RequestPause) // who lost the run took nothing along
 	_, err = here.Open("one", "here")
 	wantLeased(t, "opening a run that was taken over", err, "there")
 	add(t, taken, events()[3])
