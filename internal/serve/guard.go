@@ -65,10 +65,8 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, mux *http.ServeMux
 	if p := g.refusal(r, pattern); p != nil {
 		if p.Status == http.StatusUnauthorized {
 			h.Set("WWW-Authenticate", `Bearer realm="graphrun"`)
-			if strings.Contains(r.Header.Get("Accept"), "text/html") {
-				h.Set("Content-Type", "text/html; charset=utf-8")
-				w.WriteHeader(p.Status)
-				_, _ = io.WriteString(w, "<!doctype html><title>graphrun</title><h1>graphrun</h1><p>Open the link that <code>graphrun serve</code> has printed: it has the token in it.</p>")
+			if looks(r) {
+				tellReader(w, p.Status, "Open the link that <code>graphrun serve</code> has printed: it has the token in it.")
 				return
 			}
 		}
@@ -79,7 +77,7 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, mux *http.ServeMux
 		return
 	}
 	if pattern == "" {
-		w = &plainErrors{ResponseWriter: w}
+		w = &plainErrors{ResponseWriter: w, reader: looks(r) && !strings.HasPrefix(r.URL.Path, "/api/")}
 	}
 	mux.ServeHTTP(w, r)
 }
@@ -183,10 +181,23 @@ func (g *guard) signIn(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
+// looks reports whether a request is that of a browser whose reader sees the answer.
+func looks(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// tellReader writes a page of one sentence, given as HTML.
+func tellReader(w http.ResponseWriter, status int, sentence string) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, "<!doctype html><html lang=en><meta name=viewport content=width=device-width><title>graphrun</title><h1>graphrun</h1><p>"+sentence+"</p>") // whoever asked has gone
+}
+
 // plainErrors gives the errors of the mux the form of all others.
 type plainErrors struct {
 	http.ResponseWriter
-	told bool
+	reader bool // a person reads the answer
+	told   bool
 }
 
 // WriteHeader writes the problem instead.
@@ -196,6 +207,10 @@ func (w *plainErrors) WriteHeader(status int) {
 		return
 	}
 	w.told = true
+	if w.reader && status == http.StatusNotFound {
+		tellReader(w.ResponseWriter, status, `There is nothing at this address. Go to <a href="/">all runs and flows</a>.`)
+		return
+	}
 	p := &problem{Status: status, Kind: "no-page", Title: http.StatusText(status), Detail: "there is nothing at this address; /api/v1/openapi.json lists what there is"}
 	if status == http.StatusMethodNotAllowed {
 		p.Kind, p.Detail = "method", "the address knows other methods: "+w.Header().Get("Allow")

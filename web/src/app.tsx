@@ -2,18 +2,18 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Data, Drawing } from "./data";
+import type { Data, Drawing, Finding } from "./data";
 import { Events } from "./events";
 import { GraphView } from "./graph";
 import { Icon } from "./icons";
 import { FlowPanel, NodePanel, RunPanel, StatePanel, StepPanel } from "./panel";
 import { Source, worst } from "./source";
-import { clock, count, duration } from "./text";
+import { count, duration, exact, typing } from "./text";
 import { Timeline } from "./timeline";
 import { Trace, type Moment } from "./trace";
 
 /** Place is what is looked at; it stands in the address. */
-interface Place { tab: string; node: string | null; step: number | null }
+interface Place { tab: string; node: string | null; step: number | null; line: number | null }
 
 /** Serving is what a server adds to the page. */
 export interface Serving {
@@ -35,8 +35,8 @@ export interface Serving {
 
 function readPlace(run: boolean): Place {
   const q = new URLSearchParams(location.hash.slice(1));
-  const step = q.get("step");
-  return { tab: q.get("tab") ?? (run ? "run" : "flow"), node: q.get("node"), step: step === null ? null : Math.max(0, Number(step) || 0) };
+  const step = q.get("step"), line = q.get("line");
+  return { tab: q.get("tab") ?? (run ? "run" : "flow"), node: q.get("node"), step: step === null ? null : Math.max(0, Number(step) || 0), line: Number(line) || null };
 }
 
 function writePlace(p: Place) {
@@ -44,6 +44,7 @@ function writePlace(p: Place) {
   q.set("tab", p.tab);
   if (p.node) q.set("node", p.node);
   if (p.step !== null) q.set("step", String(p.step));
+  if (p.line !== null) q.set("line", String(p.line));
   history.replaceState(history.state, "", location.pathname + location.search + "#" + q);
 }
 
@@ -85,12 +86,15 @@ export function App({ data, live }: { data: Data; live?: Serving }) {
   const ofFinally = useMemo(() => (path: string) => !!data.flow.nodes[path]?.finally, [data]);
   const plain = trace || ![...statuses.values()].some(Boolean) ? null : statuses;
 
-  const select = (node: string | null) => go({ node, tab: node && place.tab !== "source" && place.tab !== "events" ? "node" : place.tab });
+  const nodeAt = (line: number) => spans.find((s) => line >= s.from && line <= s.to)?.path ?? null;
+  const foundAt = (path: string | null) => (data.flow.findings?.diagnostics ?? []).filter((f) => path && nodeAt(f.line) === path);
+  const onFinding = (f: Finding) => go({ tab: "source", line: f.line, node: nodeAt(f.line) });
+  const select = (node: string | null) => go({ node, line: null, tab: node && place.tab !== "source" && place.tab !== "events" ? "node" : place.tab });
   const toStep = (n: number) => go({ step: n });
   useEffect(() => {
     if (!trace) return;
     const key = (e: KeyboardEvent) => {
-      if (e.target instanceof HTMLInputElement || e.target instanceof HTMLSelectElement || e.target instanceof HTMLTextAreaElement || e.ctrlKey || e.metaKey || e.altKey) return;
+      if (typing(e) || e.ctrlKey || e.metaKey || e.altKey) return;
       const last = trace.steps.length;
       if (e.key === "[") setPlace((p) => ({ ...p, step: Math.max(0, Math.min(p.step ?? last, last) - 1) }));
       if (e.key === "]") setPlace((p) => ({ ...p, step: Math.min(last, (p.step ?? last) + 1) }));
@@ -111,7 +115,7 @@ export function App({ data, live }: { data: Data; live?: Serving }) {
       {live?.banner && <p class="banner" role="alert">{live.banner}</p>}
       <main class={trace ? "run" : "flow"}>
         <section class="stage" aria-label="Graph">
-          <GraphView drawing={data.drawing} notes={notes} last={ofFinally} moment={moment} plain={plain} selected={place.node} onSelect={select} findings={findings} />
+          <GraphView drawing={data.drawing} notes={notes} last={ofFinally} moment={moment} plain={plain} selected={place.node} onSelect={select} onFinding={(path) => onFinding(foundAt(path)[0])} findings={findings} />
         </section>
         {trace && moment && (
           <section class="below" aria-label="Steps">
@@ -124,13 +128,13 @@ export function App({ data, live }: { data: Data; live?: Serving }) {
           <div class="tabpanel" role="tabpanel" id="panel" aria-labelledby={"tab-" + tab} tabIndex={tab === "events" || tab === "source" ? -1 : 0}>
             {tab === "run" && trace && <RunPanel trace={trace} data={data} asks={live?.asks} />}
             {added.map(([id, , show]) => tab === id && <div key={id}>{show(moment)}</div>)}
-            {tab === "flow" && <FlowPanel flow={data.flow} />}
+            {tab === "flow" && <FlowPanel flow={data.flow} onFinding={onFinding} />}
             {tab === "step" && trace && moment && <StepPanel trace={trace} moment={moment} data={data} onSelect={select} />}
-            {tab === "node" && <NodePanel path={place.node} data={data} trace={trace} step={step} onStep={toStep} />}
+            {tab === "node" && <NodePanel path={place.node} data={data} trace={trace} step={step} onStep={toStep} found={foundAt(place.node)} onFinding={onFinding} />}
             {tab === "state" && moment && <StatePanel moment={moment} />}
             {tab === "events" && trace && <Events events={trace.run.events} version={version} start={trace.start} onSelect={(node) => go({ node })} />}
-            {tab === "source" && <Source flow={data.flow} selected={span ? [span.from, span.to] : null} lines={new Set(spans.flatMap((s) => range(s.from, s.to)))}
-              onLine={(n) => { const s = spans.find((s) => n >= s.from && n <= s.to); if (s) go({ node: s.path }); }} />}
+            {tab === "source" && <Source flow={data.flow} selected={place.line !== null ? [place.line, place.line] : span ? [span.from, span.to] : null} lines={new Set(spans.flatMap((s) => range(s.from, s.to)))}
+              onLine={(n) => { go({ line: null, node: nodeAt(n) ?? place.node }); }} />}
           </div>
         </section>
       </main>
@@ -149,8 +153,8 @@ function Header({ data, live }: { data: Data; live?: Serving }) {
       {r ? (
         <>
           <span class={"pill " + r.status}>{r.status}{r.quality === "degraded" ? ", degraded" : ""}</span>
-          <span class="meta" title={clock(r.started_at)}>{r.run_id}</span>
-          <span class="meta">{count(r.steps, "step")} in {duration(r.duration_ms)}</span>
+          <span class="meta">{r.run_id}</span>
+          <span class="meta" title={`since ${exact(r.started_at)}`}>{count(r.steps, "step")} in {duration(r.duration_ms)}</span>
           {live?.parent && <span class="meta">fork of <a href={`/run/${encodeURIComponent(live.parent.id)}`}>{live.parent.id}</a> at {live.parent.step} · <a href={`/compare/${encodeURIComponent(live.parent.id)}/${encodeURIComponent(r.run_id)}`}>compare</a></span>}
           {live && !live.parent && <span class="meta"><a href={`/?graph=${encodeURIComponent(r.graph)}&compare=${encodeURIComponent(r.run_id)}`}>compare</a></span>}
           {r.usage.llm_calls > 0 && <span class="meta">{count(r.usage.llm_calls, "model call")}{r.usage.cost_usd ? `, $${r.usage.cost_usd.toFixed(4)}` : ""}</span>}

@@ -5,7 +5,8 @@ import { api } from "./api";
 import type { Result } from "./data";
 import { Missing } from "./live";
 import { runLink } from "./runs";
-import { count, line } from "./text";
+import { count } from "./text";
+import { Value } from "./value";
 
 /** Row is a step of one path or of both. */
 interface Row { a: number | null; b: number | null }
@@ -31,6 +32,11 @@ export function align(a: string[], b: string[]): Row[] {
   }
   for (let k = 0; k < ends; k++) rows.push({ a: a.length - ends + k, b: b.length - ends + k });
   return rows;
+}
+
+// Key is what a state has for a key.
+function Key({ state, name }: { state: Record<string, unknown>; name: string }) {
+  return name in state ? <Value value={state[name]} /> : <span class="hint">not there</span>;
 }
 
 export function Compare({ a, b }: { a: string; b: string }) {
@@ -59,7 +65,7 @@ export function Compare({ a, b }: { a: string; b: string }) {
         <section class="card" aria-label="State">
           <h2>What came out differently</h2>
           {keys.length === 0 ? <p class="hint">The states are the same.</p> : (
-            <dl class="diff">{keys.map((k) => <div key={k}><dt>{k}</dt><dd class="old"><span class="sign">1</span>{line(runs[0].state[k] ?? null, 300)}</dd><dd class="new"><span class="sign">2</span>{line(runs[1].state[k] ?? null, 300)}</dd></div>)}</dl>
+            <dl class="diff">{keys.map((k) => <div key={k}><dt>{k}</dt><dd class="old"><span class="sign">1</span><Key state={runs[0].state} name={k} /></dd><dd class="new"><span class="sign">2</span><Key state={runs[1].state} name={k} /></dd></div>)}</dl>
           )}
         </section>
         <section class="card" aria-label="Paths">

@@ -5,7 +5,7 @@ import { api, Problem, shell, type RunPage } from "./api";
 import type { Flow, Pending, Result } from "./data";
 import { Command, Field, kindOf, read, write, type Given, type Schema } from "./form";
 import { Icon } from "./icons";
-import { clock } from "./text";
+import { clock, exact } from "./text";
 import type { Moment } from "./trace";
 import { Value } from "./value";
 import { go } from "./route";
@@ -49,9 +49,11 @@ function gather(keys: { key: string; schema: Schema; required?: boolean }[], giv
   return { values, problems };
 }
 
+// inputFlag is how the command line takes a value; a text that begins with @ would name a
+// file there.
 function inputFlag(name: string, key: string, value: unknown, secret: boolean): string {
   if (secret) return ` ${name} ${shell(key + "=…")}`;
-  return typeof value === "string" ? ` ${name} ${shell(`${key}=${value}`)}` : ` ${name} ${shell(`${key}:=${JSON.stringify(value)}`)}`;
+  return typeof value === "string" && !value.startsWith("@") ? ` ${name} ${shell(`${key}=${value}`)}` : ` ${name} ${shell(`${key}:=${JSON.stringify(value)}`)}`;
 }
 
 /** StartPanel starts a run of a flow. */
@@ -160,7 +162,7 @@ function Ask({ q, id, readOnly, onDone }: { q: Pending; id: string; readOnly: bo
   const text = (v: unknown) => (typeof v === "string" ? v : JSON.stringify(v));
   return (
     <form class="ask" noValidate onSubmit={(e) => { e.preventDefault(); setTried(true); if (!Object.keys(problems).length) void send(value); }}>
-      <h3><span><Icon name="human" size={14} /> {target(q)} asks{q.due ? <span class="hint"> until {clock(q.due)}</span> : null}</span></h3>
+      <h3><span><Icon name="human" size={14} /> {target(q)} asks{q.due ? <span class="hint" title={exact(q.due)}> until {clock(q.due)}</span> : null}</span></h3>
       <p class="prompt">{q.prompt}</p>
       {q.kind === "tool" && <div class="value"><strong>{q.name}</strong><Value value={q.args ?? {}} /></div>}
       {readOnly ? <p class="hint">The server was started with --read-only.</p>

@@ -2,7 +2,8 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { RunEvent } from "./data";
-import { duration, line } from "./text";
+import { duration, exact, line } from "./text";
+import { plainPath } from "./trace";
 import { Value } from "./value";
 
 const ROW = 30;
@@ -16,7 +17,7 @@ export function Events({ events, version, start, onSelect }: { events: RunEvent[
   const types = useMemo(() => [...new Set(events.map((e) => e.event))].sort(), [events, events.length]);
   const shown = useMemo(() => {
     const q = query.trim().toLowerCase();
-    return events.filter((e) => (!type || e.event === type) && (!q || JSON.stringify(e).toLowerCase().includes(q)));
+    return events.filter((e) => (!type || e.event === type) && (!q || textOf(e).includes(q)));
   }, [events, events.length, version, type, query]);
   const [high, setHigh] = useState(480);
   useEffect(() => {
@@ -26,7 +27,9 @@ export function Events({ events, version, start, onSelect }: { events: RunEvent[
   }, []);
   const from = Math.max(0, Math.floor(top / ROW) - 6), to = Math.min(shown.length, Math.ceil((top + high) / ROW) + 6);
   const move = (e: KeyboardEvent) => {
-    const by = e.key === "ArrowDown" ? 1 : e.key === "ArrowUp" ? -1 : 0;
+    if (e.key === "Enter" && chosen?.node) return onSelect(plainPath(chosen.node));
+    const page = Math.max(1, Math.floor(high / ROW) - 1);
+    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[e.key];
     if (!by) return;
     e.preventDefault();
     const i = Math.max(0, Math.min(shown.length - 1, (chosen ? shown.indexOf(chosen) : -1) + by));
@@ -50,9 +53,9 @@ export function Events({ events, version, start, onSelect }: { events: RunEvent[
         <div class="before" ref={(el) => { if (el) el.style.height = `${from * ROW}px`; }} />
         {shown.slice(from, to).map((e) => (
           <div key={e.seq} id={`event-${e.seq}`} role="option" aria-selected={chosen === e} class={`row ${e.event}${e.error ? " bad" : ""}`}
-            onClick={() => { setChosen(chosen === e ? null : e); if (e.node) onSelect(e.node.replace(/\[\d+\]/g, "")); }}>
+            onClick={() => { setChosen(chosen === e ? null : e); if (e.node) onSelect(plainPath(e.node)); }}>
             <span class="seq">{e.seq}</span>
-            <span class="when" title={e.time}>+{duration(Math.max(0, Date.parse(e.time) - start))}</span>
+            <span class="when" title={exact(e.time)}>+{duration(Math.max(0, Date.parse(e.time) - start))}</span>
             <span class="type">{e.event}</span>
             <span class="what">{summary(e)}</span>
           </div>
@@ -63,6 +66,15 @@ export function Events({ events, version, start, onSelect }: { events: RunEvent[
       {chosen && <div class="chosen" tabIndex={0} role="group" aria-label="The event"><Value value={chosen} /></div>}
     </div>
   );
+}
+
+const texts = new WeakMap<RunEvent, string>();
+
+// textOf is what an event is searched by; who types asks for it at each letter.
+function textOf(e: RunEvent): string {
+  let text = texts.get(e);
+  if (text === undefined) texts.set(e, (text = JSON.stringify(e).toLowerCase()));
+  return text;
 }
 
 function summary(e: RunEvent): string {

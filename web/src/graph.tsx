@@ -7,6 +7,7 @@ import type { Drawing } from "./data";
 import { Icon } from "./icons";
 import { arrange, short, cut, HEAD, type Arrow, type Box, type Layout } from "./layout";
 import { usePan, type View } from "./pan";
+import { typing } from "./text";
 import type { Moment, NodeMark } from "./trace";
 
 export interface GraphProps {
@@ -17,10 +18,12 @@ export interface GraphProps {
   plain: Map<string, string> | null; // statuses of a painted drawing without a run (coverage)
   selected: string | null;
   onSelect: (path: string | null) => void;
+  onFinding: (path: string) => void;
   findings: Map<string, string>; // worst severity by path
 }
 
 const MINIMAP = 24; // nodes from which a map helps
+const TOOLS = 300; // pixels that the tools cover, from the right
 
 export function GraphView(p: GraphProps) {
   const [open, setOpen] = useState<Set<string>>(new Set());
@@ -55,11 +58,13 @@ export function GraphView(p: GraphProps) {
     const r = host.current!.getBoundingClientRect();
     fitted.current = `${r.width} ${r.height}`;
     // Text must stay legible: what does not fit then is moved to, or found on the map.
-    const least = Math.min(0.62, r.width / layout.w);
-    const k = Math.max(Math.min(1.15, (r.width - 24) / layout.w, (r.height - (r.width < 560 ? 52 : 24)) / layout.h), Math.min(least, 0.62), 0.08);
-    const x = (r.width - layout.w * k) / 2;
-    const top = r.width < 560 ? 40 : 8; // what the tools cover
-    apply({ k, x: layout.w * k > r.width ? startX(layout, k, r.width) : x, y: Math.max(top, (r.height - layout.h * k) / 2) });
+    const narrow = r.width < 560;
+    const least = narrow ? 0.72 : Math.min(0.62, r.width / layout.w);
+    const k = Math.max(Math.min(1.15, (r.width - 24) / layout.w, (r.height - (narrow ? 52 : 24)) / layout.h), least, 0.08);
+    const x = layout.w * k > r.width ? startX(layout, k, r.width) : (r.width - layout.w * k) / 2;
+    const begin = x + (layout.boxes[0].x + layout.boxes[0].w) * k;
+    const top = narrow || begin > r.width - TOOLS ? 48 : 8;
+    apply({ k, x, y: Math.max(top, (r.height - layout.h * k) / 2) });
   };
   const whole = () => {
     const r = host.current!.getBoundingClientRect();
@@ -112,7 +117,7 @@ export function GraphView(p: GraphProps) {
   useEffect(() => { setHit(0); if (found[0]) reveal(found[0].path, view.current.k < 0.5); }, [found]);
   useEffect(() => {
     const key = (e: KeyboardEvent) => {
-      if (e.target instanceof HTMLInputElement || e.target instanceof HTMLSelectElement || e.ctrlKey || e.metaKey || e.altKey) return;
+      if (typing(e) || e.ctrlKey || e.metaKey || e.altKey) return;
       if (e.key === "/") { e.preventDefault(); host.current?.querySelector<HTMLInputElement>("input")?.focus(); }
       if (e.key === "+" || e.key === "=") zoom(1.25);
       if (e.key === "-") zoom(0.8);
@@ -163,7 +168,7 @@ export function GraphView(p: GraphProps) {
         </defs>
         <g ref={scene}>
           <Scene layout={layout} drawing={p.drawing} prefix="" {...{ notes: p.notes, moment: p.moment, plain: p.plain, findings: p.findings, selected: p.selected, tabbable }}
-            found={query ? new Set(found.map((b) => b.path)) : null} onSelect={p.onSelect} onKey={onKey} onToggle={toggle} />
+            found={query ? new Set(found.map((b) => b.path)) : null} onFinding={p.onFinding} onSelect={p.onSelect} onKey={onKey} onToggle={toggle} />
         </g>
       </svg>
       <div class="tools">
@@ -238,6 +243,7 @@ interface SceneProps {
   selected: string | null;
   tabbable: string | undefined;
   found: Set<string> | null;
+  onFinding: (path: string) => void;
   onSelect: (path: string) => void;
   onKey: (e: KeyboardEvent, b: Box) => void;
   onToggle: (path: string) => void;
@@ -325,7 +331,7 @@ function BoxShape(p: SceneProps & { box: Box }) {
     <g class={`box kind-${n.kind} ${status} ${current ? "current" : ""} ${next ? "next" : ""} ${p.selected === b.path ? "selected" : ""} ${p.found ? (p.found.has(b.path) ? "found" : "other") : ""} ${mark?.failed ? "unwell" : ""}`}
       transform={`translate(${b.x} ${b.y})`}>
       <title>{n.description || said}</title>
-      <g role="button" tabIndex={p.tabbable === b.path ? 0 : -1} aria-label={said} aria-pressed={p.selected === b.path} data-path={b.path}
+      <g role="button" tabindex={p.tabbable === b.path ? 0 : -1} aria-label={said} aria-pressed={p.selected === b.path} data-path={b.path}
         onClick={() => p.onSelect(b.path)} onDblClick={() => runs && p.onToggle(b.path)} onKeyDown={(e) => p.onKey(e, b)}>
         {current && <rect class="halo" x="-5" y="-5" width={b.w + 10} height={b.h + 10} rx="13" />}
         <rect class="body" width={b.w} height={b.h} rx="9" />
@@ -338,11 +344,11 @@ function BoxShape(p: SceneProps & { box: Box }) {
         <Scene {...p} layout={b.open} drawing={p.drawing.subgraphs[n.id]} prefix={b.path + "/"} />
       </g>}
       {runs && (
-        <g class="toggle" role="button" tabIndex={-1} aria-label={`${b.open ? "Close" : "Open"} the graph of ${n.id}`} transform={`translate(${b.w - 26} ${b.open ? 7 : 14})`} onClick={() => p.onToggle(b.path)}>
+        <g class="toggle" role="button" tabindex={-1} aria-label={`${b.open ? "Close" : "Open"} the graph of ${n.id}`} aria-keyshortcuts="e" transform={`translate(${b.w - 26} ${b.open ? 7 : 14})`} onClick={() => p.onToggle(b.path)}>
           <rect width="20" height="20" rx="5" /><Icon name={b.open ? "minus" : "plus"} x={3} y={3} size={14} />
         </g>
       )}
-      {finding && <circle class={"finding " + finding} cx="2" cy="2" r="6"><title>{`has ${finding}s`}</title></circle>}
+      {finding && <circle class={"finding " + finding} cx="2" cy="2" r="6" onClick={() => p.onFinding(b.path)}><title>{`has ${finding}s: to their lines`}</title></circle>}
       {p.moment && words[status] && status !== "cancelled" && <g class={"badge " + status} transform={`translate(${b.w - 10} -8)`}><circle cx="8" cy="8" r="9" /><Icon name={status === "completed" ? "done" : status} x={2.5} y={2.500} size={11} /></g>}
       {badges.length > 0 && <Tag text={badges.join(" · ")} />}
     </g>
@@ -351,7 +357,7 @@ function BoxShape(p: SceneProps & { box: Box }) {
 
 function Tag({ text }: { text: string }) {
   const w = text.length * 6.6 + 14;
-  return <g class="tag" transform="translate(10 -9)"><rect width={w} height="18" rx="9" /><text x={w / 2} y="13" text-anchor="middle">{text}</text></g>;
+  return <g class="tag" transform="translate(10 -13)"><rect width={w} height="18" rx="9" /><text x={w / 2} y="13" text-anchor="middle">{text}</text></g>;
 }
 
 function Minimap({ layout, moment, port, onMove }: { layout: Layout; moment: Moment | null; port: { current: SVGRectElement | null }; onMove: (x: number, y: number) => void }) {

@@ -4,10 +4,12 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Conversation, Output } from "./conversation";
-import type { Data, Decision, Flow, Part, Range, RunEvent } from "./data";
+import type { Data, Decision, Finding, Flow, Part, Range, RunEvent } from "./data";
 import { Elements } from "./elements";
 import { Icon } from "./icons";
-import { clock, count, duration, line } from "./text";
+import { shell } from "./api";
+import { Found } from "./source";
+import { clock, count, duration, exact, line } from "./text";
 import { type Execution, type Moment, type Trace } from "./trace";
 import { Shown, Value } from "./value";
 
@@ -41,7 +43,7 @@ function Facts({ x, trace }: { x: Execution; trace: Trace }) {
   if (x.end !== null) facts.push(duration(x.end - x.start));
   if (x.attempts.length > 1) facts.push(count(x.attempts.length, "attempt"));
   if (x.elements) facts.push(`${x.elements.done} of ${x.elements.total} elements` + (x.elements.failed ? `, ${x.elements.failed} failed` : ""));
-  return <p class="facts" title={clock(new Date(trace.start + x.start).toISOString())}>{facts.join(" · ")}<span class="hint"> · at +{duration(x.start)}</span></p>;
+  return <p class="facts" title={exact(new Date(trace.start + x.start).toISOString())}>{facts.join(" · ")}<span class="hint"> · at +{duration(x.start)}</span></p>;
 }
 
 function ErrorBox({ kind, message, details }: { kind: string; message: string; details: Record<string, unknown> | null }) {
@@ -118,7 +120,7 @@ function Test({ part }: { part: Part }) {
 }
 
 /** NodePanel is all that is known of a node. */
-export function NodePanel({ path, data, trace, step, onStep }: { path: string | null; data: Data; trace: Trace | null; step: number; onStep: (n: number) => void }) {
+export function NodePanel({ path, data, trace, step, onStep, found, onFinding }: { path: string | null; data: Data; trace: Trace | null; step: number; onStep: (n: number) => void; found: Finding[]; onFinding: (f: Finding) => void }) {
   const [wanted, setWanted] = useState<{ path: string; index: number } | null>(null);
   if (!path) return <div class="pane"><p class="empty">Choose a node in the graph to see how it is defined{trace ? " and what it did" : ""}.</p></div>;
   let drawing = data.drawing;
@@ -136,6 +138,7 @@ export function NodePanel({ path, data, trace, step, onStep }: { path: string | 
       <h2><span class={"glyph kind-" + node.kind}><Icon name={node.kind} size={14} /></span>{path}</h2>
       <p class="facts">{[node.kind, ...(known?.notes ?? []), known?.finally ? "runs in finally" : ""].filter(Boolean).join(" · ")}</p>
       {node.description && <p>{node.description}</p>}
+      <Findings found={found} onFinding={onFinding} />
       {all.length > 1 && (
         <label class="visits">Execution{" "}
           <select value={String(Math.max(0, index))} onChange={(e) => {
@@ -260,7 +263,7 @@ export function RunPanel({ trace, data, asks }: { trace: Trace; data: Data; asks
       <h2>{r.run_id}</h2>
       <dl class="table">
         <dt>Status</dt><dd>{r.status}{r.quality === "degraded" ? ", degraded" : ""} <span class="hint">({r.reason.replaceAll("_", " ")})</span></dd>
-        <dt>Started</dt><dd title={r.started_at}>{clock(r.started_at)}</dd>
+        <dt>Started</dt><dd title={exact(r.started_at)}>{clock(r.started_at)}</dd>
         <dt>Took</dt><dd>{duration(r.duration_ms)}</dd>
         <dt>Steps</dt><dd>{r.steps} <span class="hint">of at most {r.max_steps}</span></dd>
         {r.usage.llm_calls > 0 && <><dt>Model calls</dt><dd>{r.usage.llm_calls} <span class="hint">{(r.usage.input_tokens + r.usage.output_tokens).toLocaleString("en")} tokens{r.usage.cost_usd === null ? "" : `, $${r.usage.cost_usd.toFixed(4)}`}</span></dd></>}
@@ -283,8 +286,21 @@ export function RunPanel({ trace, data, asks }: { trace: Trace; data: Data; asks
   );
 }
 
+// Findings lead to their lines.
+function Findings({ found, onFinding }: { found: Finding[]; onFinding: (f: Finding) => void }) {
+  const [all, setAll] = useState(false);
+  const shown = all ? found : found.slice(0, 20);
+  if (!found.length) return null;
+  return (
+    <ul class="findings">
+      {shown.map((f, i) => <li key={i}><Found f={f} to={`To line ${f.line}`} onGo={() => onFinding(f)} /></li>)}
+      {shown.length < found.length && <li><button class="link" onClick={() => setAll(true)}>show all {found.length} findings</button></li>}
+    </ul>
+  );
+}
+
 /** FlowPanel is what is known of a flow before it runs. */
-export function FlowPanel({ flow }: { flow: Flow }) {
+export function FlowPanel({ flow, onFinding }: { flow: Flow; onFinding: (f: Finding) => void }) {
   const found = flow.findings?.diagnostics ?? [];
   const count = (severity: string) => found.filter((f) => f.severity === severity).length;
   return (
@@ -293,7 +309,8 @@ export function FlowPanel({ flow }: { flow: Flow }) {
       {flow.description && <p>{flow.description}</p>}
       <section>
         <h3>Findings</h3>
-        {found.length === 0 ? <p class="good"><Icon name="done" size={13} /> None: the file is valid.</p> : <p>{[["error", count("error")], ["warning", count("warning")], ["info", count("info")]].filter(([, n]) => n).map(([s, n]) => `${n} ${s}${n === 1 || s === "info" ? "" : "s"}`).join(", ")}; the source shows them at their lines.</p>}
+        {found.length === 0 ? <p class="good"><Icon name="done" size={13} /> None: the file is valid.</p> : <p>{[["error", count("error")], ["warning", count("warning")], ["info", count("info")]].filter(([, n]) => n).map(([s, n]) => `${n} ${s}${n === 1 || s === "info" ? "" : "s"}`).join(", ")}</p>}
+        <Findings found={found} onFinding={onFinding} />
       </section>
       <section>
         <h3>Inputs</h3>
@@ -306,7 +323,7 @@ export function FlowPanel({ flow }: { flow: Flow }) {
         <code class="command">{command(flow)}</code>
       </section>
       {flow.bound && (
-        <section>
+        <section class="bounds">
           <h3>Bounds</h3>
           <table><thead><tr><td></td><th>at least</th><th>at most</th></tr></thead>
             <tbody>
@@ -331,6 +348,6 @@ function type(schema: Record<string, unknown>): string {
 
 function command(flow: Flow): string {
   const given = flow.inputs.filter((k) => k.required).map((k) => ` -i ${k.key}=…`).join("");
-  return `graphrun run ${flow.file}${given}`;
+  return `graphrun run ${shell(flow.file)}${given}`;
 }
 

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { api, every, type ListedFlow, type ListedRun, type Question, type ServerInfo } from "./api";
 import { useDoing, Wrong } from "./doing";
-import { clock, count, duration } from "./text";
+import { clock, count, duration, exact } from "./text";
 
 const statuses = ["running", "paused", "completed", "failed", "stuck", "limit", "cancelled", "crashed"];
 
@@ -57,7 +57,7 @@ export function Runs({ server }: { server: ServerInfo | null }) {
               <a href={flowLink(f.path)}><strong>{f.name || f.path}</strong></a>
               {f.errors > 0 ? <span class="pill failed">{count(f.errors, "error")}</span> : <a class="button" href={flowLink(f.path) + "#tab=start"} aria-label={`Start ${f.name || f.path}`}>Start</a>}
               <p class="hint">{f.description || f.path}</p>
-              {f.triggers?.map((t, i) => <p key={i} class="hint">{t.webhook ? <>by deliveries to <code>{t.webhook}</code></> : <span title={`${t.cron} (${t.timezone})`}>next at {t.next ? clock(t.next) : "no time"}</span>}</p>)}
+              {f.triggers?.map((t, i) => <p key={i} class="hint">{t.webhook ? <>by deliveries to <code>{t.webhook}</code></> : <span title={`${t.next ? exact(t.next) + ", " : ""}${t.cron} (${t.timezone})`}>next at {t.next ? clock(t.next) : "no time"}</span>}</p>)}
             </li>
           ))}
         </ul>
@@ -103,7 +103,7 @@ export function Runs({ server }: { server: ServerInfo | null }) {
                     <td>{r.graph}</td>
                     <td><span class={"pill " + r.status}>{r.status}</span>{r.reason && !["end", "human", r.status].includes(r.reason) && <span class="hint"> {r.reason.replaceAll("_", " ")}</span>}</td>
                     <td class="right">{r.steps.toLocaleString("en")}<span class="narrow"> {r.steps === 1 ? "step" : "steps"}</span></td>
-                    <td title={r.started_at}>{clock(r.started_at)}</td>
+                    <td title={exact(r.started_at)}>{clock(r.started_at)}</td>
                     <td>{duration(Math.max(0, (r.status === "running" ? Date.now() : Date.parse(r.updated_at)) - Date.parse(r.started_at)))}</td>
                     <td class="hint">{[r.parent && `fork of ${r.parent} at ${r.parent_step}`, ...Object.entries(r.labels ?? {}).filter(([k]) => k !== "request").map(([k, v]) => `${k}=${v}`)].filter(Boolean).join(" ")}</td>
                   </tr>

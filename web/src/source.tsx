@@ -3,6 +3,15 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Finding, Flow } from "./data";
 
+/** Found is a finding that leads to its place. */
+export function Found({ f, to, onGo }: { f: Finding; to: string; onGo: () => void }) {
+  return (
+    <button class={"found " + f.severity} title={to} onClick={(e) => { e.stopPropagation(); onGo(); }}>
+      {f.severity}: {f.message} <span class="rule">[{f.rule}]</span>{f.suggestion ? ` did you mean ${f.suggestion}?` : ""}
+    </button>
+  );
+}
+
 export function Source({ flow, selected, lines, onLine }: { flow: Flow; selected: [number, number] | null; lines: Set<number>; onLine: (n: number) => void }) {
   const host = useRef<HTMLDivElement>(null);
   const text = useMemo(() => flow.source.replace(/\n$/, "").split("\n"), [flow]);
@@ -26,9 +35,7 @@ export function Source({ flow, selected, lines, onLine }: { flow: Flow; selected
           return (
             <div key={n} data-line={n} class={`line${on ? " on" : ""}${lines.has(n) ? " goes" : ""}${here ? " " + worst(here) : ""}`} onClick={() => onLine(n)}>
               <span class="no" aria-hidden="true">{n}</span><code>{colored(l)}</code>
-              {here?.map((f, j) => (
-                <span key={j} class={"found " + f.severity}>{f.severity}: {f.message} <span class="rule">[{f.rule}]</span>{f.suggestion ? ` did you mean ${f.suggestion}?` : ""}</span>
-              ))}
+              {here?.map((f, j) => <Found key={j} f={f} to="To the node in the graph" onGo={() => onLine(n)} />)}
             </div>
           );
         })}

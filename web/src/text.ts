@@ -17,6 +17,15 @@ const local = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyl
 /** clock is a time of day in the reader's zone. */
 export const clock = (iso: string) => local.format(new Date(iso));
 
+const whole = new Intl.DateTimeFormat("sv", { dateStyle: undefined, year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3, timeZoneName: "longOffset" });
+
+/** exact is a time in the reader's zone, to the millisecond, with what the zone is away
+ * from UTC. */
+export const exact = (iso: string) => whole.format(new Date(iso)).replace(",", ".");
+
+/** typing says whether keys that are pressed are text for a field. */
+export const typing = (e: Event) => e.target instanceof HTMLInputElement || e.target instanceof HTMLSelectElement || e.target instanceof HTMLTextAreaElement;
+
 /** line is a value in one line. */
 export function line(v: unknown, most = 120): string {
   const text = typeof v === "string" ? v : (JSON.stringify(v) ?? "");

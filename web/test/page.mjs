@@ -107,7 +107,8 @@ await attempt("nodes", async () => {
   await page.keyboard.press("Escape");
   await page.locator('[data-path="count"]').focus();
   await page.keyboard.press("ArrowDown");
-  expect(await page.evaluate(() => document.activeElement?.dataset.path !== "count"), "the arrow keys don't move");
+  await page.waitForFunction(() => ![undefined, "count"].includes(document.activeElement?.dataset.path));
+  expect((await page.textContent(".side h2")).includes(await page.evaluate(() => document.activeElement.dataset.path)), "the arrow keys don't choose where they go");
   await context.close();
 });
 
@@ -126,6 +127,15 @@ await attempt("source", async () => {
   expect(await page.locator(".line.warning .found.warning").count() > 0, "no finding at its line");
   await page.locator(".line", { hasText: "idle:" }).first().click();
   await page.waitForFunction(() => location.hash.includes("node=idle"));
+  // And back: a node's mark and list of findings lead to the line.
+  const warned = page.locator(".box:has(.finding) [data-path=idle]");
+  expect(await warned.count() === 1, "the node has no mark of its finding");
+  await page.locator("#tab-node").click();
+  await page.locator(".findings .found").first().press("Enter");
+  await page.locator(".line.on .found").first().waitFor();
+  await page.locator("#tab-flow").click();
+  await page.locator(".box .finding").first().click();
+  await page.locator(".line.on .found").first().waitFor();
   await context.close();
 });
 
@@ -135,6 +145,17 @@ await attempt("large", async () => {
   expect(await page.locator(".row").count() < 120, `${await page.locator(".row").count()} rows of events are drawn`);
   expect(await page.locator(".bar").count() < 600, `${await page.locator(".bar").count()} bars are drawn, one for nearly every execution`);
   expect(await page.locator(".minimap rect").count() > 0, "no map of a large graph");
+  // The list is gone through by keys, from end to end, and leads to nodes.
+  await page.locator(".rows").press("End");
+  const last = (await page.textContent(".filters .hint")).split(" of ")[1].replaceAll(",", "");
+  await page.waitForFunction((n) => document.querySelector(".row[aria-selected=true] .seq")?.textContent === n, last);
+  await page.locator(".rows").press("PageUp");
+  await page.locator(".rows").press("Home");
+  await page.waitForFunction(() => document.querySelector(".rows").scrollTop === 0);
+  await page.getByLabel("Kind of event").selectOption("node_completed");
+  await page.locator(".rows").press("Home");
+  await page.locator(".rows").press("Enter");
+  await page.waitForFunction(() => location.hash.includes("node=n0"));
   await context.close();
 });
 await browser.close();

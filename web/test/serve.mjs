@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { launch } from "./browser.mjs";
 import { violations } from "./looked.mjs";
+import { markup } from "./markup.mjs";
 
 const [program, folder] = process.argv.slice(2);
 const shots = process.env.GRAPHRUN_SHOTS;
@@ -51,12 +52,12 @@ const browser = await launch();
 let away = false; // the server is meant to be gone: the browser says so on its console
 
 // open shows a view, signed in, and notes what it may not do.
-async function open(path, { width = 1280, height = 800, scheme = "light" } = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, reducedMotion: "reduce" });
+async function open(path, { width = 1280, height = 800, scheme = "light", quiet = false, zone = "UTC" } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, reducedMotion: "reduce", timezoneId: zone });
   context.setDefaultTimeout(15_000);
   const page = await context.newPage();
   const where = `${path} ${width} ${scheme}`;
-  page.on("console", (m) => !away && ["error", "warning"].includes(m.type()) && wrong.push(`${where}: console: ${m.text()}`));
+  page.on("console", (m) => !away && !quiet && ["error", "warning"].includes(m.type()) && wrong.push(`${where}: console: ${m.text()}`));
   page.on("pageerror", (e) => wrong.push(`${where}: ${e.message}`));
   page.on("request", (r) => r.url().startsWith(base + "/") || r.url().startsWith("data:") || wrong.push(`${where}: asks for ${r.url()}`));
   await page.goto(`${base}/?token=${token}`);
@@ -64,7 +65,8 @@ async function open(path, { width = 1280, height = 800, scheme = "light" } = {})
   if (path !== "/") await page.goto(base + path);
   return { page, context, where };
 }
-const attempt = (what, look) => look().catch((e) => wrong.push(`${what}: ${String(e.message).split("\n").slice(0, 3).join(" ")}`));
+const only = process.env.GRAPHRUN_ONLY;
+const attempt = (what, look) => (only && what !== only ? Promise.resolve() : look()).catch((e) => wrong.push(`${what}: ${String(e.message).split("\n").slice(0, 3).join(" ")}`));
 
 // A run is started from its form, watched, answered, looked at step by step, forked
 // with another state, and compared.
@@ -73,6 +75,10 @@ await attempt("a whole run", async () => {
   await page.getByRole("link", { name: "Start order" }).click();
   await page.getByRole("button", { name: "Start" }).click();
   await page.getByText("thing is required").waitFor();
+  await page.getByLabel("thing").focus();
+  await page.keyboard.type("@a/b+0-[]"); // none of these is a key of the page then
+  expect(await page.getByLabel("thing").inputValue() === "@a/b+0-[]", `what is typed becomes ${await page.getByLabel("thing").inputValue()}`);
+  expect((await page.getByLabel("The command that does the same").textContent()).includes(`'thing:="@a/b+0-[]"'`), "on the command line the text would name a file");
   await page.getByLabel("thing").fill("a 'lamp' <b>");
   await page.getByLabel("count", { exact: false }).first().fill("x");
   await page.getByText("count is not a whole number").or(page.getByText("count is not a number")).waitFor();
@@ -218,6 +224,16 @@ await attempt("a flow that changes", async () => {
   writeFileSync(file, text.replace("to: approve}", "to: aprove}"));
   await page.locator(".line.error .found.error").waitFor();
   expect((await page.textContent(".found.error")).includes("aprove"), "the finding does not say what is wrong");
+  // From a finding to its line and its node, and from the node's mark and its list back.
+  await page.locator("#tab-flow").click();
+  await page.locator(".findings .found.error").click();
+  await page.locator(".line.on .found.error").waitFor();
+  const line = await page.locator(".line.on").getAttribute("data-line");
+  await page.locator(".line.on .found.error").press("Enter");
+  await page.waitForFunction(() => !location.hash.includes("line="));
+  await page.locator("#tab-flow").click();
+  await page.goto(page.url().replace(/#.*/, `#tab=source&line=${line}`));
+  await page.locator(`.line.on[data-line="${line}"]`).waitFor();
   await page.locator("#tab-start").click();
   await page.getByText("it can't be run until they are mended").waitFor();
   writeFileSync(file, text);
@@ -238,16 +254,41 @@ await attempt("a form of an answer", async () => {
   await context.close();
 });
 
+// Times are the reader's, the whole of them on hover.
+await attempt("times", async () => {
+  const { page, context } = await open("/", { zone: "Asia/Kolkata" });
+  const started = page.locator("table.runs tbody td:nth-child(5)").first();
+  const [title, run] = [await started.getAttribute("title"), (await api("GET", "/runs")).runs[0]];
+  const here = new Date(Date.parse(run.started_at) + 5.5 * 3600e3).toISOString().slice(0, -1).replace("T", " ");
+  expect(title.startsWith(here) && title.includes("5:30"), `on hover it started at ${title}, not ${here}`);
+  await context.close();
+});
+
 // What was never there says what to do.
 await attempt("nothing there", async () => {
   away = true; // the browser reports that the server knows no such run
   const { page, context } = await open("/run/nobody");
   await page.getByText("no run").waitFor();
+  await page.goto(base + "/nowhere");
+  await page.getByRole("link", { name: "all runs and flows" }).waitFor();
+  await page.goBack();
   await page.getByRole("link", { name: "All runs and flows" }).click();
   await page.locator("table.runs tr").nth(1).waitFor();
   await context.close();
   away = false;
 });
+
+// Whatever a run says is text.
+await attempt("markup", () => markup({
+  folder, open, api, until, graphrun: program, wrong: (what) => wrong.push(what),
+  launch: async () => {
+    const context = await browser.newContext({ reducedMotion: "reduce" });
+    context.setDefaultTimeout(15_000);
+    const page = await context.newPage();
+    page.on("console", (m) => ["error", "warning"].includes(m.type()) && wrong.push(`a page in a file: console: ${m.text()}`));
+    return { context, page };
+  },
+}));
 
 // Every view, in both lights and at both widths.
 const { runs } = await api("GET", "/runs");
