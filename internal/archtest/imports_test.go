@@ -174,6 +174,23 @@ func TestImportsCanFail(t *testing.T) {
 	}
 }
 
+// The cluster's engine is a module and a program of its own: its client and that of
+// buckets stay out of graphrun.
+func TestClusterStaysOut(t *testing.T) {
+	var known bool
+	for _, p := range goList(t, "-deps", "./cmd/graphrun") {
+		known = known || strings.HasPrefix(p.ImportPath, "github.com/expr-lang/expr")
+		for _, other := range []string{"go.temporal.io/", "google.golang.org/grpc", "github.com/minio/", "github.com/aws/"} {
+			if strings.HasPrefix(p.ImportPath, other) {
+				t.Errorf("graphrun links %s", p.ImportPath)
+			}
+		}
+	}
+	if !known {
+		t.Error("the list of what graphrun links lacks what it surely links")
+	}
+}
+
 // Nothing may lead from a package back to itself through allowed imports, or
 // the table would permit what Go refuses.
 func TestLayersHaveNoCycle(t *testing.T) {

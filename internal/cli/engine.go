@@ -90,7 +90,7 @@ func (a *app) addEngineFlags(root *cobra.Command) {
 		{&s.CA, "ca", "FILE of the authority that signed the cluster's certificate"},
 		{&s.ServerName, "server-name", "NAME in the cluster's certificate"},
 		{&s.APIKey, "api-key", "KEY for the cluster; better in GRAPHRUN_TEMPORAL_API_KEY"},
-		{&s.Payloads, "payloads", "FOLDER of large values, which all workers and clients share"},
+		{&s.Payloads, "payloads", "FOLDER or s3://BUCKET/PREFIX of large values and logs, which all workers and clients share"},
 	} {
 		name := "temporal-" + f.name
 		flags.StringVar(f.to, name, "", f.usage)

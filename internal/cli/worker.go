@@ -23,7 +23,7 @@ Where the cluster is: --temporal-address HOST:PORT (127.0.0.1:7233), --temporal-
 NAME (default), --temporal-task-queue NAME (graphrun), --temporal-tls, --temporal-cert,
 --temporal-key and --temporal-ca FILE, --temporal-server-name NAME, and an API key in
 GRAPHRUN_TEMPORAL_API_KEY. In graphrun.yaml these are keys of temporal. All workers and
-clients share the folder of --temporal-payloads, in which large values and logs are.
+clients share the folder or bucket of --temporal-payloads, in which large values and logs are.
 
 The command is that of graphrun-temporal, which graphrun looks for beside itself and in
 PATH.`,

@@ -36,8 +36,9 @@ type Options struct {
 	TLS           bool
 	Cert, Key, CA string
 	ServerName    string
-	// Payloads is the folder in which large values are kept; all workers and clients
-	// share it. Empty: graphrun/temporal below the user's cache.
+	// Payloads is the folder in which large values and logs are kept, or the bucket:
+	// s3://BUCKET/PREFIX?endpoint=URL&region=NAME. All workers and clients share it.
+	// Empty: graphrun/temporal below the user's cache.
 	Payloads string
 	// Identity names this program in histories; empty: by its process and machine.
 	Identity string
@@ -52,7 +53,7 @@ type Cluster struct {
 	client    client.Client
 	converter converter.DataConverter
 	options   Options
-	logs      *logs
+	blobs     blobs
 }
 
 // Dial connects. The error says what could not be reached.
@@ -80,7 +81,11 @@ func Dial(o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	conv := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), &codec{folder(o.Payloads)})
+	kept, err := openBlobs(o.Payloads)
+	if err != nil {
+		return nil, fmt.Errorf("payload store: %w", err)
+	}
+	conv := newConverter(kept)
 	options := client.Options{
 		HostPort: o.Address, Namespace: o.Namespace, Identity: o.Identity, DataConverter: conv, Logger: log.NewStructuredLogger(o.Logger),
 		ConnectionOptions: client.ConnectionOptions{TLS: security, GetSystemInfoTimeout: 10 * time.Second},
@@ -92,7 +97,7 @@ func Dial(o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no Temporal cluster at %s (namespace %s): %w", o.Address, o.Namespace, err)
 	}
-	return &Cluster{client: c, converter: conv, options: o, logs: &logs{filepath.Join(o.Payloads, "logs")}}, nil
+	return &Cluster{client: c, converter: conv, options: o, blobs: kept}, nil
 }
 
 // Close ends the connection.

@@ -26,7 +26,11 @@ func TestMain(m *testing.M) {
 	if address := os.Getenv("GRAPHRUN_TEST_WORKER"); address != "" {
 		c, err := engine.Dial(engine.Options{Address: address, Payloads: os.Getenv("GRAPHRUN_TEST_PAYLOADS")})
 		if err == nil {
-			err = c.Work(context.Background(), engine.WorkerOptions{Heartbeat: 2 * time.Second, MostEvents: 300})
+			o := engine.WorkerOptions{Heartbeat: 2 * time.Second, MostEvents: 300}
+			if name := os.Getenv("GRAPHRUN_TEST_QUEUE"); name != "" {
+				o.Nodes = []string{name}
+			}
+			err = c.Work(context.Background(), o)
 		}
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -59,6 +59,15 @@ func (s *Store) Texts(runID string, n int) (out []string, err error) {
 	return out, err
 }
 
+// NewConverter is the converter whose large values are kept where a setting says.
+func NewConverter(payloads string) (converter.DataConverter, error) {
+	b, err := openBlobs(payloads)
+	if err != nil {
+		return nil, err
+	}
+	return newConverter(b), nil
+}
+
 // OfCore are options of a build that has another version of the core.
 func (o Options) OfCore(version int) Options {
 	o.core = version

@@ -15,47 +15,49 @@ import (
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/graphrun/graphrun/runner"
 )
 
 // Task is the activity: one attempt of one node, or a decision.
-func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (*taskResult, error) {
+func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (converter.RawValue, error) {
 	flow, err := w.flow(ctx, in.Flow)
 	if err != nil {
-		return nil, err // this worker's matter: another one may do better
+		return converter.RawValue{}, err // this worker's matter: another one may do better
 	}
 	j := &job{worker: w, ctx: ctx, in: in, state: seen, scope: runner.NewScope(&w.scope)}
 	task := j.task()
 	if err := flow.Equip(task); err != nil {
-		return nil, temporal.NewNonRetryableApplicationError(err.Error(), "flow", err)
+		return converter.RawValue{}, temporal.NewNonRetryableApplicationError(err.Error(), "flow", err)
 	}
 	if j.secrets, err = openSecrets(in.Nonce, flow.GraphsAround(in.Node)); err != nil {
-		return failed("invalid_input", err.Error()), nil
+		return w.keepResult(ctx, failed("invalid_input", err.Error()))
 	}
 	if err := errors.Join(j.secrets.unseal(in), j.secrets.unseal(seen)); err != nil {
-		return nil, err
+		return converter.RawValue{}, err
 	}
 	graph, wants := task.Graph, task.WantsText
 	task = j.task()
 	task.Graph, task.WantsText = graph, wants
 	if activity.GetInfo(ctx).Attempt > 1 && !mute(in.Kind) {
 		if err := j.recall(task); err != nil {
-			return nil, err
+			return converter.RawValue{}, err
 		}
 	}
 	beat := w.beat(ctx)
 	defer beat()
+	defer j.closeLog() // once the result is kept, so that a store that was away is back
 	result := j.run(ctx, task)
 	var asked *temporal.CanceledError
 	if ctx.Err() != nil && !errors.As(context.Cause(ctx), &asked) && result.Failure != nil {
-		return nil, errors.New("the worker stopped") // the task runs elsewhere
+		return converter.RawValue{}, errors.New("the worker stopped") // the task runs elsewhere
 	}
 	if err := j.secrets.seal(result); err != nil {
-		return nil, err
+		return converter.RawValue{}, err
 	}
-	return result, nil
+	return w.keepResult(ctx, result)
 }
 
 // beat says that the task is alive, until stop. That is also how it learns that it is
@@ -102,7 +104,7 @@ type job struct {
 	said io.WriteCloser // what the node says as text; nil: none is open
 
 	logging sync.Mutex
-	log     *os.File // nil: nothing was said yet
+	log     io.WriteCloser // nil: nothing was said yet
 }
 
 // mostText bounds what is kept of what a task says, for when it fails.
@@ -110,7 +112,6 @@ const mostText = 64 << 10
 
 // run runs the handler.
 func (j *job) run(ctx context.Context, task *runner.Task) *taskResult {
-	defer j.closeLog()
 	defer j.scope.Close()
 	out := &taskResult{}
 	if j.in.Choice != nil {
@@ -210,7 +211,9 @@ func (j *job) note(n *note) error {
 		return err
 	}
 	at := activity.GetInfo(j.ctx).WorkflowExecution
-	return j.worker.client.SignalWorkflow(j.ctx, at.ID, at.RunID, signalNote, n)
+	return untilKept(j.ctx, func() error {
+		return j.worker.client.SignalWorkflow(j.ctx, at.ID, at.RunID, signalNote, n)
+	})
 }
 
 // recall adds what the task noted before the worker that ran it was gone.
@@ -258,13 +261,16 @@ func (j *job) update(ctx context.Context, name string, arg, reply any) error {
 	at := activity.GetInfo(j.ctx).WorkflowExecution
 	id := rand.Text() // so that asking again asks for the same
 	for {
-		handle, err := j.worker.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-			WorkflowID: at.ID, RunID: at.RunID, UpdateID: id, UpdateName: name, Args: []any{arg},
-			WaitForStage: client.WorkflowUpdateStageCompleted,
+		err := untilKept(ctx, func() error {
+			handle, err := j.worker.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+				WorkflowID: at.ID, RunID: at.RunID, UpdateID: id, UpdateName: name, Args: []any{arg},
+				WaitForStage: client.WorkflowUpdateStageCompleted,
+			})
+			if err == nil {
+				err = handle.Get(ctx, reply)
+			}
+			return err
 		})
-		if err == nil {
-			err = handle.Get(ctx, reply)
-		}
 		if err == nil || ctx.Err() != nil || !unanswered(err) {
 			return err
 		}

@@ -1,16 +1,12 @@
-// What programs and models say on the workers: files beside the payloads.
+// What programs and models say on the workers: beside the payloads.
 
 package engine
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,39 +17,20 @@ import (
 	"github.com/graphrun/graphrun/runner"
 )
 
-// logs keeps one file for each activity, with a LogChunk a line.
-type logs struct{ dir string }
-
-func (l *logs) folder(runID string) string {
-	return filepath.Join(l.dir, strings.NewReplacer("/", "_", "..", "_").Replace(runID))
-}
-
-// read are the chunks of a run after the first n, in the order of their times.
-func (l *logs) read(runID string) ([]runner.LogChunk, error) {
-	files, err := os.ReadDir(l.folder(runID))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+// readLogs are the chunks of a run, in the order of their times. Each activity has a log,
+// with a LogChunk a line.
+func readLogs(b blobs, runID string) ([]runner.LogChunk, error) {
+	texts, err := b.readLogs(runID)
 	if err != nil {
 		return nil, err
 	}
 	var out []runner.LogChunk
-	for _, entry := range files {
-		file, err := os.Open(filepath.Join(l.folder(runID), entry.Name()))
-		if err != nil {
-			return nil, err
-		}
-		lines := bufio.NewScanner(file)
-		lines.Buffer(nil, 4<<20)
-		for lines.Scan() {
+	for _, text := range texts {
+		for line := range bytes.Lines(text) {
 			var c runner.LogChunk
-			if json.Unmarshal(lines.Bytes(), &c) == nil { // else the worker ended in it
+			if json.Unmarshal(line, &c) == nil { // else the worker ended in it
 				out = append(out, c)
 			}
-		}
-		err = errors.Join(lines.Err(), file.Close())
-		if err != nil {
-			return nil, err
 		}
 	}
 	slices.SortStableFunc(out, func(a, b runner.LogChunk) int { return a.Time.Compare(b.Time) })
@@ -117,7 +94,7 @@ func (s *stream) keep(text []byte, end bool) {
 	s.offset += int64(len(c.Text))
 }
 
-// keepLog appends a chunk to the file of the job. A log that can't be written stops
+// keepLog appends a chunk to the log of the job. A log that can't be written stops
 // nothing.
 func (j *job) keepLog(c *runner.LogChunk) {
 	text, err := json.Marshal(c)
@@ -127,19 +104,17 @@ func (j *job) keepLog(c *runner.LogChunk) {
 	j.logging.Lock()
 	defer j.logging.Unlock()
 	if j.log == nil {
-		dir := j.worker.logs.folder(j.in.RunID)
-		if os.MkdirAll(dir, 0o700) != nil {
-			return
-		}
-		name := fmt.Sprintf("%s-%s-%d.jsonl", activity.GetInfo(j.ctx).WorkflowExecution.RunID[:8], j.in.ID, activity.GetInfo(j.ctx).Attempt)
-		if j.log, err = os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+		info := activity.GetInfo(j.ctx)
+		name := fmt.Sprintf("%s-%s-%d.jsonl", info.WorkflowExecution.RunID[:8], j.in.ID, info.Attempt)
+		if j.log, err = j.worker.blobs.openLog(j.in.RunID, name); err != nil {
+			j.log = nil
 			return
 		}
 	}
 	_, _ = j.log.Write(append(text, '\n'))
 }
 
-// closeLog closes the file.
+// closeLog ends the log.
 func (j *job) closeLog() {
 	j.logging.Lock()
 	defer j.logging.Unlock()

@@ -4,16 +4,20 @@
 package engine
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
+	"io"
 	"path/filepath"
+	"strings"
+	"time"
 
 	common "go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -30,12 +34,46 @@ const sharedMetadata = "graphrun-shared"
 // storedEncoding marks a payload that stands for one in the store.
 const storedEncoding = "graphrun/stored"
 
-// blobs keeps texts by their digest. It is safe for concurrent use, also by several
-// programs.
+// blobs keeps texts by their digest, and logs. It is safe for concurrent use, also by
+// several programs.
 type blobs interface {
+	// put keeps a text; one that is there already stays.
 	put(digest string, text []byte) error
 	get(digest string) ([]byte, error)
+	// openLog begins a log of a run, by a name that no other has. What is written can be
+	// read a moment later.
+	openLog(runID, name string) (io.WriteCloser, error)
+	// readLogs are the texts of all logs of a run, a log in one or several of them.
+	readLogs(runID string) ([][]byte, error)
 }
+
+// openBlobs opens a bucket, s3://…, or else a folder.
+func openBlobs(where string) (blobs, error) {
+	if strings.HasPrefix(where, bucketScheme) {
+		return openBucket(where)
+	}
+	if scheme, _, ok := strings.Cut(where, "://"); ok {
+		return nil, fmt.Errorf("%s:// is not supported: give a folder, or s3://BUCKET/PREFIX?endpoint=URL&region=NAME", scheme)
+	}
+	return folder(where), nil
+}
+
+// checkDigest refuses what could be the name of something else.
+func checkDigest(digest string) error {
+	if len(digest) != 2*sha256.Size || filepath.Base(digest) != digest {
+		return fmt.Errorf("%q is no digest", digest)
+	}
+	return nil
+}
+
+// logName is the name of a run among logs.
+func logName(runID string) string { return strings.NewReplacer("/", "_", "..", "_").Replace(runID) }
+
+// storeError is what went wrong with the payload store.
+type storeError struct{ err error }
+
+func (e *storeError) Error() string { return "payload store: " + e.err.Error() }
+func (e *storeError) Unwrap() error { return e.err }
 
 // codec replaces large payloads.
 type codec struct{ blobs blobs }
@@ -55,7 +93,7 @@ func (c *codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 		sum := sha256.Sum256(text)
 		digest := hex.EncodeToString(sum[:])
 		if err := c.blobs.put(digest, text); err != nil {
-			return nil, fmt.Errorf("payload store: %w", err)
+			return nil, &storeError{err}
 		}
 		out[i] = &common.Payload{
 			Metadata: map[string][]byte{converter.MetadataEncoding: []byte(storedEncoding)}, Data: []byte(digest),
@@ -73,61 +111,95 @@ func (c *codec) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
 			continue
 		}
 		digest := string(p.GetData())
-		text, err := c.blobs.get(digest)
-		if err != nil {
-			return nil, fmt.Errorf("payload store: %w", err)
+		err := checkDigest(digest)
+		var text []byte
+		if err == nil {
+			text, err = c.blobs.get(digest)
 		}
-		if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != digest {
-			return nil, fmt.Errorf("payload store: what is kept as %s is something else", digest)
+		if sum := sha256.Sum256(text); err == nil && hex.EncodeToString(sum[:]) != digest {
+			err = fmt.Errorf("what is kept as %s is something else", digest)
 		}
 		out[i] = &common.Payload{}
-		if err := proto.Unmarshal(text, out[i]); err != nil {
-			return nil, fmt.Errorf("payload store: %s: %w", digest, err)
+		if err == nil {
+			err = proto.Unmarshal(text, out[i])
+		}
+		if err != nil {
+			return nil, &storeError{err}
 		}
 	}
 	return out, nil
 }
 
-// folder is a store of blobs in files.
-type folder string
-
-func (f folder) path(digest string) string {
-	return filepath.Join(string(f), digest[:2], digest)
+// newConverter is the converter of clients and workers whose large values are kept.
+// A store may take its time, also within a workflow.
+func newConverter(b blobs) converter.DataConverter {
+	inner := converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), &codec{b})
+	return workflow.DataConverterWithoutDeadlockDetection(aware{inner})
 }
 
-func (f folder) put(digest string, text []byte) error {
-	path := f.path(digest)
-	if _, err := os.Stat(path); err == nil {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), "new-")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if err == nil {
-		err = file.Sync()
-	}
-	err = errors.Join(err, file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
+// aware knows whether it is a workflow that converts.
+type aware struct{ converter.DataConverter }
+
+// WithWorkflowContext implements [workflow.ContextAware].
+func (a aware) WithWorkflowContext(workflow.Context) converter.DataConverter {
+	return insistent(a)
+}
+
+// WithContext implements [workflow.ContextAware].
+func (a aware) WithContext(context.Context) converter.DataConverter { return a }
+
+// insistent converts within workflows. A store that is out of reach is the matter of a
+// worker, not of the run: a panic has the cluster give the decision out again later.
+type insistent struct{ converter.DataConverter }
+
+func insist(err error) error {
+	var store *storeError
+	if errors.As(err, &store) {
+		panic(store)
 	}
 	return err
 }
 
-func (f folder) get(digest string) ([]byte, error) {
-	if len(digest) != 2*sha256.Size || filepath.Base(digest) != digest {
-		return nil, fmt.Errorf("%q is no digest", digest)
+func (i insistent) ToPayload(v any) (*common.Payload, error) {
+	p, err := i.DataConverter.ToPayload(v)
+	return p, insist(err)
+}
+
+func (i insistent) ToPayloads(v ...any) (*common.Payloads, error) {
+	p, err := i.DataConverter.ToPayloads(v...)
+	return p, insist(err)
+}
+
+func (i insistent) FromPayload(p *common.Payload, to any) error {
+	return insist(i.DataConverter.FromPayload(p, to))
+}
+
+func (i insistent) FromPayloads(p *common.Payloads, to ...any) error {
+	return insist(i.DataConverter.FromPayloads(p, to...))
+}
+
+// keepResult keeps what a task came to before its activity ends.
+func (w *Worker) keepResult(ctx context.Context, result *taskResult) (out converter.RawValue, err error) {
+	err = untilKept(ctx, func() error {
+		payload, err := w.converter.ToPayload(result)
+		out = converter.NewRawValue(payload)
+		return err
+	})
+	return out, err
+}
+
+// untilKept has an activity do something, again as long as the payload store is out of
+// reach: the task stays alive, since to run it again would be worse.
+func untilKept(ctx context.Context, do func() error) error {
+	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
+		err := do()
+		var store *storeError
+		if !errors.As(err, &store) {
+			return err
+		}
+		activity.GetLogger(ctx).Error("a task waits for the payload store", "error", err)
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
 	}
-	text, err := os.ReadFile(f.path(digest))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s has no %s: are all workers and clients given the same --payloads?", string(f), digest)
-	}
-	return text, err
 }

@@ -206,7 +206,7 @@ func (s *Store) Delete(runID string) error {
 
 // Log returns what was said after a chunk.
 func (s *Store) Log(runID string, after int64, most int) ([]runner.LogChunk, error) {
-	all, err := s.cluster.logs.read(runID)
+	all, err := readLogs(s.cluster.blobs, runID)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ type Worker struct {
 	flows     flows
 	handlers  map[string]runner.Handler
 	decider   runner.Decider
-	logs      *logs
+	blobs     blobs
 	scope     runner.Scope // of what all tasks share
 	atWork    atomic.Int64 // tasks
 }
@@ -79,7 +79,7 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 	}
 	kinds := node.Options{}
 	w := &Worker{
-		client: c.client, converter: c.converter, heartbeat: o.Heartbeat, events: o.MostEvents, core: c.options.core, logs: c.logs,
+		client: c.client, converter: c.converter, heartbeat: o.Heartbeat, events: o.MostEvents, core: c.options.core, blobs: c.blobs,
 		handlers: map[string]runner.Handler{}, decider: node.NewDecider(kinds),
 	}
 	for _, kind := range node.Kinds(kinds) {

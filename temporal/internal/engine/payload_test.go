@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+// unreached is a store that nobody reaches.
+type unreached struct{}
+
+func (unreached) put(string, []byte) error                       { return errors.New("away") }
+func (unreached) get(string) ([]byte, error)                     { return nil, errors.New("away") }
+func (unreached) openLog(string, string) (io.WriteCloser, error) { return nil, errors.New("away") }
+func (unreached) readLogs(string) ([][]byte, error)              { return nil, errors.New("away") }
+
+// TestInsistent: within a workflow a store that is away is no result, but a reason to
+// decide again later; what can't be converted is one.
+func TestInsistent(t *testing.T) {
+	large := strings.Repeat("x", largestPayload)
+	conv := newConverter(unreached{})
+	if _, err := conv.ToPayload(large); err == nil || err.Error() != "payload store: away" {
+		t.Errorf("outside a workflow: %v", err)
+	}
+	within := aware{conv}.WithWorkflowContext(nil)
+	if _, err := within.ToPayload(func() {}); err == nil {
+		t.Error("a function was converted")
+	}
+	if _, err := within.ToPayload("small"); err != nil {
+		t.Errorf("a small value: %v", err)
+	}
+	defer func() {
+		var store *storeError
+		if err, _ := recover().(error); !errors.As(err, &store) {
+			t.Errorf("within a workflow: %v, want a panic with what the store said", err)
+		}
+	}()
+	_, _ = within.ToPayloads(1, large)
+}
