@@ -15,7 +15,7 @@ type aroundJoin struct {
 
 // detours adds the arcs of ways that no edge leads.
 func (a *assignment) detours() {
-	if a.f.branches() {
+	if a.f.flow().branches {
 		a.bypasses()
 		a.losses()
 	}

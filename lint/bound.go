@@ -107,7 +107,7 @@ func (w *boundWalk) cutShort(out *Bounds, ends bool) bool {
 		return false
 	}
 	least := float64(g.Limits.MaxSteps)
-	if w.f.branches() || loses {
+	if w.f.flow().branches || loses {
 		least = 1
 	}
 	if !ends || least < out.Steps.Min {

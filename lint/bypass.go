@@ -55,7 +55,7 @@ func (f *facts) joinsAlone() bool {
 // of it has succeeded: it is skipped at its limit of visits after it has failed.
 func (f *facts) skipsUnmade(v int) bool {
 	n := f.graph.Nodes[v]
-	if n.OnMaxVisits != "skip" || !canFail(n) && !f.mayErr(v) || !f.flow().cyclic[v] && !f.branches() {
+	if n.OnMaxVisits != "skip" || !canFail(n) && !f.mayErr(v) || !f.flow().cyclic[v] && !f.flow().branches {
 		return false
 	}
 	tolerant := func(how string) bool { return how != "" && how != "fail_all" }

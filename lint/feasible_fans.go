@@ -38,6 +38,9 @@ func (k *knowledge) enter(v int) {
 
 // stable reports whether no node that may be at work beside v writes any of the keys.
 func (k *knowledge) stable(names []string, v int) bool {
+	if w := k.f.flow(); !w.branches && !w.wild {
+		return true
+	}
 	return !slices.ContainsFunc(names, func(name string) bool {
 		return slices.ContainsFunc(k.f.writersOf()[name], func(n *spec.Node) bool { return n.Index != v && k.f.inParallel(v, n.Index) })
 	})

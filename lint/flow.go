@@ -44,8 +44,9 @@ type flow struct {
 	reached     []bool            // from the start
 	scc         []int             // component of each vertex
 	cyclic      []bool            // by vertex: it lies on a cycle
-	// wild says that some node may choose any other as its next.
-	wild bool
+	// wild says that some node may choose any other as its next, branches that some node
+	// leads to several at once.
+	wild, branches bool
 }
 
 // flow computes the groups of a well-formed graph.
@@ -58,6 +59,7 @@ func (f *facts) flow() *flow {
 	for i, n := range f.graph.Nodes {
 		w.groups[i] = f.groupsOf(n, out[i])
 		w.wild = w.wild || n.Goto.IsSet() && !n.HasEnds
+		w.branches = w.branches || slices.ContainsFunc(w.groups[i], func(g group) bool { return len(g.targets) > 1 || g.perhaps })
 	}
 	w.graph = f.digraph(w, true)
 	if w.calm = w.graph; w.fails() {

@@ -24,9 +24,9 @@ type parallel struct {
 func (f *facts) inParallel(x, y int) bool {
 	if f.theParallel == nil {
 		switch {
-		case f.flow().wild, f.branches() && len(f.graph.Nodes) > mostParallel:
+		case f.flow().wild, f.flow().branches && len(f.graph.Nodes) > mostParallel:
 			f.theParallel = &parallel{any: true}
-		case !f.branches():
+		case !f.flow().branches:
 			f.theParallel = &parallel{}
 		default:
 			f.theParallel = f.pairs()

@@ -29,7 +29,7 @@ func (f *facts) keeps(p *policy) string {
 			return "only inputs, results and the conditions on them keep it"
 		case r.gaps != "":
 			return r.gaps
-		case !f.branches():
+		case !f.flow().branches:
 			return ""
 		}
 	}
@@ -66,7 +66,7 @@ func (f *facts) obeys(p *policy) bool {
 		if most := f.graph.Limits.MaxSteps; most > 0 && most <= p.limit {
 			return true
 		}
-		return !f.flow().cyclic[p.place] && !slices.Contains(f.flow().cyclic, true) && !f.branches()
+		return !f.flow().cyclic[p.place] && !slices.Contains(f.flow().cyclic, true) && !f.flow().branches
 	case "reach":
 		if p.subject != f.end {
 			return true // a way is all that is asked for
@@ -120,16 +120,6 @@ func (f *facts) meetsFork(x, y int) bool {
 			continue
 		}
 		if f.leads(v, x, -1) && f.leads(v, y, -1) {
-			return true
-		}
-	}
-	return false
-}
-
-// branches reports whether any node leads to several at once.
-func (f *facts) branches() bool {
-	for _, groups := range f.flow().groups {
-		if slices.ContainsFunc(groups, func(g group) bool { return len(g.targets) > 1 || g.perhaps }) {
 			return true
 		}
 	}

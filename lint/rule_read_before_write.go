@@ -126,7 +126,7 @@ func (f *facts) fillMade(m *made) {
 				}
 			}
 		}
-		if thing, ok := m.outputs[v]; ok && (f.graph.Nodes[v].OnMaxVisits != "skip" || !f.flow().cyclic[v] && !f.branches()) { // who is skipped has none
+		if thing, ok := m.outputs[v]; ok && (f.graph.Nodes[v].OnMaxVisits != "skip" || !f.flow().cyclic[v] && !f.flow().branches) { // who is skipped has none
 			m.making(v, thing)
 		}
 		f.forgets(m, v)
