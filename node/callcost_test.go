@@ -71,6 +71,7 @@ func (quietDesk) Reserve(r runner.Reservation) (*runner.Reserved, error) {
 	return runner.NewReserved(r.Output, func(runner.CallUsage) {}), nil
 }
 func (quietDesk) Sleep(context.Context, time.Duration) error { return nil }
+func (quietDesk) Now() time.Time                             { return time.Now() }
 
 type roundTrip func(*http.Request) (*http.Response, error)
 

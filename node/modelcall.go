@@ -82,7 +82,9 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		req.OnThinking = thoughts.hear
 	}
 	heard := &hearing{onText: onText, begins: thoughts.end}
+	began := now(c.task)
 	response, err := client.Chat(ctx, &req, heard.listener())
+	took := now(c.task).Sub(began)
 	thoughts.end()
 	var failed *model.Error
 	if errors.As(err, &failed) && failed.Unsent { // there was no call
@@ -96,6 +98,7 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 		response.Usage = tokens
 	}
 	usage := c.usage(ref, &req, tokens, estimated)
+	usage.DurationMS = new(took.Milliseconds())
 	room.Settle(usage)
 	if failure := modelFailure(err); failure != nil && ctx.Err() == nil && heard.text.Len() > 0 {
 		c.broken()

@@ -6,9 +6,7 @@ package node
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/model"
@@ -73,9 +71,9 @@ func (k *toolkit) promptItem(ctx context.Context, task *runner.Task, number int,
 	return saying([]model.Part{part}), err
 }
 
-// noteFetched marks what was fetched in a task's log: a run that is taken up again
-// asks its model what it asked before.
-const noteFetched = "fetched"
+// fetchedPart is the kind of number under which what was fetched for a part of a prompt
+// is kept: a run that is taken up again asks its model what it asked before.
+const fetchedPart = "part"
 
 // fetch asks a server for what the part of that number names.
 func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fields map[string]any) ([]any, error) {
@@ -83,7 +81,8 @@ func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fiel
 	if fields["prompt"] != nil {
 		kind, named = "prompt", eval.Text(fields["prompt"])
 	}
-	if parts, ok := loggedParts(task, number); ok {
+	if done, ok := loggedAs(fetchedPart, task, number); ok {
+		parts, _ := done.output.([]any)
 		return parts, nil
 	}
 	server, what, colon := strings.Cut(named, ":")
@@ -101,7 +100,7 @@ func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fiel
 		given[name] = eval.Text(value)
 		args[name] = given[name]
 	}
-	began := time.Now()
+	began := now(task)
 	actor := &toolActor{kit: k, task: task}
 	taped, err := k.cassette.Tool(cassette.ToolCall{
 		Caller: model.Caller{Node: task.Node, Place: placeOf(task), Visit: task.Visit, Turn: number + 1}, Name: server + ":" + kind, Args: args,
@@ -123,21 +122,6 @@ func (k *toolkit) fetch(ctx context.Context, task *runner.Task, number int, fiel
 		return nil, ended(ctx, named, err)
 	}
 	parts, _ := unseen(task, taped.Output).([]any)
-	k.tell(task, toolCall{Call: tool.Call{Name: server + ":" + kind, Args: args}}, answer{output: slices.Clone(parts)}, time.Since(began))
-	if task.Note == nil {
-		return parts, nil
-	}
-	return parts, task.Note(map[string]any{noteFetched: map[string]any{"number": number, "parts": parts}})
-}
-
-func loggedParts(task *runner.Task, number int) ([]any, bool) {
-	for _, entry := range task.Log {
-		fields, _ := entry.(map[string]any)
-		note, ok := fields[noteFetched].(map[string]any)
-		if n, whole := wholeNumber(note["number"]); ok && whole && n == number {
-			parts, isList := note["parts"].([]any)
-			return parts, isList
-		}
-	}
-	return nil, false
+	call := toolCall{Call: tool.Call{Name: server + ":" + kind, Args: args}}
+	return parts, call.keepAs(fetchedPart, task, number, answer{output: parts}, now(task).Sub(began))
 }

@@ -85,7 +85,7 @@ type answer struct {
 	details map[string]any
 }
 
-// call makes one call, tells of it, and keeps what it came to in the journal: a
+// call makes one call and keeps what it came to in the journal, which tells of it: a
 // task that runs again finds it there and does not make it twice. An error
 // means that the task has to end.
 func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string, c toolCall) (answer, error) {
@@ -96,13 +96,12 @@ func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string,
 	if err != nil {
 		return answer{}, err
 	}
-	began := time.Now()
+	began := now(task)
 	if task.Models != nil {
 		hideKeys(task, k.cassette)
 	}
 	if refused := before(ctx, task, c); refused != nil {
-		k.tell(task, c, *refused, time.Since(began))
-		return *refused, keepAnswer(task, c.number, *refused)
+		return *refused, c.keep(task, *refused, now(task).Sub(began))
 	}
 	taped, err := k.cassette.Tool(cassette.ToolCall{
 		Caller: model.Caller{Node: task.Node, Place: placeOf(task), Visit: task.Visit, Turn: c.number + 1}, Name: c.Name, Args: c.Args, Malformed: c.Malformed,
@@ -114,17 +113,15 @@ func (k *toolkit) call(ctx context.Context, task *runner.Task, allowed []string,
 		return answer{}, ended(ctx, c.Name, err)
 	}
 	out := after(ctx, task, c, answer{taped.Output, taped.IsError, taped.Details})
-	k.tell(task, c, out, time.Since(began))
-	return out, keepAnswer(task, c.number, out)
+	return out, c.keep(task, out, now(task).Sub(began))
 }
 
-// refused tells of a call that is not made, and keeps what stands in for its result.
-func (k *toolkit) refused(task *runner.Task, c toolCall, words answer) (answer, error) {
+// refused keeps what stands in for the result of a call that is not made.
+func refused(task *runner.Task, c toolCall, words answer) (answer, error) {
 	if done, ok := loggedAnswer(task, c.number); ok {
 		return done, nil
 	}
-	k.tell(task, c, words, 0)
-	return words, keepAnswer(task, c.number, words)
+	return words, c.keep(task, words, 0)
 }
 
 // carryOut makes a call, again as the tool's retry says. A call that failed has an
@@ -168,46 +165,56 @@ func ended(ctx context.Context, name string, err error) error {
 	return err
 }
 
-// tell makes the call an event.
-func (k *toolkit) tell(task *runner.Task, c toolCall, out answer, took time.Duration) {
-	if task.Emit == nil {
-		return
+// now is the time by which calls are measured: the run's, so that one in virtual time is
+// the same every time.
+func now(task *runner.Task) time.Time {
+	if task.Models == nil {
+		return time.Now()
+	}
+	return task.Models.Now()
+}
+
+// keep notes what a call came to and how long it took, which the runner tells.
+func (c *toolCall) keep(task *runner.Task, out answer, took time.Duration) error {
+	return c.keepAs("number", task, c.number, out, took)
+}
+
+// keepAs keeps it under a number of that kind.
+func (c *toolCall) keepAs(kind string, task *runner.Task, number int, out answer, took time.Duration) error {
+	if task.Note == nil {
+		return nil
 	}
 	var args any = c.Args
 	if c.Malformed != "" {
 		args = c.Malformed
 	}
-	data := map[string]any{"args": args, "output": eval.Brief(out.output), "is_error": out.isError, "duration_ms": int(took.Milliseconds())}
+	note := map[string]any{
+		kind: number, "name": c.Name, "args": args, "output": out.output, "is_error": out.isError,
+		"duration_ms": int(took.Milliseconds()),
+	}
 	if c.id != "" {
-		data["id"] = c.id
+		note["id"] = c.id
 	}
-	task.Emit(runner.Said{Type: "tool", Name: c.Name, Data: data})
-}
-
-// noteTool marks the notes of finished tool calls in a task's log.
-const noteTool = "tool_call"
-
-// keepAnswer notes what a call came to.
-func keepAnswer(task *runner.Task, number int, out answer) error {
-	if task.Note == nil {
-		return nil
-	}
-	note := map[string]any{"number": number, "output": out.output, "is_error": out.isError}
 	if out.details != nil {
 		note["details"] = out.details
 	}
-	return task.Note(map[string]any{noteTool: note})
+	return task.Note(map[string]any{runner.NoteToolCall: note})
 }
 
 // loggedAnswer is what the call of that number came to before a crash.
 func loggedAnswer(task *runner.Task, number int) (answer, bool) {
+	return loggedAs("number", task, number)
+}
+
+// loggedAs is what was kept under a number of that kind.
+func loggedAs(kind string, task *runner.Task, number int) (answer, bool) {
 	for _, entry := range task.Log {
 		fields, _ := entry.(map[string]any)
-		note, ok := fields[noteTool].(map[string]any)
+		note, ok := fields[runner.NoteToolCall].(map[string]any)
 		if !ok {
 			continue
 		}
-		if n, ok := wholeNumber(note["number"]); !ok || n != number {
+		if n, ok := wholeNumber(note[kind]); !ok || n != number {
 			continue
 		}
 		out := answer{output: note["output"]}

@@ -232,6 +232,9 @@ func appendUsage(dst []byte, u *machine.Usage) []byte {
 	if u.Estimated {
 		dst = append(dst, `,"estimated":true`...)
 	}
+	if u.DurationMS != nil {
+		dst = appendInt(append(dst, `,"duration_ms":`...), int(*u.DurationMS))
+	}
 	return appendMarshalled(append(dst, `,"cost_usd":`...), u.CostUSD)
 }
 

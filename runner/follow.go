@@ -107,9 +107,8 @@ func (d *driver) replayEvent(event *machine.Event) error {
 	case machine.TaskEnded:
 		d.tellSpoken(event)
 	case machine.TaskNoted:
-		if d.nested == nil { // notes of usage are passed on to it
-			d.tellUsage(event)
-		}
+		d.tellUsage(event)
+		d.tellCalled(event)
 		if err := d.replayInside(event); err != nil {
 			return err
 		}

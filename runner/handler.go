@@ -128,9 +128,9 @@ type Task struct {
 
 // Said is one message of a running node. Exactly the fields of its Type are set.
 type Said struct {
-	// Type is "progress", "text", "thinking", "custom", "warning", "tool" or
+	// Type is "progress", "text", "thinking", "custom", "warning" or
 	// "retrying", for a part of the task that is tried again; the runner itself
-	// says "element", when an element of a node with each has ended, "question" and
+	// says "tool", from a note of NoteToolCall, "element", when an element of a node with each has ended, "question" and
 	// "answer", and "dropped", when the branches that wait at a join end.
 	Type    string
 	Percent float64 // progress

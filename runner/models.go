@@ -120,6 +120,8 @@ type ModelDesk interface {
 	Hide(secret string)
 	// Sleep waits, by the clock of the run.
 	Sleep(ctx context.Context, d time.Duration) error
+	// Now is the time by that clock: what a call took is measured with it.
+	Now() time.Time
 }
 
 // Note is that of the Desk.
@@ -137,6 +139,9 @@ func (m *ModelAccess) Hide(secret string) {
 
 // Sleep is that of the Desk.
 func (m *ModelAccess) Sleep(ctx context.Context, d time.Duration) error { return m.Desk.Sleep(ctx, d) }
+
+// Now is that of the Desk.
+func (m *ModelAccess) Now() time.Time { return m.Desk.Now() }
 
 // desk is that of a task of a driver.
 type desk struct {
@@ -160,6 +165,9 @@ func (k *desk) Sleep(ctx context.Context, d time.Duration) error {
 	}
 	return sleep(ctx, k.driver.clock, d)
 }
+
+// Now is the time of the run.
+func (k *desk) Now() time.Time { return time.Unix(0, k.driver.now()) }
 
 // access gives a task what it needs to call models.
 func (d *driver) access(task *Task, id machine.TaskID, turns map[string]int) {
@@ -226,25 +234,30 @@ func (d *driver) spent(m *message) {
 	if call == nil {
 		return
 	}
-	if call.Node == d.nested.path(m.event.Task.Node) { // else a subgraph has told already
-		d.tellUsage(&m.event)
-	}
+	d.tellUsage(&m.event)
 	if d.nested != nil {
 		// A run around that is over counts nothing more.
 		_ = d.nested.parent.sendNote(d.nested.task, nil, call)
 	}
 }
 
-// tellUsage tells what a call of a model came to, if the event is about one.
+// tellUsage tells what a call of a model came to, if the event is about one. A
+// subgraph has told of its own.
 func (d *driver) tellUsage(event *machine.Event) {
-	if call := event.Usage; call != nil && d.state.Watched {
-		if d.nested != nil && !d.watched {
-			d.outermost().untold.Add(1)
-			return
-		}
+	if call := event.Usage; call != nil && call.Node == d.nested.path(event.Task.Node) && d.tells() {
 		d.event = Event{
 			Type: LLMUsage, Time: time.Unix(0, event.At), Node: call.Node, Visit: call.Visit, Attempt: event.Task.Attempt, Usage: call,
 		}
 		d.emit()
 	}
+}
+
+// tells reports whether an event is told. One of a subgraph that nobody watches is only
+// counted.
+func (d *driver) tells() bool {
+	if d.state.Watched && d.nested != nil && !d.watched {
+		d.outermost().untold.Add(1)
+		return false
+	}
+	return d.state.Watched
 }

@@ -54,6 +54,7 @@ func (d *driver) note(m *message) {
 	d.journalErr = err
 	if err == nil {
 		d.spent(m)
+		d.tellCalled(&m.event)
 	}
 	m.kept <- err
 }

@@ -96,10 +96,7 @@ func (s saying) and(said *Said) saying {
 // said tells what a running node said.
 func (d *driver) said(m *message) {
 	kind := NodeEvent
-	switch m.said.Type {
-	case "tool":
-		kind = ToolCalled
-	case "text":
+	if m.said.Type == "text" {
 		kind = NodeOutput
 		d.texts[m.task] = d.texts[m.task].and(m.said)
 	}
@@ -122,16 +119,20 @@ func (d *driver) said(m *message) {
 }
 
 func (d *driver) tellSaid(kind EventType, m *message) {
-	d.event = Event{
-		Type: kind, Time: time.Unix(0, d.now()), Node: d.nested.path(m.task.Node), Visit: m.task.Visit, Attempt: m.task.Attempt, Said: m.said, live: true,
-	}
-	if step, branch := d.state.Begun(m.task); step > 0 {
-		d.event.Step, d.event.Superstep, d.event.Branch = step, d.state.Superstep, branch
-	}
+	d.eventOf(kind, d.now(), m.task)
+	d.event.Said, d.event.live = m.said, true
 	if r := m.said.Retry; r != nil {
 		d.event.Attempt, d.event.MaxAttempts, d.event.NextDelay, d.event.Error = r.Attempt, r.MaxAttempts, r.Delay, d.mask.failure(r.Error)
 	}
 	d.emit()
+}
+
+// eventOf begins an event of a running task.
+func (d *driver) eventOf(kind EventType, at int64, task machine.TaskID) {
+	d.event = Event{Type: kind, Time: time.Unix(0, at), Node: d.nested.path(task.Node), Visit: task.Visit, Attempt: task.Attempt}
+	if step, branch := d.state.Begun(task); step > 0 {
+		d.event.Step, d.event.Superstep, d.event.Branch = step, d.state.Superstep, branch
+	}
 }
 
 // streamed masks a piece of text, whose end is kept back while it may be the

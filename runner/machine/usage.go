@@ -72,6 +72,9 @@ type Usage struct {
 	Scripted bool `json:"scripted,omitempty"`
 	// Cut says that the call was cancelled before it was answered.
 	Cut bool `json:"cut,omitempty"`
+	// DurationMS is how long the call took, in milliseconds; nil in a sum, and where it
+	// was not measured.
+	DurationMS *int64 `json:"duration_ms,omitempty"`
 }
 
 // add counts a call.

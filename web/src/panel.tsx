@@ -227,10 +227,10 @@ function Calls({ calls }: { calls: RunEvent[] }) {
       <h3>Model calls</h3>
       <div class="scroll" tabIndex={0} role="group" aria-label="Model calls">
         <table class="even">
-          <thead><tr><th>model</th><th>role</th><th class="right">in</th><th class="right">out</th><th class="right">cost</th></tr></thead>
+          <thead><tr><th>model</th><th>role</th><th class="right">in</th><th class="right">out</th><th class="right">cost</th><th class="right">took</th></tr></thead>
           <tbody>
-            {calls.map((e, i) => <tr key={i}><td>{String(e.model ?? "")}</td><td>{String(e.role ?? "")}</td><td class="right">{number(e, "input_tokens").toLocaleString("en")}</td><td class="right">{number(e, "output_tokens").toLocaleString("en")}</td><td class="right">{cost(e.cost_usd)}</td></tr>)}
-            {calls.length > 1 && <tr class="sum"><td>all {calls.length}</td><td /><td class="right">{sum("input_tokens").toLocaleString("en")}</td><td class="right">{sum("output_tokens").toLocaleString("en")}</td><td class="right">{calls.every((e) => e.cost_usd === null || e.cost_usd === undefined) ? "unknown" : cost(sum("cost_usd"))}</td></tr>}
+            {calls.map((e, i) => <tr key={i}><td>{String(e.model ?? "")}</td><td>{String(e.role ?? "")}</td><td class="right">{number(e, "input_tokens").toLocaleString("en")}</td><td class="right">{number(e, "output_tokens").toLocaleString("en")}</td><td class="right">{cost(e.cost_usd)}</td><td class="right">{e.duration_ms === undefined ? "" : duration(e.duration_ms)}</td></tr>)}
+            {calls.length > 1 && <tr class="sum"><td>all {calls.length}</td><td /><td class="right">{sum("input_tokens").toLocaleString("en")}</td><td class="right">{sum("output_tokens").toLocaleString("en")}</td><td class="right">{calls.every((e) => e.cost_usd === null || e.cost_usd === undefined) ? "unknown" : cost(sum("cost_usd"))}</td><td class="right">{calls.every((e) => e.duration_ms === undefined) ? "" : duration(sum("duration_ms"))}</td></tr>}
           </tbody>
         </table>
       </div>

@@ -71,14 +71,15 @@ export function Timeline({ trace, version, step, selected, onStep, onSelect }: {
 
 interface Call { kind: "model" | "tool"; from: number; to: number; text: string }
 
-// callsOf are the calls of models and tools in an execution. Of a model's call only when
-// its answer came is told; of a tool's, live, how long it took.
+// callsOf are the calls of models and tools in an execution. How long one took is not
+// known of a run that an older version recorded.
 function callsOf(x: Execution, trace: Trace): Call[] {
   return x.events.filter((e) => e.event === "llm_usage" || e.event === "tool_called").map((e) => {
     const to = Date.parse(e.time) - trace.start, took = Number(e.duration_ms ?? 0);
     if (e.event === "tool_called") return { kind: "tool", from: to - took, to, text: `tool ${e.tool}, ${duration(took)}` };
     const tokens = `${Number(e.input_tokens ?? 0)} tokens in, ${Number(e.output_tokens ?? 0)} out`;
-    return { kind: "model", from: to, to, text: `${e.model} answered${e.role ? ` as ${e.role}` : ""}: ${tokens}${e.cost_usd ? `, $${Number(e.cost_usd).toFixed(4)}` : ""}` };
+    const after = e.duration_ms === undefined ? "" : ` after ${duration(took)}`;
+    return { kind: "model", from: to - took, to, text: `${e.model} answered${e.role ? ` as ${e.role}` : ""}${after}: ${tokens}${e.cost_usd ? `, $${Number(e.cost_usd).toFixed(4)}` : ""}` };
   });
 }
 

@@ -58,3 +58,6 @@ func (k *desk) Hide(secret string) {
 func (k *desk) Sleep(ctx context.Context, d time.Duration) error {
 	return pause(ctx, d)
 }
+
+// Now is the worker's time.
+func (k *desk) Now() time.Time { return time.Now() }
