@@ -45,6 +45,9 @@ func (d *driver) announce(input map[string]any) {
 	if !d.state.Watched {
 		return
 	}
+	if input == nil { // of none, a journal has nothing
+		input = map[string]any{}
+	}
 	limit := d.flow.graph.Limits.MaxSteps
 	if d.opts.MaxSteps > 0 {
 		limit = d.opts.MaxSteps

@@ -15,7 +15,8 @@ import (
 // tells of a run, the others what its drivers told as it happened, one after the
 // other. The numbers rise in both; what TOLD has, LIVE has in the same words, times
 // apart, with -numbers under the same number (what happens at once may be told in
-// another order); and every execution that starts ends once.
+// another order); TOLD has all calls of models and tools that LIVE has, with how long
+// they took; and every execution that starts ends once.
 func commandStreams(ts *testscript.TestScript, neg bool, args []string) {
 	numbers := len(args) > 0 && args[0] == "-numbers"
 	if numbers {
@@ -39,6 +40,11 @@ func commandStreams(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("told, and not live: %s", textOfJSON(event))
 		}
 	}
+	for _, event := range live {
+		if text := untimed(event, numbers); isCall(event) && known[text] > 0 {
+			ts.Fatalf("told live, and not again: %s", textOfJSON(event))
+		}
+	}
 	for _, stream := range [][]map[string]any{told, live} {
 		if err := checkStream(stream); err != nil {
 			ts.Fatalf("%v", err)
@@ -57,11 +63,18 @@ func streamOf(ts *testscript.TestScript, name string) (events []map[string]any) 
 	return events
 }
 
+// isCall reports whether an event tells a call, which is noted with how long it took.
+func isCall(event map[string]any) bool {
+	return event["event"] == "llm_usage" || event["event"] == "tool_called"
+}
+
 // untimed is the text of an event without what times decide.
 func untimed(event map[string]any, number bool) string {
 	out := maps.Clone(event)
 	delete(out, "time")
-	delete(out, "duration_ms")
+	if !isCall(event) {
+		delete(out, "duration_ms")
+	}
 	if !number {
 		delete(out, "seq")
 	}
