@@ -73,8 +73,8 @@ export async function markup({ folder, open, api, until, wrong, graphrun, launch
     for (const h of hits.splice(0)) wrong(`${what}: ${h}`);
   }
   const step = (page, key) => page.locator(".rows").press(key);
-  // walk goes through what a page of a run has.
-  async function walk(page, what, nodes) {
+  // walk goes through what a page of a run has; brief, not through every step and event.
+  async function walk(page, what, nodes, brief = false) {
     for (const tab of await page.locator("[role=tab]").all()) {
       const name = await tab.textContent();
       await tab.click();
@@ -84,11 +84,11 @@ export async function markup({ folder, open, api, until, wrong, graphrun, launch
         if (["says", "model", "some"].includes(id) && await page.locator(".below").count()) await page.locator(".said, .talk, details.tool").first().waitFor().catch(async () => { throw new Error(`${what}: the panel of ${id} shows ${await page.textContent(".pane")}`.replaceAll("\n", " ")); });
         await look(page, `${what} node ${id}`);
       }
-      if (name === "Step") for (let i = Number(await page.getByRole("slider").getAttribute("max")); i >= 0; i--) {
+      if (name === "Step") for (let i = Number(await page.getByRole("slider").getAttribute("max")), least = brief ? i : 0; i >= least; i--) {
         await page.getByRole("slider").fill(String(i));
         await look(page, `${what} step ${i}`);
       }
-      if (name === "Events") {
+      if (name === "Events" && !brief) {
         const last = Number((await page.textContent(".filters .hint")).split(" ")[0]);
         for (let i = 0; i < last; i++) {
           await step(page, "ArrowDown");
@@ -148,7 +148,7 @@ export async function markup({ folder, open, api, until, wrong, graphrun, launch
     await context.exposeFunction("hit", () => hits.push("a script ran"));
     await page.goto("file://" + file);
     await page.locator(".box .name").first().waitFor();
-    await walk(page, name, nodes);
+    await walk(page, name, nodes, true); // made of the same parts as the served one
     await context.close();
   }
   const missing = [...all].filter((mark) => !seen.has(mark));
