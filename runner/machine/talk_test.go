@@ -161,3 +161,101 @@ edges: [{from: a, to: b, when: visits.a < 2}, {from: b, to: a}, {from: a, to: EN
 		t.Errorf("%s:\n%s", s.Status, diff)
 	}
 }
+
+// What `last` shows and what a model is told of where branches meet: what was said on
+// one of them counts, the last in declaration order, and what ran before they parted
+// is told once.
+func TestThreadsMeet(t *testing.T) {
+	const flow = `
+state: {seen: {}}
+nodes:
+  a: {kind: llm, prompt: x}
+  r: {kind: exec, command: [x]}
+  %s
+  j: {kind: set, set: {seen: last.text}, join: {wait: all}}
+  m: {kind: llm, prompt: x}
+edges:
+  - {from: a, to: r}
+  - {from: j, to: m}
+  - {from: m, to: END}
+  - %s`
+	const two = "%s: {kind: exec, command: [x]}\n  %s: {kind: llm, prompt: x}"
+	quick, slow := once(after(1, nil)), once(after(2, nil))
+	both := "b: {kind: llm, prompt: x}\n  c: {kind: llm, prompt: x}"
+	meet := "{from: r, to: [b, c]}\n  - {from: [b, c], to: j}"
+	for name, test := range map[string]struct {
+		nodes, edges string
+		replies      replies
+		seen, ran    string
+		path         string
+	}{
+		"nothing was said on the last":  {fmt.Sprintf(two, "c", "b"), meet, nil, "! b#1.0", "r c j", "a r b c j m"},
+		"nothing was said on the first": {fmt.Sprintf(two, "b", "c"), meet, nil, "! c#1.0", "r b j", "a r b c j m"},
+		"the last in order was quicker": {both, meet, replies{"b": slow, "c": quick}, "! c#1.0", "j", "a r b c j m"},
+		"the last in order was slower":  {both, meet, replies{"b": quick, "c": slow}, "! c#1.0", "j", "a r b c j m"},
+		"the first in order came last": {
+			both + "\n  p: {kind: pass}", "{from: r, to: [b, c]}\n  - {from: b, to: p}\n  - {from: [p, c], to: j}", nil,
+			"! c#1.0", "p j", "a r b c p j m",
+		},
+		"nothing was said since": {"b: {kind: pass}\n  c: {kind: pass}", meet, nil, "! a#1.0", "r b c j", "a r b c j m"},
+		"branches meet that met": {
+			fmt.Sprintf(two, "q", "c") + "\n  p: {kind: pass}\n  b: {kind: pass}\n  i: {kind: pass, join: {wait: all}}",
+			"{from: r, to: [q, p]}\n  - {from: p, to: [b, c]}\n  - {from: [b, c], to: i}\n  - {from: [q, i], to: j}", nil, "! c#1.0", "r q p b i j", "a r q p b c i j m",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ran []string
+			simCase{
+				flow: fmt.Sprintf(flow, test.nodes, test.edges), replies: test.replies,
+				path:  test.path,
+				state: map[string]any{"seen": test.seen},
+				told: func(c machine.Command) {
+					if c.Task.Node == "m" {
+						for _, r := range c.Work.Talk.Ran {
+							ran = append(ran, r.Node)
+						}
+					}
+				},
+			}.run(t)
+			if got := strings.Join(ran, " "); got != test.ran {
+				t.Errorf("the model is told that %q ran, want %q", got, test.ran)
+			}
+		})
+	}
+}
+
+// An isolated model whose calls are open is heard by who runs its tools, behind a join
+// too, and by no other model.
+func TestOpenCallsOfIsolated(t *testing.T) {
+	for node, want := range map[string]int{
+		"{kind: tools, join: {wait: all}}":                                              1,
+		"{kind: llm, prompt: x, tools: [t], conversation: isolated, join: {wait: all}}": 0,
+	} {
+		plan := build(t, head+`
+tools: {t: {exec: {command: [x]}}}
+nodes:
+  a: {kind: pass}
+  x: {kind: exec, command: [x]}
+  i: {kind: llm, prompt: x, tools: [t], conversation: isolated}
+  o: `+node+`
+edges: [{from: a, to: [x, i]}, {from: [x, i], to: o}, {from: o, to: END}]`)
+		calls := ended("i", 1, 1, nil)
+		calls.Talk = &machine.TalkDelta{Add: []machine.Message{{Role: "assistant", ToolCalls: []machine.ToolCall{{ID: "1", Name: "t"}}}}}
+		s, heard := plan.NewState(), -1
+		for _, e := range []machine.Event{{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "run"}}, closes, ended("x", 1, 1, nil), calls, closes} {
+			e.At = simEpoch
+			cmds, err := plan.Apply(s, e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range cmds {
+				if c.Kind == machine.RunTask && c.Task.Node == "o" {
+					heard = len(c.Work.Talk.Messages)
+				}
+			}
+		}
+		if heard != want {
+			t.Errorf("%s hears %d messages, want %d", node, heard, want)
+		}
+	}
+}
