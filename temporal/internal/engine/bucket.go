@@ -121,7 +121,7 @@ func (b *bucket) explain(err error) error {
 	}
 	var reply minio.ErrorResponse
 	if !errors.As(err, &reply) {
-		return fmt.Errorf("bucket %q at %s is out of reach: %w", b.name, b.client.EndpointURL(), err)
+		return fmt.Errorf("bucket %q at %s %w: %w", b.name, b.client.EndpointURL(), errOutOfReach, err)
 	}
 	switch {
 	case reply.Code == minio.NoSuchBucket:

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -304,18 +305,32 @@ func farRun(t *testing.T, text, pad int) *engine.Options {
 	}
 	result := make(chan outcome, 1)
 	go func() {
+		defer close(result) // also when the command says no result
 		result <- outcomeOf(t, o, "run", file, "-i", "dir="+dir, "-i", "pad="+strings.Repeat("p", pad), "--run-id", "far")
 	}()
 	waitFor(t, func() bool {
 		_, err := os.Stat(filepath.Join(dir, "made"))
 		return err == nil
 	})
+	looker, err := engine.Dial(*o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer looker.Close()
 	s.kill()
+	looked := make(chan error, 1)
+	go func() {
+		_, err := looker.Store(context.Background()).Run("far")
+		looked <- err
+	}()
 	if err := os.Remove(filepath.Join(dir, "wait")); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(heartbeat + time.Second)
 	s.start()
+	if err := <-looked; err != nil {
+		t.Errorf("who looked at the run while the bucket was away: %v", err)
+	}
 	out := <-result
 	if kept, _ := out.State["text"].(string); out.Code != 0 || len(kept) != text || fmt.Sprint(out.State["size"]) != fmt.Sprint(text+pad) {
 		t.Errorf("exit code %d, %d bytes, size %v, error %v; want 0, %d bytes, size %d",

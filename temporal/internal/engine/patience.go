@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,12 +106,13 @@ func (s *Store) reach(do func() error) error {
 	}
 }
 
-// away reports whether an error says that the cluster is out of reach, or has too much
-// to do: it holds back one question to a workflow at a time while that is at work.
+// away reports whether an error says that the cluster or the payload store is out of
+// reach, or that the cluster has too much to do: it holds back one question to a workflow
+// at a time while that is at work.
 func away(err error) bool {
 	var out *serviceerror.Unavailable
 	var busy *serviceerror.ResourceExhausted
-	return errors.As(err, &out) || errors.As(err, &busy)
+	return errors.As(err, &out) || errors.As(err, &busy) || errors.Is(err, errOutOfReach)
 }
 
 // notMine begins what a worker says that can't run the version of a run: it leaves it
@@ -124,7 +126,9 @@ const outOfStep = "[TMPRL1100]"
 // left reports whether an error says that another time, or another worker, will do.
 func left(err error) bool {
 	var failed *serviceerror.QueryFailed
-	return errors.As(err, &failed) && (strings.Contains(failed.Error(), notMine) || strings.Contains(failed.Error(), outOfStep))
+	return errors.As(err, &failed) && slices.ContainsFunc([]string{notMine, outOfStep, errOutOfReach.Error()}, func(text string) bool {
+		return strings.Contains(failed.Error(), text)
+	})
 }
 
 // unanswered reports whether an error says that no worker has answered in time, that

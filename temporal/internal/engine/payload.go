@@ -75,6 +75,9 @@ type storeError struct{ err error }
 func (e *storeError) Error() string { return "payload store: " + e.err.Error() }
 func (e *storeError) Unwrap() error { return e.err }
 
+// errOutOfReach is what is wrong with a store that may be there again in a moment.
+var errOutOfReach = errors.New("is out of reach")
+
 // codec replaces large payloads.
 type codec struct{ blobs blobs }
 
