@@ -142,6 +142,7 @@ func TestCompileErrors(t *testing.T) {
 		{"‹›", RuleSyntax, "expression is empty", ""},
 		{"n +‹›", RuleSyntax, "unexpected end of the expression", ""},
 		{"‹(›n + 1", RuleSyntax, `"(" is not closed`, ""},
+		{"‹/›", RuleSyntax, `unexpected "/"`, ""},
 		{"n ‹=› 3", RuleSyntax, `"=" is no operator here; write ==`, "=="},
 		{"n == ‹'›x", RuleSyntax, "string is not closed", ""},
 		{"s == ‹'›x\nand s != 'y'", RuleSyntax, "string is not closed", ""},
