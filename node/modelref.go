@@ -188,9 +188,7 @@ func hideKeys(task *runner.Task, tape *cassette.Cassette) {
 }
 
 func hideSecrets(task *runner.Task, tape *cassette.Cassette) {
-	for _, secret := range task.Models.Secrets {
-		tape.Hide(secret)
-	}
+	tape.HideForms(task.Models.Secrets)
 }
 
 func hideProviders(task *runner.Task, providers map[string]any, tape *cassette.Cassette) {

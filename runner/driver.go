@@ -156,9 +156,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		d.scope, d.budget = nested.parent.scope, newBudget(&f.graph.Limits, nested.parent.budget)
 		d.answered = nested.parent.answered
 		d.answers = nested.parent.answers
-		for _, text := range nested.hidden {
-			d.mask.hide(text)
-		}
+		d.mask.hideForms(nested.hidden)
 	}
 	return d
 }

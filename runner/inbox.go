@@ -105,9 +105,7 @@ func (d *driver) hear(m *message) *machine.Event {
 	case m.kept != nil:
 		d.note(m)
 	case m.learn != nil:
-		for _, text := range m.learn {
-			d.mask.hide(text)
-		}
+		d.mask.hideForms(m.learn)
 		for _, text := range m.learned {
 			d.mask.learnValue(text)
 		}

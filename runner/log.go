@@ -102,9 +102,7 @@ func newRunLog(store LogStore, opts *Options, now func() time.Time) *runLog {
 func (l *runLog) hideForms(texts []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, text := range texts {
-		l.mask.hideText(text)
-	}
+	l.mask.hideForms(texts)
 }
 
 // hide masks texts in what is said from now on.

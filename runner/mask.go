@@ -63,6 +63,14 @@ func (m *masker) hide(v any) {
 	})
 }
 
+// hideForms adds what another masker of the run hides: forms already, which have no
+// forms of their own. Who shares its log has told it of them.
+func (m *masker) hideForms(texts []string) {
+	for _, text := range texts {
+		m.hideText(text)
+	}
+}
+
 func (m *masker) hideText(text string) {
 	if !slices.Contains(m.values, text) {
 		m.values, m.begins[text[0]] = append(m.values, text), true

@@ -68,9 +68,24 @@ func (c *Cassette) Hide(secret string) {
 	if slices.Contains(c.secrets, secret) {
 		return
 	}
-	for _, form := range redact.Forms(secret) {
-		if !slices.Contains(c.secrets, form) {
-			c.secrets = append(c.secrets, form)
+	c.hideForms(redact.Forms(secret))
+}
+
+// HideForms is Hide for texts that are all that secrets read as already, such as what
+// a run masks.
+func (c *Cassette) HideForms(texts []string) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hideForms(texts)
+}
+
+func (c *Cassette) hideForms(texts []string) {
+	for _, text := range texts {
+		if redact.Refusal(text) == "" && !slices.Contains(c.secrets, text) {
+			c.secrets = append(c.secrets, text)
 		}
 	}
 	slices.SortStableFunc(c.secrets, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
