@@ -33,8 +33,8 @@ export interface Serving {
   said?: (node: string) => Promise<void>;
 }
 
-function readPlace(run: boolean): Place {
-  const q = new URLSearchParams(location.hash.slice(1));
+function readPlace(run: boolean, hash = location.hash): Place {
+  const q = new URLSearchParams(hash.slice(1));
   const step = q.get("step"), line = q.get("line");
   return { tab: q.get("tab") ?? (run ? "run" : "flow"), node: q.get("node"), step: step === null ? null : Math.max(0, Number(step) || 0), line: Number(line) || null };
 }
@@ -56,7 +56,8 @@ export function App({ data, live }: { data: Data; live?: Serving }) {
   const go = (change: Partial<Place>) => setPlace((old) => ({ ...old, ...change }));
   useEffect(() => writePlace(place), [place]);
   useEffect(() => {
-    const changed = () => setPlace(readPlace(!!trace));
+    // The address of the event: writePlace may have put another one in its place meanwhile.
+    const changed = (e: HashChangeEvent) => setPlace(readPlace(!!trace, new URL(e.newURL).hash));
     addEventListener("hashchange", changed);
     return () => removeEventListener("hashchange", changed);
   }, []);
