@@ -1,13 +1,33 @@
-// Apply: one recorded fact in, commands out. This file is the table of
-// contents of the machine.
+// Apply: one recorded fact in, commands out. Which event leads to which transition:
+//
+//	event          transition                                                      in
+//	RunBegan       the state is set up, the first superstep opens                  begin.go
+//	TaskBegan      none: only that it is in the journal counts                     -
+//	TaskNoted      the note is kept, what a call of a model came to is counted     step_active.go
+//	TaskEnded      an attempt succeeds, fails, is tried again or parks; who        step_task.go
+//	               waited for room starts, the last one asks for Advanced          each_element.go
+//	Advanced       the superstep closes: writes, routing, then the next one        step.go
+//	Decided        a router's answer: the edge that it named fires                 edge.go
+//	TimerFired     RunTimer, StepTimer: the run ends                               limit.go
+//	               TaskTimer: the attempt is cancelled, to fail when it has ended  limit.go
+//	               RetryTimer, WaitTimer: what was parked joins the next superstep wait.go
+//	               AnswerTimer: the question is settled without an answer          people.go
+//	               BranchTimer: the branch fails                                   fanout_failure.go
+//	               GraceTimer: finally has had its time                            finally.go
+//	Answered       the question is settled; who has all answers goes on            people.go
+//	StepsGranted   a subgraph enters what waited for steps                         limit_steps.go
+//	PauseAsked     the run pauses when the open superstep has closed               pause.go
+//	CancelAsked    tasks are cancelled; when they have ended, so does the run      ending.go
+//	Resumed        the run goes on: what was open is asked for once more           pause_resume.go
+//
+// A run that is paused takes Resumed and what Event.reachesPaused names, one that has
+// ended nothing: the driver leaves its end out of the events to take it up. What came
+// of an event is State.Effect.
 
 package machine
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"time"
 
 	"github.com/graphrun/graphrun/eval"
 )
@@ -102,87 +122,6 @@ func (p *Plan) Advance(s *State, at int64) []Command {
 	return s.cmds
 }
 
-// begin sets up the state from the run's input and enters the start node.
-func (p *Plan) begin(s *State, e *Event) {
-	info := e.Run
-	if info == nil {
-		info = &RunInfo{}
-	}
-	s.RunID, s.began = info.ID, e.At
-	s.setStatus(Running, "")
-	s.limits, s.goal, s.parent = p.limits, p.goal, info.Parent
-	s.regrant()
-	s.breakBefore, s.breakAfter = p.breakBefore, p.breakAfter
-	s.limits.MaxStateBytes = maxStateBytes(&p.limits, s.parent)
-	s.applySettings(info)
-	s.env = maps.Clone(p.initial)
-	s.size, s.sizes = p.size, slices.Clone(p.sizes)
-	s.loadInput(info.Session)
-	s.loadInput(e.Input)
-	s.edit(e.Edit)
-	s.loadContext(e.Input, info.Dir)
-	if s.limits.Timeout > 0 {
-		s.deadline = e.At + int64(s.limits.Timeout)
-		s.command(Command{Kind: StartTimer, Timer: RunTimer, For: s.limits.Timeout})
-	}
-	var input any = e.Input
-	if e.Input == nil {
-		input = map[string]any{}
-	}
-	s.next = append(s.next, task{node: p.start, input: input, thread: p.firstThread(s, info.Talk)})
-	if p.group != nil {
-		s.Group, _ = p.Group(e) // a driver has seen to it that there is no error
-	}
-	if info.Held {
-		p.pause(s, "concurrency")
-		return
-	}
-	p.openSuperstep(s)
-}
-
-// applySettings puts a caller's settings in the place of the graph's.
-func (s *State) applySettings(info *RunInfo) {
-	if info.MaxSteps > 0 {
-		s.limits.MaxSteps = info.MaxSteps
-	}
-	if info.MaxConcurrency > 0 {
-		s.limits.MaxConcurrency = info.MaxConcurrency
-	}
-	if info.MaxStateBytes > 0 {
-		s.limits.MaxStateBytes = info.MaxStateBytes
-	}
-	if info.Timeout > 0 {
-		s.limits.Timeout = info.Timeout
-	}
-	if info.Goal != "" {
-		s.goal = info.Goal
-	}
-	if info.Models != nil {
-		s.models = *info.Models
-	}
-	s.breakBefore = withAll(s.breakBefore, info.PauseBefore)
-	s.breakAfter = withAll(s.breakAfter, info.PauseAfter)
-}
-
-// withAll is a new list of what is in either.
-func withAll(list, more []string) []string {
-	out := slices.Clone(list)
-	for _, name := range more {
-		if !slices.Contains(out, name) {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-// edit sets state keys by hand: a fork may.
-func (s *State) edit(values map[string]any) {
-	if len(values) > 0 {
-		s.loadInput(values)
-	}
-	s.edits = nil
-}
-
 // timerFired acts on a timer that is still of interest.
 func (p *Plan) timerFired(s *State, e *Event) {
 	timer := e.Timer
@@ -222,112 +161,6 @@ func (p *Plan) timerFired(s *State, e *Event) {
 	}
 }
 
-// outOfTime ends a run that took longer than its timeout.
-func (p *Plan) outOfTime(s *State) {
-	p.end(s, ending{status: Limit, reason: "timeout", failure: &Failure{
-		Kind: "timeout", Message: "the run took longer than its timeout of " + eval.DurationText(s.limits.Timeout),
-	}})
-}
-
-// attemptTimedOut cancels an attempt; it fails when it has ended.
-func (p *Plan) attemptTimedOut(s *State, id TaskID) {
-	t := s.find(id)
-	if t == nil {
-		return
-	}
-	failure := &Failure{
-		Kind: "timeout", Message: "attempt took longer than its timeout of " + eval.DurationText(p.timeoutOf(t.node)),
-	}
-	if t.each != nil {
-		run := t.each.running[id.Element-1]
-		if run == nil || run.attempt != id.Attempt || run.cause != nil {
-			return
-		}
-		run.cause = failure
-	} else if t.status == running && t.cause == nil {
-		t.cause = failure
-	} else {
-		return
-	}
-	s.command(Command{Kind: CancelTask, Task: id})
-}
-
-// unpark moves a task whose timer fired to the next superstep.
-func (p *Plan) unpark(s *State, e *Event) {
-	fired := func(t *task) bool {
-		return (t.status == delayed && e.Timer == RetryTimer || t.status == waiting && e.Timer == WaitTimer) &&
-			s.taskID(t) == e.Task
-	}
-	for i := range s.tasks {
-		if s.open && !s.tasks[i].due && fired(&s.tasks[i]) {
-			s.tasks[i].due, s.tasks[i].order, s.Effect = true, s.nextOrder(), Applied
-			return
-		}
-	}
-	i := slices.IndexFunc(s.parked, func(t task) bool { return fired(&t) })
-	if i < 0 {
-		return
-	}
-	s.Effect = Applied
-	p.leavePark(s, i, false)
-}
-
-// resumeIdle goes on when no superstep is open.
-func (p *Plan) resumeIdle(s *State) {
-	if !s.open && s.deciding == 0 && s.closing == nil {
-		p.proceed(s)
-	}
-}
-
-// end ends the run: at once when nothing runs, else when the running tasks,
-// which are cancelled, have ended. The first ending stands.
-func (p *Plan) end(s *State, how ending) {
-	if s.closing == nil {
-		s.closing = &how
-		for i := range s.tasks {
-			s.cancel(&s.tasks[i], "the run ended before the node did")
-		}
-	}
-	p.settle(s)
-}
-
-// settle says what comes next once no task of the superstep is running.
-func (p *Plan) settle(s *State) {
-	if s.closing != nil {
-		if !s.open || s.runningTasks == 0 {
-			p.finish(s, *s.closing)
-		}
-		return
-	}
-	if s.open && s.readyTasks+s.runningTasks == 0 {
-		s.commandAdvance()
-	}
-}
-
-// finish ends the run, or begins what is to run at its end.
-func (p *Plan) finish(s *State, how ending) {
-	s.interrupt()
-	s.Failure = how.failure
-	if len(p.finally) > 0 {
-		p.beginFinally(s, how)
-		return
-	}
-	p.conclude(s, how)
-}
-
-// conclude puts the end of the run into the state and says so.
-func (p *Plan) conclude(s *State, how ending) {
-	s.setStatus(how.status, how.reason)
-	s.Quality = FailedQuality
-	if how.status == Completed {
-		s.Quality = Clean
-		if s.degraded {
-			s.Quality = Degraded
-		}
-	}
-	s.command(Command{Kind: Finish})
-}
-
 // reset empties the buffers of the event before.
 func (s *State) reset() {
 	s.cmds, s.Ran, s.Effect = s.cmds[:0], s.Ran[:0], Ignored
@@ -346,42 +179,46 @@ func (s *State) commandAdvance() {
 	s.command(Command{Kind: Advance})
 }
 
-// Begun returns the step that a task of the open superstep is, and the branch it
-// is in; 0 when there is no such task.
-func (s *State) Begun(id TaskID) (step int, branch string) {
-	t := s.find(id)
-	if t == nil {
-		return 0, ""
+// Effect is what the last event came to. The zero value says that nothing came
+// of it.
+type Effect uint8
+
+const (
+	// Ignored is an event that came late, twice, or for nobody.
+	Ignored Effect = iota
+	// Applied is an event that changed the state, or could have.
+	Applied
+	// Retried is the end of an attempt after which another one follows.
+	Retried
+	// FailedForGood is the end of the last attempt of an execution, or of an
+	// element of one.
+	FailedForGood
+	// CutOff is the end of an execution, or of an element, that was cancelled.
+	CutOff
+)
+
+// taskEffect is what the end of an attempt came to.
+func (t *task) taskEffect() Effect {
+	switch t.status {
+	case delayed:
+		return Retried
+	case failed:
+		return FailedForGood
+	case dropped:
+		return CutOff
 	}
-	if t.at.fan != nil {
-		branch = s.plan.branchName(t.at)
-	}
-	return t.step, branch
+	return Applied
 }
 
-// find returns the task of the open superstep with that id, or nil. A visit that is
-// skipped has the number of the one before, which may still be at work.
-func (s *State) find(id TaskID) *task {
-	if len(s.index) > 0 {
-		i, ok := s.index[TaskID{Node: id.Node, Visit: id.Visit}]
-		if ok && (s.tasks[i].attempt == id.Attempt || id.Element > 0) {
-			return &s.tasks[i]
-		}
-		return nil
+// elementEffect is what the end of an element's attempt came to.
+func (e *eachState) elementEffect(i int, run *elementRun, failure *Failure) Effect {
+	switch {
+	case run.cause != nil && run.cause.Kind == "cancelled":
+		return CutOff
+	case failure == nil:
+		return Applied
+	case e.attempts[i].attempt == run.attempt:
+		return Retried
 	}
-	for i := range s.tasks {
-		t := &s.tasks[i]
-		if t.visit == id.Visit && !t.skipped && (t.attempt == id.Attempt || id.Element > 0) && s.plan.nodes[t.node].id == id.Node {
-			return t
-		}
-	}
-	return nil
-}
-
-// timeoutOf is the timeout of one attempt of a node; 0: none.
-func (p *Plan) timeoutOf(node int) time.Duration {
-	if d := p.nodes[node].timeout; d > 0 {
-		return d
-	}
-	return p.limits.NodeTimeout
+	return FailedForGood
 }

@@ -2,7 +2,9 @@
 
 package machine
 
-import "time"
+import (
+	"time"
+)
 
 // CommandKind says what is wanted. The zero value is unset.
 type CommandKind int

@@ -1,6 +1,94 @@
-// How a run ends by itself, and what is taken back of executions cut short.
+// How a run ends, and what is taken back of executions cut short (GraphSpec §11).
 
 package machine
+
+// Status is how a run stands. The zero value means not started.
+type Status string
+
+// The statuses.
+const (
+	Running   Status = "running"
+	Completed Status = "completed"
+	Failed    Status = "failed"
+	Stuck     Status = "stuck"
+	Limit     Status = "limit"
+	Paused    Status = "paused"
+	Cancelled Status = "cancelled"
+)
+
+// Quality is how well a finished run went; it prints as null while unknown.
+type Quality string
+
+// The qualities.
+const (
+	Clean         Quality = "clean"
+	Degraded      Quality = "degraded"
+	FailedQuality Quality = "failed"
+)
+
+// MarshalJSON prints the quality, or null when it is not known yet.
+func (q Quality) MarshalJSON() ([]byte, error) {
+	if q == "" {
+		return []byte("null"), nil
+	}
+	return []byte(`"` + string(q) + `"`), nil
+}
+
+// ending is how a run is to end.
+type ending struct {
+	status  Status
+	reason  string
+	failure *Failure
+}
+
+// end ends the run: at once when nothing runs, else when the running tasks,
+// which are cancelled, have ended. The first ending stands.
+func (p *Plan) end(s *State, how ending) {
+	if s.closing == nil {
+		s.closing = &how
+		for i := range s.tasks {
+			s.cancel(&s.tasks[i], "the run ended before the node did")
+		}
+	}
+	p.settle(s)
+}
+
+// settle says what comes next once no task of the superstep is running.
+func (p *Plan) settle(s *State) {
+	if s.closing != nil {
+		if !s.open || s.runningTasks == 0 {
+			p.finish(s, *s.closing)
+		}
+		return
+	}
+	if s.open && s.readyTasks+s.runningTasks == 0 {
+		s.commandAdvance()
+	}
+}
+
+// finish ends the run, or begins what is to run at its end.
+func (p *Plan) finish(s *State, how ending) {
+	s.interrupt()
+	s.Failure = how.failure
+	if len(p.finally) > 0 {
+		p.beginFinally(s, how)
+		return
+	}
+	p.conclude(s, how)
+}
+
+// conclude puts the end of the run into the state and says so.
+func (p *Plan) conclude(s *State, how ending) {
+	s.setStatus(how.status, how.reason)
+	s.Quality = FailedQuality
+	if how.status == Completed {
+		s.Quality = Clean
+		if s.degraded {
+			s.Quality = Degraded
+		}
+	}
+	s.command(Command{Kind: Finish})
+}
 
 // unstep takes back the step of an execution that was cancelled. Its visit
 // stays: the next one is another execution.
@@ -81,61 +169,6 @@ func (p *Plan) outputSoFar(s *State) any {
 	}
 	s.setContext(p.outUses, &task{output: output})
 	return p.output.EvalParts(&s.vm, s.env)
-}
-
-// stepsLeft is how many steps the run may still take.
-func (s *State) stepsLeft() int {
-	if s.final != nil {
-		return freely
-	}
-	left := s.ownStepsLeft()
-	switch {
-	case s.shares():
-		left = min(left, s.grants.Granted-s.Steps)
-	case s.parent != nil:
-		left = min(left, s.parent.StepsLeft-s.Steps-s.ChildSteps)
-	}
-	return left
-}
-
-// CutShort reports whether the run ended because the runs around it had no step
-// left.
-func (s *State) CutShort() bool {
-	switch {
-	case !s.outOfSteps || s.parent == nil:
-		return false
-	case s.parent.Shared:
-		return s.grants.Above > 0
-	}
-	return s.parent.StepsLeft <= s.limits.MaxSteps
-}
-
-// CutBy says whose limit that was: 1 is the next run's around this one.
-func (s *State) CutBy() int { return max(1, s.grants.Above) }
-
-// outOfSteps ends the run at its step limit, as on_max_steps says. A limit of
-// the runs around it is theirs to judge.
-func (p *Plan) outOfSteps(s *State) {
-	s.open, s.outOfSteps = false, true
-	if s.CutShort() {
-		p.finish(s, ending{status: Limit, reason: "max_steps", failure: &Failure{
-			Kind: "loop_limit", Message: "the run around this one has no step left (max_steps)",
-		}})
-		return
-	}
-	failure := &Failure{
-		Kind:    "loop_limit",
-		Message: "the run has taken " + plural(s.limits.MaxSteps, "step") + ", its limit (max_steps)",
-	}
-	switch s.limits.OnMaxSteps {
-	case "return_last", "flag":
-		s.degraded = true
-		s.Output = p.outputSoFar(s)
-		s.Limited = s.limits.OnMaxSteps == "flag"
-		p.finish(s, ending{status: Completed, reason: "max_steps"})
-	default:
-		p.finish(s, ending{status: Limit, reason: "max_steps", failure: failure})
-	}
 }
 
 // Ending reports whether the run is ending or has ended.

@@ -5,8 +5,6 @@ package machine
 import (
 	"bytes"
 	"encoding/json"
-
-	"github.com/graphrun/graphrun/eval"
 )
 
 // Failure is the error of a node, an edge or a run.
@@ -49,23 +47,6 @@ func (f *Failure) Error() string {
 	return "node " + f.Node + ": " + f.Kind + ": " + f.Message
 }
 
-// Candidate is one edge that was considered after a node, and what became of it.
-type Candidate struct {
-	Edge      int    `json:"edge"`
-	ID        string `json:"id,omitempty"`
-	Label     string `json:"label,omitempty"`
-	To        string `json:"to"`
-	Condition string `json:"condition"`
-	When      string `json:"when,omitempty"`
-	// Fired says whether the edge was taken.
-	Fired bool `json:"fired"`
-	// Why is the reason in words: "confidence >= 0.8 is false".
-	Why string `json:"why"`
-	// Test holds the parts of the condition with their values; nil when it was
-	// not evaluated, or nobody asked for them (State.Explain).
-	Test *eval.Reason `json:"-"`
-}
-
 // MarshalJSON prints the fields that every error has, null where there is nothing
 // to say: those who read it need not ask which are there.
 func (f Failure) MarshalJSON() ([]byte, error) {
@@ -83,24 +64,6 @@ func (f Failure) MarshalJSON() ([]byte, error) {
 	}
 	if f.Attempt > 0 {
 		out.Attempt = &f.Attempt
-	}
-	return unescaped(out)
-}
-
-// MarshalJSON prints a candidate; without a condition of its own `when` is null.
-func (c Candidate) MarshalJSON() ([]byte, error) {
-	type rest Candidate // without this method
-	out := struct {
-		Edge      int     `json:"edge"`
-		ID        string  `json:"id,omitempty"`
-		Label     string  `json:"label,omitempty"`
-		To        string  `json:"to"`
-		Condition string  `json:"condition"`
-		When      *string `json:"when"`
-		rest
-	}{Edge: c.Edge, ID: c.ID, Label: c.Label, To: c.To, Condition: c.Condition, rest: rest(c)}
-	if c.When != "" {
-		out.When = &c.When
 	}
 	return unescaped(out)
 }

@@ -4,40 +4,9 @@
 package machine
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 )
-
-// joinKind says how many branches a join waits for. The zero value is no join.
-type joinKind int
-
-const (
-	joinAll joinKind = iota + 1
-	joinAny
-	joinCount
-)
-
-// barrier collects the branches that have arrived at a join, and those that left
-// the way to it by a failure edge. An implicit join has one for each fan-out, an
-// explicit one serves all.
-type barrier struct {
-	node     int
-	fan      *fanout // of an implicit join
-	arrivals []arrival
-	detours  []detour
-}
-
-// arrival is a token that waits at a join. One with over stands for a fan-out all
-// of whose branches failed, under wait_all: it brings their errors and no input.
-type arrival struct {
-	at     place
-	source int
-	input  any
-	output any
-	thread *thread
-	over   *fanout
-}
 
 // joinOf returns the barrier that a token has to pass to enter a node, if any.
 func (p *Plan) joinOf(node int, at place) (isJoin bool, fan *fanout) {
@@ -68,17 +37,6 @@ func (s *State) barrierAt(node int, fan *fanout) *barrier {
 		s.barriers = slices.Insert(s.barriers, i, barrier{node: node, fan: fan})
 	}
 	return &s.barriers[i]
-}
-
-func compareBarriers(a, b barrier) int {
-	return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.fan.number(), b.fan.number()))
-}
-
-func (f *fanout) number() int {
-	if f == nil {
-		return 0
-	}
-	return f.id
 }
 
 // fireJoins settles every join that need not wait any longer: its node is due, or
@@ -181,40 +139,6 @@ func (p *Plan) onTheWay(s *State, b *barrier) func(int, place) bool {
 			}
 		}
 		return false
-	}
-}
-
-// fans are the fan-outs, innermost ones, whose branches came to the join or left
-// the way to it.
-func (b *barrier) fans() []*fanout {
-	var fans []*fanout
-	b.eachPlace(func(at place) {
-		if at.fan != nil && !slices.Contains(fans, at.fan) {
-			fans = append(fans, at.fan)
-		}
-	})
-	return fans
-}
-
-// allFans are these fan-outs and those around them.
-func (b *barrier) allFans() []*fanout {
-	fans := b.fans()
-	for i := 0; i < len(fans); i++ {
-		if around := fans[i].at.fan; around != nil && !slices.Contains(fans, around) {
-			fans = append(fans, around)
-		}
-	}
-	return fans
-}
-
-func (b *barrier) eachPlace(add func(place)) {
-	for _, a := range b.arrivals {
-		add(a.at)
-	}
-	for _, d := range b.detours {
-		for _, at := range d.places {
-			add(at)
-		}
 	}
 }
 

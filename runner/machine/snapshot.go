@@ -108,24 +108,6 @@ type savedEnding struct {
 	Failure *int   `json:"failure,omitempty"`
 }
 
-// savedReason is why a node ended as it did.
-type savedReason struct {
-	Node   int    `json:"node"`
-	Reason string `json:"reason"`
-}
-
-// savedPartial is what an interrupted node had produced.
-type savedPartial struct {
-	Node  int `json:"node"`
-	Value any `json:"value"`
-}
-
-// savedLog is what an attempt has noted.
-type savedLog struct {
-	Task  TaskID `json:"task"`
-	Notes []any  `json:"notes"`
-}
-
 // savedFailure is a Failure with its details written like other data.
 type savedFailure struct {
 	Failure
@@ -204,11 +186,171 @@ func (p *Plan) fingerprint() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// transient are the names of the environment that are set before every use.
-func (p *Plan) transient(name string) bool {
-	switch name {
-	case "goal", "run":
+// saver writes a state. What several places point to goes into tables.
+type saver struct {
+	packer
+	state    *State
+	fans     map[*fanout]bool
+	fanList  []*fanout
+	failures map[*Failure]int
+	failed   []savedFailure
+	expiries map[*expiry]int
+	expired  []savedExpiry
+	threads  map[*thread]int
+	threaded []savedThread
+}
+
+// restorer reads a state.
+type restorer struct {
+	unpacker
+	plan     *Plan
+	state    *State
+	failures []*Failure
+	fans     map[int]*fanout
+	expiries []*expiry
+	threads  []*thread
+}
+
+func (k *saver) save() *savedState {
+	s := k.state
+	k.fans, k.failures, k.expiries = map[*fanout]bool{}, map[*Failure]int{}, map[*expiry]int{}
+	k.threads = map[*thread]int{}
+	out := &savedState{
+		Version: snapshotVersion, Graph: s.plan.fingerprint(), RunID: s.RunID, Group: s.Group,
+		Status: s.Status, Quality: s.Quality, Reason: s.Reason, Limited: s.Limited, Failure: k.failure(s.Failure),
+		PausedAt: s.PausedAt, Output: k.pack(s.Output), Superstep: s.Superstep, Steps: s.Steps, ChildSteps: s.ChildSteps,
+		Limits: s.limits, Goal: s.goal, BreakBefore: s.breakBefore, BreakAfter: s.breakAfter, PauseDue: s.pauseDue,
+		Edits: k.packMap(s.edits), Parent: s.parent, Began: s.began, Now: s.now, Deadline: s.deadline, PausedFrom: s.pausedFrom, Degraded: s.degraded,
+		Closing: k.ending(s.closing), Violated: k.ending(s.violated), Final: k.finale(s.final), Endings: s.endings, Open: s.open,
+		Env: k.env(), Visits: k.packMap(s.visits), History: k.packMap(s.hist), ByNode: k.packMap(s.byNode), Extra: s.extra,
+		ReadyTasks: s.readyTasks, RunningTasks: s.runningTasks, WaitingTasks: s.waitingTasks, NextReady: s.nextReady,
+		Mixed: s.mixed, Fanouts: s.fanouts, Deciding: s.deciding, Refused: s.refused, OutOfSteps: s.outOfSteps, NoStep: s.noStep, Rounds: s.rounds, Grants: s.grants,
+		LastEnd: k.pack(s.lastEnd), LastOutput: k.pack(s.lastOutput), Order: s.order, Logs: k.logs(),
+	}
+	k.saveMemory(out, &s.memory)
+	out.Tasks, out.Next, out.Parked = k.tasks(s.tasks), k.tasks(s.next), k.tasks(s.parked)
+	for i := range s.barriers {
+		out.Barriers = append(out.Barriers, k.barrier(&s.barriers[i]))
+	}
+	for _, f := range s.laned {
+		out.Laned = append(out.Laned, k.fan(f))
+	}
+	if s.deciding > 0 {
+		for i := range s.routes {
+			r := &s.routes[i]
+			out.Routes = append(out.Routes, savedRoute{r.task, r.edge, r.to, k.pack(r.input), r.own})
+		}
+	}
+	// Fan-outs point to failures, and are known once all else is written.
+	slices.SortFunc(k.fanList, func(a, b *fanout) int { return a.id - b.id })
+	for _, f := range k.fanList {
+		out.Fans = append(out.Fans, k.saveFan(f))
+	}
+	out.LastThread, out.EndThread = k.thread(s.lastThread), k.thread(s.endThread)
+	out.Conversation, out.Models, out.Usage, out.Scripted = s.conversation, s.models, s.usage, s.scripted
+	out.Expiries, out.Failures, out.Threads = k.expired, k.failed, k.threaded
+	return out
+}
+
+func (k *saver) ending(e *ending) *savedEnding {
+	if e == nil {
+		return nil
+	}
+	return &savedEnding{e.status, e.reason, k.failure(e.failure)}
+}
+
+// failure is the place of a failure in the table; nil for none.
+func (k *saver) failure(f *Failure) *int {
+	if f == nil {
+		return nil
+	}
+	at, ok := k.failures[f]
+	if !ok {
+		at = len(k.failed)
+		k.failures[f] = at
+		k.failed = append(k.failed, savedFailure{Failure: *f, Details: k.packMap(f.Details)})
+	}
+	return &at
+}
+
+func (r *restorer) restore(in *savedState) {
+	r.restoreThreads(in.Threads)
+	r.restoreFailures(in.Failures)
+	r.restoreFans(in.Fans)
+	for _, e := range in.Expiries {
+		r.expiries = append(r.expiries, &expiry{r.place(e.Branch), r.failure(e.Failure), e.Order, e.Settled})
+	}
+	s := r.state
+	s.Group = in.Group
+	s.RunID, s.Quality, s.Limited, s.Failure = in.RunID, in.Quality, in.Limited, r.failure(in.Failure)
+	s.setStatus(in.Status, in.Reason)
+	s.PausedAt, s.Output = in.PausedAt, r.unpack(in.Output)
+	s.Superstep, s.Steps, s.ChildSteps = in.Superstep, in.Steps, in.ChildSteps
+	s.limits, s.goal, s.parent = in.Limits, in.Goal, in.Parent
+	if s.limits.MaxStateBytes == 0 && in.Status != "" { // from before there was this limit
+		s.limits.MaxStateBytes = maxStateBytes(&r.plan.limits, s.parent)
+	}
+	s.breakBefore, s.breakAfter, s.pauseDue = in.BreakBefore, in.BreakAfter, in.PauseDue
+	s.edits = r.unpackMap(in.Edits)
+	s.began, s.now, s.deadline, s.pausedFrom, s.degraded = in.Began, in.Now, in.Deadline, in.PausedFrom, in.Degraded
+	s.closing, s.violated, s.open = r.ending(in.Closing), r.ending(in.Violated), in.Open
+	s.final, s.endings = r.finale(in.Final), in.Endings
+	r.restoreEnv(in)
+	r.restoreMemory(in)
+	s.tasks, s.next, s.parked = r.tasks(in.Tasks), r.tasks(in.Next), r.tasks(in.Parked)
+	s.readyTasks, s.runningTasks, s.waitingTasks = in.ReadyTasks, in.RunningTasks, in.WaitingTasks
+	s.nextReady, s.mixed, s.fanouts = in.NextReady, in.Mixed, in.Fanouts
+	for _, id := range in.Laned {
+		s.laned = append(s.laned, r.fan(id))
+	}
+	for i := range in.Barriers {
+		s.barriers = append(s.barriers, r.barrier(&in.Barriers[i]))
+	}
+	s.deciding, s.refused, s.outOfSteps, s.noStep, s.rounds, s.order = in.Deciding, in.Refused, in.OutOfSteps, in.NoStep, in.Rounds, in.Order
+	s.grants = in.Grants
+	s.conversation, s.models, s.usage, s.scripted = in.Conversation, in.Models, in.Usage, in.Scripted
+	s.conversation.read = nil
+	s.lastThread, s.endThread = r.thread(in.LastThread), r.thread(in.EndThread)
+	for i := range in.Routes {
+		x := &in.Routes[i]
+		s.routes = append(s.routes, route{x.Task, x.Edge, x.To, r.unpack(x.Input), x.Own})
+	}
+	s.lastEnd, s.lastOutput = r.unpack(in.LastEnd), r.unpack(in.LastOutput)
+	for _, log := range in.Logs {
+		if s.logs == nil {
+			s.logs = map[TaskID][]any{}
+		}
+		s.logs[log.Task] = r.unpackList(log.Notes)
+	}
+	r.restoreIndex()
+}
+
+func (r *restorer) within(what string, i, n int) bool {
+	if i < 0 || i >= n {
+		r.fail(fmt.Errorf("%s %d of %d", what, i, n))
 		return false
 	}
-	return slices.Contains(p.context, name)
+	return true
+}
+
+func (r *restorer) restoreFailures(list []savedFailure) {
+	for i := range list {
+		f := list[i].Failure
+		f.Details = r.unpackMap(list[i].Details)
+		r.failures = append(r.failures, &f)
+	}
+}
+
+func (r *restorer) failure(at *int) *Failure {
+	if at == nil || !r.within("failure", *at, len(r.failures)) {
+		return nil
+	}
+	return r.failures[*at]
+}
+
+func (r *restorer) ending(e *savedEnding) *ending {
+	if e == nil {
+		return nil
+	}
+	return &ending{e.Status, e.Reason, r.failure(e.Failure)}
 }

@@ -116,7 +116,7 @@ type State struct {
 	usage Usage
 	// scripted are the calls that a script has answered, in order.
 	scripted []Usage
-	// size is what the state takes, sizes what each key does (size.go).
+	// size is what the state takes, sizes what each key does (state_size.go).
 	size  int
 	sizes []int
 	// lists holds, by key, the lists of append reducers with room to grow.
@@ -143,112 +143,6 @@ type buffers struct {
 	confided  []any       // to secret keys, in this Apply
 	due       map[int]int // target → place in next
 	reduceEnv map[string]any
-}
-
-// taskStatus is how a task stands. The zero value is unset. Snapshots hold the
-// numbers: new ones come last, or snapshotVersion changes.
-type taskStatus uint8
-
-const (
-	ready     taskStatus = iota + 1
-	running              // in the driver
-	delayed              // parked until a retry timer fires
-	waiting              // parked until a wait timer fires
-	asking               // parked until a person answers
-	succeeded            // waiting for its superstep to close
-	failed
-	dropped // cancelled: it left nothing
-)
-
-// task is one execution of a node.
-type task struct {
-	node    int
-	at      place
-	memory  *nodeState // of the node, once the task has been entered
-	visit   int
-	attempt int
-	step    int
-	status  taskStatus
-	skipped bool
-	cached  bool
-	// waitsFor says that the router was asked.
-	waitsFor bool
-	// joined says that the task comes out of a join, merged that it stands for
-	// several branches that met.
-	joined bool
-	merged bool
-	// due says that the timer of a parked task has fired, or its question is
-	// answered; until is when its timer fires (Unix nanoseconds).
-	due bool
-	// released says that a breakpoint has let the task through.
-	released bool
-	// held says that no step was left for the task in the superstep that is open.
-	held bool
-	// lost says that the task was cut off by what may end the run, and goes on if it does.
-	lost bool
-	// uncaught says that no edge took the failure.
-	uncaught bool
-	// cause is why a running task was cancelled: its failure once it ends.
-	cause *Failure
-	// led is the failure after which an edge led here; nil behind a success.
-	led     *Failure
-	input   any
-	source  int           // the node that input comes from
-	inputs  []sourceInput // when several do, or an expression asks
-	began   int64
-	order   int // among the tasks of the run that finished, from 1
-	output  any
-	failure *Failure
-	writes  []write
-	// choice is what a router said, once it has.
-	choice *choice
-	// each is the progress of a node that runs once per element.
-	each *eachState
-	// branches is what a join's node sees of the branches.
-	branches map[string]any
-	until    int64
-	ends     int64 // when the time of its attempt is over; 0: never
-	// asked is what the task has asked people.
-	asked *questions
-	// expired tells of a branch around the task that ran out of time.
-	expired *expiry
-	// tried counts retries by the block of a retry list; nil: there is no list.
-	tried map[triedBy]int
-	// calls counts the calls of models; nil: there were none.
-	calls *callCounts
-	// thread is the task's place in the conversation; nil in a graph without one.
-	thread *thread
-	// firstRoute and lastRoute are the task's part of State.routes.
-	firstRoute, lastRoute int
-}
-
-// sourceInput is the input that came over one edge.
-type sourceInput struct {
-	node  int
-	value any
-}
-
-// write is one pending change of a state key.
-type write struct {
-	key    int
-	update any
-	size   int // of update, as eval.Size counts it
-	// lost says that another task's write to the same key stands.
-	lost bool
-}
-
-// choice is a router's answer.
-type choice struct {
-	edge      int // -1: the decision failed
-	failure   *Failure
-	reasoning string
-}
-
-// ending is how a run is to end.
-type ending struct {
-	status  Status
-	reason  string
-	failure *Failure
 }
 
 // NewState returns a state ready for the RunBegan event.
@@ -301,41 +195,3 @@ func (s *State) Now() int64 { return s.now }
 
 // MaxSteps returns the step limit in force.
 func (s *State) MaxSteps() int { return s.limits.MaxSteps }
-
-// Running returns the tasks that the driver is running, elements apart.
-func (s *State) Running() []TaskID {
-	var out []TaskID
-	for i := range s.tasks {
-		switch t := &s.tasks[i]; {
-		case t.each != nil:
-			for _, i := range sortedElements(t.each.running) {
-				out = append(out, s.elementID(t, i, t.each.running[i].attempt))
-			}
-		case t.status == running:
-			out = append(out, s.taskID(t))
-		}
-	}
-	return out
-}
-
-// Attempts returns the attempts that the driver runs, those of elements too, in
-// declaration order of the branches.
-func (s *State) Attempts() []TaskID {
-	var out []TaskID
-	for i := range s.tasks {
-		t := &s.tasks[i]
-		switch {
-		case t.each != nil:
-			for _, i := range sortedElements(t.each.running) {
-				out = append(out, s.elementID(t, i, t.each.running[i].attempt))
-			}
-		case t.status == running:
-			out = append(out, s.taskID(t))
-		}
-	}
-	return out
-}
-
-func (s *State) taskID(t *task) TaskID {
-	return TaskID{Node: s.plan.nodes[t.node].id, Visit: t.visit, Attempt: t.attempt}
-}
