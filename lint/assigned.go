@@ -5,6 +5,7 @@ package lint
 import (
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -42,7 +43,7 @@ type assignment struct {
 	into [][]arc
 	// open has, for each vertex, what may not be made when it begins.
 	open  []bitset
-	after *postTree
+	after *graphalg.Tree
 	times *timing
 	// same says, once known, whether branches meet at a vertex together: 1, or -1.
 	same []int8
@@ -57,8 +58,6 @@ type assignment struct {
 	around map[int][]aroundJoin
 	// shows is what the conditions of a way show: by node, target and group.
 	shows map[[3]int]bitset
-	// well is after for runs in which nothing fails, once it was asked for.
-	well *postTree
 }
 
 // atTheEnd is the same assignment for the end of the run, not yet solved.
@@ -85,7 +84,7 @@ func (f *facts) newAssignment(size int) *assignment {
 	for v := range a.open {
 		a.open[v] = backing[v*a.words : (v+1)*a.words]
 	}
-	a.after, a.times = f.postTree(), k.timing()
+	a.after, a.times = k.flow.postDominators(), k.timing()
 	a.arcs()
 	a.detours()
 	return a
@@ -360,7 +359,7 @@ func (a *assignment) disjoint(children []int, fork, v int, set armSet) bool {
 func (a *assignment) arrives(s side, fork, v int) bool {
 	passes := func(i int) bool {
 		first := a.k.target[a.k.armAt[fork]+i-a.k.first]
-		return a.after.covers(v, first) || a.waitsForAll(v) && a.calm().tree.Reached(first) && a.calm().covers(v, first)
+		return a.after.Covers(v, first) || a.waitsForAll(v) && a.calm().Reached(first) && a.calm().Covers(v, first)
 	}
 	if s.arm >= 0 {
 		return passes(s.arm)

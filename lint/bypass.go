@@ -5,6 +5,7 @@ package lint
 import (
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -34,12 +35,7 @@ func (a *assignment) waitsForAll(v int) bool {
 }
 
 // calm is what every path without failures passes.
-func (a *assignment) calm() *postTree {
-	if a.well == nil {
-		a.well = &postTree{a.k.flow.calm.Reverse().Dominators(a.f.end)}
-	}
-	return a.well
-}
+func (a *assignment) calm() *graphalg.Tree { return a.k.flow.calmPostDominators() }
 
 func (a *assignment) policy(fork int) string { return failurePolicy(a.f.graph, fork) }
 

@@ -3,10 +3,7 @@
 package lint
 
 import (
-	"slices"
-
 	"github.com/graphrun/graphrun/internal/bind"
-	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
@@ -23,9 +20,7 @@ type facts struct {
 	solver solve.Solver
 	found  spec.Diagnostics
 
-	end    int            // the vertex of END
-	from   []int          // the vertex where each edge begins; -1 for no node
-	to     []int          // the vertex where it ends; -1 for no name
+	*vertices
 	shaped bool           // the graph is well formed
 	keyOf  map[string]int // declared state keys by name
 	// keyDomains are those of wholeDomain, schemas those of valid.
@@ -47,8 +42,6 @@ type facts struct {
 	origins     []origin
 	// outputOrigins says who wrote the outputs of nodes, as far as it was asked.
 	outputOrigins map[int]origin
-	joinCounts    map[int]joinCount
-	regions       int // vertices that counting the branches of joins has visited
 
 	theJudgements *[]judgement
 	theInto       [][]int // edges by target, see handedBy
@@ -64,69 +57,52 @@ type facts struct {
 	rehearsed     int // expressions that they evaluated
 	explored      int // states of tooOften
 	theSteps      []int
-	theTree       *graphalg.Tree
-	thePostTree   *postTree
 	pondered      int // by policies, see maxPondered
 	theWriters    map[string][]*spec.Node
 	intoAlive     [][]int // vertices with an edge that may fire to each vertex
 }
 
 func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
-	f := &facts{graph: g, bound: bound, opts: opts, end: len(g.Nodes), keyOf: make(map[string]int, len(g.State)), keyDomains: map[*spec.StateKey]solve.Domain{}}
+	f := &facts{graph: g, bound: bound, opts: opts, vertices: newVertices(g), keyOf: make(map[string]int, len(g.State)), keyDomains: map[*spec.StateKey]solve.Domain{}}
 	for i, key := range g.State {
 		f.keyOf[key.Name.Value] = i
-	}
-	ends := make([]int, 2*len(g.Edges))
-	f.from, f.to = ends[:len(g.Edges)], ends[len(g.Edges):]
-	for i, e := range g.Edges {
-		f.from[i], f.to[i] = -1, f.vertex(e.To.Value)
-		if n := g.Node(e.From.Value); n != nil {
-			f.from[i] = n.Index
-		}
 	}
 	return f
 }
 
-// wellFormed reports whether every end of every edge is known, so that
-// conclusions from the shape of the graph hold.
-func (f *facts) wellFormed() bool {
-	g := f.graph
-	if !g.Complete() || g.Node(g.Start.Value) == nil {
-		return false
-	}
-	if slices.Contains(f.from, -1) || slices.Contains(f.to, -1) {
-		return false
-	}
-	for _, n := range g.Nodes {
-		for _, end := range n.Ends {
-			if f.vertex(end.Target.Value) < 0 {
-				return false
-			}
-		}
-	}
-	return true
-}
-
 // vertex is the number of a node or of END; -1 for another name.
-func (f *facts) vertex(name string) int {
-	if n := f.graph.Node(name); n != nil {
-		return n.Index
+func (f *facts) vertex(name string) int { return f.of(name) }
+
+// edgesOut lists the edges that leave each node, in the order of declaration.
+func (f *facts) edgesOut() [][]int {
+	if f.theEdges == nil {
+		f.theEdges = f.vertices.edgesOut()
 	}
-	if name == spec.END {
-		return f.end
-	}
-	return -1
+	return f.theEdges
 }
 
-// start is the vertex of the first node of a well-formed graph.
-func (f *facts) start() int { return f.graph.Node(f.graph.Start.Value).Index }
-
-// name is what messages call a vertex.
-func (f *facts) name(v int) string {
-	if v == f.end {
-		return spec.END
+// flow is the control flow of a well-formed graph.
+func (f *facts) flow() *flow {
+	if f.theFlow == nil {
+		f.theFlow = newFlow(f.vertices, f.edgesOut(), f.bound)
 	}
-	return f.graph.Nodes[v].ID.Value
+	return f.theFlow
+}
+
+// forks are its branches; nil when a node may lead anywhere.
+func (f *facts) forks() *forks {
+	if f.theForks == nil {
+		f.theForks = newForks(f.flow())
+	}
+	return f.theForks
+}
+
+// inParallel reports whether two nodes may be at work at the same time.
+func (f *facts) inParallel(x, y int) bool {
+	if f.theParallel == nil {
+		f.theParallel = newParallel(f.flow())
+	}
+	return f.theParallel.together(x, y)
 }
 
 // isModel reports whether a node calls a model.

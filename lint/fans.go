@@ -14,15 +14,12 @@ const many = 1 << 20
 // arrivals is how many branches can arrive at the join m for one that passes
 // its immediate dominator, at most; alone says that never more than one does.
 // The size of the part of the graph between the two is the cost.
-func (f *facts) arrivals(m int) (most int, alone bool) {
-	if a, ok := f.joinCounts[m]; ok {
+func (k *forks) arrivals(m int) (most int, alone bool) {
+	if a, ok := k.joinCounts[m]; ok {
 		return a.most, a.alone
 	}
-	if f.joinCounts == nil {
-		f.joinCounts = map[int]joinCount{}
-	}
-	most, alone = f.countArrivals(m)
-	f.joinCounts[m] = joinCount{most, alone}
+	most, alone = k.countArrivals(m)
+	k.joinCounts[m] = joinCount{most, alone}
 	return most, alone
 }
 
@@ -32,8 +29,7 @@ type joinCount struct {
 	alone bool
 }
 
-func (f *facts) countArrivals(m int) (most int, alone bool) {
-	w, k := f.flow(), f.forks()
+func (k *forks) countArrivals(m int) (most int, alone bool) {
 	top := k.tree.Parent[m]
 	for top >= k.first {
 		top = k.tree.Parent[top]
@@ -41,28 +37,27 @@ func (f *facts) countArrivals(m int) (most int, alone bool) {
 	if top < 0 {
 		return 1, true
 	}
-	c := &census{f: f, w: w, m: m, top: top, memo: map[int]int{}}
+	c := &census{k: k, w: k.flow, m: m, top: top, memo: map[int]int{}}
 	if !c.region() {
 		return many, false
 	}
 	most = c.at(top)
-	return most, most <= 1 && !f.manyAt(top)
+	return most, most <= 1 && !k.manyAt(top)
 }
 
 // manyAt reports whether several branches can pass v in one run of what comes
 // before it, because a fan-out above leads to it more than once.
-func (f *facts) manyAt(v int) bool {
-	k := f.forks()
+func (k *forks) manyAt(v int) bool {
 	for v >= 0 {
-		if v < len(f.graph.Nodes) && f.graph.Nodes[v].HasEnds && !f.singleLabel(v) {
+		if v < len(k.flow.source.Nodes) && k.flow.source.Nodes[v].HasEnds && !k.flow.singleLabel(v) {
 			return true // a list of labels may name one node several times
 		}
-		if v < len(f.graph.Nodes) && f.graph.Nodes[v].Join != nil && !f.flow().cyclic[v] {
+		if v < len(k.flow.source.Nodes) && k.flow.source.Nodes[v].Join != nil && !k.flow.cyclic[v] {
 			v = k.tree.Parent[v] // however many arrive, one goes on
 			continue
 		}
 		if v < k.first && len(k.back.Next(v)) > 1 {
-			if most, alone := f.arrivals(v); most > 1 || !alone {
+			if most, alone := k.arrivals(v); most > 1 || !alone {
 				return true
 			}
 			return false
@@ -74,7 +69,7 @@ func (f *facts) manyAt(v int) bool {
 
 // census follows branches from a vertex to m.
 type census struct {
-	f      *facts
+	k      *forks
 	w      *flow
 	m, top int
 	inside map[int]bool // vertices on ways from top to m
@@ -89,7 +84,7 @@ func (c *census) region() bool {
 	for len(todo) > 0 {
 		v := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if c.f.regions++; c.f.regions > 40*len(c.w.groups)+10_000 {
+		if c.k.regions++; c.k.regions > 40*len(c.w.groups)+10_000 {
 			return false
 		}
 		if v == c.top && v != c.m {
@@ -159,7 +154,7 @@ func (c *census) component(p int, members []int, part map[int]int) int {
 		if v == c.m {
 			return 1
 		}
-		if n := c.f.graph.Nodes[v]; n.HasEnds && !c.f.singleLabel(v) {
+		if n := c.w.source.Nodes[v]; n.HasEnds && !c.w.singleLabel(v) {
 			return many // a list of labels may start any number of branches
 		}
 		for i := range c.w.groups[v] {
@@ -192,10 +187,4 @@ func (c *census) doubles(v, i, p int, part map[int]int) bool {
 		}
 	}
 	return n > 1
-}
-
-// singleLabel reports whether a node's dynamic target is one label for sure.
-func (f *facts) singleLabel(v int) bool {
-	p := f.bound.Nodes[v].Goto
-	return p != nil && p.Type().String() == "string"
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -35,8 +36,11 @@ type group struct {
 	perhaps bool
 }
 
-// flow is the graph as vertices and what fires at each of them.
+// flow is the control-flow graph of a graph: its nodes as vertices, and what fires
+// at each of them.
 type flow struct {
+	*vertices
+	bound  *bind.Graph
 	groups [][]group // by node
 	// graph has every way from vertex to vertex, calm only those of success.
 	graph, calm *graphalg.Digraph
@@ -47,68 +51,62 @@ type flow struct {
 	// wild says that some node may choose any other as its next, branches that some node
 	// leads to several at once.
 	wild, branches bool
+
+	tree, postTree, calmPostTree *graphalg.Tree // see the methods of like names
 }
 
-// flow computes the groups of a well-formed graph.
-func (f *facts) flow() *flow {
-	if f.theFlow != nil {
-		return f.theFlow
-	}
-	w := &flow{groups: make([][]group, len(f.graph.Nodes))}
-	out := f.edgesOut()
-	for i, n := range f.graph.Nodes {
-		w.groups[i] = f.groupsOf(n, out[i])
+// newFlow computes the control flow of a well-formed graph; out are its edges by
+// the node that they leave.
+func newFlow(from *vertices, out [][]int, bound *bind.Graph) *flow {
+	w := &flow{vertices: from, bound: bound, groups: make([][]group, from.end)}
+	for i, n := range w.source.Nodes {
+		w.groups[i] = w.groupsOf(n, out[i])
 		w.wild = w.wild || n.Goto.IsSet() && !n.HasEnds
 		w.branches = w.branches || slices.ContainsFunc(w.groups[i], func(g group) bool { return len(g.targets) > 1 || g.perhaps })
 	}
-	w.graph = f.digraph(w, true)
+	w.graph = w.digraph(true)
 	if w.calm = w.graph; w.fails() {
-		w.calm = f.digraph(w, false)
+		w.calm = w.digraph(false)
 	}
 	w.back = w.graph.Reverse()
-	w.reached = w.graph.Reach(f.start())
+	w.reached = w.graph.Reach(w.start())
 	var count int
 	w.scc, count = w.graph.SCC()
 	w.markCycles(count)
-	f.theFlow = w
 	return w
 }
 
-// edgesOut lists the edges that leave each node, in the order of declaration.
-func (f *facts) edgesOut() [][]int {
-	if f.theEdges != nil {
-		return f.theEdges
+// dominators tells which vertices every path from the start to a vertex passes.
+func (w *flow) dominators() *graphalg.Tree {
+	if w.tree == nil {
+		w.tree = w.graph.Dominators(w.start())
 	}
-	f.theEdges = placed(f.from, len(f.graph.Nodes))
-	return f.theEdges
+	return w.tree
 }
 
-// placed lists, for each of n places, the indexes of what is at it; -1 is no place.
-func placed(at []int, n int) [][]int {
-	counts := make([]int, n)
-	for _, v := range at {
-		if v >= 0 {
-			counts[v]++
-		}
+// postDominators tells which vertices every path from a vertex to END passes. A path
+// into a fail node is no such path: it ends the run.
+func (w *flow) postDominators() *graphalg.Tree {
+	if w.postTree == nil {
+		w.postTree = w.back.Dominators(w.end)
 	}
-	lists, room := make([][]int, n), make([]int, len(at))
-	for v, count := range counts {
-		lists[v], room = room[:0:count], room[count:]
+	return w.postTree
+}
+
+// calmPostDominators are those of runs in which nothing fails.
+func (w *flow) calmPostDominators() *graphalg.Tree {
+	if w.calmPostTree == nil {
+		w.calmPostTree = w.calm.Reverse().Dominators(w.end)
 	}
-	for i, v := range at {
-		if v >= 0 {
-			lists[v] = append(lists[v], i)
-		}
-	}
-	return lists
+	return w.calmPostTree
 }
 
 // groupsOf sorts a node's edges into groups; those of conditions come in the
 // order in which they are tried.
-func (f *facts) groupsOf(n *spec.Node, out []int) []group {
+func (w *flow) groupsOf(n *spec.Node, out []int) []group {
 	var guards, decide, plain, failGuards, failPlain, always []int
 	for _, i := range out {
-		switch e := f.graph.Edges[i]; {
+		switch e := w.source.Edges[i]; {
 		case e.Condition == "conditional":
 			guards = append(guards, i)
 		case e.Condition == "llm_decide":
@@ -125,32 +123,32 @@ func (f *facts) groupsOf(n *spec.Node, out []int) []group {
 	}
 	var groups []group
 	if len(n.Ends) > 0 {
-		groups = append(groups, f.dynamicGroups(n)...)
+		groups = append(groups, w.dynamicGroups(n)...)
 	}
-	groups = append(groups, f.guarded(byGuard, guards, n.Routing == "all")...)
+	groups = append(groups, w.guarded(byGuard, guards, n.Routing == "all")...)
 	for _, i := range decide {
-		groups = append(groups, f.newGroup(byDecision, i))
+		groups = append(groups, w.newGroup(byDecision, i))
 	}
-	groups = append(groups, f.defaults(plain, len(decide) > 0)...)
-	groups = append(groups, f.guarded(onFailure, failGuards, n.Routing == "all")...)
+	groups = append(groups, w.defaults(plain, len(decide) > 0)...)
+	groups = append(groups, w.guarded(onFailure, failGuards, n.Routing == "all")...)
 	if len(failPlain) == 0 {
 		failPlain = always
 	}
 	if len(failPlain) > 0 {
-		groups = append(groups, f.newGroup(onFailure, failPlain...))
+		groups = append(groups, w.newGroup(onFailure, failPlain...))
 	}
 	return groups
 }
 
 // dynamicGroups are the targets that a node may choose: one of them, or any
 // of them when its expression is known to yield a list.
-func (f *facts) dynamicGroups(n *spec.Node) []group {
-	b := &f.bound.Nodes[n.Index]
+func (w *flow) dynamicGroups(n *spec.Node) []group {
+	b := &w.bound.Nodes[n.Index]
 	many := b.Goto != nil && b.Goto.Type().IsList()
 	all := group{kind: byGoto, perhaps: true}
 	var out []group
 	for _, end := range n.Ends {
-		v := f.vertex(end.Target.Value)
+		v := w.of(end.Target.Value)
 		if !slices.Contains(all.targets, v) {
 			all.targets = append(all.targets, v)
 			out = append(out, group{kind: byGoto, targets: []int{v}})
@@ -163,25 +161,25 @@ func (f *facts) dynamicGroups(n *spec.Node) []group {
 }
 
 // guarded groups conditional edges by declaration, in the order of priority.
-func (f *facts) guarded(kind groupKind, edges []int, all bool) []group {
+func (w *flow) guarded(kind groupKind, edges []int, all bool) []group {
 	if len(edges) == 0 {
 		return nil
 	}
 	slices.SortStableFunc(edges, func(a, b int) int {
-		return cmp.Compare(f.graph.Edges[b].Priority, f.graph.Edges[a].Priority)
+		return cmp.Compare(w.source.Edges[b].Priority, w.source.Edges[a].Priority)
 	})
 	if all {
-		g := f.newGroup(kind, edges...)
+		g := w.newGroup(kind, edges...)
 		g.perhaps = len(g.targets) > 1
 		return []group{g}
 	}
 	var out []group
 	for i := 0; i < len(edges); {
 		j := i + 1
-		for j < len(edges) && f.graph.Edges[edges[j]].Decl == f.graph.Edges[edges[i]].Decl {
+		for j < len(edges) && w.source.Edges[edges[j]].Decl == w.source.Edges[edges[i]].Decl {
 			j++
 		}
-		out = append(out, f.newGroup(kind, edges[i:j]...))
+		out = append(out, w.newGroup(kind, edges[i:j]...))
 		i = j
 	}
 	return out
@@ -189,26 +187,26 @@ func (f *facts) guarded(kind groupKind, edges []int, all bool) []group {
 
 // defaults are the edges without a condition. Next to decisions they never
 // fire on success, but for the one that is marked as the fallback.
-func (f *facts) defaults(plain []int, decides bool) []group {
+func (w *flow) defaults(plain []int, decides bool) []group {
 	if len(plain) == 0 {
 		return nil
 	}
 	if !decides {
-		return []group{f.newGroup(byDefault, plain...)}
+		return []group{w.newGroup(byDefault, plain...)}
 	}
 	var out []group
 	for _, i := range plain {
-		if f.graph.Edges[i].Fallback {
-			out = append(out, f.newGroup(byDefault, i))
+		if w.source.Edges[i].Fallback {
+			out = append(out, w.newGroup(byDefault, i))
 		}
 	}
 	return out
 }
 
-func (f *facts) newGroup(kind groupKind, edges ...int) group {
+func (w *flow) newGroup(kind groupKind, edges ...int) group {
 	g := group{kind: kind, edges: edges, targets: make([]int, 0, len(edges))}
 	for _, i := range edges {
-		if v := f.to[i]; len(edges) == 1 || !slices.Contains(g.targets, v) || f.countsArrivals(v) {
+		if v := w.to[i]; len(edges) == 1 || !slices.Contains(g.targets, v) || w.countsArrivals(v) {
 			g.targets = append(g.targets, v)
 		}
 	}
@@ -216,15 +214,15 @@ func (f *facts) newGroup(kind groupKind, edges ...int) group {
 }
 
 // countsArrivals reports whether a vertex is a join that goes on with N branches.
-func (f *facts) countsArrivals(v int) bool {
-	return v >= 0 && v < len(f.graph.Nodes) && f.graph.Nodes[v].Join != nil && f.graph.Nodes[v].Join.Count > 1
+func (w *flow) countsArrivals(v int) bool {
+	return v >= 0 && v < len(w.source.Nodes) && w.source.Nodes[v].Join != nil && w.source.Nodes[v].Join.Count > 1
 }
 
 // digraph has an arc for each target of each group. Nodes that may lead
 // anywhere do.
-func (f *facts) digraph(w *flow, failures bool) *graphalg.Digraph {
-	n := len(f.graph.Nodes)
-	from, to := make([]int, 0, len(f.graph.Edges)+1), make([]int, 0, len(f.graph.Edges)+1)
+func (w *flow) digraph(failures bool) *graphalg.Digraph {
+	n := len(w.source.Nodes)
+	from, to := make([]int, 0, len(w.source.Edges)+1), make([]int, 0, len(w.source.Edges)+1)
 	anywhere := n + 1
 	for v, groups := range w.groups {
 		for i := range groups {
@@ -235,7 +233,7 @@ func (f *facts) digraph(w *flow, failures bool) *graphalg.Digraph {
 				from, to = append(from, v), append(to, t)
 			}
 		}
-		if node := f.graph.Nodes[v]; node.Goto.IsSet() && !node.HasEnds {
+		if node := w.source.Nodes[v]; node.Goto.IsSet() && !node.HasEnds {
 			from, to = append(from, v), append(to, anywhere)
 		}
 	}
@@ -264,4 +262,10 @@ func (w *flow) markCycles(count int) {
 	for v, c := range w.scc {
 		w.cyclic[v] = size[c] > 1 || slices.Contains(w.graph.Next(v), v)
 	}
+}
+
+// singleLabel reports whether a node's dynamic target is one label for sure.
+func (w *flow) singleLabel(v int) bool {
+	p := w.bound.Nodes[v].Goto
+	return p != nil && p.Type().String() == "string"
 }

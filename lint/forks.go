@@ -14,7 +14,6 @@ import (
 // node has a group of several targets, each of its targets hangs below a
 // vertex of its own, an arm. What an arm covers runs in that branch only.
 type forks struct {
-	f      *facts
 	flow   *flow
 	graph  *graphalg.Digraph // with arms
 	back   *graphalg.Digraph
@@ -36,6 +35,9 @@ type forks struct {
 	// joins are the joins among the children of a node in the tree.
 	joins map[int][]int
 	times *timing // see there
+	// joinCounts are what arrivals found, and regions the vertices that it visited.
+	joinCounts map[int]joinCount
+	regions    int
 }
 
 // armSet has a bit for each arm of one node.
@@ -70,27 +72,28 @@ func (s armSet) count() int {
 	return n
 }
 
-// forks computes the branches of a well-formed graph; nil when a node may lead
-// anywhere, since nothing is known then.
-func (f *facts) forks() *forks {
-	w := f.flow()
-	if w.wild || f.theForks != nil {
-		return f.theForks
+// newForks computes the branches of a graph; nil when a node may lead anywhere, since
+// nothing is known then.
+func newForks(w *flow) *forks {
+	if w.wild {
+		return nil
 	}
-	n := len(f.graph.Nodes)
-	k := &forks{f: f, flow: w, first: n + 2, armAt: make([]int, n), armCount: make([]int, n), sets: map[int]armSet{}, fired: map[int][]armSet{}, joins: map[int][]int{}}
+	n := w.end
+	k := &forks{
+		flow: w, first: n + 2, armAt: make([]int, n), armCount: make([]int, n), sets: map[int]armSet{},
+		fired: map[int][]armSet{}, joins: map[int][]int{}, joinCounts: map[int]joinCount{},
+	}
 	k.split()
 	k.back = k.graph.Reverse()
-	k.tree = k.graph.Dominators(f.start())
-	k.sort(f.start())
+	k.tree = k.graph.Dominators(w.start())
+	k.sort(w.start())
 	k.climb()
 	k.meetings()
 	for _, v := range k.order {
-		if p := k.tree.Parent[v]; k.sets[v] != nil && v < n && f.graph.Nodes[v].Join != nil {
+		if p := k.tree.Parent[v]; k.sets[v] != nil && v < n && w.source.Nodes[v].Join != nil {
 			k.joins[p] = append(k.joins[p], v)
 		}
 	}
-	f.theForks = k
 	return k
 }
 

@@ -133,6 +133,6 @@ func (f *facts) passed(v, at int) bool {
 	if w.wild {
 		return false
 	}
-	tree := f.dominators()
+	tree := f.flow().dominators()
 	return tree.Reached(at) && tree.Covers(v, at)
 }

@@ -10,7 +10,6 @@ const mostParallel = 300
 // parallel holds the pairs of vertices at which two tokens of a run may be.
 type parallel struct {
 	any   bool // of all is said yes
-	flow  *flow
 	size  int
 	joins [][]bool // by vertex: who can reach a join of all; nil for other vertices
 	// live are the pairs that may run side by side, waiting those of which the first
@@ -19,31 +18,25 @@ type parallel struct {
 	todo          [][2]int
 }
 
-// inParallel reports whether two nodes may be at work at the same time, in different
+// together reports whether two nodes may be at work at the same time, in different
 // branches. It errs on the side of yes.
-func (f *facts) inParallel(x, y int) bool {
-	if f.theParallel == nil {
-		switch {
-		case f.flow().wild, f.flow().branches && len(f.graph.Nodes) > mostParallel:
-			f.theParallel = &parallel{any: true}
-		case !f.flow().branches:
-			f.theParallel = &parallel{}
-		default:
-			f.theParallel = f.pairs()
-		}
-	}
-	k := f.theParallel
+func (k *parallel) together(x, y int) bool {
 	return k.any || k.live != nil && k.live[x*k.size+y]
 }
 
-// pairs follows two tokens from each fan-out on. A join of all branches lets its token
-// on when no other one can reach it any more; two that meet there become one.
-func (f *facts) pairs() *parallel {
-	w := f.flow()
-	n := len(f.graph.Nodes)
-	k := &parallel{flow: w, size: n + 2, joins: make([][]bool, n+2)}
+// newParallel follows two tokens from each fan-out on. A join of all branches lets its
+// token on when no other one can reach it any more; two that meet there become one.
+func newParallel(w *flow) *parallel {
+	n := w.end
+	switch {
+	case w.wild, w.branches && n > mostParallel:
+		return &parallel{any: true}
+	case !w.branches:
+		return &parallel{}
+	}
+	k := &parallel{size: n + 2, joins: make([][]bool, n+2)}
 	k.live, k.waiting = make([]bool, k.size*k.size), make([]bool, k.size*k.size)
-	for v, node := range f.graph.Nodes {
+	for v, node := range w.source.Nodes {
 		if node.Join != nil && node.Join.Wait == "all" {
 			k.joins[v] = w.back.Reach(v)
 		}

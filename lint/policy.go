@@ -77,7 +77,7 @@ type wary struct {
 // after it.
 func (f *facts) wary(node int) *wary {
 	w := &wary{f: f, node: node, keys: map[string]bool{}}
-	tree := f.dominators()
+	tree := f.flow().dominators()
 	for v, a := range f.access() {
 		if tree.Covers(node, v) {
 			for _, x := range a.writes {

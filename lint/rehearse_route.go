@@ -243,7 +243,7 @@ func (r *rehearsal) resolve(s *scene, tasks []standing, i int, moves []fired) {
 		r.failed(s, t, groups, goOn, lost)
 	case skips:
 		if plain := r.f.certainEdges(t.node, false, true); len(plain) > 0 {
-			g := r.f.newGroup(byDefault, plain...)
+			g := r.f.flow().newGroup(byDefault, plain...)
 			goOn(s, &g, g.edges)
 		}
 	case n.Goto.IsSet():

@@ -105,7 +105,7 @@ func (f *facts) tooFewCome() {
 // onlyFrom reports whether a node is reached through one fan-out only, and no branch of
 // it starts others.
 func (f *facts) onlyFrom(fork, node int) bool {
-	if !f.dominators().Covers(fork, node) {
+	if !f.flow().dominators().Covers(fork, node) {
 		return false
 	}
 	before := f.flow().back.Reach(node)

@@ -155,10 +155,6 @@ func readsContext(p *eval.Program) bool {
 	})
 }
 
-func (f *facts) edgesInto() [][]int {
-	return placed(f.to, len(f.graph.Nodes)+1)
-}
-
 // runInput reports a member of the run's input, by the path of that, which need not be
 // given; false when there is nothing to report.
 func (f *facts) runInput(u *use, path, name string) bool {

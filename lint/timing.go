@@ -102,14 +102,14 @@ func (k *forks) sure(p, q int) bool {
 
 // stay is the time that the node p takes: one superstep, or more where it waits.
 func (k *forks) stay(p int) lengths {
-	n := k.f.graph.Nodes[p]
+	n := k.flow.source.Nodes[p]
 	switch n.Kind.Value {
 	case "human", "wait":
 		return lengths{1, 1, 1}
 	case "set", "pass", "fail", "agent":
 		return lengths{1, 1, 0}
 	}
-	if blocks := n.RetryBlocks(k.f.graph); blocks != nil && spec.Attempts(blocks) > 1 {
+	if blocks := n.RetryBlocks(k.flow.source); blocks != nil && spec.Attempts(blocks) > 1 {
 		return lengths{1, 1, 1} // others go on while it waits to be tried again
 	}
 	return lengths{1, 1, 0}
@@ -117,10 +117,10 @@ func (k *forks) stay(p int) lengths {
 
 // waits reports whether v runs when the last of its branches has arrived.
 func (k *forks) waits(v int) bool {
-	if v >= len(k.f.graph.Nodes) {
-		return v == k.f.end
+	if v >= len(k.flow.source.Nodes) {
+		return v == k.flow.end
 	}
-	join := k.f.graph.Nodes[v].Join
+	join := k.flow.source.Nodes[v].Join
 	return join != nil && join.Wait == "all"
 }
 
