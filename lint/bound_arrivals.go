@@ -78,13 +78,3 @@ func (w *boundWalk) capped(out *Bounds) {
 		out.LLMCalls.Max, out.LLMCalls.MaxPath, out.LLMCalls.Limit = total[inCalls], nil, ""
 	}
 }
-
-// decides reports whether a model chooses where a node leads.
-func (w *flow) decides(v int) bool {
-	for i := range w.groups[v] {
-		if w.groups[v][i].kind == byDecision {
-			return true
-		}
-	}
-	return false
-}

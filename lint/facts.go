@@ -70,9 +70,6 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 	return f
 }
 
-// vertex is the number of a node or of END; -1 for another name.
-func (f *facts) vertex(name string) int { return f.of(name) }
-
 // edgesOut lists the edges that leave each node, in the order of declaration.
 func (f *facts) edgesOut() [][]int {
 	if f.theEdges == nil {

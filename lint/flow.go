@@ -148,7 +148,7 @@ func (w *flow) dynamicGroups(n *spec.Node) []group {
 	all := group{kind: byGoto, perhaps: true}
 	var out []group
 	for _, end := range n.Ends {
-		v := w.of(end.Target.Value)
+		v := w.vertex(end.Target.Value)
 		if !slices.Contains(all.targets, v) {
 			all.targets = append(all.targets, v)
 			out = append(out, group{kind: byGoto, targets: []int{v}})
@@ -268,4 +268,14 @@ func (w *flow) markCycles(count int) {
 func (w *flow) singleLabel(v int) bool {
 	p := w.bound.Nodes[v].Goto
 	return p != nil && p.Type().String() == "string"
+}
+
+// decides reports whether a model chooses where a node leads.
+func (w *flow) decides(v int) bool {
+	for i := range w.groups[v] {
+		if w.groups[v][i].kind == byDecision {
+			return true
+		}
+	}
+	return false
 }

@@ -23,7 +23,7 @@ func newVertices(g *spec.Graph) *vertices {
 	ends := make([]int, 2*len(g.Edges))
 	w.from, w.to = ends[:len(g.Edges)], ends[len(g.Edges):]
 	for i, e := range g.Edges {
-		w.from[i], w.to[i] = -1, w.of(e.To.Value)
+		w.from[i], w.to[i] = -1, w.vertex(e.To.Value)
 		if n := g.Node(e.From.Value); n != nil {
 			w.from[i] = n.Index
 		}
@@ -43,7 +43,7 @@ func (w *vertices) wellFormed() bool {
 	}
 	for _, n := range g.Nodes {
 		for _, end := range n.Ends {
-			if w.of(end.Target.Value) < 0 {
+			if w.vertex(end.Target.Value) < 0 {
 				return false
 			}
 		}
@@ -51,8 +51,8 @@ func (w *vertices) wellFormed() bool {
 	return true
 }
 
-// of is the vertex of a node or of END; -1 for another name.
-func (w *vertices) of(name string) int {
+// vertex is that of a node or of END; -1 for another name.
+func (w *vertices) vertex(name string) int {
 	if n := w.source.Node(name); n != nil {
 		return n.Index
 	}
