@@ -5,6 +5,7 @@ package lint
 import (
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -84,7 +85,7 @@ func (f *facts) newAssignment(size int) *assignment {
 	for v := range a.open {
 		a.open[v] = backing[v*a.words : (v+1)*a.words]
 	}
-	a.after, a.times = k.flow.postDominators(), k.timing()
+	a.after, a.times = k.flow.PostDominators(), k.timing()
 	a.arcs()
 	a.detours()
 	return a
@@ -103,17 +104,17 @@ func (a *assignment) note(list []bitset, v, thing int) {
 
 // arcs says with which outcomes each vertex is entered.
 func (a *assignment) arcs() {
-	with := make([]outcome, a.f.end+1) // by target, of one node
-	for v, groups := range a.k.flow.groups {
+	with := make([]outcome, a.f.End+1) // by target, of one node
+	for v, groups := range a.k.flow.Groups {
 		for i := range groups {
 			how := onSuccess
-			if groups[i].kind == onFailure {
+			if groups[i].Kind == controlflow.OnFailure {
 				if !a.fails(v, &groups[i]) {
 					continue
 				}
 				how = onFail
 			}
-			for _, t := range groups[i].targets {
+			for _, t := range groups[i].Targets {
 				with[t] |= how
 			}
 		}
@@ -128,7 +129,7 @@ func (a *assignment) arcs() {
 			}
 		}
 		for i := range groups {
-			for _, t := range groups[i].targets {
+			for _, t := range groups[i].Targets {
 				with[t] = 0
 			}
 		}
@@ -137,17 +138,17 @@ func (a *assignment) arcs() {
 
 // fails reports whether a failure edge counts: an `always` edge of a node that
 // hardly fails is meant for its success.
-func (a *assignment) fails(v int, g *group) bool {
+func (a *assignment) fails(v int, g *controlflow.Group) bool {
 	switch a.f.graph.Nodes[v].Kind.Value {
 	case "set", "pass":
-		return slices.ContainsFunc(g.edges, func(e int) bool { return a.f.graph.Edges[e].Condition == "on_failure" })
+		return slices.ContainsFunc(g.Edges, func(e int) bool { return a.f.graph.Edges[e].Condition == "on_failure" })
 	}
 	return true
 }
 
 // solve computes open to its least fixpoint: nothing is made at the start.
 func (a *assignment) solve() {
-	start := a.f.start()
+	start := a.f.Start()
 	for i := range a.open[start] {
 		a.open[start][i] = ^uint64(0)
 	}
@@ -193,7 +194,7 @@ func (a *assignment) left(e arc, i int) uint64 {
 // branches meet and wait for each other, what is open on all.
 func (a *assignment) join(v int, into bitset) {
 	arcs := a.into[v]
-	if len(arcs) < 2 || a.around[v] != nil || a.first && v == a.f.end || !a.gathers(v) {
+	if len(arcs) < 2 || a.around[v] != nil || a.first && v == a.f.End || !a.gathers(v) {
 		a.any(arcs, into)
 		return
 	}
@@ -213,7 +214,7 @@ func (a *assignment) gathers(v int) bool {
 	if a.k.waits(v) {
 		return true
 	}
-	if v > a.f.end || a.f.graph.Nodes[v].Join != nil {
+	if v > a.f.End || a.f.graph.Nodes[v].Join != nil {
 		return false
 	}
 	if a.last || a.first {
@@ -296,7 +297,7 @@ func (a *assignment) fork(arcs []arc) int {
 // always fires together, share no arm, and surely arrive at v.
 func (a *assignment) apart(children []int, fork, v int) bool {
 	for i, set := range a.k.firedBy(fork) {
-		if set != nil && !a.k.flow.groups[fork][i].perhaps && a.disjoint(children, fork, v, set) {
+		if set != nil && !a.k.flow.Groups[fork][i].Subset && a.disjoint(children, fork, v, set) {
 			return a.inseparable(children, fork)
 		}
 	}
@@ -306,8 +307,8 @@ func (a *assignment) apart(children []int, fork, v int) bool {
 // inseparable reports whether no group of a fork starts only some of the
 // branches: the others would not come then.
 func (a *assignment) inseparable(children []int, fork int) bool {
-	for i := range a.k.flow.groups[fork] {
-		g := &a.k.flow.groups[fork][i]
+	for i := range a.k.flow.Groups[fork] {
+		g := &a.k.flow.Groups[fork][i]
 		if a.f.isDead(g) {
 			continue
 		}
@@ -315,7 +316,7 @@ func (a *assignment) inseparable(children []int, fork int) bool {
 		if fired == nil {
 			fired = newArmSet(a.k.armCount[fork])
 			for arm := range a.k.armCount[fork] {
-				if slices.Contains(g.targets, a.k.target[a.k.armAt[fork]+arm-a.k.first]) {
+				if slices.Contains(g.Targets, a.k.target[a.k.armAt[fork]+arm-a.k.first]) {
 					fired.add(arm)
 				}
 			}
@@ -326,7 +327,7 @@ func (a *assignment) inseparable(children []int, fork int) bool {
 				n++
 			}
 		}
-		if n > 0 && (n < len(children) || g.perhaps) {
+		if n > 0 && (n < len(children) || g.Subset) {
 			return false
 		}
 	}
@@ -375,7 +376,7 @@ func (a *assignment) arrives(s side, fork, v int) bool {
 // at is what may not be made when an expression is evaluated, by thing.
 func (a *assignment) at(u *use) func(thing int) bool {
 	if u.node < 0 {
-		return a.open[a.f.end].has
+		return a.open[a.f.End].has
 	}
 	in := a.open[u.node]
 	if u.moment != onEdge {

@@ -3,7 +3,11 @@
 
 package lint
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+)
 
 // aroundJoin is how a run may come to a vertex although no edge fires that leads there
 // from the node: its failure makes a join fail whose failure edge does, or, without a
@@ -15,7 +19,7 @@ type aroundJoin struct {
 
 // detours adds the arcs of ways that no edge leads.
 func (a *assignment) detours() {
-	if a.f.flow().branches {
+	if a.f.flow().FansOut {
 		a.bypasses()
 		a.losses()
 	}
@@ -26,17 +30,17 @@ func (a *assignment) detours() {
 func (a *assignment) bypasses() {
 	w := a.k.flow
 	for join, n := range a.f.graph.Nodes {
-		if !a.f.failsBypassed(n) || !slices.ContainsFunc(w.groups[join], isFailure) {
+		if !a.f.failsBypassed(n) || !slices.ContainsFunc(w.Groups[join], isFailure) {
 			continue
 		}
-		before := w.back.Reach(join)
-		for v, groups := range w.groups {
+		before := w.Reverse.Reach(join)
+		for v, groups := range w.Groups {
 			if v == join || !before[v] || !slices.ContainsFunc(groups, isFailure) {
 				continue
 			}
-			for i := range w.groups[join] {
-				g := &w.groups[join][i]
-				for _, t := range g.targets {
+			for i := range w.Groups[join] {
+				g := &w.Groups[join][i]
+				for _, t := range g.Targets {
 					if isFailure(*g) && !slices.Contains(a.around[t], aroundJoin{v, join, onFail}) {
 						a.passAround(aroundJoin{v, join, onFail}, t)
 					}
@@ -46,7 +50,7 @@ func (a *assignment) bypasses() {
 	}
 }
 
-func isFailure(g group) bool { return g.kind == onFailure }
+func isFailure(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure }
 
 func (a *assignment) passAround(b aroundJoin, target int) {
 	if a.around == nil {
@@ -72,18 +76,18 @@ func (a *assignment) bypassedWithout(join, thing int) bool {
 // losses adds, for each fan-out under wait_all, an arc to the join that goes on when all
 // of its branches have failed: nothing that they would have made is there then.
 func (a *assignment) losses() {
-	for fork, groups := range a.k.flow.groups {
+	for fork, groups := range a.k.flow.Groups {
 		if !a.k.starts(fork) || a.policy(fork) != "wait_all" {
 			continue
 		}
 		for i := range groups {
 			g := &groups[i]
-			if len(g.targets) < 2 || a.f.isDead(g) {
+			if len(g.Targets) < 2 || a.f.isDead(g) {
 				continue
 			}
-			join := a.f.meetsLost(fork, g.targets)
+			join := a.f.meetsLost(fork, g.Targets)
 			lost := aroundJoin{fork, -1, onSuccess}
-			if join >= 0 && !slices.Contains(a.around[join], lost) && a.loses(g.targets, join) {
+			if join >= 0 && !slices.Contains(a.around[join], lost) && a.loses(g.Targets, join) {
 				a.passAround(lost, join)
 			}
 		}
@@ -94,13 +98,13 @@ func (a *assignment) losses() {
 // say, before it comes to a join.
 func (a *assignment) loses(first []int, join int) bool {
 	for _, v := range first {
-		seen := map[int]bool{join: true, a.f.end: true}
+		seen := map[int]bool{join: true, a.f.End: true}
 		may := false
 		for todo := []int{v}; len(todo) > 0 && !may; todo = todo[1:] {
 			if at := todo[0]; !seen[at] {
 				seen[at] = true
 				may = a.f.mayLose(at)
-				todo = append(todo, a.k.flow.graph.Next(at)...)
+				todo = append(todo, a.k.flow.Digraph.Next(at)...)
 			}
 		}
 		if !may {
@@ -113,6 +117,6 @@ func (a *assignment) loses(first []int, join int) bool {
 // mayLose reports whether a node may fail, and no edge is sure to catch it.
 func (f *facts) mayLose(v int) bool {
 	n := f.graph.Nodes[v]
-	limited := (n.MaxVisits > 0 || f.graph.Limits.MaxVisits > 0) && n.OnMaxVisits != "skip" && f.flow().cyclic[v]
+	limited := (n.MaxVisits > 0 || f.graph.Limits.MaxVisits > 0) && n.OnMaxVisits != "skip" && f.flow().Cyclic[v]
 	return (canFail(n) || limited || f.mayErr(v) || f.failsBypassed(n)) && len(f.certainEdges(v, true, false)) == 0
 }

@@ -20,7 +20,7 @@ func (a *assignment) way(thing, v int, around bool) []int {
 		over int // the join that is passed, or -1
 	}
 	from := map[stop]leg{}
-	start, goal := stop{at: a.f.start()}, stop{v, around}
+	start, goal := stop{at: a.f.Start()}, stop{v, around}
 	from[goal] = leg{to: goal}
 	for todo := []stop{goal}; len(todo) > 0; todo = todo[1:] {
 		x := todo[0]
@@ -80,7 +80,7 @@ func (f *facts) pathText(path []int) string {
 		case i > 0:
 			text += " → "
 		}
-		text += f.name(v)
+		text += f.Name(v)
 	}
 	return text
 }

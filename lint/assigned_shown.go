@@ -7,15 +7,16 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 )
 
 // learn notes what the conditions of each group of a node show to be made.
 func (m *made) learn() {
 	a := m.assignment
 	r := &ranking{f: a.f, limit: a.f.visitLimits()}
-	for v, groups := range a.k.flow.groups {
+	for v, groups := range a.k.flow.Groups {
 		for i := range groups {
-			for _, t := range groups[i].targets {
+			for _, t := range groups[i].Targets {
 				shown := m.shown(r.outcomes(cycleArc{v, t, i}))
 				if shown == nil {
 					continue
@@ -48,12 +49,12 @@ func (m *made) learn() {
 // showsAll is what every group of a node shows that an arc to a target stands for.
 func (a *assignment) showsAll(e *arc, target int) bitset {
 	var out bitset
-	for i, g := range a.k.flow.groups[e.from] {
-		if !slices.Contains(g.targets, target) {
+	for i, g := range a.k.flow.Groups[e.from] {
+		if !slices.Contains(g.Targets, target) {
 			continue
 		}
 		with := onSuccess
-		if g.kind == onFailure {
+		if g.Kind == controlflow.OnFailure {
 			with = onFail
 		}
 		if e.with&with == 0 {

@@ -6,6 +6,7 @@ package lint
 import (
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -70,7 +71,7 @@ const maxChildren = 8
 func boundGraph(g *spec.Graph, opts Options, depth int) (Bounds, bool) {
 	bound, found := bind.Check(g, opts.Kinds, nil)
 	f := newFacts(g, bound, opts)
-	if found.HasErrors() || !f.wellFormed() || !f.hasGuards() {
+	if found.HasErrors() || !f.WellFormed() || !f.hasGuards() {
 		return Bounds{}, false
 	}
 	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: depth}
@@ -100,14 +101,14 @@ func (w *boundWalk) cutShort(out *Bounds, ends bool) bool {
 	g := w.f.graph
 	loses := false // a node that always fails at its limit of visits may be tried for ever
 	for v, n := range g.Nodes {
-		loses = loses || w.limit[v] > 0 && n.OnMaxVisits != "skip" && w.flow.cyclic[v] &&
-			slices.ContainsFunc(w.flow.groups[v], func(g group) bool { return g.kind == onFailure })
+		loses = loses || w.limit[v] > 0 && n.OnMaxVisits != "skip" && w.flow.Cyclic[v] &&
+			slices.ContainsFunc(w.flow.Groups[v], func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure })
 	}
 	if g.Limits.OnMaxSteps != "return_last" && g.Limits.OnMaxSteps != "flag" || out.Steps.Limit != "max_steps" && !loses {
 		return false
 	}
 	least := float64(g.Limits.MaxSteps)
-	if w.f.flow().branches || loses {
+	if w.f.flow().FansOut || loses {
 		least = 1
 	}
 	if !ends || least < out.Steps.Min {

@@ -12,10 +12,10 @@ func (w *boundWalk) arrivals() []float64 {
 	n := len(w.f.graph.Nodes)
 	runs, known := make([]float64, n), make([]bool, n)
 	into := make([][]int, n) // who leads to it, once for each edge
-	for v, groups := range w.flow.groups {
+	for v, groups := range w.flow.Groups {
 		for i := range groups {
-			for _, to := range groups[i].targets {
-				if to < n && w.flow.reached[v] && !w.f.isDead(&groups[i]) {
+			for _, to := range groups[i].Targets {
+				if to < n && w.flow.Reached[v] && !w.f.isDead(&groups[i]) {
 					into[to] = append(into[to], v)
 				}
 			}
@@ -29,15 +29,15 @@ func (w *boundWalk) arrivals() []float64 {
 		known[v] = true
 		node := w.f.graph.Nodes[v]
 		switch {
-		case !w.flow.reached[v]:
-		case w.flow.cyclic[v] && w.limit[v] > 0 && node.OnMaxVisits != "skip":
+		case !w.flow.Reached[v]:
+		case w.flow.Cyclic[v] && w.limit[v] > 0 && node.OnMaxVisits != "skip":
 			runs[v] = float64(w.limit[v])
-		case w.flow.cyclic[v]:
+		case w.flow.Cyclic[v]:
 			runs[v] = math.Inf(1)
 		case node.Join != nil && node.Join.Wait == "all":
 			runs[v] = 1
 		default:
-			if v == w.f.start() {
+			if v == w.f.Start() {
 				runs[v] = 1
 			}
 			for _, u := range into[v] {
@@ -54,7 +54,7 @@ func (w *boundWalk) arrivals() []float64 {
 
 // capped puts bounds by the shape of the graph in the place of wider ones.
 func (w *boundWalk) capped(out *Bounds) {
-	if w.flow.wild {
+	if w.flow.Anywhere {
 		return
 	}
 	var total cost
@@ -67,7 +67,7 @@ func (w *boundWalk) capped(out *Bounds) {
 				total[metric] += runs * most
 			}
 		}
-		if w.flow.decides(v) {
+		if w.flow.Decides(v) {
 			total[inCalls] += runs * w.decideCost(2).most[inCalls]
 		}
 	}

@@ -14,7 +14,7 @@ func (w *boundWalk) nextJoins(from int) []int {
 	var out []int
 	seen := map[int]bool{}
 	for todo := []int{from}; len(todo) > 0; todo = todo[1:] {
-		for _, to := range w.flow.graph.Next(todo[0]) {
+		for _, to := range w.flow.Digraph.Next(todo[0]) {
 			if to >= len(w.f.graph.Nodes) || seen[to] {
 				continue
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -29,7 +30,7 @@ func (w *boundWalk) prepare() {
 	w.reaches, w.nested = map[int][]bool{}, map[int]bool{}
 	for v, n := range g.Nodes {
 		if n.Join != nil {
-			w.reaches[v] = w.flow.back.Reach(v)
+			w.reaches[v] = w.flow.Reverse.Reach(v)
 			w.nested[v] = w.isNested(v)
 		}
 	}
@@ -38,7 +39,7 @@ func (w *boundWalk) prepare() {
 		w.drops = w.drops || n.Parallel != nil && n.Parallel.OnFailure != "" && n.Parallel.OnFailure != "fail_all"
 	}
 	for v := range g.Nodes {
-		fans := slices.ContainsFunc(w.flow.groups[v], func(g group) bool { return len(g.targets) > 1 })
+		fans := slices.ContainsFunc(w.flow.Groups[v], func(g controlflow.Group) bool { return len(g.Targets) > 1 })
 		w.cancels = w.cancels || w.drops && fans && failurePolicy(g, v) == "fail_all"
 	}
 	w.unsteps = w.drops
@@ -231,26 +232,26 @@ func (w *boundWalk) coarse() {
 	w.states, w.moves = n+2, nil
 	w.done = n
 	anywhere := n + 1
-	w.caught = slices.ContainsFunc(w.flow.groups, func(groups []group) bool {
-		return slices.ContainsFunc(groups, func(g group) bool { return g.kind == onFailure })
+	w.caught = slices.ContainsFunc(w.flow.Groups, func(groups []controlflow.Group) bool {
+		return slices.ContainsFunc(groups, func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure })
 	})
-	if w.flow.wild {
+	if w.flow.Anywhere {
 		for v := range n + 1 {
 			w.moves = append(w.moves, boundMove{from: anywhere, to: v})
 		}
 	}
-	for v, groups := range w.flow.groups {
+	for v, groups := range w.flow.Groups {
 		if node := w.f.graph.Nodes[v]; node.Goto.IsSet() && !node.HasEnds {
 			w.moves = append(w.moves, boundMove{from: v, to: anywhere, span: w.costs[v], ran: []int{v}, ended: []int{v}})
 		}
 		for i := range groups {
 			extra := span{}
-			if groups[i].kind == byDecision {
+			if groups[i].Kind == controlflow.ByDecision {
 				extra.most = w.decideCost(2).most
 			}
-			for _, to := range groups[i].targets {
+			for _, to := range groups[i].Targets {
 				s := w.costs[v].plus(extra)
-				if groups[i].kind == onFailure {
+				if groups[i].Kind == controlflow.OnFailure {
 					s.least = cost{}
 				}
 				w.moves = append(w.moves, boundMove{from: v, to: min(to, n), span: s, ran: []int{v}, ended: []int{v}})
@@ -260,7 +261,7 @@ func (w *boundWalk) coarse() {
 			}
 		}
 	}
-	w.start = w.f.start()
+	w.start = w.f.Start()
 	w.wide = true
 }
 
@@ -270,9 +271,9 @@ func (w *boundWalk) coarse() {
 func (w *boundWalk) isNested(join int) bool {
 	reach := w.reaches[join]
 	var fans []int
-	for v, groups := range w.flow.groups {
+	for v, groups := range w.flow.Groups {
 		for i := range groups {
-			if reach[v] && v != join && len(groups[i].targets) > 1 {
+			if reach[v] && v != join && len(groups[i].Targets) > 1 {
 				fans = append(fans, v)
 				break
 			}
@@ -288,7 +289,7 @@ func (w *boundWalk) returns(v, without int) bool {
 	for len(todo) > 0 {
 		at := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for _, to := range w.flow.graph.Next(at) {
+		for _, to := range w.flow.Digraph.Next(at) {
 			if to == v {
 				return true
 			}

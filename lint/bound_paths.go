@@ -6,6 +6,8 @@ import (
 	"container/heap"
 	"math"
 	"slices"
+
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 )
 
 // least finds the cheapest runs that complete, by Dijkstra's algorithm; false
@@ -107,7 +109,7 @@ func (w *boundWalk) names(moves []int, ended bool) []string {
 			ran = w.moves[m].ended
 		}
 		for _, v := range ran {
-			out = append(out, w.f.name(v))
+			out = append(out, w.f.Name(v))
 		}
 	}
 	return out
@@ -141,8 +143,8 @@ func (w *boundWalk) dearestStep() float64 {
 	calls := 0.0
 	for v := range w.costs {
 		c := w.costs[v].most[inCalls]
-		for _, g := range w.flow.groups[v] {
-			if g.kind == byDecision {
+		for _, g := range w.flow.Groups[v] {
+			if g.Kind == controlflow.ByDecision {
 				c = w.costs[v].most[inCalls] + w.decideCost(2).most[inCalls]
 			}
 		}

@@ -6,6 +6,8 @@ package lint
 import (
 	"fmt"
 	"slices"
+
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 )
 
 // Bounds on the exploration; beyond them the bounds of a graph are coarse.
@@ -22,7 +24,7 @@ const (
 // boundWalk explores the runs of one graph.
 type boundWalk struct {
 	f     *facts
-	flow  *flow
+	flow  *controlflow.Graph
 	depth int
 	room  int // how many states are explored; 0 for maxStates
 	// decided is how many conditions were evaluated, releases how often joins were
@@ -97,16 +99,16 @@ func (s *boundState) key() string {
 // explore finds all states; false when there are too many.
 func (w *boundWalk) explore() bool {
 	w.fans = false
-	for _, groups := range w.flow.groups {
+	for _, groups := range w.flow.Groups {
 		for i := range groups {
-			w.fans = w.fans || len(groups[i].targets) > 1
+			w.fans = w.fans || len(groups[i].Targets) > 1
 		}
 	}
-	if w.flow.wild || w.fans && w.f.joinsAlone() {
+	if w.flow.Anywhere || w.fans && w.f.joinsAlone() {
 		return false
 	}
 	w.done = w.number(boundState{}) // no branch is left
-	w.start = w.number(boundState{active: []int{w.f.start()}, visits: make([]int, len(w.counters))})
+	w.start = w.number(boundState{active: []int{w.f.Start()}, visits: make([]int, len(w.counters))})
 	// A state costs as much as it has counters.
 	most := min(maxStates, maxStateCost/(len(w.counters)+1))
 	moves := maxMoves

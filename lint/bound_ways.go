@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -92,8 +93,8 @@ func (w *boundWalk) ways(v int, s *boundState, alone bool) []way {
 
 // asks reports whether the guards of a node ask for counters, and for the step.
 func (w *boundWalk) asks(v int) (counters, steps bool) {
-	for _, g := range w.flow.groups[v] {
-		for _, i := range g.edges {
+	for _, g := range w.flow.Groups[v] {
+		for _, i := range g.Edges {
 			if p := w.f.bound.Edges[i].When; p != nil {
 				steps = steps || p.Uses("step")
 				counters = counters || p.Uses("visits") || p.Uses("step")
@@ -107,13 +108,13 @@ func (w *boundWalk) asks(v int) (counters, steps bool) {
 func (w *boundWalk) successes(n *spec.Node, s *boundState, alone bool) []way {
 	var out []way
 	guards := judgement{site: site{f: w.f, node: n}}
-	var guarded []group
-	for _, g := range w.flow.groups[n.Index] {
-		switch g.kind {
-		case byGoto:
+	var guarded []controlflow.Group
+	for _, g := range w.flow.Groups[n.Index] {
+		switch g.Kind {
+		case controlflow.ByGoto:
 			out = append(out, subsets(g)...)
-		case byGuard:
-			guards.add(g.edges)
+		case controlflow.ByGuard:
+			guards.add(g.Edges)
 			guarded = append(guarded, g)
 		}
 	}
@@ -154,21 +155,21 @@ func (w *boundWalk) decide(p solve.Problem) solve.Result {
 func (w *boundWalk) fallbacks(n *spec.Node) []way {
 	var out []way
 	candidates := 0
-	for _, g := range w.flow.groups[n.Index] {
-		if g.kind == byDecision {
+	for _, g := range w.flow.Groups[n.Index] {
+		if g.Kind == controlflow.ByDecision {
 			candidates++
 		}
 	}
-	for _, g := range w.flow.groups[n.Index] {
-		switch g.kind {
-		case byDecision:
-			out = append(out, way{targets: g.targets, extra: w.decideCost(candidates)})
-		case byDefault:
+	for _, g := range w.flow.Groups[n.Index] {
+		switch g.Kind {
+		case controlflow.ByDecision:
+			out = append(out, way{targets: g.Targets, extra: w.decideCost(candidates)})
+		case controlflow.ByDefault:
 			extra := span{}
 			if candidates > 0 { // the decision was tried, and failed
 				extra.most = w.decideCost(candidates).most
 			}
-			out = append(out, way{targets: g.targets, extra: extra})
+			out = append(out, way{targets: g.Targets, extra: extra})
 		}
 	}
 	return out
@@ -177,8 +178,8 @@ func (w *boundWalk) fallbacks(n *spec.Node) []way {
 // failures are the groups of edges that can fire after a failure.
 func (w *boundWalk) failures(n *spec.Node) []way {
 	var out []way
-	for _, g := range w.flow.groups[n.Index] {
-		if g.kind == onFailure {
+	for _, g := range w.flow.Groups[n.Index] {
+		if g.Kind == controlflow.OnFailure {
 			for _, sub := range subsets(g) {
 				sub.failed = true
 				out = append(out, sub)
@@ -200,21 +201,21 @@ func (w *boundWalk) failures(n *spec.Node) []way {
 func (w *boundWalk) tolerance(v int) (tolerant bool, joins []int) {
 	if w.tolerated == nil {
 		w.tolerated, w.joinsOfLost = map[int]bool{}, map[int][]int{}
-		for fork, groups := range w.flow.groups {
+		for fork, groups := range w.flow.Groups {
 			policy := failurePolicy(w.f.graph, fork)
 			if policy == "fail_all" || policy == "" {
 				continue
 			}
 			for i := range groups {
-				if len(groups[i].targets) < 2 {
+				if len(groups[i].Targets) < 2 {
 					continue
 				}
 				join := -1
 				if policy == "wait_all" {
-					join = w.f.meetsLost(fork, groups[i].targets)
+					join = w.f.meetsLost(fork, groups[i].Targets)
 				}
-				for _, first := range groups[i].targets {
-					for u, inside := range w.flow.graph.Reach(first) {
+				for _, first := range groups[i].Targets {
+					for u, inside := range w.flow.Digraph.Reach(first) {
 						if w.tolerated[u] = w.tolerated[u] || inside; inside && join >= 0 {
 							w.joinsOfLost[u] = including(w.joinsOfLost[u], join)
 						}
@@ -236,7 +237,7 @@ func (w *boundWalk) refusedWays(v int) []way {
 		var targets []int
 		for _, e := range w.f.graph.Edges {
 			if e.From.Value == n.ID.Value && (e.Condition == "on_success" || e.Condition == "always") {
-				targets = append(targets, w.f.vertex(e.To.Value))
+				targets = append(targets, w.f.Vertex(e.To.Value))
 			}
 		}
 		if len(targets) > 0 {
@@ -253,14 +254,14 @@ func (w *boundWalk) refusedWays(v int) []way {
 const maxSubsets = 6
 
 // subsets are the targets of a group: all of them, or any of them.
-func subsets(g group) []way {
-	if !g.perhaps || len(g.targets) > maxSubsets {
-		return []way{{targets: g.targets}}
+func subsets(g controlflow.Group) []way {
+	if !g.Subset || len(g.Targets) > maxSubsets {
+		return []way{{targets: g.Targets}}
 	}
 	var out []way
-	for set := 1; set < 1<<len(g.targets); set++ {
+	for set := 1; set < 1<<len(g.Targets); set++ {
 		var targets []int
-		for i, t := range g.targets {
+		for i, t := range g.Targets {
 			if set>>i&1 == 1 {
 				targets = append(targets, t)
 			}

@@ -5,6 +5,7 @@ package lint
 import (
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -27,7 +28,7 @@ func bypass(n *spec.Node) string {
 // waitsForAll reports whether v runs only when no failure has bypassed it. Where its
 // own failure edges lead when it fails because of one, see bypasses.
 func (a *assignment) waitsForAll(v int) bool {
-	if v >= a.f.end {
+	if v >= a.f.End {
 		return false
 	}
 	how := bypass(a.f.graph.Nodes[v])
@@ -35,7 +36,7 @@ func (a *assignment) waitsForAll(v int) bool {
 }
 
 // calm is what every path without failures passes.
-func (a *assignment) calm() *graphalg.Tree { return a.k.flow.calmPostDominators() }
+func (a *assignment) calm() *graphalg.Tree { return a.k.flow.PostDominatorsNoFailures() }
 
 func (a *assignment) policy(fork int) string { return failurePolicy(a.f.graph, fork) }
 
@@ -51,11 +52,11 @@ func (f *facts) joinsAlone() bool {
 // of it has succeeded: it is skipped at its limit of visits after it has failed.
 func (f *facts) skipsUnmade(v int) bool {
 	n := f.graph.Nodes[v]
-	if n.OnMaxVisits != "skip" || !canFail(n) && !f.mayErr(v) || !f.flow().cyclic[v] && !f.flow().branches {
+	if n.OnMaxVisits != "skip" || !canFail(n) && !f.mayErr(v) || !f.flow().Cyclic[v] && !f.flow().FansOut {
 		return false
 	}
 	tolerant := func(how string) bool { return how != "" && how != "fail_all" }
 	return tolerant(f.graph.Parallel.OnFailure) ||
-		slices.ContainsFunc(f.flow().groups[v], func(g group) bool { return g.kind == onFailure }) ||
+		slices.ContainsFunc(f.flow().Groups[v], func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure }) ||
 		slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool { return n.Parallel != nil && tolerant(n.Parallel.OnFailure) })
 }

@@ -25,7 +25,7 @@ func (f *facts) passesTime(n *spec.Node) string {
 // inCycle reports whether t lies on the cycles of v.
 func (f *facts) inCycle(v, t int) bool {
 	w := f.flow()
-	return t < len(f.graph.Nodes) && w.scc[t] == w.scc[v]
+	return t < len(f.graph.Nodes) && w.SCC[t] == w.SCC[v]
 }
 
 // counters lists for each component the state keys that its nodes count with:
@@ -34,17 +34,17 @@ func (f *facts) inCycle(v, t int) bool {
 // unsure, only those are listed of which nobody can tell how they change.
 func (f *facts) counters(unsure bool) [][]int {
 	w := f.flow()
-	out := make([][]int, len(w.scc))
-	if !slices.Contains(w.cyclic, true) {
+	out := make([][]int, len(w.SCC))
+	if !slices.Contains(w.Cyclic, true) {
 		return out
 	}
-	sure := make([][]int, len(w.scc))
+	sure := make([][]int, len(w.SCC))
 	for v, a := range f.access() {
-		if !w.cyclic[v] {
+		if !w.Cyclic[v] {
 			continue
 		}
 		for i := range a.writes {
-			c, key := w.scc[v], a.writes[i].key
+			c, key := w.SCC[v], a.writes[i].key
 			if !f.isCounter(v, &a.writes[i]) {
 				continue
 			}
@@ -82,10 +82,10 @@ func (f *facts) isNumeric(key int) bool {
 func (f *facts) deriveCounters(counters [][]int) (added bool) {
 	w := f.flow()
 	for v, a := range f.access() {
-		if !w.cyclic[v] {
+		if !w.Cyclic[v] {
 			continue
 		}
-		of := &counters[w.scc[v]]
+		of := &counters[w.SCC[v]]
 		for i := range a.writes {
 			value := a.writes[i].value
 			at, known := slices.BinarySearch(*of, a.writes[i].key)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/graphalg"
 )
 
@@ -32,9 +33,9 @@ const done = -1
 func (f *facts) endless(free *graphalg.Digraph, of, members []int) []int {
 	r := &roundTrip{f: f, free: free, of: of, state: map[string]int{}, left: maxHunts}
 	fans := false
-	for _, groups := range f.flow().groups {
+	for _, groups := range f.flow().Groups {
 		for i := range groups {
-			fans = fans || len(groups[i].targets) > 1
+			fans = fans || len(groups[i].Targets) > 1
 		}
 	}
 	for _, v := range members {
@@ -72,15 +73,15 @@ func (r *roundTrip) from(v int, k *knowledge) []int {
 		r.state[key] = done
 		r.path = r.path[:len(r.path)-1]
 	}()
-	groups := r.f.flow().groups[v]
+	groups := r.f.flow().Groups[v]
 	for i := range groups {
-		for _, t := range groups[i].targets {
+		for _, t := range groups[i].Targets {
 			if t >= len(r.f.graph.Nodes) || r.of[t] != r.of[v] || !slices.Contains(r.free.Next(v), t) {
 				continue
 			}
 			there := k.clone()
 			there.at = v
-			if n := r.f.graph.Nodes[v]; n.OnMaxVisits == "skip" && groups[i].kind == byDefault {
+			if n := r.f.graph.Nodes[v]; n.OnMaxVisits == "skip" && groups[i].Kind == controlflow.ByDefault {
 				there.unsure = true // who is skipped has no conditions, and writes nothing
 			} else if there = there.onward(groups, i); there.bad {
 				break

@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/solve"
@@ -20,7 +21,7 @@ type facts struct {
 	solver solve.Solver
 	found  spec.Diagnostics
 
-	*vertices
+	*controlflow.Vertices
 	shaped bool           // the graph is well formed
 	keyOf  map[string]int // declared state keys by name
 	// keyDomains are those of wholeDomain, schemas those of valid.
@@ -29,7 +30,7 @@ type facts struct {
 
 	// Filled on first use by the functions of the same names.
 	allUses  *useIndex
-	theFlow  *flow
+	theFlow  *controlflow.Graph
 	theForks *forks
 	// theSiblings are fan-outs by the pairs of nodes that they lead to.
 	theSiblings map[[2]int]int
@@ -63,7 +64,7 @@ type facts struct {
 }
 
 func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
-	f := &facts{graph: g, bound: bound, opts: opts, vertices: newVertices(g), keyOf: make(map[string]int, len(g.State)), keyDomains: map[*spec.StateKey]solve.Domain{}}
+	f := &facts{graph: g, bound: bound, opts: opts, Vertices: controlflow.NewVertices(g), keyOf: make(map[string]int, len(g.State)), keyDomains: map[*spec.StateKey]solve.Domain{}}
 	for i, key := range g.State {
 		f.keyOf[key.Name.Value] = i
 	}
@@ -73,15 +74,15 @@ func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
 // edgesOut lists the edges that leave each node, in the order of declaration.
 func (f *facts) edgesOut() [][]int {
 	if f.theEdges == nil {
-		f.theEdges = f.vertices.edgesOut()
+		f.theEdges = f.Vertices.EdgesOut()
 	}
 	return f.theEdges
 }
 
 // flow is the control flow of a well-formed graph.
-func (f *facts) flow() *flow {
+func (f *facts) flow() *controlflow.Graph {
 	if f.theFlow == nil {
-		f.theFlow = newFlow(f.vertices, f.edgesOut(), f.bound)
+		f.theFlow = controlflow.New(f.Vertices, f.edgesOut(), f.bound)
 	}
 	return f.theFlow
 }

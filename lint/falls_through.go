@@ -66,7 +66,7 @@ func (g *ground) complete() bool {
 // when joins fail, or all branches before them.
 func (f *facts) jumps() bool {
 	for v, n := range f.graph.Nodes {
-		if f.failsBypassed(n) || f.flow().branches && failurePolicy(f.graph, v) == "wait_all" {
+		if f.failsBypassed(n) || f.flow().FansOut && failurePolicy(f.graph, v) == "wait_all" {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ package lint
 import (
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/graphalg"
 )
 
@@ -49,10 +50,10 @@ func (k *forks) countArrivals(m int) (most int, alone bool) {
 // before it, because a fan-out above leads to it more than once.
 func (k *forks) manyAt(v int) bool {
 	for v >= 0 {
-		if v < len(k.flow.source.Nodes) && k.flow.source.Nodes[v].HasEnds && !k.flow.singleLabel(v) {
+		if v < len(k.flow.Source.Nodes) && k.flow.Source.Nodes[v].HasEnds && !k.flow.SingleLabel(v) {
 			return true // a list of labels may name one node several times
 		}
-		if v < len(k.flow.source.Nodes) && k.flow.source.Nodes[v].Join != nil && !k.flow.cyclic[v] {
+		if v < len(k.flow.Source.Nodes) && k.flow.Source.Nodes[v].Join != nil && !k.flow.Cyclic[v] {
 			v = k.tree.Parent[v] // however many arrive, one goes on
 			continue
 		}
@@ -70,7 +71,7 @@ func (k *forks) manyAt(v int) bool {
 // census follows branches from a vertex to m.
 type census struct {
 	k      *forks
-	w      *flow
+	w      *controlflow.Graph
 	m, top int
 	inside map[int]bool // vertices on ways from top to m
 	memo   map[int]int  // by component
@@ -84,14 +85,14 @@ func (c *census) region() bool {
 	for len(todo) > 0 {
 		v := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if c.k.regions++; c.k.regions > 40*len(c.w.groups)+10_000 {
+		if c.k.regions++; c.k.regions > 40*len(c.w.Groups)+10_000 {
 			return false
 		}
 		if v == c.top && v != c.m {
 			continue
 		}
-		for _, p := range c.w.back.Next(v) {
-			if !c.inside[p] && p != c.m && c.w.reached[p] {
+		for _, p := range c.w.Reverse.Next(v) {
+			if !c.inside[p] && p != c.m && c.w.Reached[p] {
 				c.inside[p] = true
 				todo = append(todo, p)
 			}
@@ -139,7 +140,7 @@ func (c *census) components(vertices []int, number map[int]int) (of []int, count
 		if v == c.m {
 			continue
 		}
-		for _, t := range c.w.graph.Next(v) {
+		for _, t := range c.w.Digraph.Next(v) {
 			if j, ok := number[t]; ok && t != c.top {
 				from, to = append(from, i), append(to, j)
 			}
@@ -154,12 +155,12 @@ func (c *census) component(p int, members []int, part map[int]int) int {
 		if v == c.m {
 			return 1
 		}
-		if n := c.w.source.Nodes[v]; n.HasEnds && !c.w.singleLabel(v) {
+		if n := c.w.Source.Nodes[v]; n.HasEnds && !c.w.SingleLabel(v) {
 			return many // a list of labels may start any number of branches
 		}
-		for i := range c.w.groups[v] {
+		for i := range c.w.Groups[v] {
 			sum, stays := 0, false
-			for _, t := range c.w.groups[v][i].targets {
+			for _, t := range c.w.Groups[v][i].Targets {
 				q, ok := part[t]
 				switch {
 				case !ok || t == c.top && v != c.top:
@@ -181,7 +182,7 @@ func (c *census) component(p int, members []int, part map[int]int) int {
 // doubles reports whether a group leads to several vertices of its own component.
 func (c *census) doubles(v, i, p int, part map[int]int) bool {
 	n := 0
-	for _, t := range c.w.groups[v][i].targets {
+	for _, t := range c.w.Groups[v][i].Targets {
 		if q, ok := part[t]; ok && q == p && t != c.top {
 			n++
 		}

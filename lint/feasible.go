@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/solve"
 )
@@ -61,15 +62,15 @@ func (f *facts) walkable(path []int, k *knowledge, tries *int, proof func(k *kno
 	}
 	v, to := path[0], path[1]
 	k.run(v)
-	groups := f.flow().groups[v]
+	groups := f.flow().Groups[v]
 	if *tries--; *tries < 0 || len(groups) == 0 {
 		return proof == nil || proof(nil)
 	}
 	for i := range groups {
-		if !slices.Contains(groups[i].targets, to) || f.isDead(&groups[i]) {
+		if !slices.Contains(groups[i].Targets, to) || f.isDead(&groups[i]) {
 			continue
 		}
-		if v == k.fails && groups[i].kind != onFailure && !k.tally.refused {
+		if v == k.fails && groups[i].Kind != controlflow.OnFailure && !k.tally.refused {
 			continue
 		}
 		if there := k.onward(groups, i); !there.bad {
@@ -84,9 +85,9 @@ func (f *facts) walkable(path []int, k *knowledge, tries *int, proof func(k *kno
 
 // onward is what is known after the node at which the groups are has run, and
 // one of them fired.
-func (k *knowledge) onward(groups []group, taken int) *knowledge {
+func (k *knowledge) onward(groups []controlflow.Group, taken int) *knowledge {
 	out := k.clone()
-	if groups[taken].kind != onFailure && !out.tally.refused { // a failure writes nothing
+	if groups[taken].Kind != controlflow.OnFailure && !out.tally.refused { // a failure writes nothing
 		out.leave(out.at)
 	}
 	out.take(groups, taken)
@@ -108,7 +109,7 @@ const maxWalks = 500
 // whose conditions don't contradict each other; nil when there is none.
 //
 // allowed, when set, says which groups of a node may be taken.
-func (f *facts) openPath(a *assignment, thing, v int, allowed func(v int, g *group, k *knowledge) bool) []int {
+func (f *facts) openPath(a *assignment, thing, v int, allowed func(v int, g *controlflow.Group, k *knowledge) bool) []int {
 	first := a.path(thing, v)
 	if first != nil && f.feasible(first) {
 		return first
@@ -118,7 +119,7 @@ func (f *facts) openPath(a *assignment, thing, v int, allowed func(v int, g *gro
 		return past
 	}
 	g := f.ground()
-	todo := []*walk{{at: f.start()}}
+	todo := []*walk{{at: f.Start()}}
 	seen := map[int]bool{}
 	for len(todo) > 0 {
 		w := todo[0]
@@ -140,17 +141,17 @@ func (f *facts) openPath(a *assignment, thing, v int, allowed func(v int, g *gro
 }
 
 // steps are the states that follow one.
-func (f *facts) steps(g *ground, a *assignment, thing int, w *walk, allowed func(v int, g *group, k *knowledge) bool) []*walk {
+func (f *facts) steps(g *ground, a *assignment, thing int, w *walk, allowed func(v int, g *controlflow.Group, k *knowledge) bool) []*walk {
 	if w.at >= len(f.graph.Nodes) {
 		return nil
 	}
 	var out []*walk
-	groups := f.flow().groups[w.at]
+	groups := f.flow().Groups[w.at]
 	know := g.states[w.state].know
 	for _, way := range g.next(w.state) {
 		taken := &groups[way.group]
 		how := onSuccess
-		if taken.kind == onFailure {
+		if taken.Kind == controlflow.OnFailure {
 			how = onFail
 			if !a.fails(w.at, taken) {
 				continue
@@ -307,22 +308,22 @@ func (k *knowledge) possible(c claim) bool {
 }
 
 // take learns from a group that fired, and from those that were tried before it.
-func (k *knowledge) take(groups []group, taken int) {
+func (k *knowledge) take(groups []controlflow.Group, taken int) {
 	n := k.f.graph.Nodes[k.at]
-	k.bad = k.bad || !k.tally.lets(n, groups[taken].kind)
+	k.bad = k.bad || !k.tally.lets(n, groups[taken].Kind)
 	k.unsure = k.unsure || k.doubts(n, &groups[taken])
-	defer k.through(len(groups[taken].targets) > 1)
-	kind := groups[taken].kind
-	skipped := k.tally.refused && kind == byDefault // its conditions are not tried
-	if kind != byGuard && kind != byDefault && kind != onFailure || groups[taken].perhaps || skipped {
+	defer k.through(len(groups[taken].Targets) > 1)
+	kind := groups[taken].Kind
+	skipped := k.tally.refused && kind == controlflow.ByDefault // its conditions are not tried
+	if kind != controlflow.ByGuard && kind != controlflow.ByDefault && kind != controlflow.OnFailure || groups[taken].Subset || skipped {
 		return
 	}
 	for i := range groups[:taken] {
-		if (groups[i].kind == onFailure) == (kind == onFailure) && groups[i].kind != byGoto {
+		if (groups[i].Kind == controlflow.OnFailure) == (kind == controlflow.OnFailure) && groups[i].Kind != controlflow.ByGoto {
 			k.learn(&groups[i], false)
 		}
 	}
-	if kind != byDefault {
+	if kind != controlflow.ByDefault {
 		k.learn(&groups[taken], true)
 	}
 }

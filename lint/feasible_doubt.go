@@ -4,6 +4,7 @@ package lint
 
 import (
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -24,19 +25,19 @@ func (k *knowledge) proves(v int) bool {
 		return false
 	}
 	limit := k.f.graph.Limits.MaxSteps
-	return limit == 0 || v == k.f.end || k.tally.step < limit
+	return limit == 0 || v == k.f.End || k.tally.step < limit
 }
 
 // doubts reports whether a group may be unable to fire for reasons that
 // conditions don't tell: what can't fail, or chooses by an expression.
-func (k *knowledge) doubts(n *spec.Node, g *group) bool {
-	switch g.kind {
-	case onFailure:
-		return !k.tally.refused && !canFail(n) || k.tally.refused && k.f.bound.Edges[g.edges[0]].When != nil
-	case byGoto:
+func (k *knowledge) doubts(n *spec.Node, g *controlflow.Group) bool {
+	switch g.Kind {
+	case controlflow.OnFailure:
+		return !k.tally.refused && !canFail(n) || k.tally.refused && k.f.bound.Edges[g.Edges[0]].When != nil
+	case controlflow.ByGoto:
 		return n.Goto.IsSet() || !canFail(n)
-	case byGuard:
-		return g.perhaps
+	case controlflow.ByGuard:
+		return g.Subset
 	}
 	return false
 }
@@ -78,9 +79,9 @@ func (k *knowledge) doubtful(t *eval.Tree) bool {
 
 // learn takes in how the conditions of a group came out: of edges that may all fire, all
 // of them where none did.
-func (k *knowledge) learn(g *group, outcome bool) {
-	edges := g.edges
-	if !g.perhaps { // those of one declaration, which have one condition
+func (k *knowledge) learn(g *controlflow.Group, outcome bool) {
+	edges := g.Edges
+	if !g.Subset { // those of one declaration, which have one condition
 		edges = edges[:1]
 	}
 	for _, e := range edges {

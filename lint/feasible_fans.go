@@ -38,7 +38,7 @@ func (k *knowledge) enter(v int) {
 
 // stable reports whether no node that may be at work beside v writes any of the keys.
 func (k *knowledge) stable(names []string, v int) bool {
-	if w := k.f.flow(); !w.branches && !w.wild {
+	if w := k.f.flow(); !w.FansOut && !w.Anywhere {
 		return true
 	}
 	return !slices.ContainsFunc(names, func(name string) bool {

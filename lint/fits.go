@@ -20,7 +20,7 @@ func checkTypes(f *facts) {
 	for _, n := range f.graph.Nodes {
 		f.checkDefault(n)
 	}
-	if f.wellFormed() && f.hasGuards() {
+	if f.WellFormed() && f.hasGuards() {
 		f.checkNarrower()
 	}
 }

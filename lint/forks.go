@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/graphalg"
 )
 
@@ -14,7 +15,7 @@ import (
 // node has a group of several targets, each of its targets hangs below a
 // vertex of its own, an arm. What an arm covers runs in that branch only.
 type forks struct {
-	flow   *flow
+	flow   *controlflow.Graph
 	graph  *graphalg.Digraph // with arms
 	back   *graphalg.Digraph
 	tree   *graphalg.Tree
@@ -74,23 +75,23 @@ func (s armSet) count() int {
 
 // newForks computes the branches of a graph; nil when a node may lead anywhere, since
 // nothing is known then.
-func newForks(w *flow) *forks {
-	if w.wild {
+func newForks(w *controlflow.Graph) *forks {
+	if w.Anywhere {
 		return nil
 	}
-	n := w.end
+	n := w.End
 	k := &forks{
 		flow: w, first: n + 2, armAt: make([]int, n), armCount: make([]int, n), sets: map[int]armSet{},
 		fired: map[int][]armSet{}, joins: map[int][]int{}, joinCounts: map[int]joinCount{},
 	}
 	k.split()
 	k.back = k.graph.Reverse()
-	k.tree = k.graph.Dominators(w.start())
-	k.sort(w.start())
+	k.tree = k.graph.Dominators(w.Start())
+	k.sort(w.Start())
 	k.climb()
 	k.meetings()
 	for _, v := range k.order {
-		if p := k.tree.Parent[v]; k.sets[v] != nil && v < n && w.source.Nodes[v].Join != nil {
+		if p := k.tree.Parent[v]; k.sets[v] != nil && v < n && w.Source.Nodes[v].Join != nil {
 			k.joins[p] = append(k.joins[p], v)
 		}
 	}
@@ -118,10 +119,10 @@ func (k *forks) meetings() {
 func (k *forks) split() {
 	var from, to []int
 	next, all := k.first, 0
-	for v, groups := range k.flow.groups {
+	for v, groups := range k.flow.Groups {
 		k.armAt[v] = -1
 		for i := range groups {
-			all += len(groups[i].targets)
+			all += len(groups[i].Targets)
 		}
 		targets, fans := distinctTargets(groups)
 		if fans {
@@ -137,20 +138,20 @@ func (k *forks) split() {
 			next++
 		}
 	}
-	if k.graph = k.flow.graph; next > k.first || len(from) < all {
+	if k.graph = k.flow.Digraph; next > k.first || len(from) < all {
 		k.graph = graphalg.New(next, from, to)
 	}
 }
 
 // distinctTargets are all targets of a node, and whether several fire together.
-func distinctTargets(groups []group) (targets []int, fans bool) {
+func distinctTargets(groups []controlflow.Group) (targets []int, fans bool) {
 	if len(groups) == 1 {
-		return groups[0].targets, len(groups[0].targets) > 1
+		return groups[0].Targets, len(groups[0].Targets) > 1
 	}
 	seen := map[int]bool{}
 	for i := range groups {
-		fans = fans || len(groups[i].targets) > 1
-		for _, t := range groups[i].targets {
+		fans = fans || len(groups[i].Targets) > 1
+		for _, t := range groups[i].Targets {
 			if !seen[t] {
 				seen[t] = true
 				targets = append(targets, t)
@@ -273,7 +274,7 @@ func (k *forks) fires(at *parting) bool {
 		if set == nil || !left.in(set) || !right.in(set) {
 			continue
 		}
-		if !k.flow.groups[v][i].perhaps {
+		if !k.flow.Groups[v][i].Subset {
 			at.perhaps = false
 			return true
 		}
@@ -321,13 +322,13 @@ func (k *forks) firedBy(v int) []armSet {
 	for i := range k.armCount[v] {
 		arm[k.target[k.armAt[v]+i-k.first]] = i
 	}
-	sets := make([]armSet, len(k.flow.groups[v]))
-	for i, g := range k.flow.groups[v] {
-		if len(g.targets) < 2 {
+	sets := make([]armSet, len(k.flow.Groups[v]))
+	for i, g := range k.flow.Groups[v] {
+		if len(g.Targets) < 2 {
 			continue
 		}
 		sets[i] = newArmSet(k.armCount[v])
-		for _, t := range g.targets {
+		for _, t := range g.Targets {
 			sets[i].add(arm[t])
 		}
 	}

@@ -6,6 +6,8 @@ package lint
 import (
 	"fmt"
 	"slices"
+
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 )
 
 // ground is what hunts and walks share: states of a search from the start, and
@@ -37,7 +39,7 @@ type onward struct{ group, to int }
 func (f *facts) ground() *ground {
 	if f.theGround == nil {
 		f.theGround = &ground{f: f, number: map[string]int{}}
-		f.theGround.state(f.start(), f.ignorance())
+		f.theGround.state(f.Start(), f.ignorance())
 	}
 	return f.theGround
 }
@@ -64,7 +66,7 @@ func (g *ground) next(i int) []onward {
 		return nil
 	}
 	var out []onward
-	groups := g.f.flow().groups[at]
+	groups := g.f.flow().Groups[at]
 	for j := range groups {
 		if g.f.isDead(&groups[j]) {
 			continue
@@ -72,7 +74,7 @@ func (g *ground) next(i int) []onward {
 		after := know.clone()
 		after.run(at)
 		after = after.onward(groups, j)
-		for _, t := range groups[j].targets {
+		for _, t := range groups[j].Targets {
 			if after.bad {
 				continue
 			}
@@ -95,7 +97,7 @@ type hunt struct {
 	// visits, when above 0, asks for the path to have run to so many times before.
 	visits int
 	// allows says which groups may be taken; those that are proven dead never are.
-	allows func(at *quarry, g *group) bool
+	allows func(at *quarry, g *controlflow.Group) bool
 	// stop, when set, says at which vertices the path may end.
 	stop func(v int) bool
 	// accept, when set, asks of what is known at the end.
@@ -121,7 +123,7 @@ type quarry struct {
 // none was found among the first.
 func (h *hunt) path() []int {
 	g := h.f.ground()
-	todo := []*quarry{{at: h.f.start(), passed: h.through < 0, know: g.states[0].know}}
+	todo := []*quarry{{at: h.f.Start(), passed: h.through < 0, know: g.states[0].know}}
 	type place struct {
 		state, ran int
 		passed     bool
@@ -161,7 +163,7 @@ func (h *hunt) steps(g *ground, q *quarry) []*quarry {
 		return nil
 	}
 	var out []*quarry
-	groups := h.f.flow().groups[q.at]
+	groups := h.f.flow().Groups[q.at]
 	ran := q.ran
 	if q.at == h.to && h.visits > 0 {
 		ran++

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -29,20 +30,20 @@ func (f *facts) judgements() []judgement {
 	}
 	w := f.flow()
 	places := 0
-	for _, groups := range w.groups {
+	for _, groups := range w.Groups {
 		for i := range groups {
-			if kind := groups[i].kind; (kind == byGuard || kind == onFailure) && (i == 0 || groups[i-1].kind != kind) {
+			if kind := groups[i].Kind; (kind == controlflow.ByGuard || kind == controlflow.OnFailure) && (i == 0 || groups[i-1].Kind != kind) {
 				places++
 			}
 		}
 	}
 	all := make([]judgement, 0, places)
-	for v, groups := range w.groups {
-		for _, kind := range []groupKind{byGuard, onFailure} {
-			d := judgement{site: site{f: f, node: f.graph.Nodes[v], failed: kind == onFailure}}
+	for v, groups := range w.Groups {
+		for _, kind := range []controlflow.Kind{controlflow.ByGuard, controlflow.OnFailure} {
+			d := judgement{site: site{f: f, node: f.graph.Nodes[v], failed: kind == controlflow.OnFailure}}
 			for i := range groups {
-				if groups[i].kind == kind {
-					d.add(groups[i].edges)
+				if groups[i].Kind == kind {
+					d.add(groups[i].Edges)
 				}
 			}
 			if len(d.edges) > 0 {
@@ -105,16 +106,16 @@ func (f *facts) leastSteps() []int {
 		steps[i] = 1
 	}
 	f.theSteps = steps
-	if w.wild {
+	if w.Anywhere {
 		return steps
 	}
 	seen := make([]bool, len(steps))
-	todo := []int{f.start()}
-	seen[f.start()] = true
+	todo := []int{f.Start()}
+	seen[f.Start()] = true
 	for len(todo) > 0 {
 		v := todo[0]
 		todo = todo[1:]
-		for _, to := range w.graph.Next(v) {
+		for _, to := range w.Digraph.Next(v) {
 			if !seen[to] {
 				seen[to], steps[to] = true, steps[v]+1
 				todo = append(todo, to)
@@ -130,9 +131,9 @@ func (f *facts) passed(v, at int) bool {
 		return true
 	}
 	w := f.flow()
-	if w.wild {
+	if w.Anywhere {
 		return false
 	}
-	tree := f.flow().dominators()
+	tree := f.flow().Dominators()
 	return tree.Reached(at) && tree.Covers(v, at)
 }

@@ -56,7 +56,7 @@ func (f *facts) checkYielded(n *spec.Node) {
 // isLabel reports whether a node may choose a label.
 func (f *facts) isLabel(n *spec.Node, label string) bool {
 	if !n.HasEnds {
-		return f.vertex(label) >= 0
+		return f.Vertex(label) >= 0
 	}
 	return slices.ContainsFunc(n.Ends, func(end spec.End) bool { return end.Label.Value == label })
 }

@@ -48,7 +48,7 @@ func checkGraph(g *spec.Graph, opts Options) (*facts, spec.Diagnostics) {
 	f := newFacts(g, nil, opts)
 	var found spec.Diagnostics
 	f.bound, found = bind.Check(g, opts.Kinds, f.childType)
-	f.shaped = f.wellFormed()
+	f.shaped = f.WellFormed()
 	level := needAll
 	switch {
 	case !f.shaped:

@@ -28,15 +28,15 @@ func (f *facts) loopList() []Loop {
 	sure, likely := f.rank(-1, false), f.rank(-1, true)
 	open := map[int]bool{} // components that are not sure to be bounded
 	for _, a := range sure.arcs {
-		open[w.scc[a.from]] = true
+		open[w.SCC[a.from]] = true
 	}
-	place := make([]int, len(w.scc)) // by component: the place of its loop, and one
+	place := make([]int, len(w.SCC)) // by component: the place of its loop, and one
 	var out []Loop
 	for v, n := range f.graph.Nodes {
-		if !w.reached[v] || !w.cyclic[v] {
+		if !w.Reached[v] || !w.Cyclic[v] {
 			continue
 		}
-		at := &place[w.scc[v]]
+		at := &place[w.SCC[v]]
 		if *at == 0 {
 			out = append(out, Loop{BoundedBy: []string{}, Undecided: []string{}})
 			*at = len(out)
@@ -44,18 +44,18 @@ func (f *facts) loopList() []Loop {
 		l := &out[*at-1]
 		l.Nodes = append(l.Nodes, n.ID.Value)
 		l.BoundedBy = append(l.BoundedBy, sure.why[v]...)
-		if open[w.scc[v]] {
+		if open[w.SCC[v]] {
 			l.Undecided = append(l.Undecided, likely.why[v]...)
 		}
 	}
 	for _, c := range f.freeCycles() {
-		l := &out[place[w.scc[c.first]]-1]
+		l := &out[place[w.SCC[c.first]]-1]
 		switch {
 		case c.endless == nil:
 			l.BoundedBy = append(l.BoundedBy, "what its nodes write and its conditions ask")
 		case l.Endless == nil:
 			for _, u := range c.endless {
-				l.Endless = append(l.Endless, f.name(u))
+				l.Endless = append(l.Endless, f.Name(u))
 			}
 		}
 	}

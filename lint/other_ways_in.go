@@ -2,7 +2,11 @@
 
 package lint
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+)
 
 // maxBegun bounds how many such branches are followed for one graph.
 const maxBegun = 64
@@ -13,19 +17,19 @@ const maxBegun = 64
 func (f *facts) otherWaysIn(told map[int]bool) {
 	k := f.forks()
 	begun := 0
-	for fork, groups := range f.flow().groups {
+	for fork, groups := range f.flow().Groups {
 		for i := range groups {
 			g := &groups[i]
-			shared := func(v int) bool { return v < f.end && k.tree.Reached(v) && k.tree.Parent[v] < k.first }
-			if len(g.targets) < 2 || g.perhaps || f.isDead(g) || !f.flow().reached[fork] || !slices.ContainsFunc(g.targets, shared) ||
+			shared := func(v int) bool { return v < f.End && k.tree.Reached(v) && k.tree.Parent[v] < k.first }
+			if len(g.Targets) < 2 || g.Subset || f.isDead(g) || !f.flow().Reached[fork] || !slices.ContainsFunc(g.Targets, shared) ||
 				f.joinsAt(fork) == "auto" {
 				continue
 			}
-			if begun += len(g.targets); begun > maxBegun {
+			if begun += len(g.Targets); begun > maxBegun {
 				return
 			}
-			away := make([][]int, len(g.targets))
-			for j, first := range g.targets {
+			away := make([][]int, len(g.Targets))
+			for j, first := range g.Targets {
 				away[j] = f.stepsFrom(first, fork)
 			}
 			for a := range away {
@@ -44,15 +48,15 @@ func (f *facts) stepsFrom(first, fork int) []int {
 	steps[first] = 1
 	for todo := []int{first}; len(todo) > 0; todo = todo[1:] {
 		v := todo[0]
-		if v >= f.end || f.graph.Nodes[v].Join != nil {
+		if v >= f.End || f.graph.Nodes[v].Join != nil {
 			continue
 		}
-		groups := f.flow().groups[v]
+		groups := f.flow().Groups[v]
 		for i := range groups {
-			if groups[i].kind == onFailure || f.isDead(&groups[i]) {
+			if groups[i].Kind == controlflow.OnFailure || f.isDead(&groups[i]) {
 				continue
 			}
-			for _, to := range groups[i].targets {
+			for _, to := range groups[i].Targets {
 				if to != fork && steps[to] == 0 {
 					steps[to] = steps[v] + 1
 					todo = append(todo, to)
@@ -74,8 +78,8 @@ func (f *facts) meetUnequal(fork int, left, right []int, told map[int]bool) {
 			if mine[v] == 1 && other[v] > 1 {
 				return fork // it is where the branch begins
 			}
-			for _, p := range f.flow().back.Next(v) {
-				if p < f.end && p != fork && mine[p] == mine[v]-1 && mine[p] > 0 && other[p] == 0 {
+			for _, p := range f.flow().Reverse.Next(v) {
+				if p < f.End && p != fork && mine[p] == mine[v]-1 && mine[p] > 0 && other[p] == 0 {
 					return p
 				}
 			}
@@ -87,7 +91,7 @@ func (f *facts) meetUnequal(fork int, left, right []int, told map[int]bool) {
 		}
 		told[v] = true
 		d := f.report(n.ID.Span, "%q runs once for each branch that comes: from %q after %s, and from %q after %s; give it join: {wait: all}",
-			n.ID.Value, f.name(one), plural(left[v], "step"), f.name(two), plural(right[v], "step"))
+			n.ID.Value, f.Name(one), plural(left[v], "step"), f.Name(two), plural(right[v], "step"))
 		d.Related = append(d.Related, f.related(f.graph.Nodes[fork].ID.Span, "the branches begin here"))
 	}
 }
@@ -97,10 +101,10 @@ func (f *facts) meetUnequal(fork int, left, right []int, told map[int]bool) {
 func (f *facts) siblings(x, y int) int {
 	if f.theSiblings == nil {
 		f.theSiblings = map[[2]int]int{}
-		for fork, groups := range f.flow().groups {
+		for fork, groups := range f.flow().Groups {
 			for i := range groups {
-				if g := &groups[i]; !g.perhaps && len(g.targets) <= maxBegun && f.flow().reached[fork] && !f.isDead(g) {
-					f.addSiblings(fork, g.targets)
+				if g := &groups[i]; !g.Subset && len(g.Targets) <= maxBegun && f.flow().Reached[fork] && !f.isDead(g) {
+					f.addSiblings(fork, g.Targets)
 				}
 			}
 		}

@@ -3,6 +3,8 @@
 
 package lint
 
+import "github.com/graphrun/graphrun/internal/analysis/controlflow"
+
 // mostParallel is how many nodes a graph may have for pairs to be followed; in a larger
 // one with branches any two are taken to be.
 const mostParallel = 300
@@ -26,28 +28,28 @@ func (k *parallel) together(x, y int) bool {
 
 // newParallel follows two tokens from each fan-out on. A join of all branches lets its
 // token on when no other one can reach it any more; two that meet there become one.
-func newParallel(w *flow) *parallel {
-	n := w.end
+func newParallel(w *controlflow.Graph) *parallel {
+	n := w.End
 	switch {
-	case w.wild, w.branches && n > mostParallel:
+	case w.Anywhere, w.FansOut && n > mostParallel:
 		return &parallel{any: true}
-	case !w.branches:
+	case !w.FansOut:
 		return &parallel{}
 	}
 	k := &parallel{size: n + 2, joins: make([][]bool, n+2)}
 	k.live, k.waiting = make([]bool, k.size*k.size), make([]bool, k.size*k.size)
-	for v, node := range w.source.Nodes {
+	for v, node := range w.Source.Nodes {
 		if node.Join != nil && node.Join.Wait == "all" {
-			k.joins[v] = w.back.Reach(v)
+			k.joins[v] = w.Reverse.Reach(v)
 		}
 	}
-	for v, groups := range w.groups {
-		if !w.reached[v] {
+	for v, groups := range w.Groups {
+		if !w.Reached[v] {
 			continue
 		}
 		for i := range groups {
-			for a, x := range groups[i].targets {
-				for _, y := range groups[i].targets[a+1:] {
+			for a, x := range groups[i].Targets {
+				for _, y := range groups[i].Targets[a+1:] {
 					k.add(x, y)
 				}
 			}
@@ -58,11 +60,11 @@ func newParallel(w *flow) *parallel {
 		k.todo = k.todo[:len(k.todo)-1]
 		p, q := at[0], at[1]
 		if k.live[p*k.size+q] { // else it waits
-			for _, next := range w.graph.Next(p) {
+			for _, next := range w.Digraph.Next(p) {
 				k.add(next, q)
 			}
 		}
-		for _, next := range w.graph.Next(q) {
+		for _, next := range w.Digraph.Next(q) {
 			k.add(p, next)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -35,9 +36,9 @@ func (f *facts) policies(unknown func(name spec.Text, end bool)) []policy {
 			if first == nil || second == nil || !first.IsScalar() || second.Kind != spec.String {
 				continue
 			}
-			p := policy{at: first.Text, kind: words[0], subject: -1, place: f.vertex(second.Text.Value), never: f.bound.Never[i]}
+			p := policy{at: first.Text, kind: words[0], subject: -1, place: f.Vertex(second.Text.Value), never: f.bound.Never[i]}
 			ends := words[1] == "before" // END may stand there
-			ok := p.place >= 0 && (ends || p.place != f.end)
+			ok := p.place >= 0 && (ends || p.place != f.End)
 			if !ok && unknown != nil {
 				unknown(second.Text, ends)
 			}
@@ -47,9 +48,9 @@ func (f *facts) policies(unknown func(name spec.Text, end bool)) []policy {
 				p.limit, ok = n, ok && isInt && n > 0
 			case "never":
 			default:
-				p.subject = f.vertex(first.Text.Value)
+				p.subject = f.Vertex(first.Text.Value)
 				ends := words[0] != "require"
-				if named := p.subject >= 0 && (ends || p.subject != f.end); !named {
+				if named := p.subject >= 0 && (ends || p.subject != f.End); !named {
 					ok = false
 					if unknown != nil {
 						unknown(first.Text, ends)
@@ -77,7 +78,7 @@ type wary struct {
 // after it.
 func (f *facts) wary(node int) *wary {
 	w := &wary{f: f, node: node, keys: map[string]bool{}}
-	tree := f.flow().dominators()
+	tree := f.flow().Dominators()
 	for v, a := range f.access() {
 		if tree.Covers(node, v) {
 			for _, x := range a.writes {
@@ -93,7 +94,7 @@ func (w *wary) depends(p *eval.Program) bool {
 	return p != nil && slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
 		switch r.Path[0] {
 		case "visits", "nodes", "history", "branches", "inputs":
-			return len(r.Path) < 2 || r.Path[1] == w.f.name(w.node)
+			return len(r.Path) < 2 || r.Path[1] == w.f.Name(w.node)
 		case "step", "last", "visit":
 			return true
 		}
@@ -108,10 +109,10 @@ func (w *wary) open(v int) []int {
 		return nil
 	}
 	var out []int
-	groups := w.f.flow().groups[v]
+	groups := w.f.flow().Groups[v]
 	for i := range groups {
 		if w.allows(v, &groups[i], nil) {
-			out = append(out, groups[i].targets...)
+			out = append(out, groups[i].Targets...)
 		}
 	}
 	return out
@@ -119,14 +120,14 @@ func (w *wary) open(v int) []int {
 
 // allows reports whether a group of v may be taken for open. What is known of
 // the state, if not nil, decides conditions over nothing else by itself.
-func (w *wary) allows(v int, g *group, k *knowledge) bool {
+func (w *wary) allows(v int, g *controlflow.Group, k *knowledge) bool {
 	switch {
 	case w.f.isDead(g):
 		return false
-	case g.kind == byGoto:
+	case g.Kind == controlflow.ByGoto:
 		return !w.depends(w.f.bound.Nodes[v].Goto)
-	case g.kind == onFailure:
-		return !w.depends(w.f.bound.Edges[g.edges[0]].When)
+	case g.Kind == controlflow.OnFailure:
+		return !w.depends(w.f.bound.Edges[g.Edges[0]].When)
 	}
 	return !w.cautious(v, k)
 }
@@ -137,9 +138,9 @@ func (w *wary) cautious(v int, k *knowledge) bool {
 		k = k.clone()
 		k.leave(v)
 	}
-	groups := w.f.flow().groups[v]
+	groups := w.f.flow().Groups[v]
 	for i := range groups {
-		for _, e := range groups[i].edges {
+		for _, e := range groups[i].Edges {
 			if when := w.f.bound.Edges[e].When; w.depends(when) && !k.decides(when) {
 				return true
 			}
@@ -149,8 +150,8 @@ func (w *wary) cautious(v int, k *knowledge) bool {
 }
 
 // isDead reports whether it is proven that a group never fires.
-func (f *facts) isDead(g *group) bool {
-	if g.kind == byGoto || g.kind == onFailure {
+func (f *facts) isDead(g *controlflow.Group) bool {
+	if g.Kind == controlflow.ByGoto || g.Kind == controlflow.OnFailure {
 		return false
 	}
 	if f.theDead == nil {
@@ -159,7 +160,7 @@ func (f *facts) isDead(g *group) bool {
 			f.bury(&d)
 		}
 	}
-	return !slices.ContainsFunc(g.edges, func(e int) bool { return !f.theDead[e] })
+	return !slices.ContainsFunc(g.Edges, func(e int) bool { return !f.theDead[e] })
 }
 
 // bury notes the edges that never fire by one decision: those whose condition
@@ -174,9 +175,9 @@ func (f *facts) bury(d *judgement) {
 	if d.site.failed || !d.result.Exhaustive || n.OnMaxVisits == "skip" { // what is skipped has no conditions
 		return
 	}
-	for _, g := range f.flow().groups[n.Index] {
-		if g.kind == byDefault || g.kind == byDecision {
-			for _, e := range g.edges {
+	for _, g := range f.flow().Groups[n.Index] {
+		if g.Kind == controlflow.ByDefault || g.Kind == controlflow.ByDecision {
+			for _, e := range g.Edges {
 				f.theDead[e] = true
 			}
 		}

@@ -2,7 +2,11 @@
 
 package lint
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+)
 
 // doubt is a policy of which neither a breach nor a proof was found, and what stood
 // in the way.
@@ -20,7 +24,7 @@ func (f *facts) keeps(p *policy) string {
 	for _, late := range []bool{false, true} {
 		r := &rehearsal{f: f, p: p, late: late}
 		if p.kind == "reach" {
-			r.lost = func(v int) bool { return v != f.end && !f.endsFrom(v) }
+			r.lost = func(v int) bool { return v != f.End && !f.endsFrom(v) }
 		}
 		switch broken := r.breaks(); {
 		case broken && late:
@@ -29,7 +33,7 @@ func (f *facts) keeps(p *policy) string {
 			return "only inputs, results and the conditions on them keep it"
 		case r.gaps != "":
 			return r.gaps
-		case !f.flow().branches:
+		case !f.flow().FansOut:
 			return ""
 		}
 	}
@@ -38,7 +42,7 @@ func (f *facts) keeps(p *policy) string {
 
 // obeys reports whether the shape of the graph alone keeps a policy.
 func (f *facts) obeys(p *policy) bool {
-	if p.place < len(f.graph.Nodes) && !f.flow().reached[p.place] {
+	if p.place < len(f.graph.Nodes) && !f.flow().Reached[p.place] {
 		return true
 	}
 	switch p.kind {
@@ -66,9 +70,9 @@ func (f *facts) obeys(p *policy) bool {
 		if most := f.graph.Limits.MaxSteps; most > 0 && most <= p.limit {
 			return true
 		}
-		return !f.flow().cyclic[p.place] && !slices.Contains(f.flow().cyclic, true) && !f.flow().branches
+		return !f.flow().Cyclic[p.place] && !slices.Contains(f.flow().Cyclic, true) && !f.flow().FansOut
 	case "reach":
-		if p.subject != f.end {
+		if p.subject != f.End {
 			return true // a way is all that is asked for
 		}
 		for v := range f.graph.Nodes {
@@ -96,8 +100,8 @@ func (f *facts) endsFrom(v int) bool {
 			}
 		}
 		f.theEnding = make([]bool, size)
-		f.theEnding[f.end] = true
-		for todo := []int{f.end}; len(todo) > 0; {
+		f.theEnding[f.End] = true
+		for todo := []int{f.End}; len(todo) > 0; {
 			at := todo[0]
 			todo = todo[1:]
 			for _, v := range before[at] {
@@ -114,9 +118,9 @@ func (f *facts) endsFrom(v int) bool {
 // meetsFork reports whether ways lead to both of two vertices from the branches that
 // some node starts: one may then run while the other does.
 func (f *facts) meetsFork(x, y int) bool {
-	for v, groups := range f.flow().groups {
-		fans := slices.ContainsFunc(groups, func(g group) bool { return len(g.targets) > 1 || g.perhaps })
-		if !fans || !f.flow().reached[v] {
+	for v, groups := range f.flow().Groups {
+		fans := slices.ContainsFunc(groups, func(g controlflow.Group) bool { return len(g.Targets) > 1 || g.Subset })
+		if !fans || !f.flow().Reached[v] {
 			continue
 		}
 		if f.leads(v, x, -1) && f.leads(v, y, -1) {

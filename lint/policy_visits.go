@@ -30,12 +30,12 @@ func (f *facts) atMost(p *policy) {
 		}
 		return
 	}
-	if !f.flow().cyclic[p.place] && f.forks() != nil && f.witness(p, nil, nil, nil) != nil {
+	if !f.flow().Cyclic[p.place] && f.forks() != nil && f.witness(p, nil, nil, nil) != nil {
 		f.report(p.at.Span, "%q can run more than %s: branches come to it one after the other", n.ID.Value, plural(p.limit, "time"))
 		return
 	}
 	path := f.tooOften(p)
-	if path == nil && f.flow().cyclic[p.place] {
+	if path == nil && f.flow().Cyclic[p.place] {
 		path = f.trusting(p, f.writtenAround(p.place))
 	}
 	if path != nil {
@@ -59,7 +59,7 @@ const maxExplored = 100_000
 // nil when there is none or the loop is bounded by what only a run can tell:
 // people, counters in the state, choices of the node itself.
 func (f *facts) tooOften(p *policy) []int {
-	if !f.flow().cyclic[p.place] || f.boundedByState(p.place) {
+	if !f.flow().Cyclic[p.place] || f.boundedByState(p.place) {
 		return nil
 	}
 	w, c, ok := f.countVisits(p)
@@ -113,7 +113,7 @@ func (f *facts) countsTo(p *policy) bool {
 // isChain reports whether each vertex of a path leads to the next.
 func (f *facts) isChain(path []int) bool {
 	for i := 1; i < len(path); i++ {
-		if !slices.Contains(f.flow().graph.Next(path[i-1]), path[i]) {
+		if !slices.Contains(f.flow().Digraph.Next(path[i-1]), path[i]) {
 			return false
 		}
 	}
@@ -125,7 +125,7 @@ func (f *facts) isChain(path []int) bool {
 func (f *facts) boundedByChoice(v int) bool {
 	w := f.flow()
 	for u, n := range f.graph.Nodes {
-		if w.scc[u] == w.scc[v] && (n.Kind.Value == "human" || n.Kind.Value == "wait" || n.Goto.IsSet() || n.HasEnds) {
+		if w.SCC[u] == w.SCC[v] && (n.Kind.Value == "human" || n.Kind.Value == "wait" || n.Goto.IsSet() || n.HasEnds) {
 			return true
 		}
 	}
@@ -142,7 +142,7 @@ func (f *facts) writtenAround(v int) map[string]bool {
 		for i := range a.writes {
 			kind := f.wholeDomain(f.graph.State[a.writes[i].key]).Kind
 			counts := f.graph.Nodes[u].Kind.Value == "set" || kind != solve.String && kind != solve.Bool
-			if w.scc[u] == w.scc[v] && counts {
+			if w.SCC[u] == w.SCC[v] && counts {
 				keys[a.writes[i].name.Value] = true
 			}
 		}
@@ -159,11 +159,11 @@ func (f *facts) boundedByState(v int) bool {
 	counts := f.counters(false)
 	w := f.flow()
 	for u := range f.graph.Nodes {
-		if w.scc[u] != w.scc[v] {
+		if w.SCC[u] != w.SCC[v] {
 			continue
 		}
 		for _, e := range f.edgesOut()[u] {
-			for _, key := range counts[w.scc[v]] {
+			for _, key := range counts[w.SCC[v]] {
 				if p := f.bound.Edges[e].When; p != nil && readsKey(p, f.graph.State[key].Name.Value) {
 					return true
 				}

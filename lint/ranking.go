@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/graphalg"
 )
 
@@ -51,7 +52,7 @@ func (f *facts) rank(ignored int, trust bool) *ranking {
 	r := &ranking{f: f, limit: f.visitLimits(), trust: trust, why: map[int][]string{}, writers: make([][]int, len(f.graph.State))}
 	for v, access := range f.access() {
 		for i := range access.writes {
-			if of := &r.writers[access.writes[i].key]; f.flow().reached[v] && !slices.Contains((*of)[max(0, len(*of)-1):], v) {
+			if of := &r.writers[access.writes[i].key]; f.flow().Reached[v] && !slices.Contains((*of)[max(0, len(*of)-1):], v) {
 				*of = append(*of, v)
 			}
 		}
@@ -60,10 +61,10 @@ func (f *facts) rank(ignored int, trust bool) *ranking {
 		r.limit[ignored] = 0
 	}
 	w := f.flow()
-	for v, groups := range w.groups {
+	for v, groups := range w.Groups {
 		for i := range groups {
-			for _, t := range groups[i].targets {
-				if w.cyclic[v] && f.inCycle(v, t) && !f.isDead(&groups[i]) {
+			for _, t := range groups[i].Targets {
+				if w.Cyclic[v] && f.inCycle(v, t) && !f.isDead(&groups[i]) {
 					r.arcs = append(r.arcs, cycleArc{v, t, i})
 				}
 			}
@@ -123,7 +124,7 @@ func (r *ranking) ranked(a cycleArc) bool {
 	if r.of[a.from] != r.of[a.to] {
 		return true
 	}
-	n, kind := r.f.graph.Nodes[a.from], r.f.flow().groups[a.from][a.group].kind
+	n, kind := r.f.graph.Nodes[a.from], r.f.flow().Groups[a.from][a.group].Kind
 	if r.counted(a) && r.limit[a.from] > 0 {
 		if n.MaxVisits > 0 {
 			r.because(a, fmt.Sprintf("max_visits %d of %s", n.MaxVisits, n.ID.Value))
@@ -136,8 +137,8 @@ func (r *ranking) ranked(a cycleArc) bool {
 	}
 	c := &counting{f: r.f}
 	if r.trust {
-		c.keys = r.counts[r.f.flow().scc[a.from]]
-		if kind == byGoto && n.Goto.IsSet() && c.mentions(r.f.bound.Nodes[a.from].Goto) {
+		c.keys = r.counts[r.f.flow().SCC[a.from]]
+		if kind == controlflow.ByGoto && n.Goto.IsSet() && c.mentions(r.f.bound.Nodes[a.from].Goto) {
 			r.because(a, "goto of "+n.ID.Value+": "+strings.TrimSpace(n.Goto.Value))
 			return true
 		}
@@ -156,11 +157,11 @@ func (r *ranking) because(a cycleArc, what string) { r.why[a.from] = append(r.wh
 // counted reports whether the visit that leads to a way is one that limits count:
 // not one that is refused, or skipped.
 func (r *ranking) counted(a cycleArc) bool {
-	kind := r.f.flow().groups[a.from][a.group].kind
+	kind := r.f.flow().Groups[a.from][a.group].Kind
 	if r.f.graph.Nodes[a.from].OnMaxVisits == "skip" {
-		return r.limit[a.from] == 0 || kind != byDefault
+		return r.limit[a.from] == 0 || kind != controlflow.ByDefault
 	}
-	return r.limit[a.from] == 0 || kind != onFailure
+	return r.limit[a.from] == 0 || kind != controlflow.OnFailure
 }
 
 // held is the outcome of a condition.
@@ -171,39 +172,39 @@ type held struct {
 
 // outcomes are those of the conditions that are tried before a way is taken.
 func (r *ranking) outcomes(a cycleArc) []held {
-	groups := r.f.flow().groups[a.from]
+	groups := r.f.flow().Groups[a.from]
 	g := &groups[a.group]
-	if g.kind == byGoto || g.kind == byDefault && !r.counted(a) {
+	if g.Kind == controlflow.ByGoto || g.Kind == controlflow.ByDefault && !r.counted(a) {
 		return nil
 	}
 	var out []held
-	tried := byGuard
-	if g.kind == onFailure {
-		tried = onFailure
+	tried := controlflow.ByGuard
+	if g.Kind == controlflow.OnFailure {
+		tried = controlflow.OnFailure
 	}
 	for i := range groups {
 		if i >= a.group {
 			break
 		}
-		if groups[i].kind != tried || groups[i].perhaps && g.perhaps {
+		if groups[i].Kind != tried || groups[i].Subset && g.Subset {
 			continue
 		}
-		for _, e := range groups[i].edges {
+		for _, e := range groups[i].Edges {
 			if when := r.f.bound.Edges[e].When; when != nil {
 				out = append(out, held{when, false})
 			}
 		}
 	}
-	if g.kind != byGuard && g.kind != onFailure {
+	if g.Kind != controlflow.ByGuard && g.Kind != controlflow.OnFailure {
 		return out
 	}
 	var own []held
-	for _, e := range g.edges {
-		if when := r.f.bound.Edges[e].When; when != nil && (r.f.to[e] == a.to || !g.perhaps) {
+	for _, e := range g.Edges {
+		if when := r.f.bound.Edges[e].When; when != nil && (r.f.To[e] == a.to || !g.Subset) {
 			own = append(own, held{when, true})
 		}
 	}
-	if !g.perhaps && len(own) > 1 || len(own) == 1 {
+	if !g.Subset && len(own) > 1 || len(own) == 1 {
 		out = append(out, own[0])
 	}
 	return out

@@ -22,7 +22,7 @@ type moveKey struct {
 // nil when nothing sure is known of it. Without branches it is the same for all ways of
 // a component.
 func (r *ranking) movementOf(key int, length bool, a cycleArc) *movement {
-	if r.f.flow().branches {
+	if r.f.flow().FansOut {
 		return r.movement(key, length, slices.DeleteFunc(slices.Clone(r.writers[key]), func(v int) bool { return !r.beside(a)(r.f.graph.Nodes[v]) }))
 	}
 	name := moveKey{key, length, r.of[a.from]}

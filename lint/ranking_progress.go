@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -116,7 +117,7 @@ func (r *ranking) visitsOf(name string, ended bool, a cycleArc) *progress {
 		return p
 	}
 	p.made = func(a cycleArc) bool {
-		return a.from == n.Index && r.counted(a) && (!ended || r.f.flow().groups[a.from][a.group].kind != onFailure)
+		return a.from == n.Index && r.counted(a) && (!ended || r.f.flow().Groups[a.from][a.group].Kind != controlflow.OnFailure)
 	}
 	return p
 }
@@ -142,7 +143,7 @@ func (r *ranking) keyProgress(key int, length bool, a cycleArc) *progress {
 	p := &progress{name: fmt.Sprint("key ", key, length, r.of[a.from]), up: m.direction > 0, edge: m.edge}
 	p.made = func(a cycleArc) bool {
 		_, moves := slices.BinarySearch(m.by, a.from)
-		return moves && r.counted(a) && r.f.flow().groups[a.from][a.group].kind != onFailure
+		return moves && r.counted(a) && r.f.flow().Groups[a.from][a.group].Kind != controlflow.OnFailure
 	}
 	if len(m.by) == 1 && m.steps == 1 {
 		p.from = r.begins(key, a)

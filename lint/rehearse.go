@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -20,7 +21,7 @@ type rehearsal struct {
 	f *facts
 	p *policy
 	// allows says which groups may be taken besides; nil for all.
-	allows func(q *quarry, g *group) bool
+	allows func(q *quarry, g *controlflow.Group) bool
 	// lost, for reach, are the vertices from which END can't be reached.
 	lost func(v int) bool
 	// trusted, when set, names state keys that only the graph writes: no input gives
@@ -84,7 +85,7 @@ func (r *rehearsal) breaks() bool {
 	r.reaches, r.seen = map[[2]int][]bool{}, map[string]bool{}
 	n := len(r.f.graph.Nodes)
 	first := &scene{visits: make([]int, n), ended: make([]int, n), values: map[string]any{}}
-	r.push(first, []standing{{node: r.f.start()}})
+	r.push(first, []standing{{node: r.f.Start()}})
 	for i := 0; i < len(r.todo) && i < maxScenes && !r.broken; i++ {
 		// A scene of a large graph is large.
 		if r.f.scenes += 1 + n/largeScene; r.f.scenes > maxAllScenes || r.f.rehearsed > maxRehearsed {
@@ -285,7 +286,7 @@ func (r *rehearsal) finish(s *scene, tasks []standing, others bool) {
 	if slices.ContainsFunc(tasks, func(t standing) bool {
 		kind := r.f.graph.Nodes[t.node].Kind.Value
 		if kind == "fail" && (r.tolerated(t.at) || r.catches(t.node)) || kind == "wait" && others && !r.late {
-			r.gap(fmt.Sprintf("%q beside branches", r.f.name(t.node)))
+			r.gap(fmt.Sprintf("%q beside branches", r.f.Name(t.node)))
 		}
 		return kind == "fail" || kind == "wait" && others && !r.late
 	}) {
@@ -352,9 +353,9 @@ func (r *rehearsal) breaksAt(s *scene, t *standing) bool {
 func (r *rehearsal) breaksEnd(s *scene, t *standing) bool {
 	switch p := r.p; p.kind {
 	case "require":
-		return p.place == r.f.end && s.ended[p.subject] == 0
+		return p.place == r.f.End && s.ended[p.subject] == 0
 	case "forbid":
-		return p.subject == r.f.end && s.visits[p.place] > 0
+		return p.subject == r.f.End && s.visits[p.place] > 0
 	}
 	return false
 }

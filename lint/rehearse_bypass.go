@@ -64,8 +64,8 @@ func (r *rehearsal) nextJoins(from, origin int) []int {
 	var out []int
 	seen := map[int]bool{}
 	for todo := []int{from}; len(todo) > 0; todo = todo[1:] {
-		for _, to := range r.f.flow().graph.Next(todo[0]) {
-			if to >= r.f.end || to == origin || seen[to] {
+		for _, to := range r.f.flow().Digraph.Next(todo[0]) {
+			if to >= r.f.End || to == origin || seen[to] {
 				continue
 			}
 			if seen[to] = true; r.f.graph.Nodes[to].Join != nil {
@@ -182,7 +182,7 @@ func (at spot) laneOf(f *branching) int {
 // without going back to where the fan-out began.
 func (r *rehearsal) leadsTo(f *branching, lane, node int) bool {
 	first := f.first[lane]
-	return first == node || first != r.f.end && r.reaching(node, f.origin)[first]
+	return first == node || first != r.f.End && r.reaching(node, f.origin)[first]
 }
 
 // endsAt reports whether branches of a fan-out meet at a node.

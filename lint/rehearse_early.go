@@ -162,7 +162,7 @@ func (r *rehearsal) certain(t *standing) []int {
 	edges := r.f.certainEdges(t.node, r.failedVisit(t), t.refused)
 	var out []int
 	for _, i := range edges {
-		if v := r.f.to[i]; v != r.f.end && r.f.graph.Nodes[v].Join != nil && r.f.graph.Nodes[v].Join.Wait != "all" {
+		if v := r.f.To[i]; v != r.f.End && r.f.graph.Nodes[v].Join != nil && r.f.graph.Nodes[v].Join.Wait != "all" {
 			out = append(out, v)
 		}
 	}

@@ -7,15 +7,16 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 )
 
 // chosen takes the ways that the goto of a node may name: the one that its
 // expression comes to, or, when it reads nothing but the result of what the node
 // calls, each that the result may be.
-func (r *rehearsal) chosen(s *scene, t *standing, groups []group, goOn func(*scene, *group, []int)) {
+func (r *rehearsal) chosen(s *scene, t *standing, groups []controlflow.Group, goOn func(*scene, *controlflow.Group, []int)) {
 	p := r.f.bound.Nodes[t.node].Goto
 	if p == nil || p.Type().IsList() {
-		r.gap(fmt.Sprintf("where %q leads is known at run time only", r.f.name(t.node)))
+		r.gap(fmt.Sprintf("where %q leads is known at run time only", r.f.Name(t.node)))
 		return
 	}
 	take := func(s *scene, allowed func(label string) bool) {
@@ -23,9 +24,9 @@ func (r *rehearsal) chosen(s *scene, t *standing, groups []group, goOn func(*sce
 			if !allowed(end.Label.Value) {
 				continue
 			}
-			v := r.f.vertex(end.Target.Value)
-			i := slices.IndexFunc(groups, func(g group) bool {
-				return g.kind == byGoto && !g.perhaps && slices.Equal(g.targets, []int{v})
+			v := r.f.Vertex(end.Target.Value)
+			i := slices.IndexFunc(groups, func(g controlflow.Group) bool {
+				return g.Kind == controlflow.ByGoto && !g.Subset && slices.Equal(g.Targets, []int{v})
 			})
 			if i >= 0 {
 				goOn(s.clone(), &groups[i], nil)
@@ -39,7 +40,7 @@ func (r *rehearsal) chosen(s *scene, t *standing, groups []group, goOn func(*sce
 	r.eval(s, p, t, nil, func(s *scene, value any, ok bool) {
 		label, is := value.(string)
 		if !ok || !is {
-			r.gap(fmt.Sprintf("where %q leads is known at run time only", r.f.name(t.node)))
+			r.gap(fmt.Sprintf("where %q leads is known at run time only", r.f.Name(t.node)))
 		}
 		if ok && is {
 			take(s, func(other string) bool { return other == label })
@@ -52,7 +53,7 @@ func (r *rehearsal) chosen(s *scene, t *standing, groups []group, goOn func(*sce
 func (r *rehearsal) mayYield(v int, p *eval.Program) func(label string) bool {
 	tree := p.Tree()
 	if tree.Op != eval.TreePath {
-		r.gap(fmt.Sprintf("where %q leads is known at run time only", r.f.name(v)))
+		r.gap(fmt.Sprintf("where %q leads is known at run time only", r.f.Name(v)))
 		return func(string) bool { return false }
 	}
 	d, known := outputDomain(r.f.graph.Nodes[v], tree.Path[1:])

@@ -78,8 +78,8 @@ func (f *facts) meetsLost(fork int, first []int) int {
 		}
 		worst := 0
 		for _, begins := range first {
-			path := shortest(f.flow().graph.Next, len(f.graph.Nodes)+2, begins, v)
-			if begins == f.end || path == nil {
+			path := shortest(f.flow().Digraph.Next, len(f.graph.Nodes)+2, begins, v)
+			if begins == f.End || path == nil {
 				worst = -1
 				break
 			}
@@ -143,7 +143,7 @@ func (r *rehearsal) branchesOf(s *scene, join int, arrivals []standing) map[stri
 				l := &s.lost[i]
 				if l.at.fan == fan && !l.told && r.leadsTo(fan, l.at.lane, join) {
 					l.told = true
-					out[r.f.name(l.node)] = map[string]any{"error": map[string]any{}}
+					out[r.f.Name(l.node)] = map[string]any{"error": map[string]any{}}
 				}
 			}
 		}
@@ -152,7 +152,7 @@ func (r *rehearsal) branchesOf(s *scene, join int, arrivals []standing) map[stri
 		if a.source < 0 {
 			continue
 		}
-		out[r.f.name(a.source)] = map[string]any{"error": nil}
+		out[r.f.Name(a.source)] = map[string]any{"error": nil}
 	}
 	return out
 }

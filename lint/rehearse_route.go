@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -73,7 +74,7 @@ func (r *rehearsal) mayFail(t *standing) bool {
 
 // catches reports whether the flow says what happens when a node fails.
 func (r *rehearsal) catches(v int) bool {
-	return slices.ContainsFunc(r.f.flow().groups[v], func(g group) bool { return g.kind == onFailure })
+	return slices.ContainsFunc(r.f.flow().Groups[v], func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure })
 }
 
 func (r *rehearsal) collect(s *scene, tasks []standing, i int, updates []update) {
@@ -209,13 +210,13 @@ func (r *rehearsal) route(s *scene, tasks []standing, i int, moves []fired) {
 func (r *rehearsal) resolve(s *scene, tasks []standing, i int, moves []fired) {
 	t := &tasks[i]
 	n := r.f.graph.Nodes[t.node]
-	groups := r.f.flow().groups[t.node]
-	goOn := func(s *scene, g *group, edges []int) {
-		to := g.targets
+	groups := r.f.flow().Groups[t.node]
+	goOn := func(s *scene, g *controlflow.Group, edges []int) {
+		to := g.Targets
 		if len(edges) > 0 {
 			to = nil
 			for _, e := range edges {
-				to = append(to, r.f.to[e])
+				to = append(to, r.f.To[e])
 			}
 		}
 		if s, ok := r.follows(s, t, g, to, len(tasks)); ok {
@@ -234,7 +235,7 @@ func (r *rehearsal) resolve(s *scene, tasks []standing, i int, moves []fired) {
 			r.route(s, tasks, i+1, append(slices.Clip(moves), fired{from: t, lost: true}))
 		}
 	}
-	if slices.ContainsFunc(groups, func(g group) bool { return g.perhaps || g.kind == byDecision }) {
+	if slices.ContainsFunc(groups, func(g controlflow.Group) bool { return g.Subset || g.Kind == controlflow.ByDecision }) {
 		r.gap(fmt.Sprintf("where %q leads is known at run time only", n.ID.Value))
 	}
 	skips := t.refused && n.OnMaxVisits == "skip"
@@ -243,14 +244,14 @@ func (r *rehearsal) resolve(s *scene, tasks []standing, i int, moves []fired) {
 		r.failed(s, t, groups, goOn, lost)
 	case skips:
 		if plain := r.f.certainEdges(t.node, false, true); len(plain) > 0 {
-			g := r.f.flow().newGroup(byDefault, plain...)
-			goOn(s, &g, g.edges)
+			g := r.f.flow().NewGroup(controlflow.ByDefault, plain...)
+			goOn(s, &g, g.Edges)
 		}
 	case n.Goto.IsSet():
 		r.chosen(s, t, groups, goOn)
 	default:
 		for j := range groups {
-			if g := &groups[j]; g.kind == byGoto && !g.perhaps && !r.immediate(t.node) {
+			if g := &groups[j]; g.Kind == controlflow.ByGoto && !g.Subset && !r.immediate(t.node) {
 				goOn(s, g, nil)
 			}
 		}
@@ -261,8 +262,8 @@ func (r *rehearsal) resolve(s *scene, tasks []standing, i int, moves []fired) {
 // failed takes what fires after a failure: the first condition that holds, else
 // the edges without one. What the error is nobody knows, unless a limit refused
 // the visit.
-func (r *rehearsal) failed(s *scene, t *standing, groups []group, goOn func(*scene, *group, []int), lost func(*scene)) {
-	for len(groups) > 0 && (groups[0].kind != onFailure || groups[0].perhaps) {
+func (r *rehearsal) failed(s *scene, t *standing, groups []controlflow.Group, goOn func(*scene, *controlflow.Group, []int), lost func(*scene)) {
+	for len(groups) > 0 && (groups[0].Kind != controlflow.OnFailure || groups[0].Subset) {
 		groups = groups[1:]
 	}
 	if len(groups) == 0 {
@@ -270,14 +271,14 @@ func (r *rehearsal) failed(s *scene, t *standing, groups []group, goOn func(*sce
 		return
 	}
 	g, rest := &groups[0], groups[1:]
-	when := r.f.bound.Edges[g.edges[0]].When
+	when := r.f.bound.Edges[g.Edges[0]].When
 	if when == nil {
-		goOn(s, g, g.edges)
+		goOn(s, g, g.Edges)
 		return
 	}
 	if !slices.ContainsFunc(when.Reads(), func(read eval.Read) bool { return read.Path[0] != "error" }) {
 		if t.failed {
-			goOn(s.clone(), g, g.edges)
+			goOn(s.clone(), g, g.Edges)
 		}
 		r.failed(s, t, rest, goOn, lost)
 		return
@@ -287,7 +288,7 @@ func (r *rehearsal) failed(s *scene, t *standing, groups []group, goOn func(*sce
 		case !ok:
 			r.gap("conditions on errors")
 		case value == true:
-			goOn(s, g, g.edges)
+			goOn(s, g, g.Edges)
 		default:
 			r.failed(s, t, rest, goOn, lost)
 		}
@@ -295,7 +296,7 @@ func (r *rehearsal) failed(s *scene, t *standing, groups []group, goOn func(*sce
 }
 
 // follows reports whether a token may take that way.
-func (r *rehearsal) follows(s *scene, t *standing, g *group, to []int, tasks int) (*scene, bool) {
+func (r *rehearsal) follows(s *scene, t *standing, g *controlflow.Group, to []int, tasks int) (*scene, bool) {
 	q := &quarry{at: t.node, passed: t.passed, know: r.f.ignorance()}
 	q.know.values = map[string][]any{}
 	for name := range s.fixed { //lint:ignore mapiter entries are independent
@@ -317,11 +318,11 @@ func (r *rehearsal) follows(s *scene, t *standing, g *group, to []int, tasks int
 }
 
 // guards tries the conditions in their order, then the edges without one.
-func (r *rehearsal) guards(s *scene, t *standing, groups []group, all []int, goOn func(*scene, *group, []int)) {
-	for len(groups) > 0 && groups[0].kind != byGuard && groups[0].kind != byDecision && groups[0].kind != byDefault {
+func (r *rehearsal) guards(s *scene, t *standing, groups []controlflow.Group, all []int, goOn func(*scene, *controlflow.Group, []int)) {
+	for len(groups) > 0 && groups[0].Kind != controlflow.ByGuard && groups[0].Kind != controlflow.ByDecision && groups[0].Kind != controlflow.ByDefault {
 		groups = groups[1:]
 	}
-	if len(groups) == 0 || groups[0].kind != byGuard {
+	if len(groups) == 0 || groups[0].Kind != controlflow.ByGuard {
 		r.fallback(s, groups, goOn)
 		return
 	}
@@ -330,14 +331,14 @@ func (r *rehearsal) guards(s *scene, t *standing, groups []group, all []int, goO
 		r.every(s, t, groups, 0, nil, goOn)
 		return
 	}
-	when := r.f.bound.Edges[g.edges[0]].When
+	when := r.f.bound.Edges[g.Edges[0]].When
 	if when == nil {
 		r.gap("conditions")
 		return
 	}
 	r.test(s, when, t, func(s *scene, holds bool) {
 		if holds {
-			goOn(s, g, g.edges)
+			goOn(s, g, g.Edges)
 			return
 		}
 		r.guards(s, t, groups[1:], all, goOn)
@@ -345,13 +346,13 @@ func (r *rehearsal) guards(s *scene, t *standing, groups []group, all []int, goO
 }
 
 // every tries all conditions of a node that lets each matching edge fire.
-func (r *rehearsal) every(s *scene, t *standing, groups []group, i int, match []int, goOn func(*scene, *group, []int)) {
+func (r *rehearsal) every(s *scene, t *standing, groups []controlflow.Group, i int, match []int, goOn func(*scene, *controlflow.Group, []int)) {
 	g := &groups[0]
-	if i < len(g.edges) {
-		if when := r.f.bound.Edges[g.edges[i]].When; when != nil {
+	if i < len(g.Edges) {
+		if when := r.f.bound.Edges[g.Edges[i]].When; when != nil {
 			r.test(s, when, t, func(s *scene, holds bool) {
 				if holds {
-					r.every(s, t, groups, i+1, append(slices.Clip(match), g.edges[i]), goOn)
+					r.every(s, t, groups, i+1, append(slices.Clip(match), g.Edges[i]), goOn)
 				} else {
 					r.every(s, t, groups, i+1, match, goOn)
 				}
@@ -367,11 +368,11 @@ func (r *rehearsal) every(s *scene, t *standing, groups []group, i int, match []
 }
 
 // fallback takes what fires when no condition held.
-func (r *rehearsal) fallback(s *scene, groups []group, goOn func(*scene, *group, []int)) {
-	decides := slices.ContainsFunc(groups, func(g group) bool { return g.kind == byDecision })
+func (r *rehearsal) fallback(s *scene, groups []controlflow.Group, goOn func(*scene, *controlflow.Group, []int)) {
+	decides := slices.ContainsFunc(groups, func(g controlflow.Group) bool { return g.Kind == controlflow.ByDecision })
 	for i := range groups {
-		if g := &groups[i]; g.kind == byDecision || g.kind == byDefault && !decides {
-			goOn(s.clone(), g, g.edges)
+		if g := &groups[i]; g.Kind == controlflow.ByDecision || g.Kind == controlflow.ByDefault && !decides {
+			goOn(s.clone(), g, g.Edges)
 		}
 	}
 }

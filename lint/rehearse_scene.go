@@ -173,7 +173,7 @@ func (r *rehearsal) reaching(v, avoid int) []bool {
 	}
 	set := make([]bool, len(r.f.graph.Nodes)+2)
 	for todo := []int{v}; len(todo) > 0; todo = todo[1:] {
-		for _, p := range r.f.flow().back.Next(todo[0]) {
+		for _, p := range r.f.flow().Reverse.Next(todo[0]) {
 			if p != avoid && !set[p] {
 				set[p] = true
 				todo = append(todo, p)
@@ -202,7 +202,7 @@ func (r *rehearsal) dispatch(s *scene, list []fired) {
 	send := func(from *standing, to int, at spot) {
 		t := standing{node: to, at: at, source: from.node, passed: from.passed || from.node == r.p.place}
 		switch {
-		case to == r.f.end:
+		case to == r.f.End:
 			s.comes(at, spot{})
 			r.arrives(s, from, to)
 		case r.f.graph.Nodes[to].Join != nil:

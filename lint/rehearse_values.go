@@ -120,7 +120,7 @@ func (r *rehearsal) listed(key int) bool {
 func (r *rehearsal) visitsOf(s *scene) map[string]any {
 	out := make(map[string]any, len(s.visits))
 	for v, n := range s.visits {
-		out[r.f.name(v)] = n
+		out[r.f.Name(v)] = n
 	}
 	return out
 }
@@ -267,7 +267,7 @@ func (r *rehearsal) guess(s *scene, p *eval.Program, t *standing, then func(*sce
 		case name == "output" && !r.immediate(t.node):
 			for _, key := range r.f.yielded(t.node) {
 				if _, known := s.values[key]; known || s.guessed(key) {
-					r.gap(fmt.Sprintf("what %q yields", r.f.name(t.node)))
+					r.gap(fmt.Sprintf("what %q yields", r.f.Name(t.node)))
 					return // what the key holds tells what the output was
 				}
 				roots = append(roots, key)

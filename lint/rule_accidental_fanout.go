@@ -5,6 +5,7 @@ package lint
 import (
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -47,13 +48,15 @@ edges:
 
 func checkAccidentalFanout(f *facts) {
 	w := f.flow()
-	for v, groups := range w.groups {
-		if !w.reached[v] {
+	for v, groups := range w.Groups {
+		if !w.Reached[v] {
 			continue
 		}
-		guarded := slices.ContainsFunc(groups, func(g group) bool { return g.kind == byGuard || g.kind == byDecision })
+		guarded := slices.ContainsFunc(groups, func(g controlflow.Group) bool {
+			return g.Kind == controlflow.ByGuard || g.Kind == controlflow.ByDecision
+		})
 		for i := range groups {
-			if groups[i].kind == byDefault && len(groups[i].targets) > 1 {
+			if groups[i].Kind == controlflow.ByDefault && len(groups[i].Targets) > 1 {
 				f.fanout(v, &groups[i], guarded)
 			}
 		}
@@ -61,26 +64,26 @@ func checkAccidentalFanout(f *facts) {
 }
 
 // fanout looks at the unconditional edges of a node.
-func (f *facts) fanout(v int, g *group, guarded bool) {
+func (f *facts) fanout(v int, g *controlflow.Group, guarded bool) {
 	edges := f.graph.Edges
-	first, w := edges[g.edges[0]], f.flow()
+	first, w := edges[g.Edges[0]], f.flow()
 	other := func(e int) bool { return edges[e].Decl != first.Decl }
-	if !slices.ContainsFunc(g.edges, other) || f.joined(v, g) {
+	if !slices.ContainsFunc(g.Edges, other) || f.joined(v, g) {
 		return
 	}
-	name := f.name(v)
-	for _, i := range g.edges[1:] {
+	name := f.Name(v)
+	for _, i := range g.Edges[1:] {
 		e := edges[i]
-		target := f.to[i]
-		if e.Decl == first.Decl || target == f.to[g.edges[0]] || e.Decl < 0 {
+		target := f.To[i]
+		if e.Decl == first.Decl || target == f.To[g.Edges[0]] || e.Decl < 0 {
 			continue
 		}
 		switch {
 		case guarded:
 			f.accident(e, first, "when no condition of %q holds, the edges to %q and %q both fire", name, first.To.Value, e.To.Value)
-		case target == f.end || first.To.Value == spec.END:
+		case target == f.End || first.To.Value == spec.END:
 			f.accident(e, first, "the edges of %q to %q and %q both fire; one that leads to END beside another ends nothing", name, first.To.Value, e.To.Value)
-		case f.loops(v, target) != f.loops(v, f.to[g.edges[0]]) && w.cyclic[v]:
+		case f.loops(v, target) != f.loops(v, f.To[g.Edges[0]]) && w.Cyclic[v]:
 			f.accident(e, first, "the edges of %q to %q and %q both fire, and one of them leads back to %q", name, first.To.Value, e.To.Value, name)
 		default:
 			continue
@@ -97,12 +100,12 @@ func (f *facts) accident(e, first *spec.Edge, format string, args ...any) {
 // loops reports whether a target leads back to v.
 func (f *facts) loops(v, target int) bool {
 	w := f.flow()
-	return target < len(f.graph.Nodes) && w.scc[v] == w.scc[target]
+	return target < len(f.graph.Nodes) && w.SCC[v] == w.SCC[target]
 }
 
 // joined reports whether branches of the group meet at a join, which shows
 // that they are meant.
-func (f *facts) joined(v int, g *group) bool {
+func (f *facts) joined(v int, g *controlflow.Group) bool {
 	if p := f.graph.Nodes[v].Parallel; p != nil || f.graph.Parallel.Join == "auto" {
 		return true
 	}
@@ -111,8 +114,8 @@ func (f *facts) joined(v int, g *group) bool {
 		return true
 	}
 	set := newArmSet(k.armCount[v])
-	for i := range k.flow.groups[v] {
-		if &k.flow.groups[v][i] == g {
+	for i := range k.flow.Groups[v] {
+		if &k.flow.Groups[v][i] == g {
 			set = k.firedBy(v)[i]
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -113,10 +114,10 @@ func (f *facts) failureOnly() {
 func (f *facts) skippedAway() {
 	w := f.flow()
 	for v, n := range f.graph.Nodes {
-		if n.OnMaxVisits != "skip" || n.MaxVisits == 0 || !w.cyclic[v] || n.Goto.IsSet() || n.HasEnds {
+		if n.OnMaxVisits != "skip" || n.MaxVisits == 0 || !w.Cyclic[v] || n.Goto.IsSet() || n.HasEnds {
 			continue
 		}
-		if slices.ContainsFunc(w.groups[v], func(g group) bool { return g.kind == byDefault }) {
+		if slices.ContainsFunc(w.Groups[v], func(g controlflow.Group) bool { return g.Kind == controlflow.ByDefault }) {
 			continue
 		}
 		f.report(n.ID.Span, "no edge of %q fires when a visit beyond max_visits is skipped: only edges without a condition are tried then", n.ID.Value)
@@ -128,8 +129,8 @@ func (f *facts) hasOtherWay(n *spec.Node) bool {
 	if n.Goto.IsSet() || n.HasEnds {
 		return true
 	}
-	for _, g := range f.flow().groups[n.Index] {
-		if g.kind == byDefault || g.kind == byDecision {
+	for _, g := range f.flow().Groups[n.Index] {
+		if g.Kind == controlflow.ByDefault || g.Kind == controlflow.ByDecision {
 			return true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -78,18 +79,18 @@ func checkMissingJoin(f *facts) {
 // tooFewCome reports a join of a number that all branches of a fan-out are needed for,
 // one of which may end elsewhere: nothing satisfies the join then.
 func (f *facts) tooFewCome() {
-	for v, groups := range f.flow().groups {
+	for v, groups := range f.flow().Groups {
 		for i := range groups {
 			g := &groups[i]
-			if len(g.targets) < 2 || g.perhaps || f.isDead(g) || !f.flow().reached[v] {
+			if len(g.Targets) < 2 || g.Subset || f.isDead(g) || !f.flow().Reached[v] {
 				continue
 			}
 			for _, n := range f.graph.Nodes {
-				if n.Join == nil || n.Join.Wait == "all" || n.Join.Wait == "any" || n.Join.Count != len(g.targets) || !f.onlyFrom(v, n.Index) ||
-					slices.ContainsFunc(g.targets, func(first int) bool { return first != n.Index && !f.leads(first, n.Index, -1) }) {
+				if n.Join == nil || n.Join.Wait == "all" || n.Join.Wait == "any" || n.Join.Count != len(g.Targets) || !f.onlyFrom(v, n.Index) ||
+					slices.ContainsFunc(g.Targets, func(first int) bool { return first != n.Index && !f.leads(first, n.Index, -1) }) {
 					continue
 				}
-				for _, first := range g.targets {
+				for _, first := range g.Targets {
 					if path := f.endsPast(first, n.Index); path != nil {
 						d := f.report(n.ID.Span, "%q waits for %d branches, but one may end without coming: %s; the run is stuck then, so lead it here too, or wait for all that come",
 							n.ID.Value, n.Join.Count, f.pathText(path))
@@ -105,12 +106,12 @@ func (f *facts) tooFewCome() {
 // onlyFrom reports whether a node is reached through one fan-out only, and no branch of
 // it starts others.
 func (f *facts) onlyFrom(fork, node int) bool {
-	if !f.flow().dominators().Covers(fork, node) {
+	if !f.flow().Dominators().Covers(fork, node) {
 		return false
 	}
-	before := f.flow().back.Reach(node)
-	for v, groups := range f.flow().groups {
-		fans := slices.ContainsFunc(groups, func(g group) bool { return len(g.targets) > 1 || g.perhaps })
+	before := f.flow().Reverse.Reach(node)
+	for v, groups := range f.flow().Groups {
+		fans := slices.ContainsFunc(groups, func(g controlflow.Group) bool { return len(g.Targets) > 1 || g.Subset })
 		if fans && v != fork && before[v] && f.leads(fork, v, -1) {
 			return false
 		}
@@ -129,20 +130,20 @@ func (f *facts) endsPast(first, node int) []int {
 			return nil
 		}
 		var out []int
-		groups := f.flow().groups[v]
+		groups := f.flow().Groups[v]
 		for i := range groups {
-			if groups[i].kind != onFailure && !f.isDead(&groups[i]) {
-				out = append(out, groups[i].targets...)
+			if groups[i].Kind != controlflow.OnFailure && !f.isDead(&groups[i]) {
+				out = append(out, groups[i].Targets...)
 			}
 		}
 		return out
 	}
-	return shortest(next, len(f.graph.Nodes)+2, first, f.end)
+	return shortest(next, len(f.graph.Nodes)+2, first, f.End)
 }
 
 // arrives says when a branch arrives by an edge from p.
 func (f *facts) arrives(k *forks, p int, l lengths) string {
-	from := f.name(k.source(p))
+	from := f.Name(k.source(p))
 	switch {
 	case l.exact():
 		return fmt.Sprintf("from %q after %s", from, plural(l.least, "step"))

@@ -99,7 +99,7 @@ func (f *facts) writeConflict(k *forks, earlier []writer, w writer) {
 			outcome = "with conflict: error the run fails when they do so in one superstep"
 		}
 		d := f.report(w.name.Span, "%q and %q can run at the same time and both write %q; %s",
-			f.name(earlier[i].node), f.name(w.node), w.name.Value, outcome)
+			f.Name(earlier[i].node), f.Name(w.node), w.name.Value, outcome)
 		d.Related = append(d.Related, f.related(earlier[i].name.Span, "the other write"),
 			f.related(f.graph.Nodes[at.node].ID.Span, "the branches begin here"))
 		return
@@ -127,10 +127,10 @@ func (f *facts) exclusive(k *forks, at parting) bool {
 		if c < k.first {
 			return false
 		}
-		for _, g := range k.flow.groups[at.node] {
-			for _, e := range g.edges {
+		for _, g := range k.flow.Groups[at.node] {
+			for _, e := range g.Edges {
 				when := f.bound.Edges[e].When
-				if f.to[e] == k.target[c-k.first] && when != nil {
+				if f.To[e] == k.target[c-k.first] && when != nil {
 					claims = append(claims, solve.Claim{Tree: when.Tree(), Holds: true})
 				}
 			}
@@ -176,7 +176,7 @@ func (f *facts) readConflict(k *forks, u *use, writers []writer) bool {
 		if !ok || at.perhaps && f.exclusive(k, at) || f.mayBeOpen(u, w.key) {
 			continue
 		}
-		d := f.report(u.spanOf(w.name.Value), "%q reads %q, which %q may write at the same time", f.name(u.node), w.name.Value, f.name(w.node))
+		d := f.report(u.spanOf(w.name.Value), "%q reads %q, which %q may write at the same time", f.Name(u.node), w.name.Value, f.Name(w.node))
 		d.Related = append(d.Related, f.related(w.name.Span, "the write"),
 			f.related(f.graph.Nodes[at.node].ID.Span, "the branches begin here"))
 		return true
@@ -192,7 +192,7 @@ func (f *facts) outputRace(k *forks, u *use, r eval.Read) {
 	id := r.Path[1]
 	n := f.graph.Node(id)
 	if at, ok := f.partingOf(k, n.Index, u.node); ok {
-		d := f.report(u.spanOf("nodes"), "%q reads the output of %s, which may run at the same time", f.name(u.node), strconv.Quote(id))
+		d := f.report(u.spanOf("nodes"), "%q reads the output of %s, which may run at the same time", f.Name(u.node), strconv.Quote(id))
 		d.Related = append(d.Related, f.related(f.graph.Nodes[at.node].ID.Span, "the branches begin here"))
 	}
 }

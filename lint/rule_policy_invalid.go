@@ -61,7 +61,7 @@ func checkPolicyInvalid(f *facts) {
 		d.Suggestion = suggest.Closest(name.Value, names)
 	}) {
 		if p.kind == "require" && p.subject == p.place {
-			f.report(p.at.Span, "%q can't be required before itself", f.name(p.subject))
+			f.report(p.at.Span, "%q can't be required before itself", f.Name(p.subject))
 		}
 	}
 }

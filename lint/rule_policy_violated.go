@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -60,7 +61,7 @@ func checkPolicyViolated(f *facts) {
 		return
 	}
 	for _, p := range f.policies(nil) {
-		if f.flow().wild {
+		if f.flow().Anywhere {
 			f.undecided = append(f.undecided, doubt{p, "where some nodes lead is known at run time only"})
 			continue
 		}
@@ -118,22 +119,22 @@ func (f *facts) requireBefore(p *policy) {
 	}
 	var path []int
 	if a.open[p.place].has(0) {
-		allows := func(q *quarry, g *group) bool { return w.allows(q.at, g, q.know) }
+		allows := func(q *quarry, g *controlflow.Group) bool { return w.allows(q.at, g, q.know) }
 		if path = f.openPath(a, 0, p.place, w.allows); path != nil {
 			path = f.witness(p, path, nil, allows)
 		}
 	}
-	if path == nil && (f.leads(f.start(), p.place, p.subject) || f.skipsUnmade(p.subject)) {
+	if path == nil && (f.leads(f.Start(), p.place, p.subject) || f.skipsUnmade(p.subject)) {
 		path = f.trusting(p, w.keys)
 	}
 	if path != nil {
-		f.report(p.at.Span, "%q is reached without a success of %q on the path %s", f.name(p.place), f.name(p.subject), f.pathText(path))
+		f.report(p.at.Span, "%q is reached without a success of %q on the path %s", f.Name(p.place), f.Name(p.subject), f.pathText(path))
 	}
 }
 
 func (f *facts) forbidAfter(p *policy) {
 	w := f.wary(p.place)
-	h := &hunt{f: f, allows: func(q *quarry, g *group) bool { return !q.passed || w.allows(q.at, g, q.know) }, through: p.place, to: p.subject}
+	h := &hunt{f: f, allows: func(q *quarry, g *controlflow.Group) bool { return !q.passed || w.allows(q.at, g, q.know) }, through: p.place, to: p.subject}
 	path := h.path()
 	if path != nil {
 		path = f.witness(p, path, nil, h.allows)
@@ -142,12 +143,12 @@ func (f *facts) forbidAfter(p *policy) {
 		path = f.trusting(p, w.keys)
 	}
 	if path != nil {
-		f.report(p.at.Span, "%q can run after %q on the path %s", f.name(p.subject), f.name(p.place), f.pathText(path))
+		f.report(p.at.Span, "%q can run after %q on the path %s", f.Name(p.subject), f.Name(p.place), f.pathText(path))
 		return
 	}
-	if k := f.forks(); k != nil && p.subject != f.end {
+	if k := f.forks(); k != nil && p.subject != f.End {
 		if at, ok := k.together(p.place, p.subject); ok && !k.begins(at, p.subject, p.place) && !(at.perhaps && f.exclusive(k, at)) && f.witness(p, nil, nil, nil) != nil {
-			f.report(p.at.Span, "%q can run after %q: they are in branches that %q starts", f.name(p.subject), f.name(p.place), f.name(at.node))
+			f.report(p.at.Span, "%q can run after %q: they are in branches that %q starts", f.Name(p.subject), f.Name(p.place), f.Name(at.node))
 		}
 	}
 }
@@ -163,34 +164,36 @@ func (k *forks) begins(at parting, x, y int) bool {
 // reached any more; for a node, whether it can be reached from the place at all.
 func (f *facts) reachFrom(p *policy) {
 	w := f.flow()
-	if !w.reached[p.place] {
+	if !w.Reached[p.place] {
 		return
 	}
 	size := len(f.graph.Nodes) + 2
 	if shortest(f.alive, size, p.place, p.subject) == nil {
-		f.report(p.at.Span, "%q can't be reached from %q", f.name(p.subject), f.name(p.place))
+		f.report(p.at.Span, "%q can't be reached from %q", f.Name(p.subject), f.Name(p.place))
 		return
 	}
-	if p.subject != f.end {
+	if p.subject != f.End {
 		return
 	}
 	h := &hunt{f: f, through: p.place, to: -1}
 	lost := make(map[int]bool)
 	h.stop = func(v int) bool {
 		if _, known := lost[v]; !known {
-			lost[v] = v != f.end && shortest(f.alive, size, v, f.end) == nil
+			lost[v] = v != f.End && shortest(f.alive, size, v, f.End) == nil
 		}
 		return lost[v]
 	}
-	h.allows = func(at *quarry, g *group) bool { return at.at != p.place || g.kind != onFailure }
+	h.allows = func(at *quarry, g *controlflow.Group) bool {
+		return at.at != p.place || g.Kind != controlflow.OnFailure
+	}
 	if path := h.path(); path != nil && f.isLost(p, path, h) {
-		f.report(p.at.Span, "END can't be reached any more after %q on the path %s", f.name(p.place), f.pathText(path))
+		f.report(p.at.Span, "END can't be reached any more after %q on the path %s", f.Name(p.place), f.pathText(path))
 	}
 }
 
 // witness is a run that breaks a policy: the path that shows it, if it can be walked
 // for sure, or what a run with actual values came to. Nil when none was found.
-func (f *facts) witness(p *policy, path []int, accept func(*knowledge) bool, allows func(*quarry, *group) bool) []int {
+func (f *facts) witness(p *policy, path []int, accept func(*knowledge) bool, allows func(*quarry, *controlflow.Group) bool) []int {
 	fails := -1
 	if p.kind == "require" {
 		fails = p.subject
@@ -228,10 +231,10 @@ func passes(run, path []int) bool {
 func (f *facts) alive(v int) []int {
 	var out []int
 	if v < len(f.graph.Nodes) {
-		groups := f.flow().groups[v]
+		groups := f.flow().Groups[v]
 		for i := range groups {
 			if !f.isDead(&groups[i]) {
-				out = append(out, groups[i].targets...)
+				out = append(out, groups[i].Targets...)
 			}
 		}
 	}
@@ -311,7 +314,7 @@ func (f *facts) neverAt(p *policy) {
 	}
 	if value, ok := p.never.Const(); ok {
 		if value == true {
-			f.report(p.at.At(0, len(p.at.Value)), "%q is true whenever %q runs", p.at.Value, f.name(p.place))
+			f.report(p.at.At(0, len(p.at.Value)), "%q is true whenever %q runs", p.at.Value, f.Name(p.place))
 		}
 		return
 	}
@@ -325,7 +328,7 @@ func (f *facts) neverAt(p *policy) {
 		path = f.trusting(p, keys)
 	}
 	if path != nil {
-		f.report(p.at.At(0, len(p.at.Value)), "%q is true at %q on the path %s", p.at.Value, f.name(p.place), f.pathText(path))
+		f.report(p.at.At(0, len(p.at.Value)), "%q is true at %q on the path %s", p.at.Value, f.Name(p.place), f.pathText(path))
 	}
 }
 

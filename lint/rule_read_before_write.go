@@ -126,7 +126,7 @@ func (f *facts) fillMade(m *made) {
 				}
 			}
 		}
-		if thing, ok := m.outputs[v]; ok && (f.graph.Nodes[v].OnMaxVisits != "skip" || !f.flow().cyclic[v] && !f.flow().branches) { // who is skipped has none
+		if thing, ok := m.outputs[v]; ok && (f.graph.Nodes[v].OnMaxVisits != "skip" || !f.flow().Cyclic[v] && !f.flow().FansOut) { // who is skipped has none
 			m.making(v, thing)
 		}
 		f.forgets(m, v)
@@ -257,7 +257,7 @@ func (f *facts) mayBeOpen(u *use, key int) bool {
 func (f *facts) reportOpen(m *made, u *use, thing int, name, what string) {
 	at := u.node
 	if at < 0 {
-		at = f.end
+		at = f.End
 	}
 	path := f.openPath(m.of(u), thing, at, nil)
 	if path == nil {
@@ -281,8 +281,8 @@ func (f *facts) reportOpen(m *made, u *use, thing int, name, what string) {
 // starts them to a node to which no edge leads from there.
 func (f *facts) lostOn(path []int) string {
 	for i := 1; i < len(path); i++ {
-		if f.forks().starts(path[i-1]) && !slices.Contains(f.flow().graph.Next(path[i-1]), path[i]) {
-			return fmt.Sprintf(", when all branches of %q fail", f.name(path[i-1]))
+		if f.forks().starts(path[i-1]) && !slices.Contains(f.flow().Digraph.Next(path[i-1]), path[i]) {
+			return fmt.Sprintf(", when all branches of %q fail", f.Name(path[i-1]))
 		}
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -106,12 +107,12 @@ func (f *facts) decidedBefore() {
 func (f *facts) neverFails() {
 	limits := f.visitLimits()
 	for i, e := range f.graph.Edges {
-		if e.Condition != "on_failure" || f.from[i] < 0 || f.canFailAtAll(f.from[i], limits[f.from[i]]) {
+		if e.Condition != "on_failure" || f.From[i] < 0 || f.canFailAtAll(f.From[i], limits[f.From[i]]) {
 			continue
 		}
-		n := f.graph.Nodes[f.from[i]]
+		n := f.graph.Nodes[f.From[i]]
 		what := ""
-		if slices.ContainsFunc(f.flow().groups[n.Index], func(g group) bool { return len(g.targets) > 1 }) {
+		if slices.ContainsFunc(f.flow().Groups[n.Index], func(g controlflow.Group) bool { return len(g.Targets) > 1 }) {
 			what = "; a branch that it starts fails by itself, and has on_failure edges of its own"
 		}
 		f.report(e.To.Span, "this edge never fires: %q is of kind %s and can't fail%s", n.ID.Value, n.Kind.Value, what)
@@ -149,11 +150,11 @@ func holdsBefore(names []string) string {
 // shadowedDefaults reports the edges without a condition that a condition
 // which always holds leaves nothing to.
 func (f *facts) shadowedDefaults(d *judgement, always int) {
-	for _, g := range f.flow().groups[d.site.node.Index] {
-		if g.kind != byDefault && g.kind != byDecision {
+	for _, g := range f.flow().Groups[d.site.node.Index] {
+		if g.Kind != controlflow.ByDefault && g.Kind != controlflow.ByDecision {
 			continue
 		}
-		for _, i := range g.edges {
+		for _, i := range g.Edges {
 			// An edge for every outcome still fires after a failure.
 			if e := f.graph.Edges[i]; e.Condition != "always" && e.Decl >= 0 {
 				found := f.report(e.To.Span, "this edge never fires: the condition of an earlier one is always true")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -50,10 +51,10 @@ edges:
 func checkStepLimit(f *facts) {
 	f.beyondLimits()
 	w := f.flow()
-	if w.wild {
+	if w.Anywhere {
 		return
 	}
-	path := shortest(w.graph.Next, len(f.graph.Nodes)+2, f.start(), f.end)
+	path := shortest(w.Digraph.Next, len(f.graph.Nodes)+2, f.Start(), f.End)
 	steps := len(path) - 1
 	if limit := f.graph.Limits; limit.MaxSteps > 0 && steps > limit.MaxSteps && limit.OnMaxSteps == "fail" {
 		f.report(limit.MaxStepsSpan, "max_steps is %d, but the shortest path to END takes %s: %s",
@@ -78,8 +79,8 @@ func (f *facts) mayTakeMore(limit int) bool {
 			return true
 		}
 	}
-	return limit < len(f.graph.Nodes) && slices.ContainsFunc(f.flow().groups, func(groups []group) bool {
-		return slices.ContainsFunc(groups, func(g group) bool { return len(g.targets) > 1 })
+	return limit < len(f.graph.Nodes) && slices.ContainsFunc(f.flow().Groups, func(groups []controlflow.Group) bool {
+		return slices.ContainsFunc(groups, func(g controlflow.Group) bool { return len(g.Targets) > 1 })
 	})
 }
 
@@ -91,7 +92,7 @@ func (f *facts) asksForRounds(edge int) bool {
 		return false
 	}
 	other := slices.ContainsFunc(when.Reads(), func(r eval.Read) bool { return r.Path[0] != "visits" && r.Path[0] != "step" })
-	return !other || !f.hasOtherWay(f.graph.Nodes[f.from[edge]])
+	return !other || !f.hasOtherWay(f.graph.Nodes[f.From[edge]])
 }
 
 // branchesExceed looks for the least that a run takes.

@@ -60,7 +60,7 @@ func checkTemplateMissing(f *facts) {
 			continue
 		}
 		if in == nil {
-			in = f.edgesInto()
+			in = f.EdgesInto()
 		}
 		n := f.graph.Nodes[u.node]
 		if t := u.program.Tree(); u.moment == before && t.Op == eval.TreePath && t.Path[0] == "error" && len(t.Path) > 1 {
@@ -115,7 +115,7 @@ func (f *facts) noError(u *use, n *spec.Node, in []int) {
 		d.Related = append(d.Related, f.related(e.From.Span, "the edge"))
 		return
 	}
-	if len(in) == 0 && n.Index == f.start() {
+	if len(in) == 0 && n.Index == f.Start() {
 		f.report(u.spanOf("error"), "nothing has failed before %q, the start: error is null", n.ID.Value)
 	}
 }
@@ -126,20 +126,20 @@ func (f *facts) lastSaid(u *use, member string) {
 	if member == "tool_result" {
 		speakers = append(speakers, "tools", "tool")
 	}
-	if f.flow().wild {
+	if f.flow().Anywhere {
 		return
 	}
-	earlier := f.flow().back.Reach(u.node)
+	earlier := f.flow().Reverse.Reach(u.node)
 	for v, n := range f.graph.Nodes {
 		speaks := slices.Contains(speakers, n.Kind.Value) || n.Kind.Value == "graph" && n.Conversation != nil
 		if speaks && f.graph.Nodes[u.node].Final {
 			return // it may have spoken before the run ended
 		}
-		if speaks && earlier[v] && (v != u.node || f.flow().cyclic[v]) {
+		if speaks && earlier[v] && (v != u.node || f.flow().Cyclic[v]) {
 			return
 		}
 	}
-	f.report(u.span(), "last.%s is missing: no %s node comes before %q", member, strings.Join(speakers, " or "), f.name(u.node))
+	f.report(u.span(), "last.%s is missing: no %s node comes before %q", member, strings.Join(speakers, " or "), f.Name(u.node))
 }
 
 // keyless reports whether a context name is no state key of an open graph.
@@ -175,7 +175,7 @@ func (f *facts) inputMember(u *use, n *spec.Node, name string, in []int) {
 	if slices.ContainsFunc(n.Before, func(e spec.NamedExpr) bool { return e.Name.Value == name }) {
 		return
 	}
-	if n.Index == f.start() && f.runInput(u, "input", name) || n.Join != nil || f.meeting(n.Index) {
+	if n.Index == f.Start() && f.runInput(u, "input", name) || n.Join != nil || f.meeting(n.Index) {
 		return
 	}
 	for _, i := range in {

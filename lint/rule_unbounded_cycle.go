@@ -56,7 +56,7 @@ func checkUnboundedCycle(f *facts) {
 	for _, c := range f.freeCycles() {
 		if c.endless != nil {
 			f.report(f.graph.Nodes[c.first].ID.Span, "nothing is sure to end the cycle %s before max_steps (%d); give it a guard that counts, such as visits.%s < 5",
-				f.pathText(c.endless), f.graph.Limits.MaxSteps, f.name(c.first))
+				f.pathText(c.endless), f.graph.Limits.MaxSteps, f.Name(c.first))
 		}
 	}
 }
@@ -80,14 +80,14 @@ func (f *facts) freeCycles() []freeCycle {
 	of, size := free.SCC()
 	members := make([][]int, size)
 	for v := range f.graph.Nodes {
-		if w.reached[v] {
+		if w.Reached[v] {
 			members[of[v]] = append(members[of[v]], v)
 		}
 	}
 	var out []freeCycle
 	for v := range f.graph.Nodes { // at the first node of each cycle
 		group := members[of[v]]
-		if !w.reached[v] || group[0] != v || len(group) < 2 && !slices.Contains(free.Next(v), v) {
+		if !w.Reached[v] || group[0] != v || len(group) < 2 && !slices.Contains(free.Next(v), v) {
 			continue
 		}
 		out = append(out, freeCycle{v, f.endless(free, of, group)})

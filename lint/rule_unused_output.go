@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -101,7 +102,7 @@ func keysOf(fields []spec.Field) []spec.Text {
 func (f *facts) ownOutputs(g *spec.Graph) []spec.Text {
 	bound, found := bind.Check(g, f.opts.Kinds, nil)
 	c := newFacts(g, bound, f.opts)
-	if found.HasErrors() || !c.wellFormed() {
+	if found.HasErrors() || !c.WellFormed() {
 		return nil
 	}
 	read, written := map[string]bool{}, map[string]bool{}
@@ -185,24 +186,24 @@ func (t *taking) byWrites() {
 // onward adds what the nodes that come next take as their input.
 func (t *taking) onward() {
 	f := t.f
-	groups := f.flow().groups[t.node.Index]
+	groups := f.flow().Groups[t.node.Index]
 	for i := range groups {
-		if groups[i].kind == byDecision {
+		if groups[i].Kind == controlflow.ByDecision {
 			t.all = true
 		}
-		for _, to := range groups[i].targets {
-			handsOn := len(groups[i].edges) == 0
-			for _, e := range groups[i].edges {
+		for _, to := range groups[i].Targets {
+			handsOn := len(groups[i].Edges) == 0
+			for _, e := range groups[i].Edges {
 				handsOn = handsOn || f.graph.Edges[e].Transform == nil
 			}
-			if groups[i].kind == onFailure || !handsOn {
+			if groups[i].Kind == controlflow.OnFailure || !handsOn {
 				continue
 			}
 			t.asInput(to)
 		}
 	}
 	// A model is told what the nodes before it have yielded.
-	for v, reached := range f.flow().graph.Reach(t.node.Index) {
+	for v, reached := range f.flow().Digraph.Reach(t.node.Index) {
 		t.all = t.all || reached && v < len(f.graph.Nodes) && isModel(f.graph.Nodes[v])
 	}
 }

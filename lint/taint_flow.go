@@ -49,11 +49,11 @@ func (f *facts) originOfOutput(v int) origin {
 // originOfInput is who wrote what edges hand to a node, as far as a read
 // reaches into it.
 func (f *facts) originOfInput(v int, r eval.Read) origin {
-	if !f.shaped || f.flow().wild || f.graph.Nodes[v].Before != nil {
+	if !f.shaped || f.flow().Anywhere || f.graph.Nodes[v].Before != nil {
 		return ofWorld
 	}
 	worst := ofFlow
-	if v == f.start() {
+	if v == f.Start() {
 		worst = ofInput
 	}
 	into, chosen := f.handedBy(v)
@@ -80,10 +80,10 @@ func (f *facts) originOfInput(v int, r eval.Read) origin {
 // name it as its next, with an input of its own.
 func (f *facts) handedBy(v int) (into []int, chosen bool) {
 	if f.theInto == nil {
-		f.theInto, f.theChosen = f.edgesInto(), make([]bool, f.end+1)
+		f.theInto, f.theChosen = f.EdgesInto(), make([]bool, f.End+1)
 		for _, n := range f.graph.Nodes {
 			for _, end := range n.Ends {
-				f.theChosen[f.vertex(end.Target.Value)] = true
+				f.theChosen[f.Vertex(end.Target.Value)] = true
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -72,14 +73,14 @@ func (k *knowledge) run(v int) {
 
 // lets reports whether a group can fire after the last visit: one that was
 // refused has failed, or has been skipped.
-func (t *tally) lets(n *spec.Node, kind groupKind) bool {
+func (t *tally) lets(n *spec.Node, kind controlflow.Kind) bool {
 	switch {
 	case !t.refused:
 		return true
 	case n.OnMaxVisits == "skip":
-		return kind == byDefault
+		return kind == controlflow.ByDefault
 	}
-	return kind == onFailure
+	return kind == controlflow.OnFailure
 }
 
 // speaks reports whether a condition is about what is counted.

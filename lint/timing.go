@@ -5,6 +5,7 @@ package lint
 import (
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -102,14 +103,14 @@ func (k *forks) sure(p, q int) bool {
 
 // stay is the time that the node p takes: one superstep, or more where it waits.
 func (k *forks) stay(p int) lengths {
-	n := k.flow.source.Nodes[p]
+	n := k.flow.Source.Nodes[p]
 	switch n.Kind.Value {
 	case "human", "wait":
 		return lengths{1, 1, 1}
 	case "set", "pass", "fail", "agent":
 		return lengths{1, 1, 0}
 	}
-	if blocks := n.RetryBlocks(k.flow.source); blocks != nil && spec.Attempts(blocks) > 1 {
+	if blocks := n.RetryBlocks(k.flow.Source); blocks != nil && spec.Attempts(blocks) > 1 {
 		return lengths{1, 1, 1} // others go on while it waits to be tried again
 	}
 	return lengths{1, 1, 0}
@@ -117,10 +118,10 @@ func (k *forks) stay(p int) lengths {
 
 // waits reports whether v runs when the last of its branches has arrived.
 func (k *forks) waits(v int) bool {
-	if v >= len(k.flow.source.Nodes) {
-		return v == k.flow.end
+	if v >= len(k.flow.Source.Nodes) {
+		return v == k.flow.End
 	}
-	join := k.flow.source.Nodes[v].Join
+	join := k.flow.Source.Nodes[v].Join
 	return join != nil && join.Wait == "all"
 }
 
@@ -174,8 +175,8 @@ func (k *forks) calmInto(p, m int) bool {
 	if p >= k.first {
 		v = k.tree.Parent[p]
 	}
-	return slices.ContainsFunc(k.flow.groups[v], func(g group) bool {
-		return g.kind != onFailure && slices.Contains(g.targets, m)
+	return slices.ContainsFunc(k.flow.Groups[v], func(g controlflow.Group) bool {
+		return g.Kind != controlflow.OnFailure && slices.Contains(g.Targets, m)
 	})
 }
 

@@ -124,7 +124,7 @@ func (f *facts) walkUses(w *useWalk) {
 		w.byNode[i] = pieces{from, len(w.all)}
 	}
 	for i, e := range g.Edges {
-		w.at = use{node: f.from[i], edge: i, moment: onEdge}
+		w.at = use{node: f.From[i], edge: i, moment: onEdge}
 		from := len(w.all)
 		w.program("when", e.When, b.Edges[i].When)
 		if e.Transform != nil {

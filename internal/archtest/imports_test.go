@@ -34,6 +34,8 @@ func layers() []layer {
 		{path: "examples"},
 		// runs test files: the driver, and what stands in for the world around it
 		{path: "flowtest", own: []string{"eval", "internal/bounded", "internal/schema", "internal/solve", "internal/suggest", "internal/terminal", "lint", "model", "node", "runner", "runner/machine", "runner/store", "spec", "tool"}},
+		// facts about flows, which rules read
+		{path: "internal/analysis/controlflow", own: []string{"internal/bind", "internal/graphalg", "spec"}},
 		{path: "internal/archtest"},
 		{path: "internal/bigflow"},
 		{path: "internal/bind", own: []string{"spec", "eval", "internal/schema"}},
@@ -69,8 +71,7 @@ func layers() []layer {
 		{path: "internal/terminal", others: []string{width}},
 		// runs by the clock and by webhooks
 		{path: "internal/trigger", own: []string{"eval", "internal/bounded", "runner"}, others: []string{yaml, "github.com/adhocore/gronx"}},
-		{path: "lint", own: []string{"spec", "eval", "internal/bind", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest"}},
-		{path: "lint/bound", own: []string{"spec", "eval", "internal/bind", "internal/solve"}},
+		{path: "lint", own: []string{"spec", "eval", "internal/analysis/controlflow", "internal/bind", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest"}},
 		{path: "model"},
 		{path: "model/anthropic", own: []string{"model", "model/wire"}},
 		{path: "model/cassette", own: []string{"model", "eval", "spec", "internal/bounded", "internal/redact"}},

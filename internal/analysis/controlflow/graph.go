@@ -1,0 +1,286 @@
+// Package controlflow builds the control-flow graph of a flow: nodes are vertices,
+// and there is an arc wherever a run can go from one to the next. Beside the arcs it
+// keeps what they are made of: the groups of edges that fire together (GraphSpec §6).
+//
+// Reachability, strongly connected components, dominators and post-dominators are
+// those of the graph of arcs.
+package controlflow
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/internal/graphalg"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Kind says why the edges of a group fire. The zero value is unset.
+type Kind uint8
+
+const (
+	// ByGuard is a conditional declaration that holds; with routing all, every
+	// conditional edge of the node, any of which may.
+	ByGuard    Kind = iota + 1
+	ByDecision      // the router model chose it
+	ByDefault       // no condition held
+	ByGoto          // the node's own choice: one label, or several when Subset is set
+	OnFailure       // the node failed
+)
+
+// Group is a set of edges that fire together. A node's groups exclude each
+// other, but for those of different outcomes of different visits.
+type Group struct {
+	Edges []int // indexes in Graph.Edges; none for ByGoto
+	// Targets are the vertices that they lead to, in order: each once, but a join
+	// that counts arrivals once for each edge.
+	Targets []int
+	Kind    Kind
+	// Subset says that any subset of the targets may fire, not all always.
+	Subset bool
+}
+
+// Graph is the control-flow graph of a well-formed flow. It is for one goroutine at a
+// time: the trees are computed on first use.
+type Graph struct {
+	*Vertices
+	bound  *bind.Graph
+	Groups [][]Group // by node
+	// Digraph has every arc, NoFailures only those that successes take. Both have a
+	// vertex more than Vertices: a node that may go anywhere leads there, and it to all.
+	Digraph, NoFailures *graphalg.Digraph
+	Reverse             *graphalg.Digraph // of Digraph
+	Reached             []bool            // from the start, by vertex
+	SCC                 []int             // component of each vertex
+	Cyclic              []bool            // by vertex: it lies on a cycle
+	// Anywhere says that some node may choose any other as its next, FansOut that some
+	// node starts several at once.
+	Anywhere, FansOut bool
+
+	tree, postTree, calmPostTree *graphalg.Tree // filled by the methods below
+}
+
+// New computes the control flow of a well-formed graph; out are its edges by
+// the node that they leave.
+func New(from *Vertices, out [][]int, bound *bind.Graph) *Graph {
+	w := &Graph{Vertices: from, bound: bound, Groups: make([][]Group, from.End)}
+	for i, n := range w.Source.Nodes {
+		w.Groups[i] = w.groupsOf(n, out[i])
+		w.Anywhere = w.Anywhere || n.Goto.IsSet() && !n.HasEnds
+		w.FansOut = w.FansOut || slices.ContainsFunc(w.Groups[i], func(g Group) bool { return len(g.Targets) > 1 || g.Subset })
+	}
+	w.Digraph = w.digraph(true)
+	if w.NoFailures = w.Digraph; w.fails() {
+		w.NoFailures = w.digraph(false)
+	}
+	w.Reverse = w.Digraph.Reverse()
+	w.Reached = w.Digraph.Reach(w.Start())
+	var count int
+	w.SCC, count = w.Digraph.SCC()
+	w.markCycles(count)
+	return w
+}
+
+// Dominators is the tree of the vertices that every path from the start passes.
+func (w *Graph) Dominators() *graphalg.Tree {
+	if w.tree == nil {
+		w.tree = w.Digraph.Dominators(w.Start())
+	}
+	return w.tree
+}
+
+// PostDominators is the tree of those that every path to END passes. A path into a
+// fail node is no such path: it ends the run.
+func (w *Graph) PostDominators() *graphalg.Tree {
+	if w.postTree == nil {
+		w.postTree = w.Reverse.Dominators(w.End)
+	}
+	return w.postTree
+}
+
+// PostDominatorsNoFailures is that tree for runs in which nothing fails.
+func (w *Graph) PostDominatorsNoFailures() *graphalg.Tree {
+	if w.calmPostTree == nil {
+		w.calmPostTree = w.NoFailures.Reverse().Dominators(w.End)
+	}
+	return w.calmPostTree
+}
+
+// groupsOf sorts a node's edges into groups; those of conditions come in the
+// order in which they are tried.
+func (w *Graph) groupsOf(n *spec.Node, out []int) []Group {
+	var guards, decide, plain, failGuards, failPlain, always []int
+	for _, i := range out {
+		switch e := w.Source.Edges[i]; {
+		case e.Condition == "conditional":
+			guards = append(guards, i)
+		case e.Condition == "llm_decide":
+			decide = append(decide, i)
+		case e.Condition == "on_success":
+			plain = append(plain, i)
+		case e.Condition == "always":
+			plain, always = append(plain, i), append(always, i)
+		case e.When.IsSet():
+			failGuards = append(failGuards, i)
+		default:
+			failPlain = append(failPlain, i)
+		}
+	}
+	var groups []Group
+	if len(n.Ends) > 0 {
+		groups = append(groups, w.dynamicGroups(n)...)
+	}
+	groups = append(groups, w.guarded(ByGuard, guards, n.Routing == "all")...)
+	for _, i := range decide {
+		groups = append(groups, w.NewGroup(ByDecision, i))
+	}
+	groups = append(groups, w.defaults(plain, len(decide) > 0)...)
+	groups = append(groups, w.guarded(OnFailure, failGuards, n.Routing == "all")...)
+	if len(failPlain) == 0 {
+		failPlain = always
+	}
+	if len(failPlain) > 0 {
+		groups = append(groups, w.NewGroup(OnFailure, failPlain...))
+	}
+	return groups
+}
+
+// dynamicGroups are the targets that a node may choose: one of them, or any
+// of them when its expression is known to yield a list.
+func (w *Graph) dynamicGroups(n *spec.Node) []Group {
+	b := &w.bound.Nodes[n.Index]
+	many := b.Goto != nil && b.Goto.Type().IsList()
+	all := Group{Kind: ByGoto, Subset: true}
+	var out []Group
+	for _, end := range n.Ends {
+		v := w.Vertex(end.Target.Value)
+		if !slices.Contains(all.Targets, v) {
+			all.Targets = append(all.Targets, v)
+			out = append(out, Group{Kind: ByGoto, Targets: []int{v}})
+		}
+	}
+	if many {
+		return []Group{all}
+	}
+	return out
+}
+
+// guarded groups conditional edges by declaration, in the order of priority.
+func (w *Graph) guarded(kind Kind, edges []int, all bool) []Group {
+	if len(edges) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(edges, func(a, b int) int {
+		return cmp.Compare(w.Source.Edges[b].Priority, w.Source.Edges[a].Priority)
+	})
+	if all {
+		g := w.NewGroup(kind, edges...)
+		g.Subset = len(g.Targets) > 1
+		return []Group{g}
+	}
+	var out []Group
+	for i := 0; i < len(edges); {
+		j := i + 1
+		for j < len(edges) && w.Source.Edges[edges[j]].Decl == w.Source.Edges[edges[i]].Decl {
+			j++
+		}
+		out = append(out, w.NewGroup(kind, edges[i:j]...))
+		i = j
+	}
+	return out
+}
+
+// defaults are the edges without a condition. Next to decisions they never
+// fire on success, but for the one that is marked as the fallback.
+func (w *Graph) defaults(plain []int, decides bool) []Group {
+	if len(plain) == 0 {
+		return nil
+	}
+	if !decides {
+		return []Group{w.NewGroup(ByDefault, plain...)}
+	}
+	var out []Group
+	for _, i := range plain {
+		if w.Source.Edges[i].Fallback {
+			out = append(out, w.NewGroup(ByDefault, i))
+		}
+	}
+	return out
+}
+
+func (w *Graph) NewGroup(kind Kind, edges ...int) Group {
+	g := Group{Kind: kind, Edges: edges, Targets: make([]int, 0, len(edges))}
+	for _, i := range edges {
+		if v := w.To[i]; len(edges) == 1 || !slices.Contains(g.Targets, v) || w.countsArrivals(v) {
+			g.Targets = append(g.Targets, v)
+		}
+	}
+	return g
+}
+
+// countsArrivals reports whether a vertex is a join that goes on with N branches.
+func (w *Graph) countsArrivals(v int) bool {
+	return v >= 0 && v < len(w.Source.Nodes) && w.Source.Nodes[v].Join != nil && w.Source.Nodes[v].Join.Count > 1
+}
+
+// digraph has an arc for each target of each group. Nodes that may lead
+// anywhere do.
+func (w *Graph) digraph(failures bool) *graphalg.Digraph {
+	n := len(w.Source.Nodes)
+	from, to := make([]int, 0, len(w.Source.Edges)+1), make([]int, 0, len(w.Source.Edges)+1)
+	anywhere := n + 1
+	for v, groups := range w.Groups {
+		for i := range groups {
+			if groups[i].Kind == OnFailure && !failures {
+				continue
+			}
+			for _, t := range groups[i].Targets {
+				from, to = append(from, v), append(to, t)
+			}
+		}
+		if node := w.Source.Nodes[v]; node.Goto.IsSet() && !node.HasEnds {
+			from, to = append(from, v), append(to, anywhere)
+		}
+	}
+	if w.Anywhere {
+		for v := range n + 1 {
+			from, to = append(from, anywhere), append(to, v)
+		}
+	}
+	return graphalg.New(n+2, from, to)
+}
+
+// fails reports whether some ways are taken on failures only.
+func (w *Graph) fails() bool {
+	return slices.ContainsFunc(w.Groups, func(groups []Group) bool {
+		return slices.ContainsFunc(groups, func(g Group) bool { return g.Kind == OnFailure })
+	})
+}
+
+// markCycles finds the vertices on cycles.
+func (w *Graph) markCycles(count int) {
+	size := make([]int, count)
+	for _, c := range w.SCC {
+		size[c]++
+	}
+	w.Cyclic = make([]bool, len(w.SCC))
+	for v, c := range w.SCC {
+		w.Cyclic[v] = size[c] > 1 || slices.Contains(w.Digraph.Next(v), v)
+	}
+}
+
+// SingleLabel reports whether a node's dynamic target is one label for sure.
+func (w *Graph) SingleLabel(v int) bool {
+	p := w.bound.Nodes[v].Goto
+	return p != nil && p.Type().String() == "string"
+}
+
+// Decides reports whether a model chooses where a node leads.
+func (w *Graph) Decides(v int) bool {
+	for i := range w.Groups[v] {
+		if w.Groups[v][i].Kind == ByDecision {
+			return true
+		}
+	}
+	return false
+}
