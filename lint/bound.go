@@ -77,7 +77,13 @@ func boundGraph(g *spec.Graph, opts Options, depth int) (Bounds, bool) {
 	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: depth}
 	w.prepare()
 	var out Bounds
-	if out.Followed = w.explore(); !out.Followed {
+	w.findVariables()
+	out.Followed = w.explore()
+	if !out.Followed && len(w.vars) > 0 {
+		w.vars, w.varOf = nil, nil // too many values
+		out.Followed = w.explore()
+	}
+	if !out.Followed {
 		w.coarse()
 	}
 	ends := w.least(&out)

@@ -41,7 +41,12 @@ type boundWalk struct {
 	counters  []counter
 	counterOf map[int]int // by node
 	stepCap   int         // 0: no guard asks for the step
-	choices   map[string][]way
+	// vars are the numbers in the state that are followed, varOf their places by name;
+	// beyond farthest from 0 their values are not told apart.
+	vars     []variable
+	varOf    map[string]int
+	farthest float64
+	choices  map[string][]way
 	// fans: several edges of a node may fire; caught: some node has failure edges.
 	fans, caught bool
 	// joinsAfter are the results of nextJoins, tolerated and joinsOfLost those of
@@ -67,8 +72,9 @@ type boundState struct {
 	// may not come back to; lost those of them to which it can't, spent those that
 	// are settled in this superstep.
 	bypassed, lost, spent []int
-	visits                []int // by counter, up to its cap
-	step                  int   // up to stepCap
+	visits                []int      // by counter, up to its cap
+	step                  int        // up to stepCap
+	values                []interval // by variable
 }
 
 // arrival counts the branches that have reached a join.
@@ -90,14 +96,18 @@ type way struct {
 	stops bool
 	// failed: the execution may have made no model call.
 	failed bool
+	// claims are how the conditions came out that are tried before.
+	claims []held
 }
 
 func (s *boundState) key() string {
-	return fmt.Sprint(s.active, s.parked, s.waiting, s.bypassed, s.lost, s.visits, s.step)
+	return fmt.Sprint(s.active, s.parked, s.waiting, s.bypassed, s.lost, s.visits, s.step, s.values)
 }
 
 // explore finds all states; false when there are too many.
 func (w *boundWalk) explore() bool {
+	w.known, w.choices = map[string]int{}, map[string][]way{}
+	w.queue, w.moves, w.releases = nil, nil, 0
 	w.fans = false
 	for _, groups := range w.flow.Groups {
 		for i := range groups {
@@ -108,7 +118,7 @@ func (w *boundWalk) explore() bool {
 		return false
 	}
 	w.done = w.number(boundState{}) // no branch is left
-	w.start = w.number(boundState{active: []int{w.f.Start()}, visits: make([]int, len(w.counters))})
+	w.start = w.number(boundState{active: []int{w.f.Start()}, visits: make([]int, len(w.counters)), values: w.startValues()})
 	// A state costs as much as it has counters.
 	most := min(maxStates, maxStateCost/(len(w.counters)+1))
 	moves := maxMoves
@@ -145,154 +155,6 @@ func (w *boundWalk) number(s boundState) int {
 	w.known[key] = len(w.queue)
 	w.queue = append(w.queue, s)
 	return len(w.queue) - 1
-}
-
-// task is one execution in a superstep that finishes there.
-type task struct {
-	node int
-	// begins: it started in this superstep, and did not wait since an earlier one.
-	begins bool
-	// refused: a limit does not let it run.
-	refused bool
-}
-
-// expand adds the moves of a state: every choice of which tasks wait.
-func (w *boundWalk) expand(at int) bool {
-	s := w.queue[at]
-	tasks := make([]task, 0, len(s.active)+len(s.parked))
-	for _, v := range s.active {
-		tasks = append(tasks, task{node: v, begins: true, refused: w.refuses(&s, v)})
-	}
-	for _, v := range s.parked {
-		tasks = append(tasks, task{node: v})
-	}
-	var canWait []int
-	for i, t := range tasks {
-		if len(tasks) > 1 && !t.refused && w.parks(t.node) {
-			canWait = append(canWait, i)
-		}
-	}
-	if len(canWait) > maxHeld {
-		return false
-	}
-	for held := range 1 << len(canWait) {
-		var finish []task
-		var parked []int
-		for i, t := range tasks {
-			if k := slices.Index(canWait, i); k >= 0 && held>>k&1 == 1 {
-				parked = append(parked, t.node)
-			} else {
-				finish = append(finish, t)
-			}
-		}
-		slices.Sort(parked)
-		if len(finish) > 0 && !w.superstep(at, tasks, finish, parked) {
-			return false
-		}
-	}
-	return true
-}
-
-// refuses reports whether a node's limit does not let it run once more.
-func (w *boundWalk) refuses(s *boundState, v int) bool {
-	c, counted := w.counterOf[v]
-	return counted && w.limit[v] > 0 && s.visits[c] >= w.limit[v]
-}
-
-func (w *boundWalk) skips(v int) bool { return w.f.graph.Nodes[v].OnMaxVisits == "skip" }
-
-// parks reports whether a task may outlast the superstep that it starts in.
-func (w *boundWalk) parks(v int) bool {
-	switch w.f.graph.Nodes[v].Kind.Value {
-	case "set", "pass", "fail":
-		return w.f.graph.Nodes[v].Retry != nil || w.f.graph.Retry != nil
-	}
-	return true
-}
-
-// superstep adds a move for each combination of what the tasks come to that
-// finish in it. A task counts as a visit when it begins; as a step it counts then
-// for the most, for the least when it ends.
-func (w *boundWalk) superstep(at int, all, finish []task, parked []int) bool {
-	s := w.queue[at]
-	next := boundState{visits: slices.Clone(s.visits), step: s.step, parked: parked, waiting: s.waiting, bypassed: s.bypassed, lost: s.lost}
-	var total span
-	var ran []int
-	for _, t := range all {
-		if !t.begins || t.refused && !w.skips(t.node) {
-			continue
-		}
-		total.most[inSteps]++
-		next.step++
-		ran = append(ran, t.node)
-		if c, counted := w.counterOf[t.node]; counted && !t.refused {
-			next.visits[c] = min(next.visits[c]+1, w.counters[c].most)
-		}
-	}
-	next.step = min(next.step, w.stepCap)
-	bundles := 1
-	ways := make([][]way, len(finish))
-	var ended []int
-	for i, t := range finish {
-		if !t.refused || w.skips(t.node) {
-			total.least[inSteps]++
-			ended = append(ended, t.node)
-		}
-		if t.refused {
-			ways[i] = w.refusedWays(t.node)
-		} else {
-			ways[i] = w.ways(t.node, &next, len(ran) == 1 && t.begins && !w.unsteps)
-		}
-		if bundles *= len(ways[i]); bundles > maxBundles {
-			return false
-		}
-	}
-	for n := range bundles {
-		w.bundle(boundMove{from: at, span: total, ran: ran, ended: ended}, finish, ways, n, next)
-	}
-	return true
-}
-
-// bundle adds the move of one combination.
-func (w *boundWalk) bundle(move boundMove, finish []task, ways [][]way, n int, next boundState) {
-	var arrived []int
-	stops, dropped := false, 0.0
-	for i, t := range finish {
-		choice := &ways[i][n%len(ways[i])]
-		n /= len(ways[i])
-		if choice.failed && !t.refused {
-			dropped++
-		}
-		if !t.refused {
-			rest := w.costs[t.node]
-			rest.least[inSteps]--
-			rest.most[inSteps]--
-			if choice.failed {
-				rest.least = cost{}
-			}
-			move.span = move.span.plus(rest)
-		}
-		move.span = move.span.plus(choice.extra)
-		arrived = append(arrived, choice.targets...)
-		if choice.failed && len(choice.targets) > 0 {
-			w.detours(&next, t.node, choice.targets)
-		}
-		stops = stops || choice.stops
-	}
-	if stops {
-		move.to = -1
-		w.moves = append(w.moves, move)
-		return
-	}
-	if w.cancels && dropped > 0 { // nobody knows what else ends with the branch
-		nothing := move
-		nothing.to, nothing.span.least = w.done, cost{inSteps: dropped}
-		w.moves = append(w.moves, nothing)
-	}
-	for _, after := range w.arrive(next, arrived) {
-		move.to = w.number(after)
-		w.moves = append(w.moves, move)
-	}
 }
 
 // arrive puts the branches at their targets and lets the joins go that wait
@@ -335,7 +197,7 @@ func (w *boundWalk) release(s boundState, from int) []boundState {
 		case w.nested[a.join] && !enough:
 			waits := slices.Clone(s.waiting)
 			rest := w.release(boundState{
-				active: s.active, parked: s.parked, waiting: waits, bypassed: s.bypassed, lost: s.lost, spent: s.spent, visits: s.visits, step: s.step,
+				active: s.active, parked: s.parked, waiting: waits, bypassed: s.bypassed, lost: s.lost, spent: s.spent, visits: s.visits, step: s.step, values: s.values,
 			}, i+1)
 			return append(w.release(started(s, i), i), rest...)
 		case enough:

@@ -64,21 +64,24 @@ func (w *boundWalk) noteComparison(t *eval.Tree, most map[int]int) {
 }
 
 // ways are what may come of an execution of v that was not refused. alone says
-// that no other task ran in the superstep, so that the step is known.
-func (w *boundWalk) ways(v int, s *boundState, alone bool) []way {
+// that no other task ran in the superstep, so that the step is known; succeeds that it may
+// end well, when the values are those of the state.
+func (w *boundWalk) ways(v int, s *boundState, alone, succeeds bool) []way {
 	n := w.f.graph.Nodes[v]
 	key := fmt.Sprint(v)
 	if uses, steps := w.asks(v); uses {
-		key = fmt.Sprint(v, s.visits)
+		key = fmt.Sprint(v, s.visits, s.values, succeeds)
 		if steps {
-			key = fmt.Sprint(v, s.visits, s.step, alone)
+			key = fmt.Sprint(v, s.visits, s.step, alone, s.values, succeeds)
 		}
+	} else if !succeeds {
+		key += "-"
 	}
 	if have, ok := w.choices[key]; ok {
 		return have
 	}
 	var out []way
-	if n.Kind.Value != "fail" {
+	if n.Kind.Value != "fail" && succeeds {
 		out = w.successes(n, s, alone)
 	}
 	if n.Kind.Value != "pass" || bypass(n) == "fail" || w.f.mayErr(v) {
@@ -97,7 +100,7 @@ func (w *boundWalk) asks(v int) (counters, steps bool) {
 		for _, i := range g.Edges {
 			if p := w.f.bound.Edges[i].When; p != nil {
 				steps = steps || p.Uses("step")
-				counters = counters || p.Uses("visits") || p.Uses("step")
+				counters = counters || p.Uses("visits") || p.Uses("step") || w.asksValue(p)
 			}
 		}
 	}
@@ -127,15 +130,43 @@ func (w *boundWalk) successes(n *spec.Node, s *boundState, alone bool) []way {
 		result := w.decide(p)
 		open = !result.Exhaustive
 		for i, g := range guarded {
-			if n.Routing == "all" || !result.Verdicts[i].Never && !result.Verdicts[i].Shadowed {
-				out = append(out, subsets(g)...)
+			if n.Routing != "all" && (result.Verdicts[i].Never || result.Verdicts[i].Shadowed) {
+				continue
+			}
+			for _, sub := range subsets(g) {
+				if n.Routing != "all" {
+					sub.claims = w.outcomesUpTo(guards.conditions, i)
+				}
+				out = append(out, sub)
 			}
 		}
 	}
 	if open {
-		out = append(out, w.fallbacks(n)...)
+		for _, other := range w.fallbacks(n) {
+			other.claims = w.outcomesUpTo(guards.conditions, len(guards.conditions))
+			out = append(out, other)
+		}
 	}
 	return out
+}
+
+// outcomesUpTo are those of some conditions when that of a place is the first to hold.
+func (w *boundWalk) outcomesUpTo(conditions []*eval.Program, first int) []held {
+	var out []held
+	for i := 0; i <= first && i < len(conditions); i++ {
+		if w.asksValue(conditions[i]) {
+			out = append(out, held{conditions[i], i == first})
+		}
+	}
+	return out
+}
+
+// asksValue reports whether a condition reads a number that is followed.
+func (w *boundWalk) asksValue(p *eval.Program) bool {
+	return len(w.vars) > 0 && slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
+		_, followed := w.varOf[r.Path[0]]
+		return followed
+	})
 }
 
 // maxDecided is how many evaluations of conditions the decisions of a walk with
@@ -273,8 +304,11 @@ func subsets(g controlflow.Group) []way {
 
 // domain is the domain of a site where the counters are known.
 func (w *boundWalk) domain(at *site, s *boundState, alone bool) func([]string, eval.Type) solve.Domain {
-	visits, step := slices.Clone(s.visits), s.step
+	visits, step, values := slices.Clone(s.visits), s.step, s.values
 	return func(path []string, typ eval.Type) solve.Domain {
+		if d, followed := w.valueDomain(path, values); followed {
+			return d
+		}
 		switch {
 		case len(path) == 2 && path[0] == "visits":
 			n := w.f.graph.Node(path[1])

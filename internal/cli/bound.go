@@ -33,10 +33,12 @@ func newBoundCommand(a *app) *cobra.Command {
 		Use:   "bound FLOW",
 		Short: "Bound the steps, model calls, tokens and cost of a run before it runs",
 		Long: `bound follows every way through a graph and prints the least that a run takes to
-complete and the most that any run can take. Guards that count visits or steps are
-decided, all others may go either way; retries count as model calls. Where nothing but a
-limit bounds a value, the limit is named; where nothing does, what would bound it. Of each
-loop it says what bounds it.
+complete and the most that any run can take. Guards that compare visits, steps or numbers
+in the state are decided as far as what nodes write tells; an input may give a number any
+value that its schema allows, so a loop that counts up goes round only so often if the
+schema has a minimum or a node sets the number before. All other guards may go either way;
+retries count as model calls. Where nothing but a limit bounds a value, the limit is named;
+where nothing does, what would bound it. Of each loop it says what bounds it.
 
 The bounds always hold. For those of steps and model calls runs are looked for that take
 so much, with made-up results and without running anything; one that is found is printed,
