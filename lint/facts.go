@@ -53,7 +53,7 @@ type facts struct {
 	scenes        int // of rehearsals
 	theEnding     []bool
 	undecided     []doubt
-	kept          []policy
+	kept          []proof
 	walked        int // states of the ground that were followed
 	rehearsed     int // expressions that they evaluated
 	explored      int // states of tooOften

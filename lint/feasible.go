@@ -202,6 +202,12 @@ func (k *knowledge) key() string {
 // leave forgets what a node's writes change, and learns what they make certain.
 func (k *knowledge) leave(v int) {
 	n, b := k.f.graph.Nodes[v], &k.f.bound.Nodes[v]
+	defer k.settle(v)
+	for _, key := range k.f.graph.State {
+		if key.Once && isModel(n) { // a model that is told it sets it back
+			k.forget(key.Name.Value)
+		}
+	}
 	for i, w := range k.f.access()[v].writes {
 		k.forget(w.name.Value)
 		delete(k.vague, w.name.Value)
@@ -328,18 +334,18 @@ func (k *knowledge) take(groups []controlflow.Group, taken int) {
 	}
 }
 
-// condition takes a condition apart into what it shows.
-func (k *knowledge) condition(t *eval.Tree, outcome bool) {
+// condition takes a part of a program's condition apart into what it shows.
+func (k *knowledge) condition(p *eval.Program, t *eval.Tree, outcome bool) {
 	switch {
 	case t.Op == eval.TreeUnary && t.Name == "not":
-		k.condition(t.Args[0], !outcome)
+		k.condition(p, t.Args[0], !outcome)
 		return
 	case t.Op == eval.TreeBinary && (t.Name == "and" && outcome || t.Name == "or" && !outcome):
-		k.condition(t.Args[0], outcome)
-		k.condition(t.Args[1], outcome)
+		k.condition(p, t.Args[0], outcome)
+		k.condition(p, t.Args[1], outcome)
 		return
 	}
-	roots, ok := k.roots(t)
+	roots, ok := k.roots(p, t)
 	k.unsure = k.unsure || k.doubtful(t)
 	if !ok || k.fanned && !k.stable(roots, k.at) {
 		return
@@ -358,21 +364,27 @@ func (k *knowledge) condition(t *eval.Tree, outcome bool) {
 	}
 }
 
-// roots are the state keys that a condition reads; not ok when it reads
-// anything else than them and what is counted.
-func (k *knowledge) roots(t *eval.Tree) (names []string, ok bool) {
+// roots are the state keys that a part of a program reads; not ok when it reads
+// anything else than them and what is counted. What is not understood of it may read
+// whatever the program reads.
+func (k *knowledge) roots(p *eval.Program, t *eval.Tree) (names []string, ok bool) {
 	ok = true
-	t.Each(func(p *eval.Tree) {
-		switch p.Op {
+	read := func(path []string, counts bool) {
+		_, declared := k.f.keyOf[path[0]]
+		_, counted := k.counted(path)
+		ok = ok && (declared || counts && counted)
+		if declared && !slices.Contains(names, path[0]) {
+			names = append(names, path[0])
+		}
+	}
+	t.Each(func(part *eval.Tree) {
+		switch part.Op {
 		case eval.TreeOther:
-			ok = false
-		case eval.TreePath:
-			_, declared := k.f.keyOf[p.Path[0]]
-			_, counted := k.counted(p.Path)
-			ok = ok && (declared || counted)
-			if declared {
-				names = append(names, p.Path[0])
+			for _, r := range p.Reads() {
+				read(r.Path, false)
 			}
+		case eval.TreePath:
+			read(part.Path, true)
 		}
 	})
 	return names, ok

@@ -54,12 +54,13 @@ func (f *facts) yielded(v int) []string {
 	return out
 }
 
-// doubtful reports whether a condition reads what the path has computed.
+// doubtful reports whether a condition reads what the path has computed, or says what is
+// not understood.
 func (k *knowledge) doubtful(t *eval.Tree) bool {
 	free := canFail(k.f.graph.Nodes[k.at]) || k.f.graph.Nodes[k.at].Kind.Value == "human"
 	found := false
 	t.Each(func(p *eval.Tree) {
-		if p.Op != eval.TreePath {
+		if found = found || p.Op == eval.TreeOther; p.Op != eval.TreePath {
 			return
 		}
 		_, declared := k.f.keyOf[p.Path[0]]
@@ -86,7 +87,7 @@ func (k *knowledge) learn(g *controlflow.Group, outcome bool) {
 	}
 	for _, e := range edges {
 		if when := k.f.bound.Edges[e].When; when != nil {
-			k.condition(when.Tree(), outcome)
+			k.condition(when, when.Tree(), outcome)
 		}
 	}
 }

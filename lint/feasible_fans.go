@@ -29,7 +29,15 @@ func (k *knowledge) enter(v int) {
 		join := k.f.graph.Nodes[v].Join
 		k.unsure = k.unsure || join != nil && join.Wait == "N" && join.Count > 1
 	}
-	if !k.fanned || v >= len(k.f.graph.Nodes) {
+	if v >= len(k.f.graph.Nodes) {
+		return
+	}
+	k.settle(v)
+}
+
+// settle drops what branches beside a node may have changed by the time that it has run.
+func (k *knowledge) settle(v int) {
+	if !k.fanned {
 		return
 	}
 	k.claims = slices.DeleteFunc(k.claims, func(c claim) bool { return !k.stable(c.roots, v) })
@@ -42,6 +50,9 @@ func (k *knowledge) stable(names []string, v int) bool {
 		return true
 	}
 	return !slices.ContainsFunc(names, func(name string) bool {
+		if key := k.f.graph.Key(name); key != nil && key.Once {
+			return true // models beside it may set it back
+		}
 		return slices.ContainsFunc(k.f.writersOf()[name], func(n *spec.Node) bool { return n.Index != v && k.f.inParallel(v, n.Index) })
 	})
 }

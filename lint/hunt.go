@@ -106,6 +106,9 @@ type hunt struct {
 	all bool
 }
 
+// weight is that of a state in edges, for maxPondered.
+const weight = 10
+
 // maxHunts bounds a hunt; beyond it nothing is said.
 const maxHunts = 2000
 
@@ -143,7 +146,6 @@ func (h *hunt) path() []int {
 		}
 	}
 	h.all = len(todo) == 0 && !g.cut
-	const weight = 10 // of a state, in edges
 	h.f.pondered += weight * len(seen)
 	return nil
 }

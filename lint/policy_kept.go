@@ -15,12 +15,32 @@ type doubt struct {
 	why    string
 }
 
-// keeps tells what stands in the way of a proof that a policy is kept; empty when
-// it is proven: by the graph alone, or because every run was tried.
-func (f *facts) keeps(p *policy) string {
-	if f.obeys(p) || f.countsTo(p) {
-		return ""
+// proof is a policy that every run keeps, and what shows it.
+type proof struct {
+	policy policy
+	how    string
+}
+
+// keeps tells how it is proven that every run keeps a policy, or else what stands in
+// the way.
+func (f *facts) keeps(p *policy) (how, why string) {
+	switch {
+	case f.obeys(p):
+		return "the shape of the graph keeps it", ""
+	case f.countsTo(p):
+		return "limits and conditions on visits and steps keep it", ""
+	case f.follows(p):
+		return "the conditions on every path keep it", ""
 	}
+	if why = f.triesAll(p); why != "" {
+		return "", why
+	}
+	return "each run was tried that inputs, results and their order allow", ""
+}
+
+// triesAll tells what stands in the way of trying every run; empty when each was tried
+// and kept the policy.
+func (f *facts) triesAll(p *policy) string {
 	for _, late := range []bool{false, true} {
 		r := &rehearsal{f: f, p: p, late: late}
 		if p.kind == "reach" {

@@ -15,32 +15,31 @@ func policyUndecided() Rule {
 			"The finding fails nothing, also under --strict; --rule +policy-undecided makes it a warning.",
 		Bad: `graphrun: v1
 name: release
-start: build
+start: measure
 state:
   sum: {type: integer, default: 0}
 policies:
   - {never: sum > 10, at: deploy}
 nodes:
-  build: {kind: pass}
+  measure: {kind: exec, command: [measure], timeout: 1m, writes: [sum]}
   deploy: {kind: pass}
 edges:
-  - {from: build, to: deploy, when: sum < 20}
-  - {from: build, to: END}
+  - {from: measure, to: deploy}
   - {from: deploy, to: END}
 `,
 		Good: `graphrun: v1
 name: release
-start: build
+start: measure
 state:
-  sum: {type: integer, default: 0, minimum: 0, maximum: 12}
+  sum: {type: integer, default: 0}
 policies:
   - {never: sum > 10, at: deploy}
 nodes:
-  build: {kind: pass}
+  measure: {kind: exec, command: [measure], timeout: 1m, writes: [sum]}
   deploy: {kind: pass}
 edges:
-  - {from: build, to: deploy, when: sum <= 10}
-  - {from: build, to: END}
+  - {from: measure, to: deploy, when: sum <= 10}
+  - {from: measure, to: END}
   - {from: deploy, to: END}
 `,
 		check: func(f *facts) {

@@ -15,7 +15,7 @@ func policyViolated() Rule {
 		Name: "policy-violated", Severity: spec.Error, needs: needAll,
 		Summary: "a path through the graph breaks one of its policies",
 		Doc: "A policy is a property that every path keeps: require A before B (A has succeeded by then); forbid A after B; reach END from A (whatever happens after A, END stays reachable: no fail node, no dead end) or reach B from A (there is a way); at most N visits of a node; an expression that is never true at a node. " +
-			"The message prints a path that breaks it, whose conditions can hold one after the other; what branches, joins and computed values decide is claimed only when a run with actual values shows it. Conditions that depend on the node in question are trusted to do their work, as are inputs and results to keep a never policy that speaks of them alone, and numbers that programs count; the run watches them.",
+			"The message prints a path that breaks it, whose conditions can hold one after the other; what branches, joins and computed values decide is claimed only when a run with actual values shows it. Conditions that depend on the node in question are trusted to do their work, as are numbers that programs count, and inputs and results to keep a never policy where no condition on the way speaks of them; the run watches them.",
 		Bad: `graphrun: v1
 name: release
 start: build
@@ -85,10 +85,10 @@ func checkPolicyViolated(f *facts) {
 		if len(f.found) > said {
 			continue
 		}
-		if why := f.keeps(&p); why != "" {
+		if how, why := f.keeps(&p); why != "" {
 			f.undecided = append(f.undecided, doubt{p, why})
 		} else {
-			f.kept = append(f.kept, p)
+			f.kept = append(f.kept, proof{p, how})
 		}
 	}
 }
@@ -324,12 +324,34 @@ func (f *facts) neverAt(p *policy) {
 	if path != nil {
 		path = f.witness(p, path, h.accept, nil)
 	}
-	if keys := f.decided(p.never); path == nil && len(keys) > 0 {
+	keys := f.decided(p.never)
+	if path == nil && len(keys) > 0 {
 		path = f.trusting(p, keys)
+	}
+	if path == nil && f.watches(p, keys) {
+		path = f.witness(p, nil, nil, nil)
 	}
 	if path != nil {
 		f.report(p.at.At(0, len(p.at.Value)), "%q is true at %q on the path %s", p.at.Value, f.Name(p.place), f.pathText(path))
 	}
+}
+
+// watches reports whether conditions before the place of a never policy speak of each
+// key that it reads, those apart that the graph itself writes: they are there to keep
+// the policy, and the graph is wrong when they don't. Inputs and results of which no
+// condition speaks are left to the run.
+func (f *facts) watches(p *policy, decided map[string]bool) bool {
+	before := f.before(p.place)
+	return !slices.ContainsFunc(p.never.Reads(), func(r eval.Read) bool {
+		key := r.Path[0]
+		if f.graph.Key(key) == nil {
+			return true
+		}
+		return !decided[key] && !slices.ContainsFunc(f.graph.Edges, func(e *spec.Edge) bool {
+			when := f.bound.Edges[e.Index].When
+			return when != nil && f.from[e.Index] >= 0 && before[f.from[e.Index]] && readsKey(when, key)
+		})
+	})
 }
 
 // decided are the state keys that an expression reads and only people and set nodes
