@@ -72,9 +72,11 @@ func (m maker) edges(b *strings.Builder, v, n int, fans bool) {
 
 func (m maker) condition(n int) string {
 	compare := m.pick("<", "<=", ">", ">=", "==", "!=")
-	switch m.IntN(7) {
+	switch m.IntN(8) {
 	case 0:
 		return m.pick("ok", "not ok")
+	case 7: // what the solver does not look into
+		return m.pick("", "not ") + fmt.Sprintf("any([i, 2], # > %d%s)", m.IntN(4), m.pick("", " and ok"))
 	case 1, 2:
 		return fmt.Sprintf("i %s %d", compare, m.IntN(4))
 	case 3:
