@@ -5,6 +5,7 @@ package lint
 
 import (
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/solve"
 )
 
@@ -23,7 +24,7 @@ type followed struct {
 // as many ways, each from the start to where a branch has come; what branches may write
 // beside a way is not known on it.
 func (f *facts) follows(p *policy) bool {
-	if f.strays() || p.kind == "forbid" && f.meetsFork(p.place, p.subject) || p.kind == "max_visits" && f.flow().branches {
+	if f.strays() || p.kind == "forbid" && f.meetsFork(p.place, p.subject) || p.kind == "max_visits" && f.flow().FansOut {
 		return false
 	}
 	g := f.ground()
@@ -51,7 +52,7 @@ func (f *facts) follows(p *policy) bool {
 // fails, or goes on, although no branch has come to it; and whether visits that are
 // skipped may be mistaken for others.
 func (f *facts) strays() bool {
-	if !f.flow().branches {
+	if !f.flow().FansOut {
 		return false
 	}
 	for v, n := range f.graph.Nodes {
@@ -73,7 +74,7 @@ func (f *facts) breaksAt(p *policy, at followed) bool {
 	case "max_visits":
 		return s.at == p.place && at.ran >= p.limit
 	case "reach":
-		return (at.since || s.at == p.place) && s.at != f.end && !f.endsFrom(s.at)
+		return (at.since || s.at == p.place) && s.at != f.End && !f.endsFrom(s.at)
 	}
 	return s.at == p.place && (p.never == nil || s.know.mayHold(p.place, p.never))
 }
@@ -88,7 +89,7 @@ func (f *facts) since(p *policy, at followed, way onward) followed {
 			next.ran++
 		}
 	case p.kind == "require":
-		next.since = at.since || v == p.subject && f.flow().groups[v][way.group].kind != onFailure && f.graph.Nodes[v].OnMaxVisits != "skip"
+		next.since = at.since || v == p.subject && f.flow().Groups[v][way.group].Kind != controlflow.OnFailure && f.graph.Nodes[v].OnMaxVisits != "skip"
 	case p.kind == "forbid" || p.kind == "reach":
 		next.since = at.since || v == p.place
 	}

@@ -349,7 +349,7 @@ func (f *facts) watches(p *policy, decided map[string]bool) bool {
 		}
 		return !decided[key] && !slices.ContainsFunc(f.graph.Edges, func(e *spec.Edge) bool {
 			when := f.bound.Edges[e.Index].When
-			return when != nil && f.from[e.Index] >= 0 && before[f.from[e.Index]] && readsKey(when, key)
+			return when != nil && f.From[e.Index] >= 0 && before[f.From[e.Index]] && readsKey(when, key)
 		})
 	})
 }
