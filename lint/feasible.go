@@ -389,18 +389,3 @@ func (k *knowledge) roots(p *eval.Program, t *eval.Tree) (names []string, ok boo
 	})
 	return names, ok
 }
-
-// forget drops what depends on a name that is written. What else such a condition read
-// is still bound by how it came out, and nothing tells how any more.
-func (k *knowledge) forget(name string) {
-	k.claims = slices.DeleteFunc(k.claims, func(c claim) bool {
-		gone := slices.Contains(c.roots, name)
-		for _, other := range c.roots {
-			if gone && other != name {
-				k.vague = with(k.vague, other)
-			}
-		}
-		return gone
-	})
-	delete(k.values, name)
-}

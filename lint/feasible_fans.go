@@ -1,4 +1,4 @@
-// What is known on a path in spite of branches beside it.
+// What is no longer known on a path: what was written, by it or by branches beside it.
 
 package lint
 
@@ -55,4 +55,19 @@ func (k *knowledge) stable(names []string, v int) bool {
 		}
 		return slices.ContainsFunc(k.f.writersOf()[name], func(n *spec.Node) bool { return n.Index != v && k.f.inParallel(v, n.Index) })
 	})
+}
+
+// forget drops what depends on a name that is written. What else such a condition read
+// is still bound by how it came out, and nothing tells how any more.
+func (k *knowledge) forget(name string) {
+	k.claims = slices.DeleteFunc(k.claims, func(c claim) bool {
+		gone := slices.Contains(c.roots, name)
+		for _, other := range c.roots {
+			if gone && other != name {
+				k.vague = with(k.vague, other)
+			}
+		}
+		return gone
+	})
+	delete(k.values, name)
 }
