@@ -27,10 +27,10 @@ func (f *facts) keeps(p *policy) (how, why string) {
 	switch {
 	case f.obeys(p):
 		return "the shape of the graph keeps it", ""
-	case f.countsTo(p):
-		return "limits and conditions on visits and steps keep it", ""
 	case f.follows(p):
 		return "the conditions on every path keep it", ""
+	case f.countsTo(p):
+		return "limits and conditions on visits and steps keep it", ""
 	}
 	if why = f.triesAll(p); why != "" {
 		return "", why
