@@ -45,7 +45,6 @@ type assignment struct {
 	// open has, for each vertex, what may not be made when it begins.
 	open  []bitset
 	after *graphalg.Tree
-	times *timing
 	// same says, once known, whether branches meet at a vertex together: 1, or -1.
 	same []int8
 	// last says that the question is about the end of the run: branches that
@@ -85,7 +84,7 @@ func (f *facts) newAssignment(size int) *assignment {
 	for v := range a.open {
 		a.open[v] = backing[v*a.words : (v+1)*a.words]
 	}
-	a.after, a.times = k.flow.PostDominators(), k.timing()
+	a.after = k.flow.PostDominators()
 	a.arcs()
 	a.detours()
 	return a
@@ -121,7 +120,7 @@ func (a *assignment) arcs() {
 		for i, next := range a.k.graph.Next(v) {
 			t := next
 			if a.k.starts(v) {
-				t = a.k.target[a.k.armAt[v]+i-a.k.first]
+				t = a.k.armTarget(v, i)
 				a.into[t] = append(a.into[t], arc{from: next, with: unchanged})
 			}
 			if with[t] != 0 {
@@ -222,7 +221,7 @@ func (a *assignment) gathers(v int) bool {
 	}
 	if a.same[v] == 0 {
 		a.same[v] = 1
-		if len(a.k.unequal(v, a.times, 1)) > 0 {
+		if len(a.k.unequal(v, 1)) > 0 {
 			a.same[v] = -1
 		}
 	}
@@ -314,9 +313,9 @@ func (a *assignment) inseparable(children []int, fork int) bool {
 		}
 		fired := a.k.firedBy(fork)[i]
 		if fired == nil {
-			fired = newArmSet(a.k.armCount[fork])
+			fired = a.k.newArmSet(fork)
 			for arm := range a.k.armCount[fork] {
-				if slices.Contains(g.Targets, a.k.target[a.k.armAt[fork]+arm-a.k.first]) {
+				if slices.Contains(g.Targets, a.k.armTarget(fork, arm)) {
 					fired.add(arm)
 				}
 			}
@@ -335,7 +334,7 @@ func (a *assignment) inseparable(children []int, fork int) bool {
 }
 
 func (a *assignment) disjoint(children []int, fork, v int, set armSet) bool {
-	used := newArmSet(a.k.armCount[fork])
+	used := a.k.newArmSet(fork)
 	for _, c := range children {
 		if c < 0 {
 			return false
@@ -359,7 +358,7 @@ func (a *assignment) disjoint(children []int, fork, v int, set armSet) bool {
 // that it continues: then only paths without failures have to pass it.
 func (a *assignment) arrives(s side, fork, v int) bool {
 	passes := func(i int) bool {
-		first := a.k.target[a.k.armAt[fork]+i-a.k.first]
+		first := a.k.armTarget(fork, i)
 		return a.after.Covers(v, first) || a.waitsForAll(v) && a.calm().Reached(first) && a.calm().Covers(v, first)
 	}
 	if s.arm >= 0 {

@@ -37,11 +37,7 @@ func (m *made) learn() {
 			if e.with == unchanged {
 				continue
 			}
-			t := next
-			if next >= a.k.first {
-				t = a.k.target[next-a.k.first]
-			}
-			e.shown = a.showsAll(e, t)
+			e.shown = a.showsAll(e, a.k.node(next))
 		}
 	}
 }

@@ -4,7 +4,6 @@
 package lint
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
@@ -39,38 +38,6 @@ type forks struct {
 	// joinCounts are what arrivals found, and regions the vertices that it visited.
 	joinCounts map[int]joinCount
 	regions    int
-}
-
-// armSet has a bit for each arm of one node.
-type armSet []uint64
-
-func newArmSet(size int) armSet { return make(armSet, (size+63)/64) }
-
-func (s armSet) add(i int) { s[i/64] |= 1 << (i % 64) }
-
-func (s armSet) addAll(t armSet) {
-	for i := range t {
-		s[i] |= t[i]
-	}
-}
-
-func (s armSet) has(i int) bool { return s[i/64]&(1<<(i%64)) != 0 }
-
-func (s armSet) meets(t armSet) bool {
-	for i := range s {
-		if s[i]&t[i] != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func (s armSet) count() int {
-	n := 0
-	for _, w := range s {
-		n += bits.OnesCount64(w)
-	}
-	return n
 }
 
 // newForks computes the branches of a graph; nil when a node may lead anywhere, since
@@ -161,6 +128,29 @@ func distinctTargets(groups []controlflow.Group) (targets []int, fans bool) {
 	return targets, fans
 }
 
+// any reports whether branches start anywhere.
+func (k *forks) any() bool { return len(k.target) > 0 }
+
+// isArm reports whether a vertex is an arm.
+func (k *forks) isArm(v int) bool { return v >= k.first }
+
+// node is where an arm leads; any other vertex is its own.
+func (k *forks) node(v int) int {
+	if k.isArm(v) {
+		return k.target[v-k.first]
+	}
+	return v
+}
+
+// armTarget is where arm i of a node leads.
+func (k *forks) armTarget(v, i int) int { return k.target[k.armAt[v]+i-k.first] }
+
+// newArmSet is an empty set of arms of a node.
+func (k *forks) newArmSet(v int) armSet { return make(armSet, (k.armCount[v]+63)/64) }
+
+// meets reports whether several branches of one fan-out may meet at a node, or one begins.
+func (k *forks) meets(v int) bool { return k.up[v] == v }
+
 // starts reports whether a vertex is a node that starts branches.
 func (k *forks) starts(v int) bool { return v < len(k.armAt) && k.armAt[v] >= 0 }
 
@@ -214,7 +204,7 @@ func (k *forks) climb() {
 
 // armsInto collects the arms of v from which its child m is reached.
 func (k *forks) armsInto(m, v int) armSet {
-	set := newArmSet(k.armCount[v])
+	set := k.newArmSet(v)
 	for _, p := range k.back.Next(m) {
 		if !k.tree.Reached(p) {
 			continue
@@ -232,9 +222,9 @@ func (k *forks) arms(c, v int) armSet {
 		if set := k.sets[c]; set != nil {
 			return set
 		}
-		return newArmSet(k.armCount[v])
+		return k.newArmSet(v)
 	}
-	set := newArmSet(k.armCount[v])
+	set := k.newArmSet(v)
 	set.add(c - k.armAt[v])
 	return set
 }
@@ -283,36 +273,6 @@ func (k *forks) fires(at *parting) bool {
 	return found
 }
 
-// side is the arms that lead to a child of a branching node: one, or a set.
-type side struct {
-	arm int // -1 when set holds them
-	set armSet
-}
-
-func (k *forks) side(c, v int) side {
-	if c >= k.first {
-		return side{arm: c - k.armAt[v]}
-	}
-	return side{arm: -1, set: k.arms(c, v)}
-}
-
-func (s side) in(set armSet) bool {
-	if s.arm >= 0 {
-		return set.has(s.arm)
-	}
-	return set.meets(s.set)
-}
-
-func (s side) meets(t side) bool {
-	switch {
-	case s.arm >= 0 && t.arm >= 0:
-		return s.arm == t.arm
-	case s.arm >= 0:
-		return t.set.has(s.arm)
-	}
-	return t.in(s.set)
-}
-
 // firedBy lists the arms of v that each of its groups fires, computed once.
 func (k *forks) firedBy(v int) []armSet {
 	if sets, ok := k.fired[v]; ok {
@@ -320,18 +280,41 @@ func (k *forks) firedBy(v int) []armSet {
 	}
 	arm := make(map[int]int, k.armCount[v])
 	for i := range k.armCount[v] {
-		arm[k.target[k.armAt[v]+i-k.first]] = i
+		arm[k.armTarget(v, i)] = i
 	}
 	sets := make([]armSet, len(k.flow.Groups[v]))
 	for i, g := range k.flow.Groups[v] {
 		if len(g.Targets) < 2 {
 			continue
 		}
-		sets[i] = newArmSet(k.armCount[v])
+		sets[i] = k.newArmSet(v)
 		for _, t := range g.Targets {
 			sets[i].add(arm[t])
 		}
 	}
 	k.fired[v] = sets
 	return sets
+}
+
+// begin reports whether two branches of one fan-out begin with x and y, x
+// first: nodes of one superstep start in the order of their declaration.
+func (k *forks) begin(at parting, x, y int) bool {
+	return k.isArm(at.left) && k.isArm(at.right) && k.node(at.left) == y && k.node(at.right) == x && at.right < at.left
+}
+
+// joined reports whether branches that a group starts meet at a join.
+func (k *forks) joined(v int, g *controlflow.Group) bool {
+	fired := k.newArmSet(v)
+	for i := range k.flow.Groups[v] {
+		if set := k.firedBy(v)[i]; set != nil && &k.flow.Groups[v][i] == g {
+			fired = set
+		}
+	}
+	return slices.ContainsFunc(k.joins[v], func(m int) bool {
+		both := k.newArmSet(v)
+		for i, set := range k.arms(m, v) {
+			both[i] = set & fired[i]
+		}
+		return both.count() > 1
+	})
 }

@@ -20,7 +20,7 @@ func (f *facts) otherWaysIn(told map[int]bool) {
 	for fork, groups := range f.flow().Groups {
 		for i := range groups {
 			g := &groups[i]
-			shared := func(v int) bool { return v < f.End && k.tree.Reached(v) && k.tree.Parent[v] < k.first }
+			shared := func(v int) bool { return v < f.End && k.tree.Reached(v) && !k.isArm(k.tree.Parent[v]) }
 			if len(g.Targets) < 2 || g.Subset || f.isDead(g) || !f.flow().Reached[fork] || !slices.ContainsFunc(g.Targets, shared) ||
 				f.joinsAt(fork) == "auto" {
 				continue

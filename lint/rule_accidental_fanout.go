@@ -110,24 +110,5 @@ func (f *facts) joined(v int, g *controlflow.Group) bool {
 		return true
 	}
 	k := f.forks()
-	if k == nil {
-		return true
-	}
-	set := newArmSet(k.armCount[v])
-	for i := range k.flow.Groups[v] {
-		if &k.flow.Groups[v][i] == g {
-			set = k.firedBy(v)[i]
-		}
-	}
-	for _, m := range k.joins[v] {
-		both := k.arms(m, v)
-		common := newArmSet(k.armCount[v])
-		for i := range common {
-			common[i] = both[i] & set[i]
-		}
-		if common.count() > 1 {
-			return true
-		}
-	}
-	return false
+	return k == nil || k.joined(v, g)
 }

@@ -53,16 +53,15 @@ edges:
 
 func checkMissingJoin(f *facts) {
 	k := f.forks()
-	if k == nil || len(k.target) == 0 || f.graph.Parallel.Join == "auto" {
+	if k == nil || !k.any() || f.graph.Parallel.Join == "auto" {
 		return
 	}
-	times := k.timing()
 	told := map[int]bool{}
 	for v, n := range f.graph.Nodes {
 		if n.Join != nil || !k.tree.Reached(v) {
 			continue
 		}
-		for _, c := range k.unequal(v, times, 1) {
+		for _, c := range k.unequal(v, 1) {
 			if p := f.graph.Nodes[c.at.node].Parallel; p != nil && p.Join == "auto" {
 				continue
 			}

@@ -54,7 +54,7 @@ const maxRivals = 64
 
 func checkParallelConflict(f *facts) {
 	k := f.forks()
-	if k == nil || len(k.target) == 0 {
+	if k == nil || !k.any() {
 		return
 	}
 	writers := f.writersByKey()
@@ -124,13 +124,13 @@ func (f *facts) conflictAt(node int) string {
 func (f *facts) exclusive(k *forks, at parting) bool {
 	var claims []solve.Claim
 	for _, c := range []int{at.left, at.right} {
-		if c < k.first {
+		if !k.isArm(c) {
 			return false
 		}
 		for _, g := range k.flow.Groups[at.node] {
 			for _, e := range g.Edges {
 				when := f.bound.Edges[e].When
-				if f.To[e] == k.target[c-k.first] && when != nil {
+				if f.To[e] == k.node(c) && when != nil {
 					claims = append(claims, solve.Claim{Tree: when.Tree(), Holds: true})
 				}
 			}

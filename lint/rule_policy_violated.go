@@ -105,10 +105,7 @@ func (f *facts) requireBefore(p *policy) {
 		open[v] = w.open(v)
 	}
 	for x := range a.into {
-		target := x
-		if x >= a.k.first {
-			target = a.k.target[x-a.k.first]
-		}
+		target := a.k.node(x)
 		a.into[x] = slices.DeleteFunc(a.into[x], func(e arc) bool {
 			return e.with != unchanged && !slices.Contains(open[e.from], target)
 		})
@@ -147,17 +144,10 @@ func (f *facts) forbidAfter(p *policy) {
 		return
 	}
 	if k := f.forks(); k != nil && p.subject != f.End {
-		if at, ok := k.together(p.place, p.subject); ok && !k.begins(at, p.subject, p.place) && !(at.perhaps && f.exclusive(k, at)) && f.witness(p, nil, nil, nil) != nil {
+		if at, ok := k.together(p.place, p.subject); ok && !k.begin(at, p.subject, p.place) && !(at.perhaps && f.exclusive(k, at)) && f.witness(p, nil, nil, nil) != nil {
 			f.report(p.at.Span, "%q can run after %q: they are in branches that %q starts", f.Name(p.subject), f.Name(p.place), f.Name(at.node))
 		}
 	}
-}
-
-// begins reports whether two branches of one fan-out begin with x and y, x
-// first: nodes of one superstep start in the order of their declaration.
-func (k *forks) begins(at parting, x, y int) bool {
-	return at.left >= k.first && at.right >= k.first && k.target[at.left-k.first] == y && k.target[at.right-k.first] == x &&
-		at.right < at.left
 }
 
 // reachFrom asks, for END, for a way after the place from which END can't be

@@ -134,7 +134,8 @@ type crossing struct {
 
 // unequal lists at most the given number of crossings at m whose two branches
 // may arrive in different supersteps. Ways that failures take don't count.
-func (k *forks) unequal(m int, t *timing, most int) []crossing {
+func (k *forks) unequal(m, most int) []crossing {
+	t := k.timing()
 	var in []int
 	for _, p := range k.back.Next(m) {
 		if k.tree.Reached(p) && !k.tree.Covers(m, p) && k.calmInto(p, m) {
