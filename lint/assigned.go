@@ -5,6 +5,7 @@ package lint
 import (
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
@@ -36,7 +37,7 @@ type arc struct {
 // they succeed, at which vertices one may not be made yet.
 type assignment struct {
 	f     *facts
-	k     *forks
+	k     *concurrency.Branches
 	words int
 	// makes and drops are what a node makes, and what is gone after it; nil for none.
 	makes, drops []bitset
@@ -75,7 +76,7 @@ func (a *assignment) atTheEnd() *assignment {
 // newAssignment prepares for size things of a graph with forks.
 func (f *facts) newAssignment(size int) *assignment {
 	k := f.forks()
-	n := k.graph.Len()
+	n := k.Split.Len()
 	a := &assignment{
 		f: f, k: k, words: (size + 63) / 64, makes: make([]bitset, n), drops: make([]bitset, n),
 		into: make([][]arc, n), open: make([]bitset, n), same: make([]int8, n),
@@ -84,7 +85,7 @@ func (f *facts) newAssignment(size int) *assignment {
 	for v := range a.open {
 		a.open[v] = backing[v*a.words : (v+1)*a.words]
 	}
-	a.after = k.flow.PostDominators()
+	a.after = k.Flow.PostDominators()
 	a.arcs()
 	a.detours()
 	return a
@@ -104,7 +105,7 @@ func (a *assignment) note(list []bitset, v, thing int) {
 // arcs says with which outcomes each vertex is entered.
 func (a *assignment) arcs() {
 	with := make([]outcome, a.f.End+1) // by target, of one node
-	for v, groups := range a.k.flow.Groups {
+	for v, groups := range a.k.Flow.Groups {
 		for i := range groups {
 			how := onSuccess
 			if groups[i].Kind == controlflow.OnFailure {
@@ -117,10 +118,10 @@ func (a *assignment) arcs() {
 				with[t] |= how
 			}
 		}
-		for i, next := range a.k.graph.Next(v) {
+		for i, next := range a.k.Split.Next(v) {
 			t := next
-			if a.k.starts(v) {
-				t = a.k.armTarget(v, i)
+			if a.k.Starts(v) {
+				t = a.k.ArmTarget(v, i)
 				a.into[t] = append(a.into[t], arc{from: next, with: unchanged})
 			}
 			if with[t] != 0 {
@@ -154,7 +155,7 @@ func (a *assignment) solve() {
 	next := make(bitset, a.words)
 	for changed := true; changed; {
 		changed = false
-		for _, v := range a.k.order {
+		for _, v := range a.k.Order {
 			clear(next)
 			a.join(v, next)
 			for i := range next {
@@ -210,7 +211,7 @@ func (a *assignment) any(arcs []arc, into bitset) {
 
 // gathers reports whether v runs once for all branches that meet at it.
 func (a *assignment) gathers(v int) bool {
-	if a.k.waits(v) {
+	if a.k.Waits(v) {
 		return true
 	}
 	if v > a.f.End || a.f.graph.Nodes[v].Join != nil {
@@ -221,7 +222,7 @@ func (a *assignment) gathers(v int) bool {
 	}
 	if a.same[v] == 0 {
 		a.same[v] = 1
-		if len(a.k.unequal(v, 1)) > 0 {
+		if len(a.k.Unequal(v, 1)) > 0 {
 			a.same[v] = -1
 		}
 	}
@@ -239,10 +240,10 @@ func (a *assignment) meet(arcs []arc, v int, into bitset) {
 	byChild := map[int][]arc{}
 	var order []int
 	for _, e := range arcs {
-		if !a.k.tree.Reached(e.from) {
+		if !a.k.Dominators.Reached(e.from) {
 			continue
 		}
-		c := a.k.tree.Below(fork, e.from)
+		c := a.k.Dominators.Below(fork, e.from)
 		if byChild[c] == nil {
 			order = append(order, c)
 		}
@@ -277,16 +278,16 @@ func (a *assignment) meet(arcs []arc, v int, into bitset) {
 func (a *assignment) fork(arcs []arc) int {
 	x := -1
 	for _, e := range arcs {
-		if !a.k.tree.Reached(e.from) {
+		if !a.k.Dominators.Reached(e.from) {
 			continue
 		}
 		if x < 0 {
 			x = e.from
 			continue
 		}
-		x = a.k.tree.Common(x, e.from)
+		x = a.k.Dominators.Common(x, e.from)
 	}
-	if x < 0 || !a.k.starts(x) || slices.ContainsFunc(arcs, func(e arc) bool { return e.from == x }) {
+	if x < 0 || !a.k.Starts(x) || slices.ContainsFunc(arcs, func(e arc) bool { return e.from == x }) {
 		return -1
 	}
 	return x
@@ -295,8 +296,8 @@ func (a *assignment) fork(arcs []arc) int {
 // apart reports whether the children of a fork are branches that one group
 // always fires together, share no arm, and surely arrive at v.
 func (a *assignment) apart(children []int, fork, v int) bool {
-	for i, set := range a.k.firedBy(fork) {
-		if set != nil && !a.k.flow.Groups[fork][i].Subset && a.disjoint(children, fork, v, set) {
+	for i, set := range a.k.FiredBy(fork) {
+		if set != nil && !a.k.Flow.Groups[fork][i].Subset && a.disjoint(children, fork, v, set) {
 			return a.inseparable(children, fork)
 		}
 	}
@@ -306,23 +307,23 @@ func (a *assignment) apart(children []int, fork, v int) bool {
 // inseparable reports whether no group of a fork starts only some of the
 // branches: the others would not come then.
 func (a *assignment) inseparable(children []int, fork int) bool {
-	for i := range a.k.flow.Groups[fork] {
-		g := &a.k.flow.Groups[fork][i]
+	for i := range a.k.Flow.Groups[fork] {
+		g := &a.k.Flow.Groups[fork][i]
 		if a.f.isDead(g) {
 			continue
 		}
-		fired := a.k.firedBy(fork)[i]
+		fired := a.k.FiredBy(fork)[i]
 		if fired == nil {
-			fired = a.k.newArmSet(fork)
-			for arm := range a.k.armCount[fork] {
-				if slices.Contains(g.Targets, a.k.armTarget(fork, arm)) {
-					fired.add(arm)
+			fired = a.k.NewArmSet(fork)
+			for arm := range a.k.ArmCount[fork] {
+				if slices.Contains(g.Targets, a.k.ArmTarget(fork, arm)) {
+					fired.Add(arm)
 				}
 			}
 		}
 		n := 0
 		for _, c := range children {
-			if a.k.side(c, fork).in(fired) {
+			if a.k.Side(c, fork).In(fired) {
 				n++
 			}
 		}
@@ -333,20 +334,20 @@ func (a *assignment) inseparable(children []int, fork int) bool {
 	return true
 }
 
-func (a *assignment) disjoint(children []int, fork, v int, set armSet) bool {
-	used := a.k.newArmSet(fork)
+func (a *assignment) disjoint(children []int, fork, v int, set concurrency.ArmSet) bool {
+	used := a.k.NewArmSet(fork)
 	for _, c := range children {
 		if c < 0 {
 			return false
 		}
-		s := a.k.side(c, fork)
-		if !s.in(set) || s.in(used) || !a.arrives(s, fork, v) {
+		s := a.k.Side(c, fork)
+		if !s.In(set) || s.In(used) || !a.arrives(s, fork, v) {
 			return false
 		}
-		if s.arm >= 0 {
-			used.add(s.arm)
+		if s.Arm >= 0 {
+			used.Add(s.Arm)
 		} else {
-			used.addAll(s.set)
+			used.AddAll(s.Set)
 		}
 	}
 	return true
@@ -356,16 +357,16 @@ func (a *assignment) disjoint(children []int, fork, v int, set armSet) bool {
 //
 // A join that a failure may bypass does not run without the branch, unless it says
 // that it continues: then only paths without failures have to pass it.
-func (a *assignment) arrives(s side, fork, v int) bool {
+func (a *assignment) arrives(s concurrency.Side, fork, v int) bool {
 	passes := func(i int) bool {
-		first := a.k.armTarget(fork, i)
+		first := a.k.ArmTarget(fork, i)
 		return a.after.Covers(v, first) || a.waitsForAll(v) && a.calm().Reached(first) && a.calm().Covers(v, first)
 	}
-	if s.arm >= 0 {
-		return passes(s.arm)
+	if s.Arm >= 0 {
+		return passes(s.Arm)
 	}
-	for i := range a.k.armCount[fork] {
-		if s.set.has(i) && !passes(i) {
+	for i := range a.k.ArmCount[fork] {
+		if s.Set.Has(i) && !passes(i) {
 			return false
 		}
 	}

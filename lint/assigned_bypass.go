@@ -28,7 +28,7 @@ func (a *assignment) detours() {
 // bypasses adds, for each join that fails when it is bypassed, the arcs from the
 // nodes whose failures may lead past it to where its own failure edges lead.
 func (a *assignment) bypasses() {
-	w := a.k.flow
+	w := a.k.Flow
 	for join, n := range a.f.graph.Nodes {
 		if !a.f.failsBypassed(n) || !slices.ContainsFunc(w.Groups[join], isFailure) {
 			continue
@@ -76,8 +76,8 @@ func (a *assignment) bypassedWithout(join, thing int) bool {
 // losses adds, for each fan-out under wait_all, an arc to the join that goes on when all
 // of its branches have failed: nothing that they would have made is there then.
 func (a *assignment) losses() {
-	for fork, groups := range a.k.flow.Groups {
-		if !a.k.starts(fork) || a.policy(fork) != "wait_all" {
+	for fork, groups := range a.k.Flow.Groups {
+		if !a.k.Starts(fork) || a.policy(fork) != "wait_all" {
 			continue
 		}
 		for i := range groups {
@@ -104,7 +104,7 @@ func (a *assignment) loses(first []int, join int) bool {
 			if at := todo[0]; !seen[at] {
 				seen[at] = true
 				may = a.f.mayLose(at)
-				todo = append(todo, a.k.flow.Digraph.Next(at)...)
+				todo = append(todo, a.k.Flow.Digraph.Next(at)...)
 			}
 		}
 		if !may {

@@ -53,7 +53,7 @@ func (a *assignment) way(thing, v int, around bool) []int {
 	}
 	var path []int
 	for x := start; ; {
-		if !a.k.isArm(x.at) {
+		if !a.k.IsArm(x.at) {
 			path = append(path, x.at)
 		}
 		if x == goal {

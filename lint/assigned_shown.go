@@ -14,7 +14,7 @@ import (
 func (m *made) learn() {
 	a := m.assignment
 	r := &ranking{f: a.f, limit: a.f.visitLimits()}
-	for v, groups := range a.k.flow.Groups {
+	for v, groups := range a.k.Flow.Groups {
 		for i := range groups {
 			for _, t := range groups[i].Targets {
 				shown := m.shown(r.outcomes(cycleArc{v, t, i}))
@@ -37,7 +37,7 @@ func (m *made) learn() {
 			if e.with == unchanged {
 				continue
 			}
-			e.shown = a.showsAll(e, a.k.node(next))
+			e.shown = a.showsAll(e, a.k.Node(next))
 		}
 	}
 }
@@ -45,7 +45,7 @@ func (m *made) learn() {
 // showsAll is what every group of a node shows that an arc to a target stands for.
 func (a *assignment) showsAll(e *arc, target int) bitset {
 	var out bitset
-	for i, g := range a.k.flow.Groups[e.from] {
+	for i, g := range a.k.Flow.Groups[e.from] {
 		if !slices.Contains(g.Targets, target) {
 			continue
 		}

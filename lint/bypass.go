@@ -36,7 +36,7 @@ func (a *assignment) waitsForAll(v int) bool {
 }
 
 // calm is what every path without failures passes.
-func (a *assignment) calm() *graphalg.Tree { return a.k.flow.PostDominatorsNoFailures() }
+func (a *assignment) calm() *graphalg.Tree { return a.k.Flow.PostDominatorsNoFailures() }
 
 func (a *assignment) policy(fork int) string { return failurePolicy(a.f.graph, fork) }
 

@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/schema"
@@ -31,10 +32,10 @@ type facts struct {
 	// Filled on first use by the functions of the same names.
 	allUses  *useIndex
 	theFlow  *controlflow.Graph
-	theForks *forks
+	theForks *concurrency.Branches
 	// theSiblings are fan-outs by the pairs of nodes that they lead to.
 	theSiblings map[[2]int]int
-	theParallel *parallel
+	theParallel *concurrency.Pairs
 	allAccess   []access
 	theMade     *made
 	madeKnown   bool
@@ -88,9 +89,9 @@ func (f *facts) flow() *controlflow.Graph {
 }
 
 // forks are its branches; nil when a node may lead anywhere.
-func (f *facts) forks() *forks {
+func (f *facts) forks() *concurrency.Branches {
 	if f.theForks == nil {
-		f.theForks = newForks(f.flow())
+		f.theForks = concurrency.New(f.flow())
 	}
 	return f.theForks
 }
@@ -98,9 +99,9 @@ func (f *facts) forks() *forks {
 // inParallel reports whether two nodes may be at work at the same time.
 func (f *facts) inParallel(x, y int) bool {
 	if f.theParallel == nil {
-		f.theParallel = newParallel(f.flow())
+		f.theParallel = concurrency.NewPairs(f.flow())
 	}
-	return f.theParallel.together(x, y)
+	return f.theParallel.Together(x, y)
 }
 
 // isModel reports whether a node calls a model.

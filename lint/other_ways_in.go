@@ -5,6 +5,7 @@ package lint
 import (
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 )
 
@@ -20,7 +21,7 @@ func (f *facts) otherWaysIn(told map[int]bool) {
 	for fork, groups := range f.flow().Groups {
 		for i := range groups {
 			g := &groups[i]
-			shared := func(v int) bool { return v < f.End && k.tree.Reached(v) && !k.isArm(k.tree.Parent[v]) }
+			shared := func(v int) bool { return v < f.End && k.Dominators.Reached(v) && !k.IsArm(k.Dominators.Parent[v]) }
 			if len(g.Targets) < 2 || g.Subset || f.isDead(g) || !f.flow().Reached[fork] || !slices.ContainsFunc(g.Targets, shared) ||
 				f.joinsAt(fork) == "auto" {
 				continue
@@ -86,7 +87,7 @@ func (f *facts) meetUnequal(fork int, left, right []int, told map[int]bool) {
 			return -1
 		}
 		one, two := comes(left, right), comes(right, left)
-		if one < 0 || two < 0 || left[v] == right[v] && f.forks().stay(one).open+f.forks().stay(two).open == 0 {
+		if one < 0 || two < 0 || left[v] == right[v] && f.forks().Stay(one).Open+f.forks().Stay(two).Open == 0 {
 			continue
 		}
 		told[v] = true
@@ -128,10 +129,10 @@ func (f *facts) addSiblings(fork int, targets []int) {
 
 // partingOf is where two nodes may come to run at the same time, as forks.together tells,
 // or straight behind a fan-out.
-func (f *facts) partingOf(k *forks, x, y int) (parting, bool) {
-	if at, ok := k.together(x, y); ok {
+func (f *facts) partingOf(k *concurrency.Branches, x, y int) (concurrency.Parting, bool) {
+	if at, ok := k.Together(x, y); ok {
 		return at, true
 	}
 	fork := f.siblings(x, y)
-	return parting{node: fork}, fork >= 0
+	return concurrency.Parting{Node: fork}, fork >= 0
 }

@@ -110,5 +110,5 @@ func (f *facts) joined(v int, g *controlflow.Group) bool {
 		return true
 	}
 	k := f.forks()
-	return k == nil || k.joined(v, g)
+	return k == nil || k.Joined(v, g)
 }

@@ -46,7 +46,7 @@ edges:
 func checkJoinNeverFires(f *facts) {
 	f.eachJoin(func(v, most int, alone bool) {
 		n := f.graph.Nodes[v]
-		if n.Join.Wait == "N" && n.Join.Count > most && (alone || most > 1 && !f.forks().manyAt(f.forks().tree.Parent[v])) {
+		if n.Join.Wait == "N" && n.Join.Count > most && (alone || most > 1 && !f.forks().ManyAt(f.forks().Dominators.Parent[v])) {
 			f.report(n.Join.Span, "%q waits for %d branches, but at most %d can reach it", n.ID.Value, n.Join.Count, most)
 		}
 	})
@@ -60,8 +60,8 @@ func (f *facts) eachJoin(visit func(v, most int, alone bool)) {
 		return
 	}
 	for v, n := range f.graph.Nodes {
-		if n.Join != nil && n.Join.Valid() && k.tree.Reached(v) {
-			most, alone := f.forks().arrivals(v)
+		if n.Join != nil && n.Join.Valid() && k.Dominators.Reached(v) {
+			most, alone := f.forks().Arrivals(v)
 			visit(v, most, alone)
 		}
 	}

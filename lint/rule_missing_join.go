@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -53,21 +54,21 @@ edges:
 
 func checkMissingJoin(f *facts) {
 	k := f.forks()
-	if k == nil || !k.any() || f.graph.Parallel.Join == "auto" {
+	if k == nil || !k.Any() || f.graph.Parallel.Join == "auto" {
 		return
 	}
 	told := map[int]bool{}
 	for v, n := range f.graph.Nodes {
-		if n.Join != nil || !k.tree.Reached(v) {
+		if n.Join != nil || !k.Dominators.Reached(v) {
 			continue
 		}
-		for _, c := range k.unequal(v, 1) {
-			if p := f.graph.Nodes[c.at.node].Parallel; p != nil && p.Join == "auto" {
+		for _, c := range k.Unequal(v, 1) {
+			if p := f.graph.Nodes[c.At.Node].Parallel; p != nil && p.Join == "auto" {
 				continue
 			}
 			d := f.report(n.ID.Span, "%q runs once for each branch that comes: %s, and %s; give it join: {wait: all}",
-				n.ID.Value, f.arrives(k, c.left, c.leftTime), f.arrives(k, c.right, c.rightTime))
-			d.Related = append(d.Related, f.related(f.graph.Nodes[c.at.node].ID.Span, "the branches begin here"))
+				n.ID.Value, f.arrives(k, c.Left, c.LeftTime), f.arrives(k, c.Right, c.RightTime))
+			d.Related = append(d.Related, f.related(f.graph.Nodes[c.At.Node].ID.Span, "the branches begin here"))
 			told[v] = true
 		}
 	}
@@ -141,15 +142,15 @@ func (f *facts) endsPast(first, node int) []int {
 }
 
 // arrives says when a branch arrives by an edge from p.
-func (f *facts) arrives(k *forks, p int, l lengths) string {
-	from := f.Name(k.source(p))
+func (f *facts) arrives(k *concurrency.Branches, p int, l concurrency.Lengths) string {
+	from := f.Name(k.Source(p))
 	switch {
-	case l.exact():
-		return fmt.Sprintf("from %q after %s", from, plural(l.least, "step"))
-	case l.open > 0:
-		return fmt.Sprintf("from %q after %s or more", from, plural(l.least, "step"))
+	case l.Exact():
+		return fmt.Sprintf("from %q after %s", from, plural(l.Least, "step"))
+	case l.Open > 0:
+		return fmt.Sprintf("from %q after %s or more", from, plural(l.Least, "step"))
 	}
-	return fmt.Sprintf("from %q after %d to %s", from, l.least, plural(l.most, "step"))
+	return fmt.Sprintf("from %q after %d to %s", from, l.Least, plural(l.Most, "step"))
 }
 
 func plural(n int, noun string) string {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -54,7 +55,7 @@ const maxRivals = 64
 
 func checkParallelConflict(f *facts) {
 	k := f.forks()
-	if k == nil || !k.any() {
+	if k == nil || !k.Any() {
 		return
 	}
 	writers := f.writersByKey()
@@ -87,11 +88,11 @@ func (f *facts) writersByKey() [][]writer {
 	return out
 }
 
-func (f *facts) writeConflict(k *forks, earlier []writer, w writer) {
+func (f *facts) writeConflict(k *concurrency.Branches, earlier []writer, w writer) {
 	for i := range earlier {
 		at, ok := f.partingOf(k, earlier[i].node, w.node)
-		chosen := ok && f.conflictChosen(at.node)
-		if !ok || chosen && f.conflictAt(at.node) != "error" || at.perhaps && f.exclusive(k, at) {
+		chosen := ok && f.conflictChosen(at.Node)
+		if !ok || chosen && f.conflictAt(at.Node) != "error" || at.Optional && f.exclusive(k, at) {
 			continue
 		}
 		outcome := "which one holds is a matter of time"
@@ -101,7 +102,7 @@ func (f *facts) writeConflict(k *forks, earlier []writer, w writer) {
 		d := f.report(w.name.Span, "%q and %q can run at the same time and both write %q; %s",
 			f.Name(earlier[i].node), f.Name(w.node), w.name.Value, outcome)
 		d.Related = append(d.Related, f.related(earlier[i].name.Span, "the other write"),
-			f.related(f.graph.Nodes[at.node].ID.Span, "the branches begin here"))
+			f.related(f.graph.Nodes[at.Node].ID.Span, "the branches begin here"))
 		return
 	}
 }
@@ -121,27 +122,27 @@ func (f *facts) conflictAt(node int) string {
 }
 
 // exclusive reports whether the conditions of two edges can't hold together.
-func (f *facts) exclusive(k *forks, at parting) bool {
+func (f *facts) exclusive(k *concurrency.Branches, at concurrency.Parting) bool {
 	var claims []solve.Claim
-	for _, c := range []int{at.left, at.right} {
-		if !k.isArm(c) {
+	for _, c := range []int{at.Left, at.Right} {
+		if !k.IsArm(c) {
 			return false
 		}
-		for _, g := range k.flow.Groups[at.node] {
+		for _, g := range k.Flow.Groups[at.Node] {
 			for _, e := range g.Edges {
 				when := f.bound.Edges[e].When
-				if f.To[e] == k.node(c) && when != nil {
+				if f.To[e] == k.Node(c) && when != nil {
 					claims = append(claims, solve.Claim{Tree: when.Tree(), Holds: true})
 				}
 			}
 		}
 	}
-	there := site{f: f, node: f.graph.Nodes[at.node]}
+	there := site{f: f, node: f.graph.Nodes[at.Node]}
 	return len(claims) == 2 && !f.solver.Possible(claims, there.domain)
 }
 
 // readConflicts reports reads of what a sibling branch writes.
-func (f *facts) readConflicts(k *forks, writers [][]writer) {
+func (f *facts) readConflicts(k *concurrency.Branches, writers [][]writer) {
 	type place struct {
 		node int
 		name string
@@ -166,26 +167,26 @@ func (f *facts) readConflicts(k *forks, writers [][]writer) {
 	}
 }
 
-func (f *facts) readConflict(k *forks, u *use, writers []writer) bool {
+func (f *facts) readConflict(k *concurrency.Branches, u *use, writers []writer) bool {
 	for i := range writers[:min(len(writers), maxRivals)] {
 		w := &writers[i]
 		if w.node == u.node {
 			return false // a change of its own: the writes are compared
 		}
 		at, ok := f.partingOf(k, w.node, u.node)
-		if !ok || at.perhaps && f.exclusive(k, at) || f.mayBeOpen(u, w.key) {
+		if !ok || at.Optional && f.exclusive(k, at) || f.mayBeOpen(u, w.key) {
 			continue
 		}
 		d := f.report(u.spanOf(w.name.Value), "%q reads %q, which %q may write at the same time", f.Name(u.node), w.name.Value, f.Name(w.node))
 		d.Related = append(d.Related, f.related(w.name.Span, "the write"),
-			f.related(f.graph.Nodes[at.node].ID.Span, "the branches begin here"))
+			f.related(f.graph.Nodes[at.Node].ID.Span, "the branches begin here"))
 		return true
 	}
 	return false
 }
 
 // outputRace reports a read of the output of a node in a sibling branch.
-func (f *facts) outputRace(k *forks, u *use, r eval.Read) {
+func (f *facts) outputRace(k *concurrency.Branches, u *use, r eval.Read) {
 	if !isOutput(r) || f.graph.Node(r.Path[1]) == nil {
 		return
 	}
@@ -193,6 +194,6 @@ func (f *facts) outputRace(k *forks, u *use, r eval.Read) {
 	n := f.graph.Node(id)
 	if at, ok := f.partingOf(k, n.Index, u.node); ok {
 		d := f.report(u.spanOf("nodes"), "%q reads the output of %s, which may run at the same time", f.Name(u.node), strconv.Quote(id))
-		d.Related = append(d.Related, f.related(f.graph.Nodes[at.node].ID.Span, "the branches begin here"))
+		d.Related = append(d.Related, f.related(f.graph.Nodes[at.Node].ID.Span, "the branches begin here"))
 	}
 }

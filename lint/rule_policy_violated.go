@@ -105,7 +105,7 @@ func (f *facts) requireBefore(p *policy) {
 		open[v] = w.open(v)
 	}
 	for x := range a.into {
-		target := a.k.node(x)
+		target := a.k.Node(x)
 		a.into[x] = slices.DeleteFunc(a.into[x], func(e arc) bool {
 			return e.with != unchanged && !slices.Contains(open[e.from], target)
 		})
@@ -144,8 +144,8 @@ func (f *facts) forbidAfter(p *policy) {
 		return
 	}
 	if k := f.forks(); k != nil && p.subject != f.End {
-		if at, ok := k.together(p.place, p.subject); ok && !k.begin(at, p.subject, p.place) && !(at.perhaps && f.exclusive(k, at)) && f.witness(p, nil, nil, nil) != nil {
-			f.report(p.at.Span, "%q can run after %q: they are in branches that %q starts", f.Name(p.subject), f.Name(p.place), f.Name(at.node))
+		if at, ok := k.Together(p.place, p.subject); ok && !k.Begin(at, p.subject, p.place) && !(at.Optional && f.exclusive(k, at)) && f.witness(p, nil, nil, nil) != nil {
+			f.report(p.at.Span, "%q can run after %q: they are in branches that %q starts", f.Name(p.subject), f.Name(p.place), f.Name(at.Node))
 		}
 	}
 }

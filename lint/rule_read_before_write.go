@@ -225,7 +225,7 @@ func (f *facts) asked(m *made, u *use, r eval.Read) (thing int, what string) {
 			return -1, "" // its own output, once it has run
 		}
 		if k := f.forks(); u.node >= 0 {
-			if _, both := k.together(n.Index, u.node); both {
+			if _, both := k.Together(n.Index, u.node); both {
 				return -1, "" // a race, which has a rule of its own
 			}
 		}
@@ -281,7 +281,7 @@ func (f *facts) reportOpen(m *made, u *use, thing int, name, what string) {
 // starts them to a node to which no edge leads from there.
 func (f *facts) lostOn(path []int) string {
 	for i := 1; i < len(path); i++ {
-		if f.forks().starts(path[i-1]) && !slices.Contains(f.flow().Digraph.Next(path[i-1]), path[i]) {
+		if f.forks().Starts(path[i-1]) && !slices.Contains(f.flow().Digraph.Next(path[i-1]), path[i]) {
 			return fmt.Sprintf(", when all branches of %q fail", f.Name(path[i-1]))
 		}
 	}

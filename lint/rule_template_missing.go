@@ -198,7 +198,7 @@ func (f *facts) inputMember(u *use, n *spec.Node, name string, in []int) {
 // meeting reports whether several edges may hand over an input at once.
 func (f *facts) meeting(v int) bool {
 	k := f.forks()
-	return k == nil || k.meets(v)
+	return k == nil || k.Meets(v)
 }
 
 // handed lists the members of what an edge hands over; not ok when its shape

@@ -1,6 +1,6 @@
 // How many branches can meet at a join.
 
-package lint
+package concurrency
 
 import (
 	"slices"
@@ -12,10 +12,10 @@ import (
 // many stands for a number of branches that has no bound.
 const many = 1 << 20
 
-// arrivals is how many branches can arrive at the join m for one that passes
+// Arrivals is how many branches can arrive at the join m for one that passes
 // its immediate dominator, at most; alone says that never more than one does.
 // The size of the part of the graph between the two is the cost.
-func (k *forks) arrivals(m int) (most int, alone bool) {
+func (k *Branches) Arrivals(m int) (most int, alone bool) {
 	if a, ok := k.joinCounts[m]; ok {
 		return a.most, a.alone
 	}
@@ -30,47 +30,47 @@ type joinCount struct {
 	alone bool
 }
 
-func (k *forks) countArrivals(m int) (most int, alone bool) {
-	top := k.tree.Parent[m]
+func (k *Branches) countArrivals(m int) (most int, alone bool) {
+	top := k.Dominators.Parent[m]
 	for top >= k.first {
-		top = k.tree.Parent[top]
+		top = k.Dominators.Parent[top]
 	}
 	if top < 0 {
 		return 1, true
 	}
-	c := &census{k: k, w: k.flow, m: m, top: top, memo: map[int]int{}}
+	c := &census{k: k, w: k.Flow, m: m, top: top, memo: map[int]int{}}
 	if !c.region() {
 		return many, false
 	}
 	most = c.at(top)
-	return most, most <= 1 && !k.manyAt(top)
+	return most, most <= 1 && !k.ManyAt(top)
 }
 
-// manyAt reports whether several branches can pass v in one run of what comes
+// ManyAt reports whether several branches can pass v in one run of what comes
 // before it, because a fan-out above leads to it more than once.
-func (k *forks) manyAt(v int) bool {
+func (k *Branches) ManyAt(v int) bool {
 	for v >= 0 {
-		if v < len(k.flow.Source.Nodes) && k.flow.Source.Nodes[v].HasEnds && !k.flow.SingleLabel(v) {
+		if v < len(k.Flow.Source.Nodes) && k.Flow.Source.Nodes[v].HasEnds && !k.Flow.SingleLabel(v) {
 			return true // a list of labels may name one node several times
 		}
-		if v < len(k.flow.Source.Nodes) && k.flow.Source.Nodes[v].Join != nil && !k.flow.Cyclic[v] {
-			v = k.tree.Parent[v] // however many arrive, one goes on
+		if v < len(k.Flow.Source.Nodes) && k.Flow.Source.Nodes[v].Join != nil && !k.Flow.Cyclic[v] {
+			v = k.Dominators.Parent[v] // however many arrive, one goes on
 			continue
 		}
 		if v < k.first && len(k.back.Next(v)) > 1 {
-			if most, alone := k.arrivals(v); most > 1 || !alone {
+			if most, alone := k.Arrivals(v); most > 1 || !alone {
 				return true
 			}
 			return false
 		}
-		v = k.tree.Parent[v]
+		v = k.Dominators.Parent[v]
 	}
 	return false
 }
 
 // census follows branches from a vertex to m.
 type census struct {
-	k      *forks
+	k      *Branches
 	w      *controlflow.Graph
 	m, top int
 	inside map[int]bool // vertices on ways from top to m

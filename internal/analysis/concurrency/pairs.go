@@ -1,7 +1,7 @@
 // Which nodes may be at work at the same time: the may-happen-in-parallel analysis of
 // concurrent programs, over pairs of tokens.
 
-package lint
+package concurrency
 
 import "github.com/graphrun/graphrun/internal/analysis/controlflow"
 
@@ -9,8 +9,8 @@ import "github.com/graphrun/graphrun/internal/analysis/controlflow"
 // one with branches any two are taken to be.
 const mostParallel = 300
 
-// parallel holds the pairs of vertices at which two tokens of a run may be.
-type parallel struct {
+// Pairs holds the pairs of vertices at which two tokens of a run may be.
+type Pairs struct {
 	any   bool // of all is said yes
 	size  int
 	joins [][]bool // by vertex: who can reach a join of all; nil for other vertices
@@ -20,23 +20,23 @@ type parallel struct {
 	todo          [][2]int
 }
 
-// together reports whether two nodes may be at work at the same time, in different
+// Together reports whether two nodes may be at work at the same time, in different
 // branches. It errs on the side of yes.
-func (k *parallel) together(x, y int) bool {
+func (k *Pairs) Together(x, y int) bool {
 	return k.any || k.live != nil && k.live[x*k.size+y]
 }
 
-// newParallel follows two tokens from each fan-out on. A join of all branches lets its
+// NewPairs follows two tokens from each fan-out on. A join of all branches lets its
 // token on when no other one can reach it any more; two that meet there become one.
-func newParallel(w *controlflow.Graph) *parallel {
+func NewPairs(w *controlflow.Graph) *Pairs {
 	n := w.End
 	switch {
 	case w.Anywhere, w.FansOut && n > mostParallel:
-		return &parallel{any: true}
+		return &Pairs{any: true}
 	case !w.FansOut:
-		return &parallel{}
+		return &Pairs{}
 	}
-	k := &parallel{size: n + 2, joins: make([][]bool, n+2)}
+	k := &Pairs{size: n + 2, joins: make([][]bool, n+2)}
 	k.live, k.waiting = make([]bool, k.size*k.size), make([]bool, k.size*k.size)
 	for v, node := range w.Source.Nodes {
 		if node.Join != nil && node.Join.Wait == "all" {
@@ -72,7 +72,7 @@ func newParallel(w *controlflow.Graph) *parallel {
 }
 
 // add notes that two tokens may have come to p and q.
-func (k *parallel) add(p, q int) {
+func (k *Pairs) add(p, q int) {
 	end := k.size - 2
 	if p == end || q == end || p == q && k.joins[p] != nil {
 		return
@@ -90,7 +90,7 @@ func (k *parallel) add(p, q int) {
 	}
 }
 
-func (k *parallel) note(set []bool, p, q int) {
+func (k *Pairs) note(set []bool, p, q int) {
 	if at := p*k.size + q; !set[at] {
 		set[at] = true
 		k.todo = append(k.todo, [2]int{p, q})

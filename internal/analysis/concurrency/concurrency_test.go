@@ -1,0 +1,100 @@
+package concurrency_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/graphrun/graphrun/internal/analysis/concurrency"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// flowOf is the control flow of a graph that starts at node a.
+func flowOf(t *testing.T, nodes, edges string) *controlflow.Graph {
+	t.Helper()
+	text := "graphrun: v1\nname: g\nstart: a\nstate: {ok: {type: boolean, default: true}}\nnodes: " + nodes + "\nedges: " + edges + "\n"
+	g, found := spec.Parse("g.yaml", []byte(text), spec.Options{})
+	if found.HasErrors() {
+		t.Fatal(found)
+	}
+	bound, found := bind.Check(g, nil, nil)
+	vertices := controlflow.NewVertices(g)
+	if found.HasErrors() || !vertices.WellFormed() {
+		t.Fatal(found, "not well formed:", text)
+	}
+	return controlflow.New(vertices, vertices.EdgesOut(), bound)
+}
+
+// Two tokens of one fan-out are followed until a join takes them in: behind it nothing
+// runs beside its node, and on a cycle a fan-out starts what stands before it.
+func TestPairs(t *testing.T) {
+	for name, c := range map[string]struct {
+		nodes, edges string
+		together     [][2]string // all that are, each in its order in the file
+	}{
+		"join": {
+			"{a: {kind: pass}, b: {kind: pass}, c: {kind: pass}, d: {kind: pass, join: {wait: all}}, e: {kind: pass}}",
+			"[{from: a, to: [b, c]}, {from: [b, c], to: d}, {from: d, to: e}, {from: e, to: END}]",
+			[][2]string{{"b", "c"}},
+		},
+		"round a join": {
+			"{a: {kind: pass}, b: {kind: pass}, c: {kind: pass}, d: {kind: pass, join: {wait: all}}, e: {kind: pass}}",
+			"[{from: a, to: [b, c]}, {from: [b, c], to: d}, {from: d, to: e}, {from: e, to: a, when: visits.e < 3}, {from: e, to: END}]",
+			[][2]string{{"b", "c"}},
+		},
+		"a way past the join": {
+			"{a: {kind: pass}, b: {kind: pass}, c: {kind: pass}, d: {kind: pass, join: {wait: all}}, e: {kind: pass}}",
+			"[{from: a, to: [b, c]}, {from: b, to: d}, {from: c, to: d, when: visits.c < 1}, {from: c, to: e}, {from: d, to: END}, {from: e, to: END}]",
+			[][2]string{{"b", "c"}, {"b", "e"}, {"d", "e"}},
+		},
+		"a cycle before the fan-out": {
+			"{a: {kind: pass}, b: {kind: pass}, c: {kind: pass}}",
+			"[{from: a, to: b}, {from: b, to: c}, {from: c, to: [b, c], when: visits.c < 3}, {from: c, to: END}]",
+			[][2]string{{"b", "b"}, {"b", "c"}, {"c", "c"}},
+		},
+	} {
+		w := flowOf(t, c.nodes, c.edges)
+		pairs := concurrency.NewPairs(w)
+		for i, x := range w.Source.Nodes {
+			for _, y := range w.Source.Nodes[i:] {
+				want := slices.Contains(c.together, [2]string{x.ID.Value, y.ID.Value})
+				if got := pairs.Together(x.Index, y.Index); got != want || pairs.Together(y.Index, x.Index) != got {
+					t.Errorf("%s: %s and %s at once: %v, want %v", name, x.ID.Value, y.ID.Value, got, want)
+				}
+			}
+		}
+	}
+}
+
+// Branches are apart as long as one group starts both and no arm is common to them.
+func TestBranches(t *testing.T) {
+	const nodes = "{a: {kind: pass}, b: {kind: pass}, c: {kind: pass}, d: {kind: pass, join: {wait: all}}, e: {kind: pass}}"
+	for name, c := range map[string]struct {
+		edges    string
+		together [][2]string
+		arrivals int // at d, at most
+		unequal  int // pairs of branches that meet at e after different numbers of steps
+	}{
+		"join":             {"[{from: a, to: [b, c]}, {from: [b, c], to: d}, {from: d, to: e}, {from: e, to: END}]", [][2]string{{"b", "c"}}, 2, 0},
+		"one or the other": {"[{from: a, to: b, when: ok}, {from: a, to: c}, {from: [b, c], to: d}, {from: d, to: e}, {from: e, to: END}]", nil, 1, 0},
+		"different ways":   {"[{from: a, to: [b, c]}, {from: b, to: d}, {from: d, to: e}, {from: c, to: e}, {from: e, to: END}]", [][2]string{{"b", "c"}, {"c", "d"}}, 1, 1},
+	} {
+		w := flowOf(t, nodes, c.edges)
+		k := concurrency.New(w)
+		for i, x := range w.Source.Nodes {
+			for _, y := range w.Source.Nodes[i+1:] {
+				want := slices.Contains(c.together, [2]string{x.ID.Value, y.ID.Value})
+				if _, got := k.Together(x.Index, y.Index); got != want {
+					t.Errorf("%s: %s and %s in different branches: %v, want %v", name, x.ID.Value, y.ID.Value, got, want)
+				}
+			}
+		}
+		if got, _ := k.Arrivals(w.Vertex("d")); got != c.arrivals {
+			t.Errorf("%s: %d branches arrive at d, want %d", name, got, c.arrivals)
+		}
+		if got := len(k.Unequal(w.Vertex("e"), 9)); got != c.unequal {
+			t.Errorf("%s: %d pairs of branches meet at e at different times, want %d", name, got, c.unequal)
+		}
+	}
+}
