@@ -4,6 +4,52 @@ package lint
 
 import "strings"
 
+// credential finds what looks like a credential in a text that stands under a key, and
+// says with its article what it looks like; from is to when there is none. What tokensIn
+// finds by itself is left to it.
+func credential(text, key string) (from, to int, what string) {
+	if from, to, what = look(text, key); to > from && holdsToken(text[from:to]) {
+		return 0, 0, ""
+	}
+	return from, to, what
+}
+
+func look(text, key string) (from, to int, what string) {
+	if i := strings.Index(text, "-----BEGIN "); i >= 0 && strings.Contains(text, "PRIVATE KEY-----") {
+		return i, i + strings.Index(text[i:], "PRIVATE KEY-----") + len("PRIVATE KEY-----"), "a private key"
+	}
+	if from, to = password(text); to > from {
+		return from, to, "a password in a URL"
+	}
+	if from, to, what = assignedCredential(text); to > from {
+		return from, to, what
+	}
+	kind := sensitive(key)
+	if kind == "" || strings.Contains(text, "{{") || strings.Contains(text, "$") || isPlaceholder(text) {
+		return 0, 0, ""
+	}
+	switch {
+	case kind == "authorization":
+		scheme, value, ok := strings.Cut(text, " ")
+		if ok && len(value) >= 8 && !strings.Contains(value, " ") {
+			return len(scheme) + 1, len(text), "a credential"
+		}
+		if !ok && len(text) >= 16 {
+			return 0, len(text), "a credential"
+		}
+	case len(text) >= 6 && !strings.ContainsAny(text, " \n"):
+		return 0, len(text), article(kind) + kind
+	}
+	return 0, 0, ""
+}
+
+// holdsToken reports whether a text holds a key of a service.
+func holdsToken(text string) bool {
+	found := false
+	tokensIn(text, func(int, int) { found = true })
+	return found
+}
+
 // assignedCredential finds name=value and name: value in a text, where the name
 // is that of a credential and the value is long and random enough for one.
 func assignedCredential(text string) (from, to int, what string) {
@@ -128,4 +174,9 @@ func isPlaceholder(text string) bool {
 		return true
 	}
 	return false
+}
+
+// isWord reports whether a byte may stand in a name.
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }

@@ -2,11 +2,7 @@
 
 package lint
 
-import (
-	"strings"
-
-	"github.com/graphrun/graphrun/spec"
-)
+import "github.com/graphrun/graphrun/spec"
 
 func plainSecret() Rule {
 	return Rule{
@@ -78,44 +74,7 @@ func (f *facts) credentials(v *spec.Value, name string) {
 	if v.Kind != spec.String {
 		return
 	}
-	if from, to, what := credential(v.Text.Value, name); to > from && !holdsToken(v.Text.Value[from:to]) {
+	if from, to, what := credential(v.Text.Value, name); to > from {
 		f.report(v.Text.At(from, to), "this looks like %s; declare it under secrets and write {{ secrets.NAME }}", what)
 	}
-}
-
-// holdsToken reports whether a text holds a key that was told already.
-func holdsToken(text string) bool {
-	found := false
-	tokensIn(text, func(int, int) { found = true })
-	return found
-}
-
-// credential finds what looks like one in a text that stands under a name.
-func credential(text, name string) (from, to int, what string) {
-	if i := strings.Index(text, "-----BEGIN "); i >= 0 && strings.Contains(text, "PRIVATE KEY-----") {
-		return i, i + strings.Index(text[i:], "PRIVATE KEY-----") + len("PRIVATE KEY-----"), "a private key"
-	}
-	if from, to = password(text); to > from {
-		return from, to, "a password in a URL"
-	}
-	if from, to, what = assignedCredential(text); to > from {
-		return from, to, what
-	}
-	kind := sensitive(name)
-	if kind == "" || strings.Contains(text, "{{") || strings.Contains(text, "$") || isPlaceholder(text) {
-		return 0, 0, ""
-	}
-	switch {
-	case kind == "authorization":
-		scheme, value, ok := strings.Cut(text, " ")
-		if ok && len(value) >= 8 && !strings.Contains(value, " ") {
-			return len(scheme) + 1, len(text), "a credential"
-		}
-		if !ok && len(text) >= 16 {
-			return 0, len(text), "a credential"
-		}
-	case len(text) >= 6 && !strings.ContainsAny(text, " \n"):
-		return 0, len(text), article(kind) + kind
-	}
-	return 0, 0, ""
 }

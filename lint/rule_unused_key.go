@@ -3,7 +3,9 @@
 package lint
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bind"
@@ -163,18 +165,5 @@ func (f *facts) caches() []string {
 
 // mentions reports whether an identifier stands in a text as a word.
 func mentions(text, word string) bool {
-	for at := 0; at+len(word) <= len(text); at++ {
-		if text[at:at+len(word)] != word {
-			continue
-		}
-		end := at + len(word)
-		if (at == 0 || !isWord(text[at-1])) && (end == len(text) || !isWord(text[end])) {
-			return true
-		}
-	}
-	return false
-}
-
-func isWord(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	return strings.Contains(text, word) && regexp.MustCompile(`\b`+regexp.QuoteMeta(word)+`\b`).MatchString(text)
 }

@@ -7,6 +7,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/spec"
@@ -171,7 +172,7 @@ func plainOnly(re *syntax.Regexp) bool {
 }
 
 func isPlain(r rune) bool {
-	return r < 128 && (isWord(byte(r)) || strings.ContainsRune("-./:@ ", r))
+	return r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:@ ", r))
 }
 
 // originOfKeys is who may have written each state key.

@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
@@ -65,27 +66,10 @@ func (u *use) spanOfMember(path, name string) spec.Span {
 // wordAt is where a word stands in an expression, outside of texts and not as
 // a member; -1 when it does not.
 func wordAt(src, word string) int {
-	quote := byte(0)
-	for i := 0; i < len(src); i++ {
-		c := src[i]
-		switch {
-		case quote != 0:
-			if c == '\\' {
-				i++
-			} else if c == quote {
-				quote = 0
-			}
-		case c == '\'' || c == '"' || c == '`':
-			quote = c
-		case isWord(c):
-			end := i
-			for end < len(src) && isWord(src[end]) {
-				end++
-			}
-			if src[i:end] == word && (i == 0 || src[i-1] != '.') {
-				return i
-			}
-			i = end - 1
+	textOrWord := regexp.MustCompile(`'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|` + "`[^`]*`" + `|\w+`)
+	for _, at := range textOrWord.FindAllStringIndex(src, -1) {
+		if src[at[0]:at[1]] == word && (at[0] == 0 || src[at[0]-1] != '.') {
+			return at[0]
 		}
 	}
 	return -1
