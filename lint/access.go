@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -20,52 +21,60 @@ type write struct {
 
 // access is what a node does to the state.
 type access struct {
-	writes []write
+	writes []write // in the order of the file
+	// always are those that are done whenever the node succeeds.
+	always []write
 	// seesAll says that the node is given the whole state without naming keys.
 	seesAll bool
 }
 
-// access lists the writes of each node in file order.
-func (f *facts) access() []access {
-	if f.allAccess != nil {
-		return f.allAccess
+// accesses lists what each node of a graph does to the state.
+func accesses(g *spec.Graph, bound *bind.Graph) []access {
+	keys := make(map[string]int, len(g.State))
+	for i, key := range g.State {
+		keys[key.Name.Value] = i
 	}
-	out := make([]access, len(f.graph.Nodes))
-	for i, n := range f.graph.Nodes {
-		a := &out[i]
-		b := &f.bound.Nodes[i]
-		add := func(name spec.Text, value *eval.Program) {
-			if key, ok := f.keyOf[name.Value]; ok {
-				a.writes = append(a.writes, write{key, name, value})
-			}
-		}
-		if set := n.Field("set"); set != nil && n.Kind.Value == "set" {
-			for j := range set.Fields {
-				var value *eval.Program
-				if j < len(b.Set) {
-					value = b.Set[j].Value.Program()
-				}
-				add(set.Fields[j].Key, value)
-			}
-		}
-		for _, name := range n.Writes.Keys {
-			add(name, nil)
-		}
-		for j, e := range n.Writes.Exprs {
-			var value *eval.Program
-			if j < len(b.Writes) {
-				value = b.Writes[j].Value.Program()
-			}
-			add(e.Name, value)
-		}
-		a.seesAll = !n.HasReads && f.givenState(n)
+	out := make([]access, len(g.Nodes))
+	for i, n := range g.Nodes {
+		out[i] = accessOf(n, &bound.Nodes[i], keys)
 	}
-	f.allAccess = out
 	return out
 }
 
+func accessOf(n *spec.Node, b *bind.Node, keys map[string]int) access {
+	a := access{seesAll: !n.HasReads && givenState(n)}
+	add := func(name spec.Text, value *eval.Program) {
+		if key, ok := keys[name.Value]; ok {
+			a.writes = append(a.writes, write{key, name, value})
+		}
+	}
+	if set := n.Field("set"); set != nil && n.Kind.Value == "set" {
+		for j := range set.Fields {
+			add(set.Fields[j].Key, programAt(b.Set, j))
+		}
+	}
+	for _, name := range n.Writes.Keys {
+		add(name, nil)
+	}
+	for j, e := range n.Writes.Exprs {
+		add(e.Name, programAt(b.Writes, j))
+	}
+	if a.always = a.writes; n.Each.IsSet() && n.Kind.Value == "set" {
+		a.always = nil // nothing is written for an empty list
+	}
+	return a
+}
+
+// programAt is the expression of a field; nil when it has none or did not compile.
+func programAt(fields []bind.Field, i int) *eval.Program {
+	if i >= len(fields) {
+		return nil
+	}
+	return fields[i].Value.Program()
+}
+
 // givenState reports whether a kind hands the state to what it runs.
-func (f *facts) givenState(n *spec.Node) bool {
+func givenState(n *spec.Node) bool {
 	switch n.Kind.Value {
 	case "exec":
 		return n.Field("stdin") == nil
@@ -73,15 +82,6 @@ func (f *facts) givenState(n *spec.Node) bool {
 		return false
 	}
 	return true // a kind of a program's own
-}
-
-// always lists the keys that a node has written whenever it succeeded.
-func (f *facts) always(i int) []write {
-	n := f.graph.Nodes[i]
-	if n.Each.IsSet() && n.Kind.Value == "set" {
-		return nil // nothing is written for an empty list
-	}
-	return f.access()[i].writes
 }
 
 // replaces reports whether a write to the key drops the value before it.

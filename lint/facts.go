@@ -80,6 +80,25 @@ func (f *facts) edgesOut() [][]int {
 	return f.theEdges
 }
 
+// uses are the expressions of the graph.
+func (f *facts) uses() *useIndex {
+	if f.allUses == nil {
+		f.allUses = newUses(f.graph, f.bound, f.From)
+	}
+	return f.allUses
+}
+
+// access is what each node does to the state.
+func (f *facts) access() []access {
+	if f.allAccess == nil {
+		f.allAccess = accesses(f.graph, f.bound)
+	}
+	return f.allAccess
+}
+
+// always lists what a node has written whenever it succeeded.
+func (f *facts) always(i int) []write { return f.access()[i].always }
+
 // flow is the control flow of a well-formed graph.
 func (f *facts) flow() *controlflow.Graph {
 	if f.theFlow == nil {

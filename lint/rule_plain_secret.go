@@ -2,7 +2,10 @@
 
 package lint
 
-import "github.com/graphrun/graphrun/spec"
+import (
+	"github.com/graphrun/graphrun/internal/analysis/credentials"
+	"github.com/graphrun/graphrun/spec"
+)
 
 func plainSecret() Rule {
 	return Rule{
@@ -57,9 +60,9 @@ func (f *facts) tokens() {
 	told := func(span spec.Span) {
 		f.report(span, "this looks like an API key; declare it under secrets and write {{ secrets.NAME }}")
 	}
-	tokensIn(string(f.graph.File.Src), func(from, to int) { told(spec.Span{From: from, To: to}) })
+	credentials.Tokens(string(f.graph.File.Src), func(from, to int) { told(spec.Span{From: from, To: to}) })
 	for _, text := range f.graph.File.Texts() {
-		tokensIn(string(text.Src), func(from, to int) { told(text.InHost(spec.Span{From: from, To: to})) })
+		credentials.Tokens(string(text.Src), func(from, to int) { told(text.InHost(spec.Span{From: from, To: to})) })
 	}
 }
 
@@ -74,7 +77,7 @@ func (f *facts) credentials(v *spec.Value, name string) {
 	if v.Kind != spec.String {
 		return
 	}
-	if from, to, what := credential(v.Text.Value, name); to > from {
+	if from, to, what := credentials.In(v.Text.Value, name); to > from {
 		f.report(v.Text.At(from, to), "this looks like %s; declare it under secrets and write {{ secrets.NAME }}", what)
 	}
 }

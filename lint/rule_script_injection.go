@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/shell"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -53,7 +54,7 @@ func checkScriptInjection(f *facts) {
 
 func (f *facts) execInjection(v int, n *spec.Node) {
 	command := n.Field("command")
-	code := codeIn(command)
+	code := shell.Code(command)
 	uses := f.uses().ofNode(v)
 	for i := range uses {
 		u := &uses[i]
@@ -81,7 +82,7 @@ func (f *facts) toolInjection() {
 			if command == nil || bound == nil {
 				continue
 			}
-			code := codeIn(command)
+			code := shell.Code(command)
 			for j, item := range bound.Items() {
 				if t := item.Template(); t != nil && slices.Contains(code, command.Items[j].Text.Span) {
 					f.templateInjection(command.Items[j].Text, t)

@@ -216,7 +216,7 @@ func (t *taking) asInput(v int) {
 		return
 	}
 	n := f.graph.Nodes[v]
-	if n.Kind.Value == "pass" || f.givenState(n) {
+	if n.Kind.Value == "pass" || givenState(n) {
 		t.all = true
 		return
 	}

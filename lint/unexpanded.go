@@ -5,6 +5,7 @@ package lint
 import (
 	"regexp"
 
+	"github.com/graphrun/graphrun/internal/analysis/shell"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -15,7 +16,7 @@ func (f *facts) unexpanded() {
 	dollar := regexp.MustCompile(`^\$(\{\{.*\}\})$`)
 	for v, n := range f.graph.Nodes {
 		command := n.Field("command")
-		if n.Kind.Value != "exec" || command == nil || len(codeIn(command)) > 0 || hasItem(command, "--arg", "--argjson") {
+		if n.Kind.Value != "exec" || command == nil || len(shell.Code(command)) > 0 || hasItem(command, "--arg", "--argjson") {
 			continue
 		}
 		for i := range command.Items {

@@ -85,22 +85,31 @@ type useIndex struct {
 // pieces is a range of useIndex.all.
 type pieces struct{ from, to int }
 
-// uses lists the expressions of the graph.
-func (f *facts) uses() *useIndex {
-	if f.allUses != nil {
-		return f.allUses
-	}
-	w := &useWalk{useIndex: useIndex{byNode: make([]pieces, len(f.graph.Nodes)), byEdge: make([]pieces, len(f.graph.Edges))}}
-	f.walkUses(w)
+// newUses lists the expressions of a graph; from says which node each edge leaves.
+func newUses(g *spec.Graph, bound *bind.Graph, from []int) *useIndex {
+	w := &useWalk{useIndex: useIndex{byNode: make([]pieces, len(g.Nodes)), byEdge: make([]pieces, len(g.Edges))}}
+	w.graph(g, bound, from)
 	w.all = make([]use, 0, w.count)
-	f.walkUses(w)
-	f.allUses = &w.useIndex
-	return f.allUses
+	w.graph(g, bound, from)
+	return &w.useIndex
 }
 
-// walkUses counts the expressions of the graph, and lists them where there is room.
-func (f *facts) walkUses(w *useWalk) {
-	g, b := f.graph, f.bound
+// ofNode are the expressions of a node, without those of its edges.
+func (x *useIndex) ofNode(i int) []use { return x.all[x.byNode[i].from:x.byNode[i].to] }
+
+// ofEdge are the expressions of an edge.
+func (x *useIndex) ofEdge(i int) []use { return x.all[x.byEdge[i].from:x.byEdge[i].to] }
+
+// useWalk collects uses, or counts them when it has no room: there are so many that
+// what growing a list leaves behind shows. at holds what is common to the next ones.
+type useWalk struct {
+	useIndex
+	at    use
+	count int
+}
+
+// graph counts the expressions of a graph, and lists them where there is room.
+func (w *useWalk) graph(g *spec.Graph, b *bind.Graph, leaves []int) {
 	for i, n := range g.Nodes {
 		w.at = use{node: i, edge: -1}
 		from := len(w.all)
@@ -108,7 +117,7 @@ func (f *facts) walkUses(w *useWalk) {
 		w.byNode[i] = pieces{from, len(w.all)}
 	}
 	for i, e := range g.Edges {
-		w.at = use{node: f.From[i], edge: i, moment: onEdge}
+		w.at = use{node: leaves[i], edge: i, moment: onEdge}
 		from := len(w.all)
 		w.program("when", e.When, b.Edges[i].When)
 		if e.Transform != nil {
@@ -129,20 +138,6 @@ func (f *facts) walkUses(w *useWalk) {
 		w.at = use{node: -1, edge: -1, moment: atEnd, field: "output"}
 		w.value(g.Output, b.Output)
 	}
-}
-
-// ofNode are the expressions of a node, without those of its edges.
-func (x *useIndex) ofNode(i int) []use { return x.all[x.byNode[i].from:x.byNode[i].to] }
-
-// ofEdge are the expressions of an edge.
-func (x *useIndex) ofEdge(i int) []use { return x.all[x.byEdge[i].from:x.byEdge[i].to] }
-
-// useWalk collects uses, or counts them when it has no room: there are so many that
-// what growing a list leaves behind shows. at holds what is common to the next ones.
-type useWalk struct {
-	useIndex
-	at    use
-	count int
 }
 
 func (w *useWalk) node(n *spec.Node, b *bind.Node) {

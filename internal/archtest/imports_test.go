@@ -37,6 +37,8 @@ func layers() []layer {
 		// facts about flows, which rules read
 		{path: "internal/analysis/concurrency", own: []string{"internal/analysis/controlflow", "internal/graphalg", "spec"}},
 		{path: "internal/analysis/controlflow", own: []string{"internal/bind", "internal/graphalg", "spec"}},
+		{path: "internal/analysis/credentials"},
+		{path: "internal/analysis/shell", own: []string{"spec"}},
 		{path: "internal/archtest"},
 		{path: "internal/bigflow"},
 		{path: "internal/bind", own: []string{"spec", "eval", "internal/schema"}},
@@ -72,7 +74,7 @@ func layers() []layer {
 		{path: "internal/terminal", others: []string{width}},
 		// runs by the clock and by webhooks
 		{path: "internal/trigger", own: []string{"eval", "internal/bounded", "runner"}, others: []string{yaml, "github.com/adhocore/gronx"}},
-		{path: "lint", own: []string{"spec", "eval", "internal/analysis/concurrency", "internal/analysis/controlflow", "internal/bind", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest"}},
+		{path: "lint", own: []string{"spec", "eval", "internal/analysis/concurrency", "internal/analysis/controlflow", "internal/analysis/credentials", "internal/analysis/shell", "internal/bind", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest"}},
 		{path: "model"},
 		{path: "model/anthropic", own: []string{"model", "model/wire"}},
 		{path: "model/cassette", own: []string{"model", "eval", "spec", "internal/bounded", "internal/redact"}},

@@ -1,4 +1,4 @@
-package lint
+package credentials
 
 import (
 	"strings"
@@ -39,9 +39,33 @@ func TestTokens(t *testing.T) {
 		"a longer number is none": {"dapi" + strings.Repeat(hex, 4), false},
 	} {
 		found := ""
-		tokensIn("x: \""+c.text+"\"\n", func(from, to int) { found = ("x: \"" + c.text + "\"\n")[from:to] })
+		Tokens("x: \""+c.text+"\"\n", func(from, to int) { found = ("x: \"" + c.text + "\"\n")[from:to] })
 		if (found != "") != c.is {
 			t.Errorf("%s: found %q in %q", what, found, c.text)
+		}
+	}
+}
+
+// Texts are judged by what is in them and by the key they stand under; what only shows
+// where a credential goes is none.
+func TestIn(t *testing.T) {
+	const random = "9f86d081884c7d659a2feaa0c55ad015"
+	for _, c := range []struct{ text, key, found, what string }{
+		{"hunter2-long", "password", "hunter2-long", "a password"},
+		{"hunter2-long", "title", "", ""},
+		{"changeme", "password", "", ""},
+		{"{{ secrets.X }}", "password", "", ""},
+		{"$PASSWORD", "password", "", ""},
+		{"Bearer " + random, "Authorization", random, "a credential"},
+		{"curl -H 'X-Api-Key: " + random + "'", "command", random, "an api key"},
+		{"TOKEN=" + random + " ./deploy", "script", random, "a token"},
+		{"postgres://me:secret-one@db/x", "url", "secret-one", "a password in a URL"},
+		{"postgres://me:{{ secrets.X }}@db/x", "url", "", ""},
+		{"sk-" + "a1B2c3D4e5F6g7H8i9J0k1L2", "token", "", ""}, // Tokens finds it
+	} {
+		from, to, what := In(c.text, c.key)
+		if c.text[from:to] != c.found || what != c.what {
+			t.Errorf("%s: %s: found %q, %s; want %q, %s", c.key, c.text, c.text[from:to], what, c.found, c.what)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Which arguments of a command are code.
-
-package lint
+// Package shell tells which arguments of a command a shell or another interpreter runs as
+// code.
+package shell
 
 import (
 	"slices"
@@ -57,10 +57,10 @@ func wrapper(program string) (valued string, ok bool) {
 	return "", false
 }
 
-// codeIn lists the arguments of a command that are run as code: the script in
+// Code lists the places of the arguments that are run as code: the script in
 // [sh, -c, script], also behind env, sudo and the like, in a container or by find, and
 // what ssh hands to the shell of another host.
-func codeIn(command *spec.Value) []spec.Span {
+func Code(command *spec.Value) []spec.Span {
 	if command == nil {
 		return nil
 	}

@@ -2,7 +2,7 @@
 // look is taken from the rules of gitleaks (github.com/gitleaks/gitleaks), a scanner that
 // keeps up with them.
 
-package lint
+package credentials
 
 import "strings"
 
@@ -72,8 +72,8 @@ var tokens = []token{
 	{prefix: "SK", rest: 32, hex: true},
 }
 
-// tokensIn calls found for each key that looks like one of a service.
-func tokensIn(text string, found func(from, to int)) {
+// Tokens calls found for each key that looks like one of a service.
+func Tokens(text string, found func(from, to int)) {
 	for at := 0; at < len(text); at++ {
 		if !beginsToken(text, at) {
 			continue

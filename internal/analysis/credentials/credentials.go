@@ -1,13 +1,13 @@
-// What credentials look like.
-
-package lint
+// Package credentials finds passwords, keys and tokens in texts: by the key that a text
+// stands under, by what is assigned in it, and by how the keys of services look.
+package credentials
 
 import "strings"
 
-// credential finds what looks like a credential in a text that stands under a key, and
+// In finds what looks like a credential in a text that stands under a key, and
 // says with its article what it looks like; from is to when there is none. What tokensIn
 // finds by itself is left to it.
-func credential(text, key string) (from, to int, what string) {
+func In(text, key string) (from, to int, what string) {
 	if from, to, what = look(text, key); to > from && holdsToken(text[from:to]) {
 		return 0, 0, ""
 	}
@@ -46,7 +46,7 @@ func look(text, key string) (from, to int, what string) {
 // holdsToken reports whether a text holds a key of a service.
 func holdsToken(text string) bool {
 	found := false
-	tokensIn(text, func(int, int) { found = true })
+	Tokens(text, func(int, int) { found = true })
 	return found
 }
 
