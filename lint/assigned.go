@@ -7,8 +7,8 @@ import (
 
 	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/graphalg"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // bitset has a bit for each thing that is asked about.
@@ -374,27 +374,23 @@ func (a *assignment) arrives(s concurrency.Side, fork, v int) bool {
 }
 
 // at is what may not be made when an expression is evaluated, by thing.
-func (a *assignment) at(u *use) func(thing int) bool {
-	if u.node < 0 {
+func (a *assignment) at(u *dataflow.Use) func(thing int) bool {
+	if u.Node < 0 {
 		return a.open[a.f.End].has
 	}
-	in := a.open[u.node]
-	if u.moment != onEdge {
+	in := a.open[u.Node]
+	if u.Moment != dataflow.OnEdge {
 		return in.has
 	}
-	if u.edge >= 0 && a.f.graph.Edges[u.edge].Condition == "on_failure" {
-		return func(thing int) bool { return in.has(thing) || a.bypassedWithout(u.node, thing) }
+	if u.Edge >= 0 && a.f.graph.Edges[u.Edge].Condition == "on_failure" {
+		return func(thing int) bool { return in.has(thing) || a.bypassedWithout(u.Node, thing) }
 	}
-	always := u.edge >= 0 && a.f.graph.Edges[u.edge].Condition == "always"
+	always := u.Edge >= 0 && a.f.graph.Edges[u.Edge].Condition == "always"
 	with := onSuccess
-	if kind := a.f.graph.Nodes[u.node].Kind.Value; always && kind != "set" && kind != "pass" {
+	if kind := a.f.graph.Nodes[u.Node].Kind.Value; always && kind != "set" && kind != "pass" {
 		with |= onFail
 	}
 	return func(thing int) bool {
-		return a.left(arc{from: u.node, with: with}, thing/64)&(1<<(thing%64)) != 0
+		return a.left(arc{from: u.Node, with: with}, thing/64)&(1<<(thing%64)) != 0
 	}
 }
-
-// liveKey reports whether a key may be without a value: it has no default and
-// a run need not be given it.
-func liveKey(key *spec.StateKey) bool { return key.Default == nil && !key.Required }

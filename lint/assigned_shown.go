@@ -108,7 +108,7 @@ func (m *made) spokenOf(p *eval.Program) []int {
 			out = append(out, thing)
 		}
 		for _, w := range m.f.always(v) {
-			if thing, asked := m.keys[w.key]; asked && !m.dropped(thing) {
+			if thing, asked := m.keys[w.Key]; asked && !m.dropped(thing) {
 				out = append(out, thing)
 			}
 		}

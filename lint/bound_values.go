@@ -9,6 +9,8 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
@@ -69,7 +71,7 @@ func (w *boundWalk) findVariables() {
 // followable reports whether a key is a number, and only what nodes write changes it.
 func (w *boundWalk) followable(key *spec.StateKey) bool {
 	typ := eval.FromSchema(key.Schema).String()
-	return (typ == "integer" || typ == "number") && !key.Once && !allowsNull(key.Schema)
+	return (typ == "integer" || typ == "number") && !key.Once && !domain.AllowsNull(key.Schema)
 }
 
 func (w *boundWalk) variableOf(key *spec.StateKey) variable {
@@ -117,20 +119,20 @@ func (w *boundWalk) written(v int, from, to []interval, beside bool, wrote []boo
 	n := w.f.graph.Nodes[v]
 	to, seen := slices.Clone(to), slices.Clone(from)
 	late := beside && w.parks(v)
-	for _, write := range w.f.access()[v].writes {
-		name := write.name.Value
+	for _, write := range w.f.access()[v].Writes {
+		name := write.Name.Value
 		i, followed := w.varOf[name]
 		if !followed {
 			continue
 		}
 		key := w.vars[i]
 		value := anyNumber
-		if !n.Each.IsSet() && !w.f.twice(v, write.key) {
+		if !n.Each.IsSet() && !w.f.twice(v, write.Key) {
 			value = w.valueOf(w.f.boundWrite(v, name), seen, late)
 		}
 		before := to[i]
 		switch reducer := key.key.Reducer.Value; {
-		case replaces(key.key):
+		case dataflow.Replaces(key.key):
 			if value = value.and(key.schema); value.empty() {
 				return nil, false
 			}
@@ -146,7 +148,7 @@ func (w *boundWalk) written(v int, from, to []interval, beside bool, wrote []boo
 		default:
 			value, seen[i] = anyNumber, anyNumber
 		}
-		if n.Each.IsSet() || beside && w.unsteps || wrote[i] && replaces(key.key) {
+		if n.Each.IsSet() || beside && w.unsteps || wrote[i] && dataflow.Replaces(key.key) {
 			value = value.or(before)
 		}
 		wrote[i] = true
@@ -303,7 +305,7 @@ func (w *boundWalk) compared(values []interval, left, right *eval.Tree, op strin
 		if k < 0 {
 			continue
 		}
-		if isNull(other) {
+		if dataflow.IsNull(other) {
 			if op == "==" && !out[k].null {
 				return nil, false
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -43,13 +44,13 @@ func (f *facts) counters(unsure bool) [][]int {
 		if !w.Cyclic[v] {
 			continue
 		}
-		for i := range a.writes {
-			c, key := w.SCC[v], a.writes[i].key
-			if !f.isCounter(v, &a.writes[i]) {
+		for i := range a.Writes {
+			c, key := w.SCC[v], a.Writes[i].Key
+			if !f.isCounter(v, &a.Writes[i]) {
 				continue
 			}
 			switch {
-			case !unsure || !f.isPlain(v, &a.writes[i]):
+			case !unsure || !f.isPlain(v, &a.Writes[i]):
 				out[c] = append(out[c], key)
 			case f.change(v, key, !f.isNumeric(key)).direction != 0:
 				sure[c] = append(sure[c], key)
@@ -86,14 +87,14 @@ func (f *facts) deriveCounters(counters [][]int) (added bool) {
 			continue
 		}
 		of := &counters[w.SCC[v]]
-		for i := range a.writes {
-			value := a.writes[i].value
-			at, known := slices.BinarySearch(*of, a.writes[i].key)
+		for i := range a.Writes {
+			value := a.Writes[i].Value
+			at, known := slices.BinarySearch(*of, a.Writes[i].Key)
 			if value == nil || known {
 				continue
 			}
 			if slices.ContainsFunc(value.Reads(), func(r eval.Read) bool { return f.isAmong(r.Path[0], *of) }) {
-				*of, added = slices.Insert(*of, at, a.writes[i].key), true
+				*of, added = slices.Insert(*of, at, a.Writes[i].Key), true
 			}
 		}
 	}
@@ -102,11 +103,11 @@ func (f *facts) deriveCounters(counters [][]int) (added bool) {
 
 // isPlain reports whether it can be told how a write changes its key: it adds to the
 // value, or takes away, or makes another of it that depends on nothing else.
-func (f *facts) isPlain(v int, w *write) bool {
-	key, number := f.graph.State[w.key], f.isNumeric(w.key)
+func (f *facts) isPlain(v int, w *dataflow.Write) bool {
+	key, number := f.graph.State[w.Key], f.isNumeric(w.Key)
 	value := f.boundWrite(v, key.Name.Value)
 	switch {
-	case !f.change(v, w.key, !number).unknown || value != nil && value.IsConst():
+	case !f.change(v, w.Key, !number).unknown || value != nil && value.IsConst():
 		return true
 	case value == nil || value.Program() == nil || !number:
 		return false
@@ -114,13 +115,13 @@ func (f *facts) isPlain(v int, w *write) bool {
 	return !slices.ContainsFunc(value.Program().Reads(), func(r eval.Read) bool { return r.Path[0] != key.Name.Value })
 }
 
-func (f *facts) isCounter(v int, w *write) bool {
-	key, n := f.graph.State[w.key], f.graph.Nodes[v]
-	typ, number := eval.FromSchema(key.Schema), f.isNumeric(w.key)
+func (f *facts) isCounter(v int, w *dataflow.Write) bool {
+	key, n := f.graph.State[w.Key], f.graph.Nodes[v]
+	typ, number := eval.FromSchema(key.Schema), f.isNumeric(w.Key)
 	switch {
-	case !replaces(key):
+	case !dataflow.Replaces(key):
 		return number || typ.IsList() || key.Reducer.Value == "append"
-	case w.value != nil && readsKey(w.value, key.Name.Value):
+	case w.Value != nil && dataflow.ReadsKey(w.Value, key.Name.Value):
 		return true
 	case typ.IsList():
 		return !isModel(n)
@@ -129,13 +130,13 @@ func (f *facts) isCounter(v int, w *write) bool {
 	case isModel(n):
 		return false
 	case n.Kind.Value == "set":
-		return w.value != nil && asksProgress(w.value)
+		return w.Value != nil && dataflow.AsksProgress(w.Value)
 	}
 	if typ.String() == "integer" {
 		return true
 	}
-	for _, u := range f.uses().ofNode(v) {
-		if readsKey(u.program, key.Name.Value) {
+	for _, u := range f.uses().OfNode(v) {
+		if dataflow.ReadsKey(u.Program, key.Name.Value) {
 			return true
 		}
 	}

@@ -4,12 +4,12 @@
 package lint
 
 import (
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
@@ -60,7 +60,7 @@ func (s *site) domain(path []string, typ eval.Type) solve.Domain {
 	case "error":
 		return s.failure(path, typ)
 	}
-	return byType(typ)
+	return domain.OfType(typ)
 }
 
 // failure is what is known of error: after a success there is none.
@@ -71,7 +71,7 @@ func (s *site) failure(path []string, typ eval.Type) solve.Domain {
 	if len(path) == 2 && path[1] == "kind" {
 		return failureKinds()
 	}
-	d := byType(typ)
+	d := domain.OfType(typ)
 	d.Null = d.Null && (s.node == nil || len(path) > 1)
 	return d
 }
@@ -85,25 +85,6 @@ func failureKinds() solve.Domain {
 	return d
 }
 
-// byType is a domain of which only the type is known.
-func byType(t eval.Type) solve.Domain {
-	d := solve.Domain{Null: true}
-	switch t.String() {
-	case "boolean":
-		d.Kind = solve.Bool
-	case "integer":
-		d.Kind = solve.Int
-	case "number":
-		d.Kind = solve.Number
-	case "string":
-		d.Kind = solve.String
-	case "any", "null":
-	default:
-		d.Kind = solve.Other
-	}
-	return d
-}
-
 // keyDomain is the domain of a state key, or of a part of it.
 func (s *site) keyDomain(key *spec.StateKey, rest []string, typ eval.Type) solve.Domain {
 	if s.usual && len(rest) == 0 {
@@ -113,7 +94,7 @@ func (s *site) keyDomain(key *spec.StateKey, rest []string, typ eval.Type) solve
 	}
 	if len(rest) == 0 && s.ownWrite(key) {
 		if d, ok := s.f.writtenBy(s.node, key.Name.Value); ok && len(d.Values) > 0 {
-			d.Why = key.Name.Value + " is " + oneOfData(d.Values) + " after " + strconv.Quote(s.node.ID.Value)
+			d.Why = key.Name.Value + " is " + domain.OneOf(d.Values) + " after " + strconv.Quote(s.node.ID.Value)
 			return d
 		}
 		if d, ok := s.f.rangeWritten(s, key); ok {
@@ -124,12 +105,12 @@ func (s *site) keyDomain(key *spec.StateKey, rest []string, typ eval.Type) solve
 	if len(rest) == 0 {
 		d = s.f.wholeDomain(key)
 	} else {
-		d = schemaDomain(key.Schema, key.Name.Value, rest, typ)
+		d = domain.OfSchema(key.Schema, key.Name.Value, rest, typ)
 	}
 	if len(rest) == 0 && !s.failed && writesKey(s.node, key.Name.Value) {
-		d.Null = allowsNull(key.Schema)
+		d.Null = domain.AllowsNull(key.Schema)
 	} else if len(rest) == 0 && (key.Required || key.Default != nil && key.Default.Kind != spec.Null) {
-		d.Null = allowsNull(key.Schema)
+		d.Null = domain.AllowsNull(key.Schema)
 	}
 	return d
 }
@@ -137,7 +118,7 @@ func (s *site) keyDomain(key *spec.StateKey, rest []string, typ eval.Type) solve
 // ownWrite reports whether the site's node has just written the key, and no
 // branch beside it may have done so too.
 func (s *site) ownWrite(key *spec.StateKey) bool {
-	if s.failed || !writesKey(s.node, key.Name.Value) || !replaces(key) || s.node.OnMaxVisits == "skip" {
+	if s.failed || !writesKey(s.node, key.Name.Value) || !dataflow.Replaces(key) || s.node.OnMaxVisits == "skip" {
 		return false
 	}
 	k := knowledge{f: s.f}
@@ -148,23 +129,10 @@ func (s *site) ownWrite(key *spec.StateKey) bool {
 func (f *facts) wholeDomain(key *spec.StateKey) solve.Domain {
 	d, known := f.keyDomains[key]
 	if !known {
-		d = schemaDomain(key.Schema, key.Name.Value, nil, eval.FromSchema(key.Schema))
+		d = domain.OfSchema(key.Schema, key.Name.Value, nil, eval.FromSchema(key.Schema))
 		f.keyDomains[key] = d
 	}
 	return d
-}
-
-func allowsNull(schema map[string]any) bool {
-	switch t := schema["type"].(type) {
-	case string:
-		return t == "null"
-	case []any:
-		return slices.Contains(t, any("null"))
-	}
-	if values, ok := schema["enum"].([]any); ok {
-		return slices.Contains(values, nil)
-	}
-	return true
 }
 
 // writesKey reports whether every success of the node writes the key.
@@ -185,135 +153,12 @@ func writesKey(n *spec.Node, key string) bool {
 	return n.Kind.Value == "set" && n.Field("set").Get(key) != nil
 }
 
-// schemaDomain is the domain of the part of a value that a schema describes.
-// The top of a state key may be null; parts may be absent.
-func schemaDomain(doc map[string]any, name string, rest []string, typ eval.Type) solve.Domain {
-	for _, part := range rest {
-		doc = subschema(doc, part)
-		if !strings.HasPrefix(part, "[") {
-			name += "." + part
-		}
-	}
-	if doc == nil {
-		return byType(typ)
-	}
-	d := byType(eval.FromSchema(doc))
-	if values, ok := literals(doc); ok {
-		d.Values, d.Why = values, name+" is "+oneOfData(values)
-		return d
-	}
-	if items, _ := doc["items"].(map[string]any); doc["type"] == "array" && items != nil {
-		d.Items, _ = literals(items)
-	}
-	d.Min, d.HasMin = bound(doc, "minimum", "exclusiveMinimum")
-	d.Max, d.HasMax = bound(doc, "maximum", "exclusiveMaximum")
-	if d.Kind == solve.Int || d.Kind == solve.Number {
-		d.Why = rangeWords(name, d)
-	}
-	return d
-}
-
-// subschema is the schema of a member or an element; nil when none is declared.
-func subschema(doc map[string]any, part string) map[string]any {
-	if strings.HasPrefix(part, "[") {
-		items, _ := doc["items"].(map[string]any)
-		return items
-	}
-	properties, _ := doc["properties"].(map[string]any)
-	sub, _ := properties[part].(map[string]any)
-	return sub
-}
-
-// literals are the values of an enum or const of scalars.
-func literals(doc map[string]any) ([]any, bool) {
-	values, ok := doc["enum"].([]any)
-	if c, has := doc["const"]; has {
-		values, ok = []any{c}, true
-	}
-	if !ok || len(values) == 0 {
-		return nil, false
-	}
-	for _, v := range values {
-		switch v.(type) {
-		case nil, bool, int, float64, string:
-		default:
-			return nil, false
-		}
-	}
-	return values, true
-}
-
-func bound(doc map[string]any, names ...string) (float64, bool) {
-	for _, name := range names {
-		switch v := doc[name].(type) {
-		case int:
-			return float64(v), true
-		case float64:
-			return v, true
-		}
-	}
-	return 0, false
-}
-
-func rangeWords(name string, d solve.Domain) string {
-	number := func(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
-	switch {
-	case d.HasMin && d.HasMax && d.Min == d.Max:
-		return name + " is " + number(d.Min)
-	case d.HasMin && d.HasMax:
-		return name + " is from " + number(d.Min) + " to " + number(d.Max)
-	case d.HasMin:
-		return name + " is at least " + number(d.Min)
-	case d.HasMax:
-		return name + " is at most " + number(d.Max)
-	}
-	return ""
-}
-
-// domainWords puts the values of a domain into words.
-func domainWords(d solve.Domain) string {
-	if d.Values != nil {
-		return oneOfData(d.Values)
-	}
-	return strings.TrimPrefix(rangeWords("", d), " is ")
-}
-
-func oneOfData(values []any) string {
-	words := make([]string, len(values))
-	for i, v := range values {
-		words[i] = literal(v)
-	}
-	if len(words) == 1 {
-		return "always " + words[0]
-	}
-	return "one of " + strings.Join(words, ", ")
-}
-
-// literal writes a scalar as an expression does.
-func literal(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "null"
-	case string:
-		return strconv.Quote(v)
-	case []any:
-		if len(v) == 0 {
-			return "[]"
-		}
-	case map[string]any:
-		if len(v) == 0 {
-			return "{}"
-		}
-	}
-	return fmt.Sprint(v)
-}
-
 // visits bounds how often a node has run when the site is reached.
 func (s *site) visits(id string) solve.Domain {
 	d := solve.Domain{Kind: solve.Int, HasMin: true}
 	n := s.f.graph.Node(id)
 	if n == nil {
-		return byType(eval.Any())
+		return domain.OfType(eval.Any())
 	}
 	limit := n.MaxVisits
 	if limit == 0 {
@@ -326,7 +171,7 @@ func (s *site) visits(id string) solve.Domain {
 		d.Min = 1
 	}
 	if s.words {
-		d.Why = rangeWords(solve.PathName([]string{"visits", id}), d) + " here"
+		d.Why = domain.RangeWords(solve.PathName([]string{"visits", id}), d) + " here"
 	}
 	return d
 }
@@ -341,7 +186,7 @@ func (s *site) step() solve.Domain {
 		d.Min = float64(s.f.leastSteps()[s.node.Index])
 	}
 	if s.words {
-		d.Why = rangeWords("step", d) + " here"
+		d.Why = domain.RangeWords("step", d) + " here"
 	}
 	return d
 }
@@ -349,22 +194,17 @@ func (s *site) step() solve.Domain {
 // output is the domain of the node's output, or of a part of it.
 func (s *site) output(rest []string, typ eval.Type) solve.Domain {
 	if doc := outputSchema(s.node); doc != nil && !s.node.Each.IsSet() {
-		d := schemaDomain(doc, "output", rest, typ)
-		d.Null = len(rest) > 1 || len(rest) == 1 && !requires(doc, rest[0]) || allowsNull(doc)
+		d := domain.OfSchema(doc, "output", rest, typ)
+		d.Null = len(rest) > 1 || len(rest) == 1 && !domain.Requires(doc, rest[0]) || domain.AllowsNull(doc)
 		return d
 	}
 	if !s.node.Each.IsSet() {
 		if d, ok := usualOutput(s.node, rest); ok {
-			d.Why = strings.Join(append([]string{"output"}, rest...), ".") + " is " + domainWords(d)
+			d.Why = strings.Join(append([]string{"output"}, rest...), ".") + " is " + domain.Words(d)
 			return d
 		}
 	}
-	return byType(typ)
-}
-
-func requires(doc map[string]any, name string) bool {
-	required, _ := doc["required"].([]any)
-	return slices.Contains(required, any(name))
+	return domain.OfType(typ)
 }
 
 // valid reports whether a value may stand at a path.
@@ -386,7 +226,7 @@ func (s *site) valid(path []string, value any) bool {
 	compiled, known := s.f.schemas[name]
 	if !known {
 		for _, part := range rest {
-			doc = subschema(doc, part)
+			doc = domain.Subschema(doc, part)
 		}
 		if doc != nil {
 			compiled, _ = schema.Compile(doc)

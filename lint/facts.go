@@ -5,6 +5,7 @@ package lint
 import (
 	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/solve"
@@ -30,13 +31,13 @@ type facts struct {
 	schemas    map[string]*schema.Schema
 
 	// Filled on first use by the functions of the same names.
-	allUses  *useIndex
+	allUses  *dataflow.Uses
 	theFlow  *controlflow.Graph
 	theForks *concurrency.Branches
 	// theSiblings are fan-outs by the pairs of nodes that they lead to.
 	theSiblings map[[2]int]int
 	theParallel *concurrency.Pairs
-	allAccess   []access
+	allAccess   []dataflow.Access
 	theMade     *made
 	madeKnown   bool
 	children    map[string]*child
@@ -81,23 +82,23 @@ func (f *facts) edgesOut() [][]int {
 }
 
 // uses are the expressions of the graph.
-func (f *facts) uses() *useIndex {
+func (f *facts) uses() *dataflow.Uses {
 	if f.allUses == nil {
-		f.allUses = newUses(f.graph, f.bound, f.From)
+		f.allUses = dataflow.NewUses(f.graph, f.bound, f.From)
 	}
 	return f.allUses
 }
 
 // access is what each node does to the state.
-func (f *facts) access() []access {
+func (f *facts) access() []dataflow.Access {
 	if f.allAccess == nil {
-		f.allAccess = accesses(f.graph, f.bound)
+		f.allAccess = dataflow.Accesses(f.graph, f.bound)
 	}
 	return f.allAccess
 }
 
 // always lists what a node has written whenever it succeeded.
-func (f *facts) always(i int) []write { return f.access()[i].always }
+func (f *facts) always(i int) []dataflow.Write { return f.access()[i].Always }
 
 // flow is the control flow of a well-formed graph.
 func (f *facts) flow() *controlflow.Graph {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/solve"
 )
 
@@ -90,7 +91,7 @@ func (k *knowledge) withoutAll(d *judgement) (values []solve.Binding, possible b
 		}
 		out := at.domain(path, typ)
 		if key := k.f.graph.Key(path[0]); key != nil && len(path) == 1 && after.filled[path[0]] {
-			out.Null = allowsNull(key.Schema)
+			out.Null = domain.AllowsNull(key.Schema)
 		}
 		return out
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/solve"
 )
@@ -208,19 +210,19 @@ func (k *knowledge) leave(v int) {
 			k.forget(key.Name.Value)
 		}
 	}
-	for i, w := range k.f.access()[v].writes {
-		k.forget(w.name.Value)
-		delete(k.vague, w.name.Value)
-		if !replaces(k.f.graph.State[w.key]) || !k.f.isFree(v, &k.f.access()[v].writes[i]) {
-			k.vague = with(k.vague, w.name.Value)
+	for i, w := range k.f.access()[v].Writes {
+		k.forget(w.Name.Value)
+		delete(k.vague, w.Name.Value)
+		if !dataflow.Replaces(k.f.graph.State[w.Key]) || !k.f.isFree(v, &k.f.access()[v].Writes[i]) {
+			k.vague = with(k.vague, w.Name.Value)
 		}
 	}
 	for _, w := range k.f.always(v) {
-		if !k.f.graph.State[w.key].Once {
+		if !k.f.graph.State[w.Key].Once {
 			if k.filled == nil {
 				k.filled = map[string]bool{}
 			}
-			k.filled[w.name.Value] = true
+			k.filled[w.Name.Value] = true
 		}
 	}
 	for i := range b.Writes {
@@ -239,7 +241,7 @@ func (k *knowledge) leave(v int) {
 func (k *knowledge) holds(name string, value *bind.Value) {
 	key := k.f.graph.Key(name)
 	values, ok := scalarsOf(value)
-	if !ok || key == nil || !replaces(key) {
+	if !ok || key == nil || !dataflow.Replaces(key) {
 		return
 	}
 	if k.values == nil {
@@ -273,7 +275,7 @@ func (k *knowledge) domain(path []string, typ eval.Type) solve.Domain {
 	key := k.f.graph.Key(path[0])
 	d := at.keyDomain(key, path[1:], typ)
 	if k.filled[path[0]] && len(path) == 1 {
-		d.Null = allowsNull(key.Schema)
+		d.Null = domain.AllowsNull(key.Schema)
 	}
 	return d
 }

@@ -5,6 +5,7 @@ package lint
 import (
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -46,9 +47,9 @@ func (k *knowledge) doubts(n *spec.Node, g *controlflow.Group) bool {
 // that conditions on them and on the output are about the same.
 func (f *facts) yielded(v int) []string {
 	var out []string
-	for _, w := range f.access()[v].writes {
-		if f.graph.Nodes[v].Kind.Value != "set" && (w.value == nil || readsKey(w.value, "output")) {
-			out = append(out, w.name.Value)
+	for _, w := range f.access()[v].Writes {
+		if f.graph.Nodes[v].Kind.Value != "set" && (w.Value == nil || dataflow.ReadsKey(w.Value, "output")) {
+			out = append(out, w.Name.Value)
 		}
 	}
 	return out

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -49,8 +50,8 @@ func (f *facts) asks(g *spec.Graph, file, name string, seen map[*spec.Graph]bool
 // readsTooMuch reports a state key or a node's output that a node of finally needs,
 // although the run may end before anything makes it. It reports whether a use
 // stands in such a node.
-func (f *facts) readsTooMuch(m *made, u *use, seen func(thing int) bool) bool {
-	if u.node < 0 || !f.graph.Nodes[u.node].Final {
+func (f *facts) readsTooMuch(m *made, u *dataflow.Use, seen func(thing int) bool) bool {
+	if u.Node < 0 || !f.graph.Nodes[u.Node].Final {
 		return false
 	}
 	for _, r := range m.firmly(u) {
@@ -62,7 +63,7 @@ func (f *facts) readsTooMuch(m *made, u *use, seen func(thing int) bool) bool {
 		if _, isKey := f.keyOf[r.Path[0]]; isKey {
 			remedy = "give it a default, or " + remedy
 		}
-		d := f.report(u.spanOf(r.Path[0]), "%s may not be there yet: finally runs however the run ends, also before anything has made it; %s", quoteKey(what), remedy)
+		d := f.report(u.SpanOf(r.Path[0]), "%s may not be there yet: finally runs however the run ends, also before anything has made it; %s", quoteKey(what), remedy)
 		if written := f.writtenAt(m, thing); written != nil {
 			d.Related = append(d.Related, f.related(*written, "it is made here"))
 		}
@@ -72,15 +73,15 @@ func (f *facts) readsTooMuch(m *made, u *use, seen func(thing int) bool) bool {
 
 // madeByFinally reports whether nothing but nodes of finally before it, all of
 // which succeed, come between a use and what it reads.
-func (f *facts) madeByFinally(u *use, r eval.Read) bool {
+func (f *facts) madeByFinally(u *dataflow.Use, r eval.Read) bool {
 	key, isKey := f.keyOf[r.Path[0]]
 	if !isKey {
 		return false
 	}
 	for _, name := range f.graph.Finally {
 		n := f.graph.Node(name.Value)
-		if n == nil || n.Index == u.node {
-			return n != nil && u.moment != before && f.alwaysWrites(n, key)
+		if n == nil || n.Index == u.Node {
+			return n != nil && u.Moment != dataflow.Before && f.alwaysWrites(n, key)
 		}
 		if n.Kind.Value == "set" && f.alwaysWrites(n, key) { // others may fail
 			return true
@@ -90,7 +91,7 @@ func (f *facts) madeByFinally(u *use, r eval.Read) bool {
 }
 
 func (f *facts) alwaysWrites(n *spec.Node, key int) bool {
-	return slices.ContainsFunc(f.always(n.Index), func(w write) bool { return w.key == key })
+	return slices.ContainsFunc(f.always(n.Index), func(w dataflow.Write) bool { return w.Key == key })
 }
 
 // finallyCalls adds the model calls of the nodes of finally, which are no steps:

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/solve"
@@ -36,7 +38,7 @@ func (f *facts) checkDefault(n *spec.Node) {
 		}
 		if !value.IsScalar() || !slices.ContainsFunc(choices.Items, legal) {
 			list, _ := choices.Data().([]any)
-			f.report(value.Span, "the default of %q is %s, which is no choice; the choices are %s", n.ID.Value, literal(value.Data()), literalList(list))
+			f.report(value.Span, "the default of %q is %s, which is no choice; the choices are %s", n.ID.Value, domain.Literal(value.Data()), literalList(list))
 		}
 	case doc != nil:
 		data, _ := doc.Data().(map[string]any)
@@ -53,7 +55,7 @@ func (f *facts) checkDefault(n *spec.Node) {
 func literalList(values []any) string {
 	words := make([]string, len(values))
 	for i, v := range values {
-		words[i] = literal(v)
+		words[i] = domain.Literal(v)
 	}
 	return strings.Join(words, ", ")
 }
@@ -72,12 +74,12 @@ func (f *facts) checkNarrower() {
 				continue
 			}
 			from, to := f.graph.Key(p.Tree().Path[0]), f.graph.Key(b.Name)
-			if from == nil || to == nil || from == to || !replaces(to) || slices.ContainsFunc(f.bound.Nodes[v].Set[:i], func(w bind.Field) bool { return w.Name == from.Name.Value }) {
+			if from == nil || to == nil || from == to || !dataflow.Replaces(to) || slices.ContainsFunc(f.bound.Nodes[v].Set[:i], func(w bind.Field) bool { return w.Name == from.Name.Value }) {
 				continue
 			}
 			if value, ok := f.refused(v, p.Tree(), from, to); ok {
 				at := set.Fields[i].Value.Text
-				f.report(at.At(0, len(at.Value)), "%s may be %s, which state key %q can't hold", strconv.Quote(from.Name.Value), literal(value), to.Name.Value)
+				f.report(at.At(0, len(at.Value)), "%s may be %s, which state key %q can't hold", strconv.Quote(from.Name.Value), domain.Literal(value), to.Name.Value)
 			}
 		}
 	}
@@ -86,7 +88,7 @@ func (f *facts) checkNarrower() {
 // refused is a value that a key is sure to have at a node in some run, and that another
 // one can't hold.
 func (f *facts) refused(v int, path *eval.Tree, from, to *spec.StateKey) (value any, ok bool) {
-	values, listed := literals(from.Schema)
+	values, listed := domain.Literals(from.Schema)
 	compiled, err := schema.Compile(to.Schema)
 	if !listed || err != nil {
 		return nil, false

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/suggest"
@@ -98,24 +99,24 @@ func (f *facts) childType(n *spec.Node) (eval.Type, bool) {
 // childState checks reads of output.state.key after a subgraph.
 func (f *facts) childState(n *spec.Node, g *spec.Graph, names []string) {
 	x := f.uses()
-	look := func(uses []use) {
+	look := func(uses []dataflow.Use) {
 		for i := range uses {
 			u := &uses[i]
-			for _, r := range u.program.Reads() {
-				if u.moment == before || len(r.Path) < 3 || r.Path[0] != "output" || r.Path[1] != "state" || g.Key(r.Path[2]) != nil {
+			for _, r := range u.Program.Reads() {
+				if u.Moment == dataflow.Before || len(r.Path) < 3 || r.Path[0] != "output" || r.Path[1] != "state" || g.Key(r.Path[2]) != nil {
 					continue
 				}
-				at := u.spanOfMember("output.state.", r.Path[2])
+				at := u.SpanOfMember("output.state.", r.Path[2])
 				d := f.report(at, "the subgraph %q has no state key %q", text(n, "graph").Value, r.Path[2])
-				if at != u.span() {
+				if at != u.Span() {
 					d.Suggestion = suggest.Closest(r.Path[2], names)
 				}
 			}
 		}
 	}
-	look(x.ofNode(n.Index))
+	look(x.OfNode(n.Index))
 	for _, i := range f.edgesOut()[n.Index] {
-		look(x.ofEdge(i))
+		look(x.OfEdge(i))
 	}
 }
 
@@ -199,7 +200,7 @@ func checkGivenTypes(f *facts) {
 	for _, n := range f.graph.Nodes {
 		if g := f.childOf(n); g != nil {
 			for _, in := range f.givens(n, "with") {
-				if key := g.Key(in.name.Value); key != nil && replaces(key) {
+				if key := g.Key(in.name.Value); key != nil && dataflow.Replaces(key) {
 					f.givenType(&in, key.Schema, "state key \""+in.name.Value+"\" of the subgraph")
 				}
 			}

@@ -81,8 +81,8 @@ func (f *facts) wary(node int) *wary {
 	tree := f.flow().Dominators()
 	for v, a := range f.access() {
 		if tree.Covers(node, v) {
-			for _, x := range a.writes {
-				w.keys[x.name.Value] = true
+			for _, x := range a.Writes {
+				w.keys[x.Name.Value] = true
 			}
 		}
 	}

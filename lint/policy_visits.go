@@ -5,6 +5,7 @@ package lint
 import (
 	"slices"
 
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/solve"
 )
 
@@ -139,11 +140,11 @@ func (f *facts) writtenAround(v int) map[string]bool {
 	keys := map[string]bool{}
 	w := f.flow()
 	for u, a := range f.access() {
-		for i := range a.writes {
-			kind := f.wholeDomain(f.graph.State[a.writes[i].key]).Kind
+		for i := range a.Writes {
+			kind := f.wholeDomain(f.graph.State[a.Writes[i].Key]).Kind
 			counts := f.graph.Nodes[u].Kind.Value == "set" || kind != solve.String && kind != solve.Bool
 			if w.SCC[u] == w.SCC[v] && counts {
-				keys[a.writes[i].name.Value] = true
+				keys[a.Writes[i].Name.Value] = true
 			}
 		}
 	}
@@ -164,7 +165,7 @@ func (f *facts) boundedByState(v int) bool {
 		}
 		for _, e := range f.edgesOut()[u] {
 			for _, key := range counts[w.SCC[v]] {
-				if p := f.bound.Edges[e].When; p != nil && readsKey(p, f.graph.State[key].Name.Value) {
+				if p := f.bound.Edges[e].When; p != nil && dataflow.ReadsKey(p, f.graph.State[key].Name.Value) {
 					return true
 				}
 			}

@@ -51,8 +51,8 @@ type ranking struct {
 func (f *facts) rank(ignored int, trust bool) *ranking {
 	r := &ranking{f: f, limit: f.visitLimits(), trust: trust, why: map[int][]string{}, writers: make([][]int, len(f.graph.State))}
 	for v, access := range f.access() {
-		for i := range access.writes {
-			if of := &r.writers[access.writes[i].key]; f.flow().Reached[v] && !slices.Contains((*of)[max(0, len(*of)-1):], v) {
+		for i := range access.Writes {
+			if of := &r.writers[access.Writes[i].Key]; f.flow().Reached[v] && !slices.Contains((*of)[max(0, len(*of)-1):], v) {
 				*of = append(*of, v)
 			}
 		}

@@ -39,8 +39,8 @@ func (r *ranking) movement(key int, length bool, writers []int) *movement {
 	m := &movement{}
 	for _, v := range writers {
 		access := r.f.access()[v]
-		for i := range access.writes {
-			if access.writes[i].key != key {
+		for i := range access.Writes {
+			if access.Writes[i].Key != key {
 				continue
 			}
 			c := r.f.change(v, key, length)

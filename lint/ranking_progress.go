@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -234,7 +235,7 @@ func (f *facts) change(v, key int, length bool) change {
 	state := f.graph.State[key]
 	name := state.Name.Value
 	value := f.boundWrite(v, name)
-	if f.graph.Nodes[v].Each.IsSet() || slices.ContainsFunc(f.access()[v].writes, func(w write) bool { return w.key == key }) && f.twice(v, key) {
+	if f.graph.Nodes[v].Each.IsSet() || slices.ContainsFunc(f.access()[v].Writes, func(w dataflow.Write) bool { return w.Key == key }) && f.twice(v, key) {
 		return change{unknown: true}
 	}
 	var tree *eval.Tree
@@ -246,9 +247,9 @@ func (f *facts) change(v, key int, length bool) change {
 		tree = &eval.Tree{Op: eval.TreeConst, Value: value.Const()}
 	}
 	switch reducer := state.Reducer.Value; {
-	case replaces(state) && tree != nil && length:
+	case dataflow.Replaces(state) && tree != nil && length:
 		return shortened(name, value.Program(), tree)
-	case replaces(state) && tree != nil:
+	case dataflow.Replaces(state) && tree != nil:
 		return moved(name, tree)
 	case reducer == "sum" && tree != nil && !length:
 		if n, ok := number(tree); ok {
@@ -264,8 +265,8 @@ func (f *facts) change(v, key int, length bool) change {
 // twice reports whether a node writes a key more than once.
 func (f *facts) twice(v, key int) bool {
 	n := 0
-	for i := range f.access()[v].writes {
-		if f.access()[v].writes[i].key == key {
+	for i := range f.access()[v].Writes {
+		if f.access()[v].Writes[i].Key == key {
 			n++
 		}
 	}

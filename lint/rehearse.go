@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -380,17 +381,17 @@ func canFail(n *spec.Node) bool {
 // mayErr reports whether an expression of a node may fail, besides the values that a
 // set node writes, which are tried.
 func (f *facts) mayErr(v int) bool {
-	return slices.ContainsFunc(f.uses().ofNode(v), func(u use) bool {
-		return u.field != "set" && u.program != nil && !u.optional
+	return slices.ContainsFunc(f.uses().OfNode(v), func(u dataflow.Use) bool {
+		return u.Field != "set" && u.Program != nil && !u.Optional
 	})
 }
 
 // isFree reports whether a node writes what nobody knows before: a result of
 // something that it calls.
-func (f *facts) isFree(v int, w *write) bool {
+func (f *facts) isFree(v int, w *dataflow.Write) bool {
 	switch f.graph.Nodes[v].Kind.Value {
 	case "set", "pass", "wait", "fail":
 		return false
 	}
-	return w.value == nil || !slices.ContainsFunc(w.value.Reads(), func(r eval.Read) bool { return r.Path[0] != "output" })
+	return w.Value == nil || !slices.ContainsFunc(w.Value.Reads(), func(r eval.Read) bool { return r.Path[0] != "output" })
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -16,11 +17,11 @@ const maxItems = 6
 // read it compare with; nil when its schema says neither.
 func (r *rehearsal) compounds(k *spec.StateKey) []any {
 	var scalars []any
-	for _, u := range r.f.uses().all {
-		if u.program == nil || !readsKey(u.program, k.Name.Value) {
+	for _, u := range r.f.uses().All {
+		if u.Program == nil || !dataflow.ReadsKey(u.Program, k.Name.Value) {
 			continue
 		}
-		u.program.Tree().Each(func(t *eval.Tree) {
+		u.Program.Tree().Each(func(t *eval.Tree) {
 			if _, text := t.Value.(string); text || isNumber(t.Value) {
 				scalars = oneMore(scalars, t.Value)
 			}

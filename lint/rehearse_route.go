@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -94,16 +95,16 @@ func (r *rehearsal) collect(s *scene, tasks []standing, i int, updates []update)
 	case n.Kind.Value == "set":
 		r.assign(s, tasks, i, 0, map[string]any{}, updates)
 	default:
-		for _, w := range r.f.access()[t.node].writes {
+		for _, w := range r.f.access()[t.node].Writes {
 			kind := writesUnknown
-			if value, ok := constant(w.value); ok {
-				updates = append(slices.Clip(updates), update{key: w.key, value: value, kind: writesValue})
+			if value, ok := constant(w.Value); ok {
+				updates = append(slices.Clip(updates), update{key: w.Key, value: value, kind: writesValue})
 				continue
 			}
-			if key := r.f.graph.State[w.key]; r.f.isFree(t.node, &w) && replaces(key) && !r.trusted[key.Name.Value] {
+			if key := r.f.graph.State[w.Key]; r.f.isFree(t.node, &w) && dataflow.Replaces(key) && !r.trusted[key.Name.Value] {
 				kind = writesAny
 			}
-			updates = append(slices.Clip(updates), update{key: w.key, kind: kind})
+			updates = append(slices.Clip(updates), update{key: w.Key, kind: kind})
 		}
 		r.collect(s, tasks, i+1, updates)
 	}
@@ -132,7 +133,7 @@ func (r *rehearsal) assign(s *scene, tasks []standing, i, j int, over map[string
 	}
 	put := func(s *scene, value any, ok bool) {
 		u := update{key: key, value: value, kind: writesValue}
-		if ok = ok && replaces(r.f.graph.State[key]) && !r.f.graph.Nodes[t.node].Each.IsSet(); !ok {
+		if ok = ok && dataflow.Replaces(r.f.graph.State[key]) && !r.f.graph.Nodes[t.node].Each.IsSet(); !ok {
 			u.kind, value = writesUnknown, unknown{}
 		}
 		next := map[string]any{}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
@@ -184,11 +185,11 @@ func (r *rehearsal) listOptions(k *spec.StateKey) []any {
 		}
 		return out
 	}
-	for _, u := range r.f.uses().all {
-		if u.program == nil || !readsKey(u.program, k.Name.Value) {
+	for _, u := range r.f.uses().All {
+		if u.Program == nil || !dataflow.ReadsKey(u.Program, k.Name.Value) {
 			continue
 		}
-		u.program.Tree().Each(func(t *eval.Tree) {
+		u.Program.Tree().Each(func(t *eval.Tree) {
 			switch v := t.Value.(type) {
 			case int:
 				if d.Kind != solve.String {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -88,7 +89,7 @@ func (f *facts) idleParts(d *judgement, k int) {
 			if key == nil {
 				continue
 			}
-			values, listed := literals(key.Schema)
+			values, listed := domain.Literals(key.Schema)
 			asked := []*eval.Tree{t.Args[1-i]}
 			if t.Name == "in" {
 				asked = t.Args[1].Args
@@ -102,7 +103,7 @@ func (f *facts) idleParts(d *judgement, k int) {
 				if near != "" {
 					near = "; did you mean " + strconv.Quote(near) + "?"
 				}
-				f.report(d.span(k), "%s is never %s: it is %s%s", key.Name.Value, strconv.Quote(word), oneOfData(values), near)
+				f.report(d.span(k), "%s is never %s: it is %s%s", key.Name.Value, strconv.Quote(word), domain.OneOf(values), near)
 			}
 		}
 	})

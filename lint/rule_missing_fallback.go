@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -144,7 +145,7 @@ func bindings(values []solve.Binding) string {
 	}
 	words := make([]string, len(values))
 	for i, b := range values {
-		words[i] = b.Name() + " = " + literal(b.Value)
+		words[i] = b.Name() + " = " + domain.Literal(b.Value)
 	}
 	return strings.Join(words, " and ")
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/concurrency"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -60,7 +61,7 @@ func checkParallelConflict(f *facts) {
 	}
 	writers := f.writersByKey()
 	for key, list := range writers {
-		if !replaces(f.graph.State[key]) {
+		if !dataflow.Replaces(f.graph.State[key]) {
 			writers[key] = nil
 			continue
 		}
@@ -74,15 +75,15 @@ func checkParallelConflict(f *facts) {
 // writer is a write and its node.
 type writer struct {
 	node int
-	write
+	dataflow.Write
 }
 
 // writersByKey lists the writes to each state key, in file order.
 func (f *facts) writersByKey() [][]writer {
 	out := make([][]writer, len(f.graph.State))
 	for v, a := range f.access() {
-		for _, w := range a.writes {
-			out[w.key] = append(out[w.key], writer{v, w})
+		for _, w := range a.Writes {
+			out[w.Key] = append(out[w.Key], writer{v, w})
 		}
 	}
 	return out
@@ -99,9 +100,9 @@ func (f *facts) writeConflict(k *concurrency.Branches, earlier []writer, w write
 		if chosen {
 			outcome = "with conflict: error the run fails when they do so in one superstep"
 		}
-		d := f.report(w.name.Span, "%q and %q can run at the same time and both write %q; %s",
-			f.Name(earlier[i].node), f.Name(w.node), w.name.Value, outcome)
-		d.Related = append(d.Related, f.related(earlier[i].name.Span, "the other write"),
+		d := f.report(w.Name.Span, "%q and %q can run at the same time and both write %q; %s",
+			f.Name(earlier[i].node), f.Name(w.node), w.Name.Value, outcome)
+		d.Related = append(d.Related, f.related(earlier[i].Name.Span, "the other write"),
 			f.related(f.graph.Nodes[at.Node].ID.Span, "the branches begin here"))
 		return
 	}
@@ -148,37 +149,37 @@ func (f *facts) readConflicts(k *concurrency.Branches, writers [][]writer) {
 		name string
 	}
 	seen := map[place]bool{}
-	all := f.uses().all
+	all := f.uses().All
 	for i := range all {
 		u := &all[i]
-		if u.node < 0 {
+		if u.Node < 0 {
 			continue
 		}
-		for _, r := range u.program.Reads() {
+		for _, r := range u.Program.Reads() {
 			key, ok := f.keyOf[r.Path[0]]
 			if !ok {
 				f.outputRace(k, u, r)
 				continue
 			}
-			if at := (place{u.node, r.Path[0]}); len(writers[key]) > 0 && !seen[at] && f.readConflict(k, u, writers[key]) {
+			if at := (place{u.Node, r.Path[0]}); len(writers[key]) > 0 && !seen[at] && f.readConflict(k, u, writers[key]) {
 				seen[at] = true
 			}
 		}
 	}
 }
 
-func (f *facts) readConflict(k *concurrency.Branches, u *use, writers []writer) bool {
+func (f *facts) readConflict(k *concurrency.Branches, u *dataflow.Use, writers []writer) bool {
 	for i := range writers[:min(len(writers), maxRivals)] {
 		w := &writers[i]
-		if w.node == u.node {
+		if w.node == u.Node {
 			return false // a change of its own: the writes are compared
 		}
-		at, ok := f.partingOf(k, w.node, u.node)
-		if !ok || at.Optional && f.exclusive(k, at) || f.mayBeOpen(u, w.key) {
+		at, ok := f.partingOf(k, w.node, u.Node)
+		if !ok || at.Optional && f.exclusive(k, at) || f.mayBeOpen(u, w.Key) {
 			continue
 		}
-		d := f.report(u.spanOf(w.name.Value), "%q reads %q, which %q may write at the same time", f.Name(u.node), w.name.Value, f.Name(w.node))
-		d.Related = append(d.Related, f.related(w.name.Span, "the write"),
+		d := f.report(u.SpanOf(w.Name.Value), "%q reads %q, which %q may write at the same time", f.Name(u.Node), w.Name.Value, f.Name(w.node))
+		d.Related = append(d.Related, f.related(w.Name.Span, "the write"),
 			f.related(f.graph.Nodes[at.Node].ID.Span, "the branches begin here"))
 		return true
 	}
@@ -186,14 +187,14 @@ func (f *facts) readConflict(k *concurrency.Branches, u *use, writers []writer) 
 }
 
 // outputRace reports a read of the output of a node in a sibling branch.
-func (f *facts) outputRace(k *concurrency.Branches, u *use, r eval.Read) {
+func (f *facts) outputRace(k *concurrency.Branches, u *dataflow.Use, r eval.Read) {
 	if !isOutput(r) || f.graph.Node(r.Path[1]) == nil {
 		return
 	}
 	id := r.Path[1]
 	n := f.graph.Node(id)
-	if at, ok := f.partingOf(k, n.Index, u.node); ok {
-		d := f.report(u.spanOf("nodes"), "%q reads the output of %s, which may run at the same time", f.Name(u.node), strconv.Quote(id))
+	if at, ok := f.partingOf(k, n.Index, u.Node); ok {
+		d := f.report(u.SpanOf("nodes"), "%q reads the output of %s, which may run at the same time", f.Name(u.Node), strconv.Quote(id))
 		d.Related = append(d.Related, f.related(f.graph.Nodes[at.Node].ID.Span, "the branches begin here"))
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -339,7 +340,7 @@ func (f *facts) watches(p *policy, decided map[string]bool) bool {
 		}
 		return !decided[key] && !slices.ContainsFunc(f.graph.Edges, func(e *spec.Edge) bool {
 			when := f.bound.Edges[e.Index].When
-			return when != nil && f.From[e.Index] >= 0 && before[f.From[e.Index]] && readsKey(when, key)
+			return when != nil && f.From[e.Index] >= 0 && before[f.From[e.Index]] && dataflow.ReadsKey(when, key)
 		})
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -68,8 +69,8 @@ type made struct {
 }
 
 // of is the assignment that holds where a use is evaluated.
-func (m *made) of(u *use) *assignment {
-	if u.moment == atEnd {
+func (m *made) of(u *dataflow.Use) *assignment {
+	if u.Moment == dataflow.AtEnd {
 		return m.final
 	}
 	return m.assignment
@@ -84,11 +85,11 @@ func (f *facts) made() *made {
 	f.madeKnown = true
 	m := &made{keys: map[int]int{}, outputs: map[int]int{}, firm: map[*eval.Program][]eval.Read{}}
 	size := 0
-	all := f.uses().all
+	all := f.uses().All
 	for i := range all {
-		for _, r := range all[i].program.Reads() {
+		for _, r := range all[i].Program.Reads() {
 			switch key, ok := f.keyOf[r.Path[0]]; {
-			case ok && liveKey(f.graph.State[key]):
+			case ok && f.graph.State[key].Default == nil && !f.graph.State[key].Required:
 				if _, known := m.keys[key]; !known {
 					m.keys[key], size = size, size+1
 				}
@@ -121,7 +122,7 @@ func (f *facts) fillMade(m *made) {
 	for v := range f.graph.Nodes {
 		if !f.skipsUnmade(v) {
 			for _, w := range f.always(v) {
-				if thing, ok := m.keys[w.key]; ok {
+				if thing, ok := m.keys[w.Key]; ok {
 					m.making(v, thing)
 				}
 			}
@@ -138,10 +139,10 @@ func (f *facts) forgets(m *made, v int) {
 	if !isModel(f.graph.Nodes[v]) {
 		return
 	}
-	for _, u := range f.uses().ofNode(v) {
-		for _, r := range u.program.Reads() {
+	for _, u := range f.uses().OfNode(v) {
+		for _, r := range u.Program.Reads() {
 			key, ok := f.keyOf[r.Path[0]]
-			if thing, asked := m.keys[key]; ok && asked && f.graph.State[key].Once && u.moment == before {
+			if thing, asked := m.keys[key]; ok && asked && f.graph.State[key].Once && u.Moment == dataflow.Before {
 				m.dropping(v, thing)
 			}
 		}
@@ -154,14 +155,14 @@ func isOutput(r eval.Read) bool {
 }
 
 // firmly lists what a use needs a value of.
-func (m *made) firmly(u *use) []eval.Read {
-	if u.optional || u.moment == atEnd && u.program.Path() != nil {
+func (m *made) firmly(u *dataflow.Use) []eval.Read {
+	if u.Optional || u.Moment == dataflow.AtEnd && u.Program.Path() != nil {
 		return nil // an output that is a path may well be null
 	}
-	reads, known := m.firm[u.program]
+	reads, known := m.firm[u.Program]
 	if !known {
-		reads = firmReads(u.program)
-		m.firm[u.program] = reads
+		reads = dataflow.FirmReads(u.Program)
+		m.firm[u.Program] = reads
 	}
 	return reads
 }
@@ -184,15 +185,15 @@ func checkReadBeforeWrite(f *facts) {
 	}
 	type place struct{ node, thing int }
 	seen := map[place]bool{}
-	all := f.uses().all
+	all := f.uses().All
 	for i := range all {
 		u := &all[i]
-		if !m.asks(f, u.program) {
+		if !m.asks(f, u.Program) {
 			continue
 		}
 		if f.readsTooMuch(m, u, func(thing int) bool {
-			was := seen[place{u.node, thing}]
-			seen[place{u.node, thing}] = true
+			was := seen[place{u.Node, thing}]
+			seen[place{u.Node, thing}] = true
 			return was
 		}) {
 			continue
@@ -200,10 +201,10 @@ func checkReadBeforeWrite(f *facts) {
 		open := m.of(u).at(u)
 		for _, r := range m.firmly(u) {
 			thing, what := f.asked(m, u, r)
-			if thing < 0 || !open(thing) || seen[place{u.node, thing}] {
+			if thing < 0 || !open(thing) || seen[place{u.Node, thing}] {
 				continue
 			}
-			seen[place{u.node, thing}] = true
+			seen[place{u.Node, thing}] = true
 			f.reportOpen(m, u, thing, r.Path[0], what)
 		}
 	}
@@ -211,7 +212,7 @@ func checkReadBeforeWrite(f *facts) {
 
 // asked is what a read asks for: a key in question or a node's output; -1 for
 // neither, and what to call it.
-func (f *facts) asked(m *made, u *use, r eval.Read) (thing int, what string) {
+func (f *facts) asked(m *made, u *dataflow.Use, r eval.Read) (thing int, what string) {
 	if key, ok := f.keyOf[r.Path[0]]; ok {
 		thing, ok := m.keys[key]
 		if !ok || f.setBefore(u, key) {
@@ -221,11 +222,11 @@ func (f *facts) asked(m *made, u *use, r eval.Read) (thing int, what string) {
 	}
 	if isOutput(r) && f.graph.Node(r.Path[1]) != nil {
 		n := f.graph.Node(r.Path[1])
-		if n.Index == u.node && u.moment != before {
+		if n.Index == u.Node && u.Moment != dataflow.Before {
 			return -1, "" // its own output, once it has run
 		}
-		if k := f.forks(); u.node >= 0 {
-			if _, both := k.Together(n.Index, u.node); both {
+		if k := f.forks(); u.Node >= 0 {
+			if _, both := k.Together(n.Index, u.Node); both {
 				return -1, "" // a race, which has a rule of its own
 			}
 		}
@@ -236,16 +237,16 @@ func (f *facts) asked(m *made, u *use, r eval.Read) (thing int, what string) {
 
 // setBefore reports whether an earlier assignment of the same set node has
 // written the key.
-func (f *facts) setBefore(u *use, key int) bool {
-	if u.field != "set" || u.node < 0 {
+func (f *facts) setBefore(u *dataflow.Use, key int) bool {
+	if u.Field != "set" || u.Node < 0 {
 		return false
 	}
-	writes := f.access()[u.node].writes
-	return slices.ContainsFunc(writes[:min(u.order, len(writes))], func(w write) bool { return w.key == key })
+	writes := f.access()[u.Node].Writes
+	return slices.ContainsFunc(writes[:min(u.Order, len(writes))], func(w dataflow.Write) bool { return w.Key == key })
 }
 
 // mayBeOpen reports whether a key may be without a value where it is used.
-func (f *facts) mayBeOpen(u *use, key int) bool {
+func (f *facts) mayBeOpen(u *dataflow.Use, key int) bool {
 	m := f.made()
 	if m == nil {
 		return false
@@ -254,8 +255,8 @@ func (f *facts) mayBeOpen(u *use, key int) bool {
 	return ok && m.of(u).at(u)(thing)
 }
 
-func (f *facts) reportOpen(m *made, u *use, thing int, name, what string) {
-	at := u.node
+func (f *facts) reportOpen(m *made, u *dataflow.Use, thing int, name, what string) {
+	at := u.Node
 	if at < 0 {
 		at = f.End
 	}
@@ -266,13 +267,13 @@ func (f *facts) reportOpen(m *made, u *use, thing int, name, what string) {
 	written := f.writtenAt(m, thing)
 	switch {
 	case written == nil:
-		f.report(u.spanOf(name), "%s is read, but no node writes it; give it a default, or required: true", quoteKey(what))
+		f.report(u.SpanOf(name), "%s is read, but no node writes it; give it a default, or required: true", quoteKey(what))
 	default:
 		verb := "written"
 		if _, isKey := f.keyOf[what]; !isKey {
 			verb = "made"
 		}
-		d := f.report(u.spanOf(name), "%s may not be %s yet, on the path %s%s", quoteKey(what), verb, f.pathText(path), f.lostOn(path))
+		d := f.report(u.SpanOf(name), "%s may not be %s yet, on the path %s%s", quoteKey(what), verb, f.pathText(path), f.lostOn(path))
 		d.Related = append(d.Related, f.related(*written, "it is %s here", verb))
 	}
 }
@@ -302,9 +303,9 @@ func (f *facts) writtenAt(m *made, thing int) *spec.Span {
 			continue
 		}
 		for _, a := range f.access() {
-			for _, w := range a.writes {
-				if w.key == key {
-					return &w.name.Span
+			for _, w := range a.Writes {
+				if w.Key == key {
+					return &w.Name.Span
 				}
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/shell"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
@@ -55,17 +56,17 @@ func checkScriptInjection(f *facts) {
 func (f *facts) execInjection(v int, n *spec.Node) {
 	command := n.Field("command")
 	code := shell.Code(command)
-	uses := f.uses().ofNode(v)
+	uses := f.uses().OfNode(v)
 	for i := range uses {
 		u := &uses[i]
 		switch {
-		case !u.inText || harmless(u.program.Type()) || f.fixed(u):
-		case u.field == "script", u.field == "command" && slices.Contains(code, u.text.Span):
-			f.report(u.span(), "%q becomes code of the script; pass it by env and write it as a variable", u.program.Source())
-		case u.field == "command" && len(command.Items) > 0 && u.text.Span == command.Items[0].Span && f.originOf(u) > ofFlow:
-			f.report(u.span(), "%q chooses the program to run, and comes from %s", u.program.Source(), f.originOf(u))
-		case u.field == "dir" && f.originOf(u) == ofWorld:
-			f.report(u.span(), "%q chooses the folder to run in, and comes from %s", u.program.Source(), f.originOf(u))
+		case !u.InText || harmless(u.Program.Type()) || f.fixed(u):
+		case u.Field == "script", u.Field == "command" && slices.Contains(code, u.Text.Span):
+			f.report(u.Span(), "%q becomes code of the script; pass it by env and write it as a variable", u.Program.Source())
+		case u.Field == "command" && len(command.Items) > 0 && u.Text.Span == command.Items[0].Span && f.originOf(u) > ofFlow:
+			f.report(u.Span(), "%q chooses the program to run, and comes from %s", u.Program.Source(), f.originOf(u))
+		case u.Field == "dir" && f.originOf(u) == ofWorld:
+			f.report(u.Span(), "%q chooses the folder to run in, and comes from %s", u.Program.Source(), f.originOf(u))
 		}
 	}
 }
@@ -97,9 +98,9 @@ func (f *facts) templateInjection(text spec.Text, t *eval.Template) {
 		if part.Program == nil || harmless(part.Program.Type()) {
 			continue
 		}
-		u := use{node: -1, edge: -1, text: text, from: part.From, to: part.To, program: part.Program}
+		u := dataflow.Use{Node: -1, Edge: -1, Text: text, From: part.From, To: part.To, Program: part.Program}
 		if !f.fixed(&u) {
-			f.report(u.span(), "%q becomes code of the script; pass it by env and write it as a variable", part.Program.Source())
+			f.report(u.Span(), "%q becomes code of the script; pass it by env and write it as a variable", part.Program.Source())
 		}
 	}
 }
@@ -120,8 +121,8 @@ func boundField(v *bind.Value, name string) *bind.Value {
 
 // fixed reports whether all that a use reads is of a closed set of plain words
 // or no text at all.
-func (f *facts) fixed(u *use) bool {
-	for _, r := range u.program.Reads() {
+func (f *facts) fixed(u *dataflow.Use) bool {
+	for _, r := range u.Program.Reads() {
 		key, ok := f.keyOf[r.Path[0]]
 		switch {
 		case ok && (closed(f.graph.State[key].Schema) || harmless(fieldType(f.graph.State[key], r))):

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -53,18 +54,18 @@ func checkSecretLeak(f *facts) {
 	if len(secret) == 0 {
 		return
 	}
-	all := f.uses().all
+	all := f.uses().All
 	for i := range all {
 		u := &all[i]
-		name := secretRead(u.program, secret)
-		if name == "" && f.shaped && u.node >= 0 {
+		name := secretRead(u.Program, secret)
+		if name == "" && f.shaped && u.Node >= 0 {
 			name = f.secretInput(u, secret)
 		}
-		if name == "" || u.node < 0 || keepsNothing(u.program) {
+		if name == "" || u.Node < 0 || keepsNothing(u.Program) {
 			continue
 		}
 		if where := f.exposes(u); where != "" {
-			f.report(u.span(), "the secret %q reaches %s", name, where)
+			f.report(u.Span(), "the secret %q reaches %s", name, where)
 		}
 	}
 	f.secretWrites(secret)
@@ -92,12 +93,12 @@ func keepsNothing(p *eval.Program) bool {
 
 // secretInput is the first secret key that an edge hands over in the input that
 // a use reads; "" for none.
-func (f *facts) secretInput(u *use, secret map[string]bool) string {
-	for _, r := range u.program.Reads() {
+func (f *facts) secretInput(u *dataflow.Use, secret map[string]bool) string {
+	for _, r := range u.Program.Reads() {
 		if r.Path[0] != "input" {
 			continue
 		}
-		into, _ := f.handedBy(u.node)
+		into, _ := f.handedBy(u.Node)
 		for _, i := range into {
 			if t := f.bound.Edges[i].Transform; t != nil {
 				found := ""
@@ -116,12 +117,12 @@ func (f *facts) secretInput(u *use, secret map[string]bool) string {
 }
 
 // exposes says to whom a use shows its value; "" when to none.
-func (f *facts) exposes(u *use) string {
-	n := f.graph.Nodes[u.node]
+func (f *facts) exposes(u *dataflow.Use) string {
+	n := f.graph.Nodes[u.Node]
 	switch {
-	case isModel(n) && slices.Contains([]string{"prompt", "instructions", "messages", "judge", "loop"}, u.field):
+	case isModel(n) && slices.Contains([]string{"prompt", "instructions", "messages", "judge", "loop"}, u.Field):
 		return "the prompt of " + quoteKey(n.ID.Value)
-	case n.Kind.Value == "exec" && (u.field == "command" || u.field == "script"):
+	case n.Kind.Value == "exec" && (u.Field == "command" || u.Field == "script"):
 		return "the argument list of " + quoteKey(n.ID.Value) + "; pass it by env"
 	}
 	return ""
@@ -131,11 +132,11 @@ func (f *facts) exposes(u *use) string {
 func (f *facts) secretWrites(secret map[string]bool) {
 	for v, a := range f.access() {
 		n := f.graph.Nodes[v]
-		for i, w := range a.writes {
-			if secret[w.name.Value] {
+		for i, w := range a.Writes {
+			if secret[w.Name.Value] {
 				continue
 			}
-			source := w.value
+			source := w.Value
 			if source == nil && n.Kind.Value == "set" {
 				source = f.assigned(v, i)
 			}
@@ -143,7 +144,7 @@ func (f *facts) secretWrites(secret map[string]bool) {
 				continue
 			}
 			if name := secretRead(source, secret); name != "" {
-				f.report(w.name.Span, "state key %q takes the secret %q but is not secret itself", w.name.Value, name)
+				f.report(w.Name.Span, "state key %q takes the secret %q but is not secret itself", w.Name.Value, name)
 			}
 		}
 	}
@@ -152,9 +153,9 @@ func (f *facts) secretWrites(secret map[string]bool) {
 // assigned is a program that the i-th assignment of a set node evaluates as a
 // part of a template; nil when there is none.
 func (f *facts) assigned(v, i int) *eval.Program {
-	for _, u := range f.uses().ofNode(v) {
-		if u.field == "set" && u.order == i {
-			return u.program
+	for _, u := range f.uses().OfNode(v) {
+		if u.Field == "set" && u.Order == i {
+			return u.Program
 		}
 	}
 	return nil

@@ -125,7 +125,7 @@ func (f *facts) neverFails() {
 func (f *facts) canFailAtAll(v, visits int) bool {
 	n := f.graph.Nodes[v]
 	limited := visits > 0 && n.OnMaxVisits != "skip"
-	if limited || f.failsBypassed(n) || len(f.access()[v].writes) > 0 || n.Goto.IsSet() || n.HasEnds || n.Each.IsSet() {
+	if limited || f.failsBypassed(n) || len(f.access()[v].Writes) > 0 || n.Goto.IsSet() || n.HasEnds || n.Each.IsSet() {
 		return true
 	}
 	return n.Kind.Value != "pass"

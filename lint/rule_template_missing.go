@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -53,28 +54,28 @@ func checkTemplateMissing(f *facts) {
 	f.unexpanded()
 	f.untemplated()
 	var in [][]int
-	all := f.uses().all
+	all := f.uses().All
 	for i := range all {
 		u := &all[i]
-		if u.node < 0 || u.optional || !readsContext(u.program) {
+		if u.Node < 0 || u.Optional || !readsContext(u.Program) {
 			continue
 		}
 		if in == nil {
 			in = f.EdgesInto()
 		}
-		n := f.graph.Nodes[u.node]
-		if t := u.program.Tree(); u.moment == before && t.Op == eval.TreePath && t.Path[0] == "error" && len(t.Path) > 1 {
-			f.noError(u, n, in[u.node])
+		n := f.graph.Nodes[u.Node]
+		if t := u.Program.Tree(); u.Moment == dataflow.Before && t.Op == eval.TreePath && t.Path[0] == "error" && len(t.Path) > 1 {
+			f.noError(u, n, in[u.Node])
 		}
-		for _, r := range firmReads(u.program) {
+		for _, r := range dataflow.FirmReads(u.Program) {
 			switch {
 			case (r.Path[0] == "item" || r.Path[0] == "index") && !n.Each.IsSet() && f.keyless(r.Path[0]):
-				f.report(u.spanOf(r.Path[0]), "%q is known only in a node with each, and %q has none", r.Path[0], n.ID.Value)
+				f.report(u.SpanOf(r.Path[0]), "%q is known only in a node with each, and %q has none", r.Path[0], n.ID.Value)
 			case r.Path[0] == "run" && len(r.Path) > 2 && r.Path[1] == "input":
 				f.runInput(u, "run.input", r.Path[2])
-			case r.Path[0] == "input" && len(r.Path) > 1 && u.moment == before:
-				f.inputMember(u, n, r.Path[1], in[u.node])
-			case r.Path[0] == "last" && len(r.Path) > 1 && u.inText && u.moment == before && f.keyless("last"):
+			case r.Path[0] == "input" && len(r.Path) > 1 && u.Moment == dataflow.Before:
+				f.inputMember(u, n, r.Path[1], in[u.Node])
+			case r.Path[0] == "last" && len(r.Path) > 1 && u.InText && u.Moment == dataflow.Before && f.keyless("last"):
 				f.lastSaid(u, r.Path[1])
 			}
 		}
@@ -101,9 +102,9 @@ func (f *facts) untemplated() {
 
 // noError reports an edge into a node that no failure precedes, so that there is
 // no error to read.
-func (f *facts) noError(u *use, n *spec.Node, in []int) {
+func (f *facts) noError(u *dataflow.Use, n *spec.Node, in []int) {
 	if n.Final {
-		f.report(u.spanOf("error"), "%q runs in finally, also when nothing has failed, and error is null then; write it with a question mark", n.ID.Value)
+		f.report(u.SpanOf("error"), "%q runs in finally, also when nothing has failed, and error is null then; write it with a question mark", n.ID.Value)
 		return
 	}
 	for _, i := range in {
@@ -111,17 +112,17 @@ func (f *facts) noError(u *use, n *spec.Node, in []int) {
 		if e.Condition == "on_failure" || e.Condition == "always" {
 			continue
 		}
-		d := f.report(u.spanOf("error"), "the edge from %q is taken after a success, and error is null then; write it with a question mark, or lead there by on_failure only", e.From.Value)
+		d := f.report(u.SpanOf("error"), "the edge from %q is taken after a success, and error is null then; write it with a question mark, or lead there by on_failure only", e.From.Value)
 		d.Related = append(d.Related, f.related(e.From.Span, "the edge"))
 		return
 	}
 	if len(in) == 0 && n.Index == f.Start() {
-		f.report(u.spanOf("error"), "nothing has failed before %q, the start: error is null", n.ID.Value)
+		f.report(u.SpanOf("error"), "nothing has failed before %q, the start: error is null", n.ID.Value)
 	}
 }
 
 // lastSaid reports what no node before could have said.
-func (f *facts) lastSaid(u *use, member string) {
+func (f *facts) lastSaid(u *dataflow.Use, member string) {
 	speakers := []string{"llm", "agent"}
 	if member == "tool_result" {
 		speakers = append(speakers, "tools", "tool")
@@ -129,17 +130,17 @@ func (f *facts) lastSaid(u *use, member string) {
 	if f.flow().Anywhere {
 		return
 	}
-	earlier := f.flow().Reverse.Reach(u.node)
+	earlier := f.flow().Reverse.Reach(u.Node)
 	for v, n := range f.graph.Nodes {
 		speaks := slices.Contains(speakers, n.Kind.Value) || n.Kind.Value == "graph" && n.Conversation != nil
-		if speaks && f.graph.Nodes[u.node].Final {
+		if speaks && f.graph.Nodes[u.Node].Final {
 			return // it may have spoken before the run ended
 		}
-		if speaks && earlier[v] && (v != u.node || f.flow().Cyclic[v]) {
+		if speaks && earlier[v] && (v != u.Node || f.flow().Cyclic[v]) {
 			return
 		}
 	}
-	f.report(u.span(), "last.%s is missing: no %s node comes before %q", member, strings.Join(speakers, " or "), f.Name(u.node))
+	f.report(u.Span(), "last.%s is missing: no %s node comes before %q", member, strings.Join(speakers, " or "), f.Name(u.Node))
 }
 
 // keyless reports whether a context name is no state key of an open graph.
@@ -157,12 +158,12 @@ func readsContext(p *eval.Program) bool {
 
 // runInput reports a member of the run's input, by the path of that, which need not be
 // given; false when there is nothing to report.
-func (f *facts) runInput(u *use, path, name string) bool {
+func (f *facts) runInput(u *dataflow.Use, path, name string) bool {
 	switch key := f.graph.Key(name); {
 	case key == nil && f.graph.StrictState:
-		f.report(u.span(), "the run's input has no %q: it is no declared state key", name)
-	case key != nil && !key.Required && u.inText:
-		f.report(u.span(), "%s.%s is missing when it is not given; write %s, or %s.%s with a question mark", path, name, name, path, name)
+		f.report(u.Span(), "the run's input has no %q: it is no declared state key", name)
+	case key != nil && !key.Required && u.InText:
+		f.report(u.Span(), "%s.%s is missing when it is not given; write %s, or %s.%s with a question mark", path, name, name, path, name)
 	default:
 		return false
 	}
@@ -171,7 +172,7 @@ func (f *facts) runInput(u *use, path, name string) bool {
 
 // inputMember reports an edge that surely hands over an input without the member, or
 // may; the start has the run's input.
-func (f *facts) inputMember(u *use, n *spec.Node, name string, in []int) {
+func (f *facts) inputMember(u *dataflow.Use, n *spec.Node, name string, in []int) {
 	if slices.ContainsFunc(n.Before, func(e spec.NamedExpr) bool { return e.Name.Value == name }) {
 		return
 	}
@@ -189,7 +190,7 @@ func (f *facts) inputMember(u *use, n *spec.Node, name string, in []int) {
 		if e.Condition == "always" {
 			failed = " when it has failed"
 		}
-		d := f.report(u.span(), "the edge from %q hands over no %q%s; write it with a question mark, or supply it by transform", source.ID.Value, "input."+name, failed)
+		d := f.report(u.Span(), "the edge from %q hands over no %q%s; write it with a question mark, or supply it by transform", source.ID.Value, "input."+name, failed)
 		d.Related = append(d.Related, f.related(e.From.Span, "the edge"))
 		return
 	}

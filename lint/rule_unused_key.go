@@ -48,12 +48,12 @@ edges:
 func checkUnusedKey(f *facts) {
 	used := make(map[string]bool, len(f.graph.State))
 	for v, a := range f.access() {
-		if a.seesAll {
+		if a.SeesAll {
 			return
 		}
 		n := f.graph.Nodes[v]
-		for _, w := range a.writes {
-			used[w.name.Value] = true
+		for _, w := range a.Writes {
+			used[w.Name.Value] = true
 		}
 		mark(used, n.Reads)
 		if n.Decide != nil {
@@ -75,9 +75,9 @@ func checkUnusedKey(f *facts) {
 			}
 		}
 	}
-	all := f.uses().all
+	all := f.uses().All
 	for i := range all {
-		for _, r := range all[i].program.Reads() {
+		for _, r := range all[i].Program.Reads() {
 			if r.Path[0] == "state" || r.Path[0] == "run" && (len(r.Path) < 3 || r.Path[1] == "input") {
 				if r.Path[0] == "state" || len(r.Path) < 3 {
 					return // the whole state

@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -107,20 +108,20 @@ func (f *facts) ownOutputs(g *spec.Graph) []spec.Text {
 	}
 	read, written := map[string]bool{}, map[string]bool{}
 	for v, a := range c.access() {
-		if a.seesAll {
+		if a.SeesAll {
 			return nil
 		}
 		mark(read, g.Nodes[v].Reads)
 		if decide := g.Nodes[v].Decide; decide != nil {
 			mark(read, decide.See)
 		}
-		for _, w := range a.writes {
-			written[w.name.Value] = true
+		for _, w := range a.Writes {
+			written[w.Name.Value] = true
 		}
 	}
-	all := c.uses().all
+	all := c.uses().All
 	for i := range all {
-		markReads(read, all[i].program)
+		markReads(read, all[i].Program)
 	}
 	c.usedElsewhere(read)
 	var out []spec.Text
@@ -150,24 +151,24 @@ func (t *taking) collect() {
 		return
 	}
 	x := f.uses()
-	for i := range x.all {
-		t.look(x.all[i].program, "nodes", id, "output")
-		t.look(x.all[i].program, "branches", id, "output")
-		t.look(x.all[i].program, "inputs", id)
-		t.look(x.all[i].program, "history", id)
+	for i := range x.All {
+		t.look(x.All[i].Program, "nodes", id, "output")
+		t.look(x.All[i].Program, "branches", id, "output")
+		t.look(x.All[i].Program, "inputs", id)
+		t.look(x.All[i].Program, "history", id)
 	}
 	for _, p := range f.bound.Never {
 		t.look(p, "nodes", id, "output")
 		t.look(p, "history", id)
 	}
-	for _, u := range x.ofNode(t.node.Index) {
-		if u.moment != before {
-			t.look(u.program, "output")
+	for _, u := range x.OfNode(t.node.Index) {
+		if u.Moment != dataflow.Before {
+			t.look(u.Program, "output")
 		}
 	}
 	for _, i := range f.edgesOut()[t.node.Index] {
-		for _, u := range x.ofEdge(i) {
-			t.look(u.program, "output")
+		for _, u := range x.OfEdge(i) {
+			t.look(u.Program, "output")
 		}
 	}
 	for _, cache := range f.caches() {
@@ -216,13 +217,13 @@ func (t *taking) asInput(v int) {
 		return
 	}
 	n := f.graph.Nodes[v]
-	if n.Kind.Value == "pass" || givenState(n) {
+	if n.Kind.Value == "pass" || dataflow.GivenState(n) {
 		t.all = true
 		return
 	}
-	for _, u := range f.uses().ofNode(v) {
-		t.look(u.program, "input", t.node.ID.Value)
-		t.look(u.program, "input")
+	for _, u := range f.uses().OfNode(v) {
+		t.look(u.Program, "input", t.node.ID.Value)
+		t.look(u.Program, "input")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -47,9 +48,9 @@ func checkURLInjection(f *facts) {
 		if n.Kind.Value != "http" {
 			continue
 		}
-		uses := f.uses().ofNode(v)
+		uses := f.uses().OfNode(v)
 		for i := range uses {
-			if u := &uses[i]; u.field == "url" && u.inText && !f.fixed(u) && !escaped(u.program.Tree()) {
+			if u := &uses[i]; u.Field == "url" && u.InText && !f.fixed(u) && !escaped(u.Program.Tree()) {
 				f.urlPart(u)
 			}
 		}
@@ -57,13 +58,13 @@ func checkURLInjection(f *facts) {
 }
 
 // urlPart judges a part of a URL that isn't escaped by where it stands.
-func (f *facts) urlPart(u *use) {
-	from, source := f.originOf(u), u.program.Source()
-	before := withoutParts(u.text.Value[:u.from])
+func (f *facts) urlPart(u *dataflow.Use) {
+	from, source := f.originOf(u), u.Program.Source()
+	before := withoutParts(u.Text.Value[:u.From])
 	switch {
 	case before == "" && from < ofWorld, from == ofFlow:
 	case before == "":
-		f.report(u.span(), "%q chooses the host of the request, and comes from %s", source, from)
+		f.report(u.Span(), "%q chooses the host of the request, and comes from %s", source, from)
 	default:
 		place := "path"
 		if _, rest, _ := strings.Cut(before, "://"); !strings.ContainsAny(rest, "/?#") && strings.Contains(before, "://") {
@@ -72,11 +73,11 @@ func (f *facts) urlPart(u *use) {
 			place = "query"
 		}
 		call := "urlencode(" + source + ")"
-		if u.optional {
+		if u.Optional {
 			call = "urlencode(" + source + " ?? '')"
 		}
-		d := f.report(u.span(), "%q comes from %s and stands in the %s of a URL as it is; write %s", source, from, place, call)
-		if !u.optional {
+		d := f.report(u.Span(), "%q comes from %s and stands in the %s of a URL as it is; write %s", source, from, place, call)
+		if !u.Optional {
 			d.Suggestion = call
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -46,12 +47,12 @@ func originOfKind(kind string) origin {
 // originOf is the least trusted origin of what a program reads. Numbers,
 // booleans and values of an enum of plain words are the graph's own, wherever
 // they come from.
-func (f *facts) originOf(u *use) origin {
-	if harmless(u.program.Type()) {
+func (f *facts) originOf(u *dataflow.Use) origin {
+	if harmless(u.Program.Type()) {
 		return ofFlow
 	}
 	worst := ofFlow
-	for _, r := range u.program.Reads() {
+	for _, r := range u.Program.Reads() {
 		worst = max(worst, f.originOfRead(u, r))
 	}
 	return worst
@@ -65,7 +66,7 @@ func harmless(t eval.Type) bool {
 	return false
 }
 
-func (f *facts) originOfRead(u *use, r eval.Read) origin {
+func (f *facts) originOfRead(u *dataflow.Use, r eval.Read) origin {
 	if key, ok := f.keyOf[r.Path[0]]; ok {
 		if closed(f.graph.State[key].Schema) || harmless(fieldType(f.graph.State[key], r)) {
 			return ofFlow
@@ -74,8 +75,8 @@ func (f *facts) originOfRead(u *use, r eval.Read) origin {
 	}
 	switch r.Path[0] {
 	case "output":
-		if u.node >= 0 {
-			return f.originOfOutput(u.node)
+		if u.Node >= 0 {
+			return f.originOfOutput(u.Node)
 		}
 	case "nodes", "history":
 		if len(r.Path) > 1 && f.graph.Node(r.Path[1]) != nil {
@@ -86,12 +87,12 @@ func (f *facts) originOfRead(u *use, r eval.Read) origin {
 		}
 		return ofWorld
 	case "input", "inputs":
-		if u.node >= 0 {
-			return f.originOfInput(u.node, r)
+		if u.Node >= 0 {
+			return f.originOfInput(u.Node, r)
 		}
 	case "item":
-		if u.node >= 0 && f.bound.Nodes[u.node].Each != nil {
-			return f.originOfProgram(u.node, f.bound.Nodes[u.node].Each)
+		if u.Node >= 0 && f.bound.Nodes[u.Node].Each != nil {
+			return f.originOfProgram(u.Node, f.bound.Nodes[u.Node].Each)
 		}
 		return ofWorld
 	case "branches", "last", "error":
@@ -190,19 +191,19 @@ func (f *facts) originOfKeys() []origin {
 	}
 	for v, a := range f.access() {
 		kind := f.graph.Nodes[v].Kind.Value
-		for _, w := range a.writes {
-			if w.value == nil {
+		for _, w := range a.Writes {
+			if w.Value == nil {
 				if kind != "set" {
-					out[w.key] = max(out[w.key], originOfKind(kind))
+					out[w.Key] = max(out[w.Key], originOfKind(kind))
 				}
 				continue
 			}
-			u := use{node: v, edge: -1}
-			for _, r := range w.value.Reads() {
+			u := dataflow.Use{Node: v, Edge: -1}
+			for _, r := range w.Value.Reads() {
 				if from, ok := f.keyOf[r.Path[0]]; ok {
-					copies = append(copies, copyOf{w.key, from})
-				} else if !harmless(w.value.Type()) {
-					out[w.key] = max(out[w.key], f.originOfRead(&u, r))
+					copies = append(copies, copyOf{w.Key, from})
+				} else if !harmless(w.Value.Type()) {
+					out[w.Key] = max(out[w.Key], f.originOfRead(&u, r))
 				}
 			}
 		}

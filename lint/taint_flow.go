@@ -4,13 +4,14 @@ package lint
 
 import (
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/bind"
 )
 
 // originOfProgram is the least trusted origin of what a program reads, in the
 // context of a node.
 func (f *facts) originOfProgram(node int, p *eval.Program) origin {
-	return f.originOf(&use{node: node, edge: -1, program: p})
+	return f.originOf(&dataflow.Use{Node: node, Edge: -1, Program: p})
 }
 
 // originOfValue is that of all the parts of a value.
@@ -19,7 +20,7 @@ func (f *facts) originOfValue(node int, v *bind.Value) origin {
 	if _, chosen := computed(v.Program()); chosen {
 		return ofFlow // one of its own constants, whoever made the choice
 	}
-	u := use{node: node, edge: -1}
+	u := dataflow.Use{Node: node, Edge: -1}
 	v.Reads(func(r eval.Read) { worst = max(worst, f.originOfRead(&u, r)) })
 	return worst
 }

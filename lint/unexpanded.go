@@ -48,9 +48,9 @@ func (f *facts) passedOn(v int, text spec.Text, name string) {
 // isNumber reports whether the parts of a template are numbers, before which a $
 // is a currency.
 func (f *facts) isNumber(v int, text spec.Text) bool {
-	uses := f.uses().ofNode(v)
+	uses := f.uses().OfNode(v)
 	for i := range uses {
-		if uses[i].text.Span == text.Span && !harmless(uses[i].program.Type()) {
+		if uses[i].Text.Span == text.Span && !harmless(uses[i].Program.Type()) {
 			return false
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -97,7 +99,7 @@ func (f *facts) writtenBy(n *spec.Node, key string) (solve.Domain, bool) {
 	if d, ok := outputDomain(n, []string{key}); ok {
 		return d, true
 	}
-	if len(n.Writes.Keys) == 1 && subschema(n.Output, key) == nil {
+	if len(n.Writes.Keys) == 1 && domain.Subschema(n.Output, key) == nil {
 		return outputDomain(n, nil)
 	}
 	return solve.Domain{}, false
@@ -127,12 +129,12 @@ func (f *facts) rangeWritten(s *site, key *spec.StateKey) (solve.Domain, bool) {
 	}
 	known, ok := solve.Interval(p.Tree(), func(path []string, typ eval.Type) solve.Domain {
 		switch read := f.graph.Key(path[0]); {
-		case read != nil && len(path) == 1 && replaces(read): // what the node sets before fits, too, or it fails
+		case read != nil && len(path) == 1 && dataflow.Replaces(read): // what the node sets before fits, too, or it fails
 			return f.wholeDomain(read)
 		case path[0] == "output":
 			return s.output(path[1:], typ)
 		}
-		return byType(typ)
+		return domain.OfType(typ)
 	})
 	if !ok {
 		return d, false
@@ -143,8 +145,8 @@ func (f *facts) rangeWritten(s *site, key *spec.StateKey) (solve.Domain, bool) {
 	if known.HasMax && (!d.HasMax || known.Max < d.Max) {
 		d.Max, d.HasMax = known.Max, true
 	}
-	d.Null = allowsNull(key.Schema)
-	d.Why = rangeWords(name, d) + " after " + strconv.Quote(s.node.ID.Value)
+	d.Null = domain.AllowsNull(key.Schema)
+	d.Why = domain.RangeWords(name, d) + " after " + strconv.Quote(s.node.ID.Value)
 	return d, true
 }
 
@@ -192,12 +194,12 @@ func outputDomain(n *spec.Node, rest []string) (solve.Domain, bool) {
 		return usualOutput(n, rest)
 	}
 	for _, part := range rest {
-		if doc = subschema(doc, part); doc == nil {
+		if doc = domain.Subschema(doc, part); doc == nil {
 			return solve.Domain{}, false
 		}
 	}
-	d := schemaDomain(doc, "", nil, eval.Any())
-	d.Null = allowsNull(doc)
+	d := domain.OfSchema(doc, "", nil, eval.Any())
+	d.Null = domain.AllowsNull(doc)
 	return d, true
 }
 
@@ -239,7 +241,7 @@ func humanAnswers(n *spec.Node) (solve.Domain, bool) {
 	}
 	if doc := n.Field("schema"); doc != nil && doc.Kind == spec.Map {
 		if m, ok := doc.Data().(map[string]any); ok {
-			return schemaDomain(m, "", nil, eval.Any()), true
+			return domain.OfSchema(m, "", nil, eval.Any()), true
 		}
 	}
 	return solve.Domain{}, false

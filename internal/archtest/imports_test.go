@@ -38,6 +38,8 @@ func layers() []layer {
 		{path: "internal/analysis/concurrency", own: []string{"internal/analysis/controlflow", "internal/graphalg", "spec"}},
 		{path: "internal/analysis/controlflow", own: []string{"internal/bind", "internal/graphalg", "spec"}},
 		{path: "internal/analysis/credentials"},
+		{path: "internal/analysis/dataflow", own: []string{"eval", "internal/bind", "spec"}},
+		{path: "internal/analysis/domain", own: []string{"eval", "internal/solve"}},
 		{path: "internal/analysis/shell", own: []string{"spec"}},
 		{path: "internal/archtest"},
 		{path: "internal/bigflow"},
@@ -74,7 +76,7 @@ func layers() []layer {
 		{path: "internal/terminal", others: []string{width}},
 		// runs by the clock and by webhooks
 		{path: "internal/trigger", own: []string{"eval", "internal/bounded", "runner"}, others: []string{yaml, "github.com/adhocore/gronx"}},
-		{path: "lint", own: []string{"spec", "eval", "internal/analysis/concurrency", "internal/analysis/controlflow", "internal/analysis/credentials", "internal/analysis/shell", "internal/bind", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest"}},
+		{path: "lint", own: []string{"spec", "eval", "internal/analysis/concurrency", "internal/analysis/controlflow", "internal/analysis/credentials", "internal/analysis/dataflow", "internal/analysis/domain", "internal/analysis/shell", "internal/bind", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest"}},
 		{path: "model"},
 		{path: "model/anthropic", own: []string{"model", "model/wire"}},
 		{path: "model/cassette", own: []string{"model", "eval", "spec", "internal/bounded", "internal/redact"}},

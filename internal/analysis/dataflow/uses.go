@@ -1,6 +1,7 @@
-// Every expression of a graph with where it stands and when it is evaluated.
-
-package lint
+// Package dataflow lists the uses and the definitions of a flow's state: every expression
+// with its place in the file and the moment at which it is evaluated (Uses), and what each
+// node writes (Accesses). What holds between the two is left to others.
+package dataflow
 
 import (
 	"regexp"
@@ -11,56 +12,56 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// moment says when an expression is evaluated. The zero value is unset.
-type moment uint8
+// Moment says when an expression is evaluated. The zero value is unset.
+type Moment uint8
 
 const (
-	before moment = iota + 1 // before its node runs
-	after                    // after its node ran well, before its writes
-	onEdge                   // after its node's writes
-	atEnd                    // after the run
+	Before Moment = iota + 1 // before its node runs
+	After                    // after its node ran well, before its writes
+	OnEdge                   // after its node's writes
+	AtEnd                    // after the run
 )
 
-// use is one expression: a whole scalar, or one {{ part }} of it.
-type use struct {
-	node  int // the node that it belongs to, or whose edge it is on; -1 at the end
-	edge  int // -1 when it stands on no edge
-	field string
-	// text is the scalar, and from and to the expression in its value.
-	text     spec.Text
-	from, to int
-	program  *eval.Program
-	// order counts the assignments of a set node, which see earlier ones.
-	order  int
-	moment moment
-	// optional marks {{ path? }}, and inText a part of a template.
-	optional, inText bool
+// Use is one expression: a whole scalar, or one {{ part }} of it.
+type Use struct {
+	Node  int // the node that it belongs to, or whose edge it is on; -1 at the end
+	Edge  int // -1 when it stands on no edge
+	Field string
+	// Text is the scalar, From and To are the offsets of the expression in its value.
+	Text     spec.Text
+	From, To int
+	Program  *eval.Program
+	// Order counts the assignments of a set node, which see earlier ones.
+	Order  int
+	Moment Moment
+	// Optional marks {{ path? }}, and InText a part of a template.
+	Optional, InText bool
 }
 
-// span is the place of the expression in the file.
-func (u *use) span() spec.Span { return u.text.At(u.from, u.to) }
+// Span is the place of the expression in the file.
+func (u *Use) Span() spec.Span { return u.Text.At(u.From, u.To) }
 
-// spanOf is the place where the expression names a path by its first part; the
+// SpanOf is the place where the expression names a path by its first part; the
 // whole expression when it does so in another way.
-func (u *use) spanOf(name string) spec.Span {
-	src := u.program.Source()
+func (u *Use) SpanOf(name string) spec.Span {
+	src := u.Program.Source()
 	at := wordAt(src, name)
-	if at < 0 || u.to-u.from != len(src) {
-		return u.span()
+	if at < 0 || u.To-u.From != len(src) {
+		return u.Span()
 	}
-	return u.text.At(u.from+at, u.from+at+len(name))
+	return u.Text.At(u.From+at, u.From+at+len(name))
 }
 
-// spanOfMember is the place of a member behind the path to it; the whole
+// SpanOfMember is the place of a member behind the path to it; the whole
 // expression when it is written in another way.
-func (u *use) spanOfMember(path, name string) spec.Span {
-	src := u.program.Source()
+func (u *Use) SpanOfMember(path, name string) spec.Span {
+	src := u.Program.Source()
 	at := strings.Index(src, path+name)
-	if at < 0 || u.to-u.from != len(src) {
-		return u.span()
+	if at < 0 || u.To-u.From != len(src) {
+		return u.Span()
 	}
-	at += u.from + len(path)
-	return u.text.At(at, at+len(name))
+	at += u.From + len(path)
+	return u.Text.At(at, at+len(name))
 }
 
 // wordAt is where a word stands in an expression, outside of texts and not as
@@ -75,9 +76,9 @@ func wordAt(src, word string) int {
 	return -1
 }
 
-// useIndex is every use, those of a node or an edge side by side.
-type useIndex struct {
-	all    []use
+// Uses is every use, those of a node or an edge side by side.
+type Uses struct {
+	All    []Use
 	byNode []pieces
 	byEdge []pieces
 }
@@ -85,66 +86,66 @@ type useIndex struct {
 // pieces is a range of useIndex.all.
 type pieces struct{ from, to int }
 
-// newUses lists the expressions of a graph; from says which node each edge leaves.
-func newUses(g *spec.Graph, bound *bind.Graph, from []int) *useIndex {
-	w := &useWalk{useIndex: useIndex{byNode: make([]pieces, len(g.Nodes)), byEdge: make([]pieces, len(g.Edges))}}
+// NewUses lists the expressions of a graph; from says which node each edge leaves.
+func NewUses(g *spec.Graph, bound *bind.Graph, from []int) *Uses {
+	w := &useWalk{Uses: Uses{byNode: make([]pieces, len(g.Nodes)), byEdge: make([]pieces, len(g.Edges))}}
 	w.graph(g, bound, from)
-	w.all = make([]use, 0, w.count)
+	w.All = make([]Use, 0, w.count)
 	w.graph(g, bound, from)
-	return &w.useIndex
+	return &w.Uses
 }
 
-// ofNode are the expressions of a node, without those of its edges.
-func (x *useIndex) ofNode(i int) []use { return x.all[x.byNode[i].from:x.byNode[i].to] }
+// OfNode are the expressions of a node, without those of its edges.
+func (x *Uses) OfNode(i int) []Use { return x.All[x.byNode[i].from:x.byNode[i].to] }
 
-// ofEdge are the expressions of an edge.
-func (x *useIndex) ofEdge(i int) []use { return x.all[x.byEdge[i].from:x.byEdge[i].to] }
+// OfEdge are the expressions of an edge.
+func (x *Uses) OfEdge(i int) []Use { return x.All[x.byEdge[i].from:x.byEdge[i].to] }
 
 // useWalk collects uses, or counts them when it has no room: there are so many that
 // what growing a list leaves behind shows. at holds what is common to the next ones.
 type useWalk struct {
-	useIndex
-	at    use
+	Uses
+	at    Use
 	count int
 }
 
 // graph counts the expressions of a graph, and lists them where there is room.
 func (w *useWalk) graph(g *spec.Graph, b *bind.Graph, leaves []int) {
 	for i, n := range g.Nodes {
-		w.at = use{node: i, edge: -1}
-		from := len(w.all)
+		w.at = Use{Node: i, Edge: -1}
+		from := len(w.All)
 		w.node(n, &b.Nodes[i])
-		w.byNode[i] = pieces{from, len(w.all)}
+		w.byNode[i] = pieces{from, len(w.All)}
 	}
 	for i, e := range g.Edges {
-		w.at = use{node: leaves[i], edge: i, moment: onEdge}
-		from := len(w.all)
+		w.at = Use{Node: leaves[i], Edge: i, Moment: OnEdge}
+		from := len(w.All)
 		w.program("when", e.When, b.Edges[i].When)
 		if e.Transform != nil {
-			w.at.field = "transform"
+			w.at.Field = "transform"
 			w.value(e.Transform, b.Edges[i].Transform)
 		}
-		w.byEdge[i] = pieces{from, len(w.all)}
+		w.byEdge[i] = pieces{from, len(w.All)}
 	}
 	if b.Group != nil {
-		w.at = use{node: -1, edge: -1, moment: before, field: "group"}
-		from := len(w.all)
+		w.at = Use{Node: -1, Edge: -1, Moment: Before, Field: "group"}
+		from := len(w.All)
 		w.program("group", g.Concurrency.Group, b.Group)
-		for i := range w.all[from:] {
-			w.all[from+i].optional = true // what is not there yet puts the run in no group
+		for i := range w.All[from:] {
+			w.All[from+i].Optional = true // what is not there yet puts the run in no group
 		}
 	}
 	if g.Output != nil {
-		w.at = use{node: -1, edge: -1, moment: atEnd, field: "output"}
+		w.at = Use{Node: -1, Edge: -1, Moment: AtEnd, Field: "output"}
 		w.value(g.Output, b.Output)
 	}
 }
 
 func (w *useWalk) node(n *spec.Node, b *bind.Node) {
-	w.at.moment = before
+	w.at.Moment = Before
 	for i := range n.Fields {
 		field := &n.Fields[i]
-		w.at.field = field.Key.Value
+		w.at.Field = field.Key.Value
 		if n.Kind.Value == "set" && field.Key.Value == "set" {
 			w.assignments(field.Value.Fields, b.Set)
 			continue
@@ -157,19 +158,19 @@ func (w *useWalk) node(n *spec.Node, b *bind.Node) {
 	}
 	w.program("each", n.Each, b.Each)
 	w.named("before", n.Before, b.Before)
-	w.at.moment = after
+	w.at.Moment = After
 	w.named("writes", n.Writes.Exprs, b.Writes)
-	w.at.moment = onEdge
+	w.at.Moment = OnEdge
 	w.named("emit", n.Emit, b.Emit)
 	w.program("goto", n.Goto, b.Goto)
 }
 
 func (w *useWalk) assignments(fields []spec.Field, bound []bind.Field) {
 	for i := range bound {
-		w.at.order = i
+		w.at.Order = i
 		w.value(&fields[i].Value, &bound[i].Value)
 	}
-	w.at.order = 0
+	w.at.Order = 0
 }
 
 func (w *useWalk) named(field string, exprs []spec.NamedExpr, bound []bind.Field) {
@@ -184,17 +185,17 @@ func (w *useWalk) program(field string, text spec.Text, p *eval.Program) {
 	if p == nil {
 		return
 	}
-	w.at.field = field
+	w.at.Field = field
 	w.add(text, 0, len(text.Value), p, false, false)
 }
 
 func (w *useWalk) add(text spec.Text, from, to int, p *eval.Program, optional, inText bool) {
-	if w.count++; w.all == nil {
+	if w.count++; w.All == nil {
 		return
 	}
 	u := w.at
-	u.text, u.from, u.to, u.program, u.optional, u.inText = text, from, to, p, optional, inText
-	w.all = append(w.all, u)
+	u.Text, u.From, u.To, u.Program, u.Optional, u.InText = text, from, to, p, optional, inText
+	w.All = append(w.All, u)
 }
 
 // value adds the expressions of a value of any shape, which was bound to b.

@@ -1,6 +1,6 @@
-// What each node reads and writes of the state.
+// What each node writes of the state, and what an expression reads of it.
 
-package lint
+package dataflow
 
 import (
 	"slices"
@@ -11,41 +11,41 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// write is a place where a node writes a state key.
-type write struct {
-	key  int // index in Graph.State
-	name spec.Text
-	// value is the expression that is written, nil when it is the node's output.
-	value *eval.Program
+// Write is a place where a node writes a state key.
+type Write struct {
+	Key  int // index in Graph.State
+	Name spec.Text
+	// Value is the expression that is written, nil when it is the node's output.
+	Value *eval.Program
 }
 
-// access is what a node does to the state.
-type access struct {
-	writes []write // in the order of the file
-	// always are those that are done whenever the node succeeds.
-	always []write
-	// seesAll says that the node is given the whole state without naming keys.
-	seesAll bool
+// Access is what a node does to the state.
+type Access struct {
+	Writes []Write // in the order of the file
+	// Always are those that are done whenever the node succeeds.
+	Always []Write
+	// SeesAll says that the node is given the whole state without naming keys.
+	SeesAll bool
 }
 
-// accesses lists what each node of a graph does to the state.
-func accesses(g *spec.Graph, bound *bind.Graph) []access {
+// Accesses lists what each node of a graph does to the state.
+func Accesses(g *spec.Graph, bound *bind.Graph) []Access {
 	keys := make(map[string]int, len(g.State))
 	for i, key := range g.State {
 		keys[key.Name.Value] = i
 	}
-	out := make([]access, len(g.Nodes))
+	out := make([]Access, len(g.Nodes))
 	for i, n := range g.Nodes {
 		out[i] = accessOf(n, &bound.Nodes[i], keys)
 	}
 	return out
 }
 
-func accessOf(n *spec.Node, b *bind.Node, keys map[string]int) access {
-	a := access{seesAll: !n.HasReads && givenState(n)}
+func accessOf(n *spec.Node, b *bind.Node, keys map[string]int) Access {
+	a := Access{SeesAll: !n.HasReads && GivenState(n)}
 	add := func(name spec.Text, value *eval.Program) {
 		if key, ok := keys[name.Value]; ok {
-			a.writes = append(a.writes, write{key, name, value})
+			a.Writes = append(a.Writes, Write{key, name, value})
 		}
 	}
 	if set := n.Field("set"); set != nil && n.Kind.Value == "set" {
@@ -59,8 +59,8 @@ func accessOf(n *spec.Node, b *bind.Node, keys map[string]int) access {
 	for j, e := range n.Writes.Exprs {
 		add(e.Name, programAt(b.Writes, j))
 	}
-	if a.always = a.writes; n.Each.IsSet() && n.Kind.Value == "set" {
-		a.always = nil // nothing is written for an empty list
+	if a.Always = a.Writes; n.Each.IsSet() && n.Kind.Value == "set" {
+		a.Always = nil // nothing is written for an empty list
 	}
 	return a
 }
@@ -73,8 +73,8 @@ func programAt(fields []bind.Field, i int) *eval.Program {
 	return fields[i].Value.Program()
 }
 
-// givenState reports whether a kind hands the state to what it runs.
-func givenState(n *spec.Node) bool {
+// GivenState reports whether a kind hands the state to what it runs.
+func GivenState(n *spec.Node) bool {
 	switch n.Kind.Value {
 	case "exec":
 		return n.Field("stdin") == nil
@@ -84,21 +84,21 @@ func givenState(n *spec.Node) bool {
 	return true // a kind of a program's own
 }
 
-// replaces reports whether a write to the key drops the value before it.
-func replaces(key *spec.StateKey) bool {
+// Replaces reports whether a write to the key drops the value before it.
+func Replaces(key *spec.StateKey) bool {
 	return !key.Reducer.IsSet() || key.Reducer.Value == "replace"
 }
 
-// readsKey reports whether the program may read the declared state key.
-func readsKey(p *eval.Program, name string) bool {
+// ReadsKey reports whether the program may read the declared state key.
+func ReadsKey(p *eval.Program, name string) bool {
 	return slices.ContainsFunc(p.Reads(), func(r eval.Read) bool { return r.Path[0] == name })
 }
 
-// firmReads lists the paths that a program needs a value for: not those under
+// FirmReads lists the paths that a program needs a value for: not those under
 // ?? or compared with None, nor any of a program that asks how far the run is,
 // since it may know that the value is there.
-func firmReads(p *eval.Program) []eval.Read {
-	if strings.Contains(p.Source(), "?.") || asksProgress(p) {
+func FirmReads(p *eval.Program) []eval.Read {
+	if strings.Contains(p.Source(), "?.") || AsksProgress(p) {
 		return nil
 	}
 	w := firmWalk{soft: map[string]bool{}}
@@ -113,8 +113,8 @@ func firmReads(p *eval.Program) []eval.Read {
 	return out
 }
 
-// asksProgress reports whether a program reads what tells paths apart.
-func asksProgress(p *eval.Program) bool {
+// AsksProgress reports whether a program reads what tells paths apart.
+func AsksProgress(p *eval.Program) bool {
 	return slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
 		switch r.Path[0] {
 		case "visits", "history", "step", "visit", "outcome", "error":
@@ -137,7 +137,7 @@ func (w *firmWalk) walk(t *eval.Tree, known []string) {
 	case t.Op == eval.TreeBinary && t.Name == "??":
 		w.leaf(t.Args[0], known)
 		w.walk(t.Args[1], known)
-	case t.Op == eval.TreeBinary && (t.Name == "==" || t.Name == "!=") && (isNull(t.Args[0]) || isNull(t.Args[1])):
+	case t.Op == eval.TreeBinary && (t.Name == "==" || t.Name == "!=") && (IsNull(t.Args[0]) || IsNull(t.Args[1])):
 		w.leaf(t.Args[0], known)
 		w.leaf(t.Args[1], known)
 	case t.Op == eval.TreeBinary && (t.Name == "and" || t.Name == "or"):
@@ -182,7 +182,8 @@ func (w *firmWalk) path(t *eval.Tree, soft bool) {
 	}
 }
 
-func isNull(t *eval.Tree) bool { return t.Op == eval.TreeConst && t.Value == nil }
+// IsNull reports whether a tree is the constant null.
+func IsNull(t *eval.Tree) bool { return t.Op == eval.TreeConst && t.Value == nil }
 
 // present lists the top-level names that are known to have a value when the
 // test came out as given.
@@ -196,7 +197,7 @@ func present(t *eval.Tree, outcome bool) []string {
 		return nil
 	case t.Name == "!=" && outcome || t.Name == "==" && !outcome:
 		for i := range 2 {
-			if isNull(t.Args[i]) && t.Args[1-i].Op == eval.TreePath {
+			if IsNull(t.Args[i]) && t.Args[1-i].Op == eval.TreePath {
 				return t.Args[1-i].Path[:1]
 			}
 		}

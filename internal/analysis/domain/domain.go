@@ -1,0 +1,178 @@
+// Package domain abstracts what types and JSON Schemas say of a value into the domains of
+// the solver (internal/solve): constants, intervals, lists of enums, and whether null is
+// among them. It also puts domains into words.
+package domain
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/solve"
+)
+
+// OfType is a domain of which only the type is known.
+func OfType(t eval.Type) solve.Domain {
+	d := solve.Domain{Null: true}
+	switch t.String() {
+	case "boolean":
+		d.Kind = solve.Bool
+	case "integer":
+		d.Kind = solve.Int
+	case "number":
+		d.Kind = solve.Number
+	case "string":
+		d.Kind = solve.String
+	case "any", "null":
+	default:
+		d.Kind = solve.Other
+	}
+	return d
+}
+
+// OfSchema is the domain of the part of a value that a schema describes.
+// The top of a state key may be null; parts may be absent.
+func OfSchema(doc map[string]any, name string, rest []string, typ eval.Type) solve.Domain {
+	for _, part := range rest {
+		doc = Subschema(doc, part)
+		if !strings.HasPrefix(part, "[") {
+			name += "." + part
+		}
+	}
+	if doc == nil {
+		return OfType(typ)
+	}
+	d := OfType(eval.FromSchema(doc))
+	if values, ok := Literals(doc); ok {
+		d.Values, d.Why = values, name+" is "+OneOf(values)
+		return d
+	}
+	if items, _ := doc["items"].(map[string]any); doc["type"] == "array" && items != nil {
+		d.Items, _ = Literals(items)
+	}
+	d.Min, d.HasMin = bound(doc, "minimum", "exclusiveMinimum")
+	d.Max, d.HasMax = bound(doc, "maximum", "exclusiveMaximum")
+	if d.Kind == solve.Int || d.Kind == solve.Number {
+		d.Why = RangeWords(name, d)
+	}
+	return d
+}
+
+// Subschema is the schema of a member or an element; nil when none is declared.
+func Subschema(doc map[string]any, part string) map[string]any {
+	if strings.HasPrefix(part, "[") {
+		items, _ := doc["items"].(map[string]any)
+		return items
+	}
+	properties, _ := doc["properties"].(map[string]any)
+	sub, _ := properties[part].(map[string]any)
+	return sub
+}
+
+// Literals are the values of an enum or const of scalars.
+func Literals(doc map[string]any) ([]any, bool) {
+	values, ok := doc["enum"].([]any)
+	if c, has := doc["const"]; has {
+		values, ok = []any{c}, true
+	}
+	if !ok || len(values) == 0 {
+		return nil, false
+	}
+	for _, v := range values {
+		switch v.(type) {
+		case nil, bool, int, float64, string:
+		default:
+			return nil, false
+		}
+	}
+	return values, true
+}
+
+func bound(doc map[string]any, names ...string) (float64, bool) {
+	for _, name := range names {
+		switch v := doc[name].(type) {
+		case int:
+			return float64(v), true
+		case float64:
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+// RangeWords puts an interval into words that begin with a name; "" for no interval.
+func RangeWords(name string, d solve.Domain) string {
+	number := func(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
+	switch {
+	case d.HasMin && d.HasMax && d.Min == d.Max:
+		return name + " is " + number(d.Min)
+	case d.HasMin && d.HasMax:
+		return name + " is from " + number(d.Min) + " to " + number(d.Max)
+	case d.HasMin:
+		return name + " is at least " + number(d.Min)
+	case d.HasMax:
+		return name + " is at most " + number(d.Max)
+	}
+	return ""
+}
+
+// Words puts the values of a domain into words.
+func Words(d solve.Domain) string {
+	if d.Values != nil {
+		return OneOf(d.Values)
+	}
+	return strings.TrimPrefix(RangeWords("", d), " is ")
+}
+
+// OneOf puts a list of scalars into words.
+func OneOf(values []any) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = Literal(v)
+	}
+	if len(words) == 1 {
+		return "always " + words[0]
+	}
+	return "one of " + strings.Join(words, ", ")
+}
+
+// Literal writes a scalar as an expression does.
+func Literal(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return strconv.Quote(v)
+	case []any:
+		if len(v) == 0 {
+			return "[]"
+		}
+	case map[string]any:
+		if len(v) == 0 {
+			return "{}"
+		}
+	}
+	return fmt.Sprint(v)
+}
+
+// AllowsNull reports whether a schema admits null.
+func AllowsNull(schema map[string]any) bool {
+	switch t := schema["type"].(type) {
+	case string:
+		return t == "null"
+	case []any:
+		return slices.Contains(t, any("null"))
+	}
+	if values, ok := schema["enum"].([]any); ok {
+		return slices.Contains(values, nil)
+	}
+	return true
+}
+
+// Requires reports whether a schema asks for a member.
+func Requires(doc map[string]any, name string) bool {
+	required, _ := doc["required"].([]any)
+	return slices.Contains(required, any(name))
+}
