@@ -27,19 +27,23 @@ func newAnswerCommand(a *app) *cobra.Command {
 	f.drive.output = newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "answer RUN NODE=VALUE...",
-		Short: "Answer what a run asks, whether a process drives it or not",
-		Long: `answer answers questions of a run: those that graphrun runs pending lists. A run whose
-process lives goes on with the answers within a second. Another one keeps them for its
-resume; with --resume it goes on here.
+		Short: "Answer a question of a run",
+		Long: `answer answers open questions of a run, as graphrun runs pending lists them. If a
+process drives the run, the run continues within a second. If not, the answers wait
+for a resume; --resume continues the run here.
 
-A value is read as on the terminal: it is the text itself, or YAML or JSON where text
-will not do (c='{name: x}'); a choice by its first letters in any case or by its number,
-yes or no for a boolean. NODE may be cut short where only one node that asks begins so.
-NODE:KEY=VALUE is for the question of a program, NODE[0]=VALUE
-for the first element of an each, OUTER/INNER=VALUE for a node in a subgraph. All of
-the answers are taken, or none: one that is not legal, or that nothing asks for, is
-refused with the reason, and nothing changes. When somebody else has answered before,
-the reason is who that was, what they said, and when.
+VALUE is read as on the terminal: as text if the schema takes text, else as YAML or
+JSON (c='{name: x}'). Give a choice by its first letters in any case or by its number,
+a boolean by yes or no. You may shorten NODE if only one asking node begins so.
+
+  NODE=VALUE          the node's question
+  NODE:KEY=VALUE      the question that a program asks under KEY
+  NODE[0]=VALUE       the question of the first element of an each
+  OUTER/INNER=VALUE   the question of a node in a subgraph
+
+One call takes all of its answers or none. An answer that is not legal, or that nothing
+asks for, is refused with the reason, and nothing changes. If somebody else answered
+first, the reason is who that was, what they said, and when.
 
 Exit codes: 0 the answers were taken, 2 they were refused; with --resume those of run.`,
 		Example: `  graphrun answer nightly approve=yes
@@ -61,12 +65,12 @@ Exit codes: 0 the answers were taken, 2 they were refused; with --resume those o
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.resume, "resume", false, "go on with the run here, unless a process drives it")
-	flags.StringVar(&f.by, "by", "", "NAME of who answers, which is kept with the answer (default: you, on this machine)")
+	flags.BoolVar(&f.resume, "resume", false, "continue the run here, unless another process drives it")
+	flags.StringVar(&f.by, "by", "", "NAME of the person who answers, kept with the answer (default: you, on this machine)")
 	flags.BoolVar(&f.drive.noInput, "no-input", false, "with --resume: never ask on the terminal")
 	flags.BoolVar(&f.drive.strict, "strict", false, "with --resume: exit 1 when the run completed but degraded")
 	addParkFlag(cmd, &f.drive)
-	enumFlag(cmd, flags, &f.drive.output, "output", "o", "form of the output; with --resume, that of run")
+	enumFlag(cmd, flags, &f.drive.output, "output", "o", "output format; with --resume, that of run")
 	complete(cmd, "by", nil)
 	setting(flags, "no-input", "strict", "output")
 	return cmd

@@ -32,17 +32,20 @@ func newBoundCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bound FLOW",
 		Short: "Bound the steps, model calls, tokens and cost of a run before it runs",
-		Long: `bound follows every way through a graph and prints the least that a run takes to
-complete and the most that any run can take. Guards that compare visits, steps or numbers
-in the state are decided as far as what nodes write tells; an input may give a number any
-value that its schema allows, so a loop that counts up goes round only so often if the
-schema has a minimum or a node sets the number before. All other guards may go either way;
-retries count as model calls. Where nothing but a limit bounds a value, the limit is named;
-where nothing does, what would bound it. Of each loop it says what bounds it.
+		Long: `bound prints the fewest steps that a run needs to complete, and the most steps, model
+calls, tokens and dollars that any run can take. It follows every path through the
+graph and runs nothing.
 
-The bounds always hold. For those of steps and model calls runs are looked for that take
-so much, with made-up results and without running anything; one that is found is printed,
-and the bounds are exact where there is one for each.
+It decides guards over visits, steps and numbers in the state as far as the writes of
+the nodes allow. An input may be any value of its schema, so a loop that counts up is
+bounded only if the schema has a minimum or a node sets the number first. Any other
+guard may go either way. Retries count as model calls. If only a limit bounds a value,
+bound names the limit; if nothing does, it says what would. It also says what bounds
+each loop.
+
+The bounds always hold. For steps and model calls, bound searches for runs that reach
+them, with made-up results, and prints those that it finds: with one for each, the
+bounds are exact.
 
 Exit codes: 0, 1 when a bound is above one of the --max flags, 2 wrong usage, 3 invalid file.`,
 		Example: `  graphrun bound flow.yaml
@@ -53,10 +56,10 @@ Exit codes: 0, 1 when a bound is above one of the --max flags, 2 wrong usage, 3 
 		RunE:              func(_ *cobra.Command, args []string) error { return a.bound(&f, args[0]) },
 	}
 	flags := cmd.Flags()
-	enumFlag(cmd, flags, &f.output, "output", "o", "form of the output")
-	flags.IntVar(&f.maxSteps, "max-steps", 0, "fail if a run can take more steps; 0 allows any number")
-	flags.IntVar(&f.maxCalls, "max-llm-calls", 0, "fail if a run can make more model calls; 0 allows any number")
-	flags.Float64Var(&f.maxUSD, "max-usd", 0, "fail if a run can cost more US dollars; 0 allows any cost")
+	enumFlag(cmd, flags, &f.output, "output", "o", "output format")
+	flags.IntVar(&f.maxSteps, "max-steps", 0, "fail if a run can take more steps; 0: no limit")
+	flags.IntVar(&f.maxCalls, "max-llm-calls", 0, "fail if a run can make more model calls; 0: no limit")
+	flags.Float64Var(&f.maxUSD, "max-usd", 0, "fail if a run can cost more US dollars; 0: no limit")
 	return cmd
 }
 

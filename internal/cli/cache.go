@@ -12,8 +12,8 @@ import (
 func newCacheCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "cache",
-		Short:   "Forget node results that are kept between runs",
-		Long:    "cache manages the results of nodes that have a cache block.",
+		Short:   "Delete stored results of nodes",
+		Long:    "cache manages the stored results of nodes that have a cache block.",
 		Example: "  graphrun cache clear",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -26,9 +26,9 @@ func newCacheClearCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "clear [FLOW [NODE...]]",
-		Short: "Forget kept node results: all, a graph's or some nodes'",
-		Long: `clear forgets the results that nodes with a cache block left behind: those of every
-graph, of one graph, or of some of its nodes. It says how many there were.`,
+		Short: "Delete stored results of all graphs, one graph or some of its nodes",
+		Long: `clear deletes the stored results of nodes with a cache block: of every graph, of one
+graph, or of some of its nodes. It prints how many there were.`,
 		Example: `  graphrun cache clear
   graphrun cache clear flow.yaml fetch -o json`,
 		Args:              cobra.ArbitraryArgs,
@@ -46,7 +46,7 @@ graph, of one graph, or of some of its nodes. It says how many there were.`,
 			return nil
 		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
 	return cmd
 }
 

@@ -14,13 +14,13 @@ func newDiffCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
-		Short: "Say what changed between two graphs, and whether it breaks callers",
+		Short: "Compare two versions of a graph and find changes that break callers",
 		Long: `diff compares two versions of a graph: inputs, outputs, secrets, questions, nodes, edges,
-guards, limits. How the files are written makes no difference.
+guards, limits. It ignores how the files are written. One of the files may be - for stdin.
 
-A change breaks callers when a call that worked may not any more: an input is removed,
-newly required or accepts less; a part of the output is gone or may hold what it did not;
-a secret is needed; a run may pause for a person where it did not. One of the two files may be - for stdin.
+A change breaks callers if a call that worked may now fail: an input is removed, newly
+required or accepts less; a part of the output is gone or may hold new values; a secret
+is needed; a run may pause for a person where it did not before.
 
 Exit codes: 0 nothing that breaks callers, 1 something does, 2 wrong usage, 3 a file is invalid.`,
 		Example: `  graphrun diff old.yaml new.yaml
@@ -40,7 +40,7 @@ Exit codes: 0 nothing that breaks callers, 1 something does, 2 wrong usage, 3 a 
 		PreRunE: a.loadSettings,
 		RunE:    func(_ *cobra.Command, args []string) error { return a.diff(args[0], args[1], output.value) },
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
 	return cmd
 }
 

@@ -18,15 +18,14 @@ func newDotCommand(a *app) *cobra.Command {
 		Short: "Draw a graph in Graphviz DOT",
 		Long: `dot prints a graph in the DOT language of Graphviz on stdout; - reads it from stdin.
 
-Boxes are coloured by kind. A dashed arrow is taken when no condition beside it
+Boxes are coloured by kind. Dashed arrows are taken when no condition beside them
 matched, red ones after a failure, violet ones when a model chooses them, and dotted
 ones when a goto names them. The same file always gives the same bytes.
 
---run paints what a run did: thick where it came through, with how often (×3), pale
-where it did not, with a red edge where visits failed (×3, 2 failed), red all over
-where the run failed, orange where it waits for a person, blue where it is. A graph of
-the file (graphs) is painted with what all nodes together made of it that ran it.
---coverage paints red what no test comes to.`,
+--run paints a run: nodes that ran are thick, with a count (×3), others pale. A red edge
+means that visits failed (×3, 2 failed), all red that the run failed there, orange that it
+waits for a person, blue that it is there now. A graph of the file (graphs) is painted
+with the sum of all nodes that ran it. --coverage paints red what no test reaches.`,
 		Example: `  graphrun dot flow.yaml | dot -Tsvg -o flow.svg
   graphrun dot flow.yaml --run nightly | dot -Tsvg -o nightly.svg
   graphrun dot flow.yaml --rankdir LR --no-start-end --label "Triage"`,
@@ -49,7 +48,7 @@ the file (graphs) is painted with what all nodes together made of it that ran it
 			return writeJSON(a.Stdout, dotText{drawn.graph.Name.Value, text.String()}, a.StdoutTerminal)
 		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output: json is an object that holds the text")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format: json is an object that holds the text")
 	a.addDrawFlags(cmd, &f)
 	return cmd
 }

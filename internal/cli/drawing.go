@@ -40,8 +40,8 @@ func (a *app) addDrawFlags(cmd *cobra.Command, f *drawFlags) {
 	flags.BoolVar(&f.opts.NoStartEnd, "no-start-end", false, "leave out the start and END marks and the arrows to them")
 	flags.BoolVar(&f.opts.NoDestinations, "no-destinations", false, "leave out the arrows to the targets of goto")
 	flags.StringVar(&f.opts.Label, "label", "", "title of the drawing (default: the graph's name)")
-	flags.StringVar(&f.run, "run", "", "the RUN to paint on the drawing")
-	flags.StringVar(&f.coverage, "coverage", "", "`FILE` that test --format json wrote: paint what tests cover")
+	flags.StringVar(&f.run, "run", "", "RUN to paint on the drawing")
+	flags.StringVar(&f.coverage, "coverage", "", "`FILE` that test --format json wrote: paint the coverage")
 	complete(cmd, "label", nil)
 	if err := cmd.RegisterFlagCompletionFunc("run", func(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 		return a.completeRun(cmd, nil, word)

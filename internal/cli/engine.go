@@ -75,7 +75,7 @@ func (a *app) addEngineFlags(root *cobra.Command) {
 	}
 	a.engine.name = newEnum(usual, "local", engineTemporal)
 	flags := root.PersistentFlags()
-	enumFlag(root, flags, &a.engine.name, "engine", "", "who drives runs: local, this process; temporal, the workers of a Temporal cluster\n(graphrun worker)")
+	enumFlag(root, flags, &a.engine.name, "engine", "", "what drives runs: local (this process) or temporal (workers of a Temporal cluster,\nsee graphrun worker)")
 	setting(flags, "engine")
 	s := &a.engine.settings
 	for _, f := range []struct {

@@ -31,13 +31,17 @@ func newExplainCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "explain [RULE|KEY|KIND|ERROR|exit-codes]",
-		Short: "Say what a rule, a key, a kind of node, a kind of error or an exit code means",
-		Long: `explain prints what a rule of validate means, why it matters and what to do, and
-two complete graph files: one that raises it and one that doesn't. Of a key of graph
-files it prints what it takes, its default and what it does, at each place where it
-may stand; of a kind of node its keys; of a kind of error, or an exit code, what it
-means and what to do. error-kinds and exit-codes list all of those. Without an argument
-it lists the rules.`,
+		Short: "Explain a rule, a key, a kind of node, a kind of error or an exit code",
+		Long: `explain explains what graphrun reports and what you write:
+
+  a rule of validate      what it means, why it matters, what to do, and two complete
+                          graph files: one that raises it and one that doesn't
+  a key of graph files    what it takes, its default and what it does, in each place
+  a kind of node          its keys
+  a kind of error,        what it means and what to do; error-kinds and exit-codes
+  an exit code            list all
+
+Without an argument it lists the rules.`,
 		Example: `  graphrun explain
   graphrun explain missing-join
   graphrun explain exec
@@ -60,7 +64,7 @@ it lists the rules.`,
 			return a.explain(args[0], output.value)
 		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the answer")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
 	return cmd
 }
 

@@ -24,14 +24,12 @@ func newFmtCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "fmt [PATH...]",
-		Short: "Put graph files into their canonical form",
-		Long: `fmt rewrites graph files and test files: keys in the order of the language's page, two
-spaces, a blank line between top-level blocks, quotes only where they are needed. Short
-maps and lists stay in one line, comments where they stand, and what the file says stays
-the same. A folder is searched; without a path it is the working directory; - reads a
-file from stdin and writes its form to stdout.
-
-A file that is not valid is left as it is, and so is JSON.
+		Short: "Format graph files and test files",
+		Long: `fmt rewrites graph files and test files in one form: keys in the order of docs/language.md,
+two spaces, a blank line between top-level blocks, quotes only where needed. Short maps
+and lists stay on one line, comments stay where they are, and the meaning never changes.
+fmt searches folders, by default the working directory; - reads a file from stdin and
+writes the result to stdout. It leaves JSON and invalid files alone.
 
 Exit codes: 0 done, 1 --check found files to format, 3 a file is not valid.`,
 		Example: `  graphrun fmt
@@ -47,9 +45,9 @@ Exit codes: 0 done, 1 --check found files to format, 3 a file is not valid.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&check, "check", false, "write nothing: list the files whose form is another, and exit 1 if there are any")
+	flags.BoolVar(&check, "check", false, "write nothing: list the files that fmt would change, and exit 1 if there are any")
 	flags.BoolVar(&diff, "diff", false, "write nothing: show what would change")
-	enumFlag(cmd, flags, &output, "output", "o", "form of the output: json lists every file and whether its form is another")
+	enumFlag(cmd, flags, &output, "output", "o", "output format: json lists every file and whether fmt would change it")
 	return cmd
 }
 

@@ -26,14 +26,14 @@ func newForkCommand(a *app) *cobra.Command {
 	var f forkFlags
 	cmd := &cobra.Command{
 		Use:   "fork RUN --at STEP",
-		Short: "Start a new run from a step of another one, its state edited or not",
-		Long: `fork starts a new run from the state that a run had after one of its steps, and runs
-it at once. --set changes state keys, read by their schema like the inputs of run.
-The run itself stays as it is; the new one has its path up to the step and names it
-as its parent. --at 0 begins before the first node.
+		Short: "Start a new run from a step of another, with or without changed state",
+		Long: `fork starts a new run from the state that a run had after one of its steps, and runs it
+at once. --set changes state keys, read by their schema like the inputs of run. The old
+run stays unchanged; the new one has its path up to the step and names it as its parent.
+--at 0 begins before the first node.
 
-Nodes of a parallel step count together: a STEP among them is moved to the last of
-them, and fork says so. Exit codes are those of run.`,
+The nodes of a parallel step belong together: if STEP is one of them, fork takes the last
+of them and says so. Exit codes are those of run.`,
 		Example: `  graphrun fork nightly --at 3
   graphrun fork nightly --at 3 --set confidence=0.9 -o json`,
 		Args:              oneRun,
@@ -47,10 +47,10 @@ them, and fork says so. Exit codes are those of run.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&f.at, "at", 0, "STEP after which the new run begins; 0: before the first")
+	flags.IntVar(&f.at, "at", 0, "STEP after which the new run begins; 0: before the first step")
 	flags.StringArrayVar(&f.set, "set", nil, "a state key's value: key=value, key=@file or key:=json; repeatable")
 	flags.StringVar(&f.runID, "run-id", "", "id of the new run (default: a new one)")
-	flags.StringArrayVar(&f.labels, "label", nil, "key=value to find the new run by; repeatable")
+	flags.StringArrayVar(&f.labels, "label", nil, "key=value: a label to find the new run by; repeatable")
 	for _, name := range []string{"run-id", "label"} {
 		complete(cmd, name, nil)
 	}

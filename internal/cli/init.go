@@ -33,8 +33,8 @@ func newInitCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [TEMPLATE]",
 		Short: "Write a new flow from a template",
-		Long: `init writes a flow that runs as it is, to start from: the template basic, or another
-one; --list shows all. It never writes over a file that is there: exit 2.`,
+		Long: `init writes a flow that runs without changes, to start from: the template basic, or the
+one that you name; --list shows all. It never overwrites a file: exit 2.`,
 		Example: `  graphrun init
   graphrun init approval --dir deploy
   graphrun init --list`,
@@ -58,9 +58,9 @@ one; --list shows all. It never writes over a file that is there: exit 2.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.dir, "dir", ".", "folder to write to; it is made if there is none")
+	flags.StringVar(&f.dir, "dir", ".", "folder to write to, created if missing")
 	flags.BoolVar(&f.list, "list", false, "list the templates and write nothing")
-	enumFlag(cmd, flags, &f.output, "output", "o", "form of the output")
+	enumFlag(cmd, flags, &f.output, "output", "o", "output format")
 	return cmd
 }
 

@@ -25,16 +25,16 @@ func newLogsCommand(a *app) *cobra.Command {
 		Use:   "logs RUN [NODE[#VISIT]]",
 		Short: "Print what programs and models said",
 		Long: `logs prints what the programs of a run wrote to stdout and stderr and what its models
-said, in order, of every attempt, whether it succeeded or not; of one node, or of one
-of its visits. A line begins with the node and a mark of where it comes from: | is
-stdout, ! stderr, > a model's text or what a program said by its events. Of each
-stream of an attempt the first and the last 64 KiB are kept; how much is left out
-between them is said. Programs that are tools, and what servers of tools say on stderr,
-are there with the tool's name.
+said, in order: of every attempt, failed or not, or only of one node or one visit.
+Programs that are tools, and the stderr of tool servers, appear with the tool's name.
 
---follow goes on until the run has ended, also in another process. It costs the run
-nothing. What a node says that writes a secret key comes when the node has ended.
--o json prints an object a line; -o raw the bytes alone, as they were but for secrets.`,
+Each line begins with the node and its source: | is stdout, ! stderr, > text of a model
+or of a program's events. The first and the last 64 KiB of each stream of an attempt are
+kept; a line says how much is missing in between.
+
+--follow prints until the run has ended, also in another process, and does not slow the
+run. The text of a node that writes a secret key comes when the node has ended. -o json
+prints one object per line, -o raw only the bytes, unchanged except for masked secrets.`,
 		Example:           "  graphrun logs last\n  graphrun logs nightly test#2 --stream stderr -t\n  graphrun logs last -f",
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeRunNodes,
@@ -60,11 +60,11 @@ nothing. What a node says that writes a secret key comes when the node has ended
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&follow, "follow", "f", false, "go on until the run has ended")
+	flags.BoolVarP(&follow, "follow", "f", false, "keep printing until the run has ended")
 	flags.BoolVarP(&times, "timestamps", "t", false, "begin each line with its time")
 	flags.Var(&streams, "stream", "only these: stdout, stderr, text (default: all)")
 	complete(cmd, "stream", streams.allowed)
-	enumFlag(cmd, flags, &output, "output", "o", "form of the output")
+	enumFlag(cmd, flags, &output, "output", "o", "output format")
 	return cmd
 }
 

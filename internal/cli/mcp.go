@@ -17,16 +17,16 @@ func newMCPCommand(a *app) *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "mcp [DIR]",
-		Short: "Offer flows as tools to a program that speaks MCP, on stdin and stdout",
-		Long: `mcp speaks the Model Context Protocol on stdin and stdout. Each valid flow below a
-folder, the working directory unless one is named, is a tool that takes the flow's
-inputs: a call runs it, tells of its steps as progress, and returns what it came to.
-When the run asks a person, the client asks (elicitation); one that can't gets the
-question with the run's id, and the tool graphrun_answer answers it.
+		Short: "Serve flows as MCP tools on stdin and stdout",
+		Long: `mcp serves flows over the Model Context Protocol on stdin and stdout. Each valid flow
+below DIR (default: the working directory) is a tool that takes the flow's inputs. A call
+runs the flow, reports its steps as progress, and returns its result. If the run asks a
+person, the client asks (elicitation). A client that can't gets the question with the
+run's id and answers it with the tool graphrun_answer.
 
-Runs are kept in the store like all others. When the client hangs up, what runs has 5
-seconds to end; the next mcp or serve of the folder goes on with what is left.
-graphrun serve offers the same over HTTP, at /mcp.`,
+Runs are kept in the store like all others. When the client disconnects, running nodes
+have 5 seconds to end; the next mcp or serve of the folder continues the rest. graphrun
+serve offers the same over HTTP, at /mcp.`,
 		Example: `  graphrun mcp flows
   claude mcp add flows -- graphrun mcp /path/to/flows`,
 		Args:    oneFolder,
@@ -39,7 +39,7 @@ graphrun serve offers the same over HTTP, at /mcp.`,
 			return a.mcp(cmd.Context(), &f, dir)
 		},
 	}
-	cmd.Flags().IntVar(&f.maxRuns, "max-runs", 100, "most runs that are driven at once")
+	cmd.Flags().IntVar(&f.maxRuns, "max-runs", 100, "most runs to drive at once")
 	complete(cmd, "max-runs", nil)
 	setting(cmd.Flags(), "max-runs")
 	return cmd

@@ -26,10 +26,10 @@ type modelFlags struct {
 
 func addModelFlags(cmd *cobra.Command, f *modelFlags) {
 	flags := cmd.Flags()
-	flags.StringArrayVar(&f.models, "model", nil, "ROLE=MODEL: the model of a role, such as default=openai/gpt-6-luna,\ninstead of the graph's, in subgraphs too; repeatable")
-	flags.StringArrayVar(&f.params, "set-model-param", nil, "[PATH/NODE:]KEY=JSON: a parameter of one model node, or of all of them,\nsuch as reasoning=low or outer/inner:max_tokens=200; repeatable")
-	flags.StringVar(&f.record, "record", "", "write what models and tools answer to a FILE")
-	flags.StringVar(&f.replay, "replay", "", "take what models and tools answer from a FILE that --record wrote;\nno provider, script or tool is asked, and nothing is waited for")
+	flags.StringArrayVar(&f.models, "model", nil, "ROLE=MODEL: the model of a role, for example default=openai/gpt-6-luna;\nreplaces the graph's, in subgraphs too; repeatable")
+	flags.StringArrayVar(&f.params, "set-model-param", nil, "[PATH/NODE:]KEY=JSON: a parameter of one model node or of all,\nfor example reasoning=low or outer/inner:max_tokens=200; repeatable")
+	flags.StringVar(&f.record, "record", "", "FILE to record the answers of models and tools in")
+	flags.StringVar(&f.replay, "replay", "", "FILE from --record to take the answers of models and tools from;\nno provider, script or tool is asked, and nothing waits")
 	for _, name := range []string{"model", "set-model-param"} {
 		complete(cmd, name, nil)
 	}

@@ -34,12 +34,12 @@ func newModelsCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "models",
-		Short: "List the models whose prices are known",
-		Long: `models lists the models whose prices are known: how many tokens they and their
-answers hold (? is not known), and what a million tokens cost in US dollars, as they
-are sent, read from the provider's cache and answered, with the day and the page of
-the price. A model that is not listed can be used, but not under limits.max_cost_usd,
-unless its provider declares prices.`,
+		Short: "List the models with known prices",
+		Long: `models lists the models whose prices are known: how many tokens their context and their
+answers hold (? means unknown), and the price in US dollars of a million tokens, sent,
+read from the provider's cache and answered, with the day and the page of the price. You
+can use other models too, but not under limits.max_cost_usd unless their provider
+declares prices.`,
 		Example: `  graphrun models
   graphrun models -o json`,
 		Args: cobra.NoArgs,
@@ -51,7 +51,7 @@ unless its provider declares prices.`,
 			return a.printModels(list)
 		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the answer")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
 	return cmd
 }
 

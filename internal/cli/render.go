@@ -52,19 +52,19 @@ func newRenderCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render FLOW",
 		Short: "Draw a graph as a picture, a page, Mermaid or JSON",
-		Long: `render draws a graph; - reads it from stdin. The format is that of --format, else what
-the name of the file that -O names ends in (.mmd is mermaid, .gv is dot), else dot:
+		Long: `render draws a graph; - reads it from stdin. --format picks the format, else the
+extension of the -O file (.mmd is mermaid, .gv is dot), else it is dot:
 
   dot      the language of Graphviz, as graphrun dot prints it
-  mermaid  a flowchart of Mermaid, which GitHub and many editors show in Markdown
+  mermaid  a Mermaid flowchart, which GitHub and many editors show in Markdown
   json     nodes, edges and subgraphs; "graphrun schema drawing" describes it
-  html     a page to look at and click through, one file that needs nothing else: the
-           graph, its source and findings, and with --run every step of the run, the
-           state then, why it went where it went, and what was said
-  svg png  a picture, made by Graphviz: its program dot must be installed
+  html     a page to click through, in one file that needs nothing else: the graph, its
+           source and findings; with --run every step of the run with its state, why it
+           continued where it did, and what was said
+  svg png  a picture; needs Graphviz's program dot
 
---run paints what a run did, --coverage what tests come to, as in graphrun dot; JSON
-has it as numbers.
+--run paints a run and --coverage what tests reach, as in graphrun dot; in JSON they are
+numbers.
 
 Exit codes: 0, 2 wrong usage or no Graphviz, 3 invalid file.`,
 		Example: `  graphrun render flow.yaml -O flow.svg
@@ -80,9 +80,9 @@ Exit codes: 0, 2 wrong usage or no Graphviz, 3 invalid file.`,
 		},
 	}
 	flags := cmd.Flags()
-	enumFlag(cmd, flags, &f.format, "format", "", "form of the drawing")
+	enumFlag(cmd, flags, &f.format, "format", "", "format of the drawing")
 	enumFlag(cmd, flags, &f.format, "output", "o", "the same as --format")
-	flags.StringVarP(&f.file, "output-file", "O", "", "`FILE` to write; - and the default are stdout")
+	flags.StringVarP(&f.file, "output-file", "O", "", "`FILE` to write; default and -: stdout")
 	a.addDrawFlags(cmd, &f.drawFlags)
 	return cmd
 }

@@ -27,14 +27,15 @@ func newReplayCommand(a *app) *cobra.Command {
 	f := replayFlags{output: newEnum("text", "json", "text")}
 	cmd := &cobra.Command{
 		Use:   "replay RUN | --all [--graph NAME]",
-		Short: "Walk recorded runs again, executing nothing, and compare",
-		Long: `replay walks a recorded run again with the outputs and answers that were recorded,
-and executes nothing. It checks that every decision is the same; --with FILE takes
-another version of the graph and shows the first step that leads elsewhere, and what
-about the graph makes it: another start, a node that is defined otherwise and where, a
-limit that is hit, an input that is missing. A node may be of another kind: the walk
-executes itself what it can, and takes what is recorded for the rest. A path that needs
-a node that never ran ends there.
+		Short: "Walk recorded runs again without executing anything, and compare",
+		Long: `replay walks a recorded run again with the recorded outputs and answers. It executes
+nothing, and checks that every decision is the same.
+
+--with FILE walks another version of the graph. It shows the first step that leads
+elsewhere and the change that causes it: another start, a node that is defined
+differently (and where), a limit that is hit, a missing input. If a node has another
+kind, replay executes it if it needs nothing from outside, else it takes the recorded
+output. The walk ends at a node that never ran.
 
 Exit codes: 0 the same, 1 diverged, 2 no such run, 3 the file is not valid.`,
 		Example: `  graphrun replay nightly
@@ -56,10 +57,10 @@ Exit codes: 0 the same, 1 diverged, 2 no such run, 3 the file is not valid.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.all, "all", false, "every run that --graph, --status and --label let through")
-	flags.StringVar(&f.with, "with", "", "FILE of the graph to walk through, instead of the recorded text")
+	flags.BoolVar(&f.all, "all", false, "every run that --graph, --status, --label, --session and --parent select")
+	flags.StringVar(&f.with, "with", "", "FILE of the graph to walk, instead of the recorded one")
 	addRunFilterFlags(a, cmd, &f.runFilterFlags)
-	enumFlag(cmd, flags, &f.output, "output", "o", "form of the output")
+	enumFlag(cmd, flags, &f.output, "output", "o", "output format")
 	return cmd
 }
 

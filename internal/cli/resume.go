@@ -23,17 +23,17 @@ func newResumeCommand(a *app) *cobra.Command {
 	var due bool
 	cmd := &cobra.Command{
 		Use:   "resume RUN|--due",
-		Short: "Go on with a run that paused, was interrupted or failed",
-		Long: `resume goes on with a run that pauses, or that a crash, an interrupt, a failure or a
-limit has ended. The graph is the one that the run was started with: when the file
-has changed since, resume says so and keeps to the old text. --with-file goes on with
-another version of it, which is the run's from then on: with what was recorded it has
-to take every step that the run has taken, and the state has to fit its schemas. Else
-resume says where it would have gone another way, and the run stays as it is.
+		Short: "Continue a run that paused, was interrupted, crashed or failed",
+		Long: `resume continues a run that is paused, or that a crash, an interrupt, a failure or a
+limit ended. It uses the graph that the run was started with, and says if the file has
+changed since. --with-file continues with another version, which then belongs to the
+run: given what was recorded, it must take every step that the run has taken, and the
+state must fit its schemas. If not, resume says where it would have gone another way and
+leaves the run unchanged.
 
-Nodes that had finished are not run again. One that had begun and not finished is,
-as the same visit and with the same idempotency key in its environment. A run that
-has completed executes nothing: its result is printed.
+Finished nodes don't run again. A node that had begun and not finished does, as the same
+visit and with the same idempotency key in its environment. For a completed run, resume
+executes nothing and prints the result.
 
 Steps that were taken count towards the limit; --max-steps sets a new one. Exit codes
 are those of run; 2 also means that another process drives the run.`,
@@ -62,8 +62,8 @@ are those of run; 2 also means that another process drives the run.`,
 			return a.resume(cmd.Context(), &f, args[0], withFile)
 		},
 	}
-	cmd.Flags().StringVar(&withFile, "with-file", "", "FILE of another version of the graph to go on with")
-	cmd.Flags().BoolVar(&due, "due", false, "go on with every run whose timeout, wait or retry delay has passed, for cron: a\nline a run, and the gravest exit code of all; one that pauses again counts as 0")
+	cmd.Flags().StringVar(&withFile, "with-file", "", "FILE of another version of the graph to continue with")
+	cmd.Flags().BoolVar(&due, "due", false, "continue every run whose timeout, wait or retry delay has passed; for cron.\nPrints one line per run and exits with the gravest code; a run that pauses again\ncounts as 0")
 	addDriveFlags(cmd, &f, a.runNamed)
 	return cmd
 }

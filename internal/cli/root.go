@@ -34,13 +34,13 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "graphrun",
 		Short: "Run, check and draw graphs of nodes, conditions and loops",
-		Long: `graphrun runs graph files: YAML or JSON that names nodes, the state they share and
-the edges between them. It checks a file before it runs it, says which edge was
-taken and why, and stops at a limit instead of looping for ever.
+		Long: `graphrun runs graph files: YAML or JSON that declares nodes, the state they share and
+the edges between them. It checks a file before it runs it, explains which edges were
+taken, and stops at a limit instead of looping for ever.
 
 Settings come from flags, then from environment variables (GRAPHRUN_MAX_STEPS for
---max-steps), then from graphrun.yaml: the nearest one from the working directory
-upwards, else the one in the user's configuration folder. Its keys are flag names:
+--max-steps), then from the nearest graphrun.yaml, searched from the working directory
+upwards and then in your configuration folder. Its keys are flag names:
 
   max-steps: 50
   color: never
@@ -69,7 +69,7 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 invalid file, 4 stuck, 5 limit hi
 	setting(flags, "color")
 	a.addStoreFlags(root)
 	a.addEngineFlags(root)
-	root.Flags().BoolVar(&version, "version", false, "print the version, like the command")
+	root.Flags().BoolVar(&version, "version", false, "print the version, like graphrun version")
 	root.SetFlagErrorFunc(flagError)
 	show := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.helpOf(cmd, show) })

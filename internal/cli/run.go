@@ -34,20 +34,19 @@ func newRunCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run FLOW",
 		Short: "Run a graph to its end, a pause or a limit",
-		Long: `run checks a graph file, runs it, and prints its output on stdout. What happens step
-by step goes to stderr: live on a terminal, else one line at a time. A file that is
-not valid is not run at all.
+		Long: `run checks a graph file, runs it, and prints its output on stdout. Its steps appear on
+stderr: live on a terminal, else one line each. A file that is not valid never runs.
 
 Inputs are state keys, read by their schema: for {type: integer}, -i n=3 is the
 number 3. A key without a type takes JSON if the value is JSON, else text.
   -i key=value   -i key=@file (the text of a file)   -i key:=json   -i key:=@file
 
-The first interrupt (Ctrl-C) cancels what runs and gives it 5 seconds to end; the
-second ends the program at once. Every step is kept as it happens: graphrun resume
-goes on with a run that was interrupted, crashed, failed, hit a limit or pauses.
+The first interrupt (Ctrl-C) cancels running nodes and gives them 5 seconds to end; the
+second ends the program at once. Every step is stored as it happens: graphrun resume
+continues a run that was interrupted, crashed, failed, hit a limit or is paused.
 
 A human node asks on the terminal. Without one, or with --no-input, the run pauses
-there and says how to go on; --answer answers in advance.
+and prints how to continue. --answer answers in advance.
 
 Exit codes: 0 completed, 1 failed (with --strict also completed but degraded),
 2 bad input or flag, 3 invalid file, 4 stuck, 5 limit hit, 10 paused, 130 cancelled.`,
@@ -72,17 +71,17 @@ Exit codes: 0 completed, 1 failed (with --strict also completed but degraded),
 func addRunFlags(a *app, cmd *cobra.Command, f *runFlags) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.inputs, "input", "i", nil, "a state key's value: key=value, key=@file or key:=json; repeatable")
-	flags.StringVar(&f.inputFile, "input-file", "", "a JSON or YAML object of inputs, - for stdin; -i wins over it")
+	flags.StringVar(&f.inputFile, "input-file", "", "FILE with a JSON or YAML object of inputs, - for stdin; -i wins over it")
 	flags.StringVar(&f.runID, "run-id", "", "id of the run (default: a new one)")
-	flags.StringVar(&f.goal, "goal", "", "goal of the run instead of the graph's: text, or @file")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "run with made-up values and say what each step would start, send, ask and write;\nnothing is executed, sent or stored")
-	flags.StringVar(&f.stubs, "stubs", "", "`FILE` of stubs, as a case of a test has them, for --dry-run")
-	flags.StringArrayVar(&f.labels, "label", nil, "key=value to find the run by; repeatable")
+	flags.StringVar(&f.goal, "goal", "", "goal that replaces the graph's: text, or @file")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "run with made-up values and print what each step would start, send, ask and write;\nnothing is executed, sent or stored")
+	flags.StringVar(&f.stubs, "stubs", "", "`FILE` of stubs for --dry-run, in the form of a test case")
+	flags.StringArrayVar(&f.labels, "label", nil, "key=value: a label to find the run by; repeatable")
 	for _, name := range []string{"run-id", "label"} {
 		complete(cmd, name, nil)
 	}
 	completeKeys(cmd, "input", flowNamed)
-	flags.StringVar(&f.session, "session", "", "ID of what this run goes on with and leaves to the next one: state keys with\nscope: session, and the conversation")
+	flags.StringVar(&f.session, "session", "", "ID of the session, which passes state keys with scope: session and the\nconversation from run to run")
 	_ = cmd.RegisterFlagCompletionFunc("session", a.completeSession) // it exists: it was added just now
 	addModelFlags(cmd, &f.models)
 	addDriveFlags(cmd, &f.driveFlags, flowNamed)

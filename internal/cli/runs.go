@@ -22,9 +22,9 @@ import (
 func newRunsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
-		Short: "Look at what has run, stop it, tidy it up",
-		Long: `runs looks at the runs that are kept, also while they go on in another process, stops
-them, and removes those that nobody needs.`,
+		Short: "List, show, stop and delete runs",
+		Long: `runs lists and shows stored runs, also while another process drives them, stops them,
+and deletes them.`,
 		Example: "  graphrun runs list --status paused\n  graphrun runs show nightly",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -54,10 +54,10 @@ func (f *runFilterFlags) none() bool {
 func addRunFilterFlags(a *app, cmd *cobra.Command, f *runFilterFlags) {
 	f.status.allowed = inspect.RunStatuses()
 	flags := cmd.Flags()
-	flags.StringVar(&f.graph, "graph", "", "only runs of the graph of this name")
-	flags.Var(&f.status, "status", "only runs that are "+strings.Join(f.status.allowed, ", "))
-	flags.StringArrayVar(&f.labels, "label", nil, "only runs with the label key=value; repeatable: all of them")
-	flags.StringVar(&f.session, "session", "", "only runs of the session of this ID")
+	flags.StringVar(&f.graph, "graph", "", "only runs of the graph with this NAME")
+	flags.Var(&f.status, "status", "only runs with this status: "+strings.Join(f.status.allowed, ", "))
+	flags.StringArrayVar(&f.labels, "label", nil, "only runs with the label key=value; repeatable, all must match")
+	flags.StringVar(&f.session, "session", "", "only runs of the session with this ID")
 	flags.StringVar(&f.parent, "parent", "", "only forks of this RUN")
 	complete(cmd, "status", f.status.allowed)
 	complete(cmd, "label", nil)
@@ -85,9 +85,9 @@ func newRunsListCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List runs, the last started first",
-		Long: `list shows the runs that are kept, the last started first. A run is crashed when it
-was running and its process is gone: graphrun resume goes on with it.`,
+		Short: "List runs, newest first",
+		Long: `list shows the stored runs, the last started first. A run is crashed if its process
+vanished while it ran: graphrun resume continues it.`,
 		Example:           "  graphrun runs list --graph deploy --status paused,crashed\n  graphrun runs list --label ticket=4711 -o json",
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -116,7 +116,7 @@ was running and its process is gone: graphrun resume goes on with it.`,
 	addRunFilterFlags(a, cmd, &f)
 	cmd.Flags().IntVar(&limit, "limit", 50, "most runs to list; 0: all")
 	complete(cmd, "limit", nil)
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
 	return cmd
 }
 

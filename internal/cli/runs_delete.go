@@ -20,9 +20,10 @@ import (
 func newRunsDeleteCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
-		Use:     "delete RUN...",
-		Short:   "Forget runs and their journals",
-		Long:    "delete forgets runs for good. A run that a process drives can't be deleted: exit 2.",
+		Use:   "delete RUN...",
+		Short: "Delete runs and their journals",
+		Long: `delete deletes runs and their journals for good. A run that a process drives can't be
+deleted: exit 2.`,
 		Example: "  graphrun runs delete nightly",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -53,7 +54,7 @@ func newRunsDeleteCommand(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
 	return cmd
 }
 
@@ -110,10 +111,10 @@ func newRunsPruneCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "prune --older-than DURATION",
-		Short: "Forget runs that ended some time ago",
-		Long: `prune forgets the runs that were last touched longer ago than a duration and have
-ended. Paused and crashed ones can be gone on with: they stay unless --status names
-them. Runs that a process drives always stay.`,
+		Short: "Delete runs that ended some time ago",
+		Long: `prune deletes the runs that have ended and last changed longer ago than --older-than.
+Paused and crashed runs can be resumed: they stay unless --status names them. Runs that
+a process drives always stay.`,
 		Example:           "  graphrun runs prune --older-than 30d\n  graphrun runs prune --older-than 0s --status crashed,paused --graph deploy",
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -126,10 +127,10 @@ them. Runs that a process drives always stay.`,
 		},
 	}
 	addRunFilterFlags(a, cmd, &f)
-	cmd.Flags().Var(&older, "older-than", "least time since the run was touched: 90m, 36h, 30d")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say which runs would be forgotten")
+	cmd.Flags().Var(&older, "older-than", "least time since the run last changed: 90m, 36h, 30d")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only list the runs that would be deleted")
 	complete(cmd, "older-than", nil)
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
 	return cmd
 }
 

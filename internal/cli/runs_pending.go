@@ -21,10 +21,9 @@ func newRunsPendingCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "pending",
-		Short: "List what runs ask, the questions of all runs",
-		Long: `pending lists every open question of every run: of those that pause, and of those that
-a process drives or that crashed, whose other branches may still run. graphrun answer
-answers them.`,
+		Short: "List the open questions of all runs",
+		Long: `pending lists every open question of every run: of paused runs, and of running and
+crashed ones, whose other branches may not have ended yet. graphrun answer answers them.`,
 		Example:           "  graphrun runs pending\n  graphrun runs pending --label team=ops -o json | jq -r '.[] | .run + \" \" + .target'",
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -46,11 +45,11 @@ answers them.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&graph, "graph", "", "only runs of the graph of this name")
-	flags.StringArrayVar(&labels, "label", nil, "only runs with the label key=value; repeatable: all of them")
+	flags.StringVar(&graph, "graph", "", "only runs of the graph with this NAME")
+	flags.StringArrayVar(&labels, "label", nil, "only runs with the label key=value; repeatable, all must match")
 	complete(cmd, "graph", nil)
 	complete(cmd, "label", nil)
-	enumFlag(cmd, flags, &output, "output", "o", "form of the output")
+	enumFlag(cmd, flags, &output, "output", "o", "output format")
 	return cmd
 }
 

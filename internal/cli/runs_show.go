@@ -62,7 +62,7 @@ func (r *recorded) unreadable(err error) error {
 
 // atFlag adds --at and its check.
 func atFlag(cmd *cobra.Command, at *int) {
-	cmd.Flags().IntVar(at, "at", 0, "as it was after this STEP, 0 before the first (default: as it is now)")
+	cmd.Flags().IntVar(at, "at", 0, "show it as it was after this STEP; 0: before the first (default: as it is now)")
 	complete(cmd, "at", nil)
 	before := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
@@ -82,9 +82,9 @@ func newRunsShowCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "show RUN",
-		Short: "Show a run as it stands, or as it stood after a step",
-		Long: `show prints how a run stands, with its latest steps, also while another process
-drives it. -o json prints the object that run prints at its end.`,
+		Short: "Show a run as it is now, or as it was after a step",
+		Long: `show prints the status of a run and its latest steps, also while another process drives
+it. -o json prints the object that run prints at its end.`,
 		Example:           "  graphrun runs show nightly\n  graphrun runs show nightly --at 3 -o json | jq .state",
 		Args:              oneRun,
 		ValidArgsFunction: a.completeRun,
@@ -116,7 +116,7 @@ drives it. -o json prints the object that run prints at its end.`,
 	}
 	atFlag(cmd, &at)
 	cmd.Flags().BoolVar(&history, "history", false, "add every node execution to the JSON result")
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
 	return cmd
 }
 
@@ -196,7 +196,7 @@ func newRunsStateCommand(a *app) *cobra.Command {
 		},
 	}
 	atFlag(cmd, &at)
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output: there is one")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format; there is only one")
 	return cmd
 }
 
@@ -207,13 +207,13 @@ func newRunsEventsCommand(a *app) *cobra.Command {
 	stream.allowed = streamNames()
 	cmd := &cobra.Command{
 		Use:   "events RUN",
-		Short: "Print what happened in a run, as JSON lines",
-		Long: `events prints the events of a run so far, one JSON object a line, as run -o jsonl
-printed them. They are derived from the journal, which keeps what decides the run:
-text that nodes streamed and progress that they reported are not in it.
+		Short: "Print the events of a run as JSON lines",
+		Long: `events prints the events of a run so far, one JSON object per line, as run -o jsonl
+printed them. They come from the journal, which keeps what decides the run, but not
+streamed text and progress.
 
---follow goes on to print what happens until the run has ended. A run that pauses or
-crashed is waited for: it may be taken up again.`,
+--follow keeps printing until the run has ended. It also waits for a run that is paused
+or crashed, since somebody may resume it.`,
 		Example: `  graphrun runs events nightly | jq 'select(.event == "edges_resolved")'
   graphrun runs events nightly --follow -o text`,
 		Args:              oneRun,
@@ -239,8 +239,8 @@ crashed is waited for: it may be taken up again.`,
 			return errors.Join(err, out.close())
 		},
 	}
-	cmd.Flags().BoolVar(&follow, "follow", false, "go on until the run has ended")
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	cmd.Flags().BoolVar(&follow, "follow", false, "keep printing until the run has ended")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
 	cmd.Flags().Var(&stream, "stream", "events to print besides run_* (default: all)")
 	complete(cmd, "stream", stream.allowed)
 	return cmd

@@ -22,13 +22,13 @@ func newRunsCancelCommand(a *app) *cobra.Command {
 	return newStopCommand(a, runner.RequestCancel, &cobra.Command{
 		Use:   "cancel RUN",
 		Short: "Cancel a run, also one that another process drives",
-		Long: `cancel ends a run as an interrupt would: what runs is cancelled and gets 5 seconds to
-end, and what had finished is kept. It waits until the run has ended. A run that
-pauses, or whose process is gone, is recorded as cancelled at once. graphrun resume
-goes on with a cancelled run.
+		Long: `cancel ends a run as an interrupt would: running nodes are cancelled and have 5 seconds
+to end, and finished work is kept. It waits until the run has ended. A run that is
+paused, or whose process is gone, is recorded as cancelled at once. graphrun resume
+continues a cancelled run.
 
-Exit codes: 0 the run is cancelled, 1 it ended otherwise before it could be, 2 no such
-run or it had ended already.`,
+Exit codes: 0 the run is cancelled, 1 it ended otherwise first, 2 no such run, or it had
+already ended.`,
 		Example: "  graphrun runs cancel nightly\n  graphrun runs cancel nightly --no-wait",
 	})
 }
@@ -37,11 +37,10 @@ func newRunsPauseCommand(a *app) *cobra.Command {
 	return newStopCommand(a, runner.RequestPause, &cobra.Command{
 		Use:   "pause RUN",
 		Short: "Pause a run that another process drives",
-		Long: `pause lets the nodes that run now end, and pauses the run before the next ones. It
-waits until the run pauses. graphrun resume goes on with it.
+		Long: `pause lets running nodes end, then pauses the run before the next ones. It waits until
+the run is paused. graphrun resume continues it.
 
-Exit codes: 0 the run pauses, 1 it ended before it could, 2 no such run, or nothing of
-it runs.`,
+Exit codes: 0 the run is paused, 1 it ended first, 2 no such run, or it is not running.`,
 		Example: "  graphrun runs pause nightly && graphrun runs state nightly",
 	})
 }
@@ -73,8 +72,8 @@ func newStopCommand(a *app, request runner.Request, cmd *cobra.Command) *cobra.C
 		w.id = record.ID
 		return w.wait(cmd.Context())
 	}
-	cmd.Flags().BoolVar(&w.noWait, "no-wait", false, "return when the run's driver has been asked")
-	enumFlag(cmd, cmd.Flags(), &w.output, "output", "o", "form of the output")
+	cmd.Flags().BoolVar(&w.noWait, "no-wait", false, "return as soon as the run's driver has been asked")
+	enumFlag(cmd, cmd.Flags(), &w.output, "output", "o", "output format")
 	return cmd
 }
 

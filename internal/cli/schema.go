@@ -43,10 +43,10 @@ func newSchemaCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema [" + strings.Join(names, "|") + "]",
 		Short: "Print the JSON Schema of graph files",
-		Long: `schema prints the JSON Schema (draft 2020-12) of graph files on stdout. Editors use it
-to complete and check files as they are written; "graphrun validate" checks more. With
-"test" it is that of test files, with "answers" that of scripted answers, with
-"drawing" that of what "graphrun render --format json" prints.`,
+		Long: `schema prints the JSON Schema (draft 2020-12) of graph files on stdout, so that editors
+can complete and check files while you write; "graphrun validate" checks more. Other
+schemas: "test" for test files, "answers" for scripted answers, "drawing" for what
+"graphrun render --format json" prints.`,
 		Example: `  graphrun schema > graphrun.schema.json
   # first line of a graph file, for editors with the YAML language server:
   # yaml-language-server: $schema=graphrun.schema.json
@@ -71,6 +71,6 @@ to complete and check files as they are written; "graphrun validate" checks more
 			return writeJSON(a.Stdout, schemas()[i].make(), true)
 		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output: there is one")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format; there is only one")
 	return cmd
 }

@@ -45,20 +45,19 @@ func newServeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [DIR]",
 		Short: "Serve a page and an API to start, watch and answer runs",
-		Long: `serve shows the flows below a folder, the working directory unless one is named, and
-the runs of the store: in a browser, and over an API that GET /api/v1/openapi.json
-describes. It drives the runs that are started or resumed there, follows those of other
-processes, and after a restart takes up its own that were cut off.
+		Long: `serve shows the flows below DIR (default: the working directory) and the runs of the
+store, in a browser and over an API that GET /api/v1/openapi.json describes. It drives
+runs that are started or resumed there, follows those of other processes, and after a
+restart continues its own interrupted runs.
 
-The link that it prints has a token in it, which every request needs: as a cookie, which
-the link sets, or as Authorization: Bearer TOKEN. The token is a new one each time unless
---token-file names a file that holds one. Other machines are served only with such a
-file; put a proxy that speaks TLS in front, and name the host that it is asked for with
---host.
+The printed link contains a token, which every request needs: as the cookie that the
+link sets, or as Authorization: Bearer TOKEN. The token is new each time, unless
+--token-file names a file that holds one. Only with such a file can you listen for other
+machines; put a proxy that speaks TLS in front, and give its host name as --host.
 
-SIGTERM or Ctrl-C stops it: runs pause when what runs of them has ended, within 5
-seconds, or are cancelled; the next serve of the folder goes on with them. A second
-signal ends the programs that still run at once.`,
+SIGTERM or Ctrl-C stops the server: runs pause once their running nodes have ended, and
+are cancelled if that takes more than 5 seconds. The next serve of the folder continues
+them. A second signal ends programs that still run at once.`,
 		Example: `  graphrun serve --open
   graphrun serve flows --listen 127.0.0.1:0 --store runs.db
   graphrun serve flows --listen 0.0.0.0:7300 --token-file /run/secrets/graphrun --host runs.example.org`,
@@ -75,11 +74,11 @@ signal ends the programs that still run at once.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.listen, "listen", "127.0.0.1:7300", "HOST:PORT to listen on; port 0 takes a free one")
 	flags.BoolVar(&f.open, "open", false, "open the page in a browser")
-	flags.BoolVar(&f.readOnly, "read-only", false, "refuse what changes anything")
+	flags.BoolVar(&f.readOnly, "read-only", false, "refuse requests that change anything")
 	flags.StringVar(&f.tokenFile, "token-file", "", "`FILE` that holds the token, of at least 16 characters")
-	flags.StringArrayVar(&f.hosts, "host", nil, "NAME that the server may be asked for, as behind a proxy; repeatable")
-	flags.IntVar(&f.maxRuns, "max-runs", 100, "most runs that are driven at once")
-	enumFlag(cmd, flags, &f.output, "output", "o", "form of the link that is printed: json is {\"url\": …}")
+	flags.StringArrayVar(&f.hosts, "host", nil, "NAME of a host that requests may use, for example behind a proxy; repeatable")
+	flags.IntVar(&f.maxRuns, "max-runs", 100, "most runs to drive at once")
+	enumFlag(cmd, flags, &f.output, "output", "o", "format of the printed link: json is {\"url\": …}")
 	for _, name := range []string{"listen", "host", "max-runs"} {
 		complete(cmd, name, nil)
 	}

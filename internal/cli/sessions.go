@@ -19,10 +19,10 @@ import (
 func newSessionsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions",
-		Short: "Look at what run --session keeps, and forget it",
-		Long: `sessions manages what graphrun run --session ID keeps from run to run: the state keys
+		Short: "List, show and delete what run --session keeps",
+		Long: `sessions manages what graphrun run --session ID passes from run to run: the state keys
 with scope: session, and the conversation. A run leaves them when it ends, however it
-ends; of two runs at once the one that ends last stands.`,
+ends. If two runs overlap, the one that ends last wins.`,
 		Example: "  graphrun sessions list\n  graphrun sessions show alice",
 		Args:    noArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -57,7 +57,7 @@ func newSessionsListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "list",
 		Short:             "List sessions, the last used first",
-		Long:              "list shows the sessions that are kept, the one that a run left last first.",
+		Long:              "list shows the stored sessions, the last used first.",
 		Example:           "  graphrun sessions list -o json | jq '.[].session'",
 		Args:              noArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -77,7 +77,7 @@ func newSessionsListCommand(a *app) *cobra.Command {
 			return a.printSessions(listedSessions(sessions))
 		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
 	return cmd
 }
 
@@ -111,7 +111,7 @@ func newSessionsShowCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:               "show SESSION",
-		Short:             "Show what the next run of a session begins with",
+		Short:             "Show what the next run of a session starts with",
 		Long:              "show prints the state keys and the conversation of a session; secret keys are masked.",
 		Example:           "  graphrun sessions show alice -o json | jq .keys",
 		Args:              someSessions(1),
@@ -136,7 +136,7 @@ func newSessionsShowCommand(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
 	return cmd
 }
 
@@ -161,8 +161,8 @@ func newSessionsDeleteCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:               "delete SESSION...",
-		Short:             "Forget sessions; their runs stay",
-		Long:              "delete forgets what sessions hold: their next runs begin anew. The runs of before stay.",
+		Short:             "Delete sessions; their runs stay",
+		Long:              "delete deletes what sessions keep: their next runs start afresh. Earlier runs stay.",
 		Example:           "  graphrun sessions delete alice",
 		Args:              someSessions(0),
 		ValidArgsFunction: a.completeSession,
@@ -182,7 +182,7 @@ func newSessionsDeleteCommand(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
 	return cmd
 }
 

@@ -32,7 +32,7 @@ type storeFlags struct {
 
 func (a *app) addStoreFlags(root *cobra.Command) {
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.store.path, "store", "", "where runs are kept: a PATH, or memory: not at all (default: graphrun/runs.db\n"+
+	flags.StringVar(&a.store.path, "store", "", "PATH of the file that keeps runs, or memory to keep none (default: graphrun/runs.db\n"+
 		"in $XDG_STATE_HOME, $STATE_DIRECTORY or ~/.local/state)")
 	a.store.durability = newEnum(string(sqlite.Full), string(sqlite.Full), string(sqlite.Normal), string(sqlite.Off))
 	enumFlag(root, flags, &a.store.durability, "durability", "", "what a step waits for: full, the disk; normal, a power failure may cost the\nlatest steps; off, it may cost the file")

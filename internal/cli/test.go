@@ -45,26 +45,24 @@ func newTestCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test [PATH...]",
 		Short: "Run the tests of flows",
-		Long: `test runs the cases of *.test.yaml files: each runs its flow on the machine that runs
-flows, by a virtual clock, with stubs in the place of what nodes do. Nothing with an
-effect is executed unless a stub says real: true. A folder is searched, but for what
-.gitignore names and exclude in graphrun.yaml; without a path it is the working
-directory.
+		Long: `test runs the cases of *.test.yaml files. Each case runs its flow on the real machine
+under a virtual clock, with stubs in place of what nodes do; nothing with an effect runs
+unless a stub says real: true. test searches folders, by default the working directory,
+and skips what .gitignore and exclude in graphrun.yaml name.
 
-A failing case is shown with the place of each expectation that does not hold, what
-was wanted and got, and what happened. Then follows what the cases have reached of
-each flow: nodes, edges, conditions seen true and false, failure edges, and loops
-taken 0, 1 and many times.
+A failing case shows each expectation that does not hold with its place, what was wanted,
+what came, and what happened. A summary of each flow's coverage follows: nodes, edges,
+conditions seen true and false, failure edges, and loops taken 0, 1 and many times.
 
---generate finds a smallest set of cases that fires every edge that can fire, and names
-those that it can't reach; stub values are solved from the conditions.
+--generate writes a small set of cases that fires every edge that can fire, and names
+the edges that it can't reach. It solves the conditions to find stub values.
 
---mutate changes each flow one place at a time (a condition negated, its numbers moved
-by one, edges dropped, their targets and order swapped, limits changed), runs the tests
-on each change, and reports those that no case notices.
+--mutate changes each flow in one place at a time (negates a condition, moves a number by
+one, drops or swaps edges and targets, changes a limit), runs the tests on each change,
+and reports the changes that no case notices.
 
---update writes the path and the state of what happened into cases that expect update,
-and into those that expect another exact path; comments are kept.
+--update writes the actual path and state into cases that expect update or another exact
+path; comments stay.
 
 Exit codes: 0 all hold, 1 a case failed or fewer edges than --min were reached, 2 no
 test found, 3 a test file or a flow is not valid.`,
@@ -80,21 +78,21 @@ test found, 3 a test file or a flow is not valid.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.test(cmd.Context(), cmd, &f, args) },
 	}
 	flags := cmd.Flags()
-	enumFlag(cmd, flags, &f.format, "format", "", "form of the report")
+	enumFlag(cmd, flags, &f.format, "format", "", "report format")
 	enumFlag(cmd, flags, &f.format, "output", "o", "the same as --format")
-	flags.StringVar(&f.run, "run", "", "run only cases whose name matches a regular expression")
-	flags.BoolVar(&f.update, "update", false, "write what happened into cases that expect update or another exact path")
-	flags.Float64Var(&f.min, "min", 0, "`PERCENT` of each flow's edges that its cases must reach")
-	flags.StringVar(&f.lcov, "lcov", "", "write the lines that were reached to `FILE`, as LCOV has them")
-	flags.StringVar(&f.html, "cover-html", "", "write a page of the flow to `FILE`, with what its cases have reached")
-	flags.IntVar(&f.parallel, "parallel", 0, "most cases that run at once (default: one for each processor)")
-	flags.BoolVar(&f.keepGoing, "keep-going", true, "go on after a case has failed")
+	flags.StringVar(&f.run, "run", "", "REGEXP that the names of the cases to run match")
+	flags.BoolVar(&f.update, "update", false, "write the actual path and state into cases that expect update or another exact path")
+	flags.Float64Var(&f.min, "min", 0, "least `PERCENT` of each flow's edges that its cases must reach")
+	flags.StringVar(&f.lcov, "lcov", "", "`FILE` to write the reached lines to, in LCOV format")
+	flags.StringVar(&f.html, "cover-html", "", "`FILE` to write a page of the flow to, with its coverage")
+	flags.IntVar(&f.parallel, "parallel", 0, "most cases to run at once (default: one per processor)")
+	flags.BoolVar(&f.keepGoing, "keep-going", true, "continue after a failed case")
 	flags.BoolVar(&f.watch, "watch", false, "run again whenever a test file or a flow changes, until interrupted")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show every case")
-	flags.BoolVar(&f.generate, "generate", false, "write cases for the flow that is named, which fire every edge that can fire")
-	flags.BoolVarP(&f.write, "write", "w", false, "with --generate: write them to a file beside the flow, not to stdout")
-	flags.BoolVar(&f.mutate, "mutate", false, "change the flows one place at a time and report the changes that no case notices")
-	flags.Float64Var(&f.minScore, "min-score", 0, "`PERCENT` of the changes that --mutate must find noticed")
+	flags.BoolVar(&f.generate, "generate", false, "write cases that fire every edge of the flow that can fire")
+	flags.BoolVarP(&f.write, "write", "w", false, "with --generate: write to a file beside the flow, not to stdout")
+	flags.BoolVar(&f.mutate, "mutate", false, "change the flows in one place at a time and report the changes that no case notices")
+	flags.Float64Var(&f.minScore, "min-score", 0, "least `PERCENT` of the changes of --mutate that the cases must notice")
 	for _, name := range []string{"run", "min", "min-score", "parallel"} {
 		complete(cmd, name, nil)
 	}

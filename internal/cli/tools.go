@@ -32,17 +32,17 @@ func newToolsCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "tools FLOW",
-		Short: "List the tools of a flow, servers asked for theirs",
-		Long: `tools lists what the nodes of a flow can call: the tools that it declares, and those
-that its MCP servers offer, which are started, asked and ended. Their resources and
-prompts are listed by the names that the parts of a prompt give them. With -o json the
-schemas of the arguments are there too.`,
+		Short: "List the tools of a flow and of its MCP servers",
+		Long: `tools lists what the nodes of a flow can call: the tools that it declares and those of
+its MCP servers, which it starts, asks and stops. It also lists the servers' resources
+and prompts, by the names that parts of a prompt use. -o json adds the schemas of the
+arguments.`,
 		Example: `  graphrun tools flow.yaml
   graphrun tools flow.yaml -o json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.tools(cmd.Context(), args[0], output.value) },
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the answer")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
 	return cmd
 }
 

@@ -56,22 +56,21 @@ func newValidateCommand(a *app) *cobra.Command {
 		Use:     "validate [PATH...]",
 		Aliases: []string{"lint"},
 		Short:   "Check graph files without running anything",
-		Long: `validate checks graph files: their syntax, keys and values, the shape of the graph,
-and its expressions. Nothing is executed and no network is touched.
+		Long: `validate checks graph files: syntax, keys and values, the shape of the graph, and
+expressions. It executes nothing and uses no network.
 
-A folder is searched for .yaml, .yml and .json files with a top-level graphrun key;
-hidden folders, node_modules and what .gitignore names are skipped, symbolic links to
-folders not followed. Without a path it is the working directory; - reads a graph from
-stdin.
+It searches folders, by default the working directory, for .yaml, .yml and .json files
+with a top-level graphrun key. It skips hidden folders, node_modules and what .gitignore
+names, and does not follow symbolic links to folders; - reads a graph from stdin.
 
-A comment silences rules on its own line, or on the line below when it stands alone,
-and where a block text begins in all of the text:
+A comment silences rules on its own line, on the next line if it stands alone, and in a
+whole block text if it stands where the text begins:
 
   # graphrun: ignore duplicate-edge, unreachable-node
 
-In all of the file, ignore-file does. A comment that names no rule is reported.
-graphrun.yaml may set severities, for all files or for some, also for JSON, which has no
-comments, and what a search of folders leaves out; paths are relative to it:
+ignore-file silences rules in the whole file. A comment that names no rule is reported.
+graphrun.yaml can set severities, for all files or for some (also for JSON, which has no
+comments), and exclude files from searches; its paths are relative to it:
 
   rules:
     unused-key: off
@@ -79,14 +78,14 @@ comments, and what a search of folders leaves out; paths are relative to it:
     legacy/**: {missing-timeout: warning}
   exclude: [generated/**]
 
-A rule that is off by default (see graphrun explain) is turned on there or by --rule,
-which takes groups, too: structure, expressions, data, parallel, limits, models, security,
+Turn on a rule that is off by default (see graphrun explain) there or with --rule, which
+also takes groups: structure, expressions, data, parallel, limits, models, security,
 policies.
 
-Where GitHub Actions runs it, findings are printed as workflow commands unless --format
-says otherwise. --fix mends what can be mended without changing what a valid graph
-does: repeated edges, comments that silence nothing, misspelt keys of the language, and
-names of nodes and state keys that only one can be meant by; --fix --diff shows it.
+In GitHub Actions, findings are printed as workflow commands unless --format says
+otherwise. --fix repairs what it can without changing what a valid graph does: repeated
+edges, comments that silence nothing, misspelt keys, and misspelt names of nodes and
+state keys if only one can be meant; --fix --diff shows the changes.
 
 Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`,
 		Example: `  graphrun validate
@@ -108,19 +107,19 @@ Exit codes: 0 no error, 3 errors (with --strict also warnings), 2 no such file.`
 		},
 	}
 	flags := cmd.Flags()
-	enumFlag(cmd, flags, &f.format, "format", "", "form of the report")
+	enumFlag(cmd, flags, &f.format, "format", "", "report format")
 	enumFlag(cmd, flags, &f.format, "output", "o", "the same as --format")
-	flags.BoolVar(&f.strict, "strict", false, "warnings count as errors")
+	flags.BoolVar(&f.strict, "strict", false, "treat warnings as errors")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "print errors only: no warnings, no summary")
-	flags.StringArrayVar(&f.rules, "rule", nil, "-name turns a rule or a group of rules off, +name on; repeatable, the last one wins")
-	flags.BoolVar(&f.explain, "explain-policies", false, "list every policy with its state: proven, refuted or undecided, and why")
-	flags.BoolVar(&f.fix, "fix", false, "mend what can be mended safely, in place; comments are kept")
-	flags.BoolVar(&f.diff, "diff", false, "with --fix: write nothing, show what would change")
-	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings, which are not reported")
-	flags.IntVar(&f.most, "max-warnings", -1, "`N` warnings are borne; more count as errors")
-	flags.StringVar(&f.name, "stdin-filename", "", "`FILE` that stdin stands for: messages name it, and files beside it are found")
+	flags.StringArrayVar(&f.rules, "rule", nil, "-NAME turns a rule or a group of rules off, +NAME on; repeatable, the last one wins")
+	flags.BoolVar(&f.explain, "explain-policies", false, "list every policy as proven, refuted or undecided, and why")
+	flags.BoolVar(&f.fix, "fix", false, "repair in place what can be repaired safely; comments stay")
+	flags.BoolVar(&f.diff, "diff", false, "with --fix: write nothing, show the changes")
+	flags.StringVar(&f.baseline, "baseline", "", "`FILE` of known findings that are not reported")
+	flags.IntVar(&f.most, "max-warnings", -1, "allow `N` warnings; more count as errors")
+	flags.StringVar(&f.name, "stdin-filename", "", "`FILE` that stdin stands for: messages name it, and relative paths start\nfrom its folder")
 	flags.BoolVar(&f.statistics, "statistics", false, "count the findings of each rule at the end")
-	flags.StringVar(&f.record, "write-baseline", "", "write what is found to `FILE` as known, and end well")
+	flags.StringVar(&f.record, "write-baseline", "", "write all findings to `FILE` as known, and exit 0")
 	completeBy(cmd, "rule", ruleChoices)
 	setting(flags, "format", "strict", "quiet", "baseline", "max-warnings")
 	return cmd

@@ -58,14 +58,15 @@ func (v buildVersion) String() string {
 func newVersionCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version of graphrun",
-		Long:    "version prints the version, the commit it was built from, and the Go version and platform.",
+		Use:   "version",
+		Short: "Print the version of graphrun",
+		Long: `version prints the version, the commit that it was built from, and the Go version and
+platform.`,
 		Example: "  graphrun version\n  graphrun version -o json",
 		Args:    noArgs,
 		RunE:    func(*cobra.Command, []string) error { return a.printVersion(output.value) },
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
 	return cmd
 }
 

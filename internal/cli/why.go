@@ -21,15 +21,15 @@ func newWhyCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
 	cmd := &cobra.Command{
 		Use:   "why RUN [STEP]",
-		Short: "Say why a run went where it went",
-		Long: `why lists, for a step of a run or for every step, all edges that the step could have
-taken, in the order of the file: which fired, and why the others did not. Conditions
-are shown with the values that they read, each part of and, or and not by itself:
+		Short: "Explain why a run went where it went",
+		Long: `why explains, for one step of a run or for all, which edges the step could have taken, in
+the order of the file: which fired, and why the others did not. Conditions appear with
+the values that they read, each part of and, or and not on its own:
   confidence >= 0.8 → 0.62 >= 0.8 → false
-A part is not evaluated when an earlier one had decided. For a run that is stuck the
-last step has no edge that fired. It works while the run goes on, too. Without a step
-those of subgraphs are among them, numbered by themselves: outer/inner, and outer[2]/inner
-for the third element of an each.`,
+A part is not evaluated if an earlier one decided. In a stuck run no edge of the last step
+fired. why also works while the run is active. Without a step it includes the steps of
+subgraphs, which have numbers of their own: outer/inner, and outer[2]/inner for the third
+element of an each.`,
 		Example:           "  graphrun why nightly\n  graphrun why nightly 4 -o json",
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeRunStep,
@@ -49,7 +49,7 @@ for the third element of an each.`,
 			return a.why(args[0], step, output.value)
 		},
 	}
-	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "form of the output")
+	enumFlag(cmd, cmd.Flags(), &output, "output", "o", "output format")
 	return cmd
 }
 

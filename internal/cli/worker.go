@@ -14,19 +14,20 @@ func newWorkerCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Run graphs for a Temporal cluster",
-		Long: `worker takes runs and tasks from a Temporal cluster until it is interrupted: what it was
-at then goes on with another worker. Any number of them share the work, on any number
-of machines; graphrun run --engine temporal begins runs. With --queue it only takes
-the tasks of nodes that say queue: NAME.
+		Long: `worker executes runs and tasks of a Temporal cluster until it is interrupted; other
+workers then continue its work. Any number of workers on any number of machines share the
+work; graphrun run --engine temporal starts runs. With --queue a worker only takes the
+tasks of nodes with queue: NAME.
 
-Where the cluster is: --temporal-address HOST:PORT (127.0.0.1:7233), --temporal-namespace
-NAME (default), --temporal-task-queue NAME (graphrun), --temporal-tls, --temporal-cert,
---temporal-key and --temporal-ca FILE, --temporal-server-name NAME, and an API key in
-GRAPHRUN_TEMPORAL_API_KEY. In graphrun.yaml these are keys of temporal. All workers and
-clients share the folder or bucket of --temporal-payloads, in which large values and logs are.
+These flags say where the cluster is: --temporal-address HOST:PORT (127.0.0.1:7233),
+--temporal-namespace NAME (default), --temporal-task-queue NAME (graphrun), --temporal-tls,
+--temporal-cert, --temporal-key and --temporal-ca FILE, --temporal-server-name NAME. The
+API key comes from GRAPHRUN_TEMPORAL_API_KEY. In graphrun.yaml they are keys of temporal.
+--temporal-payloads names the folder or bucket for large values and logs, which all
+workers and clients share.
 
-The command is that of graphrun-temporal, which graphrun looks for beside itself and in
-PATH.`,
+graphrun runs this command with the program graphrun-temporal, which it finds beside
+itself or in PATH.`,
 		Example: "  graphrun worker --temporal-address temporal.example.org:7233\n  graphrun worker --queue gpu --max-tasks 1",
 		Args:    noArgs,
 		PreRunE: a.loadSettings,
@@ -58,9 +59,9 @@ PATH.`,
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.Queues, "queue", nil, "take only the tasks of nodes with queue: NAME; repeatable")
-	flags.IntVar(&o.MaxTasks, "max-tasks", 0, "most tasks at once (default: 1000)")
-	flags.IntVar(&o.MaxRuns, "max-runs", 0, "most runs that are driven at once (default: 1000)")
-	flags.DurationVar(&o.Heartbeat, "heartbeat", 0, "how long the worker may be silent before its tasks run elsewhere (default: 10s)")
+	flags.IntVar(&o.MaxTasks, "max-tasks", 0, "most tasks to run at once (default: 1000)")
+	flags.IntVar(&o.MaxRuns, "max-runs", 0, "most runs to drive at once (default: 1000)")
+	flags.DurationVar(&o.Heartbeat, "heartbeat", 0, "how long the worker may be silent before other workers run its tasks (default: 10s)")
 	for _, name := range []string{"queue", "max-tasks", "max-runs", "heartbeat"} {
 		complete(cmd, name, nil)
 	}
