@@ -2,19 +2,13 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
-	"strconv"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/graphrun/graphrun/internal/scripttest"
 )
 
 func TestMain(m *testing.M) {
@@ -26,87 +20,8 @@ func TestMain(m *testing.M) {
 // TestScripts runs the sessions of testdata/script. Set UPDATE_SCRIPTS to
 // rewrite what they compare with, and read the difference.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:           filepath.Join("..", "..", "testdata", "script"),
-		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
-		Setup: func(env *testscript.Env) error {
-			// The race detector would hold every program for a second at its end.
-			env.Setenv("GORACE", "atexit_sleep_ms=0")
-			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, ".config"))
-			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
-			return nil
-		},
-		Condition: func(name string) (bool, error) {
-			if name != "tracing" {
-				return false, fmt.Errorf("unknown condition %q", name)
-			}
-			// strace is there, and may watch processes.
-			return exec.Command("strace", "-f", "-o", os.DevNull, "true").Run() == nil, nil
-		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code":    commandCode,
-			"steady":  commandSteady,
-			"overdue": commandOverdue,
-			"json":    commandJSON,
-			"events":  commandEvents,
-			"streams": commandStreams,
-			"server":  commandServer,
-		},
-	})
-}
-
-// commandCode is `code N program args...`: the program ends with exit code N.
-func commandCode(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: code N program args...")
-	}
-	want, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	got := 0
-	var exit *exec.ExitError
-	switch err := ts.Exec(args[1], args[2:]...); {
-	case errors.As(err, &exit):
-		got = exit.ExitCode()
-	case err != nil:
-		ts.Check(err)
-	}
-	if got != want {
-		ts.Fatalf("exit code %d, want %d", got, want)
-	}
-}
-
-// commandOverdue is `overdue stdout`: goes on when the moment that the result there
-// is due at has passed.
-func commandOverdue(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: overdue stdout|FILE")
-	}
-	var result struct{ Due time.Time }
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &result))
-	if result.Due.IsZero() || time.Until(result.Due) > time.Minute {
-		ts.Fatalf("it is due at %s", result.Due)
-	}
-	time.Sleep(time.Until(result.Due))
-}
-
-// commandSteady is `steady stdout|stderr FILE`: writes what the last program
-// printed to FILE with times, durations and run ids replaced, so that it can
-// be compared.
-func commandSteady(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: steady stdout|stderr FILE")
-	}
-	text := ts.ReadFile(args[0])
-	for _, r := range []struct{ pattern, with string }{
-		{`"run_id":\s*"[^"]*"`, `"run_id":"ID"`},
-		{`"(time|started_at)":\s*"[^"]*"`, `"$1":"TIME"`},
-		{`"(duration_ms|next_delay_ms)":\s*\d+`, `"$1":0`},
-		{`(?m)^run \S+ of`, `run ID of`},
-		{`\b(graphrun (?:logs|why|resume|answer)) [0-9a-f]+-[0-9a-f-]+`, `$1 ID`},
-		{` +(\d+ms|\d+\.\ds)\b`, ` TIME`},
-	} {
-		text = regexp.MustCompile(r.pattern).ReplaceAllString(text, r.with)
-	}
-	text = strings.ReplaceAll(text, "\t", " ")
-	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o600))
+	p := scripttest.Params()
+	p.Dir = filepath.Join("..", "..", "testdata", "script")
+	p.UpdateScripts = os.Getenv("UPDATE_SCRIPTS") != ""
+	testscript.Run(t, p)
 }

@@ -1,6 +1,6 @@
 // Commands of the sessions that look into JSON results and event streams.
 
-package cli
+package scripttest
 
 import (
 	"encoding/json"

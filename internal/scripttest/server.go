@@ -1,4 +1,4 @@
-package cli
+package scripttest
 
 import (
 	"encoding/json"

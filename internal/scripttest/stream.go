@@ -1,6 +1,6 @@
 // A command of the sessions that compares the event streams of a run.
 
-package cli
+package scripttest
 
 import (
 	"encoding/json"
