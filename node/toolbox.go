@@ -185,8 +185,11 @@ func (c *toolCall) keepAs(kind string, task *runner.Task, number int, out answer
 		return nil
 	}
 	var args any = c.Args
-	if c.Malformed != "" {
+	switch {
+	case c.Malformed != "":
 		args = c.Malformed
+	case c.Args == nil:
+		args = map[string]any{}
 	}
 	note := map[string]any{
 		kind: number, "name": c.Name, "args": args, "output": out.output, "is_error": out.isError,

@@ -17,21 +17,32 @@ const followPoll = 200 * time.Millisecond
 // what happens, until the run has ended or ctx has. A run that pauses, or whose
 // driver is gone, may be taken up: it is waited for. Events are those of Replay.
 func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Result, error) {
-	return r.follow(ctx, runID, opts, func(*Result) (bool, error) { return false, nil })
+	return r.follow(ctx, runID, opts, &attendance{explain: true, enough: func(*Result) (bool, error) { return false, nil }})
 }
 
 // Attend is Follow until the run pauses and enough says that this will do. It is asked
-// of every result that pauses, and of one that goes on with questions open.
-func (r *Runner) Attend(ctx context.Context, runID string, opts Options, enough func(*Result) (bool, error)) (*Result, error) {
-	return r.follow(ctx, runID, opts, enough)
+// of every result that pauses, and of one that goes on with questions open. Events are
+// those that the run's driver tells as they happen, as far as the store knows them
+// (LiveStore), but for those of the first `from` events of the journal, which were told
+// before.
+func (r *Runner) Attend(ctx context.Context, runID string, from int, opts Options, enough func(*Result) (bool, error)) (*Result, error) {
+	return r.follow(ctx, runID, opts, &attendance{from: from, live: true, enough: enough})
 }
 
-func (r *Runner) follow(ctx context.Context, runID string, opts Options, enough func(*Result) (bool, error)) (*Result, error) {
+// attendance is how a run is followed.
+type attendance struct {
+	from    int // as of Attend
+	live    bool
+	explain bool
+	enough  func(*Result) (bool, error)
+}
+
+func (r *Runner) follow(ctx context.Context, runID string, opts Options, how *attendance) (*Result, error) {
 	rec, err := r.loadAt(runID, 0)
 	if err != nil {
 		return nil, err
 	}
-	d, err := rec.reader(opts)
+	d, err := how.reader(rec, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +58,8 @@ func (r *Runner) follow(ctx context.Context, runID string, opts Options, enough 
 			if err != nil {
 				return nil, err
 			}
-			if stop, err := enough(result); stop || err != nil {
-				return result, errors.Join(err, d.tellPause())
+			if stop, err := how.enough(result); stop || err != nil {
+				return result, errors.Join(err, d.tellPause(), d.tellStop(result))
 			}
 		}
 		if err := d.tellPause(); err != nil {
@@ -58,6 +69,27 @@ func (r *Runner) follow(ctx context.Context, runID string, opts Options, enough 
 			return nil, err
 		}
 	}
+}
+
+// reader is a driver that has told what was told before.
+func (how *attendance) reader(rec *record, opts Options) (*driver, error) {
+	before := opts
+	if how.from > 0 {
+		before.Sink = silent{}
+	}
+	d, err := rec.reader(before)
+	if err != nil {
+		return nil, err
+	}
+	d.state.Explain = how.explain
+	if how.live {
+		rec.live, _ = rec.flow.runner.cfg.Store.(LiveStore)
+	}
+	if how.from > 0 {
+		err = d.replayAll(rec, how.from)
+		d.opts.Sink, d.pauseTold = opts.Sink, d.state.Status == machine.Paused
+	}
+	return d, err
 }
 
 // sleep lets some time pass, by a clock.
@@ -131,6 +163,14 @@ func (d *driver) tellPause() error {
 		d.tell(RunPaused, d.last, paused)
 	}
 	return err
+}
+
+// tellStop tells what a run came to that pauses.
+func (d *driver) tellStop(result *Result) error {
+	if d.state.Status == machine.Paused {
+		d.tell(RunFinished, d.last, result)
+	}
+	return d.sinkErr
 }
 
 // retold tells how a record ends and returns what it came to.

@@ -32,6 +32,9 @@ type record struct {
 	undone      map[int]bool
 	// nested says that the record is of a subgraph.
 	nested bool
+	// live has what was told live, nil: nothing has; heard is what is to be told.
+	live  LiveStore
+	heard []LiveEvent
 }
 
 // load reads a run from its beginning.

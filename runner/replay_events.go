@@ -32,10 +32,17 @@ func (r *Runner) ReplayEvents(runID string, opts Options) (*Result, error) {
 func (d *driver) replayAll(rec *record, until int) error {
 	for {
 		events, err := rec.flow.runner.cfg.Store.Stretch(rec.run.ID, rec.total, stretchSize)
-		if err != nil || len(events) == 0 {
+		if err != nil {
 			return err
 		}
+		rec.hear()
+		if len(events) == 0 {
+			return d.tellLive(rec)
+		}
 		for i := range events {
+			if err := d.tellLive(rec); err != nil {
+				return err
+			}
 			if rec.total == until {
 				return nil
 			}

@@ -98,9 +98,16 @@ func (a *app) answer(ctx context.Context, f *answerFlags, id string, pairs []str
 	if by == "" {
 		by = whoAnswers()
 	}
+	before, err := kept.List(runner.RunFilter{ID: record.ID})
+	if err != nil {
+		return err
+	}
 	driven, err := r.Answer(ctx, record.ID, answers, by)
 	if err != nil {
 		return refused("run "+record.ID+" took no answer and stays as it was", err)
+	}
+	if a.onCluster() && len(before) == 1 && before[0].Owner == "" {
+		driven = false // it goes on by itself: who resumes it follows
 	}
 	if f.resume && !driven {
 		err := a.resume(ctx, &f.drive, record.ID, "")

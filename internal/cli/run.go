@@ -117,6 +117,9 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if err := f.models.tape(&f.driveFlags); err != nil {
 		return err
 	}
+	if f.tape != nil && a.onCluster() {
+		return usagef("--record and --replay are not to be had with --engine temporal: its workers ask models and tools")
+	}
 	opts.Rush = f.models.replay != ""
 	opts.RunID, opts.Input, opts.Goal, opts.Dir, opts.Session = f.runID, input, goal, filepath.Dir(path), f.session
 	if f.dryRun {

@@ -116,22 +116,22 @@ func (w *stopping) look(r *runner.RunSummary) (settled bool, err error) {
 	case r.Status != machine.Running && r.Status != machine.Paused:
 		return true, w.tooLate(r)
 	case r.Owner != "":
-		return w.ask(r)
+		return w.ask(r, r.Owner)
 	case w.request == runner.RequestPause:
 		return true, usagef("run %q crashed: nothing of it runs that could pause; graphrun resume goes on with it", w.id)
 	}
-	return false, w.cancel()
+	return w.cancel(r)
 }
 
 // ask asks a driver, once.
-func (w *stopping) ask(r *runner.RunSummary) (settled bool, err error) {
-	if w.asked == r.Owner {
+func (w *stopping) ask(r *runner.RunSummary, owner string) (settled bool, err error) {
+	if w.asked == owner {
 		return false, nil
 	}
 	if err := w.store.Ask(w.id, w.request); err != nil {
 		return false, err
 	}
-	w.asked = r.Owner
+	w.asked = owner
 	if w.noWait {
 		return true, w.say(r)
 	}
@@ -140,17 +140,17 @@ func (w *stopping) ask(r *runner.RunSummary) (settled bool, err error) {
 }
 
 // cancel ends a run that nobody drives.
-func (w *stopping) cancel() error {
-	r, err := w.app.newRunner(w.store, nil)
+func (w *stopping) cancel(r *runner.RunSummary) (settled bool, err error) {
+	canceller, err := w.app.newRunner(w.store, nil)
 	if err != nil {
-		return err
+		return false, err
 	}
-	_, err = r.Cancel(w.id)
+	_, err = canceller.Cancel(w.id)
 	var leased *runner.LeasedError
-	if errors.As(err, &leased) { // somebody took it up just now
-		return nil
+	if errors.As(err, &leased) { // somebody took it up just now, or it is a cluster's
+		return w.ask(r, leased.Owner)
 	}
-	return refused("run "+w.id+" was not cancelled", err)
+	return false, refused("run "+w.id+" was not cancelled", err)
 }
 
 // tooLate is the error for a run that has ended otherwise than wanted.
