@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -31,15 +32,15 @@ const host = "127.0.0.1"
 func main() {
 	db := flag.String("db", "", "`FILE` that the server keeps its data in (default: memory)")
 	port := flag.Int("port", 0, "`PORT` to listen on (default: a free one)")
-	namespace := flag.String("namespace", "default", "`NAME` of the namespace")
+	namespaces := flag.String("namespaces", "default", "`NAMES` of the namespaces, with commas between them")
 	flag.Parse()
-	if err := run(*db, *port, *namespace); err != nil {
+	if err := run(*db, *port, strings.Split(*namespaces, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, "devserver: "+err.Error())
 		os.Exit(1)
 	}
 }
 
-func run(db string, port int, namespace string) error {
+func run(db string, port int, namespaces []string) error {
 	cfg, err := configure(db, port)
 	if err != nil {
 		return err
@@ -50,12 +51,14 @@ func run(db string, port int, namespace string) error {
 			return err
 		}
 	}
-	ns, err := sqlite.NewNamespaceConfig(cfg.ClusterMetadata.CurrentClusterName, namespace, false, nil)
-	if err != nil {
-		return err
-	}
-	if err := sqlite.CreateNamespaces(store, ns); err != nil {
-		return err
+	for _, name := range namespaces {
+		ns, err := sqlite.NewNamespaceConfig(cfg.ClusterMetadata.CurrentClusterName, name, false, nil)
+		if err != nil {
+			return err
+		}
+		if err := sqlite.CreateNamespaces(store, ns); err != nil {
+			return err
+		}
 	}
 	server, err := temporal.NewServer(
 		temporal.WithConfig(cfg), temporal.ForServices(temporal.DefaultServices), temporal.WithLogger(log.NewNoopLogger()),
@@ -103,6 +106,8 @@ func settings() dynamicconfig.StaticClient {
 		// times. A cluster has hundreds of shards; this server has one for all runs.
 		dynamicconfig.TransferProcessorMaxPollRPS.Key(): to(1000),
 		dynamicconfig.TimerProcessorMaxPollRPS.Key():    to(1000),
+		// A timer is never set nearer than this, for hosts whose clocks differ; here is one.
+		dynamicconfig.TimerProcessorMaxTimeShift.Key(): to(10 * time.Millisecond),
 		// Of a workflow to which more comes than this while it decides, the decision is taken
 		// back, and its history read again; so even more has come by the next one.
 		dynamicconfig.MaximumBufferedEventsBatch.Key(): to(5000),

@@ -79,6 +79,6 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 	if err := s.launch(ctx, &start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
 		return nil, at, err
 	}
-	result, err = s.attend(ctx, r, start.Record.ID, opts.Options)
+	result, err = s.attend(ctx, r, start.Record.ID, len(start.Seed.Events), opts.Options)
 	return result, at, err
 }

@@ -62,6 +62,10 @@ type call struct {
 	room   map[string]*runner.Reserved // by the id of the reservation
 	// noted is what the task has noted since it began here.
 	noted []json.RawMessage
+	// beside is how many calls the task makes side by side, by the activity of that
+	// attempt.
+	beside  int
+	attempt int32
 }
 
 // flowRunner makes a runner over the texts of a run.
@@ -128,6 +132,7 @@ func (h *host) begin() {
 
 func (h *host) options(s *Settings) runner.Options {
 	opts := s.options()
+	opts.Sink = lively{h.store}
 	if opts.Dir == "" {
 		opts.Dir = h.start.Settings.Dir
 	}
@@ -220,11 +225,8 @@ func (h *host) handle(ctx context.Context, task *runner.Task) (any, error) {
 	if r.Partial != nil {
 		task.Partial(r.Partial)
 	}
-	if r.Text != "" {
-		task.Emit(runner.Said{Type: "text", Text: r.Text, Final: true})
-	}
-	for _, text := range r.Warnings {
-		task.Emit(runner.Said{Type: "warning", Message: text})
+	for _, said := range r.Said {
+		task.Emit(said)
 	}
 	if r.Because != "" {
 		task.Because(r.Because)
@@ -314,8 +316,27 @@ func (h *host) work(do func()) {
 	}()
 }
 
+// beside tells the run how many calls a task makes side by side. Of an activity that was
+// lost they are none any more.
+func (h *host) beside(c *call, n *note) {
+	if c.task.Beside == nil || n.Attempt < c.attempt {
+		return
+	}
+	change := n.Beside
+	if n.Attempt > c.attempt {
+		change -= c.beside
+		c.attempt = n.Attempt
+	}
+	c.beside += change
+	h.work(func() { c.task.Beside(change) })
+}
+
 // noted keeps what a running task notes.
 func (h *host) noted(c *call, n *note) {
+	if n.Beside != 0 {
+		h.beside(c, n)
+		return
+	}
 	if text, err := json.Marshal(n.Data); err == nil {
 		c.noted = append(c.noted, text)
 	}
@@ -352,8 +373,9 @@ func (h *host) reserve(c *call, r *reservation) *reserved {
 	return &reserved{Output: room.Output}
 }
 
-// events are those after the first from, of about size bytes.
-func (h *host) events(from, size int) *journalPart {
+// events are those after the first from, of about size bytes, and what was told live
+// from a number on.
+func (h *host) events(from, size, live int) *journalPart {
 	out := &journalPart{Base: h.store.base}
 	h.store.mu.Lock()
 	out.Sure, out.Task = h.store.sure, h.store.task
@@ -364,5 +386,6 @@ func (h *host) events(from, size int) *journalPart {
 	for _, text := range h.store.after(from, size) {
 		out.Events = append(out.Events, json.RawMessage(text))
 	}
+	out.Live, out.LiveFrom = h.store.liveAfter(live)
 	return out
 }

@@ -95,7 +95,7 @@ type job struct {
 
 	mu     sync.Mutex
 	result taskResult
-	text   []byte
+	text   int // bytes of it in the result
 	rooms  int
 	// settling is the reservation that the next call was made with.
 	settling string
@@ -107,8 +107,11 @@ type job struct {
 	log     io.WriteCloser // nil: nothing was said yet
 }
 
-// mostText bounds what is kept of what a task says, for when it fails.
-const mostText = 64 << 10
+// mostText and mostSaid bound what is kept of what a task says: bytes of text, and pieces.
+const (
+	mostText = 64 << 10
+	mostSaid = 500
+)
 
 // run runs the handler.
 func (j *job) run(ctx context.Context, task *runner.Task) *taskResult {
@@ -129,9 +132,9 @@ func (j *job) run(ctx context.Context, task *runner.Task) *taskResult {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	out.Because, out.Hide, out.Warnings = j.result.Because, j.result.Hide, j.result.Warnings
+	out.Because, out.Hide, out.Said = j.result.Because, j.result.Hide, j.result.Said
 	if out.Failure != nil {
-		out.Partial, out.Text = j.result.Partial, string(j.text)
+		out.Partial = j.result.Partial
 	}
 	return out
 }
@@ -169,7 +172,7 @@ func (j *job) task() *runner.Task {
 		t.Talk = &runner.Talk{Talk: *in.Talk}
 	}
 	if in.Graphs {
-		t.CallGraph = j.callGraph
+		t.CallGraph, t.Beside = j.callGraph, j.beside
 	}
 	t.Models = &runner.ModelAccess{Desk: (*desk)(j)}
 	if m := in.Models; m != nil {
@@ -179,11 +182,12 @@ func (j *job) task() *runner.Task {
 	return t
 }
 
+// emit writes text into the log, and keeps what is said for those who attend the run:
+// they are told when the task has ended.
 func (j *job) emit(said runner.Said) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	switch said.Type {
-	case "text":
+	if said.Type == "text" {
 		if j.said == nil {
 			j.mu.Unlock()
 			stream := j.openLog("", "text")
@@ -195,12 +199,24 @@ func (j *job) emit(said runner.Said) {
 			_ = j.said.Close()
 			j.said = nil
 		}
-		j.text = append(j.text, said.Text...)
-		if len(j.text) > 2*mostText {
-			j.text = j.text[len(j.text)-mostText:]
+	}
+	j.keep(said)
+}
+
+// keep adds to what the result tells. Pieces of text become one: in a history, what a
+// model says word by word is worth no more than what it says.
+func (j *job) keep(said runner.Said) {
+	all := j.result.Said
+	if said.Type == "text" || said.Type == "thinking" {
+		said.Text = said.Text[:min(len(said.Text), max(0, mostText-j.text))]
+		j.text += len(said.Text)
+		if n := len(all); n > 0 && all[n-1].Type == said.Type && !all[n-1].Final && !all[n-1].Broken && !said.Final && !said.Broken {
+			all[n-1].Text += said.Text
+			return
 		}
-	case "warning":
-		j.result.Warnings = append(j.result.Warnings, said.Message)
+	}
+	if len(all) < mostSaid || said.Type == "warning" || said.Final {
+		j.result.Said = append(all, said)
 	}
 }
 
@@ -254,6 +270,11 @@ func (j *job) callGraph(ctx context.Context, call runner.GraphCall) (any, error)
 		return nil, err
 	}
 	return out.Return(&runner.Task{})
+}
+
+// beside tells the run how many calls the task makes side by side.
+func (j *job) beside(change int) {
+	_ = j.note(&note{Beside: change, Attempt: activity.GetInfo(j.ctx).Attempt}) // it fails when the task is over
 }
 
 // update has the workflow of the task do something.

@@ -31,6 +31,9 @@ type journal struct {
 	journaled int
 	standing  runner.RunSummary
 	failed    error
+	live      []liveEvent // the latest, from number liveFrom on
+	liveFrom  int
+	liveSize  int               // bytes, about
 	verdicts  map[string]string // of offers: why they were refused; "": they were taken
 
 	// sure is how many events there are for good; those after them are of the workflow
@@ -339,13 +342,18 @@ func (k keeper) Close() error { return nil }
 func (j *journal) standingNow(start *Start, driven bool) standing {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	r := &start.Record
-	s := standing{
-		Status: j.standing.Status, Reason: j.standing.Reason, Steps: j.standing.Steps, Due: j.standing.Due,
-		Graph: r.Graph, File: r.File, Labels: r.Labels, Started: r.Started, Driven: driven,
-	}
-	if s.Status == "" {
-		s.Status = machine.Running
+	s := standingOf(&start.Record)
+	s.Reason, s.Steps, s.Due, s.Driven = j.standing.Reason, j.standing.Steps, j.standing.Due, driven
+	if j.standing.Status != "" {
+		s.Status = j.standing.Status
 	}
 	return s
+}
+
+// standingOf is how a run stands that begins.
+func standingOf(r *runner.RunRecord) standing {
+	return standing{
+		Status: machine.Running, Graph: r.Graph, File: r.File, Labels: r.Labels, Started: r.Started, Updated: r.Started, Driven: true,
+		Session: r.Session, Parent: r.Parent, ParentStep: r.ParentStep,
+	}
 }

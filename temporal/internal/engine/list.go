@@ -68,7 +68,8 @@ func lets(f *runner.RunFilter, r *runner.RunSummary) bool {
 			return false
 		}
 	}
-	return strings.HasPrefix(r.ID, f.Prefix) && (f.Graph == "" || r.Graph == f.Graph) && (f.Session == "") && (f.Parent == "") &&
+	return strings.HasPrefix(r.ID, f.Prefix) && (f.Graph == "" || r.Graph == f.Graph) && (f.Session == "" || f.Session == r.Session) && (f.Parent == "" || f.Parent == r.Parent) &&
+		(f.StartedBy.IsZero() || !r.Started.After(f.StartedBy)) &&
 		(len(f.Status) == 0 || slices.Contains(f.Status, r.Status)) &&
 		(f.UpdatedBefore.IsZero() || r.Updated.Before(f.UpdatedBefore)) && (f.DueBy.IsZero() || !r.Due.IsZero() && !r.Due.After(f.DueBy))
 }
@@ -86,8 +87,11 @@ func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out runner.Run
 		}
 	}
 	out = runner.RunSummary{
-		RunRecord: runner.RunRecord{ID: info.GetExecution().GetWorkflowId(), Graph: at.Graph, File: at.File, Labels: at.Labels, Started: at.Started},
-		Status:    at.Status, Reason: at.Reason, Steps: at.Steps, Due: at.Due, Updated: at.Updated,
+		RunRecord: runner.RunRecord{
+			ID: info.GetExecution().GetWorkflowId(), Graph: at.Graph, File: at.File, Labels: at.Labels, Started: at.Started,
+			Session: at.Session, Parent: at.Parent, ParentStep: at.ParentStep,
+		},
+		Status: at.Status, Reason: at.Reason, Steps: at.Steps, Due: at.Due, Updated: at.Updated,
 	}
 	switch {
 	case open && at.Driven:

@@ -72,7 +72,7 @@ func (f *flight) answerQueries() error {
 	h := f.host
 	return errors.Join(
 		workflow.SetQueryHandler(f.ctx, queryJournal, func(q journalQuery) (*journalPart, error) {
-			return h.events(q.From, q.Size), nil
+			return h.events(q.From, q.Size, q.Live), nil
 		}),
 		workflow.SetQueryHandler(f.ctx, queryState, func(most int) (*runner.Snapshot, error) {
 			s, err := h.store.Snapshot("", h.store.atMost(most))

@@ -153,7 +153,21 @@ func (r *taskResult) UnmarshalJSON(text []byte) error {
 			}
 		}
 	}
+	for i := range r.Said {
+		if err := canonical(&r.Said[i].Data); err != nil {
+			return err
+		}
+	}
 	return canonical(&r.Output, &r.Partial)
+}
+
+// UnmarshalJSON reads an event with plain data in it.
+func (e *liveEvent) UnmarshalJSON(text []byte) error {
+	type plain liveEvent
+	if err := decode(text, (*plain)(e)); err != nil || e.Said == nil {
+		return err
+	}
+	return canonical(&e.Said.Data)
 }
 
 // UnmarshalJSON reads a note with plain data in it.

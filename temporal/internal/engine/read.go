@@ -74,7 +74,11 @@ func (s *Store) after(runID string, n, size int) ([]json.RawMessage, error) {
 		}
 		for n < end && size > 0 {
 			var reply journalPart
-			if err := s.query(runID, at.run, queryJournal, &reply, journalQuery{From: n, Size: min(size, part)}); err != nil {
+			q := journalQuery{From: n, Size: min(size, part), Live: -1}
+			if i+1 == len(links) {
+				q.Live = s.wanted(runID, at.run)
+			}
+			if err := s.query(runID, at.run, queryJournal, &reply, q); err != nil {
 				return nil, err
 			}
 			if open && i+1 == len(links) && reply.Task != 0 && n+len(reply.Events) > reply.Sure {
@@ -85,6 +89,7 @@ func (s *Store) after(runID string, n, size int) ([]json.RawMessage, error) {
 				}
 			}
 			events := reply.Events[:min(len(reply.Events), end-n)]
+			s.heardLive(runID, &reply, n+len(events))
 			if len(events) == 0 {
 				break
 			}

@@ -36,7 +36,7 @@ func (s *Store) Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, 
 	if err := s.launch(ctx, start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
 		return nil, err
 	}
-	return s.attend(ctx, r, start.Record.ID, opts)
+	return s.attend(ctx, r, start.Record.ID, 0, opts)
 }
 
 // newStart is the input of the workflow of a new run.
@@ -70,10 +70,7 @@ func (s *Store) launch(ctx context.Context, start *Start, reuse enums.WorkflowId
 	_, err := s.cluster.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: start.Record.ID, TaskQueue: ofCore(start.Queue, start.Core), WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
 		WorkflowTaskTimeout: 20 * time.Second, StaticSummary: start.Record.Graph,
-		Memo: map[string]any{memoStatus: standing{
-			Status: machine.Running, Graph: start.Record.Graph, File: start.Record.File, Labels: start.Record.Labels,
-			Started: start.Record.Started, Updated: start.Record.Started, Driven: true,
-		}},
+		Memo: map[string]any{memoStatus: standingOf(&start.Record)},
 	}, workflowName, start)
 	var exists *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &exists) {
@@ -89,6 +86,10 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 		return nil, err
 	}
 	one, _ := s.summary(info)
+	told, err := s.told(runID, &one)
+	if err != nil {
+		return nil, err
+	}
 	switch {
 	case one.Owner != "": // it is driven: attending it is all there is to do
 		if len(opts.Answers) > 0 {
@@ -111,7 +112,17 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 			return nil, err
 		}
 	}
-	return s.attend(ctx, r, runID, opts)
+	return s.attend(ctx, r, runID, told, opts)
+}
+
+// told is how many events of a run that is taken up were told before, by others: those
+// of a run that is driven are told to whoever begins to attend it.
+func (s *Store) told(runID string, one *runner.RunSummary) (int, error) {
+	if one.Owner != "" {
+		return 0, nil
+	}
+	texts, err := s.after(runID, 0, allBytes)
+	return len(texts), err
 }
 
 // again is the input of a workflow that takes up a run that has ended.
@@ -132,15 +143,16 @@ func (s *Store) again(runID, run string, opts *runner.Options) (*Start, error) {
 	return &start, nil
 }
 
-// attend tells what happens in a run until it has ended, or pauses and nobody here
-// can answer. When ctx ends, the run is cancelled.
-func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, opts runner.Options) (*runner.Result, error) {
+// attend tells what happens in a run after the first events until it has ended, or pauses
+// and nobody here can answer. When ctx ends, the run is cancelled.
+func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, from int, opts runner.Options) (*runner.Result, error) {
 	stop := context.AfterFunc(ctx, func() { _ = s.Ask(runID, runner.RequestCancel) })
 	defer stop()
 	asked := map[string]bool{}
 	watched, stopWatching := s.watch(runID)
 	defer stopWatching()
-	result, err := r.Attend(watched, runID, runner.Options{Sink: opts.Sink, History: opts.History}, func(result *runner.Result) (bool, error) {
+	s.listen(runID)
+	result, err := r.Attend(watched, runID, from, runner.Options{Sink: opts.Sink, Warn: opts.Warn, History: opts.History}, func(result *runner.Result) (bool, error) {
 		if opts.Ask != nil && ctx.Err() == nil {
 			for i := range result.Pending {
 				p := &result.Pending[i]

@@ -35,6 +35,7 @@ type Store struct {
 	starts   map[string]*Start // by workflow run
 	verdicts map[string]string // of offers
 	answered time.Time         // by a worker, at last; zero: none has
+	tail     *liveTail         // of the run that is attended; nil: none is
 }
 
 // Store is the store of the cluster's runs, for as long as ctx.
@@ -189,7 +190,7 @@ func (s *Store) Withdraw(id string) (open bool, refused string, err error) {
 	return open, refused, err
 }
 
-// Delete forgets a run that has ended.
+// Delete has the cluster forget a run that has ended, which takes it up to a minute.
 func (s *Store) Delete(runID string) error {
 	open, err := s.open(runID)
 	if err != nil {

@@ -120,6 +120,10 @@ type standing struct {
 	File    string            `json:"file"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	Started time.Time         `json:"started"`
+	Session string            `json:"session,omitempty"`
+	// Parent and ParentStep are those of the run's record.
+	Parent     string `json:"parent,omitempty"`
+	ParentStep int    `json:"parent_step,omitempty"`
 	// Driven says that the workflow drives the run; else it waits to be told.
 	Driven bool `json:"driven"`
 }
@@ -178,15 +182,13 @@ type taskModels struct {
 // taskResult is what a task came to.
 type taskResult struct {
 	runner.Attempt
-	// Because is Task.Because, Partial and Text what a task that did not succeed had
-	// produced and said.
+	// Because is Task.Because, Partial what a task that did not succeed had produced.
 	Because string `json:"because,omitempty"`
 	Partial any    `json:"partial,omitempty"`
-	Text    string `json:"text,omitempty"`
 	// Hide are texts to mask from now on.
 	Hide []string `json:"hide,omitempty"`
-	// Warnings are for those who look at the run.
-	Warnings []string `json:"warnings,omitempty"`
+	// Said is what the task said for those who look at the run.
+	Said []runner.Said `json:"said,omitempty"`
 	// Target and Reasoning are a decision.
 	Target    string `json:"target,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
@@ -199,6 +201,10 @@ type note struct {
 	Usage *runner.CallUsage `json:"usage,omitempty"`
 	// Settles names the reservation that the call was made with.
 	Settles string `json:"settles,omitempty"`
+	// Beside is runner.Task.Beside; the note has nothing else then. Attempt is that of
+	// the activity.
+	Beside  int   `json:"beside,omitempty"`
+	Attempt int32 `json:"attempt,omitempty"`
 }
 
 // reservation is a runner.Reservation; its prices are linear in the tokens.
@@ -224,10 +230,12 @@ type graphCall struct {
 	runner.GraphCall
 }
 
-// journalQuery asks for events after the first From, of about Size bytes.
+// journalQuery asks for events after the first From, of about Size bytes, and, unless
+// Live is negative, for what was told live after the first Live.
 type journalQuery struct {
 	From int `json:"from"`
 	Size int `json:"size"`
+	Live int `json:"live"`
 }
 
 // journalPart is the reply.
@@ -242,4 +250,7 @@ type journalPart struct {
 	// is not to be known.
 	Sure int `json:"sure,omitempty"`
 	Task int `json:"task,omitempty"`
+	// Live is what was told live, from number LiveFrom on.
+	Live     []liveEvent `json:"live,omitempty"`
+	LiveFrom int         `json:"live_from,omitempty"`
 }
