@@ -47,15 +47,17 @@ func (p *Plan) startEach(s *State, t *task, n *node) {
 // other's writes; these are reduced in element order.
 func (p *Plan) setEach(s *State, t *task, n *node) {
 	e := t.each
-	t.writes = t.writes[:0]
 	sum := newUpdates(p)
 	for i := range e.items {
 		s.setElement(e, i)
 		out := make(map[string]any, len(n.set))
-		failure := p.assignAll(s, n, func(key int, w write) {
-			out[p.keys[key].name] = w.update
-			sum.add(key, w)
-		})
+		var failure *Failure
+		if t.writes, failure = p.assignAll(s, n, t.writes[:0]); failure == nil { // else the element writes nothing
+			for _, w := range t.writes {
+				out[p.keys[w.key].name] = w.update
+				sum.add(w)
+			}
+		}
 		if failure == nil && sum.size > s.limits.MaxStateBytes {
 			failure = s.overLimit("what the elements write")
 			e.tolerate = false
@@ -70,7 +72,7 @@ func (p *Plan) setEach(s *State, t *task, n *node) {
 		}
 		e.results[i] = out
 	}
-	t.writes = sum.writes(t.writes)
+	t.writes = sum.writes(t.writes[:0])
 	p.eachDone(s, t)
 }
 

@@ -115,8 +115,8 @@ type updates struct {
 
 func newUpdates(p *Plan) *updates { return &updates{plan: p, byKey: map[int][]any{}} }
 
-func (u *updates) add(key int, w write) {
-	update := w.update
+func (u *updates) add(w write) {
+	key, update := w.key, w.update
 	u.size += w.size
 	list, seen := u.byKey[key]
 	if !seen {

@@ -20,6 +20,7 @@ func TestEach(t *testing.T) {
 		{name: "an empty list runs nothing", flow: strings.Replace(run(""), "[1, 2, 3]", "[]", 1), path: "a", state: map[string]any{"ys": []any{}}, calls: map[string]int{"a": 0}},
 		{name: "what is no list fails", flow: strings.Replace(run(""), "each: xs", "each: last.tool_result", 1), path: "a b", quality: machine.Degraded},
 		{name: "a set node writes per element", flow: flow("kind: set, each: xs, set: {n: item, l: \"item * 10 + index\"}"), path: "a", steps: 1, state: map[string]any{"n": 6, "l": list(10, 21, 32)}},
+		{name: "an element that fails halfway writes nothing", flow: flow("kind: set, each: xs, parallel: {on_failure: continue_others}, set: {l: item, n: \"4 % (item - 2)\"}"), path: "a", quality: machine.Degraded, state: map[string]any{"n": 0, "l": list(1, 3)}},
 		{name: "elements do not see each other's writes", flow: flow("kind: set, each: xs, set: {l: n}"), path: "a", state: map[string]any{"l": list(0, 0, 0)}},
 		{name: "a pass node passes the elements", flow: flow("kind: pass, each: xs, writes: {ys: output}"), path: "a", state: map[string]any{"ys": list(1, 2, 3)}},
 		{name: "each element has its own retries", flow: run(", retry: {max_attempts: 2}"), script: script{"a": each(bad("tool"), ok("q"), ok("r"), ok("p"))}, path: "a", quality: machine.Clean, state: map[string]any{"ys": list("p", "q", "r")}, calls: map[string]int{"a": 4}},

@@ -89,16 +89,8 @@ func (s *State) measure() {
 	}
 }
 
-// tooMuch is the failure of a value, of that name and place, that is larger than
-// the whole state may be; nil: it fits.
-func (s *State) tooMuch(v any, what string) (size int, failure *Failure) {
-	size, fits := eval.Size(v, s.limits.MaxStateBytes)
-	if fits {
-		return size, nil
-	}
-	return size, s.overLimit(what)
-}
-
+// overLimit is the failure of a value, of that name and place, that is larger than
+// the whole state may be.
 func (s *State) overLimit(what string) *Failure {
 	return s.ValueBound().failure(what)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // write is one pending change of a state key.
@@ -85,10 +87,10 @@ func (p *Plan) addWrite(s *State, t *task, key int, value any) *Failure {
 // writes of the superstep are known.
 func (p *Plan) prepareWrite(s *State, i int, update any) (write, *Failure) {
 	k := &p.keys[i]
-	w := write{key: i, update: update}
-	var failure *Failure
-	if w.size, failure = s.tooMuch(update, "what is written to state key "+strconv.Quote(k.name)); failure != nil {
-		return w, failure
+	size, fits := eval.Size(update, s.limits.MaxStateBytes)
+	w := write{key: i, update: update, size: size}
+	if !fits {
+		return w, s.overLimit("what is written to state key " + strconv.Quote(k.name))
 	}
 	if k.decl != nil && k.decl.Secret {
 		s.confided = append(s.confided, update)
@@ -111,7 +113,7 @@ func (p *Plan) prepareWrite(s *State, i int, update any) (write, *Failure) {
 		w.update = items
 		return w, nil
 	}
-	_, failure = p.reduce(s, i, s.env[k.name], update)
+	_, failure := p.reduce(s, i, s.env[k.name], update)
 	return w, failure
 }
 

@@ -16,22 +16,22 @@ import (
 // earlier ones, the other tasks of the superstep do not.
 func (p *Plan) runSet(s *State, t *task, n *node) {
 	s.setOwn(n, t)
-	out := s.newObject()
-	t.writes = t.writes[:0]
-	failure := p.assignAll(s, n, func(key int, w write) {
-		out.set(p.keys[key].name, w.update)
-		t.writes = append(t.writes, w)
-	})
+	writes, failure := p.assignAll(s, n, t.writes[:0])
+	t.writes = writes
 	if failure != nil {
 		p.fail(s, t, failure)
 		return
+	}
+	out := s.newObject()
+	for i := range writes {
+		out.set(p.keys[writes[i].key].name, writes[i].update)
 	}
 	out.sort()
 	p.succeed(s, t, out)
 }
 
-// assignAll evaluates the assignments of a set node and gives each write to add.
-func (p *Plan) assignAll(s *State, n *node, add func(key int, w write)) (failure *Failure) {
+// assignAll evaluates the assignments of a set node and appends their writes.
+func (p *Plan) assignAll(s *State, n *node, writes []write) (_ []write, failure *Failure) {
 	undo := s.undo[:0]
 	for i := range n.set {
 		a := &n.set[i]
@@ -45,7 +45,7 @@ func (p *Plan) assignAll(s *State, n *node, add func(key int, w write)) (failure
 			failure = bad
 			break
 		}
-		add(a.key, w)
+		writes = append(writes, w)
 		if i < len(n.set)-1 {
 			undo = append(undo, s.swap(p, a.key, p.preview(s, &w)))
 		}
@@ -54,7 +54,7 @@ func (p *Plan) assignAll(s *State, n *node, add func(key int, w write)) (failure
 		s.restore(p, undo[i])
 	}
 	s.undo = undo
-	return failure
+	return writes, failure
 }
 
 // runFail fails with the node's message.
