@@ -241,10 +241,10 @@ func (d *driver) drive(ctx context.Context, first *machine.Event) error {
 		if d.journalErr != nil {
 			return d.journalErr
 		}
-		if d.leavesOff() {
+		if d.state.Ended() || !due && d.leavesOff() {
 			return nil
 		}
-		if d.parks() {
+		if !due && d.parks() {
 			commands, at, err = d.apply(&machine.Event{Kind: machine.PauseAsked, At: d.now(), Reason: "wait"})
 			continue
 		}
@@ -332,7 +332,9 @@ func (d *driver) follow(ctx context.Context, commands []machine.Command, at int6
 			cancel()
 		}
 	}
-	d.learnConfided()
+	if len(d.state.Confided()) > 0 {
+		d.learnConfided()
+	}
 	if d.opts.History {
 		d.rememberAll(at)
 	}
@@ -347,6 +349,9 @@ func (d *driver) follow(ctx context.Context, commands []machine.Command, at int6
 
 // carryOutAll reports whether Advance is among the commands.
 func (d *driver) carryOutAll(ctx context.Context, commands []machine.Command) (advance bool) {
+	if len(commands) == 1 && commands[0].Kind == machine.Advance { // as mostly
+		return true
+	}
 	if d.journal != nil && !d.recordStarts(commands) {
 		return false
 	}

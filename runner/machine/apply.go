@@ -78,9 +78,11 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 			delete(s.logs, e.Task) // of the others when the superstep closes: they may be revived
 		}
 	case TimerFired:
-		if !p.goesRound(s) {
-			p.timerFired(s, &e)
+		if s.goesRound() {
+			p.endRounds(s)
+			break
 		}
+		p.timerFired(s, &e)
 	case Decided:
 		p.decided(s, &e)
 	case StepsGranted:

@@ -170,7 +170,9 @@ func (p *Plan) fire(s *State, i, at int) *ending {
 		input = value
 	}
 	s.memory.take(at)
-	s.routes = append(s.routes, route{task: i, edge: at, to: e.to, input: input})
+	s.routes = append(s.routes, route{}) // filled in its place, as writes are
+	r := &s.routes[len(s.routes)-1]
+	r.task, r.edge, r.to, r.input = i, at, e.to, input
 	return nil
 }
 

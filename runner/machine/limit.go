@@ -219,11 +219,13 @@ func (s *State) barren() { s.rounds++ }
 // progress notes that the run got somewhere.
 func (s *State) progress() { s.rounds = 0 }
 
-// goesRound ends a run that makes no progress. It reports whether it does.
-func (p *Plan) goesRound(s *State) bool {
-	if s.rounds <= maxBarren || s.closing != nil || s.final != nil {
-		return false
-	}
+// goesRound reports whether a run makes no progress.
+func (s *State) goesRound() bool {
+	return s.rounds > maxBarren && s.closing == nil && s.final == nil
+}
+
+// endRounds ends a run that makes no progress.
+func (p *Plan) endRounds(s *State) {
 	var nodes []string
 	for _, list := range [...][]task{s.tasks, s.next, s.parked} {
 		for i := range list {
@@ -238,5 +240,4 @@ func (p *Plan) goesRound(s *State) bool {
 		Message: "the run went round " + plural(maxBarren, "time") + " at " + strings.Join(nodes, ", ") +
 			" without a step, a new attempt or an answer: this is an error in graphrun, please report it",
 	}})
-	return true
 }

@@ -25,6 +25,9 @@ func (s *State) spent() bool {
 	return s.final == nil && (s.stepsLeft() <= 0 || s.refused > s.limits.MaxSteps)
 }
 
+// noStepFor reports whether a task would need a step and none is left.
+func (s *State) noStepFor(t *task) bool { return t.visit == 0 && s.spent() }
+
 // CutShort reports whether the run ended because the runs around it had no step
 // left.
 func (s *State) CutShort() bool {
@@ -330,10 +333,11 @@ func (p *Plan) enterHeld(s *State, room int) {
 		return true
 	})
 	for i := first; i < len(s.tasks); i++ {
-		if i-first >= room || !p.enter(s, &s.tasks[i]) {
+		if i-first >= room || s.noStepFor(&s.tasks[i]) {
 			s.hold(i)
 			break
 		}
+		p.enter(s, &s.tasks[i])
 	}
 	if len(s.tasks) > indexFrom || len(s.index) > 0 {
 		s.buildIndex()

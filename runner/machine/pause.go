@@ -27,9 +27,6 @@ func (p *Plan) pause(s *State, reason string) {
 // stopBefore pauses before nodes that are due and have a breakpoint; nodes it
 // has paused for once are let through.
 func (p *Plan) stopBefore(s *State) bool {
-	if len(s.breakBefore) == 0 {
-		return false
-	}
 	var nodes []string
 	for i := range s.next {
 		t := &s.next[i]

@@ -21,7 +21,7 @@ type write struct {
 }
 
 // collectWrites turns an output into writes, as the node's `writes` says.
-func (p *Plan) collectWrites(s *State, t *task, n *node) *Failure {
+func (p *Plan) collectWrites(s *State, t *task, n *node) (failure *Failure) {
 	t.writes = t.writes[:0]
 	if len(n.writes) > 0 {
 		s.setContext(n.uses, t)
@@ -31,7 +31,7 @@ func (p *Plan) collectWrites(s *State, t *task, n *node) *Failure {
 			if err != nil {
 				return &Failure{Kind: "expression", Message: "writes." + p.keys[a.key].name + ": " + err.Error()}
 			}
-			if failure := p.addWrite(s, t, a.key, value); failure != nil {
+			if t.writes, failure = p.addWrite(s, t.writes, a.key, value); failure != nil {
 				return failure
 			}
 		}
@@ -57,7 +57,7 @@ func (p *Plan) collectWrites(s *State, t *task, n *node) *Failure {
 				Message: "output lacks " + strconv.Quote(p.keys[i].name) + ", which the node writes: " + preview(output, 120),
 			}
 		}
-		if failure := p.addWrite(s, t, i, value); failure != nil {
+		if t.writes, failure = p.addWrite(s, t.writes, i, value); failure != nil {
 			return failure
 		}
 	}
@@ -74,47 +74,41 @@ func (p *Plan) keyNames(keys []int) string {
 	return strings.Join(names, ", ")
 }
 
-func (p *Plan) addWrite(s *State, t *task, key int, value any) *Failure {
-	w, failure := p.prepareWrite(s, key, value)
-	if failure != nil {
-		return failure
-	}
-	t.writes = append(t.writes, w)
-	return nil
-}
-
-// prepareWrite checks one write as far as it can be checked before the other
+// addWrite appends one write, checked as far as it can be checked before the other
 // writes of the superstep are known.
-func (p *Plan) prepareWrite(s *State, i int, update any) (write, *Failure) {
-	k := &p.keys[i]
+func (p *Plan) addWrite(s *State, to []write, key int, update any) ([]write, *Failure) {
+	k := &p.keys[key]
 	size, fits := eval.Size(update, s.limits.MaxStateBytes)
-	w := write{key: i, update: update, size: size}
 	if !fits {
-		return w, s.overLimit("what is written to state key " + strconv.Quote(k.name))
+		return to, s.overLimit("what is written to state key " + strconv.Quote(k.name))
 	}
 	if k.decl != nil && k.decl.Secret {
 		s.confided = append(s.confided, update)
 	}
-	if k.reducer == reduceReplace {
-		w.update = k.schema.Normalise(update)
-		if err := k.schema.Check(w.update); err != nil {
-			return w, badWrite(k, err)
+	switch k.reducer {
+	case reduceReplace:
+		update = k.schema.Normalise(update)
+		if err := k.schema.Check(update); err != nil {
+			return to, badWrite(k, err)
 		}
-		return w, nil
-	}
-	if k.reducer == reduceAppend || k.reducer == reducePrepend {
+	case reduceAppend, reducePrepend:
 		items := k.schema.Normalise(listOf(update)).([]any)
 		if err := k.schema.CheckAppended(items, 0); err != nil {
-			return w, badWrite(k, err)
+			return to, badWrite(k, err)
 		}
 		if _, isList := update.([]any); !isList {
-			w.size += sizeOf(nil) // now in a list
+			size += sizeOf(nil) // now in a list
 		}
-		w.update = items
-		return w, nil
+		update = items
+	default:
+		if _, failure := p.reduce(s, key, s.env[k.name], update); failure != nil {
+			return to, failure
+		}
 	}
-	_, failure := p.reduce(s, i, s.env[k.name], update)
-	return w, failure
+	to = append(to, write{}) // filled in its place: a copy costs a step what two conditions do
+	w := &to[len(to)-1]
+	w.key, w.update, w.size = key, update, size
+	return to, nil
 }
 
 // preview is what a key would hold after a write: for the later expressions of

@@ -18,7 +18,11 @@ func (p *Plan) openSuperstep(s *State) {
 		}
 		return
 	}
-	if s.final == nil && (p.goesRound(s) || p.stopBefore(s)) {
+	if s.goesRound() {
+		p.endRounds(s)
+		return
+	}
+	if len(s.breakBefore) > 0 && s.final == nil && p.stopBefore(s) {
 		return
 	}
 	if s.asksSteps() {
@@ -26,7 +30,7 @@ func (p *Plan) openSuperstep(s *State) {
 	}
 	s.tasks, s.next = s.next, s.tasks[:0]
 	s.sortTasks()
-	if s.tooLarge() || s.tasks[0].visit == 0 && s.spent() {
+	if s.tooLarge() || s.noStepFor(&s.tasks[0]) {
 		// Whatever led here stands: the end of the run is an event of its own, so
 		// that it can be taken back.
 		s.tasks, s.next, s.noStep = s.next, s.tasks, true
@@ -45,10 +49,11 @@ func (p *Plan) openSuperstep(s *State) {
 	}
 	s.entering = true
 	for i := range s.tasks {
-		if !p.enter(s, &s.tasks[i]) {
+		if i > 0 && s.noStepFor(&s.tasks[i]) {
 			s.hold(i)
 			break
 		}
+		p.enter(s, &s.tasks[i])
 	}
 	s.entering = false
 	if s.violated != nil {
@@ -77,9 +82,9 @@ func (s *State) hold(i int) {
 	s.outOfSteps = true
 }
 
-// enter begins one execution of a node, in the order of GraphSpec §5. It
-// returns false when no step is left for it.
-func (p *Plan) enter(s *State, t *task) bool {
+// enter begins one execution of a node, in the order of GraphSpec §5. A step is left
+// for it.
+func (p *Plan) enter(s *State, t *task) {
 	if t.visit > 0 { // back from being parked
 		if t.each != nil && t.status != waiting {
 			t.due = false
@@ -92,14 +97,11 @@ func (p *Plan) enter(s *State, t *task) bool {
 		} else {
 			p.backFromWaiting(s, t)
 		}
-		return true
+		return
 	}
 	if s.final != nil {
 		p.enterFinally(s, t)
-		return true
-	}
-	if s.spent() {
-		return false
+		return
 	}
 	n := &p.nodes[t.node]
 	ns := s.memory.of(t.node)
@@ -110,13 +112,13 @@ func (p *Plan) enter(s *State, t *task) bool {
 	if len(n.guards) > 0 && bypassed == nil {
 		if how := p.violation(s, n, ns.visits, refused); how != nil {
 			t.status, s.violated = dropped, how
-			return true
+			return
 		}
 	}
 	if refused {
 		t.failure = nil
 		p.visitLimitHit(s, t, limit)
-		return true
+		return
 	}
 	s.Steps++
 	s.progress()
@@ -129,7 +131,6 @@ func (p *Plan) enter(s *State, t *task) bool {
 	} else {
 		p.execute(s, t, n)
 	}
-	return true
 }
 
 // backFromWaiting ends a wait, takes a person's answer as the output, or lets a

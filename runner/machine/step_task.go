@@ -40,14 +40,11 @@ func (p *Plan) assignAll(s *State, n *node, writes []write) (_ []write, failure 
 			failure = &Failure{Kind: "expression", Message: "set." + p.keys[a.key].name + ": " + err.Error()}
 			break
 		}
-		w, bad := p.prepareWrite(s, a.key, value)
-		if bad != nil {
-			failure = bad
+		if writes, failure = p.addWrite(s, writes, a.key, value); failure != nil {
 			break
 		}
-		writes = append(writes, w)
 		if i < len(n.set)-1 {
-			undo = append(undo, s.swap(p, a.key, p.preview(s, &w)))
+			undo = append(undo, s.swap(p, a.key, p.preview(s, &writes[len(writes)-1])))
 		}
 	}
 	for i := len(undo) - 1; i >= 0; i-- {
