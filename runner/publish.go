@@ -181,12 +181,12 @@ func (d *driver) publish(at int64) {
 		if n.Kind == machine.NoteNodeFailed {
 			d.tellInside(n, at)
 		}
-		d.event = Event{
-			Type: noteType(n.Kind), Time: now, Superstep: int(n.Superstep),
-			Step: int(n.Step), Branch: n.Branch, Visit: int(n.Visit), Attempt: int(n.Attempt),
-		}
+		e := &d.event
+		*e = Event{} // filled in its place: it is large, and there are six a step
+		e.Type, e.Time, e.Superstep, e.Step = noteType(n.Kind), now, int(n.Superstep), int(n.Step)
+		e.Branch, e.Visit, e.Attempt = n.Branch, int(n.Visit), int(n.Attempt)
 		if n.Node >= 0 {
-			d.event.Node, d.event.Finally = d.plan.NodeID(n.Node), d.plan.IsFinal(n.Node)
+			e.Node, e.Finally = d.plan.NodeID(n.Node), d.plan.IsFinal(n.Node)
 		}
 		d.describe(n, at)
 		d.emit()

@@ -71,10 +71,10 @@ func (s *State) AppendCandidates(dst []Candidate, note *Note) []Candidate {
 	dynamic := took(taken, -1)
 	for at, index := range n.out {
 		e := &p.edges[index]
-		c := Candidate{
-			Edge: index, ID: e.spec.ID.Value, Label: e.spec.Label.Value, To: e.spec.To.Value, Condition: e.spec.Condition,
-			When: e.spec.When.Value, Fired: took(taken, index),
-		}
+		dst = append(dst, Candidate{}) // filled in its place, as writes are
+		c := &dst[len(dst)-1]
+		c.Edge, c.ID, c.Label, c.To = index, e.spec.ID.Value, e.spec.Label.Value, e.spec.To.Value
+		c.Condition, c.When, c.Fired = e.spec.Condition, e.spec.When.Value, took(taken, index)
 		if dynamic {
 			c.Why = "goto decides"
 		} else {
@@ -83,7 +83,6 @@ func (s *State) AppendCandidates(dst []Candidate, note *Note) []Candidate {
 				c.Why = c.Test.String()
 			}
 		}
-		dst = append(dst, c)
 	}
 	return p.appendEnds(dst, n, taken, note.Failed)
 }
@@ -187,11 +186,11 @@ func (n *Note) why(node *node, e *edge, fired, after bool) string {
 	case !n.Failed && condition == "on_failure":
 		return "the node succeeded"
 	case e.when != nil && fired:
-		return e.spec.When.Value + " is true"
+		return e.isTrue
 	case e.when != nil && after && !node.all:
 		return "an earlier edge fired"
 	case e.when != nil:
-		return e.spec.When.Value + isFalse
+		return e.isFalse
 	case condition == "llm_decide":
 		return whyDecided(n.choice, fired)
 	case fired && n.choice != nil && n.choice.failure != nil:

@@ -138,7 +138,8 @@ func (s *State) note(kind NoteKind) *Note {
 		s.notes = append(s.notes, Note{})
 	}
 	n := &s.notes[at]
-	*n = Note{Kind: kind, Node: -1, Superstep: int32(s.Superstep)}
+	*n = Note{}
+	n.Kind, n.Node, n.Superstep = kind, -1, int32(s.Superstep)
 	return n
 }
 

@@ -134,6 +134,8 @@ type edge struct {
 	uses      uses
 	when      *eval.Program
 	transform *bind.Value
+	// isTrue and isFalse are what is told of a condition.
+	isTrue, isFalse string
 }
 
 // endNode stands for END as a target.

@@ -217,6 +217,7 @@ func (b *builder) edges(g *spec.Graph) {
 		}
 		if e.when != nil {
 			e.uses |= b.usesOfProgram(e.when)
+			e.isTrue, e.isFalse = decl.When.Value+" is true", decl.When.Value+isFalse
 		}
 		if e.transform != nil {
 			e.uses |= b.usesOf(e.transform)
