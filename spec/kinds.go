@@ -13,10 +13,10 @@ func builtinKinds() []Kind {
 			Keys: []Key{{Name: "message", Type: TypeString, Role: RoleTemplate, Required: true, Doc: "What went wrong."}},
 		},
 		{
-			Name: "graph", Doc: "Runs another graph file; the output is its output, state, status and quality.",
+			Name: "graph", Doc: "Runs another graph; the output is its output, state, status and quality.",
 			Keys: []Key{
-				{Name: "graph", Type: TypeString, Required: true, Doc: "The file, relative to this one."},
-				{Name: "with", Type: TypeMap, Role: RoleSet, Elem: &Key{Type: TypeAny, Role: RoleSet}, Doc: "The child's inputs: strings are expressions, other values literals."},
+				{Name: "graph", Type: TypeString, Required: true, Doc: "A file, relative to this one, or `#name` of `graphs`."},
+				{Name: "with", Type: TypeMap, Role: RoleSet, Elem: &Key{Type: TypeAny, Role: RoleSet}, Doc: "The subgraph's inputs: strings are expressions, other values literals."},
 			},
 		},
 		httpKind(), humanKind(), llmKind(),
@@ -33,31 +33,31 @@ func builtinKinds() []Kind {
 			},
 		},
 		{
-			Name: "tools", Doc: "Executes the tool calls of the last message of the model; the output is the list of results in call order.",
+			Name: "tools", Doc: "Makes the tool calls of the model's last message; the output is the list of results in call order.",
 			Keys: []Key{
 				toolsKey("The tools that may be called."),
 				{Name: "sequential", Type: TypeBool, Default: "false", Doc: "Whether calls run one after the other."},
 			},
 		},
 		{
-			Name: "wait", Doc: "Waits for a time or until one; the output is null.",
+			Name: "wait", Doc: "Waits for a duration or until a time; the output is null.",
 			Choices: []Choice{{Keys: []string{"for", "until"}, Required: true}},
 			Keys: []Key{
-				{Name: "for", Type: TypeDuration, Role: RoleExpr, Doc: "How long: a duration, or an expression that gives the text of one or seconds."},
-				{Name: "until", Type: TypeString, Role: RoleExpr, Doc: "An expression that yields an RFC 3339 time."},
+				{Name: "for", Type: TypeDuration, Role: RoleExpr, Doc: "How long: a duration, or an expression that gives one as text or in seconds."},
+				{Name: "until", Type: TypeString, Role: RoleExpr, Doc: "An expression that gives an RFC 3339 time."},
 			},
 		},
 	}
 }
 
 func parseKey() Key {
-	return Key{Name: "parse", Type: TypeEnum, Enum: []string{"auto", "json", "text", "lines"}, Default: "auto", Doc: "How stdout becomes the output; auto: text where only text fits what is written, else JSON if it parses, else text."}
+	return Key{Name: "parse", Type: TypeEnum, Enum: []string{"auto", "json", "text", "lines"}, Default: "auto", Doc: "How stdout becomes the output; auto: text if only text fits what the node writes, else JSON if it parses, else text."}
 }
 
 func envPassKey() Key {
 	return Key{
 		Name: "env_pass", Type: TypeOneOf, Forms: []Key{{Type: TypeEnum, Enum: []string{"all"}}, {Type: TypeList, Elem: &Key{Type: TypeString}}},
-		Default: "what a shell needs", Doc: "Variables of the caller's environment that the program gets besides those a shell needs.",
+		Default: "what a shell needs", Doc: "Variables of the caller's environment that the program gets besides those that a shell needs.",
 	}
 }
 
@@ -82,10 +82,10 @@ func execKind() Kind {
 			template("script", "A script for `shell`."),
 			{Name: "shell", Type: TypeString, Default: "sh", Doc: "The shell that runs `script`."},
 			template("dir", "The folder in which the program starts."),
-			templateMap("env", "More environment variables."), envPassKey(),
+			templateMap("env", "Additional environment variables."), envPassKey(),
 			{Name: "stdin", Type: TypeAny, Role: RoleTemplate, Default: "JSON of state, input, node and visit", Doc: "What the program reads."},
 			parseKey(),
-			{Name: "max_output", Type: TypeInt, Positive: true, Max: new(float64(math.MaxInt32)), Default: "8388608", Doc: "Bytes of output that are read at most."},
+			{Name: "max_output", Type: TypeInt, Positive: true, Max: new(float64(math.MaxInt32)), Default: "8388608", Doc: "The most bytes of output to read."},
 		},
 	}
 }
@@ -97,11 +97,11 @@ func httpKind() Kind {
 			{Name: "method", Type: TypeEnum, Enum: []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}, Default: "GET, with a `body` POST", Doc: "The method."},
 			{Name: "url", Type: TypeString, Role: RoleTemplate, Required: true, Doc: "Where the request goes."},
 			templateMap("headers", "Headers of the request."),
-			{Name: "query", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeAny, Role: RoleTemplate}, Doc: "Parameters that are added to the URL."},
-			{Name: "body", Type: TypeAny, Role: RoleTemplate, Doc: "The body: a text, or a value that is sent as JSON."},
-			{Name: "follow", Type: TypeEnum, Enum: []string{"none", "same_host", "any"}, Default: "same_host", Doc: "Which redirects are followed: none (the redirect is the answer), those to the same host, or all; another host gets none of `headers`."},
-			{Name: "expect", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeInt, Min: new(100.0), Max: new(599.0)}), Default: "200 to 299", Doc: "The statuses that are a success."},
-			{Name: "max_body", Type: TypeInt, Positive: true, Max: new(float64(math.MaxInt32)), Default: "8388608", Doc: "Bytes of the answer that are read at most."},
+			{Name: "query", Type: TypeMap, Role: RoleTemplate, Elem: &Key{Type: TypeAny, Role: RoleTemplate}, Doc: "Parameters to add to the URL."},
+			{Name: "body", Type: TypeAny, Role: RoleTemplate, Doc: "The body: text, or a value to send as JSON."},
+			{Name: "follow", Type: TypeEnum, Enum: []string{"none", "same_host", "any"}, Default: "same_host", Doc: "Which redirects to follow: none (the redirect is the answer), those to the same host, or all; another host does not get `headers`."},
+			{Name: "expect", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeInt, Min: new(100.0), Max: new(599.0)}), Default: "200 to 299", Doc: "The statuses that count as success."},
+			{Name: "max_body", Type: TypeInt, Positive: true, Max: new(float64(math.MaxInt32)), Default: "8388608", Doc: "The most bytes of the answer to read."},
 		},
 	}
 }
@@ -117,7 +117,7 @@ func humanKind() Kind {
 				Forms: []Key{{Type: TypeList, NonEmpty: true, Elem: &Key{Type: TypeAny}}, {Type: TypeString, Role: RoleExpr}},
 			},
 			{Name: "schema", Type: TypeSchema, Doc: "The JSON Schema of the answer."},
-			{Name: "default", Type: TypeAny, Doc: "The answer when `timeout` has passed."},
+			{Name: "default", Type: TypeAny, Doc: "The answer after `timeout`."},
 		},
 	}
 }
@@ -145,15 +145,15 @@ func modelKeys() []Key {
 		{Name: "model", Type: TypeString, Default: "default", Doc: "A role of `models`, or `provider/name`."},
 		text("instructions", RoleContent, "The focus layer of the prompt."),
 		{Name: "prompt", Type: TypeText, Role: RoleContent, NonEmpty: true, Elem: partKey(), Doc: "What the model is asked: a text, or a list of parts."},
-		{Name: "messages", Type: TypeString, Role: RoleExpr, Doc: "The whole list of messages; beats `prompt`."},
-		{Name: "output_retries", Type: TypeInt, Min: new(0.0), Default: "2", Doc: "How often an invalid output is asked for again."},
-		{Name: "accept", Type: TypeList, Elem: &Key{Type: TypeEnum, Enum: []string{"filtered", "refused", "truncated"}}, Doc: "Answers that ended badly and are taken all the same, with a warning; others are failures of these kinds."},
+		{Name: "messages", Type: TypeString, Role: RoleExpr, Doc: "The whole list of messages; replaces `prompt`."},
+		{Name: "output_retries", Type: TypeInt, Min: new(0.0), Default: "2", Doc: "How often to ask again after an invalid output."},
+		{Name: "accept", Type: TypeList, Elem: &Key{Type: TypeEnum, Enum: []string{"filtered", "refused", "truncated"}}, Doc: "Kinds of badly ended answers to accept anyway, with a warning; without it they are failures of these kinds."},
 		toolsKey("The tools that the model is offered: `name`, `server.tool` or `server.*`."),
 		{Name: "temperature", Type: TypeNumber, Min: new(0.0), Doc: "Randomness of the model."},
-		{Name: "max_tokens", Type: TypeInt, Positive: true, Doc: "Length of the answer."},
-		{Name: "stop", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeString}), Doc: "Texts at which the answer ends."},
-		{Name: "reasoning", Type: TypeAny, Doc: "How much the model reasons, as its provider has it."},
-		{Name: "params", Type: TypeMap, Elem: &Key{Type: TypeAny}, Doc: "More parameters of the request."},
+		{Name: "max_tokens", Type: TypeInt, Positive: true, Doc: "The most tokens of the answer."},
+		{Name: "stop", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeString}), Doc: "Texts that end the answer."},
+		{Name: "reasoning", Type: TypeAny, Doc: "How much the model reasons: a level, or a value that its provider takes."},
+		{Name: "params", Type: TypeMap, Elem: &Key{Type: TypeAny}, Doc: "Additional parameters of the request."},
 	}
 }
 
@@ -165,15 +165,15 @@ func llmKind() Kind {
 func loopKeys() []Key {
 	return []Key{
 		{Name: "pattern", Type: TypeEnum, Enum: []string{"evaluator_optimizer", "finish_tool", "state_machine", "turn_limited"}, Default: "turn_limited", Doc: "The kind of loop."},
-		{Name: "max_turns", Type: TypeInt, Positive: true, Default: "10", Doc: "Calls of the model; in `evaluator_optimizer`, of each trial."},
-		{Name: "stuck_after", Type: TypeInt, Positive: true, Default: "3", Doc: "Equal turns in a row that end the loop as stuck."},
-		{Name: "max_cost_usd", Type: TypeNumber, Positive: true, Default: "none", Doc: "Cost of the loop's model calls, in US dollars, at which no further turn begins."},
+		{Name: "max_turns", Type: TypeInt, Positive: true, Default: "10", Doc: "The most model calls; in `evaluator_optimizer` per trial."},
+		{Name: "stuck_after", Type: TypeInt, Positive: true, Default: "3", Doc: "How many equal turns in a row end the loop as stuck."},
+		{Name: "max_cost_usd", Type: TypeNumber, Positive: true, Default: "none", Doc: "The cost of the loop's model calls, in US dollars, at which no further turn begins."},
 		{Name: "finish_tool", Type: TypeString, Default: "finish, in `finish_tool`", Doc: "The tool whose call ends the loop."},
-		{Name: "max_trials", Type: TypeInt, Positive: true, Default: "10", Doc: "Trials of `evaluator_optimizer`."},
+		{Name: "max_trials", Type: TypeInt, Positive: true, Default: "10", Doc: "The most trials of `evaluator_optimizer`."},
 		{Name: "threshold", Type: TypeNumber, Min: new(0.0), Max: new(1.0), Default: "0.8", Doc: "The score at which a trial of `evaluator_optimizer` is good enough."},
-		{Name: "patience", Type: TypeInt, Positive: true, Default: "3", Doc: "Trials without a better score that end `evaluator_optimizer`."},
-		{Name: "min_improvement", Type: TypeNumber, Min: new(0.0), Max: new(1.0), Default: "0.01", Doc: "By how much a score must grow to be better."},
-		{Name: "max_iterations", Type: TypeInt, Positive: true, Default: "100", Doc: "States that `state_machine` enters."},
+		{Name: "patience", Type: TypeInt, Positive: true, Default: "3", Doc: "How many trials in a row without a better score end `evaluator_optimizer`."},
+		{Name: "min_improvement", Type: TypeNumber, Min: new(0.0), Max: new(1.0), Default: "0.01", Doc: "How much higher a score must be to count as better."},
+		{Name: "max_iterations", Type: TypeInt, Positive: true, Default: "100", Doc: "The most states that `state_machine` enters."},
 		{Name: "initial", Type: TypeName, Default: "the first of `states`", Doc: "The state in which `state_machine` begins."},
 		{Name: "states", Type: TypeMap, Names: NamesID, Doc: "The states of `state_machine`.", Elem: &Key{Type: TypeObject, Keys: []Key{
 			text("prompt", RoleContent, "What the model is asked in this state."),
@@ -186,13 +186,13 @@ func loopKeys() []Key {
 
 func agentKind() Kind {
 	return Kind{
-		Name: "agent", Doc: "Lets a model work with tools in a loop, under a judge; the output is the final answer.",
+		Name: "agent", Doc: "Runs a model with tools in a loop, optionally with a judge; the output is the final answer.",
 		Keys: append(modelKeys(),
 			Key{Name: "loop", Type: TypeObject, Doc: "How the loop ends.", Keys: loopKeys()},
 			Key{Name: "judge", Type: TypeObject, Doc: "Who accepts the answer.", Keys: []Key{
 				{Name: "model", Type: TypeString, Default: "judge", Doc: "A role of `models`, or `provider/name`."},
-				{Name: "criteria", Type: TypeOneOf, Role: RoleTemplate, Forms: oneOrMany(Key{Type: TypeString, Role: RoleTemplate}), Doc: "What the answer must be."},
-				{Name: "max_rounds", Type: TypeInt, Positive: true, Default: "3", Doc: "How often the judge is asked."},
+				{Name: "criteria", Type: TypeOneOf, Role: RoleTemplate, Forms: oneOrMany(Key{Type: TypeString, Role: RoleTemplate}), Doc: "The criteria that the answer must meet."},
+				{Name: "max_rounds", Type: TypeInt, Positive: true, Default: "3", Doc: "The most rounds with the judge."},
 			}},
 		),
 	}

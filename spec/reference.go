@@ -45,11 +45,11 @@ func (p *page) rows(path string, keys []Key, choices []Choice, level string) {
 		p.printf("| `%s` | %s | %s | %s |\n", k.Name, cell(expects(k)), cell(absent), cell(k.Doc))
 	}
 	for _, c := range choices {
-		how := "At most one"
+		how, what := "At most one", "allowed"
 		if c.Required {
-			how = "Exactly one"
+			how, what = "Exactly one", "required"
 		}
-		p.printf("\n%s of `%s` stands.\n", how, strings.Join(c.Keys, "`, `"))
+		p.printf("\n%s of `%s` is %s.\n", how, strings.Join(c.Keys, "`, `"), what)
 	}
 	for i := range keys {
 		p.inner(join(path, keys[i].Name), &keys[i], level)

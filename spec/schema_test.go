@@ -132,7 +132,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 		walk(kind.Name, kind.Keys)
 	}
 	page := Reference(Options{Kinds: []Kind{{Name: "mail", Doc: "Sends mail."}}})
-	for _, want := range []string{"| `max_steps` | a whole number greater than 0 | 100 |", "## Kind `agent`", "Sends mail.", "### `edges[]`", "Exactly one of `for`, `until` stands."} {
+	for _, want := range []string{"| `max_steps` | a whole number greater than 0 | 100 |", "## Kind `agent`", "Sends mail.", "### `edges[]`", "Exactly one of `for`, `until` is required."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the reference page lacks %q", want)
 		}

@@ -11,11 +11,11 @@ func reducers() []string {
 func stateKeywords() []Key {
 	return []Key{
 		{Name: "default", Type: TypeAny, Doc: "The value at the start of a run."},
-		{Name: "required", Type: TypeOneOf, Forms: []Key{{Type: TypeBool}, list(Key{Type: TypeString})}, Default: "false", Doc: "Whether the key must be given as input; a list is JSON Schema's `required`."},
+		{Name: "required", Type: TypeOneOf, Forms: []Key{{Type: TypeBool}, list(Key{Type: TypeString})}, Default: "false", Doc: "Whether the key must be an input; a list is JSON Schema's `required`."},
 		{Name: "secret", Type: TypeBool, Default: "false", Doc: "Whether the value is masked in every output."},
 		{Name: "once", Type: TypeBool, Default: "false", Doc: "Whether the key goes back to its default after a model node has read it."},
 		{Name: "scope", Type: TypeEnum, Enum: []string{"run", "session"}, Default: "run", Doc: "How long the value lives."},
-		{Name: "reducer", Type: TypeString, Role: RoleExpr, Default: "replace", Doc: "How a write is folded in: append, max, merge, messages, min, prepend, replace, sum, union, or an expression over `current` and `update`."},
+		{Name: "reducer", Type: TypeString, Role: RoleExpr, Default: "replace", Doc: "How a write changes the value: append, max, merge, messages, min, prepend, replace, sum, union, or an expression over `current` and `update`."},
 	}
 }
 

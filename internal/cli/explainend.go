@@ -26,14 +26,14 @@ type exitCode struct {
 
 func exitCodes() []exitCode {
 	return []exitCode{
-		{exitOK, "The run completed, clean or degraded (with --strict: clean only); validate found no error; what was asked was done."},
-		{exitFailed, "The run failed, or was degraded under --strict; tests failed; a replay diverged; or graphrun itself could not go on."},
-		{exitUsage, "The command was called wrongly: an unknown flag, a bad input or answer, no such file or run, a run that another process drives."},
-		{exitInvalid, "The file is not valid: nothing was executed. With validate --strict warnings count too."},
+		{exitOK, "The run completed, clean or degraded (with --strict: clean only); validate found no error; the command did what it should."},
+		{exitFailed, "The run failed, or was degraded under --strict; tests failed; a replay diverged; or graphrun itself could not continue."},
+		{exitUsage, "Wrong usage: an unknown flag, a bad input or answer, no such file or run, a run that another process drives."},
+		{exitInvalid, "The file is not valid: nothing ran. With validate --strict, also warnings."},
 		{exitStuck, "No edge of the last node fired; graphrun why RUN shows every candidate."},
 		{exitLimit, "A limit was hit: steps, visits, time, tokens, cost, size; also on_max_steps: flag."},
-		{exitPaused, "The run pauses, for an answer, at a breakpoint, or until its time comes; graphrun answer or resume goes on."},
-		{exitCancelled, "The run was cancelled, by an interrupt or by runs cancel; graphrun resume goes on."},
+		{exitPaused, "The run is paused: for an answer, at a breakpoint, or until a time; graphrun answer or resume continues it."},
+		{exitCancelled, "The run was cancelled, by an interrupt or by runs cancel; graphrun resume continues it."},
 	}
 }
 

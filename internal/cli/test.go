@@ -54,7 +54,7 @@ A failing case shows each expectation that does not hold with its place, what wa
 what came, and what happened. A summary of each flow's coverage follows: nodes, edges,
 conditions seen true and false, failure edges, and loops taken 0, 1 and many times.
 
---generate writes a small set of cases that fires every edge that can fire, and names
+--generate writes a smallest set of cases that fires every edge that can fire, and names
 the edges that it can't reach. It solves the conditions to find stub values.
 
 --mutate changes each flow in one place at a time (negates a condition, moves a number by
