@@ -42,13 +42,9 @@ type facts struct {
 	madeKnown   bool
 	children    map[string]*child
 	theEdges    [][]int
-	origins     []origin
-	// outputOrigins says who wrote the outputs of nodes, as far as it was asked.
-	outputOrigins map[int]origin
 
 	theJudgements *[]judgement
-	theInto       [][]int // edges by target, see handedBy
-	theChosen     []bool
+	theTaints     *taints
 	theDead       map[int]bool // edges that are proven never to fire
 	theCounts     *boundWalk
 	theGround     *ground
@@ -99,6 +95,18 @@ func (f *facts) access() []dataflow.Access {
 
 // always lists what a node has written whenever it succeeded.
 func (f *facts) always(i int) []dataflow.Write { return f.access()[i].Always }
+
+// taints tells where what expressions read comes from.
+func (f *facts) taints() *taints {
+	if f.theTaints == nil {
+		var w *controlflow.Graph
+		if f.shaped {
+			w = f.flow()
+		}
+		f.theTaints = newTaints(f.graph, f.bound, f.access(), w)
+	}
+	return f.theTaints
+}
 
 // flow is the control flow of a well-formed graph.
 func (f *facts) flow() *controlflow.Graph {

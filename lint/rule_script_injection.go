@@ -60,13 +60,13 @@ func (f *facts) execInjection(v int, n *spec.Node) {
 	for i := range uses {
 		u := &uses[i]
 		switch {
-		case !u.InText || harmless(u.Program.Type()) || f.fixed(u):
+		case !u.InText || harmless(u.Program.Type()) || f.taints().fixed(u):
 		case u.Field == "script", u.Field == "command" && slices.Contains(code, u.Text.Span):
 			f.report(u.Span(), "%q becomes code of the script; pass it by env and write it as a variable", u.Program.Source())
-		case u.Field == "command" && len(command.Items) > 0 && u.Text.Span == command.Items[0].Span && f.originOf(u) > ofFlow:
-			f.report(u.Span(), "%q chooses the program to run, and comes from %s", u.Program.Source(), f.originOf(u))
-		case u.Field == "dir" && f.originOf(u) == ofWorld:
-			f.report(u.Span(), "%q chooses the folder to run in, and comes from %s", u.Program.Source(), f.originOf(u))
+		case u.Field == "command" && len(command.Items) > 0 && u.Text.Span == command.Items[0].Span && f.taints().originOf(u) > ofFlow:
+			f.report(u.Span(), "%q chooses the program to run, and comes from %s", u.Program.Source(), f.taints().originOf(u))
+		case u.Field == "dir" && f.taints().originOf(u) == ofWorld:
+			f.report(u.Span(), "%q chooses the folder to run in, and comes from %s", u.Program.Source(), f.taints().originOf(u))
 		}
 	}
 }
@@ -99,7 +99,7 @@ func (f *facts) templateInjection(text spec.Text, t *eval.Template) {
 			continue
 		}
 		u := dataflow.Use{Node: -1, Edge: -1, Text: text, From: part.From, To: part.To, Program: part.Program}
-		if !f.fixed(&u) {
+		if !f.taints().fixed(&u) {
 			f.report(u.Span(), "%q becomes code of the script; pass it by env and write it as a variable", part.Program.Source())
 		}
 	}
@@ -117,20 +117,4 @@ func boundField(v *bind.Value, name string) *bind.Value {
 		}
 	}
 	return nil
-}
-
-// fixed reports whether all that a use reads is of a closed set of plain words
-// or no text at all.
-func (f *facts) fixed(u *dataflow.Use) bool {
-	for _, r := range u.Program.Reads() {
-		key, ok := f.keyOf[r.Path[0]]
-		switch {
-		case ok && (closed(f.graph.State[key].Schema) || harmless(fieldType(f.graph.State[key], r))):
-		case r.Path[0] == "node", r.Path[0] == "step", r.Path[0] == "visit", r.Path[0] == "visits", r.Path[0] == "index":
-		case r.Path[0] == "run" && len(r.Path) > 1 && r.Path[1] != "input":
-		default:
-			return false
-		}
-	}
-	return true
 }

@@ -61,7 +61,7 @@ func checkSecretLeak(f *facts) {
 		if name == "" && f.shaped && u.Node >= 0 {
 			name = f.secretInput(u, secret)
 		}
-		if name == "" || u.Node < 0 || keepsNothing(u.Program) {
+		if name == "" || u.Node < 0 || sanitized(u.Program) {
 			continue
 		}
 		if where := f.exposes(u); where != "" {
@@ -81,16 +81,6 @@ func secretRead(p *eval.Program, secret map[string]bool) string {
 	return ""
 }
 
-// keepsNothing reports whether the value of a program tells nothing of the texts
-// that it reads: it is a number, or one of the program's own constants.
-func keepsNothing(p *eval.Program) bool {
-	if harmless(p.Type()) {
-		return true
-	}
-	_, chosen := computed(p)
-	return chosen
-}
-
 // secretInput is the first secret key that an edge hands over in the input that
 // a use reads; "" for none.
 func (f *facts) secretInput(u *dataflow.Use, secret map[string]bool) string {
@@ -98,7 +88,7 @@ func (f *facts) secretInput(u *dataflow.Use, secret map[string]bool) string {
 		if r.Path[0] != "input" {
 			continue
 		}
-		into, _ := f.handedBy(u.Node)
+		into, _ := f.taints().handedBy(u.Node)
 		for _, i := range into {
 			if t := f.bound.Edges[i].Transform; t != nil {
 				found := ""
@@ -140,7 +130,7 @@ func (f *facts) secretWrites(secret map[string]bool) {
 			if source == nil && n.Kind.Value == "set" {
 				source = f.assigned(v, i)
 			}
-			if source == nil || keepsNothing(source) {
+			if source == nil || sanitized(source) {
 				continue
 			}
 			if name := secretRead(source, secret); name != "" {

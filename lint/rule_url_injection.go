@@ -50,7 +50,7 @@ func checkURLInjection(f *facts) {
 		}
 		uses := f.uses().OfNode(v)
 		for i := range uses {
-			if u := &uses[i]; u.Field == "url" && u.InText && !f.fixed(u) && !escaped(u.Program.Tree()) {
+			if u := &uses[i]; u.Field == "url" && u.InText && !f.taints().fixed(u) && !escaped(u.Program.Tree()) {
 				f.urlPart(u)
 			}
 		}
@@ -59,7 +59,7 @@ func checkURLInjection(f *facts) {
 
 // urlPart judges a part of a URL that isn't escaped by where it stands.
 func (f *facts) urlPart(u *dataflow.Use) {
-	from, source := f.originOf(u), u.Program.Source()
+	from, source := f.taints().originOf(u), u.Program.Source()
 	before := withoutParts(u.Text.Value[:u.From])
 	switch {
 	case before == "" && from < ofWorld, from == ofFlow:

@@ -10,7 +10,9 @@ import (
 	"unicode"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -44,20 +46,72 @@ func originOfKind(kind string) origin {
 	return ofWorld
 }
 
-// originOf is the least trusted origin of what a program reads. Numbers,
-// booleans and values of an enum of plain words are the graph's own, wherever
-// they come from.
-func (f *facts) originOf(u *dataflow.Use) origin {
+// taints tells the origins of what expressions read.
+type taints struct {
+	graph  *spec.Graph
+	bound  *bind.Graph
+	access []dataflow.Access
+	flow   *controlflow.Graph // nil for a graph that is not well formed
+
+	keyOf   map[string]int // declared state keys by name
+	keys    []origin       // filled on first use
+	outputs map[int]origin // by node, as far as was asked
+	into    [][]int        // edges by target, see handedBy
+	chosen  []bool
+}
+
+// newTaints prepares the answers for a graph. Without its control flow, what edges hand
+// over is taken for the world's.
+func newTaints(g *spec.Graph, bound *bind.Graph, access []dataflow.Access, flow *controlflow.Graph) *taints {
+	a := &taints{graph: g, bound: bound, access: access, flow: flow, keyOf: make(map[string]int, len(g.State)), outputs: map[int]origin{}}
+	for i, key := range g.State {
+		a.keyOf[key.Name.Value] = i
+	}
+	return a
+}
+
+// originOf is the least trusted origin of what a use reads. Numbers, booleans and values
+// of an enum of plain words are the graph's own, wherever they come from.
+func (a *taints) originOf(u *dataflow.Use) origin {
 	if harmless(u.Program.Type()) {
 		return ofFlow
 	}
 	worst := ofFlow
 	for _, r := range u.Program.Reads() {
-		worst = max(worst, f.originOfRead(u, r))
+		worst = max(worst, a.originOfRead(u.Node, r))
 	}
 	return worst
 }
 
+// fixed reports whether all that a use reads is of a closed set of plain words
+// or no text at all.
+func (a *taints) fixed(u *dataflow.Use) bool {
+	for _, r := range u.Program.Reads() {
+		key, ok := a.keyOf[r.Path[0]]
+		switch {
+		case ok && a.safe(key, r):
+		case r.Path[0] == "node", r.Path[0] == "step", r.Path[0] == "visit", r.Path[0] == "visits", r.Path[0] == "index":
+		case r.Path[0] == "run" && len(r.Path) > 1 && r.Path[1] != "input":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// safe reports whether what a read reaches in a key can do no harm in any text.
+func (a *taints) safe(key int, r eval.Read) bool {
+	return closed(a.graph.State[key].Schema) || harmless(fieldType(a.graph.State[key], r))
+}
+
+// sanitized reports whether the value of a program tells nothing of the texts that it
+// reads: it is a number, or one of the program's own constants.
+func sanitized(p *eval.Program) bool {
+	_, chosen := computed(p)
+	return chosen || harmless(p.Type())
+}
+
+// harmless reports whether no text is of the type.
 func harmless(t eval.Type) bool {
 	switch t.String() {
 	case "integer", "number", "boolean", "null":
@@ -66,33 +120,33 @@ func harmless(t eval.Type) bool {
 	return false
 }
 
-func (f *facts) originOfRead(u *dataflow.Use, r eval.Read) origin {
-	if key, ok := f.keyOf[r.Path[0]]; ok {
-		if closed(f.graph.State[key].Schema) || harmless(fieldType(f.graph.State[key], r)) {
+func (a *taints) originOfRead(node int, r eval.Read) origin {
+	if key, ok := a.keyOf[r.Path[0]]; ok {
+		if a.safe(key, r) {
 			return ofFlow
 		}
-		return f.originOfKeys()[key]
+		return a.originOfKeys()[key]
 	}
 	switch r.Path[0] {
 	case "output":
-		if u.Node >= 0 {
-			return f.originOfOutput(u.Node)
+		if node >= 0 {
+			return a.originOfOutput(node)
 		}
 	case "nodes", "history":
-		if len(r.Path) > 1 && f.graph.Node(r.Path[1]) != nil {
+		if len(r.Path) > 1 && a.graph.Node(r.Path[1]) != nil {
 			if r.Path[len(r.Path)-1] == "visits" {
 				return ofFlow
 			}
-			return f.originOfOutput(f.graph.Node(r.Path[1]).Index)
+			return a.originOfOutput(a.graph.Node(r.Path[1]).Index)
 		}
 		return ofWorld
 	case "input", "inputs":
-		if u.Node >= 0 {
-			return f.originOfInput(u.Node, r)
+		if node >= 0 {
+			return a.originOfInput(node, r)
 		}
 	case "item":
-		if u.Node >= 0 && f.bound.Nodes[u.Node].Each != nil {
-			return f.originOfProgram(u.Node, f.bound.Nodes[u.Node].Each)
+		if node >= 0 && a.bound.Nodes[node].Each != nil {
+			return a.originOfProgram(node, a.bound.Nodes[node].Each)
 		}
 		return ofWorld
 	case "branches", "last", "error":
@@ -177,33 +231,32 @@ func isPlain(r rune) bool {
 }
 
 // originOfKeys is who may have written each state key.
-func (f *facts) originOfKeys() []origin {
-	if f.origins != nil {
-		return f.origins
+func (a *taints) originOfKeys() []origin {
+	if a.keys != nil {
+		return a.keys
 	}
-	out := make([]origin, len(f.graph.State))
+	out := make([]origin, len(a.graph.State))
 	type copyOf struct{ to, from int }
 	var copies []copyOf
-	for i, key := range f.graph.State {
+	for i, key := range a.graph.State {
 		if key.Required || key.Default == nil {
 			out[i] = ofInput
 		}
 	}
-	for v, a := range f.access() {
-		kind := f.graph.Nodes[v].Kind.Value
-		for _, w := range a.Writes {
+	for v, done := range a.access {
+		kind := a.graph.Nodes[v].Kind.Value
+		for _, w := range done.Writes {
 			if w.Value == nil {
 				if kind != "set" {
 					out[w.Key] = max(out[w.Key], originOfKind(kind))
 				}
 				continue
 			}
-			u := dataflow.Use{Node: v, Edge: -1}
 			for _, r := range w.Value.Reads() {
-				if from, ok := f.keyOf[r.Path[0]]; ok {
+				if from, ok := a.keyOf[r.Path[0]]; ok {
 					copies = append(copies, copyOf{w.Key, from})
 				} else if !harmless(w.Value.Type()) {
-					out[w.Key] = max(out[w.Key], f.originOfRead(&u, r))
+					out[w.Key] = max(out[w.Key], a.originOfRead(v, r))
 				}
 			}
 		}
@@ -216,6 +269,6 @@ func (f *facts) originOfKeys() []origin {
 			}
 		}
 	}
-	f.origins = out
+	a.keys = out
 	return out
 }

@@ -10,68 +10,64 @@ import (
 
 // originOfProgram is the least trusted origin of what a program reads, in the
 // context of a node.
-func (f *facts) originOfProgram(node int, p *eval.Program) origin {
-	return f.originOf(&dataflow.Use{Node: node, Edge: -1, Program: p})
+func (a *taints) originOfProgram(node int, p *eval.Program) origin {
+	return a.originOf(&dataflow.Use{Node: node, Program: p})
 }
 
 // originOfValue is that of all the parts of a value.
-func (f *facts) originOfValue(node int, v *bind.Value) origin {
+func (a *taints) originOfValue(node int, v *bind.Value) origin {
 	worst := ofFlow
 	if _, chosen := computed(v.Program()); chosen {
 		return ofFlow // one of its own constants, whoever made the choice
 	}
-	u := dataflow.Use{Node: node, Edge: -1}
-	v.Reads(func(r eval.Read) { worst = max(worst, f.originOfRead(&u, r)) })
+	v.Reads(func(r eval.Read) { worst = max(worst, a.originOfRead(node, r)) })
 	return worst
 }
 
 // originOfOutput is who wrote the output of a node.
-func (f *facts) originOfOutput(v int) origin {
-	if o, known := f.outputOrigins[v]; known {
+func (a *taints) originOfOutput(v int) origin {
+	if o, known := a.outputs[v]; known {
 		return o
 	}
-	if f.outputOrigins == nil {
-		f.outputOrigins = map[int]origin{}
-	}
-	f.outputOrigins[v] = ofFlow // what comes back to itself adds nothing
-	out := originOfKind(f.graph.Nodes[v].Kind.Value)
-	switch f.graph.Nodes[v].Kind.Value {
+	a.outputs[v] = ofFlow // what comes back to itself adds nothing
+	out := originOfKind(a.graph.Nodes[v].Kind.Value)
+	switch a.graph.Nodes[v].Kind.Value {
 	case "set":
-		for i := range f.bound.Nodes[v].Set {
-			out = max(out, f.originOfValue(v, &f.bound.Nodes[v].Set[i].Value))
+		for i := range a.bound.Nodes[v].Set {
+			out = max(out, a.originOfValue(v, &a.bound.Nodes[v].Set[i].Value))
 		}
 	case "pass":
-		out = f.originOfInput(v, eval.Read{Path: []string{"input"}})
+		out = a.originOfInput(v, eval.Read{Path: []string{"input"}})
 	}
-	f.outputOrigins[v] = out
+	a.outputs[v] = out
 	return out
 }
 
 // originOfInput is who wrote what edges hand to a node, as far as a read
 // reaches into it.
-func (f *facts) originOfInput(v int, r eval.Read) origin {
-	if !f.shaped || f.flow().Anywhere || f.graph.Nodes[v].Before != nil {
+func (a *taints) originOfInput(v int, r eval.Read) origin {
+	if a.flow == nil || a.flow.Anywhere || a.graph.Nodes[v].Before != nil {
 		return ofWorld
 	}
 	worst := ofFlow
-	if v == f.Start() {
+	if v == a.flow.Start() {
 		worst = ofInput
 	}
-	into, chosen := f.handedBy(v)
+	into, chosen := a.handedBy(v)
 	if chosen {
 		return ofWorld
 	}
 	for _, i := range into {
-		e := f.graph.Edges[i]
-		from := f.graph.Node(e.From.Value)
-		transform := f.bound.Edges[i].Transform
+		e := a.graph.Edges[i]
+		from := a.graph.Node(e.From.Value)
+		transform := a.bound.Edges[i].Transform
 		switch {
 		case e.Condition == "on_failure" && transform == nil:
 			return ofWorld
 		case transform == nil:
-			worst = max(worst, f.originOfOutput(from.Index))
+			worst = max(worst, a.originOfOutput(from.Index))
 		default:
-			worst = max(worst, f.originOfValue(from.Index, member(transform, r)))
+			worst = max(worst, a.originOfValue(from.Index, member(transform, r)))
 		}
 	}
 	return worst
@@ -79,16 +75,16 @@ func (f *facts) originOfInput(v int, r eval.Read) origin {
 
 // handedBy lists the edges that lead to a node; chosen says that some node may
 // name it as its next, with an input of its own.
-func (f *facts) handedBy(v int) (into []int, chosen bool) {
-	if f.theInto == nil {
-		f.theInto, f.theChosen = f.EdgesInto(), make([]bool, f.End+1)
-		for _, n := range f.graph.Nodes {
+func (a *taints) handedBy(v int) (into []int, chosen bool) {
+	if a.into == nil {
+		a.into, a.chosen = a.flow.EdgesInto(), make([]bool, a.flow.End+1)
+		for _, n := range a.graph.Nodes {
 			for _, end := range n.Ends {
-				f.theChosen[f.Vertex(end.Target.Value)] = true
+				a.chosen[a.flow.Vertex(end.Target.Value)] = true
 			}
 		}
 	}
-	return f.theInto[v], f.theChosen[v]
+	return a.into[v], a.chosen[v]
 }
 
 // member is the part of a value that input.name reads; the whole when it has

@@ -150,42 +150,6 @@ func (f *facts) rangeWritten(s *site, key *spec.StateKey) (solve.Domain, bool) {
 	return d, true
 }
 
-// computed is the domain of an expression that chooses between constants.
-func computed(p *eval.Program) (solve.Domain, bool) {
-	if p == nil {
-		return solve.Domain{}, false
-	}
-	var values []any
-	var collect func(t *eval.Tree) bool
-	collect = func(t *eval.Tree) bool {
-		switch t.Op {
-		case eval.TreeConst:
-			values = append(values, t.Value)
-			return true
-		case eval.TreeChoice:
-			return collect(t.Args[1]) && collect(t.Args[2])
-		}
-		return false
-	}
-	if !collect(p.Tree()) {
-		return solve.Domain{}, false
-	}
-	return constants(values)
-}
-
-func constants(values []any) (solve.Domain, bool) {
-	if slices.ContainsFunc(values, func(v any) bool {
-		switch v.(type) {
-		case nil, bool, int, float64, string:
-			return false
-		}
-		return true
-	}) {
-		return solve.Domain{}, false
-	}
-	return solve.Domain{Values: values}, len(values) > 0
-}
-
 // outputDomain is what is known of a part of a node's output from its
 // declaration.
 func outputDomain(n *spec.Node, rest []string) (solve.Domain, bool) {
