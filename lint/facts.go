@@ -6,6 +6,7 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/taint"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/solve"
@@ -44,7 +45,7 @@ type facts struct {
 	theEdges    [][]int
 
 	theJudgements *[]judgement
-	theTaints     *taints
+	theTaints     *taint.Analysis
 	theDead       map[int]bool // edges that are proven never to fire
 	theCounts     *boundWalk
 	theGround     *ground
@@ -97,13 +98,13 @@ func (f *facts) access() []dataflow.Access {
 func (f *facts) always(i int) []dataflow.Write { return f.access()[i].Always }
 
 // taints tells where what expressions read comes from.
-func (f *facts) taints() *taints {
+func (f *facts) taints() *taint.Analysis {
 	if f.theTaints == nil {
 		var w *controlflow.Graph
 		if f.shaped {
 			w = f.flow()
 		}
-		f.theTaints = newTaints(f.graph, f.bound, f.access(), w)
+		f.theTaints = taint.New(f.graph, f.bound, f.access(), w)
 	}
 	return f.theTaints
 }

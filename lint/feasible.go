@@ -256,10 +256,10 @@ func (k *knowledge) holds(name string, value *bind.Value) {
 // scalarsOf are the scalars that a bound value is one of.
 func scalarsOf(b *bind.Value) ([]any, bool) {
 	if b.IsConst() {
-		d, ok := constants([]any{b.Const()})
+		d, ok := domain.OfValues([]any{b.Const()})
 		return d.Values, ok
 	}
-	d, ok := computed(b.Program())
+	d, ok := domain.OfChoice(b.Program())
 	return d.Values, ok
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/shell"
+	"github.com/graphrun/graphrun/internal/analysis/taint"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -60,13 +61,13 @@ func (f *facts) execInjection(v int, n *spec.Node) {
 	for i := range uses {
 		u := &uses[i]
 		switch {
-		case !u.InText || harmless(u.Program.Type()) || f.taints().fixed(u):
+		case !u.InText || taint.Harmless(u.Program.Type()) || f.taints().Fixed(u):
 		case u.Field == "script", u.Field == "command" && slices.Contains(code, u.Text.Span):
 			f.report(u.Span(), "%q becomes code of the script; pass it by env and write it as a variable", u.Program.Source())
-		case u.Field == "command" && len(command.Items) > 0 && u.Text.Span == command.Items[0].Span && f.taints().originOf(u) > ofFlow:
-			f.report(u.Span(), "%q chooses the program to run, and comes from %s", u.Program.Source(), f.taints().originOf(u))
-		case u.Field == "dir" && f.taints().originOf(u) == ofWorld:
-			f.report(u.Span(), "%q chooses the folder to run in, and comes from %s", u.Program.Source(), f.taints().originOf(u))
+		case u.Field == "command" && len(command.Items) > 0 && u.Text.Span == command.Items[0].Span && f.taints().Of(u) > taint.FromFlow:
+			f.report(u.Span(), "%q chooses the program to run, and comes from %s", u.Program.Source(), f.taints().Of(u))
+		case u.Field == "dir" && f.taints().Of(u) == taint.FromWorld:
+			f.report(u.Span(), "%q chooses the folder to run in, and comes from %s", u.Program.Source(), f.taints().Of(u))
 		}
 	}
 }
@@ -95,11 +96,11 @@ func (f *facts) toolInjection() {
 
 func (f *facts) templateInjection(text spec.Text, t *eval.Template) {
 	for _, part := range t.Parts() {
-		if part.Program == nil || harmless(part.Program.Type()) {
+		if part.Program == nil || taint.Harmless(part.Program.Type()) {
 			continue
 		}
 		u := dataflow.Use{Node: -1, Edge: -1, Text: text, From: part.From, To: part.To, Program: part.Program}
-		if !f.taints().fixed(&u) {
+		if !f.taints().Fixed(&u) {
 			f.report(u.Span(), "%q becomes code of the script; pass it by env and write it as a variable", part.Program.Source())
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/taint"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -61,7 +62,7 @@ func checkSecretLeak(f *facts) {
 		if name == "" && f.shaped && u.Node >= 0 {
 			name = f.secretInput(u, secret)
 		}
-		if name == "" || u.Node < 0 || sanitized(u.Program) {
+		if name == "" || u.Node < 0 || taint.Sanitized(u.Program) {
 			continue
 		}
 		if where := f.exposes(u); where != "" {
@@ -88,11 +89,11 @@ func (f *facts) secretInput(u *dataflow.Use, secret map[string]bool) string {
 		if r.Path[0] != "input" {
 			continue
 		}
-		into, _ := f.taints().handedBy(u.Node)
+		into, _ := f.taints().HandedBy(u.Node)
 		for _, i := range into {
 			if t := f.bound.Edges[i].Transform; t != nil {
 				found := ""
-				member(t, r).Reads(func(read eval.Read) {
+				taint.Member(t, r).Reads(func(read eval.Read) {
 					if found == "" && secret[read.Path[0]] {
 						found = read.Path[0]
 					}
@@ -130,7 +131,7 @@ func (f *facts) secretWrites(secret map[string]bool) {
 			if source == nil && n.Kind.Value == "set" {
 				source = f.assigned(v, i)
 			}
-			if source == nil || sanitized(source) {
+			if source == nil || taint.Sanitized(source) {
 				continue
 			}
 			if name := secretRead(source, secret); name != "" {

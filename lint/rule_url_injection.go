@@ -7,6 +7,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/taint"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -50,7 +51,7 @@ func checkURLInjection(f *facts) {
 		}
 		uses := f.uses().OfNode(v)
 		for i := range uses {
-			if u := &uses[i]; u.Field == "url" && u.InText && !f.taints().fixed(u) && !escaped(u.Program.Tree()) {
+			if u := &uses[i]; u.Field == "url" && u.InText && !f.taints().Fixed(u) && !escaped(u.Program.Tree()) {
 				f.urlPart(u)
 			}
 		}
@@ -59,10 +60,10 @@ func checkURLInjection(f *facts) {
 
 // urlPart judges a part of a URL that isn't escaped by where it stands.
 func (f *facts) urlPart(u *dataflow.Use) {
-	from, source := f.taints().originOf(u), u.Program.Source()
+	from, source := f.taints().Of(u), u.Program.Source()
 	before := withoutParts(u.Text.Value[:u.From])
 	switch {
-	case before == "" && from < ofWorld, from == ofFlow:
+	case before == "" && from < taint.FromWorld, from == taint.FromFlow:
 	case before == "":
 		f.report(u.Span(), "%q chooses the host of the request, and comes from %s", source, from)
 	default:

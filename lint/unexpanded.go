@@ -6,6 +6,7 @@ import (
 	"regexp"
 
 	"github.com/graphrun/graphrun/internal/analysis/shell"
+	"github.com/graphrun/graphrun/internal/analysis/taint"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -50,7 +51,7 @@ func (f *facts) passedOn(v int, text spec.Text, name string) {
 func (f *facts) isNumber(v int, text spec.Text) bool {
 	uses := f.uses().OfNode(v)
 	for i := range uses {
-		if uses[i].Text.Span == text.Span && !harmless(uses[i].Program.Type()) {
+		if uses[i].Text.Span == text.Span && !taint.Harmless(uses[i].Program.Type()) {
 			return false
 		}
 	}

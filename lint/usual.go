@@ -77,9 +77,9 @@ func (f *facts) writtenBy(n *spec.Node, key string) (solve.Domain, bool) {
 				continue
 			}
 			if b.Set[i].Value.IsConst() {
-				return constants([]any{b.Set[i].Value.Const()})
+				return domain.OfValues([]any{b.Set[i].Value.Const()})
 			}
-			return computed(b.Set[i].Value.Program())
+			return domain.OfChoice(b.Set[i].Value.Program())
 		}
 	}
 	for i := range b.Writes {
@@ -94,7 +94,7 @@ func (f *facts) writtenBy(n *spec.Node, key string) (solve.Domain, bool) {
 		if tree.Op == eval.TreePath && tree.Path[0] == "output" {
 			return outputDomain(n, tree.Path[1:])
 		}
-		return computed(p)
+		return domain.OfChoice(p)
 	}
 	if d, ok := outputDomain(n, []string{key}); ok {
 		return d, true
@@ -183,7 +183,7 @@ func usualOutput(n *spec.Node, rest []string) (solve.Domain, bool) {
 		return humanAnswers(n)
 	case kind == "http" && slices.Equal(rest, []string{"status"}):
 		if expect := n.Field("expect"); expect != nil && expect.Kind == spec.List {
-			return constants(expect.Data().([]any))
+			return domain.OfValues(expect.Data().([]any))
 		}
 		return solve.Domain{Kind: solve.Int, Min: 200, Max: 299, HasMin: true, HasMax: true}, true
 	case kind == "graph" && slices.Equal(rest, []string{"status"}):
@@ -201,7 +201,7 @@ func humanAnswers(n *spec.Node) (solve.Domain, bool) {
 		if d := n.Field("default"); d != nil {
 			values = append(values, d.Data())
 		}
-		return constants(values)
+		return domain.OfValues(values)
 	}
 	if doc := n.Field("schema"); doc != nil && doc.Kind == spec.Map {
 		if m, ok := doc.Data().(map[string]any); ok {

@@ -1,35 +1,36 @@
-// How text moves on without the state: outputs, and what edges hand over.
+// Taint that moves on without the state: by outputs, and by what edges hand over.
 
-package lint
+package taint
 
 import (
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/bind"
 )
 
 // originOfProgram is the least trusted origin of what a program reads, in the
 // context of a node.
-func (a *taints) originOfProgram(node int, p *eval.Program) origin {
-	return a.originOf(&dataflow.Use{Node: node, Program: p})
+func (a *Analysis) originOfProgram(node int, p *eval.Program) Origin {
+	return a.Of(&dataflow.Use{Node: node, Program: p})
 }
 
 // originOfValue is that of all the parts of a value.
-func (a *taints) originOfValue(node int, v *bind.Value) origin {
-	worst := ofFlow
-	if _, chosen := computed(v.Program()); chosen {
-		return ofFlow // one of its own constants, whoever made the choice
+func (a *Analysis) originOfValue(node int, v *bind.Value) Origin {
+	worst := FromFlow
+	if _, chosen := domain.OfChoice(v.Program()); chosen {
+		return FromFlow // one of its own constants, whoever made the choice
 	}
 	v.Reads(func(r eval.Read) { worst = max(worst, a.originOfRead(node, r)) })
 	return worst
 }
 
 // originOfOutput is who wrote the output of a node.
-func (a *taints) originOfOutput(v int) origin {
+func (a *Analysis) originOfOutput(v int) Origin {
 	if o, known := a.outputs[v]; known {
 		return o
 	}
-	a.outputs[v] = ofFlow // what comes back to itself adds nothing
+	a.outputs[v] = FromFlow // what comes back to itself adds nothing
 	out := originOfKind(a.graph.Nodes[v].Kind.Value)
 	switch a.graph.Nodes[v].Kind.Value {
 	case "set":
@@ -45,17 +46,17 @@ func (a *taints) originOfOutput(v int) origin {
 
 // originOfInput is who wrote what edges hand to a node, as far as a read
 // reaches into it.
-func (a *taints) originOfInput(v int, r eval.Read) origin {
+func (a *Analysis) originOfInput(v int, r eval.Read) Origin {
 	if a.flow == nil || a.flow.Anywhere || a.graph.Nodes[v].Before != nil {
-		return ofWorld
+		return FromWorld
 	}
-	worst := ofFlow
+	worst := FromFlow
 	if v == a.flow.Start() {
-		worst = ofInput
+		worst = FromInput
 	}
-	into, chosen := a.handedBy(v)
+	into, chosen := a.HandedBy(v)
 	if chosen {
-		return ofWorld
+		return FromWorld
 	}
 	for _, i := range into {
 		e := a.graph.Edges[i]
@@ -63,19 +64,19 @@ func (a *taints) originOfInput(v int, r eval.Read) origin {
 		transform := a.bound.Edges[i].Transform
 		switch {
 		case e.Condition == "on_failure" && transform == nil:
-			return ofWorld
+			return FromWorld
 		case transform == nil:
 			worst = max(worst, a.originOfOutput(from.Index))
 		default:
-			worst = max(worst, a.originOfValue(from.Index, member(transform, r)))
+			worst = max(worst, a.originOfValue(from.Index, Member(transform, r)))
 		}
 	}
 	return worst
 }
 
-// handedBy lists the edges that lead to a node; chosen says that some node may
+// HandedBy lists the edges that lead to a node; chosen says that some node may
 // name it as its next, with an input of its own.
-func (a *taints) handedBy(v int) (into []int, chosen bool) {
+func (a *Analysis) HandedBy(v int) (into []int, chosen bool) {
 	if a.into == nil {
 		a.into, a.chosen = a.flow.EdgesInto(), make([]bool, a.flow.End+1)
 		for _, n := range a.graph.Nodes {
@@ -87,9 +88,9 @@ func (a *taints) handedBy(v int) (into []int, chosen bool) {
 	return a.into[v], a.chosen[v]
 }
 
-// member is the part of a value that input.name reads; the whole when it has
+// Member is the part of a value that input.name reads; the whole when it has
 // no such part.
-func member(v *bind.Value, r eval.Read) *bind.Value {
+func Member(v *bind.Value, r eval.Read) *bind.Value {
 	if len(r.Path) > 1 && r.Path[0] == "input" {
 		fields := v.Fields()
 		for i := range fields {

@@ -1,7 +1,7 @@
-// Where text comes from: whether a model, a program, a server or a person
-// wrote what an expression reads.
-
-package lint
+// Package taint follows where texts come from: from a source, such as a model or the run's
+// input, through state keys, outputs and edges, to the expression that reads them. A value
+// that is no text, or one of a closed set of plain words, carries no taint.
+package taint
 
 import (
 	"regexp/syntax"
@@ -12,80 +12,82 @@ import (
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// origin says who wrote a value. The order is that of trust, most first.
-type origin int
+// Origin says who wrote a value. The order is that of trust, most first.
+type Origin int
 
 const (
-	ofFlow  origin = iota // the graph file itself
-	ofInput               // whoever starts the run, or a person asked
-	ofWorld               // a model, a tool, a program, a server
+	FromFlow  Origin = iota // the graph file itself
+	FromInput               // whoever starts the run, or a person asked
+	FromWorld               // a model, a tool, a program, a server
 )
 
-func (o origin) String() string {
+func (o Origin) String() string {
 	switch o {
-	case ofInput:
+	case FromInput:
 		return "the run's input"
-	case ofWorld:
+	case FromWorld:
 		return "the output of a model, a tool or a server"
 	}
 	return "the graph itself"
 }
 
 // originOfKind is who writes the output of a node.
-func originOfKind(kind string) origin {
+func originOfKind(kind string) Origin {
 	switch kind {
 	case "pass", "set", "wait", "fail":
-		return ofFlow
+		return FromFlow
 	case "human":
-		return ofInput
+		return FromInput
 	}
-	return ofWorld
+	return FromWorld
 }
 
-// taints tells the origins of what expressions read.
-type taints struct {
+// Analysis tells the origins of what the expressions of one flow read. It is for one
+// goroutine at a time.
+type Analysis struct {
 	graph  *spec.Graph
 	bound  *bind.Graph
 	access []dataflow.Access
 	flow   *controlflow.Graph // nil for a graph that is not well formed
 
 	keyOf   map[string]int // declared state keys by name
-	keys    []origin       // filled on first use
-	outputs map[int]origin // by node, as far as was asked
+	keys    []Origin       // filled on first use
+	outputs map[int]Origin // by node, as far as was asked
 	into    [][]int        // edges by target, see handedBy
 	chosen  []bool
 }
 
-// newTaints prepares the answers for a graph. Without its control flow, what edges hand
+// New prepares the answers for a graph. Without its control flow, what edges hand
 // over is taken for the world's.
-func newTaints(g *spec.Graph, bound *bind.Graph, access []dataflow.Access, flow *controlflow.Graph) *taints {
-	a := &taints{graph: g, bound: bound, access: access, flow: flow, keyOf: make(map[string]int, len(g.State)), outputs: map[int]origin{}}
+func New(g *spec.Graph, bound *bind.Graph, access []dataflow.Access, flow *controlflow.Graph) *Analysis {
+	a := &Analysis{graph: g, bound: bound, access: access, flow: flow, keyOf: make(map[string]int, len(g.State)), outputs: map[int]Origin{}}
 	for i, key := range g.State {
 		a.keyOf[key.Name.Value] = i
 	}
 	return a
 }
 
-// originOf is the least trusted origin of what a use reads. Numbers, booleans and values
+// Of is the least trusted origin of what a use reads. Numbers, booleans and values
 // of an enum of plain words are the graph's own, wherever they come from.
-func (a *taints) originOf(u *dataflow.Use) origin {
-	if harmless(u.Program.Type()) {
-		return ofFlow
+func (a *Analysis) Of(u *dataflow.Use) Origin {
+	if Harmless(u.Program.Type()) {
+		return FromFlow
 	}
-	worst := ofFlow
+	worst := FromFlow
 	for _, r := range u.Program.Reads() {
 		worst = max(worst, a.originOfRead(u.Node, r))
 	}
 	return worst
 }
 
-// fixed reports whether all that a use reads is of a closed set of plain words
+// Fixed reports whether all that a use reads is of a closed set of plain words
 // or no text at all.
-func (a *taints) fixed(u *dataflow.Use) bool {
+func (a *Analysis) Fixed(u *dataflow.Use) bool {
 	for _, r := range u.Program.Reads() {
 		key, ok := a.keyOf[r.Path[0]]
 		switch {
@@ -100,19 +102,19 @@ func (a *taints) fixed(u *dataflow.Use) bool {
 }
 
 // safe reports whether what a read reaches in a key can do no harm in any text.
-func (a *taints) safe(key int, r eval.Read) bool {
-	return closed(a.graph.State[key].Schema) || harmless(fieldType(a.graph.State[key], r))
+func (a *Analysis) safe(key int, r eval.Read) bool {
+	return closed(a.graph.State[key].Schema) || Harmless(fieldType(a.graph.State[key], r))
 }
 
-// sanitized reports whether the value of a program tells nothing of the texts that it
+// Sanitized reports whether the value of a program tells nothing of the texts that it
 // reads: it is a number, or one of the program's own constants.
-func sanitized(p *eval.Program) bool {
-	_, chosen := computed(p)
-	return chosen || harmless(p.Type())
+func Sanitized(p *eval.Program) bool {
+	_, chosen := domain.OfChoice(p)
+	return chosen || Harmless(p.Type())
 }
 
-// harmless reports whether no text is of the type.
-func harmless(t eval.Type) bool {
+// Harmless reports whether no text is of the type.
+func Harmless(t eval.Type) bool {
 	switch t.String() {
 	case "integer", "number", "boolean", "null":
 		return true
@@ -120,10 +122,10 @@ func harmless(t eval.Type) bool {
 	return false
 }
 
-func (a *taints) originOfRead(node int, r eval.Read) origin {
+func (a *Analysis) originOfRead(node int, r eval.Read) Origin {
 	if key, ok := a.keyOf[r.Path[0]]; ok {
 		if a.safe(key, r) {
-			return ofFlow
+			return FromFlow
 		}
 		return a.originOfKeys()[key]
 	}
@@ -135,11 +137,11 @@ func (a *taints) originOfRead(node int, r eval.Read) origin {
 	case "nodes", "history":
 		if len(r.Path) > 1 && a.graph.Node(r.Path[1]) != nil {
 			if r.Path[len(r.Path)-1] == "visits" {
-				return ofFlow
+				return FromFlow
 			}
 			return a.originOfOutput(a.graph.Node(r.Path[1]).Index)
 		}
-		return ofWorld
+		return FromWorld
 	case "input", "inputs":
 		if node >= 0 {
 			return a.originOfInput(node, r)
@@ -148,15 +150,15 @@ func (a *taints) originOfRead(node int, r eval.Read) origin {
 		if node >= 0 && a.bound.Nodes[node].Each != nil {
 			return a.originOfProgram(node, a.bound.Nodes[node].Each)
 		}
-		return ofWorld
+		return FromWorld
 	case "branches", "last", "error":
-		return ofWorld
+		return FromWorld
 	case "run":
 		if len(r.Path) > 1 && r.Path[1] == "input" {
-			return ofInput
+			return FromInput
 		}
 	}
-	return ofFlow
+	return FromFlow
 }
 
 // fieldType is the type of what a read reaches inside a key.
@@ -231,16 +233,16 @@ func isPlain(r rune) bool {
 }
 
 // originOfKeys is who may have written each state key.
-func (a *taints) originOfKeys() []origin {
+func (a *Analysis) originOfKeys() []Origin {
 	if a.keys != nil {
 		return a.keys
 	}
-	out := make([]origin, len(a.graph.State))
+	out := make([]Origin, len(a.graph.State))
 	type copyOf struct{ to, from int }
 	var copies []copyOf
 	for i, key := range a.graph.State {
 		if key.Required || key.Default == nil {
-			out[i] = ofInput
+			out[i] = FromInput
 		}
 	}
 	for v, done := range a.access {
@@ -255,7 +257,7 @@ func (a *taints) originOfKeys() []origin {
 			for _, r := range w.Value.Reads() {
 				if from, ok := a.keyOf[r.Path[0]]; ok {
 					copies = append(copies, copyOf{w.Key, from})
-				} else if !harmless(w.Value.Type()) {
+				} else if !Harmless(w.Value.Type()) {
 					out[w.Key] = max(out[w.Key], a.originOfRead(v, r))
 				}
 			}

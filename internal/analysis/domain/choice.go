@@ -1,6 +1,6 @@
 // x
 
-package lint
+package domain
 
 import (
 	"slices"
@@ -9,8 +9,8 @@ import (
 	"github.com/graphrun/graphrun/internal/solve"
 )
 
-// computed is the domain of an expression that chooses between constants.
-func computed(p *eval.Program) (solve.Domain, bool) {
+// OfChoice is the domain of an expression that chooses between constants.
+func OfChoice(p *eval.Program) (solve.Domain, bool) {
 	if p == nil {
 		return solve.Domain{}, false
 	}
@@ -29,11 +29,11 @@ func computed(p *eval.Program) (solve.Domain, bool) {
 	if !collect(p.Tree()) {
 		return solve.Domain{}, false
 	}
-	return constants(values)
+	return OfValues(values)
 }
 
-// constants are a domain of scalars; not ok when there is none or another value.
-func constants(values []any) (solve.Domain, bool) {
+// OfValues are a domain of scalars; not ok when there is none or another value.
+func OfValues(values []any) (solve.Domain, bool) {
 	if slices.ContainsFunc(values, func(v any) bool {
 		switch v.(type) {
 		case nil, bool, int, float64, string:
