@@ -36,11 +36,11 @@ type arc struct {
 // assignment answers for a set of things, each made by some nodes whenever
 // they succeed, at which vertices one may not be made yet.
 type assignment struct {
-	f     *facts
 	k     *concurrency.Branches
+	know  known
 	words int
-	// makes and drops are what a node makes, and what is gone after it; nil for none.
-	makes, drops []bitset
+	// made and gone are what a node makes, and what is gone after it; nil for none.
+	made, gone []bitset
 	// into are the arcs into each vertex of the forks' graph.
 	into [][]arc
 	// open has, for each vertex, what may not be made when it begins.
@@ -57,8 +57,19 @@ type assignment struct {
 	// around are the arcs by which a failure leads to where a join leads that it has
 	// made fail, by target.
 	around map[int][]aroundJoin
-	// shows is what the conditions of a way show: by node, target and group.
-	shows map[[3]int]bitset
+	// shown is what the conditions of a way show: by node, target and group.
+	shown map[[3]int]bitset
+}
+
+// known is what the analysis asks of others.
+type known struct {
+	// dead reports whether a group is proven never to fire.
+	dead func(*controlflow.Group) bool
+	// escapes reports whether a node may fail, and no edge is sure to catch it.
+	escapes func(v int) bool
+	// meetsLost is the join that runs when all branches of a fan-out have failed,
+	// by the vertices that it starts; -1 for none.
+	meetsLost func(fork int, first []int) int
 }
 
 // atTheEnd is the same assignment for the end of the run, not yet solved.
@@ -73,12 +84,11 @@ func (a *assignment) atTheEnd() *assignment {
 	return &b
 }
 
-// newAssignment prepares for size things of a graph with forks.
-func (f *facts) newAssignment(size int) *assignment {
-	k := f.forks()
+// newAssignment prepares an analysis of size things, numbered from 0.
+func newAssignment(k *concurrency.Branches, size int, know known) *assignment {
 	n := k.Split.Len()
 	a := &assignment{
-		f: f, k: k, words: (size + 63) / 64, makes: make([]bitset, n), drops: make([]bitset, n),
+		k: k, know: know, words: (size + 63) / 64, made: make([]bitset, n), gone: make([]bitset, n),
 		into: make([][]arc, n), open: make([]bitset, n), same: make([]int8, n),
 	}
 	backing := make(bitset, n*a.words)
@@ -92,8 +102,34 @@ func (f *facts) newAssignment(size int) *assignment {
 }
 
 // making notes that a node makes a thing, dropping that it is gone after it.
-func (a *assignment) making(v, thing int)   { a.note(a.makes, v, thing) }
-func (a *assignment) dropping(v, thing int) { a.note(a.drops, v, thing) }
+func (a *assignment) making(v, thing int)   { a.note(a.made, v, thing) }
+func (a *assignment) dropping(v, thing int) { a.note(a.gone, v, thing) }
+
+// makes reports whether a node makes a thing, dropped whether any drops it.
+func (a *assignment) makes(v, thing int) bool { return a.made[v] != nil && a.made[v].has(thing) }
+
+func (a *assignment) dropped(thing int) bool {
+	return slices.ContainsFunc(a.gone, func(b bitset) bool { return b != nil && b.has(thing) })
+}
+
+// shows notes that what a group of a node asks of a way to a target shows a thing to be made.
+func (a *assignment) shows(v, target, group, thing int) {
+	if a.shown == nil {
+		a.shown = map[[3]int]bitset{}
+	}
+	at := [3]int{v, target, group}
+	if a.shown[at] == nil {
+		a.shown[at] = make(bitset, a.words)
+	}
+	a.shown[at].set(thing)
+}
+
+// only leaves out the arcs of edges from a node to a target that may not be taken.
+func (a *assignment) only(may func(v, target int) bool) {
+	for x := range a.into {
+		a.into[x] = slices.DeleteFunc(a.into[x], func(e arc) bool { return e.with != unchanged && !may(e.from, a.k.Node(x)) })
+	}
+}
 
 func (a *assignment) note(list []bitset, v, thing int) {
 	if list[v] == nil {
@@ -104,7 +140,7 @@ func (a *assignment) note(list []bitset, v, thing int) {
 
 // arcs says with which outcomes each vertex is entered.
 func (a *assignment) arcs() {
-	with := make([]outcome, a.f.End+1) // by target, of one node
+	with := make([]outcome, a.k.Flow.End+1) // by target, of one node
 	for v, groups := range a.k.Flow.Groups {
 		for i := range groups {
 			how := onSuccess
@@ -139,16 +175,57 @@ func (a *assignment) arcs() {
 // fails reports whether a failure edge counts: an `always` edge of a node that
 // hardly fails is meant for its success.
 func (a *assignment) fails(v int, g *controlflow.Group) bool {
-	switch a.f.graph.Nodes[v].Kind.Value {
+	switch a.k.Flow.Source.Nodes[v].Kind.Value {
 	case "set", "pass":
-		return slices.ContainsFunc(g.Edges, func(e int) bool { return a.f.graph.Edges[e].Condition == "on_failure" })
+		return slices.ContainsFunc(g.Edges, func(e int) bool { return a.k.Flow.Source.Edges[e].Condition == "on_failure" })
 	}
 	return true
 }
 
+// mark says of each arc what conditions show on it.
+func (a *assignment) mark() {
+	for next := range a.into {
+		for j := range a.into[next] {
+			if e := &a.into[next][j]; a.shown != nil && e.with != unchanged {
+				e.shown = a.showsAll(e, a.k.Node(next))
+			}
+		}
+	}
+}
+
+// showsAll is what every group of a node shows that an arc to a target stands for.
+func (a *assignment) showsAll(e *arc, target int) bitset {
+	var out bitset
+	for i, g := range a.k.Flow.Groups[e.from] {
+		if !slices.Contains(g.Targets, target) {
+			continue
+		}
+		with := onSuccess
+		if g.Kind == controlflow.OnFailure {
+			with = onFail
+		}
+		if e.with&with == 0 {
+			continue
+		}
+		shown := a.shown[[3]int{e.from, target, i}]
+		if shown == nil {
+			return nil
+		}
+		if out == nil {
+			out = slices.Clone(shown)
+			continue
+		}
+		for w := range out {
+			out[w] &= shown[w]
+		}
+	}
+	return out
+}
+
 // solve computes open to its least fixpoint: nothing is made at the start.
 func (a *assignment) solve() {
-	start := a.f.Start()
+	a.mark()
+	start := a.k.Flow.Start()
 	for i := range a.open[start] {
 		a.open[start][i] = ^uint64(0)
 	}
@@ -168,6 +245,20 @@ func (a *assignment) solve() {
 	}
 }
 
+// mayLack reports whether a thing may not be made at v.
+func (a *assignment) mayLack(v, thing int) bool { return a.open[v].has(thing) }
+
+// mayPass reports whether a thing may not be made when a group leads from v to a target.
+func (a *assignment) mayPass(v, target, group, thing int) bool {
+	with, g := onSuccess, &a.k.Flow.Groups[v][group]
+	if g.Kind == controlflow.OnFailure {
+		if with = onFail; !a.fails(v, g) {
+			return false
+		}
+	}
+	return a.left(arc{v, with, a.shown[[3]int{v, target, group}]}, thing/64)&(1<<(thing%64)) != 0
+}
+
 // left is word i of what is open when an arc is taken.
 func (a *assignment) left(e arc, i int) uint64 {
 	in := a.open[e.from][i]
@@ -175,11 +266,11 @@ func (a *assignment) left(e arc, i int) uint64 {
 		return in
 	}
 	out := in
-	if a.makes[e.from] != nil {
-		out &^= a.makes[e.from][i]
+	if a.made[e.from] != nil {
+		out &^= a.made[e.from][i]
 	}
-	if a.drops[e.from] != nil {
-		out |= a.drops[e.from][i]
+	if a.gone[e.from] != nil {
+		out |= a.gone[e.from][i]
 	}
 	if e.with&onFail != 0 {
 		out |= in
@@ -194,7 +285,7 @@ func (a *assignment) left(e arc, i int) uint64 {
 // branches meet and wait for each other, what is open on all.
 func (a *assignment) join(v int, into bitset) {
 	arcs := a.into[v]
-	if len(arcs) < 2 || a.around[v] != nil || a.first && v == a.f.End || !a.gathers(v) {
+	if len(arcs) < 2 || a.around[v] != nil || a.first && v == a.k.Flow.End || !a.gathers(v) {
 		a.any(arcs, into)
 		return
 	}
@@ -209,185 +300,21 @@ func (a *assignment) any(arcs []arc, into bitset) {
 	}
 }
 
-// gathers reports whether v runs once for all branches that meet at it.
-func (a *assignment) gathers(v int) bool {
-	if a.k.Waits(v) {
-		return true
-	}
-	if v > a.f.End || a.f.graph.Nodes[v].Join != nil {
-		return false
-	}
-	if a.last || a.first {
-		return a.last
-	}
-	if a.same[v] == 0 {
-		a.same[v] = 1
-		if len(a.k.Unequal(v, 1)) > 0 {
-			a.same[v] = -1
-		}
-	}
-	return a.same[v] > 0
-}
-
-// meet splits the arcs by the branches they come from: branches that surely
-// arrive make what they make for all.
-func (a *assignment) meet(arcs []arc, v int, into bitset) {
-	fork := a.fork(arcs)
-	if fork < 0 || a.policy(fork) != "fail_all" {
-		a.any(arcs, into)
-		return
-	}
-	byChild := map[int][]arc{}
-	var order []int
-	for _, e := range arcs {
-		if !a.k.Dominators.Reached(e.from) {
-			continue
-		}
-		c := a.k.Dominators.Below(fork, e.from)
-		if byChild[c] == nil {
-			order = append(order, c)
-		}
-		byChild[c] = append(byChild[c], e)
-	}
-	if !a.apart(order, fork, v) {
-		a.any(arcs, into)
-		return
-	}
-	each, all := make(bitset, a.words), make(bitset, a.words)
-	for i := range all {
-		all[i] = ^uint64(0)
-	}
-	for _, c := range order {
-		clear(each)
-		if part := byChild[c]; len(part) > 1 {
-			a.meet(part, v, each)
-		} else {
-			a.any(part, each)
-		}
-		for i := range all {
-			all[i] &= each[i]
-		}
-	}
-	for i := range into {
-		into[i] |= all[i]
-	}
-}
-
-// fork is the lowest branching node whose children part all the arcs' sources;
-// -1 when they don't come from branches.
-func (a *assignment) fork(arcs []arc) int {
-	x := -1
-	for _, e := range arcs {
-		if !a.k.Dominators.Reached(e.from) {
-			continue
-		}
-		if x < 0 {
-			x = e.from
-			continue
-		}
-		x = a.k.Dominators.Common(x, e.from)
-	}
-	if x < 0 || !a.k.Starts(x) || slices.ContainsFunc(arcs, func(e arc) bool { return e.from == x }) {
-		return -1
-	}
-	return x
-}
-
-// apart reports whether the children of a fork are branches that one group
-// always fires together, share no arm, and surely arrive at v.
-func (a *assignment) apart(children []int, fork, v int) bool {
-	for i, set := range a.k.FiredBy(fork) {
-		if set != nil && !a.k.Flow.Groups[fork][i].Subset && a.disjoint(children, fork, v, set) {
-			return a.inseparable(children, fork)
-		}
-	}
-	return false
-}
-
-// inseparable reports whether no group of a fork starts only some of the
-// branches: the others would not come then.
-func (a *assignment) inseparable(children []int, fork int) bool {
-	for i := range a.k.Flow.Groups[fork] {
-		g := &a.k.Flow.Groups[fork][i]
-		if a.f.isDead(g) {
-			continue
-		}
-		fired := a.k.FiredBy(fork)[i]
-		if fired == nil {
-			fired = a.k.NewArmSet(fork)
-			for arm := range a.k.ArmCount[fork] {
-				if slices.Contains(g.Targets, a.k.ArmTarget(fork, arm)) {
-					fired.Add(arm)
-				}
-			}
-		}
-		n := 0
-		for _, c := range children {
-			if a.k.Side(c, fork).In(fired) {
-				n++
-			}
-		}
-		if n > 0 && (n < len(children) || g.Subset) {
-			return false
-		}
-	}
-	return true
-}
-
-func (a *assignment) disjoint(children []int, fork, v int, set concurrency.ArmSet) bool {
-	used := a.k.NewArmSet(fork)
-	for _, c := range children {
-		if c < 0 {
-			return false
-		}
-		s := a.k.Side(c, fork)
-		if !s.In(set) || s.In(used) || !a.arrives(s, fork, v) {
-			return false
-		}
-		if s.Arm >= 0 {
-			used.Add(s.Arm)
-		} else {
-			used.AddAll(s.Set)
-		}
-	}
-	return true
-}
-
-// arrives reports whether every path from each of the arms passes v.
-//
-// A join that a failure may bypass does not run without the branch, unless it says
-// that it continues: then only paths without failures have to pass it.
-func (a *assignment) arrives(s concurrency.Side, fork, v int) bool {
-	passes := func(i int) bool {
-		first := a.k.ArmTarget(fork, i)
-		return a.after.Covers(v, first) || a.waitsForAll(v) && a.calm().Reached(first) && a.calm().Covers(v, first)
-	}
-	if s.Arm >= 0 {
-		return passes(s.Arm)
-	}
-	for i := range a.k.ArmCount[fork] {
-		if s.Set.Has(i) && !passes(i) {
-			return false
-		}
-	}
-	return true
-}
-
 // at is what may not be made when an expression is evaluated, by thing.
 func (a *assignment) at(u *dataflow.Use) func(thing int) bool {
 	if u.Node < 0 {
-		return a.open[a.f.End].has
+		return a.open[a.k.Flow.End].has
 	}
 	in := a.open[u.Node]
 	if u.Moment != dataflow.OnEdge {
 		return in.has
 	}
-	if u.Edge >= 0 && a.f.graph.Edges[u.Edge].Condition == "on_failure" {
+	if u.Edge >= 0 && a.k.Flow.Source.Edges[u.Edge].Condition == "on_failure" {
 		return func(thing int) bool { return in.has(thing) || a.bypassedWithout(u.Node, thing) }
 	}
-	always := u.Edge >= 0 && a.f.graph.Edges[u.Edge].Condition == "always"
+	always := u.Edge >= 0 && a.k.Flow.Source.Edges[u.Edge].Condition == "always"
 	with := onSuccess
-	if kind := a.f.graph.Nodes[u.Node].Kind.Value; always && kind != "set" && kind != "pass" {
+	if kind := a.k.Flow.Source.Nodes[u.Node].Kind.Value; always && kind != "set" && kind != "pass" {
 		with |= onFail
 	}
 	return func(thing int) bool {

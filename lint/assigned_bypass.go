@@ -19,7 +19,7 @@ type aroundJoin struct {
 
 // detours adds the arcs of ways that no edge leads.
 func (a *assignment) detours() {
-	if a.f.flow().FansOut {
+	if a.k.Flow.FansOut {
 		a.bypasses()
 		a.losses()
 	}
@@ -29,8 +29,8 @@ func (a *assignment) detours() {
 // nodes whose failures may lead past it to where its own failure edges lead.
 func (a *assignment) bypasses() {
 	w := a.k.Flow
-	for join, n := range a.f.graph.Nodes {
-		if !a.f.failsBypassed(n) || !slices.ContainsFunc(w.Groups[join], isFailure) {
+	for join, n := range a.k.Flow.Source.Nodes {
+		if bypass(n) != "fail" || !slices.ContainsFunc(w.Groups[join], isFailure) {
 			continue
 		}
 		before := w.Reverse.Reach(join)
@@ -77,15 +77,15 @@ func (a *assignment) bypassedWithout(join, thing int) bool {
 // of its branches have failed: nothing that they would have made is there then.
 func (a *assignment) losses() {
 	for fork, groups := range a.k.Flow.Groups {
-		if !a.k.Starts(fork) || a.policy(fork) != "wait_all" {
+		if !a.k.Starts(fork) || failurePolicy(a.k.Flow.Source, fork) != "wait_all" {
 			continue
 		}
 		for i := range groups {
 			g := &groups[i]
-			if len(g.Targets) < 2 || a.f.isDead(g) {
+			if len(g.Targets) < 2 || a.know.dead(g) {
 				continue
 			}
-			join := a.f.meetsLost(fork, g.Targets)
+			join := a.know.meetsLost(fork, g.Targets)
 			lost := aroundJoin{fork, -1, onSuccess}
 			if join >= 0 && !slices.Contains(a.around[join], lost) && a.loses(g.Targets, join) {
 				a.passAround(lost, join)
@@ -98,12 +98,12 @@ func (a *assignment) losses() {
 // say, before it comes to a join.
 func (a *assignment) loses(first []int, join int) bool {
 	for _, v := range first {
-		seen := map[int]bool{join: true, a.f.End: true}
+		seen := map[int]bool{join: true, a.k.Flow.End: true}
 		may := false
 		for todo := []int{v}; len(todo) > 0 && !may; todo = todo[1:] {
 			if at := todo[0]; !seen[at] {
 				seen[at] = true
-				may = a.f.mayLose(at)
+				may = a.know.escapes(at)
 				todo = append(todo, a.k.Flow.Digraph.Next(at)...)
 			}
 		}
@@ -112,11 +112,4 @@ func (a *assignment) loses(first []int, join int) bool {
 		}
 	}
 	return true
-}
-
-// mayLose reports whether a node may fail, and no edge is sure to catch it.
-func (f *facts) mayLose(v int) bool {
-	n := f.graph.Nodes[v]
-	limited := (n.MaxVisits > 0 || f.graph.Limits.MaxVisits > 0) && n.OnMaxVisits != "skip" && f.flow().Cyclic[v]
-	return (canFail(n) || limited || f.mayErr(v) || f.failsBypassed(n)) && len(f.certainEdges(v, true, false)) == 0
 }

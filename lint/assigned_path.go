@@ -8,6 +8,10 @@ import "slices"
 // nil when there is none.
 func (a *assignment) path(thing, v int) []int { return a.way(thing, v, false) }
 
+// pathAround finds a shortest such way past a join that fails because of it, or past
+// branches all of which fail.
+func (a *assignment) pathAround(thing, v int) []int { return a.way(thing, v, true) }
+
 // way is path, or a shortest way past a join that fails because of it, or past branches
 // all of which fail.
 func (a *assignment) way(thing, v int, around bool) []int {
@@ -20,7 +24,7 @@ func (a *assignment) way(thing, v int, around bool) []int {
 		over int // the join that is passed, or -1
 	}
 	from := map[stop]leg{}
-	start, goal := stop{at: a.f.Start()}, stop{v, around}
+	start, goal := stop{at: a.k.Flow.Start()}, stop{v, around}
 	from[goal] = leg{to: goal}
 	for todo := []stop{goal}; len(todo) > 0; todo = todo[1:] {
 		x := todo[0]
@@ -64,23 +68,4 @@ func (a *assignment) way(thing, v int, around bool) []int {
 		}
 		x = from[x].to
 	}
-}
-
-// pathText is a path as messages print it, shortened in the middle.
-func (f *facts) pathText(path []int) string {
-	const most = 8
-	text := ""
-	for i, v := range path {
-		switch {
-		case len(path) > most && i == most/2:
-			text += " → …"
-			continue
-		case len(path) > most && i > most/2 && i < len(path)-most/2+1:
-			continue
-		case i > 0:
-			text += " → "
-		}
-		text += f.Name(v)
-	}
-	return text
 }

@@ -3,88 +3,36 @@
 package lint
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 )
 
 // learn notes what the conditions of each group of a node show to be made.
 func (m *made) learn() {
 	a := m.assignment
-	r := &ranking{f: a.f, limit: a.f.visitLimits()}
-	for v, groups := range a.k.Flow.Groups {
+	r := &ranking{f: m.f, limit: m.f.visitLimits()}
+	for v, groups := range m.f.flow().Groups {
 		for i := range groups {
 			for _, t := range groups[i].Targets {
-				shown := m.shown(r.outcomes(cycleArc{v, t, i}))
-				if shown == nil {
-					continue
+				for _, thing := range m.shown(r.outcomes(cycleArc{v, t, i})) {
+					a.shows(v, t, i, thing)
 				}
-				if a.shows == nil {
-					a.shows = map[[3]int]bitset{}
-				}
-				a.shows[[3]int{v, t, i}] = shown
 			}
 		}
 	}
-	if a.shows == nil {
-		return
-	}
-	for next := range a.into {
-		for j := range a.into[next] {
-			e := &a.into[next][j]
-			if e.with == unchanged {
-				continue
-			}
-			e.shown = a.showsAll(e, a.k.Node(next))
-		}
-	}
-}
-
-// showsAll is what every group of a node shows that an arc to a target stands for.
-func (a *assignment) showsAll(e *arc, target int) bitset {
-	var out bitset
-	for i, g := range a.k.Flow.Groups[e.from] {
-		if !slices.Contains(g.Targets, target) {
-			continue
-		}
-		with := onSuccess
-		if g.Kind == controlflow.OnFailure {
-			with = onFail
-		}
-		if e.with&with == 0 {
-			continue
-		}
-		shown := a.shows[[3]int{e.from, target, i}]
-		if shown == nil {
-			return nil
-		}
-		if out == nil {
-			out = slices.Clone(shown)
-			continue
-		}
-		for w := range out {
-			out[w] &= shown[w]
-		}
-	}
-	return out
 }
 
 // shown are the things that must be made for conditions to come out so; nil for none.
-func (m *made) shown(outcomes []held) bitset {
-	var out bitset
+func (m *made) shown(outcomes []held) []int {
+	var out []int
 	for _, o := range outcomes {
 		for _, thing := range m.spokenOf(o.program) {
 			missing := m.without(thing)
 			value, known := missing.value(o.program.Tree())
-			if !known || value == o.holds {
-				continue
+			if known && value != o.holds {
+				out = append(out, thing)
 			}
-			if out == nil {
-				out = make(bitset, m.words)
-			}
-			out.set(thing)
 		}
 	}
 	return out
@@ -116,10 +64,6 @@ func (m *made) spokenOf(p *eval.Program) []int {
 	return out
 }
 
-func (m *made) dropped(thing int) bool {
-	return slices.ContainsFunc(m.drops, func(b bitset) bool { return b != nil && b.has(thing) })
-}
-
 // missing are the paths that are null while a thing is not made.
 type missing map[string]bool
 
@@ -132,7 +76,7 @@ func (m *made) without(thing int) missing {
 	}
 	for v, n := range m.f.graph.Nodes {
 		output, asked := m.outputs[v]
-		makes := m.makes[v] != nil && m.makes[v].has(thing) && !m.dropped(thing)
+		makes := m.makes(v, thing) && !m.dropped(thing)
 		if asked && output == thing || makes {
 			out["nodes."+n.ID.Value+".output"] = true
 		}

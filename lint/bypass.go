@@ -6,39 +6,11 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
-	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
 
 // failsBypassed reports whether a join fails when a branch bypasses it.
 func (f *facts) failsBypassed(n *spec.Node) bool { return bypass(n) == "fail" }
-
-// bypass is what a join of all does when a branch left by a failure edge and
-// does not come back: drop, continue or fail; "" for another node.
-func bypass(n *spec.Node) string {
-	if n.Join == nil || n.Join.Wait != "all" {
-		return ""
-	}
-	if how := n.Join.OnBypass.Value; how != "" {
-		return how
-	}
-	return "drop"
-}
-
-// waitsForAll reports whether v runs only when no failure has bypassed it. Where its
-// own failure edges lead when it fails because of one, see bypasses.
-func (a *assignment) waitsForAll(v int) bool {
-	if v >= a.f.End {
-		return false
-	}
-	how := bypass(a.f.graph.Nodes[v])
-	return how == "drop" || how == "fail"
-}
-
-// calm is what every path without failures passes.
-func (a *assignment) calm() *graphalg.Tree { return a.k.Flow.PostDominatorsNoFailures() }
-
-func (a *assignment) policy(fork int) string { return failurePolicy(a.f.graph, fork) }
 
 // joinsAlone reports whether branches of some fan-out meet at a join that nobody
 // declared.
@@ -59,4 +31,11 @@ func (f *facts) skipsUnmade(v int) bool {
 	return tolerant(f.graph.Parallel.OnFailure) ||
 		slices.ContainsFunc(f.flow().Groups[v], func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure }) ||
 		slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool { return n.Parallel != nil && tolerant(n.Parallel.OnFailure) })
+}
+
+// mayLose reports whether a node may fail, and no edge is sure to catch it.
+func (f *facts) mayLose(v int) bool {
+	n := f.graph.Nodes[v]
+	limited := (n.MaxVisits > 0 || f.graph.Limits.MaxVisits > 0) && n.OnMaxVisits != "skip" && f.flow().Cyclic[v]
+	return (canFail(n) || limited || f.mayErr(v) || f.failsBypassed(n)) && len(f.certainEdges(v, true, false)) == 0
 }

@@ -125,6 +125,11 @@ func (f *facts) forks() *concurrency.Branches {
 	return f.theForks
 }
 
+// newAssignment prepares a definite assignment analysis of a graph with branches.
+func (f *facts) newAssignment(size int) *assignment {
+	return newAssignment(f.forks(), size, known{dead: f.isDead, escapes: f.mayLose, meetsLost: f.meetsLost})
+}
+
 // inParallel reports whether two nodes may be at work at the same time.
 func (f *facts) inParallel(x, y int) bool {
 	if f.theParallel == nil {

@@ -116,7 +116,7 @@ func (f *facts) openPath(a *assignment, thing, v int, allowed func(v int, g *con
 	if first != nil && f.feasible(first) {
 		return first
 	}
-	past := a.way(thing, v, true)
+	past := a.pathAround(thing, v)
 	if first == nil || past != nil {
 		return past
 	}
@@ -152,17 +152,11 @@ func (f *facts) steps(g *ground, a *assignment, thing int, w *walk, allowed func
 	know := g.states[w.state].know
 	for _, way := range g.next(w.state) {
 		taken := &groups[way.group]
-		how := onSuccess
-		if taken.Kind == controlflow.OnFailure {
-			how = onFail
-			if !a.fails(w.at, taken) {
-				continue
-			}
-		}
-		if allowed != nil && !allowed(w.at, taken, know) || a.left(arc{w.at, how, a.shows[[3]int{w.at, g.states[way.to].at, way.group}]}, thing/64)&(1<<(thing%64)) == 0 {
+		t := g.states[way.to].at
+		if allowed != nil && !allowed(w.at, taken, know) || !a.mayPass(w.at, t, way.group, thing) {
 			continue
 		}
-		if t := g.states[way.to].at; a.open[t].has(thing) {
+		if a.mayLack(t, thing) {
 			out = append(out, &walk{t, way.to, w})
 		}
 	}

@@ -89,3 +89,22 @@ func (f *facts) report(span spec.Span, format string, args ...any) *spec.Diagnos
 func (f *facts) related(span spec.Span, format string, args ...any) spec.Related {
 	return spec.Related{File: f.graph.File, Span: span, Message: fmt.Sprintf(format, args...)}
 }
+
+// pathText is a path as messages print it, shortened in the middle.
+func (f *facts) pathText(path []int) string {
+	const most = 8
+	text := ""
+	for i, v := range path {
+		switch {
+		case len(path) > most && i == most/2:
+			text += " → …"
+			continue
+		case len(path) > most && i > most/2 && i < len(path)-most/2+1:
+			continue
+		case i > 0:
+			text += " → "
+		}
+		text += f.Name(v)
+	}
+	return text
+}

@@ -76,7 +76,7 @@ func (f *facts) obeys(p *policy) bool {
 			a.making(p.subject, 0)
 		}
 		a.solve()
-		return !a.open[p.place].has(0)
+		return !a.mayLack(p.place, 0)
 	case "forbid":
 		if f.leads(p.place, p.subject, -1) || p.place == p.subject {
 			return false

@@ -6,8 +6,6 @@ package lint
 import (
 	"fmt"
 	"slices"
-
-	"github.com/graphrun/graphrun/spec"
 )
 
 // detour is a branch that a failure edge led away from the way to a join.
@@ -194,12 +192,4 @@ func (r *rehearsal) endsAt(f *branching, node int) bool {
 		}
 	}
 	return ways > 1
-}
-
-// failurePolicy is what a failing branch of a node's fan-out does.
-func failurePolicy(g *spec.Graph, node int) string {
-	if own := g.Nodes[node].Parallel; own != nil && own.OnFailure != "" {
-		return own.OnFailure
-	}
-	return g.Parallel.OnFailure
 }

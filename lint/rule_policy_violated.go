@@ -105,18 +105,13 @@ func (f *facts) requireBefore(p *policy) {
 	for v := range open {
 		open[v] = w.open(v)
 	}
-	for x := range a.into {
-		target := a.k.Node(x)
-		a.into[x] = slices.DeleteFunc(a.into[x], func(e arc) bool {
-			return e.with != unchanged && !slices.Contains(open[e.from], target)
-		})
-	}
+	a.only(func(v, target int) bool { return slices.Contains(open[v], target) })
 	a.solve()
 	if p.subject == p.place {
 		return
 	}
 	var path []int
-	if a.open[p.place].has(0) {
+	if a.mayLack(p.place, 0) {
 		allows := func(q *quarry, g *controlflow.Group) bool { return w.allows(q.at, g, q.know) }
 		if path = f.openPath(a, 0, p.place, w.allows); path != nil {
 			path = f.witness(p, path, nil, allows)

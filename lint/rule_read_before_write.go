@@ -61,6 +61,7 @@ edges:
 // without a value, and of node outputs that expressions read.
 type made struct {
 	*assignment
+	f *facts
 	// keys and outputs map state keys and nodes to what the assignment calls them.
 	keys, outputs map[int]int
 	firm          map[*eval.Program][]eval.Read
@@ -83,7 +84,7 @@ func (f *facts) made() *made {
 		return f.theMade
 	}
 	f.madeKnown = true
-	m := &made{keys: map[int]int{}, outputs: map[int]int{}, firm: map[*eval.Program][]eval.Read{}}
+	m := &made{f: f, keys: map[int]int{}, outputs: map[int]int{}, firm: map[*eval.Program][]eval.Read{}}
 	size := 0
 	all := f.uses().All
 	for i := range all {
