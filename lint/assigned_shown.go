@@ -10,13 +10,13 @@ import (
 
 // learn notes what the conditions of each group of a node show to be made.
 func (m *made) learn() {
-	a := m.assignment
+	a := m.Analysis
 	r := &ranking{f: m.f, limit: m.f.visitLimits()}
 	for v, groups := range m.f.flow().Groups {
 		for i := range groups {
 			for _, t := range groups[i].Targets {
 				for _, thing := range m.shown(r.outcomes(cycleArc{v, t, i})) {
-					a.shows(v, t, i, thing)
+					a.Shows(v, t, i, thing)
 				}
 			}
 		}
@@ -56,7 +56,7 @@ func (m *made) spokenOf(p *eval.Program) []int {
 			out = append(out, thing)
 		}
 		for _, w := range m.f.always(v) {
-			if thing, asked := m.keys[w.Key]; asked && !m.dropped(thing) {
+			if thing, asked := m.keys[w.Key]; asked && !m.Dropped(thing) {
 				out = append(out, thing)
 			}
 		}
@@ -76,7 +76,7 @@ func (m *made) without(thing int) missing {
 	}
 	for v, n := range m.f.graph.Nodes {
 		output, asked := m.outputs[v]
-		makes := m.makes(v, thing) && !m.dropped(thing)
+		makes := m.MadeBy(v, thing) && !m.Dropped(thing)
 		if asked && output == thing || makes {
 			out["nodes."+n.ID.Value+".output"] = true
 		}

@@ -3,7 +3,11 @@
 
 package lint
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+)
 
 // nextJoins are the all joins to which ways lead from a node that pass no other
 // one.
@@ -18,7 +22,7 @@ func (w *boundWalk) nextJoins(from int) []int {
 			if to >= len(w.f.graph.Nodes) || seen[to] {
 				continue
 			}
-			if seen[to] = true; bypass(w.f.graph.Nodes[to]) == "" {
+			if seen[to] = true; controlflow.Bypass(w.f.graph.Nodes[to]) == "" {
 				todo = append(todo, to)
 			} else {
 				out = append(out, to)
@@ -69,13 +73,13 @@ func (w *boundWalk) settle(s boundState, i int) []boundState {
 	known := s
 	known.bypassed, known.lost = excluding(s.bypassed, join), excluding(s.lost, join)
 	var out []boundState
-	if !slices.Contains(s.lost, join) || bypass(w.f.graph.Nodes[join]) != "drop" {
+	if !slices.Contains(s.lost, join) || controlflow.Bypass(w.f.graph.Nodes[join]) != "drop" {
 		out = w.release(started(known, i), i)
 	}
-	if working && (w.drops || bypassed && bypass(w.f.graph.Nodes[join]) == "fail") {
+	if working && (w.drops || bypassed && controlflow.Bypass(w.f.graph.Nodes[join]) == "fail") {
 		out = append(out, w.release(s, i+1)...) // it may wait for the end of those that can't come
 	}
-	if bypassed && bypass(w.f.graph.Nodes[join]) == "drop" {
+	if bypassed && controlflow.Bypass(w.f.graph.Nodes[join]) == "drop" {
 		known.waiting = slices.Delete(slices.Clone(s.waiting), i, i+1)
 		out = append(out, w.release(w.pass(known, join), 0)...)
 	}
@@ -113,7 +117,7 @@ func (w *boundWalk) forsake(s boundState, join int) []boundState {
 	s.bypassed, s.lost = excluding(s.bypassed, join), excluding(s.lost, join)
 	s.spent = including(s.spent, join)
 	out := w.release(s, 0)
-	if bypass(w.f.graph.Nodes[join]) == "fail" {
+	if controlflow.Bypass(w.f.graph.Nodes[join]) == "fail" {
 		s.active = including(s.active, join)
 		return append(out, w.release(s, 0)...)
 	}

@@ -40,7 +40,7 @@ func (w *boundWalk) prepare() {
 	}
 	for v := range g.Nodes {
 		fans := slices.ContainsFunc(w.flow.Groups[v], func(g controlflow.Group) bool { return len(g.Targets) > 1 })
-		w.cancels = w.cancels || w.drops && fans && failurePolicy(g, v) == "fail_all"
+		w.cancels = w.cancels || w.drops && fans && controlflow.FailurePolicy(g, v) == "fail_all"
 	}
 	w.unsteps = w.drops
 	for v := range w.reaches {
@@ -255,7 +255,7 @@ func (w *boundWalk) coarse() {
 					s.least = cost{}
 				}
 				w.moves = append(w.moves, boundMove{from: v, to: min(to, n), span: s, ran: []int{v}, ended: []int{v}})
-				if w.caught && to < n && bypass(w.f.graph.Nodes[to]) != "" { // where the branch may end
+				if w.caught && to < n && controlflow.Bypass(w.f.graph.Nodes[to]) != "" { // where the branch may end
 					w.moves = append(w.moves, boundMove{from: v, to: n, span: s, ran: []int{v}, ended: []int{v}})
 				}
 			}

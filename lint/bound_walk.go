@@ -206,7 +206,7 @@ func (w *boundWalk) release(s boundState, from int) []boundState {
 	}
 	if join, free := w.forsaken(&s); join >= 0 {
 		out := w.forsake(s, join)
-		waits := !free || w.drops || bypass(w.f.graph.Nodes[join]) == "fail" // for the end of those that can't come
+		waits := !free || w.drops || controlflow.Bypass(w.f.graph.Nodes[join]) == "fail" // for the end of those that can't come
 		if waits && len(s.active)+len(s.parked) > 0 {
 			out = append(out, s)
 		}

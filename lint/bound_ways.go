@@ -84,7 +84,7 @@ func (w *boundWalk) ways(v int, s *boundState, alone, succeeds bool) []way {
 	if n.Kind.Value != "fail" && succeeds {
 		out = w.successes(n, s, alone)
 	}
-	if n.Kind.Value != "pass" || bypass(n) == "fail" || w.f.mayErr(v) {
+	if n.Kind.Value != "pass" || controlflow.Bypass(n) == "fail" || w.f.mayErr(v) {
 		out = append(out, w.failures(n)...)
 	}
 	if len(out) == 0 {
@@ -233,7 +233,7 @@ func (w *boundWalk) tolerance(v int) (tolerant bool, joins []int) {
 	if w.tolerated == nil {
 		w.tolerated, w.joinsOfLost = map[int]bool{}, map[int][]int{}
 		for fork, groups := range w.flow.Groups {
-			policy := failurePolicy(w.f.graph, fork)
+			policy := controlflow.FailurePolicy(w.f.graph, fork)
 			if policy == "fail_all" || policy == "" {
 				continue
 			}

@@ -10,7 +10,7 @@ import (
 )
 
 // failsBypassed reports whether a join fails when a branch bypasses it.
-func (f *facts) failsBypassed(n *spec.Node) bool { return bypass(n) == "fail" }
+func (f *facts) failsBypassed(n *spec.Node) bool { return controlflow.Bypass(n) == "fail" }
 
 // joinsAlone reports whether branches of some fan-out meet at a join that nobody
 // declared.

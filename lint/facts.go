@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"github.com/graphrun/graphrun/internal/analysis/assignment"
 	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
@@ -126,8 +127,8 @@ func (f *facts) forks() *concurrency.Branches {
 }
 
 // newAssignment prepares a definite assignment analysis of a graph with branches.
-func (f *facts) newAssignment(size int) *assignment {
-	return newAssignment(f.forks(), size, known{dead: f.isDead, escapes: f.mayLose, meetsLost: f.meetsLost})
+func (f *facts) newAssignment(size int) *assignment.Analysis {
+	return assignment.New(f.forks(), size, assignment.Known{Dead: f.isDead, Escapes: f.mayLose, MeetsLost: f.meetsLost})
 }
 
 // inParallel reports whether two nodes may be at work at the same time.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/solve"
 )
@@ -67,7 +68,7 @@ func (g *ground) complete() bool {
 // when joins fail, or all branches before them.
 func (f *facts) jumps() bool {
 	for v, n := range f.graph.Nodes {
-		if f.failsBypassed(n) || f.flow().FansOut && failurePolicy(f.graph, v) == "wait_all" {
+		if f.failsBypassed(n) || f.flow().FansOut && controlflow.FailurePolicy(f.graph, v) == "wait_all" {
 			return true
 		}
 	}

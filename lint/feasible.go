@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/assignment"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/domain"
@@ -111,12 +112,12 @@ const maxWalks = 500
 // whose conditions don't contradict each other; nil when there is none.
 //
 // allowed, when set, says which groups of a node may be taken.
-func (f *facts) openPath(a *assignment, thing, v int, allowed func(v int, g *controlflow.Group, k *knowledge) bool) []int {
-	first := a.path(thing, v)
+func (f *facts) openPath(a *assignment.Analysis, thing, v int, allowed func(v int, g *controlflow.Group, k *knowledge) bool) []int {
+	first := a.Path(thing, v)
 	if first != nil && f.feasible(first) {
 		return first
 	}
-	past := a.pathAround(thing, v)
+	past := a.PathAround(thing, v)
 	if first == nil || past != nil {
 		return past
 	}
@@ -143,7 +144,7 @@ func (f *facts) openPath(a *assignment, thing, v int, allowed func(v int, g *con
 }
 
 // steps are the states that follow one.
-func (f *facts) steps(g *ground, a *assignment, thing int, w *walk, allowed func(v int, g *controlflow.Group, k *knowledge) bool) []*walk {
+func (f *facts) steps(g *ground, a *assignment.Analysis, thing int, w *walk, allowed func(v int, g *controlflow.Group, k *knowledge) bool) []*walk {
 	if w.at >= len(f.graph.Nodes) {
 		return nil
 	}
@@ -153,10 +154,10 @@ func (f *facts) steps(g *ground, a *assignment, thing int, w *walk, allowed func
 	for _, way := range g.next(w.state) {
 		taken := &groups[way.group]
 		t := g.states[way.to].at
-		if allowed != nil && !allowed(w.at, taken, know) || !a.mayPass(w.at, t, way.group, thing) {
+		if allowed != nil && !allowed(w.at, taken, know) || !a.MayPass(w.at, t, way.group, thing) {
 			continue
 		}
-		if a.mayLack(t, thing) {
+		if a.MayLack(t, thing) {
 			out = append(out, &walk{t, way.to, w})
 		}
 	}

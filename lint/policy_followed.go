@@ -56,7 +56,7 @@ func (f *facts) strays() bool {
 		return false
 	}
 	for v, n := range f.graph.Nodes {
-		if f.failsBypassed(n) || failurePolicy(f.graph, v) == "wait_all" || n.OnMaxVisits == "skip" {
+		if f.failsBypassed(n) || controlflow.FailurePolicy(f.graph, v) == "wait_all" || n.OnMaxVisits == "skip" {
 			return true
 		}
 	}

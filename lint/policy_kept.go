@@ -71,12 +71,12 @@ func (f *facts) obeys(p *policy) bool {
 			return false
 		}
 		a := f.newAssignment(1)
-		a.first = true
+		a.First = true
 		if !f.skipsUnmade(p.subject) {
-			a.making(p.subject, 0)
+			a.Makes(p.subject, 0)
 		}
-		a.solve()
-		return !a.mayLack(p.place, 0)
+		a.Solve()
+		return !a.MayLack(p.place, 0)
 	case "forbid":
 		if f.leads(p.place, p.subject, -1) || p.place == p.subject {
 			return false

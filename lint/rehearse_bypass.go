@@ -6,6 +6,8 @@ package lint
 import (
 	"fmt"
 	"slices"
+
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 )
 
 // detour is a branch that a failure edge led away from the way to a join.
@@ -120,7 +122,7 @@ func (r *rehearsal) settle(s *scene, next []standing, join int) (after []standin
 	n := r.f.graph.Nodes[join]
 	missing := r.missing(s, join)
 	arrived := s.arrived(join) > 0
-	switch how := bypass(n); {
+	switch how := controlflow.Bypass(n); {
 	case arrived && (len(missing) == 0 || how == "continue" || n.Join.Wait != "all"):
 		return r.fire(s, next, join), true
 	case how == "fail":
@@ -156,7 +158,7 @@ func (r *rehearsal) lasts(s *scene, next []standing, join int) bool {
 	var fans []*branching
 	for _, at := range r.spots(s, join) {
 		for f := at.fan; f != nil; f = f.at.fan {
-			if failurePolicy(r.f.graph, f.origin) == "wait_all" {
+			if controlflow.FailurePolicy(r.f.graph, f.origin) == "wait_all" {
 				fans = append(fans, f)
 			}
 		}

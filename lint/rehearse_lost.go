@@ -5,6 +5,8 @@ package lint
 import (
 	"maps"
 	"slices"
+
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 )
 
 // loss is a branch that failed, and where.
@@ -17,7 +19,7 @@ type loss struct {
 // tolerated reports whether a run goes on although a branch fails there.
 func (r *rehearsal) tolerated(at spot) bool {
 	for ; at.fan != nil; at = at.fan.at {
-		if failurePolicy(r.f.graph, at.fan.origin) != "fail_all" {
+		if controlflow.FailurePolicy(r.f.graph, at.fan.origin) != "fail_all" {
 			return true
 		}
 	}
@@ -31,7 +33,7 @@ func (r *rehearsal) lose(s *scene, list []fired, i int) bool {
 	from := list[i].from
 	for at := from.at; at.fan != nil; at = at.fan.at {
 		fan := at.fan
-		if failurePolicy(r.f.graph, fan.origin) == "fail_all" {
+		if controlflow.FailurePolicy(r.f.graph, fan.origin) == "fail_all" {
 			in := func(t standing) bool { return t.at.within(fan) }
 			s.waiting, s.held = slices.DeleteFunc(s.waiting, in), slices.DeleteFunc(s.held, in)
 			s.steps += len(s.parked)
@@ -44,7 +46,7 @@ func (r *rehearsal) lose(s *scene, list []fired, i int) bool {
 			continue
 		}
 		s.detours = slices.DeleteFunc(s.detours, func(d detour) bool {
-			known := failurePolicy(r.f.graph, fan.origin) == "wait_all" || r.reaching(d.join, fan.origin)[from.node]
+			known := controlflow.FailurePolicy(r.f.graph, fan.origin) == "wait_all" || r.reaching(d.join, fan.origin)[from.node]
 			return known && d.has(at)
 		})
 		s.lost = append(s.lost, loss{node: from.node, at: at})
@@ -58,7 +60,7 @@ func (r *rehearsal) lose(s *scene, list []fired, i int) bool {
 			r.gap("branches may fail after others have ended")
 			return false
 		}
-		if join := r.f.meetsLost(fan.origin, fan.first); join >= 0 && failurePolicy(r.f.graph, fan.origin) == "wait_all" {
+		if join := r.f.meetsLost(fan.origin, fan.first); join >= 0 && controlflow.FailurePolicy(r.f.graph, fan.origin) == "wait_all" {
 			s.waiting = append(s.waiting, standing{node: join, at: fan.at, source: -1, over: fan, passed: from.passed || from.node == r.p.place})
 			return true
 		}

@@ -66,7 +66,7 @@ const maxFailing = 4
 // mayFail reports whether a node may fail, and the run goes on then.
 func (r *rehearsal) mayFail(t *standing) bool {
 	n := r.f.graph.Nodes[t.node]
-	if n.Each.IsSet() && failurePolicy(r.f.graph, t.node) == "wait_all" {
+	if n.Each.IsSet() && controlflow.FailurePolicy(r.f.graph, t.node) == "wait_all" {
 		return false // it has the errors of its elements in its output
 	}
 	watched := r.p.kind == "never" && t.node == r.p.place // the policy is asked then, too

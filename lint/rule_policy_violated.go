@@ -98,20 +98,20 @@ func checkPolicyViolated(f *facts) {
 // succeeded.
 func (f *facts) requireBefore(p *policy) {
 	a := f.newAssignment(1)
-	a.first = true
-	a.making(p.subject, 0)
+	a.First = true
+	a.Makes(p.subject, 0)
 	w := f.wary(p.subject)
 	open := make([][]int, len(f.graph.Nodes))
 	for v := range open {
 		open[v] = w.open(v)
 	}
-	a.only(func(v, target int) bool { return slices.Contains(open[v], target) })
-	a.solve()
+	a.Only(func(v, target int) bool { return slices.Contains(open[v], target) })
+	a.Solve()
 	if p.subject == p.place {
 		return
 	}
 	var path []int
-	if a.mayLack(p.place, 0) {
+	if a.MayLack(p.place, 0) {
 		allows := func(q *quarry, g *controlflow.Group) bool { return w.allows(q.at, g, q.know) }
 		if path = f.openPath(a, 0, p.place, w.allows); path != nil {
 			path = f.witness(p, path, nil, allows)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/assignment"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -60,21 +61,21 @@ edges:
 // made is the definite assignment of a graph: of the state keys that may be
 // without a value, and of node outputs that expressions read.
 type made struct {
-	*assignment
+	*assignment.Analysis
 	f *facts
 	// keys and outputs map state keys and nodes to what the assignment calls them.
 	keys, outputs map[int]int
 	firm          map[*eval.Program][]eval.Read
 	// final is the same for the end of the run, when every branch is over.
-	final *assignment
+	final *assignment.Analysis
 }
 
 // of is the assignment that holds where a use is evaluated.
-func (m *made) of(u *dataflow.Use) *assignment {
+func (m *made) of(u *dataflow.Use) *assignment.Analysis {
 	if u.Moment == dataflow.AtEnd {
 		return m.final
 	}
-	return m.assignment
+	return m.Analysis
 }
 
 // made computes the definite assignment once; nil when a node may lead
@@ -105,15 +106,15 @@ func (f *facts) made() *made {
 	if size == 0 {
 		return nil
 	}
-	m.assignment = f.newAssignment(size)
+	m.Analysis = f.newAssignment(size)
 	f.fillMade(m)
 	m.learn()
-	m.final = m.assignment
+	m.final = m.Analysis
 	if f.graph.Output != nil {
-		m.final = m.atTheEnd()
-		m.final.solve()
+		m.final = m.AtEnd()
+		m.final.Solve()
 	}
-	m.solve()
+	m.Solve()
 	f.theMade = m
 	return m
 }
@@ -124,12 +125,12 @@ func (f *facts) fillMade(m *made) {
 		if !f.skipsUnmade(v) {
 			for _, w := range f.always(v) {
 				if thing, ok := m.keys[w.Key]; ok {
-					m.making(v, thing)
+					m.Makes(v, thing)
 				}
 			}
 		}
 		if thing, ok := m.outputs[v]; ok && (f.graph.Nodes[v].OnMaxVisits != "skip" || !f.flow().Cyclic[v] && !f.flow().FansOut) { // who is skipped has none
-			m.making(v, thing)
+			m.Makes(v, thing)
 		}
 		f.forgets(m, v)
 	}
@@ -144,7 +145,7 @@ func (f *facts) forgets(m *made, v int) {
 		for _, r := range u.Program.Reads() {
 			key, ok := f.keyOf[r.Path[0]]
 			if thing, asked := m.keys[key]; ok && asked && f.graph.State[key].Once && u.Moment == dataflow.Before {
-				m.dropping(v, thing)
+				m.Drops(v, thing)
 			}
 		}
 	}
@@ -199,7 +200,7 @@ func checkReadBeforeWrite(f *facts) {
 		}) {
 			continue
 		}
-		open := m.of(u).at(u)
+		open := m.of(u).At(u)
 		for _, r := range m.firmly(u) {
 			thing, what := f.asked(m, u, r)
 			if thing < 0 || !open(thing) || seen[place{u.Node, thing}] {
@@ -253,7 +254,7 @@ func (f *facts) mayBeOpen(u *dataflow.Use, key int) bool {
 		return false
 	}
 	thing, ok := m.keys[key]
-	return ok && m.of(u).at(u)(thing)
+	return ok && m.of(u).At(u)(thing)
 }
 
 func (f *facts) reportOpen(m *made, u *dataflow.Use, thing int, name, what string) {

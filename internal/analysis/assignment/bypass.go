@@ -1,7 +1,7 @@
 // What is not made where a join fails because a failure led a branch past it, or runs
 // because all branches failed.
 
-package lint
+package assignment
 
 import (
 	"slices"
@@ -18,7 +18,7 @@ type aroundJoin struct {
 }
 
 // detours adds the arcs of ways that no edge leads.
-func (a *assignment) detours() {
+func (a *Analysis) detours() {
 	if a.k.Flow.FansOut {
 		a.bypasses()
 		a.losses()
@@ -27,10 +27,10 @@ func (a *assignment) detours() {
 
 // bypasses adds, for each join that fails when it is bypassed, the arcs from the
 // nodes whose failures may lead past it to where its own failure edges lead.
-func (a *assignment) bypasses() {
+func (a *Analysis) bypasses() {
 	w := a.k.Flow
 	for join, n := range a.k.Flow.Source.Nodes {
-		if bypass(n) != "fail" || !slices.ContainsFunc(w.Groups[join], isFailure) {
+		if controlflow.Bypass(n) != "fail" || !slices.ContainsFunc(w.Groups[join], isFailure) {
 			continue
 		}
 		before := w.Reverse.Reach(join)
@@ -52,7 +52,7 @@ func (a *assignment) bypasses() {
 
 func isFailure(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure }
 
-func (a *assignment) passAround(b aroundJoin, target int) {
+func (a *Analysis) passAround(b aroundJoin, target int) {
 	if a.around == nil {
 		a.around = map[int][]aroundJoin{}
 	}
@@ -62,7 +62,7 @@ func (a *assignment) passAround(b aroundJoin, target int) {
 
 // bypassedWithout reports whether a join may fail, because it is bypassed, while a
 // thing is not made.
-func (a *assignment) bypassedWithout(join, thing int) bool {
+func (a *Analysis) bypassedWithout(join, thing int) bool {
 	for _, list := range a.around { //lint:ignore mapiter any will do
 		for _, b := range list {
 			if b.join == join && a.open[b.node].has(thing) {
@@ -75,17 +75,17 @@ func (a *assignment) bypassedWithout(join, thing int) bool {
 
 // losses adds, for each fan-out under wait_all, an arc to the join that goes on when all
 // of its branches have failed: nothing that they would have made is there then.
-func (a *assignment) losses() {
+func (a *Analysis) losses() {
 	for fork, groups := range a.k.Flow.Groups {
-		if !a.k.Starts(fork) || failurePolicy(a.k.Flow.Source, fork) != "wait_all" {
+		if !a.k.Starts(fork) || controlflow.FailurePolicy(a.k.Flow.Source, fork) != "wait_all" {
 			continue
 		}
 		for i := range groups {
 			g := &groups[i]
-			if len(g.Targets) < 2 || a.know.dead(g) {
+			if len(g.Targets) < 2 || a.know.Dead(g) {
 				continue
 			}
-			join := a.know.meetsLost(fork, g.Targets)
+			join := a.know.MeetsLost(fork, g.Targets)
 			lost := aroundJoin{fork, -1, onSuccess}
 			if join >= 0 && !slices.Contains(a.around[join], lost) && a.loses(g.Targets, join) {
 				a.passAround(lost, join)
@@ -96,14 +96,14 @@ func (a *assignment) losses() {
 
 // loses reports whether each of some branches may fail, for all that its failure edges
 // say, before it comes to a join.
-func (a *assignment) loses(first []int, join int) bool {
+func (a *Analysis) loses(first []int, join int) bool {
 	for _, v := range first {
 		seen := map[int]bool{join: true, a.k.Flow.End: true}
 		may := false
 		for todo := []int{v}; len(todo) > 0 && !may; todo = todo[1:] {
 			if at := todo[0]; !seen[at] {
 				seen[at] = true
-				may = a.know.escapes(at)
+				may = a.know.Escapes(at)
 				todo = append(todo, a.k.Flow.Digraph.Next(at)...)
 			}
 		}

@@ -1,20 +1,20 @@
 // Paths on which something is not made, for messages.
 
-package lint
+package assignment
 
 import "slices"
 
-// path finds a shortest way from the start to v on which a thing is not made;
+// Path finds a shortest way from the start to v on which a thing is not made;
 // nil when there is none.
-func (a *assignment) path(thing, v int) []int { return a.way(thing, v, false) }
+func (a *Analysis) Path(thing, v int) []int { return a.way(thing, v, false) }
 
-// pathAround finds a shortest such way past a join that fails because of it, or past
+// PathAround finds a shortest such way past a join that fails because of it, or past
 // branches all of which fail.
-func (a *assignment) pathAround(thing, v int) []int { return a.way(thing, v, true) }
+func (a *Analysis) PathAround(thing, v int) []int { return a.way(thing, v, true) }
 
 // way is path, or a shortest way past a join that fails because of it, or past branches
 // all of which fail.
-func (a *assignment) way(thing, v int, around bool) []int {
+func (a *Analysis) way(thing, v int, around bool) []int {
 	type stop struct {
 		at   int
 		past bool // it lies behind such a join

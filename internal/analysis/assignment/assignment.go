@@ -1,6 +1,10 @@
-// Definite assignment: what may not have a value yet when a node runs.
-
-package lint
+// Package assignment is the definite-assignment analysis of a flow: which things, such as
+// state keys and outputs, may not be made yet where a node begins.
+//
+// It is a forward may-analysis to a least fixpoint over bit sets. Where branches meet that
+// wait for each other, what one of them makes is made for all; everywhere else a thing is
+// open if it is so on any way.
+package assignment
 
 import (
 	"slices"
@@ -33,11 +37,11 @@ type arc struct {
 	shown bitset
 }
 
-// assignment answers for a set of things, each made by some nodes whenever
+// Analysis answers for a set of things, each made by some nodes whenever
 // they succeed, at which vertices one may not be made yet.
-type assignment struct {
+type Analysis struct {
 	k     *concurrency.Branches
-	know  known
+	know  Known
 	words int
 	// made and gone are what a node makes, and what is gone after it; nil for none.
 	made, gone []bitset
@@ -51,9 +55,9 @@ type assignment struct {
 	// last says that the question is about the end of the run: branches that
 	// meet have all arrived by then, in whatever order.
 	last bool
-	// first says that it is about whoever comes to END, or to a node without a join,
+	// First says that it is about whoever comes to END, or to a node without a join,
 	// first: what is called may take longer than what runs beside it.
-	first bool
+	First bool
 	// around are the arcs by which a failure leads to where a join leads that it has
 	// made fail, by target.
 	around map[int][]aroundJoin
@@ -61,19 +65,19 @@ type assignment struct {
 	shown map[[3]int]bitset
 }
 
-// known is what the analysis asks of others.
-type known struct {
-	// dead reports whether a group is proven never to fire.
-	dead func(*controlflow.Group) bool
-	// escapes reports whether a node may fail, and no edge is sure to catch it.
-	escapes func(v int) bool
-	// meetsLost is the join that runs when all branches of a fan-out have failed,
+// Known is what the analysis asks of others.
+type Known struct {
+	// Dead reports whether a group is proven never to fire.
+	Dead func(*controlflow.Group) bool
+	// Escapes reports whether a node may fail, and no edge is sure to catch it.
+	Escapes func(v int) bool
+	// MeetsLost is the join that runs when all branches of a fan-out have failed,
 	// by the vertices that it starts; -1 for none.
-	meetsLost func(fork int, first []int) int
+	MeetsLost func(fork int, first []int) int
 }
 
-// atTheEnd is the same assignment for the end of the run, not yet solved.
-func (a *assignment) atTheEnd() *assignment {
+// AtEnd is the same assignment for the end of the run, not yet solved.
+func (a *Analysis) AtEnd() *Analysis {
 	b := *a
 	b.last = true
 	b.open = make([]bitset, len(a.open))
@@ -84,10 +88,10 @@ func (a *assignment) atTheEnd() *assignment {
 	return &b
 }
 
-// newAssignment prepares an analysis of size things, numbered from 0.
-func newAssignment(k *concurrency.Branches, size int, know known) *assignment {
+// New prepares an analysis of size things, numbered from 0.
+func New(k *concurrency.Branches, size int, know Known) *Analysis {
 	n := k.Split.Len()
-	a := &assignment{
+	a := &Analysis{
 		k: k, know: know, words: (size + 63) / 64, made: make([]bitset, n), gone: make([]bitset, n),
 		into: make([][]arc, n), open: make([]bitset, n), same: make([]int8, n),
 	}
@@ -101,19 +105,22 @@ func newAssignment(k *concurrency.Branches, size int, know known) *assignment {
 	return a
 }
 
-// making notes that a node makes a thing, dropping that it is gone after it.
-func (a *assignment) making(v, thing int)   { a.note(a.made, v, thing) }
-func (a *assignment) dropping(v, thing int) { a.note(a.gone, v, thing) }
+// Makes notes that a node makes a thing whenever it succeeds.
+func (a *Analysis) Makes(v, thing int) { a.note(a.made, v, thing) }
 
-// makes reports whether a node makes a thing, dropped whether any drops it.
-func (a *assignment) makes(v, thing int) bool { return a.made[v] != nil && a.made[v].has(thing) }
+// Drops notes that a thing is gone after a node.
+func (a *Analysis) Drops(v, thing int) { a.note(a.gone, v, thing) }
 
-func (a *assignment) dropped(thing int) bool {
+// MadeBy reports whether a node makes a thing.
+func (a *Analysis) MadeBy(v, thing int) bool { return a.made[v] != nil && a.made[v].has(thing) }
+
+// Dropped reports whether any node drops a thing.
+func (a *Analysis) Dropped(thing int) bool {
 	return slices.ContainsFunc(a.gone, func(b bitset) bool { return b != nil && b.has(thing) })
 }
 
-// shows notes that what a group of a node asks of a way to a target shows a thing to be made.
-func (a *assignment) shows(v, target, group, thing int) {
+// Shows notes that what a group of a node asks of a way to a target shows a thing to be made.
+func (a *Analysis) Shows(v, target, group, thing int) {
 	if a.shown == nil {
 		a.shown = map[[3]int]bitset{}
 	}
@@ -124,14 +131,14 @@ func (a *assignment) shows(v, target, group, thing int) {
 	a.shown[at].set(thing)
 }
 
-// only leaves out the arcs of edges from a node to a target that may not be taken.
-func (a *assignment) only(may func(v, target int) bool) {
+// Only leaves out the arcs of edges from a node to a target that may not be taken.
+func (a *Analysis) Only(may func(v, target int) bool) {
 	for x := range a.into {
 		a.into[x] = slices.DeleteFunc(a.into[x], func(e arc) bool { return e.with != unchanged && !may(e.from, a.k.Node(x)) })
 	}
 }
 
-func (a *assignment) note(list []bitset, v, thing int) {
+func (a *Analysis) note(list []bitset, v, thing int) {
 	if list[v] == nil {
 		list[v] = make(bitset, a.words)
 	}
@@ -139,7 +146,7 @@ func (a *assignment) note(list []bitset, v, thing int) {
 }
 
 // arcs says with which outcomes each vertex is entered.
-func (a *assignment) arcs() {
+func (a *Analysis) arcs() {
 	with := make([]outcome, a.k.Flow.End+1) // by target, of one node
 	for v, groups := range a.k.Flow.Groups {
 		for i := range groups {
@@ -174,7 +181,7 @@ func (a *assignment) arcs() {
 
 // fails reports whether a failure edge counts: an `always` edge of a node that
 // hardly fails is meant for its success.
-func (a *assignment) fails(v int, g *controlflow.Group) bool {
+func (a *Analysis) fails(v int, g *controlflow.Group) bool {
 	switch a.k.Flow.Source.Nodes[v].Kind.Value {
 	case "set", "pass":
 		return slices.ContainsFunc(g.Edges, func(e int) bool { return a.k.Flow.Source.Edges[e].Condition == "on_failure" })
@@ -183,7 +190,7 @@ func (a *assignment) fails(v int, g *controlflow.Group) bool {
 }
 
 // mark says of each arc what conditions show on it.
-func (a *assignment) mark() {
+func (a *Analysis) mark() {
 	for next := range a.into {
 		for j := range a.into[next] {
 			if e := &a.into[next][j]; a.shown != nil && e.with != unchanged {
@@ -194,7 +201,7 @@ func (a *assignment) mark() {
 }
 
 // showsAll is what every group of a node shows that an arc to a target stands for.
-func (a *assignment) showsAll(e *arc, target int) bitset {
+func (a *Analysis) showsAll(e *arc, target int) bitset {
 	var out bitset
 	for i, g := range a.k.Flow.Groups[e.from] {
 		if !slices.Contains(g.Targets, target) {
@@ -222,8 +229,8 @@ func (a *assignment) showsAll(e *arc, target int) bitset {
 	return out
 }
 
-// solve computes open to its least fixpoint: nothing is made at the start.
-func (a *assignment) solve() {
+// Solve computes open to its least fixpoint: nothing is made at the start.
+func (a *Analysis) Solve() {
 	a.mark()
 	start := a.k.Flow.Start()
 	for i := range a.open[start] {
@@ -245,11 +252,11 @@ func (a *assignment) solve() {
 	}
 }
 
-// mayLack reports whether a thing may not be made at v.
-func (a *assignment) mayLack(v, thing int) bool { return a.open[v].has(thing) }
+// MayLack reports whether a thing may not be made at v.
+func (a *Analysis) MayLack(v, thing int) bool { return a.open[v].has(thing) }
 
-// mayPass reports whether a thing may not be made when a group leads from v to a target.
-func (a *assignment) mayPass(v, target, group, thing int) bool {
+// MayPass reports whether a thing may not be made when a group leads from v to a target.
+func (a *Analysis) MayPass(v, target, group, thing int) bool {
 	with, g := onSuccess, &a.k.Flow.Groups[v][group]
 	if g.Kind == controlflow.OnFailure {
 		if with = onFail; !a.fails(v, g) {
@@ -260,7 +267,7 @@ func (a *assignment) mayPass(v, target, group, thing int) bool {
 }
 
 // left is word i of what is open when an arc is taken.
-func (a *assignment) left(e arc, i int) uint64 {
+func (a *Analysis) left(e arc, i int) uint64 {
 	in := a.open[e.from][i]
 	if e.with == unchanged {
 		return in
@@ -283,16 +290,16 @@ func (a *assignment) left(e arc, i int) uint64 {
 
 // join combines the arcs into v: what is open on any of them, or, where
 // branches meet and wait for each other, what is open on all.
-func (a *assignment) join(v int, into bitset) {
+func (a *Analysis) join(v int, into bitset) {
 	arcs := a.into[v]
-	if len(arcs) < 2 || a.around[v] != nil || a.first && v == a.k.Flow.End || !a.gathers(v) {
+	if len(arcs) < 2 || a.around[v] != nil || a.First && v == a.k.Flow.End || !a.gathers(v) {
 		a.any(arcs, into)
 		return
 	}
 	a.meet(arcs, v, into)
 }
 
-func (a *assignment) any(arcs []arc, into bitset) {
+func (a *Analysis) any(arcs []arc, into bitset) {
 	for _, e := range arcs {
 		for i := range into {
 			into[i] |= a.left(e, i)
@@ -300,8 +307,8 @@ func (a *assignment) any(arcs []arc, into bitset) {
 	}
 }
 
-// at is what may not be made when an expression is evaluated, by thing.
-func (a *assignment) at(u *dataflow.Use) func(thing int) bool {
+// At is what may not be made when an expression is evaluated, by thing.
+func (a *Analysis) At(u *dataflow.Use) func(thing int) bool {
 	if u.Node < 0 {
 		return a.open[a.k.Flow.End].has
 	}

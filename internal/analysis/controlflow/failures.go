@@ -1,12 +1,12 @@
 // What failures lead to where branches start and meet (GraphSpec §7).
 
-package lint
+package controlflow
 
 import "github.com/graphrun/graphrun/spec"
 
-// bypass is what a join of all does when a branch left by a failure edge and
+// Bypass is what a join of all does when a branch left by a failure edge and
 // does not come back: drop, continue or fail; "" for another node.
-func bypass(n *spec.Node) string {
+func Bypass(n *spec.Node) string {
 	if n.Join == nil || n.Join.Wait != "all" {
 		return ""
 	}
@@ -16,8 +16,8 @@ func bypass(n *spec.Node) string {
 	return "drop"
 }
 
-// failurePolicy is what a failing branch of a node's fan-out does.
-func failurePolicy(g *spec.Graph, node int) string {
+// FailurePolicy is what a failing branch of a node's fan-out does.
+func FailurePolicy(g *spec.Graph, node int) string {
 	if own := g.Nodes[node].Parallel; own != nil && own.OnFailure != "" {
 		return own.OnFailure
 	}

@@ -1,22 +1,23 @@
 // Where branches meet that wait for each other: what any of them makes is made for all.
 
-package lint
+package assignment
 
 import (
 	"slices"
 
 	"github.com/graphrun/graphrun/internal/analysis/concurrency"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 )
 
 // gathers reports whether v runs once for all branches that meet at it.
-func (a *assignment) gathers(v int) bool {
+func (a *Analysis) gathers(v int) bool {
 	if a.k.Waits(v) {
 		return true
 	}
 	if v > a.k.Flow.End || a.k.Flow.Source.Nodes[v].Join != nil {
 		return false
 	}
-	if a.last || a.first {
+	if a.last || a.First {
 		return a.last
 	}
 	if a.same[v] == 0 {
@@ -30,9 +31,9 @@ func (a *assignment) gathers(v int) bool {
 
 // meet splits the arcs by the branches they come from: branches that surely
 // arrive make what they make for all.
-func (a *assignment) meet(arcs []arc, v int, into bitset) {
+func (a *Analysis) meet(arcs []arc, v int, into bitset) {
 	fork := a.fork(arcs)
-	if fork < 0 || failurePolicy(a.k.Flow.Source, fork) != "fail_all" {
+	if fork < 0 || controlflow.FailurePolicy(a.k.Flow.Source, fork) != "fail_all" {
 		a.any(arcs, into)
 		return
 	}
@@ -74,7 +75,7 @@ func (a *assignment) meet(arcs []arc, v int, into bitset) {
 
 // fork is the lowest branching node whose children part all the arcs' sources;
 // -1 when they don't come from branches.
-func (a *assignment) fork(arcs []arc) int {
+func (a *Analysis) fork(arcs []arc) int {
 	x := -1
 	for _, e := range arcs {
 		if !a.k.Dominators.Reached(e.from) {
@@ -94,7 +95,7 @@ func (a *assignment) fork(arcs []arc) int {
 
 // apart reports whether the children of a fork are branches that one group
 // always fires together, share no arm, and surely arrive at v.
-func (a *assignment) apart(children []int, fork, v int) bool {
+func (a *Analysis) apart(children []int, fork, v int) bool {
 	for i, set := range a.k.FiredBy(fork) {
 		if set != nil && !a.k.Flow.Groups[fork][i].Subset && a.disjoint(children, fork, v, set) {
 			return a.inseparable(children, fork)
@@ -105,10 +106,10 @@ func (a *assignment) apart(children []int, fork, v int) bool {
 
 // inseparable reports whether no group of a fork starts only some of the
 // branches: the others would not come then.
-func (a *assignment) inseparable(children []int, fork int) bool {
+func (a *Analysis) inseparable(children []int, fork int) bool {
 	for i := range a.k.Flow.Groups[fork] {
 		g := &a.k.Flow.Groups[fork][i]
-		if a.know.dead(g) {
+		if a.know.Dead(g) {
 			continue
 		}
 		fired := a.k.FiredBy(fork)[i]
@@ -133,7 +134,7 @@ func (a *assignment) inseparable(children []int, fork int) bool {
 	return true
 }
 
-func (a *assignment) disjoint(children []int, fork, v int, set concurrency.ArmSet) bool {
+func (a *Analysis) disjoint(children []int, fork, v int, set concurrency.ArmSet) bool {
 	used := a.k.NewArmSet(fork)
 	for _, c := range children {
 		if c < 0 {
@@ -156,7 +157,7 @@ func (a *assignment) disjoint(children []int, fork, v int, set concurrency.ArmSe
 //
 // A join that a failure may bypass does not run without the branch, unless it says
 // that it continues: then only paths without failures have to pass it.
-func (a *assignment) arrives(s concurrency.Side, fork, v int) bool {
+func (a *Analysis) arrives(s concurrency.Side, fork, v int) bool {
 	passes := func(i int) bool {
 		first := a.k.ArmTarget(fork, i)
 		if a.after.Covers(v, first) || !a.waitsForAll(v) {
@@ -178,10 +179,10 @@ func (a *assignment) arrives(s concurrency.Side, fork, v int) bool {
 
 // waitsForAll reports whether v runs only when no failure has bypassed it. Where its
 // own failure edges lead when it fails because of one, see bypasses.
-func (a *assignment) waitsForAll(v int) bool {
+func (a *Analysis) waitsForAll(v int) bool {
 	if v >= a.k.Flow.End {
 		return false
 	}
-	how := bypass(a.k.Flow.Source.Nodes[v])
+	how := controlflow.Bypass(a.k.Flow.Source.Nodes[v])
 	return how == "drop" || how == "fail"
 }
