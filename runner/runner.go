@@ -272,7 +272,11 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 // Check reports what Run would refuse, but for secrets: they are those of where the
 // run is driven. The error is an *InputError.
 func (f *Flow) Check(opts Options) error {
-	if _, err := checkInput(f.graph, opts.Input, nil); err != nil {
+	taken, err := f.takeOver(opts.Session)
+	if err != nil {
+		return err
+	}
+	if _, err := checkInput(f.graph, opts.Input, taken.keys); err != nil {
 		return err
 	}
 	if err := checkSecretInput(f.graph, opts.Input); err != nil {

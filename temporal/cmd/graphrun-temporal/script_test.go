@@ -40,7 +40,6 @@ var leftOut = map[string]string{
 	"concurrency":        "its groups are about processes that end: groups_test.go has those of a cluster",
 	"durable_faults":     "is about faults of the file that runs are kept in",
 	"durable_race":       "is about two processes that want to drive one run",
-	"durable_sessions":   "sessions are kept in a file",
 	"secrets_stored":     "is about the file that runs are kept in",
 	"durable_store_gone": "is about the file that runs are kept in",
 	"durable_withfile":   "a run is pinned to its version",
@@ -60,7 +59,7 @@ var leftOut = map[string]string{
 
 // few are the sessions that run unless GRAPHRUN_TEST_SESSIONS is all.
 var few = []string{
-	"agent", "approve", "durable_human", "durable_why", "each_subgraphs", "events_calls", "failure", "finally", "graphs",
+	"agent", "approve", "durable_human", "durable_sessions", "durable_why", "each_subgraphs", "events_calls", "failure", "finally", "graphs",
 	"kinds", "limits_steps", "parallel_joins", "people_answer", "people_each", "people_interrupts", "policies", "routing_order",
 	"run_exit_codes", "secrets_canary", "timeout", "tools", "tools_graph", "writes_reducers",
 }

@@ -63,7 +63,7 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 	}
 	at = caught.record.ParentStep
 	start := *before
-	start.Record, start.Input, start.Settings = caught.record, nil, settingsOf(&opts.Options)
+	start.Record, start.Input, start.Session, start.Settings = caught.record, nil, nil, settingsOf(&opts.Options)
 	start.Core, start.Settings.Dir, start.Seed = s.cluster.options.core, before.Settings.Dir, &Seed{}
 	if start.Seed.Events, err = s.after(runID, 0, allBytes); err != nil {
 		return nil, at, err

@@ -107,6 +107,7 @@ func digestOf(record *runner.RunRecord) string {
 func newHost(start *Start, now time.Time) (*host, error) {
 	h := &host{start: start, digest: digestOf(&start.Record), stage: runner.NewStage(now)}
 	h.store = newJournal(start.Record, start.RunDir, start.Seed)
+	h.store.session = start.Session
 	var kinds []runner.Kind
 	for _, kind := range node.Kinds(node.Options{}) {
 		kinds = append(kinds, runner.Kind{Spec: kind.Spec, Handler: runner.HandlerFunc(h.handle)})
@@ -125,7 +126,8 @@ func (h *host) begin() {
 			return h.runner.Resume(context.Background(), h.start.Record.ID, h.options(&h.start.Settings))
 		}
 		opts := h.options(&h.start.Settings)
-		opts.RunID, opts.Input, opts.Labels = h.start.Record.ID, h.start.Input, h.start.Record.Labels
+		record := &h.start.Record
+		opts.RunID, opts.Input, opts.Labels, opts.Session = record.ID, h.start.Input, record.Labels, record.Session
 		return h.flow.Run(context.Background(), opts)
 	})
 }

@@ -17,8 +17,8 @@ import (
 // errLeft is what a driver gets whose workflow has left this process.
 var errLeft = errors.New("the workflow went on elsewhere")
 
-// journal is a runner.Store of one run. What runs share (sessions, groups) it does not
-// have; results that are cached are those of this run. It is its own Journal.
+// journal is a runner.Store of one run. Groups of runs it does not have; results that
+// are cached are those of this run. It is its own Journal.
 type journal struct {
 	store.Memory // what is not of the run
 
@@ -31,7 +31,9 @@ type journal struct {
 	journaled int
 	standing  runner.RunSummary
 	failed    error
-	live      []liveEvent // the latest, from number liveFrom on
+	session   *keptSession    // that the run began with; nil: none
+	left      *runner.Session // what the run leaves; nil: nothing
+	live      []liveEvent     // the latest, from number liveFrom on
 	liveFrom  int
 	liveSize  int               // bytes, about
 	verdicts  map[string]string // of offers: why they were refused; "": they were taken
@@ -87,6 +89,31 @@ func newJournal(record runner.RunRecord, runDir string, seed *Seed) *journal {
 		j.texts, j.journaled = append(j.texts, text), j.journaled+len(text)
 	}
 	return j
+}
+
+// Session is the one that the run began with.
+func (j *journal) Session(id string) (runner.Session, error) {
+	if j.session == nil {
+		return runner.Session{}, fmt.Errorf("session %q: %w", id, runner.ErrNoSession)
+	}
+	return j.session.session()
+}
+
+// SaveSession has the workflow keep what the run leaves.
+func (j *journal) SaveSession(left runner.Session) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.left = &left
+	return nil
+}
+
+// takeLeft is what the run leaves, once.
+func (j *journal) takeLeft() *runner.Session {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	left := j.left
+	j.left = nil
+	return left
 }
 
 // leave lets whoever drives the run end.

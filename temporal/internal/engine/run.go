@@ -44,9 +44,6 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 	if err := flow.Check(*opts); err != nil {
 		return nil, err
 	}
-	if opts.Session != "" {
-		return nil, s.cannot("sessions are kept in a file")
-	}
 	if flow.Grouped() {
 		return nil, s.cannot("groups of runs (concurrency) are kept in a file")
 	}
@@ -56,6 +53,15 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 	start := &Start{
 		Core: s.cluster.options.core, Record: record, Input: opts.Input, Settings: settingsOf(opts), Queue: s.cluster.queue(""),
 		Nonce: hex.EncodeToString(random[:]), RunDir: filepath.Join(os.TempDir(), "graphrun-runs", record.ID),
+	}
+	if opts.Session != "" {
+		kept, err := s.keptSession(opts.Session)
+		switch {
+		case err == nil:
+			start.Session, start.Nonce = kept, kept.Nonce
+		case !errors.Is(err, runner.ErrNoSession):
+			return nil, err
+		}
 	}
 	if start.Settings.Dir == "" {
 		start.Settings.Dir = filepath.Dir(record.File)
@@ -136,7 +142,7 @@ func (s *Store) again(runID, run string, opts *runner.Options) (*Start, error) {
 		return nil, err
 	}
 	start := *before
-	start.Input, start.Seed, start.Core = nil, &Seed{Events: texts}, s.cluster.options.core
+	start.Input, start.Session, start.Seed, start.Core = nil, nil, &Seed{Events: texts}, s.cluster.options.core
 	dir := start.Settings.Dir
 	start.Settings = settingsOf(opts)
 	start.Settings.Dir = dir

@@ -24,7 +24,7 @@ import (
 )
 
 // Store reads the runs of a cluster and asks things of them. It begins none: see
-// Cluster.Run. What runs share it does not have: sessions and cached results.
+// Store.Begin. Cached results it does not have.
 type Store struct {
 	store.Memory // for what is not of runs
 
@@ -142,9 +142,13 @@ func (s *Store) Sweep(time.Time, bool) ([]string, error) { return nil, nil }
 // update asks something of the workflow of a run and waits for the reply.
 func (s *Store) update(runID, name string, arg, reply any) error {
 	id := rand.Text() // so that asking again asks for the same
+	var args []any
+	if arg != nil {
+		args = []any{arg}
+	}
 	return s.patiently(runID, func() error {
 		handle, err := s.cluster.client.UpdateWorkflow(s.ctx, client.UpdateWorkflowOptions{
-			WorkflowID: runID, UpdateID: id, UpdateName: name, Args: []any{arg}, WaitForStage: client.WorkflowUpdateStageCompleted,
+			WorkflowID: runID, UpdateID: id, UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,
 		})
 		if err != nil {
 			return err
@@ -160,18 +164,28 @@ func (s *Store) Ask(runID string, request runner.Request) error {
 
 // Offer gives a run answers; Offered then says what came of it.
 func (s *Store) Offer(runID string, offer runner.Offer) error {
-	var refused string
-	err := s.update(runID, updateOffer, offer, &refused)
-	var rejected *temporal.ApplicationError
-	if errors.As(err, &rejected) {
-		if text, ok := strings.CutPrefix(rejected.Message(), refusal); ok {
-			refused, err = text, nil
+	refused, err := s.offer(runID, offer)
+	for end := time.Now().Add(5 * time.Second); err == nil && refused == tryAgain && time.Now().Before(end); {
+		if err := pause(s.ctx, 100*time.Millisecond); err != nil {
+			return err
 		}
+		refused, err = s.offer(runID, offer)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.verdicts[offer.ID] = refused
 	return err
+}
+
+func (s *Store) offer(runID string, offer runner.Offer) (refused string, err error) {
+	err = s.update(runID, updateOffer, offer, &refused)
+	var rejected *temporal.ApplicationError
+	if errors.As(err, &rejected) {
+		if text, ok := strings.CutPrefix(rejected.Message(), refusal); ok {
+			return text, nil
+		}
+	}
+	return refused, err
 }
 
 // Offered says what came of an offer.

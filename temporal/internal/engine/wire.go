@@ -47,6 +47,8 @@ type Start struct {
 	Settings Settings       `json:"settings"`
 	// Seed is what the run goes on from; nil: it is new.
 	Seed *Seed `json:"seed,omitempty"`
+	// Session is what a new run takes over; nil: nothing.
+	Session *keptSession `json:"session,omitempty"`
 	// RunDir is the folder of the run on the workers.
 	RunDir string `json:"run_dir"`
 	// Queue is the task queue of nodes that name none.

@@ -111,6 +111,14 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 		}
 		w.scope.Close()
 	}
+	if len(o.Nodes) == 0 {
+		one := worker.New(c.client, sessionQueue(queues[0]), worker.Options{LocalActivityWorkerOnly: true})
+		one.RegisterWorkflowWithOptions(w.Session, workflow.RegisterOptions{Name: sessionName})
+		if err := one.Start(); err != nil {
+			return nil, err
+		}
+		started = append(started, one)
+	}
 	for _, name := range queues {
 		queue := name
 		if len(o.Nodes) == 0 {
@@ -122,6 +130,7 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 			one.RegisterWorkflowWithOptions(w.Run, workflow.RegisterOptions{Name: workflowName})
 		}
 		one.RegisterActivityWithOptions(w.Task, activity.RegisterOptions{Name: taskName})
+		one.RegisterActivityWithOptions(w.Leave, activity.RegisterOptions{Name: leaveName})
 		if err := one.Start(); err != nil {
 			stop()
 			return nil, err

@@ -128,6 +128,9 @@ func (f *flight) ended() (*Outcome, error) {
 		f.inbox = f.inbox[1:]
 	}
 	_ = workflow.Await(f.ctx, func() bool { return workflow.AllHandlersFinished(f.ctx) })
+	if err := f.leave(); err != nil {
+		return nil, err
+	}
 	r := f.host.result
 	return &Outcome{Status: r.Status, Reason: r.Reason, Steps: r.Steps, Unused: r.Unused}, nil
 }
@@ -305,7 +308,7 @@ func (f *flight) offer(m *mail) {
 		if refused, settled := h.store.verdicts[m.offer.ID]; settled {
 			m.refused = refused
 		} else {
-			m.refused = "the run took no answers just now; try again"
+			m.refused = tryAgain
 		}
 		return
 	}
@@ -320,6 +323,9 @@ func (f *flight) offer(m *mail) {
 		f.resume(&Settings{})
 	}
 }
+
+// tryAgain refuses answers that came while the run was about to pause or to go on.
+const tryAgain = "the run took no answers just now; try again"
 
 // problemsOf is what is wrong with what somebody asked for, in lines.
 func problemsOf(err error) string {
@@ -379,7 +385,7 @@ func (f *flight) move(ctx workflow.Context, start *Start) (*Outcome, error, bool
 		return nil, nil, false
 	}
 	next := *start
-	next.Input = nil
+	next.Input, next.Session = nil, nil
 	next.Settings = Settings{
 		Dir: start.Settings.Dir, Answers: f.host.stage.AnswersLeft(), By: start.Settings.By,
 		PauseBefore: start.Settings.PauseBefore, PauseAfter: start.Settings.PauseAfter,
