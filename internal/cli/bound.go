@@ -32,9 +32,9 @@ func newBoundCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bound FLOW",
 		Short: "Bound the steps, model calls, tokens and cost of a run before it runs",
-		Long: `bound prints the fewest steps that a run needs to complete, and the most steps, model
-calls, tokens and dollars that any run can take. It follows every path through the
-graph and runs nothing.
+		Long: `bound prints the fewest steps, model calls, tokens and dollars with which a run can
+complete, and the most that any run can take. It follows every path through the graph
+and runs nothing.
 
 It decides guards over visits, steps and numbers in the state as far as the writes of
 the nodes allow. An input may be any value of its schema, so a loop that counts up is
