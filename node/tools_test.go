@@ -1,0 +1,40 @@
+package node
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/tool"
+)
+
+// A task says how many calls it makes side by side: a single one, or one after the
+// other, it makes itself.
+func TestCallsSideBySide(t *testing.T) {
+	for _, test := range []struct {
+		calls      int
+		sequential bool
+		want       string
+	}{{1, false, "[]"}, {2, false, "[2 -1 -1]"}, {3, true, "[]"}} {
+		scope := runner.NewScope(nil)
+		t.Cleanup(scope.Close)
+		changes := make(chan int, 4)
+		task := &runner.Task{Node: "t", Visit: 1, Scope: scope, Beside: func(change int) { changes <- change }}
+		calls := make([]toolCall, test.calls)
+		for i := range calls {
+			calls[i] = toolCall{Call: tool.Call{Name: "none"}, id: fmt.Sprint(i), number: i}
+		}
+		answers, err := (&toolkit{}).callAll(t.Context(), task, nil, calls, test.sequential)
+		if err != nil || len(answers) != test.calls {
+			t.Fatalf("%d answers, %v", len(answers), err)
+		}
+		close(changes)
+		got := []int{}
+		for change := range changes {
+			got = append(got, change)
+		}
+		if fmt.Sprint(got) != test.want {
+			t.Errorf("%d calls, sequential %v: %v, want %v", test.calls, test.sequential, got, test.want)
+		}
+	}
+}
