@@ -7,7 +7,8 @@ import "math"
 
 // arrivals is how often each node can run at most. A node on no cycle runs once for each
 // time that one before it leads to it; a join of all once, since when it goes on nothing is
-// left that could come to it. One on a cycle is bounded by its own limit of visits.
+// left that could come to it, unless it lies behind a fan-out on a cycle: it waits apart for
+// the branches of each time. One on a cycle is bounded by its own limit of visits.
 func (w *boundWalk) arrivals() []float64 {
 	n := len(w.f.graph.Nodes)
 	runs, known := make([]float64, n), make([]bool, n)
@@ -34,7 +35,7 @@ func (w *boundWalk) arrivals() []float64 {
 			runs[v] = float64(w.limit[v])
 		case w.flow.Cyclic[v]:
 			runs[v] = math.Inf(1)
-		case node.Join != nil && node.Join.Wait == "all":
+		case node.Join != nil && node.Join.Wait == "all" && !w.refanned(v):
 			runs[v] = 1
 		default:
 			if v == w.f.Start() {
@@ -50,6 +51,19 @@ func (w *boundWalk) arrivals() []float64 {
 		visit(v)
 	}
 	return runs
+}
+
+// refanned reports whether a fan-out from which branches come to a join may be gone round
+// to again.
+func (w *boundWalk) refanned(join int) bool {
+	for v, groups := range w.flow.Groups {
+		for i := range groups {
+			if w.reaches[join][v] && w.flow.Cyclic[v] && len(groups[i].Targets) > 1 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // capped puts bounds by the shape of the graph in the place of wider ones.

@@ -49,3 +49,27 @@ edges:
 		t.Errorf("at most %v steps by %q, want at most 12: 1 + 4 + 5 + 1 + 1", b.Steps.Max, b.Steps.Limit)
 	}
 }
+
+// A join waits for the branches of each fan-out apart: behind one that is gone round
+// to again it runs more than once.
+func TestBoundJoinOfSeveral(t *testing.T) {
+	const text = `graphrun: v1
+name: g
+start: n0
+limits: {max_steps: 60, max_visits: 4}
+parallel: {on_failure: continue_others}
+nodes:
+  n0: {kind: pass}
+  n1: {kind: pass, join: {wait: all}}
+  n2: {kind: pass, max_visits: 2}
+edges:
+  - {from: n0, to: [n2, n1]}
+  - {from: n1, to: END}
+  - {from: n2, to: [END, n0]}
+`
+	g, _ := spec.Parse("g.yaml", []byte(text), spec.Options{})
+	const takes = 8 // n0 n2 n1 n0 n2 n1 n0 n1: the third n2 is refused
+	if b, ok := Bound(g, Options{}); !ok || b.Steps.Max < takes {
+		t.Errorf("at most %v steps, but a run takes %d", b.Steps.Max, takes)
+	}
+}
