@@ -66,6 +66,7 @@ func (w *boundWalk) findVariables() {
 			}
 		}
 	}
+	w.farthest = math.Ceil(w.farthest)
 }
 
 // followable reports whether a key is a number, and only what nodes write changes it.
@@ -93,7 +94,9 @@ func (w *boundWalk) variableOf(key *spec.StateKey) variable {
 			n.schema = n.schema.or(interval{value, value, false})
 		}
 	}
-	n.schema = n.schema.sane()
+	if n.schema = n.schema.sane(); n.whole {
+		n.schema = n.schema.integers()
+	}
 	return n
 }
 
@@ -133,7 +136,10 @@ func (w *boundWalk) written(v int, from, to []interval, beside bool, wrote []boo
 		before := to[i]
 		switch reducer := key.key.Reducer.Value; {
 		case dataflow.Replaces(key.key):
-			if value = value.and(key.schema); value.empty() {
+			if value = value.and(key.schema); key.whole {
+				value = value.integers()
+			}
+			if value.empty() {
 				return nil, false
 			}
 			seen[i] = value
@@ -150,6 +156,12 @@ func (w *boundWalk) written(v int, from, to []interval, beside bool, wrote []boo
 		}
 		if n.Each.IsSet() || beside && w.unsteps || wrote[i] && dataflow.Replaces(key.key) {
 			value = value.or(before)
+		}
+		if key.whole {
+			value = value.integers()
+		}
+		if value.empty() { // such as a fraction that is added to an integer
+			value = anyNumber
 		}
 		wrote[i] = true
 		to[i] = value.within(w.farthest)

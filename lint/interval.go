@@ -52,6 +52,9 @@ func (a interval) within(farthest float64) interval {
 	return a
 }
 
+// integers is what of an interval is whole.
+func (a interval) integers() interval { return interval{math.Ceil(a.lo), math.Floor(a.hi), a.null} }
+
 // compared is what of an interval may stand at the left of a comparison that is true;
 // whole says that it has integers only.
 func (a interval) compared(op string, with interval, whole bool) interval {
@@ -80,7 +83,9 @@ func (a interval) compared(op string, with interval, whole bool) interval {
 	case "!=":
 		return a.except(with, whole)
 	}
-	a.null = false
+	if a.null = false; whole {
+		return a.integers()
+	}
 	return a
 }
 
