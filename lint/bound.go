@@ -4,6 +4,7 @@
 package lint
 
 import (
+	"math"
 	"slices"
 
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
@@ -21,6 +22,10 @@ type Bounds struct {
 	CostUSD                 Range
 	// Loops of the graph, without those of graphs in it.
 	Loops []Loop
+	// models are those that may be called, as provider/name; priced says that they are
+	// all, and cost the same in a graph around this one.
+	models []string
+	priced bool
 }
 
 // Range is a lower and an upper bound.
@@ -39,13 +44,27 @@ type Range struct {
 	Why string
 }
 
-// cost is what something takes: steps and model calls.
-type cost [2]float64
+// cost is what something takes: steps, model calls, tokens and US dollars.
+type cost [4]float64
 
 const (
 	inSteps = iota
 	inCalls
+	inTokens
+	inUSD
 )
+
+// without says that nothing is known of the most.
+var without = cost{math.Inf(1), math.Inf(1), math.Inf(1), math.Inf(1)}
+
+func (c cost) times(n float64) cost {
+	for i := range c {
+		if c[i] > 0 {
+			c[i] *= n
+		}
+	}
+	return c
+}
 
 func (c cost) plus(d cost) cost {
 	for i := range c {
@@ -62,19 +81,20 @@ func (s span) plus(t span) span { return span{s.least.plus(t.least), s.most.plus
 // Bound computes the bounds of a graph without errors. ok is false when the
 // graph can't be understood as a whole, or when no run of it completes.
 func Bound(g *spec.Graph, opts Options) (b Bounds, ok bool) {
-	return boundGraph(g, opts, maxChildren)
+	return (&boundWalk{depth: maxChildren, family: family{}}).bounds(g, opts)
 }
 
 // maxChildren is how deep graphs in graphs are followed.
 const maxChildren = 8
 
-func boundGraph(g *spec.Graph, opts Options, depth int) (Bounds, bool) {
+// bounds are those of a graph in which nothing was followed yet.
+func (w *boundWalk) bounds(g *spec.Graph, opts Options) (Bounds, bool) {
 	bound, found := bind.Check(g, opts.Kinds, nil)
-	f := newFacts(g, bound, opts)
-	if found.HasErrors() || !f.WellFormed() || !f.hasGuards() {
+	w.f = newFacts(g, bound, opts)
+	if found.HasErrors() || !w.f.WellFormed() || !w.f.hasGuards() {
 		return Bounds{}, false
 	}
-	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: depth}
+	w.flow = w.f.flow()
 	w.prepare()
 	var out Bounds
 	w.findVariables()
@@ -96,8 +116,9 @@ func boundGraph(g *spec.Graph, opts Options, depth int) (Bounds, bool) {
 		return Bounds{}, false
 	}
 	w.finallyCalls(&out)
+	out.models, out.priced = w.models()
 	w.limits(&out)
-	out.Loops = f.loopList()
+	out.Loops = w.f.loopList()
 	return out, true
 }
 

@@ -76,14 +76,11 @@ func (w *boundWalk) capped(out *Bounds) {
 		if runs == 0 {
 			continue
 		}
-		for metric := range total {
-			if most := w.costs[v].most[metric]; most > 0 {
-				total[metric] += runs * most
-			}
-		}
+		most := w.costs[v].most
 		if w.flow.Decides(v) {
-			total[inCalls] += runs * w.decideCost(2).most[inCalls]
+			most = most.plus(w.decideCost(2).most)
 		}
+		total = total.plus(most.times(runs))
 	}
 	if total[inSteps] < out.Steps.Max {
 		out.Steps.Max, out.Steps.MaxPath, out.Steps.Limit = total[inSteps], nil, ""
@@ -91,4 +88,6 @@ func (w *boundWalk) capped(out *Bounds) {
 	if total[inCalls] < out.LLMCalls.Max {
 		out.LLMCalls.Max, out.LLMCalls.MaxPath, out.LLMCalls.Limit = total[inCalls], nil, ""
 	}
+	out.Tokens.Max = min(out.Tokens.Max, total[inTokens])
+	out.CostUSD.Max = min(out.CostUSD.Max, total[inUSD])
 }

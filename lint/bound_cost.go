@@ -5,7 +5,6 @@ package lint
 import (
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
@@ -62,11 +61,7 @@ func (w *boundWalk) nodeCost(n *spec.Node) span {
 	case "tool", "tools":
 		s = s.plus(w.graphTools())
 	case "graph":
-		if n.RetryBlocks(w.f.graph) == nil { // each attempt is another run
-			s = s.plus(w.childCost(n))
-		} else {
-			s.most = cost{math.Inf(1), math.Inf(1)}
-		}
+		s = s.plus(w.childCost(n))
 	}
 	if n.Each.IsSet() {
 		least, most := w.elements(n)
@@ -128,7 +123,16 @@ func (w *boundWalk) modelCost(n *spec.Node, least, most int) span {
 	if n.Kind.Value == "llm" && n.Output == nil {
 		most = max(1, most-integer(n, "output_retries", 2))
 	}
-	return span{cost{inCalls: float64(least)}, cost{inCalls: float64(most * attempts)}}
+	return span{cost{inCalls: float64(least)}, calls(float64(most * attempts))}
+}
+
+// calls are some model calls, of prompts of any length.
+func calls(n float64) cost {
+	c := cost{inCalls: n}
+	if n > 0 {
+		c[inTokens], c[inUSD] = math.Inf(1), math.Inf(1)
+	}
+	return c
 }
 
 // agentCalls are the calls of an agent that finds all models ready, and of one
@@ -160,7 +164,7 @@ func agentCalls(n *spec.Node) (least, most int) {
 func (w *boundWalk) graphTools() span {
 	for i := range w.f.graph.Tools {
 		if w.f.graph.Tools[i].Value.Get("graph") != nil {
-			return span{most: cost{inSteps: math.Inf(1), inCalls: math.Inf(1)}}
+			return span{most: without}
 		}
 	}
 	return span{}
@@ -178,38 +182,6 @@ func wholeOf(v *spec.Value, missing int) int {
 	return missing
 }
 
-// childCost is what a run of another graph takes; without that graph's file
-// nothing is known.
-func (w *boundWalk) childCost(n *spec.Node) span {
-	unknown := span{cost{inSteps: 1}, cost{math.Inf(1), math.Inf(1)}}
-	name := text(n, "graph")
-	if inner := w.f.graph.Inner(name.Value); inner != nil && w.depth > 0 {
-		b, ok := boundGraph(inner, w.f.opts, w.depth-1)
-		if !ok {
-			return unknown
-		}
-		return span{cost{b.Steps.Min, b.LLMCalls.Min}, cost{b.Steps.Max, b.LLMCalls.Max}}
-	}
-	if w.f.opts.Load == nil || !name.IsSet() || strings.Contains(name.Value, "{{") || w.depth == 0 {
-		return unknown
-	}
-	src, err := w.f.opts.Load(name.Value)
-	if err != nil {
-		return unknown
-	}
-	g, found := spec.Parse(name.Value, src, spec.Options{Load: w.f.opts.loadBeside(name.Value)})
-	if g == nil || found.HasErrors() {
-		return unknown
-	}
-	opts := w.f.opts
-	opts.Load = w.f.opts.loadBeside(name.Value)
-	b, ok := boundGraph(g, opts, w.depth-1)
-	if !ok {
-		return unknown
-	}
-	return span{cost{b.Steps.Min, b.LLMCalls.Min}, cost{b.Steps.Max, b.LLMCalls.Max}}
-}
-
 // decideCost is what the choice between several edges takes: each try may ask
 // again for an answer that names no candidate.
 func (w *boundWalk) decideCost(candidates int) span {
@@ -221,7 +193,7 @@ func (w *boundWalk) decideCost(candidates int) span {
 		tries = spec.Attempts(retry)
 	}
 	const asksAgain = 2
-	return span{cost{inCalls: 1}, cost{inCalls: float64(tries * (1 + asksAgain))}}
+	return span{cost{inCalls: 1}, calls(float64(tries * (1 + asksAgain)))}
 }
 
 // coarse replaces the exploration of a graph that has too many ways: its nodes

@@ -22,16 +22,21 @@ func (w *boundWalk) limits(out *Bounds) {
 	if math.IsInf(calls.Max, 1) {
 		calls.MaxPath, calls.Limit, calls.Why = nil, "", w.whyManyCalls()
 	}
-	// Nothing but a limit bounds the length of a prompt, or its price.
-	out.Tokens.Max, out.Tokens.Why = math.Inf(1), "prompts may have any length; set limits.max_tokens"
-	if limits.MaxTokens > 0 {
-		out.Tokens = Range{Max: float64(limits.MaxTokens), Limit: "max_tokens"}
+	tokens, usd := &out.Tokens, &out.CostUSD
+	if math.IsInf(tokens.Max, 1) {
+		tokens.Why = "prompts may have any length; set limits.max_tokens"
 	}
-	most, limit, why := w.price(out.Tokens.Max)
-	if limits.MaxCostUSD > 0 && limits.MaxCostUSD <= most {
-		most, limit, why = limits.MaxCostUSD, "max_cost_usd", ""
+	if limits.MaxTokens > 0 && float64(limits.MaxTokens) <= tokens.Max {
+		*tokens = Range{Max: float64(limits.MaxTokens), Limit: "max_tokens"}
 	}
-	out.CostUSD.Max, out.CostUSD.Limit, out.CostUSD.Why = most, limit, why
+	if most, limit, why := w.price(tokens.Max, out.models, out.priced); most <= usd.Max {
+		if usd.Max, usd.Limit, usd.Why = most, limit, why; limit != "" {
+			usd.Limit = tokens.Limit
+		}
+	}
+	if limits.MaxCostUSD > 0 && limits.MaxCostUSD <= usd.Max {
+		usd.Max, usd.Limit, usd.Why = limits.MaxCostUSD, "max_cost_usd", ""
+	}
 }
 
 // whyManyCalls says why a run may make any number of model calls.
@@ -42,10 +47,11 @@ func (w *boundWalk) whyManyCalls() string {
 			continue
 		case n.Each.IsSet():
 			return fmt.Sprintf("%q runs for each element of a list of any length; give the list maxItems in its schema", n.ID.Value)
-		case n.Kind.Value == "graph" && n.RetryBlocks(w.f.graph) == nil:
-			return fmt.Sprintf("what the subgraph of %q calls is not known", n.ID.Value)
 		case n.Kind.Value == "graph":
-			return fmt.Sprintf("%q may run its subgraph again, by retry", n.ID.Value)
+			if child := w.child(n); child != nil {
+				return fmt.Sprintf("in the subgraph of %q: %s", n.ID.Value, child.LLMCalls.Why)
+			}
+			return fmt.Sprintf("what the subgraph of %q calls is not known", n.ID.Value)
 		}
 		return fmt.Sprintf("%q may run graphs as tools", n.ID.Value)
 	}
@@ -54,9 +60,8 @@ func (w *boundWalk) whyManyCalls() string {
 
 // price is the most that so many tokens can cost, whichever model they go to,
 // and the limit that it comes from: none for models that cost nothing.
-func (w *boundWalk) price(tokens float64) (usd float64, limit, why string) {
+func (w *boundWalk) price(tokens float64, names []string, known bool) (usd float64, limit, why string) {
 	const remedy = "set limits.max_cost_usd"
-	names, known := w.f.modelNames()
 	if w.f.opts.Price == nil || !known {
 		return math.Inf(1), "", "which models are called is not known before the run; " + remedy
 	}
@@ -80,8 +85,37 @@ func (w *boundWalk) price(tokens float64) (usd float64, limit, why string) {
 	return usd, limit, ""
 }
 
-// modelNames are the models that a run may call, as provider/name; not known
-// when other graphs may call more.
+// models are those that a run may call, with its subgraphs; priced says that they are all,
+// and that no subgraph has prices of its own.
+func (w *boundWalk) models() (names []string, priced bool) {
+	names, priced = w.f.modelNames()
+	for _, n := range w.f.graph.Nodes {
+		if n.Kind.Value != "graph" {
+			continue
+		}
+		child := w.child(n)
+		if child == nil || !child.priced || !w.f.pricesAlike(w.f.childOf(n)) {
+			return nil, false
+		}
+		for _, name := range child.models {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, priced
+}
+
+// pricesAlike reports whether models cost the same in a subgraph.
+func (f *facts) pricesAlike(g *spec.Graph) bool {
+	if g.Whole() == f.graph.Whole() {
+		return len(g.Providers) == 0
+	}
+	return len(g.Providers)+len(g.Whole().Providers)+len(f.graph.Providers)+len(f.graph.Whole().Providers) == 0
+}
+
+// modelNames are the models that a run may call, as provider/name, without
+// those of subgraphs; not known when tools run graphs.
 func (f *facts) modelNames() (names []string, known bool) {
 	roles, known := f.roles(), true
 	add := func(text spec.Text, role string) {
@@ -105,9 +139,6 @@ func (f *facts) modelNames() (names []string, known bool) {
 		}
 	}
 	for _, n := range f.graph.Nodes {
-		if n.Kind.Value == "graph" {
-			known = false
-		}
 		if !isModel(n) {
 			continue
 		}

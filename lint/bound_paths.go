@@ -6,8 +6,6 @@ import (
 	"container/heap"
 	"math"
 	"slices"
-
-	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 )
 
 // least finds the cheapest runs that complete, by Dijkstra's algorithm; false
@@ -63,7 +61,7 @@ func (w *boundWalk) cheapest(metric int) (total float64, path []string, ok bool)
 	best := make([]cost, w.states)
 	via := make([]int, w.states)
 	for i := range best {
-		best[i], via[i] = cost{math.Inf(1), math.Inf(1)}, -1
+		best[i], via[i] = without, -1
 	}
 	best[w.start] = cost{}
 	todo := &frontier{{w.start, cost{}}}
@@ -122,35 +120,43 @@ func (w *boundWalk) most(out *Bounds) {
 	switch {
 	case w.wide:
 		out.Steps.Max, out.Steps.Limit = float64(limit), "max_steps"
-		out.LLMCalls.Max, out.LLMCalls.Limit = w.dearestStep()*float64(limit), "max_steps"
-		if out.LLMCalls.Max == 0 {
-			out.LLMCalls.Limit = ""
-		}
+		w.stepwise(out, float64(limit))
 		return
 	case acyclic:
 		steps, path := w.dearest(inSteps, order)
 		if steps <= float64(limit) {
 			out.Steps.Max, out.Steps.MaxPath = steps, path
 			out.LLMCalls.Max, out.LLMCalls.MaxPath = w.dearest(inCalls, order)
+			out.Tokens.Max, _ = w.dearest(inTokens, order)
+			out.CostUSD.Max, _ = w.dearest(inUSD, order)
 			return
 		}
 	}
 	w.layered(out, limit)
 }
 
-// dearestStep is the most model calls that one step can take.
-func (w *boundWalk) dearestStep() float64 {
-	calls := 0.0
-	for v := range w.costs {
-		c := w.costs[v].most[inCalls]
-		for _, g := range w.flow.Groups[v] {
-			if g.Kind == controlflow.ByDecision {
-				c = w.costs[v].most[inCalls] + w.decideCost(2).most[inCalls]
-			}
-		}
-		calls = max(calls, c)
+// stepwise bounds a run of some steps by the dearest of them.
+func (w *boundWalk) stepwise(out *Bounds, steps float64) {
+	most := w.dearestStep().times(steps)
+	out.LLMCalls.Max, out.Tokens.Max, out.CostUSD.Max = most[inCalls], most[inTokens], most[inUSD]
+	if most[inCalls] > 0 {
+		out.LLMCalls.Limit = "max_steps"
 	}
-	return calls
+}
+
+// dearestStep is the most that one step can take.
+func (w *boundWalk) dearestStep() cost {
+	var most cost
+	for v := range w.costs {
+		c := w.costs[v].most
+		if w.flow.Decides(v) {
+			c = c.plus(w.decideCost(2).most)
+		}
+		for metric := range most {
+			most[metric] = max(most[metric], c[metric])
+		}
+	}
+	return most
 }
 
 // sorted orders the states so that all moves lead forwards, if they can be.
@@ -221,11 +227,7 @@ func (w *boundWalk) layered(out *Bounds, limit int) {
 	if limit <= 0 {
 		out.Steps.Max, out.Steps.Limit = math.Inf(1), ""
 	}
-	if limit <= 0 || w.states*(limit+1) > maxLayers {
-		out.LLMCalls.Max, out.LLMCalls.Limit = w.dearestStep()*out.Steps.Max, out.Steps.Limit
-		if w.dearestStep() == 0 {
-			out.LLMCalls.Max, out.LLMCalls.Limit = 0, ""
-		}
+	if w.stepwise(out, out.Steps.Max); limit <= 0 || w.states*(limit+1) > maxLayers {
 		return
 	}
 	t := &layers{w: w, limit: limit, leaving: w.leaving(), best: make([]float64, w.states*(limit+1)), via: make([]int32, w.states*(limit+1))}
@@ -234,9 +236,6 @@ func (w *boundWalk) layered(out *Bounds, limit int) {
 		out.Steps.MaxPath = t.longest
 	}
 	out.LLMCalls.Max, out.LLMCalls.MaxPath = t.calls, t.dearest
-	if t.calls > 0 {
-		out.LLMCalls.Limit = "max_steps"
-	}
 }
 
 // layers holds, for each number of steps and each state, the most calls made.

@@ -31,7 +31,9 @@ type boundWalk struct {
 	// looked at.
 	decided, releases int
 
-	costs     []span         // of one execution, by node
+	costs     []span // of one execution, by node
+	file      string // that the graph stands in; "" for the outermost
+	family    family
 	limit     []int          // of visits, by node; 0 for none
 	reaches   map[int][]bool // by join: the vertices that can reach it
 	nested    map[int]bool   // by join: branches of several fan-outs may wait there

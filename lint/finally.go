@@ -99,7 +99,10 @@ func (f *facts) alwaysWrites(n *spec.Node, key int) bool {
 func (w *boundWalk) finallyCalls(out *Bounds) {
 	for v, n := range w.f.graph.Nodes {
 		if n.Final {
-			out.LLMCalls.Max += w.costs[v].most[inCalls]
+			most := w.costs[v].most
+			out.LLMCalls.Max += most[inCalls]
+			out.Tokens.Max += most[inTokens]
+			out.CostUSD.Max += most[inUSD]
 		}
 	}
 }
