@@ -36,7 +36,7 @@ func (w *boundWalk) child(n *spec.Node) *Bounds {
 	within := boundWalk{file: w.file, depth: w.depth - 1, family: w.family}
 	opts, at := w.f.opts, w.file+c.path
 	if c.file != "" {
-		opts.Load = opts.loadBeside(c.file)
+		opts.Load = w.f.opts.loadBeside(c.file) // not opts itself, which it would call for ever
 		within.file = path.Join(path.Dir(w.file), c.file)
 		at = path.Join(path.Dir(w.file), c.path)
 	}
