@@ -111,7 +111,7 @@ func (f *facts) child(g *spec.Graph, file, name string) *child {
 			found = Filter(g.File, found)
 		}
 		if found.HasErrors() {
-			d := firstError(found.Sort())
+			d := *FirstError(found.Sort())
 			c.problem = "is not valid: " + lineOf(d) + ": " + d.Message
 			c.place = &spec.Related{File: d.File, Span: d.Span, Message: "the error is here"}
 			return c
@@ -138,15 +138,6 @@ func (f *facts) beside(name string) string {
 		return name
 	}
 	return path.Join(path.Dir(filepath.ToSlash(f.graph.File.Name)), name)
-}
-
-func firstError(ds spec.Diagnostics) spec.Diagnostic {
-	for _, d := range ds {
-		if d.Severity == spec.Error {
-			return d
-		}
-	}
-	return spec.Diagnostic{}
 }
 
 // childOf is the valid subgraph of a node; nil when there is none.

@@ -20,7 +20,7 @@ func checkFile(t *testing.T, path string) (src string, found spec.Diagnostics) {
 	}
 	g, found := spec.Parse(filepath.Base(path), text, spec.Options{})
 	found = append(found, spec.Check(g)...)
-	found = append(found, Check(g, Options{Broken: found.HasErrors(), Optional: optional(filepath.Dir(path)), Price: price, Load: func(name string) ([]byte, error) {
+	found = append(found, Check(g, Options{Broken: FirstError(found), Optional: optional(filepath.Dir(path)), Price: price, Load: func(name string) ([]byte, error) {
 		return os.ReadFile(filepath.Join(filepath.Dir(path), filepath.FromSlash(name)))
 	}})...)
 	return string(text), Filter(g.File, found)

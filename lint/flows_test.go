@@ -58,7 +58,7 @@ func readEdits(t *testing.T) []edited {
 func foundIn(text string) spec.Diagnostics {
 	g, found := spec.Parse("flow.yaml", []byte(text), spec.Options{})
 	found = append(found, spec.Check(g)...)
-	found = append(found, Check(g, Options{Broken: found.HasErrors(), Price: price})...)
+	found = append(found, Check(g, Options{Broken: FirstError(found), Price: price})...)
 	return Filter(g.File, found)
 }
 

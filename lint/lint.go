@@ -7,6 +7,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/graphrun/graphrun/internal/bind"
@@ -25,9 +26,9 @@ type Options struct {
 	// US dollars; Bound tells costs by it. Without it only limits bound them, and the rule
 	// about prices is silent.
 	Price func(model string, tokens int) (usd float64, known bool)
-	// Broken says that reading or spec.Check found errors: rules that conclude
-	// from what is absent are silent then.
-	Broken bool
+	// Broken is an error that reading or spec.Check found, nil for none: rules that
+	// conclude from what is absent are silent then.
+	Broken *spec.Diagnostic
 	// Optional checks the rules too that are off by default.
 	Optional bool
 }
@@ -53,8 +54,11 @@ func checkGraph(g *spec.Graph, opts Options) (*facts, spec.Diagnostics) {
 	switch {
 	case !f.shaped:
 		level = needNode
-	case opts.Broken || found.HasErrors():
+	case opts.Broken != nil || found.HasErrors():
 		level = needShape
+	}
+	if level < needAll {
+		f.uncheckedPolicies(cmp.Or(opts.Broken, FirstError(found)))
 	}
 	for _, rules := range ruleLists() {
 		for i := range rules {
@@ -66,6 +70,16 @@ func checkGraph(g *spec.Graph, opts Options) (*facts, spec.Diagnostics) {
 		}
 	}
 	return f, append(found, f.found...)
+}
+
+// FirstError is the first error of some findings; nil when there is none.
+func FirstError(found spec.Diagnostics) *spec.Diagnostic {
+	for i := range found {
+		if found[i].Severity == spec.Error {
+			return &found[i]
+		}
+	}
+	return nil
 }
 
 // conditions is how many evaluations of conditions a rule may spend: counted and

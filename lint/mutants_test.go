@@ -57,7 +57,7 @@ func TestMutants(t *testing.T) {
 		text = mutant(r, texts, words)
 		g, found := spec.Parse("mutant.yaml", []byte(text), spec.Options{})
 		found = append(found, spec.Check(g)...)
-		found = append(found, Check(g, Options{Broken: found.HasErrors(), Load: func(string) ([]byte, error) { return nil, os.ErrNotExist }})...)
+		found = append(found, Check(g, Options{Broken: FirstError(found), Load: func(string) ([]byte, error) { return nil, os.ErrNotExist }})...)
 		if !found.HasErrors() {
 			Bound(g, Options{})
 		}

@@ -16,7 +16,7 @@ func checkText(name, src string, files map[string]string, optional ...bool) spec
 	found = append(found, spec.Check(g)...)
 	found = append(found, Check(g, Options{
 		Price:  func(model string, _ int) (float64, bool) { return 1, !strings.HasSuffix(model, "-of-tomorrow") },
-		Broken: found.HasErrors(), Optional: slices.Contains(optional, true),
+		Broken: FirstError(found), Optional: slices.Contains(optional, true),
 		Load: func(path string) ([]byte, error) {
 			if text, ok := files[path]; ok {
 				return []byte(text), nil

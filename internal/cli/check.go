@@ -29,7 +29,7 @@ func (a *app) loadFlow(path string, roles ...string) (*spec.Graph, error) {
 	if len(roles) > 0 { // the caller's models cost something else; the budget asks for each call
 		c.Found = slices.DeleteFunc(c.Found, func(d spec.Diagnostic) bool { return d.Rule == "unknown-price" })
 	}
-	c.Found = a.rules.apply(c.Found, nil) // what is valid for validate is valid to run
+	c.Found = a.rules.shown(c.Found) // what is valid for validate is valid to run
 	switch {
 	case c.Found.HasErrors():
 		return nil, a.invalid(c.Found)

@@ -26,7 +26,6 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // serveFlags are the flags of serve.
@@ -191,7 +190,7 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 	var err error
 	s.flows, err = catalog.Open(dir, catalog.Rules{
 		Optional: a.rules.optional(nil),
-		Apply:    func(found spec.Diagnostics) spec.Diagnostics { return a.rules.apply(found, nil) },
+		Apply:    a.rules.shown,
 	})
 	if err != nil {
 		return nil, usage(err)

@@ -99,6 +99,11 @@ func (r *ruleSettings) apply(found spec.Diagnostics, flags map[string]bool) spec
 	return out
 }
 
+// shown are the findings that the settings want to be shown.
+func (r *ruleSettings) shown(found spec.Diagnostics) spec.Diagnostics {
+	return lint.WithoutEchoes(r.apply(found, nil))
+}
+
 // matchPath reports whether a pattern matches a path or one of its folders:
 // `*` and `?` stay inside a name, `**` stands for any number of folders.
 func matchPath(pattern, name string) bool {

@@ -141,7 +141,7 @@ func (f *testFlags) config(cmd *cobra.Command) (cfg flowtest.Config, err error) 
 // checkFlow is the check that run makes.
 func (a *app) checkFlow(path string, src []byte) (*spec.Graph, spec.Diagnostics) {
 	c := inspect.Check(path, src, a.rules.optional(nil))
-	found := a.rules.apply(c.Found, nil)
+	found := a.rules.shown(c.Found)
 	if !found.HasErrors() {
 		found = append(found, c.Broken...)
 	}

@@ -161,6 +161,7 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	}
 	found = append(triggers, toldOnce(sources, a.rules.apply(found, off))...)
 	if f.record != "" {
+		found = lint.WithoutEchoes(found)
 		if err := writeBaseline(f.record, found); err != nil {
 			return usage(err)
 		}
@@ -170,6 +171,7 @@ func (a *app) validate(f *validateFlags, args []string) error {
 	if found, err = a.withoutKnown(f, sources, found); err != nil {
 		return err
 	}
+	found = lint.WithoutEchoes(found)
 	if err := a.printFindings(f, sources, found); err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func CheckWith(name string, src []byte, optional bool, load func(path string) ([
 	structure := spec.Check(g)
 	c := Checked{Graph: g, Broken: append(ErrorsOnly(found), dangling(structure)...).Sort()}
 	found = append(found, structure...)
-	found = append(found, lint.Check(g, lint.Options{Load: load, Price: Dearest, Broken: found.HasErrors(), Optional: optional})...)
+	found = append(found, lint.Check(g, lint.Options{Load: load, Price: Dearest, Broken: lint.FirstError(found), Optional: optional})...)
 	c.Found = lint.Filter(g.File, found)
 	return c
 }
