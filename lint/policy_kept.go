@@ -30,7 +30,7 @@ func (f *facts) keeps(p *policy) (how, why string) {
 	case f.follows(p):
 		return "the conditions on every path keep it", ""
 	case f.countsTo(p):
-		return "limits and conditions on visits and steps keep it", ""
+		return "limits and conditions on visits, steps and numbers in the state keep it", ""
 	}
 	if why = f.triesAll(p); why != "" {
 		return "", why

@@ -54,7 +54,10 @@ func (f *facts) canRun(p *policy) bool {
 
 // maxExplored bounds the states that all policies of a graph are explored with;
 // beyond it nothing is said.
-const maxExplored = 100_000
+const maxExplored = 20_000
+
+// roomOfPolicy is how many states one policy is explored with.
+const roomOfPolicy = 4_000
 
 // tooOften is a run in which the place runs once more than the policy allows;
 // nil when there is none or the loop is bounded by what only a run can tell:
@@ -88,11 +91,17 @@ func (f *facts) countVisits(p *policy) (w *boundWalk, c int, ok bool) {
 	if f.explored > maxExplored || p.limit >= maxCounted || !f.hasGuards() {
 		return nil, 0, false
 	}
-	w = &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: 0}
+	w = &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: 0, room: roomOfPolicy}
 	w.prepare()
 	c = w.count(p.place, p.limit+1)
+	w.findVariables()
 	all := w.explore()
 	f.explored += len(w.queue)
+	if !all && len(w.vars) > 0 { // too many values
+		w.vars, w.varOf = nil, nil
+		all = w.explore()
+		f.explored += len(w.queue)
+	}
 	return w, c, all && f.explored <= maxExplored
 }
 
@@ -101,7 +110,7 @@ func (w *boundWalk) exceeds(m *boundMove, p *policy, c int) bool {
 	return slices.Contains(m.ran, p.place) && w.queue[m.from].visits[c] >= p.limit
 }
 
-// countsTo reports whether what conditions ask of visits and steps keeps a node from
+// countsTo reports whether what conditions ask of visits, steps and numbers keeps a node from
 // running more often than a policy allows.
 func (f *facts) countsTo(p *policy) bool {
 	if p.kind != "max_visits" {
