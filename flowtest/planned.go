@@ -1,4 +1,4 @@
-// The steps of a rehearsal, and what it is given.
+// The steps of a dry run, and what it is given.
 
 package flowtest
 
@@ -11,7 +11,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Planned is one step of a rehearsal: what the node would start, send, ask or write.
+// Planned is one step of a dry run: what the node would start, send, ask or write.
 type Planned struct {
 	Step  int    `json:"step"`
 	Node  string `json:"node"`

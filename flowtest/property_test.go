@@ -267,7 +267,7 @@ func (w *world) untouched(t *testing.T, what string) {
 }
 
 // Nothing is executed and no network is asked by the tests of all examples, nor when
-// cases are generated, flows are changed, or a run is rehearsed.
+// cases are generated, flows are changed, or a run is run dry.
 func TestNothingIsExecuted(t *testing.T) {
 	w := newWorld(t)
 	for _, from := range []string{"../examples", "../internal/templates", "testdata/effects"} {
@@ -287,10 +287,10 @@ func TestNothingIsExecuted(t *testing.T) {
 				t.Error(name, err)
 			}
 			w.untouched(t, "generate "+name)
-			if _, _, err := flowtest.Rehearse(t.Context(), flowtest.Config{}, file.Graph, runner.Options{}, nil, ""); err != nil {
+			if _, _, err := flowtest.DryRun(t.Context(), flowtest.Config{}, file.Graph, runner.Options{}, nil, ""); err != nil {
 				t.Error(name, err)
 			}
-			w.untouched(t, "rehearse "+name)
+			w.untouched(t, "run dry "+name)
 			if strings.Contains(from, "effects") {
 				if _, err := flowtest.Mutate(flowtest.Config{}, []*flowtest.File{file}); err != nil {
 					t.Error(name, err)

@@ -1,4 +1,4 @@
-// What stands in for models and tools: tests and rehearsals.
+// What stands in for models and tools: tests and dry runs.
 
 package node
 

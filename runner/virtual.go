@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// VirtualClock is a clock for tests and rehearsals. Time stands still while a run
+// VirtualClock is a clock for tests and dry runs. Time stands still while a run
 // works and goes on to the next timer when everything waits, so that a wait of a
 // week takes no time. Tasks that begin at once begin one after the other, in the
 // order in which the machine started them, each when the one before has ended or

@@ -16,14 +16,14 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// rehearsed is what a dry run prints as JSON: a run's object, and its plan.
-type rehearsed struct {
+// dryRunReport is what a dry run prints as JSON: a run's object, and its plan.
+type dryRunReport struct {
 	*runner.Result
 	DryRun bool                `json:"dry_run"`
 	Plan   []*flowtest.Planned `json:"plan"`
 }
 
-// dryRun rehearses a run and prints what each step would do.
+// dryRun runs a flow with made-up values and prints what each step would do.
 func (a *app) dryRun(ctx context.Context, g *spec.Graph, opts runner.Options, f *runFlags) error {
 	stubs, err := readStubs(f.stubs)
 	if err != nil {
@@ -33,7 +33,7 @@ func (a *app) dryRun(ctx context.Context, g *spec.Graph, opts runner.Options, f 
 	if opts.Clock = a.clock; opts.Clock == nil {
 		opts.Clock = runner.NewVirtualClock(time.Now())
 	}
-	result, steps, err := flowtest.Rehearse(ctx, flowtest.Config{}, g, opts, stubs, f.stubs)
+	result, steps, err := flowtest.DryRun(ctx, flowtest.Config{}, g, opts, stubs, f.stubs)
 	var invalid *runner.InvalidError
 	if errors.As(err, &invalid) {
 		return a.invalid(invalid.Diagnostics)
@@ -42,7 +42,7 @@ func (a *app) dryRun(ctx context.Context, g *spec.Graph, opts runner.Options, f 
 		return err
 	}
 	if f.output.value != "text" {
-		return writeJSON(a.Stdout, rehearsed{result, true, steps}, f.output.value == "json" && a.StdoutTerminal)
+		return writeJSON(a.Stdout, dryRunReport{result, true, steps}, f.output.value == "json" && a.StdoutTerminal)
 	}
 	var b strings.Builder
 	for _, p := range steps {

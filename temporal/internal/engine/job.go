@@ -35,7 +35,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (conv
 	if j.secrets, err = openSecrets(in.Nonce, flow.GraphsAround(in.Node)); err != nil {
 		return w.keepResult(ctx, failed("invalid_input", err.Error()))
 	}
-	if err := errors.Join(j.secrets.unseal(in), j.secrets.unseal(seen)); err != nil {
+	if err := errors.Join(j.secrets.unmark(in), j.secrets.unmark(seen)); err != nil {
 		return converter.RawValue{}, err
 	}
 	graph, wants := task.Graph, task.WantsText
@@ -54,7 +54,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (conv
 	if ctx.Err() != nil && !errors.As(context.Cause(ctx), &asked) && result.Failure != nil {
 		return converter.RawValue{}, errors.New("the worker stopped") // the task runs elsewhere
 	}
-	if err := j.secrets.seal(result); err != nil {
+	if err := j.secrets.mark(result); err != nil {
 		return converter.RawValue{}, err
 	}
 	return w.keepResult(ctx, result)
@@ -223,7 +223,7 @@ func (j *job) keep(said runner.Said) {
 // note keeps something in the journal of the run.
 func (j *job) note(n *note) error {
 	n.Task = j.in.ID
-	if err := j.secrets.seal(n); err != nil {
+	if err := j.secrets.mark(n); err != nil {
 		return err
 	}
 	at := activity.GetInfo(j.ctx).WorkflowExecution
@@ -248,7 +248,7 @@ func (j *job) recall(task *runner.Task) error {
 		if err := json.Unmarshal(append(append([]byte(`{"data":`), text...), '}'), &n); err != nil {
 			return err
 		}
-		if err := j.secrets.unseal(&n); err != nil {
+		if err := j.secrets.unmark(&n); err != nil {
 			return err
 		}
 		task.Log = append(task.Log, n.Data)
@@ -259,14 +259,14 @@ func (j *job) recall(task *runner.Task) error {
 // callGraph has the run drive a graph as a tool.
 func (j *job) callGraph(ctx context.Context, call runner.GraphCall) (any, error) {
 	sent := &graphCall{Task: j.in.ID, GraphCall: call}
-	if err := j.secrets.seal(sent); err != nil {
+	if err := j.secrets.mark(sent); err != nil {
 		return nil, err
 	}
 	var out taskResult
 	if err := j.update(ctx, updateGraph, sent, &out); err != nil {
 		return nil, err
 	}
-	if err := j.secrets.unseal(&out); err != nil {
+	if err := j.secrets.unmark(&out); err != nil {
 		return nil, err
 	}
 	return out.Return(&runner.Task{})

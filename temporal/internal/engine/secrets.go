@@ -55,11 +55,11 @@ func openSecrets(nonce string, graphs []*spec.Graph) (*secrets, error) {
 	return out, nil
 }
 
-// unseal puts the secrets into v, which is read from its JSON again.
-func (s *secrets) unseal(v any) error { return s.swap(v, s.marks, s.values) }
+// unmark puts the secrets into v, which is read from its JSON again.
+func (s *secrets) unmark(v any) error { return s.swap(v, s.marks, s.values) }
 
-// seal puts marks in their place.
-func (s *secrets) seal(v any) error { return s.swap(v, s.values, s.marks) }
+// mark puts marks in their place.
+func (s *secrets) mark(v any) error { return s.swap(v, s.values, s.marks) }
 
 func (s *secrets) swap(v any, from, to [][]byte) error {
 	if len(from) == 0 {

@@ -1,5 +1,4 @@
-// Rehearsals: the real machine with every effect replaced by a value that is made
-// up.
+// Dry runs: the real machine, with a made-up value in the place of every effect.
 
 package flowtest
 
@@ -17,8 +16,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// rehearsal is a run whose effects are made up.
-type rehearsal struct {
+// dryRun is a run whose effects are made up.
+type dryRun struct {
 	graph *spec.Graph
 	stubs map[string]*stub
 
@@ -28,19 +27,19 @@ type rehearsal struct {
 	hidden  []string        // what is masked
 }
 
-type rehearsalKey struct{}
+type dryRunKey struct{}
 
-// Rehearse runs a flow with made-up values in the place of what nodes do, and says
+// DryRun runs a flow with made-up values in the place of what nodes do, and says
 // what each step would do. It begins at the time of opts.Clock, if there is one, and
 // time passes without anybody waiting. stubs is a map of a case's stubs, nil for none. Nothing
 // is executed, sent or stored.
-func Rehearse(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options, stubs *spec.Value, name string) (*runner.Result, []*Planned, error) {
-	re := &rehearsal{graph: g, tainted: map[string]bool{}}
+func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options, stubs *spec.Value, name string) (*runner.Result, []*Planned, error) {
+	re := &dryRun{graph: g, tainted: map[string]bool{}}
 	f := &File{Name: name, Flow: g.File.Name, Graph: g, cfg: cfg, src: spec.NewFile(name, nil)}
 	if stubs != nil {
 		re.stubs = f.stubs(stubs, func(spec.Text) {})
 	}
-	r, err := newRehearser(&cfg)
+	r, err := newDryRunner(&cfg)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -68,12 +67,12 @@ func Rehearse(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Option
 	if opts.RunID == "" {
 		opts.RunID = "dry-run"
 	}
-	result, err := flow.Run(context.WithValue(ctx, rehearsalKey{}, re), opts)
+	result, err := flow.Run(context.WithValue(ctx, dryRunKey{}, re), opts)
 	return result, re.steps, err
 }
 
 // inputs are those of a run, with what is missing made up.
-func (re *rehearsal) inputs(given map[string]any) map[string]any {
+func (re *dryRun) inputs(given map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, value := range given {
 		out[name] = value
@@ -96,7 +95,7 @@ func maskedSecrets(g *spec.Graph) map[string]any {
 	return out
 }
 
-func newRehearser(cfg *Config) (*runner.Runner, error) {
+func newDryRunner(cfg *Config) (*runner.Runner, error) {
 	stand := &node.Stand{
 		Model: func(ctx context.Context, task *runner.Task, name string) (string, string, model.Client) {
 			return name, "", madeUpModel{task}
@@ -113,7 +112,7 @@ func newRehearser(cfg *Config) (*runner.Runner, error) {
 		Spec: spec.Kind{Name: stubKind, Keys: humanKeys()}, Handler: runner.HandlerFunc(runStub),
 	}})
 	return runner.New(runner.Config{
-		Kinds: kinds, Decider: firstChoice{}, Rewrite: askNobody, Hooks: runner.Hooks{BeforeNode: rehearse},
+		Kinds: kinds, Decider: firstChoice{}, Rewrite: askNobody, Hooks: runner.Hooks{BeforeNode: planStep},
 	})
 }
 
@@ -122,7 +121,7 @@ func humanKeys() []spec.Key {
 	return kinds[slices.IndexFunc(kinds, func(k spec.Kind) bool { return k.Name == "human" })].Keys
 }
 
-// askNobody makes nodes that ask people ones that a rehearsal answers.
+// askNobody makes nodes that ask people ones that a dry run answers.
 func askNobody(_ string, g *spec.Graph) *spec.Graph {
 	with := map[string]*spec.Node{}
 	for _, n := range g.Nodes {
@@ -146,7 +145,7 @@ func (firstChoice) Decide(_ context.Context, _ *runner.Task, choice runner.Choic
 type madeUpModel struct{ task *runner.Task }
 
 func (m madeUpModel) Chat(ctx context.Context, req *model.Request, onText func(string)) (*model.Response, error) {
-	re, _ := ctx.Value(rehearsalKey{}).(*rehearsal)
+	re, _ := ctx.Value(dryRunKey{}).(*dryRun)
 	content := madeUpText
 	if req.Schema != nil {
 		content = jsonText(least(req.Schema))
@@ -169,7 +168,7 @@ func (m madeUpModel) Chat(ctx context.Context, req *model.Request, onText func(s
 }
 
 // stubOf is the output that a stub gives a model node; nil: none does.
-func (re *rehearsal) stubOf(task *runner.Task) *spec.Value {
+func (re *dryRun) stubOf(task *runner.Task) *spec.Value {
 	if re == nil || re.stubs[task.Node] == nil {
 		return nil
 	}
@@ -181,7 +180,7 @@ func (re *rehearsal) stubOf(task *runner.Task) *spec.Value {
 }
 
 // prompted notes what a model would be asked.
-func (re *rehearsal) prompted(task *runner.Task, req *model.Request) {
+func (re *dryRun) prompted(task *runner.Task, req *model.Request) {
 	re.mu.Lock()
 	defer re.mu.Unlock()
 	p := re.step(task)
@@ -205,7 +204,7 @@ func (re *rehearsal) prompted(task *runner.Task, req *model.Request) {
 }
 
 // step is the step that a task is; nil before it is told.
-func (re *rehearsal) step(task *runner.Task) *Planned {
+func (re *dryRun) step(task *runner.Task) *Planned {
 	for _, p := range slices.Backward(re.steps) {
 		if p.Node == task.Node && p.Visit == task.Visit {
 			return p
@@ -215,7 +214,7 @@ func (re *rehearsal) step(task *runner.Task) *Planned {
 }
 
 // taint notes that what a node writes is made up.
-func (re *rehearsal) taint(task *runner.Task) {
+func (re *dryRun) taint(task *runner.Task) {
 	n := task.Graph.Node(task.Node[strings.LastIndexByte(task.Node, '/')+1:])
 	if n == nil {
 		return
@@ -228,9 +227,9 @@ func (re *rehearsal) taint(task *runner.Task) {
 	}
 }
 
-// rehearse answers in the place of a node, and notes what it would do.
-func rehearse(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
-	re, _ := ctx.Value(rehearsalKey{}).(*rehearsal)
+// planStep answers in the place of a node, and notes what it would do.
+func planStep(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
+	re, _ := ctx.Value(dryRunKey{}).(*dryRun)
 	if re == nil {
 		return nil, nil
 	}
@@ -277,7 +276,7 @@ func rehearse(ctx context.Context, task *runner.Task) (*runner.Reply, error) {
 	return &runner.Reply{Output: out}, nil
 }
 
-func (re *rehearsal) describe(p *Planned, task *runner.Task, about map[string]any) {
+func (re *dryRun) describe(p *Planned, task *runner.Task, about map[string]any) {
 	switch task.Kind {
 	case "exec":
 		argv, _ := about["command"].([]string)
@@ -305,7 +304,7 @@ func (re *rehearsal) describe(p *Planned, task *runner.Task, about map[string]an
 }
 
 // masked is a text without what is secret.
-func (re *rehearsal) masked(text string) string {
+func (re *dryRun) masked(text string) string {
 	for _, hidden := range re.hidden {
 		text = strings.ReplaceAll(text, hidden, "***")
 	}
@@ -313,7 +312,7 @@ func (re *rehearsal) masked(text string) string {
 }
 
 // Event notes the steps as they are taken.
-func (re *rehearsal) Event(e *runner.Event) error {
+func (re *dryRun) Event(e *runner.Event) error {
 	re.mu.Lock()
 	defer re.mu.Unlock()
 	switch e.Type {
@@ -349,7 +348,7 @@ func (re *rehearsal) Event(e *runner.Event) error {
 }
 
 // at is the step that an event is about.
-func (re *rehearsal) at(e *runner.Event) *Planned {
+func (re *dryRun) at(e *runner.Event) *Planned {
 	for _, p := range slices.Backward(re.steps) {
 		if p.Node == e.Node && p.Visit == e.Visit {
 			return p
@@ -359,7 +358,7 @@ func (re *rehearsal) at(e *runner.Event) *Planned {
 }
 
 // spread notes that a set node hands on what was made up.
-func (re *rehearsal) spread(p *Planned) {
+func (re *dryRun) spread(p *Planned) {
 	n := re.graph.Node(p.Node)
 	if n == nil {
 		return
@@ -374,7 +373,7 @@ func (re *rehearsal) spread(p *Planned) {
 }
 
 // isMadeUp reports whether an expression reads something that was made up.
-func (re *rehearsal) isMadeUp(p *Planned, text string) bool {
+func (re *dryRun) isMadeUp(p *Planned, text string) bool {
 	names := sortedNames(re.tainted)
 	if p.MadeUp != nil {
 		names = append(names, "output")
