@@ -85,3 +85,23 @@ func FindRule(name string) (rule Rule, ok bool) {
 	}
 	return Rule{}, false
 }
+
+// What examples begin with, and two that stand for many right flows.
+const (
+	example = `graphrun: v1
+name: example
+start: a
+`
+	oneNode = example + `nodes:
+  a: {kind: pass}
+edges:
+  - {from: a, to: END}
+`
+	twoNodes = example + `nodes:
+  a: {kind: pass}
+  b: {kind: pass}
+edges:
+  - {from: a, to: b}
+  - {from: b, to: END}
+`
+)

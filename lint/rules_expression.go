@@ -10,10 +10,7 @@ func expressionRules() []Rule {
 			Name: "expr-syntax", Severity: spec.Error,
 			Summary: "an expression that can not be read",
 			Doc:     "The expression is not complete, holds what the language does not have, or is too long or nested too deep. The mark stands where reading stopped.",
-			Bad: `graphrun: v1
-name: example
-start: a
-state:
+			Bad: example + `state:
   n: {type: integer, default: 1}
 nodes:
   a: {kind: pass}
@@ -23,10 +20,7 @@ edges:
   - {from: a, to: END}
   - {from: b, to: END}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-state:
+			Good: example + `state:
   n: {type: integer, default: 1}
 nodes:
   a: {kind: pass}
@@ -41,10 +35,7 @@ edges:
 			Name: "expr-type", Severity: spec.Error,
 			Summary: "an operation on values of types that it can not take",
 			Doc:     "A comparison of a number with a text, a member of a number, an argument of the wrong type. Types come from the schemas under state and from declared outputs.",
-			Bad: `graphrun: v1
-name: example
-start: a
-state:
+			Bad: example + `state:
   n: {type: integer, default: 1}
 nodes:
   a: {kind: pass}
@@ -54,10 +45,7 @@ edges:
   - {from: a, to: END}
   - {from: b, to: END}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-state:
+			Good: example + `state:
   n: {type: integer, default: 1}
 nodes:
   a: {kind: pass}
@@ -72,19 +60,13 @@ edges:
 			Name: "expr-unknown-name", Severity: spec.Error,
 			Summary: "a name in an expression that stands for nothing",
 			Doc:     "Expressions see the declared state keys and the names of the run, such as output, input, visits and step. visits and nodes know the nodes of the graph only.",
-			Bad: `graphrun: v1
-name: example
-start: a
-nodes:
+			Bad: example + `nodes:
   a: {kind: pass}
 edges:
   - {from: a, to: a, when: visits.b < 3}
   - {from: a, to: END}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-nodes:
+			Good: example + `nodes:
   a: {kind: pass}
 edges:
   - {from: a, to: a, when: visits.a < 3}
@@ -95,10 +77,7 @@ edges:
 			Name: "expr-not-boolean", Severity: spec.Error,
 			Summary: "a condition that is neither true nor false",
 			Doc:     "A condition must be a boolean: compare the value, as in n > 0 or text != ''.",
-			Bad: `graphrun: v1
-name: example
-start: a
-state:
+			Bad: example + `state:
   n: {type: integer, default: 1}
 nodes:
   a: {kind: pass}
@@ -108,10 +87,7 @@ edges:
   - {from: a, to: END}
   - {from: b, to: END}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-state:
+			Good: example + `state:
   n: {type: integer, default: 1}
 nodes:
   a: {kind: pass}

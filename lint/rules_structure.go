@@ -18,23 +18,13 @@ nodes:
 edges:
   - {from: a, to: END}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-nodes:
-  a: {kind: pass}
-edges:
-  - {from: a, to: END}
-`,
+			Good: oneNode,
 		},
 		{
 			Name: "unknown-node", Severity: spec.Error,
 			Summary: "a name of no node of the graph",
 			Doc:     "An edge, start, finish, ends or a pause names a node that does not exist, or goto a label that ends does not have. The message suggests the nearest name.",
-			Bad: `graphrun: v1
-name: example
-start: a
-nodes:
+			Bad: example + `nodes:
   a: {kind: pass}
   review: {kind: pass}
 edges:
@@ -42,10 +32,7 @@ edges:
   - {from: a, to: review, when: step < 2}
   - {from: review, to: END}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-nodes:
+			Good: example + `nodes:
   a: {kind: pass}
   review: {kind: pass}
 edges:
@@ -58,34 +45,19 @@ edges:
 			Name: "no-outgoing-edge", Severity: spec.Error,
 			Summary: "a node from which no edge leads on",
 			Doc:     "A branch that comes to the node could not end well. Give it an edge, to END if the run is over there; a fail node needs none.",
-			Bad: `graphrun: v1
-name: example
-start: a
-nodes:
+			Bad: example + `nodes:
   a: {kind: pass}
   b: {kind: pass}
 edges:
   - {from: a, to: b}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
-  - {from: a, to: b}
-  - {from: b, to: END}
-`,
+			Good: twoNodes,
 		},
 		{
 			Name: "edge-from-end", Severity: spec.Error,
 			Summary: "an edge that leaves END",
 			Doc:     "END completes a branch. What is to happen afterwards belongs before it.",
-			Bad: `graphrun: v1
-name: example
-start: a
-nodes:
+			Bad: example + `nodes:
   a: {kind: pass}
   b: {kind: pass}
 edges:
@@ -93,25 +65,13 @@ edges:
   - {from: b, to: END}
   - {from: END, to: a}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
-  - {from: a, to: b}
-  - {from: b, to: END}
-`,
+			Good: twoNodes,
 		},
 		{
 			Name: "duplicate-edge", Severity: spec.Warning,
 			Summary: "a second edge between two nodes with the same condition",
 			Doc:     "The second edge can never make a difference. It is left over from an edit, or was meant for another target.",
-			Bad: `graphrun: v1
-name: example
-start: a
-nodes:
+			Bad: example + `nodes:
   a: {kind: pass}
   b: {kind: pass}
 edges:
@@ -119,60 +79,33 @@ edges:
   - {from: a, to: b}
   - {from: b, to: END}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
-  - {from: a, to: b}
-  - {from: b, to: END}
-`,
+			Good: twoNodes,
 		},
 		{
 			Name: "unreachable-node", Severity: spec.Error,
 			Summary: "a node that no path from the start reaches",
 			Doc:     "No edge leads there, so it never runs. Connect it, or remove it.",
-			Bad: `graphrun: v1
-name: example
-start: a
-nodes:
+			Bad: example + `nodes:
   a: {kind: pass}
   b: {kind: pass}
 edges:
   - {from: a, to: END}
   - {from: b, to: END}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
-  - {from: a, to: b}
-  - {from: b, to: END}
-`,
+			Good: twoNodes,
 		},
 		{
 			Name: "end-unreachable", Severity: spec.Error,
 			Summary: "no path leads to END or to a fail node",
 			Doc:     "A run could only end by a limit. Some path must lead to END.",
-			Bad: `graphrun: v1
-name: example
-start: a
-nodes:
+			Bad: example + `nodes:
   a: {kind: pass}
   b: {kind: pass}
 edges:
   - {from: a, to: b}
   - {from: b, to: a}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-nodes:
+			Good: example + `nodes:
   a: {kind: pass}
   b: {kind: pass}
 edges:
@@ -185,10 +118,7 @@ edges:
 			Name: "inescapable-cycle", Severity: spec.Error,
 			Summary: "a cycle without a way out",
 			Doc:     "Other paths end, but a run that enters this cycle never leaves it. Add an edge that leads out.",
-			Bad: `graphrun: v1
-name: example
-start: a
-nodes:
+			Bad: example + `nodes:
   a: {kind: pass}
   b: {kind: pass}
   c: {kind: pass}
@@ -198,10 +128,7 @@ edges:
   - {from: b, to: c}
   - {from: c, to: b}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-nodes:
+			Good: example + `nodes:
   a: {kind: pass}
   b: {kind: pass}
   c: {kind: pass}
@@ -217,10 +144,7 @@ edges:
 			Name: "unknown-state-key", Severity: spec.Error,
 			Summary: "a name of no declared state key",
 			Doc:     "reads, writes, set, a cache key or the with of a subgraph names a key that is not declared under state. Declare it, or set strict_state: false to allow undeclared keys.",
-			Bad: `graphrun: v1
-name: example
-start: a
-output: total
+			Bad: example + `output: total
 state:
   total: {type: integer, default: 0}
 nodes:
@@ -228,10 +152,7 @@ nodes:
 edges:
   - {from: a, to: END}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-output: total
+			Good: example + `output: total
 state:
   total: {type: integer, default: 0}
 nodes:
@@ -245,10 +166,7 @@ edges:
 			Name: "type-mismatch", Severity: spec.Error,
 			Summary: "a value of a type that its place can not hold",
 			Doc:     "A default, a literal, or the result of an expression does not fit the schema of the state key, the subgraph's key or the tool's argument that takes it.",
-			Bad: `graphrun: v1
-name: example
-start: a
-output: n
+			Bad: example + `output: n
 state:
   n: {type: integer, default: many}
 nodes:
@@ -256,10 +174,7 @@ nodes:
 edges:
   - {from: a, to: END}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-output: n
+			Good: example + `output: n
 state:
   n: {type: integer, default: 0}
 nodes:
@@ -273,19 +188,13 @@ edges:
 			Name: "retry-on-agent", Severity: spec.Error,
 			Summary: "a retry block on an agent node",
 			Doc:     "An agent tries again by itself, under its judge; the executor gives it one attempt. Use judge.max_rounds and loop.max_turns.",
-			Bad: `graphrun: v1
-name: example
-start: a
-models: {default: openai/gpt-6-luna}
+			Bad: example + `models: {default: openai/gpt-6-luna}
 nodes:
   a: {kind: agent, prompt: "Tidy up.", timeout: 5m, retry: {max_attempts: 2}}
 edges:
   - {from: a, to: END}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-models: {default: openai/gpt-6-luna}
+			Good: example + `models: {default: openai/gpt-6-luna}
 nodes:
   a: {kind: agent, prompt: "Tidy up.", timeout: 5m, judge: {criteria: it is tidy, max_rounds: 2}}
 edges:

@@ -10,61 +10,35 @@ func syntaxRules() []Rule {
 			Name: "syntax", Severity: spec.Error,
 			Summary: "the file is not readable YAML or JSON",
 			Doc:     "The text can not be read: an unclosed bracket or quote, a tab as indentation, a character that may not stand in YAML, more than one document, or nesting beyond any need. Nothing else of the file can be checked.",
-			Bad: `graphrun: v1
-name: example
-start: a
-nodes:
+			Bad: example + `nodes:
   a: {kind: pass
 edges:
   - {from: a, to: END}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-nodes:
-  a: {kind: pass}
-edges:
-  - {from: a, to: END}
-`,
+			Good: oneNode,
 		},
 		{
 			Name: "duplicate-key", Severity: spec.Error,
 			Summary: "a key stands twice in one map",
 			Doc:     "Of two entries with one key only one can count, and readers disagree which. Remove one, or rename it.",
-			Bad: `graphrun: v1
-name: example
-start: a
-nodes:
+			Bad: example + `nodes:
   a: {kind: pass}
   a: {kind: pass}
 edges:
   - {from: a, to: END}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-nodes:
-  a: {kind: pass}
-edges:
-  - {from: a, to: END}
-`,
+			Good: oneNode,
 		},
 		{
 			Name: "unknown-key", Severity: spec.Error,
 			Summary: "a key that the language does not have",
 			Doc:     "Unknown keys are refused at any depth, since a misspelt key would otherwise do nothing. Keys that begin with x- are yours and ignored.",
-			Bad: `graphrun: v1
-name: example
-start: a
-nodes:
+			Bad: example + `nodes:
   a: {kind: pass, timout: 3s}
 edges:
   - {from: a, to: END}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-nodes:
+			Good: example + `nodes:
   a: {kind: pass, timeout: 3s, x-owner: me}
 edges:
   - {from: a, to: END}
@@ -74,17 +48,11 @@ edges:
 			Name: "missing-field", Severity: spec.Error,
 			Summary: "a required key is absent",
 			Doc:     "The file, a node, an edge or a call of a subgraph or a tool lacks a key that it can not do without.",
-			Bad: `graphrun: v1
-name: example
-start: a
-nodes:
+			Bad: example + `nodes:
   a: {kind: fail}
 edges: []
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-nodes:
+			Good: example + `nodes:
   a: {kind: fail, message: nothing to do}
 edges: []
 `,
@@ -94,18 +62,12 @@ edges: []
 			Name: "invalid-value", Severity: spec.Error,
 			Summary: "a value that its key does not admit",
 			Doc:     "The value is of the wrong kind, out of range, or none of the words that the key takes. The message lists what is allowed.",
-			Bad: `graphrun: v1
-name: example
-start: a
-nodes:
+			Bad: example + `nodes:
   a: {kind: pass, timeout: soon}
 edges:
   - {from: a, to: END}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-nodes:
+			Good: example + `nodes:
   a: {kind: pass, timeout: 30s}
 edges:
   - {from: a, to: END}
@@ -116,20 +78,14 @@ edges:
 			Name: "reserved-name", Severity: spec.Error,
 			Summary: "a name that the language keeps for itself",
 			Doc:     "START, END, __start__ and __end__ are no node names; state keys can not take the names that expressions have of their own, such as output, input or visits, nor words of the expression language.",
-			Bad: `graphrun: v1
-name: example
-start: a
-state:
+			Bad: example + `state:
   output: {type: string, default: ""}
 nodes:
   a: {kind: pass}
 edges:
   - {from: a, to: END}
 `,
-			Good: `graphrun: v1
-name: example
-start: a
-output: result
+			Good: example + `output: result
 state:
   result: {type: string, default: ""}
 nodes:
