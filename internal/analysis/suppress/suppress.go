@@ -1,7 +1,6 @@
-// Comments that silence rules: `# graphrun: ignore rule-name, other-rule why` on lines,
-// `# graphrun: ignore-file rule-name` in a file.
-
-package lint
+// Package suppress reads the comments that silence rules: `# graphrun: ignore rule-name,
+// other-rule why` for a line, `# graphrun: ignore-file rule-name` for a file.
+package suppress
 
 import (
 	"bytes"
@@ -14,39 +13,18 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-func unusedIgnore() Rule {
-	return Rule{
-		Name: "unused-ignore", Severity: spec.Warning,
-		Summary: "a comment silences a rule that has nothing to say there",
-		Doc:     "A comment `# graphrun: ignore rule-name` silences the rule on its own line, or, when it stands alone, on the next line that is no comment; where a block text begins, in all of the text; `# graphrun: ignore-file rule-name` does in all of the file. One that silences nothing, because the problem is solved or the name is wrong, would hide the next problem. Remove it.",
-		Bad: `graphrun: v1
-name: example
-start: a
-nodes:
-  # graphrun: ignore missing-timeout it is fast
-  a: {kind: pass}
-edges:
-  - {from: a, to: END}
-`,
-		Good: `graphrun: v1
-name: example
-start: a
-nodes:
-  # graphrun: ignore missing-timeout it is fast
-  a: {kind: exec, command: [date]}
-edges:
-  - {from: a, to: END}
-`,
-	}
+// Rules are the names of rules that comments may give, asked for when one does.
+type Rules struct {
+	Names    func() []string // of all
+	Optional func() []string // of those that are off by default
 }
 
-// Filter drops the findings that comments of the file silence, and adds one
-// for each comment that silences nothing. What it returns is sorted.
-func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
-	found = oncePerValue(found.NameOdd())
-	list := ignores(file.Src)
+// Apply drops the findings that comments of the file silence, and adds one for each
+// comment that silences nothing.
+func Apply(file *spec.File, found spec.Diagnostics, rules Rules) spec.Diagnostics {
+	list := ignores(file.Src, rules.Names)
 	if len(list) == 0 {
-		return onceForFile(found)
+		return found
 	}
 	byLine := map[int][]*ignore{}
 	for i := range list {
@@ -77,34 +55,14 @@ func Filter(file *spec.File, found spec.Diagnostics) spec.Diagnostics {
 			kept = append(kept, d)
 		}
 	}
-	kept = append(kept, unused(file, list)...)
-	return onceForFile(kept)
-}
-
-// oncePerValue keeps the first of several findings that one value has the
-// wrong type: the reader of the file and the compiler of its parts both say so.
-func oncePerValue(found spec.Diagnostics) spec.Diagnostics {
-	type place struct {
-		file *spec.File
-		span spec.Span
-	}
-	seen := map[place]bool{}
-	return slices.DeleteFunc(found, func(d spec.Diagnostic) bool {
-		if d.Rule != "type-mismatch" {
-			return false
-		}
-		at := place{d.File, d.Span}
-		again := seen[at]
-		seen[at] = true
-		return again
-	})
+	return append(kept, unused(file, list, rules)...)
 }
 
 // unused reports the comments that silence nothing, but for those that a
 // comment silences in turn.
-func unused(file *spec.File, list []ignore) spec.Diagnostics {
+func unused(file *spec.File, list []ignore, rules Rules) spec.Diagnostics {
 	var out spec.Diagnostics
-	names, optional := RuleNames(), OptionalRules()
+	names, optional := rules.Names(), rules.Optional()
 	for i := range list {
 		c := &list[i]
 		if c.used || c.rule == "unused-ignore" || slices.Contains(optional, c.rule) {
@@ -143,7 +101,7 @@ type ignore struct {
 var ignoreMark = regexp.MustCompile(`^[ \t]*graphrun:[ \t]*ignore(-file)?($|[\s,:])`)
 
 // ignores reads the silencing comments of a file.
-func ignores(src []byte) []ignore {
+func ignores(src []byte, names func() []string) []ignore {
 	if !bytes.Contains(src, []byte("ignore")) {
 		return nil
 	}
@@ -163,7 +121,7 @@ func ignores(src []byte) []ignore {
 		}
 		if at >= 0 {
 			before := len(out)
-			out = readIgnore(out, line, at, number, start)
+			out = readIgnore(out, line, at, number, start, names)
 			if alone {
 				waiting += len(out) - before
 			}
@@ -208,7 +166,7 @@ func opensBlock(line string) bool {
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 // readIgnore adds the rules that the comment of a line names.
-func readIgnore(out []ignore, line string, at, number, start int) []ignore {
+func readIgnore(out []ignore, line string, at, number, start int, names func() []string) []ignore {
 	mark := ignoreMark.FindString(line[at+1:])
 	if mark == "" {
 		return out
@@ -233,7 +191,7 @@ func readIgnore(out []ignore, line string, at, number, start int) []ignore {
 		out = append(out, ignore{rule: word, span: spec.Span{From: start + name, To: start + name + len(word)}, lines: []int{number}, file: whole})
 		if strings.TrimSpace(line[name:end]) != word {
 			// Further words explain why; behind a comma another rule may follow.
-			if end < len(line) && !namesRule(line[end+1:]) {
+			if end < len(line) && !namesRule(line[end+1:], names) {
 				break
 			}
 		}
@@ -247,9 +205,9 @@ func isRuleName(word string) bool {
 }
 
 // namesRule reports whether a text begins with the name of a rule.
-func namesRule(text string) bool {
+func namesRule(text string, names func() []string) bool {
 	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' || r == '\r' || r == '\t' })
-	return len(words) > 0 && slices.Contains(RuleNames(), words[0])
+	return len(words) > 0 && slices.Contains(names(), words[0])
 }
 
 // commentStart is where the comment of a line begins, or -1: at a # at the
