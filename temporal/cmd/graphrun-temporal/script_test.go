@@ -37,7 +37,7 @@ var scripts = filepath.Join("..", "..", "..", "testdata", "script")
 // leftOut are the sessions that don't make sense on a cluster, and why. Where only some
 // lines of one don't, they say [!cluster]. See "What differs" in docs/temporal.md.
 var leftOut = map[string]string{
-	"concurrency":        "its groups are about processes that end: groups_test.go has those of a cluster",
+	"concurrency":        "groups of runs are refused",
 	"durable_faults":     "is about faults of the file that runs are kept in",
 	"durable_race":       "is about two processes that want to drive one run",
 	"secrets_stored":     "is about the file that runs are kept in",
@@ -60,8 +60,8 @@ var leftOut = map[string]string{
 // few are the sessions that run unless GRAPHRUN_TEST_SESSIONS is all.
 var few = []string{
 	"agent", "approve", "durable_human", "durable_sessions", "durable_why", "each_subgraphs", "events_calls", "failure", "finally", "graphs",
-	"kinds", "limits_steps", "parallel_joins", "people_answer", "people_each", "people_interrupts", "policies", "routing_order",
-	"run_exit_codes", "secrets_canary", "timeout", "tools", "tools_graph", "writes_reducers",
+	"kinds", "limits_steps", "parallel_joins", "people_each", "people_interrupts", "policies", "routing_order",
+	"run_exit_codes", "secrets_canary", "tools", "tools_graph", "writes_reducers",
 }
 
 // TestScripts runs the sessions of testdata/script as they are, with runs on a real

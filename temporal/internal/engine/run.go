@@ -92,6 +92,12 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 		return nil, err
 	}
 	one, _ := s.summary(info)
+	if one.Owner != "" && s.ends(runID) { // its last event is told, and its workflow was about to end
+		if info, err = s.latest(runID); err != nil {
+			return nil, err
+		}
+		one, _ = s.summary(info)
+	}
 	told, err := s.told(runID, &one)
 	if err != nil {
 		return nil, err
@@ -129,6 +135,14 @@ func (s *Store) told(runID string, one *runner.RunSummary) (int, error) {
 	}
 	texts, err := s.after(runID, 0, allBytes)
 	return len(texts), err
+}
+
+// ends reports whether the workflow of a run ends at once.
+func (s *Store) ends(runID string) bool {
+	ctx, cancel := context.WithTimeout(s.ctx, 300*time.Millisecond)
+	defer cancel()
+	_ = s.cluster.client.GetWorkflow(ctx, runID, "").Get(ctx, nil)
+	return ctx.Err() == nil
 }
 
 // again is the input of a workflow that takes up a run that has ended.
