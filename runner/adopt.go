@@ -141,7 +141,7 @@ func (rec *record) fits(flow *Flow) error {
 	if _, err := checkKeys(flow.graph, then.driver.state.Values(), nil); errors.As(err, &bad) {
 		out := &MisfitError{RunID: rec.run.ID}
 		for _, problem := range bad.Problems {
-			out.Problems = append(out.Problems, then.driver.mask.text(strings.Replace(problem, "input ", "state key ", 1)))
+			out.Problems = append(out.Problems, then.driver.mask.Text(strings.Replace(problem, "input ", "state key ", 1)))
 		}
 		return out
 	}

@@ -177,7 +177,7 @@ func (d *driver) tellAnswer(e *machine.Event) string {
 	if e.Kind == machine.TimerFired {
 		return fmt.Sprintf("%q was answered by nobody: its time was over at %s", e.Target, at)
 	}
-	return fmt.Sprintf("%q was answered %s by %s at %s", e.Target, quoted(d.mask.value(e.Output)), e.By, at)
+	return fmt.Sprintf("%q was answered %s by %s at %s", e.Target, quoted(d.mask.Value(e.Output)), e.By, at)
 }
 
 // quoted is a value as JSON in a message.

@@ -9,15 +9,6 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// ResultCache keeps results of nodes that have a cache block. It is safe for
-// concurrent use. A Store that is one serves as such.
-type ResultCache interface {
-	// Cached returns the value kept under a key, unless it has expired.
-	Cached(key string, now time.Time) (value any, ok bool, err error)
-	// Cache keeps a value, in the place of an earlier one.
-	Cache(entry CacheEntry) error
-}
-
 // CacheEntry is a result to keep. Graph and Node say whose it is, for clearing.
 type CacheEntry struct {
 	Key         string
@@ -30,8 +21,8 @@ type CacheEntry struct {
 // cached wraps a handler: a result that is kept is not computed again. A cache
 // that fails is only a warning: the node runs.
 func (d *driver) cached(work *machine.Work, hit *bool, handler Handler) Handler {
-	cache, ok := d.flow.runner.cfg.Store.(ResultCache)
-	if !ok || work.CacheKey == "" {
+	cache := d.flow.runner.cfg.Store
+	if cache == nil || work.CacheKey == "" {
 		return handler
 	}
 	return HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
@@ -48,7 +39,7 @@ func (d *driver) cached(work *machine.Work, hit *bool, handler Handler) Handler 
 		if err != nil {
 			return nil, err
 		}
-		entry := CacheEntry{Key: work.CacheKey, Graph: d.flow.graph.Name.Value, Node: task.Node, Value: d.vault.masked(output)}
+		entry := CacheEntry{Key: work.CacheKey, Graph: d.flow.graph.Name.Value, Node: task.Node, Value: d.vault.Kept(output)}
 		if work.CacheTTL > 0 {
 			entry.Expires = now.Add(work.CacheTTL)
 		}

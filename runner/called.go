@@ -30,6 +30,6 @@ func (d *driver) tellCalled(event *machine.Event) {
 	}
 	data["output"] = eval.Brief(note["output"])
 	d.eventOf(ToolCalled, event.At, event.Task)
-	d.event.Said = &Said{Type: "tool", Name: d.mask.text(name), Data: d.mask.value(data)}
+	d.event.Said = &Said{Type: "tool", Name: d.mask.Text(name), Data: d.mask.Value(data)}
 	d.emit()
 }

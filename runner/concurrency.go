@@ -111,7 +111,7 @@ func (s *seat) wait(ctx context.Context, d *driver) (request Request, err error)
 		}
 		if s.onBusy == "cancel_oldest" && len(waiting.Members) > 0 && waiting.Members[0].RunID != s.asked {
 			oldest := waiting.Members[0].RunID
-			why := fmt.Sprintf("run %q takes its place in group %q (concurrency.on_busy: cancel_oldest)", d.opts.RunID, d.mask.text(s.group))
+			why := fmt.Sprintf("run %q takes its place in group %q (concurrency.on_busy: cancel_oldest)", d.opts.RunID, d.mask.Text(s.group))
 			if err := d.flow.runner.cfg.Store.Ask(oldest, CancelBecause(why)); err != nil && !errors.Is(err, ErrNoRun) {
 				return "", err
 			}
@@ -146,7 +146,7 @@ func (s *seat) tell(d *driver, waiting *Waiting) {
 func (d *driver) begin(ctx context.Context, run RunRecord, began *machine.Event) (*Result, error) {
 	group, err := d.plan.Group(began)
 	if err != nil {
-		return nil, &InputError{Problems: []string{"concurrency.group: " + d.mask.text(err.Error())}}
+		return nil, &InputError{Problems: []string{"concurrency.group: " + d.mask.Text(err.Error())}}
 	}
 	var first []machine.Event
 	if group == "" {
@@ -179,7 +179,7 @@ func (d *driver) begin(ctx context.Context, run RunRecord, began *machine.Event)
 	}
 	request, err := seat.wait(ctx, d)
 	at := d.now()
-	stops := request.event(at)
+	stops := requested(request, at)
 	switch {
 	case errors.Is(err, ErrStopped) && stops.Kind == machine.CancelAsked:
 		return d.finishRun(ctx, &stops)

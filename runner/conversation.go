@@ -40,7 +40,7 @@ func (d *driver) tellSpoken(event *machine.Event) {
 	}
 	add := func(m Message) {
 		m.Thinking = nil
-		out.Messages = append(out.Messages, d.mask.message(m))
+		out.Messages = append(out.Messages, d.mask.Message(m))
 	}
 	if event.Talk.Summary != nil {
 		add(*event.Talk.Summary)

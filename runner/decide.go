@@ -18,7 +18,7 @@ func (d *driver) decide(ctx context.Context, c *machine.Command) {
 	for _, v := range choice.See {
 		seen[v.Key] = v.Value
 	}
-	seen = d.mask.state(seen)
+	seen = d.mask.State(seen)
 	choice.See = slices.Clone(choice.See)
 	for i := range choice.See {
 		choice.See[i].Value = seen[choice.See[i].Key]

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -28,12 +29,12 @@ type driver struct {
 	// log takes what is said; subgraphs have that of the run around them.
 	log     *runLog
 	secrets map[string]any
-	mask    *masker
+	mask    *mask.Masker
 	// unread says why the secrets of a record could not be read: it can be looked
 	// at without them.
 	unread error
 	// vault hides what is never stored.
-	vault *masker
+	vault *mask.Masker
 
 	// pace is the clock if it is a virtual one, which has to know who works.
 	pace *VirtualClock
@@ -127,7 +128,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 	}
 	d := &driver{
 		flow: f, opts: opts, clock: clock, plan: f.plan, state: f.plan.NewState(),
-		secrets: secrets, mask: newMasker(f.graph, secrets),
+		secrets: secrets, mask: mask.New(f.graph, secrets),
 		inbox: make(chan *message, 64), done: make(chan struct{}),
 		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, inside: map[machine.TaskID]chan insideCall{}, texts: map[machine.TaskID]saying{}, partials: map[machine.TaskID]any{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		nested: nested, watched: opts.Sink != nil || opts.History,
@@ -139,13 +140,13 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		d.time = newTimekeeper(d.clock)
 		d.log = newRunLog(f.runner.cfg.Store, &opts, clock.Now)
 	}
-	d.log.hideForms(d.mask.values)
-	d.mask.also = d.log.hide
-	var around *masker
+	d.log.hideForms(d.mask.Values)
+	d.mask.Also = d.log.hide
+	var around *mask.Masker
 	if nested != nil {
 		around = nested.parent.vault
 	}
-	d.vault = newVault(secrets, around)
+	d.vault = mask.NewVault(secrets, around)
 	d.checkpoints = nested == nil && f.runner.cfg.Store != nil
 	d.watch()
 	d.scope, d.budget, d.pool = &Scope{tasks: tasksDir(f.runner.cfg.Store, opts.RunID)}, newBudget(&f.graph.Limits, nil), newStepPool(nested)
@@ -156,7 +157,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		d.scope, d.budget = nested.parent.scope, newBudget(&f.graph.Limits, nested.parent.budget)
 		d.answered = nested.parent.answered
 		d.answers = nested.parent.answers
-		d.mask.hideForms(nested.hidden)
+		d.mask.HideForms(nested.hidden)
 	}
 	return d
 }
@@ -164,8 +165,8 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 // run drives the machine from the first event to the last.
 func (d *driver) run(ctx context.Context, input map[string]any) (*Result, error) {
 	d.started = time.Unix(0, d.now())
-	d.mask.learn(d.opts.taken.keys)
-	d.mask.learn(input)
+	d.mask.Learn(d.opts.taken.keys)
+	d.mask.Learn(input)
 	event := machine.Event{
 		Kind: machine.RunBegan, At: d.started.UnixNano(), Input: input,
 		Run: d.opts.info(d.opts.RunID),
@@ -273,7 +274,7 @@ func (d *driver) open(event *machine.Event) (commands []machine.Command, at int6
 	if d.durable == 0 {
 		return d.apply(event)
 	}
-	d.vault.maskEvent(event)
+	d.vault.Event(event)
 	d.durable--
 	commands, err = d.plan.Apply(d.state, *event)
 	return commands, event.At, err
@@ -282,7 +283,7 @@ func (d *driver) open(event *machine.Event) (commands []machine.Command, at int6
 // apply makes an event durable and applies it. It returns what follows, and
 // when the event happened.
 func (d *driver) apply(event *machine.Event) (commands []machine.Command, at int64, err error) {
-	d.vault.maskEvent(event)
+	d.vault.Event(event)
 	if err := d.append(event); err != nil {
 		return nil, 0, err
 	}

@@ -29,7 +29,7 @@ func (h *HistoryRecord) order() int {
 func (d *driver) finally() []FinallyResult {
 	var out []FinallyResult
 	for _, end := range d.state.FinallyEnds() {
-		result := FinallyResult{Node: end.Node, Outcome: "success", Error: d.mask.failure(end.Failure)}
+		result := FinallyResult{Node: end.Node, Outcome: "success", Error: d.mask.Failure(end.Failure)}
 		switch {
 		case end.Skipped:
 			result.Outcome = "skipped"

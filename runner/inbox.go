@@ -105,9 +105,9 @@ func (d *driver) hear(m *message) *machine.Event {
 	case m.kept != nil:
 		d.note(m)
 	case m.learn != nil:
-		d.mask.hideForms(m.learn)
+		d.mask.HideForms(m.learn)
 		for _, text := range m.learned {
-			d.mask.learnValue(text)
+			d.mask.LearnValue(text)
 		}
 	default:
 		if m.resting != nil {

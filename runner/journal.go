@@ -28,7 +28,7 @@ func (d *driver) create(run RunRecord, applied, first []machine.Event) error {
 		return nil
 	}
 	for i := range first {
-		d.vault.maskEvent(&first[i])
+		d.vault.Event(&first[i])
 	}
 	all := slices.Concat(applied, first)
 	journal, err := d.flow.runner.cfg.Store.Create(run, all...)
@@ -101,11 +101,11 @@ func (d *driver) take(event *machine.Event) (commands []machine.Command, at int6
 	case d.journal == nil || len(d.inbox) == 0 || !d.state.Live():
 		return d.apply(event)
 	default:
-		d.vault.maskEvent(event)
+		d.vault.Event(event)
 		group := []machine.Event{*event}
 		for range len(d.inbox) {
 			if next := d.hear(d.next()); next != nil {
-				d.vault.maskEvent(next)
+				d.vault.Event(next)
 				group = append(group, *next)
 			}
 			if d.journalErr != nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -96,7 +97,7 @@ func (rec *record) replayed(opts Options, events []machine.Event) (*driver, erro
 	}
 	secrets, err := rec.flow.runner.secretsOf(&opts, rec.flow.graph)
 	if err != nil {
-		secrets = placeholders(rec.flow.graph)
+		secrets = mask.Placeholders(rec.flow.graph)
 	}
 	d := newDriver(rec.flow, opts, secrets, nil)
 	d.unread = err
@@ -118,9 +119,9 @@ func (rec *record) replayed(opts Options, events []machine.Event) (*driver, erro
 // learnStart hides what a run had to keep secret from its beginning on.
 func (d *driver) learnStart(began *machine.Event) {
 	if began.Run != nil {
-		d.mask.learn(began.Run.Session)
+		d.mask.Learn(began.Run.Session)
 	}
-	d.mask.learn(began.Input)
+	d.mask.Learn(began.Input)
 }
 
 // replay applies a recorded event and carries nothing out.

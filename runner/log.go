@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"github.com/graphrun/graphrun/runner/internal/mask"
 	"io"
 	"sync"
 	"time"
@@ -36,18 +37,6 @@ type LogChunk struct {
 	End bool
 }
 
-// LogStore keeps logs. They are written by one driver at a time and read by all.
-type LogStore interface {
-	// AppendLog numbers chunks in their order, keeps them and forgets those that
-	// are numbered as in drop, all in one. It returns the first number that it
-	// gave. It fails with ErrNoRun. The latest chunks may be lost when the power
-	// fails.
-	AppendLog(runID string, chunks []LogChunk, drop []int64) (first int64, err error)
-	// Log returns at most so many chunks with numbers after one, in order. It
-	// fails with ErrNoRun.
-	Log(runID string, after int64, most int) ([]LogChunk, error)
-}
-
 const (
 	// logHead and logTail are how many bytes of a stream of an attempt are kept:
 	// its first and its last.
@@ -66,15 +55,20 @@ const (
 	heardAfter = 100 * time.Millisecond
 )
 
+// logKeeper is what of a store keeps logs.
+type logKeeper interface {
+	AppendLog(runID string, chunks []LogChunk, drop []int64) (first int64, err error)
+}
+
 // runLog takes what is said, from any goroutine, and keeps it in batches.
 type runLog struct {
-	store LogStore // nil: nothing is kept
+	store logKeeper // nil: nothing is kept
 	runID string
 	now   func() time.Time
 	heard func(LogChunk)
 
 	mu      sync.Mutex // of all that follows
-	mask    *masker
+	mask    *mask.Masker
 	calls   int64
 	queue   []*logChunk // not kept yet, in order
 	gone    int         // of queue, about
@@ -94,22 +88,22 @@ type logChunk struct {
 	writing bool // it is in a batch that is being written
 }
 
-func newRunLog(store LogStore, opts *Options, now func() time.Time) *runLog {
-	return &runLog{store: store, runID: opts.RunID, heard: opts.Heard, now: now, mask: &masker{}}
+func newRunLog(store logKeeper, opts *Options, now func() time.Time) *runLog {
+	return &runLog{store: store, runID: opts.RunID, heard: opts.Heard, now: now, mask: &mask.Masker{}}
 }
 
 // hideForms masks texts that are what secrets read as.
 func (l *runLog) hideForms(texts []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.mask.hideForms(texts)
+	l.mask.HideForms(texts)
 }
 
 // hide masks texts in what is said from now on.
 func (l *runLog) hide(v any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.mask.hide(v)
+	l.mask.Hide(v)
 }
 
 // open begins a stream of a task. Heard is told nothing of a quiet one.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -54,7 +55,7 @@ type logReader struct {
 	each   func(*LogChunk) error
 	after  int64
 	// mask hides what is secret by now; state is how the run stands by then.
-	mask *masker
+	mask *mask.Masker
 	busy map[string]bool
 	// open holds of each stream the end that may be the beginning of a secret.
 	open map[int64]*LogChunk
@@ -97,7 +98,7 @@ func (l *logReader) read(wait bool) error {
 
 // look finds out what is secret in the run by now.
 func (l *logReader) look() error {
-	l.mask, l.busy = &masker{}, nil
+	l.mask, l.busy = &mask.Masker{}, nil
 	if !l.rec.flow.hasSecrets() {
 		return nil
 	}
@@ -109,7 +110,7 @@ func (l *logReader) look() error {
 	if err != nil {
 		return err
 	}
-	d.mask.learn(d.state.Values())
+	d.mask.Learn(d.state.Values())
 	l.mask, l.busy = d.mask, map[string]bool{}
 	for _, t := range d.state.Active() {
 		if d.flow.confides(t.Node) {
@@ -153,9 +154,9 @@ func (l *logReader) tell(c *LogChunk) error {
 			return err
 		}
 	}
-	shown, rest := l.mask.chunk(text)
+	shown, rest := l.mask.Chunk(text)
 	if c.End {
-		shown, rest = shown+lastChunk(rest), ""
+		shown, rest = shown+mask.LastChunk(rest), ""
 		delete(l.next, c.Call)
 	}
 	if rest != "" {
@@ -171,7 +172,7 @@ func (l *logReader) tell(c *LogChunk) error {
 }
 
 func (l *logReader) tellEnd(c *LogChunk) error {
-	c.Text = lastChunk(c.Text)
+	c.Text = mask.LastChunk(c.Text)
 	return l.each(c)
 }
 

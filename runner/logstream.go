@@ -4,6 +4,7 @@ package runner
 
 import (
 	"bytes"
+	"github.com/graphrun/graphrun/runner/internal/mask"
 	"slices"
 	"time"
 )
@@ -28,7 +29,7 @@ type logStream struct {
 func (s *logStream) Write(p []byte) (int, error) {
 	l := s.log
 	l.mu.Lock()
-	shown, rest := l.mask.chunk(s.rest + string(p))
+	shown, rest := l.mask.Chunk(s.rest + string(p))
 	s.rest = rest
 	s.add([]byte(shown))
 	l.mu.Unlock()
@@ -40,7 +41,7 @@ func (s *logStream) Close() error {
 	l := s.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s.add([]byte(lastChunk(s.rest)))
+	s.add([]byte(mask.LastChunk(s.rest)))
 	if s.offset > 0 && l.store != nil && !l.failed {
 		if s.last == nil || s.last.writing || s.last.Seq > 0 {
 			s.last = &logChunk{LogChunk: s.about}

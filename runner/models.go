@@ -178,7 +178,7 @@ func (d *driver) access(task *Task, id machine.TaskID, turns map[string]int) {
 	task.Models = &ModelAccess{
 		Goal: d.state.Goal(), OwnGoal: d.state.Goal() == d.flow.graph.Goal.Description.Value,
 		Overrides: settings.Models, Dir: d.modelDir(), Params: paramsOf(settings.Params, task.Node), Answered: answered,
-		Secrets: slices.Clone(d.mask.values), Turns: turns,
+		Secrets: slices.Clone(d.mask.Values), Turns: turns,
 		Desk: &desk{d, id},
 	}
 	if d.nested != nil {
@@ -222,7 +222,7 @@ func (d *driver) talkOf(talk *machine.Talk) *Talk {
 	out := &Talk{Talk: *talk}
 	out.Ran = make([]machine.Ran, len(talk.Ran))
 	for i, ran := range talk.Ran {
-		ran.Output = d.mask.text(ran.Output)
+		ran.Output = d.mask.Text(ran.Output)
 		out.Ran[i] = ran
 	}
 	return out

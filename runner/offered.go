@@ -131,7 +131,7 @@ func (d *driver) accept(answers []GivenAnswer, by string) ([]machine.Event, erro
 			continue
 		}
 		event := d.answerEvent(&open[i], value, by)
-		d.vault.maskEvent(&event)
+		d.vault.Event(&event)
 		events = append(events, event)
 		open = slices.Delete(open, i, i+1)
 	}

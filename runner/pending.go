@@ -64,7 +64,7 @@ func (d *driver) parks() bool {
 func (d *driver) passedOn(q *machine.Question) machine.Ask {
 	ask := q.Ask
 	ask.ID, ask.Node, ask.Element = d.nested.askID(q), q.Path(), q.Index()+1
-	ask.Prompt = d.mask.text(ask.Prompt) // what the subgraph hides, nobody hides any more once it rests
+	ask.Prompt = d.mask.Text(ask.Prompt) // what the subgraph hides, nobody hides any more once it rests
 	return ask
 }
 
@@ -119,20 +119,20 @@ func (d *driver) reading(of inner) *nesting {
 	id := of.task
 	return &nesting{
 		parent: d, task: id, node: d.nested.path(id.Node), prefix: d.nested.prefixOf(id.Node, id.Element-1),
-		hidden: d.mask.values, call: of.call, file: of.file,
+		hidden: d.mask.Values, call: of.call, file: of.file,
 	}
 }
 
 func (d *driver) pendingOf(q *machine.Question) Pending {
 	p := Pending{
-		Node: d.nested.inTarget(q.Path()), Kind: "human", Prompt: d.mask.text(q.Prompt), Schema: q.Schema, Due: moment(q.Until),
+		Node: d.nested.inTarget(q.Path()), Kind: "human", Prompt: d.mask.Text(q.Prompt), Schema: q.Schema, Due: moment(q.Until),
 	}
 	if q.Key != "" {
 		p.Key, p.Kind = &q.Key, "interrupt"
 	}
 	if call := q.Tool; call != nil {
 		p.Kind, p.Name = "tool", call.Name
-		p.Args, _ = d.mask.value(call.Args).(map[string]any)
+		p.Args, _ = d.mask.Value(call.Args).(map[string]any)
 	}
 	if i := q.Index(); i >= 0 {
 		p.Index = &i

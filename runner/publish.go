@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -54,7 +55,7 @@ func (d *driver) announce(input map[string]any) {
 	}
 	d.event = Event{
 		Type: RunStarted, Time: d.started, Graph: d.flow.graph.Name.Value, Start: d.plan.Start(),
-		MaxSteps: limit, Input: d.mask.state(input),
+		MaxSteps: limit, Input: d.mask.State(input),
 	}
 	d.emit()
 }
@@ -108,16 +109,16 @@ func (d *driver) said(m *message) {
 	}
 	switch m.said.Type {
 	case "thinking":
-		kind, m.said.Text = NodeThinking, d.mask.text(m.said.Text)
+		kind, m.said.Text = NodeThinking, d.mask.Text(m.said.Text)
 	case "retrying":
 		kind = NodeRetrying
 	}
 	if m.said.Type == "text" && !d.streamed(m) {
 		return
 	}
-	m.said.Message = d.mask.text(m.said.Message)
-	m.said.Name = d.mask.text(m.said.Name)
-	m.said.Data = d.mask.value(m.said.Data)
+	m.said.Message = d.mask.Text(m.said.Message)
+	m.said.Name = d.mask.Text(m.said.Name)
+	m.said.Data = d.mask.Value(m.said.Data)
 	d.tellSaid(kind, m)
 }
 
@@ -125,7 +126,7 @@ func (d *driver) tellSaid(kind EventType, m *message) {
 	d.eventOf(kind, d.now(), m.task)
 	d.event.Said, d.event.live = m.said, true
 	if r := m.said.Retry; r != nil {
-		d.event.Attempt, d.event.MaxAttempts, d.event.NextDelay, d.event.Error = r.Attempt, r.MaxAttempts, r.Delay, d.mask.failure(r.Error)
+		d.event.Attempt, d.event.MaxAttempts, d.event.NextDelay, d.event.Error = r.Attempt, r.MaxAttempts, r.Delay, d.mask.Failure(r.Error)
 	}
 	d.emit()
 }
@@ -141,13 +142,13 @@ func (d *driver) eventOf(kind EventType, at int64, task machine.TaskID) {
 // streamed masks a piece of text, whose end is kept back while it may be the
 // beginning of a secret. It reports whether there is something to tell.
 func (d *driver) streamed(m *message) bool {
-	shown, rest := d.mask.chunk(d.tails[m.task] + m.said.Text)
+	shown, rest := d.mask.Chunk(d.tails[m.task] + m.said.Text)
 	if m.said.Final {
-		shown += lastChunk(rest)
+		shown += mask.LastChunk(rest)
 		delete(d.tails, m.task)
 	} else {
 		if m.said.Broken {
-			shown, rest = shown+lastChunk(rest), ""
+			shown, rest = shown+mask.LastChunk(rest), ""
 		}
 		if d.tails == nil {
 			d.tails = map[machine.TaskID]string{}
@@ -163,7 +164,7 @@ func (d *driver) streamed(m *message) bool {
 func (d *driver) tellTail(task machine.TaskID) {
 	if rest, open := d.tails[task]; open {
 		delete(d.tails, task)
-		d.tellSaid(NodeOutput, &message{task: task, said: &Said{Type: "text", Text: lastChunk(rest), Final: true}})
+		d.tellSaid(NodeOutput, &message{task: task, said: &Said{Type: "text", Text: mask.LastChunk(rest), Final: true}})
 	}
 }
 
@@ -204,7 +205,7 @@ func (d *driver) publish(at int64) {
 func (d *driver) warnUntold() {
 	for _, n := range d.state.Notes() {
 		if n.Kind == machine.NoteNodeEmitted && n.Failure != nil {
-			d.warn(&Event{Node: d.plan.NodeID(n.Node), Said: emitted(nil, d.mask.failure(n.Failure))})
+			d.warn(&Event{Node: d.plan.NodeID(n.Node), Said: emitted(nil, d.mask.Failure(n.Failure))})
 		}
 	}
 }
@@ -213,7 +214,7 @@ func (d *driver) warnUntold() {
 // it is told.
 func (d *driver) learnConfided() {
 	for _, value := range d.state.Confided() {
-		d.mask.learnValue(machine.Plain(value))
+		d.mask.LearnValue(machine.Plain(value))
 	}
 }
 
@@ -280,31 +281,31 @@ func (d *driver) describe(n *machine.Note, at int64) {
 	case machine.NoteNodeStarted:
 		e.Kind = d.plan.NodeKind(n.Node)
 	case machine.NoteNodeRetrying:
-		e.Error, e.MaxAttempts = d.mask.failure(n.Failure), n.Retry.MaxAttempts
+		e.Error, e.MaxAttempts = d.mask.Failure(n.Failure), n.Retry.MaxAttempts
 		e.NextDelay, e.AskedDelay = n.Retry.Delay, n.Retry.Asked
 	case machine.NoteNodeCompleted:
 		e.Kind, e.Duration = d.plan.NodeKind(n.Node), time.Duration(max(0, at-n.Began))
-		e.Output, e.Cached, e.Skipped = d.mask.value(n.Output), n.Cached, n.Skipped
+		e.Output, e.Cached, e.Skipped = d.mask.Value(n.Output), n.Cached, n.Skipped
 	case machine.NoteNodeFailed:
 		e.Kind, e.Duration = d.plan.NodeKind(n.Node), time.Duration(max(0, at-n.Began))
-		e.Error = d.mask.failure(n.Failure)
+		e.Error = d.mask.Failure(n.Failure)
 	case machine.NoteNodeEmitted:
-		e.Said = emitted(d.mask.value(n.Output), d.mask.failure(n.Failure))
+		e.Said = emitted(d.mask.Value(n.Output), d.mask.Failure(n.Failure))
 	case machine.NoteJoinDropped:
 		e.Said = droppedSaid(n)
 	case machine.NoteElementEnded:
 		e.Said = elementSaid(n)
-		e.Said.Data = d.mask.value(e.Said.Data)
+		e.Said.Data = d.mask.Value(e.Said.Data)
 	case machine.NoteAsked, machine.NoteAnswered:
 		e.Said = d.asks(n)
 	case machine.NoteEdgesResolved:
-		e.Output, e.Next = d.mask.value(n.Output), d.eventTargets(n)
+		e.Output, e.Next = d.mask.Value(n.Output), d.eventTargets(n)
 		d.candidates = d.state.AppendCandidates(d.candidates[:0], n)
 		e.Candidates = d.candidates
-		d.mask.candidates(e.Candidates)
+		d.mask.Candidates(e.Candidates)
 		e.MaxSteps = d.state.MaxSteps()
 	case machine.NoteStateUpdated:
-		e.Delta = d.mask.delta(d.state.Delta())
+		e.Delta = d.mask.Delta(d.state.Delta())
 	}
 }
 
@@ -335,12 +336,12 @@ func (d *driver) remember(n *machine.Note, at int64) {
 	switch n.Kind {
 	case machine.NoteNodeCompleted, machine.NoteNodeFailed:
 		record := HistoryRecord{
-			Step: int(n.Step), Node: d.plan.NodeID(n.Node), Visit: int(n.Visit), Outcome: "success", Output: d.mask.value(machine.Plain(n.Output)),
+			Step: int(n.Step), Node: d.plan.NodeID(n.Node), Visit: int(n.Visit), Outcome: "success", Output: d.mask.Value(machine.Plain(n.Output)),
 			Edges: []int{}, Next: []string{}, Duration: Milliseconds(max(0, at-n.Began)),
 		}
 		record.Reason = d.state.ReasonOf(int(n.Node))
 		if n.Kind == machine.NoteNodeFailed {
-			record.Outcome, record.Error = "failure", d.mask.failure(n.Failure)
+			record.Outcome, record.Error = "failure", d.mask.Failure(n.Failure)
 		}
 		record.Finally = d.plan.IsFinal(n.Node)
 		if record.Step > 0 || record.Finally {

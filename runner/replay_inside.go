@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -133,7 +134,7 @@ func (d *driver) catchUp(r *reader, event *machine.Event) error {
 func startReading(flow *Flow, nested *nesting, rec *record) (*driver, error) {
 	secrets, err := ReadSecrets(flow.graph)
 	if err != nil {
-		secrets = placeholders(flow.graph)
+		secrets = mask.Placeholders(flow.graph)
 	}
 	parent := nested.parent
 	child := newDriver(flow, Options{

@@ -34,8 +34,8 @@ func (r Request) Cancels() (why string, cancels bool) {
 	return strings.CutPrefix(string(r), string(RequestCancel)+": ")
 }
 
-// event is what the request does to a run.
-func (r Request) event(at int64) machine.Event {
+// requested is what a request does to a run.
+func requested(r Request, at int64) machine.Event {
 	if why, cancels := r.Cancels(); cancels {
 		return machine.Event{Kind: machine.CancelAsked, At: at, Reason: why}
 	}
@@ -58,7 +58,7 @@ func (d *driver) heed() {
 			case offer := <-offers:
 				d.send(message{offer: &offer})
 			case request := <-asked:
-				d.send(message{event: request.event(d.now())})
+				d.send(message{event: requested(request, d.now())})
 			case <-d.done:
 				return
 			}

@@ -112,7 +112,10 @@ func beside(file, path string) string {
 // Load returns a text that the graph of the run takes from a file, as it was kept;
 // see spec.Options.
 func (r *RunRecord) Load(path string) ([]byte, error) {
-	src, ok := r.Files[absolute(beside(r.File, path))]
+	if path = filepath.FromSlash(path); !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(r.File), path)
+	}
+	src, ok := r.Files[filepath.Clean(path)]
 	if !ok {
 		return nil, fs.ErrNotExist
 	}

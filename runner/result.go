@@ -230,10 +230,10 @@ func (d *driver) result() *Result {
 	s := d.state
 	path := d.pathSoFar()
 	values := s.Values()
-	d.mask.learn(values)
+	d.mask.Learn(values)
 	for i := range d.history { // what became a secret after it was told
-		d.history[i].Output = d.mask.value(d.history[i].Output)
-		d.history[i].Error = d.mask.failure(d.history[i].Error)
+		d.history[i].Output = d.mask.Value(d.history[i].Output)
+		d.history[i].Error = d.mask.Failure(d.history[i].Error)
 	}
 	// tasks that ran at once are remembered as they ended
 	slices.SortStableFunc(d.history, func(a, b HistoryRecord) int {
@@ -242,7 +242,7 @@ func (d *driver) result() *Result {
 	return &Result{
 		RunID: d.opts.RunID, Graph: d.flow.graph.Name.Value, Status: s.Status, Quality: s.Quality,
 		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: len(d.path) + s.ChildStepsEnded(), MaxSteps: s.MaxSteps(), MaxStateBytes: s.MaxStateBytes(),
-		Path: path, State: d.mask.state(values), Output: d.mask.value(s.Output), Error: d.mask.failure(s.Failure),
+		Path: path, State: d.mask.State(values), Output: d.mask.Value(s.Output), Error: d.mask.Failure(s.Failure),
 		Pending: []Pending{}, PausedAt: pausedAt(s), Partial: d.partial(), Finally: d.finally(), Edges: EdgeCounts{d.flow.graph, s.Fired()},
 		Usage: usageOf(s.Usage()), StartedAt: d.started.UTC(), Duration: Milliseconds(time.Duration(max(0, d.now()-d.started.UnixNano()))), History: d.history,
 	}
@@ -256,6 +256,6 @@ func pausedAt(s *machine.State) *PausedAt {
 }
 
 func (d *driver) partial() map[string]any {
-	partial, _ := d.mask.value(d.state.Partial()).(map[string]any)
+	partial, _ := d.mask.Value(d.state.Partial()).(map[string]any)
 	return partial
 }

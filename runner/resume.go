@@ -206,7 +206,7 @@ func (rec *record) become(info *machine.RunInfo) {
 // run and those before them, as they are, and those that it begins with.
 func (d *driver) createFork(rec *record, from string, first []machine.Event) error {
 	for i := range first {
-		d.vault.maskEvent(&first[i])
+		d.vault.Event(&first[i])
 	}
 	journal, err := d.flow.runner.cfg.Store.Fork(rec.run, from, rec.total, first...)
 	switch {

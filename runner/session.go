@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -29,7 +30,7 @@ type Session struct {
 	// Secret lists those whose values are secret, sorted.
 	Secret []string
 	// Talk is the conversation; nil when no run had one.
-	Talk []Message
+	Talk []machine.Message
 	// Run is the run that ended last, and Graph the name of its graph.
 	Run   string
 	Graph string
@@ -37,54 +38,15 @@ type Session struct {
 	Updated time.Time
 }
 
-// SessionStore keeps sessions.
-type SessionStore interface {
-	// Session returns a session. It fails with ErrNoSession.
-	Session(id string) (Session, error)
-	// SaveSession puts what a run left into its session: the keys one by one,
-	// the conversation as a whole unless it is nil.
-	SaveSession(s Session) error
-	// Sessions lists all sessions, the last updated first, then by id.
-	Sessions() ([]Session, error)
-	// DeleteSession forgets a session; its runs stay. It fails with ErrNoSession.
-	DeleteSession(id string) error
-}
-
 // Masked is the session as it may be shown.
 func (s Session) Masked() Session {
-	m := s.masker()
-	s.Keys = m.state(s.Keys)
+	m := mask.OfSession(s.Secret, s.Keys)
+	s.Keys = m.State(s.Keys)
 	s.Talk = slices.Clone(s.Talk)
 	for i := range s.Talk {
-		s.Talk[i] = m.message(s.Talk[i])
+		s.Talk[i] = m.Message(s.Talk[i])
 	}
 	return s
-}
-
-func (s *Session) masker() *masker {
-	m := &masker{keys: map[string]bool{}}
-	for _, name := range s.Secret {
-		m.keys[name] = true
-	}
-	m.learn(s.Keys)
-	return m
-}
-
-// message masks a message.
-func (m *masker) message(said Message) Message {
-	said.Content = m.text(said.Content)
-	said.Parts = slices.Clone(said.Parts)
-	for i := range said.Parts {
-		part := &said.Parts[i]
-		part.Text, part.URL, part.Name = m.text(part.Text), m.text(part.URL), m.text(part.Name)
-	}
-	said.ToolCalls = slices.Clone(said.ToolCalls)
-	for i := range said.ToolCalls {
-		call := &said.ToolCalls[i]
-		call.Args, _ = m.value(call.Args).(map[string]any)
-		call.Malformed = m.text(call.Malformed)
-	}
-	return said
 }
 
 // taken is what a run takes over from its session.
@@ -116,7 +78,7 @@ func (f *Flow) takeOver(id string) (taken taken, err error) {
 		}
 		if problem := misfit(key, value); problem != "" {
 			failed.Problems = append(failed.Problems, fmt.Sprintf("session %q: key %q: %s; graphrun sessions delete %s begins it anew",
-				id, name, s.masker().text(problem), id))
+				id, name, mask.OfSession(s.Secret, s.Keys).Text(problem), id))
 			continue
 		}
 		taken.keys[name] = value
@@ -190,9 +152,9 @@ func (d *driver) leaveAgain() error {
 	return d.leave(d.last)
 }
 
-// MergeSession is the session that results when a run leaves something to it;
-// for stores.
-func MergeSession(before, left Session) Session {
+// After is the session that results when a run leaves something to the one before it.
+func (s Session) After(before Session) Session {
+	left := s
 	keys := maps.Clone(before.Keys)
 	if keys == nil {
 		keys = map[string]any{}
@@ -210,7 +172,7 @@ func MergeSession(before, left Session) Session {
 	return left
 }
 
-// CompareSessions orders sessions as SessionStore.Sessions does.
-func CompareSessions(a, b Session) int {
-	return cmp.Or(b.Updated.Compare(a.Updated), cmp.Compare(a.ID, b.ID))
+// Compare orders sessions as Store.Sessions does.
+func (s Session) Compare(other Session) int {
+	return cmp.Or(other.Updated.Compare(s.Updated), cmp.Compare(s.ID, other.ID))
 }

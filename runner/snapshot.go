@@ -77,7 +77,7 @@ func (d *driver) keepSnapshot() error {
 		limit = math.MaxInt
 	}
 	text, err := json.Marshal(snapshotHead{
-		Started: d.started.UnixNano(), Last: d.state.Now(), Steps: d.steps(), Told: d.lastNumber(), Hidden: d.mask.learned,
+		Started: d.started.UnixNano(), Last: d.state.Now(), Steps: d.steps(), Told: d.lastNumber(), Hidden: d.mask.Learned,
 	})
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (d *driver) startFrom(rec *record) (err error) {
 	d.started, d.last = time.Unix(0, rec.from.head.Started), rec.from.head.Last
 	d.time.notBefore(d.last)
 	for _, text := range rec.from.head.Hidden {
-		d.mask.learnValue(text)
+		d.mask.LearnValue(text)
 	}
 	return nil
 }

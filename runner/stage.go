@@ -113,7 +113,7 @@ func (s *Stage) Release() { s.clock.release() }
 // Ask asks something of the run, if it goes on.
 func (s *Stage) Ask(request Request) {
 	if d := s.current(); d != nil {
-		d.send(message{event: request.event(d.now())})
+		d.send(message{event: requested(request, d.now())})
 	}
 }
 

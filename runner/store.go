@@ -98,10 +98,47 @@ type Store interface {
 	// while a driver has the run.
 	Delete(runID string) error
 
-	LogStore
-	OfferStore
-	SessionStore
-	ResultCache
+	// Offers of answers are kept until the driver of their run has settled them.
+
+	// Offer leaves an offer for whoever drives a run, now or later. It fails with
+	// ErrNoRun.
+	Offer(runID string, offer Offer) error
+	// Offered says how an offer stands: open until a driver has settled it, and
+	// refused with the reason if it was. An offer that is neither was taken or
+	// withdrawn, or the run is gone.
+	Offered(id string) (open bool, refused string, err error)
+	// Withdraw forgets an offer. It says how the offer stood, as Offered does.
+	Withdraw(id string) (open bool, refused string, err error)
+
+	// Logs are written by one driver at a time and read by all.
+
+	// AppendLog numbers chunks in their order, keeps them and forgets those that
+	// are numbered as in drop, all in one. It returns the first number that it
+	// gave. It fails with ErrNoRun. The latest chunks may be lost when the power
+	// fails.
+	AppendLog(runID string, chunks []LogChunk, drop []int64) (first int64, err error)
+	// Log returns at most so many chunks with numbers after one, in order. It
+	// fails with ErrNoRun.
+	Log(runID string, after int64, most int) ([]LogChunk, error)
+
+	// Sessions outlast the runs that share them.
+
+	// Session returns a session. It fails with ErrNoSession.
+	Session(id string) (Session, error)
+	// SaveSession puts what a run left into its session: the keys one by one,
+	// the conversation as a whole unless it is nil.
+	SaveSession(s Session) error
+	// Sessions lists all sessions, the last updated first, then by id.
+	Sessions() ([]Session, error)
+	// DeleteSession forgets a session; its runs stay. It fails with ErrNoSession.
+	DeleteSession(id string) error
+
+	// Results of nodes that have a cache block outlast their runs, too.
+
+	// Cached returns the value kept under a key, unless it has expired.
+	Cached(key string, now time.Time) (value any, ok bool, err error)
+	// Cache keeps a value, in the place of an earlier one.
+	Cache(entry CacheEntry) error
 	// ClearCache forgets what is cached for nodes of a graph, nil being all of
 	// its nodes and "" all graphs. It returns how many values that were.
 	ClearCache(graph string, nodes []string) (int, error)
@@ -152,7 +189,13 @@ type Journal interface {
 	// journal that finds out that it can't go on delivers a request to cancel: what
 	// is appended then fails with the reason.
 	Asked() <-chan Request
-	OfferJournal
+	// Offers delivers the offers that are open, each once and within about a
+	// second; nil: there never are any.
+	Offers() <-chan Offer
+	// Settle takes an offer, by adding events as AppendAll does, and forgets it in
+	// the same commit; with a reason it refuses it. An offer that was withdrawn
+	// meanwhile is not taken: taken is false, and nothing was added.
+	Settle(id string, events []machine.Event, refused string) (taken bool, err error)
 	// Close gives the lease back. Closing twice is fine.
 	Close() error
 }

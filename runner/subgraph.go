@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -106,7 +107,7 @@ func (n *nesting) info() *machine.ParentInfo {
 // run it: its notes tell then.
 func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver, end *childEnd) Handler {
 	stateBytes, bytesAbove := d.state.MaxStateBytes(), d.state.StateBytesAbove()+1
-	hidden, settings, calls := slices.Clone(d.mask.values), d.state.Models(), d.inside[id]
+	hidden, settings, calls := slices.Clone(d.mask.Values), d.state.Models(), d.inside[id]
 	naps := !d.state.InFinally()
 	return HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
 		node := task.Node
@@ -130,7 +131,7 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 		if err != nil {
 			return nil, err
 		}
-		child.mask.learn(child.state.Values())
+		child.mask.Learn(child.state.Values())
 		d.hideAs(child.mask)
 		if parked := child.parking(); parked != nil {
 			taken, ended := child.state.Steps+child.state.ChildSteps, child.state.StepsEnded()
@@ -162,9 +163,9 @@ type childEnd struct {
 }
 
 // hideAs makes the run hide what a subgraph hides, from the subgraph's goroutine.
-func (d *driver) hideAs(mask *masker) {
-	if len(mask.values) > 0 {
-		d.send(message{learn: slices.Clone(mask.values), learned: slices.Clone(mask.learned)})
+func (d *driver) hideAs(mask *mask.Masker) {
+	if len(mask.Values) > 0 {
+		d.send(message{learn: slices.Clone(mask.Values), learned: slices.Clone(mask.Learned)})
 	}
 }
 
@@ -178,7 +179,7 @@ func (d *driver) learnInside(event *machine.Event) {
 	state, _ := output["state"].(map[string]any)
 	for _, key := range flow.graph.State {
 		if value, ok := state[key.Name.Value]; ok && key.Secret {
-			d.mask.learnValue(value)
+			d.mask.LearnValue(value)
 		}
 	}
 }

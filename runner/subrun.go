@@ -156,7 +156,7 @@ func (s *subrun) replayed(rec *record, events []machine.Event, bytes int) (*driv
 func (d *driver) goOnFrom(before *driver) {
 	d.state, d.started, d.saved = before.state, before.started, before.saved
 	d.resting, d.path, d.mask = before.resting, before.path, before.mask
-	d.mask.hideForms(d.nested.hidden)
+	d.mask.HideForms(d.nested.hidden)
 	if journal, ok := before.journal.(*childJournal); ok {
 		d.journal = journal.passedOn(d.nested)
 	}

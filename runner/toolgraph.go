@@ -61,7 +61,7 @@ func (d *driver) toolGraphs(id machine.TaskID, work *machine.Work) *toolGraphs {
 	}
 	box := make(chan insideCall, 64)
 	d.inside[id] = box
-	return &toolGraphs{box: box, driver: d, id: id, work: work, hidden: slices.Clone(d.mask.values), models: d.state.Models(), stateBytes: d.state.MaxStateBytes(), bytesAbove: d.state.StateBytesAbove() + 1}
+	return &toolGraphs{box: box, driver: d, id: id, work: work, hidden: slices.Clone(d.mask.Values), models: d.state.Models(), stateBytes: d.state.MaxStateBytes(), bytesAbove: d.state.StateBytesAbove() + 1}
 }
 
 // run runs a graph and returns its output. A graph that waits for people makes
@@ -89,7 +89,7 @@ func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, 
 	if err != nil {
 		return nil, err
 	}
-	child.mask.learn(child.state.Values())
+	child.mask.Learn(child.state.Values())
 	d.hideAs(child.mask)
 	return g.outcome(child, result)
 }

@@ -213,7 +213,7 @@ func (d *driver) fired(n *machine.Note) []int {
 func (d *driver) reasons(n *machine.Note) []string {
 	var out []string
 	for _, c := range d.state.AppendCandidates(nil, n) {
-		out = append(out, fmt.Sprintf("%s: %s", c.To, d.mask.text(c.Why)))
+		out = append(out, fmt.Sprintf("%s: %s", c.To, d.mask.Text(c.Why)))
 	}
 	return out
 }
@@ -300,7 +300,7 @@ func leftover(then, now *walker) *Divergence {
 	if f := now.driver.state.Failure; now.driver.state.Ended() {
 		d.Why = nil // the reasons have it
 	} else if f != nil {
-		d.Why = []string{now.driver.mask.text(f.Error())}
+		d.Why = []string{now.driver.mask.Text(f.Error())}
 	}
 	d.reasons(then, now, d.Node)
 	return d

@@ -48,7 +48,7 @@ func (w *walker) endedBy() string {
 	s := w.driver.state
 	text := "the run ends here: " + strings.TrimSuffix(string(s.Status)+", "+s.Reason, ", ")
 	if s.Failure != nil {
-		text += ": " + w.driver.mask.text(s.Failure.Message)
+		text += ": " + w.driver.mask.Text(s.Failure.Message)
 	}
 	return text
 }

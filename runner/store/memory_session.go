@@ -37,7 +37,7 @@ func (m *Memory) Sessions() ([]runner.Session, error) {
 	for _, session := range m.sessions {
 		out = append(out, ownSession(session))
 	}
-	slices.SortFunc(out, runner.CompareSessions)
+	slices.SortFunc(out, runner.Session.Compare)
 	return out, nil
 }
 
@@ -48,7 +48,7 @@ func (m *Memory) SaveSession(left runner.Session) error {
 	if m.sessions == nil {
 		m.sessions = map[string]runner.Session{}
 	}
-	m.sessions[left.ID] = runner.MergeSession(m.sessions[left.ID], ownSession(left))
+	m.sessions[left.ID] = ownSession(left).After(m.sessions[left.ID])
 	return nil
 }
 

@@ -74,7 +74,7 @@ func (s *Store) SaveSession(left runner.Session) error {
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		merged := runner.MergeSession(before, left)
+		merged := left.After(before)
 		keys, err := store.EncodeValue(merged.Keys)
 		if err != nil {
 			return err

@@ -1,7 +1,7 @@
 // What of a run may be kept: secrets are hidden before anything is stored or
-// becomes state (GraphSpec §2).
+// becomes state.
 
-package runner
+package mask
 
 import (
 	"maps"
@@ -12,41 +12,41 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// newVault is a masker of the graph's secrets and those of the runs around it.
+// NewVault is a masker of the graph's secrets and those of the runs around it.
 // It never changes and may be used by several goroutines. Nil: there are none.
-func newVault(secrets map[string]any, around *masker) *masker {
+func NewVault(secrets map[string]any, around *Masker) *Masker {
 	if len(secrets) == 0 {
 		return around
 	}
-	m := &masker{}
+	m := &Masker{}
 	if around != nil {
-		m.values, m.begins = slices.Clone(around.values), around.begins
+		m.Values, m.begins = slices.Clone(around.Values), around.begins
 	}
 	for _, name := range slices.Sorted(maps.Keys(secrets)) {
-		m.hide(secrets[name])
+		m.Hide(secrets[name])
 	}
 	return m
 }
 
-// maskEvent hides secrets in a fact before it is recorded, so that neither the
+// Event hides secrets in a fact before it is recorded, so that neither the
 // journal nor the state ever holds one.
-func (m *masker) maskEvent(e *machine.Event) {
+func (m *Masker) Event(e *machine.Event) {
 	if m == nil || e.Kind == machine.Advanced || e.Kind == machine.TaskBegan {
 		return
 	}
 	if e.Input != nil {
-		e.Input, _ = m.value(e.Input).(map[string]any)
+		e.Input, _ = m.Value(e.Input).(map[string]any)
 	}
-	e.Output, e.Partial, e.Failure = m.value(e.Output), m.value(e.Partial), m.failure(e.Failure)
-	e.Reasoning = m.text(e.Reasoning)
+	e.Output, e.Partial, e.Failure = m.Value(e.Output), m.Value(e.Partial), m.Failure(e.Failure)
+	e.Reasoning = m.Text(e.Reasoning)
 	if e.Talk != nil {
 		talk := *e.Talk
 		talk.Add = slices.Clone(talk.Add)
 		for i := range talk.Add {
-			talk.Add[i] = m.message(talk.Add[i])
+			talk.Add[i] = m.Message(talk.Add[i])
 		}
 		if talk.Summary != nil {
-			summary := m.message(*talk.Summary)
+			summary := m.Message(*talk.Summary)
 			talk.Summary = &summary
 		}
 		e.Talk = &talk
@@ -56,12 +56,12 @@ func (m *masker) maskEvent(e *machine.Event) {
 		park.Asks = slices.Clone(park.Asks)
 		for i := range park.Asks {
 			ask := &park.Asks[i]
-			ask.Prompt = m.text(ask.Prompt)
+			ask.Prompt = m.Text(ask.Prompt)
 			if ask.Schema != nil {
-				ask.Schema, _ = m.value(ask.Schema).(map[string]any)
+				ask.Schema, _ = m.Value(ask.Schema).(map[string]any)
 			}
 			if ask.Tool != nil {
-				args, _ := m.value(ask.Tool.Args).(map[string]any)
+				args, _ := m.Value(ask.Tool.Args).(map[string]any)
 				ask.Tool = &machine.ToolAsk{Name: ask.Tool.Name, Args: args}
 			}
 		}
@@ -69,17 +69,34 @@ func (m *masker) maskEvent(e *machine.Event) {
 	}
 }
 
-// masked is a value as it may be kept.
-func (m *masker) masked(v any) any {
+// Message masks a message.
+func (m *Masker) Message(said machine.Message) machine.Message {
+	said.Content = m.Text(said.Content)
+	said.Parts = slices.Clone(said.Parts)
+	for i := range said.Parts {
+		part := &said.Parts[i]
+		part.Text, part.URL, part.Name = m.Text(part.Text), m.Text(part.URL), m.Text(part.Name)
+	}
+	said.ToolCalls = slices.Clone(said.ToolCalls)
+	for i := range said.ToolCalls {
+		call := &said.ToolCalls[i]
+		call.Args, _ = m.Value(call.Args).(map[string]any)
+		call.Malformed = m.Text(call.Malformed)
+	}
+	return said
+}
+
+// Kept is a value as it may be kept.
+func (m *Masker) Kept(v any) any {
 	if m == nil {
 		return v
 	}
-	return m.value(v)
+	return m.Value(v)
 }
 
-// placeholders stand for the secrets of a run that is only read: nothing of it
+// Placeholders stand for the secrets of a run that is only read: nothing of it
 // needs them, and what was kept does not hold them.
-func placeholders(g *spec.Graph) map[string]any {
+func Placeholders(g *spec.Graph) map[string]any {
 	out := make(map[string]any, len(g.Secrets))
 	for _, secret := range g.Secrets {
 		out[secret.Name.Value] = masked
@@ -87,10 +104,10 @@ func placeholders(g *spec.Graph) map[string]any {
 	return out
 }
 
-// chunk masks a piece of a text that comes in pieces. rest is the end of it that
+// Chunk masks a piece of a text that comes in pieces. rest is the end of it that
 // may be the beginning of a secret: it belongs before the next piece.
-func (m *masker) chunk(text string) (shown, rest string) {
-	if len(m.values) == 0 {
+func (m *Masker) Chunk(text string) (shown, rest string) {
+	if len(m.Values) == 0 {
 		return text, ""
 	}
 	var b strings.Builder
@@ -120,8 +137,8 @@ func (m *masker) chunk(text string) (shown, rest string) {
 
 // match is the length of the longest secret that a text begins with; 0: none.
 // open says that more text could make it the beginning of a longer one.
-func (m *masker) match(text string) (length int, open bool) {
-	for _, value := range m.values { // longest first
+func (m *Masker) match(text string) (length int, open bool) {
+	for _, value := range m.Values { // longest first
 		switch {
 		case value[0] != text[0]:
 		case len(value) > len(text) && strings.HasPrefix(value, text):
@@ -133,9 +150,9 @@ func (m *masker) match(text string) (length int, open bool) {
 	return length, false
 }
 
-// lastChunk is what to show of what chunk left of a text that has ended: the beginning of a
+// LastChunk is what to show of what Chunk left of a text that has ended: the beginning of a
 // secret, unless it is too short to tell anything.
-func lastChunk(rest string) string {
+func LastChunk(rest string) string {
 	const tells = 4
 	if len(rest) < tells {
 		return rest

@@ -1,0 +1,263 @@
+// Package mask hides secrets in what a run shows and keeps (GraphSpec §2).
+package mask
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/redact"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// masked stands for a secret.
+const masked = redact.Mask
+
+// Masker hides the values of secrets, and the state keys that are secret. The
+// zero Masker hides nothing.
+type Masker struct {
+	Keys   map[string]bool
+	Values []string  // longest first
+	begins [256]bool // the first bytes of values
+	// Learned are the texts that secret keys have had, as they were.
+	Learned []string
+	// Also is told what is hidden; nil: nobody.
+	Also func(v any)
+}
+
+func New(g *spec.Graph, secrets map[string]any) *Masker {
+	m := &Masker{}
+	for _, key := range g.State {
+		if key.Secret {
+			if m.Keys == nil {
+				m.Keys = map[string]bool{}
+			}
+			m.Keys[key.Name.Value] = true
+			if key.Default != nil {
+				m.Hide(key.Default.Data())
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(secrets)) {
+		m.Hide(secrets[name])
+	}
+	return m
+}
+
+// OfSession hides the values of the keys of a session that are secret.
+func OfSession(secret []string, keys map[string]any) *Masker {
+	m := &Masker{Keys: map[string]bool{}}
+	for _, name := range secret {
+		m.Keys[name] = true
+	}
+	m.Learn(keys)
+	return m
+}
+
+// Hide adds the texts in a value to what is hidden; very short ones would hide
+// too much.
+func (m *Masker) Hide(v any) {
+	if m.Also != nil {
+		m.Also(v)
+	}
+	eachText(v, func(text string) {
+		if len(text) < redact.Least {
+			return
+		}
+		for _, form := range redact.Forms(text) {
+			m.hideText(form)
+		}
+	})
+}
+
+// HideForms adds what another masker of the run hides: forms already, which have no
+// forms of their own. Who shares its log has told it of them.
+func (m *Masker) HideForms(texts []string) {
+	for _, text := range texts {
+		m.hideText(text)
+	}
+}
+
+func (m *Masker) hideText(text string) {
+	if !slices.Contains(m.Values, text) {
+		m.Values, m.begins[text[0]] = append(m.Values, text), true
+		slices.SortFunc(m.Values, func(a, b string) int { return len(b) - len(a) })
+	}
+}
+
+// Learn hides the values that secret keys have in a state.
+func (m *Masker) Learn(state map[string]any) {
+	for name := range m.Keys {
+		if v, ok := state[name]; ok {
+			m.LearnValue(v)
+		}
+	}
+}
+
+// LearnValue hides a value of a secret key, and remembers it for snapshots.
+func (m *Masker) LearnValue(v any) {
+	m.Hide(v)
+	eachText(v, func(text string) {
+		if !slices.Contains(m.Learned, text) {
+			m.Learned = append(m.Learned, text)
+		}
+	})
+}
+
+// eachText calls f for the texts in a value, in the order of keys.
+func eachText(v any, f func(string)) {
+	switch v := v.(type) {
+	case string:
+		f(v)
+	case []any:
+		for _, item := range v {
+			eachText(item, f)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			eachText(v[name], f)
+		}
+	}
+}
+
+func (m *Masker) Idle() bool { return len(m.Keys) == 0 && len(m.Values) == 0 }
+
+func (m *Masker) Text(s string) string {
+	for _, value := range m.Values {
+		s = strings.ReplaceAll(s, value, masked)
+	}
+	if len(m.Values) > 0 && strings.Contains(s, cutMark) {
+		return m.cutText(s)
+	}
+	return s
+}
+
+// cutMark ends a text that was cut short.
+const cutMark = "…"
+
+// cutText hides the beginnings of secrets that a cut has left.
+func (m *Masker) cutText(s string) string {
+	parts := strings.Split(s, cutMark)
+	for i := range parts[:len(parts)-1] {
+		for _, value := range m.Values {
+			for n := min(len(value), len(parts[i])); n >= 4; n-- {
+				if rest, cut := strings.CutSuffix(parts[i], value[:n]); cut {
+					parts[i] = rest + masked
+					break
+				}
+			}
+		}
+	}
+	return strings.Join(parts, cutMark)
+}
+
+// Value returns v with every secret text in it hidden; v itself is not changed.
+func (m *Masker) Value(v any) any {
+	if len(m.Values) == 0 {
+		return v
+	}
+	switch v := machine.Plain(v).(type) {
+	case string:
+		return m.Text(v)
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = m.Value(item)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, item := range v {
+			out[m.key(name)] = m.Value(item)
+		}
+		return out
+	case int, float64:
+		// a secret of digits that was read as a number
+		if slices.Contains(m.Values, eval.Text(v)) {
+			return masked
+		}
+	}
+	return v
+}
+
+// key hides the secrets in the key of an object that a program or a model gave. A
+// secret that reads as a name does stays: it may be one.
+func (m *Masker) key(name string) string {
+	for _, value := range m.Values {
+		if !redact.Word(value) {
+			name = strings.ReplaceAll(name, value, masked)
+		}
+	}
+	return name
+}
+
+// State masks a state: secret keys whole, secret texts elsewhere.
+func (m *Masker) State(state map[string]any) map[string]any {
+	if m.Idle() {
+		return state
+	}
+	out := make(map[string]any, len(state))
+	for name, v := range state {
+		if m.Keys[name] {
+			out[name] = masked
+			continue
+		}
+		out[name] = m.Value(v)
+	}
+	return out
+}
+
+func (m *Masker) Delta(delta []machine.KeyValue) []machine.KeyValue {
+	if m.Idle() {
+		return delta
+	}
+	out := make([]machine.KeyValue, len(delta))
+	for i, kv := range delta {
+		if m.Keys[kv.Key] {
+			m.LearnValue(kv.Value)
+			kv.Value = masked
+		}
+		out[i] = machine.KeyValue{Key: kv.Key, Value: m.Value(kv.Value)}
+	}
+	return out
+}
+
+func (m *Masker) Failure(f *machine.Failure) *machine.Failure {
+	if f == nil || len(m.Values) == 0 {
+		return f
+	}
+	out := *f
+	out.Message, out.OutputPreview = m.Text(f.Message), m.Text(f.OutputPreview)
+	if details, ok := m.Value(f.Details).(map[string]any); ok && f.Details != nil {
+		out.Details = details
+	}
+	out.Candidates = slices.Clone(f.Candidates)
+	m.Candidates(out.Candidates)
+	return &out
+}
+
+// Candidates masks the reasons of candidates.
+func (m *Masker) Candidates(list []machine.Candidate) {
+	if len(m.Values) == 0 {
+		return
+	}
+	for i := range list {
+		c := &list[i]
+		c.Why = m.Text(c.Why)
+		if c.Test != nil {
+			test := m.reason(*c.Test)
+			c.Test = &test
+		}
+	}
+}
+
+func (m *Masker) reason(r eval.Reason) eval.Reason {
+	r.Source, r.Values, r.Result = m.Text(r.Source), m.Text(r.Values), m.Value(r.Result)
+	r.Parts = slices.Clone(r.Parts)
+	for i := range r.Parts {
+		r.Parts[i] = m.reason(r.Parts[i])
+	}
+	return r
+}
