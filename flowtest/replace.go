@@ -33,7 +33,7 @@ const (
 const exprBase = 1 << 40
 
 // newRunner makes what runs the cases.
-func newRunner(cfg *Config, kept runner.Store, rewrite func(string, *spec.Graph) *spec.Graph) (*runner.Runner, error) {
+func newRunner(cfg *Config, kept store.Store, rewrite func(string, *spec.Graph) *spec.Graph) (*runner.Runner, error) {
 	kinds := slices.Concat(node.Kinds(node.Options{Stand: standOfCase()}), cfg.Kinds, []runner.Kind{{
 		Spec:    spec.Kind{Name: stubKind},
 		Handler: runner.HandlerFunc(runStub),
@@ -60,12 +60,12 @@ func (f *File) chooseFlow(c *Case) spec.Diagnostics {
 			return nil
 		}
 	}
-	var kept runner.Store
+	var kept store.Store
 	if keeps {
 		memory := &store.Memory{}
 		if c.session != nil && c.session.Kind == spec.Map {
 			keys, _ := c.session.Data().(map[string]any)
-			if err := memory.SaveSession(runner.Session{ID: c.opts.Session, Keys: keys, Run: "before", Graph: f.Graph.Name.Value}); err != nil {
+			if err := memory.SaveSession(store.Session{ID: c.opts.Session, Keys: keys, Run: "before", Graph: f.Graph.Name.Value}); err != nil {
 				return spec.Diagnostics{f.finding(c.session.Span, err.Error())}
 			}
 		}

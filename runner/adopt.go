@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -56,7 +57,7 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 		return nil, err
 	}
 	if r.cfg.Store == nil {
-		return nil, fmt.Errorf("run %q: %w: there is no store", runID, ErrNoRun)
+		return nil, fmt.Errorf("run %q: %w: there is no store", runID, store.ErrNoRun)
 	}
 	journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
 	if err != nil {

@@ -12,19 +12,20 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Answer answers questions of a run, all of them or none: a driver that lives goes
 // on with the answers within about a second, else they are kept for whoever takes
 // the run up. driven says which. The error is an *InputError when an answer is not
 // legal, or nobody asks for it (any more: it says who has answered what, and when);
-// ErrNoRun; or that a driver that lives did not take the answers in time: nothing
+// store.ErrNoRun; or that a driver that lives did not take the answers in time: nothing
 // has changed then.
-func (r *Runner) Answer(ctx context.Context, runID string, answers []GivenAnswer, by string) (driven bool, err error) {
+func (r *Runner) Answer(ctx context.Context, runID string, answers []store.GivenAnswer, by string) (driven bool, err error) {
 	if r.cfg.Store == nil {
-		return false, fmt.Errorf("run %q: %w: there is no store", runID, ErrNoRun)
+		return false, fmt.Errorf("run %q: %w: there is no store", runID, store.ErrNoRun)
 	}
-	var leased *LeasedError
+	var leased *store.LeasedError
 	for {
 		journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
 		if err == nil {
@@ -41,7 +42,7 @@ func (r *Runner) Answer(ctx context.Context, runID string, answers []GivenAnswer
 }
 
 // answerUndriven adds answers to the journal of a run that nobody drives.
-func (r *Runner) answerUndriven(runID string, journal Journal, answers []GivenAnswer, by string) error {
+func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []store.GivenAnswer, by string) error {
 	rec, err := r.loadFrom(runID, -1)
 	if err != nil {
 		return err
@@ -80,34 +81,34 @@ const (
 
 // offer leaves answers for the driver of a run and waits until it has settled them.
 // settled is false when there is no driver any more, and the offer is taken back.
-func (r *Runner) offer(ctx context.Context, runID string, answers []GivenAnswer, by string) (settled bool, err error) {
+func (r *Runner) offer(ctx context.Context, runID string, answers []store.GivenAnswer, by string) (settled bool, err error) {
 	var random [12]byte
 	_, _ = rand.Read(random[:]) // never fails
-	offer := Offer{ID: hex.EncodeToString(random[:]), Answers: answers, By: by, At: r.cfg.Clock.Now().UTC()}
-	store := r.cfg.Store
-	if err := store.Offer(runID, offer); err != nil {
+	offer := store.Offer{ID: hex.EncodeToString(random[:]), Answers: answers, By: by, At: r.cfg.Clock.Now().UTC()}
+	kept := r.cfg.Store
+	if err := kept.Offer(runID, offer); err != nil {
 		return false, err
 	}
 	for end := time.Now().Add(offerTime); ; {
-		open, refused, err := store.Offered(offer.ID)
+		open, refused, err := kept.Offered(offer.ID)
 		switch {
 		case err != nil:
-			_, _, withdrawErr := store.Withdraw(offer.ID)
+			_, _, withdrawErr := kept.Withdraw(offer.ID)
 			return false, errors.Join(err, withdrawErr)
 		case refused != "":
-			_, _, err := store.Withdraw(offer.ID)
+			_, _, err := kept.Withdraw(offer.ID)
 			return true, errors.Join(&InputError{Problems: []string{refused}}, err)
 		case !open:
 			return true, nil
 		}
-		lines, err := store.List(RunFilter{ID: runID})
+		lines, err := kept.List(store.RunFilter{ID: runID})
 		if err == nil && len(lines) == 1 && lines[0].Owner != "" && time.Now().Before(end) {
 			err = sleep(ctx, systemClock{}, offerPoll)
 			if err == nil {
 				continue
 			}
 		}
-		wasOpen, refused, withdrawErr := store.Withdraw(offer.ID)
+		wasOpen, refused, withdrawErr := kept.Withdraw(offer.ID)
 		switch {
 		case err != nil || withdrawErr != nil:
 			return false, errors.Join(err, withdrawErr)
@@ -215,8 +216,8 @@ func eachEvent(events []machine.Event, visit func(*machine.Event)) {
 }
 
 // summary is how a run stands, for those who list runs.
-func (d *driver) summary(result *Result) RunSummary {
-	s := RunSummary{Status: result.Status, Reason: result.Reason, Steps: result.Steps, Updated: d.clock.Now()}
+func (d *driver) summary(result *Result) store.RunSummary {
+	s := store.RunSummary{Status: result.Status, Reason: result.Reason, Steps: result.Steps, Updated: d.clock.Now()}
 	if result.Due != nil && result.Status == machine.Paused && result.Reason != "pause" {
 		s.Due = *result.Due
 	}
@@ -228,10 +229,10 @@ const openTries = 50
 
 // openSoon opens the journal of a run to go on with it. Whoever only leaves an answer
 // there is gone in a moment, also where the machine is busy.
-func (r *Runner) openSoon(ctx context.Context, runID string) (Journal, error) {
+func (r *Runner) openSoon(ctx context.Context, runID string) (store.Journal, error) {
 	for tries := 0; ; tries++ {
 		journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
-		if leased := (*LeasedError)(nil); tries == openTries || !errors.As(err, &leased) {
+		if leased := (*store.LeasedError)(nil); tries == openTries || !errors.As(err, &leased) {
 			return journal, err
 		}
 		if sleep(ctx, systemClock{}, 20*time.Millisecond) != nil {

@@ -4,19 +4,10 @@ package runner
 
 import (
 	"context"
-	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
-
-// CacheEntry is a result to keep. Graph and Node say whose it is, for clearing.
-type CacheEntry struct {
-	Key         string
-	Graph, Node string
-	Value       any
-	// Expires is when it is no longer good; the zero time means never.
-	Expires time.Time
-}
 
 // cached wraps a handler: a result that is kept is not computed again. A cache
 // that fails is only a warning: the node runs.
@@ -39,7 +30,7 @@ func (d *driver) cached(work *machine.Work, hit *bool, handler Handler) Handler 
 		if err != nil {
 			return nil, err
 		}
-		entry := CacheEntry{Key: work.CacheKey, Graph: d.flow.graph.Name.Value, Node: task.Node, Value: d.vault.Kept(output)}
+		entry := store.CacheEntry{Key: work.CacheKey, Graph: d.flow.graph.Name.Value, Node: task.Node, Value: d.vault.Kept(output)}
 		if work.CacheTTL > 0 {
 			entry.Expires = now.Add(work.CacheTTL)
 		}

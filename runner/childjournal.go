@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // childJournal notes a subgraph's events in the run around it, as lists of
@@ -34,7 +35,7 @@ const (
 func newChildJournal(nested *nesting) *childJournal { return &childJournal{nested: nested} }
 
 // journal is the journal of a subgraph; nil when the run around it has none.
-func (n *nesting) journal() Journal {
+func (n *nesting) journal() store.Journal {
 	if n.parent.journal == nil {
 		return nil
 	}
@@ -49,7 +50,9 @@ func (j *childJournal) passedOn(nested *nesting) *childJournal {
 }
 
 // Enter lets the subgraph in: it is inside with the run around it.
-func (j *childJournal) Enter(string, int) (GroupState, error) { return GroupState{Inside: true}, nil }
+func (j *childJournal) Enter(string, int) (store.GroupState, error) {
+	return store.GroupState{Inside: true}, nil
+}
 
 // Append notes an event.
 func (j *childJournal) Append(e machine.Event) error { return j.AppendAll([]machine.Event{e}) }
@@ -93,7 +96,7 @@ func (d *driver) flush() bool {
 }
 
 // Snapshot notes a state in the place of the events before it.
-func (j *childJournal) Snapshot(s Snapshot) error {
+func (j *childJournal) Snapshot(s store.Snapshot) error {
 	j.pending, j.bytes = nil, 0
 	return j.nested.parent.sendNoted(machine.Event{
 		Task: j.nested.task, Anew: true, Output: map[string]any{snapshotState: string(s.State), snapshotEvents: j.total},
@@ -111,13 +114,13 @@ func (j *childJournal) Journaled() int {
 }
 
 // Note does nothing: a subgraph is in no list.
-func (j *childJournal) Note(RunSummary) error { return nil }
+func (j *childJournal) Note(store.RunSummary) error { return nil }
 
 // Asked is nil: requests go to the run around.
-func (j *childJournal) Asked() <-chan Request { return nil }
+func (j *childJournal) Asked() <-chan store.Request { return nil }
 
 // Offers is nil: offers go to the run around.
-func (j *childJournal) Offers() <-chan Offer { return nil }
+func (j *childJournal) Offers() <-chan store.Offer { return nil }
 
 // Settle is not for subgraphs.
 func (j *childJournal) Settle(string, []machine.Event, string) (bool, error) {
@@ -125,7 +128,7 @@ func (j *childJournal) Settle(string, []machine.Event, string) (bool, error) {
 }
 
 // Adopt is not for subgraphs: the run around them has their texts.
-func (j *childJournal) Adopt(RunRecord) error { return errors.ErrUnsupported }
+func (j *childJournal) Adopt(store.RunRecord) error { return errors.ErrUnsupported }
 
 // Close notes what is pending.
 func (j *childJournal) Close() error { return j.flush() }
@@ -157,7 +160,7 @@ func readLog(flow *Flow, log []any) (rec *record, size int, err error) {
 		case map[string]any:
 			state, _ := note[snapshotState].(string)
 			before, _ := note[snapshotEvents].(int)
-			if rec.from, err = readSnapshot(Snapshot{Events: before, State: []byte(state)}, flow.plan); err != nil {
+			if rec.from, err = readSnapshot(store.Snapshot{Events: before, State: []byte(state)}, flow.plan); err != nil {
 				return nil, 0, err
 			}
 			rec.from.head.Steps = 0 // of no interest: the run around has no path of it

@@ -40,7 +40,7 @@ func TestAnswerInTheInstantOfItsTimeout(t *testing.T) {
 		}
 		answered := make(chan error)
 		go func() {
-			_, err := r.Answer(t.Context(), "r", []runner.GivenAnswer{{Target: "a/a", Text: "yes"}}, "ann")
+			_, err := r.Answer(t.Context(), "r", []store.GivenAnswer{{Target: "a/a", Text: "yes"}}, "ann")
 			answered <- err
 		}()
 		fired := make(chan bool)

@@ -3,8 +3,6 @@
 package runner
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"sync"
 	"time"
 
@@ -31,13 +29,6 @@ func (f *Flow) clockOf(opts *Options, nested *nesting) Clock {
 		return opts.Clock
 	}
 	return f.runner.cfg.Clock
-}
-
-// NewRunID makes an id of a run that sorts by time: 20261231-235959-1a2b3c4d.
-func NewRunID(now time.Time) string {
-	var random [4]byte
-	_, _ = rand.Read(random[:]) // never fails
-	return now.UTC().Format("20060102-150405-") + hex.EncodeToString(random[:])
 }
 
 // timekeeper tells a run's time: the wall clock when its driver began, and what has

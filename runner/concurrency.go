@@ -7,64 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
-
-// GroupState is how a group stands for a run that asks for a place.
-type GroupState struct {
-	// Inside says that the run has a place.
-	Inside bool
-	// Members are the runs that have one, the one that is inside longest first.
-	Members []GroupMember
-}
-
-// GroupMember is a run that is inside a group.
-type GroupMember struct {
-	RunID string `json:"run_id"`
-	Graph string `json:"graph"`
-	// Owner is who drives it.
-	Owner string    `json:"owner"`
-	Since time.Time `json:"since"`
-}
-
-// Waiting is what a run waits for that found its group busy (RunWaiting).
-type Waiting struct {
-	Group   string        `json:"group"`
-	Limit   int           `json:"limit"`
-	Members []GroupMember `json:"holders"`
-	// Cancelling is the run that was asked to cancel; empty: none was.
-	Cancelling string `json:"cancelling,omitempty"`
-}
-
-// BusyError says that a run found no place in its group, and does not wait for one.
-type BusyError struct {
-	RunID string
-	Waiting
-}
-
-// Error names the group and who is inside.
-func (e *BusyError) Error() string {
-	return fmt.Sprintf("run %q: %s, and concurrency.on_busy is fail", e.RunID, e.Waiting.String())
-}
-
-// String says who is inside.
-func (w *Waiting) String() string {
-	holders := make([]string, len(w.Members))
-	for i, m := range w.Members {
-		holders[i] = fmt.Sprintf("%s (%s, since %s)", m.RunID, m.Graph, m.Since.Format(time.TimeOnly))
-	}
-	return fmt.Sprintf("group %q is busy: %d of at most %d inside: %s", w.Group, len(w.Members), w.Limit, strings.Join(holders, ", "))
-}
 
 // groupPoll is how often a run that waits asks for its place.
 const groupPoll = 200 * time.Millisecond
-
-// ErrStopped says that a run was not let into its group before somebody cancelled or
-// paused it.
-var ErrStopped = errors.New("the run was stopped before there was a place in its group")
 
 // seat is a run's claim to a place in its group. The zero value is that of a run in
 // none.
@@ -72,13 +22,13 @@ type seat struct {
 	group   string
 	limit   int
 	onBusy  string
-	journal Journal
+	journal store.Journal
 	asked   string // to cancel
-	told    []GroupMember
+	told    []store.GroupMember
 }
 
 // seatIn is a claim to a place in a group.
-func (d *driver) seatIn(group string, journal Journal) *seat {
+func (d *driver) seatIn(group string, journal store.Journal) *seat {
 	c := d.flow.graph.Concurrency
 	if c == nil || journal == nil || d.nested != nil {
 		return &seat{}
@@ -87,7 +37,7 @@ func (d *driver) seatIn(group string, journal Journal) *seat {
 }
 
 // enter asks for the place; waiting is nil when the run is inside.
-func (s *seat) enter() (waiting *Waiting, err error) {
+func (s *seat) enter() (waiting *store.Waiting, err error) {
 	if s.group == "" {
 		return nil, nil
 	}
@@ -95,24 +45,24 @@ func (s *seat) enter() (waiting *Waiting, err error) {
 	if err != nil || state.Inside {
 		return nil, err
 	}
-	return &Waiting{Group: s.group, Limit: s.limit, Members: state.Members}, nil
+	return &store.Waiting{Group: s.group, Limit: s.limit, Members: state.Members}, nil
 }
 
-// wait waits for the place. The error is ErrStopped when somebody stopped the run
+// wait waits for the place. The error is store.ErrStopped when somebody stopped the run
 // meanwhile, by ctx or through the store; request is what they asked for.
-func (s *seat) wait(ctx context.Context, d *driver) (request Request, err error) {
+func (s *seat) wait(ctx context.Context, d *driver) (request store.Request, err error) {
 	for {
 		waiting, err := s.enter()
 		if err != nil || waiting == nil {
 			return "", err
 		}
 		if s.onBusy == "fail" {
-			return "", &BusyError{RunID: d.opts.RunID, Waiting: *waiting}
+			return "", &store.BusyError{RunID: d.opts.RunID, Waiting: *waiting}
 		}
 		if s.onBusy == "cancel_oldest" && len(waiting.Members) > 0 && waiting.Members[0].RunID != s.asked {
 			oldest := waiting.Members[0].RunID
 			why := fmt.Sprintf("run %q takes its place in group %q (concurrency.on_busy: cancel_oldest)", d.opts.RunID, d.mask.Text(s.group))
-			if err := d.flow.runner.cfg.Store.Ask(oldest, CancelBecause(why)); err != nil && !errors.Is(err, ErrNoRun) {
+			if err := d.flow.runner.cfg.Store.Ask(oldest, store.CancelBecause(why)); err != nil && !errors.Is(err, store.ErrNoRun) {
 				return "", err
 			}
 			s.asked = oldest
@@ -120,17 +70,17 @@ func (s *seat) wait(ctx context.Context, d *driver) (request Request, err error)
 		s.tell(d, waiting)
 		select {
 		case <-ctx.Done():
-			return RequestCancel, ErrStopped
+			return store.RequestCancel, store.ErrStopped
 		case request := <-s.journal.Asked():
-			return request, ErrStopped
+			return request, store.ErrStopped
 		case <-time.After(groupPoll):
 		}
 	}
 }
 
 // tell tells who is waited for, when that is news.
-func (s *seat) tell(d *driver, waiting *Waiting) {
-	same := func(a, b GroupMember) bool { return a.RunID == b.RunID }
+func (s *seat) tell(d *driver, waiting *store.Waiting) {
+	same := func(a, b store.GroupMember) bool { return a.RunID == b.RunID }
 	if len(waiting.Members) == 0 || slices.EqualFunc(s.told, waiting.Members, same) {
 		return // without members it is the turn of one that came before
 	}
@@ -143,7 +93,7 @@ func (s *seat) tell(d *driver, waiting *Waiting) {
 // begin drives a new run from its first event. One in a group has not begun before
 // it is inside; or when it finds the group busy and waits, so that a crash then loses
 // nothing.
-func (d *driver) begin(ctx context.Context, run RunRecord, began *machine.Event) (*Result, error) {
+func (d *driver) begin(ctx context.Context, run store.RunRecord, began *machine.Event) (*Result, error) {
 	group, err := d.plan.Group(began)
 	if err != nil {
 		return nil, &InputError{Problems: []string{"concurrency.group: " + d.mask.Text(err.Error())}}
@@ -167,13 +117,13 @@ func (d *driver) begin(ctx context.Context, run RunRecord, began *machine.Event)
 	case waiting == nil:
 		return d.finishRun(ctx, began)
 	case seat.onBusy == "fail":
-		return d.turnedAway(&BusyError{RunID: d.opts.RunID, Waiting: *waiting})
+		return d.turnedAway(&store.BusyError{RunID: d.opts.RunID, Waiting: *waiting})
 	}
 	began.Run.Held = true
 	if _, _, err := d.apply(began); err != nil {
 		return nil, errors.Join(err, d.closeJournal(nil))
 	}
-	err = d.journal.Note(RunSummary{Status: d.state.Status, Reason: d.state.Reason, Updated: d.clock.Now()})
+	err = d.journal.Note(store.RunSummary{Status: d.state.Status, Reason: d.state.Reason, Updated: d.clock.Now()})
 	if err != nil {
 		return nil, errors.Join(err, d.closeJournal(nil))
 	}
@@ -181,14 +131,14 @@ func (d *driver) begin(ctx context.Context, run RunRecord, began *machine.Event)
 	at := d.now()
 	stops := requested(request, at)
 	switch {
-	case errors.Is(err, ErrStopped) && stops.Kind == machine.CancelAsked:
+	case errors.Is(err, store.ErrStopped) && stops.Kind == machine.CancelAsked:
 		return d.finishRun(ctx, &stops)
-	case errors.Is(err, ErrStopped):
+	case errors.Is(err, store.ErrStopped):
 		return d.leftOff()
 	case err != nil:
 		return nil, errors.Join(err, d.closeJournal(nil))
 	}
-	if err := d.journal.Note(RunSummary{Status: machine.Running, Updated: d.clock.Now()}); err != nil {
+	if err := d.journal.Note(store.RunSummary{Status: machine.Running, Updated: d.clock.Now()}); err != nil {
 		return nil, errors.Join(err, d.closeJournal(nil))
 	}
 	return d.finishRun(ctx, &machine.Event{Kind: machine.Resumed, At: at, Run: d.opts.info(d.opts.RunID)})
@@ -196,7 +146,7 @@ func (d *driver) begin(ctx context.Context, run RunRecord, began *machine.Event)
 
 // turnedAway is the end of a run that found its group busy and does not wait: it is told
 // like any other, and nothing of it is kept.
-func (d *driver) turnedAway(busy *BusyError) (*Result, error) {
+func (d *driver) turnedAway(busy *store.BusyError) (*Result, error) {
 	defer d.scope.close()
 	defer d.stop()
 	result, err := d.wholeResult()
@@ -226,9 +176,9 @@ func (d *driver) leftOff() (*Result, error) {
 
 // reenter waits for the place of a run that is taken up. One that is stopped
 // meanwhile stays as it was.
-func (d *driver) reenter(ctx context.Context, journal Journal) error {
+func (d *driver) reenter(ctx context.Context, journal store.Journal) error {
 	_, err := d.seatIn(d.state.Group, journal).wait(ctx, d)
-	if errors.Is(err, ErrStopped) {
+	if errors.Is(err, store.ErrStopped) {
 		return fmt.Errorf("run %q is as it was: %w", d.opts.RunID, err)
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // grace is how long a cancelled handler may take before the run goes on
@@ -25,7 +26,7 @@ type driver struct {
 	clock   Clock
 	plan    *machine.Plan
 	state   *machine.State
-	journal Journal
+	journal store.Journal
 	// log takes what is said; subgraphs have that of the run around them.
 	log     *runLog
 	secrets map[string]any
@@ -91,7 +92,7 @@ type driver struct {
 	// look: the calls beside a graph that is a tool have ended or wait, too.
 	look bool
 	// offers are answers of others that wait for their turn.
-	offers  []Offer
+	offers  []store.Offer
 	durable int // events at the front of queue that are in the journal already
 	// noted is when the number of steps was last told to those who list runs.
 	noted   int64

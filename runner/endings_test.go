@@ -105,15 +105,15 @@ type killable struct {
 }
 
 type killableJournal struct {
-	runner.Journal
+	store.Journal
 	process *process
-	asked   chan runner.Request
+	asked   chan store.Request
 }
 
-func (s *killable) wrap(events int, open func() (runner.Journal, error)) (runner.Journal, error) {
-	asked := make(chan runner.Request, 1)
+func (s *killable) wrap(events int, open func() (store.Journal, error)) (store.Journal, error) {
+	asked := make(chan store.Request, 1)
 	if s.process.how == byPause {
-		s.process.end = func() { asked <- runner.RequestPause }
+		s.process.end = func() { asked <- store.RequestPause }
 	}
 	if err := s.process.wrote(events); err != nil {
 		return nil, err
@@ -125,12 +125,12 @@ func (s *killable) wrap(events int, open func() (runner.Journal, error)) (runner
 	return &killableJournal{j, s.process, asked}, nil
 }
 
-func (s *killable) Create(r runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
-	return s.wrap(len(first), func() (runner.Journal, error) { return s.Memory.Create(r, first...) })
+func (s *killable) Create(r store.RunRecord, first ...machine.Event) (store.Journal, error) {
+	return s.wrap(len(first), func() (store.Journal, error) { return s.Memory.Create(r, first...) })
 }
 
-func (s *killable) Open(id, owner string) (runner.Journal, error) {
-	return s.wrap(0, func() (runner.Journal, error) { return s.Memory.Open(id, owner) })
+func (s *killable) Open(id, owner string) (store.Journal, error) {
+	return s.wrap(0, func() (store.Journal, error) { return s.Memory.Open(id, owner) })
 }
 
 func (j *killableJournal) Append(e machine.Event) error {
@@ -147,16 +147,16 @@ func (j *killableJournal) AppendAll(events []machine.Event) error {
 	return j.Journal.AppendAll(events)
 }
 
-func (j *killableJournal) Asked() <-chan runner.Request { return j.asked }
+func (j *killableJournal) Asked() <-chan store.Request { return j.asked }
 
-func (j *killableJournal) Snapshot(s runner.Snapshot) error {
+func (j *killableJournal) Snapshot(s store.Snapshot) error {
 	if j.process.gone() {
 		return errDead
 	}
 	return j.Journal.Snapshot(s)
 }
 
-func (j *killableJournal) Note(s runner.RunSummary) error {
+func (j *killableJournal) Note(s store.RunSummary) error {
 	if j.process.gone() {
 		return nil
 	}
@@ -232,7 +232,7 @@ func drive(t *testing.T, files map[string]string, w *world, how ending, at int, 
 		runner.SnapshotAlways(r)
 	}
 	if resume {
-		if result, err := r.Resume(ctx, "k", opts); !errors.Is(err, runner.ErrNoRun) {
+		if result, err := r.Resume(ctx, "k", opts); !errors.Is(err, store.ErrNoRun) {
 			return result, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // EventType names an event. The zero value is unset.
@@ -89,7 +90,7 @@ type Event struct {
 	// Usage is llm_usage's.
 	Usage *machine.Usage
 	// Waiting is run_waiting's.
-	Waiting *Waiting
+	Waiting *store.Waiting
 	// Said is the content of node_event, node_output, node_thinking and tool_called, and
 	// of a node_retrying that the executor has no part in.
 	Said *Said

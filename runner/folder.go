@@ -10,29 +10,21 @@ import (
 	"sync"
 
 	"github.com/graphrun/graphrun/internal/process"
+	"github.com/graphrun/graphrun/runner/store"
 )
-
-// FolderStore is a Store that has a place for the folders of runs, which it
-// removes when it deletes a run, together with the folder beside it whose name
-// ends in .tasks, in which programs that run have their marks. Without one a folder lasts for as long as its
-// run is driven.
-type FolderStore interface {
-	// RunDir is the absolute path of a run's folder, which need not exist.
-	RunDir(runID string) string
-}
 
 // folder is the folder of a run. Tasks and subgraphs share it.
 type folder struct {
 	mu    sync.Mutex
 	path  string // absolute; empty: not known yet
-	store FolderStore
+	store store.FolderStore
 	runID string
 	made  bool
 }
 
-func newFolder(store Store, runID string) *folder {
+func newFolder(kept store.Store, runID string) *folder {
 	f := &folder{runID: runID}
-	f.store, _ = store.(FolderStore)
+	f.store, _ = kept.(store.FolderStore)
 	return f
 }
 
@@ -56,8 +48,8 @@ func (f *folder) locate() string {
 
 // tasksDir is where the programs of a run have their marks while they run; empty:
 // in a temporary folder.
-func tasksDir(store Store, runID string) string {
-	if places, ok := store.(FolderStore); ok {
+func tasksDir(kept store.Store, runID string) string {
+	if places, ok := kept.(store.FolderStore); ok {
 		return places.RunDir(runID) + ".tasks"
 	}
 	return ""

@@ -48,7 +48,7 @@ func TestListedStepsGoOn(t *testing.T) {
 		"it": func(context.Context, *runner.Task) (any, error) {
 			clock.AfterFunc(time.Minute, func() {})
 			clock.fire(time.Minute)
-			list, err := kept.List(runner.RunFilter{})
+			list, err := kept.List(store.RunFilter{})
 			if err != nil {
 				return nil, err
 			}

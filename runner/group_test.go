@@ -20,14 +20,14 @@ type counting struct {
 	ready   *sync.WaitGroup
 }
 
-func (c *counting) Create(r runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
+func (c *counting) Create(r store.RunRecord, first ...machine.Event) (store.Journal, error) {
 	j, err := c.Memory.Create(r, first...)
 	c.commits++
 	return &countingJournal{j, c}, err
 }
 
 type countingJournal struct {
-	runner.Journal
+	store.Journal
 	store *counting
 }
 

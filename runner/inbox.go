@@ -4,6 +4,7 @@ package runner
 
 import (
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // message is what the other goroutines send the driver: an event, or
@@ -26,7 +27,7 @@ type message struct {
 	answered bool
 	// offer is what somebody answers from elsewhere; call is what the run around a
 	// subgraph wants of it.
-	offer *Offer
+	offer *store.Offer
 	call  *insideCall
 	// resting is the driver of a subgraph that waits, with the end of its task.
 	resting *driver

@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // record is what the store is told of a new run.
-func (d *driver) record() RunRecord {
-	return RunRecord{
+func (d *driver) record() store.RunRecord {
+	return store.RunRecord{
 		ID: d.opts.RunID, Graph: d.flow.graph.Name.Value, File: absolute(d.flow.graph.File.Name), Source: d.flow.graph.File.Src,
 		Files: d.flow.files, Labels: d.opts.Labels, Session: d.opts.Session, Started: d.started,
 	}
@@ -23,7 +24,7 @@ func (d *driver) record() RunRecord {
 
 // create makes the journal of a run, if there is a store: of events that were
 // applied and of those that are to be, in one commit.
-func (d *driver) create(run RunRecord, applied, first []machine.Event) error {
+func (d *driver) create(run store.RunRecord, applied, first []machine.Event) error {
 	if d.flow.runner.cfg.Store == nil {
 		return nil
 	}
@@ -33,7 +34,7 @@ func (d *driver) create(run RunRecord, applied, first []machine.Event) error {
 	all := slices.Concat(applied, first)
 	journal, err := d.flow.runner.cfg.Store.Create(run, all...)
 	switch {
-	case errors.Is(err, ErrRunExists):
+	case errors.Is(err, store.ErrRunExists):
 		return err
 	case err != nil:
 		return d.journalFailed(err)
@@ -144,7 +145,7 @@ const noteEvery = int64(time.Second)
 func (d *driver) noteSteps(at int64) error {
 	d.noted = at
 	ended := d.steps() + len(d.state.Ran) // the latest are not in the path yet
-	err := d.journal.Note(RunSummary{
+	err := d.journal.Note(store.RunSummary{
 		Status: machine.Running, Steps: ended + d.state.ChildStepsEnded(), Updated: time.Unix(0, at),
 	})
 	if err != nil {
@@ -159,7 +160,7 @@ func (d *driver) steps() int { return d.before.head.Steps + len(d.path) }
 // broken is what a run has come to whose journal failed; nil when another driver
 // has it, which knows better.
 func (d *driver) broken(err error) *Result {
-	var leased *LeasedError
+	var leased *store.LeasedError
 	if d.nested != nil || errors.As(err, &leased) {
 		return nil
 	}

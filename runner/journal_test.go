@@ -131,7 +131,7 @@ func TestJournalOrder(t *testing.T) {
 func TestRunExists(t *testing.T) {
 	f := flowOf(t, runner.Config{Store: &store.Memory{}}, "nodes: {a: {kind: pass}}\nedges: [{from: a, to: END}]")
 	finish(t, f, runner.Options{RunID: "one"})
-	if result, err := f.Run(context.Background(), runner.Options{RunID: "one"}); !errors.Is(err, runner.ErrRunExists) || result != nil {
+	if result, err := f.Run(context.Background(), runner.Options{RunID: "one"}); !errors.Is(err, store.ErrRunExists) || result != nil {
 		t.Errorf("a second run of one id gives %v, %v", result, err)
 	}
 	first, second := finish(t, f, runner.Options{}), finish(t, f, runner.Options{})
@@ -148,11 +148,11 @@ type brokenStore struct {
 }
 
 type brokenJournal struct {
-	runner.Journal
+	store.Journal
 	store *brokenStore
 }
 
-func (s *brokenStore) Create(record runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
+func (s *brokenStore) Create(record store.RunRecord, first ...machine.Event) (store.Journal, error) {
 	if s.left -= len(first); s.left < 0 {
 		return nil, s.err
 	}

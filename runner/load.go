@@ -9,12 +9,13 @@ import (
 
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
 // record is a run as its store has it, with the events that count.
 type record struct {
-	run  RunRecord
+	run  store.RunRecord
 	flow *Flow
 	// from is the snapshot that the events go on from; the zero one is the
 	// beginning of the run.
@@ -29,7 +30,7 @@ type record struct {
 	// many have been. retractions are those of the whole journal, undone what they
 	// take back.
 	paged       bool
-	retractions []Retraction
+	retractions []store.Retraction
 	undone      map[int]bool
 	// nested says that the record is of a subgraph.
 	nested bool
@@ -55,7 +56,7 @@ func (r *Runner) load(runID string) (*record, error) {
 // find reads what a run is, and compiles the graph that it was started with.
 func (r *Runner) find(runID string) (*record, error) {
 	if r.cfg.Store == nil {
-		return nil, fmt.Errorf("run %q: %w: there is no store", runID, ErrNoRun)
+		return nil, fmt.Errorf("run %q: %w: there is no store", runID, store.ErrNoRun)
 	}
 	run, err := r.cfg.Store.Run(runID)
 	if err != nil {

@@ -5,37 +5,11 @@ package runner
 
 import (
 	"github.com/graphrun/graphrun/runner/internal/mask"
+	"github.com/graphrun/graphrun/runner/store"
 	"io"
 	"sync"
 	"time"
 )
-
-// LogChunk is a piece of what a program or a model said.
-type LogChunk struct {
-	// Seq is its place in the log of the run, from 1.
-	Seq  int64
-	Time time.Time
-	// Node is the path of the node, Place that of the task; see Task.Place.
-	Node    string
-	Place   string
-	Visit   int
-	Attempt int
-	// Source is the tool or the server of tools that spoke; "": the node's own
-	// program or model.
-	Source string
-	// Stream is "stdout", "stderr" or "text".
-	Stream string
-	// Call tells streams of the same name apart.
-	Call int64
-	// Offset is how many bytes of the stream came before. A chunk that does not
-	// begin where the one before it ended says that what was between is not kept:
-	// Runner.Logs says in Cut how many bytes that is.
-	Offset int64
-	Cut    int64
-	Text   string
-	// End says that the stream has ended with this chunk, whose text may be empty.
-	End bool
-}
 
 const (
 	// logHead and logTail are how many bytes of a stream of an attempt are kept:
@@ -57,7 +31,7 @@ const (
 
 // logKeeper is what of a store keeps logs.
 type logKeeper interface {
-	AppendLog(runID string, chunks []LogChunk, drop []int64) (first int64, err error)
+	AppendLog(runID string, chunks []store.LogChunk, drop []int64) (first int64, err error)
 }
 
 // runLog takes what is said, from any goroutine, and keeps it in batches.
@@ -65,7 +39,7 @@ type runLog struct {
 	store logKeeper // nil: nothing is kept
 	runID string
 	now   func() time.Time
-	heard func(LogChunk)
+	heard func(store.LogChunk)
 
 	mu      sync.Mutex // of all that follows
 	mask    *mask.Masker
@@ -81,7 +55,7 @@ type runLog struct {
 
 // logChunk is a chunk on its way.
 type logChunk struct {
-	LogChunk
+	store.LogChunk
 	text    []byte
 	size    int  // what it counts as
 	gone    bool // it is not to be kept
@@ -107,7 +81,7 @@ func (l *runLog) hide(v any) {
 }
 
 // open begins a stream of a task. Heard is told nothing of a quiet one.
-func (l *runLog) open(about LogChunk, quiet bool) io.WriteCloser {
+func (l *runLog) open(about store.LogChunk, quiet bool) io.WriteCloser {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls++
@@ -134,7 +108,7 @@ func (l *runLog) flush() {
 	}
 	l.timer = nil
 	var batch []*logChunk
-	var chunks []LogChunk
+	var chunks []store.LogChunk
 	for _, c := range l.queue {
 		if !c.gone {
 			c.writing, c.Text = true, string(c.text)

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"github.com/graphrun/graphrun/runner/store"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,16 +14,16 @@ import (
 // logOf keeps chunks as a store does.
 type logOf struct {
 	mu     sync.Mutex
-	chunks []LogChunk
+	chunks []store.LogChunk
 	last   int64
 	wait   chan struct{} // closed: nothing waits
 }
 
-func (l *logOf) AppendLog(_ string, chunks []LogChunk, drop []int64) (int64, error) {
+func (l *logOf) AppendLog(_ string, chunks []store.LogChunk, drop []int64) (int64, error) {
 	<-l.wait
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.chunks = slices.DeleteFunc(l.chunks, func(c LogChunk) bool { return slices.Contains(drop, c.Seq) })
+	l.chunks = slices.DeleteFunc(l.chunks, func(c store.LogChunk) bool { return slices.Contains(drop, c.Seq) })
 	first := l.last + 1
 	for _, c := range chunks {
 		l.last++
@@ -32,7 +33,7 @@ func (l *logOf) AppendLog(_ string, chunks []LogChunk, drop []int64) (int64, err
 	return first, nil
 }
 
-func (l *logOf) Log(string, int64, int) ([]LogChunk, error) { return l.chunks, nil }
+func (l *logOf) Log(string, int64, int) ([]store.LogChunk, error) { return l.chunks, nil }
 
 func openedLog(store *logOf) *runLog {
 	return newRunLog(store, &Options{RunID: "r"}, time.Now)
@@ -49,10 +50,10 @@ func free() chan struct{} {
 func TestLogKeepsBothEnds(t *testing.T) {
 	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		store := &logOf{wait: free()}
-		log := openedLog(store)
+		kept := &logOf{wait: free()}
+		log := openedLog(kept)
 		streams := []*logStream{
-			log.open(LogChunk{Stream: "stdout"}, false).(*logStream), log.open(LogChunk{Stream: "stderr"}, false).(*logStream),
+			log.open(store.LogChunk{Stream: "stdout"}, false).(*logStream), log.open(store.LogChunk{Stream: "stderr"}, false).(*logStream),
 		}
 		var said [2]strings.Builder
 		most := []int{20, 3000, 50_000, 400_000}[seed%4]
@@ -70,7 +71,7 @@ func TestLogKeepsBothEnds(t *testing.T) {
 		}
 		log.close()
 		for i, s := range streams {
-			checkStream(t, seed, store.chunks, s.about.Call, said[i].String())
+			checkStream(t, seed, kept.chunks, s.about.Call, said[i].String())
 		}
 		if len(log.queue) > 0 || len(log.drop) > 0 {
 			t.Errorf("seed %d: %d chunks are not kept, %d not forgotten", seed, len(log.queue), len(log.drop))
@@ -81,7 +82,7 @@ func TestLogKeepsBothEnds(t *testing.T) {
 	}
 }
 
-func checkStream(t *testing.T, seed uint64, chunks []LogChunk, call int64, said string) {
+func checkStream(t *testing.T, seed uint64, chunks []store.LogChunk, call int64, said string) {
 	t.Helper()
 	size, next, gaps, ended := 0, int64(0), 0, false
 	for _, c := range chunks {
@@ -114,9 +115,9 @@ func checkStream(t *testing.T, seed uint64, chunks []LogChunk, call int64, said 
 
 // Who says something does not wait for the store, and what waits is bounded.
 func TestLogDoesNotWait(t *testing.T) {
-	store := &logOf{wait: make(chan struct{})}
-	log := openedLog(store)
-	s := log.open(LogChunk{Stream: "stdout"}, false)
+	kept := &logOf{wait: make(chan struct{})}
+	log := openedLog(kept)
+	s := log.open(store.LogChunk{Stream: "stdout"}, false)
 	text := []byte(strings.Repeat("y", 32<<10))
 	_, _ = s.Write(text)
 	go log.flush() // hangs in the store
@@ -134,7 +135,7 @@ func TestLogDoesNotWait(t *testing.T) {
 	if held > 1<<20 || chunks > 2000 {
 		t.Errorf("%d bytes in %d chunks wait", held, chunks)
 	}
-	close(store.wait)
+	close(kept.wait)
 	_ = s.Close()
 	log.close()
 }
@@ -143,17 +144,17 @@ func TestLogDoesNotWait(t *testing.T) {
 func TestLogMasksPieces(t *testing.T) {
 	const secret = "canary-4711"
 	for cut := range len(secret) + 1 {
-		store := &logOf{wait: free()}
-		log := openedLog(store)
+		kept := &logOf{wait: free()}
+		log := openedLog(kept)
 		log.hide(secret)
-		s := log.open(LogChunk{Stream: "stdout"}, false)
+		s := log.open(store.LogChunk{Stream: "stdout"}, false)
 		_, _ = s.Write([]byte("it is " + secret[:cut]))
 		log.flush()
 		_, _ = s.Write([]byte(secret[cut:] + "\n"))
 		_ = s.Close()
 		log.close()
 		var all strings.Builder
-		for _, c := range store.chunks {
+		for _, c := range kept.chunks {
 			all.WriteString(c.Text)
 		}
 		if all.String() != "it is ***\n" {
@@ -164,11 +165,11 @@ func TestLogMasksPieces(t *testing.T) {
 
 // Heard is told the latest line, of a quiet stream nothing.
 func TestHeard(t *testing.T) {
-	lines := make(chan LogChunk, 10)
-	log := newRunLog(nil, &Options{Heard: func(c LogChunk) { lines <- c }}, time.Now)
-	quiet := log.open(LogChunk{Node: "b"}, true)
+	lines := make(chan store.LogChunk, 10)
+	log := newRunLog(nil, &Options{Heard: func(c store.LogChunk) { lines <- c }}, time.Now)
+	quiet := log.open(store.LogChunk{Node: "b"}, true)
 	_, _ = quiet.Write([]byte("nothing\n"))
-	s := log.open(LogChunk{Node: "a"}, false)
+	s := log.open(store.LogChunk{Node: "a"}, false)
 	_, _ = s.Write([]byte("one\ntwo\n  thr"))
 	_, _ = s.Write([]byte("ee  \n\n"))
 	if got := <-lines; got.Node != "a" || got.Text != "three" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 const (
@@ -24,14 +25,14 @@ const (
 // has; a run that pauses or crashed may be taken up, and is waited for. What a node
 // says that writes a secret key is told when it has ended: only then is known what
 // is secret.
-func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(*LogChunk) error) error {
+func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(*store.LogChunk) error) error {
 	rec, err := r.find(runID)
 	if err != nil {
 		return err
 	}
-	reader := &logReader{runner: r, rec: rec, each: each, open: map[int64]*LogChunk{}, next: map[int64]int64{}}
+	reader := &logReader{runner: r, rec: rec, each: each, open: map[int64]*store.LogChunk{}, next: map[int64]int64{}}
 	for {
-		lines, err := r.cfg.Store.List(RunFilter{ID: runID})
+		lines, err := r.cfg.Store.List(store.RunFilter{ID: runID})
 		if err != nil {
 			return err
 		}
@@ -52,13 +53,13 @@ func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(
 type logReader struct {
 	runner *Runner
 	rec    *record
-	each   func(*LogChunk) error
+	each   func(*store.LogChunk) error
 	after  int64
 	// mask hides what is secret by now; state is how the run stands by then.
 	mask *mask.Masker
 	busy map[string]bool
 	// open holds of each stream the end that may be the beginning of a secret.
-	open map[int64]*LogChunk
+	open map[int64]*store.LogChunk
 	// next is where the next chunk of each stream begins if nothing is missing.
 	next map[int64]int64
 }
@@ -142,7 +143,7 @@ func (f *Flow) hasSecrets() bool {
 
 // tell tells a chunk, without what may be the beginning of a secret: that comes
 // with the next one of its stream.
-func (l *logReader) tell(c *LogChunk) error {
+func (l *logReader) tell(c *store.LogChunk) error {
 	c.Cut = c.Offset - l.next[c.Call]
 	l.next[c.Call] = c.Offset + int64(len(c.Text))
 	text := c.Text
@@ -171,7 +172,7 @@ func (l *logReader) tell(c *LogChunk) error {
 	return l.each(c)
 }
 
-func (l *logReader) tellEnd(c *LogChunk) error {
+func (l *logReader) tellEnd(c *store.LogChunk) error {
 	c.Text = mask.LastChunk(c.Text)
 	return l.each(c)
 }

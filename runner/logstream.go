@@ -5,6 +5,7 @@ package runner
 import (
 	"bytes"
 	"github.com/graphrun/graphrun/runner/internal/mask"
+	"github.com/graphrun/graphrun/runner/store"
 	"slices"
 	"time"
 )
@@ -12,7 +13,7 @@ import (
 // logStream is one stream of one attempt. Its log's lock guards it.
 type logStream struct {
 	log    *runLog
-	about  LogChunk
+	about  store.LogChunk
 	rest   string // of what was written: perhaps the beginning of a secret
 	offset int64
 	head   int         // bytes of the beginning that are kept

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // insideCall is what a run wants of a subgraph in it: a pause, to take an answer, or
@@ -107,7 +108,7 @@ func (d *driver) answeredElsewhere(e *machine.Event) {
 // accept turns answers into events, all of them or none: each is for the first open
 // question of its name that none before it is for. The error says in a line each
 // what is wrong with them.
-func (d *driver) accept(answers []GivenAnswer, by string) ([]machine.Event, error) {
+func (d *driver) accept(answers []store.GivenAnswer, by string) ([]machine.Event, error) {
 	open, _, err := d.questions()
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func TestAnswerWhileOthersRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			give := func(text, by string) error {
-				driven, err := r.Answer(t.Context(), "r", []runner.GivenAnswer{{Target: target, Text: text}}, by)
+				driven, err := r.Answer(t.Context(), "r", []store.GivenAnswer{{Target: target, Text: text}}, by)
 				if !driven {
 					t.Error("nobody drives the run")
 				}

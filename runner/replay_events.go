@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // ReplayEvents tells the sink of opts what has happened in a run, from its beginning, as
@@ -72,7 +73,7 @@ func (d *driver) takeBack(rec *record, undo []int) error {
 			back.retractions = append(back.retractions, one)
 		}
 	}
-	back.retractions = append(back.retractions, Retraction{By: place, Places: undo})
+	back.retractions = append(back.retractions, store.Retraction{By: place, Places: undo})
 	for _, one := range back.retractions {
 		for _, at := range one.Places {
 			back.undone[at] = true

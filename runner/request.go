@@ -7,35 +7,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
-
-// Request is what somebody else asks of the driver of a run.
-type Request string
-
-// The requests. The driver does what an interrupt, or a breakpoint, would do.
-const (
-	// RequestCancel ends the run; its running nodes are cancelled.
-	RequestCancel Request = "cancel"
-	// RequestPause pauses the run when what runs has ended.
-	RequestPause Request = "pause"
-)
-
-// CancelBecause is RequestCancel by somebody who says why, on one line.
-func CancelBecause(why string) Request { return RequestCancel + ": " + Request(why) }
-
-// Cancels reports whether it is RequestCancel, and why when that is said.
-func (r Request) Cancels() (why string, cancels bool) {
-	if r == RequestCancel {
-		return "", true
-	}
-	return strings.CutPrefix(string(r), string(RequestCancel)+": ")
-}
 
 // requested is what a request does to a run.
-func requested(r Request, at int64) machine.Event {
+func requested(r store.Request, at int64) machine.Event {
 	if why, cancels := r.Cancels(); cancels {
 		return machine.Event{Kind: machine.CancelAsked, At: at, Reason: why}
 	}
@@ -69,11 +47,11 @@ func (d *driver) heed() {
 // Cancel ends a run that nobody drives: one that pauses, or whose driver is
 // gone. Its nodes of finally run here. It is recorded as cancelled and can be
 // resumed. A run that has ended
-// stays as it is. It fails with ErrNoRun, and with a *LeasedError while a
+// stays as it is. It fails with store.ErrNoRun, and with a *store.LeasedError while a
 // driver has the run: Store.Ask asks that one.
 func (r *Runner) Cancel(runID string) (*Result, error) {
 	if r.cfg.Store == nil {
-		return nil, fmt.Errorf("run %q: %w: there is no store", runID, ErrNoRun)
+		return nil, fmt.Errorf("run %q: %w: there is no store", runID, store.ErrNoRun)
 	}
 	journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
 	if err != nil {

@@ -24,7 +24,7 @@ func TestRequestToCancel(t *testing.T) {
 				return nil, nil
 			}
 			asked = true
-			if err := kept.Ask("one", runner.RequestCancel); err != nil {
+			if err := kept.Ask("one", store.RequestCancel); err != nil {
 				t.Error(err)
 			}
 			<-ctx.Done()
@@ -44,7 +44,7 @@ func TestRequestToPause(t *testing.T) {
 	handlers := map[string]runner.HandlerFunc{
 		"a": func(_ context.Context, task *runner.Task) (any, error) {
 			if task.Visit == 1 {
-				return nil, kept.Ask("one", runner.RequestPause)
+				return nil, kept.Ask("one", store.RequestPause)
 			}
 			return resumed, nil
 		},

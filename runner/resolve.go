@@ -3,7 +3,6 @@
 package runner
 
 import (
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -107,19 +106,6 @@ func beside(file, path string) string {
 		return path
 	}
 	return filepath.Join(filepath.Dir(file), path)
-}
-
-// Load returns a text that the graph of the run takes from a file, as it was kept;
-// see spec.Options.
-func (r *RunRecord) Load(path string) ([]byte, error) {
-	if path = filepath.FromSlash(path); !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(r.File), path)
-	}
-	src, ok := r.Files[filepath.Clean(path)]
-	if !ok {
-		return nil, fs.ErrNotExist
-	}
-	return src, nil
 }
 
 // read reads a file, from where it is kept if it is.

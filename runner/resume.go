@@ -10,16 +10,17 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Resume goes on with a run that is paused, or that a crash, a cancellation, a
 // failure or a limit has ended, from the graph that it was started with. What
 // had finished is not run again; what had begun and not finished is, as the
 // same attempt. A completed run executes nothing. Errors are those of Run, and
-// ErrNoRun, and *LeasedError while another driver has the run.
+// store.ErrNoRun, and *store.LeasedError while another driver has the run.
 func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Result, error) {
 	if r.cfg.Store == nil {
-		return nil, fmt.Errorf("run %q: %w: there is no store", runID, ErrNoRun)
+		return nil, fmt.Errorf("run %q: %w: there is no store", runID, store.ErrNoRun)
 	}
 	// The lease comes first: whoever has it is the only one to add to what is
 	// read now.
@@ -68,14 +69,14 @@ func (d *driver) asItWas() (*Result, error) {
 
 // overAlready is the result of a run that has completed. What its driver did not
 // get to say of the end, because it vanished there, is said now.
-func (d *driver) overAlready(journal Journal) (*Result, error) {
+func (d *driver) overAlready(journal store.Journal) (*Result, error) {
 	result, err := d.recorded()
 	if err != nil {
 		return nil, err
 	}
-	lines, err := d.flow.runner.cfg.Store.List(RunFilter{ID: d.opts.RunID})
+	lines, err := d.flow.runner.cfg.Store.List(store.RunFilter{ID: d.opts.RunID})
 	if err == nil && len(lines) == 1 && lines[0].Status != machine.Completed {
-		err = journal.Note(RunSummary{
+		err = journal.Note(store.RunSummary{
 			Status: result.Status, Reason: result.Reason, Steps: result.Steps, Updated: time.Unix(0, d.last),
 		})
 	}
@@ -90,9 +91,9 @@ func (d *driver) overAlready(journal Journal) (*Result, error) {
 }
 
 // goOn drives a run on from where it stands.
-func (d *driver) goOn(ctx context.Context, journal Journal, back *comeback) (*Result, error) {
+func (d *driver) goOn(ctx context.Context, journal store.Journal, back *comeback) (*Result, error) {
 	d.journal, d.noted = journal, d.now()
-	if err := journal.Note(RunSummary{Status: machine.Running, Steps: d.state.Steps, Updated: d.clock.Now()}); err != nil {
+	if err := journal.Note(store.RunSummary{Status: machine.Running, Steps: d.state.Steps, Updated: d.clock.Now()}); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
 	event := back.event(d.now(), d.opts.info(d.opts.RunID))
@@ -161,7 +162,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 		return nil, 0, err
 	}
 	if opts.RunID == "" {
-		opts.RunID = NewRunID(r.cfg.Clock.Now())
+		opts.RunID = store.NewRunID(r.cfg.Clock.Now())
 	}
 	rec.run.ID, rec.run.Parent, rec.run.ParentStep = opts.RunID, runID, at
 	rec.run.Session = "" // what it leaves is none of the session's business
@@ -210,7 +211,7 @@ func (d *driver) createFork(rec *record, from string, first []machine.Event) err
 	}
 	journal, err := d.flow.runner.cfg.Store.Fork(rec.run, from, rec.total, first...)
 	switch {
-	case errors.Is(err, ErrRunExists):
+	case errors.Is(err, store.ErrRunExists):
 		return err
 	case err != nil:
 		return d.journalFailed(err)
@@ -224,7 +225,7 @@ func (d *driver) createFork(rec *record, from string, first []machine.Event) err
 // fork begins with. Both are in its journal already.
 func (d *driver) forkOn(ctx context.Context, first []machine.Event) (*Result, error) {
 	if err := d.reenter(ctx, d.journal); err != nil {
-		if busy := (*BusyError)(nil); errors.As(err, &busy) {
+		if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
 			result, err := d.turnedAway(busy)
 			return result, d.never(err)
 		}
@@ -244,7 +245,7 @@ func (d *driver) never(err error) error {
 	if closed := d.closeJournal(nil); closed != nil {
 		return errors.Join(err, closed)
 	}
-	if left := d.flow.runner.cfg.Store.Delete(d.opts.RunID); left != nil && !errors.Is(left, ErrNoRun) {
+	if left := d.flow.runner.cfg.Store.Delete(d.opts.RunID); left != nil && !errors.Is(left, store.ErrNoRun) {
 		return errors.Join(err, left)
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -26,7 +27,7 @@ type Config struct {
 	// Decider answers llm_decide edges; nil: their fallback edge fires.
 	Decider Decider
 	// Store keeps the journals; nil: none is kept.
-	Store Store
+	Store store.Store
 	// Unread says that nobody will read the Store's journals: their events need not say
 	// which numbers those have that only a Sink is told.
 	Unread bool
@@ -76,14 +77,14 @@ type Options struct {
 	// fork shares nothing, a run that is taken up keeps its own. Empty: nothing.
 	Session string
 	taken   taken
-	// Answers are given in advance, as in GivenAnswer, by the target of the question
+	// Answers are given in advance, as in store.GivenAnswer, by the target of the question
 	// (see Pending.Target): the first to the first question there. Those for a node
 	// with an `each`, without an index, go to its elements in order.
 	Answers map[string][]string
 	// Heard is told, about ten times a second at most for each stream, the latest
 	// line that a program or a model has said, with secrets masked; from several
 	// goroutines, and perhaps once after the run. nil: nobody listens.
-	Heard func(line LogChunk)
+	Heard func(line store.LogChunk)
 	// By says who gives the Answers, and those that Ask gets.
 	By string
 	// Ask asks a person; nil: the run pauses. It is called concurrently, in
@@ -261,7 +262,7 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 		opts.Clock = f.runner.cfg.Clock
 	}
 	if opts.RunID == "" {
-		opts.RunID = NewRunID(opts.Clock.Now())
+		opts.RunID = store.NewRunID(opts.Clock.Now())
 	}
 	if opts.Dir == "" {
 		opts.Dir = filepath.Dir(f.graph.File.Name)
@@ -290,15 +291,15 @@ func (f *Flow) Check(opts Options) error {
 
 // Record is what identifies a run of the flow, with its texts: for who drives it
 // elsewhere.
-func (f *Flow) Record(opts Options) RunRecord {
+func (f *Flow) Record(opts Options) store.RunRecord {
 	clock := opts.Clock
 	if clock == nil {
 		clock = f.runner.cfg.Clock
 	}
 	if opts.RunID == "" {
-		opts.RunID = NewRunID(clock.Now())
+		opts.RunID = store.NewRunID(clock.Now())
 	}
-	return RunRecord{
+	return store.RunRecord{
 		ID: opts.RunID, Graph: f.graph.Name.Value, File: absolute(f.graph.File.Name), Source: f.graph.File.Src, Files: f.files,
 		Labels: opts.Labels, Session: opts.Session, Started: clock.Now(),
 	}

@@ -7,11 +7,8 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
-
-// Crashed is the status of a run that was running when its driver vanished. It
-// is no status of the machine: a run can't tell.
-const Crashed machine.Status = "crashed"
 
 // RunningNode is a node execution that has begun and not ended.
 type RunningNode struct {
@@ -32,19 +29,11 @@ func (r *Runner) stands(result *Result) error {
 	if result.Status != machine.Running {
 		return nil
 	}
-	lines, err := r.cfg.Store.List(RunFilter{ID: result.RunID})
-	if err == nil && len(lines) == 1 && lines[0].StandsAs() == Crashed {
-		result.Status = Crashed
+	lines, err := r.cfg.Store.List(store.RunFilter{ID: result.RunID})
+	if err == nil && len(lines) == 1 && lines[0].StandsAs() == store.Crashed {
+		result.Status = store.Crashed
 	}
 	return err
-}
-
-// StandsAs is Status, or Crashed when nobody drives a run that is running.
-func (s *RunSummary) StandsAs() machine.Status {
-	if s.Status == machine.Running && s.Owner == "" {
-		return Crashed
-	}
-	return s.Status
 }
 
 // running lists what the run is at, subgraphs behind the nodes that run them.

@@ -8,12 +8,13 @@ import (
 	"sync"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
 // listen gives a task what it says things with. The function ends what it began.
 func (d *driver) listen(task *Task, id machine.TaskID) (end func()) {
-	about := LogChunk{Node: task.Node, Place: task.Place, Visit: task.Visit, Attempt: task.Attempt}
+	about := store.LogChunk{Node: task.Node, Place: task.Place, Visit: task.Visit, Attempt: task.Attempt}
 	quiet := d.flow.confides(id.Node)
 	task.OpenLog = func(source, stream string) io.WriteCloser {
 		own := about

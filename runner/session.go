@@ -3,10 +3,8 @@
 package runner
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -14,40 +12,9 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
-
-// ErrNoSession says that the store has no session of that id.
-var ErrNoSession = errors.New("no such session")
-
-// Session is what the runs of a session leave to the next one: the state keys of
-// scope session, and the conversation. A run leaves it when it ends, however it
-// ends; a pause is no end. Of two runs at once the one that ends last stands.
-type Session struct {
-	ID string
-	// Keys holds plain data by state key. Keys of several graphs may be in it.
-	Keys map[string]any
-	// Secret lists those whose values are secret, sorted.
-	Secret []string
-	// Talk is the conversation; nil when no run had one.
-	Talk []machine.Message
-	// Run is the run that ended last, and Graph the name of its graph.
-	Run   string
-	Graph string
-	// Updated is when that run ended; a store keeps it to the nanosecond.
-	Updated time.Time
-}
-
-// Masked is the session as it may be shown.
-func (s Session) Masked() Session {
-	m := mask.OfSession(s.Secret, s.Keys)
-	s.Keys = m.State(s.Keys)
-	s.Talk = slices.Clone(s.Talk)
-	for i := range s.Talk {
-		s.Talk[i] = m.Message(s.Talk[i])
-	}
-	return s
-}
 
 // taken is what a run takes over from its session.
 type taken struct {
@@ -57,12 +24,12 @@ type taken struct {
 
 // takeOver is what a session holds for the graph.
 func (f *Flow) takeOver(id string) (taken taken, err error) {
-	store := f.runner.cfg.Store
-	if id == "" || store == nil {
+	kept := f.runner.cfg.Store
+	if id == "" || kept == nil {
 		return taken, nil
 	}
-	s, err := store.Session(id)
-	if errors.Is(err, ErrNoSession) {
+	s, err := kept.Session(id)
+	if errors.Is(err, store.ErrNoSession) {
 		return taken, nil // its first run
 	}
 	if err != nil {
@@ -111,11 +78,11 @@ func misfit(key *spec.StateKey, value any) string {
 // leave keeps what the run leaves to its session, if it has ended. at is when it
 // did, in Unix nanoseconds.
 func (d *driver) leave(at int64) error {
-	store := d.flow.runner.cfg.Store
-	if d.opts.Session == "" || store == nil || d.nested != nil || !d.state.Ended() {
+	kept := d.flow.runner.cfg.Store
+	if d.opts.Session == "" || kept == nil || d.nested != nil || !d.state.Ended() {
 		return nil
 	}
-	out := Session{
+	out := store.Session{
 		ID: d.opts.Session, Run: d.opts.RunID, Graph: d.flow.graph.Name.Value, Updated: time.Unix(0, at),
 		Keys: map[string]any{}, Talk: d.state.Conversation(),
 	}
@@ -130,7 +97,7 @@ func (d *driver) leave(at int64) error {
 		}
 	}
 	slices.Sort(out.Secret)
-	if err := store.SaveSession(out); err != nil {
+	if err := kept.SaveSession(out); err != nil {
 		return fmt.Errorf("session %s: %w", out.ID, err)
 	}
 	return nil
@@ -143,36 +110,11 @@ func (d *driver) leaveAgain() error {
 		return nil
 	}
 	s, err := d.flow.runner.cfg.Store.Session(d.opts.Session)
-	if err != nil && !errors.Is(err, ErrNoSession) {
+	if err != nil && !errors.Is(err, store.ErrNoSession) {
 		return err
 	}
 	if s.Updated.UnixNano() >= d.last && err == nil {
 		return nil
 	}
 	return d.leave(d.last)
-}
-
-// After is the session that results when a run leaves something to the one before it.
-func (s Session) After(before Session) Session {
-	left := s
-	keys := maps.Clone(before.Keys)
-	if keys == nil {
-		keys = map[string]any{}
-	}
-	maps.Copy(keys, left.Keys)
-	secret := slices.DeleteFunc(slices.Clone(before.Secret), func(name string) bool {
-		_, again := left.Keys[name]
-		return again
-	})
-	left.Keys, left.Secret = keys, append(secret, left.Secret...)
-	slices.Sort(left.Secret)
-	if left.Talk == nil {
-		left.Talk = before.Talk
-	}
-	return left
-}
-
-// Compare orders sessions as Store.Sessions does.
-func (s Session) Compare(other Session) int {
-	return cmp.Or(other.Updated.Compare(s.Updated), cmp.Compare(s.ID, other.ID))
 }

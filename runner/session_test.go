@@ -18,7 +18,7 @@ type forgetful struct {
 	err error
 }
 
-func (s *forgetful) SaveSession(left runner.Session) error {
+func (s *forgetful) SaveSession(left store.Session) error {
 	if s.err != nil {
 		return s.err
 	}
@@ -40,7 +40,7 @@ func TestSessionIsLeftByAResume(t *testing.T) {
 	if s, err := kept.Session("s"); err != nil || s.Keys["n"] != 1 || s.Run != "one" {
 		t.Errorf("the session is %+v (%v)", s, err)
 	}
-	lines, err := kept.List(runner.RunFilter{})
+	lines, err := kept.List(store.RunFilter{})
 	if err != nil || len(lines) != 1 || lines[0].Status != machine.Completed || lines[0].Session != "s" {
 		t.Errorf("the list is %+v (%v)", lines, err)
 	}
@@ -80,7 +80,7 @@ func TestSessionsOfTwoRunsAtOnce(t *testing.T) {
 // What does not fit is said before anything runs, and without secrets.
 func TestSessionDoesNotFit(t *testing.T) {
 	var kept store.Memory
-	save := runner.Session{ID: "s", Keys: map[string]any{"pin": canary, "n": 1}, Secret: []string{"pin"}}
+	save := store.Session{ID: "s", Keys: map[string]any{"pin": canary, "n": 1}, Secret: []string{"pin"}}
 	if err := kept.SaveSession(save); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestSessionDoesNotFit(t *testing.T) {
 	if !errors.As(err, &bad) || !strings.Contains(err.Error(), `session "s": key "pin"`) || strings.Contains(err.Error(), "4711") {
 		t.Errorf("the error is %v", err)
 	}
-	if _, err := kept.Run("one"); !errors.Is(err, runner.ErrNoRun) {
+	if _, err := kept.Run("one"); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("there is a run: %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // leastTail is the usual Runner.leastTail: for a small state another snapshot
@@ -91,7 +92,7 @@ func (d *driver) keepSnapshot() error {
 		d.saved.from = limit + limit/4
 		return nil
 	}
-	if err := d.journal.Snapshot(Snapshot{State: text, Base: d.saved.base, Path: packPath(d.path[d.saved.steps:])}); err != nil {
+	if err := d.journal.Snapshot(store.Snapshot{State: text, Base: d.saved.base, Path: packPath(d.path[d.saved.steps:])}); err != nil {
 		return d.journalFailed(err)
 	}
 	d.saved = saving{events: d.saved.events, base: d.saved.events, steps: len(d.path), from: len(text)}
@@ -121,7 +122,7 @@ func unpackPath(text []byte) ([]int32, error) {
 
 // readSnapshot takes a snapshot of a store apart. A state that this program
 // can't read is an error: the events before it are still there.
-func readSnapshot(s Snapshot, plan *machine.Plan) (snapshot, error) {
+func readSnapshot(s store.Snapshot, plan *machine.Plan) (snapshot, error) {
 	head, state, _ := bytes.Cut(s.State, []byte("\n"))
 	out := snapshot{events: s.Events, state: state}
 	if err := json.Unmarshal(head, &out.head); err != nil {

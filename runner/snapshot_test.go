@@ -24,15 +24,15 @@ var errKilled = errors.New("killed")
 // crashing is a store whose journals break off after so many writes; what a
 // run reads is counted.
 type crashing struct {
-	runner.Store
+	store.Store
 	after     int // writes that are left; negative: no end
 	snapshots int
 	read      int // events
 	written   int // bytes of states
 }
 
-func (c *crashing) Create(r runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
-	var j runner.Journal
+func (c *crashing) Create(r store.RunRecord, first ...machine.Event) (store.Journal, error) {
+	var j store.Journal
 	create := func() (err error) {
 		j, err = c.Store.Create(r, first...)
 		return err
@@ -41,7 +41,7 @@ func (c *crashing) Create(r runner.RunRecord, first ...machine.Event) (runner.Jo
 	return &crashingJournal{j, c}, err
 }
 
-func (c *crashing) Open(id, owner string) (runner.Journal, error) {
+func (c *crashing) Open(id, owner string) (store.Journal, error) {
 	j, err := c.Store.Open(id, owner)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (c *crashing) Stretch(id string, n, size int) ([]machine.Event, error) {
 }
 
 type crashingJournal struct {
-	runner.Journal
+	store.Journal
 	store *crashing
 }
 
@@ -84,7 +84,7 @@ func (j *crashingJournal) AppendAll(e []machine.Event) error {
 	return j.write(func() error { return j.Journal.AppendAll(e) })
 }
 
-func (j *crashingJournal) Snapshot(s runner.Snapshot) error {
+func (j *crashingJournal) Snapshot(s store.Snapshot) error {
 	j.store.snapshots++
 	j.store.written += len(s.State)
 	return j.write(func() error { return j.Journal.Snapshot(s) })
@@ -117,7 +117,7 @@ edges:
 `
 
 // snapshotRunner is a runner for snapshotFlow, whose node f fails while *fails.
-func snapshotRunner(t *testing.T, s runner.Store, fails *bool) (*runner.Runner, *spec.Graph) {
+func snapshotRunner(t *testing.T, s store.Store, fails *bool) (*runner.Runner, *spec.Graph) {
 	t.Helper()
 	r, err := runner.New(runner.Config{Store: s, Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 		"echo": func(_ context.Context, task *runner.Task) (any, error) { return task.Config["with"], nil },
@@ -217,7 +217,7 @@ func TestSnapshotsAfterCrashes(t *testing.T) {
 
 // showsAsReplayed checks that a run which is read from its latest snapshot is
 // the one that is read from its beginning.
-func showsAsReplayed(t *testing.T, s runner.Store) {
+func showsAsReplayed(t *testing.T, s store.Store) {
 	t.Helper()
 	r, _ := snapshotRunner(t, s, new(bool))
 	var latest, all recorder

@@ -3,6 +3,7 @@
 package runner
 
 import (
+	"github.com/graphrun/graphrun/runner/store"
 	"runtime"
 	"sync"
 	"time"
@@ -111,7 +112,7 @@ func (s *Stage) Hold() { s.clock.hold() }
 func (s *Stage) Release() { s.clock.release() }
 
 // Ask asks something of the run, if it goes on.
-func (s *Stage) Ask(request Request) {
+func (s *Stage) Ask(request store.Request) {
 	if d := s.current(); d != nil {
 		d.send(message{event: requested(request, d.now())})
 	}
@@ -119,7 +120,7 @@ func (s *Stage) Ask(request Request) {
 
 // Offer gives the run answers of others, which its journal then settles. It reports
 // whether the run goes on.
-func (s *Stage) Offer(offer Offer) bool {
+func (s *Stage) Offer(offer store.Offer) bool {
 	d := s.current()
 	if d != nil {
 		d.send(message{offer: &offer})
@@ -155,7 +156,7 @@ func (s *Stage) AnswersLeft() map[string][]string {
 
 // Check reports answers that the run that goes on would not take now, between Settle
 // and Settle. The error is an *InputError.
-func (s *Stage) Check(offer Offer) error {
+func (s *Stage) Check(offer store.Offer) error {
 	d := s.current()
 	if d == nil {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"errors"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // stretchSize is how many bytes of events are in memory at once.
@@ -45,7 +46,7 @@ func (rec *record) seek(step int) error {
 	rec.from, rec.total = snapshot{}, 0
 	most, err := rec.placeBefore(step)
 	for most > 0 && err == nil {
-		var kept Snapshot
+		var kept store.Snapshot
 		if kept, err = rec.snapshotAt(most); err != nil || kept.Events == 0 {
 			break
 		}
@@ -90,7 +91,7 @@ func (rec *record) placeBefore(step int) (int, error) {
 
 // snapshotAt is the latest snapshot of at most so many events, any number when
 // negative, of which every event counts.
-func (rec *record) snapshotAt(most int) (Snapshot, error) {
+func (rec *record) snapshotAt(most int) (store.Snapshot, error) {
 	for {
 		kept, err := rec.flow.runner.cfg.Store.Snapshot(rec.run.ID, most)
 		if err != nil {
@@ -120,7 +121,7 @@ func (rec *record) firstUndoneBefore(events int) int {
 }
 
 // stepsOf is how many steps a snapshot's path has; what can't be read has none.
-func stepsOf(s *Snapshot) int {
+func stepsOf(s *store.Snapshot) int {
 	var head snapshotHead
 	line, _, _ := bytes.Cut(s.State, []byte("\n"))
 	if json.Unmarshal(line, &head) != nil {

@@ -14,9 +14,9 @@ func BenchmarkSubgraph(b *testing.B) {
 	const outer = "graphrun: v1\nname: outer\nstart: a\nlimits: {max_steps: 100000}\nnodes: {a: {kind: graph, graph: child.yaml}}\nedges: [{from: a, to: END}]\n"
 	const child = "graphrun: v1\nname: child\nstart: a\nlimits: {max_steps: 100000}\nstate: {n: {type: integer, default: 0}}\n" +
 		"nodes: {a: {kind: set, set: {n: n + 1}}}\nedges: [{from: a, to: a, when: n < 1000}, {from: a, to: END}]\n"
-	for name, kept := range map[string]func() runner.Store{
-		"no store": func() runner.Store { return nil },
-		"memory":   func() runner.Store { return &store.Memory{} },
+	for name, kept := range map[string]func() store.Store{
+		"no store": func() store.Store { return nil },
+		"memory":   func() store.Store { return &store.Memory{} },
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

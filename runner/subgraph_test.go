@@ -79,7 +79,7 @@ type worked struct {
 	fails bool
 }
 
-func (c *worked) runner(t *testing.T, s runner.Store, files map[string]string) *runner.Runner {
+func (c *worked) runner(t *testing.T, s store.Store, files map[string]string) *runner.Runner {
 	t.Helper()
 	count := func(_ context.Context, task *runner.Task) (any, error) {
 		c.mu.Lock()
@@ -190,7 +190,7 @@ func TestSubgraphsAfterCrashes(t *testing.T) {
 }
 
 // anew counts the notes of the run that take the place of those before.
-func anew(t *testing.T, s runner.Store) (n int) {
+func anew(t *testing.T, s store.Store) (n int) {
 	t.Helper()
 	events, err := s.Events("one")
 	if err != nil {
@@ -304,7 +304,7 @@ func TestPauseReachesSubgraphs(t *testing.T) {
 		Kinds: []runner.Kind{work(map[string]runner.HandlerFunc{
 			"turn": func(_ context.Context, task *runner.Task) (any, error) {
 				if task.Visit == 5 && !stop.Load() { // an element may get there after the pause only
-					if err := s.Ask("one", runner.RequestPause); err != nil {
+					if err := s.Ask("one", store.RequestPause); err != nil {
 						return nil, err
 					}
 				}

@@ -57,13 +57,13 @@ func layers() []layer {
 		{path: "internal/fix", own: []string{"internal/suggest", "spec"}},
 		{path: "internal/flowdiff", own: []string{"eval", "internal/bind", "spec"}},
 		// many runs driven in one process, and those who look on
-		{path: "internal/fleet", own: []string{"runner", "runner/machine"}},
+		{path: "internal/fleet", own: []string{"runner", "runner/machine", "runner/store"}},
 		{path: "internal/given", own: []string{"eval", "internal/schema"}, others: []string{yaml}},
 		{path: "internal/graphalg"},
 		// what flows and runs are, as data: what commands print, the page shows and the server answers
-		{path: "internal/inspect", own: []string{"eval", "internal/report", "internal/suggest", "lint", "model/price", "render", "runner", "runner/machine", "spec"}},
+		{path: "internal/inspect", own: []string{"eval", "internal/report", "internal/suggest", "lint", "model/price", "render", "runner", "runner/machine", "runner/store", "spec"}},
 		// flows as tools of the Model Context Protocol
-		{path: "internal/mcpserver", own: []string{"internal/catalog", "internal/fleet", "internal/inspect", "runner", "runner/machine", "spec"}, others: []string{mcp}},
+		{path: "internal/mcpserver", own: []string{"internal/catalog", "internal/fleet", "internal/inspect", "runner", "runner/machine", "runner/store", "spec"}, others: []string{mcp}},
 		{path: "internal/page"},
 		{path: "internal/process", others: []string{unix, windows}},
 		{path: "internal/redact"},
@@ -93,12 +93,12 @@ func layers() []layer {
 		{path: "model/wire", own: []string{"eval", "model"}},
 		{path: "node", own: []string{"runner", "eval", "spec", "tool", "model", "model/cassette", "model/price", "model/provider", "model/scripted", "internal/bounded", "internal/process", "internal/schema"}},
 		{path: "render", own: []string{"spec", "runner/machine", "internal/terminal"}, others: []string{color}},
-		{path: "runner", own: []string{"runner/internal/mask", "runner/machine", "spec", "eval", "internal/bounded", "internal/process", "internal/redact", "internal/schema", "internal/suggest"}},
+		{path: "runner", own: []string{"runner/internal/mask", "runner/machine", "runner/store", "spec", "eval", "internal/bounded", "internal/process", "internal/redact", "internal/schema", "internal/suggest"}},
 		{path: "runner/internal/mask", own: []string{"eval", "internal/redact", "runner/machine", "spec"}},
 		{path: "runner/machine", own: []string{"spec", "eval", "internal/bind", "internal/given", "internal/schema", "internal/graphalg"}},
-		{path: "runner/store", own: []string{"runner", "runner/machine", "eval"}},
+		{path: "runner/store", own: []string{"runner/internal/mask", "runner/machine", "eval"}},
 		{path: "runner/store/sqlite", own: []string{"runner", "runner/machine", "runner/store", "internal/process"}, others: []string{"modernc.org/sqlite"}},
-		{path: "runner/store/storetest", own: []string{"runner", "runner/machine", "eval", "spec"}},
+		{path: "runner/store/storetest", own: []string{"runner", "runner/machine", "runner/store", "eval", "spec"}},
 		{path: "spec", own: []string{"internal/bounded", "internal/graphalg", "internal/schema", "internal/suggest"}, others: []string{yaml}},
 		{path: "tool", own: []string{"eval", "internal/process", "internal/schema"}, others: []string{mcp}},
 	}

@@ -17,8 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 )
 
@@ -43,7 +43,7 @@ func (x *trial) stand() {
 	}
 	defer s.Close()
 	events, err := s.Events(runID)
-	if errors.Is(err, runner.ErrNoRun) {
+	if errors.Is(err, store.ErrNoRun) {
 		return
 	}
 	if err != nil {
@@ -71,7 +71,7 @@ func (x *trial) begun() bool {
 	}
 	defer s.Close()
 	_, err = s.Run(runID)
-	return err == nil || !errors.Is(err, runner.ErrNoRun)
+	return err == nil || !errors.Is(err, store.ErrNoRun)
 }
 
 func (x *trial) unlessFull(err error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // answerFlags are the flags of answer.
@@ -78,13 +79,13 @@ Exit codes: 0 the answers were taken, 2 they were refused; with --resume those o
 
 // answer gives the answers to the run and, if it is to, goes on with it.
 func (a *app) answer(ctx context.Context, f *answerFlags, id string, pairs []string) error {
-	var answers []runner.GivenAnswer
+	var answers []store.GivenAnswer
 	for _, pair := range pairs {
 		target, text, ok := strings.Cut(pair, "=")
 		if !ok || target == "" {
 			return usagef("%q: want NODE=VALUE", pair)
 		}
-		answers = append(answers, runner.GivenAnswer{Target: target, Text: text})
+		answers = append(answers, store.GivenAnswer{Target: target, Text: text})
 	}
 	kept, record, err := a.openRun(id)
 	if err != nil {
@@ -111,7 +112,7 @@ func (a *app) answer(ctx context.Context, f *answerFlags, id string, pairs []str
 	}
 	if f.resume && !driven {
 		err := a.resume(ctx, &f.drive, record.ID, "")
-		if leased := (*runner.LeasedError)(nil); !errors.As(err, &leased) {
+		if leased := (*store.LeasedError)(nil); !errors.As(err, &leased) {
 			return err
 		}
 		driven = true // by somebody who came in between
@@ -121,14 +122,14 @@ func (a *app) answer(ctx context.Context, f *answerFlags, id string, pairs []str
 
 // answered is what -o json says of answers that were taken.
 type answered struct {
-	RunID   string               `json:"run_id"`
-	Answers []runner.GivenAnswer `json:"answers"`
-	By      string               `json:"by"`
+	RunID   string              `json:"run_id"`
+	Answers []store.GivenAnswer `json:"answers"`
+	By      string              `json:"by"`
 	// Driven says that a process goes on with them; else a resume does.
 	Driven bool `json:"driven"`
 }
 
-func (a *app) sayAnswered(r *runner.Runner, id string, answers []runner.GivenAnswer, by string, driven bool, form string) error {
+func (a *app) sayAnswered(r *runner.Runner, id string, answers []store.GivenAnswer, by string, driven bool, form string) error {
 	if form == "json" {
 		return writeJSON(a.Stdout, answered{id, answers, by, driven}, a.StdoutTerminal)
 	}

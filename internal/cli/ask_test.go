@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // typing makes an asker whose person types text.
@@ -115,7 +116,7 @@ func TestAskOpensAnEditor(t *testing.T) {
 func TestViewHolds(t *testing.T) {
 	for _, name := range []string{"plain", "live"} {
 		var out bytes.Buffer
-		tracer := newTracer(recordedGraph(&runner.RunRecord{}), newTraceColors(false))
+		tracer := newTracer(recordedGraph(&store.RunRecord{}), newTraceColors(false))
 		var v view = &plainView{out: &out, tracer: tracer}
 		if name == "live" {
 			v = newLiveView(&out, time.Now, nil, tracer)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // completeRunStep completes the id of a run, then one of its steps.
@@ -43,7 +43,7 @@ func (a *app) completeSteps(cmd *cobra.Command, args []string, _ string) ([]stri
 
 // completeFromRuns completes a flag with what the runs that are kept have of
 // something, each once.
-func (a *app) completeFromRuns(cmd *cobra.Command, flag string, of func(*runner.RunSummary) string) {
+func (a *app) completeFromRuns(cmd *cobra.Command, flag string, of func(*store.RunSummary) string) {
 	completeWith(cmd, flag, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		const plain = cobra.ShellCompDirectiveNoFileComp
 		runs := a.listRuns(cmd)

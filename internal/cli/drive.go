@@ -17,6 +17,7 @@ import (
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -180,7 +181,7 @@ type session struct {
 }
 
 // newSession makes what drives a run of a graph.
-func (a *app) newSession(kept runner.Store, g *spec.Graph, f *driveFlags) (s *session, err error) {
+func (a *app) newSession(kept store.Store, g *spec.Graph, f *driveFlags) (s *session, err error) {
 	s = &session{app: a, flags: f, kill: make(chan struct{})}
 	if s.runner, err = runnerOf(kept, node.Options{Kill: s.kill, Cassette: f.tape, Thinking: slices.Contains(f.stream.values, "thinking")}, a.clock); err != nil {
 		return nil, err
@@ -191,11 +192,11 @@ func (a *app) newSession(kept runner.Store, g *spec.Graph, f *driveFlags) (s *se
 
 // newRunner makes a runner with graphrun's own node kinds, whose programs end
 // at once when kill is closed.
-func (a *app) newRunner(kept runner.Store, kill <-chan struct{}) (*runner.Runner, error) {
+func (a *app) newRunner(kept store.Store, kill <-chan struct{}) (*runner.Runner, error) {
 	return runnerOf(kept, node.Options{Kill: kill}, a.clock)
 }
 
-func runnerOf(kept runner.Store, opts node.Options, clock runner.Clock) (*runner.Runner, error) {
+func runnerOf(kept store.Store, opts node.Options, clock runner.Clock) (*runner.Runner, error) {
 	_, unread := kept.(*unkept)
 	return runner.New(runner.Config{
 		Kinds: node.Kinds(opts), Store: kept, Unread: unread, Owner: sqlite.ThisProcess(), Decider: node.NewDecider(opts), Clock: clock,

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Engine drives runs on a cluster. Its store reads them.
@@ -26,7 +27,7 @@ type Engine interface {
 
 // ClusterStore is the store of a cluster's runs. r reads it.
 type ClusterStore interface {
-	runner.Store
+	store.Store
 	// Begin begins a run and attends it until it has ended or pauses.
 	Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, opts runner.Options) (*runner.Result, error)
 	// ForkOf forks a run and attends the new one; at is as of runner.Fork.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // The exit codes.
@@ -59,7 +60,7 @@ func exitOf(err error) int {
 	var invalid *runner.InvalidError
 	// A lease that is lost while the run goes on comes wrapped: that is no
 	// mistake of the caller.
-	_, leased := err.(*runner.LeasedError)
+	_, leased := err.(*store.LeasedError)
 	switch {
 	case err == nil:
 		return exitOK
@@ -68,9 +69,9 @@ func exitOf(err error) int {
 	case errors.As(err, &invalid):
 		return exitInvalid
 	case leased, errors.As(err, &bad), errors.As(err, &input), errors.Is(err, fs.ErrNotExist),
-		errors.Is(err, runner.ErrRunExists), errors.Is(err, runner.ErrNoRun):
+		errors.Is(err, store.ErrRunExists), errors.Is(err, store.ErrNoRun):
 		return exitUsage
-	case errors.Is(err, runner.ErrStopped):
+	case errors.Is(err, store.ErrStopped):
 		return exitCancelled
 	}
 	return exitFailed

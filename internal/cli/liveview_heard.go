@@ -6,16 +6,17 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // listener is a view that shows the latest line of what programs say.
 type listener interface {
-	heard(line runner.LogChunk)
+	heard(line store.LogChunk)
 }
 
 // heard shows the latest line of a program beside its node. What models say comes
 // as events.
-func (v *liveView) heard(line runner.LogChunk) {
+func (v *liveView) heard(line store.LogChunk) {
 	if line.Stream == "text" {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/internal/terminal"
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -54,7 +54,7 @@ func newLogPrinter(a *app, g *spec.Graph, form string, times bool) *logPrinter {
 }
 
 // chunk prints the lines that a chunk ends.
-func (p *logPrinter) chunk(c *runner.LogChunk) error {
+func (p *logPrinter) chunk(c *store.LogChunk) error {
 	if p.form == "raw" {
 		_, err := io.WriteString(p.out, c.Text)
 		return errors.Join(err, p.out.Flush())
@@ -87,7 +87,7 @@ func (p *logPrinter) chunk(c *runner.LogChunk) error {
 // maxLogLine is where a line that does not end is broken.
 const maxLogLine = 64 << 10
 
-func newLogLine(c *runner.LogChunk) *logLine {
+func newLogLine(c *store.LogChunk) *logLine {
 	line := &logLine{Time: c.Time.UTC(), Node: c.Node, Visit: c.Visit, Attempt: c.Attempt, Source: c.Source, Stream: c.Stream}
 	if c.Place != c.Node {
 		line.Place = c.Place

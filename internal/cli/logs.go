@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/suggest"
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -72,7 +72,7 @@ prints one object per line, -o raw only the bytes, unchanged except for masked s
 func (a *app) readLogs(ctx context.Context, r *recorded, follow bool, filter *logFilter, out *logPrinter) error {
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
-	err := r.runner.Logs(ctx, r.record.ID, follow, func(c *runner.LogChunk) error {
+	err := r.runner.Logs(ctx, r.record.ID, follow, func(c *store.LogChunk) error {
 		if !filter.lets(c) {
 			return nil
 		}
@@ -114,7 +114,7 @@ func (f *logFilter) name(g *spec.Graph, text string) error {
 }
 
 // lets reports whether a chunk is wanted: what runs inside a node is its, too.
-func (f *logFilter) lets(c *runner.LogChunk) bool {
+func (f *logFilter) lets(c *store.LogChunk) bool {
 	if len(f.streams) > 0 && !slices.Contains(f.streams, c.Stream) || f.visit > 0 && c.Visit != f.visit && f.is(c) {
 		return false
 	}
@@ -122,7 +122,7 @@ func (f *logFilter) lets(c *runner.LogChunk) bool {
 }
 
 // is reports whether a node itself said something.
-func (f *logFilter) is(c *runner.LogChunk) bool { return c.Node == f.node || c.Place == f.node }
+func (f *logFilter) is(c *store.LogChunk) bool { return c.Node == f.node || c.Place == f.node }
 
 // completeRunNodes completes a run, then its nodes.
 func (a *app) completeRunNodes(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {

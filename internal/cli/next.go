@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // next is the line at the end of a run that says what one would do next; "" when
@@ -20,7 +21,7 @@ func (a *app) next(r *runner.Result) string {
 		return ""
 	}
 	switch r.Status {
-	case machine.Paused, runner.Crashed:
+	case machine.Paused, store.Crashed:
 		return "go on with: " + a.resumeHint(r)
 	case machine.Running:
 		return ""

@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // replayFlags are the flags of replay.
@@ -79,7 +80,7 @@ func (a *app) replay(f *replayFlags, ids []string) error {
 		return err
 	}
 	if f.all {
-		runs, err := f.find(kept, runner.RunFilter{})
+		runs, err := f.find(kept, store.RunFilter{})
 		if err != nil {
 			return err
 		}

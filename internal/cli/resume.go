@@ -14,6 +14,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -117,7 +118,7 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 		}
 		return s.runner.Resume(ctx, id, opts)
 	})
-	if leased := (*runner.LeasedError)(nil); errors.As(err, &leased) && len(f.answers) > 0 {
+	if leased := (*store.LeasedError)(nil); errors.As(err, &leased) && len(f.answers) > 0 {
 		err = a.unusedAnswers(s.runner, id, &opts, leased)
 	}
 	if result != nil {
@@ -148,13 +149,13 @@ func (a *app) unusedAnswers(r *runner.Runner, id string, opts *runner.Options, l
 
 // recordedGraph is the graph that a run was started with. It was valid then;
 // what is not any more is found when it is prepared.
-func recordedGraph(record *runner.RunRecord) *spec.Graph {
+func recordedGraph(record *store.RunRecord) *spec.Graph {
 	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load})
 	return g
 }
 
 // changedFiles says which files of a run are not what they were.
-func changedFiles(record *runner.RunRecord) []string {
+func changedFiles(record *store.RunRecord) []string {
 	var out []string
 	say := func(name string, kept []byte) {
 		if strings.HasSuffix(name, stdinName) {

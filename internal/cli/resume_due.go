@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // mostDue is how many runs that are due go on at once.
@@ -71,19 +72,19 @@ func (a *app) resumeDue(ctx context.Context, f *driveFlags) error {
 
 // dueRuns are the runs whose time has come: those that pause, and those that only
 // waited when their process ended.
-func (a *app) dueRuns(kept runner.Store, r *runner.Runner) ([]runner.RunSummary, error) {
+func (a *app) dueRuns(kept store.Store, r *runner.Runner) ([]store.RunSummary, error) {
 	now := a.Now()
-	due, err := kept.List(runner.RunFilter{Status: []machine.Status{machine.Paused}, DueBy: now})
+	due, err := kept.List(store.RunFilter{Status: []machine.Status{machine.Paused}, DueBy: now})
 	if err != nil {
 		return nil, err
 	}
-	running, err := kept.List(runner.RunFilter{Status: []machine.Status{machine.Running}})
+	running, err := kept.List(store.RunFilter{Status: []machine.Status{machine.Running}})
 	if err != nil {
 		return nil, err
 	}
 	for i := range running {
 		line := &running[i]
-		if line.StandsAs() != runner.Crashed {
+		if line.StandsAs() != store.Crashed {
 			continue
 		}
 		result, err := r.Show(line.ID, runner.Options{})
@@ -105,7 +106,7 @@ func onlyWaited(result *runner.Result) bool {
 }
 
 // takeUpAll goes on with runs, some at once.
-func (a *app) takeUpAll(ctx context.Context, r *runner.Runner, f *driveFlags, due []runner.RunSummary) []takenUp {
+func (a *app) takeUpAll(ctx context.Context, r *runner.Runner, f *driveFlags, due []store.RunSummary) []takenUp {
 	out := make([]takenUp, len(due))
 	room := make(chan struct{}, mostDue)
 	var wait sync.WaitGroup
@@ -120,7 +121,7 @@ func (a *app) takeUpAll(ctx context.Context, r *runner.Runner, f *driveFlags, du
 	return out
 }
 
-func (a *app) takeUp(ctx context.Context, r *runner.Runner, f *driveFlags, line *runner.RunSummary) takenUp {
+func (a *app) takeUp(ctx context.Context, r *runner.Runner, f *driveFlags, line *store.RunSummary) takenUp {
 	out := takenUp{RunID: line.ID, Graph: line.Graph, Status: line.StandsAs(), Reason: line.Reason, Steps: line.Steps}
 	if ctx.Err() != nil {
 		out.ExitCode = exitCancelled
@@ -130,7 +131,7 @@ func (a *app) takeUp(ctx context.Context, r *runner.Runner, f *driveFlags, line 
 	if err == nil {
 		out.result, err = r.Resume(ctx, line.ID, opts)
 	}
-	if leased := (*runner.LeasedError)(nil); errors.As(err, &leased) {
+	if leased := (*store.LeasedError)(nil); errors.As(err, &leased) {
 		out.skipped = true
 		return out
 	}

@@ -5,11 +5,11 @@ package cli
 import (
 	"slices"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // findRuns are the ids of the runs that are named, each once.
-func (a *app) findRuns(s runner.Store, names []string) ([]string, error) {
+func (a *app) findRuns(s store.Store, names []string) ([]string, error) {
 	var ids []string
 	for _, name := range names {
 		record, err := a.findRun(s, name)

@@ -17,6 +17,7 @@ import (
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 func newRunsCommand(a *app) *cobra.Command {
@@ -61,13 +62,13 @@ func addRunFilterFlags(a *app, cmd *cobra.Command, f *runFilterFlags) {
 	flags.StringVar(&f.parent, "parent", "", "only forks of this RUN")
 	complete(cmd, "status", f.status.allowed)
 	complete(cmd, "label", nil)
-	a.completeFromRuns(cmd, "graph", func(r *runner.RunSummary) string { return r.Graph })
-	a.completeFromRuns(cmd, "session", func(r *runner.RunSummary) string { return r.Session })
-	a.completeFromRuns(cmd, "parent", func(r *runner.RunSummary) string { return r.Parent })
+	a.completeFromRuns(cmd, "graph", func(r *store.RunSummary) string { return r.Graph })
+	a.completeFromRuns(cmd, "session", func(r *store.RunSummary) string { return r.Session })
+	a.completeFromRuns(cmd, "parent", func(r *store.RunSummary) string { return r.Parent })
 }
 
 // find lists the runs that the flags and a filter let through, the last first.
-func (f *runFilterFlags) find(s runner.Store, filter runner.RunFilter) ([]runner.RunSummary, error) {
+func (f *runFilterFlags) find(s store.Store, filter store.RunFilter) ([]store.RunSummary, error) {
 	labels, err := readLabels(f.labels)
 	if err != nil {
 		return nil, err
@@ -100,7 +101,7 @@ vanished while it ran: graphrun resume continues it.`,
 			if err != nil {
 				return err
 			}
-			runs, err := f.find(s, runner.RunFilter{Limit: limit})
+			runs, err := f.find(s, store.RunFilter{Limit: limit})
 			if err != nil {
 				return err
 			}
@@ -122,7 +123,7 @@ vanished while it ran: graphrun resume continues it.`,
 
 // countSteps puts in the steps of the runs that have not ended as their journals
 // have them: their drivers tell only from time to time.
-func (a *app) countSteps(s runner.Store, runs []runner.RunSummary) error {
+func (a *app) countSteps(s store.Store, runs []store.RunSummary) error {
 	r, err := a.newRunner(s, nil)
 	if err != nil {
 		return err
@@ -139,7 +140,7 @@ func (a *app) countSteps(s runner.Store, runs []runner.RunSummary) error {
 	return nil
 }
 
-func (a *app) printRuns(runs []runner.RunSummary) error {
+func (a *app) printRuns(runs []store.RunSummary) error {
 	if len(runs) == 0 {
 		fmt.Fprintln(a.Stderr, "no runs")
 		return nil
@@ -155,7 +156,7 @@ func (a *app) printRuns(runs []runner.RunSummary) error {
 }
 
 // notesOf is what else there is to say of a run: its labels and its parent.
-func notesOf(r *runner.RunSummary) string {
+func notesOf(r *store.RunSummary) string {
 	var parts []string
 	if r.Parent != "" {
 		parts = append(parts, fmt.Sprintf("fork of %s at %d", r.Parent, r.ParentStep))

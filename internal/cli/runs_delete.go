@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/inspect"
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 func newRunsDeleteCommand(a *app) *cobra.Command {
@@ -145,7 +145,7 @@ func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool, for
 	if err != nil {
 		return err
 	}
-	runs, err := f.find(kept, runner.RunFilter{UpdatedBefore: a.Now().Add(-older)})
+	runs, err := f.find(kept, store.RunFilter{UpdatedBefore: a.Now().Add(-older)})
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (a *app) pruneRuns(f *runFilterFlags, older time.Duration, dryRun bool, for
 		if !dryRun {
 			// Another process may have taken it up or deleted it since.
 			err := kept.Delete(runs[i].ID)
-			if _, taken := err.(*runner.LeasedError); taken || errors.Is(err, runner.ErrNoRun) {
+			if _, taken := err.(*store.LeasedError); taken || errors.Is(err, store.ErrNoRun) {
 				continue
 			}
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 func newRunsPendingCommand(a *app) *cobra.Command {
@@ -29,7 +30,7 @@ crashed ones, whose other branches may not have ended yet. graphrun answer answe
 		ValidArgsFunction: cobra.NoFileCompletions,
 		PreRunE:           a.loadSettings,
 		RunE: func(*cobra.Command, []string) error {
-			filter := runner.RunFilter{Graph: graph, Status: []machine.Status{machine.Paused, machine.Running}}
+			filter := store.RunFilter{Graph: graph, Status: []machine.Status{machine.Paused, machine.Running}}
 			var err error
 			if filter.Labels, err = readLabels(labels); err != nil {
 				return err
@@ -55,7 +56,7 @@ crashed ones, whose other branches may not have ended yet. graphrun answer answe
 
 // pendingOf are the open questions of the runs that a filter lets through, those of
 // the run that started first first.
-func (a *app) pendingOf(filter runner.RunFilter) ([]inspect.Question, error) {
+func (a *app) pendingOf(filter store.RunFilter) ([]inspect.Question, error) {
 	kept, err := a.readStore()
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // shownSteps is how many of the last trace lines show prints.
@@ -20,7 +21,7 @@ const shownSteps = 40
 
 // recorded is a run to look at.
 type recorded struct {
-	record runner.RunRecord
+	record store.RunRecord
 	runner *runner.Runner
 }
 
@@ -148,12 +149,12 @@ func (t *traceLines) last() (lines []string, left int) {
 }
 
 // showRun prints a run for a person.
-func (a *app) showRun(record *runner.RunRecord, result *runner.Result, trace *traceLines) {
+func (a *app) showRun(record *store.RunRecord, result *runner.Result, trace *traceLines) {
 	c := trace.tracer.colors
 	say := func(line string) { fmt.Fprintln(a.Stdout, line) }
 	say(fmt.Sprintf("%s %s of %s (%s), started %s", c.quiet("run"), c.strong(record.ID), record.Graph,
 		terminal.Line(nearPath(record.File)), record.Started.Local().Format(time.DateTime)))
-	summary := runner.RunSummary{RunRecord: *record}
+	summary := store.RunSummary{RunRecord: *record}
 	if notes := notesOf(&summary); notes != "" {
 		say(c.quiet(terminal.Line(notes)))
 	}

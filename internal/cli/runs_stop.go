@@ -11,15 +11,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/inspect"
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // stopPoll is the time between looks at how a run stands that was asked to stop.
 const stopPoll = 100 * time.Millisecond
 
 func newRunsCancelCommand(a *app) *cobra.Command {
-	return newStopCommand(a, runner.RequestCancel, &cobra.Command{
+	return newStopCommand(a, store.RequestCancel, &cobra.Command{
 		Use:   "cancel RUN",
 		Short: "Cancel a run, also one that another process drives",
 		Long: `cancel ends a run as an interrupt would: running nodes are cancelled and have 5 seconds
@@ -34,7 +34,7 @@ already ended.`,
 }
 
 func newRunsPauseCommand(a *app) *cobra.Command {
-	return newStopCommand(a, runner.RequestPause, &cobra.Command{
+	return newStopCommand(a, store.RequestPause, &cobra.Command{
 		Use:   "pause RUN",
 		Short: "Pause a run that another process drives",
 		Long: `pause lets running nodes end, then pauses the run before the next ones. It waits until
@@ -48,15 +48,15 @@ Exit codes: 0 the run is paused, 1 it ended first, 2 no such run, or it is not r
 // stopping is a run that is asked to stop.
 type stopping struct {
 	app     *app
-	store   runner.Store
+	store   store.Store
 	id      string
-	request runner.Request
+	request store.Request
 	noWait  bool
 	output  enum
 	asked   string // the driver that was asked last
 }
 
-func newStopCommand(a *app, request runner.Request, cmd *cobra.Command) *cobra.Command {
+func newStopCommand(a *app, request store.Request, cmd *cobra.Command) *cobra.Command {
 	w := &stopping{app: a, request: request, output: newEnum("text", "json", "text")}
 	cmd.Args = oneRun
 	cmd.ValidArgsFunction = a.completeRun
@@ -82,12 +82,12 @@ func (w *stopping) wait(ctx context.Context) error {
 	signals := w.app.signals()
 	defer signals.stop()
 	for {
-		lines, err := w.store.List(runner.RunFilter{ID: w.id})
+		lines, err := w.store.List(store.RunFilter{ID: w.id})
 		switch {
 		case err != nil:
 			return err
 		case len(lines) == 0:
-			return fmt.Errorf("run %q: %w", w.id, runner.ErrNoRun)
+			return fmt.Errorf("run %q: %w", w.id, store.ErrNoRun)
 		}
 		settled, err := w.look(&lines[0])
 		if err != nil || settled {
@@ -105,9 +105,9 @@ func (w *stopping) wait(ctx context.Context) error {
 }
 
 // look does what the run as it stands calls for; settled says that this is all.
-func (w *stopping) look(r *runner.RunSummary) (settled bool, err error) {
+func (w *stopping) look(r *store.RunSummary) (settled bool, err error) {
 	wanted := machine.Cancelled
-	if w.request == runner.RequestPause {
+	if w.request == store.RequestPause {
 		wanted = machine.Paused
 	}
 	switch {
@@ -154,20 +154,20 @@ func (w *stopping) cancel(r *runner.RunSummary) (settled bool, err error) {
 }
 
 // tooLate is the error for a run that has ended otherwise than wanted.
-func (w *stopping) tooLate(r *runner.RunSummary) error {
+func (w *stopping) tooLate(r *store.RunSummary) error {
 	if w.asked == "" {
 		return usagef("run %q has ended already: %s", w.id, r.Status)
 	}
-	return fmt.Errorf("run %q ended before it could %s: %s", w.id, map[runner.Request]string{
-		runner.RequestCancel: "be cancelled", runner.RequestPause: "pause",
+	return fmt.Errorf("run %q ended before it could %s: %s", w.id, map[store.Request]string{
+		store.RequestCancel: "be cancelled", store.RequestPause: "pause",
 	}[w.request], r.Status)
 }
 
 // say tells how the run stands.
-func (w *stopping) say(r *runner.RunSummary) error {
+func (w *stopping) say(r *store.RunSummary) error {
 	a := w.app
 	if w.output.value == "json" {
-		return writeJSON(a.Stdout, inspect.ListRuns([]runner.RunSummary{*r})[0], a.StdoutTerminal)
+		return writeJSON(a.Stdout, inspect.ListRuns([]store.RunSummary{*r})[0], a.StdoutTerminal)
 	}
 	text := fmt.Sprintf("run %s is %s; graphrun resume goes on with it", w.id, r.Status)
 	if r.Status == machine.Running {

@@ -233,7 +233,7 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 }
 
 // servedStore opens the store of a server: one in memory is there to look at, too.
-func (a *app) servedStore(readOnly bool) (runner.Store, error) {
+func (a *app) servedStore(readOnly bool) (store.Store, error) {
 	if a.onCluster() && !readOnly {
 		return nil, usagef("serve --engine temporal shows the runs of the cluster; it takes --read-only, since its workers drive them")
 	}

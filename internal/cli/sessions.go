@@ -14,6 +14,7 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 func newSessionsCommand(a *app) *cobra.Command {
@@ -41,7 +42,7 @@ type listedSession struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-func listedSessions(sessions []runner.Session) []listedSession {
+func listedSessions(sessions []store.Session) []listedSession {
 	out := make([]listedSession, len(sessions))
 	for i := range sessions {
 		s := &sessions[i]
@@ -140,7 +141,7 @@ func newSessionsShowCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) showSession(s *runner.Session) {
+func (a *app) showSession(s *store.Session) {
 	c := newTraceColors(a.colorOn(a.StdoutTerminal))
 	fmt.Fprintf(a.Stdout, "%s %s, left by run %s of %s at %s\n", c.quiet("session"), c.strong(s.ID), s.Run, s.Graph,
 		s.Updated.Local().Format(time.DateTime))
@@ -198,9 +199,9 @@ func someSessions(want int) cobra.PositionalArgs {
 
 // findSession reads a session. The error for one that is not there says which
 // was perhaps meant.
-func (a *app) findSession(kept runner.Store, id string) (runner.Session, error) {
+func (a *app) findSession(kept store.Store, id string) (store.Session, error) {
 	s, err := kept.Session(id)
-	if !errors.Is(err, runner.ErrNoSession) {
+	if !errors.Is(err, store.ErrNoSession) {
 		return s, err
 	}
 	sessions, err := kept.Sessions()

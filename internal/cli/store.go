@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/inspect"
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 )
 
@@ -25,7 +25,7 @@ type storeFlags struct {
 	path       string
 	durability enum
 	// open is the store that was opened; nil: none.
-	open runner.Store
+	open store.Store
 	// abandoned says that a driver that did not end may still write to it.
 	abandoned bool
 }
@@ -53,7 +53,7 @@ func (a *app) storePath() string {
 }
 
 // openStore opens the store to write to it. The program closes it at its end.
-func (a *app) openStore() (runner.Store, error) {
+func (a *app) openStore() (store.Store, error) {
 	if a.onCluster() {
 		return a.cluster(context.Background())
 	}
@@ -71,7 +71,7 @@ func (a *app) openStore() (runner.Store, error) {
 }
 
 // openRun opens the store to write to it, and finds a run there.
-func (a *app) openRun(id string) (kept runner.Store, record runner.RunRecord, err error) {
+func (a *app) openRun(id string) (kept store.Store, record store.RunRecord, err error) {
 	if kept, err = a.openStore(); err == nil {
 		record, err = a.findRun(kept, id)
 	}
@@ -79,7 +79,7 @@ func (a *app) openRun(id string) (kept runner.Store, record runner.RunRecord, er
 }
 
 // listRuns are the runs to complete from; none when there is no reading them.
-func (a *app) listRuns(cmd *cobra.Command) []runner.RunSummary {
+func (a *app) listRuns(cmd *cobra.Command) []store.RunSummary {
 	if a.loadSettings(cmd, nil) != nil {
 		return nil
 	}
@@ -87,7 +87,7 @@ func (a *app) listRuns(cmd *cobra.Command) []runner.RunSummary {
 	if err != nil {
 		return nil
 	}
-	runs, err := s.List(runner.RunFilter{Limit: maxListed})
+	runs, err := s.List(store.RunFilter{Limit: maxListed})
 	if err != nil {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (a *app) listRuns(cmd *cobra.Command) []runner.RunSummary {
 }
 
 // readStore opens the store to look at it; there need not be one.
-func (a *app) readStore() (runner.Store, error) {
+func (a *app) readStore() (store.Store, error) {
 	if a.onCluster() {
 		return a.cluster(context.Background())
 	}
@@ -125,7 +125,7 @@ func (a *app) closeStore() error {
 }
 
 // findRun reads the record of a run that is named as inspect.FindRun has it.
-func (a *app) findRun(s runner.Store, name string) (runner.RunRecord, error) {
+func (a *app) findRun(s store.Store, name string) (store.RunRecord, error) {
 	return inspect.FindRun(s, name, a.storeName())
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 const (
@@ -85,7 +86,7 @@ func runningText(n *runner.RunningNode, status machine.Status, c traceColors) st
 	}[n.Doing]
 	began := n.Since.Local().Format(time.DateTime)
 	text := fmt.Sprintf(" %s, since %s (%s)", does, began, clock(max(0, time.Since(n.Since))))
-	if status == runner.Crashed {
+	if status == store.Crashed {
 		text = fmt.Sprintf(" had begun at %s and was not done", began)
 	}
 	if n.Attempt > 1 {

@@ -4,7 +4,6 @@
 package cli
 
 import (
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -13,7 +12,7 @@ import (
 type unkept struct{ store.Memory }
 
 // Create starts a journal that keeps nothing.
-func (*unkept) Create(runner.RunRecord, ...machine.Event) (runner.Journal, error) {
+func (*unkept) Create(store.RunRecord, ...machine.Event) (store.Journal, error) {
 	return noJournal{}, nil
 }
 
@@ -27,27 +26,27 @@ func (noJournal) Append(machine.Event) error { return nil }
 func (noJournal) AppendAll([]machine.Event) error { return nil }
 
 // Snapshot forgets a state.
-func (noJournal) Snapshot(runner.Snapshot) error { return nil }
+func (noJournal) Snapshot(store.Snapshot) error { return nil }
 
 // Journaled is 0: nothing calls for a snapshot.
 func (noJournal) Journaled() int { return 0 }
 
 // Note forgets how the run stands.
-func (noJournal) Note(runner.RunSummary) error { return nil }
+func (noJournal) Note(store.RunSummary) error { return nil }
 
 // Adopt does nothing: there is nothing to replace.
-func (noJournal) Adopt(runner.RunRecord) error { return nil }
+func (noJournal) Adopt(store.RunRecord) error { return nil }
 
 // Enter lets the run in: nobody else knows of it.
-func (noJournal) Enter(string, int) (runner.GroupState, error) {
-	return runner.GroupState{Inside: true}, nil
+func (noJournal) Enter(string, int) (store.GroupState, error) {
+	return store.GroupState{Inside: true}, nil
 }
 
 // Asked delivers nothing: nobody else knows of the run.
-func (noJournal) Asked() <-chan runner.Request { return nil }
+func (noJournal) Asked() <-chan store.Request { return nil }
 
 // Offers delivers nothing either.
-func (noJournal) Offers() <-chan runner.Offer { return nil }
+func (noJournal) Offers() <-chan store.Offer { return nil }
 
 // Settle has nothing to settle.
 func (noJournal) Settle(string, []machine.Event, string) (bool, error) { return false, nil }
@@ -56,4 +55,4 @@ func (noJournal) Settle(string, []machine.Event, string) (bool, error) { return 
 func (noJournal) Close() error { return nil }
 
 // AppendLog forgets what was said.
-func (*unkept) AppendLog(string, []runner.LogChunk, []int64) (int64, error) { return 1, nil }
+func (*unkept) AppendLog(string, []store.LogChunk, []int64) (int64, error) { return 1, nil }

@@ -12,6 +12,7 @@ import (
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -357,9 +358,9 @@ func TestLiveViewShowsTheLatestLine(t *testing.T) {
 	s := &screen{t: t, columns: 100}
 	v := newStillView(s, func() time.Time { return time.Unix(0, 0) })
 	v.event(&runner.Event{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Attempt: 1, Kind: "exec"})
-	v.heard(runner.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9"})
-	v.heard(runner.LogChunk{Node: "write", Stream: "text", Text: "said twice"})
-	v.heard(runner.LogChunk{Node: "gone", Stream: "stderr", Text: "late"})
+	v.heard(store.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9"})
+	v.heard(store.LogChunk{Node: "write", Stream: "text", Text: "said twice"})
+	v.heard(store.LogChunk{Node: "gone", Stream: "stderr", Text: "late"})
 	v.draw()
 	if got := s.text(); !strings.Contains(got, "write") || !strings.Contains(got, "compiling 3 of 9") || strings.Contains(got, "twice") || strings.Contains(got, "late") {
 		t.Errorf("got %s", got)
@@ -391,7 +392,7 @@ func TestLiveViewShowsTheNewestText(t *testing.T) {
 	if diff := cmp.Diff(want, s.text()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	v.heard(runner.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9 packages, slowly"})
+	v.heard(store.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9 packages, slowly"})
 	v.draw()
 	if got := s.text(); !strings.Contains(got, "0ms  compiling 3 of 9 pac…") {
 		t.Errorf("got %s", got)

@@ -21,8 +21,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 )
 
@@ -164,7 +164,7 @@ func left(t *testing.T, dir string, kept int) []string {
 		t.Error(err)
 	}
 	events, err := s.Events("one")
-	if err != nil && (kept > 0 || !errors.Is(err, runner.ErrNoRun)) {
+	if err != nil && (kept > 0 || !errors.Is(err, store.ErrNoRun)) {
 		t.Fatal(err)
 	}
 	if len(events) < kept {

@@ -18,6 +18,7 @@ import (
 	"github.com/graphrun/graphrun/internal/cli"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -86,7 +87,7 @@ func drive(dir string, f *flow) error {
 func begin(r *runner.Runner, kept *sqlite.Store, dir string, f *flow) (*runner.Result, error) {
 	_, err := kept.Run("one")
 	switch {
-	case errors.Is(err, runner.ErrNoRun):
+	case errors.Is(err, store.ErrNoRun):
 	case err != nil:
 		return nil, err
 	default:
@@ -150,14 +151,14 @@ func effect(dir string) runner.Kind {
 // fatal is a store that kills the process at one of the writes of its journals,
 // and says how many events were acknowledged.
 type fatal struct {
-	runner.Store
+	store.Store
 	after  bool
 	at     int
 	writes int
 	events int
 }
 
-func newFatal(s runner.Store, kill string) *fatal {
+func newFatal(s store.Store, kill string) *fatal {
 	when, n, _ := strings.Cut(kill, " ")
 	at, _ := strconv.Atoi(n)
 	return &fatal{Store: s, after: when == "after", at: at}
@@ -186,7 +187,7 @@ func (f *fatal) acknowledge(n int, err error) error {
 }
 
 // Create is a write.
-func (f *fatal) Create(record runner.RunRecord, first ...machine.Event) (j runner.Journal, err error) {
+func (f *fatal) Create(record store.RunRecord, first ...machine.Event) (j store.Journal, err error) {
 	err = f.write(func() (err error) {
 		j, err = f.Store.Create(record, first...)
 		return err
@@ -198,7 +199,7 @@ func (f *fatal) Create(record runner.RunRecord, first ...machine.Event) (j runne
 }
 
 // Open is a write.
-func (f *fatal) Open(id, owner string) (j runner.Journal, err error) {
+func (f *fatal) Open(id, owner string) (j store.Journal, err error) {
 	err = f.write(func() (err error) {
 		j, err = f.Store.Open(id, owner)
 		return err
@@ -212,7 +213,7 @@ func (f *fatal) Open(id, owner string) (j runner.Journal, err error) {
 }
 
 type fatalJournal struct {
-	runner.Journal
+	store.Journal
 	store *fatal
 }
 
@@ -231,13 +232,13 @@ func (j *fatalJournal) AppendAll(events []machine.Event) error {
 }
 
 // Snapshot is a write.
-func (j *fatalJournal) Snapshot(s runner.Snapshot) error {
+func (j *fatalJournal) Snapshot(s store.Snapshot) error {
 	fmt.Println("snapshot")
 	return j.store.write(func() error { return j.Journal.Snapshot(s) })
 }
 
 // Note is a write.
-func (j *fatalJournal) Note(s runner.RunSummary) error {
+func (j *fatalJournal) Note(s store.RunSummary) error {
 	return j.store.write(func() error { return j.Journal.Note(s) })
 }
 

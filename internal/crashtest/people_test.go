@@ -16,6 +16,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 )
 
@@ -59,14 +60,14 @@ func answerOnce(dir, pair string) error {
 		return err
 	}
 	target, text, _ := strings.Cut(pair, "=")
-	_, err = r.Answer(context.Background(), "one", []runner.GivenAnswer{{Target: target, Text: text}}, "person "+text)
+	_, err = r.Answer(context.Background(), "one", []store.GivenAnswer{{Target: target, Text: text}}, "person "+text)
 	var refused *runner.InputError
 	switch {
 	case err == nil:
 		fmt.Println("taken")
 	case errors.As(err, &refused):
 		fmt.Println("refused", refused)
-	case errors.Is(err, runner.ErrNoRun):
+	case errors.Is(err, store.ErrNoRun):
 		fmt.Println("refused: there is no run yet")
 	default:
 		return err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // ErrClosing says that the fleet takes no new work: its process is about to end.
@@ -27,7 +28,7 @@ func (e *FullError) Error() string {
 // Config configures a Fleet.
 type Config struct {
 	Runner *runner.Runner
-	Store  runner.Store
+	Store  store.Store
 	// Max is the greatest number of runs that are driven at once; 0: 100.
 	Max int
 	// Marks is a folder in which the runs of this fleet are noted, so that the next
@@ -102,7 +103,7 @@ func (d *Drive) Before() int64 { return d.before }
 // reason why nothing was run, as Flow.Run gives it.
 func (f *Fleet) Start(flow *runner.Flow, opts runner.Options) (*Drive, error) {
 	if opts.RunID == "" {
-		opts.RunID = runner.NewRunID(f.cfg.Now())
+		opts.RunID = store.NewRunID(f.cfg.Now())
 	}
 	return f.launch(opts.RunID, func(ctx context.Context, sink runner.Sink) (*runner.Result, error) {
 		opts.Sink = sink
@@ -121,7 +122,7 @@ func (f *Fleet) Resume(id string, opts runner.Options) (*Drive, error) {
 // Fork begins a new run from the past of another one; see Runner.Fork.
 func (f *Fleet) Fork(from string, opts runner.ForkOptions) (*Drive, error) {
 	if opts.RunID == "" {
-		opts.RunID = runner.NewRunID(f.cfg.Now())
+		opts.RunID = store.NewRunID(f.cfg.Now())
 	}
 	return f.launch(opts.RunID, func(ctx context.Context, sink runner.Sink) (*runner.Result, error) {
 		opts.Sink = sink
@@ -170,7 +171,7 @@ func (f *Fleet) admit(d *Drive) (h *hub, known bool, err error) {
 	case f.closing:
 		return nil, false, ErrClosing
 	case f.drives[d.ID] != nil:
-		return nil, false, &runner.LeasedError{RunID: d.ID, Owner: "this server"}
+		return nil, false, &store.LeasedError{RunID: d.ID, Owner: "this server"}
 	case len(f.drives) >= f.cfg.Max:
 		return nil, false, &FullError{f.cfg.Max}
 	}

@@ -38,11 +38,11 @@ edges: [{from: ok, to: END}]
 type yard struct {
 	*Fleet
 	flow  *runner.Flow
-	store runner.Store
+	store store.Store
 	marks string
 }
 
-func newYard(t *testing.T, kept runner.Store, marks, text string) *yard {
+func newYard(t *testing.T, kept store.Store, marks, text string) *yard {
 	t.Helper()
 	r, err := runner.New(runner.Config{Kinds: node.Kinds(node.Options{}), Store: kept})
 	if err != nil {
@@ -165,7 +165,7 @@ func TestDue(t *testing.T) {
 			}
 			<-d.Done
 			if c.answer {
-				if _, err := y.cfg.Runner.Answer(context.Background(), "r", []runner.GivenAnswer{{Target: "ok", Text: "yes"}}, "Ada"); err != nil {
+				if _, err := y.cfg.Runner.Answer(context.Background(), "r", []store.GivenAnswer{{Target: "ok", Text: "yes"}}, "Ada"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -186,7 +186,7 @@ func TestFull(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var leased *runner.LeasedError
+	var leased *store.LeasedError
 	if _, err := y.Resume("a", runner.Options{}); !errors.As(err, &leased) {
 		t.Errorf("a run is driven twice: %v", err)
 	}
@@ -204,7 +204,7 @@ func TestFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-d.Done
-	if _, err := y.Start(y.flow, runner.Options{RunID: "c"}); !errors.Is(err, runner.ErrRunExists) {
+	if _, err := y.Start(y.flow, runner.Options{RunID: "c"}); !errors.Is(err, store.ErrRunExists) {
 		t.Errorf("a run of the same id: %v", err)
 	}
 	if len(y.hubs) != 0 || len(y.drives) != 0 {

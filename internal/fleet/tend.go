@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 const pausedStatus = machine.Paused
@@ -49,7 +50,7 @@ func (f *Fleet) recover(id, how string) {
 	if f.Driven(id) != nil { // it has been started since
 		return
 	}
-	lines, err := f.cfg.Store.List(runner.RunFilter{ID: id})
+	lines, err := f.cfg.Store.List(store.RunFilter{ID: id})
 	if err != nil {
 		f.cfg.Log(fmt.Sprintf("run %s can't be looked at: %v", id, err))
 		return
@@ -59,7 +60,7 @@ func (f *Fleet) recover(id, how string) {
 		return
 	}
 	switch stands := lines[0].StandsAs(); {
-	case stands == runner.Crashed, how == stopped && (stands == machine.Paused || stands == machine.Cancelled):
+	case stands == store.Crashed, how == stopped && (stands == machine.Paused || stands == machine.Cancelled):
 		f.takeUp(id)
 	case stands != machine.Paused && stands != machine.Running:
 		f.marks.remove(id)
@@ -69,7 +70,7 @@ func (f *Fleet) recover(id, how string) {
 // takeUp goes on with a run of this fleet.
 func (f *Fleet) takeUp(id string) {
 	_, err := f.Resume(id, runner.Options{})
-	var leased *runner.LeasedError
+	var leased *store.LeasedError
 	var full *FullError
 	switch {
 	case err == nil:
@@ -87,7 +88,7 @@ func (f *Fleet) tend() error {
 	if err != nil || len(own) == 0 {
 		return err
 	}
-	lines, err := f.cfg.Store.List(runner.RunFilter{Status: []machine.Status{machine.Paused, machine.Running}})
+	lines, err := f.cfg.Store.List(store.RunFilter{Status: []machine.Status{machine.Paused, machine.Running}})
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (f *Fleet) tend() error {
 			continue
 		}
 		due := !line.Due.IsZero() && !line.Due.After(now)
-		if line.StandsAs() == runner.Crashed || due || how == stopped || f.answered(line) {
+		if line.StandsAs() == store.Crashed || due || how == stopped || f.answered(line) {
 			f.takeUp(line.ID)
 		}
 	}
@@ -107,7 +108,7 @@ func (f *Fleet) tend() error {
 }
 
 // answered reports whether somebody has answered all that a paused run asks.
-func (f *Fleet) answered(line *runner.RunSummary) bool {
+func (f *Fleet) answered(line *store.RunSummary) bool {
 	f.mu.Lock()
 	before, known := f.seen[line.ID]
 	f.seen[line.ID] = line.Updated
@@ -134,7 +135,7 @@ func (f *Fleet) Stop(grace time.Duration) {
 		if _, err := f.marks.set(d.ID, stopped); err != nil {
 			f.cfg.Log(fmt.Sprintf("run %s will not be taken up: %v", d.ID, err))
 		}
-		_ = f.cfg.Store.Ask(d.ID, runner.RequestPause) // else it is cancelled
+		_ = f.cfg.Store.Ask(d.ID, store.RequestPause) // else it is cancelled
 	}
 	over := time.After(grace)
 	for _, d := range left {

@@ -29,7 +29,7 @@ type Watcher struct {
 // Watch tells of the events of a run after the one with a number, those that have
 // happened and those that will, until the run has ended, ctx has, or the watcher
 // gives up. What a journal does not keep, text and progress, is told only live. It
-// fails with runner.ErrNoRun.
+// fails with store.ErrNoRun.
 func (f *Fleet) Watch(ctx context.Context, id string, after int64, w Watcher) error {
 	if _, err := f.cfg.Store.Run(id); err != nil {
 		return err

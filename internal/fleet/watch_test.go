@@ -27,7 +27,7 @@ edges: [{from: ok, to: step}, {from: step, to: step, when: n < most}, {from: ste
 
 // readings counts how often the journals of a store are read from their beginning.
 type readings struct {
-	runner.Store
+	store.Store
 	n atomic.Int64
 }
 
@@ -228,7 +228,7 @@ func TestBeat(t *testing.T) {
 		}
 		return nil
 	}})
-	if beats != 3 || !errors.Is(err, runner.ErrNoRun) {
+	if beats != 3 || !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("%d beats, then %v", beats, err)
 	}
 }

@@ -2,11 +2,14 @@
 
 package inspect
 
-import "github.com/graphrun/graphrun/runner"
+import (
+	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
+)
 
 // Conversation is what the nodes of a run added to it, in order, those of subgraphs
 // too; node, a path, is the only one wanted unless it is empty.
-func Conversation(r *runner.Runner, record *runner.RunRecord, node string) ([]runner.Spoken, error) {
+func Conversation(r *runner.Runner, record *store.RunRecord, node string) ([]runner.Spoken, error) {
 	sink := &spokenSink{only: node, list: []runner.Spoken{}}
 	_, err := r.Show(record.ID, runner.Options{Sink: sink, History: true})
 	return sink.list, err

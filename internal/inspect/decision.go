@@ -10,6 +10,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -200,7 +201,7 @@ func candidateEdges(candidates []machine.Candidate) []CandidateEdge {
 
 // Why tells the decisions of a step of a run; 0: of all, those of subgraphs too. A step
 // that was not taken has none.
-func Why(r *runner.Runner, record *runner.RunRecord, step int) ([]Decision, error) {
+func Why(r *runner.Runner, record *store.RunRecord, step int) ([]Decision, error) {
 	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}) // it was valid then
 	found := NewDecisions(step, HasJoins(g))
 	out := []Decision{}

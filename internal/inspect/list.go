@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Crashed is what a run is that is running, but without a driver.
-const Crashed = string(runner.Crashed)
+const Crashed = string(store.Crashed)
 
 // RunStatuses are what runs can be filtered by, sorted.
 func RunStatuses() []string {
@@ -22,12 +22,12 @@ func RunStatuses() []string {
 }
 
 // StatusOf is how a run stands.
-func StatusOf(r *runner.RunSummary) string { return string(r.StandsAs()) }
+func StatusOf(r *store.RunSummary) string { return string(r.StandsAs()) }
 
 // Find lists the runs that a filter lets through and that stand in one of some ways
 // (RunStatuses; none: in any), the last started first. Status of the filter is not
 // looked at.
-func Find(s runner.Store, filter runner.RunFilter, statuses []string) ([]runner.RunSummary, error) {
+func Find(s store.Store, filter store.RunFilter, statuses []string) ([]store.RunSummary, error) {
 	limit := filter.Limit
 	filter.Status = nil
 	if len(statuses) > 0 {
@@ -43,7 +43,7 @@ func Find(s runner.Store, filter runner.RunFilter, statuses []string) ([]runner.
 	if err != nil || len(statuses) == 0 {
 		return runs, err
 	}
-	runs = slices.DeleteFunc(runs, func(r runner.RunSummary) bool {
+	runs = slices.DeleteFunc(runs, func(r store.RunSummary) bool {
 		return !slices.Contains(statuses, StatusOf(&r))
 	})
 	if limit > 0 && len(runs) > limit {
@@ -70,7 +70,7 @@ type ListedRun struct {
 }
 
 // ListRuns are runs of a store as JSON.
-func ListRuns(runs []runner.RunSummary) []ListedRun {
+func ListRuns(runs []store.RunSummary) []ListedRun {
 	out := make([]ListedRun, len(runs))
 	for i := range runs {
 		r := &runs[i]

@@ -9,18 +9,18 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/suggest"
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // NameError says that a name is that of no run, or could be that of several. It is a
-// runner.ErrNoRun.
+// store.ErrNoRun.
 type NameError struct{ text string }
 
 // Error says which run was perhaps meant.
 func (e *NameError) Error() string { return e.text }
 
-// Unwrap is runner.ErrNoRun.
-func (e *NameError) Unwrap() error { return runner.ErrNoRun }
+// Unwrap is store.ErrNoRun.
+func (e *NameError) Unwrap() error { return store.ErrNoRun }
 
 func misnamed(format string, args ...any) error { return &NameError{fmt.Sprintf(format, args...)} }
 
@@ -30,16 +30,16 @@ const maxListed = 200
 // FindRun reads the record of a run that is named by its id, by a prefix that no
 // other id has, or as the last one. The error for one that is not there, a *NameError,
 // says which was perhaps meant; where names the store in it.
-func FindRun(s runner.Store, name, where string) (runner.RunRecord, error) {
+func FindRun(s store.Store, name, where string) (store.RunRecord, error) {
 	id, err := runID(s, name)
 	if err != nil {
-		return runner.RunRecord{}, err
+		return store.RunRecord{}, err
 	}
 	record, err := s.Run(id)
-	if !errors.Is(err, runner.ErrNoRun) {
+	if !errors.Is(err, store.ErrNoRun) {
 		return record, err
 	}
-	runs, listErr := s.List(runner.RunFilter{Limit: maxListed})
+	runs, listErr := s.List(store.RunFilter{Limit: maxListed})
 	switch {
 	case listErr != nil:
 		return record, listErr
@@ -65,14 +65,14 @@ const maxCandidates = 8
 
 // runID is the id of the run that a name means: its id, a prefix that no other
 // run has, or last. A name that means none is returned as it is.
-func runID(s runner.Store, name string) (string, error) {
-	same, err := s.List(runner.RunFilter{ID: name, Limit: 1})
+func runID(s store.Store, name string) (string, error) {
+	same, err := s.List(store.RunFilter{ID: name, Limit: 1})
 	if err != nil || name == "" || len(same) == 1 {
 		return name, err
 	}
-	filter := runner.RunFilter{Prefix: name, Limit: maxCandidates + 1}
+	filter := store.RunFilter{Prefix: name, Limit: maxCandidates + 1}
 	if name == lastRun {
-		filter = runner.RunFilter{Limit: 1}
+		filter = store.RunFilter{Limit: 1}
 	}
 	meant, err := s.List(filter)
 	switch {
@@ -85,7 +85,7 @@ func runID(s runner.Store, name string) (string, error) {
 }
 
 // someIDs are the ids of some runs, and whether there are more.
-func someIDs(runs []runner.RunSummary) string {
+func someIDs(runs []store.RunSummary) string {
 	more := ""
 	if len(runs) > maxCandidates {
 		runs, more = runs[:maxCandidates], ", …"
@@ -99,11 +99,11 @@ func someIDs(runs []runner.RunSummary) string {
 }
 
 // ParentID is the id that --parent names; a run that is gone has children still.
-func ParentID(s runner.Store, name string) (string, error) {
+func ParentID(s store.Store, name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	forks, err := s.List(runner.RunFilter{Parent: name, Limit: 1})
+	forks, err := s.List(store.RunFilter{Parent: name, Limit: 1})
 	if err != nil || len(forks) == 1 {
 		return name, err
 	}

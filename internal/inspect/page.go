@@ -11,6 +11,7 @@ import (
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -80,7 +81,7 @@ type Said struct {
 }
 
 // NewSaid is a piece of a log.
-func NewSaid(c *runner.LogChunk) Said {
+func NewSaid(c *store.LogChunk) Said {
 	return Said{c.Node, c.Place, c.Visit, c.Attempt, c.Source, c.Stream, c.Text}
 }
 
@@ -160,7 +161,7 @@ func (r *Painted) Page(ctx context.Context) (*Run, error) {
 // before it are left out.
 func saidIn(ctx context.Context, r *runner.Runner, id string) (said []Said, cut int, err error) {
 	said, size := []Said{}, 0
-	err = r.Logs(ctx, id, false, func(c *runner.LogChunk) error {
+	err = r.Logs(ctx, id, false, func(c *store.LogChunk) error {
 		if c.Text != "" {
 			size += len(c.Text)
 			said = append(said, NewSaid(c))

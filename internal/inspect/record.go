@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -69,7 +70,7 @@ func Head(r *runner.Runner, id string) (*Run, error) {
 // Record tells in pieces what is recorded of a run, events and decisions in order.
 // Conditions of decisions are not told part by part: Why does that for a step. The
 // error is that of tell, or of the store.
-func Record(ctx context.Context, r *runner.Runner, record *runner.RunRecord, tell func(*Piece) error) error {
+func Record(ctx context.Context, r *runner.Runner, record *store.RunRecord, tell func(*Piece) error) error {
 	g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}) // it was valid then
 	told := &recordSink{tell: tell, decided: NewDecisions(0, HasJoins(g))}
 	told.decided.Say = func(d *Decision) error {

@@ -10,11 +10,12 @@ import (
 	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Painted is a run that was walked, with what it came through.
 type Painted struct {
-	Record runner.RunRecord
+	Record store.RunRecord
 	Result *runner.Result
 	Trail  *render.Trail
 
@@ -25,7 +26,7 @@ type Painted struct {
 }
 
 // Paint walks a run as it stands; with whole it keeps all that is told of it, for Page.
-func Paint(r *runner.Runner, record *runner.RunRecord, whole bool) (*Painted, error) {
+func Paint(r *runner.Runner, record *store.RunRecord, whole bool) (*Painted, error) {
 	p := &Painted{Record: *record, runner: r, decided: NewDecisions(0, true)} // all are kept until the end
 	t := newTrailSink()
 	told := sinks{t}

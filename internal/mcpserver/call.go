@@ -17,6 +17,7 @@ import (
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // errOver ends the telling of progress; progressTime is how long a client that is slow
@@ -69,11 +70,11 @@ func (s *server) answer(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Cal
 	if args.Target == "" && len(result.Pending) == 1 {
 		args.Target = result.Pending[0].Target()
 	}
-	return s.answered(ctx, req, args.Run, []runner.GivenAnswer{{Target: args.Target, Text: text(args.Value)}})
+	return s.answered(ctx, req, args.Run, []store.GivenAnswer{{Target: args.Target, Text: text(args.Value)}})
 }
 
 // answered gives answers to a run and follows it.
-func (s *server) answered(ctx context.Context, req *mcp.CallToolRequest, id string, given []runner.GivenAnswer) (*mcp.CallToolResult, error) {
+func (s *server) answered(ctx context.Context, req *mcp.CallToolRequest, id string, given []store.GivenAnswer) (*mcp.CallToolResult, error) {
 	driven, err := s.Runner.Answer(ctx, id, given, byClient(req))
 	if err != nil {
 		return failed(err), nil
@@ -147,7 +148,7 @@ func (s *server) goOn(ctx context.Context, req *mcp.CallToolRequest, id string, 
 	if err != nil {
 		return failed(err), nil
 	}
-	var given []runner.GivenAnswer
+	var given []store.GivenAnswer
 	for i := range result.Pending {
 		p := &result.Pending[i]
 		said, _ := answers[p.Target()].(*mcp.ElicitResult)
@@ -158,7 +159,7 @@ func (s *server) goOn(ctx context.Context, req *mcp.CallToolRequest, id string, 
 		if !flat(p.Schema) {
 			value = said.Content["answer"]
 		}
-		given = append(given, runner.GivenAnswer{Target: p.Target(), Text: text(value)})
+		given = append(given, store.GivenAnswer{Target: p.Target(), Text: text(value)})
 	}
 	if len(given) == 0 {
 		return told(result), nil

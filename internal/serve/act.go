@@ -16,6 +16,7 @@ import (
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // limits are settings of a run instead of the graph's.
@@ -126,13 +127,13 @@ func (s *Server) StartOnce(path string, opts runner.Options, key string, request
 	}
 	opts.Labels = labels
 	_, err = s.Start(path, opts)
-	var leased *runner.LeasedError
-	if !errors.Is(err, runner.ErrRunExists) && !errors.As(err, &leased) {
+	var leased *store.LeasedError
+	if !errors.Is(err, store.ErrRunExists) && !errors.As(err, &leased) {
 		return opts.RunID, false, err
 	}
 	record, recordErr := s.cfg.Store.Run(opts.RunID)
 	switch {
-	case errors.Is(recordErr, runner.ErrNoRun): // it is being started this moment
+	case errors.Is(recordErr, store.ErrNoRun): // it is being started this moment
 		return "", false, err
 	case recordErr != nil:
 		return "", false, recordErr
@@ -199,9 +200,9 @@ func (s *Server) answerRun(c *call, in *answerIn) (*runner.Result, error) {
 	if by == "" {
 		by = "the API"
 	}
-	given := make([]runner.GivenAnswer, len(in.Body.Answers))
+	given := make([]store.GivenAnswer, len(in.Body.Answers))
 	for i, a := range in.Body.Answers {
-		given[i] = runner.GivenAnswer{Target: a.Target, Text: answerText(a.Value)}
+		given[i] = store.GivenAnswer{Target: a.Target, Text: answerText(a.Value)}
 	}
 	if err := s.Answer(c, record.ID, given, by, in.Body.Stay); err != nil {
 		var input *runner.InputError
@@ -215,13 +216,13 @@ func (s *Server) answerRun(c *call, in *answerIn) (*runner.Result, error) {
 
 // Answer answers a run and, unless it is to stay, goes on with it here when nobody
 // drives it.
-func (s *Server) Answer(c *call, id string, given []runner.GivenAnswer, by string, stay bool) error {
+func (s *Server) Answer(c *call, id string, given []store.GivenAnswer, by string, stay bool) error {
 	driven, err := s.cfg.Runner.Answer(c.ctx, id, given, by)
 	if err != nil || driven || stay {
 		return err
 	}
 	_, err = s.cfg.Fleet.Resume(id, runner.Options{By: by})
-	var leased *runner.LeasedError
+	var leased *store.LeasedError
 	if errors.As(err, &leased) { // somebody came in between
 		return nil
 	}
@@ -241,14 +242,14 @@ func answerText(value any) string {
 }
 
 // stand is a run as the store lists it.
-func (s *Server) stand(name string) (*runner.RunSummary, error) {
+func (s *Server) stand(name string) (*store.RunSummary, error) {
 	record, err := s.find(name)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := s.cfg.Store.List(runner.RunFilter{ID: record.ID})
+	lines, err := s.cfg.Store.List(store.RunFilter{ID: record.ID})
 	if err == nil && len(lines) == 0 {
-		err = fmt.Errorf("run %q: %w", record.ID, runner.ErrNoRun)
+		err = fmt.Errorf("run %q: %w", record.ID, store.ErrNoRun)
 	}
 	if err != nil {
 		return nil, err
@@ -257,33 +258,33 @@ func (s *Server) stand(name string) (*runner.RunSummary, error) {
 }
 
 func (s *Server) pauseRun(_ *call, in *runIn) (inspect.ListedRun, error) {
-	return s.ask(in.Run, runner.RequestPause)
+	return s.ask(in.Run, store.RequestPause)
 }
 
 func (s *Server) cancelRun(_ *call, in *runIn) (inspect.ListedRun, error) {
-	return s.ask(in.Run, runner.RequestCancel)
+	return s.ask(in.Run, store.RequestCancel)
 }
 
 // errByAPI is why a run is cancelled that somebody cancelled here.
 var errByAPI = errors.New("cancelled by the API")
 
 // ask has the driver of a run stop it, or cancels one that nobody drives.
-func (s *Server) ask(name string, request runner.Request) (inspect.ListedRun, error) {
+func (s *Server) ask(name string, request store.Request) (inspect.ListedRun, error) {
 	var out inspect.ListedRun
 	line, err := s.stand(name)
 	if err != nil {
 		return out, err
 	}
 	driven := line.Owner != "" || s.cfg.Fleet.Driven(line.ID) != nil
-	wanted := map[runner.Request]machine.Status{runner.RequestPause: machine.Paused, runner.RequestCancel: machine.Cancelled}[request]
+	wanted := map[store.Request]machine.Status{store.RequestPause: machine.Paused, store.RequestCancel: machine.Cancelled}[request]
 	switch {
 	case line.Status == wanted && !driven:
 	case line.Status != machine.Running && line.Status != machine.Paused:
 		return out, conflict(fmt.Sprintf("run %q has ended already: %s", line.ID, line.Status))
-	case request == runner.RequestCancel && s.cfg.Fleet.Cancel(line.ID, errByAPI):
+	case request == store.RequestCancel && s.cfg.Fleet.Cancel(line.ID, errByAPI):
 	case driven:
 		err = s.cfg.Store.Ask(line.ID, request)
-	case request == runner.RequestPause:
+	case request == store.RequestPause:
 		return out, conflict(fmt.Sprintf("run %q crashed: nothing of it runs that could pause", line.ID))
 	default:
 		_, err = s.cfg.Runner.Cancel(line.ID)
@@ -294,7 +295,7 @@ func (s *Server) ask(name string, request runner.Request) (inspect.ListedRun, er
 	if line, err = s.stand(line.ID); err != nil {
 		return out, err
 	}
-	return inspect.ListRuns([]runner.RunSummary{*line})[0], nil
+	return inspect.ListRuns([]store.RunSummary{*line})[0], nil
 }
 
 type resumeBody struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/fleet"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -147,7 +148,7 @@ func (s *Server) aguiDrive(c *call, in *aguiInput) (*fleet.Drive, error) {
 // question's name.
 func (s *Server) aguiResume(c *call, in *aguiInput) (*fleet.Drive, error) {
 	id := ""
-	var given []runner.GivenAnswer
+	var given []store.GivenAnswer
 	for _, r := range in.Resume {
 		run, target, ok := strings.Cut(r.Interrupt, "/")
 		switch {
@@ -159,7 +160,7 @@ func (s *Server) aguiResume(c *call, in *aguiInput) (*fleet.Drive, error) {
 			}
 			return nil, &problem{Status: http.StatusConflict, Kind: "cancelled", Title: "the run was cancelled", Detail: "an interrupt was abandoned: run " + quote(run) + " is cancelled"}
 		case target != "":
-			given = append(given, runner.GivenAnswer{Target: target, Text: answerText(r.Payload)})
+			given = append(given, store.GivenAnswer{Target: target, Text: answerText(r.Payload)})
 		}
 		id = run
 	}

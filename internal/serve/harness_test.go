@@ -77,7 +77,7 @@ type tested struct {
 	t      *testing.T
 	server *Server
 	http   *httptest.Server
-	store  runner.Store
+	store  store.Store
 	fleet  *fleet.Fleet
 	dir    string
 }

@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"github.com/graphrun/graphrun/internal/fleet"
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // standing is how the server is.
@@ -27,7 +27,7 @@ func (s *Server) ready(*call, *none) (standing, error) {
 	if s.cfg.Fleet.Closing() {
 		return standing{}, fleet.ErrClosing
 	}
-	if _, err := s.cfg.Store.List(runner.RunFilter{Limit: 1}); err != nil {
+	if _, err := s.cfg.Store.List(store.RunFilter{Limit: 1}); err != nil {
 		return standing{}, &problem{Status: http.StatusServiceUnavailable, Kind: "store", Title: "the store can't be read", Detail: err.Error()}
 	}
 	return standing{"ready"}, nil

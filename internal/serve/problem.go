@@ -12,6 +12,7 @@ import (
 	"github.com/graphrun/graphrun/internal/fleet"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // problem is why a request was not done.
@@ -61,8 +62,8 @@ func problemOf(err error) *problem {
 	var known *problem
 	var input *runner.InputError
 	var invalid *runner.InvalidError
-	var leased *runner.LeasedError
-	var busy *runner.BusyError
+	var leased *store.LeasedError
+	var busy *store.BusyError
 	var full *fleet.FullError
 	var large *http.MaxBytesError
 	make := func(status int, kind, title string) *problem {
@@ -80,15 +81,15 @@ func problemOf(err error) *problem {
 		p := make(http.StatusUnprocessableEntity, "invalid-flow", "the flow is not valid")
 		p.Findings = findingsOf(invalid.Diagnostics)
 		return p
-	case errors.Is(err, runner.ErrNoRun):
+	case errors.Is(err, store.ErrNoRun):
 		return make(http.StatusNotFound, "no-run", "no such run")
 	case errors.Is(err, catalog.ErrNoFlow):
 		return make(http.StatusNotFound, "no-flow", "no such flow")
-	case errors.Is(err, runner.ErrRunExists):
+	case errors.Is(err, store.ErrRunExists):
 		return make(http.StatusConflict, "run-exists", "a run of that id exists")
 	case errors.As(err, &leased):
 		return make(http.StatusConflict, "driven", "another process drives the run")
-	case errors.As(err, &busy), errors.Is(err, runner.ErrStopped):
+	case errors.As(err, &busy), errors.Is(err, store.ErrStopped):
 		return make(http.StatusConflict, "busy", "the group of the run is busy")
 	case errors.As(err, &full):
 		return make(http.StatusTooManyRequests, "full", "too many runs are driven")

@@ -16,7 +16,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/render"
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -73,7 +73,7 @@ func (s *Server) getRunPage(c *call, in *runPageIn) (*runPage, error) {
 		Drawing: drawing, Flow: past.flow, Run: run, Path: file, Last: last,
 		Here: s.cfg.Fleet.Driven(record.ID) != nil, Parent: record.Parent, ParentStep: record.ParentStep, Labels: record.Labels,
 	}
-	if lines, err := s.cfg.Store.List(runner.RunFilter{ID: record.ID}); err == nil && len(lines) == 1 {
+	if lines, err := s.cfg.Store.List(store.RunFilter{ID: record.ID}); err == nil && len(lines) == 1 {
 		out.Driver = lines[0].Owner
 	}
 	return out, nil
@@ -97,7 +97,7 @@ type pastFlows struct {
 const mostPast = 32
 
 // of is the flow of a run; shown is its path for people.
-func (p *pastFlows) of(record *runner.RunRecord, shown string) *pastFlow {
+func (p *pastFlows) of(record *store.RunRecord, shown string) *pastFlow {
 	h := sha256.New()
 	add := func(text []byte) { _, _ = fmt.Fprintf(h, "%d:%s", len(text), text) } // a hash takes all
 	add([]byte(record.File))
@@ -127,7 +127,7 @@ func (p *pastFlows) of(record *runner.RunRecord, shown string) *pastFlow {
 
 // wholeRun is a run with all that is recorded of it, what it came through, and the
 // number of its last event.
-func (s *Server) wholeRun(c *call, record *runner.RunRecord) (*inspect.Run, *render.Trail, int64, error) {
+func (s *Server) wholeRun(c *call, record *store.RunRecord) (*inspect.Run, *render.Trail, int64, error) {
 	painted, err := inspect.Paint(s.cfg.Runner, record, true)
 	if err != nil {
 		return nil, nil, 0, err

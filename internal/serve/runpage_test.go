@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // TestRecord: the pieces of a record are together what the page of a run holds, but
@@ -51,7 +51,7 @@ func TestRecord(t *testing.T) {
 		t.Errorf("%d flows are kept", len(s.server.past.flows))
 	}
 	for range 2 * mostPast {
-		s.server.past.of(&runner.RunRecord{File: s.dir + "/counting.yaml", Source: []byte(countFlow + strings.Repeat("\n", len(s.server.past.flows)))}, "counting.yaml")
+		s.server.past.of(&store.RunRecord{File: s.dir + "/counting.yaml", Source: []byte(countFlow + strings.Repeat("\n", len(s.server.past.flows)))}, "counting.yaml")
 	}
 	if n := len(s.server.past.flows); n > mostPast {
 		t.Errorf("%d flows are kept", n)

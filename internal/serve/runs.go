@@ -13,6 +13,7 @@ import (
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 type runIn struct {
@@ -26,7 +27,7 @@ type runAtIn struct {
 }
 
 // find reads the record of a run.
-func (s *Server) find(name string) (runner.RunRecord, error) {
+func (s *Server) find(name string) (store.RunRecord, error) {
 	return inspect.FindRun(s.cfg.Store, name, s.cfg.StoreName)
 }
 
@@ -87,7 +88,7 @@ type runList struct {
 }
 
 func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
-	filter := runner.RunFilter{Graph: in.Graph, Session: in.Session, Labels: map[string]string{}}
+	filter := store.RunFilter{Graph: in.Graph, Session: in.Session, Labels: map[string]string{}}
 	for _, status := range in.Status {
 		if !slices.Contains(inspect.RunStatuses(), status) {
 			return runList{}, badRequest(fmt.Sprintf("no status %q (allowed: %s)", status, strings.Join(inspect.RunStatuses(), ", ")))
@@ -134,7 +135,7 @@ func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
 
 // countSteps puts in the steps of runs that have not ended: their drivers tell only
 // from time to time.
-func (s *Server) countSteps(runs []runner.RunSummary) {
+func (s *Server) countSteps(runs []store.RunSummary) {
 	for i := range runs {
 		if runs[i].Status != machine.Running && runs[i].Owner == "" {
 			continue
@@ -173,7 +174,7 @@ func readCursor(text string) (c cursor, err error) {
 }
 
 // rest are the runs after the cursor.
-func (c *cursor) rest(runs []runner.RunSummary) []runner.RunSummary {
+func (c *cursor) rest(runs []store.RunSummary) []store.RunSummary {
 	if c.ID == "" {
 		return runs
 	}
@@ -229,7 +230,7 @@ func (s *Server) getRunLogs(c *call, in *logsIn) (logList, error) {
 	if err != nil {
 		return out, err
 	}
-	err = s.cfg.Runner.Logs(c.ctx, record.ID, false, func(l *runner.LogChunk) error {
+	err = s.cfg.Runner.Logs(c.ctx, record.ID, false, func(l *store.LogChunk) error {
 		if l.Text != "" && (in.Node == "" || in.Node == l.Node) {
 			out.Said = append(out.Said, inspect.NewSaid(l))
 		}
@@ -266,7 +267,7 @@ type questionList struct {
 
 func (s *Server) listQuestions(_ *call, in *questionsIn) (questionList, error) {
 	out := questionList{Questions: []inspect.Question{}}
-	runs, err := s.cfg.Store.List(runner.RunFilter{Graph: in.Graph, Status: []machine.Status{machine.Paused, machine.Running}})
+	runs, err := s.cfg.Store.List(store.RunFilter{Graph: in.Graph, Status: []machine.Status{machine.Paused, machine.Running}})
 	for i := range slices.Backward(runs) {
 		result, err := s.cfg.Runner.Show(runs[i].ID, runner.Options{})
 		if err == nil { // else it can't be read, or is gone

@@ -12,12 +12,13 @@ import (
 	"github.com/graphrun/graphrun/internal/catalog"
 	"github.com/graphrun/graphrun/internal/fleet"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Config configures a Server.
 type Config struct {
 	Catalog *catalog.Catalog
-	Store   runner.Store
+	Store   store.Store
 	Runner  *runner.Runner
 	Fleet   *fleet.Fleet
 	// Token is what every request needs, health apart.

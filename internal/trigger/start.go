@@ -19,6 +19,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Config configures Triggers.
@@ -27,7 +28,7 @@ type Config struct {
 	// Start starts a run of the flow of a path, as soon as it is kept.
 	Start func(flow string, opts runner.Options) error
 	// Store tells when a schedule last started a run.
-	Store runner.Store
+	Store store.Store
 	Clock runner.Clock
 	// Log is told in a line what could not be started.
 	Log func(line string)
@@ -101,7 +102,7 @@ func (t *Triggers) missed(one *Trigger, now time.Time) []time.Time {
 	if one.CatchUp == "none" {
 		return nil
 	}
-	runs, err := t.cfg.Store.List(runner.RunFilter{Labels: map[string]string{byLabel: one.Name()}, Limit: 1})
+	runs, err := t.cfg.Store.List(store.RunFilter{Labels: map[string]string{byLabel: one.Name()}, Limit: 1})
 	if err != nil || len(runs) == 0 {
 		return nil // it has never run: there is nothing to make up for
 	}
@@ -145,7 +146,7 @@ func (t *Triggers) fire(one *Trigger, at time.Time) {
 		RunID: one.Name() + "-" + at.UTC().Format("20060102T150405"), Input: one.Input, By: "the schedule " + one.Schedule.expr,
 		Labels: map[string]string{byLabel: one.Name(), forLabel: at.UTC().Format(time.RFC3339)},
 	})
-	if err != nil && !errors.Is(err, runner.ErrRunExists) {
+	if err != nil && !errors.Is(err, store.ErrRunExists) {
 		t.cfg.Log(fmt.Sprintf("the run of %s for %s was not started: %v", one.Flow, at.Format(time.RFC3339), err))
 	}
 }
@@ -188,9 +189,9 @@ func (t *Triggers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err = t.cfg.Start(one.Flow, opts)
 	status := http.StatusAccepted
 	var input *runner.InputError
-	var leased *runner.LeasedError
+	var leased *store.LeasedError
 	switch {
-	case errors.Is(err, runner.ErrRunExists), errors.As(err, &leased): // it was delivered before
+	case errors.Is(err, store.ErrRunExists), errors.As(err, &leased): // it was delivered before
 		status = http.StatusOK
 	case errors.As(err, &input):
 		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
@@ -255,7 +256,7 @@ func (t *Trigger) options(r *http.Request, body []byte) (runner.Options, error) 
 		}
 		opts.Input = object
 	}
-	key := runner.NewRunID(time.Now())
+	key := store.NewRunID(time.Now())
 	if t.Dedupe != nil {
 		same, err := run(t.Dedupe, env)
 		if err != nil {

@@ -187,7 +187,7 @@ func (s *started) start(_ string, opts runner.Options) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.seen[opts.RunID] {
-		return runner.ErrRunExists
+		return store.ErrRunExists
 	}
 	if s.seen == nil {
 		s.seen = map[string]bool{}
@@ -213,7 +213,7 @@ func TestSchedule(t *testing.T) {
 	for catchUp, want := range map[string]string{"none": "12:00 13:00", "one": "11:00 12:00 13:00", "all": "09:00 10:00 11:00 12:00 13:00"} {
 		list := read(t, "- {flow: f.yaml, cron: '0 * * * *', timezone: UTC, catch_up: "+catchUp+", input: {n: 1}}")
 		kept := &store.Memory{}
-		record := runner.RunRecord{ID: "before", Started: time.Now(), Labels: map[string]string{byLabel: list[0].Name(), forLabel: "2026-06-01T08:00:00Z"}}
+		record := store.RunRecord{ID: "before", Started: time.Now(), Labels: map[string]string{byLabel: list[0].Name(), forLabel: "2026-06-01T08:00:00Z"}}
 		if _, err := kept.Create(record, machine.Event{Kind: machine.RunBegan}); err != nil {
 			t.Fatal(err)
 		}

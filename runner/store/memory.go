@@ -1,5 +1,5 @@
-// Package store keeps the journals of runs. Memory keeps them for as long as
-// the process lives; package sqlite below it keeps them in a file.
+// Runs kept in memory.
+
 package store
 
 import (
@@ -11,11 +11,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Memory is a runner.Store in memory. The zero value is empty and ready. A
+// Memory is a Store in memory. The zero value is empty and ready. A
 // lease holds until it is given back: no driver vanishes without the store.
 // Events are kept as text, as in a file, so that a run can't tell the two apart.
 type Memory struct {
@@ -24,17 +23,17 @@ type Memory struct {
 	order []*memoryRun // as they were created
 	cache map[string]memoryEntry
 
-	sessions map[string]runner.Session
+	sessions map[string]Session
 	offers   []*memoryOffer // in order
 	groups   []*groupMember // in the order in which they came
 }
 
 type memoryRun struct {
-	summary   runner.RunSummary // Owner is who has the lease
+	summary   RunSummary // Owner is who has the lease
 	events    [][]byte
-	snapshots []runner.Snapshot
+	snapshots []Snapshot
 	journaled int // bytes since the last snapshot
-	log       []runner.LogChunk
+	log       []LogChunk
 	logged    int64 // the last number in log
 	journal   *memoryJournal
 }
@@ -46,7 +45,7 @@ func (r *memoryRun) began() bool { return len(r.events) > 0 }
 const thisProgram = "this program"
 
 // Create starts a journal.
-func (m *Memory) Create(record runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
+func (m *Memory) Create(record RunRecord, first ...machine.Event) (Journal, error) {
 	texts, size, err := encodeAll(first)
 	if err != nil {
 		return nil, err
@@ -62,7 +61,7 @@ func (m *Memory) Create(record runner.RunRecord, first ...machine.Event) (runner
 }
 
 // Fork starts a journal with the beginning of another one.
-func (m *Memory) Fork(record runner.RunRecord, from string, n int, first ...machine.Event) (runner.Journal, error) {
+func (m *Memory) Fork(record RunRecord, from string, n int, first ...machine.Event) (Journal, error) {
 	texts, size, err := encodeAll(first)
 	if err != nil {
 		return nil, err
@@ -93,10 +92,10 @@ func (m *Memory) Fork(record runner.RunRecord, from string, n int, first ...mach
 }
 
 // begin makes a run; the lock is held.
-func (m *Memory) begin(record runner.RunRecord) (*memoryRun, error) {
+func (m *Memory) begin(record RunRecord) (*memoryRun, error) {
 	if there := m.runs[record.ID]; there != nil {
 		if there.began() || there.journal != nil {
-			return nil, fmt.Errorf("run %q: %w", record.ID, runner.ErrRunExists)
+			return nil, fmt.Errorf("run %q: %w", record.ID, ErrRunExists)
 		}
 		m.drop(there)
 	}
@@ -104,7 +103,7 @@ func (m *Memory) begin(record runner.RunRecord) (*memoryRun, error) {
 		m.runs = map[string]*memoryRun{}
 	}
 	record = copied(record)
-	run := &memoryRun{summary: runner.RunSummary{
+	run := &memoryRun{summary: RunSummary{
 		RunRecord: record, Status: machine.Running, Updated: record.Started,
 	}}
 	m.runs[record.ID] = run
@@ -113,7 +112,7 @@ func (m *Memory) begin(record runner.RunRecord) (*memoryRun, error) {
 }
 
 // Open goes on with a journal.
-func (m *Memory) Open(runID, owner string) (runner.Journal, error) {
+func (m *Memory) Open(runID, owner string) (Journal, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	run, err := m.find(runID)
@@ -128,8 +127,8 @@ func (m *Memory) Open(runID, owner string) (runner.Journal, error) {
 
 func (m *Memory) lease(run *memoryRun, owner string) *memoryJournal {
 	run.journal = &memoryJournal{
-		store: m, run: run, asked: make(chan runner.Request, 2),
-		offers: make(chan runner.Offer), change: make(chan struct{}, 1), gone: make(chan struct{}),
+		store: m, run: run, asked: make(chan Request, 2),
+		offers: make(chan Offer), change: make(chan struct{}, 1), gone: make(chan struct{}),
 	}
 	run.summary.Owner = owner
 	go run.journal.deliver()
@@ -137,22 +136,22 @@ func (m *Memory) lease(run *memoryRun, owner string) *memoryJournal {
 }
 
 func (r *memoryRun) leased() error {
-	return &runner.LeasedError{RunID: r.summary.ID, Owner: r.summary.Owner}
+	return &LeasedError{RunID: r.summary.ID, Owner: r.summary.Owner}
 }
 
 // Run returns a run's record.
-func (m *Memory) Run(runID string) (runner.RunRecord, error) {
+func (m *Memory) Run(runID string) (RunRecord, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	run, err := m.find(runID)
 	if err != nil {
-		return runner.RunRecord{}, err
+		return RunRecord{}, err
 	}
 	return copied(run.summary.RunRecord), nil
 }
 
 // copied is a record that shares nothing with another.
-func copied(record runner.RunRecord) runner.RunRecord {
+func copied(record RunRecord) RunRecord {
 	record.Labels, record.Source = maps.Clone(record.Labels), slices.Clone(record.Source)
 	record.Files = maps.Clone(record.Files)
 	for name, text := range record.Files {
@@ -162,10 +161,10 @@ func copied(record runner.RunRecord) runner.RunRecord {
 }
 
 // List returns the runs that a filter lets through, the last started first.
-func (m *Memory) List(filter runner.RunFilter) ([]runner.RunSummary, error) {
+func (m *Memory) List(filter RunFilter) ([]RunSummary, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var out []runner.RunSummary
+	var out []RunSummary
 	for _, run := range slices.Backward(m.order) {
 		if run.began() && lets(&filter, &run.summary) {
 			line := run.summary
@@ -173,7 +172,7 @@ func (m *Memory) List(filter runner.RunFilter) ([]runner.RunSummary, error) {
 			out = append(out, line)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b runner.RunSummary) int { return b.Started.Compare(a.Started) })
+	slices.SortStableFunc(out, func(a, b RunSummary) int { return b.Started.Compare(a.Started) })
 	if filter.Limit > 0 && len(out) > filter.Limit {
 		out = out[:filter.Limit]
 	}
@@ -181,7 +180,7 @@ func (m *Memory) List(filter runner.RunFilter) ([]runner.RunSummary, error) {
 }
 
 // lets says whether a filter lets a run through.
-func lets(f *runner.RunFilter, s *runner.RunSummary) bool {
+func lets(f *RunFilter, s *RunSummary) bool {
 	for key, value := range f.Labels {
 		if have, ok := s.Labels[key]; !ok || have != value {
 			return false
@@ -197,7 +196,7 @@ func lets(f *runner.RunFilter, s *runner.RunSummary) bool {
 }
 
 // Ask leaves a request for the driver of a run, if there is one.
-func (m *Memory) Ask(runID string, request runner.Request) error {
+func (m *Memory) Ask(runID string, request Request) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	run, err := m.find(runID)
@@ -255,7 +254,7 @@ func (m *Memory) find(runID string) (*memoryRun, error) {
 	if run := m.runs[runID]; run != nil && run.began() {
 		return run, nil
 	}
-	return nil, fmt.Errorf("run %q: %w", runID, runner.ErrNoRun)
+	return nil, fmt.Errorf("run %q: %w", runID, ErrNoRun)
 }
 
 // memoryEntry is a cached value as text.
@@ -278,7 +277,7 @@ func (m *Memory) Cached(key string, now time.Time) (any, bool, error) {
 }
 
 // Cache keeps a value.
-func (m *Memory) Cache(e runner.CacheEntry) error {
+func (m *Memory) Cache(e CacheEntry) error {
 	text, err := EncodeValue(e.Value)
 	if err != nil {
 		return err

@@ -5,8 +5,6 @@ package store
 import (
 	"slices"
 	"time"
-
-	"github.com/graphrun/graphrun/runner"
 )
 
 // groupMember is a run in the queue of a group, or inside.
@@ -18,8 +16,8 @@ type groupMember struct {
 }
 
 // Enter asks for a place in a group.
-func (j *memoryJournal) Enter(group string, limit int) (runner.GroupState, error) {
-	var out runner.GroupState
+func (j *memoryJournal) Enter(group string, limit int) (GroupState, error) {
+	var out GroupState
 	err := j.write(func() {
 		m := j.store
 		at := slices.IndexFunc(m.groups, func(g *groupMember) bool { return g.run == j.run })
@@ -47,13 +45,13 @@ func (j *memoryJournal) Enter(group string, limit int) (runner.GroupState, error
 		out.Inside = own.inside
 		for _, g := range m.groups {
 			if g.group == group && g.inside {
-				out.Members = append(out.Members, runner.GroupMember{
+				out.Members = append(out.Members, GroupMember{
 					RunID: g.run.summary.ID, Graph: g.run.summary.Graph, Owner: g.run.summary.Owner, Since: g.since,
 				})
 			}
 		}
 	})
-	slices.SortStableFunc(out.Members, func(a, b runner.GroupMember) int { return a.Since.Compare(b.Since) })
+	slices.SortStableFunc(out.Members, func(a, b GroupMember) int { return a.Since.Compare(b.Since) })
 	return out, err
 }
 

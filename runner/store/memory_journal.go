@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -16,10 +15,10 @@ type memoryJournal struct {
 	store *Memory
 	run   *memoryRun
 	// asked has room for each request once.
-	asked chan runner.Request
-	last  runner.Request // that was left
+	asked chan Request
+	last  Request // that was left
 	// offers delivers what is open, wakened by a change of it.
-	offers chan runner.Offer
+	offers chan Offer
 	change chan struct{}
 	gone   chan struct{}
 	// failed and closed belong to the goroutine that writes.
@@ -62,7 +61,7 @@ func encodeAll(events []machine.Event) (texts [][]byte, size int, err error) {
 }
 
 // Snapshot keeps a state.
-func (j *memoryJournal) Snapshot(s runner.Snapshot) error {
+func (j *memoryJournal) Snapshot(s Snapshot) error {
 	return j.write(func() {
 		s.Events, s.State, s.Path = len(j.run.events), slices.Clone(s.State), slices.Clone(s.Path)
 		if n := len(j.run.snapshots); n > 0 && j.run.snapshots[n-1].Events == s.Events {
@@ -74,7 +73,7 @@ func (j *memoryJournal) Snapshot(s runner.Snapshot) error {
 }
 
 // Adopt replaces the graph of the run.
-func (j *memoryJournal) Adopt(r runner.RunRecord) error {
+func (j *memoryJournal) Adopt(r RunRecord) error {
 	return j.write(func() {
 		to := &j.run.summary
 		to.Graph, to.File, to.Source, to.Files = r.Graph, r.File, slices.Clone(r.Source), maps.Clone(r.Files)
@@ -93,7 +92,7 @@ func (j *memoryJournal) Journaled() int {
 }
 
 // Note tells what List shows.
-func (j *memoryJournal) Note(s runner.RunSummary) error {
+func (j *memoryJournal) Note(s RunSummary) error {
 	return j.write(func() {
 		to := &j.run.summary
 		to.Status, to.Reason, to.Steps, to.Due, to.Updated = s.Status, s.Reason, s.Steps, s.Due, s.Updated
@@ -101,7 +100,7 @@ func (j *memoryJournal) Note(s runner.RunSummary) error {
 }
 
 // ask leaves a request; the store is locked. One that changes nothing is dropped.
-func (j *memoryJournal) ask(request runner.Request) {
+func (j *memoryJournal) ask(request Request) {
 	if _, cancels := j.last.Cancels(); request != j.last && !cancels {
 		j.last = request
 		j.asked <- request
@@ -109,7 +108,7 @@ func (j *memoryJournal) ask(request runner.Request) {
 }
 
 // Asked delivers requests.
-func (j *memoryJournal) Asked() <-chan runner.Request { return j.asked }
+func (j *memoryJournal) Asked() <-chan Request { return j.asked }
 
 // Close gives the lease back.
 func (j *memoryJournal) Close() error {
@@ -132,7 +131,7 @@ func (j *memoryJournal) Close() error {
 // write changes the run if the journal still has its lease.
 func (j *memoryJournal) write(change func()) error {
 	if j.closed {
-		return fmt.Errorf("run %q: %w", j.run.summary.ID, runner.ErrJournalClosed)
+		return fmt.Errorf("run %q: %w", j.run.summary.ID, ErrJournalClosed)
 	}
 	j.store.mu.Lock()
 	defer j.store.mu.Unlock()

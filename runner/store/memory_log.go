@@ -4,12 +4,10 @@ package store
 
 import (
 	"slices"
-
-	"github.com/graphrun/graphrun/runner"
 )
 
 // AppendLog keeps chunks and forgets others.
-func (m *Memory) AppendLog(runID string, chunks []runner.LogChunk, drop []int64) (int64, error) {
+func (m *Memory) AppendLog(runID string, chunks []LogChunk, drop []int64) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	run, err := m.find(runID)
@@ -17,7 +15,7 @@ func (m *Memory) AppendLog(runID string, chunks []runner.LogChunk, drop []int64)
 		return 0, err
 	}
 	first := run.logged + 1
-	run.log = slices.DeleteFunc(run.log, func(c runner.LogChunk) bool { return slices.Contains(drop, c.Seq) })
+	run.log = slices.DeleteFunc(run.log, func(c LogChunk) bool { return slices.Contains(drop, c.Seq) })
 	for i := range chunks {
 		run.logged++
 		c := chunks[i]
@@ -28,14 +26,14 @@ func (m *Memory) AppendLog(runID string, chunks []runner.LogChunk, drop []int64)
 }
 
 // Log returns what was said after a chunk.
-func (m *Memory) Log(runID string, after int64, most int) ([]runner.LogChunk, error) {
+func (m *Memory) Log(runID string, after int64, most int) ([]LogChunk, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	run, err := m.find(runID)
 	if err != nil {
 		return nil, err
 	}
-	from := slices.IndexFunc(run.log, func(c runner.LogChunk) bool { return c.Seq > after })
+	from := slices.IndexFunc(run.log, func(c LogChunk) bool { return c.Seq > after })
 	if from < 0 {
 		return nil, nil
 	}

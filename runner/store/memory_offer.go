@@ -6,19 +6,18 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // memoryOffer is an offer that is open, or refused.
 type memoryOffer struct {
-	runner.Offer
+	Offer
 	run     string
 	refused string
 }
 
 // Offer leaves an offer.
-func (m *Memory) Offer(runID string, offer runner.Offer) error {
+func (m *Memory) Offer(runID string, offer Offer) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	run, err := m.find(runID)
@@ -70,7 +69,7 @@ func (m *Memory) forget(id string) {
 }
 
 // Offers delivers offers.
-func (j *memoryJournal) Offers() <-chan runner.Offer { return j.offers }
+func (j *memoryJournal) Offers() <-chan Offer { return j.offers }
 
 func (j *memoryJournal) wake() {
 	select {
@@ -84,7 +83,7 @@ func (j *memoryJournal) deliver() {
 	sent := map[string]bool{}
 	for {
 		j.store.mu.Lock()
-		var next []runner.Offer
+		var next []Offer
 		for _, o := range j.store.offers {
 			if o.run == j.run.summary.ID && o.refused == "" && !sent[o.ID] {
 				next = append(next, o.Offer)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -39,12 +38,12 @@ func (m *Memory) Stretch(runID string, n, size int) ([]machine.Event, error) {
 }
 
 // Retractions returns which events take others back.
-func (m *Memory) Retractions(runID string) ([]runner.Retraction, error) {
+func (m *Memory) Retractions(runID string) ([]Retraction, error) {
 	texts, err := m.textsAfter(runID, 0)
 	if err != nil {
 		return nil, err
 	}
-	var out []runner.Retraction
+	var out []Retraction
 	for by, text := range texts {
 		if !bytes.Contains(text, []byte(UndoMark)) {
 			continue
@@ -54,7 +53,7 @@ func (m *Memory) Retractions(runID string) ([]runner.Retraction, error) {
 			return nil, fmt.Errorf("run %q: %w", runID, err)
 		}
 		if len(e.Undo) > 0 {
-			out = append(out, runner.Retraction{By: by, Places: e.Undo})
+			out = append(out, Retraction{By: by, Places: e.Undo})
 		}
 	}
 	return out, nil
@@ -82,19 +81,19 @@ func decodeAll(runID string, texts [][]byte) (events []machine.Event, err error)
 }
 
 // Snapshot returns the latest snapshot of at most so many events.
-func (m *Memory) Snapshot(runID string, most int) (runner.Snapshot, error) {
+func (m *Memory) Snapshot(runID string, most int) (Snapshot, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	run, err := m.find(runID)
 	if err != nil {
-		return runner.Snapshot{}, err
+		return Snapshot{}, err
 	}
 	for _, s := range slices.Backward(run.snapshots) {
 		if most < 0 || s.Events <= most {
-			return runner.Snapshot{Events: s.Events, State: slices.Clone(s.State)}, nil
+			return Snapshot{Events: s.Events, State: slices.Clone(s.State)}, nil
 		}
 	}
-	return runner.Snapshot{}, nil
+	return Snapshot{}, nil
 }
 
 // Path returns the path up to a snapshot.

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 )
 
@@ -90,7 +90,7 @@ func BenchmarkList(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "runs.db")
 	s := open(b, path, sqlite.Options{Durability: sqlite.Off})
 	for i := range 10000 {
-		journal, err := s.Create(runner.RunRecord{
+		journal, err := s.Create(store.RunRecord{
 			ID: fmt.Sprintf("20260101-000000-%08x", i), Graph: "support-triage", File: "flows/support-triage.yaml",
 			Source: []byte("graphrun: v1"), Labels: map[string]string{"env": "prod", "n": fmt.Sprint(i % 100)}, Started: time.Unix(int64(i), 0),
 		})
@@ -108,7 +108,7 @@ func BenchmarkList(b *testing.B) {
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
 	}
-	for name, filter := range map[string]runner.RunFilter{
+	for name, filter := range map[string]store.RunFilter{
 		"all": {}, "20": {Limit: 20}, "label": {Labels: map[string]string{"n": "7"}}, "graph": {Graph: "support-triage", Limit: 20},
 	} {
 		b.Run(name, func(b *testing.B) {
@@ -147,9 +147,9 @@ func BenchmarkEvents(b *testing.B) {
 	}
 }
 
-func create(tb testing.TB, s *sqlite.Store, id string, first ...machine.Event) runner.Journal {
+func create(tb testing.TB, s *sqlite.Store, id string, first ...machine.Event) store.Journal {
 	tb.Helper()
-	journal, err := s.Create(runner.RunRecord{ID: id, Graph: "g", File: "g.yaml", Source: []byte("graphrun: v1")}, first...)
+	journal, err := s.Create(store.RunRecord{ID: id, Graph: "g", File: "g.yaml", Source: []byte("graphrun: v1")}, first...)
 	if err != nil {
 		tb.Fatal(err)
 	}

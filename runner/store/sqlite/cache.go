@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
@@ -29,7 +28,7 @@ func (s *Store) Cached(key string, now time.Time) (any, bool, error) {
 }
 
 // Cache keeps a value. The first time it also removes what has expired.
-func (s *Store) Cache(e runner.CacheEntry) error {
+func (s *Store) Cache(e store.CacheEntry) error {
 	text, err := store.EncodeValue(e.Value)
 	if err != nil {
 		return fmt.Errorf("cache of node %q: %w", e.Node, err)

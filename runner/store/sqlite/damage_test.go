@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 )
 
@@ -133,11 +133,11 @@ func TestReadOnly(t *testing.T) {
 	if list, err := s.Events("one"); err != nil || len(list) != 3 {
 		t.Errorf("%d events, %v", len(list), err)
 	}
-	_, created := s.Create(runner.RunRecord{ID: "two"})
+	_, created := s.Create(store.RunRecord{ID: "two"})
 	_, opened := s.Open("one", "x")
 	_, cleared := s.ClearCache("", nil)
 	for what, err := range map[string]error{
-		"create": created, "open": opened, "delete": s.Delete("one"), "cache": s.Cache(runner.CacheEntry{Key: "k"}), "clear": cleared,
+		"create": created, "open": opened, "delete": s.Delete("one"), "cache": s.Cache(store.CacheEntry{Key: "k"}), "clear": cleared,
 	} {
 		if err == nil || !strings.Contains(err.Error(), "reading only") {
 			t.Errorf("%s gives %v", what, err)
@@ -158,7 +158,7 @@ func TestFirstOpenings(t *testing.T) {
 				return
 			}
 			defer s.Close()
-			journal, err := s.Create(runner.RunRecord{ID: string(rune('a' + i))})
+			journal, err := s.Create(store.RunRecord{ID: string(rune('a' + i))})
 			if err != nil {
 				t.Error(err)
 				return
@@ -169,7 +169,7 @@ func TestFirstOpenings(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if list, err := open(t, path, sqlite.Options{}).List(runner.RunFilter{}); err != nil || len(list) != 8 {
+	if list, err := open(t, path, sqlite.Options{}).List(store.RunFilter{}); err != nil || len(list) != 8 {
 		t.Errorf("%d runs, %v", len(list), err)
 	}
 }
@@ -253,7 +253,7 @@ func TestDamagedLog(t *testing.T) {
 			t.Fatalf("a log with damage at %d: %v", at, err)
 		}
 		list, err := s.Events("one")
-		if err != nil && !errors.Is(err, runner.ErrNoRun) {
+		if err != nil && !errors.Is(err, store.ErrNoRun) {
 			t.Errorf("a log with damage at %d: %v", at, err)
 		}
 		for i, e := range list {

@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // OpenBare opens a database with the settings of a store and none of its tables.
@@ -27,7 +27,7 @@ func (s *Store) LimitPages(t testing.TB, pages int) {
 }
 
 // Silent is closed when a journal gives no more signs of life.
-func Silent(j runner.Journal) <-chan struct{} { return j.(*journal).ended }
+func Silent(j store.Journal) <-chan struct{} { return j.(*journal).ended }
 
 // Named names a process.
 func Named(pid int) string { return named(pid) }

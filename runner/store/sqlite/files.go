@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 func keepFiles(tx *sql.Tx, run int64, files map[string][]byte) error {
@@ -90,7 +90,7 @@ func dropFiles(tx *sql.Tx, run int64) error {
 }
 
 // Adopt replaces the graph of the run and forgets the snapshots.
-func (j *journal) Adopt(r runner.RunRecord) error {
+func (j *journal) Adopt(r store.RunRecord) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.write(func() error {

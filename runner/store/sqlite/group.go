@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Enter asks for a place in a group.
-func (j *journal) Enter(group string, limit int) (out runner.GroupState, err error) {
+func (j *journal) Enter(group string, limit int) (out store.GroupState, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	err = j.write(func() error {
@@ -40,7 +40,7 @@ func (j *journal) Enter(group string, limit int) (out runner.GroupState, err err
 }
 
 // turn lets the run in if it is its turn.
-func (j *journal) turn(tx *sql.Tx, members []member, limit int) (out runner.GroupState, err error) {
+func (j *journal) turn(tx *sql.Tx, members []member, limit int) (out store.GroupState, err error) {
 	inside, before, at := 0, 0, -1
 	for i := range members {
 		switch m := &members[i]; {
@@ -67,13 +67,13 @@ func (j *journal) turn(tx *sql.Tx, members []member, limit int) (out runner.Grou
 			out.Members = append(out.Members, m.GroupMember)
 		}
 	}
-	slices.SortStableFunc(out.Members, func(a, b runner.GroupMember) int { return a.Since.Compare(b.Since) })
+	slices.SortStableFunc(out.Members, func(a, b store.GroupMember) int { return a.Since.Compare(b.Since) })
 	return out, nil
 }
 
 // member is a run in a group or in its queue.
 type member struct {
-	runner.GroupMember
+	store.GroupMember
 	run     int64
 	entered sql.NullInt64
 }

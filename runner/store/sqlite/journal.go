@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -29,17 +28,17 @@ type journal struct {
 	lease lease
 	stop  chan struct{}
 	ended chan struct{} // no more signs of life
-	asked chan runner.Request
+	asked chan store.Request
 	// wanted is the last request, and offered are the offers that were delivered;
 	// they belong to the goroutine of live.
-	wanted  runner.Request
-	offers  chan runner.Offer
+	wanted  store.Request
+	offers  chan store.Offer
 	offered map[string]bool
 
 	mu        sync.Mutex // of what follows
 	last      int64      // the id of the last event
 	journaled int
-	note      runner.RunSummary
+	note      store.RunSummary
 	noted     bool // note is in the file
 	failed    error
 	closed    bool
@@ -50,8 +49,8 @@ func (s *Store) start(runID string, l lease, last int64, journaled int) *journal
 	j := &journal{
 		store: s, runID: runID, lease: l, last: last, journaled: journaled, noted: true,
 		stop: make(chan struct{}), ended: make(chan struct{}),
-		offers: make(chan runner.Offer, 16), offered: map[string]bool{},
-		asked: make(chan runner.Request, 3), // to pause, then to cancel; to cancel, since the file is gone
+		offers: make(chan store.Offer, 16), offered: map[string]bool{},
+		asked: make(chan store.Request, 3), // to pause, then to cancel; to cancel, since the file is gone
 	}
 	s.mu.Lock()
 	s.journals[j] = true
@@ -137,7 +136,7 @@ func insertEvents(statement *sql.Stmt, l lease, after int64, events []machine.Ev
 }
 
 // Snapshot keeps the state after the events so far.
-func (j *journal) Snapshot(s runner.Snapshot) error {
+func (j *journal) Snapshot(s store.Snapshot) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.write(func() error {
@@ -176,7 +175,7 @@ func (j *journal) Journaled() int {
 }
 
 // Note keeps a new status or reason at once, all else with the next sign of life.
-func (j *journal) Note(s runner.RunSummary) error {
+func (j *journal) Note(s store.RunSummary) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.write(func() error {
@@ -211,7 +210,7 @@ func (j *journal) write(do func() error) error {
 	case j.failed != nil:
 		return j.failed
 	case j.closed:
-		return fmt.Errorf("run %q: %w", j.runID, runner.ErrJournalClosed)
+		return fmt.Errorf("run %q: %w", j.runID, store.ErrJournalClosed)
 	}
 	err := do()
 	if gone := j.store.stands(); gone != nil { // also when SQLite took no notice
@@ -262,7 +261,7 @@ func (j *journal) vanished() bool {
 		j.failed = j.store.wrap(gone)
 	}
 	j.mu.Unlock()
-	j.asked <- runner.RequestCancel
+	j.asked <- store.RequestCancel
 	return true
 }
 

@@ -9,7 +9,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // lease is the right to drive a run. Its token is drawn anew whenever it is
@@ -109,9 +109,9 @@ func (s *Store) lost(runID string, l lease) error {
 	case err != nil:
 		return err
 	case !owner.Valid:
-		return &runner.LeasedError{RunID: runID, Owner: "another driver, which has let go since"}
+		return &store.LeasedError{RunID: runID, Owner: "another driver, which has let go since"}
 	}
-	return &runner.LeasedError{RunID: runID, Owner: owner.String, Until: s.ends(t, s.opts.Now())}
+	return &store.LeasedError{RunID: runID, Owner: owner.String, Until: s.ends(t, s.opts.Now())}
 }
 
 func newToken() int64 {

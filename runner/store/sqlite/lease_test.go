@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 )
 
@@ -24,18 +24,18 @@ func TestSignsOfLife(t *testing.T) {
 	o := sqlite.Options{Lease: time.Hour, Beat: time.Millisecond, Durability: sqlite.Off}
 	s := open(t, path, o)
 	journal := create(t, s, "one", events(0, 1)...)
-	line := func() runner.RunSummary {
-		list, err := s.List(runner.RunFilter{})
+	line := func() store.RunSummary {
+		list, err := s.List(store.RunFilter{})
 		if err != nil || len(list) != 1 {
 			t.Fatal(list, err)
 		}
 		return list[0]
 	}
 	first := line()
-	if err := journal.Note(runner.RunSummary{Status: machine.Running}); err != nil {
+	if err := journal.Note(store.RunSummary{Status: machine.Running}); err != nil {
 		t.Fatal(err)
 	}
-	if err := journal.Note(runner.RunSummary{Status: machine.Running, Steps: 7}); err != nil {
+	if err := journal.Note(store.RunSummary{Status: machine.Running, Steps: 7}); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); ; {
@@ -53,7 +53,7 @@ func TestSignsOfLife(t *testing.T) {
 	if _, err := other.Open("one", "other"); err != nil {
 		t.Fatal(err)
 	}
-	var leased *runner.LeasedError
+	var leased *store.LeasedError
 	if err := journal.Append(events(0, 1)[0]); !errors.As(err, &leased) || leased.Owner != "other" {
 		t.Errorf("appending without the lease gives %v", err)
 	}
@@ -61,7 +61,7 @@ func TestSignsOfLife(t *testing.T) {
 }
 
 // wantSilent waits until a journal gives no more signs of life.
-func wantSilent(t *testing.T, journal runner.Journal) {
+func wantSilent(t *testing.T, journal store.Journal) {
 	t.Helper()
 	select {
 	case <-sqlite.Silent(journal):
@@ -92,7 +92,7 @@ func TestNoSignOfLifeAfterFailure(t *testing.T) {
 	}
 	clock.Add(int64(time.Minute))
 	wantSilent(t, journal)
-	list, err := s.List(runner.RunFilter{})
+	list, err := s.List(store.RunFilter{})
 	if err != nil || len(list) != 1 || list[0].Owner != "" || !list[0].Until.IsZero() {
 		t.Errorf("%+v, %v; want a lease that has run out", list, err)
 	}
@@ -123,7 +123,7 @@ func TestFileThatVanishes(t *testing.T) {
 		t.Skip(err) // some systems keep it while it is open
 	}
 	wantSilent(t, journal)
-	if got := <-journal.Asked(); got != runner.RequestCancel || len(journal.Asked()) > 0 {
+	if got := <-journal.Asked(); got != store.RequestCancel || len(journal.Asked()) > 0 {
 		t.Errorf("the driver is asked to %s, and then %d times more", got, len(journal.Asked()))
 	}
 	if err := journal.Append(events(1, 1)[0]); err == nil {
@@ -170,7 +170,7 @@ func TestOneProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	one, two := open(t, path, sqlite.Options{}), open(t, path, sqlite.Options{})
 	create(t, one, "one", events(0, 1)...)
-	var leased *runner.LeasedError
+	var leased *store.LeasedError
 	for _, owner := range []string{"", sqlite.ThisProcess(), "another"} {
 		if _, err := two.Open("one", owner); !errors.As(err, &leased) || leased.Owner != sqlite.ThisProcess() {
 			t.Errorf("opening a run of the other handle as %q gives %v", owner, err)
@@ -209,12 +209,12 @@ func TestLeasesWhenTheClockIsSet(t *testing.T) {
 			create(t, open(t, path, o), "one", events(0, 1)...)
 			clock, awake, boot = clock.Add(test.set), awake+test.passes, test.boot
 			other := open(t, path, o)
-			list, err := other.List(runner.RunFilter{})
+			list, err := other.List(store.RunFilter{})
 			if err != nil || len(list) != 1 || (list[0].Owner != "") != test.held {
 				t.Errorf("%+v, %v; held: want %v", list, err, test.held)
 			}
 			_, err = other.Open("one", "another")
-			var leased *runner.LeasedError
+			var leased *store.LeasedError
 			if errors.As(err, &leased) != test.held || !test.held && err != nil {
 				t.Errorf("opening gives %v; held: want %v", err, test.held)
 			}

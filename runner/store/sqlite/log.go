@@ -9,12 +9,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // AppendLog keeps chunks and forgets others in one commit. It does not wait for the
 // disk: a step that commits next takes with it what was said before.
-func (s *Store) AppendLog(runID string, chunks []runner.LogChunk, drop []int64) (first int64, err error) {
+func (s *Store) AppendLog(runID string, chunks []store.LogChunk, drop []int64) (first int64, err error) {
 	if s.writer == nil {
 		return 0, s.wrap(errReadOnly)
 	}
@@ -39,7 +39,7 @@ func (s *Store) AppendLog(runID string, chunks []runner.LogChunk, drop []int64) 
 	return first, s.wrap(err)
 }
 
-func insertLog(tx *sql.Tx, last int64, chunks []runner.LogChunk) error {
+func insertLog(tx *sql.Tx, last int64, chunks []store.LogChunk) error {
 	if len(chunks) == 0 {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (w *writer) unsynced(usual Durability, do func(tx *sql.Tx) error) error {
 }
 
 // Log returns what was said after a chunk.
-func (s *Store) Log(runID string, after int64, most int) ([]runner.LogChunk, error) {
+func (s *Store) Log(runID string, after int64, most int) ([]store.LogChunk, error) {
 	// A run without a log gives one row without a chunk.
 	rows, err := s.reader.Query(`SELECT logs.id - (runs.no << 32), at, node, place, visit, attempt, logs.source, stream, call, start, text, ended FROM runs
 		LEFT JOIN logs ON logs.id BETWEEN (runs.no << 32) + 1 + ?2 AND (runs.no << 32) + 0xffffffff
@@ -91,7 +91,7 @@ func (s *Store) Log(runID string, after int64, most int) ([]runner.LogChunk, err
 		return nil, s.wrap(err)
 	}
 	defer rows.Close()
-	var out []runner.LogChunk
+	var out []store.LogChunk
 	found := false
 	for rows.Next() {
 		var seq, at, visit, attempt, call, start sql.NullInt64
@@ -102,7 +102,7 @@ func (s *Store) Log(runID string, after int64, most int) ([]runner.LogChunk, err
 			return nil, s.wrap(err)
 		}
 		if found = true; seq.Valid {
-			out = append(out, runner.LogChunk{
+			out = append(out, store.LogChunk{
 				Seq: seq.Int64, Time: time.Unix(0, at.Int64), Node: node.String, Place: place.String, Visit: int(visit.Int64),
 				Attempt: int(attempt.Int64), Source: source.String, Stream: stream.String, Call: call.Int64, Offset: start.Int64, Text: string(text), End: ended.Bool,
 			})

@@ -16,8 +16,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 )
 
@@ -56,7 +56,7 @@ func sayObstacle(path string) {
 	for _, readOnly := range []bool{false, true} {
 		s, err := sqlite.Open(path, sqlite.Options{ReadOnly: readOnly})
 		if err == nil && !readOnly {
-			_, err = s.Create(runner.RunRecord{ID: "two", Graph: "g"}, events(0, 1)...)
+			_, err = s.Create(store.RunRecord{ID: "two", Graph: "g"}, events(0, 1)...)
 		}
 		fmt.Println(readOnly, err)
 	}
@@ -83,15 +83,15 @@ func drive(path string, limit int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	journal, err := s.Create(runner.RunRecord{ID: "one", Graph: "g", Source: []byte("x")})
-	if errors.Is(err, runner.ErrRunExists) {
+	journal, err := s.Create(store.RunRecord{ID: "one", Graph: "g", Source: []byte("x")})
+	if errors.Is(err, store.ErrRunExists) {
 		journal, err = s.Open("one", "")
 	}
 	if err != nil {
 		return err
 	}
 	list, err := s.Events("one")
-	if err != nil && !errors.Is(err, runner.ErrNoRun) {
+	if err != nil && !errors.Is(err, store.ErrNoRun) {
 		return err
 	}
 	fmt.Println("began", len(list))
@@ -180,7 +180,7 @@ func checkStore(t *testing.T, path string, kept int) (events int) {
 		t.Error(err)
 	}
 	list, err := s.Events("one")
-	if errors.Is(err, runner.ErrNoRun) && kept == 0 {
+	if errors.Is(err, store.ErrNoRun) && kept == 0 {
 		return 0
 	}
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Offer leaves an offer.
-func (s *Store) Offer(runID string, offer runner.Offer) error {
+func (s *Store) Offer(runID string, offer store.Offer) error {
 	text, err := json.Marshal(offer)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (s *Store) Withdraw(id string) (open bool, refused string, err error) {
 }
 
 // Offers delivers offers.
-func (j *journal) Offers() <-chan runner.Offer { return j.offers }
+func (j *journal) Offers() <-chan store.Offer { return j.offers }
 
 // lookForOffers delivers what has come since the last look. What can't be read now
 // is left to the next time.
@@ -71,14 +71,14 @@ func (j *journal) lookForOffers() {
 	}
 }
 
-func (j *journal) newOffers() (out []runner.Offer, err error) {
+func (j *journal) newOffers() (out []store.Offer, err error) {
 	rows, err := j.store.reader.Query(`SELECT data FROM offers WHERE run = ? AND refused IS NULL ORDER BY no`, j.lease.run)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var offer runner.Offer
+		var offer store.Offer
 		var text string
 		if err := rows.Scan(&text); err != nil {
 			return nil, err

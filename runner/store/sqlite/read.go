@@ -15,7 +15,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -83,13 +82,13 @@ func (s *Store) stretch(runID string, n, size int) ([]machine.Event, error) {
 		return nil, err
 	}
 	if !found {
-		return nil, runner.ErrNoRun
+		return nil, store.ErrNoRun
 	}
 	return events, nil
 }
 
 // Retractions returns which events take others back. An index has them.
-func (s *Store) Retractions(runID string) ([]runner.Retraction, error) {
+func (s *Store) Retractions(runID string) ([]store.Retraction, error) {
 	out, err := s.retractions(runID)
 	if err != nil {
 		return nil, s.wrap(fmt.Errorf("run %q: %w", runID, err))
@@ -97,7 +96,7 @@ func (s *Store) Retractions(runID string) ([]runner.Retraction, error) {
 	return out, nil
 }
 
-func (s *Store) retractions(runID string) ([]runner.Retraction, error) {
+func (s *Store) retractions(runID string) ([]store.Retraction, error) {
 	rows, err := s.reader.Query(`SELECT events.id - (runs.no << 32), data FROM runs
 		LEFT JOIN events ON instr(data, '`+store.UndoMark+`') > 0
 			AND events.id BETWEEN (runs.no << 32) + 1 AND (runs.no << 32) + 0xffffffff
@@ -106,7 +105,7 @@ func (s *Store) retractions(runID string) ([]runner.Retraction, error) {
 		return nil, err
 	}
 	defer rows.Close()
-	var out []runner.Retraction
+	var out []store.Retraction
 	found := false
 	for rows.Next() {
 		var place sql.NullInt64
@@ -123,17 +122,17 @@ func (s *Store) retractions(runID string) ([]runner.Retraction, error) {
 			return nil, fmt.Errorf("event %d: %w", place.Int64, err)
 		}
 		if len(e.Undo) > 0 {
-			out = append(out, runner.Retraction{By: int(place.Int64) - 1, Places: e.Undo})
+			out = append(out, store.Retraction{By: int(place.Int64) - 1, Places: e.Undo})
 		}
 	}
 	if err := rows.Err(); err != nil || found {
 		return out, err
 	}
-	return nil, runner.ErrNoRun
+	return nil, store.ErrNoRun
 }
 
 // Snapshot returns the latest snapshot of at most so many events.
-func (s *Store) Snapshot(runID string, most int) (runner.Snapshot, error) {
+func (s *Store) Snapshot(runID string, most int) (store.Snapshot, error) {
 	if most < 0 {
 		most = 1<<runShift - 1
 	}
@@ -143,12 +142,12 @@ func (s *Store) Snapshot(runID string, most int) (runner.Snapshot, error) {
 		LEFT JOIN snapshots ON snapshots.id BETWEEN runs.no << 32 AND (runs.no << 32) + ?2
 		WHERE runs.id = ?1 AND `+began+` ORDER BY snapshots.id DESC LIMIT 1`, runID, most).Scan(&events, &state)
 	if errors.Is(err, sql.ErrNoRows) {
-		return runner.Snapshot{}, noRun(runID)
+		return store.Snapshot{}, noRun(runID)
 	}
 	if err != nil || !events.Valid {
-		return runner.Snapshot{}, s.wrap(err)
+		return store.Snapshot{}, s.wrap(err)
 	}
-	return runner.Snapshot{Events: int(events.Int64), State: state}, nil
+	return store.Snapshot{Events: int(events.Int64), State: state}, nil
 }
 
 // Path returns the path up to a snapshot.
@@ -184,7 +183,7 @@ func (s *Store) Path(runID string, events int) ([]byte, error) {
 }
 
 // List returns the runs that a filter lets through, the last started first.
-func (s *Store) List(filter runner.RunFilter) ([]runner.RunSummary, error) {
+func (s *Store) List(filter store.RunFilter) ([]store.RunSummary, error) {
 	query, args := listQuery(&filter)
 	rows, err := s.reader.Query(query, args...)
 	if err != nil {
@@ -192,7 +191,7 @@ func (s *Store) List(filter runner.RunFilter) ([]runner.RunSummary, error) {
 	}
 	defer rows.Close()
 	now := s.opts.Now()
-	var out []runner.RunSummary
+	var out []store.RunSummary
 	for rows.Next() {
 		line, err := s.scanLine(rows, now)
 		if err != nil {
@@ -203,8 +202,8 @@ func (s *Store) List(filter runner.RunFilter) ([]runner.RunSummary, error) {
 	return out, s.wrap(rows.Err())
 }
 
-func (s *Store) scanLine(rows *sql.Rows, now time.Time) (runner.RunSummary, error) {
-	var line runner.RunSummary
+func (s *Store) scanLine(rows *sql.Rows, now time.Time) (store.RunSummary, error) {
+	var line store.RunSummary
 	var labels, status string
 	var started, updated, until, due sql.NullInt64
 	var t term
@@ -226,7 +225,7 @@ func (s *Store) scanLine(rows *sql.Rows, now time.Time) (runner.RunSummary, erro
 }
 
 // listQuery writes a filter as SQL.
-func listQuery(f *runner.RunFilter) (query string, args []any) {
+func listQuery(f *store.RunFilter) (query string, args []any) {
 	where := []string{began}
 	add := func(condition string, values ...any) {
 		where = append(where, condition)

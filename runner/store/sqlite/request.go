@@ -9,18 +9,18 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Ask leaves a request for the driver of a run.
-func (s *Store) Ask(runID string, request runner.Request) error {
+func (s *Store) Ask(runID string, request store.Request) error {
 	return s.updateSoon(func(tx *sql.Tx) error {
 		run, err := runNumber(tx, runID)
 		if err != nil {
 			return err
 		}
 		_, err = tx.Exec(`INSERT INTO requests (run, want) VALUES (?1, ?2)
-			ON CONFLICT (run) DO UPDATE SET want = ?2 WHERE want NOT LIKE ?3`, run, string(request), string(runner.RequestCancel)+"%")
+			ON CONFLICT (run) DO UPDATE SET want = ?2 WHERE want NOT LIKE ?3`, run, string(request), string(store.RequestCancel)+"%")
 		return err
 	})
 }
@@ -56,16 +56,16 @@ func (s *Store) updateSoon(do func(tx *sql.Tx) error) (err error) {
 }
 
 // Asked delivers requests.
-func (j *journal) Asked() <-chan runner.Request { return j.asked }
+func (j *journal) Asked() <-chan store.Request { return j.asked }
 
 // look finds out whether there is a request. What can't be read now is left to
 // the next time. There is room for all requests that are told apart.
 func (j *journal) look() {
 	var want string
 	err := j.store.reader.QueryRow(`SELECT want FROM requests WHERE run = ?`, j.lease.run).Scan(&want)
-	if err != nil || runner.Request(want) == j.wanted {
+	if err != nil || store.Request(want) == j.wanted {
 		return
 	}
-	j.wanted = runner.Request(want)
+	j.wanted = store.Request(want)
 	j.asked <- j.wanted
 }

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/internal/process"
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 var errReadOnly = errors.New("it was opened for reading only")
@@ -32,16 +32,16 @@ func (s *Store) update(do func(tx *sql.Tx) error) error {
 	return s.wrap(s.writer.update(do))
 }
 
-func noRun(id string) error { return fmt.Errorf("run %q: %w", id, runner.ErrNoRun) }
+func noRun(id string) error { return fmt.Errorf("run %q: %w", id, store.ErrNoRun) }
 
 // Create starts the journal of a new run with its first events, in one commit.
-func (s *Store) Create(record runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
+func (s *Store) Create(record store.RunRecord, first ...machine.Event) (store.Journal, error) {
 	return s.create(record, first, func(*sql.Tx, int64) error { return nil })
 }
 
 // Fork starts the journal of a new run with the first n events of another one. They
 // are copied, inside of SQLite.
-func (s *Store) Fork(record runner.RunRecord, from string, n int, first ...machine.Event) (runner.Journal, error) {
+func (s *Store) Fork(record store.RunRecord, from string, n int, first ...machine.Event) (store.Journal, error) {
 	return s.create(record, first, func(tx *sql.Tx, run int64) error {
 		source, err := runNumber(tx, from)
 		if err != nil {
@@ -62,7 +62,7 @@ func (s *Store) Fork(record runner.RunRecord, from string, n int, first ...machi
 }
 
 // create starts the journal of a new run that begins with what inherit gives it.
-func (s *Store) create(record runner.RunRecord, first []machine.Event, inherit func(tx *sql.Tx, run int64) error) (runner.Journal, error) {
+func (s *Store) create(record store.RunRecord, first []machine.Event, inherit func(tx *sql.Tx, run int64) error) (store.Journal, error) {
 	var l lease
 	var last int64
 	var journaled int
@@ -94,7 +94,7 @@ func (s *Store) create(record runner.RunRecord, first []machine.Event, inherit f
 	return s.start(record.ID, l, last, journaled), nil
 }
 
-func insertRun(tx *sql.Tx, r *runner.RunRecord) (run int64, err error) {
+func insertRun(tx *sql.Tx, r *store.RunRecord) (run int64, err error) {
 	source, err := keepSource(tx, r.Source)
 	if err != nil {
 		return 0, err
@@ -108,7 +108,7 @@ func insertRun(tx *sql.Tx, r *runner.RunRecord) (run int64, err error) {
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, ?)`,
 		r.ID, r.Graph, r.File, source, string(labels), r.Session, r.Parent, r.ParentStep, started, string(machine.Running), started)
 	if isDuplicate(err) {
-		return 0, fmt.Errorf("run %q: %w", r.ID, runner.ErrRunExists)
+		return 0, fmt.Errorf("run %q: %w", r.ID, store.ErrRunExists)
 	}
 	if err != nil {
 		return 0, err
@@ -142,7 +142,7 @@ func keepSource(tx *sql.Tx, text []byte) (no int64, err error) {
 }
 
 // Open goes on with a run's journal.
-func (s *Store) Open(runID, owner string) (runner.Journal, error) {
+func (s *Store) Open(runID, owner string) (store.Journal, error) {
 	owner = cmp.Or(owner, s.opts.Owner)
 	var l lease
 	var last int64
@@ -158,7 +158,7 @@ func (s *Store) Open(runID, owner string) (runner.Journal, error) {
 		}
 		// A namesake is a driver that was started anew, unless it is here now.
 		if held && (holder != owner || s.drives(run) || owner == ThisProcess()) {
-			return &runner.LeasedError{RunID: runID, Owner: holder, Until: until}
+			return &store.LeasedError{RunID: runID, Owner: holder, Until: until}
 		}
 		if l, err = s.take(tx, run, owner); err != nil {
 			return err
@@ -195,15 +195,15 @@ func extent(tx *sql.Tx, run int64) (last int64, journaled int, err error) {
 }
 
 // Run returns a run's record.
-func (s *Store) Run(runID string) (runner.RunRecord, error) {
-	var r runner.RunRecord
+func (s *Store) Run(runID string) (store.RunRecord, error) {
+	var r store.RunRecord
 	var labels string
 	var started sql.NullInt64
 	err := s.reader.QueryRow(`SELECT runs.id, graph, file, text, labels, session, started, parent, parent_step
 		FROM runs JOIN sources ON sources.no = runs.source WHERE runs.id = ? AND `+began, runID).Scan(
 		&r.ID, &r.Graph, &r.File, &r.Source, &labels, &r.Session, &started, &r.Parent, &r.ParentStep)
 	if errors.Is(err, sql.ErrNoRows) {
-		return runner.RunRecord{}, noRun(runID)
+		return store.RunRecord{}, noRun(runID)
 	}
 	if err == nil {
 		r.Started = moment(started)
@@ -213,7 +213,7 @@ func (s *Store) Run(runID string) (runner.RunRecord, error) {
 		r.Files, err = s.filesOf(runID)
 	}
 	if err != nil {
-		return runner.RunRecord{}, s.wrap(fmt.Errorf("run %q: %w", runID, err))
+		return store.RunRecord{}, s.wrap(fmt.Errorf("run %q: %w", runID, err))
 	}
 	return r, nil
 }
@@ -251,7 +251,7 @@ func (s *Store) forget(runID string) error {
 			return err
 		}
 		if held {
-			return &runner.LeasedError{RunID: runID, Owner: owner, Until: until}
+			return &store.LeasedError{RunID: runID, Owner: owner, Until: until}
 		}
 		return drop(tx, run)
 	})

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
@@ -17,8 +16,8 @@ const sessionColumns = `SELECT id, keys, secret, talk, run, graph, updated FROM 
 // scanner is a row or rows.
 type scanner interface{ Scan(into ...any) error }
 
-func scanSession(row scanner) (runner.Session, error) {
-	var out runner.Session
+func scanSession(row scanner) (store.Session, error) {
+	var out store.Session
 	var keys, secret string
 	var talk sql.NullString
 	var updated sql.NullInt64
@@ -39,24 +38,24 @@ func scanSession(row scanner) (runner.Session, error) {
 }
 
 // Session returns a session.
-func (s *Store) Session(id string) (runner.Session, error) {
+func (s *Store) Session(id string) (store.Session, error) {
 	out, err := scanSession(s.reader.QueryRow(sessionColumns+` WHERE id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
-		return runner.Session{}, noSession(id)
+		return store.Session{}, noSession(id)
 	}
 	return out, s.wrap(err)
 }
 
-func noSession(id string) error { return fmt.Errorf("session %q: %w", id, runner.ErrNoSession) }
+func noSession(id string) error { return fmt.Errorf("session %q: %w", id, store.ErrNoSession) }
 
 // Sessions lists all sessions.
-func (s *Store) Sessions() ([]runner.Session, error) {
+func (s *Store) Sessions() ([]store.Session, error) {
 	rows, err := s.reader.Query(sessionColumns + ` ORDER BY updated DESC, id`)
 	if err != nil {
 		return nil, s.wrap(err)
 	}
 	defer rows.Close()
-	var out []runner.Session
+	var out []store.Session
 	for rows.Next() {
 		session, err := scanSession(rows)
 		if err != nil {
@@ -68,7 +67,7 @@ func (s *Store) Sessions() ([]runner.Session, error) {
 }
 
 // SaveSession puts what a run left into its session.
-func (s *Store) SaveSession(left runner.Session) error {
+func (s *Store) SaveSession(left store.Session) error {
 	return s.update(func(tx *sql.Tx) error {
 		before, err := scanSession(tx.QueryRow(sessionColumns+` WHERE id = ?`, left.ID))
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {

@@ -20,7 +20,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/graphrun/graphrun/internal/process"
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Durability is what a commit waits for.
@@ -70,7 +70,7 @@ const (
 	defaultLook  = 300 * time.Millisecond
 )
 
-// Store is a runner.Store in a file. It is safe for concurrent use.
+// Store is a store.Store in a file. It is safe for concurrent use.
 type Store struct {
 	path string
 	opts Options
@@ -270,8 +270,8 @@ func (s *Store) Check(ctx context.Context) error {
 // wrap names the file and puts SQLite's errors in words. What is said of a run
 // is no matter of the file.
 func (s *Store) wrap(err error) error {
-	var leased *runner.LeasedError
-	if err == nil || errors.As(err, &leased) || errors.Is(err, runner.ErrNoRun) || errors.Is(err, runner.ErrRunExists) {
+	var leased *store.LeasedError
+	if err == nil || errors.As(err, &leased) || errors.Is(err, store.ErrNoRun) || errors.Is(err, store.ErrRunExists) {
 		return err
 	}
 	return fmt.Errorf("store %s: %w", s.path, said(s.path, err))

@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 	"github.com/graphrun/graphrun/runner/store/storetest"
 )
 
 func TestSuite(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) runner.Store {
+	storetest.Run(t, func(t *testing.T) store.Store {
 		return open(t, filepath.Join(t.TempDir(), "runs.db"), sqlite.Options{})
 	})
 }
@@ -21,7 +21,7 @@ func TestSharedSuite(t *testing.T) {
 	t.Parallel()
 	storetest.RunShared(t, func(t *testing.T) storetest.Handle {
 		path := filepath.Join(t.TempDir(), "runs.db")
-		return func(now func() time.Time) runner.Store {
+		return func(now func() time.Time) store.Store {
 			return open(t, path, sqlite.Options{Now: now, Awake: unknown, Beat: -1})
 		}
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -32,7 +33,7 @@ edges: [{from: a, to: a, when: n > 0}, {from: a, to: END}]
 `
 
 // stepper runs stepsFlow.
-func stepper(tb testing.TB, s runner.Store) func(id string, steps, size int) {
+func stepper(tb testing.TB, s store.Store) func(id string, steps, size int) {
 	tb.Helper()
 	run, err := newStepper(s)
 	if err != nil {
@@ -46,7 +47,7 @@ func stepper(tb testing.TB, s runner.Store) func(id string, steps, size int) {
 	}
 }
 
-func newStepper(s runner.Store) (func(id string, steps, size int) error, error) {
+func newStepper(s store.Store) (func(id string, steps, size int) error, error) {
 	r, err := runner.New(runner.Config{Store: s})
 	if err != nil {
 		return nil, err
@@ -77,14 +78,14 @@ type weighed struct {
 	apart              int // bytes written for snapshots in between
 }
 
-func (w *weighed) Create(record runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
+func (w *weighed) Create(record store.RunRecord, first ...machine.Event) (store.Journal, error) {
 	j, err := w.Store.Create(record, first...)
 	w.commits++
 	return &weighedJournal{j, w}, err
 }
 
 type weighedJournal struct {
-	runner.Journal
+	store.Journal
 	store *weighed
 }
 
@@ -101,7 +102,7 @@ func (j *weighedJournal) Append(e machine.Event) error {
 	return err
 }
 
-func (j *weighedJournal) Snapshot(s runner.Snapshot) error {
+func (j *weighedJournal) Snapshot(s store.Snapshot) error {
 	before, _ := written()
 	err := j.Journal.Snapshot(s)
 	after, _ := written()

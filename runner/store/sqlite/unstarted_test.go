@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/store/sqlite"
 )
 
@@ -27,18 +27,18 @@ func TestRunsThatNeverStarted(t *testing.T) {
 		}
 	}
 	execute(t, path, `DELETE FROM events WHERE id >> 32 IN (SELECT no FROM runs WHERE id != 'whole')`)
-	if list, err := s.List(runner.RunFilter{}); err != nil || len(list) != 1 || list[0].ID != "whole" {
+	if list, err := s.List(store.RunFilter{}); err != nil || len(list) != 1 || list[0].ID != "whole" {
 		t.Errorf("listed: %+v (%v), want only the whole run", list, err)
 	}
 	for _, id := range []string{"dead", "alive"} {
-		if _, err := s.Run(id); !errors.Is(err, runner.ErrNoRun) {
+		if _, err := s.Run(id); !errors.Is(err, store.ErrNoRun) {
 			t.Errorf("the record of %q: %v, want ErrNoRun", id, err)
 		}
-		if _, err := s.Events(id); !errors.Is(err, runner.ErrNoRun) {
+		if _, err := s.Events(id); !errors.Is(err, store.ErrNoRun) {
 			t.Errorf("the events of %q: %v, want ErrNoRun", id, err)
 		}
 	}
-	if _, err := s.Create(runner.RunRecord{ID: "alive"}, events(0, 1)...); !errors.Is(err, runner.ErrRunExists) {
+	if _, err := s.Create(store.RunRecord{ID: "alive"}, events(0, 1)...); !errors.Is(err, store.ErrRunExists) {
 		t.Errorf("an id whose run has a driver: %v, want ErrRunExists", err)
 	}
 	if err := create(t, s, "dead", events(0, 2)...).Close(); err != nil {
@@ -63,14 +63,14 @@ func TestLostEvents(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runs.db")
 	s := open(t, path, sqlite.Options{})
 	journal := create(t, s, "one", events(0, 2)...)
-	if err := errors.Join(journal.Note(runner.RunSummary{Status: "completed", Steps: 2}), journal.Close()); err != nil {
+	if err := errors.Join(journal.Note(store.RunSummary{Status: "completed", Steps: 2}), journal.Close()); err != nil {
 		t.Fatal(err)
 	}
 	execute(t, path, `DELETE FROM events`)
-	if _, err := s.Create(runner.RunRecord{ID: "one"}, events(0, 1)...); !errors.Is(err, runner.ErrRunExists) {
+	if _, err := s.Create(store.RunRecord{ID: "one"}, events(0, 1)...); !errors.Is(err, store.ErrRunExists) {
 		t.Errorf("its id is free: %v", err)
 	}
-	if list, err := s.List(runner.RunFilter{}); err != nil || len(list) != 1 {
+	if list, err := s.List(store.RunFilter{}); err != nil || len(list) != 1 {
 		t.Errorf("%d runs are listed (%v), want 1", len(list), err)
 	}
 }

@@ -6,15 +6,15 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
-func adoptsGraphs(t *testing.T, s runner.Store) {
+func adoptsGraphs(t *testing.T, s store.Store) {
 	bystander := create(t, s, "two", begun()) // of another text
-	if err := bystander.Snapshot(runner.Snapshot{State: []byte("y")}); err != nil {
+	if err := bystander.Snapshot(store.Snapshot{State: []byte("y")}); err != nil {
 		t.Fatal(err)
 	}
-	journal, err := s.Create(runner.RunRecord{
+	journal, err := s.Create(store.RunRecord{
 		ID: "one", Graph: "g", File: "g.yaml", Source: []byte("old"), Files: map[string][]byte{"/a": []byte("a"), "/b": []byte("b")},
 		Labels: map[string]string{"k": "v"}, Started: startAt(0),
 	})
@@ -22,10 +22,10 @@ func adoptsGraphs(t *testing.T, s runner.Store) {
 		t.Fatal(err)
 	}
 	add(t, journal, events()[:2]...)
-	if err := journal.Snapshot(runner.Snapshot{State: []byte("x")}); err != nil {
+	if err := journal.Snapshot(store.Snapshot{State: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
-	err = journal.Adopt(runner.RunRecord{
+	err = journal.Adopt(store.RunRecord{
 		Graph: "h", File: "h.yaml", Source: []byte("new"), Files: map[string][]byte{"/b": []byte("b"), "/c": []byte("c")},
 	})
 	if err != nil {
@@ -36,7 +36,7 @@ func adoptsGraphs(t *testing.T, s runner.Store) {
 		len(run.Files) != 2 || string(run.Files["/c"]) != "c" || run.Labels["k"] != "v" || !run.Started.Equal(startAt(0)) {
 		t.Errorf("the record is %+v (%v)", run, err)
 	}
-	wantSnapshot(t, s, -1, runner.Snapshot{})
+	wantSnapshot(t, s, -1, store.Snapshot{})
 	add(t, journal, events()[2])
 	wantEvents(t, s, "one", events()[:3])
 	if other, err := s.Run("two"); err != nil || len(other.Source) == 0 {
@@ -48,7 +48,7 @@ func adoptsGraphs(t *testing.T, s runner.Store) {
 	if err := journal.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := journal.Adopt(run); !errors.Is(err, runner.ErrJournalClosed) {
+	if err := journal.Adopt(run); !errors.Is(err, store.ErrJournalClosed) {
 		t.Errorf("adopting after the end gives %v", err)
 	}
 }

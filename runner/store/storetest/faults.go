@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -29,11 +30,11 @@ type Fault struct {
 }
 
 // Break returns a store that has a fault. Reading is not affected.
-func Break(s runner.Store, f Fault) *Broken { return &Broken{Store: s, fault: f} }
+func Break(s store.Store, f Fault) *Broken { return &Broken{Store: s, fault: f} }
 
 // Broken is a store with a fault.
 type Broken struct {
-	runner.Store
+	store.Store
 	fault Fault
 
 	mu     sync.Mutex
@@ -66,17 +67,17 @@ func (b *Broken) write(do func() error) error {
 }
 
 // Create starts a journal with the fault of its store.
-func (b *Broken) Create(record runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
-	return b.journal(func() (runner.Journal, error) { return b.Store.Create(record, first...) })
+func (b *Broken) Create(record store.RunRecord, first ...machine.Event) (store.Journal, error) {
+	return b.journal(func() (store.Journal, error) { return b.Store.Create(record, first...) })
 }
 
 // Open goes on with a journal, which has the fault of its store.
-func (b *Broken) Open(runID, owner string) (runner.Journal, error) {
-	return b.journal(func() (runner.Journal, error) { return b.Store.Open(runID, owner) })
+func (b *Broken) Open(runID, owner string) (store.Journal, error) {
+	return b.journal(func() (store.Journal, error) { return b.Store.Open(runID, owner) })
 }
 
-func (b *Broken) journal(open func() (runner.Journal, error)) (runner.Journal, error) {
-	var journal runner.Journal
+func (b *Broken) journal(open func() (store.Journal, error)) (store.Journal, error) {
+	var journal store.Journal
 	err := b.write(func() (err error) {
 		journal, err = open()
 		return err
@@ -91,7 +92,7 @@ func (b *Broken) journal(open func() (runner.Journal, error)) (runner.Journal, e
 }
 
 type brokenJournal struct {
-	runner.Journal
+	store.Journal
 	store *Broken
 }
 
@@ -106,17 +107,17 @@ func (j *brokenJournal) AppendAll(events []machine.Event) error {
 }
 
 // Snapshot may fail.
-func (j *brokenJournal) Snapshot(s runner.Snapshot) error {
+func (j *brokenJournal) Snapshot(s store.Snapshot) error {
 	return j.store.write(func() error { return j.Journal.Snapshot(s) })
 }
 
 // Adopt may fail.
-func (j *brokenJournal) Adopt(run runner.RunRecord) error {
+func (j *brokenJournal) Adopt(run store.RunRecord) error {
 	return j.store.write(func() error { return j.Journal.Adopt(run) })
 }
 
 // Note may fail.
-func (j *brokenJournal) Note(s runner.RunSummary) error {
+func (j *brokenJournal) Note(s store.RunSummary) error {
 	return j.store.write(func() error { return j.Journal.Note(s) })
 }
 
@@ -151,7 +152,7 @@ edges:
 `
 
 // stopsDriver breaks a run at each of its writes in turn.
-func stopsDriver(t *testing.T, s runner.Store) {
+func stopsDriver(t *testing.T, s store.Store) {
 	whole := Break(s, Fault{})
 	if _, err := runFaulty(t, whole, "whole"); err != nil {
 		t.Fatal(err)
@@ -176,7 +177,7 @@ func stopsDriver(t *testing.T, s runner.Store) {
 			}
 			got, err := s.Events(id)
 			if write == 1 && !done {
-				if !errors.Is(err, runner.ErrNoRun) {
+				if !errors.Is(err, store.ErrNoRun) {
 					t.Errorf("a run that could not be created: %v", err)
 				}
 				continue
@@ -188,7 +189,7 @@ func stopsDriver(t *testing.T, s runner.Store) {
 	}
 }
 
-func runFaulty(t *testing.T, s runner.Store, id string) (*runner.Result, error) {
+func runFaulty(t *testing.T, s store.Store, id string) (*runner.Result, error) {
 	t.Helper()
 	work := runner.Kind{
 		Spec: spec.Kind{Name: "work"},

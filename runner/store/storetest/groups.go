@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
-func enter(t *testing.T, journal runner.Journal, group string, limit int) (inside bool, members string) {
+func enter(t *testing.T, journal store.Journal, group string, limit int) (inside bool, members string) {
 	t.Helper()
 	state, err := journal.Enter(group, limit)
 	if err != nil {
@@ -26,16 +26,16 @@ func enter(t *testing.T, journal runner.Journal, group string, limit int) (insid
 }
 
 // At most so many runs are inside a group; those who wait come in in their order.
-func boundsGroups(t *testing.T, s runner.Store) {
+func boundsGroups(t *testing.T, s store.Store) {
 	one, two := create(t, s, "one", begun()), create(t, s, "two", begun())
 	three, four := create(t, s, "three"), create(t, s, "four") // a run may wait before it begins
-	want := func(what string, journal runner.Journal, group string, limit int, inside bool, members string) {
+	want := func(what string, journal store.Journal, group string, limit int, inside bool, members string) {
 		t.Helper()
 		if got, have := enter(t, journal, group, limit); got != inside || have != members {
 			t.Errorf("%s: inside %v with %q, want %v with %q", what, got, have, inside, members)
 		}
 	}
-	shut := func(journal runner.Journal) {
+	shut := func(journal store.Journal) {
 		t.Helper()
 		if err := journal.Close(); err != nil {
 			t.Fatal(err)

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
-func open(t *testing.T, s runner.Store, id, owner string) runner.Journal {
+func open(t *testing.T, s store.Store, id, owner string) store.Journal {
 	t.Helper()
 	journal, err := s.Open(id, owner)
 	if err != nil {
@@ -21,13 +21,13 @@ func open(t *testing.T, s runner.Store, id, owner string) runner.Journal {
 // wantLeased checks that an error names a run and its holder.
 func wantLeased(t *testing.T, what string, err error, owner string) {
 	t.Helper()
-	var leased *runner.LeasedError
+	var leased *store.LeasedError
 	if !errors.As(err, &leased) || leased.RunID != "one" || leased.Owner == "" || owner != "" && leased.Owner != owner {
 		t.Errorf("%s gives %v, want that run one is held by %q", what, err, owner)
 	}
 }
 
-func leasesOnce(t *testing.T, s runner.Store) {
+func leasesOnce(t *testing.T, s store.Store) {
 	journal := create(t, s, "one")
 	add(t, journal, events()[0])
 	for _, owner := range []string{"", "first"} {
@@ -51,11 +51,11 @@ func leasesOnce(t *testing.T, s runner.Store) {
 	wantEvents(t, s, "one", events()[:3])
 }
 
-func forgetsRuns(t *testing.T, s runner.Store) {
+func forgetsRuns(t *testing.T, s store.Store) {
 	one, two := create(t, s, "one"), create(t, s, "two")
 	add(t, one, events()...)
 	add(t, two, events()[:2]...)
-	if err := one.Snapshot(runner.Snapshot{State: []byte("x"), Path: []byte("p")}); err != nil {
+	if err := one.Snapshot(store.Snapshot{State: []byte("x"), Path: []byte("p")}); err != nil {
 		t.Fatal(err)
 	}
 	if err := one.Close(); err != nil {
@@ -64,18 +64,18 @@ func forgetsRuns(t *testing.T, s runner.Store) {
 	if err := s.Delete("one"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Events("one"); !errors.Is(err, runner.ErrNoRun) {
+	if _, err := s.Events("one"); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("events of a deleted run: %v, want ErrNoRun", err)
 	}
-	if _, err := s.Run("one"); !errors.Is(err, runner.ErrNoRun) {
+	if _, err := s.Run("one"); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("record of a deleted run: %v, want ErrNoRun", err)
 	}
-	if list, err := s.List(runner.RunFilter{}); err != nil || ids(list) != "two" {
+	if list, err := s.List(store.RunFilter{}); err != nil || ids(list) != "two" {
 		t.Errorf("left are %s, %v", ids(list), err)
 	}
 	wantEvents(t, s, "two", events()[:2])
 	// The id is free, and nothing is left of the old run.
 	create(t, s, "one", events()[1])
 	wantEvents(t, s, "one", events()[1:2])
-	wantSnapshot(t, s, -1, runner.Snapshot{})
+	wantSnapshot(t, s, -1, store.Snapshot{})
 }

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // ids are those of a list, in its order.
-func ids(list []runner.RunSummary) string {
+func ids(list []store.RunSummary) string {
 	var out []string
 	for i := range list {
 		out = append(out, list[i].ID)
@@ -26,22 +26,22 @@ func ids(list []runner.RunSummary) string {
 // startAt is when the runs of lists start, plus some seconds.
 func startAt(seconds int) time.Time { return time.Unix(1790000000+int64(seconds), 0) }
 
-func listsRuns(t *testing.T, s runner.Store) {
+func listsRuns(t *testing.T, s store.Store) {
 	for i, r := range []struct {
-		record runner.RunRecord
+		record store.RunRecord
 		status machine.Status
 	}{
-		{runner.RunRecord{ID: "a", Graph: "g", Labels: map[string]string{"env": "prod", "who": "x"}}, machine.Completed},
-		{runner.RunRecord{ID: "b", Graph: "g", Labels: map[string]string{"env": "test"}, Session: "s"}, machine.Failed},
-		{runner.RunRecord{ID: "c", Graph: "h", Labels: map[string]string{"env": "prod"}, Parent: "a", ParentStep: 2}, machine.Completed},
-		{runner.RunRecord{ID: "d", Graph: "h", Session: "s"}, machine.Paused},
+		{store.RunRecord{ID: "a", Graph: "g", Labels: map[string]string{"env": "prod", "who": "x"}}, machine.Completed},
+		{store.RunRecord{ID: "b", Graph: "g", Labels: map[string]string{"env": "test"}, Session: "s"}, machine.Failed},
+		{store.RunRecord{ID: "c", Graph: "h", Labels: map[string]string{"env": "prod"}, Parent: "a", ParentStep: 2}, machine.Completed},
+		{store.RunRecord{ID: "d", Graph: "h", Session: "s"}, machine.Paused},
 	} {
 		r.record.Started = startAt(i)
 		journal, err := s.Create(r.record, begun())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := journal.Note(runner.RunSummary{Status: r.status, Updated: startAt(10 + i)}); err != nil {
+		if err := journal.Note(store.RunSummary{Status: r.status, Updated: startAt(10 + i)}); err != nil {
 			t.Fatal(err)
 		}
 		if err := journal.Close(); err != nil {
@@ -49,33 +49,33 @@ func listsRuns(t *testing.T, s runner.Store) {
 		}
 	}
 	for _, c := range []struct {
-		filter runner.RunFilter
+		filter store.RunFilter
 		want   string
 	}{
-		{runner.RunFilter{}, "d c b a"},
-		{runner.RunFilter{Limit: 2}, "d c"},
-		{runner.RunFilter{Prefix: "b"}, "b"},
-		{runner.RunFilter{Prefix: "b", Graph: "h"}, ""},
-		{runner.RunFilter{Prefix: "B"}, ""},
-		{runner.RunFilter{Prefix: "%"}, ""},
-		{runner.RunFilter{Prefix: "bb"}, ""},
-		{runner.RunFilter{Limit: 9}, "d c b a"},
-		{runner.RunFilter{Graph: "g"}, "b a"},
-		{runner.RunFilter{Graph: "g", Limit: 1}, "b"},
-		{runner.RunFilter{Graph: "none"}, ""},
-		{runner.RunFilter{Session: "s"}, "d b"},
-		{runner.RunFilter{Parent: "a"}, "c"},
-		{runner.RunFilter{Status: []machine.Status{machine.Completed}}, "c a"},
-		{runner.RunFilter{Status: []machine.Status{machine.Failed, machine.Paused}}, "d b"},
-		{runner.RunFilter{Labels: map[string]string{"env": "prod"}}, "c a"},
-		{runner.RunFilter{Labels: map[string]string{"env": "prod", "who": "x"}}, "a"},
-		{runner.RunFilter{Labels: map[string]string{"env": ""}}, ""},
-		{runner.RunFilter{Labels: map[string]string{"env": "prod"}, Graph: "h", Limit: 3}, "c"},
-		{runner.RunFilter{UpdatedBefore: startAt(12)}, "b a"},
-		{runner.RunFilter{StartedBy: startAt(2)}, "c b a"},
-		{runner.RunFilter{StartedBy: startAt(2), Limit: 1}, "c"},
-		{runner.RunFilter{StartedBy: startAt(-1)}, ""},
-		{runner.RunFilter{Graph: "' OR 1 = 1 --"}, ""},
+		{store.RunFilter{}, "d c b a"},
+		{store.RunFilter{Limit: 2}, "d c"},
+		{store.RunFilter{Prefix: "b"}, "b"},
+		{store.RunFilter{Prefix: "b", Graph: "h"}, ""},
+		{store.RunFilter{Prefix: "B"}, ""},
+		{store.RunFilter{Prefix: "%"}, ""},
+		{store.RunFilter{Prefix: "bb"}, ""},
+		{store.RunFilter{Limit: 9}, "d c b a"},
+		{store.RunFilter{Graph: "g"}, "b a"},
+		{store.RunFilter{Graph: "g", Limit: 1}, "b"},
+		{store.RunFilter{Graph: "none"}, ""},
+		{store.RunFilter{Session: "s"}, "d b"},
+		{store.RunFilter{Parent: "a"}, "c"},
+		{store.RunFilter{Status: []machine.Status{machine.Completed}}, "c a"},
+		{store.RunFilter{Status: []machine.Status{machine.Failed, machine.Paused}}, "d b"},
+		{store.RunFilter{Labels: map[string]string{"env": "prod"}}, "c a"},
+		{store.RunFilter{Labels: map[string]string{"env": "prod", "who": "x"}}, "a"},
+		{store.RunFilter{Labels: map[string]string{"env": ""}}, ""},
+		{store.RunFilter{Labels: map[string]string{"env": "prod"}, Graph: "h", Limit: 3}, "c"},
+		{store.RunFilter{UpdatedBefore: startAt(12)}, "b a"},
+		{store.RunFilter{StartedBy: startAt(2)}, "c b a"},
+		{store.RunFilter{StartedBy: startAt(2), Limit: 1}, "c"},
+		{store.RunFilter{StartedBy: startAt(-1)}, ""},
+		{store.RunFilter{Graph: "' OR 1 = 1 --"}, ""},
 	} {
 		if list, err := s.List(c.filter); err != nil || ids(list) != c.want {
 			t.Errorf("%+v lists %q (%v), want %q", c.filter, ids(list), err, c.want)
@@ -85,20 +85,20 @@ func listsRuns(t *testing.T, s runner.Store) {
 
 // listsInOrder creates runs in an order that is not that of their start, two of
 // them at the same time.
-func listsInOrder(t *testing.T, s runner.Store) {
+func listsInOrder(t *testing.T, s store.Store) {
 	for i, at := range []int{3, 1, 2, 2, 0} {
-		if _, err := s.Create(runner.RunRecord{ID: fmt.Sprint(i), Started: startAt(at)}, begun()); err != nil {
+		if _, err := s.Create(store.RunRecord{ID: fmt.Sprint(i), Started: startAt(at)}, begun()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	create(t, s, "never", begun()) // no start
-	if list, err := s.List(runner.RunFilter{}); err != nil || ids(list) != "0 3 2 1 4 never" {
+	if list, err := s.List(store.RunFilter{}); err != nil || ids(list) != "0 3 2 1 4 never" {
 		t.Errorf("the order is %q (%v)", ids(list), err)
 	}
 }
 
-func listsNotes(t *testing.T, s runner.Store) {
-	record := runner.RunRecord{
+func listsNotes(t *testing.T, s store.Store) {
+	record := store.RunRecord{
 		ID: "one", Graph: "g", File: "f.yaml", Source: []byte("x"), Labels: map[string]string{"k": "v"},
 		Started: startAt(0), Parent: "p", ParentStep: 3,
 	}
@@ -106,7 +106,7 @@ func listsNotes(t *testing.T, s runner.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := wantLine(t, s, runner.RunSummary{Status: machine.Running, Updated: startAt(0)})
+	line := wantLine(t, s, store.RunSummary{Status: machine.Running, Updated: startAt(0)})
 	if line.Owner == "" {
 		t.Error("a run that is driven has no owner")
 	}
@@ -115,7 +115,7 @@ func listsNotes(t *testing.T, s runner.Store) {
 		t.Errorf("the record is %+v, want %+v", line.RunRecord, record)
 	}
 	// A new status shows at once, other news by the end.
-	steps := runner.RunSummary{Status: machine.Paused, Reason: "human", Steps: 4, Updated: startAt(1)}
+	steps := store.RunSummary{Status: machine.Paused, Reason: "human", Steps: 4, Updated: startAt(1)}
 	if err := journal.Note(steps); err != nil {
 		t.Fatal(err)
 	}
@@ -133,9 +133,9 @@ func listsNotes(t *testing.T, s runner.Store) {
 }
 
 // wantLine checks the only line of the list.
-func wantLine(t *testing.T, s runner.Store, want runner.RunSummary) runner.RunSummary {
+func wantLine(t *testing.T, s store.Store, want store.RunSummary) store.RunSummary {
 	t.Helper()
-	list, err := s.List(runner.RunFilter{})
+	list, err := s.List(store.RunFilter{})
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%d runs, %v", len(list), err)
 	}
@@ -146,14 +146,14 @@ func wantLine(t *testing.T, s runner.Store, want runner.RunSummary) runner.RunSu
 	return got
 }
 
-func caches(t *testing.T, s runner.Store) {
+func caches(t *testing.T, s store.Store) {
 	now := startAt(0)
 	value := map[string]any{"n": 1, "f": 1.5, "big": 1<<60 + 1, "list": []any{nil, "<é>"}}
-	keep(t, s, runner.CacheEntry{Key: "for ever", Value: value})
-	keep(t, s, runner.CacheEntry{Key: "a while", Value: 1, Expires: now.Add(time.Second)})
-	keep(t, s, runner.CacheEntry{Key: "replaced", Value: "old", Expires: now.Add(time.Second)})
-	keep(t, s, runner.CacheEntry{Key: "replaced", Value: "new"})
-	keep(t, s, runner.CacheEntry{Key: "null", Value: nil})
+	keep(t, s, store.CacheEntry{Key: "for ever", Value: value})
+	keep(t, s, store.CacheEntry{Key: "a while", Value: 1, Expires: now.Add(time.Second)})
+	keep(t, s, store.CacheEntry{Key: "replaced", Value: "old", Expires: now.Add(time.Second)})
+	keep(t, s, store.CacheEntry{Key: "replaced", Value: "new"})
+	keep(t, s, store.CacheEntry{Key: "null", Value: nil})
 	for _, c := range []struct {
 		key  string
 		at   time.Time
@@ -173,19 +173,19 @@ func caches(t *testing.T, s runner.Store) {
 			t.Errorf("%q at %s is %v, %t (%v), want %v, %t", c.key, c.at, got, ok, err, c.want, c.ok)
 		}
 	}
-	if err := s.Cache(runner.CacheEntry{Key: "no text", Value: func() {}}); err == nil {
+	if err := s.Cache(store.CacheEntry{Key: "no text", Value: func() {}}); err == nil {
 		t.Error("a function was cached")
 	}
 }
 
-func keep(t *testing.T, s runner.Store, e runner.CacheEntry) {
+func keep(t *testing.T, s store.Store, e store.CacheEntry) {
 	t.Helper()
 	if err := s.Cache(e); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func clearsCache(t *testing.T, s runner.Store) {
+func clearsCache(t *testing.T, s store.Store) {
 	for _, c := range []struct {
 		graph string
 		nodes []string
@@ -202,7 +202,7 @@ func clearsCache(t *testing.T, s runner.Store) {
 		all := []string{"g/a", "g/b", "h/a", "h/b"}
 		for _, key := range all {
 			graph, node, _ := strings.Cut(key, "/")
-			keep(t, s, runner.CacheEntry{Key: key, Graph: graph, Node: node, Value: key})
+			keep(t, s, store.CacheEntry{Key: key, Graph: graph, Node: node, Value: key})
 		}
 		n, err := s.ClearCache(c.graph, c.nodes)
 		left := slices.DeleteFunc(slices.Clone(all), func(key string) bool {

@@ -8,28 +8,28 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // keepsLogs keeps what was said apart by run, in order, and forgets what it is told
 // to, and all of it with the run.
-func keepsLogs(t *testing.T, s runner.Store) {
+func keepsLogs(t *testing.T, s store.Store) {
 	one, two := create(t, s, "one", begun()), create(t, s, "two", begun())
-	chunk := func(i int) runner.LogChunk {
-		return runner.LogChunk{
+	chunk := func(i int) store.LogChunk {
+		return store.LogChunk{
 			Time: startAt(i), Node: "a", Place: "a[1]", Visit: 2, Attempt: 3, Source: "tool", Stream: "stderr", Call: 4, Offset: 5,
 			Text: fmt.Sprintf("%d\x00\xff\n", i), End: i == 3,
 		}
 	}
-	add := func(run string, first int64, chunks []runner.LogChunk, drop ...int64) {
+	add := func(run string, first int64, chunks []store.LogChunk, drop ...int64) {
 		t.Helper()
 		if got, err := s.AppendLog(run, chunks, drop); err != nil || got != first {
 			t.Errorf("the first of run %s has the number %d, %v, want %d", run, got, err, first)
 		}
 	}
-	add("one", 1, []runner.LogChunk{chunk(1), chunk(2)})
-	add("two", 1, []runner.LogChunk{chunk(9)})
-	add("one", 3, []runner.LogChunk{chunk(3), chunk(4)}, 2)
+	add("one", 1, []store.LogChunk{chunk(1), chunk(2)})
+	add("two", 1, []store.LogChunk{chunk(9)})
+	add("one", 3, []store.LogChunk{chunk(3), chunk(4)}, 2)
 	add("one", 5, nil, 4, 77)
 	for _, c := range []struct {
 		run   string
@@ -58,7 +58,7 @@ func keepsLogs(t *testing.T, s runner.Store) {
 			t.Errorf("%+v: %q, %v", c, seqs, err)
 		}
 	}
-	for _, journal := range []runner.Journal{one, two} {
+	for _, journal := range []store.Journal{one, two} {
 		if err := journal.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -67,8 +67,8 @@ func keepsLogs(t *testing.T, s runner.Store) {
 		t.Fatal(err)
 	}
 	_, readErr := s.Log("one", 0, 1)
-	_, addErr := s.AppendLog("one", []runner.LogChunk{chunk(1)}, nil)
-	if !errors.Is(readErr, runner.ErrNoRun) || !errors.Is(addErr, runner.ErrNoRun) {
+	_, addErr := s.AppendLog("one", []store.LogChunk{chunk(1)}, nil)
+	if !errors.Is(readErr, store.ErrNoRun) || !errors.Is(addErr, store.ErrNoRun) {
 		t.Errorf("of a run that is gone: %v, %v", readErr, addErr)
 	}
 	if chunks, err := s.Log("two", 0, 9); err != nil || len(chunks) != 1 {

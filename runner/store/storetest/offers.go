@@ -7,23 +7,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
-func offer(t *testing.T, s runner.Store, run, id string) {
+func offer(t *testing.T, s store.Store, run, id string) {
 	t.Helper()
-	err := s.Offer(run, runner.Offer{ID: id, By: "ann", At: time.Unix(9, 0).UTC(), Answers: []runner.GivenAnswer{{Target: "a", Text: id}}})
+	err := s.Offer(run, store.Offer{ID: id, By: "ann", At: time.Unix(9, 0).UTC(), Answers: []store.GivenAnswer{{Target: "a", Text: id}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 }
 
-func wantOffer(t *testing.T, journal runner.Journal, id string) {
+func wantOffer(t *testing.T, journal store.Journal, id string) {
 	t.Helper()
 	select {
 	case got := <-journal.Offers():
-		if got.ID != id || got.By != "ann" || len(got.Answers) != 1 || got.Answers[0] != (runner.GivenAnswer{Target: "a", Text: id}) {
+		if got.ID != id || got.By != "ann" || len(got.Answers) != 1 || got.Answers[0] != (store.GivenAnswer{Target: "a", Text: id}) {
 			t.Errorf("the driver is offered %+v, want %s", got, id)
 		}
 	case <-time.After(time.Minute):
@@ -31,15 +31,15 @@ func wantOffer(t *testing.T, journal runner.Journal, id string) {
 	}
 }
 
-func wantOffered(t *testing.T, s runner.Store, id string, open bool, refused string) {
+func wantOffered(t *testing.T, s store.Store, id string, open bool, refused string) {
 	t.Helper()
 	if isOpen, why, err := s.Offered(id); isOpen != open || why != refused || err != nil {
 		t.Errorf("offer %s is open: %v, refused: %q (%v); want %v, %q", id, isOpen, why, err, open, refused)
 	}
 }
 
-func settlesOffers(t *testing.T, s runner.Store) {
-	if err := s.Offer("one", runner.Offer{ID: "x"}); !errors.Is(err, runner.ErrNoRun) {
+func settlesOffers(t *testing.T, s store.Store) {
+	if err := s.Offer("one", store.Offer{ID: "x"}); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("an offer for a run that is not there gives %v", err)
 	}
 	journal := create(t, s, "one", begun())
@@ -91,26 +91,26 @@ func settlesOffers(t *testing.T, s runner.Store) {
 }
 
 // listsDue finds the runs whose time has come.
-func listsDue(t *testing.T, s runner.Store) {
+func listsDue(t *testing.T, s store.Store) {
 	at := time.Unix(1000, 0)
 	for id, due := range map[string]time.Time{"early": at, "late": at.Add(time.Hour), "never": {}} {
 		journal := create(t, s, id, begun())
-		if err := journal.Note(runner.RunSummary{Status: machine.Paused, Reason: "wait", Due: due}); err != nil {
+		if err := journal.Note(store.RunSummary{Status: machine.Paused, Reason: "wait", Due: due}); err != nil {
 			t.Fatal(err)
 		}
 		if err := journal.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	list, err := s.List(runner.RunFilter{DueBy: at})
+	list, err := s.List(store.RunFilter{DueBy: at})
 	if err != nil || len(list) != 1 || list[0].ID != "early" || !list[0].Due.Equal(at) {
 		t.Errorf("due: %+v (%v), want the early one", list, err)
 	}
 	journal := open(t, s, "early", "")
-	if err := journal.Note(runner.RunSummary{Status: machine.Paused, Reason: "wait"}); err != nil {
+	if err := journal.Note(store.RunSummary{Status: machine.Paused, Reason: "wait"}); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := s.List(runner.RunFilter{DueBy: at}); err != nil || len(list) > 0 {
+	if list, err := s.List(store.RunFilter{DueBy: at}); err != nil || len(list) > 0 {
 		t.Errorf("due: %+v (%v), want none", list, err)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
-func ask(t *testing.T, s runner.Store, id string, request runner.Request) {
+func ask(t *testing.T, s store.Store, id string, request store.Request) {
 	t.Helper()
 	if err := s.Ask(id, request); err != nil {
 		t.Fatal(err)
@@ -18,7 +18,7 @@ func ask(t *testing.T, s runner.Store, id string, request runner.Request) {
 }
 
 // wantRequest waits for the next request.
-func wantRequest(t *testing.T, journal runner.Journal, want runner.Request) {
+func wantRequest(t *testing.T, journal store.Journal, want store.Request) {
 	t.Helper()
 	select {
 	case got := <-journal.Asked():
@@ -30,27 +30,27 @@ func wantRequest(t *testing.T, journal runner.Journal, want runner.Request) {
 	}
 }
 
-func deliversRequests(t *testing.T, s runner.Store) {
-	if err := s.Ask("one", runner.RequestPause); !errors.Is(err, runner.ErrNoRun) {
+func deliversRequests(t *testing.T, s store.Store) {
+	if err := s.Ask("one", store.RequestPause); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("asking for a run that is not there gives %v", err)
 	}
 	journal := create(t, s, "one", begun())
 	bystander := create(t, s, "two", begun())
-	ask(t, s, "one", runner.RequestPause)
-	wantRequest(t, journal, runner.RequestPause)
-	ask(t, s, "one", runner.RequestPause)
-	ask(t, s, "one", runner.RequestCancel)
-	wantRequest(t, journal, runner.RequestCancel)
-	ask(t, s, "one", runner.RequestPause)
+	ask(t, s, "one", store.RequestPause)
+	wantRequest(t, journal, store.RequestPause)
+	ask(t, s, "one", store.RequestPause)
+	ask(t, s, "one", store.RequestCancel)
+	wantRequest(t, journal, store.RequestCancel)
+	ask(t, s, "one", store.RequestPause)
 	if err := journal.Close(); err != nil {
 		t.Fatal(err)
 	}
-	ask(t, s, "one", runner.RequestPause) // of nobody
+	ask(t, s, "one", store.RequestPause) // of nobody
 	journal = open(t, s, "one", "")
-	because := runner.CancelBecause("it is in the way")
+	because := store.CancelBecause("it is in the way")
 	ask(t, s, "one", because)
 	wantRequest(t, journal, because)
-	ask(t, s, "one", runner.RequestPause) // it is too late for that
+	ask(t, s, "one", store.RequestPause) // it is too late for that
 	select {
 	case got := <-bystander.Asked():
 		t.Errorf("the driver of another run is asked to %s", got)
@@ -65,13 +65,13 @@ func hearsOthers(t *testing.T, handle Handle) {
 	clock := newTicker()
 	here, there := handle(clock.Now), handle(clock.Now)
 	journal := create(t, here, "one", begun())
-	ask(t, there, "one", runner.RequestCancel)
-	wantRequest(t, journal, runner.RequestCancel)
+	ask(t, there, "one", store.RequestCancel)
+	wantRequest(t, journal, store.RequestCancel)
 	if err := journal.Close(); err != nil {
 		t.Fatal(err)
 	}
 	// Taken over, the run is nobody's to cancel.
 	again := open(t, there, "one", "there")
-	ask(t, here, "one", runner.RequestPause)
-	wantRequest(t, again, runner.RequestPause)
+	ask(t, here, "one", store.RequestPause)
+	wantRequest(t, again, store.RequestPause)
 }

@@ -8,16 +8,17 @@ import (
 	"testing"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
-func save(t *testing.T, s runner.Store, session runner.Session) {
+func save(t *testing.T, s store.Store, session store.Session) {
 	t.Helper()
 	if err := s.SaveSession(session); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func wantSession(t *testing.T, s runner.Store, want runner.Session) {
+func wantSession(t *testing.T, s store.Store, want store.Session) {
 	t.Helper()
 	got, err := s.Session(want.ID)
 	if err != nil || !got.Updated.Equal(want.Updated) {
@@ -29,23 +30,23 @@ func wantSession(t *testing.T, s runner.Store, want runner.Session) {
 }
 
 // keepsSessions saves what runs of two graphs leave to one session.
-func keepsSessions(t *testing.T, s runner.Store) {
-	if _, err := s.Session("chat"); !errors.Is(err, runner.ErrNoSession) {
+func keepsSessions(t *testing.T, s store.Store) {
+	if _, err := s.Session("chat"); !errors.Is(err, store.ErrNoSession) {
 		t.Errorf("a session that is not there gives %v", err)
 	}
 	talk := []runner.Message{
 		{Role: "user", Content: "hi <é>", Node: "a"},
 		{Role: "assistant", ToolCalls: []runner.ToolCall{{ID: "1", Name: "f", Args: map[string]any{"n": 1<<60 + 1}}}},
 	}
-	save(t, s, runner.Session{
+	save(t, s, store.Session{
 		ID: "chat", Run: "one", Graph: "g", Updated: startAt(0), Talk: talk, Secret: []string{"b", "c"},
 		Keys: map[string]any{"a": 1, "b": "secret", "c": []any{nil, 0.5, "é"}},
 	})
-	save(t, s, runner.Session{ID: "other", Updated: startAt(1)})
-	save(t, s, runner.Session{
+	save(t, s, store.Session{ID: "other", Updated: startAt(1)})
+	save(t, s, store.Session{
 		ID: "chat", Run: "two", Graph: "h", Updated: startAt(2), Secret: []string{"d"}, Keys: map[string]any{"b": 1<<60 + 1, "d": ""},
 	})
-	wantSession(t, s, runner.Session{
+	wantSession(t, s, store.Session{
 		ID: "chat", Run: "two", Graph: "h", Updated: startAt(2), Talk: talk, Secret: []string{"c", "d"},
 		Keys: map[string]any{"a": 1, "b": 1<<60 + 1, "c": []any{nil, 0.5, "é"}, "d": ""},
 	})
@@ -56,7 +57,7 @@ func keepsSessions(t *testing.T, s runner.Store) {
 	if err := s.DeleteSession("chat"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DeleteSession("chat"); !errors.Is(err, runner.ErrNoSession) {
+	if err := s.DeleteSession("chat"); !errors.Is(err, store.ErrNoSession) {
 		t.Errorf("deleting a session that is not there gives %v", err)
 	}
 	if list, err := s.Sessions(); err != nil || len(list) != 1 {

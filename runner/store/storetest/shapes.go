@@ -10,12 +10,12 @@ import (
 	"testing"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // keepsShapes sets every field an event has, also those that it gets one day.
-func keepsShapes(t *testing.T, s runner.Store) {
+func keepsShapes(t *testing.T, s store.Store) {
 	journal := create(t, s, "one")
 	var want []machine.Event
 	for _, kind := range []machine.EventKind{machine.RunBegan, machine.TaskEnded, machine.Advanced} {
@@ -85,7 +85,7 @@ func fill(v reflect.Value, depth int) {
 }
 
 // keepsNumbers reads back the very values that expressions were given.
-func keepsNumbers(t *testing.T, s runner.Store) {
+func keepsNumbers(t *testing.T, s store.Store) {
 	journal := create(t, s, "one")
 	numbers := []any{
 		0, 1, -1, 0.5, 1e300, 5e-324, math.MaxFloat64, math.Pi,
@@ -108,7 +108,7 @@ func keepsNumbers(t *testing.T, s runner.Store) {
 	}
 }
 
-func appendsAll(t *testing.T, s runner.Store) {
+func appendsAll(t *testing.T, s store.Store) {
 	journal := create(t, s, "one")
 	all := events()
 	add(t, journal, all[0])
@@ -122,7 +122,7 @@ func appendsAll(t *testing.T, s runner.Store) {
 	wantEvents(t, s, "one", all[:5])
 }
 
-func readsOn(t *testing.T, s runner.Store) {
+func readsOn(t *testing.T, s store.Store) {
 	journal := create(t, s, "one")
 	all := events()
 	add(t, journal, all[:4]...)
@@ -140,7 +140,7 @@ func readsOn(t *testing.T, s runner.Store) {
 
 // refusesBadEvents gives events that have no text: nothing of what was to be
 // kept with them is, and the journal is of no more use.
-func refusesBadEvents(t *testing.T, s runner.Store) {
+func refusesBadEvents(t *testing.T, s store.Store) {
 	journal := create(t, s, "one")
 	add(t, journal, events()[0])
 	bad := machine.Event{Kind: machine.TaskEnded, Output: math.NaN()}
@@ -153,16 +153,16 @@ func refusesBadEvents(t *testing.T, s runner.Store) {
 	wantEvents(t, s, "one", events()[:1])
 }
 
-func keepsSnapshots(t *testing.T, s runner.Store) {
+func keepsSnapshots(t *testing.T, s store.Store) {
 	journal := create(t, s, "one", begun())
-	wantSnapshot(t, s, -1, runner.Snapshot{})
+	wantSnapshot(t, s, -1, store.Snapshot{})
 	add(t, journal, events()[1])
 	size := journal.Journaled()
 	if size <= 0 {
 		t.Errorf("two events have %d bytes", size)
 	}
 	for _, state := range []string{"first", "state of two"} {
-		if err := journal.Snapshot(runner.Snapshot{State: []byte(state), Path: []byte("ab")}); err != nil {
+		if err := journal.Snapshot(store.Snapshot{State: []byte(state), Path: []byte("ab")}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -174,13 +174,13 @@ func keepsSnapshots(t *testing.T, s runner.Store) {
 		t.Errorf("%d bytes are journaled, want %d", n, size)
 	}
 	for _, base := range []int{0, 2} {
-		if err := journal.Snapshot(runner.Snapshot{State: []byte("state of four"), Base: base, Path: []byte("cde")}); err != nil {
+		if err := journal.Snapshot(store.Snapshot{State: []byte("state of four"), Base: base, Path: []byte("cde")}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	add(t, journal, events()[:2]...)
-	two := runner.Snapshot{Events: 2, State: []byte("state of two")}
-	four := runner.Snapshot{Events: 4, State: []byte("state of four")}
+	two := store.Snapshot{Events: 2, State: []byte("state of two")}
+	four := store.Snapshot{Events: 4, State: []byte("state of four")}
 	for events, want := range map[int]string{2: "ab", 4: "abcde", 3: ""} {
 		if path, err := s.Path("one", events); err != nil || string(path) != want {
 			t.Errorf("the path up to %d events is %q (%v), want %q", events, path, err, want)
@@ -190,7 +190,7 @@ func keepsSnapshots(t *testing.T, s runner.Store) {
 	wantSnapshot(t, s, 9, four)
 	wantSnapshot(t, s, 4, four)
 	wantSnapshot(t, s, 3, two)
-	wantSnapshot(t, s, 1, runner.Snapshot{})
+	wantSnapshot(t, s, 1, store.Snapshot{})
 	if err := journal.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func keepsSnapshots(t *testing.T, s runner.Store) {
 	}
 }
 
-func wantSnapshot(t *testing.T, s runner.Store, most int, want runner.Snapshot) {
+func wantSnapshot(t *testing.T, s store.Store, most int, want store.Snapshot) {
 	t.Helper()
 	got, err := s.Snapshot("one", most)
 	if err != nil || got.Events != want.Events || string(got.State) != string(want.State) {
@@ -208,7 +208,7 @@ func wantSnapshot(t *testing.T, s runner.Store, most int, want runner.Snapshot) 
 	}
 }
 
-func closesJournals(t *testing.T, s runner.Store) {
+func closesJournals(t *testing.T, s store.Store) {
 	journal := create(t, s, "one")
 	add(t, journal, events()[0])
 	for range 2 {
@@ -218,9 +218,9 @@ func closesJournals(t *testing.T, s runner.Store) {
 	}
 	for what, err := range map[string]error{
 		"append": journal.Append(events()[1]), "append all": journal.AppendAll(events()[1:2]),
-		"snapshot": journal.Snapshot(runner.Snapshot{State: []byte("x")}), "note": journal.Note(runner.RunSummary{}),
+		"snapshot": journal.Snapshot(store.Snapshot{State: []byte("x")}), "note": journal.Note(store.RunSummary{}),
 	} {
-		if !errors.Is(err, runner.ErrJournalClosed) {
+		if !errors.Is(err, store.ErrJournalClosed) {
 			t.Errorf("%s gives %v, want ErrJournalClosed", what, err)
 		}
 	}

@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Handle opens one more handle on the store of a test, as another process would
 // have it. A lease holds for 15 s by the given clock, and drivers give no sign
 // of life of their own accord.
-type Handle func(now func() time.Time) runner.Store
+type Handle func(now func() time.Time) store.Store
 
 // RunShared runs the suite for stores that outlive their process; make returns
 // the way to an empty store for each of its tests.
@@ -64,16 +64,16 @@ func staysWritten(t *testing.T, handle Handle) {
 	s := handle(clock.Now)
 	journal := create(t, s, "one")
 	add(t, journal, events()...)
-	if err := journal.Snapshot(runner.Snapshot{State: []byte("x")}); err != nil {
+	if err := journal.Snapshot(store.Snapshot{State: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
-	keep(t, s, runner.CacheEntry{Key: "k", Value: 1})
+	keep(t, s, store.CacheEntry{Key: "k", Value: 1})
 	if err := s.Close(); err != nil { // and the journal with it
 		t.Fatal(err)
 	}
 	again := handle(clock.Now)
 	wantEvents(t, again, "one", events())
-	wantSnapshot(t, again, -1, runner.Snapshot{Events: len(events()), State: []byte("x")})
+	wantSnapshot(t, again, -1, store.Snapshot{Events: len(events()), State: []byte("x")})
 	if v, ok, err := again.Cached("k", clock.Now()); v != 1 || !ok || err != nil {
 		t.Errorf("the cache has %v, %t, %v", v, ok, err)
 	}
@@ -95,34 +95,34 @@ func expiresLeases(t *testing.T, handle Handle) {
 	add(t, lost, events()[1])
 	taken := open(t, there, "one", "there")
 	for _, err := range []error{
-		lost.Append(events()[2]), lost.AppendAll(events()[2:4]), lost.Snapshot(runner.Snapshot{}), lost.Note(runner.RunSummary{Status: machine.Failed}),
+		lost.Append(events()[2]), lost.AppendAll(events()[2:4]), lost.Snapshot(store.Snapshot{}), lost.Note(store.RunSummary{Status: machine.Failed}),
 	} {
 		wantLeased(t, "writing without the lease", err, "there")
 	}
 	add(t, taken, events()[2])
-	ask(t, here, "one", runner.RequestPause)
+	ask(t, here, "one", store.RequestPause)
 	if err := lost.Close(); err != nil {
 		t.Errorf("closing a journal that was taken over: %v", err)
 	}
-	wantRequest(t, taken, runner.RequestPause) // who lost the run took nothing along
+	wantRequest(t, taken, store.RequestPause) // who lost the run took nothing along
 	_, err = here.Open("one", "here")
 	wantLeased(t, "opening a run that was taken over", err, "there")
 	add(t, taken, events()[3])
 	wantEvents(t, here, "one", events()[:4])
-	wantLine(t, here, runner.RunSummary{Status: machine.Running})
+	wantLine(t, here, store.RunSummary{Status: machine.Running})
 }
 
 func seesLeases(t *testing.T, handle Handle) {
 	clock := newTicker()
 	here, there := handle(clock.Now), handle(clock.Now)
 	journal := create(t, here, "one", begun())
-	line := wantLine(t, there, runner.RunSummary{Status: machine.Running})
+	line := wantLine(t, there, store.RunSummary{Status: machine.Running})
 	if line.Owner == "" || !line.Until.Equal(clock.Now().Add(15*time.Second)) {
 		t.Errorf("held by %q until %s", line.Owner, line.Until)
 	}
 	wantLeased(t, "deleting a run that is driven elsewhere", there.Delete("one"), line.Owner)
 	clock.pass(15 * time.Second)
-	if line := wantLine(t, there, runner.RunSummary{Status: machine.Running}); line.Owner != "" || !line.Until.IsZero() {
+	if line := wantLine(t, there, store.RunSummary{Status: machine.Running}); line.Owner != "" || !line.Until.IsZero() {
 		t.Errorf("a lease that ran out is held by %q until %s", line.Owner, line.Until)
 	}
 	if err := journal.Close(); err != nil {
@@ -156,7 +156,7 @@ func stopsDriversOfDeleted(t *testing.T, handle Handle) {
 		t.Fatal(err)
 	}
 	add(t, create(t, there, "two"), events()[1])
-	if err := journal.Append(events()[2]); !errors.Is(err, runner.ErrNoRun) {
+	if err := journal.Append(events()[2]); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("appending to a deleted run gives %v, want ErrNoRun", err)
 	}
 	wantEvents(t, there, "two", events()[1:2])
@@ -217,11 +217,11 @@ func racesForLease(t *testing.T, handle Handle) {
 	if err := create(t, handle(clock.Now), "one", begun()).Close(); err != nil {
 		t.Fatal(err)
 	}
-	stores := make([]runner.Store, rivals)
+	stores := make([]store.Store, rivals)
 	for i := range stores {
 		stores[i] = handle(clock.Now)
 	}
-	journals, failures := make([]runner.Journal, rivals), make([]error, rivals)
+	journals, failures := make([]store.Journal, rivals), make([]error, rivals)
 	var all sync.WaitGroup
 	for i, s := range stores {
 		all.Go(func() { journals[i], failures[i] = s.Open("one", string(rune('a'+i))) })

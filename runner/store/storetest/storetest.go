@@ -1,4 +1,4 @@
-// Package storetest holds the conformance suite that every runner.Store passes.
+// Package storetest holds the conformance suite that every store.Store passes.
 package storetest
 
 import (
@@ -14,14 +14,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Run runs the suite; open makes an empty store for each of its tests.
-func Run(t *testing.T, open func(t *testing.T) runner.Store) {
+func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	t.Helper()
-	tests := map[string]func(t *testing.T, s runner.Store){
+	tests := map[string]func(t *testing.T, s store.Store){
 		"a journal keeps its events in order":    keepsEvents,
 		"a run keeps its record":                 keepsRecord,
 		"runs are told apart":                    tellsRunsApart,
@@ -84,9 +84,9 @@ func events() []machine.Event {
 }
 
 // create starts a journal with events; without any the run has not started yet.
-func create(t *testing.T, s runner.Store, id string, first ...machine.Event) runner.Journal {
+func create(t *testing.T, s store.Store, id string, first ...machine.Event) store.Journal {
 	t.Helper()
-	journal, err := s.Create(runner.RunRecord{ID: id, File: id + ".yaml", Source: []byte("graphrun: v1 # " + id)}, first...)
+	journal, err := s.Create(store.RunRecord{ID: id, File: id + ".yaml", Source: []byte("graphrun: v1 # " + id)}, first...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func create(t *testing.T, s runner.Store, id string, first ...machine.Event) run
 // begun is the first event of a run.
 func begun() machine.Event { return events()[0] }
 
-func add(t *testing.T, journal runner.Journal, list ...machine.Event) {
+func add(t *testing.T, journal store.Journal, list ...machine.Event) {
 	t.Helper()
 	for _, e := range list {
 		if err := journal.Append(e); err != nil {
@@ -105,7 +105,7 @@ func add(t *testing.T, journal runner.Journal, list ...machine.Event) {
 	}
 }
 
-func wantEvents(t *testing.T, s runner.Store, id string, want []machine.Event) {
+func wantEvents(t *testing.T, s store.Store, id string, want []machine.Event) {
 	t.Helper()
 	got, err := s.Events(id)
 	if err != nil {
@@ -130,7 +130,7 @@ func texts(t *testing.T, events []machine.Event) []string {
 	return out
 }
 
-func keepsEvents(t *testing.T, s runner.Store) {
+func keepsEvents(t *testing.T, s store.Store) {
 	journal := create(t, s, "one")
 	for i, e := range events() {
 		add(t, journal, e)
@@ -138,8 +138,8 @@ func keepsEvents(t *testing.T, s runner.Store) {
 	}
 }
 
-func keepsRecord(t *testing.T, s runner.Store) {
-	want := runner.RunRecord{
+func keepsRecord(t *testing.T, s store.Store) {
+	want := store.RunRecord{
 		ID: "one", Graph: "g", File: "some/flow.yaml", Source: []byte("a: é\n\x00\xff"),
 		Files:  map[string][]byte{"/some/child.yaml": []byte("b: é\xff"), "/same.yaml": []byte("a: é\n\x00\xff")},
 		Labels: map[string]string{"a": "1", "": "b", "é": ""}, Session: "s",
@@ -160,7 +160,7 @@ func keepsRecord(t *testing.T, s runner.Store) {
 	}
 }
 
-func tellsRunsApart(t *testing.T, s runner.Store) {
+func tellsRunsApart(t *testing.T, s store.Store) {
 	one, two := create(t, s, "one"), create(t, s, "two")
 	all := events()
 	add(t, one, all[0])
@@ -170,9 +170,9 @@ func tellsRunsApart(t *testing.T, s runner.Store) {
 	wantEvents(t, s, "two", all[1:3])
 }
 
-func takesIDsOnce(t *testing.T, s runner.Store) {
+func takesIDsOnce(t *testing.T, s store.Store) {
 	add(t, create(t, s, "one"), events()[0])
-	if _, err := s.Create(runner.RunRecord{ID: "one", Source: []byte("other")}); !errors.Is(err, runner.ErrRunExists) {
+	if _, err := s.Create(store.RunRecord{ID: "one", Source: []byte("other")}); !errors.Is(err, store.ErrRunExists) {
 		t.Errorf("a second run of one id gives %v, want ErrRunExists", err)
 	}
 	wantEvents(t, s, "one", events()[:1])
@@ -181,44 +181,44 @@ func takesIDsOnce(t *testing.T, s runner.Store) {
 	}
 }
 
-func saysWhatIsNotThere(t *testing.T, s runner.Store) {
+func saysWhatIsNotThere(t *testing.T, s store.Store) {
 	create(t, s, "one")
-	if _, err := s.Events("two"); !errors.Is(err, runner.ErrNoRun) {
+	if _, err := s.Events("two"); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("events give %v, want ErrNoRun", err)
 	}
-	if _, err := s.Run("two"); !errors.Is(err, runner.ErrNoRun) {
+	if _, err := s.Run("two"); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("a record gives %v, want ErrNoRun", err)
 	}
-	if _, err := s.EventsAfter("two", 3); !errors.Is(err, runner.ErrNoRun) {
+	if _, err := s.EventsAfter("two", 3); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("events after some give %v, want ErrNoRun", err)
 	}
-	if _, err := s.Path("two", 1); !errors.Is(err, runner.ErrNoRun) {
+	if _, err := s.Path("two", 1); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("path of an unknown run: %v, want ErrNoRun", err)
 	}
-	if _, err := s.Snapshot("two", -1); !errors.Is(err, runner.ErrNoRun) {
+	if _, err := s.Snapshot("two", -1); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("a snapshot gives %v, want ErrNoRun", err)
 	}
-	if _, err := s.Open("two", "x"); !errors.Is(err, runner.ErrNoRun) {
+	if _, err := s.Open("two", "x"); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("opening gives %v, want ErrNoRun", err)
 	}
-	if err := s.Delete("two"); !errors.Is(err, runner.ErrNoRun) {
+	if err := s.Delete("two"); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("deleting gives %v, want ErrNoRun", err)
 	}
 }
 
 // startsWithEvents looks at runs that have no event yet, or never got one.
-func startsWithEvents(t *testing.T, s runner.Store) {
+func startsWithEvents(t *testing.T, s store.Store) {
 	create(t, s, "whole", events()[:3]...)
 	wantEvents(t, s, "whole", events()[:3])
 	bad := machine.Event{Kind: machine.TaskEnded, Output: math.NaN()}
-	if _, err := s.Create(runner.RunRecord{ID: "bad"}, begun(), bad); err == nil {
+	if _, err := s.Create(store.RunRecord{ID: "bad"}, begun(), bad); err == nil {
 		t.Error("a run whose events have no text was made")
 	}
 	wantNever(t, s, "bad")
 
 	early := create(t, s, "early")
 	wantNever(t, s, "early")
-	if _, err := s.Create(runner.RunRecord{ID: "early"}, begun()); !errors.Is(err, runner.ErrRunExists) {
+	if _, err := s.Create(store.RunRecord{ID: "early"}, begun()); !errors.Is(err, store.ErrRunExists) {
 		t.Errorf("another run of an id that is about to begin: %v, want ErrRunExists", err)
 	}
 	add(t, early, begun())
@@ -233,32 +233,32 @@ func startsWithEvents(t *testing.T, s runner.Store) {
 	if swept, err := s.Sweep(time.Now(), false); err != nil || len(swept) > 0 {
 		t.Errorf("swept %q (%v), want none", swept, err)
 	}
-	if list, err := s.List(runner.RunFilter{}); err != nil || len(list) != 3 {
+	if list, err := s.List(store.RunFilter{}); err != nil || len(list) != 3 {
 		t.Errorf("%d runs (%v), want 3", len(list), err)
 	}
 }
 
 // wantNever looks for a run that never started.
-func wantNever(t *testing.T, s runner.Store, id string) {
+func wantNever(t *testing.T, s store.Store, id string) {
 	t.Helper()
 	_, run := s.Run(id)
 	_, events := s.Events(id)
 	_, snapshot := s.Snapshot(id, -1)
 	for what, err := range map[string]error{
-		"the record": run, "events": events, "a snapshot": snapshot, "deleting": s.Delete(id), "asking": s.Ask(id, runner.RequestCancel),
+		"the record": run, "events": events, "a snapshot": snapshot, "deleting": s.Delete(id), "asking": s.Ask(id, store.RequestCancel),
 	} {
-		if !errors.Is(err, runner.ErrNoRun) {
+		if !errors.Is(err, store.ErrNoRun) {
 			t.Errorf("%s of %q: %v, want ErrNoRun", what, id, err)
 		}
 	}
-	if list, err := s.List(runner.RunFilter{ID: id}); err != nil || len(list) > 0 {
+	if list, err := s.List(store.RunFilter{ID: id}); err != nil || len(list) > 0 {
 		t.Errorf("%d runs are %q (%v), want none", len(list), id, err)
 	}
 }
 
 // readsWhileWriting reads from another goroutine: what it sees is always a
 // beginning of what is written.
-func readsWhileWriting(t *testing.T, s runner.Store) {
+func readsWhileWriting(t *testing.T, s store.Store) {
 	const total = 200
 	journal := create(t, s, "one", machine.Event{Kind: machine.RunBegan})
 	var reader sync.WaitGroup
@@ -296,7 +296,7 @@ func readsWhileWriting(t *testing.T, s runner.Store) {
 	}
 }
 
-func givesCopies(t *testing.T, s runner.Store) {
+func givesCopies(t *testing.T, s store.Store) {
 	journal := create(t, s, "one")
 	all := events()
 	add(t, journal, all[4], all[5])
@@ -310,12 +310,12 @@ func givesCopies(t *testing.T, s runner.Store) {
 	wantEvents(t, s, "one", all[4:7])
 }
 
-func writesRunsAtOnce(t *testing.T, s runner.Store) {
+func writesRunsAtOnce(t *testing.T, s store.Store) {
 	const runs, each = 8, 25
 	var all sync.WaitGroup
 	for i := range runs {
 		all.Go(func() {
-			journal, err := s.Create(runner.RunRecord{ID: fmt.Sprint("run-", i)})
+			journal, err := s.Create(store.RunRecord{ID: fmt.Sprint("run-", i)})
 			if err != nil {
 				t.Error(err)
 				return

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
-func readsStretches(t *testing.T, s runner.Store) {
+func readsStretches(t *testing.T, s store.Store) {
 	all := events()
 	create(t, s, "one", all...)
 	create(t, s, "other", all[:2]...)
@@ -40,12 +40,12 @@ func readsStretches(t *testing.T, s runner.Store) {
 			t.Errorf("stretches of %d bytes: %d events, want %d", size, len(got), len(all))
 		}
 	}
-	if _, err := s.Stretch("two", 0, 1); !errors.Is(err, runner.ErrNoRun) {
+	if _, err := s.Stretch("two", 0, 1); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("a stretch of what is not there: %v, want ErrNoRun", err)
 	}
 }
 
-func knowsRetractions(t *testing.T, s runner.Store) {
+func knowsRetractions(t *testing.T, s store.Store) {
 	back := func(places ...int) machine.Event { return machine.Event{Kind: machine.Resumed, At: 1, Undo: places} }
 	alike := machine.Event{Kind: machine.TaskEnded, At: 1, Output: map[string]any{"undo": []any{1}}}
 	journal := create(t, s, "one", begun(), alike, events()[1], back(2))
@@ -53,32 +53,32 @@ func knowsRetractions(t *testing.T, s runner.Store) {
 	add(t, journal, back(3, 4))
 	create(t, s, "none", events()...)
 	got, err := s.Retractions("one")
-	want := []runner.Retraction{{By: 3, Places: []int{2}}, {By: 5, Places: []int{3, 4}}}
-	if err != nil || !slices.EqualFunc(got, want, func(a, b runner.Retraction) bool { return a.By == b.By && slices.Equal(a.Places, b.Places) }) {
+	want := []store.Retraction{{By: 3, Places: []int{2}}, {By: 5, Places: []int{3, 4}}}
+	if err != nil || !slices.EqualFunc(got, want, func(a, b store.Retraction) bool { return a.By == b.By && slices.Equal(a.Places, b.Places) }) {
 		t.Errorf("retractions %v (%v), want %v", got, err, want)
 	}
 	if got, err := s.Retractions("none"); err != nil || len(got) > 0 {
 		t.Errorf("retractions of a run without: %v, %v", got, err)
 	}
-	if _, err := s.Retractions("two"); !errors.Is(err, runner.ErrNoRun) {
+	if _, err := s.Retractions("two"); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("retractions of what is not there: %v, want ErrNoRun", err)
 	}
 }
 
-func keepsForks(t *testing.T, s runner.Store) {
+func keepsForks(t *testing.T, s store.Store) {
 	all := events()
 	journal := create(t, s, "one", all[:3]...)
-	if err := journal.Snapshot(runner.Snapshot{State: []byte("three"), Path: []byte("abc")}); err != nil {
+	if err := journal.Snapshot(store.Snapshot{State: []byte("three"), Path: []byte("abc")}); err != nil {
 		t.Fatal(err)
 	}
 	add(t, journal, all[3:]...)
-	if err := journal.Snapshot(runner.Snapshot{State: []byte("all"), Base: 3, Path: []byte("def")}); err != nil {
+	if err := journal.Snapshot(store.Snapshot{State: []byte("all"), Base: 3, Path: []byte("def")}); err != nil {
 		t.Fatal(err)
 	}
 	if err := journal.Close(); err != nil {
 		t.Fatal(err)
 	}
-	fork, err := s.Fork(runner.RunRecord{ID: "two", Parent: "one", ParentStep: 2}, "one", 4, all[6], all[7])
+	fork, err := s.Fork(store.RunRecord{ID: "two", Parent: "one", ParentStep: 2}, "one", 4, all[6], all[7])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,10 +99,10 @@ func keepsForks(t *testing.T, s runner.Store) {
 		t.Errorf("its path is %q, %v", path, err)
 	}
 	wantEvents(t, s, "one", all)
-	if _, err := s.Fork(runner.RunRecord{ID: "two"}, "one", 1); !errors.Is(err, runner.ErrRunExists) {
+	if _, err := s.Fork(store.RunRecord{ID: "two"}, "one", 1); !errors.Is(err, store.ErrRunExists) {
 		t.Errorf("a second fork of one id: %v, want ErrRunExists", err)
 	}
-	if _, err := s.Fork(runner.RunRecord{ID: "three"}, "nobody", 1); !errors.Is(err, runner.ErrNoRun) {
+	if _, err := s.Fork(store.RunRecord{ID: "three"}, "nobody", 1); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("a fork of nothing: %v, want ErrNoRun", err)
 	}
 	wantNever(t, s, "three")

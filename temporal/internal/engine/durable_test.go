@@ -16,8 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/temporal/internal/engine"
 )
 
@@ -265,7 +265,7 @@ func readAlong(t *testing.T, o engine.Options, runID string) {
 	s := c.Store(t.Context())
 	var all []string
 	for ended := false; !ended; {
-		lines, err := s.List(runner.RunFilter{ID: runID})
+		lines, err := s.List(store.RunFilter{ID: runID})
 		if err == nil && len(lines) == 0 { // it has not begun
 			time.Sleep(100 * time.Millisecond)
 			continue

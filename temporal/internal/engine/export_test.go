@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // ReplayRun replays the histories of a run.
@@ -78,7 +79,7 @@ func (o Options) OfCore(version int) Options {
 func (c *Cluster) RunAlone(ctx context.Context, runID, source string) error {
 	start := &Start{
 		Core:   c.options.core,
-		Record: runner.RunRecord{ID: runID, File: "/flow.yaml", Source: []byte(source), Started: time.Now()},
+		Record: store.RunRecord{ID: runID, File: "/flow.yaml", Source: []byte(source), Started: time.Now()},
 		Queue:  c.queue(""), RunDir: "/", Nonce: "00", Settings: Settings{Dir: "/"},
 	}
 	if err := c.Store(ctx).launch(ctx, start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {

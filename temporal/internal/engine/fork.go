@@ -22,19 +22,19 @@ var errCaught = errors.New("the fork begins on the cluster")
 // new run begins.
 type forks struct {
 	*Store
-	record runner.RunRecord
+	record store.RunRecord
 	from   int
 	first  []machine.Event
 }
 
 // Create catches a fork from before the first step.
-func (f *forks) Create(record runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
+func (f *forks) Create(record store.RunRecord, first ...machine.Event) (store.Journal, error) {
 	f.record, f.first = record, first
 	return nil, errCaught
 }
 
 // Fork catches one that goes on from n events.
-func (f *forks) Fork(record runner.RunRecord, _ string, n int, first ...machine.Event) (runner.Journal, error) {
+func (f *forks) Fork(record store.RunRecord, _ string, n int, first ...machine.Event) (store.Journal, error) {
 	f.record, f.from, f.first = record, n, first
 	return nil, errCaught
 }

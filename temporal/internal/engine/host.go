@@ -22,6 +22,7 @@ import (
 
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -69,7 +70,7 @@ type call struct {
 }
 
 // flowRunner makes a runner over the texts of a run.
-func flowRunner(record *runner.RunRecord, cfg runner.Config) (*runner.Runner, *runner.Flow, error) {
+func flowRunner(record *store.RunRecord, cfg runner.Config) (*runner.Runner, *runner.Flow, error) {
 	texts := record.Files
 	cfg.Load = func(path string) ([]byte, error) {
 		if text, ok := texts[path]; ok {
@@ -90,7 +91,7 @@ func flowRunner(record *runner.RunRecord, cfg runner.Config) (*runner.Runner, *r
 }
 
 // digestOf names the texts of a run.
-func digestOf(record *runner.RunRecord) string {
+func digestOf(record *store.RunRecord) string {
 	sum := sha256.New()
 	add := func(name string, text []byte) {
 		fmt.Fprintf(sum, "%d %s %d\n", len(name), name, len(text))
@@ -152,7 +153,7 @@ func (h *host) resume(s *Settings) {
 }
 
 // answer keeps answers for a run that pauses.
-func (h *host) answer(answers []runner.GivenAnswer, by string) {
+func (h *host) answer(answers []store.GivenAnswer, by string) {
 	h.drive(func() (*runner.Result, error) {
 		_, err := h.runner.Answer(context.Background(), h.start.Record.ID, answers, by)
 		return h.result, err
@@ -180,7 +181,7 @@ func (h *host) leave(calls []*call) {
 		c.err = errLeft
 		h.stage.Wake(c.over)
 	}
-	h.stage.Ask(runner.RequestCancel) // to apply it, it has to be kept, which fails
+	h.stage.Ask(store.RequestCancel) // to apply it, it has to be kept, which fails
 }
 
 // take are the calls that were begun.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -23,13 +22,13 @@ type journal struct {
 	store.Memory // what is not of the run
 
 	mu        sync.Mutex // of all that follows
-	record    runner.RunRecord
+	record    store.RunRecord
 	runDir    string
 	base      int // events before texts
 	texts     [][]byte
-	snapshots []runner.Snapshot // in order; the first has the path up to it
+	snapshots []store.Snapshot // in order; the first has the path up to it
 	journaled int
-	standing  runner.RunSummary
+	standing  store.RunSummary
 	failed    error
 	session   *keptSession    // that the run began with; nil: none
 	left      *runner.Session // what the run leaves; nil: nothing
@@ -76,14 +75,14 @@ func (j *journal) atMost(most int) int {
 }
 
 // newJournal is the journal of a run, with what a seed says of it.
-func newJournal(record runner.RunRecord, runDir string, seed *Seed) *journal {
+func newJournal(record store.RunRecord, runDir string, seed *Seed) *journal {
 	j := &journal{record: record, runDir: runDir, verdicts: map[string]string{}}
 	if seed == nil {
 		return j
 	}
 	j.base = seed.Base
 	if seed.Base > 0 {
-		j.snapshots = []runner.Snapshot{{Events: seed.Base, State: seed.Snapshot, Path: seed.Path}}
+		j.snapshots = []store.Snapshot{{Events: seed.Base, State: seed.Snapshot, Path: seed.Path}}
 	}
 	for _, text := range seed.Events {
 		j.texts, j.journaled = append(j.texts, text), j.journaled+len(text)
@@ -142,11 +141,11 @@ func (j *journal) seed(previous string) *Seed {
 }
 
 // Create begins the journal.
-func (j *journal) Create(record runner.RunRecord, first ...machine.Event) (runner.Journal, error) {
+func (j *journal) Create(record store.RunRecord, first ...machine.Event) (store.Journal, error) {
 	j.mu.Lock()
 	if len(j.texts) > 0 {
 		j.mu.Unlock()
-		return nil, runner.ErrRunExists
+		return nil, store.ErrRunExists
 	}
 	labels := j.record.Labels
 	j.record = record
@@ -158,11 +157,11 @@ func (j *journal) Create(record runner.RunRecord, first ...machine.Event) (runne
 }
 
 // Open goes on with the journal.
-func (j *journal) Open(runID, _ string) (runner.Journal, error) {
+func (j *journal) Open(runID, _ string) (store.Journal, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if runID != j.record.ID {
-		return nil, runner.ErrNoRun
+		return nil, store.ErrNoRun
 	}
 	if j.failed != nil {
 		return nil, j.failed
@@ -171,11 +170,11 @@ func (j *journal) Open(runID, _ string) (runner.Journal, error) {
 }
 
 // Run returns the record.
-func (j *journal) Run(runID string) (runner.RunRecord, error) {
+func (j *journal) Run(runID string) (store.RunRecord, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if runID != j.record.ID {
-		return runner.RunRecord{}, runner.ErrNoRun
+		return store.RunRecord{}, store.ErrNoRun
 	}
 	return j.record, nil
 }
@@ -220,12 +219,12 @@ func decodeEvents[T ~[]byte](texts []T) ([]machine.Event, error) {
 }
 
 // Retractions returns which events take others back.
-func (j *journal) Retractions(string) ([]runner.Retraction, error) {
+func (j *journal) Retractions(string) ([]store.Retraction, error) {
 	return retractionsOf(j.after(0, allBytes), j.base)
 }
 
-func retractionsOf[T ~[]byte](texts []T, base int) ([]runner.Retraction, error) {
-	var out []runner.Retraction
+func retractionsOf[T ~[]byte](texts []T, base int) ([]store.Retraction, error) {
+	var out []store.Retraction
 	for i, text := range texts {
 		if !bytes.Contains(text, []byte(store.UndoMark)) {
 			continue
@@ -235,14 +234,14 @@ func retractionsOf[T ~[]byte](texts []T, base int) ([]runner.Retraction, error) 
 			return nil, err
 		}
 		if len(e.Undo) > 0 {
-			out = append(out, runner.Retraction{By: base + i, Places: e.Undo})
+			out = append(out, store.Retraction{By: base + i, Places: e.Undo})
 		}
 	}
 	return out, nil
 }
 
 // Snapshot returns the latest snapshot of at most so many events.
-func (j *journal) Snapshot(_ string, most int) (out runner.Snapshot, err error) {
+func (j *journal) Snapshot(_ string, most int) (out store.Snapshot, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, s := range slices.Backward(j.snapshots) {
@@ -268,12 +267,12 @@ func (j *journal) Path(_ string, events int) ([]byte, error) {
 }
 
 // List returns the run.
-func (j *journal) List(runner.RunFilter) ([]runner.RunSummary, error) {
+func (j *journal) List(store.RunFilter) ([]store.RunSummary, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	out := j.standing
 	out.RunRecord = j.record
-	return []runner.RunSummary{out}, nil
+	return []store.RunSummary{out}, nil
 }
 
 // RunDir is the folder of the run.
@@ -307,7 +306,7 @@ func (k keeper) AppendAll(events []machine.Event) error {
 }
 
 // Snapshot keeps a state.
-func (k keeper) Snapshot(s runner.Snapshot) error {
+func (k keeper) Snapshot(s store.Snapshot) error {
 	j := k.journal
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -328,7 +327,7 @@ func (k keeper) Journaled() int {
 }
 
 // Note tells how the run stands.
-func (k keeper) Note(s runner.RunSummary) error {
+func (k keeper) Note(s store.RunSummary) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.standing.Status, k.standing.Reason, k.standing.Steps, k.standing.Due, k.standing.Updated = s.Status, s.Reason, s.Steps, s.Due, s.Updated
@@ -336,18 +335,18 @@ func (k keeper) Note(s runner.RunSummary) error {
 }
 
 // Adopt is not to be had: a run is pinned to its version.
-func (k keeper) Adopt(runner.RunRecord) error { return errors.ErrUnsupported }
+func (k keeper) Adopt(store.RunRecord) error { return errors.ErrUnsupported }
 
 // Enter is not to be had.
-func (k keeper) Enter(group string, _ int) (runner.GroupState, error) {
-	return runner.GroupState{}, fmt.Errorf("concurrency.group %q: %w on a Temporal cluster", group, errors.ErrUnsupported)
+func (k keeper) Enter(group string, _ int) (store.GroupState, error) {
+	return store.GroupState{}, fmt.Errorf("concurrency.group %q: %w on a Temporal cluster", group, errors.ErrUnsupported)
 }
 
 // Asked is nil: requests come by the stage.
-func (k keeper) Asked() <-chan runner.Request { return nil }
+func (k keeper) Asked() <-chan store.Request { return nil }
 
 // Offers is nil: offers come by the stage.
-func (k keeper) Offers() <-chan runner.Offer { return nil }
+func (k keeper) Offers() <-chan store.Offer { return nil }
 
 // Settle takes or refuses an offer.
 func (k keeper) Settle(id string, events []machine.Event, refused string) (taken bool, err error) {

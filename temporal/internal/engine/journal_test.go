@@ -3,8 +3,8 @@ package engine
 import (
 	"testing"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // TestJournalSure: of the events of a workflow task that may be done again the journal
@@ -28,13 +28,13 @@ func TestJournalSure(t *testing.T) {
 		{"none has begun, woken twice", []task{{3, true}, {3, false}, {3, false}}, 1, -1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			j := newJournal(runner.RunRecord{ID: "r"}, "", nil)
+			j := newJournal(store.RunRecord{ID: "r"}, "", nil)
 			for _, one := range c.tasks {
 				j.begins(one.began, one.replayed)
 				if err := (keeper{j}).Append(machine.Event{Kind: machine.PauseAsked}); err != nil {
 					t.Fatal(err)
 				}
-				if err := (keeper{j}).Snapshot(runner.Snapshot{}); err != nil {
+				if err := (keeper{j}).Snapshot(store.Snapshot{}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -12,16 +12,16 @@ import (
 	workflowapi "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // List returns the runs that a filter lets through, the last started first.
-func (s *Store) List(filter runner.RunFilter) ([]runner.RunSummary, error) {
-	var out []runner.RunSummary
+func (s *Store) List(filter store.RunFilter) ([]store.RunSummary, error) {
+	var out []store.RunSummary
 	if filter.ID != "" {
 		info, err := s.latest(filter.ID)
-		if errors.Is(err, runner.ErrNoRun) {
+		if errors.Is(err, store.ErrNoRun) {
 			return nil, nil
 		}
 		if err != nil {
@@ -55,14 +55,14 @@ func (s *Store) List(filter runner.RunFilter) ([]runner.RunSummary, error) {
 			break
 		}
 	}
-	slices.SortStableFunc(out, func(a, b runner.RunSummary) int { return b.Started.Compare(a.Started) })
+	slices.SortStableFunc(out, func(a, b store.RunSummary) int { return b.Started.Compare(a.Started) })
 	if filter.Limit > 0 && len(out) > filter.Limit {
 		out = out[:filter.Limit]
 	}
 	return out, nil
 }
 
-func lets(f *runner.RunFilter, r *runner.RunSummary) bool {
+func lets(f *store.RunFilter, r *store.RunSummary) bool {
 	for key, value := range f.Labels {
 		if r.Labels[key] != value {
 			return false
@@ -75,7 +75,7 @@ func lets(f *runner.RunFilter, r *runner.RunSummary) bool {
 }
 
 // summary is a run in a list, from what its workflow says of itself.
-func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out runner.RunSummary, ok bool) {
+func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out store.RunSummary, ok bool) {
 	if info.GetType().GetName() != workflowName {
 		return out, false
 	}

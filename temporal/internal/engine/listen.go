@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // listen lets the workflow take updates, signals and queries.
@@ -16,13 +17,13 @@ func (f *flight) listen(ctx workflow.Context) error {
 	f.notes = workflow.GetSignalChannel(f.ctx, signalNote)
 	workflow.GoNamed(f.ctx, "cancel", func(own workflow.Context) {
 		ctx.Done().Receive(own, nil)
-		f.inbox = append(f.inbox, &mail{ask: runner.RequestCancel})
+		f.inbox = append(f.inbox, &mail{ask: store.RequestCancel})
 	})
 	return errors.Join(
-		workflow.SetUpdateHandlerWithOptions(f.ctx, updateOffer, func(ctx workflow.Context, offer runner.Offer) (string, error) {
+		workflow.SetUpdateHandlerWithOptions(f.ctx, updateOffer, func(ctx workflow.Context, offer store.Offer) (string, error) {
 			return f.deal(ctx, &mail{offer: &offer}).refused, nil
 		}, workflow.UpdateHandlerOptions{Validator: f.mayOffer}),
-		workflow.SetUpdateHandler(f.ctx, updateAsk, func(ctx workflow.Context, request runner.Request) error {
+		workflow.SetUpdateHandler(f.ctx, updateAsk, func(ctx workflow.Context, request store.Request) error {
 			f.deal(ctx, &mail{ask: request})
 			return nil
 		}),
@@ -57,7 +58,7 @@ const refusal = "refused: "
 
 // mayOffer refuses answers that the run would not take, before they are in the
 // history.
-func (f *flight) mayOffer(_ workflow.Context, offer runner.Offer) error {
+func (f *flight) mayOffer(_ workflow.Context, offer store.Offer) error {
 	if !f.driving {
 		return nil // the run is not to be looked at while it pauses: the reply says
 	}
@@ -74,7 +75,7 @@ func (f *flight) answerQueries() error {
 		workflow.SetQueryHandler(f.ctx, queryJournal, func(q journalQuery) (*journalPart, error) {
 			return h.events(q.From, q.Size, q.Live), nil
 		}),
-		workflow.SetQueryHandler(f.ctx, queryState, func(most int) (*runner.Snapshot, error) {
+		workflow.SetQueryHandler(f.ctx, queryState, func(most int) (*store.Snapshot, error) {
 			s, err := h.store.Snapshot("", h.store.atMost(most))
 			return &s, err
 		}),

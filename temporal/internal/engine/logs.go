@@ -14,26 +14,26 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // readLogs are the chunks of a run, in the order of their times. Each activity has a log,
 // with a LogChunk a line.
-func readLogs(b blobs, runID string) ([]runner.LogChunk, error) {
+func readLogs(b blobs, runID string) ([]store.LogChunk, error) {
 	texts, err := b.readLogs(runID)
 	if err != nil {
 		return nil, err
 	}
-	var out []runner.LogChunk
+	var out []store.LogChunk
 	for _, text := range texts {
 		for line := range bytes.Lines(text) {
-			var c runner.LogChunk
+			var c store.LogChunk
 			if json.Unmarshal(line, &c) == nil { // else the worker ended in it
 				out = append(out, c)
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b runner.LogChunk) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(out, func(a, b store.LogChunk) int { return a.Time.Compare(b.Time) })
 	for i := range out {
 		out[i].Seq = int64(i + 1)
 	}
@@ -46,7 +46,7 @@ const mostLogged = 128 << 10
 // stream is what a task says in one way.
 type stream struct {
 	job    *job
-	about  runner.LogChunk
+	about  store.LogChunk
 	mu     sync.Mutex
 	offset int64
 	rest   []byte
@@ -58,7 +58,7 @@ func (j *job) openLog(source, name string) io.WriteCloser {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.streams++
-	return &stream{job: j, about: runner.LogChunk{
+	return &stream{job: j, about: store.LogChunk{
 		Node: in.Node, Place: in.Place, Visit: in.Visit, Attempt: in.Attempt, Source: source, Stream: name, Call: j.streams,
 	}}
 }
@@ -96,7 +96,7 @@ func (s *stream) keep(text []byte, end bool) {
 
 // keepLog appends a chunk to the log of the job. A log that can't be written stops
 // nothing.
-func (j *job) keepLog(c *runner.LogChunk) {
+func (j *job) keepLog(c *store.LogChunk) {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return

@@ -14,8 +14,8 @@ import (
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // link is a workflow run that has the events from base on.
@@ -34,7 +34,7 @@ func (s *Store) linksOf(runID string) (out []link, open bool, err error) {
 	run := info.GetExecution().GetRunId()
 	for run != "" {
 		start, err := s.start(runID, run)
-		if errors.Is(err, runner.ErrNoRun) && len(out) > 0 { // what came before is not kept any more
+		if errors.Is(err, store.ErrNoRun) && len(out) > 0 { // what came before is not kept any more
 			break
 		}
 		if err != nil {
@@ -154,7 +154,7 @@ func (s *Store) Stretch(runID string, n, size int) ([]machine.Event, error) {
 }
 
 // Retractions returns which events take others back.
-func (s *Store) Retractions(runID string) ([]runner.Retraction, error) {
+func (s *Store) Retractions(runID string) ([]store.Retraction, error) {
 	texts, err := s.after(runID, 0, allBytes)
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (s *Store) Retractions(runID string) ([]runner.Retraction, error) {
 }
 
 // Snapshot returns the latest snapshot of at most so many events.
-func (s *Store) Snapshot(runID string, most int) (out runner.Snapshot, err error) {
+func (s *Store) Snapshot(runID string, most int) (out store.Snapshot, err error) {
 	links, _, err := s.linksOf(runID)
 	if err != nil {
 		return out, err

@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 var update = flag.Bool("update", false, "record the histories anew, with GRAPHRUN_TEST_SERVER as the address of a server")
@@ -61,7 +61,7 @@ edges:
 func recordedStart(name string) *Start {
 	return &Start{
 		Core:   coreVersion,
-		Record: runner.RunRecord{ID: "recorded-" + name, Graph: name, File: "/flows/" + name + ".yaml", Source: []byte(recorded()[name]), Started: time.Unix(1e9, 0).UTC()},
+		Record: store.RunRecord{ID: "recorded-" + name, Graph: name, File: "/flows/" + name + ".yaml", Source: []byte(recorded()[name]), Started: time.Unix(1e9, 0).UTC()},
 		Queue:  "graphrun", RunDir: "/runs/" + name, Nonce: "00", Settings: Settings{Dir: "/"},
 	}
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 func execution(runID string) *common.WorkflowExecution {
@@ -80,7 +81,7 @@ func (s *Store) launch(ctx context.Context, start *Start, reuse enums.WorkflowId
 	}, workflowName, start)
 	var exists *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &exists) {
-		return fmt.Errorf("run %q: %w", start.Record.ID, runner.ErrRunExists)
+		return fmt.Errorf("run %q: %w", start.Record.ID, store.ErrRunExists)
 	}
 	return err
 }
@@ -105,7 +106,7 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 	switch {
 	case one.Owner != "": // it is driven: attending it is all there is to do
 		if len(opts.Answers) > 0 {
-			return nil, &runner.LeasedError{RunID: runID, Owner: one.Owner}
+			return nil, &store.LeasedError{RunID: runID, Owner: one.Owner}
 		}
 	case info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		var refused string
@@ -188,7 +189,7 @@ func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, from
 		if result.Status != machine.Paused {
 			return false, nil
 		}
-		lines, err := s.List(runner.RunFilter{ID: runID})
+		lines, err := s.List(store.RunFilter{ID: runID})
 		return err == nil && len(lines) == 1 && lines[0].Status == machine.Paused && lines[0].Owner == "", err
 	})
 	if cause := context.Cause(watched); err != nil && watched.Err() != nil && s.ctx.Err() == nil {
@@ -230,7 +231,7 @@ func (s *Store) askPerson(ctx context.Context, r *runner.Runner, runID string, p
 		if err != nil {
 			return err
 		}
-		_, err = r.Answer(ctx, runID, []runner.GivenAnswer{{Target: p.Target(), Text: text}}, opts.By)
+		_, err = r.Answer(ctx, runID, []store.GivenAnswer{{Target: p.Target(), Text: text}}, opts.By)
 		var bad *runner.InputError
 		if !errors.As(err, &bad) {
 			return err

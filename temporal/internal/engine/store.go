@@ -18,7 +18,6 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -53,7 +52,7 @@ func (s *Store) Close() error {
 func missing(runID string, err error) error {
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
-		return fmt.Errorf("run %q: %w", runID, runner.ErrNoRun)
+		return fmt.Errorf("run %q: %w", runID, store.ErrNoRun)
 	}
 	return err
 }
@@ -89,14 +88,14 @@ func (s *Store) start(runID, run string) (*Start, error) {
 }
 
 // Run returns the record of a run.
-func (s *Store) Run(runID string) (runner.RunRecord, error) {
+func (s *Store) Run(runID string) (store.RunRecord, error) {
 	info, err := s.latest(runID)
 	if err != nil {
-		return runner.RunRecord{}, err
+		return store.RunRecord{}, err
 	}
 	start, err := s.start(runID, info.GetExecution().GetRunId())
 	if err != nil {
-		return runner.RunRecord{}, err
+		return store.RunRecord{}, err
 	}
 	return start.Record, nil
 }
@@ -111,17 +110,17 @@ func (s *Store) open(runID string) (bool, error) {
 }
 
 // Create is the cluster's.
-func (s *Store) Create(run runner.RunRecord, _ ...machine.Event) (runner.Journal, error) {
+func (s *Store) Create(run store.RunRecord, _ ...machine.Event) (store.Journal, error) {
 	return nil, s.cannot("run %q can't be driven here", run.ID)
 }
 
 // Fork is not to be had.
-func (s *Store) Fork(run runner.RunRecord, _ string, _ int, _ ...machine.Event) (runner.Journal, error) {
+func (s *Store) Fork(run store.RunRecord, _ string, _ int, _ ...machine.Event) (store.Journal, error) {
 	return nil, s.cannot("run %q can't be forked", run.ID)
 }
 
 // Open always finds a driver: the cluster.
-func (s *Store) Open(runID, _ string) (runner.Journal, error) {
+func (s *Store) Open(runID, _ string) (store.Journal, error) {
 	open, err := s.open(runID)
 	if err != nil {
 		return nil, err
@@ -129,7 +128,7 @@ func (s *Store) Open(runID, _ string) (runner.Journal, error) {
 	if !open {
 		return nil, s.cannot("run %q has ended", runID)
 	}
-	return nil, &runner.LeasedError{RunID: runID, Owner: "the cluster"}
+	return nil, &store.LeasedError{RunID: runID, Owner: "the cluster"}
 }
 
 func (s *Store) cannot(format string, args ...any) error {
@@ -158,7 +157,7 @@ func (s *Store) update(runID, name string, arg, reply any) error {
 }
 
 // Ask asks something of a run.
-func (s *Store) Ask(runID string, request runner.Request) error {
+func (s *Store) Ask(runID string, request store.Request) error {
 	return s.update(runID, updateAsk, request, nil)
 }
 
@@ -211,7 +210,7 @@ func (s *Store) Delete(runID string) error {
 		return err
 	}
 	if open {
-		return &runner.LeasedError{RunID: runID, Owner: "the cluster"}
+		return &store.LeasedError{RunID: runID, Owner: "the cluster"}
 	}
 	_, err = s.cluster.client.WorkflowService().DeleteWorkflowExecution(s.ctx, &workflowservice.DeleteWorkflowExecutionRequest{
 		Namespace: s.cluster.options.Namespace, WorkflowExecution: execution(runID),
@@ -220,7 +219,7 @@ func (s *Store) Delete(runID string) error {
 }
 
 // Log returns what was said after a chunk.
-func (s *Store) Log(runID string, after int64, most int) ([]runner.LogChunk, error) {
+func (s *Store) Log(runID string, after int64, most int) ([]store.LogChunk, error) {
 	all, err := readLogs(s.cluster.blobs, runID)
 	if err != nil {
 		return nil, err

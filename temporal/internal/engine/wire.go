@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Names on the cluster.
@@ -40,7 +41,7 @@ const coreVersion = 1
 type Start struct {
 	Core int `json:"core"`
 	// Record is what the run is; its texts are the version that it is pinned to.
-	Record runner.RunRecord `json:"record"`
+	Record store.RunRecord `json:"record"`
 	// Input and Settings are those of a new run, Settings also those that a run is
 	// taken up with.
 	Input    map[string]any `json:"input,omitempty"`

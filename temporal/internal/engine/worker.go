@@ -18,6 +18,7 @@ import (
 
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Worker has the workflows and activities of graphs.
@@ -198,7 +199,7 @@ func (w *Worker) flow(ctx context.Context, digest string) (*runner.Flow, error) 
 func startOf(ctx context.Context, c client.Client, conv converter.DataConverter, id, run string) (*Start, error) {
 	history := c.GetWorkflowHistory(ctx, id, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	if !history.HasNext() {
-		return nil, fmt.Errorf("run %q: %w", id, runner.ErrNoRun)
+		return nil, fmt.Errorf("run %q: %w", id, store.ErrNoRun)
 	}
 	first, err := history.Next()
 	if err != nil {

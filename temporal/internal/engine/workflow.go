@@ -15,6 +15,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // limits of a workflow.
@@ -37,8 +38,8 @@ type mail struct {
 	call   *call // has ended
 	note   *note
 	graph  *graphCall
-	offer  *runner.Offer
-	ask    runner.Request
+	offer  *store.Offer
+	ask    store.Request
 	resume *Settings
 	// refused and result are the reply, when it is over.
 	refused string
@@ -288,7 +289,7 @@ func (f *flight) deliver(m *mail) {
 }
 
 // ask does what somebody asks of the run.
-func (f *flight) ask(request runner.Request) {
+func (f *flight) ask(request store.Request) {
 	_, cancels := request.Cancels()
 	switch {
 	case f.driving:

@@ -1,7 +1,13 @@
-// Where the journals of runs are kept: what a driver and those who look at runs
-// ask of a store.
-
-package runner
+// Package store keeps the journals of runs: every event that a run was decided
+// by, in order, so that any process can go on with the run, replay it or look at
+// it. A Store has them all, and what belongs to runs besides: logs, sessions,
+// answers that wait to be taken, cached results of nodes. A Journal is the log of
+// one run, open for the one driver that has its lease.
+//
+// Memory keeps runs for as long as the process lives; package sqlite keeps them
+// in a file that processes share. Package storetest has the suite that every
+// Store passes.
+package store
 
 import (
 	"errors"
@@ -10,35 +16,6 @@ import (
 
 	"github.com/graphrun/graphrun/runner/machine"
 )
-
-// ErrRunExists says that a run of that id is in the store already.
-var ErrRunExists = errors.New("a run of that id exists")
-
-// ErrNoRun says that the store has no run of that id.
-var ErrNoRun = errors.New("no such run")
-
-// ErrJournalClosed says that a journal was written to after it was closed.
-var ErrJournalClosed = errors.New("the journal is closed")
-
-// LeasedError says that another driver holds the lease of a run: one that goes
-// on with it, or one that took it over.
-type LeasedError struct {
-	RunID string
-	// Owner is the name the holder gave itself.
-	Owner string
-	// Until is when the lease ends unless the holder renews it; zero: when the
-	// holder gives it back.
-	Until time.Time
-}
-
-// Error names the run and its holder.
-func (e *LeasedError) Error() string {
-	text := fmt.Sprintf("run %q is driven by %s", e.RunID, e.Owner)
-	if !e.Until.IsZero() {
-		text += ", whose lease holds until " + e.Until.Format(time.TimeOnly) + " unless it is renewed"
-	}
-	return text
-}
 
 // Store keeps journals, and results of nodes. It is safe for concurrent use.
 // Whoever reads sees what was appended, never a part of what was appended at once.
@@ -147,14 +124,6 @@ type Store interface {
 	Close() error
 }
 
-// Retraction says which events count no more since another one.
-type Retraction struct {
-	// By is the place of the event that says so, Places are those of the events it
-	// takes back; both from 0.
-	By     int
-	Places []int
-}
-
 // Journal is the log of one run, open for its driver. One goroutine writes it.
 // After an error nothing more can be appended: what is kept is found out by
 // opening the run again.
@@ -200,77 +169,52 @@ type Journal interface {
 	Close() error
 }
 
-// RunRecord identifies a run and what it runs.
-type RunRecord struct {
-	ID string
-	// Graph is the name of the graph.
-	Graph string
-	// File and Source are the name and the text of the graph file.
-	File   string
-	Source []byte
-	// Files are the texts of the graphs that it runs, and those that graphs take from
-	// files, by absolute path.
-	Files map[string][]byte
-	// Labels are those the run was started with.
-	Labels map[string]string
-	// Session is what the run shares state with; empty: none.
-	Session string
-	// Started is when the run was created; a store keeps it to the nanosecond.
-	Started time.Time
-	// Parent is the run that this one was forked from, after ParentStep of its
-	// steps; empty: it began by itself.
-	Parent     string
-	ParentStep int
+// FolderStore is a Store that has a place for the folders of runs, which it
+// removes when it deletes a run, together with the folder beside it whose name
+// ends in .tasks, in which programs that run have their marks. Without one a
+// folder lasts for as long as its run is driven.
+type FolderStore interface {
+	// RunDir is the absolute path of a run's folder, which need not exist.
+	RunDir(runID string) string
 }
 
-// RunSummary is one line of a list of runs. Source and Files are left out of lists.
-type RunSummary struct {
-	RunRecord
-	// Status is running from Create on, until a driver notes another one. A
-	// run that is running and has no Owner lost its driver.
-	Status machine.Status
-	Reason string
-	Steps  int
-	// Due is when a run that pauses goes on by itself, if somebody takes it up then;
-	// zero: never.
-	Due time.Time
-	// Updated is when the summary was last noted.
-	Updated time.Time
-	// Owner has the run's lease, until Until; empty: nobody. A store whose
-	// leases don't run out leaves Until zero.
+// CacheEntry is a result to keep. Graph and Node say whose it is, for clearing.
+type CacheEntry struct {
+	Key         string
+	Graph, Node string
+	Value       any
+	// Expires is when it is no longer good; the zero time means never.
+	Expires time.Time
+}
+
+// ErrRunExists says that a run of that id is in the store already.
+var ErrRunExists = errors.New("a run of that id exists")
+
+// ErrNoRun says that the store has no run of that id.
+var ErrNoRun = errors.New("no such run")
+
+// ErrNoSession says that the store has no session of that id.
+var ErrNoSession = errors.New("no such session")
+
+// ErrJournalClosed says that a journal was written to after it was closed.
+var ErrJournalClosed = errors.New("the journal is closed")
+
+// LeasedError says that another driver holds the lease of a run: one that goes
+// on with it, or one that took it over.
+type LeasedError struct {
+	RunID string
+	// Owner is the name the holder gave itself.
 	Owner string
+	// Until is when the lease ends unless the holder renews it; zero: when the
+	// holder gives it back.
 	Until time.Time
 }
 
-// RunFilter says which runs to list. The zero value lets all through.
-type RunFilter struct {
-	// ID, Graph, Session and Parent must be equal when not empty.
-	ID string
-	// Prefix is what the ids begin with.
-	Prefix  string
-	Graph   string
-	Session string
-	Parent  string
-	// Status holds the statuses wanted; empty: all.
-	Status []machine.Status
-	// Labels must all be there with these values.
-	Labels map[string]string
-	// UpdatedBefore leaves out what was updated at that time or later; zero: nothing.
-	UpdatedBefore time.Time
-	// StartedBy leaves out what was started later; zero: nothing.
-	StartedBy time.Time
-	// DueBy lets only runs through that are due at that time; zero: all.
-	DueBy time.Time
-	// Limit is the greatest number of runs; 0: no limit.
-	Limit int
-}
-
-// Snapshot is the state after the first Events events of a run.
-type Snapshot struct {
-	Events int
-	State  []byte
-	// Base is Events of the snapshot that this one goes on from; 0: the run's
-	// beginning. Path is what the run has passed since, in the driver's form.
-	Base int
-	Path []byte
+// Error names the run and its holder.
+func (e *LeasedError) Error() string {
+	text := fmt.Sprintf("run %q is driven by %s", e.RunID, e.Owner)
+	if !e.Until.IsZero() {
+		text += ", whose lease holds until " + e.Until.Format(time.TimeOnly) + " unless it is renewed"
+	}
+	return text
 }
