@@ -4,11 +4,12 @@
 package runner
 
 import (
-	"github.com/graphrun/graphrun/runner/internal/mask"
-	"github.com/graphrun/graphrun/runner/store"
 	"io"
 	"sync"
 	"time"
+
+	"github.com/graphrun/graphrun/runner/internal/mask"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 const (

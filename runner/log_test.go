@@ -2,13 +2,14 @@ package runner
 
 import (
 	"fmt"
-	"github.com/graphrun/graphrun/runner/store"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // logOf keeps chunks as a store does.

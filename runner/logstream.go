@@ -4,10 +4,11 @@ package runner
 
 import (
 	"bytes"
-	"github.com/graphrun/graphrun/runner/internal/mask"
-	"github.com/graphrun/graphrun/runner/store"
 	"slices"
 	"time"
+
+	"github.com/graphrun/graphrun/runner/internal/mask"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // logStream is one stream of one attempt. Its log's lock guards it.

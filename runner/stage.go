@@ -3,10 +3,11 @@
 package runner
 
 import (
-	"github.com/graphrun/graphrun/runner/store"
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Stage is a world for one run at a time in which nothing happens by itself: time
