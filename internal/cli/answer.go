@@ -99,7 +99,7 @@ func (a *app) answer(ctx context.Context, f *answerFlags, id string, pairs []str
 	if by == "" {
 		by = whoAnswers()
 	}
-	before, err := kept.List(runner.RunFilter{ID: record.ID})
+	before, err := kept.List(store.RunFilter{ID: record.ID})
 	if err != nil {
 		return err
 	}

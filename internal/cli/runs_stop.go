@@ -117,14 +117,14 @@ func (w *stopping) look(r *store.RunSummary) (settled bool, err error) {
 		return true, w.tooLate(r)
 	case r.Owner != "":
 		return w.ask(r, r.Owner)
-	case w.request == runner.RequestPause:
+	case w.request == store.RequestPause:
 		return true, usagef("run %q crashed: nothing of it runs that could pause; graphrun resume goes on with it", w.id)
 	}
 	return w.cancel(r)
 }
 
 // ask asks a driver, once.
-func (w *stopping) ask(r *runner.RunSummary, owner string) (settled bool, err error) {
+func (w *stopping) ask(r *store.RunSummary, owner string) (settled bool, err error) {
 	if w.asked == owner {
 		return false, nil
 	}
@@ -140,13 +140,13 @@ func (w *stopping) ask(r *runner.RunSummary, owner string) (settled bool, err er
 }
 
 // cancel ends a run that nobody drives.
-func (w *stopping) cancel(r *runner.RunSummary) (settled bool, err error) {
+func (w *stopping) cancel(r *store.RunSummary) (settled bool, err error) {
 	canceller, err := w.app.newRunner(w.store, nil)
 	if err != nil {
 		return false, err
 	}
 	_, err = canceller.Cancel(w.id)
-	var leased *runner.LeasedError
+	var leased *store.LeasedError
 	if errors.As(err, &leased) { // somebody took it up just now, or it is a cluster's
 		return w.ask(r, leased.Owner)
 	}

@@ -377,7 +377,7 @@ func (j *journal) standingNow(start *Start, driven bool) standing {
 }
 
 // standingOf is how a run stands that begins.
-func standingOf(r *runner.RunRecord) standing {
+func standingOf(r *store.RunRecord) standing {
 	return standing{
 		Status: machine.Running, Graph: r.Graph, File: r.File, Labels: r.Labels, Started: r.Started, Updated: r.Started, Driven: true,
 		Session: r.Session, Parent: r.Parent, ParentStep: r.ParentStep,

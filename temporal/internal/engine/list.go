@@ -86,8 +86,8 @@ func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out store.RunS
 			return out, false
 		}
 	}
-	out = runner.RunSummary{
-		RunRecord: runner.RunRecord{
+	out = store.RunSummary{
+		RunRecord: store.RunRecord{
 			ID: info.GetExecution().GetWorkflowId(), Graph: at.Graph, File: at.File, Labels: at.Labels, Started: at.Started,
 			Session: at.Session, Parent: at.Parent, ParentStep: at.ParentStep,
 		},

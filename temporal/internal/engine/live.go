@@ -5,6 +5,8 @@ package engine
 import (
 	"time"
 
+	"github.com/graphrun/graphrun/runner/store"
+
 	"github.com/graphrun/graphrun/runner"
 )
 
@@ -32,7 +34,7 @@ type liveEvent struct {
 	Error       *runner.Failure  `json:"error,omitempty"`
 	MaxAttempts int              `json:"max_attempts,omitempty"`
 	NextDelay   time.Duration    `json:"next_delay,omitempty"`
-	Waiting     *runner.Waiting  `json:"waiting,omitempty"`
+	Waiting     *store.Waiting   `json:"waiting,omitempty"`
 	Said        *runner.Said     `json:"said,omitempty"`
 }
 

@@ -130,7 +130,7 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 
 // told is how many events of a run that is taken up were told before, by others: those
 // of a run that is driven are told to whoever begins to attend it.
-func (s *Store) told(runID string, one *runner.RunSummary) (int, error) {
+func (s *Store) told(runID string, one *store.RunSummary) (int, error) {
 	if one.Owner != "" {
 		return 0, nil
 	}
@@ -167,7 +167,7 @@ func (s *Store) again(runID, run string, opts *runner.Options) (*Start, error) {
 // attend tells what happens in a run after the first events until it has ended, or pauses
 // and nobody here can answer. When ctx ends, the run is cancelled.
 func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, from int, opts runner.Options) (*runner.Result, error) {
-	stop := context.AfterFunc(ctx, func() { _ = s.Ask(runID, runner.RequestCancel) })
+	stop := context.AfterFunc(ctx, func() { _ = s.Ask(runID, store.RequestCancel) })
 	defer stop()
 	asked := map[string]bool{}
 	watched, stopWatching := s.watch(runID)
