@@ -58,7 +58,7 @@ func (k *toolkit) approved(task *runner.Task, calls []toolCall) ([]toolCall, map
 	if len(questions) == 0 {
 		return calls, nil, nil
 	}
-	verdicts, err := runner.InterruptAll(task, questions...)
+	verdicts, err := task.InterruptAll(questions...)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -94,7 +94,7 @@ func visits(tb testing.TB, wire string, talk []runner.Message) func() error {
 		_, err := io.Copy(io.Discard, r.Body)
 		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(wires()[wire]))}, err
 	})}}}, &toolkit{}}
-	scope := runner.NewScope(nil)
+	scope := runner.NewScope(nil, "")
 	tb.Cleanup(scope.Close)
 	providers := map[string]any{"local": map[string]any{"type": kind, "base_url": "http://local"}}
 	if api != "" {

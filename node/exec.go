@@ -79,7 +79,7 @@ func (h *execHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 	if failure := end.failure(ctx, job); failure != nil {
 		return nil, failure
 	}
-	if _, err := runner.InterruptAll(task, questions...); err != nil {
+	if _, err := task.InterruptAll(questions...); err != nil {
 		return nil, err
 	}
 	return parseOutput(parse, job.argv[0], end.stdout, task.WantsText)

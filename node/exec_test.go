@@ -301,7 +301,7 @@ func TestExecLasting(t *testing.T) {
 	var places []any
 	for range 2 {
 		task := sh(`dirname "$GRAPHRUN_TASK_MARK"`, nil)
-		task.Scope = runner.NewScope(&around)
+		task.Scope = runner.NewScope(&around, "")
 		place, err := runExec(t, task)
 		if err != nil {
 			t.Fatal(err)

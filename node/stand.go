@@ -40,7 +40,7 @@ func Tell(task *runner.Task, events []map[string]any) (problem string, err error
 			task.Emit(said)
 		}
 	}
-	_, err = runner.InterruptAll(task, p.questions...)
+	_, err = task.InterruptAll(p.questions...)
 	return "", err
 }
 

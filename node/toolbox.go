@@ -267,7 +267,7 @@ func (a *toolActor) waits() error {
 	if len(a.open) == 0 {
 		return nil
 	}
-	_, err := runner.InterruptAll(a.task, a.open...)
+	_, err := a.task.InterruptAll(a.open...)
 	return err
 }
 

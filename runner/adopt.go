@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
@@ -138,10 +139,9 @@ func (rec *record) fits(flow *Flow) error {
 	if d := compareEnds(then, now); d != nil {
 		return &MisfitError{RunID: rec.run.ID, Divergence: d}
 	}
-	var bad *InputError
-	if _, err := checkKeys(flow.graph, then.driver.state.Values(), nil); errors.As(err, &bad) {
+	if _, wrong := input.Check(flow.graph, then.driver.state.Values(), nil); len(wrong) > 0 {
 		out := &MisfitError{RunID: rec.run.ID}
-		for _, problem := range bad.Problems {
+		for _, problem := range wrong {
 			out.Problems = append(out.Problems, then.driver.mask.Text(strings.Replace(problem, "input ", "state key ", 1)))
 		}
 		return out

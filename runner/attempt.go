@@ -22,17 +22,18 @@ type Attempt struct {
 	Talk    *machine.TalkDelta `json:"talk,omitempty"`
 }
 
-// Try runs a handler once. What it comes to is plain data; a panic is a failure.
-func Try(ctx context.Context, task *Task, handler Handler) (out *Attempt) {
+// Try runs a handler on the task once. What it comes to is plain data; a panic is a
+// failure.
+func (t *Task) Try(ctx context.Context, handler Handler) (out *Attempt) {
 	defer func() {
 		if v := recover(); v != nil {
 			out = &Attempt{Failure: asFailure(ctx, fmt.Errorf("%w: %v", errHandlerPanic, v))}
 		}
 	}()
-	output, err := handler.Run(ctx, task)
-	var parked *parking
+	output, err := handler.Run(ctx, t)
+	var parked *Parked
 	if errors.As(err, &parked) {
-		park, bad := parked.plain()
+		park, bad := parked.Plain()
 		if bad == nil {
 			return &Attempt{Park: park}
 		}
@@ -45,23 +46,23 @@ func Try(ctx context.Context, task *Task, handler Handler) (out *Attempt) {
 	if err != nil {
 		return &Attempt{Failure: &Failure{Kind: "invalid_output", Message: "output is no plain data: " + err.Error()}}
 	}
-	return &Attempt{Output: plain, Talk: task.Talk.added()}
+	return &Attempt{Output: plain, Talk: t.Talk.Added()}
 }
 
-// Return ends a task with what an attempt of it elsewhere came to: for the handler
-// that stands in for it.
-func (a *Attempt) Return(task *Task) (any, error) {
+// Return ends a task with what an attempt of it elsewhere came to, for the handler
+// that stands in for it. talk is the task's conversation; nil: it has none.
+func (a *Attempt) Return(talk *Talk) (any, error) {
 	switch {
 	case a.Park != nil:
-		return nil, &parking{*a.Park}
+		return nil, &Parked{*a.Park}
 	case a.Failure != nil:
 		return nil, a.Failure
 	}
-	if a.Talk != nil && task.Talk != nil {
+	if a.Talk != nil && talk != nil {
 		if a.Talk.Summary != nil {
-			task.Talk.Compact(a.Talk.Drop, *a.Talk.Summary)
+			talk.Compact(a.Talk.Drop, *a.Talk.Summary)
 		}
-		task.Talk.Say(a.Talk.Add...)
+		talk.Say(a.Talk.Add...)
 	}
 	return a.Output, nil
 }

@@ -68,31 +68,30 @@ func (r *Reserved) Settle(call CallUsage) { r.once.Do(func() { r.settle(call) })
 func (b *budget) reserve(r Reservation) (*Reserved, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := &Reserved{Output: r.Output}
+	output := r.Output
 	above := 0
 	for at := b; at != nil; at = at.outer {
-		if err := at.fit(&r, out); err != nil {
+		if err := at.fit(&r, &output); err != nil {
 			err.Above = above
 			return nil, err
 		}
 		above++
 	}
-	tokens := r.Input + out.Output
-	cost, _ := r.Cost(r.Input, out.Output)
+	tokens := r.Input + output
+	cost, _ := r.Cost(r.Input, output)
 	for at := b; at != nil; at = at.outer {
 		at.heldTokens += tokens
 		at.heldCost += cost
 	}
-	out.settle = func(call CallUsage) { b.settle(tokens, cost, &call) }
-	return out, nil
+	return NewReserved(output, func(call CallUsage) { b.settle(tokens, cost, &call) }), nil
 }
 
-// fit checks a call against one budget.
-func (b *budget) fit(r *Reservation, out *Reserved) *Failure {
+// fit checks a call against one budget, and cuts its output to what fits.
+func (b *budget) fit(r *Reservation, output *int) *Failure {
 	if b.maxTokens == 0 && b.maxCost == 0 {
 		return nil
 	}
-	longest := out.Output
+	longest := *output
 	if longest == 0 {
 		longest = usualAnswer
 	}
@@ -122,7 +121,7 @@ func (b *budget) fit(r *Reservation, out *Reserved) *Failure {
 				fmt.Sprintf("$%.6f of limits.max_cost_usd ($%g) are left", max(0, left), b.maxCost))
 		}
 	}
-	out.Output = longest
+	*output = longest
 	return nil
 }
 

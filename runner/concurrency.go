@@ -147,7 +147,7 @@ func (d *driver) begin(ctx context.Context, run store.RunRecord, began *machine.
 // turnedAway is the end of a run that found its group busy and does not wait: it is told
 // like any other, and nothing of it is kept.
 func (d *driver) turnedAway(busy *store.BusyError) (*Result, error) {
-	defer d.scope.close()
+	defer d.scope.Close()
 	defer d.stop()
 	result, err := d.wholeResult()
 	if err = errors.Join(err, d.closeJournal(nil)); err != nil {
@@ -161,7 +161,7 @@ func (d *driver) turnedAway(busy *store.BusyError) (*Result, error) {
 
 // leftOff ends the driving of a run that stays paused.
 func (d *driver) leftOff() (*Result, error) {
-	defer d.scope.close()
+	defer d.scope.Close()
 	defer d.stop()
 	result, err := d.wholeResult()
 	if err != nil {

@@ -150,7 +150,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 	d.vault = mask.NewVault(secrets, around)
 	d.checkpoints = nested == nil && f.runner.cfg.Store != nil
 	d.watch()
-	d.scope, d.budget, d.pool = &Scope{tasks: tasksDir(f.runner.cfg.Store, opts.RunID)}, newBudget(&f.graph.Limits, nil), newStepPool(nested)
+	d.scope, d.budget, d.pool = NewScope(nil, tasksDir(f.runner.cfg.Store, opts.RunID)), newBudget(&f.graph.Limits, nil), newStepPool(nested)
 	d.pool.pace = d.pace
 	d.folder = newFolder(f.runner.cfg.Store, opts.RunID)
 	if nested != nil {
@@ -201,7 +201,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 		defer d.pace.enter(d)()
 		d.folder.stayAt(d.state.RunDir())
 		defer d.folder.close()
-		defer d.scope.close()
+		defer d.scope.Close()
 	}
 	if d.nested == nil {
 		defer d.log.close() // before the lease is given back, where all goes well

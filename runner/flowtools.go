@@ -6,7 +6,7 @@ package runner
 // its secrets, which stand in them in the clear. The error says which template needs
 // a run, or which secret is not there.
 func (f *Flow) Tools() (map[string]any, error) {
-	secrets, err := ReadSecrets(f.graph)
+	secrets, err := readSecrets(f.graph)
 	if err != nil {
 		return nil, err
 	}

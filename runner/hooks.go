@@ -77,7 +77,7 @@ type Decider interface {
 func (d *driver) withHooks(ctx context.Context, task *Task, handler Handler) (any, error) {
 	hooks := task.Hooks
 	output, err := d.runHooked(ctx, task, handler, hooks)
-	var parked *parking
+	var parked *Parked
 	if err == nil || errors.As(err, &parked) {
 		return output, err
 	}

@@ -42,34 +42,34 @@ func (q *Question) Check() error {
 	return nil
 }
 
-// Interrupt returns the answer to a question of a running task. When there is
+// Interrupt returns the answer to a question that the task asks. When there is
 // none yet it returns an error that the handler must return, having stopped what
 // it does: the task waits without running until a person has answered, and runs
 // again, as the same attempt. It is no failure, and no retry.
-func Interrupt(task *Task, question Question) (answer any, err error) {
-	answers, err := InterruptAll(task, question)
+func (t *Task) Interrupt(question Question) (answer any, err error) {
+	answers, err := t.InterruptAll(question)
 	return answers[question.Key], err
 }
 
 // InterruptAll is Interrupt for several questions, which may be answered in any
 // order. It returns the answers to all of them, by key, or an error that the
 // handler must return.
-func InterruptAll(task *Task, questions ...Question) (answers map[string]any, err error) {
-	parked := &parking{}
+func (t *Task) InterruptAll(questions ...Question) (answers map[string]any, err error) {
+	parked := &Parked{}
 	for i := range questions {
 		q := &questions[i]
-		if _, answered := task.Answers[q.Key]; answered {
+		if _, answered := t.Answers[q.Key]; answered {
 			continue
 		}
 		if err := q.Check(); err != nil {
 			return nil, &Failure{Kind: "invalid_input", Message: err.Error()}
 		}
-		parked.Asks = append(parked.Asks, machine.Ask{ID: task.part + q.Key, Key: q.Key, Prompt: q.Prompt, Schema: q.Schema, Tool: q.Tool})
+		parked.Asks = append(parked.Asks, machine.Ask{ID: t.part + q.Key, Key: q.Key, Prompt: q.Prompt, Schema: q.Schema, Tool: q.Tool})
 	}
 	if len(parked.Asks) > 0 {
 		return nil, parked
 	}
-	return task.Answers, nil
+	return t.Answers, nil
 }
 
 // Part is the task as one part of its work has it: the questions that the part
@@ -86,16 +86,16 @@ func (t *Task) Part(name string) *Task {
 	return &own
 }
 
-// parking is the error of a task that waits for people.
-type parking struct{ machine.Parking }
+// Parked is the error of a task that waits for people.
+type Parked struct{ machine.Parking }
 
 // Error is for handlers that look at their error.
-func (p *parking) Error() string { return "the task waits for people" }
+func (p *Parked) Error() string { return "the task waits for people" }
 
 // Waits reports whether an error means that a task waits for people: it has not
 // failed, and runs again when they have answered.
 func Waits(err error) bool {
-	var parked *parking
+	var parked *Parked
 	return errors.As(err, &parked)
 }
 
@@ -103,15 +103,15 @@ func Waits(err error) bool {
 // that means more than waiting, else a wait for the answers to all their questions; nil
 // when all are nil.
 func JoinErrors(errs ...error) error {
-	var all *parking
+	var all *Parked
 	for _, err := range errs {
-		var one *parking
+		var one *Parked
 		switch {
 		case err == nil:
 		case !errors.As(err, &one):
 			return err
 		case all == nil:
-			all = &parking{one.Parking}
+			all = &Parked{one.Parking}
 			all.Asks = slices.Clone(one.Asks)
 		default:
 			all.Asks = append(all.Asks, one.Asks...)
@@ -129,8 +129,8 @@ func JoinErrors(errs ...error) error {
 	return all
 }
 
-// plain is the parking with plain data in it.
-func (p *parking) plain() (*machine.Parking, error) {
+// Plain is the parking with plain data in it.
+func (p *Parked) Plain() (*machine.Parking, error) {
 	for i := range p.Asks {
 		ask := &p.Asks[i]
 		if ask.Schema == nil {

@@ -27,7 +27,7 @@ func TestInterrupt(t *testing.T) {
 						return nil, err
 					}
 				}
-				answer, err := runner.Interrupt(task, runner.Question{
+				answer, err := task.Interrupt(runner.Question{
 					Key: "amount", Prompt: "How much?", Schema: map[string]any{"type": "integer", "minimum": 1},
 				})
 				if err != nil {
@@ -66,7 +66,7 @@ func TestPersonIsAskedEachQuestionOnce(t *testing.T) {
 	asked := map[string]int{}
 	result := run(t, oneWork, map[string]runner.HandlerFunc{
 		"ask": func(_ context.Context, task *runner.Task) (any, error) {
-			answers, err := runner.InterruptAll(task, runner.Question{Key: "x"}, runner.Question{Key: "y"})
+			answers, err := task.InterruptAll(runner.Question{Key: "x"}, runner.Question{Key: "y"})
 			if err != nil {
 				return nil, err
 			}
@@ -86,7 +86,7 @@ func TestPersonIsAskedEachQuestionOnce(t *testing.T) {
 func TestQuestionsThatCannotBeAsked(t *testing.T) {
 	for _, q := range []runner.Question{{}, {Key: "k", Schema: map[string]any{"type": "nothing"}}} {
 		result := run(t, oneWork, map[string]runner.HandlerFunc{
-			"ask": func(_ context.Context, task *runner.Task) (any, error) { return runner.Interrupt(task, q) },
+			"ask": func(_ context.Context, task *runner.Task) (any, error) { return task.Interrupt(q) },
 		}, runner.Options{})
 		wantResult(t, result, "failed", "a", "invalid_input")
 	}

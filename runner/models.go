@@ -49,8 +49,8 @@ func (t *Talk) Compact(oldest int, summary Message) {
 	t.delta.Drop, t.delta.Summary = oldest, &summary
 }
 
-// added is what the task has added; nil: nothing.
-func (t *Talk) added() *machine.TalkDelta {
+// Added is what the task has added; nil: nothing.
+func (t *Talk) Added() *machine.TalkDelta {
 	if t == nil {
 		return nil
 	}

@@ -132,7 +132,7 @@ func (d *driver) catchUp(r *reader, event *machine.Event) error {
 }
 
 func startReading(flow *Flow, nested *nesting, rec *record) (*driver, error) {
-	secrets, err := ReadSecrets(flow.graph)
+	secrets, err := readSecrets(flow.graph)
 	if err != nil {
 		secrets = mask.Placeholders(flow.graph)
 	}

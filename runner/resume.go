@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -144,9 +145,9 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	if err != nil {
 		return nil, 0, err
 	}
-	set, err := checkKeys(rec.flow.graph, opts.Set, nil)
-	if err != nil {
-		return nil, 0, err
+	set, wrong := input.Check(rec.flow.graph, opts.Set, nil)
+	if len(wrong) > 0 {
+		return nil, 0, inputError(wrong)
 	}
 	last, at, err := rec.cut(opts.At)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
@@ -243,7 +244,7 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if opts.taken, err = f.takeOver(opts.Session); err != nil {
 		return nil, err
 	}
-	input, err := checkInput(f.graph, opts.Input, opts.taken.keys)
+	values, err := checkInput(f.graph, opts.Input, opts.taken.keys)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +252,7 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkSecretInput(f.graph, opts.Input); err != nil {
+	if err := inputError(input.CheckSecret(f.graph, opts.Input)); err != nil {
 		return nil, err
 	}
 	opts.Answers = f.wholeTargets(opts.Answers)
@@ -267,7 +268,7 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if opts.Dir == "" {
 		opts.Dir = filepath.Dir(f.graph.File.Name)
 	}
-	return newDriver(f, opts, secrets, nil).run(ctx, input)
+	return newDriver(f, opts, secrets, nil).run(ctx, values)
 }
 
 // Check reports what Run would refuse, but for secrets: they are those of where the
@@ -280,7 +281,7 @@ func (f *Flow) Check(opts Options) error {
 	if _, err := checkInput(f.graph, opts.Input, taken.keys); err != nil {
 		return err
 	}
-	if err := checkSecretInput(f.graph, opts.Input); err != nil {
+	if err := inputError(input.CheckSecret(f.graph, opts.Input)); err != nil {
 		return err
 	}
 	if problems := f.badTargets(&opts); len(problems) > 0 {

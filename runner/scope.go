@@ -24,8 +24,9 @@ type Scope struct {
 }
 
 // NewScope is the scope of a task that is run apart from a driver, in a process that
-// keeps in around what it shares between the tasks of all runs. The caller closes it.
-func NewScope(around *Scope) *Scope { return &Scope{around: around} }
+// keeps in around what it shares between the tasks of all runs; nil: it is of a run. tasks
+// is what TasksDir returns. The caller closes it.
+func NewScope(around *Scope, tasks string) *Scope { return &Scope{around: around, tasks: tasks} }
 
 // Lasting is the scope for what need not end with the run: that of a process which
 // runs tasks of many runs, else this one.
@@ -57,12 +58,9 @@ func (s *Scope) Keep(key any, open func() io.Closer) io.Closer {
 	return made
 }
 
-// Close ends what tasks keep there, for who runs them apart from a driver.
-func (s *Scope) Close() { s.close() }
-
-// close closes everything, last kept first. What a handler could not end
+// Close closes everything, last kept first. What a handler could not end
 // well is its own to report, while it runs.
-func (s *Scope) close() {
+func (s *Scope) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, kept := range slices.Backward(s.order) {

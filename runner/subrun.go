@@ -194,12 +194,12 @@ func (d *driver) still() bool {
 }
 
 // parking is what a subgraph that has not ended waits for; nil: it has ended.
-func (d *driver) parking() *parking {
+func (d *driver) parking() *Parked {
 	s := d.state
 	if s.Ended() {
 		return nil
 	}
-	out := &parking{}
+	out := &Parked{}
 	if d.nested.naps {
 		out.Until = s.GoesOnAt()
 	}

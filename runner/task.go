@@ -77,7 +77,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 
 // attempt runs a handler once and turns whatever it does into an event.
 func (d *driver) attempt(ctx context.Context, task *Task, handler Handler) machine.Event {
-	a := Try(ctx, task, HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
+	a := task.Try(ctx, HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
 		return d.withHooks(ctx, task, handler)
 	}))
 	return machine.Event{Kind: machine.TaskEnded, Output: a.Output, Failure: a.Failure, Park: a.Park, Talk: a.Talk}

@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/runner"
@@ -188,7 +189,7 @@ func (c *Catalog) Runnable(name string, r *runner.Runner) (*runner.Flow, error) 
 
 // Check says what is wrong with a run of a flow: that it can't be run, or that it does
 // not take an input that is known.
-func (c *Catalog) Check(name string, input map[string]any, known bool) error {
+func (c *Catalog) Check(name string, given map[string]any, known bool) error {
 	flow, err := c.Load(name)
 	switch {
 	case err != nil:
@@ -198,7 +199,10 @@ func (c *Catalog) Check(name string, input map[string]any, known bool) error {
 	case !known:
 		return nil
 	}
-	return runner.CheckInput(flow.Graph, input)
+	if _, wrong := input.Check(flow.Graph, given, map[string]any{}); len(wrong) > 0 {
+		return &runner.InputError{Problems: wrong}
+	}
+	return nil
 }
 
 // File is the absolute path of a flow's file.

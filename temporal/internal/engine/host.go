@@ -234,7 +234,7 @@ func (h *host) handle(ctx context.Context, task *runner.Task) (any, error) {
 	if r.Because != "" {
 		task.Because(r.Because)
 	}
-	return r.Return(task)
+	return r.Return(task.Talk)
 }
 
 // Decide has an activity decide.

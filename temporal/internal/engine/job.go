@@ -27,7 +27,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (conv
 	if err != nil {
 		return converter.RawValue{}, err // this worker's matter: another one may do better
 	}
-	j := &job{worker: w, ctx: ctx, in: in, state: seen, scope: runner.NewScope(&w.scope)}
+	j := &job{worker: w, ctx: ctx, in: in, state: seen, scope: runner.NewScope(&w.scope, "")}
 	task := j.task()
 	if err := flow.Equip(task); err != nil {
 		return converter.RawValue{}, temporal.NewNonRetryableApplicationError(err.Error(), "flow", err)
@@ -120,7 +120,7 @@ func (j *job) run(ctx context.Context, task *runner.Task) *taskResult {
 	if j.in.Choice != nil {
 		target, reasoning, err := j.worker.decider.Decide(ctx, task, *j.in.Choice)
 		if err != nil {
-			out.Attempt = *runner.Try(ctx, task, runner.HandlerFunc(func(context.Context, *runner.Task) (any, error) { return nil, err }))
+			out.Attempt = *task.Try(ctx, runner.HandlerFunc(func(context.Context, *runner.Task) (any, error) { return nil, err }))
 		}
 		out.Target, out.Reasoning = target, reasoning
 	} else {
@@ -128,7 +128,7 @@ func (j *job) run(ctx context.Context, task *runner.Task) *taskResult {
 		if handler == nil {
 			return failed("internal", fmt.Sprintf("this worker has no handler for nodes of kind %q", j.in.Kind))
 		}
-		out.Attempt = *runner.Try(ctx, task, handler)
+		out.Attempt = *task.Try(ctx, handler)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -269,7 +269,7 @@ func (j *job) callGraph(ctx context.Context, call runner.GraphCall) (any, error)
 	if err := j.secrets.unmark(&out); err != nil {
 		return nil, err
 	}
-	return out.Return(&runner.Task{})
+	return out.Return(nil)
 }
 
 // beside tells the run how many calls the task makes side by side.

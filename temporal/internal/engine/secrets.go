@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 
+	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -38,9 +39,9 @@ type secrets struct{ marks, values [][]byte }
 func openSecrets(nonce string, graphs []*spec.Graph) (*secrets, error) {
 	out := &secrets{}
 	for _, g := range graphs {
-		values, err := runner.ReadSecrets(g)
-		if err != nil {
-			return nil, err
+		values, wrong := input.Secrets(g)
+		if len(wrong) > 0 {
+			return nil, &runner.InputError{Problems: wrong}
 		}
 		for i := range g.Secrets {
 			text, _ := values[g.Secrets[i].Name.Value].(string)

@@ -345,7 +345,7 @@ func (f *flight) callGraph(m *mail) {
 		return
 	}
 	h.work(func() {
-		a := runner.Try(c.ctx, &runner.Task{}, runner.HandlerFunc(func(ctx context.Context, _ *runner.Task) (any, error) {
+		a := (&runner.Task{}).Try(c.ctx, runner.HandlerFunc(func(ctx context.Context, _ *runner.Task) (any, error) {
 			return c.task.CallGraph(ctx, m.graph.GraphCall)
 		}))
 		m.result, m.over = &taskResult{Attempt: *a}, true

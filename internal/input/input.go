@@ -1,0 +1,145 @@
+// Package input checks what a run is given: its input against the declared state,
+// and its secrets. A problem is one sentence that names the key at fault.
+package input
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/redact"
+	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Check returns values for state keys as canonical data, and what is wrong with them,
+// sorted by key. Keys that are required and not in has have to be there; nil: none has
+// to be.
+func Check(g *spec.Graph, input, has map[string]any) (values map[string]any, wrong []string) {
+	out := make(map[string]any, len(input))
+	problems := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(input)) {
+		value, err := eval.Canonical(input[name])
+		if err != nil {
+			problems[name] = err.Error()
+			continue
+		}
+		key := g.Key(name)
+		if key == nil {
+			if g.StrictState {
+				problems[name] = unknownKey(g, name)
+			}
+			out[name] = value
+			continue
+		}
+		compiled, err := schema.Compile(key.Schema)
+		if err != nil {
+			problems[name] = "its schema is broken: " + err.Error()
+			continue
+		}
+		value = compiled.Normalise(value)
+		if err := compiled.Check(value); err != nil && key.Secret {
+			problems[name] = "the value, which is secret and not shown, does not fit; its schema is " + compiled.String()
+		} else if err != nil {
+			problems[name] = err.Error() + "; its schema is " + compiled.String()
+		}
+		out[name] = value
+	}
+	for _, key := range g.State {
+		name := key.Name.Value
+		_, given := input[name]
+		if _, there := has[name]; has != nil && key.Required && !given && !there {
+			problems[name] = "required, but not given; its schema is " + schemaText(key.Schema)
+		}
+	}
+	if len(problems) == 0 {
+		return out, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(problems)) {
+		wrong = append(wrong, "input "+strconv.Quote(name)+": "+problems[name])
+	}
+	return nil, wrong
+}
+
+func schemaText(doc map[string]any) string {
+	compiled, err := schema.Compile(doc)
+	if err != nil {
+		return "broken"
+	}
+	return compiled.String()
+}
+
+func unknownKey(g *spec.Graph, name string) string {
+	names := make([]string, len(g.State))
+	for i, key := range g.State {
+		names[i] = key.Name.Value
+	}
+	slices.Sort(names)
+	text := "no such state key"
+	if near := suggest.Closest(name, names); near != "" {
+		text += fmt.Sprintf("; did you mean %q?", near)
+	} else if len(names) > 0 {
+		text += "; declared: " + strings.Join(names, ", ")
+	}
+	return text
+}
+
+// CheckSecret refuses texts for secret keys, and keys of providers that the file holds,
+// that are too short to be masked.
+func CheckSecret(g *spec.Graph, input map[string]any) (wrong []string) {
+	for _, key := range g.State {
+		if text, ok := input[key.Name.Value].(string); ok && key.Secret {
+			if refusal := redact.Refusal(text); refusal != "" {
+				wrong = append(wrong, fmt.Sprintf("input %q: it is secret, and the text %s", key.Name.Value, refusal))
+			}
+		}
+	}
+	for _, p := range g.Providers {
+		declared, _ := p.Value.Data().(map[string]any)
+		text, ok := declared["api_key"].(string)
+		if refusal := redact.Refusal(text); ok && refusal != "" {
+			wrong = append(wrong, fmt.Sprintf("provider %q: its api_key %s", p.Key.Value, refusal))
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+// Secrets reads the graph's secrets, by name, from the environment and files. With a
+// problem there are none.
+func Secrets(g *spec.Graph) (values map[string]any, wrong []string) {
+	out := make(map[string]any, len(g.Secrets))
+	for _, secret := range g.Secrets {
+		name := secret.Name.Value
+		if secret.Env.IsSet() {
+			value, ok := os.LookupEnv(secret.Env.Value)
+			if !ok {
+				wrong = append(wrong,
+					fmt.Sprintf("secret %q: environment variable %s is not set", name, secret.Env.Value))
+			} else if refusal := redact.Refusal(value); refusal != "" {
+				wrong = append(wrong, fmt.Sprintf("secret %q: environment variable %s %s", name, secret.Env.Value, refusal))
+			}
+			out[name] = value
+			continue
+		}
+		text, err := bounded.ReadFile(secret.File.Value, bounded.Text)
+		value := strings.TrimRight(string(text), "\r\n")
+		if err != nil {
+			wrong = append(wrong, fmt.Sprintf("secret %q: %v", name, err))
+		} else if refusal := redact.Refusal(value); refusal != "" {
+			wrong = append(wrong, fmt.Sprintf("secret %q: what file %s holds %s", name, secret.File.Value, refusal))
+		}
+		out[name] = value
+	}
+	if len(wrong) > 0 {
+		slices.Sort(wrong)
+		return nil, wrong
+	}
+	return out, nil
+}
