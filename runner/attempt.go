@@ -17,7 +17,7 @@ import (
 // that it waits for. Its JSON can be sent to where the run is driven.
 type Attempt struct {
 	Output  any                `json:"output,omitempty"`
-	Failure *Failure           `json:"failure,omitempty"`
+	Failure *machine.Failure   `json:"failure,omitempty"`
 	Park    *machine.Parking   `json:"park,omitempty"`
 	Talk    *machine.TalkDelta `json:"talk,omitempty"`
 }

@@ -16,14 +16,13 @@ type Spoken struct {
 	// 0: it is none.
 	Dropped int `json:"dropped,omitempty"`
 	// Messages are in order. What a model thought is left out.
-	Messages []Message `json:"messages"`
+	Messages []machine.Message `json:"messages"`
 }
 
-// ConversationSink is a Sink that is also told what tasks have added to the
-// conversation, by those who read a recorded run: Replay, ReplayEvents, Follow, and Show with
-// History. What it is told is its own.
+// ConversationSink is what a Sink may be besides: it is then told what tasks have added
+// to the conversation, by those who read a recorded run: Replay, ReplayEvents, Follow, and
+// Show with History. What it is told is its own.
 type ConversationSink interface {
-	Sink
 	Spoken(s *Spoken) error
 }
 
@@ -36,7 +35,7 @@ func (d *driver) tellSpoken(event *machine.Event) {
 	}
 	out := &Spoken{
 		Node: d.nested.path(event.Task.Node), Place: d.nested.prefixOf(event.Task.Node, event.Task.Element-1),
-		Visit: event.Task.Visit, Attempt: event.Task.Attempt, Dropped: event.Talk.Drop, Messages: []Message{},
+		Visit: event.Task.Visit, Attempt: event.Task.Attempt, Dropped: event.Talk.Drop, Messages: []machine.Message{},
 	}
 	add := func(m Message) {
 		m.Thinking = nil

@@ -33,10 +33,10 @@ func (d *driver) decide(ctx context.Context, c *machine.Command) {
 	d.share(task)
 	d.access(task, id, choice.Turns)
 	decider := d.flow.runner.cfg.Decider
-	turn := d.pace.turn()
+	turn := d.pace.Turn()
 	go func() {
 		turn()
-		defer d.pace.release()
+		defer d.pace.Release()
 		defer cancel(nil)
 		event := machine.Event{Kind: machine.Decided, Task: id}
 		if decider == nil {

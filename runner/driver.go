@@ -196,9 +196,9 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 		heard.Store(true)
 	})
 	defer stopWatching()
-	defer d.pace.watch(func() bool { return ctx.Err() != nil && !heard.Load() })()
+	defer d.pace.Watch(func() bool { return ctx.Err() != nil && !heard.Load() })()
 	if d.nested == nil { // else the task that runs it works already
-		defer d.pace.enter(d)()
+		defer d.pace.Enter(staged{d})()
 		d.folder.stayAt(d.state.RunDir())
 		defer d.folder.close()
 		defer d.scope.Close()

@@ -17,9 +17,9 @@ type FinallyResult struct {
 	Error   *machine.Failure `json:"error"`
 }
 
-// order is a record's place among others: what runs in finally has no step, and
+// orderOf is a record's place among others: what runs in finally has no step, and
 // comes last.
-func (h *HistoryRecord) order() int {
+func orderOf(h *HistoryRecord) int {
 	if h.Finally {
 		return math.MaxInt
 	}

@@ -157,7 +157,7 @@ type Retry struct {
 	// Attempt is the one that failed, from 1, MaxAttempts how many there are at most.
 	Attempt, MaxAttempts int
 	Delay                time.Duration // until the next
-	Error                *Failure
+	Error                *machine.Failure
 }
 
 // Clock tells time; tests give one of their own.

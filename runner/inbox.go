@@ -137,11 +137,11 @@ func (d *driver) forget(event *machine.Event) {
 
 // send gives the driver a message; after the run's end it is dropped.
 func (d *driver) send(m message) {
-	d.pace.hold() // until the driver has taken it
+	d.pace.Hold() // until the driver has taken it
 	select {
 	case d.inbox <- &m:
 	case <-d.done:
-		d.pace.release()
+		d.pace.Release()
 		return
 	}
 	if d.pace == nil {
@@ -158,11 +158,11 @@ func (d *driver) send(m message) {
 func (d *driver) next() *message {
 	select {
 	case m := <-d.inbox:
-		d.pace.release()
+		d.pace.Release()
 		return m
 	default:
 	}
-	d.pace.release()
+	d.pace.Release()
 	return <-d.inbox // whoever sent it is busy for the driver
 }
 
@@ -171,7 +171,7 @@ func (d *driver) drain() {
 	for d.pace != nil {
 		select {
 		case <-d.inbox:
-			d.pace.release()
+			d.pace.Release()
 		default:
 			return
 		}

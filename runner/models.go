@@ -172,7 +172,7 @@ func (k *desk) Now() time.Time { return time.Unix(0, k.driver.now()) }
 // access gives a task what it needs to call models.
 func (d *driver) access(task *Task, id machine.TaskID, turns map[string]int) {
 	settings, answered := d.state.Models(), d.answered
-	if d.pace != nil && d.pace.stage != nil { // nothing is kept from one task to the next
+	if d.pace.OnStage() { // nothing is kept from one task to the next
 		answered = d.outermost().state.Scripted()
 	}
 	task.Models = &ModelAccess{

@@ -24,11 +24,11 @@ type insideCall struct {
 // callInside hands a call to the subgraph that a task runs. When its box is full it
 // is as good as gone: an answer is found again when it asks.
 func (d *driver) callInside(task machine.TaskID, call insideCall) {
-	d.pace.hold() // until it is passed on
+	d.pace.Hold() // until it is passed on
 	select {
 	case d.inside[task] <- call:
 	default:
-		d.pace.release()
+		d.pace.Release()
 	}
 }
 
@@ -37,7 +37,7 @@ func (d *driver) closeBox(task machine.TaskID) {
 	for d.pace != nil && len(d.inside[task]) > 0 {
 		select {
 		case <-d.inside[task]:
-			d.pace.release()
+			d.pace.Release()
 		default:
 		}
 	}

@@ -103,6 +103,11 @@ type EdgeCounts struct {
 	fired machine.EdgeCounts
 }
 
+// CountEdges are the edges of a graph, with how often they fired.
+func CountEdges(graph *spec.Graph, fired machine.EdgeCounts) EdgeCounts {
+	return EdgeCounts{graph, fired}
+}
+
 // All returns the edges in declaration order.
 func (c EdgeCounts) All() []EdgeCount {
 	if c.graph == nil {
@@ -237,13 +242,13 @@ func (d *driver) result() *Result {
 	}
 	// tasks that ran at once are remembered as they ended
 	slices.SortStableFunc(d.history, func(a, b HistoryRecord) int {
-		return cmp.Compare(a.order(), b.order())
+		return cmp.Compare(orderOf(&a), orderOf(&b))
 	})
 	return &Result{
 		RunID: d.opts.RunID, Graph: d.flow.graph.Name.Value, Status: s.Status, Quality: s.Quality,
 		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: len(d.path) + s.ChildStepsEnded(), MaxSteps: s.MaxSteps(), MaxStateBytes: s.MaxStateBytes(),
 		Path: path, State: d.mask.State(values), Output: d.mask.Value(s.Output), Error: d.mask.Failure(s.Failure),
-		Pending: []Pending{}, PausedAt: pausedAt(s), Partial: d.partial(), Finally: d.finally(), Edges: EdgeCounts{d.flow.graph, s.Fired()},
+		Pending: []Pending{}, PausedAt: pausedAt(s), Partial: d.partial(), Finally: d.finally(), Edges: CountEdges(d.flow.graph, s.Fired()),
 		Usage: usageOf(s.Usage()), StartedAt: d.started.UTC(), Duration: Milliseconds(time.Duration(max(0, d.now()-d.started.UnixNano()))), History: d.history,
 	}
 }

@@ -22,7 +22,7 @@ type Stage struct {
 	quiet *sync.Cond // of the clock's lock: nobody works
 	done  bool
 	// driver is the one of the run that goes on; nil: none has begun.
-	driver *driver
+	driver Driver
 }
 
 // NewStage is a stage on which it is now.
@@ -95,27 +95,39 @@ func (s *Stage) Settle(now time.Time) (due time.Time, done bool) {
 // Wait is for a handler, which does something elsewhere: it returns when the owner
 // wakes it.
 func (s *Stage) Wait(over <-chan struct{}) {
-	s.clock.release()
+	s.clock.Release()
 	<-over
 }
 
 // Wake wakes who waits for over.
 func (s *Stage) Wake(over chan struct{}) {
-	s.clock.hold()
+	s.clock.Hold()
 	close(over)
 }
 
 // Hold says that the caller works on the run, in another goroutine than the owner's
 // or between Settle and Settle, until Release.
-func (s *Stage) Hold() { s.clock.hold() }
+func (s *Stage) Hold() { s.clock.Hold() }
 
 // Release ends Hold.
-func (s *Stage) Release() { s.clock.release() }
+func (s *Stage) Release() { s.clock.Release() }
+
+// Driver drives the run that goes on.
+type Driver interface {
+	// Ask asks something of the run.
+	Ask(request store.Request)
+	// Offer gives the run answers of others, which its journal then settles.
+	Offer(offer store.Offer)
+	// AnswersLeft are the answers given in advance that nothing has asked for.
+	AnswersLeft() map[string][]string
+	// Check reports answers that the run would not take now.
+	Check(offer store.Offer) error
+}
 
 // Ask asks something of the run, if it goes on.
 func (s *Stage) Ask(request store.Request) {
 	if d := s.current(); d != nil {
-		d.send(message{event: requested(request, d.now())})
+		d.Ask(request)
 	}
 }
 
@@ -124,25 +136,9 @@ func (s *Stage) Ask(request store.Request) {
 func (s *Stage) Offer(offer store.Offer) bool {
 	d := s.current()
 	if d != nil {
-		d.send(message{offer: &offer})
+		d.Offer(offer)
 	}
 	return d != nil
-}
-
-func (s *Stage) current() *driver {
-	s.clock.mu.Lock()
-	defer s.clock.mu.Unlock()
-	if s.done {
-		return nil
-	}
-	return s.driver
-}
-
-// enter makes a driver the one that goes on.
-func (s *Stage) enter(d *driver) {
-	s.clock.mu.Lock()
-	defer s.clock.mu.Unlock()
-	s.driver = d
 }
 
 // AnswersLeft are the answers given in advance that nothing has asked for, of the run
@@ -152,16 +148,31 @@ func (s *Stage) AnswersLeft() map[string][]string {
 	if d == nil {
 		return nil
 	}
-	return d.answers.all()
+	return d.AnswersLeft()
 }
 
 // Check reports answers that the run that goes on would not take now, between Settle
-// and Settle. The error is an *InputError.
+// and Settle. The error is a *runner.InputError.
 func (s *Stage) Check(offer store.Offer) error {
 	d := s.current()
 	if d == nil {
 		return nil
 	}
-	_, err := d.accept(offer.Answers, offer.By)
-	return err
+	return d.Check(offer)
+}
+
+func (s *Stage) current() Driver {
+	s.clock.mu.Lock()
+	defer s.clock.mu.Unlock()
+	if s.done {
+		return nil
+	}
+	return s.driver
+}
+
+// enter makes a driver the one that goes on.
+func (s *Stage) enter(d Driver) {
+	s.clock.mu.Lock()
+	defer s.clock.mu.Unlock()
+	s.driver = d
 }

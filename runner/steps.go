@@ -106,9 +106,9 @@ func (p *stepPool) take(id machine.TaskID, wanted int) (got, above int) {
 
 // await waits for news of the others, who work meanwhile.
 func (p *stepPool) await() {
-	p.pace.release()
+	p.pace.Release()
 	p.ready.Wait()
-	p.pace.hold()
+	p.pace.Hold()
 }
 
 // reading reports whether steps that were taken before are not yet known of.

@@ -103,7 +103,7 @@ func (s *subrun) passCalls(d *driver) {
 		select {
 		case call := <-s.calls:
 			d.send(message{call: &call})
-			d.pace.release()
+			d.pace.Release()
 		case <-d.done:
 			return
 		}

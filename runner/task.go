@@ -53,10 +53,10 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		handler = inFolder(handler)
 	}
 	handler = d.cached(work, &hit, handler)
-	turn := d.pace.turn()
+	turn := d.pace.Turn()
 	go func() {
 		turn()
-		defer d.pace.release()
+		defer d.pace.Release()
 		event := d.attempt(ctx, task, handler)
 		if failure := bound.Check(event.Output, "the output"); failure != nil {
 			event.Output, event.Talk, event.Failure = nil, nil, failure

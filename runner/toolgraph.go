@@ -82,10 +82,10 @@ func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, 
 		return nil, err
 	}
 	s.counted = g.work.StepsCounted // of all calls of the task
-	s.calls = g.reach(call.part())
-	defer g.leave(call.part())
+	s.calls = g.reach(partOf(call.Number))
+	defer g.leave(partOf(call.Number))
 	defer s.nested.goesOn()
-	child, result, err := s.run(ctx, call.task(task))
+	child, result, err := s.run(ctx, task.calling(&call))
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (g *toolGraphs) leave(part string) {
 	for len(g.calls[part]) > 0 {
 		select {
 		case <-g.calls[part]:
-			g.driver.pace.release()
+			g.driver.pace.Release()
 		default:
 		}
 	}
@@ -140,7 +140,7 @@ func (g *toolGraphs) pass(call insideCall) {
 	select {
 	case g.calls[part] <- call:
 	default:
-		g.driver.pace.release()
+		g.driver.pace.Release()
 	}
 }
 
@@ -158,11 +158,11 @@ func (g *toolGraphs) wake() {
 		return
 	}
 	for _, box := range g.calls { //lint:ignore mapiter each is told the same
-		g.driver.pace.hold() // until it is passed on
+		g.driver.pace.Hold() // until it is passed on
 		select {
 		case box <- insideCall{look: true}:
 		default:
-			g.driver.pace.release()
+			g.driver.pace.Release()
 		}
 	}
 }
@@ -235,12 +235,12 @@ func (g *toolGraphs) ended() *machine.ChildEnd {
 	return g.end
 }
 
-// task is the task as the graph's own: its input, and of its log and answers
+// calling is the task as the called graph's own: its input, and of its log and answers
 // what belongs to the call.
-func (c GraphCall) task(task *Task) *Task {
-	own := task.Part(c.part())
+func (t *Task) calling(c *GraphCall) *Task {
+	own := t.Part(partOf(c.Number))
 	own.Config, own.Log = map[string]any{"with": c.With}, nil
-	for _, entry := range task.Log {
+	for _, entry := range t.Log {
 		note, _ := entry.(map[string]any)
 		if note[noteGraphCall] == c.Number+1 {
 			own.Log = append(own.Log, note[noteGraphEvents])
@@ -249,15 +249,15 @@ func (c GraphCall) task(task *Task) *Task {
 	return own
 }
 
-// part is the name of the call as a part of its task.
-func (c GraphCall) part() string { return "tool" + strconv.Itoa(c.Number) }
+// partOf is the name of a call as a part of its task.
+func partOf(number int) string { return "tool" + strconv.Itoa(number) }
 
 // askID is the ID that a question of a subgraph has in the run around it.
 func (n *nesting) askID(q *machine.Question) string {
 	if n.call == 0 {
 		return questionID(q)
 	}
-	return GraphCall{Number: n.call - 1}.part() + ":" + questionID(q)
+	return partOf(n.call-1) + ":" + questionID(q)
 }
 
 // wrapped is a note of a subgraph's events as the log of its task has it.

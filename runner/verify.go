@@ -234,7 +234,7 @@ func compareStep(then, now *walker, event *machine.Event) (*Divergence, error) {
 			d := &Divergence{
 				Recorded: slices.Clone(then.fresh), Now: slices.Clone(now.fresh), Why: []string{"other nodes are to run"},
 			}
-			d.reasons(then, now, nodesOf(append(slices.Clone(then.fresh), now.fresh...))...)
+			addReasons(d, then, now, nodesOf(append(slices.Clone(then.fresh), now.fresh...))...)
 			return d, nil
 		}
 	}
@@ -251,7 +251,7 @@ func compareStep(then, now *walker, event *machine.Event) (*Divergence, error) {
 				Why: []string{"the journal has an execution that nothing led to"},
 			}
 			if now != then {
-				d.reasons(then, now, append(nodesOf(d.Now), event.Task.Node)...)
+				addReasons(d, then, now, append(nodesOf(d.Now), event.Task.Node)...)
 			}
 			return d, nil
 		}
@@ -273,7 +273,7 @@ func compareRoutes(then, now *walker) *Divergence {
 				Step: is.step, Node: is.node, Recorded: was.next, Now: is.next, RecordedEdges: was.edges, NowEdges: is.edges,
 				Why: is.why, RecordedWhy: was.why,
 			}
-			d.reasons(then, now, was.node)
+			addReasons(d, then, now, was.node)
 			return d
 		}
 	}
@@ -302,7 +302,7 @@ func leftover(then, now *walker) *Divergence {
 	} else if f != nil {
 		d.Why = []string{now.driver.mask.Text(f.Error())}
 	}
-	d.reasons(then, now, d.Node)
+	addReasons(d, then, now, d.Node)
 	return d
 }
 
@@ -322,6 +322,6 @@ func compareEnds(then, now *walker) *Divergence {
 		return nil
 	}
 	d := &Divergence{Recorded: was, Now: is, Why: []string{"the run ends otherwise"}}
-	d.reasons(then, now)
+	addReasons(d, then, now)
 	return d
 }

@@ -19,9 +19,9 @@ func (w *walker) itself(node string) bool {
 	return n != nil && n.Kind.Value != "human" && slices.Contains(machineKinds(), n.Kind.Value)
 }
 
-// reasons name what about the graphs, or how the walk stands, makes it lead
+// addReasons names what about the graphs, or how the walk stands, makes it lead
 // elsewhere at a node.
-func (d *Divergence) reasons(then, now *walker, nodes ...string) {
+func addReasons(d *Divergence, then, now *walker, nodes ...string) {
 	var out []string
 	if began, begins := then.driver.plan.Start(), now.driver.plan.Start(); began != begins {
 		out = append(out, fmt.Sprintf("the start is %q now (%s), it was %q", begins, now.at(now.driver.flow.graph.Start.Span), began))

@@ -90,7 +90,7 @@ func (c *VirtualClock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	m := c.add(d, func() {
 		go func() {
 			f()
-			c.release()
+			c.Release()
 		}()
 	})
 	if c.busy == 0 {
@@ -112,7 +112,7 @@ func (c *VirtualClock) Sleep(ctx context.Context, d time.Duration) error {
 	m := c.add(d, func() { close(over) })
 	m.ctx = ctx
 	c.mu.Unlock()
-	c.release()
+	c.Release()
 	select {
 	case <-over:
 		return nil
@@ -136,7 +136,7 @@ func (c *VirtualClock) Outside(f func()) {
 		c.since = time.Now()
 	}
 	c.mu.Unlock()
-	c.release()
+	c.Release()
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -164,7 +164,7 @@ func (c *VirtualClock) add(d time.Duration, reach func()) *occasion {
 }
 
 // hold says that somebody works, until release. A nil clock is one of the world.
-func (c *VirtualClock) hold() {
+func (c *VirtualClock) Hold() {
 	if c == nil {
 		return
 	}
@@ -173,7 +173,7 @@ func (c *VirtualClock) hold() {
 	c.busy++
 }
 
-func (c *VirtualClock) release() {
+func (c *VirtualClock) Release() {
 	if c == nil {
 		return
 	}
@@ -185,18 +185,18 @@ func (c *VirtualClock) release() {
 }
 
 // enter says that a driver works, until leave. On a stage it works already.
-func (c *VirtualClock) enter(d *driver) (leave func()) {
+func (c *VirtualClock) Enter(d Driver) (leave func()) {
 	if c != nil && c.stage != nil {
 		c.stage.enter(d)
 		return func() {}
 	}
-	c.hold()
-	return c.release
+	c.Hold()
+	return c.Release
 }
 
 // turn takes a place in the queue of those who begin now; the function waits for
 // it, and whoever calls it is busy then.
-func (c *VirtualClock) turn() (wait func()) {
+func (c *VirtualClock) Turn() (wait func()) {
 	if c == nil {
 		return func() {}
 	}
@@ -208,7 +208,7 @@ func (c *VirtualClock) turn() (wait func()) {
 }
 
 // watch asks unsettled before time goes on: whoever it speaks of will work yet.
-func (c *VirtualClock) watch(unsettled func() bool) (stop func()) {
+func (c *VirtualClock) Watch(unsettled func() bool) (stop func()) {
 	if c == nil {
 		return func() {}
 	}
@@ -221,6 +221,9 @@ func (c *VirtualClock) watch(unsettled func() bool) (stop func()) {
 		delete(c.unsettled, &unsettled)
 	}
 }
+
+// OnStage reports whether a stage moves the clock.
+func (c *VirtualClock) OnStage() bool { return c != nil && c.stage != nil }
 
 // stirs reports whether somebody is about to work who is not counted as busy yet.
 func (c *VirtualClock) stirs() bool {
