@@ -12,7 +12,9 @@ import (
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/virtual"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -62,7 +64,7 @@ func DryRun(ctx context.Context, cfg Config, g *spec.Graph, opts runner.Options,
 	if opts.Clock != nil {
 		begin = opts.Clock.Now()
 	}
-	clock := runner.NewVirtualClock(begin)
+	clock := virtual.NewClock(begin)
 	opts.Clock, opts.Sink, opts.Secrets, opts.Answers, opts.Ask = clock, re, maskedSecrets, nil, nil
 	if opts.RunID == "" {
 		opts.RunID = "dry-run"
@@ -100,7 +102,7 @@ func newDryRunner(cfg *Config) (*runner.Runner, error) {
 		Model: func(ctx context.Context, task *runner.Task, name string) (string, string, model.Client) {
 			return name, "", madeUpModel{task}
 		},
-		Tool: func(ctx context.Context, task *runner.Task, call runner.ToolCall) (any, bool, error) {
+		Tool: func(ctx context.Context, task *runner.Task, call handler.ToolCall) (any, bool, error) {
 			if isGraphTool(task, call.Name) {
 				return nil, false, nil
 			}
@@ -137,7 +139,7 @@ func askNobody(_ string, g *spec.Graph) *spec.Graph {
 // firstChoice decides for the first of the candidates.
 type firstChoice struct{}
 
-func (firstChoice) Decide(_ context.Context, _ *runner.Task, choice runner.Choice) (string, string, error) {
+func (firstChoice) Decide(_ context.Context, _ *runner.Task, choice handler.Choice) (string, string, error) {
 	return choice.Candidates[0].Target, "made up: the first candidate", nil
 }
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/virtual"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -199,7 +201,7 @@ func (s *search) newRunner(cfg *Config) (*runner.Runner, error) {
 // searcher decides as the walk chooses.
 type searcher struct{}
 
-func (searcher) Decide(ctx context.Context, task *runner.Task, c runner.Choice) (string, string, error) {
+func (searcher) Decide(ctx context.Context, task *runner.Task, c handler.Choice) (string, string, error) {
 	w, _ := ctx.Value(searchKey{}).(*walk)
 	var list []option
 	for _, candidate := range c.Candidates {
@@ -297,7 +299,7 @@ func (s *search) try(ctx context.Context, p *plan) *tried {
 	}
 	ctx = context.WithValue(ctx, searchKey{}, w)
 	opts := runner.Options{
-		RunID: "test", Input: p.input, Clock: runner.NewVirtualClock(started()), Secrets: madeUpSecrets, History: true,
+		RunID: "test", Input: p.input, Clock: virtual.NewClock(started()), Secrets: madeUpSecrets, History: true,
 	}
 	result, err := s.flow.Run(ctx, opts)
 	t := w.out

@@ -15,6 +15,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/virtual"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -79,7 +80,7 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), most)
 	defer stop()
-	a := &acting{c: c, cfg: cfg, clock: runner.NewVirtualClock(started()), stop: stop}
+	a := &acting{c: c, cfg: cfg, clock: virtual.NewClock(started()), stop: stop}
 	watch := &watcher{flow: f.Graph, seen: newSeen(f.Graph), acting: a}
 	opts := c.opts
 	opts.Clock, opts.Sink, opts.History, opts.Secrets = a.clock, watch, true, madeUpSecrets

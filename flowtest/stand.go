@@ -13,6 +13,8 @@ import (
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/virtual"
 	"github.com/graphrun/graphrun/tool"
 )
 
@@ -20,7 +22,7 @@ import (
 type acting struct {
 	c     *Case
 	cfg   *Config
-	clock *runner.VirtualClock
+	clock *virtual.Clock
 	stop  context.CancelFunc
 
 	mu       sync.Mutex
@@ -172,7 +174,7 @@ func standOfCase() *node.Stand {
 			}
 			return "", "", nil
 		},
-		Tool: func(ctx context.Context, task *runner.Task, call runner.ToolCall) (any, bool, error) {
+		Tool: func(ctx context.Context, task *runner.Task, call handler.ToolCall) (any, bool, error) {
 			if a := actingIn(ctx); a != nil {
 				return a.callTool(ctx, task, call)
 			}
@@ -198,7 +200,7 @@ func standOfCase() *node.Stand {
 func (a *acting) touches(task *runner.Task) bool { return a.c.stubs[task.Node] != nil }
 
 // callTool answers a call of a tool.
-func (a *acting) callTool(ctx context.Context, task *runner.Task, call runner.ToolCall) (output any, handled bool, err error) {
+func (a *acting) callTool(ctx context.Context, task *runner.Task, call handler.ToolCall) (output any, handled bool, err error) {
 	s := a.c.tools[call.Name]
 	if s == nil {
 		if a.touches(task) || isGraphTool(task, call.Name) {
@@ -247,7 +249,7 @@ func isGraphTool(task *runner.Task, name string) bool {
 type decider struct{ models runner.Decider }
 
 // Decide names a target.
-func (d decider) Decide(ctx context.Context, task *runner.Task, choice runner.Choice) (target, reasoning string, err error) {
+func (d decider) Decide(ctx context.Context, task *runner.Task, choice handler.Choice) (target, reasoning string, err error) {
 	a := actingIn(ctx)
 	if a == nil {
 		return d.models.Decide(ctx, task, choice)

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -285,7 +285,7 @@ func isCalled(text string, end int) bool {
 }
 
 // record is one execution of a run.
-type record = runner.HistoryRecord
+type record = view.HistoryRecord
 
 // decision are the conditions that are tried behind an execution, in order: of edges
 // for its outcome.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/tool"
 )
 
@@ -28,7 +29,7 @@ func (h *agentHandler) Run(ctx context.Context, task *runner.Task) (any, error) 
 		return nil, err
 	}
 	answer, err := a.run(ctx)
-	if runner.Waits(err) {
+	if handler.Waits(err) {
 		return nil, err
 	}
 	if err != nil {
@@ -54,7 +55,7 @@ type agent struct {
 	// far, and said what of it is new.
 	base     model.Request
 	messages []model.Message
-	said     []runner.Message
+	said     []handler.Message
 	// tools are those that the model is offered now, allowed the names of those
 	// that the file declares, own the others.
 	tools    []model.Tool

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -128,19 +129,19 @@ func TestAgentCancelled(t *testing.T) {
 func TestCallHooks(t *testing.T) {
 	var log []string
 	hooks := runner.Hooks{
-		BeforeTool: func(_ context.Context, task *runner.Task, call runner.ToolCall) error {
+		BeforeTool: func(_ context.Context, task *runner.Task, call handler.ToolCall) error {
 			log = append(log, fmt.Sprint("tool ", task.Node, " ", call.Name, " ", call.Args))
 			if call.Args["x"] == 2 {
 				return errors.New("not two")
 			}
 			return nil
 		},
-		AfterTool: func(_ context.Context, _ *runner.Task, call runner.ToolCall, result runner.ToolResult) runner.ToolResult {
+		AfterTool: func(_ context.Context, _ *runner.Task, call handler.ToolCall, result handler.ToolResult) handler.ToolResult {
 			log = append(log, fmt.Sprint("gave ", result.Output))
 			result.Output = "about three"
 			return result
 		},
-		BeforeModel: func(_ context.Context, _ *runner.Task, call *runner.ModelCall) error {
+		BeforeModel: func(_ context.Context, _ *runner.Task, call *handler.ModelCall) error {
 			last := call.Messages[len(call.Messages)-1]
 			log = append(log, fmt.Sprintf("%s of %s: %s", call.Role, call.Model, last.Content))
 			if last.Content == "stop" {
@@ -148,7 +149,7 @@ func TestCallHooks(t *testing.T) {
 			}
 			return nil
 		},
-		AfterModel: func(_ context.Context, _ *runner.Task, _ *runner.ModelCall, answer runner.Message, err error) {
+		AfterModel: func(_ context.Context, _ *runner.Task, _ *handler.ModelCall, answer handler.Message, err error) {
 			log = append(log, fmt.Sprintf("answers %q %d %v", answer.Content, len(answer.ToolCalls), err))
 		},
 	}
@@ -172,9 +173,9 @@ func TestCallHooks(t *testing.T) {
 
 	// A hook before a call may change what is asked; the conversation stays as it is.
 	chat = newChat(t, inOrder(`call add {"x": 1}`, "done"))
-	hooks = runner.Hooks{BeforeModel: func(_ context.Context, _ *runner.Task, call *runner.ModelCall) error {
+	hooks = runner.Hooks{BeforeModel: func(_ context.Context, _ *runner.Task, call *handler.ModelCall) error {
 		call.System += " Be brief."
-		call.Messages = append(call.Messages[:len(call.Messages):len(call.Messages)], runner.Message{Role: "user", Content: "in one word"})
+		call.Messages = append(call.Messages[:len(call.Messages):len(call.Messages)], handler.Message{Role: "user", Content: "in one word"})
 		return nil
 	}}
 	result = runHooked(t.Context(), t, chat, fmt.Sprintf(agent, "go"), runner.Options{}, hooks)
@@ -188,7 +189,7 @@ func TestCallHooks(t *testing.T) {
 	}
 
 	chat = newChat(t, inOrder("calls 2"))
-	hooks = runner.Hooks{BeforeTool: func(context.Context, *runner.Task, runner.ToolCall) error { panic("oh") }}
+	hooks = runner.Hooks{BeforeTool: func(context.Context, *runner.Task, handler.ToolCall) error { panic("oh") }}
 	result = runHooked(t.Context(), t, chat, "start: a\n"+adder+`nodes: {a: {kind: pass}, b: {kind: tools}}
 edges: [{from: a, to: b, transform: "{tool_calls: [{name: 'add'}, {name: 'add'}]}"}, {from: b, to: END}]`, runner.Options{}, hooks)
 	if result.Error == nil || result.Error.Kind != "internal" || !strings.Contains(result.Error.Message, `tool "add" panicked: oh`) {

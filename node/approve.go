@@ -7,6 +7,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/tool"
 )
 
@@ -38,7 +39,7 @@ func (k *toolkit) approved(task *runner.Task, calls []toolCall) ([]toolCall, map
 	if err != nil {
 		return nil, nil, err
 	}
-	var questions []runner.Question
+	var questions []handler.Question
 	var places []int
 	for i := range calls {
 		c := &calls[i]
@@ -50,8 +51,8 @@ func (k *toolkit) approved(task *runner.Task, calls []toolCall) ([]toolCall, map
 			continue
 		}
 		places = append(places, i)
-		questions = append(questions, runner.Question{
-			Key: c.approval(), Schema: approvalSchema(registry.Parameters(c.Name)), Tool: &runner.ToolAsk{Name: c.Name, Args: c.Args},
+		questions = append(questions, handler.Question{
+			Key: c.approval(), Schema: approvalSchema(registry.Parameters(c.Name)), Tool: &handler.ToolAsk{Name: c.Name, Args: c.Args},
 			Prompt: fmt.Sprintf("Call %s with %s? Answer approve, {\"edit\": {…}} or {\"reject\": \"why\"}.", c.Name, tool.Text(c.Args)),
 		})
 	}

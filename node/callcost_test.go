@@ -16,6 +16,7 @@ import (
 	"github.com/graphrun/graphrun/model/price"
 	"github.com/graphrun/graphrun/model/provider"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -65,10 +66,10 @@ func wires() map[string]string {
 // quietDesk keeps no account.
 type quietDesk struct{}
 
-func (quietDesk) Note(any, runner.CallUsage) error { return nil }
-func (quietDesk) Hide(string)                      {}
-func (quietDesk) Reserve(r runner.Reservation) (*runner.Reserved, error) {
-	return runner.NewReserved(r.Output, func(runner.CallUsage) {}), nil
+func (quietDesk) Note(any, handler.Usage) error { return nil }
+func (quietDesk) Hide(string)                   {}
+func (quietDesk) Reserve(r handler.Reservation) (*handler.Reserved, error) {
+	return handler.NewReserved(r.Output, func(handler.Usage) {}), nil
 }
 func (quietDesk) Sleep(context.Context, time.Duration) error { return nil }
 func (quietDesk) Now() time.Time                             { return time.Now() }
@@ -79,7 +80,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 // visits are tasks of an llm node at the end of a conversation, each two messages longer
 // than the one before. A server speaks the protocol and reads all that it is sent.
-func visits(tb testing.TB, wire string, talk []runner.Message) func() error {
+func visits(tb testing.TB, wire string, talk []handler.Message) func() error {
 	tb.Helper()
 	kind, api := "openai", "api: "+wire+", "
 	if wire == "anthropic" {
@@ -94,7 +95,7 @@ func visits(tb testing.TB, wire string, talk []runner.Message) func() error {
 		_, err := io.Copy(io.Discard, r.Body)
 		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(wires()[wire]))}, err
 	})}}}, &toolkit{}}
-	scope := runner.NewScope(nil, "")
+	scope := handler.NewScope(nil, "")
 	tb.Cleanup(scope.Close)
 	providers := map[string]any{"local": map[string]any{"type": kind, "base_url": "http://local"}}
 	if api != "" {
@@ -103,12 +104,12 @@ func visits(tb testing.TB, wire string, talk []runner.Message) func() error {
 	return func() error {
 		task := &runner.Task{
 			Node: "a", Visit: 1, Graph: g, Scope: scope, Config: map[string]any{"prompt": "And now?"}, Providers: providers,
-			Models: &runner.ModelAccess{Desk: quietDesk{}}, Talk: &runner.Talk{Talk: machine.Talk{Messages: talk}},
+			Models: &handler.ModelAccess{Desk: quietDesk{}}, Talk: &handler.Talk{Talk: machine.Talk{Messages: talk}},
 		}
 		if _, err := h.Run(tb.Context(), task); err != nil {
 			return err
 		}
-		talk = append(talk, runner.Message{Role: "user", Content: "And now?"}, runner.Message{Role: "assistant", Content: "ok"})
+		talk = append(talk, handler.Message{Role: "user", Content: "And now?"}, handler.Message{Role: "assistant", Content: "ok"})
 		return nil
 	}
 }
@@ -119,7 +120,7 @@ func visits(tb testing.TB, wire string, talk []runner.Message) func() error {
 func BenchmarkCall(b *testing.B) {
 	for _, wire := range slices.Sorted(maps.Keys(wires())) {
 		b.Run(wire, func(b *testing.B) {
-			var talk []runner.Message
+			var talk []handler.Message
 			for _, m := range longTalk(10_000) {
 				talk = append(talk, spoken(m))
 			}
@@ -142,7 +143,7 @@ func BenchmarkCall(b *testing.B) {
 // Only what is new in a conversation is written at each call.
 func TestCallWritesWhatIsNew(t *testing.T) {
 	for wire := range wires() {
-		var talk []runner.Message
+		var talk []handler.Message
 		for _, m := range longTalk(2000) {
 			talk = append(talk, spoken(m))
 		}

@@ -12,11 +12,12 @@ import (
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/price"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 )
 
 // hookCall is a tool call as hooks see it.
-func (c *toolCall) hookCall() runner.ToolCall {
-	return runner.ToolCall{ID: c.id, Name: c.Name, Args: c.Args, Malformed: c.Malformed}
+func (c *toolCall) hookCall() handler.ToolCall {
+	return handler.ToolCall{ID: c.id, Name: c.Name, Args: c.Args, Malformed: c.Malformed}
 }
 
 // before calls the hooks before a tool call; what it returns is the answer of a
@@ -39,7 +40,7 @@ func after(ctx context.Context, task *runner.Task, c toolCall, out answer) answe
 		if h.AfterTool == nil {
 			continue
 		}
-		result := h.AfterTool(ctx, task, c.hookCall(), runner.ToolResult{Output: out.output, IsError: out.isError, Details: out.details})
+		result := h.AfterTool(ctx, task, c.hookCall(), handler.ToolResult{Output: out.output, IsError: out.isError, Details: out.details})
 		plain, err := eval.Canonical(result.Output)
 		if err != nil {
 			return answer{output: fmt.Sprintf("a hook's result is no plain data: %v", err), isError: true}
@@ -75,7 +76,7 @@ func (m modelHooks) before(ctx context.Context, size int) (int, error) {
 
 // take puts what a hook made of a call into the request. Messages that it left
 // alone stay as they are, with what only the adapter understands of them.
-func (m modelHooks) take(call *runner.ModelCall) {
+func (m modelHooks) take(call *handler.ModelCall) {
 	before := m.req.Messages
 	m.req.System = call.System
 	m.req.Messages = make([]model.Message, 0, len(call.Messages))
@@ -93,7 +94,7 @@ func (m modelHooks) take(call *runner.ModelCall) {
 }
 
 func (m modelHooks) after(ctx context.Context, response *model.Response, err error) {
-	var said runner.Message
+	var said handler.Message
 	if response != nil {
 		said = spoken(response.Message())
 	}
@@ -104,8 +105,8 @@ func (m modelHooks) after(ctx context.Context, response *model.Response, err err
 	}
 }
 
-func (m modelHooks) call() *runner.ModelCall {
-	out := &runner.ModelCall{Model: m.name, Role: m.req.Caller.Role, System: m.req.System}
+func (m modelHooks) call() *handler.ModelCall {
+	out := &handler.ModelCall{Model: m.name, Role: m.req.Caller.Role, System: m.req.System}
 	for _, message := range m.req.Messages {
 		out.Messages = append(out.Messages, spoken(message))
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/price"
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 )
 
 // came is what a call came to in tokens; estimated says that they are an estimate.
@@ -49,9 +49,9 @@ func counted(size int, response *model.Response) (tokens model.Usage, estimated 
 }
 
 // usage is what a call came to, as the journal and budgets have it.
-func (c *caller) usage(ref modelRef, req *model.Request, tokens model.Usage, estimated bool) runner.CallUsage {
+func (c *caller) usage(ref modelRef, req *model.Request, tokens model.Usage, estimated bool) handler.Usage {
 	who := req.Caller
-	out := runner.CallUsage{
+	out := handler.Usage{
 		Calls: 1, Model: ref.name, Scripted: ref.isScript(),
 		Node: who.Node, Place: who.Place, Role: who.Role, Visit: who.Visit, Turn: who.Turn,
 		InputTokens: tokens.InputTokens, OutputTokens: tokens.OutputTokens,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 )
 
 const (
@@ -57,7 +58,7 @@ func openEvents(dir string, emit func(runner.Said)) (*eventFile, error) {
 
 // close reads what is left, waits for the last emit to return and removes the
 // file. It returns what the program asked. The program must have ended.
-func (e *eventFile) close() []runner.Question {
+func (e *eventFile) close() []handler.Question {
 	if e.file == nil {
 		return nil // it could not be made
 	}

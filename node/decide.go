@@ -13,6 +13,7 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -29,7 +30,7 @@ const (
 type decider struct{ models *models }
 
 // Decide asks the router model which target to take, and why.
-func (d *decider) Decide(ctx context.Context, task *runner.Task, choice runner.Choice) (target, reasoning string, err error) {
+func (d *decider) Decide(ctx context.Context, task *runner.Task, choice handler.Choice) (target, reasoning string, err error) {
 	limit := task.Graph.Limits.NodeTimeout
 	if limit == 0 {
 		limit = decisionTime
@@ -67,7 +68,7 @@ func tries(task *runner.Task) int {
 	return decisionTries
 }
 
-func decisionRequest(task *runner.Task, choice *runner.Choice) model.Request {
+func decisionRequest(task *runner.Task, choice *handler.Choice) model.Request {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The step %q has finished. Its output:\n%s", lastPart(task.Node), eval.Text(eval.Brief(choice.Output)))
 	b.WriteString("\n\n" + pathText(choice.Path))
@@ -127,7 +128,7 @@ func pathText(path []string) string {
 }
 
 // targets are the names of the candidates, each once.
-func targets(choice *runner.Choice) []any {
+func targets(choice *handler.Choice) []any {
 	var out []any
 	seen := map[string]bool{}
 	for _, option := range choice.Candidates {
@@ -141,7 +142,7 @@ func targets(choice *runner.Choice) []any {
 
 // targetOf reads a decision. A model that gives no reason has decided all the
 // same.
-func targetOf(choice *runner.Choice) func(*model.Response) (any, error) {
+func targetOf(choice *handler.Choice) func(*model.Response) (any, error) {
 	compiled, err := schema.Compile(map[string]any{
 		"type": "object", "required": []any{"target"},
 		"properties": map[string]any{

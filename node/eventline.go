@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 )
 
 // eventParser reads the lines of one attempt.
@@ -20,7 +21,7 @@ type eventParser struct {
 	skipped int // lines that are no events
 	percent float64
 	// questions are those that the program asks, by its interrupts.
-	questions []runner.Question
+	questions []handler.Question
 }
 
 // line reads one line, without its line break, cut if tooLong. A line that is
@@ -108,7 +109,7 @@ func (p *eventParser) interrupt(fields map[string]any) error {
 	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r == '=' || unicode.IsControl(r) }) {
 		return fmt.Errorf(`"key" is %s; a name without "=" is wanted`, preview(key))
 	}
-	q := runner.Question{Key: key}
+	q := handler.Question{Key: key}
 	if fields["prompt"] != nil {
 		if q.Prompt, err = textField(fields, "prompt"); err != nil {
 			return err
@@ -124,7 +125,7 @@ func (p *eventParser) interrupt(fields map[string]any) error {
 	if err := q.Check(); err != nil {
 		return err
 	}
-	p.questions = slices.DeleteFunc(p.questions, func(other runner.Question) bool { return other.Key == key })
+	p.questions = slices.DeleteFunc(p.questions, func(other handler.Question) bool { return other.Key == key })
 	if len(p.questions) == maxQuestions {
 		return fmt.Errorf("%d questions are asked already, the most that a task can have", maxQuestions)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 	procs "github.com/graphrun/graphrun/internal/process"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -90,7 +91,7 @@ type keeperKey struct{}
 
 // keeperOf is what starts the programs of a run, or of all runs that this process
 // runs tasks of: its watchdog is a process, which costs more than many a program.
-func keeperOf(scope *runner.Scope) *procs.Keeper {
+func keeperOf(scope *handler.Scope) *procs.Keeper {
 	scope = scope.Lasting()
 	return scope.Keep(keeperKey{}, func() io.Closer { return procs.NewKeeper(scope.TasksDir()) }).(*procs.Keeper)
 }

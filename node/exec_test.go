@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 )
 
 // sh is a task that runs a shell script.
@@ -296,12 +297,12 @@ func TestExecEndedContext(t *testing.T) {
 // Tasks of many runs in one process have one keeper, and so one watchdog; it is not
 // theirs to close.
 func TestExecLasting(t *testing.T) {
-	var around runner.Scope
+	var around handler.Scope
 	defer around.Close()
 	var places []any
 	for range 2 {
 		task := sh(`dirname "$GRAPHRUN_TASK_MARK"`, nil)
-		task.Scope = runner.NewScope(&around, "")
+		task.Scope = handler.NewScope(&around, "")
 		place, err := runExec(t, task)
 		if err != nil {
 			t.Fatal(err)

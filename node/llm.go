@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 )
 
 type llmHandler struct {
@@ -49,7 +50,7 @@ func (h *llmHandler) Run(ctx context.Context, task *runner.Task) (any, error) {
 
 // compose makes the request, and the messages of it that are new in the
 // conversation.
-func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, []runner.Message, error) {
+func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, []handler.Message, error) {
 	req := n.request
 	if n.messages != nil {
 		given, system, err := givenMessages(n.task, n.messages)
@@ -74,7 +75,7 @@ func (n *modelNode) compose(ctx context.Context, calls *caller) (model.Request, 
 	if talk.Continues {
 		return req, nil, nil
 	}
-	var said []runner.Message
+	var said []handler.Message
 	say := func(c content) {
 		m := c.message(model.User)
 		said, req.Messages = append(said, spoken(m)), append(req.Messages, m)

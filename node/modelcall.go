@@ -16,6 +16,7 @@ import (
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/price"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 )
 
 // caller makes the model calls of one task. It is for one goroutine.
@@ -69,7 +70,7 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	if err := fits(ref, &req, size, price.Of(ref.priced())); err != nil {
 		return nil, err
 	}
-	room, err := c.task.Models.Reserve(runner.Reservation{
+	room, err := c.task.Models.Reserve(handler.Reservation{
 		Input: size, Output: req.MaxTokens,
 		Cost: prices.Worst,
 	})
@@ -89,7 +90,7 @@ func (c *caller) call(ctx context.Context, role, named string, req model.Request
 	var failed *model.Error
 	if errors.As(err, &failed) && failed.Unsent { // there was no call
 		c.turns[role]--
-		room.Settle(runner.CallUsage{})
+		room.Settle(handler.Usage{})
 		hooked.after(ctx, nil, modelFailure(err))
 		return nil, modelFailure(err)
 	}
@@ -120,7 +121,7 @@ func (c *caller) again(ctx context.Context, role string, try, tries int, failure
 	if c.task.Emit != nil {
 		own := *failure
 		own.Node, own.Attempt = c.task.Node, try
-		c.task.Emit(runner.Said{Type: "retrying", Retry: &runner.Retry{What: role, Attempt: try, MaxAttempts: tries, Delay: delay, Error: &own}})
+		c.task.Emit(runner.Said{Type: "retrying", Retry: &handler.Retry{What: role, Attempt: try, MaxAttempts: tries, Delay: delay, Error: &own}})
 	}
 	return c.task.Models.Sleep(ctx, delay)
 }
@@ -195,7 +196,7 @@ func placeOf(task *runner.Task) string {
 
 // finished journals a call that has ended, however it did. One that was
 // cancelled is counted, but not kept: it is made again.
-func (c *caller) finished(key string, response *model.Response, err error, usage runner.CallUsage) (*model.Response, error) {
+func (c *caller) finished(key string, response *model.Response, err error, usage handler.Usage) (*model.Response, error) {
 	var failed *model.Error
 	var note map[string]any
 	switch {
@@ -262,5 +263,5 @@ func reread(data, into any) error {
 // backoff is the delay before the next try of a call that nobody else repeats.
 func backoff(attempt int, failure *runner.Failure) time.Duration {
 	asked := time.Duration(failure.RetryAfter) * time.Millisecond
-	return max(time.Second<<(attempt-1), min(asked, runner.MaxAskedDelay))
+	return max(time.Second<<(attempt-1), min(asked, handler.MaxAskedDelay))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -218,13 +219,13 @@ func callsData(calls []model.ToolCall) []any {
 }
 
 // spoken and heard turn messages into those of the conversation and back.
-func spoken(m model.Message) runner.Message {
-	out := runner.Message{
+func spoken(m model.Message) handler.Message {
+	out := handler.Message{
 		Role: string(m.Role), Content: m.Content, ToolCallID: m.ToolCallID, Name: m.Name, IsError: m.IsError, Thinking: m.Thinking,
 	}
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		out.Parts = append(out.Parts, runner.Part{Kind: string(p.Kind), Text: p.Text, URL: p.URL, Data: p.Data, Type: p.Type, Name: p.Name})
+		out.Parts = append(out.Parts, handler.Part{Kind: string(p.Kind), Text: p.Text, URL: p.URL, Data: p.Data, Type: p.Type, Name: p.Name})
 	}
 	for _, call := range m.ToolCalls {
 		args, err := eval.Canonical(call.Args)
@@ -232,12 +233,12 @@ func spoken(m model.Message) runner.Message {
 			call.Malformed = fmt.Sprint(call.Args)
 		}
 		call.Args, _ = args.(map[string]any)
-		out.ToolCalls = append(out.ToolCalls, runner.ToolCall(call))
+		out.ToolCalls = append(out.ToolCalls, handler.ToolCall(call))
 	}
 	return out
 }
 
-func heard(m *runner.Message) model.Message {
+func heard(m *handler.Message) model.Message {
 	out := model.Message{
 		Role: model.Role(m.Role), Content: m.Content, ToolCallID: m.ToolCallID, Name: m.Name, IsError: m.IsError, Thinking: m.Thinking,
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/graphrun/graphrun/model/provider"
 	"github.com/graphrun/graphrun/model/scripted"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -33,13 +34,13 @@ func resolveModel(task *runner.Task, named string) (modelRef, error) {
 	if strings.Contains(named, "/") {
 		return modelRef{named, task.Dir, task.Providers}, nil
 	}
-	own := runner.ModelScope{Models: map[string]string{}, Providers: task.Providers, Dir: task.Dir}
+	own := handler.ModelScope{Models: map[string]string{}, Providers: task.Providers, Dir: task.Dir}
 	for i := range task.Graph.Models {
 		if m := &task.Graph.Models[i]; m.Value.Kind == spec.String {
 			own.Models[m.Key.Value] = m.Value.Text.Value
 		}
 	}
-	for _, scope := range append([]runner.ModelScope{own}, task.Models.Around...) {
+	for _, scope := range append([]handler.ModelScope{own}, task.Models.Around...) {
 		ref, err := resolveRole(task, scope, named)
 		if err != nil || ref.name != "" {
 			return ref, err
@@ -51,7 +52,7 @@ func resolveModel(task *runner.Task, named string) (modelRef, error) {
 
 // resolveRole is the model of a role as one graph has it; its name is "" when
 // the graph declares none.
-func resolveRole(task *runner.Task, scope runner.ModelScope, role string) (modelRef, error) {
+func resolveRole(task *runner.Task, scope handler.ModelScope, role string) (modelRef, error) {
 	for range len(scope.Models) + 2 { // a role may name another role
 		ref := roleOf(task, scope, role)
 		if ref.name == "" || strings.Contains(ref.name, "/") {
@@ -64,7 +65,7 @@ func resolveRole(task *runner.Task, scope runner.ModelScope, role string) (model
 
 // roleOf is what a role stands for. What the caller of the run named belongs to
 // the run's own graph.
-func roleOf(task *runner.Task, scope runner.ModelScope, role string) modelRef {
+func roleOf(task *runner.Task, scope handler.ModelScope, role string) modelRef {
 	for _, name := range []string{role, "default"} {
 		if ref := task.Models.Overrides[name]; ref != "" {
 			return modelRef{ref, task.Models.Dir, chosenFrom(task, ref)}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -34,13 +35,13 @@ edges: [{from: a, to: END}]
 		{"judge", map[string]string{"fast": "scripted/o"}, modelRef{"scripted/o", "caller", nil}},
 		{"x", nil, modelRef{}},
 	} {
-		task := &runner.Task{Graph: g, Dir: "flow", Models: &runner.ModelAccess{Overrides: c.over, Dir: "caller"}}
+		task := &runner.Task{Graph: g, Dir: "flow", Models: &handler.ModelAccess{Overrides: c.over, Dir: "caller"}}
 		got, err := resolveModel(task, c.named)
 		if got.name != c.want.name || got.dir != c.want.dir || (err != nil) != (c.want.name == "") {
 			t.Errorf("%s with %v: %v, %v; want %v", c.named, c.over, got, err, c.want)
 		}
 	}
-	if _, err := resolveModel(&runner.Task{Graph: &spec.Graph{}, Models: &runner.ModelAccess{}}, "default"); err == nil {
+	if _, err := resolveModel(&runner.Task{Graph: &spec.Graph{}, Models: &handler.ModelAccess{}}, "default"); err == nil {
 		t.Error("there is a model where none is declared")
 	}
 }

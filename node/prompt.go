@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -39,7 +40,7 @@ func (n *modelNode) focus() string {
 
 // turnTo are the messages that turn a shared list to the node: a marker when
 // another node spoke last, and the node's focus unless the list holds it since.
-func (n *modelNode) turnTo(talk *runner.Talk) []string {
+func (n *modelNode) turnTo(talk *handler.Talk) []string {
 	var out []string
 	focus := n.focus()
 	switch {
@@ -47,7 +48,7 @@ func (n *modelNode) turnTo(talk *runner.Talk) []string {
 		out = append(out, n.marker())
 	case len(talk.Messages) == 0:
 		out = append(out, progress(n.task))
-	case slices.ContainsFunc(talk.Messages, func(m runner.Message) bool { return m.Role == "user" && m.Content == focus }):
+	case slices.ContainsFunc(talk.Messages, func(m handler.Message) bool { return m.Role == "user" && m.Content == focus }):
 		focus = ""
 	}
 	return slices.DeleteFunc(append(out, focus), func(text string) bool { return text == "" })
@@ -94,7 +95,7 @@ func progress(task *runner.Task) string {
 	return "Progress: " + doneText(task.Talk)
 }
 
-func doneText(talk *runner.Talk) string {
+func doneText(talk *handler.Talk) string {
 	list := strings.Join(talk.Done, ", ")
 	if talk.Steps > len(talk.Done) {
 		list = "…, " + list

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -179,7 +180,7 @@ func TestParams(t *testing.T) {
 nodes:
   a: {kind: llm, prompt: pa, temperature: 0.5, params: {extra: 1}}
   b: {kind: llm, prompt: pb, model: local/other}
-edges: [{from: a, to: b}, {from: b, to: END}]`, runner.Options{ModelParams: []runner.ModelParam{
+edges: [{from: a, to: b}, {from: b, to: END}]`, runner.Options{ModelParams: []handler.ModelParam{
 		{Node: "a", Key: "temperature", Value: 0.25}, {Key: "temperature", Value: 1}, {Key: "extra", Value: "x"},
 	}})
 	if result.Status != machine.Completed {

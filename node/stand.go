@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/tool"
 )
 
@@ -19,7 +20,7 @@ type Stand struct {
 	Model func(ctx context.Context, task *runner.Task, name string) (instead string, dir string, client model.Client)
 	// Tool answers a call of a tool whose arguments are in order; handled is false for
 	// one that is to be made. The error is a *tool.Error, or ends the task.
-	Tool func(ctx context.Context, task *runner.Task, call runner.ToolCall) (output any, handled bool, err error)
+	Tool func(ctx context.Context, task *runner.Task, call handler.ToolCall) (output any, handled bool, err error)
 	// Tools lists the tools of a server by their whole names, so that it need not be
 	// started; handled is false for one that is to be asked.
 	Tools func(ctx context.Context, task *runner.Task, server string) (tools []model.Tool, handled bool)

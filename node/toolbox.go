@@ -18,6 +18,7 @@ import (
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/spec"
 	"github.com/graphrun/graphrun/tool"
 )
@@ -201,7 +202,7 @@ func (c *toolCall) keepAs(kind string, task *runner.Task, number int, out answer
 	if out.details != nil {
 		note["details"] = out.details
 	}
-	return task.Note(map[string]any{runner.NoteToolCall: note})
+	return task.Note(map[string]any{handler.NoteToolCall: note})
 }
 
 // loggedAnswer is what the call of that number came to before a crash.
@@ -213,7 +214,7 @@ func loggedAnswer(task *runner.Task, number int) (answer, bool) {
 func loggedAs(kind string, task *runner.Task, number int) (answer, bool) {
 	for _, entry := range task.Log {
 		fields, _ := entry.(map[string]any)
-		note, ok := fields[runner.NoteToolCall].(map[string]any)
+		note, ok := fields[handler.NoteToolCall].(map[string]any)
 		if !ok {
 			continue
 		}
@@ -235,8 +236,8 @@ type toolActor struct {
 	call *toolCall // nil: tools are only listed
 
 	mu    sync.Mutex
-	asked int               // questions of the server
-	open  []runner.Question // those that nobody has answered
+	asked int                // questions of the server
+	open  []handler.Question // those that nobody has answered
 }
 
 // Ask looks for the answer to a question of a server. The questions of a call are
@@ -252,7 +253,7 @@ func (a *toolActor) Ask(name, message string, schema map[string]any) (answer any
 	if answer, answered = a.task.Answers[key]; answered {
 		return answer, true
 	}
-	q := runner.Question{Key: key, Prompt: name + " asks: " + message}
+	q := handler.Question{Key: key, Prompt: name + " asks: " + message}
 	if schema != nil {
 		q.Schema = map[string]any{"anyOf": []any{schema, map[string]any{"const": tool.Declined}}}
 	}
@@ -335,7 +336,7 @@ func (a *toolActor) Graph(ctx context.Context, file string, args map[string]any)
 	if output, handled, err := a.kit.standIn(ctx, a.task, a.call); handled {
 		return output, err
 	}
-	output, err := a.task.CallGraph(ctx, runner.GraphCall{
+	output, err := a.task.CallGraph(ctx, handler.GraphCall{
 		File: file, With: args, Number: a.call.number, Key: callKey(a.task.Key, a.call.number),
 	})
 	var failure *runner.Failure

@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphrun/graphrun/model"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/tool"
 )
 
@@ -107,7 +108,7 @@ func (k *toolkit) callAll(ctx context.Context, task *runner.Task, allowed []stri
 		}
 	}
 	group.Wait()
-	if err := runner.JoinErrors(failures...); err != nil {
+	if err := handler.JoinErrors(failures...); err != nil {
 		return nil, err
 	}
 	return answers, nil
@@ -155,7 +156,7 @@ func callsOf(task *runner.Task) (calls []toolCall, asked bool, err error) {
 
 // openCalls are the calls of the last message of a model that have no result
 // yet; spoke says whether a model has spoken at all.
-func openCalls(talk *runner.Talk) (calls []toolCall, spoke bool) {
+func openCalls(talk *handler.Talk) (calls []toolCall, spoke bool) {
 	if talk == nil {
 		return nil, false
 	}

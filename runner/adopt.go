@@ -11,6 +11,7 @@ import (
 	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -19,7 +20,7 @@ type MisfitError struct {
 	RunID string
 	// Divergence is the first step that the version would have taken otherwise;
 	// nil: there is none, and Problems says what else is wrong.
-	Divergence *Divergence
+	Divergence *view.Divergence
 	// Problems is one sentence per state key whose value does not fit.
 	Problems []string
 }

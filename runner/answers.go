@@ -277,7 +277,7 @@ func (f *Flow) Find(path string) (*spec.Node, error) {
 	return flow.graph.Node(id), nil
 }
 
-// CheckAnswer reports a target that no question can have (see Pending.Target), and
+// CheckAnswer reports a target that no question can have (see view.Pending.Target), and
 // the first of the answers that the question there does not take.
 func (f *Flow) CheckAnswer(target string, answers []string) error {
 	node, err := f.checkTarget(target)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -155,10 +156,10 @@ edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: END}]`)
 // decider answers from a list.
 type decider struct {
 	answers []string
-	asked   []runner.Choice
+	asked   []handler.Choice
 }
 
-func (d *decider) Decide(_ context.Context, _ *runner.Task, choice runner.Choice) (target, reasoning string, err error) {
+func (d *decider) Decide(_ context.Context, _ *runner.Task, choice handler.Choice) (target, reasoning string, err error) {
 	d.asked = append(d.asked, choice)
 	target = d.answers[0]
 	d.answers = d.answers[1:]
@@ -198,7 +199,7 @@ edges:
 			if got.Quality != c.quality {
 				t.Errorf("quality %s, want %s", got.Quality, c.quality)
 			}
-			want := []runner.Choice{{Goal: "get it done", Output: "out", Path: []string{"a"}, Candidates: []machine.Option{
+			want := []handler.Choice{{Goal: "get it done", Output: "out", Path: []string{"a"}, Candidates: []machine.Option{
 				{Edge: 0, Target: "b", Description: "second best"}, {Edge: 1, Target: "c", Description: "best"},
 			}}}
 			if diff := cmp.Diff(want, d.asked); diff != "" {

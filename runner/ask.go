@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 // ask answers a question with what was given in advance, or asks a person if
@@ -44,7 +45,7 @@ func (d *driver) askInside() {
 }
 
 // asker is Options.Ask.
-type asker = func(ctx context.Context, question Pending, problem string) (answer string, err error)
+type asker = func(ctx context.Context, question view.Pending, problem string) (answer string, err error)
 
 // asking is a question that a person is being asked.
 type asking struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 // lateClock is a clock whose timers that are due at once fire when they are let go.
@@ -36,7 +37,7 @@ func TestPeopleAreAskedOnce(t *testing.T) {
 	first, answer := make(chan struct{}), make(chan struct{})
 	f := flowOf(t, runner.Config{Clock: clock, Load: func(string) ([]byte, error) { return []byte(askedBeside), nil }},
 		"nodes: {a: {kind: graph, each: '[1]', graph: child.yaml}}\nedges: [{from: a, to: END}]\n")
-	end := started(t, t.Context(), f, runner.Options{Ask: func(context.Context, runner.Pending, string) (string, error) {
+	end := started(t, t.Context(), f, runner.Options{Ask: func(context.Context, view.Pending, string) (string, error) {
 		if asked.Add(1) == 1 {
 			close(first)
 		}

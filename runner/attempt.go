@@ -9,62 +9,35 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Attempt is what one attempt of a task came to: an output, a failure, or questions
-// that it waits for. Its JSON can be sent to where the run is driven.
-type Attempt struct {
-	Output  any                `json:"output,omitempty"`
-	Failure *machine.Failure   `json:"failure,omitempty"`
-	Park    *machine.Parking   `json:"park,omitempty"`
-	Talk    *machine.TalkDelta `json:"talk,omitempty"`
-}
-
 // Try runs a handler on the task once. What it comes to is plain data; a panic is a
 // failure.
-func (t *Task) Try(ctx context.Context, handler Handler) (out *Attempt) {
+func (t *Task) Try(ctx context.Context, run Handler) (out *handler.Attempt) {
 	defer func() {
 		if v := recover(); v != nil {
-			out = &Attempt{Failure: asFailure(ctx, fmt.Errorf("%w: %v", errHandlerPanic, v))}
+			out = &handler.Attempt{Failure: asFailure(ctx, fmt.Errorf("%w: %v", errHandlerPanic, v))}
 		}
 	}()
-	output, err := handler.Run(ctx, t)
-	var parked *Parked
+	output, err := run.Run(ctx, t)
+	var parked *handler.Parked
 	if errors.As(err, &parked) {
 		park, bad := parked.Plain()
 		if bad == nil {
-			return &Attempt{Park: park}
+			return &handler.Attempt{Park: park}
 		}
 		err = bad
 	}
 	if err != nil {
-		return &Attempt{Failure: plainFailure(asFailure(ctx, err))}
+		return &handler.Attempt{Failure: plainFailure(asFailure(ctx, err))}
 	}
 	plain, err := eval.Canonical(output)
 	if err != nil {
-		return &Attempt{Failure: &Failure{Kind: "invalid_output", Message: "output is no plain data: " + err.Error()}}
+		return &handler.Attempt{Failure: &Failure{Kind: "invalid_output", Message: "output is no plain data: " + err.Error()}}
 	}
-	return &Attempt{Output: plain, Talk: t.Talk.Added()}
-}
-
-// Return ends a task with what an attempt of it elsewhere came to, for the handler
-// that stands in for it. talk is the task's conversation; nil: it has none.
-func (a *Attempt) Return(talk *Talk) (any, error) {
-	switch {
-	case a.Park != nil:
-		return nil, &Parked{*a.Park}
-	case a.Failure != nil:
-		return nil, a.Failure
-	}
-	if a.Talk != nil && talk != nil {
-		if a.Talk.Summary != nil {
-			talk.Compact(a.Talk.Drop, *a.Talk.Summary)
-		}
-		talk.Say(a.Talk.Add...)
-	}
-	return a.Output, nil
+	return &handler.Attempt{Output: plain, Talk: t.Talk.Added()}
 }
 
 // Equip gives a task that runs apart from its driver what the flow knows of its node:

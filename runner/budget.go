@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -36,36 +37,9 @@ func newBudget(limits *spec.Limits, outer *budget) *budget {
 	return b
 }
 
-// Reservation is what a call may come to at worst.
-type Reservation struct {
-	// Input is an estimate of the tokens that are sent.
-	Input int
-	// Output is how long the answer may get, in tokens; 0: nobody has said.
-	Output int
-	// Cost is the price in US dollars of so many tokens; known is false when the
-	// model has no known price.
-	Cost func(input, output int) (usd float64, known bool)
-}
-
-// Reserved is room in a budget.
-type Reserved struct {
-	// Output is how long the answer may get at most; 0: there is no limit.
-	Output int
-	once   sync.Once
-	settle func(call CallUsage)
-}
-
-// NewReserved is room in a budget that is kept elsewhere: settle gives it back, once.
-func NewReserved(output int, settle func(call CallUsage)) *Reserved {
-	return &Reserved{Output: output, settle: settle}
-}
-
-// Settle gives the room back and counts what the call came to.
-func (r *Reserved) Settle(call CallUsage) { r.once.Do(func() { r.settle(call) }) }
-
 // reserve sets aside what a call may come to at worst, or fails with kind budget.
 // An answer of any length is cut to what is left.
-func (b *budget) reserve(r Reservation) (*Reserved, error) {
+func (b *budget) reserve(r handler.Reservation) (*handler.Reserved, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	output := r.Output
@@ -83,11 +57,11 @@ func (b *budget) reserve(r Reservation) (*Reserved, error) {
 		at.heldTokens += tokens
 		at.heldCost += cost
 	}
-	return NewReserved(output, func(call CallUsage) { b.settle(tokens, cost, &call) }), nil
+	return handler.NewReserved(output, func(call handler.Usage) { b.settle(tokens, cost, &call) }), nil
 }
 
 // fit checks a call against one budget, and cuts its output to what fits.
-func (b *budget) fit(r *Reservation, output *int) *Failure {
+func (b *budget) fit(r *handler.Reservation, output *int) *Failure {
 	if b.maxTokens == 0 && b.maxCost == 0 {
 		return nil
 	}
@@ -130,7 +104,7 @@ func overBudget(what, why string) *Failure {
 }
 
 // settle gives room back and counts what a call came to.
-func (b *budget) settle(tokens int, cost float64, call *CallUsage) {
+func (b *budget) settle(tokens int, cost float64, call *handler.Usage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for at := b; at != nil; at = at.outer {
@@ -143,7 +117,7 @@ func (b *budget) settle(tokens int, cost float64, call *CallUsage) {
 	}
 }
 
-func (b *budget) count(call *CallUsage) {
+func (b *budget) count(call *handler.Usage) {
 	b.tokens += call.InputTokens + call.OutputTokens
 	b.cost += call.Charged
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -13,7 +14,7 @@ func TestBudgetHoldsForCallsAtOnce(t *testing.T) {
 	inner := newBudget(&spec.Limits{MaxTokens: 600, MaxCostUSD: 1}, outer)
 	dollar := func(input, output int) (float64, bool) { return float64(input+output) / 1000, true }
 	var mu sync.Mutex
-	var held []*Reserved
+	var held []*handler.Reserved
 	var group sync.WaitGroup
 	for i := range 40 {
 		b := outer
@@ -21,7 +22,7 @@ func TestBudgetHoldsForCallsAtOnce(t *testing.T) {
 			b = inner
 		}
 		group.Go(func() {
-			if r, err := b.reserve(Reservation{Input: 50, Output: 50, Cost: dollar}); err == nil {
+			if r, err := b.reserve(handler.Reservation{Input: 50, Output: 50, Cost: dollar}); err == nil {
 				mu.Lock()
 				held = append(held, r)
 				mu.Unlock()
@@ -33,8 +34,8 @@ func TestBudgetHoldsForCallsAtOnce(t *testing.T) {
 		t.Fatalf("%d calls at once, %d tokens of 1000, %d of 600", len(held), outer.heldTokens, inner.heldTokens)
 	}
 	for _, r := range held {
-		r.Settle(CallUsage{InputTokens: 10, OutputTokens: 10, Charged: 0.02})
-		r.Settle(CallUsage{InputTokens: 10}) // the second time counts nothing
+		r.Settle(handler.Usage{InputTokens: 10, OutputTokens: 10, Charged: 0.02})
+		r.Settle(handler.Usage{InputTokens: 10}) // the second time counts nothing
 	}
 	if outer.tokens != 200 || outer.heldTokens != 0 || outer.heldCost != 0 || inner.heldTokens != 0 || inner.tokens != int(inner.cost*1000+0.5) {
 		t.Errorf("%d tokens spent, %d held; inner %d and $%g", outer.tokens, outer.heldTokens, inner.tokens, inner.cost)
@@ -60,7 +61,7 @@ func TestBudgetCutsAnswers(t *testing.T) {
 		"too dear to ask":      {spec.Limits{MaxCostUSD: 1}, 100, 0, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := newBudget(&c.limits, nil).reserve(Reservation{Input: c.input, Output: c.output, Cost: cents})
+			r, err := newBudget(&c.limits, nil).reserve(handler.Reservation{Input: c.input, Output: c.output, Cost: cents})
 			switch {
 			case c.want < 0 && (err == nil || asFailure(t.Context(), err).Kind != "budget"):
 				t.Errorf("it fits: %+v, %v", r, err)

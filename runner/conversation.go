@@ -2,42 +2,24 @@
 
 package runner
 
-import "github.com/graphrun/graphrun/runner/machine"
-
-// Spoken is what a task has added to the conversation.
-type Spoken struct {
-	// Node is the path of the node, Place that of the task, with the elements that it is
-	// inside, and its own: s[1]/write[0].
-	Node    string `json:"node"`
-	Place   string `json:"place"`
-	Visit   int    `json:"visit"`
-	Attempt int    `json:"attempt"`
-	// Dropped is how many of the oldest messages the first one, a summary, stands for;
-	// 0: it is none.
-	Dropped int `json:"dropped,omitempty"`
-	// Messages are in order. What a model thought is left out.
-	Messages []machine.Message `json:"messages"`
-}
-
-// ConversationSink is what a Sink may be besides: it is then told what tasks have added
-// to the conversation, by those who read a recorded run: Replay, ReplayEvents, Follow, and
-// Show with History. What it is told is its own.
-type ConversationSink interface {
-	Spoken(s *Spoken) error
-}
+import (
+	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/view"
+)
 
 // tellSpoken tells what a task that has ended added to the conversation.
 func (d *driver) tellSpoken(event *machine.Event) {
 	outer := d.outermost()
-	sink, wants := outer.opts.Sink.(ConversationSink)
+	sink, wants := outer.opts.Sink.(view.ConversationSink)
 	if !wants || event.Talk == nil || outer.sinkErr != nil {
 		return
 	}
-	out := &Spoken{
+	out := &view.Spoken{
 		Node: d.nested.path(event.Task.Node), Place: d.nested.prefixOf(event.Task.Node, event.Task.Element-1),
 		Visit: event.Task.Visit, Attempt: event.Task.Attempt, Dropped: event.Talk.Drop, Messages: []machine.Message{},
 	}
-	add := func(m Message) {
+	add := func(m handler.Message) {
 		m.Thinking = nil
 		out.Messages = append(out.Messages, d.mask.Message(m))
 	}

@@ -9,9 +9,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
+	"github.com/graphrun/graphrun/runner/virtual"
 )
 
 // grace is how long a cancelled handler may take before the run goes on
@@ -38,7 +41,7 @@ type driver struct {
 	vault *mask.Masker
 
 	// pace is the clock if it is a virtual one, which has to know who works.
-	pace *VirtualClock
+	pace *virtual.Clock
 
 	inbox  chan *message
 	done   chan struct{} // closed when nobody reads the inbox any more
@@ -66,7 +69,7 @@ type driver struct {
 	// before is what the run was restored from, saved when the next snapshot is due.
 	before  snapshot
 	saved   saving
-	history []HistoryRecord
+	history []view.HistoryRecord
 	last    int64 // when the last replayed event happened
 	// answers are those given in advance; queue holds events that are due at
 	// once; asked are the questions that people are being asked now.
@@ -102,7 +105,7 @@ type driver struct {
 	// journalErr is what kept a task from starting.
 	journalErr error
 	// scope is what tasks share; setup what of it the graph declares.
-	scope *Scope
+	scope *handler.Scope
 	// folder is the folder of the run.
 	folder *folder
 	setup  setup
@@ -111,7 +114,7 @@ type driver struct {
 	budget *budget
 	// steps are what subgraphs share of those of the run.
 	pool     *stepPool
-	answered []CallUsage
+	answered []handler.Usage
 	// nested tells where the run stands in the run around it; nil for one of its own.
 	nested *nesting
 	claims claims // of the outermost run
@@ -134,7 +137,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, inside: map[machine.TaskID]chan insideCall{}, texts: map[machine.TaskID]saying{}, partials: map[machine.TaskID]any{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		nested: nested, watched: opts.Sink != nil || opts.History,
 	}
-	d.pace, _ = clock.(*VirtualClock)
+	d.pace, _ = clock.(*virtual.Clock)
 	if nested != nil {
 		d.log, d.time = nested.parent.log, nested.parent.time
 	} else {
@@ -150,7 +153,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 	d.vault = mask.NewVault(secrets, around)
 	d.checkpoints = nested == nil && f.runner.cfg.Store != nil
 	d.watch()
-	d.scope, d.budget, d.pool = NewScope(nil, tasksDir(f.runner.cfg.Store, opts.RunID)), newBudget(&f.graph.Limits, nil), newStepPool(nested)
+	d.scope, d.budget, d.pool = handler.NewScope(nil, tasksDir(f.runner.cfg.Store, opts.RunID)), newBudget(&f.graph.Limits, nil), newStepPool(nested)
 	d.pool.pace = d.pace
 	d.folder = newFolder(f.runner.cfg.Store, opts.RunID)
 	if nested != nil {

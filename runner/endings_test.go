@@ -25,6 +25,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -215,7 +216,7 @@ func (p *process) work() runner.Kind {
 func drive(t *testing.T, files map[string]string, w *world, how ending, at int, resume bool, opts runner.Options) (*runner.Result, error) {
 	t.Helper()
 	p := &process{world: w, how: how, at: at}
-	opts.Ask = func(context.Context, runner.Pending, string) (string, error) { return "7", nil }
+	opts.Ask = func(context.Context, view.Pending, string) (string, error) { return "7", nil }
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if how == byCancel {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/virtual"
 )
 
 // followPoll is the time between looks at the journal of a run that is followed.
@@ -94,7 +95,7 @@ func (how *attendance) reader(rec *record, opts Options) (*driver, error) {
 
 // sleep lets some time pass, by a clock.
 func sleep(ctx context.Context, clock Clock, d time.Duration) error {
-	if virtual, ok := clock.(*VirtualClock); ok {
+	if virtual, ok := clock.(*virtual.Clock); ok {
 		return virtual.Sleep(ctx, d)
 	}
 	over := make(chan struct{})

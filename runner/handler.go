@@ -7,7 +7,9 @@ import (
 	"io"
 	"time"
 
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -15,10 +17,6 @@ import (
 // Any other error fails it with kind "failed" (or "timeout" and "cancelled"
 // where the context says so).
 type Failure = machine.Failure
-
-// MaxAskedDelay is the longest delay before another attempt that a server may ask
-// for, where no max_interval says otherwise.
-const MaxAskedDelay = machine.MaxAskedDelay
 
 // Kind is a kind of node.
 type Kind struct {
@@ -80,12 +78,12 @@ type Task struct {
 	// path; nil outside of a runner.
 	RunDir func() (string, error)
 	// Scope is shared by all tasks of the run; nil outside of a runner.
-	Scope *Scope
+	Scope *handler.Scope
 	// Talk is the conversation, for kinds that take part in it (llm, agent,
 	// tools); nil for others.
-	Talk *Talk
+	Talk *handler.Talk
 	// Models is what calling models takes; nil outside of a runner.
-	Models *ModelAccess
+	Models *handler.ModelAccess
 	// WantsText says whether an output that can be read as data or as text is to
 	// be the text, since only that fits what the node writes; nil: data.
 	WantsText func(data any, text string) bool
@@ -93,7 +91,7 @@ type Task struct {
 	// output. It may be called from several goroutines, until Run returns; an
 	// error that is no *Failure must be returned: the graph waits for people, or
 	// the run is over. nil: the file declares none.
-	CallGraph func(ctx context.Context, call GraphCall) (any, error)
+	CallGraph func(ctx context.Context, call handler.GraphCall) (any, error)
 	// Beside says by how many the calls have changed that the task makes side by
 	// side: while others run, a graph that waits for people goes on as soon as they
 	// answer. nil where CallGraph is.
@@ -130,16 +128,17 @@ type Task struct {
 type Said struct {
 	// Type is "progress", "text", "thinking", "custom", "warning" or
 	// "retrying", for a part of the task that is tried again; the runner itself
-	// says "tool", from a note of NoteToolCall, "element", when an element of a node with each has ended, "question" and
-	// "answer", and "dropped", when the branches that wait at a join end.
+	// says "tool", from a note of handler.NoteToolCall, "element", when an element of a
+	// node with each has ended, "question" and "answer", and "dropped", when the branches
+	// that wait at a join end.
 	Type    string
-	Percent float64 // progress
-	Message string  // progress, warning, dropped
-	Text    string  // text: a chunk of output for a person; thinking: one of a model's thoughts
-	Final   bool    // text: the last chunk; the runner adds an empty one where there is none
-	Broken  bool    // text: what came since the last one that was final or broken is void
-	Retry   *Retry  // retrying
-	Name    string  // custom: its type; tool: the tool that was called
+	Percent float64        // progress
+	Message string         // progress, warning, dropped
+	Text    string         // text: a chunk of output for a person; thinking: one of a model's thoughts
+	Final   bool           // text: the last chunk; the runner adds an empty one where there is none
+	Broken  bool           // text: what came since the last one that was final or broken is void
+	Retry   *handler.Retry // retrying
+	Name    string         // custom: its type; tool: the tool that was called
 	// Data is custom's; element's is an object of index (from 0), item, outcome
 	// (success, failure), and how many are done, failed, total; tool's is an object
 	// of args, output, is_error, duration_ms and, if the call has one, id; dropped's
@@ -147,17 +146,7 @@ type Said struct {
 	Data any
 	// Question is what is asked, or was answered by Name: "timeout" when nobody did in
 	// time, empty when it is not known.
-	Question *Pending
-}
-
-// Retry is what of a task is tried again without the executor: a call of a model.
-type Retry struct {
-	// What is tried: the role of the model.
-	What string
-	// Attempt is the one that failed, from 1, MaxAttempts how many there are at most.
-	Attempt, MaxAttempts int
-	Delay                time.Duration // until the next
-	Error                *machine.Failure
+	Question *view.Pending
 }
 
 // Clock tells time; tests give one of their own.

@@ -5,6 +5,8 @@ package runner
 import (
 	"context"
 	"errors"
+
+	"github.com/graphrun/graphrun/runner/handler"
 )
 
 // Hooks are called around every attempt of a node that a handler runs (set,
@@ -26,40 +28,20 @@ type Hooks struct {
 	OnError func(ctx context.Context, task *Task, failure *Failure) (recovered *Reply)
 	// BeforeTool sees a call of a tool before it is made. With an error the tool
 	// is not called, and the error is what the call came to.
-	BeforeTool func(ctx context.Context, task *Task, call ToolCall) error
+	BeforeTool func(ctx context.Context, task *Task, call handler.ToolCall) error
 	// AfterTool sees what a call of a tool came to and returns what to use.
-	AfterTool func(ctx context.Context, task *Task, call ToolCall, result ToolResult) ToolResult
+	AfterTool func(ctx context.Context, task *Task, call handler.ToolCall, result handler.ToolResult) handler.ToolResult
 	// BeforeModel sees a call of a model before it is made, and may change what is
 	// asked: System and Messages of call. With an error the call fails, like one that
 	// the model failed.
-	BeforeModel func(ctx context.Context, task *Task, call *ModelCall) error
+	BeforeModel func(ctx context.Context, task *Task, call *handler.ModelCall) error
 	// AfterModel sees the answer of a model, or why there is none.
-	AfterModel func(ctx context.Context, task *Task, call *ModelCall, answer Message, err error)
+	AfterModel func(ctx context.Context, task *Task, call *handler.ModelCall, answer handler.Message, err error)
 }
 
 // Reply is the output that a hook gives in the place of a node's own: plain data,
 // or anything that marshals to JSON. It is checked like any output.
 type Reply struct{ Output any }
-
-// ToolResult is what a call of a tool came to.
-type ToolResult struct {
-	// Output is plain data; of an error its text.
-	Output  any
-	IsError bool
-	// Details are what else is known of an error; nil: nothing.
-	Details map[string]any
-}
-
-// ModelCall is a call of a model, as hooks see it.
-type ModelCall struct {
-	Model string // provider/name
-	Role  string // chat, router, judge or compact
-	// System and Messages are what is asked. BeforeModel may put others in their
-	// place: they are asked this once, and the conversation stays as it is. The
-	// messages of the list itself must not be changed.
-	System   string
-	Messages []Message
-}
 
 // hooks are the node's own, then the runner's.
 func (d *driver) hooks(node string) []Hooks {
@@ -70,14 +52,14 @@ func (d *driver) hooks(node string) []Hooks {
 type Decider interface {
 	// Decide names one of the candidates' targets and says why. The task is the
 	// execution that is decided about; its Config, Input and State are absent.
-	Decide(ctx context.Context, task *Task, choice Choice) (target, reasoning string, err error)
+	Decide(ctx context.Context, task *Task, choice handler.Choice) (target, reasoning string, err error)
 }
 
 // withHooks runs an attempt inside the node's own hooks, then the runner's.
-func (d *driver) withHooks(ctx context.Context, task *Task, handler Handler) (any, error) {
+func (d *driver) withHooks(ctx context.Context, task *Task, run Handler) (any, error) {
 	hooks := task.Hooks
-	output, err := d.runHooked(ctx, task, handler, hooks)
-	var parked *Parked
+	output, err := d.runHooked(ctx, task, run, hooks)
+	var parked *handler.Parked
 	if err == nil || errors.As(err, &parked) {
 		return output, err
 	}

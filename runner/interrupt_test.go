@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 const oneWork = "nodes: {a: {kind: work, do: ask}}\nedges: [{from: a, to: END}]\n"
@@ -27,7 +29,7 @@ func TestInterrupt(t *testing.T) {
 						return nil, err
 					}
 				}
-				answer, err := task.Interrupt(runner.Question{
+				answer, err := task.Interrupt(handler.Question{
 					Key: "amount", Prompt: "How much?", Schema: map[string]any{"type": "integer", "minimum": 1},
 				})
 				if err != nil {
@@ -66,13 +68,13 @@ func TestPersonIsAskedEachQuestionOnce(t *testing.T) {
 	asked := map[string]int{}
 	result := run(t, oneWork, map[string]runner.HandlerFunc{
 		"ask": func(_ context.Context, task *runner.Task) (any, error) {
-			answers, err := task.InterruptAll(runner.Question{Key: "x"}, runner.Question{Key: "y"})
+			answers, err := task.InterruptAll(handler.Question{Key: "x"}, handler.Question{Key: "y"})
 			if err != nil {
 				return nil, err
 			}
 			return answers["x"].(string) + answers["y"].(string), nil
 		},
-	}, runner.Options{Ask: func(_ context.Context, q runner.Pending, _ string) (string, error) {
+	}, runner.Options{Ask: func(_ context.Context, q view.Pending, _ string) (string, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		asked[*q.Key]++
@@ -84,7 +86,7 @@ func TestPersonIsAskedEachQuestionOnce(t *testing.T) {
 }
 
 func TestQuestionsThatCannotBeAsked(t *testing.T) {
-	for _, q := range []runner.Question{{}, {Key: "k", Schema: map[string]any{"type": "nothing"}}} {
+	for _, q := range []handler.Question{{}, {Key: "k", Schema: map[string]any{"type": "nothing"}}} {
 		result := run(t, oneWork, map[string]runner.HandlerFunc{
 			"ask": func(_ context.Context, task *runner.Task) (any, error) { return task.Interrupt(q) },
 		}, runner.Options{})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -15,7 +16,7 @@ var errRunOver = errors.New("the run is over")
 
 // sendNote hands a note to the driver and waits until it is durable. It runs
 // in the goroutine of the task.
-func (d *driver) sendNote(task machine.TaskID, data any, call *CallUsage) error {
+func (d *driver) sendNote(task machine.TaskID, data any, call *handler.Usage) error {
 	return d.sendNoted(machine.Event{Task: task, Output: data, Usage: call})
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 // addPending tells what the run waits for.
@@ -123,8 +124,8 @@ func (d *driver) reading(of inner) *nesting {
 	}
 }
 
-func (d *driver) pendingOf(q *machine.Question) Pending {
-	p := Pending{
+func (d *driver) pendingOf(q *machine.Question) view.Pending {
+	p := view.Pending{
 		Node: d.nested.inTarget(q.Path()), Kind: "human", Prompt: d.mask.Text(q.Prompt), Schema: q.Schema, Due: moment(q.Until),
 	}
 	if q.Key != "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 // watch has the machine tell what somebody wants to know, or what is counted for those
@@ -335,9 +336,9 @@ func (d *driver) rememberAll(at int64) {
 func (d *driver) remember(n *machine.Note, at int64) {
 	switch n.Kind {
 	case machine.NoteNodeCompleted, machine.NoteNodeFailed:
-		record := HistoryRecord{
+		record := view.HistoryRecord{
 			Step: int(n.Step), Node: d.plan.NodeID(n.Node), Visit: int(n.Visit), Outcome: "success", Output: d.mask.Value(machine.Plain(n.Output)),
-			Edges: []int{}, Next: []string{}, Duration: Milliseconds(max(0, at-n.Began)),
+			Edges: []int{}, Next: []string{}, Duration: view.Milliseconds(max(0, at-n.Began)),
 		}
 		record.Reason = d.state.ReasonOf(int(n.Node))
 		if n.Kind == machine.NoteNodeFailed {

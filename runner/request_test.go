@@ -9,6 +9,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 const twoSteps = "nodes: {a: {kind: work, do: a}, b: {kind: work, do: b}}\nedges: [{from: a, to: b}, {from: b, to: END}]"
@@ -174,7 +175,7 @@ func TestInterruptWhileAsking(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	result, err := f.Run(ctx, runner.Options{
 		RunID: "one",
-		Ask: func(ctx context.Context, _ runner.Pending, _ string) (string, error) {
+		Ask: func(ctx context.Context, _ view.Pending, _ string) (string, error) {
 			cancel()
 			<-ctx.Done()
 			return "", ctx.Err()

@@ -12,6 +12,7 @@ import (
 	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 // Resume goes on with a run that is paused, or that a crash, a cancellation, a
@@ -349,7 +350,7 @@ func (rec *record) walk(at int, opts Options) (*Result, error) {
 			result.Running, err = d.running()
 		}
 		if result.Status == machine.Running { // it is: time goes on
-			result.Duration = Milliseconds(time.Duration(max(0, d.now()-d.started.UnixNano())))
+			result.Duration = view.Milliseconds(time.Duration(max(0, d.now()-d.started.UnixNano())))
 		}
 	}
 	return result, err
@@ -360,7 +361,7 @@ func (rec *record) walk(at int, opts Options) (*Result, error) {
 func (d *driver) recorded() (*Result, error) {
 	result, err := d.wholeResult()
 	if err == nil {
-		result.Duration = Milliseconds(time.Duration(max(0, d.last-d.started.UnixNano())))
+		result.Duration = view.Milliseconds(time.Duration(max(0, d.last-d.started.UnixNano())))
 	}
 	return result, err
 }

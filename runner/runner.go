@@ -1,6 +1,61 @@
-// Package runner runs graphs: it drives the machine in this process. It is the
-// door for Go users: check a graph with spec.Parse, run it with a Runner,
-// watch it through a Sink, give it node kinds of your own.
+// Package runner runs graphs in this process. It is the API for Go programs.
+//
+// A [Runner] knows the kinds of nodes that can run: set, pass, wait, fail and human,
+// and those of its Config; node.Kinds gives the ones that the command line has. Read
+// a graph with its kinds, check it, and run it:
+//
+//	r, err := runner.New(runner.Config{Kinds: node.Kinds(node.Options{})})
+//	...
+//	graph, findings := spec.Parse("flow.yaml", src, spec.Options{Kinds: r.Kinds()})
+//	findings = append(findings, spec.Check(graph)...)
+//	...
+//	result, err := r.Run(ctx, graph, runner.Options{Input: map[string]any{"text": "hello"}})
+//
+// The [Result] says how the run ended, also when it failed: an error means that
+// nothing ran. [Runner.Prepare] makes a [Flow] of a graph that runs many times.
+//
+// # Kinds of nodes
+//
+// A [Kind] is a name with its keys, and a [Handler], which does the work of one
+// attempt:
+//
+//	shout := runner.Kind{
+//		Spec: spec.Kind{Name: "shout", Keys: []spec.Key{
+//			{Name: "text", Type: spec.TypeString, Role: spec.RoleTemplate, Required: true, Doc: "What to shout."},
+//		}},
+//		Handler: runner.HandlerFunc(func(ctx context.Context, task *runner.Task) (any, error) {
+//			return strings.ToUpper(fmt.Sprint(task.Config["text"])), nil
+//		}),
+//	}
+//
+// It fails with a [Failure] of a kind that retries and edges can tell apart, or with
+// any error; [Task.Interrupt] asks a person. Retries, limits of time and routing are
+// not its business. Package handler has what kinds use that call models or tools.
+//
+// # Events
+//
+// A [Sink] gets every [Event] of a run, one at a time and in order:
+//
+//	opts := runner.Options{Sink: runner.NewJSONSink(os.Stdout)}
+//
+// [Hooks] are called around every attempt, and may change what it gets and gives.
+//
+// # Runs that outlive a process
+//
+// With a store, every event is kept before it takes effect. A run that paused, or
+// whose process died, goes on in another one; what had finished does not run again:
+//
+//	db, err := sqlite.Open("runs.db", sqlite.Options{})
+//	...
+//	r, err := runner.New(runner.Config{Kinds: kinds, Store: db})
+//	...
+//	result, err := r.Run(ctx, graph, runner.Options{RunID: "order-17"})
+//	...
+//	result, err = r.Resume(ctx, "order-17", runner.Options{Answers: map[string][]string{"approve": {"yes"}}})
+//
+// [Runner.Show], [Runner.Follow] and [Runner.Replay] look at runs, [Runner.Fork]
+// starts a new one from any of their steps. Package store says what a store is, view
+// has the parts of a Result, and virtual has time for tests.
 package runner
 
 import (
@@ -12,8 +67,10 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/internal/input"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -79,7 +136,7 @@ type Options struct {
 	Session string
 	taken   taken
 	// Answers are given in advance, as in store.GivenAnswer, by the target of the question
-	// (see Pending.Target): the first to the first question there. Those for a node
+	// (see view.Pending.Target): the first to the first question there. Those for a node
 	// with an `each`, without an index, go to its elements in order.
 	Answers map[string][]string
 	// Heard is told, about ten times a second at most for each stream, the latest
@@ -91,7 +148,7 @@ type Options struct {
 	// Ask asks a person; nil: the run pauses. It is called concurrently, in
 	// goroutines of its own, and returns when ctx ends. An answer that is not
 	// legal is asked for again, with problem saying why.
-	Ask func(ctx context.Context, question Pending, problem string) (answer string, err error)
+	Ask func(ctx context.Context, question view.Pending, problem string) (answer string, err error)
 	// PauseBefore and PauseAfter name nodes with breakpoints, besides the graph's,
 	// outer/inner in a subgraph.
 	PauseBefore []string
@@ -101,7 +158,7 @@ type Options struct {
 	Models map[string]string
 	// ModelParams set parameters of model nodes: temperature, max_tokens, model
 	// and so on, or what else the provider takes.
-	ModelParams []ModelParam
+	ModelParams []handler.ModelParam
 	// Park ends the drive of a run that only waits (a wait, the delay of a retry, people
 	// with a time limit) for longer than this: the Result is paused, with the reason
 	// "wait" and Due. 0: the driver waits.

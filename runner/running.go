@@ -8,20 +8,8 @@ import (
 
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 )
-
-// RunningNode is a node execution that has begun and not ended.
-type RunningNode struct {
-	// Node is the path of the node: outer/inner in a subgraph.
-	Node    string `json:"node"`
-	Step    int    `json:"step"`
-	Visit   int    `json:"visit"`
-	Attempt int    `json:"attempt"`
-	// Doing is "running", "retrying" (between attempts), "waiting" (for time to
-	// pass) or "asking" (people).
-	Doing string    `json:"doing"`
-	Since time.Time `json:"since"`
-}
 
 // stands says of a run that is looked at whether it goes on: one that nobody
 // drives has crashed.
@@ -37,10 +25,10 @@ func (r *Runner) stands(result *Result) error {
 }
 
 // running lists what the run is at, subgraphs behind the nodes that run them.
-func (d *driver) running() ([]RunningNode, error) {
-	var out []RunningNode
+func (d *driver) running() ([]view.RunningNode, error) {
+	var out []view.RunningNode
 	for _, t := range d.state.Active() {
-		out = append(out, RunningNode{
+		out = append(out, view.RunningNode{
 			Node: d.nested.path(t.Node), Step: t.Step, Visit: t.Visit, Attempt: max(t.Attempt, 1), Doing: t.Doing, Since: time.Unix(0, t.Began).UTC(),
 		})
 		children, err := d.readChildren(t.TaskID)

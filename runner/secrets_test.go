@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -157,7 +158,7 @@ edges: [{from: a, to: b, condition: llm_decide}, {from: a, to: c, condition: llm
 
 type leakyDecider string
 
-func (d leakyDecider) Decide(context.Context, *runner.Task, runner.Choice) (target, reasoning string, err error) {
+func (d leakyDecider) Decide(context.Context, *runner.Task, handler.Choice) (target, reasoning string, err error) {
 	if d == "error" {
 		return "", "", errors.New("no: " + canary)
 	}

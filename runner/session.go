@@ -10,6 +10,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -19,7 +20,7 @@ import (
 // taken is what a run takes over from its session.
 type taken struct {
 	keys map[string]any
-	talk []Message
+	talk []handler.Message
 }
 
 // takeOver is what a session holds for the graph.

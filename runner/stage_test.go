@@ -7,13 +7,14 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/virtual"
 )
 
 // Who is woken finds the time that was reached, however soon it looks: an engine that
 // replays would else get other times, and other timers.
 func TestStageReach(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	stage, over := runner.NewStage(start), make(chan struct{})
+	stage, over := virtual.NewStage(start), make(chan struct{})
 	handler := func(context.Context, *runner.Task) (any, error) {
 		stage.Wait(over)
 		return nil, nil

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/virtual"
 )
 
 // stepPool is what the subgraphs of a run may still take of its steps. Pools of
@@ -28,7 +29,7 @@ type stepPool struct {
 	// known are the steps of tasks that had begun before this run was taken up: the
 	// runs around have counted them with its own.
 	known map[machine.TaskID]int
-	pace  *VirtualClock
+	pace  *virtual.Clock
 }
 
 func newStepPool(nested *nesting) *stepPool {

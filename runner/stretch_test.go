@@ -14,6 +14,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -206,7 +207,7 @@ func TestSubgraphsThatWaitAreReadFromNear(t *testing.T) {
 	if found.HasErrors() {
 		t.Fatal(found[0].Message)
 	}
-	result, err := r.Run(context.Background(), g, runner.Options{RunID: "one", Ask: func(context.Context, runner.Pending, string) (string, error) {
+	result, err := r.Run(context.Background(), g, runner.Options{RunID: "one", Ask: func(context.Context, view.Pending, string) (string, error) {
 		<-half
 		return "yes", nil
 	}})

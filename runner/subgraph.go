@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
@@ -35,7 +36,7 @@ type nesting struct {
 	file                   string   // the graph, as the tools of the run around it name it
 	naps                   bool     // whether it can leave off while only time passes
 	hidden                 []string // what the run around it masks
-	around                 []ModelScope
+	around                 []handler.ModelScope
 	// calls are those beside the tool that it is; waits says that it waits for people
 	// while they run.
 	calls *toolGraphs
@@ -147,7 +148,7 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 
 // outer are the messages of a conversation that a subgraph goes on with: who said
 // them is none of its own nodes, even of the same name.
-func outer(messages []Message) []Message {
+func outer(messages []handler.Message) []handler.Message {
 	out := slices.Clone(messages)
 	for i := range out {
 		out[i].Node = "../" + out[i].Node

@@ -17,6 +17,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -265,7 +266,7 @@ func TestSubgraphsRestInMemory(t *testing.T) {
 	asked := map[string]int{}
 	result, err := r.Run(context.Background(), g, runner.Options{
 		Answers: map[string][]string{"e[1]/ask": {"q"}},
-		Ask: func(_ context.Context, q runner.Pending, _ string) (string, error) {
+		Ask: func(_ context.Context, q view.Pending, _ string) (string, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			asked[q.Target()]++
@@ -351,7 +352,7 @@ func TestPeopleAreAskedBesideTimers(t *testing.T) {
 	asked := make(chan string)
 	f := flowOf(t, runner.Config{Clock: clock, Load: func(string) ([]byte, error) { return []byte(askedBeside), nil }},
 		"nodes: {a: {kind: graph, each: '[1]', graph: child.yaml}}\nedges: [{from: a, to: END}]\n")
-	end := started(t, t.Context(), f, runner.Options{Ask: func(_ context.Context, q runner.Pending, _ string) (string, error) {
+	end := started(t, t.Context(), f, runner.Options{Ask: func(_ context.Context, q view.Pending, _ string) (string, error) {
 		asked <- q.Target()
 		return "yes", nil
 	}})

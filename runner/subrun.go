@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -194,12 +195,12 @@ func (d *driver) still() bool {
 }
 
 // parking is what a subgraph that has not ended waits for; nil: it has ended.
-func (d *driver) parking() *Parked {
+func (d *driver) parking() *handler.Parked {
 	s := d.state
 	if s.Ended() {
 		return nil
 	}
-	out := &Parked{}
+	out := &handler.Parked{}
 	if d.nested.naps {
 		out.Until = s.GoesOnAt()
 	}

@@ -7,11 +7,9 @@ import (
 	"errors"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
 )
-
-// Choice is a decision between edges, as a Decider sees it.
-type Choice = machine.Choice
 
 // startTask runs a handler in a goroutine of its own. Its context is not the
 // run's: only the machine cancels tasks, so that every cancellation is an event.
@@ -34,7 +32,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	if graphs != nil {
 		go graphs.passCalls(ctx)
 		task.Beside = graphs.beside
-		task.CallGraph = func(ctx context.Context, call GraphCall) (any, error) { return graphs.run(ctx, task, call) }
+		task.CallGraph = func(ctx context.Context, call handler.GraphCall) (any, error) { return graphs.run(ctx, task, call) }
 	}
 	task.RunDir = d.folder.make
 	d.share(task)

@@ -11,21 +11,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
-
-// GraphCall is a call of a graph as a tool.
-type GraphCall struct {
-	// File is the graph, as the file's tools name it.
-	File string
-	// With is the graph's input, by state key.
-	With map[string]any
-	// Number tells the calls of a task apart, and stays the same when the task
-	// runs again; Key is the call's idempotency key.
-	Number int
-	Key    string
-}
 
 // noteGraphCall marks the notes of a graph's events in the log of the task that
 // calls it, noteGraphFile names the graph as the file's tools do, and noteGraphEvents
@@ -66,7 +55,7 @@ func (d *driver) toolGraphs(id machine.TaskID, work *machine.Work) *toolGraphs {
 
 // run runs a graph and returns its output. A graph that waits for people makes
 // its task wait.
-func (g *toolGraphs) run(ctx context.Context, task *Task, call GraphCall) (any, error) {
+func (g *toolGraphs) run(ctx context.Context, task *Task, call handler.GraphCall) (any, error) {
 	d := g.driver
 	flow := d.flow.tool(lastNode(task.Node), call.File)
 	if flow == nil {
@@ -237,7 +226,7 @@ func (g *toolGraphs) ended() *machine.ChildEnd {
 
 // calling is the task as the called graph's own: its input, and of its log and answers
 // what belongs to the call.
-func (t *Task) calling(c *GraphCall) *Task {
+func (t *Task) calling(c *handler.GraphCall) *Task {
 	own := t.Part(partOf(c.Number))
 	own.Config, own.Log = map[string]any{"with": c.With}, nil
 	for _, entry := range t.Log {

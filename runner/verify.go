@@ -8,38 +8,15 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/view"
 )
-
-// Divergence is the first place where a walk leaves what is recorded.
-type Divergence struct {
-	// Step and Node are the execution that led elsewhere; zero when it was not
-	// one that did.
-	Step int    `json:"step,omitempty"`
-	Node string `json:"node,omitempty"`
-	// Recorded and Now are where it led, or the nodes that were to run.
-	Recorded []string `json:"recorded"`
-	Now      []string `json:"now"`
-	// RecordedEdges and NowEdges are the edges that fired, by their index in the
-	// graph of either walk; -1: a label of ends.
-	RecordedEdges []int `json:"recorded_edges,omitempty"`
-	NowEdges      []int `json:"now_edges,omitempty"`
-	// Why says what happened, with the values that conditions read now;
-	// RecordedWhy, what happened then.
-	Why         []string `json:"why"`
-	RecordedWhy []string `json:"recorded_why,omitempty"`
-	// NeverRan are those of Now that no part of the record ran: what they would
-	// give is not known.
-	NeverRan []string `json:"never_ran,omitempty"`
-	// Onward is how the other flow goes on with what is recorded; nil: there is none.
-	Onward *Onward `json:"onward,omitempty"`
-}
 
 // Verify walks a recorded run once more, executing nothing: through the graph
 // that it was started with, or through another flow, which gets the recorded
 // outputs and answers. It returns the first divergence, nil if there is none,
 // and the result that the walk came to; with a divergence, up to there, and in it how
 // the other flow goes on.
-func (r *Runner) Verify(runID string, other *Flow) (*Result, *Divergence, error) {
+func (r *Runner) Verify(runID string, other *Flow) (*Result, *view.Divergence, error) {
 	rec, err := r.loadAt(runID, 0)
 	if err != nil {
 		return nil, nil, err
@@ -54,7 +31,7 @@ func (r *Runner) Verify(runID string, other *Flow) (*Result, *Divergence, error)
 }
 
 // verify walks a record through its own flow and another one, if there is one.
-func (rec *record) verify(other *Flow) (*Result, *Divergence, error) {
+func (rec *record) verify(other *Flow) (*Result, *view.Divergence, error) {
 	then, err := rec.walker(rec.flow)
 	if err != nil {
 		return nil, nil, err
@@ -67,7 +44,7 @@ func (rec *record) verify(other *Flow) (*Result, *Divergence, error) {
 		now.lenient = true
 	}
 	var began *machine.Event // the first event
-	var d *Divergence
+	var d *view.Divergence
 	var result *Result
 	err = rec.each(func(e *machine.Event) (bool, error) {
 		if began == nil {
@@ -95,7 +72,7 @@ func (rec *record) verify(other *Flow) (*Result, *Divergence, error) {
 	d = compareEnds(then, now)
 	if problems := refusedInput(began, other); d == nil && len(problems) > 0 {
 		// The walk did not need it, a run would.
-		d = &Divergence{Recorded: []string{then.driver.plan.Start()}, Now: []string{"the input is refused"}, Why: problems}
+		d = &view.Divergence{Recorded: []string{then.driver.plan.Start()}, Now: []string{"the input is refused"}, Why: problems}
 	} else if d != nil {
 		d.Why = append(problems, d.Why...)
 	}
@@ -104,7 +81,7 @@ func (rec *record) verify(other *Flow) (*Result, *Divergence, error) {
 
 // neverRan are the nodes that a divergence leads to and the record, which then has
 // walked, never ran.
-func neverRan(then, now *walker, d *Divergence) []string {
+func neverRan(then, now *walker, d *view.Divergence) []string {
 	ran := map[string]bool{}
 	for _, node := range then.driver.path {
 		ran[then.driver.plan.NodeID(node)] = true
@@ -219,7 +196,7 @@ func (d *driver) reasons(n *machine.Note) []string {
 }
 
 // compareStep applies an event to both walks, which may be the same one.
-func compareStep(then, now *walker, event *machine.Event) (*Divergence, error) {
+func compareStep(then, now *walker, event *machine.Event) (*view.Divergence, error) {
 	if err := then.step(event); err != nil {
 		return nil, err
 	}
@@ -231,7 +208,7 @@ func compareStep(then, now *walker, event *machine.Event) (*Divergence, error) {
 			return d, nil
 		}
 		if !now.lenient && !slices.Equal(then.fresh, now.fresh) {
-			d := &Divergence{
+			d := &view.Divergence{
 				Recorded: slices.Clone(then.fresh), Now: slices.Clone(now.fresh), Why: []string{"other nodes are to run"},
 			}
 			addReasons(d, then, now, nodesOf(append(slices.Clone(then.fresh), now.fresh...))...)
@@ -246,7 +223,7 @@ func compareStep(then, now *walker, event *machine.Event) (*Divergence, error) {
 		return compareInside(then, now, event)
 	case machine.TaskBegan, machine.TaskEnded:
 		if !now.led(event) {
-			d := &Divergence{
+			d := &view.Divergence{
 				Node: event.Task.Node, Recorded: []string{fmt.Sprintf("%s #%d", event.Task.Node, event.Task.Visit)}, Now: now.wants(),
 				Why: []string{"the journal has an execution that nothing led to"},
 			}
@@ -263,13 +240,13 @@ func compareStep(then, now *walker, event *machine.Event) (*Divergence, error) {
 func (w *walker) led(event *machine.Event) bool { return w.asked[event.Task] }
 
 // compareRoutes finds the first execution that leads elsewhere now.
-func compareRoutes(then, now *walker) *Divergence {
+func compareRoutes(then, now *walker) *view.Divergence {
 	then.ahead, now.ahead = append(then.ahead, then.routes...), append(now.ahead, now.routes...)
 	both := min(len(then.ahead), len(now.ahead))
 	for i := range both {
 		was, is := &then.ahead[i], &now.ahead[i]
 		if was.node != is.node || !slices.Equal(was.next, is.next) {
-			d := &Divergence{
+			d := &view.Divergence{
 				Step: is.step, Node: is.node, Recorded: was.next, Now: is.next, RecordedEdges: was.edges, NowEdges: is.edges,
 				Why: is.why, RecordedWhy: was.why,
 			}
@@ -285,11 +262,11 @@ func compareRoutes(then, now *walker) *Divergence {
 }
 
 // leftover is the divergence of walks of which one goes on and the other does not.
-func leftover(then, now *walker) *Divergence {
+func leftover(then, now *walker) *view.Divergence {
 	if len(then.ahead) == 0 && len(now.ahead) == 0 {
 		return nil
 	}
-	d := &Divergence{Recorded: []string{}, Now: []string{}, Why: []string{"one of the walks goes on, the other does not"}}
+	d := &view.Divergence{Recorded: []string{}, Now: []string{}, Why: []string{"one of the walks goes on, the other does not"}}
 	longer, targets := then.ahead, &d.Recorded
 	if len(longer) == 0 {
 		longer, targets = now.ahead, &d.Now
@@ -307,7 +284,7 @@ func leftover(then, now *walker) *Divergence {
 }
 
 // compareEnds compares how both walks stand at the end of the journal.
-func compareEnds(then, now *walker) *Divergence {
+func compareEnds(then, now *walker) *view.Divergence {
 	stand := func(w *walker) []string {
 		s := w.driver.state
 		return []string{strings.TrimSuffix(string(s.Status)+" "+s.Reason, " ")}
@@ -321,7 +298,7 @@ func compareEnds(then, now *walker) *Divergence {
 	if slices.Equal(was, is) {
 		return nil
 	}
-	d := &Divergence{Recorded: was, Now: is, Why: []string{"the run ends otherwise"}}
+	d := &view.Divergence{Recorded: was, Now: is, Why: []string{"the run ends otherwise"}}
 	addReasons(d, then, now)
 	return d
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 // insideWalk is both walks through one subgraph.
@@ -17,7 +18,7 @@ type insideWalk struct {
 }
 
 // compareInside applies what a note says of a subgraph to both walks.
-func compareInside(then, now *walker, event *machine.Event) (*Divergence, error) {
+func compareInside(then, now *walker, event *machine.Event) (*view.Divergence, error) {
 	was, is := then.driver.flow.children[event.Task.Node], now.driver.flow.children[event.Task.Node]
 	if was == nil || is == nil {
 		return nil, nil
@@ -30,7 +31,7 @@ func compareInside(then, now *walker, event *machine.Event) (*Divergence, error)
 	if walk == nil || event.Anew {
 		walk = &insideWalk{rec: &record{flow: was, from: rec.from}}
 		if event.Anew && !bytes.Equal(was.graph.Text(), is.graph.Text()) {
-			return &Divergence{
+			return &view.Divergence{
 				Node: event.Task.Node, Recorded: []string{}, Now: []string{},
 				Why: []string{"what is recorded of the subgraph begins in its middle, where another version of it can't begin"},
 			}, nil
@@ -72,7 +73,7 @@ func (w *insideWalk) walkerIn(outer *walker, id machine.TaskID) (*walker, error)
 
 // step compares one event. One that takes others back leaves both walks where
 // they stood without them.
-func (w *insideWalk) step(then, now *walker, id machine.TaskID, event *machine.Event) (*Divergence, error) {
+func (w *insideWalk) step(then, now *walker, id machine.TaskID, event *machine.Event) (*view.Divergence, error) {
 	w.events = append(w.events, *event)
 	if len(event.Undo) > 0 {
 		w.rec.take(slices.Clone(w.events))

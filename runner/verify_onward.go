@@ -9,21 +9,8 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/view"
 )
-
-// Onward is how another version of a graph goes on with what is recorded: what an
-// execution gave then is what the same visit gives now.
-type Onward struct {
-	// Path are the nodes in the order of their executions, from the beginning.
-	Path []string `json:"path"`
-	// End is the status and reason that it comes to; empty: it comes to no end,
-	// because nothing is recorded of Needs.
-	End string `json:"end,omitempty"`
-	// Needs are the executions, as "node #visit", that it would need.
-	Needs []string `json:"needs,omitempty"`
-	// Renamed are nodes whose recordings another node takes that is defined alike.
-	Renamed map[string]string `json:"renamed,omitempty"`
-}
 
 // onward walks another version of a run's graph with what is recorded.
 type onward struct {
@@ -39,7 +26,7 @@ type onward struct {
 const maxOnward = 100_000
 
 // goOnward walks the flow from the beginning of the run.
-func (rec *record) goOnward(flow *Flow) (*Onward, error) {
+func (rec *record) goOnward(flow *Flow) (*view.Onward, error) {
 	w, err := rec.walker(flow)
 	if err != nil || len(rec.events) == 0 || rec.events[0].Kind != machine.RunBegan {
 		return nil, err
@@ -58,7 +45,7 @@ func (rec *record) goOnward(flow *Flow) (*Onward, error) {
 			return nil, err
 		}
 	}
-	out := &Onward{Needs: o.needs, Path: []string{}}
+	out := &view.Onward{Needs: o.needs, Path: []string{}}
 	for _, node := range w.driver.path {
 		out.Path = append(out.Path, w.driver.plan.NodeID(node))
 	}

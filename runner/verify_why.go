@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -21,7 +22,7 @@ func (w *walker) itself(node string) bool {
 
 // addReasons names what about the graphs, or how the walk stands, makes it lead
 // elsewhere at a node.
-func addReasons(d *Divergence, then, now *walker, nodes ...string) {
+func addReasons(d *view.Divergence, then, now *walker, nodes ...string) {
 	var out []string
 	if began, begins := then.driver.plan.Start(), now.driver.plan.Start(); began != begins {
 		out = append(out, fmt.Sprintf("the start is %q now (%s), it was %q", begins, now.at(now.driver.flow.graph.Start.Span), began))

@@ -33,7 +33,7 @@ func layers() []layer {
 		{path: "eval", others: []string{expr}},
 		{path: "examples"},
 		// runs test files: the driver, and what stands in for the world around it
-		{path: "flowtest", own: []string{"eval", "internal/bounded", "internal/schema", "internal/solve", "internal/suggest", "internal/terminal", "lint", "model", "node", "runner", "runner/machine", "runner/store", "spec", "tool"}},
+		{path: "flowtest", own: []string{"eval", "internal/bounded", "internal/schema", "internal/solve", "internal/suggest", "internal/terminal", "lint", "model", "node", "runner", "runner/handler", "runner/machine", "runner/store", "runner/view", "runner/virtual", "spec", "tool"}},
 		// facts about flows, which rules read
 		{path: "internal/analysis/assignment", own: []string{"internal/analysis/concurrency", "internal/analysis/controlflow", "internal/analysis/dataflow", "internal/graphalg"}},
 		{path: "internal/analysis/concurrency", own: []string{"internal/analysis/controlflow", "internal/graphalg", "spec"}},
@@ -49,7 +49,7 @@ func layers() []layer {
 		{path: "internal/bind", own: []string{"spec", "eval", "internal/schema"}},
 		{path: "internal/bounded"},
 		// flows below a folder, and no way out of it
-		{path: "internal/catalog", own: []string{"internal/bounded", "internal/inspect", "internal/suggest", "runner", "spec"}},
+		{path: "internal/catalog", own: []string{"internal/bounded", "internal/inspect", "internal/suggest", "runner", "internal/input", "spec"}},
 		{path: "internal/chaos"},
 		{path: "internal/cli", own: []string{"*"}, others: []string{"*"}},
 		{path: "internal/crashtest"},
@@ -61,9 +61,10 @@ func layers() []layer {
 		{path: "internal/given", own: []string{"eval", "internal/schema"}, others: []string{yaml}},
 		{path: "internal/graphalg"},
 		// what flows and runs are, as data: what commands print, the page shows and the server answers
-		{path: "internal/inspect", own: []string{"eval", "internal/report", "internal/suggest", "lint", "model/price", "render", "runner", "runner/machine", "runner/store", "spec"}},
+		{path: "internal/input", own: []string{"eval", "internal/bounded", "internal/redact", "internal/schema", "internal/suggest", "spec"}},
+		{path: "internal/inspect", own: []string{"eval", "internal/report", "internal/suggest", "lint", "model/price", "render", "runner", "runner/machine", "runner/store", "runner/view", "spec"}},
 		// flows as tools of the Model Context Protocol
-		{path: "internal/mcpserver", own: []string{"internal/catalog", "internal/fleet", "internal/inspect", "runner", "runner/machine", "runner/store", "spec"}, others: []string{mcp}},
+		{path: "internal/mcpserver", own: []string{"internal/catalog", "internal/fleet", "internal/inspect", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{mcp}},
 		{path: "internal/page"},
 		{path: "internal/process", others: []string{unix, windows}},
 		{path: "internal/redact"},
@@ -91,14 +92,17 @@ func layers() []layer {
 		{path: "model/responses", own: []string{"model", "model/wire"}},
 		{path: "model/scripted", own: []string{"model", "spec", "internal/bounded"}},
 		{path: "model/wire", own: []string{"eval", "model"}},
-		{path: "node", own: []string{"runner", "eval", "spec", "tool", "model", "model/cassette", "model/price", "model/provider", "model/scripted", "internal/bounded", "internal/process", "internal/schema"}},
+		{path: "node", own: []string{"runner", "runner/handler", "runner/view", "eval", "spec", "tool", "model", "model/cassette", "model/price", "model/provider", "model/scripted", "internal/bounded", "internal/process", "internal/schema"}},
 		{path: "render", own: []string{"spec", "runner/machine", "internal/terminal"}, others: []string{color}},
-		{path: "runner", own: []string{"runner/internal/mask", "runner/machine", "runner/store", "spec", "eval", "internal/bounded", "internal/process", "internal/redact", "internal/schema", "internal/suggest"}},
+		{path: "runner", own: []string{"runner/handler", "runner/internal/mask", "runner/machine", "runner/store", "runner/view", "runner/virtual", "spec", "eval", "internal/bounded", "internal/input", "internal/process", "internal/redact", "internal/schema", "internal/suggest"}},
+		{path: "runner/handler", own: []string{"eval", "internal/schema", "runner/machine"}},
 		{path: "runner/internal/mask", own: []string{"eval", "internal/redact", "runner/machine", "spec"}},
 		{path: "runner/machine", own: []string{"spec", "eval", "internal/bind", "internal/given", "internal/schema", "internal/graphalg"}},
 		{path: "runner/store", own: []string{"runner/internal/mask", "runner/machine", "eval"}},
 		{path: "runner/store/sqlite", own: []string{"runner", "runner/machine", "runner/store", "internal/process"}, others: []string{"modernc.org/sqlite"}},
-		{path: "runner/store/storetest", own: []string{"runner", "runner/machine", "runner/store", "eval", "spec"}},
+		{path: "runner/store/storetest", own: []string{"runner", "runner/handler", "runner/machine", "runner/store", "eval", "spec"}},
+		{path: "runner/view", own: []string{"runner/machine", "spec"}},
+		{path: "runner/virtual", own: []string{"runner/store"}},
 		{path: "spec", own: []string{"internal/bounded", "internal/graphalg", "internal/schema", "internal/suggest"}, others: []string{yaml}},
 		{path: "tool", own: []string{"eval", "internal/process", "internal/schema"}, others: []string{mcp}},
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/terminal"
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 // openEditor is what a person types to write an answer in an editor.
@@ -78,7 +78,7 @@ func (k *asker) line(ctx context.Context, prompt string) (string, error) {
 
 // ask asks until the person answers or ctx ends. The end of the input means
 // that nobody answers: the run will pause.
-func (k *asker) ask(ctx context.Context, q runner.Pending, problem string) (string, error) {
+func (k *asker) ask(ctx context.Context, q view.Pending, problem string) (string, error) {
 	select {
 	case k.turn <- struct{}{}:
 	case <-ctx.Done():

@@ -5,6 +5,7 @@ package cli
 import (
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 // finallyLines tell of the nodes of finally: nothing led to them but the end.
@@ -19,7 +20,7 @@ func finallyLines(r *runner.Result, c traceColors) []string {
 	return out
 }
 
-func finallyLine(f *runner.FinallyResult, c traceColors) string {
+func finallyLine(f *view.FinallyResult, c traceColors) string {
 	line := "finally " + c.strong(f.Node) + "  "
 	switch f.Outcome {
 	case "success":

@@ -13,6 +13,7 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -157,9 +158,9 @@ func (f *modelFlags) tape(drive *driveFlags) error {
 }
 
 // readModelParam reads [PATH/NODE:]KEY=JSON; a value that is no JSON is a text.
-func readModelParam(text string) (runner.ModelParam, error) {
+func readModelParam(text string) (handler.ModelParam, error) {
 	name, value, ok := strings.Cut(text, "=")
-	p := runner.ModelParam{Key: name}
+	p := handler.ModelParam{Key: name}
 	if node, key, targeted := strings.Cut(name, ":"); targeted {
 		p.Node, p.Key = node, key
 		ok = ok && node != ""

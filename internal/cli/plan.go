@@ -13,6 +13,7 @@ import (
 	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/virtual"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -31,7 +32,7 @@ func (a *app) dryRun(ctx context.Context, g *spec.Graph, opts runner.Options, f 
 	}
 	opts.History = f.history
 	if opts.Clock = a.clock; opts.Clock == nil {
-		opts.Clock = runner.NewVirtualClock(time.Now())
+		opts.Clock = virtual.NewClock(time.Now())
 	}
 	result, steps, err := flowtest.DryRun(ctx, flowtest.Config{}, g, opts, stubs, f.stubs)
 	var invalid *runner.InvalidError

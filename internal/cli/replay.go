@@ -14,6 +14,7 @@ import (
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 // replayFlags are the flags of replay.
@@ -67,11 +68,11 @@ Exit codes: 0 the same, 1 diverged, 2 no such run, 3 the file is not valid.`,
 
 // replayed is what a replay came to. Divergence is null when there is none.
 type replayed struct {
-	RunID      string             `json:"run_id"`
-	Steps      int                `json:"steps"`
-	Same       bool               `json:"same"`
-	Divergence *runner.Divergence `json:"divergence"`
-	Error      string             `json:"error,omitempty"`
+	RunID      string           `json:"run_id"`
+	Steps      int              `json:"steps"`
+	Same       bool             `json:"same"`
+	Divergence *view.Divergence `json:"divergence"`
+	Error      string           `json:"error,omitempty"`
 }
 
 func (a *app) replay(f *replayFlags, ids []string) error {
@@ -167,7 +168,7 @@ func (a *app) printReplays(f *replayFlags, all []replayed) error {
 }
 
 // onwardLines tell a person how another version goes on with what is recorded.
-func onwardLines(o *runner.Onward) []string {
+func onwardLines(o *view.Onward) []string {
 	out := []string{}
 	for _, was := range slices.Sorted(maps.Keys(o.Renamed)) {
 		out = append(out, fmt.Sprintf("  %s takes what is recorded of %s: it is defined in the same words", o.Renamed[was], was))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -166,7 +167,7 @@ func (a *app) unopened(g *spec.Graph, f *runFlags, err error) error {
 	}
 	return errors.Join(err, writeJSON(a.Stdout, &runner.Result{
 		RunID: f.runID, Graph: g.Name.Value, Status: machine.Failed, Reason: "store", Start: g.Start.Value, Path: []string{},
-		State: map[string]any{}, Pending: []runner.Pending{}, StartedAt: a.Now(), Error: &runner.Failure{Kind: "internal", Message: err.Error()},
+		State: map[string]any{}, Pending: []view.Pending{}, StartedAt: a.Now(), Error: &runner.Failure{Kind: "internal", Message: err.Error()},
 	}, a.StdoutTerminal))
 }
 

@@ -14,9 +14,9 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// view shows a run to a person while it goes on. Its methods may be called
+// display shows a run to a person while it goes on. Its methods may be called
 // from several goroutines.
-type view interface {
+type display interface {
 	event(e *runner.Event)
 	// note shows a remark of the program itself.
 	note(text string)
@@ -32,7 +32,7 @@ type runOutput struct {
 	app     *app
 	format  string
 	stream  []string // what jsonl shows; none: all
-	view    view     // nil: nobody watches
+	view    display  // nil: nobody watches
 	colors  traceColors
 	writers []*eventWriter
 	trace   *os.File

@@ -262,7 +262,7 @@ func (s filteredSink) Event(e *runner.Event) error {
 }
 
 // viewSink shows events to a person.
-type viewSink struct{ view view }
+type viewSink struct{ view display }
 
 // Event shows an event.
 func (s viewSink) Event(e *runner.Event) error {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/internal/terminal"
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
@@ -100,12 +100,12 @@ func (a *app) printSessions(sessions []listedSession) error {
 // shownSession is what show prints as JSON. Conversation is null when no run had
 // one.
 type shownSession struct {
-	Session      string           `json:"session"`
-	Keys         map[string]any   `json:"keys"`
-	Conversation []runner.Message `json:"conversation"`
-	Run          string           `json:"run"`
-	Graph        string           `json:"graph"`
-	UpdatedAt    time.Time        `json:"updated_at"`
+	Session      string            `json:"session"`
+	Keys         map[string]any    `json:"keys"`
+	Conversation []handler.Message `json:"conversation"`
+	Run          string            `json:"run"`
+	Graph        string            `json:"graph"`
+	UpdatedAt    time.Time         `json:"updated_at"`
 }
 
 func newSessionsShowCommand(a *app) *cobra.Command {

@@ -12,6 +12,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 const (
@@ -76,7 +77,7 @@ func summary(r *runner.Result, c traceColors) []string {
 }
 
 // runningText says what a run is at, or was when it crashed.
-func runningText(n *runner.RunningNode, status machine.Status, c traceColors) string {
+func runningText(n *view.RunningNode, status machine.Status, c traceColors) string {
 	name := n.Node
 	if n.Visit > 1 {
 		name = fmt.Sprintf("%s #%d", name, n.Visit)
@@ -96,7 +97,7 @@ func runningText(n *runner.RunningNode, status machine.Status, c traceColors) st
 }
 
 // questionLine is an open question.
-func questionLine(p *runner.Pending, c traceColors) string {
+func questionLine(p *view.Pending, c traceColors) string {
 	line := "  " + c.strong(p.Target()) + " asks: " + terminal.Line(p.Prompt)
 	if p.Kind != "tool" { // whose prompt says it
 		line += c.quiet(legalAnswers(p.Schema))

@@ -9,11 +9,12 @@ import (
 
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 // spending is what the model calls of a node came to since it was last shown.
 type spending struct {
-	usage  runner.Usage
+	usage  view.Usage
 	models []string
 }
 
@@ -27,7 +28,7 @@ func (t *tracer) spend(e *runner.Event) {
 	}
 	s := t.spent[e.Node]
 	if s == nil {
-		s = &spending{usage: runner.Usage{CostUSD: new(float64)}}
+		s = &spending{usage: view.Usage{CostUSD: new(float64)}}
 		t.spent[e.Node] = s
 	}
 	s.usage.LLMCalls += e.Usage.Calls
@@ -57,7 +58,7 @@ func (t *tracer) takeSpent(node string) string {
 }
 
 // usageText is usage as a person reads it: "2 calls, 812+390 tokens (600 cached), $0.0011".
-func usageText(u *runner.Usage) string {
+func usageText(u *view.Usage) string {
 	about := ""
 	if u.Estimated {
 		about = "about "

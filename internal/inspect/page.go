@@ -12,6 +12,7 @@ import (
 	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -63,7 +64,7 @@ type Run struct {
 	Decisions []Decision        `json:"decisions"`
 	Said      []Said            `json:"said"`
 	// Conversation is what nodes and models said to each other.
-	Conversation []runner.Spoken `json:"conversation"`
+	Conversation []view.Spoken `json:"conversation"`
 	// SaidCut is how many bytes of what was said at first are left out.
 	SaidCut int `json:"said_cut"`
 }
@@ -146,7 +147,7 @@ func textOf(g *spec.Graph, n *spec.Node) string {
 func (r *Painted) Page(ctx context.Context) (*Run, error) {
 	out := &Run{Result: r.Result, Events: r.events.list, Decisions: r.decided.List(), Conversation: r.spoken.list}
 	if out.Conversation == nil {
-		out.Conversation = []runner.Spoken{}
+		out.Conversation = []view.Spoken{}
 	}
 	first, err := r.runner.ShowAt(r.Record.ID, 0, runner.Options{})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -18,7 +19,7 @@ type Piece struct {
 	Events       []json.RawMessage `json:"events,omitempty"`
 	Decisions    []Decision        `json:"decisions,omitempty"`
 	Said         []Said            `json:"said,omitempty"`
-	Conversation []runner.Spoken   `json:"conversation,omitempty"`
+	Conversation []view.Spoken     `json:"conversation,omitempty"`
 	SaidCut      int               `json:"said_cut,omitempty"`
 	// Last is the number of the last event, in the last piece.
 	Last int64 `json:"last_event,omitempty"`
@@ -63,7 +64,7 @@ func Head(r *runner.Runner, id string) (*Run, error) {
 	}
 	result.History = nil
 	return &Run{
-		Result: result, State: first.State, Events: []json.RawMessage{}, Decisions: []Decision{}, Said: []Said{}, Conversation: []runner.Spoken{},
+		Result: result, State: first.State, Events: []json.RawMessage{}, Decisions: []Decision{}, Said: []Said{}, Conversation: []view.Spoken{},
 	}, nil
 }
 
@@ -119,4 +120,4 @@ func (s *recordSink) Event(e *runner.Event) error {
 }
 
 // Spoken keeps what was said in the conversation.
-func (s *recordSink) Spoken(told *runner.Spoken) error { return s.spoken.Spoken(told) }
+func (s *recordSink) Spoken(told *view.Spoken) error { return s.spoken.Spoken(told) }

@@ -11,6 +11,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 // Painted is a run that was walked, with what it came through.
@@ -59,9 +60,9 @@ func (s sinks) Event(e *runner.Event) error {
 }
 
 // Spoken tells those of it that want to know what was said in the conversation.
-func (s sinks) Spoken(told *runner.Spoken) error {
+func (s sinks) Spoken(told *view.Spoken) error {
 	for _, sink := range s {
-		if wants, ok := sink.(runner.ConversationSink); ok {
+		if wants, ok := sink.(view.ConversationSink); ok {
 			if err := wants.Spoken(told); err != nil {
 				return err
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 // errOver ends the telling of progress; progressTime is how long a client that is slow
@@ -223,7 +224,7 @@ func byClient(req *mcp.CallToolRequest) string {
 }
 
 // question is what a run asks, as a form.
-func question(p *runner.Pending) *mcp.ElicitParams {
+func question(p *view.Pending) *mcp.ElicitParams {
 	message := p.Prompt
 	if p.Kind == "tool" {
 		message += "\n" + p.Name + " " + text(p.Args)

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/render"
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 // object is a JSON object of the description.
@@ -131,7 +131,7 @@ func special(t reflect.Type) object {
 		return object{"type": "string", "format": "date-time"}
 	case reflect.TypeFor[json.RawMessage]():
 		return object{}
-	case reflect.TypeFor[runner.Milliseconds]():
+	case reflect.TypeFor[view.Milliseconds]():
 		return object{"type": "integer", "minimum": 0, "description": "milliseconds"}
 	case reflect.TypeFor[machine.Quality]():
 		return object{"type": []any{"string", "null"}, "description": "null while a run is paused"}
@@ -156,8 +156,8 @@ func (d *describer) schema(t reflect.Type) object {
 		return known
 	}
 	switch t {
-	case reflect.TypeFor[runner.EdgeCounts]():
-		return object{"type": "array", "items": d.schema(reflect.TypeFor[runner.EdgeCount]())}
+	case reflect.TypeFor[view.EdgeCounts]():
+		return object{"type": "array", "items": d.schema(reflect.TypeFor[view.EdgeCount]())}
 	case reflect.TypeFor[render.Subgraphs]():
 		return object{"type": "object", "additionalProperties": d.schema(reflect.TypeFor[render.Document]())}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 type runIn struct {
@@ -245,7 +246,7 @@ type conversationIn struct {
 }
 
 type conversationList struct {
-	Conversation []runner.Spoken `json:"conversation"`
+	Conversation []view.Spoken `json:"conversation"`
 }
 
 func (s *Server) getRunConversation(_ *call, in *conversationIn) (conversationList, error) {

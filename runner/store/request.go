@@ -19,7 +19,7 @@ type Offer struct {
 }
 
 // GivenAnswer is an answer as a person gives it: to the question of that name (see
-// runner.Pending.Target; the beginnings of nodes' names will do where nothing else
+// view.Pending.Target; the beginnings of nodes' names will do where nothing else
 // begins so), as text: the answer itself, or what it means as YAML or JSON, or the first letters or
 // the number of a choice.
 type GivenAnswer struct {

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
@@ -34,9 +34,9 @@ func keepsSessions(t *testing.T, s store.Store) {
 	if _, err := s.Session("chat"); !errors.Is(err, store.ErrNoSession) {
 		t.Errorf("a session that is not there gives %v", err)
 	}
-	talk := []runner.Message{
+	talk := []handler.Message{
 		{Role: "user", Content: "hi <é>", Node: "a"},
-		{Role: "assistant", ToolCalls: []runner.ToolCall{{ID: "1", Name: "f", Args: map[string]any{"n": 1<<60 + 1}}}},
+		{Role: "assistant", ToolCalls: []handler.ToolCall{{ID: "1", Name: "f", Args: map[string]any{"n": 1<<60 + 1}}}},
 	}
 	save(t, s, store.Session{
 		ID: "chat", Run: "one", Graph: "g", Updated: startAt(0), Talk: talk, Secret: []string{"b", "c"},

@@ -7,14 +7,14 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 )
 
-// desk is the runner.ModelDesk of a job.
+// desk is the handler.ModelDesk of a job.
 type desk job
 
 // Note journals a call.
-func (k *desk) Note(data any, call runner.CallUsage) error {
+func (k *desk) Note(data any, call handler.Usage) error {
 	k.mu.Lock()
 	settles := k.settling
 	k.settling = ""
@@ -23,9 +23,9 @@ func (k *desk) Note(data any, call runner.CallUsage) error {
 }
 
 // Reserve keeps room in the run's budget, if it has one.
-func (k *desk) Reserve(r runner.Reservation) (*runner.Reserved, error) {
+func (k *desk) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 	if !k.in.Budget {
-		return runner.NewReserved(r.Output, func(runner.CallUsage) {}), nil
+		return handler.NewReserved(r.Output, func(handler.Usage) {}), nil
 	}
 	k.mu.Lock()
 	k.rooms++
@@ -44,7 +44,7 @@ func (k *desk) Reserve(r runner.Reservation) (*runner.Reserved, error) {
 	if reply.Failure != nil {
 		return nil, reply.Failure
 	}
-	return runner.NewReserved(reply.Output, func(runner.CallUsage) {}), nil
+	return handler.NewReserved(reply.Output, func(handler.Usage) {}), nil
 }
 
 // Hide masks a text.

@@ -22,7 +22,9 @@ import (
 
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/virtual"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -31,7 +33,7 @@ import (
 type host struct {
 	start  *Start
 	digest string
-	stage  *runner.Stage
+	stage  *virtual.Stage
 	runner *runner.Runner
 	flow   *runner.Flow
 	store  *journal
@@ -60,7 +62,7 @@ type call struct {
 	// result is what the activity came to, or err why there is none.
 	result *taskResult
 	err    error
-	room   map[string]*runner.Reserved // by the id of the reservation
+	room   map[string]*handler.Reserved // by the id of the reservation
 	// noted is what the task has noted since it began here.
 	noted []json.RawMessage
 	// beside is how many calls the task makes side by side, by the activity of that
@@ -106,7 +108,7 @@ func digestOf(record *store.RunRecord) string {
 
 // newHost prepares a run. The error says that this worker can't run its version.
 func newHost(start *Start, now time.Time) (*host, error) {
-	h := &host{start: start, digest: digestOf(&start.Record), stage: runner.NewStage(now)}
+	h := &host{start: start, digest: digestOf(&start.Record), stage: virtual.NewStage(now)}
 	h.store = newJournal(start.Record, start.RunDir, start.Seed)
 	h.store.session = start.Session
 	var kinds []runner.Kind
@@ -213,7 +215,7 @@ func (h *host) wait(c *call) {
 
 // handle stands in for the handler of a node.
 func (h *host) handle(ctx context.Context, task *runner.Task) (any, error) {
-	c := &call{ctx: ctx, task: task, over: make(chan struct{}), input: inputOf(task), state: stateOf(task), room: map[string]*runner.Reserved{}}
+	c := &call{ctx: ctx, task: task, over: make(chan struct{}), input: inputOf(task), state: stateOf(task), room: map[string]*handler.Reserved{}}
 	c.input.RunDir = h.start.RunDir
 	c.input.Budget = h.bounds(task.Node)
 	c.queue = queueOf(task)
@@ -238,8 +240,8 @@ func (h *host) handle(ctx context.Context, task *runner.Task) (any, error) {
 }
 
 // Decide has an activity decide.
-func (h *host) Decide(ctx context.Context, task *runner.Task, choice runner.Choice) (target, reasoning string, err error) {
-	c := &call{ctx: ctx, task: task, over: make(chan struct{}), input: inputOf(task), state: stateOf(task), room: map[string]*runner.Reserved{}}
+func (h *host) Decide(ctx context.Context, task *runner.Task, choice handler.Choice) (target, reasoning string, err error) {
+	c := &call{ctx: ctx, task: task, over: make(chan struct{}), input: inputOf(task), state: stateOf(task), room: map[string]*handler.Reserved{}}
 	c.input.Choice, c.input.Kind = &choice, "llm"
 	c.input.Budget = h.bounds(task.Node)
 	h.wait(c)
@@ -359,7 +361,7 @@ func (h *host) noted(c *call, n *note) {
 
 // reserve keeps room in the budget for a call of a task.
 func (h *host) reserve(c *call, r *reservation) *reserved {
-	room, err := c.task.Models.Reserve(runner.Reservation{
+	room, err := c.task.Models.Reserve(handler.Reservation{
 		Input: r.Input, Output: r.Output,
 		Cost: func(input, output int) (float64, bool) {
 			return r.Base + r.Each*float64(output), r.Known

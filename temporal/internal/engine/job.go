@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 )
 
 // Task is the activity: one attempt of one node, or a decision.
@@ -27,7 +28,7 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (conv
 	if err != nil {
 		return converter.RawValue{}, err // this worker's matter: another one may do better
 	}
-	j := &job{worker: w, ctx: ctx, in: in, state: seen, scope: runner.NewScope(&w.scope, "")}
+	j := &job{worker: w, ctx: ctx, in: in, state: seen, scope: handler.NewScope(&w.scope, "")}
 	task := j.task()
 	if err := flow.Equip(task); err != nil {
 		return converter.RawValue{}, temporal.NewNonRetryableApplicationError(err.Error(), "flow", err)
@@ -91,7 +92,7 @@ type job struct {
 	in      *taskInput
 	state   *taskState
 	secrets *secrets
-	scope   *runner.Scope
+	scope   *handler.Scope
 
 	mu     sync.Mutex
 	result taskResult
@@ -169,12 +170,12 @@ func (j *job) task() *runner.Task {
 		t.Log = in.Choice.Log
 	}
 	if in.Talk != nil {
-		t.Talk = &runner.Talk{Talk: *in.Talk}
+		t.Talk = &handler.Talk{Talk: *in.Talk}
 	}
 	if in.Graphs {
 		t.CallGraph, t.Beside = j.callGraph, j.beside
 	}
-	t.Models = &runner.ModelAccess{Desk: (*desk)(j)}
+	t.Models = &handler.ModelAccess{Desk: (*desk)(j)}
 	if m := in.Models; m != nil {
 		t.Models.Goal, t.Models.OwnGoal, t.Models.Overrides, t.Models.Dir = m.Goal, m.OwnGoal, m.Overrides, m.Dir
 		t.Models.Around, t.Models.Params, t.Models.Turns, t.Models.Answered = m.Around, m.Params, m.Turns, m.Answered
@@ -257,7 +258,7 @@ func (j *job) recall(task *runner.Task) error {
 }
 
 // callGraph has the run drive a graph as a tool.
-func (j *job) callGraph(ctx context.Context, call runner.GraphCall) (any, error) {
+func (j *job) callGraph(ctx context.Context, call handler.GraphCall) (any, error) {
 	sent := &graphCall{Task: j.in.ID, GraphCall: call}
 	if err := j.secrets.mark(sent); err != nil {
 		return nil, err

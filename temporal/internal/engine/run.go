@@ -21,6 +21,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/view"
 )
 
 func execution(runID string) *common.WorkflowExecution {
@@ -225,7 +226,7 @@ func (s *Store) watch(runID string) (ctx context.Context, stop func()) {
 }
 
 // askPerson asks the person here, and gives the run the answer.
-func (s *Store) askPerson(ctx context.Context, r *runner.Runner, runID string, p *runner.Pending, opts *runner.Options) error {
+func (s *Store) askPerson(ctx context.Context, r *runner.Runner, runID string, p *view.Pending, opts *runner.Options) error {
 	for problem := ""; ; {
 		text, err := opts.Ask(ctx, *p, problem)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -60,18 +61,18 @@ type Start struct {
 
 // Settings are those of runner.Options that can be sent.
 type Settings struct {
-	MaxSteps       int                 `json:"max_steps,omitempty"`
-	MaxStateBytes  int                 `json:"max_state_bytes,omitempty"`
-	MaxConcurrency int                 `json:"max_concurrency,omitempty"`
-	Timeout        time.Duration       `json:"timeout,omitempty"`
-	Goal           string              `json:"goal,omitempty"`
-	Answers        map[string][]string `json:"answers,omitempty"`
-	By             string              `json:"by,omitempty"`
-	PauseBefore    []string            `json:"pause_before,omitempty"`
-	PauseAfter     []string            `json:"pause_after,omitempty"`
-	Models         map[string]string   `json:"models,omitempty"`
-	ModelParams    []runner.ModelParam `json:"model_params,omitempty"`
-	Dir            string              `json:"dir,omitempty"`
+	MaxSteps       int                  `json:"max_steps,omitempty"`
+	MaxStateBytes  int                  `json:"max_state_bytes,omitempty"`
+	MaxConcurrency int                  `json:"max_concurrency,omitempty"`
+	Timeout        time.Duration        `json:"timeout,omitempty"`
+	Goal           string               `json:"goal,omitempty"`
+	Answers        map[string][]string  `json:"answers,omitempty"`
+	By             string               `json:"by,omitempty"`
+	PauseBefore    []string             `json:"pause_before,omitempty"`
+	PauseAfter     []string             `json:"pause_after,omitempty"`
+	Models         map[string]string    `json:"models,omitempty"`
+	ModelParams    []handler.ModelParam `json:"model_params,omitempty"`
+	Dir            string               `json:"dir,omitempty"`
 }
 
 func settingsOf(o *runner.Options) Settings {
@@ -157,7 +158,7 @@ type taskInput struct {
 	Answers   map[string]any `json:"answers,omitempty"`
 	Models    *taskModels    `json:"models,omitempty"`
 	// Choice is what is to be decided; nil: the task is a node.
-	Choice *runner.Choice `json:"choice,omitempty"`
+	Choice *handler.Choice `json:"choice,omitempty"`
 	// Graphs says that the file declares graphs as tools.
 	Graphs bool `json:"graphs,omitempty"`
 	// Budget says that a graph around the task bounds what models may cost.
@@ -170,16 +171,16 @@ type taskState struct {
 	State map[string]any `json:"state"`
 }
 
-// taskModels is the plain part of runner.ModelAccess.
+// taskModels is the plain part of handler.ModelAccess.
 type taskModels struct {
-	Goal      string              `json:"goal,omitempty"`
-	OwnGoal   bool                `json:"own_goal,omitempty"`
-	Overrides map[string]string   `json:"overrides,omitempty"`
-	Dir       string              `json:"dir,omitempty"`
-	Around    []runner.ModelScope `json:"around,omitempty"`
-	Params    map[string]any      `json:"params,omitempty"`
-	Turns     map[string]int      `json:"turns,omitempty"`
-	Answered  []runner.CallUsage  `json:"answered,omitempty"`
+	Goal      string               `json:"goal,omitempty"`
+	OwnGoal   bool                 `json:"own_goal,omitempty"`
+	Overrides map[string]string    `json:"overrides,omitempty"`
+	Dir       string               `json:"dir,omitempty"`
+	Around    []handler.ModelScope `json:"around,omitempty"`
+	Params    map[string]any       `json:"params,omitempty"`
+	Turns     map[string]int       `json:"turns,omitempty"`
+	Answered  []handler.Usage      `json:"answered,omitempty"`
 }
 
 // taskResult is what a task came to.
@@ -199,9 +200,9 @@ type taskResult struct {
 
 // note is what a running task notes.
 type note struct {
-	Task  string            `json:"task"`
-	Data  any               `json:"data,omitempty"`
-	Usage *runner.CallUsage `json:"usage,omitempty"`
+	Task  string         `json:"task"`
+	Data  any            `json:"data,omitempty"`
+	Usage *handler.Usage `json:"usage,omitempty"`
 	// Settles names the reservation that the call was made with.
 	Settles string `json:"settles,omitempty"`
 	// Beside is runner.Task.Beside; the note has nothing else then. Attempt is that of
@@ -210,7 +211,7 @@ type note struct {
 	Attempt int32 `json:"attempt,omitempty"`
 }
 
-// reservation is a runner.Reservation; its prices are linear in the tokens.
+// reservation is a handler.Reservation; its prices are linear in the tokens.
 type reservation struct {
 	Task   string  `json:"task"`
 	ID     string  `json:"id"`
@@ -230,7 +231,7 @@ type reserved struct {
 // graphCall is a call of a graph as a tool.
 type graphCall struct {
 	Task string `json:"task"`
-	runner.GraphCall
+	handler.GraphCall
 }
 
 // journalQuery asks for events after the first From, of about Size bytes, and, unless

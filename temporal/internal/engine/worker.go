@@ -18,6 +18,7 @@ import (
 
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
@@ -32,8 +33,8 @@ type Worker struct {
 	handlers  map[string]runner.Handler
 	decider   runner.Decider
 	blobs     blobs
-	scope     runner.Scope // of what all tasks share
-	atWork    atomic.Int64 // tasks
+	scope     handler.Scope // of what all tasks share
+	atWork    atomic.Int64  // tasks
 }
 
 // WorkerOptions configure a worker. The zero value takes everything from the usual

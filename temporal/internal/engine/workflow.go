@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -184,7 +185,7 @@ func (f *flight) carryOut() {
 
 // failed is the result of a task that failed.
 func failed(kind, message string) *taskResult {
-	return &taskResult{Attempt: runner.Attempt{Failure: &runner.Failure{Kind: kind, Message: message}}}
+	return &taskResult{Attempt: handler.Attempt{Failure: &runner.Failure{Kind: kind, Message: message}}}
 }
 
 // landed takes what an activity came to, once it has ended.
@@ -261,7 +262,7 @@ func (f *flight) deliver(m *mail) {
 			delete(f.cancels, m.call.id)
 		}
 		for _, room := range m.call.room {
-			room.Settle(runner.CallUsage{})
+			room.Settle(handler.Usage{})
 		}
 		h.stage.Wake(m.call.over)
 		return

@@ -1,6 +1,7 @@
-// Virtual time: it passes when nobody works, and as fast as one can look.
-
-package runner
+// Package virtual has time that passes when nobody works, and as fast as one can
+// look: a Clock for tests and rehearsals of runs, and a Stage for engines that record
+// what comes in and replay it. Both are for runner.Options.Clock.
+package virtual
 
 import (
 	"container/heap"
@@ -15,9 +16,9 @@ import (
 // order in which the machine started them, each when the one before has ended or
 // waits: a run whose handlers answer alike is the same every time.
 //
-// Give every run a clock of its own, as Options.Clock. It is safe for concurrent
+// Give every run a clock of its own, as runner.Options.Clock. It is safe for concurrent
 // use.
-type VirtualClock struct {
+type Clock struct {
 	mu    sync.Mutex
 	now   time.Time
 	queue occasions
@@ -35,9 +36,9 @@ type VirtualClock struct {
 	stage *Stage
 }
 
-// NewVirtualClock is a clock that stands at start.
-func NewVirtualClock(start time.Time) *VirtualClock {
-	return &VirtualClock{now: start, unsettled: map[*func() bool]bool{}}
+// NewClock is a clock that stands at start.
+func NewClock(start time.Time) *Clock {
+	return &Clock{now: start, unsettled: map[*func() bool]bool{}}
 }
 
 // occasion is something that happens at a time.
@@ -53,14 +54,18 @@ type occasion struct {
 type occasions []*occasion
 
 func (m occasions) Len() int { return len(m) }
+
 func (m occasions) Less(i, j int) bool {
 	if m[i].at.Equal(m[j].at) {
 		return m[i].number < m[j].number
 	}
 	return m[i].at.Before(m[j].at)
 }
+
 func (m occasions) Swap(i, j int) { m[i], m[j] = m[j], m[i] }
-func (m *occasions) Push(x any)   { *m = append(*m, x.(*occasion)) }
+
+func (m *occasions) Push(x any) { *m = append(*m, x.(*occasion)) }
+
 func (m *occasions) Pop() any {
 	last := len(*m) - 1
 	out := (*m)[last]
@@ -69,7 +74,7 @@ func (m *occasions) Pop() any {
 }
 
 // Now returns the time.
-func (c *VirtualClock) Now() time.Time {
+func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.catchUp()
@@ -77,14 +82,14 @@ func (c *VirtualClock) Now() time.Time {
 }
 
 // Pass lets some time pass while no run works.
-func (c *VirtualClock) Pass(d time.Duration) {
+func (c *Clock) Pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(max(0, d))
 }
 
 // AfterFunc calls f in its own goroutine when d has passed.
-func (c *VirtualClock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
+func (c *Clock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := c.add(d, func() {
@@ -106,7 +111,7 @@ func (c *VirtualClock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 }
 
 // Sleep lets a task wait until d has passed or ctx has ended.
-func (c *VirtualClock) Sleep(ctx context.Context, d time.Duration) error {
+func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
 	over := make(chan struct{})
 	c.mu.Lock()
 	m := c.add(d, func() { close(over) })
@@ -129,7 +134,7 @@ func (c *VirtualClock) Sleep(ctx context.Context, d time.Duration) error {
 
 // Outside calls f, a task's work in the world, while which time passes as it does
 // there.
-func (c *VirtualClock) Outside(f func()) {
+func (c *Clock) Outside(f func()) {
 	c.mu.Lock()
 	c.catchUp()
 	if c.outside++; c.outside == 1 {
@@ -148,14 +153,14 @@ func (c *VirtualClock) Outside(f func()) {
 }
 
 // catchUp brings the time up to date while something runs outside.
-func (c *VirtualClock) catchUp() {
+func (c *Clock) catchUp() {
 	if c.outside > 0 {
 		now := time.Now()
 		c.now, c.since = c.now.Add(now.Sub(c.since)), now
 	}
 }
 
-func (c *VirtualClock) add(d time.Duration, reach func()) *occasion {
+func (c *Clock) add(d time.Duration, reach func()) *occasion {
 	c.catchUp()
 	c.count++
 	m := &occasion{at: c.now.Add(max(0, d)), number: c.count, reach: reach}
@@ -163,8 +168,8 @@ func (c *VirtualClock) add(d time.Duration, reach func()) *occasion {
 	return m
 }
 
-// hold says that somebody works, until release. A nil clock is one of the world.
-func (c *VirtualClock) Hold() {
+// Hold says that somebody works, until Release. A nil clock is one of the world.
+func (c *Clock) Hold() {
 	if c == nil {
 		return
 	}
@@ -173,7 +178,8 @@ func (c *VirtualClock) Hold() {
 	c.busy++
 }
 
-func (c *VirtualClock) Release() {
+// Release ends Hold.
+func (c *Clock) Release() {
 	if c == nil {
 		return
 	}
@@ -184,8 +190,8 @@ func (c *VirtualClock) Release() {
 	}
 }
 
-// enter says that a driver works, until leave. On a stage it works already.
-func (c *VirtualClock) Enter(d Driver) (leave func()) {
+// Enter says that a driver works, until leave. On a stage it works already.
+func (c *Clock) Enter(d Driver) (leave func()) {
 	if c != nil && c.stage != nil {
 		c.stage.enter(d)
 		return func() {}
@@ -194,9 +200,9 @@ func (c *VirtualClock) Enter(d Driver) (leave func()) {
 	return c.Release
 }
 
-// turn takes a place in the queue of those who begin now; the function waits for
+// Turn takes a place in the queue of those who begin now; the function waits for
 // it, and whoever calls it is busy then.
-func (c *VirtualClock) Turn() (wait func()) {
+func (c *Clock) Turn() (wait func()) {
 	if c == nil {
 		return func() {}
 	}
@@ -207,8 +213,8 @@ func (c *VirtualClock) Turn() (wait func()) {
 	return func() { <-come }
 }
 
-// watch asks unsettled before time goes on: whoever it speaks of will work yet.
-func (c *VirtualClock) Watch(unsettled func() bool) (stop func()) {
+// Watch asks unsettled before time goes on: whoever it speaks of will work yet.
+func (c *Clock) Watch(unsettled func() bool) (stop func()) {
 	if c == nil {
 		return func() {}
 	}
@@ -223,10 +229,10 @@ func (c *VirtualClock) Watch(unsettled func() bool) (stop func()) {
 }
 
 // OnStage reports whether a stage moves the clock.
-func (c *VirtualClock) OnStage() bool { return c != nil && c.stage != nil }
+func (c *Clock) OnStage() bool { return c != nil && c.stage != nil }
 
 // stirs reports whether somebody is about to work who is not counted as busy yet.
-func (c *VirtualClock) stirs() bool {
+func (c *Clock) stirs() bool {
 	for unsettled := range c.unsettled {
 		if (*unsettled)() {
 			return true
@@ -241,7 +247,7 @@ func (c *VirtualClock) stirs() bool {
 }
 
 // advance goes on to the next moment when nobody works.
-func (c *VirtualClock) advance() {
+func (c *Clock) advance() {
 	if c.stage != nil {
 		c.stage.quiet.Broadcast()
 	}
@@ -272,7 +278,7 @@ func (c *VirtualClock) advance() {
 	next.reach()
 }
 
-func (c *VirtualClock) poked() {
+func (c *Clock) poked() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.busy == 0 {

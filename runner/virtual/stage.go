@@ -1,6 +1,6 @@
 // A stage: a run that goes on only as far as somebody else lets it.
 
-package runner
+package virtual
 
 import (
 	"runtime"
@@ -13,12 +13,12 @@ import (
 // Stage is a world for one run at a time in which nothing happens by itself: time
 // passes when the owner says so, and what handlers come to reaches the run when the
 // owner wakes them. An engine that records what comes in, and gives it again, such as
-// a workflow, so gets the same run each time. Its clock is for Options.Clock.
+// a workflow, so gets the same run each time. Its clock is for runner.Options.Clock.
 //
 // The owner calls Settle, Wake and the others from one goroutine, Reach before the first
 // of them at a time. Handlers call Wait.
 type Stage struct {
-	clock *VirtualClock
+	clock *Clock
 	quiet *sync.Cond // of the clock's lock: nobody works
 	done  bool
 	// driver is the one of the run that goes on; nil: none has begun.
@@ -27,14 +27,14 @@ type Stage struct {
 
 // NewStage is a stage on which it is now.
 func NewStage(now time.Time) *Stage {
-	s := &Stage{clock: NewVirtualClock(now), done: true}
+	s := &Stage{clock: NewClock(now), done: true}
 	s.quiet = sync.NewCond(&s.clock.mu)
 	s.clock.stage = s
 	return s
 }
 
 // Clock is the clock of the run on the stage.
-func (s *Stage) Clock() *VirtualClock { return s.clock }
+func (s *Stage) Clock() *Clock { return s.clock }
 
 // Go begins f, which runs or resumes the run, in a goroutine. The one before has
 // ended.
@@ -112,7 +112,7 @@ func (s *Stage) Hold() { s.clock.Hold() }
 // Release ends Hold.
 func (s *Stage) Release() { s.clock.Release() }
 
-// Driver drives the run that goes on.
+// Driver drives the run that goes on; a runner gives it to the clock of its stage.
 type Driver interface {
 	// Ask asks something of the run.
 	Ask(request store.Request)
