@@ -74,7 +74,7 @@ func layers() []layer {
 		{path: "internal/schema"},
 		// the server: the page, the API, and who may ask what
 		{path: "internal/scripttest", others: []string{"github.com/rogpeppe/go-internal"}},
-		{path: "internal/serve", own: []string{"internal/catalog", "internal/fleet", "internal/inspect", "internal/page", "internal/report", "render", "runner", "runner/machine", "runner/store", "spec"}},
+		{path: "internal/serve", own: []string{"internal/catalog", "internal/fleet", "internal/inspect", "internal/page", "internal/report", "render", "runner", "runner/machine", "runner/store", "runner/view", "spec"}},
 		{path: "internal/solve", own: []string{"eval"}},
 		{path: "internal/suggest"},
 		{path: "internal/templates", own: []string{"examples"}},

@@ -185,7 +185,7 @@ type taskModels struct {
 
 // taskResult is what a task came to.
 type taskResult struct {
-	runner.Attempt
+	handler.Attempt
 	// Because is Task.Because, Partial what a task that did not succeed had produced.
 	Because string `json:"because,omitempty"`
 	Partial any    `json:"partial,omitempty"`
