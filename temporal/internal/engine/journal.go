@@ -16,7 +16,7 @@ import (
 // errLeft is what a driver gets whose workflow has left this process.
 var errLeft = errors.New("the workflow went on elsewhere")
 
-// journal is a runner.Store of one run. Groups of runs it does not have; results that
+// journal is a store.Store of one run. Groups of runs it does not have; results that
 // are cached are those of this run. It is its own Journal.
 type journal struct {
 	store.Memory // what is not of the run
@@ -30,9 +30,9 @@ type journal struct {
 	journaled int
 	standing  store.RunSummary
 	failed    error
-	session   *keptSession    // that the run began with; nil: none
-	left      *runner.Session // what the run leaves; nil: nothing
-	live      []liveEvent     // the latest, from number liveFrom on
+	session   *keptSession   // that the run began with; nil: none
+	left      *store.Session // what the run leaves; nil: nothing
+	live      []liveEvent    // the latest, from number liveFrom on
 	liveFrom  int
 	liveSize  int               // bytes, about
 	verdicts  map[string]string // of offers: why they were refused; "": they were taken
@@ -91,15 +91,15 @@ func newJournal(record store.RunRecord, runDir string, seed *Seed) *journal {
 }
 
 // Session is the one that the run began with.
-func (j *journal) Session(id string) (runner.Session, error) {
+func (j *journal) Session(id string) (store.Session, error) {
 	if j.session == nil {
-		return runner.Session{}, fmt.Errorf("session %q: %w", id, runner.ErrNoSession)
+		return store.Session{}, fmt.Errorf("session %q: %w", id, store.ErrNoSession)
 	}
 	return j.session.session()
 }
 
 // SaveSession has the workflow keep what the run leaves.
-func (j *journal) SaveSession(left runner.Session) error {
+func (j *journal) SaveSession(left store.Session) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.left = &left
@@ -107,7 +107,7 @@ func (j *journal) SaveSession(left runner.Session) error {
 }
 
 // takeLeft is what the run leaves, once.
-func (j *journal) takeLeft() *runner.Session {
+func (j *journal) takeLeft() *store.Session {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	left := j.left

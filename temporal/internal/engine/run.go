@@ -61,7 +61,7 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 		switch {
 		case err == nil:
 			start.Session, start.Nonce = kept, kept.Nonce
-		case !errors.Is(err, runner.ErrNoSession):
+		case !errors.Is(err, store.ErrNoSession):
 			return nil, err
 		}
 	}

@@ -37,7 +37,7 @@ const mostLeft = 500
 // serve it.
 func sessionQueue(queue string) string { return queue + "@sessions" }
 
-// keptSession is a runner.Session on the wire.
+// keptSession is a store.Session on the wire.
 type keptSession struct {
 	ID      string          `json:"id"`
 	Keys    json.RawMessage `json:"keys"`
@@ -50,7 +50,7 @@ type keptSession struct {
 	Nonce string `json:"nonce"`
 }
 
-func keepSession(s *runner.Session, nonce string) (*keptSession, error) {
+func keepSession(s *store.Session, nonce string) (*keptSession, error) {
 	keys, err := store.EncodeValue(s.Keys)
 	talk, wrong := json.Marshal(s.Talk)
 	return &keptSession{
@@ -59,12 +59,12 @@ func keepSession(s *runner.Session, nonce string) (*keptSession, error) {
 }
 
 // session is the session again; that of nil has nothing.
-func (k *keptSession) session() (out runner.Session, err error) {
+func (k *keptSession) session() (out store.Session, err error) {
 	if k == nil {
 		return out, nil
 	}
 	keys, err := store.DecodeValue(k.Keys)
-	out = runner.Session{ID: k.ID, Secret: k.Secret, Run: k.Run, Graph: k.Graph, Updated: k.Updated}
+	out = store.Session{ID: k.ID, Secret: k.Secret, Run: k.Run, Graph: k.Graph, Updated: k.Updated}
 	out.Keys, _ = keys.(map[string]any)
 	return out, errors.Join(err, json.Unmarshal(k.Talk, &out.Talk))
 }
@@ -151,8 +151,8 @@ func (f *flight) leave() error {
 // keptSession asks for a session.
 func (s *Store) keptSession(id string) (*keptSession, error) {
 	open, err := s.open(sessionPrefix + id)
-	if errors.Is(err, runner.ErrNoRun) || err == nil && !open {
-		return nil, fmt.Errorf("session %q: %w", id, runner.ErrNoSession)
+	if errors.Is(err, store.ErrNoRun) || err == nil && !open {
+		return nil, fmt.Errorf("session %q: %w", id, store.ErrNoSession)
 	}
 	if err != nil {
 		return nil, err
@@ -162,27 +162,27 @@ func (s *Store) keptSession(id string) (*keptSession, error) {
 		return nil, err
 	}
 	if kept == nil { // the first of its runs is just about to leave something
-		return nil, fmt.Errorf("session %q: %w", id, runner.ErrNoSession)
+		return nil, fmt.Errorf("session %q: %w", id, store.ErrNoSession)
 	}
 	return kept, nil
 }
 
 // Session returns a session.
-func (s *Store) Session(id string) (runner.Session, error) {
+func (s *Store) Session(id string) (store.Session, error) {
 	kept, err := s.keptSession(id)
 	if err != nil {
-		return runner.Session{}, err
+		return store.Session{}, err
 	}
 	return kept.session()
 }
 
 // SaveSession is a run's.
-func (s *Store) SaveSession(left runner.Session) error {
+func (s *Store) SaveSession(left store.Session) error {
 	return s.cannot("session %q is left to by its runs", left.ID)
 }
 
 // Sessions lists all sessions.
-func (s *Store) Sessions() (out []runner.Session, err error) {
+func (s *Store) Sessions() (out []store.Session, err error) {
 	var next []byte
 	for {
 		reply, err := s.cluster.client.ListWorkflow(s.ctx, &workflowservice.ListWorkflowExecutionsRequest{
@@ -193,7 +193,7 @@ func (s *Store) Sessions() (out []runner.Session, err error) {
 		}
 		for _, info := range reply.GetExecutions() {
 			one, err := s.Session(info.GetExecution().GetWorkflowId()[len(sessionPrefix):])
-			if errors.Is(err, runner.ErrNoSession) {
+			if errors.Is(err, store.ErrNoSession) {
 				continue
 			}
 			if err != nil {

@@ -162,7 +162,7 @@ func (s *Store) Ask(runID string, request store.Request) error {
 }
 
 // Offer gives a run answers; Offered then says what came of it.
-func (s *Store) Offer(runID string, offer runner.Offer) error {
+func (s *Store) Offer(runID string, offer store.Offer) error {
 	refused, err := s.offer(runID, offer)
 	for end := time.Now().Add(5 * time.Second); err == nil && refused == tryAgain && time.Now().Before(end); {
 		if err := pause(s.ctx, 100*time.Millisecond); err != nil {
@@ -176,7 +176,7 @@ func (s *Store) Offer(runID string, offer runner.Offer) error {
 	return err
 }
 
-func (s *Store) offer(runID string, offer runner.Offer) (refused string, err error) {
+func (s *Store) offer(runID string, offer store.Offer) (refused string, err error) {
 	err = s.update(runID, updateOffer, offer, &refused)
 	var rejected *temporal.ApplicationError
 	if errors.As(err, &rejected) {
