@@ -18,7 +18,7 @@ func TestCallsSideBySide(t *testing.T) {
 		sequential bool
 		want       string
 	}{{1, false, "[]"}, {2, false, "[2 -1 -1]"}, {3, true, "[]"}} {
-		scope := handler.NewScope(nil)
+		scope := handler.NewScope(nil, "")
 		t.Cleanup(scope.Close)
 		changes := make(chan int, 4)
 		task := &runner.Task{Node: "t", Visit: 1, Scope: scope, Beside: func(change int) { changes <- change }}

@@ -17,7 +17,6 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
@@ -72,11 +71,11 @@ func (k *keptSession) session() (out store.Session, err error) {
 // merge is the session that results when a run leaves something to it.
 func (k *keptSession) merge(left *keptSession) (*keptSession, error) {
 	before, err := k.session()
-	after, wrong := left.session()
+	last, wrong := left.session()
 	if err := errors.Join(err, wrong); err != nil {
 		return nil, err
 	}
-	merged := runner.MergeSession(before, after)
+	merged := last.After(before)
 	return keepSession(&merged, left.Nonce)
 }
 
@@ -202,7 +201,7 @@ func (s *Store) Sessions() (out []store.Session, err error) {
 			out = append(out, one)
 		}
 		if next = reply.GetNextPageToken(); len(next) == 0 {
-			slices.SortFunc(out, runner.CompareSessions)
+			slices.SortFunc(out, store.Session.Compare)
 			return out, nil
 		}
 	}
