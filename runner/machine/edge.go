@@ -26,39 +26,35 @@ type savedRoute struct {
 
 // route resolves the edges of a finished task. It returns how the run ends, if
 // it does. A task that needs a router's answer is routed when it has it.
-func (p *Plan) route(s *State, i int) *ending {
+func (p *Plan) route(s *State, i int) (how *ending) {
 	t := &s.tasks[i]
-	if len(p.nodes[t.node].watches) > 0 && (t.status == succeeded || t.status == failed) {
+	n := &p.nodes[t.node]
+	t.firstRoute, t.lastRoute = len(s.routes), len(s.routes)
+	if t.status != succeeded && t.status != failed {
+		return nil
+	}
+	if len(n.watches) > 0 {
 		if how := p.forbidden(s, t); how != nil {
 			return how
 		}
 	}
-	t.firstRoute = len(s.routes)
-	how := p.routeTask(s, i)
-	if p.nodes[t.node].all {
+	done := false
+	if t.status == succeeded { // and may fail for what it says of its targets
+		how, done = p.dynamic(s, i, n)
+	}
+	switch {
+	case done:
+	case t.status == succeeded:
+		how = p.routeSuccess(s, i, n)
+	default:
+		how = p.routeFailure(s, i, n)
+	}
+	if n.all {
 		// priorities say what is tried first; branches are in the order of the file
 		slices.SortStableFunc(s.routes[t.firstRoute:], func(a, b route) int { return a.edge - b.edge })
 	}
 	t.lastRoute = len(s.routes)
 	return how
-}
-
-func (p *Plan) routeTask(s *State, i int) *ending {
-	t := &s.tasks[i]
-	n := &p.nodes[t.node]
-	switch t.status {
-	case succeeded:
-		if how, done := p.dynamic(s, i, n); done {
-			return how
-		}
-		if t.status == succeeded {
-			return p.routeSuccess(s, i, n)
-		}
-		fallthrough
-	case failed:
-		return p.routeFailure(s, i, n)
-	}
-	return nil
 }
 
 func (p *Plan) routeSuccess(s *State, i int, n *node) *ending {

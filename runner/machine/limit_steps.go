@@ -187,7 +187,7 @@ func (s *State) regrant() {
 // asksSteps asks for the steps of the next superstep. It reports whether these
 // have to be waited for.
 func (s *State) asksSteps() bool {
-	if !s.shares() || s.grants.Denied {
+	if s.grants.Denied {
 		return false
 	}
 	if s.grants.Asked > 0 {

@@ -161,13 +161,18 @@ func (s *State) showEnd(t *task) {
 
 // setContext sets the names that an expression in the context of a task reads.
 func (s *State) setContext(mask uses, t *task) {
-	if mask == 0 {
-		return
+	if mask != 0 { // mostly it reads state keys alone
+		s.setNames(mask, t)
 	}
-	if run, ok := s.env["run"].(map[string]any); ok && mask&useNow != 0 {
-		run = maps.Clone(run) // somebody may have kept it
-		run["now"] = timeText(s.now)
-		s.env["run"] = run
+}
+
+func (s *State) setNames(mask uses, t *task) {
+	if mask&useNow != 0 {
+		if run, ok := s.env["run"].(map[string]any); ok {
+			run = maps.Clone(run) // somebody may have kept it
+			run["now"] = timeText(s.now)
+			s.env["run"] = run
+		}
 	}
 	for i := range contextNames {
 		if mask&contextNames[i].bit == 0 {

@@ -25,7 +25,7 @@ func (p *Plan) openSuperstep(s *State) {
 	if len(s.breakBefore) > 0 && s.final == nil && p.stopBefore(s) {
 		return
 	}
-	if s.asksSteps() {
+	if s.shares() && s.asksSteps() {
 		return
 	}
 	s.tasks, s.next = s.next, s.tasks[:0]
