@@ -1,5 +1,5 @@
 // Package virtual has time that passes when nobody works, and as fast as one can
-// look: a Clock for tests and rehearsals of runs, and a Stage for engines that record
+// look: a Clock for tests and dry runs, and a Stage for engines that record
 // what comes in and replay it. Both are for runner.Options.Clock.
 package virtual
 
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// VirtualClock is a clock for tests and dry runs. Time stands still while a run
+// Clock is a clock for tests and dry runs. Time stands still while a run
 // works and goes on to the next timer when everything waits, so that a wait of a
 // week takes no time. Tasks that begin at once begin one after the other, in the
 // order in which the machine started them, each when the one before has ended or
