@@ -7,10 +7,12 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/internal/analysis/taint"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -50,12 +52,13 @@ type facts struct {
 	theDead       map[int]bool // edges that are proven never to fire
 	theCounts     *boundWalk
 	theGround     *ground
-	scenes        int // of rehearsals
 	theEnding     []bool
+	plans         map[int]*machine.Plan  // by policy
+	models        map[int]*explore.Model // by policy, see modelFor
+	events        int                    // that may still be applied to them
 	undecided     []doubt
 	kept          []proof
 	walked        int // states of the ground that were followed
-	rehearsed     int // expressions that they evaluated
 	explored      int // states of tooOften
 	theSteps      []int
 	pondered      int // by policies, see maxPondered

@@ -12,6 +12,7 @@ import (
 
 // policy is one entry of policies: what it asks about, as vertices.
 type policy struct {
+	index   int       // in Graph.Policies
 	at      spec.Text // where findings about it stand
 	kind    string    // require, forbid, reach, max_visits, never
 	subject int       // the node after the first word; -1 for max_visits and never
@@ -36,7 +37,7 @@ func (f *facts) policies(unknown func(name spec.Text, end bool)) []policy {
 			if first == nil || second == nil || !first.IsScalar() || second.Kind != spec.String {
 				continue
 			}
-			p := policy{at: first.Text, kind: words[0], subject: -1, place: f.Vertex(second.Text.Value), never: f.bound.Never[i]}
+			p := policy{index: i, at: first.Text, kind: words[0], subject: -1, place: f.Vertex(second.Text.Value), never: f.bound.Never[i]}
 			ends := words[1] == "before" // END may stand there
 			ok := p.place >= 0 && (ends || p.place != f.End)
 			if !ok && unknown != nil {

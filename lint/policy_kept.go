@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/explore"
 )
 
 // doubt is a policy of which neither a breach nor a proof was found, and what stood
@@ -42,17 +43,17 @@ func (f *facts) keeps(p *policy) (how, why string) {
 // and kept the policy.
 func (f *facts) triesAll(p *policy) string {
 	for _, late := range []bool{false, true} {
-		r := &rehearsal{f: f, p: p, late: late}
+		q := explore.Question{Late: late, Proof: true}
 		if p.kind == "reach" {
-			r.lost = func(v int) bool { return v != f.End && !f.endsFrom(v) }
+			q.Found = f.getsLost(p, func(v int) bool { return v != f.End && !f.endsFrom(v) }, true)
 		}
-		switch broken := r.breaks(); {
-		case broken && late:
+		switch a := f.runs(p, q); {
+		case a.Found && late:
 			return "only the order in which branches get on keeps it"
-		case broken:
+		case a.Found:
 			return "only inputs, results and the conditions on them keep it"
-		case r.gaps != "":
-			return r.gaps
+		case a.Gap != "":
+			return a.Gap
 		case !f.flow().FansOut:
 			return ""
 		}

@@ -8,6 +8,8 @@ import (
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/explore"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -112,9 +114,8 @@ func (f *facts) requireBefore(p *policy) {
 	}
 	var path []int
 	if a.MayLack(p.place, 0) {
-		allows := func(q *quarry, g *controlflow.Group) bool { return w.allows(q.at, g, q.know) }
 		if path = f.openPath(a, 0, p.place, w.allows); path != nil {
-			path = f.witness(p, path, nil, allows)
+			path = f.witness(p, path, nil, w)
 		}
 	}
 	if path == nil && (f.leads(f.Start(), p.place, p.subject) || f.skipsUnmade(p.subject)) {
@@ -130,7 +131,7 @@ func (f *facts) forbidAfter(p *policy) {
 	h := &hunt{f: f, allows: func(q *quarry, g *controlflow.Group) bool { return !q.passed || w.allows(q.at, g, q.know) }, through: p.place, to: p.subject}
 	path := h.path()
 	if path != nil {
-		path = f.witness(p, path, nil, h.allows)
+		path = f.witness(p, path, nil, w)
 	}
 	if path == nil && (f.forks() != nil || f.leads(p.place, p.subject, -1)) {
 		path = f.trusting(p, w.keys)
@@ -179,7 +180,7 @@ func (f *facts) reachFrom(p *policy) {
 
 // witness is a run that breaks a policy: the path that shows it, if it can be walked
 // for sure, or what a run with actual values came to. Nil when none was found.
-func (f *facts) witness(p *policy, path []int, accept func(*knowledge) bool, allows func(*quarry, *controlflow.Group) bool) []int {
+func (f *facts) witness(p *policy, path []int, accept func(*knowledge) bool, w *wary) []int {
 	fails := -1
 	if p.kind == "require" {
 		fails = p.subject
@@ -187,20 +188,19 @@ func (f *facts) witness(p *policy, path []int, accept func(*knowledge) bool, all
 	if path != nil && f.sureWithout(fails, path, accept) {
 		return path
 	}
-	if path != nil {
-		r := &rehearsal{f: f, p: p, allows: allows, guide: path}
-		if r.breaks() {
-			if run := r.shown.path(); !passes(run, path) {
-				return run // branches have led elsewhere
-			}
-			return path
+	q := explore.Question{Guide: path}
+	if w != nil {
+		q.Allow = func(r *explore.Run, v int, taken []machine.Taken) bool {
+			n := r.Visits(p.place)
+			before := p.kind == "forbid" && (n == 0 || n == 1 && v == p.place)
+			return before || w.lets(r, v, taken)
 		}
 	}
-	r := &rehearsal{f: f, p: p, allows: allows}
-	if r.breaks() {
-		return r.shown.path()
+	a := f.runs(p, q)
+	if a.Found && path != nil && f.flow().FansOut && passes(a.Witness, path) {
+		return path // without what branches beside it do
 	}
-	return nil
+	return a.Witness
 }
 
 // passes reports whether a run passes the vertices of a path one after the other.
@@ -276,11 +276,7 @@ func (f *facts) before(to int) []bool {
 // over the state keys that it names see only what the graph itself writes, those
 // over visits and steps what the run has come to. Nil when none was found.
 func (f *facts) trusting(p *policy, keys map[string]bool) []int {
-	r := &rehearsal{f: f, p: p, trusted: keys}
-	if !r.breaks() {
-		return nil
-	}
-	return r.shown.path()
+	return f.runs(p, explore.Question{Fixed: keys}).Witness
 }
 
 // isLost is happens for a way after which END can't be reached.
@@ -288,8 +284,7 @@ func (f *facts) isLost(p *policy, path []int, h *hunt) bool {
 	if f.sure(path, nil) {
 		return true
 	}
-	r := &rehearsal{f: f, p: p, allows: h.allows, lost: h.stop}
-	return r.breaks()
+	return f.runs(p, explore.Question{Found: f.getsLost(p, h.stop, false)}).Found
 }
 
 // neverAt asks for a path on which the conditions that hold make the forbidden

@@ -12,9 +12,15 @@ func exampleOf(operator, with string) string {
 	if operator != "matches" {
 		return with
 	}
-	re, err := syntax.Parse(with, syntax.Perl)
+	return Matching(with)
+}
+
+// Matching is a short text that a pattern matches, as far as it can be told without
+// looking at what is around; the pattern itself where it is none.
+func Matching(pattern string) string {
+	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
-		return with
+		return pattern
 	}
 	var b strings.Builder
 	writeMatch(&b, re.Simplify(), 0)

@@ -17,6 +17,12 @@ import (
 // error.
 func Build(g *spec.Graph, kinds []spec.Kind) (*Plan, spec.Diagnostics) {
 	bound, found := bind.Bind(g, kinds)
+	return BuildBound(g, bound, found)
+}
+
+// BuildBound is Build for a graph whose expressions are compiled, with what was found
+// in them.
+func BuildBound(g *spec.Graph, bound *bind.Graph, found spec.Diagnostics) (*Plan, spec.Diagnostics) {
 	b := &builder{plan: &Plan{Graph: g, keyOf: map[string]int{}, limits: g.Limits}, bound: bound, found: found, used: map[int]bool{}}
 	b.checkEach(g)
 	b.keys(g)

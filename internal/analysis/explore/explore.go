@@ -1,0 +1,204 @@
+// Package explore tries out the runs of a graph: the real machine with chosen
+// values in the place of inputs, results, answers and decisions, and with every order
+// in which tasks and people may come to an end. It finds a run that does something, the
+// witness of a claim, or tells that no run does, or what stood in the way of knowing.
+//
+// The search is explicit-state and bounded. A run is the list of choices that led to
+// it; to go on with it, the machine executes it again from the start. Values are chosen
+// late: an input or a result stays open until the run comes to an expression that reads
+// it.
+package explore
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// Question asks for a run of a model's graph.
+type Question struct {
+	Model *Model
+	// Plan is of the model's graph, with the policy that is asked about.
+	Plan *machine.Plan
+	// Digest says which visits and steps tell states apart, besides what the graph's
+	// conditions read.
+	Digest machine.Digest
+	// Watch, unless it is -1, is a node whose failures count although nothing catches them.
+	Watch int
+	// Found reports whether the run does what is asked for; it is called after every
+	// event. Nil: a policy has ended the run.
+	Found func(r *Run) bool
+	// Allow, if set, says which ways out of a node runs may take.
+	Allow func(r *Run, node int, taken []machine.Taken) bool
+	// Fixed are state keys that no input and no result gives a value: what is not known
+	// of them is not guessed.
+	Fixed map[string]bool
+	// Late lets each task take longer than what runs beside it, and time pass in any
+	// order: for proofs.
+	Late bool
+	// Proof gives up as soon as it is known that not every run can be tried.
+	Proof bool
+	// Guide are nodes: runs that have visited more of them, one after the other, are
+	// tried first. More, unless it is -1, is a node: so are runs that have visited it
+	// more often.
+	Guide []int
+	More  int
+	// Budget is how many events may still be applied; it is counted down. Most is how
+	// many this search may apply.
+	Budget *int
+	Most   int
+}
+
+// Answer is what came out.
+type Answer struct {
+	// Found says that a run does what was asked for. Witness are the nodes that it
+	// visits, Failure is how it ends, if it does.
+	Found   bool
+	Witness []int
+	Failure *machine.Failure
+	// Gap is the first thing that kept the search from trying every run; "" when all
+	// were tried.
+	Gap string
+}
+
+// TooMany is the gap of a search that has spent its budget.
+const TooMany = "there are too many runs to try"
+
+// maxChain is how many choices a run is followed by before others have their turn.
+const maxChain = 6
+
+// search is a question being answered.
+type search struct {
+	*Question
+	answer Answer
+	todo   [][]*branch // by progress
+	seen   map[string]bool
+	digest machine.Digest
+	left   int  // events that may still be applied
+	ranks  bool // the order in which tasks end matters
+}
+
+// branch is a run that has come to a choice, and what was chosen.
+type branch struct {
+	from   *branch
+	choice choice
+}
+
+// Explore answers a question.
+func Explore(q Question) Answer {
+	s := &search{Question: &q, seen: map[string]bool{}, left: q.Most, digest: q.Digest, ranks: q.Model.ranks}
+	s.digest.Keys, s.digest.Steps, s.digest.Past = q.Model.keys, q.Digest.Steps || q.Model.steps, q.Model.past
+	s.digest.Visits = maps.Clone(q.Model.visits)
+	for node, most := range q.Digest.Visits { //lint:ignore mapiter entries are independent
+		s.digest.Visits[node] = max(s.digest.Visits[node], most)
+	}
+	if s.Found == nil {
+		s.Found = violated
+	}
+	for _, gap := range q.Model.gaps {
+		s.gap(gap)
+	}
+	s.todo = [][]*branch{{nil}}
+	for !s.answer.Found && !(s.Proof && s.answer.Gap != "") {
+		b, ok := s.next()
+		if !ok {
+			break
+		}
+		if *q.Budget <= 0 || s.left <= 0 {
+			s.gap(TooMany)
+			break
+		}
+		s.follow(b)
+	}
+	return s.answer
+}
+
+func violated(r *Run) bool { return r.State.Reason == "policy" && r.State.Ended() }
+
+func (s *search) next() (b *branch, ok bool) {
+	for i := len(s.todo) - 1; i >= 0; i-- {
+		if len(s.todo[i]) > 0 {
+			b, s.todo[i] = s.todo[i][0], s.todo[i][1:]
+			return b, true
+		}
+	}
+	return nil, false
+}
+
+// gap notes what keeps the search from trying every run.
+func (s *search) gap(what string) {
+	if s.answer.Gap == "" {
+		s.answer.Gap = what
+	}
+}
+
+// follow executes a run up to its next choice, and adds what may be chosen there.
+func (s *search) follow(b *branch) {
+	var choices []choice
+	bound := map[int]*choice{}
+	for at := b; at != nil; at = at.from {
+		if c := &at.choice; c.slot != noSlot {
+			bound[c.slot] = c
+		} else {
+			choices = append(choices, *c)
+		}
+	}
+	slices.Reverse(choices)
+	r := s.newRun(bound)
+	r.begin()
+	for far := 0; far < maxChain; {
+		switch {
+		case r.stopped:
+			return
+		case r.open != noSlot:
+			list := r.bindings(r.open)
+			s.branch(b, r, list[1:])
+			b = &branch{b, list[0]}
+			r.bind(&list[0])
+		case s.Found(r):
+			s.answer.Found, s.answer.Witness, s.answer.Failure = true, slices.Clone(r.Path), r.State.Failure
+			return
+		case r.State.Ended():
+			return
+		case *s.Budget <= 0 || s.left <= 0:
+			s.gap(TooMany)
+			return
+		case r.settle():
+		case len(choices) > 0:
+			if !r.take(&choices[0]) {
+				s.gap("a run goes on in another way with other values")
+				return
+			}
+			choices = choices[1:]
+		default:
+			key := string(r.key())
+			if s.seen[key] {
+				return
+			}
+			s.seen[key] = true
+			list := r.moves()
+			if far++; far == maxChain || len(list) == 0 {
+				s.branch(b, r, list)
+				return
+			}
+			s.branch(b, r, list[1:])
+			b = &branch{b, list[0]}
+			r.take(&list[0])
+		}
+	}
+}
+
+// branch adds what may follow a run.
+func (s *search) branch(b *branch, r *Run, choices []choice) {
+	progress := r.followed
+	if s.More >= 0 {
+		progress = r.State.Visits(s.More)
+	}
+	for len(s.todo) <= progress {
+		s.todo = append(s.todo, nil)
+	}
+	for _, c := range choices {
+		s.todo[progress] = append(s.todo[progress], &branch{b, c})
+	}
+}

@@ -1,0 +1,160 @@
+package explore
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// ask explores a graph with one policy.
+func ask(t *testing.T, text string, change func(q *Question)) (Answer, []string) {
+	t.Helper()
+	g, ds := spec.Parse("g.yaml", []byte("graphrun: v1\nname: g\nlimits: {timeout: 1h}\n"+text), spec.Options{})
+	if ds = append(ds, spec.Check(g)...); ds.HasErrors() {
+		t.Fatal(ds)
+	}
+	bound, _ := bind.Bind(g, nil)
+	plan, ds := machine.BuildBound(g, bound, nil)
+	if plan == nil {
+		t.Fatal(ds)
+	}
+	from := make([]int, len(g.Edges))
+	for i, e := range g.Edges {
+		from[i] = g.Node(e.From.Value).Index
+	}
+	budget := 100_000
+	q := Question{Model: NewModel(g, bound, dataflow.NewUses(g, bound, from).All, nil, -1), Plan: plan, Watch: -1, More: -1, Budget: &budget, Most: budget}
+	if change != nil {
+		change(&q)
+	}
+	a := Explore(q)
+	var path []string
+	for _, v := range a.Witness {
+		path = append(path, g.Nodes[v].ID.Value)
+	}
+	return a, path
+}
+
+func TestExplore(t *testing.T) {
+	const gate = "start: a\npolicies: [{require: ok, before: ship}]\n"
+	for name, c := range map[string]struct {
+		text   string
+		change func(q *Question)
+		want   string // the witness, "proven", or the gap
+	}{
+		"a value that an enum lists": {gate + `
+state: {risk: {type: string, enum: [low, high], required: true}}
+nodes: {a: {kind: pass}, ok: {kind: pass}, ship: {kind: pass}}
+edges:
+  - {from: a, to: ok, when: risk == 'high'}
+  - {from: a, to: ship}
+  - {from: ok, to: ship}
+  - {from: ship, to: END}`, nil, "a"},
+		"every value of an enum": {gate + `
+state: {risk: {type: string, enum: [low, high], required: true}}
+nodes: {a: {kind: pass}, ok: {kind: pass}, ship: {kind: pass}}
+edges:
+  - {from: a, to: ok, when: risk == 'high'}
+  - {from: a, to: ok, when: risk == 'low'}
+  - {from: a, to: ship}
+  - {from: ok, to: ship}
+  - {from: ship, to: END}`, nil, "proven"},
+		"more values than are tried": {gate + `
+state: {n: {type: integer, required: true}}
+nodes: {a: {kind: pass}, ok: {kind: pass}, ship: {kind: pass}}
+edges:
+  - {from: a, to: ok, when: n * n >= 0}
+  - {from: a, to: ship}
+  - {from: ok, to: ship}
+  - {from: ship, to: END}`, nil, `"n" may have many values`},
+		"a result that fits a pattern": {gate + `
+state: {id: {type: string, pattern: '^[A-Z]{3}$'}}
+nodes: {a: {kind: exec, command: [x], writes: [id]}, ok: {kind: pass}, ship: {kind: pass}}
+edges:
+  - {from: a, to: ship, when: "id != None and len(id) == 3"}
+  - {from: a, to: ok}
+  - {from: ok, to: ship}
+  - {from: ship, to: END}`, nil, "a"},
+		"a failure that is tried again": {gate + `
+nodes: {a: {kind: pass}, ok: {kind: exec, command: [x], retry: {max_attempts: 3}}, ship: {kind: pass}}
+edges:
+  - {from: a, to: ok}
+  - {from: ok, to: ship, condition: always}
+  - {from: ship, to: END}`, nil, "a ok"},
+		"a person, while others go on": {gate + `
+nodes: {a: {kind: pass}, ok: {kind: human, prompt: x}, b: {kind: pass}, ship: {kind: pass, join: {wait: any}}}
+edges:
+  - {from: a, to: [ok, b]}
+  - {from: [ok, b], to: ship}
+  - {from: ship, to: END}`, nil, "a ok b"},
+		"all branches are waited for": {gate + `
+nodes: {a: {kind: pass}, ok: {kind: human, prompt: x}, b: {kind: exec, command: [x]}, ship: {kind: pass, join: {wait: all}}}
+edges:
+  - {from: a, to: [ok, b]}
+  - {from: [ok, b], to: ship}
+  - {from: ship, to: END}`, func(q *Question) { q.Late = true }, "proven"},
+		"a loop without an end": {gate + `
+nodes: {a: {kind: exec, command: [x]}, ok: {kind: pass}, ship: {kind: pass}}
+edges:
+  - {from: a, to: a, condition: on_failure}
+  - {from: a, to: ok}
+  - {from: ok, to: ship}
+  - {from: ship, to: END}`, nil, "proven"},
+		"nothing is guessed of a fixed key": {gate + `
+state: {fine: {type: boolean, default: false}}
+nodes: {a: {kind: exec, command: [x], writes: [fine]}, ok: {kind: pass}, ship: {kind: pass}}
+edges:
+  - {from: a, to: ship, when: fine}
+  - {from: a, to: ok}
+  - {from: ok, to: ship}
+  - {from: ship, to: END}`, func(q *Question) { q.Fixed = map[string]bool{"fine": true} }, `"fine" is known at run time only`},
+		"no budget": {gate + `
+nodes: {a: {kind: exec, command: [x]}, ok: {kind: pass}, ship: {kind: pass}}
+edges:
+  - {from: a, to: ok}
+  - {from: ok, to: ship}
+  - {from: ship, to: END}`, func(q *Question) { *q.Budget = 1 }, TooMany},
+	} {
+		a, path := ask(t, c.text, c.change)
+		got := a.Gap
+		switch {
+		case a.Found:
+			got = strings.Join(path, " ")
+		case got == "":
+			got = "proven"
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// The same question has the same answer.
+func TestExploreIsDeterministic(t *testing.T) {
+	text := `start: a
+policies: [{max_visits: 2, node: b}]
+state: {n: {type: integer, minimum: 0, maximum: 9, default: 0}, q: {type: array, items: {type: string}, default: []}}
+nodes: {a: {kind: exec, command: [x], writes: [q]}, b: {kind: set, set: {n: n + 1}}, c: {kind: human, prompt: x, choices: ['yes', 'no']}}
+edges:
+  - {from: a, to: [b, c]}
+  - {from: b, to: a, when: "n < 5 and len(q) > 1"}
+  - {from: [b, c], to: END}`
+	first := ""
+	for range 5 {
+		var left *int
+		a, path := ask(t, text, func(q *Question) { left = q.Budget })
+		if got := fmt.Sprint(a.Found, a.Gap, path, *left); first == "" {
+			first = got
+		} else if got != first {
+			t.Fatalf("%s, then %s", first, got)
+		}
+	}
+	if !strings.HasPrefix(first, "true") {
+		t.Errorf("%s, want a witness", first)
+	}
+}

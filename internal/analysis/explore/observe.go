@@ -1,0 +1,187 @@
+// What an event has written, entered and read.
+
+package explore
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// observe takes in what the last event came to: what was written, read and entered.
+func (r *Run) observe() {
+	notes := r.State.Notes()
+	var written map[string]bool
+	for i := range notes {
+		n := &notes[i]
+		if n.Kind == machine.NoteEdgesResolved && !n.Failed && !n.Skipped {
+			r.writes(int(n.Node), int(n.Visit), &written)
+		}
+	}
+	r.seen = len(r.Path)
+	for i := range notes {
+		if n := &notes[i]; n.Kind == machine.NoteNodeStarted && n.Attempt <= 1 {
+			r.stepped++
+			r.enter(int(n.Node))
+		}
+	}
+	r.check()
+}
+
+// check asks for what the last event has read.
+func (r *Run) check() {
+	m := r.s.Model
+	notes := r.State.Notes()
+	for i := range notes {
+		n := &notes[i]
+		switch v := int(n.Node); n.Kind {
+		case machine.NoteEdgesResolved:
+			r.decided(v, n)
+			if r.s.Allow != nil && r.open == noSlot && !r.stopped && !r.s.Allow(r, v, r.State.Taken(n)) {
+				r.stopped = true
+			}
+		case machine.NoteNodeStarted:
+			if m.graph.Nodes[v].Kind.Value != "set" || m.graph.Nodes[v].Each.IsSet() {
+				r.read(m.reads[v])
+			} else {
+				r.compute(v)
+			}
+		}
+	}
+}
+
+// bind gives the slot that has to be bound the value that it has had all along.
+func (r *Run) bind(c *choice) {
+	r.bound[c.slot], r.open = c, noSlot
+	maps.DeleteFunc(r.unknown, func(_ string, at int) bool { return at == c.slot })
+	r.check()
+}
+
+// Visits is how often a node was entered before the last event.
+func (r *Run) Visits(v int) int {
+	n := 0
+	for _, node := range r.Path[:r.seen] {
+		if node == v {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *Run) enter(v int) {
+	if g := r.s.Guide; r.followed < len(g) && g[r.followed] == v {
+		r.followed++
+	}
+	r.Path = append(r.Path, v)
+}
+
+// writes notes where the values come from that a visit has written.
+func (r *Run) writes(v, visit int, written *map[string]bool) {
+	m := r.s.Model
+	end := r.results[machine.TaskID{Node: m.graph.Nodes[v].ID.Value, Visit: visit}]
+	for _, w := range m.writes[v] {
+		at, known := noSlot, w.part < 0
+		switch {
+		case known:
+			if at = r.hidden[v][w.key]; at != noSlot {
+				known = false
+			}
+		case r.s.Fixed[w.key]:
+			at = r.newSlot(slot{key: w.key, source: "fixed"})
+		case end != nil && w.part < len(end.slots):
+			at = end.slots[w.part]
+		}
+		if at != noSlot && (*written)[w.key] {
+			r.s.gap("what branches write at once")
+			r.need(at)
+		}
+		if *written == nil {
+			*written = map[string]bool{}
+		}
+		(*written)[w.key] = true
+		delete(r.unknown, w.key)
+		delete(r.Written, w.key)
+		if at != noSlot {
+			r.unknown[w.key] = at
+		}
+		if known {
+			r.Written[w.key] = true
+		}
+	}
+	delete(r.hidden, v)
+}
+
+// decided asks for what has decided which way a run has gone: the conditions up to the
+// first that held.
+func (r *Run) decided(v int, n *machine.Note) {
+	m := r.s.Model
+	taken := r.State.Taken(n)
+	r.read(m.readsAfter[v])
+	if n.Skipped || len(taken) > 0 && taken[0].Edge < 0 {
+		return
+	}
+	list := m.guards[v]
+	if n.Failed {
+		list = m.catches[v]
+	}
+	for i := range list {
+		r.read(list[i].reads)
+		if m.graph.Nodes[v].Routing != "all" && slices.ContainsFunc(taken, func(t machine.Taken) bool { return int(t.Edge) == list[i].edge }) {
+			return
+		}
+	}
+}
+
+// compute is read for a set node: what it computes of values that can't be told can't be
+// told either, but the run goes on.
+func (r *Run) compute(v int) {
+	m := r.s.Model
+	var hidden map[string]int
+	for i := range m.own[v] {
+		e := &m.own[v][i]
+		if e.Field != "set" {
+			continue
+		}
+		for _, read := range e.Program.Reads() {
+			at := max(r.unknown[read.Path[0]], hidden[read.Path[0]])
+			switch {
+			case at == noSlot:
+			case len(r.slots[at-1].options) > 0:
+				r.need(at)
+			case m.counts[m.target(e)]:
+				if hidden == nil {
+					hidden = map[string]int{}
+				}
+				hidden[m.target(e)] = at
+			}
+		}
+	}
+	if hidden != nil {
+		if r.hidden == nil {
+			r.hidden = map[int]map[string]int{}
+		}
+		r.hidden[v] = hidden
+	}
+}
+
+// read asks for the values of keys that are still open.
+func (r *Run) read(keys []string) {
+	for _, name := range keys {
+		if at := r.unknown[name]; at != noSlot {
+			r.need(at)
+		}
+	}
+}
+
+func (r *Run) need(at int) {
+	if r.open != noSlot || r.stopped {
+		return
+	}
+	if len(r.slots[at-1].options) == 0 {
+		r.s.gap(quoted(r.slots[at-1].key) + " is known at run time only")
+		r.stopped = true
+		return
+	}
+	r.open = at
+}

@@ -1,0 +1,273 @@
+// A run of the machine, with the world around it made up.
+
+package explore
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// Run is a run as far as it was followed.
+type Run struct {
+	State *machine.State
+	// Path are the nodes that were entered, in order.
+	Path []int
+	// Written are the state keys whose values the graph itself has written last.
+	Written map[string]bool
+
+	s     *search
+	bound map[int]*choice
+	// now is the virtual time, in nanoseconds; it stands still where time passes in
+	// any order.
+	now      int64
+	tasks    []machine.TaskID // that run
+	cancels  []machine.TaskID
+	decides  []machine.Command
+	timers   []timer
+	advance  bool
+	stepped  int // tasks that the open superstep began
+	results  map[machine.TaskID]*result
+	asked    map[machine.TaskID]bool // tasks that have asked somebody
+	slots    []slot
+	unknown  map[string]int         // the slots that state keys take their values from
+	hidden   map[int]map[string]int // by set node: keys that it has computed of such
+	seen     int                    // length of the path before the last event
+	open     int                    // the slot that has to be bound first
+	stopped  bool                   // the run goes on in a way that is not followed
+	followed int                    // nodes of the guide
+	marks    map[int]bool           // see Mark
+}
+
+// timer is one that the machine has asked for.
+type timer struct {
+	task machine.TaskID
+	kind machine.TimerKind
+	due  int64
+}
+
+// result is what an execution comes to: the same for all of its attempts and elements.
+type result struct {
+	output  any
+	failure *machine.Failure
+	slots   []int
+}
+
+// noSlot stands for none; slots count from 1.
+const noSlot = 0
+
+// epoch is when runs begin: any time will do.
+const epoch = int64(1e18)
+
+func (s *search) newRun(bound map[int]*choice) *Run {
+	state := s.Plan.NewState()
+	state.Watched = true
+	if list := s.Model.graph.Secrets; len(list) > 0 {
+		secrets := map[string]any{}
+		for _, secret := range list {
+			secrets[secret.Name.Value] = "secret"
+		}
+		state.SetSecrets(secrets)
+	}
+	return &Run{
+		State: state, Written: map[string]bool{}, s: s, bound: bound, now: epoch, results: map[machine.TaskID]*result{},
+		unknown: map[string]int{}, open: noSlot,
+	}
+}
+
+// begin starts the run with an input in which every key is open.
+func (r *Run) begin() {
+	input := map[string]any{}
+	for i := range r.s.Model.inputs {
+		in := &r.s.Model.inputs[i]
+		if fixed := r.s.Fixed[in.name]; fixed || !in.counts {
+			if in.has && !(fixed && in.optional) {
+				input[in.name] = in.value
+				if fixed {
+					r.unknown[in.name] = r.newSlot(slot{key: in.name, source: "fixed"})
+				}
+			}
+			continue
+		}
+		at := r.newSlot(slot{key: in.name, options: in.options, partial: in.partial, source: "input " + in.name})
+		if c := r.bound[at]; c != nil {
+			if !c.absent {
+				input[in.name] = c.value
+			}
+			continue
+		}
+		r.unknown[in.name] = at
+		if in.has {
+			input[in.name] = in.value
+		}
+	}
+	r.apply(machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "run"}, Input: input})
+}
+
+// weight is how many nodes make the begin of a run cost one more: it grows with the graph.
+const weight = 100
+
+// apply brings an event into the machine, and notes what it wants then.
+func (r *Run) apply(e machine.Event) {
+	cost := 1
+	if e.Kind == machine.RunBegan {
+		cost += r.s.Plan.NodeCount() / weight
+	}
+	*r.s.Budget -= cost
+	r.s.left -= cost
+	if e.At = r.now; e.Kind == machine.Advanced {
+		r.advance, r.stepped = false, 0
+	}
+	cmds, err := r.s.Plan.Apply(r.State, e)
+	if err != nil {
+		r.stopped = true
+		return
+	}
+	for i := range cmds {
+		r.command(&cmds[i])
+	}
+	r.observe()
+}
+
+func (r *Run) command(c *machine.Command) {
+	switch c.Kind {
+	case machine.Advance:
+		r.advance = true
+	case machine.RunTask:
+		r.tasks = append(r.tasks, c.Task)
+	case machine.CancelTask:
+		r.cancels = append(r.cancels, c.Task)
+	case machine.StartTimer:
+		r.timers = append(r.timers, timer{c.Task, c.Timer, r.now + int64(c.For)})
+	case machine.StopTimer:
+		r.timers = slices.DeleteFunc(r.timers, func(t timer) bool { return t.kind == c.Timer && t.task == c.Task })
+	case machine.Decide:
+		r.decides = append(r.decides, *c)
+	}
+}
+
+// settle applies what follows without a choice; false when there is one.
+func (r *Run) settle() bool {
+	switch {
+	case len(r.cancels) > 0:
+		id := r.cancels[0]
+		r.cancels = r.cancels[1:]
+		r.ends(id)
+		r.apply(machine.Event{Kind: machine.TaskEnded, Task: id, Failure: &machine.Failure{Kind: "cancelled", Message: "cancelled"}})
+		return true
+	case len(r.tasks) > 0:
+		if i := slices.IndexFunc(r.tasks, func(id machine.TaskID) bool { return r.resultOf(id) != nil }); i >= 0 {
+			r.finish(r.tasks[i])
+			return true
+		}
+	case r.advance && len(r.decides) == 0 && !r.waits():
+		r.apply(machine.Event{Kind: machine.Advanced})
+		return true
+	}
+	return false
+}
+
+// resultOf is what is known to come of an attempt: what the execution came to before.
+func (r *Run) resultOf(id machine.TaskID) *result {
+	if id.Element == 0 && r.s.Late {
+		return nil
+	}
+	return r.results[machine.TaskID{Node: id.Node, Visit: id.Visit}]
+}
+
+func (r *Run) ends(id machine.TaskID) {
+	r.tasks = slices.DeleteFunc(r.tasks, func(other machine.TaskID) bool { return other == id })
+}
+
+// finish ends an attempt as is known.
+func (r *Run) finish(id machine.TaskID) {
+	r.ends(id)
+	end := r.results[machine.TaskID{Node: id.Node, Visit: id.Visit}]
+	r.apply(machine.Event{Kind: machine.TaskEnded, Task: id, Output: end.output, Failure: end.failure})
+}
+
+// waits reports whether people or timers may be first.
+func (r *Run) waits() bool { return len(r.State.Questions()) > 0 || len(r.due()) > 0 }
+
+// due are the timers that may be the next to fire.
+func (r *Run) due() []timer {
+	var out []timer
+	for _, t := range r.timers {
+		switch t.kind {
+		case machine.RunTimer, machine.StepTimer, machine.TaskTimer, machine.GraceTimer:
+			if !r.s.Late {
+				out = append(out, t) // what waits longer is never first
+			}
+			continue
+		}
+		out = append(out, t)
+	}
+	if r.s.Late || len(out) == 0 {
+		return out
+	}
+	first := slices.MinFunc(out, func(a, b timer) int { return int(min(max(a.due-b.due, -1), 1)) })
+	others := slices.ContainsFunc(out, func(t timer) bool {
+		switch t.kind {
+		case machine.WaitTimer, machine.RetryTimer, machine.AnswerTimer, machine.BranchTimer:
+			return true
+		}
+		return false
+	})
+	if !others {
+		return nil
+	}
+	return []timer{first}
+}
+
+// fire lets a timer run out.
+func (r *Run) fire(t timer) bool {
+	i := slices.Index(r.timers, t)
+	if i < 0 {
+		return false
+	}
+	r.timers = slices.Delete(slices.Clone(r.timers), i, i+1)
+	if !r.s.Late {
+		r.now = max(r.now, t.due)
+	}
+	r.apply(machine.Event{Kind: machine.TimerFired, Task: t.task, Timer: t.kind})
+	return true
+}
+
+// Mark notes something about a node, and Marked reports whether that was done: what
+// Found wants to remember of a run.
+func (r *Run) Mark(node int) {
+	if r.marks == nil {
+		r.marks = map[int]bool{}
+	}
+	r.marks[node] = true
+}
+
+// Marked reports whether a node was marked.
+func (r *Run) Marked(node int) bool { return r.marks[node] }
+
+// Unmark takes a mark back.
+func (r *Run) Unmark(node int) { delete(r.marks, node) }
+
+// key tells runs apart that may go on differently.
+func (r *Run) key() []byte {
+	out := r.s.digest.AppendDigest(nil, r.State)
+	for _, name := range slices.Sorted(maps.Keys(r.unknown)) {
+		out = append(append(append(append(out, name...), '?'), r.slots[r.unknown[name]-1].source...), ';')
+	}
+	if r.s.Allow != nil {
+		for _, name := range slices.Sorted(maps.Keys(r.Written)) {
+			out = append(append(out, name...), '!')
+		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(r.marks)) {
+		out = append(strconv.AppendInt(out, int64(node), 10), 'm')
+	}
+	for _, id := range r.tasks {
+		if r.asked[id] {
+			out = append(append(out, id.Node...), '&')
+		}
+	}
+	return out
+}

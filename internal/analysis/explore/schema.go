@@ -1,0 +1,182 @@
+// Values of schemas.
+
+package explore
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/solve"
+)
+
+// valuesOf are values of a schema, the simplest first, made of constants that conditions
+// mention, and whether there are others.
+func valuesOf(doc map[string]any, scalars []any) (out []any, partial bool) {
+	if list, ok := doc["enum"].([]any); ok {
+		return list, false
+	}
+	if c, ok := doc["const"]; ok {
+		return []any{c}, false
+	}
+	kinds, ok := doc["type"].([]any)
+	if !ok {
+		kinds = []any{doc["type"]}
+	}
+	for _, kind := range kinds {
+		more, others := valuesOfType(doc, kind, scalars)
+		out, partial = append(out, more...), partial || others
+	}
+	return out, partial
+}
+
+func valuesOfType(doc map[string]any, kind any, scalars []any) (out []any, partial bool) {
+	switch kind {
+	case "null":
+		return []any{nil}, false
+	case "boolean":
+		return []any{true, false}, false
+	case "array":
+		return listsOf(doc, scalars), true
+	case "object":
+		return objectsOf(doc, scalars), true
+	case "string":
+		for _, v := range scalars {
+			if _, is := v.(string); is {
+				out = append(out, v)
+			}
+		}
+		return append(out, textsOf(doc)...), true
+	case "integer", "number":
+		return numbersOf(doc, kind == "number", scalars)
+	}
+	for _, v := range scalars {
+		if out = append(out, v); isInt(v) {
+			out = append(out, v.(int)+1)
+		}
+	}
+	return append(out, "other", true, false, nil), true
+}
+
+// textsOf are texts of a schema that no constant is.
+func textsOf(doc map[string]any) []any {
+	if pattern, ok := doc["pattern"].(string); ok {
+		return []any{solve.Matching(pattern)}
+	}
+	switch doc["format"] {
+	case "date":
+		return []any{"2030-01-01"}
+	case "date-time":
+		return []any{"2030-01-01T00:00:00Z"}
+	case "email":
+		return []any{"a@example.org"}
+	case "uri", "url":
+		return []any{"https://example.org"}
+	}
+	least, _ := doc["minLength"].(int)
+	if least > len("other") && least < 10_000 {
+		return []any{strings.Repeat("x", least)}
+	}
+	return []any{"other", "x", ""}
+}
+
+func isInt(v any) bool {
+	_, is := v.(int)
+	return is
+}
+
+// numbersOf are all numbers of a small range, or those that constants tell apart.
+func numbersOf(doc map[string]any, fractions bool, scalars []any) (out []any, partial bool) {
+	low, hasLow := doc["minimum"].(int)
+	high, hasHigh := doc["maximum"].(int)
+	if hasLow && hasHigh && !fractions && high-low < maxOptions {
+		for n := low; n <= high; n++ {
+			out = append(out, n)
+		}
+		return out, false
+	}
+	for _, v := range scalars {
+		switch v := v.(type) {
+		case int:
+			out = append(out, v, v+1, v-1)
+		case float64:
+			if fractions {
+				out = append(out, v, v+1, v-1)
+			}
+		}
+	}
+	out = append(out, 0, 1)
+	if hasLow {
+		out = append(out, low)
+	}
+	if hasHigh {
+		out = append(out, high)
+	}
+	return out, true
+}
+
+// listsOf are lists of items: of none, of each, of two, and as long as constants ask for.
+func listsOf(doc map[string]any, scalars []any) []any {
+	items, _ := doc["items"].(map[string]any)
+	all, _ := valuesOf(items, scalars)
+	out := []any{[]any{}}
+	if len(all) == 0 {
+		return out
+	}
+	all = all[:min(len(all), maxItems)]
+	for _, v := range all {
+		out = append(out, []any{v})
+	}
+	last := all[len(all)-1]
+	out = append(out, []any{all[0], last}, []any{last, all[0]})
+	for _, v := range scalars {
+		n, _ := v.(int)
+		for length := max(n, 2); length <= min(n+1, maxItems); length++ {
+			out = append(out, slices.Repeat([]any{last}, length))
+		}
+	}
+	return out
+}
+
+// objectsOf are objects that have all properties, with each of their values in turn,
+// only those that are required, and none.
+func objectsOf(doc map[string]any, scalars []any) []any {
+	properties, _ := doc["properties"].(map[string]any)
+	full, _ := sample(doc).(map[string]any)
+	out := []any{full}
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		own, _ := properties[name].(map[string]any)
+		values, _ := valuesOf(own, scalars)
+		for _, v := range values {
+			other := maps.Clone(full)
+			other[name] = v
+			out = append(out, other)
+		}
+	}
+	least := map[string]any{}
+	required, _ := doc["required"].([]any)
+	for _, name := range required {
+		if text, ok := name.(string); ok {
+			least[text] = full[text]
+		}
+	}
+	return append(out, least, map[string]any{})
+}
+
+// sample is one value of a schema, with all properties of objects.
+func sample(doc map[string]any) any {
+	if doc["type"] == "object" || doc["properties"] != nil {
+		out := map[string]any{}
+		properties, _ := doc["properties"].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			own, _ := properties[name].(map[string]any)
+			out[name] = sample(own)
+		}
+		return out
+	}
+	values, _ := valuesOf(doc, nil)
+	if len(values) == 0 {
+		return nil
+	}
+	return values[0]
+}

@@ -1,0 +1,325 @@
+// Values to try: as many of a schema as conditions may tell apart.
+
+package explore
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// unset stands for a value that is not there.
+type unset struct{}
+
+// Bounds of what is tried.
+const (
+	maxOptions = 24 // values of one key, or results of one node
+	maxItems   = 6  // elements of lists
+)
+
+// begin finds what the caller of a run may give.
+func (m *Model) begin() {
+	for i, k := range m.graph.State {
+		in := input{name: k.Name.Value, counts: m.counts[k.Name.Value], optional: !k.Required && k.Default == nil}
+		in.options, in.partial = m.keyOptions(i)
+		if k.Once {
+			in.options, in.partial = nil, true
+		}
+		if len(in.options) > 0 && k.Default == nil {
+			in.has, in.value = true, in.options[0]
+		}
+		if in.optional {
+			in.options = append(slices.Clip(in.options), unset{})
+		}
+		if !in.counts && in.optional {
+			in.has = in.has && !m.isWritten(k.Name.Value)
+		}
+		m.inputs = append(m.inputs, in)
+	}
+}
+
+func (m *Model) isWritten(key string) bool {
+	return slices.ContainsFunc(m.writes, func(list []written) bool {
+		return slices.ContainsFunc(list, func(w written) bool { return w.key == key })
+	})
+}
+
+// keyOptions are values that a state key may hold, the default first, and whether
+// there are others.
+func (m *Model) keyOptions(i int) (options []any, partial bool) {
+	k := m.graph.State[i]
+	options, partial = valuesOf(k.Schema, m.constants(k.Name.Value, -1, nil))
+	if k.Default != nil {
+		options = slices.Insert(slices.Clone(options), 0, k.Default.Data())
+	}
+	return m.fitting(options, k.Name.Value), partial
+}
+
+// fitting are the values that state keys can hold, each once and not too many.
+func (m *Model) fitting(options []any, keys ...string) []any {
+	var out []any
+	for _, v := range options {
+		fits := len(out) < maxOptions
+		for _, name := range keys {
+			for i, k := range m.graph.State {
+				if s := m.bound.Keys[i].Schema; k.Name.Value == name && s != nil && replaces(k) {
+					fits = fits && s.Check(v) == nil
+				}
+			}
+		}
+		if fits && !slices.ContainsFunc(out, func(w any) bool { return reflect.DeepEqual(v, w) }) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// constants are the scalars in expressions that read a state key, or a part of what a
+// node yields. Those of a policy are none: what only the policy speaks of is left to the
+// run.
+func (m *Model) constants(key string, node int, path []string) []any {
+	var out []any
+	for i := range m.all {
+		e := &m.all[i]
+		if e.Program == nil || e.Field == "never" || !slices.ContainsFunc(e.Program.Reads(), func(r eval.Read) bool {
+			return r.Path[0] == key && key != "" ||
+				e.Node == node && node >= 0 && r.Path[0] == "output" && len(r.Path) > len(path) && slices.Equal(r.Path[1:1+len(path)], path)
+		}) {
+			continue
+		}
+		e.Program.Tree().Each(func(t *eval.Tree) {
+			switch t.Value.(type) {
+			case string, int, float64:
+				if t.Op == eval.TreeConst && !slices.Contains(out, t.Value) {
+					out = append(out, t.Value)
+				}
+			}
+		})
+	}
+	return out
+}
+
+// fill finds what the parts of a result may be, and what the rest of it is.
+func (m *Model) fill(v int, doc map[string]any, src *source) {
+	n := m.graph.Nodes[v]
+	src.base = m.base(n, doc)
+	for i := range src.parts {
+		p := &src.parts[i]
+		scalars := m.constants("", v, p.path)
+		for _, key := range p.keys {
+			for _, c := range m.constants(key, -1, nil) {
+				if !slices.Contains(scalars, c) {
+					scalars = append(scalars, c)
+				}
+			}
+		}
+		own := at(doc, p.path)
+		if labels, ok := m.labels(v, p.path); ok {
+			p.options = labels
+		} else if own == nil && n.Kind.Value == "human" && len(p.path) == 0 {
+			p.options, p.partial = answers(n, scalars)
+		} else if own = usual(n, p.path, own); own == nil && len(p.keys) > 0 {
+			p.options, p.partial = valuesOf(element(m.graph.Key(p.keys[0]), n), scalars)
+		} else {
+			p.options, p.partial = valuesOf(own, scalars)
+		}
+		if !n.Each.IsSet() {
+			p.options = m.fitting(p.options, p.keys...)
+		}
+	}
+}
+
+// element is the schema of what is written to a key, or of an element where the key
+// gathers them.
+func element(k *spec.StateKey, n *spec.Node) map[string]any {
+	if k == nil {
+		return nil
+	}
+	gathers := n.Each.IsSet() || slices.Contains([]string{"append", "prepend", "union"}, k.Reducer.Value)
+	if items, ok := k.Schema["items"].(map[string]any); ok && gathers {
+		return items
+	}
+	return k.Schema
+}
+
+// labels are what names the next node: the goto of a result, or the part of it that the
+// node's own expression reads.
+func (m *Model) labels(v int, path []string) ([]any, bool) {
+	n := m.graph.Nodes[v]
+	if !n.HasEnds {
+		return nil, false
+	}
+	var out []any
+	for _, end := range n.Ends {
+		out = append(out, end.Label.Value)
+	}
+	if p := m.bound.Nodes[v].Goto; p != nil {
+		tree := p.Tree()
+		known := tree.Op == eval.TreePath && tree.Path[0] == "output" && slices.Equal(tree.Path[1:], path)
+		if doc := at(outputSchema(n), path); known && doc["enum"] != nil {
+			return nil, false // it says itself what it may be
+		}
+		return out, known
+	}
+	if len(path) == 1 && path[0] == "goto" {
+		return append(out, unset{}), true
+	}
+	return nil, false
+}
+
+// base is a result with what nobody reads.
+func (m *Model) base(n *spec.Node, doc map[string]any) any {
+	switch kind := n.Kind.Value; {
+	case doc != nil:
+		return sample(doc)
+	case kind == "http":
+		return map[string]any{"status": 200, "headers": map[string]any{}, "body": map[string]any{}}
+	case kind == "graph":
+		return map[string]any{"status": "completed", "quality": "clean", "output": map[string]any{}, "state": map[string]any{}}
+	case kind == "llm" && n.Field("tools") != nil:
+		return map[string]any{"content": "text", "tool_calls": []any{}}
+	}
+	return "text"
+}
+
+// usual is the schema of a part of what kinds yield that declare none.
+func usual(n *spec.Node, path []string, doc map[string]any) map[string]any {
+	if doc != nil || len(path) != 1 {
+		return doc
+	}
+	switch n.Kind.Value + "." + path[0] {
+	case "http.status":
+		if expect := n.Field("expect"); expect != nil && expect.Kind == spec.List {
+			return map[string]any{"enum": expect.Data()}
+		}
+		return map[string]any{"type": "integer", "minimum": 200, "maximum": 299}
+	case "graph.status":
+		return map[string]any{"enum": []any{"completed"}}
+	case "graph.quality":
+		return map[string]any{"enum": []any{"clean", "degraded"}}
+	}
+	return nil
+}
+
+// outputSchema is the schema of what a node yields; nil when it declares none. That of
+// a model with tools is about the content only.
+func outputSchema(n *spec.Node) map[string]any {
+	if n.Kind.Value == "llm" && n.Field("tools") != nil {
+		return nil
+	}
+	return n.Output
+}
+
+// at is the part of a schema for a path; nil for none.
+func at(doc map[string]any, path []string) map[string]any {
+	for _, name := range path {
+		properties, _ := doc["properties"].(map[string]any)
+		doc, _ = properties[name].(map[string]any)
+	}
+	return doc
+}
+
+// answers are what a person may say.
+func answers(n *spec.Node, scalars []any) (options []any, partial bool) {
+	if choices := n.Field("choices"); choices != nil {
+		if list, ok := choices.Data().([]any); ok {
+			return list, false
+		}
+	}
+	if v := n.Field("schema"); v != nil {
+		doc, _ := v.Data().(map[string]any)
+		return valuesOf(doc, scalars)
+	}
+	return valuesOf(map[string]any{"type": "string"}, scalars)
+}
+
+// answers are the answers to a question that are tried.
+func (m *Model) answers(q *machine.Question) [][]any {
+	n := m.graph.Node(q.Task.Node)
+	if n.Kind.Value == "human" {
+		return m.combinations(&m.sources[n.Index])
+	}
+	return [][]any{{"yes"}}
+}
+
+// outputs are the values of the parts of a node's result that are read at once.
+func (m *Model) outputs(v int, s *search) [][]any {
+	src := &m.sources[v]
+	for i := range src.parts {
+		if p := &src.parts[i]; p.counts && p.now && p.partial {
+			s.gap("what " + quoted(m.graph.Nodes[v].ID.Value) + " yields")
+		}
+	}
+	out := m.combinations(src)
+	if len(out) >= maxOptions {
+		s.gap("what " + quoted(m.graph.Nodes[v].ID.Value) + " yields")
+	}
+	return out
+}
+
+// combinations are those of the parts that are read at once: all where they are few, or
+// each value of each part once.
+func (m *Model) combinations(src *source) [][]any {
+	out := [][]any{nil}
+	product := 1
+	for i := range src.parts {
+		if p := &src.parts[i]; p.counts && p.now && len(p.options) > 0 {
+			product *= len(p.options)
+		}
+	}
+	for i := range src.parts {
+		p := &src.parts[i]
+		if !p.counts || !p.now || len(p.options) == 0 {
+			continue
+		}
+		var next [][]any
+		for j, values := range out {
+			for k, v := range p.options {
+				if product <= maxOptions || j == 0 || k == 0 {
+					next = append(next, append(slices.Clip(values), v))
+				}
+			}
+		}
+		out = next
+	}
+	return out
+}
+
+// failures are the failures of a node that are tried: one of each kind that something
+// asks for, and another.
+func (m *Model) failures(v int) []*machine.Failure {
+	if m.kinds[v] != nil {
+		return m.kinds[v]
+	}
+	n := m.graph.Nodes[v]
+	kinds := []string{map[string]string{"exec": "exit_status", "http": "http_status", "llm": "llm", "agent": "llm", "tool": "tool"}[n.Kind.Value]}
+	if kinds[0] == "" {
+		kinds[0] = "failed"
+	}
+	known := spec.FailureKinds()
+	for i := range m.own[v] {
+		e := &m.own[v][i]
+		if e.Field != "when" || !e.Program.Uses("error") {
+			continue
+		}
+		e.Program.Tree().Each(func(t *eval.Tree) {
+			if text, ok := t.Value.(string); ok && slices.Contains(known, text) && !slices.Contains(kinds, text) {
+				kinds = append(kinds, text)
+			}
+		})
+	}
+	for _, block := range n.RetryBlocks(m.graph) {
+		for _, on := range block.On {
+			if !slices.Contains(kinds, on.Value) {
+				kinds = append(kinds, on.Value)
+			}
+		}
+	}
+	for _, kind := range kinds {
+		m.kinds[v] = append(m.kinds[v], &machine.Failure{Kind: kind, Message: "failed"})
+	}
+	return m.kinds[v]
+}

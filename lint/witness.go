@@ -1,0 +1,142 @@
+// Runs with actual values: the witness of a claim, or the proof that there is none.
+
+package lint
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/explore"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Bounds of the events that are applied to runs.
+const (
+	maxEvents   = 9_000 // for all of a graph
+	maxSearched = 6_000 // for one search that knows where to look
+	maxTried    = 1_500 // for another
+)
+
+// runs asks for a run that breaks a policy; see explore.Question for what is left of it.
+func (f *facts) runs(p *policy, q explore.Question) explore.Answer {
+	plan := f.planFor(p)
+	if plan == nil {
+		return explore.Answer{Gap: "the graph can't run"}
+	}
+	q.Most = maxTried
+	if len(q.Guide) > 0 || p.kind == "max_visits" && !q.Proof {
+		q.Most = maxSearched
+	}
+	q.Model, q.Plan, q.Watch, q.More, q.Budget = f.modelFor(p), plan, -1, -1, &f.events
+	switch p.kind {
+	case "never":
+		q.Watch = p.place
+	case "forbid":
+		q.Digest.Visits = map[int]int{p.place: 1}
+	case "max_visits":
+		q.Digest.Visits = map[int]int{p.place: p.limit + 1}
+		q.More = p.place
+	}
+	a := explore.Explore(q)
+	if a.Found {
+		switch p.kind { // the node at which the policy has ended the run was not entered
+		case "forbid":
+			a.Witness = append(a.Witness, p.subject)
+		case "require", "max_visits":
+			a.Witness = append(a.Witness, p.place)
+		}
+	}
+	return a
+}
+
+// getsLost tells of a run whether it has come, by a way from the policy's node, to a
+// node from which END can't be reached; failed says whether a failure of the policy's
+// node begins such a way, too.
+func (f *facts) getsLost(p *policy, lost func(v int) bool, failed bool) func(r *explore.Run) bool {
+	const due, runs = 0, 1 // a branch from the policy's node comes to a node, or is at it
+	mark := func(v, what int) int { return 2*v + what }
+	return func(r *explore.Run) bool {
+		notes := r.State.Notes()
+		for i := range notes {
+			n := &notes[i]
+			v := int(n.Node)
+			switch n.Kind {
+			case machine.NoteEdgesResolved:
+				if r.Marked(mark(v, runs)) || v == p.place && (failed || !n.Failed) {
+					for _, t := range r.State.Taken(n) {
+						if t.To >= 0 {
+							r.Mark(mark(int(t.To), due))
+						}
+					}
+				}
+				r.Unmark(mark(v, runs))
+			case machine.NoteNodeStarted:
+				if !r.Marked(mark(v, due)) {
+					continue
+				}
+				if lost(v) {
+					return true
+				}
+				r.Unmark(mark(v, due))
+				r.Mark(mark(v, runs))
+			}
+		}
+		return false
+	}
+}
+
+// planFor is the graph as the machine runs it, with one policy.
+func (f *facts) planFor(p *policy) *machine.Plan {
+	if plan, known := f.plans[p.index]; known {
+		return plan
+	}
+	if f.plans == nil {
+		f.plans, f.events = map[int]*machine.Plan{}, maxEvents
+	}
+	g, bound := *f.graph, *f.bound
+	g.Policies, bound.Never = []spec.Value{g.Policies[p.index]}, bound.Never[p.index:p.index+1]
+	plan, _ := machine.BuildBound(&g, &bound, nil)
+	f.plans[p.index] = plan
+	return plan
+}
+
+// modelFor is what is known of the runs of a graph.
+func (f *facts) modelFor(p *policy) *explore.Model {
+	key := -1
+	if p.kind == "never" {
+		key = p.index
+	}
+	m := f.models[key]
+	if m == nil {
+		if f.models == nil {
+			f.models = map[int]*explore.Model{}
+		}
+		m = explore.NewModel(f.graph, f.bound, f.uses().All, p.never, p.place)
+		f.models[key] = m
+	}
+	return m
+}
+
+// lets lets runs take no way out of a node whose conditions the policy's node may
+// decide, unless the graph itself has written what they read.
+func (w *wary) lets(r *explore.Run, v int, taken []machine.Taken) bool {
+	for _, t := range taken {
+		if t.Edge < 0 {
+			return !w.depends(w.f.bound.Nodes[v].Goto)
+		}
+		if w.f.graph.Edges[t.Edge].Condition == "on_failure" {
+			return !w.depends(w.f.bound.Edges[t.Edge].When)
+		}
+	}
+	for _, e := range w.f.EdgesOut()[v] {
+		when := w.f.bound.Edges[e].When
+		if w.f.graph.Edges[e].Condition == "on_failure" || !w.depends(when) {
+			continue
+		}
+		if slices.ContainsFunc(when.Reads(), func(read eval.Read) bool { return len(read.Path) > 1 || !r.Written[read.Path[0]] }) {
+			return false
+		}
+	}
+	return true
+}
