@@ -175,7 +175,7 @@ func (w *Graph) guarded(kind Kind, edges []int, all bool) []Group {
 	})
 	if all {
 		g := w.NewGroup(kind, edges...)
-		g.Subset = len(g.Targets) > 1
+		g.Subset = len(edges) > 1 // of one target, too: any of the conditions may hold
 		return []Group{g}
 	}
 	var out []Group
