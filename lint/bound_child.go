@@ -29,14 +29,14 @@ func (w *boundWalk) childCost(n *spec.Node) span {
 
 // child are the bounds of a node's subgraph; nil when they are not known.
 func (w *boundWalk) child(n *spec.Node) *Bounds {
-	c := w.f.child(w.f.graph, "", text(n, "graph").Value)
+	c := w.f.subgraphs().child(w.f.graph, "", text(n, "graph").Value)
 	if c == nil || c.graph == nil || w.depth == 0 {
 		return nil
 	}
 	within := boundWalk{file: w.file, depth: w.depth - 1, family: w.family}
 	opts, at := w.f.opts, w.file+c.path
 	if c.file != "" {
-		opts.Load = w.f.opts.loadBeside(c.file) // not opts itself, which it would call for ever
+		opts.Load = beside(opts.Load, c.file)
 		within.file = path.Join(path.Dir(w.file), c.file)
 		at = path.Join(path.Dir(w.file), c.path)
 	}

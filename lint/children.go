@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
@@ -32,12 +34,29 @@ type reference struct {
 	node *spec.Node // nil for a tool
 }
 
+// loader reads the graphs that one graph names, each once. It is for one goroutine at a
+// time.
+type loader struct {
+	root  *spec.Graph
+	kinds []spec.Kind
+	// load is lint.Options.Load; without it files are not looked at.
+	load func(path string) ([]byte, error)
+	// filter drops the findings that a file silences.
+	filter func(*spec.File, spec.Diagnostics) spec.Diagnostics
+	loaded map[string]*child
+}
+
+// newLoader prepares the reading of what root names.
+func newLoader(root *spec.Graph, kinds []spec.Kind, load func(string) ([]byte, error), filter func(*spec.File, spec.Diagnostics) spec.Diagnostics) *loader {
+	return &loader{root: root, kinds: kinds, load: load, filter: filter, loaded: map[string]*child{}}
+}
+
 // references lists the files and graphs that a graph names.
 func references(g *spec.Graph) []reference {
 	var out []reference
 	for _, n := range g.Nodes {
-		if t := text(n, "graph"); n.Kind.Value == "graph" && t.IsSet() {
-			out = append(out, reference{t, n})
+		if v := n.Field("graph"); n.Kind.Value == "graph" && v != nil && v.IsScalar() && v.Kind != spec.Null && v.Text.IsSet() {
+			out = append(out, reference{v.Text, n})
 		}
 	}
 	for i := range g.Tools {
@@ -50,9 +69,9 @@ func references(g *spec.Graph) []reference {
 
 // inner is a graph within the file of another one, at the path of that file. What
 // is wrong with it is reported where it stands.
-func (f *facts) inner(g *spec.Graph, file, ref string) *child {
+func (l *loader) inner(g *spec.Graph, file, ref string) *child {
 	at := file + ref
-	if c := f.children[at]; c != nil {
+	if c := l.loaded[at]; c != nil {
 		return c
 	}
 	inner := g.Inner(ref)
@@ -60,12 +79,9 @@ func (f *facts) inner(g *spec.Graph, file, ref string) *child {
 		return nil // spec.Check says so
 	}
 	c := &child{path: at, file: file}
-	if f.children == nil {
-		f.children = map[string]*child{}
-	}
-	f.children[at] = c
+	l.loaded[at] = c
 	if inner.Complete() && !inner.Faulty(inner.Span()) {
-		if bound, found := bind.Check(inner, f.opts.Kinds, nil); !found.HasErrors() {
+		if bound, found := bind.Check(inner, l.kinds, nil); !found.HasErrors() {
 			c.graph, c.output = inner, outputType(bound)
 		}
 	}
@@ -75,26 +91,23 @@ func (f *facts) inner(g *spec.Graph, file, ref string) *child {
 // child is what a graph of a file names: another graph of the file, or that of a
 // file, which is read. It is nil when files are not to be looked at or the name is
 // known at run time only.
-func (f *facts) child(g *spec.Graph, file, name string) *child {
+func (l *loader) child(g *spec.Graph, file, name string) *child {
 	if strings.HasPrefix(name, "#") {
-		return f.inner(g, file, name)
+		return l.inner(g, file, name)
 	}
-	if f.opts.Load == nil || name == "" || strings.Contains(name, "{{") {
+	if l.load == nil || name == "" || strings.Contains(name, "{{") {
 		return nil
 	}
 	at := name
 	if !path.IsAbs(at) {
 		at = path.Join(path.Dir(file), at)
 	}
-	if c := f.children[at]; c != nil {
+	if c := l.loaded[at]; c != nil {
 		return c
 	}
 	c := &child{path: at, file: at}
-	if f.children == nil {
-		f.children = map[string]*child{}
-	}
-	f.children[at] = c
-	src, err := f.opts.Load(at)
+	l.loaded[at] = c
+	src, err := l.load(at)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		c.problem = "does not exist"
@@ -103,15 +116,16 @@ func (f *facts) child(g *spec.Graph, file, name string) *child {
 	case !spec.IsGraph(src):
 		c.problem = "is no graph file"
 	default:
-		g, found := spec.Parse(f.beside(at), src, spec.Options{Kinds: f.opts.Kinds, Load: f.opts.loadBeside(at)})
+		g, found := spec.Parse(l.nameOf(at), src, spec.Options{Kinds: l.kinds, Load: beside(l.load, at)})
 		if found = append(found, spec.Check(g)...); !found.HasErrors() {
 			var bound *bind.Graph
-			bound, found = bind.Check(g, f.opts.Kinds, nil)
+			bound, found = bind.Check(g, l.kinds, nil)
 			c.output = outputType(bound)
-			found = Filter(g.File, found)
+			found = l.filter(g.File, found)
 		}
 		if found.HasErrors() {
-			d := *FirstError(found.Sort())
+			found = found.Sort()
+			d := found[slices.IndexFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Error })]
 			c.problem = "is not valid: " + lineOf(d) + ": " + d.Message
 			c.place = &spec.Related{File: d.File, Span: d.Span, Message: "the error is here"}
 			return c
@@ -121,34 +135,23 @@ func (f *facts) child(g *spec.Graph, file, name string) *child {
 	return c
 }
 
-// loadBeside is Load for the texts that a file at a path names.
-func (o *Options) loadBeside(at string) func(string) ([]byte, error) {
+// beside is load for the texts that a file at a path names.
+func beside(load func(string) ([]byte, error), at string) func(string) ([]byte, error) {
 	return func(name string) ([]byte, error) {
 		if !path.IsAbs(name) {
 			name = path.Join(path.Dir(at), name)
 		}
-		return o.Load(name)
+		return load(name)
 	}
 }
 
-// beside is what messages call a file that is named relative to the folder of
+// nameOf is what messages call a file that is named relative to the folder of
 // the graph.
-func (f *facts) beside(name string) string {
+func (l *loader) nameOf(name string) string {
 	if path.IsAbs(name) {
 		return name
 	}
-	return path.Join(path.Dir(filepath.ToSlash(f.graph.File.Name)), name)
-}
-
-// childOf is the valid subgraph of a node; nil when there is none.
-func (f *facts) childOf(n *spec.Node) *spec.Graph {
-	if n.Kind.Value != "graph" {
-		return nil
-	}
-	if c := f.child(f.graph, "", text(n, "graph").Value); c != nil {
-		return c.graph
-	}
-	return nil
+	return path.Join(path.Dir(filepath.ToSlash(l.root.File.Name)), name)
 }
 
 // outputType is the type of what a graph declares as its output; any part may be null.
@@ -173,4 +176,13 @@ func valueType(v *bind.Value) eval.Type {
 		return eval.Object(fields, false)
 	}
 	return eval.Any()
+}
+
+// lineOf says on which line a finding about a file is, and in which of its texts.
+func lineOf(d spec.Diagnostic) string {
+	line := "line " + strconv.Itoa(d.File.Position(d.Span.From).Line)
+	if host, _ := d.File.Host(); host != nil {
+		line += " of " + d.File.Name
+	}
+	return line
 }

@@ -39,13 +39,13 @@ type facts struct {
 	theFlow  *controlflow.Graph
 	theForks *concurrency.Branches
 	// theSiblings are fan-outs by the pairs of nodes that they lead to.
-	theSiblings map[[2]int]int
-	theParallel *concurrency.Pairs
-	allAccess   []dataflow.Access
-	theMade     *made
-	madeKnown   bool
-	children    map[string]*child
-	theEdges    [][]int
+	theSiblings  map[[2]int]int
+	theParallel  *concurrency.Pairs
+	allAccess    []dataflow.Access
+	theMade      *made
+	madeKnown    bool
+	theSubgraphs *loader
+	theEdges     [][]int
 
 	theJudgements *[]judgement
 	theTaints     *taint.Analysis
@@ -100,6 +100,25 @@ func (f *facts) access() []dataflow.Access {
 
 // always lists what a node has written whenever it succeeded.
 func (f *facts) always(i int) []dataflow.Write { return f.access()[i].Always }
+
+// subgraphs reads the graphs that the graph names.
+func (f *facts) subgraphs() *loader {
+	if f.theSubgraphs == nil {
+		f.theSubgraphs = newLoader(f.graph, f.opts.Kinds, f.opts.Load, Filter)
+	}
+	return f.theSubgraphs
+}
+
+// childOf is the valid subgraph of a node; nil when there is none.
+func (f *facts) childOf(n *spec.Node) *spec.Graph {
+	if n.Kind.Value != "graph" {
+		return nil
+	}
+	if c := f.subgraphs().child(f.graph, "", text(n, "graph").Value); c != nil {
+		return c.graph
+	}
+	return nil
+}
 
 // taints tells where what expressions read comes from.
 func (f *facts) taints() *taint.Analysis {

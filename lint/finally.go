@@ -29,7 +29,7 @@ func (f *facts) finalPeople() {
 // asks is the first node of a subgraph, and of those that it runs, that asks a
 // person, and the file in which it stands; nil when there is none.
 func (f *facts) asks(g *spec.Graph, file, name string, seen map[*spec.Graph]bool) (who *spec.Node, at *spec.File) {
-	c := f.child(g, file, name)
+	c := f.subgraphs().child(g, file, name)
 	if c == nil || c.graph == nil || seen[c.graph] {
 		return nil, nil
 	}

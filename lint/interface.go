@@ -92,7 +92,7 @@ func (f *facts) childType(n *spec.Node) (eval.Type, bool) {
 	for _, key := range g.State {
 		keys[key.Name.Value] = eval.FromSchema(key.Schema)
 	}
-	output := f.child(f.graph, "", text(n, "graph").Value).output
+	output := f.subgraphs().child(f.graph, "", text(n, "graph").Value).output
 	return bind.ChildResult(output, eval.Object(keys, true)), true
 }
 
@@ -150,7 +150,7 @@ func (f *facts) parameters(n *spec.Node) map[string]any {
 		return data
 	}
 	if v := t.Get("graph"); v != nil && v.Kind == spec.String {
-		if c := f.child(f.graph, "", v.Text.Value); c != nil && c.graph != nil {
+		if c := f.subgraphs().child(f.graph, "", v.Text.Value); c != nil && c.graph != nil {
 			return inputSchema(c.graph)
 		}
 	}

@@ -5,20 +5,10 @@ package lint
 import (
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/graphrun/graphrun/spec"
 )
-
-// lineOf says on which line a finding about a file is, and in which of its texts.
-func lineOf(d spec.Diagnostic) string {
-	line := "line " + strconv.Itoa(d.File.Position(d.Span.From).Line)
-	if host, _ := d.File.Host(); host != nil {
-		line += " of " + d.File.Name
-	}
-	return line
-}
 
 func subgraphMissing() Rule {
 	return Rule{
@@ -52,7 +42,7 @@ edges:
 		check: func(f *facts) {
 			told := map[*child]bool{}
 			for _, r := range references(f.graph) {
-				if c := f.child(f.graph, "", r.text.Value); c != nil && c.problem != "" && !told[c] {
+				if c := f.subgraphs().child(f.graph, "", r.text.Value); c != nil && c.problem != "" && !told[c] {
 					told[c] = c.place != nil // what is wrong there is wrong once
 					d := f.report(r.text.At(0, len(r.text.Value)), "%q %s", r.text.Value, c.problem)
 					if c.place != nil {
@@ -137,7 +127,7 @@ type nesting struct {
 // visit reports whether what a graph of a file names leads back to an open one;
 // the chain then shows how.
 func (w *nesting) visit(g *spec.Graph, file, name string) bool {
-	c := w.f.child(g, file, name)
+	c := w.f.subgraphs().child(g, file, name)
 	if c == nil {
 		return false
 	}
