@@ -5,6 +5,7 @@ package lint
 import (
 	"path"
 
+	"github.com/graphrun/graphrun/internal/analysis/subgraph"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -29,22 +30,22 @@ func (w *boundWalk) childCost(n *spec.Node) span {
 
 // child are the bounds of a node's subgraph; nil when they are not known.
 func (w *boundWalk) child(n *spec.Node) *Bounds {
-	c := w.f.subgraphs().child(w.f.graph, "", text(n, "graph").Value)
-	if c == nil || c.graph == nil || w.depth == 0 {
+	c := w.f.subgraphs().Load(w.f.graph, "", text(n, "graph").Value)
+	if c == nil || c.Graph == nil || w.depth == 0 {
 		return nil
 	}
 	within := boundWalk{file: w.file, depth: w.depth - 1, family: w.family}
-	opts, at := w.f.opts, w.file+c.path
-	if c.file != "" {
-		opts.Load = beside(opts.Load, c.file)
-		within.file = path.Join(path.Dir(w.file), c.file)
-		at = path.Join(path.Dir(w.file), c.path)
+	opts, at := w.f.opts, w.file+c.Path
+	if c.File != "" {
+		opts.Load = subgraph.Beside(opts.Load, c.File)
+		within.file = path.Join(path.Dir(w.file), c.File)
+		at = path.Join(path.Dir(w.file), c.Path)
 	}
 	if b, known := w.family[at]; known {
 		return b
 	}
 	w.family[at] = nil // in itself
-	if b, ok := within.bounds(c.graph, opts); ok {
+	if b, ok := within.bounds(c.Graph, opts); ok {
 		w.family[at] = &b
 	}
 	return w.family[at]

@@ -8,6 +8,7 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
+	"github.com/graphrun/graphrun/internal/analysis/subgraph"
 	"github.com/graphrun/graphrun/internal/analysis/taint"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/schema"
@@ -44,7 +45,7 @@ type facts struct {
 	allAccess    []dataflow.Access
 	theMade      *made
 	madeKnown    bool
-	theSubgraphs *loader
+	theSubgraphs *subgraph.Loader
 	theEdges     [][]int
 
 	theJudgements *[]judgement
@@ -102,9 +103,9 @@ func (f *facts) access() []dataflow.Access {
 func (f *facts) always(i int) []dataflow.Write { return f.access()[i].Always }
 
 // subgraphs reads the graphs that the graph names.
-func (f *facts) subgraphs() *loader {
+func (f *facts) subgraphs() *subgraph.Loader {
 	if f.theSubgraphs == nil {
-		f.theSubgraphs = newLoader(f.graph, f.opts.Kinds, f.opts.Load, Filter)
+		f.theSubgraphs = subgraph.New(f.graph, f.opts.Kinds, f.opts.Load, Filter)
 	}
 	return f.theSubgraphs
 }
@@ -114,8 +115,8 @@ func (f *facts) childOf(n *spec.Node) *spec.Graph {
 	if n.Kind.Value != "graph" {
 		return nil
 	}
-	if c := f.subgraphs().child(f.graph, "", text(n, "graph").Value); c != nil {
-		return c.graph
+	if c := f.subgraphs().Load(f.graph, "", text(n, "graph").Value); c != nil {
+		return c.Graph
 	}
 	return nil
 }

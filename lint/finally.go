@@ -29,17 +29,17 @@ func (f *facts) finalPeople() {
 // asks is the first node of a subgraph, and of those that it runs, that asks a
 // person, and the file in which it stands; nil when there is none.
 func (f *facts) asks(g *spec.Graph, file, name string, seen map[*spec.Graph]bool) (who *spec.Node, at *spec.File) {
-	c := f.subgraphs().child(g, file, name)
-	if c == nil || c.graph == nil || seen[c.graph] {
+	c := f.subgraphs().Load(g, file, name)
+	if c == nil || c.Graph == nil || seen[c.Graph] {
 		return nil, nil
 	}
-	seen[c.graph] = true
-	for _, n := range c.graph.Nodes {
+	seen[c.Graph] = true
+	for _, n := range c.Graph.Nodes {
 		if n.Kind.Value == "human" {
-			return n, c.graph.File
+			return n, c.Graph.File
 		}
 		if inner := text(n, "graph"); n.Kind.Value == "graph" && inner.IsSet() {
-			if who, at := f.asks(c.graph, c.file, inner.Value, seen); who != nil {
+			if who, at := f.asks(c.Graph, c.File, inner.Value, seen); who != nil {
 				return who, at
 			}
 		}

@@ -92,7 +92,7 @@ func (f *facts) childType(n *spec.Node) (eval.Type, bool) {
 	for _, key := range g.State {
 		keys[key.Name.Value] = eval.FromSchema(key.Schema)
 	}
-	output := f.subgraphs().child(f.graph, "", text(n, "graph").Value).output
+	output := f.subgraphs().Load(f.graph, "", text(n, "graph").Value).Output
 	return bind.ChildResult(output, eval.Object(keys, true)), true
 }
 
@@ -150,8 +150,8 @@ func (f *facts) parameters(n *spec.Node) map[string]any {
 		return data
 	}
 	if v := t.Get("graph"); v != nil && v.Kind == spec.String {
-		if c := f.subgraphs().child(f.graph, "", v.Text.Value); c != nil && c.graph != nil {
-			return inputSchema(c.graph)
+		if c := f.subgraphs().Load(f.graph, "", v.Text.Value); c != nil && c.Graph != nil {
+			return inputSchema(c.Graph)
 		}
 	}
 	return nil

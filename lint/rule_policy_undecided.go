@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/analysis/subgraph"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -74,7 +75,7 @@ func (f *facts) uncheckedPolicies(because *spec.Diagnostic) {
 			f.report(f.graph.Policies[i].Span, uncheckedMessage+"the graph lacks what it speaks of")
 			continue
 		}
-		d := f.report(f.graph.Policies[i].Span, uncheckedMessage+"of an error at %s: %s [%s]", lineOf(*because), because.Message, because.Rule)
+		d := f.report(f.graph.Policies[i].Span, uncheckedMessage+"of an error at %s: %s [%s]", subgraph.LineOf(*because), because.Message, because.Rule)
 		d.Related = append(d.Related, spec.Related{File: because.File, Span: because.Span, Message: "the error is here"})
 	}
 }

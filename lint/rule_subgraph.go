@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/analysis/subgraph"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -40,13 +41,13 @@ edges:
   - {from: work, to: END}
 `},
 		check: func(f *facts) {
-			told := map[*child]bool{}
-			for _, r := range references(f.graph) {
-				if c := f.subgraphs().child(f.graph, "", r.text.Value); c != nil && c.problem != "" && !told[c] {
-					told[c] = c.place != nil // what is wrong there is wrong once
-					d := f.report(r.text.At(0, len(r.text.Value)), "%q %s", r.text.Value, c.problem)
-					if c.place != nil {
-						d.Related = append(d.Related, *c.place)
+			told := map[*subgraph.Graph]bool{}
+			for _, r := range subgraph.References(f.graph) {
+				if c := f.subgraphs().Load(f.graph, "", r.Value); c != nil && c.Problem != "" && !told[c] {
+					told[c] = c.Place != nil // what is wrong there is wrong once
+					d := f.report(r.At(0, len(r.Value)), "%q %s", r.Value, c.Problem)
+					if c.Place != nil {
+						d.Related = append(d.Related, *c.Place)
 					}
 				}
 			}
@@ -99,9 +100,9 @@ edges:
 
 func checkSubgraphCycle(f *facts) {
 	own := f.graph.Ref()
-	for _, r := range references(f.graph) {
+	for _, r := range subgraph.References(f.graph) {
 		w := &nesting{f: f, done: map[string]bool{}, chain: []string{own}}
-		if !w.visit(f.graph, "", r.text.Value) {
+		if !w.visit(f.graph, "", r.Value) {
 			continue
 		}
 		if last := w.chain[len(w.chain)-1]; last != own && strings.HasPrefix(last, "#") {
@@ -112,7 +113,7 @@ func checkSubgraphCycle(f *facts) {
 				w.chain[i] = path.Base(strings.ReplaceAll(f.graph.File.Name, "\\", "/")) + name
 			}
 		}
-		f.report(r.text.At(0, len(r.text.Value)), "%q never ends: %s", r.text.Value, strings.Join(w.chain, " → "))
+		f.report(r.At(0, len(r.Value)), "%q never ends: %s", r.Value, strings.Join(w.chain, " → "))
 	}
 }
 
@@ -127,11 +128,11 @@ type nesting struct {
 // visit reports whether what a graph of a file names leads back to an open one;
 // the chain then shows how.
 func (w *nesting) visit(g *spec.Graph, file, name string) bool {
-	c := w.f.subgraphs().child(g, file, name)
+	c := w.f.subgraphs().Load(g, file, name)
 	if c == nil {
 		return false
 	}
-	at := c.path
+	at := c.Path
 	if path.Base(strings.ReplaceAll(w.f.graph.File.Name, "\\", "/")) == at {
 		at = "" // the file itself
 	}
@@ -139,12 +140,12 @@ func (w *nesting) visit(g *spec.Graph, file, name string) bool {
 		w.chain = append(w.chain, at)
 		return true
 	}
-	if c.graph == nil || w.done[at] {
+	if c.Graph == nil || w.done[at] {
 		return false
 	}
 	w.chain = append(w.chain, at)
-	for _, r := range references(c.graph) {
-		if w.visit(c.graph, c.file, r.text.Value) {
+	for _, r := range subgraph.References(c.Graph) {
+		if w.visit(c.Graph, c.File, r.Value) {
 			return true
 		}
 	}

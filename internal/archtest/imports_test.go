@@ -43,6 +43,7 @@ func layers() []layer {
 		{path: "internal/analysis/domain", own: []string{"eval", "internal/solve"}},
 		{path: "internal/analysis/explore", own: []string{"eval", "internal/analysis/dataflow", "internal/bind", "internal/solve", "runner/machine", "spec"}},
 		{path: "internal/analysis/shell", own: []string{"spec"}},
+		{path: "internal/analysis/subgraph", own: []string{"eval", "internal/bind", "spec"}},
 		{path: "internal/analysis/suppress", own: []string{"internal/suggest", "spec"}},
 		{path: "internal/analysis/taint", own: []string{"eval", "internal/analysis/controlflow", "internal/analysis/dataflow", "internal/analysis/domain", "internal/bind", "spec"}},
 		{path: "internal/archtest"},
@@ -82,7 +83,7 @@ func layers() []layer {
 		{path: "internal/terminal", others: []string{width}},
 		// runs by the clock and by webhooks
 		{path: "internal/trigger", own: []string{"eval", "internal/bounded", "runner", "runner/store"}, others: []string{yaml, "github.com/adhocore/gronx"}},
-		{path: "lint", own: []string{"spec", "eval", "internal/analysis/assignment", "internal/analysis/concurrency", "internal/analysis/controlflow", "internal/analysis/credentials", "internal/analysis/dataflow", "internal/analysis/domain", "internal/analysis/explore", "internal/analysis/shell", "internal/analysis/suppress", "internal/analysis/taint", "internal/bind", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest", "runner/machine"}},
+		{path: "lint", own: []string{"spec", "eval", "internal/analysis/assignment", "internal/analysis/concurrency", "internal/analysis/controlflow", "internal/analysis/credentials", "internal/analysis/dataflow", "internal/analysis/domain", "internal/analysis/explore", "internal/analysis/shell", "internal/analysis/subgraph", "internal/analysis/suppress", "internal/analysis/taint", "internal/bind", "internal/graphalg", "internal/schema", "internal/solve", "internal/suggest", "runner/machine"}},
 		{path: "model"},
 		{path: "model/anthropic", own: []string{"model", "model/wire"}},
 		{path: "model/cassette", own: []string{"model", "eval", "spec", "internal/bounded", "internal/redact"}},

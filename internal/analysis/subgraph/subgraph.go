@@ -1,6 +1,6 @@
-// Subgraphs: the files that nodes and tools of kind graph name, read once each.
-
-package lint
+// Package subgraph reads the graphs that nodes and tools of a graph name, in other files or
+// in its own, and says what keeps one from being used.
+package subgraph
 
 import (
 	"errors"
@@ -16,52 +16,46 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// child is another graph, of a file or within one. One that can't be used has a
+// Graph is another graph, of a file or within one. One that can't be used has a
 // problem, unless it is reported elsewhere, and no graph.
-type child struct {
-	path    string // of the file, and "#name" behind it
-	file    string
-	graph   *spec.Graph
-	output  eval.Type // of its runs
-	problem string
-	// place is where the file is not valid.
-	place *spec.Related
+type Graph struct {
+	Path    string // of the file, and "#name" behind it
+	File    string
+	Graph   *spec.Graph
+	Output  eval.Type // of its runs
+	Problem string
+	// Place is where the file is not valid.
+	Place *spec.Related
 }
 
-// reference is a place that names another graph file.
-type reference struct {
-	text spec.Text
-	node *spec.Node // nil for a tool
-}
-
-// loader reads the graphs that one graph names, each once. It is for one goroutine at a
+// Loader reads the graphs that one graph names, each once. It is for one goroutine at a
 // time.
-type loader struct {
+type Loader struct {
 	root  *spec.Graph
 	kinds []spec.Kind
 	// load is lint.Options.Load; without it files are not looked at.
 	load func(path string) ([]byte, error)
 	// filter drops the findings that a file silences.
 	filter func(*spec.File, spec.Diagnostics) spec.Diagnostics
-	loaded map[string]*child
+	loaded map[string]*Graph
 }
 
-// newLoader prepares the reading of what root names.
-func newLoader(root *spec.Graph, kinds []spec.Kind, load func(string) ([]byte, error), filter func(*spec.File, spec.Diagnostics) spec.Diagnostics) *loader {
-	return &loader{root: root, kinds: kinds, load: load, filter: filter, loaded: map[string]*child{}}
+// New prepares the reading of what root names.
+func New(root *spec.Graph, kinds []spec.Kind, load func(string) ([]byte, error), filter func(*spec.File, spec.Diagnostics) spec.Diagnostics) *Loader {
+	return &Loader{root: root, kinds: kinds, load: load, filter: filter, loaded: map[string]*Graph{}}
 }
 
-// references lists the files and graphs that a graph names.
-func references(g *spec.Graph) []reference {
-	var out []reference
+// References lists where a graph names others.
+func References(g *spec.Graph) []spec.Text {
+	var out []spec.Text
 	for _, n := range g.Nodes {
 		if v := n.Field("graph"); n.Kind.Value == "graph" && v != nil && v.IsScalar() && v.Kind != spec.Null && v.Text.IsSet() {
-			out = append(out, reference{v.Text, n})
+			out = append(out, v.Text)
 		}
 	}
 	for i := range g.Tools {
 		if v := g.Tools[i].Value.Get("graph"); v != nil && v.Kind == spec.String {
-			out = append(out, reference{v.Text, nil})
+			out = append(out, v.Text)
 		}
 	}
 	return out
@@ -69,7 +63,7 @@ func references(g *spec.Graph) []reference {
 
 // inner is a graph within the file of another one, at the path of that file. What
 // is wrong with it is reported where it stands.
-func (l *loader) inner(g *spec.Graph, file, ref string) *child {
+func (l *Loader) inner(g *spec.Graph, file, ref string) *Graph {
 	at := file + ref
 	if c := l.loaded[at]; c != nil {
 		return c
@@ -78,20 +72,20 @@ func (l *loader) inner(g *spec.Graph, file, ref string) *child {
 	if inner == nil {
 		return nil // spec.Check says so
 	}
-	c := &child{path: at, file: file}
+	c := &Graph{Path: at, File: file}
 	l.loaded[at] = c
 	if inner.Complete() && !inner.Faulty(inner.Span()) {
 		if bound, found := bind.Check(inner, l.kinds, nil); !found.HasErrors() {
-			c.graph, c.output = inner, outputType(bound)
+			c.Graph, c.Output = inner, outputType(bound)
 		}
 	}
 	return c
 }
 
-// child is what a graph of a file names: another graph of the file, or that of a
+// Load is what a graph of a file names: another graph of the file, or that of a
 // file, which is read. It is nil when files are not to be looked at or the name is
 // known at run time only.
-func (l *loader) child(g *spec.Graph, file, name string) *child {
+func (l *Loader) Load(g *spec.Graph, file, name string) *Graph {
 	if strings.HasPrefix(name, "#") {
 		return l.inner(g, file, name)
 	}
@@ -105,38 +99,38 @@ func (l *loader) child(g *spec.Graph, file, name string) *child {
 	if c := l.loaded[at]; c != nil {
 		return c
 	}
-	c := &child{path: at, file: at}
+	c := &Graph{Path: at, File: at}
 	l.loaded[at] = c
 	src, err := l.load(at)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		c.problem = "does not exist"
+		c.Problem = "does not exist"
 	case err != nil:
-		c.problem = "can't be read: " + err.Error()
+		c.Problem = "can't be read: " + err.Error()
 	case !spec.IsGraph(src):
-		c.problem = "is no graph file"
+		c.Problem = "is no graph file"
 	default:
-		g, found := spec.Parse(l.nameOf(at), src, spec.Options{Kinds: l.kinds, Load: beside(l.load, at)})
+		g, found := spec.Parse(l.nameOf(at), src, spec.Options{Kinds: l.kinds, Load: Beside(l.load, at)})
 		if found = append(found, spec.Check(g)...); !found.HasErrors() {
 			var bound *bind.Graph
 			bound, found = bind.Check(g, l.kinds, nil)
-			c.output = outputType(bound)
+			c.Output = outputType(bound)
 			found = l.filter(g.File, found)
 		}
 		if found.HasErrors() {
 			found = found.Sort()
 			d := found[slices.IndexFunc(found, func(d spec.Diagnostic) bool { return d.Severity == spec.Error })]
-			c.problem = "is not valid: " + lineOf(d) + ": " + d.Message
-			c.place = &spec.Related{File: d.File, Span: d.Span, Message: "the error is here"}
+			c.Problem = "is not valid: " + LineOf(d) + ": " + d.Message
+			c.Place = &spec.Related{File: d.File, Span: d.Span, Message: "the error is here"}
 			return c
 		}
-		c.graph = g
+		c.Graph = g
 	}
 	return c
 }
 
-// beside is load for the texts that a file at a path names.
-func beside(load func(string) ([]byte, error), at string) func(string) ([]byte, error) {
+// Beside is load for the texts that a file at a path names.
+func Beside(load func(string) ([]byte, error), at string) func(string) ([]byte, error) {
 	return func(name string) ([]byte, error) {
 		if !path.IsAbs(name) {
 			name = path.Join(path.Dir(at), name)
@@ -147,7 +141,7 @@ func beside(load func(string) ([]byte, error), at string) func(string) ([]byte, 
 
 // nameOf is what messages call a file that is named relative to the folder of
 // the graph.
-func (l *loader) nameOf(name string) string {
+func (l *Loader) nameOf(name string) string {
 	if path.IsAbs(name) {
 		return name
 	}
@@ -178,8 +172,8 @@ func valueType(v *bind.Value) eval.Type {
 	return eval.Any()
 }
 
-// lineOf says on which line a finding about a file is, and in which of its texts.
-func lineOf(d spec.Diagnostic) string {
+// LineOf says on which line a finding about a file is, and in which of its texts.
+func LineOf(d spec.Diagnostic) string {
 	line := "line " + strconv.Itoa(d.File.Position(d.Span.From).Line)
 	if host, _ := d.File.Host(); host != nil {
 		line += " of " + d.File.Name
