@@ -26,7 +26,7 @@ func (d *driver) decide(ctx context.Context, c *machine.Command) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	d.cancel[id] = func() { cancel(context.Canceled) }
 	task := &Task{
-		RunID: d.opts.RunID, Node: d.nested.path(id.Node), Place: d.nested.placeOf(id.Node, -1), Visit: id.Visit, Attempt: 1, Index: -1, Dir: d.opts.Dir,
+		RunID: d.opts.RunID, Node: d.nested.path(id.Node), Place: d.nested.placeOf(id.Node, -1), Visit: id.Visit, Attempt: 1, Index: -1, Elements: d.nested.widest(0), Dir: d.opts.Dir,
 		Emit: func(said Said) { d.send(message{task: id, said: &said}) },
 		Log:  choice.Log, Note: func(data any) error { return d.noteWithin(bound, id, data) },
 	}

@@ -50,6 +50,9 @@ type Task struct {
 	// Item and Index are the element of an `each`; Index is -1 otherwise.
 	Item  any
 	Index int
+	// Elements is how many elements the largest `each` has that the task is inside of,
+	// also by the subgraphs around it; 0: it is inside of none.
+	Elements int
 	// Place tells tasks of one node and visit apart: Node with the elements of
 	// each `each` on its path, from 0, and the tool calls, from 1, that graphs
 	// run for: a[2], outer[0]/inner, agent#1/step.

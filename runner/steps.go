@@ -14,6 +14,8 @@ import (
 type stepPool struct {
 	mu    *sync.Mutex
 	ready *sync.Cond
+	// waiting are those who wait on a virtual clock, the first one first.
+	waiting *[]func()
 	// outer is the pool of the run around, if steps are shared there too, and task
 	// what runs this one in it.
 	outer *stepPool
@@ -36,11 +38,11 @@ func newStepPool(nested *nesting) *stepPool {
 	p := &stepPool{running: map[machine.TaskID]int{}, unread: map[machine.TaskID]bool{}, known: map[machine.TaskID]int{}}
 	if nested == nil {
 		p.mu = &sync.Mutex{}
-		p.ready = sync.NewCond(p.mu)
+		p.ready, p.waiting = sync.NewCond(p.mu), new([]func())
 		return p
 	}
 	around := nested.parent.pool
-	p.mu, p.ready = around.mu, around.ready
+	p.mu, p.ready, p.waiting = around.mu, around.ready, around.waiting
 	if nested.shares {
 		p.outer, p.task = around, nested.task
 	}
@@ -72,6 +74,11 @@ func (p *stepPool) took(id machine.TaskID, steps int) {
 
 func (p *stepPool) isRead(id machine.TaskID) {
 	delete(p.unread, id)
+	waiting := *p.waiting
+	*p.waiting = nil
+	for _, goOn := range waiting {
+		goOn()
+	}
 	p.ready.Broadcast()
 }
 
@@ -105,11 +112,19 @@ func (p *stepPool) take(id machine.TaskID, wanted int) (got, above int) {
 	return got, above
 }
 
-// await waits for news of the others, who work meanwhile.
+// await waits for news of the others, who work meanwhile. On a virtual clock those who
+// wait go on one after the other, as they began.
 func (p *stepPool) await() {
+	if p.pace == nil {
+		p.ready.Wait()
+		return
+	}
+	news := make(chan struct{})
+	*p.waiting = append(*p.waiting, func() { p.pace.QueueUp(news) })
+	p.mu.Unlock()
 	p.pace.Release()
-	p.ready.Wait()
-	p.pace.Hold()
+	<-news
+	p.mu.Lock()
 }
 
 // reading reports whether steps that were taken before are not yet known of.

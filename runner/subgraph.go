@@ -32,6 +32,7 @@ type nesting struct {
 	shares                 bool     // its steps with other subgraphs
 	prefix                 string   // the target of the node that runs it
 	place                  string   // the task that runs it; see Task.Place
+	elements               int      // see Task.Elements
 	call                   int      // of a tool that it is, from 1; 0: a graph node runs it
 	file                   string   // the graph, as the tools of the run around it name it
 	naps                   bool     // whether it can leave off while only time passes
@@ -60,6 +61,15 @@ func (n *nesting) placeOf(node string, index int) string {
 		node += "[" + strconv.Itoa(index) + "]"
 	}
 	return node
+}
+
+// widest is how many elements the largest each has that a task is inside of, whose own
+// has so many.
+func (n *nesting) widest(own int) int {
+	if n == nil {
+		return own
+	}
+	return max(own, n.elements)
 }
 
 // prefixOf begins the targets of questions in a subgraph that a node runs, for
@@ -116,7 +126,7 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 			node = strings.TrimPrefix(node, d.nested.node+"/")
 		}
 		s, err := d.newSubrun(d.flow.children[node], settings, &nesting{
-			parent: d, task: id, node: task.Node, prefix: d.nested.prefixOf(node, task.Index), place: task.Place, key: task.Key,
+			parent: d, task: id, node: task.Node, prefix: d.nested.prefixOf(node, task.Index), place: task.Place, elements: task.Elements, key: task.Key,
 			left: work.StepsLeft, shares: work.SharesSteps, hidden: hidden, around: task.modelScopes(),
 			naps: naps, stateBytes: stateBytes, bytesAbove: bytesAbove,
 		})

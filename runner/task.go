@@ -19,8 +19,8 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	d.cancel[id] = func() { cancel(context.Canceled) }
 	task := &Task{
 		RunID: d.opts.RunID, Node: d.nested.path(id.Node), Kind: work.Kind, Visit: id.Visit, Attempt: id.Attempt, Index: work.Index, Item: work.Item,
-		Place: d.nested.placeOf(id.Node, work.Index),
-		Key:   work.Key, Config: work.Config, Input: work.Input, State: work.State, Dir: d.opts.Dir,
+		Elements: d.nested.widest(work.Elements), Place: d.nested.placeOf(id.Node, work.Index),
+		Key: work.Key, Config: work.Config, Input: work.Input, State: work.State, Dir: d.opts.Dir,
 		Log: work.Log, Answers: work.Answers, Note: func(data any) error { return d.noteWithin(bound, id, data) },
 		Talk: d.talkOf(work.Talk), WantsText: d.flow.plan.WantsText(id.Node),
 	}

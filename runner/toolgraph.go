@@ -63,7 +63,7 @@ func (g *toolGraphs) run(ctx context.Context, task *Task, call handler.GraphCall
 	}
 	s, err := d.newSubrun(flow, g.models, &nesting{
 		parent: d, task: g.id, node: task.Node, prefix: d.nested.prefixOf(lastNode(task.Node), task.Index),
-		place: task.Place + "#" + strconv.Itoa(call.Number+1), key: call.Key,
+		place: task.Place + "#" + strconv.Itoa(call.Number+1), elements: task.Elements, key: call.Key,
 		left: g.work.StepsLeft, shares: g.work.SharesSteps, hidden: g.hidden, call: call.Number + 1, calls: g, file: call.File, around: task.modelScopes(),
 		stateBytes: g.stateBytes, bytesAbove: g.bytesAbove,
 	})

@@ -74,6 +74,8 @@ type Work struct {
 	// Item and Index are the element of an `each`; Index is -1 otherwise.
 	Item  any
 	Index int
+	// Elements is how many elements that `each` has; 0: there is none.
+	Elements int
 	// State holds the keys that the node may read.
 	State map[string]any
 	// Talk is the conversation, for the kinds that take part in it; nil for others.

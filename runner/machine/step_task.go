@@ -80,7 +80,7 @@ func (p *Plan) work(s *State, t *task, element int) (*Work, *Failure) {
 		StepsLeft: s.stepsLeft(), SharesSteps: p.sharesSteps(s, t), Talk: p.talkFor(s, t), Turns: t.earlierTurns(),
 	}
 	if element >= 0 {
-		work.Item = t.each.items[element]
+		work.Item, work.Elements = t.each.items[element], len(t.each.items)
 	}
 	if n.kind == "graph" {
 		work.PauseBefore, work.PauseAfter = inside(s.breakBefore, n.id), inside(s.breakAfter, n.id)

@@ -207,10 +207,16 @@ func (c *Clock) Turn() (wait func()) {
 		return func() {}
 	}
 	come := make(chan struct{})
+	c.QueueUp(come)
+	return func() { <-come }
+}
+
+// QueueUp closes come when those who began before have ended or wait; whoever waits for
+// that is busy then.
+func (c *Clock) QueueUp(come chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.add(0, func() { close(come) })
-	return func() { <-come }
 }
 
 // Watch asks unsettled before time goes on: whoever it speaks of will work yet.

@@ -45,7 +45,8 @@ type Options struct {
 	// Logger takes what the SDK says; nil: warnings go to stderr.
 	Logger *slog.Logger
 
-	core int // version of the core, of workers and new runs; 0: coreVersion
+	core  int // version of the core, of workers and new runs; 0: coreVersion
+	split int // Start.Split of new runs
 }
 
 // Cluster is a connection to a Temporal cluster.

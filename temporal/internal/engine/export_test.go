@@ -9,45 +9,86 @@ import (
 	historyapi "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/worker"
-	"go.temporal.io/sdk/workflow"
 
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// ReplayRun replays the histories of a run.
+// ReplayRun replays the histories of a run and of its carriers.
 func (c *Cluster) ReplayRun(ctx context.Context, runID string) error {
-	var histories []*historyapi.History
-	for run := ""; ; {
+	return c.ReplayMoved(ctx, runID, mostEvents)
+}
+
+// ReplayMoved replays the histories of a run whose workflows may have had so many events.
+func (c *Cluster) ReplayMoved(ctx context.Context, runID string, events int) error {
+	histories, err := c.histories(ctx, runID)
+	for _, history := range histories {
+		err = errors.Join(err, replayHistory(c.converter, history, events))
+	}
+	return err
+}
+
+// histories are those of the workflows of a run, the last one first, and of the carriers
+// of each.
+func (c *Cluster) histories(ctx context.Context, runID string) (all []*historyapi.History, err error) {
+	work := []workflowRun{{runID, ""}}
+	for len(work) > 0 {
+		at := work[0]
+		work = work[1:]
 		history := &historyapi.History{}
-		events := c.client.GetWorkflowHistory(ctx, runID, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		events := c.client.GetWorkflowHistory(ctx, at.id, at.run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		for events.HasNext() {
 			event, err := events.Next()
 			if err != nil {
-				return err
+				return nil, err
 			}
 			history.Events = append(history.Events, event)
+			if child := event.GetChildWorkflowExecutionStartedEventAttributes().GetWorkflowExecution(); child != nil {
+				work = append(work, workflowRun{child.GetWorkflowId(), child.GetRunId()})
+			}
 		}
-		histories = append(histories, history)
-		if run = history.Events[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId(); run == "" {
-			break
+		all = append(all, history)
+		if before := history.Events[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId(); before != "" {
+			work = append(work, workflowRun{at.id, before})
 		}
 	}
-	var all error
-	for _, history := range histories {
-		all = errors.Join(all, replayHistory(c.converter, history))
-	}
-	return all
+	return all, nil
 }
 
-func replayHistory(conv converter.DataConverter, history *historyapi.History) error {
+// Size is how large the history of a workflow is.
+type Size struct {
+	Carrier, Open      bool
+	Events, Activities int
+}
+
+// Sizes are those of the workflows of a run.
+func (c *Cluster) Sizes(ctx context.Context, runID string) (all []Size, err error) {
+	histories, err := c.histories(ctx, runID)
+	for _, history := range histories {
+		last := history.Events[len(history.Events)-1].GetEventType()
+		s := Size{
+			Carrier: history.Events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowType().GetName() == carrierName,
+			Open:    last != enums.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED && last != enums.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW,
+			Events:  len(history.Events),
+		}
+		for _, event := range history.Events {
+			if event.GetEventType() == enums.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED {
+				s.Activities++
+			}
+		}
+		all = append(all, s)
+	}
+	return all, err
+}
+
+func replayHistory(conv converter.DataConverter, history *historyapi.History, events int) error {
 	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: conv})
 	if err != nil {
 		return err
 	}
-	w := &Worker{core: coreVersion, converter: conv, heartbeat: 10 * time.Second, events: mostEvents, handlers: map[string]runner.Handler{}, decider: node.NewDecider(node.Options{})}
-	replayer.RegisterWorkflowWithOptions(w.Run, workflow.RegisterOptions{Name: workflowName})
+	w := &Worker{core: coreVersion, converter: conv, heartbeat: 10 * time.Second, events: events, handlers: map[string]runner.Handler{}, decider: node.NewDecider(node.Options{})}
+	w.register(replayer)
 	return replayer.ReplayWorkflowHistory(nil, history)
 }
 
@@ -72,6 +113,13 @@ func NewConverter(payloads string) (converter.DataConverter, error) {
 // OfCore are options of a build that has another version of the core.
 func (o Options) OfCore(version int) Options {
 	o.core = version
+	return o
+}
+
+// SplitAbove are options whose new runs have the tasks carried of every each with more
+// elements.
+func (o Options) SplitAbove(elements int) Options {
+	o.split = elements
 	return o
 }
 

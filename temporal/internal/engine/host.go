@@ -58,7 +58,8 @@ type call struct {
 	state *taskState
 	over  chan struct{}
 	// future is that of the activity at work; nil: there is none, or it has ended.
-	future workflow.Future
+	future  workflow.Future
+	carrier *charge // that has it done; nil: an activity of this workflow does it
 	// result is what the activity came to, or err why there is none.
 	result *taskResult
 	err    error

@@ -24,7 +24,7 @@ import (
 
 // Task is the activity: one attempt of one node, or a decision.
 func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (converter.RawValue, error) {
-	flow, err := w.flow(ctx, in.Flow)
+	flow, err := w.flow(ctx, in)
 	if err != nil {
 		return converter.RawValue{}, err // this worker's matter: another one may do better
 	}
@@ -227,16 +227,16 @@ func (j *job) note(n *note) error {
 	if err := j.secrets.mark(n); err != nil {
 		return err
 	}
-	at := activity.GetInfo(j.ctx).WorkflowExecution
+	at := j.in.home(j.ctx)
 	return untilKept(j.ctx, func() error {
-		return j.worker.client.SignalWorkflow(j.ctx, at.ID, at.RunID, signalNote, n)
+		return j.worker.client.SignalWorkflow(j.ctx, at.id, at.run, signalNote, n)
 	})
 }
 
 // recall adds what the task noted before the worker that ran it was gone.
 func (j *job) recall(task *runner.Task) error {
-	at := activity.GetInfo(j.ctx).WorkflowExecution
-	reply, err := j.worker.client.QueryWorkflow(j.ctx, at.ID, at.RunID, queryLog, j.in.ID)
+	at := j.in.home(j.ctx)
+	reply, err := j.worker.client.QueryWorkflow(j.ctx, at.id, at.run, queryLog, j.in.ID)
 	if err != nil {
 		return err
 	}
@@ -278,14 +278,31 @@ func (j *job) beside(change int) {
 	_ = j.note(&note{Beside: change, Attempt: activity.GetInfo(j.ctx).Attempt}) // it fails when the task is over
 }
 
-// update has the workflow of the task do something.
+// update has the workflow of the run do something.
 func (j *job) update(ctx context.Context, name string, arg, reply any) error {
-	at := activity.GetInfo(j.ctx).WorkflowExecution
+	return j.worker.update(ctx, j.in.home(j.ctx), name, arg, reply)
+}
+
+// workflowRun is that which a run is driven in.
+type workflowRun struct{ id, run string }
+
+// home is the workflow of the run, of an activity: its own one or that which has sent it
+// by a carrier.
+func (t *taskInput) home(ctx context.Context) workflowRun {
+	if t.Home != "" {
+		return workflowRun{t.RunID, t.Home}
+	}
+	at := activity.GetInfo(ctx).WorkflowExecution
+	return workflowRun{at.ID, at.RunID}
+}
+
+// update has a workflow do something.
+func (w *Worker) update(ctx context.Context, at workflowRun, name string, arg, reply any) error {
 	id := rand.Text() // so that asking again asks for the same
 	for {
 		err := untilKept(ctx, func() error {
-			handle, err := j.worker.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-				WorkflowID: at.ID, RunID: at.RunID, UpdateID: id, UpdateName: name, Args: []any{arg},
+			handle, err := w.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+				WorkflowID: at.id, RunID: at.run, UpdateID: id, UpdateName: name, Args: []any{arg},
 				WaitForStage: client.WorkflowUpdateStageCompleted,
 			})
 			if err == nil {

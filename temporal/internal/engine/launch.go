@@ -4,6 +4,7 @@ package engine
 
 import (
 	"errors"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -11,67 +12,147 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+	"google.golang.org/protobuf/proto"
 )
 
-// mayLaunch reports whether there is something to launch, and room for it.
-func (f *flight) mayLaunch() bool {
-	return !f.moving && len(f.queue) > 0 && len(f.calls) < mostPending && !f.spent()
+// sender begins the activities of a workflow.
+type sender struct {
+	ctx       workflow.Context // which nothing cancels
+	heartbeat time.Duration
+	sent      int // bytes, in the workflow task that began with a history so long:
+	sentAt    int
 }
 
 // spent reports whether the workflow task that is at work sends enough already.
-func (f *flight) spent() bool {
-	if at := workflow.GetInfo(f.ctx).GetCurrentHistoryLength(); at != f.sentAt {
-		f.sent, f.sentAt = 0, at
+func (s *sender) spent() bool {
+	if at := workflow.GetInfo(s.ctx).GetCurrentHistoryLength(); at != s.sentAt {
+		s.sent, s.sentAt = 0, at
 	}
-	return f.sent >= mostSent
+	return s.sent >= mostSent
+}
+
+// count counts a payload. Of one that is kept beside the history its digest is sent.
+func (s *sender) count(p *common.Payload) {
+	if kept(p) {
+		s.sent += len(p.GetMetadata()) * 64
+	} else {
+		s.sent += len(p.GetData())
+	}
+}
+
+// begin has an activity do a task.
+func (s *sender) begin(queue, place string, input, state *common.Payload) (workflow.Future, workflow.CancelFunc) {
+	ctx, cancel := workflow.WithCancel(s.ctx)
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue: queue, StartToCloseTimeout: attemptTime, HeartbeatTimeout: s.heartbeat, WaitForCancellation: true,
+		Summary: place,
+		// What fails here is a worker, not the node: its own retries are the machine's.
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second},
+	})
+	s.count(input)
+	s.count(state)
+	return workflow.ExecuteActivity(ctx, taskName, converter.NewRawValue(input), converter.NewRawValue(state)), cancel
+}
+
+// send has an activity do a task that was given by another workflow.
+func (s *sender) send(p *parcel) (workflow.Future, workflow.CancelFunc, error) {
+	input, state := &common.Payload{}, &common.Payload{}
+	if err := errors.Join(proto.Unmarshal(p.Input, input), proto.Unmarshal(p.State, state)); err != nil {
+		return nil, nil, err
+	}
+	future, cancel := s.begin(p.Queue, p.Place, input, state)
+	return future, cancel, nil
+}
+
+// mayLaunch reports whether there is something to launch, and room for it.
+func (f *flight) mayLaunch() bool {
+	return f.hasRoom() && !f.spent()
+}
+
+// hasRoom reports whether there is something to launch that a workflow task could send.
+func (f *flight) hasRoom() bool {
+	return !f.moving && len(f.queue) > 0 && len(f.calls)-f.aboard < mostPending
 }
 
 // full reports whether what could be launched waits for the next workflow task.
 func (f *flight) full() bool {
-	return !f.moving && len(f.queue) > 0 && len(f.calls) < mostPending && f.spent()
+	return f.hasRoom() && f.spent()
 }
 
-// launch has an activity do what a call wants.
+// launch has an activity do what a call wants: of this workflow, or of a carrier's.
 func (f *flight) launch(c *call) {
-	ctx, cancel := workflow.WithCancel(f.ctx)
-	f.cancels[c.id] = cancel
-	queue := ofCore(f.host.start.Queue, f.host.start.Core)
+	start := f.host.start
+	p := parcel{ID: c.id, Queue: ofCore(start.Queue, start.Core), Place: c.input.Place}
 	if c.queue != "" {
-		queue = f.host.start.Queue + "-" + c.queue
+		p.Queue = start.Queue + "-" + c.queue
 	}
-	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		TaskQueue: queue, StartToCloseTimeout: attemptTime, HeartbeatTimeout: f.heartbeat, WaitForCancellation: true,
-		Summary: c.input.Place,
-		// What fails here is a worker, not the node: its own retries are the machine's.
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second},
-	})
+	aboard := c.task.Elements > start.mostElements()
+	if aboard {
+		c.input.Home = workflow.GetInfo(f.ctx).WorkflowExecution.RunID
+	}
+	input, err := converter.GetDefaultDataConverter().ToPayload(c.input)
 	// Elements and branches see the same state: it is worth to be kept once.
-	input, err := f.pack(c.input, false)
-	state, wrong := f.pack(c.state, c.input.Index >= 0 || len(f.queue) > 8)
+	state, wrong := f.packState(c.state, c.input.Index >= 0 || c.task.Elements > 0 || len(f.queue) > 8)
 	if err := errors.Join(err, wrong); err != nil {
 		c.result = failed("internal", "a task can't be sent: "+err.Error())
 		f.inbox = append(f.inbox, &mail{call: c})
 		return
 	}
-	c.future = workflow.ExecuteActivity(ctx, taskName, input, state)
+	if !aboard {
+		c.future, f.cancels[c.id] = f.begin(p.Queue, p.Place, input, state)
+		return
+	}
+	f.count(input)
+	f.count(state)
+	p.Input, err = f.worker.stored(f.ctx, converter.NewRawValue(input))
+	p.State, wrong = f.worker.stored(f.ctx, converter.NewRawValue(state))
+	if err := errors.Join(err, wrong); err != nil {
+		panic(err) // the store is away
+	}
+	f.board(c, p)
 }
 
-// pack makes a payload and counts it. One that others share is kept beside the history
-// when it is a fraction of what others may have.
-func (f *flight) pack(v any, shared bool) (converter.RawValue, error) {
-	payload, err := converter.GetDefaultDataConverter().ToPayload(v)
-	if err != nil {
-		return converter.RawValue{}, err
+// packState makes a payload of what a task sees of the state. One that others share is
+// kept beside the history when it is a fraction of what others may have, and made once.
+func (f *flight) packState(s *taskState, shared bool) (*common.Payload, error) {
+	if shared && f.packed != nil && same(s.State, f.seen) {
+		return f.packed, nil
 	}
-	if shared {
-		mark(payload)
+	payload, err := converter.GetDefaultDataConverter().ToPayload(s)
+	if err != nil || !shared {
+		return payload, err
 	}
-	if kept(payload) {
-		f.sent += len(payload.GetMetadata()) * 64
-	} else {
-		f.sent += len(payload.GetData())
+	mark(payload)
+	f.seen, f.packed = s.State, payload
+	return payload, nil
+}
+
+// same reports whether states hold the very same values, which nobody changes: to look
+// at their content would take as long as to write it.
+func same(a, b map[string]any) bool {
+	if len(a) != len(b) || (a == nil) != (b == nil) {
+		return false
 	}
-	return converter.NewRawValue(payload), nil
+	for name, value := range a {
+		other, ok := b[name]
+		if !ok || !sameValue(reflect.ValueOf(value), reflect.ValueOf(other)) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameValue(a, b reflect.Value) bool {
+	if !a.IsValid() || !b.IsValid() || a.Type() != b.Type() {
+		return a.IsValid() == b.IsValid() && !a.IsValid()
+	}
+	switch a.Kind() {
+	case reflect.Slice:
+		return a.Len() == b.Len() && a.Pointer() == b.Pointer() && a.IsNil() == b.IsNil()
+	case reflect.Map:
+		return a.Pointer() == b.Pointer()
+	}
+	return a.Comparable() && a.Equal(b)
 }
 
 // mark says of a payload that others share it.

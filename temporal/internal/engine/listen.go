@@ -33,6 +33,7 @@ func (f *flight) listen(ctx workflow.Context) error {
 		workflow.SetUpdateHandler(f.ctx, updateGraph, func(ctx workflow.Context, call graphCall) (*taskResult, error) {
 			return f.deal(ctx, &mail{graph: &call}).result, nil
 		}),
+		workflow.SetUpdateHandler(f.ctx, updateLanded, f.landings),
 		workflow.SetUpdateHandler(f.ctx, updateReserve, func(_ workflow.Context, r reservation) (*reserved, error) {
 			c := f.find(r.Task)
 			if c == nil {

@@ -89,7 +89,7 @@ func (c *codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 		if !kept(p) {
 			continue
 		}
-		text, err := proto.Marshal(p)
+		text, err := deterministic.Marshal(p)
 		if err != nil {
 			return nil, err
 		}

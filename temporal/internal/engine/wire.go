@@ -18,12 +18,15 @@ import (
 const (
 	workflowName = "graphrun"
 	taskName     = "graphrun-task"
+	carrierName  = "graphrun-carrier"
 
 	updateOffer   = "graphrun-offer"   // an Offer; the reply says why it was refused
 	updateAsk     = "graphrun-ask"     // a Request
 	updateResume  = "graphrun-resume"  // a Settings
 	updateReserve = "graphrun-reserve" // of a task, room in the budget
 	updateGraph   = "graphrun-graph"   // of a task, a graph as a tool
+	updateLanded  = "graphrun-landed"  // of a carrier, a landing; the reply is a cargo
+	signalCargo   = "graphrun-cargo"   // to a carrier
 	signalNote    = "graphrun-note"    // of a task
 	queryJournal  = "graphrun-journal"
 	queryState    = "graphrun-snapshot"
@@ -36,7 +39,7 @@ const (
 
 // coreVersion is raised when the machine's decisions change for runs that are under
 // way: a worker leaves runs of another version to others.
-const coreVersion = 1
+const coreVersion = 2
 
 // Start is the input of a workflow.
 type Start struct {
@@ -55,8 +58,19 @@ type Start struct {
 	RunDir string `json:"run_dir"`
 	// Queue is the task queue of nodes that name none.
 	Queue string `json:"queue"`
+	// Split is how many elements an `each` may have whose tasks are not carried by child
+	// workflows; 0: 1,000.
+	Split int `json:"split,omitempty"`
 	// Nonce is drawn for the run; see secretMark.
 	Nonce string `json:"nonce"`
+}
+
+// mostElements is how many elements an `each` may have whose tasks are not carried.
+func (s *Start) mostElements() int {
+	if s.Split > 0 {
+		return s.Split
+	}
+	return mostElements
 }
 
 // Settings are those of runner.Options that can be sent.
@@ -137,6 +151,9 @@ type taskInput struct {
 	Flow  string `json:"flow"` // its digest
 	ID    string `json:"id"`   // of the call, in the workflow
 	Nonce string `json:"nonce"`
+
+	// Home is the workflow run of the run, when a carrier has the task done.
+	Home string `json:"home,omitempty"`
 
 	RunID     string         `json:"run_id"`
 	Node      string         `json:"node"`

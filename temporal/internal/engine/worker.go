@@ -129,7 +129,7 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 		options.DisableWorkflowWorker = len(o.Nodes) > 0
 		one := worker.New(c.client, queue, options)
 		if len(o.Nodes) == 0 {
-			one.RegisterWorkflowWithOptions(w.Run, workflow.RegisterOptions{Name: workflowName})
+			w.register(one)
 		}
 		one.RegisterActivityWithOptions(w.Task, activity.RegisterOptions{Name: taskName})
 		one.RegisterActivityWithOptions(w.Leave, activity.RegisterOptions{Name: leaveName})
@@ -143,6 +143,12 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 		}
 	}
 	return stop, nil
+}
+
+// register registers the workflows.
+func (w *Worker) register(with worker.WorkflowRegistry) {
+	with.RegisterWorkflowWithOptions(w.Run, workflow.RegisterOptions{Name: workflowName})
+	with.RegisterWorkflowWithOptions(w.Carry, workflow.RegisterOptions{Name: carrierName})
 }
 
 // flows are those that a worker has compiled, by digest.
@@ -172,12 +178,13 @@ func (f *flows) get(digest string) *runner.Flow {
 }
 
 // flow is the flow of a task: kept, or from the beginning of its workflow.
-func (w *Worker) flow(ctx context.Context, digest string) (*runner.Flow, error) {
+func (w *Worker) flow(ctx context.Context, in *taskInput) (*runner.Flow, error) {
+	digest := in.Flow
 	if flow := w.flows.get(digest); flow != nil {
 		return flow, nil
 	}
-	at := activity.GetInfo(ctx).WorkflowExecution
-	start, err := startOf(ctx, w.client, w.converter, at.ID, at.RunID)
+	at := in.home(ctx)
+	start, err := startOf(ctx, w.client, w.converter, at.id, at.run)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	common "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -45,28 +46,33 @@ type mail struct {
 	// refused and result are the reply, when it is over.
 	refused string
 	result  *taskResult
+	landing *landing // of a carrier, after the ends that it tells; cargo is the reply
+	cargo   *cargo
 	over    bool
 }
 
 // flight is a run inside its workflow.
 type flight struct {
-	host *host
-	ctx  workflow.Context // which nothing cancels
+	sender
+	worker *Worker
+	host   *host
 	// calls are under way by id, in order; queue waits for room.
-	calls     []*call
-	cancels   map[string]workflow.CancelFunc
-	queue     []*call
-	inbox     []*mail
-	notes     workflow.ReceiveChannel // of the tasks at work
-	timer     time.Time               // when the timer goes off that is open; zero: none is
-	told      standing
-	sent      int // bytes, in the workflow task that began with a history so long:
-	sentAt    int
-	driving   bool
-	before    *runner.Result // what the drive before came to; nil: there was none
-	moving    bool           // nothing more is begun: the run goes on in a new workflow
-	heartbeat time.Duration
-	events    int // the history may have
+	calls    []*call
+	cancels  map[string]workflow.CancelFunc
+	queue    []*call
+	crew     crew
+	carriers int // that have begun
+	aboard   int // calls that carriers have
+	inbox    []*mail
+	notes    workflow.ReceiveChannel // of the tasks at work
+	timer    time.Time               // when the timer goes off that is open; zero: none is
+	told     standing
+	seen     map[string]any  // the state that was shared last, and its payload
+	packed   *common.Payload // nil: none was
+	driving  bool
+	before   *runner.Result // what the drive before came to; nil: there was none
+	moving   bool           // nothing more is begun: the run goes on in a new workflow
+	events   int            // the history may have
 }
 
 // Run is the workflow.
@@ -80,7 +86,9 @@ func (w *Worker) Run(ctx workflow.Context, start *Start) (out *Outcome, err erro
 		panic(notMine + err.Error()) // it is left to others
 	}
 	w.flows.add(h.digest, h.flow)
-	f := &flight{host: h, ctx: own, cancels: map[string]workflow.CancelFunc{}, heartbeat: w.heartbeat, events: w.events}
+	f := &flight{
+		sender: sender{ctx: own, heartbeat: w.heartbeat}, worker: w, host: h, cancels: map[string]workflow.CancelFunc{}, events: w.events,
+	}
 	defer func() { h.leave(slices.Concat(f.calls, f.queue)) }()
 	if err := f.listen(ctx); err != nil {
 		return nil, err
@@ -125,11 +133,17 @@ func (f *flight) begins() {
 // ended is the outcome of a run that has ended.
 func (f *flight) ended() (*Outcome, error) {
 	// Whoever waits for a reply gets one.
-	for len(f.inbox) > 0 {
-		f.deliver(f.inbox[0])
-		f.inbox = f.inbox[1:]
+	for !workflow.AllHandlersFinished(f.ctx) || len(f.inbox) > 0 {
+		for len(f.inbox) > 0 {
+			m := f.inbox[0]
+			f.inbox = f.inbox[1:]
+			if m != nil {
+				f.deliver(m)
+			}
+		}
+		f.dispatch()
+		_ = workflow.Await(f.ctx, func() bool { return len(f.inbox) > 0 || workflow.AllHandlersFinished(f.ctx) })
 	}
-	_ = workflow.Await(f.ctx, func() bool { return workflow.AllHandlersFinished(f.ctx) })
 	if err := f.leave(); err != nil {
 		return nil, err
 	}
@@ -181,6 +195,7 @@ func (f *flight) carryOut() {
 		f.calls = append(f.calls, c)
 		f.launch(c)
 	}
+	f.dispatch()
 }
 
 // failed is the result of a task that failed.
@@ -207,15 +222,25 @@ func (f *flight) landed(c *call) {
 // coroutine for each call would do so too, but all of them wake whenever anything
 // happens.
 func (f *flight) collect() bool {
-	for n := new(note); f.notes.ReceiveAsync(n); n = new(note) {
-		f.inbox = append(f.inbox, &mail{note: n})
-	}
+	f.takeNotes()
+	f.dismiss()
 	for _, c := range f.calls {
 		if c.future != nil && c.future.IsReady() {
 			f.landed(c)
 		}
 	}
-	return len(f.inbox) > 0
+	return len(f.inbox) > 0 || f.mayMove()
+}
+
+// mayMove reports whether all has ended that the run waits for before it moves.
+func (f *flight) mayMove() bool {
+	return f.moving && f.driving && len(f.calls)+len(f.crew)+len(f.inbox) == 0 && workflow.AllHandlersFinished(f.ctx)
+}
+
+func (f *flight) takeNotes() {
+	for n := new(note); f.notes.ReceiveAsync(n); n = new(note) {
+		f.inbox = append(f.inbox, &mail{note: n})
+	}
 }
 
 // wait waits for mail, at most until due.
@@ -235,6 +260,9 @@ func (f *flight) wait(due time.Time) {
 	_ = workflow.Await(f.ctx, f.collect) // nothing cancels it
 	f.begins()
 	f.host.stage.Reach(workflow.Now(f.ctx))
+	if len(f.inbox) == 0 {
+		return
+	}
 	m := f.inbox[0]
 	f.inbox = f.inbox[1:]
 	if m == nil {
@@ -261,6 +289,10 @@ func (f *flight) deliver(m *mail) {
 		if cancel := f.cancels[m.call.id]; cancel != nil {
 			delete(f.cancels, m.call.id)
 		}
+		if k := m.call.carrier; k != nil {
+			k.open--
+			f.aboard--
+		}
 		for _, room := range m.call.room {
 			room.Settle(handler.Usage{})
 		}
@@ -273,6 +305,9 @@ func (f *flight) deliver(m *mail) {
 		return
 	case m.graph != nil:
 		f.callGraph(m)
+		return
+	case m.landing != nil:
+		f.owe(m)
 		return
 	case m.offer != nil:
 		f.offer(m)
@@ -383,7 +418,7 @@ func (f *flight) move(ctx workflow.Context, start *Start) (*Outcome, error, bool
 	if !f.moving && (info.GetCurrentHistoryLength() > f.events || info.GetContinueAsNewSuggested()) {
 		f.moving = true
 	}
-	if !f.moving || len(f.calls) > 0 || len(f.inbox) > 0 || !workflow.AllHandlersFinished(f.ctx) {
+	if !f.mayMove() {
 		return nil, nil, false
 	}
 	next := *start
