@@ -20,9 +20,9 @@ import (
 const (
 	// mostAside is the part of the tasks at work whose ends may wait for others before the
 	// run is told of them: one in so many.
-	mostAside = 16
+	mostAside = 8
 	// longestAside is how long they wait.
-	longestAside = 200 * time.Millisecond
+	longestAside = time.Second
 	// idleTime is after how long a carrier that has nothing to do asks the run: what that
 	// had for it was lost with a worker.
 	idleTime = 10 * time.Second

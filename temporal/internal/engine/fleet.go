@@ -33,6 +33,7 @@ type charge struct {
 	carried int                          // tasks that it was given
 	open    int                          // of those, that have not ended
 	cargo   cargo                        // for it
+	landing int                          // how many times it tells what is not yet before the run
 	owed    *mail                        // waits for a reply
 	last    cargo                        // what the last reply said, until the carrier has it
 	replies int
@@ -77,6 +78,8 @@ func (f *flight) dispatch() {
 			k.last.Number, k.last.End = k.replies, k.ended
 			own := k.last
 			k.owed.cargo, k.owed.over, k.owed = &own, true, nil
+		case k.landing > 0: // the reply will have it
+			continue
 		case len(k.cargo.Tasks)+len(k.cargo.Cancel) > 0:
 			k.future.SignalChildWorkflow(f.ctx, signalCargo, k.cargo)
 		}
@@ -88,6 +91,9 @@ func (f *flight) dispatch() {
 // one, as those of activities do, and what tasks have noted before that.
 func (f *flight) landings(ctx workflow.Context, batch landing) (*cargo, error) {
 	f.takeNotes()
+	if k := f.carrier(batch.Carrier); k != nil {
+		k.landing++
+	}
 	for i := range batch.Ends {
 		end := &batch.Ends[i]
 		if c := f.find(end.ID); c != nil && c.carrier != nil && c.result == nil {
@@ -120,18 +126,26 @@ func (f *flight) resultOf(end *ended) *taskResult {
 
 // owe notes that a carrier waits for what the run has for it.
 func (f *flight) owe(m *mail) {
-	at := slices.IndexFunc(f.crew, func(k *charge) bool { return k.id == m.landing.Carrier })
-	if at < 0 {
+	k := f.carrier(m.landing.Carrier)
+	if k == nil {
 		m.cargo, m.over = &cargo{End: true, Gone: true}, true
 		return
 	}
-	k := f.crew[at]
 	if k.owed != nil { // asked by a worker that was lost
 		k.owed.cargo, k.owed.over = &cargo{}, true
 	}
+	k.landing--
 	if k.owed = m; m.landing.Got >= k.replies {
 		k.last = cargo{}
 	}
+}
+
+// carrier is one that has not ended, by its id; nil: there is none.
+func (f *flight) carrier(id string) *charge {
+	if at := slices.IndexFunc(f.crew, func(k *charge) bool { return k.id == id }); at >= 0 {
+		return f.crew[at]
+	}
+	return nil
 }
 
 // dismiss forgets carriers that have ended. Tasks that one still had are lost with it:

@@ -113,6 +113,11 @@ edges:
 func TestScale(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	workerOf(t, o, engine.WorkerOptions{})
+	c, err := engine.Dial(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
 	small := o // moves the run from workflow to workflow with its state
 	small.Queue = "small"
 	workerOf(t, small, engine.WorkerOptions{MostEvents: 15})
@@ -136,7 +141,21 @@ func TestScale(t *testing.T) {
 			from := time.Now()
 			there := outcomeOf(t, &f.o, "run", file, "--run-id", f.name)
 			events, _, _ := command(&f.o, "runs", "events", f.name)
-			t.Logf("%d steps in %s, moved %d times", there.Steps, time.Since(from).Round(time.Millisecond), strings.Count(events, `"event":"run_resumed"`))
+			took := time.Since(from)
+			sizes, err := c.Sizes(t.Context(), f.name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			own, most, carriers := 0, 0, 0
+			for _, s := range sizes {
+				if s.Carrier {
+					carriers, most = carriers+1, max(most, s.Events)
+				} else {
+					own += s.Events
+				}
+			}
+			t.Logf("%d steps in %s, moved %d times; %d events, %d carriers of at most %d", there.Steps, took.Round(time.Millisecond),
+				strings.Count(events, `"event":"run_resumed"`), own, carriers, most)
 			if there.Code != 0 {
 				t.Errorf("exit code %d, want 0: %v", there.Code, there.Error)
 			}
