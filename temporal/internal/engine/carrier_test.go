@@ -132,6 +132,29 @@ func TestCarried(t *testing.T) {
 			}
 		}
 	}
+	// Who forgets a run forgets its carriers.
+	listed(t, c, "carried", func(n int) bool { return n > 0 })
+	if _, stderr, code := command(&o, "runs", "delete", "carried"); code != 0 {
+		t.Fatal(stderr)
+	}
+	listed(t, c, "carried", func(n int) bool { return n == 0 })
+}
+
+// listed waits until the cluster lists a number of carriers of a run that fits.
+func listed(t *testing.T, c *engine.Cluster, runID string, fits func(carriers int) bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		n, err := c.Store(t.Context()).Carriers(runID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fits(n) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d carriers of run %q are listed", n, runID)
+		}
+	}
 }
 
 // TestCarriedCancelled: to cancel a run ends the tasks that carriers have at work, and

@@ -110,6 +110,12 @@ func NewConverter(payloads string) (converter.DataConverter, error) {
 	return newConverter(b), nil
 }
 
+// Carriers is how many carriers of a run the cluster lists.
+func (s *Store) Carriers(runID string) (int, error) {
+	all, err := s.carriersOf(runID)
+	return len(all), err
+}
+
 // OfCore are options of a build that has another version of the core.
 func (o Options) OfCore(version int) Options {
 	o.core = version

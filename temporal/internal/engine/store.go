@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	common "go.temporal.io/api/common/v1"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	workflowapi "go.temporal.io/api/workflow/v1"
@@ -212,10 +213,42 @@ func (s *Store) Delete(runID string) error {
 	if open {
 		return &store.LeasedError{RunID: runID, Owner: "the cluster"}
 	}
-	_, err = s.cluster.client.WorkflowService().DeleteWorkflowExecution(s.ctx, &workflowservice.DeleteWorkflowExecutionRequest{
-		Namespace: s.cluster.options.Namespace, WorkflowExecution: execution(runID),
+	carriers, err := s.carriersOf(runID)
+	if err != nil {
+		return err
+	}
+	for _, at := range append(carriers, execution(runID)) {
+		if err := s.deleteWorkflow(at); err != nil {
+			return missing(runID, err)
+		}
+	}
+	return nil
+}
+
+// carriersOf are the carriers of a run that the cluster still knows.
+func (s *Store) carriersOf(runID string) (all []*common.WorkflowExecution, err error) {
+	request := &workflowservice.ListWorkflowExecutionsRequest{
+		Query: fmt.Sprintf("WorkflowType = %q AND ParentWorkflowId = %q", carrierName, runID),
+	}
+	for {
+		reply, err := s.cluster.client.ListWorkflow(s.ctx, request)
+		if err != nil {
+			return nil, err
+		}
+		for _, info := range reply.GetExecutions() {
+			all = append(all, info.GetExecution())
+		}
+		if request.NextPageToken = reply.GetNextPageToken(); len(request.NextPageToken) == 0 {
+			return all, nil
+		}
+	}
+}
+
+func (s *Store) deleteWorkflow(at *common.WorkflowExecution) error {
+	_, err := s.cluster.client.WorkflowService().DeleteWorkflowExecution(s.ctx, &workflowservice.DeleteWorkflowExecutionRequest{
+		Namespace: s.cluster.options.Namespace, WorkflowExecution: at,
 	})
-	return missing(runID, err)
+	return err
 }
 
 // Log returns what was said after a chunk.

@@ -3,11 +3,9 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	common "go.temporal.io/api/common/v1"
@@ -17,7 +15,6 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
-	"github.com/graphrun/graphrun/runner/store"
 )
 
 // limits of a workflow.
@@ -34,22 +31,6 @@ const (
 	// timers.
 	attemptTime = 365 * 24 * time.Hour
 )
-
-// mail is what comes in from outside.
-type mail struct {
-	call   *call // has ended
-	note   *note
-	graph  *graphCall
-	offer  *store.Offer
-	ask    store.Request
-	resume *Settings
-	// refused and result are the reply, when it is over.
-	refused string
-	result  *taskResult
-	landing *landing // of a carrier, after the ends that it tells; cargo is the reply
-	cargo   *cargo
-	over    bool
-}
 
 // flight is a run inside its workflow.
 type flight struct {
@@ -278,114 +259,6 @@ func (f *flight) wait(due time.Time) {
 func (f *flight) resume(s *Settings) {
 	f.driving = true
 	f.host.resume(s)
-}
-
-// deliver gives the run what came in.
-func (f *flight) deliver(m *mail) {
-	h := f.host
-	switch {
-	case m.call != nil:
-		f.calls = slices.DeleteFunc(f.calls, func(c *call) bool { return c == m.call })
-		if cancel := f.cancels[m.call.id]; cancel != nil {
-			delete(f.cancels, m.call.id)
-		}
-		if k := m.call.carrier; k != nil {
-			k.open--
-			f.aboard--
-		}
-		for _, room := range m.call.room {
-			room.Settle(handler.Usage{})
-		}
-		h.stage.Wake(m.call.over)
-		return
-	case m.note != nil:
-		if c := f.find(m.note.Task); c != nil {
-			h.noted(c, m.note)
-		}
-		return
-	case m.graph != nil:
-		f.callGraph(m)
-		return
-	case m.landing != nil:
-		f.owe(m)
-		return
-	case m.offer != nil:
-		f.offer(m)
-	case m.ask != "":
-		f.ask(m.ask)
-	case m.resume != nil:
-		if !f.driving {
-			f.resume(m.resume)
-			if _, done := h.stage.Settle(workflow.Now(f.ctx)); done && h.err != nil {
-				m.refused = problemsOf(h.err)
-			}
-		}
-	}
-	m.over = true
-}
-
-// ask does what somebody asks of the run.
-func (f *flight) ask(request store.Request) {
-	_, cancels := request.Cancels()
-	switch {
-	case f.driving:
-		f.host.stage.Ask(request)
-	case cancels && f.host.result.Status == machine.Paused:
-		f.driving = true
-		f.host.cancel()
-	}
-}
-
-// offer gives the run answers; one that pauses for them goes on.
-func (f *flight) offer(m *mail) {
-	h := f.host
-	if f.driving {
-		h.stage.Offer(*m.offer)
-		h.stage.Settle(workflow.Now(f.ctx))
-		if refused, settled := h.store.verdicts[m.offer.ID]; settled {
-			m.refused = refused
-		} else {
-			m.refused = tryAgain
-		}
-		return
-	}
-	h.answer(m.offer.Answers, m.offer.By)
-	h.stage.Settle(workflow.Now(f.ctx))
-	if h.err != nil {
-		m.refused = problemsOf(h.err)
-		f.settle()
-		return
-	}
-	if h.result.Reason != "pause" {
-		f.resume(&Settings{})
-	}
-}
-
-// tryAgain refuses answers that came while the run was about to pause or to go on.
-const tryAgain = "the run took no answers just now; try again"
-
-// problemsOf is what is wrong with what somebody asked for, in lines.
-func problemsOf(err error) string {
-	var bad *runner.InputError
-	if errors.As(err, &bad) {
-		return strings.Join(bad.Problems, "\n")
-	}
-	return err.Error()
-}
-
-// callGraph runs a graph as a tool of a task.
-func (f *flight) callGraph(m *mail) {
-	h, c := f.host, f.find(m.graph.Task)
-	if c == nil || c.task.CallGraph == nil {
-		m.result, m.over = failed("cancelled", "the task is over"), true
-		return
-	}
-	h.work(func() {
-		a := (&runner.Task{}).Try(c.ctx, runner.HandlerFunc(func(ctx context.Context, _ *runner.Task) (any, error) {
-			return c.task.CallGraph(ctx, m.graph.GraphCall)
-		}))
-		m.result, m.over = &taskResult{Attempt: *a}, true
-	})
 }
 
 func (f *flight) find(id string) *call {
