@@ -136,11 +136,11 @@ func replay(t *testing.T, name string, change func(*Start)) error {
 	if change != nil {
 		attributes := history.Events[0].GetWorkflowExecutionStartedEventAttributes()
 		var start Start
-		if err := conv.FromPayloads(attributes.Input, &start); err != nil {
+		if err := conv.FromPayload(attributes.Input.Payloads[0], &start); err != nil {
 			t.Fatal(err)
 		}
 		change(&start)
-		if attributes.Input, err = conv.ToPayloads(&start); err != nil {
+		if attributes.Input.Payloads[0], err = conv.ToPayload(&start); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -79,7 +79,7 @@ func (s *Store) launch(ctx context.Context, start *Start, reuse enums.WorkflowId
 		ID: start.Record.ID, TaskQueue: ofCore(start.Queue, start.Core), WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
 		WorkflowTaskTimeout: 20 * time.Second, StaticSummary: start.Record.Graph,
 		Memo: map[string]any{memoStatus: standingOf(&start.Record)},
-	}, workflowName, start)
+	}, workflowName, start, start.snapshot(), start.journal())
 	var exists *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &exists) {
 		return fmt.Errorf("run %q: %w", start.Record.ID, store.ErrRunExists)

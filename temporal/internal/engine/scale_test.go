@@ -98,7 +98,7 @@ start: make
 limits: {max_steps: 1000, node_timeout: 1m}
 state: {all: {type: array, reducer: append}, text: {type: string, default: ""}, sizes: {type: array, reducer: append}, n: {type: integer, default: 0}}
 nodes:
-  make: {kind: exec, script: "head -c 1000000 /dev/zero | tr '\\0' x", parse: text, writes: {text: output}}
+  make: {kind: exec, reads: [n], script: "head -c 1000000 /dev/zero | tr '\\0' x", parse: text, writes: {text: output}}
   keep: {kind: set, set: {all: "[text + string(n)]", n: "n + 1"}}
   look: {kind: exec, script: "wc -c", stdin: "{{ all[n - 1] }}", writes: {sizes: "[output]"}}
 edges:

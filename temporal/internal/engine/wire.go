@@ -110,12 +110,14 @@ func (s *Settings) options() runner.Options {
 type Seed struct {
 	// Base is how many events come before Events, which are those since Snapshot;
 	// 0: there is no snapshot.
-	Base     int               `json:"base"`
-	Snapshot []byte            `json:"snapshot,omitempty"`
-	Path     []byte            `json:"path,omitempty"`
-	Events   []json.RawMessage `json:"events"`
+	Base int `json:"base"`
 	// Previous is the workflow run that has the events before; empty: there are none.
 	Previous string `json:"previous,omitempty"`
+	// What follows is no part of the start: the workflow gets it beside that, as it is, and
+	// who only looks at a start does not.
+	Snapshot []byte            `json:"-"`
+	Path     []byte            `json:"-"`
+	Events   []json.RawMessage `json:"-"`
 }
 
 // Outcome is the result of a workflow.

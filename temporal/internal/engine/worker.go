@@ -215,7 +215,7 @@ func startOf(ctx context.Context, c client.Client, conv converter.DataConverter,
 	}
 	var start Start
 	input := first.GetWorkflowExecutionStartedEventAttributes().GetInput()
-	if err := conv.FromPayloads(input, &start); err != nil {
+	if err := conv.FromPayload(input.GetPayloads()[0], &start); err != nil { // what follows is large
 		return nil, err
 	}
 	return &start, nil

@@ -57,9 +57,12 @@ type flight struct {
 }
 
 // Run is the workflow.
-func (w *Worker) Run(ctx workflow.Context, start *Start) (out *Outcome, err error) {
+func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot, journal []byte) (out *Outcome, err error) {
 	if start.Core != w.core {
 		panic(fmt.Sprintf(notMine+"it has core version %d, the run wants %d", w.core, start.Core))
+	}
+	if err := start.grow(snapshot, journal); err != nil {
+		return nil, err
 	}
 	own, _ := workflow.NewDisconnectedContext(ctx)
 	h, err := newHost(start, workflow.Now(ctx))
@@ -301,5 +304,5 @@ func (f *flight) move(ctx workflow.Context, start *Start) (*Outcome, error, bool
 		PauseBefore: start.Settings.PauseBefore, PauseAfter: start.Settings.PauseAfter,
 	}
 	next.Seed = f.host.store.seed(info.WorkflowExecution.RunID)
-	return nil, workflow.NewContinueAsNewError(ctx, workflowName, &next), true
+	return nil, workflow.NewContinueAsNewError(ctx, workflowName, &next, next.snapshot(), next.journal()), true
 }
