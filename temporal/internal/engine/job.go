@@ -23,7 +23,11 @@ import (
 )
 
 // Task is the activity: one attempt of one node, or a decision.
-func (w *Worker) Task(ctx context.Context, in *taskInput, seen *taskState) (converter.RawValue, error) {
+func (w *Worker) Task(ctx context.Context, in *taskInput, state converter.RawValue) (converter.RawValue, error) {
+	seen, err := w.states.read(state.Payload().GetData())
+	if err != nil {
+		return converter.RawValue{}, temporal.NewNonRetryableApplicationError(err.Error(), "state", err)
+	}
 	flow, err := w.flow(ctx, in)
 	if err != nil {
 		return converter.RawValue{}, err // this worker's matter: another one may do better

@@ -123,6 +123,7 @@ func (t *taskInput) UnmarshalJSON(text []byte) error {
 // UnmarshalJSON reads a state with plain data in it.
 func (s *taskState) UnmarshalJSON(text []byte) error {
 	type plain taskState
+	s.State = nil // what is there may be shared
 	if err := decode(text, (*plain)(s)); err != nil {
 		return err
 	}

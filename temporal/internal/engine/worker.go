@@ -30,6 +30,7 @@ type Worker struct {
 	events    int // see WorkerOptions.MostEvents
 	core      int // see Options.core
 	flows     flows
+	states    states
 	handlers  map[string]runner.Handler
 	decider   runner.Decider
 	blobs     blobs
