@@ -77,6 +77,32 @@ edges: [{from: a, to: END}]
 `, list)
 }
 
+// manyGraphs runs a graph of three steps for each element.
+func manyGraphs(n int) string {
+	list, _ := json.Marshal(make([]int, n))
+	return fmt.Sprintf(`graphrun: v1
+name: graphs
+start: a
+limits: {max_concurrency: 50, max_steps: 1000000, node_timeout: 10m}
+state: {list: {type: array, default: %s}, out: {type: array, default: []}}
+nodes:
+  a: {kind: graph, graph: inner.yaml, each: list, with: {i: index}, writes: {out: "map(output, #.output)"}}
+edges: [{from: a, to: END}]
+`, list)
+}
+
+const threeSteps = `graphrun: v1
+name: inner
+start: a
+state: {i: {type: integer, required: true}, out: {type: array, reducer: append}}
+nodes:
+  a: {kind: exec, command: [echo, "{{ i }}"], writes: [out]}
+  b: {kind: exec, command: [echo, "{{ i }}"], writes: [out]}
+  c: {kind: exec, command: [echo, "{{ i }}"], writes: [out]}
+edges: [{from: a, to: b}, {from: b, to: c}, {from: c, to: END}]
+output: out
+`
+
 // wideElements starts a hundred elements at once which each get 50 KB of their own: more
 // than a cluster takes at once.
 const wideElements = `graphrun: v1
@@ -109,7 +135,8 @@ edges:
 `, mb, mb)
 }
 
-// TestScale runs large flows with both engines.
+// TestScale runs large flows with both engines. GRAPHRUN_TEMPORAL_SPLIT says above how many
+// elements the tasks of lists are carried.
 func TestScale(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	workerOf(t, o, engine.WorkerOptions{})
@@ -128,13 +155,17 @@ func TestScale(t *testing.T) {
 		{"fan", fanOut(size(t, 1000, 60)), o},
 		{"wide", wideElements, o},
 		{"state", largeState(size(t, 20, 2)), small},
-		{"each", manyElements(size(t, 20000, 120)), o},
+		{"each", manyElements(size(t, 20000, 120)), o.SplitAbove(number(t, "GRAPHRUN_TEMPORAL_SPLIT", 0))},
+		{"graphs", manyGraphs(size(t, 2000, 20)), o.SplitAbove(number(t, "GRAPHRUN_TEMPORAL_SPLIT", 10))},
 		{"steps", manySteps(size(t, 10000, 30)), o},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			dir := t.TempDir()
 			file := filepath.Join(dir, "flow.yaml")
 			if err := os.WriteFile(file, []byte(f.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "inner.yaml"), []byte(threeSteps), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			here := outcomeOf(t, nil, "run", file, "--store", filepath.Join(dir, "runs.db"))
