@@ -36,7 +36,7 @@ func TestStatesAreShared(t *testing.T) {
 		t.Error("the same state is read twice")
 	}
 	opened := &secrets{marks: [][]byte{[]byte(mark)}, values: [][]byte{[]byte("open")}}
-	if err := opened.unseal(first); err != nil {
+	if err := opened.unmark(first); err != nil {
 		t.Fatal(err)
 	}
 	if first.State["key"] != "open" || second.State["key"] != mark || read(1).State["key"] != mark {
