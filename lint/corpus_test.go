@@ -23,7 +23,7 @@ func checkFile(t *testing.T, path string) (src string, found spec.Diagnostics) {
 	found = append(found, Check(g, Options{Broken: FirstError(found), Optional: optional(filepath.Dir(path)), Price: price, Load: func(name string) ([]byte, error) {
 		return os.ReadFile(filepath.Join(filepath.Dir(path), filepath.FromSlash(name)))
 	}})...)
-	return string(text), Filter(g.File, found)
+	return string(text), WithoutEchoes(Filter(g.File, found))
 }
 
 // price knows the models of all providers but those of flows about unknown prices.
