@@ -60,6 +60,7 @@ type facts struct {
 	undecided     []doubt
 	kept          []proof
 	walked        int // states of the ground that were followed
+	weighed       int // claims that the solver was given for them
 	explored      int // states of tooOften
 	theSteps      []int
 	pondered      int // by policies, see maxPondered

@@ -305,6 +305,7 @@ func (k *knowledge) possible(c claim) bool {
 			list, roots = append(list, old.Claim), append(roots, old.roots...)
 		}
 	}
+	k.f.weighed += len(list)
 	values, possible := k.f.solver.Model(list, solve.Problem{Domain: k.domain, Valid: valid})
 	k.unsure = k.unsure || values == nil
 	return possible

@@ -22,7 +22,10 @@ type ground struct {
 }
 
 // maxWalked is how many states of the ground are followed for one graph.
-const maxWalked = 8_000
+const maxWalked = 5_000
+
+// maxWeighed is how many claims the solver is given for that.
+const maxWeighed = 10_000
 
 // groundState is a node and what is known on the way to it.
 type groundState struct {
@@ -61,7 +64,7 @@ func (g *ground) next(i int) []onward {
 	if g.states[i].expanded || at >= len(g.f.graph.Nodes) {
 		return g.states[i].next
 	}
-	if g.f.walked++; g.f.walked > maxWalked {
+	if g.f.walked++; g.f.walked > maxWalked || g.f.weighed > maxWeighed {
 		g.cut = true
 		return nil
 	}
