@@ -108,7 +108,7 @@ func TestBudget(t *testing.T) {
 		os.WriteFile(os.Getenv("GRAPHRUN_SLOWEST"), []byte(slow), 0o600)
 	}
 	const most = 700_000
-	if worst.solver.Spent > most || worst.events < -maxEvents/10 || worst.walked > maxWalked+maxHunts || worst.explored > 2*maxExplored {
+	if worst.solver.Spent > most || worst.events < -maxEvents/10 || worst.walked > maxWalked+maxSearchStates || worst.explored > 2*maxExplored {
 		t.Error("an analysis has taken more than its budget")
 	}
 	if checked < graphs/4 {

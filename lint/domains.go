@@ -20,9 +20,9 @@ type site struct {
 	f      *facts
 	node   *spec.Node
 	failed bool
-	// usual narrows keys to the values that the graph's nodes write to them.
+	// writtenOnly narrows keys to the values that the graph's nodes write to them.
 	// Input may still bring others, so nothing is proven from it.
-	usual bool
+	writtenOnly bool
 	// words wants to know why, too: Domain.Why where that costs something.
 	words bool
 }
@@ -87,7 +87,7 @@ func failureKinds() solve.Domain {
 
 // keyDomain is the domain of a state key, or of a part of it.
 func (s *site) keyDomain(key *spec.StateKey, rest []string, typ eval.Type) solve.Domain {
-	if s.usual && len(rest) == 0 {
+	if s.writtenOnly && len(rest) == 0 {
 		if d, ok := s.written(key); ok {
 			return d
 		}
@@ -199,7 +199,7 @@ func (s *site) output(rest []string, typ eval.Type) solve.Domain {
 		return d
 	}
 	if !s.node.Each.IsSet() {
-		if d, ok := usualOutput(s.node, rest); ok {
+		if d, ok := undeclaredOutput(s.node, rest); ok {
 			d.Why = strings.Join(append([]string{"output"}, rest...), ".") + " is " + domain.Words(d)
 			return d
 		}

@@ -31,7 +31,7 @@ const done = -1
 // endless is a cycle of a component of free arcs, as vertices from v back to v;
 // nil when its conditions end every one.
 func (f *facts) endless(free *graphalg.Digraph, of, members []int) []int {
-	r := &roundTrip{f: f, free: free, of: of, state: map[string]int{}, left: maxHunts}
+	r := &roundTrip{f: f, free: free, of: of, state: map[string]int{}, left: maxSearchStates}
 	fans := false
 	for _, groups := range f.flow().Groups {
 		for i := range groups {
@@ -53,7 +53,7 @@ func (f *facts) endless(free *graphalg.Digraph, of, members []int) []int {
 // unaware is what is known in the middle of a run: nothing, not even how often
 // nodes have run.
 func (f *facts) unaware(fanned bool) *knowledge {
-	return &knowledge{f: f, fails: -1, fanned: fanned, tally: tally{of: &boundWalk{f: f, flow: f.flow(), limit: make([]int, len(f.graph.Nodes))}}}
+	return &knowledge{f: f, fails: -1, fanned: fanned, counts: pathCounts{of: &boundWalk{f: f, flow: f.flow(), limit: make([]int, len(f.graph.Nodes))}}}
 }
 
 func (r *roundTrip) from(v int, k *knowledge) []int {
@@ -87,7 +87,7 @@ func (r *roundTrip) from(v int, k *knowledge) []int {
 				break
 			}
 			there.enter(t)
-			there.tally.step = 0
+			there.counts.step = 0
 			if cycle := r.from(t, there); cycle != nil {
 				return cycle
 			}

@@ -52,14 +52,14 @@ type facts struct {
 	theTaints     *taint.Analysis
 	theDead       map[int]bool // edges that are proven never to fire
 	theCounts     *boundWalk
-	theGround     *ground
+	theReached    *stateSpace
 	theEnding     []bool
 	plans         map[int]*machine.Plan  // by policy
 	models        map[int]*explore.Model // by policy, see modelFor
 	events        int                    // that may still be applied to them
 	undecided     []doubt
 	kept          []proof
-	walked        int // states of the ground that were followed
+	walked        int // states of the state space that were followed
 	weighed       int // claims that the solver was given for them
 	explored      int // states of tooOften
 	theSteps      []int

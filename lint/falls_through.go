@@ -12,18 +12,18 @@ import (
 	"github.com/graphrun/graphrun/internal/solve"
 )
 
-// maxPlaces is how many states of the ground are followed for it.
+// maxPlaces is how many states of the state space are followed for it.
 const maxPlaces = 2_000
 
 // fallsThrough asks on every way to a node whether all of its conditions may be false
 // there. It gives the values with which a run comes to that, nil where it is not proven
 // that one does.
 func (f *facts) fallsThrough(d *judgement) (values []solve.Binding, may bool) {
-	if f.jumps() || !f.ground().complete() {
+	if f.jumps() || !f.stateSpace().complete() {
 		return nil, true
 	}
-	for i := range f.ground().states {
-		s := &f.ground().states[i]
+	for i := range f.stateSpace().states {
+		s := &f.stateSpace().states[i]
 		if s.at != d.site.node.Index {
 			continue
 		}
@@ -38,11 +38,11 @@ func (f *facts) fallsThrough(d *judgement) (values []solve.Binding, may bool) {
 // happensAt reports whether a run is sure to come to a node with a state for which a
 // claim over one key holds there.
 func (f *facts) happensAt(v int, c solve.Claim) bool {
-	if f.jumps() || !f.ground().complete() {
+	if f.jumps() || !f.stateSpace().complete() {
 		return false
 	}
-	for i := range f.ground().states {
-		s := &f.ground().states[i]
+	for i := range f.stateSpace().states {
+		s := &f.stateSpace().states[i]
 		if s.at != v || s.know.unsure {
 			continue
 		}
@@ -55,7 +55,7 @@ func (f *facts) happensAt(v int, c solve.Claim) bool {
 }
 
 // complete follows all ways, if they are not too many.
-func (g *ground) complete() bool {
+func (g *stateSpace) complete() bool {
 	for i := 0; i < len(g.states); i++ {
 		if g.next(i); g.cut || i >= maxPlaces {
 			return false
@@ -80,7 +80,7 @@ func (f *facts) jumps() bool {
 // proven that there are none.
 func (k *knowledge) withoutAll(d *judgement) (values []solve.Binding, possible bool) {
 	after := k.clone()
-	if after.run(d.site.node.Index); after.tally.refused || after.bad {
+	if after.run(d.site.node.Index); after.counts.refused || after.bad {
 		return nil, false
 	}
 	after.leave(d.site.node.Index)

@@ -33,7 +33,7 @@ type knowledge struct {
 	vague  map[string]bool
 	at     int // the node that has just run
 	fails  int // on a path of which is asked whether it is sure: see sureWithout
-	tally  tally
+	counts pathCounts
 }
 
 // claim is the outcome of a condition over state keys only.
@@ -48,7 +48,7 @@ type claim struct {
 // writes what it reads.
 func (f *facts) feasible(path []int) bool {
 	tries := maxWalks
-	return f.walkable(path, f.ignorance(), &tries, nil)
+	return f.walkable(path, f.atStart(), &tries, nil)
 }
 
 // sure reports whether it is proven that a path from the start can be walked.
@@ -73,7 +73,7 @@ func (f *facts) walkable(path []int, k *knowledge, tries *int, proof func(k *kno
 		if !slices.Contains(groups[i].Targets, to) || f.isDead(&groups[i]) {
 			continue
 		}
-		if v == k.fails && groups[i].Kind != controlflow.OnFailure && !k.tally.refused {
+		if v == k.fails && groups[i].Kind != controlflow.OnFailure && !k.counts.refused {
 			continue
 		}
 		if there := k.onward(groups, i); !there.bad {
@@ -90,14 +90,14 @@ func (f *facts) walkable(path []int, k *knowledge, tries *int, proof func(k *kno
 // one of them fired.
 func (k *knowledge) onward(groups []controlflow.Group, taken int) *knowledge {
 	out := k.clone()
-	if groups[taken].Kind != controlflow.OnFailure && !out.tally.refused { // a failure writes nothing
+	if groups[taken].Kind != controlflow.OnFailure && !out.counts.refused { // a failure writes nothing
 		out.leave(out.at)
 	}
 	out.take(groups, taken)
 	return out
 }
 
-// walk is a state of the search for a path: a node, its state of the ground, and
+// walk is a state of the search for a path: a node, its state of the state space, and
 // the walk before.
 type walk struct {
 	at    int
@@ -121,7 +121,7 @@ func (f *facts) openPath(a *assignment.Analysis, thing, v int, allowed func(v in
 	if first == nil || past != nil {
 		return past
 	}
-	g := f.ground()
+	g := f.stateSpace()
 	todo := []*walk{{at: f.Start()}}
 	seen := map[int]bool{}
 	for len(todo) > 0 {
@@ -144,7 +144,7 @@ func (f *facts) openPath(a *assignment.Analysis, thing, v int, allowed func(v in
 }
 
 // steps are the states that follow one.
-func (f *facts) steps(g *ground, a *assignment.Analysis, thing int, w *walk, allowed func(v int, g *controlflow.Group, k *knowledge) bool) []*walk {
+func (f *facts) steps(g *stateSpace, a *assignment.Analysis, thing int, w *walk, allowed func(v int, g *controlflow.Group, k *knowledge) bool) []*walk {
 	if w.at >= len(f.graph.Nodes) {
 		return nil
 	}
@@ -176,7 +176,7 @@ func (w *walk) path() []int {
 func (k *knowledge) clone() *knowledge {
 	return &knowledge{
 		f: k.f, claims: slices.Clone(k.claims), values: maps.Clone(k.values), filled: maps.Clone(k.filled), fanned: k.fanned, bad: k.bad,
-		unsure: k.unsure, vague: maps.Clone(k.vague), at: k.at, fails: k.fails, tally: k.tally.clone(),
+		unsure: k.unsure, vague: maps.Clone(k.vague), at: k.at, fails: k.fails, counts: k.counts.clone(),
 	}
 }
 
@@ -193,7 +193,7 @@ func (k *knowledge) key() string {
 		parts = append(parts, name)
 	}
 	slices.Sort(parts)
-	return strings.Join(append(parts, k.tally.key()), "\n")
+	return strings.Join(append(parts, k.counts.key()), "\n")
 }
 
 // leave forgets what a node's writes change, and learns what they make certain.
@@ -314,11 +314,11 @@ func (k *knowledge) possible(c claim) bool {
 // take learns from a group that fired, and from those that were tried before it.
 func (k *knowledge) take(groups []controlflow.Group, taken int) {
 	n := k.f.graph.Nodes[k.at]
-	k.bad = k.bad || !k.tally.lets(n, groups[taken].Kind)
+	k.bad = k.bad || !k.counts.lets(n, groups[taken].Kind)
 	k.unsure = k.unsure || k.doubts(n, &groups[taken])
 	defer k.through(len(groups[taken].Targets) > 1)
 	kind := groups[taken].Kind
-	skipped := k.tally.refused && kind == controlflow.ByDefault // its conditions are not tried
+	skipped := k.counts.refused && kind == controlflow.ByDefault // its conditions are not tried
 	if kind != controlflow.ByGuard && kind != controlflow.ByDefault && kind != controlflow.OnFailure || groups[taken].Subset || skipped {
 		return
 	}
@@ -350,7 +350,7 @@ func (k *knowledge) condition(p *eval.Program, t *eval.Tree, outcome bool) {
 	}
 	c := claim{Claim: solve.Claim{Tree: t, Holds: outcome}, key: t.Key(), roots: roots}
 	k.bad = k.bad || !k.possible(c)
-	if k.tally.speaks(t) {
+	if k.counts.speaks(t) {
 		for _, name := range roots {
 			k.vague = with(k.vague, name)
 		}

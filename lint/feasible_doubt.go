@@ -12,7 +12,7 @@ import (
 // sureWithout is sure of a path on which a node does not succeed; -1 for any.
 func (f *facts) sureWithout(node int, path []int, accept func(k *knowledge) bool) bool {
 	tries := maxWalks
-	start := f.ignorance()
+	start := f.atStart()
 	start.fails = node
 	return f.walkable(path, start, &tries, func(k *knowledge) bool {
 		return k.proves(path[len(path)-1]) && (accept == nil || accept(k))
@@ -26,7 +26,7 @@ func (k *knowledge) proves(v int) bool {
 		return false
 	}
 	limit := k.f.graph.Limits.MaxSteps
-	return limit == 0 || v == k.f.End || k.tally.step < limit
+	return limit == 0 || v == k.f.End || k.counts.step < limit
 }
 
 // doubts reports whether a group may be unable to fire for reasons that
@@ -34,7 +34,7 @@ func (k *knowledge) proves(v int) bool {
 func (k *knowledge) doubts(n *spec.Node, g *controlflow.Group) bool {
 	switch g.Kind {
 	case controlflow.OnFailure:
-		return !k.tally.refused && !canFail(n) || k.tally.refused && k.f.bound.Edges[g.Edges[0]].When != nil
+		return !k.counts.refused && !canFail(n) || k.counts.refused && k.f.bound.Edges[g.Edges[0]].When != nil
 	case controlflow.ByGoto:
 		return n.Goto.IsSet() || !canFail(n)
 	case controlflow.ByGuard:

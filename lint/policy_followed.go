@@ -27,7 +27,7 @@ func (f *facts) follows(p *policy) bool {
 	if f.strays() || p.kind == "forbid" && f.meetsFork(p.place, p.subject) || p.kind == "max_visits" && f.flow().FansOut {
 		return false
 	}
-	g := f.ground()
+	g := f.stateSpace()
 	todo := []followed{{state: 0}}
 	seen := map[followed]bool{todo[0]: true}
 	for len(todo) > 0 && len(seen) <= maxFollowed {
@@ -65,7 +65,7 @@ func (f *facts) strays() bool {
 
 // breaksAt reports whether the policy may be broken where a way has come to.
 func (f *facts) breaksAt(p *policy, at followed) bool {
-	s := &f.theGround.states[at.state]
+	s := &f.theReached.states[at.state]
 	switch p.kind {
 	case "require":
 		return s.at == p.place && !at.since
@@ -81,7 +81,7 @@ func (f *facts) breaksAt(p *policy, at followed) bool {
 
 // since is the state that a way leads to.
 func (f *facts) since(p *policy, at followed, way onward) followed {
-	v := f.theGround.states[at.state].at
+	v := f.theReached.states[at.state].at
 	next := followed{way.to, at.since, at.ran}
 	switch {
 	case p.kind == "max_visits":

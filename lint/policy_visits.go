@@ -47,7 +47,7 @@ func (f *facts) atMost(p *policy) {
 // canRun reports whether a run was found in which a node runs once more than
 // the policy allows.
 func (f *facts) canRun(p *policy) bool {
-	h := &hunt{f: f, through: -1, to: p.place, visits: p.limit}
+	h := &pathSearch{f: f, through: -1, to: p.place, visits: p.limit}
 	path := h.path()
 	return path != nil && f.sure(path, nil) || (path != nil || !h.all) && f.witness(p, nil, nil, nil) != nil
 }

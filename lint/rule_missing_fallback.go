@@ -69,13 +69,13 @@ func (f *facts) missingFallbacks() {
 			continue
 		}
 		// What the graph writes may be less than what the schemas allow.
-		usual := *d
-		usual.site.usual = true
-		again := usual.ask()
+		narrow := *d
+		narrow.site.writtenOnly = true
+		again := narrow.ask()
 		if again.Exhaustive || !again.Found {
 			continue
 		}
-		gap, may := f.fallsThrough(&usual)
+		gap, may := f.fallsThrough(&narrow)
 		if !may {
 			continue
 		}

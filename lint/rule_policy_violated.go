@@ -55,7 +55,7 @@ edges:
 }
 
 // maxPondered bounds what the policies of a graph look at: vertices and edges
-// once for each policy, and states of hunts, which take longer. Beyond it
+// once for each policy, and states of searches, which take longer. Beyond it
 // nothing is said: a graph has rarely more than some policies.
 const maxPondered = 5_000_000
 
@@ -128,7 +128,7 @@ func (f *facts) requireBefore(p *policy) {
 
 func (f *facts) forbidAfter(p *policy) {
 	w := f.wary(p.place)
-	h := &hunt{f: f, allows: func(q *quarry, g *controlflow.Group) bool { return !q.passed || w.allows(q.at, g, q.know) }, through: p.place, to: p.subject}
+	h := &pathSearch{f: f, allows: func(q *searched, g *controlflow.Group) bool { return !q.passed || w.allows(q.at, g, q.know) }, through: p.place, to: p.subject}
 	path := h.path()
 	if path != nil {
 		path = f.witness(p, path, nil, w)
@@ -162,7 +162,7 @@ func (f *facts) reachFrom(p *policy) {
 	if p.subject != f.End {
 		return
 	}
-	h := &hunt{f: f, through: p.place, to: -1}
+	h := &pathSearch{f: f, through: p.place, to: -1}
 	lost := make(map[int]bool)
 	h.stop = func(v int) bool {
 		if _, known := lost[v]; !known {
@@ -170,7 +170,7 @@ func (f *facts) reachFrom(p *policy) {
 		}
 		return lost[v]
 	}
-	h.allows = func(at *quarry, g *controlflow.Group) bool {
+	h.allows = func(at *searched, g *controlflow.Group) bool {
 		return at.at != p.place || g.Kind != controlflow.OnFailure
 	}
 	if path := h.path(); path != nil && f.isLost(p, path, h) {
@@ -280,7 +280,7 @@ func (f *facts) trusting(p *policy, keys map[string]bool) []int {
 }
 
 // isLost is happens for a way after which END can't be reached.
-func (f *facts) isLost(p *policy, path []int, h *hunt) bool {
+func (f *facts) isLost(p *policy, path []int, h *pathSearch) bool {
 	if f.sure(path, nil) {
 		return true
 	}
@@ -299,7 +299,7 @@ func (f *facts) neverAt(p *policy) {
 		}
 		return
 	}
-	h := &hunt{f: f, through: -1, to: p.place}
+	h := &pathSearch{f: f, through: -1, to: p.place}
 	h.accept = func(k *knowledge) bool { return k.entails(p.place, p.never) }
 	path := h.path()
 	if path != nil {

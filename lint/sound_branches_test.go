@@ -14,12 +14,12 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// tally counts what was said of random graphs, and what their runs did.
-type tally struct {
+// saidOf counts what was said of random graphs, and what their runs did.
+type saidOf struct {
 	graphs, claims, doubts, missed, kept, bounds, exact, unread, failures int
 }
 
-func (n *tally) add(m tally) {
+func (n *saidOf) add(m saidOf) {
 	n.graphs += m.graphs
 	n.claims += m.claims
 	n.doubts += m.doubts
@@ -42,7 +42,7 @@ func TestSoundOnBranches(t *testing.T) {
 		rounds, first = 1, one
 	}
 	const shards = 2
-	var all tally
+	var all saidOf
 	var mu sync.Mutex
 	t.Run("", func(t *testing.T) {
 		for shard := range shards {
@@ -66,7 +66,7 @@ func TestSoundOnBranches(t *testing.T) {
 }
 
 // wideGraph tries the graph of a number, if it makes one.
-func wideGraph(t *testing.T, number uint64) (n tally) {
+func wideGraph(t *testing.T, number uint64) (n saidOf) {
 	m := maker{rand.New(rand.NewPCG(14, number))}
 	p := m.wide()
 	text := p.text(p.ask(), true)
@@ -107,7 +107,7 @@ func wideGraph(t *testing.T, number uint64) (n tally) {
 
 // wideRuns compares the bounds of a graph, and the reads that are warned of, with
 // its runs.
-func (m maker) wideRuns(t *testing.T, text string, tries int, fail func(text, format string, args ...any)) (n tally) {
+func (m maker) wideRuns(t *testing.T, text string, tries int, fail func(text, format string, args ...any)) (n saidOf) {
 	g, _ := spec.Parse("g.yaml", []byte(text), spec.Options{})
 	said := lint.Check(g, lint.Options{})
 	open, stuck := openReads(g, said), map[string]bool{}

@@ -12,9 +12,9 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// tally counts the visits of a path. Counts are exact up to their caps, as long
+// pathCounts counts the visits of a path. Counts are exact up to their caps, as long
 // as no branches have started.
-type tally struct {
+type pathCounts struct {
 	of     *boundWalk // what is counted, and up to where
 	visits []int
 	step   int
@@ -22,13 +22,13 @@ type tally struct {
 	refused bool
 }
 
-// ignorance is what is known at the start.
-func (f *facts) ignorance() *knowledge {
+// atStart is what is known at the start.
+func (f *facts) atStart() *knowledge {
 	if f.theCounts == nil {
 		f.theCounts = &boundWalk{f: f, flow: f.flow(), limit: f.visitLimits()}
 		f.theCounts.findCounters()
 	}
-	return &knowledge{f: f, fails: -1, tally: tally{of: f.theCounts, visits: make([]int, len(f.theCounts.counters))}}
+	return &knowledge{f: f, fails: -1, counts: pathCounts{of: f.theCounts, visits: make([]int, len(f.theCounts.counters))}}
 }
 
 // visitLimits are the limits of visits by node, 0 for none.
@@ -42,17 +42,17 @@ func (f *facts) visitLimits() []int {
 	return out
 }
 
-func (t *tally) clone() tally {
+func (t *pathCounts) clone() pathCounts {
 	out := *t
 	out.visits = slices.Clone(t.visits)
 	return out
 }
 
-func (t *tally) key() string { return fmt.Sprint(t.visits, min(t.step, t.of.stepCap)) }
+func (t *pathCounts) key() string { return fmt.Sprint(t.visits, min(t.step, t.of.stepCap)) }
 
 // run counts a visit of a node, unless its limit refuses it.
 func (k *knowledge) run(v int) {
-	t := &k.tally
+	t := &k.counts
 	k.at, t.refused = v, false
 	c, counted := t.of.counterOf[v]
 	if limit := t.of.limit[v]; counted && limit > 0 && t.visits[c] >= limit {
@@ -73,7 +73,7 @@ func (k *knowledge) run(v int) {
 
 // lets reports whether a group can fire after the last visit: one that was
 // refused has failed, or has been skipped.
-func (t *tally) lets(n *spec.Node, kind controlflow.Kind) bool {
+func (t *pathCounts) lets(n *spec.Node, kind controlflow.Kind) bool {
 	switch {
 	case !t.refused:
 		return true
@@ -84,7 +84,7 @@ func (t *tally) lets(n *spec.Node, kind controlflow.Kind) bool {
 }
 
 // speaks reports whether a condition is about what is counted.
-func (t *tally) speaks(tree *eval.Tree) bool {
+func (t *pathCounts) speaks(tree *eval.Tree) bool {
 	found := false
 	tree.Each(func(p *eval.Tree) {
 		found = found || p.Op == eval.TreePath && (p.Path[0] == "visits" || p.Path[0] == "step")
@@ -94,7 +94,7 @@ func (t *tally) speaks(tree *eval.Tree) bool {
 
 // counted is what a path of the environment counts, if it does.
 func (k *knowledge) counted(path []string) (solve.Domain, bool) {
-	t := &k.tally
+	t := &k.counts
 	switch {
 	case len(path) == 2 && path[0] == "visits":
 		n := k.f.graph.Node(path[1])
@@ -131,7 +131,7 @@ func (k *knowledge) entails(v int, p *eval.Program) bool {
 		}
 		return at.domain(path, typ)
 	}
-	if there.tally.refused {
+	if there.counts.refused {
 		return false
 	}
 	claims := make([]solve.Claim, 0, len(there.claims)+1)

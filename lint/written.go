@@ -155,7 +155,7 @@ func (f *facts) rangeWritten(s *site, key *spec.StateKey) (solve.Domain, bool) {
 func outputDomain(n *spec.Node, rest []string) (solve.Domain, bool) {
 	doc := outputSchema(n)
 	if doc == nil {
-		return usualOutput(n, rest)
+		return undeclaredOutput(n, rest)
 	}
 	for _, part := range rest {
 		if doc = domain.Subschema(doc, part); doc == nil {
@@ -176,8 +176,8 @@ func outputSchema(n *spec.Node) map[string]any {
 	return n.Output
 }
 
-// usualOutput is what kinds that declare no output schema yield.
-func usualOutput(n *spec.Node, rest []string) (solve.Domain, bool) {
+// undeclaredOutput is what kinds that declare no output schema yield.
+func undeclaredOutput(n *spec.Node, rest []string) (solve.Domain, bool) {
 	switch kind := n.Kind.Value; {
 	case kind == "human" && len(rest) == 0:
 		return humanAnswers(n)

@@ -10,25 +10,25 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 )
 
-// ground is what hunts and walks share: states of a search from the start, and
+// stateSpace is what searches and walks share: states of a search from the start, and
 // where each leads. What conditions let happen is found out once for all
 // policies.
-type ground struct {
+type stateSpace struct {
 	f      *facts
-	states []groundState
+	states []pathState
 	number map[string]int
 	// cut says that not all was followed: what wasn't found may be there.
 	cut bool
 }
 
-// maxWalked is how many states of the ground are followed for one graph.
+// maxWalked is how many states of the state space are followed for one graph.
 const maxWalked = 5_000
 
 // maxWeighed is how many claims the solver is given for that.
 const maxWeighed = 10_000
 
-// groundState is a node and what is known on the way to it.
-type groundState struct {
+// pathState is a node and what is known on the way to it.
+type pathState struct {
 	at       int
 	know     *knowledge
 	expanded bool
@@ -38,28 +38,28 @@ type groundState struct {
 // onward is a way from one state to another: by a group of the node.
 type onward struct{ group, to int }
 
-// ground holds the states that were met so far.
-func (f *facts) ground() *ground {
-	if f.theGround == nil {
-		f.theGround = &ground{f: f, number: map[string]int{}}
-		f.theGround.state(f.Start(), f.ignorance())
+// stateSpace holds the states that were met so far.
+func (f *facts) stateSpace() *stateSpace {
+	if f.theReached == nil {
+		f.theReached = &stateSpace{f: f, number: map[string]int{}}
+		f.theReached.state(f.Start(), f.atStart())
 	}
-	return f.theGround
+	return f.theReached
 }
 
-func (g *ground) state(at int, k *knowledge) int {
+func (g *stateSpace) state(at int, k *knowledge) int {
 	key := fmt.Sprint(at, k.fanned, k.key())
 	i, known := g.number[key]
 	if !known {
 		i = len(g.states)
 		g.number[key] = i
-		g.states = append(g.states, groundState{at: at, know: k})
+		g.states = append(g.states, pathState{at: at, know: k})
 	}
 	return i
 }
 
 // next are the ways on from a state.
-func (g *ground) next(i int) []onward {
+func (g *stateSpace) next(i int) []onward {
 	at, know := g.states[i].at, g.states[i].know
 	if g.states[i].expanded || at >= len(g.f.graph.Nodes) {
 		return g.states[i].next
@@ -90,9 +90,9 @@ func (g *ground) next(i int) []onward {
 	return out
 }
 
-// hunt is a search from the start for a path that leads through one vertex to
+// pathSearch is a search from the start for a path that leads through one vertex to
 // another.
-type hunt struct {
+type pathSearch struct {
 	f *facts
 	// through is the node that the path must have left, -1 for none; to is where
 	// it ends, unless stop says so.
@@ -100,42 +100,42 @@ type hunt struct {
 	// visits, when above 0, asks for the path to have run to so many times before.
 	visits int
 	// allows says which groups may be taken; those that are proven dead never are.
-	allows func(at *quarry, g *controlflow.Group) bool
+	allows func(at *searched, g *controlflow.Group) bool
 	// stop, when set, says at which vertices the path may end.
 	stop func(v int) bool
 	// accept, when set, asks of what is known at the end.
 	accept func(k *knowledge) bool
-	// all says, once the hunt is over, that every way was followed.
+	// all says, once the search is over, that every way was followed.
 	all bool
 }
 
 // weight is that of a state in edges, for maxPondered.
 const weight = 10
 
-// maxHunts bounds a hunt; beyond it nothing is said.
-const maxHunts = 2000
+// maxSearchStates bounds a search; beyond it nothing is said.
+const maxSearchStates = 2000
 
-// quarry is a state of a hunt.
-type quarry struct {
+// searched is a state of a search.
+type searched struct {
 	at     int
 	passed bool
 	ran    int // visits of the node that the path is to end at
 	know   *knowledge
-	from   *quarry
-	state  int // of the ground
+	from   *searched
+	state  int // of the state space
 }
 
 // path is a shortest path that breaks the policy; nil when there is none, or
 // none was found among the first.
-func (h *hunt) path() []int {
-	g := h.f.ground()
-	todo := []*quarry{{at: h.f.Start(), passed: h.through < 0, know: g.states[0].know}}
+func (h *pathSearch) path() []int {
+	g := h.f.stateSpace()
+	todo := []*searched{{at: h.f.Start(), passed: h.through < 0, know: g.states[0].know}}
 	type place struct {
 		state, ran int
 		passed     bool
 	}
 	seen := map[place]bool{}
-	for len(todo) > 0 && len(seen) <= maxHunts {
+	for len(todo) > 0 && len(seen) <= maxSearchStates {
 		q := todo[0]
 		todo = todo[1:]
 		if h.caught(q) {
@@ -153,7 +153,7 @@ func (h *hunt) path() []int {
 	return nil
 }
 
-func (h *hunt) caught(q *quarry) bool {
+func (h *pathSearch) caught(q *searched) bool {
 	switch {
 	case !q.passed || q.from == nil && h.through >= 0:
 		return false
@@ -163,11 +163,11 @@ func (h *hunt) caught(q *quarry) bool {
 	return q.at == h.to && q.ran >= h.visits && (h.accept == nil || h.accept(q.know))
 }
 
-func (h *hunt) steps(g *ground, q *quarry) []*quarry {
+func (h *pathSearch) steps(g *stateSpace, q *searched) []*searched {
 	if q.at >= len(h.f.graph.Nodes) {
 		return nil
 	}
-	var out []*quarry
+	var out []*searched
 	groups := h.f.flow().Groups[q.at]
 	ran := q.ran
 	if q.at == h.to && h.visits > 0 {
@@ -178,12 +178,12 @@ func (h *hunt) steps(g *ground, q *quarry) []*quarry {
 			continue
 		}
 		s := &g.states[way.to]
-		out = append(out, &quarry{at: s.at, passed: q.passed || q.at == h.through, ran: ran, know: s.know, from: q, state: way.to})
+		out = append(out, &searched{at: s.at, passed: q.passed || q.at == h.through, ran: ran, know: s.know, from: q, state: way.to})
 	}
 	return out
 }
 
-func (q *quarry) path() []int {
+func (q *searched) path() []int {
 	var path []int
 	for ; q != nil; q = q.from {
 		path = append(path, q.at)
