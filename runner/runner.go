@@ -341,6 +341,7 @@ func (f *Flow) Check(opts Options) error {
 	if err := inputError(input.CheckSecret(f.graph, opts.Input)); err != nil {
 		return err
 	}
+	opts.Answers = f.wholeTargets(opts.Answers)
 	if problems := f.badTargets(&opts); len(problems) > 0 {
 		return &InputError{Problems: problems}
 	}

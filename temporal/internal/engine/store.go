@@ -120,16 +120,31 @@ func (s *Store) Fork(run store.RunRecord, _ string, _ int, _ ...machine.Event) (
 	return nil, s.cannot("run %q can't be forked", run.ID)
 }
 
-// Open always finds a driver: the cluster.
+// Open finds a driver, the cluster, unless the run has ended: such a journal can be read
+// alone, for what was answered.
 func (s *Store) Open(runID, _ string) (store.Journal, error) {
 	open, err := s.open(runID)
 	if err != nil {
 		return nil, err
 	}
 	if !open {
-		return nil, s.cannot("run %q has ended", runID)
+		return closed{keeper{&journal{}}, s.cannot("run %q has ended; resume goes on with it", runID)}, nil
 	}
 	return nil, &store.LeasedError{RunID: runID, Owner: "the cluster"}
+}
+
+// closed is the journal of a run whose workflow has ended: nothing can be added.
+type closed struct {
+	keeper
+	err error
+}
+
+func (e closed) Append(machine.Event) error      { return e.err }
+func (e closed) AppendAll([]machine.Event) error { return e.err }
+func (e closed) Snapshot(store.Snapshot) error   { return e.err }
+func (e closed) Note(store.RunSummary) error     { return e.err }
+func (e closed) Settle(string, []machine.Event, string) (bool, error) {
+	return false, e.err
 }
 
 func (s *Store) cannot(format string, args ...any) error {
