@@ -28,9 +28,9 @@ const (
 	// rare is the growth of the heap, in percent, after which it is collected
 	// while there is room.
 	rare = 400
-	// often is the same for many files that are small: a few megabytes more than by
+	// seldom is the same for many files that are small: a few megabytes more than by
 	// Go's default save a quarter of the time.
-	often = 200
+	seldom = 200
 	many  = 16
 )
 
@@ -62,7 +62,7 @@ func setCollector(sources []source) (undo func()) {
 	case len(atOnce) == 0 || atOnce[len(atOnce)-1].size < largeFile && len(sources) < many:
 		return func() {}
 	case atOnce[len(atOnce)-1].size < largeFile:
-		percent := debug.SetGCPercent(often)
+		percent := debug.SetGCPercent(seldom)
 		return func() { debug.SetGCPercent(percent) }
 	}
 	percent, limit := debug.SetGCPercent(rare), debug.SetMemoryLimit(-1)
