@@ -31,7 +31,7 @@ const (
 	// seldom is the same for many files that are small: a few megabytes more than by
 	// Go's default save a quarter of the time.
 	seldom = 200
-	many  = 16
+	many   = 16
 )
 
 // setCollector lets garbage lie while large files are checked, up to a multiple
