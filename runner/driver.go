@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/internal/budget"
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -111,7 +112,7 @@ type driver struct {
 	setup  setup
 	// budget is what model calls may still come to; answered are the calls that
 	// scripts answered before the run was taken up.
-	budget *budget
+	budget *budget.Budget
 	// steps are what subgraphs share of those of the run.
 	pool     *stepPool
 	answered []handler.Usage
@@ -153,12 +154,12 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 	d.vault = mask.NewVault(secrets, around)
 	d.checkpoints = nested == nil && f.runner.cfg.Store != nil
 	d.watch()
-	d.scope, d.budget, d.pool = handler.NewScope(nil, tasksDir(f.runner.cfg.Store, opts.RunID)), newBudget(&f.graph.Limits, nil), newStepPool(nested)
+	d.scope, d.budget, d.pool = handler.NewScope(nil, tasksDir(f.runner.cfg.Store, opts.RunID)), budget.New(&f.graph.Limits, nil), newStepPool(nested)
 	d.pool.pace = d.pace
 	d.folder = newFolder(f.runner.cfg.Store, opts.RunID)
 	if nested != nil {
 		d.folder = nested.parent.folder
-		d.scope, d.budget = nested.parent.scope, newBudget(&f.graph.Limits, nested.parent.budget)
+		d.scope, d.budget = nested.parent.scope, budget.New(&f.graph.Limits, nested.parent.budget)
 		d.answered = nested.parent.answered
 		d.answers = nested.parent.answers
 		d.mask.HideForms(nested.hidden)
@@ -189,7 +190,7 @@ func (d *driver) now() int64 { return d.time.now() }
 // finishRun drives the run from an event to its end or a pause.
 func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, error) {
 	before := d.state.Usage()
-	d.budget.count(&before)
+	d.budget.Count(&before)
 	if d.nested == nil {
 		d.answered = d.state.Scripted()
 	}

@@ -38,7 +38,7 @@ func (k *desk) Note(data any, call handler.Usage) error {
 
 // Reserve keeps room in the run's budget.
 func (k *desk) Reserve(r handler.Reservation) (*handler.Reserved, error) {
-	return k.driver.budget.reserve(r)
+	return k.driver.budget.Reserve(r)
 }
 
 // Hide masks a text.

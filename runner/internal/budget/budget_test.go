@@ -1,17 +1,19 @@
-package runner
+package budget
 
 import (
+	"errors"
 	"sync"
 	"testing"
 
 	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
 // Calls at the same time can't together exceed what either would have left.
 func TestBudgetHoldsForCallsAtOnce(t *testing.T) {
-	outer := newBudget(&spec.Limits{MaxTokens: 1000}, nil)
-	inner := newBudget(&spec.Limits{MaxTokens: 600, MaxCostUSD: 1}, outer)
+	outer := New(&spec.Limits{MaxTokens: 1000}, nil)
+	inner := New(&spec.Limits{MaxTokens: 600, MaxCostUSD: 1}, outer)
 	dollar := func(input, output int) (float64, bool) { return float64(input+output) / 1000, true }
 	var mu sync.Mutex
 	var held []*handler.Reserved
@@ -22,7 +24,7 @@ func TestBudgetHoldsForCallsAtOnce(t *testing.T) {
 			b = inner
 		}
 		group.Go(func() {
-			if r, err := b.reserve(handler.Reservation{Input: 50, Output: 50, Cost: dollar}); err == nil {
+			if r, err := b.Reserve(handler.Reservation{Input: 50, Output: 50, Cost: dollar}); err == nil {
 				mu.Lock()
 				held = append(held, r)
 				mu.Unlock()
@@ -61,9 +63,9 @@ func TestBudgetCutsAnswers(t *testing.T) {
 		"too dear to ask":      {spec.Limits{MaxCostUSD: 1}, 100, 0, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := newBudget(&c.limits, nil).reserve(handler.Reservation{Input: c.input, Output: c.output, Cost: cents})
+			r, err := New(&c.limits, nil).Reserve(handler.Reservation{Input: c.input, Output: c.output, Cost: cents})
 			switch {
-			case c.want < 0 && (err == nil || asFailure(t.Context(), err).Kind != "budget"):
+			case c.want < 0 && (err == nil || !isOverBudget(err)):
 				t.Errorf("it fits: %+v, %v", r, err)
 			case c.want >= 0 && err != nil:
 				t.Error(err)
@@ -72,4 +74,9 @@ func TestBudgetCutsAnswers(t *testing.T) {
 			}
 		})
 	}
+}
+
+func isOverBudget(err error) bool {
+	var failure *machine.Failure
+	return errors.As(err, &failure) && failure.Kind == "budget"
 }

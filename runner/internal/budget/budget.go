@@ -1,12 +1,13 @@
-// Budgets: what the calls of models may come to (GraphSpec §2, limits).
-
-package runner
+// Package budget counts what the calls of models come to, and holds them to the limits
+// of their run and of those around it (GraphSpec §2, limits).
+package budget
 
 import (
 	"fmt"
 	"sync"
 
 	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -14,11 +15,11 @@ import (
 // said how long it may get.
 const usualAnswer = 4096
 
-// budget is what a run may still spend. A subgraph spends from its own and from
-// those of the runs around it, which share one lock.
-type budget struct {
+// Budget is what a run may still spend. A subgraph spends from its own and from
+// those of the runs around it, which share one lock. It is safe for concurrent use.
+type Budget struct {
 	mu    *sync.Mutex
-	outer *budget
+	outer *Budget
 	// maxTokens and maxCost are the limits; 0: none.
 	maxTokens int
 	maxCost   float64
@@ -27,8 +28,10 @@ type budget struct {
 	cost, heldCost     float64
 }
 
-func newBudget(limits *spec.Limits, outer *budget) *budget {
-	b := &budget{outer: outer, maxTokens: limits.MaxTokens, maxCost: limits.MaxCostUSD}
+// New is the budget of a run with these limits; outer is that of the run around it,
+// nil for one of its own.
+func New(limits *spec.Limits, outer *Budget) *Budget {
+	b := &Budget{outer: outer, maxTokens: limits.MaxTokens, maxCost: limits.MaxCostUSD}
 	if outer != nil {
 		b.mu = outer.mu
 	} else {
@@ -37,9 +40,10 @@ func newBudget(limits *spec.Limits, outer *budget) *budget {
 	return b
 }
 
-// reserve sets aside what a call may come to at worst, or fails with kind budget.
+// Reserve sets aside what a call may come to at worst. The error is a *machine.Failure
+// of kind budget.
 // An answer of any length is cut to what is left.
-func (b *budget) reserve(r handler.Reservation) (*handler.Reserved, error) {
+func (b *Budget) Reserve(r handler.Reservation) (*handler.Reserved, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	output := r.Output
@@ -61,7 +65,7 @@ func (b *budget) reserve(r handler.Reservation) (*handler.Reserved, error) {
 }
 
 // fit checks a call against one budget, and cuts its output to what fits.
-func (b *budget) fit(r *handler.Reservation, output *int) *Failure {
+func (b *Budget) fit(r *handler.Reservation, output *int) *machine.Failure {
 	if b.maxTokens == 0 && b.maxCost == 0 {
 		return nil
 	}
@@ -99,12 +103,12 @@ func (b *budget) fit(r *handler.Reservation, output *int) *Failure {
 	return nil
 }
 
-func overBudget(what, why string) *Failure {
-	return &Failure{Kind: "budget", Message: what + ", and " + why}
+func overBudget(what, why string) *machine.Failure {
+	return &machine.Failure{Kind: "budget", Message: what + ", and " + why}
 }
 
 // settle gives room back and counts what a call came to.
-func (b *budget) settle(tokens int, cost float64, call *handler.Usage) {
+func (b *Budget) settle(tokens int, cost float64, call *handler.Usage) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for at := b; at != nil; at = at.outer {
@@ -113,11 +117,12 @@ func (b *budget) settle(tokens int, cost float64, call *handler.Usage) {
 		if at.heldTokens == 0 {
 			at.heldCost = 0 // no rounding is left over
 		}
-		at.count(call)
+		at.Count(call)
 	}
 }
 
-func (b *budget) count(call *handler.Usage) {
+// Count adds a call that was made without a reservation: before the run was taken up.
+func (b *Budget) Count(call *handler.Usage) {
 	b.tokens += call.InputTokens + call.OutputTokens
 	b.cost += call.Charged
 }
