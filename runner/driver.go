@@ -12,6 +12,7 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/internal/budget"
 	"github.com/graphrun/graphrun/runner/internal/mask"
+	"github.com/graphrun/graphrun/runner/internal/steps"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
@@ -114,7 +115,7 @@ type driver struct {
 	// scripts answered before the run was taken up.
 	budget *budget.Budget
 	// steps are what subgraphs share of those of the run.
-	pool     *stepPool
+	pool     *steps.Pool
 	answered []handler.Usage
 	// nested tells where the run stands in the run around it; nil for one of its own.
 	nested *nesting
@@ -154,12 +155,13 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 	d.vault = mask.NewVault(secrets, around)
 	d.checkpoints = nested == nil && f.runner.cfg.Store != nil
 	d.watch()
-	d.scope, d.budget, d.pool = handler.NewScope(nil, tasksDir(f.runner.cfg.Store, opts.RunID)), budget.New(&f.graph.Limits, nil), newStepPool(nested)
-	d.pool.pace = d.pace
-	d.folder = newFolder(f.runner.cfg.Store, opts.RunID)
-	if nested != nil {
+	if nested == nil {
+		d.scope, d.budget, d.pool = handler.NewScope(nil, tasksDir(f.runner.cfg.Store, opts.RunID)), budget.New(&f.graph.Limits, nil), steps.New(d.pace)
+		d.folder = newFolder(f.runner.cfg.Store, opts.RunID)
+	} else {
 		d.folder = nested.parent.folder
 		d.scope, d.budget = nested.parent.scope, budget.New(&f.graph.Limits, nested.parent.budget)
+		d.pool = nested.parent.pool.Inside(nested.task, nested.shares)
 		d.answered = nested.parent.answered
 		d.answers = nested.parent.answers
 		d.mask.HideForms(nested.hidden)
@@ -301,7 +303,7 @@ func (d *driver) settle(event *machine.Event) (commands []machine.Command, err e
 	if event.Kind != machine.TaskEnded || event.Child == nil {
 		return d.plan.Apply(d.state, *event)
 	}
-	d.pool.end(d.state, event.Task, func() { commands, err = d.plan.Apply(d.state, *event) })
+	d.pool.End(d.state, event.Task, func() { commands, err = d.plan.Apply(d.state, *event) })
 	return commands, err
 }
 
@@ -363,7 +365,7 @@ func (d *driver) carryOutAll(ctx context.Context, commands []machine.Command) (a
 	}
 	for i := range commands { // before any of them runs
 		if c := &commands[i]; c.Kind == machine.RunTask && c.Work.SharesSteps {
-			d.pool.begin(d.state, c.Task, c.Work.Kind == graphKind && len(c.Work.Log) > 0)
+			d.pool.Begin(d.state, c.Task, c.Work.Kind == graphKind && len(c.Work.Log) > 0)
 		}
 	}
 	for i := range commands {

@@ -89,8 +89,8 @@ func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) 
 		if s.nested.call > 0 {
 			before = max(0, before)
 		}
-		pool.took(s.nested.task, before)
-		info.Parent.Granted, info.Parent.Above = pool.take(s.nested.task, d.state.StepsWanted())
+		pool.Took(s.nested.task, before)
+		info.Parent.Granted, info.Parent.Above = pool.Take(s.nested.task, d.state.StepsWanted())
 	}
 	event := back.event(d.now(), info)
 	go s.passCalls(d)

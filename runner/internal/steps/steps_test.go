@@ -1,4 +1,4 @@
-package runner
+package steps
 
 import (
 	"slices"
@@ -14,8 +14,8 @@ import (
 // think the run quiet before they have begun.
 func TestWhoWaitsForStepsGoesOnInOrder(t *testing.T) {
 	clock := virtual.NewClock(time.Unix(0, 0))
-	pool := newStepPool(nil)
-	pool.pace, pool.free = clock, 10
+	pool := New(clock)
+	pool.free = 10
 	known := machine.TaskID{Node: "known"}
 	pool.unread[known] = true
 	const takers = 20
@@ -25,7 +25,7 @@ func TestWhoWaitsForStepsGoesOnInOrder(t *testing.T) {
 		turn := clock.Turn()
 		go func() {
 			turn()
-			pool.take(machine.TaskID{Node: "waits", Visit: i}, 1)
+			pool.Take(machine.TaskID{Node: "waits", Visit: i}, 1)
 			went <- i
 			clock.Release()
 		}()
@@ -37,7 +37,7 @@ func TestWhoWaitsForStepsGoesOnInOrder(t *testing.T) {
 		pool.mu.Unlock()
 	}
 	clock.Hold()
-	pool.took(known, 0)
+	pool.Took(known, 0)
 	select {
 	case i := <-went:
 		t.Errorf("%d goes on while another is at work", i)
