@@ -12,6 +12,7 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/internal/budget"
 	"github.com/graphrun/graphrun/runner/internal/mask"
+	"github.com/graphrun/graphrun/runner/internal/runlog"
 	"github.com/graphrun/graphrun/runner/internal/steps"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -33,7 +34,7 @@ type driver struct {
 	state   *machine.State
 	journal store.Journal
 	// log takes what is said; subgraphs have that of the run around them.
-	log     *runLog
+	log     *runlog.Log
 	secrets map[string]any
 	mask    *mask.Masker
 	// unread says why the secrets of a record could not be read: it can be looked
@@ -144,10 +145,10 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		d.log, d.time = nested.parent.log, nested.parent.time
 	} else {
 		d.time = newTimekeeper(d.clock)
-		d.log = newRunLog(f.runner.cfg.Store, &opts, clock.Now)
+		d.log = runlog.New(runlog.Config{Store: f.runner.cfg.Store, RunID: opts.RunID, Now: clock.Now, Heard: opts.Heard})
 	}
-	d.log.hideForms(d.mask.Values)
-	d.mask.Also = d.log.hide
+	d.log.HideForms(d.mask.Values)
+	d.mask.Also = d.log.Hide
 	var around *mask.Masker
 	if nested != nil {
 		around = nested.parent.vault
@@ -210,7 +211,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 		defer d.scope.Close()
 	}
 	if d.nested == nil {
-		defer d.log.close() // before the lease is given back, where all goes well
+		defer d.log.Close() // before the lease is given back, where all goes well
 	}
 	defer d.stop()
 	d.heed()
@@ -218,7 +219,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 		return d.broken(err), errors.Join(err, d.closeJournal(nil))
 	}
 	if d.nested == nil {
-		d.log.close()
+		d.log.Close()
 	}
 	result, err := d.wholeResult()
 	if err == nil {

@@ -4,11 +4,10 @@ package runner
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/graphrun/graphrun/runner/internal/mask"
+	"github.com/graphrun/graphrun/runner/internal/runlog"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -30,7 +29,7 @@ func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(
 	if err != nil {
 		return err
 	}
-	reader := &logReader{runner: r, rec: rec, each: each, open: map[int64]*store.LogChunk{}, next: map[int64]int64{}}
+	reader := &logReader{runner: r, rec: rec, told: runlog.NewReader(each)}
 	for {
 		lines, err := r.cfg.Store.List(store.RunFilter{ID: runID})
 		if err != nil {
@@ -41,7 +40,7 @@ func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(
 			return err
 		}
 		if over || !follow {
-			return reader.flush()
+			return reader.told.Flush()
 		}
 		if err := sleep(ctx, r.cfg.Clock, logPoll); err != nil {
 			return err
@@ -53,15 +52,11 @@ func (r *Runner) Logs(ctx context.Context, runID string, follow bool, each func(
 type logReader struct {
 	runner *Runner
 	rec    *record
-	each   func(*store.LogChunk) error
+	told   *runlog.Reader
 	after  int64
 	// mask hides what is secret by now; state is how the run stands by then.
 	mask *mask.Masker
 	busy map[string]bool
-	// open holds of each stream the end that may be the beginning of a secret.
-	open map[int64]*store.LogChunk
-	// next is where the next chunk of each stream begins if nothing is missing.
-	next map[int64]int64
 }
 
 // read tells what has come. With wait it stops before what is not to be told yet,
@@ -86,7 +81,7 @@ func (l *logReader) read(wait bool) error {
 				}
 				continue
 			}
-			if err := l.tell(c); err != nil {
+			if err := l.told.Tell(l.mask, c); err != nil {
 				return err
 			}
 			l.after = c.Seq
@@ -139,50 +134,4 @@ func (f *Flow) hasSecrets() bool {
 		}
 	}
 	return false
-}
-
-// tell tells a chunk, without what may be the beginning of a secret: that comes
-// with the next one of its stream.
-func (l *logReader) tell(c *store.LogChunk) error {
-	c.Cut = c.Offset - l.next[c.Call]
-	l.next[c.Call] = c.Offset + int64(len(c.Text))
-	text := c.Text
-	if held := l.open[c.Call]; held != nil {
-		delete(l.open, c.Call)
-		if c.Cut == 0 {
-			text = held.Text + text
-		} else if err := l.tellEnd(held); err != nil {
-			return err
-		}
-	}
-	shown, rest := l.mask.Chunk(text)
-	if c.End {
-		shown, rest = shown+mask.LastChunk(rest), ""
-		delete(l.next, c.Call)
-	}
-	if rest != "" {
-		held := *c
-		held.Text, held.Cut = rest, 0
-		l.open[c.Call] = &held
-	}
-	if shown == "" && !c.End && c.Cut == 0 {
-		return nil
-	}
-	c.Text = shown
-	return l.each(c)
-}
-
-func (l *logReader) tellEnd(c *store.LogChunk) error {
-	c.Text = mask.LastChunk(c.Text)
-	return l.each(c)
-}
-
-// flush tells what was held back.
-func (l *logReader) flush() error {
-	for _, call := range slices.Sorted(maps.Keys(l.open)) {
-		if err := l.tellEnd(l.open[call]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -19,7 +19,7 @@ func (d *driver) listen(task *Task, id machine.TaskID) (end func()) {
 	task.OpenLog = func(source, stream string) io.WriteCloser {
 		own := about
 		own.Source, own.Stream = source, stream
-		return d.log.open(own, quiet)
+		return d.log.Open(own, quiet)
 	}
 	text := &saidText{open: func() io.WriteCloser { return task.OpenLog("", "text") }}
 	task.Emit = func(said Said) {

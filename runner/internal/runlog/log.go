@@ -1,7 +1,7 @@
-// What programs and models say in a run: a log beside the journal. The run never
-// waits for it, and what it keeps is bounded.
+// Package runlog keeps what programs and models say in a run: a log beside the journal.
+// The run never waits for it, what it keeps is bounded, and secrets are masked.
 
-package runner
+package runlog
 
 import (
 	"io"
@@ -30,14 +30,16 @@ const (
 	heardAfter = 100 * time.Millisecond
 )
 
-// logKeeper is what of a store keeps logs.
-type logKeeper interface {
+// Keeper is what of a store keeps logs.
+type Keeper interface {
+	// AppendLog adds chunks in order, forgets those whose numbers are in drop, and returns
+	// the number of the first.
 	AppendLog(runID string, chunks []store.LogChunk, drop []int64) (first int64, err error)
 }
 
-// runLog takes what is said, from any goroutine, and keeps it in batches.
-type runLog struct {
-	store logKeeper // nil: nothing is kept
+// Log takes what is said, from any goroutine, and keeps it in batches.
+type Log struct {
+	store Keeper // nil: nothing is kept
 	runID string
 	now   func() time.Time
 	heard func(store.LogChunk)
@@ -45,7 +47,7 @@ type runLog struct {
 	mu      sync.Mutex // of all that follows
 	mask    *mask.Masker
 	calls   int64
-	queue   []*logChunk // not kept yet, in order
+	queue   []*chunk    // not kept yet, in order
 	gone    int         // of queue, about
 	drop    []int64     // kept, and to be forgotten
 	timer   *time.Timer // nil: nothing is to be kept
@@ -55,7 +57,7 @@ type runLog struct {
 }
 
 // logChunk is a chunk on its way.
-type logChunk struct {
+type chunk struct {
 	store.LogChunk
 	text    []byte
 	size    int  // what it counts as
@@ -63,35 +65,48 @@ type logChunk struct {
 	writing bool // it is in a batch that is being written
 }
 
-func newRunLog(store logKeeper, opts *Options, now func() time.Time) *runLog {
-	return &runLog{store: store, runID: opts.RunID, heard: opts.Heard, now: now, mask: &mask.Masker{}}
+// Config says of a Log whose it is. Now may not be nil.
+type Config struct {
+	// Store keeps the chunks; nil: they are not kept.
+	Store Keeper
+	RunID string
+	// Now is the clock that chunks are stamped by.
+	Now func() time.Time
+	// Heard is told the latest line of a stream, from several goroutines; nil: nobody
+	// listens.
+	Heard func(store.LogChunk)
 }
 
-// hideForms masks texts that are what secrets read as.
-func (l *runLog) hideForms(texts []string) {
+// New is the log of a run. It is safe for concurrent use.
+func New(cfg Config) *Log {
+	return &Log{store: cfg.Store, runID: cfg.RunID, heard: cfg.Heard, now: cfg.Now, mask: &mask.Masker{}}
+}
+
+// HideForms masks texts that are what secrets read as.
+func (l *Log) HideForms(texts []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mask.HideForms(texts)
 }
 
-// hide masks texts in what is said from now on.
-func (l *runLog) hide(v any) {
+// Hide masks texts in what is said from now on.
+func (l *Log) Hide(v any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mask.Hide(v)
 }
 
-// open begins a stream of a task. Heard is told nothing of a quiet one.
-func (l *runLog) open(about store.LogChunk, quiet bool) io.WriteCloser {
+// Open begins a stream of a task: what it writes never fails and never waits. Heard is told nothing of a quiet one.
+func (l *Log) Open(about store.LogChunk, quiet bool) io.WriteCloser {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls++
 	about.Call = l.calls
-	return &logStream{log: l, about: about, quiet: quiet}
+	return &stream{log: l, about: about, quiet: quiet}
 }
 
 // later makes sure that what waits is kept soon. The caller has the lock.
-func (l *runLog) later() {
+func (l *Log) later() {
 	if l.timer == nil && l.store != nil && !l.failed {
 		l.timer = time.AfterFunc(logFlush, l.flush)
 	}
@@ -99,7 +114,7 @@ func (l *runLog) later() {
 
 // flush keeps what waits. A store that fails takes no more: what the run is told
 // of it, the journal says.
-func (l *runLog) flush() {
+func (l *Log) flush() {
 	l.flushed.Lock()
 	defer l.flushed.Unlock()
 	l.mu.Lock()
@@ -108,7 +123,7 @@ func (l *runLog) flush() {
 		return
 	}
 	l.timer = nil
-	var batch []*logChunk
+	var batch []*chunk
 	var chunks []store.LogChunk
 	for _, c := range l.queue {
 		if !c.gone {
@@ -137,8 +152,8 @@ func (l *runLog) flush() {
 	}
 }
 
-// close keeps what is left.
-func (l *runLog) close() {
+// Close keeps what is left. What is said from then on is lost.
+func (l *Log) Close() {
 	for range 2 { // the first may find that something is to be forgotten
 		l.flush()
 	}

@@ -1,6 +1,6 @@
 // One stream of what is said: its beginning and its end are kept.
 
-package runner
+package runlog
 
 import (
 	"bytes"
@@ -12,15 +12,15 @@ import (
 )
 
 // logStream is one stream of one attempt. Its log's lock guards it.
-type logStream struct {
-	log    *runLog
+type stream struct {
+	log    *Log
 	about  store.LogChunk
 	rest   string // of what was written: perhaps the beginning of a secret
 	offset int64
-	head   int         // bytes of the beginning that are kept
-	tail   []*logChunk // of the end, the oldest first
-	size   int         // what they cost
-	last   *logChunk
+	head   int      // bytes of the beginning that are kept
+	tail   []*chunk // of the end, the oldest first
+	size   int      // what they cost
+	last   *chunk
 	line   []byte // the latest line, for Heard
 	// telling says that Heard is about to be told; quiet, that it never is.
 	telling bool
@@ -28,7 +28,7 @@ type logStream struct {
 }
 
 // Write takes what was said. It never fails and never waits for a disk.
-func (s *logStream) Write(p []byte) (int, error) {
+func (s *stream) Write(p []byte) (int, error) {
 	l := s.log
 	l.mu.Lock()
 	shown, rest := l.mask.Chunk(s.rest + string(p))
@@ -39,14 +39,14 @@ func (s *logStream) Write(p []byte) (int, error) {
 }
 
 // Close ends the stream.
-func (s *logStream) Close() error {
+func (s *stream) Close() error {
 	l := s.log
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s.add([]byte(mask.LastChunk(s.rest)))
 	if s.offset > 0 && l.store != nil && !l.failed {
 		if s.last == nil || s.last.writing || s.last.Seq > 0 {
-			s.last = &logChunk{LogChunk: s.about}
+			s.last = &chunk{LogChunk: s.about}
 			s.last.Time, s.last.Offset = l.now(), s.offset
 			l.queue = append(l.queue, s.last)
 		}
@@ -59,7 +59,7 @@ func (s *logStream) Close() error {
 
 // add keeps text: first in the head, which stays, then in the tail, which forgets
 // its beginning.
-func (s *logStream) add(text []byte) {
+func (s *stream) add(text []byte) {
 	s.hear(text)
 	if s.log.store == nil || s.log.failed {
 		return
@@ -84,12 +84,12 @@ func (s *logStream) add(text []byte) {
 
 // append adds text to the last chunk, if it still waits and is recent, or else a
 // new one.
-func (s *logStream) append(text []byte, tail bool) {
+func (s *stream) append(text []byte, tail bool) {
 	now := s.log.now()
 	for len(text) > 0 {
 		c := s.last
 		if !s.takesMore(c, now, tail) {
-			c = &logChunk{LogChunk: s.about}
+			c = &chunk{LogChunk: s.about}
 			c.Time, c.Offset = now, s.offset
 			s.log.queue, s.last = append(s.log.queue, c), c
 			if tail {
@@ -107,13 +107,13 @@ func (s *logStream) append(text []byte, tail bool) {
 
 // takesMore reports whether a chunk can take more text: not when something else was
 // said after it, or the order of two streams would not show.
-func (s *logStream) takesMore(c *logChunk, now time.Time, tail bool) bool {
+func (s *stream) takesMore(c *chunk, now time.Time, tail bool) bool {
 	queue := s.log.queue
 	return c != nil && !c.writing && c.Seq == 0 && !c.gone && len(queue) > 0 && queue[len(queue)-1] == c &&
 		len(c.text) < largestChunk && now.Sub(c.Time) < logMerge && tail == (len(s.tail) > 0)
 }
 
-func (s *logStream) count(c *logChunk, bytes int, tail bool) {
+func (s *stream) count(c *chunk, bytes int, tail bool) {
 	c.size += bytes
 	if tail {
 		s.size += bytes
@@ -123,7 +123,7 @@ func (s *logStream) count(c *logChunk, bytes int, tail bool) {
 }
 
 // forget drops the oldest chunks of the tail while the others are enough.
-func (s *logStream) forget() {
+func (s *stream) forget() {
 	for len(s.tail) > 1 && s.size-s.tail[0].size >= logTail {
 		c := s.tail[0]
 		s.size -= c.size
@@ -136,7 +136,7 @@ func (s *logStream) forget() {
 		}
 	}
 	if l := s.log; l.gone > 256 && l.gone > len(l.queue)/2 {
-		l.queue = slices.DeleteFunc(l.queue, func(c *logChunk) bool { return c.gone })
+		l.queue = slices.DeleteFunc(l.queue, func(c *chunk) bool { return c.gone })
 		l.gone = 0
 	}
 }
@@ -145,7 +145,7 @@ func (s *logStream) forget() {
 const maxLine = 1 << 10
 
 // hear keeps the latest line that has visible text, and sees to it that it is told.
-func (s *logStream) hear(text []byte) {
+func (s *stream) hear(text []byte) {
 	l := s.log
 	if l.heard == nil || s.quiet || len(bytes.TrimSpace(text)) == 0 {
 		return
@@ -162,7 +162,7 @@ func (s *logStream) hear(text []byte) {
 }
 
 // tell tells the latest line.
-func (s *logStream) tell() {
+func (s *stream) tell() {
 	l := s.log
 	l.mu.Lock()
 	line := s.about

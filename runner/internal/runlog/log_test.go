@@ -1,4 +1,4 @@
-package runner
+package runlog
 
 import (
 	"fmt"
@@ -36,8 +36,8 @@ func (l *logOf) AppendLog(_ string, chunks []store.LogChunk, drop []int64) (int6
 
 func (l *logOf) Log(string, int64, int) ([]store.LogChunk, error) { return l.chunks, nil }
 
-func openedLog(store *logOf) *runLog {
-	return newRunLog(store, &Options{RunID: "r"}, time.Now)
+func openedLog(store *logOf) *Log {
+	return New(Config{Store: store, RunID: "r", Now: time.Now})
 }
 
 func free() chan struct{} {
@@ -53,8 +53,8 @@ func TestLogKeepsBothEnds(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		kept := &logOf{wait: free()}
 		log := openedLog(kept)
-		streams := []*logStream{
-			log.open(store.LogChunk{Stream: "stdout"}, false).(*logStream), log.open(store.LogChunk{Stream: "stderr"}, false).(*logStream),
+		streams := []*stream{
+			log.Open(store.LogChunk{Stream: "stdout"}, false).(*stream), log.Open(store.LogChunk{Stream: "stderr"}, false).(*stream),
 		}
 		var said [2]strings.Builder
 		most := []int{20, 3000, 50_000, 400_000}[seed%4]
@@ -70,7 +70,7 @@ func TestLogKeepsBothEnds(t *testing.T) {
 		for _, s := range streams {
 			_ = s.Close()
 		}
-		log.close()
+		log.Close()
 		for i, s := range streams {
 			checkStream(t, seed, kept.chunks, s.about.Call, said[i].String())
 		}
@@ -118,7 +118,7 @@ func checkStream(t *testing.T, seed uint64, chunks []store.LogChunk, call int64,
 func TestLogDoesNotWait(t *testing.T) {
 	kept := &logOf{wait: make(chan struct{})}
 	log := openedLog(kept)
-	s := log.open(store.LogChunk{Stream: "stdout"}, false)
+	s := log.Open(store.LogChunk{Stream: "stdout"}, false)
 	text := []byte(strings.Repeat("y", 32<<10))
 	_, _ = s.Write(text)
 	go log.flush() // hangs in the store
@@ -138,7 +138,7 @@ func TestLogDoesNotWait(t *testing.T) {
 	}
 	close(kept.wait)
 	_ = s.Close()
-	log.close()
+	log.Close()
 }
 
 // A secret is masked wherever a write cuts it.
@@ -147,13 +147,13 @@ func TestLogMasksPieces(t *testing.T) {
 	for cut := range len(secret) + 1 {
 		kept := &logOf{wait: free()}
 		log := openedLog(kept)
-		log.hide(secret)
-		s := log.open(store.LogChunk{Stream: "stdout"}, false)
+		log.Hide(secret)
+		s := log.Open(store.LogChunk{Stream: "stdout"}, false)
 		_, _ = s.Write([]byte("it is " + secret[:cut]))
 		log.flush()
 		_, _ = s.Write([]byte(secret[cut:] + "\n"))
 		_ = s.Close()
-		log.close()
+		log.Close()
 		var all strings.Builder
 		for _, c := range kept.chunks {
 			all.WriteString(c.Text)
@@ -167,10 +167,10 @@ func TestLogMasksPieces(t *testing.T) {
 // Heard is told the latest line, of a quiet stream nothing.
 func TestHeard(t *testing.T) {
 	lines := make(chan store.LogChunk, 10)
-	log := newRunLog(nil, &Options{Heard: func(c store.LogChunk) { lines <- c }}, time.Now)
-	quiet := log.open(store.LogChunk{Node: "b"}, true)
+	log := New(Config{Heard: func(c store.LogChunk) { lines <- c }, Now: time.Now})
+	quiet := log.Open(store.LogChunk{Node: "b"}, true)
 	_, _ = quiet.Write([]byte("nothing\n"))
-	s := log.open(store.LogChunk{Node: "a"}, false)
+	s := log.Open(store.LogChunk{Node: "a"}, false)
 	_, _ = s.Write([]byte("one\ntwo\n  thr"))
 	_, _ = s.Write([]byte("ee  \n\n"))
 	if got := <-lines; got.Node != "a" || got.Text != "three" {
