@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/graphrun/graphrun/runner/internal/answers"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -161,7 +162,7 @@ func (d *driver) lastAnswer(target string) *machine.Event {
 		eachEvent(events, func(e *machine.Event) {
 			byPerson := e.Kind == machine.Answered && e.By != ""
 			byTime := e.Kind == machine.TimerFired && e.Timer == machine.AnswerTimer
-			if (e.Target == target || withoutIndexes(e.Target) == target) && (byPerson || byTime && last == nil) {
+			if (e.Target == target || answers.WithoutIndexes(e.Target) == target) && (byPerson || byTime && last == nil) {
 				kept := *e
 				last = &kept
 			}

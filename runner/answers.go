@@ -9,80 +9,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/runner/internal/answers"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
-
-// answerBook holds answers by the target of their question. A run shares its own
-// with its subgraphs.
-type answerBook struct {
-	mu       sync.Mutex
-	byTarget map[string][]string
-}
-
-func newAnswerBook(given map[string][]string) *answerBook {
-	b := &answerBook{byTarget: make(map[string][]string, len(given))}
-	for target, answers := range given {
-		b.byTarget[target] = slices.Clone(answers)
-	}
-	return b
-}
-
-// take takes the next answer to a question: one for the very element that asks,
-// or for any element.
-func (b *answerBook) take(target string) (answer string, given bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, name := range [...]string{target, withoutIndexes(target)} {
-		if list := b.byTarget[name]; len(list) > 0 {
-			b.byTarget[name] = list[1:]
-			return list[0], true
-		}
-	}
-	return "", false
-}
-
-// left names the targets of answers that nothing has asked for.
-func (b *answerBook) left() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var out []string
-	for _, target := range slices.Sorted(maps.Keys(b.byTarget)) {
-		if len(b.byTarget[target]) > 0 {
-			out = append(out, target)
-		}
-	}
-	return out
-}
-
-// all are the answers that nothing has asked for.
-func (b *answerBook) all() map[string][]string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	out := map[string][]string{}
-	for target, list := range b.byTarget { //lint:ignore mapiter a copy
-		if len(list) > 0 {
-			out[target] = slices.Clone(list)
-		}
-	}
-	return out
-}
-
-// withoutIndexes names the node of a target instead of an element of it.
-func withoutIndexes(target string) string {
-	path, key, hasKey := strings.Cut(target, ":")
-	parts := strings.Split(path, "/")
-	for i, part := range parts {
-		parts[i], _, _ = strings.Cut(part, "[")
-	}
-	if path = strings.Join(parts, "/"); hasKey {
-		return path + ":" + key
-	}
-	return path
-}
 
 // target names a question of the run as an answer does.
 func (n *nesting) target(q *machine.Question) string { return n.inTarget(q.Target()) }
@@ -105,9 +37,9 @@ func (d *driver) checkAnswers() error {
 	}
 	for _, target := range slices.Sorted(maps.Keys(d.opts.Answers)) {
 		var problem error
-		if i := askedAs(open, target); i >= 0 {
+		if i := answers.Find(open, target); i >= 0 {
 			given := d.opts.Answers[target]
-			problem = illegal(&open[i], given[:min(1, len(given))]) // an empty list answers nothing
+			problem = answers.Check(&open[i], given[:min(1, len(given))]) // an empty list answers nothing
 		} else if text := d.answeredForGood(target); text != "" {
 			problem = errors.New(text)
 		}
@@ -126,7 +58,7 @@ func (d *driver) checkAnswers() error {
 func (d *driver) answeredForGood(target string) string {
 	node, _, _ := strings.Cut(target, "/")
 	node, _, _ = strings.Cut(node, ":")
-	if node = withoutIndexes(node); d.state.MayEnter(node) {
+	if node = answers.WithoutIndexes(node); d.state.MayEnter(node) {
 		return ""
 	}
 	last := d.lastAnswer(target)
@@ -201,7 +133,7 @@ func (f *Flow) checkTarget(target string) (*spec.Node, error) {
 
 // checkLegal reports answers that a human node will not take: which ones it takes
 // stands in the file. What a program asks is not known before it does.
-func checkLegal(node *spec.Node, target string, answers []string) error {
+func checkLegal(node *spec.Node, target string, given []string) error {
 	if node.Kind.Value != "human" {
 		return nil
 	}
@@ -213,17 +145,7 @@ func checkLegal(node *spec.Node, target string, answers []string) error {
 	} else if schema := node.Field("schema"); schema != nil {
 		q.Schema, _ = schema.Data().(map[string]any)
 	}
-	return illegal(&q, answers)
-}
-
-// illegal reports the first answer that a question does not take.
-func illegal(q *machine.Question, answers []string) error {
-	for _, text := range answers {
-		if _, err := q.Parse(text); err != nil {
-			return err
-		}
-	}
-	return nil
+	return answers.Check(&q, given)
 }
 
 // find finds the flow in which the last node of a path stands, and its id. Each
@@ -279,10 +201,10 @@ func (f *Flow) Find(path string) (*spec.Node, error) {
 
 // CheckAnswer reports a target that no question can have (see view.Pending.Target), and
 // the first of the answers that the question there does not take.
-func (f *Flow) CheckAnswer(target string, answers []string) error {
+func (f *Flow) CheckAnswer(target string, given []string) error {
 	node, err := f.checkTarget(target)
 	if err != nil {
 		return err
 	}
-	return checkLegal(node, target, answers)
+	return checkLegal(node, target, given)
 }

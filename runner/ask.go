@@ -16,7 +16,7 @@ func (d *driver) ask(ctx context.Context, q *machine.Question) {
 	if d.told[asking{q.Task, q.ID}] {
 		return
 	}
-	if text, given := d.answers.take(d.nested.target(q)); given {
+	if text, given := d.answers.Take(d.nested.target(q)); given {
 		value, err := q.Parse(text)
 		if err != nil {
 			d.said(&message{task: q.Task, said: &Said{Type: "warning", Message: err.Error()}})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/internal/answers"
 	"github.com/graphrun/graphrun/runner/internal/budget"
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/internal/runlog"
@@ -76,7 +77,7 @@ type driver struct {
 	last    int64 // when the last replayed event happened
 	// answers are those given in advance; queue holds events that are due at
 	// once; asked are the questions that people are being asked now.
-	answers *answerBook
+	answers *answers.Book
 	// texts holds what running nodes have said so far, by task.
 	texts map[machine.TaskID]saying
 	// partials hold what else they have produced.
@@ -120,7 +121,7 @@ type driver struct {
 	answered []handler.Usage
 	// nested tells where the run stands in the run around it; nil for one of its own.
 	nested *nesting
-	claims claims // of the outermost run
+	claims answers.Claims // of the outermost run
 }
 
 type timerID struct {
@@ -137,7 +138,7 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 		flow: f, opts: opts, clock: clock, plan: f.plan, state: f.plan.NewState(),
 		secrets: secrets, mask: mask.New(f.graph, secrets),
 		inbox: make(chan *message, 64), done: make(chan struct{}),
-		answers: newAnswerBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, inside: map[machine.TaskID]chan insideCall{}, texts: map[machine.TaskID]saying{}, partials: map[machine.TaskID]any{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
+		answers: answers.NewBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, inside: map[machine.TaskID]chan insideCall{}, texts: map[machine.TaskID]saying{}, partials: map[machine.TaskID]any{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		nested: nested, watched: opts.Sink != nil || opts.History,
 	}
 	d.pace, _ = clock.(*virtual.Clock)
@@ -228,7 +229,7 @@ func (d *driver) finishRun(ctx context.Context, first *machine.Event) (*Result, 
 	if err != nil {
 		return d.broken(err), errors.Join(err, d.closeJournal(nil))
 	}
-	result.Unused = d.answers.left()
+	result.Unused = d.answers.Left()
 	if err := d.closeJournal(result); err != nil {
 		return d.broken(err), err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/runner/internal/answers"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -55,7 +56,7 @@ func (d *driver) called(call *insideCall) *machine.Event {
 	}
 	open, _, err := d.questions()
 	for i := range open {
-		if q := &open[i]; err == nil && questionID(q) == call.question {
+		if q := &open[i]; err == nil && answers.IDOf(q) == call.question {
 			event := d.answerEvent(q, call.answer, call.by)
 			return &event
 		}
@@ -108,16 +109,16 @@ func (d *driver) answeredElsewhere(e *machine.Event) {
 // accept turns answers into events, all of them or none: each is for the first open
 // question of its name that none before it is for. The error says in a line each
 // what is wrong with them.
-func (d *driver) accept(answers []store.GivenAnswer, by string) ([]machine.Event, error) {
+func (d *driver) accept(offered []store.GivenAnswer, by string) ([]machine.Event, error) {
 	open, _, err := d.questions()
 	if err != nil {
 		return nil, err
 	}
 	var events []machine.Event
 	var problems []string
-	for _, given := range answers {
+	for _, given := range offered {
 		target := d.flow.wholeTarget(given.Target)
-		i := askedAs(open, target)
+		i := answers.Find(open, target)
 		if i < 0 {
 			problems = append(problems, d.unasked(target, open).Error())
 			continue
@@ -127,7 +128,7 @@ func (d *driver) accept(answers []store.GivenAnswer, by string) ([]machine.Event
 			problems = append(problems, err.Error())
 			continue
 		}
-		if inside := open[i].Node != ""; inside && !d.claims.answer(d.outerID(&open[i])) {
+		if inside := open[i].Node != ""; inside && !d.claims.Answer(d.outerID(&open[i])) {
 			problems = append(problems, fmt.Sprintf("%q was answered by nobody: its time is over", open[i].Target()))
 			continue
 		}
@@ -144,20 +145,10 @@ func (d *driver) accept(answers []store.GivenAnswer, by string) ([]machine.Event
 }
 
 // giveBack leaves the questions alone that answers were for which are not taken.
-func (d *driver) giveBack(answers []machine.Event) {
-	for i := range answers {
-		d.claims.giveBack(d.outerID(&machine.Question{Task: answers[i].Task, Ask: machine.Ask{ID: answers[i].Question}}))
+func (d *driver) giveBack(given []machine.Event) {
+	for i := range given {
+		d.claims.GiveBack(d.outerID(&machine.Question{Task: given[i].Task, Ask: machine.Ask{ID: given[i].Question}}))
 	}
-}
-
-// askedAs finds the question that an answer is for: the one of that name, or that of
-// the first element; -1: nobody asks it.
-func askedAs(open []machine.Question, target string) int {
-	i := slices.IndexFunc(open, func(q machine.Question) bool { return q.Target() == target })
-	if i < 0 {
-		i = slices.IndexFunc(open, func(q machine.Question) bool { return withoutIndexes(q.Target()) == target })
-	}
-	return i
 }
 
 // unasked says why an answer is for no open question.

@@ -16,7 +16,7 @@ func (s staged) Ask(request store.Request) {
 func (s staged) Offer(offer store.Offer) { s.driver.send(message{offer: &offer}) }
 
 // AnswersLeft are the answers given in advance that nothing has asked for.
-func (s staged) AnswersLeft() map[string][]string { return s.driver.answers.all() }
+func (s staged) AnswersLeft() map[string][]string { return s.driver.answers.All() }
 
 // Check reports answers that the run would not take.
 func (s staged) Check(offer store.Offer) error {

@@ -5,9 +5,9 @@ package runner
 import (
 	"context"
 	"path/filepath"
-	"strconv"
 
 	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/internal/answers"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -70,7 +70,7 @@ func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) 
 	}
 	for i := range open {
 		q := &open[i]
-		value, answered := task.Answers[questionID(q)]
+		value, answered := task.Answers[answers.IDOf(q)]
 		if answered {
 			d.queue = append(d.queue, d.answerEvent(q, value, ""))
 		}
@@ -214,18 +214,6 @@ func (d *driver) parking() *handler.Parked {
 		}
 	}
 	return out
-}
-
-// questionID tells the questions of a subgraph apart.
-func questionID(q *machine.Question) string {
-	id := q.Task.Node + "#" + strconv.Itoa(q.Task.Visit) + "." + strconv.Itoa(q.Task.Attempt)
-	if q.Task.Element > 0 {
-		id += "." + strconv.Itoa(q.Task.Element)
-	}
-	if q.ID != "" {
-		id += "/" + q.ID
-	}
-	return id
 }
 
 // takeResting is the driver that has let a subgraph rest which is to go on; nil:

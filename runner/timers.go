@@ -16,7 +16,7 @@ func (d *driver) startTimer(c *machine.Command) {
 	}
 	if d.nested != nil && c.Timer == machine.AnswerTimer {
 		tell, question := fire, d.outerID(&machine.Question{Task: c.Task})
-		fire = func() { d.outermost().claims.timeOver(question, tell) }
+		fire = func() { d.outermost().claims.TimeOver(question, tell) }
 	}
 	wait := c.For
 	if (c.Timer == machine.RetryTimer || c.Timer == machine.WaitTimer) && d.outermost().opts.Rush {

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/internal/answers"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -244,9 +245,9 @@ func partOf(number int) string { return "tool" + strconv.Itoa(number) }
 // askID is the ID that a question of a subgraph has in the run around it.
 func (n *nesting) askID(q *machine.Question) string {
 	if n.call == 0 {
-		return questionID(q)
+		return answers.IDOf(q)
 	}
-	return partOf(n.call-1) + ":" + questionID(q)
+	return partOf(n.call-1) + ":" + answers.IDOf(q)
 }
 
 // wrapped is a note of a subgraph's events as the log of its task has it.
