@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/input"
+	"github.com/graphrun/graphrun/runner/internal/rundir"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
@@ -65,7 +66,7 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 	if err != nil {
 		return nil, err
 	}
-	if err := r.endLeft(runID); err != nil {
+	if err := rundir.EndLeft(r.cfg.Store, runID); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
 	rec, back, err := r.adopted(runID, flow)

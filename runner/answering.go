@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/internal/answers"
+	"github.com/graphrun/graphrun/runner/internal/wallclock"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -104,7 +105,7 @@ func (r *Runner) offer(ctx context.Context, runID string, answers []store.GivenA
 		}
 		lines, err := kept.List(store.RunFilter{ID: runID})
 		if err == nil && len(lines) == 1 && lines[0].Owner != "" && time.Now().Before(end) {
-			err = sleep(ctx, systemClock{}, offerPoll)
+			err = wallclock.Sleep(ctx, wallclock.System{}, offerPoll)
 			if err == nil {
 				continue
 			}
@@ -236,7 +237,7 @@ func (r *Runner) openSoon(ctx context.Context, runID string) (store.Journal, err
 		if leased := (*store.LeasedError)(nil); tries == openTries || !errors.As(err, &leased) {
 			return journal, err
 		}
-		if sleep(ctx, systemClock{}, 20*time.Millisecond) != nil {
+		if wallclock.Sleep(ctx, wallclock.System{}, 20*time.Millisecond) != nil {
 			return nil, err
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/graphrun/graphrun/runner/internal/wallclock"
 	"github.com/graphrun/graphrun/runner/machine"
-	"github.com/graphrun/graphrun/runner/virtual"
 )
 
 // followPoll is the time between looks at the journal of a run that is followed.
@@ -66,7 +66,7 @@ func (r *Runner) follow(ctx context.Context, runID string, opts Options, how *at
 		if err := d.tellPause(); err != nil {
 			return nil, err
 		}
-		if err := sleep(ctx, r.cfg.Clock, followPoll); err != nil {
+		if err := wallclock.Sleep(ctx, r.cfg.Clock, followPoll); err != nil {
 			return nil, err
 		}
 	}
@@ -91,22 +91,6 @@ func (how *attendance) reader(rec *record, opts Options) (*driver, error) {
 		d.opts.Sink, d.pauseTold = opts.Sink, d.state.Status == machine.Paused
 	}
 	return d, err
-}
-
-// sleep lets some time pass, by a clock.
-func sleep(ctx context.Context, clock Clock, d time.Duration) error {
-	if virtual, ok := clock.(*virtual.Clock); ok {
-		return virtual.Sleep(ctx, d)
-	}
-	over := make(chan struct{})
-	stop := clock.AfterFunc(d, func() { close(over) })
-	defer stop()
-	select {
-	case <-over:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // reader is a driver at the beginning of a record, for those who look at it.

@@ -135,7 +135,7 @@ func (d *driver) replay(event *machine.Event) error {
 	}
 	d.learnInside(event)
 	d.last = max(d.last, event.At)
-	d.time.notBefore(event.At)
+	d.time.NotBefore(event.At)
 	_, err := d.plan.Apply(d.state, *event)
 	d.path = append(d.path, d.state.Ran...)
 	d.learnConfided()

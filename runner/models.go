@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/internal/wallclock"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -49,7 +50,7 @@ func (k *desk) Sleep(ctx context.Context, d time.Duration) error {
 	if k.driver.outermost().opts.Rush {
 		return ctx.Err()
 	}
-	return sleep(ctx, k.driver.clock, d)
+	return wallclock.Sleep(ctx, k.driver.clock, d)
 }
 
 // Now is the time of the run.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/internal/input"
+	"github.com/graphrun/graphrun/runner/internal/rundir"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
@@ -30,7 +31,7 @@ func (r *Runner) Resume(ctx context.Context, runID string, opts Options) (*Resul
 	if err != nil {
 		return nil, err
 	}
-	if err := r.endLeft(runID); err != nil {
+	if err := rundir.EndLeft(r.cfg.Store, runID); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
 	d, back, err := r.reopened(runID, opts)
@@ -201,7 +202,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 func (rec *record) become(info *machine.RunInfo) {
 	info.ID = rec.run.ID
 	if rec.flow.plan.SeesRunDir() {
-		info.Dir = newFolder(rec.flow.runner.cfg.Store, info.ID).where()
+		info.Dir = rundir.New(rec.flow.runner.cfg.Store, info.ID).Where()
 	}
 }
 

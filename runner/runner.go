@@ -68,6 +68,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/internal/wallclock"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
@@ -201,7 +202,7 @@ type Runner struct {
 func New(cfg Config) (*Runner, error) {
 	r := &Runner{cfg: cfg, handlers: map[string]Handler{}, leastTail: leastTail}
 	if r.cfg.Clock == nil {
-		r.cfg.Clock = systemClock{}
+		r.cfg.Clock = wallclock.System{}
 	}
 	for _, kind := range cfg.Kinds {
 		name := kind.Spec.Name

@@ -159,7 +159,7 @@ func (d *driver) startFrom(rec *record) (err error) {
 	d.watch()
 	d.seq = rec.from.head.Told
 	d.started, d.last = time.Unix(0, rec.from.head.Started), rec.from.head.Last
-	d.time.notBefore(d.last)
+	d.time.NotBefore(d.last)
 	for _, text := range rec.from.head.Hidden {
 		d.mask.LearnValue(text)
 	}

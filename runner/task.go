@@ -34,7 +34,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		task.Beside = graphs.beside
 		task.CallGraph = func(ctx context.Context, call handler.GraphCall) (any, error) { return graphs.run(ctx, task, call) }
 	}
-	task.RunDir = d.folder.make
+	task.RunDir = d.folder.Make
 	d.share(task)
 	d.access(task, id, work.Turns)
 	handler := d.flow.runner.handlers[work.Kind]
@@ -114,3 +114,13 @@ func plainFailure(f *Failure) *Failure {
 
 // errHandlerPanic marks the failure of a handler that panicked.
 var errHandlerPanic = errors.New("the handler panicked")
+
+// inFolder makes the folder before a handler of a flow whose expressions name it.
+func inFolder(handler Handler) Handler {
+	return HandlerFunc(func(ctx context.Context, task *Task) (any, error) {
+		if _, err := task.RunDir(); err != nil {
+			return nil, err
+		}
+		return handler.Run(ctx, task)
+	})
+}

@@ -2,7 +2,15 @@
 
 package runner
 
-import "github.com/graphrun/graphrun/runner/machine"
+import (
+	"time"
+
+	"github.com/graphrun/graphrun/runner/machine"
+)
+
+// grace is how long a cancelled handler may take before the run goes on
+// without it.
+const grace = 6 * time.Second
 
 func (d *driver) startTimer(c *machine.Command) {
 	id := timerID{c.Timer, c.Task}
@@ -59,4 +67,15 @@ func (d *driver) stop() {
 	for _, stop := range d.timers {
 		stop()
 	}
+}
+
+// clockOf is the clock of a run: that of the run around it, its own, the runner's.
+func (f *Flow) clockOf(opts *Options, nested *nesting) Clock {
+	switch {
+	case nested != nil:
+		return nested.parent.clock
+	case opts.Clock != nil:
+		return opts.Clock
+	}
+	return f.runner.cfg.Clock
 }

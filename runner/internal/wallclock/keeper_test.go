@@ -1,4 +1,4 @@
-package runner
+package wallclock
 
 import (
 	"testing"
@@ -15,17 +15,17 @@ func (c *turned) AfterFunc(time.Duration, func()) func() bool { return func() bo
 func TestTimekeeper(t *testing.T) {
 	began := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 	clock := &turned{began}
-	k := newTimekeeper(clock)
-	at := func() time.Duration { return time.Duration(k.now() - began.UnixNano()) }
+	k := NewKeeper(clock)
+	at := func() time.Duration { return time.Duration(k.Now() - began.UnixNano()) }
 	clock.now = began.Add(time.Minute)
 	if got := at(); got != time.Minute {
 		t.Errorf("a minute later it is %s later", got)
 	}
-	k.notBefore(began.Add(30 * time.Second).UnixNano())
+	k.NotBefore(began.Add(30 * time.Second).UnixNano())
 	if got := at(); got != time.Minute {
 		t.Errorf("a moment that has passed makes it %s", got)
 	}
-	k.notBefore(began.Add(time.Hour).UnixNano())
+	k.NotBefore(began.Add(time.Hour).UnixNano())
 	if got := at(); got != time.Hour {
 		t.Errorf("after a run that was left at one hour it is %s", got)
 	}
@@ -36,15 +36,15 @@ func TestTimekeeper(t *testing.T) {
 }
 
 func TestTimekeeperOfTheMachine(t *testing.T) {
-	k := newTimekeeper(systemClock{})
+	k := NewKeeper(System{})
 	for last := int64(0); k.looked < 5*lookEvery; {
-		now := k.now()
+		now := k.Now()
 		if now < last {
 			t.Fatalf("it goes back by %s", time.Duration(last-now))
 		}
 		last = now
 	}
-	if off := time.Duration(time.Now().UnixNano() - k.now()).Abs(); off > time.Second {
+	if off := time.Duration(time.Now().UnixNano() - k.Now()).Abs(); off > time.Second {
 		t.Errorf("it is off by %s", off)
 	}
 }
