@@ -15,6 +15,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // Engine drives runs on a cluster. Its store reads them.
@@ -34,6 +35,8 @@ type ClusterStore interface {
 	ForkOf(ctx context.Context, r *runner.Runner, runID string, opts runner.ForkOptions) (result *runner.Result, at int, err error)
 	// Resume takes up a run and attends it.
 	Resume(ctx context.Context, r *runner.Runner, runID string, opts runner.Options) (*runner.Result, error)
+	// ResumeWith takes up a run with another version of its graph; see runner.ResumeWith.
+	ResumeWith(ctx context.Context, r *runner.Runner, runID string, g *spec.Graph, opts runner.Options) (*runner.Result, error)
 }
 
 // EngineSettings say where the cluster is; see docs/temporal.md.

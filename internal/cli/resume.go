@@ -89,9 +89,6 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 	}
 	id = record.ID
 	g, changed := recordedGraph(&record), changedFiles(&record)
-	if withFile != "" && a.onCluster() {
-		return usagef("--with-file is not to be had with --engine temporal: a run is pinned to its version")
-	}
 	if withFile != "" {
 		changed = nil
 		if g, err = a.loadFlow(withFile); err != nil {
@@ -110,10 +107,12 @@ func (a *app) resume(ctx context.Context, f *driveFlags, id, withFile string) er
 		s.out.note(text)
 	}
 	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
-		if a.onCluster() {
+		switch {
+		case a.onCluster() && withFile != "":
+			return a.engine.store.ResumeWith(ctx, s.runner, id, g, opts)
+		case a.onCluster():
 			return a.engine.store.Resume(ctx, s.runner, id, opts)
-		}
-		if withFile != "" {
+		case withFile != "":
 			return s.runner.ResumeWith(ctx, id, g, opts)
 		}
 		return s.runner.Resume(ctx, id, opts)

@@ -42,7 +42,6 @@ var leftOut = map[string]string{
 	"durable_race":       "is about two processes that want to drive one run",
 	"secrets_stored":     "is about the file that runs are kept in",
 	"durable_store_gone": "is about the file that runs are kept in",
-	"durable_withfile":   "a run is pinned to its version",
 	"engine":             "is about a graphrun that does not have the engine",
 	"mcp_person":         "records what models and tools answer",
 	"next":               "is about the flags that say which file runs are kept in",
@@ -59,7 +58,7 @@ var leftOut = map[string]string{
 
 // few are the sessions that run unless GRAPHRUN_TEST_SESSIONS is all.
 var few = []string{
-	"agent", "approve", "durable_human", "durable_sessions", "durable_why", "each_subgraphs", "events_calls", "failure", "finally", "graphs",
+	"agent", "approve", "durable_human", "durable_sessions", "durable_why", "durable_withfile", "each_subgraphs", "events_calls", "failure", "finally", "graphs",
 	"kinds", "limits_steps", "parallel_joins", "people_each", "people_interrupts", "policies", "routing_order",
 	"run_exit_codes", "secrets_canary", "tools", "tools_graph", "writes_reducers",
 }

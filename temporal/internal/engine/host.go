@@ -5,13 +5,8 @@ package engine
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -72,45 +67,14 @@ type call struct {
 	attempt int32
 }
 
-// flowRunner makes a runner over the texts of a run.
-func flowRunner(record *store.RunRecord, cfg runner.Config) (*runner.Runner, *runner.Flow, error) {
-	texts := record.Files
-	cfg.Load = func(path string) ([]byte, error) {
-		if text, ok := texts[path]; ok {
-			return text, nil
-		}
-		return nil, fs.ErrNotExist
-	}
-	r, err := runner.New(cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	g, found := spec.Parse(record.File, record.Source, spec.Options{Kinds: r.Kinds(), Load: record.Load})
-	if found.HasErrors() {
-		return nil, nil, &runner.InvalidError{Diagnostics: found.Sort()}
-	}
-	flow, err := r.Prepare(g)
-	return r, flow, err
-}
-
-// digestOf names the texts of a run.
-func digestOf(record *store.RunRecord) string {
-	sum := sha256.New()
-	add := func(name string, text []byte) {
-		fmt.Fprintf(sum, "%d %s %d\n", len(name), name, len(text))
-		sum.Write(text)
-	}
-	add(record.File, record.Source)
-	for _, name := range slices.Sorted(maps.Keys(record.Files)) {
-		add(name, record.Files[name])
-	}
-	return hex.EncodeToString(sum.Sum(nil))
-}
-
 // newHost prepares a run. The error says that this worker can't run its version.
 func newHost(start *Start, now time.Time) (*host, error) {
 	h := &host{start: start, digest: digestOf(&start.Record), stage: virtual.NewStage(now)}
-	h.store = newJournal(start.Record, start.RunDir, start.Seed)
+	record := start.Record
+	if start.Before != nil {
+		record = *start.Before
+	}
+	h.store = newJournal(record, start.RunDir, start.Seed)
 	h.store.session = start.Session
 	var kinds []runner.Kind
 	for _, kind := range node.Kinds(node.Options{}) {
@@ -126,6 +90,9 @@ func newHost(start *Start, now time.Time) (*host, error) {
 // begin starts to drive the run.
 func (h *host) begin() {
 	h.drive(func() (*runner.Result, error) {
+		if h.start.Before != nil {
+			return h.adopt()
+		}
 		if h.start.Seed != nil {
 			return h.runner.Resume(context.Background(), h.start.Record.ID, h.options(&h.start.Settings))
 		}

@@ -30,6 +30,12 @@ func (f *flight) listen(ctx workflow.Context) error {
 		workflow.SetUpdateHandler(f.ctx, updateResume, func(ctx workflow.Context, s Settings) (string, error) {
 			return f.deal(ctx, &mail{resume: &s}).refused, nil
 		}),
+		workflow.SetUpdateHandler(f.ctx, updateAdopt, func(ctx workflow.Context, a adoption, journal []byte) (string, error) {
+			if err := a.Start.grow(nil, journal); err != nil {
+				return err.Error(), nil
+			}
+			return f.deal(ctx, &mail{adopt: &a}).refused, nil
+		}),
 		workflow.SetUpdateHandler(f.ctx, updateGraph, func(ctx workflow.Context, call graphCall) (*taskResult, error) {
 			return f.deal(ctx, &mail{graph: &call}).result, nil
 		}),

@@ -24,6 +24,7 @@ type mail struct {
 	offer  *store.Offer
 	ask    store.Request
 	resume *Settings
+	adopt  *adoption
 	// refused and result are the reply, when it is over.
 	refused string
 	result  *taskResult
@@ -61,6 +62,11 @@ func (f *flight) deliver(m *mail) {
 	case m.landing != nil:
 		f.owe(m)
 		return
+	case m.adopt != nil && len(f.inbox) > 0: // nothing that came in is left behind
+		f.inbox = append(f.inbox, m)
+		return
+	case m.adopt != nil:
+		f.adopt(m)
 	case m.offer != nil:
 		f.offer(m)
 	case m.ask != "":

@@ -15,6 +15,7 @@ import (
 	common "go.temporal.io/api/common/v1"
 	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	workflowapi "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
@@ -89,16 +90,9 @@ func (s *Store) launch(ctx context.Context, start *Start, reuse enums.WorkflowId
 
 // Resume takes up a run that pauses or has ended badly, and attends it.
 func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts runner.Options) (*runner.Result, error) {
-	info, err := s.latest(runID)
+	info, one, err := s.stands(runID)
 	if err != nil {
 		return nil, err
-	}
-	one, _ := s.summary(info)
-	if one.Owner != "" && s.ends(runID) { // its last event is told, and its workflow was about to end
-		if info, err = s.latest(runID); err != nil {
-			return nil, err
-		}
-		one, _ = s.summary(info)
 	}
 	told, err := s.told(runID, &one)
 	if err != nil {
@@ -127,6 +121,22 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 		}
 	}
 	return s.attend(ctx, r, runID, told, opts)
+}
+
+// stands is how a run stands that is to be taken up.
+func (s *Store) stands(runID string) (*workflowapi.WorkflowExecutionInfo, store.RunSummary, error) {
+	info, err := s.latest(runID)
+	if err != nil {
+		return nil, store.RunSummary{}, err
+	}
+	one, _ := s.summary(info)
+	if one.Owner != "" && s.ends(runID) { // its last event is told, and its workflow was about to end
+		if info, err = s.latest(runID); err != nil {
+			return nil, one, err
+		}
+		one, _ = s.summary(info)
+	}
+	return info, one, nil
 }
 
 // told is how many events of a run that is taken up were told before, by others: those
@@ -158,7 +168,7 @@ func (s *Store) again(runID, run string, opts *runner.Options) (*Start, error) {
 		return nil, err
 	}
 	start := *before
-	start.Input, start.Session, start.Seed, start.Core = nil, nil, &Seed{Events: texts}, s.cluster.options.core
+	start.Input, start.Session, start.Seed, start.Core, start.Before = nil, nil, &Seed{Events: texts}, s.cluster.options.core, nil
 	dir := start.Settings.Dir
 	start.Settings = settingsOf(opts)
 	start.Settings.Dir = dir

@@ -156,11 +156,15 @@ func (s *Store) Sweep(time.Time, bool) ([]string, error) { return nil, nil }
 
 // update asks something of the workflow of a run and waits for the reply.
 func (s *Store) update(runID, name string, arg, reply any) error {
-	id := rand.Text() // so that asking again asks for the same
-	var args []any
-	if arg != nil {
-		args = []any{arg}
+	if arg == nil {
+		return s.updateWith(runID, name, reply)
 	}
+	return s.updateWith(runID, name, reply, arg)
+}
+
+// updateWith is update with several arguments.
+func (s *Store) updateWith(runID, name string, reply any, args ...any) error {
+	id := rand.Text() // so that asking again asks for the same
 	return s.patiently(runID, func() error {
 		handle, err := s.cluster.client.UpdateWorkflow(s.ctx, client.UpdateWorkflowOptions{
 			WorkflowID: runID, UpdateID: id, UpdateName: name, Args: args, WaitForStage: client.WorkflowUpdateStageCompleted,

@@ -23,6 +23,7 @@ const (
 	updateOffer   = "graphrun-offer"   // an Offer; the reply says why it was refused
 	updateAsk     = "graphrun-ask"     // a Request
 	updateResume  = "graphrun-resume"  // a Settings
+	updateAdopt   = "graphrun-adopt"   // an adoption and its journal; the reply says why it was refused
 	updateReserve = "graphrun-reserve" // of a task, room in the budget
 	updateGraph   = "graphrun-graph"   // of a task, a graph as a tool
 	updateLanded  = "graphrun-landed"  // of a carrier, a landing; the reply is a cargo
@@ -46,6 +47,9 @@ type Start struct {
 	Core int `json:"core"`
 	// Record is what the run is; its texts are the version that it is pinned to.
 	Record store.RunRecord `json:"record"`
+	// Before is what the run was, when it goes on with another version of its graph;
+	// nil: it goes on with the same.
+	Before *store.RunRecord `json:"before,omitempty"`
 	// Input and Settings are those of a new run, Settings also those that a run is
 	// taken up with.
 	Input    map[string]any `json:"input,omitempty"`
@@ -118,6 +122,15 @@ type Seed struct {
 	Snapshot []byte            `json:"-"`
 	Path     []byte            `json:"-"`
 	Events   []json.RawMessage `json:"-"`
+}
+
+// adoption has a run that pauses go on in a new workflow, with another version of its
+// graph.
+type adoption struct {
+	// Start is the input of that workflow. What its seed has not is sent beside.
+	Start Start `json:"start"`
+	// Events is how many the run had when the version was compared with them.
+	Events int `json:"events"`
 }
 
 // Outcome is the result of a workflow.

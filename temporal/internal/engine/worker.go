@@ -4,12 +4,9 @@ package engine
 
 import (
 	"context"
-	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
@@ -19,7 +16,6 @@ import (
 	"github.com/graphrun/graphrun/node"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
-	"github.com/graphrun/graphrun/runner/store"
 )
 
 // Worker has the workflows and activities of graphs.
@@ -150,74 +146,4 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 func (w *Worker) register(with worker.WorkflowRegistry) {
 	with.RegisterWorkflowWithOptions(w.Run, workflow.RegisterOptions{Name: workflowName})
 	with.RegisterWorkflowWithOptions(w.Carry, workflow.RegisterOptions{Name: carrierName})
-}
-
-// flows are those that a worker has compiled, by digest.
-type flows struct {
-	mu       sync.Mutex
-	byDigest map[string]*runner.Flow
-}
-
-// mostFlows bounds how many flows a worker keeps.
-const mostFlows = 256
-
-func (f *flows) add(digest string, flow *runner.Flow) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.byDigest == nil || len(f.byDigest) >= mostFlows {
-		f.byDigest = map[string]*runner.Flow{}
-	}
-	if f.byDigest[digest] == nil {
-		f.byDigest[digest] = flow
-	}
-}
-
-func (f *flows) get(digest string) *runner.Flow {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.byDigest[digest]
-}
-
-// flow is the flow of a task: kept, or from the beginning of its workflow.
-func (w *Worker) flow(ctx context.Context, in *taskInput) (*runner.Flow, error) {
-	digest := in.Flow
-	if flow := w.flows.get(digest); flow != nil {
-		return flow, nil
-	}
-	at := in.home(ctx)
-	start, err := startOf(ctx, w.client, w.converter, at.id, at.run)
-	if err != nil {
-		return nil, err
-	}
-	if got := digestOf(&start.Record); got != digest {
-		return nil, fmt.Errorf("the flow has digest %s, the task wants %s", got, digest)
-	}
-	var kinds []runner.Kind
-	for _, kind := range node.Kinds(node.Options{}) {
-		kinds = append(kinds, runner.Kind{Spec: kind.Spec, Handler: kind.Handler})
-	}
-	_, flow, err := flowRunner(&start.Record, runner.Config{Kinds: kinds})
-	if err != nil {
-		return nil, err
-	}
-	w.flows.add(digest, flow)
-	return flow, nil
-}
-
-// startOf reads the input of a workflow.
-func startOf(ctx context.Context, c client.Client, conv converter.DataConverter, id, run string) (*Start, error) {
-	history := c.GetWorkflowHistory(ctx, id, run, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	if !history.HasNext() {
-		return nil, fmt.Errorf("run %q: %w", id, store.ErrNoRun)
-	}
-	first, err := history.Next()
-	if err != nil {
-		return nil, err
-	}
-	var start Start
-	input := first.GetWorkflowExecutionStartedEventAttributes().GetInput()
-	if err := conv.FromPayload(input.GetPayloads()[0], &start); err != nil { // what follows is large
-		return nil, err
-	}
-	return &start, nil
 }

@@ -52,6 +52,7 @@ type flight struct {
 	packed   *common.Payload // nil: none was
 	driving  bool
 	before   *runner.Result // what the drive before came to; nil: there was none
+	next     *Start         // what the run goes on with in a new workflow, as somebody asked; nil: nothing
 	moving   bool           // nothing more is begun: the run goes on in a new workflow
 	events   int            // the history may have
 }
@@ -84,7 +85,7 @@ func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot, journal []byt
 		due, done := h.stage.Settle(workflow.Now(own))
 		f.carryOut()
 		if done && f.driving {
-			if h.err != nil && f.told.Status == "" && start.Seed == nil {
+			if h.err != nil && f.told.Status == "" && (start.Seed == nil || start.Before != nil) {
 				return nil, temporal.NewNonRetryableApplicationError(h.err.Error(), "refused", h.err)
 			}
 			f.driving = false
@@ -95,6 +96,10 @@ func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot, journal []byt
 		}
 		if !f.driving && h.result != nil && h.result.Status != machine.Paused {
 			return f.ended()
+		}
+		if f.next != nil {
+			f.replyToAll()
+			return nil, f.next.again(ctx)
 		}
 		if out, err, moved := f.move(ctx, start); moved {
 			return out, err
@@ -114,9 +119,8 @@ func (f *flight) begins() {
 	f.host.store.begins(workflow.GetInfo(f.ctx).GetCurrentHistoryLength(), workflow.IsReplaying(f.ctx))
 }
 
-// ended is the outcome of a run that has ended.
-func (f *flight) ended() (*Outcome, error) {
-	// Whoever waits for a reply gets one.
+// replyToAll gives a reply to whoever waits for one.
+func (f *flight) replyToAll() {
 	for !workflow.AllHandlersFinished(f.ctx) || len(f.inbox) > 0 {
 		for len(f.inbox) > 0 {
 			m := f.inbox[0]
@@ -128,6 +132,11 @@ func (f *flight) ended() (*Outcome, error) {
 		f.dispatch()
 		_ = workflow.Await(f.ctx, func() bool { return len(f.inbox) > 0 || workflow.AllHandlersFinished(f.ctx) })
 	}
+}
+
+// ended is the outcome of a run that has ended.
+func (f *flight) ended() (*Outcome, error) {
+	f.replyToAll()
 	if err := f.leave(); err != nil {
 		return nil, err
 	}
@@ -298,11 +307,16 @@ func (f *flight) move(ctx workflow.Context, start *Start) (*Outcome, error, bool
 		return nil, nil, false
 	}
 	next := *start
-	next.Input, next.Session = nil, nil
+	next.Input, next.Session, next.Before = nil, nil, nil
 	next.Settings = Settings{
 		Dir: start.Settings.Dir, Answers: f.host.stage.AnswersLeft(), By: start.Settings.By,
 		PauseBefore: start.Settings.PauseBefore, PauseAfter: start.Settings.PauseAfter,
 	}
 	next.Seed = f.host.store.seed(info.WorkflowExecution.RunID)
-	return nil, workflow.NewContinueAsNewError(ctx, workflowName, &next, next.snapshot(), next.journal()), true
+	return nil, next.again(ctx), true
+}
+
+// again ends a workflow so that the run goes on in a new one.
+func (s *Start) again(ctx workflow.Context) error {
+	return workflow.NewContinueAsNewError(ctx, workflowName, s, s.snapshot(), s.journal())
 }
