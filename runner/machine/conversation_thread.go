@@ -186,9 +186,9 @@ func lastOf[T any](list []T, n int) []T {
 // declaration order of their branches. They parted in a fan-out, nil: unknown.
 // Which branch was quicker makes no difference.
 func (s *State) mergeThreads(threads []*thread, parted *fanout) *thread {
-	first, before := threads[0], 0
+	first, before, fork := threads[0], 0, 0
 	if parted != nil && parted.thread != nil {
-		before = parted.thread.At
+		before, fork = parted.thread.At, parted.thread.Steps
 	}
 	if first == nil || len(threads) == 1 {
 		return first
@@ -208,15 +208,27 @@ func (s *State) mergeThreads(threads []*thread, parted *fanout) *thread {
 		}
 		th.At = max(th.At, other.At)
 		th.Ran = mergeRan(th.Ran, other.Ran)
-		same := 0
-		for same < min(len(first.Done), len(other.Done)) && first.Done[same] == other.Done[same] {
-			same++
-		}
-		th.Done = lastOf(slices.Concat(th.Done, other.Done[same:]), maxDone)
-		th.Steps += len(other.Done) - same
+		done, steps := first.parted(other, fork)
+		th.Done, th.Steps = lastOf(slices.Concat(th.Done, done), maxDone), th.Steps+steps
 	}
 	th.Shared = s.conversation.merge(lists)
 	return &th
+}
+
+// parted are the steps by which other goes beyond what it shares with th, as far as
+// its list of them goes, and how many there are. Both share their first steps, fork
+// of them at least.
+func (th *thread) parted(other *thread, fork int) (done []string, steps int) {
+	from, otherFrom := th.Steps-len(th.Done), other.Steps-len(other.Done)
+	begin := max(from, otherFrom)
+	shared := begin
+	for shared < min(th.Steps, other.Steps) && th.Done[shared-from] == other.Done[shared-otherFrom] {
+		shared++
+	}
+	if shared == begin {
+		shared = fork // whether they share more is no longer known
+	}
+	return other.Done[max(0, shared-otherFrom):], other.Steps - shared
 }
 
 // arriveAtEnd takes the thread of a branch that has reached END.

@@ -2,6 +2,8 @@ package machine_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -95,6 +97,67 @@ func TestSaidInTheRun(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("cached %v: said %q, want %q", cached, got, want)
+		}
+	}
+}
+
+// A join is told of each step on the ways to it once, also when there were more of
+// them than a token remembers, and of the shorter way first or last.
+func TestStepsAtJoin(t *testing.T) {
+	for _, test := range []struct {
+		before int // visits of a, with b between them, before the branches part
+		edges  string
+		ran    []string // after the fan-out, in this order
+		steps  int
+		last   string
+	}{
+		{1, "[{from: a, to: [x, m]}, {from: x, to: m}]", []string{"x"}, 2, "[a x]"},
+		{1, "[{from: a, to: [m, x]}, {from: x, to: m}]", []string{"x"}, 2, "[a x]"},
+		{1, "[{from: a, to: [x, y]}, {from: x, to: m}, {from: y, to: z}, {from: z, to: m}]", []string{"x", "y", "z"}, 4, "[a x y z]"},
+		{12, "[{from: a, to: [x, y]}, {from: x, to: m}, {from: y, to: z}, {from: z, to: m}]", []string{"x", "y", "z"}, 26, "a x y z]"},
+		{30, "[{from: a, to: [x, y]}, {from: x, to: m}, {from: y, to: z}, {from: z, to: m}]", []string{"x", "y", "z"}, 62, "a x y z]"},
+		{30, "[{from: a, to: [m, x]}, {from: x, to: m}]", []string{"x"}, 60, "a x]"},
+	} {
+		edges := strings.Replace(test.edges, "[", fmt.Sprintf("[{from: a, to: b, when: visits.a < %d}, {from: b, to: a}, {from: m, to: END}, ", test.before), 1)
+		others := ""
+		for _, id := range test.ran {
+			others += id + ": {kind: pass}, "
+		}
+		plan := build(t, head+"\nnodes: {a: {kind: pass}, b: {kind: pass}, "+others+"m: {kind: llm, prompt: x, join: {wait: all}}}\nedges: "+edges)
+		s, talk := plan.NewState(), (*machine.Talk)(nil)
+		apply := func(e machine.Event) {
+			e.At = simEpoch
+			cmds, err := plan.Apply(s, e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range cmds {
+				if c.Kind == machine.RunTask && c.Task.Node == "m" {
+					talk = c.Work.Talk
+				}
+			}
+		}
+		apply(machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "run"}})
+		for visit := range test.before {
+			if visit > 0 {
+				apply(ended("b", visit, 1, nil))
+				apply(closes)
+			}
+			apply(ended("a", visit+1, 1, nil))
+			apply(closes)
+		}
+		for _, id := range test.ran {
+			apply(ended(id, 1, 1, nil))
+			if id != "x" || !slices.Contains(test.ran, "y") {
+				apply(closes)
+			}
+		}
+		if talk == nil {
+			t.Errorf("%s: the join was not reached", edges)
+			continue
+		}
+		if got := fmt.Sprint(talk.Done); talk.Steps != test.steps || !strings.HasSuffix(got, test.last) {
+			t.Errorf("%s: %d steps %s, want %d ending %s", edges, talk.Steps, got, test.steps, test.last)
 		}
 	}
 }
