@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/input"
+	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/internal/rundir"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -73,7 +74,7 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 	if err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
-	d, err := rec.replayed(opts, rec.events)
+	d, err := rec.replayed(opts, rec.Events)
 	if err == nil {
 		err = errors.Join(d.unread, d.checkAnswers())
 	}
@@ -91,11 +92,11 @@ func (r *Runner) ResumeWith(ctx context.Context, runID string, g *spec.Graph, op
 
 // adopted is a run as another flow takes it up: with the events that are left
 // when its end is taken back.
-func (r *Runner) adopted(runID string, flow *Flow) (rec *record, back *comeback, err error) {
+func (r *Runner) adopted(runID string, flow *Flow) (rec *record, back *journal.Comeback, err error) {
 	if rec, err = r.load(runID); err != nil {
 		return nil, nil, err
 	}
-	ended, err := rec.replayed(Options{}, rec.events)
+	ended, err := rec.replayed(Options{}, rec.Events)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,15 +107,15 @@ func (r *Runner) adopted(runID string, flow *Flow) (rec *record, back *comeback,
 	if err != nil {
 		return nil, nil, err
 	}
-	if back, err = rec.rewind(ended.state); err != nil {
+	if back, err = rec.Rewind(ended.state); err != nil {
 		return nil, nil, err
 	}
-	back.told = told
+	back.Told = told
 	if err := rec.fits(flow); err != nil {
 		return nil, nil, err
 	}
 	g := flow.graph
-	rec.flow = flow
+	rec.readBy(flow)
 	rec.run.Graph, rec.run.File, rec.run.Source, rec.run.Files = g.Name.Value, absolute(g.File.Name), g.File.Src, flow.files
 	return rec, back, nil
 }
@@ -129,8 +130,8 @@ func (rec *record) fits(flow *Flow) error {
 	if err != nil {
 		return err
 	}
-	for i := range rec.events {
-		d, err := compareStep(then, now, &rec.events[i])
+	for i := range rec.Events {
+		d, err := compareStep(then, now, &rec.Events[i])
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/graphrun/graphrun/runner/internal/answers"
+	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/internal/wallclock"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -49,7 +50,7 @@ func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []s
 	if err != nil {
 		return err
 	}
-	d, err := rec.replayed(Options{}, rec.events)
+	d, err := rec.replayed(Options{}, rec.Events)
 	if err != nil {
 		return err
 	}
@@ -133,7 +134,7 @@ func (r *Runner) WhoAnswered(runID, target string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d, err := rec.replayed(Options{}, rec.events)
+	d, err := rec.replayed(Options{}, rec.Events)
 	if err != nil {
 		return "", err
 	}
@@ -146,29 +147,23 @@ func (d *driver) whoAnswered(target string) string { return d.tellAnswer(d.lastA
 // lastAnswer finds in the journal how a question was answered last: by a person, or
 // else by the end of its time; nil: not at all. Only a refusal asks.
 func (d *driver) lastAnswer(target string) *machine.Event {
-	store := d.flow.runner.cfg.Store
-	if store == nil {
+	kept := d.flow.runner.cfg.Store
+	if kept == nil {
 		return nil
 	}
 	var last *machine.Event
-	for read := 0; ; {
-		events, err := store.Stretch(d.outermost().opts.RunID, read, stretchSize)
-		if err != nil {
-			return nil
+	err := journal.EachEvent(kept, d.outermost().opts.RunID, func(e *machine.Event) {
+		byPerson := e.Kind == machine.Answered && e.By != ""
+		byTime := e.Kind == machine.TimerFired && e.Timer == machine.AnswerTimer
+		if (e.Target == target || answers.WithoutIndexes(e.Target) == target) && (byPerson || byTime && last == nil) {
+			own := *e
+			last = &own
 		}
-		if len(events) == 0 {
-			return last
-		}
-		read += len(events)
-		eachEvent(events, func(e *machine.Event) {
-			byPerson := e.Kind == machine.Answered && e.By != ""
-			byTime := e.Kind == machine.TimerFired && e.Timer == machine.AnswerTimer
-			if (e.Target == target || answers.WithoutIndexes(e.Target) == target) && (byPerson || byTime && last == nil) {
-				kept := *e
-				last = &kept
-			}
-		})
+	})
+	if err != nil {
+		return nil
 	}
+	return last
 }
 
 // tellAnswer says who answered what, and when.
@@ -189,32 +184,6 @@ func quoted(v any) string {
 		return strconv.Quote(text)
 	}
 	return string(appendValue(nil, v))
-}
-
-// eachEvent visits the events of a run and, in their notes, those of its subgraphs.
-func eachEvent(events []machine.Event, visit func(*machine.Event)) {
-	for i := range events {
-		e := &events[i]
-		visit(e)
-		if e.Kind != machine.TaskNoted {
-			continue
-		}
-		notes := e.Output
-		if call, ok := notes.(map[string]any); ok {
-			notes = call[noteGraphEvents]
-		}
-		list, _ := notes.([]any)
-		var inside []machine.Event
-		for _, item := range list {
-			if fields, ok := item.(map[string]any); !ok || fields["kind"] == nil {
-				continue
-			}
-			if event, _, err := readNoted(item); err == nil {
-				inside = append(inside, event)
-			}
-		}
-		eachEvent(inside, visit)
-	}
 }
 
 // summary is how a run stands, for those who list runs.

@@ -10,6 +10,7 @@ import (
 	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/internal/answers"
 	"github.com/graphrun/graphrun/runner/internal/budget"
+	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/internal/rundir"
 	"github.com/graphrun/graphrun/runner/internal/runlog"
@@ -67,7 +68,7 @@ type driver struct {
 	candidates []machine.Candidate
 	path       []int32
 	// before is what the run was restored from, saved when the next snapshot is due.
-	before  snapshot
+	before  journal.Snapshot
 	saved   saving
 	history []view.HistoryRecord
 	last    int64 // when the last replayed event happened

@@ -155,7 +155,7 @@ func (d *driver) noteSteps(at int64) error {
 }
 
 // steps counts the node executions in the path of the run.
-func (d *driver) steps() int { return d.before.head.Steps + len(d.path) }
+func (d *driver) steps() int { return d.before.Head.Steps + len(d.path) }
 
 // broken is what a run has come to whose journal failed; nil when another driver
 // has it, which knows better.

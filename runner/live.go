@@ -29,7 +29,7 @@ func (rec *record) hear() {
 
 // tellLive tells what was told live before the next event of the journal.
 func (d *driver) tellLive(rec *record) error {
-	for len(rec.heard) > 0 && rec.heard[0].After <= rec.total {
+	for len(rec.heard) > 0 && rec.heard[0].After <= rec.Total {
 		d.event = rec.heard[0].Event
 		d.event.live = true
 		rec.heard = rec.heard[1:]

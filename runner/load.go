@@ -7,37 +7,37 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// record is a run as its store has it, with the events that count.
+// record is a run, or a subgraph of one, whose journal is read.
 type record struct {
+	journal.Reading
 	run  store.RunRecord
 	flow *Flow
-	// from is the snapshot that the events go on from; the zero one is the
-	// beginning of the run.
-	from snapshot
-	// stale says that there is a later snapshot, of events that count no more.
-	stale bool
-	// events are those that count, at their places in the journal.
-	events []machine.Event
-	places []int
-	total  int // events in the journal
-	// paged says that the events are read when they are needed: total is then how
-	// many have been. retractions are those of the whole journal, undone what they
-	// take back.
-	paged       bool
-	retractions []store.Retraction
-	undone      map[int]bool
-	// nested says that the record is of a subgraph.
-	nested bool
 	// live has what was told live, nil: nothing has; heard is what is to be told.
 	live  LiveStore
 	heard []LiveEvent
 }
+
+// reading is a journal of the flow.
+func (f *Flow) reading() journal.Reading { return journal.Reading{Graph: f.graph, Plan: f.plan} }
+
+// readNotes reads what is noted of a subgraph's run; size is that of the events.
+func (f *Flow) readNotes(log []any) (rec *record, size int, err error) {
+	r, size, err := journal.ReadNotes(f.graph, f.plan, log)
+	if err != nil {
+		return nil, 0, err
+	}
+	return &record{Reading: *r, flow: f}, size, nil
+}
+
+// readBy makes a record one of another flow.
+func (rec *record) readBy(flow *Flow) { rec.flow, rec.Graph, rec.Plan = flow, flow.graph, flow.plan }
 
 // load reads a run from its beginning.
 func (r *Runner) load(runID string) (*record, error) {
@@ -45,12 +45,7 @@ func (r *Runner) load(runID string) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	events, err := r.cfg.Store.Events(runID)
-	if err != nil {
-		return nil, err
-	}
-	rec.take(events)
-	return rec, nil
+	return rec, rec.ReadAll()
 }
 
 // find reads what a run is, and compiles the graph that it was started with.
@@ -70,24 +65,9 @@ func (r *Runner) find(runID string) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &record{run: run, flow: flow}, nil
-}
-
-// take keeps the events after from that count.
-func (rec *record) take(events []machine.Event) {
-	first := rec.from.events
-	rec.events, rec.places, rec.total = nil, nil, first+len(events)
-	undone := map[int]bool{}
-	for i := range events {
-		for _, place := range events[i].Undo {
-			undone[place] = true
-		}
-	}
-	for i := range events {
-		if !undone[first+i] {
-			rec.events, rec.places = append(rec.events, events[i]), append(rec.places, first+i)
-		}
-	}
+	rec := &record{Reading: flow.reading(), run: run, flow: flow}
+	rec.RunID, rec.Store = runID, r.cfg.Store
+	return rec, nil
 }
 
 // replayed is a driver with its state, before it drives.
@@ -152,41 +132,17 @@ func (r *Runner) loadFrom(runID string, most int) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	for {
-		kept, err := r.cfg.Store.Snapshot(runID, most)
-		if err != nil {
-			return nil, err
-		}
-		rec.from = snapshot{}
-		if kept.Events > 0 {
-			if rec.from, err = readSnapshot(kept, rec.flow.plan); err != nil {
-				most, rec.stale = kept.Events-1, true
-				continue
-			}
-		}
-		events, err := r.cfg.Store.EventsAfter(runID, rec.from.events)
-		if err != nil {
-			return nil, err
-		}
-		if first, ok := firstUndone(events); ok && first < rec.from.events {
-			most, rec.stale = first, true
-			continue
-		}
-		rec.take(events)
-		return rec, nil
-	}
+	return rec, rec.ReadFrom(most)
 }
 
-// firstUndone is the first place in the journal that counts no more.
-func firstUndone(events []machine.Event) (first int, ok bool) {
-	for i := range events {
-		for _, place := range events[i].Undo {
-			if !ok || place < first {
-				first, ok = place, true
-			}
-		}
+// loadAt reads a run from its latest snapshot with fewer than so many steps in its
+// path. Its events are read by Each.
+func (r *Runner) loadAt(runID string, step int) (*record, error) {
+	rec, err := r.find(runID)
+	if err != nil {
+		return nil, err
 	}
-	return first, ok
+	return rec, rec.Open(step)
 }
 
 // replayedToEnd is a run's driver in the state that all its events lead to. The
@@ -201,14 +157,14 @@ func (r *Runner) replayedToEnd(runID string, opts Options) (*record, *driver, er
 		if err != nil {
 			return nil, nil, err
 		}
-		d, err := rec.replayed(opts, rec.events)
+		d, err := rec.replayed(opts, rec.Events)
 		if err != nil || !d.state.Ending() || d.state.InFinally() || d.state.Status == machine.Completed {
 			return rec, d, err
 		}
-		began, err := rec.from.restore(rec.flow.plan)
+		began, err := rec.Begin()
 		if err != nil || !began.Ending() {
 			return rec, d, err
 		}
-		most = rec.from.events - 1
+		most = rec.From.Events - 1
 	}
 }

@@ -103,7 +103,7 @@ func (l *logReader) look() error {
 	if err != nil {
 		return err
 	}
-	d, err := rec.replayed(Options{}, rec.events)
+	d, err := rec.replayed(Options{}, rec.Events)
 	if err != nil {
 		return err
 	}

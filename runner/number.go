@@ -5,6 +5,7 @@ package runner
 import (
 	"errors"
 
+	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -80,30 +81,24 @@ func (rec *record) toldBefore() (int64, error) {
 // journal, all when negative: from the snapshot of a record on, if that says what had
 // been told.
 func (rec *record) toldToNobody(until int) (*driver, error) {
-	from := rec.from
-	if from.head.Told == 0 {
-		from = snapshot{}
+	from := rec.From
+	if from.Head.Told == 0 {
+		from = journal.Snapshot{}
 	}
 	d, err := rec.tellNobody(from, until)
 	if errors.Is(err, errBegunBefore) {
-		d, err = rec.tellNobody(snapshot{}, until)
+		d, err = rec.tellNobody(journal.Snapshot{}, until)
 	}
 	return d, err
 }
 
-func (rec *record) tellNobody(from snapshot, until int) (*driver, error) {
-	own := &record{run: rec.run, flow: rec.flow, from: from, total: from.events, paged: true}
-	own.from.fresh = nil // the record's own
-	retractions, err := rec.flow.runner.cfg.Store.Retractions(rec.run.ID)
+func (rec *record) tellNobody(from journal.Snapshot, until int) (*driver, error) {
+	again, err := rec.Again(from)
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range retractions {
-		if one.By < from.events {
-			own.retractions = append(own.retractions, one)
-		}
-	}
-	d, err := own.reader(Options{Sink: silent{latest: from.events > 0}})
+	own := &record{Reading: *again, run: rec.run, flow: rec.flow}
+	d, err := own.reader(Options{Sink: silent{latest: from.Events > 0}})
 	if err == nil {
 		err = d.replayAll(own, until)
 	}

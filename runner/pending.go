@@ -99,7 +99,7 @@ func (d *driver) readChildrenOf(id machine.TaskID, notes []any) (children []*dri
 }
 
 func (d *driver) readInside(flow *Flow, of inner, log []any) (*driver, error) {
-	rec, _, err := readLog(flow, log)
+	rec, _, err := flow.readNotes(log)
 	if err != nil {
 		return nil, err
 	}
@@ -107,8 +107,8 @@ func (d *driver) readInside(flow *Flow, of inner, log []any) (*driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range rec.events {
-		if err := child.replay(&rec.events[i]); err != nil {
+	for i := range rec.Events {
+		if err := child.replay(&rec.Events[i]); err != nil {
 			return nil, err
 		}
 	}

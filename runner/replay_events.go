@@ -2,12 +2,7 @@
 
 package runner
 
-import (
-	"slices"
-
-	"github.com/graphrun/graphrun/runner/machine"
-	"github.com/graphrun/graphrun/runner/store"
-)
+import "github.com/graphrun/graphrun/runner/machine"
 
 // ReplayEvents tells the sink of opts what has happened in a run, from its beginning, as
 // its drivers told it, also how it ended before it was taken up again. What a journal
@@ -32,7 +27,7 @@ func (r *Runner) ReplayEvents(runID string, opts Options) (*Result, error) {
 // they happened.
 func (d *driver) replayAll(rec *record, until int) error {
 	for {
-		events, err := rec.flow.runner.cfg.Store.Stretch(rec.run.ID, rec.total, stretchSize)
+		events, err := rec.Next()
 		if err != nil {
 			return err
 		}
@@ -44,7 +39,7 @@ func (d *driver) replayAll(rec *record, until int) error {
 			if err := d.tellLive(rec); err != nil {
 				return err
 			}
-			if rec.total == until {
+			if rec.Total == until {
 				return nil
 			}
 			if undo := events[i].Undo; len(undo) > 0 {
@@ -52,7 +47,7 @@ func (d *driver) replayAll(rec *record, until int) error {
 					return err
 				}
 			}
-			rec.total++
+			rec.Total++
 			if err := d.replayEvent(&events[i]); err != nil {
 				return err
 			}
@@ -66,33 +61,20 @@ func (d *driver) takeBack(rec *record, undo []int) error {
 	if err := d.tellPause(); err != nil {
 		return err
 	}
-	place := rec.total
-	back := &record{run: rec.run, flow: rec.flow, paged: true, undone: map[int]bool{}}
-	for _, one := range rec.retractions {
-		if one.By < place {
-			back.retractions = append(back.retractions, one)
-		}
-	}
-	back.retractions = append(back.retractions, store.Retraction{By: place, Places: undo})
-	for _, one := range back.retractions {
-		for _, at := range one.Places {
-			back.undone[at] = true
-		}
-	}
-	rec.retractions = slices.Clone(back.retractions)
-	if kept, err := back.snapshotAt(place); err != nil {
+	place := rec.Total
+	left, err := rec.TakeBack(undo)
+	if err != nil {
 		return err
-	} else if from, bad := readSnapshot(kept, rec.flow.plan); kept.Events > 0 && bad == nil {
-		back.from, back.total = from, kept.Events
 	}
+	back := &record{Reading: *left, run: rec.run, flow: rec.flow}
 	opts := d.opts
 	opts.Sink = nil
 	there, err := back.replayed(opts, nil)
 	if err != nil {
 		return err
 	}
-	err = back.each(func(e *machine.Event) (bool, error) {
-		if back.total > place {
+	err = back.Each(func(e *machine.Event) (bool, error) {
+		if back.Total > place {
 			return false, nil
 		}
 		return true, there.replay(e)

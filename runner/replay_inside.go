@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/internal/mask"
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -49,13 +50,11 @@ func (d *driver) innerOf(task machine.TaskID, note any) (of inner, flow *Flow, l
 	if flow = d.flow.children[task.Node]; flow != nil {
 		return of, flow, note
 	}
-	fields, _ := note.(map[string]any)
-	of.call, _ = fields[noteGraphCall].(int)
-	of.file, _ = fields[noteGraphFile].(string)
+	of.call, of.file, log = journal.ReadCall(note)
 	if of.call == 0 {
 		return of, nil, nil
 	}
-	return of, d.flow.tool(task.Node, of.file), fields[noteGraphEvents]
+	return of, d.flow.tool(task.Node, of.file), log
 }
 
 // replayInside tells what a note says of a subgraph's run.
@@ -64,13 +63,13 @@ func (d *driver) replayInside(event *machine.Event) error {
 	if flow == nil || d.opts.Sink == nil {
 		return nil
 	}
-	rec, _, err := readLog(flow, []any{log})
+	rec, _, err := flow.readNotes([]any{log})
 	if err != nil {
 		return err
 	}
-	begins := len(rec.events) > 0 && rec.events[0].Kind == machine.RunBegan
+	begins := len(rec.Events) > 0 && rec.Events[0].Kind == machine.RunBegan
 	r := d.readers[of]
-	if r == nil && !begins && rec.from.events == 0 && d.countsLatest() {
+	if r == nil && !begins && rec.From.Events == 0 && d.countsLatest() {
 		return errBegunBefore
 	}
 	if r == nil || event.Anew || begins {
@@ -81,8 +80,8 @@ func (d *driver) replayInside(event *machine.Event) error {
 			return err
 		}
 	}
-	for i := range rec.events {
-		if err := r.replayEvent(&rec.events[i]); err != nil {
+	for i := range rec.Events {
+		if err := r.replayEvent(&rec.Events[i]); err != nil {
 			return err
 		}
 	}
@@ -101,7 +100,8 @@ func (d *driver) readerOf(flow *Flow, of inner, rec *record) (*reader, error) {
 	if before := d.readers[of]; before != nil {
 		child.readers = before.driver.readers
 	}
-	d.readers[of] = &reader{driver: child, rec: &record{flow: flow, from: rec.from}}
+	d.readers[of] = &reader{driver: child, rec: &record{Reading: flow.reading(), flow: flow}}
+	d.readers[of].rec.From = rec.From
 	return d.readers[of], nil
 }
 
@@ -109,25 +109,25 @@ func (d *driver) readerOf(flow *Flow, of inner, rec *record) (*reader, error) {
 // before the snapshot that reading began with is in the state.
 func (d *driver) catchUp(r *reader, event *machine.Event) error {
 	log := d.state.Log(event.Task)
-	if d.before.events == 0 || event.Anew || len(log) < 2 {
+	if d.before.Events == 0 || event.Anew || len(log) < 2 {
 		return nil
 	}
 	if _, whole := event.Output.(map[string]any); whole { // a snapshot of the subgraph
 		return nil
 	}
-	rec, _, err := readLog(r.rec.flow, log[:len(log)-1])
+	rec, _, err := r.rec.flow.readNotes(log[:len(log)-1])
 	if err != nil {
 		return err
 	}
 	if r.driver, err = startReading(r.rec.flow, r.driver.nested, rec); err != nil {
 		return err
 	}
-	for i := range rec.events {
-		if err := r.driver.replay(&rec.events[i]); err != nil {
+	for i := range rec.Events {
+		if err := r.driver.replay(&rec.Events[i]); err != nil {
 			return err
 		}
 	}
-	r.rec, r.events = rec, slices.Clone(rec.events)
+	r.rec, r.events = rec, slices.Clone(rec.Events)
 	return nil
 }
 
@@ -155,13 +155,13 @@ func (r *reader) replayEvent(event *machine.Event) error {
 	if len(event.Undo) == 0 {
 		return r.driver.replayEvent(event)
 	}
-	r.rec.take(slices.Clone(r.events))
+	r.rec.Take(slices.Clone(r.events))
 	child, err := startReading(r.rec.flow, r.driver.nested, r.rec)
 	if err != nil {
 		return err
 	}
-	for i := range r.rec.events[:len(r.rec.events)-1] {
-		if err := child.replay(&r.rec.events[i]); err != nil {
+	for i := range r.rec.Events[:len(r.rec.Events)-1] {
+		if err := child.replay(&r.rec.Events[i]); err != nil {
 			return err
 		}
 	}

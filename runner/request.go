@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -53,42 +54,42 @@ func (r *Runner) Cancel(runID string) (*Result, error) {
 	if r.cfg.Store == nil {
 		return nil, fmt.Errorf("run %q: %w: there is no store", runID, store.ErrNoRun)
 	}
-	journal, err := r.cfg.Store.Open(runID, r.cfg.Owner)
+	held, err := r.cfg.Store.Open(runID, r.cfg.Owner)
 	if err != nil {
 		return nil, err
 	}
 	rec, err := r.loadFrom(runID, -1)
 	if err != nil {
-		return nil, errors.Join(err, journal.Close())
+		return nil, errors.Join(err, held.Close())
 	}
-	d, err := rec.replayed(Options{}, rec.events)
+	d, err := rec.replayed(Options{}, rec.Events)
 	if err != nil {
-		return nil, errors.Join(err, journal.Close())
+		return nil, errors.Join(err, held.Close())
 	}
 	if d.state.Ended() {
 		result, err := d.recorded()
 		if err == nil {
 			err = d.leave(d.last)
 		}
-		return result, errors.Join(err, journal.Close())
+		return result, errors.Join(err, held.Close())
 	}
-	d.journal = journal
+	d.journal = held
 	if err := d.cancelUndriven(); err != nil {
-		return nil, errors.Join(err, journal.Close())
+		return nil, errors.Join(err, held.Close())
 	}
 	if d.state.InFinally() {
 		if d.unread != nil {
-			return nil, errors.Join(d.unread, journal.Close())
+			return nil, errors.Join(d.unread, held.Close())
 		}
 		told, err := rec.toldBefore()
 		if err != nil {
-			return nil, errors.Join(err, journal.Close())
+			return nil, errors.Join(err, held.Close())
 		}
-		return d.goOn(context.Background(), journal, &comeback{told: told})
+		return d.goOn(context.Background(), held, &journal.Comeback{Told: told})
 	}
 	result, err := d.recorded()
 	if err != nil {
-		return nil, errors.Join(err, journal.Close())
+		return nil, errors.Join(err, held.Close())
 	}
 	return result, d.closeJournal(result)
 }

@@ -6,10 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/graphrun/graphrun/internal/input"
+	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/internal/rundir"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -94,20 +94,20 @@ func (d *driver) overAlready(journal store.Journal) (*Result, error) {
 }
 
 // goOn drives a run on from where it stands.
-func (d *driver) goOn(ctx context.Context, journal store.Journal, back *comeback) (*Result, error) {
+func (d *driver) goOn(ctx context.Context, journal store.Journal, back *journal.Comeback) (*Result, error) {
 	d.journal, d.noted = journal, d.now()
 	if err := journal.Note(store.RunSummary{Status: machine.Running, Steps: d.state.Steps, Updated: d.clock.Now()}); err != nil {
 		return nil, errors.Join(err, journal.Close())
 	}
-	event := back.event(d.now(), d.opts.info(d.opts.RunID))
-	d.goOnFromNumber(back.told)
+	event := back.Event(d.now(), d.opts.info(d.opts.RunID))
+	d.goOnFromNumber(back.Told)
 	event.Told = d.lastNumber()
 	d.tell(RunResumed, d.now(), nil)
 	return d.finishRun(ctx, event)
 }
 
 // reopened is a run's driver in the state that the run is taken up in.
-func (r *Runner) reopened(runID string, opts Options) (*driver, *comeback, error) {
+func (r *Runner) reopened(runID string, opts Options) (*driver, *journal.Comeback, error) {
 	rec, d, err := r.replayedToEnd(runID, opts)
 	if err != nil || d.state.Status == machine.Completed {
 		return d, nil, err
@@ -116,13 +116,13 @@ func (r *Runner) reopened(runID string, opts Options) (*driver, *comeback, error
 	if err != nil {
 		return nil, nil, err
 	}
-	back, err := rec.rewind(d.state)
+	back, err := rec.Rewind(d.state)
 	if err != nil {
 		return nil, nil, err
 	}
-	back.told = told
-	if len(back.undo) > 0 {
-		if d, err = rec.replayed(opts, rec.events); err != nil {
+	back.Told = told
+	if len(back.Undo) > 0 {
+		if d, err = rec.replayed(opts, rec.Events); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -160,7 +160,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 			fmt.Sprintf("step %d: run %q has taken %d steps", opts.At, runID, at),
 		}}
 	}
-	told, err := rec.toldToNobody(rec.total)
+	told, err := rec.toldToNobody(rec.Total)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -170,7 +170,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	rec.run.ID, rec.run.Parent, rec.run.ParentStep = opts.RunID, runID, at
 	rec.run.Session = "" // what it leaves is none of the session's business
 	rec.run.Labels, rec.run.Started = opts.Labels, r.cfg.Clock.Now()
-	d, err := rec.replayed(opts.Options, rec.events)
+	d, err := rec.replayed(opts.Options, rec.Events)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -190,7 +190,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	info := opts.info(opts.RunID)
 	rec.become(info)
 	d.goOnFromNumber(told.lastNumber())
-	first := []machine.Event{{Kind: machine.Resumed, At: last.At, Run: info, Undo: rec.undoneLater(), Told: d.lastNumber()}, *last}
+	first := []machine.Event{{Kind: machine.Resumed, At: last.At, Run: info, Undo: rec.UndoneLater(), Told: d.lastNumber()}, *last}
 	if err := d.createFork(rec, runID, first); err != nil {
 		return nil, 0, err
 	}
@@ -212,7 +212,7 @@ func (d *driver) createFork(rec *record, from string, first []machine.Event) err
 	for i := range first {
 		d.vault.Event(&first[i])
 	}
-	journal, err := d.flow.runner.cfg.Store.Fork(rec.run, from, rec.total, first...)
+	journal, err := d.flow.runner.cfg.Store.Fork(rec.run, from, rec.Total, first...)
 	switch {
 	case errors.Is(err, store.ErrRunExists):
 		return err
@@ -220,7 +220,7 @@ func (d *driver) createFork(rec *record, from string, first []machine.Event) err
 		return d.journalFailed(err)
 	}
 	d.journal, d.durable, d.noted = journal, len(first), d.now()
-	d.saved.events, d.saved.stale = rec.total+len(first), len(first[0].Undo) > 0
+	d.saved.events, d.saved.stale = rec.Total+len(first), len(first[0].Undo) > 0
 	return nil
 }
 
@@ -262,39 +262,14 @@ func (rec *record) cut(step int) (last *machine.Event, steps int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	err = rec.each(func(e *machine.Event) (bool, error) {
-		kept := *e
+	last, err = rec.Cut(func(e *machine.Event) (bool, error) {
 		if err := d.replay(e); err != nil {
 			return false, err
 		}
-		if steps = d.steps(); steps < step {
-			rec.events = append(rec.events, kept)
-			return true, nil
-		}
-		last = &kept
-		rec.total-- // it is not in what the record ends with
-		return false, nil
+		steps = d.steps()
+		return steps >= step, nil
 	})
-	rec.paged = false
 	return last, steps, err
-}
-
-// undoneLater are those of the events of a record that count no more since an event
-// after its end.
-func (rec *record) undoneLater() []int {
-	var out []int
-	for _, one := range rec.retractions {
-		if one.By < rec.total {
-			continue
-		}
-		for _, place := range one.Places {
-			if place < rec.total {
-				out = append(out, place)
-			}
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // recentEvents is how many events of the journal Show tells at least, if there
@@ -309,8 +284,8 @@ func (r *Runner) Show(runID string, opts Options) (*Result, error) {
 		return r.Replay(runID, -1, opts)
 	}
 	rec, err := r.loadFrom(runID, -1)
-	if err == nil && opts.Sink != nil && rec.from.events > 0 && len(rec.events) < recentEvents {
-		rec, err = r.loadFrom(runID, max(0, rec.total-recentEvents))
+	if err == nil && opts.Sink != nil && rec.From.Events > 0 && len(rec.Events) < recentEvents {
+		rec, err = r.loadFrom(runID, max(0, rec.Total-recentEvents))
 	}
 	if err != nil {
 		return nil, err
@@ -338,7 +313,7 @@ func (rec *record) walk(at int, opts Options) (*Result, error) {
 	if at >= 0 && d.opts.Sink != nil {
 		d.opts.Sink = &untilSink{next: d.opts.Sink, driver: d, at: at}
 	}
-	err = rec.each(func(e *machine.Event) (bool, error) {
+	err = rec.Each(func(e *machine.Event) (bool, error) {
 		err := d.replayEvent(e)
 		return at < 0 || d.steps() < at, err
 	})

@@ -27,11 +27,11 @@ func (f *Flow) takenInside(s *machine.State) (map[machine.TaskID]int, error) {
 		if child == nil || len(log) == 0 {
 			continue
 		}
-		rec, _, err := readLog(child, log)
+		rec, _, err := child.readNotes(log)
 		if err != nil {
 			return nil, err
 		}
-		state, err := rec.comesBackTo()
+		state, err := rec.ComesBackTo()
 		if err != nil {
 			return nil, err
 		}
@@ -45,27 +45,6 @@ func (f *Flow) takenInside(s *machine.State) (map[machine.TaskID]int, error) {
 		}
 	}
 	return out, nil
-}
-
-// comesBackTo is the state in which a subgraph is taken up.
-func (rec *record) comesBackTo() (*machine.State, error) {
-	state, err := rec.walked()
-	if err != nil || !state.Ending() || state.Status == machine.Completed {
-		return state, err
-	}
-	if _, err := rec.rewind(state); err != nil {
-		return nil, err
-	}
-	return rec.walked()
-}
-
-// walked is the state after all events of a record.
-func (rec *record) walked() (*machine.State, error) {
-	state, err := rec.from.restore(rec.flow.plan)
-	for i := 0; i < len(rec.events) && err == nil; i++ {
-		_, err = rec.flow.plan.Apply(state, rec.events[i])
-	}
-	return state, err
 }
 
 // takeSteps answers a subgraph that asks for steps.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/internal/answers"
+	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -92,7 +93,7 @@ func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) 
 		pool.Took(s.nested.task, before)
 		info.Parent.Granted, info.Parent.Above = pool.Take(s.nested.task, d.state.StepsWanted())
 	}
-	event := back.event(d.now(), info)
+	event := back.Event(d.now(), info)
 	go s.passCalls(d)
 	result, err := d.finishRun(ctx, event)
 	return d, result, err
@@ -113,25 +114,25 @@ func (s *subrun) passCalls(d *driver) {
 
 // reopened is the driver of a subgraph that has begun, in the state in which it
 // goes on.
-func (s *subrun) reopened(task *Task) (*driver, *comeback, error) {
+func (s *subrun) reopened(task *Task) (*driver, *journal.Comeback, error) {
 	if s.resting != nil {
 		d := newDriver(s.flow, s.opts, s.secrets, s.nested)
 		d.goOnFrom(s.resting)
-		return d, &comeback{}, nil
+		return d, &journal.Comeback{}, nil
 	}
-	rec, bytes, err := readLog(s.flow, task.Log)
+	rec, bytes, err := s.flow.readNotes(task.Log)
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err := s.replayed(rec, rec.events, bytes)
+	d, err := s.replayed(rec, rec.Events, bytes)
 	if err != nil || !d.state.Ending() || d.state.Status == machine.Completed {
-		return d, &comeback{}, err
+		return d, &journal.Comeback{}, err
 	}
-	back, err := rec.rewind(d.state)
+	back, err := rec.Rewind(d.state)
 	if err != nil {
 		return nil, nil, err
 	}
-	d, err = s.replayed(rec, rec.events, bytes)
+	d, err = s.replayed(rec, rec.Events, bytes)
 	return d, back, err
 }
 
@@ -147,9 +148,7 @@ func (s *subrun) replayed(rec *record, events []machine.Event, bytes int) (*driv
 			return nil, err
 		}
 	}
-	journal := newChildJournal(s.nested)
-	journal.total, journal.bytes = rec.total, bytes
-	d.journal = journal
+	d.journal = journal.NewChild(s.nested.notes(), rec.Total, bytes)
 	return d, nil
 }
 
@@ -158,8 +157,8 @@ func (d *driver) goOnFrom(before *driver) {
 	d.state, d.started, d.saved = before.state, before.started, before.saved
 	d.resting, d.path, d.mask = before.resting, before.path, before.mask
 	d.mask.HideForms(d.nested.hidden)
-	if journal, ok := before.journal.(*childJournal); ok {
-		d.journal = journal.passedOn(d.nested)
+	if kept, ok := before.journal.(*journal.Child); ok {
+		d.journal = kept.PassedOn(d.nested.notes())
 	}
 }
 

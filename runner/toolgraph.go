@@ -13,17 +13,9 @@ import (
 
 	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/internal/answers"
+	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
-)
-
-// noteGraphCall marks the notes of a graph's events in the log of the task that
-// calls it, noteGraphFile names the graph as the file's tools do, and noteGraphEvents
-// are the events.
-const (
-	noteGraphCall   = "graph_call"
-	noteGraphFile   = "file"
-	noteGraphEvents = "events"
 )
 
 // toolGraphs runs the graphs that one task calls. Its Run is called from the
@@ -231,9 +223,8 @@ func (t *Task) calling(c *handler.GraphCall) *Task {
 	own := t.Part(partOf(c.Number))
 	own.Config, own.Log = map[string]any{"with": c.With}, nil
 	for _, entry := range t.Log {
-		note, _ := entry.(map[string]any)
-		if note[noteGraphCall] == c.Number+1 {
-			own.Log = append(own.Log, note[noteGraphEvents])
+		if number, _, events := journal.ReadCall(entry); number == c.Number+1 {
+			own.Log = append(own.Log, events)
 		}
 	}
 	return own
@@ -248,14 +239,6 @@ func (n *nesting) askID(q *machine.Question) string {
 		return answers.IDOf(q)
 	}
 	return partOf(n.call-1) + ":" + answers.IDOf(q)
-}
-
-// wrapped is a note of a subgraph's events as the log of its task has it.
-func (n *nesting) wrapped(events []any) any {
-	if n.call == 0 {
-		return events
-	}
-	return map[string]any{noteGraphCall: n.call, noteGraphFile: n.file, noteGraphEvents: events}
 }
 
 // lastNode is the node's own id in its path.

@@ -46,7 +46,7 @@ func (rec *record) verify(other *Flow) (*Result, *view.Divergence, error) {
 	var began *machine.Event // the first event
 	var d *view.Divergence
 	var result *Result
-	err = rec.each(func(e *machine.Event) (bool, error) {
+	err = rec.Each(func(e *machine.Event) (bool, error) {
 		if began == nil {
 			began = e
 		}
@@ -126,7 +126,7 @@ type routed struct {
 
 func (rec *record) walker(flow *Flow) (*walker, error) {
 	own := *rec
-	own.flow = flow
+	own.readBy(flow)
 	d, err := own.replayed(Options{}, nil)
 	if err != nil {
 		return nil, err

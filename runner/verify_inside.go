@@ -23,13 +23,14 @@ func compareInside(then, now *walker, event *machine.Event) (*view.Divergence, e
 	if was == nil || is == nil {
 		return nil, nil
 	}
-	rec, _, err := readLog(was, []any{event.Output})
+	rec, _, err := was.readNotes([]any{event.Output})
 	if err != nil {
 		return nil, err
 	}
 	walk := then.inside[event.Task]
 	if walk == nil || event.Anew {
-		walk = &insideWalk{rec: &record{flow: was, from: rec.from}}
+		walk = &insideWalk{rec: &record{Reading: was.reading(), flow: was}}
+		walk.rec.From = rec.From
 		if event.Anew && !bytes.Equal(was.graph.Text(), is.graph.Text()) {
 			return &view.Divergence{
 				Node: event.Task.Node, Recorded: []string{}, Now: []string{},
@@ -41,8 +42,8 @@ func compareInside(then, now *walker, event *machine.Event) (*view.Divergence, e
 		}
 		then.inside[event.Task] = walk
 	}
-	for i := range rec.events {
-		d, err := walk.step(then, now, event.Task, &rec.events[i])
+	for i := range rec.Events {
+		d, err := walk.step(then, now, event.Task, &rec.Events[i])
 		if d != nil && d.Node != "" {
 			d.Node = event.Task.Node + "/" + d.Node
 		}
@@ -76,12 +77,12 @@ func (w *insideWalk) walkerIn(outer *walker, id machine.TaskID) (*walker, error)
 func (w *insideWalk) step(then, now *walker, id machine.TaskID, event *machine.Event) (*view.Divergence, error) {
 	w.events = append(w.events, *event)
 	if len(event.Undo) > 0 {
-		w.rec.take(slices.Clone(w.events))
+		w.rec.Take(slices.Clone(w.events))
 		if err := w.begin(then, now, id); err != nil {
 			return nil, err
 		}
-		for i := range w.rec.events[:len(w.rec.events)-1] {
-			if d, err := compareStep(w.then, w.now, &w.rec.events[i]); err != nil || d != nil {
+		for i := range w.rec.Events[:len(w.rec.Events)-1] {
+			if d, err := compareStep(w.then, w.now, &w.rec.Events[i]); err != nil || d != nil {
 				return d, err
 			}
 		}

@@ -28,14 +28,14 @@ const maxOnward = 100_000
 // goOnward walks the flow from the beginning of the run.
 func (rec *record) goOnward(flow *Flow) (*view.Onward, error) {
 	w, err := rec.walker(flow)
-	if err != nil || len(rec.events) == 0 || rec.events[0].Kind != machine.RunBegan {
+	if err != nil || len(rec.Events) == 0 || rec.Events[0].Kind != machine.RunBegan {
 		return nil, err
 	}
 	o := &onward{walker: w, names: renamed(rec.flow, flow), given: map[machine.TaskID]machine.Event{}}
 	if err := o.gather(rec); err != nil {
 		return nil, err
 	}
-	o.queue = []machine.Event{rec.events[0]}
+	o.queue = []machine.Event{rec.Events[0]}
 	for n := 0; n < maxOnward && (len(o.queue) > 0 || w.due) && !w.driver.state.Ended(); n++ {
 		event := machine.Event{Kind: machine.Advanced, At: o.at}
 		if len(o.queue) > 0 {
@@ -99,8 +99,8 @@ func (o *onward) gather(rec *record) error {
 		e.Task.Node = o.names[e.Task.Node]
 		o.given[e.Task] = e
 	}
-	for i := range rec.events {
-		e := &rec.events[i]
+	for i := range rec.Events {
+		e := &rec.Events[i]
 		if err := then.step(e); err != nil {
 			return err
 		}

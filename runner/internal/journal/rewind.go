@@ -1,6 +1,6 @@
 // Runs that ended badly are taken up where their end began.
 
-package runner
+package journal
 
 import (
 	"fmt"
@@ -9,56 +9,56 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// comeback is how a run is taken up that ended badly, or was ending when its driver
+// Comeback is how a run is taken up that ended badly, or was ending when its driver
 // vanished.
-type comeback struct {
-	// undo are the places of the events that count no more: of those from the one on
+type Comeback struct {
+	// Undo are the places of the events that count no more: of those from the one on
 	// that the end began with, all but what was done and said.
-	undo []int
+	Undo []int
 	// revive are the executions that the run was lost with; clean, the decisions.
 	revive, clean []machine.TaskID
 	// endings is how often nodes of finally ran for ends that are taken back.
 	endings int
-	// told is the number of the last event that was told before.
-	told int64
+	// Told is the number of the last event that was told before.
+	Told int64
 }
 
-// rewind takes the end of a run back. Every event before its end stands. The error
+// Rewind takes the end of a run back. Every event before its end stands. The error
 // says that an event which stands would not be taken without those that do not: the
 // run is then left as it is.
-func (rec *record) rewind(ended *machine.State) (*comeback, error) {
-	back := &comeback{}
+func (r *Reading) Rewind(ended *machine.State) (*Comeback, error) {
+	back := &Comeback{}
 	// What is left of finally still runs.
-	if !ended.Ending() || ended.InFinally() && !(rec.nested && ended.EndsFromOutside()) {
+	if !ended.Ending() || ended.InFinally() && !(r.nested && ended.EndsFromOutside()) {
 		return back, nil
 	}
 	back.endings = ended.Endings()
-	effects, first, err := rec.effects()
+	effects, first, err := r.effects()
 	if err != nil {
 		return nil, err
 	}
-	var kept record
+	var kept Reading
 	var stood []machine.Effect
-	for i := range rec.events {
-		e := &rec.events[i]
-		if i >= first && !rec.stands(e, effects[i]) {
-			back.undo = append(back.undo, rec.places[i])
+	for i := range r.Events {
+		e := &r.Events[i]
+		if i >= first && !r.stands(e, effects[i]) {
+			back.Undo = append(back.Undo, r.places[i])
 			back.add(e)
 			continue
 		}
-		kept.events, kept.places = append(kept.events, *e), append(kept.places, rec.places[i])
+		kept.Events, kept.places = append(kept.Events, *e), append(kept.places, r.places[i])
 		stood = append(stood, effects[i])
 	}
 	back.revive = append(back.revive, ended.Lost()...)
-	rec.events, rec.places = kept.events, kept.places
-	again, _, err := rec.effects()
+	r.Events, r.places = kept.Events, kept.places
+	again, _, err := r.effects()
 	if err != nil {
 		return nil, err
 	}
 	for i := range again {
 		if again[i] == machine.Ignored && stood[i] != machine.Ignored {
 			return nil, fmt.Errorf("run %q can't be taken up: event %d of its journal (%s of %s) does not fit what is left before it; this is an error in graphrun, please report it",
-				rec.run.ID, rec.places[i], rec.events[i].Kind, rec.events[i].Task.Node)
+				r.RunID, r.places[i], r.Events[i].Kind, r.Events[i].Task.Node)
 		}
 	}
 	return back, nil
@@ -66,21 +66,21 @@ func (rec *record) rewind(ended *machine.State) (*comeback, error) {
 
 // effects are what each event comes to, and the index of the one that the end of
 // the run began with.
-func (rec *record) effects() (effects []machine.Effect, first int, err error) {
-	s, err := rec.from.restore(rec.flow.plan)
+func (r *Reading) effects() (effects []machine.Effect, first int, err error) {
+	s, err := r.Begin()
 	if err != nil {
 		return nil, 0, err
 	}
-	effects, first = make([]machine.Effect, len(rec.events)), len(rec.events)
-	for i := range rec.events {
-		if _, err := rec.flow.plan.Apply(s, rec.events[i]); err != nil {
+	effects, first = make([]machine.Effect, len(r.Events)), len(r.Events)
+	for i := range r.Events {
+		if _, err := r.Plan.Apply(s, r.Events[i]); err != nil {
 			return nil, 0, err
 		}
 		effects[i] = s.Effect
 		switch {
 		case !s.Ending():
-			first = len(rec.events)
-		case first == len(rec.events):
+			first = len(r.Events)
+		case first == len(r.Events):
 			first = i
 		}
 	}
@@ -90,8 +90,8 @@ func (rec *record) effects() (effects []machine.Effect, first int, err error) {
 // stands reports whether an event of a run that was ending counts when the run is
 // taken up: what was done and what a person said does. The nodes of finally run anew
 // when the run ends anew.
-func (rec *record) stands(e *machine.Event, effect machine.Effect) bool {
-	if rec.isFinal(e) {
+func (r *Reading) stands(e *machine.Event, effect machine.Effect) bool {
+	if r.isFinal(e) {
 		return false
 	}
 	switch e.Kind {
@@ -104,7 +104,7 @@ func (rec *record) stands(e *machine.Event, effect machine.Effect) bool {
 }
 
 // add takes from an event that counts no more what the next comeback has to say.
-func (b *comeback) add(e *machine.Event) {
+func (b *Comeback) add(e *machine.Event) {
 	switch {
 	case e.Kind == machine.Resumed:
 		b.revive, b.clean = append(b.revive, e.Revive...), append(b.clean, e.Clean...)
@@ -115,14 +115,14 @@ func (b *comeback) add(e *machine.Event) {
 
 // isFinal reports whether an event is one of a node of finally. What its models
 // cost was spent all the same.
-func (rec *record) isFinal(e *machine.Event) bool {
-	n := rec.flow.graph.Node(e.Task.Node)
-	return n != nil && n.Final && (e.Kind != machine.TaskNoted || n.Kind.Value == graphKind)
+func (r *Reading) isFinal(e *machine.Event) bool {
+	n := r.Graph.Node(e.Task.Node)
+	return n != nil && n.Final && (e.Kind != machine.TaskNoted || n.Kind.Value == "graph")
 }
 
-// event is the one with which the run goes on.
-func (b *comeback) event(at int64, info *machine.RunInfo) *machine.Event {
+// Event is the one with which the run goes on.
+func (b *Comeback) Event(at int64, info *machine.RunInfo) *machine.Event {
 	return &machine.Event{
-		Kind: machine.Resumed, At: at, Run: info, Undo: b.undo, Clean: b.clean, Endings: b.endings, Revive: slices.Compact(b.revive),
+		Kind: machine.Resumed, At: at, Run: info, Undo: b.Undo, Clean: b.clean, Endings: b.endings, Revive: slices.Compact(b.revive),
 	}
 }
