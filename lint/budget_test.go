@@ -99,7 +99,7 @@ func TestBudget(t *testing.T) {
 			slowest, slow = took, text
 		}
 		worst.solver.Spent = max(worst.solver.Spent, f.solver.Spent)
-		worst.events = min(worst.events, f.events)
+		worst.events, worst.showing = min(worst.events, f.events), min(worst.showing, f.showing)
 		worst.walked, worst.explored = max(worst.walked, f.walked), max(worst.explored, f.explored)
 	}
 	t.Logf("%d graphs: at most %d evaluations of conditions, %d events left for runs, %d states of walks, %d of explorations; on average %v, at most %v",
@@ -108,7 +108,7 @@ func TestBudget(t *testing.T) {
 		os.WriteFile(os.Getenv("GRAPHRUN_SLOWEST"), []byte(slow), 0o600)
 	}
 	const most = 700_000
-	if worst.solver.Spent > most || worst.events < -maxEvents/10 || worst.walked > maxWalked+maxSearchStates || worst.explored > 2*maxExplored {
+	if worst.solver.Spent > most || worst.events < -maxEvents/10 || worst.showing < -maxShown/10 || worst.walked > maxWalked+maxSearchStates || worst.explored > 2*maxExplored {
 		t.Error("an analysis has taken more than its budget")
 	}
 	if checked < graphs/4 {

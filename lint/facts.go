@@ -54,9 +54,10 @@ type facts struct {
 	theCounts     *boundWalk
 	theReached    *stateSpace
 	theEnding     []bool
-	plans         map[int]*machine.Plan  // by policy
+	plans         map[int]*machine.Plan  // by policy, see planFor
 	models        map[int]*explore.Model // by policy, see modelFor
 	events        int                    // that may still be applied to them
+	showing       int                    // see maxShown
 	undecided     []doubt
 	kept          []proof
 	walked        int // states of the state space that were followed

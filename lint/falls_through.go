@@ -9,30 +9,54 @@ import (
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/domain"
+	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/runner/machine"
 )
 
 // maxPlaces is how many states of the state space are followed for it.
 const maxPlaces = 2_000
 
-// fallsThrough asks on every way to a node whether all of its conditions may be false
-// there. It gives the values with which a run comes to that, nil where it is not proven
-// that one does.
-func (f *facts) fallsThrough(d *judgement) (values []solve.Binding, may bool) {
+// mayFallThrough reports whether path conditions leave a way to a node on which all of its
+// conditions may be false.
+func (f *facts) mayFallThrough(d *judgement) bool {
 	if f.jumps() || !f.stateSpace().complete() {
-		return nil, true
+		return true
 	}
-	for i := range f.stateSpace().states {
-		s := &f.stateSpace().states[i]
-		if s.at != d.site.node.Index {
-			continue
+	return slices.ContainsFunc(f.stateSpace().states, func(s pathState) bool {
+		return s.at == d.site.node.Index && s.know.mayMissAll(d)
+	})
+}
+
+// fallsThrough is a run in which no condition of a decision holds, and what they read
+// then. Not possible when every run was tried.
+func (f *facts) fallsThrough(d *judgement) (path []int, values []solve.Binding, possible bool) {
+	v := d.site.node.Index
+	a := f.shows(shortest(f.alive, len(f.graph.Nodes)+2, f.Start(), v), explore.Question{Found: func(r *explore.Run) bool {
+		for _, n := range r.State.Notes() {
+			if n.Kind == machine.NoteNodeCompleted && int(n.Node) == v {
+				r.Unmark(v)
+				if n.Skipped { // its conditions are not tried
+					r.Mark(v)
+				}
+			}
 		}
-		model, possible := s.know.withoutAll(d)
-		if may = may || possible; model != nil {
-			return model, true
+		how := r.State.Failure
+		if r.State.Status != machine.Stuck || how.Node != d.site.node.ID.Value || len(how.Candidates) == 0 || how.Candidates[0].Edge < 0 || r.Marked(v) {
+			return false // or it is a join that waits for branches which can't come
 		}
-	}
-	return nil, may
+		told := map[string]bool{}
+		for _, p := range d.conditions {
+			for _, read := range p.Reads() {
+				name := solve.PathName(read.Path)
+				if value, ok := r.Read(read.Path, v); ok && !told[name] {
+					values, told[name] = append(values, solve.Binding{Path: read.Path, Value: value}), true
+				}
+			}
+		}
+		return true
+	}})
+	return a.Witness, values, a.Found || a.Gap != ""
 }
 
 // happensAt reports whether a run is sure to come to a node with a state for which a
@@ -75,13 +99,12 @@ func (f *facts) jumps() bool {
 	return f.joinsAlone()
 }
 
-// withoutAll are values with which no condition of a decision holds, after a visit for
-// which this is known before; nil where none are sure to be. Not possible when it is
-// proven that there are none.
-func (k *knowledge) withoutAll(d *judgement) (values []solve.Binding, possible bool) {
+// mayMissAll reports whether no condition of a decision may hold after a visit for which
+// this is known before.
+func (k *knowledge) mayMissAll(d *judgement) bool {
 	after := k.clone()
 	if after.run(d.site.node.Index); after.counts.refused || after.bad {
-		return nil, false
+		return false
 	}
 	after.leave(d.site.node.Index)
 	at := d.site
@@ -114,14 +137,6 @@ func (k *knowledge) withoutAll(d *judgement) (values []solve.Binding, possible b
 			claims = claims[:len(claims)-1] // of nothing that is asked
 		}
 	}
-	values, possible = k.f.solver.Model(claims, solve.Problem{Domain: domain, Valid: at.valid})
-	if after.unsure {
-		values = nil
-	}
-	return asked(values, roots), possible
-}
-
-// asked are the values of some roots.
-func asked(values []solve.Binding, roots []string) []solve.Binding {
-	return slices.DeleteFunc(values, func(b solve.Binding) bool { return !slices.Contains(roots, b.Path[0]) })
+	_, possible := k.f.solver.Model(claims, solve.Problem{Domain: domain, Valid: at.valid})
+	return possible
 }

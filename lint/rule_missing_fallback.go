@@ -23,7 +23,9 @@ condition, which is taken when nothing matched, or make the conditions complete.
 Values are those that schemas allow: enum, minimum and maximum narrow them, and so do
 the choices of a person and the constants that nodes write. Where the conditions call
 functions or read values of unknown type, the rule speaks only if it has found actual
-values with which all of them are false. A node whose edges are all for its failure
+values with which all of them are false. "Fires when" and a path stand for a run that was
+tried and gets stuck; where none was found, the message says "may", and where every run
+was tried, nothing. A node whose edges are all for its failure
 has none for its success, and of one that a visit limit skips only edges without a
 condition are tried.`,
 		Bad: `graphrun: v1
@@ -75,14 +77,17 @@ func (f *facts) missingFallbacks() {
 		if again.Exhaustive || !again.Found {
 			continue
 		}
-		gap, may := f.fallsThrough(&narrow)
+		if !f.mayFallThrough(&narrow) {
+			continue
+		}
+		path, values, may := f.fallsThrough(&narrow)
 		if !may {
 			continue
 		}
 		id := d.site.node.ID
 		var found *spec.Diagnostic
-		if gap != nil {
-			found = f.report(id.Span, "no edge of %q fires when %s: all conditions are false, and there is no edge without one", id.Value, bindings(gap))
+		if path != nil {
+			found = f.report(id.Span, "no edge of %q fires when %s, on the path %s: all conditions are false, and there is no edge without one", id.Value, bindings(values), f.pathText(path))
 		} else {
 			found = f.report(id.Span, "no edge of %q may fire, such as when %s: all conditions are false, and there is no edge without one", id.Value, bindings(again.Gap))
 		}

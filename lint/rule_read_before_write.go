@@ -16,7 +16,7 @@ func readBeforeWrite() Rule {
 	return Rule{
 		Name: "read-before-write", Severity: spec.Warning, needs: needAll,
 		Summary: "a state key or a node's output is read on a path on which nothing has written it",
-		Doc: "A key without default and without required: true has no value until a node writes it, and a node has no output until it has run. The message prints a path on which that has not happened. " +
+		Doc: "A key without default and without required: true has no value until a node writes it, and a node has no output until it has run. The message prints a path on which that has not happened: \"is not written yet\" when a run was found that takes it, \"may not be\" when none was; where every run was tried and none reads it too early, it says nothing. " +
 			"Give the key a default, make it a required input, write it on that path, or read it as optional: key ?? other, {{ key? }}, key != None.",
 		Bad: `graphrun: v1
 name: answer
@@ -267,17 +267,26 @@ func (f *facts) reportOpen(m *made, u *dataflow.Use, thing int, name, what strin
 		return
 	}
 	written := f.writtenAt(m, thing)
-	switch {
-	case written == nil:
+	if written == nil {
 		f.report(u.SpanOf(name), "%s is read, but no node writes it; give it a default, or required: true", quoteKey(what))
-	default:
-		verb := "written"
-		if _, isKey := f.keyOf[what]; !isKey {
-			verb = "made"
-		}
-		d := f.report(u.SpanOf(name), "%s may not be %s yet, on the path %s%s", quoteKey(what), verb, f.pathText(path), f.lostOn(path))
-		d.Related = append(d.Related, f.related(*written, "it is %s here", verb))
+		return
 	}
+	verb := "written"
+	if _, isKey := f.keyOf[what]; !isKey {
+		verb = "made"
+	}
+	may, lost := "may not be", f.lostOn(path)
+	switch run, possible := f.readsOpen(m, u, thing, path); {
+	case !possible:
+		return
+	case run != nil:
+		may = "is not"
+		if !passes(run, path) {
+			path, lost = run, ""
+		}
+	}
+	d := f.report(u.SpanOf(name), "%s %s %s yet, on the path %s%s", quoteKey(what), may, verb, f.pathText(path), lost)
+	d.Related = append(d.Related, f.related(*written, "it is %s here", verb))
 }
 
 // lostOn says where branches of a path have to fail: one that leads from the node which

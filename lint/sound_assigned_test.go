@@ -3,6 +3,7 @@ package lint_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -45,7 +46,7 @@ func assignments(m maker) string {
 func TestSoundAssignment(t *testing.T) {
 	rounds, seed := tries(1500)
 	m := maker{rand.New(rand.NewPCG(4, seed-5))}
-	var graphs, failures, warned, silent int
+	var graphs, failures, warned, silent, shown int
 	for range rounds {
 		text := strings.ReplaceAll(assignments(m), "c != '", "string(i) != '")
 		g, found := spec.Parse("g.yaml", []byte(text), spec.Options{})
@@ -67,9 +68,16 @@ func TestSoundAssignment(t *testing.T) {
 		graphs++
 		open := openReads(g, found)
 		warned += len(open)
-		for i := range 4 {
-			for _, ok := range []bool{true, false} {
-				result, err := flow.Run(context.Background(), runner.Options{Input: map[string]any{"i": i, "ok": ok}})
+		claimed := claimedReads(g, found)
+		shown += len(claimed)
+		for _, given := range []map[string]any{{}, {"k": "x"}, {"l": "x"}} {
+			if len(given) > 0 && len(claimed) == 0 {
+				continue
+			}
+			for i := range 8 {
+				in := maps.Clone(given)
+				in["i"], in["ok"] = i%4, i < 4
+				result, err := flow.Run(context.Background(), runner.Options{Input: in})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -77,19 +85,37 @@ func TestSoundAssignment(t *testing.T) {
 					continue
 				}
 				failures++
+				delete(claimed, result.Error.Node)
 				if !open[result.Error.Node] {
-					t.Fatalf("%s\ni = %d, ok = %v: %q fails unwarned: %s\npath %v", text, i, ok, result.Error.Node, result.Error.Message, result.Path)
+					t.Fatalf("%s\n%v: %q fails unwarned: %s\npath %v", text, in, result.Error.Node, result.Error.Message, result.Path)
 				}
 			}
+		}
+		for node, message := range claimed {
+			t.Errorf("%s\nno run fails at %q as is claimed: %s", text, node, message)
 		}
 		if len(open) == 0 {
 			silent++
 		}
 	}
-	t.Logf("%d graphs, %d of them without a warning; %d nodes warned of, %d failed runs", graphs, silent, warned, failures)
+	t.Logf("%d graphs, %d of them without a warning; %d nodes warned of, %d of them shown by a run, %d failed runs", graphs, silent, warned, shown, failures)
 	if graphs < rounds/10 || failures < graphs/10 || silent < graphs/10 {
 		t.Error("too little is tried")
 	}
+}
+
+// claimedReads are the nodes of which is said that a run reads there what is not written
+// yet.
+func claimedReads(g *spec.Graph, found spec.Diagnostics) map[string]string {
+	out := map[string]string{}
+	for _, d := range found {
+		for _, n := range g.Nodes {
+			if d.Rule == "read-before-write" && strings.Contains(d.Message, " is not ") && n.Span.From <= d.Span.From && d.Span.To <= n.Span.To {
+				out[n.ID.Value] = d.Message
+			}
+		}
+	}
+	return out
 }
 
 // openReads are the nodes that findings warn of.

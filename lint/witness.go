@@ -8,7 +8,6 @@ import (
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/runner/machine"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // Bounds of the events that are applied to runs.
@@ -16,7 +15,30 @@ const (
 	maxEvents   = 9_000 // for all of a graph
 	maxSearched = 6_000 // for one search that knows where to look
 	maxTried    = 1_500 // for another
+	maxShown    = 2_000 // for all that rules besides those of policies ask of a graph
+	maxShownOne = 400   // for one of these
 )
+
+// shows asks for a run of the graph without its policies, along a path if one is given.
+// Without a gap, no run does what is asked for, in whatever order branches get on.
+func (f *facts) shows(path []int, q explore.Question) explore.Answer {
+	plan := f.planFor(nil)
+	if plan == nil {
+		return explore.Answer{Gap: "the graph can't run"}
+	}
+	q.Model, q.Plan, q.Guide, q.Watch, q.More = f.modelFor(nil), plan, path, -1, -1
+	q.Budget, q.Most = &f.showing, maxShownOne
+	a := explore.Explore(q)
+	if a.Gap == "" && !a.Found && f.flow().FansOut {
+		q.Late, q.Proof = true, true
+		if late := explore.Explore(q); late.Gap != "" {
+			return late
+		} else if late.Found {
+			a.Gap = "the order in which branches get on"
+		}
+	}
+	return a
+}
 
 // runs asks for a run that breaks a policy; see explore.Question for what is left of it.
 func (f *facts) runs(p *policy, q explore.Question) explore.Answer {
@@ -86,33 +108,40 @@ func (f *facts) getsLost(p *policy, lost func(v int) bool, failed bool) func(r *
 	}
 }
 
-// planFor is the graph as the machine runs it, with one policy.
+// planFor is the graph as the machine runs it, with one policy or, for nil, with none.
 func (f *facts) planFor(p *policy) *machine.Plan {
-	if plan, known := f.plans[p.index]; known {
+	index := -1
+	if p != nil {
+		index = p.index
+	}
+	if plan, known := f.plans[index]; known {
 		return plan
 	}
 	if f.plans == nil {
-		f.plans, f.events = map[int]*machine.Plan{}, maxEvents
+		f.plans, f.events, f.showing = map[int]*machine.Plan{}, maxEvents, maxShown
 	}
 	g, bound := *f.graph, *f.bound
-	g.Policies, bound.Never = []spec.Value{g.Policies[p.index]}, bound.Never[p.index:p.index+1]
+	if g.Policies, bound.Never = nil, nil; p != nil {
+		g.Policies, bound.Never = f.graph.Policies[index:index+1], f.bound.Never[index:index+1]
+	}
 	plan, _ := machine.BuildBound(&g, &bound, nil)
-	f.plans[p.index] = plan
+	f.plans[index] = plan
 	return plan
 }
 
-// modelFor is what is known of the runs of a graph.
+// modelFor is what is known of the runs of a graph with a policy, nil for none.
 func (f *facts) modelFor(p *policy) *explore.Model {
-	key := -1
-	if p.kind == "never" {
-		key = p.index
+	key, place := -1, -1
+	var never *eval.Program
+	if p != nil && p.kind == "never" {
+		key, place, never = p.index, p.place, p.never
 	}
 	m := f.models[key]
 	if m == nil {
 		if f.models == nil {
 			f.models = map[int]*explore.Model{}
 		}
-		m = explore.NewModel(f.graph, f.bound, f.uses().All, p.never, p.place)
+		m = explore.NewModel(f.graph, f.bound, f.uses().All, never, place)
 		f.models[key] = m
 	}
 	return m

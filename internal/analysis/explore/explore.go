@@ -34,6 +34,9 @@ type Question struct {
 	// Fixed are state keys that no input and no result gives a value: what is not known
 	// of them is not guessed.
 	Fixed map[string]bool
+	// Omit is a state key that the caller of a run gives no value, and that tells states
+	// apart; "" for none.
+	Omit string
 	// Late lets each task take longer than what runs beside it, and time pass in any
 	// order: for proofs.
 	Late bool
@@ -89,6 +92,9 @@ type branch struct {
 func Explore(q Question) Answer {
 	s := &search{Question: &q, seen: map[string]bool{}, left: q.Most, digest: q.Digest, ranks: q.Model.ranks}
 	s.digest.Keys, s.digest.Steps, s.digest.Past = q.Model.keys, q.Digest.Steps || q.Model.steps, q.Model.past
+	if q.Omit != "" {
+		s.digest.Keys = append(slices.Clip(q.Model.keys), q.Omit)
+	}
 	s.digest.Visits = maps.Clone(q.Model.visits)
 	for node, most := range q.Digest.Visits { //lint:ignore mapiter entries are independent
 		s.digest.Visits[node] = max(s.digest.Visits[node], most)

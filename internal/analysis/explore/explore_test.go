@@ -64,6 +64,14 @@ edges:
   - {from: a, to: ship}
   - {from: ok, to: ship}
   - {from: ship, to: END}`, nil, "proven"},
+		"a value that only an expression needs on the way": {gate + `
+state: {l: {type: string}, m: {type: string}}
+nodes: {a: {kind: set, set: {m: "l + 'x'"}}, ok: {kind: set, set: {l: "'x'"}}, ship: {kind: pass}}
+edges:
+  - {from: a, to: ship}
+  - {from: ok, to: ship}
+  - {from: ship, to: END, when: visits.ship < 9}
+  - {from: ship, to: ok}`, nil, "a"},
 		"more values than are tried": {gate + `
 state: {n: {type: integer, required: true}}
 nodes: {a: {kind: pass}, ok: {kind: pass}, ship: {kind: pass}}

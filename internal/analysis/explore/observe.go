@@ -69,6 +69,37 @@ func (r *Run) Visits(v int) int {
 	return n
 }
 
+// Read is the value that a path of the environment has for the conditions of a node
+// that has just run; false for none, and for what only its expressions can tell.
+func (r *Run) Read(path []string, v int) (any, bool) {
+	var value any
+	switch root := path[0]; {
+	case r.s.Model.graph.Key(root) != nil:
+		value, _ = r.State.Value(root)
+		path = path[1:]
+	case root == "step" && len(path) == 1:
+		return r.State.Steps, true
+	case root == "visits" && len(path) == 2 && r.s.Model.graph.Node(path[1]) != nil:
+		return r.State.Visits(r.s.Model.graph.Node(path[1]).Index), true
+	case root == "output":
+		end := r.results[machine.TaskID{Node: r.s.Model.graph.Nodes[v].ID.Value, Visit: r.State.Visits(v)}]
+		if end == nil || end.failure != nil {
+			return nil, false
+		}
+		value, path = end.output, path[1:]
+	default:
+		return nil, false
+	}
+	for _, name := range path {
+		object, ok := machine.Plain(value).(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		value = object[name]
+	}
+	return machine.Plain(value), true
+}
+
 func (r *Run) enter(v int) {
 	if g := r.s.Guide; r.followed < len(g) && g[r.followed] == v {
 		r.followed++

@@ -82,6 +82,9 @@ func (r *Run) begin() {
 	input := map[string]any{}
 	for i := range r.s.Model.inputs {
 		in := &r.s.Model.inputs[i]
+		if in.name == r.s.Omit {
+			continue
+		}
 		if fixed := r.s.Fixed[in.name]; fixed || !in.counts {
 			if in.has && !(fixed && in.optional) {
 				input[in.name] = in.value

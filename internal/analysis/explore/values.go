@@ -34,17 +34,8 @@ func (m *Model) begin() {
 		if in.optional {
 			in.options = append(slices.Clip(in.options), unset{})
 		}
-		if !in.counts && in.optional {
-			in.has = in.has && !m.isWritten(k.Name.Value)
-		}
 		m.inputs = append(m.inputs, in)
 	}
-}
-
-func (m *Model) isWritten(key string) bool {
-	return slices.ContainsFunc(m.writes, func(list []written) bool {
-		return slices.ContainsFunc(list, func(w written) bool { return w.key == key })
-	})
 }
 
 // keyOptions are values that a state key may hold, the default first, and whether
