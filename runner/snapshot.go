@@ -82,7 +82,7 @@ func (d *driver) startFrom(rec *record) (err error) {
 	if rec.From.Events == 0 {
 		return nil
 	}
-	d.state, err = rec.Begin()
+	d.state, err = rec.From.Restore(d.plan)
 	if err != nil {
 		return err
 	}
