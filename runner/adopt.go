@@ -11,6 +11,7 @@ import (
 	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/internal/rundir"
+	"github.com/graphrun/graphrun/runner/internal/verify"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
@@ -131,7 +132,7 @@ func (rec *record) fits(flow *Flow) error {
 		return err
 	}
 	for i := range rec.Events {
-		d, err := compareStep(then, now, &rec.Events[i])
+		d, err := verify.Compare(then.Walk, now.Walk, &rec.Events[i])
 		if err != nil {
 			return err
 		}
@@ -139,13 +140,13 @@ func (rec *record) fits(flow *Flow) error {
 			return &MisfitError{RunID: rec.run.ID, Divergence: d}
 		}
 	}
-	if d := compareEnds(then, now); d != nil {
+	if d := verify.Ends(then.Walk, now.Walk); d != nil {
 		return &MisfitError{RunID: rec.run.ID, Divergence: d}
 	}
-	if _, wrong := input.Check(flow.graph, then.driver.state.Values(), nil); len(wrong) > 0 {
+	if _, wrong := input.Check(flow.graph, then.State.Values(), nil); len(wrong) > 0 {
 		out := &MisfitError{RunID: rec.run.ID}
 		for _, problem := range wrong {
-			out.Problems = append(out.Problems, then.driver.mask.Text(strings.Replace(problem, "input ", "state key ", 1)))
+			out.Problems = append(out.Problems, then.Mask.Text(strings.Replace(problem, "input ", "state key ", 1)))
 		}
 		return out
 	}

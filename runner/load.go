@@ -14,7 +14,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// record is a run, or a subgraph of one, whose journal is read.
+// record is a run whose journal is read.
 type record struct {
 	journal.Reading
 	run  store.RunRecord
@@ -24,16 +24,9 @@ type record struct {
 	heard []LiveEvent
 }
 
-// reading is a journal of the flow.
-func (f *Flow) reading() journal.Reading { return journal.Reading{Graph: f.graph, Plan: f.plan} }
-
-// readNotes reads what is noted of a subgraph's run; size is that of the events.
-func (f *Flow) readNotes(log []any) (rec *record, size int, err error) {
-	r, size, err := journal.ReadNotes(f.graph, f.plan, log)
-	if err != nil {
-		return nil, 0, err
-	}
-	return &record{Reading: *r, flow: f}, size, nil
+// readNotes reads what is noted of the run of a subgraph; size is that of the events.
+func (f *Flow) readNotes(log []any) (notes *journal.Reading, size int, err error) {
+	return journal.ReadNotes(f.graph, f.plan, log)
 }
 
 // readBy makes a record one of another flow.
@@ -65,9 +58,9 @@ func (r *Runner) find(runID string) (*record, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec := &record{Reading: flow.reading(), run: run, flow: flow}
-	rec.RunID, rec.Store = runID, r.cfg.Store
-	return rec, nil
+	return &record{
+		Reading: journal.Reading{RunID: runID, Store: r.cfg.Store, Graph: flow.graph, Plan: flow.plan}, run: run, flow: flow,
+	}, nil
 }
 
 // replayed is a driver with its state, before it drives.
@@ -82,7 +75,7 @@ func (rec *record) replayed(opts Options, events []machine.Event) (*driver, erro
 	}
 	d := newDriver(rec.flow, opts, secrets, nil)
 	d.unread = err
-	if err := d.startFrom(rec); err != nil {
+	if err := d.startFrom(&rec.Reading); err != nil {
 		return nil, err
 	}
 	if rec.run.Parent != "" {

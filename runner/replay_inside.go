@@ -32,7 +32,7 @@ func (s *untilSink) Event(e *Event) error {
 // reader is at a subgraph as its notes tell of it.
 type reader struct {
 	driver *driver
-	rec    *record
+	notes  *journal.Reading
 	events []machine.Event // those that count no more too
 }
 
@@ -89,7 +89,7 @@ func (d *driver) replayInside(event *machine.Event) error {
 }
 
 // readerOf begins to tell of a subgraph, from a snapshot if the record has one.
-func (d *driver) readerOf(flow *Flow, of inner, rec *record) (*reader, error) {
+func (d *driver) readerOf(flow *Flow, of inner, rec *journal.Reading) (*reader, error) {
 	child, err := startReading(flow, d.reading(of), rec)
 	if err != nil {
 		return nil, err
@@ -100,8 +100,7 @@ func (d *driver) readerOf(flow *Flow, of inner, rec *record) (*reader, error) {
 	if before := d.readers[of]; before != nil {
 		child.readers = before.driver.readers
 	}
-	d.readers[of] = &reader{driver: child, rec: &record{Reading: flow.reading(), flow: flow}}
-	d.readers[of].rec.From = rec.From
+	d.readers[of] = &reader{driver: child, notes: &journal.Reading{Graph: flow.graph, Plan: flow.plan, From: rec.From}}
 	return d.readers[of], nil
 }
 
@@ -115,11 +114,11 @@ func (d *driver) catchUp(r *reader, event *machine.Event) error {
 	if _, whole := event.Output.(map[string]any); whole { // a snapshot of the subgraph
 		return nil
 	}
-	rec, _, err := r.rec.flow.readNotes(log[:len(log)-1])
+	rec, _, err := r.driver.flow.readNotes(log[:len(log)-1])
 	if err != nil {
 		return err
 	}
-	if r.driver, err = startReading(r.rec.flow, r.driver.nested, rec); err != nil {
+	if r.driver, err = startReading(r.driver.flow, r.driver.nested, rec); err != nil {
 		return err
 	}
 	for i := range rec.Events {
@@ -127,11 +126,11 @@ func (d *driver) catchUp(r *reader, event *machine.Event) error {
 			return err
 		}
 	}
-	r.rec, r.events = rec, slices.Clone(rec.Events)
+	r.notes, r.events = rec, slices.Clone(rec.Events)
 	return nil
 }
 
-func startReading(flow *Flow, nested *nesting, rec *record) (*driver, error) {
+func startReading(flow *Flow, nested *nesting, rec *journal.Reading) (*driver, error) {
 	secrets, err := readSecrets(flow.graph)
 	if err != nil {
 		secrets = mask.Placeholders(flow.graph)
@@ -155,13 +154,13 @@ func (r *reader) replayEvent(event *machine.Event) error {
 	if len(event.Undo) == 0 {
 		return r.driver.replayEvent(event)
 	}
-	r.rec.Take(slices.Clone(r.events))
-	child, err := startReading(r.rec.flow, r.driver.nested, r.rec)
+	r.notes.Take(slices.Clone(r.events))
+	child, err := startReading(r.driver.flow, r.driver.nested, r.notes)
 	if err != nil {
 		return err
 	}
-	for i := range r.rec.Events[:len(r.rec.Events)-1] {
-		if err := child.replay(&r.rec.Events[i]); err != nil {
+	for i := range r.notes.Events[:len(r.notes.Events)-1] {
+		if err := child.replay(&r.notes.Events[i]); err != nil {
 			return err
 		}
 	}

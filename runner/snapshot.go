@@ -76,7 +76,7 @@ func (d *driver) keepSnapshot() error {
 }
 
 // startFrom puts a driver into the state that a record begins with.
-func (d *driver) startFrom(rec *record) (err error) {
+func (d *driver) startFrom(rec *journal.Reading) (err error) {
 	d.saved = saving{events: rec.Total, base: rec.From.Events, stale: rec.Stale}
 	d.before = journal.Snapshot{Head: rec.From.Head, Events: rec.From.Events}
 	if rec.From.Events == 0 {

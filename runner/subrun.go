@@ -137,7 +137,7 @@ func (s *subrun) reopened(task *Task) (*driver, *journal.Comeback, error) {
 }
 
 // replayed is the driver of a subgraph after the events that are noted of it.
-func (s *subrun) replayed(rec *record, events []machine.Event, bytes int) (*driver, error) {
+func (s *subrun) replayed(rec *journal.Reading, events []machine.Event, bytes int) (*driver, error) {
 	d := newDriver(s.flow, s.opts, s.secrets, s.nested)
 	if err := d.startFrom(rec); err != nil {
 		return nil, err

@@ -96,7 +96,7 @@ func layers() []layer {
 		{path: "model/wire", own: []string{"eval", "model"}},
 		{path: "node", own: []string{"runner", "runner/handler", "runner/view", "eval", "spec", "tool", "model", "model/cassette", "model/price", "model/provider", "model/scripted", "internal/bounded", "internal/process", "internal/schema"}},
 		{path: "render", own: []string{"spec", "runner/machine", "internal/terminal"}, others: []string{color}},
-		{path: "runner", own: []string{"runner/handler", "runner/internal/answers", "runner/internal/budget", "runner/internal/journal", "runner/internal/mask", "runner/internal/rundir", "runner/internal/runlog", "runner/internal/steps", "runner/internal/wallclock", "runner/machine", "runner/store", "runner/view", "runner/virtual", "spec", "eval", "internal/bounded", "internal/input", "internal/process", "internal/redact", "internal/schema", "internal/suggest"}},
+		{path: "runner", own: []string{"runner/handler", "runner/internal/answers", "runner/internal/budget", "runner/internal/journal", "runner/internal/mask", "runner/internal/rundir", "runner/internal/runlog", "runner/internal/steps", "runner/internal/verify", "runner/internal/wallclock", "runner/machine", "runner/store", "runner/view", "runner/virtual", "spec", "eval", "internal/bounded", "internal/input", "internal/process", "internal/redact", "internal/schema", "internal/suggest"}},
 		{path: "runner/handler", own: []string{"eval", "internal/schema", "runner/machine"}},
 		// the rooms of the driver
 		{path: "runner/internal/answers", own: []string{"runner/machine"}},
@@ -106,6 +106,7 @@ func layers() []layer {
 		{path: "runner/internal/rundir", own: []string{"internal/process", "runner/machine", "runner/store"}},
 		{path: "runner/internal/runlog", own: []string{"runner/internal/mask", "runner/store"}},
 		{path: "runner/internal/steps", own: []string{"runner/machine", "runner/virtual"}},
+		{path: "runner/internal/verify", own: []string{"internal/input", "runner/internal/journal", "runner/internal/mask", "runner/machine", "runner/view", "spec"}},
 		{path: "runner/internal/wallclock", own: []string{"internal/process", "runner/virtual"}},
 		{path: "runner/machine", own: []string{"spec", "eval", "internal/bind", "internal/given", "internal/schema", "internal/graphalg"}},
 		{path: "runner/store", own: []string{"runner/internal/mask", "runner/machine", "eval"}},

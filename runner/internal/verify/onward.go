@@ -1,7 +1,7 @@
 // Replays that check: how another version of a graph goes on with what is recorded,
 // behind the place where it leads elsewhere.
 
-package runner
+package verify
 
 import (
 	"fmt"
@@ -10,11 +10,12 @@ import (
 
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/view"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // onward walks another version of a run's graph with what is recorded.
 type onward struct {
-	walker *walker
+	walker *Walk
 	given  map[machine.TaskID]machine.Event // how executions ended, by their names now
 	names  map[string]string                // of nodes then: what they are now
 	queue  []machine.Event
@@ -25,18 +26,20 @@ type onward struct {
 // maxOnward is how many events such a walk has at most: limits may be gone.
 const maxOnward = 100_000
 
-// goOnward walks the flow from the beginning of the run.
-func (rec *record) goOnward(flow *Flow) (*view.Onward, error) {
-	w, err := rec.walker(flow)
-	if err != nil || len(rec.Events) == 0 || rec.Events[0].Kind != machine.RunBegan {
+// Onward walks another version of the graph, now, from the beginning of a run with what
+// its events hold; then walks the version that it ran. Both have taken no event yet. nil:
+// the events do not begin with the run.
+func Onward(then, now *Walk, events []machine.Event) (*view.Onward, error) {
+	if len(events) == 0 || events[0].Kind != machine.RunBegan {
+		return nil, nil
+	}
+	w := now
+	o := &onward{walker: w, names: renamed(then.Graph, now.Graph), given: map[machine.TaskID]machine.Event{}}
+	if err := o.gather(then, events); err != nil {
 		return nil, err
 	}
-	o := &onward{walker: w, names: renamed(rec.flow, flow), given: map[machine.TaskID]machine.Event{}}
-	if err := o.gather(rec); err != nil {
-		return nil, err
-	}
-	o.queue = []machine.Event{rec.Events[0]}
-	for n := 0; n < maxOnward && (len(o.queue) > 0 || w.due) && !w.driver.state.Ended(); n++ {
+	o.queue = []machine.Event{events[0]}
+	for n := 0; n < maxOnward && (len(o.queue) > 0 || w.due) && !w.State.Ended(); n++ {
 		event := machine.Event{Kind: machine.Advanced, At: o.at}
 		if len(o.queue) > 0 {
 			event, o.queue = o.queue[0], o.queue[1:]
@@ -46,10 +49,10 @@ func (rec *record) goOnward(flow *Flow) (*view.Onward, error) {
 		}
 	}
 	out := &view.Onward{Needs: o.needs, Path: []string{}}
-	for _, node := range w.driver.path {
-		out.Path = append(out.Path, w.driver.plan.NodeID(node))
+	for _, node := range w.Path {
+		out.Path = append(out.Path, w.Plan.NodeID(node))
 	}
-	if s := w.driver.state; s.Ended() {
+	if s := w.State; s.Ended() {
 		out.End, out.Needs = strings.TrimSuffix(string(s.Status)+" "+s.Reason, " "), nil
 	}
 	for was, is := range o.names { //lint:ignore mapiter each entry by itself
@@ -65,21 +68,21 @@ func (rec *record) goOnward(flow *Flow) (*view.Onward, error) {
 
 // renamed says what the nodes of a graph are called in another version: one that is
 // gone is the only new one that is defined in the same words.
-func renamed(then, now *Flow) map[string]string {
+func renamed(then, now *spec.Graph) map[string]string {
 	names := map[string]string{}
-	text := func(f *Flow, id string) string {
-		span := f.graph.Node(id).Span
-		return strings.Join(strings.Fields(string(f.graph.File.Src[span.From:span.To])), " ")
+	text := func(g *spec.Graph, id string) string {
+		span := g.Node(id).Span
+		return strings.Join(strings.Fields(string(g.File.Src[span.From:span.To])), " ")
 	}
 	alike := map[string][]string{}
-	for _, n := range now.graph.Nodes {
-		if id := n.ID.Value; then.graph.Node(id) == nil {
+	for _, n := range now.Nodes {
+		if id := n.ID.Value; then.Node(id) == nil {
 			alike[text(now, id)] = append(alike[text(now, id)], id)
 		}
 	}
-	for _, n := range then.graph.Nodes {
+	for _, n := range then.Nodes {
 		id := n.ID.Value
-		if found := alike[text(then, id)]; now.graph.Node(id) == nil && len(found) == 1 {
+		if found := alike[text(then, id)]; now.Node(id) == nil && len(found) == 1 {
 			names[id] = found[0]
 		} else {
 			names[id] = id
@@ -90,18 +93,14 @@ func renamed(then, now *Flow) map[string]string {
 
 // gather finds how the executions of a record ended, those of nodes that the graph
 // executes itself too.
-func (o *onward) gather(rec *record) error {
-	then, err := rec.walker(rec.flow)
-	if err != nil {
-		return err
-	}
+func (o *onward) gather(then *Walk, events []machine.Event) error {
 	keep := func(e machine.Event) {
 		e.Task.Node = o.names[e.Task.Node]
 		o.given[e.Task] = e
 	}
-	for i := range rec.Events {
-		e := &rec.Events[i]
-		if err := then.step(e); err != nil {
+	for i := range events {
+		e := &events[i]
+		if err := then.Step(e); err != nil {
 			return err
 		}
 		o.at = max(o.at, e.At)
@@ -111,10 +110,10 @@ func (o *onward) gather(rec *record) error {
 		case e.Kind == machine.Answered && e.Question == "":
 			keep(*e)
 		}
-		notes := then.driver.state.Notes()
+		notes := then.State.Notes()
 		for i := range notes {
 			n := &notes[i]
-			id := machine.TaskID{Node: then.driver.plan.NodeID(n.Node), Visit: int(n.Visit), Attempt: max(1, int(n.Attempt))}
+			id := machine.TaskID{Node: then.Plan.NodeID(n.Node), Visit: int(n.Visit), Attempt: max(1, int(n.Attempt))}
 			if n.Kind == machine.NoteNodeCompleted && then.itself(id.Node) {
 				keep(machine.Event{Kind: machine.TaskEnded, Task: id, At: e.At, Output: machine.Plain(n.Output)})
 			}
@@ -127,14 +126,13 @@ func (o *onward) gather(rec *record) error {
 func (o *onward) step(event *machine.Event) error {
 	w := o.walker
 	if event.Kind == machine.Advanced {
-		w.due, event.Superstep = false, w.driver.state.Superstep
+		w.due, event.Superstep = false, w.State.Superstep
 	}
-	d := w.driver
-	commands, err := d.plan.Apply(d.state, *event)
+	commands, err := w.Plan.Apply(w.State, *event)
 	if err != nil {
 		return err
 	}
-	d.path = append(d.path, d.state.Ran...)
+	w.Path = append(w.Path, w.State.Ran...)
 	for i := range commands {
 		c := &commands[i]
 		switch c.Kind {
@@ -147,7 +145,7 @@ func (o *onward) step(event *machine.Event) error {
 		case machine.AskPerson:
 			o.give(c.Task, machine.Answered, c.Question.ID)
 		case machine.CancelTask:
-			failure := &Failure{Kind: "cancelled", Message: "it is not needed any more"}
+			failure := &machine.Failure{Kind: "cancelled", Message: "it is not needed any more"}
 			o.queue = append(o.queue, machine.Event{Kind: machine.TaskEnded, At: o.at, Task: c.Task, Failure: failure})
 		case machine.StartTimer:
 			if c.Timer == machine.WaitTimer || c.Timer == machine.RetryTimer { // time is not waited for

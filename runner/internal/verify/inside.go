@@ -1,37 +1,37 @@
 // Replays that check: the subgraphs of a run.
 
-package runner
+package verify
 
 import (
 	"bytes"
 	"slices"
 
+	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/view"
 )
 
 // insideWalk is both walks through one subgraph.
 type insideWalk struct {
-	then, now *walker
-	rec       *record
+	then, now *Walk
+	notes     *journal.Reading
 	events    []machine.Event // those that count no more too
 }
 
 // compareInside applies what a note says of a subgraph to both walks.
-func compareInside(then, now *walker, event *machine.Event) (*view.Divergence, error) {
-	was, is := then.driver.flow.children[event.Task.Node], now.driver.flow.children[event.Task.Node]
+func compareInside(then, now *Walk, event *machine.Event) (*view.Divergence, error) {
+	was, is := then.Child(event.Task.Node), now.Child(event.Task.Node)
 	if was == nil || is == nil {
 		return nil, nil
 	}
-	rec, _, err := was.readNotes([]any{event.Output})
+	noted, _, err := journal.ReadNotes(was.Graph, was.Plan, []any{event.Output})
 	if err != nil {
 		return nil, err
 	}
 	walk := then.inside[event.Task]
 	if walk == nil || event.Anew {
-		walk = &insideWalk{rec: &record{Reading: was.reading(), flow: was}}
-		walk.rec.From = rec.From
-		if event.Anew && !bytes.Equal(was.graph.Text(), is.graph.Text()) {
+		walk = &insideWalk{notes: &journal.Reading{Graph: was.Graph, Plan: was.Plan, From: noted.From}}
+		if event.Anew && !bytes.Equal(was.Graph.Text(), is.Graph.Text()) {
 			return &view.Divergence{
 				Node: event.Task.Node, Recorded: []string{}, Now: []string{},
 				Why: []string{"what is recorded of the subgraph begins in its middle, where another version of it can't begin"},
@@ -42,8 +42,8 @@ func compareInside(then, now *walker, event *machine.Event) (*view.Divergence, e
 		}
 		then.inside[event.Task] = walk
 	}
-	for i := range rec.Events {
-		d, err := walk.step(then, now, event.Task, &rec.Events[i])
+	for i := range noted.Events {
+		d, err := walk.step(then, now, event.Task, &noted.Events[i])
 		if d != nil && d.Node != "" {
 			d.Node = event.Task.Node + "/" + d.Node
 		}
@@ -55,7 +55,7 @@ func compareInside(then, now *walker, event *machine.Event) (*view.Divergence, e
 }
 
 // begin puts both walks to where the record begins.
-func (w *insideWalk) begin(then, now *walker, id machine.TaskID) (err error) {
+func (w *insideWalk) begin(then, now *Walk, id machine.TaskID) (err error) {
 	w.then, err = w.walkerIn(then, id)
 	if w.now = w.then; err == nil && now != then {
 		w.now, err = w.walkerIn(now, id)
@@ -63,29 +63,28 @@ func (w *insideWalk) begin(then, now *walker, id machine.TaskID) (err error) {
 	return err
 }
 
-func (w *insideWalk) walkerIn(outer *walker, id machine.TaskID) (*walker, error) {
-	d := outer.driver
-	child, err := startReading(d.flow.children[id.Node], &nesting{parent: d, task: id, node: d.nested.path(id.Node)}, w.rec)
+func (w *insideWalk) walkerIn(outer *Walk, id machine.TaskID) (*Walk, error) {
+	run, err := outer.Child(id.Node).Begin(id, w.notes)
 	if err != nil {
 		return nil, err
 	}
-	return newWalker(child), nil
+	return New(run), nil
 }
 
 // step compares one event. One that takes others back leaves both walks where
 // they stood without them.
-func (w *insideWalk) step(then, now *walker, id machine.TaskID, event *machine.Event) (*view.Divergence, error) {
+func (w *insideWalk) step(then, now *Walk, id machine.TaskID, event *machine.Event) (*view.Divergence, error) {
 	w.events = append(w.events, *event)
 	if len(event.Undo) > 0 {
-		w.rec.Take(slices.Clone(w.events))
+		w.notes.Take(slices.Clone(w.events))
 		if err := w.begin(then, now, id); err != nil {
 			return nil, err
 		}
-		for i := range w.rec.Events[:len(w.rec.Events)-1] {
-			if d, err := compareStep(w.then, w.now, &w.rec.Events[i]); err != nil || d != nil {
+		for i := range w.notes.Events[:len(w.notes.Events)-1] {
+			if d, err := Compare(w.then, w.now, &w.notes.Events[i]); err != nil || d != nil {
 				return d, err
 			}
 		}
 	}
-	return compareStep(w.then, w.now, event)
+	return Compare(w.then, w.now, event)
 }
