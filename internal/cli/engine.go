@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
@@ -29,8 +30,9 @@ type Engine interface {
 // ClusterStore is the store of a cluster's runs. r reads it.
 type ClusterStore interface {
 	store.Store
-	// Begin begins a run and attends it until it has ended or pauses.
-	Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, opts runner.Options) (*runner.Result, error)
+	// Begin begins a run and attends it until it has ended or pauses. What models and tools
+	// answer is recorded on tape, or played from it; nil: neither.
+	Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, opts runner.Options, tape *cassette.Cassette) (*runner.Result, error)
 	// ForkOf forks a run and attends the new one; at is as of runner.Fork.
 	ForkOf(ctx context.Context, r *runner.Runner, runID string, opts runner.ForkOptions) (result *runner.Result, at int, err error)
 	// Resume takes up a run and attends it.

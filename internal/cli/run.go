@@ -118,9 +118,6 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if err := f.models.tape(&f.driveFlags); err != nil {
 		return err
 	}
-	if f.tape != nil && a.onCluster() {
-		return usagef("--record and --replay are not to be had with --engine temporal: its workers ask models and tools")
-	}
 	opts.Rush = f.models.replay != ""
 	opts.RunID, opts.Input, opts.Goal, opts.Dir, opts.Session = f.runID, input, goal, filepath.Dir(path), f.session
 	if f.dryRun {
@@ -153,7 +150,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	}
 	result, err := s.drive(ctx, &opts, func(ctx context.Context) (*runner.Result, error) {
 		if a.onCluster() {
-			return a.engine.store.Begin(ctx, s.runner, flow, opts)
+			return a.engine.store.Begin(ctx, s.runner, flow, opts, f.tape)
 		}
 		return flow.Run(ctx, opts)
 	})

@@ -21,6 +21,7 @@ type Cassette struct {
 	name    string // of the file that is played
 	playing bool
 	calls   []*call
+	taken   int // of them, by Take
 	secrets []string
 }
 

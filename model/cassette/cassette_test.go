@@ -212,6 +212,58 @@ func TestKeysAreKept(t *testing.T) {
 	}
 }
 
+// What is recorded in portions is the recording; what is played in portions is played once.
+func TestPortions(t *testing.T) {
+	record := func(c *Cassette, visit int) {
+		req := ask("a", "<b> & my key is hunter2-canary")
+		req.Caller.Visit = visit
+		for range 2 {
+			if _, err := c.Client("p/m", with(fake(echo))).Chat(t.Context(), req, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	whole, sum := New(), New()
+	whole.Hide("hunter2-canary")
+	for visit := range 3 {
+		record(whole, visit)
+		one := New()
+		one.Hide("hunter2-canary")
+		record(one, visit)
+		taken, err := one.Take()
+		if err != nil || strings.Contains(string(taken), "canary") {
+			t.Fatalf("%v: %s", err, taken)
+		}
+		if again, err := one.Take(); err != nil || again != nil {
+			t.Fatalf("taken again: %v, %s", err, again)
+		}
+		if err := sum.Add(taken); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := whole.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := sum.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Error(diff)
+	}
+	played := replayed(t, whole)
+	for i := range 3 {
+		part := played.Rewound([]int{2, 3}[:i])
+		req := ask("a", "<b> & my key is ***")
+		_, err := part.Client("p/m", never).Chat(t.Context(), req, nil)
+		want := []int{2, 3}[:min(i+1, 2)]
+		if diff := cmp.Diff(want, part.Played()); diff != "" || (err == nil) != (i < 2) {
+			t.Errorf("%d played elsewhere: %v; %s", i, err, diff)
+		}
+	}
+}
+
 // The file does not tell in which order branches were answered.
 func TestFileIsStable(t *testing.T) {
 	record := func(nodes ...string) string {

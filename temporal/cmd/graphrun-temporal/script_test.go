@@ -43,23 +43,18 @@ var leftOut = map[string]string{
 	"secrets_stored":     "is about the file that runs are kept in",
 	"durable_store_gone": "is about the file that runs are kept in",
 	"engine":             "is about a graphrun that does not have the engine",
-	"mcp_person":         "records what models and tools answer",
 	"next":               "is about the flags that say which file runs are kept in",
 	"no_home":            "is about the file that runs are kept in",
 	"park_limits":        "--park frees a process; on a cluster a run that waits has none",
-	"parts":              "records what models and tools answer",
-	"recordings":         "records what models and tools answer",
-	"recordings_tool":    "records what models and tools answer",
 	"run_stands":         "is about runs whose process was killed: they go on elsewhere",
 	"serve":              "serve only shows the runs of a cluster",
-	"texts":              "records what models and tools answer",
 	"triggers":           "serve begins no runs on a cluster",
 }
 
 // few are the sessions that run unless GRAPHRUN_TEST_SESSIONS is all.
 var few = []string{
 	"agent", "approve", "durable_human", "durable_sessions", "durable_why", "durable_withfile", "each_subgraphs", "events_calls", "failure", "finally", "graphs",
-	"kinds", "limits_steps", "parallel_joins", "people_each", "people_interrupts", "policies", "routing_order",
+	"kinds", "limits_steps", "parallel_joins", "people_each", "people_interrupts", "policies", "recordings", "recordings_tool", "routing_order",
 	"run_exit_codes", "secrets_canary", "tools", "tools_graph", "writes_reducers",
 }
 

@@ -56,6 +56,9 @@ func (k *desk) Hide(secret string) {
 
 // Sleep waits.
 func (k *desk) Sleep(ctx context.Context, d time.Duration) error {
+	if k.tape.Playing() {
+		return ctx.Err()
+	}
 	return pause(ctx, d)
 }
 

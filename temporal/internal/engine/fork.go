@@ -64,6 +64,7 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 	at = caught.record.ParentStep
 	start := *before
 	start.Record, start.Input, start.Session, start.Settings = caught.record, nil, nil, settingsOf(&opts.Options)
+	start.Before, start.Tape = nil, nil
 	start.Core, start.Settings.Dir, start.Seed = s.cluster.options.core, before.Settings.Dir, &Seed{}
 	if start.Seed.Events, err = s.after(runID, 0, allBytes); err != nil {
 		return nil, at, err

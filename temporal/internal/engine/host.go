@@ -37,6 +37,7 @@ type host struct {
 	begun  []*call // since the workflow looked last, in order
 	number int
 	dead   bool
+	tape   *tape // nil: models and tools are asked, and nothing is recorded
 
 	// result and err are what the last drive came to.
 	result *runner.Result
@@ -76,6 +77,7 @@ func newHost(start *Start, now time.Time) (*host, error) {
 	}
 	h.store = newJournal(record, start.RunDir, start.Seed)
 	h.store.session = start.Session
+	h.tape = start.Tape.copy()
 	var kinds []runner.Kind
 	for _, kind := range node.Kinds(node.Options{}) {
 		kinds = append(kinds, runner.Kind{Spec: kind.Spec, Handler: runner.HandlerFunc(h.handle)})
@@ -168,7 +170,7 @@ func (h *host) wait(c *call) {
 	h.mu.Lock()
 	h.number++
 	c.id = strconv.Itoa(h.number)
-	c.input.ID, c.input.Flow, c.input.Nonce = c.id, h.digest, h.start.Nonce
+	c.input.ID, c.input.Flow, c.input.Nonce, c.input.Tape = c.id, h.digest, h.start.Nonce, h.tape.of(c.input)
 	dead := h.dead
 	if !dead {
 		h.begun = append(h.begun, c)

@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
 )
@@ -51,10 +52,16 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, state converter.RawVal
 			return converter.RawValue{}, err
 		}
 	}
+	if err := j.insert(in.Tape); err != nil {
+		return w.keepResult(ctx, failed("failed", err.Error()))
+	}
 	beat := w.beat(ctx)
 	defer beat()
 	defer j.closeLog() // once the result is kept, so that a store that was away is back
 	result := j.run(ctx, task)
+	if err := j.tapeTo(result); err != nil {
+		return converter.RawValue{}, err
+	}
 	var asked *temporal.CanceledError
 	if ctx.Err() != nil && !errors.As(context.Cause(ctx), &asked) && result.Failure != nil {
 		return converter.RawValue{}, errors.New("the worker stopped") // the task runs elsewhere
@@ -98,6 +105,10 @@ type job struct {
 	secrets *secrets
 	scope   *handler.Scope
 
+	handlers map[string]runner.Handler
+	decider  runner.Decider
+	tape     *cassette.Cassette // nil: there is none
+
 	mu     sync.Mutex
 	result taskResult
 	text   int // bytes of it in the result
@@ -123,13 +134,13 @@ func (j *job) run(ctx context.Context, task *runner.Task) *taskResult {
 	defer j.scope.Close()
 	out := &taskResult{}
 	if j.in.Choice != nil {
-		target, reasoning, err := j.worker.decider.Decide(ctx, task, *j.in.Choice)
+		target, reasoning, err := j.decider.Decide(ctx, task, *j.in.Choice)
 		if err != nil {
 			out.Attempt = *task.Try(ctx, runner.HandlerFunc(func(context.Context, *runner.Task) (any, error) { return nil, err }))
 		}
 		out.Target, out.Reasoning = target, reasoning
 	} else {
-		handler := j.worker.handlers[j.in.Kind]
+		handler := j.handlers[j.in.Kind]
 		if handler == nil {
 			return failed("internal", fmt.Sprintf("this worker has no handler for nodes of kind %q", j.in.Kind))
 		}
@@ -179,7 +190,7 @@ func (j *job) task() *runner.Task {
 	if in.Graphs {
 		t.CallGraph, t.Beside = j.callGraph, j.beside
 	}
-	t.Models = &handler.ModelAccess{Desk: (*desk)(j)}
+	t.Models = &handler.ModelAccess{Desk: (*desk)(j), Secrets: j.secrets.forms()}
 	if m := in.Models; m != nil {
 		t.Models.Goal, t.Models.OwnGoal, t.Models.Overrides, t.Models.Dir = m.Goal, m.OwnGoal, m.Overrides, m.Dir
 		t.Models.Around, t.Models.Params, t.Models.Turns, t.Models.Answered = m.Around, m.Params, m.Turns, m.Answered
@@ -228,6 +239,11 @@ func (j *job) keep(said runner.Said) {
 // note keeps something in the journal of the run.
 func (j *job) note(n *note) error {
 	n.Task = j.in.ID
+	recorded, err := j.recorded()
+	if err != nil {
+		return err
+	}
+	n.Recorded = recorded
 	if err := j.secrets.mark(n); err != nil {
 		return err
 	}

@@ -86,6 +86,12 @@ func (f *flight) answerQueries() error {
 			s, err := h.store.Snapshot("", h.store.atMost(most))
 			return &s, err
 		}),
+		workflow.SetQueryHandler(f.ctx, queryTape, func() ([]string, error) {
+			if h.tape == nil {
+				return nil, nil
+			}
+			return h.tape.Recorded, nil
+		}),
 		workflow.SetQueryHandler(f.ctx, queryPath, func(events int) ([]byte, error) { return h.store.Path("", events) }),
 		workflow.SetQueryHandler(f.ctx, queryLog, func(task string) ([]json.RawMessage, error) {
 			c := f.find(task)

@@ -46,6 +46,7 @@ func (f *flight) deliver(m *mail) {
 			k.open--
 			f.aboard--
 		}
+		h.tape.add(m.call.input, m.call.result.Recorded, m.call.result.Used)
 		for _, room := range m.call.room {
 			room.Settle(handler.Usage{})
 		}
@@ -53,6 +54,7 @@ func (f *flight) deliver(m *mail) {
 		return
 	case m.note != nil:
 		if c := f.find(m.note.Task); c != nil {
+			h.tape.add(c.input, m.note.Recorded, nil)
 			h.noted(c, m.note)
 		}
 		return
@@ -73,9 +75,11 @@ func (f *flight) deliver(m *mail) {
 		f.ask(m.ask)
 	case m.resume != nil:
 		if !f.driving {
+			before := h.tape
+			h.tape = nil // who resumes a run asks models and tools
 			f.resume(m.resume)
 			if _, done := h.stage.Settle(workflow.Now(f.ctx)); done && h.err != nil {
-				m.refused = problemsOf(h.err)
+				m.refused, h.tape = problemsOf(h.err), before
 			}
 		}
 	}
@@ -115,7 +119,7 @@ func (f *flight) offer(m *mail) {
 		return
 	}
 	if h.result.Reason != "pause" {
-		f.resume(&Settings{})
+		f.goOn()
 	}
 }
 

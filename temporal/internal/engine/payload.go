@@ -75,6 +75,32 @@ type storeError struct{ err error }
 func (e *storeError) Error() string { return "payload store: " + e.err.Error() }
 func (e *storeError) Unwrap() error { return e.err }
 
+// keepBlob keeps a text in the payload store.
+func keepBlob(b blobs, text []byte) (digest string, err error) {
+	sum := sha256.Sum256(text)
+	digest = hex.EncodeToString(sum[:])
+	if err := b.put(digest, text); err != nil {
+		return "", &storeError{err}
+	}
+	return digest, nil
+}
+
+// readBlob reads a text from the payload store, and sees that it is what was kept.
+func readBlob(b blobs, digest string) ([]byte, error) {
+	err := checkDigest(digest)
+	var text []byte
+	if err == nil {
+		text, err = b.get(digest)
+	}
+	if sum := sha256.Sum256(text); err == nil && hex.EncodeToString(sum[:]) != digest {
+		err = fmt.Errorf("what is kept as %s is something else", digest)
+	}
+	if err != nil {
+		return nil, &storeError{err}
+	}
+	return text, nil
+}
+
 // errOutOfReach is what is wrong with a store that may be there again in a moment.
 var errOutOfReach = errors.New("is out of reach")
 
@@ -93,10 +119,9 @@ func (c *codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 		if err != nil {
 			return nil, err
 		}
-		sum := sha256.Sum256(text)
-		digest := hex.EncodeToString(sum[:])
-		if err := c.blobs.put(digest, text); err != nil {
-			return nil, &storeError{err}
+		digest, err := keepBlob(c.blobs, text)
+		if err != nil {
+			return nil, err
 		}
 		out[i] = &common.Payload{
 			Metadata: map[string][]byte{converter.MetadataEncoding: []byte(storedEncoding)}, Data: []byte(digest),
@@ -113,20 +138,12 @@ func (c *codec) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
 		if string(p.GetMetadata()[converter.MetadataEncoding]) != storedEncoding {
 			continue
 		}
-		digest := string(p.GetData())
-		err := checkDigest(digest)
-		var text []byte
-		if err == nil {
-			text, err = c.blobs.get(digest)
-		}
-		if sum := sha256.Sum256(text); err == nil && hex.EncodeToString(sum[:]) != digest {
-			err = fmt.Errorf("what is kept as %s is something else", digest)
+		text, err := readBlob(c.blobs, string(p.GetData()))
+		if err != nil {
+			return nil, err
 		}
 		out[i] = &common.Payload{}
-		if err == nil {
-			err = proto.Unmarshal(text, out[i])
-		}
-		if err != nil {
+		if err := proto.Unmarshal(text, out[i]); err != nil {
 			return nil, &storeError{err}
 		}
 	}

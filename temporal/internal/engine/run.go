@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -30,16 +31,25 @@ func execution(runID string) *common.WorkflowExecution {
 }
 
 // Begin begins a run and attends it until it has ended or pauses. r reads the cluster's
-// runs.
-func (s *Store) Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, opts runner.Options) (*runner.Result, error) {
+// runs. Models and tools are recorded on tape, or played from it; nil: neither.
+func (s *Store) Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, opts runner.Options, tape *cassette.Cassette) (*runner.Result, error) {
 	start, err := s.newStart(flow, &opts)
 	if err != nil {
+		return nil, err
+	}
+	if start.Tape, err = s.newTape(tape); err != nil {
 		return nil, err
 	}
 	if err := s.launch(ctx, start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
 		return nil, err
 	}
-	return s.attend(ctx, r, start.Record.ID, 0, opts)
+	if tape == nil || tape.Playing() {
+		return s.attend(ctx, r, start.Record.ID, 0, opts)
+	}
+	recorder := &recorder{Sink: opts.Sink, store: s, runID: start.Record.ID, tape: tape}
+	opts.Sink = recorder
+	result, err := s.attend(ctx, r, start.Record.ID, 0, opts)
+	return result, errors.Join(err, recorder.take())
 }
 
 // newStart is the input of the workflow of a new run.
@@ -168,7 +178,8 @@ func (s *Store) again(runID, run string, opts *runner.Options) (*Start, error) {
 		return nil, err
 	}
 	start := *before
-	start.Input, start.Session, start.Seed, start.Core, start.Before = nil, nil, &Seed{Events: texts}, s.cluster.options.core, nil
+	start.Input, start.Session, start.Seed, start.Core = nil, nil, &Seed{Events: texts}, s.cluster.options.core
+	start.Before, start.Tape = nil, nil
 	dir := start.Settings.Dir
 	start.Settings = settingsOf(opts)
 	start.Settings.Dir = dir

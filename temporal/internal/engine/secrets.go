@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 
 	"github.com/graphrun/graphrun/internal/input"
+	"github.com/graphrun/graphrun/internal/redact"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -33,7 +34,10 @@ func sealedSecrets(nonce string) func(g *spec.Graph) map[string]any {
 }
 
 // secrets are the marks of a flow and what they stand for, both as in JSON.
-type secrets struct{ marks, values [][]byte }
+type secrets struct {
+	marks, values [][]byte
+	texts         []string // the values as they are
+}
 
 // openSecrets reads the secrets of the graphs that a task stands in.
 func openSecrets(nonce string, graphs []*spec.Graph) (*secrets, error) {
@@ -51,9 +55,21 @@ func openSecrets(nonce string, graphs []*spec.Graph) (*secrets, error) {
 			}
 			out.marks = append(out.marks, []byte(secretMark(nonce, &g.Secrets[i])))
 			out.values = append(out.values, quoted[1:len(quoted)-1])
+			out.texts = append(out.texts, text)
 		}
 	}
 	return out, nil
+}
+
+// forms is how the secrets may read.
+func (s *secrets) forms() (all []string) {
+	if s == nil {
+		return nil
+	}
+	for _, text := range s.texts {
+		all = append(all, redact.Forms(text)...)
+	}
+	return all
 }
 
 // unmark puts the secrets into v, which is read from its JSON again.

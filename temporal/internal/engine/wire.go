@@ -32,7 +32,8 @@ const (
 	queryJournal  = "graphrun-journal"
 	queryState    = "graphrun-snapshot"
 	queryPath     = "graphrun-path"
-	queryLog      = "graphrun-log" // what a task has noted
+	queryLog      = "graphrun-log"  // what a task has noted
+	queryTape     = "graphrun-tape" // what was recorded
 
 	// memoStatus is where a run says how it stands.
 	memoStatus = "graphrun"
@@ -67,6 +68,8 @@ type Start struct {
 	Split int `json:"split,omitempty"`
 	// Nonce is drawn for the run; see secretMark.
 	Nonce string `json:"nonce"`
+	// Tape is what models and tools are recorded on, or played from; nil: neither.
+	Tape *tape `json:"tape,omitempty"`
 }
 
 // mostElements is how many elements an `each` may have whose tasks are not carried.
@@ -91,13 +94,14 @@ type Settings struct {
 	Models         map[string]string    `json:"models,omitempty"`
 	ModelParams    []handler.ModelParam `json:"model_params,omitempty"`
 	Dir            string               `json:"dir,omitempty"`
+	Rush           bool                 `json:"rush,omitempty"`
 }
 
 func settingsOf(o *runner.Options) Settings {
 	return Settings{
 		MaxSteps: o.MaxSteps, MaxStateBytes: o.MaxStateBytes, MaxConcurrency: o.MaxConcurrency, Timeout: o.Timeout, Goal: o.Goal,
 		Answers: o.Answers, By: o.By, PauseBefore: o.PauseBefore, PauseAfter: o.PauseAfter, Models: o.Models,
-		ModelParams: o.ModelParams, Dir: o.Dir,
+		ModelParams: o.ModelParams, Dir: o.Dir, Rush: o.Rush,
 	}
 }
 
@@ -106,7 +110,7 @@ func (s *Settings) options() runner.Options {
 	return runner.Options{
 		MaxSteps: s.MaxSteps, MaxStateBytes: s.MaxStateBytes, MaxConcurrency: s.MaxConcurrency, Timeout: s.Timeout, Goal: s.Goal,
 		Answers: s.Answers, By: s.By, PauseBefore: s.PauseBefore, PauseAfter: s.PauseAfter, Models: s.Models,
-		ModelParams: s.ModelParams, Dir: s.Dir,
+		ModelParams: s.ModelParams, Dir: s.Dir, Rush: s.Rush,
 	}
 }
 
@@ -195,6 +199,8 @@ type taskInput struct {
 	Graphs bool `json:"graphs,omitempty"`
 	// Budget says that a graph around the task bounds what models may cost.
 	Budget bool `json:"budget,omitempty"`
+	// Tape is what models and tools are recorded on, or played from; nil: neither.
+	Tape *taskTape `json:"tape,omitempty"`
 }
 
 // taskState is what a task sees of the state. It is sent by itself, because many tasks
@@ -228,6 +234,9 @@ type taskResult struct {
 	// Target and Reasoning are a decision.
 	Target    string `json:"target,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
+	// Recorded and Used are for the tape of the run.
+	Recorded string `json:"recorded,omitempty"`
+	Used     []int  `json:"used,omitempty"`
 }
 
 // note is what a running task notes.
@@ -237,6 +246,8 @@ type note struct {
 	Usage *handler.Usage `json:"usage,omitempty"`
 	// Settles names the reservation that the call was made with.
 	Settles string `json:"settles,omitempty"`
+	// Recorded is what was recorded before, for the tape of the run.
+	Recorded string `json:"recorded,omitempty"`
 	// Beside is runner.Task.Beside; the note has nothing else then. Attempt is that of
 	// the activity.
 	Beside  int   `json:"beside,omitempty"`

@@ -27,6 +27,7 @@ type Worker struct {
 	core      int // see Options.core
 	flows     flows
 	states    states
+	tapes     tapes
 	handlers  map[string]runner.Handler
 	decider   runner.Decider
 	blobs     blobs

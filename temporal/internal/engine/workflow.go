@@ -260,12 +260,15 @@ func (f *flight) wait(due time.Time) {
 	f.inbox = f.inbox[1:]
 	if m == nil {
 		if due := f.due(); !f.driving && !due.IsZero() && !workflow.Now(f.ctx).Before(due) {
-			f.resume(&Settings{})
+			f.goOn()
 		}
 		return
 	}
 	f.deliver(m)
 }
+
+// goOn drives a run on that goes on by itself.
+func (f *flight) goOn() { f.resume(&Settings{Rush: f.host.tape.plays()}) }
 
 // resume drives the run on.
 func (f *flight) resume(s *Settings) {
@@ -310,8 +313,9 @@ func (f *flight) move(ctx workflow.Context, start *Start) (*Outcome, error, bool
 	next.Input, next.Session, next.Before = nil, nil, nil
 	next.Settings = Settings{
 		Dir: start.Settings.Dir, Answers: f.host.stage.AnswersLeft(), By: start.Settings.By,
-		PauseBefore: start.Settings.PauseBefore, PauseAfter: start.Settings.PauseAfter,
+		PauseBefore: start.Settings.PauseBefore, PauseAfter: start.Settings.PauseAfter, Rush: f.host.tape.plays(),
 	}
+	next.Tape = f.host.tape
 	next.Seed = f.host.store.seed(info.WorkflowExecution.RunID)
 	return nil, next.again(ctx), true
 }
