@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner/internal/answers"
 	"github.com/graphrun/graphrun/runner/internal/journal"
+	"github.com/graphrun/graphrun/runner/internal/jsonline"
 	"github.com/graphrun/graphrun/runner/internal/wallclock"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -183,7 +184,7 @@ func quoted(v any) string {
 	if text, ok := v.(string); ok {
 		return strconv.Quote(text)
 	}
-	return string(appendValue(nil, v))
+	return string(jsonline.Value(nil, v))
 }
 
 // summary is how a run stands, for those who list runs.
