@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/input"
+	"github.com/graphrun/graphrun/runner/internal/flowtree"
 	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/internal/rundir"
 	"github.com/graphrun/graphrun/runner/internal/verify"
@@ -115,9 +116,9 @@ func (r *Runner) adopted(runID string, flow *Flow) (rec *record, back *journal.C
 	if err := rec.fits(flow); err != nil {
 		return nil, nil, err
 	}
-	g := flow.graph
+	g := flow.tree.Graph
 	rec.readBy(flow)
-	rec.run.Graph, rec.run.File, rec.run.Source, rec.run.Files = g.Name.Value, absolute(g.File.Name), g.File.Src, flow.files
+	rec.run.Graph, rec.run.File, rec.run.Source, rec.run.Files = g.Name.Value, flowtree.Absolute(g.File.Name), g.File.Src, flow.files
 	return rec, back, nil
 }
 
@@ -143,7 +144,7 @@ func (rec *record) fits(flow *Flow) error {
 	if d := verify.Ends(then.Walk, now.Walk); d != nil {
 		return &MisfitError{RunID: rec.run.ID, Divergence: d}
 	}
-	if _, wrong := input.Check(flow.graph, then.State.Values(), nil); len(wrong) > 0 {
+	if _, wrong := input.Check(flow.tree.Graph, then.State.Values(), nil); len(wrong) > 0 {
 		out := &MisfitError{RunID: rec.run.ID}
 		for _, problem := range wrong {
 			out.Problems = append(out.Problems, then.Mask.Text(strings.Replace(problem, "input ", "state key ", 1)))

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner/handler"
@@ -43,44 +42,25 @@ func (t *Task) Try(ctx context.Context, run Handler) (out *handler.Attempt) {
 // Equip gives a task that runs apart from its driver what the flow knows of its node:
 // Graph and WantsText. The error says that the flow has no such node.
 func (f *Flow) Equip(task *Task) error {
-	flows, id, err := f.around(task.Node)
+	trees, id, err := f.tree.Around(task.Node)
 	if err != nil {
 		return err
 	}
-	at := flows[len(flows)-1]
-	task.Graph, task.WantsText = at.graph, at.plan.WantsText(id)
+	in := trees[len(trees)-1]
+	task.Graph, task.WantsText = in.Graph, in.Plan.WantsText(id)
 	return nil
 }
 
 // GraphsAround are the graphs that the node at a path stands in, the outermost first;
 // nil: there is no such node.
 func (f *Flow) GraphsAround(path string) []*spec.Graph {
-	flows, _, err := f.around(path)
+	trees, _, err := f.tree.Around(path)
 	if err != nil {
 		return nil
 	}
-	out := make([]*spec.Graph, len(flows))
-	for i, flow := range flows {
-		out[i] = flow.graph
+	out := make([]*spec.Graph, len(trees))
+	for i, tree := range trees {
+		out[i] = tree.Graph
 	}
 	return out
-}
-
-// around are the flows that the node at a path stands in, and its id in the last.
-func (f *Flow) around(path string) (flows []*Flow, id string, err error) {
-	parts := strings.Split(path, "/")
-	id = parts[len(parts)-1]
-	for i := range parts[:len(parts)-1] {
-		flows = append(flows, f)
-		if f.graph.Node(parts[i]) == nil {
-			return nil, "", f.noNode(parts[i])
-		}
-		if f = f.inside(parts[i], parts[i+1]); f == nil {
-			return nil, "", fmt.Errorf("node %q runs no graph", strings.Join(parts[:i+1], "/"))
-		}
-	}
-	if f.graph.Node(id) == nil {
-		return nil, "", f.noNode(id)
-	}
-	return append(flows, f), id, nil
 }

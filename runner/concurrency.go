@@ -29,7 +29,7 @@ type seat struct {
 
 // seatIn is a claim to a place in a group.
 func (d *driver) seatIn(group string, journal store.Journal) *seat {
-	c := d.flow.graph.Concurrency
+	c := d.flow.tree.Graph.Concurrency
 	if c == nil || journal == nil || d.nested != nil {
 		return &seat{}
 	}

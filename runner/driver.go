@@ -129,11 +129,11 @@ type timerID struct {
 func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *driver {
 	clock := f.clockOf(&opts, nested)
 	if nested == nil {
-		opts.Answers = f.wholeTargets(opts.Answers)
+		opts.Answers = f.tree.WholeTargets(opts.Answers)
 	}
 	d := &driver{
-		flow: f, opts: opts, clock: clock, plan: f.plan, state: f.plan.NewState(),
-		secrets: secrets, mask: mask.New(f.graph, secrets),
+		flow: f, opts: opts, clock: clock, plan: f.tree.Plan, state: f.tree.Plan.NewState(),
+		secrets: secrets, mask: mask.New(f.tree.Graph, secrets),
 		inbox: make(chan *message, 64), done: make(chan struct{}),
 		answers: answers.NewBook(opts.Answers), asked: map[asking]context.CancelFunc{}, told: map[asking]bool{}, resting: map[machine.TaskID]*driver{}, inside: map[machine.TaskID]chan insideCall{}, texts: map[machine.TaskID]saying{}, partials: map[machine.TaskID]any{}, cancel: map[machine.TaskID]func(){}, timers: map[timerID]func() bool{},
 		nested: nested, watched: opts.Sink != nil || opts.History,
@@ -155,11 +155,11 @@ func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *
 	d.checkpoints = nested == nil && f.runner.cfg.Store != nil
 	d.watch()
 	if nested == nil {
-		d.scope, d.budget, d.pool = handler.NewScope(nil, rundir.TasksDir(f.runner.cfg.Store, opts.RunID)), budget.New(&f.graph.Limits, nil), steps.New(d.pace)
+		d.scope, d.budget, d.pool = handler.NewScope(nil, rundir.TasksDir(f.runner.cfg.Store, opts.RunID)), budget.New(&f.tree.Graph.Limits, nil), steps.New(d.pace)
 		d.folder = rundir.New(f.runner.cfg.Store, opts.RunID)
 	} else {
 		d.folder = nested.parent.folder
-		d.scope, d.budget = nested.parent.scope, budget.New(&f.graph.Limits, nested.parent.budget)
+		d.scope, d.budget = nested.parent.scope, budget.New(&f.tree.Graph.Limits, nested.parent.budget)
 		d.pool = nested.parent.pool.Inside(nested.task, nested.shares)
 		d.answered = nested.parent.answered
 		d.answers = nested.parent.answers

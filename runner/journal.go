@@ -6,10 +6,10 @@ package runner
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/graphrun/graphrun/runner/internal/flowtree"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -17,7 +17,7 @@ import (
 // record is what the store is told of a new run.
 func (d *driver) record() store.RunRecord {
 	return store.RunRecord{
-		ID: d.opts.RunID, Graph: d.flow.graph.Name.Value, File: absolute(d.flow.graph.File.Name), Source: d.flow.graph.File.Src,
+		ID: d.opts.RunID, Graph: d.flow.tree.Graph.Name.Value, File: flowtree.Absolute(d.flow.tree.Graph.File.Name), Source: d.flow.tree.Graph.File.Src,
 		Files: d.flow.files, Labels: d.opts.Labels, Session: d.opts.Session, Started: d.started,
 	}
 }
@@ -41,14 +41,6 @@ func (d *driver) create(run store.RunRecord, applied, first []machine.Event) err
 	}
 	d.journal, d.durable, d.saved.events, d.noted = journal, len(first), len(all), d.now()
 	return nil
-}
-
-// absolute makes a name good for later, when the working directory is another.
-func absolute(name string) string {
-	if path, err := filepath.Abs(name); err == nil {
-		return path
-	}
-	return name
 }
 
 // closeJournal notes how the run stands and gives the journal back.

@@ -26,11 +26,13 @@ type record struct {
 
 // readNotes reads what is noted of the run of a subgraph; size is that of the events.
 func (f *Flow) readNotes(log []any) (notes *journal.Reading, size int, err error) {
-	return journal.ReadNotes(f.graph, f.plan, log)
+	return journal.ReadNotes(f.tree.Graph, f.tree.Plan, log)
 }
 
 // readBy makes a record one of another flow.
-func (rec *record) readBy(flow *Flow) { rec.flow, rec.Graph, rec.Plan = flow, flow.graph, flow.plan }
+func (rec *record) readBy(flow *Flow) {
+	rec.flow, rec.Graph, rec.Plan = flow, flow.tree.Graph, flow.tree.Plan
+}
 
 // load reads a run from its beginning.
 func (r *Runner) load(runID string) (*record, error) {
@@ -59,7 +61,7 @@ func (r *Runner) find(runID string) (*record, error) {
 		return nil, err
 	}
 	return &record{
-		Reading: journal.Reading{RunID: runID, Store: r.cfg.Store, Graph: flow.graph, Plan: flow.plan}, run: run, flow: flow,
+		Reading: journal.Reading{RunID: runID, Store: r.cfg.Store, Graph: flow.tree.Graph, Plan: flow.tree.Plan}, run: run, flow: flow,
 	}, nil
 }
 
@@ -67,11 +69,11 @@ func (r *Runner) find(runID string) (*record, error) {
 func (rec *record) replayed(opts Options, events []machine.Event) (*driver, error) {
 	opts.RunID, opts.Session = rec.run.ID, rec.run.Session
 	if opts.Dir == "" {
-		opts.Dir = filepath.Dir(rec.flow.graph.File.Name)
+		opts.Dir = filepath.Dir(rec.flow.tree.Graph.File.Name)
 	}
-	secrets, err := rec.flow.runner.secretsOf(&opts, rec.flow.graph)
+	secrets, err := rec.flow.runner.secretsOf(&opts, rec.flow.tree.Graph)
 	if err != nil {
-		secrets = mask.Placeholders(rec.flow.graph)
+		secrets = mask.Placeholders(rec.flow.tree.Graph)
 	}
 	d := newDriver(rec.flow, opts, secrets, nil)
 	d.unread = err

@@ -96,7 +96,7 @@ func (l *logReader) read(wait bool) error {
 // look finds out what is secret in the run by now.
 func (l *logReader) look() error {
 	l.mask, l.busy = &mask.Masker{}, nil
-	if !l.rec.flow.hasSecrets() {
+	if !l.rec.flow.tree.HasSecrets() {
 		return nil
 	}
 	rec, err := l.runner.loadFrom(l.rec.run.ID, -1)
@@ -110,29 +110,9 @@ func (l *logReader) look() error {
 	d.mask.Learn(d.state.Values())
 	l.mask, l.busy = d.mask, map[string]bool{}
 	for _, t := range d.state.Active() {
-		if d.flow.confides(t.Node) {
+		if d.flow.tree.Confides(t.Node) {
 			l.busy[t.Node] = true
 		}
 	}
 	return nil
-}
-
-// hasSecrets reports whether a graph, or one that it runs, knows secrets.
-func (f *Flow) hasSecrets() bool {
-	if len(f.graph.Secrets) > 0 {
-		return true
-	}
-	for _, key := range f.graph.State {
-		if key.Secret {
-			return true
-		}
-	}
-	for _, inner := range [...]map[string]*Flow{f.children, f.tools} {
-		for _, child := range inner { //lint:ignore mapiter one of them is enough, whichever
-			if child != nil && child.hasSecrets() {
-				return true
-			}
-		}
-	}
-	return false
 }

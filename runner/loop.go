@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/graphrun/graphrun/runner/internal/flowtree"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -208,7 +209,7 @@ func (d *driver) carryOutAll(ctx context.Context, commands []machine.Command) (a
 	}
 	for i := range commands { // before any of them runs
 		if c := &commands[i]; c.Kind == machine.RunTask && c.Work.SharesSteps {
-			d.pool.Begin(d.state, c.Task, c.Work.Kind == graphKind && len(c.Work.Log) > 0)
+			d.pool.Begin(d.state, c.Task, c.Work.Kind == flowtree.GraphKind && len(c.Work.Log) > 0)
 		}
 	}
 	for i := range commands {

@@ -63,7 +63,7 @@ func (d *driver) access(task *Task, id machine.TaskID, turns map[string]int) {
 		answered = d.outermost().state.Scripted()
 	}
 	task.Models = &handler.ModelAccess{
-		Goal: d.state.Goal(), OwnGoal: d.state.Goal() == d.flow.graph.Goal.Description.Value,
+		Goal: d.state.Goal(), OwnGoal: d.state.Goal() == d.flow.tree.Graph.Goal.Description.Value,
 		Overrides: settings.Models, Dir: d.modelDir(), Params: paramsOf(settings.Params, task.Node), Answered: answered,
 		Secrets: slices.Clone(d.mask.Values), Turns: turns,
 		Desk: &desk{d, id},

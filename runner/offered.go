@@ -117,7 +117,7 @@ func (d *driver) accept(offered []store.GivenAnswer, by string) ([]machine.Event
 	var events []machine.Event
 	var problems []string
 	for _, given := range offered {
-		target := d.flow.wholeTarget(given.Target)
+		target := d.flow.tree.WholeTarget(given.Target)
 		i := answers.Find(open, target)
 		if i < 0 {
 			problems = append(problems, d.unasked(target, open).Error())
@@ -153,7 +153,7 @@ func (d *driver) giveBack(given []machine.Event) {
 
 // unasked says why an answer is for no open question.
 func (d *driver) unasked(target string, open []machine.Question) error {
-	if _, err := d.flow.checkTarget(target); err != nil {
+	if _, err := d.flow.tree.CheckTarget(target); err != nil {
 		return fmt.Errorf("answer for %q: %w", target, err)
 	}
 	if text := d.whoAnswered(target); text != "" {

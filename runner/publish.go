@@ -50,12 +50,12 @@ func (d *driver) announce(input map[string]any) {
 	if input == nil { // of none, a journal has nothing
 		input = map[string]any{}
 	}
-	limit := d.flow.graph.Limits.MaxSteps
+	limit := d.flow.tree.Graph.Limits.MaxSteps
 	if d.opts.MaxSteps > 0 {
 		limit = d.opts.MaxSteps
 	}
 	d.event = Event{
-		Type: RunStarted, Time: d.started, Graph: d.flow.graph.Name.Value, Start: d.plan.Start(),
+		Type: RunStarted, Time: d.started, Graph: d.flow.tree.Graph.Name.Value, Start: d.plan.Start(),
 		MaxSteps: limit, Input: d.mask.State(input),
 	}
 	d.emit()

@@ -34,7 +34,7 @@ func (d *driver) tellActive(n *machine.Note, at int64, tell func(*Event)) {
 	for _, a := range d.state.Active() {
 		e := Event{
 			Type: NodeStarted, Time: time.Unix(0, at), Node: d.nested.path(a.Node), Place: d.nested.among(a.Node), Visit: a.Visit, Attempt: max(1, a.Attempt),
-			Superstep: d.state.Superstep, Kind: d.flow.graph.Node(a.Node).Kind.Value, Step: a.Step,
+			Superstep: d.state.Superstep, Kind: d.flow.tree.Graph.Node(a.Node).Kind.Value, Step: a.Step,
 		}
 		if _, branch := d.state.Begun(a.TaskID); branch != "" {
 			e.Branch = branch

@@ -47,14 +47,14 @@ type inner struct {
 // none. log is what it tells.
 func (d *driver) innerOf(task machine.TaskID, note any) (of inner, flow *Flow, log any) {
 	of.task = task
-	if flow = d.flow.children[task.Node]; flow != nil {
+	if flow = d.flow.child(task.Node); flow != nil {
 		return of, flow, note
 	}
 	of.call, of.file, log = journal.ReadCall(note)
 	if of.call == 0 {
 		return of, nil, nil
 	}
-	return of, d.flow.tool(task.Node, of.file), log
+	return of, d.flow.of(d.flow.tree.Tool(task.Node, of.file)), log
 }
 
 // replayInside tells what a note says of a subgraph's run.
@@ -100,7 +100,7 @@ func (d *driver) readerOf(flow *Flow, of inner, rec *journal.Reading) (*reader, 
 	if before := d.readers[of]; before != nil {
 		child.readers = before.driver.readers
 	}
-	d.readers[of] = &reader{driver: child, notes: &journal.Reading{Graph: flow.graph, Plan: flow.plan, From: rec.From}}
+	d.readers[of] = &reader{driver: child, notes: &journal.Reading{Graph: flow.tree.Graph, Plan: flow.tree.Plan, From: rec.From}}
 	return d.readers[of], nil
 }
 
@@ -131,13 +131,13 @@ func (d *driver) catchUp(r *reader, event *machine.Event) error {
 }
 
 func startReading(flow *Flow, nested *nesting, rec *journal.Reading) (*driver, error) {
-	secrets, err := readSecrets(flow.graph)
+	secrets, err := readSecrets(flow.tree.Graph)
 	if err != nil {
-		secrets = mask.Placeholders(flow.graph)
+		secrets = mask.Placeholders(flow.tree.Graph)
 	}
 	parent := nested.parent
 	child := newDriver(flow, Options{
-		RunID: parent.opts.RunID, Dir: filepath.Dir(flow.graph.File.Name), Sink: childSink{parent.relay, nested},
+		RunID: parent.opts.RunID, Dir: filepath.Dir(flow.tree.Graph.File.Name), Sink: childSink{parent.relay, nested},
 	}, secrets, nested)
 	if err := child.startFrom(rec); err != nil {
 		return nil, err

@@ -93,7 +93,7 @@ func usageOf(u machine.Usage) view.Usage {
 func (d *driver) pathSoFar() []string {
 	path := make([]string, len(d.path))
 	for i, n := range d.path {
-		path[i] = d.flow.graph.Nodes[n].ID.Value
+		path[i] = d.flow.tree.Graph.Nodes[n].ID.Value
 	}
 	return path
 }
@@ -113,10 +113,10 @@ func (d *driver) result() *Result {
 		return cmp.Compare(orderOf(&a), orderOf(&b))
 	})
 	return &Result{
-		RunID: d.opts.RunID, Graph: d.flow.graph.Name.Value, Status: s.Status, Quality: s.Quality,
+		RunID: d.opts.RunID, Graph: d.flow.tree.Graph.Name.Value, Status: s.Status, Quality: s.Quality,
 		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: len(d.path) + s.ChildStepsEnded(), MaxSteps: s.MaxSteps(), MaxStateBytes: s.MaxStateBytes(),
 		Path: path, State: d.mask.State(values), Output: d.mask.Value(s.Output), Error: d.mask.Failure(s.Failure),
-		Pending: []view.Pending{}, PausedAt: pausedAt(s), Partial: d.partial(), Finally: d.finally(), Edges: view.CountEdges(d.flow.graph, s.Fired()),
+		Pending: []view.Pending{}, PausedAt: pausedAt(s), Partial: d.partial(), Finally: d.finally(), Edges: view.CountEdges(d.flow.tree.Graph, s.Fired()),
 		Usage: usageOf(s.Usage()), StartedAt: d.started.UTC(), Duration: view.Milliseconds(time.Duration(max(0, d.now()-d.started.UnixNano()))), History: d.history,
 	}
 }

@@ -147,7 +147,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	if err != nil {
 		return nil, 0, err
 	}
-	set, wrong := input.Check(rec.flow.graph, opts.Set, nil)
+	set, wrong := input.Check(rec.flow.tree.Graph, opts.Set, nil)
 	if len(wrong) > 0 {
 		return nil, 0, inputError(wrong)
 	}
@@ -201,7 +201,7 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 // become gives a fork its name, and a folder of its own where expressions see one.
 func (rec *record) become(info *machine.RunInfo) {
 	info.ID = rec.run.ID
-	if rec.flow.plan.SeesRunDir() {
+	if rec.flow.tree.Plan.SeesRunDir() {
 		info.Dir = rundir.New(rec.flow.runner.cfg.Store, info.ID).Where()
 	}
 }

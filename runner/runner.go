@@ -68,6 +68,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/internal/flowtree"
 	"github.com/graphrun/graphrun/runner/internal/wallclock"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
@@ -209,7 +210,7 @@ func New(cfg Config) (*Runner, error) {
 		switch {
 		case name == "" || kind.Handler == nil:
 			return nil, fmt.Errorf("node kind %q needs a name and a handler", name)
-		case r.handlers[name] != nil || slices.Contains(machineKinds(), name):
+		case r.handlers[name] != nil || slices.Contains(flowtree.MachineKinds(), name):
 			return nil, fmt.Errorf("node kind %q is given twice", name)
 		}
 		r.handlers[name] = kind.Handler
@@ -218,25 +219,15 @@ func New(cfg Config) (*Runner, error) {
 	return r, nil
 }
 
-// machineKinds are executed by the machine itself.
-func machineKinds() []string { return []string{"fail", "human", "pass", "set", "wait"} }
-
 // Kinds returns the kinds to parse files with: spec.Options{Kinds: r.Kinds()}.
 func (r *Runner) Kinds() []spec.Kind { return r.kinds }
 
 // Flow is a graph ready to run, any number of times, concurrently too.
 type Flow struct {
 	runner *Runner
-	graph  *spec.Graph
-	plan   *machine.Plan
-	// children are the subgraphs, by the id of the node that runs them.
-	children map[string]*Flow
-	// tools are the graphs that are tools, by the file that the declaration names.
-	tools map[string]*Flow
-	// called are the same by the node that calls them, where graphs are rewritten.
-	called map[string]map[string]*Flow
+	tree   *flowtree.Tree
 	// files are the texts of all subgraphs, and those that graphs take from files, by
-	// absolute path.
+	// absolute path; nil for a subgraph.
 	files map[string][]byte
 }
 
@@ -247,39 +238,23 @@ func (r *Runner) Prepare(g *spec.Graph) (*Flow, error) { return r.prepare(g, nil
 // prepare is Prepare with texts of subgraphs, by absolute path, that stand
 // instead of the files.
 func (r *Runner) prepare(g *spec.Graph, kept map[string][]byte) (*Flow, error) {
-	l := &resolver{runner: r, flows: map[string]*Flow{}, kept: kept, files: map[string][]byte{}}
-	flow := l.resolve(g)
-	flow.files = l.files
-	if l.found.HasErrors() {
-		return nil, &InvalidError{Diagnostics: l.found.Sort()}
+	tree, files, found := flowtree.Build(g, flowtree.Config{Kinds: r.kinds, Load: r.cfg.Load, Rewrite: r.cfg.Rewrite, Kept: kept})
+	if found.HasErrors() {
+		return nil, &InvalidError{Diagnostics: found.Sort()}
 	}
-	return flow, nil
+	return &Flow{runner: r, tree: tree, files: files}, nil
 }
 
-// compile makes a flow of one graph, its subgraphs apart.
-func (r *Runner) compile(g *spec.Graph) (*Flow, spec.Diagnostics) {
-	plan, found := machine.Build(g, r.kinds)
-	for _, n := range g.Nodes {
-		kind := n.Kind.Value
-		if kind != graphKind && r.handlers[kind] == nil && !slices.Contains(machineKinds(), kind) {
-			found = append(found, spec.Diagnostic{
-				File: g.File, Rule: "not-yet", Severity: spec.Error, Span: n.Kind.Span,
-				Message: fmt.Sprintf("nodes of kind %q can be checked and drawn, but nothing here can run them; "+
-					"kinds that run: %s", kind, strings.Join(r.runnable(), ", ")),
-			})
-		}
+// of is a graph that the flow runs, as a flow; nil for nil.
+func (f *Flow) of(tree *flowtree.Tree) *Flow {
+	if tree == nil {
+		return nil
 	}
-	return &Flow{runner: r, graph: g, plan: plan, children: map[string]*Flow{}, tools: map[string]*Flow{}, called: map[string]map[string]*Flow{}}, found
+	return &Flow{runner: f.runner, tree: tree}
 }
 
-func (r *Runner) runnable() []string {
-	names := append(machineKinds(), graphKind)
-	for _, kind := range r.kinds {
-		names = append(names, kind.Name)
-	}
-	slices.Sort(names)
-	return names
-}
+// child is the subgraph that a node runs; nil: it runs none.
+func (f *Flow) child(node string) *Flow { return f.of(f.tree.Children[node]) }
 
 // Run prepares and runs a graph to its end, a pause or a limit. A run that
 // failed, got stuck or hit a limit is a Result, not an error; an error means
@@ -302,18 +277,18 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if opts.taken, err = f.takeOver(opts.Session); err != nil {
 		return nil, err
 	}
-	values, err := checkInput(f.graph, opts.Input, opts.taken.keys)
+	values, err := checkInput(f.tree.Graph, opts.Input, opts.taken.keys)
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := f.runner.secretsOf(&opts, f.graph)
+	secrets, err := f.runner.secretsOf(&opts, f.tree.Graph)
 	if err != nil {
 		return nil, err
 	}
-	if err := inputError(input.CheckSecret(f.graph, opts.Input)); err != nil {
+	if err := inputError(input.CheckSecret(f.tree.Graph, opts.Input)); err != nil {
 		return nil, err
 	}
-	opts.Answers = f.wholeTargets(opts.Answers)
+	opts.Answers = f.tree.WholeTargets(opts.Answers)
 	if problems := f.badTargets(&opts); len(problems) > 0 {
 		return nil, &InputError{Problems: problems}
 	}
@@ -324,7 +299,7 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 		opts.RunID = store.NewRunID(opts.Clock.Now())
 	}
 	if opts.Dir == "" {
-		opts.Dir = filepath.Dir(f.graph.File.Name)
+		opts.Dir = filepath.Dir(f.tree.Graph.File.Name)
 	}
 	return newDriver(f, opts, secrets, nil).run(ctx, values)
 }
@@ -336,13 +311,13 @@ func (f *Flow) Check(opts Options) error {
 	if err != nil {
 		return err
 	}
-	if _, err := checkInput(f.graph, opts.Input, taken.keys); err != nil {
+	if _, err := checkInput(f.tree.Graph, opts.Input, taken.keys); err != nil {
 		return err
 	}
-	if err := inputError(input.CheckSecret(f.graph, opts.Input)); err != nil {
+	if err := inputError(input.CheckSecret(f.tree.Graph, opts.Input)); err != nil {
 		return err
 	}
-	opts.Answers = f.wholeTargets(opts.Answers)
+	opts.Answers = f.tree.WholeTargets(opts.Answers)
 	if problems := f.badTargets(&opts); len(problems) > 0 {
 		return &InputError{Problems: problems}
 	}
@@ -360,14 +335,14 @@ func (f *Flow) Record(opts Options) store.RunRecord {
 		opts.RunID = store.NewRunID(clock.Now())
 	}
 	return store.RunRecord{
-		ID: opts.RunID, Graph: f.graph.Name.Value, File: absolute(f.graph.File.Name), Source: f.graph.File.Src, Files: f.files,
+		ID: opts.RunID, Graph: f.tree.Graph.Name.Value, File: flowtree.Absolute(f.tree.Graph.File.Name), Source: f.tree.Graph.File.Src, Files: f.files,
 		Labels: opts.Labels, Session: opts.Session, Started: clock.Now(),
 	}
 }
 
 // Grouped reports whether runs of the flow are in a group of which only so many run
 // at once.
-func (f *Flow) Grouped() bool { return f.graph.Concurrency != nil }
+func (f *Flow) Grouped() bool { return f.tree.Graph.Concurrency != nil }
 
 // InputError says what is wrong with a run's input or its secrets.
 type InputError struct {

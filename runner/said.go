@@ -4,18 +4,16 @@ package runner
 
 import (
 	"io"
-	"slices"
 	"sync"
 
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // listen gives a task what it says things with. The function ends what it began.
 func (d *driver) listen(task *Task, id machine.TaskID) (end func()) {
 	about := store.LogChunk{Node: task.Node, Place: task.Place, Visit: task.Visit, Attempt: task.Attempt}
-	quiet := d.flow.confides(id.Node)
+	quiet := d.flow.tree.Confides(id.Node)
 	task.OpenLog = func(source, stream string) io.WriteCloser {
 		own := about
 		own.Source, own.Stream = source, stream
@@ -67,18 +65,4 @@ func (t *saidText) close() {
 		_ = t.stream.Close()
 	}
 	t.stream = nil
-}
-
-// confides reports whether a node writes a secret key: what it says may be what it
-// writes, which nobody knows to be secret before the node has ended.
-func (f *Flow) confides(node string) bool {
-	n := f.graph.Node(node)
-	return n != nil && slices.ContainsFunc(f.graph.State, func(key *spec.StateKey) bool {
-		return key.Secret && writes(n, key.Name.Value)
-	})
-}
-
-func writes(n *spec.Node, key string) bool {
-	return slices.ContainsFunc(n.Writes.Keys, func(t spec.Text) bool { return t.Value == key }) ||
-		slices.ContainsFunc(n.Writes.Exprs, func(e spec.NamedExpr) bool { return e.Name.Value == key })
 }

@@ -19,10 +19,10 @@ func (d *driver) share(task *Task) {
 	if !d.setup.done {
 		d.setup.done = true
 		d.setup.tools, d.setup.providers, d.setup.err = d.state.Setup()
-		d.flow.offerGraphs(d.setup.tools)
+		d.flow.tree.OfferGraphs(d.setup.tools)
 	}
 	task.Hooks = d.hooks(task.Node)
-	task.Graph, task.Scope = d.flow.graph, d.scope
+	task.Graph, task.Scope = d.flow.tree.Graph, d.scope
 	task.Tools, task.Providers = d.setup.tools, d.setup.providers
 }
 

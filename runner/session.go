@@ -38,7 +38,7 @@ func (f *Flow) takeOver(id string) (taken taken, err error) {
 	}
 	taken.keys, taken.talk = map[string]any{}, s.Talk
 	failed := &InputError{}
-	for _, key := range f.graph.State {
+	for _, key := range f.tree.Graph.State {
 		name := key.Name.Value
 		value, has := s.Keys[name]
 		if !has || !isShared(key) {
@@ -84,10 +84,10 @@ func (d *driver) leave(at int64) error {
 		return nil
 	}
 	out := store.Session{
-		ID: d.opts.Session, Run: d.opts.RunID, Graph: d.flow.graph.Name.Value, Updated: time.Unix(0, at),
+		ID: d.opts.Session, Run: d.opts.RunID, Graph: d.flow.tree.Graph.Name.Value, Updated: time.Unix(0, at),
 		Keys: map[string]any{}, Talk: d.state.Conversation(),
 	}
-	for _, key := range d.flow.graph.State {
+	for _, key := range d.flow.tree.Graph.State {
 		value, has := d.state.Value(key.Name.Value)
 		if !has || !isShared(key) {
 			continue

@@ -22,7 +22,7 @@ func (d *driver) takenBefore() (int, error) {
 func (f *Flow) takenInside(s *machine.State) (map[machine.TaskID]int, error) {
 	out := map[machine.TaskID]int{}
 	for _, id := range s.Attempts() {
-		child := f.children[id.Node]
+		child := f.child(id.Node)
 		log, counted := s.Noted(id)
 		if child == nil || len(log) == 0 {
 			continue

@@ -16,8 +16,6 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-const graphKind = "graph"
-
 // nesting is where a subgraph's run stands in the run around it. The nil
 // nesting is that of a run of its own.
 type nesting struct {
@@ -125,7 +123,7 @@ func (d *driver) subgraph(id machine.TaskID, work *machine.Work, resting *driver
 		if d.nested != nil {
 			node = strings.TrimPrefix(node, d.nested.node+"/")
 		}
-		s, err := d.newSubrun(d.flow.children[node], settings, &nesting{
+		s, err := d.newSubrun(d.flow.child(node), settings, &nesting{
 			parent: d, task: id, node: task.Node, prefix: d.nested.prefixOf(node, task.Index), place: task.Place, elements: task.Elements, key: task.Key,
 			left: work.StepsLeft, shares: work.SharesSteps, hidden: hidden, around: task.modelScopes(),
 			naps: naps, stateBytes: stateBytes, bytesAbove: bytesAbove,
@@ -182,13 +180,13 @@ func (d *driver) hideAs(mask *mask.Masker) {
 
 // learnInside hides what the secret keys of a subgraph held when it ended.
 func (d *driver) learnInside(event *machine.Event) {
-	flow := d.flow.children[event.Task.Node]
-	if flow == nil || event.Kind != machine.TaskEnded {
+	child := d.flow.tree.Children[event.Task.Node]
+	if child == nil || event.Kind != machine.TaskEnded {
 		return
 	}
 	output, _ := event.Output.(map[string]any)
 	state, _ := output["state"].(map[string]any)
-	for _, key := range flow.graph.State {
+	for _, key := range child.Graph.State {
 		if value, ok := state[key.Name.Value]; ok && key.Secret {
 			d.mask.LearnValue(value)
 		}
@@ -210,10 +208,10 @@ func (d *driver) outcome(result *Result, end *machine.ChildEnd) (any, error) {
 	case machine.Cancelled:
 		return nil, &Failure{Kind: "cancelled", Message: "the subgraph was cancelled"}
 	}
-	message := "subgraph " + d.flow.graph.Name.Value + ": " + string(s.Status)
+	message := "subgraph " + d.flow.tree.Graph.Name.Value + ": " + string(s.Status)
 	details := map[string]any{"status": string(s.Status), "reason": s.Reason}
 	if f := result.Error; f != nil {
-		message = "subgraph " + d.flow.graph.Name.Value + ": " + f.Error()
+		message = "subgraph " + d.flow.tree.Graph.Name.Value + ": " + f.Error()
 		details["error"] = failureDetails(f)
 		if f.Above > 0 { // a limit of the runs around this one
 			own := *f

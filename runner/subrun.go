@@ -26,13 +26,13 @@ type subrun struct {
 // newSubrun makes the run of a subgraph with what it takes from the run around it.
 // It is called from the goroutine of the task.
 func (d *driver) newSubrun(flow *Flow, models machine.ModelSettings, nested *nesting) (*subrun, error) {
-	secrets, err := flow.runner.secretsOf(&d.opts, flow.graph)
+	secrets, err := flow.runner.secretsOf(&d.opts, flow.tree.Graph)
 	if err != nil {
 		return nil, &Failure{Kind: "invalid_input", Message: err.Error()}
 	}
 	s := &subrun{flow: flow, nested: nested, secrets: secrets, opts: Options{
 		RunID: d.opts.RunID, Goal: d.opts.Goal, MaxConcurrency: d.opts.MaxConcurrency,
-		Dir: filepath.Dir(flow.graph.File.Name), Models: models.Models, ModelParams: models.Params, Secrets: d.opts.Secrets,
+		Dir: filepath.Dir(flow.tree.Graph.File.Name), Models: models.Models, ModelParams: models.Params, Secrets: d.opts.Secrets,
 	}}
 	if d.watched {
 		s.opts.Sink = childSink{d.passOn, nested}
@@ -48,7 +48,7 @@ func (d *driver) newSubrun(flow *Flow, models machine.ModelSettings, nested *nes
 func (s *subrun) run(ctx context.Context, task *Task) (*driver, *Result, error) {
 	if s.resting == nil && len(task.Log) == 0 {
 		with, _ := task.Config["with"].(map[string]any)
-		input, err := checkInput(s.flow.graph, with, nil)
+		input, err := checkInput(s.flow.tree.Graph, with, nil)
 		if err != nil {
 			return nil, nil, &Failure{Kind: "invalid_input", Message: "with: " + err.Error()}
 		}

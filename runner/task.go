@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner/handler"
+	"github.com/graphrun/graphrun/runner/internal/flowtree"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -22,7 +23,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		Elements: d.nested.widest(work.Elements), Place: d.nested.placeOf(id.Node, work.Index),
 		Key: work.Key, Config: work.Config, Input: work.Input, State: work.State, Dir: d.opts.Dir,
 		Log: work.Log, Answers: work.Answers, Note: func(data any) error { return d.noteWithin(bound, id, data) },
-		Talk: d.talkOf(work.Talk), WantsText: d.flow.plan.WantsText(id.Node),
+		Talk: d.talkOf(work.Talk), WantsText: d.flow.tree.Plan.WantsText(id.Node),
 	}
 	hush := d.listen(task, id)
 	reason := ""
@@ -39,7 +40,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 	d.access(task, id, work.Turns)
 	handler := d.flow.runner.handlers[work.Kind]
 	child := &childEnd{}
-	if work.Kind == graphKind {
+	if work.Kind == flowtree.GraphKind {
 		d.inside[id] = make(chan insideCall, 64)
 		handler = d.subgraph(id, work, d.takeResting(id), child)
 	}
@@ -61,7 +62,7 @@ func (d *driver) startTask(ctx context.Context, c *machine.Command) {
 		}
 		hush()
 		event.Cached, event.Reason = hit, reason
-		if work.Kind == graphKind {
+		if work.Kind == flowtree.GraphKind {
 			event.Child = &child.ChildEnd
 		}
 		if ended := graphs.ended(); ended != nil {

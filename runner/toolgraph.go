@@ -5,7 +5,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/graphrun/graphrun/runner/internal/answers"
 	"github.com/graphrun/graphrun/runner/internal/journal"
 	"github.com/graphrun/graphrun/runner/machine"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // toolGraphs runs the graphs that one task calls. Its Run is called from the
@@ -38,7 +36,7 @@ type toolGraphs struct {
 // toolGraphs prepares what a task needs to call graphs; nil when the graph
 // declares none as a tool.
 func (d *driver) toolGraphs(id machine.TaskID, work *machine.Work) *toolGraphs {
-	if len(d.flow.tools) == 0 {
+	if !d.flow.tree.HasTools() {
 		return nil
 	}
 	box := make(chan insideCall, 64)
@@ -50,11 +48,11 @@ func (d *driver) toolGraphs(id machine.TaskID, work *machine.Work) *toolGraphs {
 // its task wait.
 func (g *toolGraphs) run(ctx context.Context, task *Task, call handler.GraphCall) (any, error) {
 	d := g.driver
-	flow := d.flow.tool(lastNode(task.Node), call.File)
-	if flow == nil {
+	tree := d.flow.tree.Tool(lastNode(task.Node), call.File)
+	if tree == nil {
 		return nil, &Failure{Kind: "internal", Message: "graph " + strconv.Quote(call.File) + " is no tool of the file"}
 	}
-	s, err := d.newSubrun(flow, g.models, &nesting{
+	s, err := d.newSubrun(d.flow.of(tree), g.models, &nesting{
 		parent: d, task: g.id, node: task.Node, prefix: d.nested.prefixOf(lastNode(task.Node), task.Index),
 		place: task.Place + "#" + strconv.Itoa(call.Number+1), elements: task.Elements, key: call.Key,
 		left: g.work.StepsLeft, shares: g.work.SharesSteps, hidden: g.hidden, call: call.Number + 1, calls: g, file: call.File, around: task.modelScopes(),
@@ -243,111 +241,3 @@ func (n *nesting) askID(q *machine.Question) string {
 
 // lastNode is the node's own id in its path.
 func lastNode(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
-
-// inside is the flow that a node runs in which the next part of a path stands;
-// nil: there is none.
-func (f *Flow) inside(id, next string) *Flow {
-	if child := f.children[id]; child != nil {
-		return child
-	}
-	if callsTools(f.graph.Node(id)) {
-		next, _, _ = strings.Cut(next, "[")
-		for _, file := range slices.Sorted(maps.Keys(f.tools)) {
-			if flow := f.tool(id, file); flow.graph.Node(next) != nil {
-				return flow
-			}
-		}
-	}
-	return nil
-}
-
-// tool is the graph that a node calls as a tool; nil: no tool names the file.
-func (f *Flow) tool(node, file string) *Flow {
-	if own := f.called[node][file]; own != nil {
-		return own
-	}
-	return f.tools[file]
-}
-
-// callsTools reports whether a node may call graphs as tools.
-func callsTools(n *spec.Node) bool {
-	return slices.Contains([]string{"agent", "tool", "tools"}, n.Kind.Value)
-}
-
-// resolveTools compiles the graphs that a file declares as tools: where graphs are rewritten,
-// once more for each node that may call them.
-func (l *resolver) resolveTools(g *spec.Graph, flow *Flow) {
-	for i := range g.Tools {
-		file := g.Tools[i].Value.Get("graph")
-		if file == nil || file.Kind != spec.String {
-			continue
-		}
-		outer := l.tool
-		l.tool = true
-		if child := l.child(g, file); child != nil {
-			flow.tools[file.Text.Value] = child
-		}
-		l.tool = outer
-		if l.runner.cfg.Rewrite == nil || l.tool || l.found.HasErrors() {
-			continue
-		}
-		for _, n := range g.Nodes {
-			if !callsTools(n) {
-				continue
-			}
-			if flow.called[n.ID.Value] == nil {
-				flow.called[n.ID.Value] = map[string]*Flow{}
-			}
-			l.nodes = append(l.nodes, n.ID.Value)
-			flow.called[n.ID.Value][file.Text.Value] = l.child(g, file)
-			l.nodes = l.nodes[:len(l.nodes)-1]
-		}
-	}
-}
-
-// offerGraphs completes the declarations of tools that are graphs: without
-// parameters they take the keys that the graph requires, without a description
-// they have the graph's.
-func (f *Flow) offerGraphs(tools map[string]any) {
-	for name := range tools { //lint:ignore mapiter each entry by itself
-		fields, _ := tools[name].(map[string]any)
-		file, _ := fields["graph"].(string)
-		child := f.tools[file]
-		if child == nil {
-			continue
-		}
-		own := maps.Clone(fields) // the plan's, shared by all runs
-		if _, given := own["parameters"]; !given {
-			own["parameters"] = parametersOf(child.graph)
-		}
-		if _, given := own["description"]; !given {
-			own["description"] = child.graph.Description.Value
-		}
-		tools[name] = own
-	}
-}
-
-// parametersOf is the JSON Schema of what a graph takes: the keys that it
-// requires, or every key when it requires none.
-func parametersOf(g *spec.Graph) map[string]any {
-	properties, required := map[string]any{}, []any{}
-	for _, key := range g.State {
-		if key.Required {
-			properties[key.Name.Value] = anySchema(key.Schema)
-			required = append(required, key.Name.Value)
-		}
-	}
-	if len(required) == 0 {
-		for _, key := range g.State {
-			properties[key.Name.Value] = anySchema(key.Schema)
-		}
-	}
-	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
-}
-
-func anySchema(schema map[string]any) map[string]any {
-	if schema == nil {
-		return map[string]any{}
-	}
-	return schema
-}

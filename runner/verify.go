@@ -41,7 +41,7 @@ func (rec *record) verify(other *Flow) (*Result, *view.Divergence, error) {
 		if now, err = rec.walker(other); err != nil {
 			return nil, nil, err
 		}
-		now.Lenient, graph = true, other.graph
+		now.Lenient, graph = true, other.tree.Graph
 	}
 	var began *machine.Event // the first event
 	var d *view.Divergence
@@ -116,12 +116,12 @@ func (w *walker) recorded() (*Result, error) {
 
 // walked is the driver's run for a walk through it.
 func (d *driver) walked() *verify.Run {
-	return &verify.Run{Graph: d.flow.graph, Plan: d.plan, State: d.state, Mask: d.mask, Child: func(node string) *verify.Child {
-		flow := d.flow.children[node]
+	return &verify.Run{Graph: d.flow.tree.Graph, Plan: d.plan, State: d.state, Mask: d.mask, Child: func(node string) *verify.Child {
+		flow := d.flow.child(node)
 		if flow == nil {
 			return nil
 		}
-		return &verify.Child{Graph: flow.graph, Plan: flow.plan, Begin: func(task machine.TaskID, notes *journal.Reading) (*verify.Run, error) {
+		return &verify.Child{Graph: flow.tree.Graph, Plan: flow.tree.Plan, Begin: func(task machine.TaskID, notes *journal.Reading) (*verify.Run, error) {
 			child, err := startReading(flow, &nesting{parent: d, task: task, node: d.nested.path(node)}, notes)
 			if err != nil {
 				return nil, err

@@ -96,11 +96,12 @@ func layers() []layer {
 		{path: "model/wire", own: []string{"eval", "model"}},
 		{path: "node", own: []string{"runner", "runner/handler", "runner/view", "eval", "spec", "tool", "model", "model/cassette", "model/price", "model/provider", "model/scripted", "internal/bounded", "internal/process", "internal/schema"}},
 		{path: "render", own: []string{"spec", "runner/machine", "internal/terminal"}, others: []string{color}},
-		{path: "runner", own: []string{"runner/handler", "runner/internal/answers", "runner/internal/budget", "runner/internal/journal", "runner/internal/jsonline", "runner/internal/mask", "runner/internal/rundir", "runner/internal/runlog", "runner/internal/steps", "runner/internal/verify", "runner/internal/wallclock", "runner/machine", "runner/store", "runner/view", "runner/virtual", "spec", "eval", "internal/bounded", "internal/input", "internal/process", "internal/redact", "internal/schema", "internal/suggest"}},
+		{path: "runner", own: []string{"runner/handler", "runner/internal/answers", "runner/internal/budget", "runner/internal/flowtree", "runner/internal/journal", "runner/internal/jsonline", "runner/internal/mask", "runner/internal/rundir", "runner/internal/runlog", "runner/internal/steps", "runner/internal/verify", "runner/internal/wallclock", "runner/machine", "runner/store", "runner/view", "runner/virtual", "spec", "eval", "internal/input", "internal/schema"}},
 		{path: "runner/handler", own: []string{"eval", "internal/schema", "runner/machine"}},
 		// the rooms of the driver
 		{path: "runner/internal/answers", own: []string{"runner/machine"}},
 		{path: "runner/internal/budget", own: []string{"runner/handler", "runner/machine", "spec"}},
+		{path: "runner/internal/flowtree", own: []string{"internal/bounded", "internal/suggest", "runner/internal/answers", "runner/machine", "spec"}},
 		{path: "runner/internal/journal", own: []string{"runner/machine", "runner/store", "spec"}},
 		{path: "runner/internal/jsonline", own: []string{"eval", "runner/machine"}},
 		{path: "runner/internal/mask", own: []string{"eval", "internal/redact", "runner/machine", "spec"}},

@@ -1,6 +1,6 @@
-// Resolving: a graph and the graphs that it runs, compiled together.
+// Resolving: a graph and the graphs that it runs, each file once.
 
-package runner
+package flowtree
 
 import (
 	"path/filepath"
@@ -14,42 +14,40 @@ import (
 
 // resolver compiles a graph and every graph that it runs, each file once.
 type resolver struct {
-	runner *Runner
-	flows  map[string]*Flow // by cleaned path
-	open   []string         // the files being compiled, outermost first
-	found  spec.Diagnostics
+	cfg   *Config
+	flows map[string]*Tree // by cleaned path
+	open  []string         // the files being compiled, outermost first
+	found spec.Diagnostics
 	// nodes are those that run the graphs that are being compiled; tool says that one of
 	// these is a tool, whichever node calls it.
 	nodes []string
 	tool  bool
-	// kept are texts that stand instead of files, and files what was read, both by
-	// absolute path.
-	kept, files map[string][]byte
+	files map[string][]byte // what was read, by absolute path
 }
 
 // resolve compiles g and its subgraphs. The flow is complete only when nothing was
 // found.
-func (l *resolver) resolve(g *spec.Graph) *Flow {
+func (l *resolver) resolve(g *spec.Graph) *Tree {
 	path := filepath.Clean(g.File.Name) + g.Ref()
 	key := l.key(path)
 	for _, text := range g.File.Texts() {
-		l.files[absolute(text.Name)] = text.Src
+		l.files[Absolute(text.Name)] = text.Src
 	}
 	l.open = append(l.open, path)
 	defer func() { l.open = l.open[:len(l.open)-1] }()
-	if rewrite := l.runner.cfg.Rewrite; rewrite != nil && !l.tool {
+	if rewrite := l.cfg.Rewrite; rewrite != nil && !l.tool {
 		g = rewrite(strings.Join(l.nodes, "/"), g)
 	}
-	flow, found := l.runner.compile(g)
+	flow, found := compile(g, l.cfg.Kinds)
 	l.found = append(l.found, found...)
 	l.flows[key] = flow
 	for _, n := range g.Nodes {
-		if n.Kind.Value != graphKind {
+		if n.Kind.Value != GraphKind {
 			continue
 		}
 		if file := n.Field("graph"); file != nil {
 			l.nodes = append(l.nodes, n.ID.Value)
-			flow.children[n.ID.Value] = l.child(g, file)
+			flow.Children[n.ID.Value] = l.child(g, file)
 			l.nodes = l.nodes[:len(l.nodes)-1]
 		}
 	}
@@ -60,7 +58,7 @@ func (l *resolver) resolve(g *spec.Graph) *Flow {
 // key tells flows apart: where graphs are rewritten, those of one file by the node
 // that runs them.
 func (l *resolver) key(path string) string {
-	if l.runner.cfg.Rewrite == nil || l.tool {
+	if l.cfg.Rewrite == nil || l.tool {
 		return path
 	}
 	return strings.Join(l.nodes, "/") + "\x00" + path
@@ -68,7 +66,7 @@ func (l *resolver) key(path string) string {
 
 // child compiles the file that a node names; nil when it can't be had, which is
 // reported.
-func (l *resolver) child(g *spec.Graph, file *spec.Value) *Flow {
+func (l *resolver) child(g *spec.Graph, file *spec.Value) *Tree {
 	path, inner := beside(g.File.Name, file.Text.Value), g.Inner(file.Text.Value)
 	if inner != nil {
 		path = filepath.Clean(g.File.Name) + inner.Ref()
@@ -89,7 +87,7 @@ func (l *resolver) child(g *spec.Graph, file *spec.Value) *Flow {
 		l.report(g, "subgraph-missing", file.Span, "subgraph "+strconv.Quote(file.Text.Value)+": "+err.Error())
 		return nil
 	}
-	child, found := spec.Parse(path, src, spec.Options{Kinds: l.runner.kinds, Load: func(text string) ([]byte, error) {
+	child, found := spec.Parse(path, src, spec.Options{Kinds: l.cfg.Kinds, Load: func(text string) ([]byte, error) {
 		return l.read(beside(path, text))
 	}})
 	found = append(found, spec.Check(child)...)
@@ -110,9 +108,9 @@ func beside(file, path string) string {
 
 // read reads a file, from where it is kept if it is.
 func (l *resolver) read(path string) (src []byte, err error) {
-	name := absolute(path)
-	src, ok := l.kept[name]
-	switch load := l.runner.cfg.Load; {
+	name := Absolute(path)
+	src, ok := l.cfg.Kept[name]
+	switch load := l.cfg.Load; {
 	case ok:
 	case load != nil:
 		src, err = load(path)

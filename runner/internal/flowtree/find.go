@@ -1,0 +1,181 @@
+// Finding nodes by their paths, and the names of questions, also those cut short.
+
+package flowtree
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/runner/internal/answers"
+	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// CheckTarget finds the node that answers are for and reports a target that no
+// question can have.
+func (t *Tree) CheckTarget(target string) (*spec.Node, error) {
+	path, key, hasKey := strings.Cut(target, ":")
+	in, id, err := t.Find(path, true)
+	if err != nil {
+		return nil, err
+	}
+	node := in.Graph.Node(id)
+	kind := node.Kind.Value
+	switch {
+	case hasKey && key == "":
+		err = fmt.Errorf("the key is empty")
+	case hasKey && (kind == GraphKind || slices.Contains(MachineKinds(), kind)):
+		err = fmt.Errorf("node %q is of kind %s, whose questions have no keys", id, kind)
+	case !hasKey && kind != "human":
+		err = fmt.Errorf("no human node %q, but one of kind %s; a program's question has a key: %s:KEY", id, kind, path)
+	}
+	return node, err
+}
+
+// CheckAnswers reports answers that a human node will not take: which ones it takes
+// stands in the file. What a program asks is not known before it does.
+func CheckAnswers(node *spec.Node, target string, given []string) error {
+	if node.Kind.Value != "human" {
+		return nil
+	}
+	q := machine.Question{Task: machine.TaskID{Node: target}}
+	if choices := node.Field("choices"); choices != nil && choices.Kind != spec.List {
+		return nil // an expression: known when the question is asked
+	} else if choices != nil {
+		q.Schema = map[string]any{"enum": choices.Data()}
+	} else if schema := node.Field("schema"); schema != nil {
+		q.Schema, _ = schema.Data().(map[string]any)
+	}
+	return answers.Check(&q, given)
+}
+
+// Find finds the graph in which the last node of a path stands, and its id. Each
+// part may name an element where the node has an `each`.
+func (t *Tree) Find(path string, elements bool) (in *Tree, id string, err error) {
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		id, index, hasIndex := strings.Cut(part, "[")
+		node := t.Graph.Node(id)
+		if node == nil {
+			return nil, "", t.noNode(id)
+		}
+		if hasIndex {
+			digits, closed := strings.CutSuffix(index, "]")
+			n, err := strconv.Atoi(digits)
+			switch {
+			case !elements || !node.Each.IsSet():
+				return nil, "", fmt.Errorf("node %q takes no index", id)
+			case !closed || err != nil || n < 0:
+				return nil, "", fmt.Errorf("%q: want %s[INDEX], the first element being %s[0]", part, id, id)
+			}
+		}
+		if i == len(parts)-1 {
+			return t, id, nil
+		}
+		if t = t.Inside(id, parts[i+1]); t == nil {
+			return nil, "", fmt.Errorf("node %q runs no graph", id)
+		}
+	}
+	return nil, "", fmt.Errorf("no node is named")
+}
+
+func (t *Tree) noNode(id string) error {
+	names := make([]string, len(t.Graph.Nodes))
+	for i, n := range t.Graph.Nodes {
+		names[i] = n.ID.Value
+	}
+	if near := suggest.New(names).Closest(id); near != "" {
+		return fmt.Errorf("no node %q in graph %q; did you mean %q?", id, t.Graph.Name.Value, near)
+	}
+	slices.Sort(names)
+	return fmt.Errorf("no node %q in graph %q (nodes: %s)", id, t.Graph.Name.Value, strings.Join(names, ", "))
+}
+
+// Around are the graphs that the node at a path stands in, and its id in the last.
+func (t *Tree) Around(path string) (trees []*Tree, id string, err error) {
+	parts := strings.Split(path, "/")
+	id = parts[len(parts)-1]
+	for i := range parts[:len(parts)-1] {
+		trees = append(trees, t)
+		if t.Graph.Node(parts[i]) == nil {
+			return nil, "", t.noNode(parts[i])
+		}
+		if t = t.Inside(parts[i], parts[i+1]); t == nil {
+			return nil, "", fmt.Errorf("node %q runs no graph", strings.Join(parts[:i+1], "/"))
+		}
+	}
+	if t.Graph.Node(id) == nil {
+		return nil, "", t.noNode(id)
+	}
+	return append(trees, t), id, nil
+}
+
+// WholeTargets are answers by the whole names of their questions.
+func (t *Tree) WholeTargets(answers map[string][]string) map[string][]string {
+	out := make(map[string][]string, len(answers))
+	for _, target := range slices.Sorted(maps.Keys(answers)) {
+		whole := t.WholeTarget(target)
+		out[whole] = slices.Concat(out[whole], answers[target])
+	}
+	return out
+}
+
+// WholeTarget completes the names of nodes in a target: the beginning of a name will
+// do where only one node that can be meant has it. What names no node stays as it is.
+func (t *Tree) WholeTarget(target string) string {
+	path, key, hasKey := strings.Cut(target, ":")
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		id, index, hasIndex := strings.Cut(part, "[")
+		if t.Graph.Node(id) == nil {
+			if id = t.beginning(id, i == len(parts)-1, hasKey); id == "" {
+				return target
+			}
+		}
+		if parts[i] = id; hasIndex {
+			parts[i] += "[" + index
+		}
+		if i == len(parts)-1 {
+			break
+		}
+		if t = t.Inside(id, parts[i+1]); t == nil {
+			return target
+		}
+	}
+	if path = strings.Join(parts, "/"); hasKey {
+		return path + ":" + key
+	}
+	return path
+}
+
+// beginning finds the only node whose id begins so that can be meant: as the last of
+// a path one that asks people, a program where the question has a key, and before it
+// one that may run a graph.
+func (t *Tree) beginning(id string, last, hasKey bool) string {
+	found := ""
+	for _, n := range t.Graph.Nodes {
+		if id == "" || !strings.HasPrefix(n.ID.Value, id) || !t.asks(n, last, hasKey) {
+			continue
+		}
+		if found != "" {
+			return ""
+		}
+		found = n.ID.Value
+	}
+	return found
+}
+
+func (t *Tree) asks(n *spec.Node, last, hasKey bool) bool {
+	kind := n.Kind.Value
+	switch {
+	case !last:
+		return kind == GraphKind || len(t.tools) > 0 && !slices.Contains(MachineKinds(), kind)
+	case hasKey:
+		return kind != GraphKind && !slices.Contains(MachineKinds(), kind)
+	}
+	return kind == "human"
+}
