@@ -16,7 +16,7 @@ func templateMissing() Rule {
 	return Rule{
 		Name: "template-missing", Severity: spec.Warning, needs: needAll,
 		Summary: "a template or an expression reads a member that an edge or the run does not supply",
-		Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at run.input, which holds only what was given; at item, which is there only in a node with each; and at error, which is null behind a success. " +
+		Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at members of an output that its schema does not list, any of a model's answer, otherwise names that nearly match a listed one; at run.input, which holds only what was given; at item, which is there only in a node with each; and at error, which is null behind a success. " +
 			"Write {{ path? }} if it may be missing, or supply it on that edge. An argument of a command that is written $name, for a shell that nobody runs, lacks its template too.",
 		Bad: `graphrun: v1
 name: draft
@@ -57,7 +57,14 @@ func checkTemplateMissing(f *facts) {
 	all := f.uses().All
 	for i := range all {
 		u := &all[i]
-		if u.Node < 0 || u.Optional || !readsContext(u.Program) {
+		if u.Optional || !readsContext(u.Program) {
+			continue
+		}
+		firm := dataflow.FirmReads(u.Program)
+		for _, r := range firm {
+			f.outputMember(u, r)
+		}
+		if u.Node < 0 {
 			continue
 		}
 		if in == nil {
@@ -67,7 +74,7 @@ func checkTemplateMissing(f *facts) {
 		if t := u.Program.Tree(); u.Moment == dataflow.Before && t.Op == eval.TreePath && t.Path[0] == "error" && len(t.Path) > 1 {
 			f.noError(u, n, in[u.Node])
 		}
-		for _, r := range dataflow.FirmReads(u.Program) {
+		for _, r := range firm {
 			switch {
 			case (r.Path[0] == "item" || r.Path[0] == "index") && !n.Each.IsSet() && f.keyless(r.Path[0]):
 				f.report(u.SpanOf(r.Path[0]), "%q is known only in a node with each, and %q has none", r.Path[0], n.ID.Value)
@@ -109,10 +116,14 @@ func (f *facts) noError(u *dataflow.Use, n *spec.Node, in []int) {
 	}
 	for _, i := range in {
 		e := f.graph.Edges[i]
-		if e.Condition == "on_failure" || e.Condition == "always" {
+		taken := "is taken"
+		switch e.Condition {
+		case "on_failure":
 			continue
+		case "always":
+			taken = "is taken also"
 		}
-		d := f.report(u.SpanOf("error"), "the edge from %q is taken after a success, and error is null then; write it with a question mark, or lead there by on_failure only", e.From.Value)
+		d := f.report(u.SpanOf("error"), "the edge from %q %s after a success, and error is null then; write it with a question mark, or lead there by on_failure only", e.From.Value, taken)
 		d.Related = append(d.Related, f.related(e.From.Span, "the edge"))
 		return
 	}
@@ -149,7 +160,7 @@ func (f *facts) keyless(name string) bool { return f.graph.Key(name) == nil }
 func readsContext(p *eval.Program) bool {
 	return slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
 		switch r.Path[0] {
-		case "item", "index", "input", "run", "last", "error":
+		case "item", "index", "input", "run", "last", "error", "output", "nodes":
 			return true
 		}
 		return false
