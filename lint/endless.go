@@ -53,7 +53,7 @@ func (f *facts) endless(free *graphalg.Digraph, of, members []int) []int {
 // unaware is what is known in the middle of a run: nothing, not even how often
 // nodes have run.
 func (f *facts) unaware(fanned bool) *knowledge {
-	return &knowledge{f: f, fails: -1, fanned: fanned, counts: pathCounts{of: &boundWalk{f: f, flow: f.flow(), limit: make([]int, len(f.graph.Nodes))}}}
+	return &knowledge{f: f, fanned: fanned, counts: pathCounts{of: &boundWalk{f: f, flow: f.flow(), limit: make([]int, len(f.graph.Nodes))}}}
 }
 
 func (r *roundTrip) from(v int, k *knowledge) []int {
@@ -81,10 +81,11 @@ func (r *roundTrip) from(v int, k *knowledge) []int {
 			}
 			there := k.clone()
 			there.at = v
-			if n := r.f.graph.Nodes[v]; n.OnMaxVisits == "skip" && groups[i].Kind == controlflow.ByDefault {
-				there.unsure = true // who is skipped has no conditions, and writes nothing
-			} else if there = there.onward(groups, i); there.bad {
-				break
+			skips := r.f.graph.Nodes[v].OnMaxVisits == "skip" && groups[i].Kind == controlflow.ByDefault
+			if !skips { // who is skipped has no conditions, and writes nothing
+				if there = there.onward(groups, i); there.bad {
+					break
+				}
 			}
 			there.enter(t)
 			there.counts.step = 0

@@ -5,7 +5,6 @@ package lint
 import (
 	"slices"
 
-	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -98,22 +97,3 @@ func (f *facts) certainEdges(v int, failed, refused bool) []int {
 
 // chooses reports whether a node names its next nodes itself.
 func chooses(n *spec.Node) bool { return n.HasEnds || n.Goto.IsSet() }
-
-// with is a set with a name.
-func with(set map[string]bool, name string) map[string]bool {
-	if set == nil {
-		set = map[string]bool{}
-	}
-	set[name] = true
-	return set
-}
-
-// isFree reports whether a node writes what nobody knows before: a result of
-// something that it calls.
-func (f *facts) isFree(v int, w *dataflow.Write) bool {
-	switch f.graph.Nodes[v].Kind.Value {
-	case "set", "pass", "wait", "fail":
-		return false
-	}
-	return w.Value == nil || !slices.ContainsFunc(w.Value.Reads(), func(r eval.Read) bool { return r.Path[0] != "output" })
-}

@@ -59,25 +59,6 @@ func (f *facts) fallsThrough(d *judgement) (path []int, values []solve.Binding, 
 	return a.Witness, values, a.Found || a.Gap != ""
 }
 
-// happensAt reports whether a run is sure to come to a node with a state for which a
-// claim over one key holds there.
-func (f *facts) happensAt(v int, c solve.Claim) bool {
-	if f.jumps() || !f.stateSpace().complete() {
-		return false
-	}
-	for i := range f.stateSpace().states {
-		s := &f.stateSpace().states[i]
-		if s.at != v || s.know.unsure {
-			continue
-		}
-		there := s.know.clone()
-		if there.possible(claim{Claim: c, roots: c.Tree.Args[0].Path[:1]}) && !there.unsure && !there.vague[c.Tree.Args[0].Path[0]] {
-			return true
-		}
-	}
-	return false
-}
-
 // complete follows all ways, if they are not too many.
 func (g *stateSpace) complete() bool {
 	for i := 0; i < len(g.states); i++ {

@@ -27,13 +27,8 @@ type knowledge struct {
 	// fanned says that the path has come through a fan-out: siblings may write
 	// meanwhile.
 	fanned, bad bool
-	// unsure says that the path may be impossible all the same: joins, branches
-	// and computed values decide about it. vague are the keys that hold such.
-	unsure bool
-	vague  map[string]bool
-	at     int // the node that has just run
-	fails  int // on a path of which is asked whether it is sure: see sureWithout
-	counts pathCounts
+	at          int // the node that has just run
+	counts      pathCounts
 }
 
 // claim is the outcome of a condition over state keys only.
@@ -48,37 +43,28 @@ type claim struct {
 // writes what it reads.
 func (f *facts) feasible(path []int) bool {
 	tries := maxWalks
-	return f.walkable(path, f.atStart(), &tries, nil)
-}
-
-// sure reports whether it is proven that a path from the start can be walked.
-func (f *facts) sure(path []int, accept func(k *knowledge) bool) bool {
-	return f.sureWithout(-1, path, accept)
+	return f.walkable(path, f.atStart(), &tries)
 }
 
 // walkable tries the groups that lead from each node to the next, in turn; when
-// there are too many, the path is taken for possible. proof, when set, asks at
-// the end whether it is; it gets nil when there were too many.
-func (f *facts) walkable(path []int, k *knowledge, tries *int, proof func(k *knowledge) bool) bool {
+// there are too many, the path is taken for possible.
+func (f *facts) walkable(path []int, k *knowledge, tries *int) bool {
 	if len(path) < 2 {
-		return proof == nil || proof(k)
+		return true
 	}
 	v, to := path[0], path[1]
 	k.run(v)
 	groups := f.flow().Groups[v]
 	if *tries--; *tries < 0 || len(groups) == 0 {
-		return proof == nil || proof(nil)
+		return true
 	}
 	for i := range groups {
 		if !slices.Contains(groups[i].Targets, to) || f.isDead(&groups[i]) {
 			continue
 		}
-		if v == k.fails && groups[i].Kind != controlflow.OnFailure && !k.counts.refused {
-			continue
-		}
 		if there := k.onward(groups, i); !there.bad {
 			there.enter(to)
-			if f.walkable(path[1:], there, tries, proof) {
+			if f.walkable(path[1:], there, tries) {
 				return true
 			}
 		}
@@ -176,7 +162,7 @@ func (w *walk) path() []int {
 func (k *knowledge) clone() *knowledge {
 	return &knowledge{
 		f: k.f, claims: slices.Clone(k.claims), values: maps.Clone(k.values), filled: maps.Clone(k.filled), fanned: k.fanned, bad: k.bad,
-		unsure: k.unsure, vague: maps.Clone(k.vague), at: k.at, fails: k.fails, counts: k.counts.clone(),
+		at: k.at, counts: k.counts.clone(),
 	}
 }
 
@@ -205,12 +191,8 @@ func (k *knowledge) leave(v int) {
 			k.forget(key.Name.Value)
 		}
 	}
-	for i, w := range k.f.access()[v].Writes {
+	for _, w := range k.f.access()[v].Writes {
 		k.forget(w.Name.Value)
-		delete(k.vague, w.Name.Value)
-		if !dataflow.Replaces(k.f.graph.State[w.Key]) || !k.f.isFree(v, &k.f.access()[v].Writes[i]) {
-			k.vague = with(k.vague, w.Name.Value)
-		}
 	}
 	for _, w := range k.f.always(v) {
 		if !k.f.graph.State[w.Key].Once {
@@ -243,9 +225,6 @@ func (k *knowledge) holds(name string, value *bind.Value) {
 		k.values = map[string][]any{}
 	}
 	k.values[name] = values
-	if len(values) == 1 {
-		delete(k.vague, name)
-	}
 }
 
 // scalarsOf are the scalars that a bound value is one of.
@@ -298,7 +277,6 @@ func (k *knowledge) possible(c claim) bool {
 				continue
 			}
 			if len(list) > most {
-				k.unsure = true
 				return k.f.solver.Possible(list, k.domain)
 			}
 			used[i], again = true, true
@@ -306,8 +284,7 @@ func (k *knowledge) possible(c claim) bool {
 		}
 	}
 	k.f.weighed += len(list)
-	values, possible := k.f.solver.Model(list, solve.Problem{Domain: k.domain, Valid: valid})
-	k.unsure = k.unsure || values == nil
+	_, possible := k.f.solver.Model(list, solve.Problem{Domain: k.domain, Valid: valid})
 	return possible
 }
 
@@ -315,7 +292,6 @@ func (k *knowledge) possible(c claim) bool {
 func (k *knowledge) take(groups []controlflow.Group, taken int) {
 	n := k.f.graph.Nodes[k.at]
 	k.bad = k.bad || !k.counts.lets(n, groups[taken].Kind)
-	k.unsure = k.unsure || k.doubts(n, &groups[taken])
 	defer k.through(len(groups[taken].Targets) > 1)
 	kind := groups[taken].Kind
 	skipped := k.counts.refused && kind == controlflow.ByDefault // its conditions are not tried
@@ -332,6 +308,20 @@ func (k *knowledge) take(groups []controlflow.Group, taken int) {
 	}
 }
 
+// learn takes in how the conditions of a group came out: of edges that may all fire, all
+// of them where none did.
+func (k *knowledge) learn(g *controlflow.Group, outcome bool) {
+	edges := g.Edges
+	if !g.Subset { // those of one declaration, which have one condition
+		edges = edges[:1]
+	}
+	for _, e := range edges {
+		if when := k.f.bound.Edges[e].When; when != nil {
+			k.condition(when, when.Tree(), outcome)
+		}
+	}
+}
+
 // condition takes a part of a program's condition apart into what it shows.
 func (k *knowledge) condition(p *eval.Program, t *eval.Tree, outcome bool) {
 	switch {
@@ -344,16 +334,12 @@ func (k *knowledge) condition(p *eval.Program, t *eval.Tree, outcome bool) {
 		return
 	}
 	roots, ok := k.roots(p, t)
-	k.unsure = k.unsure || k.doubtful(t)
 	if !ok || k.fanned && !k.stable(roots, k.at) {
 		return
 	}
 	c := claim{Claim: solve.Claim{Tree: t, Holds: outcome}, key: t.Key(), roots: roots}
 	k.bad = k.bad || !k.possible(c)
 	if k.counts.speaks(t) {
-		for _, name := range roots {
-			k.vague = with(k.vague, name)
-		}
 		return // it holds for this visit only
 	}
 	known := slices.ContainsFunc(k.claims, func(old claim) bool { return old.key == c.key && old.Holds == outcome })

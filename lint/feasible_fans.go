@@ -15,7 +15,7 @@ func (k *knowledge) through(fan bool) {
 	if !fan {
 		return
 	}
-	k.fanned, k.unsure = true, true
+	k.fanned = true
 	for _, key := range k.f.graph.State {
 		if len(k.f.writersOf()[key.Name.Value]) > 0 {
 			k.forget(key.Name.Value)
@@ -26,13 +26,8 @@ func (k *knowledge) through(fan bool) {
 // enter drops what a sibling of the next node may change.
 func (k *knowledge) enter(v int) {
 	if v < len(k.f.graph.Nodes) {
-		join := k.f.graph.Nodes[v].Join
-		k.unsure = k.unsure || join != nil && join.Wait == "N" && join.Count > 1
+		k.settle(v)
 	}
-	if v >= len(k.f.graph.Nodes) {
-		return
-	}
-	k.settle(v)
 }
 
 // settle drops what branches beside a node may have changed by the time that it has run.
@@ -57,17 +52,8 @@ func (k *knowledge) stable(names []string, v int) bool {
 	})
 }
 
-// forget drops what depends on a name that is written. What else such a condition read
-// is still bound by how it came out, and nothing tells how any more.
+// forget drops what depends on a name that is written.
 func (k *knowledge) forget(name string) {
-	k.claims = slices.DeleteFunc(k.claims, func(c claim) bool {
-		gone := slices.Contains(c.roots, name)
-		for _, other := range c.roots {
-			if gone && other != name {
-				k.vague = with(k.vague, other)
-			}
-		}
-		return gone
-	})
+	k.claims = slices.DeleteFunc(k.claims, func(c claim) bool { return slices.Contains(c.roots, name) })
 	delete(k.values, name)
 }

@@ -11,9 +11,10 @@ import (
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/analysis/domain"
+	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/schema"
-	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -61,7 +62,7 @@ func literalList(values []any) string {
 }
 
 // checkNarrower reports a set node that writes a key of some values into one that does
-// not allow them all, where a run is sure to come with one of the others.
+// not allow them all, where a run comes with one of the others.
 func (f *facts) checkNarrower() {
 	for v, n := range f.graph.Nodes {
 		if n.Kind.Value != "set" || n.Each.IsSet() {
@@ -77,7 +78,7 @@ func (f *facts) checkNarrower() {
 			if from == nil || to == nil || from == to || !dataflow.Replaces(to) || slices.ContainsFunc(f.bound.Nodes[v].Set[:i], func(w bind.Field) bool { return w.Name == from.Name.Value }) {
 				continue
 			}
-			if value, ok := f.refused(v, p.Tree(), from, to); ok {
+			if value, ok := f.refused(v, from, to); ok {
 				at := set.Fields[i].Value.Text
 				f.report(at.At(0, len(at.Value)), "%s may be %s, which state key %q can't hold", strconv.Quote(from.Name.Value), domain.Literal(value), to.Name.Value)
 			}
@@ -85,22 +86,23 @@ func (f *facts) checkNarrower() {
 	}
 }
 
-// refused is a value that a key is sure to have at a node in some run, and that another
-// one can't hold.
-func (f *facts) refused(v int, path *eval.Tree, from, to *spec.StateKey) (value any, ok bool) {
+// refused is a value that a key has at a set node in a run that was found, and for which
+// the node fails because another key can't hold it.
+func (f *facts) refused(v int, from, to *spec.StateKey) (value any, ok bool) {
 	values, listed := domain.Literals(from.Schema)
 	compiled, err := schema.Compile(to.Schema)
-	if !listed || err != nil {
+	if !listed || err != nil || !slices.ContainsFunc(values, func(value any) bool { return compiled.Check(compiled.Normalise(value)) != nil }) {
 		return nil, false
 	}
-	for _, value := range values {
-		if value == nil || compiled.Check(compiled.Normalise(value)) == nil {
-			continue
-		}
-		claim := solve.Claim{Holds: true, Tree: &eval.Tree{Op: eval.TreeBinary, Name: "==", Args: []*eval.Tree{path, {Op: eval.TreeConst, Value: value}}}}
-		if f.happensAt(v, claim) {
-			return value, true
-		}
+	name := from.Name.Value
+	q := explore.Question{Model: explore.NewModel(f.graph, f.bound, f.uses().All, nil, -1, name)}
+	q.Found = func(r *explore.Run) bool {
+		value, _ = r.State.Value(name)
+		value = machine.Plain(value)
+		return value != nil && compiled.Check(compiled.Normalise(value)) != nil && slices.ContainsFunc(r.State.Notes(), func(n machine.Note) bool {
+			return n.Kind == machine.NoteNodeFailed && int(n.Node) == v && n.Failure.Kind == "invalid_output"
+		})
 	}
-	return nil, false
+	a := f.shows(shortest(f.alive, len(f.graph.Nodes)+2, f.Start(), v), q)
+	return value, a.Found
 }

@@ -28,7 +28,7 @@ func (f *facts) atStart() *knowledge {
 		f.theCounts = &boundWalk{f: f, flow: f.flow(), limit: f.visitLimits()}
 		f.theCounts.findCounters()
 	}
-	return &knowledge{f: f, fails: -1, counts: pathCounts{of: f.theCounts, visits: make([]int, len(f.theCounts.counters))}}
+	return &knowledge{f: f, counts: pathCounts{of: f.theCounts, visits: make([]int, len(f.theCounts.counters))}}
 }
 
 // visitLimits are the limits of visits by node, 0 for none.

@@ -31,7 +31,7 @@ func (f *facts) atMost(p *policy) {
 		}
 		return
 	}
-	if !f.flow().Cyclic[p.place] && f.forks() != nil && f.witness(p, nil, nil, nil) != nil {
+	if !f.flow().Cyclic[p.place] && f.forks() != nil && f.witness(p, nil, nil) != nil {
 		f.report(p.at.Span, "%q can run more than %s: branches come to it one after the other", n.ID.Value, plural(p.limit, "time"))
 		return
 	}
@@ -49,7 +49,7 @@ func (f *facts) atMost(p *policy) {
 func (f *facts) canRun(p *policy) bool {
 	h := &pathSearch{f: f, through: -1, to: p.place, visits: p.limit}
 	path := h.path()
-	return path != nil && f.sure(path, nil) || (path != nil || !h.all) && f.witness(p, nil, nil, nil) != nil
+	return (path != nil || !h.all) && f.witness(p, path, nil) != nil
 }
 
 // maxExplored bounds the states that all policies of a graph are explored with;
@@ -76,11 +76,7 @@ func (f *facts) tooOften(p *policy) []int {
 		if !w.exceeds(m, p, c) || via[m.from] == unreached {
 			continue
 		}
-		path := append(w.vertices(via, m.from), m.ran...)
-		if f.isChain(path) && f.sure(path, nil) {
-			return path
-		}
-		return f.witness(p, nil, nil, nil)
+		return f.witness(p, append(w.vertices(via, m.from), m.ran...), nil)
 	}
 	return nil
 }
@@ -118,16 +114,6 @@ func (f *facts) countsTo(p *policy) bool {
 	}
 	w, c, ok := f.countVisits(p)
 	return ok && !slices.ContainsFunc(w.moves, func(m boundMove) bool { return w.exceeds(&m, p, c) })
-}
-
-// isChain reports whether each vertex of a path leads to the next.
-func (f *facts) isChain(path []int) bool {
-	for i := 1; i < len(path); i++ {
-		if !slices.Contains(f.flow().Digraph.Next(path[i-1]), path[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // boundedByChoice reports whether the cycles of a node have people, waiting or

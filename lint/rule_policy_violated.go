@@ -115,7 +115,7 @@ func (f *facts) requireBefore(p *policy) {
 	var path []int
 	if a.MayLack(p.place, 0) {
 		if path = f.openPath(a, 0, p.place, w.allows); path != nil {
-			path = f.witness(p, path, nil, w)
+			path = f.witness(p, path, w)
 		}
 	}
 	if path == nil && (f.leads(f.Start(), p.place, p.subject) || f.skipsUnmade(p.subject)) {
@@ -131,7 +131,7 @@ func (f *facts) forbidAfter(p *policy) {
 	h := &pathSearch{f: f, allows: func(q *searched, g *controlflow.Group) bool { return !q.passed || w.allows(q.at, g, q.know) }, through: p.place, to: p.subject}
 	path := h.path()
 	if path != nil {
-		path = f.witness(p, path, nil, w)
+		path = f.witness(p, path, w)
 	}
 	if path == nil && (f.forks() != nil || f.leads(p.place, p.subject, -1)) {
 		path = f.trusting(p, w.keys)
@@ -141,7 +141,7 @@ func (f *facts) forbidAfter(p *policy) {
 		return
 	}
 	if k := f.forks(); k != nil && p.subject != f.End {
-		if at, ok := k.Together(p.place, p.subject); ok && !k.Begin(at, p.subject, p.place) && !(at.Optional && f.exclusive(k, at)) && f.witness(p, nil, nil, nil) != nil {
+		if at, ok := k.Together(p.place, p.subject); ok && !k.Begin(at, p.subject, p.place) && !(at.Optional && f.exclusive(k, at)) && f.witness(p, nil, nil) != nil {
 			f.report(p.at.Span, "%q can run after %q: they are in branches that %q starts", f.Name(p.subject), f.Name(p.place), f.Name(at.Node))
 		}
 	}
@@ -173,21 +173,14 @@ func (f *facts) reachFrom(p *policy) {
 	h.allows = func(at *searched, g *controlflow.Group) bool {
 		return at.at != p.place || g.Kind != controlflow.OnFailure
 	}
-	if path := h.path(); path != nil && f.isLost(p, path, h) {
+	if path := h.path(); path != nil && f.runs(p, explore.Question{Guide: path, Found: f.getsLost(p, h.stop, false)}).Found {
 		f.report(p.at.Span, "END can't be reached any more after %q on the path %s", f.Name(p.place), f.pathText(path))
 	}
 }
 
-// witness is a run that breaks a policy: the path that shows it, if it can be walked
-// for sure, or what a run with actual values came to. Nil when none was found.
-func (f *facts) witness(p *policy, path []int, accept func(*knowledge) bool, w *wary) []int {
-	fails := -1
-	if p.kind == "require" {
-		fails = p.subject
-	}
-	if path != nil && f.sureWithout(fails, path, accept) {
-		return path
-	}
+// witness is a run that breaks a policy, tried along a path first. Nil when none was
+// found.
+func (f *facts) witness(p *policy, path []int, w *wary) []int {
 	q := explore.Question{Guide: path}
 	if w != nil {
 		q.Allow = func(r *explore.Run, v int, taken []machine.Taken) bool {
@@ -279,14 +272,6 @@ func (f *facts) trusting(p *policy, keys map[string]bool) []int {
 	return f.runs(p, explore.Question{Fixed: keys}).Witness
 }
 
-// isLost is happens for a way after which END can't be reached.
-func (f *facts) isLost(p *policy, path []int, h *pathSearch) bool {
-	if f.sure(path, nil) {
-		return true
-	}
-	return f.runs(p, explore.Question{Found: f.getsLost(p, h.stop, false)}).Found
-}
-
 // neverAt asks for a path on which the conditions that hold make the forbidden
 // one true.
 func (f *facts) neverAt(p *policy) {
@@ -303,14 +288,14 @@ func (f *facts) neverAt(p *policy) {
 	h.accept = func(k *knowledge) bool { return k.entails(p.place, p.never) }
 	path := h.path()
 	if path != nil {
-		path = f.witness(p, path, h.accept, nil)
+		path = f.witness(p, path, nil)
 	}
 	keys := f.decided(p.never)
 	if path == nil && len(keys) > 0 {
 		path = f.trusting(p, keys)
 	}
 	if path == nil && f.watches(p, keys) {
-		path = f.witness(p, nil, nil, nil)
+		path = f.witness(p, nil, nil)
 	}
 	if path != nil {
 		f.report(p.at.At(0, len(p.at.Value)), "%q is true at %q on the path %s", p.at.Value, f.Name(p.place), f.pathText(path))

@@ -26,7 +26,10 @@ func (f *facts) shows(path []int, q explore.Question) explore.Answer {
 	if plan == nil {
 		return explore.Answer{Gap: "the graph can't run"}
 	}
-	q.Model, q.Plan, q.Guide, q.Watch, q.More = f.modelFor(nil), plan, path, -1, -1
+	if q.Model == nil {
+		q.Model = f.modelFor(nil)
+	}
+	q.Plan, q.Guide, q.Watch, q.More = plan, path, -1, -1
 	q.Budget, q.Most = &f.showing, maxShownOne
 	a := explore.Explore(q)
 	if a.Gap == "" && !a.Found && f.flow().FansOut {

@@ -72,6 +72,14 @@ edges:
   - {from: ok, to: ship}
   - {from: ship, to: END, when: visits.ship < 9}
   - {from: ship, to: ok}`, nil, "a"},
+		"a default that keeps a node from succeeding": {gate + `
+state: {s: {type: integer, default: 0, minimum: 0, reducer: sum}}
+nodes: {a: {kind: set, set: {s: -1}}, ok: {kind: pass}, ship: {kind: pass}}
+edges:
+  - {from: a, to: ship}
+  - {from: ok, to: ship}
+  - {from: ship, to: END, when: visits.ship < 9}
+  - {from: ship, to: ok}`, nil, `what "a" computes fails with the values that are tried`},
 		"more values than are tried": {gate + `
 state: {n: {type: integer, required: true}}
 nodes: {a: {kind: pass}, ok: {kind: pass}, ship: {kind: pass}}

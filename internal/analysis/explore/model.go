@@ -92,8 +92,8 @@ type input struct {
 }
 
 // NewModel looks at a graph. Never is the condition of a policy that is asked about,
-// after the node of that index; nil for none.
-func NewModel(g *spec.Graph, bound *bind.Graph, all []dataflow.Use, never *eval.Program, at int) *Model {
+// after the node of that index; nil for none. Asked are state keys whose values are.
+func NewModel(g *spec.Graph, bound *bind.Graph, all []dataflow.Use, never *eval.Program, at int, asked ...string) *Model {
 	n := len(g.Nodes)
 	m := &Model{
 		graph: g, bound: bound, counts: map[string]bool{}, visits: map[int]int{}, all: all, own: make([][]dataflow.Use, n),
@@ -109,7 +109,7 @@ func NewModel(g *spec.Graph, bound *bind.Graph, all []dataflow.Use, never *eval.
 		}
 	}
 	m.failing()
-	m.relevant()
+	m.relevant(asked)
 	m.flows()
 	for v := range g.Nodes {
 		m.sources[v] = m.source(v)
@@ -155,8 +155,11 @@ func (m *Model) decides(e *dataflow.Use) bool {
 }
 
 // relevant finds the state keys that decide, and notes what else conditions read.
-func (m *Model) relevant() {
+func (m *Model) relevant(asked []string) {
 	todo := []*eval.Program{}
+	for _, name := range asked {
+		todo = m.count(name, todo)
+	}
 	for i := range m.all {
 		if e := &m.all[i]; e.Node >= 0 && e.Program != nil && m.decides(e) {
 			todo = append(todo, e.Program)
@@ -176,18 +179,7 @@ func (m *Model) relevant() {
 				m.note(read.Path, p)
 				continue
 			}
-			if m.counts[name] {
-				continue
-			}
-			m.counts[name] = true
-			for i := range m.all {
-				if e := &m.all[i]; e.Program != nil && e.Node >= 0 && m.target(e) == name {
-					todo = append(todo, e.Program)
-				}
-			}
-			if i := slices.IndexFunc(m.graph.State, func(k *spec.StateKey) bool { return k.Name.Value == name }); m.bound.Keys[i].Reducer != nil {
-				todo = append(todo, m.bound.Keys[i].Reducer)
-			}
+			todo = m.count(name, todo)
 		}
 	}
 	for _, k := range m.graph.State {
@@ -196,6 +188,36 @@ func (m *Model) relevant() {
 		}
 	}
 	slices.Sort(m.keys)
+}
+
+// settled reports whether every value is tried that may keep a node from failing at what
+// it computes and writes.
+func (m *Model) settled(v int) bool {
+	for i := range m.own[v] {
+		for _, read := range m.own[v][i].Program.Reads() {
+			if !m.counts[read.Path[0]] {
+				return false
+			}
+		}
+	}
+	return !slices.ContainsFunc(m.writes[v], func(w written) bool { return !replaces(m.graph.Key(w.key)) && !m.counts[w.key] })
+}
+
+// count notes that a state key decides, and adds what computes its values to a list.
+func (m *Model) count(name string, todo []*eval.Program) []*eval.Program {
+	if m.counts[name] {
+		return todo
+	}
+	m.counts[name] = true
+	for i := range m.all {
+		if e := &m.all[i]; e.Program != nil && e.Node >= 0 && m.target(e) == name {
+			todo = append(todo, e.Program)
+		}
+	}
+	if i := slices.IndexFunc(m.graph.State, func(k *spec.StateKey) bool { return k.Name.Value == name }); m.bound.Keys[i].Reducer != nil {
+		todo = append(todo, m.bound.Keys[i].Reducer)
+	}
+	return todo
 }
 
 // target is the state key that an expression's value is written to; "" for none.

@@ -14,9 +14,11 @@ func (r *Run) observe() {
 	notes := r.State.Notes()
 	var written map[string]bool
 	for i := range notes {
-		n := &notes[i]
-		if n.Kind == machine.NoteEdgesResolved && !n.Failed && !n.Skipped {
+		switch n := &notes[i]; {
+		case n.Kind == machine.NoteEdgesResolved && !n.Failed && !n.Skipped:
 			r.writes(int(n.Node), int(n.Visit), &written)
+		case n.Kind == machine.NoteNodeFailed && r.byValues(n) && !r.s.Model.settled(int(n.Node)):
+			r.s.gap("what " + quoted(r.s.Model.graph.Nodes[n.Node].ID.Value) + " computes fails with the values that are tried")
 		}
 	}
 	r.seen = len(r.Path)
@@ -27,6 +29,17 @@ func (r *Run) observe() {
 		}
 	}
 	r.check()
+}
+
+// byValues reports whether a node has failed because of the values that it computes with,
+// and not because it was chosen to.
+func (r *Run) byValues(n *machine.Note) bool {
+	switch n.Failure.Kind {
+	case "expression", "invalid_output", "invalid_input":
+		end := r.results[machine.TaskID{Node: r.s.Model.graph.Nodes[n.Node].ID.Value, Visit: int(n.Visit)}]
+		return end == nil || end.failure == nil
+	}
+	return false
 }
 
 // check asks for what the last event has read.
