@@ -68,13 +68,25 @@ func (s *seat) wait(ctx context.Context, d *driver) (request store.Request, err 
 			s.asked = oldest
 		}
 		s.tell(d, waiting)
-		select {
-		case <-ctx.Done():
-			return store.RequestCancel, store.ErrStopped
-		case request := <-s.journal.Asked():
+		if request := s.pause(ctx); request != "" {
 			return request, store.ErrStopped
-		case <-time.After(groupPoll):
 		}
+	}
+}
+
+// pause lets some time pass before the run asks again, unless somebody stops it: the
+// request is what they asked for.
+func (s *seat) pause(ctx context.Context) (request store.Request) {
+	if journal, ok := s.journal.(store.TurnJournal); ok {
+		return journal.AwaitTurn()
+	}
+	select {
+	case <-ctx.Done():
+		return store.RequestCancel
+	case request := <-s.journal.Asked():
+		return request
+	case <-time.After(groupPoll):
+		return ""
 	}
 }
 

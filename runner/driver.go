@@ -103,6 +103,8 @@ type driver struct {
 	sinkErr error
 	// pauseTold says that a pause was told to those who read the record of the run.
 	pauseTold bool
+	// attends says that they are told what the driver of the run tells as it happens.
+	attends bool
 	// journalErr is what kept a task from starting.
 	journalErr error
 	// scope is what tasks share; setup what of it the graph declares.

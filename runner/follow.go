@@ -21,8 +21,9 @@ func (r *Runner) Follow(ctx context.Context, runID string, opts Options) (*Resul
 	return r.follow(ctx, runID, opts, &attendance{explain: true, enough: func(*Result) (bool, error) { return false, nil }})
 }
 
-// Attend is Follow until the run pauses and enough says that this will do. It is asked
-// of every result that pauses, and of one that goes on with questions open. Events are
+// Attend is Follow until the run pauses or has ended and enough says that this will do.
+// It is asked of every such result, since the run may be being taken up, and of one that
+// goes on with questions open. Events are
 // those that the run's driver tells as they happen, as far as the store knows them
 // (LiveStore), but for those of the first `from` events of the journal, which were told
 // before.
@@ -52,7 +53,10 @@ func (r *Runner) follow(ctx context.Context, runID string, opts Options, how *at
 			return nil, err
 		}
 		if d.state.Ended() {
-			return d.retold()
+			if over, err := how.over(d); over || err != nil {
+				result, told := d.retold()
+				return result, errors.Join(err, told)
+			}
 		}
 		if d.state.Status == machine.Paused || len(d.state.Questions()) > 0 {
 			result, err := d.recorded()
@@ -60,6 +64,7 @@ func (r *Runner) follow(ctx context.Context, runID string, opts Options, how *at
 				return nil, err
 			}
 			if stop, err := how.enough(result); stop || err != nil {
+				d.attends = false
 				return result, errors.Join(err, d.tellPause(), d.tellStop(result))
 			}
 		}
@@ -72,6 +77,19 @@ func (r *Runner) follow(ctx context.Context, runID string, opts Options, how *at
 	}
 }
 
+// over reports whether a run that has ended stays so. Who attends it knows whether
+// somebody has taken it up, who waits for a place in its group.
+func (how *attendance) over(d *driver) (bool, error) {
+	if !how.live {
+		return true, nil
+	}
+	result, err := d.recorded()
+	if err != nil {
+		return false, err
+	}
+	return how.enough(result)
+}
+
 // reader is a driver that has told what was told before.
 func (how *attendance) reader(rec *record, opts Options) (*driver, error) {
 	before := opts
@@ -82,13 +100,13 @@ func (how *attendance) reader(rec *record, opts Options) (*driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.state.Explain = how.explain
-	if how.live {
-		rec.live, _ = rec.flow.runner.cfg.Store.(LiveStore)
-	}
+	d.state.Explain, d.attends = how.explain, how.live
 	if how.from > 0 {
 		err = d.replayAll(rec, how.from)
 		d.opts.Sink, d.pauseTold = opts.Sink, d.state.Status == machine.Paused
+	}
+	if how.live { // what was told live before is not here any more
+		rec.live, _ = rec.flow.runner.cfg.Store.(LiveStore)
 	}
 	return d, err
 }
@@ -104,6 +122,7 @@ func (rec *record) reader(opts Options) (*driver, error) {
 
 // replayEvent applies a recorded event and tells what happened.
 func (d *driver) replayEvent(event *machine.Event) error {
+	held := d.waitsLive()
 	if event.Kind == machine.Resumed {
 		if err := d.tellPause(); err != nil {
 			return err
@@ -120,7 +139,9 @@ func (d *driver) replayEvent(event *machine.Event) error {
 		}
 		d.announce(event.Input)
 	case machine.Resumed:
-		d.tell(RunResumed, event.At, nil)
+		if !held {
+			d.tell(RunResumed, event.At, nil)
+		}
 	case machine.TaskEnded:
 		d.tellSpoken(event)
 	case machine.TaskNoted:
@@ -139,7 +160,7 @@ func (d *driver) replayEvent(event *machine.Event) error {
 
 // tellPause tells once that the run pauses, if it does.
 func (d *driver) tellPause() error {
-	if d.state.Status != machine.Paused || d.pauseTold {
+	if d.state.Status != machine.Paused || d.pauseTold || d.waitsLive() {
 		return nil
 	}
 	d.pauseTold = true
@@ -148,6 +169,12 @@ func (d *driver) tellPause() error {
 		d.tell(RunPaused, d.last, paused)
 	}
 	return err
+}
+
+// waitsLive reports whether the run that is attended waits for a place in its group: its
+// driver tells for whom, and not that it pauses.
+func (d *driver) waitsLive() bool {
+	return d.attends && !d.pauseTold && d.state.Status == machine.Paused && d.state.Reason == "concurrency"
 }
 
 // tellStop tells what a run came to that pauses.

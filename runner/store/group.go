@@ -26,6 +26,15 @@ type GroupMember struct {
 	Since time.Time `json:"since"`
 }
 
+// TurnJournal is a Journal that knows when it is worth while to ask for the place again:
+// a run whose journal is none asks all the time.
+type TurnJournal interface {
+	Journal
+	// AwaitTurn returns when the next Enter may say something else than the last one did,
+	// with an empty request; or with what somebody asks of the run that waits.
+	AwaitTurn() Request
+}
+
 // Waiting is what a run waits for that found its group busy (runner.RunWaiting).
 type Waiting struct {
 	Group   string        `json:"group"`

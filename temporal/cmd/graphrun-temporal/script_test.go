@@ -37,7 +37,6 @@ var scripts = filepath.Join("..", "..", "..", "testdata", "script")
 // leftOut are the sessions that don't make sense on a cluster, and why. Where only some
 // lines of one don't, they say [!cluster]. See "What differs" in docs/temporal.md.
 var leftOut = map[string]string{
-	"concurrency":        "groups of runs are refused",
 	"durable_faults":     "is about faults of the file that runs are kept in",
 	"durable_race":       "is about two processes that want to drive one run",
 	"secrets_stored":     "is about the file that runs are kept in",

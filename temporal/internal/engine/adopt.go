@@ -66,9 +66,6 @@ func (s *Store) ResumeWith(ctx context.Context, r *runner.Runner, runID string, 
 	if err != nil {
 		return nil, err
 	}
-	if g.Concurrency != nil {
-		return nil, s.cannot("groups of runs (concurrency) are kept in a file")
-	}
 	if _, err := comparing.ResumeWith(ctx, runID, g, opts); !errors.Is(err, errFits) {
 		return nil, err
 	}
@@ -77,7 +74,7 @@ func (s *Store) ResumeWith(ctx context.Context, r *runner.Runner, runID string, 
 		return nil, err
 	}
 	next.Before, next.Record = &before.Record, with.record
-	next.Settings.Dir = filepath.Dir(with.record.File)
+	next.Settings.Dir, next.Seed.Stood = filepath.Dir(with.record.File), stoodOf(&next.Record, &one)
 	events := len(next.Seed.Events)
 	if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		err = s.handOver(runID, &adoption{*next, events})
@@ -87,7 +84,7 @@ func (s *Store) ResumeWith(ctx context.Context, r *runner.Runner, runID string, 
 	if err != nil {
 		return nil, err
 	}
-	return s.attend(ctx, r, runID, events, opts)
+	return s.attendTakenUp(ctx, r, runID, events, opts)
 }
 
 // handOver has the workflow of a run that pauses go on with another version.

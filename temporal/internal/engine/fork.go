@@ -25,18 +25,54 @@ type forks struct {
 	record store.RunRecord
 	from   int
 	first  []machine.Event
+	held   bool           // it begins outside of its group
+	busy   *store.Waiting // the fork is turned away; nil: it is caught
+}
+
+// journal is that of a fork that is turned away.
+func (f *forks) journal() (store.Journal, error) {
+	switch {
+	case f.busy != nil:
+		return busyJournal{keeper{&journal{}}, f.busy}, nil
+	case len(f.first) == 0:
+		return heldJournal{keeper{&journal{}}, f}, nil
+	}
+	return nil, errCaught
+}
+
+// Delete forgets a fork that was turned away: it was never there.
+func (f *forks) Delete(string) error { return nil }
+
+// heldJournal catches the first event of a fork that asks for a place before that.
+type heldJournal struct {
+	keeper
+	forks *forks
+}
+
+// Enter lets the run go on to its first event.
+func (heldJournal) Enter(string, int) (store.GroupState, error) {
+	return store.GroupState{Inside: true}, nil
+}
+
+// Append catches it: the run that begins by it has no place so far.
+func (h heldJournal) Append(e machine.Event) error {
+	info := *e.Run
+	info.Held = true
+	e.Run = &info
+	h.forks.first, h.forks.held = []machine.Event{e}, true
+	return errCaught
 }
 
 // Create catches a fork from before the first step.
 func (f *forks) Create(record store.RunRecord, first ...machine.Event) (store.Journal, error) {
 	f.record, f.first = record, first
-	return nil, errCaught
+	return f.journal()
 }
 
 // Fork catches one that goes on from n events.
 func (f *forks) Fork(record store.RunRecord, _ string, n int, first ...machine.Event) (store.Journal, error) {
 	f.record, f.from, f.first = record, n, first
-	return nil, errCaught
+	return f.journal()
 }
 
 // ForkOf forks a run of the cluster and attends the new one, which r reads; see
@@ -57,7 +93,9 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 	if err != nil {
 		return nil, 0, err
 	}
-	result, at, err = forker.Fork(ctx, runID, opts)
+	quiet := opts
+	quiet.Sink = nil
+	result, at, err = forker.Fork(ctx, runID, quiet)
 	if !errors.Is(err, errCaught) {
 		return result, at, err
 	}
@@ -65,7 +103,7 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 	start := *before
 	start.Record, start.Input, start.Session, start.Settings = caught.record, nil, nil, settingsOf(&opts.Options)
 	start.Before, start.Tape = nil, nil
-	start.Core, start.Settings.Dir, start.Seed = s.cluster.options.core, before.Settings.Dir, &Seed{}
+	start.Core, start.Settings.Dir, start.Seed = s.cluster.options.core, before.Settings.Dir, &Seed{Fork: true}
 	if start.Seed.Events, err = s.after(runID, 0, allBytes); err != nil {
 		return nil, at, err
 	}
@@ -80,6 +118,15 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 	if err := s.launch(ctx, &start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
 		return nil, at, err
 	}
-	result, err = s.attend(ctx, r, start.Record.ID, len(start.Seed.Events), opts.Options)
+	told := len(start.Seed.Events)
+	if caught.held {
+		told = 0 // it is told from its beginning
+	}
+	result, err = s.attend(ctx, r, start.Record.ID, told, opts.Options)
+	if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
+		s.forget(busy.RunID)
+		opts.RunID, caught.busy = busy.RunID, &busy.Waiting
+		return forker.Fork(ctx, runID, opts)
+	}
 	return result, at, err
 }

@@ -76,7 +76,7 @@ func newHost(start *Start, now time.Time) (*host, error) {
 		record = *start.Before
 	}
 	h.store = newJournal(record, start.RunDir, start.Seed)
-	h.store.session = start.Session
+	h.store.session, h.store.stage = start.Session, h.stage
 	h.tape = start.Tape.copy()
 	var kinds []runner.Kind
 	for _, kind := range node.Kinds(node.Options{}) {

@@ -11,15 +11,18 @@ import (
 
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/runner/virtual"
 )
 
 // errLeft is what a driver gets whose workflow has left this process.
 var errLeft = errors.New("the workflow went on elsewhere")
 
-// journal is a store.Store of one run. Groups of runs it does not have; results that
-// are cached are those of this run. It is its own Journal.
+// journal is a store.Store of one run. Results that are cached are those of this run. It
+// is its own Journal.
 type journal struct {
 	store.Memory // what is not of the run
+
+	stage *virtual.Stage // of the run
 
 	mu        sync.Mutex // of all that follows
 	record    store.RunRecord
@@ -29,6 +32,8 @@ type journal struct {
 	snapshots []store.Snapshot // in order; the first has the path up to it
 	journaled int
 	standing  store.RunSummary
+	noted     bool // by who drives the run here
+	seat      seat
 	failed    error
 	session   *keptSession   // that the run began with; nil: none
 	left      *store.Session // what the run leaves; nil: nothing
@@ -81,6 +86,10 @@ func newJournal(record store.RunRecord, runDir string, seed *Seed) *journal {
 		return j
 	}
 	j.base = seed.Base
+	if s := seed.Stood; s != nil {
+		j.standing = store.RunSummary{Status: s.Status, Reason: s.Reason, Steps: s.Steps, Due: s.Due, Updated: s.Updated}
+	}
+	j.seat.claim, j.seat.turn = seed.Claim, seed.Turn
 	if seed.Base > 0 {
 		j.snapshots = []store.Snapshot{{Events: seed.Base, State: seed.Snapshot, Path: seed.Path}}
 	}
@@ -120,13 +129,14 @@ func (j *journal) leave() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.failed = errLeft
+	j.wakeDriver()
 }
 
 // seed is what another workflow goes on with.
 func (j *journal) seed(previous string) *Seed {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	out := &Seed{Base: j.base, Previous: previous}
+	out := &Seed{Base: j.base, Previous: previous, Claim: j.seat.claim, Turn: j.seat.turn}
 	if n := len(j.snapshots); n > 0 {
 		last := j.snapshots[n-1]
 		out.Base, out.Snapshot = last.Events, last.State
@@ -337,6 +347,7 @@ func (k keeper) Journaled() int {
 func (k keeper) Note(s store.RunSummary) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.noted = true
 	k.standing.Status, k.standing.Reason, k.standing.Steps, k.standing.Due, k.standing.Updated = s.Status, s.Reason, s.Steps, s.Due, s.Updated
 	return nil
 }
@@ -348,11 +359,6 @@ func (k keeper) Adopt(record store.RunRecord) error {
 	defer k.mu.Unlock()
 	k.record = record
 	return nil
-}
-
-// Enter is not to be had.
-func (k keeper) Enter(group string, _ int) (store.GroupState, error) {
-	return store.GroupState{}, fmt.Errorf("concurrency.group %q: %w on a Temporal cluster", group, errors.ErrUnsupported)
 }
 
 // Asked is nil: requests come by the stage.
@@ -372,27 +378,4 @@ func (k keeper) Settle(id string, events []machine.Event, refused string) (taken
 	defer k.mu.Unlock()
 	k.verdicts[id] = refused
 	return refused == "", nil
-}
-
-// Close does nothing: nobody else drives the run.
-func (k keeper) Close() error { return nil }
-
-// standingNow is how the run stands.
-func (j *journal) standingNow(start *Start, driven bool) standing {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	s := standingOf(&start.Record)
-	s.Reason, s.Steps, s.Due, s.Driven = j.standing.Reason, j.standing.Steps, j.standing.Due, driven
-	if j.standing.Status != "" {
-		s.Status = j.standing.Status
-	}
-	return s
-}
-
-// standingOf is how a run stands that begins.
-func standingOf(r *store.RunRecord) standing {
-	return standing{
-		Status: machine.Running, Graph: r.Graph, File: r.File, Labels: r.Labels, Started: r.Started, Updated: r.Started, Driven: true,
-		Session: r.Session, Parent: r.Parent, ParentStep: r.ParentStep,
-	}
 }

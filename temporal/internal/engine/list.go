@@ -86,6 +86,9 @@ func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out store.RunS
 			return out, false
 		}
 	}
+	if at.Void {
+		return out, false
+	}
 	out = store.RunSummary{
 		RunRecord: store.RunRecord{
 			ID: info.GetExecution().GetWorkflowId(), Graph: at.Graph, File: at.File, Labels: at.Labels, Started: at.Started,
@@ -96,7 +99,7 @@ func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out store.RunS
 	switch {
 	case open && at.Driven:
 		queue, _, _ := strings.Cut(info.GetTaskQueue(), "@")
-		out.Owner = "the cluster (task queue " + queue + ")"
+		out.Owner = ownerOf(queue)
 	case !open && at.Status == machine.Running: // terminated from outside
 		out.Status, out.Reason = machine.Cancelled, "terminated"
 	}

@@ -15,6 +15,7 @@ import (
 // listen lets the workflow take updates, signals and queries.
 func (f *flight) listen(ctx workflow.Context) error {
 	f.notes = workflow.GetSignalChannel(f.ctx, signalNote)
+	f.place.listen(f.ctx)
 	workflow.GoNamed(f.ctx, "cancel", func(own workflow.Context) {
 		ctx.Done().Receive(own, nil)
 		f.inbox = append(f.inbox, &mail{ask: store.RequestCancel})
@@ -28,7 +29,11 @@ func (f *flight) listen(ctx workflow.Context) error {
 			return nil
 		}),
 		workflow.SetUpdateHandler(f.ctx, updateResume, func(ctx workflow.Context, s Settings) (string, error) {
-			return f.deal(ctx, &mail{resume: &s}).refused, nil
+			m := f.deal(ctx, &mail{resume: &s})
+			if m.busy != nil {
+				return "", turnedAway(m.busy.String(), busyKind, nil, m.busy)
+			}
+			return m.refused, nil
 		}),
 		workflow.SetUpdateHandler(f.ctx, updateAdopt, func(ctx workflow.Context, a adoption, journal []byte) (string, error) {
 			if err := a.Start.grow(nil, journal); err != nil {

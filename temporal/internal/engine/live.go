@@ -101,7 +101,9 @@ type liveTail struct {
 func (s *Store) listen(runID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tail = &liveTail{runID: runID}
+	if s.tail == nil || s.tail.runID != runID {
+		s.tail = &liveTail{runID: runID}
+	}
 }
 
 // wanted is from where on what a workflow run tells live is wanted; negative: nowhere.

@@ -24,19 +24,36 @@ type mail struct {
 	offer  *store.Offer
 	ask    store.Request
 	resume *Settings
+	tape   *tape // of the run before it was taken up
 	adopt  *adoption
 	// refused and result are the reply, when it is over.
 	refused string
 	result  *taskResult
 	landing *landing // of a carrier, after the ends that it tells; cargo is the reply
 	cargo   *cargo
+	turn    *turn // or why there is none
+	wrong   error
+	oust    *oust
+	busy    *store.Waiting // is a reply, too
 	over    bool
 }
 
 // deliver gives the run what came in.
 func (f *flight) deliver(m *mail) {
 	h := f.host
+	if h.store.entering() && (m.offer != nil || m.ask != "" || m.resume != nil || m.oust != nil) {
+		f.place.late = append(f.place.late, m)
+		return
+	}
 	switch {
+	case m.turn != nil:
+		f.turned(m)
+		return
+	case m.oust != nil:
+		if f.driving && h.store.holds(m.oust.Ticket) {
+			h.stage.Ask(m.oust.Request)
+		}
+		return
 	case m.call != nil:
 		f.calls = slices.DeleteFunc(f.calls, func(c *call) bool { return c == m.call })
 		if cancel := f.cancels[m.call.id]; cancel != nil {
@@ -75,12 +92,10 @@ func (f *flight) deliver(m *mail) {
 		f.ask(m.ask)
 	case m.resume != nil:
 		if !f.driving {
-			before := h.tape
-			h.tape = nil // who resumes a run asks models and tools
+			m.tape, h.tape = h.tape, nil // who resumes a run asks models and tools
 			f.resume(m.resume)
-			if _, done := h.stage.Settle(workflow.Now(f.ctx)); done && h.err != nil {
-				m.refused, h.tape = problemsOf(h.err), before
-			}
+			f.replyResumed(m)
+			return
 		}
 	}
 	m.over = true
@@ -90,6 +105,8 @@ func (f *flight) deliver(m *mail) {
 func (f *flight) ask(request store.Request) {
 	_, cancels := request.Cancels()
 	switch {
+	case f.driving && f.host.store.stopWaiting(request):
+		f.place.stopped = request
 	case f.driving:
 		f.host.stage.Ask(request)
 	case cancels && f.host.result.Status == machine.Paused:

@@ -44,21 +44,28 @@ func (s *Store) Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, 
 		return nil, err
 	}
 	if tape == nil || tape.Playing() {
-		return s.attend(ctx, r, start.Record.ID, 0, opts)
+		return s.attendNew(ctx, r, start, opts)
 	}
 	recorder := &recorder{Sink: opts.Sink, store: s, runID: start.Record.ID, tape: tape}
 	opts.Sink = recorder
-	result, err := s.attend(ctx, r, start.Record.ID, 0, opts)
+	result, err := s.attendNew(ctx, r, start, opts)
 	return result, errors.Join(err, recorder.take())
+}
+
+// attendNew attends a run that has begun, which may be turned away.
+func (s *Store) attendNew(ctx context.Context, r *runner.Runner, start *Start, opts runner.Options) (*runner.Result, error) {
+	result, err := s.attend(ctx, r, start.Record.ID, 0, opts)
+	if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
+		opts.RunID = start.Record.ID
+		return s.turnedAway(ctx, start, opts, busy)
+	}
+	return result, err
 }
 
 // newStart is the input of the workflow of a new run.
 func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error) {
 	if err := flow.Check(*opts); err != nil {
 		return nil, err
-	}
-	if flow.Grouped() {
-		return nil, s.cannot("groups of runs (concurrency) are kept in a file")
 	}
 	record := flow.Record(*opts)
 	var random [16]byte
@@ -86,12 +93,23 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 
 // launch begins a workflow.
 func (s *Store) launch(ctx context.Context, start *Start, reuse enums.WorkflowIdReusePolicy) error {
-	_, err := s.cluster.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: start.Record.ID, TaskQueue: ofCore(start.Queue, start.Core), WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
-		WorkflowTaskTimeout: 20 * time.Second, StaticSummary: start.Record.Graph,
-		Memo: map[string]any{memoStatus: standingOf(&start.Record)},
-	}, workflowName, start, start.snapshot(), start.journal())
+	stands := standingOf(&start.Record)
+	if start.Seed != nil {
+		stands = stands.as(start.Seed.Stood)
+	}
+	begin := func(reuse enums.WorkflowIdReusePolicy) error {
+		_, err := s.cluster.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+			ID: start.Record.ID, TaskQueue: ofCore(start.Queue, start.Core), WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
+			WorkflowTaskTimeout: 20 * time.Second, StaticSummary: start.Record.Graph,
+			Memo: map[string]any{memoStatus: stands},
+		}, workflowName, start, start.snapshot(), start.journal())
+		return err
+	}
+	err := begin(reuse)
 	var exists *serviceerror.WorkflowExecutionAlreadyStarted
+	if errors.As(err, &exists) && s.isVoid(start.Record.ID) {
+		err = begin(enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY)
+	}
 	if errors.As(err, &exists) {
 		return fmt.Errorf("run %q: %w", start.Record.ID, store.ErrRunExists)
 	}
@@ -104,10 +122,12 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 	if err != nil {
 		return nil, err
 	}
+	s.listen(runID)
 	told, err := s.told(runID, &one)
 	if err != nil {
 		return nil, err
 	}
+	s.Live(runID) // was told to others
 	switch {
 	case one.Owner != "": // it is driven: attending it is all there is to do
 		if len(opts.Answers) > 0 {
@@ -115,7 +135,11 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 		}
 	case info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		var refused string
-		if err := s.update(runID, updateResume, settingsOf(&opts), &refused); err != nil {
+		err := s.update(runID, updateResume, settingsOf(&opts), &refused)
+		if busy := busyIn(runID, err); busy != nil {
+			return s.asItWas(r, runID, told, opts, busy)
+		}
+		if err != nil {
 			return nil, err
 		}
 		if refused != "" {
@@ -126,11 +150,15 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 		if err != nil {
 			return nil, err
 		}
+		start.Seed.Stood = stoodOf(&start.Record, &one)
 		if err := s.launch(ctx, start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE); err != nil {
 			return nil, err
 		}
 	}
-	return s.attend(ctx, r, runID, told, opts)
+	if one.Owner != "" || one.Status == machine.Completed {
+		return s.attend(ctx, r, runID, told, opts)
+	}
+	return s.attendTakenUp(ctx, r, runID, told, opts)
 }
 
 // stands is how a run stands that is to be taken up.
@@ -196,6 +224,10 @@ func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, from
 	defer stopWatching()
 	s.listen(runID)
 	result, err := r.Attend(watched, runID, from, runner.Options{Sink: opts.Sink, Warn: opts.Warn, History: opts.History}, func(result *runner.Result) (bool, error) {
+		if result.Status != machine.Paused && result.Status != machine.Running { // it may have been taken up, and wait for its place
+			driven, err := s.driven(runID)
+			return !driven, err
+		}
 		if opts.Ask != nil && ctx.Err() == nil {
 			for i := range result.Pending {
 				p := &result.Pending[i]
@@ -214,6 +246,11 @@ func (s *Store) attend(ctx context.Context, r *runner.Runner, runID string, from
 		lines, err := s.List(store.RunFilter{ID: runID})
 		return err == nil && len(lines) == 1 && lines[0].Status == machine.Paused && lines[0].Owner == "", err
 	})
+	if err != nil {
+		if why := s.nothingKept(runID); why != nil {
+			return nil, why
+		}
+	}
 	if cause := context.Cause(watched); err != nil && watched.Err() != nil && s.ctx.Err() == nil {
 		return nil, cause
 	}
@@ -234,7 +271,12 @@ func (s *Store) watch(runID string) (ctx context.Context, stop func()) {
 			var ended *temporal.WorkflowExecutionError
 			var refused *temporal.ApplicationError
 			switch {
-			case err == nil || errors.As(err, &refused): // the run says so itself
+			case errors.As(err, &refused):
+				if why := keptNothing(runID, err); why != nil {
+					cancel(why)
+				}
+				return
+			case err == nil: // the run says so itself
 				return
 			case errors.As(err, &ended):
 				cancel(fmt.Errorf("run %q was ended by the cluster, not by itself: %w; graphrun resume takes it up", runID, errors.Unwrap(ended)))

@@ -65,6 +65,9 @@ func (s *Store) latest(runID string) (*workflowapi.WorkflowExecutionInfo, error)
 		reply, err = s.cluster.client.DescribeWorkflowExecution(s.ctx, runID, "")
 		return err
 	})
+	if err == nil && s.void(reply.GetWorkflowExecutionInfo()) {
+		return nil, fmt.Errorf("run %q: %w", runID, store.ErrNoRun)
+	}
 	return reply.GetWorkflowExecutionInfo(), missing(runID, err)
 }
 

@@ -121,6 +121,13 @@ type Seed struct {
 	Base int `json:"base"`
 	// Previous is the workflow run that has the events before; empty: there are none.
 	Previous string `json:"previous,omitempty"`
+	// Claim and Turn are the run's claim to a place in its group, which it keeps.
+	Claim *claim `json:"claim,omitempty"`
+	Turn  *turn  `json:"turn,omitempty"`
+	// Stood is how the run stands until it is inside; nil: it runs.
+	Stood *standing `json:"stood,omitempty"`
+	// Fork says that nothing is kept of the run if it does not get inside.
+	Fork bool `json:"fork,omitempty"`
 	// What follows is no part of the start: the workflow gets it beside that, as it is, and
 	// who only looks at a start does not.
 	Snapshot []byte            `json:"-"`
@@ -163,6 +170,10 @@ type standing struct {
 	ParentStep int    `json:"parent_step,omitempty"`
 	// Driven says that the workflow drives the run; else it waits to be told.
 	Driven bool `json:"driven"`
+	// Void says that nothing is kept of the run: it got no place in its group.
+	Void bool `json:"void,omitempty"`
+	// Busy is why the run did not go on when it was to; nil: it did, or somebody stopped it.
+	Busy *store.Waiting `json:"busy,omitempty"`
 }
 
 // taskInput is what a task needs, besides the flow.

@@ -112,8 +112,11 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 		w.scope.Close()
 	}
 	if len(o.Nodes) == 0 {
-		one := worker.New(c.client, sessionQueue(queues[0]), worker.Options{LocalActivityWorkerOnly: true})
+		one := worker.New(c.client, sessionQueue(queues[0]), worker.Options{
+			LocalActivityWorkerOnly: true, DeadlockDetectionTimeout: options.DeadlockDetectionTimeout,
+		})
 		one.RegisterWorkflowWithOptions(w.Session, workflow.RegisterOptions{Name: sessionName})
+		one.RegisterWorkflowWithOptions(w.Group, workflow.RegisterOptions{Name: groupName})
 		if err := one.Start(); err != nil {
 			return nil, err
 		}
@@ -131,6 +134,7 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 		}
 		one.RegisterActivityWithOptions(w.Task, activity.RegisterOptions{Name: taskName})
 		one.RegisterActivityWithOptions(w.Leave, activity.RegisterOptions{Name: leaveName})
+		one.RegisterActivityWithOptions(w.Enter, activity.RegisterOptions{Name: enterName})
 		if err := one.Start(); err != nil {
 			stop()
 			return nil, err

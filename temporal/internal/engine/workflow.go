@@ -15,6 +15,7 @@ import (
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // limits of a workflow.
@@ -55,6 +56,8 @@ type flight struct {
 	next     *Start         // what the run goes on with in a new workflow, as somebody asked; nil: nothing
 	moving   bool           // nothing more is begun: the run goes on in a new workflow
 	events   int            // the history may have
+	place    usher
+	settings *Settings // of the drive that goes on
 }
 
 // Run is the workflow.
@@ -78,18 +81,20 @@ func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot, journal []byt
 	if err := f.listen(ctx); err != nil {
 		return nil, err
 	}
-	f.driving = true
+	f.driving, f.settings = true, &start.Settings
 	f.begins()
 	h.begin()
 	for {
 		due, done := h.stage.Settle(workflow.Now(own))
 		f.carryOut()
 		if done && f.driving {
-			if h.err != nil && f.told.Status == "" && (start.Seed == nil || start.Before != nil) {
-				return nil, temporal.NewNonRetryableApplicationError(h.err.Error(), "refused", h.err)
+			if f.comesToNothing() {
+				return nil, f.refuse()
 			}
 			f.driving = false
-			f.settle()
+			if f.settle(); f.driving {
+				continue
+			}
 		}
 		if err := f.tell(); err != nil {
 			return nil, err
@@ -106,6 +111,7 @@ func (w *Worker) Run(ctx workflow.Context, start *Start, snapshot, journal []byt
 		}
 		switch now := workflow.Now(own); {
 		case !f.driving:
+			f.leavePlace()
 			due = f.due()
 		case f.full() && (due.IsZero() || due.After(now)):
 			due = now.Add(time.Millisecond)
@@ -140,6 +146,7 @@ func (f *flight) ended() (*Outcome, error) {
 	if err := f.leave(); err != nil {
 		return nil, err
 	}
+	f.left()
 	r := f.host.result
 	return &Outcome{Status: r.Status, Reason: r.Reason, Steps: r.Steps, Unused: r.Unused}, nil
 }
@@ -147,6 +154,17 @@ func (f *flight) ended() (*Outcome, error) {
 // settle looks at what a drive came to. What was refused leaves the run as it was.
 func (f *flight) settle() {
 	h := f.host
+	f.noPlace(h.err)
+	if h.err != nil && f.before == nil && (f.place.busy != nil || errors.Is(h.err, store.ErrStopped)) {
+		if _, cancels := f.place.stopped.Cancels(); cancels && h.start.Seed.Fork { // it began on paper
+			f.driving = true
+			h.cancel()
+			return
+		}
+		if h.err = nil; h.result == nil { // it is as the run was
+			h.result, h.err = h.runner.Show(h.start.Record.ID, runner.Options{})
+		}
+	}
 	if h.err == nil {
 		f.before = h.result
 		return
@@ -159,6 +177,9 @@ func (f *flight) settle() {
 
 // due is when a run that pauses goes on by itself.
 func (f *flight) due() time.Time {
+	if !f.place.again.IsZero() {
+		return f.place.again
+	}
 	if r := f.host.result; r != nil && r.Due != nil && r.Reason != "pause" {
 		return *r.Due
 	}
@@ -167,6 +188,7 @@ func (f *flight) due() time.Time {
 
 // carryOut begins what the run wants done, and cancels what it does not want any more.
 func (f *flight) carryOut() {
+	f.claimPlace()
 	f.queue = append(f.queue, f.host.take()...)
 	for _, c := range f.calls {
 		if cancel := f.cancels[c.id]; cancel != nil && c.ctx.Err() != nil {
@@ -216,6 +238,7 @@ func (f *flight) landed(c *call) {
 // happens.
 func (f *flight) collect() bool {
 	f.takeNotes()
+	f.inbox = append(f.inbox, f.place.collect(f.ctx)...)
 	f.dismiss()
 	for _, c := range f.calls {
 		if c.future != nil && c.future.IsReady() {
@@ -227,7 +250,7 @@ func (f *flight) collect() bool {
 
 // mayMove reports whether all has ended that the run waits for before it moves.
 func (f *flight) mayMove() bool {
-	return f.moving && f.driving && len(f.calls)+len(f.crew)+len(f.inbox) == 0 && workflow.AllHandlersFinished(f.ctx)
+	return f.moving && f.driving && len(f.calls)+len(f.crew)+len(f.inbox) == 0 && f.place.idle() && workflow.AllHandlersFinished(f.ctx)
 }
 
 func (f *flight) takeNotes() {
@@ -267,13 +290,16 @@ func (f *flight) wait(due time.Time) {
 	f.deliver(m)
 }
 
-// goOn drives a run on that goes on by itself.
-func (f *flight) goOn() { f.resume(&Settings{Rush: f.host.tape.plays()}) }
-
-// resume drives the run on.
+// resume drives the run on, since somebody wants it.
 func (f *flight) resume(s *Settings) {
-	f.driving = true
+	f.driving, f.settings, f.place.alone = true, s, false
 	f.host.resume(s)
+}
+
+// goOn drives the run on by itself.
+func (f *flight) goOn() {
+	f.resume(&Settings{Rush: f.host.tape.plays()})
+	f.place.alone = true
 }
 
 func (f *flight) find(id string) *call {
@@ -287,8 +313,12 @@ func (f *flight) find(id string) *call {
 
 // tell says in the workflow's memo how the run stands, when that is news.
 func (f *flight) tell() error {
+	if f.host.store.entering() {
+		return nil
+	}
 	s := f.host.store.standingNow(f.host.start, f.driving)
-	if s.Status == f.told.Status && s.Reason == f.told.Reason && s.Driven == f.told.Driven && s.Due.Equal(f.told.Due) {
+	s.Busy = f.place.busy
+	if s.Status == f.told.Status && s.Reason == f.told.Reason && s.Driven == f.told.Driven && (s.Busy == nil) == (f.told.Busy == nil) && s.Due.Equal(f.told.Due) {
 		return nil
 	}
 	f.told = s
@@ -317,6 +347,7 @@ func (f *flight) move(ctx workflow.Context, start *Start) (*Outcome, error, bool
 	}
 	next.Tape = f.host.tape
 	next.Seed = f.host.store.seed(info.WorkflowExecution.RunID)
+	f.stillOutside(&next)
 	return nil, next.again(ctx), true
 }
 

@@ -1,0 +1,336 @@
+// Groups of runs: who is inside, and who waits, is kept by a workflow of the group's own.
+
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	enums "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/graphrun/graphrun/runner/store"
+)
+
+// Names of groups on the cluster.
+const (
+	groupName   = "graphrun-group"
+	enterName   = "graphrun-enter" // the activity of a run, and the update: a claim; the reply is a turn
+	signalOut   = "graphrun-out"   // to a group: the ticket of a claim that is given up
+	signalTurn  = "graphrun-turn"  // to a run: a turn
+	signalOust  = "graphrun-oust"  // to a run: an oust
+	groupPrefix = "group/"         // of workflow ids; no run's id has a slash
+)
+
+const (
+	// checkEvery is how often a group that others wait for looks whether the workflows of
+	// those inside are still there.
+	checkEvery = 15 * time.Second
+	// checkedLately is how long it relies on what it saw.
+	checkedLately = time.Second
+	// mostTold is how many of those who wait are told who is inside: the first ones.
+	mostTold = 50
+)
+
+// claim is what a run has to a place in a group.
+type claim struct {
+	Group string `json:"group"`
+	Limit int    `json:"limit"`
+	RunID string `json:"run_id"`
+	Graph string `json:"graph"`
+	Owner string `json:"owner"`
+	// Ticket names the claim; Chain is the first workflow run of those that have it.
+	Ticket string `json:"ticket"`
+	Chain  string `json:"chain"`
+}
+
+// holder is a run that is inside.
+type holder struct {
+	store.GroupMember
+	Ticket string `json:"ticket"`
+}
+
+// turn is how a group stands for a claim. Of two, that with the higher Number is later.
+type turn struct {
+	Ticket  string   `json:"ticket"`
+	Number  int64    `json:"number"`
+	Inside  bool     `json:"inside"`
+	Holders []holder `json:"holders,omitempty"`
+}
+
+// oust asks the run that has a ticket for something, as long as it has it.
+type oust struct {
+	RunID   string        `json:"run_id"`
+	Ticket  string        `json:"ticket"`
+	Request store.Request `json:"request"`
+}
+
+// member is a run in a group, or in its queue.
+type member struct {
+	claim
+	Inside bool      `json:"inside,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
+	// Told is what the run knows: the tickets of those inside.
+	Told string `json:"told,omitempty"`
+}
+
+// group is the workflow; what is exported of it goes on in another one.
+type group struct {
+	// Members are in the order in which they came.
+	Members []*member `json:"members"`
+	Number  int64     `json:"number"`
+
+	ctx      workflow.Context
+	worker   *Worker
+	came     bool      // somebody did
+	stirred  bool      // something has happened
+	sending  int       // turns on their way
+	checking bool      // whether those inside are there
+	checked  time.Time // when that was known last
+	watching bool      // a timer goes off for it
+}
+
+// groupID is the id of the workflow of a group.
+func groupID(name string) string {
+	odd := func(r rune) bool { return !unicode.IsPrint(r) }
+	if utf8.ValidString(name) && len(name) <= 200 && !strings.ContainsFunc(name, odd) {
+		return groupPrefix + name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return "group#/" + hex.EncodeToString(sum[:])
+}
+
+// Group is the workflow of a group. It ends when nobody is in it.
+func (w *Worker) Group(ctx workflow.Context, g *group) error {
+	if g == nil {
+		g = &group{}
+	}
+	g.ctx, g.worker, g.came = ctx, w, len(g.Members) > 0
+	if err := workflow.SetUpdateHandler(ctx, enterName, g.enter); err != nil {
+		return err
+	}
+	outs := workflow.GetSignalChannel(ctx, signalOut)
+	for {
+		g.seat()
+		g.tell()
+		if info := workflow.GetInfo(ctx); g.came && g.sending == 0 && !g.checking && workflow.AllHandlersFinished(ctx) {
+			switch {
+			case len(g.Members) == 0:
+				return nil
+			case info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() > w.events:
+				return workflow.NewContinueAsNewError(ctx, groupName, g)
+			}
+		}
+		g.watch()
+		if err := workflow.Await(ctx, func() bool { return g.leave(outs) || g.stirred }); err != nil {
+			return err
+		}
+		g.stirred = false
+	}
+}
+
+// enter takes a claim, once, and says how the group stands for it.
+func (g *group) enter(ctx workflow.Context, c claim) (*turn, error) {
+	g.came, g.stirred = true, true
+	if g.find(c.Ticket) == nil {
+		g.Members = slices.DeleteFunc(g.Members, func(m *member) bool { return m.RunID == c.RunID })
+		g.Members = append(g.Members, &member{claim: c})
+		if g.seat(); !g.find(c.Ticket).Inside {
+			g.check(ctx)
+			g.seat()
+		}
+	}
+	m := g.find(c.Ticket)
+	if m == nil { // it was given up meanwhile
+		m = &member{claim: c}
+	}
+	return g.turnOf(m), nil
+}
+
+// leave takes what was given up; it reports whether there was something.
+func (g *group) leave(outs workflow.ReceiveChannel) (some bool) {
+	for ticket := ""; outs.ReceiveAsync(&ticket); ticket = "" {
+		g.drop(ticket)
+		some = true
+	}
+	return some
+}
+
+func (g *group) find(ticket string) *member {
+	for _, m := range g.Members {
+		if m.Ticket == ticket {
+			return m
+		}
+	}
+	return nil
+}
+
+func (g *group) drop(ticket string) {
+	g.Members = slices.DeleteFunc(g.Members, func(m *member) bool { return m.Ticket == ticket })
+}
+
+// inside are those who have a place, the one that has it longest first.
+func (g *group) inside() (out []*member) {
+	for _, m := range g.Members {
+		if m.Inside {
+			out = append(out, m)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *member) int { return a.Since.Compare(b.Since) })
+	return out
+}
+
+// seat lets in whose turn it is: each has a limit of its own.
+func (g *group) seat() {
+	inside, before := len(g.inside()), 0
+	for _, m := range g.Members {
+		switch {
+		case m.Inside:
+		case inside+before < m.Limit:
+			m.Inside, m.Since = true, workflow.Now(g.ctx)
+			inside++
+		default:
+			before++
+		}
+	}
+}
+
+// known is what a member has been told when it has been told all.
+func known(m *member, inside []*member) string {
+	if m.Inside {
+		return "inside"
+	}
+	tickets := make([]string, len(inside))
+	for i, one := range inside {
+		tickets[i] = one.Ticket
+	}
+	return strings.Join(tickets, " ")
+}
+
+// turnOf is how the group stands for a member, which knows it then.
+func (g *group) turnOf(m *member) *turn {
+	inside := g.inside()
+	m.Told = known(m, inside)
+	g.Number = max(g.Number+1, workflow.Now(g.ctx).UnixNano())
+	out := &turn{Ticket: m.Ticket, Number: g.Number, Inside: m.Inside}
+	for _, one := range inside {
+		out.Holders = append(out.Holders, holder{
+			GroupMember: store.GroupMember{RunID: one.RunID, Graph: one.Graph, Owner: one.Owner, Since: one.Since}, Ticket: one.Ticket,
+		})
+	}
+	return out
+}
+
+// tell tells members what is news to them. One whose workflow is gone is forgotten.
+func (g *group) tell() {
+	inside, waiting := g.inside(), 0
+	for _, m := range g.Members {
+		if !m.Inside {
+			waiting++
+		}
+		if m.Told == known(m, inside) || !m.Inside && waiting > mostTold {
+			continue
+		}
+		ticket, sent := m.Ticket, workflow.SignalExternalWorkflow(g.ctx, m.RunID, "", signalTurn, g.turnOf(m))
+		g.sending++
+		workflow.Go(g.ctx, func(ctx workflow.Context) {
+			var gone *temporal.UnknownExternalWorkflowExecutionError
+			if errors.As(sent.Get(ctx, nil), &gone) {
+				g.drop(ticket)
+			}
+			g.sending--
+			g.stirred = true
+		})
+	}
+}
+
+// watch looks after those inside while others wait for them.
+func (g *group) watch() {
+	inside := len(g.inside())
+	if g.watching || inside == 0 || inside == len(g.Members) {
+		return
+	}
+	g.watching = true
+	workflow.Go(g.ctx, func(ctx workflow.Context) {
+		_ = workflow.Sleep(ctx, checkEvery) // nothing cancels it
+		g.check(ctx)
+		g.watching, g.stirred = false, true
+	})
+}
+
+// check forgets those inside whose workflows are gone: ended from outside, or deleted.
+func (g *group) check(ctx workflow.Context) {
+	if g.checking {
+		_ = workflow.Await(ctx, func() bool { return !g.checking })
+		return
+	}
+	if workflow.Now(ctx).Sub(g.checked) < checkedLately {
+		return
+	}
+	g.checking = true
+	defer func() { g.checking = false }()
+	var claims []claim
+	for _, m := range g.inside() {
+		claims = append(claims, m.claim)
+	}
+	local := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{
+		ScheduleToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+	})
+	var gone []string
+	if err := workflow.ExecuteLocalActivity(local, g.worker.Gone, claims).Get(ctx, &gone); err != nil {
+		return // it is not known
+	}
+	g.checked = workflow.Now(ctx)
+	for _, ticket := range gone {
+		g.drop(ticket)
+	}
+}
+
+// Gone is the activity that finds the claims whose workflows are gone, by their tickets.
+// One of which the cluster says nothing counts as there.
+func (w *Worker) Gone(ctx context.Context, claims []claim) (tickets []string, err error) {
+	for i := range claims {
+		c := &claims[i]
+		reply, err := w.client.DescribeWorkflowExecution(ctx, c.RunID, "")
+		var missing *serviceerror.NotFound
+		info := reply.GetWorkflowExecutionInfo()
+		first := info.GetFirstRunId()
+		switch {
+		case errors.As(err, &missing):
+		case err != nil, info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING && (first == "" || first == c.Chain):
+			continue
+		}
+		tickets = append(tickets, c.Ticket)
+	}
+	return tickets, nil
+}
+
+// Enter is the activity that brings a claim before its group.
+func (w *Worker) Enter(ctx context.Context, queue string, c claim) (*turn, error) {
+	begin := w.client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
+		ID: groupID(c.Group), TaskQueue: sessionQueue(queue), StaticSummary: "group " + c.Group,
+		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+	}, groupName, (*group)(nil))
+	handle, err := w.client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: begin,
+		UpdateOptions: client.UpdateWorkflowOptions{
+			UpdateID: c.Ticket, UpdateName: enterName, Args: []any{c}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var t turn
+	return &t, handle.Get(ctx, &t)
+}
