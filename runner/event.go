@@ -105,3 +105,21 @@ type Event struct {
 type Sink interface {
 	Event(e *Event) error
 }
+
+// LiveStore is a store that has, of runs that others drive, also what their drivers
+// told and no journal tells: text, progress, warnings, and who a run waits for.
+type LiveStore interface {
+	// Live returns what was told live in a run since the last call, in order. It is
+	// asked after Stretch.
+	Live(runID string) []LiveEvent
+}
+
+// LiveEvent is an event that no journal tells.
+type LiveEvent struct {
+	// After is how many events the journal had when it was told.
+	After int
+	Event Event
+}
+
+// Live reports whether no journal tells the event.
+func (e *Event) Live() bool { return e.live }

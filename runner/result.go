@@ -4,6 +4,7 @@ package runner
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -131,4 +132,28 @@ func pausedAt(s *machine.State) *view.PausedAt {
 func (d *driver) partial() map[string]any {
 	partial, _ := d.mask.Value(d.state.Partial()).(map[string]any)
 	return partial
+}
+
+// orderOf is a record's place among others: what runs in finally has no step, and
+// comes last.
+func orderOf(h *view.HistoryRecord) int {
+	if h.Finally {
+		return math.MaxInt
+	}
+	return h.Step
+}
+
+func (d *driver) finally() []view.FinallyResult {
+	var out []view.FinallyResult
+	for _, end := range d.state.FinallyEnds() {
+		result := view.FinallyResult{Node: end.Node, Outcome: "success", Error: d.mask.Failure(end.Failure)}
+		switch {
+		case end.Skipped:
+			result.Outcome = "skipped"
+		case end.Failure != nil:
+			result.Outcome = "failure"
+		}
+		out = append(out, result)
+	}
+	return out
 }

@@ -61,12 +61,10 @@ package runner
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/graphrun/graphrun/internal/input"
 	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/internal/flowtree"
 	"github.com/graphrun/graphrun/runner/internal/wallclock"
@@ -222,40 +220,6 @@ func New(cfg Config) (*Runner, error) {
 // Kinds returns the kinds to parse files with: spec.Options{Kinds: r.Kinds()}.
 func (r *Runner) Kinds() []spec.Kind { return r.kinds }
 
-// Flow is a graph ready to run, any number of times, concurrently too.
-type Flow struct {
-	runner *Runner
-	tree   *flowtree.Tree
-	// files are the texts of all subgraphs, and those that graphs take from files, by
-	// absolute path; nil for a subgraph.
-	files map[string][]byte
-}
-
-// Prepare compiles a graph. The error is an *InvalidError when the graph, or
-// something that this runner has no handler for, is at fault.
-func (r *Runner) Prepare(g *spec.Graph) (*Flow, error) { return r.prepare(g, nil) }
-
-// prepare is Prepare with texts of subgraphs, by absolute path, that stand
-// instead of the files.
-func (r *Runner) prepare(g *spec.Graph, kept map[string][]byte) (*Flow, error) {
-	tree, files, found := flowtree.Build(g, flowtree.Config{Kinds: r.kinds, Load: r.cfg.Load, Rewrite: r.cfg.Rewrite, Kept: kept})
-	if found.HasErrors() {
-		return nil, &InvalidError{Diagnostics: found.Sort()}
-	}
-	return &Flow{runner: r, tree: tree, files: files}, nil
-}
-
-// of is a graph that the flow runs, as a flow; nil for nil.
-func (f *Flow) of(tree *flowtree.Tree) *Flow {
-	if tree == nil {
-		return nil
-	}
-	return &Flow{runner: f.runner, tree: tree}
-}
-
-// child is the subgraph that a node runs; nil: it runs none.
-func (f *Flow) child(node string) *Flow { return f.of(f.tree.Children[node]) }
-
 // Run prepares and runs a graph to its end, a pause or a limit. A run that
 // failed, got stuck or hit a limit is a Result, not an error; an error means
 // that nothing was run (*InputError for bad input, *InvalidError for a bad
@@ -270,79 +234,6 @@ func (r *Runner) Run(ctx context.Context, g *spec.Graph, opts Options) (*Result,
 	}
 	return flow.Run(ctx, opts)
 }
-
-// Run runs the flow; see Runner.Run.
-func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
-	var err error
-	if opts.taken, err = f.takeOver(opts.Session); err != nil {
-		return nil, err
-	}
-	values, err := checkInput(f.tree.Graph, opts.Input, opts.taken.keys)
-	if err != nil {
-		return nil, err
-	}
-	secrets, err := f.runner.secretsOf(&opts, f.tree.Graph)
-	if err != nil {
-		return nil, err
-	}
-	if err := inputError(input.CheckSecret(f.tree.Graph, opts.Input)); err != nil {
-		return nil, err
-	}
-	opts.Answers = f.tree.WholeTargets(opts.Answers)
-	if problems := f.badTargets(&opts); len(problems) > 0 {
-		return nil, &InputError{Problems: problems}
-	}
-	if opts.Clock == nil {
-		opts.Clock = f.runner.cfg.Clock
-	}
-	if opts.RunID == "" {
-		opts.RunID = store.NewRunID(opts.Clock.Now())
-	}
-	if opts.Dir == "" {
-		opts.Dir = filepath.Dir(f.tree.Graph.File.Name)
-	}
-	return newDriver(f, opts, secrets, nil).run(ctx, values)
-}
-
-// Check reports what Run would refuse, but for secrets: they are those of where the
-// run is driven. The error is an *InputError.
-func (f *Flow) Check(opts Options) error {
-	taken, err := f.takeOver(opts.Session)
-	if err != nil {
-		return err
-	}
-	if _, err := checkInput(f.tree.Graph, opts.Input, taken.keys); err != nil {
-		return err
-	}
-	if err := inputError(input.CheckSecret(f.tree.Graph, opts.Input)); err != nil {
-		return err
-	}
-	opts.Answers = f.tree.WholeTargets(opts.Answers)
-	if problems := f.badTargets(&opts); len(problems) > 0 {
-		return &InputError{Problems: problems}
-	}
-	return nil
-}
-
-// Record is what identifies a run of the flow, with its texts: for who drives it
-// elsewhere.
-func (f *Flow) Record(opts Options) store.RunRecord {
-	clock := opts.Clock
-	if clock == nil {
-		clock = f.runner.cfg.Clock
-	}
-	if opts.RunID == "" {
-		opts.RunID = store.NewRunID(clock.Now())
-	}
-	return store.RunRecord{
-		ID: opts.RunID, Graph: f.tree.Graph.Name.Value, File: flowtree.Absolute(f.tree.Graph.File.Name), Source: f.tree.Graph.File.Src, Files: f.files,
-		Labels: opts.Labels, Session: opts.Session, Started: clock.Now(),
-	}
-}
-
-// Grouped reports whether runs of the flow are in a group of which only so many run
-// at once.
-func (f *Flow) Grouped() bool { return f.tree.Graph.Concurrency != nil }
 
 // InputError says what is wrong with a run's input or its secrets.
 type InputError struct {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner/handler"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // Try runs a handler on the task once. What it comes to is plain data; a panic is a
@@ -37,30 +36,4 @@ func (t *Task) Try(ctx context.Context, run Handler) (out *handler.Attempt) {
 		return &handler.Attempt{Failure: &Failure{Kind: "invalid_output", Message: "output is no plain data: " + err.Error()}}
 	}
 	return &handler.Attempt{Output: plain, Talk: t.Talk.Added()}
-}
-
-// Equip gives a task that runs apart from its driver what the flow knows of its node:
-// Graph and WantsText. The error says that the flow has no such node.
-func (f *Flow) Equip(task *Task) error {
-	trees, id, err := f.tree.Around(task.Node)
-	if err != nil {
-		return err
-	}
-	in := trees[len(trees)-1]
-	task.Graph, task.WantsText = in.Graph, in.Plan.WantsText(id)
-	return nil
-}
-
-// GraphsAround are the graphs that the node at a path stands in, the outermost first;
-// nil: there is no such node.
-func (f *Flow) GraphsAround(path string) []*spec.Graph {
-	trees, _, err := f.tree.Around(path)
-	if err != nil {
-		return nil
-	}
-	out := make([]*spec.Graph, len(trees))
-	for i, tree := range trees {
-		out[i] = tree.Graph
-	}
-	return out
 }

@@ -1,12 +1,34 @@
-// What nodes asked models and got from them, for those who read a run.
+// Calls of tools and of models, told from the journal: tools from the notes that keep
+// their results, models to those who want the conversation.
 
 package runner
 
 import (
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/runner/handler"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/view"
 )
+
+// tellCalled tells of a call of a tool, if the event notes one.
+func (d *driver) tellCalled(event *machine.Event) {
+	fields, _ := event.Output.(map[string]any)
+	note, _ := fields[handler.NoteToolCall].(map[string]any)
+	name, _ := note["name"].(string)
+	if name == "" || !d.tells() {
+		return
+	}
+	data := map[string]any{}
+	for _, key := range [...]string{"id", "args", "is_error", "duration_ms"} {
+		if value, has := note[key]; has {
+			data[key] = value
+		}
+	}
+	data["output"] = eval.Brief(note["output"])
+	d.eventOf(ToolCalled, event.At, event.Task)
+	d.event.Said = &Said{Type: "tool", Name: d.mask.Text(name), Data: d.mask.Value(data)}
+	d.emit()
+}
 
 // tellSpoken tells what a task that has ended added to the conversation.
 func (d *driver) tellSpoken(event *machine.Event) {

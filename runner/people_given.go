@@ -12,7 +12,6 @@ import (
 	"github.com/graphrun/graphrun/runner/internal/answers"
 	"github.com/graphrun/graphrun/runner/internal/flowtree"
 	"github.com/graphrun/graphrun/runner/machine"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // target names a question of the run as an answer does.
@@ -107,23 +106,4 @@ func (f *Flow) badTargets(opts *Options) []string {
 		}
 	}
 	return problems
-}
-
-// Find returns the node at a path: its id, or outer/inner in a subgraph.
-func (f *Flow) Find(path string) (*spec.Node, error) {
-	in, id, err := f.tree.Find(path, false)
-	if err != nil {
-		return nil, err
-	}
-	return in.Graph.Node(id), nil
-}
-
-// CheckAnswer reports a target that no question can have (see view.Pending.Target), and
-// the first of the answers that the question there does not take.
-func (f *Flow) CheckAnswer(target string, given []string) error {
-	node, err := f.tree.CheckTarget(target)
-	if err != nil {
-		return err
-	}
-	return flowtree.CheckAnswers(node, target, given)
 }

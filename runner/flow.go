@@ -1,0 +1,179 @@
+// Flows: graphs that are ready to run, with the graphs that they run.
+
+package runner
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/graphrun/graphrun/internal/input"
+	"github.com/graphrun/graphrun/runner/internal/flowtree"
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Flow is a graph ready to run, any number of times, concurrently too.
+type Flow struct {
+	runner *Runner
+	tree   *flowtree.Tree
+	// files are the texts of all subgraphs, and those that graphs take from files, by
+	// absolute path; nil for a subgraph.
+	files map[string][]byte
+}
+
+// Prepare compiles a graph. The error is an *InvalidError when the graph, or
+// something that this runner has no handler for, is at fault.
+func (r *Runner) Prepare(g *spec.Graph) (*Flow, error) { return r.prepare(g, nil) }
+
+// prepare is Prepare with texts of subgraphs, by absolute path, that stand
+// instead of the files.
+func (r *Runner) prepare(g *spec.Graph, kept map[string][]byte) (*Flow, error) {
+	tree, files, found := flowtree.Build(g, flowtree.Config{Kinds: r.kinds, Load: r.cfg.Load, Rewrite: r.cfg.Rewrite, Kept: kept})
+	if found.HasErrors() {
+		return nil, &InvalidError{Diagnostics: found.Sort()}
+	}
+	return &Flow{runner: r, tree: tree, files: files}, nil
+}
+
+// of is a graph that the flow runs, as a flow; nil for nil.
+func (f *Flow) of(tree *flowtree.Tree) *Flow {
+	if tree == nil {
+		return nil
+	}
+	return &Flow{runner: f.runner, tree: tree}
+}
+
+// child is the subgraph that a node runs; nil: it runs none.
+func (f *Flow) child(node string) *Flow { return f.of(f.tree.Children[node]) }
+
+// Run runs the flow; see Runner.Run.
+func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
+	var err error
+	if opts.taken, err = f.takeOver(opts.Session); err != nil {
+		return nil, err
+	}
+	values, err := checkInput(f.tree.Graph, opts.Input, opts.taken.keys)
+	if err != nil {
+		return nil, err
+	}
+	secrets, err := f.runner.secretsOf(&opts, f.tree.Graph)
+	if err != nil {
+		return nil, err
+	}
+	if err := inputError(input.CheckSecret(f.tree.Graph, opts.Input)); err != nil {
+		return nil, err
+	}
+	opts.Answers = f.tree.WholeTargets(opts.Answers)
+	if problems := f.badTargets(&opts); len(problems) > 0 {
+		return nil, &InputError{Problems: problems}
+	}
+	if opts.Clock == nil {
+		opts.Clock = f.runner.cfg.Clock
+	}
+	if opts.RunID == "" {
+		opts.RunID = store.NewRunID(opts.Clock.Now())
+	}
+	if opts.Dir == "" {
+		opts.Dir = filepath.Dir(f.tree.Graph.File.Name)
+	}
+	return newDriver(f, opts, secrets, nil).run(ctx, values)
+}
+
+// Check reports what Run would refuse, but for secrets: they are those of where the
+// run is driven. The error is an *InputError.
+func (f *Flow) Check(opts Options) error {
+	taken, err := f.takeOver(opts.Session)
+	if err != nil {
+		return err
+	}
+	if _, err := checkInput(f.tree.Graph, opts.Input, taken.keys); err != nil {
+		return err
+	}
+	if err := inputError(input.CheckSecret(f.tree.Graph, opts.Input)); err != nil {
+		return err
+	}
+	opts.Answers = f.tree.WholeTargets(opts.Answers)
+	if problems := f.badTargets(&opts); len(problems) > 0 {
+		return &InputError{Problems: problems}
+	}
+	return nil
+}
+
+// Record is what identifies a run of the flow, with its texts: for who drives it
+// elsewhere.
+func (f *Flow) Record(opts Options) store.RunRecord {
+	clock := opts.Clock
+	if clock == nil {
+		clock = f.runner.cfg.Clock
+	}
+	if opts.RunID == "" {
+		opts.RunID = store.NewRunID(clock.Now())
+	}
+	return store.RunRecord{
+		ID: opts.RunID, Graph: f.tree.Graph.Name.Value, File: flowtree.Absolute(f.tree.Graph.File.Name), Source: f.tree.Graph.File.Src, Files: f.files,
+		Labels: opts.Labels, Session: opts.Session, Started: clock.Now(),
+	}
+}
+
+// Grouped reports whether runs of the flow are in a group of which only so many run
+// at once.
+func (f *Flow) Grouped() bool { return f.tree.Graph.Concurrency != nil }
+
+// Tools are the declarations of the graph's tools by name, templates rendered with
+// its secrets, which stand in them in the clear. The error says which template needs
+// a run, or which secret is not there.
+func (f *Flow) Tools() (map[string]any, error) {
+	secrets, err := readSecrets(f.tree.Graph)
+	if err != nil {
+		return nil, err
+	}
+	s := f.tree.Plan.NewState()
+	s.SetSecrets(secrets)
+	tools, _, err := s.Setup()
+	return tools, err
+}
+
+// Find returns the node at a path: its id, or outer/inner in a subgraph.
+func (f *Flow) Find(path string) (*spec.Node, error) {
+	in, id, err := f.tree.Find(path, false)
+	if err != nil {
+		return nil, err
+	}
+	return in.Graph.Node(id), nil
+}
+
+// CheckAnswer reports a target that no question can have (see view.Pending.Target), and
+// the first of the answers that the question there does not take.
+func (f *Flow) CheckAnswer(target string, given []string) error {
+	node, err := f.tree.CheckTarget(target)
+	if err != nil {
+		return err
+	}
+	return flowtree.CheckAnswers(node, target, given)
+}
+
+// Equip gives a task that runs apart from its driver what the flow knows of its node:
+// Graph and WantsText. The error says that the flow has no such node.
+func (f *Flow) Equip(task *Task) error {
+	trees, id, err := f.tree.Around(task.Node)
+	if err != nil {
+		return err
+	}
+	in := trees[len(trees)-1]
+	task.Graph, task.WantsText = in.Graph, in.Plan.WantsText(id)
+	return nil
+}
+
+// GraphsAround are the graphs that the node at a path stands in, the outermost first;
+// nil: there is no such node.
+func (f *Flow) GraphsAround(path string) []*spec.Graph {
+	trees, _, err := f.tree.Around(path)
+	if err != nil {
+		return nil
+	}
+	out := make([]*spec.Graph, len(trees))
+	for i, tree := range trees {
+		out[i] = tree.Graph
+	}
+	return out
+}
