@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -146,7 +147,7 @@ func (a *app) sayAnswered(r *runner.Runner, id string, answers []store.GivenAnsw
 		return err
 	}
 	for _, p := range result.Pending {
-		fmt.Fprintln(a.Stderr, questionLine(&p, newTraceColors(a.colorOn(a.StderrTerminal))))
+		fmt.Fprintln(a.Stderr, questionLine(&p, runview.NewColors(a.colorOn(a.StderrTerminal))))
 	}
 	fmt.Fprintln(a.Stderr, "go on with: "+a.resumeHint(result))
 	return nil

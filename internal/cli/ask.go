@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner/view"
 )
@@ -20,7 +21,7 @@ const openEditor = `\e`
 type asker struct {
 	in     *bufio.Reader
 	out    io.Writer
-	colors traceColors
+	colors runview.Colors
 	// columns is the width of the terminal; nil: not known.
 	columns func() int
 	// hold keeps the view from the terminal until the function it returns is called.
@@ -51,7 +52,7 @@ func newAsker(a *app, out *runOutput) *asker {
 // ends first, the line is that of whoever asks next. Nothing is read while nobody
 // asks, so that an editor has the terminal for itself.
 func (k *asker) line(ctx context.Context, prompt string) (string, error) {
-	fmt.Fprint(k.out, k.colors.info(prompt+"> "))
+	fmt.Fprint(k.out, k.colors.Info(prompt+"> "))
 	if !k.reading {
 		k.reading = true
 		go func() {
@@ -87,7 +88,7 @@ func (k *asker) ask(ctx context.Context, q view.Pending, problem string) (string
 	defer func() { <-k.turn }()
 	defer k.hold()()
 	k.complain(problem)
-	fmt.Fprintf(k.out, "%s  %s\n", k.colors.strong(q.Target()), terminal.Text(q.Prompt))
+	fmt.Fprintf(k.out, "%s  %s\n", k.colors.Strong(q.Target()), terminal.Text(q.Prompt))
 	schema, _ := q.Schema.(map[string]any)
 	if fields := fieldsOf(schema); len(fields) > 0 {
 		return k.fill(ctx, fields)
@@ -131,7 +132,7 @@ func (k *asker) text(ctx context.Context, prompt string) (string, error) {
 
 func (k *asker) complain(problem string) {
 	if problem != "" {
-		fmt.Fprintln(k.out, k.colors.bad(terminal.Line(problem)))
+		fmt.Fprintln(k.out, k.colors.Bad(terminal.Line(problem)))
 	}
 }
 
@@ -155,5 +156,5 @@ func (k *asker) hint(how string) {
 	if how != "" {
 		how += "; "
 	}
-	k.say(k.colors.quiet("  ("+how+"Ctrl-D leaves the question open)"), len("  ("))
+	k.say(k.colors.Quiet("  ("+how+"Ctrl-D leaves the question open)"), len("  ("))
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
 )
@@ -16,7 +17,7 @@ import (
 // typing makes an asker whose person types text.
 func typing(in io.Reader) (*asker, *bytes.Buffer) {
 	out := &bytes.Buffer{}
-	k := newAsker(&app{Program: Program{Stdin: in, Stderr: out}}, &runOutput{colors: newTraceColors(false)})
+	k := newAsker(&app{Program: Program{Stdin: in, Stderr: out}}, &runOutput{colors: runview.NewColors(false)})
 	return k, out
 }
 
@@ -116,18 +117,18 @@ func TestAskOpensAnEditor(t *testing.T) {
 func TestViewHolds(t *testing.T) {
 	for _, name := range []string{"plain", "live"} {
 		var out bytes.Buffer
-		tracer := newTracer(recordedGraph(&store.RunRecord{}), newTraceColors(false))
-		var v display = &plainView{out: &out, tracer: tracer}
+		tracer := runview.NewTracer(recordedGraph(&store.RunRecord{}), runview.NewColors(false))
+		var v runview.View = runview.NewPlain(&out, tracer, nil)
 		if name == "live" {
-			v = newLiveView(&out, time.Now, nil, tracer)
+			v = runview.NewLive(&out, time.Now, nil, tracer)
 		}
-		release := v.hold()
-		v.note("kept")
+		release := v.Hold()
+		v.Note("kept")
 		if out.Len() > 0 {
 			t.Errorf("%s: printed %q while it was held", name, out.String())
 		}
 		release()
-		v.close()
+		v.Close()
 		if got := strings.TrimSpace(out.String()); got != "kept" {
 			t.Errorf("%s: printed %q afterwards", name, got)
 		}

@@ -10,9 +10,12 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/internal/given"
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/terminal"
 )
+
+const maxDefault = 40 // columns of a default
 
 // askedValue is a value that a person is asked for; the name is "" for a whole answer.
 type askedValue struct {
@@ -55,7 +58,7 @@ func (k *asker) fill(ctx context.Context, fields []askedValue) (string, error) {
 	out := map[string]any{}
 	for i := range fields {
 		f := &fields[i]
-		k.say("  "+k.colors.strong(terminal.Line(f.name))+"  "+terminal.Line(f.about(k.edit != nil)), len("    "))
+		k.say("  "+k.colors.Strong(terminal.Line(f.name))+"  "+terminal.Line(f.about(k.edit != nil)), len("    "))
 		k.list(f.choices())
 		for {
 			text, err := k.text(ctx, f.name)
@@ -112,7 +115,7 @@ func (f *askedValue) about(editor bool) string {
 		out = append(out, hint)
 	}
 	if value, has := f.schema["default"]; has {
-		out = append(out, "default "+valueText(value, maxItem))
+		out = append(out, "default "+runview.ValueText(value, maxDefault))
 	} else if !f.required {
 		out = append(out, "may stay empty")
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -42,7 +43,7 @@ graph, or of some of its nodes. It prints how many there were.`,
 			case output.value == "json":
 				return writeJSON(a.Stdout, map[string]int{"forgotten": n}, a.StdoutTerminal)
 			}
-			fmt.Fprintf(a.Stdout, "%s forgotten\n", count(n, "result"))
+			fmt.Fprintf(a.Stdout, "%s forgotten\n", terminal.Count(n, "result"))
 			return nil
 		},
 	}

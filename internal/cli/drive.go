@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/model/cassette"
 	"github.com/graphrun/graphrun/node"
@@ -215,8 +216,8 @@ func (s *session) drive(
 	a := s.app
 	opts.Sink, opts.By = s.out.sink(), whoAnswers()
 	opts.Warn = s.out.warn()
-	if l, ok := s.out.view.(listener); ok {
-		opts.Heard = l.heard
+	if l, ok := s.out.view.(runview.Listener); ok {
+		opts.Heard = l.Heard
 	}
 	if a.StdinTerminal && a.StderrTerminal && !s.flags.noInput {
 		opts.Ask = newAsker(a, s.out).ask

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/spec"
@@ -54,9 +55,9 @@ prints one object per line, -o raw only the bytes, unchanged except for masked s
 					return err
 				}
 			}
-			out := newLogPrinter(a, g, output.value, times)
+			out := runview.NewLogPrinter(a.Stdout, runview.NewColors(a.colorOn(a.StdoutTerminal)), g, output.value, times)
 			err = a.readLogs(cmd.Context(), r, follow, &filter, out)
-			return errors.Join(err, out.close())
+			return errors.Join(err, out.Close())
 		},
 	}
 	flags := cmd.Flags()
@@ -69,14 +70,14 @@ prints one object per line, -o raw only the bytes, unchanged except for masked s
 }
 
 // readLogs tells a printer what was said, until an interrupt.
-func (a *app) readLogs(ctx context.Context, r *recorded, follow bool, filter *logFilter, out *logPrinter) error {
+func (a *app) readLogs(ctx context.Context, r *recorded, follow bool, filter *logFilter, out *runview.LogPrinter) error {
 	ctx, stop := a.interruptible(ctx)
 	defer stop()
 	err := r.runner.Logs(ctx, r.record.ID, follow, func(c *store.LogChunk) error {
 		if !filter.lets(c) {
 			return nil
 		}
-		return out.chunk(c)
+		return out.Chunk(c)
 	})
 	if errors.Is(err, context.Canceled) {
 		return silent(exitCancelled)

@@ -158,7 +158,7 @@ func (a *app) printReplays(f *replayFlags, all []replayed) error {
 			}
 		}
 		if f.all {
-			fmt.Fprintf(a.Stdout, "%s, %d diverged\n", count(len(all), "run"), differ)
+			fmt.Fprintf(a.Stdout, "%s, %d diverged\n", terminal.Count(len(all), "run"), differ)
 		}
 	}
 	if differ > 0 {
@@ -200,7 +200,7 @@ func replayLines(r *replayed) []string {
 	case r.Error != "":
 		return []string{r.RunID + "  can't be replayed: " + terminal.Line(r.Error)}
 	case d == nil:
-		return []string{fmt.Sprintf("%s  same after %s", r.RunID, count(r.Steps, "step"))}
+		return []string{fmt.Sprintf("%s  same after %s", r.RunID, terminal.Count(r.Steps, "step"))}
 	}
 	head := r.RunID + "  diverged"
 	if d.Step > 0 {

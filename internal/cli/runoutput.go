@@ -8,38 +8,27 @@ import (
 	"os"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
 
-// display shows a run to a person while it goes on. Its methods may be called
-// from several goroutines.
-type display interface {
-	event(e *runner.Event)
-	// note shows a remark of the program itself.
-	note(text string)
-	// hold keeps the view from writing until release is called.
-	hold() (release func())
-	// close shows what is left and leaves the terminal as it was.
-	close()
-}
-
 // runOutput is the sink of a run: the view on stderr, JSON lines on stdout and
 // in the trace file.
 type runOutput struct {
 	app     *app
 	format  string
-	stream  []string // what jsonl shows; none: all
-	view    display  // nil: nobody watches
-	colors  traceColors
+	stream  []string     // what jsonl shows; none: all
+	view    runview.View // nil: nobody watches
+	colors  runview.Colors
 	writers []*eventWriter
 	trace   *os.File
 }
 
 func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
-	o := &runOutput{app: a, format: f.output.value, stream: f.stream.values, colors: newTraceColors(a.colorOn(a.StderrTerminal))}
+	o := &runOutput{app: a, format: f.output.value, stream: f.stream.values, colors: runview.NewColors(a.colorOn(a.StderrTerminal))}
 	if f.trace != "" {
 		file, err := os.OpenFile(f.trace, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 		if err != nil {
@@ -51,14 +40,14 @@ func (a *app) newRunOutput(g *spec.Graph, f *driveFlags) (*runOutput, error) {
 	if o.format == "jsonl" {
 		o.writers = append(o.writers, newEventWriter(a.Stdout, streamFilter(f.stream.values)))
 	}
-	tracer := newTracer(g, o.colors)
+	tracer := runview.NewTracer(g, o.colors)
 	switch {
 	case f.quiet:
 	case o.format == "jsonl" && a.StdoutTerminal: // the events are the view
 	case a.StderrTerminal && os.Getenv("TERM") != "dumb":
-		o.view = newLiveView(a.Stderr, a.Now, a.Columns, tracer)
+		o.view = runview.NewLive(a.Stderr, a.Now, a.Columns, tracer)
 	case o.format == "text":
-		o.view = &plainView{out: a.Stderr, tracer: tracer, after: afterFunc}
+		o.view = runview.NewPlain(a.Stderr, tracer, afterFunc)
 	}
 	return o, nil
 }
@@ -86,7 +75,7 @@ func (o *runOutput) warn() func(node, message string) {
 // Event passes an event on.
 func (o *runOutput) Event(e *runner.Event) error {
 	if o.view != nil {
-		o.view.event(e)
+		o.view.Event(e)
 	}
 	for _, w := range o.writers {
 		if err := w.Event(e); err != nil {
@@ -105,14 +94,14 @@ func (o *runOutput) shown(t runner.EventType) bool {
 // hold leaves the terminal to somebody else until release is called.
 func (o *runOutput) hold() (release func()) {
 	if o.view != nil {
-		return o.view.hold()
+		return o.view.Hold()
 	}
 	return func() {}
 }
 
 func (o *runOutput) note(text string) {
 	if o.view != nil {
-		o.view.note(text)
+		o.view.Note(text)
 		return
 	}
 	fmt.Fprintf(o.app.Stderr, "graphrun: %s\n", text)
@@ -121,7 +110,7 @@ func (o *runOutput) note(text string) {
 // close ends the view and writes out what is buffered.
 func (o *runOutput) close() error {
 	if o.view != nil {
-		o.view.close()
+		o.view.Close()
 	}
 	var errs []error
 	for _, w := range o.writers {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -50,7 +51,7 @@ deleted: exit 2.`,
 			if output.value == "json" {
 				return writeJSON(a.Stdout, forgotten{Forgotten: ids}, a.StdoutTerminal)
 			}
-			fmt.Fprintf(a.Stdout, "%s deleted\n", count(len(ids), "run"))
+			fmt.Fprintf(a.Stdout, "%s deleted\n", terminal.Count(len(ids), "run"))
 			return nil
 		},
 	}
@@ -184,9 +185,9 @@ func (a *app) printForgotten(out forgotten, form string) error {
 		for _, id := range out.Forgotten {
 			fmt.Fprintln(a.Stdout, id)
 		}
-		fmt.Fprintf(a.Stderr, "%s would be forgotten\n", count(len(out.Forgotten), "run"))
+		fmt.Fprintf(a.Stderr, "%s would be forgotten\n", terminal.Count(len(out.Forgotten), "run"))
 	default:
-		fmt.Fprintf(a.Stdout, "%s forgotten\n", count(len(out.Forgotten), "run"))
+		fmt.Fprintf(a.Stdout, "%s forgotten\n", terminal.Count(len(out.Forgotten), "run"))
 	}
 	return nil
 }

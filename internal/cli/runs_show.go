@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/store"
@@ -52,7 +53,7 @@ func (r *recorded) show(at int, history bool, sink runner.Sink) (*runner.Result,
 		return nil, r.unreadable(err)
 	}
 	if len(result.Path) < at {
-		return nil, usagef("--at %d: run %q has taken %s", at, r.record.ID, count(len(result.Path), "step"))
+		return nil, usagef("--at %d: run %q has taken %s", at, r.record.ID, terminal.Count(len(result.Path), "step"))
 	}
 	return result, nil
 }
@@ -95,7 +96,7 @@ it. -o json prints the object that run prints at its end.`,
 			if err != nil {
 				return err
 			}
-			lines := &traceLines{tracer: newTracer(recordedGraph(&r.record), newTraceColors(a.colorOn(a.StdoutTerminal)))}
+			lines := &traceLines{tracer: runview.NewTracer(recordedGraph(&r.record), runview.NewColors(a.colorOn(a.StdoutTerminal)))}
 			asJSON := output.value == "json"
 			var sink runner.Sink = lines
 			if asJSON {
@@ -123,7 +124,7 @@ it. -o json prints the object that run prints at its end.`,
 
 // traceLines keeps the last lines of a trace.
 type traceLines struct {
-	tracer *tracer
+	tracer *runview.Tracer
 	lines  []string
 	left   int  // how many lines before them are gone
 	whole  bool // they begin with the run's beginning
@@ -135,7 +136,7 @@ func (t *traceLines) Event(e *runner.Event) error {
 		t.whole = true
 		return nil
 	}
-	t.lines = append(t.lines, t.tracer.lines(inspect.Placed(e))...)
+	t.lines = append(t.lines, t.tracer.Lines(inspect.Placed(e))...)
 	if extra := len(t.lines) - shownSteps; extra > shownSteps {
 		t.lines, t.left = append(t.lines[:0], t.lines[extra:]...), t.left+extra
 	}
@@ -150,22 +151,22 @@ func (t *traceLines) last() (lines []string, left int) {
 
 // showRun prints a run for a person.
 func (a *app) showRun(record *store.RunRecord, result *runner.Result, trace *traceLines) {
-	c := trace.tracer.colors
+	c := runview.NewColors(a.colorOn(a.StdoutTerminal))
 	say := func(line string) { fmt.Fprintln(a.Stdout, line) }
-	say(fmt.Sprintf("%s %s of %s (%s), started %s", c.quiet("run"), c.strong(record.ID), record.Graph,
+	say(fmt.Sprintf("%s %s of %s (%s), started %s", c.Quiet("run"), c.Strong(record.ID), record.Graph,
 		terminal.Line(nearPath(record.File)), record.Started.Local().Format(time.DateTime)))
 	summary := store.RunSummary{RunRecord: *record}
 	if notes := notesOf(&summary); notes != "" {
-		say(c.quiet(terminal.Line(notes)))
+		say(c.Quiet(terminal.Line(notes)))
 	}
 	lines, left := trace.last()
 	switch {
 	case !trace.whole && len(result.Path) > 0:
-		say(c.quiet(fmt.Sprintf("… more before; graphrun runs events %s has all", record.ID)))
+		say(c.Quiet(fmt.Sprintf("… more before; graphrun runs events %s has all", record.ID)))
 	case left > 0:
-		say(c.quiet(fmt.Sprintf("… %d lines before; graphrun runs events %s has all", left, record.ID)))
+		say(c.Quiet(fmt.Sprintf("… %d lines before; graphrun runs events %s has all", left, record.ID)))
 	}
-	for _, line := range append(lines, trace.tracer.flush()...) {
+	for _, line := range append(lines, trace.tracer.Flush()...) {
 		say(line)
 	}
 	for _, line := range a.summary(result, c) {
@@ -228,8 +229,8 @@ or crashed, since somebody may resume it.`,
 			out := newEventWriter(a.Stdout, streamFilter(stream.values))
 			var sink runner.Sink = briefEnd{out}
 			if output.value == "text" {
-				tracer := newTracer(recordedGraph(&r.record), newTraceColors(a.colorOn(a.StdoutTerminal)))
-				sink = filteredSink{viewSink{&plainView{out: a.Stdout, tracer: tracer}}, streamFilter(stream.values)}
+				tracer := runview.NewTracer(recordedGraph(&r.record), runview.NewColors(a.colorOn(a.StdoutTerminal)))
+				sink = filteredSink{viewSink{runview.NewPlain(a.Stdout, tracer, nil)}, streamFilter(stream.values)}
 			}
 			if follow {
 				err = a.follow(cmd.Context(), r, sink)
@@ -262,11 +263,11 @@ func (s filteredSink) Event(e *runner.Event) error {
 }
 
 // viewSink shows events to a person.
-type viewSink struct{ view display }
+type viewSink struct{ view runview.View }
 
 // Event shows an event.
 func (s viewSink) Event(e *runner.Event) error {
-	s.view.event(e)
+	s.view.Event(e)
 	return nil
 }
 
@@ -282,7 +283,7 @@ func (a *app) follow(ctx context.Context, r *recorded, sink runner.Sink) error {
 }
 
 // summary is a run's end for a person, with how to go on.
-func (a *app) summary(r *runner.Result, c traceColors) []string {
+func (a *app) summary(r *runner.Result, c runview.Colors) []string {
 	lines := summary(r, c)
 	if next := a.next(r); next != "" {
 		lines = append(lines, "  "+next)

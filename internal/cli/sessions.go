@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner/handler"
@@ -142,8 +143,8 @@ func newSessionsShowCommand(a *app) *cobra.Command {
 }
 
 func (a *app) showSession(s *store.Session) {
-	c := newTraceColors(a.colorOn(a.StdoutTerminal))
-	fmt.Fprintf(a.Stdout, "%s %s, left by run %s of %s at %s\n", c.quiet("session"), c.strong(s.ID), s.Run, s.Graph,
+	c := runview.NewColors(a.colorOn(a.StdoutTerminal))
+	fmt.Fprintf(a.Stdout, "%s %s, left by run %s of %s at %s\n", c.Quiet("session"), c.Strong(s.ID), s.Run, s.Graph,
 		s.Updated.Local().Format(time.DateTime))
 	for _, line := range stateLines(s.Keys, c) {
 		fmt.Fprintln(a.Stdout, line)
@@ -152,9 +153,9 @@ func (a *app) showSession(s *store.Session) {
 		m := &s.Talk[i]
 		text := m.Content
 		for _, call := range m.ToolCalls {
-			text += " " + call.Name + valueText(call.Args, maxSummaryValue)
+			text += " " + call.Name + runview.ValueText(call.Args, maxSummaryValue)
 		}
-		fmt.Fprintf(a.Stdout, "  %s  %s\n", c.quiet(terminal.Pad(m.Role, len("assistant"))), terminal.Line(strings.TrimSpace(text)))
+		fmt.Fprintf(a.Stdout, "  %s  %s\n", c.Quiet(terminal.Pad(m.Role, len("assistant"))), terminal.Line(strings.TrimSpace(text)))
 	}
 }
 
@@ -179,7 +180,7 @@ func newSessionsDeleteCommand(a *app) *cobra.Command {
 			if output.value == "json" {
 				return writeJSON(a.Stdout, forgotten{Forgotten: args}, a.StdoutTerminal)
 			}
-			fmt.Fprintf(a.Stdout, "%s deleted\n", count(len(args), "session"))
+			fmt.Fprintf(a.Stdout, "%s deleted\n", terminal.Count(len(args), "session"))
 			return nil
 		},
 	}

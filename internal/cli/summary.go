@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -17,7 +18,7 @@ import (
 
 const (
 	maxSummaryValue = 100 // columns of a state value
-	maxOutputLines  = 12  // last lines shown of a child's stderr
+	maxKeyColumn    = 32
 )
 
 // headline is a run's end in one line.
@@ -26,7 +27,7 @@ func headline(r *runner.Result) string {
 	if r.Quality != "" && string(r.Quality) != s {
 		s += " (" + string(r.Quality) + ")"
 	}
-	s += fmt.Sprintf(" after %s in %s", count(r.Steps, "step"), clock(time.Duration(r.Duration)))
+	s += fmt.Sprintf(" after %s in %s", terminal.Count(r.Steps, "step"), runview.Clock(time.Duration(r.Duration)))
 	switch {
 	case r.Error == nil && r.Reason != "" && r.Reason != "end":
 		s += ": " + r.Reason
@@ -35,19 +36,19 @@ func headline(r *runner.Result) string {
 		if r.Error.Node != "" {
 			s += r.Error.Node + ": "
 		}
-		s += failureText(r.Error)
+		s += runview.FailureText(r.Error)
 	}
 	return s
 }
 
 // summary is a run's end for a person: status, what went wrong, state.
-func summary(r *runner.Result, c traceColors) []string {
-	paint := c.bad
+func summary(r *runner.Result, c runview.Colors) []string {
+	paint := c.Bad
 	switch {
 	case r.Status == machine.Completed && r.Quality == machine.Clean && !r.Limited:
-		paint = c.good
+		paint = c.Good
 	case r.Status == machine.Completed, r.Status == machine.Paused:
-		paint = c.warn
+		paint = c.Warn
 	}
 	out := []string{paint(headline(r))}
 	if r.Error != nil {
@@ -58,7 +59,7 @@ func summary(r *runner.Result, c traceColors) []string {
 	}
 	for _, f := range r.Finally {
 		if f.Outcome != "success" {
-			out = append(out, "  "+finallyLine(&f, c))
+			out = append(out, "  "+runview.FinallyLine(&f, c))
 		}
 	}
 	for _, p := range r.Pending {
@@ -71,13 +72,13 @@ func summary(r *runner.Result, c traceColors) []string {
 		out = append(out, fmt.Sprintf("  paused %s %s", at.Phase, strings.Join(at.Nodes, ", ")))
 	}
 	if r.Usage.LLMCalls > 0 {
-		out = append(out, "  "+c.quiet("models: "+usageText(&r.Usage)))
+		out = append(out, "  "+c.Quiet("models: "+runview.UsageText(&r.Usage)))
 	}
 	return append(out, stateLines(r.State, c)...)
 }
 
 // runningText says what a run is at, or was when it crashed.
-func runningText(n *view.RunningNode, status machine.Status, c traceColors) string {
+func runningText(n *view.RunningNode, status machine.Status, c runview.Colors) string {
 	name := n.Node
 	if n.Visit > 1 {
 		name = fmt.Sprintf("%s #%d", name, n.Visit)
@@ -86,24 +87,24 @@ func runningText(n *view.RunningNode, status machine.Status, c traceColors) stri
 		"running": "runs", "retrying": "waits for its next attempt", "waiting": "waits", "asking": "waits for an answer",
 	}[n.Doing]
 	began := n.Since.Local().Format(time.DateTime)
-	text := fmt.Sprintf(" %s, since %s (%s)", does, began, clock(max(0, time.Since(n.Since))))
+	text := fmt.Sprintf(" %s, since %s (%s)", does, began, runview.Clock(max(0, time.Since(n.Since))))
 	if status == store.Crashed {
 		text = fmt.Sprintf(" had begun at %s and was not done", began)
 	}
 	if n.Attempt > 1 {
 		text += fmt.Sprintf(", attempt %d", n.Attempt)
 	}
-	return c.strong(name) + text
+	return c.Strong(name) + text
 }
 
 // questionLine is an open question.
-func questionLine(p *view.Pending, c traceColors) string {
-	line := "  " + c.strong(p.Target()) + " asks: " + terminal.Line(p.Prompt)
+func questionLine(p *view.Pending, c runview.Colors) string {
+	line := "  " + c.Strong(p.Target()) + " asks: " + terminal.Line(p.Prompt)
 	if p.Kind != "tool" { // whose prompt says it
-		line += c.quiet(legalAnswers(p.Schema))
+		line += c.Quiet(legalAnswers(p.Schema))
 	}
 	if p.Due != nil {
-		line += c.quiet("  until " + p.Due.Local().Format(time.DateTime))
+		line += c.Quiet("  until " + p.Due.Local().Format(time.DateTime))
 	}
 	return line
 }
@@ -137,7 +138,7 @@ func fieldsText(fields []askedValue) string {
 
 // failureLines tell the details of a failure, by the names that expressions
 // read them by.
-func failureLines(f *machine.Failure, c traceColors) []string {
+func failureLines(f *machine.Failure, c runview.Colors) []string {
 	var out []string
 	if f.Attempt > 1 {
 		out = append(out, fmt.Sprintf("  error.attempt: %d", f.Attempt))
@@ -146,7 +147,7 @@ func failureLines(f *machine.Failure, c traceColors) []string {
 		text, ok := f.Details[key].(string)
 		if !ok || !strings.Contains(strings.TrimSpace(text), "\n") {
 			if text = strings.TrimSpace(text); !ok {
-				text = valueText(f.Details[key], maxSummaryValue)
+				text = runview.ValueText(f.Details[key], maxSummaryValue)
 			}
 			if text != "" {
 				out = append(out, fmt.Sprintf("  error.details.%s: %s", key, terminal.Truncate(terminal.Line(text), 2*maxSummaryValue)))
@@ -155,8 +156,8 @@ func failureLines(f *machine.Failure, c traceColors) []string {
 		}
 		out = append(out, "  error.details."+key+":")
 		lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-		for _, line := range lines[max(0, len(lines)-maxOutputLines):] {
-			out = append(out, c.quiet("    | ")+terminal.Line(line))
+		for _, line := range lines[max(0, len(lines)-runview.MaxOutputLines):] {
+			out = append(out, c.Quiet("    | ")+terminal.Line(line))
 		}
 	}
 	if len(f.Candidates) > 0 {
@@ -172,14 +173,14 @@ func failureLines(f *machine.Failure, c traceColors) []string {
 }
 
 // stateLines show the state, a key per line.
-func stateLines(state map[string]any, c traceColors) []string {
+func stateLines(state map[string]any, c runview.Colors) []string {
 	var out []string
 	width := 0
 	for key := range state {
 		width = max(width, terminal.Width(key))
 	}
 	for _, key := range sortedKeys(state) {
-		out = append(out, "  "+c.quiet(terminal.Pad(key, min(width, maxNodeColumn)))+"  "+valueText(state[key], maxSummaryValue))
+		out = append(out, "  "+c.Quiet(terminal.Pad(key, min(width, maxKeyColumn)))+"  "+runview.ValueText(state[key], maxSummaryValue))
 	}
 	return out
 }
@@ -191,11 +192,4 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

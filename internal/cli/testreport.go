@@ -13,6 +13,7 @@ import (
 
 	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -30,7 +31,7 @@ func (a *app) printTests(f *testFlags, r *flowtest.Report) error {
 
 // printTestText prints one line a file, failing cases in full, then coverage.
 func (a *app) printTestText(f *testFlags, r *flowtest.Report) error {
-	c := newTraceColors(a.colorOn(a.StdoutTerminal))
+	c := runview.NewColors(a.colorOn(a.StdoutTerminal))
 	var b strings.Builder
 	for i := 0; i < len(r.Results); {
 		j, failed := i, 0
@@ -40,16 +41,16 @@ func (a *app) printTestText(f *testFlags, r *flowtest.Report) error {
 			}
 			j++
 		}
-		head, tail := c.good("ok  "), counted(j-i, "case")
+		head, tail := c.Good("ok  "), counted(j-i, "case")
 		if failed > 0 {
-			head, tail = c.bad("FAIL"), fmt.Sprintf("%d of %s failed", failed, tail)
+			head, tail = c.Bad("FAIL"), fmt.Sprintf("%d of %s failed", failed, tail)
 		}
-		fmt.Fprintf(&b, "%s  %s  %s\n", head, r.Results[i].File, c.quiet(tail))
+		fmt.Fprintf(&b, "%s  %s  %s\n", head, r.Results[i].File, c.Quiet(tail))
 		for ; i < j; i++ {
 			if result := &r.Results[i]; !result.Passed {
 				b.WriteString(indented(result.Text()))
 			} else if f.verbose {
-				fmt.Fprintf(&b, "  ok    %s  %s\n", result.Case, c.quiet(strings.Join(result.Path, " → ")))
+				fmt.Fprintf(&b, "  ok    %s  %s\n", result.Case, c.Quiet(strings.Join(result.Path, " → ")))
 			}
 		}
 	}

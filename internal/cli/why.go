@@ -13,9 +13,12 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/inspect"
+	"github.com/graphrun/graphrun/internal/runview"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 )
+
+const maxFailure = 144 // columns of a failure
 
 func newWhyCommand(a *app) *cobra.Command {
 	output := newEnum("text", "json", "text")
@@ -61,7 +64,7 @@ func (a *app) why(id string, step int, form string) error {
 	id = r.record.ID
 	out := bufio.NewWriter(a.Stdout)
 	array := &jsonArray{w: out, indent: a.StdoutTerminal}
-	c := newTraceColors(a.colorOn(a.StdoutTerminal))
+	c := runview.NewColors(a.colorOn(a.StdoutTerminal))
 	found := inspect.NewDecisions(step, inspect.HasJoins(recordedGraph(&r.record)))
 	found.Say = func(d *inspect.Decision) error {
 		if form == "json" {
@@ -75,7 +78,7 @@ func (a *app) why(id string, step int, form string) error {
 		return errors.Join(r.unreadable(err), out.Flush())
 	}
 	if found.Said == 0 && step > len(result.Path) {
-		return usagef("step %d: run %q has taken %s", step, id, count(len(result.Path), "step"))
+		return usagef("step %d: run %q has taken %s", step, id, terminal.Count(len(result.Path), "step"))
 	}
 	if err := found.SayRest(); err != nil {
 		return err
@@ -84,7 +87,7 @@ func (a *app) why(id string, step int, form string) error {
 		return errors.Join(array.close(), out.Flush())
 	}
 	if step == 0 {
-		for _, line := range finallyLines(result, c) {
+		for _, line := range runview.FinallyLines(result, c) {
 			fmt.Fprintln(out, line)
 		}
 	}
@@ -98,23 +101,23 @@ func (a *app) why(id string, step int, form string) error {
 }
 
 // decisionLines show a decision for a person.
-func decisionLines(d *inspect.Decision, c traceColors) []string {
+func decisionLines(d *inspect.Decision, c runview.Colors) []string {
 	name := d.At()
 	if d.Visit > 1 {
 		name = fmt.Sprintf("%s #%d", name, d.Visit)
 	}
 	outcome := ""
 	if d.Outcome == "failure" {
-		outcome = c.bad("  failed")
+		outcome = c.Bad("  failed")
 	}
 	next := "nowhere"
 	if len(d.Shown) > 0 {
 		next = strings.Join(d.Shown, ", ")
 	}
-	out := []string{c.quiet(fmt.Sprintf("[%d]", d.Step)) + " " + c.strong(name) + outcome + " → " + next}
+	out := []string{c.Quiet(fmt.Sprintf("[%d]", d.Step)) + " " + c.Strong(name) + outcome + " → " + next}
 	if d.Error != nil {
-		out = append(out, "  "+c.bad(terminal.Truncate(failureText(d.Error), 2*maxReason)))
-		out = append(out, saidLast(d.Error, c)...)
+		out = append(out, "  "+c.Bad(terminal.Truncate(runview.FailureText(d.Error), maxFailure)))
+		out = append(out, runview.SaidLast(d.Error, c)...)
 	}
 	width := 0
 	for i := range d.Candidates {
@@ -122,22 +125,22 @@ func decisionLines(d *inspect.Decision, c traceColors) []string {
 	}
 	for i := range d.Candidates {
 		e := &d.Candidates[i]
-		mark := c.quiet("-")
+		mark := c.Quiet("-")
 		if e.Fired {
-			mark = c.good("✓")
+			mark = c.Good("✓")
 		}
 		why, parts := e.Why, []string(nil)
 		if e.Reason != nil {
 			why, parts = reasonLines(e.Reason)
 		}
 		out = append(out, fmt.Sprintf("  %s %s  %s  %s", mark, terminal.Pad(e.To, width),
-			c.quiet(terminal.Pad(e.Condition, len("conditional"))), terminal.Line(why)))
+			c.Quiet(terminal.Pad(e.Condition, len("conditional"))), terminal.Line(why)))
 		for _, part := range parts {
 			out = append(out, strings.Repeat(" ", 8+width+len("conditional"))+terminal.Line(part))
 		}
 	}
 	for _, join := range d.Dropped {
-		out = append(out, "  "+c.warn("dropped ")+join.Join+": "+terminal.Line(join.Why))
+		out = append(out, "  "+c.Warn("dropped ")+join.Join+": "+terminal.Line(join.Why))
 	}
 	return out
 }

@@ -3,6 +3,7 @@
 package terminal
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -173,4 +174,12 @@ func colorLength(s string) int {
 		return 0
 	}
 	return strings.IndexByte(s, 'm') + 1
+}
+
+// Count is a number of things: "1 step", "2 steps".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }

@@ -1,4 +1,4 @@
-package cli
+package runview
 
 import (
 	"strings"
@@ -24,13 +24,13 @@ func TestTraceTellsUsage(t *testing.T) {
 		"unknown price": {[]*runner.Event{call(&cent), call(nil)}, "→ publish  m 2 calls, 20+10 tokens, price unknown"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			trace := newTracer(traceGraph(), newTraceColors(false))
+			trace := NewTracer(traceGraph(), NewColors(false))
 			var lines []string
 			for _, e := range append(c.calls,
 				&runner.Event{Type: runner.NodeCompleted, Step: 1, Node: "write", Visit: 1},
 				&runner.Event{Type: runner.EdgesResolved, Step: 1, Node: "write", Visit: 1, Next: []string{"publish"}},
 			) {
-				lines = append(lines, trace.lines(e)...)
+				lines = append(lines, trace.Lines(e)...)
 			}
 			if len(lines) != 1 || !strings.HasSuffix(lines[0], c.want) {
 				t.Errorf("%q", lines)

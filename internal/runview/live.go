@@ -1,7 +1,7 @@
 // The view of a run on a terminal: finished steps scroll up, and the lines at
 // the bottom show what runs.
 
-package cli
+package runview
 
 import (
 	"fmt"
@@ -21,9 +21,9 @@ const (
 	maxRunning = 8 // lines of running nodes shown at once
 )
 
-// liveView redraws the bottom lines on events and, for the spinner and the
+// Live redraws the bottom lines on events and, for the spinner and the
 // clocks, on a ticker.
-type liveView struct {
+type Live struct {
 	out     io.Writer
 	now     func() time.Time
 	columns func() int
@@ -31,7 +31,7 @@ type liveView struct {
 	stopped chan struct{}
 
 	mu      sync.Mutex // guards what follows: events, notes and the ticker are different goroutines
-	tracer  *tracer
+	tracer  *Tracer
 	running []*runningNode // in order of their start
 	thought thoughts
 	pending []string // finished lines that are not on the screen yet
@@ -56,8 +56,10 @@ type runningNode struct {
 	streams     bool // what is new of the text is its end
 }
 
-func newLiveView(out io.Writer, now func() time.Time, columns func() int, t *tracer) *liveView {
-	v := &liveView{
+// NewLive is a view on out, a terminal that is columns wide (nil: 80), which draws until
+// Close.
+func NewLive(out io.Writer, now func() time.Time, columns func() int, t *Tracer) *Live {
+	v := &Live{
 		out: out, now: now, columns: columns, tracer: t,
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
@@ -65,7 +67,7 @@ func newLiveView(out io.Writer, now func() time.Time, columns func() int, t *tra
 	return v
 }
 
-func (v *liveView) tick() {
+func (v *Live) tick() {
 	defer close(v.stopped)
 	ticker := time.NewTicker(frameTime)
 	defer ticker.Stop()
@@ -82,12 +84,13 @@ func (v *liveView) tick() {
 	}
 }
 
-func (v *liveView) event(e *runner.Event) {
+// Event takes what happens.
+func (v *Live) Event(e *runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	e = inspect.Placed(e)
 	v.pending = append(v.pending, v.thought.lines(v.tracer, e)...)
-	v.pending = append(v.pending, v.tracer.lines(e)...)
+	v.pending = append(v.pending, v.tracer.Lines(e)...)
 	if v.start.IsZero() {
 		v.start = v.now()
 	}
@@ -130,7 +133,7 @@ func (v *liveView) event(e *runner.Event) {
 	}
 }
 
-func (v *liveView) find(e *runner.Event) *runningNode {
+func (v *Live) find(e *runner.Event) *runningNode {
 	for _, n := range v.running {
 		if n.node == e.Node { // a node runs once at a time
 			return n
@@ -150,7 +153,7 @@ func lastLine(s string) string {
 }
 
 // draw replaces the bottom lines. Callers hold mu.
-func (v *liveView) draw() {
+func (v *Live) draw() {
 	if v.closed || v.held {
 		return
 	}
@@ -169,7 +172,7 @@ func (v *liveView) draw() {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
-		b.WriteString(v.tracer.colors.info(line))
+		b.WriteString(v.tracer.colors.Info(line))
 	}
 	v.last = v.now()
 	if b.Len() > 0 {
@@ -180,13 +183,13 @@ func (v *liveView) draw() {
 
 // bottom is what runs, what has ended beside it and waits to be led on, and how
 // far the run is.
-func (v *liveView) bottom(columns int) []string {
+func (v *Live) bottom(columns int) []string {
 	if len(v.running) == 0 {
 		return nil
 	}
 	var out []string
 	for _, f := range v.tracer.held[max(0, len(v.tracer.held)-maxRunning):] {
-		out = append(out, fmt.Sprintf("  [%d] %s  %s in %s", f.step, visited(f.node, f.visit), f.word, clock(f.duration)))
+		out = append(out, fmt.Sprintf("  [%d] %s  %s in %s", f.step, visited(f.node, f.visit), f.word, Clock(f.duration)))
 	}
 	for i, n := range v.running {
 		if i == maxRunning {
@@ -195,7 +198,7 @@ func (v *liveView) bottom(columns int) []string {
 		}
 		out = append(out, v.status(n, columns))
 	}
-	run := "  run  " + clock(v.now().Sub(v.start))
+	run := "  run  " + Clock(v.now().Sub(v.start))
 	if v.step > 0 {
 		run += fmt.Sprintf("  step %d", v.step)
 		if v.most > 0 {
@@ -215,7 +218,7 @@ func visited(node string, visit int) string {
 
 // erase removes the bottom lines. A terminal that became narrower has wrapped
 // them, so rows are counted with its width of now.
-func (v *liveView) erase(b *strings.Builder, columns int) {
+func (v *Live) erase(b *strings.Builder, columns int) {
 	if len(v.drawn) == 0 {
 		return
 	}
@@ -230,7 +233,7 @@ func (v *liveView) erase(b *strings.Builder, columns int) {
 	b.WriteString("\x1b[J")
 }
 
-func (v *liveView) width() int {
+func (v *Live) width() int {
 	if v.columns != nil {
 		if n := v.columns(); n > 1 {
 			return n
@@ -241,10 +244,10 @@ func (v *liveView) width() int {
 
 // status is the line of a running node. Of a text that is still coming it shows the
 // end, where the news is, and of a program's line the beginning.
-func (v *liveView) status(n *runningNode, columns int) string {
+func (v *Live) status(n *runningNode, columns int) string {
 	const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 	frames := []rune(spinner)
-	s := fmt.Sprintf("%c [%d] %s  %s", frames[v.frame%len(frames)], n.step, visited(n.node, n.visit), clock(v.now().Sub(n.start)))
+	s := fmt.Sprintf("%c [%d] %s  %s", frames[v.frame%len(frames)], n.step, visited(n.node, n.visit), Clock(v.now().Sub(n.start)))
 	for _, part := range []string{n.attempt, n.progress} {
 		if part != "" {
 			s += "  " + part
@@ -260,14 +263,16 @@ func (v *liveView) status(n *runningNode, columns int) string {
 	return s
 }
 
-func (v *liveView) note(text string) {
+// Note shows a remark above what runs.
+func (v *Live) Note(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.pending = append(v.pending, v.tracer.colors.warn(text))
+	v.pending = append(v.pending, v.tracer.colors.Warn(text))
 	v.draw()
 }
 
-func (v *liveView) hold() func() {
+// Hold clears the bottom and keeps what comes until it is released.
+func (v *Live) Hold() func() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	running := v.running
@@ -282,14 +287,15 @@ func (v *liveView) hold() func() {
 	}
 }
 
-func (v *liveView) close() {
+// Close takes the bottom lines away.
+func (v *Live) Close() {
 	v.mu.Lock()
 	if v.closed {
 		v.mu.Unlock()
 		return
 	}
 	v.held = false
-	v.pending = append(v.pending, v.tracer.flush()...)
+	v.pending = append(v.pending, v.tracer.Flush()...)
 	v.running = nil
 	v.draw()
 	v.closed = true

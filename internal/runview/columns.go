@@ -1,7 +1,7 @@
 // The columns of a trace: the numbers of steps and the names of nodes, as wide
 // as the longest that a graph can have, so that lines stay under each other.
 
-package cli
+package runview
 
 import (
 	"fmt"
@@ -132,7 +132,7 @@ func (c *columns) steps(most int) {
 
 // start is the beginning of a line: the number of a step, 0 for none, and a node
 // at one of its visits.
-func (c *columns) start(colors traceColors, step int, node string, visit int) string {
+func (c *columns) start(colors Colors, step int, node string, visit int) string {
 	node = visited(node, visit)
 	number := ""
 	if step > 0 {
@@ -140,7 +140,7 @@ func (c *columns) start(colors traceColors, step int, node string, visit int) st
 	}
 	c.number = max(c.number, len(number))
 	c.node = max(c.node, min(terminal.Width(node), maxNodeColumn))
-	return colors.quiet(terminal.Pad(number, c.number)) + colors.strong(terminal.Pad(node, c.node)) + "  "
+	return colors.Quiet(terminal.Pad(number, c.number)) + colors.Strong(terminal.Pad(node, c.node)) + "  "
 }
 
 // indent is where the text of a line begins.

@@ -1,4 +1,4 @@
-package cli
+package runview
 
 import (
 	"bytes"
@@ -65,13 +65,13 @@ func story() []runner.Event {
 
 func TestPlainView(t *testing.T) {
 	var out bytes.Buffer
-	v := &plainView{out: &out, tracer: newTracer(traceGraph(), newTraceColors(false))}
+	v := &Plain{out: &out, tracer: NewTracer(traceGraph(), NewColors(false))}
 	events := story()
 	for i := range events {
-		v.event(&events[i])
+		v.Event(&events[i])
 	}
-	v.note("a note")
-	v.close()
+	v.Note("a note")
+	v.Close()
 	const want = `run r1 of g from write, at most 9 steps
 [1]  write         retry   attempt 1 of 3 failed, next in 1.0s: exit_status: exit 1
 [1]  write         | first
@@ -161,10 +161,10 @@ func (s *screen) text() string {
 }
 
 // newStillView is a live view without its ticker: it draws when the test says so.
-func newStillView(s *screen, now func() time.Time) *liveView {
-	return &liveView{
+func newStillView(s *screen, now func() time.Time) *Live {
+	return &Live{
 		out: s, now: now, columns: func() int { return s.columns },
-		tracer: newTracer(traceGraph(), newTraceColors(true)),
+		tracer: NewTracer(traceGraph(), NewColors(true)),
 		stop:   make(chan struct{}), stopped: closedChannel(),
 	}
 }
@@ -182,15 +182,15 @@ func TestLiveViewLeavesOnlyTheTrace(t *testing.T) {
 		v := newStillView(s, func() time.Time { now = now.Add(100 * time.Millisecond); return now })
 		events := story()
 		for i := range events {
-			v.event(&events[i])
+			v.Event(&events[i])
 			for _, line := range v.drawn {
 				if terminal.Width(line) >= columns {
 					t.Errorf("%d columns: a line of %d: %q", columns, terminal.Width(line), line)
 				}
 			}
 		}
-		v.note("a note")
-		v.close()
+		v.Note("a note")
+		v.Close()
 		if columns != 200 {
 			continue // finished lines wrap; what counts is that the cursor never left its place
 		}
@@ -216,7 +216,7 @@ func TestLiveViewShowsWhatRuns(t *testing.T) {
 	events := story()
 	for i := range events[:7] {
 		now = now.Add(time.Second)
-		v.event(&events[i])
+		v.Event(&events[i])
 	}
 	const want = `run r1 of g from write, at most 9 steps
 [1]  write         retry   attempt 1 of 3 failed, next in
@@ -227,7 +227,7 @@ func TestLiveViewShowsWhatRuns(t *testing.T) {
 	if diff := cmp.Diff(want, s.text()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	v.close()
+	v.Close()
 }
 
 func TestLiveViewShowsAFewOfMany(t *testing.T) {
@@ -235,7 +235,7 @@ func TestLiveViewShowsAFewOfMany(t *testing.T) {
 	now := time.Unix(0, 0)
 	v := newStillView(s, func() time.Time { now = now.Add(time.Second); return now })
 	for i := range 30 {
-		v.event(&runner.Event{Type: runner.NodeStarted, Step: i + 1, Node: fmt.Sprint("n", i), Visit: 1})
+		v.Event(&runner.Event{Type: runner.NodeStarted, Step: i + 1, Node: fmt.Sprint("n", i), Visit: 1})
 	}
 	if got := strings.Count(s.text(), "\n"); got != maxRunning+2 {
 		t.Errorf("%d lines, want %d: %s", got, maxRunning+2, s.text())
@@ -243,7 +243,7 @@ func TestLiveViewShowsAFewOfMany(t *testing.T) {
 	if !strings.Contains(s.text(), "… and 22 more") {
 		t.Errorf("the rest is not counted: %s", s.text())
 	}
-	v.close()
+	v.Close()
 	if strings.TrimSpace(s.text()) != "" {
 		t.Errorf("garbage is left: %q", s.text())
 	}
@@ -255,14 +255,14 @@ func TestColumnsHold(t *testing.T) {
 	for _, most := range []int{300, 9} {
 		g := traceGraph()
 		g.Limits.MaxSteps = most
-		trace := newTracer(g, newTraceColors(false))
-		trace.lines(&runner.Event{Type: runner.RunStarted, MaxSteps: 300})
+		trace := NewTracer(g, NewColors(false))
+		trace.Lines(&runner.Event{Type: runner.RunStarted, MaxSteps: 300})
 		at := map[int]bool{}
 		for _, step := range []int{9, 99, 100, 250} {
 			e := runner.Event{Type: runner.NodeCompleted, Step: step, Node: "critique", Visit: step}
-			trace.lines(&e)
+			trace.Lines(&e)
 			e.Type, e.Next = runner.EdgesResolved, []string{"END"}
-			line := trace.lines(&e)[0]
+			line := trace.Lines(&e)[0]
 			at[strings.Index(line, " ok ")] = true
 		}
 		if len(at) != 1 {
@@ -285,7 +285,7 @@ func TestBranchEndsInOneLine(t *testing.T) {
 		{Type: runner.NodeFailed, Step: 1, Node: "write", Visit: 1, Duration: time.Second, Error: &machine.Failure{Kind: "failed", Message: "no"}},
 	}
 	for i := range events {
-		v.event(&events[i])
+		v.Event(&events[i])
 	}
 	v.draw()
 	const during = `  [1] write  failed in 1.0s
@@ -301,9 +301,9 @@ func TestBranchEndsInOneLine(t *testing.T) {
 		{Type: runner.EdgesResolved, Step: 2, Node: "publish", Visit: 1, Next: []string{"critique"}},
 	}
 	for i := range events {
-		v.event(&events[i])
+		v.Event(&events[i])
 	}
-	v.close()
+	v.Close()
 	const after = `[1]  write         failed     1.0s  → critique  no
 [2]  publish       ok         2.0s  → critique  3 of 4
                    elements, 1 failed
@@ -318,21 +318,21 @@ func TestBranchEndsInOneLine(t *testing.T) {
 func TestPlainViewSaysWhatItWaitsFor(t *testing.T) {
 	var out bytes.Buffer
 	var alarms []func()
-	v := &plainView{
-		out: &out, tracer: newTracer(traceGraph(), newTraceColors(false)),
+	v := &Plain{
+		out: &out, tracer: NewTracer(traceGraph(), NewColors(false)),
 		after: func(_ time.Duration, f func()) func() bool {
 			alarms = append(alarms, f)
 			return func() bool { return true }
 		},
 	}
-	v.event(&runner.Event{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Kind: "exec"})
-	v.event(&runner.Event{Type: runner.NodeStarted, Step: 2, Node: "publish", Visit: 1, Kind: "exec"})
-	v.event(&runner.Event{Type: runner.NodeStarted, Step: 3, Node: "critique", Visit: 1, Kind: "set"})
-	v.event(&runner.Event{Type: runner.NodeCompleted, Step: 1, Node: "write", Visit: 1})
+	v.Event(&runner.Event{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Kind: "exec"})
+	v.Event(&runner.Event{Type: runner.NodeStarted, Step: 2, Node: "publish", Visit: 1, Kind: "exec"})
+	v.Event(&runner.Event{Type: runner.NodeStarted, Step: 3, Node: "critique", Visit: 1, Kind: "set"})
+	v.Event(&runner.Event{Type: runner.NodeCompleted, Step: 1, Node: "write", Visit: 1})
 	for _, ring := range alarms {
 		ring()
 	}
-	v.close()
+	v.Close()
 	const want = `[2]  publish       started 10.0s ago
 [1]  write         ok          0ms
 `
@@ -346,7 +346,7 @@ func TestClock(t *testing.T) {
 		0: "0ms", 999 * time.Millisecond: "999ms", 59_990 * time.Millisecond: "59.9s",
 		123 * time.Second: "2m03s", 10 * time.Minute: "10m", 3 * time.Hour: "3h", 2*time.Hour + 5*time.Minute: "2h05m",
 	} {
-		if got := clock(d); got != want {
+		if got := Clock(d); got != want {
 			t.Errorf("clock(%s) = %q, want %q", d, got, want)
 		}
 	}
@@ -357,15 +357,15 @@ func TestClock(t *testing.T) {
 func TestLiveViewShowsTheLatestLine(t *testing.T) {
 	s := &screen{t: t, columns: 100}
 	v := newStillView(s, func() time.Time { return time.Unix(0, 0) })
-	v.event(&runner.Event{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Attempt: 1, Kind: "exec"})
-	v.heard(store.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9"})
-	v.heard(store.LogChunk{Node: "write", Stream: "text", Text: "said twice"})
-	v.heard(store.LogChunk{Node: "gone", Stream: "stderr", Text: "late"})
+	v.Event(&runner.Event{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Attempt: 1, Kind: "exec"})
+	v.Heard(store.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9"})
+	v.Heard(store.LogChunk{Node: "write", Stream: "text", Text: "said twice"})
+	v.Heard(store.LogChunk{Node: "gone", Stream: "stderr", Text: "late"})
 	v.draw()
 	if got := s.text(); !strings.Contains(got, "write") || !strings.Contains(got, "compiling 3 of 9") || strings.Contains(got, "twice") || strings.Contains(got, "late") {
 		t.Errorf("got %s", got)
 	}
-	v.close()
+	v.Close()
 }
 
 // Of a text that is still coming the newest stands beside its node, of a program's line
@@ -374,10 +374,10 @@ func TestLiveViewShowsTheNewestText(t *testing.T) {
 	s := &screen{t: t, columns: 40}
 	v := newStillView(s, func() time.Time { return time.Unix(0, 0) })
 	tell := func(kind runner.EventType, text string) {
-		v.event(&runner.Event{Type: kind, Step: 1, Node: "write", Visit: 1, Said: &runner.Said{Type: "text", Text: text}})
+		v.Event(&runner.Event{Type: kind, Step: 1, Node: "write", Visit: 1, Said: &runner.Said{Type: "text", Text: text}})
 		v.draw()
 	}
-	v.event(&runner.Event{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Attempt: 1, Kind: "llm"})
+	v.Event(&runner.Event{Type: runner.NodeStarted, Step: 1, Node: "write", Visit: 1, Attempt: 1, Kind: "llm"})
 	tell(runner.NodeThinking, "I must\nlook")
 	tell(runner.NodeThinking, " closer\n")
 	tell(runner.NodeThinking, "at it")
@@ -392,10 +392,10 @@ func TestLiveViewShowsTheNewestText(t *testing.T) {
 	if diff := cmp.Diff(want, s.text()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	v.heard(store.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9 packages, slowly"})
+	v.Heard(store.LogChunk{Node: "write", Stream: "stdout", Text: "compiling 3 of 9 packages, slowly"})
 	v.draw()
 	if got := s.text(); !strings.Contains(got, "0ms  compiling 3 of 9 pac…") {
 		t.Errorf("got %s", got)
 	}
-	v.close()
+	v.Close()
 }

@@ -1,6 +1,6 @@
 // What a program that failed said last, in the trace of its run.
 
-package cli
+package runview
 
 import (
 	"strings"
@@ -13,9 +13,9 @@ import (
 // ending is the line of a node's end, and below it what a program that failed said
 // last. Of one that leads nowhere that comes with the end of the run, which tells
 // most of them itself.
-func (t *tracer) ending(f finished, route string) []string {
+func (t *Tracer) ending(f finished, route string) []string {
 	out := []string{t.line(f, route)}
-	switch said := saidLast(f.failure, t.colors); {
+	switch said := SaidLast(f.failure, t.colors); {
 	case len(said) == 0:
 	case route == "" && !f.finally:
 		t.unsaid = append(t.unsaid, f)
@@ -27,22 +27,22 @@ func (t *tracer) ending(f finished, route string) []string {
 
 // unsaidLines are what programs said that failed and led nowhere, but for the one
 // whose failure is the run's.
-func (t *tracer) unsaidLines(r *runner.Result) []string {
+func (t *Tracer) unsaidLines(r *runner.Result) []string {
 	var out []string
 	for _, f := range t.unsaid {
 		if r != nil && r.Error != nil && r.Error.Node == f.node {
 			continue
 		}
-		out = append(out, t.columns.start(t.colors, f.step, f.node, f.visit)+t.colors.bad("said last"))
-		out = append(out, saidLast(f.failure, t.colors)...)
+		out = append(out, t.columns.start(t.colors, f.step, f.node, f.visit)+t.colors.Bad("said last"))
+		out = append(out, SaidLast(f.failure, t.colors)...)
 	}
 	t.unsaid = nil
 	return out
 }
 
-// saidLast are the last lines of what a program that failed wrote to its streams,
+// SaidLast are the last lines of what a program that failed wrote to its streams,
 // unless its failure's message says them already.
-func saidLast(f *machine.Failure, c traceColors) []string {
+func SaidLast(f *machine.Failure, c Colors) []string {
 	if f == nil {
 		return nil
 	}
@@ -54,8 +54,8 @@ func saidLast(f *machine.Failure, c traceColors) []string {
 			continue
 		}
 		lines := strings.Split(text, "\n")
-		for _, line := range lines[max(0, len(lines)-maxOutputLines):] {
-			out = append(out, "       "+c.quiet(stream+" | ")+terminal.Line(line))
+		for _, line := range lines[max(0, len(lines)-MaxOutputLines):] {
+			out = append(out, "       "+c.Quiet(stream+" | ")+terminal.Line(line))
 		}
 	}
 	return out

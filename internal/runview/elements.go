@@ -1,10 +1,11 @@
 // How far a node with each is.
 
-package cli
+package runview
 
 import (
 	"fmt"
 
+	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/runner"
 )
 
@@ -24,7 +25,7 @@ func elementsOf(s *runner.Said) *elements {
 		return n
 	}
 	e := &elements{done: number("done"), failed: number("failed"), total: number("total")}
-	e.last = valueText(data["item"], maxItem)
+	e.last = ValueText(data["item"], maxItem)
 	if data["outcome"] == "failure" {
 		e.last += " failed"
 	}
@@ -33,7 +34,7 @@ func elementsOf(s *runner.Said) *elements {
 
 // String is the count for the end of a line: "4 elements, 1 failed".
 func (e *elements) String() string {
-	s := count(e.total, "element")
+	s := terminal.Count(e.total, "element")
 	if e.done < e.total {
 		s = fmt.Sprintf("%d of %s", e.done, s)
 	}

@@ -1,6 +1,6 @@
 // What models think, line by line, as the views of a run show it.
 
-package cli
+package runview
 
 import (
 	"strings"
@@ -14,7 +14,7 @@ type thoughts map[string]string
 
 // lines are the lines that an event completes: those of a thought, and the rest of one
 // that is over when the node says something or ends.
-func (t *thoughts) lines(tracer *tracer, e *runner.Event) []string {
+func (t *thoughts) lines(tracer *Tracer, e *runner.Event) []string {
 	var whole []string
 	switch e.Type {
 	case runner.NodeThinking:
@@ -31,7 +31,7 @@ func (t *thoughts) lines(tracer *tracer, e *runner.Event) []string {
 	var out []string
 	for _, line := range whole {
 		if line != "" {
-			out = append(out, tracer.start(e)+tracer.colors.quiet("~ "+terminal.Line(line)))
+			out = append(out, tracer.start(e)+tracer.colors.Quiet("~ "+terminal.Line(line)))
 		}
 	}
 	return out

@@ -1,6 +1,6 @@
 // What models cost, in the trace of a run and at its end.
 
-package cli
+package runview
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ type spending struct {
 }
 
 // spend takes a call into the trace: it is shown with the node's next line.
-func (t *tracer) spend(e *runner.Event) {
+func (t *Tracer) spend(e *runner.Event) {
 	if e.Usage == nil {
 		return
 	}
@@ -48,22 +48,22 @@ func (t *tracer) spend(e *runner.Event) {
 }
 
 // takeSpent is what a node's line says of its calls; "" for none.
-func (t *tracer) takeSpent(node string) string {
+func (t *Tracer) takeSpent(node string) string {
 	s := t.spent[node]
 	if s == nil {
 		return ""
 	}
 	delete(t.spent, node)
-	return "  " + t.colors.quiet(terminal.Line(strings.Join(s.models, ", "))+" "+usageText(&s.usage))
+	return "  " + t.colors.Quiet(terminal.Line(strings.Join(s.models, ", "))+" "+UsageText(&s.usage))
 }
 
-// usageText is usage as a person reads it: "2 calls, 812+390 tokens (600 cached), $0.0011".
-func usageText(u *view.Usage) string {
+// UsageText is usage as a person reads it: "2 calls, 812+390 tokens (600 cached), $0.0011".
+func UsageText(u *view.Usage) string {
 	about := ""
 	if u.Estimated {
 		about = "about "
 	}
-	text := fmt.Sprintf("%s, %s%d+%d tokens", count(u.LLMCalls, "call"), about, u.InputTokens, u.OutputTokens)
+	text := fmt.Sprintf("%s, %s%d+%d tokens", terminal.Count(u.LLMCalls, "call"), about, u.InputTokens, u.OutputTokens)
 	if u.CachedTokens > 0 {
 		text += fmt.Sprintf(" (%d cached)", u.CachedTokens)
 	}

@@ -1,6 +1,6 @@
 // What was said, for people, for programs, and as it was.
 
-package cli
+package runview
 
 import (
 	"bufio"
@@ -16,13 +16,13 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// logPrinter prints the lines of a log. Text and JSON wait for the end of a line:
+// LogPrinter prints the lines of a log. Text and JSON wait for the end of a line:
 // two streams never share one.
-type logPrinter struct {
+type LogPrinter struct {
 	out    *bufio.Writer
 	form   string
 	times  bool
-	colors traceColors
+	colors Colors
 	column int
 	// begun are the lines that have not ended, by stream; order has their streams.
 	begun map[int64]*logLine
@@ -42,9 +42,11 @@ type logLine struct {
 	Cut     int64     `json:"cut,omitempty"`
 }
 
-func newLogPrinter(a *app, g *spec.Graph, form string, times bool) *logPrinter {
-	p := &logPrinter{
-		out: bufio.NewWriter(a.Stdout), form: form, times: times, colors: newTraceColors(a.colorOn(a.StdoutTerminal)), begun: map[int64]*logLine{},
+// NewLogPrinter prints the log of a run of a graph. form is text, jsonl or raw; times says
+// that a line of text begins with its time.
+func NewLogPrinter(out io.Writer, colors Colors, g *spec.Graph, form string, times bool) *LogPrinter {
+	p := &LogPrinter{
+		out: bufio.NewWriter(out), form: form, times: times, colors: colors, begun: map[int64]*logLine{},
 	}
 	for _, n := range g.Nodes {
 		p.column = max(p.column, terminal.Width(n.ID.Value))
@@ -53,8 +55,8 @@ func newLogPrinter(a *app, g *spec.Graph, form string, times bool) *logPrinter {
 	return p
 }
 
-// chunk prints the lines that a chunk ends.
-func (p *logPrinter) chunk(c *store.LogChunk) error {
+// Chunk prints the lines that a chunk ends.
+func (p *LogPrinter) Chunk(c *store.LogChunk) error {
 	if p.form == "raw" {
 		_, err := io.WriteString(p.out, c.Text)
 		return errors.Join(err, p.out.Flush())
@@ -96,7 +98,7 @@ func newLogLine(c *store.LogChunk) *logLine {
 }
 
 // end prints the line that a stream has begun.
-func (p *logPrinter) end(call int64) {
+func (p *LogPrinter) end(call int64) {
 	if line := p.begun[call]; line != nil {
 		delete(p.begun, call)
 		p.order = without(p.order, call)
@@ -114,15 +116,15 @@ func without(list []int64, one int64) []int64 {
 	return out
 }
 
-// close prints what has no end.
-func (p *logPrinter) close() error {
+// Close prints what has no end.
+func (p *LogPrinter) Close() error {
 	for len(p.order) > 0 {
 		p.end(p.order[0])
 	}
 	return p.out.Flush()
 }
 
-func (p *logPrinter) print(line *logLine) {
+func (p *LogPrinter) print(line *logLine) {
 	if p.form == "json" {
 		enc := json.NewEncoder(p.out)
 		enc.SetEscapeHTML(false)
@@ -130,19 +132,19 @@ func (p *logPrinter) print(line *logLine) {
 		return
 	}
 	if p.times {
-		fmt.Fprint(p.out, p.colors.quiet(line.Time.Local().Format("15:04:05.000")), " ")
+		fmt.Fprint(p.out, p.colors.Quiet(line.Time.Local().Format("15:04:05.000")), " ")
 	}
-	fmt.Fprint(p.out, p.colors.strong(terminal.Pad(line.name(), p.column)))
+	fmt.Fprint(p.out, p.colors.Strong(terminal.Pad(line.name(), p.column)))
 	text := terminal.Line(strings.TrimSuffix(line.Text, "\r"))
 	switch {
 	case line.Cut > 0:
-		fmt.Fprintln(p.out, p.colors.quiet(" … "+bytesText(line.Cut)+" left out"))
+		fmt.Fprintln(p.out, p.colors.Quiet(" … "+bytesText(line.Cut)+" left out"))
 	case line.Stream == "stderr":
-		fmt.Fprintln(p.out, p.colors.bad(strings.TrimRight(" ! "+text, " ")))
+		fmt.Fprintln(p.out, p.colors.Bad(strings.TrimRight(" ! "+text, " ")))
 	case line.Stream == "text":
-		fmt.Fprintln(p.out, strings.TrimRight(p.colors.info(" >")+" "+text, " "))
+		fmt.Fprintln(p.out, strings.TrimRight(p.colors.Info(" >")+" "+text, " "))
 	default:
-		fmt.Fprintln(p.out, strings.TrimRight(p.colors.quiet(" |")+" "+text, " "))
+		fmt.Fprintln(p.out, strings.TrimRight(p.colors.Quiet(" |")+" "+text, " "))
 	}
 }
 

@@ -1,10 +1,12 @@
 // The view of a run where nobody sits at a terminal: a line per event.
 
-package cli
+package runview
 
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,11 +20,11 @@ import (
 // know what it waits for, and not that every step began.
 const startedAfter = 10 * time.Second
 
-// plainView prints lines as things happen.
-type plainView struct {
+// Plain prints lines as things happen.
+type Plain struct {
 	mu      sync.Mutex // guards what follows: notes and timers come from other goroutines
 	out     io.Writer
-	tracer  *tracer
+	tracer  *Tracer
 	text    map[string]string // per node, streamed text without its line break yet
 	thought thoughts
 	held    bool     // somebody else has the terminal
@@ -34,14 +36,21 @@ type plainView struct {
 	alarms map[string]func() bool
 }
 
-func (v *plainView) event(e *runner.Event) {
+// NewPlain is a view that writes to out. after calls f after d unless stop is called
+// before; nil: nothing is said of nodes that run for long, as when the past is told.
+func NewPlain(out io.Writer, t *Tracer, after func(d time.Duration, f func()) (stop func() bool)) *Plain {
+	return &Plain{out: out, tracer: t, after: after}
+}
+
+// Event prints what happens.
+func (v *Plain) Event(e *runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	e = inspect.Placed(e)
 	v.print(v.thought.lines(v.tracer, e))
 	switch e.Type {
 	case runner.NodeStarted:
-		v.print(v.tracer.lines(e))
+		v.print(v.tracer.Lines(e))
 		if worthStarting(e.Kind) && e.Attempt <= 1 {
 			v.watch(e)
 		}
@@ -63,11 +72,11 @@ func (v *plainView) event(e *runner.Event) {
 			v.unwatch(e.Node)
 		}
 	}
-	v.print(v.tracer.lines(e))
+	v.print(v.tracer.Lines(e))
 }
 
 // watch says that a node has started when it has run for some time.
-func (v *plainView) watch(e *runner.Event) {
+func (v *Plain) watch(e *runner.Event) {
 	if v.after == nil {
 		return
 	}
@@ -82,15 +91,15 @@ func (v *plainView) watch(e *runner.Event) {
 		if v.alarms[node] == nil {
 			return // it has ended in this moment
 		}
-		text := "started " + clock(startedAfter) + " ago"
+		text := "started " + Clock(startedAfter) + " ago"
 		if e := v.tracer.elements[node]; e != nil {
 			text += ": " + e.progress()
 		}
-		v.print([]string{v.tracer.columns.start(v.tracer.colors, step, node, visit) + v.tracer.colors.quiet(text)})
+		v.print([]string{v.tracer.columns.start(v.tracer.colors, step, node, visit) + v.tracer.colors.Quiet(text)})
 	})
 }
 
-func (v *plainView) unwatch(node string) {
+func (v *Plain) unwatch(node string) {
 	if stop := v.alarms[node]; stop != nil {
 		stop()
 		delete(v.alarms, node)
@@ -108,7 +117,7 @@ func worthStarting(kind string) bool {
 }
 
 // streamed prints the whole lines of a node's text.
-func (v *plainView) streamed(e *runner.Event) {
+func (v *Plain) streamed(e *runner.Event) {
 	if e.Said == nil {
 		return
 	}
@@ -126,7 +135,7 @@ func (v *plainView) streamed(e *runner.Event) {
 		v.text[e.Node] = ""
 	}
 	if e.Said.Broken {
-		v.print([]string{v.tracer.start(e) + v.tracer.colors.warn("| (broken off: what stands above is no part of the answer)")})
+		v.print([]string{v.tracer.start(e) + v.tracer.colors.Warn("| (broken off: what stands above is no part of the answer)")})
 	}
 }
 
@@ -138,7 +147,7 @@ func progressText(s *runner.Said) string {
 	return text
 }
 
-func (v *plainView) print(lines []string) {
+func (v *Plain) print(lines []string) {
 	if v.held {
 		v.kept = append(v.kept, lines...)
 		return
@@ -148,13 +157,15 @@ func (v *plainView) print(lines []string) {
 	}
 }
 
-func (v *plainView) note(text string) {
+// Note prints a remark of the program itself.
+func (v *Plain) Note(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.print([]string{text})
 }
 
-func (v *plainView) hold() func() {
+// Hold keeps lines until it is released.
+func (v *Plain) Hold() func() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.held = true
@@ -165,18 +176,19 @@ func (v *plainView) hold() func() {
 	}
 }
 
-func (v *plainView) letGo() {
+func (v *Plain) letGo() {
 	kept := v.kept
 	v.held, v.kept = false, nil
 	v.print(kept)
 }
 
-func (v *plainView) close() {
+// Close prints what is left.
+func (v *Plain) Close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for _, node := range sortedKeys(v.alarms) {
+	for _, node := range slices.Sorted(maps.Keys(v.alarms)) {
 		v.unwatch(node)
 	}
 	v.letGo()
-	v.print(v.tracer.flush())
+	v.print(v.tracer.Flush())
 }

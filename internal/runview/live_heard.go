@@ -1,6 +1,6 @@
 // The latest line of a program, at the bottom of the live view.
 
-package cli
+package runview
 
 import (
 	"strings"
@@ -9,14 +9,15 @@ import (
 	"github.com/graphrun/graphrun/runner/store"
 )
 
-// listener is a view that shows the latest line of what programs say.
-type listener interface {
-	heard(line store.LogChunk)
+// Listener is a view that shows the latest line of what programs say.
+type Listener interface {
+	// Heard shows a line, also from another goroutine.
+	Heard(line store.LogChunk)
 }
 
-// heard shows the latest line of a program beside its node. What models say comes
+// Heard shows the latest line of a program beside its node. What models say comes
 // as events.
-func (v *liveView) heard(line store.LogChunk) {
+func (v *Live) Heard(line store.LogChunk) {
 	if line.Stream == "text" {
 		return
 	}

@@ -1,7 +1,7 @@
-// The trace of a run for people: a line per step with its outcome, its time,
+// The trace of a run: a line per step with its outcome, its time,
 // the edge taken and why.
 
-package cli
+package runview
 
 import (
 	"encoding/json"
@@ -18,12 +18,13 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// traceColors paints the parts of a trace; without colour it changes nothing.
-type traceColors struct {
-	strong, quiet, good, bad, warn, info func(a ...any) string
+// Colors paint the parts of a trace; without colour they change nothing.
+type Colors struct {
+	Strong, Quiet, Good, Bad, Warn, Info func(a ...any) string
 }
 
-func newTraceColors(on bool) traceColors {
+// NewColors are colours, or the same without any.
+func NewColors(on bool) Colors {
 	paint := func(attrs ...color.Attribute) func(a ...any) string {
 		c := color.New(attrs...)
 		if on {
@@ -33,17 +34,21 @@ func newTraceColors(on bool) traceColors {
 		}
 		return c.SprintFunc()
 	}
-	return traceColors{
-		strong: paint(color.Bold), quiet: paint(color.FgHiBlack), good: paint(color.FgGreen),
-		bad: paint(color.FgRed), warn: paint(color.FgYellow), info: paint(color.FgCyan),
+	return Colors{
+		Strong: paint(color.Bold), Quiet: paint(color.FgHiBlack), Good: paint(color.FgGreen),
+		Bad: paint(color.FgRed), Warn: paint(color.FgYellow), Info: paint(color.FgCyan),
 	}
 }
 
-const maxReason = 72
+const (
+	maxReason = 72
+	// MaxOutputLines is how many of the last lines of a program are shown.
+	MaxOutputLines = 12
+)
 
-// tracer turns events into lines. It is not safe for concurrent use.
-type tracer struct {
-	colors  traceColors
+// Tracer turns events into lines. It is not safe for concurrent use.
+type Tracer struct {
+	colors  Colors
 	columns columns
 	// running maps the nodes that have started and not ended to their step.
 	running map[string]int
@@ -68,35 +73,36 @@ type finished struct {
 	elements    *elements // of a node with each
 }
 
-func newTracer(g *spec.Graph, colors traceColors) *tracer {
-	return &tracer{colors: colors, columns: columnsOf(g), running: map[string]int{}, elements: map[string]*elements{}}
+// NewTracer is a trace of runs of a graph.
+func NewTracer(g *spec.Graph, colors Colors) *Tracer {
+	return &Tracer{colors: colors, columns: columnsOf(g), running: map[string]int{}, elements: map[string]*elements{}}
 }
 
-// lines returns what an event adds to the trace; most events add nothing.
-func (t *tracer) lines(e *runner.Event) []string {
+// Lines returns what an event adds to the trace; most events add nothing.
+func (t *Tracer) Lines(e *runner.Event) []string {
 	switch e.Type {
 	case runner.RunStarted:
 		t.columns.steps(e.MaxSteps)
-		return []string{t.colors.quiet(fmt.Sprintf("run %s of %s from %s, at most %d steps", e.RunID, e.Graph, e.Start, e.MaxSteps))}
+		return []string{t.colors.Quiet(fmt.Sprintf("run %s of %s from %s, at most %d steps", e.RunID, e.Graph, e.Start, e.MaxSteps))}
 	case runner.RunWaiting:
 		text := "waiting: " + e.Waiting.String()
 		if e.Waiting.Cancelling != "" {
 			text += "; asked " + e.Waiting.Cancelling + " to cancel"
 		}
-		return []string{t.colors.warn(terminal.Line(text))}
+		return []string{t.colors.Warn(terminal.Line(text))}
 	case runner.RunResumed:
-		return append(t.flush(), t.colors.quiet(fmt.Sprintf("run %s goes on", e.RunID)))
+		return append(t.Flush(), t.colors.Quiet(fmt.Sprintf("run %s goes on", e.RunID)))
 	case runner.NodeStarted:
 		t.running[e.Node] = e.Step
 	case runner.NodeRetrying:
-		text := fmt.Sprintf("attempt %d of %d failed, next in %s", e.Attempt, e.MaxAttempts, clock(e.NextDelay))
+		text := fmt.Sprintf("attempt %d of %d failed, next in %s", e.Attempt, e.MaxAttempts, Clock(e.NextDelay))
 		if e.AskedDelay > 0 {
-			text += fmt.Sprintf(" (cut from %s, which the other side asked for)", clock(e.AskedDelay))
+			text += fmt.Sprintf(" (cut from %s, which the other side asked for)", Clock(e.AskedDelay))
 		}
 		if e.Error != nil {
-			text += ": " + failureText(e.Error)
+			text += ": " + FailureText(e.Error)
 		}
-		return []string{t.start(e) + t.colors.warn("retry   ") + terminal.Line(text)}
+		return []string{t.start(e) + t.colors.Warn("retry   ") + terminal.Line(text)}
 	case runner.NodeCompleted, runner.NodeFailed:
 		return t.ended(e)
 	case runner.EdgesResolved:
@@ -106,9 +112,9 @@ func (t *tracer) lines(e *runner.Event) []string {
 	case runner.NodeEvent, runner.ToolCalled:
 		return t.said(e)
 	case runner.SuperstepCompleted:
-		return t.flush(e.Nodes...)
+		return t.Flush(e.Nodes...)
 	case runner.RunFinished, runner.RunPaused:
-		return append(t.flush(), t.unsaidLines(e.Result)...)
+		return append(t.Flush(), t.unsaidLines(e.Result)...)
 	}
 	return nil
 }
@@ -116,7 +122,7 @@ func (t *tracer) lines(e *runner.Event) []string {
 // ended takes a node's end. Its line waits for the routing, so that it can say
 // where the node leads: that follows at once, or when all that runs beside the
 // node has ended.
-func (t *tracer) ended(e *runner.Event) []string {
+func (t *Tracer) ended(e *runner.Event) []string {
 	step := e.Step
 	if step == 0 {
 		step = t.running[e.Node]
@@ -145,7 +151,7 @@ func (t *tracer) ended(e *runner.Event) []string {
 }
 
 // routed says where a step leads, in the line of its node.
-func (t *tracer) routed(e *runner.Event) []string {
+func (t *Tracer) routed(e *runner.Event) []string {
 	route := t.route(e)
 	for i, f := range t.held {
 		if f.step == e.Step && f.node == e.Node {
@@ -159,8 +165,8 @@ func (t *tracer) routed(e *runner.Event) []string {
 	return []string{t.start(e) + t.columns.blank() + route + t.takeSpent(e.Node)}
 }
 
-// flush returns the lines of steps that were not routed: of some nodes, or of all.
-func (t *tracer) flush(nodes ...string) []string {
+// Flush returns the lines of steps that were not routed: of some nodes, or of all.
+func (t *Tracer) Flush(nodes ...string) []string {
 	var out []string
 	t.held = slices.DeleteFunc(t.held, func(f finished) bool {
 		over := len(nodes) == 0 || slices.Contains(nodes, f.node)
@@ -173,7 +179,7 @@ func (t *tracer) flush(nodes ...string) []string {
 }
 
 // said is a line for what a running node reported and a person should keep.
-func (t *tracer) said(e *runner.Event) []string {
+func (t *Tracer) said(e *runner.Event) []string {
 	if e.Said == nil {
 		return nil
 	}
@@ -181,39 +187,39 @@ func (t *tracer) said(e *runner.Event) []string {
 	case "element":
 		t.elements[e.Node] = elementsOf(e.Said)
 	case "custom":
-		return []string{t.start(e) + t.colors.info("event   ") + terminal.Line(e.Said.Name) + " " + valueText(e.Said.Data, maxReason)}
+		return []string{t.start(e) + t.colors.Info("event   ") + terminal.Line(e.Said.Name) + " " + ValueText(e.Said.Data, maxReason)}
 	case "tool":
 		return []string{t.start(e) + t.called(e.Said)}
 	case "dropped":
-		return []string{t.start(e) + t.colors.warn("dropped ") + terminal.Line(e.Said.Message)}
+		return []string{t.start(e) + t.colors.Warn("dropped ") + terminal.Line(e.Said.Message)}
 	case "warning":
-		return []string{t.start(e) + t.colors.warn("warning ") + terminal.Line(e.Said.Message)}
+		return []string{t.start(e) + t.colors.Warn("warning ") + terminal.Line(e.Said.Message)}
 	}
 	return nil
 }
 
 // called says which tool was called with what, and what came of it.
-func (t *tracer) called(s *runner.Said) string {
+func (t *Tracer) called(s *runner.Said) string {
 	data, _ := s.Data.(map[string]any)
-	text := t.colors.info("tool    ") + terminal.Line(s.Name) + " " + valueText(data["args"], maxReason/2)
-	result := valueText(data["output"], maxReason)
+	text := t.colors.Info("tool    ") + terminal.Line(s.Name) + " " + ValueText(data["args"], maxReason/2)
+	result := ValueText(data["output"], maxReason)
 	if data["is_error"] == true {
-		return text + " → " + t.colors.bad("error: "+result)
+		return text + " → " + t.colors.Bad("error: "+result)
 	}
 	return text + " → " + result
 }
 
-func (t *tracer) line(f finished, route string) string {
-	paint := t.colors.good
+func (t *Tracer) line(f finished, route string) string {
+	paint := t.colors.Good
 	switch f.word {
 	case "failed":
-		paint = t.colors.bad
+		paint = t.colors.Bad
 	case "skipped", "stopped":
-		paint = t.colors.warn
+		paint = t.colors.Warn
 	}
-	s := t.columns.start(t.colors, f.step, f.node, f.visit) + paint(terminal.Pad(f.word, 8)) + t.colors.quiet(fmt.Sprintf("%7s", clock(f.duration)))
+	s := t.columns.start(t.colors, f.step, f.node, f.visit) + paint(terminal.Pad(f.word, 8)) + t.colors.Quiet(fmt.Sprintf("%7s", Clock(f.duration)))
 	if f.finally {
-		route = t.colors.quiet("finally")
+		route = t.colors.Quiet("finally")
 	}
 	if route != "" {
 		s += "  " + route
@@ -222,14 +228,14 @@ func (t *tracer) line(f finished, route string) string {
 		s += "  " + f.elements.String()
 	}
 	if f.failure != nil {
-		s += "  " + t.colors.bad(terminal.Truncate(failureText(f.failure), 2*maxReason))
+		s += "  " + t.colors.Bad(terminal.Truncate(FailureText(f.failure), 2*maxReason))
 	}
 	return s + t.takeSpent(f.node)
 }
 
 // start is the start of an event's line. What a node says while it runs has no
 // step of its own.
-func (t *tracer) start(e *runner.Event) string {
+func (t *Tracer) start(e *runner.Event) string {
 	step := e.Step
 	if step == 0 {
 		step = t.running[e.Node]
@@ -238,13 +244,13 @@ func (t *tracer) start(e *runner.Event) string {
 }
 
 // route says where a step leads and why.
-func (t *tracer) route(e *runner.Event) string {
+func (t *Tracer) route(e *runner.Event) string {
 	if len(e.Next) == 0 {
 		return ""
 	}
 	s := "→ " + strings.Join(e.Next, ", ")
 	if why := reasons(e.Candidates); why != "" {
-		s += t.colors.quiet("  (" + terminal.Truncate(terminal.Line(why), maxReason) + ")")
+		s += t.colors.Quiet("  (" + terminal.Truncate(terminal.Line(why), maxReason) + ")")
 	}
 	return s
 }
@@ -288,17 +294,17 @@ func reasons(candidates []machine.Candidate) string {
 	return strings.Join(out, "; ")
 }
 
-// failureText is a failure in one line. The kind "failed" says nothing that
+// FailureText is a failure in one line. The kind "failed" says nothing that
 // the message doesn't.
-func failureText(f *machine.Failure) string {
+func FailureText(f *machine.Failure) string {
 	if f.Kind == "failed" && f.Message != "" {
 		return terminal.Line(f.Message)
 	}
 	return terminal.Line(f.Kind + ": " + f.Message)
 }
 
-// valueText is a value as JSON in one line of at most n columns.
-func valueText(v any, n int) string {
+// ValueText is a value as JSON in one line of at most n columns.
+func ValueText(v any, n int) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -308,8 +314,8 @@ func valueText(v any, n int) string {
 	return terminal.Truncate(terminal.Line(strings.TrimSpace(b.String())), n)
 }
 
-// clock is a duration as a person reads it: 12ms, 3.2s, 2m03s, 10m, 1h05m.
-func clock(d time.Duration) string {
+// Clock is a duration as a person reads it: 12ms, 3.2s, 2m03s, 10m, 1h05m.
+func Clock(d time.Duration) string {
 	d = max(0, d) // the machine's clock may have been set back
 	switch {
 	case d < time.Second:
