@@ -85,7 +85,9 @@ func (w *digester) word(values ...any) {
 
 // value adds plain data, the keys of objects in order.
 func (w *digester) value(v any) {
-	switch v := Plain(v).(type) {
+	switch v := v.(type) {
+	case *Object:
+		w.value(Plain(v))
 	case map[string]any:
 		w.out = append(w.out, '{')
 		for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -101,8 +103,12 @@ func (w *digester) value(v any) {
 		w.out = append(w.out, ']')
 	case string:
 		w.out = strconv.AppendQuote(w.out, v)
-	case nil, bool, int:
-		w.word("=", v)
+	case int:
+		w.out = append(strconv.AppendInt(w.out, int64(v), 10), ',')
+	case nil:
+		w.out = append(w.out, "nil,"...)
+	case bool:
+		w.out = append(strconv.AppendBool(w.out, v), ',')
 	default:
 		w.out = fmt.Appendf(w.out, "%T %v,", v, v)
 	}

@@ -75,17 +75,40 @@ const maxChain = 6
 type search struct {
 	*Question
 	answer Answer
-	todo   [][]*branch // by progress
+	todo   [][]untried // by progress
 	seen   map[string]bool
 	digest machine.Digest
 	left   int  // events that may still be applied
 	ranks  bool // the order in which tasks end matters
 }
 
-// branch is a run that has come to a choice, and what was chosen.
+// branch is a run that has come to a choice, and what was chosen: an event, or the
+// value of a slot.
 type branch struct {
+	from  *branch
+	event *choice
+	slot  int
+	value any
+}
+
+// untried is a run that has come to a choice, and what has not been tried there: they
+// are many, and few get their turn. Without any, it is the run that begins.
+type untried struct {
 	from   *branch
-	choice choice
+	events []choice
+	slot   int
+	values []any
+}
+
+// take is the first of what was not tried; last says that no other is left.
+func (u *untried) take() (b *branch, last bool) {
+	switch {
+	case len(u.events) > 0:
+		b, u.events = &branch{from: u.from, event: &u.events[0]}, u.events[1:]
+	case len(u.values) > 0:
+		b, u.values = &branch{from: u.from, slot: u.slot, value: u.values[0]}, u.values[1:]
+	}
+	return b, len(u.events)+len(u.values) == 0
 }
 
 // Explore answers a question.
@@ -105,7 +128,7 @@ func Explore(q Question) Answer {
 	for _, gap := range q.Model.gaps {
 		s.gap(gap)
 	}
-	s.todo = [][]*branch{{nil}}
+	s.todo = [][]untried{{{}}}
 	for !s.answer.Found && !(s.Proof && s.answer.Gap != "") {
 		b, ok := s.next()
 		if !ok {
@@ -125,7 +148,10 @@ func violated(r *Run) bool { return r.State.Reason == "policy" && r.State.Ended(
 func (s *search) next() (b *branch, ok bool) {
 	for i := len(s.todo) - 1; i >= 0; i-- {
 		if len(s.todo[i]) > 0 {
-			b, s.todo[i] = s.todo[i][0], s.todo[i][1:]
+			b, last := s.todo[i][0].take()
+			if last {
+				s.todo[i] = s.todo[i][1:]
+			}
 			return b, true
 		}
 	}
@@ -141,16 +167,16 @@ func (s *search) gap(what string) {
 
 // follow executes a run up to its next choice, and adds what may be chosen there.
 func (s *search) follow(b *branch) {
-	var choices []choice
-	bound := map[int]*choice{}
+	var events []*choice
+	bound := map[int]any{}
 	for at := b; at != nil; at = at.from {
-		if c := &at.choice; c.slot != noSlot {
-			bound[c.slot] = c
+		if at.event == nil {
+			bound[at.slot] = at.value
 		} else {
-			choices = append(choices, *c)
+			events = append(events, at.event)
 		}
 	}
-	slices.Reverse(choices)
+	slices.Reverse(events)
 	r := s.newRun(bound)
 	r.begin()
 	for far := 0; far < maxChain; {
@@ -158,10 +184,10 @@ func (s *search) follow(b *branch) {
 		case r.stopped:
 			return
 		case r.open != noSlot:
-			list := r.bindings(r.open)
-			s.branch(b, r, list[1:])
-			b = &branch{b, list[0]}
-			r.bind(&list[0])
+			rest := untried{from: b, slot: r.open, values: r.bindings(r.open)}
+			b, _ = rest.take()
+			s.later(rest, r)
+			r.bind(b.slot, b.value)
 		case s.Found(r):
 			s.answer.Found, s.answer.Witness, s.answer.Failure = true, slices.Clone(r.Path), r.State.Failure
 			return
@@ -171,32 +197,32 @@ func (s *search) follow(b *branch) {
 			s.gap(TooMany)
 			return
 		case r.settle():
-		case len(choices) > 0:
-			if !r.take(&choices[0]) {
+		case len(events) > 0:
+			if !r.take(events[0]) {
 				s.gap("a run goes on in another way with other values")
 				return
 			}
-			choices = choices[1:]
+			events = events[1:]
 		default:
 			key := string(r.key())
 			if s.seen[key] {
 				return
 			}
 			s.seen[key] = true
-			list := r.moves()
-			if far++; far == maxChain || len(list) == 0 {
-				s.branch(b, r, list)
+			rest := untried{from: b, events: r.moves()}
+			if far++; far == maxChain || len(rest.events) == 0 {
+				s.later(rest, r)
 				return
 			}
-			s.branch(b, r, list[1:])
-			b = &branch{b, list[0]}
-			r.take(&list[0])
+			b, _ = rest.take()
+			s.later(rest, r)
+			r.take(b.event)
 		}
 	}
 }
 
-// branch adds what may follow a run.
-func (s *search) branch(b *branch, r *Run, choices []choice) {
+// later adds what may follow a run.
+func (s *search) later(rest untried, r *Run) {
 	progress := r.followed
 	if s.More >= 0 {
 		progress = r.State.Visits(s.More)
@@ -204,7 +230,7 @@ func (s *search) branch(b *branch, r *Run, choices []choice) {
 	for len(s.todo) <= progress {
 		s.todo = append(s.todo, nil)
 	}
-	for _, c := range choices {
-		s.todo[progress] = append(s.todo[progress], &branch{b, c})
+	if len(rest.events)+len(rest.values) > 0 {
+		s.todo[progress] = append(s.todo[progress], rest)
 	}
 }

@@ -83,7 +83,7 @@ type part struct {
 
 // input is a state key as the caller of a run may set it.
 type input struct {
-	name             string
+	name, source     string
 	counts, optional bool
 	options          []any
 	partial          bool

@@ -9,12 +9,8 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// choice is one thing that may happen, or the value of a slot.
+// choice is one thing that may happen.
 type choice struct {
-	slot   int // noSlot for an event
-	value  any
-	absent bool // the slot's value is not there at all
-
 	kind     machine.EventKind
 	task     machine.TaskID
 	values   []any // of the parts of an output that are read at once
@@ -39,17 +35,12 @@ func (r *Run) newSlot(s slot) int {
 }
 
 // bindings are the values that a slot may have.
-func (r *Run) bindings(at int) []choice {
+func (r *Run) bindings(at int) []any {
 	s := &r.slots[at-1]
 	if s.partial {
 		r.s.gap(quoted(s.key) + " may have many values")
 	}
-	var out []choice
-	for _, v := range s.options {
-		_, absent := v.(unset)
-		out = append(out, choice{slot: at, value: v, absent: absent})
-	}
-	return out
+	return s.options
 }
 
 // moves lists what may happen next.
@@ -197,8 +188,8 @@ func (r *Run) output(v int, id machine.TaskID, values []any) any {
 			value, values = values[0], values[1:]
 		default:
 			end.slots[i] = r.newSlot(slot{key: p.keys[0], source: p.source, options: p.options, partial: p.partial})
-			if c := r.bound[end.slots[i]]; c != nil {
-				value, end.slots[i] = c.value, noSlot
+			if known, ok := r.bound[end.slots[i]]; ok {
+				value, end.slots[i] = known, noSlot
 			}
 		}
 		if _, absent := value.(unset); !absent {

@@ -65,9 +65,9 @@ func (r *Run) check() {
 }
 
 // bind gives the slot that has to be bound the value that it has had all along.
-func (r *Run) bind(c *choice) {
-	r.bound[c.slot], r.open = c, noSlot
-	maps.DeleteFunc(r.unknown, func(_ string, at int) bool { return at == c.slot })
+func (r *Run) bind(slot int, value any) {
+	r.bound[slot], r.open = value, noSlot
+	maps.DeleteFunc(r.unknown, func(_ string, at int) bool { return at == slot })
 	r.check()
 }
 

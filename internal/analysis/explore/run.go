@@ -19,7 +19,7 @@ type Run struct {
 	Written map[string]bool
 
 	s     *search
-	bound map[int]*choice
+	bound map[int]any // values of slots
 	// now is the virtual time, in nanoseconds; it stands still where time passes in
 	// any order.
 	now      int64
@@ -61,7 +61,7 @@ const noSlot = 0
 // epoch is when runs begin: any time will do.
 const epoch = int64(1e18)
 
-func (s *search) newRun(bound map[int]*choice) *Run {
+func (s *search) newRun(bound map[int]any) *Run {
 	state := s.Plan.NewState()
 	state.Watched = true
 	if list := s.Model.graph.Secrets; len(list) > 0 {
@@ -94,10 +94,10 @@ func (r *Run) begin() {
 			}
 			continue
 		}
-		at := r.newSlot(slot{key: in.name, options: in.options, partial: in.partial, source: "input " + in.name})
-		if c := r.bound[at]; c != nil {
-			if !c.absent {
-				input[in.name] = c.value
+		at := r.newSlot(slot{key: in.name, options: in.options, partial: in.partial, source: in.source})
+		if value, known := r.bound[at]; known {
+			if value != any(unset{}) {
+				input[in.name] = value
 			}
 			continue
 		}

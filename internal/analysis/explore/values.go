@@ -23,7 +23,7 @@ const (
 // begin finds what the caller of a run may give.
 func (m *Model) begin() {
 	for i, k := range m.graph.State {
-		in := input{name: k.Name.Value, counts: m.counts[k.Name.Value], optional: !k.Required && k.Default == nil}
+		in := input{name: k.Name.Value, source: "input " + k.Name.Value, counts: m.counts[k.Name.Value], optional: !k.Required && k.Default == nil}
 		in.options, in.partial = m.keyOptions(i)
 		if k.Once {
 			in.options, in.partial = nil, true
