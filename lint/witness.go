@@ -10,13 +10,13 @@ import (
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
-// Bounds of the events that are applied to runs.
+// Bounds of the steps that trying runs takes.
 const (
-	maxEvents   = 9_000 // for all of a graph
-	maxSearched = 6_000 // for one search that knows where to look
-	maxTried    = 1_500 // for another
-	maxShown    = 2_000 // for all that rules besides those of policies ask of a graph
-	maxShownOne = 400   // for one of these
+	maxEvents   = 36_000 // for all of a graph
+	maxSearched = 18_000 // for one search that knows where to look
+	maxTried    = 5_000  // for another
+	maxShown    = 8_000  // for all that rules besides those of policies ask of a graph
+	maxShownOne = 1_600  // for one of these
 )
 
 // shows asks for a run of the graph without its policies, along a path if one is given.

@@ -58,6 +58,10 @@ func (p *Plan) fireJoins(s *State) *ending {
 
 func (p *Plan) settleJoins(s *State) *ending {
 	for i := 0; i < len(s.barriers); i++ {
+		s.Looked += len(s.barriers) + len(s.next) + len(s.parked)
+		if s.MostLooked > 0 && s.Looked > s.MostLooked {
+			return &ending{status: Failed, reason: "error", failure: &Failure{Kind: "internal", Message: "joins were looked at more often than may be"}}
+		}
 		b := &s.barriers[i]
 		b.forgetDead()
 		if len(b.arrivals)+len(b.detours) == 0 {

@@ -122,6 +122,10 @@ type State struct {
 	// lists holds, by key, the lists of append reducers with room to grow.
 	lists map[int][]any
 
+	// Looked counts the branches and joins that joins were compared with. A run in which
+	// that comes to more than MostLooked, unless it is 0, fails: branches that bypass
+	// joins in loops are followed along each way there is, of which there may be 2ⁿ.
+	Looked, MostLooked int
 	// Watched makes Apply take notes; Warns, of elements that failed at least.
 	Watched, Warns bool
 	// Explain adds to what AppendCandidates says the values that conditions read.

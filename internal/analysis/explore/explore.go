@@ -47,8 +47,8 @@ type Question struct {
 	// more often.
 	Guide []int
 	More  int
-	// Budget is how many events may still be applied; it is counted down. Most is how
-	// many this search may apply.
+	// Budget is how many steps may still be taken; it is counted down. Most is how many
+	// this search may take.
 	Budget *int
 	Most   int
 }
@@ -78,7 +78,7 @@ type search struct {
 	todo   [][]untried // by progress
 	seen   map[string]bool
 	digest machine.Digest
-	left   int  // events that may still be applied
+	left   int  // steps that may still be taken
 	ranks  bool // the order in which tasks end matters
 }
 
@@ -134,7 +134,7 @@ func Explore(q Question) Answer {
 		if !ok {
 			break
 		}
-		if *q.Budget <= 0 || s.left <= 0 {
+		if s.spent() {
 			s.gap(TooMany)
 			break
 		}
@@ -193,7 +193,7 @@ func (s *search) follow(b *branch) {
 			return
 		case r.State.Ended():
 			return
-		case *s.Budget <= 0 || s.left <= 0:
+		case s.spent():
 			s.gap(TooMany)
 			return
 		case r.settle():
@@ -205,11 +205,13 @@ func (s *search) follow(b *branch) {
 			events = events[1:]
 		default:
 			key := string(r.key())
+			s.spend(1 + len(key)/bytesAStep)
 			if s.seen[key] {
 				return
 			}
 			s.seen[key] = true
 			rest := untried{from: b, events: r.moves()}
+			s.spend(costOfChoice * len(rest.events))
 			if far++; far == maxChain || len(rest.events) == 0 {
 				s.later(rest, r)
 				return

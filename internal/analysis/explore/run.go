@@ -62,6 +62,7 @@ const noSlot = 0
 const epoch = int64(1e18)
 
 func (s *search) newRun(bound map[int]any) *Run {
+	s.spend(costOfRun + (s.Plan.NodeCount()+len(s.Model.graph.State))/nodesAStep)
 	state := s.Plan.NewState()
 	state.Watched = true
 	if list := s.Model.graph.Secrets; len(list) > 0 {
@@ -109,23 +110,39 @@ func (r *Run) begin() {
 	r.apply(machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "run"}, Input: input})
 }
 
-// weight is how many nodes make the begin of a run cost one more: it grows with the graph.
-const weight = 100
+// What trying runs costs, in steps of which the machine does about a million in a second.
+const (
+	costOfRun    = 16 // and one more for so many nodes and state keys:
+	nodesAStep   = 3
+	costOfEvent  = 2 // and one more for so many notes, and comparisons at joins:
+	notesAStep   = 4
+	looksAStep   = 8
+	costOfChoice = 1
+	bytesAStep   = 50 // of digests
+)
+
+// spend counts steps.
+func (s *search) spend(steps int) {
+	*s.Budget -= steps
+	s.left -= steps
+}
+
+// spent reports whether no steps are left.
+func (s *search) spent() bool { return *s.Budget <= 0 || s.left <= 0 }
 
 // apply brings an event into the machine, and notes what it wants then.
 func (r *Run) apply(e machine.Event) {
-	cost := 1
-	if e.Kind == machine.RunBegan {
-		cost += r.s.Plan.NodeCount() / weight
-	}
-	*r.s.Budget -= cost
-	r.s.left -= cost
 	if e.At = r.now; e.Kind == machine.Advanced {
 		r.advance, r.stepped = false, 0
 	}
+	looked := r.State.Looked
+	r.State.MostLooked = looked + looksAStep*max(1, min(*r.s.Budget, r.s.left))
 	cmds, err := r.s.Plan.Apply(r.State, e)
-	if err != nil {
-		r.stopped = true
+	r.s.spend(costOfEvent + len(r.State.Notes())/notesAStep + (r.State.Looked-looked)/looksAStep)
+	if r.State.Looked > r.State.MostLooked {
+		r.s.gap(TooMany)
+	}
+	if r.stopped = err != nil || r.State.Looked > r.State.MostLooked; r.stopped {
 		return
 	}
 	for i := range cmds {
