@@ -57,7 +57,7 @@ func (f *facts) unaware(fanned bool) *knowledge {
 }
 
 func (r *roundTrip) from(v int, k *knowledge) []int {
-	key := fmt.Sprint(v, " ", k.key())
+	key := fmt.Sprint(v, " ", string(k.appendKey(nil)))
 	if at, seen := r.state[key]; seen {
 		if at == done {
 			return nil

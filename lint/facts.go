@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/assignment"
 	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
@@ -53,6 +54,9 @@ type facts struct {
 	theDead       map[int]bool // edges that are proven never to fire
 	theCounts     *boundWalk
 	theReached    *stateSpace
+	theSolved     map[string]bool
+	clauses       map[*eval.Tree]*clause
+	clauseOf      map[string]int // their numbers, by what they say
 	theEnding     []bool
 	plans         map[int]*machine.Plan  // by policy, see planFor
 	models        map[int]*explore.Model // by policy, see modelFor

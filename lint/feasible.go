@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/assignment"
@@ -34,8 +34,16 @@ type knowledge struct {
 // claim is the outcome of a condition over state keys only.
 type claim struct {
 	solve.Claim
-	key   string
-	roots []string
+	number int // see facts.clause; 0 for none
+	roots  []string
+}
+
+// clause is a part of a condition: the state keys that it reads, if it reads nothing else
+// than them and what is counted, and whether it reads that. Equal parts have one number.
+type clause struct {
+	number        int
+	roots         []string
+	known, counts bool
 }
 
 // feasible reports whether a path from the start can be walked as far as its
@@ -166,20 +174,46 @@ func (k *knowledge) clone() *knowledge {
 	}
 }
 
-// key tells what is known apart.
-func (k *knowledge) key() string {
-	parts := make([]string, 0, len(k.claims)+len(k.values))
+// appendKey tells what is known apart.
+func (k *knowledge) appendKey(key []byte) []byte {
+	numbers := make([]int, 0, few)
 	for i := range k.claims {
-		parts = append(parts, fmt.Sprint(k.claims[i].key, k.claims[i].Holds))
+		numbers = append(numbers, k.claims[i].code())
 	}
-	for name, values := range k.values {
-		parts = append(parts, fmt.Sprintf("%s = %#v", name, values))
-	}
+	key = appendSorted(key, numbers)
+	numbers = numbers[:0]
 	for name := range k.filled {
-		parts = append(parts, name)
+		numbers = append(numbers, k.f.keyOf[name])
 	}
-	slices.Sort(parts)
-	return strings.Join(append(parts, k.counts.key()), "\n")
+	key = appendSorted(key, numbers)
+	for _, name := range slices.Sorted(maps.Keys(k.values)) {
+		key = k.appendValues(key, name)
+	}
+	return k.counts.appendKey(key)
+}
+
+// few is how many claims there are mostly.
+const few = 32
+
+// code is a number for the claim.
+func (c *claim) code() int {
+	if c.Holds {
+		return 2*c.number + 1
+	}
+	return 2 * c.number
+}
+
+func (k *knowledge) appendValues(key []byte, name string) []byte {
+	return fmt.Appendf(strconv.AppendInt(key, int64(k.f.keyOf[name]), 10), "%#v", k.values[name])
+}
+
+// appendSorted adds numbers to a key, whatever their order.
+func appendSorted(key []byte, numbers []int) []byte {
+	slices.Sort(numbers)
+	for _, n := range numbers {
+		key = append(strconv.AppendInt(key, int64(n), 36), ' ')
+	}
+	return append(key, ';')
 }
 
 // leave forgets what a node's writes change, and learns what they make certain.
@@ -268,24 +302,60 @@ func (k *knowledge) possible(c claim) bool {
 	list := []solve.Claim{c.Claim}
 	roots := slices.Clone(c.roots)
 	used := make([]bool, len(k.claims))
-	valid := (&site{f: k.f, failed: true}).valid
-	for again := true; again; {
+	codes := append(make([]int, 0, few), c.code())
+	for again := true; again && len(list) <= most; {
 		again = false
-		for i := len(k.claims) - 1; i >= 0; i-- {
+		for i := len(k.claims) - 1; i >= 0 && len(list) <= most; i-- {
 			old := &k.claims[i]
 			if used[i] || !slices.ContainsFunc(old.roots, func(name string) bool { return slices.Contains(roots, name) }) {
 				continue
 			}
-			if len(list) > most {
-				return k.f.solver.Possible(list, k.domain)
-			}
 			used[i], again = true, true
-			list, roots = append(list, old.Claim), append(roots, old.roots...)
+			list, roots, codes = append(list, old.Claim), append(roots, old.roots...), append(codes, old.code())
 		}
 	}
-	k.f.weighed += len(list)
-	_, possible := k.f.solver.Model(list, solve.Problem{Domain: k.domain, Valid: valid})
+	before := k.f.solver.Spent
+	decide := func() bool {
+		_, possible := k.f.solver.Model(list, solve.Problem{Domain: k.domain, Valid: (&site{f: k.f, failed: true}).valid})
+		return possible
+	}
+	possible := false
+	if c.number == 0 {
+		possible = decide()
+	} else {
+		possible = k.f.remember(k.question(codes, roots), decide)
+	}
+	k.f.weighed += 1 + k.f.solver.Spent - before
 	return possible
+}
+
+// question tells claims apart for which something else may be found out.
+func (k *knowledge) question(codes []int, roots []string) string {
+	key := appendSorted(make([]byte, 0, 128), codes)
+	slices.Sort(roots)
+	for _, name := range slices.Compact(roots) {
+		if k.filled[name] {
+			key = append(key, '!')
+		}
+		if _, known := k.values[name]; known {
+			key = k.appendValues(key, name)
+		}
+		key = append(key, ';')
+	}
+	return string(k.counts.appendKey(strconv.AppendBool(key, k.fanned)))
+}
+
+// remember looks up what was found out about a question, or finds it out.
+func (f *facts) remember(question string, decide func() bool) bool {
+	out, known := f.theSolved[question]
+	if !known {
+		out = decide()
+		if f.theSolved == nil {
+			f.theSolved = map[string]bool{}
+		}
+		f.theSolved[question] = out
+	}
+	return out
 }
 
 // take learns from a group that fired, and from those that were tried before it.
@@ -333,32 +403,44 @@ func (k *knowledge) condition(p *eval.Program, t *eval.Tree, outcome bool) {
 		k.condition(p, t.Args[1], outcome)
 		return
 	}
-	roots, ok := k.roots(p, t)
-	if !ok || k.fanned && !k.stable(roots, k.at) {
+	part := k.clause(p, t)
+	if !part.known || k.fanned && !k.stable(part.roots, k.at) {
 		return
 	}
-	c := claim{Claim: solve.Claim{Tree: t, Holds: outcome}, key: t.Key(), roots: roots}
+	c := claim{Claim: solve.Claim{Tree: t, Holds: outcome}, number: part.number, roots: part.roots}
 	k.bad = k.bad || !k.possible(c)
-	if k.counts.speaks(t) {
+	if part.counts {
 		return // it holds for this visit only
 	}
-	known := slices.ContainsFunc(k.claims, func(old claim) bool { return old.key == c.key && old.Holds == outcome })
+	known := slices.ContainsFunc(k.claims, func(old claim) bool { return old.number == c.number && old.Holds == outcome })
 	if !known {
 		k.claims = append(k.claims, c)
 	}
 }
 
-// roots are the state keys that a part of a program reads; not ok when it reads
-// anything else than them and what is counted. What is not understood of it may read
+// clause looks at a part of a program once. What is not understood of it may read
 // whatever the program reads.
-func (k *knowledge) roots(p *eval.Program, t *eval.Tree) (names []string, ok bool) {
-	ok = true
+func (k *knowledge) clause(p *eval.Program, t *eval.Tree) *clause {
+	f := k.f
+	if c := f.clauses[t]; c != nil {
+		return c
+	}
+	if f.clauses == nil {
+		f.clauses, f.clauseOf = map[*eval.Tree]*clause{}, map[string]int{}
+	}
+	c := &clause{known: true, counts: k.counts.speaks(t)}
+	key := t.Key()
+	if c.number = f.clauseOf[key]; c.number == 0 {
+		c.number = len(f.clauseOf) + 1
+		f.clauseOf[key] = c.number
+	}
+	f.clauses[t] = c
 	read := func(path []string, counts bool) {
-		_, declared := k.f.keyOf[path[0]]
+		_, declared := f.keyOf[path[0]]
 		_, counted := k.counted(path)
-		ok = ok && (declared || counts && counted)
-		if declared && !slices.Contains(names, path[0]) {
-			names = append(names, path[0])
+		c.known = c.known && (declared || counts && counted)
+		if declared && !slices.Contains(c.roots, path[0]) {
+			c.roots = append(c.roots, path[0])
 		}
 	}
 	t.Each(func(part *eval.Tree) {
@@ -371,5 +453,5 @@ func (k *knowledge) roots(p *eval.Program, t *eval.Tree) (names []string, ok boo
 			read(part.Path, true)
 		}
 	})
-	return names, ok
+	return c
 }

@@ -3,8 +3,8 @@
 package lint
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
@@ -48,7 +48,12 @@ func (t *pathCounts) clone() pathCounts {
 	return out
 }
 
-func (t *pathCounts) key() string { return fmt.Sprint(t.visits, min(t.step, t.of.stepCap)) }
+func (t *pathCounts) appendKey(key []byte) []byte {
+	for _, n := range t.visits {
+		key = append(strconv.AppendInt(key, int64(n), 10), ' ')
+	}
+	return strconv.AppendInt(key, int64(min(t.step, t.of.stepCap)), 10)
+}
 
 // run counts a visit of a node, unless its limit refuses it.
 func (k *knowledge) run(v int) {

@@ -4,8 +4,8 @@
 package lint
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 )
@@ -17,6 +17,7 @@ type stateSpace struct {
 	f      *facts
 	states []pathState
 	number map[string]int
+	key    []byte // for the next state
 	// cut says that not all was followed: what wasn't found may be there.
 	cut bool
 }
@@ -48,11 +49,11 @@ func (f *facts) stateSpace() *stateSpace {
 }
 
 func (g *stateSpace) state(at int, k *knowledge) int {
-	key := fmt.Sprint(at, k.fanned, k.key())
-	i, known := g.number[key]
+	g.key = k.appendKey(strconv.AppendBool(strconv.AppendInt(g.key[:0], int64(at), 10), k.fanned))
+	i, known := g.number[string(g.key)]
 	if !known {
 		i = len(g.states)
-		g.number[key] = i
+		g.number[string(g.key)] = i
 		g.states = append(g.states, pathState{at: at, know: k})
 	}
 	return i
