@@ -3,7 +3,6 @@
 package lint
 
 import (
-	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/assignment"
 	"github.com/graphrun/graphrun/internal/analysis/concurrency"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
@@ -55,7 +54,7 @@ type facts struct {
 	theCounts     *boundWalk
 	theReached    *stateSpace
 	theSolved     map[string]bool
-	clauses       map[*eval.Tree]*clause
+	clauses       map[placed]*clause
 	clauseOf      map[string]int // their numbers, by what they say
 	theEnding     []bool
 	plans         map[int]*machine.Plan  // by policy, see planFor

@@ -1,0 +1,182 @@
+// What conditions claim of the state on a path, and whether all of it can hold.
+
+package lint
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/solve"
+)
+
+// claim is the outcome of a condition over state keys only.
+type claim struct {
+	solve.Claim
+	number int // see facts.clause; 0 for none
+	roots  []string
+}
+
+// clause is a part of a condition: the state keys that it reads, if it reads nothing else
+// than them and what is counted, and whether it reads that. Equal parts have one number.
+type clause struct {
+	number        int
+	roots         []string
+	known, counts bool
+}
+
+// decides reports whether all that a condition reads is known.
+func (k *knowledge) decides(p *eval.Program) bool {
+	return k != nil && !slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
+		return len(k.values[r.Path[0]]) != 1 || len(r.Path) > 1
+	})
+}
+
+// possible reports whether a condition can have an outcome, given what is known:
+// of what it reads, and of what that hangs together with.
+func (k *knowledge) possible(c claim) bool {
+	const most = 40 // older ones are left out: a long path is rather taken for possible
+	list := []solve.Claim{c.Claim}
+	roots := slices.Clone(c.roots)
+	used := make([]bool, len(k.claims))
+	codes := append(make([]int, 0, few), c.code())
+	for again := true; again && len(list) <= most; {
+		again = false
+		for i := len(k.claims) - 1; i >= 0 && len(list) <= most; i-- {
+			old := &k.claims[i]
+			if used[i] || !slices.ContainsFunc(old.roots, func(name string) bool { return slices.Contains(roots, name) }) {
+				continue
+			}
+			used[i], again = true, true
+			list, roots, codes = append(list, old.Claim), append(roots, old.roots...), append(codes, old.code())
+		}
+	}
+	before := k.f.solver.Spent
+	decide := func() bool {
+		_, possible := k.f.solver.Model(list, solve.Problem{Domain: k.domain, Valid: (&site{f: k.f, failed: true}).valid})
+		return possible
+	}
+	possible := false
+	if c.number == 0 {
+		possible = decide()
+	} else {
+		possible = k.f.remember(k.question(codes, roots), decide)
+	}
+	k.f.weighed += 1 + k.f.solver.Spent - before
+	return possible
+}
+
+// question tells claims apart for which something else may be found out.
+func (k *knowledge) question(codes []int, roots []string) string {
+	key := appendSorted(make([]byte, 0, 128), codes)
+	slices.Sort(roots)
+	for _, name := range slices.Compact(roots) {
+		if k.filled[name] {
+			key = append(key, '!')
+		}
+		if _, known := k.values[name]; known {
+			key = k.appendValues(key, name)
+		}
+		key = append(key, ';')
+	}
+	return string(k.counts.appendKey(strconv.AppendBool(key, k.fanned)))
+}
+
+// remember looks up what was found out about a question, or finds it out.
+func (f *facts) remember(question string, decide func() bool) bool {
+	out, known := f.theSolved[question]
+	if !known {
+		out = decide()
+		if f.theSolved == nil {
+			f.theSolved = map[string]bool{}
+		}
+		f.theSolved[question] = out
+	}
+	return out
+}
+
+// condition takes a part of a program's condition apart into what it shows.
+func (k *knowledge) condition(p *eval.Program, t *eval.Tree, outcome bool) {
+	switch {
+	case t.Op == eval.TreeUnary && t.Name == "not":
+		k.condition(p, t.Args[0], !outcome)
+		return
+	case t.Op == eval.TreeBinary && (t.Name == "and" && outcome || t.Name == "or" && !outcome):
+		k.condition(p, t.Args[0], outcome)
+		k.condition(p, t.Args[1], outcome)
+		return
+	}
+	part := k.clause(p, t)
+	if !part.known || k.fanned && !k.stable(part.roots, k.at) {
+		return
+	}
+	c := claim{Claim: solve.Claim{Tree: t, Holds: outcome}, number: part.number, roots: part.roots}
+	k.bad = k.bad || !k.possible(c)
+	if part.counts {
+		return // it holds for this visit only
+	}
+	known := slices.ContainsFunc(k.claims, func(old claim) bool { return old.number == c.number && old.Holds == outcome })
+	if !known {
+		k.claims = append(k.claims, c)
+	}
+}
+
+// placed is a part of a program, and what is counted where it is tried.
+type placed struct {
+	counts *boundWalk
+	tree   *eval.Tree
+}
+
+// clause looks at a part of a program once. What is not understood of it may read
+// whatever the program reads.
+func (k *knowledge) clause(p *eval.Program, t *eval.Tree) *clause {
+	f := k.f
+	at := placed{k.counts.of, t}
+	if c := f.clauses[at]; c != nil {
+		return c
+	}
+	if f.clauses == nil {
+		f.clauses, f.clauseOf = map[placed]*clause{}, map[string]int{}
+	}
+	c := &clause{known: true, counts: k.counts.speaks(t)}
+	key := t.Key()
+	if c.number = f.clauseOf[key]; c.number == 0 {
+		c.number = len(f.clauseOf) + 1
+		f.clauseOf[key] = c.number
+	}
+	f.clauses[at] = c
+	read := func(path []string, counts bool) {
+		_, declared := f.keyOf[path[0]]
+		_, counted := k.counted(path)
+		c.known = c.known && (declared || counts && counted)
+		if declared && !slices.Contains(c.roots, path[0]) {
+			c.roots = append(c.roots, path[0])
+		}
+	}
+	t.Each(func(part *eval.Tree) {
+		switch part.Op {
+		case eval.TreeOther:
+			for _, r := range p.Reads() {
+				read(r.Path, false)
+			}
+		case eval.TreePath:
+			read(part.Path, true)
+		}
+	})
+	return c
+}
+
+// learn takes in how the conditions of a group came out: of edges that may all fire, all
+// of them where none did.
+func (k *knowledge) learn(g *controlflow.Group, outcome bool) {
+	edges := g.Edges
+	if !g.Subset { // those of one declaration, which have one condition
+		edges = edges[:1]
+	}
+	for _, e := range edges {
+		if when := k.f.bound.Edges[e].When; when != nil {
+			k.condition(when, when.Tree(), outcome)
+		}
+	}
+}
