@@ -4,8 +4,10 @@
 package lint
 
 import (
-	"fmt"
+	"encoding/binary"
+	"math"
 	"slices"
+	"strconv"
 
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 )
@@ -57,6 +59,7 @@ type boundWalk struct {
 	tolerated               map[int]bool
 
 	known map[string]int // state numbers by key
+	key   []byte         // of the next state
 	queue []boundState
 	moves []boundMove
 	// start and done are state numbers; states is how many there are.
@@ -102,8 +105,23 @@ type way struct {
 	claims []held
 }
 
-func (s *boundState) key() string {
-	return fmt.Sprint(s.active, s.parked, s.waiting, s.bypassed, s.lost, s.visits, s.step, s.values)
+// appendKey tells states apart.
+func (s *boundState) appendKey(key []byte) []byte {
+	for _, list := range [...][]int{s.active, s.parked, s.bypassed, s.lost, s.visits} {
+		for _, n := range list {
+			key = append(strconv.AppendInt(key, int64(n), 36), ' ')
+		}
+		key = append(key, ';')
+	}
+	for _, a := range s.waiting {
+		key = append(strconv.AppendInt(append(strconv.AppendInt(key, int64(a.join), 36), ' '), int64(a.count), 36), ' ')
+	}
+	key = strconv.AppendInt(append(key, ';'), int64(s.step), 36)
+	for _, v := range s.values {
+		key = binary.BigEndian.AppendUint64(strconv.AppendBool(key, v.null), math.Float64bits(v.lo))
+		key = binary.BigEndian.AppendUint64(key, math.Float64bits(v.hi))
+	}
+	return key
 }
 
 // explore finds all states; false when there are too many.
@@ -140,7 +158,7 @@ func (w *boundWalk) explore() bool {
 // spent reports whether joins were looked at as often as may be.
 func (w *boundWalk) spent() bool {
 	if w.room > 0 {
-		return w.releases > maxReleases/20
+		return w.releases > maxReleases/100
 	}
 	return w.releases > maxReleases
 }
@@ -150,11 +168,11 @@ func (w *boundWalk) number(s boundState) int {
 	if len(s.active)+len(s.parked)+len(s.waiting) == 0 {
 		s = boundState{}
 	}
-	key := s.key()
-	if n, ok := w.known[key]; ok {
+	w.key = s.appendKey(w.key[:0])
+	if n, ok := w.known[string(w.key)]; ok {
 		return n
 	}
-	w.known[key] = len(w.queue)
+	w.known[string(w.key)] = len(w.queue)
 	w.queue = append(w.queue, s)
 	return len(w.queue) - 1
 }

@@ -33,6 +33,10 @@ func (k *knowledge) decides(p *eval.Program) bool {
 	})
 }
 
+// costOfClaim is what looking for the claims that hang together with one costs, in steps
+// of the solver.
+const costOfClaim = 20
+
 // possible reports whether a condition can have an outcome, given what is known:
 // of what it reads, and of what that hangs together with.
 func (k *knowledge) possible(c claim) bool {
@@ -63,7 +67,7 @@ func (k *knowledge) possible(c claim) bool {
 	} else {
 		possible = k.f.remember(k.question(codes, roots), decide)
 	}
-	k.f.weighed += 1 + k.f.solver.Spent - before
+	k.f.weighed += costOfClaim + len(k.claims) + k.f.solver.Spent - before
 	return possible
 }
 

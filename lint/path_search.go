@@ -25,8 +25,8 @@ type stateSpace struct {
 // maxWalked is how many states of the state space are followed for one graph.
 const maxWalked = 5_000
 
-// maxWeighed is how many claims the solver is given for that.
-const maxWeighed = 10_000
+// maxWeighed is how many steps the solver takes for that.
+const maxWeighed = 300_000
 
 // pathState is a node and what is known on the way to it.
 type pathState struct {
@@ -78,6 +78,7 @@ func (g *stateSpace) next(i int) []onward {
 		after := know.clone()
 		after.run(at)
 		after = after.onward(groups, j)
+		g.f.weighed += (2 + len(groups[j].Targets)) * (costOfClaim + len(know.claims) + len(know.values))
 		for _, t := range groups[j].Targets {
 			if after.bad {
 				continue

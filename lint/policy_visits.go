@@ -54,10 +54,10 @@ func (f *facts) canRun(p *policy) bool {
 
 // maxExplored bounds the states that all policies of a graph are explored with;
 // beyond it nothing is said.
-const maxExplored = 5_000
+const maxExplored = 1_600
 
 // roomOfPolicy is how many states one policy is explored with.
-const roomOfPolicy = 1_250
+const roomOfPolicy = 400
 
 // tooOften is a run in which the place runs once more than the policy allows;
 // nil when there is none or the loop is bounded by what only a run can tell:

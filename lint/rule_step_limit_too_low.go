@@ -100,7 +100,7 @@ func (f *facts) branchesExceed(limit int, at spec.Span) {
 	if !f.hasGuards() {
 		return // they have errors of their own
 	}
-	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: maxChildren, family: family{}, room: 4_000}
+	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: maxChildren, family: family{}, room: 1_000}
 	w.prepare()
 	if !w.explore() {
 		return

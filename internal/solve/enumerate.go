@@ -26,7 +26,7 @@ func (s *solver) whole(out *Result) bool {
 		all[i] = i
 	}
 	vars := s.variables()
-	if !s.affordable(vars, len(all)) {
+	if !s.affordable(vars, all) {
 		return false
 	}
 	counts, exhaustive := s.enumerate(vars, all)
@@ -50,14 +50,18 @@ func unique(vars []int) []int {
 	return slices.Compact(vars)
 }
 
-func (s *solver) affordable(vars []int, conds int) bool {
-	n := max(conds, 1)
+func (s *solver) affordable(vars, conds []int) bool {
+	n := 1
 	for _, v := range vars {
-		if n *= len(s.vars[v].values); n > budget {
+		if n *= len(s.vars[v].values); n*max(len(conds), 1) > budget {
 			return false
 		}
 	}
-	return s.meter.affords(n)
+	steps := 0
+	for _, i := range conds {
+		steps += n * s.sizes[i]
+	}
+	return s.meter.affords(steps)
 }
 
 func (t *outcome) judge(v *Verdict, all bool) {
@@ -79,7 +83,6 @@ func (s *solver) enumerate(vars, conds []int) (seen []outcome, exhaustive bool) 
 	at := make([]int, len(s.vars))
 	exhaustive = true
 	for more := true; more; more = s.advance(vars, at, false) {
-		s.meter.Spent += len(conds)
 		winner, broken := -1, false
 		for k, i := range conds {
 			value := s.eval(s.conds[i], at)
@@ -139,7 +142,7 @@ func (s *solver) piecewise(out *Result) {
 		one := &solver{problem: Problem{Conditions: []*eval.Program{c}, Domain: s.problem.Domain}, meter: s.meter}
 		one.take(c.Tree())
 		one.divide()
-		if uses := one.uses[0]; one.affordable(uses, 1) {
+		if uses := one.uses[0]; one.affordable(uses, []int{0}) {
 			seen, _ := one.enumerate(uses, []int{0})
 			seen[0].judge(&out.Verdicts[i], true)
 		}
@@ -150,7 +153,7 @@ func (s *solver) piecewise(out *Result) {
 			vars = append(vars, s.uses[i]...)
 		}
 		vars = unique(vars)
-		if s.spend(vars, len(group)) {
+		if s.spend(vars, group) {
 			seen, exhaustive := s.enumerate(vars, group)
 			out.Exhaustive = out.Exhaustive || exhaustive
 			for k, i := range group {
@@ -164,11 +167,11 @@ func (s *solver) piecewise(out *Result) {
 }
 
 // spend takes the price of trying all combinations off what is left of work.
-func (s *solver) spend(vars []int, conds int) bool {
+func (s *solver) spend(vars, conds []int) bool {
 	if s.work <= 0 || !s.affordable(vars, conds) {
 		return false
 	}
-	n := conds
+	n := len(conds)
 	for _, v := range vars {
 		n *= len(s.vars[v].values)
 	}
@@ -241,7 +244,7 @@ func (s *solver) pairs(out *Result) {
 
 func (s *solver) pair(i, j int, v *Verdict) {
 	vars := unique(slices.Concat(s.uses[i], s.uses[j]))
-	if !s.spend(vars, 2) {
+	if !s.spend(vars, []int{i, j}) {
 		return
 	}
 	seen, _ := s.enumerate(vars, []int{i, j})

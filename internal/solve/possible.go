@@ -30,6 +30,9 @@ func (r *Solver) Possible(claims []Claim, domain func(path []string, typ eval.Ty
 // claims can't be refuted, and not possible where they are. Of the problem, Domain and
 // Valid count.
 func (r *Solver) Model(claims []Claim, p Problem) (values []Binding, possible bool) {
+	if !r.affords(1) {
+		return nil, true
+	}
 	s, done := r.take(p)
 	defer done()
 	for _, c := range claims {
@@ -46,14 +49,13 @@ func (r *Solver) Model(claims []Claim, p Problem) (values []Binding, possible bo
 			return nil, true
 		}
 	}
-	if s.empty() || !r.affords(n) {
+	if s.empty() || !r.affords(n/max(len(claims), 1)*s.formulas) {
 		return nil, true
 	}
 	clear := s.understood(vars)
 	at := make([]int, len(s.vars))
 	for more := true; more; more = s.advance(vars, at, false) {
 		all := true
-		r.Spent += len(claims)
 		for i, c := range claims {
 			if all = s.eval(s.conds[i], at) == any(c.Holds); !all {
 				break

@@ -124,8 +124,9 @@ func PathName(path []string) string {
 // Solver decides problems one after the other, with the memory of those before.
 // The zero value is ready. It is for one goroutine at a time.
 type Solver struct {
-	// Most is how many conditions may be evaluated in all, 0 for any number.
-	// What is left over then stays undecided, whatever the time it would take.
+	// Most is how many steps may be taken in all, 0 for any number: parts of conditions
+	// that are looked at or evaluated. What is left over then stays undecided, whatever
+	// the time it would take.
 	Most int
 	// Spent is how many were.
 	Spent int
@@ -137,6 +138,9 @@ type Solver struct {
 // Solve decides what it can about a problem. The same problem always gives the
 // same result.
 func (r *Solver) Solve(p Problem) Result {
+	if !r.affords(1) {
+		return Result{Verdicts: make([]Verdict, len(p.Conditions)), Partial: true}
+	}
 	s, done := r.take(p)
 	defer done()
 	for _, c := range p.Conditions {
@@ -162,7 +166,7 @@ func (r *Solver) take(p Problem) (s *solver, done func()) {
 
 func (r *Solver) release() { r.busy = false }
 
-// affords reports whether n more evaluations are left.
+// affords reports whether n more steps are left.
 func (r *Solver) affords(n int) bool { return r.Most == 0 || n <= r.Most-r.Spent }
 
 func (s *solver) solve() Result {

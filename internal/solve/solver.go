@@ -13,10 +13,11 @@ type solver struct {
 	problem Problem
 	conds   []*formula
 	uses    [][]int // the variables of each condition, sorted
+	sizes   []int   // the formulas of each condition
 	vars    []variable
 	index   map[string]int // variables by key, once there are more than few
 	work    int            // condition evaluations that piecewise may still spend
-	meter   *Solver        // counts all evaluations
+	meter   *Solver        // counts all steps
 	// measured are the lists whose length conditions ask for, by their paths.
 	measured map[string]*eval.Tree
 
@@ -32,15 +33,19 @@ const few = 8
 // block is how many formulas stand in a block.
 const block = 16
 
+// building is how many steps a formula is, evaluating it being one.
+const building = 4
+
 // reset makes room for another decision.
 func (s *solver) reset(p Problem) {
 	s.problem = p
-	s.conds, s.uses, s.vars = s.conds[:0], s.uses[:0], s.vars[:0]
+	s.conds, s.uses, s.sizes, s.vars = s.conds[:0], s.uses[:0], s.sizes[:0], s.vars[:0]
 	s.index, s.work, s.formulas, s.measured = nil, 0, 0, nil
 }
 
 // formula keeps a formula.
 func (s *solver) formula(f formula) *formula {
+	s.meter.Spent += building
 	at, i := s.formulas/block, s.formulas%block
 	if at == len(s.blocks) {
 		s.blocks = append(s.blocks, make([]formula, block))
@@ -52,8 +57,9 @@ func (s *solver) formula(f formula) *formula {
 
 // take adds a condition.
 func (s *solver) take(t *eval.Tree) {
+	before := s.formulas
 	f := s.condition(t)
-	s.conds = append(s.conds, f)
+	s.conds, s.sizes = append(s.conds, f), append(s.sizes, s.formulas-before)
 	var vars []int
 	if n := len(s.uses); n < cap(s.uses) {
 		vars = s.uses[:n+1][n][:0]

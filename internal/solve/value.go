@@ -13,6 +13,7 @@ type failed struct{}
 
 // eval is the value of a formula; values are indexes into each variable's values.
 func (s *solver) eval(f *formula, at []int) any {
+	s.meter.Spent++
 	switch f.op {
 	case opConst:
 		return f.value

@@ -51,7 +51,7 @@ func (s *solver) search(vars, turn []int, extra []sample) ([]Binding, bool) {
 	}
 	trials := 0
 	for range maxCandidates {
-		if s.meter.Spent += len(s.conds); !s.meter.affords(1) {
+		if !s.meter.affords(1) {
 			return nil, false
 		}
 		if s.allFalse(at) {
@@ -174,7 +174,7 @@ func (s *solver) confirm(values []Binding) bool {
 		}
 	}
 	const weight = 10 // of an evaluation on actual values
-	s.meter.Spent += weight * len(s.problem.Conditions)
+	s.meter.Spent += weight*len(s.problem.Conditions) + s.formulas
 	var vm eval.VM
 	for _, c := range s.problem.Conditions {
 		if holds, err := vm.Test(c, env); err != nil || holds {

@@ -43,7 +43,7 @@ type Model struct {
 	ranks             bool
 	all               []dataflow.Use
 	own               [][]dataflow.Use // by node
-	programs          map[string][]*eval.Program
+	scalars           map[string][]any // by state key, see constants
 }
 
 // condition is that of an edge, and the state keys that it reads.
@@ -98,7 +98,7 @@ func NewModel(g *spec.Graph, bound *bind.Graph, all []dataflow.Use, never *eval.
 	m := &Model{
 		graph: g, bound: bound, counts: map[string]bool{}, visits: map[int]int{}, all: all, own: make([][]dataflow.Use, n),
 		reads: make([][]string, n), readsAfter: make([][]string, n), writes: make([][]written, n), sources: make([]source, n),
-		guards: make([][]condition, n), catches: make([][]condition, n), mayFail: make([]bool, n), kinds: make([][]*machine.Failure, n), programs: map[string][]*eval.Program{},
+		guards: make([][]condition, n), catches: make([][]condition, n), mayFail: make([]bool, n), kinds: make([][]*machine.Failure, n), scalars: map[string][]any{},
 	}
 	if never != nil {
 		m.all = append(slices.Clip(all), dataflow.Use{Node: at, Edge: 0, Field: "never", Program: never})

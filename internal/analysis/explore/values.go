@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -72,13 +73,25 @@ func (m *Model) fitting(options []any, keys ...string) []any {
 // node yields. Those of a policy are none: what only the policy speaks of is left to the
 // run.
 func (m *Model) constants(key string, node int, path []string) []any {
+	if node >= 0 {
+		return scalars(m.own[node], func(r eval.Read) bool {
+			return r.Path[0] == "output" && len(r.Path) > len(path) && slices.Equal(r.Path[1:1+len(path)], path)
+		})
+	}
+	out, known := m.scalars[key]
+	if !known {
+		out = scalars(m.all, func(r eval.Read) bool { return r.Path[0] == key })
+		m.scalars[key] = slices.Clip(out)
+	}
+	return out
+}
+
+// scalars are those in expressions that read something.
+func scalars(uses []dataflow.Use, reads func(eval.Read) bool) []any {
 	var out []any
-	for i := range m.all {
-		e := &m.all[i]
-		if e.Program == nil || e.Field == "never" || !slices.ContainsFunc(e.Program.Reads(), func(r eval.Read) bool {
-			return r.Path[0] == key && key != "" ||
-				e.Node == node && node >= 0 && r.Path[0] == "output" && len(r.Path) > len(path) && slices.Equal(r.Path[1:1+len(path)], path)
-		}) {
+	for i := range uses {
+		e := &uses[i]
+		if e.Program == nil || e.Field == "never" || !slices.ContainsFunc(e.Program.Reads(), reads) {
 			continue
 		}
 		e.Program.Tree().Each(func(t *eval.Tree) {
