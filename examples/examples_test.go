@@ -244,7 +244,7 @@ func steady(text string) string {
 		{`"run_id":"[^"]*"`, `"run_id":"ID"`},
 		{`"started_at":"[^"]*"`, `"started_at":"TIME"`},
 		{`"duration_ms":\d+`, `"duration_ms":0`},
-		{`(?m)^run \S+ (of|goes on)`, `run ID $1`},
+		{`(?m)^run \S+ (of|resumes)`, `run ID $1`},
 		{`\b(graphrun (?:logs|why|resume|answer)) [0-9a-f]+-[0-9a-f-]+`, `$1 ID`},
 		{`\bin (\d+ms|\d+\.\ds)\b`, `in 0ms`},
 	} {

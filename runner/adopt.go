@@ -103,7 +103,7 @@ func (r *Runner) adopted(runID string, flow *Flow) (rec *record, back *journal.C
 		return nil, nil, err
 	}
 	if ended.state.Status == machine.Completed {
-		return nil, nil, &InputError{Problems: []string{fmt.Sprintf("run %q has completed: there is nothing to go on with", runID)}}
+		return nil, nil, &InputError{Problems: []string{fmt.Sprintf("run %q has completed: there is nothing to resume", runID)}}
 	}
 	told, err := rec.toldBefore()
 	if err != nil {

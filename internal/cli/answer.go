@@ -149,7 +149,7 @@ func (a *app) sayAnswered(r *runner.Runner, id string, answers []store.GivenAnsw
 	for _, p := range result.Pending {
 		fmt.Fprintln(a.Stderr, questionLine(&p, runview.NewColors(a.colorOn(a.StderrTerminal))))
 	}
-	fmt.Fprintln(a.Stderr, "go on with: "+a.resumeHint(result))
+	fmt.Fprintln(a.Stderr, "next: "+a.resumeHint(result))
 	return nil
 }
 

@@ -22,7 +22,7 @@ func (a *app) next(r *runner.Result) string {
 	}
 	switch r.Status {
 	case machine.Paused, store.Crashed:
-		return "go on with: " + a.resumeHint(r)
+		return "next: " + a.resumeHint(r)
 	case machine.Running:
 		return ""
 	}

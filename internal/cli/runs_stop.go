@@ -118,7 +118,7 @@ func (w *stopping) look(r *store.RunSummary) (settled bool, err error) {
 	case r.Owner != "":
 		return w.ask(r, r.Owner)
 	case w.request == store.RequestPause:
-		return true, usagef("run %q crashed: nothing of it runs that could pause; graphrun resume goes on with it", w.id)
+		return true, usagef("run %q crashed: nothing of it runs that could pause; graphrun resume continues it", w.id)
 	}
 	return w.cancel(r)
 }
@@ -169,7 +169,7 @@ func (w *stopping) say(r *store.RunSummary) error {
 	if w.output.value == "json" {
 		return writeJSON(a.Stdout, inspect.ListRuns([]store.RunSummary{*r})[0], a.StdoutTerminal)
 	}
-	text := fmt.Sprintf("run %s is %s; graphrun resume goes on with it", w.id, r.Status)
+	text := fmt.Sprintf("run %s is %s; graphrun resume continues it", w.id, r.Status)
 	if r.Status == machine.Running {
 		text = fmt.Sprintf("%s was asked to %s run %s", w.asked, w.request, w.id)
 	}

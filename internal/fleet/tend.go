@@ -74,7 +74,7 @@ func (f *Fleet) takeUp(id string) {
 	var full *FullError
 	switch {
 	case err == nil:
-		f.cfg.Log("run " + id + " goes on")
+		f.cfg.Log("run " + id + " resumes")
 	case errors.As(err, &leased), errors.As(err, &full), errors.Is(err, ErrClosing): // it is driven, or later
 	default:
 		f.marks.remove(id)

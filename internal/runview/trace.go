@@ -91,7 +91,7 @@ func (t *Tracer) Lines(e *runner.Event) []string {
 		}
 		return []string{t.colors.Warn(terminal.Line(text))}
 	case runner.RunResumed:
-		return append(t.Flush(), t.colors.Quiet(fmt.Sprintf("run %s goes on", e.RunID)))
+		return append(t.Flush(), t.colors.Quiet(fmt.Sprintf("run %s resumes", e.RunID)))
 	case runner.NodeStarted:
 		t.running[e.Node] = e.Step
 	case runner.NodeRetrying:

@@ -131,7 +131,7 @@ func (s *Store) Open(runID, _ string) (store.Journal, error) {
 		return nil, err
 	}
 	if !open {
-		return closed{keeper{&journal{}}, s.cannot("run %q has ended; resume goes on with it", runID)}, nil
+		return closed{keeper{&journal{}}, s.cannot("run %q has ended; resume continues it", runID)}, nil
 	}
 	return nil, &store.LeasedError{RunID: runID, Owner: "the cluster"}
 }
