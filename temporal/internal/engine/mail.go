@@ -36,6 +36,7 @@ type mail struct {
 	oust    *oust
 	busy    *store.Waiting // is a reply, too
 	over    bool
+	again   bool // it is delivered for the second time
 }
 
 // deliver gives the run what came in.
@@ -87,9 +88,14 @@ func (f *flight) deliver(m *mail) {
 	case m.adopt != nil:
 		f.adopt(m)
 	case m.offer != nil:
-		f.offer(m)
+		if !f.offer(m) {
+			f.inbox = append(f.inbox, m)
+			return
+		}
 	case m.ask != "":
 		f.ask(m.ask)
+	case m.resume != nil && f.next != nil:
+		m.refused = wentOn
 	case m.resume != nil:
 		if !f.driving {
 			m.tape, h.tape = h.tape, nil // who resumes a run asks models and tools
@@ -115,29 +121,41 @@ func (f *flight) ask(request store.Request) {
 	}
 }
 
-// offer gives the run answers; one that pauses for them goes on.
-func (f *flight) offer(m *mail) {
+// offer gives the run answers; one that pauses for them goes on. A driver that is about to
+// end, or to begin, settles nothing: they come before the run once more (false) when that
+// has been carried out.
+func (f *flight) offer(m *mail) bool {
 	h := f.host
+	if f.next != nil {
+		m.refused = tryAgain
+		return true
+	}
 	if f.driving {
 		h.stage.Offer(*m.offer)
 		h.stage.Settle(workflow.Now(f.ctx))
-		if refused, settled := h.store.verdicts[m.offer.ID]; settled {
+		refused, settled := h.store.verdicts[m.offer.ID]
+		switch {
+		case settled:
 			m.refused = refused
-		} else {
+		case !m.again:
+			m.again = true
+			return false
+		default:
 			m.refused = tryAgain
 		}
-		return
+		return true
 	}
 	h.answer(m.offer.Answers, m.offer.By)
 	h.stage.Settle(workflow.Now(f.ctx))
 	if h.err != nil {
 		m.refused = problemsOf(h.err)
 		f.settle()
-		return
+		return true
 	}
 	if h.result.Reason != "pause" {
 		f.goOn()
 	}
+	return true
 }
 
 // tryAgain refuses answers that came while the run was about to pause or to go on.

@@ -187,17 +187,27 @@ func (s *Store) Ask(runID string, request store.Request) error {
 // Offer gives a run answers; Offered then says what came of it.
 func (s *Store) Offer(runID string, offer store.Offer) error {
 	refused, err := s.offer(runID, offer)
-	for end := time.Now().Add(5 * time.Second); err == nil && refused == tryAgain && time.Now().Before(end); {
+	for end := time.Now().Add(longestOffer); err == nil && refused == tryAgain && time.Now().Before(end); {
 		if err := pause(s.ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 		refused, err = s.offer(runID, offer)
+	}
+	if errors.Is(err, store.ErrNoRun) {
+		if open, err := s.open(runID); err != nil || open {
+			return err
+		}
+		return nil // it has ended meanwhile: the offer stays open, and nobody drives the run
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.verdicts[offer.ID] = refused
 	return err
 }
+
+// longestOffer is how long a run may take no answers because it is about to pause or to
+// go on: as long as a driver of one machine has.
+const longestOffer = 15 * time.Second
 
 func (s *Store) offer(runID string, offer store.Offer) (refused string, err error) {
 	err = s.update(runID, updateOffer, offer, &refused)
@@ -214,7 +224,8 @@ func (s *Store) offer(runID string, offer store.Offer) (refused string, err erro
 func (s *Store) Offered(id string) (open bool, refused string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return false, s.verdicts[id], nil
+	refused, settled := s.verdicts[id]
+	return !settled, refused, nil
 }
 
 // Withdraw forgets an offer.

@@ -1,0 +1,43 @@
+package engine_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/graphrun/graphrun/runner/store"
+	"github.com/graphrun/graphrun/temporal/internal/engine"
+)
+
+// TestOfferTooLate: answers for a run that ends before they come are left open, so that
+// whoever gives them looks at what has become of the run; there is none for a run that
+// nobody knows.
+func TestOfferTooLate(t *testing.T) {
+	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
+	workerOf(t, o, engine.WorkerOptions{})
+	file := filepath.Join(t.TempDir(), "flow.yaml")
+	text := "graphrun: v1\nname: short\nstart: a\nnodes: {a: {kind: pass}}\nedges: [{from: a, to: END}]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := command(&o, "run", file, "--run-id", "short"); code != 0 {
+		t.Fatal(stderr)
+	}
+	c, err := engine.Dial(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	kept := c.Store(t.Context())
+	offer := store.Offer{ID: "1", Answers: []store.GivenAnswer{{Target: "a", Text: "yes"}}}
+	if err := kept.Offer("short", offer); err != nil {
+		t.Fatal(err)
+	}
+	if open, refused, err := kept.Withdraw("1"); !open || refused != "" || err != nil {
+		t.Errorf("the offer is open: %v, refused: %q, %v", open, refused, err)
+	}
+	if err := kept.Offer("none", offer); !errors.Is(err, store.ErrNoRun) {
+		t.Errorf("for a run that there is not: %v", err)
+	}
+}
