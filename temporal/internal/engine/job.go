@@ -25,6 +25,8 @@ import (
 
 // Task is the activity: one attempt of one node, or a decision.
 func (w *Worker) Task(ctx context.Context, in *taskInput, state converter.RawValue) (converter.RawValue, error) {
+	ctx, stop := w.beat(ctx, activity.GetInfo(ctx).TaskToken) // to make ready may take a while, too
+	defer stop()
 	seen, err := w.states.read(state.Payload().GetData())
 	if err != nil {
 		return converter.RawValue{}, temporal.NewNonRetryableApplicationError(err.Error(), "state", err)
@@ -55,8 +57,6 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, state converter.RawVal
 	if err := j.insert(in.Tape); err != nil {
 		return w.keepResult(ctx, failed("failed", err.Error()))
 	}
-	beat := w.beat(ctx)
-	defer beat()
 	defer j.closeLog() // once the result is kept, so that a store that was away is back
 	result := j.run(ctx, task)
 	if err := j.tapeTo(result); err != nil {
@@ -64,36 +64,12 @@ func (w *Worker) Task(ctx context.Context, in *taskInput, state converter.RawVal
 	}
 	var asked *temporal.CanceledError
 	if ctx.Err() != nil && !errors.As(context.Cause(ctx), &asked) && result.Failure != nil {
-		return converter.RawValue{}, errors.New("the worker stopped") // the task runs elsewhere
+		return converter.RawValue{}, errors.New("the worker stopped, or was thought to be gone") // the task runs elsewhere
 	}
 	if err := j.secrets.mark(result); err != nil {
 		return converter.RawValue{}, err
 	}
 	return w.keepResult(ctx, result)
-}
-
-// beat says that the task is alive, until stop. That is also how it learns that it is
-// cancelled, so it is said every second; by many tasks less often, or nothing else
-// would get through.
-func (w *Worker) beat(ctx context.Context) (stop func()) {
-	w.atWork.Add(1)
-	done := make(chan struct{})
-	go func() {
-		for {
-			timer := time.NewTimer(min(max(time.Second, time.Duration(w.atWork.Load())*10*time.Millisecond), w.heartbeat*2/5))
-			select {
-			case <-timer.C:
-				activity.RecordHeartbeat(ctx)
-			case <-done:
-				timer.Stop()
-				return
-			}
-		}
-	}()
-	return func() {
-		close(done)
-		w.atWork.Add(-1)
-	}
 }
 
 // job is a task at work.

@@ -87,8 +87,6 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 	}
 	options := worker.Options{
 		MaxConcurrentActivityExecutionSize: o.MaxTasks, MaxConcurrentWorkflowTaskExecutionSize: o.MaxWorkflowTasks,
-		// A cancelled task learns of it with its next heartbeat.
-		MaxHeartbeatThrottleInterval: time.Second, DefaultHeartbeatThrottleInterval: time.Second,
 		// A superstep of a large state may take longer than a second on a busy machine.
 		DeadlockDetectionTimeout: 15 * time.Second,
 		WorkerStopTimeout:        5 * time.Second,

@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
+)
+
+// busy is a cluster that takes longer to reply than it is asked to, and then says
+// something else.
+type busy struct {
+	client.Client
+	late chan struct{} // how often it was late
+	then error
+}
+
+func (b *busy) RecordActivityHeartbeat(ctx context.Context, _ []byte, _ ...any) error {
+	select {
+	case b.late <- struct{}{}:
+		<-ctx.Done()
+		return serviceerror.NewDeadlineExceeded("late")
+	default:
+		return b.then
+	}
+}
+
+// TestBeat: a task lives on while the cluster is late to reply, and ends when it says so.
+func TestBeat(t *testing.T) {
+	for name, then := range map[string]error{"cancelled": temporal.NewCanceledError(), "gone": serviceerror.NewNotFound("gone")} {
+		t.Run(name, func(t *testing.T) {
+			b := &busy{late: make(chan struct{}, 3), then: then}
+			w := &Worker{client: b, heartbeat: 50 * time.Millisecond}
+			alive, stop := w.beat(t.Context(), nil)
+			defer stop()
+			<-alive.Done()
+			if got := context.Cause(alive); len(b.late) != 3 || !errors.Is(got, then) {
+				t.Errorf("ended after %d late replies by %v, want %v", len(b.late), got, then)
+			}
+		})
+	}
+	b := &busy{late: make(chan struct{})}
+	w := &Worker{client: b, heartbeat: 50 * time.Millisecond}
+	alive, stop := w.beat(t.Context(), nil)
+	stop()
+	if alive.Err() == nil || w.atWork.Load() != 0 {
+		t.Error("it beats on")
+	}
+}
