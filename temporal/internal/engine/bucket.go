@@ -33,7 +33,7 @@ type bucket struct {
 	mu sync.Mutex
 	// known are digests that the bucket has: a run whose history is read again asks for
 	// none twice.
-	known map[string]bool
+	known map[string]time.Time // and since when
 }
 
 const (
@@ -88,7 +88,7 @@ func openBucket(where string) (*bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", where, err)
 	}
-	b := &bucket{client: client, name: at.Host, prefix: strings.Trim(at.Path, "/"), known: map[string]bool{}}
+	b := &bucket{client: client, name: at.Host, prefix: strings.Trim(at.Path, "/"), known: map[string]time.Time{}}
 	return b, b.check()
 }
 
@@ -150,7 +150,9 @@ func (b *bucket) put(digest string, text []byte) error {
 	there, err := b.client.StatObject(ctx, b.name, key, minio.StatObjectOptions{})
 	var reply minio.ErrorResponse
 	switch {
-	case err == nil && there.Size == int64(len(text)):
+	case err == nil && there.Size == int64(len(text)) && time.Since(there.LastModified) <= renewedAfter:
+		b.learn(digest, there.LastModified)
+		return nil
 	case err == nil || errors.As(err, &reply) && reply.StatusCode == http.StatusNotFound:
 		if err := b.write(ctx, key, text); err != nil {
 			return err
@@ -158,23 +160,23 @@ func (b *bucket) put(digest string, text []byte) error {
 	default:
 		return b.explain(err)
 	}
-	b.learn(digest)
+	b.learn(digest, time.Now())
 	return nil
 }
 
 func (b *bucket) knows(digest string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.known[digest]
+	return time.Since(b.known[digest]) <= renewedAfter
 }
 
-func (b *bucket) learn(digest string) {
+func (b *bucket) learn(digest string, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.known) >= mostKnown {
 		clear(b.known)
 	}
-	b.known[digest] = true
+	b.known[digest] = at
 }
 
 // write sends a text as one piece: it is there whole or not at all.

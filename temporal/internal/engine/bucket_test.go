@@ -141,6 +141,30 @@ func TestBucket(t *testing.T) {
 		t.Errorf("a value that was there was sent again:\n%s", diff)
 	}
 
+	// One that is old counts as new again: a rule may delete what is old.
+	long := time.Now().Add(-48 * time.Hour)
+	for _, file := range kept {
+		if err := os.Chtimes(file, long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	later, err := engine.NewConverter(s.setting("payloads"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := later.ToPayload(value); err != nil {
+		t.Fatal(err)
+	}
+	renewed := 0
+	for _, at := range times(t, s.objects("team/a")) {
+		if time.Since(at) < time.Hour {
+			renewed++
+		}
+	}
+	if renewed != 1 {
+		t.Errorf("%d values count as new, want that which was kept once more", renewed)
+	}
+
 	var back string
 	spoiled := filepath.Join(s.root, "buckets", "payloads", "team", "a", string(p.GetData()[:2]), string(p.GetData()))
 	if err := os.WriteFile(spoiled, []byte(strings.Repeat("x", 100)), 0o600); err != nil {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // folder is a store of blobs in files.
@@ -20,7 +21,11 @@ func (f folder) path(digest string) string {
 
 func (f folder) put(digest string, text []byte) error {
 	path := f.path(digest)
-	if _, err := os.Stat(path); err == nil {
+	if info, err := os.Stat(path); err == nil {
+		now := time.Now()
+		if now.Sub(info.ModTime()) > renewedAfter {
+			return os.Chtimes(path, now, now)
+		}
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

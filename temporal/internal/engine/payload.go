@@ -37,7 +37,8 @@ const storedEncoding = "graphrun/stored"
 // blobs keeps texts by their digest, and logs. It is safe for concurrent use, also by
 // several programs.
 type blobs interface {
-	// put keeps a text; one that is there already stays.
+	// put keeps a text. One that is there stays, and counts as new if it is older than
+	// renewedAfter: what is old has not been kept for a run that began lately.
 	put(digest string, text []byte) error
 	get(digest string) ([]byte, error)
 	// openLog begins a log of a run, by a name that no other has. What is written can be
@@ -46,6 +47,9 @@ type blobs interface {
 	// readLogs are the texts of all logs of a run, a log in one or several of them.
 	readLogs(runID string) ([][]byte, error)
 }
+
+// renewedAfter is the age from which on a text that is kept once more counts as new.
+const renewedAfter = 24 * time.Hour
 
 // openBlobs opens a bucket, s3://…, or else a folder.
 func openBlobs(where string) (blobs, error) {

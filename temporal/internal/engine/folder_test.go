@@ -1,0 +1,37 @@
+package engine
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestFolderRenews: a value that is kept once more counts as new, since a rule may delete
+// what is old.
+func TestFolderRenews(t *testing.T) {
+	f := folder(t.TempDir())
+	digest, err := keepBlob(f, []byte(strings.Repeat("x", 100)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		age time.Duration
+		new bool
+	}{{time.Hour, false}, {48 * time.Hour, true}} {
+		was := time.Now().Add(-test.age)
+		if err := os.Chtimes(f.path(digest), was, was); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := keepBlob(f, []byte(strings.Repeat("x", 100))); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(f.path(digest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if renewed := time.Since(info.ModTime()) < test.age/2; renewed != test.new {
+			t.Errorf("%s old: counts as new: %v, want %v", test.age, renewed, test.new)
+		}
+	}
+}
