@@ -1,5 +1,18 @@
-// Package cli is the command line of graphrun: one file per command, and what
-// commands share: settings, streams, exit codes.
+// Package cli is the command line of graphrun: a file named for each command, which reads
+// as flags, call, print, and what commands share. What belongs together shares the
+// beginning of its name:
+//
+//	program, root, exit  one call of graphrun, its commands, its exit codes
+//	drive                what run, resume and fork share: input, models, events, how it ended
+//	ask                  a person at the terminal
+//	store, engine        where runs are kept, by which names; who drives them
+//	settings             graphrun.yaml and the environment
+//	flag                 values and names on the command line, their completion, mistakes
+//	flow                 files found, read, checked, drawn
+//	output               JSON on a stream
+//
+// The views of a run are package runview's, and what flows and runs are as data is
+// package inspect's.
 package cli
 
 import (
