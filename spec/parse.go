@@ -1,5 +1,18 @@
-// From the text of a file to a Graph: the pipeline of this package.
-
+// Package spec is the language of graph files: it reads them, says what is wrong with
+// them, and knows every key. Parse makes a Graph of a text, in which each value knows its
+// place; Check has the rules over a whole graph that need no expressions.
+//
+// The files follow the way of a text through the package:
+//
+//	source     positions: offsets inside, line and column when printed
+//	load       YAML or JSON into values, and what may go wrong there
+//	table      the table of keys: the language, its reference page, its JSON Schema
+//	shape      values against the table
+//	elsewhere  what people who know other tools write
+//	build      values into a Graph
+//	graph      the Graph, and graphs within it
+//	check      the rules over a whole graph
+//	format     the canonical form of a file
 package spec
 
 import (
