@@ -78,6 +78,8 @@ func layers() []layer {
 		// the server: the page, the API, and who may ask what
 		{path: "internal/scripttest", others: []string{"github.com/rogpeppe/go-internal"}},
 		{path: "internal/serve", own: []string{"internal/catalog", "internal/fleet", "internal/inspect", "internal/page", "internal/report", "render", "runner", "runner/machine", "runner/store", "runner/view", "spec"}},
+		// graphrun.yaml
+		{path: "internal/settings", own: []string{"internal/bounded", "internal/suggest", "internal/trigger", "lint", "spec"}, others: []string{yaml, "github.com/git-pkgs/gitignore"}},
 		{path: "internal/solve", own: []string{"eval"}},
 		{path: "internal/suggest"},
 		{path: "internal/templates", own: []string{"examples"}},

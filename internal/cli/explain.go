@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/lint"
 )
 
@@ -98,7 +99,7 @@ func (a *app) explain(name, format string) error {
 		if done, err := a.explainEnd(name, format); done || err != nil {
 			return err
 		}
-		return usagef("no such rule, key, kind, error or exit code: %q%s", name, didYouMean(name, explained()))
+		return usagef("no such rule, key, kind, error or exit code: %q%s", name, suggest.DidYouMean(name, explained()))
 	}
 	if format == "json" {
 		return printJSON(a.Stdout, textOfRule(&r))

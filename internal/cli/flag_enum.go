@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -25,7 +26,7 @@ func (e *enum) String() string { return e.value }
 // Set takes one of the allowed words.
 func (e *enum) Set(s string) error {
 	if !slices.Contains(e.allowed, s) {
-		return fmt.Errorf("%q is not allowed%s (allowed: %s)", s, didYouMean(s, e.allowed), strings.Join(e.allowed, ", "))
+		return fmt.Errorf("%q is not allowed%s (allowed: %s)", s, suggest.DidYouMean(s, e.allowed), strings.Join(e.allowed, ", "))
 	}
 	e.value = s
 	return nil
@@ -54,7 +55,7 @@ func (e *enumList) Set(s string) error {
 	for _, word := range strings.Split(s, ",") {
 		word = strings.TrimSpace(word)
 		if !slices.Contains(e.allowed, word) {
-			return fmt.Errorf("%q is not allowed%s (allowed: %s)", word, didYouMean(word, e.allowed), strings.Join(e.allowed, ", "))
+			return fmt.Errorf("%q is not allowed%s (allowed: %s)", word, suggest.DidYouMean(word, e.allowed), strings.Join(e.allowed, ", "))
 		}
 		e.values = append(e.values, word)
 	}

@@ -48,7 +48,7 @@ func subcommands(cmd *cobra.Command) []string {
 // nearCommand is the end of a message about an unknown command: what is spelt
 // like it, or what others call what we have under another name.
 func nearCommand(cmd *cobra.Command, word string) string {
-	if hint := didYouMean(word, subcommands(cmd)); hint != "" {
+	if hint := suggest.DidYouMean(word, subcommands(cmd)); hint != "" {
 		return hint
 	}
 	if cmd.HasParent() {

@@ -22,14 +22,14 @@ func (a *app) loadFlow(path string, roles ...string) (*spec.Graph, error) {
 	if path == "-" {
 		name = stdinName
 	}
-	c := inspect.Check(name, src, a.rules.optional(nil))
+	c := inspect.Check(name, src, a.rules.Optional(nil))
 	if slices.Contains(roles, "default") && c.Graph != nil && !hasDefault(c.Graph) {
 		c.Found = slices.DeleteFunc(c.Found, func(d spec.Diagnostic) bool { return d.Rule == "missing-model" })
 	}
 	if len(roles) > 0 { // the caller's models cost something else; the budget asks for each call
 		c.Found = slices.DeleteFunc(c.Found, func(d spec.Diagnostic) bool { return d.Rule == "unknown-price" })
 	}
-	c.Found = a.rules.shown(c.Found) // what is valid for validate is valid to run
+	c.Found = a.rules.Shown(c.Found) // what is valid for validate is valid to run
 	switch {
 	case c.Found.HasErrors():
 		return nil, a.invalid(c.Found)

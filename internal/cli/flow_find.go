@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/settings"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -24,7 +25,7 @@ type source struct {
 // finder collects graphs, each once however often it is named.
 type finder struct {
 	sources []source
-	exclude excludes
+	exclude settings.Excludes
 	kept    int      // bytes of their texts
 	left    []string // files and folders that .gitignore or exclude leaves out
 	seen    map[string]bool
@@ -75,7 +76,7 @@ func (f *finder) search(path string, wanted func(name string) bool, consider fun
 	if !os.IsPathSeparator(root[len(root)-1]) {
 		root += string(filepath.Separator) // a link that is named is followed
 	}
-	ignored := ignoredBelow(root)
+	ignored := settings.IgnoredBelow(root)
 	return filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -84,14 +85,14 @@ func (f *finder) search(path string, wanted func(name string) bool, consider fun
 			return fs.SkipDir
 		case !entry.IsDir() && !wanted(name):
 			return nil
-		case name != root && (f.exclude.leaves(name) || ignored.leaves(name, entry.IsDir())):
+		case name != root && (f.exclude.Leaves(name) || ignored.Leaves(name, entry.IsDir())):
 			f.left = append(f.left, name)
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
 		case entry.IsDir():
-			ignored.enter(name)
+			ignored.Enter(name)
 			return nil
 		}
 		return consider(name, entry)
@@ -138,7 +139,7 @@ func skipFolder(name string) bool {
 // findTestFiles lists the test files of some paths, each once, sorted; left are those that
 // a search has left out.
 func (a *app) findTestFiles(args []string) (names, left []string, err error) {
-	f := finder{exclude: a.rules.exclude}
+	f := finder{exclude: a.rules.Exclude}
 	for _, arg := range args {
 		if err := f.findTests(arg); err != nil {
 			return nil, nil, err

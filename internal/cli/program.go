@@ -6,13 +6,13 @@
 //	drive                what run, resume and fork share: input, models, events, how it ended
 //	ask                  a person at the terminal
 //	store, engine        where runs are kept, by which names; who drives them
-//	settings             graphrun.yaml and the environment
+//	settings, triggers   flags that also come from the environment and from graphrun.yaml
 //	flag                 values and names on the command line, their completion, mistakes
 //	flow                 files found, read, checked, drawn
 //	output               JSON on a stream
 //
-// The views of a run are package runview's, and what flows and runs are as data is
-// package inspect's.
+// The views of a run are package runview's, graphrun.yaml is package settings's, and what
+// flows and runs are as data is package inspect's.
 package cli
 
 import (

@@ -13,10 +13,10 @@ import (
 
 // writePage writes the page of a flow or of a run.
 func (a *app) writePage(ctx context.Context, w io.Writer, d *drawn) error {
-	checked := inspect.Check(d.graph.File.Name, d.graph.File.Src, a.rules.optional(nil))
+	checked := inspect.Check(d.graph.File.Name, d.graph.File.Src, a.rules.Optional(nil))
 	data := inspect.Page{
 		Drawing: d.drawing.Document(),
-		Flow:    inspect.NewFlow(d.graph, nearPath(d.graph.File.Name), a.rules.shown(checked.Found), d.open),
+		Flow:    inspect.NewFlow(d.graph, nearPath(d.graph.File.Name), a.rules.Shown(checked.Found), d.open),
 	}
 	title := d.graph.Name.Value
 	if d.run != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/graphrun/graphrun/internal/settings"
 	"github.com/graphrun/graphrun/runner"
 )
 
@@ -19,7 +20,7 @@ type app struct {
 	color  enum
 	store  storeFlags
 	engine engineFlags
-	rules  ruleSettings // of the settings file
+	rules  settings.Rules // of the settings file
 	// triggers are those of the settings file.
 	triggers triggerList
 	// misused is what is wrong with a command line that asks for help.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/flowtest"
+	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/model/scripted"
 	"github.com/graphrun/graphrun/render"
 	"github.com/graphrun/graphrun/spec"
@@ -66,7 +67,7 @@ schemas: "test" for test files, "answers" for scripted answers, "drawing" for wh
 			case len(args) > 1:
 				return usagef("%q takes one name, got %d arguments: %s", cmd.CommandPath(), len(args), strings.Join(args, " "))
 			case i < 0:
-				return usagef("no schema %q%s (allowed: %s)", args[0], didYouMean(args[0], names), strings.Join(names, ", "))
+				return usagef("no schema %q%s (allowed: %s)", args[0], suggest.DidYouMean(args[0], names), strings.Join(names, ", "))
 			}
 			return writeJSON(a.Stdout, schemas()[i].make(), true)
 		},

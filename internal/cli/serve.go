@@ -189,8 +189,8 @@ func (a *app) newServing(f *serveFlags, dir string, with func(*serve.Config)) (*
 	s := &serving{app: a, kill: make(chan struct{}), readOnly: f.readOnly}
 	var err error
 	s.flows, err = catalog.Open(dir, catalog.Rules{
-		Optional: a.rules.optional(nil),
-		Apply:    a.rules.shown,
+		Optional: a.rules.Optional(nil),
+		Apply:    a.rules.Shown,
 	})
 	if err != nil {
 		return nil, usage(err)

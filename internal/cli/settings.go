@@ -5,24 +5,17 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/graphrun/graphrun/internal/settings"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
-
-	"github.com/graphrun/graphrun/internal/bounded"
-	"github.com/graphrun/graphrun/spec"
 )
 
-const (
-	settingsFile      = "graphrun.yaml"
-	settingAnnotation = "graphrun_setting"
-)
+const settingAnnotation = "graphrun_setting"
 
 // setting marks flags as settings.
 func setting(flags *pflag.FlagSet, names ...string) {
@@ -60,14 +53,14 @@ func envName(name string) string {
 // loadSettings fills the flags that were not given from the environment, then
 // from the settings file. It is the PreRunE of the commands that have settings.
 func (a *app) loadSettings(cmd *cobra.Command, _ []string) error {
-	file, err := a.readSettings()
+	file, err := settings.Read(a.ConfigDir, settingNames())
 	if err != nil {
-		return err
+		return usage(err)
 	}
-	a.rules, a.triggers = file.rules, triggerList{file.path, file.src, file.triggers, file.misread}
+	a.rules, a.triggers = file.Rules, triggerList{file.Path, file.Src, file.Triggers, file.Misread}
 	v := viper.New()
-	if err := v.MergeConfigMap(file.values); err != nil {
-		return usage(fmt.Errorf("%s: %w", file.path, err))
+	if err := v.MergeConfigMap(file.Values); err != nil {
+		return usage(fmt.Errorf("%s: %w", file.Path, err))
 	}
 	var problems []error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -83,7 +76,7 @@ func (a *app) loadSettings(cmd *cobra.Command, _ []string) error {
 		}
 		value := v.GetString(f.Name)
 		if err := f.Value.Set(value); err != nil {
-			source := file.place(f.Name)
+			source := file.Place(f.Name)
 			if os.Getenv(envName(f.Name)) != "" {
 				source = envName(f.Name)
 			}
@@ -99,42 +92,4 @@ func (a *app) loadSettings(cmd *cobra.Command, _ []string) error {
 		return a.handOver()
 	}
 	return nil
-}
-
-// findSettings returns the path and the text of the settings file: the nearest
-// graphrun.yaml from the working directory upwards, else the user's. A graph
-// that happens to have that name is not one. The path is "" when there is none.
-func (a *app) findSettings() (string, []byte, error) {
-	var folders []string
-	if dir, err := os.Getwd(); err == nil {
-		for {
-			folders = append(folders, dir)
-			parent := filepath.Dir(dir)
-			if parent == dir {
-				break
-			}
-			dir = parent
-		}
-	}
-	if a.ConfigDir != "" {
-		folders = append(folders, filepath.Join(a.ConfigDir, "graphrun"))
-	}
-	for i, dir := range folders {
-		path := filepath.Join(dir, settingsFile)
-		src, err := bounded.ReadFile(path, bounded.Text)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return "", nil, usage(fmt.Errorf("settings: %w", err))
-		}
-		if spec.IsGraph(src) {
-			continue
-		}
-		if i == 0 {
-			path = settingsFile
-		}
-		return path, src, nil
-	}
-	return "", nil, nil
 }

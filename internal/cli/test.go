@@ -140,8 +140,8 @@ func (f *testFlags) config(cmd *cobra.Command) (cfg flowtest.Config, err error) 
 
 // checkFlow is the check that run makes.
 func (a *app) checkFlow(path string, src []byte) (*spec.Graph, spec.Diagnostics) {
-	c := inspect.Check(path, src, a.rules.optional(nil))
-	found := a.rules.shown(c.Found)
+	c := inspect.Check(path, src, a.rules.Optional(nil))
+	found := a.rules.Shown(c.Found)
 	if !found.HasErrors() {
 		found = append(found, c.Broken...)
 	}

@@ -21,6 +21,8 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/report"
+	"github.com/graphrun/graphrun/internal/settings"
+	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/internal/terminal"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
@@ -155,11 +157,11 @@ func (a *app) validate(f *validateFlags, args []string) error {
 		}
 	}
 	defer setCollector(sources)()
-	found, err := checkAll(sources, a.rules.optional(off))
+	found, err := checkAll(sources, a.rules.Optional(off))
 	if err != nil {
 		return err
 	}
-	found = append(triggers, toldOnce(sources, a.rules.apply(found, off))...)
+	found = append(triggers, toldOnce(sources, a.rules.Apply(found, off))...)
 	if f.record != "" {
 		found = lint.WithoutEchoes(found)
 		if err := writeBaseline(f.record, found); err != nil {
@@ -274,7 +276,7 @@ func (a *app) findSources(args []string, stdin string) ([]source, error) {
 	if len(args) == 0 {
 		args = []string{"."}
 	}
-	f := finder{exclude: a.rules.exclude}
+	f := finder{exclude: a.rules.Exclude}
 	for _, arg := range args {
 		if arg == "-" {
 			src, err := bounded.ReadAll(a.Stdin, "stdin", bounded.Text)
@@ -367,13 +369,13 @@ func disabledRules(flags []string) (map[string]bool, error) {
 		case contains(known, name):
 			members = []string{name}
 		case members == nil:
-			return nil, usagef("--rule %q: no such rule%s", f, didYouMean(name, append(known, lint.RuleGroups()...)))
+			return nil, usagef("--rule %q: no such rule%s", f, suggest.DidYouMean(name, append(known, lint.RuleGroups()...)))
 		}
-		if sign == "-" && name == neverOff {
-			return nil, usagef("--rule %q: nothing is known of a file that can't be read, so %s is always an error", f, neverOff)
+		if sign == "-" && name == settings.NeverOff {
+			return nil, usagef("--rule %q: nothing is known of a file that can't be read, so %s is always an error", f, settings.NeverOff)
 		}
 		for _, rule := range members {
-			off[rule] = sign == "-" && rule != neverOff
+			off[rule] = sign == "-" && rule != settings.NeverOff
 		}
 	}
 	return off, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/report"
+	"github.com/graphrun/graphrun/internal/settings"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -84,7 +85,7 @@ func (b *baseline) drop(found spec.Diagnostics) spec.Diagnostics {
 func (b *baseline) unused(checked []source) int {
 	names := map[string]bool{}
 	for _, s := range checked {
-		names[relativeTo(b.folder, s.name)] = true
+		names[settings.RelativeTo(b.folder, s.name)] = true
 	}
 	n := 0
 	for key, left := range b.left {
@@ -96,7 +97,7 @@ func (b *baseline) unused(checked []source) int {
 }
 
 func (b *baseline) keyOf(d *spec.Diagnostic) baselineKey {
-	return baselineKey{relativeTo(b.folder, d.File.Name), d.Rule, report.Fingerprint(d)}
+	return baselineKey{settings.RelativeTo(b.folder, d.File.Name), d.Rule, report.Fingerprint(d)}
 }
 
 // writeBaseline writes the findings as known ones.
@@ -121,25 +122,4 @@ func writeBaseline(path string, found spec.Diagnostics) error {
 		return err
 	}
 	return os.WriteFile(path, out.Bytes(), 0o644)
-}
-
-// relativeTo is a file's path from a folder, with slashes; the name as it is
-// when there is no way.
-func relativeTo(folder, name string) string {
-	if name == stdinName {
-		return name
-	}
-	full, err := filepath.Abs(name)
-	if err != nil {
-		return filepath.ToSlash(name)
-	}
-	from, err := filepath.Abs(folder)
-	if err != nil {
-		return filepath.ToSlash(name)
-	}
-	rel, err := filepath.Rel(from, full)
-	if err != nil {
-		return filepath.ToSlash(full)
-	}
-	return filepath.ToSlash(rel)
 }

@@ -3,10 +3,8 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
 
-	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/lint"
 )
 
@@ -25,12 +23,4 @@ func ruleChoices() []string {
 func contains(sorted []string, s string) bool {
 	_, ok := slices.BinarySearch(sorted, s)
 	return ok
-}
-
-// didYouMean is the end of a message about an unknown name; "" when nothing is near.
-func didYouMean(name string, known []string) string {
-	if near := suggest.New(known).Closest(name); near != "" {
-		return fmt.Sprintf("; did you mean %q?", near)
-	}
-	return ""
 }

@@ -1,7 +1,10 @@
 // Package suggest finds the known name that a wrong one was meant to be.
 package suggest
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Finder suggests from one list of names. It stops comparing when a budget of
 // comparisons is used up, so that a large file full of wrong names stays cheap.
@@ -46,6 +49,14 @@ func (f *Finder) Closest(word string) string {
 
 // Closest is New(names).Closest(word).
 func Closest(word string, names []string) string { return New(names).Closest(word) }
+
+// DidYouMean is the end of a message about an unknown word; "" when no name is near.
+func DidYouMean(word string, names []string) string {
+	if near := Closest(word, names); near != "" {
+		return "; did you mean " + strconv.Quote(near) + "?"
+	}
+	return ""
+}
 
 // Distance is the optimal string alignment distance of a and b in bytes, or
 // limit when it is at least that.

@@ -1,7 +1,7 @@
 // What a search of folders leaves out: `exclude:` of graphrun.yaml, and what
 // .gitignore files say.
 
-package cli
+package settings
 
 import (
 	"errors"
@@ -17,19 +17,19 @@ import (
 	"github.com/graphrun/graphrun/internal/bounded"
 )
 
-// excludes are the patterns of a settings file for what no search of a folder
+// Excludes are the patterns of a settings file for what no search of a folder
 // takes; a file that is named is taken all the same.
-type excludes struct {
+type Excludes struct {
 	folder   string // of the settings file
 	patterns []string
 }
 
-// leaves reports whether a file or folder is left out.
-func (e *excludes) leaves(name string) bool {
+// Leaves reports whether a file or folder is left out.
+func (e *Excludes) Leaves(name string) bool {
 	if len(e.patterns) == 0 {
 		return false
 	}
-	relative := relativeTo(e.folder, name)
+	relative := RelativeTo(e.folder, name)
 	for _, pattern := range e.patterns {
 		if matchPath(pattern, relative) {
 			return true
@@ -39,7 +39,7 @@ func (e *excludes) leaves(name string) bool {
 }
 
 // readExclude reads the list of patterns of a settings file.
-func (s *settings) readExclude(value *yaml.Node) error {
+func (s *File) readExclude(value *yaml.Node) error {
 	if value.Kind != yaml.SequenceNode {
 		return s.at(value, errors.New(`"exclude" must be a list of path patterns`))
 	}
@@ -50,26 +50,26 @@ func (s *settings) readExclude(value *yaml.Node) error {
 			problems = append(problems, s.at(item, fmt.Errorf("%q is no path pattern", item.Value)))
 			continue
 		}
-		s.rules.exclude.patterns = append(s.rules.exclude.patterns, pattern)
+		s.Rules.Exclude.patterns = append(s.Rules.Exclude.patterns, pattern)
 	}
 	return errors.Join(problems...)
 }
 
-// ignored is what git does not track below a folder: its .gitignore files, and, in a
+// Ignored is what git does not track below a folder: its .gitignore files, and, in a
 // repository, those of the folders around it and its own list.
-type ignored struct {
+type Ignored struct {
 	root    string // what paths are relative to
 	matcher *gitignore.Matcher
 }
 
-// ignoredBelow reads what is said around a folder; enter reads the rest, folder by
+// IgnoredBelow reads what is said around a folder; Enter reads the rest, folder by
 // folder.
-func ignoredBelow(folder string) *ignored {
+func IgnoredBelow(folder string) *Ignored {
 	full, err := filepath.Abs(folder)
 	if err != nil {
 		return nil
 	}
-	g := &ignored{root: full, matcher: &gitignore.Matcher{}}
+	g := &Ignored{root: full, matcher: &gitignore.Matcher{}}
 	for up := full; ; up = filepath.Dir(up) {
 		if _, err := os.Stat(filepath.Join(up, ".git")); err == nil {
 			g.root = up
@@ -95,7 +95,7 @@ func ignoredBelow(folder string) *ignored {
 	return g
 }
 
-func (g *ignored) relative(full string) string {
+func (g *Ignored) relative(full string) string {
 	name, err := filepath.Rel(g.root, full)
 	if err != nil {
 		return "."
@@ -103,14 +103,14 @@ func (g *ignored) relative(full string) string {
 	return filepath.ToSlash(name)
 }
 
-func (g *ignored) read(file, folder string) {
+func (g *Ignored) read(file, folder string) {
 	if src, err := bounded.ReadFile(file, bounded.Text); err == nil {
 		g.matcher.AddPatterns(src, folder)
 	}
 }
 
-// enter reads the .gitignore of a folder, if there is one.
-func (g *ignored) enter(folder string) {
+// Enter reads the .gitignore of a folder, if there is one.
+func (g *Ignored) Enter(folder string) {
 	if full, err := filepath.Abs(folder); g != nil && err == nil {
 		within := g.relative(full)
 		if within == "." {
@@ -120,8 +120,8 @@ func (g *ignored) enter(folder string) {
 	}
 }
 
-// leaves reports whether git ignores a file or folder.
-func (g *ignored) leaves(name string, isFolder bool) bool {
+// Leaves reports whether git ignores a file or folder.
+func (g *Ignored) Leaves(name string, isFolder bool) bool {
 	full, err := filepath.Abs(name)
 	return g != nil && err == nil && g.matcher.MatchPath(g.relative(full), isFolder)
 }

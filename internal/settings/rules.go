@@ -6,32 +6,33 @@
 //	  legacy/**:                 relative to the folder of graphrun.yaml
 //	    missing-timeout: off
 
-package cli
+package settings
 
 import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
+	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/lint"
 	"github.com/graphrun/graphrun/spec"
+	"gopkg.in/yaml.v3"
 )
 
 // severities say how bad the findings of rules are: spec.Error, spec.Warning,
 // spec.Info, or 0 for a rule that is off.
 type severities map[string]spec.Severity
 
-// ruleSettings are the severities of a settings file. Later entries of
+// Rules are the severities of a settings file. Later entries of
 // byPath win over earlier ones and over everywhere.
-type ruleSettings struct {
-	folder     string // of the settings file
+type Rules struct {
+	Folder     string // of the settings file
 	everywhere severities
 	byPath     []pathSeverities
-	exclude    excludes
+	Exclude    Excludes
 }
 
 type pathSeverities struct {
@@ -40,14 +41,14 @@ type pathSeverities struct {
 }
 
 // of is the severity of a rule's findings in a file, given what it is by itself.
-func (r *ruleSettings) of(file, rule string, own spec.Severity) spec.Severity {
+func (r *Rules) of(file, rule string, own spec.Severity) spec.Severity {
 	if s, ok := r.everywhere[rule]; ok {
 		own = s
 	}
 	if len(r.byPath) == 0 {
 		return own
 	}
-	name := relativeTo(r.folder, file)
+	name := RelativeTo(r.Folder, file)
 	for _, p := range r.byPath {
 		if s, has := p.severities[rule]; has && matchPath(p.pattern, name) {
 			own = s
@@ -56,8 +57,8 @@ func (r *ruleSettings) of(file, rule string, own spec.Severity) spec.Severity {
 	return own
 }
 
-// optional reports whether flags or settings turn a rule on that is off by default.
-func (r *ruleSettings) optional(flags map[string]bool) bool {
+// Optional reports whether flags or settings turn a rule on that is off by default.
+func (r *Rules) Optional(flags map[string]bool) bool {
 	for _, name := range lint.OptionalRules() {
 		off, said := flags[name]
 		on := said && !off || r.everywhere[name] != 0
@@ -71,9 +72,9 @@ func (r *ruleSettings) optional(flags map[string]bool) bool {
 	return false
 }
 
-// apply gives findings the severities that the settings want and drops those
+// Apply gives findings the severities that the settings want and drops those
 // of rules that are off. What flags say about a rule wins.
-func (r *ruleSettings) apply(found spec.Diagnostics, flags map[string]bool) spec.Diagnostics {
+func (r *Rules) Apply(found spec.Diagnostics, flags map[string]bool) spec.Diagnostics {
 	var out spec.Diagnostics
 	optional := lint.OptionalRules()
 	for _, d := range found {
@@ -99,9 +100,9 @@ func (r *ruleSettings) apply(found spec.Diagnostics, flags map[string]bool) spec
 	return out
 }
 
-// shown are the findings that the settings want to be shown.
-func (r *ruleSettings) shown(found spec.Diagnostics) spec.Diagnostics {
-	return lint.WithoutEchoes(r.apply(found, nil))
+// Shown are the findings that the settings want to be shown.
+func (r *Rules) Shown(found spec.Diagnostics) spec.Diagnostics {
+	return lint.WithoutEchoes(r.Apply(found, nil))
 }
 
 // matchPath reports whether a pattern matches a path or one of its folders:
@@ -136,18 +137,18 @@ func matchParts(pattern, name []string) bool {
 }
 
 // readRules reads the two sections of a settings file; the problems have places.
-func (s *settings) readRules(name string, value *yaml.Node) error {
+func (s *File) readRules(name string, value *yaml.Node) error {
 	switch name {
 	case "rules":
 		var err error
-		s.rules.everywhere, err = s.readSeverities(value)
+		s.Rules.everywhere, err = s.readSeverities(value)
 		return err
 	default:
 		return s.readPaths(value)
 	}
 }
 
-func (s *settings) readPaths(value *yaml.Node) error {
+func (s *File) readPaths(value *yaml.Node) error {
 	if value.Kind != yaml.MappingNode {
 		return s.at(value, errors.New(`"paths" must be a map of path patterns to maps of rules`))
 	}
@@ -161,28 +162,28 @@ func (s *settings) readPaths(value *yaml.Node) error {
 		}
 		found, err := s.readSeverities(value.Content[i+1])
 		problems = append(problems, err)
-		s.rules.byPath = append(s.rules.byPath, pathSeverities{pattern, found})
+		s.Rules.byPath = append(s.Rules.byPath, pathSeverities{pattern, found})
 	}
 	return errors.Join(problems...)
 }
 
-func (s *settings) readSeverities(value *yaml.Node) (severities, error) {
+func (s *File) readSeverities(value *yaml.Node) (severities, error) {
 	if value.Kind != yaml.MappingNode {
 		return nil, s.at(value, errors.New("want a map of rules to off, info, warning or error"))
 	}
 	out := severities{}
-	known := ruleNames()
+	known := lint.RuleNames()
 	var problems []error
 	for i := 0; i+1 < len(value.Content); i += 2 {
 		key, word := value.Content[i], value.Content[i+1]
 		severity, ok := severityOf(word)
 		switch _, twice := out[key.Value]; {
-		case !contains(known, key.Value):
-			problems = append(problems, s.at(key, fmt.Errorf("no such rule: %q%s", key.Value, didYouMean(key.Value, known))))
+		case !slices.Contains(known, key.Value):
+			problems = append(problems, s.at(key, fmt.Errorf("no such rule: %q%s", key.Value, suggest.DidYouMean(key.Value, known))))
 		case twice:
 			problems = append(problems, s.at(key, fmt.Errorf("%q is set twice", key.Value)))
-		case key.Value == neverOff && severity != spec.Error:
-			problems = append(problems, s.at(word, fmt.Errorf("%q is always an error: nothing is known of a file that can't be read", neverOff)))
+		case key.Value == NeverOff && severity != spec.Error:
+			problems = append(problems, s.at(word, fmt.Errorf("%q is always an error: nothing is known of a file that can't be read", NeverOff)))
 		case !ok:
 			problems = append(problems, s.at(word, fmt.Errorf("%q must be error, info, off or warning, found %q", key.Value, word.Value)))
 		}
@@ -191,9 +192,9 @@ func (s *settings) readSeverities(value *yaml.Node) (severities, error) {
 	return out, errors.Join(problems...)
 }
 
-// neverOff is the rule that can't be turned off: who does not read a file has not found
+// NeverOff is the rule that can't be turned off: who does not read a file has not found
 // it to be without problems.
-const neverOff = "syntax"
+const NeverOff = "syntax"
 
 func severityOf(n *yaml.Node) (severity spec.Severity, ok bool) {
 	if n.Kind != yaml.ScalarNode {
@@ -213,6 +214,29 @@ func severityOf(n *yaml.Node) (severity spec.Severity, ok bool) {
 }
 
 // at puts the place of a node before a problem.
-func (s *settings) at(n *yaml.Node, err error) error {
-	return fmt.Errorf("%s:%d:%d: %w", s.path, n.Line, n.Column, err)
+func (s *File) at(n *yaml.Node, err error) error {
+	return fmt.Errorf("%s:%d:%d: %w", s.Path, n.Line, n.Column, err)
+}
+
+const stdin = "<stdin>" // the name of the standard input
+
+// RelativeTo is a file's path from a folder, with slashes; the name as it is
+// when there is no way, and for the standard input.
+func RelativeTo(folder, name string) string {
+	if name == stdin {
+		return name
+	}
+	full, err := filepath.Abs(name)
+	if err != nil {
+		return filepath.ToSlash(name)
+	}
+	from, err := filepath.Abs(folder)
+	if err != nil {
+		return filepath.ToSlash(name)
+	}
+	rel, err := filepath.Rel(from, full)
+	if err != nil {
+		return filepath.ToSlash(full)
+	}
+	return filepath.ToSlash(rel)
 }

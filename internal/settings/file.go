@@ -1,0 +1,180 @@
+// Package settings reads graphrun.yaml strictly, where every key is known and every mistake
+// has its line, and knows what git ignores.
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/internal/suggest"
+	"github.com/graphrun/graphrun/internal/trigger"
+	"github.com/graphrun/graphrun/spec"
+	"gopkg.in/yaml.v3"
+)
+
+// Name is the name of a settings file; temporal the section whose settings have that
+// prefix as flags.
+const (
+	Name     = "graphrun.yaml"
+	temporal = "temporal"
+)
+
+// File is a settings file: flat values by name, and where each stands.
+type File struct {
+	Path   string
+	Values map[string]any
+	lines  map[string]int
+	Rules  Rules
+	// Triggers are what serve starts runs by; Misread is what is wrong with their list,
+	// which validate and serve tell.
+	Triggers []*trigger.Trigger
+	Misread  []trigger.Problem
+	Src      []byte
+}
+
+// Place is where a setting stands in the file.
+func (s *File) Place(name string) string { return fmt.Sprintf("%s:%d", s.Path, s.lines[name]) }
+
+// sections are the keys that hold more than one value.
+func sections() []string { return []string{"exclude", "paths", "rules", temporal, "triggers"} }
+
+// Read finds and reads the settings file: below configDir, if that is not empty, where
+// there is none above the working directory. known are the settings that have a single
+// value. Without a file it is empty. The error joins all that is wrong, each with its
+// place.
+func Read(configDir string, known []string) (*File, error) {
+	path, src, err := find(configDir)
+	if err != nil {
+		return nil, err
+	}
+	out := &File{Path: path, Src: src, Rules: Rules{Folder: filepath.Dir(path), Exclude: Excludes{folder: filepath.Dir(path)}}}
+	if path == "" {
+		return out, nil
+	}
+	return out, errors.Join(out.parse(src, known)...)
+}
+
+// find returns the path and the text of the settings file: the nearest
+// graphrun.yaml from the working directory upwards, else the user's. A graph
+// that happens to have that name is not one. The path is "" when there is none.
+func find(configDir string) (string, []byte, error) {
+	var folders []string
+	if dir, err := os.Getwd(); err == nil {
+		for {
+			folders = append(folders, dir)
+			parent := filepath.Dir(dir)
+			if parent == dir {
+				break
+			}
+			dir = parent
+		}
+	}
+	if configDir != "" {
+		folders = append(folders, filepath.Join(configDir, "graphrun"))
+	}
+	for i, dir := range folders {
+		path := filepath.Join(dir, Name)
+		src, err := bounded.ReadFile(path, bounded.Text)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", nil, fmt.Errorf("settings: %w", err)
+		}
+		if spec.IsGraph(src) {
+			continue
+		}
+		if i == 0 {
+			path = Name
+		}
+		return path, src, nil
+	}
+	return "", nil, nil
+}
+
+func (s *File) parse(src []byte, known []string) []error {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(src, &doc); err != nil {
+		return []error{fmt.Errorf("%s: %w", s.Path, err)}
+	}
+	if len(doc.Content) == 0 {
+		return nil // empty, or comments only
+	}
+	root := doc.Content[0]
+	if root.Kind != yaml.MappingNode {
+		return []error{fmt.Errorf("%s:%d: settings must be a map of names to values", s.Path, root.Line)}
+	}
+	s.Values, s.lines = map[string]any{}, map[string]int{}
+	var problems []error
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if err := s.add(root.Content[i], root.Content[i+1], known); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return problems
+}
+
+func (s *File) add(key, value *yaml.Node, known []string) error {
+	name := key.Value
+	if s.lines[name] != 0 {
+		return s.at(key, fmt.Errorf("%q is set twice, first on line %d", name, s.lines[name]))
+	}
+	s.lines[name] = key.Line
+	if name == "triggers" {
+		s.Triggers, s.Misread = trigger.Read(value)
+		return nil
+	}
+	if name == "exclude" {
+		return s.readExclude(value)
+	}
+	if name == temporal {
+		return s.readTemporal(value, known)
+	}
+	if slices.Contains(sections(), name) {
+		return s.readRules(name, value)
+	}
+	if !slices.Contains(known, name) {
+		allowed := slices.Sorted(slices.Values(append(sections(), known...)))
+		hint := suggest.DidYouMean(name, allowed)
+		if dashed := strings.ReplaceAll(name, "_", "-"); slices.Contains(allowed, dashed) {
+			hint = fmt.Sprintf("; did you mean %q?", dashed)
+		}
+		return s.at(key, fmt.Errorf("unknown setting %q%s (allowed: %s)", name, hint, strings.Join(allowed, ", ")))
+	}
+	if value.Kind != yaml.ScalarNode || value.Tag == "!!null" {
+		return s.at(key, fmt.Errorf("%q must be a single value", name))
+	}
+	s.Values[name] = value.Value
+	return nil
+}
+
+// readTemporal reads the settings below `temporal`, which are those of that prefix.
+func (s *File) readTemporal(value *yaml.Node, known []string) error {
+	if value.Kind != yaml.MappingNode {
+		return s.at(value, fmt.Errorf("%q must be a map of settings", temporal))
+	}
+	var names []string
+	for _, name := range known {
+		if rest, ok := strings.CutPrefix(name, temporal+"-"); ok {
+			names = append(names, rest)
+		}
+	}
+	for i := 0; i+1 < len(value.Content); i += 2 {
+		key, item := value.Content[i], value.Content[i+1]
+		if !slices.Contains(names, key.Value) {
+			return s.at(key, fmt.Errorf("unknown setting %q of %s%s (allowed: %s)", key.Value, temporal, suggest.DidYouMean(key.Value, names), strings.Join(names, ", ")))
+		}
+		if item.Kind != yaml.ScalarNode || item.Tag == "!!null" {
+			return s.at(item, fmt.Errorf("%q must be a single value", key.Value))
+		}
+		name := temporal + "-" + key.Value
+		s.Values[name], s.lines[name] = item.Value, key.Line
+	}
+	return nil
+}
