@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 }
 
 // loop is a flow of many tasks: a loop, a list with each, branches that meet, a
-// subgraph, a retry. Every execution of a node marks its beginning and its end.
+// retry. Which branch ends first depends on no time. Every execution of a program marks
+// its beginning and its end.
 const loop = `graphrun: v1
 name: loop
 start: work
@@ -62,13 +63,15 @@ nodes:
     env: {MARKS: "{{ marks }}", N: "{{ n }}", ITEM: "{{ item }}"}
     writes: {sum: "output"}
   left: {kind: exec, script: 'test $GRAPHRUN_TASK_ATTEMPT = 2', retry: {max_attempts: 2, initial_interval: 10ms}}
-  right: {kind: wait, for: 10ms}
+  rest: {kind: wait, for: 10ms}
+  right: {kind: pass}
   met: {kind: pass, join: {wait: all}}
 edges:
   - {from: work, to: list}
   - {from: list, to: work, when: "n < most"}
   - {from: list, to: [left, right], when: "n >= most"}
-  - {from: [left, right], to: met}
+  - {from: left, to: rest}
+  - {from: [rest, right], to: met}
   - {from: met, to: END}
 `
 
