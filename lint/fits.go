@@ -94,8 +94,12 @@ func (f *facts) refused(v int, from, to *spec.StateKey) (value any, ok bool) {
 	if !listed || err != nil || !slices.ContainsFunc(values, func(value any) bool { return compiled.Check(compiled.Normalise(value)) != nil }) {
 		return nil, false
 	}
+	if f.planFor(nil) == nil || f.showing <= 0 {
+		return nil, false
+	}
+	f.showing -= costOfModel * (len(f.graph.Nodes) + len(f.graph.State))
 	name := from.Name.Value
-	q := explore.Question{Model: explore.NewModel(f.graph, f.bound, f.uses().All, nil, -1, name)}
+	q := explore.Question{Model: explore.NewModel(f.graph, f.bound, f.uses(), nil, -1, name)}
 	q.Found = func(r *explore.Run) bool {
 		value, _ = r.State.Value(name)
 		value = machine.Plain(value)

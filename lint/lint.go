@@ -64,7 +64,7 @@ func checkGraph(g *spec.Graph, opts Options) (*facts, spec.Diagnostics) {
 		for i := range rules {
 			if rules[i].check != nil && rules[i].needs <= level && (opts.Optional || !rules[i].Off) {
 				f.rule = &rules[i]
-				f.solver.Most = f.solver.Spent + f.conditions()
+				f.solver.Most = min(maxSteps, f.solver.Spent+maxStepsOfRule)
 				rules[i].check(f)
 			}
 		}
@@ -82,12 +82,12 @@ func FirstError(found spec.Diagnostics) *spec.Diagnostic {
 	return nil
 }
 
-// conditions is how many evaluations of conditions a rule may spend: counted and
-// not timed, so that a file has the same findings on every machine.
-func (f *facts) conditions() int {
-	const base, perEdge = 100_000, 200
-	return base + perEdge*len(f.graph.Edges)
-}
+// How many steps of the solver a graph, and one of its rules, may take: counted and not
+// timed, so that a file has the same findings on every machine.
+const (
+	maxSteps       = 500_000
+	maxStepsOfRule = 250_000
+)
 
 // report adds a finding of the rule that is being checked and returns it for
 // additions; it is valid until the next report.

@@ -26,7 +26,7 @@ type stateSpace struct {
 const maxWalked = 5_000
 
 // maxWeighed is how many steps the solver takes for that.
-const maxWeighed = 300_000
+const maxWeighed = 120_000
 
 // pathState is a node and what is known on the way to it.
 type pathState struct {

@@ -12,11 +12,12 @@ import (
 
 // Bounds of the steps that trying runs takes.
 const (
-	maxEvents   = 36_000 // for all of a graph
+	maxEvents   = 30_000 // for all of a graph
 	maxSearched = 18_000 // for one search that knows where to look
-	maxTried    = 5_000  // for another
+	maxTried    = 10_000 // for another
 	maxShown    = 8_000  // for all that rules besides those of policies ask of a graph
 	maxShownOne = 1_600  // for one of these
+	costOfModel = 4      // of a graph, for each node and key
 )
 
 // shows asks for a run of the graph without its policies, along a path if one is given.
@@ -144,7 +145,7 @@ func (f *facts) modelFor(p *policy) *explore.Model {
 		if f.models == nil {
 			f.models = map[int]*explore.Model{}
 		}
-		m = explore.NewModel(f.graph, f.bound, f.uses().All, never, place)
+		m = explore.NewModel(f.graph, f.bound, f.uses(), never, place)
 		f.models[key] = m
 	}
 	return m

@@ -5,6 +5,7 @@ package dataflow
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
@@ -78,9 +79,10 @@ func wordAt(src, word string) int {
 
 // Uses is every use, those of a node or an edge side by side.
 type Uses struct {
-	All    []Use
-	byNode []pieces
-	byEdge []pieces
+	All       []Use
+	byNode    []pieces
+	byEdge    []pieces
+	constants map[string][]any // see Constants
 }
 
 // pieces is a range of useIndex.all.
@@ -97,6 +99,40 @@ func NewUses(g *spec.Graph, bound *bind.Graph, from []int) *Uses {
 
 // OfNode are the expressions of a node, without those of its edges.
 func (x *Uses) OfNode(i int) []Use { return x.All[x.byNode[i].from:x.byNode[i].to] }
+
+// Constants are the scalars in expressions that read a name, found once: texts and
+// numbers, each once.
+func (x *Uses) Constants(name string) []any {
+	out, known := x.constants[name]
+	if !known {
+		out = Constants(x.All, func(r eval.Read) bool { return r.Path[0] == name })
+		if x.constants == nil {
+			x.constants = map[string][]any{}
+		}
+		x.constants[name] = out
+	}
+	return out
+}
+
+// Constants are the scalars in the uses that read something, each once. Those of a policy
+// are none: what only the policy speaks of is left to the run.
+func Constants(uses []Use, reads func(eval.Read) bool) []any {
+	var out []any
+	for i := range uses {
+		if uses[i].Program == nil || uses[i].Field == "never" || !slices.ContainsFunc(uses[i].Program.Reads(), reads) {
+			continue
+		}
+		uses[i].Program.Tree().Each(func(t *eval.Tree) {
+			switch t.Value.(type) {
+			case string, int, float64:
+				if t.Op == eval.TreeConst && !slices.Contains(out, t.Value) {
+					out = append(out, t.Value)
+				}
+			}
+		})
+	}
+	return slices.Clip(out)
+}
 
 // OfEdge are the expressions of an edge.
 func (x *Uses) OfEdge(i int) []Use { return x.All[x.byEdge[i].from:x.byEdge[i].to] }

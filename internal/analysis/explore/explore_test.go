@@ -28,7 +28,7 @@ func ask(t *testing.T, text string, change func(q *Question)) (Answer, []string)
 		from[i] = g.Node(e.From.Value).Index
 	}
 	budget := 100_000
-	q := Question{Model: NewModel(g, bound, dataflow.NewUses(g, bound, from).All, nil, -1), Plan: plan, Watch: -1, More: -1, Budget: &budget, Most: budget}
+	q := Question{Model: NewModel(g, bound, dataflow.NewUses(g, bound, from), nil, -1), Plan: plan, Watch: -1, More: -1, Budget: &budget, Most: budget}
 	if change != nil {
 		change(&q)
 	}

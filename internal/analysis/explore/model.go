@@ -43,7 +43,7 @@ type Model struct {
 	ranks             bool
 	all               []dataflow.Use
 	own               [][]dataflow.Use // by node
-	scalars           map[string][]any // by state key, see constants
+	uses              *dataflow.Uses
 }
 
 // condition is that of an edge, and the state keys that it reads.
@@ -93,15 +93,15 @@ type input struct {
 
 // NewModel looks at a graph. Never is the condition of a policy that is asked about,
 // after the node of that index; nil for none. Asked are state keys whose values are.
-func NewModel(g *spec.Graph, bound *bind.Graph, all []dataflow.Use, never *eval.Program, at int, asked ...string) *Model {
+func NewModel(g *spec.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval.Program, at int, asked ...string) *Model {
 	n := len(g.Nodes)
 	m := &Model{
-		graph: g, bound: bound, counts: map[string]bool{}, visits: map[int]int{}, all: all, own: make([][]dataflow.Use, n),
+		graph: g, bound: bound, counts: map[string]bool{}, visits: map[int]int{}, all: uses.All, own: make([][]dataflow.Use, n),
 		reads: make([][]string, n), readsAfter: make([][]string, n), writes: make([][]written, n), sources: make([]source, n),
-		guards: make([][]condition, n), catches: make([][]condition, n), mayFail: make([]bool, n), kinds: make([][]*machine.Failure, n), scalars: map[string][]any{},
+		guards: make([][]condition, n), catches: make([][]condition, n), mayFail: make([]bool, n), kinds: make([][]*machine.Failure, n), uses: uses,
 	}
 	if never != nil {
-		m.all = append(slices.Clip(all), dataflow.Use{Node: at, Edge: 0, Field: "never", Program: never})
+		m.all = append(slices.Clip(uses.All), dataflow.Use{Node: at, Edge: 0, Field: "never", Program: never})
 	}
 	for i := range m.all {
 		if e := &m.all[i]; e.Node >= 0 && e.Program != nil {

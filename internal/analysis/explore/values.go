@@ -73,37 +73,12 @@ func (m *Model) fitting(options []any, keys ...string) []any {
 // node yields. Those of a policy are none: what only the policy speaks of is left to the
 // run.
 func (m *Model) constants(key string, node int, path []string) []any {
-	if node >= 0 {
-		return scalars(m.own[node], func(r eval.Read) bool {
-			return r.Path[0] == "output" && len(r.Path) > len(path) && slices.Equal(r.Path[1:1+len(path)], path)
-		})
+	if node < 0 {
+		return m.uses.Constants(key)
 	}
-	out, known := m.scalars[key]
-	if !known {
-		out = scalars(m.all, func(r eval.Read) bool { return r.Path[0] == key })
-		m.scalars[key] = slices.Clip(out)
-	}
-	return out
-}
-
-// scalars are those in expressions that read something.
-func scalars(uses []dataflow.Use, reads func(eval.Read) bool) []any {
-	var out []any
-	for i := range uses {
-		e := &uses[i]
-		if e.Program == nil || e.Field == "never" || !slices.ContainsFunc(e.Program.Reads(), reads) {
-			continue
-		}
-		e.Program.Tree().Each(func(t *eval.Tree) {
-			switch t.Value.(type) {
-			case string, int, float64:
-				if t.Op == eval.TreeConst && !slices.Contains(out, t.Value) {
-					out = append(out, t.Value)
-				}
-			}
-		})
-	}
-	return out
+	return dataflow.Constants(m.own[node], func(r eval.Read) bool {
+		return r.Path[0] == "output" && len(r.Path) > len(path) && slices.Equal(r.Path[1:1+len(path)], path)
+	})
 }
 
 // fill finds what the parts of a result may be, and what the rest of it is.
