@@ -39,6 +39,8 @@ type facts struct {
 	allUses  *dataflow.Uses
 	theFlow  *controlflow.Graph
 	theForks *concurrency.Branches
+	// theAssignment is of no things.
+	theAssignment *assignment.Analysis
 	// theSiblings are fan-outs by the pairs of nodes that they lead to.
 	theSiblings  map[[2]int]int
 	theParallel  *concurrency.Pairs
@@ -156,7 +158,10 @@ func (f *facts) forks() *concurrency.Branches {
 
 // newAssignment prepares a definite assignment analysis of a graph with branches.
 func (f *facts) newAssignment(size int) *assignment.Analysis {
-	return assignment.New(f.forks(), size, assignment.Known{Dead: f.isDead, Escapes: f.mayLose, MeetsLost: f.meetsLost})
+	if f.theAssignment == nil {
+		f.theAssignment = assignment.New(f.forks(), 0, assignment.Known{Dead: f.isDead, Escapes: f.mayLose, MeetsLost: f.meetsLost})
+	}
+	return f.theAssignment.Of(size)
 }
 
 // inParallel reports whether two nodes may be at work at the same time.

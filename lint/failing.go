@@ -34,24 +34,42 @@ func (f *facts) mayErr(v int) bool {
 func (f *facts) meetsLost(fork int, first []int) int {
 	best, least := -1, 0
 	auto := f.joinsAt(fork) == "auto"
+	far := make([][]int, len(first))
+	for i, begins := range first {
+		far[i] = f.distances(begins)
+	}
 	for v, n := range f.graph.Nodes {
 		if n.Join == nil && !auto {
 			continue
 		}
 		worst := 0
-		for _, begins := range first {
-			path := shortest(f.flow().Digraph.Next, len(f.graph.Nodes)+2, begins, v)
-			if begins == f.End || path == nil {
+		for i, begins := range first {
+			if begins == f.End || far[i][v] < 0 {
 				worst = -1
 				break
 			}
-			worst = max(worst, len(path))
+			worst = max(worst, far[i][v])
 		}
 		if worst >= 0 && (best < 0 || worst < least) {
 			best, least = v, worst
 		}
 	}
 	return best
+}
+
+// distances are how many edges lead from a vertex to each; -1 for no way.
+func (f *facts) distances(from int) []int {
+	out := slices.Repeat([]int{-1}, len(f.graph.Nodes)+2)
+	out[from] = 0
+	for todo := []int{from}; len(todo) > 0; todo = todo[1:] {
+		for _, to := range f.flow().Digraph.Next(todo[0]) {
+			if out[to] < 0 {
+				out[to] = out[todo[0]] + 1
+				todo = append(todo, to)
+			}
+		}
+	}
+	return out
 }
 
 // joinsAt says how the branches of a node's fan-out join: explicit or auto.

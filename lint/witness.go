@@ -12,9 +12,10 @@ import (
 
 // Bounds of the steps that trying runs takes.
 const (
-	maxEvents   = 30_000 // for all of a graph
+	maxEvents   = 36_000 // for all of a graph
 	maxSearched = 18_000 // for one search that knows where to look
-	maxTried    = 10_000 // for another
+	maxTried    = 5_000  // for another
+	maxProving  = 12_000 // for a proof that there is no such run
 	maxShown    = 8_000  // for all that rules besides those of policies ask of a graph
 	maxShownOne = 1_600  // for one of these
 	costOfModel = 4      // of a graph, for each node and key
@@ -51,6 +52,9 @@ func (f *facts) runs(p *policy, q explore.Question) explore.Answer {
 		return explore.Answer{Gap: "the graph can't run"}
 	}
 	q.Most = maxTried
+	if q.Proof {
+		q.Most = maxProving
+	}
 	if len(q.Guide) > 0 || p.kind == "max_visits" && !q.Proof {
 		q.Most = maxSearched
 	}

@@ -91,18 +91,25 @@ func (a *Analysis) AtEnd() *Analysis {
 // New prepares an analysis of size things, numbered from 0.
 func New(k *concurrency.Branches, size int, know Known) *Analysis {
 	n := k.Split.Len()
-	a := &Analysis{
-		k: k, know: know, words: (size + 63) / 64, made: make([]bitset, n), gone: make([]bitset, n),
-		into: make([][]arc, n), open: make([]bitset, n), same: make([]int8, n),
-	}
-	backing := make(bitset, n*a.words)
-	for v := range a.open {
-		a.open[v] = backing[v*a.words : (v+1)*a.words]
-	}
-	a.after = k.Flow.PostDominators()
+	a := &Analysis{k: k, know: know, into: make([][]arc, n), same: make([]int8, n), after: k.Flow.PostDominators()}
 	a.arcs()
 	a.detours()
-	return a
+	return a.Of(size)
+}
+
+// Of is an analysis of size other things of the same graph.
+func (a *Analysis) Of(size int) *Analysis {
+	n := len(a.into)
+	b := &Analysis{
+		k: a.k, know: a.know, words: (size + 63) / 64, made: make([]bitset, n), gone: make([]bitset, n),
+		into: make([][]arc, n), open: make([]bitset, n), after: a.after, same: a.same, around: a.around,
+	}
+	backing := make(bitset, n*b.words)
+	for v := range b.open {
+		b.into[v] = slices.Clone(a.into[v])
+		b.open[v] = backing[v*b.words : (v+1)*b.words]
+	}
+	return b
 }
 
 // Makes notes that a node makes a thing whenever it succeeds.
