@@ -26,7 +26,13 @@ type Digest struct {
 // AppendDigest adds the digest of a state to a text.
 func (d *Digest) AppendDigest(dst []byte, s *State) []byte {
 	w := digester{out: dst, about: d, state: s, fans: map[*fanout]int{}}
-	w.word(string(s.Status), s.open, s.deciding, s.final != nil, s.closing != nil, s.pauseDue, s.noStep, s.outOfSteps)
+	w.word(string(s.Status), s.open, s.deciding, s.pauseDue, s.noStep, s.outOfSteps, s.refused)
+	w.ending(s.closing)
+	w.ending(s.violated)
+	if f := s.final; f != nil {
+		w.word("z", f.next, f.hurried, f.over)
+		w.ending(&f.how)
+	}
 	for _, name := range d.Keys {
 		value, set := s.Value(name)
 		w.word(set)
@@ -52,6 +58,7 @@ func (d *Digest) AppendDigest(dst []byte, s *State) []byte {
 			w.task(&list[i])
 		}
 	}
+	w.finished(s.tasks)
 	for i := range s.barriers {
 		w.barrier(&s.barriers[i])
 	}
@@ -123,6 +130,31 @@ func (w *digester) failure(f *Failure) {
 	w.word(f.Kind)
 }
 
+// ending adds how a run ends.
+func (w *digester) ending(e *ending) {
+	if e == nil {
+		w.word("-")
+		return
+	}
+	w.word(string(e.status), e.reason)
+	w.failure(e.failure)
+}
+
+// finished adds in which order those tasks have ended of which it decides what follows:
+// whose write stands, and which failure is the first.
+func (w *digester) finished(tasks []task) {
+	var ended []*task
+	for i := range tasks {
+		if t := &tasks[i]; t.order > 0 && (t.uncaught || t.expired != nil || len(t.writes) > 0) {
+			ended = append(ended, t)
+		}
+	}
+	slices.SortFunc(ended, func(a, b *task) int { return a.order - b.order })
+	for _, t := range ended {
+		w.word("o", t.node)
+	}
+}
+
 func (w *digester) task(t *task) {
 	w.word("t", t.node, t.attempt, int(t.status), t.skipped, t.joined, t.merged, t.due, t.held, t.uncaught, t.visit > 0)
 	w.place(t.at)
@@ -167,6 +199,7 @@ func (w *digester) each(e *eachState) {
 	w.value(e.items)
 	w.value(e.results)
 	w.failure(e.failure)
+	w.failure(e.lowest)
 	for _, i := range e.again {
 		w.word("a", i)
 	}
@@ -187,6 +220,7 @@ func (w *digester) questions(q *questions) {
 	for i := range q.questions {
 		w.word("?", q.questions[i].ID, q.questions[i].settled)
 		w.value(q.questions[i].answer)
+		w.failure(q.questions[i].failure)
 	}
 }
 
@@ -204,7 +238,7 @@ func (w *digester) place(at place) {
 			return
 		}
 		w.word(f.origin, f.ended, f.dead, f.auto, len(f.first))
-		for _, lost := range slices.SortedFunc(slices.Values(f.failures), func(a, b lostBranch) int { return cmp.Compare(a.lane, b.lane) }) {
+		for _, lost := range slices.SortedFunc(slices.Values(f.failures), func(a, b lostBranch) int { return cmp.Compare(a.order, b.order) }) {
 			w.word("l", lost.lane, lost.told, lost.failure.Node)
 			w.failure(lost.failure)
 		}
@@ -220,6 +254,7 @@ func (w *digester) barrier(b *barrier) {
 		w.place(a.at)
 		w.place(place{fan: a.over})
 		if w.about.Past {
+			w.value(a.input)
 			w.value(a.output)
 		}
 	}

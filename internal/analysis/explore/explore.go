@@ -75,8 +75,8 @@ const maxChain = 6
 type search struct {
 	*Question
 	answer Answer
-	todo   [][]untried // by progress
-	seen   map[string]bool
+	todo   [][]untried    // by progress
+	seen   map[string]int // with how few steps, by what tells states apart
 	digest machine.Digest
 	left   int  // steps that may still be taken
 	ranks  bool // the order in which tasks end matters
@@ -113,7 +113,7 @@ func (u *untried) take() (b *branch, last bool) {
 
 // Explore answers a question.
 func Explore(q Question) Answer {
-	s := &search{Question: &q, seen: map[string]bool{}, left: q.Most, digest: q.Digest, ranks: q.Model.ranks}
+	s := &search{Question: &q, seen: map[string]int{}, left: q.Most, digest: q.Digest, ranks: q.Model.ranks}
 	s.digest.Keys, s.digest.Steps, s.digest.Past = q.Model.keys, q.Digest.Steps || q.Model.steps, q.Model.past
 	if q.Omit != "" {
 		s.digest.Keys = append(slices.Clip(q.Model.keys), q.Omit)
@@ -192,6 +192,9 @@ func (s *search) follow(b *branch) {
 			s.answer.Found, s.answer.Witness, s.answer.Failure = true, slices.Clone(r.Path), r.State.Failure
 			return
 		case r.State.Ended():
+			if r.State.Status == machine.Limit && r.State.Reason == "size" {
+				s.gap("the size of the state may end a run")
+			}
 			return
 		case s.spent():
 			s.gap(TooMany)
@@ -206,10 +209,11 @@ func (s *search) follow(b *branch) {
 		default:
 			key := string(r.key())
 			s.spend(1 + len(key)/bytesAStep)
-			if s.seen[key] {
+			// Who has taken more steps to the same may do less before max_steps.
+			if steps, seen := s.seen[key]; seen && steps <= r.State.Steps {
 				return
 			}
-			s.seen[key] = true
+			s.seen[key] = r.State.Steps
 			rest := untried{from: b, events: r.moves()}
 			s.spend(costOfChoice * len(rest.events))
 			if far++; far == maxChain || len(rest.events) == 0 {

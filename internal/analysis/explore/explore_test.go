@@ -14,7 +14,10 @@ import (
 // ask explores a graph with one policy.
 func ask(t *testing.T, text string, change func(q *Question)) (Answer, []string) {
 	t.Helper()
-	g, ds := spec.Parse("g.yaml", []byte("graphrun: v1\nname: g\nlimits: {timeout: 1h}\n"+text), spec.Options{})
+	if !strings.Contains(text, "limits:") {
+		text = "limits: {timeout: 1h}\n" + text
+	}
+	g, ds := spec.Parse("g.yaml", []byte("graphrun: v1\nname: g\n"+text), spec.Options{})
 	if ds = append(ds, spec.Check(g)...); ds.HasErrors() {
 		t.Fatal(ds)
 	}
@@ -80,6 +83,29 @@ edges:
   - {from: ok, to: ship}
   - {from: ship, to: END, when: visits.ship < 9}
   - {from: ship, to: ok}`, nil, `what "a" computes fails with the values that are tried`},
+		"the same again after more steps": {`start: n0
+limits: {timeout: 1h, max_steps: 14}
+state: {i: {type: integer, minimum: 0, maximum: 3, default: 0}}
+policies: [{max_visits: 2, node: n2}]
+nodes: {n0: {kind: pass}, n1: {kind: exec, command: [x]}, n2: {kind: exec, command: [x]}, n3: {kind: pass, join: {wait: all}}}
+edges:
+  - {from: n0, to: n3, when: visits.n2 < 1}
+  - {from: n0, to: n3}
+  - {from: n1, to: n2, condition: on_failure, when: visits.n0 < 2}
+  - {from: n1, to: [n0, n2]}
+  - {from: n2, to: n0}
+  - {from: n3, to: END, when: i < 2}
+  - {from: n3, to: n1}`, func(q *Question) { q.More = 2; q.Digest.Visits = map[int]int{2: 3} }, "n0 n3 n1 n2 n0 n3 n1 n0 n2 n0 n3 n1 n0"},
+		"who is the last to write": {gate + `
+state: {k: {type: string, default: ''}}
+nodes: {a: {kind: pass}, b: {kind: exec, command: [x], writes: {k: "'b'"}}, c: {kind: exec, command: [x], writes: {k: "'c'"}}, d: {kind: pass, join: {wait: all}}, ok: {kind: pass}, ship: {kind: pass}}
+edges:
+  - {from: a, to: [b, c]}
+  - {from: [b, c], to: d}
+  - {from: d, to: ship, when: k == 'b'}
+  - {from: d, to: ok}
+  - {from: ok, to: ship}
+  - {from: ship, to: END}`, nil, "a b c d"},
 		"more values than are tried": {gate + `
 state: {n: {type: integer, required: true}}
 nodes: {a: {kind: pass}, ok: {kind: pass}, ship: {kind: pass}}
