@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 		c, err := engine.Dial(engine.Options{Address: address, Payloads: os.Getenv("GRAPHRUN_TEST_PAYLOADS")})
 		if err == nil {
 			o := engine.WorkerOptions{Heartbeat: 2 * time.Second, MostEvents: 300}
+			if events, err := strconv.Atoi(os.Getenv("GRAPHRUN_TEST_EVENTS")); err == nil {
+				o.MostEvents = events
+			}
 			if name := os.Getenv("GRAPHRUN_TEST_QUEUE"); name != "" {
 				o.Nodes = []string{name}
 			}

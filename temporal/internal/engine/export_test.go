@@ -89,8 +89,17 @@ func replayHistory(conv converter.DataConverter, history *historyapi.History, ev
 	}
 	w := &Worker{core: coreVersion, converter: conv, heartbeat: 10 * time.Second, events: events, handlers: map[string]runner.Handler{}, decider: node.NewDecider(node.Options{})}
 	w.register(replayer)
+	w.registerKeepers(replayer)
 	return replayer.ReplayWorkflowHistory(nil, history)
 }
+
+// Terminate ends the workflow of a run from outside.
+func (c *Cluster) Terminate(ctx context.Context, runID string) error {
+	return c.client.TerminateWorkflow(ctx, runID, "", "a test")
+}
+
+// GroupID is the id of the workflow of a group.
+func GroupID(name string) string { return groupID(name) }
 
 // Texts are the texts of a run's events after the first n, as they are now.
 func (s *Store) Texts(runID string, n int) (out []string, err error) {

@@ -113,8 +113,7 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 		one := worker.New(c.client, sessionQueue(queues[0]), worker.Options{
 			LocalActivityWorkerOnly: true, DeadlockDetectionTimeout: options.DeadlockDetectionTimeout,
 		})
-		one.RegisterWorkflowWithOptions(w.Session, workflow.RegisterOptions{Name: sessionName})
-		one.RegisterWorkflowWithOptions(w.Group, workflow.RegisterOptions{Name: groupName})
+		w.registerKeepers(one)
 		if err := one.Start(); err != nil {
 			return nil, err
 		}
@@ -145,7 +144,13 @@ func (c *Cluster) StartWorker(o WorkerOptions) (stop func(), err error) {
 	return stop, nil
 }
 
-// register registers the workflows.
+// registerKeepers registers the workflows of what several runs share.
+func (w *Worker) registerKeepers(with worker.WorkflowRegistry) {
+	with.RegisterWorkflowWithOptions(w.Session, workflow.RegisterOptions{Name: sessionName})
+	with.RegisterWorkflowWithOptions(w.Group, workflow.RegisterOptions{Name: groupName})
+}
+
+// register registers the workflows of runs.
 func (w *Worker) register(with worker.WorkflowRegistry) {
 	with.RegisterWorkflowWithOptions(w.Run, workflow.RegisterOptions{Name: workflowName})
 	with.RegisterWorkflowWithOptions(w.Carry, workflow.RegisterOptions{Name: carrierName})

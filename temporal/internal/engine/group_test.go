@@ -1,0 +1,257 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/graphrun/graphrun/temporal/internal/engine"
+)
+
+// grouped is a flow whose runs are in a group of at most some. Each marks when it comes
+// in and goes out; go.RUN, or go.all, lets it out.
+const grouped = `graphrun: v1
+name: grouped
+start: work
+limits: {node_timeout: 10m}
+concurrency: {group: "'g'", limit: %d, on_busy: %s}
+state: {dir: {type: string, required: true}}
+nodes:
+  work:
+    kind: exec
+    script: 'echo "in $ID" >> "$DIR/marks"; until test -e "$DIR/go.$ID" -o -e "$DIR/go.all"; do sleep 0.05; done; echo "out $ID" >> "$DIR/marks"'
+    env: {DIR: "{{ dir }}", ID: "{{ run.id }}"}
+edges: [{from: work, to: END}]
+`
+
+// theGroup is one group on a server, and what its runs have marked.
+type theGroup struct {
+	*testing.T
+	o    engine.Options
+	dir  string
+	runs sync.WaitGroup
+}
+
+func newGroup(t *testing.T) *theGroup {
+	g := &theGroup{T: t, o: engine.Options{Address: serverOf(t), Payloads: t.TempDir()}, dir: t.TempDir()}
+	t.Cleanup(g.runs.Wait)
+	return g
+}
+
+// flow is the file of a flow.
+func (g *theGroup) flow(name, source string) string {
+	g.Helper()
+	file := filepath.Join(g.dir, name+".yaml")
+	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
+		g.Fatal(err)
+	}
+	return file
+}
+
+// begin begins a run that has to end with an exit code, and waits until the cluster lists
+// it as it should stand.
+func (g *theGroup) begin(file, runID, stands string, want int) {
+	g.Helper()
+	g.runs.Go(func() {
+		if _, stderr, code := command(&g.o, "run", file, "-i", "dir="+g.dir, "--run-id", runID); code != want {
+			g.Errorf("%s: exit code %d, want %d\n%s", runID, code, want, stderr)
+		}
+	})
+	waitFor(g.T, func() bool { return g.stands(runID) == stands })
+}
+
+// stands is how a run stands: its status, and the reason of one that pauses.
+func (g *theGroup) stands(runID string) string {
+	stdout, _, _ := command(&g.o, "runs", "list", "-o", "json")
+	var all []struct {
+		ID     string `json:"run_id"`
+		Status string `json:"status"`
+		Reason string `json:"reason"`
+	}
+	_ = json.Unmarshal([]byte(stdout), &all)
+	for _, one := range all {
+		if one.ID == runID && one.Status == "paused" {
+			return one.Reason
+		} else if one.ID == runID {
+			return one.Status
+		}
+	}
+	return ""
+}
+
+// marks are those who came in, in order, each once, and how many were inside at most.
+func (g *theGroup) marks() (in []string, most int) {
+	text, _ := os.ReadFile(filepath.Join(g.dir, "marks"))
+	inside := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		what, id, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if what == "out" {
+			delete(inside, id)
+			continue
+		}
+		inside[id] = true
+		most = max(most, len(inside))
+		if !slices.Contains(in, id) {
+			in = append(in, id)
+		}
+	}
+	return in, most
+}
+
+// letOut lets a run out, or all.
+func (g *theGroup) letOut(runID string) {
+	g.Helper()
+	if err := os.WriteFile(filepath.Join(g.dir, "go."+runID), nil, 0o600); err != nil {
+		g.Fatal(err)
+	}
+}
+
+// comesIn waits until a run is inside, and says how long that took.
+func (g *theGroup) comesIn(runID string) time.Duration {
+	g.Helper()
+	from := time.Now()
+	waitFor(g.T, func() bool { in, _ := g.marks(); return slices.Contains(in, runID) })
+	return time.Since(from)
+}
+
+// replays replays the histories of runs and of the group, whose workflow has ended.
+func (g *theGroup) replays(events int, runs ...string) {
+	g.Helper()
+	c, err := engine.Dial(g.o)
+	if err != nil {
+		g.Fatal(err)
+	}
+	defer c.Close()
+	for _, id := range append(runs, engine.GroupID("g")) {
+		sizes, err := c.Sizes(g.Context(), id)
+		g.Logf("%s: %d workflows: %v, %v", id, len(sizes), sizes, err)
+		if err := c.ReplayMoved(g.Context(), id, events); err != nil {
+			g.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+// TestGroupInOrder: of 20 runs that two workers drive no more are inside than may be, and
+// they come in in the order in which they came, also when a worker is killed, and when
+// the workflows of the group and of its runs are followed by others.
+func TestGroupInOrder(t *testing.T) {
+	const runs, events = 20, 60
+	for _, limit := range []int{1, 2} {
+		t.Run(fmt.Sprint("limit ", limit), func(t *testing.T) {
+			g := newGroup(t)
+			workerOf(t, g.o, engine.WorkerOptions{Queue: "nothing"}) // the server is ready
+			worker := func() *exec.Cmd {
+				w := exec.Command(os.Args[0])
+				w.Env = append(os.Environ(), "GRAPHRUN_TEST_WORKER="+g.o.Address, "GRAPHRUN_TEST_PAYLOADS="+g.o.Payloads, fmt.Sprint("GRAPHRUN_TEST_EVENTS=", events))
+				if err := w.Start(); err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() {
+					_ = w.Process.Kill()
+					_ = w.Wait()
+				})
+				return w
+			}
+			killed := worker()
+			worker()
+			file := g.flow("flow", fmt.Sprintf(grouped, limit, "wait"))
+			var want []string
+			for i := range runs {
+				id, stands := fmt.Sprintf("run%02d", i), "concurrency"
+				if i < limit {
+					stands = "running"
+				}
+				g.begin(file, id, stands, 0)
+				if i < limit {
+					g.comesIn(id)
+				}
+				want = append(want, id)
+			}
+			for i, id := range want {
+				g.comesIn(id)
+				if i == runs/4 && limit == 1 {
+					_ = killed.Process.Kill()
+					worker()
+				}
+				g.letOut(id)
+			}
+			g.runs.Wait()
+			in, most := g.marks()
+			if most != limit {
+				t.Errorf("%d were inside at once, want %d", most, limit)
+			}
+			slices.Sort(want)
+			if limit == 1 && !slices.Equal(in, want) {
+				t.Errorf("they came in in the order %v", in)
+			}
+			g.replays(events, want[0], want[runs-1])
+		})
+	}
+}
+
+// TestGroupHolders: a place is free when the run that has it pauses, is cancelled, or is
+// ended by the cluster, which nobody is told of.
+func TestGroupHolders(t *testing.T) {
+	g := newGroup(t)
+	workerOf(t, g.o, engine.WorkerOptions{})
+	file := g.flow("flow", fmt.Sprintf(grouped, 1, "wait"))
+	asks := g.flow("asks", strings.ReplaceAll(`graphrun: v1
+name: asks
+start: h
+concurrency: {group: "'g'"}
+state: {dir: {type: string, required: true}}
+nodes:
+  h: {kind: human, prompt: "?", choices: ["yes", "no"]}
+  work: SAME
+edges: [{from: h, to: work}, {from: work, to: END}]
+`, "SAME", `{kind: exec, script: 'echo "in $ID" >> "$DIR/marks"; echo "out $ID" >> "$DIR/marks"', env: {DIR: "{{ dir }}", ID: "{{ run.id }}"}}`))
+
+	g.begin(asks, "asks", "human", 10)
+	g.begin(file, "one", "running", 130)
+	g.comesIn("one")
+	g.begin(file, "two", "concurrency", 1)
+	if _, stderr, code := command(&g.o, "answer", "asks", "h=yes"); code != 0 {
+		t.Fatalf("answer: exit code %d\n%s", code, stderr)
+	}
+	if stands := g.stands("asks"); stands != "human" {
+		t.Errorf("the run that waits to go on stands as %q, want that of before", stands)
+	}
+	if _, stderr, code := command(&g.o, "runs", "cancel", "one"); code != 0 {
+		t.Fatalf("cancel: exit code %d\n%s", code, stderr)
+	}
+	g.comesIn("two")
+
+	c, err := engine.Dial(g.o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Terminate(t.Context(), "two"); err != nil {
+		t.Fatal(err)
+	}
+	g.comesIn("asks") // the group finds out by itself
+	waitFor(t, func() bool { return g.stands("asks") == "completed" })
+
+	g.begin(file, "three", "running", 1)
+	g.comesIn("three")
+	if err := c.Terminate(t.Context(), "three"); err != nil {
+		t.Fatal(err)
+	}
+	g.letOut("all")
+	g.begin(file, "four", "completed", 0) // it asks whether the other is still there
+	if stdout, stderr, code := command(&g.o, "resume", "two"); code != 0 {
+		t.Errorf("resume: exit code %d\n%s%s", code, stdout, stderr)
+	}
+	if in, _ := g.marks(); strings.Join(in, " ") != "one two asks three four" {
+		t.Errorf("they came in in the order %v", in)
+	}
+	g.runs.Wait()
+	g.replays(10000, "asks", "one", "four", "two")
+}
