@@ -130,12 +130,25 @@ func (g *theGroup) replays(events int, runs ...string) {
 	}
 	defer c.Close()
 	for _, id := range append(runs, engine.GroupID("g")) {
-		sizes, err := c.Sizes(g.Context(), id)
-		g.Logf("%s: %d workflows: %v, %v", id, len(sizes), sizes, err)
 		if err := c.ReplayMoved(g.Context(), id, events); err != nil {
 			g.Errorf("%s: %v", id, err)
 		}
 	}
+}
+
+// moves reports whether a workflow was followed by others.
+func (g *theGroup) moves(id string) bool {
+	g.Helper()
+	c, err := engine.Dial(g.o)
+	if err != nil {
+		g.Fatal(err)
+	}
+	defer c.Close()
+	sizes, err := c.Sizes(g.Context(), id)
+	if err != nil {
+		g.Error(err)
+	}
+	return len(sizes) > 1
 }
 
 // TestGroupInOrder: of 20 runs that two workers drive no more are inside than may be, and
@@ -190,6 +203,9 @@ func TestGroupInOrder(t *testing.T) {
 			slices.Sort(want)
 			if limit == 1 && !slices.Equal(in, want) {
 				t.Errorf("they came in in the order %v", in)
+			}
+			if last := want[runs-1]; !g.moves(last) || !g.moves(engine.GroupID("g")) {
+				t.Errorf("the workflows of the group and of %s, which waited long, have one history each", last)
 			}
 			g.replays(events, want[0], want[runs-1])
 		})
