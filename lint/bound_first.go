@@ -3,7 +3,6 @@
 package lint
 
 import (
-	"math"
 	"slices"
 )
 
@@ -29,7 +28,7 @@ func (w *boundWalk) first(s boundState, join int) []boundState {
 		return w.release(s.cancel(all, comes), 0)
 	}
 	if rivals > maxCancelled {
-		w.releases = math.MaxInt32 // too many ways
+		w.tooMany = true // too many ways
 		return nil
 	}
 	var out []boundState

@@ -32,6 +32,7 @@ type boundWalk struct {
 	// decided is how many conditions were evaluated, releases how often joins were
 	// looked at.
 	decided, releases int
+	tooMany           bool // ways that a join may go on
 
 	costs     []span // of one execution, by node
 	file      string // that the graph stands in; "" for the outermost
@@ -127,7 +128,7 @@ func (s *boundState) appendKey(key []byte) []byte {
 // explore finds all states; false when there are too many.
 func (w *boundWalk) explore() bool {
 	w.known, w.choices = map[string]int{}, map[string][]way{}
-	w.queue, w.moves, w.releases = nil, nil, 0
+	w.queue, w.moves, w.releases, w.tooMany = nil, nil, 0, false
 	w.fans = false
 	for _, groups := range w.flow.Groups {
 		for i := range groups {
@@ -158,9 +159,9 @@ func (w *boundWalk) explore() bool {
 // spent reports whether joins were looked at as often as may be.
 func (w *boundWalk) spent() bool {
 	if w.room > 0 {
-		return w.releases > maxReleases/100
+		return w.tooMany || w.releases > maxReleases/100
 	}
-	return w.releases > maxReleases
+	return w.tooMany || w.releases > maxReleases
 }
 
 // number is the number of a state, a new one or not.

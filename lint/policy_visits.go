@@ -52,9 +52,9 @@ func (f *facts) canRun(p *policy) bool {
 	return (path != nil || !h.all) && f.witness(p, path, nil) != nil
 }
 
-// maxExplored bounds the states that all policies of a graph are explored with;
-// beyond it nothing is said.
-const maxExplored = 1_600
+// maxExplored bounds the states, moves and looks at joins that all policies of a graph
+// are explored with; beyond it nothing is said.
+const maxExplored = 8_000
 
 // roomOfPolicy is how many states one policy is explored with.
 const roomOfPolicy = 400
@@ -91,14 +91,19 @@ func (f *facts) countVisits(p *policy) (w *boundWalk, c int, ok bool) {
 	w.prepare()
 	c = w.count(p.place, p.limit+1)
 	w.findVariables()
-	all := w.explore()
-	f.explored += len(w.queue)
+	all := f.explores(w)
 	if !all && len(w.vars) > 0 { // too many values
 		w.vars, w.varOf = nil, nil
-		all = w.explore()
-		f.explored += len(w.queue)
+		all = f.explores(w)
 	}
 	return w, c, all && f.explored <= maxExplored
+}
+
+// explores explores a walk with room for some states only, and counts what that takes.
+func (f *facts) explores(w *boundWalk) bool {
+	all := w.explore()
+	f.explored += len(w.queue) + len(w.moves) + w.releases
+	return all
 }
 
 // exceeds reports whether a policy's node runs in a move once more than it may.

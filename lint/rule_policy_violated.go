@@ -54,10 +54,13 @@ edges:
 	}
 }
 
-// maxPondered bounds what the policies of a graph look at: vertices and edges
-// once for each policy, and states of searches, which take longer. Beyond it
-// nothing is said: a graph has rarely more than some policies.
-const maxPondered = 5_000_000
+// What the policies of a graph look at is bounded: vertices and edges once for each
+// policy, of which that many may be asked on a large graph, and states of searches, which
+// take longer. Beyond it nothing is said.
+const (
+	maxPondered = 200_000
+	maxPolicies = 100
+)
 
 func checkPolicyViolated(f *facts) {
 	if len(f.graph.Policies) == 0 {
@@ -68,7 +71,7 @@ func checkPolicyViolated(f *facts) {
 			f.undecided = append(f.undecided, doubt{p, "where some nodes lead is known at run time only"})
 			continue
 		}
-		if f.pondered += len(f.graph.Nodes) + len(f.graph.Edges); f.pondered > maxPondered {
+		if f.pondered += len(f.graph.Nodes) + len(f.graph.Edges); f.pondered > maxPondered+maxPolicies*(len(f.graph.Nodes)+len(f.graph.Edges)) {
 			f.undecided = append(f.undecided, doubt{p, "the graph is too large to ask of every policy"})
 			continue
 		}

@@ -102,7 +102,7 @@ func (f *facts) branchesExceed(limit int, at spec.Span) {
 	}
 	w := &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: maxChildren, family: family{}, room: 1_000}
 	w.prepare()
-	if !w.explore() {
+	if !f.explores(w) {
 		return
 	}
 	if least, path, ok := w.cheapest(inSteps); ok && least > float64(limit) {

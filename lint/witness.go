@@ -19,6 +19,7 @@ const (
 	maxShown    = 8_000  // for all that rules besides those of policies ask of a graph
 	maxShownOne = 1_600  // for one of these
 	costOfModel = 4      // of a graph, for each node and key
+	costOfEdge  = 10     // of other analyses, which leave fewer steps to runs
 )
 
 // shows asks for a run of the graph without its policies, along a path if one is given.
@@ -126,7 +127,7 @@ func (f *facts) planFor(p *policy) *machine.Plan {
 		return plan
 	}
 	if f.plans == nil {
-		f.plans, f.events, f.showing = map[int]*machine.Plan{}, maxEvents, maxShown
+		f.plans, f.events, f.showing = map[int]*machine.Plan{}, max(maxEvents/2, maxEvents-costOfEdge*len(f.graph.Edges)), maxShown
 	}
 	g, bound := *f.graph, *f.bound
 	if g.Policies, bound.Never = nil, nil; p != nil {

@@ -100,38 +100,52 @@ func NewUses(g *spec.Graph, bound *bind.Graph, from []int) *Uses {
 // OfNode are the expressions of a node, without those of its edges.
 func (x *Uses) OfNode(i int) []Use { return x.All[x.byNode[i].from:x.byNode[i].to] }
 
-// Constants are the scalars in expressions that read a name, found once: texts and
-// numbers, each once.
+// Constants are the texts and numbers in expressions that read a name, each once. Those
+// of a policy are none: what only the policy speaks of is left to the run.
 func (x *Uses) Constants(name string) []any {
-	out, known := x.constants[name]
-	if !known {
-		out = Constants(x.All, func(r eval.Read) bool { return r.Path[0] == name })
-		if x.constants == nil {
-			x.constants = map[string][]any{}
+	if x.constants == nil {
+		x.constants = map[string][]any{}
+		for i := range x.All {
+			var names []string
+			if p := x.All[i].Program; p != nil {
+				for _, r := range p.Reads() {
+					names = append(names, r.Path[0])
+				}
+			}
+			slices.Sort(names)
+			for _, name := range slices.Compact(names) {
+				x.constants[name] = x.All[i].constants(x.constants[name])
+			}
 		}
-		x.constants[name] = out
+	}
+	return slices.Clip(x.constants[name])
+}
+
+// Constants are those in the uses that read something.
+func Constants(uses []Use, reads func(eval.Read) bool) []any {
+	var out []any
+	for i := range uses {
+		if p := uses[i].Program; p != nil && slices.ContainsFunc(p.Reads(), reads) {
+			out = uses[i].constants(out)
+		}
 	}
 	return out
 }
 
-// Constants are the scalars in the uses that read something, each once. Those of a policy
-// are none: what only the policy speaks of is left to the run.
-func Constants(uses []Use, reads func(eval.Read) bool) []any {
-	var out []any
-	for i := range uses {
-		if uses[i].Program == nil || uses[i].Field == "never" || !slices.ContainsFunc(uses[i].Program.Reads(), reads) {
-			continue
-		}
-		uses[i].Program.Tree().Each(func(t *eval.Tree) {
-			switch t.Value.(type) {
-			case string, int, float64:
-				if t.Op == eval.TreeConst && !slices.Contains(out, t.Value) {
-					out = append(out, t.Value)
-				}
-			}
-		})
+// constants adds those of a use.
+func (u *Use) constants(out []any) []any {
+	if u.Field == "never" {
+		return out
 	}
-	return slices.Clip(out)
+	u.Program.Tree().Each(func(t *eval.Tree) {
+		switch t.Value.(type) {
+		case string, int, float64:
+			if t.Op == eval.TreeConst && !slices.Contains(out, t.Value) {
+				out = append(out, t.Value)
+			}
+		}
+	})
+	return out
 }
 
 // OfEdge are the expressions of an edge.
