@@ -78,6 +78,10 @@ edges:
   - {from: met, to: END}
 `
 
+// stepsOf is how many steps loop takes that goes round as often as this: work and list
+// each round, then left, right, rest and met.
+func stepsOf(rounds int) int { return 2*rounds + 4 }
+
 func writeLoop(t *testing.T, dir string) string {
 	t.Helper()
 	file := filepath.Join(dir, "flow.yaml")
@@ -193,7 +197,7 @@ func TestKilledWorkers(t *testing.T) {
 	workerOf(t, o, engine.WorkerOptions{}) // for those who look at the runs
 	tasks, again := 0, 0
 	for i, r := range results {
-		if r.Code != 0 || len(r.Path) != 2*loops+3 || r.State["n"] != float64(loops) || len(r.State["sum"].([]any)) != 5*loops {
+		if r.Code != 0 || len(r.Path) != stepsOf(loops) || r.State["n"] != float64(loops) || len(r.State["sum"].([]any)) != 5*loops {
 			t.Errorf("run %d: exit code %d after %d steps, %v", i, r.Code, r.Steps, r.Error)
 		}
 		ran, repeated := repeatedIn(t, o, fmt.Sprintf("run%d", i), fmt.Sprintf("%s/marks%d", dir, i))
@@ -340,7 +344,7 @@ func TestKilledServer(t *testing.T) {
 	}
 	group.Wait()
 	for i, r := range results {
-		if r.Code != 0 || r.Status != "completed" || len(r.Path) != 2*loops+3 || len(r.State["sum"].([]any)) != 5*loops {
+		if r.Code != 0 || r.Status != "completed" || len(r.Path) != stepsOf(loops) || len(r.State["sum"].([]any)) != 5*loops {
 			t.Errorf("run %d: exit code %d after %d steps, %v", i, r.Code, r.Steps, r.Error)
 		}
 		tasks, again := repeatedIn(t, o, fmt.Sprintf("run%d", i), marks(i))
