@@ -17,6 +17,8 @@ func TestUsualPolicies(t *testing.T) {
 			"edges:\n  - {from: write, to: judge}\n  - {from: judge, to: count, when: \"verdict startsWith 'REJECT' and visits.write < 3\"}\n  - {from: judge, to: send}\n  - {from: count, to: write}\n  - {from: send, to: END}\n"
 		each = "start: a\nstate: {k: {type: array, default: []}}\nnodes:\n  a: {kind: pass}\n  b: {kind: exec, command: [x], each: k}\n  c: {kind: exec, command: [x]}\n  d: {kind: pass, join: {wait: 2}}\n" +
 			"edges:\n  - {from: a, to: [b, c]}\n  - {from: [b, c], to: d}\n  - {from: d, to: END}\n"
+		// With the default s is -1 then, which it may not be; with what a caller gives it is not.
+		adds = "start: a\nstate: {s: {type: integer, minimum: 0, default: 0, reducer: sum}}\nnodes:\n  a: {kind: set, set: {s: -1}}\nedges:\n  - {from: a, to: END, when: s > 5}\n  - {from: a, to: a}\n"
 		// Only a success of try leads to both alone; when it fails, spin goes on for ever.
 		fans = "start: try\nnodes:\n  try: {kind: exec, command: [x]}\n  spin: {kind: pass}\n  both: {kind: pass, join: {wait: all}}\n" +
 			"edges:\n  - {from: try, to: [both, spin], condition: on_failure}\n  - {from: try, to: both}\n  - {from: spin, to: spin, when: visits.both < 1}\n  - {from: spin, to: both}\n  - {from: both, to: END}\n"
@@ -44,6 +46,7 @@ func TestUsualPolicies(t *testing.T) {
 		"never on every path":  {"policies: [{never: \"visits.write > 0\", at: send}]\n" + loop, "is true at"},
 		"never, by a count":    {"policies: [{never: \"n > 1\", at: send}]\n" + loop, "is true at"},
 		"never, left to a run": {"policies: [{never: \"verdict == 'X'\", at: send}]\n" + loop, ""},
+		"fails at 0 only":      {"policies: [{max_visits: 1, node: a}]\n" + adds, "can run more than 1 time"},
 		"failed, with others":  {"policies: [{require: try, before: END}]\n" + fans, ""},
 	} {
 		text := "graphrun: v1\nname: g\n" + c.text

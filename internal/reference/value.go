@@ -73,6 +73,9 @@ func (r *run) env(t *task, u *unit) map[string]any {
 	env["visits"], env["history"], env["nodes"] = visits, history, nodes
 	env["input"], env["inputs"] = t.input, t.inputs
 	env["node"], env["step"] = t.node.ID.Value, t.step
+	if t.step == 0 {
+		env["step"] = r.steps
+	}
 	env["branches"] = map[string]any{}
 	if t.branches != nil {
 		env["branches"] = t.branches

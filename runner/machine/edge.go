@@ -33,7 +33,7 @@ func (p *Plan) route(s *State, i int) (how *ending) {
 	if t.status != succeeded && t.status != failed {
 		return nil
 	}
-	if len(n.watches) > 0 {
+	if len(n.watches) > 0 && t.step > 0 { // what was refused a visit was not there
 		if how := p.forbidden(s, t); how != nil {
 			return how
 		}

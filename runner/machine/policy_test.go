@@ -69,3 +69,23 @@ edges:
 		t.Run(name, c.want.run)
 	}
 }
+
+// A visit that max_visits refuses does not take place: what may never hold at its node is
+// not asked, and its step is that of the visit before it.
+func TestRefusedVisitHasNoStep(t *testing.T) {
+	simCase{
+		name: "refused", path: "a b b c", quality: machine.Degraded,
+		flow: `policies: [{never: "step < 2", at: b}]
+nodes:
+  a: {kind: pass}
+  b: {kind: pass, max_visits: 2}
+  c: {kind: pass}
+  d: {kind: pass}
+edges:
+  - {from: a, to: b}
+  - {from: b, to: c, condition: on_failure, when: "step == 3"}
+  - {from: b, to: d, condition: on_failure}
+  - {from: b, to: b}
+  - {from: [c, d], to: END}`,
+	}.run(t)
+}

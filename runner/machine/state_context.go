@@ -195,7 +195,9 @@ func (s *State) setNames(mask uses, t *task) {
 		case useVisit:
 			value = t.visit
 		case useStep:
-			value = t.step
+			if value = t.step; t.step == 0 { // it takes none: refused, or in finally
+				value = s.Steps
+			}
 		case useLast:
 			value = t.thread.last()
 		case useState:

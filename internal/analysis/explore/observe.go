@@ -182,23 +182,29 @@ func (r *Run) decided(v int, n *machine.Note) {
 func (r *Run) compute(v int) {
 	m := r.s.Model
 	var hidden map[string]int
-	for i := range m.own[v] {
-		e := &m.own[v][i]
-		if e.Field != "set" {
-			continue
-		}
-		for _, read := range e.Program.Reads() {
-			at := max(r.unknown[read.Path[0]], hidden[read.Path[0]])
-			switch {
-			case at == noSlot:
-			case len(r.slots[at-1].options) > 0:
-				r.need(at)
-			case m.counts[m.target(e)]:
-				if hidden == nil {
-					hidden = map[string]int{}
-				}
-				hidden[m.target(e)] = at
+	reads := func(name, target string) {
+		at := max(r.unknown[name], hidden[name])
+		switch {
+		case at == noSlot:
+		case len(r.slots[at-1].options) > 0:
+			r.need(at)
+		case m.counts[target]:
+			if hidden == nil {
+				hidden = map[string]int{}
 			}
+			hidden[target] = at
+		}
+	}
+	for i := range m.own[v] {
+		if e := &m.own[v][i]; e.Field == "set" {
+			for _, read := range e.Program.Reads() {
+				reads(read.Path[0], m.target(e))
+			}
+		}
+	}
+	for _, w := range m.writes[v] {
+		if !replaces(m.graph.Key(w.key)) { // what it held decides what it holds, and whether it may
+			reads(w.key, w.key)
 		}
 	}
 	if hidden != nil {
