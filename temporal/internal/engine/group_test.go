@@ -156,11 +156,11 @@ func (g *theGroup) moves(id string) bool {
 	return len(sizes) > 1
 }
 
-// TestGroupInOrder: of 20 runs that two workers drive no more are inside than may be, and
+// TestGroupInOrder: of 12 runs that two workers drive no more are inside than may be, and
 // they come in in the order in which they came, also when a worker is killed, and when
 // the workflows of the group and of its runs are followed by others.
 func TestGroupInOrder(t *testing.T) {
-	const runs, events = 20, 30
+	const runs, events = 12, 16
 	for _, limit := range []int{1, 2} {
 		t.Run(fmt.Sprint("limit ", limit), func(t *testing.T) {
 			g := newGroup(t)
