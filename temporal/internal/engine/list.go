@@ -98,8 +98,7 @@ func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out store.RunS
 	}
 	switch {
 	case open && at.Driven:
-		queue, _, _ := strings.Cut(info.GetTaskQueue(), "@")
-		out.Owner = ownerOf(queue)
+		out.Owner = owner(info)
 	case !open && at.Status == machine.Running: // terminated from outside
 		out.Status, out.Reason = machine.Cancelled, "terminated"
 	}
@@ -107,4 +106,10 @@ func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out store.RunS
 		out.Updated = out.Started
 	}
 	return out, true
+}
+
+// owner is who drives the run of an open workflow.
+func owner(info *workflowapi.WorkflowExecutionInfo) string {
+	queue, _, _ := strings.Cut(info.GetTaskQueue(), "@")
+	return ownerOf(queue)
 }

@@ -37,6 +37,12 @@ func TestOfferTooLate(t *testing.T) {
 	if open, refused, err := kept.Withdraw("1"); !open || refused != "" || err != nil {
 		t.Errorf("the offer is open: %v, refused: %q, %v", open, refused, err)
 	}
+	if err := kept.Ask("short", store.RequestCancel); err != nil { // the same holds for a request
+		t.Error(err)
+	}
+	if err := kept.Ask("none", store.RequestCancel); !errors.Is(err, store.ErrNoRun) {
+		t.Errorf("a request to a run that there is not: %v", err)
+	}
 	if err := kept.Offer("none", offer); !errors.Is(err, store.ErrNoRun) {
 		t.Errorf("for a run that there is not: %v", err)
 	}

@@ -126,14 +126,14 @@ func (s *Store) Fork(run store.RunRecord, _ string, _ int, _ ...machine.Event) (
 // Open finds a driver, the cluster, unless the run has ended: such a journal can be read
 // alone, for what was answered.
 func (s *Store) Open(runID, _ string) (store.Journal, error) {
-	open, err := s.open(runID)
+	info, err := s.latest(runID)
 	if err != nil {
 		return nil, err
 	}
-	if !open {
+	if info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		return closed{keeper{&journal{}}, s.cannot("run %q has ended; resume continues it", runID)}, nil
 	}
-	return nil, &store.LeasedError{RunID: runID, Owner: "the cluster"}
+	return nil, &store.LeasedError{RunID: runID, Owner: owner(info)}
 }
 
 // closed is the journal of a run whose workflow has ended: nothing can be added.
@@ -179,9 +179,14 @@ func (s *Store) updateWith(runID, name string, reply any, args ...any) error {
 	})
 }
 
-// Ask asks something of a run.
+// Ask asks something of a run. One that has ended takes it and does nothing: it may have
+// done so on the way.
 func (s *Store) Ask(runID string, request store.Request) error {
-	return s.update(runID, updateAsk, request, nil)
+	err := s.update(runID, updateAsk, request, nil)
+	if errors.Is(err, store.ErrNoRun) {
+		_, err = s.latest(runID)
+	}
+	return err
 }
 
 // Offer gives a run answers; Offered then says what came of it.
@@ -239,12 +244,12 @@ func (s *Store) Withdraw(id string) (open bool, refused string, err error) {
 
 // Delete has the cluster forget a run that has ended, which takes it up to a minute.
 func (s *Store) Delete(runID string) error {
-	open, err := s.open(runID)
+	info, err := s.latest(runID)
 	if err != nil {
 		return err
 	}
-	if open {
-		return &store.LeasedError{RunID: runID, Owner: "the cluster"}
+	if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return &store.LeasedError{RunID: runID, Owner: owner(info)}
 	}
 	carriers, err := s.carriersOf(runID)
 	if err != nil {
