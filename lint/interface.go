@@ -223,20 +223,25 @@ func withArticle(t eval.Type) string {
 }
 
 func (f *facts) givenType(in *given, want map[string]any, what string) {
-	if in.bound != nil {
+	var values []any
+	switch {
+	case in.bound != nil:
 		if typ := eval.FromSchema(want); !typ.Accepts(in.typeOf()) {
 			f.report(in.value.Span, "the value is %s, but %s holds %s", withArticle(in.typeOf()), what, withArticle(typ))
+			return
 		}
-		return
-	}
-	if in.expr {
-		return
+		values = in.bound.Constants()
+	case !in.expr:
+		values = []any{in.value.Data()}
 	}
 	compiled, err := schema.Compile(want)
 	if err != nil {
 		return
 	}
-	if err := compiled.Check(compiled.Normalise(in.value.Data())); err != nil {
-		f.report(in.value.Span, "%s: %v", what, err)
+	for _, value := range values {
+		if err := compiled.Check(compiled.Normalise(value)); err != nil {
+			f.report(in.value.Span, "%s: %v", what, err)
+			return
+		}
 	}
 }

@@ -50,9 +50,16 @@ func (f *facts) memberRead(u *dataflow.Use, r eval.Read) (n *spec.Node, path, na
 // members lists the members of a node's declared output; not open when the schema
 // says itself whether there are others, so that its types tell.
 func members(n *spec.Node) (names []string, open bool) {
-	schema := outputSchema(n)
+	if n.Each.IsSet() {
+		return nil, false
+	}
+	return membersOf(outputSchema(n))
+}
+
+// membersOf is members of any schema.
+func membersOf(schema map[string]any) (names []string, open bool) {
 	properties, _ := schema["properties"].(map[string]any)
-	if len(properties) == 0 || n.Each.IsSet() {
+	if len(properties) == 0 {
 		return nil, false
 	}
 	for key := range schema {
@@ -67,4 +74,46 @@ func members(n *spec.Node) (names []string, open bool) {
 	}
 	slices.Sort(names)
 	return names, true
+}
+
+// keyMember reports a read of a member that the schema of a state key, or of an element of
+// one, does not list under that name but nearly.
+func (f *facts) keyMember(u *dataflow.Use, r eval.Read) {
+	var schema map[string]any
+	if key := f.graph.Key(r.Path[0]); key != nil {
+		schema = key.Schema
+	} else if r.Path[0] == "item" && u.Node >= 0 {
+		schema = f.elementOf(f.graph.Nodes[u.Node])
+	}
+	for i, name := range r.Path[1:] {
+		names, open := membersOf(schema)
+		if !open {
+			return
+		}
+		if !slices.Contains(names, name) {
+			if near := suggest.Closest(name, names); near != "" {
+				path := strings.Join(r.Path[:i+1], ".")
+				f.report(u.SpanOfMember(path+".", name), "the schema of %q has no member %q; declare it there, or say additionalProperties: true", path, name).Suggestion = near
+			}
+			return
+		}
+		properties, _ := schema["properties"].(map[string]any)
+		schema, _ = properties[name].(map[string]any)
+	}
+}
+
+// elementOf is the schema of the elements that a node runs for, where they are those of a
+// state key.
+func (f *facts) elementOf(n *spec.Node) map[string]any {
+	each := f.bound.Nodes[n.Index].Each
+	if each == nil || len(each.Path()) != 1 {
+		return nil
+	}
+	name, _ := each.Path()[0].(string)
+	key := f.graph.Key(name)
+	if key == nil {
+		return nil
+	}
+	schema, _ := key.Schema["items"].(map[string]any)
+	return schema
 }

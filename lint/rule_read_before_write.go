@@ -89,7 +89,7 @@ func (f *facts) made() *made {
 	size := 0
 	all := f.uses().All
 	for i := range all {
-		for _, r := range all[i].Program.Reads() {
+		for _, r := range readsOf(all[i].Program) {
 			switch key, ok := f.keyOf[r.Path[0]]; {
 			case ok && f.graph.State[key].Default == nil && !f.graph.State[key].Required:
 				if _, known := m.keys[key]; !known {
@@ -156,6 +156,22 @@ func isOutput(r eval.Read) bool {
 	return len(r.Path) > 2 && r.Path[0] == "nodes" && r.Path[2] == "output"
 }
 
+// firstOutput reports whether a program is history.x[0] or a part of that: an output that
+// a node has made if it has run at all.
+func firstOutput(p *eval.Program) bool {
+	path := p.Path()
+	return len(path) > 2 && path[0] == "history" && path[2] == 0
+}
+
+// readsOf are the reads of a program; a node's first output is one of its output.
+func readsOf(p *eval.Program) []eval.Read {
+	if name, is := "", firstOutput(p); is {
+		name, _ = p.Path()[1].(string)
+		return []eval.Read{{Path: []string{"nodes", name, "output"}}}
+	}
+	return p.Reads()
+}
+
 // firmly lists what a use needs a value of.
 func (m *made) firmly(u *dataflow.Use) []eval.Read {
 	if u.Optional || u.Moment == dataflow.AtEnd && u.Program.Path() != nil {
@@ -163,7 +179,9 @@ func (m *made) firmly(u *dataflow.Use) []eval.Read {
 	}
 	reads, known := m.firm[u.Program]
 	if !known {
-		reads = dataflow.FirmReads(u.Program)
+		if reads = dataflow.FirmReads(u.Program); firstOutput(u.Program) {
+			reads = readsOf(u.Program)
+		}
 		m.firm[u.Program] = reads
 	}
 	return reads
@@ -171,7 +189,7 @@ func (m *made) firmly(u *dataflow.Use) []eval.Read {
 
 // asks reports whether a program reads anything in question.
 func (m *made) asks(f *facts, p *eval.Program) bool {
-	return slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
+	return slices.ContainsFunc(readsOf(p), func(r eval.Read) bool {
 		key, ok := f.keyOf[r.Path[0]]
 		if ok {
 			_, ok = m.keys[key]

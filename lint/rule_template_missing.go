@@ -16,7 +16,7 @@ func templateMissing() Rule {
 	return Rule{
 		Name: "template-missing", Severity: spec.Warning, needs: needAll,
 		Summary: "a template or an expression reads a member that an edge or the run does not supply",
-		Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at members of an output that its schema does not list, any of a model's answer, otherwise names that nearly match a listed one; at run.input, which holds only what was given; at item, which is there only in a node with each; and at error, which is null behind a success. " +
+		Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at members of an output, a state key or an element that its schema does not list, any of a model's answer, otherwise names that nearly match a listed one; at run.input, which holds only what was given; at item, which is there only in a node with each; and at error, which is null behind a success. " +
 			"Write {{ path? }} if it may be missing, or supply it on that edge. An argument of a command that is written $name, for a shell that nobody runs, lacks its template too.",
 		Bad: `graphrun: v1
 name: draft
@@ -57,12 +57,13 @@ func checkTemplateMissing(f *facts) {
 	all := f.uses().All
 	for i := range all {
 		u := &all[i]
-		if u.Optional || !readsContext(u.Program) {
+		if u.Optional || !f.readsContext(u.Program) {
 			continue
 		}
 		firm := dataflow.FirmReads(u.Program)
 		for _, r := range firm {
 			f.outputMember(u, r)
+			f.keyMember(u, r)
 		}
 		if u.Node < 0 {
 			continue
@@ -157,13 +158,14 @@ func (f *facts) lastSaid(u *dataflow.Use, member string) {
 // keyless reports whether a context name is no state key of an open graph.
 func (f *facts) keyless(name string) bool { return f.graph.Key(name) == nil }
 
-func readsContext(p *eval.Program) bool {
+// readsContext reports whether a program reads anything that the rule looks at.
+func (f *facts) readsContext(p *eval.Program) bool {
 	return slices.ContainsFunc(p.Reads(), func(r eval.Read) bool {
 		switch r.Path[0] {
 		case "item", "index", "input", "run", "last", "error", "output", "nodes":
 			return true
 		}
-		return false
+		return len(r.Path) > 1 && f.graph.Key(r.Path[0]) != nil
 	})
 }
 

@@ -15,6 +15,14 @@ import (
 // typing reports literals that do not fit.
 type typing struct{ *shaper }
 
+// FitsLiteral reports whether Check finds nothing amiss with a literal by what it knows of
+// JSON Schema; a validator may know better.
+func FitsLiteral(schema map[string]any, v *Value) bool {
+	t := typing{&shaper{}}
+	t.fits(schema, v, "")
+	return len(t.diags) == 0
+}
+
 // fits reports the parts of v that do not fit the schema; what names v.
 func (t typing) fits(schema map[string]any, v *Value, what string) {
 	if types := typesOf(schema); len(types) > 0 && !slices.ContainsFunc(types, func(want string) bool { return hasType(v, want) }) {

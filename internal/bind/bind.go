@@ -186,7 +186,9 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 		if node.Kind.Value == "set" && key.Name == "set" {
 			out.Set = b.fields(before, &field.Value, spec.RoleSet)
 			for j := range out.Set {
-				b.fits(out.Set[j].Name, &out.Set[j].Value, field.Value.Fields[j].Value.Span)
+				literal := &field.Value.Fields[j].Value
+				b.fits(out.Set[j].Name, &out.Set[j].Value, literal.Span)
+				b.fitsLiteral(out.Set[j].Name, literal, &out.Set[j].Value)
 			}
 			continue
 		}

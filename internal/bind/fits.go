@@ -18,12 +18,23 @@ func (b *binder) fits(name string, value *Value, span spec.Span) {
 	if key == nil || value.program == nil && value.template == nil {
 		return
 	}
-	if value.program != nil && !key.Reducer.IsSet() {
-		if constant, ok := value.program.Const(); ok && b.refuses(key, constant, span) {
-			return
+	if !key.Reducer.IsSet() {
+		for _, constant := range value.Constants() {
+			if b.refuses(key, constant, span) {
+				return
+			}
 		}
 	}
 	b.takes(key, value.typ(), span, "the value")
+}
+
+// fitsLiteral reports a literal that only a validator can tell not to fit the key that a
+// set node writes; the rest is said where literals are checked.
+func (b *binder) fitsLiteral(name string, literal *spec.Value, value *Value) {
+	key := b.graph.Key(name)
+	if key != nil && !key.Reducer.IsSet() && literal.Kind != spec.String && value.IsConst() && spec.FitsLiteral(key.Schema, literal) {
+		b.refuses(key, value.constant, literal.Span)
+	}
 }
 
 // refuses reports a constant that a key's schema doesn't allow.
@@ -48,8 +59,14 @@ func (b *binder) takes(key *spec.StateKey, have eval.Type, span spec.Span, what 
 	switch key.Reducer.Value {
 	case "", "replace", "min", "max":
 		if !whole.Accepts(have) {
+			what, there := what, ""
+			if name := misfit(whole, have); name != "" {
+				whole, _, _ = whole.Field(name)
+				have, _, _ = have.Field(name)
+				what, there = "member "+strconv.Quote(name)+" of "+what, " there"
+			}
 			b.add("type-mismatch", span, what+" is "+withArticle(have.String())+", but state key "+strconv.Quote(key.Name.Value)+
-				" holds "+withArticle(whole.String()))
+				" holds "+withArticle(whole.String())+there)
 		}
 	case "append", "prepend", "union":
 		if have.IsList() {
@@ -66,6 +83,18 @@ func (b *binder) takes(key *spec.StateKey, have eval.Type, span spec.Span, what 
 	if !ok {
 		b.add("type-mismatch", span, what+" is "+withArticle(have.String())+", but state key "+strconv.Quote(key.Name.Value)+" "+want)
 	}
+}
+
+// misfit is the first member of an object that another type of objects can't hold; "" for
+// none.
+func misfit(whole, have eval.Type) string {
+	for _, name := range have.Fields() {
+		part, _, _ := have.Field(name)
+		if in, known, _ := whole.Field(name); known && !in.Accepts(part) {
+			return name
+		}
+	}
+	return ""
 }
 
 // reduces reports a reducer that can't yield what its key's schema says.

@@ -44,6 +44,28 @@ func (v *Value) IsConst() bool {
 // Const returns the value of a constant; lists and maps in it must not be changed.
 func (v *Value) Const() any { return v.constant }
 
+// Constants are the values that a program yields by itself: all of it, or what it chooses
+// by conditions (a ? 'b' : 'c').
+func (v *Value) Constants() []any {
+	if v.program == nil {
+		return nil
+	}
+	if constant, ok := v.program.Const(); ok {
+		return []any{constant}
+	}
+	var out []any
+	for todo := []*eval.Tree{v.program.Tree()}; len(todo) > 0; {
+		t := todo[0]
+		switch todo = todo[1:]; {
+		case t.Op == eval.TreeChoice && len(t.Args) == 3:
+			todo = append([]*eval.Tree{t.Args[1], t.Args[2]}, todo...)
+		case t.Op == eval.TreeConst:
+			out = append(out, t.Value)
+		}
+	}
+	return out
+}
+
 // Program is the expression of a value that is one; nil for others.
 func (v *Value) Program() *eval.Program { return v.program }
 

@@ -15,8 +15,10 @@ func codeFlags(program string) string {
 	switch program {
 	case "ash", "bash", "dash", "fish", "ksh", "sh", "zsh", "python", "python2", "python3":
 		return "c"
-	case "ruby", "bun":
+	case "ruby", "bun", "lua", "luajit", "osascript", "Rscript", "groovy", "elixir":
 		return "e"
+	case "pwsh", "powershell":
+		return "c"
 	case "node":
 		return "ep"
 	case "perl":
@@ -25,6 +27,21 @@ func codeFlags(program string) string {
 		return "r"
 	}
 	return ""
+}
+
+// longFlags are the flags of whole words before the code that a program runs.
+func longFlags(program string) []string {
+	switch program {
+	case "node", "bun":
+		return []string{"--eval", "--print"}
+	case "pwsh", "powershell":
+		return []string{"-Command", "-command", "-EncodedCommand"}
+	case "fish":
+		return []string{"--command"}
+	case "php":
+		return []string{"--run"}
+	}
+	return nil
 }
 
 // wrapper reports whether a program runs the command in its arguments, and which
@@ -78,8 +95,18 @@ func codeOf(args []spec.Value) []spec.Span {
 		return remoteCode(rest)
 	case "su", "runuser":
 		return behindFlag(rest, "-c", "--command")
+	case "flock", "script":
+		if innerCommand(name, rest) < 0 {
+			return behindFlag(rest, "-c", "--command")
+		}
 	case "watch", "parallel":
 		return allCode(rest)
+	case "awk", "gawk", "mawk", "nawk":
+		return awkCode(rest)
+	case "deno":
+		if len(rest) > 0 && rest[0].Text.Value == "eval" {
+			return allCode(rest[1:])
+		}
 	}
 	if i := innerCommand(name, rest); i >= 0 {
 		return codeOf(rest[i:])
@@ -89,6 +116,9 @@ func codeOf(args []spec.Value) []spec.Span {
 		flag := args[i].Text.Value
 		if !strings.HasPrefix(flag, "-") {
 			return nil
+		}
+		if slices.Contains(longFlags(name), flag) {
+			return []spec.Span{args[i+1].Text.Span}
 		}
 		if !strings.HasPrefix(flag, "--") && strings.ContainsAny(flag[len(flag)-1:], letters) {
 			return []spec.Span{args[i+1].Text.Span}
@@ -143,6 +173,25 @@ func allCode(args []spec.Value) []spec.Span {
 		out = append(out, a.Text.Span)
 	}
 	return out
+}
+
+// awkCode is the program of awk: the first argument behind its options, unless it stands in
+// a file.
+func awkCode(args []spec.Value) []spec.Span {
+	const valued = "Fv"
+	for i := 0; i < len(args); i++ {
+		switch arg := args[i].Text.Value; {
+		case strings.HasPrefix(arg, "-f") || strings.HasPrefix(arg, "--file"):
+			return nil
+		case arg == "--" && i+1 < len(args):
+			return []spec.Span{args[i+1].Text.Span}
+		case !strings.HasPrefix(arg, "-"):
+			return []spec.Span{args[i].Text.Span}
+		case len(arg) == 2 && strings.Contains(valued, arg[1:]):
+			i++
+		}
+	}
+	return nil
 }
 
 // remoteCode is all that comes after the host.
