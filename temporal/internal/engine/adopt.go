@@ -90,7 +90,11 @@ func (s *Store) ResumeWith(ctx context.Context, r *runner.Runner, runID string, 
 // handOver has the workflow of a run that pauses go on with another version.
 func (s *Store) handOver(runID string, a *adoption) error {
 	var refused string
-	if err := s.updateWith(runID, updateAdopt, &refused, a, a.Start.journal()); err != nil {
+	err := s.updateWith(runID, updateAdopt, &refused, a, a.Start.journal())
+	if errors.Is(err, store.ErrNoRun) { // it has ended by itself
+		refused, err = wentOn, nil
+	}
+	if err != nil {
 		return err
 	}
 	if refused != "" {

@@ -56,8 +56,10 @@ func (f *flight) listen(ctx workflow.Context) error {
 	)
 }
 
-// deal has the workflow do what came in.
+// deal has the workflow do what came in, after what tasks had noted before: a call of a
+// graph is for how many calls its task makes side by side.
 func (f *flight) deal(ctx workflow.Context, m *mail) *mail {
+	f.takeNotes()
 	f.inbox = append(f.inbox, m)
 	if err := workflow.Await(ctx, func() bool { return m.over }); err != nil {
 		m.refused = err.Error()

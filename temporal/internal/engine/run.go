@@ -128,37 +128,49 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 		return nil, err
 	}
 	s.Live(runID) // was told to others
-	switch {
-	case one.Owner != "": // it is driven: attending it is all there is to do
-		if len(opts.Answers) > 0 {
-			return nil, &store.LeasedError{RunID: runID, Owner: one.Owner}
+	err = s.takeUp(ctx, info, &one, &opts)
+	if errors.Is(err, store.ErrNoRun) { // it went on by itself, and has ended
+		if info, one, err = s.stands(runID); err == nil {
+			err = s.takeUp(ctx, info, &one, &opts)
 		}
-	case info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
-		var refused string
-		err := s.update(runID, updateResume, settingsOf(&opts), &refused)
-		if busy := busyIn(runID, err); busy != nil {
-			return s.asItWas(r, runID, told, opts, busy)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if refused != "" {
-			return nil, &runner.InputError{Problems: []string{refused}}
-		}
-	case one.Status != machine.Completed:
-		start, err := s.again(runID, info.GetExecution().GetRunId(), &opts)
-		if err != nil {
-			return nil, err
-		}
-		start.Seed.Stood = stoodOf(&start.Record, &one)
-		if err := s.launch(ctx, start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE); err != nil {
-			return nil, err
-		}
+	}
+	if busy := busyIn(runID, err); busy != nil {
+		return s.asItWas(r, runID, told, opts, busy)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if one.Owner != "" || one.Status == machine.Completed {
 		return s.attend(ctx, r, runID, told, opts)
 	}
 	return s.attendTakenUp(ctx, r, runID, told, opts)
+}
+
+// takeUp has a run go on that is not driven, unless it has completed.
+func (s *Store) takeUp(ctx context.Context, info *workflowapi.WorkflowExecutionInfo, one *store.RunSummary, opts *runner.Options) error {
+	runID := one.ID
+	switch {
+	case one.Owner != "": // it is driven: attending it is all there is to do
+		if len(opts.Answers) > 0 {
+			return &store.LeasedError{RunID: runID, Owner: one.Owner}
+		}
+	case info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		var refused string
+		if err := s.update(runID, updateResume, settingsOf(opts), &refused); err != nil {
+			return err
+		}
+		if refused != "" {
+			return &runner.InputError{Problems: []string{refused}}
+		}
+	case one.Status != machine.Completed:
+		start, err := s.again(runID, info.GetExecution().GetRunId(), opts)
+		if err != nil {
+			return err
+		}
+		start.Seed.Stood = stoodOf(&start.Record, one)
+		return s.launch(ctx, start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
+	}
+	return nil
 }
 
 // stands is how a run stands that is to be taken up.
