@@ -4,8 +4,8 @@
 package lint
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
@@ -68,16 +68,16 @@ func (w *boundWalk) noteComparison(t *eval.Tree, most map[int]int) {
 // end well, when the values are those of the state.
 func (w *boundWalk) ways(v int, s *boundState, alone, succeeds bool) []way {
 	n := w.f.graph.Nodes[v]
-	key := fmt.Sprint(v)
-	if uses, steps := w.asks(v); uses {
-		key = fmt.Sprint(v, s.visits, s.values, succeeds)
-		if steps {
-			key = fmt.Sprint(v, s.visits, s.step, alone, s.values, succeeds)
-		}
-	} else if !succeeds {
-		key += "-"
+	known := boundState{active: []int{v}}
+	uses, steps := w.asks(v)
+	if uses {
+		known.visits, known.values = s.visits, s.values
 	}
-	if have, ok := w.choices[key]; ok {
+	if steps {
+		known.step = s.step
+	}
+	key := strconv.AppendBool(strconv.AppendBool(known.appendKey(nil), succeeds), steps && alone)
+	if have, ok := w.choices[string(key)]; ok {
 		return have
 	}
 	var out []way
@@ -90,7 +90,7 @@ func (w *boundWalk) ways(v int, s *boundState, alone, succeeds bool) []way {
 	if len(out) == 0 {
 		out = []way{{stops: true}}
 	}
-	w.choices[key] = out
+	w.choices[string(key)] = out
 	return out
 }
 

@@ -268,15 +268,30 @@ func (r *ranking) everywhere(t *eval.Tree, holds bool, a cycleArc) bool {
 // comparison is an operator with its sides in order and its outcome true; "" for
 // others.
 func comparison(op string, turned, holds bool) string {
-	turn := map[string]string{"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
-	not := map[string]string{"<": ">=", ">": "<=", "<=": ">", ">=": "<", "==": "!=", "!=": "=="}
-	if turned {
-		op = turn[op]
+	var turn, not string
+	switch op {
+	case "<":
+		turn, not = ">", ">="
+	case ">":
+		turn, not = "<", "<="
+	case "<=":
+		turn, not = ">=", ">"
+	case ">=":
+		turn, not = "<=", "<"
+	case "==":
+		turn, not = "==", "!="
+	case "!=":
+		turn, not = "!=", "=="
+	default:
+		return ""
 	}
-	if !holds {
-		op = not[op]
+	switch {
+	case turned:
+		return comparison(turn, false, holds)
+	case !holds:
+		return not
 	}
-	return turn[turn[op]]
+	return op
 }
 
 // fixed reports whether a value stays the same on the cycles of a way.

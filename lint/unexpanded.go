@@ -4,6 +4,8 @@ package lint
 
 import (
 	"regexp"
+	"strings"
+	"sync"
 
 	"github.com/graphrun/graphrun/internal/analysis/shell"
 	"github.com/graphrun/graphrun/internal/analysis/taint"
@@ -13,8 +15,8 @@ import (
 // unexpanded reports arguments of a command that are written as a shell or another
 // tool would: nobody expands $text, and ${{ text }} leaves its $ there.
 func (f *facts) unexpanded() {
-	variable := regexp.MustCompile(`^\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})$`)
-	dollar := regexp.MustCompile(`^\$(\{\{.*\}\})$`)
+	variable := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})$`) })
+	dollar := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\$(\{\{.*\}\})$`) })
 	for v, n := range f.graph.Nodes {
 		command := n.Field("command")
 		if n.Kind.Value != "exec" || command == nil || len(shell.Code(command)) > 0 || hasItem(command, "--arg", "--argjson") {
@@ -22,12 +24,12 @@ func (f *facts) unexpanded() {
 		}
 		for i := range command.Items {
 			item := &command.Items[i]
-			if item.Kind != spec.String || i == 0 {
+			if item.Kind != spec.String || i == 0 || !strings.HasPrefix(item.Text.Value, "$") {
 				continue
 			}
-			if m := variable.FindStringSubmatch(item.Text.Value); m != nil {
+			if m := variable().FindStringSubmatch(item.Text.Value); m != nil {
 				f.passedOn(v, item.Text, m[1]+m[2])
-			} else if m := dollar.FindStringSubmatch(item.Text.Value); m != nil && !f.isNumber(v, item.Text) {
+			} else if m := dollar().FindStringSubmatch(item.Text.Value); m != nil && !f.isNumber(v, item.Text) {
 				f.report(item.Text.Span, "%q puts a $ before the value; a template is written %s", item.Text.Value, m[1]).Suggestion = `"` + m[1] + `"`
 			}
 		}

@@ -4,6 +4,7 @@
 package bounded
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -52,16 +53,27 @@ func ReadStream(path string, limit int64) ([]byte, error) {
 
 // ReadAll reads a stream that is open; name is what the error calls it.
 func ReadAll(r io.Reader, name string, limit int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err == nil && int64(len(text)) > limit {
+	return readAll(r, 0, name, limit)
+}
+
+// readAll does so for a stream that is expected to have some bytes.
+func readAll(r io.Reader, size int64, name string, limit int64) ([]byte, error) {
+	var text bytes.Buffer
+	text.Grow(int(size) + bytes.MinRead)
+	_, err := text.ReadFrom(io.LimitReader(r, limit+1))
+	if err == nil && int64(text.Len()) > limit {
 		return nil, fmt.Errorf("%s is larger than %s, the most that is read", name, Size(limit))
 	}
-	return text, err
+	return text.Bytes(), err
 }
 
 // inherited reports whether a path means a file that is open in this process.
 func inherited(path string) bool {
-	return regexp.MustCompile(`^(/dev/stdin|/dev/fd/\d+|/proc/self/fd/\d+)$`).MatchString(filepath.ToSlash(path))
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/dev/") && !strings.HasPrefix(path, "/proc/") {
+		return false // as mostly, without the time that the pattern takes
+	}
+	return regexp.MustCompile(`^(/dev/stdin|/dev/fd/\d+|/proc/self/fd/\d+)$`).MatchString(path)
 }
 
 // within gives up when reading takes too long. The reader is left behind: nothing
@@ -110,7 +122,7 @@ func read(path string, limit int64, stream bool) ([]byte, error) {
 	if info.Mode().IsRegular() && info.Size() > limit {
 		return nil, fmt.Errorf("%q has %s; at most %s are read", path, Size(info.Size()), Size(limit))
 	}
-	return ReadAll(file, fmt.Sprintf("%q", path), limit)
+	return readAll(file, info.Size(), fmt.Sprintf("%q", path), limit)
 }
 
 // asOpen gives an error the words of opening a file.

@@ -26,7 +26,8 @@ const (
 	tightJSON   = 20
 	enough      = 147 << 20
 	// rare is the growth of the heap, in percent, after which it is collected
-	// while there is room.
+	// while there is room: that of large files, and of few small ones, whose checks
+	// mostly end before it has grown so.
 	rare = 400
 	// seldom is the same for many files that are small: a few megabytes more than by
 	// Go's default save a quarter of the time.
@@ -34,8 +35,8 @@ const (
 	many   = 16
 )
 
-// setCollector lets garbage lie while large files are checked, up to a multiple
-// of their sizes: the limit makes the peak the same each time, and is reached only
+// setCollector lets garbage lie while files are checked. With large ones, it does up to
+// a multiple of their sizes: the limit makes the peak the same each time, and is reached only
 // towards the end. It returns what undoes that. Whoever has set the collector in
 // the environment knows better.
 func setCollector(sources []source) (undo func()) {
@@ -59,10 +60,14 @@ func setCollector(sources []source) (undo func()) {
 	}
 	total = max(tight, min(total, enough))
 	switch {
-	case len(atOnce) == 0 || atOnce[len(atOnce)-1].size < largeFile && len(sources) < many:
+	case len(atOnce) == 0:
 		return func() {}
 	case atOnce[len(atOnce)-1].size < largeFile:
-		percent := debug.SetGCPercent(seldom)
+		growth := rare
+		if len(sources) >= many {
+			growth = seldom
+		}
+		percent := debug.SetGCPercent(growth)
 		return func() { debug.SetGCPercent(percent) }
 	}
 	percent, limit := debug.SetGCPercent(rare), debug.SetMemoryLimit(-1)

@@ -72,9 +72,20 @@ var tokens = []token{
 	{prefix: "SK", rest: 32, hex: true},
 }
 
+// shortest is how many characters of words and of the marks of keys stand side by side
+// at least where a key does: what a private key begins with.
+const shortest = len("-----BEGIN")
+
 // Tokens calls found for each key that looks like one of a service.
 func Tokens(text string, found func(from, to int)) {
-	for at := 0; at < len(text); at++ {
+	for at, words := 0, 0; at < len(text); at++ {
+		if at >= words {
+			words = run(text, at, "-.:+/=")
+		}
+		if words-at < shortest {
+			at = words // most words of a text are too short
+			continue
+		}
 		if !beginsToken(text, at) {
 			continue
 		}
@@ -88,10 +99,10 @@ func Tokens(text string, found func(from, to int)) {
 
 // beginsToken reports whether any kind of key may begin there.
 func beginsToken(text string, at int) bool {
-	if strings.IndexByte("srgxhAnpSdLloPtGae-0123456789", text[at]) < 0 {
+	if at > 0 && (isWord(text[at-1]) || text[at-1] == '-') {
 		return false
 	}
-	return at == 0 || !isWord(text[at-1]) && text[at-1] != '-'
+	return strings.IndexByte("srgxhAnpSdLloPtGae-0123456789", text[at]) >= 0
 }
 
 // tokenAt is the end of a key with a prefix of a service, 0 when there is none.

@@ -27,6 +27,8 @@ func TestTokens(t *testing.T) {
 		"a bot":                   {"123456789" + ":A" + letters[:34], true},
 		"a web token":             {"ey" + "J" + letters[:20] + "." + "ey" + "J" + letters[:20] + "." + letters[:30], true},
 		"a private key":           {"-----BEGIN RSA " + "PRIVATE KEY-----\nabc", true},
+		"a private key, close by": {"key=-----BEGIN " + "PRIVATE KEY-----\nabc", true},
+		"a key, close by":         {"k=" + "sk-" + letters[:20], true},
 		"a hook":                  {"https://hooks.slack.com/" + "services/T12345678/B12345678/" + letters[:24], true},
 		"a public key":            {"-----BEGIN PUBLIC KEY-----\nabc", false},
 		"an example":              {"sk-" + "example" + letters[:30], false},
@@ -42,6 +44,11 @@ func TestTokens(t *testing.T) {
 		Tokens("x: \""+c.text+"\"\n", func(from, to int) { found = ("x: \"" + c.text + "\"\n")[from:to] })
 		if (found != "") != c.is {
 			t.Errorf("%s: found %q in %q", what, found, c.text)
+		}
+	}
+	for _, k := range tokens {
+		if len(k.prefix)+k.rest < shortest {
+			t.Errorf("keys that begin with %s may be shorter than %d characters", k.prefix, shortest)
 		}
 	}
 }

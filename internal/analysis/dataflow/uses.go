@@ -112,9 +112,17 @@ func (x *Uses) Constants(name string) []any {
 					names = append(names, r.Path[0])
 				}
 			}
+			if len(names) == 0 {
+				continue
+			}
 			slices.Sort(names)
+			own := x.All[i].constants(nil)
 			for _, name := range slices.Compact(names) {
-				x.constants[name] = x.All[i].constants(x.constants[name])
+				for _, c := range own {
+					if !slices.Contains(x.constants[name], c) {
+						x.constants[name] = append(x.constants[name], c)
+					}
+				}
 			}
 		}
 	}
