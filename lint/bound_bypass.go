@@ -64,24 +64,23 @@ func excluding(list []int, v int) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(x int) bool { return x == v })
 }
 
-// settle is what may become of the i-th join at which branches wait, when nobody
+// settle adds what may become of the i-th join at which branches wait, when nobody
 // else can reach it: all have come, or one bypasses it.
-func (w *boundWalk) settle(s boundState, i int) []boundState {
+func (w *boundWalk) settle(out []boundState, s boundState, i int) []boundState {
 	join := s.waiting[i].join
 	bypassed := slices.Contains(s.bypassed, join)
 	working := len(s.active)+len(s.parked) > 0
 	known := s
 	known.bypassed, known.lost = excluding(s.bypassed, join), excluding(s.lost, join)
-	var out []boundState
 	if !slices.Contains(s.lost, join) || controlflow.Bypass(w.f.graph.Nodes[join]) != "drop" {
-		out = w.release(started(known, i), i)
+		out = w.release(out, started(known, i), i)
 	}
 	if working && (w.drops || bypassed && controlflow.Bypass(w.f.graph.Nodes[join]) == "fail") {
-		out = append(out, w.release(s, i+1)...) // it may wait for the end of those that can't come
+		out = w.release(out, s, i+1) // it may wait for the end of those that can't come
 	}
 	if bypassed && controlflow.Bypass(w.f.graph.Nodes[join]) == "drop" {
 		known.waiting = slices.Delete(slices.Clone(s.waiting), i, i+1)
-		out = append(out, w.release(w.pass(known, join), 0)...)
+		out = w.release(out, w.pass(known, join), 0)
 	}
 	return out
 }
@@ -111,18 +110,18 @@ func (w *boundWalk) forsaken(s *boundState) (join int, free bool) {
 	return -1, false
 }
 
-// forsake is what may become of a join that branches bypass and at which nobody
+// forsake adds what may become of a join that branches bypass and at which nobody
 // waits: nothing, or what it should have become bypasses the next ones, or it fails.
-func (w *boundWalk) forsake(s boundState, join int) []boundState {
+func (w *boundWalk) forsake(out []boundState, s boundState, join int) []boundState {
 	s.bypassed, s.lost = excluding(s.bypassed, join), excluding(s.lost, join)
 	s.spent = including(s.spent, join)
-	out := w.release(s, 0)
+	out = w.release(out, s, 0)
 	if controlflow.Bypass(w.f.graph.Nodes[join]) == "fail" {
 		s.active = including(s.active, join)
-		return append(out, w.release(s, 0)...)
+		return w.release(out, s, 0)
 	}
 	if passed := w.pass(s, join); len(passed.bypassed) > len(s.bypassed) {
-		out = append(out, w.release(passed, 0)...)
+		out = w.release(out, passed, 0)
 	}
 	return out
 }

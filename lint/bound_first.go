@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// first are the states after a join of the first N, which runs next: what was on its way
+// first adds the states after a join of the first N, which runs next: what was on its way
 // there is cancelled. Where branches of several fan-outs may come to it, only what
 // belongs to the join's own is, and which that is nobody knows: all of it, any part or
 // nothing.
-func (w *boundWalk) first(s boundState, join int) []boundState {
+func (w *boundWalk) first(out []boundState, s boundState, join int) []boundState {
 	comes := func(v int) bool { return v != join && w.reaches[join][v] }
 	rivals := 0
 	for _, v := range slices.Concat(s.active, s.parked) {
@@ -25,15 +25,14 @@ func (w *boundWalk) first(s boundState, join int) []boundState {
 	}
 	all := 1<<rivals - 1
 	if !w.nested[join] {
-		return w.release(s.cancel(all, comes), 0)
+		return w.release(out, s.cancel(all, comes), 0)
 	}
 	if rivals > maxCancelled {
 		w.tooMany = true // too many ways
 		return nil
 	}
-	var out []boundState
 	for cancelled := range all + 1 {
-		out = append(out, w.release(s.cancel(cancelled, comes), 0)...)
+		out = w.release(out, s.cancel(cancelled, comes), 0)
 	}
 	return out
 }

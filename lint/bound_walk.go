@@ -199,10 +199,12 @@ func (w *boundWalk) arrive(s boundState, targets []int) []boundState {
 	slices.SortFunc(s.waiting, func(a, b arrival) int { return a.join - b.join })
 	slices.Sort(s.active)
 	s.active = slices.Compact(s.active)
-	return w.release(s, 0)
+	return w.release(nil, s, 0)
 }
 
-func (w *boundWalk) release(s boundState, from int) []boundState {
+// release adds to a list what may become of the joins at which branches wait, from one
+// of them on.
+func (w *boundWalk) release(out []boundState, s boundState, from int) []boundState {
 	if w.releases++; w.spent() {
 		return nil
 	}
@@ -211,22 +213,18 @@ func (w *boundWalk) release(s boundState, from int) []boundState {
 		join := w.f.graph.Nodes[a.join].Join
 		switch enough := join.Wait != "all" && a.count >= max(join.Count, 1); {
 		case w.alone(&s, a.join) && (w.drops || slices.Contains(s.bypassed, a.join)):
-			return w.settle(s, i)
+			return w.settle(out, s, i)
 		case w.alone(&s, a.join):
 			s = started(s, i)
 			i--
 		case w.nested[a.join] && !enough:
-			waits := slices.Clone(s.waiting)
-			rest := w.release(boundState{
-				active: s.active, parked: s.parked, waiting: waits, bypassed: s.bypassed, lost: s.lost, spent: s.spent, visits: s.visits, step: s.step, values: s.values,
-			}, i+1)
-			return append(w.release(started(s, i), i), rest...)
+			return w.release(w.release(out, started(s, i), i), s, i+1)
 		case enough:
-			return w.first(started(s, i), a.join)
+			return w.first(out, started(s, i), a.join)
 		}
 	}
 	if join, free := w.forsaken(&s); join >= 0 {
-		out := w.forsake(s, join)
+		out = w.forsake(out, s, join)
 		waits := !free || w.drops || controlflow.Bypass(w.f.graph.Nodes[join]) == "fail" // for the end of those that can't come
 		if waits && len(s.active)+len(s.parked) > 0 {
 			out = append(out, s)
@@ -234,10 +232,9 @@ func (w *boundWalk) release(s boundState, from int) []boundState {
 		return out
 	}
 	if len(s.active)+len(s.parked) > 0 || len(s.waiting) == 0 {
-		return []boundState{s}
+		return append(out, s)
 	}
 	// Joins that wait for each other: one of them goes first, or all do.
-	var out []boundState
 	all := s
 	for i := range s.waiting {
 		out = append(out, started(s, i))
@@ -245,7 +242,7 @@ func (w *boundWalk) release(s boundState, from int) []boundState {
 		if slices.Contains(s.bypassed, s.waiting[i].join) {
 			dropped := s
 			dropped.waiting = slices.Delete(slices.Clone(s.waiting), i, i+1)
-			out = append(out, w.release(w.pass(dropped, s.waiting[i].join), 0)...)
+			out = w.release(out, w.pass(dropped, s.waiting[i].join), 0)
 		}
 	}
 	return append(out, all)

@@ -52,6 +52,7 @@ type facts struct {
 
 	theJudgements *[]judgement
 	theTaints     *taint.Analysis
+	rankings      map[rankingKey]*ranking
 	theDead       map[int]bool // edges that are proven never to fire
 	theCounts     *boundWalk
 	theReached    *stateSpace

@@ -71,19 +71,22 @@ func (g *stateSpace) next(i int) []onward {
 	}
 	var out []onward
 	groups := g.f.flow().Groups[at]
+	ran := know.clone()
+	ran.run(at)
 	for j := range groups {
 		if g.f.isDead(&groups[j]) {
 			continue
 		}
-		after := know.clone()
-		after.run(at)
-		after = after.onward(groups, j)
+		after := ran.onward(groups, j)
 		g.f.weighed += (2 + len(groups[j].Targets)) * (costOfClaim + len(know.claims) + len(know.values))
-		for _, t := range groups[j].Targets {
-			if after.bad {
-				continue
+		if after.bad {
+			continue
+		}
+		for k, t := range groups[j].Targets {
+			there := after
+			if k < len(groups[j].Targets)-1 {
+				there = after.clone()
 			}
-			there := after.clone()
 			there.enter(t)
 			out = append(out, onward{j, g.state(t, there)})
 		}

@@ -40,6 +40,9 @@ type ranking struct {
 	// without are the components of the arcs of one when those are gone that a progress
 	// names; nil for what was asked of one arc only.
 	without map[string]map[int]int
+	// passed is the node that avoiding is without, see returns; -1 before.
+	passed   int
+	avoiding []int
 	// out and in are the arcs of arcsOf by their beginnings and ends, made when asked for.
 	out, in map[int][]cycleArc
 	// movements are those that were asked for since the arcs are what they are.
@@ -49,7 +52,27 @@ type ranking struct {
 // rank takes away all ways that are ranked. ignored is a node whose own limit of
 // visits does not count, -1 for none.
 func (f *facts) rank(ignored int, trust bool) *ranking {
-	r := &ranking{f: f, limit: f.visitLimits(), trust: trust, why: map[int][]string{}, writers: make([][]int, len(f.graph.State))}
+	if ignored >= 0 && f.visitLimits()[ignored] == 0 {
+		ignored = -1 // it has no limit
+	}
+	name := rankingKey{ignored, trust}
+	if f.rankings[name] == nil {
+		if f.rankings == nil {
+			f.rankings = map[rankingKey]*ranking{}
+		}
+		f.rankings[name] = f.newRanking(ignored, trust)
+	}
+	return f.rankings[name]
+}
+
+// rankingKey names the parameters of rank.
+type rankingKey struct {
+	ignored int
+	trust   bool
+}
+
+func (f *facts) newRanking(ignored int, trust bool) *ranking {
+	r := &ranking{f: f, limit: f.visitLimits(), trust: trust, why: map[int][]string{}, writers: make([][]int, len(f.graph.State)), passed: -1}
 	for v, access := range f.access() {
 		for i := range access.Writes {
 			if of := &r.writers[access.Writes[i].Key]; f.flow().Reached[v] && !slices.Contains((*of)[max(0, len(*of)-1):], v) {

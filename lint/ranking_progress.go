@@ -156,8 +156,11 @@ func (r *ranking) keyProgress(key int, length bool, a cycleArc) *progress {
 // returns reports whether a node lies on a cycle, of all there were, that does not pass
 // the one where a way begins.
 func (r *ranking) returns(v int, a cycleArc) bool {
-	of, _ := r.digraph(r.all, func(other cycleArc) bool { return other.from == a.from }).SCC()
-	return slices.ContainsFunc(r.all, func(other cycleArc) bool { return other.from == v && of[other.from] == of[other.to] })
+	if r.passed != a.from { // ways that begin at the same node are asked about one after the other
+		r.passed = a.from
+		r.avoiding, _ = r.digraph(r.all, func(other cycleArc) bool { return other.from == a.from }).SCC()
+	}
+	return slices.ContainsFunc(r.all, func(other cycleArc) bool { return other.from == v && r.avoiding[other.from] == r.avoiding[other.to] })
 }
 
 // mostBegins is how many writers of a key begins looks at, for each way of a cycle.
