@@ -288,35 +288,6 @@ func (r *ranking) everywhere(t *eval.Tree, holds bool, a cycleArc) bool {
 	return true
 }
 
-// comparison is an operator with its sides in order and its outcome true; "" for
-// others.
-func comparison(op string, turned, holds bool) string {
-	var turn, not string
-	switch op {
-	case "<":
-		turn, not = ">", ">="
-	case ">":
-		turn, not = "<", "<="
-	case "<=":
-		turn, not = ">=", ">"
-	case ">=":
-		turn, not = "<=", "<"
-	case "==":
-		turn, not = "==", "!="
-	case "!=":
-		turn, not = "!=", "=="
-	default:
-		return ""
-	}
-	switch {
-	case turned:
-		return comparison(turn, false, holds)
-	case !holds:
-		return not
-	}
-	return op
-}
-
 // fixed reports whether a value stays the same on the cycles of a way.
 func (r *ranking) fixed(t *eval.Tree, a cycleArc) bool {
 	out := true

@@ -77,6 +77,35 @@ func number(t *eval.Tree) (float64, bool) {
 	return 0, false
 }
 
+// comparison is an operator with its sides in order and its outcome true; "" for
+// others.
+func comparison(op string, turned, holds bool) string {
+	var turn, not string
+	switch op {
+	case "<":
+		turn, not = ">", ">="
+	case ">":
+		turn, not = "<", "<="
+	case "<=":
+		turn, not = ">=", ">"
+	case ">=":
+		turn, not = "<=", "<"
+	case "==":
+		turn, not = "==", "!="
+	case "!=":
+		turn, not = "!=", "=="
+	default:
+		return ""
+	}
+	switch {
+	case turned:
+		return comparison(turn, false, holds)
+	case !holds:
+		return not
+	}
+	return op
+}
+
 // progressOf is what a part of a condition counts; nil when that is nothing sure.
 func (r *ranking) progressOf(t *eval.Tree, a cycleArc) *progress {
 	length := t.Op == eval.TreeCall && t.Name == "len" && len(t.Args) == 1
