@@ -71,11 +71,14 @@ func (f *facts) checkNarrower() {
 		set := n.Field("set")
 		for i, b := range f.bound.Nodes[v].Set {
 			p := b.Value.Program()
-			if p == nil || p.Tree().Op != eval.TreePath || len(p.Tree().Path) != 1 || set == nil || i >= len(set.Fields) {
+			if p == nil || len(p.Reads()) != 1 || set == nil || i >= len(set.Fields) {
 				continue
 			}
-			from, to := f.graph.Key(p.Tree().Path[0]), f.graph.Key(b.Name)
+			from, to := f.graph.Key(p.Reads()[0].Path[0]), f.graph.Key(b.Name)
 			if from == nil || to == nil || from == to || !dataflow.Replaces(to) || slices.ContainsFunc(f.bound.Nodes[v].Set[:i], func(w bind.Field) bool { return w.Name == from.Name.Value }) {
+				continue
+			}
+			if _, listed := domain.Literals(from.Schema); !listed || p.Tree().Op != eval.TreePath || len(p.Tree().Path) != 1 {
 				continue
 			}
 			if value, ok := f.refused(v, from, to); ok {
@@ -89,9 +92,9 @@ func (f *facts) checkNarrower() {
 // refused is a value that a key has at a set node in a run that was found, and for which
 // the node fails because another key can't hold it.
 func (f *facts) refused(v int, from, to *spec.StateKey) (value any, ok bool) {
-	values, listed := domain.Literals(from.Schema)
+	values, _ := domain.Literals(from.Schema)
 	compiled, err := schema.Compile(to.Schema)
-	if !listed || err != nil || !slices.ContainsFunc(values, func(value any) bool { return compiled.Check(compiled.Normalise(value)) != nil }) {
+	if err != nil || !slices.ContainsFunc(values, func(value any) bool { return compiled.Check(compiled.Normalise(value)) != nil }) {
 		return nil, false
 	}
 	if f.planFor(nil) == nil || f.showing <= 0 {

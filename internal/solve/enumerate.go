@@ -137,9 +137,10 @@ func (s *solver) advance(vars, at []int, natural bool) bool {
 // together have too many combinations.
 func (s *solver) piecewise(out *Result) {
 	s.work = 2 * budget
+	one := &solver{meter: s.meter}
 	for i, c := range s.problem.Conditions {
 		// Alone, a condition has few regions.
-		one := &solver{problem: Problem{Conditions: []*eval.Program{c}, Domain: s.problem.Domain}, meter: s.meter}
+		one.reset(Problem{Conditions: []*eval.Program{c}, Domain: s.problem.Domain})
 		one.take(c.Tree())
 		one.divide()
 		if uses := one.uses[0]; one.affordable(uses, []int{0}) {

@@ -44,6 +44,7 @@ type Model struct {
 	all               []dataflow.Use
 	own               [][]dataflow.Use // by node
 	uses              *dataflow.Uses
+	computed          map[string][]*eval.Program // what computes the values of a state key
 }
 
 // condition is that of an edge, and the state keys that it reads.
@@ -210,11 +211,16 @@ func (m *Model) count(name string, todo []*eval.Program) []*eval.Program {
 		return todo
 	}
 	m.counts[name] = true
-	for i := range m.all {
-		if e := &m.all[i]; e.Program != nil && e.Node >= 0 && m.target(e) == name {
-			todo = append(todo, e.Program)
+	if m.computed == nil {
+		m.computed = map[string][]*eval.Program{}
+		for i := range m.all {
+			if e := &m.all[i]; e.Program != nil && e.Node >= 0 {
+				target := m.target(e)
+				m.computed[target] = append(m.computed[target], e.Program)
+			}
 		}
 	}
+	todo = append(todo, m.computed[name]...)
 	if i := slices.IndexFunc(m.graph.State, func(k *spec.StateKey) bool { return k.Name.Value == name }); m.bound.Keys[i].Reducer != nil {
 		todo = append(todo, m.bound.Keys[i].Reducer)
 	}
