@@ -40,7 +40,7 @@ func digestFields() map[reflect.Type]struct {
 				"PausedAt": resumed, "breakBefore": resumed, "breakAfter": resumed, "edits": resumed, "pausedFrom": resumed, "endings": resumed,
 				"Superstep": named, "ChildSteps": ofSteps, "grants": "of a subgraph, which is explored by itself", "parent": fixed,
 				"Ran": within, "Effect": within, "entering": within, "objects": within, "buffers": within, "vm": within, "lists": within,
-				"plan": fixed, "limits": fixed, "goal": fixed, "secrets": fixed, "models": fixed, "Watched": fixed, "Warns": fixed, "Explain": fixed, "Looked": within, "MostLooked": fixed,
+				"plan": fixed, "limits": fixed, "goal": fixed, "secrets": fixed, "models": fixed, "Watched": fixed, "Warns": fixed, "Explain": fixed, "Looked": within,
 				"live": byOthers, "readyTasks": byOthers, "runningTasks": byOthers, "waitingTasks": byOthers, "nextReady": byOthers, "index": byOthers, "mixed": byOthers, "reach": byOthers,
 				"began": ofTime, "now": ofTime, "deadline": ofTime, "laned": ofTime,
 				"extra": "keys that no condition names", "fanouts": named, "order": "finished tells what of it matters", "rounds": "no search is as long as maxBarren",

@@ -43,6 +43,7 @@ func (s *State) barrierAt(node int, fan *fanout) *barrier {
 // the branches that wait there have ended. It returns how the run ends when one
 // can't be satisfied any more.
 func (p *Plan) fireJoins(s *State) *ending {
+	clear(s.told)
 	for {
 		if how := p.settleJoins(s); how != nil {
 			return how
@@ -59,9 +60,6 @@ func (p *Plan) fireJoins(s *State) *ending {
 func (p *Plan) settleJoins(s *State) *ending {
 	for i := 0; i < len(s.barriers); i++ {
 		s.Looked += len(s.barriers) + len(s.next) + len(s.parked)
-		if s.MostLooked > 0 && s.Looked > s.MostLooked {
-			return &ending{status: Failed, reason: "error", failure: &Failure{Kind: "internal", Message: "joins were looked at more often than may be"}}
-		}
 		b := &s.barriers[i]
 		b.forgetDead()
 		if len(b.arrivals)+len(b.detours) == 0 {
@@ -178,6 +176,7 @@ func (p *Plan) gather(s *State, b *barrier) place {
 
 // startJoin puts the join's node into the next superstep.
 func (p *Plan) startJoin(s *State, node int, at place, arrivals []arrival) *task {
+	clear(s.told) // the others may wait for it
 	t := s.addNext()
 	t.node, t.at, t.joined = node, at, true
 	t.inputs = make([]sourceInput, 0, len(arrivals))

@@ -193,7 +193,13 @@ func (p *Plan) dropJoin(s *State, i int, missing []detour) *ending {
 		a.at.add(-1)
 	}
 	slices.Sort(passed)
-	p.takeDetour(s, b.node, at, missing[0].node, slices.Compact(passed))
+	passed = slices.Compact(passed)
+	if len(b.arrivals) > 0 {
+		clear(s.told)
+	} else if s.hasTold(&b, at, passed) {
+		return nil
+	}
+	p.takeDetour(s, b.node, at, missing[0].node, passed)
 	for _, a := range b.arrivals {
 		for f := a.at.fan; f != nil; f = f.at.fan {
 			if f.dead || len(f.failures) == 0 {
@@ -205,6 +211,33 @@ func (p *Plan) dropJoin(s *State, i int, missing []detour) *ending {
 		}
 	}
 	return nil
+}
+
+// telling is a join at which nobody waits, and the branch of which it tells the next
+// joins that it bypasses them.
+type telling struct {
+	join   reachKey
+	branch place
+}
+
+// hasTold reports whether a join at which nobody waits has told all next ones of the
+// branch but those of passed, and notes that it has. Joins in loops would else tell
+// each other along each way there is, of which there may be 2ⁿ.
+func (s *State) hasTold(b *barrier, branch place, passed []int) bool {
+	what := telling{reachKey{b.node, b.fan.number()}, branch}
+	untold, before := s.told[what]
+	if before {
+		left := slices.DeleteFunc(slices.Clone(untold), func(node int) bool { return !slices.Contains(passed, node) })
+		if len(left) == len(untold) {
+			return true
+		}
+		passed = left
+	}
+	if s.told == nil {
+		s.told = map[telling][]int{}
+	}
+	s.told[what] = passed
+	return false
 }
 
 // failJoin makes a task of a join that fails instead of running.

@@ -1,6 +1,7 @@
 package machine_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -213,6 +214,41 @@ edges:
 			path: "a b n n1 n2 h d", status: machine.Failed, kind: "bypassed", at: "d", says: `of "n1"`,
 		},
 	})
+}
+
+// mesh is joins each of which leads to all others, and to the end; what should come to
+// two of them fails.
+func mesh(joins int) string {
+	var b, edges strings.Builder
+	b.WriteString("nodes:\n  a: {kind: pass}\n  left: {kind: exec, command: [x]}\n  right: {kind: exec, command: [x]}\n  z: {kind: pass}\n")
+	for i := range joins {
+		fmt.Fprintf(&b, "  j%d: {kind: pass, join: {wait: all}}\n", i)
+		fmt.Fprintf(&edges, "  - {from: j%d, to: z}\n", i)
+		for j := range joins {
+			if i != j {
+				fmt.Fprintf(&edges, "  - {from: j%d, to: j%d, when: visits.z == %d}\n", i, j, j)
+			}
+		}
+	}
+	b.WriteString("edges:\n  - {from: a, to: [left, right]}\n  - {from: left, to: j0}\n  - {from: right, to: j1}\n" +
+		"  - {from: [left, right], to: z, condition: on_failure}\n  - {from: z, to: END}\n")
+	return b.String() + edges.String()
+}
+
+// Between n joins in loops are 2ⁿ ways: which of them a branch bypasses is known
+// without going each.
+func TestBypassOfJoinsInLoops(t *testing.T) {
+	for joins, most := range map[int]int{5: 150, 10: 2_500, 20: 50_000, 40: 1_000_000} {
+		simCase{
+			name: fmt.Sprint(joins), flow: mesh(joins), replies: replies{"left": once(fails(1)), "right": once(fails(1))},
+			path: "a left right z", quality: machine.Degraded,
+			check: func(t *testing.T, s *sim) {
+				if s.state.Looked > most {
+					t.Errorf("%d joins are compared with %d branches and joins, want at most %d", joins, s.state.Looked, most)
+				}
+			},
+		}.run(t)
+	}
 }
 
 // What parallel.on_failure does with a branch that fails for good is no bypass.

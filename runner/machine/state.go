@@ -122,10 +122,9 @@ type State struct {
 	// lists holds, by key, the lists of append reducers with room to grow.
 	lists map[int][]any
 
-	// Looked counts the branches and joins that joins were compared with. A run in which
-	// that comes to more than MostLooked, unless it is 0, fails: branches that bypass
-	// joins in loops are followed along each way there is, of which there may be 2ⁿ.
-	Looked, MostLooked int
+	// Looked counts the branches and joins that joins were compared with: what deciding
+	// who waits costs.
+	Looked int
 	// Watched makes Apply take notes; Warns, of elements that failed at least.
 	Watched, Warns bool
 	// Explain adds to what AppendCandidates says the values that conditions read.
@@ -147,6 +146,9 @@ type buffers struct {
 	confided  []any       // to secret keys, in this Apply
 	due       map[int]int // target → place in next
 	reduceEnv map[string]any
+	// told is what joins at which nobody waits have told the next ones since the tokens
+	// last changed, and which of these never, for the branch had passed them each time.
+	told map[telling][]int
 }
 
 // NewState returns a state ready for the RunBegan event.

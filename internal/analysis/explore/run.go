@@ -136,13 +136,9 @@ func (r *Run) apply(e machine.Event) {
 		r.advance, r.stepped = false, 0
 	}
 	looked := r.State.Looked
-	r.State.MostLooked = looked + looksAStep*max(1, min(*r.s.Budget, r.s.left))
 	cmds, err := r.s.Plan.Apply(r.State, e)
 	r.s.spend(costOfEvent + len(r.State.Notes())/notesAStep + (r.State.Looked-looked)/looksAStep)
-	if r.State.Looked > r.State.MostLooked {
-		r.s.gap(TooMany)
-	}
-	if r.stopped = err != nil || r.State.Looked > r.State.MostLooked; r.stopped {
+	if r.stopped = err != nil; r.stopped {
 		return
 	}
 	for i := range cmds {
