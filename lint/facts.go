@@ -166,11 +166,14 @@ func (f *facts) newAssignment(size int) *assignment.Analysis {
 }
 
 // inParallel reports whether two nodes may be at work at the same time.
-func (f *facts) inParallel(x, y int) bool {
+func (f *facts) inParallel(x, y int) bool { return f.pairs().Together(x, y) }
+
+// pairs are the pairs of nodes that may be at work at the same time, computed once.
+func (f *facts) pairs() *concurrency.Pairs {
 	if f.theParallel == nil {
 		f.theParallel = concurrency.NewPairs(f.flow())
 	}
-	return f.theParallel.Together(x, y)
+	return f.theParallel
 }
 
 // isModel reports whether a node calls a model.

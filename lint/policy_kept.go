@@ -7,6 +7,7 @@ import (
 
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // doubt is a policy of which neither a breach nor a proof was found, and what stood
@@ -136,9 +137,22 @@ func (f *facts) endsFrom(v int) bool {
 	return f.theEnding[v]
 }
 
-// meetsFork reports whether ways lead to both of two vertices from the branches that
-// some node starts: one may then run while the other does.
+// meetsFork reports whether a branch may come to one of two vertices after another has come
+// to the other: ways lead to both from the branches that some node starts, and what has
+// come to the first of them does not have to wait until no such branch is left.
 func (f *facts) meetsFork(x, y int) bool {
+	if !f.forksTo(x, y) {
+		return false
+	}
+	before := f.before(y)
+	return f.strays() || slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool {
+		return f.pairs().Beside(x, n.Index) && (n.Index == y || before[n.Index])
+	})
+}
+
+// forksTo reports whether ways lead to both of two vertices from the branches that some
+// node starts.
+func (f *facts) forksTo(x, y int) bool {
 	for v, groups := range f.flow().Groups {
 		fans := slices.ContainsFunc(groups, func(g controlflow.Group) bool { return len(g.Targets) > 1 || g.Subset })
 		if !fans || !f.flow().Reached[v] {

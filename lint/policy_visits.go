@@ -37,7 +37,7 @@ func (f *facts) atMost(p *policy) {
 	}
 	path := f.tooOften(p)
 	if path == nil && f.flow().Cyclic[p.place] {
-		path = f.trusting(p, f.writtenAround(p.place))
+		path = f.trusting(p, f.writtenAround(p.place), nil)
 	}
 	if path != nil {
 		f.report(p.at.Span, "%q can run more than %s, on the path %s", n.ID.Value, plural(p.limit, "time"), f.pathText(path))
@@ -141,8 +141,9 @@ func (f *facts) writtenAround(v int) map[string]bool {
 	w := f.flow()
 	for u, a := range f.access() {
 		for i := range a.Writes {
-			kind := f.wholeDomain(f.graph.State[a.Writes[i].Key]).Kind
-			counts := f.graph.Nodes[u].Kind.Value == "set" || kind != solve.String && kind != solve.Bool
+			key := f.graph.State[a.Writes[i].Key]
+			kind := f.wholeDomain(key).Kind
+			counts := f.graph.Nodes[u].Kind.Value == "set" || kind != solve.String && kind != solve.Bool && key.Schema["type"] != "object"
 			if w.SCC[u] == w.SCC[v] && counts {
 				keys[a.Writes[i].Name.Value] = true
 			}

@@ -122,7 +122,7 @@ func (f *facts) requireBefore(p *policy) {
 		}
 	}
 	if path == nil && (f.leads(f.Start(), p.place, p.subject) || f.skipsUnmade(p.subject)) {
-		path = f.trusting(p, w.keys)
+		path = f.trusting(p, w.keys, shortest(f.aliveWithout(p.subject), len(f.graph.Nodes)+2, f.Start(), p.place))
 	}
 	if path != nil {
 		f.report(p.at.Span, "%q is reached without a success of %q on the path %s", f.Name(p.place), f.Name(p.subject), f.pathText(path))
@@ -137,7 +137,7 @@ func (f *facts) forbidAfter(p *policy) {
 		path = f.witness(p, path, w)
 	}
 	if path == nil && (f.forks() != nil || f.leads(p.place, p.subject, -1)) {
-		path = f.trusting(p, w.keys)
+		path = f.trusting(p, w.keys, nil)
 	}
 	if path != nil {
 		f.report(p.at.Span, "%q can run after %q on the path %s", f.Name(p.subject), f.Name(p.place), f.pathText(path))
@@ -230,17 +230,21 @@ func (f *facts) leads(from, to, without int) bool {
 		return false
 	}
 	for _, v := range f.alive(from) {
-		next := func(v int) []int {
-			if v == without {
-				return nil
-			}
-			return f.alive(v)
-		}
-		if v == to || v != without && shortest(next, len(f.graph.Nodes)+2, v, to) != nil {
+		if v == to || v != without && shortest(f.aliveWithout(without), len(f.graph.Nodes)+2, v, to) != nil {
 			return true
 		}
 	}
 	return false
+}
+
+// aliveWithout is alive with no way on from one vertex.
+func (f *facts) aliveWithout(without int) func(v int) []int {
+	return func(v int) []int {
+		if v == without {
+			return nil
+		}
+		return f.alive(v)
+	}
 }
 
 // before reports which vertices have a way of at least one edge to a vertex.
@@ -270,9 +274,10 @@ func (f *facts) before(to int) []bool {
 
 // trusting is a run that breaks a policy although conditions do their work: those
 // over the state keys that it names see only what the graph itself writes, those
-// over visits and steps what the run has come to. Nil when none was found.
-func (f *facts) trusting(p *policy, keys map[string]bool) []int {
-	return f.runs(p, explore.Question{Fixed: keys}).Witness
+// over visits and steps what the run has come to. It is tried along a path first, unless
+// that is nil. Nil when none was found.
+func (f *facts) trusting(p *policy, keys map[string]bool, path []int) []int {
+	return f.runs(p, explore.Question{Fixed: keys, Guide: path}).Witness
 }
 
 // neverAt asks for a path on which the conditions that hold make the forbidden
@@ -295,10 +300,11 @@ func (f *facts) neverAt(p *policy) {
 	}
 	keys := f.decided(p.never)
 	if path == nil && len(keys) > 0 {
-		path = f.trusting(p, keys)
+		path = f.trusting(p, keys, nil)
 	}
 	if path == nil && f.watches(p, keys) {
-		path = f.witness(p, nil, nil)
+		h.accept = func(k *knowledge) bool { return k.mayHold(p.place, p.never) }
+		path = f.witness(p, h.path(), nil)
 	}
 	if path != nil {
 		f.report(p.at.At(0, len(p.at.Value)), "%q is true at %q on the path %s", p.at.Value, f.Name(p.place), f.pathText(path))
