@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	enums "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 )
 
@@ -44,7 +45,7 @@ func (s *Store) patiently(runID string, do func() error) error {
 		case s.ctx.Err() != nil:
 			return missing(runID, err)
 		case unanswered(err):
-			if err := s.attended(runID); err != nil {
+			if err := s.attended(runID, err); err != nil {
 				return err
 			}
 			from = time.Now()
@@ -61,11 +62,16 @@ func (s *Store) patiently(runID string, do func() error) error {
 	}
 }
 
-// attended is an error if no worker is there that could answer for a run.
-func (s *Store) attended(runID string) error {
+// attended is an error if no worker is there that could answer for a run, or if none ever
+// will, since the cluster ended its workflow before it began.
+func (s *Store) attended(runID string, unanswered error) error {
 	info, err := s.latest(runID)
 	if err != nil {
 		return err
+	}
+	var notReady *serviceerror.WorkflowNotReady
+	if errors.As(unanswered, &notReady) && info.GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return fmt.Errorf("run %q was ended by the cluster before anything of it began", runID)
 	}
 	queue, there := info.GetTaskQueue(), false
 	if err := s.reach(func() (err error) {

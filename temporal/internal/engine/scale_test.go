@@ -197,6 +197,32 @@ func TestScale(t *testing.T) {
 	}
 }
 
+// TestTerminatedAtOnce: the same before a worker has begun with the run.
+func TestTerminatedAtOnce(t *testing.T) {
+	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
+	file := filepath.Join(t.TempDir(), "flow.yaml")
+	text := "graphrun: v1\nname: w\nstart: w\nnodes: {w: {kind: wait, for: 1h}}\nedges: [{from: w, to: END}]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := command(&o, "run", file, "--run-id", "ended"); code != 1 || !strings.Contains(stderr, "no worker answers for it") {
+		t.Fatalf("exit code %d, %s", code, stderr)
+	}
+	c, err := client.Dial(client.Options{HostPort: o.Address})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.TerminateWorkflow(t.Context(), "ended", "", "enough"); err != nil {
+		t.Fatal(err)
+	}
+	workerOf(t, o, engine.WorkerOptions{})
+	_, stderr, code := command(&o, "runs", "show", "ended")
+	if want := `run "ended" was ended by the cluster before anything of it began`; code != 1 || !strings.Contains(stderr, want) {
+		t.Errorf("exit code %d, want 1 and %q in\n%s", code, want, stderr)
+	}
+}
+
 // TestTerminated: whoever follows a run whose workflow is ended from outside is told so.
 func TestTerminated(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
