@@ -150,3 +150,8 @@ func (c *Cluster) RunAlone(ctx context.Context, runID, source string) error {
 	}
 	return c.client.GetWorkflow(ctx, runID, "").Get(ctx, nil)
 }
+
+// CancelWorkflow asks the cluster to cancel the workflow of a run.
+func (c *Cluster) CancelWorkflow(ctx context.Context, runID string) error {
+	return c.client.CancelWorkflow(ctx, runID, "")
+}

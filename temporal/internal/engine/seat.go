@@ -245,7 +245,7 @@ func (f *flight) leavePlace() {
 // left waits until the group knows that the run has left.
 func (f *flight) left() {
 	for f.leavePlace(); f.place.entry != nil || f.place.leaving > 0; f.leavePlace() {
-		_ = workflow.Await(f.ctx, func() bool {
+		f.await(func() bool {
 			f.inbox = append(f.inbox, f.place.collect(f.ctx)...)
 			return f.place.entry == nil && f.place.leaving == 0
 		})

@@ -125,6 +125,15 @@ func (f *flight) begins() {
 	f.host.store.begins(workflow.GetInfo(f.ctx).GetCurrentHistoryLength(), workflow.IsReplaying(f.ctx))
 }
 
+// await waits until something holds. The journal is told of every workflow task, also of
+// those that the run waits through.
+func (f *flight) await(holds func() bool) {
+	_ = workflow.Await(f.ctx, func() bool { // nothing cancels it
+		f.begins()
+		return holds()
+	})
+}
+
 // replyToAll gives a reply to whoever waits for one.
 func (f *flight) replyToAll() {
 	for !workflow.AllHandlersFinished(f.ctx) || len(f.inbox) > 0 {
@@ -136,7 +145,7 @@ func (f *flight) replyToAll() {
 			}
 		}
 		f.dispatch()
-		_ = workflow.Await(f.ctx, func() bool { return len(f.inbox) > 0 || workflow.AllHandlersFinished(f.ctx) })
+		f.await(func() bool { return len(f.inbox) > 0 || workflow.AllHandlersFinished(f.ctx) })
 	}
 }
 
@@ -273,8 +282,7 @@ func (f *flight) wait(due time.Time) {
 			f.inbox = append(f.inbox, nil)
 		})
 	}
-	_ = workflow.Await(f.ctx, f.collect) // nothing cancels it
-	f.begins()
+	f.await(f.collect)
 	f.host.stage.Reach(workflow.Now(f.ctx))
 	if len(f.inbox) == 0 {
 		return
