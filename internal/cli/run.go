@@ -126,7 +126,7 @@ func (a *app) run(ctx context.Context, cmd *cobra.Command, f *runFlags, path str
 	if opts.Labels, err = readLabels(f.labels); err != nil {
 		return err
 	}
-	if f.session != "" && a.storePath() == "" {
+	if f.session != "" && a.storePath() == "" && !a.onCluster() {
 		return usagef("--session %q: --store memory keeps nothing for the next run; name a file", f.session)
 	}
 	if err := a.checkPlace(g, f); err != nil {

@@ -144,7 +144,12 @@ func (f *flight) leave() error {
 		TaskQueue: ofCore(start.Queue, start.Core), StartToCloseTimeout: time.Minute, Summary: "session " + left.ID,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 500 * time.Millisecond, MaximumInterval: 30 * time.Second},
 	})
-	return workflow.ExecuteActivity(ctx, leaveName, start.Queue, kept).Get(f.ctx, nil)
+	leaving := workflow.ExecuteActivity(ctx, leaveName, start.Queue, kept)
+	for !leaving.IsReady() { // who asks something meanwhile gets a reply
+		f.await(func() bool { return leaving.IsReady() || len(f.inbox) > 0 })
+		f.replyToAll()
+	}
+	return leaving.Get(f.ctx, nil)
 }
 
 // keptSession asks for a session.

@@ -156,6 +156,7 @@ func (f *flight) ended() (*Outcome, error) {
 		return nil, err
 	}
 	f.left()
+	f.replyToAll()
 	r := f.host.result
 	return &Outcome{Status: r.Status, Reason: r.Reason, Steps: r.Steps, Unused: r.Unused}, nil
 }
