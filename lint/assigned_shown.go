@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/solve"
 )
 
 // learn notes what the conditions of each group of a node show to be made.
@@ -87,66 +88,5 @@ func (m *made) without(thing int) missing {
 // value is what a part of a condition comes to; not known when that depends on
 // anything else.
 func (m missing) value(t *eval.Tree) (value any, known bool) {
-	switch t.Op {
-	case eval.TreeConst:
-		return t.Value, true
-	case eval.TreePath:
-		return nil, m[strings.Join(t.Path, ".")]
-	case eval.TreeUnary:
-		if v, ok := m.value(t.Args[0]); ok && t.Name == "not" {
-			b, is := v.(bool)
-			return !b, is
-		}
-	case eval.TreeCall:
-		if t.Name == "len" && len(t.Args) == 1 {
-			v, _ := m.value(t.Args[0])
-			s, is := v.(string)
-			return len(s), is
-		}
-	case eval.TreeBinary:
-		return m.binary(t)
-	}
-	return nil, false
-}
-
-func (m missing) binary(t *eval.Tree) (value any, known bool) {
-	a, knowsA := m.value(t.Args[0])
-	b, knowsB := m.value(t.Args[1])
-	switch t.Name {
-	case "??":
-		if knowsA && a == nil {
-			return b, knowsB
-		}
-		return a, knowsA
-	case "and", "or":
-		decides := t.Name == "or"
-		if knowsA && a == decides || knowsB && b == decides {
-			return decides, true
-		}
-		return !decides, knowsA && knowsB && a == !decides && b == !decides
-	}
-	if !knowsA || !knowsB {
-		return nil, false
-	}
-	_, intA := a.(int)
-	_, intB := b.(int)
-	switch t.Name {
-	case "==":
-		return a == b, a == nil || b == nil || intA == intB
-	case "!=":
-		return a != b, a == nil || b == nil || intA == intB
-	case "startsWith", "contains", "endsWith":
-		s, isS := a.(string)
-		part, isPart := b.(string)
-		if !isS || !isPart {
-			return nil, false
-		}
-		return map[string]func(string, string) bool{"startsWith": strings.HasPrefix, "contains": strings.Contains, "endsWith": strings.HasSuffix}[t.Name](s, part), true
-	case "<", "<=", ">", ">=":
-		x, isX := a.(int)
-		y, isY := b.(int)
-		less := map[string]bool{"<": x < y, "<=": x <= y, ">": x > y, ">=": x >= y}
-		return less[t.Name], isX && isY
-	}
-	return nil, false
+	return solve.Partial(t, func(path []string) (any, bool) { return nil, m[strings.Join(path, ".")] })
 }

@@ -155,6 +155,14 @@ edges:
   - {from: a, to: ok}
   - {from: ok, to: ship}
   - {from: ship, to: END}`, func(q *Question) { q.Fixed = map[string]bool{"fine": true} }, `"fine" is known at run time only`},
+		"what stands behind a part that decides": {gate + `
+state: {fine: {type: boolean, default: false}, count: {type: integer, default: 0}}
+nodes: {a: {kind: exec, command: [x], writes: [fine, count]}, ok: {kind: pass}, ship: {kind: pass}}
+edges:
+  - {from: a, to: ok, when: fine and count > 3}
+  - {from: a, to: ship}
+  - {from: ok, to: ship}
+  - {from: ship, to: END}`, func(q *Question) { q.Fixed = map[string]bool{"count": true} }, "a"},
 		"no budget": {gate + `
 nodes: {a: {kind: exec, command: [x]}, ok: {kind: pass}, ship: {kind: pass}}
 edges:

@@ -47,10 +47,12 @@ type Model struct {
 	computed          map[string][]*eval.Program // what computes the values of a state key
 }
 
-// condition is that of an edge, and the state keys that it reads.
+// condition is that of an edge, and the state keys that it reads. The tree is nil where a
+// part of it may read anything.
 type condition struct {
 	edge  int
 	reads []string
+	tree  *eval.Tree
 }
 
 // written is a state key that a node writes, and which part of its result; byGraph for
@@ -327,7 +329,7 @@ func (m *Model) readSets() {
 			e := &m.own[v][i]
 			switch e.Field {
 			case "when":
-				c := condition{edge: e.Edge, reads: m.deciding(nil, e.Program)}
+				c := condition{edge: e.Edge, reads: m.deciding(nil, e.Program), tree: understood(e.Program)}
 				if m.graph.Edges[e.Edge].Condition == "on_failure" {
 					m.catches[v] = append(m.catches[v], c)
 				} else {
@@ -354,6 +356,16 @@ func (m *Model) readSets() {
 			}
 		}
 	}
+}
+
+// understood is the tree of a program that tells all that it reads; nil for none.
+func understood(p *eval.Program) *eval.Tree {
+	tree, known := p.Tree(), true
+	tree.Each(func(t *eval.Tree) { known = known && t.Op != eval.TreeOther })
+	if !known {
+		return nil
+	}
+	return tree
 }
 
 // deciding adds to a list the keys that a program reads and that decide how runs go.

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/runner/machine"
 )
 
@@ -170,11 +172,39 @@ func (r *Run) decided(v int, n *machine.Note) {
 		list = m.catches[v]
 	}
 	for i := range list {
-		r.read(list[i].reads)
+		if list[i].tree == nil {
+			r.read(list[i].reads)
+		} else {
+			r.weigh(list[i].tree, v)
+		}
 		if m.graph.Nodes[v].Routing != "all" && slices.ContainsFunc(taken, func(t machine.Taken) bool { return int(t.Edge) == list[i].edge }) {
 			return
 		}
 	}
+}
+
+// weigh asks for what decides a condition of a node, and not for what stands behind that.
+func (r *Run) weigh(t *eval.Tree, v int) {
+	if t.Op != eval.TreeBinary || t.Name != "and" && t.Name != "or" {
+		t.Each(func(part *eval.Tree) {
+			if part.Op == eval.TreePath {
+				r.read(part.Path[:1])
+			}
+		})
+		return
+	}
+	left, known := solve.Partial(t.Args[0], func(path []string) (any, bool) {
+		if r.unknown[path[0]] != noSlot {
+			return nil, false
+		}
+		return r.Read(path, v)
+	})
+	if !known {
+		r.weigh(t.Args[0], v)
+	} else if left == any(t.Name == "or") {
+		return
+	}
+	r.weigh(t.Args[1], v)
 }
 
 // compute is read for a set node: what it computes of values that can't be told can't be
