@@ -43,7 +43,7 @@ type Question struct {
 	// Proof gives up as soon as it is known that not every run can be tried.
 	Proof bool
 	// Guide are nodes: runs that have visited more of them, one after the other, are
-	// tried first. More, unless it is -1, is a node: so are runs that have visited it
+	// tried first, and those last that have gone on from the last of them. More, unless it is -1, is a node: so are runs that have visited it
 	// more often.
 	Guide []int
 	More  int
@@ -230,6 +230,9 @@ func (s *search) follow(b *branch) {
 // later adds what may follow a run.
 func (s *search) later(rest untried, r *Run) {
 	progress := r.followed
+	if r.past {
+		progress = 0
+	}
 	if s.More >= 0 {
 		progress = r.State.Visits(s.More)
 	}

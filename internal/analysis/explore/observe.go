@@ -116,8 +116,13 @@ func (r *Run) Read(path []string, v int) (any, bool) {
 }
 
 func (r *Run) enter(v int) {
-	if g := r.s.Guide; r.followed < len(g) && g[r.followed] == v {
-		r.followed++
+	switch g := r.s.Guide; {
+	case r.followed < len(g):
+		if g[r.followed] == v {
+			r.followed++
+		}
+	default:
+		r.past = true
 	}
 	r.Path = append(r.Path, v)
 }

@@ -38,6 +38,7 @@ type Run struct {
 	open     int                    // the slot that has to be bound first
 	stopped  bool                   // the run goes on in a way that is not followed
 	followed int                    // nodes of the guide
+	past     bool                   // it has gone on from the last of them
 	marks    map[int]bool           // see Mark
 }
 
