@@ -71,6 +71,9 @@ func (f *facts) runs(p *policy, q explore.Question) explore.Answer {
 	}
 	a := explore.Explore(q)
 	if a.Found {
+		if p.place >= len(f.graph.Nodes) || !f.graph.Nodes[p.place].Final { // finally has begun since
+			a.Witness = slices.DeleteFunc(a.Witness, func(v int) bool { return f.graph.Nodes[v].Final })
+		}
 		switch p.kind { // the node at which the policy has ended the run was not entered
 		case "forbid":
 			a.Witness = append(a.Witness, p.subject)

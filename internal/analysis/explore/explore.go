@@ -43,8 +43,9 @@ type Question struct {
 	// Proof gives up as soon as it is known that not every run can be tried.
 	Proof bool
 	// Guide are nodes: runs that have visited more of them, one after the other, are
-	// tried first, and those last that have gone on from the last of them. More, unless it is -1, is a node: so are runs that have visited it
-	// more often.
+	// tried first; later those that go round in loops beside them, and last those that
+	// have gone on from the last of them. More, unless it is -1, is a node: so are runs
+	// that have visited it more often.
 	Guide []int
 	More  int
 	// Budget is how many steps may still be taken; it is counted down. Most is how many
@@ -229,7 +230,7 @@ func (s *search) follow(b *branch) {
 
 // later adds what may follow a run.
 func (s *search) later(rest untried, r *Run) {
-	progress := r.followed
+	progress := max(r.followed-r.again, 0)
 	if r.past {
 		progress = 0
 	}

@@ -117,12 +117,12 @@ func (r *Run) Read(path []string, v int) (any, bool) {
 
 func (r *Run) enter(v int) {
 	switch g := r.s.Guide; {
-	case r.followed < len(g):
-		if g[r.followed] == v {
-			r.followed++
-		}
-	default:
+	case r.followed == len(g):
 		r.past = true
+	case g[r.followed] == v:
+		r.followed++
+	case slices.Contains(r.Path, v):
+		r.again++
 	}
 	r.Path = append(r.Path, v)
 }

@@ -38,7 +38,8 @@ type Run struct {
 	open     int                    // the slot that has to be bound first
 	stopped  bool                   // the run goes on in a way that is not followed
 	followed int                    // nodes of the guide
-	past     bool                   // it has gone on from the last of them
+	again    int                    // nodes that it has come to again beside it
+	past     bool                   // it has gone on from the last node of the guide
 	marks    map[int]bool           // see Mark
 }
 
