@@ -163,6 +163,15 @@ edges:
   - {from: a, to: ship}
   - {from: ok, to: ship}
   - {from: ship, to: END}`, func(q *Question) { q.Fixed = map[string]bool{"count": true} }, "a"},
+		"visits have counted on since": {gate + `
+state: {i: {type: integer, minimum: 0, maximum: 3, required: true}}
+nodes: {a: {kind: pass}, ok: {kind: pass}, ship: {kind: pass}}
+edges:
+  - {from: a, to: a, when: visits.a > 1 or i <= 1}
+  - {from: a, to: ship, when: i == 3}
+  - {from: a, to: ok}
+  - {from: ok, to: ship}
+  - {from: ship, to: END}`, nil, "a"},
 		"no budget": {gate + `
 nodes: {a: {kind: exec, command: [x]}, ok: {kind: pass}, ship: {kind: pass}}
 edges:

@@ -199,7 +199,7 @@ func (r *Run) weigh(t *eval.Tree, v int) {
 		return
 	}
 	left, known := solve.Partial(t.Args[0], func(path []string) (any, bool) {
-		if r.unknown[path[0]] != noSlot {
+		if r.unknown[path[0]] != noSlot || path[0] == "visits" || path[0] == "step" { // these have counted on
 			return nil, false
 		}
 		return r.Read(path, v)
