@@ -58,7 +58,8 @@ type facts struct {
 	theReached    *stateSpace
 	theSolved     map[string]bool
 	clauses       map[placed]*clause
-	clauseOf      map[string]int // their numbers, by what they say
+	clauseOf      map[string]int   // their numbers, by what they say
+	spokenOf      map[string][]int // see speaksOf
 	theEnding     []bool
 	plans         map[int]*machine.Plan  // by policy, see planFor
 	models        map[int]*explore.Model // by policy, see modelFor

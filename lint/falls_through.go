@@ -83,6 +83,16 @@ func (f *facts) jumps() bool {
 // mayMissAll reports whether no condition of a decision may hold after a visit for which
 // this is known before.
 func (k *knowledge) mayMissAll(d *judgement) bool {
+	claims := make([]solve.Claim, len(d.conditions))
+	for i, p := range d.conditions {
+		claims[i].Tree = p.Tree()
+	}
+	return k.mayCome(d, claims...)
+}
+
+// mayCome reports whether conditions of a decision may come out so after a visit for which
+// this is known before.
+func (k *knowledge) mayCome(d *judgement, claims ...solve.Claim) bool {
 	after := k.clone()
 	if after.run(d.site.node.Index); after.counts.refused || after.bad {
 		return false
@@ -100,22 +110,17 @@ func (k *knowledge) mayMissAll(d *judgement) bool {
 		}
 		return out
 	}
-	var claims []solve.Claim
 	var roots []string
 	for _, p := range d.conditions {
-		claims = append(claims, solve.Claim{Tree: p.Tree()})
 		for _, r := range p.Reads() {
 			roots = append(roots, r.Path[0])
 		}
 	}
 	for i := range after.claims {
 		c := &after.claims[i]
-		if slices.ContainsFunc(c.roots, func(name string) bool { return k.f.graph.Key(name).Once }) {
-			continue
-		}
-		claims = append(claims, c.Claim)
-		if !slices.ContainsFunc(c.roots, func(name string) bool { return slices.Contains(roots, name) }) {
-			claims = claims[:len(claims)-1] // of nothing that is asked
+		asked := slices.ContainsFunc(c.roots, func(name string) bool { return slices.Contains(roots, name) })
+		if asked && !slices.ContainsFunc(c.roots, func(name string) bool { return k.f.graph.Key(name).Once }) {
+			claims = append(claims, c.Claim)
 		}
 	}
 	_, possible := k.f.solver.Model(claims, solve.Problem{Domain: domain, Valid: at.valid})
