@@ -59,6 +59,7 @@ type facts struct {
 	theSolved     map[string]bool
 	clauses       map[placed]*clause
 	clauseOf      map[string]int   // their numbers, by what they say
+	followers     map[int][]bool   // see follow
 	spokenOf      map[string][]int // see speaksOf
 	theEnding     []bool
 	plans         map[int]*machine.Plan  // by policy, see planFor

@@ -10,17 +10,31 @@ import (
 )
 
 // through notes that branches start: from here on what other nodes write may
-// change at any time.
+// change at any time. Behind the first fan-out of a path that are the nodes that
+// it leads to.
 func (k *knowledge) through(fan bool) {
 	if !fan {
 		return
 	}
+	first := !k.fanned && !k.f.flow().Anywhere
 	k.fanned = true
 	for _, key := range k.f.graph.State {
-		if len(k.f.writersOf()[key.Name.Value]) > 0 {
+		writes := func(n *spec.Node) bool { return !first || k.f.follow(k.at)[n.Index] }
+		if slices.ContainsFunc(k.f.writersOf()[key.Name.Value], writes) {
 			k.forget(key.Name.Value)
 		}
 	}
+}
+
+// follow are the nodes that may run after another.
+func (f *facts) follow(v int) []bool {
+	if f.followers == nil {
+		f.followers = map[int][]bool{}
+	}
+	if f.followers[v] == nil {
+		f.followers[v] = f.flow().Digraph.Reach(f.flow().Digraph.Next(v)...)
+	}
+	return f.followers[v]
 }
 
 // enter drops what a sibling of the next node may change.
