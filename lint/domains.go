@@ -69,18 +69,23 @@ func (s *site) failure(path []string, typ eval.Type) solve.Domain {
 		return solve.Domain{Values: []any{nil}, Why: "error is null after a success, and only edges with condition: on_failure are tried after a failure"}
 	}
 	if len(path) == 2 && path[1] == "kind" {
-		return failureKinds()
+		return s.failureKinds()
 	}
 	d := domain.OfType(typ)
 	d.Null = d.Null && (s.node == nil || len(path) > 1)
 	return d
 }
 
-// failureKinds are the kinds of errors that there are.
-func failureKinds() solve.Domain {
+// failureKinds are the kinds of errors with which the node may fail.
+func (s *site) failureKinds() solve.Domain {
 	d := solve.Domain{Why: "error.kind is one of the kinds of failures"}
+	if s.node != nil {
+		d.Why = "error.kind is one of those in which " + s.node.Kind.Value + " nodes fail"
+	}
 	for _, kind := range spec.FailureKinds() {
-		d.Values = append(d.Values, kind)
+		if s.node == nil || failsAs(s.node, kind) {
+			d.Values = append(d.Values, kind)
+		}
 	}
 	return d
 }
