@@ -62,6 +62,7 @@ type facts struct {
 	followers     map[int][]bool   // see follow
 	spokenOf      map[string][]int // see speaksOf
 	theEnding     []bool
+	plan          *machine.Base          // nil when the graph can't run
 	plans         map[int]*machine.Plan  // by policy, see planFor
 	models        map[int]*explore.Model // by policy, see modelFor
 	events        int                    // that may still be applied to them

@@ -64,9 +64,9 @@ func (f *facts) runs(p *policy, q explore.Question) explore.Answer {
 	case "never":
 		q.Watch = p.place
 	case "forbid":
-		q.Digest.Visits = map[int]int{p.place: 1}
+		q.Visits = map[int]int{p.place: 1}
 	case "max_visits":
-		q.Digest.Visits = map[int]int{p.place: p.limit + 1}
+		q.Visits = map[int]int{p.place: p.limit + 1}
 		q.More = p.place
 	}
 	a := explore.Explore(q)
@@ -131,14 +131,16 @@ func (f *facts) planFor(p *policy) *machine.Plan {
 	}
 	if f.plans == nil {
 		f.plans, f.events, f.showing = map[int]*machine.Plan{}, max(maxEvents/2, maxEvents-costOfEdge*len(f.graph.Edges)), maxShown
+		f.plan = machine.NewBase(f.graph, f.bound)
 	}
-	g, bound := *f.graph, *f.bound
-	if g.Policies, bound.Never = nil, nil; p != nil {
-		g.Policies, bound.Never = f.graph.Policies[index:index+1], f.bound.Never[index:index+1]
+	switch {
+	case f.plan == nil:
+	case p == nil:
+		f.plans[index] = f.plan.Plan(nil, nil)
+	default:
+		f.plans[index] = f.plan.Plan(f.graph.Policies[index:index+1], f.bound.Never[index:index+1])
 	}
-	plan, _ := machine.BuildBound(&g, &bound, nil)
-	f.plans[index] = plan
-	return plan
+	return f.plans[index]
 }
 
 // modelFor is what is known of the runs of a graph with a policy, nil for none.

@@ -23,18 +23,23 @@ func Build(g *spec.Graph, kinds []spec.Kind) (*Plan, spec.Diagnostics) {
 // BuildBound is Build for a graph whose expressions are compiled, with what was found
 // in them.
 func BuildBound(g *spec.Graph, bound *bind.Graph, found spec.Diagnostics) (*Plan, spec.Diagnostics) {
+	b := newBuilder(g, bound, found)
+	if b.found.HasErrors() {
+		return nil, b.found
+	}
+	b.finish(g)
+	return b.plan, b.found
+}
+
+// newBuilder compiles all that plans with other policies share.
+func newBuilder(g *spec.Graph, bound *bind.Graph, found spec.Diagnostics) *builder {
 	b := &builder{plan: &Plan{Graph: g, keyOf: map[string]int{}, limits: g.Limits}, bound: bound, found: found, used: map[int]bool{}}
 	b.checkEach(g)
 	b.keys(g)
 	b.nodes(g)
 	b.edges(g)
-	b.policies(g)
 	b.setup()
-	b.finish(g)
-	if b.found.HasErrors() {
-		return nil, b.found
-	}
-	return b.plan, b.found
+	return b
 }
 
 type builder struct {
@@ -307,6 +312,7 @@ func (p *Plan) ranks(n *node, order []int) []int {
 }
 
 func (b *builder) finish(g *spec.Graph) {
+	b.policies(g)
 	p := b.plan
 	p.goal = g.Goal.Description.Value
 	if b.bound.Group != nil {
