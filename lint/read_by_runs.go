@@ -26,7 +26,7 @@ func (f *facts) readsOpen(m *made, u *dataflow.Use, thing int, path []int) (run 
 	}
 	for v, t := range m.outputs { //lint:ignore mapiter one entry is for the thing
 		if t == thing {
-			q.Digest.Visits = map[int]int{v: 1}
+			q.Visits = map[int]int{v: 1}
 			missing = func(r *explore.Run) bool { return r.State.Visits(v) == 0 }
 		}
 	}

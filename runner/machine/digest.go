@@ -16,16 +16,19 @@ import (
 type Digest struct {
 	// Keys are the state keys that count.
 	Keys []string
-	// Visits maps the nodes whose visits count to how many are told apart.
-	Visits map[int]int
+	// Visits are the nodes whose visits count.
+	Visits []Visits
 	// Steps says that the number of the step counts; Past, that outputs, inputs and
 	// what is remembered of nodes do.
 	Steps, Past bool
 }
 
+// Visits says how many visits of a node are told apart.
+type Visits struct{ Node, Most int }
+
 // AppendDigest adds the digest of a state to a text.
 func (d *Digest) AppendDigest(dst []byte, s *State) []byte {
-	w := digester{out: dst, about: d, state: s, fans: map[*fanout]int{}}
+	w := digester{out: dst, about: d, state: s}
 	w.word(string(s.Status), s.open, s.deciding, s.pauseDue, s.noStep, s.outOfSteps, s.refused)
 	w.ending(s.closing)
 	w.ending(s.violated)
@@ -38,8 +41,8 @@ func (d *Digest) AppendDigest(dst []byte, s *State) []byte {
 		w.word(set)
 		w.value(value)
 	}
-	for _, node := range slices.Sorted(maps.Keys(d.Visits)) {
-		w.word(min(s.Visits(node), d.Visits[node]))
+	for _, v := range d.Visits {
+		w.word(min(s.Visits(v.Node), v.Most))
 	}
 	for _, node := range slices.Sorted(maps.Keys(s.memory.succeeded)) {
 		w.word("+", node)
@@ -231,6 +234,9 @@ func (w *digester) place(at place) {
 		number, known := w.fans[f]
 		if !known {
 			number = len(w.fans)
+			if w.fans == nil {
+				w.fans = map[*fanout]int{}
+			}
 			w.fans[f] = number
 		}
 		w.word("@", number, at.lane)

@@ -130,11 +130,11 @@ func (x *Uses) Constants(name string) []any {
 }
 
 // Constants are those in the uses that read something.
-func Constants(uses []Use, reads func(eval.Read) bool) []any {
+func Constants(uses []*Use, reads func(eval.Read) bool) []any {
 	var out []any
-	for i := range uses {
-		if p := uses[i].Program; p != nil && slices.ContainsFunc(p.Reads(), reads) {
-			out = uses[i].constants(out)
+	for _, u := range uses {
+		if p := u.Program; p != nil && slices.ContainsFunc(p.Reads(), reads) {
+			out = u.constants(out)
 		}
 	}
 	return out

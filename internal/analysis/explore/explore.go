@@ -10,7 +10,6 @@
 package explore
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/graphrun/graphrun/runner/machine"
@@ -21,9 +20,9 @@ type Question struct {
 	Model *Model
 	// Plan is of the model's graph, with the policy that is asked about.
 	Plan *machine.Plan
-	// Digest says which visits and steps tell states apart, besides what the graph's
-	// conditions read.
-	Digest machine.Digest
+	// Visits says how many visits of which nodes tell states apart, besides what the
+	// graph's conditions read.
+	Visits map[int]int
 	// Watch, unless it is -1, is a node whose failures count although nothing catches them.
 	Watch int
 	// Found reports whether the run does what is asked for; it is called after every
@@ -79,8 +78,9 @@ type search struct {
 	todo   [][]untried    // by progress
 	seen   map[string]int // with how few steps, by what tells states apart
 	digest machine.Digest
-	left   int  // steps that may still be taken
-	ranks  bool // the order in which tasks end matters
+	key    []byte // the last one
+	left   int    // steps that may still be taken
+	ranks  bool   // the order in which tasks end matters
 }
 
 // branch is a run that has come to a choice, and what was chosen: an event, or the
@@ -114,14 +114,15 @@ func (u *untried) take() (b *branch, last bool) {
 
 // Explore answers a question.
 func Explore(q Question) Answer {
-	s := &search{Question: &q, seen: map[string]int{}, left: q.Most, digest: q.Digest, ranks: q.Model.ranks}
-	s.digest.Keys, s.digest.Steps, s.digest.Past = q.Model.keys, q.Digest.Steps || q.Model.steps, q.Model.past
+	s := &search{Question: &q, seen: map[string]int{}, left: q.Most, ranks: q.Model.ranks}
+	s.digest = machine.Digest{Keys: q.Model.keys, Steps: q.Model.steps, Past: q.Model.past}
 	if q.Omit != "" {
 		s.digest.Keys = append(slices.Clip(q.Model.keys), q.Omit)
 	}
-	s.digest.Visits = maps.Clone(q.Model.visits)
-	for node, most := range q.Digest.Visits { //lint:ignore mapiter entries are independent
-		s.digest.Visits[node] = max(s.digest.Visits[node], most)
+	for node := range q.Model.graph.Nodes {
+		if most := max(q.Model.visits[node], q.Visits[node]); most > 0 {
+			s.digest.Visits = append(s.digest.Visits, machine.Visits{Node: node, Most: most})
+		}
 	}
 	if s.Found == nil {
 		s.Found = violated
@@ -208,13 +209,13 @@ func (s *search) follow(b *branch) {
 			}
 			events = events[1:]
 		default:
-			key := string(r.key())
+			key := r.key()
 			s.spend(1 + len(key)/bytesAStep)
 			// Who has taken more steps to the same may do less before max_steps.
-			if steps, seen := s.seen[key]; seen && steps <= r.State.Steps {
+			if steps, seen := s.seen[string(key)]; seen && steps <= r.State.Steps {
 				return
 			}
-			s.seen[key] = r.State.Steps
+			s.seen[string(key)] = r.State.Steps
 			rest := untried{from: b, events: r.moves()}
 			s.spend(costOfChoice * len(rest.events))
 			if far++; far == maxChain || len(rest.events) == 0 {

@@ -95,7 +95,7 @@ edges:
   - {from: n1, to: [n0, n2]}
   - {from: n2, to: n0}
   - {from: n3, to: END, when: i < 2}
-  - {from: n3, to: n1}`, func(q *Question) { q.More = 2; q.Digest.Visits = map[int]int{2: 3} }, "n0 n3 n1 n2 n0 n3 n1 n0 n2 n0 n3 n1 n0"},
+  - {from: n3, to: n1}`, func(q *Question) { q.More = 2; q.Visits = map[int]int{2: 3} }, "n0 n3 n1 n2 n0 n3 n1 n0 n2 n0 n3 n1 n0"},
 		"who is the last to write": {gate + `
 state: {k: {type: string, default: ''}}
 nodes: {a: {kind: pass}, b: {kind: exec, command: [x], writes: {k: "'b'"}}, c: {kind: exec, command: [x], writes: {k: "'c'"}}, d: {kind: pass, join: {wait: all}}, ok: {kind: pass}, ship: {kind: pass}}

@@ -28,7 +28,7 @@ type Model struct {
 	keys   []string
 	// steps says that the number of the step does, past that what nodes came to before.
 	steps, past bool
-	visits      map[int]int // see Digest
+	visits      map[int]int // see Question.Visits
 	gaps        []string
 	// reads are the keys that a node needs to run, readsAfter those that decide what
 	// follows it, besides the conditions of its edges: guards are tried after a success,
@@ -42,7 +42,7 @@ type Model struct {
 	inputs            []input
 	ranks             bool
 	all               []dataflow.Use
-	own               [][]dataflow.Use // by node
+	own               [][]*dataflow.Use // by node
 	uses              *dataflow.Uses
 	computed          map[string][]*eval.Program // what computes the values of a state key
 }
@@ -69,8 +69,9 @@ const (
 
 // source is what a node yields.
 type source struct {
-	base  any
-	parts []part
+	base    any
+	parts   []part
+	outputs [][]any // see combinations; nil before it is asked for
 }
 
 // part is a part of a result that something reads.
@@ -99,7 +100,7 @@ type input struct {
 func NewModel(g *spec.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval.Program, at int, asked ...string) *Model {
 	n := len(g.Nodes)
 	m := &Model{
-		graph: g, bound: bound, counts: map[string]bool{}, visits: map[int]int{}, all: uses.All, own: make([][]dataflow.Use, n),
+		graph: g, bound: bound, counts: map[string]bool{}, visits: map[int]int{}, all: uses.All, own: make([][]*dataflow.Use, n),
 		reads: make([][]string, n), readsAfter: make([][]string, n), writes: make([][]written, n), sources: make([]source, n),
 		guards: make([][]condition, n), catches: make([][]condition, n), mayFail: make([]bool, n), kinds: make([][]*machine.Failure, n), uses: uses,
 	}
@@ -108,7 +109,7 @@ func NewModel(g *spec.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval
 	}
 	for i := range m.all {
 		if e := &m.all[i]; e.Node >= 0 && e.Program != nil {
-			m.own[e.Node] = append(m.own[e.Node], *e)
+			m.own[e.Node] = append(m.own[e.Node], e)
 		}
 	}
 	m.failing()
@@ -197,8 +198,8 @@ func (m *Model) relevant(asked []string) {
 // settled reports whether every value is tried that may keep a node from failing at what
 // it computes and writes.
 func (m *Model) settled(v int) bool {
-	for i := range m.own[v] {
-		for _, read := range m.own[v][i].Program.Reads() {
+	for _, e := range m.own[v] {
+		for _, read := range e.Program.Reads() {
 			if !m.counts[read.Path[0]] {
 				return false
 			}
@@ -325,8 +326,7 @@ func (m *Model) flows() {
 // readSets finds which keys are read where.
 func (m *Model) readSets() {
 	for v := range m.graph.Nodes {
-		for i := range m.own[v] {
-			e := &m.own[v][i]
+		for _, e := range m.own[v] {
 			switch e.Field {
 			case "when":
 				c := condition{edge: e.Edge, reads: m.deciding(nil, e.Program), tree: understood(e.Program)}

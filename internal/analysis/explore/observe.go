@@ -230,8 +230,8 @@ func (r *Run) compute(v int) {
 			hidden[target] = at
 		}
 	}
-	for i := range m.own[v] {
-		if e := &m.own[v][i]; e.Field == "set" {
+	for _, e := range m.own[v] {
+		if e.Field == "set" {
 			for _, read := range e.Program.Reads() {
 				reads(read.Path[0], m.target(e))
 			}

@@ -268,9 +268,9 @@ func (r *Run) Marked(node int) bool { return r.marks[node] }
 // Unmark takes a mark back.
 func (r *Run) Unmark(node int) { delete(r.marks, node) }
 
-// key tells runs apart that may go on differently.
+// key tells runs apart that may go on differently. The next one overwrites it.
 func (r *Run) key() []byte {
-	out := r.s.digest.AppendDigest(nil, r.State)
+	out := r.s.digest.AppendDigest(r.s.key[:0], r.State)
 	for _, name := range slices.Sorted(maps.Keys(r.unknown)) {
 		out = append(append(append(append(out, name...), '?'), r.slots[r.unknown[name]-1].source...), ';')
 	}
@@ -287,5 +287,6 @@ func (r *Run) key() []byte {
 			out = append(append(out, id.Node...), '&')
 		}
 	}
+	r.s.key = out
 	return out
 }

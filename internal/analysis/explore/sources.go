@@ -33,8 +33,7 @@ func (m *Model) source(v int) source {
 		m.writes[v] = append(m.writes[v], m.writing(v, j, e.Name.Value, &src))
 	}
 	after := map[string]bool{}
-	for i := range m.own[v] {
-		e := &m.own[v][i]
+	for _, e := range m.own[v] {
 		if e.Field != "when" && e.Field != "goto" && e.Field != "never" {
 			continue
 		}
@@ -66,7 +65,7 @@ func (m *Model) source(v int) source {
 // readsParts reports whether something reads a part of what a node yields: it is an
 // object then.
 func (m *Model) readsParts(v int) bool {
-	return slices.ContainsFunc(m.own[v], func(e dataflow.Use) bool {
+	return slices.ContainsFunc(m.own[v], func(e *dataflow.Use) bool {
 		return slices.ContainsFunc(e.Program.Reads(), func(r eval.Read) bool { return r.Path[0] == "output" && len(r.Path) > 1 })
 	})
 }

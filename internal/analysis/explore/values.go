@@ -232,7 +232,10 @@ func (m *Model) outputs(v int, s *search) [][]any {
 			s.gap("what " + quoted(m.graph.Nodes[v].ID.Value) + " yields")
 		}
 	}
-	out := m.combinations(src)
+	if src.outputs == nil {
+		src.outputs = m.combinations(src)
+	}
+	out := src.outputs
 	if len(out) >= maxOptions {
 		s.gap("what " + quoted(m.graph.Nodes[v].ID.Value) + " yields")
 	}
@@ -279,8 +282,7 @@ func (m *Model) failures(v int) []*machine.Failure {
 		kinds[0] = "failed"
 	}
 	known := spec.FailureKinds()
-	for i := range m.own[v] {
-		e := &m.own[v][i]
+	for _, e := range m.own[v] {
 		if e.Field != "when" || !e.Program.Uses("error") {
 			continue
 		}
