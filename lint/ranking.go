@@ -133,7 +133,7 @@ func (r *ranking) left() *graphalg.Digraph { return r.digraph(r.arcs, nil) }
 
 // digraph has some arcs, but for those that gone names.
 func (r *ranking) digraph(arcs []cycleArc, gone func(a cycleArc) bool) *graphalg.Digraph {
-	var from, to []int
+	from, to := make([]int, 0, len(arcs)), make([]int, 0, len(arcs))
 	for _, a := range arcs {
 		if gone == nil || !gone(a) {
 			from, to = append(from, a.from), append(to, a.to)
@@ -200,7 +200,7 @@ func (r *ranking) outcomes(a cycleArc) []held {
 	if g.Kind == controlflow.ByGoto || g.Kind == controlflow.ByDefault && !r.counted(a) {
 		return nil
 	}
-	var out []held
+	out := make([]held, 0, a.group+1)
 	tried := controlflow.ByGuard
 	if g.Kind == controlflow.OnFailure {
 		tried = controlflow.OnFailure
@@ -369,7 +369,7 @@ func (r *ranking) among(arcs []cycleArc, gone func(a cycleArc) bool) map[int]int
 		}
 		return at
 	}
-	var from, to []int
+	from, to := make([]int, 0, len(arcs)), make([]int, 0, len(arcs))
 	for _, a := range arcs {
 		if tail, head := place(a.from), place(a.to); !gone(a) {
 			from, to = append(from, tail), append(to, head)
