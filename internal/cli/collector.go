@@ -26,9 +26,12 @@ const (
 	tightJSON   = 20
 	enough      = 147 << 20
 	// rare is the growth of the heap, in percent, after which it is collected
-	// while there is room: that of large files, and of few small ones, whose checks
-	// mostly end before it has grown so.
+	// while there is room: that of large files.
 	rare = 400
+	// hardly is the same for few small files, and ample their room: the checks of nearly
+	// all of them end before the first collection, at 64 MB.
+	hardly = 1600
+	ample  = 96 << 20
 	// seldom is the same for many files that are small: a few megabytes more than by
 	// Go's default save a quarter of the time.
 	seldom = 200
@@ -59,20 +62,20 @@ func setCollector(sources []source) (undo func()) {
 		total, tight = total+f.memory, tight+f.tight
 	}
 	total = max(tight, min(total, enough))
+	growth, most := rare, int64(room+total)
 	switch {
 	case len(atOnce) == 0:
 		return func() {}
-	case atOnce[len(atOnce)-1].size < largeFile:
-		growth := rare
-		if len(sources) >= many {
-			growth = seldom
-		}
-		percent := debug.SetGCPercent(growth)
+	case atOnce[len(atOnce)-1].size >= largeFile:
+	case len(sources) >= many:
+		percent := debug.SetGCPercent(seldom)
 		return func() { debug.SetGCPercent(percent) }
+	default:
+		growth, most = hardly, ample
 	}
-	percent, limit := debug.SetGCPercent(rare), debug.SetMemoryLimit(-1)
+	percent, limit := debug.SetGCPercent(growth), debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 {
-		debug.SetMemoryLimit(room + int64(total))
+		debug.SetMemoryLimit(most)
 	}
 	return func() {
 		debug.SetGCPercent(percent)
