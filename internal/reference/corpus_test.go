@@ -63,8 +63,7 @@ var (
 )
 
 // timeless is the text of a flow in which no time is limited, and neither people nor
-// time are waited for: a wait may be over between any two steps of others, which in the
-// machine's world take no time.
+// time are waited for, but between attempts.
 func timeless(f *flow) string {
 	for i := range f.nodes {
 		n := &f.nodes[i]
@@ -82,6 +81,18 @@ func timeless(f *flow) string {
 // orders is how many orders in which tasks may end are tried.
 const orders = 30
 
+// paces are what supersteps may take: nothing, or up to twice what a retry waits, which
+// may then be over between any two of them.
+func paces(round int) func() time.Duration {
+	r := rand.New(rand.NewPCG(uint64(round), 0))
+	return func() time.Duration {
+		if round%2 == 0 {
+			return 0
+		}
+		return time.Duration(r.Int64N(int64(2 * time.Millisecond)))
+	}
+}
+
 // steadfast says what a flow comes to if that does not depend on which of its tasks
 // end first.
 func steadfast(f *flow, text string) (out reference.Result, ok bool) {
@@ -97,7 +108,7 @@ func steadfast(f *flow, text string) (out reference.Result, ok bool) {
 		return out, false
 	}
 	for round := range orders {
-		got, err := walk(plan, programmed(f, round))
+		got, err := walkAt(paces(round), plan, programmed(f, round))
 		if err != nil {
 			return out, false
 		}

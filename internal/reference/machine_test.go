@@ -21,6 +21,7 @@ type driver struct {
 	now    time.Duration
 	seq    int
 	queue  []due
+	pace   func() time.Duration // what the next superstep takes
 	rounds map[machine.TaskID]int
 	path   []string
 	// answers says how long each question of a task still waits.
@@ -38,10 +39,15 @@ const (
 	maxEvents = 20_000
 )
 
-// walk runs a plan to its end.
+// walk runs a plan to its end; supersteps take no time.
 func walk(plan *machine.Plan, script reference.Script) (result reference.Result, err error) {
+	return walkAt(func() time.Duration { return 0 }, plan, script)
+}
+
+// walkAt runs a plan to its end, where pace says what the next superstep takes.
+func walkAt(pace func() time.Duration, plan *machine.Plan, script reference.Script) (result reference.Result, err error) {
 	d := &driver{
-		plan: plan, state: plan.NewState(), script: script,
+		plan: plan, state: plan.NewState(), script: script, pace: pace,
 		rounds: map[machine.TaskID]int{}, answers: map[string]time.Duration{},
 	}
 	defer func() {
@@ -100,7 +106,7 @@ func (d *driver) apply(e machine.Event) error {
 func (d *driver) carryOut(c machine.Command) {
 	switch c.Kind {
 	case machine.Advance:
-		d.schedule(0, machine.Event{Kind: machine.Advanced})
+		d.schedule(d.pace(), machine.Event{Kind: machine.Advanced})
 	case machine.RunTask:
 		d.start(c)
 	case machine.CancelTask:
