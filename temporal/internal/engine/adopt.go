@@ -79,7 +79,7 @@ func (s *Store) ResumeWith(ctx context.Context, r *runner.Runner, runID string, 
 	if info.GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING {
 		err = s.handOver(runID, &adoption{*next, events})
 	} else {
-		err = s.launch(ctx, next, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
+		err = s.launch(next, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
 	}
 	if err != nil {
 		return nil, err

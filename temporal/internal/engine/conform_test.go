@@ -86,6 +86,11 @@ func (c clusterEngine) Work(context.Context, cli.WorkSettings) error { return ni
 
 // command runs one command line, here or on the cluster.
 func command(o *engine.Options, args ...string) (stdout, stderr string, code int) {
+	return interrupted(context.Background(), o, args...)
+}
+
+// interrupted runs one command line that is interrupted when ctx ends.
+func interrupted(ctx context.Context, o *engine.Options, args ...string) (stdout, stderr string, code int) {
 	var out, errs bytes.Buffer
 	p := cli.Program{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs}
 	if o != nil {
@@ -94,7 +99,7 @@ func command(o *engine.Options, args ...string) (stdout, stderr string, code int
 			return clusterEngine{c}, err
 		}
 	}
-	code = cli.Main(context.Background(), p)
+	code = cli.Main(ctx, p)
 	return out.String(), errs.String(), code
 }
 

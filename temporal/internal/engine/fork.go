@@ -118,7 +118,7 @@ func (s *Store) ForkOf(ctx context.Context, r *runner.Runner, runID string, opts
 	if caught.held {
 		start.Seed.Stood = &standing{Status: machine.Paused, Reason: "concurrency", Updated: start.Record.Started}
 	}
-	if err := s.launch(ctx, &start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
+	if err := s.launch(&start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
 		return nil, at, err
 	}
 	told := len(start.Seed.Events)

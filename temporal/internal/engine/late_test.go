@@ -1,8 +1,10 @@
 package engine_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,5 +92,27 @@ func TestAskedWhileLeaving(t *testing.T) {
 	}
 	if kept, err := s.Session("s"); err != nil || kept.Keys["n"] == nil {
 		t.Errorf("the session has %v, want n (%v)", kept.Keys, err)
+	}
+}
+
+// TestInterruptedAtOnce: whoever is interrupted while the run begins has cancelled it, and
+// leaves no run behind that goes on.
+func TestInterruptedAtOnce(t *testing.T) {
+	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
+	workerOf(t, o, engine.WorkerOptions{})
+	file := filepath.Join(t.TempDir(), "flow.yaml")
+	text := "graphrun: v1\nname: w\nstart: w\nnodes: {w: {kind: wait, for: 1h}}\nedges: [{from: w, to: END}]\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	for _, args := range [][]string{{"run", file, "--run-id", "w"}, {"resume", "w"}} {
+		if _, stderr, code := interrupted(ctx, &o, args...); code != 130 || !strings.Contains(stderr, "cancelled") {
+			t.Errorf("%s: exit code %d, want 130\n%s", args[0], code, stderr)
+		}
+		if stdout, _, _ := command(&o, "runs", "show", "w", "-o", "json"); !strings.Contains(stdout, `"status":"cancelled"`) {
+			t.Errorf("after %s: the run is\n%s\nwant it cancelled", args[0], stdout)
+		}
 	}
 }

@@ -40,7 +40,7 @@ func (s *Store) Begin(ctx context.Context, r *runner.Runner, flow *runner.Flow, 
 	if start.Tape, err = s.newTape(tape); err != nil {
 		return nil, err
 	}
-	if err := s.launch(ctx, start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
+	if err := s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE); err != nil {
 		return nil, err
 	}
 	if tape == nil || tape.Playing() {
@@ -91,14 +91,15 @@ func (s *Store) newStart(flow *runner.Flow, opts *runner.Options) (*Start, error
 	return start, err
 }
 
-// launch begins a workflow.
-func (s *Store) launch(ctx context.Context, start *Start, reuse enums.WorkflowIdReusePolicy) error {
+// launch begins a workflow. An interrupt does not stop it: nobody would know whether the
+// run has begun.
+func (s *Store) launch(start *Start, reuse enums.WorkflowIdReusePolicy) error {
 	stands := standingOf(&start.Record)
 	if start.Seed != nil {
 		stands = stands.as(start.Seed.Stood)
 	}
 	begin := func(reuse enums.WorkflowIdReusePolicy) error {
-		_, err := s.cluster.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		_, err := s.cluster.client.ExecuteWorkflow(s.ctx, client.StartWorkflowOptions{
 			ID: start.Record.ID, TaskQueue: ofCore(start.Queue, start.Core), WorkflowIDReusePolicy: reuse, WorkflowExecutionErrorWhenAlreadyStarted: true,
 			WorkflowTaskTimeout: 20 * time.Second, StaticSummary: start.Record.Graph,
 			Memo: map[string]any{memoStatus: stands},
@@ -128,10 +129,10 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 		return nil, err
 	}
 	s.Live(runID) // was told to others
-	err = s.takeUp(ctx, info, &one, &opts)
+	err = s.takeUp(info, &one, &opts)
 	if errors.Is(err, store.ErrNoRun) { // it went on by itself, and has ended
 		if info, one, err = s.stands(runID); err == nil {
-			err = s.takeUp(ctx, info, &one, &opts)
+			err = s.takeUp(info, &one, &opts)
 		}
 	}
 	if busy := busyIn(runID, err); busy != nil {
@@ -147,7 +148,7 @@ func (s *Store) Resume(ctx context.Context, r *runner.Runner, runID string, opts
 }
 
 // takeUp has a run go on that is not driven, unless it has completed.
-func (s *Store) takeUp(ctx context.Context, info *workflowapi.WorkflowExecutionInfo, one *store.RunSummary, opts *runner.Options) error {
+func (s *Store) takeUp(info *workflowapi.WorkflowExecutionInfo, one *store.RunSummary, opts *runner.Options) error {
 	runID := one.ID
 	switch {
 	case one.Owner != "": // it is driven: attending it is all there is to do
@@ -168,7 +169,7 @@ func (s *Store) takeUp(ctx context.Context, info *workflowapi.WorkflowExecutionI
 			return err
 		}
 		start.Seed.Stood = stoodOf(&start.Record, one)
-		return s.launch(ctx, start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
+		return s.launch(start, enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE)
 	}
 	return nil
 }
