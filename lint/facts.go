@@ -69,9 +69,10 @@ type facts struct {
 	showing       int                    // see maxShown
 	undecided     []doubt
 	kept          []proof
-	walked        int // states of the state space that were followed
-	weighed       int // claims that the solver was given for them
-	explored      int // states of tooOften
+	walked        int           // states of the state space that were followed
+	weighed       int           // claims that the solver was given for them
+	explored      int           // states of tooOften
+	counted       visitsCounted // the last one, for who asks again
 	theSteps      []int
 	pondered      int // by policies, see maxPondered
 	theWriters    map[string][]*spec.Node

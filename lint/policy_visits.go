@@ -81,12 +81,24 @@ func (f *facts) tooOften(p *policy) []int {
 	return nil
 }
 
+// visitsCounted is what came of countVisits, for a policy's node and limit.
+type visitsCounted struct {
+	place, limit int
+	walk         *boundWalk
+	by           int
+	ok           bool
+}
+
 // countVisits follows every way through the graph with the visits of a policy's node
 // counted, by the counter c; not ok when there are too many ways.
 func (f *facts) countVisits(p *policy) (w *boundWalk, c int, ok bool) {
+	if known := &f.counted; known.walk != nil && known.place == p.place && known.limit == p.limit {
+		return known.walk, known.by, known.ok
+	}
 	if f.explored > maxExplored || p.limit >= maxCounted || !f.hasGuards() {
 		return nil, 0, false
 	}
+	defer func() { f.counted = visitsCounted{p.place, p.limit, w, c, ok} }()
 	w = &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: 0, room: roomOfPolicy}
 	w.prepare()
 	c = w.count(p.place, p.limit+1)

@@ -105,8 +105,9 @@ func (x *Uses) OfNode(i int) []Use { return x.All[x.byNode[i].from:x.byNode[i].t
 func (x *Uses) Constants(name string) []any {
 	if x.constants == nil {
 		x.constants = map[string][]any{}
+		var names []string
 		for i := range x.All {
-			var names []string
+			names = names[:0]
 			if p := x.All[i].Program; p != nil {
 				for _, r := range p.Reads() {
 					names = append(names, r.Path[0])

@@ -270,10 +270,14 @@ func (m *Model) note(path []string, p *eval.Program) {
 	switch path[0] {
 	case "output", "error", "outcome", "node", "visit", "item", "index", "accumulator", "current", "update":
 	case "visits":
-		for v := range m.graph.Nodes {
-			if len(path) < 2 || m.graph.Nodes[v].ID.Value == path[1] {
-				m.visits[v] = max(m.visits[v], most(p.Tree())+2)
+		asked := m.graph.Nodes
+		if len(path) >= 2 {
+			if asked = nil; m.graph.Node(path[1]) != nil {
+				asked = []*spec.Node{m.graph.Node(path[1])}
 			}
+		}
+		for _, n := range asked {
+			m.visits[n.Index] = max(m.visits[n.Index], most(p.Tree())+2)
 		}
 	case "step":
 		m.steps = true

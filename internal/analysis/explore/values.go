@@ -52,21 +52,29 @@ func (m *Model) keyOptions(i int) (options []any, partial bool) {
 
 // fitting are the values that state keys can hold, each once and not too many.
 func (m *Model) fitting(options []any, keys ...string) []any {
+	var checked []int
+	for i, k := range m.graph.State {
+		if m.bound.Keys[i].Schema != nil && slices.Contains(keys, k.Name.Value) && replaces(k) {
+			checked = append(checked, i)
+		}
+	}
 	var out []any
 	for _, v := range options {
-		fits := len(out) < maxOptions
-		for _, name := range keys {
-			for i, k := range m.graph.State {
-				if s := m.bound.Keys[i].Schema; k.Name.Value == name && s != nil && replaces(k) {
-					fits = fits && s.Check(v) == nil
-				}
-			}
-		}
-		if fits && !slices.ContainsFunc(out, func(w any) bool { return reflect.DeepEqual(v, w) }) {
+		refused := func(i int) bool { return m.bound.Keys[i].Schema.Check(v) != nil }
+		if len(out) < maxOptions && !slices.ContainsFunc(checked, refused) && !slices.ContainsFunc(out, func(w any) bool { return same(v, w) }) {
 			out = append(out, v)
 		}
 	}
 	return out
+}
+
+// same reports whether two values are.
+func same(v, w any) bool {
+	switch v.(type) {
+	case nil, bool, int, float64, string:
+		return v == w
+	}
+	return reflect.DeepEqual(v, w)
 }
 
 // constants are the scalars in expressions that read a state key, or a part of what a
