@@ -138,7 +138,7 @@ func (v *variable) numberRegions(whole bool) []any {
 		lo, hi = math.Ceil(lo), math.Floor(hi)
 		if hi-lo < maxListed {
 			v.exact = true
-			var out []any
+			out := make([]any, 0, max(0, int(hi-lo)+1))
 			for n := lo; n <= hi; n++ {
 				out = append(out, n)
 			}

@@ -137,7 +137,11 @@ func (s *solver) advance(vars, at []int, natural bool) bool {
 // together have too many combinations.
 func (s *solver) piecewise(out *Result) {
 	s.work = 2 * budget
-	one := &solver{meter: s.meter}
+	if s.alone == nil {
+		s.alone = &solver{}
+	}
+	one := s.alone
+	one.meter = s.meter
 	for i, c := range s.problem.Conditions {
 		// Alone, a condition has few regions.
 		one.reset(Problem{Conditions: []*eval.Program{c}, Domain: s.problem.Domain})

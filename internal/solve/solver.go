@@ -16,6 +16,7 @@ type solver struct {
 	sizes   []int   // the formulas of each condition
 	vars    []variable
 	index   map[string]int // variables by key, once there are more than few
+	spare   map[string]int // the index of decisions before
 	work    int            // condition evaluations that piecewise may still spend
 	meter   *Solver        // counts all steps
 	// measured are the lists whose length conditions ask for, by their paths.
@@ -25,6 +26,7 @@ type solver struct {
 	// uses again.
 	blocks   [][]formula
 	formulas int
+	alone    *solver // decides about one condition at a time, see piecewise
 }
 
 // few is up to how many variables one is looked for in the list.
@@ -106,7 +108,11 @@ func (s *solver) add(v variable) int {
 	s.vars = append(s.vars, v)
 	switch n := len(s.vars); {
 	case n > few && s.index == nil:
-		s.index = make(map[string]int, 4*few)
+		if s.spare == nil {
+			s.spare = make(map[string]int, 4*few)
+		}
+		clear(s.spare)
+		s.index = s.spare
 		for i := range s.vars {
 			s.index[s.vars[i].name()] = i
 		}

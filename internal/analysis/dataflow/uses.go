@@ -119,11 +119,13 @@ func (x *Uses) Constants(name string) []any {
 			slices.Sort(names)
 			own := x.All[i].constants(nil)
 			for _, name := range slices.Compact(names) {
+				all := x.constants[name]
 				for _, c := range own {
-					if !slices.Contains(x.constants[name], c) {
-						x.constants[name] = append(x.constants[name], c)
+					if !slices.Contains(all, c) {
+						all = append(all, c)
 					}
 				}
+				x.constants[name] = all
 			}
 		}
 	}

@@ -178,10 +178,11 @@ func (m *Model) relevant(asked []string) {
 			continue
 		}
 		done[p] = true
+		numbers := sync.OnceValue(func() int { return most(p.Tree()) })
 		for _, read := range p.Reads() {
 			name := read.Path[0]
 			if m.graph.Key(name) == nil {
-				m.note(read.Path, p)
+				m.note(read.Path, p, numbers)
 				continue
 			}
 			todo = m.count(name, todo)
@@ -265,8 +266,9 @@ func (m *Model) target(e *dataflow.Use) string {
 	return ""
 }
 
-// note takes in that a condition reads something besides state keys.
-func (m *Model) note(path []string, p *eval.Program) {
+// note takes in that a condition reads something besides state keys; most is the greatest
+// number in it.
+func (m *Model) note(path []string, p *eval.Program, most func() int) {
 	switch path[0] {
 	case "output", "error", "outcome", "node", "visit", "item", "index", "accumulator", "current", "update":
 	case "visits":
@@ -277,7 +279,7 @@ func (m *Model) note(path []string, p *eval.Program) {
 			}
 		}
 		for _, n := range asked {
-			m.visits[n.Index] = max(m.visits[n.Index], most(p.Tree())+2)
+			m.visits[n.Index] = max(m.visits[n.Index], most()+2)
 		}
 	case "step":
 		m.steps = true

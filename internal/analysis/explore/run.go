@@ -76,7 +76,7 @@ func (s *search) newRun(bound map[int]any) *Run {
 	}
 	return &Run{
 		State: state, Written: map[string]bool{}, s: s, bound: bound, now: epoch, results: map[machine.TaskID]*result{},
-		unknown: map[string]int{}, open: noSlot,
+		slots: make([]slot, 0, len(s.Model.inputs)), unknown: make(map[string]int, len(s.Model.inputs)), open: noSlot,
 	}
 }
 
