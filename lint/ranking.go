@@ -15,6 +15,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/graphalg"
+	"github.com/graphrun/graphrun/internal/solve"
 )
 
 // cycleArc is a way from a node to another of its cycles, by one of its groups.
@@ -184,7 +185,17 @@ func (r *ranking) counted(a cycleArc) bool {
 	if r.f.graph.Nodes[a.from].OnMaxVisits == "skip" {
 		return r.limit[a.from] == 0 || kind != controlflow.ByDefault
 	}
-	return r.limit[a.from] == 0 || kind != controlflow.OnFailure
+	return r.limit[a.from] == 0 || kind != controlflow.OnFailure || r.otherFailures(a)
+}
+
+// otherFailures reports whether conditions keep a visit that was refused from a way for
+// failures.
+func (r *ranking) otherFailures(a cycleArc) bool {
+	refused := func(path []string) (any, bool) { return "max_visits", slices.Equal(path, []string{"error", "kind"}) }
+	return slices.ContainsFunc(r.outcomes(a), func(o held) bool {
+		value, known := solve.Partial(o.program.Tree(), refused)
+		return known && value != o.holds
+	})
 }
 
 // held is the outcome of a condition.
