@@ -67,6 +67,7 @@ type facts struct {
 	models        map[int]*explore.Model // by policy, see modelFor
 	events        int                    // that may still be applied to them
 	showing       int                    // see maxShown
+	waiting       int                    // policies that have not been asked for a breach
 	undecided     []doubt
 	kept          []proof
 	walked        int           // states of the state space that were followed

@@ -66,7 +66,10 @@ func checkPolicyViolated(f *facts) {
 	if len(f.graph.Policies) == 0 {
 		return
 	}
-	for _, p := range f.policies(nil) {
+	var open []policy
+	all := f.policies(nil)
+	for i, p := range all {
+		f.waiting = len(all) - i
 		if f.flow().Anywhere {
 			f.undecided = append(f.undecided, doubt{p, "where some nodes lead is known at run time only"})
 			continue
@@ -76,26 +79,33 @@ func checkPolicyViolated(f *facts) {
 			continue
 		}
 		said := len(f.found)
-		switch p.kind {
-		case "require":
-			f.requireBefore(&p)
-		case "forbid":
-			f.forbidAfter(&p)
-		case "reach":
-			f.reachFrom(&p)
-		case "max_visits":
-			f.atMost(&p)
-		case "never":
-			f.neverAt(&p)
+		if f.refute(&p); len(f.found) == said {
+			open = append(open, p)
 		}
-		if len(f.found) > said {
-			continue
-		}
-		if how, why := f.keeps(&p); why != "" {
-			f.undecided = append(f.undecided, doubt{p, why})
+	}
+	f.waiting = 0
+	for i := range open { // proofs may use up the steps that breaches of others are found with
+		if how, why := f.keeps(&open[i]); why != "" {
+			f.undecided = append(f.undecided, doubt{open[i], why})
 		} else {
-			f.kept = append(f.kept, proof{p, how})
+			f.kept = append(f.kept, proof{open[i], how})
 		}
+	}
+}
+
+// refute looks for a way to break a policy.
+func (f *facts) refute(p *policy) {
+	switch p.kind {
+	case "require":
+		f.requireBefore(p)
+	case "forbid":
+		f.forbidAfter(p)
+	case "reach":
+		f.reachFrom(p)
+	case "max_visits":
+		f.atMost(p)
+	case "never":
+		f.neverAt(p)
 	}
 }
 

@@ -59,6 +59,9 @@ func (f *facts) runs(p *policy, q explore.Question) explore.Answer {
 	if len(q.Guide) > 0 || p.kind == "max_visits" && !q.Proof {
 		q.Most = maxSearched
 	}
+	if f.waiting > 0 { // no policy may leave too little to those after it
+		q.Most = min(q.Most, max(maxTried, 2*f.events/f.waiting))
+	}
 	q.Model, q.Plan, q.Watch, q.More, q.Budget = f.modelFor(p), plan, -1, -1, &f.events
 	switch p.kind {
 	case "never":

@@ -172,6 +172,16 @@ edges:
   - {from: a, to: ok}
   - {from: ok, to: ship}
   - {from: ship, to: END}`, nil, "a"},
+		"a model that calls no tool": {`
+tools: {t: {exec: {command: [x]}, description: x}}
+models: {default: openai/x}
+` + gate + `
+nodes: {a: {kind: llm, prompt: x, tools: [t]}, ok: {kind: pass}, ship: {kind: pass}}
+edges:
+  - {from: a, to: ok, when: "len(output.tool_calls) > 0 and output.tool_calls[0].name == 't'"}
+  - {from: a, to: ship}
+  - {from: ok, to: ship}
+  - {from: ship, to: END}`, nil, "a"},
 		"no budget": {gate + `
 nodes: {a: {kind: exec, command: [x]}, ok: {kind: pass}, ship: {kind: pass}}
 edges:

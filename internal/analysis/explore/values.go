@@ -5,6 +5,7 @@ package explore
 import (
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
@@ -183,12 +184,32 @@ func usual(n *spec.Node, path []string, doc map[string]any) map[string]any {
 			return map[string]any{"enum": expect.Data()}
 		}
 		return map[string]any{"type": "integer", "minimum": 200, "maximum": 299}
+	case "llm.content":
+		return map[string]any{"type": "string"}
+	case "llm.tool_calls":
+		return map[string]any{"type": "array", "items": map[string]any{"enum": calls(n)}}
 	case "graph.status":
 		return map[string]any{"enum": []any{"completed"}}
 	case "graph.quality":
 		return map[string]any{"enum": []any{"clean", "degraded"}}
 	}
 	return nil
+}
+
+// calls are one of each tool that a model is offered by its name.
+func calls(n *spec.Node) []any {
+	var out []any
+	if tools := n.Field("tools"); tools != nil {
+		for i := range tools.Items {
+			if name := tools.Items[i].Text.Value; !strings.Contains(name, "*") {
+				out = append(out, map[string]any{"id": "call", "name": name, "args": map[string]any{}})
+			}
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, map[string]any{"id": "call", "name": "tool", "args": map[string]any{}})
+	}
+	return out
 }
 
 // outputSchema is the schema of what a node yields; nil when it declares none. That of
