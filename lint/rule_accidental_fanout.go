@@ -14,7 +14,7 @@ func accidentalFanout() Rule {
 		Name: "accidental-fanout", Severity: spec.Warning, needs: needShape,
 		Summary: "edges without a condition fire together where only one seems meant",
 		Doc: "All edges without a condition fire when no condition holds; they start parallel branches. " +
-			"The rule speaks when they stand in declarations of their own and one is the else of a condition, leads back to the node itself, or goes to END next to another. " +
+			"The rule speaks when they stand in declarations of their own and one is the else of a condition, leads back to the node itself, or goes to END or to a fail node next to another. " +
 			"Write both targets into one edge, to: [a, b], if both are meant; else give one a condition.",
 		Bad: `graphrun: v1
 name: review
@@ -83,6 +83,8 @@ func (f *facts) fanout(v int, g *controlflow.Group, guarded bool) {
 			f.accident(e, first, "when no condition of %q holds, the edges to %q and %q both fire", name, first.To.Value, e.To.Value)
 		case target == f.End || first.To.Value == spec.END:
 			f.accident(e, first, "the edges of %q to %q and %q both fire; one that leads to END beside another ends nothing", name, first.To.Value, e.To.Value)
+		case f.fails(target) != f.fails(f.To[g.Edges[0]]):
+			f.accident(e, first, "the edges of %q to %q and %q both fire; one that leads to a fail node ends what the other has begun", name, first.To.Value, e.To.Value)
 		case f.loops(v, target) != f.loops(v, f.To[g.Edges[0]]) && w.Cyclic[v]:
 			f.accident(e, first, "the edges of %q to %q and %q both fire, and one of them leads back to %q", name, first.To.Value, e.To.Value, name)
 		default:
@@ -101,6 +103,11 @@ func (f *facts) accident(e, first *spec.Edge, format string, args ...any) {
 func (f *facts) loops(v, target int) bool {
 	w := f.flow()
 	return target < len(f.graph.Nodes) && w.SCC[v] == w.SCC[target]
+}
+
+// fails reports whether a target is a fail node.
+func (f *facts) fails(target int) bool {
+	return target < len(f.graph.Nodes) && f.graph.Nodes[target].Kind.Value == "fail"
 }
 
 // joined reports whether branches of the group meet at a join, which shows

@@ -60,7 +60,7 @@ func (f *facts) runs(p *policy, q explore.Question) explore.Answer {
 		q.Most = maxSearched
 	}
 	if f.waiting > 0 { // no policy may leave too little to those after it
-		q.Most = min(q.Most, max(maxTried, 2*f.events/f.waiting))
+		q.Most = min(q.Most, max(maxTried/2, 2*f.events/(f.waiting+1)))
 	}
 	q.Model, q.Plan, q.Watch, q.More, q.Budget = f.modelFor(p), plan, -1, -1, &f.events
 	switch p.kind {
@@ -71,6 +71,9 @@ func (f *facts) runs(p *policy, q explore.Question) explore.Answer {
 	case "max_visits":
 		q.Visits = map[int]int{p.place: p.limit + 1}
 		q.More = p.place
+		if len(q.Guide) == 0 {
+			q.Guide = shortest(f.alive, len(f.graph.Nodes)+2, f.Start(), p.place)
+		}
 	}
 	a := explore.Explore(q)
 	if a.Found {

@@ -235,8 +235,8 @@ func (s *search) later(rest untried, r *Run) {
 	if r.past {
 		progress = 0
 	}
-	if s.More >= 0 {
-		progress = r.State.Visits(s.More)
+	if s.More >= 0 && r.State.Visits(s.More) > 0 {
+		progress = len(s.Guide) + r.State.Visits(s.More)
 	}
 	for len(s.todo) <= progress {
 		s.todo = append(s.todo, nil)
