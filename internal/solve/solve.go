@@ -39,6 +39,9 @@ type Domain struct {
 	// Min and Max bound a number; HasMin and HasMax say that they do.
 	Min, Max       float64
 	HasMin, HasMax bool
+	// MinLen and MaxLen bound the length of a list, the first that of a text too; 0 for no
+	// bound.
+	MinLen, MaxLen int
 	// Null says that it may be null although its kind is another.
 	Null bool
 	// Items, when not nil, are all the values that elements of a list may have.

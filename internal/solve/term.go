@@ -128,7 +128,7 @@ func (s *solver) term(t *eval.Tree) *formula {
 func (s *solver) computed(t *eval.Tree) Domain {
 	switch {
 	case t.Op == eval.TreeCall && t.Name == "len":
-		return Domain{Kind: Int, HasMin: true}
+		return s.length(t)
 	case t.Op == eval.TreeBinary && t.Name == "%":
 		return s.remainder(t)
 	case t.Op == eval.TreeBinary && (t.Name == "+" || t.Name == "-" || t.Name == "*"):
@@ -137,6 +137,16 @@ func (s *solver) computed(t *eval.Tree) Domain {
 		}
 	}
 	return Domain{Null: true}
+}
+
+// length bounds len(a).
+func (s *solver) length(t *eval.Tree) Domain {
+	out := Domain{Kind: Int, HasMin: true}
+	if len(t.Args) == 1 && t.Args[0].Op == eval.TreePath {
+		d := s.problem.Domain(t.Args[0].Path, t.Args[0].Type)
+		out.Min, out.Max, out.HasMax = float64(d.MinLen), float64(d.MaxLen), d.MaxLen > 0
+	}
+	return out
 }
 
 // Interval bounds the number that an expression comes to, given what is known of what it

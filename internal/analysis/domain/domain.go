@@ -52,6 +52,13 @@ func OfSchema(doc map[string]any, name string, rest []string, typ eval.Type) sol
 	if items, _ := doc["items"].(map[string]any); doc["type"] == "array" && items != nil {
 		d.Items, _ = Literals(items)
 	}
+	switch doc["type"] {
+	case "array":
+		d.MinLen, _ = doc["minItems"].(int)
+		d.MaxLen, _ = doc["maxItems"].(int)
+	case "string":
+		d.MinLen, _ = doc["minLength"].(int)
+	}
 	d.Min, d.HasMin = bound(doc, "minimum", "exclusiveMinimum")
 	d.Max, d.HasMax = bound(doc, "maximum", "exclusiveMaximum")
 	if d.Kind == solve.Int || d.Kind == solve.Number {
