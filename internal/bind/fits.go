@@ -79,6 +79,12 @@ func (b *binder) takes(key *spec.StateKey, have eval.Type, span spec.Span, what 
 		ok, want = eval.Float().Accepts(have), "adds numbers"
 	case "merge":
 		ok, want = eval.Object(nil, true).Accepts(have), "merges objects"
+		if name := misfit(whole, have); ok && name != "" {
+			ok, what = false, "member "+strconv.Quote(name)+" of "+what
+			have, _, _ = have.Field(name)
+			whole, _, _ = whole.Field(name)
+			want = "merges " + withArticle(whole.String()) + " there"
+		}
 	}
 	if !ok {
 		b.add("type-mismatch", span, what+" is "+withArticle(have.String())+", but state key "+strconv.Quote(key.Name.Value)+" "+want)
