@@ -278,17 +278,26 @@ func (k *knowledge) take(groups []controlflow.Group, taken int) {
 	n := k.f.graph.Nodes[k.at]
 	k.bad = k.bad || !k.counts.lets(n, groups[taken].Kind)
 	defer k.through(len(groups[taken].Targets) > 1)
-	kind := groups[taken].Kind
-	skipped := k.counts.refused && kind == controlflow.ByDefault // its conditions are not tried
-	if kind != controlflow.ByGuard && kind != controlflow.ByDefault && kind != controlflow.OnFailure || groups[taken].Subset || skipped {
+	if !k.tells(&groups[taken]) {
 		return
 	}
 	for i := range groups[:taken] {
-		if (groups[i].Kind == controlflow.OnFailure) == (kind == controlflow.OnFailure) && groups[i].Kind != controlflow.ByGoto {
+		if triedBefore(&groups[i], &groups[taken]) {
 			k.learn(&groups[i], false)
 		}
 	}
-	if kind != controlflow.ByDefault {
+	if groups[taken].Kind != controlflow.ByDefault {
 		k.learn(&groups[taken], true)
 	}
+}
+
+// tells reports whether a group that fired tells how conditions have come out.
+func (k *knowledge) tells(g *controlflow.Group) bool {
+	skipped := k.counts.refused && g.Kind == controlflow.ByDefault // its conditions are not tried
+	return (g.Kind == controlflow.ByGuard || g.Kind == controlflow.ByDefault || g.Kind == controlflow.OnFailure) && !g.Subset && !skipped
+}
+
+// triedBefore reports whether the conditions of an earlier group are tried before another.
+func triedBefore(earlier, g *controlflow.Group) bool {
+	return (earlier.Kind == controlflow.OnFailure) == (g.Kind == controlflow.OnFailure) && earlier.Kind != controlflow.ByGoto
 }

@@ -71,13 +71,13 @@ func (g *stateSpace) next(i int) []onward {
 	}
 	var out []onward
 	groups := g.f.flow().Groups[at]
-	ran := know.clone()
-	ran.run(at)
+	ran := tries{ran: know.clone(), groups: groups}
+	ran.ran.run(at)
 	for j := range groups {
 		if g.f.isDead(&groups[j]) {
 			continue
 		}
-		after := ran.onward(groups, j)
+		after := ran.onward(j)
 		g.f.weighed += (2 + len(groups[j].Targets)) * (costOfClaim + len(know.claims) + len(know.values))
 		if after.bad {
 			continue
