@@ -16,9 +16,16 @@ type tries struct {
 	cost    [2]int
 }
 
+// fewGroups is for how many groups of a node keeping what was learned costs more than it
+// saves.
+const fewGroups = 4
+
 // onward is what knowledge.onward tells, for groups that are asked about in order, and
 // costs the same steps.
 func (t *tries) onward(taken int) *knowledge {
+	if len(t.groups) <= fewGroups {
+		return t.ran.onward(t.groups, taken)
+	}
 	g, f, failed := &t.groups[taken], t.ran.f, 0
 	if g.Kind == controlflow.OnFailure {
 		failed = 1
