@@ -58,9 +58,9 @@ type facts struct {
 	theReached    *stateSpace
 	theSolved     map[string]bool
 	clauses       map[placed]*clause
-	clauseOf      map[string]int // their numbers, by what they say
-	followers     map[int][]bool // see follow
-	theAskers     map[string][]int
+	clauseOf      map[string]int    // their numbers, by what they say
+	followers     map[int][]bool    // see follow
+	tellers       map[string][]byte // see tellersOf
 	theEnding     []bool
 	plan          *machine.Base          // nil when the graph can't run
 	plans         map[int]*machine.Plan  // by policy, see planFor

@@ -8,7 +8,6 @@ import (
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/solve"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // holdsAnyway reports whether a condition holds however its node was come to, though the
@@ -43,16 +42,20 @@ func (f *facts) askedBefore(p *eval.Program, v int) bool {
 	})
 }
 
+// What a node tells of a key.
+const (
+	asks        = 1 << iota // in a condition, after it has written
+	setConstant             // or one of several
+	setUnknown
+)
+
 // toldOnEveryWay reports whether whoever comes to a node has passed another one that asks
 // for a key in a condition or writes a constant to it, and none since that writes what
 // nobody knows. The node itself writes before its conditions are asked.
 func (f *facts) toldOnEveryWay(key string, v int) bool {
-	writers := f.writersOf()[key]
-	writes := func(p int) bool {
-		return slices.ContainsFunc(writers, func(n *spec.Node) bool { return n.Index == p })
-	}
-	if writes(v) {
-		return f.setsConstant(v, key)
+	tells := f.tellersOf(key)
+	if tells[v]&(setConstant|setUnknown) != 0 {
+		return tells[v]&setUnknown == 0
 	}
 	seen := make([]bool, f.flow().Reverse.Len())
 	for queue := []int{v}; len(queue) > 0; {
@@ -63,9 +66,9 @@ func (f *facts) toldOnEveryWay(key string, v int) bool {
 		}
 		for _, p := range f.flow().Reverse.Next(at) {
 			switch {
-			case p >= f.End || seen[p] || p != v && (slices.Contains(f.askers()[key], p) || f.setsConstant(p, key)):
+			case p >= f.End || seen[p] || p != v && tells[p]&(asks|setConstant) != 0:
 				continue
-			case writes(p):
+			case tells[p]&setUnknown != 0:
 				return false
 			}
 			seen[p] = true
@@ -75,26 +78,30 @@ func (f *facts) toldOnEveryWay(key string, v int) bool {
 	return true
 }
 
-// setsConstant reports whether a node writes a constant to a key, or one of several.
-func (f *facts) setsConstant(v int, key string) bool {
-	b := &f.bound.Nodes[v]
-	return slices.ContainsFunc(slices.Concat(b.Set, b.Writes), func(entry bind.Field) bool {
-		_, constant := scalarsOf(&entry.Value)
-		return entry.Name == key && constant
-	})
-}
-
-// askers are the nodes that ask for a key in a condition, by key.
-func (f *facts) askers() map[string][]int {
-	if f.theAskers == nil {
-		f.theAskers = map[string][]int{}
-		for i, e := range f.bound.Edges {
-			if e.When != nil && f.From[i] >= 0 {
-				for _, r := range e.When.Reads() {
-					f.theAskers[r.Path[0]] = append(f.theAskers[r.Path[0]], f.From[i])
-				}
-			}
+// tellersOf says of every node what it tells of a key.
+func (f *facts) tellersOf(key string) []byte {
+	if f.tellers == nil {
+		f.tellers = map[string][]byte{}
+	}
+	if tells, known := f.tellers[key]; known {
+		return tells
+	}
+	tells := make([]byte, f.End)
+	for i, e := range f.bound.Edges {
+		if e.When != nil && f.From[i] >= 0 && slices.ContainsFunc(e.When.Reads(), func(r eval.Read) bool { return r.Path[0] == key }) {
+			tells[f.From[i]] |= asks
 		}
 	}
-	return f.theAskers
+	for _, n := range f.writersOf()[key] {
+		if b := &f.bound.Nodes[n.Index]; slices.ContainsFunc(slices.Concat(b.Set, b.Writes), func(entry bind.Field) bool {
+			_, constant := scalarsOf(&entry.Value)
+			return entry.Name == key && constant
+		}) {
+			tells[n.Index] |= setConstant
+		} else {
+			tells[n.Index] |= setUnknown
+		}
+	}
+	f.tellers[key] = tells
+	return tells
 }
