@@ -77,31 +77,23 @@ func number(t *eval.Tree) (float64, bool) {
 	return 0, false
 }
 
+// comparisons are the operators with their sides in the other order, and of the opposite
+// outcome.
+var comparisons = map[string]struct{ turned, negated string }{
+	"<": {">", ">="}, ">": {"<", "<="}, "<=": {">=", ">"}, ">=": {"<=", "<"}, "==": {"==", "!="}, "!=": {"!=", "=="},
+}
+
 // comparison is an operator with its sides in order and its outcome true; "" for
 // others.
 func comparison(op string, turned, holds bool) string {
-	var turn, not string
-	switch op {
-	case "<":
-		turn, not = ">", ">="
-	case ">":
-		turn, not = "<", "<="
-	case "<=":
-		turn, not = ">=", ">"
-	case ">=":
-		turn, not = "<=", "<"
-	case "==":
-		turn, not = "==", "!="
-	case "!=":
-		turn, not = "!=", "=="
-	default:
+	if _, known := comparisons[op]; !known {
 		return ""
 	}
-	switch {
-	case turned:
-		return comparison(turn, false, holds)
-	case !holds:
-		return not
+	if turned {
+		op = comparisons[op].turned
+	}
+	if !holds {
+		op = comparisons[op].negated
 	}
 	return op
 }

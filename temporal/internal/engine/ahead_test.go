@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -33,18 +32,6 @@ edges:
 func TestReadAhead(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}.SplitAbove(1)
 	workerOf(t, o, engine.WorkerOptions{Queue: "nothing"}) // the server is ready
-	begin := func() *exec.Cmd {
-		w := exec.Command(os.Args[0])
-		w.Env = append(os.Environ(), "GRAPHRUN_TEST_WORKER="+o.Address, "GRAPHRUN_TEST_PAYLOADS="+o.Payloads)
-		if err := w.Start(); err != nil {
-			t.Fatal(err)
-		}
-		return w
-	}
-	kill := func(w *exec.Cmd) {
-		_ = w.Process.Kill()
-		_ = w.Wait()
-	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "flow.yaml")
 	if err := os.WriteFile(file, []byte(carriedGate), 0o600); err != nil {
@@ -55,7 +42,7 @@ func TestReadAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	first := begin()
+	first := workerProcess(t, o)
 	ended := make(chan int)
 	go func() {
 		_, _, code := command(&o, "run", file, "-i", "dir="+dir, "--run-id", "ahead", "-o", "json")
@@ -81,7 +68,7 @@ func TestReadAhead(t *testing.T) {
 	if err := c.CancelWorkflow(t.Context(), "ahead"); err != nil {
 		t.Fatal(err)
 	}
-	second := begin()
+	second := workerProcess(t, o)
 	defer func() { kill(second) }()
 	early := <-read
 	if early.err != nil {

@@ -129,6 +129,22 @@ func TestMove(t *testing.T) {
 	}
 }
 
+// workerProcess begins a worker that can be killed.
+func workerProcess(t *testing.T, o engine.Options) *exec.Cmd {
+	t.Helper()
+	w := exec.Command(os.Args[0])
+	w.Env = append(os.Environ(), "GRAPHRUN_TEST_WORKER="+o.Address, "GRAPHRUN_TEST_PAYLOADS="+o.Payloads)
+	if err := w.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func kill(w *exec.Cmd) {
+	_ = w.Process.Kill()
+	_ = w.Wait()
+}
+
 // TestKilledWorkers: whatever worker is killed whenever, every run comes to its end,
 // and no task whose end a run knew of runs again.
 func TestKilledWorkers(t *testing.T) {
@@ -138,14 +154,6 @@ func TestKilledWorkers(t *testing.T) {
 	}
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	workerOf(t, o, engine.WorkerOptions{Queue: "nothing"}) // the server is ready
-	begin := func() *exec.Cmd {
-		w := exec.Command(os.Args[0])
-		w.Env = append(os.Environ(), "GRAPHRUN_TEST_WORKER="+o.Address, "GRAPHRUN_TEST_PAYLOADS="+o.Payloads)
-		if err := w.Start(); err != nil {
-			t.Fatal(err)
-		}
-		return w
-	}
 	dir := t.TempDir()
 	file := writeLoop(t, dir)
 	const runs = 4
@@ -174,7 +182,7 @@ func TestKilledWorkers(t *testing.T) {
 		group.Go(func() { readAlong(t, o, fmt.Sprintf("run%d", i)) })
 	}
 	random := rand.New(rand.NewSource(1))
-	workers := []*exec.Cmd{begin(), begin()}
+	workers := []*exec.Cmd{workerProcess(t, o), workerProcess(t, o)}
 	killed := 0
 	for running := true; running; {
 		select {
@@ -183,16 +191,14 @@ func TestKilledWorkers(t *testing.T) {
 		case <-time.After(time.Duration(300+random.Intn(1200)) * time.Millisecond):
 			if killed < kills {
 				i := random.Intn(len(workers))
-				_ = workers[i].Process.Kill()
-				_ = workers[i].Wait()
-				workers[i] = begin()
+				kill(workers[i])
+				workers[i] = workerProcess(t, o)
 				killed++
 			}
 		}
 	}
 	for _, w := range workers {
-		_ = w.Process.Kill()
-		_ = w.Wait()
+		kill(w)
 	}
 	workerOf(t, o, engine.WorkerOptions{}) // for those who look at the runs
 	tasks, again := 0, 0

@@ -100,11 +100,7 @@ func TestAskedWhileLeaving(t *testing.T) {
 func TestInterruptedAtOnce(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	workerOf(t, o, engine.WorkerOptions{})
-	file := filepath.Join(t.TempDir(), "flow.yaml")
-	text := "graphrun: v1\nname: w\nstart: w\nnodes: {w: {kind: wait, for: 1h}}\nedges: [{from: w, to: END}]\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := waitsLong(t)
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
 	for _, args := range [][]string{{"run", file, "--run-id", "w"}, {"resume", "w"}} {

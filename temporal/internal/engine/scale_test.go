@@ -197,14 +197,21 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// TestTerminatedAtOnce: the same before a worker has begun with the run.
-func TestTerminatedAtOnce(t *testing.T) {
-	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
+// waitsLong is the file of a flow that takes an hour.
+func waitsLong(t *testing.T) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "flow.yaml")
 	text := "graphrun: v1\nname: w\nstart: w\nnodes: {w: {kind: wait, for: 1h}}\nedges: [{from: w, to: END}]\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return file
+}
+
+// TestTerminatedAtOnce: the same before a worker has begun with the run.
+func TestTerminatedAtOnce(t *testing.T) {
+	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
+	file := waitsLong(t)
 	if _, stderr, code := command(&o, "run", file, "--run-id", "ended"); code != 1 || !strings.Contains(stderr, "no worker answers for it") {
 		t.Fatalf("exit code %d, %s", code, stderr)
 	}
@@ -227,11 +234,7 @@ func TestTerminatedAtOnce(t *testing.T) {
 func TestTerminated(t *testing.T) {
 	o := engine.Options{Address: serverOf(t), Payloads: t.TempDir()}
 	workerOf(t, o, engine.WorkerOptions{})
-	file := filepath.Join(t.TempDir(), "flow.yaml")
-	text := "graphrun: v1\nname: w\nstart: w\nnodes: {w: {kind: wait, for: 1h}}\nedges: [{from: w, to: END}]\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := waitsLong(t)
 	c, err := client.Dial(client.Options{HostPort: o.Address})
 	if err != nil {
 		t.Fatal(err)
