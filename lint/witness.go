@@ -19,7 +19,11 @@ const (
 	maxShown    = 8_000  // for all that rules besides those of policies ask of a graph
 	maxShownOne = 1_600  // for one of these
 	costOfModel = 4      // of a graph, for each node and key
-	costOfEdge  = 10     // of other analyses, which leave fewer steps to runs
+	// Other analyses take their time for each edge, and for so many bytes of conditions as
+	// long as a step does: they leave fewer steps to runs.
+	costOfEdge   = 6
+	bytesAStep   = 3
+	leastOfSteps = maxEvents / 4
 )
 
 // shows asks for a run of the graph without its policies, along a path if one is given.
@@ -126,6 +130,17 @@ func (f *facts) getsLost(p *policy, lost func(v int) bool, failed bool) func(r *
 	}
 }
 
+// stepsOfRuns are those that runs of the graph may take: few when its edges take long.
+func (f *facts) stepsOfRuns() int {
+	bytes := 0
+	for i := range f.bound.Edges {
+		if when := f.bound.Edges[i].When; when != nil {
+			bytes += len(when.Source())
+		}
+	}
+	return max(leastOfSteps, maxEvents-costOfEdge*len(f.graph.Edges)-bytes/bytesAStep)
+}
+
 // planFor is the graph as the machine runs it, with one policy or, for nil, with none.
 func (f *facts) planFor(p *policy) *machine.Plan {
 	index := -1
@@ -136,7 +151,7 @@ func (f *facts) planFor(p *policy) *machine.Plan {
 		return plan
 	}
 	if f.plans == nil {
-		f.plans, f.events, f.showing = map[int]*machine.Plan{}, max(maxEvents/2, maxEvents-costOfEdge*len(f.graph.Edges)), maxShown
+		f.plans, f.events, f.showing = map[int]*machine.Plan{}, f.stepsOfRuns(), maxShown
 		f.plan = machine.NewBase(f.graph, f.bound)
 	}
 	switch {
