@@ -21,8 +21,12 @@ type Rule struct {
 	// Summary is the meaning in one line, lower case, without a period.
 	Summary string
 	// Doc explains why it matters and what to do, in sentences.
-	Doc       string
+	Doc string
+	// Bad and Good are filled in by Rules: a rule gives one of them, or both.
 	Bad, Good string
+	// change makes the other example of the one that is given: texts that stand in it, each
+	// with what the other has in their place.
+	change []string
 	// Files are the other files that the examples refer to, by path.
 	Files map[string]string
 
@@ -47,6 +51,14 @@ const (
 func Rules() []Rule {
 	all := slices.Concat(ruleLists()...)
 	slices.SortFunc(all, func(a, b Rule) int { return strings.Compare(a.Name, b.Name) })
+	for i := range all {
+		switch r := &all[i]; "" {
+		case r.Good:
+			r.Good = strings.NewReplacer(r.change...).Replace(r.Bad)
+		case r.Bad:
+			r.Bad = strings.NewReplacer(r.change...).Replace(r.Good)
+		}
+	}
 	return all
 }
 
@@ -56,23 +68,22 @@ func ruleLists() [][]Rule {
 }
 
 // RuleNames lists the names of all rules, sorted.
-func RuleNames() []string {
-	rules := Rules()
-	names := make([]string, len(rules))
-	for i := range rules {
-		names[i] = rules[i].Name
-	}
-	return names
-}
+func RuleNames() []string { return namesOf(func(*Rule) bool { return true }) }
 
 // OptionalRules lists the names of the rules that are off by default, sorted.
-func OptionalRules() []string {
+func OptionalRules() []string { return namesOf(func(r *Rule) bool { return r.Off }) }
+
+// namesOf leaves the examples alone, which every file with silencing comments would pay for.
+func namesOf(are func(*Rule) bool) []string {
 	var names []string
-	for _, r := range Rules() {
-		if r.Off {
-			names = append(names, r.Name)
+	for _, rules := range ruleLists() {
+		for i := range rules {
+			if are(&rules[i]) {
+				names = append(names, rules[i].Name)
+			}
 		}
 	}
+	slices.Sort(names)
 	return names
 }
 
@@ -86,7 +97,7 @@ func FindRule(name string) (rule Rule, ok bool) {
 	return Rule{}, false
 }
 
-// What examples begin with, and two that stand for many right flows.
+// What examples begin with, and some that stand for many right flows.
 const (
 	example = `graphrun: v1
 name: example
@@ -103,5 +114,29 @@ edges:
 edges:
   - {from: a, to: b}
   - {from: b, to: END}
+`
+	guarded = example + `state:
+  n: {type: integer, default: 1}
+nodes:
+  a: {kind: pass}
+  b: {kind: pass}
+edges:
+  - {from: a, to: b, when: n == 1}
+  - {from: a, to: END}
+  - {from: b, to: END}
+`
+	approved = `graphrun: v1
+name: release
+start: build
+policies:
+  - {require: approve, before: deploy}
+nodes:
+  build: {kind: pass}
+  approve: {kind: human, prompt: "Ship it?"}
+  deploy: {kind: pass}
+edges:
+  - {from: build, to: approve}
+  - {from: approve, to: deploy}
+  - {from: deploy, to: END}
 `
 )

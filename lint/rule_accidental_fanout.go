@@ -29,20 +29,8 @@ edges:
   - {from: review, to: publish}
   - {from: publish, to: END}
 `,
-		Good: `graphrun: v1
-name: review
-start: write
-nodes:
-  write: {kind: pass}
-  review: {kind: pass, max_visits: 3}
-  publish: {kind: pass}
-edges:
-  - {from: write, to: review}
-  - {from: review, to: write, when: visits.review < 2}
-  - {from: review, to: publish}
-  - {from: publish, to: END}
-`,
-		check: checkAccidentalFanout,
+		change: []string{"review, to: write}", "review, to: write, when: visits.review < 2}"},
+		check:  checkAccidentalFanout,
 	}
 }
 

@@ -42,22 +42,9 @@ edges:
   - {from: score, to: low, when: "n < 3"}
   - {from: [high, low], to: END}
 `,
-		Good: `graphrun: v1
-name: route
-start: score
-state:
-  n: {type: integer, required: true}
-nodes:
-  score: {kind: pass}
-  high: {kind: pass}
-  low: {kind: pass}
-edges:
-  - {from: score, to: high, when: "n > 3"}
-  - {from: score, to: low, when: "n <= 3"}
-  - {from: [high, low], to: END}
-`,
-		needs: needAll,
-		check: (*facts).missingFallbacks,
+		change: []string{"n < 3", "n <= 3"},
+		needs:  needAll,
+		check:  (*facts).missingFallbacks,
 	}
 }
 

@@ -33,22 +33,8 @@ edges:
   - {from: [clean, count], to: write}
   - {from: write, to: END}
 `,
-		Good: `graphrun: v1
-name: report
-start: split
-nodes:
-  split: {kind: pass}
-  fetch: {kind: pass}
-  clean: {kind: pass}
-  count: {kind: pass}
-  write: {kind: pass, join: {wait: all}}
-edges:
-  - {from: split, to: [fetch, count]}
-  - {from: fetch, to: clean}
-  - {from: [clean, count], to: write}
-  - {from: write, to: END}
-`,
-		check: checkMissingJoin,
+		change: []string{"write: {kind: pass}", "write: {kind: pass, join: {wait: all}}"},
+		check:  checkMissingJoin,
 	}
 }
 

@@ -24,17 +24,8 @@ nodes:
 edges:
   - {from: ask, to: END}
 `,
-		Good: `graphrun: v1
-name: ask
-start: ask
-output: output
-models: {default: openai/gpt-6-luna}
-nodes:
-  ask: {kind: llm, prompt: "Why is the sky blue?", timeout: 1m}
-edges:
-  - {from: ask, to: END}
-`,
-		check: checkMissingModel,
+		change: []string{"output: output\n", "output: output\nmodels: {default: openai/gpt-6-luna}\n"},
+		check:  checkMissingModel,
 	}
 }
 

@@ -24,15 +24,8 @@ nodes:
 edges:
   - {from: get, to: END}
 `,
-		Good: `graphrun: v1
-name: fetch
-start: get
-nodes:
-  get: {kind: http, url: "https://example.org/", timeout: 10s}
-edges:
-  - {from: get, to: END}
-`,
-		check: checkMissingTimeout,
+		change: []string{`org/"`, `org/", timeout: 10s`},
+		check:  checkMissingTimeout,
 	}
 }
 

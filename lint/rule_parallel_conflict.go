@@ -33,21 +33,8 @@ edges:
   - {from: split, to: [web, files]}
   - {from: [web, files], to: END}
 `,
-		Good: `graphrun: v1
-name: search
-start: split
-output: found
-state:
-  found: {type: array, items: {type: string}, reducer: append}
-nodes:
-  split: {kind: pass}
-  web: {kind: set, set: {found: "'from the web'"}}
-  files: {kind: set, set: {found: "'from files'"}}
-edges:
-  - {from: split, to: [web, files]}
-  - {from: [web, files], to: END}
-`,
-		check: checkParallelConflict,
+		change: []string{"found: {type: string}", "found: {type: array, items: {type: string}, reducer: append}"},
+		check:  checkParallelConflict,
 	}
 }
 

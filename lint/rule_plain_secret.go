@@ -21,17 +21,8 @@ nodes:
 edges:
   - {from: ask, to: END}
 `,
-		Good: `graphrun: v1
-name: call
-start: ask
-output: output
-secrets: {KEY: {env: API_KEY}}
-nodes:
-  ask: {kind: http, url: "https://example.org", headers: {Authorization: "Bearer {{ secrets.KEY }}"}, timeout: 5s}
-edges:
-  - {from: ask, to: END}
-`,
-		check: checkPlainSecret,
+		change: []string{"output: output\n", "output: output\nsecrets: {KEY: {env: API_KEY}}\n", "9f86d081884c7d659a2feaa0c55ad015", "{{ secrets.KEY }}"},
+		check:  checkPlainSecret,
 	}
 }
 

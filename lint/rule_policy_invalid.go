@@ -16,35 +16,9 @@ func policyInvalid() Rule {
 		Summary: "a policy lacks a half, names a node that does not exist, or asks one node to come before itself",
 		Doc: "A policy has two halves: require and before, forbid and after, reach and from, max_visits and node, never and at. Policies speak of nodes of their own graph; END may stand where a path ends. A policy that nothing can keep or break guards nothing. " +
 			"extends names a file of policies, which must be there and must not lead back to itself; a policy of such a file is about the graphs that have its place, and what it requires there must be a node.",
-		Bad: `graphrun: v1
-name: release
-start: build
-policies:
-  - {require: aprove, before: deploy}
-nodes:
-  build: {kind: pass}
-  approve: {kind: human, prompt: "Ship it?"}
-  deploy: {kind: pass}
-edges:
-  - {from: build, to: approve}
-  - {from: approve, to: deploy}
-  - {from: deploy, to: END}
-`,
-		Good: `graphrun: v1
-name: release
-start: build
-policies:
-  - {require: approve, before: deploy}
-nodes:
-  build: {kind: pass}
-  approve: {kind: human, prompt: "Ship it?"}
-  deploy: {kind: pass}
-edges:
-  - {from: build, to: approve}
-  - {from: approve, to: deploy}
-  - {from: deploy, to: END}
-`,
-		check: checkPolicyInvalid,
+		Good:   approved,
+		change: []string{"require: approve", "require: aprove"},
+		check:  checkPolicyInvalid,
 	}
 }
 

@@ -13,32 +13,8 @@ func policyKept() Rule {
 		Summary: "it is proven that every run keeps a policy",
 		Doc: "Every policy is one of three: proven, refuted (policy-violated) or undecided (policy-undecided). Of those that are proven nothing is said unless it is asked for: by validate --explain-policies, which lists all, or by turning this rule on. " +
 			"The proof is the shape of the graph, whatever its conditions and results come to; or the conditions that have to hold on every path that can be taken; or that each run was tried that inputs, results and the order in which branches get on allow.",
-		Bad: `graphrun: v1
-name: release
-start: build
-policies:
-  - {require: approve, before: deploy}
-nodes:
-  build: {kind: pass}
-  approve: {kind: human, prompt: "Ship it?"}
-  deploy: {kind: pass}
-edges:
-  - {from: build, to: approve}
-  - {from: approve, to: deploy}
-  - {from: deploy, to: END}
-`,
-		Good: `graphrun: v1
-name: release
-start: build
-nodes:
-  build: {kind: pass}
-  approve: {kind: human, prompt: "Ship it?"}
-  deploy: {kind: pass}
-edges:
-  - {from: build, to: approve}
-  - {from: approve, to: deploy}
-  - {from: deploy, to: END}
-`,
+		Bad:    approved,
+		change: []string{"policies:\n  - {require: approve, before: deploy}\n", ""},
 		check: func(f *facts) {
 			for i := range f.kept {
 				p := &f.kept[i]

@@ -34,21 +34,7 @@ edges:
   - {from: measure, to: deploy}
   - {from: deploy, to: END}
 `,
-		Good: `graphrun: v1
-name: release
-start: measure
-state:
-  sum: {type: integer, default: 0}
-policies:
-  - {never: sum > 10, at: deploy}
-nodes:
-  measure: {kind: exec, command: [measure], timeout: 1m, writes: [sum]}
-  deploy: {kind: pass}
-edges:
-  - {from: measure, to: deploy, when: sum <= 10}
-  - {from: measure, to: END}
-  - {from: deploy, to: END}
-`,
+		change: []string{"deploy}\n  - {from: deploy", "deploy, when: sum <= 10}\n  - {from: measure, to: END}\n  - {from: deploy"},
 		check: func(f *facts) {
 			for i := range f.undecided {
 				d := &f.undecided[i]

@@ -36,25 +36,8 @@ edges:
   - {from: find, to: write}
   - {from: write, to: END}
 `,
-		Good: `graphrun: v1
-name: answer
-start: look
-output: reply
-state:
-  known: {type: boolean, required: true}
-  facts: {type: string}
-  reply: {type: string}
-nodes:
-  look: {kind: pass}
-  find: {kind: set, set: {facts: "'some facts'"}}
-  write: {kind: set, set: {reply: "Because {{ facts? }}"}}
-edges:
-  - {from: look, to: write, when: known}
-  - {from: look, to: find}
-  - {from: find, to: write}
-  - {from: write, to: END}
-`,
-		check: checkReadBeforeWrite,
+		change: []string{"{{ facts }}", "{{ facts? }}"},
+		check:  checkReadBeforeWrite,
 	}
 }
 

@@ -30,18 +30,8 @@ nodes:
 edges:
   - {from: say, to: END}
 `,
-		Good: `graphrun: v1
-name: greet
-start: say
-output: output
-state:
-  who: {type: string, required: true}
-nodes:
-  say: {kind: exec, shell: bash, env: {WHO: "{{ who }}"}, script: 'echo hello "$WHO"', timeout: 5s}
-edges:
-  - {from: say, to: END}
-`,
-		check: checkScriptInjection,
+		change: []string{`script: "echo hello {{ who }}"`, `env: {WHO: "{{ who }}"}, script: 'echo hello "$WHO"'`},
+		check:  checkScriptInjection,
 	}
 }
 

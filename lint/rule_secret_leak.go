@@ -29,17 +29,8 @@ nodes:
 edges:
   - {from: ask, to: END}
 `,
-		Good: `graphrun: v1
-name: call
-start: ask
-output: output
-secrets: {KEY: {env: API_KEY}}
-nodes:
-  ask: {kind: http, url: "https://example.org", headers: {X-Key: "{{ secrets.KEY }}"}, timeout: 5s}
-edges:
-  - {from: ask, to: END}
-`,
-		check: checkSecretLeak,
+		change: []string{`exec, command: [curl, -H, "X-Key: {{ secrets.KEY }}", "https://example.org"]`, `http, url: "https://example.org", headers: {X-Key: "{{ secrets.KEY }}"}`},
+		check:  checkSecretLeak,
 	}
 }
 

@@ -31,20 +31,8 @@ edges:
   - {from: two, to: three}
   - {from: three, to: END}
 `,
-		Good: `graphrun: v1
-name: steps
-start: one
-limits: {max_steps: 3}
-nodes:
-  one: {kind: pass}
-  two: {kind: pass}
-  three: {kind: pass}
-edges:
-  - {from: one, to: two}
-  - {from: two, to: three}
-  - {from: three, to: END}
-`,
-		check: checkStepLimit,
+		change: []string{"max_steps: 2", "max_steps: 3"},
+		check:  checkStepLimit,
 	}
 }
 

@@ -24,14 +24,7 @@ nodes:
 edges:
   - {from: call, to: END}
 `,
-		Good: `graphrun: v1
-name: parent
-start: call
-nodes:
-  call: {kind: graph, graph: ./child.yaml}
-edges:
-  - {from: call, to: END}
-`,
+		change: []string{"no-such-file", "child"},
 		Files: map[string]string{"child.yaml": `graphrun: v1
 name: child
 start: work
@@ -68,14 +61,7 @@ nodes:
 edges:
   - {from: call, to: END}
 `,
-		Good: `graphrun: v1
-name: parent
-start: call
-nodes:
-  call: {kind: graph, graph: ./child.yaml}
-edges:
-  - {from: call, to: END}
-`,
+		change: []string{"back.yaml", "child.yaml"},
 		Files: map[string]string{
 			"back.yaml": `graphrun: v1
 name: back

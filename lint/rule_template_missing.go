@@ -32,21 +32,8 @@ edges:
   - {from: write, to: write, when: visits.write < 3, transform: {feedback: "'shorter'"}}
   - {from: write, to: END}
 `,
-		Good: `graphrun: v1
-name: draft
-start: plan
-output: text
-state:
-  text: {type: string, default: ""}
-nodes:
-  plan: {kind: set, set: {text: "'a plan'"}}
-  write: {kind: set, set: {text: "Heed: {{ input.feedback? }}"}}
-edges:
-  - {from: plan, to: write}
-  - {from: write, to: write, when: visits.write < 3, transform: {feedback: "'shorter'"}}
-  - {from: write, to: END}
-`,
-		check: checkTemplateMissing,
+		change: []string{"feedback }}", "feedback? }}"},
+		check:  checkTemplateMissing,
 	}
 }
 

@@ -26,19 +26,8 @@ nodes:
 edges:
   - {from: ask, to: END}
 `,
-		Good: `graphrun: v1
-name: ask
-start: ask
-output: output
-models: {default: local/llama}
-providers:
-  local: {type: openai, base_url: "http://localhost:8080/v1/"}
-nodes:
-  ask: {kind: llm, prompt: "Why is the sky blue?", timeout: 1m}
-edges:
-  - {from: ask, to: END}
-`,
-		check: checkModelProvider,
+		change: []string{"opanai/gpt-6-luna}", "local/llama}\nproviders:\n  local: {type: openai, base_url: \"http://localhost:8080/v1/\"}"},
+		check:  checkModelProvider,
 	}
 }
 

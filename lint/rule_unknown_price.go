@@ -26,18 +26,8 @@ nodes:
 edges:
   - {from: ask, to: END}
 `,
-		Good: `graphrun: v1
-name: ask
-start: ask
-output: output
-limits: {max_tokens: 10000}
-models: {default: openai/gpt-of-tomorrow}
-nodes:
-  ask: {kind: llm, prompt: "Why is the sky blue?", timeout: 1m}
-edges:
-  - {from: ask, to: END}
-`,
-		check: checkUnknownPrice,
+		change: []string{"max_cost_usd: 1", "max_tokens: 10000"},
+		check:  checkUnknownPrice,
 	}
 }
 

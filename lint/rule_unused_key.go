@@ -30,18 +30,8 @@ nodes:
 edges:
   - {from: hello, to: END}
 `,
-		Good: `graphrun: v1
-name: greet
-start: hello
-output: text
-state:
-  text: {type: string, default: ""}
-nodes:
-  hello: {kind: set, set: {text: "'hello'"}}
-edges:
-  - {from: hello, to: END}
-`,
-		check: checkUnusedKey,
+		change: []string{"\n  txet: {type: string}", ""},
+		check:  checkUnusedKey,
 	}
 }
 

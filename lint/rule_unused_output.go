@@ -31,19 +31,7 @@ nodes:
 edges:
   - {from: rate, to: END}
 `,
-		Good: `graphrun: v1
-name: parent
-start: rate
-output: grade
-state:
-  grade: {type: integer}
-nodes:
-  rate: {kind: graph, graph: ./rate.yaml, writes: {grade: output.output.grade}}
-  tell: {kind: human, prompt: "Because {{ nodes.rate.output.output.reason }}"}
-edges:
-  - {from: rate, to: tell}
-  - {from: tell, to: END}
-`,
+		change: []string{"edges:\n", "  tell: {kind: human, prompt: \"Because {{ nodes.rate.output.output.reason }}\"}\nedges:\n", "to: END", "to: tell}\n  - {from: tell, to: END"},
 		Files: map[string]string{"rate.yaml": `graphrun: v1
 name: rate
 start: work

@@ -29,18 +29,8 @@ nodes:
 edges:
   - {from: ask, to: END}
 `,
-		Good: `graphrun: v1
-name: weather
-start: ask
-output: output.body
-state:
-  city: {type: string, required: true}
-nodes:
-  ask: {kind: http, url: "https://example.org/weather/{{ urlencode(city) }}", timeout: 10s}
-edges:
-  - {from: ask, to: END}
-`,
-		check: checkURLInjection,
+		change: []string{"{{ city }}", "{{ urlencode(city) }}"},
+		check:  checkURLInjection,
 	}
 }
 

@@ -10,51 +10,13 @@ func expressionRules() []Rule {
 			Name: "expr-syntax", Severity: spec.Error,
 			Summary: "an expression that can not be read",
 			Doc:     "The expression is not complete, holds what the language does not have, or is too long or nested too deep. The mark stands where reading stopped.",
-			Bad: example + `state:
-  n: {type: integer, default: 1}
-nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
-  - {from: a, to: b, when: n ==}
-  - {from: a, to: END}
-  - {from: b, to: END}
-`,
-			Good: example + `state:
-  n: {type: integer, default: 1}
-nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
-  - {from: a, to: b, when: n == 1}
-  - {from: a, to: END}
-  - {from: b, to: END}
-`,
+			Good:    guarded, change: []string{"n == 1", "n =="},
 		},
 		{
 			Name: "expr-type", Severity: spec.Error,
 			Summary: "an operation on values of types that it can not take",
 			Doc:     "A comparison of a number with a text, a member of a number, an argument of the wrong type. Types come from the schemas under state and from declared outputs.",
-			Bad: example + `state:
-  n: {type: integer, default: 1}
-nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
-  - {from: a, to: b, when: n == 'one'}
-  - {from: a, to: END}
-  - {from: b, to: END}
-`,
-			Good: example + `state:
-  n: {type: integer, default: 1}
-nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
-  - {from: a, to: b, when: n == 1}
-  - {from: a, to: END}
-  - {from: b, to: END}
-`,
+			Good:    guarded, change: []string{"n == 1", "n == 'one'"},
 		},
 		{
 			Name: "expr-unknown-name", Severity: spec.Error,
@@ -66,37 +28,13 @@ edges:
   - {from: a, to: a, when: visits.b < 3}
   - {from: a, to: END}
 `,
-			Good: example + `nodes:
-  a: {kind: pass}
-edges:
-  - {from: a, to: a, when: visits.a < 3}
-  - {from: a, to: END}
-`,
+			change: []string{"visits.b", "visits.a"},
 		},
 		{
 			Name: "expr-not-boolean", Severity: spec.Error,
 			Summary: "a condition that is neither true nor false",
 			Doc:     "A condition must be a boolean: compare the value, as in n > 0 or text != ''.",
-			Bad: example + `state:
-  n: {type: integer, default: 1}
-nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
-  - {from: a, to: b, when: n + 1}
-  - {from: a, to: END}
-  - {from: b, to: END}
-`,
-			Good: example + `state:
-  n: {type: integer, default: 1}
-nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
-  - {from: a, to: b, when: n + 1 > 2}
-  - {from: a, to: END}
-  - {from: b, to: END}
-`,
+			Good:    guarded, change: []string{"n == 1", "n"},
 		},
 	}
 }

@@ -11,14 +11,8 @@ func structureRules() []Rule {
 			Name: "missing-start", Severity: spec.Error,
 			Summary: "the graph names no first node",
 			Doc:     "A run begins at the node that the key start names.",
-			Bad: `graphrun: v1
-name: example
-nodes:
-  a: {kind: pass}
-edges:
-  - {from: a, to: END}
-`,
-			Good: oneNode,
+			Good:    oneNode,
+			change:  []string{"start: a\n", ""},
 		},
 		{
 			Name: "unknown-node", Severity: spec.Error,
@@ -32,79 +26,41 @@ edges:
   - {from: a, to: review, when: step < 2}
   - {from: review, to: END}
 `,
-			Good: example + `nodes:
-  a: {kind: pass}
-  review: {kind: pass}
-edges:
-  - {from: a, to: review}
-  - {from: review, to: END}
-`,
-			check: checkLabels, needs: needNode,
+			change: []string{"reveiw}\n  - {from: a, to: review, when: step < 2}", "review}"},
+			check:  checkLabels, needs: needNode,
 		},
 		{
 			Name: "no-outgoing-edge", Severity: spec.Error,
 			Summary: "a node from which no edge leads on",
 			Doc:     "A branch that comes to the node could not end well. Give it an edge, to END if the run is over there; a fail node needs none.",
-			Bad: example + `nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
-  - {from: a, to: b}
-`,
-			Good: twoNodes,
+			Good:    twoNodes,
+			change:  []string{"\n  - {from: b, to: END}", ""},
 		},
 		{
 			Name: "edge-from-end", Severity: spec.Error,
 			Summary: "an edge that leaves END",
 			Doc:     "END completes a branch. What is to happen afterwards belongs before it.",
-			Bad: example + `nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
-  - {from: a, to: b}
-  - {from: b, to: END}
-  - {from: END, to: a}
-`,
-			Good: twoNodes,
+			Good:    twoNodes,
+			change:  []string{"b, to: END}", "b, to: END}\n  - {from: END, to: a}"},
 		},
 		{
 			Name: "duplicate-edge", Severity: spec.Warning,
 			Summary: "a second edge between two nodes with the same condition",
 			Doc:     "The second edge can never make a difference. It is left over from an edit, or was meant for another target.",
-			Bad: example + `nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
-  - {from: a, to: b}
-  - {from: a, to: b}
-  - {from: b, to: END}
-`,
-			Good: twoNodes,
+			Good:    twoNodes,
+			change:  []string{"  - {from: b, to: END}", "  - {from: a, to: b}\n  - {from: b, to: END}"},
 		},
 		{
 			Name: "unreachable-node", Severity: spec.Error,
 			Summary: "a node that no path from the start reaches",
 			Doc:     "No edge leads there, so it never runs. Connect it, or remove it.",
-			Bad: example + `nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
-  - {from: a, to: END}
-  - {from: b, to: END}
-`,
-			Good: twoNodes,
+			Good:    twoNodes,
+			change:  []string{"a, to: b", "a, to: END"},
 		},
 		{
 			Name: "end-unreachable", Severity: spec.Error,
 			Summary: "no path leads to END or to a fail node",
 			Doc:     "A run could only end by a limit. Some path must lead to END.",
-			Bad: example + `nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-edges:
-  - {from: a, to: b}
-  - {from: b, to: a}
-`,
 			Good: example + `nodes:
   a: {kind: pass}
   b: {kind: pass}
@@ -113,6 +69,7 @@ edges:
   - {from: b, to: a, when: visits.a < 3}
   - {from: b, to: END}
 `,
+			change: []string{"a, when: visits.a < 3}\n  - {from: b, to: END}", "a}"},
 		},
 		{
 			Name: "inescapable-cycle", Severity: spec.Error,
@@ -128,17 +85,7 @@ edges:
   - {from: b, to: c}
   - {from: c, to: b}
 `,
-			Good: example + `nodes:
-  a: {kind: pass}
-  b: {kind: pass}
-  c: {kind: pass}
-edges:
-  - {from: a, to: b, when: run.id startsWith 'x'}
-  - {from: a, to: END}
-  - {from: b, to: c}
-  - {from: c, to: b, when: visits.b < 3}
-  - {from: c, to: END}
-`,
+			change: []string{"c, to: b}", "c, to: b, when: visits.b < 3}\n  - {from: c, to: END}"},
 		},
 		{
 			Name: "unknown-state-key", Severity: spec.Error,
@@ -152,15 +99,8 @@ nodes:
 edges:
   - {from: a, to: END}
 `,
-			Good: example + `output: total
-state:
-  total: {type: integer, default: 0}
-nodes:
-  a: {kind: set, set: {total: 1}}
-edges:
-  - {from: a, to: END}
-`,
-			check: checkChildKeys, needs: needNode,
+			change: []string{"totl", "total"},
+			check:  checkChildKeys, needs: needNode,
 		},
 		{
 			Name: "type-mismatch", Severity: spec.Error,
@@ -174,15 +114,8 @@ nodes:
 edges:
   - {from: a, to: END}
 `,
-			Good: example + `output: n
-state:
-  n: {type: integer, default: 0}
-nodes:
-  a: {kind: set, set: {n: 1}}
-edges:
-  - {from: a, to: END}
-`,
-			check: checkTypes, needs: needNode,
+			change: []string{"many", "0"},
+			check:  checkTypes, needs: needNode,
 		},
 		{
 			Name: "retry-on-agent", Severity: spec.Error,
@@ -194,12 +127,7 @@ nodes:
 edges:
   - {from: a, to: END}
 `,
-			Good: example + `models: {default: openai/gpt-6-luna}
-nodes:
-  a: {kind: agent, prompt: "Tidy up.", timeout: 5m, judge: {criteria: it is tidy, max_rounds: 2}}
-edges:
-  - {from: a, to: END}
-`,
+			change: []string{"retry: {max_attempts: 2}", "judge: {criteria: it is tidy, max_rounds: 2}"},
 		},
 	}
 }

@@ -10,24 +10,15 @@ func syntaxRules() []Rule {
 			Name: "syntax", Severity: spec.Error,
 			Summary: "the file is not readable YAML or JSON",
 			Doc:     "The text can not be read: an unclosed bracket or quote, a tab as indentation, a character that may not stand in YAML, more than one document, or nesting beyond any need. Nothing else of the file can be checked.",
-			Bad: example + `nodes:
-  a: {kind: pass
-edges:
-  - {from: a, to: END}
-`,
-			Good: oneNode,
+			Good:    oneNode,
+			change:  []string{"pass}", "pass"},
 		},
 		{
 			Name: "duplicate-key", Severity: spec.Error,
 			Summary: "a key stands twice in one map",
 			Doc:     "Of two entries with one key only one can count, and readers disagree which. Remove one, or rename it.",
-			Bad: example + `nodes:
-  a: {kind: pass}
-  a: {kind: pass}
-edges:
-  - {from: a, to: END}
-`,
-			Good: oneNode,
+			Good:    oneNode,
+			change:  []string{"  a: {kind: pass}", "  a: {kind: pass}\n  a: {kind: pass}"},
 		},
 		{
 			Name: "unknown-key", Severity: spec.Error,
@@ -38,11 +29,7 @@ edges:
 edges:
   - {from: a, to: END}
 `,
-			Good: example + `nodes:
-  a: {kind: pass, timeout: 3s, x-owner: me}
-edges:
-  - {from: a, to: END}
-`,
+			change: []string{"timout: 3s", "timeout: 3s, x-owner: me"},
 		},
 		{
 			Name: "missing-field", Severity: spec.Error,
@@ -52,11 +39,8 @@ edges:
   a: {kind: fail}
 edges: []
 `,
-			Good: example + `nodes:
-  a: {kind: fail, message: nothing to do}
-edges: []
-`,
-			check: checkGivenFields, needs: needNode,
+			change: []string{"kind: fail", "kind: fail, message: nothing to do"},
+			check:  checkGivenFields, needs: needNode,
 		},
 		{
 			Name: "invalid-value", Severity: spec.Error,
@@ -67,12 +51,8 @@ edges: []
 edges:
   - {from: a, to: END}
 `,
-			Good: example + `nodes:
-  a: {kind: pass, timeout: 30s}
-edges:
-  - {from: a, to: END}
-`,
-			check: checkInvalidValues, needs: needNode,
+			change: []string{"soon", "30s"},
+			check:  checkInvalidValues, needs: needNode,
 		},
 		{
 			Name: "reserved-name", Severity: spec.Error,
@@ -85,14 +65,7 @@ nodes:
 edges:
   - {from: a, to: END}
 `,
-			Good: example + `output: result
-state:
-  result: {type: string, default: ""}
-nodes:
-  a: {kind: pass}
-edges:
-  - {from: a, to: END}
-`,
+			change: []string{"state:\n  output:", "output: result\nstate:\n  result:"},
 		},
 	}
 }
