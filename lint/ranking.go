@@ -44,8 +44,11 @@ type ranking struct {
 	// passed is the node that avoiding is without, see returns; -1 before.
 	passed   int
 	avoiding []int
-	// out and in are the arcs of arcsOf by their beginnings and ends, made when asked for.
-	out, in map[int][]cycleArc
+	// out and in are the arcs of arcsOf by their beginnings and ends, made when asked for;
+	// seenBy is which of the searches has come to a node last.
+	out, in  [][]cycleArc
+	seenBy   []int
+	searches int
 	// movements are those that were asked for since the arcs are what they are.
 	movements map[moveKey]*movement
 }
@@ -311,85 +314,5 @@ func (r *ranking) fixed(t *eval.Tree, a cycleArc) bool {
 			out = out && declared && !slices.ContainsFunc(r.f.writersOf()[r.f.graph.State[key].Name.Value], r.beside(a))
 		}
 	})
-	return out
-}
-
-// goesRound reports whether a way lies on a cycle without progress. What is asked of
-// one way only, such as the visits of the node that it leads back to, is searched for
-// around that way; what is asked of a second one is found out for all.
-func (r *ranking) goesRound(a cycleArc, p *progress) bool {
-	if p.made(a) {
-		return false
-	}
-	of, known := r.without[p.name]
-	if !known {
-		r.without[p.name] = nil
-		return r.leadsBack(a, p.made)
-	}
-	if of == nil {
-		of = r.among(r.arcsOf[r.of[a.from]], p.made)
-		r.without[p.name] = of
-	}
-	return of[a.from] == of[a.to]
-}
-
-// leadsBack reports whether a way's end leads to its beginning by arcs that a function
-// does not name. It searches from both in turn, so that it costs no more than twice what
-// can be reached from the side with less.
-func (r *ranking) leadsBack(a cycleArc, gone func(a cycleArc) bool) bool {
-	if r.out == nil {
-		r.out, r.in = map[int][]cycleArc{}, map[int][]cycleArc{}
-		for _, arcs := range r.arcsOf {
-			for _, arc := range arcs {
-				r.out[arc.from], r.in[arc.to] = append(r.out[arc.from], arc), append(r.in[arc.to], arc)
-			}
-		}
-	}
-	type side struct {
-		arcs map[int][]cycleArc
-		far  func(a cycleArc) int
-		seen map[int]bool
-		open []int
-	}
-	this := &side{r.out, func(a cycleArc) int { return a.to }, map[int]bool{a.to: true}, []int{a.to}}
-	other := &side{r.in, func(a cycleArc) int { return a.from }, map[int]bool{a.from: true}, []int{a.from}}
-	for ; len(this.open) > 0; this, other = other, this {
-		v := this.open[0]
-		this.open = this.open[1:]
-		if other.seen[v] {
-			return true
-		}
-		for _, arc := range this.arcs[v] {
-			if w := this.far(arc); !this.seen[w] && !gone(arc) {
-				this.seen[w], this.open = true, append(this.open, w)
-			}
-		}
-	}
-	return false
-}
-
-// among are the components, by vertex, of some arcs when those are gone that a function
-// names. It costs what the arcs do, however large the graph is.
-func (r *ranking) among(arcs []cycleArc, gone func(a cycleArc) bool) map[int]int {
-	number, vertices := map[int]int{}, []int{}
-	place := func(v int) int {
-		at, known := number[v]
-		if !known {
-			at = len(vertices)
-			number[v], vertices = at, append(vertices, v)
-		}
-		return at
-	}
-	from, to := make([]int, 0, len(arcs)), make([]int, 0, len(arcs))
-	for _, a := range arcs {
-		if tail, head := place(a.from), place(a.to); !gone(a) {
-			from, to = append(from, tail), append(to, head)
-		}
-	}
-	of, _ := graphalg.New(len(vertices), from, to).SCC()
-	out := make(map[int]int, len(vertices))
-	for at, v := range vertices {
-		out[v] = of[at]
-	}
 	return out
 }

@@ -76,11 +76,19 @@ var tokens = []token{
 // at least where a key does: what a private key begins with.
 const shortest = len("-----BEGIN")
 
+// inKeys are the characters of words and of the marks of keys: each one of a file is asked
+// for.
+var inKeys = func() (in [256]bool) {
+	for c := range in {
+		in[c] = isWord(byte(c)) || strings.IndexByte("-.:+/=", byte(c)) >= 0
+	}
+	return in
+}()
+
 // Tokens calls found for each key that looks like one of a service.
 func Tokens(text string, found func(from, to int)) {
 	for at, words := 0, 0; at < len(text); at++ {
-		if at >= words {
-			words = run(text, at, "-.:+/=")
+		for words = max(words, at); words < len(text) && inKeys[text[words]]; words++ {
 		}
 		if words-at < shortest {
 			at = words // most words of a text are too short
