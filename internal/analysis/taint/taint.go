@@ -232,45 +232,35 @@ func isPlain(r rune) bool {
 	return r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:@ ", r))
 }
 
-// originOfKeys is who may have written each state key.
+// originOfKeys is who may have written each state key. What a write reads may come from
+// keys again, by outputs and elements too, so that it is asked until nothing changes.
 func (a *Analysis) originOfKeys() []Origin {
 	if a.keys != nil {
 		return a.keys
 	}
-	out := make([]Origin, len(a.graph.State))
-	type copyOf struct{ to, from int }
-	var copies []copyOf
+	a.keys = make([]Origin, len(a.graph.State))
 	for i, key := range a.graph.State {
 		if key.Required || key.Default == nil {
-			out[i] = FromInput
-		}
-	}
-	for v, done := range a.access {
-		kind := a.graph.Nodes[v].Kind.Value
-		for _, w := range done.Writes {
-			if w.Value == nil {
-				if kind != "set" {
-					out[w.Key] = max(out[w.Key], originOfKind(kind))
-				}
-				continue
-			}
-			for _, r := range w.Value.Reads() {
-				if from, ok := a.keyOf[r.Path[0]]; ok {
-					copies = append(copies, copyOf{w.Key, from})
-				} else if !Harmless(w.Value.Type()) {
-					out[w.Key] = max(out[w.Key], a.originOfRead(v, r))
-				}
-			}
+			a.keys[i] = FromInput
 		}
 	}
 	for changed := true; changed; {
 		changed = false
-		for _, c := range copies {
-			if out[c.from] > out[c.to] {
-				out[c.to], changed = out[c.from], true
+		clear(a.outputs)
+		for v, done := range a.access {
+			for _, w := range done.Writes {
+				if from := a.originOfWrite(v, w); from > a.keys[w.Key] {
+					a.keys[w.Key], changed = from, true
+				}
 			}
 		}
 	}
-	a.keys = out
-	return out
+	return a.keys
+}
+
+func (a *Analysis) originOfWrite(v int, w dataflow.Write) Origin {
+	if w.Value == nil {
+		return originOfKind(a.graph.Nodes[v].Kind.Value)
+	}
+	return a.originOfProgram(v, w.Value)
 }

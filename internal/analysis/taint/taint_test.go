@@ -20,19 +20,23 @@ state:
   said: {type: string, default: ""}
   own: {type: string, default: ""}
   kind: {enum: [a, b], default: a}
+  list: {type: array, items: {type: string}, default: []}
+  odd: {type: array, items: {type: string}, reducer: union, default: []}
 nodes:
   ask: {kind: llm, model: p/m, prompt: x, writes: [said]}
-  copy: {kind: set, set: {copied: "given + own", own: "'x'"}}
+  copy: {kind: set, set: {copied: "given + own", own: "'x'", list: "[said]"}}
+  pick: {kind: set, each: list, set: {odd: "[item]"}}
   use: {kind: exec, command: ["x{{ `
 	const tail = ` }}"]}
 edges:
   - {from: ask, to: copy}
+  - {from: copy, to: pick}
   - {from: copy, to: use, transform: {text: said, fixed: "'y'"}}
 `
 	for read, want := range map[string]Origin{
 		"given": FromInput, "copied": FromInput, "said": FromWorld, "own": FromFlow, "kind": FromFlow, "len(said)": FromFlow,
 		"input.text": FromWorld, "input.fixed": FromFlow, "nodes.ask.output": FromWorld, "nodes.copy.visits": FromFlow,
-		"said + own": FromWorld, "run.input.given": FromInput, "run.id": FromFlow,
+		"said + own": FromWorld, "odd[0]": FromWorld, "run.input.given": FromInput, "run.id": FromFlow,
 	} {
 		g, found := spec.Parse("g.yaml", []byte(head+read+tail), spec.Options{})
 		bound, more := bind.Check(g, nil, nil)
