@@ -92,11 +92,15 @@ func (f *facts) tellersOf(key string) []byte {
 			tells[f.From[i]] |= asks
 		}
 	}
+	constant := func(entry bind.Field) bool {
+		if entry.Name != key {
+			return false
+		}
+		_, constant := scalarsOf(&entry.Value)
+		return constant
+	}
 	for _, n := range f.writersOf()[key] {
-		if b := &f.bound.Nodes[n.Index]; slices.ContainsFunc(slices.Concat(b.Set, b.Writes), func(entry bind.Field) bool {
-			_, constant := scalarsOf(&entry.Value)
-			return entry.Name == key && constant
-		}) {
+		if b := &f.bound.Nodes[n.Index]; slices.ContainsFunc(b.Set, constant) || slices.ContainsFunc(b.Writes, constant) {
 			tells[n.Index] |= setConstant
 		} else {
 			tells[n.Index] |= setUnknown
