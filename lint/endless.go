@@ -42,7 +42,7 @@ func (f *facts) endless(free *graphalg.Digraph, of, members []int) []int {
 		k := f.unaware(fans)
 		if cycle := r.from(v, k); cycle != nil {
 			if r.left < 0 {
-				return cycleThrough(free, of, members[0])
+				return cycleThrough(free, members[0])
 			}
 			return cycle
 		}

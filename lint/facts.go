@@ -11,6 +11,7 @@ import (
 	"github.com/graphrun/graphrun/internal/analysis/subgraph"
 	"github.com/graphrun/graphrun/internal/analysis/taint"
 	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/internal/schema"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -77,7 +78,7 @@ type facts struct {
 	theSteps      []int
 	pondered      int // by policies, see maxPondered
 	theWriters    map[string][]*spec.Node
-	intoAlive     [][]int // vertices with an edge that may fire to each vertex
+	theAlive      *graphalg.Digraph
 }
 
 func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {

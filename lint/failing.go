@@ -61,7 +61,7 @@ func (f *facts) meetsLost(fork int, first []int) int {
 	auto := f.joinsAt(fork) == "auto"
 	far := make([][]int, len(first))
 	for i, begins := range first {
-		far[i] = f.distances(begins)
+		far[i] = distances(f.flow().Digraph.Next, len(f.graph.Nodes)+2, begins)
 	}
 	for v, n := range f.graph.Nodes {
 		if n.Join == nil && !auto {
@@ -80,21 +80,6 @@ func (f *facts) meetsLost(fork int, first []int) int {
 		}
 	}
 	return best
-}
-
-// distances are how many edges lead from a vertex to each; -1 for no way.
-func (f *facts) distances(from int) []int {
-	out := slices.Repeat([]int{-1}, len(f.graph.Nodes)+2)
-	out[from] = 0
-	for todo := []int{from}; len(todo) > 0; todo = todo[1:] {
-		for _, to := range f.flow().Digraph.Next(todo[0]) {
-			if out[to] < 0 {
-				out[to] = out[todo[0]] + 1
-				todo = append(todo, to)
-			}
-		}
-	}
-	return out
 }
 
 // joinsAt says how the branches of a node's fan-out join: explicit or auto.

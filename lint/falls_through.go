@@ -32,7 +32,7 @@ func (f *facts) mayFallThrough(d *judgement) bool {
 // then. Not possible when every run was tried.
 func (f *facts) fallsThrough(d *judgement) (path []int, values []solve.Binding, possible bool) {
 	v := d.site.node.Index
-	a := f.shows(shortest(f.alive, len(f.graph.Nodes)+2, f.Start(), v), explore.Question{Found: func(r *explore.Run) bool {
+	a := f.shows(f.wayTo(v), explore.Question{Found: func(r *explore.Run) bool {
 		for _, n := range r.State.Notes() {
 			if n.Kind == machine.NoteNodeCompleted && int(n.Node) == v {
 				r.Unmark(v)

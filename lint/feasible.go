@@ -76,17 +76,6 @@ func (k *knowledge) onward(groups []controlflow.Group, taken int) *knowledge {
 	return out
 }
 
-// walk is a state of the search for a path: a node, its state of the state space, and
-// the walk before.
-type walk struct {
-	at    int
-	state int
-	from  *walk
-}
-
-// maxWalks bounds the search; beyond it a path is taken for possible.
-const maxWalks = 500
-
 // openPath finds a way from the start to v on which a thing is not made and
 // whose conditions don't contradict each other; nil when there is none.
 //
@@ -100,55 +89,15 @@ func (f *facts) openPath(a *assignment.Analysis, thing, v int, allowed func(v in
 	if first == nil || past != nil {
 		return past
 	}
-	g := f.stateSpace()
-	todo := []*walk{{at: f.Start()}}
-	seen := map[int]bool{}
-	for len(todo) > 0 {
-		w := todo[0]
-		todo = todo[1:]
-		if w.at == v {
-			return w.path()
-		}
-		for _, next := range f.steps(g, a, thing, w, allowed) {
-			if !seen[next.state] {
-				seen[next.state] = true
-				todo = append(todo, next)
-			}
-		}
-		if len(seen) > maxWalks || g.cut {
-			return first
-		}
+	h := &pathSearch{f: f, through: -1, to: v}
+	h.allows = func(at *searched, g *controlflow.Group, way onward) bool {
+		t := f.theReached.states[way.to].at
+		return (allowed == nil || allowed(at.at, g, at.know)) && a.MayPass(at.at, t, way.group, thing) && a.MayLack(t, thing)
 	}
-	return nil
-}
-
-// steps are the states that follow one.
-func (f *facts) steps(g *stateSpace, a *assignment.Analysis, thing int, w *walk, allowed func(v int, g *controlflow.Group, k *knowledge) bool) []*walk {
-	if w.at >= len(f.graph.Nodes) {
-		return nil
+	path, _ := h.search(maxWalks)
+	if path == nil && !h.all {
+		return first
 	}
-	var out []*walk
-	groups := f.flow().Groups[w.at]
-	know := g.states[w.state].know
-	for _, way := range g.next(w.state) {
-		taken := &groups[way.group]
-		t := g.states[way.to].at
-		if allowed != nil && !allowed(w.at, taken, know) || !a.MayPass(w.at, t, way.group, thing) {
-			continue
-		}
-		if a.MayLack(t, thing) {
-			out = append(out, &walk{t, way.to, w})
-		}
-	}
-	return out
-}
-
-func (w *walk) path() []int {
-	var path []int
-	for ; w != nil; w = w.from {
-		path = append(path, w.at)
-	}
-	slices.Reverse(path)
 	return path
 }
 

@@ -110,6 +110,6 @@ func (f *facts) refused(v int, from, to *spec.StateKey) (value any, ok bool) {
 			return n.Kind == machine.NoteNodeFailed && int(n.Node) == v && n.Failure.Kind == "invalid_output"
 		})
 	}
-	a := f.shows(shortest(f.alive, len(f.graph.Nodes)+2, f.Start(), v), q)
+	a := f.shows(f.wayTo(v), q)
 	return value, a.Found
 }

@@ -94,37 +94,6 @@ func (d *judgement) span(i int) spec.Span {
 	return when.At(from, from+len(strings.TrimRight(trimmed, " \t\r\n")))
 }
 
-// leastSteps is the least number of the step at which each node can run; 1
-// where nothing is known.
-func (f *facts) leastSteps() []int {
-	if f.theSteps != nil {
-		return f.theSteps
-	}
-	w := f.flow()
-	steps := make([]int, len(f.graph.Nodes)+2)
-	for i := range steps {
-		steps[i] = 1
-	}
-	f.theSteps = steps
-	if w.Anywhere {
-		return steps
-	}
-	seen := make([]bool, len(steps))
-	todo := []int{f.Start()}
-	seen[f.Start()] = true
-	for len(todo) > 0 {
-		v := todo[0]
-		todo = todo[1:]
-		for _, to := range w.Digraph.Next(v) {
-			if !seen[to] {
-				seen[to], steps[to] = true, steps[v]+1
-				todo = append(todo, to)
-			}
-		}
-	}
-	return steps
-}
-
 // passed reports whether every path to the node at has run the node v.
 func (f *facts) passed(v, at int) bool {
 	if v == at {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/internal/analysis/concurrency"
-	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 )
 
 // maxBegun bounds how many such branches are followed for one graph.
@@ -45,25 +44,14 @@ func (f *facts) otherWaysIn(told map[int]bool) {
 // stepsFrom is how many steps a branch takes at least until each node has run, on ways
 // that successes take, that pass no join and not the node where it began; 0 for none.
 func (f *facts) stepsFrom(first, fork int) []int {
-	steps := make([]int, len(f.graph.Nodes)+2)
-	steps[first] = 1
-	for todo := []int{first}; len(todo) > 0; todo = todo[1:] {
-		v := todo[0]
+	steps := distances(func(v int) []int {
 		if v >= f.End || f.graph.Nodes[v].Join != nil {
-			continue
+			return nil
 		}
-		groups := f.flow().Groups[v]
-		for i := range groups {
-			if groups[i].Kind == controlflow.OnFailure || f.isDead(&groups[i]) {
-				continue
-			}
-			for _, to := range groups[i].Targets {
-				if to != fork && steps[to] == 0 {
-					steps[to] = steps[v] + 1
-					todo = append(todo, to)
-				}
-			}
-		}
+		return slices.DeleteFunc(f.calm(v), func(to int) bool { return to == fork })
+	}, len(f.graph.Nodes)+2, first)
+	for v := range steps {
+		steps[v]++
 	}
 	return steps
 }

@@ -100,14 +100,14 @@ func (g *stateSpace) next(i int) []onward {
 type pathSearch struct {
 	f *facts
 	// through is the node that the path must have left, -1 for none; to is where
-	// it ends, unless stop says so.
+	// it ends, unless stop says so, at that node or behind it.
 	through, to int
 	// visits, when above 0, asks for the path to have run to so many times before.
 	visits int
-	// allows says which groups may be taken; those that are proven dead never are.
-	allows func(at *searched, g *controlflow.Group) bool
-	// stop, when set, says at which vertices the path may end.
-	stop func(v int) bool
+	// allows, when set, says which ways may be taken, with their groups; those that are
+	// proven dead never are.
+	allows func(at *searched, g *controlflow.Group, way onward) bool
+	stop   func(v int) bool
 	// accept, when set, asks of what is known at the end.
 	accept func(k *knowledge) bool
 	// all says, once the search is over, that every way was followed.
@@ -117,75 +117,73 @@ type pathSearch struct {
 // weight is that of a state in edges, for maxPondered.
 const weight = 10
 
-// maxSearchStates bounds a search; beyond it nothing is said.
-const maxSearchStates = 2000
+// How many states a search for a breach, a proof that there is none, and a search for a way
+// on which nothing is made may look at; beyond it nothing is said, or the way is taken
+// for possible.
+const (
+	maxSearchStates = 2_000
+	maxFollowed     = 4_000
+	maxWalks        = 500
+)
 
-// searched is a state of a search.
+// searched is a state of a search: one of the state space, and what is asked of the way to
+// it.
 type searched struct {
-	at     int
-	passed bool
-	ran    int // visits of the node that the path is to end at
-	know   *knowledge
-	from   *searched
-	state  int // of the state space
+	asked
+	at   int
+	know *knowledge
+	from *searched
 }
 
-// path is a shortest path that breaks the policy; nil when there is none, or
-// none was found among the first.
-func (h *pathSearch) path() []int {
-	g := h.f.stateSpace()
-	todo := []*searched{{at: h.f.Start(), passed: h.through < 0, know: g.states[0].know}}
-	type place struct {
-		state, ran int
-		passed     bool
+type asked struct {
+	state  int
+	passed bool
+	ran    int // visits of the node that the path is to end at
+}
+
+// ponder is search for a policy, which has only so much of it.
+func (h *pathSearch) ponder(most int) []int {
+	path, looked := h.search(most)
+	if path == nil {
+		h.f.pondered += weight * looked
 	}
-	seen := map[place]bool{}
-	for len(todo) > 0 && len(seen) <= maxSearchStates {
+	return path
+}
+
+// search finds a shortest path; nil when there is none, or none was found among the
+// first.
+func (h *pathSearch) search(most int) (path []int, looked int) {
+	g := h.f.stateSpace()
+	todo := []*searched{{asked: asked{passed: h.through < 0}, at: h.f.Start(), know: g.states[0].know}}
+	seen := map[asked]bool{}
+	for ; len(todo) > 0 && len(seen) <= most; todo = todo[1:] {
 		q := todo[0]
-		todo = todo[1:]
 		if h.caught(q) {
-			return q.path()
+			return q.path(), len(seen)
 		}
-		for _, next := range h.steps(g, q) {
-			if at := (place{next.state, next.ran, next.passed}); !seen[at] {
-				seen[at] = true
-				todo = append(todo, next)
+		ran := q.ran
+		if q.at == h.to && h.visits > 0 {
+			ran++
+		}
+		for _, way := range g.next(q.state) {
+			next := asked{way.to, q.passed || q.at == h.through, ran}
+			if seen[next] || h.allows != nil && !h.allows(q, &h.f.flow().Groups[q.at][way.group], way) {
+				continue
 			}
+			seen[next] = true
+			s := &g.states[way.to]
+			todo = append(todo, &searched{asked: next, at: s.at, know: s.know, from: q})
 		}
 	}
 	h.all = len(todo) == 0 && !g.cut
-	h.f.pondered += weight * len(seen)
-	return nil
+	return nil, len(seen)
 }
 
 func (h *pathSearch) caught(q *searched) bool {
-	switch {
-	case !q.passed || q.from == nil && h.through >= 0:
-		return false
-	case h.stop != nil:
-		return h.stop(q.at)
+	if h.stop != nil {
+		return (q.passed || q.at == h.through) && h.stop(q.at)
 	}
-	return q.at == h.to && q.ran >= h.visits && (h.accept == nil || h.accept(q.know))
-}
-
-func (h *pathSearch) steps(g *stateSpace, q *searched) []*searched {
-	if q.at >= len(h.f.graph.Nodes) {
-		return nil
-	}
-	var out []*searched
-	groups := h.f.flow().Groups[q.at]
-	ran := q.ran
-	if q.at == h.to && h.visits > 0 {
-		ran++
-	}
-	for _, way := range g.next(q.state) {
-		if h.allows != nil && !h.allows(q, &groups[way.group]) {
-			continue
-		}
-		s := &g.states[way.to]
-		out = append(out, &searched{at: s.at, passed: q.passed || q.at == h.through, ran: ran, know: s.know, from: q, state: way.to})
-	}
-	return out
+	return q.passed && q.at == h.to && q.ran >= h.visits && (h.accept == nil || h.accept(q.know))
 }
 
 func (q *searched) path() []int {

@@ -9,17 +9,6 @@ import (
 	"github.com/graphrun/graphrun/internal/solve"
 )
 
-// maxFollowed bounds the states that one proof may look at.
-const maxFollowed = 4_000
-
-// followed is a state of the search, and what the policy asks of the way to it: whether
-// the node that it names has succeeded or run there, and how often.
-type followed struct {
-	state int
-	since bool
-	ran   int
-}
-
 // follows reports whether no way keeps a policy from being kept. A run with branches is
 // as many ways, each from the start to where a branch has come; what branches may write
 // beside a way is not known on it.
@@ -27,25 +16,22 @@ func (f *facts) follows(p *policy) bool {
 	if f.strays() || p.kind == "forbid" && f.meetsFork(p.place, p.subject) || p.kind == "max_visits" && f.flow().FansOut {
 		return false
 	}
-	g := f.stateSpace()
-	todo := []followed{{state: 0}}
-	seen := map[followed]bool{todo[0]: true}
-	for len(todo) > 0 && len(seen) <= maxFollowed {
-		at := todo[0]
-		todo = todo[1:]
-		if f.breaksAt(p, at) {
-			return false
+	breach := &pathSearch{f: f, through: -1, to: p.place}
+	switch p.kind {
+	case "require": // a way on which it has succeeded keeps the policy
+		breach.allows = func(at *searched, g *controlflow.Group, _ onward) bool {
+			return at.at != p.subject || g.Kind == controlflow.OnFailure || f.graph.Nodes[at.at].OnMaxVisits == "skip"
 		}
-		for _, way := range g.next(at.state) {
-			next := f.since(p, at, way)
-			if !seen[next] {
-				seen[next] = true
-				todo = append(todo, next)
-			}
-		}
+	case "forbid":
+		breach.through, breach.to = p.place, p.subject
+	case "max_visits":
+		breach.visits = p.limit
+	case "reach":
+		breach.through, breach.stop = p.place, f.stuck
+	case "never":
+		breach.accept = func(k *knowledge) bool { return p.never == nil || k.mayHold(p.place, p.never) }
 	}
-	f.pondered += weight * len(seen)
-	return len(todo) == 0 && !g.cut
+	return breach.ponder(maxFollowed) == nil && breach.all
 }
 
 // strays reports whether a run may come to a node on none of its ways: where a join
@@ -61,39 +47,6 @@ func (f *facts) strays() bool {
 		}
 	}
 	return false
-}
-
-// breaksAt reports whether the policy may be broken where a way has come to.
-func (f *facts) breaksAt(p *policy, at followed) bool {
-	s := &f.theReached.states[at.state]
-	switch p.kind {
-	case "require":
-		return s.at == p.place && !at.since
-	case "forbid":
-		return s.at == p.subject && at.since
-	case "max_visits":
-		return s.at == p.place && at.ran >= p.limit
-	case "reach":
-		return (at.since || s.at == p.place) && s.at != f.End && !f.endsFrom(s.at)
-	}
-	return s.at == p.place && (p.never == nil || s.know.mayHold(p.place, p.never))
-}
-
-// since is the state that a way leads to.
-func (f *facts) since(p *policy, at followed, way onward) followed {
-	v := f.theReached.states[at.state].at
-	next := followed{way.to, at.since, at.ran}
-	switch {
-	case p.kind == "max_visits":
-		if v == p.place {
-			next.ran++
-		}
-	case p.kind == "require":
-		next.since = at.since || v == p.subject && f.flow().Groups[v][way.group].Kind != controlflow.OnFailure && f.graph.Nodes[v].OnMaxVisits != "skip"
-	case p.kind == "forbid" || p.kind == "reach":
-		next.since = at.since || v == p.place
-	}
-	return next
 }
 
 // mayHold reports whether a condition that is tried after a node may hold there, however

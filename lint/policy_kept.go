@@ -46,7 +46,7 @@ func (f *facts) triesAll(p *policy) string {
 	for _, late := range []bool{false, true} {
 		q := explore.Question{Late: late, Proof: true}
 		if p.kind == "reach" {
-			q.Found = f.getsLost(p, func(v int) bool { return v != f.End && !f.endsFrom(v) }, true)
+			q.Found = f.getsLost(p, true)
 		}
 		switch a := f.runs(p, q); {
 		case a.Found && late:
@@ -80,7 +80,7 @@ func (f *facts) obeys(p *policy) bool {
 		a.Solve()
 		return !a.MayLack(p.place, 0)
 	case "forbid":
-		if f.leads(p.place, p.subject, -1) || p.place == p.subject {
+		if f.leads(p.place, p.subject) || p.place == p.subject {
 			return false
 		}
 		return !f.meetsFork(p.place, p.subject)
@@ -97,8 +97,8 @@ func (f *facts) obeys(p *policy) bool {
 		if p.subject != f.End {
 			return true // a way is all that is asked for
 		}
-		for v := range f.graph.Nodes {
-			if !f.endsFrom(v) && (v == p.place || f.leads(p.place, v, -1)) {
+		for v, comes := range f.alive().Reach(p.place) {
+			if comes && v < len(f.graph.Nodes) && f.stuck(v) {
 				return false
 			}
 		}
@@ -108,33 +108,6 @@ func (f *facts) obeys(p *policy) bool {
 		return ok && value == false
 	}
 	return false
-}
-
-// endsFrom reports whether a way that conditions leave open leads from a node to END,
-// computed for all nodes at once.
-func (f *facts) endsFrom(v int) bool {
-	if f.theEnding == nil {
-		size := len(f.graph.Nodes) + 2
-		before := make([][]int, size)
-		for v := range f.graph.Nodes {
-			for _, next := range f.alive(v) {
-				before[next] = append(before[next], v)
-			}
-		}
-		f.theEnding = make([]bool, size)
-		f.theEnding[f.End] = true
-		for todo := []int{f.End}; len(todo) > 0; {
-			at := todo[0]
-			todo = todo[1:]
-			for _, v := range before[at] {
-				if !f.theEnding[v] {
-					f.theEnding[v] = true
-					todo = append(todo, v)
-				}
-			}
-		}
-	}
-	return f.theEnding[v]
 }
 
 // meetsFork reports whether a branch may come to one of two vertices after another has come
@@ -153,12 +126,10 @@ func (f *facts) meetsFork(x, y int) bool {
 // forksTo reports whether ways lead to both of two vertices from the branches that some
 // node starts.
 func (f *facts) forksTo(x, y int) bool {
+	toX, toY := f.before(x), f.before(y)
 	for v, groups := range f.flow().Groups {
 		fans := slices.ContainsFunc(groups, func(g controlflow.Group) bool { return len(g.Targets) > 1 || g.Subset })
-		if !fans || !f.flow().Reached[v] {
-			continue
-		}
-		if f.leads(v, x, -1) && f.leads(v, y, -1) {
+		if fans && f.flow().Reached[v] && toX[v] && toY[v] {
 			return true
 		}
 	}

@@ -27,7 +27,7 @@ func (f *facts) atMost(p *policy) {
 	if size > 1 || slices.Contains(free.Next(p.place), p.place) {
 		if f.canRun(p) {
 			f.report(p.at.Span, "%q can run more than %s: nothing bounds the cycle %s", n.ID.Value, plural(p.limit, "time"),
-				f.pathText(cycleThrough(free, of, p.place)))
+				f.pathText(cycleThrough(free, p.place)))
 		}
 		return
 	}
@@ -48,7 +48,7 @@ func (f *facts) atMost(p *policy) {
 // the policy allows.
 func (f *facts) canRun(p *policy) bool {
 	h := &pathSearch{f: f, through: -1, to: p.place, visits: p.limit}
-	path := h.path()
+	path := h.ponder(maxSearchStates)
 	return (path != nil || !h.all) && f.witness(p, path, nil) != nil
 }
 

@@ -72,8 +72,11 @@ func (f *facts) tooFewCome() {
 				continue
 			}
 			for _, n := range f.graph.Nodes {
-				if n.Join == nil || n.Join.Wait == "all" || n.Join.Wait == "any" || n.Join.Count != len(g.Targets) || !f.onlyFrom(v, n.Index) ||
-					slices.ContainsFunc(g.Targets, func(first int) bool { return first != n.Index && !f.leads(first, n.Index, -1) }) {
+				if n.Join == nil || n.Join.Wait == "all" || n.Join.Wait == "any" || n.Join.Count != len(g.Targets) || !f.onlyFrom(v, n.Index) {
+					continue
+				}
+				before := f.before(n.Index)
+				if slices.ContainsFunc(g.Targets, func(first int) bool { return first != n.Index && !before[first] }) {
 					continue
 				}
 				for _, first := range g.Targets {
@@ -95,10 +98,10 @@ func (f *facts) onlyFrom(fork, node int) bool {
 	if !f.flow().Dominators().Covers(fork, node) {
 		return false
 	}
-	before := f.flow().Reverse.Reach(node)
+	before, behind := f.flow().Reverse.Reach(node), f.alive().Reach(fork)
 	for v, groups := range f.flow().Groups {
 		fans := slices.ContainsFunc(groups, func(g controlflow.Group) bool { return len(g.Targets) > 1 || g.Subset })
-		if fans && v != fork && before[v] && f.leads(fork, v, -1) {
+		if fans && v != fork && before[v] && behind[v] {
 			return false
 		}
 	}
@@ -115,14 +118,7 @@ func (f *facts) endsPast(first, node int) []int {
 		if v == node || v >= len(f.graph.Nodes) || f.graph.Nodes[v].Kind.Value == "fail" {
 			return nil
 		}
-		var out []int
-		groups := f.flow().Groups[v]
-		for i := range groups {
-			if groups[i].Kind != controlflow.OnFailure && !f.isDead(&groups[i]) {
-				out = append(out, groups[i].Targets...)
-			}
-		}
-		return out
+		return f.calm(v)
 	}
 	return shortest(next, len(f.graph.Nodes)+2, first, f.End)
 }

@@ -102,8 +102,14 @@ func (f *facts) requireBefore(p *policy) {
 			path = f.witness(p, path, w)
 		}
 	}
-	if path == nil && (f.leads(f.Start(), p.place, p.subject) || f.skipsUnmade(p.subject)) {
-		path = f.trusting(p, w.keys, shortest(f.aliveWithout(p.subject), len(f.graph.Nodes)+2, f.Start(), p.place))
+	around := shortest(func(v int) []int {
+		if v == p.subject {
+			return nil
+		}
+		return f.alive().Next(v)
+	}, len(f.graph.Nodes)+2, f.Start(), p.place)
+	if path == nil && (around != nil || f.skipsUnmade(p.subject)) {
+		path = f.trusting(p, w.keys, around)
 	}
 	if path != nil {
 		f.report(p.at.Span, "%q is reached without a success of %q on the path %s", f.Name(p.place), f.Name(p.subject), f.pathText(path))
@@ -112,12 +118,13 @@ func (f *facts) requireBefore(p *policy) {
 
 func (f *facts) forbidAfter(p *policy) {
 	w := f.wary(p.place)
-	h := &pathSearch{f: f, allows: func(q *searched, g *controlflow.Group) bool { return !q.passed || w.allows(q.at, g, q.know) }, through: p.place, to: p.subject}
-	path := h.path()
+	h := &pathSearch{f: f, through: p.place, to: p.subject}
+	h.allows = func(q *searched, g *controlflow.Group, _ onward) bool { return !q.passed || w.allows(q.at, g, q.know) }
+	path := h.ponder(maxSearchStates)
 	if path != nil {
 		path = f.witness(p, path, w)
 	}
-	if path == nil && (f.forks() != nil || f.leads(p.place, p.subject, -1)) {
+	if path == nil && (f.forks() != nil || f.leads(p.place, p.subject)) {
 		path = f.trusting(p, w.keys, nil)
 	}
 	if path != nil {
@@ -134,30 +141,21 @@ func (f *facts) forbidAfter(p *policy) {
 // reachFrom asks, for END, for a way after the place from which END can't be
 // reached any more; for a node, whether it can be reached from the place at all.
 func (f *facts) reachFrom(p *policy) {
-	w := f.flow()
-	if !w.Reached[p.place] {
+	if !f.flow().Reached[p.place] {
 		return
 	}
-	size := len(f.graph.Nodes) + 2
-	if shortest(f.alive, size, p.place, p.subject) == nil {
+	if p.place != p.subject && !f.leads(p.place, p.subject) {
 		f.report(p.at.Span, "%q can't be reached from %q", f.Name(p.subject), f.Name(p.place))
 		return
 	}
 	if p.subject != f.End {
 		return
 	}
-	h := &pathSearch{f: f, through: p.place, to: -1}
-	lost := make(map[int]bool)
-	h.stop = func(v int) bool {
-		if _, known := lost[v]; !known {
-			lost[v] = v != f.End && shortest(f.alive, size, v, f.End) == nil
-		}
-		return lost[v]
-	}
-	h.allows = func(at *searched, g *controlflow.Group) bool {
+	h := &pathSearch{f: f, through: p.place, stop: f.stuck}
+	h.allows = func(at *searched, g *controlflow.Group, _ onward) bool {
 		return at.at != p.place || g.Kind != controlflow.OnFailure
 	}
-	if path := h.path(); path != nil && f.runs(p, explore.Question{Guide: path, Found: f.getsLost(p, h.stop, false)}).Found {
+	if path := h.ponder(maxSearchStates); path != nil && f.runs(p, explore.Question{Guide: path, Found: f.getsLost(p, false)}).Found {
 		f.report(p.at.Span, "END can't be reached any more after %q on the path %s", f.Name(p.place), f.pathText(path))
 	}
 }
@@ -190,69 +188,6 @@ func passes(run, path []int) bool {
 	return len(path) == 0
 }
 
-// alive lists the targets of a node that are not proven to be out of reach.
-func (f *facts) alive(v int) []int {
-	var out []int
-	if v < len(f.graph.Nodes) {
-		groups := f.flow().Groups[v]
-		for i := range groups {
-			if !f.isDead(&groups[i]) {
-				out = append(out, groups[i].Targets...)
-			}
-		}
-	}
-	return out
-}
-
-// leads reports whether there is a way of at least one edge from one vertex to
-// another that does not pass a third.
-func (f *facts) leads(from, to, without int) bool {
-	if from == without {
-		return false
-	}
-	for _, v := range f.alive(from) {
-		if v == to || v != without && shortest(f.aliveWithout(without), len(f.graph.Nodes)+2, v, to) != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// aliveWithout is alive with no way on from one vertex.
-func (f *facts) aliveWithout(without int) func(v int) []int {
-	return func(v int) []int {
-		if v == without {
-			return nil
-		}
-		return f.alive(v)
-	}
-}
-
-// before reports which vertices have a way of at least one edge to a vertex.
-func (f *facts) before(to int) []bool {
-	if f.intoAlive == nil {
-		f.intoAlive = make([][]int, len(f.graph.Nodes)+2)
-		for v := range f.graph.Nodes {
-			for _, w := range f.alive(v) {
-				f.intoAlive[w] = append(f.intoAlive[w], v)
-			}
-		}
-	}
-	out := make([]bool, len(f.graph.Nodes)+2)
-	todo := []int{to}
-	for len(todo) > 0 {
-		w := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		for _, v := range f.intoAlive[w] {
-			if !out[v] {
-				out[v] = true
-				todo = append(todo, v)
-			}
-		}
-	}
-	return out
-}
-
 // trusting is a run that breaks a policy although conditions do their work: those
 // over the state keys that it names see only what the graph itself writes, those
 // over visits and steps what the run has come to. It is tried along a path first, unless
@@ -275,7 +210,7 @@ func (f *facts) neverAt(p *policy) {
 	}
 	h := &pathSearch{f: f, through: -1, to: p.place}
 	h.accept = func(k *knowledge) bool { return k.entails(p.place, p.never) }
-	path := h.path()
+	path := h.ponder(maxSearchStates)
 	if path != nil {
 		path = f.witness(p, path, nil)
 	}
@@ -285,7 +220,7 @@ func (f *facts) neverAt(p *policy) {
 	}
 	if path == nil && f.watches(p, keys) {
 		h.accept = func(k *knowledge) bool { return k.mayHold(p.place, p.never) }
-		path = f.witness(p, h.path(), nil)
+		path = f.witness(p, h.ponder(maxSearchStates), nil)
 	}
 	if path != nil {
 		f.report(p.at.At(0, len(p.at.Value)), "%q is true at %q on the path %s", p.at.Value, f.Name(p.place), f.pathText(path))

@@ -98,35 +98,3 @@ func (f *facts) branchesExceed(limit int, at spec.Span) {
 			limit, plural(int(least), "step"), strings.Join(path, ", "))
 	}
 }
-
-// shortest is a shortest path by breadth-first search, both ends included;
-// nil when there is none.
-func shortest(next func(int) []int, n, from, to int) []int {
-	parent := make([]int, n)
-	for i := range parent {
-		parent[i] = -1
-	}
-	parent[from] = from
-	todo := []int{from}
-	for len(todo) > 0 && parent[to] < 0 {
-		v := todo[0]
-		todo = todo[1:]
-		for _, w := range next(v) {
-			if parent[w] < 0 {
-				parent[w] = v
-				todo = append(todo, w)
-			}
-		}
-	}
-	if parent[to] < 0 {
-		return nil
-	}
-	var path []int
-	for v := to; ; v = parent[v] {
-		path = append(path, v)
-		if v == from {
-			slices.Reverse(path)
-			return path
-		}
-	}
-}

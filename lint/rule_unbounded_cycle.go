@@ -5,7 +5,6 @@ package lint
 import (
 	"slices"
 
-	"github.com/graphrun/graphrun/internal/graphalg"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -78,30 +77,4 @@ func (f *facts) freeCycles() []freeCycle {
 		out = append(out, freeCycle{v, f.endless(free, of, group)})
 	}
 	return out
-}
-
-// cycleThrough is a shortest cycle through v inside its component.
-func cycleThrough(g *graphalg.Digraph, of []int, v int) []int {
-	parent := map[int]int{}
-	todo := []int{v}
-	for len(todo) > 0 {
-		x := todo[0]
-		todo = todo[1:]
-		for _, t := range g.Next(x) {
-			if t == v {
-				path := []int{v}
-				for ; x != v; x = parent[x] {
-					path = append(path, x)
-				}
-				path = append(path, v)
-				slices.Reverse(path)
-				return path
-			}
-			if _, seen := parent[t]; !seen && of[t] == of[v] {
-				parent[t] = x
-				todo = append(todo, t)
-			}
-		}
-	}
-	return []int{v, v}
 }

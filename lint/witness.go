@@ -76,7 +76,7 @@ func (f *facts) runs(p *policy, q explore.Question) explore.Answer {
 		q.Visits = map[int]int{p.place: p.limit + 1}
 		q.More = p.place
 		if len(q.Guide) == 0 {
-			q.Guide = shortest(f.alive, len(f.graph.Nodes)+2, f.Start(), p.place)
+			q.Guide = f.wayTo(p.place)
 		}
 	}
 	a := explore.Explore(q)
@@ -95,9 +95,9 @@ func (f *facts) runs(p *policy, q explore.Question) explore.Answer {
 }
 
 // getsLost tells of a run whether it has come, by a way from the policy's node, to a
-// node from which END can't be reached; failed says whether a failure of the policy's
-// node begins such a way, too.
-func (f *facts) getsLost(p *policy, lost func(v int) bool, failed bool) func(r *explore.Run) bool {
+// node that is stuck; failed says whether a failure of the policy's node begins such a way,
+// too.
+func (f *facts) getsLost(p *policy, failed bool) func(r *explore.Run) bool {
 	const due, runs = 0, 1 // a branch from the policy's node comes to a node, or is at it
 	mark := func(v, what int) int { return 2*v + what }
 	return func(r *explore.Run) bool {
@@ -119,7 +119,7 @@ func (f *facts) getsLost(p *policy, lost func(v int) bool, failed bool) func(r *
 				if !r.Marked(mark(v, due)) {
 					continue
 				}
-				if lost(v) {
+				if f.stuck(v) {
 					return true
 				}
 				r.Unmark(mark(v, due))
