@@ -32,7 +32,7 @@ const (
 	TreeChoice
 	// TreeCall is a call of the function Name on Args, without predicates.
 	TreeCall
-	// TreeOther is any other part. Name is its text.
+	// TreeOther is any other part. Name is its text, and Args are none.
 	TreeOther
 )
 
@@ -48,6 +48,9 @@ type Tree struct {
 	Args  []*Tree
 	// Type is what is known of a path's value; any for other parts.
 	Type Type
+	// Over and Body are, of a TreeOther that asks for something of each element of a
+	// list, the list and what is asked: the path of an element begins with "#".
+	Over, Body *Tree
 }
 
 // partID is the Value of a TreeOther that tells parts of equal text apart.
@@ -169,6 +172,8 @@ func (b *treeBuilder) build(n ast.Node) *Tree {
 		return b.constant(n.Value)
 	case *ast.IdentifierNode:
 		return b.name(n)
+	case *ast.PointerNode:
+		return b.path([]string{"#" + n.Name}, Any())
 	case *ast.ChainNode:
 		return b.build(n.Node)
 	case *ast.MemberNode:
@@ -240,8 +245,10 @@ func (b *treeBuilder) unary(n *ast.UnaryNode) *Tree {
 
 func (b *treeBuilder) call(n ast.Node, name string, args []ast.Node) *Tree {
 	for _, a := range args {
-		if _, ok := a.(*ast.PredicateNode); ok {
-			return b.other(n)
+		if of, ok := a.(*ast.PredicateNode); ok {
+			t := b.other(n)
+			t.Over, t.Body = b.build(args[0]), b.build(of.Node)
+			return t
 		}
 	}
 	return b.with(b.part(TreeCall, name), args...)

@@ -123,11 +123,11 @@ func (f *facts) isCounter(v int, w *dataflow.Write) bool {
 		return number || typ.IsList() || key.Reducer.Value == "append"
 	case w.Value != nil && dataflow.ReadsKey(w.Value, key.Name.Value):
 		return true
-	case typ.IsList():
-		return !isModel(n)
-	case !number:
+	case isModel(n), n.Kind.Value == "human": // they don't count
 		return false
-	case isModel(n):
+	case typ.IsList():
+		return true
+	case !number:
 		return false
 	case n.Kind.Value == "set":
 		return w.Value != nil && dataflow.AsksProgress(w.Value)

@@ -259,7 +259,7 @@ func (r *ranking) bounds(t *eval.Tree, holds bool, a cycleArc) bool {
 		if (t.Name == "and") == holds {
 			return left || r.bounds(t.Args[1], holds, a)
 		}
-		return left && r.bounds(t.Args[1], holds, a)
+		return (left || r.needs(a, t.Args[0], !holds)) && (r.bounds(t.Args[1], holds, a) || r.needs(a, t.Args[1], !holds))
 	}
 	for i := range 2 {
 		op := comparison(t.Name, i == 1, holds)
@@ -281,6 +281,14 @@ func (r *ranking) bounds(t *eval.Tree, holds bool, a cycleArc) bool {
 // everywhere reports whether all ways on from a node need that outcome of a condition,
 // those too that are taken only so often.
 func (r *ranking) everywhere(t *eval.Tree, holds bool, a cycleArc) bool {
+	return !slices.ContainsFunc(r.all, func(other cycleArc) bool { return other.from == a.from && !r.needs(other, t, holds) })
+}
+
+// needs reports whether a way is taken only where a condition has an outcome.
+func (r *ranking) needs(a cycleArc, t *eval.Tree, holds bool) bool {
+	if t.Op == eval.TreeUnary && t.Name == "not" {
+		return r.needs(a, t.Args[0], !holds)
+	}
 	key := t.Key()
 	var asks func(t *eval.Tree, outcome bool) bool
 	asks = func(t *eval.Tree, outcome bool) bool {
@@ -292,14 +300,7 @@ func (r *ranking) everywhere(t *eval.Tree, holds bool, a cycleArc) bool {
 		}
 		return outcome == holds && t.Key() == key
 	}
-	for _, other := range r.all {
-		if other.from == a.from && !slices.ContainsFunc(r.outcomes(other), func(o held) bool {
-			return asks(o.program.Tree(), o.holds)
-		}) {
-			return false
-		}
-	}
-	return true
+	return slices.ContainsFunc(r.outcomes(a), func(o held) bool { return asks(o.program.Tree(), o.holds) })
 }
 
 // fixed reports whether a value stays the same on the cycles of a way.

@@ -4,7 +4,6 @@
 package solve
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,43 +30,65 @@ var predicate = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(any|all|none|one)\(((?:state\.)?([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)), `)
 })
 
-// elementwise matches a question about each element alone, compared with constants.
-var elementwise = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(any|all|none|one)\((?:state\.)?([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*), # (==|!=|in) (.*)\)$`)
-})
-
 // decided is the answer to a question about the elements of a list that the values which
 // they may have decide; a list that is null or empty has none.
 func (s *solver) decided(t *eval.Tree) (answer, known bool) {
 	if t.Op == eval.TreeBinary && t.Name == "in" && t.Args[0].Op == eval.TreeConst && t.Args[1].Op == eval.TreePath {
-		items := s.problem.Domain(t.Args[1].Path, t.Args[1].Type).Items
+		items := s.items(t.Args[1]).Values
 		return false, items != nil && !slices.ContainsFunc(items, func(v any) bool { return canonical(v) == canonical(t.Args[0].Value) })
 	}
-	found := elementwise().FindStringSubmatch(t.Name)
-	if t.Op != eval.TreeOther || found == nil {
-		return false, false
+	some, every, ok := s.among(t)
+	switch name, _, _ := strings.Cut(t.Name, "("); {
+	case !ok:
+	case name == "any" && !some, name == "one" && !some:
+		return false, true
+	case name == "none" && !some, name == "all" && every:
+		return true, true
 	}
-	items := s.problem.Domain(strings.Split(found[2], "."), eval.Any()).Items
-	list, named := found[4], found[3] == "in"
-	if !named {
-		list = "[" + list + "]"
+	return false, false
+}
+
+// among reports whether what a question asks of each element holds of some of the values
+// that they may have, and of every one; not ok when that is not known.
+func (s *solver) among(t *eval.Tree) (some, every, ok bool) {
+	if t.Over == nil || t.Over.Op != eval.TreePath {
+		return false, false, false
 	}
-	var constants []any
-	if items == nil || json.Unmarshal([]byte(list), &constants) != nil {
-		return false, false
+	values, ok := s.elements(t)
+	every = true
+	for _, v := range values {
+		holds, known := Partial(t.Body, func([]string) (any, bool) { return v, true })
+		some, every, ok = some || holds == true, every && holds == true, ok && known
 	}
-	some, every := false, true
-	for _, v := range items {
-		holds := slices.Contains(constants, canonical(v)) == (found[3] != "!=")
-		some, every = some || holds, every && holds
+	return some, every, ok
+}
+
+// elements are the values that the one thing may have which a question reads of each
+// element; not ok when they are not known, or more is read.
+func (s *solver) elements(t *eval.Tree) (values []any, ok bool) {
+	var path []string
+	plain := true
+	t.Body.Each(func(part *eval.Tree) {
+		switch {
+		case part.Op == eval.TreePath && (path == nil || slices.Equal(path, part.Path)):
+			path = part.Path
+		case part.Op == eval.TreePath, part.Op == eval.TreeOther:
+			plain = false
+		}
+	})
+	if !plain || path == nil || path[0] != "#" {
+		return nil, false
 	}
-	switch found[1] {
-	case "any", "one":
-		return false, !some
-	case "none":
-		return true, !some
+	values = s.items(t.Over, path[1:]...).Values
+	if len(path) > 1 && values != nil { // an element may be without it
+		values = append(slices.Clip(values), nil)
 	}
-	return true, every
+	return values, values != nil
+}
+
+// items is what is known of the elements of a list, or of a member of each.
+func (s *solver) items(list *eval.Tree, member ...string) Domain {
+	return s.problem.Domain(slices.Concat(list.Path, []string{"[0]"}, member), eval.Any())
 }
 
 // asked is a question about the elements of a list: of an empty one, whose length is
@@ -109,6 +130,9 @@ var counted = sync.OnceValue(func() *regexp.Regexp {
 // count is how many elements of a list a predicate holds of: no more than there are,
 // where the length is asked for too.
 func (s *solver) count(t *eval.Tree) *formula {
+	if some, _, ok := s.among(t); ok && !some {
+		return s.formula(formula{op: opConst, value: 0.})
+	}
 	found := s.variable(s.variableOf(t.Key(), Domain{Kind: Int, HasMin: true}))
 	match := counted().FindStringSubmatch(t.Name)
 	if s.measured == nil || match == nil || s.measured[match[1]] == nil {

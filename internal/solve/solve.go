@@ -44,8 +44,6 @@ type Domain struct {
 	MinLen, MaxLen int
 	// Null says that it may be null although its kind is another.
 	Null bool
-	// Items, when not nil, are all the values that elements of a list may have.
-	Items []any
 	// Element is the kind of the elements of a list, as far as it is known.
 	Element Kind
 	// Why puts a bound into words, for reasons: "step is at least 4 here".

@@ -49,9 +49,6 @@ func OfSchema(doc map[string]any, name string, rest []string, typ eval.Type) sol
 		d.Values, d.Why = values, name+" is "+OneOf(values)
 		return d
 	}
-	if items, _ := doc["items"].(map[string]any); doc["type"] == "array" && items != nil {
-		d.Items, _ = Literals(items)
-	}
 	switch doc["type"] {
 	case "array":
 		d.MinLen, _ = doc["minItems"].(int)
