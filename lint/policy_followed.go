@@ -27,6 +27,9 @@ func (f *facts) follows(p *policy) bool {
 	case "max_visits":
 		breach.visits = p.limit
 	case "reach":
+		if p.subject != f.End {
+			return false // a way is all that is asked for
+		}
 		breach.through, breach.stop = p.place, f.stuck
 	case "never":
 		breach.accept = func(k *knowledge) bool { return p.never == nil || k.mayHold(p.place, p.never) }

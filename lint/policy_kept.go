@@ -23,21 +23,18 @@ type proof struct {
 	how    string
 }
 
-// keeps tells how it is proven that every run keeps a policy, or else what stands in
-// the way.
-func (f *facts) keeps(p *policy) (how, why string) {
+// keeps tells how it is proven, without a run, that every run keeps a policy; empty when
+// it is not.
+func (f *facts) keeps(p *policy) string {
 	switch {
 	case f.obeys(p):
-		return "the shape of the graph keeps it", ""
+		return "the shape of the graph keeps it"
 	case f.follows(p):
-		return "the conditions on every path keep it", ""
+		return "the conditions on every path keep it"
 	case f.countsTo(p):
-		return "limits and conditions on visits, steps and numbers in the state keep it", ""
+		return "limits and conditions on visits, steps and numbers in the state keep it"
 	}
-	if why = f.triesAll(p); why != "" {
-		return "", why
-	}
-	return "each run was tried that inputs, results and their order allow", ""
+	return ""
 }
 
 // triesAll tells what stands in the way of trying every run; empty when each was tried
@@ -95,7 +92,7 @@ func (f *facts) obeys(p *policy) bool {
 		return !f.flow().Cyclic[p.place] && !slices.Contains(f.flow().Cyclic, true) && !f.flow().FansOut
 	case "reach":
 		if p.subject != f.End {
-			return true // a way is all that is asked for
+			return p.place == p.subject || f.leads(p.place, p.subject)
 		}
 		for v, comes := range f.alive().Reach(p.place) {
 			if comes && v < len(f.graph.Nodes) && f.stuck(v) {

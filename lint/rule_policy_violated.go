@@ -38,9 +38,7 @@ func checkPolicyViolated(f *facts) {
 		return
 	}
 	var open []policy
-	all := f.policies(nil)
-	for i, p := range all {
-		f.waiting = len(all) - i
+	for _, p := range f.policies(nil) {
 		if f.flow().Anywhere {
 			f.undecided = append(f.undecided, doubt{p, "where some nodes lead is known at run time only"})
 			continue
@@ -49,17 +47,26 @@ func checkPolicyViolated(f *facts) {
 			f.undecided = append(f.undecided, doubt{p, "the graph is too large to ask of every policy"})
 			continue
 		}
-		said := len(f.found)
-		if f.refute(&p); len(f.found) == said {
+		if how := f.keeps(&p); how != "" { // as most policies are, and runs take long to try
+			f.kept = append(f.kept, proof{p, how})
+		} else {
 			open = append(open, p)
 		}
 	}
+	unbroken := open[:0]
+	for i, p := range open {
+		f.waiting = len(open) - i
+		said := len(f.found)
+		if f.refute(&p); len(f.found) == said {
+			unbroken = append(unbroken, p)
+		}
+	}
 	f.waiting = 0
-	for i := range open { // proofs may use up the steps that breaches of others are found with
-		if how, why := f.keeps(&open[i]); why != "" {
-			f.undecided = append(f.undecided, doubt{open[i], why})
+	for i := range unbroken { // proofs may use up the steps that breaches of others are found with
+		if why := f.triesAll(&unbroken[i]); why != "" {
+			f.undecided = append(f.undecided, doubt{unbroken[i], why})
 		} else {
-			f.kept = append(f.kept, proof{open[i], how})
+			f.kept = append(f.kept, proof{unbroken[i], "each run was tried that inputs, results and their order allow"})
 		}
 	}
 }
