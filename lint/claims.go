@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/solve"
 )
 
@@ -37,25 +38,31 @@ func (k *knowledge) decides(p *eval.Program) bool {
 // of the solver.
 const costOfClaim = 20
 
-// possible reports whether a condition can have an outcome, given what is known:
-// of what it reads, and of what that hangs together with.
-func (k *knowledge) possible(c claim) bool {
+// related adds to some claims those that hang together with state keys, directly or by
+// others, the latest first; names are all these keys, codes those of what was added.
+func (k *knowledge) related(claims []solve.Claim, keys []string) (all []solve.Claim, names []string, codes []int) {
 	const most = 40 // older ones are left out: a long path is rather taken for possible
-	list := []solve.Claim{c.Claim}
-	roots := slices.Clone(c.roots)
+	names, codes = slices.Clone(keys), make([]int, 0, few)
 	used := make([]bool, len(k.claims))
-	codes := append(make([]int, 0, few), c.code())
-	for again := true; again && len(list) <= most; {
+	for again := true; again && len(claims) <= most; {
 		again = false
-		for i := len(k.claims) - 1; i >= 0 && len(list) <= most; i-- {
+		for i := len(k.claims) - 1; i >= 0 && len(claims) <= most; i-- {
 			old := &k.claims[i]
-			if used[i] || !slices.ContainsFunc(old.roots, func(name string) bool { return slices.Contains(roots, name) }) {
+			if used[i] || !slices.ContainsFunc(old.roots, func(name string) bool { return slices.Contains(names, name) }) {
 				continue
 			}
 			used[i], again = true, true
-			list, roots, codes = append(list, old.Claim), append(roots, old.roots...), append(codes, old.code())
+			claims, names, codes = append(claims, old.Claim), append(names, old.roots...), append(codes, old.code())
 		}
 	}
+	return claims, names, codes
+}
+
+// possible reports whether a condition can have an outcome, given what is known:
+// of what it reads, and of what that hangs together with.
+func (k *knowledge) possible(c claim) bool {
+	list, roots, codes := k.related([]solve.Claim{c.Claim}, c.roots)
+	codes = append(codes, c.code())
 	before := k.f.solver.Spent
 	decide := func() bool {
 		_, possible := k.f.solver.Model(list, solve.Problem{Domain: k.domain, Valid: (&site{f: k.f, failed: true}).valid})
@@ -69,6 +76,43 @@ func (k *knowledge) possible(c claim) bool {
 	}
 	k.f.weighed += costOfClaim + len(k.claims) + k.f.solver.Spent - before
 	return possible
+}
+
+// mayCome reports whether conditions may come out so where they are tried, given what is
+// known there.
+func (k *knowledge) mayCome(at site, claims ...solve.Claim) bool {
+	var roots []string
+	for _, c := range claims {
+		c.Tree.Each(func(t *eval.Tree) {
+			if t.Op == eval.TreePath {
+				roots = append(roots, t.Path[0])
+			}
+		})
+	}
+	claims, _, _ = k.related(claims, roots)
+	_, possible := k.f.solver.Model(claims, solve.Problem{Valid: at.valid, Domain: func(path []string, typ eval.Type) solve.Domain {
+		_, counted := k.counted(path)
+		if _, known := k.values[path[0]]; counted || known {
+			return k.domain(path, typ)
+		}
+		out := at.domain(path, typ)
+		if key := k.f.graph.Key(path[0]); key != nil && len(path) == 1 && k.filled[path[0]] {
+			out.Null = domain.AllowsNull(key.Schema)
+		}
+		return out
+	}})
+	return possible
+}
+
+// after is what is known once a node has run and succeeded, for which this is known
+// before; nil when it can't.
+func (k *knowledge) after(v int) *knowledge {
+	out := k.clone()
+	if out.run(v); out.counts.refused || out.bad {
+		return nil
+	}
+	out.leave(v)
+	return out
 }
 
 // question tells claims apart for which something else may be found out.

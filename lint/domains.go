@@ -83,7 +83,7 @@ func (s *site) failureKinds() solve.Domain {
 		d.Why = "error.kind is one of those in which " + s.node.Kind.Value + " nodes fail"
 	}
 	for _, kind := range spec.FailureKinds() {
-		if s.node == nil || failsAs(s.node, kind) {
+		if s.node == nil || s.node.FailsAs(kind) {
 			d.Values = append(d.Values, kind)
 		}
 	}
@@ -198,16 +198,15 @@ func (s *site) step() solve.Domain {
 
 // output is the domain of the node's output, or of a part of it.
 func (s *site) output(rest []string, typ eval.Type) solve.Domain {
-	if doc := outputSchema(s.node); doc != nil && !s.node.Each.IsSet() {
+	if doc := domain.OutputSchema(s.node); doc != nil && !s.node.Each.IsSet() {
 		d := domain.OfSchema(doc, "output", rest, typ)
 		d.Null = len(rest) > 1 || len(rest) == 1 && !domain.Requires(doc, rest[0]) || domain.AllowsNull(doc)
 		return d
 	}
-	if !s.node.Each.IsSet() {
-		if d, ok := undeclaredOutput(s.node, rest); ok {
-			d.Why = strings.Join(append([]string{"output"}, rest...), ".") + " is " + domain.Words(d)
-			return d
-		}
+	if doc := domain.Yields(s.node, rest); doc != nil && !s.node.Each.IsSet() {
+		d := domain.OfSchema(doc, strings.Join(append([]string{"output"}, rest...), "."), nil, typ)
+		d.Null = domain.AllowsNull(doc)
+		return d
 	}
 	return domain.OfType(typ)
 }
@@ -219,8 +218,8 @@ func (s *site) valid(path []string, value any) bool {
 	switch key := s.f.graph.Key(path[0]); {
 	case key != nil:
 		doc = key.Schema
-	case path[0] == "output" && outputSchema(s.node) != nil:
-		doc = outputSchema(s.node)
+	case path[0] == "output" && domain.OutputSchema(s.node) != nil:
+		doc = domain.OutputSchema(s.node)
 	default:
 		return true
 	}
@@ -230,10 +229,7 @@ func (s *site) valid(path []string, value any) bool {
 	}
 	compiled, known := s.f.schemas[name]
 	if !known {
-		for _, part := range rest {
-			doc = domain.Subschema(doc, part)
-		}
-		if doc != nil {
+		if doc = domain.Part(doc, rest); doc != nil {
 			compiled, _ = schema.Compile(doc)
 		}
 		if s.f.schemas == nil {

@@ -6,9 +6,7 @@ package lint
 import (
 	"slices"
 
-	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
-	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/analysis/explore"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -87,42 +85,6 @@ func (k *knowledge) mayMissAll(d *judgement) bool {
 	for i, p := range d.conditions {
 		claims[i].Tree = p.Tree()
 	}
-	return k.mayCome(d, claims...)
-}
-
-// mayCome reports whether conditions of a decision may come out so after a visit for which
-// this is known before.
-func (k *knowledge) mayCome(d *judgement, claims ...solve.Claim) bool {
-	after := k.clone()
-	if after.run(d.site.node.Index); after.counts.refused || after.bad {
-		return false
-	}
-	after.leave(d.site.node.Index)
-	at := d.site
-	domain := func(path []string, typ eval.Type) solve.Domain {
-		_, counted := after.counted(path)
-		if _, known := after.values[path[0]]; counted || known {
-			return after.domain(path, typ)
-		}
-		out := at.domain(path, typ)
-		if key := k.f.graph.Key(path[0]); key != nil && len(path) == 1 && after.filled[path[0]] {
-			out.Null = domain.AllowsNull(key.Schema)
-		}
-		return out
-	}
-	var roots []string
-	for _, p := range d.conditions {
-		for _, r := range p.Reads() {
-			roots = append(roots, r.Path[0])
-		}
-	}
-	for i := range after.claims {
-		c := &after.claims[i]
-		asked := slices.ContainsFunc(c.roots, func(name string) bool { return slices.Contains(roots, name) })
-		if asked && !slices.ContainsFunc(c.roots, func(name string) bool { return k.f.graph.Key(name).Once }) {
-			claims = append(claims, c.Claim)
-		}
-	}
-	_, possible := k.f.solver.Model(claims, solve.Problem{Domain: domain, Valid: at.valid})
-	return possible
+	after := k.after(d.site.node.Index)
+	return after != nil && after.mayCome(d.site, claims...)
 }

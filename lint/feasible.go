@@ -185,24 +185,22 @@ func (k *knowledge) leave(v int) {
 // scalars.
 func (k *knowledge) holds(name string, value *bind.Value) {
 	key := k.f.graph.Key(name)
-	values, ok := scalarsOf(value)
+	d, ok := scalarsOf(value)
 	if !ok || key == nil || !dataflow.Replaces(key) {
 		return
 	}
 	if k.values == nil {
 		k.values = map[string][]any{}
 	}
-	k.values[name] = values
+	k.values[name] = d.Values
 }
 
 // scalarsOf are the scalars that a bound value is one of.
-func scalarsOf(b *bind.Value) ([]any, bool) {
+func scalarsOf(b *bind.Value) (solve.Domain, bool) {
 	if b.IsConst() {
-		d, ok := domain.OfValues([]any{b.Const()})
-		return d.Values, ok
+		return domain.OfValues([]any{b.Const()})
 	}
-	d, ok := domain.OfChoice(b.Program())
-	return d.Values, ok
+	return domain.OfChoice(b.Program())
 }
 
 // domain is what is known of a state key on the path.

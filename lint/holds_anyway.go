@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/internal/solve"
 )
 
@@ -23,10 +22,14 @@ func (f *facts) holdsAnyway(d *judgement, k int) bool {
 		if s.at != n.Index {
 			continue
 		}
-		if s.know.mayCome(d, solve.Claim{Tree: p.Tree()}) {
+		after := s.know.after(n.Index)
+		if after == nil {
+			continue
+		}
+		if after.mayCome(d.site, solve.Claim{Tree: p.Tree()}) {
 			return false
 		}
-		met = met || s.know.mayCome(d, solve.Claim{Tree: p.Tree(), Holds: true})
+		met = met || after.mayCome(d.site, solve.Claim{Tree: p.Tree(), Holds: true})
 	}
 	return met
 }
@@ -92,18 +95,12 @@ func (f *facts) tellersOf(key string) []byte {
 			tells[f.From[i]] |= asks
 		}
 	}
-	constant := func(entry bind.Field) bool {
-		if entry.Name != key {
-			return false
-		}
-		_, constant := scalarsOf(&entry.Value)
-		return constant
-	}
 	for _, n := range f.writersOf()[key] {
-		if b := &f.bound.Nodes[n.Index]; slices.ContainsFunc(b.Set, constant) || slices.ContainsFunc(b.Writes, constant) {
-			tells[n.Index] |= setConstant
-		} else {
-			tells[n.Index] |= setUnknown
+		tells[n.Index] |= setUnknown
+		if value := f.boundWrite(n.Index, key); value != nil {
+			if _, constant := scalarsOf(value); constant {
+				tells[n.Index] ^= setUnknown | setConstant
+			}
 		}
 	}
 	f.tellers[key] = tells

@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/internal/suggest"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -53,7 +54,7 @@ func members(n *spec.Node) (names []string, open bool) {
 	if n.Each.IsSet() {
 		return nil, false
 	}
-	return membersOf(outputSchema(n))
+	return membersOf(domain.OutputSchema(n))
 }
 
 // membersOf is members of any schema.

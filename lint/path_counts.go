@@ -126,25 +126,6 @@ func (k *knowledge) counted(path []string) (solve.Domain, bool) {
 // entails reports whether a condition that is tried after a node is sure to
 // hold there.
 func (k *knowledge) entails(v int, p *eval.Program) bool {
-	there := k.clone()
-	there.run(v)
-	there.leave(v)
-	at := site{f: k.f, node: k.f.graph.Nodes[v]}
-	domain := func(path []string, typ eval.Type) solve.Domain {
-		if _, counted := there.counted(path); counted || k.f.graph.Key(path[0]) != nil {
-			return there.domain(path, typ)
-		}
-		return at.domain(path, typ)
-	}
-	if there.counts.refused {
-		return false
-	}
-	claims := make([]solve.Claim, 0, len(there.claims)+1)
-	for i := range there.claims {
-		claims = append(claims, there.claims[i].Claim)
-	}
-	holds := func(outcome bool) bool {
-		return k.f.solver.Possible(append(claims, solve.Claim{Tree: p.Tree(), Holds: outcome}), domain)
-	}
-	return holds(true) && !holds(false)
+	after, at := k.after(v), site{f: k.f, node: k.f.graph.Nodes[v]}
+	return after != nil && after.mayCome(at, solve.Claim{Tree: p.Tree(), Holds: true}) && !after.mayCome(at, solve.Claim{Tree: p.Tree()})
 }

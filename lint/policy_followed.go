@@ -55,23 +55,8 @@ func (f *facts) strays() bool {
 // mayHold reports whether a condition that is tried after a node may hold there, however
 // the node ended; k is what is known when it begins.
 func (k *knowledge) mayHold(v int, p *eval.Program) bool {
-	failed := k.clone()
-	failed.run(v)
-	done := failed.clone()
-	done.leave(v)
 	n := k.f.graph.Nodes[v]
-	return done.holdsAt(site{f: k.f, node: n}, p) || failed.holdsAt(site{f: k.f, node: n, failed: true}, p) || n.OnMaxVisits == "skip"
-}
-
-func (k *knowledge) holdsAt(at site, p *eval.Program) bool {
-	claims := make([]solve.Claim, 0, len(k.claims)+1)
-	for i := range k.claims {
-		claims = append(claims, k.claims[i].Claim)
-	}
-	return k.f.solver.Possible(append(claims, solve.Claim{Tree: p.Tree(), Holds: true}), func(path []string, typ eval.Type) solve.Domain {
-		if _, counted := k.counted(path); counted || k.f.graph.Key(path[0]) != nil {
-			return k.domain(path, typ)
-		}
-		return at.domain(path, typ)
-	})
+	holds, failed, done := solve.Claim{Tree: p.Tree(), Holds: true}, k.clone(), k.after(v)
+	failed.run(v)
+	return n.OnMaxVisits == "skip" || done != nil && done.mayCome(site{f: k.f, node: n}, holds) || failed.mayCome(site{f: k.f, node: n, failed: true}, holds)
 }

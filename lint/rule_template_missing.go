@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -220,7 +221,7 @@ func (f *facts) handed(i int, source *spec.Node) (names []string, ok bool) {
 		return []string{"attempt", "details", "kind", "message", "node"}, true
 	case e.Condition == "always" || source.Each.IsSet():
 		return nil, false
-	case outputSchema(source) != nil:
+	case domain.OutputSchema(source) != nil:
 		return declared(source)
 	}
 	switch source.Kind.Value {

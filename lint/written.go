@@ -4,7 +4,6 @@
 package lint
 
 import (
-	"slices"
 	"strconv"
 
 	"github.com/graphrun/graphrun/eval"
@@ -70,31 +69,11 @@ func (f *facts) writtenBy(n *spec.Node, key string) (solve.Domain, bool) {
 	if n.Each.IsSet() {
 		return solve.Domain{}, false
 	}
-	b := &f.bound.Nodes[n.Index]
-	if n.Kind.Value == "set" {
-		for i := range b.Set {
-			if b.Set[i].Name != key {
-				continue
-			}
-			if b.Set[i].Value.IsConst() {
-				return domain.OfValues([]any{b.Set[i].Value.Const()})
-			}
-			return domain.OfChoice(b.Set[i].Value.Program())
+	if value := f.boundWrite(n.Index, key); value != nil {
+		if p := value.Program(); p != nil && p.Tree().Op == eval.TreePath && p.Tree().Path[0] == "output" {
+			return outputDomain(n, p.Tree().Path[1:])
 		}
-	}
-	for i := range b.Writes {
-		if b.Writes[i].Name != key {
-			continue
-		}
-		p := b.Writes[i].Value.Program()
-		if p == nil {
-			return solve.Domain{}, false
-		}
-		tree := p.Tree()
-		if tree.Op == eval.TreePath && tree.Path[0] == "output" {
-			return outputDomain(n, tree.Path[1:])
-		}
-		return domain.OfChoice(p)
+		return scalarsOf(value)
 	}
 	if d, ok := outputDomain(n, []string{key}); ok {
 		return d, true
@@ -109,25 +88,11 @@ func (f *facts) writtenBy(n *spec.Node, key string) (solve.Domain, bool) {
 // products of what schemas bound, within the bounds of the key's own.
 func (f *facts) rangeWritten(s *site, key *spec.StateKey) (solve.Domain, bool) {
 	d, name := f.wholeDomain(key), key.Name.Value
-	if s.node.Each.IsSet() || d.Values != nil || d.Kind != solve.Int && d.Kind != solve.Number {
+	value := f.boundWrite(s.node.Index, name)
+	if s.node.Each.IsSet() || d.Values != nil || d.Kind != solve.Int && d.Kind != solve.Number || value == nil || value.Program() == nil {
 		return d, false
 	}
-	var p *eval.Program
-	b := &f.bound.Nodes[s.node.Index]
-	values := b.Writes
-	if s.node.Kind.Value == "set" {
-		values = b.Set
-	}
-	for i := range values {
-		if values[i].Name == name {
-			p = values[i].Value.Program()
-			break
-		}
-	}
-	if p == nil {
-		return d, false
-	}
-	known, ok := solve.Interval(p.Tree(), func(path []string, typ eval.Type) solve.Domain {
+	known, ok := solve.Interval(value.Program().Tree(), func(path []string, typ eval.Type) solve.Domain {
 		switch read := f.graph.Key(path[0]); {
 		case read != nil && len(path) == 1 && dataflow.Replaces(read): // what the node sets before fits, too, or it fails
 			return f.wholeDomain(read)
@@ -153,60 +118,11 @@ func (f *facts) rangeWritten(s *site, key *spec.StateKey) (solve.Domain, bool) {
 // outputDomain is what is known of a part of a node's output from its
 // declaration.
 func outputDomain(n *spec.Node, rest []string) (solve.Domain, bool) {
-	doc := outputSchema(n)
+	doc := domain.Yields(n, rest)
 	if doc == nil {
-		return undeclaredOutput(n, rest)
-	}
-	for _, part := range rest {
-		if doc = domain.Subschema(doc, part); doc == nil {
-			return solve.Domain{}, false
-		}
+		return solve.Domain{}, false
 	}
 	d := domain.OfSchema(doc, "", nil, eval.Any())
 	d.Null = domain.AllowsNull(doc)
 	return d, true
-}
-
-// outputSchema is the schema of what a node yields; nil when it declares none.
-// That of a model with tools is about the content only.
-func outputSchema(n *spec.Node) map[string]any {
-	if n.Kind.Value == "llm" && n.Field("tools") != nil {
-		return nil
-	}
-	return n.Output
-}
-
-// undeclaredOutput is what kinds that declare no output schema yield.
-func undeclaredOutput(n *spec.Node, rest []string) (solve.Domain, bool) {
-	switch kind := n.Kind.Value; {
-	case kind == "human" && len(rest) == 0:
-		return humanAnswers(n)
-	case kind == "http" && slices.Equal(rest, []string{"status"}):
-		if expect := n.Field("expect"); expect != nil && expect.Kind == spec.List {
-			return domain.OfValues(expect.Data().([]any))
-		}
-		return solve.Domain{Kind: solve.Int, Min: 200, Max: 299, HasMin: true, HasMax: true}, true
-	case kind == "graph" && slices.Equal(rest, []string{"status"}):
-		return solve.Domain{Values: []any{"completed"}}, true
-	case kind == "graph" && slices.Equal(rest, []string{"quality"}):
-		return solve.Domain{Values: []any{"clean", "degraded"}}, true
-	}
-	return solve.Domain{}, false
-}
-
-// humanAnswers are the answers that a person may give.
-func humanAnswers(n *spec.Node) (solve.Domain, bool) {
-	if choices := n.Field("choices"); choices != nil && choices.Kind == spec.List {
-		values := choices.Data().([]any)
-		if d := n.Field("default"); d != nil {
-			values = append(values, d.Data())
-		}
-		return domain.OfValues(values)
-	}
-	if doc := n.Field("schema"); doc != nil && doc.Kind == spec.Map {
-		if m, ok := doc.Data().(map[string]any); ok {
-			return domain.OfSchema(m, "", nil, eval.Any()), true
-		}
-	}
-	return solve.Domain{}, false
 }

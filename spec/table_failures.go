@@ -50,3 +50,28 @@ func FailureKinds() []string {
 	}
 	return names
 }
+
+// FailsAs reports whether a node may fail with an error of a kind. Tools, agents and
+// kinds of Go programs may with any.
+func (n *Node) FailsAs(kind string) bool {
+	switch n.Kind.Value {
+	case "exec", "http", "llm", "graph", "human", "set", "pass", "wait":
+	default:
+		return true
+	}
+	switch kind {
+	case "exit_status":
+		return n.Kind.Value == "exec"
+	case "http_status":
+		return n.Kind.Value == "http"
+	case "rate_limited", "overloaded", "network":
+		return n.Kind.Value == "http" || n.Kind.Value == "llm"
+	case "llm", "auth", "refused", "filtered", "truncated", "tool":
+		return n.Kind.Value == "llm"
+	case "child_failed":
+		return n.Kind.Value == "graph"
+	case "escalated", "loop_limit":
+		return false // of agents
+	}
+	return true
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 )
 
 // source finds which parts of a node's result are read, and what they may be.
@@ -19,10 +20,10 @@ func (m *Model) source(v int) source {
 			m.writes[v] = append(m.writes[v], written{f.Name, byGraph})
 		}
 	}
-	doc := outputSchema(n)
+	doc := domain.OutputSchema(n)
 	for _, key := range n.Writes.Keys {
 		path := []string{}
-		if len(n.Writes.Keys) > 1 || at(doc, []string{key.Value}) != nil || doc == nil && m.readsParts(v) {
+		if len(n.Writes.Keys) > 1 || domain.Subschema(doc, key.Value) != nil || doc == nil && m.readsParts(v) {
 			path = []string{key.Value}
 		}
 		i := src.part(path)

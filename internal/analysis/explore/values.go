@@ -9,6 +9,7 @@ import (
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
+	"github.com/graphrun/graphrun/internal/analysis/domain"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -55,7 +56,7 @@ func (m *Model) keyOptions(i int) (options []any, partial bool) {
 func (m *Model) fitting(options []any, keys ...string) []any {
 	var checked []int
 	for i, k := range m.graph.State {
-		if m.bound.Keys[i].Schema != nil && slices.Contains(keys, k.Name.Value) && replaces(k) {
+		if m.bound.Keys[i].Schema != nil && slices.Contains(keys, k.Name.Value) && dataflow.Replaces(k) {
 			checked = append(checked, i)
 		}
 	}
@@ -104,12 +105,10 @@ func (m *Model) fill(v int, doc map[string]any, src *source) {
 				}
 			}
 		}
-		own := at(doc, p.path)
+		own := usual(n, p.path)
 		if labels, ok := m.labels(v, p.path); ok {
 			p.options = labels
-		} else if own == nil && n.Kind.Value == "human" && len(p.path) == 0 {
-			p.options, p.partial = answers(n, scalars)
-		} else if own = usual(n, p.path, own); own == nil && len(p.keys) > 0 {
+		} else if own == nil && len(p.keys) > 0 {
 			p.options, p.partial = valuesOf(element(m.graph.Key(p.keys[0]), n), scalars)
 		} else {
 			p.options, p.partial = valuesOf(own, scalars)
@@ -147,7 +146,7 @@ func (m *Model) labels(v int, path []string) ([]any, bool) {
 	if p := m.bound.Nodes[v].Goto; p != nil {
 		tree := p.Tree()
 		known := tree.Op == eval.TreePath && tree.Path[0] == "output" && slices.Equal(tree.Path[1:], path)
-		if doc := at(outputSchema(n), path); known && doc["enum"] != nil {
+		if doc := domain.Part(n.Output, path); known && doc["enum"] != nil {
 			return nil, false // it says itself what it may be
 		}
 		return out, known
@@ -173,25 +172,17 @@ func (m *Model) base(n *spec.Node, doc map[string]any) any {
 	return "text"
 }
 
-// usual is the schema of a part of what kinds yield that declare none.
-func usual(n *spec.Node, path []string, doc map[string]any) map[string]any {
-	if doc != nil || len(path) != 1 {
+// usual is the schema of a part of what a node yields, as it is assumed where nobody
+// says.
+func usual(n *spec.Node, path []string) map[string]any {
+	if doc := domain.Yields(n, path); doc != nil || domain.OutputSchema(n) != nil {
 		return doc
 	}
-	switch n.Kind.Value + "." + path[0] {
-	case "http.status":
-		if expect := n.Field("expect"); expect != nil && expect.Kind == spec.List {
-			return map[string]any{"enum": expect.Data()}
-		}
-		return map[string]any{"type": "integer", "minimum": 200, "maximum": 299}
-	case "llm.content":
+	switch n.Kind.Value + "." + strings.Join(path, ".") {
+	case "human.", "llm.content":
 		return map[string]any{"type": "string"}
 	case "llm.tool_calls":
 		return map[string]any{"type": "array", "items": map[string]any{"enum": calls(n)}}
-	case "graph.status":
-		return map[string]any{"enum": []any{"completed"}}
-	case "graph.quality":
-		return map[string]any{"enum": []any{"clean", "degraded"}}
 	}
 	return nil
 }
@@ -210,38 +201,6 @@ func calls(n *spec.Node) []any {
 		out = append(out, map[string]any{"id": "call", "name": "tool", "args": map[string]any{}})
 	}
 	return out
-}
-
-// outputSchema is the schema of what a node yields; nil when it declares none. That of
-// a model with tools is about the content only.
-func outputSchema(n *spec.Node) map[string]any {
-	if n.Kind.Value == "llm" && n.Field("tools") != nil {
-		return nil
-	}
-	return n.Output
-}
-
-// at is the part of a schema for a path; nil for none.
-func at(doc map[string]any, path []string) map[string]any {
-	for _, name := range path {
-		properties, _ := doc["properties"].(map[string]any)
-		doc, _ = properties[name].(map[string]any)
-	}
-	return doc
-}
-
-// answers are what a person may say.
-func answers(n *spec.Node, scalars []any) (options []any, partial bool) {
-	if choices := n.Field("choices"); choices != nil {
-		if list, ok := choices.Data().([]any); ok {
-			return list, false
-		}
-	}
-	if v := n.Field("schema"); v != nil {
-		doc, _ := v.Data().(map[string]any)
-		return valuesOf(doc, scalars)
-	}
-	return valuesOf(map[string]any{"type": "string"}, scalars)
 }
 
 // answers are the answers to a question that are tried.
@@ -316,20 +275,20 @@ func (m *Model) failures(v int) []*machine.Failure {
 			continue
 		}
 		e.Program.Tree().Each(func(t *eval.Tree) {
-			if text, ok := t.Value.(string); ok && slices.Contains(known, text) && !slices.Contains(kinds, text) {
+			if text, ok := t.Value.(string); ok && slices.Contains(known, text) {
 				kinds = append(kinds, text)
 			}
 		})
 	}
 	for _, block := range n.RetryBlocks(m.graph) {
 		for _, on := range block.On {
-			if !slices.Contains(kinds, on.Value) {
-				kinds = append(kinds, on.Value)
-			}
+			kinds = append(kinds, on.Value)
 		}
 	}
-	for _, kind := range kinds {
-		m.kinds[v] = append(m.kinds[v], &machine.Failure{Kind: kind, Message: "failed"})
+	for i, kind := range kinds {
+		if n.FailsAs(kind) && !slices.Contains(kinds[:i], kind) {
+			m.kinds[v] = append(m.kinds[v], &machine.Failure{Kind: kind, Message: "failed"})
+		}
 	}
 	return m.kinds[v]
 }
