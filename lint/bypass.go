@@ -27,15 +27,13 @@ func (f *facts) skipsUnmade(v int) bool {
 	if n.OnMaxVisits != "skip" || !canFail(n) && !f.mayErr(v) || !f.flow().Cyclic[v] && !f.flow().FansOut {
 		return false
 	}
-	tolerant := func(how string) bool { return how != "" && how != "fail_all" }
-	return tolerant(f.graph.Parallel.OnFailure) ||
-		slices.ContainsFunc(f.flow().Groups[v], func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure }) ||
-		slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool { return n.Parallel != nil && tolerant(n.Parallel.OnFailure) })
+	return controlflow.Tolerates(f.graph) ||
+		slices.ContainsFunc(f.flow().Groups[v], func(g controlflow.Group) bool { return g.Kind == controlflow.OnFailure })
 }
 
 // mayLose reports whether a node may fail, and no edge is sure to catch it.
 func (f *facts) mayLose(v int) bool {
 	n := f.graph.Nodes[v]
-	limited := (n.MaxVisits > 0 || f.graph.Limits.MaxVisits > 0) && n.OnMaxVisits != "skip" && f.flow().Cyclic[v]
+	limited := n.VisitLimit(f.graph) > 0 && n.OnMaxVisits != "skip" && f.flow().Cyclic[v]
 	return (canFail(n) || limited || f.mayErr(v) || f.failsBypassed(n)) && len(f.certainEdges(v, true, false)) == 0
 }

@@ -144,30 +144,23 @@ func (f *facts) remember(question string, decide func() bool) bool {
 	return out
 }
 
-// condition takes a part of a program's condition apart into what it shows.
-func (k *knowledge) condition(p *eval.Program, t *eval.Tree, outcome bool) {
-	switch {
-	case t.Op == eval.TreeUnary && t.Name == "not":
-		k.condition(p, t.Args[0], !outcome)
-		return
-	case t.Op == eval.TreeBinary && (t.Name == "and" && outcome || t.Name == "or" && !outcome):
-		k.condition(p, t.Args[0], outcome)
-		k.condition(p, t.Args[1], outcome)
-		return
-	}
-	part := k.clause(p, t)
-	if !part.known || k.fanned && !k.stable(part.roots, k.at) {
-		return
-	}
-	c := claim{Claim: solve.Claim{Tree: t, Holds: outcome}, number: part.number, roots: part.roots}
-	k.bad = k.bad || !k.possible(c)
-	if part.counts {
-		return // it holds for this visit only
-	}
-	known := slices.ContainsFunc(k.claims, func(old claim) bool { return old.number == c.number && old.Holds == outcome })
-	if !known {
-		k.claims = append(k.claims, c)
-	}
+// condition takes a program's condition apart into what it shows.
+func (k *knowledge) condition(p *eval.Program, outcome bool) {
+	p.Tree().Implied(outcome, func(t *eval.Tree, outcome bool) {
+		part := k.clause(p, t)
+		if !part.known || k.fanned && !k.stable(part.roots, k.at) {
+			return
+		}
+		c := claim{Claim: solve.Claim{Tree: t, Holds: outcome}, number: part.number, roots: part.roots}
+		k.bad = k.bad || !k.possible(c)
+		if part.counts {
+			return // it holds for this visit only
+		}
+		known := slices.ContainsFunc(k.claims, func(old claim) bool { return old.number == c.number && old.Holds == outcome })
+		if !known {
+			k.claims = append(k.claims, c)
+		}
+	})
 }
 
 // placed is a part of a program, and what is counted where it is tried.
@@ -224,7 +217,7 @@ func (k *knowledge) learn(g *controlflow.Group, outcome bool) {
 	}
 	for _, e := range edges {
 		if when := k.f.bound.Edges[e].When; when != nil {
-			k.condition(when, when.Tree(), outcome)
+			k.condition(when, outcome)
 		}
 	}
 }

@@ -165,11 +165,7 @@ func (s *site) visits(id string) solve.Domain {
 	if n == nil {
 		return domain.OfType(eval.Any())
 	}
-	limit := n.MaxVisits
-	if limit == 0 {
-		limit = s.f.graph.Limits.MaxVisits
-	}
-	if limit > 0 {
+	if limit := n.VisitLimit(s.f.graph); limit > 0 {
 		d.Max, d.HasMax = float64(limit), true
 	}
 	if s.f.passed(n.Index, s.node.Index) {

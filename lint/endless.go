@@ -32,15 +32,8 @@ const done = -1
 // nil when its conditions end every one.
 func (f *facts) endless(free *graphalg.Digraph, of, members []int) []int {
 	r := &roundTrip{f: f, free: free, of: of, state: map[string]int{}, left: maxSearchStates}
-	fans := false
-	for _, groups := range f.flow().Groups {
-		for i := range groups {
-			fans = fans || len(groups[i].Targets) > 1
-		}
-	}
 	for _, v := range members {
-		k := f.unaware(fans)
-		if cycle := r.from(v, k); cycle != nil {
+		if cycle := r.from(v, f.unaware()); cycle != nil {
 			if r.left < 0 {
 				return cycleThrough(free, members[0])
 			}
@@ -52,8 +45,8 @@ func (f *facts) endless(free *graphalg.Digraph, of, members []int) []int {
 
 // unaware is what is known in the middle of a run: nothing, not even how often
 // nodes have run.
-func (f *facts) unaware(fanned bool) *knowledge {
-	return &knowledge{f: f, fanned: fanned, counts: pathCounts{of: &boundWalk{f: f, flow: f.flow(), limit: make([]int, len(f.graph.Nodes))}}}
+func (f *facts) unaware() *knowledge {
+	return &knowledge{f: f, fanned: f.flow().FansOut, counts: pathCounts{of: &boundWalk{f: f, flow: f.flow(), limit: make([]int, len(f.graph.Nodes))}}}
 }
 
 func (r *roundTrip) from(v int, k *knowledge) []int {

@@ -69,16 +69,11 @@ func (d *judgement) ask() solve.Result {
 // add takes the edges of a group that have a condition, one declaration at a time.
 func (d *judgement) add(edges []int) {
 	f := d.site.f
-	for i := 0; i < len(edges); {
-		j := i + 1
-		for j < len(edges) && f.graph.Edges[edges[j]].Decl == f.graph.Edges[edges[i]].Decl {
-			j++
-		}
-		if when := f.bound.Edges[edges[i]].When; when != nil {
-			d.edges = append(d.edges, edges[i:j:j])
+	for _, same := range f.Declarations(edges) {
+		if when := f.bound.Edges[same[0]].When; when != nil {
+			d.edges = append(d.edges, same)
 			d.conditions = append(d.conditions, when)
 		}
-		i = j
 	}
 }
 

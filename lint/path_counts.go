@@ -35,9 +35,7 @@ func (f *facts) atStart() *knowledge {
 func (f *facts) visitLimits() []int {
 	out := make([]int, len(f.graph.Nodes))
 	for v, n := range f.graph.Nodes {
-		if out[v] = n.MaxVisits; n.MaxVisits == 0 {
-			out[v] = f.graph.Limits.MaxVisits
-		}
+		out[v] = n.VisitLimit(f.graph)
 	}
 	return out
 }

@@ -82,14 +82,9 @@ func (f *facts) obeys(p *policy) bool {
 		}
 		return !f.meetsFork(p.place, p.subject)
 	case "max_visits":
-		n := f.graph.Nodes[p.place]
-		if limit := f.graph.Limits.MaxVisits; limit > 0 && limit <= p.limit || n.MaxVisits > 0 && n.MaxVisits <= p.limit {
-			return true
-		}
-		if most := f.graph.Limits.MaxSteps; most > 0 && most <= p.limit {
-			return true
-		}
-		return !f.flow().Cyclic[p.place] && !slices.Contains(f.flow().Cyclic, true) && !f.flow().FansOut
+		limited := func(most int) bool { return most > 0 && most <= p.limit }
+		return limited(f.graph.Nodes[p.place].VisitLimit(f.graph)) || limited(f.graph.Limits.MaxSteps) ||
+			!f.flow().Cyclic[p.place] && !slices.Contains(f.flow().Cyclic, true) && !f.flow().FansOut
 	case "reach":
 		if p.subject != f.End {
 			return p.place == p.subject || f.leads(p.place, p.subject)
@@ -125,8 +120,7 @@ func (f *facts) meetsFork(x, y int) bool {
 func (f *facts) forksTo(x, y int) bool {
 	toX, toY := f.before(x), f.before(y)
 	for v, groups := range f.flow().Groups {
-		fans := slices.ContainsFunc(groups, func(g controlflow.Group) bool { return len(g.Targets) > 1 || g.Subset })
-		if fans && f.flow().Reached[v] && toX[v] && toY[v] {
+		if controlflow.Fans(groups) && f.flow().Reached[v] && toX[v] && toY[v] {
 			return true
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // in which visit and step conditions let it go round too often.
 func (f *facts) atMost(p *policy) {
 	n := f.graph.Nodes[p.place]
-	if limit := f.graph.Limits.MaxVisits; limit > 0 && limit <= p.limit || n.MaxVisits > 0 && n.MaxVisits <= p.limit {
+	if limit := n.VisitLimit(f.graph); limit > 0 && limit <= p.limit {
 		return
 	}
 	free := f.rank(p.place, true).left()

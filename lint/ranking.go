@@ -290,17 +290,11 @@ func (r *ranking) needs(a cycleArc, t *eval.Tree, holds bool) bool {
 		return r.needs(a, t.Args[0], !holds)
 	}
 	key := t.Key()
-	var asks func(t *eval.Tree, outcome bool) bool
-	asks = func(t *eval.Tree, outcome bool) bool {
-		switch {
-		case t.Op == eval.TreeUnary && t.Name == "not":
-			return asks(t.Args[0], !outcome)
-		case t.Op == eval.TreeBinary && (t.Name == "and" && outcome || t.Name == "or" && !outcome):
-			return asks(t.Args[0], outcome) || asks(t.Args[1], outcome)
-		}
-		return outcome == holds && t.Key() == key
-	}
-	return slices.ContainsFunc(r.outcomes(a), func(o held) bool { return asks(o.program.Tree(), o.holds) })
+	return slices.ContainsFunc(r.outcomes(a), func(o held) bool {
+		asked := false
+		o.program.Tree().Implied(o.holds, func(part *eval.Tree, outcome bool) { asked = asked || outcome == holds && part.Key() == key })
+		return asked
+	})
 }
 
 // fixed reports whether a value stays the same on the cycles of a way.

@@ -100,8 +100,7 @@ func (f *facts) onlyFrom(fork, node int) bool {
 	}
 	before, behind := f.flow().Reverse.Reach(node), f.alive().Reach(fork)
 	for v, groups := range f.flow().Groups {
-		fans := slices.ContainsFunc(groups, func(g controlflow.Group) bool { return len(g.Targets) > 1 || g.Subset })
-		if fans && v != fork && before[v] && behind[v] {
+		if controlflow.Fans(groups) && v != fork && before[v] && behind[v] {
 			return false
 		}
 	}

@@ -204,15 +204,6 @@ func (r *Retry) Takes(kind string) bool {
 	return len(r.On) == 0 || slices.ContainsFunc(r.On, func(on Text) bool { return on.Value == kind })
 }
 
-// RetryBlocks are the blocks that apply to a node: its own, or the graph's. Nil
-// means that there is none.
-func (n *Node) RetryBlocks(g *Graph) []Retry {
-	if n.Retry != nil {
-		return n.Retry
-	}
-	return g.Retry
-}
-
 // Attempts is the most attempts that blocks allow, whatever fails: each counts its
 // own failures.
 func Attempts(blocks []Retry) int {

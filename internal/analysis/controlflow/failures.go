@@ -2,7 +2,11 @@
 
 package controlflow
 
-import "github.com/graphrun/graphrun/spec"
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/spec"
+)
 
 // Bypass is what a join of all does when a branch left by a failure edge and
 // does not come back: drop, continue or fail; "" for another node.
@@ -14,6 +18,13 @@ func Bypass(n *spec.Node) string {
 		return how
 	}
 	return "drop"
+}
+
+// Tolerates reports whether a run may go on although a branch of some fan-out has failed.
+func Tolerates(g *spec.Graph) bool {
+	tolerant := func(how string) bool { return how != "" && how != "fail_all" }
+	return tolerant(g.Parallel.OnFailure) ||
+		slices.ContainsFunc(g.Nodes, func(n *spec.Node) bool { return n.Parallel != nil && tolerant(n.Parallel.OnFailure) })
 }
 
 // FailurePolicy is what a failing branch of a node's fan-out does.

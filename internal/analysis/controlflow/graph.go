@@ -67,7 +67,7 @@ func New(from *Vertices, out [][]int, bound *bind.Graph) *Graph {
 	for i, n := range w.Source.Nodes {
 		w.Groups[i] = w.groupsOf(n, out[i])
 		w.Anywhere = w.Anywhere || n.Goto.IsSet() && !n.HasEnds
-		w.FansOut = w.FansOut || slices.ContainsFunc(w.Groups[i], func(g Group) bool { return len(g.Targets) > 1 || g.Subset })
+		w.FansOut = w.FansOut || Fans(w.Groups[i])
 	}
 	w.Digraph = w.digraph(true)
 	if w.NoFailures = w.Digraph; w.fails() {
@@ -104,6 +104,11 @@ func (w *Graph) PostDominatorsNoFailures() *graphalg.Tree {
 		w.calmPostTree = w.NoFailures.Reverse().Dominators(w.End)
 	}
 	return w.calmPostTree
+}
+
+// Fans reports whether one of a node's groups may start several branches at once.
+func Fans(groups []Group) bool {
+	return slices.ContainsFunc(groups, func(g Group) bool { return len(g.Targets) > 1 || g.Subset })
 }
 
 // groupsOf sorts a node's edges into groups; those of conditions come in the
@@ -165,6 +170,19 @@ func (w *Graph) dynamicGroups(n *spec.Node) []Group {
 	return out
 }
 
+// Declarations cuts a list of edges into those that are declared together.
+func (w *Vertices) Declarations(edges []int) [][]int {
+	var out [][]int
+	for i, e := range edges {
+		if i > 0 && w.Source.Edges[e].Decl == w.Source.Edges[edges[i-1]].Decl {
+			out[len(out)-1] = append(out[len(out)-1], e)
+		} else {
+			out = append(out, edges[i:i+1:i+1])
+		}
+	}
+	return out
+}
+
 // guarded groups conditional edges by declaration, in the order of priority.
 func (w *Graph) guarded(kind Kind, edges []int, all bool) []Group {
 	if len(edges) == 0 {
@@ -179,13 +197,8 @@ func (w *Graph) guarded(kind Kind, edges []int, all bool) []Group {
 		return []Group{g}
 	}
 	var out []Group
-	for i := 0; i < len(edges); {
-		j := i + 1
-		for j < len(edges) && w.Source.Edges[edges[j]].Decl == w.Source.Edges[edges[i]].Decl {
-			j++
-		}
-		out = append(out, w.NewGroup(kind, edges[i:j]...))
-		i = j
+	for _, same := range w.Declarations(edges) {
+		out = append(out, w.NewGroup(kind, same...))
 	}
 	return out
 }

@@ -187,20 +187,13 @@ func IsNull(t *eval.Tree) bool { return t.Op == eval.TreeConst && t.Value == nil
 
 // present lists the top-level names that are known to have a value when the
 // test came out as given.
-func present(t *eval.Tree, outcome bool) []string {
-	switch {
-	case t.Op == eval.TreeUnary && t.Name == "not":
-		return present(t.Args[0], !outcome)
-	case t.Op == eval.TreeBinary && (t.Name == "and" && outcome || t.Name == "or" && !outcome):
-		return append(present(t.Args[0], outcome), present(t.Args[1], outcome)...)
-	case t.Op != eval.TreeBinary:
-		return nil
-	case t.Name == "!=" && outcome || t.Name == "==" && !outcome:
-		for i := range 2 {
+func present(t *eval.Tree, outcome bool) (names []string) {
+	t.Implied(outcome, func(t *eval.Tree, holds bool) {
+		for i := 0; i < 2 && t.Op == eval.TreeBinary && (t.Name == "!=" && holds || t.Name == "==" && !holds); i++ {
 			if IsNull(t.Args[i]) && t.Args[1-i].Op == eval.TreePath {
-				return t.Args[1-i].Path[:1]
+				names = append(names, t.Args[1-i].Path[0])
 			}
 		}
-	}
-	return nil
+	})
+	return names
 }

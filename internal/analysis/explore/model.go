@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/runner/machine"
@@ -126,15 +127,11 @@ func NewModel(g *spec.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval
 
 // failing finds the nodes whose failures lead on.
 func (m *Model) failing() {
-	tolerant := m.graph.Parallel.OnFailure != "fail_all" && m.graph.Parallel.OnFailure != ""
 	catches := make([]bool, len(m.graph.Nodes))
-	for _, n := range m.graph.Nodes {
-		tolerant = tolerant || n.Parallel != nil && n.Parallel.OnFailure != "" && n.Parallel.OnFailure != "fail_all"
-		m.ranks = m.ranks || n.Join != nil && n.Join.Wait != "all"
-	}
+	tolerant, finals := controlflow.Tolerates(m.graph), false
 	m.ranks = m.ranks || tolerant
-	finals := false
 	for _, n := range m.graph.Nodes {
+		m.ranks = m.ranks || n.Join != nil && n.Join.Wait != "all"
 		finals = finals || n.Final
 	}
 	for _, e := range m.graph.Edges {
@@ -319,11 +316,7 @@ func most(t *eval.Tree) int {
 // flows notes the limits of visits, which count too.
 func (m *Model) flows() {
 	for v, n := range m.graph.Nodes {
-		limit := n.MaxVisits
-		if limit == 0 {
-			limit = m.graph.Limits.MaxVisits
-		}
-		if limit > 0 {
+		if limit := n.VisitLimit(m.graph); limit > 0 {
 			m.visits[v] = max(m.visits[v], limit)
 		}
 	}
