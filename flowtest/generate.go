@@ -45,7 +45,7 @@ const (
 // what its nodes may come to: the outputs that make its conditions true and false,
 // and failures where an edge waits for one. flow is how the test file names the flow.
 func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Generated, error) {
-	s, err := newSearch(&cfg, g)
+	s, err := newSearch(&cfg, g, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,8 @@ type tried struct {
 	edges   []int
 	set     edgeSet
 	path    []string
-	steps   int // those of subgraphs too
+	steps   int     // those of subgraphs too
+	weight  float64 // see Aim.Weigh
 	status  string
 	failure *runner.Failure
 	told    bool // it is as its case comes out
@@ -138,10 +139,12 @@ type search struct {
 	open    int             // of these, for how many no values were found
 }
 
-func newSearch(cfg *Config, g *spec.Graph) (*search, error) {
+// newSearch prepares the search for runs that fire the edges of a graph or, if an aim is
+// given, for one run.
+func newSearch(cfg *Config, g *spec.Graph, aim *aiming) (*search, error) {
 	s := &search{
-		graph: g, options: map[string][]option{}, absent: map[string]time.Duration{}, fired: map[int]bool{}, missed: map[int]int{}, wits: newWits(g),
-		planned: map[uint64]bool{}, walked: map[string]bool{}, flipped: map[string]bool{}, count: len(g.Edges) + 1, most: maxChoices, mostFlips: maxFlips,
+		graph: g, options: map[string][]option{}, absent: map[string]time.Duration{}, fired: map[int]bool{}, missed: map[int]int{}, wits: newWits(g, aim != nil),
+		planned: map[uint64]bool{}, walked: map[string]bool{}, flipped: map[string]bool{}, count: len(g.Edges) + 1, most: maxChoices, mostFlips: maxFlips, aim: aim,
 	}
 	r, err := s.newRunner(cfg)
 	if err != nil {
@@ -208,6 +211,7 @@ func (searcher) Decide(ctx context.Context, task *runner.Task, c handler.Choice)
 		list = append(list, option{target: candidate.Target})
 	}
 	o := w.choose(task, fmt.Sprint("decide ", task.Node, " ", task.Visit), list, true)
+	w.weigh(Execution{Node: task.Node, Decision: true})
 	return o.target, "", nil
 }
 
@@ -219,6 +223,9 @@ func (w *walk) node(task *runner.Task) (*runner.Reply, error) {
 		key = fmt.Sprint(task.Node, " each ", task.Visit) // all elements come to the same
 	}
 	o := w.choose(task, key, list, false)
+	if task.Attempt == 1 {
+		w.weigh(Execution{Node: task.Node, Failed: o.failure != nil})
+	}
 	if o.real {
 		return nil, nil
 	}
@@ -239,7 +246,9 @@ func (w *walk) choose(task *runner.Task, key string, list []option, decide bool)
 	}
 	at := len(w.out.choices)
 	taken, pick := list[0], 0
-	if again, ok := w.last[task.Node]; ok && !decide {
+	if led, ok := w.lead(task, decide); ok {
+		taken = led
+	} else if again, ok := w.last[task.Node]; ok && !decide {
 		taken = again // what led round once may lead round again
 	}
 	if planned, ok := w.picks[key]; ok {

@@ -5,6 +5,7 @@ package flowtest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,6 +23,8 @@ type wits struct {
 	solver solve.Solver
 	// spent is how many conditions the solver has evaluated for the questions before.
 	spent int
+	// full says that lists which nodes go through with each are filled, too.
+	full bool
 }
 
 // solution makes an edge of a node fire.
@@ -32,7 +35,9 @@ type solution struct {
 	values []solve.Binding
 }
 
-func newWits(g *spec.Graph) *wits { return &wits{graph: g, solved: map[*spec.Graph][]solution{}} }
+func newWits(g *spec.Graph, full bool) *wits {
+	return &wits{graph: g, solved: map[*spec.Graph][]solution{}, full: full}
+}
 
 // solutions are those of all decisions of a graph, in the order of its edges.
 func (w *wits) solutions(g *spec.Graph) []solution {
@@ -44,9 +49,24 @@ func (w *wits) solutions(g *spec.Graph) []solution {
 		for _, failed := range []bool{false, true} {
 			list = append(list, w.decision(g, n, failed)...)
 		}
+		if w.full {
+			list = append(list, filled(g, n)...)
+		}
 	}
 	w.solved[g] = list
 	return list
+}
+
+// filled makes the list that a node goes through with each as long as its schema allows.
+func filled(g *spec.Graph, n *spec.Node) []solution {
+	name := strings.TrimSpace(n.Each.Value)
+	most, bounded := schemaOf(g, name)["maxItems"].(int)
+	if !bounded {
+		return nil
+	}
+	long := maps.Clone(schemaOf(g, name))
+	long["minItems"] = most
+	return []solution{{edge: -1, values: []solve.Binding{{Path: []string{name}, Value: least(long)}}}}
 }
 
 // decision solves the guards behind a node: each true with those before it false,

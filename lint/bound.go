@@ -26,6 +26,12 @@ type Bounds struct {
 	// all, and cost the same in a graph around this one.
 	models []string
 	priced bool
+	// Graph is what the bounds are of.
+	Graph *spec.Graph
+	// Subgraphs are the bounds of those that nodes run, by the names of these, as far as
+	// anything is known of them.
+	Subgraphs map[string]*Bounds
+	walk      *boundWalk
 }
 
 // Range is a lower and an upper bound.
@@ -117,6 +123,8 @@ func (w *boundWalk) bounds(g *spec.Graph, opts Options) (Bounds, bool) {
 	}
 	w.finallyCalls(&out)
 	out.models, out.priced = w.models()
+	out.Graph, out.Subgraphs, out.walk = g, w.subgraphBounds(), w
+	w.known, w.queue, w.moves, w.choices = nil, nil, nil, nil
 	w.limits(&out)
 	out.Loops = w.f.loopList()
 	return out, true

@@ -49,7 +49,8 @@ func (w *boundWalk) prepare() {
 
 func exactly(steps float64) span { return span{cost{inSteps: steps}, cost{inSteps: steps}} }
 
-func (w *boundWalk) nodeCost(n *spec.Node) span {
+// elementCost is what one execution of a node takes, of one element of its each.
+func (w *boundWalk) elementCost(n *spec.Node) span {
 	s := exactly(1)
 	switch n.Kind.Value {
 	case "llm":
@@ -63,6 +64,12 @@ func (w *boundWalk) nodeCost(n *spec.Node) span {
 	case "graph":
 		s = s.plus(w.childCost(n))
 	}
+	return s
+}
+
+// nodeCost is what one execution of a node takes.
+func (w *boundWalk) nodeCost(n *spec.Node) span {
+	s := w.elementCost(n)
 	if n.Each.IsSet() {
 		least, most := w.elements(n)
 		for metric, own := range exactly(1).least { // one step, however many elements

@@ -185,12 +185,7 @@ func (w *boundWalk) decide(p solve.Problem) solve.Result {
 
 func (w *boundWalk) fallbacks(n *spec.Node) []way {
 	var out []way
-	candidates := 0
-	for _, g := range w.flow.Groups[n.Index] {
-		if g.Kind == controlflow.ByDecision {
-			candidates++
-		}
-	}
+	candidates := w.candidates(n.Index)
 	for _, g := range w.flow.Groups[n.Index] {
 		switch g.Kind {
 		case controlflow.ByDecision:
