@@ -27,6 +27,8 @@ type Model struct {
 	// these, sorted.
 	counts map[string]bool
 	keys   []string
+	// members are the paths in them that do, by key.
+	members map[string][][]string
 	// steps says that the number of the step does, past that what nodes came to before.
 	steps, past bool
 	visits      map[int]int // see Question.Visits
@@ -101,7 +103,7 @@ type input struct {
 func NewModel(g *spec.Graph, bound *bind.Graph, uses *dataflow.Uses, never *eval.Program, at int, asked ...string) *Model {
 	n := len(g.Nodes)
 	m := &Model{
-		graph: g, bound: bound, counts: map[string]bool{}, visits: map[int]int{}, all: uses.All, own: make([][]*dataflow.Use, n),
+		graph: g, bound: bound, counts: map[string]bool{}, members: map[string][][]string{}, visits: map[int]int{}, all: uses.All, own: make([][]*dataflow.Use, n),
 		reads: make([][]string, n), readsAfter: make([][]string, n), writes: make([][]written, n), sources: make([]source, n),
 		guards: make([][]condition, n), catches: make([][]condition, n), mayFail: make([]bool, n), kinds: make([][]*machine.Failure, n), uses: uses,
 	}
@@ -160,6 +162,7 @@ func (m *Model) decides(e *dataflow.Use) bool {
 func (m *Model) relevant(asked []string) {
 	todo := []*eval.Program{}
 	for _, name := range asked {
+		m.members[name] = [][]string{nil}
 		todo = m.count(name, todo)
 	}
 	for i := range m.all {
@@ -182,6 +185,7 @@ func (m *Model) relevant(asked []string) {
 				m.note(read.Path, p, numbers)
 				continue
 			}
+			m.members[name] = append(m.members[name], read.Path[1:])
 			todo = m.count(name, todo)
 		}
 	}

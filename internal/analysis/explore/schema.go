@@ -11,8 +11,9 @@ import (
 )
 
 // valuesOf are values of a schema, the simplest first, made of constants that conditions
-// mention, and whether there are others.
-func valuesOf(doc map[string]any, scalars []any) (out []any, partial bool) {
+// mention, and whether there are others. Members of objects that read does not name, as
+// paths, are left as they are.
+func valuesOf(doc map[string]any, scalars []any, read [][]string) (out []any, partial bool) {
 	if list, ok := doc["enum"].([]any); ok {
 		return list, false
 	}
@@ -24,13 +25,13 @@ func valuesOf(doc map[string]any, scalars []any) (out []any, partial bool) {
 		kinds = []any{doc["type"]}
 	}
 	for _, kind := range kinds {
-		more, others := valuesOfType(doc, kind, scalars)
+		more, others := valuesOfType(doc, kind, scalars, read)
 		out, partial = append(out, more...), partial || others
 	}
 	return out, partial
 }
 
-func valuesOfType(doc map[string]any, kind any, scalars []any) (out []any, partial bool) {
+func valuesOfType(doc map[string]any, kind any, scalars []any, read [][]string) (out []any, partial bool) {
 	switch kind {
 	case "null":
 		return []any{nil}, false
@@ -39,7 +40,7 @@ func valuesOfType(doc map[string]any, kind any, scalars []any) (out []any, parti
 	case "array":
 		return listsOf(doc, scalars), true
 	case "object":
-		return objectsOf(doc, scalars), true
+		return objectsOf(doc, scalars, read), true
 	case "string":
 		for _, v := range scalars {
 			if _, is := v.(string); is {
@@ -118,7 +119,7 @@ func numbersOf(doc map[string]any, fractions bool, scalars []any) (out []any, pa
 // listsOf are lists of items: of none, of each, of two, and as long as constants ask for.
 func listsOf(doc map[string]any, scalars []any) []any {
 	items, _ := doc["items"].(map[string]any)
-	all, _ := valuesOf(items, scalars)
+	all, _ := valuesOf(items, scalars, [][]string{{}})
 	out := []any{[]any{}}
 	if len(all) == 0 {
 		return out
@@ -138,15 +139,19 @@ func listsOf(doc map[string]any, scalars []any) []any {
 	return out
 }
 
-// objectsOf are objects that have all properties, with each of their values in turn,
-// only those that are required, and none.
-func objectsOf(doc map[string]any, scalars []any) []any {
+// objectsOf are objects that have all properties, with each value of those that are read
+// in turn, only those that are required, and none.
+func objectsOf(doc map[string]any, scalars []any, read [][]string) []any {
 	properties, _ := doc["properties"].(map[string]any)
 	full, _ := sample(doc).(map[string]any)
 	out := []any{full}
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		own, _ := properties[name].(map[string]any)
-		values, _ := valuesOf(own, scalars)
+		inside := within(read, name)
+		if len(inside) == 0 {
+			continue
+		}
+		values, _ := valuesOf(own, scalars, inside)
 		for _, v := range values {
 			other := maps.Clone(full)
 			other[name] = v
@@ -163,6 +168,21 @@ func objectsOf(doc map[string]any, scalars []any) []any {
 	return append(out, least, map[string]any{})
 }
 
+// within are those of some paths that lead into a member, without its name; one that ends
+// before it reads all members.
+func within(paths [][]string, name string) [][]string {
+	var out [][]string
+	for _, path := range paths {
+		switch {
+		case len(path) == 0 || strings.HasPrefix(path[0], "["):
+			out = append(out, nil)
+		case path[0] == name:
+			out = append(out, path[1:])
+		}
+	}
+	return out
+}
+
 // sample is one value of a schema, with all properties of objects.
 func sample(doc map[string]any) any {
 	if doc["type"] == "object" || doc["properties"] != nil {
@@ -174,7 +194,7 @@ func sample(doc map[string]any) any {
 		}
 		return out
 	}
-	values, _ := valuesOf(doc, nil)
+	values, _ := valuesOf(doc, nil, nil)
 	if len(values) == 0 {
 		return nil
 	}

@@ -45,7 +45,7 @@ func (m *Model) begin() {
 // there are others.
 func (m *Model) keyOptions(i int) (options []any, partial bool) {
 	k := m.graph.State[i]
-	options, partial = valuesOf(k.Schema, m.constants(k.Name.Value, -1, nil))
+	options, partial = valuesOf(k.Schema, m.constants(k.Name.Value, -1, nil), m.members[k.Name.Value])
 	if k.Default != nil {
 		options = slices.Insert(slices.Clone(options), 0, k.Default.Data())
 	}
@@ -105,18 +105,41 @@ func (m *Model) fill(v int, doc map[string]any, src *source) {
 				}
 			}
 		}
-		own := usual(n, p.path)
+		own, read := usual(n, p.path), m.readOf(v, p)
 		if labels, ok := m.labels(v, p.path); ok {
 			p.options = labels
 		} else if own == nil && len(p.keys) > 0 {
-			p.options, p.partial = valuesOf(element(m.graph.Key(p.keys[0]), n), scalars)
+			p.options, p.partial = valuesOf(element(m.graph.Key(p.keys[0]), n), scalars, read)
 		} else {
-			p.options, p.partial = valuesOf(own, scalars)
+			p.options, p.partial = valuesOf(own, scalars, read)
 		}
 		if !n.Each.IsSet() {
 			p.options = m.fitting(p.options, p.keys...)
 		}
 	}
+}
+
+// readOf are the paths in a part of a result that decide how runs go, by the node's own
+// expressions or by the state keys that take the part.
+func (m *Model) readOf(v int, p *part) [][]string {
+	var out [][]string
+	for _, e := range m.own[v] {
+		if e.Field == "writes" && e.Program.Tree().Op == eval.TreePath {
+			continue // what is read of the key
+		}
+		for _, r := range e.Program.Reads() {
+			if r.Path[0] == "output" && len(r.Path) > len(p.path) && slices.Equal(r.Path[1:1+len(p.path)], p.path) {
+				out = append(out, r.Path[1+len(p.path):])
+			}
+		}
+	}
+	if len(p.keys) > 0 && (m.graph.Nodes[v].Each.IsSet() || !replaces(m.graph.Key(p.keys[0]))) {
+		return append(out, nil)
+	}
+	for _, key := range p.keys {
+		out = append(out, m.members[key]...)
+	}
+	return out
 }
 
 // element is the schema of what is written to a key, or of an element where the key
