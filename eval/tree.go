@@ -51,6 +51,8 @@ type Tree struct {
 	// Over and Body are, of a TreeOther that asks for something of each element of a
 	// list, the list and what is asked: the path of an element begins with "#".
 	Over, Body *Tree
+	// Members are those of a TreeOther that is an object with constant names.
+	Members map[string]*Tree
 }
 
 // partID is the Value of a TreeOther that tells parts of equal text apart.
@@ -188,6 +190,8 @@ func (b *treeBuilder) build(n ast.Node) *Tree {
 		return b.with(b.part(TreeChoice, "?:"), n.Cond, n.Exp1, n.Exp2)
 	case *ast.VariableDeclaratorNode:
 		return b.let(n)
+	case *ast.MapNode:
+		return b.object(n)
 	case *ast.BuiltinNode:
 		return b.call(n, n.Name, n.Arguments)
 	case *ast.CallNode:
@@ -252,6 +256,19 @@ func (b *treeBuilder) call(n ast.Node, name string, args []ast.Node) *Tree {
 		}
 	}
 	return b.with(b.part(TreeCall, name), args...)
+}
+
+func (b *treeBuilder) object(n *ast.MapNode) *Tree {
+	t := b.other(n)
+	t.Members = make(map[string]*Tree, len(n.Pairs))
+	for _, node := range n.Pairs {
+		if pair, ok := node.(*ast.PairNode); ok {
+			if name, constant := pair.Key.(*ast.StringNode); constant {
+				t.Members[name.Value] = b.build(pair.Value)
+			}
+		}
+	}
+	return t
 }
 
 // other is a part that is not looked into. Where let binds names, its text

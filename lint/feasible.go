@@ -108,6 +108,14 @@ func (k *knowledge) clone() *knowledge {
 	}
 }
 
+// forgetBut forgets what is known of all but some keys.
+func (k *knowledge) forgetBut(keys map[string]bool) {
+	other := func(name string) bool { return !keys[name] }
+	k.claims = slices.DeleteFunc(k.claims, func(c claim) bool { return slices.ContainsFunc(c.roots, other) })
+	maps.DeleteFunc(k.values, func(name string, _ []any) bool { return other(name) })
+	maps.DeleteFunc(k.filled, func(name string, _ bool) bool { return other(name) })
+}
+
 // appendKey tells what is known apart.
 func (k *knowledge) appendKey(key []byte) []byte {
 	numbers := make([]int, 0, few)

@@ -20,6 +20,9 @@ type stateSpace struct {
 	key    []byte // for the next state
 	// cut says that not all was followed: what wasn't found may be there.
 	cut bool
+	// only, when set, are the state keys that states tell of: what is not known of
+	// others leaves more ways open, and makes less states.
+	only map[string]bool
 }
 
 // maxWalked is how many states of the state space are followed for one graph.
@@ -46,6 +49,13 @@ func (f *facts) stateSpace() *stateSpace {
 		f.theReached.state(f.Start(), f.atStart())
 	}
 	return f.theReached
+}
+
+// about is a state space of its own that tells of some keys only, and counts nothing.
+func (f *facts) about(keys map[string]bool) *stateSpace {
+	g := &stateSpace{f: f, number: map[string]int{}, only: keys}
+	g.state(f.Start(), &knowledge{f: f, counts: pathCounts{of: &boundWalk{f: f, flow: f.flow(), limit: f.visitLimits()}}})
+	return g
 }
 
 func (g *stateSpace) state(at int, k *knowledge) int {
@@ -88,6 +98,9 @@ func (g *stateSpace) next(i int) []onward {
 				there = after.clone()
 			}
 			there.enter(t)
+			if g.only != nil {
+				there.forgetBut(g.only)
+			}
 			out = append(out, onward{j, g.state(t, there)})
 		}
 	}
@@ -98,7 +111,8 @@ func (g *stateSpace) next(i int) []onward {
 // pathSearch is a search from the start for a path that leads through one vertex to
 // another.
 type pathSearch struct {
-	f *facts
+	f  *facts
+	in *stateSpace // nil for the one that is shared
 	// through is the node that the path must have left, -1 for none; to is where
 	// it ends, unless stop says so, at that node or behind it.
 	through, to int
@@ -153,7 +167,10 @@ func (h *pathSearch) ponder(most int) []int {
 // search finds a shortest path; nil when there is none, or none was found among the
 // first.
 func (h *pathSearch) search(most int) (path []int, looked int) {
-	g := h.f.stateSpace()
+	g := h.in
+	if g == nil {
+		g = h.f.stateSpace()
+	}
 	todo := []*searched{{asked: asked{passed: h.through < 0}, at: h.f.Start(), know: g.states[0].know}}
 	seen := map[asked]bool{}
 	for ; len(todo) > 0 && len(seen) <= most; todo = todo[1:] {

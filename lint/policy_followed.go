@@ -13,7 +13,11 @@ import (
 // as many ways, each from the start to where a branch has come; what branches may write
 // beside a way is not known on it.
 func (f *facts) follows(p *policy) bool {
-	if f.strays() || p.kind == "forbid" && f.meetsFork(p.place, p.subject) || p.kind == "max_visits" && f.flow().FansOut {
+	last := p.place // where a breach is seen
+	if p.kind == "forbid" {
+		last = p.subject
+	}
+	if p.kind == "reach" && f.strays(f.End) || p.kind != "reach" && f.strays(last) || p.kind == "forbid" && f.meetsFork(p.place, p.subject) || p.kind == "max_visits" && f.flow().FansOut {
 		return false
 	}
 	breach := &pathSearch{f: f, through: -1, to: p.place}
@@ -32,19 +36,34 @@ func (f *facts) follows(p *policy) bool {
 		}
 		breach.through, breach.stop = p.place, f.stuck
 	case "never":
-		breach.accept = func(k *knowledge) bool { return p.never == nil || k.mayHold(p.place, p.never) }
+		if p.never == nil {
+			return false
+		}
+		keys := map[string]bool{}
+		for _, r := range p.never.Reads() {
+			keys[r.Path[0]] = true
+		}
+		breach.accept = func(k *knowledge) bool { return k.mayHold(p.place, p.never) }
+		breach.in = f.about(keys)
+		if breach.ponder(maxFollowed) == nil && breach.all {
+			return true
+		}
+		breach.in = nil
 	}
 	return breach.ponder(maxFollowed) == nil && breach.all
 }
 
-// strays reports whether a run may come to a node on none of its ways: where a join
-// fails, or goes on, although no branch has come to it; and whether visits that are
-// skipped may be mistaken for others.
-func (f *facts) strays() bool {
+// strays reports whether a run may come to a vertex, all for END, on none of its ways:
+// where a join before it fails, or goes on, although no branch has come to it; and whether
+// visits that are skipped may be mistaken for others.
+func (f *facts) strays(to int) bool {
 	if !f.flow().FansOut {
 		return false
 	}
 	for v, n := range f.graph.Nodes {
+		if to != f.End && v != to && !f.leads(v, to) {
+			continue
+		}
 		if f.failsBypassed(n) || controlflow.FailurePolicy(f.graph, v) == "wait_all" || n.OnMaxVisits == "skip" {
 			return true
 		}

@@ -29,6 +29,8 @@ func (f *facts) keeps(p *policy) string {
 	switch {
 	case f.obeys(p):
 		return "the shape of the graph keeps it"
+	case p.kind == "reach" && p.subject != f.End: // a way is all that is asked for
+		return ""
 	case f.follows(p):
 		return "the conditions on every path keep it"
 	case f.countsTo(p):
@@ -110,7 +112,7 @@ func (f *facts) meetsFork(x, y int) bool {
 		return false
 	}
 	before := f.before(y)
-	return f.strays() || slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool {
+	return f.strays(f.End) || slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool {
 		return f.pairs().Beside(x, n.Index) && (n.Index == y || before[n.Index])
 	})
 }

@@ -16,18 +16,9 @@ func (f *facts) atMost(p *policy) {
 	if limit := n.VisitLimit(f.graph); limit > 0 && limit <= p.limit {
 		return
 	}
-	free := f.rank(p.place, true).left()
-	of, _ := free.SCC()
-	size := 0
-	for _, c := range of {
-		if c == of[p.place] {
-			size++
-		}
-	}
-	if size > 1 || slices.Contains(free.Next(p.place), p.place) {
+	if cycle := cycleThrough(f.rank(p.place, true).left(), p.place); cycle != nil {
 		if f.canRun(p) {
-			f.report(p.at.Span, "%q can run more than %s: nothing bounds the cycle %s", n.ID.Value, plural(p.limit, "time"),
-				f.pathText(cycleThrough(free, p.place)))
+			f.report(p.at.Span, "%q can run more than %s: nothing bounds the cycle %s", n.ID.Value, plural(p.limit, "time"), f.pathText(cycle))
 		}
 		return
 	}
@@ -37,7 +28,11 @@ func (f *facts) atMost(p *policy) {
 	}
 	path := f.tooOften(p)
 	if path == nil && f.flow().Cyclic[p.place] {
-		path = f.trusting(p, f.writtenAround(p.place), nil)
+		var keys map[string]bool // none where the graph's own counting ends the cycles
+		if cycleThrough(f.rank(p.place, false).left(), p.place) != nil {
+			keys = f.writtenAround(p.place)
+		}
+		path = f.trusting(p, keys, nil)
 	}
 	if path != nil {
 		f.report(p.at.Span, "%q can run more than %s, on the path %s", n.ID.Value, plural(p.limit, "time"), f.pathText(path))

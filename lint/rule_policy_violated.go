@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
@@ -18,7 +19,7 @@ func policyViolated() Rule {
 		Name: "policy-violated", Severity: spec.Error, needs: needAll,
 		Summary: "a path through the graph breaks one of its policies",
 		Doc: "A policy is a property that every path keeps: require A before B (A has succeeded by then); forbid A after B; reach END from A (whatever happens after A, END stays reachable: no fail node, no dead end) or reach B from A (there is a way); at most N visits of a node; an expression that is never true at a node. " +
-			"The message prints a path that breaks it, whose conditions can hold one after the other; what branches, joins and computed values decide is claimed only when a run with actual values shows it. Conditions that depend on the node in question are trusted to do their work, as are numbers that programs count, and inputs and results to keep a never policy where no condition on the way speaks of them; the run watches them.",
+			"The message prints a path that breaks it, whose conditions can hold one after the other; what branches, joins and computed values decide is claimed only when a run with actual values shows it. Conditions that depend on the node in question are trusted to do their work, as are numbers that programs count, and inputs and results, but not defaults, to keep a never policy where no condition on the way speaks of them; the run watches them.",
 		Good:   approved,
 		change: []string{"policies:", "state:\n  urgent: {type: boolean, required: true}\npolicies:", "  - {from: build", "  - {from: build, to: deploy, when: urgent}\n  - {from: build"},
 		check:  checkPolicyViolated,
@@ -53,6 +54,7 @@ func checkPolicyViolated(f *facts) {
 			open = append(open, p)
 		}
 	}
+	slices.SortStableFunc(open, func(a, b policy) int { return a.effort() - b.effort() })
 	unbroken := open[:0]
 	for i, p := range open {
 		f.waiting = len(open) - i
@@ -69,6 +71,14 @@ func checkPolicyViolated(f *facts) {
 			f.kept = append(f.kept, proof{unbroken[i], "each run was tried that inputs, results and their order allow"})
 		}
 	}
+}
+
+// effort orders policies by what it takes to find a breach: runs that go round.
+func (p *policy) effort() int {
+	if p.kind == "max_visits" {
+		return 1
+	}
+	return 0
 }
 
 // refute looks for a way to break a policy.
@@ -200,7 +210,11 @@ func passes(run, path []int) bool {
 // over visits and steps what the run has come to. It is tried along a path first, unless
 // that is nil. Nil when none was found.
 func (f *facts) trusting(p *policy, keys map[string]bool, path []int) []int {
-	return f.runs(p, explore.Question{Fixed: keys, Guide: path}).Witness
+	found := f.runs(p, explore.Question{Fixed: keys, Guide: path}).Witness
+	if found == nil && path == nil && p.kind != "max_visits" {
+		found = f.runs(p, explore.Question{Fixed: keys, Guide: f.wayTo(p.place)}).Witness
+	}
+	return found
 }
 
 // neverAt asks for a path on which the conditions that hold make the forbidden
@@ -224,6 +238,9 @@ func (f *facts) neverAt(p *policy) {
 	keys := f.decided(p.never)
 	if path == nil && len(keys) > 0 {
 		path = f.trusting(p, keys, nil)
+	}
+	if given := f.withDefaults(p.never, keys); path == nil && len(given) > len(keys) {
+		path = f.trusting(p, given, f.wayTo(p.place))
 	}
 	if path == nil && f.watches(p, keys) {
 		h.accept = func(k *knowledge) bool { return k.mayHold(p.place, p.never) }
@@ -250,6 +267,19 @@ func (f *facts) watches(p *policy, decided map[string]bool) bool {
 			return when != nil && f.From[e.Index] >= 0 && before[f.From[e.Index]] && dataflow.ReadsKey(when, key)
 		})
 	})
+}
+
+// withDefaults adds to some keys those that an expression reads, no node writes, and
+// which have a default: what a run has that is given nothing.
+func (f *facts) withDefaults(p *eval.Program, keys map[string]bool) map[string]bool {
+	out := maps.Clone(keys)
+	for _, r := range p.Reads() {
+		key := f.graph.Key(r.Path[0])
+		if key != nil && key.Default != nil && !key.Required && len(f.writersOf()[r.Path[0]]) == 0 {
+			out[r.Path[0]] = true
+		}
+	}
+	return out
 }
 
 // decided are the state keys that an expression reads and only people and set nodes

@@ -83,7 +83,7 @@ func shortest(next func(int) []int, n, from, to int) []int {
 	return path
 }
 
-// cycleThrough is a shortest cycle through v, which lies on one.
+// cycleThrough is a shortest cycle through v; nil when it lies on none.
 func cycleThrough(g *graphalg.Digraph, v int) []int {
 	begin := g.Len() // v, as it is left
 	path := shortest(func(x int) []int {
@@ -92,7 +92,9 @@ func cycleThrough(g *graphalg.Digraph, v int) []int {
 		}
 		return g.Next(x)
 	}, begin+1, begin, v)
-	path[0] = v
+	if path != nil {
+		path[0] = v
+	}
 	return path
 }
 

@@ -78,6 +78,9 @@ func (f *facts) runs(p *policy, q explore.Question) explore.Answer {
 		if len(q.Guide) == 0 {
 			q.Guide = f.wayTo(p.place)
 		}
+		if cycle := cycleThrough(f.alive(), p.place); cycle != nil {
+			q.Round = cycle[1 : len(cycle)-1]
+		}
 	}
 	a := explore.Explore(q)
 	if a.Found {

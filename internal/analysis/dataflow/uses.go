@@ -148,14 +148,19 @@ func (u *Use) constants(out []any) []any {
 	if u.Field == "never" {
 		return out
 	}
-	u.Program.Tree().Each(func(t *eval.Tree) {
+	var look func(t *eval.Tree)
+	look = func(t *eval.Tree) {
 		switch t.Value.(type) {
 		case string, int, float64:
 			if t.Op == eval.TreeConst && !slices.Contains(out, t.Value) {
 				out = append(out, t.Value)
 			}
 		}
-	})
+		if t.Body != nil {
+			t.Body.Each(look)
+		}
+	}
+	u.Program.Tree().Each(look)
 	return out
 }
 

@@ -44,9 +44,10 @@ type Question struct {
 	// Guide are nodes: runs that have visited more of them, one after the other, are
 	// tried first; later those that go round in loops beside them, and last those that
 	// have gone on from the last of them. More, unless it is -1, is a node: so are runs
-	// that have visited it more often.
-	Guide []int
-	More  int
+	// that have visited it more often, guided by Round, a way from it back to it, the node
+	// itself left out.
+	Guide, Round []int
+	More         int
 	// Budget is how many steps may still be taken; it is counted down. Most is how many
 	// this search may take.
 	Budget *int
@@ -235,9 +236,7 @@ func (s *search) later(rest untried, r *Run) {
 	if r.past {
 		progress = 0
 	}
-	if s.More >= 0 && r.State.Visits(s.More) > 0 {
-		progress = len(s.Guide) + r.State.Visits(s.More)
-	}
+	progress += r.rounds * (1 + len(s.Guide) + len(s.Round))
 	for len(s.todo) <= progress {
 		s.todo = append(s.todo, nil)
 	}

@@ -122,6 +122,20 @@ edges:
   - {from: a, to: ok}
   - {from: ok, to: ship}
   - {from: ship, to: END}`, nil, "a"},
+		"a result of the shape that expressions expect": {gate + `
+state:
+  sharp: {type: array, items: {type: number, minimum: 0, maximum: 1}, default: []}
+  gone: {type: array, items: {type: string}, default: []}
+  peak: {type: number, default: 0}
+nodes:
+  a: {kind: exec, command: [x], writes: {sharp: "map(output.papers, #.sharp)", gone: "output.gone ?? []", peak: max(output.sizes)}}
+  ok: {kind: pass}
+  ship: {kind: pass}
+edges:
+  - {from: a, to: ship, when: "any(sharp, # < 0.6)"}
+  - {from: a, to: ok}
+  - {from: ok, to: ship}
+  - {from: ship, to: END}`, nil, "a"},
 		"a failure that is tried again": {gate + `
 nodes: {a: {kind: pass}, ok: {kind: exec, command: [x], retry: {max_attempts: 3}}, ship: {kind: pass}}
 edges:

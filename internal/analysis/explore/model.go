@@ -48,6 +48,7 @@ type Model struct {
 	own               [][]*dataflow.Use // by node
 	uses              *dataflow.Uses
 	computed          map[string][]*eval.Program // what computes the values of a state key
+	beside            map[string][]any           // see defaultsBeside
 }
 
 // condition is that of an edge, and the state keys that it reads. The tree is nil where a
@@ -81,6 +82,7 @@ type source struct {
 type part struct {
 	path    []string
 	keys    []string // that take it as it is
+	into    []string // that take what is computed of it
 	source  string
 	options []any
 	partial bool

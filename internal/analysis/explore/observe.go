@@ -116,7 +116,14 @@ func (r *Run) Read(path []string, v int) (any, bool) {
 }
 
 func (r *Run) enter(v int) {
-	switch g := r.s.Guide; {
+	g := r.s.Guide
+	if r.rounds > 0 {
+		g = r.s.Round
+	}
+	switch {
+	case v == r.s.More:
+		r.rounds++
+		r.followed, r.again, r.past = 0, 0, false
 	case r.followed == len(g):
 		r.past = true
 	case g[r.followed] == v:

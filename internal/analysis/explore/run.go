@@ -37,7 +37,8 @@ type Run struct {
 	seen     int                    // length of the path before the last event
 	open     int                    // the slot that has to be bound first
 	stopped  bool                   // the run goes on in a way that is not followed
-	followed int                    // nodes of the guide
+	rounds   int                    // visits of Question.More
+	followed int                    // nodes of the guide, or of the round
 	again    int                    // nodes that it has come to again beside it
 	past     bool                   // it has gone on from the last node of the guide
 	marks    map[int]bool           // see Mark

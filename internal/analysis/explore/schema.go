@@ -120,7 +120,10 @@ func numbersOf(doc map[string]any, fractions bool, scalars []any) (out []any, pa
 func listsOf(doc map[string]any, scalars []any) []any {
 	items, _ := doc["items"].(map[string]any)
 	all, _ := valuesOf(items, scalars, [][]string{{}})
-	out := []any{[]any{}}
+	var out []any
+	if least, _ := doc["minItems"].(int); least < 1 || len(all) == 0 {
+		out = append(out, []any{})
+	}
 	if len(all) == 0 {
 		return out
 	}
@@ -139,23 +142,29 @@ func listsOf(doc map[string]any, scalars []any) []any {
 	return out
 }
 
-// objectsOf are objects that have all properties, with each value of those that are read
-// in turn, only those that are required, and none.
+// objectsOf are objects that have all properties, with each value of those that are read,
+// the first other one of each before the next, only those that are required, and none.
 func objectsOf(doc map[string]any, scalars []any, read [][]string) []any {
 	properties, _ := doc["properties"].(map[string]any)
 	full, _ := sample(doc).(map[string]any)
 	out := []any{full}
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		own, _ := properties[name].(map[string]any)
-		inside := within(read, name)
-		if len(inside) == 0 {
-			continue
-		}
-		values, _ := valuesOf(own, scalars, inside)
-		for _, v := range values {
-			other := maps.Clone(full)
-			other[name] = v
-			out = append(out, other)
+	names := slices.Sorted(maps.Keys(properties))
+	for i, more := 0, true; more; i++ {
+		more = false
+		for _, name := range names {
+			own, _ := properties[name].(map[string]any)
+			inside := within(read, name)
+			if len(inside) == 0 {
+				continue
+			}
+			if values, _ := valuesOf(own, scalars, inside); i < len(values) {
+				more = true
+				if !same(values[i], full[name]) {
+					other := maps.Clone(full)
+					other[name] = values[i]
+					out = append(out, other)
+				}
+			}
 		}
 	}
 	least := map[string]any{}

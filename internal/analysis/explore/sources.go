@@ -91,7 +91,7 @@ func (m *Model) writing(v, j int, key string, src *source) written {
 	for _, read := range p.Reads() {
 		if read.Path[0] == "output" {
 			part := &src.parts[src.part(plainPath(read.Path[1:]))]
-			part.now, part.counts = true, part.counts || m.counts[key]
+			part.now, part.counts, part.into = true, part.counts || m.counts[key], append(part.into, key)
 		}
 	}
 	return written{key, computed}

@@ -3,6 +3,7 @@
 package explore
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -84,21 +85,48 @@ func same(v, w any) bool {
 // run.
 func (m *Model) constants(key string, node int, path []string) []any {
 	if node < 0 {
-		return m.uses.Constants(key)
+		return append(m.uses.Constants(key), m.defaultsBeside(key)...)
 	}
 	return dataflow.Constants(m.own[node], func(r eval.Read) bool {
 		return r.Path[0] == "output" && len(r.Path) > len(path) && slices.Equal(r.Path[1:1+len(path)], path)
 	})
 }
 
+// defaultsBeside are those of the state keys that stand in one expression with a key: it
+// may be compared with them.
+func (m *Model) defaultsBeside(key string) []any {
+	if m.beside == nil {
+		m.beside = map[string][]any{}
+		for i := range m.all {
+			if m.all[i].Program == nil || m.all[i].Field == "never" {
+				continue
+			}
+			reads := m.deciding(nil, m.all[i].Program)
+			for _, name := range reads {
+				for _, other := range reads {
+					if k := m.graph.Key(other); other != name && k.Default != nil && k.Default.IsScalar() {
+						m.beside[name] = append(m.beside[name], k.Default.Data())
+					}
+				}
+			}
+		}
+	}
+	return m.beside[key]
+}
+
 // fill finds what the parts of a result may be, and what the rest of it is.
 func (m *Model) fill(v int, doc map[string]any, src *source) {
 	n := m.graph.Nodes[v]
 	src.base = m.base(n, doc)
+	expected := map[string]any{}
+	if doc == nil && n.Kind.Value != "human" {
+		expected = m.expected(v)
+		src.base = completed(src.base, expected)
+	}
 	for i := range src.parts {
 		p := &src.parts[i]
 		scalars := m.constants("", v, p.path)
-		for _, key := range p.keys {
+		for _, key := range slices.Concat(p.keys, p.into) {
 			for _, c := range m.constants(key, -1, nil) {
 				if !slices.Contains(scalars, c) {
 					scalars = append(scalars, c)
@@ -108,6 +136,8 @@ func (m *Model) fill(v int, doc map[string]any, src *source) {
 		own, read := usual(n, p.path), m.readOf(v, p)
 		if labels, ok := m.labels(v, p.path); ok {
 			p.options = labels
+		} else if own == nil && len(domain.Part(expected, p.path)) > 0 {
+			p.options, p.partial = valuesOf(domain.Part(expected, p.path), scalars, read)
 		} else if own == nil && len(p.keys) > 0 {
 			p.options, p.partial = valuesOf(element(m.graph.Key(p.keys[0]), n), scalars, read)
 		} else {
@@ -193,6 +223,28 @@ func (m *Model) base(n *spec.Node, doc map[string]any) any {
 		return map[string]any{"content": "text", "tool_calls": []any{}}
 	}
 	return "text"
+}
+
+// completed is a result with the members that the flow takes it to have.
+func completed(base any, expected map[string]any) any {
+	properties, _ := expected["properties"].(map[string]any)
+	object, _ := base.(map[string]any)
+	if len(properties) == 0 || object == nil && base != "text" {
+		return base
+	}
+	out := maps.Clone(object)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for name, schema := range properties {
+		member := schema.(map[string]any)
+		if own, has := out[name]; has {
+			out[name] = completed(own, member)
+		} else {
+			out[name] = sample(member)
+		}
+	}
+	return out
 }
 
 // usual is the schema of a part of what a node yields, as it is assumed where nobody
