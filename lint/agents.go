@@ -37,11 +37,7 @@ func (f *facts) agentStates(loop *spec.Value, pattern spec.Text) {
 		f.report(pattern.At(0, len(pattern.Value)), "a state_machine needs states")
 		return
 	}
-	names := make([]string, len(states.Fields))
-	for i := range states.Fields {
-		names[i] = states.Fields[i].Key.Value
-	}
-	slices.Sort(names)
+	names := slices.Sorted(slices.Values(keysOf(states.Fields)))
 	refer := func(v *spec.Value) {
 		if v == nil || v.Kind != spec.String || slices.Contains(names, v.Text.Value) {
 			return

@@ -128,18 +128,6 @@ func (f *facts) countsTo(p *policy) bool {
 	return ok && !slices.ContainsFunc(w.moves, func(m boundMove) bool { return w.exceeds(&m, p, c) })
 }
 
-// boundedByChoice reports whether the cycles of a node have people, waiting or
-// free choices.
-func (f *facts) boundedByChoice(v int) bool {
-	w := f.flow()
-	for u, n := range f.graph.Nodes {
-		if w.SCC[u] == w.SCC[v] && (n.Kind.Value == "human" || n.Kind.Value == "wait" || n.Goto.IsSet() || n.HasEnds) {
-			return true
-		}
-	}
-	return false
-}
-
 // writtenAround are the state keys that nodes on the cycles of a node write and that may
 // count: numbers, lists, and whatever set nodes write. What else people and programs yield
 // there may be anything.
@@ -162,14 +150,14 @@ func (f *facts) writtenAround(v int) map[string]bool {
 // boundedByState reports whether the cycles of a node have people, waiting,
 // free choices, or conditions on what they count in the state.
 func (f *facts) boundedByState(v int) bool {
-	if f.boundedByChoice(v) {
-		return true
-	}
 	counts := f.counters(false)
 	w := f.flow()
-	for u := range f.graph.Nodes {
+	for u, n := range f.graph.Nodes {
 		if w.SCC[u] != w.SCC[v] {
 			continue
+		}
+		if n.Kind.Value == "human" || n.Kind.Value == "wait" || chooses(n) {
+			return true
 		}
 		for _, e := range f.edgesOut()[u] {
 			for _, key := range counts[w.SCC[v]] {
@@ -222,13 +210,8 @@ func (w *boundWalk) reachedBy() []int {
 
 // vertices are the nodes that ran on the way into a state.
 func (w *boundWalk) vertices(via []int, state int) []int {
-	var moves []int
-	for via[state] >= 0 {
-		moves = append(moves, via[state])
-		state = w.moves[via[state]].from
-	}
 	var out []int
-	for _, m := range slices.Backward(moves) {
+	for _, m := range w.movesTo(via, state) {
 		out = append(out, w.moves[m].ran...)
 	}
 	return out

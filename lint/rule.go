@@ -14,7 +14,9 @@ import (
 // the rule and that Good raises nothing.
 type Rule struct {
 	// Name is the slug that findings carry and that flags and comments use.
-	Name     string
+	Name string
+	// Group is one of RuleGroups, what the rule is about.
+	Group    string
 	Severity spec.Severity
 	// Off says that the rule is checked only when asked for: see Options.Optional.
 	Off bool
@@ -73,6 +75,14 @@ func RuleNames() []string { return namesOf(func(*Rule) bool { return true }) }
 // OptionalRules lists the names of the rules that are off by default, sorted.
 func OptionalRules() []string { return namesOf(func(r *Rule) bool { return r.Off }) }
 
+// RuleGroups lists the names of the groups of rules, for --rule and for who reads about them.
+func RuleGroups() []string {
+	return []string{"structure", "expressions", "data", "parallel", "limits", "models", "security", "policies"}
+}
+
+// RuleGroup lists the rules of a group; nil when there is none of that name.
+func RuleGroup(name string) []string { return namesOf(func(r *Rule) bool { return r.Group == name }) }
+
 // namesOf leaves the examples alone, which every file with silencing comments would pay for.
 func namesOf(are func(*Rule) bool) []string {
 	var names []string
@@ -95,6 +105,15 @@ func FindRule(name string) (rule Rule, ok bool) {
 		}
 	}
 	return Rule{}, false
+}
+
+// keysOf are the names of some fields, in their order.
+func keysOf(fields []spec.Field) []string {
+	out := make([]string, len(fields))
+	for i := range fields {
+		out[i] = fields[i].Key.Value
+	}
+	return out
 }
 
 // What examples begin with, and some that stand for many right flows.

@@ -11,7 +11,7 @@ import (
 
 func accidentalFanout() Rule {
 	return Rule{
-		Name: "accidental-fanout", Severity: spec.Warning, needs: needShape,
+		Name: "accidental-fanout", Group: "parallel", Severity: spec.Warning, needs: needShape,
 		Summary: "edges without a condition fire together where only one seems meant",
 		Doc: "All edges without a condition fire when no condition holds; they start parallel branches. " +
 			"The rule speaks when they stand in declarations of their own and one is the else of a condition, leads back to the node itself, or goes to END or to a fail node next to another. " +

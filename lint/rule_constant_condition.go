@@ -15,7 +15,7 @@ import (
 
 func constantCondition() Rule {
 	return Rule{
-		Name: "constant-condition", Severity: spec.Warning,
+		Name: "constant-condition", Group: "expressions", Severity: spec.Warning,
 		Summary: "a condition is always true or always false",
 		Doc: `A condition that is always true makes the edges after it dead and is better written as an
 edge without a condition. One that is always false makes its own edge dead. What a schema

@@ -8,7 +8,7 @@ import (
 
 func joinNeverFires() Rule {
 	return Rule{
-		Name: "join-never-fires", Severity: spec.Error, needs: needShape,
+		Name: "join-never-fires", Group: "parallel", Severity: spec.Error, needs: needShape,
 		Summary: "a join waits for more branches than can ever reach it",
 		Doc: "A join with wait: N runs when N branches have arrived. If the graph can send it fewer, it never runs and the run ends without it. " +
 			"Lower the number, or write wait: all, which waits for the branches that there are.",

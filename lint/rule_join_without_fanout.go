@@ -6,7 +6,7 @@ import "github.com/graphrun/graphrun/spec"
 
 func joinWithoutFanout() Rule {
 	return Rule{
-		Name: "join-without-fanout", Severity: spec.Warning, needs: needShape,
+		Name: "join-without-fanout", Group: "parallel", Severity: spec.Warning, needs: needShape,
 		Summary: "a join that only one branch can ever reach",
 		Doc: "A join gathers branches that run at the same time. Ways that exclude each other, such as the two sides of a condition, are no branches: one of them arrives, and there is nothing to wait for. " +
 			"Remove the join, or start the branches with a list of targets.",

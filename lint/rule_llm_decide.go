@@ -6,7 +6,7 @@ import "github.com/graphrun/graphrun/spec"
 
 func llmDecideNoFallback() Rule {
 	return Rule{
-		Name: "llm-decide-no-fallback", Severity: spec.Warning, needs: needNode,
+		Name: "llm-decide-no-fallback", Group: "models", Severity: spec.Warning, needs: needNode,
 		Summary: "no edge fires when the router model's decision fails",
 		Doc: "A model may fail, time out or name no candidate. The edge with fallback: true fires then; without one the run is stuck. " +
 			"It may stand on one of the llm_decide edges or on an on_success edge of the node.",
@@ -36,7 +36,7 @@ edges:
 
 func llmDecideSingle() Rule {
 	return Rule{
-		Name: "llm-decide-single", Severity: spec.Warning, needs: needNode,
+		Name: "llm-decide-single", Group: "models", Severity: spec.Warning, needs: needNode,
 		Summary: "a decision of the router model has a single candidate",
 		Doc:     "One llm_decide edge is no choice: it fires without a call. Add the other candidates, or drop the condition.",
 		Bad: `graphrun: v1

@@ -14,7 +14,7 @@ import (
 
 func missingFallback() Rule {
 	return Rule{
-		Name: "missing-fallback", Severity: spec.Warning,
+		Name: "missing-fallback", Group: "expressions", Severity: spec.Warning,
 		Summary: "the conditions of a node can all be false, and no edge is left to take",
 		Doc: `When no edge fires after a node, the run ends stuck. The conditions of this node do not
 cover all values, and the message has one that falls through. Add an edge without a
@@ -94,7 +94,7 @@ func (f *facts) failureOnly() {
 				failing++
 			}
 		}
-		if failing == 0 || failing < len(out[v]) || n.Goto.IsSet() || n.HasEnds {
+		if failing == 0 || failing < len(out[v]) || chooses(n) {
 			continue
 		}
 		d := f.report(n.ID.Span, "no edge of %q fires when it succeeds: all are for its failure", n.ID.Value)
@@ -107,7 +107,7 @@ func (f *facts) failureOnly() {
 func (f *facts) skippedAway() {
 	w := f.flow()
 	for v, n := range f.graph.Nodes {
-		if n.OnMaxVisits != "skip" || n.MaxVisits == 0 || !w.Cyclic[v] || n.Goto.IsSet() || n.HasEnds {
+		if n.OnMaxVisits != "skip" || n.MaxVisits == 0 || !w.Cyclic[v] || chooses(n) {
 			continue
 		}
 		if slices.ContainsFunc(w.Groups[v], func(g controlflow.Group) bool { return g.Kind == controlflow.ByDefault }) {
@@ -119,7 +119,7 @@ func (f *facts) skippedAway() {
 
 // hasOtherWay reports whether a node can be left although no condition holds.
 func (f *facts) hasOtherWay(n *spec.Node) bool {
-	if n.Goto.IsSet() || n.HasEnds {
+	if chooses(n) {
 		return true
 	}
 	for _, g := range f.flow().Groups[n.Index] {

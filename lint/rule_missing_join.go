@@ -13,7 +13,7 @@ import (
 
 func missingJoin() Rule {
 	return Rule{
-		Name: "missing-join", Severity: spec.Warning, needs: needShape,
+		Name: "missing-join", Group: "parallel", Severity: spec.Warning, needs: needShape,
 		Summary: "branches of unequal length reach one node without a join",
 		Doc: "Branches that reach a node in the same step run it once. When one of them is longer, " +
 			"or waits for a person or a time, the node runs when the first arrives and once more for the second. " +

@@ -11,7 +11,7 @@ import (
 
 func missingModel() Rule {
 	return Rule{
-		Name: "missing-model", Severity: spec.Error, needs: needNode,
+		Name: "missing-model", Group: "models", Severity: spec.Error, needs: needNode,
 		Summary: "a model node or a decision has no model",
 		Doc: "A node that calls a model takes the one it names, by a role of models or as provider/name, else the role default; decisions take the role router, judges the role judge, and both fall back to default; a decision with a fallback edge does without. " +
 			"Declare the role, or at least models: {default: provider/name}. A decision with an edge marked fallback can do without.",
@@ -72,11 +72,7 @@ func (f *facts) model(named spec.Text, role string, at spec.Text, what string) {
 	}
 	near := ""
 	if named.IsSet() && role != "router" && role != "judge" && role != "compact" && role != "default" {
-		names := make([]string, 0, len(roles))
-		for _, m := range f.graph.Models {
-			names = append(names, m.Key.Value)
-		}
-		near = suggest.Closest(role, names)
+		near = suggest.Closest(role, keysOf(f.graph.Models))
 	}
 	if roles["default"] != nil && near == "" {
 		return

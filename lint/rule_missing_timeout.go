@@ -13,7 +13,7 @@ import (
 
 func missingTimeout() Rule {
 	return Rule{
-		Name: "missing-timeout", Severity: spec.Warning, needs: needNode,
+		Name: "missing-timeout", Group: "limits", Severity: spec.Warning, needs: needNode,
 		Summary: "a node that runs a program, a request or a model has no time limit",
 		Doc:     "Programs, servers and models may never answer. Without a timeout on the node, a limits.node_timeout for every node, or a limits.timeout for the run, such a node can hang for ever.",
 		Bad: `graphrun: v1

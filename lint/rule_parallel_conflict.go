@@ -14,7 +14,7 @@ import (
 
 func parallelConflict() Rule {
 	return Rule{
-		Name: "parallel-conflict", Severity: spec.Warning, needs: needShape,
+		Name: "parallel-conflict", Group: "parallel", Severity: spec.Warning, needs: needShape,
 		Summary: "parallel branches write one key, or one reads what another writes",
 		Doc: "Of two branches that write one key, the one that finishes last wins; one that reads a key which another writes sees it or not, as time will have it. " +
 			"Give each branch a key of its own, give the key a reducer such as append, or join the branches first. " +

@@ -9,7 +9,7 @@ import (
 
 func plainSecret() Rule {
 	return Rule{
-		Name: "plain-secret", Severity: spec.Warning, needs: needNode,
+		Name: "plain-secret", Group: "security", Severity: spec.Warning, needs: needNode,
 		Summary: "a literal that looks like a credential",
 		Doc:     "A key, token or password in the file ends up in version control, in stored runs and in logs. Declare it under secrets, from a variable or a file, and write {{ secrets.NAME }}.",
 		Bad: `graphrun: v1

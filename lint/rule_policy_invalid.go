@@ -12,7 +12,7 @@ import (
 
 func policyInvalid() Rule {
 	return Rule{
-		Name: "policy-invalid", Severity: spec.Error, needs: needNode,
+		Name: "policy-invalid", Group: "policies", Severity: spec.Error, needs: needNode,
 		Summary: "a policy lacks a half, names a node that does not exist, or asks one node to come before itself",
 		Doc: "A policy has two halves: require and before, forbid and after, reach and from, max_visits and node, never and at. Policies speak of nodes of their own graph; END may stand where a path ends. A policy that nothing can keep or break guards nothing. " +
 			"extends names a file of policies, which must be there and must not lead back to itself; a policy of such a file is about the graphs that have its place, and what it requires there must be a node.",

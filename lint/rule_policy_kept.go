@@ -9,7 +9,7 @@ import (
 
 func policyKept() Rule {
 	return Rule{
-		Name: "policy-kept", Severity: spec.Info, Off: true, needs: needAll,
+		Name: "policy-kept", Group: "policies", Severity: spec.Info, Off: true, needs: needAll,
 		Summary: "it is proven that every run keeps a policy",
 		Doc: "Every policy is one of three: proven, refuted (policy-violated) or undecided (policy-undecided). Of those that are proven nothing is said unless it is asked for: by validate --explain-policies, which lists all, or by turning this rule on. " +
 			"The proof is the shape of the graph, whatever its conditions and results come to; or the conditions that have to hold on every path that can be taken; or that each run was tried that inputs, results and the order in which branches get on allow.",

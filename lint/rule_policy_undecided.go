@@ -13,7 +13,7 @@ import (
 
 func policyUndecided() Rule {
 	return Rule{
-		Name: "policy-undecided", Severity: spec.Info, needs: needAll,
+		Name: "policy-undecided", Group: "policies", Severity: spec.Info, needs: needAll,
 		Summary: "it can't be told before a run whether a policy is kept",
 		Doc: "No path that breaks the policy was found, and no proof that there is none: the message says what stood in the way. The run watches the policy all the same. " +
 			"A policy of which neither policy-violated nor policy-undecided speaks is kept by every run, whatever programs yield, however long they take and whoever they ask. " +

@@ -14,7 +14,7 @@ import (
 
 func readBeforeWrite() Rule {
 	return Rule{
-		Name: "read-before-write", Severity: spec.Warning, needs: needAll,
+		Name: "read-before-write", Group: "data", Severity: spec.Warning, needs: needAll,
 		Summary: "a state key or a node's output is read on a path on which nothing has written it",
 		Doc: "A key without default and without required: true has no value until a node writes it, and a node has no output until it has run. The message prints a path on which that has not happened: \"is not written yet\" when a run was found that takes it, \"may not be\" when none was; where every run was tried and none reads it too early, it says nothing. " +
 			"Give the key a default, make it a required input, write it on that path, or read it as optional: key ?? other, {{ key? }}, key != None.",

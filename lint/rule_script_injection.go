@@ -15,7 +15,7 @@ import (
 
 func scriptInjection() Rule {
 	return Rule{
-		Name: "script-injection", Severity: spec.Warning, needs: needNode,
+		Name: "script-injection", Group: "security", Severity: spec.Warning, needs: needNode,
 		Summary: "text from outside becomes shell code or a program's name",
 		Doc: "What {{ }} puts into a shell script is read as code: a quote or a $(…) in the value runs. The same holds for the script behind sh -c or python -c and for what ssh runs elsewhere, for the name of the program and the folder it runs in when a model or a server wrote them. " +
 			"Pass the value by env and write \"$NAME\", or as an argument of its own in command. Numbers, booleans and values of an enum or of a pattern for the whole text (^…$) that admits only plain characters are no danger.",

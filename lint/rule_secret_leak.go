@@ -15,7 +15,7 @@ import (
 
 func secretLeak() Rule {
 	return Rule{
-		Name: "secret-leak", Severity: spec.Error, needs: needNode,
+		Name: "secret-leak", Group: "security", Severity: spec.Error, needs: needNode,
 		Summary: "a secret reaches a prompt, an argument list or an open state key",
 		Doc: "secrets.NAME may stand only in http nodes, in env of exec nodes and tools, in headers of tools, and in providers. Elsewhere it would be sent to a model, shown in the list of processes, or stored. " +
 			"The same holds for what a state key with secret: true holds: it must not go into a prompt, a command or script, or a key that is not secret.",

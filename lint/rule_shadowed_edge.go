@@ -13,7 +13,7 @@ import (
 
 func shadowedEdge() Rule {
 	return Rule{
-		Name: "shadowed-edge", Severity: spec.Warning,
+		Name: "shadowed-edge", Group: "expressions", Severity: spec.Warning,
 		Summary: "an edge never fires because an earlier one always wins",
 		Doc: `Conditional edges are tried by priority, then in the order of the file, and the first whose
 condition holds fires alone. Whenever the condition of this edge holds, an earlier one
@@ -125,7 +125,7 @@ func (f *facts) neverFails() {
 func (f *facts) canFailAtAll(v, visits int) bool {
 	n := f.graph.Nodes[v]
 	limited := visits > 0 && n.OnMaxVisits != "skip"
-	if limited || f.failsBypassed(n) || len(f.access()[v].Writes) > 0 || n.Goto.IsSet() || n.HasEnds || n.Each.IsSet() {
+	if limited || f.failsBypassed(n) || len(f.access()[v].Writes) > 0 || chooses(n) || n.Each.IsSet() {
 		return true
 	}
 	return n.Kind.Value != "pass"

@@ -14,7 +14,7 @@ import (
 
 func stepLimitTooLow() Rule {
 	return Rule{
-		Name: "step-limit-too-low", Severity: spec.Warning, needs: needShape,
+		Name: "step-limit-too-low", Group: "limits", Severity: spec.Warning, needs: needShape,
 		Summary: "a limit of the run is used up before END can be reached, or before a node can do its work",
 		Doc: "Every node execution is a step. When even the shortest path from the start to END takes more steps than limits.max_steps, every run ends at the limit. " +
 			"So does one that comes to a model call whose max_tokens are as many as limits.max_tokens, or to a wait that is longer than limits.timeout. Raise the limit.",

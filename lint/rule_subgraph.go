@@ -13,7 +13,7 @@ import (
 
 func subgraphMissing() Rule {
 	return Rule{
-		Name: "subgraph-missing", Severity: spec.Error, needs: needNode,
+		Name: "subgraph-missing", Group: "structure", Severity: spec.Error, needs: needNode,
 		Summary: "the file of a subgraph does not exist or is no valid graph",
 		Doc:     "A node of kind graph, or a tool with graph, names a file by its path relative to this one. It must be there and be a graph file without errors.",
 		Bad: `graphrun: v1
@@ -50,7 +50,7 @@ edges:
 
 func subgraphCycle() Rule {
 	return Rule{
-		Name: "subgraph-cycle", Severity: spec.Error, needs: needNode,
+		Name: "subgraph-cycle", Group: "structure", Severity: spec.Error, needs: needNode,
 		Summary: "a subgraph runs itself, directly or through others",
 		Doc:     "A graph that runs itself as a subgraph never comes to an end: each run starts another before it goes on. Repeat within one graph, by an edge that leads back.",
 		Bad: `graphrun: v1

@@ -15,7 +15,7 @@ import (
 
 func templateMissing() Rule {
 	return Rule{
-		Name: "template-missing", Severity: spec.Warning, needs: needAll,
+		Name: "template-missing", Group: "expressions", Severity: spec.Warning, needs: needAll,
 		Summary: "a template or an expression reads a member that an edge or the run does not supply",
 		Doc: "{{ path }} is an error when the path is missing. The rule looks at what the edges into a node hand over: the map of transform, or the output of the source where its shape is known; at members of an output, a state key or an element that its schema does not list, any of a model's answer, otherwise names that nearly match a listed one; at run.input, which holds only what was given; at item, which is there only in a node with each; and at error, which is null behind a success. " +
 			"Write {{ path? }} if it may be missing, or supply it on that edge. An argument of a command that is written $name, for a shell that nobody runs, lacks its template too.",
@@ -211,10 +211,7 @@ func (f *facts) handed(i int, source *spec.Node) (names []string, ok bool) {
 		if e.Transform.Kind != spec.Map {
 			return nil, false
 		}
-		for j := range e.Transform.Fields {
-			names = append(names, e.Transform.Fields[j].Key.Value)
-		}
-		return names, true
+		return keysOf(e.Transform.Fields), true
 	}
 	switch {
 	case e.Condition == "on_failure", e.Condition == "always" && canFail(source) && !f.fallsElsewhere(source):
@@ -227,9 +224,7 @@ func (f *facts) handed(i int, source *spec.Node) (names []string, ok bool) {
 	switch source.Kind.Value {
 	case "set":
 		if set := source.Field("set"); set != nil {
-			for j := range set.Fields {
-				names = append(names, set.Fields[j].Key.Value)
-			}
+			names = keysOf(set.Fields)
 		}
 		return names, true
 	case "http":

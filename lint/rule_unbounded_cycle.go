@@ -10,7 +10,7 @@ import (
 
 func unboundedCycle() Rule {
 	return Rule{
-		Name: "unbounded-cycle", Severity: spec.Warning, needs: needAll,
+		Name: "unbounded-cycle", Group: "limits", Severity: spec.Warning, needs: needAll,
 		Summary: "nothing but max_steps ends a cycle",
 		Doc: "A loop that a model's verdict, a program's result or nothing at all decides may go round until max_steps stops the run. " +
 			"Bound it on every way around: a guard on the visits of a node on it, on step, or on a counter or a list that all of it only moves towards the guard's limit and never over it; a value that the loop itself writes and the guard excludes; a person who is asked on the way and for whom no default answers; a wait node together with limits.timeout. " +

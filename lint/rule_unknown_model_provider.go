@@ -13,7 +13,7 @@ import (
 
 func unknownModelProvider() Rule {
 	return Rule{
-		Name: "unknown-model-provider", Severity: spec.Error, needs: needNode,
+		Name: "unknown-model-provider", Group: "models", Severity: spec.Error, needs: needNode,
 		Summary: "a model names a provider that is neither built in nor declared",
 		Doc:     "A model is written provider/name. Providers are anthropic, openai, scripted and those that the file declares under providers.",
 		Bad: `graphrun: v1
@@ -33,9 +33,7 @@ edges:
 
 func checkModelProvider(f *facts) {
 	known := []string{"anthropic", "openai", "scripted"}
-	for _, p := range slices.Concat(f.graph.Providers, f.graph.Whole().Providers) {
-		known = append(known, p.Key.Value)
-	}
+	known = append(known, keysOf(slices.Concat(f.graph.Providers, f.graph.Whole().Providers))...)
 	slices.Sort(known)
 	known = slices.Compact(known)
 	for _, m := range f.graph.Models {

@@ -11,7 +11,7 @@ import (
 
 func unknownPrice() Rule {
 	return Rule{
-		Name: "unknown-price", Severity: spec.Error, needs: needNode,
+		Name: "unknown-price", Group: "models", Severity: spec.Error, needs: needNode,
 		Summary: "limits.max_cost_usd stands over a model whose price is not known",
 		Doc: "A limit in money holds only where the price of each call is known. The price of a model that is not in the table, or that a server of the graph's own answers for, is not: its first call would fail with kind budget, after others were paid for. " +
 			"Give the price in providers.NAME.prices, use limits.max_tokens, or take a model whose price is known (`graphrun models`).",

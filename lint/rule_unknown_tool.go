@@ -12,7 +12,7 @@ import (
 
 func unknownTool() Rule {
 	return Rule{
-		Name: "unknown-tool", Severity: spec.Error, needs: needNode,
+		Name: "unknown-tool", Group: "models", Severity: spec.Error, needs: needNode,
 		Summary: "a node names a tool that is not declared",
 		Doc:     "Tools are declared under tools. A node names one as it is, or a tool of an MCP server as server.tool or server.*; only servers have tools of their own. The resources and prompts that a prompt names are those of a server too.",
 		Bad: `graphrun: v1
@@ -77,14 +77,8 @@ func (f *facts) serverParts(n *spec.Node) {
 
 // servers are the MCP servers that the file declares, sorted.
 func (f *facts) servers() []string {
-	var out []string
-	for i := range f.graph.Tools {
-		if f.graph.Tools[i].Value.Get("mcp") != nil {
-			out = append(out, f.graph.Tools[i].Key.Value)
-		}
-	}
-	slices.Sort(out)
-	return out
+	all := slices.Sorted(slices.Values(keysOf(f.graph.Tools)))
+	return slices.DeleteFunc(all, func(name string) bool { return f.declaredTool(name).Get("mcp") == nil })
 }
 
 // listed names what there is.
@@ -120,11 +114,7 @@ func (f *facts) tool(ref spec.Text, all bool) {
 		t = f.declaredTool(name)
 	}
 	if t == nil {
-		names := make([]string, 0, len(f.graph.Tools))
-		for _, t := range f.graph.Tools {
-			names = append(names, t.Key.Value)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(slices.Values(keysOf(f.graph.Tools)))
 		known := "no tool is declared"
 		if len(names) > 0 {
 			known = "declared are " + strings.Join(names, ", ")

@@ -11,7 +11,7 @@ import (
 
 func unusedIgnore() Rule {
 	return Rule{
-		Name: "unused-ignore", Severity: spec.Warning,
+		Name: "unused-ignore", Group: "structure", Severity: spec.Warning,
 		Summary: "a comment silences a rule that has nothing to say there",
 		Doc:     "A comment `# graphrun: ignore rule-name` silences the rule on its own line, or, when it stands alone, on the next line that is no comment; where a block text begins, in all of the text; `# graphrun: ignore-file rule-name` does in all of the file. One that silences nothing, because the problem is solved or the name is wrong, would hide the next problem. Remove it.",
 		Bad: example + `nodes:

@@ -14,7 +14,7 @@ import (
 
 func unusedKey() Rule {
 	return Rule{
-		Name: "unused-key", Severity: spec.Warning, needs: needAll,
+		Name: "unused-key", Group: "data", Severity: spec.Warning, needs: needAll,
 		Summary: "a state key that nothing reads or writes",
 		Doc: "No node, edge or output of the graph reads or writes the key. It is left over, or something misspells it. " +
 			"A node that is handed the whole state, as a program on its standard input, counts as a reader of every key.",

@@ -15,7 +15,7 @@ import (
 
 func unusedOutput() Rule {
 	return Rule{
-		Name: "unused-output", Severity: spec.Warning, needs: needAll, Off: true,
+		Name: "unused-output", Group: "data", Severity: spec.Warning, needs: needAll, Off: true,
 		Summary: "a part of a subgraph's output that the caller never reads",
 		Doc: "The subgraph declares its output as a map, or none at all and writes state keys that it does not read itself; the caller reads some other part or nothing. " +
 			"A subgraph with several callers is right to yield more than each of them needs, so the rule is off until it is asked for. " +
@@ -62,8 +62,8 @@ func checkUnusedOutput(f *facts) {
 		parts, read := t.state, f.ownOutputs(g)
 		if g.Output != nil {
 			parts, read = t.output, nil
-			if g.Output.Kind == spec.Map {
-				read = keysOf(g.Output.Fields)
+			for i := range g.Output.Fields {
+				read = append(read, g.Output.Fields[i].Key)
 			}
 		} else if len(t.output) > 0 {
 			continue // the result of the last node is what the caller is after
@@ -77,14 +77,6 @@ func checkUnusedOutput(f *facts) {
 			d.Related = append(d.Related, spec.Related{File: g.File, Span: name.Span, Message: "it is declared here"})
 		}
 	}
-}
-
-func keysOf(fields []spec.Field) []spec.Text {
-	out := make([]spec.Text, len(fields))
-	for i := range fields {
-		out[i] = fields[i].Key
-	}
-	return out
 }
 
 // ownOutputs lists the state keys of a graph that it writes and does not read.

@@ -13,7 +13,7 @@ import (
 
 func urlInjection() Rule {
 	return Rule{
-		Name: "url-injection", Severity: spec.Warning, needs: needNode,
+		Name: "url-injection", Group: "security", Severity: spec.Warning, needs: needNode,
 		Summary: "text from outside stands in a URL without urlencode",
 		Doc: "A value with a /, a ? or an & in it changes the path or the parameters of a request, one with an @ or a # its host. " +
 			"Write {{ urlencode(value) }}, which escapes them, or put parameters into query, which does so too. A URL that begins with {{ }} is an address from outside as a whole; it is reported when a model or a server wrote it. " +

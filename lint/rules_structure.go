@@ -8,14 +8,14 @@ import "github.com/graphrun/graphrun/spec"
 func structureRules() []Rule {
 	return []Rule{
 		{
-			Name: "missing-start", Severity: spec.Error,
+			Name: "missing-start", Group: "structure", Severity: spec.Error,
 			Summary: "the graph names no first node",
 			Doc:     "A run begins at the node that the key start names.",
 			Good:    oneNode,
 			change:  []string{"start: a\n", ""},
 		},
 		{
-			Name: "unknown-node", Severity: spec.Error,
+			Name: "unknown-node", Group: "structure", Severity: spec.Error,
 			Summary: "a name of no node of the graph",
 			Doc:     "An edge, start, finish, ends or a pause names a node that does not exist, or goto a label that ends does not have. The message suggests the nearest name.",
 			Bad: example + `nodes:
@@ -30,35 +30,35 @@ edges:
 			check:  checkLabels, needs: needNode,
 		},
 		{
-			Name: "no-outgoing-edge", Severity: spec.Error,
+			Name: "no-outgoing-edge", Group: "structure", Severity: spec.Error,
 			Summary: "a node from which no edge leads on",
 			Doc:     "A branch that comes to the node could not end well. Give it an edge, to END if the run is over there; a fail node needs none.",
 			Good:    twoNodes,
 			change:  []string{"\n  - {from: b, to: END}", ""},
 		},
 		{
-			Name: "edge-from-end", Severity: spec.Error,
+			Name: "edge-from-end", Group: "structure", Severity: spec.Error,
 			Summary: "an edge that leaves END",
 			Doc:     "END completes a branch. What is to happen afterwards belongs before it.",
 			Good:    twoNodes,
 			change:  []string{"b, to: END}", "b, to: END}\n  - {from: END, to: a}"},
 		},
 		{
-			Name: "duplicate-edge", Severity: spec.Warning,
+			Name: "duplicate-edge", Group: "structure", Severity: spec.Warning,
 			Summary: "a second edge between two nodes with the same condition",
 			Doc:     "The second edge can never make a difference. It is left over from an edit, or was meant for another target.",
 			Good:    twoNodes,
 			change:  []string{"  - {from: b, to: END}", "  - {from: a, to: b}\n  - {from: b, to: END}"},
 		},
 		{
-			Name: "unreachable-node", Severity: spec.Error,
+			Name: "unreachable-node", Group: "structure", Severity: spec.Error,
 			Summary: "a node that no path from the start reaches",
 			Doc:     "No edge leads there, so it never runs. Connect it, or remove it.",
 			Good:    twoNodes,
 			change:  []string{"a, to: b", "a, to: END"},
 		},
 		{
-			Name: "end-unreachable", Severity: spec.Error,
+			Name: "end-unreachable", Group: "structure", Severity: spec.Error,
 			Summary: "no path leads to END or to a fail node",
 			Doc:     "A run could only end by a limit. Some path must lead to END.",
 			Good: example + `nodes:
@@ -72,7 +72,7 @@ edges:
 			change: []string{"a, when: visits.a < 3}\n  - {from: b, to: END}", "a}"},
 		},
 		{
-			Name: "inescapable-cycle", Severity: spec.Error,
+			Name: "inescapable-cycle", Group: "structure", Severity: spec.Error,
 			Summary: "a cycle without a way out",
 			Doc:     "Other paths end, but a run that enters this cycle never leaves it. Add an edge that leads out.",
 			Bad: example + `nodes:
@@ -88,7 +88,7 @@ edges:
 			change: []string{"c, to: b}", "c, to: b, when: visits.b < 3}\n  - {from: c, to: END}"},
 		},
 		{
-			Name: "unknown-state-key", Severity: spec.Error,
+			Name: "unknown-state-key", Group: "data", Severity: spec.Error,
 			Summary: "a name of no declared state key",
 			Doc:     "reads, writes, set, a cache key or the with of a subgraph names a key that is not declared under state. Declare it, or set strict_state: false to allow undeclared keys.",
 			Bad: example + `output: total
@@ -103,7 +103,7 @@ edges:
 			check:  checkChildKeys, needs: needNode,
 		},
 		{
-			Name: "type-mismatch", Severity: spec.Error,
+			Name: "type-mismatch", Group: "data", Severity: spec.Error,
 			Summary: "a value of a type that its place can not hold",
 			Doc:     "A default, a literal, or the result of an expression does not fit the schema of the state key, the subgraph's key or the tool's argument that takes it.",
 			Bad: example + `output: n
@@ -118,7 +118,7 @@ edges:
 			check:  checkTypes, needs: needNode,
 		},
 		{
-			Name: "retry-on-agent", Severity: spec.Error,
+			Name: "retry-on-agent", Group: "models", Severity: spec.Error,
 			Summary: "a retry block on an agent node",
 			Doc:     "An agent tries again by itself, under its judge; the executor gives it one attempt. Use judge.max_rounds and loop.max_turns.",
 			Bad: example + `models: {default: openai/gpt-6-luna}
