@@ -69,16 +69,12 @@ func (m *made) spokenOf(p *eval.Program) []int {
 type missing map[string]bool
 
 func (m *made) without(thing int) missing {
-	out := missing{}
-	for key, t := range m.keys { //lint:ignore mapiter entries are independent
-		if t == thing {
-			out[m.f.graph.State[key].Name.Value] = true
-		}
+	out, of := missing{}, m.things[thing]
+	if of.key >= 0 {
+		out[m.f.graph.State[of.key].Name.Value] = true
 	}
 	for v, n := range m.f.graph.Nodes {
-		output, asked := m.outputs[v]
-		makes := m.MadeBy(v, thing) && !m.Dropped(thing)
-		if asked && output == thing || makes {
+		if v == of.node || m.MadeBy(v, thing) && !m.Dropped(thing) {
 			out["nodes."+n.ID.Value+".output"] = true
 		}
 	}

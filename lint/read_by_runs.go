@@ -13,21 +13,15 @@ import (
 // readsOpen is a run that comes to a use while a thing is not made, tried along a path
 // first; nil when none was found. Not possible when every run was tried.
 func (f *facts) readsOpen(m *made, u *dataflow.Use, thing int, path []int) (run []int, possible bool) {
-	q := explore.Question{}
-	missing := func(*explore.Run) bool { return false }
-	for key, t := range m.keys { //lint:ignore mapiter one entry is for the thing
-		if t == thing {
-			q.Omit = f.graph.State[key].Name.Value
-			missing = func(r *explore.Run) bool {
-				value, _ := r.State.Value(q.Omit)
-				return value == nil
-			}
-		}
-	}
-	for v, t := range m.outputs { //lint:ignore mapiter one entry is for the thing
-		if t == thing {
-			q.Visits = map[int]int{v: 1}
-			missing = func(r *explore.Run) bool { return r.State.Visits(v) == 0 }
+	q, of := explore.Question{}, m.things[thing]
+	missing := func(r *explore.Run) bool { return r.State.Visits(of.node) == 0 }
+	if of.key < 0 {
+		q.Visits = map[int]int{of.node: 1}
+	} else {
+		q.Omit = f.graph.State[of.key].Name.Value
+		missing = func(r *explore.Run) bool {
+			value, _ := r.State.Value(q.Omit)
+			return value == nil
 		}
 	}
 	unclear := q.Omit != "" && f.graph.Key(q.Omit).Once // a model sets it back

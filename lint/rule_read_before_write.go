@@ -48,10 +48,14 @@ type made struct {
 	f *facts
 	// keys and outputs map state keys and nodes to what the assignment calls them.
 	keys, outputs map[int]int
+	things        []thing
 	firm          map[*eval.Program][]eval.Read
 	// final is the same for the end of the run, when every branch is over.
 	final *assignment.Analysis
 }
+
+// thing is a state key or the output of a node; the other is -1.
+type thing struct{ key, node int }
 
 // of is the assignment that holds where a use is evaluated.
 func (m *made) of(u *dataflow.Use) *assignment.Analysis {
@@ -69,27 +73,26 @@ func (f *facts) made() *made {
 	}
 	f.madeKnown = true
 	m := &made{f: f, keys: map[int]int{}, outputs: map[int]int{}, firm: map[*eval.Program][]eval.Read{}}
-	size := 0
 	all := f.uses().All
 	for i := range all {
 		for _, r := range readsOf(all[i].Program) {
 			switch key, ok := f.keyOf[r.Path[0]]; {
 			case ok && f.graph.State[key].Default == nil && !f.graph.State[key].Required:
 				if _, known := m.keys[key]; !known {
-					m.keys[key], size = size, size+1
+					m.keys[key], m.things = len(m.things), append(m.things, thing{key, -1})
 				}
 			case isOutput(r) && f.graph.Node(r.Path[1]) != nil:
 				v := f.graph.Node(r.Path[1]).Index
 				if _, known := m.outputs[v]; !known {
-					m.outputs[v], size = size, size+1
+					m.outputs[v], m.things = len(m.things), append(m.things, thing{-1, v})
 				}
 			}
 		}
 	}
-	if size == 0 {
+	if len(m.things) == 0 {
 		return nil
 	}
-	m.Analysis = f.newAssignment(size)
+	m.Analysis = f.newAssignment(len(m.things))
 	f.fillMade(m)
 	m.learn()
 	m.final = m.Analysis
@@ -310,22 +313,15 @@ func quoteKey(what string) string {
 
 // writtenAt is a place where a thing is made; nil when there is none.
 func (f *facts) writtenAt(m *made, thing int) *spec.Span {
-	for key, t := range m.keys {
-		if t != thing {
-			continue
-		}
-		for _, a := range f.access() {
-			for _, w := range a.Writes {
-				if w.Key == key {
-					return &w.Name.Span
-				}
-			}
-		}
-		return nil
+	of := m.things[thing]
+	if of.key < 0 {
+		return &f.graph.Nodes[of.node].ID.Span
 	}
-	for v, t := range m.outputs {
-		if t == thing {
-			return &f.graph.Nodes[v].ID.Span
+	for _, a := range f.access() {
+		for _, w := range a.Writes {
+			if w.Key == of.key {
+				return &w.Name.Span
+			}
 		}
 	}
 	return nil

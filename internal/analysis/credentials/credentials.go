@@ -15,9 +15,6 @@ func In(text, key string) (from, to int, what string) {
 }
 
 func look(text, key string) (from, to int, what string) {
-	if i := strings.Index(text, "-----BEGIN "); i >= 0 && strings.Contains(text, "PRIVATE KEY-----") {
-		return i, i + strings.Index(text[i:], "PRIVATE KEY-----") + len("PRIVATE KEY-----"), "a private key"
-	}
 	if from, to = password(text); to > from {
 		return from, to, "a password in a URL"
 	}
@@ -125,23 +122,12 @@ func password(text string) (from, to int) {
 	if end := strings.IndexAny(rest, "/?# \n"); end >= 0 {
 		rest = rest[:end]
 	}
-	user, _, ok := cutLast(rest, "@")
-	if !ok {
-		return 0, 0
-	}
-	name, pass, ok := strings.Cut(user, ":")
+	name, pass, ok := strings.Cut(rest[:max(strings.LastIndex(rest, "@"), 0)], ":")
 	if !ok || pass == "" || strings.ContainsAny(pass, "{$<*") || isPlaceholder(pass) {
 		return 0, 0
 	}
 	from = i + 3 + len(name) + 1
 	return from, from + len(pass)
-}
-
-func cutLast(s, sep string) (head, tail string, ok bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
 
 // sensitive says what a value under a name is likely to be; "" for nothing secret.

@@ -4,72 +4,42 @@
 
 package credentials
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// token is how the keys of a service begin, how many characters follow at least, and
+// token is how the keys of some services begin, how many characters follow at least, and
 // which besides letters, digits, _ and -; hex is for lower-case hexadecimal digits only.
 type token struct {
-	prefix string
-	rest   int
-	marks  string
-	hex    bool
+	prefixes []string
+	rest     int
+	marks    string
+	hex      bool
 }
 
 // tokens are those of usual services; what is not as plain has a function below.
 var tokens = []token{
-	{prefix: "sk-", rest: 17}, // OpenAI, Anthropic and those who follow them
-	{prefix: "sk_live_", rest: 10},
-	{prefix: "sk_test_", rest: 10},
-	{prefix: "rk_live_", rest: 10},
-	{prefix: "rk_test_", rest: 10},
-	{prefix: "ghp_", rest: 20},
-	{prefix: "gho_", rest: 20},
-	{prefix: "ghs_", rest: 20},
-	{prefix: "ghu_", rest: 20},
-	{prefix: "ghr_", rest: 20},
-	{prefix: "github_pat_", rest: 20},
-	{prefix: "glpat-", rest: 16},
-	{prefix: "gldt-", rest: 16},
-	{prefix: "glptt-", rest: 16},
-	{prefix: "glrt-", rest: 16},
-	{prefix: "glcbt-", rest: 16},
-	{prefix: "xoxb-", rest: 16},
-	{prefix: "xoxp-", rest: 16},
-	{prefix: "xoxa-", rest: 16},
-	{prefix: "xoxr-", rest: 16},
-	{prefix: "xapp-", rest: 16},
-	{prefix: "hf_", rest: 24},
-	{prefix: "AKIA", rest: 16},
-	{prefix: "ASIA", rest: 16},
-	{prefix: "AIza", rest: 30},
-	{prefix: "npm_", rest: 36},
-	{prefix: "pypi-AgE", rest: 50},
-	{prefix: "rubygems_", rest: 48, hex: true},
-	{prefix: "SG.", rest: 60, marks: "."},
-	{prefix: "dapi", rest: 32, hex: true},
-	{prefix: "LTAI", rest: 20},
-	{prefix: "dop_v1_", rest: 64, hex: true},
-	{prefix: "doo_v1_", rest: 64, hex: true},
-	{prefix: "dor_v1_", rest: 64, hex: true},
-	{prefix: "shpat_", rest: 32},
-	{prefix: "shpca_", rest: 32},
-	{prefix: "shppa_", rest: 32},
-	{prefix: "shpss_", rest: 32},
-	{prefix: "lin_api_", rest: 40},
-	{prefix: "ntn_", rest: 40},
-	{prefix: "pul-", rest: 40, hex: true},
-	{prefix: "PMAK-", rest: 50},
-	{prefix: "sntrys_", rest: 40, marks: "+/="},
-	{prefix: "sntryu_", rest: 64, hex: true},
-	{prefix: "hvs.", rest: 60},
-	{prefix: "dp.pt.", rest: 40},
-	{prefix: "ATATT3", rest: 100, marks: "="},
-	{prefix: "glc_", rest: 30, marks: "+/="},
-	{prefix: "glsa_", rest: 40},
-	{prefix: "gsk_", rest: 40},
-	{prefix: "pplx-", rest: 40},
-	{prefix: "ops_eyJ", rest: 200, marks: "+/="},
-	{prefix: "SK", rest: 32, hex: true},
+	{prefixes: []string{"sk-"}, rest: 17}, // sk-: OpenAI, Anthropic and those who follow them
+	{prefixes: []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_"}, rest: 10},
+	{prefixes: []string{"ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "LTAI"}, rest: 20},
+	{prefixes: []string{"glpat-", "gldt-", "glptt-", "glrt-", "glcbt-", "xoxb-", "xoxp-", "xoxa-", "xoxr-", "xapp-", "AKIA", "ASIA"}, rest: 16},
+	{prefixes: []string{"hf_"}, rest: 24},
+	{prefixes: []string{"AIza"}, rest: 30},
+	{prefixes: []string{"npm_"}, rest: 36},
+	{prefixes: []string{"pypi-AgE", "PMAK-"}, rest: 50},
+	{prefixes: []string{"rubygems_"}, rest: 48, hex: true},
+	{prefixes: []string{"SG."}, rest: 60, marks: "."},
+	{prefixes: []string{"dapi", "SK"}, rest: 32, hex: true},
+	{prefixes: []string{"dop_v1_", "doo_v1_", "dor_v1_", "sntryu_"}, rest: 64, hex: true},
+	{prefixes: []string{"shpat_", "shpca_", "shppa_", "shpss_"}, rest: 32},
+	{prefixes: []string{"lin_api_", "ntn_", "dp.pt.", "glsa_", "gsk_", "pplx-"}, rest: 40},
+	{prefixes: []string{"pul-"}, rest: 40, hex: true},
+	{prefixes: []string{"sntrys_"}, rest: 40, marks: "+/="},
+	{prefixes: []string{"hvs."}, rest: 60},
+	{prefixes: []string{"ATATT3"}, rest: 100, marks: "="},
+	{prefixes: []string{"glc_"}, rest: 30, marks: "+/="},
+	{prefixes: []string{"ops_eyJ"}, rest: 200, marks: "+/="},
 }
 
 // shortest is how many characters of words and of the marks of keys stand side by side
@@ -117,10 +87,11 @@ func beginsToken(text string, at int) bool {
 func tokenAt(text string, at int) int {
 	for i := range tokens {
 		t := &tokens[i]
-		if !strings.HasPrefix(text[at:], t.prefix) {
+		begins := slices.IndexFunc(t.prefixes, func(prefix string) bool { return strings.HasPrefix(text[at:], prefix) })
+		if begins < 0 {
 			continue
 		}
-		start := at + len(t.prefix)
+		start := at + len(t.prefixes[begins])
 		end := start
 		for end < len(text) && t.has(text[end]) {
 			end++

@@ -47,8 +47,10 @@ func TestTokens(t *testing.T) {
 		}
 	}
 	for _, k := range tokens {
-		if len(k.prefix)+k.rest < shortest {
-			t.Errorf("keys that begin with %s may be shorter than %d characters", k.prefix, shortest)
+		for _, prefix := range k.prefixes {
+			if len(prefix)+k.rest < shortest {
+				t.Errorf("keys that begin with %s may be shorter than %d characters", prefix, shortest)
+			}
 		}
 	}
 }

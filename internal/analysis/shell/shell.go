@@ -9,69 +9,39 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// codeFlags are the letters of the flag before the code that a program runs;
-// several may stand together. "" for a program that takes no code.
-func codeFlags(program string) string {
-	switch program {
-	case "ash", "bash", "dash", "fish", "ksh", "sh", "zsh", "python", "python2", "python3":
-		return "c"
-	case "ruby", "bun", "lua", "luajit", "osascript", "Rscript", "groovy", "elixir":
-		return "e"
-	case "pwsh", "powershell":
-		return "c"
-	case "node":
-		return "ep"
-	case "perl":
-		return "eE"
-	case "php":
-		return "r"
-	}
-	return ""
+// interpreter is programs that run code behind a flag: a letter, of which several may stand
+// together, or a whole word.
+type interpreter struct {
+	programs []string
+	letters  string
+	words    []string
 }
 
-// longFlags are the flags of whole words before the code that a program runs.
-func longFlags(program string) []string {
-	switch program {
-	case "node", "bun":
-		return []string{"--eval", "--print"}
-	case "pwsh", "powershell":
-		return []string{"-Command", "-command", "-EncodedCommand"}
-	case "fish":
-		return []string{"--command"}
-	case "php":
-		return []string{"--run"}
-	}
-	return nil
+var interpreters = []interpreter{
+	{programs: []string{"ash", "bash", "dash", "ksh", "sh", "zsh", "python", "python2", "python3"}, letters: "c"},
+	{programs: []string{"fish"}, letters: "c", words: []string{"--command"}},
+	{programs: []string{"pwsh", "powershell"}, letters: "c", words: []string{"-Command", "-command", "-EncodedCommand"}},
+	{programs: []string{"ruby", "lua", "luajit", "osascript", "Rscript", "groovy", "elixir"}, letters: "e"},
+	{programs: []string{"bun"}, letters: "e", words: []string{"--eval", "--print"}},
+	{programs: []string{"node"}, letters: "ep", words: []string{"--eval", "--print"}},
+	{programs: []string{"perl"}, letters: "eE"},
+	{programs: []string{"php"}, letters: "r", words: []string{"--run"}},
 }
 
-// wrapper reports whether a program runs the command in its arguments, and which
-// of its flags take a value.
-func wrapper(program string) (valued string, ok bool) {
-	switch program {
-	case "busybox", "nohup", "setsid":
-		return "", true
-	case "doas":
-		return "uC", true
-	case "env":
-		return "uCS", true
-	case "exec":
-		return "a", true
-	case "ionice":
-		return "cnp", true
-	case "nice":
-		return "n", true
-	case "stdbuf":
-		return "ioe", true
-	case "sudo":
-		return "ugpCDhrtTU", true
-	case "time":
-		return "fo", true
-	case "timeout":
-		return "ks", true
-	case "xargs":
-		return "aEdIiLlnPs", true
+// interpreterOf is that of a program; without letters for a program that takes no code.
+func interpreterOf(program string) interpreter {
+	i := slices.IndexFunc(interpreters, func(in interpreter) bool { return slices.Contains(in.programs, program) })
+	if i < 0 {
+		return interpreter{}
 	}
-	return "", false
+	return interpreters[i]
+}
+
+// wrappers are programs that run the command in their arguments, and which of their flags
+// take a value.
+var wrappers = map[string]string{
+	"busybox": "", "nohup": "", "setsid": "", "doas": "uC", "env": "uCS", "exec": "a", "ionice": "cnp", "nice": "n",
+	"stdbuf": "ioe", "sudo": "ugpCDhrtTU", "time": "fo", "timeout": "ks", "xargs": "aEdIiLlnPs",
 }
 
 // Code lists the places of the arguments that are run as code: the script in
@@ -111,16 +81,14 @@ func codeOf(args []spec.Value) []spec.Span {
 	if i := innerCommand(name, rest); i >= 0 {
 		return codeOf(rest[i:])
 	}
-	letters := codeFlags(name)
-	for i := at + 1; i+1 < len(args) && letters != ""; i++ {
+	in := interpreterOf(name)
+	for i := at + 1; i+1 < len(args) && in.letters != ""; i++ {
 		flag := args[i].Text.Value
 		if !strings.HasPrefix(flag, "-") {
 			return nil
 		}
-		if slices.Contains(longFlags(name), flag) {
-			return []spec.Span{args[i+1].Text.Span}
-		}
-		if !strings.HasPrefix(flag, "--") && strings.ContainsAny(flag[len(flag)-1:], letters) {
+		short := !strings.HasPrefix(flag, "--") && strings.ContainsAny(flag[len(flag)-1:], in.letters)
+		if short || slices.Contains(in.words, flag) {
 			return []spec.Span{args[i+1].Text.Span}
 		}
 	}
@@ -143,7 +111,7 @@ func innerCommand(program string, args []spec.Value) int {
 		return -1
 	}
 	for i := first; i < len(args); i++ { // the first word that names a shell
-		if codeFlags(baseName(args[i].Text.Value)) != "" {
+		if interpreterOf(baseName(args[i].Text.Value)).letters != "" {
 			return i
 		}
 	}
@@ -216,7 +184,7 @@ func programIn(args []spec.Value) int {
 	at := 0
 	for at < len(args) {
 		name := baseName(args[at].Text.Value)
-		valued, wraps := wrapper(name)
+		valued, wraps := wrappers[name]
 		if !wraps {
 			return at
 		}
