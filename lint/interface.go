@@ -46,19 +46,6 @@ func (f *facts) givens(n *spec.Node, field string) []given {
 	return out
 }
 
-// typeOf is what is known of an expression; any for literals.
-func (g *given) typeOf() eval.Type {
-	switch {
-	case g.bound == nil:
-		return eval.Any()
-	case g.bound.Program() != nil:
-		return g.bound.Program().Type()
-	case g.bound.Template() != nil:
-		return g.bound.Template().Type()
-	}
-	return eval.Any()
-}
-
 // checkChildKeys reports names that a subgraph's state doesn't have.
 func checkChildKeys(f *facts) {
 	for _, n := range f.graph.Nodes {
@@ -226,8 +213,8 @@ func (f *facts) givenType(in *given, want map[string]any, what string) {
 	var values []any
 	switch {
 	case in.bound != nil:
-		if typ := eval.FromSchema(want); !typ.Accepts(in.typeOf()) {
-			f.report(in.value.Span, "the value is %s, but %s holds %s", withArticle(in.typeOf()), what, withArticle(typ))
+		if typ := eval.FromSchema(want); !typ.Accepts(in.bound.Type()) {
+			f.report(in.value.Span, "the value is %s, but %s holds %s", withArticle(in.bound.Type()), what, withArticle(typ))
 			return
 		}
 		values = in.bound.Constants()

@@ -91,13 +91,5 @@ func (d *judgement) span(i int) spec.Span {
 
 // passed reports whether every path to the node at has run the node v.
 func (f *facts) passed(v, at int) bool {
-	if v == at {
-		return true
-	}
-	w := f.flow()
-	if w.Anywhere {
-		return false
-	}
-	tree := f.flow().Dominators()
-	return tree.Reached(at) && tree.Covers(v, at)
+	return v == at || !f.flow().Anywhere && f.flow().Dominators().Covers(v, at)
 }

@@ -22,12 +22,7 @@ func checkLabels(f *facts) {
 			continue
 		}
 		for _, label := range append(choices(p.Tree(), nil), targets(n.Goto.Value)...) {
-			if f.isLabel(n, label) {
-				continue
-			}
-			labels := f.labels(n)
-			d := f.report(labelSpan(n.Goto, label), "%q is no label that %q may choose; labels are %s", label, n.ID.Value, strings.Join(labels, ", "))
-			d.Suggestion = suggest.Closest(label, labels)
+			f.label(n, label, labelSpan(n.Goto, label))
 		}
 	}
 }
@@ -44,21 +39,19 @@ func (f *facts) checkYielded(n *spec.Node) {
 			continue
 		}
 		for i := range list.Items {
-			if at := list.Items[i].Text; list.Items[i].Kind == spec.String && !f.isLabel(n, at.Value) {
-				labels := f.labels(n)
-				d := f.report(at.At(0, len(at.Value)), "%q is no label that %q may choose; labels are %s", at.Value, n.ID.Value, strings.Join(labels, ", "))
-				d.Suggestion = suggest.Closest(at.Value, labels)
+			if at := list.Items[i].Text; list.Items[i].Kind == spec.String {
+				f.label(n, at.Value, at.At(0, len(at.Value)))
 			}
 		}
 	}
 }
 
-// isLabel reports whether a node may choose a label.
-func (f *facts) isLabel(n *spec.Node, label string) bool {
-	if !n.HasEnds {
-		return f.Vertex(label) >= 0
+// label reports one that a node may not choose.
+func (f *facts) label(n *spec.Node, label string, at spec.Span) {
+	if labels := f.labels(n); !slices.Contains(labels, label) {
+		d := f.report(at, "%q is no label that %q may choose; labels are %s", label, n.ID.Value, strings.Join(labels, ", "))
+		d.Suggestion = suggest.Closest(label, labels)
 	}
-	return slices.ContainsFunc(n.Ends, func(end spec.End) bool { return end.Label.Value == label })
 }
 
 // labels are what a node may choose, sorted: those of ends, or any node and END.

@@ -102,23 +102,25 @@ func (k *knowledge) counted(path []string) (solve.Domain, bool) {
 	case len(path) == 2 && path[0] == "visits":
 		n := k.f.graph.Node(path[1])
 		if n == nil {
-			return solve.Domain{}, false
+			break
 		}
 		c, ok := t.of.counterOf[n.Index]
 		if !ok {
-			return solve.Domain{}, false
+			break
 		}
-		if k.fanned {
-			return solve.Domain{Kind: solve.Int, Min: float64(t.visits[c]), HasMin: true}, true
-		}
-		return upTo(t.visits[c], t.of.counters[c].most, t.of.limit[n.Index]), true
+		return k.atLeast(t.visits[c], t.of.counters[c].most, t.of.limit[n.Index]), true
 	case len(path) == 1 && path[0] == "step" && t.of.stepCap > 0:
-		if k.fanned {
-			return solve.Domain{Kind: solve.Int, Min: float64(t.step), HasMin: true}, true
-		}
-		return upTo(min(t.step, t.of.stepCap), t.of.stepCap, 0), true
+		return k.atLeast(min(t.step, t.of.stepCap), t.of.stepCap, 0), true
 	}
 	return solve.Domain{}, false
+}
+
+// atLeast is a number that was counted, which branches may have counted on.
+func (k *knowledge) atLeast(n, most, limit int) solve.Domain {
+	if k.fanned {
+		return solve.Domain{Kind: solve.Int, Min: float64(n), HasMin: true}
+	}
+	return upTo(n, most, limit)
 }
 
 // entails reports whether a condition that is tried after a node is sure to

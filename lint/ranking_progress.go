@@ -213,16 +213,11 @@ func (r *ranking) begins(key int, a cycleArc) []float64 {
 			continue
 		}
 		value := r.f.boundWrite(n.Index, state.Name.Value)
-		if value == nil || !value.IsConst() && value.Program() == nil {
+		tree := treeOf(value)
+		if tree == nil {
 			return nil
 		}
-		constant := value.Const()
-		if p := value.Program(); p != nil {
-			if constant, ok = p.Const(); !ok {
-				return nil
-			}
-		}
-		if from, ok = number(&eval.Tree{Value: constant}); !ok {
+		if from, ok = number(tree); !ok {
 			return nil
 		}
 		out = append(out, from)
@@ -255,6 +250,18 @@ func (f *facts) boundWrite(v int, name string) *bind.Value {
 	return nil
 }
 
+// treeOf is what a value is computed by; nil for none, and for templates, lists and maps.
+func treeOf(value *bind.Value) *eval.Tree {
+	switch {
+	case value == nil:
+	case value.Program() != nil:
+		return value.Program().Tree()
+	case value.IsConst():
+		return &eval.Tree{Op: eval.TreeConst, Value: value.Const()}
+	}
+	return nil
+}
+
 func (f *facts) change(v, key int, length bool) change {
 	state := f.graph.State[key]
 	name := state.Name.Value
@@ -262,14 +269,7 @@ func (f *facts) change(v, key int, length bool) change {
 	if f.graph.Nodes[v].Each.IsSet() || slices.ContainsFunc(f.access()[v].Writes, func(w dataflow.Write) bool { return w.Key == key }) && f.twice(v, key) {
 		return change{unknown: true}
 	}
-	var tree *eval.Tree
-	switch {
-	case value == nil:
-	case value.Program() != nil:
-		tree = value.Program().Tree()
-	case value.IsConst():
-		tree = &eval.Tree{Op: eval.TreeConst, Value: value.Const()}
-	}
+	tree := treeOf(value)
 	switch reducer := state.Reducer.Value; {
 	case dataflow.Replaces(state) && tree != nil && length:
 		return shortened(name, value.Program(), tree)
@@ -315,8 +315,7 @@ func by(n float64) change {
 // moved is what an assignment to a key does that adds to its own value, up to an edge
 // or not.
 func moved(name string, t *eval.Tree) change {
-	own := func(t *eval.Tree) bool { return t.Op == eval.TreePath && len(t.Path) == 1 && t.Path[0] == name }
-	if own(t) {
+	if isKey(name, t) {
 		return change{}
 	}
 	if t.Op == eval.TreeCall && (t.Name == "min" || t.Name == "max") && len(t.Args) == 2 {
@@ -332,16 +331,20 @@ func moved(name string, t *eval.Tree) change {
 	if t.Op != eval.TreeBinary || len(t.Args) != 2 || t.Name != "+" && t.Name != "-" {
 		return change{unknown: true}
 	}
-	if n, ok := number(t.Args[1]); ok && own(t.Args[0]) {
+	if n, ok := number(t.Args[1]); ok && isKey(name, t.Args[0]) {
 		if t.Name == "-" {
 			n = -n
 		}
 		return by(n)
 	}
-	if n, ok := number(t.Args[0]); ok && own(t.Args[1]) && t.Name == "+" {
+	if n, ok := number(t.Args[0]); ok && isKey(name, t.Args[1]) && t.Name == "+" {
 		return by(n)
 	}
 	return change{unknown: true}
+}
+
+func isKey(name string, t *eval.Tree) bool {
+	return t.Op == eval.TreePath && len(t.Path) == 1 && t.Path[0] == name
 }
 
 // sliced is a list without its first or last elements.
@@ -356,14 +359,13 @@ func shortened(name string, p *eval.Program, t *eval.Tree) change {
 			return change{direction: -1, strict: true, step: 2, edge: &zero}
 		}
 	}
-	own := func(t *eval.Tree) bool { return t.Op == eval.TreePath && len(t.Path) == 1 && t.Path[0] == name }
-	if own(t) {
+	if isKey(name, t) {
 		return change{}
 	}
 	if t.Op == eval.TreeBinary && t.Name == "+" || t.Op == eval.TreeCall && t.Name == "concat" {
 		grows, strict := false, false
 		for _, part := range t.Args {
-			grows = grows || own(part)
+			grows = grows || isKey(name, part)
 			strict = strict || part.Op == eval.TreeList && len(part.Args) > 0
 		}
 		if grows {

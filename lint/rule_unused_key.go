@@ -4,7 +4,6 @@ package lint
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
@@ -36,107 +35,97 @@ edges:
 }
 
 func checkUnusedKey(f *facts) {
-	used := make(map[string]bool, len(f.graph.State))
-	for v, a := range f.access() {
-		if a.SeesAll {
-			return
-		}
-		n := f.graph.Nodes[v]
+	used := f.keysUsed()
+	for _, a := range f.access() {
 		for _, w := range a.Writes {
-			used[w.Name.Value] = true
-		}
-		mark(used, n.Reads)
-		if n.Decide != nil {
-			mark(used, n.Decide.See)
-		}
-		if n.Cache != nil {
-			mark(used, n.Cache.Keys)
+			used.names[w.Name.Value] = true
 		}
 	}
-	if f.graph.Cache != nil {
-		mark(used, f.graph.Cache.Keys)
-	}
-	for _, p := range f.bound.Approvals {
-		for _, r := range p.Reads() {
-			if r.Path[0] == "state" && len(r.Path) < 2 {
-				return
-			} else if r.Path[0] == "state" {
-				used[r.Path[1]] = true
-			}
-		}
-	}
-	all := f.uses().All
-	for i := range all {
-		for _, r := range all[i].Program.Reads() {
-			if r.Path[0] == "state" || r.Path[0] == "run" && (len(r.Path) < 3 || r.Path[1] == "input") {
-				if r.Path[0] == "state" || len(r.Path) < 3 {
-					return // the whole state
-				}
-				used[r.Path[2]] = true
-			}
-			if r.Path[0] == "input" { // of the first node, the run's input
-				if len(r.Path) < 2 {
-					return
-				}
-				used[r.Path[1]] = true
-			}
-			used[r.Path[0]] = true
-		}
-	}
-	f.usedElsewhere(used)
 	for _, key := range f.graph.State {
-		if !used[key.Name.Value] {
+		if !used.all && !used.names[key.Name.Value] {
 			f.report(key.Name.Span, "state key %q is neither read nor written", key.Name.Value)
 		}
 	}
 }
 
-func mark(used map[string]bool, names []spec.Text) {
+// keyUse is which state keys something reads; all says that it reads the whole state.
+type keyUse struct {
+	names map[string]bool
+	all   bool
+}
+
+func (k *keyUse) list(names []spec.Text) {
 	for _, name := range names {
-		used[name.Value] = true
+		k.names[name.Value] = true
 	}
 }
 
-// usedBySetup marks the inputs that tools and providers read.
-func (f *facts) usedBySetup(used map[string]bool) {
+// read takes in a path that is read: that of the input counts too, which for the first node
+// is the run's.
+func (k *keyUse) read(r eval.Read) {
+	path := r.Path
+	if path[0] == "run" {
+		if path = path[1:]; len(path) > 0 && path[0] != "input" {
+			return
+		}
+	} else if path[0] != "state" && path[0] != "input" {
+		k.names[path[0]] = true
+		return
+	}
+	if len(path) < 2 {
+		k.all = true
+		return
+	}
+	k.names[path[1]] = true
+}
+
+func (k *keyUse) program(p *eval.Program) {
+	if p != nil {
+		for _, r := range p.Reads() {
+			k.read(r)
+		}
+	}
+}
+
+// keysUsed are the keys that nodes, edges, policies, cache keys, tools and providers read.
+func (f *facts) keysUsed() *keyUse {
+	k := &keyUse{names: make(map[string]bool, len(f.graph.State))}
+	for v, a := range f.access() {
+		n := f.graph.Nodes[v]
+		if k.all = a.SeesAll; k.all {
+			return k
+		}
+		k.list(n.Reads)
+		if n.Decide != nil {
+			k.list(n.Decide.See)
+		}
+		if n.Cache != nil {
+			k.list(n.Cache.Keys)
+		}
+	}
+	if f.graph.Cache != nil {
+		k.list(f.graph.Cache.Keys)
+	}
+	all := f.uses().All
+	for i := range all {
+		k.program(all[i].Program)
+	}
+	for _, programs := range [][]*eval.Program{f.bound.Approvals, f.bound.Never} {
+		for _, p := range programs {
+			k.program(p)
+		}
+	}
 	for _, fields := range [][]bind.Field{f.bound.Tools, f.bound.Providers} {
 		for i := range fields {
-			fields[i].Value.Reads(func(r eval.Read) {
-				switch {
-				case r.Path[0] != "run" || len(r.Path) > 1 && r.Path[1] != "input":
-				case len(r.Path) > 2:
-					used[r.Path[2]] = true
-				default: // all of them
-					for _, key := range f.graph.State {
-						used[key.Name.Value] = true
-					}
-				}
-			})
+			fields[i].Value.Reads(k.read)
 		}
 	}
-}
-
-// usedElsewhere marks keys that policies, cache keys, tools and providers read.
-func (f *facts) usedElsewhere(used map[string]bool) {
-	f.usedBySetup(used)
-	programs := slices.Clone(f.bound.Never)
-	for _, p := range programs {
-		if p != nil {
-			markReads(used, p)
+	for _, cache := range f.caches() {
+		for _, key := range f.graph.State {
+			k.names[key.Name.Value] = k.names[key.Name.Value] || mentions(cache, key.Name.Value)
 		}
 	}
-	caches := f.caches()
-	for _, key := range f.graph.State {
-		for _, cache := range caches {
-			used[key.Name.Value] = used[key.Name.Value] || mentions(cache, key.Name.Value)
-		}
-	}
-}
-
-func markReads(used map[string]bool, p *eval.Program) {
-	for _, r := range p.Reads() {
-		used[r.Path[0]] = true
-	}
+	return k
 }
 
 // caches are the cache keys that are expressions, which nothing compiles yet.

@@ -86,27 +86,13 @@ func (f *facts) ownOutputs(g *spec.Graph) []spec.Text {
 	if found.HasErrors() || !c.WellFormed() {
 		return nil
 	}
-	read, written := map[string]bool{}, map[string]bool{}
-	for v, a := range c.access() {
-		if a.SeesAll {
-			return nil
-		}
-		mark(read, g.Nodes[v].Reads)
-		if decide := g.Nodes[v].Decide; decide != nil {
-			mark(read, decide.See)
-		}
-		for _, w := range a.Writes {
-			written[w.Name.Value] = true
-		}
+	read := c.keysUsed()
+	if read.all {
+		return nil
 	}
-	all := c.uses().All
-	for i := range all {
-		markReads(read, all[i].Program)
-	}
-	c.usedElsewhere(read)
 	var out []spec.Text
-	for _, key := range g.State {
-		if written[key.Name.Value] && !read[key.Name.Value] && !read["state"] && key.Scope.Value != "session" {
+	for key, writers := range c.writersByKey() {
+		if key := g.State[key]; len(writers) > 0 && !read.names[key.Name.Value] && key.Scope.Value != "session" {
 			out = append(out, key.Name)
 		}
 	}

@@ -25,7 +25,7 @@ func (b *binder) fits(name string, value *Value, span spec.Span) {
 			}
 		}
 	}
-	b.takes(key, value.typ(), span, "the value")
+	b.takes(key, value.Type(), span, "the value")
 }
 
 // fitsLiteral reports a literal that only a validator can tell not to fit the key that a

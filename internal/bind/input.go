@@ -109,7 +109,7 @@ func (b *binder) handed(i int) eval.Type {
 	switch {
 	case edge.Transform != nil:
 		if bound := b.edge(i); bound.Transform != nil {
-			return bound.Transform.typ()
+			return bound.Transform.Type()
 		}
 	case source == nil, edge.Condition == "always":
 	case edge.Condition == "on_failure":

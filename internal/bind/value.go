@@ -192,8 +192,8 @@ func (v *Value) Reads(f func(eval.Read)) {
 	}
 }
 
-// typ is what is known of the value's type.
-func (v *Value) typ() eval.Type {
+// Type is what is known of the value's type.
+func (v *Value) Type() eval.Type {
 	switch {
 	case v.program != nil:
 		return v.program.Type()
@@ -204,7 +204,7 @@ func (v *Value) typ() eval.Type {
 	case v.isMap():
 		fields := make(map[string]eval.Type, len(v.parts.fields))
 		for i := range v.parts.fields {
-			fields[v.parts.fields[i].Name] = v.parts.fields[i].Value.typ()
+			fields[v.parts.fields[i].Name] = v.parts.fields[i].Value.Type()
 		}
 		return eval.Object(fields, false)
 	}

@@ -81,17 +81,45 @@ func Literals(doc map[string]any) ([]any, bool) {
 	if c, has := doc["const"]; has {
 		values, ok = []any{c}, true
 	}
-	if !ok || len(values) == 0 {
+	if _, scalars := OfValues(values); !ok || !scalars {
 		return nil, false
 	}
+	return values, true
+}
+
+// OfChoice is the domain of an expression that chooses between constants.
+func OfChoice(p *eval.Program) (solve.Domain, bool) {
+	if p == nil {
+		return solve.Domain{}, false
+	}
+	var values []any
+	var collect func(t *eval.Tree) bool
+	collect = func(t *eval.Tree) bool {
+		switch t.Op {
+		case eval.TreeConst:
+			values = append(values, t.Value)
+			return true
+		case eval.TreeChoice:
+			return collect(t.Args[1]) && collect(t.Args[2])
+		}
+		return false
+	}
+	if !collect(p.Tree()) {
+		return solve.Domain{}, false
+	}
+	return OfValues(values)
+}
+
+// OfValues are a domain of scalars; not ok when there is none or another value.
+func OfValues(values []any) (solve.Domain, bool) {
 	for _, v := range values {
 		switch v.(type) {
 		case nil, bool, int, float64, string:
 		default:
-			return nil, false
+			return solve.Domain{}, false
 		}
 	}
-	return values, true
+	return solve.Domain{Values: values}, len(values) > 0
 }
 
 func bound(doc map[string]any, names ...string) (float64, bool) {

@@ -153,23 +153,7 @@ func outputType(g *bind.Graph) eval.Type {
 	if g == nil || g.Output == nil {
 		return eval.Any()
 	}
-	return valueType(g.Output)
-}
-
-func valueType(v *bind.Value) eval.Type {
-	switch {
-	case v.Program() != nil:
-		return v.Program().Type()
-	case v.Template() != nil:
-		return v.Template().Type()
-	case len(v.Fields()) > 0:
-		fields := map[string]eval.Type{}
-		for _, field := range v.Fields() {
-			fields[field.Name] = valueType(&field.Value)
-		}
-		return eval.Object(fields, false)
-	}
-	return eval.Any()
+	return g.Output.Type()
 }
 
 // LineOf says on which line a finding about a file is, and in which of its texts.
