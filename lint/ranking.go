@@ -286,15 +286,30 @@ func (r *ranking) everywhere(t *eval.Tree, holds bool, a cycleArc) bool {
 
 // needs reports whether a way is taken only where a condition has an outcome.
 func (r *ranking) needs(a cycleArc, t *eval.Tree, holds bool) bool {
-	if t.Op == eval.TreeUnary && t.Name == "not" {
-		return r.needs(a, t.Args[0], !holds)
-	}
+	t, holds = affirmed(t, holds)
 	key := t.Key()
 	return slices.ContainsFunc(r.outcomes(a), func(o held) bool {
 		asked := false
-		o.program.Tree().Implied(o.holds, func(part *eval.Tree, outcome bool) { asked = asked || outcome == holds && part.Key() == key })
+		o.program.Tree().Implied(o.holds, func(part *eval.Tree, outcome bool) {
+			if outcome { // x == true does not hold of null either
+				part, outcome = affirmed(part, outcome)
+			}
+			asked = asked || outcome == holds && part.Key() == key
+		})
 		return asked
 	})
+}
+
+// affirmed is a condition without not and comparisons with true and false, and the
+// outcome that brings about one of its own.
+func affirmed(t *eval.Tree, holds bool) (of *eval.Tree, outcome bool) {
+	switch {
+	case t.Op == eval.TreeUnary && t.Name == "not":
+		return affirmed(t.Args[0], !holds)
+	case t.Op == eval.TreeBinary && t.Name == "==" && t.Args[0].Op == eval.TreePath && (t.Args[1].Value == true || t.Args[1].Value == false):
+		return t.Args[0], holds == (t.Args[1].Value == true)
+	}
+	return t, holds
 }
 
 // fixed reports whether a value stays the same on the cycles of a way.

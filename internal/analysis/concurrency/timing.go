@@ -122,7 +122,24 @@ func (k *Branches) Waits(v int) bool {
 		return v == k.Flow.End
 	}
 	join := k.Flow.Source.Nodes[v].Join
-	return join != nil && join.Wait == "all"
+	return join != nil && (join.Wait == "all" || join.Wait == "N" && join.Count == k.started())
+}
+
+// started is how many branches there can be, where only one node starts any, once; 0 for
+// more.
+func (k *Branches) started() int {
+	arms := 0
+	for v, groups := range k.Flow.Groups {
+		for i := range groups {
+			if g := &groups[i]; len(g.Targets) > 1 || g.Subset {
+				if arms > 0 || g.Subset || k.Flow.Cyclic[v] {
+					return 0
+				}
+				arms = len(g.Targets)
+			}
+		}
+	}
+	return arms
 }
 
 // Crossing is a pair of edges by which two branches reach one vertex.

@@ -140,7 +140,7 @@ func sensitive(name string) string {
 		return "authorization"
 	}
 	for _, kind := range []string{"password", "passwd", "api_key", "apikey", "access_key", "secret_key", "private_key", "account_key", "accountkey", "access_token", "auth_token", "api_token", "secret", "token"} {
-		if name == kind || strings.HasSuffix(name, "_"+kind) {
+		if name == kind || strings.HasSuffix(name, "_"+kind) || kind == "password" && strings.HasSuffix(name, kind) { // PGPASSWORD, dbPassword
 			return strings.ReplaceAll(kind, "_", " ")
 		}
 	}

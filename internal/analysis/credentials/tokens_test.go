@@ -61,6 +61,7 @@ func TestIn(t *testing.T) {
 	const random = "9f86d081884c7d659a2feaa0c55ad015"
 	for _, c := range []struct{ text, key, found, what string }{
 		{"hunter2-long", "password", "hunter2-long", "a password"},
+		{"hunter2-long", "PGPASSWORD", "hunter2-long", "a password"},
 		{"hunter2-long", "title", "", ""},
 		{"changeme", "password", "", ""},
 		{"{{ secrets.X }}", "password", "", ""},
