@@ -26,20 +26,8 @@ edges:
   - {from: [small, large], to: done}
   - {from: done, to: END}
 `,
-		Good: `graphrun: v1
-name: sort
-start: look
-nodes:
-  look: {kind: pass}
-  small: {kind: pass}
-  large: {kind: pass}
-  done: {kind: pass, join: {wait: all}}
-edges:
-  - {from: look, to: [small, large]}
-  - {from: [small, large], to: done}
-  - {from: done, to: END}
-`,
-		check: checkJoinWithoutFanout,
+		change: []string{"state:\n  n: {type: integer, required: true}\n", "", "small, when: n < 10}\n  - {from: look, to: large}", "[small, large]}"},
+		check:  checkJoinWithoutFanout,
 	}
 }
 

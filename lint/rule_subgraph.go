@@ -25,14 +25,7 @@ edges:
   - {from: call, to: END}
 `,
 		change: []string{"no-such-file", "child"},
-		Files: map[string]string{"child.yaml": `graphrun: v1
-name: child
-start: work
-nodes:
-  work: {kind: pass}
-edges:
-  - {from: work, to: END}
-`},
+		Files:  map[string]string{"child.yaml": oneNode},
 		check: func(f *facts) {
 			told := map[*subgraph.Graph]bool{}
 			for _, r := range subgraph.References(f.graph) {
@@ -71,14 +64,7 @@ nodes:
 edges:
   - {from: again, to: END}
 `,
-			"child.yaml": `graphrun: v1
-name: child
-start: work
-nodes:
-  work: {kind: pass}
-edges:
-  - {from: work, to: END}
-`,
+			"child.yaml": oneNode,
 		},
 		check: checkSubgraphCycle,
 	}
