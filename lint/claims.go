@@ -15,7 +15,7 @@ import (
 // claim is the outcome of a condition over state keys only.
 type claim struct {
 	solve.Claim
-	number int // see facts.clause; 0 for none
+	number int // see facts.clause
 	roots  []string
 }
 
@@ -64,15 +64,11 @@ func (k *knowledge) possible(c claim) bool {
 	list, roots, codes := k.related([]solve.Claim{c.Claim}, c.roots)
 	codes = append(codes, c.code())
 	before := k.f.solver.Spent
-	decide := func() bool {
-		_, possible := k.f.solver.Model(list, solve.Problem{Domain: k.domain, Valid: (&site{f: k.f, failed: true}).valid})
-		return possible
-	}
-	possible := false
-	if c.number == 0 {
-		possible = decide()
-	} else {
-		possible = k.f.remember(k.question(codes, roots), decide)
+	question := k.question(codes, roots)
+	possible, known := k.f.theSolved[question]
+	if !known {
+		_, possible = k.f.solver.Model(list, solve.Problem{Domain: k.domain, Valid: (&site{f: k.f, failed: true}).valid})
+		k.f.theSolved[question] = possible
 	}
 	k.f.weighed += costOfClaim + len(k.claims) + k.f.solver.Spent - before
 	return possible
@@ -129,19 +125,6 @@ func (k *knowledge) question(codes []int, roots []string) string {
 		key = append(key, ';')
 	}
 	return string(k.counts.appendKey(strconv.AppendBool(key, k.fanned)))
-}
-
-// remember looks up what was found out about a question, or finds it out.
-func (f *facts) remember(question string, decide func() bool) bool {
-	out, known := f.theSolved[question]
-	if !known {
-		out = decide()
-		if f.theSolved == nil {
-			f.theSolved = map[string]bool{}
-		}
-		f.theSolved[question] = out
-	}
-	return out
 }
 
 // condition takes a program's condition apart into what it shows.

@@ -112,7 +112,7 @@ func (s *site) keyDomain(key *spec.StateKey, rest []string, typ eval.Type) solve
 	} else {
 		d = domain.OfSchema(key.Schema, key.Name.Value, rest, typ)
 	}
-	if len(rest) == 0 && !s.failed && writesKey(s.node, key.Name.Value) {
+	if len(rest) == 0 && s.writes(key) {
 		d.Null = domain.AllowsNull(key.Schema)
 	} else if len(rest) == 0 && (key.Required || key.Default != nil && key.Default.Kind != spec.Null) {
 		d.Null = domain.AllowsNull(key.Schema)
@@ -123,7 +123,7 @@ func (s *site) keyDomain(key *spec.StateKey, rest []string, typ eval.Type) solve
 // ownWrite reports whether the site's node has just written the key, and no
 // branch beside it may have done so too.
 func (s *site) ownWrite(key *spec.StateKey) bool {
-	if s.failed || !writesKey(s.node, key.Name.Value) || !dataflow.Replaces(key) || s.node.OnMaxVisits == "skip" {
+	if !s.writes(key) || !dataflow.Replaces(key) || s.node.OnMaxVisits == "skip" {
 		return false
 	}
 	k := knowledge{f: s.f}
@@ -140,22 +140,9 @@ func (f *facts) wholeDomain(key *spec.StateKey) solve.Domain {
 	return d
 }
 
-// writesKey reports whether every success of the node writes the key.
-func writesKey(n *spec.Node, key string) bool {
-	if n.Each.IsSet() {
-		return false
-	}
-	for _, w := range n.Writes.Keys {
-		if w.Value == key {
-			return true
-		}
-	}
-	for _, w := range n.Writes.Exprs {
-		if w.Name.Value == key {
-			return true
-		}
-	}
-	return n.Kind.Value == "set" && n.Field("set").Get(key) != nil
+// writes reports whether every success of the site's node writes the key.
+func (s *site) writes(key *spec.StateKey) bool {
+	return !s.failed && !s.node.Each.IsSet() && s.f.alwaysWrites(s.node, s.f.keyOf[key.Name.Value])
 }
 
 // visits bounds how often a node has run when the site is reached.

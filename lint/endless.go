@@ -80,7 +80,7 @@ func (r *roundTrip) from(v int, k *knowledge) []int {
 					break
 				}
 			}
-			there.enter(t)
+			there.settle(t)
 			there.counts.step = 0
 			if cycle := r.from(t, there); cycle != nil {
 				return cycle

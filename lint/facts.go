@@ -82,7 +82,7 @@ type facts struct {
 }
 
 func newFacts(g *spec.Graph, bound *bind.Graph, opts Options) *facts {
-	f := &facts{graph: g, bound: bound, opts: opts, Vertices: controlflow.NewVertices(g), keyOf: make(map[string]int, len(g.State)), keyDomains: map[*spec.StateKey]solve.Domain{}}
+	f := &facts{graph: g, bound: bound, opts: opts, Vertices: controlflow.NewVertices(g), keyOf: make(map[string]int, len(g.State)), keyDomains: map[*spec.StateKey]solve.Domain{}, theSolved: map[string]bool{}}
 	for i, key := range g.State {
 		f.keyOf[key.Name.Value] = i
 	}

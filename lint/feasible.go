@@ -56,7 +56,7 @@ func (f *facts) walkable(path []int, k *knowledge, tries *int) bool {
 			continue
 		}
 		if there := k.onward(groups, i); !there.bad {
-			there.enter(to)
+			there.settle(to)
 			if f.walkable(path[1:], there, tries) {
 				return true
 			}

@@ -37,16 +37,9 @@ func (f *facts) follow(v int) []bool {
 	return f.followers[v]
 }
 
-// enter drops what a sibling of the next node may change.
-func (k *knowledge) enter(v int) {
-	if v < len(k.f.graph.Nodes) {
-		k.settle(v)
-	}
-}
-
 // settle drops what branches beside a node may have changed by the time that it has run.
 func (k *knowledge) settle(v int) {
-	if !k.fanned {
+	if !k.fanned || v >= len(k.f.graph.Nodes) {
 		return
 	}
 	k.claims = slices.DeleteFunc(k.claims, func(c claim) bool { return !k.stable(c.roots, v) })

@@ -97,7 +97,7 @@ func (g *stateSpace) next(i int) []onward {
 			if k < len(groups[j].Targets)-1 {
 				there = after.clone()
 			}
-			there.enter(t)
+			there.settle(t)
 			if g.only != nil {
 				there.forgetBut(g.only)
 			}

@@ -79,12 +79,11 @@ func (f *facts) writersByKey() [][]writer {
 func (f *facts) writeConflict(k *concurrency.Branches, earlier []writer, w writer) {
 	for i := range earlier {
 		at, ok := f.partingOf(k, earlier[i].node, w.node)
-		chosen := ok && f.conflictChosen(at.Node)
-		if !ok || chosen && f.conflictAt(at.Node) != "error" || at.Optional && f.exclusive(k, at) {
+		if !ok || f.conflictAt(at.Node) != "" && f.conflictAt(at.Node) != "error" || at.Optional && f.exclusive(k, at) {
 			continue
 		}
 		outcome := "which one holds is a matter of time"
-		if chosen {
+		if f.conflictAt(at.Node) != "" {
 			outcome = "with conflict: error the run fails when they do so in one superstep"
 		}
 		d := f.report(w.Name.Span, "%q and %q can run at the same time and both write %q; %s",
@@ -95,18 +94,16 @@ func (f *facts) writeConflict(k *concurrency.Branches, earlier []writer, w write
 	}
 }
 
-// conflictChosen reports whether the file says who wins at a fan-out.
-func (f *facts) conflictChosen(node int) bool {
-	p := f.graph.Nodes[node].Parallel
-	return p != nil && p.Conflict != "" || f.graph.Parallel.ConflictSpan.To > 0
-}
-
-// conflictAt is what becomes of two writes of branches that a node starts.
+// conflictAt is what becomes of two writes of branches that a node starts; "" when the file
+// doesn't say.
 func (f *facts) conflictAt(node int) string {
 	if p := f.graph.Nodes[node].Parallel; p != nil && p.Conflict != "" {
 		return p.Conflict
 	}
-	return f.graph.Parallel.Conflict
+	if f.graph.Parallel.ConflictSpan.To > 0 {
+		return f.graph.Parallel.Conflict
+	}
+	return ""
 }
 
 // exclusive reports whether the conditions of two edges can't hold together.

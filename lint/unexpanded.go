@@ -4,6 +4,7 @@ package lint
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -61,12 +62,5 @@ func (f *facts) isNumber(v int, text spec.Text) bool {
 }
 
 func hasItem(list *spec.Value, words ...string) bool {
-	for i := range list.Items {
-		for _, word := range words {
-			if list.Items[i].Text.Value == word {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(list.Items, func(item spec.Value) bool { return slices.Contains(words, item.Text.Value) })
 }

@@ -20,7 +20,7 @@ func (s *site) written(key *spec.StateKey) (solve.Domain, bool) {
 	if key.Reducer.IsSet() && key.Reducer.Value != "replace" {
 		return solve.Domain{}, false
 	}
-	if !s.failed && writesKey(s.node, name) {
+	if s.writes(key) {
 		return s.f.writtenBy(s.node, name)
 	}
 	if key.Required || key.Default != nil {
@@ -37,27 +37,17 @@ func (s *site) written(key *spec.StateKey) (solve.Domain, bool) {
 	return all, len(all.Values) > 0
 }
 
-// writersOf lists the nodes that may write each key.
+// writersOf lists the nodes that may write each declared key.
 func (f *facts) writersOf() map[string][]*spec.Node {
 	if f.theWriters != nil {
 		return f.theWriters
 	}
 	f.theWriters = map[string][]*spec.Node{}
-	add := func(key string, n *spec.Node) {
-		if have := f.theWriters[key]; len(have) == 0 || have[len(have)-1] != n {
-			f.theWriters[key] = append(have, n)
-		}
-	}
-	for _, n := range f.graph.Nodes {
-		for _, k := range n.Writes.Keys {
-			add(k.Value, n)
-		}
-		for _, e := range n.Writes.Exprs {
-			add(e.Name.Value, n)
-		}
-		if set := n.Field("set"); n.Kind.Value == "set" && set != nil {
-			for i := range set.Fields {
-				add(set.Fields[i].Key.Value, n)
+	for v, a := range f.access() {
+		for i := range a.Writes {
+			name, n := a.Writes[i].Name.Value, f.graph.Nodes[v]
+			if have := f.theWriters[name]; len(have) == 0 || have[len(have)-1] != n {
+				f.theWriters[name] = append(have, n)
 			}
 		}
 	}

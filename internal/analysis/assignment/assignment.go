@@ -21,6 +21,15 @@ type bitset []uint64
 func (b bitset) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
 func (b bitset) set(i int)      { b[i/64] |= 1 << (i % 64) }
 
+// bitsets are n empty sets of so many words.
+func bitsets(n, words int) []bitset {
+	out, backing := make([]bitset, n), make(bitset, n*words)
+	for v := range out {
+		out[v], backing = backing[:words:words], backing[words:]
+	}
+	return out
+}
+
 // outcome says with which outcome of a node an arc is taken.
 type outcome uint8
 
@@ -80,11 +89,7 @@ type Known struct {
 func (a *Analysis) AtEnd() *Analysis {
 	b := *a
 	b.last = true
-	b.open = make([]bitset, len(a.open))
-	backing := make(bitset, len(a.open)*a.words)
-	for v := range b.open {
-		b.open[v] = backing[v*a.words : (v+1)*a.words]
-	}
+	b.open = bitsets(len(a.open), a.words)
 	return &b
 }
 
@@ -102,12 +107,10 @@ func (a *Analysis) Of(size int) *Analysis {
 	n := len(a.into)
 	b := &Analysis{
 		k: a.k, know: a.know, words: (size + 63) / 64, made: make([]bitset, n), gone: make([]bitset, n),
-		into: make([][]arc, n), open: make([]bitset, n), after: a.after, same: a.same, around: a.around,
+		into: make([][]arc, n), open: bitsets(n, (size+63)/64), after: a.after, same: a.same, around: a.around,
 	}
-	backing := make(bitset, n*b.words)
 	for v := range b.open {
 		b.into[v] = slices.Clone(a.into[v])
-		b.open[v] = backing[v*b.words : (v+1)*b.words]
 	}
 	return b
 }
@@ -157,13 +160,7 @@ func (a *Analysis) arcs() {
 	with := make([]outcome, a.k.Flow.End+1) // by target, of one node
 	for v, groups := range a.k.Flow.Groups {
 		for i := range groups {
-			how := onSuccess
-			if groups[i].Kind == controlflow.OnFailure {
-				if !a.fails(v, &groups[i]) {
-					continue
-				}
-				how = onFail
-			}
+			how := a.outcomeOf(v, &groups[i])
 			for _, t := range groups[i].Targets {
 				with[t] |= how
 			}
@@ -186,14 +183,18 @@ func (a *Analysis) arcs() {
 	}
 }
 
-// fails reports whether a failure edge counts: an `always` edge of a node that
-// hardly fails is meant for its success.
-func (a *Analysis) fails(v int, g *controlflow.Group) bool {
-	switch a.k.Flow.Source.Nodes[v].Kind.Value {
-	case "set", "pass":
-		return slices.ContainsFunc(g.Edges, func(e int) bool { return a.k.Flow.Source.Edges[e].Condition == "on_failure" })
+// outcomeOf is with which outcome a group fires; none for an `always` edge behind a failure
+// of a node that hardly fails: it is meant for its success.
+func (a *Analysis) outcomeOf(v int, g *controlflow.Group) outcome {
+	if g.Kind != controlflow.OnFailure {
+		return onSuccess
 	}
-	return true
+	kind := a.k.Flow.Source.Nodes[v].Kind.Value
+	meant := func(e int) bool { return a.k.Flow.Source.Edges[e].Condition == "on_failure" }
+	if kind != "set" && kind != "pass" || slices.ContainsFunc(g.Edges, meant) {
+		return onFail
+	}
+	return 0
 }
 
 // mark says of each arc what conditions show on it.
@@ -214,11 +215,7 @@ func (a *Analysis) showsAll(e *arc, target int) bitset {
 		if !slices.Contains(g.Targets, target) {
 			continue
 		}
-		with := onSuccess
-		if g.Kind == controlflow.OnFailure {
-			with = onFail
-		}
-		if e.with&with == 0 {
+		if e.with&a.outcomeOf(e.from, &g) == 0 {
 			continue
 		}
 		shown := a.shown[[3]int{e.from, target, i}]
@@ -264,13 +261,8 @@ func (a *Analysis) MayLack(v, thing int) bool { return a.open[v].has(thing) }
 
 // MayPass reports whether a thing may not be made when a group leads from v to a target.
 func (a *Analysis) MayPass(v, target, group, thing int) bool {
-	with, g := onSuccess, &a.k.Flow.Groups[v][group]
-	if g.Kind == controlflow.OnFailure {
-		if with = onFail; !a.fails(v, g) {
-			return false
-		}
-	}
-	return a.left(arc{v, with, a.shown[[3]int{v, target, group}]}, thing/64)&(1<<(thing%64)) != 0
+	with := a.outcomeOf(v, &a.k.Flow.Groups[v][group])
+	return with != 0 && a.left(arc{v, with, a.shown[[3]int{v, target, group}]}, thing/64)&(1<<(thing%64)) != 0
 }
 
 // left is word i of what is open when an arc is taken.

@@ -290,10 +290,5 @@ func (w *Graph) SingleLabel(v int) bool {
 
 // Decides reports whether a model chooses where a node leads.
 func (w *Graph) Decides(v int) bool {
-	for i := range w.Groups[v] {
-		if w.Groups[v][i].Kind == ByDecision {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.Groups[v], func(g Group) bool { return g.Kind == ByDecision })
 }

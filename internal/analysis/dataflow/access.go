@@ -84,9 +84,10 @@ func GivenState(n *spec.Node) bool {
 	return true // a kind of a program's own
 }
 
-// Replaces reports whether a write to the key drops the value before it.
+// Replaces reports whether a write to the key, nil for one that is not declared, drops the
+// value before it.
 func Replaces(key *spec.StateKey) bool {
-	return !key.Reducer.IsSet() || key.Reducer.Value == "replace"
+	return key == nil || !key.Reducer.IsSet() || key.Reducer.Value == "replace"
 }
 
 // ReadsKey reports whether the program may read the declared state key.
@@ -101,7 +102,7 @@ func FirmReads(p *eval.Program) []eval.Read {
 	if strings.Contains(p.Source(), "?.") || AsksProgress(p) {
 		return nil
 	}
-	w := firmWalk{soft: map[string]bool{}}
+	w := firmWalk{firm: map[string]bool{}, soft: map[string]bool{}}
 	w.walk(p.Tree(), nil)
 	var out []eval.Read
 	for _, r := range p.Reads() {
@@ -172,12 +173,9 @@ func (w *firmWalk) path(t *eval.Tree, soft bool) {
 		}
 	}
 	name := strings.Join(path, ".")
-	switch {
-	case soft:
+	if soft {
 		w.soft[name] = true
-	case w.firm == nil:
-		w.firm = map[string]bool{name: true}
-	default:
+	} else {
 		w.firm[name] = true
 	}
 }

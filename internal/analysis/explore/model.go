@@ -209,7 +209,7 @@ func (m *Model) settled(v int) bool {
 			}
 		}
 	}
-	return !slices.ContainsFunc(m.writes[v], func(w written) bool { return !replaces(m.graph.Key(w.key)) && !m.counts[w.key] })
+	return !slices.ContainsFunc(m.writes[v], func(w written) bool { return !dataflow.Replaces(m.graph.Key(w.key)) && !m.counts[w.key] })
 }
 
 // count notes that a state key decides, and adds what computes its values to a list.
@@ -243,7 +243,7 @@ func (m *Model) overwrites() bool {
 			continue // the machine executes them in the order of declaration
 		}
 		for _, w := range list {
-			if writers[w.key]++; m.counts[w.key] && writers[w.key] > 1 && replaces(m.graph.Key(w.key)) {
+			if writers[w.key]++; m.counts[w.key] && writers[w.key] > 1 && dataflow.Replaces(m.graph.Key(w.key)) {
 				return true
 			}
 		}
@@ -289,11 +289,11 @@ func (m *Model) note(path []string, p *eval.Program, most func() int) {
 	case "branches":
 		m.past = true
 		if !tellsErrors(p) {
-			m.gaps = append(m.gaps, quoted(p.Source())+" is known at run time only")
+			m.gaps = append(m.gaps, strconv.Quote(p.Source())+" is known at run time only")
 		}
 	default:
 		m.past = true
-		m.gaps = append(m.gaps, quoted(p.Source())+" is known at run time only")
+		m.gaps = append(m.gaps, strconv.Quote(p.Source())+" is known at run time only")
 	}
 }
 
@@ -356,7 +356,7 @@ func (m *Model) readSets() {
 			})
 		}
 		for _, w := range m.writes[v] {
-			if !replaces(m.graph.Key(w.key)) && m.counts[w.key] && !slices.Contains(m.reads[v], w.key) {
+			if !dataflow.Replaces(m.graph.Key(w.key)) && m.counts[w.key] && !slices.Contains(m.reads[v], w.key) {
 				m.reads[v] = append(m.reads[v], w.key)
 			}
 		}
@@ -382,9 +382,3 @@ func (m *Model) deciding(list []string, p *eval.Program) []string {
 	}
 	return list
 }
-
-func replaces(k *spec.StateKey) bool {
-	return k == nil || !k.Reducer.IsSet() || k.Reducer.Value == "replace"
-}
-
-func quoted(text string) string { return strconv.Quote(text) }

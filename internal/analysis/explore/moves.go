@@ -5,6 +5,7 @@ package explore
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -38,7 +39,7 @@ func (r *Run) newSlot(s slot) int {
 func (r *Run) bindings(at int) []any {
 	s := &r.slots[at-1]
 	if s.partial {
-		r.s.gap(quoted(s.key) + " may have many values")
+		r.s.gap(strconv.Quote(s.key) + " may have many values")
 	}
 	return s.options
 }

@@ -5,8 +5,10 @@ package explore
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/runner/machine"
 )
@@ -20,7 +22,7 @@ func (r *Run) observe() {
 		case n.Kind == machine.NoteEdgesResolved && !n.Failed && !n.Skipped:
 			r.writes(int(n.Node), int(n.Visit), &written)
 		case n.Kind == machine.NoteNodeFailed && r.byValues(n) && !r.s.Model.settled(int(n.Node)):
-			r.s.gap("what " + quoted(r.s.Model.graph.Nodes[n.Node].ID.Value) + " computes fails with the values that are tried")
+			r.s.gap("what " + strconv.Quote(r.s.Model.graph.Nodes[n.Node].ID.Value) + " computes fails with the values that are tried")
 		}
 	}
 	r.seen = len(r.Path)
@@ -245,7 +247,7 @@ func (r *Run) compute(v int) {
 		}
 	}
 	for _, w := range m.writes[v] {
-		if !replaces(m.graph.Key(w.key)) { // what it held decides what it holds, and whether it may
+		if !dataflow.Replaces(m.graph.Key(w.key)) { // what it held decides what it holds, and whether it may
 			reads(w.key, w.key)
 		}
 	}
@@ -271,7 +273,7 @@ func (r *Run) need(at int) {
 		return
 	}
 	if len(r.slots[at-1].options) == 0 {
-		r.s.gap(quoted(r.slots[at-1].key) + " is known at run time only")
+		r.s.gap(strconv.Quote(r.slots[at-1].key) + " is known at run time only")
 		r.stopped = true
 		return
 	}

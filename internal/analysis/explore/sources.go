@@ -55,7 +55,7 @@ func (m *Model) source(v int) source {
 		p.source = n.ID.Value + "." + strings.Join(p.path, ".")
 		for _, key := range p.keys {
 			p.counts = p.counts || m.counts[key]
-			p.now = p.now || after[key] || !replaces(m.graph.Key(key)) || n.Each.IsSet()
+			p.now = p.now || after[key] || !dataflow.Replaces(m.graph.Key(key)) || n.Each.IsSet()
 		}
 	}
 	src.whole()

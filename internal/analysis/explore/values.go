@@ -6,6 +6,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/graphrun/graphrun/eval"
@@ -163,7 +164,7 @@ func (m *Model) readOf(v int, p *part) [][]string {
 			}
 		}
 	}
-	if len(p.keys) > 0 && (m.graph.Nodes[v].Each.IsSet() || !replaces(m.graph.Key(p.keys[0]))) {
+	if len(p.keys) > 0 && (m.graph.Nodes[v].Each.IsSet() || !dataflow.Replaces(m.graph.Key(p.keys[0]))) {
 		return append(out, nil)
 	}
 	for _, key := range p.keys {
@@ -292,7 +293,7 @@ func (m *Model) outputs(v int, s *search) [][]any {
 	src := &m.sources[v]
 	for i := range src.parts {
 		if p := &src.parts[i]; p.counts && p.now && p.partial {
-			s.gap("what " + quoted(m.graph.Nodes[v].ID.Value) + " yields")
+			s.gap("what " + strconv.Quote(m.graph.Nodes[v].ID.Value) + " yields")
 		}
 	}
 	if src.outputs == nil {
@@ -300,7 +301,7 @@ func (m *Model) outputs(v int, s *search) [][]any {
 	}
 	out := src.outputs
 	if len(out) >= maxOptions {
-		s.gap("what " + quoted(m.graph.Nodes[v].ID.Value) + " yields")
+		s.gap("what " + strconv.Quote(m.graph.Nodes[v].ID.Value) + " yields")
 	}
 	return out
 }
