@@ -149,21 +149,21 @@ func objectsOf(doc map[string]any, scalars []any, read [][]string) []any {
 	full, _ := sample(doc).(map[string]any)
 	out := []any{full}
 	names := slices.Sorted(maps.Keys(properties))
-	for i, more := 0, true; more; i++ {
-		more = false
-		for _, name := range names {
-			own, _ := properties[name].(map[string]any)
-			inside := within(read, name)
-			if len(inside) == 0 {
-				continue
-			}
-			if values, _ := valuesOf(own, scalars, inside); i < len(values) {
-				more = true
-				if !same(values[i], full[name]) {
-					other := maps.Clone(full)
-					other[name] = values[i]
-					out = append(out, other)
-				}
+	values := make([][]any, len(names))
+	most := 0
+	for i, name := range names {
+		own, _ := properties[name].(map[string]any)
+		if inside := within(read, name); len(inside) > 0 {
+			values[i], _ = valuesOf(own, scalars, inside)
+		}
+		most = max(most, len(values[i]))
+	}
+	for nth := range min(most, maxOptions) {
+		for i, name := range names {
+			if nth < len(values[i]) && !same(values[i][nth], full[name]) {
+				other := maps.Clone(full)
+				other[name] = values[i][nth]
+				out = append(out, other)
 			}
 		}
 	}
