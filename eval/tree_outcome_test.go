@@ -1,25 +1,23 @@
 package eval
 
 import (
-	"slices"
 	"strings"
 	"testing"
 )
 
-func TestOutcomes(t *testing.T) {
+func TestImplied(t *testing.T) {
 	scope := NewScope(map[string]Type{"a": Bool(), "b": Bool(), "c": Bool()}, ScopeOptions{})
 	for _, tt := range []struct {
 		src     string
 		outcome bool
 		implied string // with a ! before what is false
-		entails string // of a and b, and their opposites, what follows
 	}{
-		{"a and not b", true, "a !b", "a !b"},
-		{"a and b", false, "!and", ""},
-		{"a or not b", false, "!a b", "!a b"},
-		{"a or b", true, "or", ""},
-		{"not (a or b and c)", true, "!a !and", "!a"},
-		{"a and b or a and c", true, "or", "a"},
+		{"a and not b", true, "a !b"},
+		{"a and b", false, "!and"},
+		{"a or not b", false, "!a b"},
+		{"a or b", true, "or"},
+		{"not (a or b and c)", true, "!a !and"},
+		{"a and b or a and c", true, "or"},
 	} {
 		p, err := scope.Compile(tt.src, Condition)
 		if err != nil {
@@ -35,18 +33,10 @@ func TestOutcomes(t *testing.T) {
 			}
 			return word
 		}
-		var implied, entails []string
+		var implied []string
 		p.Tree().Implied(tt.outcome, func(part *Tree, outcome bool) { implied = append(implied, name(part, outcome)) })
-		for _, want := range []string{"a", "!a", "b", "!b"} {
-			if p.Tree().Entails(tt.outcome, func(part *Tree, outcome bool) bool { return name(part, outcome) == want }) {
-				entails = append(entails, want)
-			}
-		}
-		slices.Sort(entails)
-		want := strings.Fields(tt.entails)
-		slices.Sort(want)
-		if got := strings.Join(implied, " "); got != tt.implied || !slices.Equal(entails, want) {
-			t.Errorf("%s is %v: implies %q, want %q; entails %q, want %q", tt.src, tt.outcome, got, tt.implied, entails, want)
+		if got := strings.Join(implied, " "); got != tt.implied {
+			t.Errorf("%s is %v: implies %q, want %q", tt.src, tt.outcome, got, tt.implied)
 		}
 	}
 }

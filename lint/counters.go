@@ -166,11 +166,19 @@ func (f *facts) isAmong(name string, keys []int) bool {
 
 // ends reports whether counting may bring a condition to the wanted value.
 func (c *counting) ends(t *eval.Tree, want bool) bool {
-	return !t.Entails(want, func(t *eval.Tree, _ bool) bool {
-		found := false // of a part that can't be looked into that is assumed
-		t.Each(func(p *eval.Tree) {
-			found = found || p.Op == eval.TreeOther || p.Op == eval.TreePath && c.f.isAmong(p.Path[0], c.keys)
-		})
-		return !found
+	switch {
+	case t.Op == eval.TreeUnary && t.Name == "not":
+		return c.ends(t.Args[0], !want)
+	case t.Op == eval.TreeBinary && (t.Name == "and" || t.Name == "or"):
+		left, right := c.ends(t.Args[0], want), c.ends(t.Args[1], want)
+		if (t.Name == "and") == want {
+			return left && right
+		}
+		return left || right
+	}
+	found := false // of a part that can't be looked into that is assumed
+	t.Each(func(p *eval.Tree) {
+		found = found || p.Op == eval.TreeOther || p.Op == eval.TreePath && c.f.isAmong(p.Path[0], c.keys)
 	})
+	return found
 }

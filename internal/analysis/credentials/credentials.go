@@ -5,7 +5,7 @@ package credentials
 import "strings"
 
 // In finds what looks like a credential in a text that stands under a key, and
-// says with its article what it looks like; from is to when there is none. What tokensIn
+// says with its article what it looks like; from is to when there is none. What Tokens
 // finds by itself is left to it.
 func In(text, key string) (from, to int, what string) {
 	if from, to, what = look(text, key); to > from && holdsToken(text[from:to]) {

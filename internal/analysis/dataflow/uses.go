@@ -85,7 +85,7 @@ type Uses struct {
 	constants map[string][]any // see Constants
 }
 
-// pieces is a range of useIndex.all.
+// pieces is a range of Uses.All.
 type pieces struct{ from, to int }
 
 // NewUses lists the expressions of a graph; from says which node each edge leaves.

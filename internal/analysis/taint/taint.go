@@ -58,7 +58,7 @@ type Analysis struct {
 	keyOf   map[string]int // declared state keys by name
 	keys    []Origin       // filled on first use
 	outputs map[int]Origin // by node, as far as was asked
-	into    [][]int        // edges by target, see handedBy
+	into    [][]int        // edges by target, see HandedBy
 	chosen  []bool
 }
 
