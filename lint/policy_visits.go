@@ -3,10 +3,12 @@
 package lint
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/graphrun/graphrun/internal/analysis/dataflow"
 	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // atMost asks for a cycle through the place that nothing bounds, then for a run
@@ -28,9 +30,11 @@ func (f *facts) atMost(p *policy) {
 	}
 	path := f.tooOften(p)
 	if path == nil && f.flow().Cyclic[p.place] {
-		var keys map[string]bool // none where the graph's own counting ends the cycles
-		if cycleThrough(f.rank(p.place, false).left(), p.place) != nil {
-			keys = f.writtenAround(p.place)
+		keys := f.writtenAround(p.place)
+		if cycleThrough(f.rank(p.place, false).left(), p.place) == nil { // the graph's own counting ends them
+			maps.DeleteFunc(keys, func(key string, _ bool) bool {
+				return slices.ContainsFunc(f.writersOf()[key], func(n *spec.Node) bool { return n.Kind.Value != "set" })
+			})
 		}
 		path = f.trusting(p, keys, nil)
 	}
