@@ -50,6 +50,9 @@ type Range struct {
 	Why string
 }
 
+// by are the ranges in the order of a cost.
+func (b *Bounds) by() [4]*Range { return [...]*Range{&b.Steps, &b.LLMCalls, &b.Tokens, &b.CostUSD} }
+
 // cost is what something takes: steps, model calls, tokens and US dollars.
 type cost [4]float64
 

@@ -76,18 +76,11 @@ func (w *boundWalk) capped(out *Bounds) {
 		if runs == 0 {
 			continue
 		}
-		most := w.costs[v].most
-		if w.flow.Decides(v) {
-			most = most.plus(w.decideCost(2).most)
+		total = total.plus(w.dearestVisit(v).times(runs))
+	}
+	for metric, r := range out.by() {
+		if total[metric] < r.Max {
+			r.Max, r.MaxPath, r.Limit = total[metric], nil, ""
 		}
-		total = total.plus(most.times(runs))
 	}
-	if total[inSteps] < out.Steps.Max {
-		out.Steps.Max, out.Steps.MaxPath, out.Steps.Limit = total[inSteps], nil, ""
-	}
-	if total[inCalls] < out.LLMCalls.Max {
-		out.LLMCalls.Max, out.LLMCalls.MaxPath, out.LLMCalls.Limit = total[inCalls], nil, ""
-	}
-	out.Tokens.Max = min(out.Tokens.Max, total[inTokens])
-	out.CostUSD.Max = min(out.CostUSD.Max, total[inUSD])
 }

@@ -33,17 +33,12 @@ func (w *boundWalk) prepare() {
 			w.nested[v] = w.isNested(v)
 		}
 	}
-	w.drops = g.Parallel.OnFailure != "" && g.Parallel.OnFailure != "fail_all"
-	for _, n := range g.Nodes {
-		w.drops = w.drops || n.Parallel != nil && n.Parallel.OnFailure != "" && n.Parallel.OnFailure != "fail_all"
-	}
-	for v := range g.Nodes {
-		fans := slices.ContainsFunc(w.flow.Groups[v], func(g controlflow.Group) bool { return len(g.Targets) > 1 })
-		w.cancels = w.cancels || w.drops && fans && controlflow.FailurePolicy(g, v) == "fail_all"
-	}
+	w.drops = controlflow.Tolerates(g)
 	w.unsteps = w.drops
-	for v := range w.reaches {
-		w.unsteps = w.unsteps || g.Nodes[v].Join.Wait != "all"
+	for v, n := range g.Nodes {
+		w.fans = w.fans || controlflow.Fans(w.flow.Groups[v])
+		w.cancels = w.cancels || w.drops && controlflow.Fans(w.flow.Groups[v]) && controlflow.FailurePolicy(g, v) == "fail_all"
+		w.unsteps = w.unsteps || n.Join != nil && n.Join.Wait != "all"
 	}
 }
 
@@ -223,6 +218,10 @@ func (w *boundWalk) coarse() {
 		if node := w.f.graph.Nodes[v]; node.Goto.IsSet() && !node.HasEnds {
 			w.moves = append(w.moves, boundMove{from: v, to: anywhere, span: w.costs[v], ran: []int{v}, ended: []int{v}})
 		}
+		_, joins := w.tolerance(v)
+		for _, join := range joins { // of branches that have all failed
+			w.moves = append(w.moves, boundMove{from: v, to: join, span: span{most: w.costs[v].most}, ran: []int{v}, ended: []int{v}})
+		}
 		for i := range groups {
 			extra := span{}
 			if groups[i].Kind == controlflow.ByDecision {
@@ -232,6 +231,9 @@ func (w *boundWalk) coarse() {
 				s := w.costs[v].plus(extra)
 				if groups[i].Kind == controlflow.OnFailure {
 					s.least = cost{}
+					if w.limit[v] == 0 { // else it may be a visit that was refused
+						s.least[inSteps] = 1
+					}
 				}
 				w.moves = append(w.moves, boundMove{from: v, to: min(to, n), span: s, ran: []int{v}, ended: []int{v}})
 				if w.caught && to < n && controlflow.Bypass(w.f.graph.Nodes[to]) != "" { // where the branch may end
@@ -263,20 +265,11 @@ func (w *boundWalk) isNested(join int) bool {
 
 // returns reports whether a node can be reached again without passing another.
 func (w *boundWalk) returns(v, without int) bool {
-	seen := map[int]bool{without: true}
-	todo := []int{v}
-	for len(todo) > 0 {
-		at := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		for _, to := range w.flow.Digraph.Next(at) {
-			if to == v {
-				return true
-			}
-			if !seen[to] {
-				seen[to] = true
-				todo = append(todo, to)
-			}
+	next := func(u int) []int {
+		if u == without {
+			return nil
 		}
+		return w.flow.Digraph.Next(u)
 	}
-	return false
+	return slices.ContainsFunc(next(v), func(to int) bool { return shortest(next, w.flow.Digraph.Len(), to, v) != nil })
 }

@@ -148,15 +148,19 @@ func (w *boundWalk) stepwise(out *Bounds, steps float64) {
 func (w *boundWalk) dearestStep() cost {
 	var most cost
 	for v := range w.costs {
-		c := w.costs[v].most
-		if w.flow.Decides(v) {
-			c = c.plus(w.decideCost(2).most)
-		}
-		for metric := range most {
-			most[metric] = max(most[metric], c[metric])
+		for metric, c := range w.dearestVisit(v) {
+			most[metric] = max(most[metric], c)
 		}
 	}
 	return most
+}
+
+// dearestVisit is the most that a visit of a node takes, with the choice of what follows.
+func (w *boundWalk) dearestVisit(v int) cost {
+	if w.flow.Decides(v) {
+		return w.costs[v].most.plus(w.decideCost(2).most)
+	}
+	return w.costs[v].most
 }
 
 // sorted orders the states so that all moves lead forwards, if they can be.

@@ -129,12 +129,6 @@ func (s *boundState) appendKey(key []byte) []byte {
 func (w *boundWalk) explore() bool {
 	w.known, w.choices = map[string]int{}, map[string][]way{}
 	w.queue, w.moves, w.releases, w.tooMany = nil, nil, 0, false
-	w.fans = false
-	for _, groups := range w.flow.Groups {
-		for i := range groups {
-			w.fans = w.fans || len(groups[i].Targets) > 1
-		}
-	}
 	if w.flow.Anywhere || w.fans && w.f.joinsAlone() {
 		return false
 	}
@@ -234,18 +228,8 @@ func (w *boundWalk) release(out []boundState, s boundState, from int) []boundSta
 	if len(s.active)+len(s.parked) > 0 || len(s.waiting) == 0 {
 		return append(out, s)
 	}
-	// Joins that wait for each other: one of them goes first, or all do.
-	all := s
-	for i := range s.waiting {
-		out = append(out, started(s, i))
-		all = started(all, 0)
-		if slices.Contains(s.bypassed, s.waiting[i].join) {
-			dropped := s
-			dropped.waiting = slices.Delete(slices.Clone(s.waiting), i, i+1)
-			out = w.release(out, w.pass(dropped, s.waiting[i].join), 0)
-		}
-	}
-	return append(out, all)
+	w.tooMany = true // joins that wait for each other: one of them goes first, or all do
+	return nil
 }
 
 // started is the state in which the i-th waiting join runs next.

@@ -261,10 +261,8 @@ func (w *boundWalk) refusedWays(v int) []way {
 		out = w.failures(n)
 	} else {
 		var targets []int
-		for _, e := range w.f.graph.Edges {
-			if e.From.Value == n.ID.Value && (e.Condition == "on_success" || e.Condition == "always") {
-				targets = append(targets, w.f.Vertex(e.To.Value))
-			}
+		for _, i := range w.f.certainEdges(v, false, true) {
+			targets = append(targets, w.f.To[i])
 		}
 		if len(targets) > 0 {
 			out = []way{{targets: targets}}

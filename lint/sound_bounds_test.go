@@ -21,7 +21,7 @@ func (m maker) counted(fans bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "graphrun: v1\nname: g\nstart: n0\nlimits: {max_steps: 60%s}\n", m.pick("", "", "", ", max_visits: 4", ", on_max_steps: return_last"))
 	if fans && m.IntN(4) == 0 {
-		b.WriteString("parallel: {on_failure: " + m.pick("continue_others", "wait_all") + m.pick("", ", conflict: first_wins") + "}\n")
+		b.WriteString("parallel: {on_failure: " + m.pick("continue_others", "wait_all") + m.pick("", ", conflict: first_wins", ", join: auto") + "}\n")
 	}
 	b.WriteString("state:\n  i: {type: integer, minimum: 0, maximum: 3, default: 0}\n  ok: {type: boolean, default: false}\n" +
 		"  n: {type: integer, default: 0, minimum: 0}\n  k: {type: integer, default: 4, maximum: 5}\n  s: {type: integer, default: 0, reducer: sum, minimum: 0}\n" +
