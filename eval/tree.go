@@ -51,7 +51,7 @@ type Tree struct {
 	// Over and Body are, of a TreeOther that asks for something of each element of a
 	// list, the list and what is asked: the path of an element begins with "#".
 	Over, Body *Tree
-	// Members are those of a TreeOther that is an object with constant names.
+	// Members are those of a TreeOther that is an object whose names are all constant.
 	Members map[string]*Tree
 }
 
@@ -259,15 +259,16 @@ func (b *treeBuilder) call(n ast.Node, name string, args []ast.Node) *Tree {
 }
 
 func (b *treeBuilder) object(n *ast.MapNode) *Tree {
-	t := b.other(n)
-	t.Members = make(map[string]*Tree, len(n.Pairs))
+	t, members := b.other(n), make(map[string]*Tree, len(n.Pairs))
 	for _, node := range n.Pairs {
-		if pair, ok := node.(*ast.PairNode); ok {
-			if name, constant := pair.Key.(*ast.StringNode); constant {
-				t.Members[name.Value] = b.build(pair.Value)
-			}
+		pair, _ := node.(*ast.PairNode)
+		name, constant := pair.Key.(*ast.StringNode)
+		if !constant {
+			return t
 		}
+		members[name.Value] = b.build(pair.Value)
 	}
+	t.Members = members
 	return t
 }
 

@@ -3,6 +3,8 @@
 package bind
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +28,53 @@ func (b *binder) fits(name string, value *Value, span spec.Span) {
 		}
 	}
 	b.takes(key, value.Type(), span, "the value")
+	if value.program == nil {
+		return
+	}
+	doc, tree := key.Schema, value.program.Tree()
+	switch key.Reducer.Value {
+	case "", "replace":
+	case "append", "prepend", "union":
+		if tree.Op != eval.TreeList {
+			doc, _ = doc["items"].(map[string]any)
+		}
+	default:
+		return
+	}
+	if name := lacks(doc, tree); name != "" {
+		b.add("type-mismatch", span, "the value has no "+strconv.Quote(name)+", which state key "+strconv.Quote(key.Name.Value)+" requires there")
+	}
+}
+
+// lacks is the first member that a schema requires of an object in an expression, and that
+// is not there; "" for none.
+func lacks(doc map[string]any, t *eval.Tree) string {
+	switch {
+	case t.Op == eval.TreeChoice:
+		return cmp.Or(lacks(doc, t.Args[1]), lacks(doc, t.Args[2]))
+	case t.Op == eval.TreeList:
+		items, _ := doc["items"].(map[string]any)
+		for _, element := range t.Args {
+			if name := lacks(items, element); name != "" {
+				return name
+			}
+		}
+	case t.Members != nil:
+		required, _ := doc["required"].([]any)
+		for _, name := range required {
+			if text, ok := name.(string); ok && t.Members[text] == nil {
+				return text
+			}
+		}
+		properties, _ := doc["properties"].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(t.Members)) {
+			part, _ := properties[name].(map[string]any)
+			if missing := lacks(part, t.Members[name]); missing != "" {
+				return missing
+			}
+		}
+	}
+	return ""
 }
 
 // fitsLiteral reports a literal that only a validator can tell not to fit the key that a
