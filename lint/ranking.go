@@ -256,10 +256,17 @@ func (r *ranking) bounds(t *eval.Tree, holds bool, a cycleArc) bool {
 		return false
 	case t.Name == "and" || t.Name == "or":
 		left := r.bounds(t.Args[0], holds, a)
-		if (t.Name == "and") == holds {
-			return left || r.bounds(t.Args[1], holds, a)
+		if left && (t.Name == "and") == holds {
+			return true
 		}
-		return (left || r.needs(a, t.Args[0], !holds)) && (r.bounds(t.Args[1], holds, a) || r.needs(a, t.Args[1], !holds))
+		right := r.bounds(t.Args[1], holds, a)
+		switch {
+		case left == right || (t.Name == "and") == holds:
+			return right
+		case left: // the other part may be excluded on the way
+			return r.needs(a, t.Args[1], !holds)
+		}
+		return r.needs(a, t.Args[0], !holds)
 	}
 	for i := range 2 {
 		op := comparison(t.Name, i == 1, holds)
