@@ -31,7 +31,7 @@ func (f *facts) atMost(p *policy) {
 	path := f.tooOften(p)
 	if path == nil && f.flow().Cyclic[p.place] {
 		keys := f.writtenAround(p.place)
-		if cycleThrough(f.rank(p.place, false).left(), p.place) == nil { // the graph's own counting ends them
+		if len(f.graph.Edges) <= maxRankedTwice && cycleThrough(f.rank(p.place, false).left(), p.place) == nil { // the graph's own counting ends them
 			maps.DeleteFunc(keys, func(key string, _ bool) bool {
 				return slices.ContainsFunc(f.writersOf()[key], func(n *spec.Node) bool { return n.Kind.Value != "set" })
 			})
@@ -42,6 +42,10 @@ func (f *facts) atMost(p *policy) {
 		f.report(p.at.Span, "%q can run more than %s, on the path %s", n.ID.Value, plural(p.limit, "time"), f.pathText(path))
 	}
 }
+
+// maxRankedTwice is how many edges a graph may have for its cycles to be ranked without
+// trust, too, for each policy: that takes long where edges are many.
+const maxRankedTwice = 300
 
 // canRun reports whether a run was found in which a node runs once more than
 // the policy allows.

@@ -20,6 +20,9 @@ type doc = map[string]any
 func (m *Model) expected(v int) doc {
 	root := doc{}
 	for _, e := range m.own[v] {
+		if !e.Program.Uses("output") {
+			continue
+		}
 		var want doc
 		if key := m.graph.Key(m.target(e)); e.Field == "writes" && key != nil {
 			gathers := slices.Contains([]string{"append", "prepend", "union"}, key.Reducer.Value)

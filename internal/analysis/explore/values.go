@@ -105,8 +105,12 @@ func (m *Model) defaultsBeside(key string) []any {
 			reads := m.deciding(nil, m.all[i].Program)
 			for _, name := range reads {
 				for _, other := range reads {
-					if k := m.graph.Key(other); other != name && k.Default != nil && k.Default.IsScalar() {
-						m.beside[name] = append(m.beside[name], k.Default.Data())
+					k := m.graph.Key(other)
+					if other == name || k.Default == nil || !k.Default.IsScalar() {
+						continue
+					}
+					if value := k.Default.Data(); !slices.Contains(m.beside[name], value) {
+						m.beside[name] = append(m.beside[name], value)
 					}
 				}
 			}
