@@ -98,11 +98,13 @@ func (f *facts) countVisits(p *policy) (w *boundWalk, c int, ok bool) {
 	if known := &f.counted; known.walk != nil && known.place == p.place && known.limit == p.limit {
 		return known.walk, known.by, known.ok
 	}
-	if f.explored > maxExplored || p.limit >= maxCounted || !f.hasGuards() {
+	share := f.stepsOfRuns() // edges take long here, too
+	most := maxExplored * share / maxEvents
+	if f.explored > most || p.limit >= maxCounted || !f.hasGuards() {
 		return nil, 0, false
 	}
 	defer func() { f.counted = visitsCounted{p.place, p.limit, w, c, ok} }()
-	w = &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: 0, room: roomOfPolicy}
+	w = &boundWalk{f: f, flow: f.flow(), known: map[string]int{}, choices: map[string][]way{}, depth: 0, room: roomOfPolicy * share / maxEvents}
 	w.prepare()
 	c = w.count(p.place, p.limit+1)
 	w.findVariables()
@@ -111,7 +113,7 @@ func (f *facts) countVisits(p *policy) (w *boundWalk, c int, ok bool) {
 		w.vars, w.varOf = nil, nil
 		all = f.explores(w)
 	}
-	return w, c, all && f.explored <= maxExplored
+	return w, c, all && f.explored <= most
 }
 
 // explores explores a walk with room for some states only, and counts what that takes.
