@@ -50,6 +50,8 @@ const (
 	asks        = 1 << iota // in a condition, after it has written
 	setConstant             // or one of several
 	setUnknown
+	answered // it is known what toldOnEveryWay says
+	told     // and it is true
 )
 
 // toldOnEveryWay reports whether whoever comes to a node has passed another one that asks
@@ -57,6 +59,19 @@ const (
 // nobody knows. The node itself writes before its conditions are asked.
 func (f *facts) toldOnEveryWay(key string, v int) bool {
 	tells := f.tellersOf(key)
+	if tells[v]&answered != 0 {
+		return tells[v]&told != 0
+	}
+	tells[v] |= answered // which other conditions of the node ask, too
+	if f.tell(tells, v) {
+		tells[v] |= told
+		return true
+	}
+	return false
+}
+
+// tell is toldOnEveryWay, given what each node tells of the key.
+func (f *facts) tell(tells []byte, v int) bool {
 	if tells[v]&(setConstant|setUnknown) != 0 {
 		return tells[v]&setUnknown == 0
 	}

@@ -23,7 +23,7 @@ const (
 	// long as a step does: they leave fewer steps to runs.
 	costOfEdge   = 6
 	bytesAStep   = 3
-	leastOfSteps = maxEvents / 4
+	leastOfSteps = maxEvents / 6
 )
 
 // shows asks for a run of the graph without its policies, along a path if one is given.
