@@ -4,9 +4,12 @@
 package lint
 
 import (
+	"slices"
+
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/internal/analysis/controlflow"
 	"github.com/graphrun/graphrun/internal/solve"
+	"github.com/graphrun/graphrun/spec"
 )
 
 // follows reports whether no way keeps a policy from being kept. A run with branches is
@@ -39,11 +42,14 @@ func (f *facts) follows(p *policy) bool {
 		if p.never == nil {
 			return false
 		}
+		breach.accept = func(k *knowledge) bool { return k.mayHold(p.place, p.never) }
+		if slices.ContainsFunc(f.graph.Nodes, func(n *spec.Node) bool { return n.OnMaxVisits == "skip" }) {
+			break // which visits are skipped is known where they are counted
+		}
 		keys := map[string]bool{}
 		for _, r := range p.never.Reads() {
 			keys[r.Path[0]] = true
 		}
-		breach.accept = func(k *knowledge) bool { return k.mayHold(p.place, p.never) }
 		breach.in = f.about(keys)
 		if breach.ponder(maxFollowed) == nil && breach.all {
 			return true

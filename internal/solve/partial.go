@@ -25,9 +25,9 @@ func Partial(t *eval.Tree, read func(path []string) (value any, known bool)) (va
 		}
 	case eval.TreeCall:
 		if t.Name == "len" && len(t.Args) == 1 {
-			v, _ := Partial(t.Args[0], read)
+			v, known := Partial(t.Args[0], read)
 			s, is := v.(string)
-			return len(s), is
+			return len(s), known && is
 		}
 	case eval.TreeBinary:
 		return partialBinary(t, read)

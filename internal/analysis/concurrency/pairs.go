@@ -18,6 +18,10 @@ type Pairs struct {
 	// waits at a join for the second, both as p*size+q.
 	live, waiting []bool
 	todo          [][2]int
+	// again are the fan-outs on cycles, with what they reach; met says of joins whether
+	// two tokens came to them that became one.
+	again map[int][]bool
+	met   []bool
 }
 
 // Together reports whether two nodes may be at work at the same time, in different
@@ -34,7 +38,9 @@ func (k *Pairs) Beside(x, y int) bool {
 }
 
 // NewPairs follows two tokens from each fan-out on. A join of all branches lets its
-// token on when no other one can reach it any more; two that meet there become one.
+// token on when no other one can reach it any more; two that meet there become one. But
+// where branches are started again beside one that is still to come, or waits, the join
+// waits for those of each time apart.
 func NewPairs(w *controlflow.Graph) *Pairs {
 	n := w.End
 	switch {
@@ -43,7 +49,7 @@ func NewPairs(w *controlflow.Graph) *Pairs {
 	case !w.FansOut:
 		return &Pairs{}
 	}
-	k := &Pairs{size: n + 2, joins: make([][]bool, n+2)}
+	k := &Pairs{size: n + 2, joins: make([][]bool, n+2), again: map[int][]bool{}, met: make([]bool, n+2)}
 	k.live, k.waiting = make([]bool, k.size*k.size), make([]bool, k.size*k.size)
 	for v, node := range w.Source.Nodes {
 		if node.Join != nil && node.Join.Wait == "all" {
@@ -55,6 +61,9 @@ func NewPairs(w *controlflow.Graph) *Pairs {
 			continue
 		}
 		for i := range groups {
+			if len(groups[i].Targets) > 1 && w.Cyclic[v] {
+				k.again[v] = w.Digraph.Reach(v)
+			}
 			for a, x := range groups[i].Targets {
 				for _, y := range groups[i].Targets[a+1:] {
 					k.add(x, y)
@@ -66,6 +75,8 @@ func NewPairs(w *controlflow.Graph) *Pairs {
 		at := k.todo[len(k.todo)-1]
 		k.todo = k.todo[:len(k.todo)-1]
 		p, q := at[0], at[1]
+		k.apart(p, q)
+		k.apart(q, p)
 		if k.live[p*k.size+q] { // else it waits
 			for _, next := range w.Digraph.Next(p) {
 				k.add(next, q)
@@ -78,10 +89,33 @@ func NewPairs(w *controlflow.Graph) *Pairs {
 	return k
 }
 
+// apart takes in that branches may be started at a node beside a token at another vertex.
+func (k *Pairs) apart(fork, beside int) {
+	reached := k.again[fork]
+	if reached == nil {
+		return
+	}
+	for join, comes := range k.joins {
+		if comes == nil || !reached[join] || join != beside && !comes[beside] {
+			continue
+		}
+		k.joins[join] = nil
+		for q := range k.size {
+			if k.waiting[join*k.size+q] || q == join && k.met[join] {
+				k.add(join, q)
+			}
+		}
+	}
+}
+
 // add notes that two tokens may have come to p and q.
 func (k *Pairs) add(p, q int) {
 	end := k.size - 2
-	if p == end || q == end || p == q && k.joins[p] != nil {
+	if p == end || q == end {
+		return
+	}
+	if p == q && k.joins[p] != nil {
+		k.met[p] = true
 		return
 	}
 	switch {
