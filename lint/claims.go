@@ -80,8 +80,13 @@ func (k *knowledge) mayCome(at site, claims ...solve.Claim) bool {
 	var roots []string
 	for _, c := range claims {
 		c.Tree.Each(func(t *eval.Tree) {
-			if t.Op == eval.TreePath {
+			switch t.Op {
+			case eval.TreePath:
 				roots = append(roots, t.Path[0])
+			case eval.TreeOther: // it may read anything
+				for i := range k.claims {
+					roots = append(roots, k.claims[i].roots...)
+				}
 			}
 		})
 	}
