@@ -63,15 +63,16 @@ func (f *facts) toldOnEveryWay(key string, v int) bool {
 		return tells[v]&told != 0
 	}
 	tells[v] |= answered // which other conditions of the node ask, too
-	if f.tell(tells, v) {
+	if f.toldBefore(tells, v) {
 		tells[v] |= told
 		return true
 	}
 	return false
 }
 
-// tell is toldOnEveryWay, given what each node tells of the key.
-func (f *facts) tell(tells []byte, v int) bool {
+// toldBefore is toldOnEveryWay, found out by going back from the node, given what each
+// node tells of the key.
+func (f *facts) toldBefore(tells []byte, v int) bool {
 	if tells[v]&(setConstant|setUnknown) != 0 {
 		return tells[v]&setUnknown == 0
 	}

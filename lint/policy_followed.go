@@ -17,10 +17,13 @@ import (
 // beside a way is not known on it.
 func (f *facts) follows(p *policy) bool {
 	last := p.place // where a breach is seen
-	if p.kind == "forbid" {
+	switch p.kind {
+	case "forbid":
 		last = p.subject
+	case "reach":
+		last = f.End
 	}
-	if p.kind == "reach" && f.strays(f.End) || p.kind != "reach" && f.strays(last) || p.kind == "forbid" && f.meetsFork(p.place, p.subject) || p.kind == "max_visits" && f.flow().FansOut {
+	if f.strays(last) || p.kind == "forbid" && f.meetsFork(p.place, p.subject) || p.kind == "max_visits" && f.flow().FansOut {
 		return false
 	}
 	breach := &pathSearch{f: f, through: -1, to: p.place}
@@ -59,9 +62,9 @@ func (f *facts) follows(p *policy) bool {
 	return breach.ponder(maxFollowed) == nil && breach.all
 }
 
-// strays reports whether a run may come to a vertex, all for END, on none of its ways:
-// where a join before it fails, or goes on, although no branch has come to it; and whether
-// visits that are skipped may be mistaken for others.
+// strays reports whether a run may come to a vertex, or for END to any, on none of its
+// ways: where a join before it fails, or goes on, although no branch has come to it; and
+// whether visits that are skipped may be mistaken for others.
 func (f *facts) strays(to int) bool {
 	if !f.flow().FansOut {
 		return false
