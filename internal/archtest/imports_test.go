@@ -72,6 +72,8 @@ func layers() []layer {
 		{path: "internal/redact"},
 		// a slow second reading of the language, tests only
 		{path: "internal/reference", own: []string{"spec", "eval"}},
+		// a slow reading of the language without supersteps, tests only
+		{path: "internal/referencetest", own: []string{"spec", "eval", "internal/bind"}},
 		{path: "internal/report", own: []string{"spec", "internal/terminal"}, others: []string{color}},
 		{path: "internal/runview", own: []string{"internal/graphalg", "internal/inspect", "internal/terminal", "runner", "runner/machine", "runner/store", "runner/view", "spec"}, others: []string{color}},
 		{path: "internal/schema"},

@@ -1,0 +1,384 @@
+// How a run ends, `finally`, results, and resumes (§2, §5, §11).
+
+package referencetest
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/spec"
+)
+
+func (s *scope) limitError(reason string) *Error {
+	return &Error{Kind: "limit", Message: reason}
+}
+
+// everything is the thread behind all steps: branches are merged as at a join.
+func (s *scope) everything() *thread {
+	arrived := slices.Concat(s.ended, s.live)
+	var lost []*token
+	for _, g := range s.gone {
+		if g.failed != nil || g.step != nil || len(g.past) > 0 {
+			lost = append(lost, g)
+		}
+	}
+	out := thread{past: past{}, hoisted: map[*step]int{}}
+	if len(arrived) > 0 {
+		out = s.merge(arrived, lost)
+	} else if len(lost) > 0 {
+		out = s.merge(lost, nil)
+	}
+	for _, st := range s.steps {
+		out.past[st] = true
+	}
+	return &out
+}
+
+// complete ends a scope of which no branch is left: `completed`, unless branches that
+// never met conflict, or the output can't be evaluated.
+func (s *scope) complete() {
+	_, found := s.stateOf(s.everything())
+	if len(found) > 0 {
+		s.end("failed", "conflict", &Error{Kind: "conflict", Message: "conflicting writes to " + found[0].key})
+		return
+	}
+	if err := s.evalOutput(false); err != nil {
+		s.end("failed", "expression", &Error{Kind: "expression", Message: err.Error()})
+		return
+	}
+	s.end("completed", "", nil)
+}
+
+// evalOutput evaluates `output`, or takes that of the node whose edge reached END, the
+// last in path order (§2). Where the run was cut short a part that can't be is null.
+func (s *scope) evalOutput(parts bool) error {
+	var last *step
+	for _, t := range s.ended {
+		if t.node == spec.END && (last == nil || comparePath(last, t.from) < 0) {
+			last = t.from
+		}
+	}
+	if last == nil && parts {
+		for _, st := range s.steps {
+			if last == nil || comparePath(last, st) < 0 {
+				last = st
+			}
+		}
+	}
+	if s.output = nil; last != nil {
+		s.output = last.output
+	}
+	if s.bound.Output == nil {
+		return nil
+	}
+	all := &step{thread: *s.everything(), scope: s, node: s.graph.Nodes[0], skipped: true, input: s.input, inputs: map[string]any{}, branches: map[string]any{}}
+	env := s.view(all).Env
+	env["output"], env["outcome"] = s.output, "success"
+	var vm eval.VM
+	v, err := s.bound.Output.Eval(&vm, env)
+	if err != nil && parts {
+		s.degraded = true
+		v, err = s.bound.Output.EvalParts(&vm, env), nil
+	}
+	s.output = v
+	return err
+}
+
+// outOfSteps is the end at max_steps (§11).
+func (s *scope) outOfSteps() {
+	if on := s.graph.Limits.OnMaxSteps; on == "return_last" || on == "flag" {
+		s.degraded, s.limited = true, on == "flag"
+		_ = s.evalOutput(true)
+		s.end("completed", "max_steps", nil)
+		return
+	}
+	s.end("limit", "max_steps", s.limitError("max_steps"))
+}
+
+// endBy ends a scope by a step: that one runs again when the run is resumed.
+func (s *scope) endBy(st *step, status string, e *Error) {
+	s.culprit = st
+	reason := e.Kind
+	if status == "stuck" {
+		reason = ""
+	}
+	if status == "failed" && e.Kind == "max_visits" {
+		status = "limit"
+	}
+	s.end(status, reason, e)
+}
+
+// end decides the end of a scope: what runs is cut off, then `finally` runs.
+func (s *scope) end(status, reason string, e *Error) {
+	if s.frozen {
+		return
+	}
+	s.run.timed = s.run.timed || status != "completed" && len(s.fans) > 0
+	s.endStatus, s.endReason, s.endError = status, reason, e
+	s.cut()
+	s.finals = nil
+	for _, f := range s.graph.Finally {
+		s.finals = append(s.finals, f.Value)
+	}
+}
+
+// cut stops everything in a scope, and in those within it, where it is.
+func (s *scope) cut() {
+	for _, st := range s.atWork() {
+		for _, u := range st.units {
+			if u.state == ended || u.state == queued && !u.begun {
+				continue
+			}
+			if u.inner != nil {
+				u.inner.cut()
+				s.run.scopes = slices.DeleteFunc(s.run.scopes, func(o *scope) bool { return o == u.inner })
+				continue
+			}
+			if !st.done {
+				s.run.partial = append(s.run.partial, st.id(u))
+			}
+			u.work++
+			u.state, u.open = queued, nil
+		}
+	}
+	s.frozen = true
+}
+
+// dissolve ends what runs within a graph node's attempt for good.
+func (s *scope) dissolve(u *unit) {
+	if u.inner == nil {
+		return
+	}
+	for _, st := range u.inner.atWork() {
+		for _, inside := range st.units {
+			u.inner.dissolve(inside)
+		}
+	}
+	s.run.scopes = slices.DeleteFunc(s.run.scopes, func(o *scope) bool { return o == u.inner })
+	u.interior, u.inner = u.inner, nil
+}
+
+// nextFinal begins the next node of `finally`, or closes the scope.
+func (s *scope) nextFinal() {
+	if len(s.finals) == 0 {
+		s.close()
+		return
+	}
+	t := s.everything()
+	st := &step{thread: *t, scope: s, node: s.nodeOf(s.finals[0]), isFinal: true, inputs: map[string]any{}, branches: map[string]any{}, cause: s.endError}
+	s.finals = s.finals[1:]
+	st.rank, st.order, st.place = 1, nil, nil
+	for p := range st.past {
+		st.rank = max(st.rank, p.rank+1)
+	}
+	input := map[string]any{"status": s.endStatus, "reason": s.endReason, "error": nil, "output": s.output}
+	if s.endError != nil {
+		input["error"] = s.endError.data()
+	}
+	st.input = input
+	s.final = st
+}
+
+func (s *scope) finishFinal(st *step) {
+	s.steps = append(s.steps, st)
+	s.final = nil
+	s.degraded = s.degraded || st.failure != nil
+}
+
+// close ends a scope: the outermost one is the run, others give their graph node its
+// result.
+func (s *scope) close() {
+	s.closed = true
+	s.run.scopes = slices.DeleteFunc(s.run.scopes, func(o *scope) bool { return o == s })
+	u := s.outer
+	if u == nil {
+		return
+	}
+	around := u.step.scope
+	if s.endStatus != "completed" {
+		e := around.failed(u, "child_failed", "the subgraph ended "+s.endStatus.(string))
+		around.endAttempt(u, nil, e)
+		return
+	}
+	around.degraded = around.degraded || s.degraded
+	state, _ := s.stateOf(s.everything())
+	around.endAttempt(u, map[string]any{"output": s.output, "state": state, "status": "completed", "quality": s.quality()}, nil)
+}
+
+func (s *scope) quality() string {
+	switch {
+	case s.endStatus != "completed":
+		return "failed"
+	case s.degraded:
+		return "degraded"
+	}
+	return "clean"
+}
+
+// questions lists what waits for people.
+func (r *Run) questions() []Pending {
+	var out []Pending
+	for _, s := range r.scopes {
+		for _, st := range s.atWork() {
+			for _, u := range st.units {
+				if u.state != asking {
+					continue
+				}
+				for _, key := range u.open {
+					out = append(out, Pending{StepID: st.id(u), Key: key})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// result is the run as it is now.
+func (r *Run) result(status string) Result {
+	s := r.root
+	out := Result{
+		Status: status, Limited: s.limited, Steps: s.executions, Own: s.own, Visits: map[string]int{}, Fired: maps.Clone(r.fired),
+		Partial: slices.Clone(r.partial), Took: r.now - r.began, Cancels: r.cancels, Timed: r.timed, Inner: map[string][]StepResult{},
+	}
+	out.State, _ = s.stateOf(s.everything())
+	out.Log = s.log(out.Inner)
+	for _, l := range out.Log {
+		out.Path = append(out.Path, l.Node)
+		if l.Outcome != "skipped" && l.Outcome != "refused" {
+			out.Visits[l.Node]++
+		}
+	}
+	if status == "paused" {
+		out.Pending = slices.Concat(r.questions(), r.halted)
+		return out
+	}
+	out.Quality, out.Reason, out.Error = s.quality(), s.endReason.(string), s.endError
+	if status == "completed" {
+		out.Output = s.output
+	}
+	return out
+}
+
+// log lists the finished steps in path order, and adds those of subgraphs to inner.
+func (s *scope) log(inner map[string][]StepResult) []StepResult {
+	steps := slices.Clone(s.steps)
+	slices.SortStableFunc(steps, comparePath)
+	out := []StepResult{}
+	for _, st := range steps {
+		one := StepResult{StepID: st.id(nil), Outcome: "success", Output: st.output, Error: st.failure, View: st.view}
+		switch {
+		case st.skipped:
+			one.Outcome = "skipped"
+		case st.refused:
+			one.Outcome = "refused"
+		case st.failure != nil:
+			one.Outcome = "failure"
+		}
+		out = append(out, one)
+		for _, u := range st.units {
+			if st.isEach {
+				out[len(out)-1].Items = append(out[len(out)-1].Items, u.item)
+			}
+			if u.interior != nil {
+				key := u.interior.pathOf()
+				inner[key] = append(inner[key], u.interior.log(inner)...)
+			}
+		}
+	}
+	return out
+}
+
+// Resume goes on with a run that is paused, or that ended otherwise than completed (§5):
+// what finished stands, what was cut off runs again, and the step whose failure ended
+// the run runs again with all its attempts. A run that ended at a limit has that limit
+// anew.
+func (r *Run) Resume(w World, o Options) Result {
+	r.world, r.opts, r.pausing, r.halted = w, o, false, nil
+	r.partial = nil
+	if r.root.closed {
+		r.root.thaw()
+	}
+	return r.loop()
+}
+
+// thaw makes a scope that ended or was cut off go on.
+func (s *scope) thaw() {
+	r := s.run
+	r.scopes = append(r.scopes, s)
+	if s.endStatus == "limit" {
+		s.extra, s.used = s.executions, 0
+	}
+	s.frozen, s.closed, s.full, s.limited = false, false, false, false
+	s.endStatus, s.endReason, s.endError, s.final = nil, nil, nil, nil
+	s.steps = slices.DeleteFunc(s.steps, func(st *step) bool { return st.isFinal })
+	if st := s.culprit; st != nil {
+		s.culprit = nil
+		s.steps = slices.DeleteFunc(s.steps, func(o *step) bool { return o == st })
+		s.revive(st)
+		s.again(st)
+	}
+	for _, st := range s.atWork() {
+		for _, u := range st.units {
+			if st.begun && u.inner != nil && !slices.Contains(r.scopes, u.inner) {
+				u.inner.thaw()
+			}
+		}
+	}
+}
+
+// revive brings back the token of a step, if its failure took it away with its branch.
+func (s *scope) revive(st *step) {
+	st.done = false
+	t := st.token
+	if slices.Contains(s.live, t) {
+		return
+	}
+	s.gone = slices.DeleteFunc(s.gone, func(o *token) bool { return o == t })
+	s.live = append(s.live, t)
+	t.past, t.failed = st.past, nil
+	for _, fr := range t.place {
+		if l := fr.fan.lanes[fr.lane]; l.by == st {
+			l.failed, l.by = nil, nil
+		}
+	}
+}
+
+// again runs the step whose failure ended a scope once more: inside its subgraph if that
+// is what failed, and only the elements that have not succeeded.
+func (s *scope) again(st *step) {
+	var resumable []*unit
+	for _, u := range st.units {
+		if u.state == ended && (u.failure != nil || u.cutOff) {
+			resumable = append(resumable, u)
+		}
+	}
+	if st.refused {
+		s.begin2(st)
+		return
+	}
+	if len(resumable) == 0 || st.preset != nil {
+		s.launch(st)
+		return
+	}
+	st.failure, st.late = nil, false
+	st.writes = nil
+	for _, u := range resumable {
+		failed := u.failure != nil
+		u.failure, u.round, u.state = nil, 0, queued
+		if failed {
+			u.attempt, u.counts = 1, map[int]int{}
+		}
+		u.cutOff = false
+		if u.interior != nil && u.interior.endStatus != "completed" {
+			u.inner, u.interior, u.state = u.interior, nil, running
+			u.inner.thaw()
+		}
+	}
+}
+
+// begin2 refuses a visit again: its limit still holds.
+func (s *scope) begin2(st *step) {
+	st.failure = st.fail("max_visits", "too many visits")
+	s.finish(st)
+}

@@ -1,0 +1,212 @@
+// Failures of branches, and joins that nobody reaches (§7).
+
+package referencetest
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// settleConflicts gives keys that conflict their value at the split, behind the failure
+// edge that took the conflict (§7 Merging).
+func (s *scope) settleConflicts(st *step) {
+	for _, c := range st.settled {
+		w := write{key: c.key, forced: true, absent: true}
+		if c.fan != nil {
+			t := thread{past: c.fan.before, hoisted: c.fan.source.hoisted}
+			state, _ := s.stateOf(&t)
+			if v, ok := state[c.key]; ok {
+				w.update, w.absent = v, false
+			}
+		}
+		st.writes = append(st.writes, w)
+	}
+}
+
+// kill cancels a branch: what it runs writes nothing, what it wrote stays.
+func (s *scope) kill(t *token) {
+	if t.step != nil && !t.step.done {
+		s.stopUnits(t.step)
+	}
+	s.run.cancels++
+	s.drop(t)
+	s.gone = append(s.gone, t)
+}
+
+// propagate is a failure that no edge takes (§6, §7): on_failure of the fan-outs around
+// decides, from the innermost outwards, else the run fails.
+func (s *scope) propagate(t *token, e *Error, by *step) {
+	for i := len(t.place) - 1; i >= 0; i-- {
+		if f := t.place[i].fan; !t.joined[f] {
+			s.propagateFrom(t, f, e, by)
+			return
+		}
+	}
+	s.endBy(by, "failed", e)
+}
+
+// propagateFrom is propagate for the branch of a fan-out that a token is on.
+func (s *scope) propagateFrom(t *token, f *fan, e *Error, by *step) {
+	for i := len(t.place) - 1; i >= 0; i-- {
+		around := t.place[i].fan
+		if t.joined[around] || !slices.ContainsFunc(t.place[:i+1], func(fr frame) bool { return fr.fan == around }) || i > slices.IndexFunc(t.place, func(fr frame) bool { return fr.fan == f }) {
+			continue
+		}
+		if policyOf(s.graph, around.source.node) == "fail_all" {
+			continue
+		}
+		s.dropLane(around, t.place[i].lane, t, e, by)
+		return
+	}
+	s.endBy(by, "failed", e)
+}
+
+// dropLane ends a failed branch with all that runs on it. If all branches of its fan-out
+// have failed, the fan-out has.
+func (s *scope) dropLane(f *fan, l int, t *token, e *Error, by *step) {
+	s.degraded = true
+	if by.done { // the failed step is in the past of what failed
+		t.past = union(t.past, past{by: true})
+	}
+	failedAt := t
+	for _, inner := range s.fans { // what others on the branch had done is a matter of time
+		s.run.timed = s.run.timed || slices.Contains(inner.place, frame{f, l})
+	}
+	for _, o := range slices.Clone(s.live) {
+		if o == t || o.on(f, l) {
+			s.kill(o)
+		}
+	}
+	failedAt.failed = e
+	f.lanes[l].failed, f.lanes[l].by = e, by
+	if slices.ContainsFunc(f.lanes, func(l *lane) bool { return l.failed == nil }) {
+		return
+	}
+	first := f.lanes[0]
+	if policyOf(s.graph, f.source.node) == "wait_all" && s.bringErrors(f) {
+		return
+	}
+	for i := len(f.place) - 1; i >= 0; i-- {
+		if around := f.place[i].fan; !f.source.joined[around] {
+			stand := &token{thread: f.source.thread, scope: s, node: first.by.node.ID.Value, step: first.by}
+			stand.past = f.before
+			s.propagateFrom(stand, around, first.failed, first.by)
+			return
+		}
+	}
+	s.endBy(first.by, "failed", first.failed)
+}
+
+// bringErrors brings the errors of a fan-out of which every branch failed to its join;
+// false: there is none that one of them could have reached.
+func (s *scope) bringErrors(f *fan) bool {
+	for _, n := range s.graph.Nodes {
+		if !s.joinsBranchesOf(f, n) {
+			continue
+		}
+		t := &token{thread: f.source.thread, scope: s, node: n.ID.Value}
+		t.past, t.rank = f.before, f.source.rank+1
+		for _, g := range s.gone {
+			if g.in(f) && g.failed != nil && s.reaches(g.node, n.ID.Value, f) {
+				t.carried = append(t.carried, g)
+			}
+		}
+		if len(t.carried) > 0 {
+			s.live = append(s.live, t)
+			return true
+		}
+	}
+	return false
+}
+
+// desertion names a join and a fan-out for which it was decided.
+type desertion struct {
+	fan  *fan
+	node string
+}
+
+func (s *scope) markDecided(place []frame, n *spec.Node) {
+	for _, fr := range place {
+		s.decidedJoins[desertion{fr.fan, n.ID.Value}] = true
+	}
+}
+
+func (s *scope) wasDecided(place []frame, n *spec.Node) bool {
+	return slices.ContainsFunc(place, func(fr frame) bool { return s.decidedJoins[desertion{fr.fan, n.ID.Value}] })
+}
+
+// failDeserted fails a join with `on_bypass: fail` to which nobody came, because branches
+// took failure edges (§7 "fail fails also when nobody arrived").
+func (s *scope) failDeserted() bool {
+	for _, n := range s.graph.Nodes {
+		if n.Join == nil || n.Join.OnBypass.Value != "fail" {
+			continue
+		}
+		for _, d := range s.bends {
+			f := innermost(d.step)
+			if f == nil || s.wasDecided(d.step.place, n) || !s.joinsBranchesOf(f, n) || !s.directly(d.step.node.ID.Value, n, f) {
+				continue
+			}
+			ghost := &token{thread: d.step.thread, scope: s, node: n.ID.Value}
+			if slices.ContainsFunc(s.live, func(o *token) bool { return s.couldCome(o, d.step, n) }) {
+				continue
+			}
+			ghost.past, ghost.rank, ghost.hoisted = f.before, f.source.rank+1, f.source.hoisted
+			ghost.order = append(slices.Clone(d.step.order), -1)
+			ghost.place, ghost.joined = f.place, f.source.joined
+			ghost.lanes = maps.Clone(d.step.lanes)
+			ghost.lanes[f] = map[int]bool{-1: true} // on none of the branches
+			ghost.branch = branchOf(ghost.thread)
+			s.degraded = true
+			s.markDecided(d.step.place, n)
+			s.live = append(s.live, ghost)
+			s.ready(ghost, nil, nil)
+			ghost.step.preset = &Error{Kind: "bypassed", Node: n.ID.Value, Message: "bypassed"}
+			return true
+		}
+	}
+	return false
+}
+
+// couldCome reports whether a token may reach a join that a detour left.
+func (s *scope) couldCome(o *token, d *step, n *spec.Node) bool {
+	for _, fr := range d.place {
+		if o.in(fr.fan) && (o.node == n.ID.Value || s.reaches(o.node, n.ID.Value, fr.fan)) {
+			return true
+		}
+	}
+	return false
+}
+
+func innermost(st *step) *fan {
+	for i := len(st.place) - 1; i >= 0; i-- {
+		if !st.joined[st.place[i].fan] {
+			return st.place[i].fan
+		}
+	}
+	return nil
+}
+
+// directly reports whether a way leads to a join that passes no other join.
+func (s *scope) directly(from string, to *spec.Node, f *fan) bool {
+	seen, todo := map[string]bool{}, []string{from}
+	for len(todo) > 0 {
+		at := todo[0]
+		todo = todo[1:]
+		for _, w := range ways(s.graph) {
+			if w.from != at || seen[w.to] || w.to == spec.END || w.to == f.source.node.ID.Value {
+				continue
+			}
+			seen[w.to] = true
+			if w.to == to.ID.Value {
+				return true
+			}
+			if s.nodeOf(w.to).Join == nil && f.implicit != w.to {
+				todo = append(todo, w.to)
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,176 @@
+// Graphs with their programs, and what can be told from the edges alone.
+
+package referencetest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bind"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// Flow is a parsed graph with everything compiled.
+type Flow struct {
+	Graph *spec.Graph
+	bound map[*spec.Graph]*bind.Graph
+	known map[reachKey]bool // what reaches came to
+}
+
+type reachKey struct {
+	graph           *spec.Graph
+	from, to, avoid string
+}
+
+// Parse reads a graph file; the error lists findings of the parser and the binder.
+// Findings of spec.Check are left to the caller.
+func Parse(text string) (*Flow, error) {
+	g, found := spec.Parse("flow.yaml", []byte(text), spec.Options{})
+	if found.HasErrors() {
+		return nil, &spec.InvalidError{Findings: found}
+	}
+	f := &Flow{Graph: g, bound: map[*spec.Graph]*bind.Graph{}, known: map[reachKey]bool{}}
+	for _, one := range append([]*spec.Graph{g}, g.Graphs...) {
+		bound, found := bind.Bind(one, nil)
+		if found.HasErrors() {
+			return nil, &spec.InvalidError{Findings: found}
+		}
+		f.bound[one] = bound
+	}
+	return f, nil
+}
+
+// way is an edge as a way: from a node to a node, by edges or by `ends`.
+type way struct {
+	from, to string
+	failure  bool
+}
+
+// ways lists where every node may lead (§6).
+func ways(g *spec.Graph) []way {
+	var out []way
+	for _, e := range g.Edges {
+		out = append(out, way{e.From.Value, e.To.Value, e.Condition == "on_failure"})
+	}
+	for _, n := range g.Nodes {
+		for _, end := range n.Ends {
+			out = append(out, way{n.ID.Value, end.Target.Value, false})
+		}
+	}
+	return out
+}
+
+// reaches reports whether a way of one edge or more leads to a node without passing
+// another one (§7 "without passing the node where the fan-out … began").
+func (f *Flow) reaches(g *spec.Graph, from, to, avoid string) bool {
+	key := reachKey{g, from, to, avoid}
+	v, ok := f.known[key]
+	if !ok {
+		v = distance(g, from, to, avoid, true) > 0
+		f.known[key] = v
+	}
+	return v
+}
+
+// distance is the fewest edges of a way that does not pass a node; -1: there is none.
+// A way of no edges does not count.
+func distance(g *spec.Graph, from, to, avoid string, failures bool) int {
+	all := ways(g)
+	seen := map[string]bool{}
+	front := []string{from}
+	for steps := 1; len(front) > 0; steps++ {
+		var next []string
+		for _, w := range all {
+			if !slices.Contains(front, w.from) || w.failure && !failures || seen[w.to] {
+				continue
+			}
+			if w.to == to {
+				return steps
+			}
+			if w.to != avoid && w.to != spec.END {
+				seen[w.to] = true
+				next = append(next, w.to)
+			}
+		}
+		front = next
+	}
+	return -1
+}
+
+// implicitJoin is the first node that all branches of a fan-out can reach, or "" (§7).
+// A node with a `join` that comes first needs no implicit one.
+func implicitJoin(g *spec.Graph, source string, targets []string) string {
+	begin := slices.DeleteFunc(slices.Clone(targets), func(t string) bool { return t == spec.END })
+	if len(begin) < 2 || !joinsImplicitly(g, source) {
+		return ""
+	}
+	best, longest := (*spec.Node)(nil), 0
+	for _, n := range g.Nodes {
+		id, most := n.ID.Value, 0
+		if id == source {
+			continue
+		}
+		for _, b := range begin {
+			d := distance(g, b, id, source, false)
+			if b == id {
+				d = 0
+			}
+			if b == source || d < 0 {
+				most = -1
+				break
+			}
+			most = max(most, d)
+		}
+		if most < 0 {
+			continue
+		}
+		if best == nil || most < longest || most == longest && n.Join != nil && best.Join == nil {
+			best, longest = n, most
+		}
+	}
+	if best == nil || best.Join != nil {
+		return ""
+	}
+	return best.ID.Value
+}
+
+// joinsImplicitly reads parallel.join, which is auto unless a file says explicit (§2).
+func joinsImplicitly(g *spec.Graph, source string) bool {
+	if p := g.Node(source).Parallel; p != nil && p.Join != "" {
+		return p.Join == "auto"
+	}
+	parallel, _ := g.Settings()["parallel"].(map[string]any)
+	return parallel["join"] != "explicit"
+}
+
+// policyOf is parallel.on_failure of the node where branches began (§2, §4).
+func policyOf(g *spec.Graph, source *spec.Node) string {
+	if source.Parallel != nil && source.Parallel.OnFailure != "" {
+		return source.Parallel.OnFailure
+	}
+	if g.Parallel.OnFailure != "" {
+		return g.Parallel.OnFailure
+	}
+	return "fail_all"
+}
+
+// conflictOf is parallel.conflict of the node where branches began.
+func conflictOf(g *spec.Graph, source *spec.Node) string {
+	if source.Parallel != nil && source.Parallel.Conflict != "" {
+		return source.Parallel.Conflict
+	}
+	if g.Parallel.Conflict != "" {
+		return g.Parallel.Conflict
+	}
+	return "last_wins"
+}
+
+// canonical is plain data in the form that expressions read.
+func canonical(v any) any {
+	out, err := eval.Canonical(v)
+	if err != nil {
+		panic(fmt.Sprintf("%v: %v", v, err))
+	}
+	return out
+}

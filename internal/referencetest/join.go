@@ -1,0 +1,279 @@
+// Joins: when they run, and what they merge (§7).
+
+package referencetest
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/graphrun/graphrun/spec"
+)
+
+// quorum is how many arrivals a join wants; 0: all.
+func quorum(n *spec.Node) int {
+	switch {
+	case n.Join == nil || n.Join.Wait == "all":
+		return 0
+	case n.Join.Wait == "any":
+		return 1
+	}
+	return n.Join.Count
+}
+
+// fireJoin lets one join run, fail or be dropped, if one may.
+func (s *scope) fireJoin() bool {
+	groups := s.groups()
+	for _, group := range groups {
+		if q := quorum(s.nodeOf(group[0].node)); q > 0 && len(group) >= q {
+			s.join(group, nil)
+			return true
+		}
+	}
+	for _, group := range groups {
+		if !s.blocked(group) {
+			s.decideJoin(group)
+			return true
+		}
+	}
+	if len(groups) > 0 && !slices.ContainsFunc(s.live, func(t *token) bool { return t.step != nil }) {
+		s.decideJoin(groups[0]) // all wait for each other: the first in the file runs
+		return true
+	}
+	return s.failDeserted()
+}
+
+// decideJoin runs a join for which nobody may come any more, or does what on_bypass says.
+func (s *scope) decideJoin(group []*token) {
+	n := s.nodeOf(group[0].node)
+	q := quorum(n)
+	if q == 0 && !s.bypassed(group) || q > 0 && len(group) >= q {
+		s.join(group, nil)
+		return
+	}
+	s.degraded = true
+	bypass := "drop"
+	if n.Join != nil && n.Join.OnBypass.IsSet() {
+		bypass = n.Join.OnBypass.Value
+	}
+	switch bypass {
+	case "continue":
+		s.join(group, nil)
+	case "fail":
+		s.join(group, &Error{Kind: "bypassed", Node: n.ID.Value, Message: "bypassed"})
+	default:
+		for _, t := range group {
+			s.drop(t)
+			s.ended = append(s.ended, t)
+		}
+	}
+}
+
+// bypassed reports whether a branch that a group waited for took a failure edge and did
+// not come (§7 "A failure never counts as an arrival").
+func (s *scope) bypassed(group []*token) bool {
+	for _, d := range s.bends {
+		came := slices.ContainsFunc(group, func(w *token) bool { return w.past[d.step] })
+		if came {
+			continue
+		}
+		for _, w := range group {
+			f := s.awaits(w, d.step.place)
+			if f == nil || w.joined[f] || d.step.joined[f] || !s.reaches(d.step.node.ID.Value, w.node, f) {
+				continue
+			}
+			own := laneOn(d.step.place, f)
+			if !slices.ContainsFunc(group, func(o *token) bool { return laneOn(o.place, f) == own }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// laneOn is the branch of a fan-out that a place is on, or -1.
+func laneOn(place []frame, f *fan) int {
+	for _, fr := range place {
+		if fr.fan == f {
+			return fr.lane
+		}
+	}
+	return -1
+}
+
+// join merges those that arrived, and those that failed or were cancelled on their way,
+// into one step (§7 Merging, §5 Rank).
+func (s *scope) join(group []*token, preset *Error) {
+	n := s.nodeOf(group[0].node)
+	if quorum(n) > 0 {
+		for _, o := range slices.Clone(s.live) {
+			if !slices.Contains(group, o) && s.mayCome(o, group) {
+				s.kill(o)
+				s.run.timed = true
+			}
+		}
+	}
+	var lost []*token
+	for _, g := range s.gone {
+		if s.mayCome(g, group) || g.step == nil && g.node == group[0].node && slices.ContainsFunc(group, func(w *token) bool { return s.awaits(w, g.place) != nil }) {
+			lost = append(lost, g)
+		}
+	}
+	for _, t := range group {
+		s.drop(t)
+		lost = append(lost, t.carried...)
+	}
+	first := group[0]
+	t := &token{thread: s.merge(group, lost), scope: s, node: first.node, from: first.from, value: first.value, cause: first.cause}
+	t.rank = 1
+	for p := range t.past {
+		t.rank = max(t.rank, p.rank+1)
+	}
+	t.place = s.placeBehind(group)
+	t.joined = maps.Clone(first.joined)
+	for _, m := range group {
+		for _, fr := range m.place {
+			if s.joinsBranchesOf(fr.fan, n) || s.divergesAt(group, fr.fan) {
+				t.joined[fr.fan] = true
+			}
+		}
+	}
+	t.branch = branchOf(t.thread)
+	for _, m := range group {
+		s.markDecided(m.place, n)
+	}
+	s.live = append(s.live, t)
+	s.ready(t, group, lost)
+	t.step.preset = preset
+	if _, found := s.stateOf(&t.thread); len(found) > 0 {
+		t.step.settled = found
+		if preset == nil {
+			t.step.preset = &Error{Kind: "conflict", Node: n.ID.Value, Message: "conflicting writes to " + found[0].key}
+		}
+	}
+}
+
+// merge is the thread behind several: their pasts, with the steps of lost branches moved
+// to right behind the split.
+func (s *scope) merge(arrived, lost []*token) thread {
+	out := arrived[0].thread
+	out.past, out.hoisted, out.lanes = past{}, map[*step]int{}, map[*fan]map[int]bool{}
+	var places [][]frame
+	for _, m := range slices.Concat(arrived, lost) {
+		places = append(places, m.place)
+		maps.Copy(out.hoisted, m.hoisted)
+		for f, lanes := range m.lanes {
+			out.lanes[f] = cloneLanes(out.lanes[f], lanes)
+		}
+	}
+	for _, m := range arrived {
+		maps.Copy(out.past, m.past)
+	}
+	split := splitOf(places)
+	for _, l := range lost {
+		for p := range l.past {
+			if !out.past[p] {
+				out.hoisted[p] = p.rank
+			}
+		}
+	}
+	for _, l := range lost {
+		maps.Copy(out.past, l.past)
+	}
+	for p := range out.hoisted {
+		if split != nil && !split.before[p] {
+			out.hoisted[p] = split.source.rank
+		}
+	}
+	return out
+}
+
+func cloneLanes(a, b map[int]bool) map[int]bool {
+	out := maps.Clone(a)
+	if out == nil {
+		out = map[int]bool{}
+	}
+	maps.Copy(out, b)
+	return out
+}
+
+// splitOf is the outermost fan-out at which places part; nil: they don't.
+func splitOf(places [][]frame) *fan {
+	for i := 0; ; i++ {
+		var at *fan
+		lanes := map[frame]bool{}
+		ends := false
+		for _, p := range places {
+			if i >= len(p) {
+				ends = true
+				continue
+			}
+			lanes[p[i]] = true
+			if at == nil || p[i].fan.source.rank < at.source.rank {
+				at = p[i].fan
+			}
+		}
+		switch {
+		case len(lanes) == 0:
+			return nil
+		case len(lanes) > 1 || ends:
+			return at
+		}
+	}
+}
+
+// placeBehind is where a joined token stands: outside of the fan-out if all its branches
+// met, else on the first of those that did.
+func (s *scope) placeBehind(group []*token) []frame {
+	place := group[0].place
+	if len(group) == 1 {
+		return place
+	}
+	k := 0
+	for slices.ContainsFunc(group, func(g *token) bool { return len(g.place) > k }) {
+		same := true
+		for _, g := range group {
+			same = same && len(g.place) > k && g.place[k] == place[k]
+		}
+		if !same {
+			break
+		}
+		k++
+	}
+	if k >= len(place) {
+		return place
+	}
+	lanes := map[int]bool{}
+	for _, g := range group {
+		if len(g.place) > k {
+			lanes[g.place[k].lane] = true
+		}
+	}
+	if len(lanes) == len(place[k].fan.lanes) {
+		return place[:k]
+	}
+	return place[:k+1]
+}
+
+// divergesAt reports whether members of a group stand on different branches of a fan-out.
+func (s *scope) divergesAt(group []*token, f *fan) bool {
+	lanes := map[int]bool{}
+	for _, m := range group {
+		lanes[laneOn(m.place, f)] = true
+	}
+	return len(lanes) > 1
+}
+
+// joinsBranchesOf reports whether a node is a join of a fan-out: the implicit one, or a
+// `join` that two of its branches can reach.
+func (s *scope) joinsBranchesOf(f *fan, n *spec.Node) bool {
+	id, count := n.ID.Value, 0
+	if n.Join == nil {
+		return f.implicit == id
+	}
+	for _, l := range f.lanes {
+		if l.first == id || s.reaches(l.first, id, f) {
+			count++
+		}
+	}
+	return count > 1
+}

@@ -1,0 +1,309 @@
+// Steps, their past, and the state that a past comes to (§5, §7 Merging).
+
+package referencetest
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// past is a set of finished steps.
+type past map[*step]bool
+
+// union is every step of both.
+func union(pasts ...past) past {
+	out := past{}
+	for _, p := range pasts {
+		maps.Copy(out, p)
+	}
+	return out
+}
+
+// frame says on which branch of a fan-out something stands.
+type frame struct {
+	fan  *fan
+	lane int
+}
+
+// fan is one fan-out: several edges of one node that fired at once.
+type fan struct {
+	source *step // the step that fired them
+	before past  // the past that all its branches share: that of the source, and the source
+	place  []frame
+	lanes  []*lane
+	// implicit is the node that joins the branches without saying so, or "".
+	implicit string
+}
+
+// lane is a branch of a fan-out.
+type lane struct {
+	first  string // its first node
+	failed *Error // it was dropped, or the whole fan-out failed
+	by     *step  // whose failure that was
+}
+
+// thread is what a token and its steps know of what led to them: the past, and which
+// steps of it are those of failed and cancelled branches. hoisted says behind which rank
+// such a step stands: that of the node where the outermost fan-out began that was merged.
+type thread struct {
+	past    past
+	hoisted map[*step]int
+	rank    int   // of the step to come
+	order   []int // declaration order of the branches
+	place   []frame
+	// joined are the fan-outs that were merged on the way here: what fails from here on
+	// is no failure of a branch of theirs.
+	joined map[*fan]bool
+	// lanes are the branches that the past was on, of every fan-out.
+	lanes  map[*fan]map[int]bool
+	branch string
+}
+
+// shared is the innermost fan-out that began both, where they stand on different
+// branches; nil when there is none.
+func shared(a, b []frame) *fan {
+	for i := range min(len(a), len(b)) {
+		if a[i].fan != b[i].fan {
+			return nil
+		}
+		if a[i].lane != b[i].lane {
+			return a[i].fan
+		}
+	}
+	return nil
+}
+
+// write is one key and the update that its reducer is given.
+type write struct {
+	key    string
+	update any
+	// absent takes the key away: a decided conflict where there was no value (§7).
+	absent bool
+	forced bool // a decided conflict: it replaces, whatever the reducer
+}
+
+// inOrder lists a past in merge order: path order, but the steps of failed and cancelled
+// branches stand before all that came after the split.
+func (t *thread) inOrder() []*step {
+	out := slices.Collect(maps.Keys(t.past))
+	slices.SortFunc(out, func(a, b *step) int {
+		rankA, lateA := t.placeOf(a)
+		rankB, lateB := t.placeOf(b)
+		switch {
+		case rankA != rankB:
+			return rankA - rankB
+		case lateA != lateB:
+			return lateA - lateB
+		}
+		return comparePath(a, b)
+	})
+	return out
+}
+
+// placeOf is the rank by which a step is merged, and 1 if it stands behind the steps of
+// that rank.
+func (t *thread) placeOf(s *step) (rank, late int) {
+	if base, ok := t.hoisted[s]; ok {
+		return base, 1
+	}
+	return s.rank, 0
+}
+
+// comparePath is path order: by rank, then by declaration of the branches.
+func comparePath(a, b *step) int {
+	if a.rank != b.rank {
+		return a.rank - b.rank
+	}
+	return slices.Compare(a.order, b.order)
+}
+
+// conflict is what two branches wrote to one key with parallel.conflict: error.
+type conflict struct {
+	key string
+	fan *fan
+	a   *step
+	b   *step
+}
+
+// stateOf folds the writes of a past. conflicts are those that nobody decided; the last
+// write counts there.
+func (s *scope) stateOf(t *thread) (state map[string]any, conflicts []conflict) {
+	state = maps.Clone(s.base)
+	writer := map[string]*step{} // whose write a key with `replace` holds
+	for _, st := range t.inOrder() {
+		for _, w := range st.writes {
+			before := writer[w.key]
+			if !s.replaces(w.key) && !w.forced {
+				mustReduce(s, state, w)
+				continue
+			}
+			if before != nil && before != st {
+				wins, found := s.decide(w.key, before, st)
+				if found != nil && !slices.ContainsFunc(conflicts, func(c conflict) bool { return c.key == w.key }) {
+					conflicts = append(conflicts, *found)
+				}
+				if wins == before {
+					continue
+				}
+			}
+			writer[w.key] = st
+			if w.absent {
+				delete(state, w.key)
+				continue
+			}
+			state[w.key] = w.update
+		}
+		// a decided conflict stays decided
+		conflicts = slices.DeleteFunc(conflicts, func(c conflict) bool {
+			return slices.ContainsFunc(st.writes, func(w write) bool { return w.forced && w.key == c.key })
+		})
+	}
+	return state, conflicts
+}
+
+// decide says which of two writes to a key counts, the first in merge order given first.
+// The one that has the other in its past does; else parallel.conflict of the node where
+// the two branches parted decides.
+func (s *scope) decide(key string, a, b *step) (*step, *conflict) {
+	switch {
+	case b.past[a]:
+		return b, nil
+	case a.past[b]:
+		return a, nil
+	}
+	f := partedAt(a, b)
+	switch conflictOf(s.graph, f.source.node) {
+	case "first_wins":
+		return a, nil
+	case "error":
+		return b, &conflict{key, f, a, b}
+	}
+	return b, nil
+}
+
+// partedAt is the innermost fan-out of which two steps that are not in each other's past
+// were on different branches.
+func partedAt(a, b *step) *fan {
+	var out *fan
+	for f, lanes := range a.lanes {
+		others, both := b.lanes[f]
+		if !both || slices.ContainsFunc(slices.Collect(maps.Keys(lanes)), func(l int) bool { return others[l] }) {
+			continue
+		}
+		if out == nil || comparePath(out.source, f.source) < 0 {
+			out = f
+		}
+	}
+	return out
+}
+
+// replaces reports whether a key has no reducer but replace.
+func (s *scope) replaces(key string) bool {
+	k := s.graph.Key(key)
+	return k == nil || !k.Reducer.IsSet() || k.Reducer.Value == "replace"
+}
+
+// mustReduce reduces a write that was checked when its step ended. Merged with others it
+// may not fit any more: then it changes nothing.
+func mustReduce(s *scope, state map[string]any, w write) {
+	if v, err := s.reduce(state[w.key], w); err == nil {
+		state[w.key] = v
+	}
+}
+
+// view is what the expressions of a step see (§8). The step itself is not in its past.
+func (s *scope) view(st *step) View {
+	state, _ := s.stateOf(&st.thread)
+	visits, history, nodes := map[string]any{}, map[string]any{}, map[string]any{}
+	for _, n := range s.graph.Nodes {
+		id := n.ID.Value
+		visits[id], history[id] = 0, []any{}
+		nodes[id] = map[string]any{"output": nil, "visits": 0, "outcome": nil, "error": nil}
+	}
+	executions := 0
+	for _, p := range st.inOrder() {
+		executions++
+		s.remember(p, visits, history, nodes)
+	}
+	id := st.node.ID.Value
+	own := nodes[id].(map[string]any)
+	own["output"] = nil // §4: cleared before a revisit
+	if !st.skipped && !st.refused {
+		visits[id] = visits[id].(int) + 1
+		own["visits"] = visits[id]
+	}
+	env := maps.Clone(state)
+	env["state"], env["visits"], env["history"], env["nodes"] = state, visits, history, nodes
+	env["input"], env["inputs"], env["branches"] = st.input, st.inputs, st.branches
+	env["node"], env["visit"], env["step"] = id, visits[id], executions+1
+	env["goal"], env["last"] = s.graph.Goal.Description.Value, map[string]any{"text": nil, "tool_result": nil}
+	if st.cause != nil {
+		env["error"] = st.cause.data()
+	}
+	env["run"] = map[string]any{"input": s.input, "status": s.endStatus, "reason": s.endReason}
+	return View{State: state, Env: env}
+}
+
+// remember adds a finished step to what is known of its node.
+func (s *scope) remember(p *step, visits, history, nodes map[string]any) {
+	id := p.node.ID.Value
+	if p.refused {
+		nodes[id].(map[string]any)["outcome"], nodes[id].(map[string]any)["error"] = "failure", p.failure.data()
+		return
+	}
+	if !p.skipped {
+		visits[id] = visits[id].(int) + 1
+	}
+	known := map[string]any{"output": p.output, "visits": visits[id], "outcome": "success", "error": nil}
+	if p.failure != nil {
+		known["outcome"], known["error"] = "failure", p.failure.data()
+	} else if !p.skipped {
+		history[id] = append(slices.Clone(history[id].([]any)), p.output)
+	}
+	nodes[id] = known
+}
+
+// after is what expressions see at routing: the visit just finished included (§8).
+func (s *scope) after(st *step) map[string]any {
+	t := st.thread
+	t.past = union(st.past, past{st: true})
+	state, _ := s.stateOf(&t)
+	env := maps.Clone(st.view.Env)
+	for k := range st.view.State {
+		delete(env, k)
+	}
+	maps.Copy(env, state)
+	visits, history, nodes := maps.Clone(env["visits"].(map[string]any)), maps.Clone(env["history"].(map[string]any)), maps.Clone(env["nodes"].(map[string]any))
+	id := st.node.ID.Value
+	if !st.skipped && !st.refused {
+		visits[id] = visits[id].(int) - 1 // the view counts it already
+	}
+	s.remember(st, visits, history, nodes)
+	env["state"], env["visits"], env["history"], env["nodes"] = state, visits, history, nodes
+	env["output"], env["outcome"] = st.output, "success"
+	delete(env, "error")
+	if st.failure != nil {
+		env["outcome"], env["error"] = "failure", st.failure.data()
+	}
+	return env
+}
+
+func (e *Error) data() map[string]any {
+	details := e.Details
+	if details == nil {
+		details = map[string]any{}
+	}
+	return map[string]any{"kind": e.Kind, "message": e.Message, "node": e.Node, "attempt": e.Attempt, "details": details}
+}
+
+// eval evaluates a program; s.vm is reused by nobody else.
+func (s *scope) eval(p *eval.Program, env map[string]any) (any, error) {
+	var vm eval.VM
+	return vm.Eval(p, env)
+}
+
+// nodeOf is the node with that id.
+func (s *scope) nodeOf(id string) *spec.Node { return s.graph.Node(id) }

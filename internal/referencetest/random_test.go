@@ -1,0 +1,105 @@
+package referencetest_test
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/graphrun/graphrun/internal/referencetest"
+)
+
+// graphs is how many random graphs a test takes: GRAPHRUN_REFERENCE_GRAPHS says otherwise.
+func graphs(t *testing.T, most int) int {
+	if text := os.Getenv("GRAPHRUN_REFERENCE_GRAPHS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	return most
+}
+
+func run(t *testing.T, text string, w referencetest.World, o referencetest.Options) (*referencetest.Run, referencetest.Result) {
+	t.Helper()
+	f, err := referencetest.Parse(text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	r, got := referencetest.Start(f, nil, w, o)
+	return r, got
+}
+
+// differ says how two results differ in what the contract promises.
+func differ(a, b referencetest.Result, views bool) string {
+	var out []string
+	add := func(what string, x, y any) {
+		if !reflect.DeepEqual(x, y) {
+			out = append(out, fmt.Sprintf("%s:\n  %v\n  %v", what, x, y))
+		}
+	}
+	add("status", a.Status+" "+a.Quality, b.Status+" "+b.Quality)
+	add("path", a.Path, b.Path)
+	add("state", a.State, b.State)
+	add("output", a.Output, b.Output)
+	add("visits", a.Visits, b.Visits)
+	add("fired", a.Fired, b.Fired)
+	if views && out == nil {
+		for i := range a.Log {
+			add("view of "+a.Log[i].Node, a.Log[i].View, b.Log[i].View)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// A result depends on what nodes answer, not on how long they take (§5 Determinism).
+func TestTimingDecidesNothing(t *testing.T) {
+	for name, w := range map[string]referencetest.Weights{"settled": referencetest.Settled(), "branchy": referencetest.Branchy()} {
+		counted, statuses := 0, map[string]int{}
+		for seed := range uint64(graphs(t, 1500)) {
+			text, world := referencetest.Random(seed, w)
+			_, want := run(t, text, world, referencetest.Options{})
+			statuses[want.Status+" "+want.Reason]++
+			if want.Timed {
+				continue
+			}
+			counted++
+			for timing := range uint64(4) {
+				world.Timing = timing + 1
+				_, got := run(t, text, world, referencetest.Options{})
+				if got.Timed {
+					t.Errorf("%s %d: timing %d is timed, 0 is not", name, seed, timing+1)
+				}
+				if diff := differ(want, got, true); diff != "" {
+					t.Fatalf("%s %d: timing %d:\n%s\n%s", name, seed, timing+1, diff, text)
+				}
+			}
+		}
+		t.Logf("%s: %d graphs compared, %v", name, counted, statuses)
+	}
+}
+
+// All weights give graphs that parse, and runs that end.
+func TestRandomGraphsRun(t *testing.T) {
+	for name, w := range map[string]referencetest.Weights{"mixed": referencetest.Mixed(), "deep": referencetest.Deep()} {
+		statuses := map[string]int{}
+		for seed := range uint64(graphs(t, 1500)) {
+			text, world := referencetest.Random(seed, w)
+			world.Absent = int(seed % 3 * 10)
+			func() {
+				defer func() {
+					if caught := recover(); caught != nil {
+						t.Errorf("%s %d: %v\n%s", name, seed, caught, text)
+						panic(caught)
+					}
+				}()
+				_, got := run(t, text, world, referencetest.Options{})
+				statuses[got.Status+" "+got.Reason]++
+			}()
+		}
+		t.Logf("%s: %v", name, statuses)
+	}
+}

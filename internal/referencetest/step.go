@@ -1,0 +1,334 @@
+// One step: visit limit, elements, time limits (§4, §5, §7 each).
+
+package referencetest
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/spec"
+)
+
+// step is one execution of a node.
+type step struct {
+	thread
+	scope *scope
+	node  *spec.Node
+	token *token
+
+	input    any
+	inputs   map[string]any
+	branches map[string]any
+	cause    *Error // the failure that led here
+	// preset is why a join fails instead of running; settled are the conflicts of it.
+	preset  *Error
+	settled []conflict
+
+	begun, done      bool
+	skipped, refused bool // by the visit limit
+	isFinal          bool
+	visit            int
+	view             View
+	isEach           bool
+	units            []*unit
+	late             bool            // step_timeout
+	passed           map[string]bool // breakpoints, by list
+	output           any
+	failure          *Error
+	writes           []write
+}
+
+type unitState int
+
+const (
+	queued  unitState = iota // its attempt waits for room
+	running                  // its attempt runs
+	delayed                  // until the next attempt
+	asking                   // until all questions are answered
+	ended
+)
+
+// unit is an element of a step, or all of it.
+type unit struct {
+	step     *step
+	index    int // of the element
+	item     any
+	state    unitState
+	attempt  int
+	round    int
+	counts   map[int]int // failures by block of retry
+	open     []string    // keys of questions
+	inner    *scope      // of a graph node
+	work     int         // changes with every attempt, so that late events are void
+	begun    bool
+	output   any
+	failure  *Error
+	writes   []write
+	interior *scope // the last inner scope that ended
+	cutOff   bool   // with others of its step
+}
+
+func (st *step) fail(kind, message string) *Error {
+	return &Error{Kind: kind, Message: message, Node: st.node.ID.Value, Attempt: 1}
+}
+
+// id names a step, or an element of it.
+func (st *step) id(u *unit) StepID {
+	out := StepID{
+		Scope: st.scope.pathOf(), Node: st.node.ID.Value, Visit: st.visit, Element: -1, Branch: st.branch,
+		Rank: st.rank, Order: slices.Clone(st.order),
+	}
+	if o := st.scope.outer; o != nil {
+		outer := o.step.id(o)
+		out.Outer = &outer
+	}
+	if u != nil {
+		out.Round = u.round
+		if st.isEach {
+			out.Element = u.index
+		}
+	}
+	return out
+}
+
+// mayBegin reports whether a step may begin: no pause, steps left in this graph and all
+// around it, and room for what takes a place.
+func (s *scope) mayBegin(st *step) bool {
+	r := s.run
+	if st.isFinal {
+		return !r.pausing
+	}
+	if r.pausing || s.breakpoint("pause_before", st) {
+		return false
+	}
+	for _, one := range s.around() {
+		if one.executions-one.extra >= one.graph.Limits.MaxSteps {
+			one.full, r.timed = true, true
+			return false
+		}
+		if one.full {
+			return false
+		}
+	}
+	return !takesPlace(st.node) || st.preset != nil || st.node.Each.IsSet() || s.hasRoom()
+}
+
+// begin begins a step: visit limit, view, then its attempts.
+func (s *scope) begin(st *step) {
+	st.begun = true
+	visits := 0
+	for p := range st.past {
+		if p.node == st.node && !p.skipped && !p.refused {
+			visits++
+		}
+	}
+	if !st.isFinal {
+		for _, one := range s.around() {
+			one.executions++
+		}
+		s.own++
+	}
+	limit := st.node.VisitLimit(s.graph)
+	if limit > 0 && visits >= limit && !st.isFinal {
+		st.visit = visits
+		st.skipped, st.refused = st.node.OnMaxVisits == "skip", st.node.OnMaxVisits != "skip"
+		st.view = s.view(st)
+		if st.refused {
+			st.failure = st.fail("max_visits", "more than "+strconv.Itoa(limit)+" visits")
+			st.failure.Attempt = 0
+		}
+		s.finish(st)
+		return
+	}
+	st.visit = visits + 1
+	st.view = s.view(st)
+	if st.preset == nil {
+		s.watchBefore(st)
+	}
+	if s.frozen && !st.isFinal {
+		return
+	}
+	if limit := s.graph.Limits.StepTimeout; limit > 0 && st.node.Kind.Value != "human" {
+		s.run.after(limit, false, func() bool { return s.alive(st) && !st.done }, func() { s.stepTimeout(st) })
+	}
+	s.launch(st)
+}
+
+// launch makes the units of a step, afresh after a resume too.
+func (s *scope) launch(st *step) {
+	st.units, st.failure, st.output, st.writes = nil, nil, nil, nil
+	if st.preset != nil {
+		st.failure = st.preset
+		s.finish(st)
+		return
+	}
+	st.isEach = st.node.Each.IsSet()
+	if !st.isEach {
+		s.addUnit(st, nil)
+		s.begunPure(st)
+		return
+	}
+	v, err := s.eval(s.bound.Nodes[st.node.Index].Each, s.env(st, nil))
+	list, ok := v.([]any)
+	if err != nil || !ok {
+		st.failure = st.fail("expression", "each gives no list")
+		s.finish(st)
+		return
+	}
+	for _, item := range list {
+		s.addUnit(st, item)
+	}
+	if len(list) == 0 {
+		s.endEach(st)
+		return
+	}
+	s.begunPure(st)
+}
+
+func (s *scope) addUnit(st *step, item any) {
+	st.units = append(st.units, &unit{step: st, index: len(st.units), item: item, attempt: 1, counts: map[int]int{}})
+}
+
+// begunPure starts at once what takes no place.
+func (s *scope) begunPure(st *step) {
+	for _, u := range st.units {
+		if !st.done && u.state == queued && s.mayStart(u) {
+			s.startAttempt(u)
+		}
+	}
+}
+
+// mayStart reports whether an attempt may start: room in the run, and in the window of
+// `each`. A pause keeps no attempt of a begun step from starting.
+func (s *scope) mayStart(u *unit) bool {
+	if limit := u.step.node.MaxConcurrency; u.step.isEach && limit > 0 && !u.begun {
+		open := 0
+		for _, other := range u.step.units {
+			if other.begun && other.state != ended {
+				open++
+			}
+		}
+		if open >= limit {
+			return false
+		}
+	}
+	return !takesPlace(u.step.node) || s.hasRoom()
+}
+
+// env is what the node's own expressions see.
+func (s *scope) env(st *step, u *unit) map[string]any {
+	env := st.view.Env
+	if u != nil && st.isEach {
+		env = cloneWith(env, map[string]any{"item": u.item, "index": u.index})
+	}
+	if before := s.bound.Nodes[st.node.Index].Before; len(before) > 0 {
+		input := map[string]any{}
+		if object, ok := st.input.(map[string]any); ok {
+			input = cloneWith(object, nil)
+		}
+		for _, f := range before {
+			var vm eval.VM
+			if v, err := f.Value.Eval(&vm, env); err == nil {
+				input[f.Name] = v
+			}
+		}
+		env = cloneWith(env, map[string]any{"input": input})
+	}
+	return env
+}
+
+func cloneWith(m, more map[string]any) map[string]any {
+	out := map[string]any{}
+	for k, v := range m {
+		out[k] = v
+	}
+	for k, v := range more {
+		out[k] = v
+	}
+	return out
+}
+
+// timeout is that of an attempt; a human's is that of its question.
+func (s *scope) timeout(n *spec.Node) time.Duration {
+	if n.Timeout > 0 {
+		return n.Timeout
+	}
+	return s.graph.Limits.NodeTimeout
+}
+
+// endElement decides what an element's end means for its step (§7 each).
+func (s *scope) endElement(st *step, u *unit) {
+	if u.failure != nil && policyOf(s.graph, st.node) == "fail_all" {
+		s.stopUnits(st)
+		st.failure = u.failure
+		s.finish(st)
+		return
+	}
+	if !slices.ContainsFunc(st.units, func(u *unit) bool { return u.state != ended }) {
+		s.endEach(st)
+	}
+}
+
+// endEach makes the list of outputs.
+func (s *scope) endEach(st *step) {
+	list, failures := []any{}, 0
+	var first *Error
+	for _, u := range st.units {
+		st.writes = append(st.writes, u.writes...)
+		switch {
+		case u.failure == nil:
+			list = append(list, u.output)
+			continue
+		case policyOf(s.graph, st.node) == "wait_all":
+			list = append(list, map[string]any{"error": u.failure.data()})
+		default:
+			list = append(list, nil)
+		}
+		failures++
+		if first == nil {
+			first = u.failure
+		}
+	}
+	if failures > 0 && failures == len(st.units) && policyOf(s.graph, st.node) == "continue_others" {
+		st.failure = first
+		s.finish(st)
+		return
+	}
+	s.degraded = s.degraded || failures > 0
+	st.output = list
+	if st.failure = s.validateStep(st, nil, list); st.failure == nil && st.node.Kind.Value == "set" {
+		st.failure = s.fits(st, st.writes)
+	}
+	s.finish(st)
+}
+
+// stopUnits voids whatever the units of a step still do.
+func (s *scope) stopUnits(st *step) {
+	for _, u := range st.units {
+		if u.state != ended {
+			u.work++
+			s.dissolve(u)
+			u.state, u.cutOff = ended, true
+		}
+	}
+}
+
+// stepTimeout fails a step whose time is over; it is not retried (§2).
+func (s *scope) stepTimeout(st *step) {
+	s.run.timed = true
+	s.stopUnits(st)
+	st.late = true
+	st.output, st.writes = nil, nil
+	st.failure = st.fail("timeout", "step_timeout")
+	for _, u := range st.units {
+		st.failure.Attempt = u.attempt
+	}
+	s.finish(st)
+}
+
+// alive reports whether a step still counts: its scope goes on and nobody cancelled it.
+func (s *scope) alive(st *step) bool {
+	return !s.closed && slices.Contains(s.atWork(), st) && slices.Contains(s.run.scopes, s) && (s.outer == nil || s.outer.inner == s && s.outer.step.scope.alive(s.outer.step))
+}
