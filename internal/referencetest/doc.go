@@ -5,7 +5,7 @@
 // Start runs a Flow in virtual time against a World, which scripts attempts, people and
 // decisions, and how long each takes; Run.Resume goes on with a run that paused or did
 // not complete. Result holds path, state, what every step saw, and how the run ended.
-// Random makes graphs, Chance is a world for them.
+// Random makes graphs, Chance is a world for them, Cases are flows with known results.
 //
 // A run is a set of tokens, one at the end of each branch, and a set of finished steps.
 // A token knows its past as a set of steps; state, visits and history are folded from

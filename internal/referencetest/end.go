@@ -183,7 +183,7 @@ func (s *scope) nextFinal() {
 func (s *scope) finishFinal(st *step) {
 	s.steps = append(s.steps, st)
 	s.final = nil
-	s.degraded = s.degraded || st.failure != nil
+	s.untidy = s.untidy || st.failure != nil
 }
 
 // close ends a scope: the outermost one is the run, others give their graph node its
@@ -201,7 +201,7 @@ func (s *scope) close() {
 		around.endAttempt(u, nil, e)
 		return
 	}
-	around.degraded = around.degraded || s.degraded
+	around.degraded = around.degraded || s.quality() == "degraded"
 	state, _ := s.stateOf(s.everything())
 	around.endAttempt(u, map[string]any{"output": s.output, "state": state, "status": "completed", "quality": s.quality()}, nil)
 }
@@ -210,7 +210,7 @@ func (s *scope) quality() string {
 	switch {
 	case s.endStatus != "completed":
 		return "failed"
-	case s.degraded:
+	case s.degraded, s.untidy:
 		return "degraded"
 	}
 	return "clean"
@@ -309,7 +309,7 @@ func (s *scope) thaw() {
 	if s.endStatus == "limit" {
 		s.extra, s.used = s.executions, 0
 	}
-	s.frozen, s.closed, s.full, s.limited = false, false, false, false
+	s.frozen, s.closed, s.full, s.limited, s.untidy = false, false, false, false, false
 	s.endStatus, s.endReason, s.endError, s.final = nil, nil, nil, nil
 	s.steps = slices.DeleteFunc(s.steps, func(st *step) bool { return st.isFinal })
 	if st := s.culprit; st != nil {

@@ -59,7 +59,7 @@ func differ(a, b referencetest.Result, views bool) string {
 func TestTimingDecidesNothing(t *testing.T) {
 	for name, w := range map[string]referencetest.Weights{"settled": referencetest.Settled(), "branchy": referencetest.Branchy()} {
 		counted, statuses := 0, map[string]int{}
-		for seed := range uint64(graphs(t, 1500)) {
+		for seed := range uint64(graphs(t, 400)) {
 			text, world := referencetest.Random(seed, w)
 			_, want := run(t, text, world, referencetest.Options{})
 			statuses[want.Status+" "+want.Reason]++
@@ -86,7 +86,7 @@ func TestTimingDecidesNothing(t *testing.T) {
 func TestRandomGraphsRun(t *testing.T) {
 	for name, w := range map[string]referencetest.Weights{"mixed": referencetest.Mixed(), "deep": referencetest.Deep()} {
 		statuses := map[string]int{}
-		for seed := range uint64(graphs(t, 1500)) {
+		for seed := range uint64(graphs(t, 400)) {
 			text, world := referencetest.Random(seed, w)
 			world.Absent = int(seed % 3 * 10)
 			func() {

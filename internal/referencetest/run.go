@@ -65,6 +65,7 @@ type scope struct {
 	used       time.Duration // active time
 	full       bool          // max_steps keeps a step from starting
 	degraded   bool
+	untidy     bool // a node of finally failed
 	limited    bool
 	// how it ends; frozen: nothing but finally runs any more.
 	frozen               bool

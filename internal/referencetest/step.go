@@ -308,6 +308,11 @@ func (s *scope) endEach(st *step) {
 func (s *scope) stopUnits(st *step) {
 	for _, u := range st.units {
 		if u.state != ended {
+			if u.inner != nil { // a resume may go on within it
+				before := s.run.partial
+				u.inner.cut()
+				s.run.partial = before
+			}
 			u.work++
 			s.dissolve(u)
 			u.state, u.cutOff = ended, true

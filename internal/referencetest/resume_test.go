@@ -1,0 +1,172 @@
+package referencetest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/graphrun/graphrun/internal/referencetest"
+)
+
+// A resume goes on as if there had been no pause, and repeats nothing that had finished
+// before a cancellation (§5).
+func TestResumeEqualsUninterrupted(t *testing.T) {
+	deep := referencetest.Deep()
+	deep.Timeouts, deep.Limits = 0, 0
+	for name, w := range map[string]referencetest.Weights{"settled": referencetest.Settled(), "deep": deep, "branchy": referencetest.Branchy()} {
+		counted, paused, cancelled := 0, 0, 0
+		for seed := range uint64(graphs(t, 200)) {
+			text, world := referencetest.Random(seed, w)
+			_, want := run(t, text, world, referencetest.Options{})
+			if want.Timed || want.Status == "paused" || want.Took == 0 {
+				continue
+			}
+			counted++
+			for i := range 3 {
+				at := max(1, want.Took*time.Duration(2*i+1)/6)
+				r, got := run(t, text, world, referencetest.Options{PauseAt: at})
+				for got.Status == "paused" {
+					paused++
+					got = r.Resume(world, referencetest.Options{PauseAt: at})
+				}
+				if diff := differ(want, got, true); diff != "" {
+					t.Fatalf("%s %d: paused at %v:\n%s\n%s", name, seed, at, diff, text)
+				}
+				r, got = run(t, text, world, referencetest.Options{CancelAt: at})
+				for range 50 {
+					if got.Status != "cancelled" {
+						break
+					}
+					cancelled++
+					got = r.Resume(world, referencetest.Options{CancelAt: at * 2})
+					at *= 2
+				}
+				if diff := differ(want, got, true); diff != "" {
+					t.Fatalf("%s %d: cancelled at %v:\n%s\n%s", name, seed, at, diff, text)
+				}
+			}
+		}
+		t.Logf("%s: %d graphs, %d pauses, %d cancellations", name, counted, paused, cancelled)
+	}
+}
+
+// repaired fails once at every step that the world lets fail, in the first life of a run.
+type repaired struct {
+	*referencetest.Chance
+	lives int
+}
+
+func (w *repaired) Attempt(s referencetest.StepID, n int) (referencetest.Outcome, time.Duration) {
+	sound := *w.Chance
+	sound.Failing = 0
+	out, takes := sound.Attempt(s, n)
+	if w.lives == 0 {
+		if failing, _ := w.Chance.Attempt(s, n); failing.Error != nil {
+			return failing, takes
+		}
+	}
+	return out, takes
+}
+
+// Without failure edges, retries and policies a run that failed, and whose world is sound
+// then, ends as if nothing had failed.
+func TestResumeAfterFailure(t *testing.T) {
+	w := referencetest.Deep()
+	w.FailureEdges, w.Retry, w.Policies, w.Limits, w.Timeouts, w.Quorum, w.Fail, w.MaxVisits, w.Human = 0, 0, 0, 0, 0, 0, 0, 0, 0
+	resumed := 0
+	for seed := range uint64(graphs(t, 400)) {
+		text, world := referencetest.Random(seed, w)
+		text = strings.ReplaceAll(text, ", condition: always", "") // it takes failures
+		sound := &repaired{world, 1}
+		_, want := run(t, text, sound, referencetest.Options{})
+		broken := &repaired{world, 0}
+		r, got := run(t, text, broken, referencetest.Options{})
+		if want.Status != "completed" || got.Status != "failed" {
+			continue
+		}
+		resumed++
+		got = r.Resume(sound, referencetest.Options{})
+		if diff := differ(want, got, true); diff != "" {
+			t.Fatalf("%d:\n%s\n%s", seed, diff, text)
+		}
+	}
+	if resumed == 0 {
+		t.Error("no run was resumed")
+	}
+	t.Logf("%d runs resumed", resumed)
+}
+
+func TestResumeOfCases(t *testing.T) {
+	for _, test := range []struct {
+		c      referencetest.Case
+		first  string // how it ends
+		second referencetest.Want
+	}{
+		{
+			referencetest.Case{Edges: "a > b\nb > END", Do: map[string]referencetest.Act{"b": {Fails: "tool"}}},
+			"failed",
+			referencetest.Want{Path: "a b", Log: "a b", Steps: 2, Quality: "clean"},
+		},
+		{
+			referencetest.Case{Top: "limits: {max_steps: 2}", Edges: "a > b\nb > c\nc > END"},
+			"limit",
+			referencetest.Want{Path: "a b c", Log: "a b c", Steps: 3},
+		},
+		{
+			referencetest.Case{Top: "parallel: {on_failure: continue_others}", Edges: "a > b c\nb > d\nc > d\nd > END", Do: map[string]referencetest.Act{"b": {Fails: "tool"}, "c": {Fails: "tool"}}},
+			"failed",
+			referencetest.Want{Path: "a b c d", Log: "a b d", Quality: "degraded"},
+		},
+		{
+			referencetest.Case{Top: "pause_before: [b]", Edges: "a > b\nb > END"},
+			"paused",
+			referencetest.Want{Path: "a b", Took: time.Second},
+		},
+		{
+			referencetest.Case{Top: "finally: z", Nodes: "z: {kind: set, set: {log: \"'z'\"}}", Edges: "a > b\nb > END", Do: map[string]referencetest.Act{"b": {Fails: "tool"}}},
+			"failed",
+			referencetest.Want{Path: "a b z", Log: "a b z", Steps: 2},
+		},
+		{
+			referencetest.Case{Nodes: "x: {kind: exec, command: [x], each: '[1, 2]', writes: [log]}", Edges: "x > END", Do: map[string]referencetest.Act{"x[0]": {Fails: "tool", Takes: 2 * time.Second}}},
+			"failed",
+			referencetest.Want{Path: "x", Steps: 1, Took: time.Second},
+		},
+	} {
+		r, got := run(t, test.c.Text(), test.c, referencetest.Options{})
+		if got.Status != test.first {
+			t.Errorf("%s: it ended %s", test.c.Text(), got.Status)
+			continue
+		}
+		sound := test.c
+		sound.Do = map[string]referencetest.Act{"c": test.c.Do["c"]}
+		got = r.Resume(sound, referencetest.Options{})
+		if diff := mismatch(test.second, got); diff != "" {
+			t.Errorf("%s\n%s", diff, test.c.Text())
+		}
+	}
+}
+
+func TestCasesCanFail(t *testing.T) {
+	c := referencetest.Case{Edges: "a > b\nb > END"}
+	_, got := run(t, c.Text(), c, referencetest.Options{})
+	for _, want := range []referencetest.Want{
+		{Status: "failed"},
+		{Quality: "degraded"},
+		{Reason: "x"},
+		{Path: "a"},
+		{Log: "b a"},
+		{Steps: 3},
+		{Took: 1},
+		{State: map[string]any{"n": 1}},
+		{Output: 1},
+		{Error: "tool"},
+		{Pending: "a"},
+		{Saw: map[string]string{"b.step": "3"}},
+	} {
+		if mismatch(want, got) == "" {
+			t.Error(fmt.Sprintf("%+v", want), "is not compared")
+		}
+	}
+}
