@@ -9,7 +9,7 @@ import (
 
 // Cases are flows with their results, derived from sentences of the page.
 func Cases() []Case {
-	return slices.Concat(edgeCases(), branchCases(), joinCases(), failureCases(), stepCases(), endCases())
+	return slices.Concat(edgeCases(), branchCases(), joinCases(), failureCases(), stepCases(), endCases(), deepCases())
 }
 
 func fails(kind string) Act { return Act{Fails: kind} }

@@ -99,17 +99,21 @@ func (s *scope) dropLane(f *fan, l int, t *token, e *Error, by *step) {
 	s.endBy(first.by, "failed", first.failed)
 }
 
-// bringErrors brings the errors of a fan-out of which every branch failed to its join;
-// false: there is none that one of them could have reached.
+// bringErrors brings the errors of a fan-out of which every branch failed to its join: the
+// first in file order that all branches can reach. false: there is none, or no branch had
+// it before it.
 func (s *scope) bringErrors(f *fan) bool {
 	for _, n := range s.graph.Nodes {
-		if !s.joinsBranchesOf(f, n) {
+		id := n.ID.Value
+		if n.Join == nil && f.implicit != id || slices.ContainsFunc(f.lanes, func(l *lane) bool { return l.first != id && !s.reaches(l.first, id, f) }) {
 			continue
 		}
-		t := &token{thread: f.source.thread, scope: s, node: n.ID.Value}
+		t := &token{thread: f.source.thread, scope: s, node: id}
 		t.past, t.rank = f.before, f.source.rank+1
+		t.lanes = maps.Clone(t.lanes)
+		t.lanes[f] = map[int]bool{-1: true} // on none of the branches
 		for _, g := range s.gone {
-			if g.in(f) && g.failed != nil && s.reaches(g.node, n.ID.Value, f) {
+			if g.in(f) && g.failed != nil && s.reaches(g.node, id, f) {
 				t.carried = append(t.carried, g)
 			}
 		}
@@ -144,15 +148,14 @@ func (s *scope) failDeserted() bool {
 		if n.Join == nil || n.Join.OnBypass.Value != "fail" {
 			continue
 		}
-		for _, d := range s.bends {
-			f := innermost(d.step)
-			if f == nil || s.wasDecided(d.step.place, n) || !s.joinsBranchesOf(f, n) || !s.directly(d.step.node.ID.Value, n, f) {
+		bends := slices.Clone(s.bends)
+		slices.SortFunc(bends, func(a, b *detour) int { return comparePath(a.step, b.step) })
+		for _, d := range bends {
+			f := s.deserted(d.step, n)
+			if f == nil {
 				continue
 			}
 			ghost := &token{thread: d.step.thread, scope: s, node: n.ID.Value}
-			if slices.ContainsFunc(s.live, func(o *token) bool { return s.couldCome(o, d.step, n) }) {
-				continue
-			}
 			ghost.past, ghost.rank, ghost.hoisted = f.before, f.source.rank+1, f.source.hoisted
 			ghost.order = append(slices.Clone(d.step.order), -1)
 			ghost.place, ghost.joined = f.place, f.source.joined
@@ -170,23 +173,31 @@ func (s *scope) failDeserted() bool {
 	return false
 }
 
+// deserted is the outermost fan-out of a detour for which nobody came to a join, nor can
+// any more; nil: there is none.
+func (s *scope) deserted(d *step, n *spec.Node) *fan {
+	if s.wasDecided(d.place, n) || slices.ContainsFunc(s.live, func(o *token) bool { return s.couldCome(o, d, n) }) {
+		return nil
+	}
+	if slices.ContainsFunc(s.steps, func(st *step) bool { return st.node == n && st.past[d] }) {
+		return nil // the branch came after all
+	}
+	for _, fr := range d.place {
+		if !d.joined[fr.fan] && s.joinsBranchesOf(fr.fan, n) && s.directly(d.node.ID.Value, n, fr.fan) {
+			return fr.fan
+		}
+	}
+	return nil
+}
+
 // couldCome reports whether a token may reach a join that a detour left.
 func (s *scope) couldCome(o *token, d *step, n *spec.Node) bool {
 	for _, fr := range d.place {
-		if o.in(fr.fan) && (o.node == n.ID.Value || s.reaches(o.node, n.ID.Value, fr.fan)) {
+		if (o.past[d] || o.in(fr.fan)) && (o.node == n.ID.Value || s.reaches(o.node, n.ID.Value, fr.fan)) {
 			return true
 		}
 	}
 	return false
-}
-
-func innermost(st *step) *fan {
-	for i := len(st.place) - 1; i >= 0; i-- {
-		if !st.joined[st.place[i].fan] {
-			return st.place[i].fan
-		}
-	}
-	return nil
 }
 
 // directly reports whether a way leads to a join that passes no other join.

@@ -161,12 +161,12 @@ func (s *scope) merge(arrived, lost []*token) thread {
 	for _, m := range slices.Concat(arrived, lost) {
 		places = append(places, m.place)
 		maps.Copy(out.hoisted, m.hoisted)
-		for f, lanes := range m.lanes {
-			out.lanes[f] = cloneLanes(out.lanes[f], lanes)
-		}
 	}
 	for _, m := range arrived {
 		maps.Copy(out.past, m.past)
+		for f, lanes := range m.lanes { // a lost branch may be merged at several joins
+			out.lanes[f] = cloneLanes(out.lanes[f], lanes)
+		}
 	}
 	split := splitOf(places)
 	for _, l := range lost {

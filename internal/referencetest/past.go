@@ -57,7 +57,7 @@ type thread struct {
 	// joined are the fan-outs that were merged on the way here: what fails from here on
 	// is no failure of a branch of theirs.
 	joined map[*fan]bool
-	// lanes are the branches that the past was on, of every fan-out.
+	// lanes are the branches that led here, of every fan-out.
 	lanes  map[*fan]map[int]bool
 	branch string
 }

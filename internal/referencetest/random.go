@@ -17,18 +17,22 @@ type Weights struct {
 	Back               int // edges that may lead back
 	Join, Quorum       int // nodes with a join; of these: any or a number
 	Bypass             int // joins with on_bypass
-	Explicit           int // graphs with parallel.join: explicit
-	Graph, Each        int // nodes that run a subgraph; nodes with each
-	Wait, Human, Goto  int // nodes of these kinds
-	Fail               int // of the kind fail
-	Retry, MaxVisits   int
-	FailureEdges       int
-	Policies           int // parallel.on_failure and conflict, of the graph or a node
-	Limits             int // low max_steps, timeouts
-	Timeouts           int // of attempts, steps and branches
-	MaxConcurrency     int
-	Finally            int
-	RoutingAll         int
+	// QuorumBypass: joins of a number with on_bypass, which spec.Check may refuse.
+	QuorumBypass      int
+	Explicit          int // graphs with parallel.join: explicit
+	Graph, Each       int // nodes that run a subgraph; nodes with each
+	Wait, Human, Goto int // nodes of these kinds
+	Fail              int // of the kind fail
+	Retry, MaxVisits  int
+	FailureEdges      int
+	Policies          int // parallel.on_failure and conflict, of the graph or a node
+	Limits            int // low max_steps, timeouts
+	Timeouts          int // of attempts, steps and branches
+	MaxConcurrency    int
+	Finally           int
+	Watched           int // graphs with policies
+	Breakpoints       int // graphs with pause_before or pause_after
+	RoutingAll        int
 	// Failing and Asking are how many attempts fail and ask; in a third of the graphs
 	// none does.
 	Failing, Asking int
@@ -39,7 +43,15 @@ func Mixed() Weights {
 	return Weights{
 		Least: 3, Most: 9, Depth: 2, FanOut: 45, Guards: 35, Back: 25, Join: 30, Quorum: 25, Bypass: 50, Explicit: 25,
 		Graph: 8, Each: 12, Wait: 8, Human: 5, Goto: 6, Fail: 3, Retry: 12, MaxVisits: 10, FailureEdges: 30, Policies: 50,
-		Limits: 20, Timeouts: 8, MaxConcurrency: 25, Finally: 10, RoutingAll: 10, Failing: 25, Asking: 8,
+		Limits: 20, Timeouts: 8, MaxConcurrency: 25, Finally: 10, RoutingAll: 10, Failing: 25, Asking: 8, Watched: 8,
+	}
+}
+
+// Broken has many failures, and what policies, failure edges and joins make of them.
+func Broken() Weights {
+	return Weights{
+		Least: 4, Most: 9, Depth: 1, FanOut: 65, Guards: 20, Back: 10, Join: 45, Quorum: 10, Bypass: 70, QuorumBypass: 50,
+		Explicit: 30, Graph: 6, Each: 10, Fail: 3, FailureEdges: 60, Policies: 70, MaxVisits: 5, Failing: 50,
 	}
 }
 
@@ -127,6 +139,15 @@ func (m *maker) graph(depth int) string {
 		top = append(top, "finally: ["+id+"]")
 	}
 	top = append(top, m.settings()...)
+	one := func() string { return m.ids[m.IntN(count)] }
+	if m.chance(m.w.Watched) {
+		top = append(top, "policies: ["+m.pick(
+			"{require: "+one()+", before: "+one()+"}", "{forbid: "+one()+", after: "+one()+"}", "{reach: END, from: "+one()+"}",
+			fmt.Sprintf("{max_visits: %d, node: %s}", 1+m.IntN(3), one()), "{never: 'n > 3', at: "+one()+"}")+"]")
+	}
+	if m.chance(m.w.Breakpoints) {
+		top = append(top, m.pick("pause_before", "pause_after")+": ["+one()+"]")
+	}
 	var b strings.Builder
 	b.WriteString("start: " + m.ids[0] + "\n")
 	for _, line := range top {
@@ -258,6 +279,9 @@ func (m *maker) node(i, depth int) (id string, parts []string) {
 func (m *maker) join() string {
 	if m.chance(m.w.Quorum) {
 		wait := m.pick("any", "2", "2", "3")
+		if wait != "any" && m.chance(m.w.QuorumBypass) {
+			wait += ", on_bypass: " + m.pick("continue", "fail")
+		}
 		return "join: {wait: " + wait + "}"
 	}
 	if m.chance(m.w.Bypass) {

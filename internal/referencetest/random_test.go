@@ -57,9 +57,11 @@ func differ(a, b referencetest.Result, views bool) string {
 
 // A result depends on what nodes answer, not on how long they take (§5 Determinism).
 func TestTimingDecidesNothing(t *testing.T) {
-	for name, w := range map[string]referencetest.Weights{"settled": referencetest.Settled(), "branchy": referencetest.Branchy()} {
+	broken := referencetest.Broken()
+	broken.Quorum = 0
+	for name, w := range map[string]referencetest.Weights{"settled": referencetest.Settled(), "branchy": referencetest.Branchy(), "broken": broken} {
 		counted, statuses := 0, map[string]int{}
-		for seed := range uint64(graphs(t, 400)) {
+		for seed := range uint64(graphs(t, 300)) {
 			text, world := referencetest.Random(seed, w)
 			_, want := run(t, text, world, referencetest.Options{})
 			statuses[want.Status+" "+want.Reason]++
@@ -84,9 +86,9 @@ func TestTimingDecidesNothing(t *testing.T) {
 
 // All weights give graphs that parse, and runs that end.
 func TestRandomGraphsRun(t *testing.T) {
-	for name, w := range map[string]referencetest.Weights{"mixed": referencetest.Mixed(), "deep": referencetest.Deep()} {
+	for name, w := range map[string]referencetest.Weights{"mixed": referencetest.Mixed(), "deep": referencetest.Deep(), "broken": referencetest.Broken()} {
 		statuses := map[string]int{}
-		for seed := range uint64(graphs(t, 400)) {
+		for seed := range uint64(graphs(t, 300)) {
 			text, world := referencetest.Random(seed, w)
 			world.Absent = int(seed % 3 * 10)
 			func() {
@@ -98,6 +100,14 @@ func TestRandomGraphsRun(t *testing.T) {
 				}()
 				_, got := run(t, text, world, referencetest.Options{})
 				statuses[got.Status+" "+got.Reason]++
+				places := map[string]bool{}
+				for _, l := range got.Log {
+					place := fmt.Sprint(l.Rank, l.Order)
+					if places[place] {
+						t.Errorf("%s %d: two steps stand at %s\n%s", name, seed, place, text)
+					}
+					places[place] = true
+				}
 			}()
 		}
 		t.Logf("%s: %v", name, statuses)

@@ -13,7 +13,7 @@ import (
 // before a cancellation (§5).
 func TestResumeEqualsUninterrupted(t *testing.T) {
 	deep := referencetest.Deep()
-	deep.Timeouts, deep.Limits = 0, 0
+	deep.Timeouts, deep.Limits, deep.Breakpoints = 0, 0, 10
 	for name, w := range map[string]referencetest.Weights{"settled": referencetest.Settled(), "deep": deep, "branchy": referencetest.Branchy()} {
 		counted, paused, cancelled := 0, 0, 0
 		for seed := range uint64(graphs(t, 200)) {

@@ -261,6 +261,7 @@ func (s *scope) timeout(n *spec.Node) time.Duration {
 // endElement decides what an element's end means for its step (§7 each).
 func (s *scope) endElement(st *step, u *unit) {
 	if u.failure != nil && policyOf(s.graph, st.node) == "fail_all" {
+		s.run.timed = s.run.timed || len(st.units) > 1 // another may have been the first
 		s.stopUnits(st)
 		st.failure = u.failure
 		s.finish(st)
