@@ -17,17 +17,11 @@ func (s *scope) limitError(reason string) *Error {
 // everything is the thread behind all steps: branches are merged as at a join.
 func (s *scope) everything() *thread {
 	arrived := slices.Concat(s.ended, s.live)
-	var lost []*token
-	for _, g := range s.gone {
-		if g.failed != nil || g.step != nil || len(g.past) > 0 {
-			lost = append(lost, g)
-		}
-	}
 	out := thread{past: past{}, hoisted: map[*step]int{}}
 	if len(arrived) > 0 {
-		out = s.merge(arrived, lost)
-	} else if len(lost) > 0 {
-		out = s.merge(lost, nil)
+		out = s.merge(arrived, s.gone)
+	} else if len(s.gone) > 0 {
+		out = s.merge(s.gone, nil)
 	}
 	for _, st := range s.steps {
 		out.past[st] = true
@@ -166,7 +160,7 @@ func (s *scope) nextFinal() {
 		return
 	}
 	t := s.everything()
-	st := &step{thread: *t, scope: s, node: s.nodeOf(s.finals[0]), isFinal: true, inputs: map[string]any{}, branches: map[string]any{}, cause: s.endError}
+	st := &step{thread: *t, scope: s, node: s.graph.Node(s.finals[0]), isFinal: true, inputs: map[string]any{}, branches: map[string]any{}, cause: s.endError}
 	s.finals = s.finals[1:]
 	st.rank, st.order, st.place = 1, nil, nil
 	for p := range st.past {

@@ -214,7 +214,7 @@ func (s *scope) directly(from string, to *spec.Node, f *fan) bool {
 			if w.to == to.ID.Value {
 				return true
 			}
-			if s.nodeOf(w.to).Join == nil && f.implicit != w.to {
+			if s.graph.Node(w.to).Join == nil && f.implicit != w.to {
 				todo = append(todo, w.to)
 			}
 		}

@@ -24,7 +24,7 @@ func quorum(n *spec.Node) int {
 func (s *scope) fireJoin() bool {
 	groups := s.groups()
 	for _, group := range groups {
-		if q := quorum(s.nodeOf(group[0].node)); q > 0 && len(group) >= q {
+		if q := quorum(s.graph.Node(group[0].node)); q > 0 && len(group) >= q {
 			s.join(group, nil)
 			return true
 		}
@@ -44,7 +44,7 @@ func (s *scope) fireJoin() bool {
 
 // decideJoin runs a join for which nobody may come any more, or does what on_bypass says.
 func (s *scope) decideJoin(group []*token) {
-	n := s.nodeOf(group[0].node)
+	n := s.graph.Node(group[0].node)
 	q := quorum(n)
 	if q == 0 && !s.bypassed(group) || q > 0 && len(group) >= q {
 		s.join(group, nil)
@@ -103,7 +103,7 @@ func laneOn(place []frame, f *fan) int {
 // join merges those that arrived, and those that failed or were cancelled on their way,
 // into one step (§7 Merging, §5 Rank).
 func (s *scope) join(group []*token, preset *Error) {
-	n := s.nodeOf(group[0].node)
+	n := s.graph.Node(group[0].node)
 	if quorum(n) > 0 {
 		for _, o := range slices.Clone(s.live) {
 			if !slices.Contains(group, o) && s.mayCome(o, group) {

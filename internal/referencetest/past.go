@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/graphrun/graphrun/eval"
-	"github.com/graphrun/graphrun/spec"
 )
 
 // past is a set of finished steps.
@@ -299,11 +298,8 @@ func (e *Error) data() map[string]any {
 	return map[string]any{"kind": e.Kind, "message": e.Message, "node": e.Node, "attempt": e.Attempt, "details": details}
 }
 
-// eval evaluates a program; s.vm is reused by nobody else.
+// eval evaluates a program.
 func (s *scope) eval(p *eval.Program, env map[string]any) (any, error) {
 	var vm eval.VM
 	return vm.Eval(p, env)
 }
-
-// nodeOf is the node with that id.
-func (s *scope) nodeOf(id string) *spec.Node { return s.graph.Node(id) }

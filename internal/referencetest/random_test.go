@@ -113,3 +113,14 @@ func TestRandomGraphsRun(t *testing.T) {
 		t.Logf("%s: %v", name, statuses)
 	}
 }
+
+func TestShrink(t *testing.T) {
+	text, _ := referencetest.Random(3, referencetest.Mixed())
+	small := referencetest.Shrink(text, func(text string) bool {
+		f, err := referencetest.Parse(text)
+		return err == nil && len(f.Graph.Nodes) > 0 && len(f.Graph.Edges) > 1
+	})
+	if n := strings.Count(small, "\n"); n > 9 {
+		t.Errorf("%d lines are left:\n%s", n, small)
+	}
+}

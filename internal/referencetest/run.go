@@ -361,15 +361,11 @@ func (s *scope) hasRoom() bool {
 			}
 		}
 		if limit := one.graph.Limits.MaxConcurrency; limit > 0 && count >= limit {
-			s.run.timed = s.run.timed || s.races()
 			return false
 		}
 	}
 	return true
 }
-
-// races reports whether the order of steps may matter: some join takes the first.
-func (s *scope) races() bool { return false }
 
 // takesPlace reports whether a node of that kind has attempts that take a place.
 func takesPlace(n *spec.Node) bool {

@@ -49,7 +49,7 @@ func (s *scope) arrive(t *token) {
 	if s.watchReach(t); s.frozen {
 		return
 	}
-	if s.nodeOf(t.node).Join != nil || s.implicitFor(t) != nil {
+	if s.graph.Node(t.node).Join != nil || s.implicitFor(t) != nil {
 		return
 	}
 	s.ready(t, []*token{t}, nil)
@@ -77,7 +77,7 @@ func (s *scope) implicitFor(t *token) *fan {
 
 // ready makes a step of a token: that of one, or of those that met.
 func (s *scope) ready(t *token, met []*token, lost []*token) {
-	st := &step{thread: t.thread, scope: s, node: s.nodeOf(t.node), token: t, cause: t.cause, inputs: map[string]any{}, branches: map[string]any{}}
+	st := &step{thread: t.thread, scope: s, node: s.graph.Node(t.node), token: t, cause: t.cause, inputs: map[string]any{}, branches: map[string]any{}}
 	t.step = st
 	st.input = t.value
 	came := slices.DeleteFunc(slices.Clone(met), func(m *token) bool { return m.from == nil })
@@ -113,7 +113,7 @@ func (s *scope) ready(t *token, met []*token, lost []*token) {
 // be of the fan-out that it joins.
 func (s *scope) awaits(w *token, other []frame) *fan {
 	f := shared(w.place, other)
-	if f == nil || s.nodeOf(w.node).Join != nil {
+	if f == nil || s.graph.Node(w.node).Join != nil {
 		return f
 	}
 	outer := s.implicitFor(w)
