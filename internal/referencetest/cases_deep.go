@@ -161,5 +161,17 @@ func deepCases() []Case {
 			Nodes: "b2: {kind: set, set: {k: 'b'}}\nc: {kind: set, set: {k: \"'c'\"}}\nc2: {kind: set, set: {k: \"'c2'\"}}\nb: {kind: pass}",
 			State: "b: {}", Edges: "a > b c\nb > b2\nc > c2\nb2 > d\nc2 > d\nd > END", Want: Want{State: map[string]any{"k": "c2"}},
 		},
+		{
+			Name: "the inner policy decides first", Says: "§7 The policy is that of the node where the two writers' branches parted", Top: explicit,
+			Nodes: "b: {kind: pass, parallel: {conflict: first_wins}}\nd: {kind: set, set: {k: \"'d'\"}}\ne2: {kind: set, set: {k: \"'e2'\"}}\nc2: {kind: set, set: {k: \"'c2'\"}}",
+			Edges: "a > b c\nb > d e\ne > e2\nd > jx\ne2 > jx\njx > jy\nc > c2\nc2 > jy\njy > END",
+			Want:  Want{Path: "a b c d e c2 e2 jx jy", State: map[string]any{"k": "c2"}, Saw: map[string]string{"jx.k": "d", "jy.k": "c2"}},
+		},
+		{
+			Name: "a conflict within a branch", Says: "§7 error fails the join node", Top: explicit,
+			Nodes: "b: {kind: pass, parallel: {conflict: error}}\nd: {kind: set, set: {k: \"'d'\"}}\ne2: {kind: set, set: {k: \"'e2'\"}}\nc2: {kind: set, set: {k: \"'c2'\"}}",
+			Edges: "a > b c\nb > d e\ne > e2\nd > jy\ne2 > jy\nc > c2\nc2 > jy\njy > END",
+			Want:  Want{Status: "failed", Error: "conflict jy"},
+		},
 	}
 }

@@ -5,7 +5,8 @@
 // Start runs a Flow in virtual time against a World, which scripts attempts, people and
 // decisions, and how long each takes; Run.Resume goes on with a run that paused or did
 // not complete. Result holds path, state, what every step saw, and how the run ended.
-// Random makes graphs, Chance is a world for them, Cases are flows with known results.
+// Random makes graphs, Chance is a world for them, Shrink leaves out of one what it can,
+// Cases are flows with known results.
 //
 // A run is a set of tokens, one at the end of each branch, and a set of finished steps.
 // A token knows its past as a set of steps; state, visits and history are folded from
@@ -27,7 +28,8 @@
 //     they are merged, before all that came after that split; what was written before the
 //     split stays before them. At a merge further out they move right behind that split.
 //   - A write with `replace` that has another one in its past wins, wherever the two stand
-//     in merge order. Only the others are conflicts, lost branches included.
+//     in merge order. Of the others, those of lost branches included, the policies of the
+//     innermost fan-outs decide first; first_wins compares the first writes since the split.
 //   - A merged value that its schema does not take changes nothing.
 //   - The branches that `drop` ends count as ended, not as failed: their writes stay in
 //     path order.
@@ -91,6 +93,11 @@
 //     off does not run its own. No grace is modelled.
 //   - return_last takes the last step's output when no branch has reached END.
 //   - Results of subgraphs that are degraded make the run degraded.
+//
+// Policies (§10):
+//
+//   - `after: x` means that x ran, `require: x` that it succeeded, in the step's past. A
+//     violation is found when the step begins, that of `never` when it has succeeded.
 //
 // Not covered: models' conversations, tools, caches, secrets, budgets, sessions, `once`,
 // `last`, `wait: until`, and `when` of a retry.

@@ -13,13 +13,10 @@ import (
 // edge that took the conflict (§7 Merging).
 func (s *scope) settleConflicts(st *step) {
 	for _, c := range st.settled {
-		w := write{key: c.key, forced: true, absent: true}
-		if c.fan != nil {
-			t := thread{past: c.fan.before, hoisted: c.fan.source.hoisted}
-			state, _ := s.stateOf(&t)
-			if v, ok := state[c.key]; ok {
-				w.update, w.absent = v, false
-			}
+		w := write{key: c.key, absent: true}
+		state, _ := s.stateOf(&thread{past: c.fan.before, hoisted: c.fan.source.hoisted})
+		if v, ok := state[c.key]; ok {
+			w.update, w.absent = v, false
 		}
 		st.writes = append(st.writes, w)
 	}

@@ -81,7 +81,6 @@ type write struct {
 	update any
 	// absent takes the key away: a decided conflict where there was no value (§7).
 	absent bool
-	forced bool // a decided conflict: it replaces, whatever the reducer
 }
 
 // inOrder lists a past in merge order: path order, but the steps of failed and cancelled
@@ -122,65 +121,69 @@ func comparePath(a, b *step) int {
 // conflict is what two branches wrote to one key with parallel.conflict: error.
 type conflict struct {
 	key string
-	fan *fan
-	a   *step
-	b   *step
+	fan *fan // where they parted
 }
 
-// stateOf folds the writes of a past. conflicts are those that nobody decided; the last
-// write counts there.
+// stateOf folds the writes of a past. conflicts are those that nobody decided, by key;
+// the last write counts there.
 func (s *scope) stateOf(t *thread) (state map[string]any, conflicts []conflict) {
 	state = maps.Clone(s.base)
-	writer := map[string]*step{} // whose write a key with `replace` holds
+	writers := map[string][]*step{} // of keys with `replace`, in merge order
 	for _, st := range t.inOrder() {
 		for _, w := range st.writes {
-			before := writer[w.key]
-			if !s.replaces(w.key) && !w.forced {
+			if s.replaces(w.key) {
+				writers[w.key] = append(writers[w.key], st)
+			} else {
 				mustReduce(s, state, w)
-				continue
 			}
-			if before != nil && before != st {
-				wins, found := s.decide(w.key, before, st)
-				if found != nil && !slices.ContainsFunc(conflicts, func(c conflict) bool { return c.key == w.key }) {
-					conflicts = append(conflicts, *found)
-				}
-				if wins == before {
-					continue
-				}
-			}
-			writer[w.key] = st
-			if w.absent {
-				delete(state, w.key)
-				continue
-			}
-			state[w.key] = w.update
 		}
-		// a decided conflict stays decided
-		conflicts = slices.DeleteFunc(conflicts, func(c conflict) bool {
-			return slices.ContainsFunc(st.writes, func(w write) bool { return w.forced && w.key == c.key })
-		})
+	}
+	for _, key := range slices.Sorted(maps.Keys(writers)) {
+		winner, found := s.winner(key, writers[key])
+		conflicts = append(conflicts, found...)
+		for _, w := range winner.writes {
+			if w.key == key && w.absent {
+				delete(state, key)
+			} else if w.key == key {
+				state[key] = w.update
+			}
+		}
 	}
 	return state, conflicts
 }
 
-// decide says which of two writes to a key counts, the first in merge order given first.
-// The one that has the other in its past does; else parallel.conflict of the node where
-// the two branches parted decides.
-func (s *scope) decide(key string, a, b *step) (*step, *conflict) {
-	switch {
-	case b.past[a]:
-		return b, nil
-	case a.past[b]:
-		return a, nil
+// winner is the step whose write to a key counts. A write that is in the past of another
+// one does not. Of two others parallel.conflict of the node where their branches parted
+// decides, the innermost fan-outs first.
+func (s *scope) winner(key string, writers []*step) (*step, []conflict) {
+	left := slices.DeleteFunc(slices.Clone(writers), func(a *step) bool {
+		return slices.ContainsFunc(writers, func(b *step) bool { return b.past[a] })
+	})
+	left = slices.Compact(left)
+	var found []conflict
+	for len(left) > 1 {
+		var a, b *step // in merge order
+		var at *fan
+		for i, x := range left {
+			for _, y := range left[i+1:] {
+				if f := partedAt(x, y); at == nil || comparePath(at.source, f.source) < 0 {
+					a, b, at = x, y, f
+				}
+			}
+		}
+		loser := a
+		switch conflictOf(s.graph, at.source.node) {
+		case "first_wins":
+			first := slices.IndexFunc(writers, func(w *step) bool { return !at.before[w] && (w == a || a.past[w]) })
+			if first < slices.IndexFunc(writers, func(w *step) bool { return !at.before[w] && (w == b || b.past[w]) }) {
+				loser = b
+			}
+		case "error":
+			found = append(found, conflict{key, at})
+		}
+		left = slices.DeleteFunc(left, func(w *step) bool { return w == loser })
 	}
-	f := partedAt(a, b)
-	switch conflictOf(s.graph, f.source.node) {
-	case "first_wins":
-		return a, nil
-	case "error":
-		return b, &conflict{key, f, a, b}
-	}
-	return b, nil
+	return left[0], found
 }
 
 // partedAt is the innermost fan-out of which two steps that are not in each other's past
