@@ -24,7 +24,11 @@ func (s *scope) startAttempt(u *unit) {
 			s.endAttempt(u, nil, s.failed(u, "timeout", "timeout"))
 		})
 	}
-	env := s.env(st, u)
+	env, bad := s.env(st, u)
+	if bad != nil {
+		s.endAttempt(u, nil, bad)
+		return
+	}
 	switch st.node.Kind.Value {
 	case "pass":
 		out := env["input"]

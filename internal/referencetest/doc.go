@@ -70,8 +70,8 @@
 //   - An expression of a node that fails is a failure of the node, for its failure edges; if
 //     none takes it, the graph ends at once. One of an edge ends the graph at once. In a
 //     subgraph that is a failure of kind child_failed of its node.
-//   - A visit that max_visits refuses is in the path and counts as an execution, not as a
-//     visit.
+//   - A visit that max_visits refuses is no step: it is not in the path and counts neither
+//     as execution nor as visit. It has a rank, and as many are allowed as steps.
 //   - `goto` of the output counts only with `ends`; labels are checked with the output.
 //   - step_timeout does not bound human nodes; node_timeout bounds an attempt of any other
 //     kind, waits and subgraphs included.
@@ -89,8 +89,8 @@
 //   - A resume after a limit has the whole limit again. A step that made a run stuck, whose
 //     edge failed, or which broke a policy, runs again. After a failure within a subgraph
 //     the resume goes on within it; in `each`, finished elements stand.
-//   - The nodes of finally are in the path behind everything else. A subgraph that is cut
-//     off does not run its own. No grace is modelled.
+//   - The nodes of finally are not in the path; their visits and writes count, behind
+//     everything else. A subgraph that is cut off does not run its own. No grace is modelled.
 //   - return_last takes the last step's output when no branch has reached END.
 //   - Results of subgraphs that are degraded make the run degraded.
 //

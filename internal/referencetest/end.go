@@ -238,7 +238,9 @@ func (r *Run) result(status string) Result {
 	out.State, _ = s.stateOf(s.everything())
 	out.Log = s.log(out.Inner)
 	for _, l := range out.Log {
-		out.Path = append(out.Path, l.Node)
+		if !l.Final && l.Outcome != "refused" {
+			out.Path = append(out.Path, l.Node)
+		}
 		if l.Outcome != "skipped" && l.Outcome != "refused" {
 			out.Visits[l.Node]++
 		}
@@ -260,7 +262,7 @@ func (s *scope) log(inner map[string][]StepResult) []StepResult {
 	slices.SortStableFunc(steps, comparePath)
 	out := []StepResult{}
 	for _, st := range steps {
-		one := StepResult{StepID: st.id(nil), Outcome: "success", Output: st.output, Error: st.failure, View: st.view}
+		one := StepResult{StepID: st.id(nil), Outcome: "success", Output: st.output, Error: st.failure, View: st.view, Final: st.isFinal}
 		switch {
 		case st.skipped:
 			one.Outcome = "skipped"
@@ -301,7 +303,7 @@ func (s *scope) thaw() {
 	r := s.run
 	r.scopes = append(r.scopes, s)
 	if s.endStatus == "limit" {
-		s.extra, s.used = s.executions, 0
+		s.extra, s.used, s.refusals = s.executions, 0, 0
 	}
 	s.frozen, s.closed, s.full, s.limited, s.untidy = false, false, false, false, false
 	s.endStatus, s.endReason, s.endError, s.final = nil, nil, nil, nil

@@ -227,7 +227,9 @@ func (s *scope) view(st *step) View {
 	}
 	executions := 0
 	for _, p := range st.inOrder() {
-		executions++
+		if !p.refused {
+			executions++
+		}
 		s.remember(p, visits, history, nodes)
 	}
 	id := st.node.ID.Value

@@ -13,8 +13,8 @@ import (
 	"github.com/graphrun/graphrun/internal/referencetest"
 )
 
-// The sketch of branches in the design pages, as JSON lines {yaml, path, state, views}:
-// GRAPHRUN_PAST names the file.
+// The sketch of branches, past.py: GRAPHRUN_PAST names a file that testdata/sketch.py has
+// written.
 func TestAgreesWithSketch(t *testing.T) {
 	name := os.Getenv("GRAPHRUN_PAST")
 	if name == "" {

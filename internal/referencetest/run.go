@@ -62,6 +62,7 @@ type scope struct {
 	executions int           // begun, with those of inner scopes
 	own        int           // begun, without them
 	extra      int           // executions before the last resume from a limit
+	refusals   int           // by max_visits
 	used       time.Duration // active time
 	full       bool          // max_steps keeps a step from starting
 	degraded   bool

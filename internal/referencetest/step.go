@@ -3,11 +3,13 @@
 package referencetest
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -104,7 +106,7 @@ func (s *scope) mayBegin(st *step) bool {
 		return false
 	}
 	for _, one := range s.around() {
-		if one.executions-one.extra >= one.graph.Limits.MaxSteps {
+		if max(one.executions-one.extra, one.refusals) >= one.graph.Limits.MaxSteps {
 			one.full, r.timed = true, true
 			return false
 		}
@@ -124,16 +126,19 @@ func (s *scope) begin(st *step) {
 			visits++
 		}
 	}
-	if !st.isFinal {
+	limit := st.node.VisitLimit(s.graph)
+	over := limit > 0 && visits >= limit && !st.isFinal
+	st.skipped, st.refused = over && st.node.OnMaxVisits == "skip", over && st.node.OnMaxVisits != "skip"
+	if st.refused { // no execution; but a loop of nothing else has to end
+		s.refusals++
+	} else if !st.isFinal {
 		for _, one := range s.around() {
 			one.executions++
 		}
 		s.own++
 	}
-	limit := st.node.VisitLimit(s.graph)
-	if limit > 0 && visits >= limit && !st.isFinal {
+	if over {
 		st.visit = visits
-		st.skipped, st.refused = st.node.OnMaxVisits == "skip", st.node.OnMaxVisits != "skip"
 		st.view = s.view(st)
 		if st.refused {
 			st.failure = st.fail("max_visits", "more than "+strconv.Itoa(limit)+" visits")
@@ -170,7 +175,7 @@ func (s *scope) launch(st *step) {
 		s.begunPure(st)
 		return
 	}
-	v, err := s.eval(s.bound.Nodes[st.node.Index].Each, s.env(st, nil))
+	v, err := s.eval(s.bound.Nodes[st.node.Index].Each, st.view.Env)
 	list, ok := v.([]any)
 	if err != nil || !ok {
 		st.failure = st.fail("expression", "each gives no list")
@@ -217,37 +222,28 @@ func (s *scope) mayStart(u *unit) bool {
 	return !takesPlace(u.step.node) || s.hasRoom()
 }
 
-// env is what the node's own expressions see.
-func (s *scope) env(st *step, u *unit) map[string]any {
-	env := st.view.Env
-	if u != nil && st.isEach {
-		env = cloneWith(env, map[string]any{"item": u.item, "index": u.index})
+// env is what the node's own expressions see: `before` is added to the input (§4).
+func (s *scope) env(st *step, u *unit) (map[string]any, *Error) {
+	env := maps.Clone(st.view.Env)
+	if st.isEach {
+		env["item"], env["index"] = u.item, u.index
 	}
-	if before := s.bound.Nodes[st.node.Index].Before; len(before) > 0 {
-		input := map[string]any{}
-		if object, ok := st.input.(map[string]any); ok {
-			input = cloneWith(object, nil)
-		}
-		for _, f := range before {
-			var vm eval.VM
-			if v, err := f.Value.Eval(&vm, env); err == nil {
-				input[f.Name] = v
-			}
-		}
-		env = cloneWith(env, map[string]any{"input": input})
+	before := s.bound.Nodes[st.node.Index].Before
+	if len(before) == 0 {
+		return env, nil
 	}
-	return env
-}
-
-func cloneWith(m, more map[string]any) map[string]any {
-	out := map[string]any{}
-	for k, v := range m {
-		out[k] = v
+	var vm eval.VM
+	more, err := bind.EvalFields(before, &vm, env)
+	if err != nil {
+		return nil, st.fail("expression", err.Error())
 	}
-	for k, v := range more {
-		out[k] = v
+	input := map[string]any{}
+	if object, ok := st.input.(map[string]any); ok {
+		maps.Copy(input, object)
 	}
-	return out
+	maps.Copy(input, more)
+	env["input"] = input
+	return env, nil
 }
 
 // timeout is that of an attempt; a human's is that of its question.

@@ -73,13 +73,16 @@ type View struct {
 // StepResult is one finished step.
 type StepResult struct {
 	StepID
-	// Outcome is "success", "failure" or "skipped".
+	// Outcome is "success", "failure", "skipped" or "refused": by max_visits, which is no
+	// step and not in Path.
 	Outcome string
 	Output  any
 	Error   *Error
 	View    View
 	// Items are the elements of `each`, by index.
 	Items []any
+	// Final: it is a node of finally, which is not in Path.
+	Final bool
 }
 
 // Pending is a question that is open, or a breakpoint.
