@@ -12,11 +12,13 @@ import (
 // A resume goes on as if there had been no pause, and repeats nothing that had finished
 // before a cancellation (§5).
 func TestResumeEqualsUninterrupted(t *testing.T) {
+	broken := referencetest.Broken()
+	broken.Quorum = 0
 	deep := referencetest.Deep()
 	deep.Timeouts, deep.Limits, deep.Breakpoints = 0, 0, 10
-	for name, w := range map[string]referencetest.Weights{"settled": referencetest.Settled(), "deep": deep, "branchy": referencetest.Branchy()} {
+	for name, w := range map[string]referencetest.Weights{"settled": referencetest.Settled(), "deep": deep, "branchy": referencetest.Branchy(), "broken": broken} {
 		counted, paused, cancelled := 0, 0, 0
-		for seed := range uint64(graphs(t, 200)) {
+		for seed := range uint64(graphs(t, 150)) {
 			text, world := referencetest.Random(seed, w)
 			_, want := run(t, text, world, referencetest.Options{})
 			if want.Timed || want.Status == "paused" || want.Took == 0 {
