@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	maxLines     = 400
+	maxLines     = 800
 	maxMainLines = 25
 )
 
@@ -63,7 +63,7 @@ func TestShapeCanFail(t *testing.T) {
 	long := "package p\n" + strings.Repeat("// x\n", maxLines)
 	longMain := "package main\n" + strings.Repeat("// x\n", maxMainLines)
 	tests := []struct{ name, text, want string }{
-		{"p/a.go", long, "401 lines"},
+		{"p/a.go", long, "801 lines"},
 		{"cmd/graphrun/main.go", longMain, "26 lines"},
 		{"p/a.go", "package util\n", "package util"},
 		{"p/a_test.go", "package helpers\n", "package helpers"},
