@@ -116,6 +116,8 @@ func layers() []layer {
 		{path: "runner/internal/verify", own: []string{"internal/input", "runner/internal/journal", "runner/internal/mask", "runner/machine", "runner/view", "spec"}},
 		{path: "runner/internal/wallclock", own: []string{"internal/process", "runner/virtual"}},
 		{path: "runner/machine", own: []string{"spec", "eval", "internal/bind", "internal/given", "internal/schema", "internal/graphalg"}},
+		// the core without supersteps, which is to replace runner/machine
+		{path: "runner/next/machine", own: []string{"spec", "eval", "internal/bind", "internal/given", "internal/input", "internal/schema"}},
 		{path: "runner/store", own: []string{"runner/internal/mask", "runner/machine", "eval"}},
 		{path: "runner/store/sqlite", own: []string{"runner", "runner/machine", "runner/store", "internal/process"}, others: []string{"modernc.org/sqlite"}},
 		{path: "runner/store/storetest", own: []string{"runner", "runner/handler", "runner/machine", "runner/store", "eval", "spec"}},

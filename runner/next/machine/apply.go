@@ -1,0 +1,274 @@
+// Apply: one recorded fact in, commands out. Which event leads to which transition:
+//
+//	event        transition                                                      in
+//	RunBegan     the outermost scope opens with its first task                   ending.go
+//	TaskBegan    none: only that it is in the journal counts                     -
+//	TaskNoted    the note is kept, what a call of a model used is counted        attempt.go
+//	GraphCalled  a scope opens for a tool call                                   subgraph.go
+//	TaskEnded    an attempt succeeds, fails, is tried again, or asks people      attempt.go
+//	Advanced     more steps without effects run                                  step.go
+//	Decided      a router's answer: the edge that it named fires                 route.go
+//	TimerFired   RunTimer: the scope ends                                        limit.go
+//	             StepTimer, TaskTimer: the attempt is cancelled, and fails       limit.go
+//	             RetryTimer: the next attempt; WaitTimer: the wait ends          attempt.go
+//	             AnswerTimer: the question is settled without an answer          people.go
+//	             BranchTimer: the branch fails                                   branch.go
+//	             GraceTimer: finally has had its time                            finally.go
+//	Answered     the question is settled; who has all answers goes on            people.go
+//	PauseAsked   no further step starts                                          pause.go
+//	CancelAsked  what runs is cut off, and the run ends                          ending.go
+//	Resumed      the run goes on; what runs is asked for again                   pause.go
+//
+// After each event, joins that nobody keeps waiting run, then ready steps start in path
+// order, then scopes without tasks end, until nothing moves without another event.
+
+package machine
+
+import (
+	"fmt"
+	"slices"
+)
+
+// maxBatch is how many steps without effects one event runs.
+const maxBatch = 1000
+
+// Apply brings an event into the state and returns the work that follows. It does no
+// I/O, reads no clock and starts no goroutine: the same events give the same states and
+// commands. A late or repeated event changes nothing. The returned slice is valid until
+// the next call.
+//
+// A driver appends the event durably, then applies it, then carries out the commands.
+func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
+	s.cmds, s.notes, s.confided, s.batch = s.cmds[:0], s.notes[:0], nil, 0
+	if e.Kind == RunBegan {
+		if s.Status != "" {
+			return nil, nil
+		}
+		s.Now, s.Began = e.At, e.At
+		s.beginRun(&e)
+		s.settle()
+		return s.cmds, nil
+	}
+	if s.Status == "" || s.Ended() && e.Kind != Resumed || s.Status == Paused && !e.reachesPaused() {
+		return nil, nil
+	}
+	if e.Kind == Resumed { // the time without a driver does not count
+		s.Idle = true
+	}
+	s.pass(e.At)
+	t := s.task(e.Task.Task)
+	switch e.Kind {
+	case TaskBegan, Advanced:
+	case TaskNoted:
+		s.noted(t, &e)
+	case GraphCalled:
+		s.graphCalled(t, &e)
+	case TaskEnded:
+		s.taskEnded(t, &e)
+	case TimerFired:
+		s.timerFired(t, &e)
+	case Decided:
+		s.decided(t, &e)
+	case Answered:
+		s.answered(t, &e)
+	case CancelAsked:
+		s.cancelAsked(&e)
+	case PauseAsked:
+		s.Pausing = s.Pausing || s.root().End == nil
+	case Resumed:
+		s.resume(&e)
+	default:
+		return nil, fmt.Errorf("unknown event kind %q", e.Kind)
+	}
+	s.settle()
+	return s.cmds, nil
+}
+
+// reachesPaused says which events a paused run takes.
+func (e *Event) reachesPaused() bool {
+	switch e.Kind {
+	case Answered, CancelAsked, Resumed, TimerFired:
+		return true
+	}
+	return false
+}
+
+// pass lets time go on to a moment. It never goes back, even if a clock was set back.
+func (s *State) pass(at int64) {
+	if at > s.Now {
+		if !s.Idle {
+			s.Active += at - s.Now
+		}
+		s.Now = at
+	}
+}
+
+// timerFired acts on a timer that is still of interest.
+func (s *State) timerFired(t *Task, e *Event) {
+	switch e.Timer {
+	case RunTimer:
+		s.outOfTime(e.Task.Task)
+		return
+	case BranchTimer:
+		s.branchTimedOut(e.Fan, e.Lane)
+		return
+	case GraceTimer:
+		s.graceOver()
+		return
+	}
+	if t == nil {
+		return
+	}
+	if e.Timer == StepTimer {
+		t.stepTimedOut()
+		return
+	}
+	u := t.unit(e.Task)
+	if u == nil {
+		return
+	}
+	switch e.Timer {
+	case TaskTimer:
+		t.attemptTimedOut(u)
+	case RetryTimer:
+		if u.State == delayed {
+			t.queue(u)
+		}
+	case WaitTimer:
+		if u.State == waiting {
+			t.waited(u)
+		}
+	case AnswerTimer:
+		t.unanswered(u)
+	}
+}
+
+// settle does all that follows without another event.
+func (s *State) settle() {
+	for !s.Ended() && s.batch <= maxBatch {
+		if s.fireJoins() || s.startNext() || s.endNext() {
+			continue
+		}
+		s.rest()
+		return
+	}
+	if !s.Ended() {
+		s.Idle = false
+		s.command(Command{Kind: Advance})
+	}
+}
+
+// ready is a task that may begin, or a unit that may start an attempt.
+type ready struct {
+	task *Task
+	unit *Unit
+}
+
+func (r ready) compare(other ready) int {
+	if r.task == other.task && r.unit != nil && other.unit != nil {
+		return r.unit.Element - other.unit.Element
+	}
+	return r.task.compare(other.task)
+}
+
+// makeReady puts a task, or a unit of it, among those that may start, in path order.
+func (s *State) makeReady(r ready) {
+	at, _ := slices.BinarySearchFunc(s.ready, r, func(a, b ready) int {
+		if a.compare(b) <= 0 {
+			return -1
+		}
+		return 1
+	})
+	s.ready = slices.Insert(s.ready, at, r)
+}
+
+// startNext starts the first that is ready and may.
+func (s *State) startNext() bool {
+	kept := s.ready[:0]
+	for i, r := range s.ready {
+		t := r.task
+		if t.gone || t.scope.suspended || r.unit == nil && t.Begun || r.unit != nil && r.unit.State != queued {
+			continue // it was cancelled
+		}
+		started := false
+		switch {
+		case r.unit != nil:
+			if started = t.mayStart(r.unit); started {
+				kept = append(kept, s.ready[i+1:]...)
+				s.ready = kept
+				t.start(r.unit)
+				if t.Each != nil {
+					t.moreElements()
+				}
+			}
+		case t.mayBegin():
+			started = true
+			kept = append(kept, s.ready[i+1:]...)
+			s.ready = kept
+			t.begin()
+		}
+		if started {
+			return true
+		}
+		kept = append(kept, r)
+	}
+	s.ready = kept
+	return false
+}
+
+// endNext ends a scope that nothing moves any more, the outermost first.
+func (s *State) endNext() bool {
+	for _, sc := range s.Scopes {
+		switch {
+		case sc.Final != nil || sc.Closed:
+		case sc.End != nil:
+			if sc.isStopping() {
+				continue
+			}
+			sc.nextFinal()
+			return true
+		case len(sc.Tasks) == 0:
+			sc.complete()
+			return true
+		case sc.Full && !sc.busy():
+			sc.outOfSteps()
+			return true
+		}
+	}
+	return false
+}
+
+// isStopping reports whether attempts in the scope, or within it, were told to stop and
+// still run.
+func (sc *Scope) isStopping() bool {
+	return slices.ContainsFunc(sc.state.Stopping, func(st Stopping) bool {
+		inner := sc.state.byID[st.Scope]
+		return inner != nil && inner.within(sc)
+	})
+}
+
+// busy reports whether something in the scope, or within it, runs or waits.
+func (sc *Scope) busy() bool {
+	for _, other := range sc.state.Scopes {
+		if !other.within(sc) {
+			continue
+		}
+		for _, t := range other.atWork() {
+			if t.Deciding || slices.ContainsFunc(t.Units, func(u *Unit) bool { return u.Scope == 0 && u.atWork() }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// atWork lists the tasks that do not wait at a join.
+func (sc *Scope) atWork() []*Task {
+	if sc.Final != nil {
+		return []*Task{sc.Final}
+	}
+	if sc.End != nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(sc.Tasks), func(t *Task) bool { return t.Waits })
+}

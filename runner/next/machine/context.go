@@ -1,0 +1,328 @@
+// What expressions see (GraphSpec §8), made only as far as an expression asks.
+
+package machine
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/graphrun/graphrun/internal/bind"
+)
+
+// begin sets up the first view of a scope from its input.
+func (sc *Scope) begin(input, session, edit map[string]any) {
+	s, p := sc.state, sc.plan
+	sc.views, sc.fans = map[int]*View{}, map[int]*Fan{}
+	v := sc.newView(nil)
+	v.Vals = slices.Clone(p.initial)
+	for i := range v.Vals {
+		if v.Vals[i] != absent {
+			v.Size += sizeOf(v.Vals[i])
+		}
+	}
+	given := map[string]any{}
+	for _, values := range []map[string]any{session, input, edit} {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			value := sc.load(v, name, values[name])
+			if _, own := input[name]; own {
+				given[name] = value
+			}
+		}
+	}
+	sc.Input = given
+	v.Thread = p.firstThread(s, sc)
+	v.refs++ // the scope's own
+}
+
+// load gives a key a value from outside of the run.
+func (sc *Scope) load(v *View, name string, value any) any {
+	i, ok := sc.plan.keyOf[name]
+	if !ok {
+		if sc.Extra == nil {
+			sc.Extra = map[string]any{}
+		}
+		sc.Extra[name] = value
+		v.env = nil
+		return value
+	}
+	value = sc.plan.keys[i].schema.Normalise(value)
+	v.resize(v.Vals[i], value)
+	v.set(i, value)
+	return value
+}
+
+// values is the state as a new map: every key that has a value.
+func (v *View) values() map[string]any {
+	out := make(map[string]any, len(v.Vals)+len(v.scope.Extra))
+	maps.Copy(out, v.scope.Extra)
+	for i, value := range v.Vals {
+		if value != absent {
+			out[v.scope.plan.keys[i].name] = value
+		}
+	}
+	return out
+}
+
+// context is what expressions see on a view, with the names of mask for a task.
+func (v *View) context(t *Task, mask uses) map[string]any {
+	sc := v.scope
+	if v.env == nil {
+		v.env = v.values()
+		sc.fixed(v.env)
+	}
+	if mask == 0 { // mostly it reads state keys alone
+		return v.env
+	}
+	for i := range contextNames {
+		if mask&contextNames[i].bit == 0 {
+			continue
+		}
+		var value any
+		switch contextNames[i].bit {
+		case useOutput:
+			value = t.Output
+		case useInput:
+			value = t.input()
+		case useInputs:
+			value = orEmpty(t.Inputs)
+		case useOutcome:
+			value = t.outcome()
+		case useError:
+			value = failureData(t.cause())
+		case useNode:
+			value = sc.plan.nodes[t.Node].id
+		case useVisit:
+			value = t.Visit
+		case useStep:
+			value = t.Step
+		case useLast:
+			value = v.Thread.last()
+		case useState:
+			value = v.values()
+		case useBranches:
+			value = orEmpty(t.Branches)
+		case useVisits:
+			value = v.visits(t)
+		case useHistory:
+			value = v.history()
+		case useNodes:
+			value = v.nodes(t)
+		case useNow:
+			run := maps.Clone(sc.run)
+			run["now"] = timeText(sc.state.Now)
+			v.env["run"] = run
+			continue
+		default:
+			continue
+		}
+		v.env[contextNames[i].name] = value
+	}
+	return v.env
+}
+
+func orEmpty(m map[string]any) map[string]any {
+	if m == nil {
+		return map[string]any{}
+	}
+	return m
+}
+
+// fixed sets the names that stay the same for the whole scope.
+func (sc *Scope) fixed(env map[string]any) {
+	s, p := sc.state, sc.plan
+	if secrets := sc.secrets(); len(secrets) > 0 {
+		env["secrets"] = secrets
+	}
+	if p.wanted&useGoal != 0 {
+		env["goal"] = sc.goal()
+	}
+	if p.wanted&useRun != 0 {
+		if sc.run == nil {
+			sc.run = map[string]any{
+				"id": s.Run.ID, "input": sc.Input, "status": string(Running), "reason": "",
+				"started_at": timeText(s.Began), "dir": s.Run.Dir,
+			}
+			if sc.End != nil {
+				sc.run["status"], sc.run["reason"] = string(sc.End.Status), sc.End.Reason
+			}
+		}
+		env["run"] = sc.run
+	}
+}
+
+func (sc *Scope) secrets() map[string]any {
+	if sc.Outer == 0 {
+		return sc.state.secrets
+	}
+	inner, _ := sc.state.secrets["\x00"+sc.Path].(map[string]any)
+	return inner
+}
+
+func (sc *Scope) goal() string {
+	if sc.Outer == 0 && sc.state.Goal != "" {
+		return sc.state.Goal
+	}
+	return sc.plan.goal
+}
+
+// forget drops what was made of the scope's fixed names.
+func (sc *Scope) forget() {
+	sc.run = nil
+	for _, v := range sc.Views {
+		v.env = nil
+	}
+}
+
+// under reports whether a task runs: its visit is not in its view yet.
+func (t *Task) under() bool { return t.Begun && !t.Done && !t.Skipped && !t.Refused }
+
+func (v *View) visits(t *Task) map[string]any {
+	p := v.scope.plan
+	out := map[string]any{}
+	for i := range p.nodes {
+		if p.watched[i] {
+			out[p.nodes[i].id] = int(v.Visits[i])
+		}
+	}
+	if t.under() && p.watched[t.Node] {
+		out[p.nodes[t.Node].id] = int(v.Visits[t.Node]) + 1
+	}
+	return out
+}
+
+func (v *View) history() map[string]any {
+	p := v.scope.plan
+	out := map[string]any{}
+	for i := range p.nodes {
+		if p.watched[i] {
+			list := []any{}
+			if m := v.Mem[i]; m != nil && m.History != nil {
+				list = m.History
+			}
+			out[p.nodes[i].id] = list
+		}
+	}
+	return out
+}
+
+func (v *View) nodes(t *Task) map[string]any {
+	p := v.scope.plan
+	out := map[string]any{}
+	for i := range p.nodes {
+		if !p.watched[i] {
+			continue
+		}
+		known := map[string]any{
+			"output": nil, "visits": int(v.Visits[i]), "outcome": nil, "error": nil,
+			"partial": v.scope.Partial[i], "reason": v.scope.reason(i),
+		}
+		if m := v.Mem[i]; m != nil {
+			known["output"], known["outcome"], known["error"] = m.Output, m.Outcome, failureData(m.Failure)
+		}
+		if t.Node == i && t.under() {
+			known["visits"], known["output"] = int(v.Visits[i])+1, nil
+		}
+		out[p.nodes[i].id] = known
+	}
+	return out
+}
+
+func (sc *Scope) reason(node int) any {
+	if reason, ok := sc.Reasons[node]; ok {
+		return reason
+	}
+	return nil
+}
+
+// own is the context of the node's own expressions, which see of the state what the
+// node reads.
+func (t *Task) own(n *node) map[string]any {
+	v := t.view()
+	env := v.context(t, n.uses)
+	if n.uses&useState != 0 && !n.readAll {
+		env["state"] = v.readable(n)
+	}
+	return env
+}
+
+// view is the view that a task stands on.
+func (t *Task) view() *View { return t.scope.view(t.View) }
+
+// input is the task's input: that of its source with what `before` adds, or an object
+// keyed by source when several met.
+func (t *Task) input() any {
+	switch {
+	case t.Before != nil:
+		return t.Before
+	case t.Met:
+		return orEmpty(t.Inputs)
+	}
+	return t.Input
+}
+
+// readable is the part of the state that a node may read.
+func (v *View) readable(n *node) map[string]any {
+	if n.readAll {
+		return v.values()
+	}
+	out := make(map[string]any, len(n.reads))
+	for _, i := range n.reads {
+		if value := v.Vals[i]; value != absent {
+			out[v.scope.plan.keys[i].name] = value
+		}
+	}
+	return out
+}
+
+func (t *Task) outcome() any {
+	if t.Failure != nil {
+		return "failure"
+	}
+	return "success"
+}
+
+// cause is the failure of the task's node or, until it has ended, the one after which an
+// edge led to it.
+func (t *Task) cause() *Failure {
+	if t.Failure == nil && !t.ended() {
+		return t.Cause
+	}
+	return t.Failure
+}
+
+// failureData is a failure as expressions see it.
+func failureData(f *Failure) any {
+	if f == nil {
+		return nil
+	}
+	details := f.Details
+	if details == nil {
+		details = map[string]any{}
+	}
+	return map[string]any{
+		"kind": f.Kind, "message": f.Message, "node": f.Node, "attempt": f.Attempt, "details": details,
+	}
+}
+
+// addBefore adds the values of `before` to the task's input.
+func (t *Task) addBefore(n *node) *Failure {
+	values, err := bind.EvalFields(n.before, &t.scope.state.vm, t.own(n))
+	if err != nil {
+		return &Failure{Kind: "expression", Message: "before: " + err.Error()}
+	}
+	switch input := t.input().(type) {
+	case nil:
+	case map[string]any:
+		for name, value := range input { //lint:ignore mapiter the result is a map
+			if _, taken := values[name]; !taken {
+				values[name] = value
+			}
+		}
+	default:
+		if _, taken := values["value"]; !taken {
+			values["value"] = input
+		}
+	}
+	t.Before = values
+	return nil
+}

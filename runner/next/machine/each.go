@@ -1,0 +1,189 @@
+// each: a node that runs once per element of a list, as a sliding window (§7). It is one
+// step and one visit; its output is the list of the elements' outputs in element order.
+
+package machine
+
+import (
+	"slices"
+)
+
+// Each is the list of a task.
+type Each struct {
+	Items   []any `json:"items"`
+	Results []any `json:"results"`
+	// Next is the next element to begin, from 1; Done counts those that have ended.
+	Next   int `json:"next"`
+	Done   int `json:"done"`
+	Failed int `json:"failed,omitempty"`
+	// First is the failure of the element that stands first, which is number FirstAt.
+	First   *Failure `json:"first,omitempty"`
+	FirstAt int      `json:"first_at,omitempty"`
+	// Writes and Talk are those of elements, by element.
+	Writes map[int][]Write    `json:"writes,omitempty"`
+	Talk   map[int]*TalkDelta `json:"talk,omitempty"`
+
+	looping bool // in moreElements
+}
+
+// launchEach evaluates the list. As many elements begin as there is room for.
+func (t *Task) launchEach(n *node) {
+	value, err := t.scope.state.vm.Eval(n.each, t.own(n))
+	if err != nil {
+		t.failFinal(&Failure{Kind: "expression", Message: "each: " + err.Error()}, 1)
+		return
+	}
+	items, ok := value.([]any)
+	if !ok {
+		t.failFinal(&Failure{Kind: "invalid_input", Message: "each: " + preview(value, 60) + " is no list"}, 1)
+		return
+	}
+	t.Each = &Each{Items: items, Results: make([]any, len(items)), Next: 1}
+	if len(items) == 0 {
+		t.endEach()
+		return
+	}
+	t.moreElements()
+}
+
+// open counts the elements that have begun and have not ended.
+func (e *Each) open(t *Task) int {
+	open := 0
+	for _, u := range t.Units {
+		if u.Begun && u.State != ended {
+			open++
+		}
+	}
+	return open
+}
+
+// moreElements begins elements: those that take no place at once, of others one that
+// waits for room.
+func (t *Task) moreElements() {
+	e, n := t.Each, &t.scope.plan.nodes[t.Node]
+	if e.looping {
+		return
+	}
+	e.looping = true
+	defer func() { e.looping = false }()
+	for !t.Done && e.Next <= len(e.Items) {
+		if n.atOnce > 0 && e.open(t) >= n.atOnce {
+			return
+		}
+		waits := slices.ContainsFunc(t.Units, func(u *Unit) bool { return u.State == queued && !u.Begun })
+		if waits {
+			return
+		}
+		u := &Unit{Element: e.Next, Attempt: 1}
+		e.Next++
+		t.Units = append(t.Units, u)
+		t.queue(u)
+		if u.State == queued && n.takesPlace() {
+			return
+		}
+	}
+}
+
+// endElement takes what an element came to.
+func (t *Task) endElement(u *Unit) {
+	e, sc := t.Each, t.scope
+	policy := sc.plan.policyOf(t.Node)
+	e.Done++
+	if u.Failure != nil {
+		e.Failed++
+	}
+	t.noteElement(u)
+	if u.Failure != nil && policy == "fail_all" {
+		for _, other := range t.Units {
+			if other != u {
+				t.stop(other)
+			}
+		}
+		sc.keepResults(t)
+		failure := *u.Failure
+		t.Failure = &failure
+		t.finish()
+		return
+	}
+	i := u.Element - 1
+	switch {
+	case u.Failure == nil:
+		e.Results[i] = u.Output
+		if len(u.Writes) > 0 {
+			if e.Writes == nil {
+				e.Writes = map[int][]Write{}
+			}
+			e.Writes[i] = u.Writes
+		}
+		if u.Talk != nil {
+			if e.Talk == nil {
+				e.Talk = map[int]*TalkDelta{}
+			}
+			e.Talk[i] = u.Talk
+		}
+	case policy == "wait_all":
+		e.Results[i] = map[string]any{"error": failureData(u.Failure)}
+	}
+	if u.Failure != nil && (e.First == nil || u.Element < e.FirstAt) {
+		e.First, e.FirstAt = u.Failure, u.Element
+	}
+	t.Units = slices.DeleteFunc(t.Units, func(o *Unit) bool { return o == u })
+	if e.Done == len(e.Items) {
+		t.endEach()
+		return
+	}
+	t.moreElements()
+}
+
+// keepResults keeps the outputs of elements of a step that fails or is cut off.
+func (sc *Scope) keepResults(t *Task) {
+	if slices.ContainsFunc(t.Each.Results, func(v any) bool { return v != nil }) {
+		sc.keepPartial(t.Node, &Event{Partial: slices.Clone(t.Each.Results)})
+	}
+}
+
+// endEach makes the list of outputs.
+func (t *Task) endEach() {
+	e, sc := t.Each, t.scope
+	n := &sc.plan.nodes[t.Node]
+	if e.Failed > 0 && e.Failed == len(e.Items) && sc.plan.policyOf(t.Node) == "continue_others" {
+		sc.keepResults(t)
+		t.Failure = e.First
+		t.finish()
+		return
+	}
+	sc.Degraded = sc.Degraded || e.Failed > 0
+	t.Output = e.Results
+	for i := range e.Items {
+		t.Writes = append(t.Writes, e.Writes[i]...)
+	}
+	failure := t.checkStep(n, t.Output, &t.Writes)
+	if failure == nil && n.act == actSet {
+		failure = t.fits()
+	}
+	if failure != nil {
+		t.failFinal(failure, 1)
+		return
+	}
+	t.finish()
+}
+
+// fits checks the writes of all elements one after the other.
+func (t *Task) fits() *Failure {
+	v := t.view()
+	held := slices.Clone(v.Vals)
+	size := v.Size
+	defer func() { v.Vals, v.Size, v.env = held, size, nil }()
+	for i := range t.Writes {
+		w := &t.Writes[i]
+		if v.scope.plan.keys[w.Key].reducer == reduceReplace {
+			v.Vals[w.Key] = w.Update
+			continue
+		}
+		value, failure := v.reduce(w.Key, w.Update)
+		if failure != nil {
+			return failure
+		}
+		v.Vals[w.Key] = value
+	}
+	return t.scope.oversize(v)
+}

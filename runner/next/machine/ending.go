@@ -1,0 +1,261 @@
+// How a run begins and ends (GraphSpec §2, §11).
+
+package machine
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bind"
+)
+
+// beginRun opens the outermost scope.
+func (s *State) beginRun(e *Event) {
+	if e.Run != nil {
+		s.Run = *e.Run
+	}
+	session := s.Run.Session
+	s.Run.Session = nil
+	s.Status, s.Goal = Running, s.Run.Goal
+	if s.Run.Models != nil {
+		s.Models = *s.Run.Models
+	}
+	s.byID = map[int]*Scope{}
+	sc := s.open(s.plan, TaskID{}, nil, "", s.Run.ID)
+	s.Group, _ = s.plan.Group(e)
+	if s.Run.Held {
+		s.Pausing = true
+	}
+	sc.first(e.Input, session, e.Edit)
+	s.Run.Talk = nil
+	s.startClocks()
+}
+
+// Group names the group that a run which began with an event is in; "" when it is in
+// none.
+func (p *Plan) Group(began *Event) (string, error) {
+	if p.group == nil {
+		return "", nil
+	}
+	plain := *p
+	plain.group, plain.start = nil, p.start
+	s := plain.NewState()
+	s.Run, s.Now, s.Began, s.byID = RunInfo{ID: "group"}, began.At, began.At, map[int]*Scope{}
+	if began.Run != nil {
+		s.Run = *began.Run
+	}
+	sc := s.open(&plain, TaskID{}, nil, "", "")
+	sc.begin(began.Input, nil, began.Edit)
+	value, err := s.vm.Eval(p.group, sc.Views[0].context(&Task{scope: sc, Input: anyOf(orEmpty(sc.Input))}, p.wanted))
+	if err != nil {
+		return "", err
+	}
+	switch value := value.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return value, nil
+	}
+	return eval.Text(value), nil
+}
+
+// failureEnd is how a failure that nothing caught ends a scope.
+func failureEnd(failure *Failure) End {
+	end := End{Status: Failed, Reason: "node_failed", Failure: failure}
+	switch failure.Kind {
+	case "max_visits", "budget":
+		end.Status, end.Reason = Limit, failure.Kind
+	case "limit":
+		end.Status, end.Reason = Limit, "size"
+	case "expression", "policy", "conflict":
+		end.Reason = failure.Kind
+	}
+	return end
+}
+
+// complete ends a scope of which no branch is left, unless branches that never met
+// conflict, or the output can't be evaluated.
+func (sc *Scope) complete() {
+	if _, conflicts := sc.whole(); len(conflicts) > 0 {
+		sc.end(Failed, "conflict", sc.conflictFailure(noNode, conflicts[0]))
+		return
+	}
+	output, err := sc.output(false)
+	if err != nil {
+		sc.end(Failed, "expression", &Failure{Kind: "expression", Message: "output: " + err.Error()})
+		return
+	}
+	sc.endAs(End{Status: Completed, Reason: "end", Output: output})
+}
+
+// output evaluates `output`, or takes that of the step whose edge reached END, the last in
+// path order. With parts, a part that can't be evaluated is null.
+func (sc *Scope) output(parts bool) (any, error) {
+	output := sc.LastEnd.Output
+	if !sc.LastEnd.Set && parts {
+		output = sc.LastStep.Output
+	}
+	if sc.plan.output == nil {
+		return output, nil
+	}
+	v, _ := sc.whole()
+	t := &Task{scope: sc, Output: output, Input: anyOf(orEmpty(sc.Input)), Done: true, Step: v.Count, Node: sc.plan.start}
+	env := v.context(t, sc.plan.outUses)
+	value, err := sc.plan.output.Eval(&sc.state.vm, env)
+	if err != nil && parts {
+		sc.Degraded = true
+		return sc.plan.output.EvalParts(&sc.state.vm, env), nil
+	}
+	return value, err
+}
+
+// endBy ends a scope by a task: that one runs again when the run is resumed.
+func (sc *Scope) endBy(t *Task, status Status, reason string, failure *Failure) {
+	if sc.End == nil {
+		sc.Culprit = t
+	}
+	sc.end(status, reason, failure)
+}
+
+// violated ends a scope by a policy.
+func (sc *Scope) violated(t *Task, failure *Failure) {
+	sc.endBy(t, Failed, "policy", failure)
+}
+
+func (sc *Scope) end(status Status, reason string, failure *Failure) {
+	sc.endAs(End{Status: status, Reason: reason, Failure: failure})
+}
+
+// endAs decides the end of a scope: what runs is cut off, then finally runs.
+func (sc *Scope) endAs(end End) {
+	if sc.End != nil {
+		return
+	}
+	sc.cut()
+	sc.End = &end
+	sc.FinalNext, sc.Finals = 0, nil
+	sc.forget()
+}
+
+// cut stops everything in a scope, and in those within it, where it is: a resume goes on
+// with the same attempts.
+func (sc *Scope) cut() {
+	for _, t := range sc.atWork() {
+		if t.Done && !t.Deciding {
+			continue
+		}
+		for _, u := range t.Units {
+			t.cutUnit(u)
+		}
+		if t.Begun && !t.Done {
+			t.noteStopped()
+		}
+	}
+}
+
+func (t *Task) cutUnit(u *Unit) {
+	s := t.scope.state
+	keep := func(id int) *Scope {
+		inner := s.scope(id)
+		if inner == nil {
+			return nil
+		}
+		inner.cut()
+		inner.suspended = true
+		s.remove(inner)
+		return inner
+	}
+	if u.State == ended {
+		return
+	}
+	for _, c := range u.Called {
+		if c.Scope != 0 {
+			c.Kept, c.Scope = keep(c.Scope), 0
+		}
+	}
+	if u.Scope != 0 {
+		u.Kept = keep(u.Scope)
+		u.Scope = 0
+		u.State = queued
+		t.stopTimeout(u)
+		return
+	}
+	called, notes, questions, round := u.Called, u.Notes, u.Questions, u.Round
+	t.stop(u)
+	u.State, u.CutOff, u.Called, u.Notes, u.Round = queued, false, called, notes, round
+	u.Questions = questions
+}
+
+func (t *Task) stopTimeout(u *Unit) {
+	if u.Ends > 0 {
+		t.scope.state.command(Command{Kind: StopTimer, Timer: TaskTimer, Task: t.id(u)})
+		u.Ends = 0
+	}
+}
+
+// cancelAsked ends the run, or gives finally a last while.
+func (s *State) cancelAsked(e *Event) {
+	root := s.root()
+	if root.End != nil {
+		s.hurry()
+		return
+	}
+	s.Status, s.Reason = Running, ""
+	var failure *Failure
+	if e.Reason != "" {
+		failure = &Failure{Kind: "cancelled", Message: e.Reason}
+	}
+	root.end(Cancelled, "cancelled", failure)
+	s.hurry()
+}
+
+// conclude puts the end of the run into the state and says so.
+func (s *State) conclude() {
+	root := s.root()
+	end := root.End
+	s.Status, s.Reason, s.Failure, s.Limited = end.Status, end.Reason, end.Failure, end.Limited
+	s.Quality, s.Output, s.Idle = root.quality(), nil, true
+	if end.Status == Completed {
+		s.Output = end.Output
+	}
+	s.stopClocks()
+	s.command(Command{Kind: Finish})
+}
+
+// Setup evaluates the declarations of tools and providers of a scope, by name, as the file
+// has them. They hold secrets in the clear: they are for those who start a tool or call a
+// model, and for nobody to show or keep.
+func (sc *Scope) Setup() (tools, providers map[string]any, err error) {
+	env := map[string]any{"goal": sc.goal()}
+	sc.fixed(env)
+	if tools, err = bind.EvalFields(sc.plan.tools, &sc.state.vm, env); err != nil {
+		return nil, nil, err
+	}
+	providers, err = bind.EvalFields(sc.plan.providers, &sc.state.vm, env)
+	return tools, providers, err
+}
+
+// Path lists the nodes that ran in a scope, in path order.
+func (sc *Scope) PathNodes() []string {
+	steps := slices.Clone(sc.Steps)
+	if c := sc.Culprit; c != nil && !c.Refused && c.Done {
+		steps = append(steps, PathStep{c.Node, c.Rank, c.Order})
+	}
+	for _, t := range sc.Gone {
+		if t.Done && t != sc.Culprit && !t.Refused {
+			steps = append(steps, PathStep{t.Node, t.Rank, t.Order})
+		}
+	}
+	slices.SortStableFunc(steps, func(a, b PathStep) int { return comparePath(a.Rank, a.Order, b.Rank, b.Order) })
+	out := make([]string, len(steps))
+	for i, step := range steps {
+		out[i] = sc.plan.nodes[step.Node].id
+	}
+	return out
+}
+
+// Values is the state of a scope as a new map: that of all its steps.
+func (sc *Scope) Values() map[string]any {
+	v, _ := sc.whole()
+	return v.values()
+}

@@ -1,0 +1,110 @@
+// The nodes of `finally` (GraphSpec §2): when the end of a scope is decided, they run one
+// after the other. Nothing limits them, and they lead nowhere.
+
+package machine
+
+import (
+	"time"
+
+	"github.com/graphrun/graphrun/eval"
+)
+
+// finallyGrace is how long the nodes of finally may take, all together, once the run has
+// been cancelled.
+const finallyGrace = 5 * time.Second
+
+// FinallyEnd is what a node of finally came to.
+type FinallyEnd struct {
+	Node  string `json:"node"`
+	Visit int    `json:"visit,omitempty"`
+	// Skipped says that the time of a cancelled run was up before it began.
+	Skipped bool `json:"skipped,omitempty"`
+	// Failure is nil after a success.
+	Failure *Failure `json:"failure,omitempty"`
+}
+
+// nextFinal runs the next node of finally; after the last one the scope closes.
+func (sc *Scope) nextFinal() {
+	s := sc.state
+	if s.Grace == graceOver {
+		for ; sc.FinalNext < len(sc.plan.finally); sc.FinalNext++ {
+			sc.Finals = append(sc.Finals, FinallyEnd{Node: sc.plan.nodes[sc.plan.finally[sc.FinalNext]].id, Skipped: true})
+		}
+	}
+	if sc.FinalNext == len(sc.plan.finally) {
+		sc.close()
+		return
+	}
+	v := sc.finalView()
+	t := &Task{
+		Node: sc.plan.finally[sc.FinalNext], View: v.ID, Rank: 1, Final: true, Cause: sc.End.Failure, Inputs: map[string]any{},
+		Input: map[string]any{
+			"status": string(sc.End.Status), "reason": sc.End.Reason, "error": failureData(sc.End.Failure), "output": sc.End.Output,
+		},
+	}
+	for _, step := range sc.Steps {
+		t.Rank = max(t.Rank, step.Rank+1)
+	}
+	s.Numbers.Task++
+	t.ID, t.scope = s.Numbers.Task, sc
+	sc.FinalNext++
+	sc.Final = t
+	s.makeReady(ready{t, nil})
+}
+
+// finalView is the view of finally: that of all steps, which a resume forgets again.
+func (sc *Scope) finalView() *View {
+	if sc.FinalView != 0 {
+		return sc.view(sc.FinalView)
+	}
+	whole, _ := sc.whole()
+	v := sc.newView(sc.Views[0])
+	v.Vals, v.Visits, v.Succeeded, v.Mem = whole.Vals, whole.Visits, whole.Succeeded, whole.Mem
+	v.Count, v.Thread, v.Size = whole.Count, whole.Thread, whole.Size
+	v.Whole, v.refs = true, 1
+	sc.FinalView = v.ID
+	return v
+}
+
+// finalEnded takes what a node of finally came to.
+func (sc *Scope) finalEnded(t *Task) {
+	t.view().apply(t)
+	sc.Final = nil
+	sc.Finals = append(sc.Finals, FinallyEnd{Node: sc.plan.nodes[t.Node].id, Visit: t.Visit, Failure: t.Failure})
+}
+
+// untidy reports whether a node of finally failed or was skipped.
+func (sc *Scope) untidy() bool {
+	for _, end := range sc.Finals {
+		if end.Failure != nil || end.Skipped {
+			return true
+		}
+	}
+	return false
+}
+
+// hurry gives the nodes of finally a last while: the run is being cancelled.
+func (s *State) hurry() {
+	if s.Grace == 0 {
+		s.Grace = graceRuns
+		s.command(Command{Kind: StartTimer, Timer: GraceTimer, For: finallyGrace})
+	}
+}
+
+// graceOver stops what is left of finally.
+func (s *State) graceOver() {
+	root := s.root()
+	if root.End == nil || s.Grace != graceRuns {
+		return
+	}
+	s.Grace = graceOver
+	if t := root.Final; t != nil {
+		attempt := t.attempt()
+		for _, u := range t.Units {
+			t.stop(u)
+		}
+		t.failFinal(&Failure{
+			Kind: "cancelled", Message: "the " + eval.DurationText(finallyGrace) + " that finally has after a cancellation were up",
+		}, attempt)
+	}
+}

@@ -1,0 +1,146 @@
+// What the edges of a graph tell: who can reach whom, and where branches meet (§7).
+
+package machine
+
+import (
+	"slices"
+	"strconv"
+)
+
+// nodeSet is a set of nodes by index.
+type nodeSet []uint64
+
+func (set nodeSet) has(node int) bool { return node >= 0 && set[node/64]&(1<<(node%64)) != 0 }
+
+func (set nodeSet) add(node int) { set[node/64] |= 1 << (node % 64) }
+
+type reachKey struct {
+	plan      *Plan
+	to, avoid int
+}
+
+// reaches reports whether a way of one edge or more leads from a node to another without
+// passing a third.
+func (sc *Scope) reaches(from, to, avoid int) bool {
+	s := sc.state
+	key := reachKey{sc.plan, to, avoid}
+	set, ok := s.reach[key]
+	if !ok {
+		set = sc.plan.leadingTo(to, avoid)
+		if s.reach == nil {
+			s.reach = map[reachKey]nodeSet{}
+		}
+		s.reach[key] = set
+	}
+	return set.has(from)
+}
+
+// leadingTo are the nodes from which a way leads to one without passing another.
+func (p *Plan) leadingTo(to, avoid int) nodeSet {
+	out := make(nodeSet, len(p.nodes)/64+1)
+	if to == endNode {
+		to = len(p.nodes)
+	}
+	todo := []int{to}
+	for len(todo) > 0 {
+		at := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, from := range p.sources[at] {
+			if out.has(from) {
+				continue
+			}
+			out.add(from)
+			if from != avoid {
+				todo = append(todo, from)
+			}
+		}
+	}
+	return out
+}
+
+// implicitJoin is the first node that all branches of a fan-out can reach without failure
+// edges, or noNode. A node with a `join` that comes first needs no implicit one.
+func (sc *Scope) implicitJoin(source int, targets []int) int {
+	p, s := sc.plan, sc.state
+	begin := slices.DeleteFunc(slices.Clone(targets), func(to int) bool { return to == endNode })
+	if len(begin) < 2 || p.joinsOf(source) != "auto" {
+		return noNode
+	}
+	key := sc.Graph + "\x00" + strconv.Itoa(source)
+	for _, to := range begin {
+		key += " " + strconv.Itoa(to)
+	}
+	if at, ok := s.meets[key]; ok {
+		return at
+	}
+	most := make([]int, len(p.nodes)) // by node; -1: some branch can't reach it
+	for _, from := range begin {
+		if from == source {
+			return noNode
+		}
+		for i, d := range p.distances(from, source) {
+			if d < 0 {
+				most[i] = -1
+			} else if most[i] >= 0 {
+				most[i] = max(most[i], d)
+			}
+		}
+	}
+	best := noNode
+	for i, d := range most {
+		switch {
+		case d < 0 || i == source:
+		case best == noNode, d < most[best], d == most[best] && p.nodes[i].joins && !p.nodes[best].joins:
+			best = i
+		}
+	}
+	if best != noNode && p.nodes[best].joins {
+		best = noNode
+	}
+	if s.meets == nil {
+		s.meets = map[string]int{}
+	}
+	s.meets[key] = best
+	return best
+}
+
+// distances are the fewest edges from a node to each, failure edges apart, without passing
+// another one; -1: there is no way.
+func (p *Plan) distances(from, avoid int) []int {
+	out := make([]int, len(p.nodes))
+	for i := range out {
+		out[i] = -1
+	}
+	out[from] = 0
+	todo := []int{from}
+	for len(todo) > 0 {
+		at := todo[0]
+		todo = todo[1:]
+		if at == avoid {
+			continue
+		}
+		for _, to := range p.nodes[at].sound {
+			if out[to] < 0 {
+				out[to] = out[at] + 1
+				todo = append(todo, to)
+			}
+		}
+	}
+	return out
+}
+
+// joinsOf says how the branches of a node's fan-out join: explicit or auto.
+func (p *Plan) joinsOf(node int) string {
+	if own := p.Graph.Nodes[node].Parallel; own != nil && own.Join != "" {
+		return own.Join
+	}
+	return p.join
+}
+
+// policyOf is what a failing branch of a node's fan-out does.
+func (p *Plan) policyOf(node int) string {
+	if own := p.Graph.Nodes[node].Parallel; own != nil && own.OnFailure != "" {
+		return own.OnFailure
+	}
+	return p.Graph.Parallel.OnFailure
+}

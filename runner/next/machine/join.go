@@ -1,0 +1,470 @@
+// Joins: barriers where branches meet (GraphSpec §7).
+
+package machine
+
+import (
+	"slices"
+)
+
+// fireJoins lets one join run, fail or be dropped, if one may.
+func (s *State) fireJoins() bool {
+	if !s.waits {
+		return false
+	}
+	any := false
+	for _, sc := range s.Scopes {
+		if sc.End != nil {
+			continue
+		}
+		if sc.fireJoin() {
+			return true
+		}
+		any = any || sc.failsAnyDeserted() || slices.ContainsFunc(sc.Tasks, func(t *Task) bool { return t.Waits })
+	}
+	s.waits = any
+	return false
+}
+
+func (sc *Scope) failsAnyDeserted() bool { return sc.plan.failsDeserted && len(sc.Bends) > 0 }
+
+func (sc *Scope) fireJoin() bool {
+	var waits []*Task
+	for _, t := range sc.Tasks {
+		if t.Waits {
+			waits = append(waits, t)
+		}
+	}
+	slices.SortStableFunc(waits, func(a, b *Task) int { return a.Node - b.Node })
+	for _, w := range waits {
+		if q := sc.plan.nodes[w.Node].quorum; q > 0 {
+			if group := sc.group(w, waits); len(group) >= q {
+				sc.join(group, nil)
+				return true
+			}
+		}
+	}
+	for _, w := range waits {
+		if sc.isBlocked(w) {
+			continue
+		}
+		group := sc.group(w, waits)
+		if !slices.ContainsFunc(group, sc.isBlocked) {
+			sc.decideJoin(group)
+			return true
+		}
+	}
+	if len(waits) > 0 && len(waits) == len(sc.Tasks) {
+		sc.decideJoin(sc.group(waits[0], waits)) // all wait for each other: the first in the file runs
+		return true
+	}
+	return sc.failDeserted()
+}
+
+// isBlocked reports whether somebody may still come to the join where a task waits.
+func (sc *Scope) isBlocked(w *Task) bool {
+	blocks := func(o *Task) bool { return !o.gone && (!o.Waits || o.Node != w.Node) && sc.mayComeTo(o, w) }
+	if w.blocker != nil && blocks(w.blocker) {
+		return true
+	}
+	w.blocker = nil
+	for _, o := range sc.Tasks {
+		if blocks(o) {
+			w.blocker = o
+			return true
+		}
+	}
+	return false
+}
+
+// mayComeTo reports whether a task can still reach the node where another waits for it.
+func (sc *Scope) mayComeTo(o, w *Task) bool {
+	f := sc.awaits(w, o.Place)
+	return f != 0 && sc.reaches(o.Node, w.Node, sc.fan(f).Source)
+}
+
+func (sc *Scope) mayComeToAny(o *Task, group []*Task) bool {
+	return slices.ContainsFunc(group, func(w *Task) bool { return sc.mayComeTo(o, w) })
+}
+
+// implicitFor is the outermost fan-out that the task's node joins without saying so; 0:
+// there is none.
+func (sc *Scope) implicitFor(t *Task) int {
+	for _, lane := range t.Place {
+		if sc.fan(lane.Fan).Implicit == t.Node && !slices.Contains(t.Joined, lane.Fan) {
+			return lane.Fan
+		}
+	}
+	return 0
+}
+
+// awaits is the fan-out that a waiting task shares with a branch that it waits for at its
+// node; 0: it does not wait for that one. At an implicit join the branches must be of the
+// fan-out that it joins.
+func (sc *Scope) awaits(w *Task, other []Lane) int {
+	f := shared(w.Place, other)
+	if f == 0 || sc.plan.nodes[w.Node].joins {
+		return f
+	}
+	outer := sc.implicitFor(w)
+	for _, lane := range w.Place {
+		if lane.Fan == outer && outer != 0 {
+			return f
+		}
+		if lane.Fan == f {
+			break
+		}
+	}
+	return 0
+}
+
+// group are the tasks that wait together with one, in declaration order.
+func (sc *Scope) group(w *Task, waits []*Task) []*Task {
+	group, rest := []*Task{w}, []*Task{}
+	for _, t := range waits {
+		if t != w && t.Node == w.Node {
+			rest = append(rest, t)
+		}
+	}
+	for i := 0; i < len(group); i++ {
+		left := rest[:0]
+		for _, t := range rest {
+			if sc.awaits(group[i], t.Place) != 0 || sc.awaits(t, group[i].Place) != 0 {
+				group = append(group, t)
+			} else {
+				left = append(left, t)
+			}
+		}
+		rest = left
+	}
+	slices.SortStableFunc(group, func(a, b *Task) int { return slices.Compare(a.Order, b.Order) })
+	return group
+}
+
+// decideJoin runs a join to which nobody may come any more, or does what on_bypass says.
+func (sc *Scope) decideJoin(group []*Task) {
+	n := &sc.plan.nodes[group[0].Node]
+	if n.quorum == 0 && !sc.isBypassed(group) || n.quorum > 0 && len(group) >= n.quorum {
+		sc.join(group, nil)
+		return
+	}
+	sc.Degraded = true
+	switch n.onBypass {
+	case "continue":
+		sc.join(group, nil)
+	case "fail":
+		sc.join(group, sc.bypassFailure(group[0].Node))
+	default:
+		sc.noteDropped(group)
+		for _, t := range group {
+			sc.drop(t)
+			t.Waits = false
+			sc.Ended = append(sc.Ended, t)
+		}
+	}
+}
+
+func (sc *Scope) bypassFailure(node int) *Failure {
+	id := sc.plan.nodes[node].id
+	return &Failure{Kind: "bypassed", Node: id, Message: "a branch took a failure edge past the join " + id}
+}
+
+// isBypassed reports whether a branch that a group waited for took a failure edge and did
+// not come.
+func (sc *Scope) isBypassed(group []*Task) bool {
+	for _, b := range sc.Bends {
+		if slices.ContainsFunc(group, func(w *Task) bool { return sc.passed(w, b.Task) }) {
+			continue
+		}
+		for _, w := range group {
+			f := sc.awaits(w, b.Place)
+			if f == 0 || slices.Contains(w.Joined, f) || slices.Contains(b.Joined, f) || !sc.reaches(b.Node, w.Node, sc.fan(f).Source) {
+				continue
+			}
+			own := laneOn(b.Place, f)
+			if !slices.ContainsFunc(group, func(o *Task) bool { return laneOn(o.Place, f) == own }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// passed reports whether a step, by its task, is in the past of a task since the split.
+func (sc *Scope) passed(t *Task, step int) bool {
+	for v := t.view(); v.Base != 0; v = sc.view(v.Base) {
+		if slices.ContainsFunc(v.Done, func(d *Done) bool { return d.Task == step }) {
+			return true
+		}
+	}
+	return false
+}
+
+// join merges those that arrived, and those that failed or were cancelled on their way,
+// into one task.
+func (sc *Scope) join(group []*Task, preset *Failure) {
+	n := &sc.plan.nodes[group[0].Node]
+	if n.quorum > 0 {
+		for _, o := range slices.Clone(sc.Tasks) {
+			if !slices.Contains(group, o) && sc.mayComeToAny(o, group) {
+				sc.kill(o)
+			}
+		}
+	}
+	var lost []*Task
+	for _, g := range sc.Gone {
+		if sc.mayComeToAny(g, group) || g.Waits && g.Node == group[0].Node && slices.ContainsFunc(group, func(w *Task) bool { return sc.awaits(w, g.Place) != 0 }) {
+			lost = append(lost, g)
+		}
+	}
+	for _, t := range group {
+		lost = append(lost, t.Carried...)
+	}
+	slices.SortStableFunc(lost, func(a, b *Task) int { return slices.Compare(a.Order, b.Order) })
+	first := group[0]
+	t := &Task{
+		Node: first.Node, Order: first.Order, Place: sc.placeBehind(group), Joined: slices.Clone(first.Joined),
+		From: first.From, Input: first.Input, Cause: first.Cause, Preset: preset,
+	}
+	for _, m := range group {
+		for _, lane := range m.Place {
+			if !slices.Contains(t.Joined, lane.Fan) && (sc.joinsBranchesOf(sc.fan(lane.Fan), first.Node) || sc.parts(group, lane.Fan)) {
+				t.Joined = append(t.Joined, lane.Fan)
+			}
+		}
+		for _, lane := range m.Lanes {
+			if !slices.Contains(t.Lanes, lane) {
+				t.Lanes = append(t.Lanes, lane)
+			}
+		}
+		sc.markDecided(m.Place, first.Node)
+	}
+	for _, m := range slices.Concat(group, lost) {
+		t.Rank = max(t.Rank, m.pastRank()+1)
+	}
+	sc.inputs(t, group, lost)
+	view, conflicts := sc.merge(group, lost)
+	view.refs++
+	for _, m := range group {
+		sc.drop(m)
+		sc.release(m.view())
+	}
+	if settled := sc.settle(view); settled != view {
+		view = settled
+		view.refs++
+	}
+	t.View = view.ID
+	t.Place = slices.DeleteFunc(slices.Clone(t.Place), func(l Lane) bool { return sc.fan(l.Fan) == nil })
+	t.Lanes = slices.DeleteFunc(t.Lanes, func(l Lane) bool { return sc.fan(l.Fan) == nil })
+	t.Joined = slices.DeleteFunc(t.Joined, func(f int) bool { return sc.fan(f) == nil })
+	sc.addTask(t)
+	if t.Settled = conflicts; len(conflicts) > 0 && preset == nil {
+		t.Preset = sc.conflictFailure(first.Node, conflicts[0])
+	}
+	sc.state.makeReady(ready{t, nil})
+}
+
+// pastRank is the highest rank in the past of a task.
+func (t *Task) pastRank() int {
+	if t.Done {
+		return t.Rank
+	}
+	return t.Rank - 1
+}
+
+// parts reports whether members of a group stand on different branches of a fan-out.
+func (sc *Scope) parts(group []*Task, fan int) bool {
+	own := laneOn(group[0].Place, fan)
+	return slices.ContainsFunc(group, func(m *Task) bool { return laneOn(m.Place, fan) != own })
+}
+
+// joinsBranchesOf reports whether a node is a join of a fan-out: the implicit one, or a
+// `join` that two of its branches can reach.
+func (sc *Scope) joinsBranchesOf(f *Fan, node int) bool {
+	if !sc.plan.nodes[node].joins {
+		return f.Implicit == node
+	}
+	count := 0
+	for _, b := range f.Branch {
+		if b.First == node || b.First >= 0 && sc.reaches(b.First, node, f.Source) {
+			if count++; count == 2 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// placeBehind is where a joined task stands: outside of the fan-out if all its branches
+// met, else on the first of those that did.
+func (sc *Scope) placeBehind(group []*Task) []Lane {
+	place := group[0].Place
+	if len(group) == 1 {
+		return place
+	}
+	k := 0
+	same := func() bool {
+		return k < len(place) && !slices.ContainsFunc(group, func(g *Task) bool { return len(g.Place) <= k || g.Place[k] != place[k] })
+	}
+	for same() {
+		k++
+	}
+	if k >= len(place) {
+		return place
+	}
+	lanes := map[int]bool{}
+	for _, g := range group {
+		if len(g.Place) > k {
+			lanes[g.Place[k].Lane] = true
+		}
+	}
+	if len(lanes) == len(sc.fan(place[k].Fan).Branch) {
+		return place[:k]
+	}
+	return place[:k+1]
+}
+
+// inputs gives a joined task what came along each edge, and the results of its branches.
+func (sc *Scope) inputs(t *Task, group, lost []*Task) {
+	came := slices.DeleteFunc(slices.Clone(group), func(m *Task) bool { return m.From == nil })
+	slices.SortStableFunc(came, func(a, b *Task) int {
+		return comparePath(a.From.Rank, a.From.Order, b.From.Rank, b.From.Order)
+	})
+	t.Inputs, t.Branches = map[string]any{}, map[string]any{}
+	lists := map[string][]any{}
+	for _, m := range came {
+		id := sc.plan.nodes[m.From.Node].id
+		lists[id] = append(lists[id], m.Input)
+		t.Inputs[id] = m.Input
+		if !m.From.Failed && (len(group) > 1 || sc.plan.nodes[t.Node].joins) {
+			t.Branches[id] = map[string]any{"output": m.From.Output}
+		}
+	}
+	for id, list := range lists { //lint:ignore mapiter the result is a map
+		if len(list) > 1 {
+			t.Inputs[id] = list
+		}
+	}
+	if len(came) > 1 {
+		t.Met, t.Cause = true, nil
+	}
+	for _, l := range lost {
+		if l.Lost == nil {
+			continue
+		}
+		if _, ok := t.Branches[l.Lost.Node]; !ok {
+			t.Branches[l.Lost.Node] = map[string]any{"error": failureData(l.Lost)}
+		}
+	}
+}
+
+// conflictFailure is that of a join, or of the scope where node is noNode.
+func (sc *Scope) conflictFailure(node int, c Conflict) *Failure {
+	f := &Failure{Kind: "conflict", Message: "branches wrote different values to state key \"" + sc.plan.keys[c.Key].name + "\" (parallel.conflict is error)"}
+	if fan := sc.fan(c.Fan); fan != nil {
+		f.Message = "branches of node \"" + sc.plan.nodes[fan.Source].id + "\" wrote different values to state key \"" + sc.plan.keys[c.Key].name + "\" (parallel.conflict is error)"
+	}
+	if node >= 0 {
+		f.Node = sc.plan.nodes[node].id
+	}
+	return f
+}
+
+func (sc *Scope) markDecided(place []Lane, node int) {
+	if !sc.plan.failsDeserted {
+		return
+	}
+	for _, lane := range place {
+		if d := (Desertion{lane.Fan, node}); !slices.Contains(sc.Decided, d) {
+			sc.Decided = append(sc.Decided, d)
+		}
+	}
+}
+
+// failDeserted fails a join with `on_bypass: fail` to which nobody came, because branches
+// took failure edges.
+func (sc *Scope) failDeserted() bool {
+	if !sc.failsAnyDeserted() {
+		return false
+	}
+	bends := slices.Clone(sc.Bends)
+	slices.SortFunc(bends, func(a, b *Bend) int { return comparePath(a.Rank, a.Order, b.Rank, b.Order) })
+	for node := range sc.plan.nodes {
+		if !sc.plan.nodes[node].joins || sc.plan.nodes[node].onBypass != "fail" {
+			continue
+		}
+		for _, b := range bends {
+			f := sc.deserted(b, node)
+			if f == nil {
+				continue
+			}
+			sc.Degraded = true
+			sc.markDecided(b.Place, node)
+			t := sc.behindSplit(f, node)
+			t.Order = append(slices.Clone(b.Order), -1)
+			t.Lanes = append(slices.Clone(b.Lanes), Lane{f.ID, -1}) // on none of the branches
+			t.Preset = sc.bypassFailure(node)
+			sc.addTask(t)
+			sc.state.makeReady(ready{t, nil})
+			return true
+		}
+	}
+	return false
+}
+
+// behindSplit is a task at a node with the past of a fan-out's split.
+func (sc *Scope) behindSplit(f *Fan, node int) *Task {
+	v := sc.newView(sc.view(f.View))
+	v.refs++
+	return &Task{
+		Node: node, View: v.ID, Rank: f.Rank + 1, Order: f.Order, Place: f.Place, Joined: f.Joined,
+		Lanes: slices.Clone(f.Lanes), Inputs: map[string]any{}, Branches: map[string]any{},
+	}
+}
+
+// deserted is the outermost fan-out of a detour for which nobody came to a join, nor can
+// any more; nil: there is none.
+func (sc *Scope) deserted(b *Bend, node int) *Fan {
+	if slices.ContainsFunc(b.Place, func(l Lane) bool { return slices.Contains(sc.Decided, Desertion{l.Fan, node}) }) ||
+		slices.ContainsFunc(sc.Tasks, func(o *Task) bool { return sc.couldCome(o, b, node) }) {
+		return nil
+	}
+	for _, lane := range b.Place {
+		f := sc.fan(lane.Fan)
+		if !slices.Contains(b.Joined, lane.Fan) && sc.joinsBranchesOf(f, node) && sc.directly(b.Node, node, f) {
+			return f
+		}
+	}
+	return nil
+}
+
+// couldCome reports whether a task may reach a join that a detour left.
+func (sc *Scope) couldCome(o *Task, b *Bend, node int) bool {
+	for _, lane := range b.Place {
+		if (sc.passed(o, b.Task) || laneOn(o.Place, lane.Fan) >= 0) && (o.Node == node || sc.reaches(o.Node, node, sc.fan(lane.Fan).Source)) {
+			return true
+		}
+	}
+	return false
+}
+
+// directly reports whether a way leads to a join that passes no other join.
+func (sc *Scope) directly(from, to int, f *Fan) bool {
+	seen, todo := map[int]bool{}, []int{from}
+	for len(todo) > 0 {
+		at := todo[0]
+		todo = todo[1:]
+		for _, next := range sc.plan.nodes[at].targets {
+			if seen[next] || next == f.Source {
+				continue
+			}
+			seen[next] = true
+			if next == to {
+				return true
+			}
+			if !sc.plan.nodes[next].joins && f.Implicit != next {
+				todo = append(todo, next)
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,186 @@
+// Notes: what a watcher of a run is told. They are derived from the events, never read
+// back, and only taken when somebody watches.
+
+package machine
+
+import (
+	"cmp"
+	"slices"
+)
+
+// NoteKind says what a note tells. The zero value is unset.
+type NoteKind uint8
+
+// The kinds of notes.
+const (
+	NoteNodeStarted NoteKind = iota + 1
+	NoteNodeRetrying
+	NoteNodeCompleted
+	NoteNodeFailed
+	// NoteNodeEmitted tells the values of a node's emit.
+	NoteNodeEmitted
+	// NoteElementEnded tells that an element of a node with each has ended for good.
+	NoteElementEnded
+	// NoteAsked tells a question when it is first asked.
+	NoteAsked
+	// NoteAnswered tells that one was answered. By is "timeout" when nobody did in time.
+	NoteAnswered
+	// NoteJoinDropped tells that the branches that wait at a join end, because others
+	// bypass it.
+	NoteJoinDropped
+	NoteEdgesResolved
+	NoteStateUpdated
+)
+
+// Note is one thing to tell. Which fields are set depends on Kind.
+type Note struct {
+	Kind NoteKind
+	Place
+	Task     TaskID
+	NodeKind string
+	// Step is the number of the execution in its past; 0: it is none.
+	Step  int
+	Began int64
+	// Finally says that the node runs in finally.
+	Finally bool
+	// Cached and Skipped say how an execution completed.
+	Cached, Skipped bool
+	Output          any
+	Failure         *Failure
+	// Stopped says that the execution was cut off: the end of the run did so, or others.
+	Stopped bool
+	Retry   *RetryNote
+	Element *ElementNote
+	// Question is what is asked or was answered; Answer and By belong to NoteAnswered.
+	Question *Question
+	Answer   any
+	By       string
+	// Targets are the nodes that edges lead to; Candidates spell out every edge.
+	Targets    []string
+	Candidates []Candidate
+	// Delta are the state keys that a step changed, with the values that its branch sees,
+	// sorted by name.
+	Delta []KeyValue
+}
+
+// ElementNote says which element has ended, from 0, and how far the node is.
+type ElementNote struct {
+	Index               int
+	Item                any
+	Done, Failed, Total int
+}
+
+// Notes returns what the last Apply noted. The slice is valid until the next Apply.
+func (s *State) Notes() []Note { return s.notes }
+
+// Confided returns what nodes have given to secret keys in the last Apply, also what the
+// keys can't hold. It is valid until the next Apply.
+func (s *State) Confided() []any { return s.confided }
+
+// note adds a note about a task, to be filled in; nil when nobody watches.
+func (s *State) note(kind NoteKind, t *Task) *Note {
+	if !s.Watched {
+		return nil
+	}
+	s.notes = append(s.notes, Note{
+		Kind: kind, Place: t.place(), Task: TaskID{Task: t.ID, Attempt: t.attempt()}, NodeKind: t.scope.plan.nodes[t.Node].kind,
+		Step: t.Step, Began: t.At, Finally: t.Final,
+	})
+	n := &s.notes[len(s.notes)-1]
+	if t.Refused {
+		n.Step = 0
+	}
+	return n
+}
+
+// noteEnd tells how an execution has ended.
+func (t *Task) noteEnd() {
+	s := t.scope.state
+	if t.Failure != nil {
+		if n := s.note(NoteNodeFailed, t); n != nil {
+			n.Failure = t.Failure
+		}
+		return
+	}
+	if n := s.note(NoteNodeCompleted, t); n != nil {
+		n.Output, n.Cached, n.Skipped = t.Output, t.Cached, t.Skipped
+	}
+}
+
+// noteStopped tells that an execution was cut off.
+func (t *Task) noteStopped() {
+	if n := t.scope.state.note(NoteNodeFailed, t); n != nil {
+		n.Stopped = true
+		n.Failure = &Failure{Kind: "cancelled", Message: "it was cut off", Node: n.Node, Attempt: n.Task.Attempt}
+	}
+}
+
+func (t *Task) noteEmitted(values map[string]any) {
+	if n := t.scope.state.note(NoteNodeEmitted, t); n != nil {
+		n.Output = values
+	}
+}
+
+func (t *Task) noteRetry(failure *Failure, retry RetryNote) {
+	if n := t.scope.state.note(NoteNodeRetrying, t); n != nil {
+		n.Failure, n.Retry = failure, &retry
+	}
+}
+
+func (t *Task) noteElement(u *Unit) {
+	if n := t.scope.state.note(NoteElementEnded, t); n != nil {
+		e := t.Each
+		n.Task, n.Failure = t.id(u), u.Failure
+		n.Element = &ElementNote{Index: u.Element - 1, Item: e.Items[u.Element-1], Done: e.Done, Failed: e.Failed, Total: len(e.Items)}
+	}
+}
+
+func (t *Task) noteAsked(u *Unit, q *Asked) {
+	if n := t.scope.state.note(NoteAsked, t); n != nil {
+		n.Task, n.Question = t.id(u), t.question(u, q)
+	}
+}
+
+func (t *Task) noteAnswered(u *Unit, q *Asked, by string) {
+	if n := t.scope.state.note(NoteAnswered, t); n != nil {
+		n.Task, n.Question, n.Answer, n.By = t.id(u), t.question(u, q), q.Answer, by
+	}
+}
+
+func (sc *Scope) noteDropped(group []*Task) {
+	if n := sc.state.note(NoteJoinDropped, group[0]); n != nil {
+		n.Failure = sc.bypassFailure(group[0].Node)
+	}
+}
+
+// noteUpdates tells which keys a step changed.
+func (s *State) noteUpdates(t *Task) {
+	if !s.Watched || len(t.Writes) == 0 {
+		return
+	}
+	n := s.note(NoteStateUpdated, t)
+	v, p := t.view(), t.scope.plan
+	for i := range t.Writes {
+		name := p.keys[t.Writes[i].Key].name
+		if !slices.ContainsFunc(n.Delta, func(kv KeyValue) bool { return kv.Key == name }) {
+			n.Delta = append(n.Delta, KeyValue{name, v.value(t.Writes[i].Key)})
+		}
+	}
+	slices.SortFunc(n.Delta, func(a, b KeyValue) int { return cmp.Compare(a.Key, b.Key) })
+}
+
+// noteRouted tells which edges fired after a step, and why.
+func (t *Task) noteRouted(n *node, out routed) {
+	if out.end != nil && out.end.Status != Stuck {
+		return
+	}
+	note := t.scope.state.note(NoteEdgesResolved, t)
+	if note == nil {
+		return
+	}
+	note.Failure, note.Output, note.Skipped = t.Failure, t.Output, t.Skipped
+	note.Candidates = t.candidates(n, out, false)
+	for _, to := range out.targets {
+		note.Targets = append(note.Targets, t.scope.plan.targetName(to.to))
+	}
+}

@@ -1,0 +1,66 @@
+// Keys that are read once: back to their defaults after the model node that read them
+// (GraphSpec §3).
+
+package machine
+
+import (
+	"slices"
+
+	"github.com/graphrun/graphrun/eval"
+	"github.com/graphrun/graphrun/internal/bind"
+)
+
+// onceKeys are the keys declared `once` that a model node's own expressions read.
+func (b *builder) onceKeys(bound *bind.Node) []int {
+	var out []int
+	take := func(i int) {
+		if b.plan.keys[i].decl.Once && !slices.Contains(out, i) {
+			out = append(out, i)
+		}
+	}
+	read := func(r eval.Read) {
+		path := r.Path
+		if len(path) > 1 && path[0] == "state" {
+			path = path[1:]
+		}
+		if len(path) == 0 || path[0] == "state" {
+			for i := range b.plan.keys {
+				take(i)
+			}
+		} else if i, ok := b.plan.keyOf[path[0]]; ok {
+			take(i)
+		}
+	}
+	for _, fields := range [][]bind.Field{bound.Config, bound.Before} {
+		for i := range fields {
+			fields[i].Value.Reads(read)
+		}
+	}
+	if bound.Each != nil {
+		for _, r := range bound.Each.Reads() {
+			read(r)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// forgetOnce puts the keys that a model node has read back to their defaults, before what
+// it writes: these are writes of the step.
+func (t *Task) forgetOnce(v *View) {
+	if t.Failure != nil || t.Skipped {
+		return
+	}
+	p := t.scope.plan
+	var back []Write
+	for _, key := range p.nodes[t.Node].talk.once {
+		if p.initial[key] == absent {
+			back = append(back, Write{Key: key, Absent: true})
+		} else if v.Vals[key] != nil {
+			back = append(back, Write{Key: key, Update: p.initial[key], Reset: true})
+		}
+	}
+	if len(back) > 0 {
+		t.Writes = append(back, t.Writes...)
+	}
+}

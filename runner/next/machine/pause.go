@@ -1,0 +1,348 @@
+// Pauses: breakpoints, and runs that rest; how a run goes on (GraphSpec §5).
+
+package machine
+
+import (
+	"slices"
+)
+
+// stops reports whether a breakpoint stops a task, before or after its node; each stops a
+// task once. The run is to pause then.
+func (t *Task) stops(phase string) bool {
+	s, sc := t.scope.state, t.scope
+	place := t.place()
+	path := place.Path()
+	g := sc.plan.Graph
+	own, names := g.PauseBefore, s.Run.PauseBefore
+	if phase == "after" {
+		own, names = g.PauseAfter, s.Run.PauseAfter
+	}
+	found := slices.Contains(names, path)
+	for _, name := range own {
+		found = found || name.Value == place.Node
+	}
+	if !found || slices.Contains(t.Passed, phase) {
+		return false
+	}
+	t.Passed = append(t.Passed, phase)
+	s.Pausing = true
+	s.PausedAt = append(s.PausedAt, Stop{phase, path})
+	return true
+}
+
+// rest says how the run stands when nothing moves without another event: at work, paused,
+// or waiting for people alone.
+func (s *State) rest() {
+	working, asks := false, false
+	for _, sc := range s.Scopes {
+		working = working || sc.isStopping()
+		for _, t := range sc.atWork() {
+			working = working || t.Deciding
+			for _, u := range t.Units {
+				switch {
+				case u.State == asking:
+					asks = true
+				case u.State == running && (u.Scope != 0 || u.hasOpenCall()):
+				case u.State == running:
+					working = true
+				case u.State == waiting || u.State == delayed:
+					working = working || !s.Pausing
+				case u.State == queued && u.Begun && !s.Pausing:
+					working = true
+				}
+			}
+		}
+	}
+	switch {
+	case working:
+		s.wake()
+	case s.Pausing:
+		reason := "pause"
+		if s.Run.Held {
+			reason = "concurrency"
+		}
+		s.pause(reason)
+	case asks:
+		s.pause("human")
+	}
+}
+
+func (u *Unit) hasOpenCall() bool {
+	return slices.ContainsFunc(u.Called, func(c *Called) bool { return c.Scope != 0 })
+}
+
+// pause stops the clocks of the run until it is resumed, or its questions are answered.
+func (s *State) pause(reason string) {
+	if s.Status == Paused {
+		s.Reason = reason
+		return
+	}
+	s.Status, s.Reason = Paused, reason
+	if !s.Idle {
+		s.Idle = true
+		s.stopClocks()
+	}
+	s.command(Command{Kind: Pause})
+}
+
+// wake starts the clocks of a run that rested.
+func (s *State) wake() {
+	if s.Status == Paused {
+		s.Status, s.Reason = Running, ""
+	}
+	if s.Idle {
+		s.Idle = false
+		s.startClocks()
+	}
+}
+
+// resume goes on with a run that paused, did not complete, or lost its driver.
+func (s *State) resume(e *Event) {
+	if s.Status == Completed {
+		return
+	}
+	ended := s.Ended()
+	if e.Run != nil {
+		s.change(e.Run)
+	}
+	s.Status, s.Reason, s.Pausing, s.PausedAt, s.Grace = Running, "", false, nil, 0
+	s.Run.Held = false
+	s.Stopping, s.ready = nil, nil
+	root := s.root()
+	for name, value := range e.Edit { //lint:ignore mapiter each key is set once
+		for _, v := range root.Views {
+			root.load(v, name, value)
+		}
+	}
+	s.Idle = true
+	if ended {
+		s.Quality, s.Failure, s.Output, s.Limited = "", nil, nil, false
+		root.thaw()
+	} else {
+		for _, sc := range slices.Clone(s.Scopes) {
+			sc.running = 0
+		}
+		for _, sc := range slices.Clone(s.Scopes) {
+			sc.reissue()
+		}
+	}
+	s.waits = true
+	s.wake()
+	if root.End != nil && root.End.Status == Cancelled {
+		s.hurry()
+	}
+}
+
+// change takes over what the caller of a resume sets.
+func (s *State) change(info *RunInfo) {
+	if info.ID != "" && info.ID != s.Run.ID {
+		s.Run.ID, s.Run.Dir = info.ID, info.Dir
+	}
+	if info.MaxSteps > 0 {
+		s.Run.MaxSteps = info.MaxSteps
+	}
+	if info.MaxConcurrency > 0 {
+		s.Run.MaxConcurrency = info.MaxConcurrency
+	}
+	if info.MaxStateBytes > 0 {
+		s.Run.MaxStateBytes = info.MaxStateBytes
+	}
+	root := s.root()
+	if info.Timeout > 0 {
+		s.Run.Timeout = info.Timeout
+		root.Since = s.Active
+	}
+	if info.Goal != "" {
+		s.Goal = info.Goal
+	}
+	if info.Models != nil {
+		s.Models = *info.Models
+	}
+	s.Run.PauseBefore = withAll(s.Run.PauseBefore, info.PauseBefore)
+	s.Run.PauseAfter = withAll(s.Run.PauseAfter, info.PauseAfter)
+	root.limits = root.ownLimits()
+	for _, sc := range s.Scopes {
+		sc.forget()
+	}
+}
+
+// withAll is a new list of what is in either.
+func withAll(list, more []string) []string {
+	out := slices.Clone(list)
+	for _, name := range more {
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// reissue asks again for everything that is under way in a scope.
+func (sc *Scope) reissue() {
+	s := sc.state
+	for _, t := range sc.Tasks {
+		if !t.Begun && !t.Waits && sc.End == nil {
+			s.makeReady(ready{t, nil})
+		}
+	}
+	for _, t := range sc.atWork() {
+		if t.Final && !t.Begun {
+			s.makeReady(ready{t, nil})
+		}
+		if t.Deciding {
+			s.command(Command{Kind: Decide, Task: TaskID{Task: t.ID}, Choice: t.choice()})
+		}
+		if d := sc.limits.StepTimeout; d > 0 && t.Begun && !t.Done && !t.Final && sc.plan.nodes[t.Node].act != actHuman {
+			s.command(Command{Kind: StartTimer, Timer: StepTimer, Task: TaskID{Task: t.ID}, For: d})
+		}
+		for _, u := range slices.Clone(t.Units) {
+			t.reissueUnit(u)
+		}
+		if t.Each != nil && !t.Done {
+			t.moreElements()
+		}
+	}
+}
+
+func (t *Task) reissueUnit(u *Unit) {
+	s := t.scope.state
+	switch u.State {
+	case queued:
+		if u.Kept != nil || !t.scope.plan.nodes[t.Node].takesPlace() {
+			t.queue(u)
+			return
+		}
+		s.makeReady(ready{t, u})
+	case running:
+		if u.Scope != 0 {
+			if u.Ends > 0 {
+				s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: t.id(u), For: s.until(u.Ends)})
+			}
+			return
+		}
+		u.State = queued // it runs again, as the same attempt
+		s.makeReady(ready{t, u})
+	case waiting:
+		s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: t.id(u), For: s.until(u.Until)})
+	case delayed:
+		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: t.id(u), For: s.until(u.Until)})
+	case asking:
+		t.askAll(u)
+	}
+}
+
+// thaw makes a scope that ended or was cut off go on.
+func (sc *Scope) thaw() {
+	s := sc.state
+	if sc.suspended || sc.Outer != 0 && s.scope(sc.ID) == nil {
+		sc.suspended = false
+		at, _ := slices.BinarySearchFunc(s.Scopes, sc.ID, func(o *Scope, id int) int { return o.ID - id })
+		s.Scopes = slices.Insert(s.Scopes, at, sc)
+	}
+	if sc.End != nil && sc.End.Status == Limit {
+		sc.Before, sc.Since, sc.Refused = sc.Executions, s.Active, 0
+	}
+	if sc.FinalView != 0 {
+		sc.release(sc.view(sc.FinalView))
+		sc.FinalView = 0
+	}
+	sc.End, sc.Closed, sc.Full, sc.Final, sc.Finals, sc.FinalNext = nil, false, false, nil, nil, 0
+	sc.running = 0
+	sc.forget()
+	s.waits = true
+	if t := sc.Culprit; t != nil {
+		sc.Culprit = nil
+		sc.revive(t)
+	}
+	for _, t := range slices.Clone(sc.Tasks) {
+		if !t.Begun && !t.Waits {
+			s.makeReady(ready{t, nil})
+		}
+		if t.Deciding {
+			s.command(Command{Kind: Decide, Task: TaskID{Task: t.ID}, Choice: t.choice()})
+		}
+		for _, u := range slices.Clone(t.Units) {
+			if !t.Done && u.State == queued && u.Begun {
+				t.reissueCut(u)
+			} else if !t.Done && u.State == queued {
+				s.makeReady(ready{t, u})
+			}
+		}
+		if t.Each != nil && !t.Done {
+			t.moreElements()
+		}
+	}
+}
+
+// reissueCut goes on with a unit that an end cut off: questions that it had asked are
+// asked again.
+func (t *Task) reissueCut(u *Unit) {
+	for i := range u.Questions {
+		if !u.Questions[i].Settled {
+			u.State = asking
+			t.askAll(u)
+			return
+		}
+	}
+	t.queue(u)
+}
+
+// revive runs the task whose failure ended a scope once more.
+func (sc *Scope) revive(t *Task) {
+	s := sc.state
+	if i := slices.Index(sc.Gone, t); i >= 0 {
+		sc.Gone = slices.Delete(sc.Gone, i, i+1)
+		sc.Tasks = append(sc.Tasks, t)
+		t.gone, t.Lost = false, nil
+		for _, lane := range t.Place {
+			if b := &sc.fan(lane.Fan).Branch[lane.Lane]; b.By == t.ID {
+				b.Failed, b.By = nil, 0
+			}
+		}
+	}
+	if i := slices.Index(sc.Ended, t); i >= 0 { // it may not have come to END
+		sc.Ended = slices.Delete(sc.Ended, i, i+1)
+	}
+	t.Done, t.Choice, t.Deciding, t.Thread = false, nil, false, nil
+	if !slices.Contains(sc.Tasks, t) {
+		sc.Tasks = append(sc.Tasks, t)
+		t.gone = false
+	}
+	if !t.Begun || t.Refused {
+		t.Begun, t.Failure = false, nil
+		if t.Refused {
+			t.Refused = false
+		}
+		s.makeReady(ready{t, nil})
+		return
+	}
+	var again []*Unit
+	for _, u := range t.Units {
+		if u.State == ended && (u.Failure != nil || u.CutOff) || u.State != ended {
+			again = append(again, u)
+		}
+	}
+	if len(again) == 0 || t.Preset != nil {
+		t.Skipped = false
+		t.launch()
+		return
+	}
+	t.Failure, t.Late, t.Output, t.Writes = nil, false, nil, nil
+	t.Units = again
+	for _, u := range again {
+		if u.State != ended {
+			continue
+		}
+		if u.Failure != nil {
+			u.Attempt, u.Tried = 1, nil
+		}
+		if t.Each != nil && u.Failure != nil {
+			t.Each.Done--
+			t.Each.Failed--
+		}
+		u.State, u.Failure, u.CutOff, u.Round = queued, nil, false, 0
+		if k := u.Kept; k != nil && k.End != nil && k.End.Status == Completed {
+			u.Kept = nil
+		}
+	}
+}

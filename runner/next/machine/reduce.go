@@ -1,0 +1,277 @@
+// Reducers: how an update changes a state key (GraphSpec §3).
+
+package machine
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+)
+
+// reducer says how updates enter a key. The zero value is unset.
+type reducer int
+
+const (
+	reduceReplace reducer = iota + 1
+	reduceAppend
+	reducePrepend
+	reduceMerge
+	reduceSum
+	reduceMin
+	reduceMax
+	reduceUnion
+	reduceMessages
+	reduceExpr
+)
+
+// reducerOf maps a reducer's name; any other text is an expression.
+func reducerOf(name string) reducer {
+	switch name {
+	case "", "replace":
+		return reduceReplace
+	case "append":
+		return reduceAppend
+	case "prepend":
+		return reducePrepend
+	case "merge":
+		return reduceMerge
+	case "sum":
+		return reduceSum
+	case "min":
+		return reduceMin
+	case "max":
+		return reduceMax
+	case "union":
+		return reduceUnion
+	case "messages":
+		return reduceMessages
+	}
+	return reduceExpr
+}
+
+// reduce computes and checks a key's new value. Neither the current one nor update is
+// changed.
+func (v *View) reduce(i int, update any) (any, *Failure) {
+	k, current := &v.scope.plan.keys[i], v.value(i)
+	if k.reducer == reduceAppend {
+		return v.append(i, current, listOf(update))
+	}
+	value, err := v.scope.combine(k, current, update)
+	if err != nil {
+		return nil, &Failure{
+			Kind:    "invalid_output",
+			Message: "state key " + strconv.Quote(k.name) + ": reducer " + k.decl.Reducer.Value + ": " + err.Error(),
+		}
+	}
+	value = k.schema.Normalise(value)
+	if err := k.schema.Check(value); err != nil {
+		return nil, badWrite(k, err)
+	}
+	return value, nil
+}
+
+func (sc *Scope) combine(k *key, current, update any) (any, error) {
+	switch k.reducer {
+	case reducePrepend:
+		list, _ := current.([]any)
+		return append(append([]any{}, listOf(update)...), list...), nil
+	case reduceMerge:
+		return merge(current, update)
+	case reduceSum, reduceMin, reduceMax:
+		return combineNumbers(k.reducer, current, update)
+	case reduceUnion:
+		return union(current, update), nil
+	case reduceMessages:
+		return combineMessages(current, update)
+	case reduceExpr:
+		return sc.state.vm.Eval(k.expr, map[string]any{"current": current, "update": update})
+	}
+	return update, nil
+}
+
+// append adds to the end of a list in amortised constant time. The view keeps the only
+// slice with room to grow; everyone else sees one without, so that an append elsewhere
+// copies.
+func (v *View) append(i int, current any, items []any) (any, *Failure) {
+	k := &v.scope.plan.keys[i]
+	list, _ := current.([]any)
+	own := v.lists[i]
+	if len(own) != len(list) || len(list) > 0 && &own[0] != &list[0] {
+		own = slices.Clone(list)
+	}
+	if own == nil {
+		own = []any{} // what nothing was added to is a list, too
+	}
+	own = append(own, items...)
+	if err := k.schema.CheckAppended(own, len(list)); err != nil {
+		return nil, badWrite(k, err)
+	}
+	if v.lists == nil {
+		v.lists = map[int][]any{}
+	}
+	v.lists[i] = own
+	return own[:len(own):len(own)], nil
+}
+
+// listOf is update as list items: a list's own, anything else as one.
+func listOf(update any) []any {
+	if list, ok := update.([]any); ok {
+		return list
+	}
+	return []any{update}
+}
+
+func merge(current, update any) (any, error) {
+	fields, ok := update.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf("update %s is no object", preview(update, 60))
+	}
+	base, _ := current.(map[string]any)
+	out := make(map[string]any, len(base)+len(fields))
+	maps.Copy(out, base)
+	maps.Copy(out, fields)
+	return out, nil
+}
+
+func combineNumbers(how reducer, current, update any) (any, error) {
+	if _, ok := number(update); !ok {
+		return nil, fmt.Errorf("update %s is no number", preview(update, 60))
+	}
+	if current == nil {
+		return update, nil
+	}
+	a, okA := current.(int)
+	b, okB := update.(int)
+	if okA && okB {
+		switch how {
+		case reduceMin:
+			return min(a, b), nil
+		case reduceMax:
+			return max(a, b), nil
+		}
+		return a + b, nil // both are at most 2^61
+	}
+	x, ok := number(current)
+	if !ok {
+		return nil, fmt.Errorf("current value %s is no number", preview(current, 60))
+	}
+	y, _ := number(update)
+	switch {
+	case how == reduceSum:
+		return x + y, nil
+	case (how == reduceMin) == (cmp.Compare(x, y) <= 0):
+		return current, nil
+	}
+	return update, nil
+}
+
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case int:
+		return float64(v), true
+	case float64:
+		return v, true
+	}
+	return 0, false
+}
+
+// union adds the values that are not there yet, in the order of arrival.
+func union(current, update any) any {
+	list, _ := current.([]any)
+	out := slices.Clone(list)
+	seen := map[any]bool{}
+	add := func(v any, keep bool) {
+		switch v.(type) {
+		case []any, map[string]any:
+			for _, other := range out {
+				if keep && reflect.DeepEqual(v, other) {
+					return
+				}
+			}
+		default:
+			if keep && seen[v] {
+				return
+			}
+			seen[v] = true
+		}
+		if keep {
+			out = append(out, v)
+		}
+	}
+	for _, v := range list {
+		add(v, false)
+	}
+	for _, v := range listOf(update) {
+		add(v, true)
+	}
+	if out == nil {
+		out = []any{}
+	}
+	return out
+}
+
+// combineMessages appends messages; one with a known id replaces it, and ops
+// remove.
+func combineMessages(current, update any) (any, error) {
+	list, _ := current.([]any)
+	out := slices.Clone(list)
+	for _, item := range listOf(update) {
+		message, ok := item.(map[string]any)
+		if !ok {
+			return nil, fmt.Errorf("update %s is no message object", preview(item, 60))
+		}
+		var err error
+		if out, err = combineMessage(out, message); err != nil {
+			return nil, err
+		}
+	}
+	if out == nil {
+		out = []any{}
+	}
+	return out, nil
+}
+
+func combineMessage(out []any, message map[string]any) ([]any, error) {
+	switch op := message["op"]; op {
+	case nil:
+		if at := messageByID(out, message["id"]); at >= 0 {
+			out[at] = message
+			return out, nil
+		}
+		return append(out, message), nil
+	case "remove":
+		if at := messageByID(out, message["id"]); at >= 0 {
+			out = slices.Delete(out, at, at+1)
+		}
+		return out, nil
+	case "remove_all":
+		return []any{}, nil
+	case "replace_last_user":
+		for i := len(out) - 1; i >= 0; i-- {
+			old, _ := out[i].(map[string]any)
+			if old["role"] == "user" {
+				changed := maps.Clone(old)
+				changed["content"] = message["content"]
+				out[i] = changed
+				return out, nil
+			}
+		}
+		return append(out, map[string]any{"role": "user", "content": message["content"]}), nil
+	default:
+		return nil, fmt.Errorf("op %s is unknown; allowed: remove, remove_all, replace_last_user", preview(op, 40))
+	}
+}
+
+// messageByID is the place of the message with that id, or -1.
+func messageByID(list []any, id any) int {
+	if id == nil {
+		return -1
+	}
+	return slices.IndexFunc(list, func(item any) bool {
+		message, ok := item.(map[string]any)
+		return ok && reflect.DeepEqual(message["id"], id)
+	})
+}

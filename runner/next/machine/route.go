@@ -1,0 +1,298 @@
+// Edge resolution: which edges fire after a step (GraphSpec §6).
+
+package machine
+
+import (
+	"slices"
+	"strconv"
+)
+
+// routed is where a step leads, or how it ends the scope, or that a router has to decide.
+// None of these: the step failed, and no edge takes the failure.
+type routed struct {
+	targets []target
+	end     *End
+	asks    bool
+	tests   []tested
+}
+
+// route resolves the edges of a finished step.
+func (t *Task) route() (out routed) {
+	n := &t.scope.plan.nodes[t.Node]
+	if len(n.watches) > 0 && t.Failure == nil {
+		if end := t.forbidden(n); end != nil {
+			return routed{end: end}
+		}
+	}
+	switch {
+	case t.Failure != nil:
+		out = t.routeFailure(n)
+	case t.Skipped:
+		out = t.fireAll(n.plain, routed{})
+	default:
+		out = t.routeSuccess(n)
+	}
+	if out.end == nil && !out.asks && len(out.targets) == 0 && t.Failure == nil {
+		out.end = t.stuck(n, out.tests)
+	}
+	if n.all { // priorities say what is tried first; branches are in the order of the file
+		slices.SortStableFunc(out.targets, func(a, b target) int { return a.edge - b.edge })
+	}
+	if !out.asks {
+		t.noteRouted(n, out)
+		t.countFired(out.targets)
+	}
+	return out
+}
+
+func (t *Task) countFired(targets []target) {
+	sc := t.scope
+	for _, to := range targets {
+		if to.edge >= 0 {
+			if sc.Fired == nil {
+				sc.Fired = map[int]int{}
+			}
+			sc.Fired[to.edge]++
+		}
+	}
+}
+
+func (t *Task) routeSuccess(n *node) routed {
+	targets, dynamic, failure := t.gotos(n, t.Output, nil)
+	switch {
+	case failure != nil:
+		failure.Node = n.id
+		return routed{end: &End{Status: Failed, Reason: failure.Kind, Failure: failure}}
+	case dynamic:
+		return routed{targets: targets}
+	}
+	out := t.firstMatch(n.conditional, n.all)
+	if out.end != nil || len(out.targets) > 0 {
+		return out
+	}
+	if len(n.decide) > 0 {
+		return t.decide(n, out)
+	}
+	return t.fireAll(n.plain, out)
+}
+
+func (t *Task) routeFailure(n *node) routed {
+	out := t.firstMatch(n.failWhen, n.all)
+	switch {
+	case out.end != nil || len(out.targets) > 0:
+	case len(n.failPlain) > 0:
+		out = t.fireAll(n.failPlain, out)
+	case len(n.always) > 0:
+		out = t.fireAll(n.always, out)
+	case t.Failure.Kind == "expression":
+		out.end = &End{Status: Failed, Reason: "expression", Failure: t.Failure}
+	}
+	return out
+}
+
+// firstMatch fires the first edge whose condition holds, or every such edge when all is
+// set. The edges of one declaration fire together.
+func (t *Task) firstMatch(edges []int, all bool) (out routed) {
+	p, s := t.scope.plan, t.scope.state
+	decl := -1
+	for _, at := range edges {
+		e := &p.edges[at]
+		fired := len(out.targets) > 0
+		if fired && !all && e.spec.Decl != decl {
+			break
+		}
+		if !fired || all || e.spec.Decl != decl {
+			env := t.view().context(t, e.uses)
+			if s.Explain {
+				out.tests = append(out.tests, tested{at, s.vm.Explain(e.when, env, p.readText)})
+			}
+			match, err := s.vm.Test(e.when, env)
+			if err != nil {
+				out.end = t.edgeError(at, "when", err)
+				return out
+			}
+			if !match {
+				continue
+			}
+		}
+		if out.end = t.fire(&out, at); out.end != nil {
+			return out
+		}
+		decl = e.spec.Decl
+	}
+	return out
+}
+
+// fireAll fires every edge.
+func (t *Task) fireAll(edges []int, out routed) routed {
+	for _, at := range edges {
+		if out.end = t.fire(&out, at); out.end != nil {
+			return out
+		}
+	}
+	return out
+}
+
+// fire takes an edge: its transform makes the target's input.
+func (t *Task) fire(out *routed, at int) *End {
+	e := &t.scope.plan.edges[at]
+	input := t.Output
+	if t.Failure != nil {
+		input = failureData(t.Failure)
+	}
+	if e.transform != nil {
+		value, err := e.transform.Eval(&t.scope.state.vm, t.view().context(t, e.uses))
+		if err != nil {
+			return t.edgeError(at, "transform", err)
+		}
+		input = value
+	}
+	out.targets = append(out.targets, target{to: e.to, input: input, edge: at})
+	return nil
+}
+
+// edgeError ends the scope: a condition that errors is never just false.
+func (t *Task) edgeError(at int, what string, err error) *End {
+	e := &t.scope.plan.edges[at]
+	index, source := e.spec.Index, ""
+	if what == "when" {
+		source = " " + strconv.Quote(e.spec.When.Value)
+	}
+	env := t.view().context(t, e.uses)
+	return &End{Status: Failed, Reason: "expression", Failure: &Failure{
+		Kind: "expression", Node: t.scope.plan.nodes[t.Node].id, Attempt: t.attempt(), Edge: &index,
+		Message: "edge " + e.spec.From.Value + " → " + e.spec.To.Value + ": " + what + source + ": " + err.Error() +
+			t.scope.plan.valuesOf(e, env),
+		Details: map[string]any{"when": e.spec.When.Value, "values": readValues(e, env)},
+	}}
+}
+
+// attempt is that of a step without elements.
+func (t *Task) attempt() int {
+	if t.Each == nil && len(t.Units) == 1 {
+		return t.Units[0].Attempt
+	}
+	return 1
+}
+
+// stuck ends the scope because no edge fired, with every candidate and why.
+func (t *Task) stuck(n *node, tests []tested) *End {
+	message := "no edge fires after node " + strconv.Quote(n.id)
+	if t.Skipped {
+		message += ", which was skipped at its visit limit (only unconditional edges are tried)"
+	}
+	if t.Choice != nil && t.Choice.Failure != nil {
+		message += ": the decision failed (" + t.Choice.Failure.Message + ") and no edge is marked fallback"
+	}
+	return &End{Status: Stuck, Reason: "no_edge", Failure: &Failure{
+		Kind: "stuck", Node: n.id, Attempt: t.attempt(), Message: message,
+		Candidates: t.candidates(n, routed{tests: tests}, true), OutputPreview: preview(t.Output, 200),
+	}}
+}
+
+// decide asks the router which llm_decide edge to take; a single candidate fires without
+// being asked for.
+func (t *Task) decide(n *node, out routed) routed {
+	switch {
+	case t.Choice == nil && len(n.decide) == 1:
+		out.end = t.fire(&out, n.decide[0])
+	case t.Choice == nil:
+		out.asks = true
+	case t.Choice.Edge >= 0:
+		out.end = t.fire(&out, t.Choice.Edge)
+	default:
+		for _, at := range n.out {
+			e := t.scope.plan.edges[at].spec
+			if e.Fallback && (e.Condition == "llm_decide" || e.Condition == "on_success") {
+				t.scope.Degraded = true
+				out.end = t.fire(&out, at)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// maxTrail is how many nodes of the past a decision is told of.
+const maxTrail = 200
+
+// choice is the decision that a router is asked for.
+func (t *Task) choice() *Choice {
+	sc := t.scope
+	v := t.view()
+	back := v.apply(t)
+	defer v.revert(t, back)
+	c := &Choice{
+		Place: t.place(), Graph: sc.plan, Goal: sc.goal(), Output: t.Output, Log: t.Notes, Turns: t.earlierTurns(),
+		Trail: sc.trail(t),
+	}
+	n := sc.plan.Graph.Nodes[t.Node]
+	if n.Decide != nil {
+		c.Instructions = n.Decide.Instructions.Value
+		for _, key := range n.Decide.See {
+			if i, ok := sc.plan.keyOf[key.Value]; ok && v.Vals[i] != absent {
+				c.See = append(c.See, KeyValue{key.Value, v.Vals[i]})
+			}
+		}
+	}
+	for _, at := range sc.plan.nodes[t.Node].decide {
+		e := sc.plan.edges[at].spec
+		description := e.Description.Value
+		if to := sc.plan.Graph.Node(e.To.Value); description == "" && to != nil {
+			description = to.Description.Value
+		}
+		c.Candidates = append(c.Candidates, Option{Edge: at, Target: e.To.Value, Description: description})
+	}
+	return c
+}
+
+// trail lists the nodes of a task's past, in path order, and its own.
+func (sc *Scope) trail(t *Task) []string {
+	var before []PathStep
+	v := t.view()
+	for ; v.Base != 0; v = sc.view(v.Base) {
+		for _, d := range v.Done {
+			if !d.Refused && d.Task != t.ID {
+				before = append(before, PathStep{d.Node, d.Rank, d.Order})
+			}
+		}
+	}
+	split := t.Rank - 1 // of the outermost fan-out: what came before it is everybody's past
+	for _, lane := range t.Lanes {
+		if f := sc.fan(lane.Fan); f != nil {
+			split = min(split, f.Rank)
+		}
+	}
+	for _, step := range sc.Steps {
+		if step.Rank <= split {
+			before = append(before, step)
+		}
+	}
+	slices.SortStableFunc(before, func(a, b PathStep) int { return comparePath(a.Rank, a.Order, b.Rank, b.Order) })
+	out := []string{}
+	for _, step := range before[max(0, len(before)-maxTrail+1):] {
+		out = append(out, sc.plan.nodes[step.Node].id)
+	}
+	return append(out, sc.plan.nodes[t.Node].id)
+}
+
+// decided takes a router's answer.
+func (s *State) decided(t *Task, e *Event) {
+	if t == nil || !t.Deciding {
+		return
+	}
+	n := &t.scope.plan.nodes[t.Node]
+	c := &Chosen{Edge: -1, Failure: e.Failure, Reasoning: e.Reasoning}
+	if e.Failure == nil {
+		for _, at := range n.decide {
+			if t.scope.plan.edges[at].spec.To.Value == e.Target {
+				c.Edge = at
+			}
+		}
+		if c.Edge < 0 {
+			c.Failure = &Failure{Kind: "llm", Message: "the router named " + strconv.Quote(e.Target) + ", which is no candidate"}
+		}
+	}
+	t.Choice, t.Deciding, t.Notes = c, false, nil
+	t.settleStep()
+}

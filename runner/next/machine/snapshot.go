@@ -1,0 +1,213 @@
+// Snapshots: the whole state as JSON, and back.
+
+package machine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/graphrun/graphrun/eval"
+)
+
+// Snapshot is the state as JSON; Restore reads it.
+func (s *State) Snapshot() ([]byte, error) { return json.Marshal(s) }
+
+// Restore is the state of a snapshot, of a run of the same plan.
+func (p *Plan) Restore(text []byte) (*State, error) {
+	s := p.NewState()
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(s); err != nil {
+		return nil, fmt.Errorf("the snapshot can't be read: %w", err)
+	}
+	if err := canonicalize(s); err != nil {
+		return nil, err
+	}
+	s.byID = map[int]*Scope{}
+	for _, sc := range s.Scopes {
+		if err := sc.restore(s, p, nil); err != nil {
+			return nil, err
+		}
+	}
+	for _, sc := range s.Scopes {
+		sc.adopt()
+	}
+	for _, sc := range s.Scopes {
+		for _, t := range sc.atWork() {
+			if !t.Begun && sc.End == nil || t.Final && !t.Begun {
+				s.makeReady(ready{t, nil})
+			}
+			for _, u := range t.Units {
+				if u.State == queued && t.Begun && !t.Done {
+					s.makeReady(ready{t, u})
+				}
+				if u.State == running && u.Scope == 0 && sc.plan.nodes[t.Node].takesPlace() {
+					sc.around(func(one *Scope) { one.running++ })
+				}
+			}
+		}
+	}
+	s.waits = true
+	return s, nil
+}
+
+// restore links what a scope holds. outer is the scope around one that is kept.
+func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {
+	sc.state, sc.plan = s, p
+	if sc.Outer != 0 {
+		if outer == nil {
+			outer = s.byID[sc.Outer]
+		}
+		if outer == nil {
+			return fmt.Errorf("scope %d has no scope %d around it", sc.ID, sc.Outer)
+		}
+		if sc.plan = outer.plan.Inner[sc.Graph]; sc.plan == nil {
+			return fmt.Errorf("graph %q is unknown", sc.Graph)
+		}
+	}
+	s.byID[sc.ID] = sc
+	sc.limits = sc.ownLimits()
+	sc.views, sc.fans = map[int]*View{}, map[int]*Fan{}
+	for _, v := range sc.Views {
+		v.scope = sc
+		sc.views[v.ID] = v
+		for i := range v.Vals {
+			v.Vals[i] = restored(v.Vals[i])
+		}
+		if v.Base == 0 {
+			v.refs++
+			continue
+		}
+		base := sc.views[v.Base]
+		if base == nil {
+			return fmt.Errorf("view %d has no view %d below it", v.ID, v.Base)
+		}
+		base.refs++
+		if v.Whole {
+			continue
+		}
+		v.Vals = append([]any{}, base.Vals...)
+		for key, value := range v.Changed { //lint:ignore mapiter each is set once
+			v.Vals[key] = restored(value)
+		}
+		v.Changed = nil
+	}
+	if sc.FinalView != 0 {
+		sc.views[sc.FinalView].refs++
+	}
+	for _, f := range sc.Fans {
+		sc.fans[f.ID] = f
+		sc.views[f.View].refs++
+	}
+	return nil
+}
+
+// adopt links the tasks of a scope, and the scopes that are kept in them.
+func (sc *Scope) adopt() {
+	s := sc.state
+	if sc.Outer != 0 {
+		sc.owner = s.byID[sc.Outer].task(sc.Owner.Task)
+	}
+	seen := map[int]*Task{}
+	one := func(t *Task) *Task {
+		if t == nil {
+			return nil
+		}
+		if known := seen[t.ID]; known != nil {
+			return known
+		}
+		seen[t.ID] = t
+		t.scope = sc
+		if v := sc.views[t.View]; v != nil && !t.Final {
+			v.refs++
+		}
+		for _, u := range t.Units {
+			kept := []*Scope{u.Kept}
+			for _, c := range u.Called {
+				kept = append(kept, c.Kept)
+			}
+			for _, inner := range kept {
+				if inner != nil && inner.restore(s, nil, sc) == nil {
+					inner.suspended = true
+					inner.owner = t
+					inner.adopt()
+				}
+			}
+		}
+		return t
+	}
+	for _, list := range [][]*Task{sc.Tasks, sc.Ended, sc.Gone} {
+		for i := range list {
+			list[i] = one(list[i])
+		}
+	}
+	for _, t := range sc.Gone {
+		t.gone = true
+	}
+	for _, t := range sc.Tasks {
+		for i := range t.Carried {
+			t.Carried[i] = one(t.Carried[i])
+		}
+	}
+	sc.Culprit, sc.Final = one(sc.Culprit), one(sc.Final)
+}
+
+// canonicalize makes the data in any value that JSON was decoded into canonical: in all
+// fields, elements and values of type any, numbers become int or float64.
+func canonicalize(v any) error { return canonicalizeValue(reflect.ValueOf(v)) }
+
+func canonicalizeValue(v reflect.Value) error {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return canonicalizeValue(v.Elem())
+		}
+	case reflect.Interface:
+		if v.IsNil() {
+			return nil
+		}
+		out, err := eval.Canonical(v.Interface())
+		if err != nil {
+			return err
+		}
+		if out == nil {
+			v.SetZero()
+		} else {
+			v.Set(reflect.ValueOf(out))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if field := v.Field(i); field.CanSet() {
+				if err := canonicalizeValue(field); err != nil {
+					return err
+				}
+			}
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return nil
+		}
+		for i := range v.Len() {
+			if err := canonicalizeValue(v.Index(i)); err != nil {
+				return err
+			}
+		}
+	case reflect.Map:
+		return canonicalizeMap(v)
+	}
+	return nil
+}
+
+func canonicalizeMap(v reflect.Value) error {
+	for _, key := range v.MapKeys() {
+		item := reflect.New(v.Type().Elem()).Elem()
+		item.Set(v.MapIndex(key))
+		if err := canonicalizeValue(item); err != nil {
+			return err
+		}
+		v.SetMapIndex(key, item)
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+// The state of a run: plain data that the events determine.
+
+package machine
+
+import (
+	"time"
+
+	"github.com/graphrun/graphrun/eval"
+)
+
+// State is one run. It belongs to one goroutine; Apply is the only one to change it.
+// The exported fields are its data: encoding/json writes them, Restore reads them.
+type State struct {
+	Run     RunInfo  `json:"run"`
+	Status  Status   `json:"status"`
+	Quality Quality  `json:"quality"`
+	Reason  string   `json:"reason,omitempty"`
+	Limited bool     `json:"limited,omitempty"`
+	Failure *Failure `json:"failure,omitempty"`
+	// Output is the run's output once it has completed.
+	Output any `json:"output,omitempty"`
+	// PausedAt are the breakpoints that a paused run stands at.
+	PausedAt []Stop `json:"paused_at,omitempty"`
+	// Group is the group of runs that the run is in; "": none.
+	Group string `json:"group,omitempty"`
+	Goal  string `json:"goal,omitempty"`
+	// Began and Now are Unix nanoseconds: when the run began, and of the last event.
+	Began int64 `json:"began"`
+	Now   int64 `json:"now"`
+	// Active is how long the run was at work, in nanoseconds: while it is paused, has no
+	// driver or waits for people alone, no time passes on this clock.
+	Active int64 `json:"active,omitempty"`
+	// Idle says that since the last event no time passes on it.
+	Idle bool `json:"idle,omitempty"`
+	// Pausing says that no further step starts.
+	Pausing bool `json:"pausing,omitempty"`
+	// Numbers are the last ones given to tasks, fan-outs, views, scopes and writes.
+	Numbers Numbers `json:"numbers"`
+	// Scopes are those that have not ended, outer before inner, in order of number.
+	Scopes []*Scope `json:"scopes"`
+	// Stopping are the attempts that were told to stop and have not ended.
+	Stopping []Stopping    `json:"stopping,omitempty"`
+	Talk     conversation  `json:"talk,omitzero"`
+	Models   ModelSettings `json:"models,omitzero"`
+	// Spent is what the calls of models used; Scripted are the calls that a script has
+	// answered, in order.
+	Spent    Usage   `json:"spent,omitzero"`
+	Scripted []Usage `json:"scripted,omitempty"`
+	// Endings counts how often nodes of finally have begun to run.
+	Endings int `json:"endings,omitempty"`
+	// Grace says that the time that finally has after a cancellation is running or over.
+	Grace grace `json:"grace,omitempty"`
+
+	// Watched makes Apply take notes; Explain adds the values that conditions read.
+	Watched bool `json:"-"`
+	Explain bool `json:"-"`
+
+	plan    *Plan
+	secrets map[string]any
+	cmds    []Command
+	notes   []Note
+	vm      eval.VM
+	// steps without effects that this Apply has run.
+	batch int
+	// reach caches which nodes lead to one, join which node joins branches.
+	reach map[reachKey]nodeSet
+	meets map[string]int
+	// ready are the tasks and units that may start, in path order; waits says that tasks
+	// wait at joins.
+	ready []ready
+	waits bool
+	byID  map[int]*Scope
+	// confided are values that this Apply gave to secret keys.
+	confided []any
+}
+
+// Numbers are counters.
+type Numbers struct {
+	Task  int `json:"task"`
+	Fan   int `json:"fan,omitempty"`
+	View  int `json:"view,omitempty"`
+	Scope int `json:"scope"`
+	Write int `json:"write,omitempty"`
+}
+
+type grace int
+
+const (
+	graceRuns grace = iota + 1
+	graceOver
+)
+
+// Stop is a breakpoint that a run stands at: Phase is "before" or "after" the node.
+type Stop struct {
+	Phase string `json:"phase"`
+	Node  string `json:"node"` // path
+}
+
+// Stopping is an attempt that was told to stop and still runs.
+type Stopping struct {
+	Task TaskID `json:"task"`
+	Node string `json:"node"` // path
+	// Scope is the number of its scope, At the node's index there.
+	Scope int `json:"scope"`
+	At    int `json:"at"`
+}
+
+// Status is how a run stands. The zero value means not started.
+type Status string
+
+// The statuses.
+const (
+	Running   Status = "running"
+	Completed Status = "completed"
+	Failed    Status = "failed"
+	Stuck     Status = "stuck"
+	Limit     Status = "limit"
+	Paused    Status = "paused"
+	Cancelled Status = "cancelled"
+)
+
+// Quality is how well a finished run went; it prints as null while unknown.
+type Quality string
+
+// The qualities.
+const (
+	Clean         Quality = "clean"
+	Degraded      Quality = "degraded"
+	FailedQuality Quality = "failed"
+)
+
+// MarshalJSON prints the quality, or null when it is not known yet.
+func (q Quality) MarshalJSON() ([]byte, error) {
+	if q == "" {
+		return []byte("null"), nil
+	}
+	return []byte(`"` + string(q) + `"`), nil
+}
+
+// NewState returns a state ready for the RunBegan event.
+func (p *Plan) NewState() *State { return &State{plan: p} }
+
+// Ended reports whether the run has ended for good.
+func (s *State) Ended() bool { return s.Status != "" && s.Status != Running && s.Status != Paused }
+
+// SetSecrets gives the run its secrets, before RunBegan or after Restore. They are no
+// part of the state: nothing stores them. inner are those of the graphs that it runs,
+// by what `graph:` names.
+func (s *State) SetSecrets(secrets map[string]any) { s.secrets = secrets }
+
+// root is the scope of the outermost graph.
+func (s *State) root() *Scope { return s.Scopes[0] }
+
+// Plan is the plan of the outermost graph.
+func (s *State) Plan() *Plan { return s.plan }
+
+func (s *State) command(c Command) { s.cmds = append(s.cmds, c) }
+
+// timeText is a moment as expressions see it.
+func timeText(at int64) string { return time.Unix(0, at).UTC().Format(time.RFC3339Nano) }

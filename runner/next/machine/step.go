@@ -1,0 +1,399 @@
+// Steps: one execution of a node, from its beginning to where it leads (GraphSpec §5).
+
+package machine
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/graphrun/graphrun/internal/bind"
+)
+
+// takesPlace reports whether attempts of the node count for max_concurrency.
+func (n *node) takesPlace() bool { return n.act == actRun }
+
+// hasRoom reports whether max_concurrency, of this graph and of all around it, lets one
+// more attempt run.
+func (sc *Scope) hasRoom() bool {
+	for ; sc != nil; sc = sc.state.byID[sc.Outer] {
+		if limit := sc.limits.MaxConcurrency; limit > 0 && sc.running >= limit {
+			return false
+		}
+	}
+	return true
+}
+
+// mayBegin reports whether a step may begin: no pause, no breakpoint, steps left in this
+// graph and in all around it, and room.
+func (t *Task) mayBegin() bool {
+	sc := t.scope
+	n := &sc.plan.nodes[t.Node]
+	if sc.state.Pausing || sc.End != nil && !t.Final {
+		return false
+	}
+	if !t.Final {
+		if t.stops("before") {
+			return false
+		}
+		left := true
+		sc.around(func(one *Scope) {
+			one.Full = one.Full || left && max(one.Executions-one.Before, one.Refused) >= one.limits.MaxSteps
+			left = left && !one.Full
+		})
+		if !left {
+			return false
+		}
+	}
+	return !n.takesPlace() || t.Preset != nil || n.each != nil || sc.hasRoom()
+}
+
+// begin begins a step: visit limit, policies, then its attempts.
+func (t *Task) begin() {
+	sc := t.scope
+	s, n, v := sc.state, &sc.plan.nodes[t.Node], t.view()
+	t.Begun, t.At, t.Step = true, s.Now, v.Count+1
+	limit := n.maxVisits
+	if limit == 0 {
+		limit = sc.limits.MaxVisits
+	}
+	visits := int(v.Visits[t.Node])
+	over := limit > 0 && visits >= limit && !t.Final
+	t.Skipped, t.Refused = over && n.skips, over && !n.skips
+	if t.Refused { // no execution, but a loop of nothing else has to end
+		sc.Refused++
+	} else if !t.Final {
+		sc.around(func(one *Scope) { one.Executions++ })
+		sc.Own++
+	}
+	s.batch++
+	if over {
+		t.Visit = visits
+		if t.Refused {
+			t.Failure = &Failure{Kind: "max_visits", Node: n.id, Message: "node has been visited " + plural(limit, "time") + ", its limit"}
+		}
+		t.finish()
+		return
+	}
+	t.Visit = visits + 1
+	if t.Final {
+		s.Endings++
+	} else if t.Preset == nil {
+		if failure := t.guarded(n); failure != nil {
+			sc.violated(t, failure)
+			return
+		}
+	}
+	s.note(NoteNodeStarted, t)
+	if d := sc.limits.StepTimeout; d > 0 && n.act != actHuman && !t.Final {
+		s.command(Command{Kind: StartTimer, Timer: StepTimer, Task: TaskID{Task: t.ID}, For: d})
+	}
+	t.launch()
+}
+
+// launch makes the units of a step, afresh after a resume too.
+func (t *Task) launch() {
+	n := &t.scope.plan.nodes[t.Node]
+	t.Units, t.Each, t.Failure, t.Output, t.Writes, t.Before = nil, nil, nil, nil, nil, nil
+	if t.Preset != nil {
+		failure := *t.Preset
+		t.Failure = &failure
+		t.finish()
+		return
+	}
+	if len(n.before) > 0 {
+		if failure := t.addBefore(n); failure != nil {
+			t.failFinal(failure, 1)
+			return
+		}
+	}
+	if n.each != nil {
+		t.launchEach(n)
+		return
+	}
+	u := &Unit{Attempt: 1}
+	t.Units = []*Unit{u}
+	t.queue(u)
+}
+
+// queue lets a unit start its next attempt as soon as it may: at once, if it takes no
+// place.
+func (t *Task) queue(u *Unit) {
+	u.State = queued
+	if !t.scope.plan.nodes[t.Node].takesPlace() && t.mayStart(u) {
+		t.start(u)
+		return
+	}
+	t.scope.state.makeReady(ready{t, u})
+}
+
+// mayStart reports whether an attempt may start. A pause keeps no attempt of a step that
+// has begun from starting.
+func (t *Task) mayStart(u *Unit) bool {
+	n := &t.scope.plan.nodes[t.Node]
+	if t.Each != nil && n.atOnce > 0 && !u.Begun && t.Each.open(t) >= n.atOnce {
+		return false
+	}
+	return !n.takesPlace() || t.scope.hasRoom()
+}
+
+// failFinal fails the step without another attempt.
+func (t *Task) failFinal(failure *Failure, attempt int) {
+	failure.Node, failure.Attempt = t.scope.plan.nodes[t.Node].id, attempt
+	t.Failure, t.Output, t.Writes = failure, nil, nil
+	t.finish()
+}
+
+// ended reports whether the step has an outcome.
+func (t *Task) ended() bool { return t.Done }
+
+// finish ends a step: its writes stand, and its edges are resolved.
+func (t *Task) finish() {
+	sc := t.scope
+	t.Done = true
+	if t.Failure != nil {
+		t.Output, t.Writes = nil, nil
+	}
+	t.stopTimers()
+	t.noteEnd()
+	t.converse()
+	if t.Final {
+		sc.finalEnded(t)
+		return
+	}
+	t.settleStep()
+}
+
+// settleStep brings what a finished step wrote into its view, and resolves its edges. If
+// a router has to decide, or the scope ends, the view stays as it was.
+func (t *Task) settleStep() {
+	sc := t.scope
+	s, v := sc.state, t.view()
+	t.forgetOnce(v)
+	back := v.apply(t)
+	if failure := sc.oversize(v); failure != nil {
+		v.revert(t, back)
+		t.Failure = failure
+		sc.endBy(t, Limit, "size", failure)
+		return
+	}
+	out := t.route()
+	s.noteUpdates(t)
+	switch {
+	case out.asks:
+		v.revert(t, back)
+		t.Deciding = true
+		s.command(Command{Kind: Decide, Task: TaskID{Task: t.ID}, Choice: t.choice()})
+		return
+	case out.end != nil:
+		v.revert(t, back)
+		sc.endBy(t, out.end.Status, out.end.Reason, out.end.Failure)
+		return
+	case len(out.targets) == 0:
+		v.revert(t, back)
+		sc.propagate(t, t.Failure)
+		return
+	}
+	if t.Failure != nil {
+		sc.bend(t)
+		sc.keepAtSplit(t, v)
+	}
+	if !t.Refused {
+		sc.stepEnded(t)
+	}
+	sc.advance(t, out.targets)
+	if !t.Skipped && !t.Refused && sc.End == nil {
+		t.stops("after")
+	}
+}
+
+// stepEnded puts a step into the path.
+func (sc *Scope) stepEnded(t *Task) {
+	sc.Steps = append(sc.Steps, PathStep{t.Node, t.Rank, t.Order})
+	if t.Failure == nil {
+		last(&sc.LastStep, PathStep{t.Node, t.Rank, t.Order}, t.Output)
+	}
+}
+
+func last(l *LastOutput, step PathStep, output any) {
+	if !l.Set || comparePath(l.Rank, l.Order, step.Rank, step.Order) <= 0 {
+		*l = LastOutput{PathStep: step, Output: output, Set: true}
+	}
+}
+
+// bend notes that a branch took a failure edge.
+func (sc *Scope) bend(t *Task) {
+	sc.Degraded = true
+	if len(t.Place) > 0 {
+		sc.state.waits = sc.state.waits || sc.plan.failsDeserted
+		sc.Bends = append(sc.Bends, &Bend{t.ID, t.Node, t.Rank, t.Order, t.Place, t.Lanes, t.Joined})
+	}
+}
+
+// keepAtSplit gives keys whose conflict a failure edge took their value at the split.
+func (sc *Scope) keepAtSplit(t *Task, v *View) {
+	if len(t.Settled) == 0 {
+		return
+	}
+	d := v.lastDone()
+	for _, c := range t.Settled {
+		w := Write{Key: c.Key, Absent: true}
+		if f := sc.fan(c.Fan); f != nil {
+			if value := sc.view(f.View).Vals[c.Key]; value != absent {
+				w.Update, w.Absent = value, false
+			}
+		}
+		v.write(&w)
+		if d != nil {
+			sc.state.Numbers.Write++
+			w.ID, w.After = sc.state.Numbers.Write, v.Heads[c.Key].All
+			v.Heads[c.Key] = Head{w.ID, []int{w.ID}}
+			d.Writes = append(d.Writes, w)
+		}
+	}
+}
+
+func (v *View) lastDone() *Done {
+	if v.Base == 0 || len(v.Done) == 0 {
+		return nil
+	}
+	return v.Done[len(v.Done)-1]
+}
+
+// advance moves on: one target continues the branch, several begin branches.
+func (sc *Scope) advance(t *Task, targets []target) {
+	sc.drop(t)
+	v := t.view()
+	from := &Source{Node: t.Node, Rank: t.Rank, Order: t.Order, Output: t.Output, Failed: t.Failure != nil, Task: t.ID}
+	next := func(to target) *Task {
+		return &Task{
+			Node: to.to, View: v.ID, Rank: t.Rank + 1, Order: t.Order, Place: t.Place, Joined: t.Joined, Lanes: t.Lanes,
+			From: from, Input: to.input, Cause: t.Failure,
+		}
+	}
+	if len(targets) == 1 {
+		v.refs++
+		sc.arrive(sc.addTask(next(targets[0])))
+		sc.release(v)
+		return
+	}
+	s := sc.state
+	s.Numbers.Fan++
+	f := &Fan{
+		ID: s.Numbers.Fan, Source: t.Node, Rank: t.Rank, Order: t.Order, View: v.ID, Place: t.Place, Lanes: t.Lanes,
+		Joined: t.Joined, Began: s.Active,
+	}
+	var first []int
+	for _, to := range targets {
+		f.Branch = append(f.Branch, Branch{First: to.to})
+		first = append(first, to.to)
+	}
+	f.Implicit = sc.implicitJoin(t.Node, first)
+	sc.Fans = append(sc.Fans, f)
+	sc.fans[f.ID] = f
+	v.refs++
+	var tasks []*Task
+	for i, to := range targets {
+		branch := next(to)
+		view := sc.newView(v)
+		view.refs++
+		lane := Lane{f.ID, i}
+		branch.View, branch.Order = view.ID, append(slices.Clone(t.Order), i)
+		branch.Place, branch.Lanes = append(slices.Clone(t.Place), lane), append(slices.Clone(t.Lanes), lane)
+		tasks = append(tasks, sc.addTask(branch))
+	}
+	for _, branch := range tasks {
+		sc.arrive(branch)
+	}
+	sc.release(v)
+	sc.startBranchTimers(f)
+}
+
+// arrive brings a task to its node: it ends at END, waits at a join, or is ready.
+func (sc *Scope) arrive(t *Task) {
+	if t.Node == endNode {
+		sc.drop(t)
+		sc.Ended = append(sc.Ended, t)
+		last(&sc.LastEnd, PathStep{t.From.Node, t.From.Rank, t.From.Order}, t.From.Output)
+		if failure := sc.endGuarded(t); failure != nil {
+			sc.violated(t, failure)
+		} else if t.view().Base == 0 { // nothing is to be merged
+			sc.Ended = sc.Ended[:len(sc.Ended)-1]
+			sc.release(t.view())
+		}
+		return
+	}
+	for k, lane := range t.Place { // who comes back to where the branches began leaves the fan-out
+		if sc.fan(lane.Fan).Source == t.Node {
+			t.Place = t.Place[:k]
+			break
+		}
+	}
+	if failure := sc.outOfReach(t); failure != nil {
+		sc.violated(t, failure)
+		return
+	}
+	if sc.plan.nodes[t.Node].joins || sc.implicitFor(t) != 0 {
+		t.Waits = true
+		sc.state.waits = true
+		return
+	}
+	t.Inputs = map[string]any{}
+	if t.From != nil {
+		t.Inputs[sc.plan.nodes[t.From.Node].id] = t.Input
+	}
+	sc.state.makeReady(ready{t, nil})
+}
+
+// run executes what the machine itself can execute, or hands the attempt to the driver.
+func (t *Task) start(u *Unit) {
+	sc := t.scope
+	s, n := sc.state, &sc.plan.nodes[t.Node]
+	u.State, u.Begun, u.Cause = running, true, nil
+	u.Output, u.Failure, u.Writes, u.Talk = nil, nil, nil, nil
+	env := t.own(n)
+	if u.Element > 0 {
+		env["item"], env["index"] = t.Each.Items[u.Element-1], u.Element-1
+	}
+	switch n.act {
+	case actPass:
+		out := t.input()
+		if u.Element > 0 {
+			out = t.Each.Items[u.Element-1]
+		}
+		t.endAttempt(u, out, nil)
+	case actSet:
+		out, writes, failure := t.assign(n, env)
+		u.Writes = writes
+		t.endAttempt(u, anyOf(out), failure)
+	case actFail:
+		config, err := bind.EvalFields(n.config, &s.vm, env)
+		if err != nil {
+			t.endAttempt(u, nil, &Failure{Kind: "expression", Message: err.Error()})
+			return
+		}
+		message, _ := config["message"].(string)
+		t.endAttempt(u, nil, &Failure{Kind: "failed", Message: message})
+	case actWait:
+		t.startWait(u, n, env)
+	case actHuman:
+		t.askPerson(u, n, env)
+	case actGraph:
+		t.startGraph(u, n, env)
+	default:
+		t.handOver(u, n, env)
+	}
+}
+
+func anyOf(m map[string]any) any {
+	if m == nil {
+		return nil
+	}
+	return m
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
