@@ -192,9 +192,16 @@ func within(paths [][]string, name string) [][]string {
 	return out
 }
 
-// sample is one value of a schema, with all properties of objects.
+// allowsObject reports whether the type of a schema, or one of its types, is object.
+func allowsObject(doc map[string]any) bool {
+	kinds, isList := doc["type"].([]any)
+	return doc["type"] == "object" || isList && slices.Contains(kinds, any("object"))
+}
+
+// sample is one value of a schema, with all properties of objects. An object is taken
+// where the schema allows one: valuesOf would ask sample for it again, without end.
 func sample(doc map[string]any) any {
-	if doc["type"] == "object" || doc["properties"] != nil {
+	if allowsObject(doc) || doc["properties"] != nil {
 		out := map[string]any{}
 		properties, _ := doc["properties"].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(properties)) {
