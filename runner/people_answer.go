@@ -62,13 +62,13 @@ func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []s
 	for i := range events {
 		events[i].Hold = true
 	}
-	if err := journal.AppendAll(events); err != nil {
-		return err
-	}
-	for i := range events {
+	for i := range events { // an answer that can't be applied is not kept
 		if err := d.replay(&events[i]); err != nil {
 			return err
 		}
+	}
+	if err := journal.AppendAll(events); err != nil {
+		return err
 	}
 	result, err := d.recorded()
 	if err != nil {
@@ -189,7 +189,7 @@ func quoted(v any) string {
 
 // summary is how a run stands, for those who list runs.
 func (d *driver) summary(result *Result) store.RunSummary {
-	s := store.RunSummary{Status: result.Status, Reason: result.Reason, Steps: result.Steps, Updated: d.clock.Now()}
+	s := store.RunSummary{Status: result.Status, Reason: result.Reason, Quality: result.Quality, Steps: result.Steps, Updated: d.clock.Now()}
 	if result.Due != nil && result.Status == machine.Paused && result.Reason != "pause" {
 		s.Due = *result.Due
 	}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/terminal"
-	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -121,22 +120,13 @@ vanished while it ran: graphrun resume continues it.`,
 	return cmd
 }
 
-// countSteps puts in the steps of the runs that have not ended as their journals
-// have them: their drivers tell only from time to time.
+// countSteps brings what is listed of runs that have not ended up to date.
 func (a *app) countSteps(s store.Store, runs []store.RunSummary) error {
 	r, err := a.newRunner(s, nil)
 	if err != nil {
 		return err
 	}
-	for i := range runs {
-		if runs[i].Status != machine.Running && runs[i].Owner == "" {
-			continue
-		}
-		// A run that can't be read keeps the number that was told last.
-		if result, err := r.Show(runs[i].ID, runner.Options{}); err == nil {
-			runs[i].Steps = result.Steps
-		}
-	}
+	inspect.Refresh(r, runs)
 	return nil
 }
 
@@ -149,10 +139,25 @@ func (a *app) printRuns(runs []store.RunSummary) error {
 	fmt.Fprintln(w, "RUN\tGRAPH\tSTATUS\tSTEPS\tSTARTED\tNOTES")
 	for i := range runs {
 		r := &runs[i]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, r.Graph, inspect.StatusOf(r), r.Steps,
+		status := inspect.StatusOf(r)
+		switch {
+		case r.Unreadable != "":
+			status = "unreadable"
+		case r.Status == machine.Completed && r.Quality == machine.Degraded:
+			status += " (degraded)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, r.Graph, status, r.Steps,
 			r.Started.Local().Format(time.DateTime), terminal.Line(notesOf(r)))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for i := range runs {
+		if r := &runs[i]; r.Unreadable != "" {
+			fmt.Fprintf(a.Stderr, "graphrun: run %s can't be read: %s\n", r.ID, r.Unreadable)
+		}
+	}
+	return nil
 }
 
 // notesOf is what else there is to say of a run: its labels and its parent.

@@ -3,9 +3,11 @@
 package inspect
 
 import (
+	"errors"
 	"slices"
 	"time"
 
+	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
 	"github.com/graphrun/graphrun/runner/store"
 )
@@ -23,6 +25,22 @@ func RunStatuses() []string {
 
 // StatusOf is how a run stands.
 func StatusOf(r *store.RunSummary) string { return string(r.StandsAs()) }
+
+// Refresh puts in the steps of the runs that have not ended as their journals have them:
+// their drivers tell only from time to time. A run that can't be read says why.
+func Refresh(r *runner.Runner, runs []store.RunSummary) {
+	for i := range runs {
+		if one := &runs[i]; one.Status == machine.Running || one.Status == machine.Paused || one.Owner != "" {
+			result, err := r.Show(one.ID, runner.Options{})
+			switch {
+			case err == nil:
+				one.Steps = result.Steps
+			case !errors.Is(err, store.ErrNoRun): // else it has just been deleted
+				one.Unreadable = err.Error()
+			}
+		}
+	}
+}
 
 // Find lists the runs that a filter lets through and that stand in one of some ways
 // (RunStatuses; none: in any), the last started first. Status of the filter is not
@@ -59,6 +77,8 @@ type ListedRun struct {
 	File       string            `json:"file"`
 	Status     string            `json:"status"`
 	Reason     string            `json:"reason,omitempty"`
+	Quality    machine.Quality   `json:"quality,omitempty"`
+	Unreadable string            `json:"unreadable,omitempty"`
 	Steps      int               `json:"steps"`
 	StartedAt  time.Time         `json:"started_at"`
 	UpdatedAt  time.Time         `json:"updated_at"`
@@ -75,7 +95,7 @@ func ListRuns(runs []store.RunSummary) []ListedRun {
 	for i := range runs {
 		r := &runs[i]
 		out[i] = ListedRun{
-			RunID: r.ID, Graph: r.Graph, File: r.File, Status: StatusOf(r), Reason: r.Reason, Steps: r.Steps,
+			RunID: r.ID, Graph: r.Graph, File: r.File, Status: StatusOf(r), Reason: r.Reason, Quality: r.Quality, Unreadable: r.Unreadable, Steps: r.Steps,
 			StartedAt: r.Started.UTC(), UpdatedAt: r.Updated.UTC(), Labels: r.Labels, Session: r.Session,
 			Parent: r.Parent, Driver: r.Owner,
 		}

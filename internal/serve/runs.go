@@ -5,6 +5,7 @@ package serve
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -129,23 +130,9 @@ func (s *Server) listRuns(_ *call, in *listIn) (runList, error) {
 		out.Next = cursor{last.Started, last.ID}.String()
 		runs = runs[:limit]
 	}
-	s.countSteps(runs)
+	inspect.Refresh(s.cfg.Runner, runs)
 	out.Runs = inspect.ListRuns(runs)
 	return out, nil
-}
-
-// countSteps puts in the steps of runs that have not ended: their drivers tell only
-// from time to time.
-func (s *Server) countSteps(runs []store.RunSummary) {
-	for i := range runs {
-		if runs[i].Status != machine.Running && runs[i].Owner == "" {
-			continue
-		}
-		// A run that can't be read keeps the number that was told last.
-		if result, err := s.cfg.Runner.Show(runs[i].ID, runner.Options{}); err == nil {
-			runs[i].Steps = result.Steps
-		}
-	}
 }
 
 // cursor is a place in the list of runs: after the run of that id.
@@ -264,6 +251,13 @@ type questionsIn struct {
 
 type questionList struct {
 	Questions []inspect.Question `json:"questions"`
+	// Unreadable are the runs whose questions are not known.
+	Unreadable []unreadableRun `json:"unreadable,omitempty"`
+}
+
+type unreadableRun struct {
+	RunID  string `json:"run_id"`
+	Reason string `json:"reason"`
 }
 
 func (s *Server) listQuestions(_ *call, in *questionsIn) (questionList, error) {
@@ -271,8 +265,11 @@ func (s *Server) listQuestions(_ *call, in *questionsIn) (questionList, error) {
 	runs, err := s.cfg.Store.List(store.RunFilter{Graph: in.Graph, Status: []machine.Status{machine.Paused, machine.Running}})
 	for i := range slices.Backward(runs) {
 		result, err := s.cfg.Runner.Show(runs[i].ID, runner.Options{})
-		if err == nil { // else it can't be read, or is gone
+		switch {
+		case err == nil:
 			out.Questions = append(out.Questions, inspect.Questions(result)...)
+		case !errors.Is(err, store.ErrNoRun): // else it is gone
+			out.Unreadable = append(out.Unreadable, unreadableRun{runs[i].ID, err.Error()})
 		}
 	}
 	return out, err

@@ -39,7 +39,19 @@ import (
 //
 // A driver appends the event durably, then applies it, then carries out the
 // commands.
-func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
+//
+// An event that makes the machine panic is an error: whoever reads many runs goes on with
+// the others.
+func (p *Plan) Apply(s *State, e Event) (commands []Command, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			commands, err = nil, fmt.Errorf("event %s can't be applied: %v: this is an error in graphrun, please report it", e.Kind, v)
+		}
+	}()
+	return p.apply(s, e)
+}
+
+func (p *Plan) apply(s *State, e Event) ([]Command, error) {
 	s.reset()
 	if e.Kind == RunBegan {
 		if s.Status != "" {

@@ -41,7 +41,7 @@ func digestFields() map[reflect.Type]struct {
 				"Superstep": named, "ChildSteps": ofSteps, "grants": "of a subgraph, which is explored by itself", "parent": fixed,
 				"Ran": within, "Effect": within, "entering": within, "objects": within, "buffers": within, "vm": within, "lists": within,
 				"plan": fixed, "limits": fixed, "goal": fixed, "secrets": fixed, "models": fixed, "Watched": fixed, "Warns": fixed, "Explain": fixed, "Looked": within,
-				"live": byOthers, "readyTasks": byOthers, "runningTasks": byOthers, "waitingTasks": byOthers, "nextReady": byOthers, "index": byOthers, "mixed": byOthers, "reach": byOthers,
+				"live": byOthers, "readyTasks": byOthers, "runningTasks": byOthers, "waitingTasks": byOthers, "nextReady": byOthers, "mixed": byOthers, "reach": byOthers,
 				"began": ofTime, "now": ofTime, "deadline": ofTime, "laned": ofTime,
 				"extra": "keys that no condition names", "fanouts": named, "order": "finished tells what of it matters", "rounds": "no search is as long as maxBarren",
 				"logs": spoken, "conversation": spoken, "lastThread": spoken, "endThread": spoken, "usage": spoken, "scripted": spoken,

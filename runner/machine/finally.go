@@ -103,7 +103,6 @@ func (s *State) dropWalk() {
 	s.open, s.mixed, s.pauseDue = false, false, false
 	s.readyTasks, s.runningTasks, s.waitingTasks, s.deciding = 0, 0, 0, 0
 	s.routes = s.routes[:0]
-	clear(s.index)
 }
 
 // nextFinally runs the next node of finally; after the last one the run ends.

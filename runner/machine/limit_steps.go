@@ -339,7 +339,4 @@ func (p *Plan) enterHeld(s *State, room int) {
 		}
 		p.enter(s, &s.tasks[i])
 	}
-	if len(s.tasks) > indexFrom || len(s.index) > 0 {
-		s.buildIndex()
-	}
 }

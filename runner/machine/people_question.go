@@ -215,11 +215,12 @@ func (p *Plan) settleQuestion(s *State, id TaskID, how settling) {
 	waits := func(t *task) bool { return t.asked != nil && s.taskID(t) == id }
 	for i := range s.tasks {
 		t := &s.tasks[i]
-		if !s.open || !waits(t) || t.due {
+		if !s.open || !waits(t) {
 			continue
 		}
-		// A subgraph that runs again finds what was answered meanwhile when it asks.
-		if t.asked.settle(s, t, id, how) && t.status == asking {
+		// A subgraph that runs again finds what was answered meanwhile when it asks. One
+		// that is due has a further answer as well.
+		if t.asked.settle(s, t, id, how) && t.status == asking && !t.due {
 			if t.due = t.asked.ready(); t.due {
 				t.order = s.nextOrder()
 			}

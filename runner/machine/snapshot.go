@@ -322,7 +322,6 @@ func (r *restorer) restore(in *savedState) {
 		}
 		s.logs[log.Task] = r.unpackList(log.Notes)
 	}
-	r.restoreIndex()
 }
 
 func (r *restorer) within(what string, i, n int) bool {

@@ -20,7 +20,7 @@ func snapshotFields() map[reflect.Type]string {
 			env visits hist byNode extra memory tasks next parked readyTasks runningTasks waitingTasks nextReady mixed
 			fanouts laned barriers deciding refused grants outOfSteps noStep rounds violated final endings lastEnd lastOutput order logs
 			conversation lastThread endThread models usage scripted
-			| Ran Effect plan live secrets entering index reach size sizes lists Watched Warns Explain Looked objects buffers vm`,
+			| Ran Effect plan live secrets entering reach size sizes lists Watched Warns Explain Looked objects buffers vm`,
 		// routes are held while a router is being asked.
 		reflect.TypeFor[buffers](): `routes | cmds notes undo taken tested changes confided due reduceEnv told`,
 		reflect.TypeFor[task](): `node at memory visit attempt step status skipped cached waitsFor joined merged cause led due

@@ -75,13 +75,12 @@ type State struct {
 	// readyTasks and runningTasks count those of tasks that keep the superstep open.
 	readyTasks   int
 	runningTasks int
-	waitingTasks int            // those that wait on a timer
-	nextReady    int            // no task before it in tasks is ready
-	index        map[TaskID]int // of tasks, when they are many
-	mixed        bool           // next is not in declaration order
-	fanouts      int            // so far
-	laned        []*fanout      // those with a branch timeout
-	barriers     []barrier      // by node, then fan-out
+	waitingTasks int       // those that wait on a timer
+	nextReady    int       // no task before it in tasks is ready
+	mixed        bool      // next is not in declaration order
+	fanouts      int       // so far
+	laned        []*fanout // those with a branch timeout
+	barriers     []barrier // by node, then fan-out
 	reach        map[reachKey]nodeSet
 	// deciding counts the router answers that the closing superstep waits for.
 	deciding int

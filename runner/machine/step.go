@@ -60,9 +60,6 @@ func (p *Plan) openSuperstep(s *State) {
 		p.end(s, *s.violated)
 		return
 	}
-	if len(s.tasks) > indexFrom || len(s.index) > 0 {
-		s.buildIndex()
-	}
 	if s.readyTasks > 0 {
 		p.settleEntered(s)
 		p.settleEarly(s)

@@ -125,13 +125,6 @@ func (s *State) Begun(id TaskID) (step int, branch string) {
 // find returns the task of the open superstep with that id, or nil. A visit that is
 // skipped has the number of the one before, which may still be at work.
 func (s *State) find(id TaskID) *task {
-	if len(s.index) > 0 {
-		i, ok := s.index[TaskID{Node: id.Node, Visit: id.Visit}]
-		if ok && (s.tasks[i].attempt == id.Attempt || id.Element > 0) {
-			return &s.tasks[i]
-		}
-		return nil
-	}
 	for i := range s.tasks {
 		t := &s.tasks[i]
 		if t.visit == id.Visit && !t.skipped && (t.attempt == id.Attempt || id.Element > 0) && s.plan.nodes[t.node].id == id.Node {

@@ -115,26 +115,6 @@ func (s *State) sortTasks() {
 	s.mixed = false
 }
 
-// indexFrom is the number of tasks from which an index finds one sooner than a look
-// at each.
-const indexFrom = 8
-
-// buildIndex makes finding a task cheap when there are many.
-func (s *State) buildIndex() {
-	clear(s.index)
-	if len(s.tasks) <= indexFrom || s.readyTasks+s.runningTasks == 0 {
-		return
-	}
-	if s.index == nil {
-		s.index = make(map[TaskID]int, len(s.tasks))
-	}
-	for i := range s.tasks {
-		if t := &s.tasks[i]; t.status == ready || t.status == running {
-			s.index[TaskID{Node: s.plan.nodes[t.node].id, Visit: t.visit}] = i
-		}
-	}
-}
-
 // savedTask is task. Failures, expiries and fan-outs, which several may share,
 // go by their place in a table or by their number.
 type savedTask struct {
@@ -276,19 +256,4 @@ func (r *restorer) task(in *savedTask) task {
 		t.expired = r.expiries[*in.Expired]
 	}
 	return t
-}
-
-// restoreIndex finds tasks as before; one that is of no interest any more does
-// no harm there.
-func (r *restorer) restoreIndex() {
-	s := r.state
-	if !s.open || len(s.tasks) <= indexFrom {
-		return
-	}
-	s.index = make(map[TaskID]int, len(s.tasks))
-	for i := range s.tasks {
-		if t := &s.tasks[i]; t.visit > 0 {
-			s.index[TaskID{Node: r.plan.nodes[t.node].id, Visit: t.visit}] = i
-		}
-	}
 }

@@ -95,7 +95,7 @@ func (j *memoryJournal) Journaled() int {
 func (j *memoryJournal) Note(s RunSummary) error {
 	return j.write(func() {
 		to := &j.run.summary
-		to.Status, to.Reason, to.Steps, to.Due, to.Updated = s.Status, s.Reason, s.Steps, s.Due, s.Updated
+		to.Status, to.Reason, to.Quality, to.Steps, to.Due, to.Updated = s.Status, s.Reason, s.Quality, s.Steps, s.Due, s.Updated
 	})
 }
 

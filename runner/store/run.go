@@ -55,7 +55,12 @@ type RunSummary struct {
 	// run that is running and has no Owner lost its driver.
 	Status machine.Status
 	Reason string
-	Steps  int
+	// Quality is how well a run went that has ended; "" before.
+	Quality machine.Quality
+	Steps   int
+	// Unreadable says why the journal of the run can't be read, where somebody has tried;
+	// no store keeps it.
+	Unreadable string
 	// Due is when a run that pauses goes on by itself, if somebody takes it up then;
 	// zero: never.
 	Due time.Time

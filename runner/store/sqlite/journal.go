@@ -179,7 +179,7 @@ func (j *journal) Note(s store.RunSummary) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.write(func() error {
-		urgent := s.Status != j.note.Status || s.Reason != j.note.Reason || !s.Due.Equal(j.note.Due)
+		urgent := s.Status != j.note.Status || s.Reason != j.note.Reason || s.Quality != j.note.Quality || !s.Due.Equal(j.note.Due)
 		j.note, j.noted = s, false
 		if !urgent {
 			return nil
@@ -193,9 +193,9 @@ func (j *journal) keepNote(tx *sql.Tx) error {
 	if j.noted {
 		return nil
 	}
-	held, err := changedOne(tx.Exec(`UPDATE runs SET status = ?, reason = ?, steps = ?, due = ?, updated = ?
+	held, err := changedOne(tx.Exec(`UPDATE runs SET status = ?, reason = ?, quality = ?, steps = ?, due = ?, updated = ?
 		WHERE no = ? AND EXISTS (SELECT 1 FROM leases WHERE run = no AND token = ?)`,
-		string(j.note.Status), j.note.Reason, j.note.Steps, nanoseconds(j.note.Due), nanoseconds(j.note.Updated), j.lease.run, j.lease.token))
+		string(j.note.Status), j.note.Reason, string(j.note.Quality), j.note.Steps, nanoseconds(j.note.Due), nanoseconds(j.note.Updated), j.lease.run, j.lease.token))
 	if err == nil && !held {
 		return errLost
 	}

@@ -204,16 +204,17 @@ func (s *Store) List(filter store.RunFilter) ([]store.RunSummary, error) {
 
 func (s *Store) scanLine(rows *sql.Rows, now time.Time) (store.RunSummary, error) {
 	var line store.RunSummary
-	var labels, status string
+	var labels, status, quality string
 	var started, updated, until, due sql.NullInt64
 	var t term
 	var owner sql.NullString
 	err := rows.Scan(&line.ID, &line.Graph, &line.File, &labels, &line.Session, &line.Parent, &line.ParentStep,
-		&started, &status, &line.Reason, &line.Steps, &due, &updated, &owner, &until, &t.boot, &t.awake)
+		&started, &status, &line.Reason, &quality, &line.Steps, &due, &updated, &owner, &until, &t.boot, &t.awake)
 	if err != nil {
 		return line, err
 	}
 	line.Started, line.Updated, line.Status, line.Due = moment(started), moment(updated), listed(status), moment(due)
+	line.Quality = machine.Quality(quality)
 	t.until = until.Int64
 	if end := s.ends(t, now); until.Valid && now.Before(end) && !s.opts.Dead(owner.String) {
 		line.Owner, line.Until = owner.String, end
@@ -260,7 +261,7 @@ func listQuery(f *store.RunFilter) (query string, args []any) {
 	if !f.DueBy.IsZero() {
 		add("due <= ?", f.DueBy.UnixNano())
 	}
-	query = `SELECT id, graph, file, labels, session, parent, parent_step, started, status, reason, steps, due, updated, owner, until, boot, awake
+	query = `SELECT id, graph, file, labels, session, parent, parent_step, started, status, reason, quality, steps, due, updated, owner, until, boot, awake
 		FROM runs LEFT JOIN leases ON leases.run = runs.no WHERE ` + strings.Join(where, " AND ")
 	query += " ORDER BY started DESC, no DESC"
 	if f.Limit > 0 {

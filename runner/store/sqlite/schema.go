@@ -148,6 +148,9 @@ ALTER TABLE leases ADD COLUMN awake INTEGER;
 -- The few events that take others back (and any with such a text inside): who reads
 -- from the middle of a journal asks for them first.
 CREATE INDEX events_that_undo ON events (id) WHERE instr(data, '"undo":[') > 0;
+`, `
+-- How well a run went that has ended.
+ALTER TABLE runs ADD COLUMN quality TEXT NOT NULL DEFAULT '';
 `}
 }
 

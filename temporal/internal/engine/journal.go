@@ -87,7 +87,7 @@ func newJournal(record store.RunRecord, runDir string, seed *Seed) *journal {
 	}
 	j.base = seed.Base
 	if s := seed.Stood; s != nil {
-		j.standing = store.RunSummary{Status: s.Status, Reason: s.Reason, Steps: s.Steps, Due: s.Due, Updated: s.Updated}
+		j.standing = store.RunSummary{Status: s.Status, Reason: s.Reason, Quality: s.Quality, Steps: s.Steps, Due: s.Due, Updated: s.Updated}
 	}
 	j.seat.claim, j.seat.turn = seed.Claim, seed.Turn
 	if seed.Base > 0 {

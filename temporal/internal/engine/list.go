@@ -94,7 +94,7 @@ func (s *Store) summary(info *workflowapi.WorkflowExecutionInfo) (out store.RunS
 			ID: info.GetExecution().GetWorkflowId(), Graph: at.Graph, File: at.File, Labels: at.Labels, Started: at.Started,
 			Session: at.Session, Parent: at.Parent, ParentStep: at.ParentStep,
 		},
-		Status: at.Status, Reason: at.Reason, Steps: at.Steps, Due: at.Due, Updated: at.Updated,
+		Status: at.Status, Reason: at.Reason, Quality: at.Quality, Steps: at.Steps, Due: at.Due, Updated: at.Updated,
 	}
 	switch {
 	case open && at.Driven:

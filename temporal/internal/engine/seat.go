@@ -309,7 +309,7 @@ func (f *flight) stillOutside(next *Start) {
 		return
 	}
 	next.Seed.Stood = &standing{
-		Status: j.standing.Status, Reason: j.standing.Reason, Steps: j.standing.Steps, Due: j.standing.Due, Updated: j.standing.Updated,
+		Status: j.standing.Status, Reason: j.standing.Reason, Quality: j.standing.Quality, Steps: j.standing.Steps, Due: j.standing.Due, Updated: j.standing.Updated,
 	}
 }
 

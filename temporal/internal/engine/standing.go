@@ -42,7 +42,7 @@ func stoodOf(record *store.RunRecord, one *store.RunSummary) *standing {
 	if g, _ := spec.Parse(record.File, record.Source, spec.Options{Load: record.Load}); g.Concurrency == nil {
 		return nil
 	}
-	return &standing{Status: one.Status, Reason: one.Reason, Steps: one.Steps, Due: one.Due, Updated: one.Updated}
+	return &standing{Status: one.Status, Reason: one.Reason, Quality: one.Quality, Steps: one.Steps, Due: one.Due, Updated: one.Updated}
 }
 
 // ownerOf is who drives the runs of a task queue.

@@ -157,6 +157,7 @@ type Outcome struct {
 type standing struct {
 	Status  machine.Status    `json:"status"`
 	Reason  string            `json:"reason,omitempty"`
+	Quality machine.Quality   `json:"quality,omitempty"`
 	Steps   int               `json:"steps"`
 	Due     time.Time         `json:"due,omitzero"`
 	Updated time.Time         `json:"updated"`
