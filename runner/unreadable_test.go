@@ -33,7 +33,7 @@ func TestUnreadableRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := journal.Append(machine.Event{Kind: "nonsense"}); err != nil {
+	if err := journal.AppendAll([]machine.Event{{Kind: machine.Resumed}, {Kind: "nonsense"}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := journal.Close(); err != nil {
