@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/runner"
@@ -20,20 +21,23 @@ func TestUnreadableRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flow, found := spec.Parse("f.yaml", []byte("graphrun: v1\nname: f\nstart: a\nnodes: {a: {kind: human, prompt: q}}\nedges: [{from: a, to: END}]\n"), spec.Options{})
+	text := []byte("graphrun: v1\nname: f\nstart: a\nnodes: {a: {kind: wait, for: 1h}}\nedges: [{from: a, to: END}]\n")
+	flow, found := spec.Parse("f.yaml", text, spec.Options{})
 	if found.HasErrors() {
 		t.Fatal(found)
 	}
-	for _, id := range []string{"good", "bad"} {
-		if _, err := r.Run(context.Background(), flow, runner.Options{RunID: id}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	journal, err := kept.Open("bad", "test")
-	if err != nil {
+	if _, err := r.Run(context.Background(), flow, runner.Options{RunID: "good", Park: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
-	if err := journal.AppendAll([]machine.Event{{Kind: machine.Resumed}, {Kind: "nonsense"}}); err != nil {
+	good, err := kept.List(store.RunFilter{})
+	if err != nil || len(good) != 1 {
+		t.Fatal(err, good)
+	}
+	record := good[0].RunRecord
+	record.ID, record.Source = "bad", text
+	began := machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "bad"}}
+	journal, err := kept.Create(record, began, machine.Event{Kind: "nonsense"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	if err := journal.Close(); err != nil {
