@@ -77,6 +77,10 @@ func checkSubgraphCycle(f *facts) {
 		if !w.visit(f.graph, "", r.Value) {
 			continue
 		}
+		if w.deep {
+			f.report(r.At(0, len(r.Value)), "%s", spec.TooDeep(r.Value))
+			continue
+		}
 		if last := w.chain[len(w.chain)-1]; last != own && strings.HasPrefix(last, "#") {
 			continue // a cycle of other graphs of the file: it is reported there
 		}
@@ -95,6 +99,7 @@ type nesting struct {
 	f     *facts
 	done  map[string]bool
 	chain []string
+	deep  bool // more graphs than spec.MaxDepth stand in each other
 }
 
 // visit reports whether what a graph of a file names leads back to an open one;
@@ -116,6 +121,10 @@ func (w *nesting) visit(g *spec.Graph, file, name string) bool {
 		return false
 	}
 	w.chain = append(w.chain, at)
+	if len(w.chain) > spec.MaxDepth {
+		w.deep = true
+		return true
+	}
 	for _, r := range subgraph.References(c.Graph) {
 		if w.visit(c.Graph, c.File, r.Value) {
 			return true

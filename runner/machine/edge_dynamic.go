@@ -57,6 +57,26 @@ func (p *Plan) dynamic(s *State, i int, n *node) (how *ending, done bool) {
 	return nil, true
 }
 
+// checkGoto evaluates a node's goto before its writes are applied, on the state that they
+// lead to: what fails here fails the attempt, which writes nothing and may be tried again.
+func (p *Plan) checkGoto(s *State, t *task, n *node) (failure *Failure) {
+	var undo []undone
+	for i := range t.writes {
+		w := &t.writes[i]
+		undo = append(undo, s.swap(p, w.key, p.preview(s, w)))
+	}
+	s.setOwn(n, t)
+	value, err := s.vm.Eval(n.gotoExpr, s.env)
+	for i := len(undo) - 1; i >= 0; i-- {
+		s.restore(p, undo[i])
+	}
+	if err != nil {
+		return &Failure{Kind: "expression", Message: "goto: " + err.Error()}
+	}
+	_, failure = p.targets(n, value)
+	return failure
+}
+
 // outputTargets reads the goto that a node's output carries, if it does.
 func (p *Plan) outputTargets(n *node, output any) ([]target, *Failure) {
 	data, ok := Plain(output).(map[string]any)

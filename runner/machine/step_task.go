@@ -203,6 +203,11 @@ func (p *Plan) checkOutput(s *State, t *task, n *node) *Failure {
 			return failure
 		}
 	}
+	if n.gotoExpr != nil {
+		if failure := p.checkGoto(s, t, n); failure != nil {
+			return failure
+		}
+	}
 	if len(n.emit) > 0 {
 		s.setOwn(n, t)
 		values, err := bind.EvalFields(n.emit, &s.vm, s.env)

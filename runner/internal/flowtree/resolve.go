@@ -47,7 +47,13 @@ func (l *resolver) resolve(g *spec.Graph) *Tree {
 		}
 		if file := n.Field("graph"); file != nil {
 			l.nodes = append(l.nodes, n.ID.Value)
-			flow.Children[n.ID.Value] = l.child(g, file)
+			child := l.child(g, file)
+			flow.Children[n.ID.Value] = child
+			if child != nil && child.levels >= spec.MaxDepth {
+				l.report(g, "subgraph-cycle", file.Span, spec.TooDeep(file.Text.Value))
+			} else if child != nil {
+				flow.levels = max(flow.levels, child.levels+1)
+			}
 			l.nodes = l.nodes[:len(l.nodes)-1]
 		}
 	}
@@ -78,6 +84,10 @@ func (l *resolver) child(g *spec.Graph, file *spec.Value) *Tree {
 	}
 	if flow := l.flows[l.key(path)]; flow != nil {
 		return flow
+	}
+	if len(l.open) >= spec.MaxDepth {
+		l.report(g, "subgraph-cycle", file.Span, spec.TooDeep(file.Text.Value))
+		return nil
 	}
 	if inner != nil {
 		return l.resolve(inner)

@@ -24,6 +24,8 @@ type Tree struct {
 	Plan  *machine.Plan
 	// Children are the subgraphs, by the id of the node that runs them.
 	Children map[string]*Tree
+	// levels is how many graphs stand in each other, this one included; 0: it runs none.
+	levels int
 	// tools are the graphs that are tools, by the file that the declaration names.
 	tools map[string]*Tree
 	// called are the same by the node that calls them, where graphs are rewritten.
