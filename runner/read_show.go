@@ -5,10 +5,8 @@ package runner
 
 import (
 	"errors"
-	"time"
 
 	"github.com/graphrun/graphrun/runner/machine"
-	"github.com/graphrun/graphrun/runner/view"
 )
 
 // recentSteps is how many steps before a step ShowAt tells at least, if there are
@@ -101,7 +99,7 @@ func (rec *record) walk(at int, opts Options) (*Result, error) {
 			result.Running, err = d.running()
 		}
 		if result.Status == machine.Running { // it is: time goes on
-			result.Duration = view.Milliseconds(time.Duration(max(0, d.now()-d.started.UnixNano())))
+			result.Duration = d.took(d.now())
 		}
 	}
 	return result, err
@@ -112,7 +110,7 @@ func (rec *record) walk(at int, opts Options) (*Result, error) {
 func (d *driver) recorded() (*Result, error) {
 	result, err := d.wholeResult()
 	if err == nil {
-		result.Duration = view.Milliseconds(time.Duration(max(0, d.last-d.started.UnixNano())))
+		result.Duration = d.took(d.last)
 	}
 	return result, err
 }

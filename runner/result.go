@@ -118,7 +118,7 @@ func (d *driver) result() *Result {
 		Reason: s.Reason, Limited: s.Limited, Start: d.plan.Start(), Steps: len(d.path) + s.ChildStepsEnded(), MaxSteps: s.MaxSteps(), MaxStateBytes: s.MaxStateBytes(),
 		Path: path, State: d.mask.State(values), Output: d.mask.Value(s.Output), Error: d.mask.Failure(s.Failure),
 		Pending: []view.Pending{}, PausedAt: pausedAt(s), Partial: d.partial(), Finally: d.finally(), Edges: view.CountEdges(d.flow.tree.Graph, s.Fired()),
-		Usage: usageOf(s.Usage()), StartedAt: d.started.UTC(), Duration: view.Milliseconds(time.Duration(max(0, d.now()-d.started.UnixNano()))), History: d.history,
+		Usage: usageOf(s.Usage()), StartedAt: d.started.UTC(), Duration: d.took(d.now()), History: d.history,
 	}
 }
 
@@ -156,4 +156,9 @@ func (d *driver) finally() []view.FinallyResult {
 		out = append(out, result)
 	}
 	return out
+}
+
+// took is how long the run has been at work, or waited for a moment, at some time.
+func (d *driver) took(at int64) view.Milliseconds {
+	return view.Milliseconds(max(0, time.Duration(at-d.started.UnixNano())-d.state.Undriven()))
 }

@@ -37,7 +37,7 @@ func digestFields() map[reflect.Type]struct {
 			`Status open deciding final closing violated pauseDue noStep outOfSteps refused env visits hist byNode memory Steps lastOutput tasks next parked barriers`,
 			map[string]string{
 				"RunID": named, "Group": named, "Quality": atEnd, "Reason": atEnd, "Limited": atEnd, "Failure": atEnd, "Output": atEnd, "degraded": atEnd, "lastEnd": atEnd,
-				"PausedAt": resumed, "breakBefore": resumed, "breakAfter": resumed, "edits": resumed, "pausedFrom": resumed, "endings": resumed,
+				"PausedAt": resumed, "breakBefore": resumed, "breakAfter": resumed, "edits": resumed, "pausedFrom": resumed, "undriven": resumed, "endings": resumed,
 				"Superstep": named, "ChildSteps": ofSteps, "grants": "of a subgraph, which is explored by itself", "parent": fixed,
 				"Ran": within, "Effect": within, "entering": within, "objects": within, "buffers": within, "vm": within, "lists": within,
 				"plan": fixed, "limits": fixed, "goal": fixed, "secrets": fixed, "models": fixed, "Watched": fixed, "Warns": fixed, "Explain": fixed, "Looked": within,

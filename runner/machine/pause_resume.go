@@ -10,6 +10,7 @@ import (
 // what was under way is asked for again.
 func (p *Plan) resumed(s *State, e *Event, before int64) {
 	left := s.stepsLeft()
+	forked := e.Run != nil && e.Run.ID != "" && e.Run.ID != s.RunID
 	if e.Run != nil {
 		s.become(e.Run)
 		s.applySettings(e.Run)
@@ -28,6 +29,9 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 	wasPaused := s.Status == Paused
 	before, waited := s.counted(before)
 	s.shiftLimits(s.now - before)
+	if s.undriven += s.now - before; forked {
+		s.undriven = 0 // it is of the run before
+	}
 	s.setStatus(Running, "")
 	if s.final == nil {
 		s.Quality, s.Failure = "", nil

@@ -46,6 +46,7 @@ type savedState struct {
 	Began       int64          `json:"began"`
 	Now         int64          `json:"now"`
 	PausedFrom  int64          `json:"paused_from,omitempty"`
+	Undriven    int64          `json:"undriven,omitempty"`
 	Deadline    int64          `json:"deadline,omitempty"`
 	Degraded    bool           `json:"degraded,omitempty"`
 	Closing     *savedEnding   `json:"closing,omitempty"`
@@ -220,7 +221,7 @@ func (k *saver) save() *savedState {
 		Status: s.Status, Quality: s.Quality, Reason: s.Reason, Limited: s.Limited, Failure: k.failure(s.Failure),
 		PausedAt: s.PausedAt, Output: k.pack(s.Output), Superstep: s.Superstep, Steps: s.Steps, ChildSteps: s.ChildSteps,
 		Limits: s.limits, Goal: s.goal, BreakBefore: s.breakBefore, BreakAfter: s.breakAfter, PauseDue: s.pauseDue,
-		Edits: k.packMap(s.edits), Parent: s.parent, Began: s.began, Now: s.now, Deadline: s.deadline, PausedFrom: s.pausedFrom, Degraded: s.degraded,
+		Edits: k.packMap(s.edits), Parent: s.parent, Began: s.began, Now: s.now, Deadline: s.deadline, PausedFrom: s.pausedFrom, Undriven: s.undriven, Degraded: s.degraded,
 		Closing: k.ending(s.closing), Violated: k.ending(s.violated), Final: k.finale(s.final), Endings: s.endings, Open: s.open,
 		Env: k.env(), Visits: k.packMap(s.visits), History: k.packMap(s.hist), ByNode: k.packMap(s.byNode), Extra: s.extra,
 		ReadyTasks: s.readyTasks, RunningTasks: s.runningTasks, WaitingTasks: s.waitingTasks, NextReady: s.nextReady,
@@ -292,7 +293,7 @@ func (r *restorer) restore(in *savedState) {
 	}
 	s.breakBefore, s.breakAfter, s.pauseDue = in.BreakBefore, in.BreakAfter, in.PauseDue
 	s.edits = r.unpackMap(in.Edits)
-	s.began, s.now, s.deadline, s.pausedFrom, s.degraded = in.Began, in.Now, in.Deadline, in.PausedFrom, in.Degraded
+	s.began, s.now, s.deadline, s.pausedFrom, s.undriven, s.degraded = in.Began, in.Now, in.Deadline, in.PausedFrom, in.Undriven, in.Degraded
 	s.closing, s.violated, s.open = r.ending(in.Closing), r.ending(in.Violated), in.Open
 	s.final, s.endings = r.finale(in.Final), in.Endings
 	r.restoreEnv(in)

@@ -16,7 +16,7 @@ func snapshotFields() map[reflect.Type]string {
 	return map[reflect.Type]string{
 		// live follows Status; size and sizes are counted anew; lists is room to grow; secrets are given anew.
 		reflect.TypeFor[State](): `RunID Group Status Quality Reason Limited Failure PausedAt Output Superstep Steps ChildSteps
-			limits goal breakBefore breakAfter pauseDue edits parent began now deadline pausedFrom degraded closing open
+			limits goal breakBefore breakAfter pauseDue edits parent began now deadline pausedFrom undriven degraded closing open
 			env visits hist byNode extra memory tasks next parked readyTasks runningTasks waitingTasks nextReady mixed
 			fanouts laned barriers deciding refused grants outOfSteps noStep rounds violated final endings lastEnd lastOutput order logs
 			conversation lastThread endThread models usage scripted

@@ -4,6 +4,7 @@ package machine
 
 import (
 	"maps"
+	"time"
 
 	"github.com/graphrun/graphrun/eval"
 	"github.com/graphrun/graphrun/spec"
@@ -50,6 +51,7 @@ type State struct {
 	now         int64 // of the event being applied
 	deadline    int64 // of the run; 0: none
 	pausedFrom  int64 // when a paused run paused
+	undriven    int64 // how long the run lay idle before resumes, in nanoseconds
 	degraded    bool
 	// closing says why the run is ending while tasks still run.
 	closing *ending
@@ -197,6 +199,10 @@ func (s *State) SetSecrets(secrets map[string]any) {
 
 // Now is when the last event happened, as Unix nanoseconds.
 func (s *State) Now() int64 { return s.now }
+
+// Undriven is how long the run lay idle, paused, ended or without a driver, before it was
+// resumed. Time in which it waited for a moment is none of it.
+func (s *State) Undriven() time.Duration { return time.Duration(s.undriven) }
 
 // MaxSteps returns the step limit in force.
 func (s *State) MaxSteps() int { return s.limits.MaxSteps }
