@@ -56,8 +56,11 @@ func (m maker) guidedEdges(b *strings.Builder, v, n int, fans bool) {
 		}
 		for range m.IntN(3) {
 			when := ""
-			if m.IntN(2) == 0 {
+			switch m.IntN(4) {
+			case 0, 1:
 				when = ", when: \"" + condition() + "\""
+			case 2:
+				when = ", when: \"" + m.ofFailure(v, n) + "\""
 			}
 			fmt.Fprintf(b, "  - {from: n%d, to: %s, condition: on_failure%s}\n", v, m.target(n), when)
 		}
@@ -70,6 +73,16 @@ func (m maker) guidedEdges(b *strings.Builder, v, n int, fans bool) {
 		to = "[" + m.target(n) + ", " + m.target(n) + "]"
 	}
 	fmt.Fprintf(b, "  - {from: n%d, to: %s}\n", v, to)
+}
+
+// ofFailure is a condition on what an edge sees behind a failure, of every name there is.
+func (m maker) ofFailure(v, n int) string {
+	return m.pick("error.kind == 'exit_status'", "error.kind != 'exit_status'", "error.message == 'as the test wants'",
+		"error.message contains 'other'", "error.details.code == 1", "error.details.code == 2", "error.details.code > 1", "error.attempt == 1",
+		fmt.Sprintf("error.node == 'n%d'", v), "error.details?.none == nil", "outcome == 'failure'", fmt.Sprintf("node == 'n%d'", v),
+		fmt.Sprintf("nodes.n%d.outcome == 'failure'", m.IntN(n)), fmt.Sprintf("nodes.n%d.error?.kind == 'exit_status'", m.IntN(n)),
+		fmt.Sprintf("len(history.n%d) > 0", m.IntN(n)), "step > 2", "visit > 1", "last.text == nil", "run.input.i == 1", "state.i == 1",
+		"input == true", "output == nil", "goal == ''", "len(inputs) == 1")
 }
 
 // breaks reports whether some run of a graph breaks its policy, of many with
@@ -99,7 +112,10 @@ func (m maker) runs(t *testing.T, g *spec.Graph, tries int, found func(r *runner
 		case 1:
 			return false, nil
 		}
-		return nil, &runner.Failure{Kind: "exit_status", Message: "as the test wants"}
+		code := outcomes[order[task.Node]][min(task.Visit, visits)-1] - 1
+		return nil, &runner.Failure{
+			Kind: "exit_status", Message: []string{"as the test wants", "another message"}[code-1], Details: map[string]any{"code": code},
+		}
 	})
 	r, err := runner.New(runner.Config{Kinds: []runner.Kind{{Spec: spec.Kind{Name: "exec"}, Handler: program}}})
 	if err != nil {
@@ -111,9 +127,9 @@ func (m maker) runs(t *testing.T, g *spec.Graph, tries int, found func(r *runner
 	}
 	for range tries {
 		for i := range outcomes {
-			often := m.IntN(3) // of this program: long loops want the same again and again
+			often := m.IntN(4) // of this program: long loops want the same again and again
 			for j := range outcomes[i] {
-				if outcomes[i][j] = m.IntN(3); m.IntN(2) == 0 {
+				if outcomes[i][j] = m.IntN(4); m.IntN(2) == 0 {
 					outcomes[i][j] = often
 				}
 			}

@@ -63,7 +63,6 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 	if err := inputError(input.CheckSecret(f.tree.Graph, opts.Input)); err != nil {
 		return nil, err
 	}
-	opts.Answers = f.tree.WholeTargets(opts.Answers)
 	if problems := f.badTargets(&opts); len(problems) > 0 {
 		return nil, &InputError{Problems: problems}
 	}
@@ -92,7 +91,6 @@ func (f *Flow) Check(opts Options) error {
 	if err := inputError(input.CheckSecret(f.tree.Graph, opts.Input)); err != nil {
 		return err
 	}
-	opts.Answers = f.tree.WholeTargets(opts.Answers)
 	if problems := f.badTargets(&opts); len(problems) > 0 {
 		return &InputError{Problems: problems}
 	}

@@ -130,9 +130,6 @@ type timerID struct {
 
 func newDriver(f *Flow, opts Options, secrets map[string]any, nested *nesting) *driver {
 	clock := f.clockOf(&opts, nested)
-	if nested == nil {
-		opts.Answers = f.tree.WholeTargets(opts.Answers)
-	}
 	d := &driver{
 		flow: f, opts: opts, clock: clock, plan: f.tree.Plan, state: f.tree.Plan.NewState(),
 		secrets: secrets, mask: mask.New(f.tree.Graph, secrets),

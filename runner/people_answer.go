@@ -139,7 +139,7 @@ func (r *Runner) WhoAnswered(runID, target string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return d.whoAnswered(d.flow.tree.WholeTarget(target)), nil
+	return d.whoAnswered(target), nil
 }
 
 // whoAnswered says who has answered a question last.

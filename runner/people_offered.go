@@ -118,10 +118,9 @@ func (d *driver) accept(offered []store.GivenAnswer, by string) ([]machine.Event
 	var events []machine.Event
 	var problems []string
 	for _, given := range offered {
-		target := d.flow.tree.WholeTarget(given.Target)
-		i := answers.Find(open, target)
+		i := answers.Find(open, given.Target)
 		if i < 0 {
-			problems = append(problems, d.unasked(target, open).Error())
+			problems = append(problems, d.unasked(given.Target, open).Error())
 			continue
 		}
 		value, err := open[i].Parse(given.Text)

@@ -1,10 +1,9 @@
-// Finding nodes by their paths, and the names of questions, also those cut short.
+// Finding nodes by their paths, and the names of questions.
 
 package flowtree
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,70 +111,4 @@ func (t *Tree) Around(path string) (trees []*Tree, id string, err error) {
 		return nil, "", t.noNode(id)
 	}
 	return append(trees, t), id, nil
-}
-
-// WholeTargets are answers by the whole names of their questions.
-func (t *Tree) WholeTargets(answers map[string][]string) map[string][]string {
-	out := make(map[string][]string, len(answers))
-	for _, target := range slices.Sorted(maps.Keys(answers)) {
-		whole := t.WholeTarget(target)
-		out[whole] = slices.Concat(out[whole], answers[target])
-	}
-	return out
-}
-
-// WholeTarget completes the names of nodes in a target: the beginning of a name will
-// do where only one node that can be meant has it. What names no node stays as it is.
-func (t *Tree) WholeTarget(target string) string {
-	path, key, hasKey := strings.Cut(target, ":")
-	parts := strings.Split(path, "/")
-	for i, part := range parts {
-		id, index, hasIndex := strings.Cut(part, "[")
-		if t.Graph.Node(id) == nil {
-			if id = t.beginning(id, i == len(parts)-1, hasKey); id == "" {
-				return target
-			}
-		}
-		if parts[i] = id; hasIndex {
-			parts[i] += "[" + index
-		}
-		if i == len(parts)-1 {
-			break
-		}
-		if t = t.Inside(id, parts[i+1]); t == nil {
-			return target
-		}
-	}
-	if path = strings.Join(parts, "/"); hasKey {
-		return path + ":" + key
-	}
-	return path
-}
-
-// beginning finds the only node whose id begins so that can be meant: as the last of
-// a path one that asks people, a program where the question has a key, and before it
-// one that may run a graph.
-func (t *Tree) beginning(id string, last, hasKey bool) string {
-	found := ""
-	for _, n := range t.Graph.Nodes {
-		if id == "" || !strings.HasPrefix(n.ID.Value, id) || !t.asks(n, last, hasKey) {
-			continue
-		}
-		if found != "" {
-			return ""
-		}
-		found = n.ID.Value
-	}
-	return found
-}
-
-func (t *Tree) asks(n *spec.Node, last, hasKey bool) bool {
-	kind := n.Kind.Value
-	switch {
-	case !last:
-		return kind == GraphKind || len(t.tools) > 0 && !slices.Contains(MachineKinds(), kind)
-	case hasKey:
-		return kind != GraphKind && !slices.Contains(MachineKinds(), kind)
-	}
-	return kind == "human"
 }
