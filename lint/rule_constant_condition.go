@@ -21,7 +21,8 @@ func constantCondition() Rule {
 edge without a condition. One that is always false makes its own edge dead. What a schema
 allows counts (enum, minimum, maximum), and what the graph implies: how many steps are at
 least needed to get to the edge, which nodes have run by then, and what limits allow. A part of a
-condition that asks for a value which an enum does not have makes no difference, either.`,
+condition that asks for a value which an enum does not have makes no difference, either.
+The same holds for a comparison of type(x) with a word that is no result of it, such as map.`,
 		Bad: `graphrun: v1
 name: late
 start: a
@@ -42,6 +43,7 @@ edges:
 }
 
 func (f *facts) constantConditions() {
+	f.typeNames()
 	all := f.judgements()
 	for i := range all {
 		for k, v := range all[i].result.Verdicts {
