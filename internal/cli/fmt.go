@@ -56,6 +56,8 @@ type formattedFile struct {
 	File    string `json:"file"`
 	Valid   bool   `json:"valid"`
 	Changed bool   `json:"changed"`
+	// Unformatted says that it has no canonical form, and is left as it is.
+	Unformatted bool `json:"unformatted,omitempty"`
 }
 
 func (a *app) format(args []string, check, diff, asJSON bool) error {
@@ -68,6 +70,9 @@ func (a *app) format(args []string, check, diff, asJSON bool) error {
 			return usage(err)
 		}
 		out, err := a.formatText(stdinName, src)
+		if errors.Is(err, spec.ErrNoForm) {
+			return usage(err)
+		}
 		if err != nil {
 			return err
 		}
@@ -82,10 +87,15 @@ func (a *app) format(args []string, check, diff, asJSON bool) error {
 		return err
 	}
 	var invalid error
-	changes, listed := false, []formattedFile{}
+	changes, unformatted, listed := false, false, []formattedFile{}
 	for _, name := range names {
 		changed, err := a.formatFile(name, check, diff, asJSON)
-		listed = append(listed, formattedFile{name, err == nil, changed})
+		if errors.Is(err, spec.ErrNoForm) {
+			fmt.Fprintf(a.Stderr, "graphrun: %s is left as it is: %v\n", name, err)
+			listed, unformatted = append(listed, formattedFile{File: name, Valid: true, Unformatted: true}), true
+			continue
+		}
+		listed = append(listed, formattedFile{File: name, Valid: err == nil, Changed: changed})
 		if exitOf(err) == exitInvalid {
 			invalid = err
 			continue
@@ -99,6 +109,9 @@ func (a *app) format(args []string, check, diff, asJSON bool) error {
 		if err := writeJSON(a.Stdout, map[string]any{"files": listed}, a.StdoutTerminal); err != nil {
 			return err
 		}
+	}
+	if invalid == nil && unformatted {
+		return silent(exitUsage)
 	}
 	if invalid == nil && check && changes {
 		return silent(exitFailed)
