@@ -57,6 +57,6 @@ edges:
 		missing = append(missing, line[:len("n0 -> n2")])
 	}
 	if diff := cmp.Diff([]string{"n0 -> n2", "n2 -> n3"}, missing); diff != "" {
-		t.Errorf("edges that no case fires (-want +got):\n%s%q", diff, made.Missing)
+		t.Errorf("edges that no case covers (-want +got):\n%s%q", diff, made.Missing)
 	}
 }

@@ -25,6 +25,8 @@ type Generated struct {
 	Cases, Edges, Total int
 	// Missing are the edges that no run was found for, with the reason.
 	Missing []string
+	// Unmade says, of a set without cases, which inputs no value was found for.
+	Unmade []string
 	// Runs is how many runs were tried.
 	Runs int
 }
@@ -59,6 +61,9 @@ func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Gen
 		if !s.fired[i] {
 			out.Missing = append(out.Missing, names[i]+": "+s.wits.whyNot(i, s.tries))
 		}
+	}
+	if len(chosen) == 0 {
+		out.Unmade = unmade(g)
 	}
 	out.Text = s.write(chosen, flow, out.Missing)
 	return out, nil

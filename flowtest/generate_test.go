@@ -261,7 +261,7 @@ func TestGeneratedCasesFireWhatIsPossible(t *testing.T) {
 			total++
 			switch {
 			case can[e] && !fired:
-				t.Errorf("graph %d: no case fires %s, which static verification shows a run of: %v\n%s", i, names[e], made.Missing, m.plain())
+				t.Errorf("graph %d: no case covers %s, which static verification shows a run of: %v\n%s", i, names[e], made.Missing, m.plain())
 			case cannot[e] && fired:
 				t.Errorf("graph %d: a case fires %s, which static verification proves impossible\n%s\n%s", i, names[e], m.plain(), made.Text)
 			case can[e]:

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/graphrun/graphrun/internal/schema"
+	"github.com/graphrun/graphrun/internal/solve"
 	"github.com/graphrun/graphrun/spec"
 )
 
@@ -74,13 +75,41 @@ func leastOf(doc map[string]any, depth int) any {
 		return leastObject(doc, depth)
 	}
 	text := madeUpText
+	if pattern, ok := doc["pattern"].(string); ok {
+		if made := solve.Matching(pattern); matches(pattern, made) {
+			return made
+		}
+	}
 	if most, ok := doc["maxLength"].(int); ok && most < len(text) {
 		text = text[:max(0, most)]
 	}
 	if fewest, ok := doc["minLength"].(int); ok && fewest > len(text) {
-		text += strings.Repeat(".", fewest-len(text))
+		text += strings.Repeat(".", min(fewest, maxMadeUp)-len(text))
 	}
 	return text
+}
+
+// maxMadeUp bounds the length of a text that is made up.
+const maxMadeUp = 1 << 20
+
+func matches(pattern, text string) bool {
+	re, err := regexp.Compile(pattern)
+	return err == nil && re.MatchString(text)
+}
+
+// unmade says which required inputs have no value that could be made up.
+func unmade(g *spec.Graph) []string {
+	var out []string
+	for _, key := range g.State {
+		if !key.Required {
+			continue
+		}
+		compiled, err := schema.Compile(plainSchema(key.Schema))
+		if err == nil && compiled.Check(least(key.Schema)) != nil {
+			out = append(out, "no value is known that input \""+key.Name.Value+"\" takes; its schema is "+compiled.String())
+		}
+	}
+	return out
 }
 
 func leastNumber(doc map[string]any) any {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/runner/virtual"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -98,6 +99,9 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 	}
 	out := &Result{File: f.Name, Line: c.Line, Case: c.Name, c: c, seen: watch.seen, resumed: resumed, trace: watch.lines, Failures: []Failure{}, Path: []string{}}
 	if result != nil {
+		if resumed > 0 { // a case says how much time passes before a resume
+			result.Duration = view.Milliseconds(a.clock.Now().Sub(started()))
+		}
 		out.Status, out.Steps, out.got = string(result.Status), result.Steps, result
 		out.Path = result.Path
 	}

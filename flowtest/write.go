@@ -16,7 +16,7 @@ func (s *search) write(runs []*tried, flow string, missing []string) string {
 		b.WriteString("flow: " + yamlText(flow) + "\n")
 	}
 	for _, line := range missing {
-		b.WriteString("# no case fires " + line + "\n")
+		b.WriteString("# no case covers " + line + "\n")
 	}
 	if len(runs) == 0 {
 		b.WriteString("\ncases: []\n")

@@ -31,7 +31,8 @@ and lists stay on one line, comments stay where they are, and the meaning never 
 fmt searches folders, by default the working directory; - reads a file from stdin and
 writes the result to stdout. It leaves JSON and invalid files alone.
 
-Exit codes: 0 done, 1 --check found files to format, 3 a file is not valid.`,
+Exit codes: 0 done, 1 --check found files to format, 2 a file has no such form and is left
+as it is, 3 a file is not valid.`,
 		Example: `  graphrun fmt
   graphrun fmt --check
   graphrun fmt --diff flow.yaml

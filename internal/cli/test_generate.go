@@ -35,9 +35,20 @@ func (a *app) generateTests(ctx context.Context, f *testFlags, cfg flowtest.Conf
 		return err
 	}
 	for _, line := range made.Missing {
-		fmt.Fprintf(a.Stderr, "no case fires %s\n", line)
+		fmt.Fprintf(a.Stderr, "no case covers %s\n", line)
 	}
-	fmt.Fprintf(a.Stderr, "%s fire %d of %d edges\n", counted(made.Cases, "case"), made.Edges, made.Total)
+	covers := "cover"
+	if made.Cases == 1 {
+		covers = "covers"
+	}
+	fmt.Fprintf(a.Stderr, "%s %s %d of %d edges\n", counted(made.Cases, "case"), covers, made.Edges, made.Total)
+	if made.Cases == 0 {
+		for _, line := range made.Unmade {
+			fmt.Fprintln(a.Stderr, line)
+		}
+		fmt.Fprintln(a.Stderr, "nothing was written: write the first case by hand, with an input that the flow takes")
+		return silent(exitFailed)
+	}
 	if !f.write {
 		_, err = io.WriteString(a.Stdout, made.Text)
 		return err
