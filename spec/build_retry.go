@@ -27,13 +27,13 @@ func (b *builder) retry(v *Value) []Retry {
 // neverRetries reports a block of a list that the blocks before it leave nothing.
 func (b *builder) neverRetries(before []Retry, r *Retry) {
 	for i := range before {
-		if len(before[i].On) == 0 {
+		if len(before[i].On) == 0 && !before[i].When.IsSet() {
 			b.report("invalid-value", r.Span, "this block is never tried: the one before it has no \"on\" and takes every kind")
 			return
 		}
 	}
 	for _, kind := range r.On {
-		if slices.ContainsFunc(before, func(earlier Retry) bool { return earlier.Takes(kind.Value) }) {
+		if slices.ContainsFunc(before, func(earlier Retry) bool { return earlier.Takes(kind.Value) && !earlier.When.IsSet() }) {
 			b.report("invalid-value", kind.At(0, len(kind.Value)), "%q stands in an earlier block, which takes it", kind.Value)
 		}
 	}
@@ -56,6 +56,8 @@ func retryOf(v *Value) Retry {
 			r.Jitter = number(v)
 		case "on":
 			r.On = textsOf(v)
+		case "when":
+			r.When = v.Text
 		}
 	}
 	return r

@@ -196,10 +196,12 @@ type Retry struct {
 	HasMaxInterval bool
 	Jitter         float64
 	On             []Text
-	Span           Span
+	// When is a condition over error that has to hold; unset: every failure is taken.
+	When Text
+	Span Span
 }
 
-// Takes reports whether the block is for failures of a kind.
+// Takes reports whether the block is for failures of a kind, apart from its condition.
 func (r *Retry) Takes(kind string) bool {
 	return len(r.On) == 0 || slices.ContainsFunc(r.On, func(on Text) bool { return on.Value == kind })
 }

@@ -101,6 +101,7 @@ func retryKeys() []Key {
 		{Name: "max_interval", Type: TypeDuration, Default: "30s", Doc: "The longest delay."},
 		{Name: "jitter", Type: TypeNumber, Min: new(0.0), Max: new(1.0), Default: "0.1", Doc: "The share of a delay that varies."},
 		{Name: "on", Type: TypeOneOf, Forms: oneOrMany(Key{Type: TypeEnum, Enum: FailureKinds()}), Default: "every kind", Doc: "The failure kinds to retry."},
+		{Name: "when", Type: TypeString, Default: "every failure", Doc: "A condition over `error`: only failures for which it holds are retried, such as `error.details.status >= 500`."},
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/graphrun/graphrun/eval"
 )
 
 // retry is one block.
@@ -15,6 +17,7 @@ type retry struct {
 	initial, longest time.Duration
 	backoff          float64
 	on               []string // kinds; none: every kind
+	when             *eval.Program
 }
 
 // readRetries reads a block, or a list of them.
@@ -53,6 +56,13 @@ func readRetries(given any) ([]retry, error) {
 				r.on = append(r.on, text(kind))
 			}
 		}
+		if when := text(fields["when"]); when != "" {
+			program, err := eval.RetryScope().Compile(when, eval.Condition)
+			if err != nil {
+				return nil, fmt.Errorf("retry: when: %w", err)
+			}
+			r.when = program
+		}
 		out = append(out, r)
 	}
 	return out, nil
@@ -67,13 +77,30 @@ func (r *Registry) Again(name string, failed *Error, times int) (delay time.Dura
 	}
 	for i := range decl.retries {
 		b := &decl.retries[i]
-		if len(b.on) > 0 && !slices.Contains(b.on, failed.kind()) {
+		if len(b.on) > 0 && !slices.Contains(b.on, failed.kind()) || !b.holds(name, failed, times) {
 			continue
 		}
 		wait := float64(b.initial) * math.Pow(b.backoff, float64(times-1))
 		return time.Duration(min(wait, float64(b.longest))), b.maxAttempts, times < b.maxAttempts
 	}
 	return 0, 0, false
+}
+
+// holds reports whether the block's condition holds for a failure. One that can't be
+// evaluated does not.
+func (b *retry) holds(name string, failed *Error, times int) bool {
+	if b.when == nil {
+		return true
+	}
+	details := failed.Details
+	if details == nil {
+		details = map[string]any{}
+	}
+	var vm eval.VM
+	holds, err := vm.Test(b.when, map[string]any{"error": map[string]any{
+		"kind": failed.kind(), "message": failed.Message, "node": name, "attempt": times, "details": details,
+	}})
+	return err == nil && holds
 }
 
 func (e *Error) kind() string {

@@ -97,6 +97,7 @@ func (b *binder) bind(kinds []spec.Kind) (*Graph, spec.Diagnostics) {
 		out.Keys[i] = b.key(key)
 	}
 	out.Tools, out.Providers, out.Approvals = b.setup("tools", g.Tools), b.setup("providers", g.Providers), b.approvals(g.Tools)
+	b.checkToolRetries(g.Tools)
 	out.Never = b.never()
 	return out, b.found
 }
@@ -213,6 +214,7 @@ func (b *binder) node(node *spec.Node, keys []spec.Key) Node {
 		// What a result depends on may be more than the node sees.
 		rare.CacheKey = b.program(view{node: node, where: beforeRun}, cache.Key, eval.Value)
 	}
+	rare.RetryWhen = b.retryWhen(node)
 	out.Output = b.output(node)
 	out.Rare = b.kept(&rare)
 	return out

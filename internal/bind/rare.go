@@ -12,11 +12,13 @@ type Rare struct {
 	Each   *eval.Program
 	// CacheKey is the expression of the node's own cache key.
 	CacheKey *eval.Program
+	// RetryWhen are the conditions of the blocks of retry; nil: none has one.
+	RetryWhen []*eval.Program
 }
 
 // kept is what a node keeps of its own.
 func (b *binder) kept(r *Rare) *Rare {
-	if len(r.Before)+len(r.Emit) == 0 && r.Goto == nil && r.Each == nil && r.CacheKey == nil {
+	if len(r.Before)+len(r.Emit) == 0 && r.Goto == nil && r.Each == nil && r.CacheKey == nil && r.RetryWhen == nil {
 		return b.common
 	}
 	own := *r

@@ -39,6 +39,41 @@ func (b *binder) approvals(tools []spec.Field) []*eval.Program {
 	return out
 }
 
+// retryWhen compiles the conditions of the blocks of a node's retry; nil: none has one.
+func (b *binder) retryWhen(node *spec.Node) []*eval.Program {
+	blocks := node.RetryBlocks(b.graph)
+	var out []*eval.Program
+	for i := range blocks {
+		if blocks[i].When.IsSet() {
+			if out == nil {
+				out = make([]*eval.Program, len(blocks))
+			}
+			out[i] = b.program(view{fixed: eval.RetryScope()}, blocks[i].When, eval.Condition)
+		}
+	}
+	return out
+}
+
+// checkToolRetries compiles the conditions in the retry blocks of tools, for what is wrong
+// with them: the tools do so again.
+func (b *binder) checkToolRetries(tools []spec.Field) {
+	for i := range tools {
+		retry := tools[i].Value.Get("retry")
+		if retry == nil {
+			continue
+		}
+		blocks := retry.Items
+		if retry.Kind == spec.Map {
+			blocks = []spec.Value{*retry}
+		}
+		for j := range blocks {
+			if when := blocks[j].Get("when"); when != nil && when.Kind == spec.String {
+				b.program(view{fixed: eval.RetryScope()}, when.Text, eval.Condition)
+			}
+		}
+	}
+}
+
 // lasting is what of `run` holds from its beginning to its end.
 func lasting() eval.Type {
 	return eval.Object(map[string]eval.Type{

@@ -94,6 +94,7 @@ type node struct {
 	schema    *schema.Schema
 	textOnly  bool         // see bind.Node
 	retry     []spec.Retry // nil: the default policy
+	retryWhen []*eval.Program
 	timeout   time.Duration
 	maxVisits int
 	skips     bool

@@ -129,7 +129,7 @@ func (b *builder) node(n *node, decl *spec.Node, bound *bind.Node) {
 		writes: b.assignments(bound.Writes), readAll: !decl.HasReads, gotoExpr: bound.Goto, each: bound.Each, atOnce: decl.MaxConcurrency, hasEnds: decl.HasEnds,
 		timeout: decl.Timeout, maxVisits: decl.MaxVisits, skips: decl.OnMaxVisits == "skip",
 		final: decl.Final, all: decl.Routing == "all", schema: bound.Output, textOnly: bound.TextOnly,
-		retry: decl.RetryBlocks(b.plan.Graph),
+		retry: decl.RetryBlocks(b.plan.Graph), retryWhen: bound.RetryWhen,
 	}
 	n.talk = talkingOf(b.plan.Graph, decl)
 	if n.talk.model {

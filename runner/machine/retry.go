@@ -25,7 +25,7 @@ type triedBy struct{ element, block int }
 
 // policy is the retry policy that applies to a failure, and its place in the
 // node's list; MaxAttempts is 1 when it is not to be tried again.
-func (p *Plan) policy(t *task, failure *Failure) (r spec.Retry, block int) {
+func (p *Plan) policy(s *State, t *task, failure *Failure) (r spec.Retry, block int) {
 	once := spec.Retry{MaxAttempts: 1}
 	n := &p.nodes[t.node]
 	if n.act != actRun || n.kind == "agent" {
@@ -43,7 +43,7 @@ func (p *Plan) policy(t *task, failure *Failure) (r spec.Retry, block int) {
 	// time: it is asked for again where a block names the kind.
 	named := slices.Contains([]string{"refused", "filtered", "truncated"}, failure.Kind)
 	for i := range n.retry {
-		if n.retry[i].Takes(failure.Kind) && (!named || len(n.retry[i].On) > 0) {
+		if n.retry[i].Takes(failure.Kind) && (!named || len(n.retry[i].On) > 0) && n.retryHolds(s, i, failure) {
 			return n.retry[i], i
 		}
 	}
@@ -51,6 +51,16 @@ func (p *Plan) policy(t *task, failure *Failure) (r spec.Retry, block int) {
 		return defaultRetry(), 0
 	}
 	return once, 0
+}
+
+// retryHolds reports whether the condition of a retry block holds for a failure. One that
+// can't be evaluated does not.
+func (n *node) retryHolds(s *State, block int, failure *Failure) bool {
+	if block >= len(n.retryWhen) || n.retryWhen[block] == nil {
+		return true
+	}
+	holds, err := s.vm.Test(n.retryWhen[block], map[string]any{"error": failureData(failure)})
+	return err == nil && holds
 }
 
 // mayPass reports whether a failure is one that may pass by itself.
@@ -73,7 +83,7 @@ func mayPass(kind string, failure *Failure) bool {
 // have been if all others that come are of the same kind. A delay that the other
 // side asks for makes it longer, as far as patience goes.
 func (p *Plan) retryDelay(s *State, t *task, element, attempt int, failure *Failure) (next RetryNote, again bool) {
-	r, block := p.policy(t, failure)
+	r, block := p.policy(s, t, failure)
 	used, by := attempt-1, triedBy{element, block}
 	isList := len(p.nodes[t.node].retry) > 1
 	if isList {
