@@ -3,6 +3,7 @@
 package spec
 
 import (
+	"maps"
 	"slices"
 )
 
@@ -23,6 +24,7 @@ func (b *builder) state(v *Value) {
 			b.report("reserved-name", f.Key.At(0, len(f.Key.Value)), "%q can't be a state key: %s", f.Key.Value, reason)
 		}
 		k := stateKey(f)
+		b.besideSchema(f)
 		g.State = append(g.State, k)
 		g.keys[k.Name.Value] = k
 		b.reducer(k)
@@ -51,11 +53,31 @@ func stateKey(f *Field) *StateKey {
 			k.Scope = textOf(v)
 		case name == "reducer":
 			k.Reducer = textOf(v)
-		case !isExtension(name):
+		case name == "schema" && v.Kind == Map:
+			if doc, ok := v.Data().(map[string]any); ok {
+				maps.Copy(k.Schema, doc)
+			}
+		case !isExtension(name) && name != "schema":
 			k.Schema[name] = v.Data()
 		}
 	}
 	return k
+}
+
+// besideSchema reports keywords of JSON Schema that stand beside `schema`.
+func (b *builder) besideSchema(f *Field) {
+	if f.Value.Get("schema") == nil {
+		return
+	}
+	for i := range f.Value.Fields {
+		key := f.Value.Fields[i].Key
+		own := slices.ContainsFunc(stateKeywords(), func(k Key) bool { return k.Name == key.Value })
+		if !own && !isExtension(key.Value) {
+			b.report("invalid-value", key.At(0, len(key.Value)), "%q stands beside \"schema\"; put it there", key.Value)
+		} else if key.Value == "required" && f.Value.Fields[i].Value.Kind == List {
+			b.report("invalid-value", key.At(0, len(key.Value)), "\"required\" as a list stands beside \"schema\"; put it there")
+		}
+	}
 }
 
 // reducer reports a single word that names no reducer: an expression over

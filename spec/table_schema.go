@@ -11,6 +11,7 @@ func reducers() []string {
 func stateKeywords() []Key {
 	return []Key{
 		{Name: "default", Type: TypeAny, Doc: "The value at the start of a run."},
+		{Name: "schema", Type: TypeSchema, Doc: "The JSON Schema of the key, instead of its keywords beside the others: needed where it has a `required` of its own."},
 		{Name: "required", Type: TypeOneOf, Forms: []Key{{Type: TypeBool}, list(Key{Type: TypeString})}, Default: "false", Doc: "Whether the key must be an input; a list is JSON Schema's `required`."},
 		{Name: "secret", Type: TypeBool, Default: "false", Doc: "Whether the value is masked in every output."},
 		{Name: "once", Type: TypeBool, Default: "false", Doc: "Whether the key goes back to its default after a model node has read it."},
