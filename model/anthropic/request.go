@@ -104,8 +104,10 @@ func (c *Client) output(body map[string]any, req *model.Request) error {
 		maps.Copy(config, given)
 	}
 	if req.Schema["type"] == "object" {
-		if closed, ok := closedSchema(req.Schema); ok {
-			config["format"] = map[string]any{"type": "json_schema", "schema": closed}
+		if whole, ok := wire.Inline(req.Schema); ok {
+			if closed, ok := closedSchema(whole); ok {
+				config["format"] = map[string]any{"type": "json_schema", "schema": closed}
+			}
 		}
 	}
 	switch value := req.Reasoning.(type) {

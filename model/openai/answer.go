@@ -146,6 +146,7 @@ func (g *gathering) response() (*model.Response, error) {
 		return nil, g.answer.Bad("holds no choices")
 	}
 	out := &model.Response{Content: g.text.String(), Usage: model.Usage{Unreported: g.usage == nil}}
+	slices.SortStableFunc(g.calls, func(a, b *gathered) int { return a.index - b.index })
 	for i, c := range g.calls {
 		if c.id == "" {
 			c.id = fmt.Sprintf("call_%d_%d", g.turn, i+1)

@@ -110,6 +110,9 @@ func classify(status int, code, text string) (kind, class string) {
 		return "auth", "quota"
 	}
 	kind, class = codes(code)
+	if kind == "overloaded" && status >= 400 && status < 500 { // the status knows better
+		kind, class, code = "", "", ""
+	}
 	switch denied := status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired; {
 	case kind == "auth", kind != "" && !denied:
 		return kind, class
