@@ -48,7 +48,10 @@ func (f *Flow) child(node string) *Flow { return f.of(f.tree.Children[node]) }
 
 // Run runs the flow; see Runner.Run.
 func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
-	var err error
+	err := opts.checkNames()
+	if err != nil {
+		return nil, err
+	}
 	if opts.taken, err = f.takeOver(opts.Session); err != nil {
 		return nil, err
 	}
@@ -81,6 +84,9 @@ func (f *Flow) Run(ctx context.Context, opts Options) (*Result, error) {
 // Check reports what Run would refuse, but for secrets: they are those of where the
 // run is driven. The error is an *InputError.
 func (f *Flow) Check(opts Options) error {
+	if err := opts.checkNames(); err != nil {
+		return err
+	}
 	taken, err := f.takeOver(opts.Session)
 	if err != nil {
 		return err
@@ -174,4 +180,16 @@ func (f *Flow) GraphsAround(path string) []*spec.Graph {
 		out[i] = tree.Graph
 	}
 	return out
+}
+
+// checkNames says what is wrong with the run's id, its session and its labels. The error
+// is an *InputError.
+func (o *Options) checkNames() error {
+	var problems []string
+	for _, err := range []error{store.CheckID("the run id", o.RunID), store.CheckID("the session", o.Session), store.CheckLabels(o.Labels)} {
+		if err != nil {
+			problems = append(problems, err.Error())
+		}
+	}
+	return inputError(problems)
 }

@@ -49,6 +49,9 @@ func (r *Runner) Fork(ctx context.Context, runID string, opts ForkOptions) (resu
 	if err != nil {
 		return nil, 0, err
 	}
+	if err := opts.checkNames(); err != nil {
+		return nil, 0, err
+	}
 	if opts.RunID == "" {
 		opts.RunID = store.NewRunID(r.cfg.Clock.Now())
 	}

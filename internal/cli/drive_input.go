@@ -5,6 +5,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -120,9 +121,13 @@ func (r *inputReader) object(path string, src []byte) {
 	var value any
 	var err error
 	trimmed := bytes.TrimSpace(src)
+	if !utf8.Valid(src) {
+		r.problem(path, "is not UTF-8 text")
+		return
+	}
 	if filepath.Ext(path) == ".json" || bytes.HasPrefix(trimmed, []byte("{")) {
 		value, err = decodeJSON(trimmed)
-		if err != nil && filepath.Ext(path) != ".json" {
+		if err != nil && filepath.Ext(path) != ".json" && !errors.Is(err, errTwice) {
 			value, err = given.YAML(src) // a flow map: {a: 1}
 		}
 	} else {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/graphrun/graphrun/internal/bounded"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // interrupted is why a run was cancelled.
@@ -33,7 +34,7 @@ func (a *app) signals() signalChannel {
 
 // shellWord quotes a word for a shell where that is needed.
 func shellWord(s string) string {
-	special := func(r rune) bool { return badInID(r) && !strings.ContainsRune("=/,@%+…", r) }
+	special := func(r rune) bool { return store.CheckID("", string(r)) != nil && !strings.ContainsRune("=/,@%+…", r) }
 	if s != "" && !strings.ContainsFunc(s, special) {
 		return s
 	}

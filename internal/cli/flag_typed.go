@@ -172,7 +172,55 @@ func decodeJSON(src []byte) (any, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("is not JSON: text after the value")
 	}
+	if err := givenTwice(json.NewDecoder(bytes.NewReader(src))); err != nil {
+		return nil, err
+	}
 	return plain(v)
+}
+
+// errTwice says that an object has a key twice: which value is meant is not known.
+var errTwice = errors.New("is given twice in one object")
+
+// givenTwice reads one JSON value that can be read, and looks for keys that stand twice.
+func givenTwice(dec *json.Decoder) error {
+	type level struct {
+		keys  map[string]bool // nil in a list
+		value bool            // the next text is a value
+	}
+	var open []*level
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return nil // the end
+		}
+		var at *level
+		if len(open) > 0 {
+			at = open[len(open)-1]
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, &level{keys: map[string]bool{}})
+		case json.Delim('['):
+			open = append(open, &level{})
+		case json.Delim('}'), json.Delim(']'):
+			if open = open[:len(open)-1]; len(open) > 0 {
+				open[len(open)-1].value = false
+			}
+			continue
+		default:
+			if at == nil || at.keys == nil {
+				continue
+			}
+			if key, isKey := token.(string); isKey && !at.value {
+				if at.keys[key] {
+					return fmt.Errorf("%q %w", key, errTwice)
+				}
+				at.keys[key], at.value = true, true
+				continue
+			}
+			at.value = false
+		}
+	}
 }
 
 // plain turns json.Number into int or float64 at any depth.

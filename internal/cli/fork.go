@@ -6,11 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/runner"
+	"github.com/graphrun/graphrun/runner/store"
 )
 
 // forkFlags are the flags of fork.
@@ -68,8 +68,8 @@ func (f *forkFlags) validate(cmd *cobra.Command) error {
 	case f.at < 0:
 		problems = append(problems, usagef("--at %d: must be at least 0", f.at))
 	}
-	if strings.ContainsFunc(f.runID, badInID) {
-		problems = append(problems, usagef("--run-id %q: only letters, digits and -_.: are allowed", f.runID))
+	if err := store.CheckID("--run-id", f.runID); err != nil {
+		problems = append(problems, usage(err))
 	}
 	if len(problems) > 0 {
 		return usage(errors.Join(problems...))

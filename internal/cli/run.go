@@ -12,6 +12,7 @@ import (
 
 	"github.com/graphrun/graphrun/runner"
 	"github.com/graphrun/graphrun/runner/machine"
+	"github.com/graphrun/graphrun/runner/store"
 	"github.com/graphrun/graphrun/runner/view"
 	"github.com/graphrun/graphrun/spec"
 )
@@ -171,21 +172,15 @@ func (a *app) unopened(g *spec.Graph, f *runFlags, err error) error {
 // validate refuses values that no run can have.
 func (f *runFlags) validate(cmd *cobra.Command) error {
 	problems := f.problems(cmd)
-	if strings.ContainsFunc(f.runID, badInID) {
-		problems = append(problems, usagef("--run-id %q: only letters, digits and -_.: are allowed", f.runID))
-	}
-	if strings.ContainsFunc(f.session, badInID) {
-		problems = append(problems, usagef("--session %q: only letters, digits and -_.: are allowed", f.session))
+	for name, id := range map[string]string{"--run-id": f.runID, "--session": f.session} {
+		if err := store.CheckID(name, id); err != nil {
+			problems = append(problems, usage(err))
+		}
 	}
 	if len(problems) > 0 {
 		return usage(errors.Join(problems...))
 	}
 	return nil
-}
-
-func badInID(r rune) bool {
-	ok := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.:", r)
-	return !ok
 }
 
 // readLabels reads key=value pairs.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -159,11 +160,12 @@ func fingerprint(v any) string {
 // checkIDs refuses names of runs and sessions that can't be any.
 func checkIDs(ids map[string]string) error {
 	for name, id := range ids {
-		bad := strings.ContainsFunc(id, func(r rune) bool {
-			return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.:", r)
-		})
-		if bad || strings.Trim(id, ".") == "" && id != "" { //lint:ignore mapiter each has a message of its own, and one is enough
-			return badRequest(fmt.Sprintf("%q %q: only letters, digits and -_.: are allowed", name, id))
+		err := store.CheckID(strconv.Quote(name), id)
+		if err == nil && id != "" && strings.Trim(id, ".") == "" {
+			err = fmt.Errorf("%q %q: only letters, digits and -_.: are allowed, and one that is no dot", name, id)
+		}
+		if err != nil { //lint:ignore mapiter each has a message of its own, and one is enough
+			return badRequest(err.Error())
 		}
 	}
 	return nil
