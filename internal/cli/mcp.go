@@ -30,7 +30,7 @@ serve offers the same over HTTP, at /mcp.`,
 		Example: `  graphrun mcp flows
   claude mcp add flows -- graphrun mcp /path/to/flows`,
 		Args:    oneFolder,
-		PreRunE: a.loadSettings,
+		PreRunE: a.loadFolderSettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := "."
 			if len(args) == 1 {

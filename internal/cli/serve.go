@@ -61,7 +61,7 @@ them. A second signal ends programs that still run at once.`,
   graphrun serve flows --listen 127.0.0.1:0 --store runs.db
   graphrun serve flows --listen 0.0.0.0:7300 --token-file /run/secrets/graphrun --host runs.example.org`,
 		Args:    oneFolder,
-		PreRunE: a.loadSettings,
+		PreRunE: a.loadFolderSettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := "."
 			if len(args) == 1 {

@@ -52,8 +52,19 @@ func envName(name string) string {
 
 // loadSettings fills the flags that were not given from the environment, then
 // from the settings file. It is the PreRunE of the commands that have settings.
-func (a *app) loadSettings(cmd *cobra.Command, _ []string) error {
-	file, err := settings.Read(a.ConfigDir, settingNames())
+func (a *app) loadSettings(cmd *cobra.Command, _ []string) error { return a.loadSettingsOf("", cmd) }
+
+// loadFolderSettings is loadSettings for commands that take a folder of flows: the
+// settings are those of the folder.
+func (a *app) loadFolderSettings(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 {
+		return a.loadSettingsOf(args[0], cmd)
+	}
+	return a.loadSettingsOf("", cmd)
+}
+
+func (a *app) loadSettingsOf(folder string, cmd *cobra.Command) error {
+	file, err := settings.Read(folder, a.ConfigDir, settingNames())
 	if err != nil {
 		return usage(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,12 +43,12 @@ func (s *File) Place(name string) string { return fmt.Sprintf("%s:%d", s.Path, s
 // sections are the keys that hold more than one value.
 func sections() []string { return []string{"exclude", "paths", "rules", temporal, "triggers"} }
 
-// Read finds and reads the settings file: below configDir, if that is not empty, where
-// there is none above the working directory. known are the settings that have a single
+// Read finds and reads the settings file: the nearest from a folder upwards ("": the
+// working directory), else the one below configDir, if that is not empty. known are the settings that have a single
 // value. Without a file it is empty. The error joins all that is wrong, each with its
 // place.
-func Read(configDir string, known []string) (*File, error) {
-	path, src, err := find(configDir)
+func Read(from, configDir string, known []string) (*File, error) {
+	path, src, err := find(from, configDir)
 	if err != nil {
 		return nil, err
 	}
@@ -61,11 +60,11 @@ func Read(configDir string, known []string) (*File, error) {
 }
 
 // find returns the path and the text of the settings file: the nearest
-// graphrun.yaml from the working directory upwards, else the user's. A graph
+// graphrun.yaml from a folder upwards, else the user's. A graph
 // that happens to have that name is not one. The path is "" when there is none.
-func find(configDir string) (string, []byte, error) {
+func find(from, configDir string) (string, []byte, error) {
 	var folders []string
-	if dir, err := os.Getwd(); err == nil {
+	if dir, err := filepath.Abs(from); err == nil {
 		for {
 			folders = append(folders, dir)
 			parent := filepath.Dir(dir)
@@ -91,7 +90,7 @@ func find(configDir string) (string, []byte, error) {
 			continue
 		}
 		if i == 0 {
-			path = Name
+			path = filepath.Join(from, Name)
 		}
 		return path, src, nil
 	}
