@@ -66,12 +66,16 @@ func (a *app) draw(path string, f *drawFlags, whole bool) (*drawn, error) {
 	if f.run != "" && f.coverage != "" {
 		return nil, usagef("--run and --coverage exclude each other")
 	}
-	g, err := a.loadFlow(path)
-	if err != nil {
-		return nil, err
+	var g *spec.Graph
+	var err error
+	out, opts := &drawn{}, f.opts
+	var load func(string) ([]byte, error)
+	if path != "" {
+		if g, err = a.loadFlow(path); err != nil {
+			return nil, err
+		}
+		out.graph, load = g, spec.Beside(g.File.Name)
 	}
-	out := &drawn{graph: g}
-	opts, load := f.opts, spec.Beside(g.File.Name)
 	switch {
 	case f.run != "":
 		if out.run, err = a.paintedRun(g, f.run, whole); err != nil {
@@ -89,16 +93,32 @@ func (a *app) draw(path string, f *drawFlags, whole bool) (*drawn, error) {
 	return out, nil
 }
 
-// paintedRun finds a run of a graph and walks it.
+// flowOrRun is oneFlow for commands that draw: with --run the flow is that of the run.
+func (f *drawFlags) flowOrRun(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 && f.run != "" {
+		return nil
+	}
+	return oneFlow(cmd, args)
+}
+
+// flow is the path that is given; "": none.
+func flowOf(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// paintedRun finds a run of a graph, nil: of any, and walks it.
 func (a *app) paintedRun(g *spec.Graph, id string, whole bool) (*inspect.Painted, error) {
 	r, err := a.lookAt(id)
 	if err != nil {
 		return nil, err
 	}
-	if name := g.Name.Value; r.record.Graph != name {
-		return nil, usagef("run %q is of graph %q, not of %q", r.record.ID, r.record.Graph, name)
+	if g != nil && r.record.Graph != g.Name.Value {
+		return nil, usagef("run %q is of graph %q, not of %q", r.record.ID, r.record.Graph, g.Name.Value)
 	}
-	if !bytes.Equal(g.File.Src, r.record.Source) {
+	if g != nil && !bytes.Equal(g.File.Src, r.record.Source) {
 		fmt.Fprintf(a.Stderr, "graphrun: %s is not what run %q was started with; drawing the graph as it was\n", g.File.Name, r.record.ID)
 	}
 	painted, err := inspect.Paint(r.runner, &r.record, whole)

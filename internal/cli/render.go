@@ -50,7 +50,7 @@ type format struct {
 func newRenderCommand(a *app) *cobra.Command {
 	f := renderFlags{format: newEnum("", "dot", "html", "json", "mermaid", "png", "svg")}
 	cmd := &cobra.Command{
-		Use:   "render FLOW",
+		Use:   "render [FLOW]",
 		Short: "Draw a graph as a picture, a page, Mermaid or JSON",
 		Long: `render draws a graph; - reads it from stdin. --format picks the format, else the
 extension of the -O file (.mmd is mermaid, .gv is dot), else it is dot:
@@ -63,20 +63,20 @@ extension of the -O file (.mmd is mermaid, .gv is dot), else it is dot:
            continued where it did, and what was said
   svg png  a picture; needs Graphviz's program dot
 
---run paints a run and --coverage what tests reach, as in graphrun dot; in JSON they are
+--run paints a run, which needs no FLOW, and --coverage what tests reach, as in graphrun dot; in JSON they are
 numbers.
 
 Exit codes: 0, 2 wrong usage or no Graphviz, 3 invalid file.`,
 		Example: `  graphrun render flow.yaml -O flow.svg
-  graphrun render flow.yaml --run nightly -O nightly.html
+  graphrun render --run nightly -O nightly.html
   graphrun render flow.yaml --format mermaid
   graphrun render flow.yaml --run nightly --format json | jq '.nodes[] | {id, status, visits}'
   graphrun test --format json > tests.json; graphrun render flow.yaml --coverage tests.json -O covered.svg`,
-		Args:              oneFlow,
+		Args:              f.flowOrRun,
 		ValidArgsFunction: completeFlow,
 		PreRunE:           a.loadSettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.render(cmd, &f, args[0])
+			return a.render(cmd, &f, flowOf(args))
 		},
 	}
 	flags := cmd.Flags()
@@ -102,7 +102,11 @@ func (a *app) render(cmd *cobra.Command, f *renderFlags, path string) error {
 	}
 	toStdout := f.file == "" || f.file == "-"
 	if form.binary && toStdout && a.StdoutTerminal {
-		return usagef("%s is not for a terminal; name a file: -O %s.%s", name, strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), name)
+		base := f.run
+		if path != "" {
+			base = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+		}
+		return usagef("%s is not for a terminal; name a file: -O %s.%s", name, base, name)
 	}
 	d, err := a.draw(path, &f.drawFlags, form.whole)
 	if err != nil {

@@ -88,6 +88,46 @@ func TestReadmeSessions(t *testing.T) {
 	}
 }
 
+// Every command that README.md names within a sentence is one: its flags exist, and one
+// that needs no more than a run is run.
+func TestReadmeInlineCommands(t *testing.T) {
+	text := readPage(t, "README.md").text
+	for _, b := range readPage(t, "README.md").blocks() {
+		text = strings.Replace(text, b.text, "", 1)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("flow.yaml", []byte("graphrun: v1\nname: f\nstart: a\nnodes: {a: {kind: pass}}\nedges: [{from: a, to: END}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, code := call("", "run", "flow.yaml", "--store", "st"); code != 0 {
+		t.Fatal(out)
+	}
+	commands, _ := call("", "--help")
+	found := 0
+	for _, m := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(text, -1) {
+		words := strings.Fields(strings.Split(strings.TrimPrefix(m[1], "graphrun "), "|")[0])
+		isCommand := strings.HasPrefix(m[1], "graphrun ") || len(words) > 1 && regexp.MustCompile(`(?m)^ +`+regexp.QuoteMeta(words[0])+` `).MatchString(commands)
+		if !isCommand {
+			continue
+		}
+		found++
+		if words[len(words)-1] == "--run" {
+			words = append(words, "last")
+		}
+		if out, code := call("", append(slices.Clone(words), "--help")...); code != 0 {
+			t.Errorf("%s: exit code %d\n%s", m[1], code, out)
+		}
+		if slices.Contains(words, "last") {
+			if out, code := call("", append(words, "--store", "st")...); code != 0 {
+				t.Errorf("%s: exit code %d\n%s", m[1], code, out)
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d commands", found)
+	}
+}
+
 // steady replaces run ids and times.
 func steady(text string) string {
 	text = regexp.MustCompile(`(?m)^run \S+ of`).ReplaceAllString(text, "run ID of")
