@@ -61,6 +61,7 @@ func (a *agent) judged(ctx context.Context, work func(context.Context) (any, err
 			return nil, err
 		}
 		a.rounds++
+		a.reportVerdict(v)
 		switch {
 		case v.word == "ACCEPT":
 			a.reason = "accepted"
@@ -71,6 +72,22 @@ func (a *agent) judged(ctx context.Context, work func(context.Context) (any, err
 			return nil, a.unaccepted(v.feedback, value)
 		}
 		a.ask("Your answer was not accepted." + said(v.feedback) + " Answer again, and better.")
+	}
+}
+
+// reportVerdict tells who watches, and the log, what the judge said.
+func (a *agent) reportVerdict(v verdict) {
+	if a.task.Emit != nil {
+		data := map[string]any{"verdict": v.word, "feedback": v.feedback, "round": a.rounds}
+		if v.scored {
+			data["score"] = v.score
+		}
+		a.task.Emit(runner.Said{Type: "custom", Name: "judged", Data: data})
+	}
+	if a.task.OpenLog != nil {
+		log := a.task.OpenLog("judge", "text")
+		_, _ = fmt.Fprintln(log, strings.TrimSuffix(v.word+": "+v.feedback, ": "))
+		_ = log.Close()
 	}
 }
 

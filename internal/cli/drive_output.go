@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"time"
 
 	"github.com/graphrun/graphrun/internal/runview"
@@ -130,7 +131,11 @@ func (o *runOutput) result(r *runner.Result) error {
 		if a.StderrTerminal && a.Columns != nil {
 			columns = a.Columns()
 		}
-		for _, line := range a.summary(r, o.colors) {
+		shown := *r
+		if o.format == "text" {
+			shown.State = besideOutput(r)
+		}
+		for _, line := range a.summary(&shown, o.colors) {
 			for _, part := range terminal.Wrap(line, columns, 4) {
 				fmt.Fprintln(a.Stderr, part)
 			}
@@ -148,6 +153,22 @@ func (o *runOutput) result(r *runner.Result) error {
 		return o.value(r.Output)
 	}
 	return nil
+}
+
+// besideOutput is what a run's state has that is not printed as its output.
+func besideOutput(r *runner.Result) map[string]any {
+	object, isObject := r.Output.(map[string]any)
+	out := map[string]any{}
+	for key, value := range r.State {
+		same := r.Output != nil && reflect.DeepEqual(value, r.Output)
+		if isObject && object[key] != nil {
+			same = same || reflect.DeepEqual(value, object[key])
+		}
+		if !same {
+			out[key] = value
+		}
+	}
+	return out
 }
 
 // value prints a run's output: text as it is, other values as JSON, null not

@@ -187,6 +187,12 @@ func (t *Tracer) said(e *runner.Event) []string {
 	case "element":
 		t.elements[e.Node] = elementsOf(e.Said)
 	case "custom":
+		switch e.Said.Name {
+		case "judged":
+			return []string{t.start(e) + t.judged(e.Said)}
+		case "agent_ended": // the line of the node says so
+			return nil
+		}
 		return []string{t.start(e) + t.colors.Info("event   ") + terminal.Line(e.Said.Name) + " " + ValueText(e.Said.Data, maxReason)}
 	case "tool":
 		return []string{t.start(e) + t.called(e.Said)}
@@ -196,6 +202,17 @@ func (t *Tracer) said(e *runner.Event) []string {
 		return []string{t.start(e) + t.colors.Warn("warning ") + terminal.Line(e.Said.Message)}
 	}
 	return nil
+}
+
+// judged says what a judge said of an answer.
+func (t *Tracer) judged(s *runner.Said) string {
+	data, _ := s.Data.(map[string]any)
+	word, _ := data["verdict"].(string)
+	feedback, _ := data["feedback"].(string)
+	if feedback != "" {
+		word += ": " + terminal.Truncate(terminal.Line(feedback), 2*maxReason)
+	}
+	return t.colors.Info("judge   ") + word
 }
 
 // called says which tool was called with what, and what came of it.
@@ -278,7 +295,7 @@ func reasons(candidates []machine.Candidate) string {
 			why = c.Why
 		default:
 			if conditions {
-				why = "no condition matched"
+				why = "else"
 			}
 		}
 		switch {

@@ -80,7 +80,7 @@ func TestPlainView(t *testing.T) {
 [1]  write         warning bad line
 [1]  write         | second line
 [1]  write         ok         1.5s  → critique, publish  (n > 1)
-[2]  critique #2   ok          2ms  → END  (no condition matched)
+[2]  critique #2   ok          2ms  → END  (else)
 [3]  publish       failed      3ms  no way
 a note
 `
@@ -199,7 +199,7 @@ func TestLiveViewLeavesOnlyTheTrace(t *testing.T) {
 [1]  write         event   tick {"n":1}
 [1]  write         warning bad line
 [1]  write         ok         1.5s  → critique, publish  (n > 1)
-[2]  critique #2   ok          2ms  → END  (no condition matched)
+[2]  critique #2   ok          2ms  → END  (else)
 [3]  publish       failed      3ms  no way
 a note
 `

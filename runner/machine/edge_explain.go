@@ -195,8 +195,8 @@ func (n *Note) why(node *node, e *edge, fired, after bool) string {
 		return whyDecided(n.choice, fired)
 	case fired && n.choice != nil && n.choice.failure != nil:
 		return "fallback: " + n.choice.failure.Message
-	case fired && len(node.conditional)+len(node.failWhen) > 0:
-		return "no condition matched"
+	case fired && (!n.Failed && len(node.conditional) > 0 || n.Failed && len(node.failWhen) > 0):
+		return "else"
 	case fired:
 		return "unconditional"
 	}

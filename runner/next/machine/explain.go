@@ -133,7 +133,7 @@ func (t *Task) why(n *node, e *edge, fired, after bool) string {
 		return whyDecided(t.Choice, fired)
 	case fired && t.Choice != nil && t.Choice.Failure != nil:
 		return "fallback: " + t.Choice.Failure.Message
-	case fired && len(n.conditional)+len(n.failWhen) > 0:
+	case fired && (!failed && len(n.conditional) > 0 || failed && len(n.failWhen) > 0):
 		return "else"
 	case fired:
 		return "unconditional"
