@@ -9,6 +9,7 @@ package lint
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/graphrun/graphrun/internal/bind"
 	"github.com/graphrun/graphrun/spec"
@@ -60,8 +61,14 @@ func checkGraph(g *spec.Graph, opts Options) (*facts, spec.Diagnostics) {
 	if level < needAll {
 		f.uncheckedPolicies(cmp.Or(opts.Broken, FirstError(found)))
 	}
+	// An edge whose value is wrong makes the graph another one: what the shape alone says of
+	// it would follow from that mistake.
+	misshapen := slices.ContainsFunc(g.Edges, func(e *spec.Edge) bool { return g.Faulty(e.Span) })
 	for _, rules := range ruleLists() {
 		for i := range rules {
+			if misshapen && rules[i].needs < needAll && rules[i].Severity == spec.Warning {
+				continue
+			}
 			if rules[i].check != nil && rules[i].needs <= level && (opts.Optional || !rules[i].Off) {
 				f.rule = &rules[i]
 				f.solver.Most = min(maxSteps, f.solver.Spent+maxStepsOfRule)

@@ -31,13 +31,13 @@ edges:
 
 func checkMissingTimeout(f *facts) {
 	limits := f.graph.Limits
-	if limits.NodeTimeout > 0 || limits.Timeout > 0 || limits.StepTimeout > 0 {
+	if limits.NodeTimeout > 0 || limits.Timeout > 0 || limits.StepTimeout > 0 || f.graph.Faulty(limits.Span) {
 		return
 	}
 	for _, n := range f.graph.Nodes {
 		switch n.Kind.Value {
 		case "agent", "exec", "http", "llm":
-			if n.Timeout == 0 {
+			if n.Timeout == 0 && !f.graph.Faulty(n.Span) {
 				f.report(n.ID.Span, "%q has no time limit; give it a timeout, or set limits.node_timeout or limits.timeout", n.ID.Value)
 			}
 		}

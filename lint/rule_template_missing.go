@@ -45,6 +45,10 @@ func checkTemplateMissing(f *facts) {
 	all := f.uses().All
 	for i := range all {
 		u := &all[i]
+		// In other texts a $ may stand before a price.
+		if at := strings.LastIndex(u.Text.Value[:u.From], "${{"); at >= 0 && u.Node >= 0 && f.graph.Nodes[u.Node].Kind.Value == "http" && strings.TrimSpace(u.Text.Value[at+3:u.From]) == "" {
+			f.report(u.Text.At(at, at+1), "the $ before {{ stays in the text; expressions are written {{ … }}").Severity = spec.Warning
+		}
 		if u.Optional || !f.readsContext(u.Program) {
 			continue
 		}

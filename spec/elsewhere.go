@@ -61,6 +61,7 @@ type synonym struct {
 func synonyms() []synonym {
 	return []synonym{
 		// keys of a graph, a node, an edge, a join
+		{"graphrun", []string{"version", "apiversion", "api_version", "workflow_version", "schema_version"}},
 		{"nodes", []string{"steps", "tasks", "states", "jobs", "stages"}},
 		{"edges", []string{"transitions", "links", "connections"}},
 		{"start", []string{"entry", "entrypoint", "entry_point", "start_at", "startat", "initial", "begin"}},

@@ -45,12 +45,19 @@ type Catalog struct {
 
 // Open opens a folder; the error is one of the file system.
 func Open(dir string, rules Rules) (*Catalog, error) {
+	given := dir
 	dir, err := filepath.Abs(dir)
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
-	if err != nil {
+	info, failed := os.Stat(given)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("no such folder: %s", given)
+	case err != nil:
 		return nil, err
+	case failed == nil && !info.IsDir():
+		return nil, fmt.Errorf("%s is a file; a folder of flows is wanted, such as %s", given, filepath.Dir(given))
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -36,7 +36,7 @@ for a resume; --resume continues the run here.
 
 VALUE is read as on the terminal: as text if the schema takes text, else as YAML or
 JSON (c='{name: x}'). Give a choice by its first letters in any case or by its number,
-a boolean by yes or no. You may shorten NODE if only one asking node begins so.
+a boolean by yes or no. Without NODE= the answer is for the only open question.
 
   NODE=VALUE          the node's question
   NODE:KEY=VALUE      the question that a program asks under KEY
@@ -78,13 +78,36 @@ Exit codes: 0 the answers were taken, 2 they were refused; with --resume those o
 	return cmd
 }
 
+// onlyQuestion is the name of the only open question of a run, for an answer that names
+// none.
+func onlyQuestion(r *runner.Runner, id, text string) (string, error) {
+	result, err := r.Show(id, runner.Options{})
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for i := range result.Pending {
+		names = append(names, result.Pending[i].Target())
+	}
+	switch len(names) {
+	case 0:
+		return "", usagef("run %q asks nothing", id)
+	case 1:
+		return names[0], nil
+	}
+	return "", usagef("%q: want NODE=VALUE, since run %q asks %d questions: %s", text, id, len(names), strings.Join(names, ", "))
+}
+
 // answer gives the answers to the run and, if it is to, goes on with it.
 func (a *app) answer(ctx context.Context, f *answerFlags, id string, pairs []string) error {
 	var answers []store.GivenAnswer
 	for _, pair := range pairs {
 		target, text, ok := strings.Cut(pair, "=")
-		if !ok || target == "" {
+		if ok && target == "" || !ok && len(pairs) > 1 {
 			return usagef("%q: want NODE=VALUE", pair)
+		}
+		if !ok {
+			target, text = "", pair
 		}
 		answers = append(answers, store.GivenAnswer{Target: target, Text: text})
 	}
@@ -95,6 +118,11 @@ func (a *app) answer(ctx context.Context, f *answerFlags, id string, pairs []str
 	r, err := a.newRunner(kept, nil)
 	if err != nil {
 		return err
+	}
+	if answers[0].Target == "" {
+		if answers[0].Target, err = onlyQuestion(r, record.ID, answers[0].Text); err != nil {
+			return err
+		}
 	}
 	by := f.by
 	if by == "" {

@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/graphrun/graphrun/flowtest"
 	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/given"
 	"github.com/graphrun/graphrun/internal/suggest"
@@ -58,7 +60,50 @@ func (a *app) readPath(path string) ([]byte, error) {
 	if path == "-" {
 		return bounded.ReadAll(a.Stdin, "stdin", bounded.Text)
 	}
-	return bounded.ReadArgument(path, bounded.Text)
+	src, err := bounded.ReadArgument(path, bounded.Text)
+	if err != nil {
+		err = fmt.Errorf("%w%s", err, nearFile(path))
+	}
+	return src, err
+}
+
+// nearFile ends a message about a file that can't be read: the name of another that was
+// perhaps meant.
+func nearFile(path string) string {
+	folder, isFolder := filepath.Dir(path), false
+	if info, err := os.Stat(path); err == nil {
+		if !info.IsDir() {
+			return ""
+		}
+		folder, isFolder = path, true
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return ""
+	}
+	var flows []string
+	base := filepath.Base(path)
+	for _, e := range entries {
+		ext := filepath.Ext(e.Name())
+		if e.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, ext) || flowtest.IsTestFile(e.Name()) {
+			continue
+		}
+		if !isFolder && strings.TrimSuffix(e.Name(), ext) == strings.TrimSuffix(base, filepath.Ext(base)) {
+			return fmt.Sprintf("; did you mean %q?", filepath.Join(folder, e.Name()))
+		}
+		flows = append(flows, e.Name())
+	}
+	near := suggest.Closest(base, flows)
+	if isFolder && len(flows) > 0 {
+		near = flows[0]
+		if slices.Contains(flows, "flow.yaml") {
+			near = "flow.yaml"
+		}
+	}
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", filepath.Join(folder, near))
 }
 
 // readStream reads what an input is taken from: a pipe will do.

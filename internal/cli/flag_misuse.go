@@ -31,7 +31,13 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	if cmd.HasParent() {
 		of = fmt.Sprintf(" of %q", cmd.CommandPath())
 	}
-	return usagef("unknown command %q%s%s (commands: %s)", args[0], of, hint, strings.Join(names, ", "))
+	switch {
+	case hint != "":
+		return usagef("unknown command %q%s%s", args[0], of, hint)
+	case !cmd.HasParent():
+		return usagef("unknown command %q; graphrun --help lists the commands", args[0])
+	}
+	return usagef("unknown command %q%s (commands: %s)", args[0], of, strings.Join(names, ", "))
 }
 
 // subcommands are the names of what a command is made of, in their order.
@@ -52,6 +58,9 @@ func nearCommand(cmd *cobra.Command, word string) string {
 		return hint
 	}
 	if cmd.HasParent() {
+		if slices.Contains(subcommands(cmd), "list") && slices.Contains([]string{"ls", "ps", "history", "all"}, word) {
+			return "; did you mean \"list\"?"
+		}
 		return ""
 	}
 	if _, err := os.Stat(word); err == nil {
@@ -77,8 +86,10 @@ func otherWords() []otherWord {
 		{"run", []string{"start", "exec", "execute", "invoke"}},
 		{"resume", []string{"continue", "retry", "rerun"}},
 		{"validate", []string{"check", "verify", "test", "vet"}},
-		{"validate --fix", []string{"fix", "fmt", "format"}},
-		{"dot", []string{"render", "draw", "graph", "visualize", "plot", "show-graph"}},
+		{"validate --fix", []string{"fix"}},
+		{"fmt", []string{"format", "prettify"}},
+		{"serve", []string{"ui", "web", "server", "dashboard", "studio"}},
+		{"render", []string{"draw", "graph", "visualize", "plot", "show-graph"}},
 		{"init", []string{"new", "create", "scaffold"}},
 		{"runs list", []string{"list", "ls", "ps", "history"}},
 		{"runs show", []string{"show", "status", "inspect", "describe"}},

@@ -42,7 +42,7 @@ prints one object per line, -o raw only the bytes, unchanged except for masked s
 		PreRunE:           a.loadSettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) > 2 {
-				return usagef("%q takes the id of a run and perhaps a node, got %d arguments", cmd.CommandPath(), len(args))
+				return usagef("%q takes the id of a run (last: the latest one) and perhaps a node, got %d arguments", cmd.CommandPath(), len(args))
 			}
 			r, err := a.lookAt(args[0])
 			if err != nil {

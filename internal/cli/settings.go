@@ -58,7 +58,9 @@ func (a *app) loadSettings(cmd *cobra.Command, _ []string) error { return a.load
 // settings are those of the folder.
 func (a *app) loadFolderSettings(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {
-		return a.loadSettingsOf(args[0], cmd)
+		if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+			return a.loadSettingsOf(args[0], cmd)
+		}
 	}
 	return a.loadSettingsOf("", cmd)
 }

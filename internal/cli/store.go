@@ -148,7 +148,7 @@ func oneRun(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
 	}
-	return usagef("%q takes the id of one run, got %d arguments; graphrun runs list shows them", cmd.CommandPath(), len(args))
+	return usagef("%q takes the id of one run, got %d arguments; last is the latest one, graphrun runs list shows all", cmd.CommandPath(), len(args))
 }
 
 // completeRun completes the id of a run.

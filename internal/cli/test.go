@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/graphrun/graphrun/flowtest"
+	"github.com/graphrun/graphrun/internal/bounded"
 	"github.com/graphrun/graphrun/internal/inspect"
 	"github.com/graphrun/graphrun/internal/report"
 	"github.com/graphrun/graphrun/spec"
@@ -116,7 +117,26 @@ func (a *app) test(ctx context.Context, cmd *cobra.Command, f *testFlags, args [
 	if f.watch {
 		return a.watchTests(ctx, f, cfg, args)
 	}
+	if err := isNoTest(args); err != nil {
+		return err
+	}
 	return a.testOnce(ctx, f, cfg, args)
+}
+
+// isNoTest says that what is to be tested is a flow, whose tests stand beside it.
+func isNoTest(args []string) error {
+	for _, path := range args {
+		src, err := bounded.ReadFile(path, bounded.Text)
+		if err != nil || flowtest.IsTestFile(path) || isTestText(src) || !spec.IsGraph(src) {
+			continue
+		}
+		tests := strings.TrimSuffix(path, filepath.Ext(path)) + ".test.yaml"
+		if _, err := os.Stat(tests); err == nil {
+			return usagef("%s is a flow; its tests stand in %s: graphrun test %s", path, tests, tests)
+		}
+		return usagef("%s is a flow; its tests stand in %s: graphrun test --generate -w %s writes some", path, tests, path)
+	}
+	return nil
 }
 
 func (f *testFlags) config(cmd *cobra.Command) (cfg flowtest.Config, err error) {

@@ -39,7 +39,7 @@ element of an each.`,
 		PreRunE:           a.loadSettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) > 2 {
-				return usagef("%q takes the id of a run and perhaps a step, got %d arguments", cmd.CommandPath(), len(args))
+				return usagef("%q takes the id of a run (last: the latest one) and perhaps a step, got %d arguments", cmd.CommandPath(), len(args))
 			}
 			step := 0
 			if len(args) == 2 {
