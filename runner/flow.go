@@ -186,7 +186,7 @@ func (f *Flow) GraphsAround(path string) []*spec.Graph {
 // is an *InputError.
 func (o *Options) checkNames() error {
 	var problems []string
-	for _, err := range []error{store.CheckID("the run id", o.RunID), store.CheckID("the session", o.Session), store.CheckLabels(o.Labels)} {
+	for _, err := range []error{store.CheckLength("the run id", o.RunID), store.CheckLength("the session", o.Session), store.CheckLabels(o.Labels)} {
 		if err != nil {
 			problems = append(problems, err.Error())
 		}

@@ -128,6 +128,7 @@ func (d *driver) pendingOf(q *machine.Question) view.Pending {
 	p := view.Pending{
 		Node: d.nested.inTarget(q.Path()), Kind: "human", Prompt: d.mask.Text(q.Prompt), Schema: q.Schema, Due: moment(q.Until),
 	}
+	p.Fields = d.flow.tree.FieldOrder(q.Path())
 	if q.Key != "" {
 		p.Key, p.Kind = &q.Key, "interrupt"
 	}

@@ -90,7 +90,7 @@ func (k *asker) ask(ctx context.Context, q view.Pending, problem string) (string
 	k.complain(problem)
 	fmt.Fprintf(k.out, "%s  %s\n", k.colors.Strong(q.Target()), terminal.Text(q.Prompt))
 	schema, _ := q.Schema.(map[string]any)
-	if fields := fieldsOf(schema); len(fields) > 0 {
+	if fields := fieldsOf(schema, q.Fields); len(fields) > 0 {
 		return k.fill(ctx, fields)
 	}
 	f := askedValue{schema: schema, required: true}

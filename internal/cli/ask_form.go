@@ -24,30 +24,31 @@ type askedValue struct {
 	required bool
 }
 
-// fieldsOf are the fields of an object's schema: those it requires, in its order,
-// then the others by name. There are none when the answer need not be an object.
-func fieldsOf(document map[string]any) []askedValue {
+// fieldsOf are the fields of an object's schema in the order that is given; others follow,
+// those that it requires first, then by name. There are none when the answer need not be
+// an object.
+func fieldsOf(document map[string]any, order []string) []askedValue {
 	properties, _ := document["properties"].(map[string]any)
 	if types := typesOf(document); !slices.Equal(types, []string{"object"}) {
 		return nil
 	}
-	var names []string
 	required, _ := document["required"].([]any)
+	candidates := slices.Clone(order)
 	for _, name := range required {
-		if s, ok := name.(string); ok && properties[s] != nil && !slices.Contains(names, s) {
-			names = append(names, s)
+		if s, ok := name.(string); ok {
+			candidates = append(candidates, s)
 		}
 	}
-	needed := len(names)
-	for _, name := range sortedKeys(properties) {
-		if !slices.Contains(names, name) {
+	var names []string
+	for _, name := range append(candidates, sortedKeys(properties)...) {
+		if properties[name] != nil && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	fields := make([]askedValue, len(names))
 	for i, name := range names {
 		inner, _ := properties[name].(map[string]any)
-		fields[i] = askedValue{name: name, schema: inner, required: i < needed}
+		fields[i] = askedValue{name: name, schema: inner, required: slices.Contains(required, any(name))}
 	}
 	return fields
 }

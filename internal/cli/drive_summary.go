@@ -101,7 +101,7 @@ func runningText(n *view.RunningNode, status machine.Status, c runview.Colors) s
 func questionLine(p *view.Pending, c runview.Colors) string {
 	line := "  " + c.Strong(p.Target()) + " asks: " + terminal.Line(p.Prompt)
 	if p.Kind != "tool" { // whose prompt says it
-		line += c.Quiet(legalAnswers(p.Schema))
+		line += c.Quiet(legalAnswers(p.Schema, p.Fields))
 	}
 	if p.Due != nil {
 		line += c.Quiet("  until " + p.Due.Local().Format(time.DateTime))
@@ -110,7 +110,7 @@ func questionLine(p *view.Pending, c runview.Colors) string {
 }
 
 // legalAnswers says which answers a question takes; "" for any text.
-func legalAnswers(schema any) string {
+func legalAnswers(schema any, order []string) string {
 	if choices := choicesOf(schema); len(choices) > 0 {
 		return "  (" + terminal.Truncate(terminal.Line(strings.Join(choices, ", ")), maxSummaryValue) + ")"
 	}
@@ -118,7 +118,7 @@ func legalAnswers(schema any) string {
 	if len(document) == 0 || len(document) == 1 && document["type"] == "string" {
 		return ""
 	}
-	if fields := fieldsOf(document); len(fields) > 0 {
+	if fields := fieldsOf(document, order); len(fields) > 0 {
 		return "  (" + terminal.Truncate(terminal.Line(fieldsText(fields)), maxSummaryValue) + ")"
 	}
 	return "  (" + terminal.Line(schemaText(document)) + ")"

@@ -97,7 +97,7 @@ func (a *app) printPending(found []inspect.Question) error {
 		}
 		asks := terminal.Truncate(terminal.Line(q.Prompt), maxSummaryValue)
 		if q.Kind != "tool" { // the question about a call says itself what may be answered
-			asks += legalAnswers(q.Schema)
+			asks += legalAnswers(q.Schema, q.Fields)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", q.Run, q.Target, asks, until)
 	}

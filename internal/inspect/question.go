@@ -20,6 +20,8 @@ type Question struct {
 	Kind   string  `json:"kind"`
 	Prompt string  `json:"prompt"`
 	Schema any     `json:"schema"`
+	// Fields are the properties of an object that is asked for, in the order of the file.
+	Fields []string `json:"fields,omitempty"`
 	// Name and Args are those of a tool's call that waits for approval.
 	Name    string         `json:"name,omitempty"`
 	Args    map[string]any `json:"args,omitempty"`
@@ -35,7 +37,7 @@ func Questions(result *runner.Result) []Question {
 		choices, _ := document["enum"].([]any)
 		out = append(out, Question{
 			Run: result.RunID, Graph: result.Graph, Target: p.Target(), Node: p.Node, Index: p.Index, Key: p.Key, Kind: p.Kind,
-			Prompt: p.Prompt, Schema: p.Schema, Name: p.Name, Args: p.Args, Choices: choices, Due: p.Due,
+			Prompt: p.Prompt, Schema: p.Schema, Fields: p.Fields, Name: p.Name, Args: p.Args, Choices: choices, Due: p.Due,
 		})
 	}
 	return out

@@ -14,11 +14,19 @@ import (
 // value.
 const MaxName = 200
 
+// CheckLength says that a name, which what names, is too long.
+func CheckLength(what, name string) error {
+	if n := utf8.RuneCountInString(name); n > MaxName {
+		return fmt.Errorf("%s has %d characters; at most %d are allowed", what, n, MaxName)
+	}
+	return nil
+}
+
 // CheckID says what is wrong with the id of a run or a session, which what names; an empty
 // one is none.
 func CheckID(what, id string) error {
-	if n := utf8.RuneCountInString(id); n > MaxName {
-		return fmt.Errorf("%s has %d characters; at most %d are allowed", what, n, MaxName)
+	if err := CheckLength(what, id); err != nil {
+		return err
 	}
 	if strings.ContainsFunc(id, badInID) {
 		return fmt.Errorf("%s %q: only letters, digits and -_.: are allowed", what, id)

@@ -21,6 +21,9 @@ type Pending struct {
 	Kind   string `json:"kind"`
 	Prompt string `json:"prompt"`
 	Schema any    `json:"schema"`
+	// Fields are the properties of an object that a human node asks for, in the order of the
+	// file; nil: it asks for something else, or the order is not known.
+	Fields []string `json:"fields,omitempty"`
 	// Name and Args are the tool and the arguments of a call that waits.
 	Name string         `json:"name,omitempty"`
 	Args map[string]any `json:"args,omitempty"`

@@ -13,7 +13,7 @@ export class Problem extends Error {
 export interface ListedFlow { path: string; name: string; description: string; nodes: number; errors: number; warnings: number; triggers?: { cron?: string; timezone?: string; next?: string; webhook?: string }[] }
 
 export interface ListedRun {
-  run_id: string; graph: string; file: string; status: string; reason?: string; steps: number; started_at: string; updated_at: string;
+  run_id: string; graph: string; file: string; status: string; reason?: string; quality?: string | null; unreadable?: string; steps: number; started_at: string; updated_at: string;
   labels?: Record<string, string>; parent?: string; parent_step?: number; driver?: string;
 }
 

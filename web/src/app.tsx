@@ -153,7 +153,7 @@ function Header({ data, live }: { data: Data; live?: Serving }) {
       <h1>{live?.flow ? <a href={"/flow/" + live.flow.split("/").map(encodeURIComponent).join("/")}>{data.flow.name}</a> : data.flow.name}</h1>
       {r ? (
         <>
-          <span class={"pill " + r.status}>{r.status}{r.quality === "degraded" ? ", degraded" : ""}</span>
+          <span class={"pill " + (r.quality === "degraded" ? "degraded" : r.status)}>{r.status}{r.quality === "degraded" ? ", degraded" : ""}</span>
           <span class="meta">{r.run_id}</span>
           <span class="meta" title={`since ${exact(r.started_at)}`}>{count(r.steps, "step")} in {duration(r.duration_ms)}</span>
           {live?.parent && <span class="meta">fork of <a href={`/run/${encodeURIComponent(live.parent.id)}`}>{live.parent.id}</a> at {live.parent.step} · <a href={`/compare/${encodeURIComponent(live.parent.id)}/${encodeURIComponent(r.run_id)}`}>compare</a></span>}

@@ -86,6 +86,8 @@ export interface Pending {
   kind: string;
   prompt: string;
   schema?: unknown;
+  /** fields are the properties of an object that is asked for, in the order of the file. */
+  fields?: string[];
   name?: string;
   args?: Record<string, unknown>;
   due?: string | null;

@@ -150,7 +150,7 @@ export const target = (q: Pending) => q.node + (q.index === undefined || q.index
 function Ask({ q, id, readOnly, onDone }: { q: Pending; id: string; readOnly: boolean; onDone: () => void }) {
   const doing = useDoing();
   const schema = (q.schema ?? { type: "string" }) as Schema;
-  const properties = schema.type === "object" && schema.properties ? Object.entries(schema.properties as Record<string, Schema>) : null;
+  const properties = schema.type === "object" && schema.properties ? inOrder(Object.entries(schema.properties as Record<string, Schema>), q.fields ?? []) : null;
   const required = new Set((schema.required as string[]) ?? []);
   const [given, setGiven] = useState<Record<string, Given>>({});
   const [tried, setTried] = useState(false);
@@ -212,6 +212,12 @@ export function ForkPanel({ page, moment, readOnly }: { page: RunPage; moment: M
       <Command text={`graphrun fork ${id} --at ${moment.step}` + Object.entries(values).map(([k, v]) => inputFlag("--set", k, v, secret.has(k))).join("")} />
     </form>
   );
+}
+
+/** inOrder sorts entries by a list of keys; those that it lacks come last. */
+function inOrder<T>(entries: [string, T][], order: string[]): [string, T][] {
+  const place = (key: string) => { const at = order.indexOf(key); return at < 0 ? order.length : at; };
+  return entries.slice().sort((a, b) => place(a[0]) - place(b[0]));
 }
 
 const schemaOf = (flow: Flow, key: string): Schema => flow.inputs.find((k) => k.key === key)?.schema ?? {};

@@ -101,7 +101,7 @@ export function Runs({ server }: { server: ServerInfo | null }) {
                       <a href={runLink(r.run_id)}>{r.run_id}</a>
                     </td>
                     <td>{r.graph}</td>
-                    <td><span class={"pill " + r.status}>{r.status}</span>{r.reason && !["end", "human", r.status].includes(r.reason) && <span class="hint"> {r.reason.replaceAll("_", " ")}</span>}</td>
+                    <td><span class={"pill " + (r.quality === "degraded" ? "degraded" : r.status)}>{r.status}</span>{r.quality === "degraded" && <span class="hint"> degraded</span>}{r.unreadable && <span class="hint" title={r.unreadable}> unreadable</span>}{r.reason && !["end", "human", r.status].includes(r.reason) && <span class="hint"> {r.reason.replaceAll("_", " ")}</span>}</td>
                     <td class="right">{r.steps.toLocaleString("en")}<span class="narrow"> {r.steps === 1 ? "step" : "steps"}</span></td>
                     <td title={exact(r.started_at)}>{clock(r.started_at)}</td>
                     <td>{duration(Math.max(0, (r.status === "running" ? Date.now() : Date.parse(r.updated_at)) - Date.parse(r.started_at)))}</td>

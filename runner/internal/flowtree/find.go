@@ -112,3 +112,25 @@ func (t *Tree) Around(path string) (trees []*Tree, id string, err error) {
 	}
 	return append(trees, t), id, nil
 }
+
+// FieldOrder lists the properties of the object that the human node at a path asks for, in
+// the order of the file; nil: it asks for something else.
+func (t *Tree) FieldOrder(path string) []string {
+	in, id, err := t.Find(path, true)
+	if err != nil || in.Graph.Node(id) == nil {
+		return nil
+	}
+	schema := in.Graph.Node(id).Field("schema")
+	if schema == nil || schema.Kind != spec.Map {
+		return nil
+	}
+	properties := schema.Get("properties")
+	if properties == nil || properties.Kind != spec.Map {
+		return nil
+	}
+	names := make([]string, len(properties.Fields))
+	for i := range properties.Fields {
+		names[i] = properties.Fields[i].Key.Value
+	}
+	return names
+}
