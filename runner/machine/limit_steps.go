@@ -218,11 +218,11 @@ func (p *Plan) stepsGranted(s *State, e *Event) {
 	}
 }
 
-// StepsWanted is how many steps the tasks that are due next would take, with those
-// for which there was no step before, should the run be taken up here.
+// StepsWanted is how many steps the tasks that are due next would take, with those that
+// were cut off or found no step before, should the run be taken up here.
 func (s *State) StepsWanted() int {
 	wanted := 0
-	if s.open && s.outOfSteps {
+	if s.open {
 		for i := range s.tasks {
 			if t := &s.tasks[i]; t.status == dropped && t.lost && t.step == 0 {
 				wanted++

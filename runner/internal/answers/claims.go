@@ -30,7 +30,7 @@ func (c *Claims) Answer(question string) bool {
 	return true
 }
 
-// TimeOver claims a question whose time is over and calls tell; where an answer has
+// TimeOver claims a question whose time is over and calls tell, each time; where an answer has
 // it, tell is called if that is not taken after all.
 func (c *Claims) TimeOver(question string, tell func()) {
 	c.mu.Lock()
@@ -41,7 +41,7 @@ func (c *Claims) TimeOver(question string, tell func()) {
 		held.late = tell
 	}
 	c.mu.Unlock()
-	if held == nil {
+	if held == nil || !held.answer { // a subgraph that waits for moments wakes more than once
 		tell()
 	}
 }
