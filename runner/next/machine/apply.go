@@ -190,6 +190,9 @@ func (s *State) startNext() bool {
 		if t.gone || t.scope.suspended || r.unit == nil && t.Begun || r.unit != nil && r.unit.State != queued {
 			continue // it was cancelled
 		}
+		if t.scope.End != nil && !t.Final {
+			continue // a resume makes it ready again
+		}
 		started := false
 		switch {
 		case r.unit != nil:

@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/graphrun/graphrun/internal/referencetest"
+	"github.com/graphrun/graphrun/runner/next/machine"
 )
 
 // graphs is how many random graphs a test takes: GRAPHRUN_REFERENCE_GRAPHS says otherwise.
@@ -152,4 +154,60 @@ func TestShrink(t *testing.T) {
 	f, _ := referencetest.Parse(small)
 	_, want := referencetest.Start(f, nil, world, referencetest.Options{})
 	t.Logf("%s\n%s\n%s", small, check(small), want.String())
+}
+
+// A pause at any moment changes nothing, nor does a cancellation that is resumed, nor a
+// snapshot before every event.
+func TestResumeEqualsUninterrupted(t *testing.T) {
+	only := os.Getenv("GRAPHRUN_REFERENCE_WEIGHTS")
+	for name, w := range weights() {
+		if only != "" && only != name {
+			continue
+		}
+		w.Timeouts, w.Limits, w.Quorum = 0, 0, 0 // what a clock decides, a pause may change
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			paused, cancelled, bad := 0, 0, 0
+			from, to := graphs(t, 60)
+			for seed := uint64(from); seed < uint64(to) && bad < 3; seed++ {
+				text, world := referencetest.Random(seed, w)
+				if oracle(t, text, world).Timed {
+					continue
+				}
+				plan := compile(t, text)
+				want := start(t, plan, nil, world, referencetest.Options{})
+				if !want.state.Ended() || want.now == 0 {
+					continue
+				}
+				fail := func(what string, at time.Duration, diff string) {
+					bad++
+					t.Errorf("%s %d: %s at %v:\n%s\n%s", name, seed, what, at, diff, text)
+				}
+				for i := range 3 {
+					at := max(1, time.Duration(want.now)*time.Duration(2*i+1)/6)
+					got := &sim{t: t, plan: plan, state: plan.NewState(), world: world, opts: referencetest.Options{PauseAt: at}, snapshots: i == 0}
+					got.apply(machine.Event{Kind: machine.RunBegan, Run: &machine.RunInfo{ID: "r"}})
+					got.loop()
+					for got.state.Status == machine.Paused {
+						paused++
+						got.resume(world, referencetest.Options{PauseAt: at})
+					}
+					if diff := differ(want.result(), got.result()); diff != "" {
+						fail("paused", at, diff)
+						break
+					}
+					got = start(t, plan, nil, world, referencetest.Options{CancelAt: at})
+					for cut := at; got.state.Status == machine.Cancelled; cut *= 2 {
+						cancelled++
+						got.resume(world, referencetest.Options{CancelAt: cut * 2})
+					}
+					if diff := differ(want.result(), got.result()); diff != "" {
+						fail("cancelled", at, diff)
+						break
+					}
+				}
+			}
+			t.Logf("%d pauses, %d cancellations", paused, cancelled)
+		})
+	}
 }

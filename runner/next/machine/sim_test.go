@@ -183,6 +183,14 @@ func start(t testing.TB, p *machine.Plan, input map[string]any, w referencetest.
 	return s
 }
 
+// resume goes on with a run that paused or ended: what ran without a person is lost.
+func (s *sim) resume(w referencetest.World, o referencetest.Options) {
+	s.world, s.opts, s.began = w, o, s.now
+	s.events = slices.DeleteFunc(s.events, func(o occasion) bool { return !strings.HasPrefix(o.name, "question") })
+	s.apply(machine.Event{Kind: machine.Resumed})
+	s.loop()
+}
+
 func (s *sim) loop() {
 	s.t.Helper()
 	pausing := false
@@ -202,7 +210,8 @@ func (s *sim) loop() {
 			return
 		}
 		if o == nil {
-			s.t.Fatalf("nothing is left to do, and the run is %s", s.state.Status)
+			text, _ := s.state.Snapshot()
+			s.t.Fatalf("nothing is left to do, and the run is %s\n%s\n%v", s.state.Status, text, s.journal)
 		}
 		if c := int64(s.opts.CancelAt); c > 0 && s.began+c <= o.at {
 			s.now = max(s.now, s.began+c)
