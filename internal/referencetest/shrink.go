@@ -10,12 +10,12 @@ import (
 )
 
 // Shrink leaves out of a file of Random whatever can be left out while it stays bad. A
-// file that does not parse must not be bad.
+// file that does not parse must not be bad. It ends, as each text is shorter than the last.
 func Shrink(text string, bad func(text string) bool) string {
 	for again := true; again; {
 		again = false
 		for _, smaller := range smallerTexts(text) {
-			if bad(smaller) {
+			if len(smaller) < len(text) && bad(smaller) {
 				text, again = smaller, true
 				break
 			}
