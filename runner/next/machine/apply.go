@@ -49,18 +49,18 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 		s.settle()
 		return s.cmds, nil
 	}
-	if s.Status == "" || s.Ended() && e.Kind != Resumed || s.Status == Paused && !e.reachesPaused() {
+	if s.Status == "" || s.Ended() && e.Kind != Resumed || s.Status == Paused && !e.appliesWhilePaused() {
 		return nil, nil
 	}
 	if e.Kind == Resumed { // the time without a driver does not count
 		s.Idle = true
 	}
-	s.pass(e.At)
+	s.advanceClock(e.At)
 	t := s.task(e.Task.Task)
 	switch e.Kind {
 	case TaskBegan, Advanced:
 	case TaskNoted:
-		s.noted(t, &e)
+		s.recordNote(t, &e)
 	case GraphCalled:
 		s.graphCalled(t, &e)
 	case TaskEnded:
@@ -84,8 +84,8 @@ func (p *Plan) Apply(s *State, e Event) ([]Command, error) {
 	return s.cmds, nil
 }
 
-// reachesPaused says which events a paused run takes.
-func (e *Event) reachesPaused() bool {
+// appliesWhilePaused reports whether a paused run takes the event.
+func (e *Event) appliesWhilePaused() bool {
 	switch e.Kind {
 	case Answered, CancelAsked, Resumed, TimerFired:
 		return true
@@ -93,8 +93,9 @@ func (e *Event) reachesPaused() bool {
 	return false
 }
 
-// pass lets time go on to a moment. It never goes back, even if a clock was set back.
-func (s *State) pass(at int64) {
+// advanceClock sets the time of the run. It never goes back, even if the clock was set
+// back.
+func (s *State) advanceClock(at int64) {
 	if at > s.Now {
 		if !s.Idle {
 			s.Active += at - s.Now
@@ -103,11 +104,11 @@ func (s *State) pass(at int64) {
 	}
 }
 
-// timerFired acts on a timer that is still of interest.
+// timerFired acts on a timer. Timers of what has ended meanwhile change nothing.
 func (s *State) timerFired(t *Task, e *Event) {
 	switch e.Timer {
 	case RunTimer:
-		s.outOfTime(e.Task.Task)
+		s.scopeTimedOut(e.Task.Task)
 		return
 	case BranchTimer:
 		s.branchTimedOut(e.Fan, e.Lane)
@@ -136,20 +137,20 @@ func (s *State) timerFired(t *Task, e *Event) {
 		}
 	case WaitTimer:
 		if u.State == waiting {
-			t.waited(u)
+			t.endWait(u)
 		}
 	case AnswerTimer:
 		t.unanswered(u)
 	}
 }
 
-// settle does all that follows without another event.
+// settle runs everything that needs no further event.
 func (s *State) settle() {
 	for !s.Ended() && s.batch <= maxBatch {
-		if s.fireJoins() || s.startNext() || s.endNext() {
+		if s.fireJoins() || s.startReady() || s.endFinishedScope() {
 			continue
 		}
-		s.rest()
+		s.updateStatus()
 		return
 	}
 	if !s.Ended() {
@@ -171,7 +172,7 @@ func (r ready) compare(other ready) int {
 	return r.task.compare(other.task)
 }
 
-// makeReady puts a task, or a unit of it, among those that may start, in path order.
+// makeReady adds a task or a unit to those that may start, in path order.
 func (s *State) makeReady(r ready) {
 	at, _ := slices.BinarySearchFunc(s.ready, r, func(a, b ready) int {
 		if a.compare(b) <= 0 {
@@ -182,8 +183,9 @@ func (s *State) makeReady(r ready) {
 	s.ready = slices.Insert(s.ready, at, r)
 }
 
-// startNext starts the first that is ready and may.
-func (s *State) startNext() bool {
+// startReady starts the first ready task or unit that may start. It returns false if
+// there is none.
+func (s *State) startReady() bool {
 	kept := s.ready[:0]
 	for i, r := range s.ready {
 		t := r.task
@@ -219,13 +221,14 @@ func (s *State) startNext() bool {
 	return false
 }
 
-// endNext ends a scope that nothing moves any more, the outermost first.
-func (s *State) endNext() bool {
+// endFinishedScope ends one scope in which nothing is left to do, the outermost first. It
+// returns false if there is none.
+func (s *State) endFinishedScope() bool {
 	for _, sc := range s.Scopes {
 		switch {
 		case sc.Final != nil || sc.Closed:
 		case sc.End != nil:
-			if sc.isStopping() {
+			if sc.hasStoppingAttempts() {
 				continue
 			}
 			sc.nextFinal()
@@ -233,31 +236,31 @@ func (s *State) endNext() bool {
 		case len(sc.Tasks) == 0:
 			sc.complete()
 			return true
-		case sc.Full && !sc.busy():
-			sc.outOfSteps()
+		case sc.Full && !sc.isBusy():
+			sc.endAtStepLimit()
 			return true
 		}
 	}
 	return false
 }
 
-// isStopping reports whether attempts in the scope, or within it, were told to stop and
-// still run.
-func (sc *Scope) isStopping() bool {
+// hasStoppingAttempts reports whether cancelled attempts still run in the scope or within
+// it.
+func (sc *Scope) hasStoppingAttempts() bool {
 	return slices.ContainsFunc(sc.state.Stopping, func(st Stopping) bool {
 		inner := sc.state.byID[st.Scope]
-		return inner != nil && inner.within(sc)
+		return inner != nil && inner.isWithin(sc)
 	})
 }
 
-// busy reports whether something in the scope, or within it, runs or waits.
-func (sc *Scope) busy() bool {
+// isBusy reports whether something in the scope or within it runs or waits.
+func (sc *Scope) isBusy() bool {
 	for _, other := range sc.state.Scopes {
-		if !other.within(sc) {
+		if !other.isWithin(sc) {
 			continue
 		}
-		for _, t := range other.atWork() {
-			if t.Deciding || slices.ContainsFunc(t.Units, func(u *Unit) bool { return u.Scope == 0 && u.atWork() }) {
+		for _, t := range other.activeTasks() {
+			if t.Deciding || slices.ContainsFunc(t.Units, func(u *Unit) bool { return u.Scope == 0 && u.isActive() }) {
 				return true
 			}
 		}
@@ -265,8 +268,8 @@ func (sc *Scope) busy() bool {
 	return false
 }
 
-// atWork lists the tasks that do not wait at a join.
-func (sc *Scope) atWork() []*Task {
+// activeTasks returns the tasks that do not wait at a join.
+func (sc *Scope) activeTasks() []*Task {
 	if sc.Final != nil {
 		return []*Task{sc.Final}
 	}

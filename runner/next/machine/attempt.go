@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/internal/bind"
 )
 
-// UnitState is how a unit stands.
+// UnitState is the state of a unit.
 type UnitState int
 
 // The states of a unit.
@@ -23,7 +23,7 @@ const (
 	ended
 )
 
-// Unit is what is tried: a task without elements, or one of its elements.
+// Unit is one piece of work of a task: the whole task, or one element of its `each`.
 type Unit struct {
 	Element int       `json:"element,omitempty"` // from 1; 0: the task has none
 	State   UnitState `json:"state"`
@@ -57,15 +57,15 @@ type Unit struct {
 	Talk    *TalkDelta `json:"talk,omitempty"`
 }
 
-// atWork reports whether the unit is under way.
-func (u *Unit) atWork() bool {
+// isActive reports whether the unit has begun and not ended.
+func (u *Unit) isActive() bool {
 	return u.State == running || u.State == waiting || u.State == delayed || u.State == asking
 }
 
-// id names the attempt that a unit is in.
+// id returns the name of the unit's current attempt.
 func (t *Task) id(u *Unit) TaskID { return TaskID{Task: t.ID, Element: u.Element, Attempt: u.Attempt} }
 
-// unit is the unit of an attempt; nil: it is not under way.
+// unit returns the unit of an attempt, or nil if that attempt is over.
 func (t *Task) unit(id TaskID) *Unit {
 	for _, u := range t.Units {
 		if u.Element == id.Element && u.Attempt == id.Attempt && u.State != ended {
@@ -75,15 +75,15 @@ func (t *Task) unit(id TaskID) *Unit {
 	return nil
 }
 
-// handOver gives an attempt to the driver.
-func (t *Task) handOver(u *Unit, n *node, env map[string]any) {
+// sendToDriver asks the driver to run an attempt.
+func (t *Task) sendToDriver(u *Unit, n *node, env map[string]any) {
 	work, failure := t.work(u, n, env)
 	if failure != nil {
 		t.endAttempt(u, nil, failure)
 		return
 	}
 	s := t.scope.state
-	t.scope.around(func(one *Scope) { one.running++ })
+	t.scope.eachEnclosing(func(one *Scope) { one.running++ })
 	s.command(Command{Kind: RunTask, Task: t.id(u), Work: work})
 	t.startTimeout(u, work.Timeout)
 }
@@ -96,13 +96,13 @@ func (t *Task) startTimeout(u *Unit, timeout time.Duration) {
 	if u.Ends == 0 {
 		u.Ends = s.Now + int64(timeout)
 	}
-	s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: t.id(u), For: s.until(u.Ends)})
+	s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: t.id(u), For: s.timeUntil(u.Ends)})
 }
 
-// until is how long from now until a moment; none when it has passed.
-func (s *State) until(moment int64) time.Duration { return time.Duration(max(0, moment-s.Now)) }
+// timeUntil returns the time from now until a moment, at least 0.
+func (s *State) timeUntil(moment int64) time.Duration { return time.Duration(max(0, moment-s.Now)) }
 
-// work is what the driver needs to run an attempt.
+// work returns what the driver needs to run an attempt.
 func (t *Task) work(u *Unit, n *node, env map[string]any) (*Work, *Failure) {
 	sc := t.scope
 	config, err := bind.EvalFields(n.config, &sc.state.vm, env)
@@ -111,7 +111,7 @@ func (t *Task) work(u *Unit, n *node, env map[string]any) (*Work, *Failure) {
 	}
 	work := &Work{
 		Place: t.place(), Kind: n.kind, Graph: sc.plan, Step: t.Step, Key: t.key(u.Element - 1), Index: u.Element - 1,
-		Config: config, Input: t.input(), State: t.view().readable(n), Timeout: t.timeout(n), Talk: t.talk(n),
+		Config: config, Input: t.input(), State: t.view().readable(n), Timeout: t.timeout(n), Talk: t.newTalk(n),
 		Turns: u.earlierTurns(), Log: u.Notes, Answers: u.answers(), Round: u.Round,
 	}
 	if u.Element > 0 {
@@ -125,7 +125,7 @@ func (t *Task) work(u *Unit, n *node, env map[string]any) (*Work, *Failure) {
 	return work, nil
 }
 
-// timeout is that of an attempt; 0: none.
+// timeout returns the timeout of an attempt, or 0 if it has none.
 func (t *Task) timeout(n *node) time.Duration {
 	if n.timeout > 0 {
 		return n.timeout
@@ -133,9 +133,9 @@ func (t *Task) timeout(n *node) time.Duration {
 	return t.scope.plan.Graph.Limits.NodeTimeout
 }
 
-// noted keeps what a running attempt, or a decision, has noted.
-func (s *State) noted(t *Task, e *Event) {
-	s.spend(t, e)
+// recordNote keeps a note of a running attempt, or of a decision.
+func (s *State) recordNote(t *Task, e *Event) {
+	s.addUsage(t, e)
 	if t == nil {
 		return
 	}
@@ -155,10 +155,10 @@ func (s *State) noted(t *Task, e *Event) {
 	}
 }
 
-// taskEnded takes what the driver says an attempt came to.
+// taskEnded takes the result of an attempt from the driver.
 func (s *State) taskEnded(t *Task, e *Event) {
 	if i := slices.IndexFunc(s.Stopping, func(st Stopping) bool { return st.Task == e.Task }); i >= 0 {
-		s.stopped(i, e)
+		s.attemptStopped(i, e)
 		return
 	}
 	if t == nil {
@@ -169,8 +169,8 @@ func (s *State) taskEnded(t *Task, e *Event) {
 		return
 	}
 	sc := t.scope
-	sc.around(func(one *Scope) { one.running-- })
-	sc.keepPartial(t.Node, e)
+	sc.eachEnclosing(func(one *Scope) { one.running-- })
+	sc.savePartial(t.Node, e)
 	failure := e.Failure
 	switch {
 	case u.Cause != nil:
@@ -193,8 +193,8 @@ func (s *State) taskEnded(t *Task, e *Event) {
 	t.endAttempt(u, e.Output, failure)
 }
 
-// keepPartial keeps what an attempt had produced, and why it ended as it did.
-func (sc *Scope) keepPartial(node int, e *Event) {
+// savePartial keeps the partial output of a failed attempt, and its failure.
+func (sc *Scope) savePartial(node int, e *Event) {
 	if e.Partial != nil {
 		if sc.Partial == nil {
 			sc.Partial = map[int]any{}
@@ -212,17 +212,17 @@ func (sc *Scope) keepPartial(node int, e *Event) {
 	}
 }
 
-// stopped takes the end of an attempt that was told to stop.
-func (s *State) stopped(i int, e *Event) {
+// attemptStopped removes a cancelled attempt that has now ended.
+func (s *State) attemptStopped(i int, e *Event) {
 	st := s.Stopping[i]
 	s.Stopping = slices.Delete(s.Stopping, i, i+1)
 	if sc := s.byID[st.Scope]; sc != nil {
-		sc.keepPartial(st.At, e)
+		sc.savePartial(st.At, e)
 	}
 }
 
-// endAttempt ends an attempt: the output is checked, then another attempt follows, or the
-// unit has ended.
+// endAttempt checks the output of an attempt. Then either the next attempt follows, or
+// the unit ends.
 func (t *Task) endAttempt(u *Unit, output any, failure *Failure) {
 	s, n := t.scope.state, &t.scope.plan.nodes[t.Node]
 	if u.Ends > 0 {
@@ -236,7 +236,7 @@ func (t *Task) endAttempt(u *Unit, output any, failure *Failure) {
 		failure.Node, failure.Attempt = n.id, u.Attempt
 		if delay, note, again := t.retryDelay(u, n, failure); again && !t.Late {
 			t.noteRetry(failure, note)
-			u.newTurns()
+			u.startCounting()
 			u.Attempt++
 			u.State, u.Until, u.Notes, u.Kept = delayed, s.Now+int64(delay), nil, nil
 			s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: t.id(u), For: delay})
@@ -253,7 +253,7 @@ func (t *Task) endAttempt(u *Unit, output any, failure *Failure) {
 	t.finish()
 }
 
-// check validates an output: its schema, what it writes, where it says to go.
+// check validates an output: its schema, its writes and its goto.
 func (t *Task) check(u *Unit, n *node, output any) (any, *Failure) {
 	if n.schema != nil {
 		output = n.schema.Normalise(output)
@@ -262,7 +262,7 @@ func (t *Task) check(u *Unit, n *node, output any) (any, *Failure) {
 		}
 	}
 	if _, fits := eval.Size(output, t.scope.stateBytes()); !fits {
-		return nil, t.scope.tooLarge("the output")
+		return nil, t.scope.sizeFailure("the output")
 	}
 	if u.Element > 0 {
 		return output, nil
@@ -270,7 +270,7 @@ func (t *Task) check(u *Unit, n *node, output any) (any, *Failure) {
 	return output, t.checkStep(n, output, &u.Writes)
 }
 
-// checkStep checks what the output of a whole step leads to.
+// checkStep checks the writes and the goto of a whole step.
 func (t *Task) checkStep(n *node, output any, writes *[]Write) (failure *Failure) {
 	t.Output = output
 	defer func() {
@@ -283,11 +283,11 @@ func (t *Task) checkStep(n *node, output any, writes *[]Write) (failure *Failure
 			return failure
 		}
 	}
-	if _, _, failure = t.gotos(n, output, *writes); failure != nil {
+	if _, _, failure = t.evalTargets(n, output, *writes); failure != nil {
 		return failure
 	}
 	if len(n.emit) > 0 {
-		values, err := bind.EvalFields(n.emit, &t.scope.state.vm, t.own(n))
+		values, err := bind.EvalFields(n.emit, &t.scope.state.vm, t.nodeContext(n))
 		if err != nil {
 			return &Failure{Kind: "expression", Message: "emit: " + err.Error()}
 		}
@@ -304,7 +304,7 @@ func (t *Task) startWait(u *Unit, n *node, env map[string]any) {
 		t.endAttempt(u, nil, &Failure{Kind: "expression", Message: err.Error()})
 		return
 	}
-	delay, failure := waitFor(config, s.Now)
+	delay, failure := waitDuration(config, s.Now)
 	if failure != nil {
 		t.endAttempt(u, nil, failure)
 		return
@@ -317,15 +317,15 @@ func (t *Task) startWait(u *Unit, n *node, env map[string]any) {
 	s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: t.id(u), For: delay})
 }
 
-// waited ends a wait.
-func (t *Task) waited(u *Unit) {
+// endWait ends a wait.
+func (t *Task) endWait(u *Unit) {
 	t.endAttempt(u, nil, u.Cause)
 }
 
-// waitFor is how long a wait node waits; a moment that has passed is no wait.
-func waitFor(config map[string]any, now int64) (time.Duration, *Failure) {
+// waitDuration returns how long a wait node waits. A moment in the past gives 0.
+func waitDuration(config map[string]any, now int64) (time.Duration, *Failure) {
 	if given, ok := config["for"]; ok {
-		return waitTime(given)
+		return parseWait(given)
 	}
 	text, ok := config["until"].(string)
 	until, err := time.Parse(time.RFC3339, text)
@@ -341,8 +341,8 @@ func waitFor(config map[string]any, now int64) (time.Duration, *Failure) {
 // maxWait is the longest wait, 146 years.
 const maxWait = 1 << 62
 
-// waitTime is a length of time: the text of a duration, or seconds.
-func waitTime(given any) (time.Duration, *Failure) {
+// parseWait reads a duration text, or a number of seconds.
+func parseWait(given any) (time.Duration, *Failure) {
 	wrong := &Failure{
 		Kind:    "invalid_input",
 		Message: "for: " + preview(given, 60) + ` is no duration such as "10s" and no number of seconds from 0 up`,
@@ -361,14 +361,14 @@ func waitTime(given any) (time.Duration, *Failure) {
 	return time.Duration(min(seconds*float64(time.Second), maxWait)), nil
 }
 
-// stopTimers forgets the timers of a step that has ended.
+// stopTimers stops the timers of a step that has ended.
 func (t *Task) stopTimers() {
 	if t.scope.limits.StepTimeout > 0 && t.Begun && !t.Final {
 		t.scope.state.command(Command{Kind: StopTimer, Timer: StepTimer, Task: TaskID{Task: t.ID}})
 	}
 }
 
-// stop ends a unit that is not wanted any more: it writes nothing.
+// stop cancels a unit. It writes nothing any more.
 func (t *Task) stop(u *Unit) {
 	sc := t.scope
 	s := sc.state
@@ -382,7 +382,7 @@ func (t *Task) stop(u *Unit) {
 			u.Scope = 0
 			break
 		}
-		sc.around(func(one *Scope) { one.running-- })
+		sc.eachEnclosing(func(one *Scope) { one.running-- })
 		place := t.place()
 		s.Stopping = append(s.Stopping, Stopping{Task: id, Node: place.Path(), Scope: sc.ID, At: t.Node})
 		s.command(Command{Kind: CancelTask, Task: id})
@@ -407,9 +407,9 @@ func (t *Task) stop(u *Unit) {
 	}
 }
 
-// discard ends a scope whose result nobody wants.
+// discard removes a scope whose result is not needed.
 func (sc *Scope) discard() {
-	for _, t := range sc.atWork() {
+	for _, t := range sc.activeTasks() {
 		for _, u := range t.Units {
 			t.stop(u)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// kill cancels a branch: what it runs writes nothing, what it wrote stays.
-func (sc *Scope) kill(t *Task) {
+// cancelBranch cancels a task of a branch. Earlier writes of the branch stay.
+func (sc *Scope) cancelBranch(t *Task) {
 	if !t.Done {
 		for _, u := range t.Units {
 			t.stop(u)
@@ -24,15 +24,15 @@ func (sc *Scope) kill(t *Task) {
 	sc.Gone = append(sc.Gone, t)
 }
 
-// propagate is a failure that no edge takes: on_failure of the fan-outs around decides,
-// from the innermost outwards, else the scope fails.
+// propagate handles a failure without a failure edge: on_failure of the enclosing fan-
+// outs decides, innermost first. Otherwise the scope fails.
 func (sc *Scope) propagate(t *Task, failure *Failure) {
-	sc.propagateFrom(t.Place, t.Joined, t, failure, len(t.Place)-1)
+	sc.propagateOutwards(t.Place, t.Joined, t, failure, len(t.Place)-1)
 }
 
-// propagateFrom is propagate for what stands at a place, from the i-th fan-out outwards. by
-// is the task that failed.
-func (sc *Scope) propagateFrom(place []Lane, joined []int, by *Task, failure *Failure, i int) {
+// propagateOutwards is propagate from the i-th enclosing fan-out outwards. by is the task
+// that failed.
+func (sc *Scope) propagateOutwards(place []Lane, joined []int, by *Task, failure *Failure, i int) {
 	for ; i >= 0; i-- {
 		f := sc.fan(place[i].Fan)
 		if slices.Contains(joined, f.ID) || sc.plan.policyOf(f.Source) == "fail_all" {
@@ -42,16 +42,16 @@ func (sc *Scope) propagateFrom(place []Lane, joined []int, by *Task, failure *Fa
 		return
 	}
 	end := failureEnd(failure)
-	sc.endBy(by, end.Status, end.Reason, failure)
+	sc.endByTask(by, end.Status, end.Reason, failure)
 }
 
-// dropLane ends a failed branch with all that runs on it. If all branches of its fan-out
-// have failed, the fan-out has.
+// dropLane ends a failed branch and everything that runs on it. If all branches of the
+// fan-out have failed, the fan-out fails.
 func (sc *Scope) dropLane(f *Fan, lane int, by *Task, failure *Failure) {
 	sc.Degraded = true
 	for _, o := range slices.Clone(sc.Tasks) {
-		if o == by || o.on(f.ID, lane) {
-			sc.kill(o)
+		if o == by || o.isOnBranch(f.ID, lane) {
+			sc.cancelBranch(o)
 		}
 	}
 	by.Lost = failure
@@ -60,7 +60,7 @@ func (sc *Scope) dropLane(f *Fan, lane int, by *Task, failure *Failure) {
 		sc.state.waits = true
 		return
 	}
-	if sc.plan.policyOf(f.Source) == "wait_all" && sc.bringErrors(f) {
+	if sc.plan.policyOf(f.Source) == "wait_all" && sc.joinWithErrors(f) {
 		return
 	}
 	first := f.Branch[0]
@@ -70,13 +70,13 @@ func (sc *Scope) dropLane(f *Fan, lane int, by *Task, failure *Failure) {
 			task = g
 		}
 	}
-	sc.propagateFrom(f.Place, f.Joined, task, first.Failed, len(f.Place)-1)
+	sc.propagateOutwards(f.Place, f.Joined, task, first.Failed, len(f.Place)-1)
 }
 
-// bringErrors brings the errors of a fan-out of which every branch failed to its join: the
-// first in file order that all branches can reach. false: there is none, or no branch had
-// it before it.
-func (sc *Scope) bringErrors(f *Fan) bool {
+// joinWithErrors runs the join of a fan-out whose branches all failed, with their errors
+// as input. It takes the first join in file order that every branch could have reached,
+// and returns false if there is none.
+func (sc *Scope) joinWithErrors(f *Fan) bool {
 	for node := range sc.plan.nodes {
 		if !sc.plan.nodes[node].joins && f.Implicit != node ||
 			slices.ContainsFunc(f.Branch, func(b Branch) bool {
@@ -93,7 +93,7 @@ func (sc *Scope) bringErrors(f *Fan) bool {
 		if len(carried) == 0 {
 			continue
 		}
-		t := sc.behindSplit(f, node)
+		t := sc.newTaskAtSplit(f, node)
 		t.Lanes = append(t.Lanes, Lane{f.ID, -1}) // on none of the branches
 		t.Carried, t.Waits = carried, true
 		t.Inputs, t.Branches = nil, nil
@@ -104,7 +104,7 @@ func (sc *Scope) bringErrors(f *Fan) bool {
 	return false
 }
 
-// branchTimeout is the time a branch of a node's fan-out may take; 0: any.
+// branchTimeout returns the timeout for branches of a node's fan-out, or 0.
 func (p *Plan) branchTimeout(node int) time.Duration {
 	if own := p.Graph.Nodes[node].Parallel; own != nil && own.BranchTimeout > 0 {
 		return own.BranchTimeout
@@ -112,39 +112,39 @@ func (p *Plan) branchTimeout(node int) time.Duration {
 	return p.Graph.Parallel.BranchTimeout
 }
 
-// startBranchTimers starts parallel.branch_timeout of the branches on which something
-// runs or is ready.
+// startBranchTimers starts parallel.branch_timeout for branches with running or ready
+// tasks.
 func (sc *Scope) startBranchTimers(f *Fan) {
 	d := sc.plan.branchTimeout(f.Source)
 	if d == 0 {
 		return
 	}
 	for lane := range f.Branch {
-		if sc.workingOn(f, lane) != nil {
+		if sc.activeTaskOn(f, lane) != nil {
 			left := d - time.Duration(sc.state.Active-f.Began)
 			sc.state.command(Command{Kind: StartTimer, Timer: BranchTimer, Fan: f.ID, Lane: lane, For: max(0, left)})
 		}
 	}
 }
 
-// workingOn is a task on a branch that runs or is ready.
-func (sc *Scope) workingOn(f *Fan, lane int) *Task {
+// activeTaskOn returns a running or ready task of a branch, or nil.
+func (sc *Scope) activeTaskOn(f *Fan, lane int) *Task {
 	for _, t := range sc.Tasks {
-		if !t.Waits && t.on(f.ID, lane) {
+		if !t.Waits && t.isOnBranch(f.ID, lane) {
 			return t
 		}
 	}
 	return nil
 }
 
-// branchTimedOut fails a branch whose time is over.
+// branchTimedOut fails a branch that took too long.
 func (s *State) branchTimedOut(fan, lane int) {
 	for _, sc := range s.Scopes {
 		f := sc.fan(fan)
 		if f == nil || sc.End != nil || lane >= len(f.Branch) {
 			continue
 		}
-		t := sc.workingOn(f, lane)
+		t := sc.activeTaskOn(f, lane)
 		if t == nil {
 			return
 		}
@@ -154,7 +154,7 @@ func (s *State) branchTimedOut(fan, lane int) {
 				eval.DurationText(sc.plan.branchTimeout(f.Source)),
 		}
 		at := slices.IndexFunc(t.Place, func(l Lane) bool { return l.Fan == f.ID })
-		sc.propagateFrom(t.Place, t.Joined, t, failure, at)
+		sc.propagateOutwards(t.Place, t.Joined, t, failure, at)
 		return
 	}
 }

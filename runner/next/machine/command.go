@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// CommandKind says what is wanted. The zero value is unset.
+// CommandKind is the kind of a command. The zero value is unset.
 type CommandKind int
 
 // The kinds of commands.
@@ -36,7 +36,7 @@ const (
 	Finish
 )
 
-// Command is work wanted. Which fields are set depends on Kind.
+// Command is work for the driver. Which fields are set depends on Kind.
 type Command struct {
 	Kind CommandKind
 	Task TaskID
@@ -97,7 +97,7 @@ type Work struct {
 	CacheTTL time.Duration
 }
 
-// Place says where an execution stands in the run, independent of timing.
+// Place is the position of an execution in the run, independent of timing.
 type Place struct {
 	// Scope is the path of the graph nodes around: "", "outer", "outer[2]/inner".
 	Scope string
@@ -110,7 +110,7 @@ type Place struct {
 	Order []int
 }
 
-// Path is the node's name with the scope's path before it.
+// Path returns the node's id, prefixed with the scope's path.
 func (p *Place) Path() string {
 	if p.Scope == "" {
 		return p.Node
@@ -118,7 +118,7 @@ func (p *Place) Path() string {
 	return p.Scope + "/" + p.Node
 }
 
-// Choice is a decision between edges.
+// Choice is a question to the router model: which edge to take.
 type Choice struct {
 	Place
 	Graph  *Plan
@@ -139,7 +139,7 @@ type Choice struct {
 	Candidates []Option
 }
 
-// Option is a candidate target and what its edge and node say about it.
+// Option is one candidate edge, with the descriptions from the edge and its target node.
 type Option struct {
 	Edge        int
 	Target      string

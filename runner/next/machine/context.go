@@ -34,7 +34,7 @@ func (sc *Scope) begin(input, session, edit map[string]any) {
 	v.refs++ // the scope's own
 }
 
-// load gives a key a value from outside of the run.
+// load sets a key to a value from outside: an input, or an edit.
 func (sc *Scope) load(v *View, name string, value any) any {
 	i, ok := sc.plan.keyOf[name]
 	if !ok {
@@ -51,7 +51,7 @@ func (sc *Scope) load(v *View, name string, value any) any {
 	return value
 }
 
-// values is the state as a new map: every key that has a value.
+// values returns the state as a new map of all keys that have a value.
 func (v *View) values() map[string]any {
 	out := make(map[string]any, len(v.Vals)+len(v.scope.Extra))
 	maps.Copy(out, v.scope.Extra)
@@ -63,7 +63,7 @@ func (v *View) values() map[string]any {
 	return out
 }
 
-// context is what expressions see on a view, with the names of mask for a task.
+// context returns what expressions see on a view, limited to the names in mask.
 func (v *View) context(t *Task, mask uses) map[string]any {
 	sc := v.scope
 	if v.env == nil {
@@ -127,7 +127,7 @@ func orEmpty(m map[string]any) map[string]any {
 	return m
 }
 
-// fixed sets the names that stay the same for the whole scope.
+// fixed adds the names that are constant in the scope.
 func (sc *Scope) fixed(env map[string]any) {
 	s, p := sc.state, sc.plan
 	if secrets := sc.secrets(); len(secrets) > 0 {
@@ -165,16 +165,17 @@ func (sc *Scope) goal() string {
 	return sc.plan.goal
 }
 
-// forget drops what was made of the scope's fixed names.
-func (sc *Scope) forget() {
+// clearFixed drops the cached constant names of the scope.
+func (sc *Scope) clearFixed() {
 	sc.run = nil
 	for _, v := range sc.Views {
 		v.env = nil
 	}
 }
 
-// under reports whether a task runs: its visit is not in its view yet.
-func (t *Task) under() bool { return t.Begun && !t.Done && !t.Skipped && !t.Refused }
+// isRunning reports whether the step has begun and not ended: its view does not have its
+// visit yet.
+func (t *Task) isRunning() bool { return t.Begun && !t.Done && !t.Skipped && !t.Refused }
 
 func (v *View) visits(t *Task) map[string]any {
 	p := v.scope.plan
@@ -184,7 +185,7 @@ func (v *View) visits(t *Task) map[string]any {
 			out[p.nodes[i].id] = int(v.Visits[i])
 		}
 	}
-	if t.under() && p.watched[t.Node] {
+	if t.isRunning() && p.watched[t.Node] {
 		out[p.nodes[t.Node].id] = int(v.Visits[t.Node]) + 1
 	}
 	return out
@@ -219,7 +220,7 @@ func (v *View) nodes(t *Task) map[string]any {
 		if m := v.Mem[i]; m != nil {
 			known["output"], known["outcome"], known["error"] = m.Output, m.Outcome, failureData(m.Failure)
 		}
-		if t.Node == i && t.under() {
+		if t.Node == i && t.isRunning() {
 			known["visits"], known["output"] = int(v.Visits[i])+1, nil
 		}
 		out[p.nodes[i].id] = known
@@ -234,9 +235,9 @@ func (sc *Scope) reason(node int) any {
 	return nil
 }
 
-// own is the context of the node's own expressions, which see of the state what the
-// node reads.
-func (t *Task) own(n *node) map[string]any {
+// nodeContext returns the context of the node's own expressions. Of the state it holds
+// only what the node reads.
+func (t *Task) nodeContext(n *node) map[string]any {
 	v := t.view()
 	env := v.context(t, n.uses)
 	if n.uses&useState != 0 && !n.readAll {
@@ -245,11 +246,11 @@ func (t *Task) own(n *node) map[string]any {
 	return env
 }
 
-// view is the view that a task stands on.
+// view returns the view that the task sees.
 func (t *Task) view() *View { return t.scope.view(t.View) }
 
-// input is the task's input: that of its source with what `before` adds, or an object
-// keyed by source when several met.
+// input returns the task's input: that of its source merged with `before`, or an object
+// by source for a join.
 func (t *Task) input() any {
 	switch {
 	case t.Before != nil:
@@ -260,7 +261,7 @@ func (t *Task) input() any {
 	return t.Input
 }
 
-// readable is the part of the state that a node may read.
+// readable returns the part of the state that a node may read.
 func (v *View) readable(n *node) map[string]any {
 	if n.readAll {
 		return v.values()
@@ -281,8 +282,8 @@ func (t *Task) outcome() any {
 	return "success"
 }
 
-// cause is the failure of the task's node or, until it has ended, the one after which an
-// edge led to it.
+// cause returns the failure of the task. Until it has ended, it is the failure whose edge
+// led here.
 func (t *Task) cause() *Failure {
 	if t.Failure == nil && !t.ended() {
 		return t.Cause
@@ -290,7 +291,7 @@ func (t *Task) cause() *Failure {
 	return t.Failure
 }
 
-// failureData is a failure as expressions see it.
+// failureData returns a failure as expressions see it.
 func failureData(f *Failure) any {
 	if f == nil {
 		return nil
@@ -306,7 +307,7 @@ func failureData(f *Failure) any {
 
 // addBefore adds the values of `before` to the task's input.
 func (t *Task) addBefore(n *node) *Failure {
-	values, err := bind.EvalFields(n.before, &t.scope.state.vm, t.own(n))
+	values, err := bind.EvalFields(n.before, &t.scope.state.vm, t.nodeContext(n))
 	if err != nil {
 		return &Failure{Kind: "expression", Message: "before: " + err.Error()}
 	}

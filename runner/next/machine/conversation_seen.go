@@ -73,8 +73,8 @@ func modeOf(v *spec.Value) string {
 	return v.Text.Value
 }
 
-// talk is the conversation as a task gets it.
-func (t *Task) talk(n *node) *Talk {
+// newTalk returns the conversation for an attempt.
+func (t *Task) newTalk(n *node) *Talk {
 	th := t.view().Thread
 	if !n.talk.joins || th == nil {
 		return nil
@@ -84,10 +84,10 @@ func (t *Task) talk(n *node) *Talk {
 		Done: th.Done, Steps: th.Steps, Feedback: n.talk.feedback && t.Visit > 1,
 		MaxTokens: n.talk.maxTokens, KeepLast: n.talk.keepLast, Own: n.talk.isolated && n.talk.model,
 	}
-	if out.Own && th.goesOn(n, t.Node) {
+	if out.Own && th.continuesPrivateList(n, t.Node) {
 		out.Done, out.Steps = th.Before, th.Begun
 	}
-	out.Messages = c.messages(t.heard(n))
+	out.Messages = c.messages(t.visibleMessages(n))
 	if !n.talk.model {
 		return out
 	}
@@ -101,10 +101,10 @@ func (t *Task) talk(n *node) *Talk {
 	return out
 }
 
-// heard is the part of the conversation that a task may see.
-func (t *Task) heard(n *node) []int32 {
+// visibleMessages returns the positions of the messages that a task may see.
+func (t *Task) visibleMessages(n *node) []int32 {
 	c, th := &t.scope.state.Talk, t.view().Thread
-	if th.goesOn(n, t.Node) {
+	if th.continuesPrivateList(n, t.Node) {
 		return c.of(th.Private, 0)
 	}
 	list := c.of(th.Shared, 0)
@@ -112,7 +112,7 @@ func (t *Task) heard(n *node) []int32 {
 	case n.talk.isolated && n.talk.model, n.talk.reset && !continues(c.messages(list), n.id):
 		return nil
 	case n.talk.see == "own":
-		return slices.DeleteFunc(list, func(at int32) bool { return c.Said[at].Node != n.id && !c.answers(at, n.id) })
+		return slices.DeleteFunc(list, func(at int32) bool { return c.Said[at].Node != n.id && !c.isResultFor(at, n.id) })
 	case n.talk.see == "branch" && len(t.Place) > 0:
 		before := map[int32]bool{}
 		if split := t.scope.view(t.scope.fan(t.Place[len(t.Place)-1].Fan).View); split.Thread != nil {
@@ -125,9 +125,9 @@ func (t *Task) heard(n *node) []int32 {
 	return list
 }
 
-// answers reports whether a message is the result of a call that a node asked
-// for: such a result is the node's own, whoever ran the tool.
-func (c *conversation) answers(at int32, node string) bool {
+// isResultFor reports whether a message is the result of a tool call by node, whoever ran
+// the tool.
+func (c *conversation) isResultFor(at int32, node string) bool {
 	id := c.Said[at].ToolCallID
 	if id == "" {
 		return false

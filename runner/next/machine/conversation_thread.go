@@ -42,8 +42,8 @@ type thread struct {
 	Prior map[int]string `json:"prior,omitempty"`
 }
 
-// converse makes the conversation behind a finished step.
-func (t *Task) converse() {
+// updateThread adds what a finished step said to its branch's conversation.
+func (t *Task) updateThread() {
 	before := t.view().Thread
 	if t.Thread = nil; before == nil || t.Skipped || t.Refused {
 		return
@@ -52,10 +52,10 @@ func (t *Task) converse() {
 	if t.Failure == nil {
 		delta := t.delta()
 		if n := &t.scope.plan.nodes[t.Node]; n.talk.joins {
-			t.listen(&th, n, delta)
+			t.addToThread(&th, n, delta)
 		}
 	}
-	t.passBy(&th)
+	t.recordRan(&th)
 	t.Thread = &th
 }
 
@@ -78,9 +78,9 @@ func (t *Task) delta() *TalkDelta {
 	return out
 }
 
-// listen takes what a task added to the conversation into a thread.
-func (t *Task) listen(th *thread, n *node, delta *TalkDelta) {
-	goesOn := th.goesOn(n, t.Node)
+// addToThread appends what a task said to a thread.
+func (t *Task) addToThread(th *thread, n *node, delta *TalkDelta) {
+	goesOn := th.continuesPrivateList(n, t.Node)
 	isPrivate := goesOn || n.talk.isolated && n.talk.model
 	switch closes := n.talk.model && !openCalls(delta.Add); {
 	case isPrivate && closes: // nobody will hear it again
@@ -92,22 +92,22 @@ func (t *Task) listen(th *thread, n *node, delta *TalkDelta) {
 		th.Before, th.Begun = th.Done, th.Steps
 	default:
 		list := th.Shared
-		if n.talk.reset && len(t.heard(n)) == 0 {
+		if n.talk.reset && len(t.visibleMessages(n)) == 0 {
 			list = 0
 		}
 		th.Shared, th.Private = t.said(n, list, delta), 0
 	}
 	for i := range delta.Add {
-		th.hear(&delta.Add[i], t.Rank)
+		th.updateLast(&delta.Add[i], t.Rank)
 	}
 	if n.talk.model {
 		th.Ran = nil
 	}
 }
 
-// goesOn reports whether a node goes on with the private list: any that runs the
-// tools, and the node whose list it is.
-func (th *thread) goesOn(n *node, at int) bool {
+// continuesPrivateList reports whether a node continues the private list: a tool node, or
+// the node that owns the list.
+func (th *thread) continuesPrivateList(n *node, at int) bool {
 	return th.Private != 0 && (!n.talk.model || th.Owner == at)
 }
 
@@ -115,7 +115,7 @@ func (th *thread) goesOn(n *node, at int) bool {
 func (t *Task) said(n *node, list int32, delta *TalkDelta) int32 {
 	c := &t.scope.state.Talk
 	if delta.Drop > 0 && delta.Summary != nil {
-		heard := t.heard(n)
+		heard := t.visibleMessages(n)
 		summary := *delta.Summary
 		summary.Node = n.id
 		list = c.compact(list, heard[:min(delta.Drop, len(heard))], summary)
@@ -132,8 +132,8 @@ func openCalls(added []Message) bool {
 	return len(added) > 0 && len(added[len(added)-1].ToolCalls) > 0
 }
 
-// hear keeps what `last` shows.
-func (th *thread) hear(m *Message, at int) {
+// updateLast sets what expressions see as `last`.
+func (th *thread) updateLast(m *Message, at int) {
 	switch m.Role {
 	case "assistant":
 		text := m.Content
@@ -152,8 +152,8 @@ func (t *Task) talkOf(e *Event) *TalkDelta {
 	return e.Talk
 }
 
-// passBy notes in the thread of a finished task that its node ran.
-func (t *Task) passBy(th *thread) {
+// recordRan notes in the thread that a node ran, for the next model.
+func (t *Task) recordRan(th *thread) {
 	n := &t.scope.plan.nodes[t.Node]
 	failed := t.Failure != nil
 	th.Steps++
@@ -304,7 +304,7 @@ func (sc *Scope) said() *TalkDelta {
 }
 
 func (sc *Scope) finalList() []int32 {
-	v, _ := sc.whole()
+	v, _ := sc.mergeAll()
 	if v.Thread == nil {
 		return nil
 	}
@@ -321,7 +321,7 @@ func (p *Plan) firstThread(s *State, sc *Scope) *thread {
 	if sc.Outer == 0 {
 		for _, m := range s.Run.Talk {
 			th.Shared = s.Talk.say(th.Shared, said{Message: m})
-			th.hear(&m, 0)
+			th.updateLast(&m, 0)
 		}
 	} else if owner := sc.owner; owner != nil && sc.Call == 0 {
 		outer := owner.scope

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Each is the list of a task.
+// Each is the progress of a node with `each`.
 type Each struct {
 	Items   []any `json:"items"`
 	Results []any `json:"results"`
@@ -25,9 +25,9 @@ type Each struct {
 	looping bool // in moreElements
 }
 
-// launchEach evaluates the list. As many elements begin as there is room for.
+// launchEach evaluates the list and begins as many elements as may run.
 func (t *Task) launchEach(n *node) {
-	value, err := t.scope.state.vm.Eval(n.each, t.own(n))
+	value, err := t.scope.state.vm.Eval(n.each, t.nodeContext(n))
 	if err != nil {
 		t.failFinal(&Failure{Kind: "expression", Message: "each: " + err.Error()}, 1)
 		return
@@ -45,7 +45,7 @@ func (t *Task) launchEach(n *node) {
 	t.moreElements()
 }
 
-// open counts the elements that have begun and have not ended.
+// open returns the number of elements that have begun and not ended.
 func (e *Each) open(t *Task) int {
 	open := 0
 	for _, u := range t.Units {
@@ -56,8 +56,7 @@ func (e *Each) open(t *Task) int {
 	return open
 }
 
-// moreElements begins elements: those that take no place at once, of others one that
-// waits for room.
+// moreElements begins the next elements. At most one element waits for room at a time.
 func (t *Task) moreElements() {
 	e, n := t.Each, &t.scope.plan.nodes[t.Node]
 	if e.looping {
@@ -77,13 +76,13 @@ func (t *Task) moreElements() {
 		e.Next++
 		t.Units = append(t.Units, u)
 		t.queue(u)
-		if u.State == queued && n.takesPlace() {
+		if u.State == queued && n.countsForConcurrency() {
 			return
 		}
 	}
 }
 
-// endElement takes what an element came to.
+// endElement takes the result of an element.
 func (t *Task) endElement(u *Unit) {
 	e, sc := t.Each, t.scope
 	policy := sc.plan.policyOf(t.Node)
@@ -134,14 +133,14 @@ func (t *Task) endElement(u *Unit) {
 	t.moreElements()
 }
 
-// keepResults keeps the outputs of elements of a step that fails or is cut off.
+// keepResults keeps the outputs of finished elements of a step that fails or is cut off.
 func (sc *Scope) keepResults(t *Task) {
 	if slices.ContainsFunc(t.Each.Results, func(v any) bool { return v != nil }) {
-		sc.keepPartial(t.Node, &Event{Partial: slices.Clone(t.Each.Results)})
+		sc.savePartial(t.Node, &Event{Partial: slices.Clone(t.Each.Results)})
 	}
 }
 
-// endEach makes the list of outputs.
+// endEach builds the list of outputs.
 func (t *Task) endEach() {
 	e, sc := t.Each, t.scope
 	n := &sc.plan.nodes[t.Node]
@@ -158,7 +157,7 @@ func (t *Task) endEach() {
 	}
 	failure := t.checkStep(n, t.Output, &t.Writes)
 	if failure == nil && n.act == actSet {
-		failure = t.fits()
+		failure = t.checkElementWrites()
 	}
 	if failure != nil {
 		t.failFinal(failure, 1)
@@ -167,8 +166,8 @@ func (t *Task) endEach() {
 	t.finish()
 }
 
-// fits checks the writes of all elements one after the other.
-func (t *Task) fits() *Failure {
+// checkElementWrites checks the writes of all elements one after the other.
+func (t *Task) checkElementWrites() *Failure {
 	v := t.view()
 	held := slices.Clone(v.Vals)
 	size := v.Size
@@ -185,5 +184,5 @@ func (t *Task) fits() *Failure {
 		}
 		v.Vals[w.Key] = value
 	}
-	return t.scope.oversize(v)
+	return t.scope.checkStateSize(v)
 }

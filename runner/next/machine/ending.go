@@ -31,8 +31,7 @@ func (s *State) beginRun(e *Event) {
 	s.startClocks()
 }
 
-// Group names the group that a run which began with an event is in; "" when it is in
-// none.
+// Group returns the concurrency group of a run that began with an event, or "".
 func (p *Plan) Group(began *Event) (string, error) {
 	if p.group == nil {
 		return "", nil
@@ -59,7 +58,7 @@ func (p *Plan) Group(began *Event) (string, error) {
 	return eval.Text(value), nil
 }
 
-// failureEnd is how a failure that nothing caught ends a scope.
+// failureEnd returns the end of a scope by a failure without a handler.
 func failureEnd(failure *Failure) End {
 	end := End{Status: Failed, Reason: "node_failed", Failure: failure}
 	switch failure.Kind {
@@ -73,10 +72,10 @@ func failureEnd(failure *Failure) End {
 	return end
 }
 
-// complete ends a scope of which no branch is left, unless branches that never met
-// conflict, or the output can't be evaluated.
+// complete ends a scope without tasks. It fails if branches that never met conflict, or
+// if the output can't be evaluated.
 func (sc *Scope) complete() {
-	if _, conflicts := sc.whole(); len(conflicts) > 0 {
+	if _, conflicts := sc.mergeAll(); len(conflicts) > 0 {
 		sc.end(Failed, "conflict", sc.conflictFailure(noNode, conflicts[0]))
 		return
 	}
@@ -88,8 +87,8 @@ func (sc *Scope) complete() {
 	sc.endAs(End{Status: Completed, Reason: "end", Output: output})
 }
 
-// output evaluates `output`, or takes that of the step whose edge reached END, the last in
-// path order. With parts, a part that can't be evaluated is null.
+// output evaluates `output`. Without `output` it is the output of the last step in path
+// order that reached END. With parts, parts that can't be evaluated are null.
 func (sc *Scope) output(parts bool) (any, error) {
 	output := sc.LastEnd.Output
 	if !sc.LastEnd.Set && parts {
@@ -98,7 +97,7 @@ func (sc *Scope) output(parts bool) (any, error) {
 	if sc.plan.output == nil {
 		return output, nil
 	}
-	v, _ := sc.whole()
+	v, _ := sc.mergeAll()
 	t := &Task{scope: sc, Output: output, Input: anyOf(orEmpty(sc.Input)), Done: true, Step: v.Count, Node: sc.plan.start}
 	env := v.context(t, sc.plan.outUses)
 	value, err := sc.plan.output.Eval(&sc.state.vm, env)
@@ -109,24 +108,24 @@ func (sc *Scope) output(parts bool) (any, error) {
 	return value, err
 }
 
-// endBy ends a scope by a task: that one runs again when the run is resumed.
-func (sc *Scope) endBy(t *Task, status Status, reason string, failure *Failure) {
+// endByTask ends a scope because of a task, which runs again on resume.
+func (sc *Scope) endByTask(t *Task, status Status, reason string, failure *Failure) {
 	if sc.End == nil {
 		sc.Culprit = t
 	}
 	sc.end(status, reason, failure)
 }
 
-// violated ends a scope by a policy.
+// violated ends a scope because of a policy.
 func (sc *Scope) violated(t *Task, failure *Failure) {
-	sc.endBy(t, Failed, "policy", failure)
+	sc.endByTask(t, Failed, "policy", failure)
 }
 
 func (sc *Scope) end(status Status, reason string, failure *Failure) {
 	sc.endAs(End{Status: status, Reason: reason, Failure: failure})
 }
 
-// endAs decides the end of a scope: what runs is cut off, then finally runs.
+// endAs ends a scope: it interrupts what runs; finally follows.
 func (sc *Scope) endAs(end End) {
 	if sc.End != nil {
 		return
@@ -134,13 +133,13 @@ func (sc *Scope) endAs(end End) {
 	sc.cut()
 	sc.End = &end
 	sc.FinalNext, sc.Finals = 0, nil
-	sc.forget()
+	sc.clearFixed()
 }
 
-// cut stops everything in a scope, and in those within it, where it is: a resume goes on
-// with the same attempts.
+// cut interrupts everything in a scope and within it. A resume continues with the same
+// attempts.
 func (sc *Scope) cut() {
-	for _, t := range sc.atWork() {
+	for _, t := range sc.activeTasks() {
 		if t.Done && !t.Deciding {
 			continue
 		}
@@ -193,11 +192,11 @@ func (t *Task) stopTimeout(u *Unit) {
 	}
 }
 
-// cancelAsked ends the run, or gives finally a last while.
+// cancelAsked cancels the run. During finally it starts the grace period.
 func (s *State) cancelAsked(e *Event) {
 	root := s.root()
 	if root.End != nil {
-		s.hurry()
+		s.startGrace()
 		return
 	}
 	s.Status, s.Reason = Running, ""
@@ -206,10 +205,10 @@ func (s *State) cancelAsked(e *Event) {
 		failure = &Failure{Kind: "cancelled", Message: e.Reason}
 	}
 	root.end(Cancelled, "cancelled", failure)
-	s.hurry()
+	s.startGrace()
 }
 
-// conclude puts the end of the run into the state and says so.
+// conclude sets the final status of the run and issues Finish.
 func (s *State) conclude() {
 	root := s.root()
 	end := root.End
@@ -222,9 +221,8 @@ func (s *State) conclude() {
 	s.command(Command{Kind: Finish})
 }
 
-// Setup evaluates the declarations of tools and providers of a scope, by name, as the file
-// has them. They hold secrets in the clear: they are for those who start a tool or call a
-// model, and for nobody to show or keep.
+// Setup evaluates the tools and providers of a scope, by name. They contain secrets in
+// clear text: only for starting tools and calling models, never for display or storage.
 func (sc *Scope) Setup() (tools, providers map[string]any, err error) {
 	env := map[string]any{"goal": sc.goal()}
 	sc.fixed(env)
@@ -235,7 +233,7 @@ func (sc *Scope) Setup() (tools, providers map[string]any, err error) {
 	return tools, providers, err
 }
 
-// Path lists the nodes that ran in a scope, in path order.
+// PathNodes returns the executed nodes of a scope in path order.
 func (sc *Scope) PathNodes() []string {
 	steps := slices.Clone(sc.Steps)
 	if c := sc.Culprit; c != nil && !c.Refused && c.Done {
@@ -254,8 +252,8 @@ func (sc *Scope) PathNodes() []string {
 	return out
 }
 
-// Values is the state of a scope as a new map: that of all its steps.
+// Values returns the state of a scope as a new map, after all its steps.
 func (sc *Scope) Values() map[string]any {
-	v, _ := sc.whole()
+	v, _ := sc.mergeAll()
 	return v.values()
 }

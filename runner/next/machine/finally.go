@@ -13,7 +13,7 @@ import (
 // been cancelled.
 const finallyGrace = 5 * time.Second
 
-// FinallyEnd is what a node of finally came to.
+// FinallyEnd is the result of a finally node.
 type FinallyEnd struct {
 	Node  string `json:"node"`
 	Visit int    `json:"visit,omitempty"`
@@ -23,7 +23,7 @@ type FinallyEnd struct {
 	Failure *Failure `json:"failure,omitempty"`
 }
 
-// nextFinal runs the next node of finally; after the last one the scope closes.
+// nextFinal runs the next finally node. After the last one the scope closes.
 func (sc *Scope) nextFinal() {
 	s := sc.state
 	if s.Grace == graceOver {
@@ -52,12 +52,12 @@ func (sc *Scope) nextFinal() {
 	s.makeReady(ready{t, nil})
 }
 
-// finalView is the view of finally: that of all steps, which a resume forgets again.
+// finalView returns the view for finally: all steps merged. A resume drops it.
 func (sc *Scope) finalView() *View {
 	if sc.FinalView != 0 {
 		return sc.view(sc.FinalView)
 	}
-	whole, _ := sc.whole()
+	whole, _ := sc.mergeAll()
 	v := sc.newView(sc.Views[0])
 	v.Vals, v.Visits, v.Succeeded, v.Mem = whole.Vals, whole.Visits, whole.Succeeded, whole.Mem
 	v.Count, v.Thread, v.Size = whole.Count, whole.Thread, whole.Size
@@ -66,15 +66,15 @@ func (sc *Scope) finalView() *View {
 	return v
 }
 
-// finalEnded takes what a node of finally came to.
+// finalEnded takes the result of a finally node.
 func (sc *Scope) finalEnded(t *Task) {
 	t.view().apply(t)
 	sc.Final = nil
 	sc.Finals = append(sc.Finals, FinallyEnd{Node: sc.plan.nodes[t.Node].id, Visit: t.Visit, Failure: t.Failure})
 }
 
-// untidy reports whether a node of finally failed or was skipped.
-func (sc *Scope) untidy() bool {
+// hasFailedFinally reports whether a finally node failed or was skipped.
+func (sc *Scope) hasFailedFinally() bool {
 	for _, end := range sc.Finals {
 		if end.Failure != nil || end.Skipped {
 			return true
@@ -83,15 +83,15 @@ func (sc *Scope) untidy() bool {
 	return false
 }
 
-// hurry gives the nodes of finally a last while: the run is being cancelled.
-func (s *State) hurry() {
+// startGrace limits the remaining time of finally, because the run is being cancelled.
+func (s *State) startGrace() {
 	if s.Grace == 0 {
 		s.Grace = graceRuns
 		s.command(Command{Kind: StartTimer, Timer: GraceTimer, For: finallyGrace})
 	}
 }
 
-// graceOver stops what is left of finally.
+// graceOver cancels what is left of finally.
 func (s *State) graceOver() {
 	root := s.root()
 	if root.End == nil || s.Grace != graceRuns {

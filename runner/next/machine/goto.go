@@ -16,10 +16,10 @@ type target struct {
 	edge     int // -1: none
 }
 
-// gotos reads where a successful step says to go: in its output, or by the node's goto. ok
-// is false when it says nothing, so that its edges are consulted. The goto expression
-// sees the writes.
-func (t *Task) gotos(n *node, output any, writes []Write) (out []target, ok bool, failure *Failure) {
+// evalTargets returns the targets of a goto, from the output or the node's `goto`. ok is
+// false without a goto: then the edges decide. The expression sees the writes of the
+// step.
+func (t *Task) evalTargets(n *node, output any, writes []Write) (out []target, ok bool, failure *Failure) {
 	sc := t.scope
 	if n.gotoExpr == nil {
 		if !n.hasEnds {
@@ -43,22 +43,22 @@ func (t *Task) gotos(n *node, output any, writes []Write) (out []target, ok bool
 	return out, true, failure
 }
 
-// evalGoto evaluates the goto expression on the state that the writes lead to.
+// evalGoto evaluates the goto expression on the state after the writes.
 func (t *Task) evalGoto(n *node, writes []Write) (any, error) {
 	v := t.view()
 	if len(writes) == 0 || t.Done {
-		return t.scope.state.vm.Eval(n.gotoExpr, t.own(n))
+		return t.scope.state.vm.Eval(n.gotoExpr, t.nodeContext(n))
 	}
 	held, size := slices.Clone(v.Vals), v.Size
 	for i := range writes {
 		v.write(&writes[i])
 	}
-	value, err := t.scope.state.vm.Eval(n.gotoExpr, t.own(n))
+	value, err := t.scope.state.vm.Eval(n.gotoExpr, t.nodeContext(n))
 	v.Vals, v.Size, v.env = held, size, nil
 	return value, err
 }
 
-// outputTargets reads the goto that a node's output carries, if it does.
+// outputTargets reads the `goto` of a node's output.
 func (p *Plan) outputTargets(n *node, output any) ([]target, *Failure) {
 	data, ok := output.(map[string]any)
 	if !ok {

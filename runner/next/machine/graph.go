@@ -19,14 +19,14 @@ type reachKey struct {
 	to, avoid int
 }
 
-// reaches reports whether a way of one edge or more leads from a node to another without
-// passing a third.
+// reaches reports whether a path of at least one edge leads from a node to another
+// without passing a third.
 func (sc *Scope) reaches(from, to, avoid int) bool {
 	s := sc.state
 	key := reachKey{sc.plan, to, avoid}
 	set, ok := s.reach[key]
 	if !ok {
-		set = sc.plan.leadingTo(to, avoid)
+		set = sc.plan.nodesLeadingTo(to, avoid)
 		if s.reach == nil {
 			s.reach = map[reachKey]nodeSet{}
 		}
@@ -35,8 +35,8 @@ func (sc *Scope) reaches(from, to, avoid int) bool {
 	return set.has(from)
 }
 
-// leadingTo are the nodes from which a way leads to one without passing another.
-func (p *Plan) leadingTo(to, avoid int) nodeSet {
+// nodesLeadingTo returns the nodes with a path to a node that does not pass another one.
+func (p *Plan) nodesLeadingTo(to, avoid int) nodeSet {
 	out := make(nodeSet, len(p.nodes)/64+1)
 	if to == endNode {
 		to = len(p.nodes)
@@ -58,8 +58,8 @@ func (p *Plan) leadingTo(to, avoid int) nodeSet {
 	return out
 }
 
-// implicitJoin is the first node that all branches of a fan-out can reach without failure
-// edges, or noNode. A node with a `join` that comes first needs no implicit one.
+// implicitJoin returns the first node that all branches of a fan-out can reach without
+// failure edges, or noNode. If that node has a `join` itself, there is no implicit one.
 func (sc *Scope) implicitJoin(source int, targets []int) int {
 	p, s := sc.plan, sc.state
 	begin := slices.DeleteFunc(slices.Clone(targets), func(to int) bool { return to == endNode })
@@ -104,8 +104,8 @@ func (sc *Scope) implicitJoin(source int, targets []int) int {
 	return best
 }
 
-// distances are the fewest edges from a node to each, failure edges apart, without passing
-// another one; -1: there is no way.
+// distances returns the fewest edges from a node to each other one, without failure edges
+// and without passing avoid. -1 means unreachable.
 func (p *Plan) distances(from, avoid int) []int {
 	out := make([]int, len(p.nodes))
 	for i := range out {
@@ -129,7 +129,7 @@ func (p *Plan) distances(from, avoid int) []int {
 	return out
 }
 
-// joinsOf says how the branches of a node's fan-out join: explicit or auto.
+// joinsOf returns how branches of a node's fan-out join: explicit or auto.
 func (p *Plan) joinsOf(node int) string {
 	if own := p.Graph.Nodes[node].Parallel; own != nil && own.Join != "" {
 		return own.Join
@@ -137,7 +137,7 @@ func (p *Plan) joinsOf(node int) string {
 	return p.join
 }
 
-// policyOf is what a failing branch of a node's fan-out does.
+// policyOf returns on_failure of a node's fan-out.
 func (p *Plan) policyOf(node int) string {
 	if own := p.Graph.Nodes[node].Parallel; own != nil && own.OnFailure != "" {
 		return own.OnFailure

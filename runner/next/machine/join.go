@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// fireJoins lets one join run, fail or be dropped, if one may.
+// fireJoins decides one join: it runs, fails or is dropped. It returns false if no join
+// can be decided yet.
 func (s *State) fireJoins() bool {
 	if !s.waits {
 		return false
@@ -49,20 +50,20 @@ func (sc *Scope) fireJoin() bool {
 		}
 		group := sc.group(w, waits)
 		if !slices.ContainsFunc(group, sc.isBlocked) {
-			sc.decideJoin(group)
+			sc.resolveJoin(group)
 			return true
 		}
 	}
 	if len(waits) > 0 && len(waits) == len(sc.Tasks) {
-		sc.decideJoin(sc.group(waits[0], waits)) // all wait for each other: the first in the file runs
+		sc.resolveJoin(sc.group(waits[0], waits)) // all wait for each other: the first in the file runs
 		return true
 	}
 	return sc.failDeserted()
 }
 
-// isBlocked reports whether somebody may still come to the join where a task waits.
+// isBlocked reports whether another task may still arrive at the join where w waits.
 func (sc *Scope) isBlocked(w *Task) bool {
-	blocks := func(o *Task) bool { return !o.gone && (!o.Waits || o.Node != w.Node) && sc.mayComeTo(o, w) }
+	blocks := func(o *Task) bool { return !o.gone && (!o.Waits || o.Node != w.Node) && sc.canReachJoin(o, w) }
 	if w.blocker != nil && blocks(w.blocker) {
 		return true
 	}
@@ -76,18 +77,17 @@ func (sc *Scope) isBlocked(w *Task) bool {
 	return false
 }
 
-// mayComeTo reports whether a task can still reach the node where another waits for it.
-func (sc *Scope) mayComeTo(o, w *Task) bool {
-	f := sc.awaits(w, o.Place)
+// canReachJoin reports whether o can still reach the join where w waits for it.
+func (sc *Scope) canReachJoin(o, w *Task) bool {
+	f := sc.awaitedFan(w, o.Place)
 	return f != 0 && sc.reaches(o.Node, w.Node, sc.fan(f).Source)
 }
 
-func (sc *Scope) mayComeToAny(o *Task, group []*Task) bool {
-	return slices.ContainsFunc(group, func(w *Task) bool { return sc.mayComeTo(o, w) })
+func (sc *Scope) canReachAnyJoin(o *Task, group []*Task) bool {
+	return slices.ContainsFunc(group, func(w *Task) bool { return sc.canReachJoin(o, w) })
 }
 
-// implicitFor is the outermost fan-out that the task's node joins without saying so; 0:
-// there is none.
+// implicitFor returns the outermost fan-out that the task's node joins implicitly, or 0.
 func (sc *Scope) implicitFor(t *Task) int {
 	for _, lane := range t.Place {
 		if sc.fan(lane.Fan).Implicit == t.Node && !slices.Contains(t.Joined, lane.Fan) {
@@ -97,11 +97,11 @@ func (sc *Scope) implicitFor(t *Task) int {
 	return 0
 }
 
-// awaits is the fan-out that a waiting task shares with a branch that it waits for at its
-// node; 0: it does not wait for that one. At an implicit join the branches must be of the
-// fan-out that it joins.
-func (sc *Scope) awaits(w *Task, other []Lane) int {
-	f := shared(w.Place, other)
+// awaitedFan returns the fan-out that w shares with a branch it waits for, or 0 if it
+// does not wait for that branch. An implicit join waits only for branches of the fan-out
+// that it joins.
+func (sc *Scope) awaitedFan(w *Task, other []Lane) int {
+	f := sharedFan(w.Place, other)
 	if f == 0 || sc.plan.nodes[w.Node].joins {
 		return f
 	}
@@ -117,7 +117,7 @@ func (sc *Scope) awaits(w *Task, other []Lane) int {
 	return 0
 }
 
-// group are the tasks that wait together with one, in declaration order.
+// group returns the tasks that wait together with w, in declaration order.
 func (sc *Scope) group(w *Task, waits []*Task) []*Task {
 	group, rest := []*Task{w}, []*Task{}
 	for _, t := range waits {
@@ -128,7 +128,7 @@ func (sc *Scope) group(w *Task, waits []*Task) []*Task {
 	for i := 0; i < len(group); i++ {
 		left := rest[:0]
 		for _, t := range rest {
-			if sc.awaits(group[i], t.Place) != 0 || sc.awaits(t, group[i].Place) != 0 {
+			if sc.awaitedFan(group[i], t.Place) != 0 || sc.awaitedFan(t, group[i].Place) != 0 {
 				group = append(group, t)
 			} else {
 				left = append(left, t)
@@ -140,8 +140,8 @@ func (sc *Scope) group(w *Task, waits []*Task) []*Task {
 	return group
 }
 
-// decideJoin runs a join to which nobody may come any more, or does what on_bypass says.
-func (sc *Scope) decideJoin(group []*Task) {
+// resolveJoin runs a join at which no further task can arrive, or applies on_bypass.
+func (sc *Scope) resolveJoin(group []*Task) {
 	n := &sc.plan.nodes[group[0].Node]
 	if n.quorum == 0 && !sc.isBypassed(group) || n.quorum > 0 && len(group) >= n.quorum {
 		sc.join(group, nil)
@@ -168,15 +168,14 @@ func (sc *Scope) bypassFailure(node int) *Failure {
 	return &Failure{Kind: "bypassed", Node: id, Message: "a branch took a failure edge past the join " + id}
 }
 
-// isBypassed reports whether a branch that a group waited for took a failure edge and did
-// not come.
+// isBypassed reports whether a branch took a failure edge around the join.
 func (sc *Scope) isBypassed(group []*Task) bool {
 	for _, b := range sc.Bends {
-		if slices.ContainsFunc(group, func(w *Task) bool { return sc.passed(w, b.Task) }) {
+		if slices.ContainsFunc(group, func(w *Task) bool { return sc.hasInPast(w, b.Task) }) {
 			continue
 		}
 		for _, w := range group {
-			f := sc.awaits(w, b.Place)
+			f := sc.awaitedFan(w, b.Place)
 			if f == 0 || slices.Contains(w.Joined, f) || slices.Contains(b.Joined, f) || !sc.reaches(b.Node, w.Node, sc.fan(f).Source) {
 				continue
 			}
@@ -189,8 +188,9 @@ func (sc *Scope) isBypassed(group []*Task) bool {
 	return false
 }
 
-// passed reports whether a step, by its task, is in the past of a task since the split.
-func (sc *Scope) passed(t *Task, step int) bool {
+// hasInPast reports whether a step is in the past of a task since the split. A step is
+// named by its task.
+func (sc *Scope) hasInPast(t *Task, step int) bool {
 	for v := t.view(); v.Base != 0; v = sc.view(v.Base) {
 		if slices.ContainsFunc(v.Done, func(d *Done) bool { return d.Task == step }) {
 			return true
@@ -199,20 +199,19 @@ func (sc *Scope) passed(t *Task, step int) bool {
 	return false
 }
 
-// join merges those that arrived, and those that failed or were cancelled on their way,
-// into one task.
+// join merges the arrived tasks, and the failed or cancelled ones, into one task.
 func (sc *Scope) join(group []*Task, preset *Failure) {
 	n := &sc.plan.nodes[group[0].Node]
 	if n.quorum > 0 {
 		for _, o := range slices.Clone(sc.Tasks) {
-			if !slices.Contains(group, o) && sc.mayComeToAny(o, group) {
-				sc.kill(o)
+			if !slices.Contains(group, o) && sc.canReachAnyJoin(o, group) {
+				sc.cancelBranch(o)
 			}
 		}
 	}
 	var lost []*Task
 	for _, g := range sc.Gone {
-		if sc.mayComeToAny(g, group) || g.Waits && g.Node == group[0].Node && slices.ContainsFunc(group, func(w *Task) bool { return sc.awaits(w, g.Place) != 0 }) {
+		if sc.canReachAnyJoin(g, group) || g.Waits && g.Node == group[0].Node && slices.ContainsFunc(group, func(w *Task) bool { return sc.awaitedFan(w, g.Place) != 0 }) {
 			lost = append(lost, g)
 		}
 	}
@@ -222,12 +221,12 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 	slices.SortStableFunc(lost, func(a, b *Task) int { return slices.Compare(a.Order, b.Order) })
 	first := group[0]
 	t := &Task{
-		Node: first.Node, Order: first.Order, Place: sc.placeBehind(group), Joined: slices.Clone(first.Joined),
+		Node: first.Node, Order: first.Order, Place: sc.placeAfterJoin(group), Joined: slices.Clone(first.Joined),
 		From: first.From, Input: first.Input, Cause: first.Cause, Preset: preset,
 	}
 	for _, m := range group {
 		for _, lane := range m.Place {
-			if !slices.Contains(t.Joined, lane.Fan) && (sc.joinsBranchesOf(sc.fan(lane.Fan), first.Node) || sc.parts(group, lane.Fan)) {
+			if !slices.Contains(t.Joined, lane.Fan) && (sc.joinsBranchesOf(sc.fan(lane.Fan), first.Node) || sc.spansBranches(group, lane.Fan)) {
 				t.Joined = append(t.Joined, lane.Fan)
 			}
 		}
@@ -263,7 +262,7 @@ func (sc *Scope) join(group []*Task, preset *Failure) {
 	sc.state.makeReady(ready{t, nil})
 }
 
-// pastRank is the highest rank in the past of a task.
+// pastRank returns the highest rank in the past of a task.
 func (t *Task) pastRank() int {
 	if t.Done {
 		return t.Rank
@@ -271,14 +270,14 @@ func (t *Task) pastRank() int {
 	return t.Rank - 1
 }
 
-// parts reports whether members of a group stand on different branches of a fan-out.
-func (sc *Scope) parts(group []*Task, fan int) bool {
+// spansBranches reports whether the group stands on several branches of a fan-out.
+func (sc *Scope) spansBranches(group []*Task, fan int) bool {
 	own := laneOn(group[0].Place, fan)
 	return slices.ContainsFunc(group, func(m *Task) bool { return laneOn(m.Place, fan) != own })
 }
 
-// joinsBranchesOf reports whether a node is a join of a fan-out: the implicit one, or a
-// `join` that two of its branches can reach.
+// joinsBranchesOf reports whether a node joins a fan-out: as its implicit join, or with a
+// `join` that at least two branches can reach.
 func (sc *Scope) joinsBranchesOf(f *Fan, node int) bool {
 	if !sc.plan.nodes[node].joins {
 		return f.Implicit == node
@@ -294,9 +293,9 @@ func (sc *Scope) joinsBranchesOf(f *Fan, node int) bool {
 	return false
 }
 
-// placeBehind is where a joined task stands: outside of the fan-out if all its branches
-// met, else on the first of those that did.
-func (sc *Scope) placeBehind(group []*Task) []Lane {
+// placeAfterJoin returns the lanes of a joined task: outside of the fan-out if all
+// branches met, otherwise the first branch that arrived.
+func (sc *Scope) placeAfterJoin(group []*Task) []Lane {
 	place := group[0].Place
 	if len(group) == 1 {
 		return place
@@ -323,7 +322,8 @@ func (sc *Scope) placeBehind(group []*Task) []Lane {
 	return place[:k+1]
 }
 
-// inputs gives a joined task what came along each edge, and the results of its branches.
+// inputs sets the input of a joined task, by source node, and the results of its
+// branches.
 func (sc *Scope) inputs(t *Task, group, lost []*Task) {
 	came := slices.DeleteFunc(slices.Clone(group), func(m *Task) bool { return m.From == nil })
 	slices.SortStableFunc(came, func(a, b *Task) int {
@@ -357,7 +357,8 @@ func (sc *Scope) inputs(t *Task, group, lost []*Task) {
 	}
 }
 
-// conflictFailure is that of a join, or of the scope where node is noNode.
+// conflictFailure returns the failure for a write conflict at a join, or at the end of
+// the scope if node is noNode.
 func (sc *Scope) conflictFailure(node int, c Conflict) *Failure {
 	f := &Failure{Kind: "conflict", Message: "branches wrote different values to state key \"" + sc.plan.keys[c.Key].name + "\" (parallel.conflict is error)"}
 	if fan := sc.fan(c.Fan); fan != nil {
@@ -380,8 +381,8 @@ func (sc *Scope) markDecided(place []Lane, node int) {
 	}
 }
 
-// failDeserted fails a join with `on_bypass: fail` to which nobody came, because branches
-// took failure edges.
+// failDeserted fails a join with `on_bypass: fail` that no branch reached, because all
+// took failure edges around it.
 func (sc *Scope) failDeserted() bool {
 	if !sc.failsAnyDeserted() {
 		return false
@@ -393,13 +394,13 @@ func (sc *Scope) failDeserted() bool {
 			continue
 		}
 		for _, b := range bends {
-			f := sc.deserted(b, node)
+			f := sc.desertedFan(b, node)
 			if f == nil {
 				continue
 			}
 			sc.Degraded = true
 			sc.markDecided(b.Place, node)
-			t := sc.behindSplit(f, node)
+			t := sc.newTaskAtSplit(f, node)
 			t.Order = append(slices.Clone(b.Order), -1)
 			t.Lanes = append(slices.Clone(b.Lanes), Lane{f.ID, -1}) // on none of the branches
 			t.Preset = sc.bypassFailure(node)
@@ -411,8 +412,8 @@ func (sc *Scope) failDeserted() bool {
 	return false
 }
 
-// behindSplit is a task at a node with the past of a fan-out's split.
-func (sc *Scope) behindSplit(f *Fan, node int) *Task {
+// newTaskAtSplit returns a task at a node, with the past of the fan-out's split.
+func (sc *Scope) newTaskAtSplit(f *Fan, node int) *Task {
 	v := sc.newView(sc.view(f.View))
 	v.refs++
 	return &Task{
@@ -421,34 +422,35 @@ func (sc *Scope) behindSplit(f *Fan, node int) *Task {
 	}
 }
 
-// deserted is the outermost fan-out of a detour for which nobody came to a join, nor can
-// any more; nil: there is none.
-func (sc *Scope) deserted(b *Bend, node int) *Fan {
+// desertedFan returns the outermost fan-out around a detour of which no branch reached
+// the join, nor can any more. It returns nil if there is none.
+func (sc *Scope) desertedFan(b *Bend, node int) *Fan {
 	if slices.ContainsFunc(b.Place, func(l Lane) bool { return slices.Contains(sc.Decided, Desertion{l.Fan, node}) }) ||
-		slices.ContainsFunc(sc.Tasks, func(o *Task) bool { return sc.couldCome(o, b, node) }) {
+		slices.ContainsFunc(sc.Tasks, func(o *Task) bool { return sc.canReachAfterDetour(o, b, node) }) {
 		return nil
 	}
 	for _, lane := range b.Place {
 		f := sc.fan(lane.Fan)
-		if !slices.Contains(b.Joined, lane.Fan) && sc.joinsBranchesOf(f, node) && sc.directly(b.Node, node, f) {
+		if !slices.Contains(b.Joined, lane.Fan) && sc.joinsBranchesOf(f, node) && sc.reachesWithoutJoin(b.Node, node, f) {
 			return f
 		}
 	}
 	return nil
 }
 
-// couldCome reports whether a task may reach a join that a detour left.
-func (sc *Scope) couldCome(o *Task, b *Bend, node int) bool {
+// canReachAfterDetour reports whether a task may still reach the join that a detour left
+// out.
+func (sc *Scope) canReachAfterDetour(o *Task, b *Bend, node int) bool {
 	for _, lane := range b.Place {
-		if (sc.passed(o, b.Task) || laneOn(o.Place, lane.Fan) >= 0) && (o.Node == node || sc.reaches(o.Node, node, sc.fan(lane.Fan).Source)) {
+		if (sc.hasInPast(o, b.Task) || laneOn(o.Place, lane.Fan) >= 0) && (o.Node == node || sc.reaches(o.Node, node, sc.fan(lane.Fan).Source)) {
 			return true
 		}
 	}
 	return false
 }
 
-// directly reports whether a way leads to a join that passes no other join.
-func (sc *Scope) directly(from, to int, f *Fan) bool {
+// reachesWithoutJoin reports whether a path leads to a join without passing another one.
+func (sc *Scope) reachesWithoutJoin(from, to int, f *Fan) bool {
 	seen, todo := map[int]bool{}, []int{from}
 	for len(todo) > 0 {
 		at := todo[0]

@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// timeLeft is what is left of limits.timeout; ok: there is such a limit.
+// timeLeft returns the rest of limits.timeout. ok is false without that limit.
 func (sc *Scope) timeLeft() (left time.Duration, ok bool) {
 	limit := sc.limits.Timeout
 	if limit <= 0 || sc.End != nil {
@@ -19,7 +19,7 @@ func (sc *Scope) timeLeft() (left time.Duration, ok bool) {
 	return max(0, limit-time.Duration(sc.state.Active-sc.Since)), true
 }
 
-// startClocks starts the timers of active time: those of scopes and branches.
+// startClocks starts the timers that count working time: those of scopes and branches.
 func (s *State) startClocks() {
 	for _, sc := range s.Scopes {
 		if left, ok := sc.timeLeft(); ok {
@@ -31,7 +31,7 @@ func (s *State) startClocks() {
 	}
 }
 
-// stopClocks stops them.
+// stopClocks stops the timers that count working time.
 func (s *State) stopClocks() {
 	for _, sc := range s.Scopes {
 		if _, ok := sc.timeLeft(); ok {
@@ -48,9 +48,9 @@ func (s *State) stopClocks() {
 	}
 }
 
-// outOfTime ends the scope that took longer than its timeout; owner is the task that it
-// belongs to.
-func (s *State) outOfTime(owner int) {
+// scopeTimedOut ends a scope that took longer than limits.timeout. owner is the task that
+// runs it.
+func (s *State) scopeTimedOut(owner int) {
 	for _, sc := range s.Scopes {
 		if left, ok := sc.timeLeft(); ok && left == 0 && sc.Owner.Task == owner {
 			sc.end(Limit, "timeout", &Failure{
@@ -61,13 +61,15 @@ func (s *State) outOfTime(owner int) {
 	}
 }
 
-// attemptTimedOut cancels an attempt; it fails when it has ended.
+// attemptTimedOut cancels an attempt that took too long. It fails once the attempt has
+// ended.
 func (t *Task) attemptTimedOut(u *Unit) {
 	n := &t.scope.plan.nodes[t.Node]
-	t.timeOut(u, "attempt took longer than its timeout of "+eval.DurationText(t.timeout(n)))
+	t.cancelTimedOut(u, "attempt took longer than its timeout of "+eval.DurationText(t.timeout(n)))
 }
 
-func (t *Task) timeOut(u *Unit, message string) {
+// cancelTimedOut cancels a unit and records the timeout as its failure.
+func (t *Task) cancelTimedOut(u *Unit, message string) {
 	if u.State != running || u.Cause != nil {
 		return
 	}
@@ -84,7 +86,7 @@ func (t *Task) timeOut(u *Unit, message string) {
 	t.scope.state.command(Command{Kind: CancelTask, Task: t.id(u)})
 }
 
-// stepTimedOut fails a step whose step_timeout is over; it is not retried.
+// stepTimedOut fails a step after step_timeout. It is not retried.
 func (t *Task) stepTimedOut() {
 	if t.Done || !t.Begun {
 		return
@@ -95,7 +97,7 @@ func (t *Task) stepTimedOut() {
 	for _, u := range t.Units {
 		if t.Each == nil && u.State == running && u.Scope == 0 {
 			if u.Cause == nil {
-				t.timeOut(u, message)
+				t.cancelTimedOut(u, message)
 			}
 			return
 		}
@@ -104,8 +106,8 @@ func (t *Task) stepTimedOut() {
 	t.failFinal(&Failure{Kind: "timeout", Message: message}, attempt)
 }
 
-// outOfSteps is the end at max_steps.
-func (sc *Scope) outOfSteps() {
+// endAtStepLimit ends a scope that reached max_steps.
+func (sc *Scope) endAtStepLimit() {
 	switch on := sc.limits.OnMaxSteps; on {
 	case "return_last", "flag":
 		sc.Degraded = true
@@ -116,9 +118,8 @@ func (sc *Scope) outOfSteps() {
 	}
 }
 
-// oversize is the failure of a state that takes more than max_state_bytes; nil: it does
-// not.
-func (sc *Scope) oversize(v *View) *Failure {
+// checkStateSize returns a failure if the state is larger than max_state_bytes.
+func (sc *Scope) checkStateSize(v *View) *Failure {
 	if v.Size <= sc.stateBytes() {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// NoteKind says what a note tells. The zero value is unset.
+// NoteKind says what a note reports. The zero value is unset.
 type NoteKind uint8
 
 // The kinds of notes.
@@ -32,7 +32,7 @@ const (
 	NoteStateUpdated
 )
 
-// Note is one thing to tell. Which fields are set depends on Kind.
+// Note is one fact for observers of the run. Which fields are set depends on Kind.
 type Note struct {
 	Kind NoteKind
 	Place
@@ -63,21 +63,22 @@ type Note struct {
 	Delta []KeyValue
 }
 
-// ElementNote says which element has ended, from 0, and how far the node is.
+// ElementNote reports the end of an element (from 0) and the progress of the `each`.
 type ElementNote struct {
 	Index               int
 	Item                any
 	Done, Failed, Total int
 }
 
-// Notes returns what the last Apply noted. The slice is valid until the next Apply.
+// Notes returns the notes of the last Apply. The slice is valid until the next Apply.
 func (s *State) Notes() []Note { return s.notes }
 
-// Confided returns what nodes have given to secret keys in the last Apply, also what the
-// keys can't hold. It is valid until the next Apply.
+// Confided returns the values that nodes wrote to secret keys in the last Apply,
+// including invalid ones. It is valid until the next Apply.
 func (s *State) Confided() []any { return s.confided }
 
-// note adds a note about a task, to be filled in; nil when nobody watches.
+// note appends a note about a task for the caller to fill. It returns nil without an
+// observer.
 func (s *State) note(kind NoteKind, t *Task) *Note {
 	if !s.Watched {
 		return nil
@@ -93,7 +94,7 @@ func (s *State) note(kind NoteKind, t *Task) *Note {
 	return n
 }
 
-// noteEnd tells how an execution has ended.
+// noteEnd reports the end of a step.
 func (t *Task) noteEnd() {
 	s := t.scope.state
 	if t.Failure != nil {
@@ -107,7 +108,7 @@ func (t *Task) noteEnd() {
 	}
 }
 
-// noteStopped tells that an execution was cut off.
+// noteStopped reports that a step was cut off.
 func (t *Task) noteStopped() {
 	if n := t.scope.state.note(NoteNodeFailed, t); n != nil {
 		n.Stopped = true
@@ -153,7 +154,7 @@ func (sc *Scope) noteDropped(group []*Task) {
 	}
 }
 
-// noteUpdates tells which keys a step changed.
+// noteUpdates reports which keys a step changed.
 func (s *State) noteUpdates(t *Task) {
 	if !s.Watched || len(t.Writes) == 0 {
 		return
@@ -169,7 +170,7 @@ func (s *State) noteUpdates(t *Task) {
 	slices.SortFunc(n.Delta, func(a, b KeyValue) int { return cmp.Compare(a.Key, b.Key) })
 }
 
-// noteRouted tells which edges fired after a step, and why.
+// noteRouted reports which edges fired after a step, and why.
 func (t *Task) noteRouted(n *node, out routed) {
 	if out.end != nil && out.end.Status != Stuck {
 		return

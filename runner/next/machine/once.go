@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/internal/bind"
 )
 
-// onceKeys are the keys declared `once` that a model node's own expressions read.
+// onceKeys returns the `once` keys that a model node's own expressions read.
 func (b *builder) onceKeys(bound *bind.Node) []int {
 	var out []int
 	take := func(i int) {
@@ -45,8 +45,8 @@ func (b *builder) onceKeys(bound *bind.Node) []int {
 	return out
 }
 
-// forgetOnce puts the keys that a model node has read back to their defaults, before what
-// it writes: these are writes of the step.
+// forgetOnce resets the `once` keys that a model node has read. The resets are writes of
+// the step, before its own.
 func (t *Task) forgetOnce(v *View) {
 	if t.Failure != nil || t.Skipped {
 		return

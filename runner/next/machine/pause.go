@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// stops reports whether a breakpoint stops a task, before or after its node; each stops a
-// task once. The run is to pause then.
-func (t *Task) stops(phase string) bool {
+// hitsBreakpoint reports whether a breakpoint before or after the node stops the task,
+// and then pauses the run. Each breakpoint stops a task once.
+func (t *Task) hitsBreakpoint(phase string) bool {
 	s, sc := t.scope.state, t.scope
 	place := t.place()
 	path := place.Path()
@@ -30,13 +30,13 @@ func (t *Task) stops(phase string) bool {
 	return true
 }
 
-// rest says how the run stands when nothing moves without another event: at work, paused,
-// or waiting for people alone.
-func (s *State) rest() {
+// updateStatus sets the status of a run that waits for an event: running, or paused with
+// the reason.
+func (s *State) updateStatus() {
 	working, asks := false, false
 	for _, sc := range s.Scopes {
-		working = working || sc.isStopping()
-		for _, t := range sc.atWork() {
+		working = working || sc.hasStoppingAttempts()
+		for _, t := range sc.activeTasks() {
 			working = working || t.Deciding
 			for _, u := range t.Units {
 				switch {
@@ -71,7 +71,7 @@ func (u *Unit) hasOpenCall() bool {
 	return slices.ContainsFunc(u.Called, func(c *Called) bool { return c.Scope != 0 })
 }
 
-// pause stops the clocks of the run until it is resumed, or its questions are answered.
+// pause pauses the run and stops its clocks.
 func (s *State) pause(reason string) {
 	if s.Status == Paused {
 		s.Reason = reason
@@ -85,7 +85,7 @@ func (s *State) pause(reason string) {
 	s.command(Command{Kind: Pause})
 }
 
-// wake starts the clocks of a run that rested.
+// wake sets a paused run to running and starts its clocks.
 func (s *State) wake() {
 	if s.Status == Paused {
 		s.Status, s.Reason = Running, ""
@@ -96,14 +96,14 @@ func (s *State) wake() {
 	}
 }
 
-// resume goes on with a run that paused, did not complete, or lost its driver.
+// resume continues a run that paused, did not complete, or lost its driver.
 func (s *State) resume(e *Event) {
 	if s.Status == Completed {
 		return
 	}
 	ended := s.Ended()
 	if e.Run != nil {
-		s.change(e.Run)
+		s.applySettings(e.Run)
 	}
 	s.Status, s.Reason, s.Pausing, s.PausedAt, s.Grace = Running, "", false, nil, 0
 	s.Run.Held = false
@@ -117,7 +117,7 @@ func (s *State) resume(e *Event) {
 	s.Idle = true
 	if ended {
 		s.Quality, s.Failure, s.Output, s.Limited = "", nil, nil, false
-		root.thaw()
+		root.reopen()
 	} else {
 		for _, sc := range slices.Clone(s.Scopes) {
 			sc.running = 0
@@ -129,12 +129,12 @@ func (s *State) resume(e *Event) {
 	s.waits = true
 	s.wake()
 	if root.End != nil && root.End.Status == Cancelled {
-		s.hurry()
+		s.startGrace()
 	}
 }
 
-// change takes over what the caller of a resume sets.
-func (s *State) change(info *RunInfo) {
+// applySettings applies the settings of the caller of a resume.
+func (s *State) applySettings(info *RunInfo) {
 	if info.ID != "" && info.ID != s.Run.ID {
 		s.Run.ID, s.Run.Dir = info.ID, info.Dir
 	}
@@ -158,16 +158,16 @@ func (s *State) change(info *RunInfo) {
 	if info.Models != nil {
 		s.Models = *info.Models
 	}
-	s.Run.PauseBefore = withAll(s.Run.PauseBefore, info.PauseBefore)
-	s.Run.PauseAfter = withAll(s.Run.PauseAfter, info.PauseAfter)
+	s.Run.PauseBefore = mergeNames(s.Run.PauseBefore, info.PauseBefore)
+	s.Run.PauseAfter = mergeNames(s.Run.PauseAfter, info.PauseAfter)
 	root.limits = root.ownLimits()
 	for _, sc := range s.Scopes {
-		sc.forget()
+		sc.clearFixed()
 	}
 }
 
-// withAll is a new list of what is in either.
-func withAll(list, more []string) []string {
+// mergeNames returns the names of both lists, without duplicates.
+func mergeNames(list, more []string) []string {
 	out := slices.Clone(list)
 	for _, name := range more {
 		if !slices.Contains(out, name) {
@@ -177,7 +177,7 @@ func withAll(list, more []string) []string {
 	return out
 }
 
-// reissue asks again for everything that is under way in a scope.
+// reissue repeats the commands for everything under way in a scope.
 func (sc *Scope) reissue() {
 	s := sc.state
 	for _, t := range sc.Tasks {
@@ -185,7 +185,7 @@ func (sc *Scope) reissue() {
 			s.makeReady(ready{t, nil})
 		}
 	}
-	for _, t := range sc.atWork() {
+	for _, t := range sc.activeTasks() {
 		if t.Final && !t.Begun {
 			s.makeReady(ready{t, nil})
 		}
@@ -208,7 +208,7 @@ func (t *Task) reissueUnit(u *Unit) {
 	s := t.scope.state
 	switch u.State {
 	case queued:
-		if u.Kept != nil || !t.scope.plan.nodes[t.Node].takesPlace() {
+		if u.Kept != nil || !t.scope.plan.nodes[t.Node].countsForConcurrency() {
 			t.queue(u)
 			return
 		}
@@ -216,23 +216,23 @@ func (t *Task) reissueUnit(u *Unit) {
 	case running:
 		if u.Scope != 0 {
 			if u.Ends > 0 {
-				s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: t.id(u), For: s.until(u.Ends)})
+				s.command(Command{Kind: StartTimer, Timer: TaskTimer, Task: t.id(u), For: s.timeUntil(u.Ends)})
 			}
 			return
 		}
 		u.State = queued // it runs again, as the same attempt
 		s.makeReady(ready{t, u})
 	case waiting:
-		s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: t.id(u), For: s.until(u.Until)})
+		s.command(Command{Kind: StartTimer, Timer: WaitTimer, Task: t.id(u), For: s.timeUntil(u.Until)})
 	case delayed:
-		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: t.id(u), For: s.until(u.Until)})
+		s.command(Command{Kind: StartTimer, Timer: RetryTimer, Task: t.id(u), For: s.timeUntil(u.Until)})
 	case asking:
-		t.askAll(u)
+		t.askOpenQuestions(u)
 	}
 }
 
-// thaw makes a scope that ended or was cut off go on.
-func (sc *Scope) thaw() {
+// reopen makes an ended or interrupted scope runnable again.
+func (sc *Scope) reopen() {
 	s := sc.state
 	if sc.suspended || sc.Outer != 0 && s.scope(sc.ID) == nil {
 		sc.suspended = false
@@ -248,11 +248,11 @@ func (sc *Scope) thaw() {
 	}
 	sc.End, sc.Closed, sc.Full, sc.Final, sc.Finals, sc.FinalNext = nil, false, false, nil, nil, 0
 	sc.running = 0
-	sc.forget()
+	sc.clearFixed()
 	s.waits = true
 	if t := sc.Culprit; t != nil {
 		sc.Culprit = nil
-		sc.revive(t)
+		sc.retryFailedTask(t)
 	}
 	for _, t := range slices.Clone(sc.Tasks) {
 		if !t.Begun && !t.Waits {
@@ -274,21 +274,21 @@ func (sc *Scope) thaw() {
 	}
 }
 
-// reissueCut goes on with a unit that an end cut off: questions that it had asked are
-// asked again.
+// reissueCut continues a unit that the end of its scope interrupted. Its open questions
+// are asked again.
 func (t *Task) reissueCut(u *Unit) {
 	for i := range u.Questions {
 		if !u.Questions[i].Settled {
 			u.State = asking
-			t.askAll(u)
+			t.askOpenQuestions(u)
 			return
 		}
 	}
 	t.queue(u)
 }
 
-// revive runs the task whose failure ended a scope once more.
-func (sc *Scope) revive(t *Task) {
+// retryFailedTask runs the task again whose failure ended the scope.
+func (sc *Scope) retryFailedTask(t *Task) {
 	s := sc.state
 	if i := slices.Index(sc.Gone, t); i >= 0 {
 		sc.Gone = slices.Delete(sc.Gone, i, i+1)
@@ -324,7 +324,7 @@ func (sc *Scope) revive(t *Task) {
 	}
 	if len(again) == 0 || t.Preset != nil {
 		t.Skipped = false
-		t.launch()
+		t.createUnits()
 		return
 	}
 	t.Failure, t.Late, t.Output, t.Writes = nil, false, nil, nil

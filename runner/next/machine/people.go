@@ -21,7 +21,7 @@ type Asked struct {
 	Answer     any  `json:"answer,omitempty"`
 }
 
-// Question is what a person is asked.
+// Question is a question to a person.
 type Question struct {
 	// Task is the attempt that waits; Place says where it stands.
 	Task TaskID
@@ -31,8 +31,8 @@ type Question struct {
 	Round int
 }
 
-// Target names the question as an answer does: node, node[index] in an `each`, node:key
-// for what a program asks, outer/inner in a subgraph.
+// Target returns the name by which an answer refers to the question: node, node[index] in
+// an `each`, node:key for what a program asks, outer/inner in a subgraph.
 func (q *Question) Target() string {
 	target := q.Path()
 	if q.Task.Element > 0 {
@@ -44,11 +44,11 @@ func (q *Question) Target() string {
 	return target
 }
 
-// Index is the element that asks, from 0; -1 outside of an `each`.
+// Index returns the element that asks, from 0, or -1 outside of an `each`.
 func (q *Question) Index() int { return q.Task.Element - 1 }
 
-// Parse turns the text of an answer into a legal value. The error says which answers are
-// legal.
+// Parse converts the text of an answer to a valid value. The error lists the valid
+// answers.
 func (q *Question) Parse(text string) (any, error) {
 	compiled, err := q.answerSchema()
 	if err != nil {
@@ -95,7 +95,7 @@ func (t *Task) askPerson(u *Unit, n *node, env map[string]any) {
 	t.openQuestions(u, []Asked{asked})
 }
 
-// ask opens the questions of an interrupted attempt; answers that it has had stand.
+// ask opens the questions of an interrupted attempt. Answers to earlier questions stay.
 func (t *Task) ask(u *Unit, asks []Ask) {
 	var list []Asked
 	for _, old := range u.Questions {
@@ -123,7 +123,7 @@ func (t *Task) openQuestions(u *Unit, list []Asked) {
 		}
 	}
 	u.State, u.Questions = asking, list
-	t.askAll(u)
+	t.askOpenQuestions(u)
 	for i := range list {
 		if !list[i].Settled {
 			t.noteAsked(u, &list[i])
@@ -132,8 +132,9 @@ func (t *Task) openQuestions(u *Unit, list []Asked) {
 	t.answeredAll(u)
 }
 
-// askAll asks what is open, and starts the timer of those who don't answer.
-func (t *Task) askAll(u *Unit) {
+// askOpenQuestions issues the commands for the unit's open questions and starts the
+// answer timer.
+func (t *Task) askOpenQuestions(u *Unit) {
 	s := t.scope.state
 	until := int64(0)
 	for i := range u.Questions {
@@ -147,7 +148,7 @@ func (t *Task) askAll(u *Unit) {
 		}
 	}
 	if until > 0 {
-		s.command(Command{Kind: StartTimer, Timer: AnswerTimer, Task: t.id(u), For: s.until(until)})
+		s.command(Command{Kind: StartTimer, Timer: AnswerTimer, Task: t.id(u), For: s.timeUntil(until)})
 	}
 }
 
@@ -164,7 +165,7 @@ func find(list []Asked, id string) *Asked {
 	return nil
 }
 
-// answers are those that an attempt runs again with, by question.
+// answers returns the answers for the next attempt, by question.
 func (u *Unit) answers() map[string]any {
 	var out map[string]any
 	for i := range u.Questions {
@@ -178,11 +179,11 @@ func (u *Unit) answers() map[string]any {
 	return out
 }
 
-// Questions lists what people are asked, in path order.
+// Questions returns the open questions in path order.
 func (s *State) Questions() []Question {
 	var out []Question
 	for _, sc := range s.Scopes {
-		for _, t := range sc.atWork() {
+		for _, t := range sc.activeTasks() {
 			for _, u := range t.Units {
 				if u.State != asking {
 					continue
@@ -198,8 +199,8 @@ func (s *State) Questions() []Question {
 	return out
 }
 
-// answered takes a person's answer; one that is not legal, or that nobody asked for,
-// changes nothing.
+// answered takes a person's answer. An invalid one, or one without a question, changes
+// nothing.
 func (s *State) answered(t *Task, e *Event) {
 	if t == nil {
 		return
@@ -226,7 +227,7 @@ func (s *State) answered(t *Task, e *Event) {
 	t.answeredAll(u)
 }
 
-// answeredAll goes on with a unit whose questions are all answered.
+// answeredAll continues a unit whose questions are all answered.
 func (t *Task) answeredAll(u *Unit) {
 	for i := range u.Questions {
 		if !u.Questions[i].Settled {
@@ -246,7 +247,7 @@ func (t *Task) answeredAll(u *Unit) {
 	t.queue(u)
 }
 
-// unanswered closes the questions of those who did not answer in time.
+// unanswered settles the open questions of a unit after the time for answers.
 func (t *Task) unanswered(u *Unit) {
 	if u.State != asking {
 		return

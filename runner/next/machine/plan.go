@@ -11,8 +11,7 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// Plan is a graph ready to walk. It is immutable and safe for concurrent use;
-// many runs share one.
+// Plan is a compiled graph. It is immutable and safe for concurrent use by many runs.
 type Plan struct {
 	// Graph is what the plan was built from.
 	Graph *spec.Graph
@@ -202,7 +201,7 @@ func (p *Plan) Start() string { return p.nodes[p.start].id }
 // SeesRunDir reports whether any expression reads the folder of the run.
 func (p *Plan) SeesRunDir() bool { return p.wanted&useRunDir != 0 }
 
-// usesOf is the set of context names that evaluating a value reads.
+// usesOf returns the context names that the evaluation of a value reads.
 func (b *builder) usesOf(v *bind.Value) uses {
 	var out uses
 	v.Reads(func(r eval.Read) { out |= b.usesOfRead(r) })
@@ -237,7 +236,7 @@ func (b *builder) usesOfRead(r eval.Read) uses {
 	return 0
 }
 
-// usesOfRun is what a read of run, or of a member, uses.
+// usesOfRun returns the context names for a read of run, or of a member of it.
 func usesOfRun(r eval.Read) uses {
 	switch {
 	case len(r.Path) < 2:

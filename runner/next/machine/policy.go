@@ -10,8 +10,8 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// guard is what has to hold when a node is entered, or when a branch comes to
-// END. Exactly one of its parts is set.
+// guard is a policy that is checked before a node runs, or when a branch reaches END.
+// Exactly one of its fields is set.
 type guard struct {
 	requires  int // node that must have succeeded; noNode
 	forbids   int // node that must not have run; noNode
@@ -24,10 +24,10 @@ type watch struct {
 	uses  uses
 }
 
-// reachable says that a node has to stay reachable once another has run.
+// reachable is the policy that a node stays reachable once another has run.
 type reachable struct{ from, to int }
 
-// policies files the graph's policies under the nodes where they are checked.
+// policies stores the graph's policies at the nodes where they are checked.
 func (b *builder) policies(g *spec.Graph) {
 	for i := range g.Policies {
 		policy := &g.Policies[i]
@@ -66,7 +66,7 @@ func (b *builder) policies(g *spec.Graph) {
 	}
 }
 
-// endPolicy files a policy that speaks of END.
+// endPolicy stores a policy about END.
 func (b *builder) endPolicy(policy *spec.Value, g *spec.Graph) {
 	index := func(key string) (node int, isEnd bool) {
 		v := policy.Get(key)
@@ -92,8 +92,8 @@ func (b *builder) endPolicy(policy *spec.Value, g *spec.Graph) {
 	}
 }
 
-// endGuarded is the failure of a branch that comes to END and may not; nil: it may.
-func (sc *Scope) endGuarded(t *Task) *Failure {
+// checkEndPolicies returns the failure of a branch that may not end here, or nil.
+func (sc *Scope) checkEndPolicies(t *Task) *Failure {
 	v := t.view()
 	for _, g := range sc.plan.endGuards {
 		n := &sc.plan.nodes[t.From.Node]
@@ -107,8 +107,8 @@ func (sc *Scope) endGuarded(t *Task) *Failure {
 	return nil
 }
 
-// guarded is the failure of a step that may not run; nil: it may.
-func (t *Task) guarded(n *node) *Failure {
+// checkPolicies returns the failure of a step that may not run, or nil.
+func (t *Task) checkPolicies(n *node) *Failure {
 	v := t.view()
 	for _, g := range n.guards {
 		switch {
@@ -123,9 +123,9 @@ func (t *Task) guarded(n *node) *Failure {
 	return nil
 }
 
-// outOfReach is the failure of a branch from which a node that has to stay reachable is
-// not any more; nil: there is none.
-func (sc *Scope) outOfReach(t *Task) *Failure {
+// checkReachable returns the failure of a branch from which a required node became
+// unreachable, or nil.
+func (sc *Scope) checkReachable(t *Task) *Failure {
 	for _, r := range sc.plan.reachable {
 		if t.From == nil || t.view().Visits[r.from] == 0 || t.Node == r.to || sc.reaches(t.Node, r.to, noNode) {
 			continue
@@ -136,9 +136,9 @@ func (sc *Scope) outOfReach(t *Task) *Failure {
 	return nil
 }
 
-// forbidden is how the scope ends when a condition holds that must not after a node; nil:
-// none does.
-func (t *Task) forbidden(n *node) *End {
+// checkForbidden returns how the scope ends if a forbidden condition holds after a node,
+// or nil.
+func (t *Task) checkForbidden(n *node) *End {
 	for i := range n.watches {
 		w := &n.watches[i]
 		holds, err := t.scope.state.vm.Test(w.never, t.view().context(t, w.uses))

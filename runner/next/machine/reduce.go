@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// reducer says how updates enter a key. The zero value is unset.
+// reducer says how a key combines its value with updates. The zero value is unset.
 type reducer int
 
 const (
@@ -52,8 +52,8 @@ func reducerOf(name string) reducer {
 	return reduceExpr
 }
 
-// reduce computes and checks a key's new value. Neither the current one nor update is
-// changed.
+// reduce returns a key's new value, checked against its schema. It changes neither the
+// current value nor update.
 func (v *View) reduce(i int, update any) (any, *Failure) {
 	k, current := &v.scope.plan.keys[i], v.value(i)
 	if k.reducer == reduceAppend {
@@ -92,9 +92,8 @@ func (sc *Scope) combine(k *key, current, update any) (any, error) {
 	return update, nil
 }
 
-// append adds to the end of a list in amortised constant time. The view keeps the only
-// slice with room to grow; everyone else sees one without, so that an append elsewhere
-// copies.
+// append appends to a list in amortised constant time. Only the view's slice has spare
+// capacity; all others are full, so that an append elsewhere copies.
 func (v *View) append(i int, current any, items []any) (any, *Failure) {
 	k := &v.scope.plan.keys[i]
 	list, _ := current.([]any)
@@ -178,7 +177,7 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// union adds the values that are not there yet, in the order of arrival.
+// union appends the values that the list does not contain yet.
 func union(current, update any) any {
 	list, _ := current.([]any)
 	out := slices.Clone(list)
@@ -265,7 +264,7 @@ func combineMessage(out []any, message map[string]any) ([]any, error) {
 	}
 }
 
-// messageByID is the place of the message with that id, or -1.
+// messageByID returns the index of the message with an id, or -1.
 func messageByID(list []any, id any) int {
 	if id == nil {
 		return -1

@@ -11,14 +11,13 @@ import (
 	"github.com/graphrun/graphrun/spec"
 )
 
-// defaultRetry is the policy without a retry block, for failures that may pass by
-// themselves.
+// defaultRetry is the policy for transient failures of nodes without a retry block.
 func defaultRetry() spec.Retry {
 	return spec.Retry{MaxAttempts: 3, InitialInterval: time.Second, Backoff: 2, MaxInterval: 30 * time.Second, Jitter: 0.1}
 }
 
-// policy is the retry policy that applies to a failure, and its place in the node's list;
-// MaxAttempts is 1 when it is not to be tried again.
+// policy returns the retry policy for a failure, and the index of its block. MaxAttempts
+// is 1 if there is no retry.
 func (t *Task) policy(n *node, failure *Failure) (r spec.Retry, block int) {
 	once := spec.Retry{MaxAttempts: 1}
 	if n.kind == "agent" {
@@ -40,7 +39,7 @@ func (t *Task) policy(n *node, failure *Failure) (r spec.Retry, block int) {
 			return n.retry[i], i
 		}
 	}
-	if n.retry == nil && mayPass(n.kind, failure) {
+	if n.retry == nil && isTransient(n.kind, failure) {
 		return defaultRetry(), 0
 	}
 	return once, 0
@@ -55,8 +54,8 @@ func (t *Task) retryHolds(n *node, block int, failure *Failure) bool {
 	return err == nil && holds
 }
 
-// mayPass reports whether a failure is one that may pass by itself.
-func mayPass(kind string, failure *Failure) bool {
+// isTransient reports whether a failure may go away without a change.
+func isTransient(kind string, failure *Failure) bool {
 	switch failure.Kind {
 	case "rate_limited", "network", "overloaded":
 		return !failure.Final()
@@ -69,7 +68,7 @@ func mayPass(kind string, failure *Failure) bool {
 	return false
 }
 
-// RetryNote says how an execution will be tried again.
+// RetryNote describes the next attempt of a step.
 type RetryNote struct {
 	MaxAttempts int
 	Delay       time.Duration
@@ -78,10 +77,9 @@ type RetryNote struct {
 	Asked time.Duration
 }
 
-// retryDelay is the exponential backoff before the next attempt, with jitter derived from
-// the task's identity, so that a replay waits the same time. Each block of a retry list
-// counts its own failures. A delay that the other side asks for makes it longer, as far as
-// patience goes.
+// retryDelay returns the backoff before the next attempt. The jitter derives from the
+// task's identity, so that a replay waits as long. Each block of a retry list counts its
+// own failures. A server may ask for a longer delay, up to maxServerDelay.
 func (t *Task) retryDelay(u *Unit, n *node, failure *Failure) (time.Duration, RetryNote, bool) {
 	var note RetryNote
 	r, block := t.policy(n, failure)
@@ -103,7 +101,7 @@ func (t *Task) retryDelay(u *Unit, n *node, failure *Failure) (time.Duration, Re
 	unit := float64(h.Sum64()>>11) / (1 << 53)
 	wait *= 1 + r.Jitter*(2*unit-1)
 	asked := time.Duration(failure.RetryAfter) * time.Millisecond
-	if most := patience(&r); asked > most {
+	if most := maxServerDelay(&r); asked > most {
 		note.Asked, asked = asked, most
 	}
 	note.Delay = max(time.Duration(wait), asked)
@@ -117,9 +115,9 @@ func (t *Task) retryDelay(u *Unit, n *node, failure *Failure) (time.Duration, Re
 // max_interval is set.
 const MaxAskedDelay = 10 * time.Minute
 
-// patience is the longest delay before another attempt that the other side may ask for: a
-// server must not keep a run for a day.
-func patience(r *spec.Retry) time.Duration {
+// maxServerDelay returns the longest delay that a server may ask for, so that it can't
+// stop a run for a day.
+func maxServerDelay(r *spec.Retry) time.Duration {
 	if r.HasMaxInterval {
 		return r.MaxInterval
 	}

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// routed is where a step leads, or how it ends the scope, or that a router has to decide.
-// None of these: the step failed, and no edge takes the failure.
+// routed is the result of routing: targets, an end of the scope, or a question to the
+// router model. If all are empty, the step failed and no edge takes the failure.
 type routed struct {
 	targets []target
 	end     *End
@@ -20,7 +20,7 @@ type routed struct {
 func (t *Task) route() (out routed) {
 	n := &t.scope.plan.nodes[t.Node]
 	if len(n.watches) > 0 && t.Failure == nil {
-		if end := t.forbidden(n); end != nil {
+		if end := t.checkForbidden(n); end != nil {
 			return routed{end: end}
 		}
 	}
@@ -58,7 +58,7 @@ func (t *Task) countFired(targets []target) {
 }
 
 func (t *Task) routeSuccess(n *node) routed {
-	targets, dynamic, failure := t.gotos(n, t.Output, nil)
+	targets, dynamic, failure := t.evalTargets(n, t.Output, nil)
 	switch {
 	case failure != nil:
 		failure.Node = n.id
@@ -90,8 +90,8 @@ func (t *Task) routeFailure(n *node) routed {
 	return out
 }
 
-// firstMatch fires the first edge whose condition holds, or every such edge when all is
-// set. The edges of one declaration fire together.
+// firstMatch fires the first edge whose condition holds, or all of them if all is set.
+// The edges of one declaration fire together.
 func (t *Task) firstMatch(edges []int, all bool) (out routed) {
 	p, s := t.scope.plan, t.scope.state
 	decl := -1
@@ -133,7 +133,7 @@ func (t *Task) fireAll(edges []int, out routed) routed {
 	return out
 }
 
-// fire takes an edge: its transform makes the target's input.
+// fire takes an edge. Its transform makes the target's input.
 func (t *Task) fire(out *routed, at int) *End {
 	e := &t.scope.plan.edges[at]
 	input := t.Output
@@ -151,7 +151,7 @@ func (t *Task) fire(out *routed, at int) *End {
 	return nil
 }
 
-// edgeError ends the scope: a condition that errors is never just false.
+// edgeError ends the scope, because a condition that fails to evaluate is not false.
 func (t *Task) edgeError(at int, what string, err error) *End {
 	e := &t.scope.plan.edges[at]
 	index, source := e.spec.Index, ""
@@ -167,7 +167,7 @@ func (t *Task) edgeError(at int, what string, err error) *End {
 	}}
 }
 
-// attempt is that of a step without elements.
+// attempt returns the attempt number of a step without `each`.
 func (t *Task) attempt() int {
 	if t.Each == nil && len(t.Units) == 1 {
 		return t.Units[0].Attempt
@@ -175,7 +175,7 @@ func (t *Task) attempt() int {
 	return 1
 }
 
-// stuck ends the scope because no edge fired, with every candidate and why.
+// stuck ends the scope because no edge fired. The failure lists every candidate.
 func (t *Task) stuck(n *node, tests []tested) *End {
 	message := "no edge fires after node " + strconv.Quote(n.id)
 	if t.Skipped {
@@ -190,8 +190,8 @@ func (t *Task) stuck(n *node, tests []tested) *End {
 	}}
 }
 
-// decide asks the router which llm_decide edge to take; a single candidate fires without
-// being asked for.
+// decide asks the router model which llm_decide edge to take. A single candidate fires
+// without a question.
 func (t *Task) decide(n *node, out routed) routed {
 	switch {
 	case t.Choice == nil && len(n.decide) == 1:
@@ -216,7 +216,7 @@ func (t *Task) decide(n *node, out routed) routed {
 // maxTrail is how many nodes of the past a decision is told of.
 const maxTrail = 200
 
-// choice is the decision that a router is asked for.
+// choice returns the question for the router model.
 func (t *Task) choice() *Choice {
 	sc := t.scope
 	v := t.view()
@@ -224,7 +224,7 @@ func (t *Task) choice() *Choice {
 	defer v.revert(t, back)
 	c := &Choice{
 		Place: t.place(), Graph: sc.plan, Goal: sc.goal(), Output: t.Output, Log: t.Notes, Turns: t.earlierTurns(),
-		Trail: sc.trail(t),
+		Trail: sc.pastNodes(t),
 	}
 	n := sc.plan.Graph.Nodes[t.Node]
 	if n.Decide != nil {
@@ -246,8 +246,8 @@ func (t *Task) choice() *Choice {
 	return c
 }
 
-// trail lists the nodes of a task's past, in path order, and its own.
-func (sc *Scope) trail(t *Task) []string {
+// pastNodes returns the nodes of a task's past in path order, then its own.
+func (sc *Scope) pastNodes(t *Task) []string {
 	var before []PathStep
 	v := t.view()
 	for ; v.Base != 0; v = sc.view(v.Base) {
@@ -276,7 +276,7 @@ func (sc *Scope) trail(t *Task) []string {
 	return append(out, sc.plan.nodes[t.Node].id)
 }
 
-// decided takes a router's answer.
+// decided takes the router model's answer.
 func (s *State) decided(t *Task, e *Event) {
 	if t == nil || !t.Deciding {
 		return

@@ -110,14 +110,14 @@ type PathStep struct {
 	Order []int `json:"o,omitempty"`
 }
 
-// LastOutput is the output of a step, and its place in path order.
+// LastOutput is the output of a step, with its position in path order.
 type LastOutput struct {
 	PathStep
 	Output any  `json:"output,omitempty"`
 	Set    bool `json:"set,omitempty"`
 }
 
-// Bend is a failure edge that a branch took: the step that failed, and where it stood.
+// Bend is a failure edge that a branch took: the failed step and its position.
 type Bend struct {
 	Task   int    `json:"task"`
 	Node   int    `json:"node"`
@@ -128,7 +128,7 @@ type Bend struct {
 	Joined []int  `json:"joined,omitempty"`
 }
 
-// Desertion names a join and a fan-out for which it was decided.
+// Desertion marks a join as decided for a fan-out that no branch reached it from.
 type Desertion struct {
 	Fan  int `json:"fan"`
 	Node int `json:"node"`
@@ -140,7 +140,7 @@ type Lane struct {
 	Lane int `json:"l"`
 }
 
-// Fan is a fan-out: several edges of one node that fired at once.
+// Fan is a fan-out: several edges of one node that fired together.
 type Fan struct {
 	ID     int   `json:"id"`
 	Source int   `json:"source"` // node
@@ -158,7 +158,7 @@ type Fan struct {
 	Began int64 `json:"began,omitempty"`
 }
 
-// Branch is a lane of a fan-out.
+// Branch is the state of one branch of a fan-out.
 type Branch struct {
 	First  int      `json:"first"` // node, or endNode
 	Failed *Failure `json:"failed,omitempty"`
@@ -168,7 +168,7 @@ type Branch struct {
 // noNode stands for no node.
 const noNode = -2
 
-// open makes the scope of a graph, without its first task.
+// open creates the scope of a graph, without its first task.
 func (s *State) open(p *Plan, owner TaskID, outer *Scope, path, key string) *Scope {
 	s.Numbers.Scope++
 	sc := &Scope{ID: s.Numbers.Scope, Owner: owner, Path: path, Key: key, Since: s.Active, state: s, plan: p}
@@ -181,7 +181,8 @@ func (s *State) open(p *Plan, owner TaskID, outer *Scope, path, key string) *Sco
 	return sc
 }
 
-// ownLimits are the limits of the graph, those of the run's caller for the outermost.
+// ownLimits returns the limits of the graph. For the outermost graph the caller's limits
+// come first.
 func (sc *Scope) ownLimits() spec.Limits {
 	limits := sc.plan.Graph.Limits
 	if sc.Outer != 0 {
@@ -203,7 +204,7 @@ func (sc *Scope) ownLimits() spec.Limits {
 	return limits
 }
 
-// scope is an open scope by its number; nil: there is none.
+// scope returns an open scope by its number, or nil.
 func (s *State) scope(id int) *Scope {
 	if i, ok := slices.BinarySearchFunc(s.Scopes, id, func(sc *Scope, id int) int { return sc.ID - id }); ok {
 		return s.Scopes[i]
@@ -211,15 +212,15 @@ func (s *State) scope(id int) *Scope {
 	return nil
 }
 
-// around calls do for the scope and those around it, innermost first.
-func (sc *Scope) around(do func(*Scope)) {
+// eachEnclosing calls do for the scope and the enclosing ones, innermost first.
+func (sc *Scope) eachEnclosing(do func(*Scope)) {
 	for ; sc != nil; sc = sc.state.byID[sc.Outer] {
 		do(sc)
 	}
 }
 
-// within reports whether the scope is another one or stands inside of it.
-func (sc *Scope) within(other *Scope) bool {
+// isWithin reports whether the scope is other, or lies within it.
+func (sc *Scope) isWithin(other *Scope) bool {
 	for ; sc != nil; sc = sc.state.byID[sc.Outer] {
 		if sc == other {
 			return true
@@ -228,10 +229,10 @@ func (sc *Scope) within(other *Scope) bool {
 	return false
 }
 
-// fan is a fan-out by its number.
+// fan returns a fan-out by its number.
 func (sc *Scope) fan(id int) *Fan { return sc.fans[id] }
 
-// view is a view by its number.
+// view returns a view by its number.
 func (sc *Scope) view(id int) *View { return sc.views[id] }
 
 // remove closes a scope and those within it.
@@ -239,7 +240,7 @@ func (s *State) remove(sc *Scope) {
 	s.Scopes = slices.DeleteFunc(s.Scopes, func(other *Scope) bool { return other == sc })
 }
 
-// innerPath is the path of a scope that a task, or an element of it, opens.
+// innerPath returns the path of the scope that a task, or one of its elements, opens.
 func (sc *Scope) innerPath(t *Task, element int) string {
 	at := sc.plan.nodes[t.Node].id
 	if element > 0 {
@@ -251,7 +252,7 @@ func (sc *Scope) innerPath(t *Task, element int) string {
 	return at
 }
 
-// Scope is the scope with a path, "" for the outermost one; nil: it is not open.
+// Scope returns the open scope with a path ("": the outermost one), or nil.
 func (s *State) Scope(path string) *Scope {
 	for _, sc := range s.Scopes {
 		if sc.Path == path {
@@ -261,5 +262,5 @@ func (s *State) Scope(path string) *Scope {
 	return nil
 }
 
-// Plan is the plan of the scope's graph.
+// Plan returns the plan of the scope's graph.
 func (sc *Scope) Plan() *Plan { return sc.plan }

@@ -11,10 +11,10 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// Snapshot is the state as JSON; Restore reads it.
+// Snapshot returns the state as JSON for Restore.
 func (s *State) Snapshot() ([]byte, error) { return json.Marshal(s) }
 
-// Restore is the state of a snapshot, of a run of the same plan.
+// Restore reads a snapshot of a run of the same plan.
 func (p *Plan) Restore(text []byte) (*State, error) {
 	s := p.NewState()
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -35,7 +35,7 @@ func (p *Plan) Restore(text []byte) (*State, error) {
 		sc.adopt()
 	}
 	for _, sc := range s.Scopes {
-		for _, t := range sc.atWork() {
+		for _, t := range sc.activeTasks() {
 			if !t.Begun && sc.End == nil || t.Final && !t.Begun {
 				s.makeReady(ready{t, nil})
 			}
@@ -43,8 +43,8 @@ func (p *Plan) Restore(text []byte) (*State, error) {
 				if u.State == queued && t.Begun && !t.Done {
 					s.makeReady(ready{t, u})
 				}
-				if u.State == running && u.Scope == 0 && sc.plan.nodes[t.Node].takesPlace() {
-					sc.around(func(one *Scope) { one.running++ })
+				if u.State == running && u.Scope == 0 && sc.plan.nodes[t.Node].countsForConcurrency() {
+					sc.eachEnclosing(func(one *Scope) { one.running++ })
 				}
 			}
 		}
@@ -53,7 +53,8 @@ func (p *Plan) Restore(text []byte) (*State, error) {
 	return s, nil
 }
 
-// restore links what a scope holds. outer is the scope around one that is kept.
+// restore links the parts of a scope after decoding. outer is the scope around a
+// suspended one.
 func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {
 	sc.state, sc.plan = s, p
 	if sc.Outer != 0 {
@@ -104,7 +105,7 @@ func (sc *Scope) restore(s *State, p *Plan, outer *Scope) error {
 	return nil
 }
 
-// adopt links the tasks of a scope, and the scopes that are kept in them.
+// adopt links the tasks of a scope, and the suspended scopes in them.
 func (sc *Scope) adopt() {
 	s := sc.state
 	if sc.Outer != 0 {
@@ -154,8 +155,8 @@ func (sc *Scope) adopt() {
 	sc.Culprit, sc.Final = one(sc.Culprit), one(sc.Final)
 }
 
-// canonicalize makes the data in any value that JSON was decoded into canonical: in all
-// fields, elements and values of type any, numbers become int or float64.
+// canonicalize converts the numbers in all values of type any that JSON was decoded into:
+// they become int or float64.
 func canonicalize(v any) error { return canonicalizeValue(reflect.ValueOf(v)) }
 
 func canonicalizeValue(v reflect.Value) error {

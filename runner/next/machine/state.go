@@ -74,7 +74,7 @@ type State struct {
 	confided []any
 }
 
-// Numbers are counters.
+// Numbers are the counters for new ids.
 type Numbers struct {
 	Task  int `json:"task"`
 	Fan   int `json:"fan,omitempty"`
@@ -90,13 +90,13 @@ const (
 	graceOver
 )
 
-// Stop is a breakpoint that a run stands at: Phase is "before" or "after" the node.
+// Stop is a breakpoint at which the run has paused. Phase is "before" or "after".
 type Stop struct {
 	Phase string `json:"phase"`
 	Node  string `json:"node"` // path
 }
 
-// Stopping is an attempt that was told to stop and still runs.
+// Stopping is a cancelled attempt that still runs.
 type Stopping struct {
 	Task TaskID `json:"task"`
 	Node string `json:"node"` // path
@@ -105,7 +105,7 @@ type Stopping struct {
 	At    int `json:"at"`
 }
 
-// Status is how a run stands. The zero value means not started.
+// Status is the status of a run. The zero value means not started.
 type Status string
 
 // The statuses.
@@ -119,7 +119,7 @@ const (
 	Cancelled Status = "cancelled"
 )
 
-// Quality is how well a finished run went; it prints as null while unknown.
+// Quality is the quality of a run that has ended. It prints as null before.
 type Quality string
 
 // The qualities.
@@ -148,13 +148,13 @@ func (s *State) Ended() bool { return s.Status != "" && s.Status != Running && s
 // by what `graph:` names.
 func (s *State) SetSecrets(secrets map[string]any) { s.secrets = secrets }
 
-// root is the scope of the outermost graph.
+// root returns the outermost scope.
 func (s *State) root() *Scope { return s.Scopes[0] }
 
-// Plan is the plan of the outermost graph.
+// Plan returns the plan of the outermost graph.
 func (s *State) Plan() *Plan { return s.plan }
 
 func (s *State) command(c Command) { s.cmds = append(s.cmds, c) }
 
-// timeText is a moment as expressions see it.
+// timeText formats a moment as expressions see it.
 func timeText(at int64) string { return time.Unix(0, at).UTC().Format(time.RFC3339Nano) }

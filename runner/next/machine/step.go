@@ -9,11 +9,11 @@ import (
 	"github.com/graphrun/graphrun/internal/bind"
 )
 
-// takesPlace reports whether attempts of the node count for max_concurrency.
-func (n *node) takesPlace() bool { return n.act == actRun }
+// countsForConcurrency reports whether attempts of the node count for max_concurrency.
+func (n *node) countsForConcurrency() bool { return n.act == actRun }
 
-// hasRoom reports whether max_concurrency, of this graph and of all around it, lets one
-// more attempt run.
+// hasRoom reports whether max_concurrency of this graph and of all around it allows one
+// more attempt.
 func (sc *Scope) hasRoom() bool {
 	for ; sc != nil; sc = sc.state.byID[sc.Outer] {
 		if limit := sc.limits.MaxConcurrency; limit > 0 && sc.running >= limit {
@@ -32,11 +32,11 @@ func (t *Task) mayBegin() bool {
 		return false
 	}
 	if !t.Final {
-		if t.stops("before") {
+		if t.hitsBreakpoint("before") {
 			return false
 		}
 		left := true
-		sc.around(func(one *Scope) {
+		sc.eachEnclosing(func(one *Scope) {
 			one.Full = one.Full || left && max(one.Executions-one.Before, one.Refused) >= one.limits.MaxSteps
 			left = left && !one.Full
 		})
@@ -44,7 +44,7 @@ func (t *Task) mayBegin() bool {
 			return false
 		}
 	}
-	return !n.takesPlace() || t.Preset != nil || n.each != nil || sc.hasRoom()
+	return !n.countsForConcurrency() || t.Preset != nil || n.each != nil || sc.hasRoom()
 }
 
 // begin begins a step: visit limit, policies, then its attempts.
@@ -62,7 +62,7 @@ func (t *Task) begin() {
 	if t.Refused { // no execution, but a loop of nothing else has to end
 		sc.Refused++
 	} else if !t.Final {
-		sc.around(func(one *Scope) { one.Executions++ })
+		sc.eachEnclosing(func(one *Scope) { one.Executions++ })
 		sc.Own++
 	}
 	s.batch++
@@ -78,7 +78,7 @@ func (t *Task) begin() {
 	if t.Final {
 		s.Endings++
 	} else if t.Preset == nil {
-		if failure := t.guarded(n); failure != nil {
+		if failure := t.checkPolicies(n); failure != nil {
 			sc.violated(t, failure)
 			return
 		}
@@ -87,11 +87,11 @@ func (t *Task) begin() {
 	if d := sc.limits.StepTimeout; d > 0 && n.act != actHuman && !t.Final {
 		s.command(Command{Kind: StartTimer, Timer: StepTimer, Task: TaskID{Task: t.ID}, For: d})
 	}
-	t.launch()
+	t.createUnits()
 }
 
-// launch makes the units of a step, afresh after a resume too.
-func (t *Task) launch() {
+// createUnits creates the units of a step, also when it runs again after a resume.
+func (t *Task) createUnits() {
 	n := &t.scope.plan.nodes[t.Node]
 	t.Units, t.Each, t.Failure, t.Output, t.Writes, t.Before = nil, nil, nil, nil, nil, nil
 	if t.Preset != nil {
@@ -115,25 +115,24 @@ func (t *Task) launch() {
 	t.queue(u)
 }
 
-// queue lets a unit start its next attempt as soon as it may: at once, if it takes no
-// place.
+// queue starts the unit's next attempt, or makes it ready if it has to wait for room.
 func (t *Task) queue(u *Unit) {
 	u.State = queued
-	if !t.scope.plan.nodes[t.Node].takesPlace() && t.mayStart(u) {
+	if !t.scope.plan.nodes[t.Node].countsForConcurrency() && t.mayStart(u) {
 		t.start(u)
 		return
 	}
 	t.scope.state.makeReady(ready{t, u})
 }
 
-// mayStart reports whether an attempt may start. A pause keeps no attempt of a step that
-// has begun from starting.
+// mayStart reports whether an attempt may start. A pause does not hold back further
+// attempts of a step.
 func (t *Task) mayStart(u *Unit) bool {
 	n := &t.scope.plan.nodes[t.Node]
 	if t.Each != nil && n.atOnce > 0 && !u.Begun && t.Each.open(t) >= n.atOnce {
 		return false
 	}
-	return !n.takesPlace() || t.scope.hasRoom()
+	return !n.countsForConcurrency() || t.scope.hasRoom()
 }
 
 // failFinal fails the step without another attempt.
@@ -155,7 +154,7 @@ func (t *Task) finish() {
 	}
 	t.stopTimers()
 	t.noteEnd()
-	t.converse()
+	t.updateThread()
 	if t.Final {
 		sc.finalEnded(t)
 		return
@@ -170,10 +169,10 @@ func (t *Task) settleStep() {
 	s, v := sc.state, t.view()
 	t.forgetOnce(v)
 	back := v.apply(t)
-	if failure := sc.oversize(v); failure != nil {
+	if failure := sc.checkStateSize(v); failure != nil {
 		v.revert(t, back)
 		t.Failure = failure
-		sc.endBy(t, Limit, "size", failure)
+		sc.endByTask(t, Limit, "size", failure)
 		return
 	}
 	out := t.route()
@@ -186,7 +185,7 @@ func (t *Task) settleStep() {
 		return
 	case out.end != nil:
 		v.revert(t, back)
-		sc.endBy(t, out.end.Status, out.end.Reason, out.end.Failure)
+		sc.endByTask(t, out.end.Status, out.end.Reason, out.end.Failure)
 		return
 	case len(out.targets) == 0:
 		v.revert(t, back)
@@ -202,7 +201,7 @@ func (t *Task) settleStep() {
 	}
 	sc.advance(t, out.targets)
 	if !t.Skipped && !t.Refused && sc.End == nil {
-		t.stops("after")
+		t.hitsBreakpoint("after")
 	}
 }
 
@@ -314,7 +313,7 @@ func (sc *Scope) arrive(t *Task) {
 		sc.drop(t)
 		sc.Ended = append(sc.Ended, t)
 		last(&sc.LastEnd, PathStep{t.From.Node, t.From.Rank, t.From.Order}, t.From.Output)
-		if failure := sc.endGuarded(t); failure != nil {
+		if failure := sc.checkEndPolicies(t); failure != nil {
 			sc.violated(t, failure)
 		} else if t.view().Base == 0 { // nothing is to be merged
 			sc.Ended = sc.Ended[:len(sc.Ended)-1]
@@ -328,7 +327,7 @@ func (sc *Scope) arrive(t *Task) {
 			break
 		}
 	}
-	if failure := sc.outOfReach(t); failure != nil {
+	if failure := sc.checkReachable(t); failure != nil {
 		sc.violated(t, failure)
 		return
 	}
@@ -350,7 +349,7 @@ func (t *Task) start(u *Unit) {
 	s, n := sc.state, &sc.plan.nodes[t.Node]
 	u.State, u.Begun, u.Cause = running, true, nil
 	u.Output, u.Failure, u.Writes, u.Talk = nil, nil, nil, nil
-	env := t.own(n)
+	env := t.nodeContext(n)
 	if u.Element > 0 {
 		env["item"], env["index"] = t.Each.Items[u.Element-1], u.Element-1
 	}
@@ -380,7 +379,7 @@ func (t *Task) start(u *Unit) {
 	case actGraph:
 		t.startGraph(u, n, env)
 	default:
-		t.handOver(u, n, env)
+		t.sendToDriver(u, n, env)
 	}
 }
 

@@ -29,7 +29,7 @@ func (t *Task) startGraph(u *Unit, n *node, env map[string]any) {
 	if u.Kept != nil { // it goes on where it was cut off
 		inner := u.Kept
 		u.Kept, u.Scope = nil, inner.ID
-		inner.thaw()
+		inner.reopen()
 		return
 	}
 	config, err := bind.EvalFields(n.config, &s.vm, env)
@@ -130,7 +130,7 @@ func (sc *Scope) close() {
 	if sc.End.Status == Completed {
 		quality := sc.quality()
 		outer.Degraded = outer.Degraded || quality == Degraded
-		v, _ := sc.whole()
+		v, _ := sc.mergeAll()
 		output = map[string]any{"output": sc.End.Output, "state": v.values(), "status": "completed", "quality": string(quality)}
 	} else {
 		failure = sc.childFailure()
@@ -172,7 +172,7 @@ func (sc *Scope) quality() Quality {
 		return ""
 	case sc.End.Status != Completed:
 		return FailedQuality
-	case sc.Degraded || sc.untidy():
+	case sc.Degraded || sc.hasFailedFinally():
 		return Degraded
 	}
 	return Clean

@@ -195,7 +195,7 @@ func (t *Task) place() Place {
 	}
 }
 
-// branch is the first node of the innermost branch that was not joined.
+// branch returns the first node of the innermost branch that was not joined.
 func (t *Task) branch() string {
 	for i := len(t.Place) - 1; i >= 0; i-- {
 		if lane := t.Place[i]; !slices.Contains(t.Joined, lane.Fan) {
@@ -205,15 +205,15 @@ func (t *Task) branch() string {
 	return ""
 }
 
-// on reports whether a task stands on a branch, or on one within it, and has not left it
-// by a join.
-func (t *Task) on(fan, lane int) bool {
+// isOnBranch reports whether a task is on a branch, or on one within it, and no join has
+// taken it off.
+func (t *Task) isOnBranch(fan, lane int) bool {
 	return !slices.Contains(t.Joined, fan) && slices.Contains(t.Place, Lane{fan, lane})
 }
 
-// shared is the innermost fan-out that began both places, where they stand on different
-// branches; 0: there is none.
-func shared(a, b []Lane) int {
+// sharedFan returns the innermost fan-out that both places share but on different
+// branches, or 0.
+func sharedFan(a, b []Lane) int {
 	for i := range min(len(a), len(b)) {
 		if a[i].Fan != b[i].Fan {
 			return 0
@@ -225,7 +225,7 @@ func shared(a, b []Lane) int {
 	return 0
 }
 
-// laneOn is the branch of a fan-out that a place is on, or -1.
+// laneOn returns the branch of a fan-out that a place is on, or -1.
 func laneOn(place []Lane, fan int) int {
 	for _, lane := range place {
 		if lane.Fan == fan {
@@ -235,8 +235,8 @@ func laneOn(place []Lane, fan int) int {
 	return -1
 }
 
-// key names one execution, or an element of it: the same for all its attempts and in
-// every replay, whatever the timing.
+// key identifies an execution, or an element of it. It is the same for all attempts and
+// in every replay, whatever the timing.
 func (t *Task) key(element int) string {
 	text := t.scope.Key + "\x00" + t.scope.plan.nodes[t.Node].id + "\x00" + strconv.Itoa(t.Visit) + "\x00" + strconv.Itoa(element)
 	if len(t.Order) > 0 {

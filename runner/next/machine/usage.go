@@ -10,14 +10,14 @@ import (
 	"github.com/graphrun/graphrun/eval"
 )
 
-// ModelSettings are what the caller of a run chose of models.
+// ModelSettings are the caller's choices for models.
 type ModelSettings struct {
 	// Models are the models to use instead of the graph's, by role.
 	Models map[string]string `json:"models,omitempty"`
 	Params []ModelParam      `json:"params,omitempty"`
 }
 
-// ModelParam is a parameter of model nodes that the caller of a run sets.
+// ModelParam is a model parameter that the caller sets.
 type ModelParam struct {
 	// Node is the path of the node, outer/inner in a subgraph; empty: every
 	// model node, those of subgraphs too.
@@ -39,7 +39,7 @@ func (p *ModelParam) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Usage is what one or more calls of models came to.
+// Usage is the consumption of model calls.
 type Usage struct {
 	// Calls counts the calls, failed ones too.
 	Calls        int `json:"calls"`
@@ -96,8 +96,8 @@ func (u *Usage) add(call *Usage) {
 	u.CostUSD = &sum
 }
 
-// spend counts what an attempt, or a decision, has noted of a call.
-func (s *State) spend(t *Task, e *Event) {
+// addUsage adds the usage of a call that an attempt or a decision noted.
+func (s *State) addUsage(t *Task, e *Event) {
 	call := e.Usage
 	if call == nil {
 		return
@@ -124,21 +124,21 @@ func (s *State) spend(t *Task, e *Event) {
 	(*calls).Turns[call.Role] = call.Turn
 }
 
-// callCounts counts, by role, the calls of models that a visit has made, and
-// those of its attempts before this one.
+// callCounts counts the model calls of a visit by role, and those of its earlier
+// attempts.
 type callCounts struct {
 	Turns   map[string]int `json:"turns,omitempty"`
 	Earlier map[string]int `json:"earlier,omitempty"`
 }
 
-// newTurns begins an attempt: its calls are counted on.
-func (u *Unit) newTurns() {
+// startCounting begins the call counts of a new attempt.
+func (u *Unit) startCounting() {
 	if u.Calls != nil {
 		u.Calls.Earlier = maps.Clone(u.Calls.Turns)
 	}
 }
 
-// earlierTurns are the calls of the attempts before this one.
+// earlierTurns returns the call counts of earlier attempts.
 func (u *Unit) earlierTurns() map[string]int {
 	if u.Calls == nil {
 		return nil
@@ -153,7 +153,7 @@ func (t *Task) earlierTurns() map[string]int {
 	return t.Calls.Earlier
 }
 
-// Usage returns what the calls of the run, those of subgraphs too, used.
+// Usage returns the total usage of the run, including subgraphs.
 func (s *State) Usage() Usage {
 	if s.Spent.Calls == 0 {
 		return Usage{CostUSD: new(float64)}

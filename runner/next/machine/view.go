@@ -9,10 +9,9 @@ import (
 	"slices"
 )
 
-// View is what a task sees: state, visits and results, made from its past. The root view
-// is that of tasks outside of fan-outs. A branch has a view of its own, which begins as a
-// copy of the one at the split and keeps the steps since then, so that a join can fold
-// them again.
+// View is what a task sees: state, visits and results of its past. Tasks outside of fan-
+// outs share the root view. Each branch has its own, which starts as a copy of the view
+// at the split and keeps the steps since then, so that a join can replay them.
 type View struct {
 	ID int `json:"id"`
 	// Base is the view at the split; 0: none. Depth is 0 for the root view.
@@ -45,13 +44,14 @@ type View struct {
 	scope *Scope
 }
 
-// Head says which write to a key counts, and which writes the next one follows.
+// Head is the current write of a key, and the writes that the next one follows.
 type Head struct {
 	Winner int   `json:"w"`
 	All    []int `json:"a"`
 }
 
-// Memory is what is known of a node's visits. It is never changed, only replaced.
+// Memory holds the visits of a node that expressions can read. It is replaced, never
+// changed.
 type Memory struct {
 	Output  any      `json:"output,omitempty"`
 	Outcome string   `json:"outcome,omitempty"`
@@ -59,7 +59,7 @@ type Memory struct {
 	History []any    `json:"history,omitempty"`
 }
 
-// Done is a finished step of a branch that was not merged for good.
+// Done is a finished step of a branch that a join may have to replay.
 type Done struct {
 	Task  int   `json:"task"`
 	Node  int   `json:"node"`
@@ -97,7 +97,7 @@ func (none) MarshalJSON() ([]byte, error) { return []byte(`{"\u0000":0}`), nil }
 
 var absent any = none{}
 
-// restored is a value that was read back.
+// restored converts a decoded value back, including none.
 func restored(v any) any {
 	if object, ok := v.(map[string]any); ok && len(object) == 1 {
 		if _, is := object["\x00"]; is {
@@ -107,7 +107,7 @@ func restored(v any) any {
 	return v
 }
 
-// newView adds a view on another one, with its values.
+// newView creates a view on top of another one, with its values.
 func (sc *Scope) newView(base *View) *View {
 	sc.state.Numbers.View++
 	v := &View{ID: sc.state.Numbers.View, scope: sc}
@@ -129,7 +129,7 @@ func (sc *Scope) newView(base *View) *View {
 	return v
 }
 
-// release gives up one use of a view. Without any it is gone.
+// release drops one reference to a view. Without references the view is removed.
 func (sc *Scope) release(v *View) {
 	if v.refs--; v.refs > 0 {
 		return
@@ -143,8 +143,8 @@ func (sc *Scope) release(v *View) {
 	}
 }
 
-// doneOf is a finished task as a step of a past.
-func (t *Task) doneOf() *Done {
+// finishedStep returns a finished task as a step of a past.
+func (t *Task) finishedStep() *Done {
 	d := &Done{
 		Task: t.ID, Node: t.Node, Rank: t.Rank, Order: t.Order, Skipped: t.Skipped, Refused: t.Refused,
 		Failure: t.Failure, Writes: t.Writes, Lanes: t.Lanes,
@@ -155,7 +155,7 @@ func (t *Task) doneOf() *Done {
 	return d
 }
 
-// undo is what takes a step out of a view again.
+// undo is what revert needs to remove the last step of a view.
 type undo struct {
 	vals   []any
 	heads  map[int]Head
@@ -175,7 +175,7 @@ func (v *View) apply(t *Task) (back undo) {
 		v.write(w)
 	}
 	v.countStep(t.Node, t.Skipped, t.Refused, t.Failure, 1)
-	v.remember(t.Node, t.Skipped, t.Refused, t.Output, t.Failure)
+	v.updateMemory(t.Node, t.Skipped, t.Refused, t.Output, t.Failure)
 	if t.Thread != nil {
 		v.Thread = t.Thread
 	}
@@ -197,13 +197,13 @@ func (v *View) apply(t *Task) (back undo) {
 			w.ID, w.After = sc.state.Numbers.Write, old.All
 			v.Heads[w.Key] = Head{w.ID, []int{w.ID}}
 		}
-		v.Done = append(v.Done, t.doneOf())
+		v.Done = append(v.Done, t.finishedStep())
 		back.done = true
 	}
 	return back
 }
 
-// revert takes the last step out of the view.
+// revert removes the last step of the view.
 func (v *View) revert(t *Task, back undo) {
 	for i := len(t.Writes) - 1; i >= 0; i-- {
 		w := &t.Writes[i]
@@ -236,8 +236,8 @@ func (v *View) countStep(node int, skipped, refused bool, failure *Failure, by i
 	}
 }
 
-// remember keeps what a step came to, if an expression names its node.
-func (v *View) remember(node int, skipped, refused bool, output any, failure *Failure) {
+// updateMemory records the result of a step, if an expression can read it.
+func (v *View) updateMemory(node int, skipped, refused bool, output any, failure *Failure) {
 	if !v.scope.plan.watched[node] {
 		return
 	}
@@ -261,8 +261,8 @@ func (v *View) remember(node int, skipped, refused bool, output any, failure *Fa
 	v.Mem[node] = m
 }
 
-// write applies one write that was checked when its step ended. Merged with others it may
-// not fit any more: then it changes nothing.
+// write applies one write. It was valid when its step ended; after a merge it may not be,
+// and then it changes nothing.
 func (v *View) write(w *Write) {
 	if w.Absent {
 		v.set(w.Key, absent)
@@ -306,7 +306,7 @@ func (v *View) set(key int, value any) {
 	}
 }
 
-// value is the value of a key as reducers see it.
+// value returns the value of a key as reducers see it.
 func (v *View) value(key int) any {
 	if value := v.Vals[key]; value != absent {
 		return value
@@ -314,13 +314,13 @@ func (v *View) value(key int) any {
 	return nil
 }
 
-// merge makes the view behind several tasks: the pasts of those that arrived, with the
-// steps of lost branches right behind the split. conflicts are those that nobody decided.
+// merge builds the view after several tasks: the pasts of the arrived ones, with the
+// steps of lost branches right after the split. conflicts are those without a winner.
 func (sc *Scope) merge(arrived, lost []*Task) (*View, []Conflict) {
 	all := slices.Concat(arrived, lost)
 	base := sc.view(all[0].View)
 	for _, t := range all[1:] {
-		base = sc.commonView(base, sc.view(t.View))
+		base = sc.commonBase(base, sc.view(t.View))
 	}
 	steps := sc.mergedSteps(base, arrived, lost)
 	v := sc.newView(base)
@@ -329,7 +329,7 @@ func (sc *Scope) merge(arrived, lost []*Task) (*View, []Conflict) {
 	byID := map[int]*writer{}
 	for at, d := range steps {
 		v.countStep(d.Node, d.Skipped, d.Refused, d.Failure, 1)
-		v.remember(d.Node, d.Skipped, d.Refused, d.Output, d.Failure)
+		v.updateMemory(d.Node, d.Skipped, d.Refused, d.Output, d.Failure)
 		for i := range d.Writes {
 			w := &d.Writes[i]
 			if sc.plan.keys[w.Key].reducer == reduceReplace {
@@ -356,15 +356,15 @@ func (sc *Scope) merge(arrived, lost []*Task) (*View, []Conflict) {
 	return v, conflicts
 }
 
-// writer is a write, the step that it is of, and the place of that in merge order.
+// writer is a write with its step and the step's position in merge order.
 type writer struct {
 	*Write
 	done *Done
 	at   int
 }
 
-// commonView is the view that two others begin with.
-func (sc *Scope) commonView(a, b *View) *View {
+// commonBase returns the view on which both a and b are built.
+func (sc *Scope) commonBase(a, b *View) *View {
 	for a != b {
 		if a.Depth >= b.Depth {
 			a = sc.view(a.Base)
@@ -375,7 +375,7 @@ func (sc *Scope) commonView(a, b *View) *View {
 	return a
 }
 
-// mergedSteps are the steps of tasks since a view, in merge order.
+// mergedSteps returns the steps of tasks since a view, in merge order.
 func (sc *Scope) mergedSteps(base *View, arrived, lost []*Task) []*Done {
 	var out []*Done
 	place := map[int]int{} // by task, in out
@@ -401,7 +401,7 @@ func (sc *Scope) mergedSteps(base *View, arrived, lost []*Task) []*Done {
 			}
 		}
 		if t.Done && (isLost || t == sc.Culprit) {
-			take(t.doneOf())
+			take(t.finishedStep())
 		}
 	}
 	for _, t := range arrived {
@@ -425,8 +425,8 @@ func (sc *Scope) mergedSteps(base *View, arrived, lost []*Task) []*Done {
 	return out
 }
 
-// mergeRank is twice the rank by which a step is merged, and 1 more if it stands behind
-// the steps of that rank.
+// mergeRank returns the rank for merging, times two. It is one more for steps that go
+// after the others of their rank.
 func (d *Done) mergeRank() int {
 	if d.Hoist != 0 {
 		return 2*d.Hoist + 1
@@ -434,7 +434,7 @@ func (d *Done) mergeRank() int {
 	return 2 * d.Rank
 }
 
-// splitOf is the outermost fan-out at which tasks part; nil: they don't.
+// splitOf returns the outermost fan-out where tasks are on different branches, or nil.
 func (sc *Scope) splitOf(tasks []*Task) *Fan {
 	for i := 0; ; i++ {
 		var at *Fan
@@ -459,9 +459,9 @@ func (sc *Scope) splitOf(tasks []*Task) *Fan {
 	}
 }
 
-// decideConflict is the head of a key with the reducer replace behind a merge. A write
-// that is in the past of another one does not count. Of two others parallel.conflict of
-// the node where their branches parted decides, the innermost fan-outs first.
+// decideConflict returns the winning write of a replace key after a merge. A write in the
+// past of another one loses. Of two concurrent writes, parallel.conflict of the node
+// where their branches split decides, innermost fan-outs first.
 func (sc *Scope) decideConflict(key int, tasks []*Task, byID map[int]*writer) (Head, *writer, []Conflict) {
 	var left []*writer
 	var all []int
@@ -491,7 +491,7 @@ func (sc *Scope) decideConflict(key int, tasks []*Task, byID map[int]*writer) (H
 	}
 	past := map[*writer]map[int]bool{}
 	for _, w := range left {
-		past[w] = pastOf(w, byID)
+		past[w] = precedingWrites(w, byID)
 	}
 	left = slices.DeleteFunc(slices.Clone(left), func(a *writer) bool {
 		return slices.ContainsFunc(left, func(b *writer) bool { return a != b && past[b][a.ID] })
@@ -503,7 +503,7 @@ func (sc *Scope) decideConflict(key int, tasks []*Task, byID map[int]*writer) (H
 		loser := a
 		switch sc.conflictPolicy(at) {
 		case "first_wins":
-			if firstOf(a, past[a], byID, at) < firstOf(b, past[b], byID, at) {
+			if firstWriteIndex(a, past[a], byID, at) < firstWriteIndex(b, past[b], byID, at) {
 				loser = b
 			}
 		case "error":
@@ -521,8 +521,8 @@ func (sc *Scope) decideConflict(key int, tasks []*Task, byID map[int]*writer) (H
 	return Head{left[0].ID, all}, left[0], found
 }
 
-// pastOf are the writes to the same key that a write follows, and itself.
-func pastOf(w *writer, byID map[int]*writer) map[int]bool {
+// precedingWrites returns the earlier writes to the same key in the past of w, and w.
+func precedingWrites(w *writer, byID map[int]*writer) map[int]bool {
 	out := map[int]bool{w.ID: true}
 	todo := slices.Clone(w.After)
 	for len(todo) > 0 {
@@ -536,8 +536,8 @@ func pastOf(w *writer, byID map[int]*writer) map[int]bool {
 	return out
 }
 
-// firstOf is the place of the first write of a branch since a split.
-func firstOf(w *writer, past map[int]bool, byID map[int]*writer, split *Fan) int {
+// firstWriteIndex returns the position of a branch's first write since a split.
+func firstWriteIndex(w *writer, past map[int]bool, byID map[int]*writer, split *Fan) int {
 	first := w.at
 	for id := range past { //lint:ignore mapiter a minimum
 		if other := byID[id]; other.at < first && (split == nil || other.done.Rank > split.Rank) {
@@ -547,11 +547,11 @@ func firstOf(w *writer, past map[int]bool, byID map[int]*writer, split *Fan) int
 	return first
 }
 
-// innermostPair are the two writers, in merge order, that parted last.
+// innermostPair returns the two writers, in merge order, whose branches split last.
 func (sc *Scope) innermostPair(left []*writer) (a, b *writer, at *Fan) {
 	for i, x := range left {
 		for _, y := range left[i+1:] {
-			f := sc.partedAt(x.done.Lanes, y.done.Lanes)
+			f := sc.innermostSplit(x.done.Lanes, y.done.Lanes)
 			if a == nil || f != nil && (at == nil || comparePath(at.Rank, at.Order, f.Rank, f.Order) < 0) {
 				a, b, at = x, y, f
 			}
@@ -560,8 +560,9 @@ func (sc *Scope) innermostPair(left []*writer) (a, b *writer, at *Fan) {
 	return a, b, at
 }
 
-// partedAt is the innermost fan-out of which two steps were on different branches.
-func (sc *Scope) partedAt(a, b []Lane) (out *Fan) {
+// innermostSplit returns the innermost fan-out of which two steps were on different
+// branches.
+func (sc *Scope) innermostSplit(a, b []Lane) (out *Fan) {
 	for _, lane := range a {
 		f := sc.fan(lane.Fan)
 		if f == nil || out != nil && comparePath(out.Rank, out.Order, f.Rank, f.Order) >= 0 || laneOn(b, lane.Fan) < 0 {
@@ -578,7 +579,7 @@ func (sc *Scope) partedAt(a, b []Lane) (out *Fan) {
 	return out
 }
 
-// conflictPolicy is parallel.conflict of the node where branches began.
+// conflictPolicy returns parallel.conflict of a fan-out.
 func (sc *Scope) conflictPolicy(f *Fan) string {
 	g := sc.plan.Graph
 	if f != nil {
@@ -589,8 +590,8 @@ func (sc *Scope) conflictPolicy(f *Fan) string {
 	return g.Parallel.Conflict
 }
 
-// settle puts a merged view in the place of the one it stands on, if nobody else needs
-// that. It returns the view that stands for both.
+// settle folds a merged view into its base, if nothing else uses the base. It returns the
+// view to use.
 func (sc *Scope) settle(v *View) *View {
 	base := sc.view(v.Base)
 	based := 0
@@ -622,7 +623,7 @@ func (sc *Scope) settle(v *View) *View {
 	})
 	sc.Decided = slices.DeleteFunc(sc.Decided, func(d Desertion) bool { return dead[d.Fan] })
 	for _, d := range base.Done {
-		d.Lanes = without(d.Lanes, dead)
+		d.Lanes = removeLanes(d.Lanes, dead)
 	}
 	base.refs++ // the caller's
 	sc.release(v)
@@ -630,17 +631,17 @@ func (sc *Scope) settle(v *View) *View {
 	return base
 }
 
-// without are the lanes of fan-outs that are not gone.
-func without(lanes []Lane, dead map[int]bool) []Lane {
+// removeLanes returns the lanes of fan-outs that still exist.
+func removeLanes(lanes []Lane, dead map[int]bool) []Lane {
 	if !slices.ContainsFunc(lanes, func(l Lane) bool { return dead[l.Fan] }) {
 		return lanes
 	}
 	return slices.DeleteFunc(slices.Clone(lanes), func(l Lane) bool { return dead[l.Fan] })
 }
 
-// whole is the view of all steps of the scope: branches are merged as at a join. It is
-// the caller's to look at, and no view of the scope.
-func (sc *Scope) whole() (*View, []Conflict) {
+// mergeAll returns a view of all steps of the scope, merged as at a join. It is for
+// reading only and not part of the scope.
+func (sc *Scope) mergeAll() (*View, []Conflict) {
 	if sc.FinalView != 0 {
 		return sc.view(sc.FinalView), nil
 	}
@@ -666,7 +667,7 @@ func (sc *Scope) whole() (*View, []Conflict) {
 	return v, conflicts
 }
 
-// MarshalJSON writes a view; one on another writes only the values that differ.
+// MarshalJSON writes a view. A view with a base writes only the values that differ.
 func (v *View) MarshalJSON() ([]byte, error) {
 	type plain View // without this method
 	out := plain(*v)
@@ -679,7 +680,7 @@ func (v *View) MarshalJSON() ([]byte, error) {
 	return json.Marshal(&out)
 }
 
-// changedKeys are those that steps since the split have written.
+// changedKeys returns the keys that steps since the split have written.
 func (v *View) changedKeys() []int {
 	seen := map[int]bool{}
 	for _, d := range v.Done {

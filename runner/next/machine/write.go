@@ -14,12 +14,12 @@ import (
 // DefaultStateBytes is max_state_bytes where nobody sets it.
 const DefaultStateBytes = 256 << 20
 
-// stateBytes is the limit for the state, and for each value: the least one of the scope
-// and those around it.
+// stateBytes returns the smallest max_state_bytes of the scope and those around it. It
+// limits the state and each value.
 func (sc *Scope) stateBytes() int {
 	most := DefaultStateBytes
 	set := false
-	sc.around(func(one *Scope) {
+	sc.eachEnclosing(func(one *Scope) {
 		if limit := one.limits.MaxStateBytes; limit > 0 && (!set || limit < most) {
 			most, set = limit, true
 		}
@@ -32,7 +32,7 @@ func sizeOf(v any) int {
 	return size
 }
 
-// collectWrites turns an output into writes, as the node's `writes` says.
+// collectWrites converts an output to writes, as the node's `writes` says.
 func (t *Task) collectWrites(n *node, output any) (writes []Write, failure *Failure) {
 	p := t.scope.plan
 	if len(n.writes) > 0 {
@@ -84,12 +84,12 @@ func (p *Plan) keyNames(keys []int) string {
 	return strings.Join(names, ", ")
 }
 
-// addWrite appends one write, checked against what the task sees.
+// addWrite appends a write after checking it against what the task sees.
 func (t *Task) addWrite(to []Write, key int, update any) ([]Write, *Failure) {
 	sc := t.scope
 	k := &sc.plan.keys[key]
 	if _, fits := eval.Size(update, sc.stateBytes()); !fits {
-		return to, sc.tooLarge("what is written to state key " + strconv.Quote(k.name))
+		return to, sc.sizeFailure("what is written to state key " + strconv.Quote(k.name))
 	}
 	if k.decl.Secret {
 		sc.state.confided = append(sc.state.confided, update)
@@ -131,12 +131,12 @@ func badWrite(k *key, err error) *Failure {
 	}
 }
 
-// tooLarge is a failure of what takes more than max_state_bytes.
-func (sc *Scope) tooLarge(what string) *Failure {
+// sizeFailure returns the failure of a value beyond max_state_bytes.
+func (sc *Scope) sizeFailure(what string) *Failure {
 	return &Failure{Kind: "limit", Message: what + " takes more than max_state_bytes (" + strconv.Itoa(sc.stateBytes()) + ")"}
 }
 
-// assign evaluates the assignments of a set node in order; later ones see earlier ones.
+// assign evaluates the assignments of a set node in order. Later ones see earlier ones.
 func (t *Task) assign(n *node, env map[string]any) (output map[string]any, writes []Write, failure *Failure) {
 	v, p := t.view(), t.scope.plan
 	output = make(map[string]any, len(n.set))
