@@ -25,8 +25,8 @@ type Generated struct {
 	Cases, Edges, Total int
 	// Missing are the edges that no run was found for, with the reason.
 	Missing []string
-	// Unmade says, of a set without cases, which inputs no value was found for.
-	Unmade []string
+	// NoValue lists the required inputs without a known valid value, if there are no cases.
+	NoValue []string
 	// Runs is how many runs were tried.
 	Runs int
 }
@@ -63,7 +63,7 @@ func Generate(ctx context.Context, cfg Config, g *spec.Graph, flow string) (*Gen
 		}
 	}
 	if len(chosen) == 0 {
-		out.Unmade = unmade(g)
+		out.NoValue = inputsWithoutValue(g)
 	}
 	out.Text = s.write(chosen, flow, out.Missing)
 	return out, nil

@@ -89,7 +89,7 @@ func leastOf(doc map[string]any, depth int) any {
 	return text
 }
 
-// maxMadeUp bounds the length of a text that is made up.
+// maxMadeUp is the longest text that is made up, in bytes.
 const maxMadeUp = 1 << 20
 
 func matches(pattern, text string) bool {
@@ -97,8 +97,9 @@ func matches(pattern, text string) bool {
 	return err == nil && re.MatchString(text)
 }
 
-// unmade says which required inputs have no value that could be made up.
-func unmade(g *spec.Graph) []string {
+// inputsWithoutValue returns a line for each required input for which no valid value is
+// known.
+func inputsWithoutValue(g *spec.Graph) []string {
 	var out []string
 	for _, key := range g.State {
 		if !key.Required {
@@ -106,7 +107,7 @@ func unmade(g *spec.Graph) []string {
 		}
 		compiled, err := schema.Compile(plainSchema(key.Schema))
 		if err == nil && compiled.Check(least(key.Schema)) != nil {
-			out = append(out, "no value is known that input \""+key.Name.Value+"\" takes; its schema is "+compiled.String())
+			out = append(out, "cannot make up a value for input \""+key.Name.Value+"\"; its schema is "+compiled.String())
 		}
 	}
 	return out

@@ -99,7 +99,7 @@ func (f *File) runCase(cfg *Config, c *Case) *Result {
 	}
 	out := &Result{File: f.Name, Line: c.Line, Case: c.Name, c: c, seen: watch.seen, resumed: resumed, trace: watch.lines, Failures: []Failure{}, Path: []string{}}
 	if result != nil {
-		if resumed > 0 { // a case says how much time passes before a resume
+		if resumed > 0 { // the time before a resume is part of the case
 			result.Duration = view.Milliseconds(a.clock.Now().Sub(started()))
 		}
 		out.Status, out.Steps, out.got = string(result.Status), result.Steps, result

@@ -61,8 +61,8 @@ func checkGraph(g *spec.Graph, opts Options) (*facts, spec.Diagnostics) {
 	if level < needAll {
 		f.uncheckedPolicies(cmp.Or(opts.Broken, FirstError(found)))
 	}
-	// An edge whose value is wrong makes the graph another one: what the shape alone says of
-	// it would follow from that mistake.
+	// After an invalid edge, warnings about the shape of the graph would only repeat that
+	// mistake.
 	misshapen := slices.ContainsFunc(g.Edges, func(e *spec.Edge) bool { return g.Faulty(e.Span) })
 	for _, rules := range ruleLists() {
 		for i := range rules {

@@ -78,7 +78,7 @@ func checkSubgraphCycle(f *facts) {
 			continue
 		}
 		if w.deep {
-			f.report(r.At(0, len(r.Value)), "%s", spec.TooDeep(r.Value))
+			f.report(r.At(0, len(r.Value)), "%s", spec.TooDeepMessage(r.Value))
 			continue
 		}
 		if last := w.chain[len(w.chain)-1]; last != own && strings.HasPrefix(last, "#") {
@@ -99,7 +99,7 @@ type nesting struct {
 	f     *facts
 	done  map[string]bool
 	chain []string
-	deep  bool // more graphs than spec.MaxDepth stand in each other
+	deep  bool // the chain is longer than spec.MaxDepth
 }
 
 // visit reports whether what a graph of a file names leads back to an open one;

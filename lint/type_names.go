@@ -1,4 +1,4 @@
-// Comparisons of type(x) with a word that it never is.
+// Comparisons of type(x) with a word that type() never returns.
 
 package lint
 
@@ -10,7 +10,7 @@ import (
 	"github.com/graphrun/graphrun/internal/suggest"
 )
 
-// typeNames reports what type(x) is compared with in vain: its results are few.
+// typeNames reports comparisons of type(x) with a word that type() never returns.
 func (f *facts) typeNames() {
 	for _, u := range f.uses().All {
 		u.Program.Tree().Each(func(t *eval.Tree) {
@@ -35,12 +35,12 @@ func (f *facts) typeNames() {
 	}
 }
 
-// typeWords are the results of type(x).
+// typeWords lists the results of type(x).
 func typeWords() []string {
 	return []string{"null", "boolean", "integer", "number", "string", "list", "object"}
 }
 
-// rightTypeWord ends a message about a word of another language.
+// rightTypeWord returns the end of the message: the word that was probably meant.
 func rightTypeWord(word string) string {
 	others := map[string]string{
 		"array": "list", "slice": "list", "tuple": "list", "map": "object", "dict": "object", "struct": "object", "record": "object",

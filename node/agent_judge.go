@@ -75,7 +75,7 @@ func (a *agent) judged(ctx context.Context, work func(context.Context) (any, err
 	}
 }
 
-// reportVerdict tells who watches, and the log, what the judge said.
+// reportVerdict emits the verdict as an event and writes it to the log.
 func (a *agent) reportVerdict(v verdict) {
 	if a.task.Emit != nil {
 		data := map[string]any{"verdict": v.word, "feedback": v.feedback, "round": a.rounds}

@@ -182,8 +182,8 @@ func (f *Flow) GraphsAround(path string) []*spec.Graph {
 	return out
 }
 
-// checkNames says what is wrong with the run's id, its session and its labels. The error
-// is an *InputError.
+// checkNames validates the run's id, its session and its labels. The error is an
+// *InputError.
 func (o *Options) checkNames() error {
 	var problems []string
 	for _, err := range []error{store.CheckLength("the run id", o.RunID), store.CheckLength("the session", o.Session), store.CheckLabels(o.Labels)} {

@@ -62,7 +62,7 @@ func (r *Runner) answerUndriven(runID string, journal store.Journal, answers []s
 	for i := range events {
 		events[i].Hold = true
 	}
-	for i := range events { // an answer that can't be applied is not kept
+	for i := range events { // before they are saved: an answer that can't be applied must not be
 		if err := d.replay(&events[i]); err != nil {
 			return err
 		}

@@ -158,7 +158,8 @@ func (d *driver) finally() []view.FinallyResult {
 	return out
 }
 
-// took is how long the run has been at work, or waited for a moment, at some time.
+// took returns how long the run has been working or in wait nodes, up to a Unix time in
+// nanoseconds.
 func (d *driver) took(at int64) view.Milliseconds {
 	return view.Milliseconds(max(0, time.Duration(at-d.started.UnixNano())-d.state.Undriven()))
 }

@@ -64,7 +64,7 @@ func stateKey(f *Field) *StateKey {
 	return k
 }
 
-// besideSchema reports keywords of JSON Schema that stand beside `schema`.
+// besideSchema reports keywords of JSON Schema beside `schema`: they belong inside it.
 func (b *builder) besideSchema(f *Field) {
 	if f.Value.Get("schema") == nil {
 		return

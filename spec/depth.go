@@ -1,13 +1,14 @@
-// How deep graphs may run graphs.
+// The limit for graphs inside graphs.
 
 package spec
 
 import "strconv"
 
-// MaxDepth is how many graphs may run inside each other, the outermost one included.
+// MaxDepth is the most graphs that may run inside each other, counting the outermost one.
 const MaxDepth = 32
 
-// TooDeep says that a graph, by what a node calls it, would be one more.
-func TooDeep(name string) string {
+// TooDeepMessage returns the message for a subgraph beyond MaxDepth. name is what the node's
+// `graph` says.
+func TooDeepMessage(name string) string {
 	return "subgraph " + strconv.Quote(name) + " is nested too deep: at most " + strconv.Itoa(MaxDepth) + " graphs may run inside each other"
 }

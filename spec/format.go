@@ -14,15 +14,15 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// ErrNoForm says that a text can't be put into its canonical form without losing something.
-var ErrNoForm = errors.New("it can't be written in canonical form without losing a comment or a value")
+// ErrUnformattable is the error of Format if the canonical form would lose a comment or a value.
+var ErrUnformattable = errors.New("it can't be written in canonical form without losing a comment or a value")
 
 // Format is the canonical form of a graph file, or of another file whose keys are
 // given: keys in the order of the language's page, two spaces, a blank line between
 // top-level blocks, short maps and lists in one line as they were, quotes only where
-// they are needed, comments at what they stand at: above, beside or below it. What the
-// file says stays the same, and the form of a form is itself. JSON is returned as it is. The error
-// is an *InvalidError, or wraps ErrNoForm.
+// they are needed, comments at what they stand at: above, beside or below it. The
+// data stays the same, and formatting twice changes nothing. JSON is returned unchanged.
+// The error is an *InvalidError, or wraps ErrUnformattable.
 func Format(name string, src []byte, keys []Key) ([]byte, error) {
 	file := NewFile(name, src)
 	root, found := load(file, "a file to format is a map")
@@ -39,12 +39,12 @@ func Format(name string, src []byte, keys []Key) ([]byte, error) {
 	if err == nil {
 		err = keepsAll(src, out)
 	}
-	if err != nil { // rather no form than one that lost something
+	if err != nil {
 		return nil, err
 	}
 	again, err := formatted(out, keys)
 	if err != nil || !bytes.Equal(again, out) {
-		return nil, ErrNoForm
+		return nil, ErrUnformattable
 	}
 	return out, nil
 }
@@ -52,11 +52,11 @@ func Format(name string, src []byte, keys []Key) ([]byte, error) {
 func formatted(src []byte, keys []Key) ([]byte, error) {
 	doc, _, err := decodeYAML(bytes.NewReader(src))
 	if err != nil || doc == nil || len(doc.Content) == 0 {
-		return nil, fmt.Errorf("the text can't be read: %w", errors.Join(err, ErrNoForm))
+		return nil, fmt.Errorf("the text can't be read: %w", errors.Join(err, ErrUnformattable))
 	}
 	lay := layOut(doc)
 	if len(lay.places) == 0 {
-		return nil, ErrNoForm
+		return nil, ErrUnformattable
 	}
 	found := commentsOf(src, lay)
 	about := attach(found, lay)
@@ -282,14 +282,14 @@ func lines(block [][]byte) int {
 func keepsAll(before, after []byte) error {
 	a, bad := load(NewFile("", before), "")
 	if a == nil || bad.HasErrors() {
-		return ErrNoForm
+		return ErrUnformattable
 	}
 	b, bad := load(NewFile("", after), "")
 	if b == nil || bad.HasErrors() || !reflect.DeepEqual(a.Data(), b.Data()) || !sameOrder(a, b, true) {
-		return ErrNoForm
+		return ErrUnformattable
 	}
 	if !slices.Equal(comments(before), comments(after)) {
-		return ErrNoForm
+		return ErrUnformattable
 	}
 	return nil
 }

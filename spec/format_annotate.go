@@ -84,11 +84,11 @@ func (n *notes) put(c comment, lay *layout, next int) {
 func (n *notes) annotated(text []byte, before *layout) ([]byte, error) {
 	doc, _, err := decodeYAML(bytes.NewReader(text))
 	if err != nil || doc == nil {
-		return nil, ErrNoForm
+		return nil, ErrUnformattable
 	}
 	after := layOut(doc)
 	if len(after.places) != len(before.places) {
-		return nil, ErrNoForm
+		return nil, ErrUnformattable
 	}
 	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	above, below, beside := make([][]string, len(lines)), make([][]string, len(lines)), make([][]string, len(lines))

@@ -196,7 +196,7 @@ type Retry struct {
 	HasMaxInterval bool
 	Jitter         float64
 	On             []Text
-	// When is a condition over error that has to hold; unset: every failure is taken.
+	// When is a condition over error. If it is unset, every failure is retried.
 	When Text
 	Span Span
 }

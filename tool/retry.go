@@ -86,8 +86,8 @@ func (r *Registry) Again(name string, failed *Error, times int) (delay time.Dura
 	return 0, 0, false
 }
 
-// holds reports whether the block's condition holds for a failure. One that can't be
-// evaluated does not.
+// holds reports whether the block's condition holds for a failure. A condition that fails to
+// evaluate does not hold.
 func (b *retry) holds(name string, failed *Error, times int) bool {
 	if b.when == nil {
 		return true

@@ -12,7 +12,8 @@ type Rare struct {
 	Each   *eval.Program
 	// CacheKey is the expression of the node's own cache key.
 	CacheKey *eval.Program
-	// RetryWhen are the conditions of the blocks of retry; nil: none has one.
+	// RetryWhen holds the condition of each retry block, nil where it has none. It is nil if
+	// no block has one.
 	RetryWhen []*eval.Program
 }
 

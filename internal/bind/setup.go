@@ -39,7 +39,8 @@ func (b *binder) approvals(tools []spec.Field) []*eval.Program {
 	return out
 }
 
-// retryWhen compiles the conditions of the blocks of a node's retry; nil: none has one.
+// retryWhen compiles the conditions of a node's retry blocks. It returns nil if no block has
+// one.
 func (b *binder) retryWhen(node *spec.Node) []*eval.Program {
 	blocks := node.RetryBlocks(b.graph)
 	var out []*eval.Program
@@ -54,8 +55,8 @@ func (b *binder) retryWhen(node *spec.Node) []*eval.Program {
 	return out
 }
 
-// checkToolRetries compiles the conditions in the retry blocks of tools, for what is wrong
-// with them: the tools do so again.
+// checkToolRetries reports errors in the conditions of the retry blocks of tools. The tools
+// themselves compile them again when they run.
 func (b *binder) checkToolRetries(tools []spec.Field) {
 	for i := range tools {
 		retry := tools[i].Value.Get("retry")

@@ -78,8 +78,8 @@ Exit codes: 0 the answers were taken, 2 they were refused; with --resume those o
 	return cmd
 }
 
-// onlyQuestion is the name of the only open question of a run, for an answer that names
-// none.
+// onlyQuestion returns the name of the run's only open question. It fails if there are
+// none or several.
 func onlyQuestion(r *runner.Runner, id, text string) (string, error) {
 	result, err := r.Show(id, runner.Options{})
 	if err != nil {

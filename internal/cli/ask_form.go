@@ -24,9 +24,9 @@ type askedValue struct {
 	required bool
 }
 
-// fieldsOf are the fields of an object's schema in the order that is given; others follow,
-// those that it requires first, then by name. There are none when the answer need not be
-// an object.
+// fieldsOf returns the fields of an object's schema in the given order. Fields missing from
+// order follow: required ones first, then by name. It returns nil if the schema allows
+// other types than object.
 func fieldsOf(document map[string]any, order []string) []askedValue {
 	properties, _ := document["properties"].(map[string]any)
 	if types := typesOf(document); !slices.Equal(types, []string{"object"}) {

@@ -22,18 +22,19 @@ Boxes are coloured by kind. Dashed arrows are taken when no condition beside the
 matched, red ones after a failure, violet ones when a model chooses them, and dotted
 ones when a goto names them. The same file always gives the same bytes.
 
---run paints a run, whose flow needs no FLOW: nodes that ran are thick, with a count (×3), others pale. A red edge
-means that visits failed (×3, 2 failed), all red that the run failed there, orange that it
-waits for a person, blue that it is there now. A graph of the file (graphs) is painted
-with the sum of all nodes that ran it. --coverage paints red what no test reaches.`,
+--run paints a run, and FLOW may be left out then: nodes that ran are thick, with a count
+(×3), others pale. A red edge means that visits failed (×3, 2 failed), all red that the
+run failed there, orange that it waits for a person, blue that it is there now. A graph of
+the file (graphs) is painted with the sum of all nodes that ran it. --coverage paints red
+what no test reaches.`,
 		Example: `  graphrun dot flow.yaml | dot -Tsvg -o flow.svg
   graphrun dot --run nightly | dot -Tsvg -o nightly.svg
   graphrun dot flow.yaml --rankdir LR --no-start-end --label "Triage"`,
-		Args:              f.flowOrRun,
+		Args:              f.requireFlow,
 		ValidArgsFunction: completeFlow,
 		PreRunE:           a.loadSettings,
 		RunE: func(_ *cobra.Command, args []string) error {
-			drawn, err := a.draw(flowOf(args), &f, false)
+			drawn, err := a.draw(flowPath(args), &f, false)
 			if err != nil {
 				return err
 			}

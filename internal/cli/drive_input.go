@@ -62,14 +62,14 @@ func (a *app) readPath(path string) ([]byte, error) {
 	}
 	src, err := bounded.ReadArgument(path, bounded.Text)
 	if err != nil {
-		err = fmt.Errorf("%w%s", err, nearFile(path))
+		err = fmt.Errorf("%w%s", err, suggestFile(path))
 	}
 	return src, err
 }
 
-// nearFile ends a message about a file that can't be read: the name of another that was
-// perhaps meant.
-func nearFile(path string) string {
+// suggestFile returns "; did you mean …" with the name of a similar flow file beside a path
+// that can't be read, or "".
+func suggestFile(path string) string {
 	folder, isFolder := filepath.Dir(path), false
 	if info, err := os.Stat(path); err == nil {
 		if !info.IsDir() {
@@ -172,7 +172,7 @@ func (r *inputReader) object(path string, src []byte) {
 	}
 	if filepath.Ext(path) == ".json" || bytes.HasPrefix(trimmed, []byte("{")) {
 		value, err = decodeJSON(trimmed)
-		if err != nil && filepath.Ext(path) != ".json" && !errors.Is(err, errTwice) {
+		if err != nil && filepath.Ext(path) != ".json" && !errors.Is(err, errDuplicateKey) {
 			value, err = given.YAML(src) // a flow map: {a: 1}
 		}
 	} else {

@@ -133,7 +133,7 @@ func (o *runOutput) result(r *runner.Result) error {
 		}
 		shown := *r
 		if o.format == "text" {
-			shown.State = besideOutput(r)
+			shown.State = stateWithoutOutput(r)
 		}
 		for _, line := range a.summary(&shown, o.colors) {
 			for _, part := range terminal.Wrap(line, columns, 4) {
@@ -155,8 +155,8 @@ func (o *runOutput) result(r *runner.Result) error {
 	return nil
 }
 
-// besideOutput is what a run's state has that is not printed as its output.
-func besideOutput(r *runner.Result) map[string]any {
+// stateWithoutOutput returns the state without the values that are printed as the output.
+func stateWithoutOutput(r *runner.Result) map[string]any {
 	object, isObject := r.Output.(map[string]any)
 	out := map[string]any{}
 	for key, value := range r.State {

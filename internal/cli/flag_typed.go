@@ -172,17 +172,18 @@ func decodeJSON(src []byte) (any, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("is not JSON: text after the value")
 	}
-	if err := givenTwice(json.NewDecoder(bytes.NewReader(src))); err != nil {
+	if err := checkDuplicateKeys(json.NewDecoder(bytes.NewReader(src))); err != nil {
 		return nil, err
 	}
 	return plain(v)
 }
 
-// errTwice says that an object has a key twice: which value is meant is not known.
-var errTwice = errors.New("is given twice in one object")
+// errDuplicateKey is the error of an object with the same key twice.
+var errDuplicateKey = errors.New("is given twice in one object")
 
-// givenTwice reads one JSON value that can be read, and looks for keys that stand twice.
-func givenTwice(dec *json.Decoder) error {
+// checkDuplicateKeys returns an error if an object in valid JSON has the same key twice:
+// encoding/json would silently take the last value.
+func checkDuplicateKeys(dec *json.Decoder) error {
 	type level struct {
 		keys  map[string]bool // nil in a list
 		value bool            // the next text is a value
@@ -213,7 +214,7 @@ func givenTwice(dec *json.Decoder) error {
 			}
 			if key, isKey := token.(string); isKey && !at.value {
 				if at.keys[key] {
-					return fmt.Errorf("%q %w", key, errTwice)
+					return fmt.Errorf("%q %w", key, errDuplicateKey)
 				}
 				at.keys[key], at.value = true, true
 				continue

@@ -93,23 +93,23 @@ func (a *app) draw(path string, f *drawFlags, whole bool) (*drawn, error) {
 	return out, nil
 }
 
-// flowOrRun is oneFlow for commands that draw: with --run the flow is that of the run.
-func (f *drawFlags) flowOrRun(cmd *cobra.Command, args []string) error {
+// requireFlow checks that a FLOW is given; it may be left out with --run.
+func (f *drawFlags) requireFlow(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 && f.run != "" {
 		return nil
 	}
 	return oneFlow(cmd, args)
 }
 
-// flow is the path that is given; "": none.
-func flowOf(args []string) string {
+// flowPath returns the FLOW argument, or "" if there is none.
+func flowPath(args []string) string {
 	if len(args) == 0 {
 		return ""
 	}
 	return args[0]
 }
 
-// paintedRun finds a run of a graph, nil: of any, and walks it.
+// paintedRun finds a run and replays it. With a graph, the run must be one of that graph.
 func (a *app) paintedRun(g *spec.Graph, id string, whole bool) (*inspect.Painted, error) {
 	r, err := a.lookAt(id)
 	if err != nil {

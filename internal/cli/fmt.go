@@ -31,8 +31,8 @@ and lists stay on one line, comments stay where they are, and the meaning never 
 fmt searches folders, by default the working directory; - reads a file from stdin and
 writes the result to stdout. It leaves JSON and invalid files alone.
 
-Exit codes: 0 done, 1 --check found files to format, 2 a file has no such form and is left
-as it is, 3 a file is not valid.`,
+Exit codes: 0 done, 1 --check found files to format, 2 a file can't be formatted without loss
+and is unchanged, 3 a file is not valid.`,
 		Example: `  graphrun fmt
   graphrun fmt --check
   graphrun fmt --diff flow.yaml
@@ -57,7 +57,7 @@ type formattedFile struct {
 	File    string `json:"file"`
 	Valid   bool   `json:"valid"`
 	Changed bool   `json:"changed"`
-	// Unformatted says that it has no canonical form, and is left as it is.
+	// Unformatted: formatting would lose something, so the file is unchanged.
 	Unformatted bool `json:"unformatted,omitempty"`
 }
 
@@ -71,7 +71,7 @@ func (a *app) format(args []string, check, diff, asJSON bool) error {
 			return usage(err)
 		}
 		out, err := a.formatText(stdinName, src)
-		if errors.Is(err, spec.ErrNoForm) {
+		if errors.Is(err, spec.ErrUnformattable) {
 			return usage(err)
 		}
 		if err != nil {
@@ -91,8 +91,8 @@ func (a *app) format(args []string, check, diff, asJSON bool) error {
 	changes, unformatted, listed := false, false, []formattedFile{}
 	for _, name := range names {
 		changed, err := a.formatFile(name, check, diff, asJSON)
-		if errors.Is(err, spec.ErrNoForm) {
-			fmt.Fprintf(a.Stderr, "graphrun: %s is left as it is: %v\n", name, err)
+		if errors.Is(err, spec.ErrUnformattable) {
+			fmt.Fprintf(a.Stderr, "graphrun: %s is unchanged: %v\n", name, err)
 			listed, unformatted = append(listed, formattedFile{File: name, Valid: true, Unformatted: true}), true
 			continue
 		}

@@ -63,8 +63,8 @@ extension of the -O file (.mmd is mermaid, .gv is dot), else it is dot:
            continued where it did, and what was said
   svg png  a picture; needs Graphviz's program dot
 
---run paints a run, which needs no FLOW, and --coverage what tests reach, as in graphrun dot; in JSON they are
-numbers.
+--run paints a run, and FLOW may be left out then; --coverage paints what tests reach.
+Both look as in graphrun dot; in JSON they are numbers.
 
 Exit codes: 0, 2 wrong usage or no Graphviz, 3 invalid file.`,
 		Example: `  graphrun render flow.yaml -O flow.svg
@@ -72,11 +72,11 @@ Exit codes: 0, 2 wrong usage or no Graphviz, 3 invalid file.`,
   graphrun render flow.yaml --format mermaid
   graphrun render flow.yaml --run nightly --format json | jq '.nodes[] | {id, status, visits}'
   graphrun test --format json > tests.json; graphrun render flow.yaml --coverage tests.json -O covered.svg`,
-		Args:              f.flowOrRun,
+		Args:              f.requireFlow,
 		ValidArgsFunction: completeFlow,
 		PreRunE:           a.loadSettings,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.render(cmd, &f, flowOf(args))
+			return a.render(cmd, &f, flowPath(args))
 		},
 	}
 	flags := cmd.Flags()

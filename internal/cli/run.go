@@ -172,8 +172,8 @@ func (a *app) unopened(g *spec.Graph, f *runFlags, err error) error {
 // validate refuses values that no run can have.
 func (f *runFlags) validate(cmd *cobra.Command) error {
 	problems := f.problems(cmd)
-	for name, id := range map[string]string{"--run-id": f.runID, "--session": f.session} {
-		if err := store.CheckID(name, id); err != nil {
+	for _, err := range []error{store.CheckID("--run-id", f.runID), store.CheckID("--session", f.session)} {
+		if err != nil {
 			problems = append(problems, usage(err))
 		}
 	}

@@ -120,7 +120,7 @@ vanished while it ran: graphrun resume continues it.`,
 	return cmd
 }
 
-// countSteps brings what is listed of runs that have not ended up to date.
+// countSteps updates the step counts of runs that have not ended.
 func (a *app) countSteps(s store.Store, runs []store.RunSummary) error {
 	r, err := a.newRunner(s, nil)
 	if err != nil {

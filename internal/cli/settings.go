@@ -54,8 +54,8 @@ func envName(name string) string {
 // from the settings file. It is the PreRunE of the commands that have settings.
 func (a *app) loadSettings(cmd *cobra.Command, _ []string) error { return a.loadSettingsOf("", cmd) }
 
-// loadFolderSettings is loadSettings for commands that take a folder of flows: the
-// settings are those of the folder.
+// loadFolderSettings is loadSettings for commands that take a folder of flows. It reads
+// the settings file of that folder.
 func (a *app) loadFolderSettings(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		if info, err := os.Stat(args[0]); err == nil && info.IsDir() {

@@ -117,14 +117,14 @@ func (a *app) test(ctx context.Context, cmd *cobra.Command, f *testFlags, args [
 	if f.watch {
 		return a.watchTests(ctx, f, cfg, args)
 	}
-	if err := isNoTest(args); err != nil {
+	if err := rejectFlows(args); err != nil {
 		return err
 	}
 	return a.testOnce(ctx, f, cfg, args)
 }
 
-// isNoTest says that what is to be tested is a flow, whose tests stand beside it.
-func isNoTest(args []string) error {
+// rejectFlows returns an error if an argument is a flow instead of a test file.
+func rejectFlows(args []string) error {
 	for _, path := range args {
 		src, err := bounded.ReadFile(path, bounded.Text)
 		if err != nil || flowtest.IsTestFile(path) || isTestText(src) || !spec.IsGraph(src) {

@@ -43,10 +43,10 @@ func (a *app) generateTests(ctx context.Context, f *testFlags, cfg flowtest.Conf
 	}
 	fmt.Fprintf(a.Stderr, "%s %s %d of %d edges\n", counted(made.Cases, "case"), covers, made.Edges, made.Total)
 	if made.Cases == 0 {
-		for _, line := range made.Unmade {
+		for _, line := range made.NoValue {
 			fmt.Fprintln(a.Stderr, line)
 		}
-		fmt.Fprintln(a.Stderr, "nothing was written: write the first case by hand, with an input that the flow takes")
+		fmt.Fprintln(a.Stderr, "no test file was written; write the first case by hand, with a valid input")
 		return silent(exitFailed)
 	}
 	if !f.write {

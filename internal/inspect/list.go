@@ -26,8 +26,9 @@ func RunStatuses() []string {
 // StatusOf is how a run stands.
 func StatusOf(r *store.RunSummary) string { return string(r.StandsAs()) }
 
-// Refresh puts in the steps of the runs that have not ended as their journals have them:
-// their drivers tell only from time to time. A run that can't be read says why.
+// Refresh updates the step counts of runs that have not ended from their journals, because
+// drivers save them only now and then. It sets Unreadable of a run whose journal can't be
+// read.
 func Refresh(r *runner.Runner, runs []store.RunSummary) {
 	for i := range runs {
 		if one := &runs[i]; one.Status == machine.Running || one.Status == machine.Paused || one.Owner != "" {
@@ -35,7 +36,7 @@ func Refresh(r *runner.Runner, runs []store.RunSummary) {
 			switch {
 			case err == nil:
 				one.Steps = result.Steps
-			case !errors.Is(err, store.ErrNoRun): // else it has just been deleted
+			case !errors.Is(err, store.ErrNoRun): // it may have been deleted meanwhile
 				one.Unreadable = err.Error()
 			}
 		}

@@ -204,7 +204,7 @@ func (t *Tracer) said(e *runner.Event) []string {
 	return nil
 }
 
-// judged says what a judge said of an answer.
+// judged formats the verdict and the feedback of a judge.
 func (t *Tracer) judged(s *runner.Said) string {
 	data, _ := s.Data.(map[string]any)
 	word, _ := data["verdict"].(string)

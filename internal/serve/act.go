@@ -162,7 +162,7 @@ func checkIDs(ids map[string]string) error {
 	for name, id := range ids {
 		err := store.CheckID(strconv.Quote(name), id)
 		if err == nil && id != "" && strings.Trim(id, ".") == "" {
-			err = fmt.Errorf("%q %q: only letters, digits and -_.: are allowed, and one that is no dot", name, id)
+			err = fmt.Errorf("%q %q: only letters, digits and -_.: are allowed, and not dots alone", name, id)
 		}
 		if err != nil { //lint:ignore mapiter each has a message of its own, and one is enough
 			return badRequest(err.Error())

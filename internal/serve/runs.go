@@ -251,7 +251,7 @@ type questionsIn struct {
 
 type questionList struct {
 	Questions []inspect.Question `json:"questions"`
-	// Unreadable are the runs whose questions are not known.
+	// Unreadable lists the runs whose journals can't be read: their questions are unknown.
 	Unreadable []unreadableRun `json:"unreadable,omitempty"`
 }
 
@@ -268,7 +268,7 @@ func (s *Server) listQuestions(_ *call, in *questionsIn) (questionList, error) {
 		switch {
 		case err == nil:
 			out.Questions = append(out.Questions, inspect.Questions(result)...)
-		case !errors.Is(err, store.ErrNoRun): // else it is gone
+		case !errors.Is(err, store.ErrNoRun): // it may have been deleted meanwhile
 			out.Unreadable = append(out.Unreadable, unreadableRun{runs[i].ID, err.Error()})
 		}
 	}

@@ -43,9 +43,9 @@ func (s *File) Place(name string) string { return fmt.Sprintf("%s:%d", s.Path, s
 // sections are the keys that hold more than one value.
 func sections() []string { return []string{"exclude", "paths", "rules", temporal, "triggers"} }
 
-// Read finds and reads the settings file: the nearest from a folder upwards ("": the
-// working directory), else the one below configDir, if that is not empty. known are the settings that have a single
-// value. Without a file it is empty. The error joins all that is wrong, each with its
+// Read finds and reads the settings file: the nearest one from a folder upwards ("": the
+// working directory), else the one below configDir, if that is not empty. known are the
+// settings that have a single value. Without a file it is empty. The error joins all that is wrong, each with its
 // place.
 func Read(from, configDir string, known []string) (*File, error) {
 	path, src, err := find(from, configDir)

@@ -24,8 +24,8 @@ func New(names []string) *Finder { return &Finder{names: names, budget: defaultB
 // Closest is the name nearest to word, or "" when none is near: at most one
 // edit for every three letters (at least one) apart, where an edit is a letter
 // added, dropped, changed, or swapped with its neighbour. Case counts only between
-// names that are equal otherwise. Without such a name it is the only one that begins with
-// word.
+// names that are equal otherwise. If no name is near, Closest returns the only name that
+// begins with word.
 func (f *Finder) Closest(word string) string {
 	lower := strings.ToLower(word)
 	limit := max(1, min(len(word)/3, 4))
@@ -46,13 +46,14 @@ func (f *Finder) Closest(word string) string {
 		}
 	}
 	if found == "" {
-		found = onlyBeginning(word, f.names)
+		found = uniqueCompletion(word, f.names)
 	}
 	return found
 }
 
-// onlyBeginning is the only name that begins with a word of at least two letters, or "".
-func onlyBeginning(word string, names []string) (found string) {
+// uniqueCompletion returns the only name that begins with word, or "". A word of one letter
+// is too short.
+func uniqueCompletion(word string, names []string) (found string) {
 	for _, name := range names {
 		if len(word) < 2 || !strings.HasPrefix(name, word) || name == word {
 			continue

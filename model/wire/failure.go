@@ -110,7 +110,7 @@ func classify(status int, code, text string) (kind, class string) {
 		return "auth", "quota"
 	}
 	kind, class = codes(code)
-	if kind == "overloaded" && status >= 400 && status < 500 { // the status knows better
+	if kind == "overloaded" && status >= 400 && status < 500 { // the status is more specific
 		kind, class, code = "", "", ""
 	}
 	switch denied := status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusProxyAuthRequired; {

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Bounds of a schema whose references are replaced.
+// Limits of Inline, because references can multiply a small schema.
 const (
 	maxInlineDepth = 40
 	maxInlineParts = 10_000
 )
 
-// Inline returns a schema with each local reference (`#/$defs/x`, `#/definitions/x`)
-// replaced by what it names, and whether that is possible: a schema that contains itself,
-// or refers to elsewhere, has no such form.
+// Inline replaces each local reference (`#/$defs/x`, `#/definitions/x`) of a schema by its
+// target. It returns false for a recursive schema, for a reference to another document, and
+// for a schema beyond the limits.
 func Inline(schema map[string]any) (map[string]any, bool) {
 	i := &inliner{root: schema}
 	out, ok := i.schema(schema, 0)
@@ -37,7 +37,7 @@ func (i *inliner) schema(schema map[string]any, depth int) (map[string]any, bool
 			return nil, false
 		}
 		whole := maps.Clone(named)
-		for key, value := range schema { // what stands beside it counts, too
+		for key, value := range schema { // keywords beside $ref apply too
 			if key != "$ref" {
 				whole[key] = value
 			}
@@ -76,7 +76,7 @@ func (i *inliner) value(v any, depth int) (any, bool) {
 	return v, true
 }
 
-// named is the part of the schema that a reference names.
+// named returns the target of a reference.
 func (i *inliner) named(ref string) (map[string]any, bool) {
 	path, local := strings.CutPrefix(ref, "#/")
 	if !local {

@@ -40,8 +40,7 @@ import (
 // A driver appends the event durably, then applies it, then carries out the
 // commands.
 //
-// An event that makes the machine panic is an error: whoever reads many runs goes on with
-// the others.
+// A panic becomes an error, so that a command over many runs goes on with the others.
 func (p *Plan) Apply(s *State, e Event) (commands []Command, err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -57,8 +57,8 @@ func (p *Plan) dynamic(s *State, i int, n *node) (how *ending, done bool) {
 	return nil, true
 }
 
-// checkGoto evaluates a node's goto before its writes are applied, on the state that they
-// lead to: what fails here fails the attempt, which writes nothing and may be tried again.
+// checkGoto evaluates a node's goto on the state after its writes, before they are applied.
+// A failure fails the attempt, which then writes nothing and can be retried.
 func (p *Plan) checkGoto(s *State, t *task, n *node) (failure *Failure) {
 	var undo []undone
 	for i := range t.writes {

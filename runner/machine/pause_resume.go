@@ -30,7 +30,7 @@ func (p *Plan) resumed(s *State, e *Event, before int64) {
 	before, waited := s.counted(before)
 	s.shiftLimits(s.now - before)
 	if s.undriven += s.now - before; forked {
-		s.undriven = 0 // it is of the run before
+		s.undriven = 0 // the idle time belongs to the run that was forked
 	}
 	s.setStatus(Running, "")
 	if s.final == nil {

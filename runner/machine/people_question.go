@@ -218,8 +218,8 @@ func (p *Plan) settleQuestion(s *State, id TaskID, how settling) {
 		if !s.open || !waits(t) {
 			continue
 		}
-		// A subgraph that runs again finds what was answered meanwhile when it asks. One
-		// that is due has a further answer as well.
+		// A subgraph that runs again finds the answers given meanwhile when it asks. It can be
+		// due already, after an earlier answer.
 		if t.asked.settle(s, t, id, how) && t.status == asking && !t.due {
 			if t.due = t.asked.ready(); t.due {
 				t.order = s.nextOrder()

@@ -53,8 +53,8 @@ func (p *Plan) policy(s *State, t *task, failure *Failure) (r spec.Retry, block 
 	return once, 0
 }
 
-// retryHolds reports whether the condition of a retry block holds for a failure. One that
-// can't be evaluated does not.
+// retryHolds reports whether the condition of a retry block holds for a failure. A condition
+// that fails to evaluate does not hold.
 func (n *node) retryHolds(s *State, block int, failure *Failure) bool {
 	if block >= len(n.retryWhen) || n.retryWhen[block] == nil {
 		return true

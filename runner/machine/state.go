@@ -51,7 +51,7 @@ type State struct {
 	now         int64 // of the event being applied
 	deadline    int64 // of the run; 0: none
 	pausedFrom  int64 // when a paused run paused
-	undriven    int64 // how long the run lay idle before resumes, in nanoseconds
+	undriven    int64 // idle time before resumes, in nanoseconds
 	degraded    bool
 	// closing says why the run is ending while tasks still run.
 	closing *ending
@@ -200,8 +200,8 @@ func (s *State) SetSecrets(secrets map[string]any) {
 // Now is when the last event happened, as Unix nanoseconds.
 func (s *State) Now() int64 { return s.now }
 
-// Undriven is how long the run lay idle, paused, ended or without a driver, before it was
-// resumed. Time in which it waited for a moment is none of it.
+// Undriven returns how long the run was paused, ended or without a driver before it was
+// resumed. The time of wait nodes does not count.
 func (s *State) Undriven() time.Duration { return time.Duration(s.undriven) }
 
 // MaxSteps returns the step limit in force.

@@ -1,4 +1,4 @@
-// What ids of runs and labels may be.
+// Limits of run ids, session ids and labels.
 
 package store
 
@@ -14,7 +14,8 @@ import (
 // value.
 const MaxName = 200
 
-// CheckLength says that a name, which what names, is too long.
+// CheckLength returns an error if name has more than MaxName characters. what begins the
+// message.
 func CheckLength(what, name string) error {
 	if n := utf8.RuneCountInString(name); n > MaxName {
 		return fmt.Errorf("%s has %d characters; at most %d are allowed", what, n, MaxName)
@@ -22,24 +23,23 @@ func CheckLength(what, name string) error {
 	return nil
 }
 
-// CheckID says what is wrong with the id of a run or a session, which what names; an empty
-// one is none.
+// CheckID validates the id of a run or a session; "" is valid. what begins the message.
 func CheckID(what, id string) error {
 	if err := CheckLength(what, id); err != nil {
 		return err
 	}
-	if strings.ContainsFunc(id, badInID) {
+	if strings.ContainsFunc(id, invalidInID) {
 		return fmt.Errorf("%s %q: only letters, digits and -_.: are allowed", what, id)
 	}
 	return nil
 }
 
-func badInID(r rune) bool {
+func invalidInID(r rune) bool {
 	ok := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.:", r)
 	return !ok
 }
 
-// CheckLabels says what is wrong with labels.
+// CheckLabels returns an error that lists every invalid label.
 func CheckLabels(labels map[string]string) error {
 	var problems []string
 	for key, value := range labels {

@@ -55,11 +55,11 @@ type RunSummary struct {
 	// run that is running and has no Owner lost its driver.
 	Status machine.Status
 	Reason string
-	// Quality is how well a run went that has ended; "" before.
+	// Quality of a run that has ended; "" before.
 	Quality machine.Quality
 	Steps   int
-	// Unreadable says why the journal of the run can't be read, where somebody has tried;
-	// no store keeps it.
+	// Unreadable is why the journal of the run can't be read; "" if it can, or if nobody has
+	// tried. Stores do not save it.
 	Unreadable string
 	// Due is when a run that pauses goes on by itself, if somebody takes it up then;
 	// zero: never.

@@ -21,8 +21,8 @@ type Pending struct {
 	Kind   string `json:"kind"`
 	Prompt string `json:"prompt"`
 	Schema any    `json:"schema"`
-	// Fields are the properties of an object that a human node asks for, in the order of the
-	// file; nil: it asks for something else, or the order is not known.
+	// Fields lists the properties of the object that a human node asks for, in file order.
+	// It is nil if the node asks for something else.
 	Fields []string `json:"fields,omitempty"`
 	// Name and Args are the tool and the arguments of a call that waits.
 	Name string         `json:"name,omitempty"`

@@ -273,7 +273,7 @@ func (m *Model) target(e *dataflow.Use) string {
 // number in it.
 func (m *Model) note(path []string, p *eval.Program, most func() int) {
 	switch path[0] {
-	case "error": // failures that are tried differ in their kinds alone
+	case "error": // explored failures have no real message or details
 		if len(path) < 2 || !slices.Contains([]string{"kind", "node", "attempt"}, path[1]) {
 			m.gaps = append(m.gaps, strconv.Quote(p.Source())+" is known at run time only")
 		}

@@ -192,14 +192,15 @@ func within(paths [][]string, name string) [][]string {
 	return out
 }
 
-// allowsObject reports whether the type of a schema, or one of its types, is object.
+// allowsObject reports whether object is the type of a schema, or one of its types.
 func allowsObject(doc map[string]any) bool {
 	kinds, isList := doc["type"].([]any)
 	return doc["type"] == "object" || isList && slices.Contains(kinds, any("object"))
 }
 
-// sample is one value of a schema, with all properties of objects. An object is taken
-// where the schema allows one: valuesOf would ask sample for it again, without end.
+// sample returns one value of a schema, with all properties of objects. It prefers an
+// object where the schema allows one: otherwise it and valuesOf would call each other for
+// ever.
 func sample(doc map[string]any) any {
 	if allowsObject(doc) || doc["properties"] != nil {
 		out := map[string]any{}

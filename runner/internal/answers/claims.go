@@ -30,8 +30,8 @@ func (c *Claims) Answer(question string) bool {
 	return true
 }
 
-// TimeOver claims a question whose time is over and calls tell, each time; where an answer has
-// it, tell is called if that is not taken after all.
+// TimeOver claims a question that timed out and calls tell, each time. If an answer holds
+// the claim, tell is called once that answer is refused.
 func (c *Claims) TimeOver(question string, tell func()) {
 	c.mu.Lock()
 	held := c.by[question]
@@ -41,7 +41,7 @@ func (c *Claims) TimeOver(question string, tell func()) {
 		held.late = tell
 	}
 	c.mu.Unlock()
-	if held == nil || !held.answer { // a subgraph that waits for moments wakes more than once
+	if held == nil || !held.answer { // a subgraph with several waits wakes more than once
 		tell()
 	}
 }

@@ -113,8 +113,8 @@ func (t *Tree) Around(path string) (trees []*Tree, id string, err error) {
 	return append(trees, t), id, nil
 }
 
-// FieldOrder lists the properties of the object that the human node at a path asks for, in
-// the order of the file; nil: it asks for something else.
+// FieldOrder returns the properties of the object that the human node at a path asks for,
+// in file order. It returns nil if the node asks for something else.
 func (t *Tree) FieldOrder(path string) []string {
 	in, id, err := t.Find(path, true)
 	if err != nil || in.Graph.Node(id) == nil {

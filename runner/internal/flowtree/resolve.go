@@ -50,7 +50,7 @@ func (l *resolver) resolve(g *spec.Graph) *Tree {
 			child := l.child(g, file)
 			flow.Children[n.ID.Value] = child
 			if child != nil && child.levels >= spec.MaxDepth {
-				l.report(g, "subgraph-cycle", file.Span, spec.TooDeep(file.Text.Value))
+				l.report(g, "subgraph-cycle", file.Span, spec.TooDeepMessage(file.Text.Value))
 			} else if child != nil {
 				flow.levels = max(flow.levels, child.levels+1)
 			}
@@ -86,7 +86,7 @@ func (l *resolver) child(g *spec.Graph, file *spec.Value) *Tree {
 		return flow
 	}
 	if len(l.open) >= spec.MaxDepth {
-		l.report(g, "subgraph-cycle", file.Span, spec.TooDeep(file.Text.Value))
+		l.report(g, "subgraph-cycle", file.Span, spec.TooDeepMessage(file.Text.Value))
 		return nil
 	}
 	if inner != nil {

@@ -24,7 +24,7 @@ type Tree struct {
 	Plan  *machine.Plan
 	// Children are the subgraphs, by the id of the node that runs them.
 	Children map[string]*Tree
-	// levels is how many graphs stand in each other, this one included; 0: it runs none.
+	// levels is the depth of the nested graphs, counting this one; 0 without subgraphs.
 	levels int
 	// tools are the graphs that are tools, by the file that the declaration names.
 	tools map[string]*Tree

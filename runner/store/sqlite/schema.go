@@ -149,7 +149,7 @@ ALTER TABLE leases ADD COLUMN awake INTEGER;
 -- from the middle of a journal asks for them first.
 CREATE INDEX events_that_undo ON events (id) WHERE instr(data, '"undo":[') > 0;
 `, `
--- How well a run went that has ended.
+-- The quality of a run that has ended.
 ALTER TABLE runs ADD COLUMN quality TEXT NOT NULL DEFAULT '';
 `}
 }
